@@ -54,8 +54,13 @@ struct kept_surface {
 	uint32_t users;
 };
 
+struct packet;
+
 struct rays {
 	const struct scene *scene;
+	/* by the CPU */
+	void (*meet_box)(struct packet *p, uint32_t place, const int32_t *valid, float *far);
+	void (*cut)(struct packet *p, const int32_t *valid, struct tree_rays *to);
 	struct tree_maker *maker;
 	struct tree *tree;
 	struct seen *seen;
@@ -76,21 +81,6 @@ struct rays {
 bool rays_available(void)
 {
 	return tree_available();
-}
-
-troupe_status rays_create(
-	const struct scene *scene, const char *set, struct rays **ret_rays, struct troupe_error *error)
-{
-	struct tree_maker *maker;
-	troupe_status status = tree_maker_create(set, &maker, error);
-	if (status)
-		return status;
-	struct rays *rays = mem_alloc(sizeof *rays);
-	rays->scene = scene;
-	rays->maker = maker;
-	rays->tree = tree_create(maker);
-	*ret_rays = rays;
-	return TROUPE_OK;
 }
 
 void rays_destroy(struct rays *rays)
@@ -535,14 +525,85 @@ void rays_follow(struct rays *rays, const struct state *state)
 
 /* --- casting ------------------------------------------------------------------------------------------------------ */
 
+/* Four numbers of four rays. The compiler makes of them what the CPU has; each is computed as a number alone would be,
+ * so this changes no bit. A mask has -1 or 0 for each number. */
+enum { QUAD = 4, QUADS = TREE_LANES / QUAD };
+typedef double quad __attribute__((vector_size(QUAD * sizeof(double)), may_alias));
+typedef int64_t quad_mask __attribute__((vector_size(QUAD * sizeof(int64_t))));
+typedef int32_t quad_ints __attribute__((vector_size(QUAD * sizeof(int32_t)), aligned(4)));
+typedef float quad_floats __attribute__((vector_size(QUAD * sizeof(float)), aligned(4)));
+#define INLINE static inline __attribute__((always_inline))
+#define PICK(mask, a, b)                                                                                               \
+	({                                                                                                             \
+		quad_mask mask_ = (mask);                                                                              \
+		(quad)((mask_ & (quad_mask)(a)) | (~mask_ & (quad_mask)(b)));                                          \
+	})
+
 struct packet { /* eight rays */
+	_Alignas(64) double origin[3][TREE_LANES];
+	double direction[3][TREE_LANES], min[TREE_LANES], best[TREE_LANES], start[TREE_LANES];
+	double place[TREE_LANES]; /* a whole number; NO_PLACE: nothing is hit yet */
 	const struct rays *rays;
 	uint32_t mask;
 	bool any; /* any hit will do, of a visual that casts a shadow */
-	double origin[3][TREE_LANES], direction[3][TREE_LANES];
-	double min[TREE_LANES], best[TREE_LANES], start[TREE_LANES];
-	uint32_t place[TREE_LANES], part[TREE_LANES]; /* place: SCENE_NONE: nothing is hit yet */
+	uint32_t part[TREE_LANES];
 };
+
+#define NO_PLACE (-1.0)
+
+INLINE const quad *quad_at(const double *numbers, int q)
+{
+	return (const quad *)(const void *)&numbers[q * QUAD];
+}
+
+/* A ray that runs along two sides is inside on a side, too (as in pierce.c). */
+INLINE void cut_slab(const quad *origin, const quad *direction, double half, quad *enter, quad *leave)
+{
+	const quad none = {0}, endless = none + (double)INFINITY;
+	quad inverse = 1 / *direction, a = (-half - *origin) * inverse, b = (half - *origin) * inverse;
+	quad_mask along = *direction == 0, outside = (*origin < -half) | (*origin > half), order = a < b;
+	quad lo = PICK(order, a, b), hi = PICK(order, b, a), nowhere = PICK(outside, endless, -endless);
+	lo = PICK(along, nowhere, lo);
+	hi = PICK(along, -nowhere, hi);
+	order = lo > *enter;
+	*enter = PICK(order, lo, *enter);
+	order = hi < *leave;
+	*leave = PICK(order, hi, *leave);
+}
+
+INLINE void cut_box(const quad origin[3], const quad direction[3], struct vec3 half, quad *enter, quad *leave)
+{
+	const quad none = {0};
+	*enter = none - (double)INFINITY;
+	*leave = none + (double)INFINITY;
+	cut_slab(&origin[0], &direction[0], half.x, enter, leave);
+	cut_slab(&origin[1], &direction[1], half.y, enter, leave);
+	cut_slab(&origin[2], &direction[2], half.z, enter, leave);
+}
+
+INLINE void get_mask(const int32_t *valid, int q, quad_mask *ret_mask)
+{
+	quad_ints ints;
+	memcpy(&ints, &valid[q * QUAD], sizeof ints);
+	*ret_mask = __builtin_convertvector(ints, quad_mask);
+}
+
+INLINE void far_quads(const struct packet *p, const int32_t *valid, float *far)
+{
+	const quad none = {0};
+	for (int q = 0; q < QUADS; q++) {
+		quad distance = (*quad_at(p->best, q) - *quad_at(p->start, q)) * (1 + 0x1p-20) + 1e-30;
+		quad_ints write;
+		quad_floats kept, now;
+		if (p->any)
+			distance = PICK(*quad_at(p->place, q) != NO_PLACE, none - 1, distance);
+		memcpy(&write, &valid[q * QUAD], sizeof write);
+		memcpy(&kept, &far[q * QUAD], sizeof kept);
+		now = __builtin_convertvector(distance, quad_floats);
+		kept = (quad_floats)((write & (quad_ints)now) | (~write & (quad_ints)kept));
+		memcpy(&far[q * QUAD], &kept, sizeof kept);
+	}
+}
 
 static bool stands_before(const struct seen *a, const struct seen *b)
 {
@@ -553,18 +614,12 @@ static bool stands_before(const struct seen *a, const struct seen *b)
 static void offer(struct packet *p, uint32_t lane, double t, uint32_t place, uint32_t part)
 {
 	const struct seen *seen = p->rays->seen;
-	if (p->place[lane] != SCENE_NONE && t == p->best[lane] && stands_before(&seen[p->place[lane]], &seen[place]))
+	if (p->place[lane] != NO_PLACE && t == p->best[lane] &&
+		stands_before(&seen[(uint32_t)p->place[lane]], &seen[place]))
 		return;
 	p->best[lane] = t;
 	p->place[lane] = place;
 	p->part[lane] = part;
-}
-
-static float far_of(const struct packet *p, uint32_t lane)
-{
-	if (p->any && p->place[lane] != SCENE_NONE)
-		return -1;
-	return tree_far(p->best[lane] - p->start[lane]);
 }
 
 static struct vec3 turned(const struct seen *seen, struct vec3 v)
@@ -645,44 +700,134 @@ static void try_surface(struct packet *p, uint32_t place, const int32_t *valid)
 			offer(p, lane, in.best[lane], place, in.part[lane]);
 }
 
-static void try_place(struct packet *p, uint32_t place, const int32_t *valid)
+/* Nearly all visuals of a warehouse are boxes: eight rays at a time. */
+INLINE void box_quads(struct packet *p, uint32_t place, const int32_t *rays)
+{
+	const struct seen *seen = &p->rays->seen[place];
+	for (int q = 0; q < QUADS; q++) {
+		const quad *dx = quad_at(p->direction[0], q), *dy = quad_at(p->direction[1], q),
+			   *dz = quad_at(p->direction[2], q);
+		quad x = *quad_at(p->origin[0], q) - seen->at.x, y = *quad_at(p->origin[1], q) - seen->at.y,
+		     z = *quad_at(p->origin[2], q) - seen->at.z;
+		quad origin[3], direction[3], t, leave, *best = (quad *)(void *)&p->best[q * QUAD],
+							*places = (quad *)(void *)&p->place[q * QUAD];
+		quad_mask valid;
+		for (int i = 0; i < 3; i++) {
+			const double *turn = seen->turn[i];
+			origin[i] = turn[0] * x + turn[1] * y + turn[2] * z;
+			direction[i] = turn[0] * *dx + turn[1] * *dy + turn[2] * *dz;
+		}
+		cut_box(origin, direction, seen->size, &t, &leave);
+		get_mask(rays, q, &valid);
+		valid &= t <= leave;
+		if (seen->both_sides)
+			t = PICK(t >= *quad_at(p->min, q), t, leave);
+		quad_mask hit = valid & (t >= *quad_at(p->min, q)) & (t <= *best),
+			  nearer = hit & ((t < *best) | (*places == NO_PLACE)), tie = hit & ~nearer;
+		const quad none = {0};
+		*best = PICK(nearer, t, *best);
+		*places = PICK(nearer, none + place, *places);
+		for (uint32_t lane = 0; lane < QUAD; lane++)
+			if (tie[lane])
+				offer(p, (uint32_t)q * QUAD + lane, t[lane], place, 0);
+	}
+}
+
+static void box_plain(struct packet *p, uint32_t place, const int32_t *valid, float *far)
+{
+	box_quads(p, place, valid);
+	far_quads(p, valid, far);
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx"))) static void box_avx(struct packet *p, uint32_t place, const int32_t *valid, float *far)
+{
+	box_quads(p, place, valid);
+	far_quads(p, valid, far);
+}
+#else
+#define box_avx box_plain
+#endif
+
+static void try_place(struct packet *p, uint32_t place, const int32_t *valid, float *far)
 {
 	const struct seen *seen = &p->rays->seen[place];
 	if (!(seen->flags & p->mask) || (p->any && !seen->shadow))
 		return;
-	if (seen->surface) {
-		try_surface(p, place, valid);
+	if (seen->kind == SDF_BOX) {
+		p->rays->meet_box(p, place, valid, far);
 		return;
 	}
-	for (uint32_t lane = 0; lane < TREE_LANES; lane++)
-		if (valid[lane])
-			try_shape(p, place, lane);
+	if (seen->surface)
+		try_surface(p, place, valid);
+	else
+		for (uint32_t lane = 0; lane < TREE_LANES; lane++)
+			if (valid[lane])
+				try_shape(p, place, lane);
+	far_quads(p, valid, far);
 }
 
 static void meet(void *ctx, uint32_t item, const int32_t *valid, float *far)
 {
 	struct packet *p = ctx;
-	try_place(p, p->rays->items.at[item], valid);
-	for (uint32_t lane = 0; lane < TREE_LANES; lane++)
-		if (valid[lane])
-			far[lane] = far_of(p, lane);
+	try_place(p, p->rays->items.at[item], valid, far);
 }
 
-/* Cuts the ray to the box of all items. */
-static void cut(struct packet *p, uint32_t lane, struct tree_rays *to)
+/* Cuts the rays to the box of all items. */
+INLINE void cut_quads(struct packet *p, const int32_t *valid, struct tree_rays *to)
 {
 	const struct rays *rays = p->rays;
-	struct vec3 o = {p->origin[0][lane], p->origin[1][lane], p->origin[2][lane]},
-		    d = {p->direction[0][lane], p->direction[1][lane], p->direction[2][lane]};
-	struct span span = pierce_box((struct line){vec3_sub(o, rays->hub), d}, rays->half);
-	double start = fmax(span.enter, p->min[lane]), end = fmin(span.leave, p->best[lane]);
-	if (!(start <= end) || (p->any && p->place[lane] != SCENE_NONE)) {
-		tree_rays_skip(to, lane);
-		return;
+	const double hub[3] = {rays->hub.x, rays->hub.y, rays->hub.z},
+		     middle[3] = {rays->middle.x, rays->middle.y, rays->middle.z};
+	for (int q = 0; q < QUADS; q++) {
+		const quad none = {0};
+		quad from[3], direction[3], start, end;
+		quad_mask in, order;
+		for (int i = 0; i < 3; i++) {
+			from[i] = *quad_at(p->origin[i], q) - hub[i];
+			direction[i] = *quad_at(p->direction[i], q);
+		}
+		cut_box(from, direction, rays->half, &start, &end);
+		order = start > *quad_at(p->min, q);
+		start = PICK(order, start, *quad_at(p->min, q));
+		order = end < *quad_at(p->best, q);
+		end = PICK(order, end, *quad_at(p->best, q));
+		get_mask(valid, q, &in);
+		in &= start <= end;
+		if (p->any)
+			in &= *quad_at(p->place, q) == NO_PLACE;
+		start = PICK(in, start, none); /* a lane without a ray must hold numbers, too */
+		*(quad *)(void *)&p->start[q * QUAD] = start;
+		for (int i = 0; i < 3; i++) {
+			quad at = from[i] + start * direction[i] + (hub[i] - middle[i]);
+			at = PICK(in, at, none);
+			quad_floats origin = __builtin_convertvector(at, quad_floats),
+				    ahead = __builtin_convertvector(direction[i], quad_floats);
+			memcpy(&to->origin[i][q * QUAD], &origin, sizeof origin);
+			memcpy(&to->direction[i][q * QUAD], &ahead, sizeof ahead);
+		}
+		quad distance = (end - start) * (1 + 0x1p-20) + 1e-30;
+		distance = PICK(in, distance, none);
+		quad_floats far = __builtin_convertvector(distance, quad_floats);
+		quad_ints ints = __builtin_convertvector(in, quad_ints);
+		memcpy(&to->far[q * QUAD], &far, sizeof far);
+		memcpy(&to->valid[q * QUAD], &ints, sizeof ints);
 	}
-	p->start[lane] = start;
-	tree_rays_set(to, lane, vec3_sub(vec3_add(o, vec3_scale(d, start)), rays->middle), d, end - start);
 }
+
+static void cut_plain(struct packet *p, const int32_t *valid, struct tree_rays *to)
+{
+	cut_quads(p, valid, to);
+}
+
+#ifdef __x86_64__
+__attribute__((target("avx"))) static void cut_avx(struct packet *p, const int32_t *valid, struct tree_rays *to)
+{
+	cut_quads(p, valid, to);
+}
+#else
+#define cut_avx cut_plain
+#endif
 
 static void load(struct packet *p, uint32_t lane, const struct ray *ray)
 {
@@ -694,7 +839,8 @@ static void load(struct packet *p, uint32_t lane, const struct ray *ray)
 	p->direction[2][lane] = ray->direction.z;
 	p->min[lane] = ray->min;
 	p->best[lane] = ray->max;
-	p->place[lane] = SCENE_NONE;
+	p->place[lane] = NO_PLACE;
+	p->part[lane] = 0;
 }
 
 /* count: 1 to TREE_LANES */
@@ -706,15 +852,12 @@ static void search(struct packet *p, const struct ray *cast, uint32_t count)
 		load(p, lane, &cast[MIN(lane, count - 1)]);
 		valid[lane] = lane < count ? -1 : 0;
 	}
+	float far[TREE_LANES] = {0};
 	for (uint32_t i = 0; i < p->rays->loose.count; i++)
-		try_place(p, p->rays->loose.at[i], valid);
+		try_place(p, p->rays->loose.at[i], valid, far);
 	if (!p->rays->items.count)
 		return;
-	for (uint32_t lane = 0; lane < TREE_LANES; lane++)
-		if (valid[lane])
-			cut(p, lane, &in);
-		else
-			tree_rays_skip(&in, lane);
+	p->rays->cut(p, valid, &in);
 	tree_search(p->rays->tree, &in, meet, p);
 }
 
@@ -722,10 +865,10 @@ void rays_cast(const struct rays *rays, const struct ray *cast, uint32_t count, 
 {
 	struct packet p = {.rays = rays, .mask = mask};
 	for (uint32_t i = 0; i < count; i += TREE_LANES) {
-		uint32_t lanes = MIN(count - i, (uint32_t)TREE_LANES);
-		search(&p, &cast[i], lanes);
-		for (uint32_t lane = 0; lane < lanes; lane++) {
-			uint32_t at = p.place[lane];
+		uint32_t some = MIN(count - i, (uint32_t)TREE_LANES);
+		search(&p, &cast[i], some);
+		for (uint32_t lane = 0; lane < some; lane++) {
+			uint32_t at = p.place[lane] == NO_PLACE ? SCENE_NONE : (uint32_t)p.place[lane];
 			hits[i + lane] = at == SCENE_NONE
 						 ? (struct ray_hit){INFINITY, SCENE_NONE, SCENE_NONE, SCENE_NONE, 0}
 						 : (struct ray_hit){p.best[lane], rays->seen[at].model,
@@ -738,11 +881,29 @@ void rays_blocked(const struct rays *rays, const struct ray *cast, uint32_t coun
 {
 	struct packet p = {.rays = rays, .mask = mask, .any = true};
 	for (uint32_t i = 0; i < count; i += TREE_LANES) {
-		uint32_t lanes = MIN(count - i, (uint32_t)TREE_LANES);
-		search(&p, &cast[i], lanes);
-		for (uint32_t lane = 0; lane < lanes; lane++)
-			blocked[i + lane] = p.place[lane] != SCENE_NONE;
+		uint32_t some = MIN(count - i, (uint32_t)TREE_LANES);
+		search(&p, &cast[i], some);
+		for (uint32_t lane = 0; lane < some; lane++)
+			blocked[i + lane] = p.place[lane] != NO_PLACE;
 	}
+}
+
+troupe_status rays_create(
+	const struct scene *scene, const char *set, struct rays **ret_rays, struct troupe_error *error)
+{
+	struct tree_maker *maker;
+	troupe_status status = tree_maker_create(set, &maker, error);
+	if (status)
+		return status;
+	struct rays *rays = mem_alloc(sizeof *rays);
+	bool avx = tree_maker_has_avx(maker);
+	rays->scene = scene;
+	rays->maker = maker;
+	rays->meet_box = avx ? box_avx : box_plain;
+	rays->cut = avx ? cut_avx : cut_plain;
+	rays->tree = tree_create(maker);
+	*ret_rays = rays;
+	return TROUPE_OK;
 }
 
 const struct sdf_visual *rays_visual(const struct rays *rays, const struct ray_hit *hit)

@@ -27,6 +27,7 @@
 	X(rtcCommitGeometry)                                                                                           \
 	X(rtcCommitScene)                                                                                              \
 	X(rtcGetDeviceError)                                                                                           \
+	X(rtcGetDeviceProperty)                                                                                        \
 	X(rtcIntersect8)                                                                                               \
 	X(rtcNewDevice)                                                                                                \
 	X(rtcNewGeometry)                                                                                              \
@@ -129,6 +130,12 @@ void tree_maker_destroy(struct tree_maker *maker)
 		return;
 	maker->call.rtcReleaseDevice(maker->device);
 	free(maker);
+}
+
+/* Embree asks the CPU, and troupe does not have to. */
+bool tree_maker_has_avx(const struct tree_maker *maker)
+{
+	return maker->call.rtcGetDeviceProperty(maker->device, RTC_DEVICE_PROPERTY_NATIVE_RAY8_SUPPORTED) > 0;
 }
 
 struct tree *tree_create(struct tree_maker *maker)
@@ -282,6 +289,12 @@ troupe_status tree_maker_create(const char *set, struct tree_maker **ret_maker, 
 void tree_maker_destroy(struct tree_maker *maker)
 {
 	assert(!maker);
+}
+
+bool tree_maker_has_avx(const struct tree_maker *maker)
+{
+	(void)maker;
+	return false;
 }
 
 struct tree *tree_create(struct tree_maker *maker)

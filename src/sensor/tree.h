@@ -37,7 +37,9 @@ struct tree_maker;
  * the library is not there. */
 troupe_status tree_maker_create(const char *set, struct tree_maker **ret_maker, struct troupe_error *error);
 void tree_maker_destroy(struct tree_maker *maker); /* after its trees; NULL is fine */
-bool tree_available(void);                         /* troupe was built with Embree */
+/* Whether the CPU, and the instruction set that was asked for, have AVX. */
+bool tree_maker_has_avx(const struct tree_maker *maker);
+bool tree_available(void); /* troupe was built with Embree */
 
 struct tree *tree_create(struct tree_maker *maker);
 void tree_destroy(struct tree *tree); /* NULL is fine */

@@ -1,0 +1,365 @@
+/* Measures the rays of lidars and cameras in a warehouse of 1000 boxes with 50 robots, which are boxes, too. The
+ * baseline is a bare Embree loop with the same rays: a box is an instance of twelve triangles, distances are of single
+ * precision. Of its three ways (a ray at a time, packets of eight, a stream) the fastest counts. */
+#include "config.h"
+
+#include "bench.h"
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "sensor/picture.h"
+#include "sensor/scan.h"
+
+#include <embree3/rtcore.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BOXES = 1000, ROBOTS = 50, COLUMNS = 900, ROWS = 16, WIDTH = 320, HEIGHT = 240 };
+#define RANGE 30.0
+
+static const struct vec3 crate = {1, 1, 2}, hull = {0.6, 0.4, 0.3}, floor_size = {100, 100, 0.2};
+
+struct subject {
+	struct sdf *sdf;
+	struct scene *scene;
+	struct state *state;
+	struct rays *rays;
+	struct picture_lights lights;
+};
+
+/* --- the world ------------------------------------------------------------------------------------------------------
+ */
+
+static void add_box(
+	struct text *out, const char *name, int number, bool is_static, struct vec3 at, double yaw, struct vec3 size)
+{
+	text_add(out,
+		"<model name='%s%d'><static>%d</static><pose>%.17g %.17g %.17g 0 0 %.17g</pose><link name='l'>"
+		"<visual name='v'><geometry><box><size>%g %g %g</size></box></geometry></visual></link></model>",
+		name, number, is_static, at.x, at.y, at.z, yaw, size.x, size.y, size.z);
+}
+
+/* Ten blocks of racks with aisles between them. */
+static struct vec3 crate_place(int i)
+{
+	int rack = i / 50, in = i % 50;
+	return (struct vec3){-45 + rack * 4.7, -40 + in * 1.6 + (in / 10) * 1.5, 1};
+}
+
+static struct vec3 robot_place(int i)
+{
+	return (struct vec3){-42.6 + (i % 19) * 4.7, -38 + (i / 19) * 27.3 + i * 0.31, 0.3};
+}
+
+static char *make_world(void)
+{
+	struct text out = {0};
+	text_add(&out, "<sdf version='1.9'><world name='w'><light name='sun' type='directional'>"
+		       "<cast_shadows>1</cast_shadows><direction>0.3 0.2 -1</direction></light>");
+	add_box(&out, "floor", 0, true, (struct vec3){0, 0, -0.1}, 0, floor_size);
+	for (int i = 0; i < BOXES; i++)
+		add_box(&out, "box", i, true, crate_place(i), 0.03 * (i % 7), crate);
+	for (int i = 0; i < ROBOTS; i++)
+		add_box(&out, "robot", i, false, robot_place(i), 0.7 * i, hull);
+	text_add(&out, "</world></sdf>");
+	return out.at;
+}
+
+static void or_exit(troupe_status status, const struct troupe_error *error)
+{
+	if (status) {
+		fprintf(stderr, "%s\n", error->text);
+		exit(1);
+	}
+}
+
+static struct subject make_subject(void)
+{
+	struct subject s;
+	struct troupe_error error;
+	char *text = make_world();
+	or_exit(sdf_load_text(text, strlen(text), "warehouse", NULL, &s.sdf, &error), &error);
+	free(text);
+	or_exit(scene_create(&s.sdf->worlds.at[0], NULL, &s.scene, &error), &error);
+	s.state = state_create(s.scene, NULL);
+	or_exit(rays_create(s.scene, NULL, &s.rays, &error), &error);
+	rays_follow(s.rays, s.state);
+	picture_lights(s.state, &s.lights);
+	return s;
+}
+
+static struct pose eye_of(const struct subject *s, int robot)
+{
+	struct pose pose = body_pose(state_body(s->state, (uint32_t)robot, false));
+	return pose_mul(pose, (struct pose){{0, 0, 0.3}, QUAT_IDENTITY});
+}
+
+static void move_robots(const struct subject *s, double by)
+{
+	for (int i = 0; i < ROBOTS; i++)
+		state_body(s->state, (uint32_t)i, false)->p.y += by;
+}
+
+/* --- bare Embree ----------------------------------------------------------------------------------------------------
+ */
+
+struct bare {
+	RTCDevice device;
+	RTCScene box, scene;
+};
+
+static void make_unit_box(struct bare *b)
+{
+	static const unsigned corners[12][3] = {{0, 2, 1}, {1, 2, 3}, {4, 5, 6}, {5, 7, 6}, {0, 1, 4}, {1, 5, 4},
+		{2, 6, 3}, {3, 6, 7}, {0, 4, 2}, {2, 4, 6}, {1, 3, 5}, {3, 7, 5}};
+	RTCGeometry g = rtcNewGeometry(b->device, RTC_GEOMETRY_TYPE_TRIANGLE);
+	float *points = rtcSetNewGeometryBuffer(g, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3, 3 * sizeof(float), 8);
+	unsigned *triangles =
+		rtcSetNewGeometryBuffer(g, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, 3 * sizeof(unsigned), 12);
+	for (int i = 0; i < 8; i++)
+		for (int k = 0; k < 3; k++)
+			points[3 * i + k] = i >> k & 1 ? 0.5f : -0.5f;
+	memcpy(triangles, corners, sizeof corners);
+	rtcCommitGeometry(g);
+	rtcAttachGeometry(b->box, g);
+	rtcReleaseGeometry(g);
+	rtcCommitScene(b->box);
+}
+
+static void add_instance(struct bare *b, struct pose pose, struct vec3 size)
+{
+	RTCGeometry g = rtcNewGeometry(b->device, RTC_GEOMETRY_TYPE_INSTANCE);
+	struct mat3 m = quat_matrix(pose.q);
+	double edges[3] = {size.x, size.y, size.z}, at[3] = {pose.p.x, pose.p.y, pose.p.z};
+	float columns[12];
+	for (int c = 0; c < 3; c++)
+		for (int r = 0; r < 3; r++)
+			columns[3 * c + r] = (float)(m.m[r][c] * edges[c]);
+	for (int r = 0; r < 3; r++)
+		columns[9 + r] = (float)at[r];
+	rtcSetGeometryInstancedScene(g, b->box);
+	rtcSetGeometryTransform(g, 0, RTC_FORMAT_FLOAT3X4_COLUMN_MAJOR, columns);
+	rtcCommitGeometry(g);
+	rtcAttachGeometry(b->scene, g);
+	rtcReleaseGeometry(g);
+}
+
+static struct bare make_bare(const struct subject *s)
+{
+	struct bare b = {.device = rtcNewDevice("threads=1")};
+	b.box = rtcNewScene(b.device);
+	b.scene = rtcNewScene(b.device);
+	make_unit_box(&b);
+	add_instance(&b, (struct pose){{0, 0, -0.1}, QUAT_IDENTITY}, floor_size);
+	for (int i = 0; i < BOXES; i++)
+		add_instance(&b, (struct pose){crate_place(i), quat_from_rpy(0, 0, 0.03 * (i % 7))}, crate);
+	for (int i = 0; i < ROBOTS; i++)
+		add_instance(&b, body_pose(state_body(s->state, (uint32_t)i, false)), hull);
+	rtcCommitScene(b.scene);
+	return b;
+}
+
+/* As scan_measure(): from directions in the sensor's frame to distances. */
+static void bare_scan(
+	const struct bare *b, int way, const struct vec3 *directions, uint32_t count, struct pose eye, float *distances)
+{
+	enum { STREAM = 256 };
+	static const int valid[8] = {-1, -1, -1, -1, -1, -1, -1, -1};
+	struct RTCIntersectContext context;
+	struct RTCRayHit stream[STREAM];
+	struct RTCRayHit8 packet;
+	struct mat3 m = quat_matrix(eye.q);
+	rtcInitIntersectContext(&context);
+	context.flags = RTC_INTERSECT_CONTEXT_FLAG_COHERENT;
+	for (uint32_t i = 0; i < count; i += STREAM) {
+		uint32_t some = count - i < STREAM ? count - i : STREAM;
+		for (uint32_t k = 0; k < some; k++) {
+			struct vec3 d = directions[i + k];
+			float x = (float)(m.m[0][0] * d.x + m.m[0][1] * d.y + m.m[0][2] * d.z),
+			      y = (float)(m.m[1][0] * d.x + m.m[1][1] * d.y + m.m[1][2] * d.z),
+			      z = (float)(m.m[2][0] * d.x + m.m[2][1] * d.y + m.m[2][2] * d.z);
+			if (way == 1) {
+				uint32_t l = k % 8;
+				packet.ray.org_x[l] = (float)eye.p.x, packet.ray.org_y[l] = (float)eye.p.y;
+				packet.ray.org_z[l] = (float)eye.p.z, packet.ray.dir_x[l] = x, packet.ray.dir_y[l] = y;
+				packet.ray.dir_z[l] = z, packet.ray.tnear[l] = 0, packet.ray.tfar[l] = (float)RANGE;
+				packet.ray.mask[l] = ~0u, packet.ray.flags[l] = 0, packet.ray.time[l] = 0;
+				packet.hit.geomID[l] = RTC_INVALID_GEOMETRY_ID;
+				if (l == 7) {
+					rtcIntersect8(valid, b->scene, &context, &packet);
+					memcpy(&distances[i + k - 7], packet.ray.tfar, sizeof packet.ray.tfar);
+				}
+				continue;
+			}
+			stream[k].ray = (struct RTCRay){
+				(float)eye.p.x, (float)eye.p.y, (float)eye.p.z, 0, x, y, z, 0, (float)RANGE, ~0u, k, 0};
+			stream[k].hit.geomID = RTC_INVALID_GEOMETRY_ID;
+			if (way == 0)
+				rtcIntersect1(b->scene, &context, &stream[k]);
+		}
+		if (way == 2)
+			rtcIntersect1M(b->scene, &context, stream, some, sizeof stream[0]);
+		for (uint32_t k = 0; k < some && way != 1; k++)
+			distances[i + k] = stream[k].ray.tfar;
+	}
+}
+
+/* --- measuring ------------------------------------------------------------------------------------------------------
+ */
+
+struct work {
+	struct subject s;
+	struct bare bare;
+	struct scan_layout layout;
+	struct vec3 *directions, *pixels;
+	double *ranges, *intensities;
+	float *distances, *depth, *colour;
+	struct sdf_camera camera;
+	int robots;
+};
+
+static double scan_ns(struct work *w)
+{
+	struct sdf_signal range = {.min = 0, .max = RANGE};
+	uint64_t start = bench_now_ns();
+	for (int i = 0; i < w->robots; i++)
+		scan_measure(w->s.rays, &w->layout, w->directions, eye_of(&w->s, i), &range, UINT32_MAX, w->ranges,
+			w->intensities);
+	return (double)(bench_now_ns() - start);
+}
+
+static double bare_ns(struct work *w, int way)
+{
+	uint64_t start = bench_now_ns();
+	for (int i = 0; i < w->robots; i++)
+		bare_scan(&w->bare, way, w->directions, scan_count(&w->layout), eye_of(&w->s, i), w->distances);
+	return (double)(bench_now_ns() - start);
+}
+
+/* Both must see the same: the worst difference that single precision explains. */
+static void compare(struct work *w)
+{
+	uint32_t count = scan_count(&w->layout), other = 0;
+	w->robots = 1;
+	(void)scan_ns(w);
+	(void)bare_ns(w, 1);
+	for (uint32_t i = 0; i < count; i++)
+		other += fabs(fmin(w->ranges[i], RANGE) - (double)w->distances[i]) > 1e-3;
+	if (other > count / 1000) {
+		fprintf(stderr, "%u of %u ranges differ from those of bare Embree\n", other, count);
+		exit(1);
+	}
+}
+
+static uint64_t hash_of(const struct work *w)
+{
+	uint64_t hash = 1, bits;
+	for (uint32_t i = 0; i < scan_count(&w->layout); i++) {
+		memcpy(&bits, &w->ranges[i], sizeof bits);
+		hash = hash_mix(hash, bits);
+	}
+	return hash;
+}
+
+static void measure_scans(struct work *w, const struct bench_options *options)
+{
+	struct bench_samples ours = {0}, bare = {0};
+	double rays = (double)scan_count(&w->layout) * w->robots;
+	for (int r = -1; r < options->repeats; r++) {
+		bench_progress(options, "scans", r);
+		double own = 0, ways[3] = {0};
+		for (int t = 0; t < 3; t++) {
+			own += scan_ns(w);
+			for (int way = 0; way < 3; way++)
+				ways[way] += bare_ns(w, way);
+		}
+		if (r < 0)
+			continue;
+		bench_add(&ours, 3e3 * rays / own);
+		bench_add(&bare, 3e3 * rays / fmin(ways[0], fmin(ways[1], ways[2])));
+	}
+	bench_print(options, &(struct bench_row){.subject = "16 x 900 rays, 1050 boxes: scan_measure()",
+				     .unit = "Mray/s",
+				     .values = &ours,
+				     .baselines = &bare,
+				     .at_least = 0.8,
+				     .hash = hash_of(w)});
+}
+
+static void measure_pictures(struct work *w, const struct bench_options *options, bool colour)
+{
+	struct bench_samples ours = {0};
+	struct picture picture = {.depth = colour ? NULL : w->depth, .colour = colour ? w->colour : NULL};
+	for (int r = -1; r < options->repeats; r++) {
+		bench_progress(options, "pictures", r);
+		uint64_t start = bench_now_ns();
+		for (int i = 0; i < w->robots; i++)
+			picture_take(w->s.rays, &w->s.lights, &w->camera, w->pixels, eye_of(&w->s, i), &picture);
+		if (r >= 0)
+			bench_add(&ours, 1e9 * w->robots / (double)(bench_now_ns() - start));
+	}
+	bench_print(options,
+		&(struct bench_row){.subject = colour ? "colour 320 x 240, one sun with shadows" : "depth 320 x 240",
+			.unit = "1/s",
+			.values = &ours});
+}
+
+static void measure_follow(struct work *w, const struct bench_options *options, bool moves)
+{
+	struct bench_samples ours = {0};
+	enum { TIMES = 20 };
+	for (int r = -1; r < options->repeats; r++) {
+		bench_progress(options, "rays_follow()", r);
+		double spent = 0;
+		for (int t = 0; t < TIMES; t++) {
+			if (moves)
+				move_robots(&w->s, t % 2 ? 0.01 : -0.01);
+			uint64_t start = bench_now_ns();
+			rays_follow(w->s.rays, w->s.state);
+			spent += (double)(bench_now_ns() - start);
+		}
+		if (r >= 0)
+			bench_add(&ours, spent / TIMES / 1e3);
+	}
+	bench_print(options, &(struct bench_row){.subject = moves ? "rays_follow(), 50 of 1051 visuals moved"
+								  : "rays_follow(), nothing moved",
+				     .unit = "us",
+				     .values = &ours});
+}
+
+int main(int argc, char **argv)
+{
+	struct bench_options options = bench_parse(argc, argv, "rays of lidars and cameras, beside bare Embree");
+	struct work w = {.s = make_subject()};
+	struct sdf_lidar lidar = {.horizontal = {COLUMNS, 1, -M_PI, M_PI}, .vertical = {ROWS, 1, -0.26, 0.26}};
+	w.bare = make_bare(&w.s);
+	w.layout = scan_layout(&lidar);
+	w.camera = (struct sdf_camera){.fov_rad = 1.047,
+		.width = WIDTH,
+		.height = HEIGHT,
+		.near_m = 0.1,
+		.far_m = 100,
+		.depth_near_m = 0.1,
+		.depth_far_m = 10,
+		.visibility_mask = UINT32_MAX};
+	uint32_t count = scan_count(&w.layout);
+	w.directions = mem_alloc(count * sizeof *w.directions);
+	w.ranges = mem_alloc(count * sizeof *w.ranges);
+	w.intensities = mem_alloc(count * sizeof *w.intensities);
+	w.distances = mem_alloc(count * sizeof *w.distances);
+	w.pixels = mem_alloc(WIDTH * HEIGHT * sizeof *w.pixels);
+	w.depth = mem_alloc(WIDTH * HEIGHT * sizeof *w.depth);
+	w.colour = mem_alloc(3 * WIDTH * HEIGHT * sizeof *w.colour);
+	scan_directions(&w.layout, w.directions);
+	picture_directions(&w.camera, false, w.pixels);
+	compare(&w);
+	w.robots = options.smoke ? 1 : 10;
+	measure_scans(&w, &options);
+	measure_pictures(&w, &options, false);
+	measure_pictures(&w, &options, true);
+	measure_follow(&w, &options, true);
+	measure_follow(&w, &options, false);
+	return 0;
+}
