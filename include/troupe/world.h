@@ -85,7 +85,8 @@ typedef enum troupe_joint_kind {
 	TROUPE_JOINT_REVOLUTE2,
 	TROUPE_JOINT_BALL,
 	TROUPE_JOINT_GEARBOX,
-	TROUPE_JOINT_FIXED, /* between different models; inside a model a fixed joint makes its links one body */
+	/* between different models, or read by a force-torque sensor; other fixed joints make their links one body */
+	TROUPE_JOINT_FIXED,
 } troupe_joint_kind;
 
 struct troupe_scene_axis {

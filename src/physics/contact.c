@@ -281,7 +281,10 @@ static void make(struct worker *worker, const struct meeting *m, const dContactG
 	dContact contact = {.surface = m->mix->surface, .geom = *found};
 	set_direction(m, &contact);
 	set_depth(m->mix, &contact);
-	dJointAttach(dJointCreateContact(worker->ode_world->id, worker->contacts, &contact), m->a, m->b);
+	dJointID joint = dJointCreateContact(worker->ode_world->id, worker->contacts, &contact);
+	dJointAttach(joint, m->a, m->b);
+	if (observes_contact_forces(worker))
+		observe_contact_joint(worker, joint, !m->a);
 }
 
 static void begin_meeting(const struct worker *worker, const struct geom_pair *pair, dGeomID ga, dGeomID gb,

@@ -65,7 +65,7 @@ static void make_world_joints(struct physics *physics, uint32_t index)
 		if (in_group(physics, joint->parent, index) && in_group(physics, joint->child, index)) {
 			struct world_joint own = {.index = j, .id = joint_make(physics, j, ode_world)};
 			joint_unset(joint, &own.setting);
-			if (physics->observe & OBSERVE_EFFORTS)
+			if (physics->observe & OBSERVE_JOINTS)
 				observe_world_joint(physics, &own);
 			vec_push(&group->world_joints, own);
 		}

@@ -204,7 +204,7 @@ void instance_make_joints(struct physics *physics, struct instance *instance, dW
 		joint_unset(&physics->scene->joints[m->joint_first + i], &instance->settings[i]);
 	}
 	ode_block_close();
-	if (physics->observe & OBSERVE_EFFORTS)
+	if (physics->observe & OBSERVE_JOINTS)
 		observe_joints(physics, instance);
 }
 

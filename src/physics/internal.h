@@ -102,7 +102,7 @@ struct instance {
 	dGeomID *geoms;                 /* [model's geom_count] */
 	dJointID *joints;               /* [model's joint_count]; 0: ODE has no such joint */
 	struct joint_setting *settings; /* [model's joint_count] */
-	dJointFeedback *feedback;       /* [model's joint_count] ODE writes it; NULL: efforts are not observed */
+	dJointFeedback *feedback;       /* [model's joint_count] ODE writes it; NULL: no joints are observed */
 	struct aabb *boxes;             /* [model's geom_count] of state k */
 	bool *centred;                  /* [model's geom_count] at their body's origin */
 	struct aabb box;                /* of the model in state k */
@@ -229,6 +229,11 @@ struct physics {
 	struct vec3 gravity; /* gravity that the ODE worlds have now */
 };
 
+struct observed_contact {
+	dJointID joint;
+	bool turned; /* ODE's first body is that of the second geom */
+};
+
 /* The working memory with which a thread steps ODE worlds, of any owner: one at a time, the ODE world at hand. */
 struct worker {
 	const struct scene *scene;
@@ -264,8 +269,10 @@ struct worker {
 	VEC(struct geom_pair) geom_pairs;
 	VEC(struct geom_pair) sort_space;
 
-	struct notes notes, notes_scratch;        /* of the ODE worlds that this worker stepped in the step */
-	uint32_t contacts_before, efforts_before; /* counts before the ODE world at hand */
+	struct notes notes, notes_scratch; /* of the ODE worlds that this worker stepped in the step */
+	uint32_t contacts_before, efforts_before, reactions_before; /* counts before the ODE world at hand */
+	VEC(struct observed_contact) observed; /* of the ODE world at hand: see observe_contact_joint() */
+	VEC(dJointFeedback) feedback;          /* [observed.count] ODE writes it */
 };
 
 /* The groups of the ODE world at hand. */
@@ -380,6 +387,7 @@ static inline double joint_scale(const struct scene_joint *joint)
 }
 
 /* observe.c */
+enum { OBSERVE_JOINTS = OBSERVE_EFFORTS | OBSERVE_FORCES }; /* any of these needs ODE's feedback of joints */
 /* Sets up ODE's feedback for joints that have just been made. */
 void observe_joints(struct physics *physics, struct instance *instance);
 void observe_world_joint(struct physics *physics, struct world_joint *joint);
@@ -390,10 +398,22 @@ static inline void observe_begin_again(struct worker *worker)
 {
 	worker->notes.contacts.count = worker->contacts_before;
 	worker->notes.efforts.count = worker->efforts_before;
+	worker->notes.reactions.count = worker->reactions_before;
+	worker->observed.count = 0;
 }
 void observe_contacts(struct worker *worker, const struct geom_pair *pair, const dContactGeom *found, uint32_t count);
-/* Notes the efforts of the ODE world at hand when the final result of its step is known. */
-void observe_efforts(struct worker *worker, double dt);
+/* To be called for each contact joint that is made, in the order of observe_contacts(), if forces are wanted. */
+void observe_contact_joint(struct worker *worker, dJointID joint, bool turned);
+/* Sets up ODE's feedback for them, when all are made. */
+void observe_contact_joints(struct worker *worker);
+/* Notes efforts, reactions and forces of contacts of the ODE world at hand when the final result of its step is
+ * known. */
+void observe_result(struct worker *worker, double dt);
+static inline bool observes_contact_forces(const struct worker *worker)
+{
+	const uint32_t both = OBSERVE_CONTACTS | OBSERVE_FORCES;
+	return (worker->owner->observe & both) == both;
+}
 
 /* sleep.c */
 uint64_t sleep_steps(double dt); /* that a model must have been still for */

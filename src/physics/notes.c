@@ -59,6 +59,11 @@ static uint64_t effort_key(const void *item)
 	return ((const struct effort_note *)item)->joint;
 }
 
+static uint64_t reaction_key(const void *item)
+{
+	return ((const struct reaction_note *)item)->joint;
+}
+
 /* Swaps the two lists when the result ended up in the scratch. */
 #define SORT(list, scratch_list, key_fn)                                                                               \
 	do {                                                                                                           \
@@ -84,6 +89,11 @@ void notes_sort_efforts(effort_notes *list, effort_notes *scratch)
 	SORT(list, scratch, effort_key);
 }
 
+void notes_sort_reactions(reaction_notes *list, reaction_notes *scratch)
+{
+	SORT(list, scratch, reaction_key);
+}
+
 static bool is_there(const struct scene *scene, uint32_t geom)
 {
 	if (geom >= scene->geom_count)
@@ -99,23 +109,34 @@ bool notes_contact_sane(const struct scene *scene, const struct contact_note *no
 		(scene->geoms[a].body == SCENE_NONE && scene->geoms[b].body == SCENE_NONE))
 		return false;
 	double length2 = vec3_dot(note->normal, note->normal);
-	return vec3_within(note->position, NOTES_LENGTH_MAX) && fabs(note->depth) <= NOTES_LENGTH_MAX &&
-	       length2 > 0.5 && length2 < 2;
+	return vec3_finite(note->force) && vec3_within(note->position, NOTES_LENGTH_MAX) &&
+	       fabs(note->depth) <= NOTES_LENGTH_MAX && length2 > 0.5 && length2 < 2;
+}
+
+static bool is_joint(const struct scene *scene, uint32_t index)
+{
+	if (index >= scene->joint_count)
+		return false;
+	const struct scene_model *m = &scene->models[scene->joints[index].model];
+	bool own = index >= m->joint_first && index - m->joint_first < m->joint_count;
+	return m->id && !m->absent && (own || indices_has(&scene->world_joints, index));
 }
 
 bool notes_effort_sane(const struct scene *scene, const struct effort_note *note)
 {
-	if (note->joint >= scene->joint_count)
-		return false;
-	const struct scene_joint *joint = &scene->joints[note->joint];
-	const struct scene_model *m = &scene->models[joint->model];
-	bool own = note->joint >= m->joint_first && note->joint - m->joint_first < m->joint_count;
-	return m->id && !m->absent && (own || indices_has(&scene->world_joints, note->joint)) && notes_axes(joint) &&
-	       isfinite(note->effort[0]) && isfinite(note->effort[1]);
+	return is_joint(scene, note->joint) && notes_axes(&scene->joints[note->joint]) && isfinite(note->effort[0]) &&
+	       isfinite(note->effort[1]);
+}
+
+bool notes_reaction_sane(const struct scene *scene, const struct reaction_note *note)
+{
+	return is_joint(scene, note->joint) && scene->joints[note->joint].measured &&
+	       vec3_finite(note->reaction.force) && vec3_finite(note->reaction.torque);
 }
 
 void notes_fini(struct notes *notes)
 {
 	vec_free(&notes->contacts);
 	vec_free(&notes->efforts);
+	vec_free(&notes->reactions);
 }

@@ -1,4 +1,4 @@
-/* What is noted of a step on request: contacts as they are made, and what joints exert.
+/* What is noted of a step on request: contacts as they are made, and what contacts and joints exert.
  *
  * The effort of an axis is the force or torque along it that the joint gives its child: what the solver's rows of the
  * joint did in the step, and what was added to the bodies as a force (physics/joint.c, couple.c). The rows' part comes
@@ -10,9 +10,12 @@
  *   screw    its motor and stops act on the slide, so the force along the axis, by what it slides for each radian. The
  *            coupling of its thread does no work on the axis, and so does not count
  *
+ * The reaction of a joint is all that it exerts on its child: the rows, and the same added forces. That of a contact is
+ * the force of its rows; ODE's contacts have no torque about their point.
+ *
  * A step may be tried several times from state k (couplings, a solver that failed). Each try makes the same contacts.
- * What was noted of the ODE world before is dropped whenever its step is begun again, and efforts are taken once, when
- * the step is stored. */
+ * What was noted of the ODE world before is dropped whenever its step is begun again, and efforts and forces are taken
+ * once, when the step is stored. */
 #include "physics/internal.h"
 
 #include "scene/axis.h"
@@ -25,7 +28,7 @@
 void observe_joints(struct physics *physics, struct instance *instance)
 {
 	uint32_t count = physics->scene->models[instance->model].joint_count;
-	bool wanted = physics->observe & OBSERVE_EFFORTS;
+	bool wanted = physics->observe & OBSERVE_JOINTS;
 	if (wanted && !instance->feedback)
 		instance->feedback = mem_alloc(count * sizeof *instance->feedback);
 	for (uint32_t i = 0; i < count; i++)
@@ -39,7 +42,7 @@ void observe_joints(struct physics *physics, struct instance *instance)
 
 void observe_world_joint(struct physics *physics, struct world_joint *joint)
 {
-	bool wanted = physics->observe & OBSERVE_EFFORTS;
+	bool wanted = physics->observe & OBSERVE_JOINTS;
 	if (wanted && !joint->feedback)
 		joint->feedback = mem_alloc(sizeof *joint->feedback);
 	if (joint->id)
@@ -52,7 +55,7 @@ void observe_world_joint(struct physics *physics, struct world_joint *joint)
 
 void physics_observe(struct physics *physics, uint32_t what)
 {
-	bool changed = (physics->observe ^ what) & OBSERVE_EFFORTS;
+	bool changed = !(physics->observe & OBSERVE_JOINTS) != !(what & OBSERVE_JOINTS);
 	physics->observe = what;
 	if (!changed)
 		return;
@@ -67,6 +70,7 @@ const struct notes *worker_notes(struct worker *worker)
 {
 	notes_sort_contacts(&worker->notes.contacts, &worker->notes_scratch.contacts);
 	notes_sort_efforts(&worker->notes.efforts, &worker->notes_scratch.efforts);
+	notes_sort_reactions(&worker->notes.reactions, &worker->notes_scratch.reactions);
 	return &worker->notes;
 }
 
@@ -76,6 +80,7 @@ void observe_begin_ode_world(struct worker *worker)
 {
 	worker->contacts_before = worker->notes.contacts.count;
 	worker->efforts_before = worker->notes.efforts.count;
+	worker->reactions_before = worker->notes.reactions.count;
 }
 
 static struct vec3 from_ode(const dReal *v)
@@ -92,6 +97,32 @@ void observe_contacts(struct worker *worker, const struct geom_pair *pair, const
 							  .normal = from_ode(found[i].normal),
 							  .depth = found[i].depth,
 						  });
+}
+
+void observe_contact_joint(struct worker *worker, dJointID joint, bool turned)
+{
+	vec_push(&worker->observed, (struct observed_contact){joint, turned});
+}
+
+void observe_contact_joints(struct worker *worker)
+{
+	uint32_t count = worker->observed.count;
+	worker->feedback.count = 0;
+	if (!count)
+		return;
+	memset(vec_append(&worker->feedback, count), 0, count * sizeof *worker->feedback.at);
+	for (uint32_t i = 0; i < count; i++)
+		dJointSetFeedback(worker->observed.at[i].joint, &worker->feedback.at[i]);
+}
+
+/* Each observed joint is the contact of one note. */
+static void take_contact_forces(struct worker *worker)
+{
+	for (uint32_t i = 0; i < worker->observed.count; i++) {
+		struct vec3 force = from_ode(worker->feedback.at[i].f1);
+		worker->notes.contacts.at[worker->contacts_before + i].force =
+			worker->observed.at[i].turned ? vec3_scale(force, -1) : force;
+	}
 }
 
 /* --- efforts ------------------------------------------------------------------------------------------------------ */
@@ -112,8 +143,53 @@ static double effort_of_rows(
 	return joint_is_turned(joint) ? -effort : effort;
 }
 
-/* feedback: NULL for a gearbox, which has no ODE joint. */
-static void note_joint(
+/* Adds a force that acts at a point of the world. */
+static void add_force(const struct state *state, const struct scene_joint *joint, struct vec3 force, struct vec3 at,
+	struct reaction *to)
+{
+	struct vec3 arm = vec3_sub(at, scene_axis_anchor(state, joint, false));
+	to->force = vec3_add(to->force, force);
+	to->torque = vec3_add(to->torque, vec3_cross(arm, force));
+}
+
+/* Adds a force or torque along an axis that is not of the solver's rows. at: where the force along a slide acts. */
+static void add_along(const struct state *state, const struct scene_joint *joint, uint32_t axis, double effort,
+	struct vec3 at, struct reaction *to)
+{
+	struct vec3 along = vec3_scale(scene_axis_direction(state, joint, axis, false), effort);
+	if (joint->kind == SDF_PRISMATIC)
+		add_force(state, joint, along, at, to);
+	else
+		to->torque = vec3_add(to->torque, along);
+}
+
+/* The centre of mass of the child or, if the child is the world, of the parent. */
+static struct vec3 centre_of_child(const struct state *state, const struct scene_joint *joint)
+{
+	return state_body(state, joint_is_turned(joint) ? joint->parent : joint->child, false)->p;
+}
+
+/* ODE's force on a slide acts between the centres of mass. */
+static struct vec3 middle(const struct state *state, const struct scene_joint *joint)
+{
+	struct vec3 centre = centre_of_child(state, joint);
+	if (joint->child == SCENE_NONE || joint->parent == SCENE_NONE)
+		return centre;
+	return vec3_scale(vec3_add(centre, state_body(state, joint->parent, false)->p), 0.5);
+}
+
+/* What the solver's rows exert on the child. ODE's first body is the child or, if the
+ * child is the world, the parent. */
+static struct reaction reaction_of_rows(
+	const struct state *state, const struct scene_joint *joint, const dJointFeedback *feedback)
+{
+	double sign = joint_is_turned(joint) ? -1 : 1;
+	struct reaction reaction = {.torque = vec3_scale(from_ode(feedback->t1), sign)};
+	add_force(state, joint, vec3_scale(from_ode(feedback->f1), sign), centre_of_child(state, joint), &reaction);
+	return reaction;
+}
+
+static void note_effort(
 	struct worker *worker, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
@@ -124,6 +200,30 @@ static void note_joint(
 				 joint_added_force(worker->owner, index, setting, a);
 	if (axes)
 		vec_push(&worker->notes.efforts, note);
+}
+
+static void note_reaction(
+	struct worker *worker, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
+{
+	const struct scene_joint *joint = &worker->scene->joints[index];
+	const struct state *state = worker->owner->state;
+	struct reaction_note note = {.joint = index};
+	if (feedback)
+		note.reaction = reaction_of_rows(state, joint, feedback);
+	for (uint32_t a = 0; feedback && a < joint->axis_count; a++)
+		add_along(state, joint, a, joint_added_force(worker->owner, index, setting, a), middle(state, joint),
+			&note.reaction);
+	vec_push(&worker->notes.reactions, note);
+}
+
+/* feedback: NULL for a gearbox, which has no ODE joint. */
+static void note_joint(
+	struct worker *worker, uint32_t index, const dJointFeedback *feedback, const struct joint_setting *setting)
+{
+	if (worker->owner->observe & OBSERVE_EFFORTS)
+		note_effort(worker, index, feedback, setting);
+	if ((worker->owner->observe & OBSERVE_FORCES) && worker->scene->joints[index].measured)
+		note_reaction(worker, index, feedback, setting);
 }
 
 static void note_group(struct worker *worker, const struct group *group)
@@ -141,12 +241,44 @@ static void note_group(struct worker *worker, const struct group *group)
 	}
 }
 
-static void add_to(struct worker *worker, uint32_t joint, uint32_t axis, double effort)
+static struct reaction *find_reaction(struct worker *worker, uint32_t joint)
 {
+	reaction_notes *notes = &worker->notes.reactions;
+	for (uint32_t i = worker->reactions_before; i < notes->count; i++)
+		if (notes->at[i].joint == joint)
+			return &notes->at[i].reaction;
+	return NULL;
+}
+
+static void add_to(struct worker *worker, uint32_t index, uint32_t axis, double effort)
+{
+	const struct scene_joint *joint = &worker->scene->joints[index];
+	const struct state *state = worker->owner->state;
 	effort_notes *notes = &worker->notes.efforts;
 	for (uint32_t i = worker->efforts_before; i < notes->count; i++)
-		if (notes->at[i].joint == joint)
+		if (notes->at[i].joint == index)
 			notes->at[i].effort[axis] += effort;
+	struct reaction *reaction = find_reaction(worker, index);
+	if (reaction && (joint->kind != SDF_GEARBOX || axis == 1)) /* the other acts on the parent */
+		add_along(state, joint, axis, effort, centre_of_child(state, joint), reaction);
+}
+
+/* The thread of a screw acts on both its slide and its turning. */
+static void add_thread(struct worker *worker, const struct coupling *coupling, double force)
+{
+	const struct scene_joint *joint = &worker->scene->joints[coupling->joint];
+	const struct state *state = worker->owner->state;
+	struct reaction *reaction = find_reaction(worker, coupling->joint);
+	bool turned = joint_is_turned(joint);
+	for (uint32_t i = 0; reaction && i < coupling->count; i++) {
+		if (coupling->body[i] != (turned ? joint->parent : joint->child))
+			continue;
+		double on_child = turned ? -force : force;
+		struct vec3 torque = vec3_scale(coupling->angular[i], on_child);
+		add_force(state, joint, vec3_scale(coupling->linear[i], on_child), centre_of_child(state, joint),
+			reaction);
+		reaction->torque = vec3_add(reaction->torque, torque);
+	}
 }
 
 /* The impulse of the coupling acts along its direction: see couple_apply(). */
@@ -161,11 +293,16 @@ static void add_coupling(struct worker *worker, const struct coupling *coupling,
 	} else if (joint->kind == SDF_GEARBOX) {
 		add_to(worker, coupling->joint, 0, force * joint->sdf->gearbox_ratio);
 		add_to(worker, coupling->joint, 1, force);
+	} else {
+		add_thread(worker, coupling, force);
 	}
 }
 
-void observe_efforts(struct worker *worker, double dt)
+void observe_result(struct worker *worker, double dt)
 {
+	take_contact_forces(worker);
+	if (!(worker->owner->observe & OBSERVE_JOINTS))
+		return;
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
 		note_group(worker, group_at_hand(worker, i));
 	for (uint32_t i = 0; i < worker->couplings.count; i++)

@@ -47,6 +47,8 @@ void worker_destroy(struct worker *worker)
 	vec_free(&worker->sort_space);
 	vec_free(&worker->joins);
 	vec_free(&worker->bodies);
+	vec_free(&worker->observed);
+	vec_free(&worker->feedback);
 	notes_fini(&worker->notes);
 	notes_fini(&worker->notes_scratch);
 	collide_space_fini(&worker->collide);
@@ -77,7 +79,7 @@ void worker_begin(struct worker *worker, const struct physics_options *options)
 	}
 	worker->asked_to_stop_ns = 0;
 	worker->abandoned = false;
-	worker->notes.contacts.count = worker->notes.efforts.count = 0;
+	worker->notes.contacts.count = worker->notes.efforts.count = worker->notes.reactions.count = 0;
 	ode_set_random(options->seed, options->rule == PHYSICS_BREAK_RANDOM);
 }
 
@@ -122,6 +124,7 @@ static void begin_ode_world(struct worker *worker, double dt, struct solver_pass
 		solver_end_group(worker, group);
 	}
 	worker->stepping = NULL;
+	observe_contact_joints(worker);
 	couple_apply(worker, dt);
 }
 
@@ -233,8 +236,7 @@ static bool store_ode_world(struct worker *worker)
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
 		sane &= store_group(worker->owner, group_at_hand(worker, i));
 	couple_store(worker, worker->owner->dt);
-	if (worker->owner->observe & OBSERVE_EFFORTS)
-		observe_efforts(worker, worker->owner->dt);
+	observe_result(worker, worker->owner->dt);
 	return sane;
 }
 

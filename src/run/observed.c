@@ -14,6 +14,7 @@ void observed_fini(struct observed *observed)
 	vec_free(&observed->spare);
 	vec_free(&observed->scratch);
 	free(observed->efforts);
+	free(observed->reactions);
 	free(observed->marked);
 }
 
@@ -23,6 +24,7 @@ void observed_fit(struct observed *observed, const struct scene *scene)
 	if (before->models == now->models && before->joints == now->joints)
 		return;
 	MEM_FIT(observed->efforts, before->joints, now->joints);
+	MEM_FIT(observed->reactions, before->joints, now->joints);
 	MEM_FIT(observed->marked, before->models, now->models);
 	observed->room = *now;
 }
@@ -33,6 +35,12 @@ void observed_keep(struct observed *observed, uint32_t what)
 		observed->contacts.count = 0;
 	if (!(what & OBSERVE_EFFORTS) && observed->room.joints)
 		memset(observed->efforts, 0, observed->room.joints * sizeof *observed->efforts);
+	if (what & OBSERVE_FORCES)
+		return;
+	for (uint32_t i = 0; i < observed->contacts.count; i++)
+		observed->contacts.at[i].force = (struct vec3){0, 0, 0};
+	if (observed->room.joints)
+		memset(observed->reactions, 0, observed->room.joints * sizeof *observed->reactions);
 }
 
 void observed_clear(struct observed *observed)
@@ -51,7 +59,15 @@ static bool is_marked_end(const struct observed *observed, const struct scene *s
 	return body != SCENE_NONE && observed->marked[scene->bodies[body].model] == observed->calls;
 }
 
-/* Drops the contacts of marked models, and the efforts of the world's own joints that connect a marked model. */
+static void forget_joints(struct observed *observed, uint32_t first, uint32_t count)
+{
+	if (!count)
+		return;
+	memset(observed->efforts[first], 0, count * sizeof *observed->efforts);
+	memset(&observed->reactions[first], 0, count * sizeof *observed->reactions);
+}
+
+/* Drops the contacts of marked models, and the notes of the world's own joints that connect a marked model. */
 static void drop_marked(struct observed *observed, const struct scene *scene)
 {
 	observed->spare.count = 0;
@@ -64,7 +80,7 @@ static void drop_marked(struct observed *observed, const struct scene *scene)
 		uint32_t joint = scene->world_joints.at[i];
 		if (is_marked_end(observed, scene, scene->joints[joint].parent) ||
 			is_marked_end(observed, scene, scene->joints[joint].child))
-			memset(observed->efforts[joint], 0, sizeof *observed->efforts);
+			forget_joints(observed, joint, 1);
 	}
 	contact_notes swap = observed->contacts;
 	observed->contacts = observed->spare;
@@ -75,8 +91,7 @@ static void mark(struct observed *observed, const struct scene *scene, uint32_t 
 {
 	const struct scene_model *m = &scene->models[model];
 	observed->marked[model] = observed->calls;
-	if (m->joint_count)
-		memset(observed->efforts[m->joint_first], 0, m->joint_count * sizeof *observed->efforts);
+	forget_joints(observed, m->joint_first, m->joint_count);
 }
 
 static void take(struct observed *observed, const struct notes *notes)
@@ -88,6 +103,8 @@ static void take(struct observed *observed, const struct notes *notes)
 		const struct effort_note *note = &notes->efforts.at[i];
 		memcpy(observed->efforts[note->joint], note->effort, sizeof note->effort);
 	}
+	for (uint32_t i = 0; i < notes->reactions.count; i++)
+		observed->reactions[notes->reactions.at[i].joint] = notes->reactions.at[i].reaction;
 }
 
 void observed_merge(struct observed *observed, const struct scene *scene, struct ack *const *acks, uint32_t count)
@@ -120,6 +137,26 @@ static bool is_zero(const double effort[2])
 	return effort[0] == 0 && effort[1] == 0;
 }
 
+static bool is_nothing(const struct reaction *reaction)
+{
+	return vec3_dot(reaction->force, reaction->force) == 0 && vec3_dot(reaction->torque, reaction->torque) == 0;
+}
+
+static void pack_reactions(const struct observed *observed, struct text *out)
+{
+	uint32_t count = 0;
+	for (uint32_t j = 0; j < observed->room.joints; j++)
+		count += !is_nothing(&observed->reactions[j]);
+	pack_u64(out, count);
+	for (uint32_t j = 0; j < observed->room.joints; j++) {
+		if (is_nothing(&observed->reactions[j]))
+			continue;
+		pack_u64(out, j);
+		pack_vec3(out, observed->reactions[j].force);
+		pack_vec3(out, observed->reactions[j].torque);
+	}
+}
+
 void observed_pack(const struct observed *observed, uint32_t what, struct text *out)
 {
 	uint32_t joints = 0;
@@ -132,6 +169,7 @@ void observed_pack(const struct observed *observed, uint32_t what, struct text *
 		pack_vec3(out, note->position);
 		pack_vec3(out, note->normal);
 		pack_double(out, note->depth);
+		pack_vec3(out, note->force);
 	}
 	for (uint32_t j = 0; j < observed->room.joints; j++)
 		joints += !is_zero(observed->efforts[j]);
@@ -142,6 +180,20 @@ void observed_pack(const struct observed *observed, uint32_t what, struct text *
 		pack_u64(out, j);
 		pack_double(out, observed->efforts[j][0]);
 		pack_double(out, observed->efforts[j][1]);
+	}
+	pack_reactions(observed, out);
+}
+
+static void unpack_reactions(struct observed *observed, const struct scene *scene, struct unpack *in)
+{
+	uint64_t count = unpack_u64(in);
+	for (uint64_t i = 0; i < count && !in->bad; i++) {
+		struct reaction_note note = {.joint = unpack_count(in, UINT32_MAX)};
+		note.reaction.force = unpack_vec3(in);
+		note.reaction.torque = unpack_vec3(in);
+		in->bad = in->bad || !notes_reaction_sane(scene, &note);
+		if (!in->bad)
+			observed->reactions[note.joint] = note.reaction;
 	}
 }
 
@@ -158,6 +210,7 @@ bool observed_unpack(struct observed *observed, const struct scene *scene, uint3
 		note.position = unpack_vec3(in);
 		note.normal = unpack_vec3(in);
 		note.depth = unpack_double(in);
+		note.force = unpack_vec3(in);
 		bool in_order = !i || notes_contact_key(&observed->contacts.at[i - 1]) <= notes_contact_key(&note);
 		in->bad = in->bad || !in_order || !notes_contact_sane(scene, &note);
 		vec_push(&observed->contacts, note);
@@ -171,6 +224,7 @@ bool observed_unpack(struct observed *observed, const struct scene *scene, uint3
 		if (!in->bad)
 			memcpy(observed->efforts[note.joint], note.effort, sizeof note.effort);
 	}
+	unpack_reactions(observed, scene, in);
 	observed_keep(observed, *ret_what);
 	return !in->bad;
 }

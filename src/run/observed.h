@@ -1,6 +1,6 @@
-/* The contacts and efforts that the primary keeps, on request: for each model those of its last step, from the notes
- * in the acks. A sleeping model is not stepped and keeps the notes of the step in which it was stepped last. Nothing
- * that is simulated depends on these notes, and they do not depend on which secondary simulates a model.
+/* The contacts, efforts and forces that the primary keeps, on request: for each model those of its last step, from the
+ * notes in the acks. A sleeping model is not stepped and keeps the notes of the step in which it was stepped last.
+ * Nothing that is simulated depends on these notes, and they do not depend on which secondary simulates a model.
  *
  * Thread: the primary's, between steps. Allocates when the scene or a list grows; a warm step does not allocate. */
 #ifndef RUN_OBSERVED_H
@@ -14,6 +14,8 @@ struct observed {
 	 * the order found. */
 	contact_notes contacts;
 	double (*efforts)[2]; /* [room.joints] see effort_note; 0 for a joint that is absent or was never stepped */
+
+	struct reaction *reactions; /* [room.joints] 0 for one that is not measured, or was never stepped */
 
 	/* private */
 	contact_notes spare, scratch;

@@ -305,6 +305,9 @@ static void add_notes(struct notes *to, const struct notes *from)
 	if (from->efforts.count)
 		memcpy(vec_append(&to->efforts, from->efforts.count), from->efforts.at,
 			from->efforts.count * sizeof *from->efforts.at);
+	if (from->reactions.count)
+		memcpy(vec_append(&to->reactions, from->reactions.count), from->reactions.at,
+			from->reactions.count * sizeof *from->reactions.at);
 }
 
 /* The notes of all workers that had a part in the step. */
@@ -314,13 +317,14 @@ static const struct notes *all_notes(struct secondary *secondary)
 	const struct notes *own = worker_notes(secondary->worker);
 	if (!secondary->helper_count)
 		return own;
-	notes->contacts.count = notes->efforts.count = 0;
+	notes->contacts.count = notes->efforts.count = notes->reactions.count = 0;
 	add_notes(notes, own);
 	for (uint32_t i = 0; secondary->round && i < secondary->helper_count; i++)
 		if (secondary->helpers[i].round == secondary->round)
 			add_notes(notes, worker_notes(secondary->helpers[i].worker));
 	notes_sort_contacts(&notes->contacts, &scratch->contacts);
 	notes_sort_efforts(&notes->efforts, &scratch->efforts);
+	notes_sort_reactions(&notes->reactions, &scratch->reactions);
 	return notes;
 }
 

@@ -12,7 +12,7 @@ static uint32_t second_after(const uint32_t last[2], uint32_t first)
 	return first == last[0] ? last[1] : first + 1;
 }
 
-static void put_contacts(struct text *out, const contact_notes *contacts)
+static void put_contacts(struct text *out, const contact_notes *contacts, bool forces)
 {
 	uint32_t last[2] = {0, 0};
 	pack_var(out, contacts->count);
@@ -23,6 +23,8 @@ static void put_contacts(struct text *out, const contact_notes *contacts)
 		pack_vec3(out, note->position);
 		pack_vec3(out, note->normal);
 		pack_double(out, note->depth);
+		if (forces)
+			pack_vec3(out, note->force);
 		last[0] = note->geoms[0];
 		last[1] = note->geoms[1];
 	}
@@ -41,15 +43,30 @@ static void put_efforts(struct text *out, const struct scene *scene, const effor
 	}
 }
 
+static void put_reactions(struct text *out, const reaction_notes *reactions)
+{
+	uint32_t next = 0;
+	pack_var(out, reactions->count);
+	for (uint32_t i = 0; i < reactions->count; i++) {
+		const struct reaction_note *note = &reactions->at[i];
+		pack_var(out, note->joint - next);
+		pack_vec3(out, note->reaction.force);
+		pack_vec3(out, note->reaction.torque);
+		next = note->joint + 1;
+	}
+}
+
 void wire_put_notes(struct text *out, uint32_t what, const struct scene *scene, const struct ack *ack)
 {
 	static const struct notes none;
 	const struct notes *notes = ack->notes ? ack->notes : &none;
 	pack_var(out, ack->stepped);
 	if (what & OBSERVE_CONTACTS)
-		put_contacts(out, &notes->contacts);
+		put_contacts(out, &notes->contacts, what & OBSERVE_FORCES);
 	if (what & OBSERVE_EFFORTS)
 		put_efforts(out, scene, &notes->efforts);
+	if (what & OBSERVE_FORCES)
+		put_reactions(out, &notes->reactions);
 }
 
 /* --- getting ------------------------------------------------------------------------------------------------------ */
@@ -92,8 +109,8 @@ static troupe_status check_contact(const struct wire_changed *changed, const con
 	return TROUPE_OK;
 }
 
-static troupe_status get_contacts(
-	struct unpack *in, const struct wire_changed *changed, contact_notes *ret, struct troupe_error *error)
+static troupe_status get_contacts(struct unpack *in, const struct wire_changed *changed, bool forces,
+	contact_notes *ret, struct troupe_error *error)
 {
 	uint64_t count = unpack_var(in);
 	uint32_t geoms = changed->scene->geom_count, last[2] = {0, 0};
@@ -105,6 +122,7 @@ static troupe_status get_contacts(
 		note.position = unpack_vec3(in);
 		note.normal = unpack_vec3(in);
 		note.depth = unpack_double(in);
+		note.force = forces ? unpack_vec3(in) : (struct vec3){0, 0, 0};
 		if (in->bad)
 			break;
 		status = check_contact(changed, ret, &note, error);
@@ -136,16 +154,40 @@ static troupe_status get_efforts(
 	return TROUPE_OK;
 }
 
+static troupe_status get_reactions(
+	struct unpack *in, const struct wire_changed *changed, reaction_notes *ret, struct troupe_error *error)
+{
+	uint64_t count = unpack_var(in);
+	uint32_t next = 0;
+	for (uint64_t i = 0; i < count && !in->bad; i++) {
+		struct reaction_note note = {.joint = get_from(in, next, changed->scene->joint_count)};
+		note.reaction.force = unpack_vec3(in);
+		note.reaction.torque = unpack_vec3(in);
+		if (in->bad)
+			break;
+		if (!notes_reaction_sane(changed->scene, &note))
+			return fail(error, TROUPE_EPROTOCOL, "a reaction of joint %u, which no sensor measures",
+				note.joint);
+		if (!has_changed(changed, changed->scene->joints[note.joint].model))
+			return fail(error, TROUPE_EPROTOCOL, "a reaction of joint %u, which did not move", note.joint);
+		vec_push(ret, note);
+		next = note.joint + 1;
+	}
+	return TROUPE_OK;
+}
+
 troupe_status wire_get_notes(struct unpack *in, uint32_t what, const struct wire_changed *changed, struct ack *ack,
 	struct notes *ret, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
-	ret->contacts.count = ret->efforts.count = 0;
+	ret->contacts.count = ret->efforts.count = ret->reactions.count = 0;
 	ack->notes = ret;
 	ack->stepped = unpack_var_count(in, ack->changed.count);
 	if (what & OBSERVE_CONTACTS)
-		status = get_contacts(in, changed, &ret->contacts, error);
+		status = get_contacts(in, changed, what & OBSERVE_FORCES, &ret->contacts, error);
 	if (!status && !in->bad && (what & OBSERVE_EFFORTS))
 		status = get_efforts(in, changed, &ret->efforts, error);
+	if (!status && !in->bad && (what & OBSERVE_FORCES))
+		status = get_reactions(in, changed, &ret->reactions, error);
 	return status;
 }

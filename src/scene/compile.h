@@ -29,6 +29,7 @@ struct compile {
 	uint32_t *link_index;   /* [sdf links] index in scene links */
 	bool *link_static;      /* [sdf links] in a static top-level model */
 	bool *link_held;        /* [sdf links] at roots: the body is kinematic */
+	bool *joint_measured;   /* [sdf joints] a force-torque sensor reads it */
 	const char **link_tie;  /* [sdf links] at roots: the fixed joint that holds the body to the world */
 	/* Until scene_install() all indices count from the first part that is compiled here; scene_install() gives
 	 * them their places in the scene. */

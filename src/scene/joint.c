@@ -8,10 +8,16 @@ uint32_t scene_joint_body(const struct compile *c, uint32_t link)
 	return scene_in_world(c, link) ? SCENE_NONE : c->links.at[c->link_index[link]].body;
 }
 
+/* The world, or a body that forces do not move. */
+static bool is_kinematic(const struct compile *c, uint32_t body)
+{
+	return body == SCENE_NONE || c->bodies.at[body].kinematic;
+}
+
 /* The inverse inertia of a body about the axis through the joint's anchor, if the body turns about this axis only. */
 static double inverse_inertia_about(const struct compile *c, uint32_t body, struct vec3 anchor, struct vec3 axis)
 {
-	if (body == SCENE_NONE || c->bodies.at[body].kinematic)
+	if (is_kinematic(c, body))
 		return 0;
 	const struct scene_body *b = &c->bodies.at[body];
 	struct vec3 a = quat_rotate(quat_conj(b->reference.q), axis);
@@ -23,7 +29,7 @@ static double inverse_inertia_about(const struct compile *c, uint32_t body, stru
 
 static double inverse_mass(const struct compile *c, uint32_t body)
 {
-	return body == SCENE_NONE || c->bodies.at[body].kinematic ? 0 : 1 / c->bodies.at[body].mass;
+	return is_kinematic(c, body) ? 0 : 1 / c->bodies.at[body].mass;
 }
 
 /* --- gearboxes -------------------------------------------------------------------------------------------------- */
@@ -277,7 +283,8 @@ void scene_add_joint(struct compile *c, uint32_t index, const char *file, uint32
 	joint.child = scene_joint_body(c, from->child);
 	if (joint.parent == joint.child || !kind_of(c, from, file, &joint))
 		return; /* both ends in one body (welded), or both static */
-	if (from->kind == SDF_FIXED && (joint.parent == SCENE_NONE || joint.child == SCENE_NONE))
+	joint.measured = c->joint_measured[index];
+	if (from->kind == SDF_FIXED && is_kinematic(c, joint.parent) && is_kinematic(c, joint.child))
 		return; /* the body is fixed to the world */
 	joint.anchor = from->in_world.p;
 	for (uint32_t a = 0; a < joint.axis_count; a++) {

@@ -44,8 +44,18 @@ static uint32_t top_model(const struct compile *c, uint32_t link)
 	return c->top[c->sdf->links.at[link].model];
 }
 
+static void find_measured_joints(struct compile *c)
+{
+	for (uint32_t i = 0; i < c->sdf->sensors.count; i++) {
+		const struct sdf_sensor *sensor = &c->sdf->sensors.at[i];
+		if (sensor->kind == SDF_FORCE_TORQUE && sensor->joint != SDF_NONE)
+			c->joint_measured[sensor->joint] = true;
+	}
+}
+
 /* Fixed joints inside one top-level model weld links; a fixed joint to the world makes the body kinematic. A fixed
- * joint between different models stays a joint, because models come and go separately. */
+ * joint between different models stays a joint, because models come and go separately, and so does one that a
+ * force-torque sensor reads: the force across a weld is not known. */
 static void weld_links(struct compile *c)
 {
 	const struct sdf_world *sdf = c->sdf;
@@ -57,7 +67,7 @@ static void weld_links(struct compile *c)
 	}
 	for (uint32_t i = 0; i < sdf->joints.count; i++) {
 		const struct sdf_joint *joint = &sdf->joints.at[i];
-		if (joint->kind != SDF_FIXED)
+		if (joint->kind != SDF_FIXED || c->joint_measured[i])
 			continue;
 		bool parent_world = scene_in_world(c, joint->parent), child_world = scene_in_world(c, joint->child);
 		if (parent_world && child_world)
@@ -294,6 +304,7 @@ static troupe_status tell(struct compile *c, const struct scene_options *options
 static troupe_status add_models(struct compile *c, const struct scene_options *options, struct troupe_error *error)
 {
 	find_top_models(c);
+	find_measured_joints(c);
 	weld_links(c);
 	for (uint32_t i = 0; i < c->sdf->models.count; i += c->sdf->models.at[i].model_count) {
 		troupe_status status = add_model(c, i, error);
@@ -331,6 +342,7 @@ static void compile_init(struct compile *c, const struct sdf_world *world, struc
 	c->link_index = arena_array(&c->scratch, uint32_t, links);
 	c->link_static = arena_array(&c->scratch, bool, links);
 	c->link_held = arena_array(&c->scratch, bool, links);
+	c->joint_measured = arena_array(&c->scratch, bool, c->sdf->joints.count);
 	c->link_tie = arena_array(&c->scratch, const char *, links);
 }
 

@@ -9,7 +9,8 @@
  *
  * Models are the top-level models of the world, followed by its actors (actor.h); a nested model is part of its
  * top-level model. Links that fixed joints connect are one body (users expect a rigid connection; ODE's fixed joint
- * is soft and slow). The frame of a body has its origin at the centre of mass and the axes of its first link.
+ * is soft and slow), unless a force-torque sensor reads the joint: then it stays a joint, which the solver satisfies.
+ * The frame of a body has its origin at the centre of mass and the axes of its first link.
  *
  * Units: metres, kilograms, seconds, radians; poses are in the world frame unless the name says otherwise. */
 #ifndef SCENE_SCENE_H
@@ -92,7 +93,8 @@ struct scene_joint {
 	const char *name, *scoped;
 	uint32_t model;           /* the model whose state holds the joint: that of the child */
 	uint32_t parent, child;   /* bodies; SCENE_NONE: the world. Not both the world, not the same body. */
-	enum sdf_joint_kind kind; /* continuous is stored as revolute; fixed: only between different models */
+	enum sdf_joint_kind kind; /* continuous is stored as revolute; fixed: only between models, or measured */
+	bool measured;            /* by a force-torque sensor */
 	struct vec3 anchor;
 	uint32_t axis_count;
 	const struct sdf_axis *axis;

@@ -1,4 +1,6 @@
-/* Observed contacts and efforts of a step are compared with formulas. Observing must not change a bit of the state. */
+/* Observed contacts, efforts and forces of a step are compared with formulas. Observing must not change a bit of the
+ * state. */
+#include "base/hash.h"
 #include "server/internal.h"
 
 #include "harness.h"
@@ -317,13 +319,15 @@ Test(observe, gears_pass_on_a_torque)
 			"") "<joint name='g' "
 			    "type='gearbox'><parent>a::l</parent><child>b::l</child><gearbox_ratio>3</gearbox_ratio>"
 			    "<gearbox_reference_body>world</gearbox_reference_body>" AXIS(
-				    "0 0 1", "") "<axis2><xyz>0 0 1</xyz></axis2></joint>");
-	observe(OBSERVE_EFFORTS);
+				    "0 0 1", "") "<axis2><xyz>0 0 1</xyz></axis2><sensor name='s' "
+						 "type='force_torque'/></joint>");
+	observe(OBSERVE_EFFORTS | OBSERVE_FORCES);
 	command("/model/a/joint/a_j/cmd_force", "data: 0.1");
 	run_until(0.1);
 	double rate = 0.1 / (0.02 + 9 * 0.02);
 	expect("gearbox, on the parent: N m", effort_of("g", 0), 0.02 * rate - 0.1, 1e-6);
 	expect("gearbox, on the child: N m", effort_of("g", 1), -3 * rate * 0.02, 1e-6);
+	expect("and all of it: N m", observed()->reactions[joint_of("g")].torque.z, -3 * rate * 0.02, 1e-6);
 	expect("and what drives it: N m", effort_of("a_j", 0), 0.1, 1e-9);
 	stop();
 }
@@ -523,4 +527,176 @@ Test(observe, what_is_placed_while_paused_has_no_contacts)
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK);
 	cr_expect_eq(contacts_of("a"), 0, "contacts with a floor that is elsewhere");
 	stop();
+}
+
+/* --- forces ------------------------------------------------------------------------------------------------------- */
+
+static struct vec3 force_between(const char *first, const char *second)
+{
+	const struct scene *scene = server->worlds[0].scene;
+	uint32_t a = scene_find_model(scene, first), b = scene_find_model(scene, second);
+	struct vec3 sum = {0, 0, 0};
+	for (uint32_t i = 0; i < observed()->contacts.count; i++) {
+		const struct contact_note *note = &observed()->contacts.at[i];
+		uint32_t on = scene->geoms[note->geoms[0]].model, by = scene->geoms[note->geoms[1]].model;
+		if (on == a && by == b)
+			sum = vec3_add(sum, note->force);
+		if (on == b && by == a)
+			sum = vec3_sub(sum, note->force);
+	}
+	return sum;
+}
+
+static void expect3(const char *what, struct vec3 measured, double x, double y, double z, double tolerance)
+{
+	puts(what);
+	expect("  x", measured.x, x, tolerance);
+	expect("  y", measured.y, y, tolerance);
+	expect("  z", measured.z, z, tolerance);
+}
+
+/* The upper box presses with m g on the lower one, and both with 2 m g on the floor, whichever comes first in the file.
+ * Gravity also pulls along x, which friction balances. */
+Test(observe, contacts_carry_what_stands_on_them)
+{
+	static const char *const worlds[] = {FLOOR BOX("a", "0 0 0.5 0 0 0") BOX("b", "0 0 1.5 0 0 0"),
+		BOX("b", "0 0 1.5 0 0 0") BOX("a", "0 0 0.5 0 0 0") FLOOR};
+	static const char *const solvers[] = {"", "<ode><solver><type>quick</type><iters>300</iters></solver></ode>"};
+	for (size_t i = 0; i < ARRAY_LEN(worlds) * ARRAY_LEN(solvers); i++) {
+		want.solver = solvers[i / 2];
+		start("2 0 -9.8", "%s", worlds[i % 2]);
+		observe(OBSERVE_CONTACTS | OBSERVE_FORCES);
+		run_until(2);
+		double tolerance = i < 2 ? 1e-5 : 0.1;
+		expect3("on the upper box: N", force_between("b", "a"), -2, 0, 9.8, tolerance);
+		expect3("on the lower box, by the floor: N", force_between("a", "floor"), -4, 0, 19.6, tolerance);
+		for (uint32_t c = 0; c < observed()->contacts.count; c++)
+			cr_expect(vec3_dot(observed()->contacts.at[c].force, observed()->contacts.at[c].normal) > -1e-9,
+				"a contact pulls");
+		observe(OBSERVE_CONTACTS);
+		run_until(2.001);
+		expect3("not asked for: N", force_between("a", "floor"), 0, 0, 0, 0);
+		stop();
+	}
+	want.solver = "";
+}
+
+static struct reaction reaction_of(const char *joint)
+{
+	cr_assert(server->worlds[0].scene->joints[joint_of(joint)].measured);
+	return observed()->reactions[joint_of(joint)];
+}
+
+#define SENSOR "<sensor name='s' type='force_torque'/>"
+#define PULLED "<dynamics><damping>20</damping><spring_stiffness>1000</spring_stiffness></dynamics>"
+
+/* The arm's weight acts 0.5 m from the joint: whatever holds it there exerts m g on it, and the torque of its lever. */
+Test(observe, a_joint_holds_an_arm_by_its_weight_and_lever)
+{
+	static const struct {
+		const char *what, *text;
+		double sign, tolerance;
+	} joints[] = {
+		{"fixed", ARM("fixed", SENSOR, ""), 1, 1e-6},
+		{"hinge with a motor", ARM("revolute", AXIS("0 1 0", "") SENSOR, HELD), 1, 1e-5},
+		{"hinge at its stop", ARM("revolute", AXIS("0 1 0", LOCKED) SENSOR, ""), 1, 1e-5},
+		{"hinge with another axis", ARM("revolute", AXIS("0 0 1", "") SENSOR, ""), 1, 1e-5},
+		{"slide with a motor", ARM("prismatic", AXIS("0 0 1", "") SENSOR, HELD), 1, 1e-5},
+		{"slide with a spring", ARM("prismatic", AXIS("0 0 1", PULLED) SENSOR, ""), 1, 1e-4},
+		{"slide across", ARM("prismatic", AXIS("0 1 0", "") SENSOR, ""), 1, 1e-5},
+		{"universal", ARM("universal", AXIS("0 1 0", LOCKED) AXIS2("0 0 1", RUB) SENSOR, ""), 1, 1e-5},
+		{"fixed, the world as child", HUNG("fixed", SENSOR), -1, 1e-6},
+		{"hinge, the world as child", HUNG("revolute", AXIS("0 1 0", LOCKED) SENSOR), -1, 1e-5},
+		{"slide, the world as child", HUNG("prismatic", AXIS("0 0 1", LOCKED) SENSOR), -1, 1e-5},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(joints); i++) {
+		start("0 0 -9.8", "%s", joints[i].text);
+		observe(OBSERVE_FORCES);
+		run_until(2);
+		puts(joints[i].what);
+		expect3("force: N", reaction_of("j").force, 0, 0, 9.8 * joints[i].sign, joints[i].tolerance);
+		expect3("torque: N m", reaction_of("j").torque, 0, -4.9 * joints[i].sign, 0, joints[i].tolerance);
+		expect("efforts were not asked for: N", effort_of("j", 0), 0, 0);
+		stop();
+	}
+}
+
+/* The motor's torque becomes a force along the thread, so nothing turns the nut in all. */
+Test(observe, a_screw_holds_a_nut_without_turning_it)
+{
+	start("0 0 -9.8", "%s",
+		"<model name='m'><link name='l'>" INERTIAL "</link><joint name='j' type='screw'><parent>world</parent>"
+		"<child>l</child><screw_thread_pitch>0.1</screw_thread_pitch>" AXIS("0 0 1", "") SENSOR "</joint>" HELD
+													"</model>");
+	observe(OBSERVE_FORCES);
+	run_until(0.5);
+	expect3("screw, force: N", reaction_of("j").force, 0, 0, 9.8, 1e-4);
+	expect3("screw, torque: N m", reaction_of("j").torque, 0, 0, 0, 1e-5);
+	stop();
+}
+
+#define HAND                                                                                                           \
+	"<link name='hand'><pose>1 0 0 0 0 0</pose>" INERTIAL                                                          \
+	"</link><joint name='wrist' type='fixed'><parent>l</parent><child>hand</child><pose>-0.5 0 0 0 0 0</pose>"     \
+	"<sensor name='s' type='force_torque'/></joint>"
+#define ARM_WITH_HAND(axis, more)                                                                                      \
+	"<model name='m'><pose>0.5 0 2 0 0 0</pose><link name='l'>" INERTIAL "</link>" HAND                            \
+	"<joint name='j' type='revolute'>" ARM_IS_CHILD                                                                \
+	AXIS(axis, "") "</joint>" more "</model>"
+
+static double length_of_wrist(void)
+{
+	const struct state *state = server->worlds[0].shared.state;
+	return vec3_length(vec3_sub(state_body(state, 0, false)->p, state_body(state, 1, false)->p));
+}
+
+/* A hand that is fixed to an arm by a measured joint. Around the vertical, at 2 rad/s and 1.5 m: m w^2 r inward. */
+Test(observe, a_wrist_feels_the_hand)
+{
+	start("0 0 -9.8", "%s", ARM_WITH_HAND("0 1 0", HELD));
+	observe(OBSERVE_FORCES);
+	run_until(0.5);
+	expect3("a hand that is held out: N", reaction_of("wrist").force, 0, 0, 9.8, 1e-5);
+	expect3("and its torque: N m", reaction_of("wrist").torque, 0, -4.9, 0, 1e-5);
+	expect("it does not sag: m", state_body(server->worlds[0].shared.state, 1, false)->p.z, 2, 1e-6);
+	command("/world/w/wrench", "entity {name: 'm::hand' type: LINK} wrench {force {x: 3} torque {x: 2}}");
+	run_until(0.501);
+	expect3("pulled for a step: N", reaction_of("wrist").force, -3, 0, 9.8, 1e-4);
+	expect("twisted for a step: N m", reaction_of("wrist").torque.x, -2, 1e-4);
+	stop();
+	start("0 0 0", "%s",
+		ARM_WITH_HAND("0 0 1", SYSTEM("JointController", "j", "<initial_velocity>2</initial_velocity>")));
+	observe(OBSERVE_FORCES);
+	run_until(1);
+	double angle = 2 * 0.999; /* of the state at the beginning of the step */
+	expect3("a hand that is whirled: N", reaction_of("wrist").force, -6 * cos(angle), -6 * sin(angle), 0, 2e-2);
+	expect("and stays at its distance: m", length_of_wrist(), 1, 2e-5);
+	stop();
+	start("0 0 -9.8", "%s",
+		"<model name='m'><pose>0.5 0 2 0 0 0</pose><link name='l'>" INERTIAL "</link>" HAND "</model>");
+	observe(OBSERVE_FORCES);
+	run_until(0.2);
+	expect3("a hand that falls: N", reaction_of("wrist").force, 0, 0, 0, 1e-9);
+	stop();
+}
+
+static uint64_t hash_after(uint32_t what)
+{
+	start("0 0 -9.8", "%s",
+		FLOOR BOX("a", "0 0 0.498 0.1 0 0") BOX("b", "0.1 0 1.5 0 0.2 0.1") ARM_WITH_HAND("0 1 0", ""));
+	observe(what);
+	run_until(1.5);
+	uint64_t hash = 0;
+	const struct shared *shared = &server->worlds[0].shared;
+	for (uint32_t m = 0; m < server->worlds[0].scene->model_count; m++)
+		hash = hash_words(hash, state_words(shared->state, m, false), shared->state->models[m].words);
+	stop();
+	return hash;
+}
+
+Test(observe, forces_change_no_bit)
+{
+	uint64_t plain = hash_after(0);
+	for (uint32_t what = 1; what <= OBSERVE_ALL; what++)
+		cr_expect_eq(hash_after(what), plain, "observing %u changes the state", what);
 }

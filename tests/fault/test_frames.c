@@ -398,8 +398,8 @@ static void test_failures(struct run *run, uint32_t side, struct ack_parts parts
 
 /* A list of contacts and one of efforts, as they are sent; a case makes one part wrong. */
 struct note_parts {
-	uint64_t stepped, contacts, first, second, efforts, joint;
-	double numbers[7], effort; /* position, normal, depth */
+	uint64_t stepped, contacts, first, second, efforts, joint, reactions;
+	double numbers[10], effort; /* position, normal, depth, force */
 };
 
 static void put_notes(const struct note_parts *notes, struct text *out)
@@ -416,6 +416,12 @@ static void put_notes(const struct note_parts *notes, struct text *out)
 	for (uint64_t i = 0; i < MIN(notes->efforts, 2u); i++) {
 		pack_var(out, i ? 0 : notes->joint);
 		pack_double(out, notes->effort);
+	}
+	pack_var(out, notes->reactions);
+	for (uint64_t i = 0; i < MIN(notes->reactions, 1u); i++) {
+		pack_var(out, notes->joint);
+		for (int k = 0; k < 6; k++)
+			pack_double(out, notes->effort);
 	}
 }
 
@@ -463,6 +469,8 @@ static void test_contacts(
 			notes.numbers[k] = bad[i];
 			refuses_notes(run, side, parts, &notes, range);
 		}
+		if (k >= 7) /* a force has no limit */
+			continue;
 		notes.numbers[k] = 1e11;
 		refuses_notes(run, side, parts, &notes, "its ack: a contact of shapes 1 and 2 is not valid");
 	}
@@ -488,6 +496,11 @@ static void test_efforts(struct run *run, uint32_t side, const struct ack_parts 
 	notes = *sound;
 	notes.effort = (double)NAN;
 	refuses_notes(run, side, parts, &notes, range);
+	notes = *sound;
+	notes.reactions = 1;
+	refuses_notes(run, side, parts, &notes, "its ack: a reaction of joint 0, which no sensor measures");
+	notes.reactions = UINT64_MAX;
+	refuses_notes(run, side, parts, &notes, "its ack: a reaction of joint 0, which no sensor measures");
 	notes = *sound;
 	notes.contacts = 0;
 	notes.stepped = still.count = 0;

@@ -1,5 +1,5 @@
-/* Observed contacts and efforts of each step have the same bits for any number of secondaries, with forced moves,
- * after a resume, and for each transport. Observing changes no state. Runs some of the worlds of
+/* Observed contacts, efforts and forces of each step have the same bits for any number of secondaries, with forced
+ * moves, after a resume, and for each transport. Observing changes no state. Runs some of the worlds of
  * tests/determinism/cases. */
 #include "check.h"
 #include "copies.h"
@@ -17,10 +17,11 @@ enum { STEPS_MAX = 8000, TCP_SECONDARIES = 2, HANG_S = 300 };
 
 struct run {
 	struct troupe_server *server;
-	uint64_t first, steps;            /* the run begins after `first` steps, and ends after `steps` */
-	uint64_t notes[STEPS_MAX + 1];    /* [k] the hash of the observations after step k - 1 */
-	uint64_t states[STEPS_MAX + 1];   /* [k] the hash of state k */
-	uint64_t contacts, efforts, kept; /* sums over all steps; kept: contacts of models at rest */
+	uint64_t first, steps;          /* the run begins after `first` steps, and ends after `steps` */
+	uint64_t notes[STEPS_MAX + 1];  /* [k] the hash of the observations after step k - 1 */
+	uint64_t states[STEPS_MAX + 1]; /* [k] the hash of state k */
+	/* sums over all steps; kept: contacts of models at rest; pressing: contacts with a force */
+	uint64_t contacts, efforts, kept, pressing, reactions;
 };
 
 static const char *folder;
@@ -63,6 +64,10 @@ static void on_hash(void *ctx, uint64_t steps, uint64_t hash)
 	run->kept += count_kept(world);
 	for (uint32_t j = 0; j < observed->room.joints; j++)
 		run->efforts += observed->efforts[j][0] != 0 || observed->efforts[j][1] != 0;
+	for (uint32_t j = 0; j < observed->room.joints; j++)
+		run->reactions += observed->reactions[j].force.z != 0;
+	for (uint32_t i = 0; i < observed->contacts.count; i++)
+		run->pressing += vec3_length(observed->contacts.at[i].force) > 0;
 	if (!units(&observed->contacts))
 		check(false, "step %" PRIu64 ": a normal is not of unit length", steps);
 }
@@ -219,7 +224,7 @@ static void run_resumed(const char *world, const char *commands, const struct ru
 	compare(&run, reference, true, world, "resumed");
 }
 
-static void test(const char *world, const char *commands, uint64_t steps, bool joints)
+static void test(const char *world, const char *commands, uint64_t steps, bool joints, bool measured)
 {
 	static struct run reference;
 	struct troupe_server_def def = define(&reference, amount(steps / 4, steps, STEPS_MAX));
@@ -232,7 +237,9 @@ static void test(const char *world, const char *commands, uint64_t steps, bool j
 	       " steps; in each on average %.1f contacts, %.1f of them at rest, %.1f joints that exert\n",
 		world, reference.steps, (double)reference.contacts / (double)reference.steps,
 		(double)reference.kept / (double)reference.steps, (double)reference.efforts / (double)reference.steps);
-	check(reference.contacts > reference.steps && (!joints || reference.efforts > reference.steps / 2),
+	check(reference.contacts > reference.steps && reference.pressing > reference.steps / 4 &&
+			(!joints || reference.efforts > reference.steps / 2) &&
+			(!measured || reference.reactions > reference.steps),
 		"%s: little is observed", world);
 	run_unobserved(world, commands, &reference);
 	/* more threads than cores wait for each other for a long time */
@@ -253,13 +260,13 @@ int main(void)
 		return 1;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	test("controllers.sdf", "controllers.commands", 1000, true);
-	test("mechanisms.sdf", NULL, 1000, true);
-	test("asleep.sdf", "asleep.commands", 2500, false);
-	test("spawn.sdf", "spawn.commands", 1200, false);
-	test("churn.sdf", "churn.commands", 800, false);
-	test("crowd.sdf", "crowd.commands", 400, true);
-	test("../tests/data/efforts.sdf", NULL, 4000, true);
+	test("controllers.sdf", "controllers.commands", 1000, true, false);
+	test("mechanisms.sdf", NULL, 1000, true, false);
+	test("asleep.sdf", "asleep.commands", 2500, false, false);
+	test("spawn.sdf", "spawn.commands", 1200, false, false);
+	test("churn.sdf", "churn.commands", 800, false, false);
+	test("crowd.sdf", "crowd.commands", 400, true, false);
+	test("../tests/data/efforts.sdf", NULL, 4000, true, true);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;
 }

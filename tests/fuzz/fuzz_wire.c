@@ -30,7 +30,8 @@ static const char world[] =
 	"</box></geometry></collision></link></model>"
 	"<model name='arm'><pose>30 0 2 0 0 0</pose><link name='l'/><joint name='j' "
 	"type='prismatic'><parent>world</parent>"
-	"<child>l</child><axis><xyz>0 0 1</xyz><dynamics><friction>3</friction></dynamics></axis></joint></model>"
+	"<child>l</child><axis><xyz>0 0 1</xyz><dynamics><friction>3</friction></dynamics></axis><sensor name='s' "
+	"type='force_torque'/></joint></model>"
 	"<model name='wall'><static>true</static><pose>20 0 1 0 0 0</pose><link name='l'><collision name='c'><geometry>"
 	"<box><size>1 1 1</size></box></geometry></collision></link></model>"
 	"<model name='p'><pose>17 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 "
@@ -302,7 +303,7 @@ static void compare(const struct text *state)
 {
 	struct troupe_server *reference = create();
 	const struct primary *primary = &reference->worlds[0].primary;
-	uint64_t contacts = 0, efforts = 0;
+	uint64_t contacts = 0, efforts = 0, reactions = 0;
 	struct troupe_error error = {0};
 	struct run run;
 	begin(&run, state);
@@ -318,9 +319,11 @@ static void compare(const struct text *state)
 			"other contacts or efforts", NULL);
 		contacts += primary->observed.contacts.count;
 		efforts += primary->observed.efforts[0][0] != 0;
+		reactions += primary->observed.reactions[0].force.z != 0;
 	}
 	must(wire_counts(run.wire).robot_steps > STEPS, "nothing moved", NULL);
-	must(contacts > STEPS && efforts > STEPS / 2, "nothing touched, or no joint exerted anything", NULL);
+	must(contacts > STEPS && efforts > STEPS / 2 && reactions > STEPS / 2,
+		"nothing touched, or no joint exerted anything", NULL);
 	end(&run);
 	troupe_server_destroy(reference);
 }
