@@ -1,8 +1,10 @@
 /* Events wait in the order in which they came, for any thread that asks. Each also stands in a list of its source, so
  * that a subscription that nobody reads loses its own oldest messages, and not those of others, in constant time.
  *
- * The descriptor is readable exactly while events wait: it is written when the list stops being empty, and read when it
- * becomes empty, both with the lock. So waiting is one poll(), and taking one of many events no system call at all. */
+ * The descriptor is readable while events wait: it is written when the list stops being empty, and read when it becomes
+ * empty, both with the lock. So waiting is one poll(), and taking one of many events no system call at all. While the
+ * node's thread takes a row of messages from ZeroMQ it is not written: a thread that waits would otherwise wake for the
+ * first, take it faster than the next one comes, and sleep again, for each message. */
 #include "gateway/gz/node_internal.h"
 
 #include <poll.h>
@@ -35,8 +37,28 @@ static void take_out(struct events *events, struct event_item *item)
 		item->source->waiting--;
 	}
 	uint64_t number;
-	if (TAILQ_EMPTY(&events->items))
+	if (TAILQ_EMPTY(&events->items) && events->signalled) {
 		(void)!read(events->fd, &number, sizeof number);
+		events->signalled = false;
+	}
+}
+
+/* With the lock. */
+static void signal_if_any(struct events *events)
+{
+	uint64_t one = 1;
+	if (TAILQ_EMPTY(&events->items) || events->signalled || events->held)
+		return;
+	(void)!write(events->fd, &one, sizeof one);
+	events->signalled = true;
+}
+
+void events_hold(struct events *events, bool held)
+{
+	pthread_mutex_lock(&events->guard);
+	events->held = held;
+	signal_if_any(events);
+	pthread_mutex_unlock(&events->guard);
 }
 
 void events_fini(struct events *events)
@@ -107,11 +129,9 @@ static bool make_room(struct events *events, struct event_source *source, size_t
 
 static void append(struct events *events, struct event_source *source, struct event_item *item)
 {
-	uint64_t one = 1;
-	if (TAILQ_EMPTY(&events->items))
-		(void)!write(events->fd, &one, sizeof one);
 	item->source = source;
 	TAILQ_INSERT_TAIL(&events->items, item, all);
+	signal_if_any(events);
 	events->bytes += item->bytes;
 	if (!source)
 		return;

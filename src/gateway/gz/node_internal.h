@@ -50,6 +50,7 @@ struct events {
 	size_t bytes;
 	uint64_t lost;
 	int fd;
+	bool signalled, held; /* the descriptor is readable; it is not to become so */
 };
 
 /* What an event is made of. */
@@ -64,6 +65,8 @@ struct event_parts {
 
 bool events_init(struct events *events);
 void events_fini(struct events *events);
+/* While it is held, events that are put do not make the descriptor readable. */
+void events_hold(struct events *events, bool held);
 void events_source_init(struct event_source *source, uint32_t waiting_max, bool refuses);
 /* False: refused, or lost. */
 bool events_put(struct events *events, struct event_source *source, const struct event_parts *parts);

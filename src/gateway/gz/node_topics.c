@@ -267,11 +267,11 @@ void topics_receive(struct node *node)
 {
 	struct parts parts;
 	struct parts_message message;
-	for (int i = 0; i < MESSAGES_MAX; i++) {
-		if (!parts_receive(&parts, node->subscribe))
-			return;
+	events_hold(&node->events, true);
+	for (int i = 0; i < MESSAGES_MAX && parts_receive(&parts, node->subscribe); i++) {
 		if (parts_read_message(parts.at, parts.count, &message))
 			take_message(node, &message);
 		parts_fini(&parts);
 	}
+	events_hold(&node->events, false);
 }
