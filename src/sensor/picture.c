@@ -30,16 +30,24 @@ static void straighten(const struct sdf_camera *camera, double *x, double *y)
 	}
 }
 
-static struct vec3 pinhole_ray(const struct sdf_camera *camera, double column, double row)
+struct pinhole {
+	double fx, fy, cx, cy, skew;
+};
+
+static struct pinhole pinhole_of(const struct sdf_camera *camera)
 {
 	double w = camera->width, h = camera->height, f = w / 2 / math_tan(camera->fov_rad / 2);
-	double fx = f, fy = f, cx = w / 2, cy = h / 2, skew = 0;
-	if (camera->intrinsics_given) {
-		fx = camera->fx, fy = camera->fy, cx = camera->cx, cy = camera->cy, skew = camera->skew;
-	}
-	double y = (row - cy) / fy, x = (column - cx - skew * y) / fx;
+	if (camera->intrinsics_given)
+		return (struct pinhole){camera->fx, camera->fy, camera->cx, camera->cy, camera->skew};
+	return (struct pinhole){f, f, w / 2, h / 2, 0};
+}
+
+static struct vec3 pinhole_ray(const struct sdf_camera *camera, const struct pinhole *hole, double column, double row)
+{
+	double y = (row - hole->cy) / hole->fy, x = (column - hole->cx - hole->skew * y) / hole->fx;
 	if (camera->k1 != 0 || camera->k2 != 0 || camera->k3 != 0 || camera->p1 != 0 || camera->p2 != 0) {
-		double off_x = (camera->centre_x - 0.5) * w / fx, off_y = (camera->centre_y - 0.5) * h / fy;
+		double off_x = (camera->centre_x - 0.5) * camera->width / hole->fx,
+		       off_y = (camera->centre_y - 0.5) * camera->height / hole->fy;
 		x -= off_x, y -= off_y;
 		straighten(camera, &x, &y);
 		x += off_x, y += off_y;
@@ -111,10 +119,11 @@ static struct vec3 wide_ray(const struct sdf_camera *camera, double column, doub
 
 void picture_directions(const struct sdf_camera *camera, bool wide, struct vec3 *directions)
 {
+	struct pinhole hole = pinhole_of(camera);
 	for (uint32_t r = 0; r < camera->height; r++)
 		for (uint32_t c = 0; c < camera->width; c++)
-			*directions++ =
-				wide ? wide_ray(camera, c + 0.5, r + 0.5) : pinhole_ray(camera, c + 0.5, r + 0.5);
+			*directions++ = wide ? wide_ray(camera, c + 0.5, r + 0.5)
+					     : pinhole_ray(camera, &hole, c + 0.5, r + 0.5);
 }
 
 /* --- lights ------------------------------------------------------------------------------------------------------- */
@@ -424,11 +433,11 @@ static bool box_before(const struct picture_box *a, uint32_t label, uint32_t ins
 	return a->label != label ? a->label < label : a->instance < instance;
 }
 
-/* The box of a model; it is made in its place, which keeps the order. NULL: there is no more room. */
-static struct picture_box *box_of(
-	struct picture_box *boxes, uint32_t *count, uint32_t room, uint32_t label, uint32_t instance)
+/* The place of a model's box among boxes in order, or where it would be. */
+static uint32_t find_box(
+	const struct picture_box *boxes, uint32_t count, uint32_t label, uint32_t instance, bool *ret_found)
 {
-	uint32_t lo = 0, hi = *count;
+	uint32_t lo = 0, hi = count;
 	while (lo < hi) {
 		uint32_t middle = lo + (hi - lo) / 2;
 		if (box_before(&boxes[middle], label, instance))
@@ -436,14 +445,24 @@ static struct picture_box *box_of(
 		else
 			hi = middle;
 	}
-	if (lo < *count && boxes[lo].label == label && boxes[lo].instance == instance)
-		return &boxes[lo];
+	*ret_found = lo < count && boxes[lo].label == label && boxes[lo].instance == instance;
+	return lo;
+}
+
+/* The box of a model; it is made in its place, which keeps the order. NULL: there is no more room. */
+static struct picture_box *box_of(
+	struct picture_box *boxes, uint32_t *count, uint32_t room, uint32_t label, uint32_t instance)
+{
+	bool found;
+	uint32_t at = find_box(boxes, *count, label, instance, &found);
+	if (found)
+		return &boxes[at];
 	if (*count == room)
 		return NULL;
-	memmove(&boxes[lo + 1], &boxes[lo], (*count - lo) * sizeof *boxes);
+	memmove(&boxes[at + 1], &boxes[at], (*count - at) * sizeof *boxes);
 	(*count)++;
-	boxes[lo] = (struct picture_box){label, instance, UINT32_MAX, UINT32_MAX, 0, 0};
-	return &boxes[lo];
+	boxes[at] = (struct picture_box){label, instance, UINT32_MAX, UINT32_MAX, 0, 0};
+	return &boxes[at];
 }
 
 uint32_t picture_boxes(const uint32_t *labels, const uint32_t *instances, uint32_t width, uint32_t height,
@@ -463,6 +482,87 @@ uint32_t picture_boxes(const uint32_t *labels, const uint32_t *instances, uint32
 			box->bottom = MAX(box->bottom, r);
 		}
 	return count;
+}
+
+struct fit { /* boxes that grow around the points of models */
+	const struct picture_box *boxes;
+	uint32_t count;
+	struct pose from_world; /* into the camera's frame */
+	struct pinhole hole;
+	struct aabb *around; /* 2d: x, y are pixels; 3d: in the model's frame */
+	struct pose *models; /* 3d: the models' poses; NULL: 2d */
+};
+
+static void fit_points(void *ctx, struct rays_label label, struct pose model, const struct vec3 *points, uint32_t count)
+{
+	struct fit *fit = ctx;
+	bool found;
+	uint32_t at = find_box(fit->boxes, fit->count, label.label, label.instance, &found);
+	struct pose back = pose_inverse(model);
+	for (uint32_t i = 0; found && i < count; i++) {
+		struct vec3 p = pose_point(fit->models ? back : fit->from_world, points[i]);
+		if (!fit->models) {
+			if (!(p.x > 1e-6))
+				continue;
+			double x = -p.y / p.x, y = -p.z / p.x;
+			p = (struct vec3){fit->hole.cx + fit->hole.fx * x + fit->hole.skew * y,
+				fit->hole.cy + fit->hole.fy * y, 0};
+		}
+		fit->around[at] = aabb_join(fit->around[at], (struct aabb){p, p});
+	}
+	if (found && fit->models)
+		fit->models[at] = model;
+}
+
+static void fit_all(struct fit *fit, const struct rays *rays)
+{
+	fit->around = mem_alloc((fit->count + 1) * sizeof *fit->around);
+	for (uint32_t i = 0; i < fit->count; i++)
+		fit->around[i] = AABB_NONE;
+	rays_outlines(rays, fit_points, fit);
+}
+
+/* The pixel that holds the place, in the picture. */
+static uint32_t pixel_at(double place, uint32_t size)
+{
+	return place < 0 ? 0 : place >= size ? size - 1 : (uint32_t)place;
+}
+
+void picture_full_boxes(const struct rays *rays, const struct sdf_camera *camera, struct pose pose,
+	struct picture_box *boxes, uint32_t count)
+{
+	struct fit fit = {.boxes = boxes, .count = count, .from_world = pose_inverse(pose), .hole = pinhole_of(camera)};
+	fit_all(&fit, rays);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct aabb *around = &fit.around[i];
+		if (aabb_is_empty(around))
+			continue;
+		boxes[i].left = pixel_at(around->lo.x, camera->width);
+		boxes[i].right = pixel_at(around->hi.x, camera->width);
+		boxes[i].top = pixel_at(around->lo.y, camera->height);
+		boxes[i].bottom = pixel_at(around->hi.y, camera->height);
+	}
+	free(fit.around);
+}
+
+void picture_solids(const struct rays *rays, struct pose pose, const struct picture_box *boxes, uint32_t count,
+	struct picture_solid *solids)
+{
+	struct fit fit = {.boxes = boxes, .count = count, .from_world = pose_inverse(pose)};
+	fit.models = mem_alloc((count + 1) * sizeof *fit.models);
+	fit_all(&fit, rays);
+	for (uint32_t i = 0; i < count; i++) {
+		struct aabb around = fit.around[i];
+		if (aabb_is_empty(&around)) {
+			solids[i] = (struct picture_solid){POSE_IDENTITY, {0, 0, 0}};
+			continue;
+		}
+		struct vec3 size = vec3_sub(around.hi, around.lo), middle = vec3_add(around.lo, vec3_scale(size, 0.5));
+		struct pose in_world = pose_mul(fit.models[i], (struct pose){middle, QUAT_IDENTITY});
+		solids[i] = (struct picture_solid){pose_mul(fit.from_world, in_world), size};
+	}
+	free(fit.around);
+	free(fit.models);
 }
 
 bool picture_frustum_holds(const struct sdf_logical_camera *camera, struct pose pose, struct vec3 point)

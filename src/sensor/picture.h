@@ -58,6 +58,19 @@ struct picture_box {
 uint32_t picture_boxes(const uint32_t *labels, const uint32_t *instances, uint32_t width, uint32_t height,
 	struct picture_box *boxes, uint32_t room);
 
+/* Makes each of these boxes that of the whole model, hidden parts included, cut off at the border of the picture. The
+ * pinhole counts, without distortion; points behind the camera are left out. */
+void picture_full_boxes(const struct rays *rays, const struct sdf_camera *camera, struct pose pose,
+	struct picture_box *boxes, uint32_t count);
+
+/* The box of the whole model along the axes of the model; pose: of its middle, in the camera's frame. */
+struct picture_solid {
+	struct pose pose;
+	struct vec3 size;
+};
+void picture_solids(const struct rays *rays, struct pose pose, const struct picture_box *boxes, uint32_t count,
+	struct picture_solid *solids);
+
 /* Whether the frustum of the camera, at pose, holds the point: the origin of a model, as in Gazebo. */
 bool picture_frustum_holds(const struct sdf_logical_camera *camera, struct pose pose, struct vec3 point);
 

@@ -69,6 +69,14 @@ struct rays_label {
 	uint32_t instance; /* number of the top-level model among those with this label, by id, from 1; 0: no label */
 };
 struct rays_label rays_label(const struct rays *rays, const struct ray_hit *hit);
+/* Calls outline for each visual that has a label, with points of its surface in the world: their hull is that of the
+ * visual; of a curved shape it lies inside by up to 0.5 % of the radius, and of a heightmap or a mesh of more than
+ * RAYS_OUTLINE_MAX points it is that of its box. model: the pose of the top-level model. */
+enum { RAYS_OUTLINE_MAX = 1 << 16 };
+typedef void rays_outline_fn(
+	void *ctx, struct rays_label label, struct pose model, const struct vec3 *points, uint32_t count);
+void rays_outlines(const struct rays *rays, rays_outline_fn *outline, void *ctx);
+
 /* Lights and colours of the world of the rays. */
 const struct sdf_scene *rays_surroundings(const struct rays *rays);
 

@@ -140,6 +140,12 @@ struct aabb surface_box(const struct surface *surface)
 	return surface->box;
 }
 
+const struct vec3 *surface_points(const struct surface *surface, uint32_t *ret_count)
+{
+	*ret_count = surface->mesh ? surface->mesh->points.count : 0;
+	return surface->mesh ? surface->mesh->points.at : NULL;
+}
+
 /* --- searching ---------------------------------------------------------------------------------------------------- */
 
 struct search {

@@ -17,6 +17,8 @@ struct surface *surface_of_mesh(struct tree_maker *maker, const struct mesh *mes
 struct surface *surface_of_grid(struct tree_maker *maker, struct trimesh_grid grid);
 void surface_destroy(struct surface *surface); /* NULL is fine */
 struct aabb surface_box(const struct surface *surface);
+/* The corners of a mesh's triangles; of a grid none. */
+const struct vec3 *surface_points(const struct surface *surface, uint32_t *ret_count);
 
 /* Eight rays; [axis][lane] and [lane]. */
 struct surface_rays {

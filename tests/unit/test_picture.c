@@ -6,6 +6,7 @@
 #include "sensor/picture.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 TestSuite(picture, .timeout = 120);
@@ -316,6 +317,59 @@ Test(picture, labels_instances_and_boxes)
 	drop(&w);
 }
 
+/* A ball behind a wall that hides its lower half, and a crate that the border of the picture cuts. */
+Test(picture, boxes_of_whole_models)
+{
+	struct world w = load(
+		"<model name='ball'><static>1</static><pose>6 1 0 0.3 0.2 0.1</pose><link name='l'><visual name='v'>"
+		"<pose>0.5 0 0 0 0 0</pose>" SHAPE(
+			"<sphere><radius>0.75</radius></sphere>") "</visual></link>"
+								  "<plugin name='gz::sim::systems::Label' "
+								  "filename='gz-sim-label-system'><label>5</label></"
+								  "plugin></model>" LABELLED("crate",
+									  "4 -2.5 0 0 0 0.5", "6",
+									  "1 1.5 0.5") MODEL("wall", "3 0 -1 0 0 0",
+									  SHAPE("<box><size>0.1 9 2</size></box>")));
+	static struct vec3 directions[W * H];
+	static uint32_t labels[W * H], instances[W * H];
+	struct picture_box boxes[4];
+	struct picture_solid solids[4];
+	picture_directions(&usual, false, directions);
+	picture_take(w.rays, &w.lights, &usual, directions, POSE_IDENTITY,
+		&(struct picture){.labels = labels, .instances = instances});
+	cr_assert_eq(picture_boxes(labels, instances, W, H, boxes, 4), 2);
+	cr_assert_lt(boxes[0].bottom, H / 2 + 1);
+	picture_full_boxes(w.rays, &usual, POSE_IDENTITY, boxes, 2);
+	struct pose ball = {{6, 1, 0}, quat_from_rpy(0.3, 0.2, 0.1)};
+	struct vec3 middle = pose_point(ball, (struct vec3){0.5, 0, 0});
+	/* the border of a ball: the angle of its middle, plus and minus that of its radius */
+	double f = W / 2.0 / tan(0.6), far = sqrt(middle.x * middle.x + middle.z * middle.z),
+	       up = atan2(middle.z, middle.x), radius = asin(0.75 / far);
+	cr_assert(fabs(boxes[0].top + 0.5 - (H / 2.0 - f * tan(up + radius))) <= 0.6, "%u", boxes[0].top);
+	cr_assert(fabs(boxes[0].bottom + 0.5 - (H / 2.0 - f * tan(up - radius))) <= 0.6, "%u", boxes[0].bottom);
+	cr_assert_eq(boxes[1].right, W - 1);
+	struct pose crate = {{4, -2.5, 0}, quat_from_rpy(0, 0, 0.5)};
+	double left = 0;
+	for (int i = 0; i < 8; i++) {
+		struct vec3 p = pose_point(
+			crate, (struct vec3){i & 1 ? 0.5 : -0.5, i & 2 ? 0.75 : -0.75, i & 4 ? 0.25 : -0.25});
+		left = fmax(left, p.y / p.x + 2);
+	}
+	cr_assert_eq(boxes[1].left, (uint32_t)(W / 2.0 - f * (left - 2)));
+
+	struct pose eye = {{1, 2, 3}, quat_from_rpy(0.1, -0.2, 2)};
+	picture_solids(w.rays, eye, boxes, 2, solids);
+	struct vec3 size = {1, 1.5, 0.5}, wide = {1.5, 1.5, 1.5};
+	cr_assert(vec3_length(vec3_sub(solids[1].size, size)) < 1e-9 &&
+		  vec3_length(vec3_sub(solids[0].size, wide)) < 1e-9);
+	cr_assert(vec3_length(vec3_sub(pose_point(eye, solids[1].pose.p), crate.p)) < 1e-9);
+	cr_assert(vec3_length(vec3_sub(pose_point(eye, solids[0].pose.p), middle)) < 1e-9);
+	struct vec3 x = {1, 0, 0};
+	cr_assert(vec3_length(vec3_sub(quat_rotate(quat_mul(eye.q, solids[1].pose.q), x), quat_rotate(crate.q, x))) <
+		  1e-12);
+	drop(&w);
+}
+
 Test(picture, the_frustum_of_a_logical_camera)
 {
 	struct sdf_logical_camera camera = {1, 10, 2, M_PI / 2};
@@ -327,4 +381,48 @@ Test(picture, the_frustum_of_a_logical_camera)
 	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){5, 0.9, 1}));
 	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){5, 10.1, 1}));
 	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){5, -2, 1}));
+}
+
+/* A picture that is kept: whatever changes a pixel must say why. */
+Test(picture, a_kept_picture)
+{
+	struct world w = load(
+		"<scene><ambient>0.3 0.3 0.35 1</ambient><background>0.6 0.8 1 1</background></scene>"
+		"<light name='sun' type='directional'><cast_shadows>1</cast_shadows><direction>-0.4 0.3 "
+		"-0.9</direction></light>"
+		"<light name='lamp' type='spot'><pose>1 1 4 0 0 0</pose><diffuse>1 0.9 0.5 1</diffuse><direction>0.5 "
+		"-0.2 -1"
+		"</direction><spot><inner_angle>0.6</inner_angle><outer_angle>1.1</outer_angle><falloff>1</falloff></"
+		"spot></light>" MODEL("ground", "0 0 0 0 0 0", SHAPE("<plane><size>40 40</size></plane>")) MODEL(
+			"box", "4 1 0.5 0 0 0.4", SHAPE("<box><size>1 1 1</size></box>") COLOURS("0.9")) MODEL("ball",
+			"3 -0.5 0.4 0 0 0",
+			SHAPE("<sphere><radius>0.4</radius></sphere>") "<material><ambient>0.1 0.1 0.6 "
+								       "1</ambient><diffuse>0.2 0.2 0.9 "
+								       "1</diffuse><specular>1 1 1 1</specular>"
+								       "<shininess>20</shininess></material>")
+			MODEL("can", "5 -1.5 0.6 0 0 0",
+				SHAPE("<cylinder><radius>0.3</radius><length>1.2</length></cylinder>")) MODEL("cone",
+				"6 0 0.7 0 0 0",
+				SHAPE("<cone><radius>0.6</radius><length>1.4</length></cone>")
+					COLOURS("0.4")) MODEL("glass", "2.2 0.6 0.5 0 0 0",
+				"<transparency>0.6</transparency>" SHAPE(
+					"<capsule><radius>0.2</radius><length>0.6</length></capsule>") COLOURS("0.1")));
+	static struct vec3 directions[W * H];
+	static float colour[3 * W * H];
+	uint64_t hash = 1;
+	picture_directions(&usual, false, directions);
+	picture_take(w.rays, &w.lights, &usual, directions, (struct pose){{0, 0, 1.2}, quat_from_rpy(0, 0.2, 0)},
+		&(struct picture){.colour = colour});
+	for (uint32_t i = 0; i < 3 * W * H; i++)
+		hash = hash_mix(hash, (uint64_t)((double)colour[i] * 255 + 0.5));
+	const char *path = getenv("TROUPE_PICTURE"); /* to look at it */
+	if (path) {
+		FILE *out = fopen(path, "w");
+		fprintf(out, "P6 %d %d 255\n", W, H);
+		for (uint32_t i = 0; i < 3 * W * H; i++)
+			fputc((int)((double)colour[i] * 255 + 0.5), out);
+		fclose(out);
+	}
+	cr_assert_eq(hash, UINT64_C(0xd0e06379e9319b2d), "%#llx", (unsigned long long)hash);
+	drop(&w);
 }
