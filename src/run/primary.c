@@ -3,6 +3,7 @@
  * State k+1 becomes the present state only when the acks of all worlds are good. If an ack reports a failure, or a
  * secondary gave the step up, nothing is merged: the world stays at the last good state. A step that was given up can
  * be taken again; the commands that were obeyed before it stay obeyed. */
+#include "run/sense.h"
 #include "run/primary_internal.h"
 
 #include "base/clock.h"
@@ -258,6 +259,9 @@ static void take_readings(struct primary *primary, struct ack *const *acks)
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
 		if (acks[i]->readings)
 			readings_append(readings, acks[i]->readings);
+	if (primary->step.observe & OBSERVE_FORCES)
+		sense_forces(primary->shared, &primary->step, primary->observed.reactions,
+			primary->plan.dispatch.roster.now.model, readings);
 	readings_sort(readings);
 	primary->reading_count += readings->list.count;
 	primary->reading_digest += readings_digest(readings);
@@ -273,9 +277,9 @@ void primary_advance(struct primary *primary, struct ack *const *acks)
 	if (primary->step.paused)
 		return;
 	advance(primary, acks);
-	take_readings(primary, acks);
 	if (primary->step.observe)
 		observed_merge(&primary->observed, primary->shared->scene, acks, primary_taking_part(primary));
+	take_readings(primary, acks);
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
 		for (uint32_t s = 0; s < acks[i]->leavers.count; s++)
 			plan_leaver(&primary->plan, acks[i]->leavers.at[s]);
@@ -530,13 +534,16 @@ static void choose_secondaries(struct primary *primary)
 	primary->lockstep.secondaries = MAX(before, now);
 }
 
-/* Sets what is observed from this step on, and drops kept notes that no longer hold. */
+/* Sets what is observed from this step on, and drops kept notes that no longer hold. Forces are observed while there
+ * are sensors of them, wanted or not: a sensor of a sleeping model needs those of the step in which the model was
+ * stepped last. */
 static void observe(struct primary *primary)
 {
 	struct observed *observed = &primary->observed;
-	if (primary->step.observe != primary->options.observe)
-		observed_keep(observed, primary->options.observe);
-	primary->step.observe = primary->options.observe;
+	uint32_t what = primary->options.observe | (primary->shared->sensors->forces ? (uint32_t)OBSERVE_FORCES : 0u);
+	if (primary->step.observe != what)
+		observed_keep(observed, what);
+	primary->step.observe = what;
 	if (!primary->step.observe)
 		return;
 	observed_fit(observed, primary->shared->scene);
@@ -584,12 +591,12 @@ static const struct step *decide(struct primary *primary)
 	obey_due(primary);
 	wrenches_deal(&primary->wrenches, primary->shared->state, primary->paused,
 		primary->plan.dispatch.roster.now.model, primary->plan.dispatch.parts, primary->options.secondaries);
+	begin_sensors(primary);
 	observe(primary);
 	tell(primary, k, first);
 	step->number = k;
 	step->time_s = primary_time_s(primary);
 	step->dt = primary->edit.step_s;
-	begin_sensors(primary);
 	step->world_changed = primary->edit.world_changed;
 	step->paused = primary->paused;
 	step->measure = dispatch_measures(&primary->plan.dispatch, k);

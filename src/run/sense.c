@@ -11,7 +11,7 @@ static struct sampler begin(const struct shared *shared, const struct step *step
 		.sensors = shared->sensors,
 		.seed = shared->physics.seed,
 		.dt = step->dt,
-		.time_ns = group == SENSOR_OF_SELF ? times->next_ns : times->now_ns};
+		.time_ns = group == SENSOR_OF_WORLD ? times->now_ns : times->next_ns};
 }
 
 static void measure_model(
@@ -45,4 +45,17 @@ void sense_statics(const struct shared *shared, const struct step *step, enum se
 		if (sense_statics_by(model, step->secondaries) == number && !shared->scene->models[model].absent)
 			measure_model(&sampler, model, group, ret_readings);
 	}
+}
+
+void sense_forces(const struct shared *shared, const struct step *step, const struct reaction *reactions,
+	const uint32_t *owner, struct readings *ret_readings)
+{
+	struct sampler sampler = begin(shared, step, SENSOR_OF_FORCES);
+	const struct sensors *sensors = shared->sensors;
+	sampler.reactions = reactions;
+	if (!sensors->forces || !sensors->due_self)
+		return;
+	for (uint32_t m = 0; m < sensors->room; m++)
+		if (sensors->sets[m].count && owner[m])
+			measure_model(&sampler, m, SENSOR_OF_FORCES, ret_readings);
 }

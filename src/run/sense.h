@@ -19,4 +19,9 @@ static inline uint32_t sense_statics_by(uint32_t model, uint32_t secondaries)
 void sense_statics(const struct shared *shared, const struct step *step, enum sensor_group group, uint32_t number,
 	struct readings *ret_readings);
 
+/* Measures with the sensors of forces that are due in the step, after it was merged. reactions: by joint; owner: by
+ * model, 0: nobody simulates it, so its sensors do not measure. Thread: the primary's. */
+void sense_forces(const struct shared *shared, const struct step *step, const struct reaction *reactions,
+	const uint32_t *owner, struct readings *ret_readings);
+
 #endif

@@ -83,7 +83,7 @@ void wire_put_readings(struct text *out, const struct readings *readings)
 static bool is_measured_by(const struct wire_sensed *sensed, const struct sensor *sensor)
 {
 	const struct scene_model *model = &sensed->scene->models[sensor->model];
-	if (model->absent)
+	if (model->absent || sensor->group == SENSOR_OF_FORCES) /* the primary measures these */
 		return false;
 	return model->body_count ? sensed->owner[sensor->model] == sensed->secondary
 				 : sense_statics_by(sensor->model, sensed->step->secondaries) == sensed->secondary;

@@ -7,6 +7,7 @@
  *   SDF_ALTIMETER     height above the model's first place m, climb m/s, height of that place m
  *   SDF_AIR_PRESSURE  pressure Pa, variance of its noise
  *   SDF_AIR_SPEED     difference of pressure Pa, temperature K
+ *   SDF_FORCE_TORQUE  force x y z N, torque x y z N m
  *   SDF_NAVSAT        latitude deg, longitude deg, altitude m, velocity east north up m/s
  *
  * The digest of a list is the sum, mod 2^64, of a hash of each reading: it does not depend on their order, so it is the

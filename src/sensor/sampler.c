@@ -2,6 +2,7 @@
  * them, and stores the numbers that reading.h lists. */
 #include "sensor/sampler.h"
 
+#include "scene/axis.h"
 #include "sensor/measure.h"
 
 struct sample { /* one that is being taken */
@@ -19,8 +20,8 @@ static struct motion motion_of(const struct sampler *sampler, const struct senso
 	const struct scene_link *link = &sampler->scene->links[sensor->link];
 	if (link->body == SCENE_NONE)
 		return (struct motion){.pose = pose_mul(link->in_body, sensor->sdf->in_parent)};
-	return measure_motion(state_body(sampler->state, link->body, next),
-		pose_mul(link->in_body, sensor->sdf->in_parent));
+	return measure_motion(
+		state_body(sampler->state, link->body, next), pose_mul(link->in_body, sensor->sdf->in_parent));
 }
 
 static uint64_t key_of(const struct sample *sample, uint32_t signal)
@@ -39,15 +40,14 @@ static void add_noise(const struct sample *sample, uint32_t count, double *value
 {
 	const struct sdf_settings *settings = sample->sensor->sdf->settings;
 	for (uint32_t i = 0; i < count && i < settings->signal_count; i++)
-		values[i] = noise_apply(&settings->signals[i], key_of(sample, i), &sample->noise, cache_of(sample, i),
-			values[i]);
+		values[i] = noise_apply(
+			&settings->signals[i], key_of(sample, i), &sample->noise, cache_of(sample, i), values[i]);
 }
 
 static double *add(const struct sample *sample, uint32_t count)
 {
 	uint64_t id = sample->from->scene->models[sample->sensor->model].id;
-	return readings_add(
-		sample->readings, sample->sensor, id, sample->from->time_ns, count * sizeof(double));
+	return readings_add(sample->readings, sample->sensor, id, sample->from->time_ns, count * sizeof(double));
 }
 
 static void put_vec3(double *to, struct vec3 v)
@@ -63,8 +63,8 @@ static void read_imu(const struct sample *sample)
 	const struct sdf_settings *settings = sensor->sdf->settings;
 	double signals[9];
 	struct quat q;
-	measure_imu(&sample->before, &sample->after, sample->from->dt, sample->from->scene->gravity,
-		sensor->reference, signals, &q);
+	measure_imu(&sample->before, &sample->after, sample->from->dt, sample->from->scene->gravity, sensor->reference,
+		signals, &q);
 	bool turned = false;
 	for (uint32_t i = SDF_IMU_ORIENTATION; i < settings->signal_count; i++)
 		turned |= noise_matters(&settings->signals[i]);
@@ -135,11 +135,53 @@ static void read_navsat(const struct sample *sample)
 		n[i] = numbers[i];
 }
 
+/* The rotation of a link of the model, by its index in the file. */
+static struct quat rotation_of(const struct sample *sample, uint32_t sdf_link)
+{
+	const struct scene *scene = sample->from->scene;
+	const struct scene_model *m = &scene->models[sample->sensor->model];
+	if (sdf_link == SDF_NONE)
+		return QUAT_IDENTITY;
+	const struct scene_link *link =
+		&scene->links[m->link_first + (sdf_link - m->from->models.at[m->sdf].link_first)];
+	return link->body == SCENE_NONE
+		       ? link->in_body.q
+		       : quat_mul(state_body(sample->from->state, link->body, false)->q, link->in_body.q);
+}
+
+/* The sensor is where the file has it on the child of its joint. */
+static struct pose pose_on_child(const struct sample *sample, const struct scene_joint *joint)
+{
+	struct pose first = pose_mul(joint->sdf->in_world, sample->sensor->sdf->in_parent);
+	if (joint->child == SCENE_NONE)
+		return first;
+	const struct body_state *body = state_body(sample->from->state, joint->child, false);
+	struct pose in_body = pose_mul(pose_inverse(sample->from->scene->bodies[joint->child].reference), first);
+	return pose_mul((struct pose){body->p, body->q}, in_body);
+}
+
+static void read_force_torque(const struct sample *sample)
+{
+	const struct sensor *sensor = sample->sensor;
+	const struct scene_joint *joint = &sample->from->scene->joints[sensor->joint];
+	const struct reaction *reaction = &sample->from->reactions[sensor->joint];
+	struct pose pose = pose_on_child(sample, joint);
+	double signals[6];
+	measure_force_torque(sensor->sdf->settings->force_torque, (struct wrench){reaction->force, reaction->torque},
+		scene_axis_anchor(sample->from->state, joint, false), &pose, rotation_of(sample, joint->sdf->child),
+		rotation_of(sample, joint->sdf->parent), signals);
+	add_noise(sample, 6, signals);
+	double *n = add(sample, 6);
+	for (uint32_t i = 0; i < 6; i++)
+		n[i] = signals[i];
+}
+
 static const struct {
 	void (*read)(const struct sample *sample);
 	uint32_t numbers;
 } kinds[] = {
 	[SDF_IMU] = {read_imu, 11},
+	[SDF_FORCE_TORQUE] = {read_force_torque, 6},
 	[SDF_ALTIMETER] = {read_altimeter, 3},
 	[SDF_MAGNETOMETER] = {read_magnetometer, 3},
 	[SDF_AIR_PRESSURE] = {read_air_pressure, 2},
@@ -163,8 +205,10 @@ void sampler_read(const struct sampler *sampler, struct sensor *sensor, struct r
 		.noise = {.index = sensor_sample(sampler->sensors, sensor, sampler->time_ns),
 			.time_ns = (uint64_t)sampler->time_ns,
 			.period_s = sensor_period_s(sampler->sensors, sensor)},
-		.before = motion_of(sampler, sensor, false),
 		.readings = ret_readings};
-	sample.after = sampler->moved ? motion_of(sampler, sensor, true) : sample.before;
+	if (sensor->link != SCENE_NONE) {
+		sample.before = motion_of(sampler, sensor, false);
+		sample.after = sampler->moved ? motion_of(sampler, sensor, true) : sample.before;
+	}
 	kinds[kind].read(&sample);
 }

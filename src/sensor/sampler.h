@@ -2,6 +2,7 @@
 #ifndef SENSOR_SAMPLER_H
 #define SENSOR_SAMPLER_H
 
+#include "physics/notes.h"
 #include "scene/state.h"
 #include "sensor/reading.h"
 
@@ -12,7 +13,9 @@ struct sampler { /* what a sample depends on, beside the sensor */
 	uint64_t seed;   /* of the run */
 	double dt;       /* s, of the step */
 	int64_t time_ns; /* of the reading */
-	bool moved;      /* SENSOR_OF_SELF: state k+1 of the model is in `next`; otherwise its state k holds on */
+	/* SENSOR_OF_FORCES: by joint, of the step that led to `now` */
+	const struct reaction *reactions;
+	bool moved; /* SENSOR_OF_SELF: state k+1 of the model is in `next`; otherwise its state k holds on */
 };
 
 /* The largest size of a reading of the sensor. A pure function. */

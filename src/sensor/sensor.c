@@ -23,6 +23,8 @@ enum sensor_group sensor_group_of(enum sdf_sensor_kind kind)
 	case SDF_AIR_PRESSURE:
 	case SDF_AIR_SPEED:
 		return SENSOR_OF_SELF;
+	case SDF_FORCE_TORQUE:
+		return SENSOR_OF_FORCES;
 	default:
 		return SENSOR_SILENT;
 	}
@@ -135,6 +137,9 @@ static void make(struct sensors *sensors, uint32_t model, const struct sdf_senso
 	if (linked)
 		place(scene, out);
 	out->caches = walks(sdf->settings) ? mem_alloc(SDF_SIGNALS_MAX * sizeof *out->caches) : NULL;
+	if (out->group == SENSOR_OF_FORCES && out->joint == SCENE_NONE)
+		out->group = SENSOR_SILENT; /* its joint moves nothing */
+	sensors->forces += out->group == SENSOR_OF_FORCES;
 	if (sensors->all)
 		sensors_want(sensors, out);
 }
@@ -183,6 +188,7 @@ static void drop_set(struct sensors *sensors, uint32_t model)
 	struct sensor_set *set = &sensors->sets[model];
 	for (uint32_t i = 0; i < set->count; i++) {
 		unwant(sensors, &set->at[i]);
+		sensors->forces -= set->at[i].group == SENSOR_OF_FORCES;
 		free(set->at[i].caches);
 	}
 	sensors->count -= set->count;

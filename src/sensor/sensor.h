@@ -7,10 +7,12 @@
  *
  * A sensor of rate r measures once in each period: its samples are due at n / r s of simulated time for n = 0, 1, ...,
  * computed without rounding, and are taken in the first state at or after that time. Rate 0: in each state. There are
- * two groups:
+ * three groups:
  *   SENSOR_OF_SELF   measures the motion of its own model, and the forces on it, at the end of step k: its time is that
  *                    of state k+1. So it has no sample at the time at which the world begins.
  *   SENSOR_OF_WORLD  measures all models, in state k, at the beginning of step k.
+ *   SENSOR_OF_FORCES measures what a joint exerts, at the end of step k. The primary measures, because it keeps the
+ *                    forces on sleeping models (run/observed.h).
  * In a paused step nobody measures. Only a sensor that is wanted measures: its topic has a subscriber, or all sensors
  * are wanted.
  *
@@ -30,6 +32,7 @@ enum sensor_group {
 	SENSOR_SILENT, /* of a type that is not simulated */
 	SENSOR_OF_SELF,
 	SENSOR_OF_WORLD,
+	SENSOR_OF_FORCES,
 };
 
 struct sensor {
@@ -42,8 +45,8 @@ struct sensor {
 	uint32_t model, index; /* index: among its model's sensors, in file order */
 	uint32_t link, joint;  /* in the scene; one of them is SCENE_NONE */
 	uint32_t rate;         /* in sensors.rates */
-	struct pose first;      /* its pose in the world at the beginning, as the file or the command has it */
-	struct quat reference;  /* of an IMU: the rotation in the world of the frame of its orientation */
+	struct pose first;     /* its pose in the world at the beginning, as the file or the command has it */
+	struct quat reference; /* of an IMU: the rotation in the world of the frame of its orientation */
 	/* For the bias of each number that it measures, if some bias walks; else NULL. Of the thread that measures. */
 	struct noise_cache *caches;
 	bool wanted;
@@ -73,6 +76,7 @@ struct sensors {
 	const struct scene *scene;
 	struct sensor_set *sets; /* [room] by model */
 	uint32_t room, count;
+	uint32_t forces; /* the number of SENSOR_OF_FORCES */
 	indices statics; /* static models that have sensors */
 	uint32_t wanted; /* the number of sensors that are wanted */
 	bool all;        /* all sensors are wanted */
@@ -102,7 +106,8 @@ void sensors_begin(struct sensors *sensors, const struct sensor_times *times);
 static inline bool sensor_is_due(const struct sensors *sensors, const struct sensor *sensor, enum sensor_group group)
 {
 	const struct sensor_rate *rate = &sensors->rates.at[sensor->rate];
-	return sensor->wanted && sensor->group == group && (group == SENSOR_OF_SELF ? rate->due_self : rate->due_world);
+	return sensor->wanted && sensor->group == group &&
+	       (group == SENSOR_OF_WORLD ? rate->due_world : rate->due_self);
 }
 
 /* Whether a sample of a sensor of this rate is due after one time and not after another, in ns. A pure function. */

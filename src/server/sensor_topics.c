@@ -5,6 +5,7 @@
 #include "base/math.h"
 #include "server/encode.h"
 #include "server/view.h"
+#include "topic/motion.pb-c.h"
 #include "topic/sensor.pb-c.h"
 
 #include <stdlib.h>
@@ -104,6 +105,15 @@ static bool encode_navsat(const struct source *source, struct text *out)
 	return encode_end(&message.base, source->arena, out);
 }
 
+static bool encode_force_torque(const struct source *source, struct text *out)
+{
+	Gz__Msgs__Wrench message = GZ__MSGS__WRENCH__INIT;
+	message.header = header(source);
+	message.force = vec3_at(source, 0);
+	message.torque = vec3_at(source, 3);
+	return encode_end(&message.base, source->arena, out);
+}
+
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
 typedef bool encode_fn(const struct source *source, struct text *out);
@@ -116,6 +126,7 @@ static const struct {
 	encode_fn *encode;
 } topics[] = {
 	{SDF_IMU, "imu", "", "gz.msgs.IMU", encode_imu},
+	{SDF_FORCE_TORQUE, "forcetorque", "", "gz.msgs.Wrench", encode_force_torque},
 	{SDF_MAGNETOMETER, "magnetometer", "", "gz.msgs.Magnetometer", encode_magnetometer},
 	{SDF_ALTIMETER, "altimeter", "", "gz.msgs.Altimeter", encode_altimeter},
 	{SDF_AIR_PRESSURE, "air_pressure", "", "gz.msgs.FluidPressure", encode_air_pressure},

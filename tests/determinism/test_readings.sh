@@ -32,7 +32,10 @@ sensors()
 robot()
 {
 	echo "<model name='$1'><pose>$2 0 $3 0.3 0.2 0.1</pose><link name='l'><inertial><mass>1</mass></inertial>
-		<collision name='c'><geometry><box><size>0.5 0.6 0.7</size></box></geometry></collision>$(sensors "$4")</link></model>"
+		<collision name='c'><geometry><box><size>0.5 0.6 0.7</size></box></geometry></collision>$(sensors "$4")</link>
+		<link name='h'><pose>0.5 0 0 0 0 0</pose><inertial><mass>0.5</mass></inertial></link>
+		<joint name='j' type='fixed'><parent>l</parent><child>h</child><sensor name='f' type='force_torque'>
+		<update_rate>$4</update_rate><force_torque><force><z>$(noise 0.1)</z></force></force_torque></sensor></joint></model>"
 }
 {
 	echo '<sdf version="1.9"><world name="w"><spherical_coordinates><latitude_deg>47</latitude_deg></spherical_coordinates>'

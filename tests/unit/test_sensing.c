@@ -2,6 +2,7 @@
  * of models that come, go and sleep. */
 #include "clients.h"
 
+#include "topic/motion.pb-c.h"
 #include "topic/sensor.pb-c.h"
 
 #include <math.h>
@@ -23,11 +24,19 @@ TestSuite(sensing, .timeout = 60);
 #define FLOOR                                                                                                          \
 	"<model name='floor'><static>1</static><link name='l'><collision name='c'><geometry><plane/></geometry>"       \
 	"</collision>" SENSORS("10") "</link></model>"
+/* A load of 0.5 kg on a box, 0.3 m off its middle. */
+#define STAND                                                                                                          \
+	"<model name='stand'><pose>20 0 0.5 0 0 0</pose><link name='l'><inertial><mass>2</mass></inertial>"            \
+	"<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link><link name='load'>"  \
+	"<pose>0.3 0 0.6 0 0 1.5707963267948966</pose><inertial><mass>0.5</mass></inertial></link><joint name='j' "    \
+	"type='fixed'><parent>l</parent><child>load</child><pose relative_to='l'>0 0 0.5 0 0 0</pose><sensor "         \
+	"name='ft' type='force_torque'><update_rate>100</update_rate></sensor></joint></model>"
 static const char world[] =
 	"<sdf version='1.9'><world name='w'><magnetic_field>1e-5 2e-5 -4e-5</magnetic_field><spherical_coordinates>"
 	"<surface_model>EARTH_WGS84</surface_model><latitude_deg>10</latitude_deg><longitude_deg>20</longitude_deg>"
 	"<elevation>100</elevation></spherical_coordinates>" FLOOR BOX("falling", "0 0 900 0 0 0", "")
-		BOX("lying", "5 0 0.5 0 0 0", "") BOX("turned", "9 0 900 0 0 1.5707963267948966", "") "</world></sdf>";
+		STAND BOX("lying", "5 0 0.5 0 0 0", "")
+			BOX("turned", "9 0 900 0 0 1.5707963267948966", "") "</world></sdf>";
 
 #define TOPIC(model, sensor, last) "/world/w/model/" model "/link/l/sensor/" sensor "/" last
 
@@ -198,5 +207,28 @@ Test(sensing, models_come_and_go)
 	while (troupe_client_take(client, 0, &message))
 		count++;
 	cr_expect(count >= 24 && count <= 25, "%u messages of 50 Hz in half a second", count);
+	stop();
+}
+
+/* The stand has been asleep for long when somebody asks. What the load exerts on the joint, in the load's axes, which
+ * are turned by a quarter: m g, and its lever about the sensor. */
+Test(sensing, a_force_torque_sensor_weighs_what_is_on_it)
+{
+	const char *topic = "/world/w/model/stand/joint/j/sensor/ft/forcetorque";
+	start();
+	take_steps(2500);
+	subscribe(client, topic, 0);
+	take_steps(100);
+	struct seen seen = drain(topic);
+	const Gz__Msgs__Wrench *wrench = seen.message;
+	cr_assert_eq(seen.count, 10);
+	near(wrench->force->x, 0, 1e-3, "force x");
+	near(wrench->force->y, 0, 1e-3, "force y");
+	near(wrench->force->z, -0.5 * 9.8, 1e-3, "force z");
+	near(wrench->torque->x, 0.3 * 0.5 * 9.8, 1e-3, "torque x");
+	near(wrench->torque->y, 0, 1e-3, "torque y");
+	near(wrench->torque->z, 0, 1e-3, "torque z");
+	cr_expect_str_eq(wrench->header->data[0]->value[0], "stand::j::ft");
+	message_free(seen.message);
 	stop();
 }

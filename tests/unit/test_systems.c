@@ -715,9 +715,9 @@ Test(systems, sensors_are_named_wherever_they_are)
 			"<sensor name='a' type='ray'/></link><model name='n'><link name='l'><sensor name='a' "
 			"type='lidar'/></link></model></model>\n<model name='o'><link name='a'/><link name='b'/><joint "
 			"name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis>"
-			"<sensor name='f' type='force_torque'/></joint></model></world></sdf>",
+			"<sensor name='f' type='sonar'/></joint></model></world></sdf>",
 		(const char *const[]){"t.sdf:1: ignored: sensors of type lidar x2: m::l::a, m::n::l::a",
-			"t.sdf:2: ignored: sensors of type force_torque x1: o::j::f", NULL});
+			"t.sdf:2: ignored: sensors of type sonar x1: o::j::f", NULL});
 	/* of many sensors only the first are named */
 	assert_warnings(
 		"<sdf version='1.9'><model name='m'><link name='l'><sensor name='a' type='imu'/><sensor name='b' "
