@@ -10,7 +10,7 @@
  * ray and of the poses of the visuals alone: not of the order in which models came or moved, nor of the number of
  * threads or of the CPU.
  *
- * Limits: TREE_ITEMS_MAX triangles. A pose that is not finite is not seen. Visuals that are larger than 16 km, or
+ * A pose that is not finite is not seen. Visuals that are larger than 16 km, or
  * farther than 8 km from the middle of the world as it was first, are tested one by one for each ray.
  *
  * Thread: rays_cast(), rays_blocked() and rays_normal() any, at the same time; all other calls one, while no other

@@ -8,6 +8,9 @@
 
 enum { BLOCK = 4 }; /* cells along a side */
 
+_Static_assert((int)MESH_TRIANGLES_MAX <= (int)TREE_ITEMS_MAX, "a tree holds the triangles of any mesh");
+_Static_assert(TRIMESH_GRID_MAX *TRIMESH_GRID_MAX <= TREE_ITEMS_MAX, "and the blocks of any grid");
+
 struct surface {
 	struct tree *tree;
 	struct aabb box;

@@ -435,6 +435,83 @@ Test(rays, far_away_and_huge_visuals)
 	drop(&w);
 }
 
+/* --- files ---------------------------------------------------------------------------------------------------------
+ */
+
+/* Each ray against all triangles of a heightmap. Rays that run at the border between two triangles may hit either. */
+Test(rays, a_heightmap)
+{
+	struct world w =
+		load(OPEN "<model name='m'><static>1</static><pose>3 -2 1 0.1 0.2 0.3</pose><link name='l'>" VISUAL(
+			     "<heightmap><uri>" SOURCE_DIR "/worlds/models/shapes/hills.png</uri><size>9 7 2.5</size>"
+			     "<pos>0.5 0 0.25</pos></heightmap>") "</link></model>" SHUT,
+			NULL);
+	const struct sdf_shape *shape = &w.sdf->worlds.at[0].visuals.at[0].shape;
+	if (!shape->image)
+		cr_skip_test("built without meshes");
+	struct trimesh map;
+	trimesh_of_grid(scene_heightmap(shape), &map);
+	struct pose pose = {{3, -2, 1}, quat_from_rpy(0.1, 0.2, 0.3)}, back = pose_inverse(pose);
+	uint32_t triangles = 2 * (map.grid.columns - 1) * (map.grid.rows - 1), met = 0;
+	uint64_t seed = 5;
+	for (int i = 0; i < 2000; i++) {
+		struct vec3 target = pose_point(pose, random_vec3(&seed, 4)), d = random_direction(&seed);
+		struct line line = {vec3_sub(target, vec3_scale(d, 20)), d};
+		struct ray_hit hit = cast(&w, line.origin, d);
+		struct line in = {pose_point(back, line.origin), quat_rotate(back.q, d)};
+		double best = INFINITY, t;
+		for (uint32_t k = 0; k < triangles; k++) {
+			struct trimesh_triangle triangle;
+			trimesh_get(&map, k, &triangle);
+			if (vec3_dot(triangle.normal, in.direction) < 0 && pierce_triangle(in, triangle.p, &t) &&
+				t >= 0)
+				best = fmin(best, t);
+		}
+		cr_assert(best == hit.distance || fabs(best - hit.distance) < 1e-9, "ray %d: %.12g, not %.12g", i,
+			hit.distance, best);
+		met += isfinite(best);
+	}
+	cr_assert(met > 200, "%u", met);
+	trimesh_fini(&map);
+	drop(&w);
+}
+
+#define CAMERA "<sensor name='c' type='camera'/>"
+#define MESH(file) VISUAL("<mesh><uri>" SOURCE_DIR "/worlds/models/shapes/" file "</uri></mesh>")
+#define ONE(inside) OPEN "<model name='m'><static>1</static><link name='l'>" inside "</link></model>" SHUT
+
+/* Meshes of visuals are read where something sees them; a file that is missing gives a warning, and is not seen. */
+Test(rays, meshes_of_visuals)
+{
+	static const struct {
+		const char *text;
+		enum sdf_visuals visuals;
+		bool read;
+	} cases[] = {{ONE(MESH("block.obj") CAMERA), SDF_VISUALS_IF_SEEN, true},
+		{ONE(MESH("block.obj")), SDF_VISUALS_IF_SEEN, false}, {ONE(MESH("block.obj")), SDF_VISUALS_READ, true},
+		{ONE(MESH("block.obj") CAMERA), SDF_VISUALS_UNREAD, false},
+		{ONE(MESH("no_such_file.obj") CAMERA), SDF_VISUALS_IF_SEEN, false}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct sdf *sdf = sdf_help_good(cases[i].text, &(struct sdf_options){.visuals = cases[i].visuals});
+		const struct mesh *mesh = sdf->worlds.at[0].visuals.at[0].shape.mesh;
+		if (i == 0 && sdf_help_says(sdf, SDF_WARNING, "built without meshes"))
+			cr_skip_test("built without meshes");
+		cr_assert_eq(mesh != NULL, cases[i].read, "case %zu", i);
+		cr_assert(i < 4 || sdf_help_says(sdf, SDF_WARNING, "no_such_file.obj"));
+		sdf_free(sdf);
+	}
+	struct world w = load(cases[0].text, NULL);
+	struct aabb box = AABB_NONE;
+	const struct mesh *mesh = w.sdf->worlds.at[0].visuals.at[0].shape.mesh;
+	for (uint32_t k = 0; k < mesh->points.count; k++)
+		box = aabb_join(box, (struct aabb){mesh->points.at[k], mesh->points.at[k]});
+	at(cast(&w, (struct vec3){0.01, 0.02, 10}, (struct vec3){0, 0, -1}), 10 - box.hi.z, 0);
+	drop(&w);
+	w = load(cases[4].text, NULL);
+	none(cast(&w, (struct vec3){0.01, 0.02, 10}, (struct vec3){0, 0, -1}));
+	drop(&w);
+}
+
 /* --- what comes and goes -------------------------------------------------------------------------------------------
  */
 
