@@ -82,6 +82,7 @@ static void leave(struct edit *edit, uint32_t model)
 		vec_push(&edit->leaving, model);
 	else
 		indices_add(&edit->edited, model);
+	edit_reset_lights_of(edit, model);
 	edit->removed++;
 }
 
@@ -437,6 +438,7 @@ troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity
 	state_reset_model(edit->shared->state, index);
 	if (!model->body_count)
 		place_static(edit, index, model->reference);
+	edit_reset_lights_of(edit, index);
 	if (edit_enable_all_collisions(edit, index))
 		edit_effect(edit, EDIT_RESHAPED, index);
 	bool same_role = has_role(model);

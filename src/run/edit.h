@@ -40,7 +40,7 @@ enum edit_op_kind {
 	EDIT_CREATE,
 	EDIT_PLACE, /* a static model has a new pose */
 	EDIT_GRAVITY,
-	EDIT_LIGHT,     /* a light of the world was added or changed, or became absent, or present again */
+	EDIT_LIGHT,     /* a light was added or changed, or became absent, or is again as in the file */
 	EDIT_COLLISION, /* a collision was switched on or off */
 	EDIT_OPS,
 };
@@ -132,8 +132,8 @@ troupe_status edit_set_physics(
 troupe_status edit_set_performer(struct edit *edit, const Troupe__Msgs__SetPerformer *performer,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
-/* Changes a light of the world, or adds one: a name that the world does not have. What is not given stays; of a light
- * that is added it is SDF's default. */
+/* Changes a light of the world or of a link, or adds one to the world: a name that the world does not have. What is not
+ * given stays; of a light that is added it is SDF's default. The pose of a light of a link is that in the link. */
 struct Troupe__Msgs__SetLight;
 troupe_status edit_light_config(struct edit *edit, const struct Troupe__Msgs__SetLight *message,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);

@@ -71,20 +71,22 @@ troupe_status edit_find(const struct edit *edit, const char *name, uint32_t *ret
 /* Finds a model by its id if id > 0, else by its name. */
 troupe_status edit_find_by_id(
 	const struct edit *edit, uint64_t id, const char *name, uint32_t *ret_model, struct troupe_error *error);
-/* edit_light.c: lights of the world. Whether the entity is a light: without a type a name means a model before it means
+/* edit_light.c: lights. Whether the entity is a light: without a type a name means a model before it means
  * a light. */
 bool edit_means_light(const struct edit *edit, const Gz__Msgs__Entity *entity);
 troupe_status edit_remove_light(
 	struct edit *edit, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
-void edit_reset_lights(struct edit *edit); /* to those of the file */
+void edit_reset_lights(struct edit *edit);                    /* to those of the file */
+void edit_reset_lights_of(struct edit *edit, uint32_t model); /* those of its links */
 uint64_t edit_hash_lights(const struct scene *scene);
 /* What differs from the file. */
 void edit_pack_light(const struct scene *scene, uint32_t place, struct text *out);
 /* A light as it was packed. */
 struct edit_light {
-	char *name; /* of a light that was added; owned. NULL: of the file */
-	bool absent, changed;
-	struct pose in_world; /* if changed */
+	char *name; /* of a light of the world that was added; owned. NULL: of the file, or of a link */
+	bool absent, changed, of_link;
+	uint32_t model, light; /* of a light of a link: as in struct scene_light */
+	struct pose pose;      /* if changed */
 	struct sdf_shine shine;
 };
 /* Does not look at the world. The caller destroys the result, also when in->bad. */

@@ -1,9 +1,11 @@
-/* Lights of the world: changed, added and removed while it runs. No motion depends on them, but they are part of the
- * world as viewers and cameras see it, so they are kept like all other changes: in saved states, in replicas, and in
- * the hash of changes.
+/* Lights of the world and of links: changed, added and removed while it runs. No motion depends on them, but they are
+ * part of the world as viewers and cameras see it, so they are kept like all other changes: in saved states, in
+ * replicas, and in the hash of changes.
  *
  * A light of the file keeps its place, so that a reset restores it. A light that a command added has a place behind
- * those of the file; when it is removed, the next light that is added takes the place. */
+ * those of the file; when it is removed, the next light that is added takes the place. A light of a link that a command
+ * changed has such a place as well, until a reset or the removal of its model: of a thousand robots with lights on
+ * their links few lights are ever changed. */
 #include "run/edit_internal.h"
 
 #include "base/hash.h"
@@ -14,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ABSENT = 1, CHANGED = 2, ADDED = 4 };
+enum { ABSENT = 1, CHANGED = 2, ADDED = 4, OF_LINK = 8 };
 
 #define ANGLE_MAX 6.2832f /* rad: that of <spot> in SDF */
 
@@ -34,29 +36,12 @@ bool edit_means_light(const struct edit *edit, const Gz__Msgs__Entity *entity)
 	       scene_find_light(scene, entity->name) != SCENE_NONE;
 }
 
-/* The name of the model of which a link carries a light of this name; NULL: there is none. */
-static const char *carrier_of(const struct scene *scene, const char *name)
-{
-	for (uint32_t m = 0; m < scene->model_count; m++) {
-		const struct scene_model *model = &scene->models[m];
-		if (!model->id || model->absent || model->sdf == SDF_NONE)
-			continue;
-		const struct sdf_model *from = &model->from->models.at[model->sdf];
-		for (uint32_t i = 0; i < model->from->lights.count; i++) {
-			const struct sdf_light *light = &model->from->lights.at[i];
-			if (light->link != SDF_NONE && light->link >= from->link_first &&
-				light->link - from->link_first < from->link_count && !strcmp(light->name, name))
-				return model->name;
-		}
-	}
-	return NULL;
-}
-
 static troupe_status find_by_id(
 	const struct scene *scene, uint64_t id, const char *name, uint32_t *ret_light, struct troupe_error *error)
 {
 	uint32_t place = (uint32_t)id & ~SCENE_LIGHT_ID;
-	if (id != (SCENE_LIGHT_ID | place) || place >= scene->light_count || scene->lights[place].absent)
+	if (id != (SCENE_LIGHT_ID | place) || place >= scene->light_count || scene->lights[place].absent ||
+		scene->lights[place].model != SCENE_NONE)
 		return fail(error, TROUPE_ECOMMAND, "the world has no light with the id %" PRIu64, id);
 	if (*name && strcmp(name, scene->lights[place].name) != 0)
 		return fail(error, TROUPE_ECOMMAND,
@@ -67,23 +52,71 @@ static troupe_status find_by_id(
 	return TROUPE_OK;
 }
 
-/* *ret_light is SCENE_NONE for a light that is to be added. */
-static troupe_status find_light(const struct scene *scene, const Troupe__Msgs__SetLight *message, uint32_t *ret_light,
-	struct troupe_error *error)
+/* A light that a message names. */
+struct named {
+	uint32_t place;        /* SCENE_NONE: it has none yet */
+	uint32_t model, light; /* of a light of a link: see struct scene_light; model is SCENE_NONE for the world's */
+};
+
+static bool is_scoped_name(const char *name, const char *link, const char *light)
+{
+	size_t length = strlen(link);
+	return !strncmp(name, link, length) && !strncmp(name + length, "::", 2) && !strcmp(name + length + 2, light);
+}
+
+/* As in Gazebo: by its own name, which must be the only one, or be that of a light of the link parent_id; or by the
+ * scoped name, MODEL::LINK::LIGHT. Returns how many there are; *ret: the first. */
+static uint32_t find_of_links(const struct scene *scene, const Troupe__Msgs__SetLight *message, struct named *ret)
+{
+	uint32_t count = 0;
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		const struct scene_model *model = &scene->models[m];
+		if (!model->id || model->absent || model->sdf == SDF_NONE)
+			continue;
+		for (uint32_t i = 0; i < model->from->lights.count; i++) {
+			const char *light = model->from->lights.at[i].name;
+			uint32_t link = scene_link_with_light(scene, m, i);
+			if (link == SCENE_NONE ||
+				(message->parent_id && message->parent_id != (SCENE_LINK_ID | (link + 1))) ||
+				(strcmp(message->name, light) != 0 &&
+					!is_scoped_name(message->name, scene->links[link].scoped, light)))
+				continue;
+			if (!count++)
+				*ret = (struct named){scene_link_light(scene, m, i), m, i};
+		}
+	}
+	return count;
+}
+
+/* Neither place nor model: a light that is to be added. */
+static troupe_status find_light(
+	const struct scene *scene, const Troupe__Msgs__SetLight *message, struct named *ret, struct troupe_error *error)
 {
 	const char *name = message->name;
-	if (message->id)
-		return find_by_id(scene, message->id, name, ret_light, error);
+	bool of_link = (message->id & SCENE_LIGHT_ID) && (message->id & SCENE_LINK_ID);
+	*ret = (struct named){SCENE_NONE, SCENE_NONE, 0};
+	if (message->id && !of_link)
+		return find_by_id(scene, message->id, name, &ret->place, error);
+	if (!*name && of_link)
+		return fail(error, TROUPE_ECOMMAND,
+			"the id %" PRIu32
+			" of a light of a link: expected its name, too: the id changes with the scene",
+			message->id);
 	if (!*name)
 		return fail(error, TROUPE_ECOMMAND, "neither a name nor an id: expected the name or the id of a light");
-	*ret_light = scene_find_light(scene, name);
-	if (*ret_light != SCENE_NONE)
+	if (!of_link && !message->parent_id)
+		ret->place = scene_find_light(scene, name);
+	if (ret->place != SCENE_NONE)
 		return TROUPE_OK;
-	const char *carrier = carrier_of(scene, name);
-	if (carrier)
+	uint32_t count = find_of_links(scene, message, ret);
+	if (count == 1)
+		return TROUPE_OK;
+	if (count)
 		return fail(error, TROUPE_ECOMMAND,
-			"model '%.100s' carries light '%.100s': only lights of the world can be changed", carrier,
-			name);
+			"light '%.80s': %u links carry one of this name: expected MODEL::LINK::LIGHT", name, count);
+	if (of_link || message->parent_id)
+		return fail(error, TROUPE_ECOMMAND, "no link%s carries a light '%.100s'",
+			message->parent_id ? " of this parent_id" : "", name);
 	if (strlen(name) > SCENE_LIGHT_NAME_BYTES_MAX || strstr(name, "::"))
 		return fail(error, TROUPE_ECOMMAND,
 			"light '%.80s': expected a name of at most %d bytes without '::', to add a light", name,
@@ -185,27 +218,31 @@ troupe_status edit_light_config(struct edit *edit, const struct Troupe__Msgs__Se
 	char note_text[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct scene *scene = edit->shared->scene;
-	struct scene_light light = {.in_world = POSE_IDENTITY, .shine = SDF_SHINE_DEFAULT};
-	uint32_t place = SCENE_NONE;
-	troupe_status status = find_light(scene, message, &place, error);
-	if (!status && message->parent_id)
-		return fail(error, TROUPE_ECOMMAND, "parent_id %u: only lights of the world can be changed: expected 0",
-			message->parent_id);
-	if (!status && place != SCENE_NONE)
-		light = scene->lights[place];
-	if (!status)
-		status = set_pose(message, &light.in_world, error);
+	struct scene_light light = {.pose = POSE_IDENTITY, .shine = SDF_SHINE_DEFAULT};
+	struct named named;
+	troupe_status status = find_light(scene, message, &named, error);
+	if (status)
+		return status;
+	if (named.place != SCENE_NONE) {
+		light = scene->lights[named.place];
+	} else if (named.model != SCENE_NONE) {
+		light.pose = scene_light_in_link(scene->models[named.model].from, named.light);
+		light.shine = scene->models[named.model].from->lights.at[named.light].shine;
+	}
+	status = set_pose(message, &light.pose, error);
 	if (!status)
 		status = set_shine(message, &light.shine, error);
 	if (status)
 		return status;
-	bool adds = place == SCENE_NONE;
-	if (adds)
-		place = scene_add_light(scene, message->name);
+	uint32_t place = named.place;
 	if (place == SCENE_NONE)
-		return fail(
-			error, TROUPE_ELIMIT, "%d lights were added already: expected no more", SCENE_LIGHTS_ADDED_MAX);
-	scene->lights[place].in_world = light.in_world;
+		place = named.model == SCENE_NONE ? scene_add_light(scene, message->name)
+						  : scene_add_link_light(scene, named.model, named.light);
+	if (place == SCENE_NONE)
+		return fail(error, TROUPE_ELIMIT,
+			"%d lights were added, or changed on links, already: expected no more", SCENE_LIGHTS_ADDED_MAX);
+	bool adds = named.place == SCENE_NONE && named.model == SCENE_NONE;
+	scene->lights[place].pose = light.pose;
 	scene->lights[place].shine = light.shine;
 	scene->lights[place].changed = true;
 	note(edit, place);
@@ -244,12 +281,24 @@ void edit_reset_lights(struct edit *edit)
 		bool added = !light->from, same = added ? light->absent : !light->absent && !light->changed;
 		if (same)
 			continue;
-		light->absent = added;
-		light->changed = added;
-		if (!added) {
-			light->in_world = light->from->in_world;
+		if (added) {
+			scene_drop_light(scene, i);
+		} else {
+			light->absent = light->changed = false;
+			light->pose = light->from->in_world;
 			light->shine = light->from->shine;
 		}
+		note(edit, i);
+	}
+}
+
+void edit_reset_lights_of(struct edit *edit, uint32_t model)
+{
+	struct scene *scene = edit->shared->scene;
+	for (uint32_t i = 0; i < scene->light_count; i++) {
+		if (scene->lights[i].model != model)
+			continue;
+		scene_drop_light(scene, i);
 		note(edit, i);
 	}
 }
@@ -261,7 +310,7 @@ enum { NUMBERS = 26 }; /* of pose and shine */
 static void list_numbers(const struct scene_light *light, double numbers[NUMBERS])
 {
 	const struct sdf_shine *s = &light->shine;
-	const struct pose *pose = &light->in_world;
+	const struct pose *pose = &light->pose;
 	const double all[NUMBERS] = {pose->p.x, pose->p.y, pose->p.z, pose->q.w, pose->q.x, pose->q.y, pose->q.z,
 		s->diffuse.r, s->diffuse.g, s->diffuse.b, s->diffuse.a, s->specular.r, s->specular.g, s->specular.b,
 		s->specular.a, s->intensity, s->range_m, s->constant, s->linear, s->quadratic, s->direction.x,
@@ -296,9 +345,15 @@ void edit_pack_light(const struct scene *scene, uint32_t place, struct text *out
 {
 	const struct scene_light *light = &scene->lights[place];
 	double numbers[NUMBERS];
-	pack_u64(out, (light->absent ? ABSENT : 0u) | (light->changed ? CHANGED : 0u) | (light->from ? 0u : ADDED));
-	if (!light->from)
+	bool of_link = light->model != SCENE_NONE;
+	pack_u64(out, (light->absent ? ABSENT : 0u) | (light->changed ? CHANGED : 0u) | (light->from ? 0u : ADDED) |
+			      (of_link ? OF_LINK : 0u));
+	if (of_link) {
+		pack_u64(out, light->model);
+		pack_u64(out, light->light);
+	} else if (!light->from) {
 		pack_string(out, light->name);
+	}
 	if (!light->changed)
 		return;
 	list_numbers(light, numbers);
@@ -326,7 +381,7 @@ static void unpack_values(struct unpack *in, struct edit_light *light)
 	in->bad = in->bad || !sane_numbers(n);
 	if (in->bad)
 		return;
-	light->in_world = (struct pose){.p = {n[0], n[1], n[2]}, .q = {n[3], n[4], n[5], n[6]}};
+	light->pose = (struct pose){.p = {n[0], n[1], n[2]}, .q = {n[3], n[4], n[5], n[6]}};
 	light->shine = (struct sdf_shine){.kind = (enum sdf_light_kind)(words >> 3),
 		.cast_shadows = (words & 4) != 0,
 		.on = (words & 2) != 0,
@@ -347,11 +402,17 @@ static void unpack_values(struct unpack *in, struct edit_light *light)
 struct edit_light *edit_unpack_light(struct unpack *in)
 {
 	struct edit_light *light = mem_alloc(sizeof *light);
-	uint32_t flags = unpack_count(in, ABSENT | CHANGED | ADDED);
+	uint32_t flags = unpack_count(in, ABSENT | CHANGED | ADDED | OF_LINK);
 	light->absent = (flags & ABSENT) != 0;
 	light->changed = (flags & CHANGED) != 0;
-	if (flags & ADDED)
+	light->of_link = (flags & OF_LINK) != 0;
+	if (light->of_link) {
+		light->model = unpack_count(in, SDF_MODELS_MAX);
+		light->light = unpack_count(in, UINT32_MAX - 1);
+		in->bad = in->bad || flags != (CHANGED | ADDED | OF_LINK);
+	} else if (flags & ADDED) {
 		light->name = unpack_string(in);
+	}
 	in->bad = in->bad || (light->name && (!light->changed || strlen(light->name) > SCENE_LIGHT_NAME_BYTES_MAX));
 	if (!in->bad && light->changed)
 		unpack_values(in, light);
@@ -367,13 +428,14 @@ void edit_light_destroy(struct edit_light *light)
 
 bool edit_put_light(struct scene *scene, uint32_t place, const struct edit_light *from)
 {
-	if (from->name ? !scene_add_light_at(scene, place, from->name)
-		       : place >= scene->light_count || !scene->lights[place].from)
+	if (from->of_link    ? !scene_add_link_light_at(scene, place, from->model, from->light)
+		: from->name ? !scene_add_light_at(scene, place, from->name)
+			     : place >= scene->light_count || !scene->lights[place].from)
 		return false;
 	struct scene_light *light = &scene->lights[place];
 	light->absent = from->absent;
 	light->changed = from->changed;
-	light->in_world = from->changed ? from->in_world : light->from->in_world;
+	light->pose = from->changed ? from->pose : light->from->in_world;
 	light->shine = from->changed ? from->shine : light->from->shine;
 	return true;
 }

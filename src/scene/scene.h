@@ -154,17 +154,22 @@ struct scene_level {
 	uint32_t model_count;
 };
 
-struct scene_light { /* a light of the world: it has no effect on motion */
-	char *name;
+/* A light of the world, or a light of a link that a command changed. (The other lights of links are as their file has
+ * them.) It has no effect on motion. */
+struct scene_light {
+	char *name; /* of a light of a link: MODEL::LINK::LIGHT */
 	bool absent;
-	bool changed; /* by a command: pose and shine are not those of the file */
-	struct pose in_world;
+	bool changed;     /* by a command: pose and shine are not those of the file */
+	struct pose pose; /* in the world, or in the link */
 	struct sdf_shine shine;
-	const struct sdf_light *from; /* NULL: added while the world runs */
+	const struct sdf_light *from; /* of the world; NULL: added while the world runs, or of a link */
+	uint32_t model;               /* whose link carries it; SCENE_NONE: a light of the world */
+	uint32_t light;               /* of a light of a link: which, in the model's from->lights */
 };
 
 enum { SCENE_LIGHTS_ADDED_MAX = 4096, SCENE_LIGHT_NAME_BYTES_MAX = 255 };
-#define SCENE_LIGHT_ID (UINT32_C(1) << 28) /* the id of a light in messages: this and its place */
+#define SCENE_LIGHT_ID (UINT32_C(1) << 28) /* the id of a light of the world in messages: this and its place */
+#define SCENE_LINK_ID (UINT32_C(1) << 29)  /* the id of a link: this and its place + 1 */
 
 enum { SCENE_SURFACES_MAX = 64 };
 
@@ -250,6 +255,18 @@ void scene_free(struct scene *scene, uint32_t model);
 uint32_t scene_add_light(struct scene *scene, const char *name);
 /* The same at a place: of a light that was added, which it replaces, or behind all others. False: another place. */
 bool scene_add_light_at(struct scene *scene, uint32_t place, const char *name);
+/* Adds a light of a link, as its file has it: `light` of the model's from->lights. SCENE_NONE: too many were added. */
+uint32_t scene_add_link_light(struct scene *scene, uint32_t model, uint32_t light);
+/* The same at a place, as scene_add_light_at(). False also when the model has no such light. */
+bool scene_add_link_light_at(struct scene *scene, uint32_t place, uint32_t model, uint32_t light);
+/* A light that was added becomes absent; a light of a link is then as its file has it. */
+void scene_drop_light(struct scene *scene, uint32_t place);
+/* The place of a light of a link. SCENE_NONE: no command has changed it. */
+uint32_t scene_link_light(const struct scene *scene, uint32_t model, uint32_t light);
+/* The link that carries `light` of the model's from->lights. SCENE_NONE: none of the model. */
+uint32_t scene_link_with_light(const struct scene *scene, uint32_t model, uint32_t light);
+/* The pose in its link, as the file has it, of a light of a link. */
+struct pose scene_light_in_link(const struct sdf_world *from, uint32_t light);
 /* Switches a geom on or off, if it is not so already. It keeps its place and its pose. */
 void scene_switch_geom(struct scene *scene, uint32_t geom, bool on);
 /* Moves a static model to another pose. */
@@ -290,7 +307,7 @@ bool scene_knows_plugin(const char *name);
 
 /* The index of a model by name; SCENE_NONE if none. */
 uint32_t scene_find_model(const struct scene *scene, const char *name);
-/* The light of that name, if it is not absent; SCENE_NONE if none. */
+/* The light of the world of that name, if it is not absent; SCENE_NONE if none. */
 uint32_t scene_find_light(const struct scene *scene, const char *name);
 /* The model of that id, if it is not absent; SCENE_NONE if none. */
 uint32_t scene_find_id(const struct scene *scene, uint64_t id);

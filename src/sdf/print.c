@@ -139,12 +139,29 @@ static void add_sensor(struct print *print, const struct sdf_element *element)
 		add_posed(print, element, world->sensors.at[print->sensor++].in_parent, NULL);
 }
 
+static void add_shine(struct print *print, const char *name, struct pose pose, const struct sdf_shine *shine);
+
+/* NULL: the light is as in the file. */
+static const struct sdf_light_now *light_now(const struct print *print, uint32_t light)
+{
+	const sdf_lights_now *all = print->now ? print->now->link_lights : NULL;
+	for (uint32_t i = 0; all && i < all->count; i++)
+		if (all->at[i].light == light)
+			return &all->at[i];
+	return NULL;
+}
+
 static void add_light(struct print *print, const struct sdf_element *element)
 {
+	const struct sdf_light_now *now = light_now(print, print->light);
 	const struct sdf_light *light = &print->world->lights.at[print->light++];
 	struct pose pose = light->in_world;
 	if (print->now && light->link == SDF_NONE) /* it is among now->lights */
 		return;
+	if (now) {
+		add_shine(print, light->name, now->in_link, &now->shine);
+		return;
+	}
 	if (light->link != SDF_NONE)
 		pose = pose_mul(pose_inverse(print->world->links.at[light->link].in_world), pose);
 	add_posed(print, element, pose, NULL);
@@ -477,12 +494,12 @@ void sdf_print_now(const struct sdf *sdf, const struct sdf_world *world, const s
 	close(&print, "sdf");
 }
 
-void sdf_print_bare(const struct sdf_world *bare, struct pose pose, struct text *out)
+void sdf_print_bare(const struct sdf_world *bare, struct pose pose, const sdf_lights_now *link_lights, struct text *out)
 {
 	const bool here = false;
 	struct pose *poses = mem_alloc((bare->models.count + 1) * sizeof *poses);
 	bool *gone = mem_alloc((bare->models.count + 1) * sizeof *gone);
-	struct sdf_now now = {.poses = poses, .gone = gone, .gone_actors = &here};
+	struct sdf_now now = {.poses = poses, .gone = gone, .gone_actors = &here, .link_lights = link_lights};
 	struct print print = {.out = out, .world = bare, .now = &now, .away = true, .depth = 2};
 	poses[0] = pose;
 	(void)add_placed(&print, bare_element(bare));
@@ -515,34 +532,39 @@ static void add_parts(
 	close(print, around);
 }
 
-void sdf_print_light(const char *name, struct pose pose, const struct sdf_shine *shine, struct text *out)
+static void add_shine(struct print *print, const char *name, struct pose pose, const struct sdf_shine *shine)
 {
 	static const char *const types[] = {
 		[SDF_POINT_LIGHT] = "point", [SDF_DIRECTIONAL_LIGHT] = "directional", [SDF_SPOT_LIGHT] = "spot"};
 	static const char *const fading[] = {"range", "constant", "linear", "quadratic"};
 	static const char *const angles[] = {"inner_angle", "outer_angle", "falloff"};
-	struct print print = {.out = out, .depth = 2};
-	indent(&print);
-	text_add(out, "<light");
-	add_attribute(&print, "name", name);
-	add_attribute(&print, "type", types[shine->kind]);
-	open(&print);
-	add_pose(&print, pose, NULL);
-	add_bool(&print, "cast_shadows", shine->cast_shadows);
-	add_bool(&print, "light_on", shine->on);
-	add_bool(&print, "visualize", shine->visualize);
-	add_number(&print, "intensity", shine->intensity);
-	add_colour(&print, "diffuse", &shine->diffuse);
-	add_colour(&print, "specular", &shine->specular);
-	add_parts(&print, "attenuation", fading,
+	indent(print);
+	text_add(print->out, "<light");
+	add_attribute(print, "name", name);
+	add_attribute(print, "type", types[shine->kind]);
+	open(print);
+	add_pose(print, pose, NULL);
+	add_bool(print, "cast_shadows", shine->cast_shadows);
+	add_bool(print, "light_on", shine->on);
+	add_bool(print, "visualize", shine->visualize);
+	add_number(print, "intensity", shine->intensity);
+	add_colour(print, "diffuse", &shine->diffuse);
+	add_colour(print, "specular", &shine->specular);
+	add_parts(print, "attenuation", fading,
 		(double[]){shine->range_m, shine->constant, shine->linear, shine->quadratic}, 4);
-	indent(&print);
-	text_add(out, "<direction>");
-	add_vec3(&print, shine->direction);
-	text_add(out, "</direction>\n");
+	indent(print);
+	text_add(print->out, "<direction>");
+	add_vec3(print, shine->direction);
+	text_add(print->out, "</direction>\n");
 	if (shine->kind == SDF_SPOT_LIGHT)
-		add_parts(&print, "spot", angles, (double[]){shine->inner_rad, shine->outer_rad, shine->falloff}, 3);
-	close(&print, "light");
+		add_parts(print, "spot", angles, (double[]){shine->inner_rad, shine->outer_rad, shine->falloff}, 3);
+	close(print, "light");
+}
+
+void sdf_print_light(const char *name, struct pose pose, const struct sdf_shine *shine, struct text *out)
+{
+	struct print print = {.out = out, .depth = 2};
+	add_shine(&print, name, pose, shine);
 }
 
 void sdf_print(const struct sdf *sdf, struct text *out)

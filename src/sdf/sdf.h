@@ -396,6 +396,15 @@ void sdf_print(const struct sdf *sdf, struct text *out);
 /* The elements inside an element, as XML. */
 void sdf_print_inside(const struct sdf_element *element, struct text *out);
 
+/* A light of a link that is not as in its file. */
+struct sdf_light_now {
+	uint32_t light; /* in the world's lights */
+	struct pose in_link;
+	struct sdf_shine shine;
+};
+
+typedef VEC(struct sdf_light_now) sdf_lights_now;
+
 /* How a world is now, where that differs from its file. Names of meshes become absolute paths. */
 struct sdf_now {
 	struct vec3 gravity;
@@ -403,13 +412,15 @@ struct sdf_now {
 	const struct pose *poses; /* [models] of top-level models that are not gone, in the world */
 	const bool *gone;         /* [models] top-level models that are not there any more */
 	const bool *gone_actors;  /* [actors] */
-	const char *lights;       /* the world's lights and all other entities that the file does not have, as XML */
+	const sdf_lights_now *link_lights;
+	const char *lights; /* the world's lights and all other entities that the file does not have, as XML */
 };
 /* SDF of the world as it is now: it loads, and its top-level models are at the given poses. Their joints are as in the
  * file. */
 void sdf_print_now(const struct sdf *sdf, const struct sdf_world *world, const struct sdf_now *now, struct text *out);
-/* For sdf_now.lights: the model or actor of a bare sdf, at the pose in the world; and a light. */
-void sdf_print_bare(const struct sdf_world *bare, struct pose pose, struct text *out);
+/* For sdf_now.lights: the model or actor of a bare sdf, at the pose in the world, with these lights; and a light. */
+void sdf_print_bare(
+	const struct sdf_world *bare, struct pose pose, const sdf_lights_now *link_lights, struct text *out);
 void sdf_print_light(const char *name, struct pose pose, const struct sdf_shine *shine, struct text *out);
 
 /* An element of the file that has no effect here. */

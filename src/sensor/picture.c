@@ -137,17 +137,19 @@ static void add_light(struct picture_lights *to, struct pose pose, const struct 
 
 static void add_links_lights(const struct state *state, uint32_t model, struct picture_lights *to)
 {
-	const struct scene_model *m = &state->scene->models[model];
+	const struct scene *scene = state->scene;
+	const struct scene_model *m = &scene->models[model];
 	if (m->sdf == SDF_NONE)
 		return;
 	uint32_t first = m->from->models.at[m->sdf].link_first;
 	for (uint32_t l = 0; l < m->link_count; l++) {
 		const struct sdf_link *link = &m->from->links.at[first + l];
 		for (uint32_t i = link->light_first; i < link->light_first + link->light_count; i++) {
-			const struct sdf_light *light = &m->from->lights.at[i];
-			struct pose in_link = pose_mul(pose_inverse(link->in_world), light->in_world);
-			add_light(
-				to, pose_mul(state_link_pose(state, m->link_first + l, false), in_link), &light->shine);
+			uint32_t place = scene_link_light(scene, model, i);
+			const struct scene_light *now = place == SCENE_NONE ? NULL : &scene->lights[place];
+			struct pose in_link = now ? now->pose : scene_light_in_link(m->from, i);
+			add_light(to, pose_mul(state_link_pose(state, m->link_first + l, false), in_link),
+				now ? &now->shine : &m->from->lights.at[i].shine);
 		}
 	}
 }
@@ -157,8 +159,8 @@ void picture_lights(const struct state *state, struct picture_lights *lights)
 	const struct scene *scene = state->scene;
 	lights->count = 0;
 	for (uint32_t i = 0; i < scene->light_count; i++)
-		if (!scene->lights[i].absent)
-			add_light(lights, scene->lights[i].in_world, &scene->lights[i].shine);
+		if (!scene->lights[i].absent && scene->lights[i].model == SCENE_NONE)
+			add_light(lights, scene->lights[i].pose, &scene->lights[i].shine);
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (scene->models[m].id && !scene->models[m].absent)
 			add_links_lights(state, m, lights);

@@ -79,6 +79,7 @@ static troupe_status answer_sdf(const struct frame *frame, const struct topic_ro
 		.poses = poses,
 		.gone = gone,
 		.gone_actors = gone_actors,
+		.link_lights = &frame->link_lights,
 		.lights = frame->added.at ? frame->added.at : ""};
 	sdf_print_now(frame->server->sdf, world, &now, &sdf);
 	message.data = encode_text(sdf.at);

@@ -15,7 +15,7 @@
 struct Gz__Msgs__Scene;
 
 #define ENCODE_LIGHT_ID SCENE_LIGHT_ID
-#define ENCODE_LINK_ID (UINT32_C(1) << 29)
+#define ENCODE_LINK_ID SCENE_LINK_ID
 #define ENCODE_JOINT_ID (UINT32_C(1) << 30)
 #define ENCODE_SHAPE_ID (UINT32_C(1) << 31)
 

@@ -90,6 +90,7 @@ void frame_release(struct frame *frame)
 	free(frame->service);
 	frame->service = NULL;
 	text_fini(&frame->added); /* rarely asked for, and large */
+	vec_free(&frame->link_lights);
 	atomic_fetch_sub_explicit(&pool->bytes_out, frame->bytes, memory_order_relaxed);
 	frame->bytes -= added;
 	frame->unused = atomic_load_explicit(&pool->given_back, memory_order_relaxed);
@@ -249,6 +250,20 @@ static void fill_levels(struct frame *frame, const struct server_world *world)
 	fill_places(frame, world);
 }
 
+/* The lights of the models from this description that commands changed. model: one of them; SCENE_NONE: all. */
+static void list_link_lights(
+	const struct scene *scene, const struct sdf_world *from, uint32_t model, sdf_lights_now *lights)
+{
+	lights->count = 0;
+	for (uint32_t i = 0; i < scene->light_count; i++) {
+		const struct scene_light *light = &scene->lights[i];
+		if (light->model == SCENE_NONE || scene->models[light->model].from != from ||
+			(model != SCENE_NONE && model != light->model))
+			continue;
+		vec_push(lights, (struct sdf_light_now){light->light, light->pose, light->shine});
+	}
+}
+
 /* Created models may be gone, with their elements, when the frame is read. */
 static void fill_sdf(struct frame *frame, const struct server_world *world)
 {
@@ -256,10 +271,12 @@ static void fill_sdf(struct frame *frame, const struct server_world *world)
 	const struct scene *scene = world->scene;
 	frame->gravity = scene->gravity;
 	frame->added.count = 0;
+	sdf_lights_now lights = {0};
+	list_link_lights(scene, scene->sdf, SCENE_NONE, &frame->link_lights);
 	for (uint32_t i = 0; i < scene->light_count; i++)
-		if (!scene->lights[i].absent)
-			sdf_print_light(scene->lights[i].name, scene->lights[i].in_world, &scene->lights[i].shine,
-				&frame->added);
+		if (!scene->lights[i].absent && scene->lights[i].model == SCENE_NONE)
+			sdf_print_light(
+				scene->lights[i].name, scene->lights[i].pose, &scene->lights[i].shine, &frame->added);
 	for (uint32_t i = 0; i < view->model_count; i++) {
 		struct troupe_model_state state = {.pose = view->models[i].pose};
 		uint32_t model = view_model_at(view, i);
@@ -268,9 +285,10 @@ static void fill_sdf(struct frame *frame, const struct server_world *world)
 		if (i < view->mobile_count)
 			read_model(world, model, view->models[i].name, &state);
 		struct troupe_pose at = state.pose;
-		sdf_print_bare(scene->models[model].from,
-			(struct pose){{at.x, at.y, at.z}, {at.qw, at.qx, at.qy, at.qz}}, &frame->added);
+		list_link_lights(scene, scene->models[model].from, model, &lights);
+		sdf_print_bare(scene->models[model].from, view_pose_back(&at), &lights, &frame->added);
 	}
+	vec_free(&lights);
 	frame->bytes += frame->added.count;
 }
 

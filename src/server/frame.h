@@ -19,7 +19,7 @@ enum frame_part {
 	FRAME_SCENE = 64,  /* snapshot.scene; every other part brings it, too */
 	FRAME_BEFORE = 128,
 	FRAME_HASH = 256,
-	FRAME_SDF = 512, /* gravity, added */
+	FRAME_SDF = 512, /* gravity, added, link_lights */
 	FRAME_READINGS = 1024,
 };
 
@@ -67,8 +67,9 @@ struct frame {
 	VEC(struct frame_move) moves;
 	VEC(struct frame_place) places; /* by model, then level */
 	struct vec3 gravity;
-	struct text added;        /* SDF of created models, and of the lights of the world */
-	struct readings readings; /* of the last step */
+	struct text added;          /* SDF of created models, and of the lights of the world */
+	sdf_lights_now link_lights; /* of models of the file: those that a command changed */
+	struct readings readings;   /* of the last step */
 	/* The outcome of a request; NULL: no request. `service` is the start of one piece of memory. */
 	char *service, *reply_text;
 	uint64_t reply_step;

@@ -174,24 +174,26 @@ static void add_light(
 			.shine = view_light(shine)};
 }
 
-static void add_lights_of_link(
-	struct making *m, const struct sdf_world *from, const struct sdf_link *sdf, uint32_t link)
+static void add_lights_of_link(struct making *m, uint32_t model, const struct sdf_link *sdf, uint32_t link)
 {
+	const struct sdf_world *from = m->scene->models[model].from;
 	struct troupe_scene_link *to = &m->links[link];
-	struct pose from_world = pose_inverse(sdf->in_world);
 	to->light_first = m->view->shown.light_count;
 	to->light_count = sdf->light_count;
-	for (uint32_t i = sdf->light_first; i < sdf->light_first + sdf->light_count; i++)
-		add_light(m, from->lights.at[i].name, link, 0, pose_mul(from_world, from->lights.at[i].in_world),
-			&from->lights.at[i].shine);
+	for (uint32_t i = sdf->light_first; i < sdf->light_first + sdf->light_count; i++) {
+		uint32_t place = scene_link_light(m->scene, model, i);
+		const struct scene_light *now = place == SCENE_NONE ? NULL : &m->scene->lights[place];
+		add_light(m, from->lights.at[i].name, link, 0, now ? now->pose : scene_light_in_link(from, i),
+			now ? &now->shine : &from->lights.at[i].shine);
+	}
 }
 
 static void add_lights_of_world(struct making *m)
 {
 	for (uint32_t i = 0; i < m->scene->light_count; i++) {
 		const struct scene_light *light = &m->scene->lights[i];
-		if (!light->absent)
-			add_light(m, light->name, TROUPE_NONE, i, light->in_world, &light->shine);
+		if (!light->absent && light->model == SCENE_NONE)
+			add_light(m, light->name, TROUPE_NONE, i, light->pose, &light->shine);
 	}
 }
 
@@ -261,7 +263,7 @@ static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 		const struct sdf_link *sdf =
 			&from->from->links.at[from->from->models.at[from->sdf].link_first + l - from->link_first];
 		add_shapes(m, from->from, sdf, at);
-		add_lights_of_link(m, from->from, sdf, at);
+		add_lights_of_link(m, model, sdf, at);
 	}
 	to->link_count = shown->link_count - to->link_first;
 }

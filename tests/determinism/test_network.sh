@@ -58,6 +58,11 @@ cat >"$scratch/commands" <<-EOF2
 	253 /world/asleep/light_config name: "lamp" type: SPOT pose {position {z: 5}}
 	284 /world/asleep/remove name: "sun" type: LIGHT
 	286 /world/asleep/set_pose id: 13 position {x: 2 y: 3 z: 2}
+	287 /world/asleep/create sdf: "<sdf version='1.9'><model name='beacon'><static>true</static><link name='l'><light name='b' type='point'/><light name='c' type='spot'/></link></model></sdf>"
+	291 /world/asleep/light_config name: "beacon::l::b" intensity: 0.25
+	292 /world/asleep/light_config name: "c" pose {position {z: 2}}
+	330 /world/asleep/reset_model name: "beacon"
+	332 /world/asleep/light_config name: "c" range: 3
 	288 /world/asleep/disable_collision name: "slab"
 	289 /world/asleep/disable_collision name: "crate_0_1_2"
 	290 /world/asleep/level/set_performer data: "cart_2" remove: true

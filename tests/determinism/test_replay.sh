@@ -63,6 +63,11 @@ cat >"$scratch/edits" <<-EOF2
 	510 /world/asleep/level/set_performer data: "slab"
 	520 /world/asleep/remove name: "sun" type: LIGHT
 	530 /world/asleep/set_pose id: 14 position {x: 2 y: 3 z: 2}
+	531 /world/asleep/create sdf: "<sdf version='1.9'><model name='beacon'><static>true</static><link name='l'><light name='b' type='point'/><light name='c' type='spot'/></link></model></sdf>"
+	532 /world/asleep/light_config name: "beacon::l::b" intensity: 0.25
+	533 /world/asleep/light_config name: "c" pose {position {z: 2}}
+	540 /world/asleep/reset_model name: "beacon"
+	541 /world/asleep/light_config name: "c" range: 3
 	540 /world/asleep/disable_collision name: "crate_0_1_2"
 	542 /world/asleep/wrench/persistent entity {name: "cart_2"} wrench {force {y: 3} force_offset {x: 0.3}}
 	543 /world/asleep/wrench/persistent entity {name: "restless"} wrench {torque {z: 0.2}}

@@ -66,6 +66,11 @@ cat >"$scratch/edits" <<-EOF2
 515 /world/asleep/light_config name: "torch"
 520 /world/asleep/remove name: "sun" type: LIGHT
 530 /world/asleep/set_pose id: 14 position {x: 2 y: 3 z: 2}
+531 /world/asleep/create sdf: "<sdf version='1.9'><model name='beacon'><static>true</static><link name='l'><light name='b' type='point'/><light name='c' type='spot'/></link></model></sdf>"
+532 /world/asleep/light_config name: "beacon::l::b" intensity: 0.25
+533 /world/asleep/light_config name: "c" pose {position {z: 2}}
+730 /world/asleep/reset_model name: "beacon"
+731 /world/asleep/light_config name: "c" range: 3
 550 /world/asleep/set_physics max_step_size: 0.0005 gravity {z: -20}
 600 /model/late/cmd_vel linear: {x: 0.5}
 655 /world/asleep/wrench/clear name: "restless"
@@ -271,8 +276,8 @@ for cut in 0 10 31 32 100 $((size / 2)) $((size - 1)); do
 done
 { head -c 500 "$state"; printf 'X'; tail -c +502 "$state"; } >"$scratch/flip"
 refused "$scratch/flip" 'flip: damaged: its checksum does not fit'
-{ head -c 16 "$state"; printf '\006'; tail -c +18 "$state"; } >"$scratch/newer"
-refused "$scratch/newer" 'newer: version 6: expected 5'
+{ head -c 16 "$state"; printf '\010'; tail -c +18 "$state"; } >"$scratch/newer"
+refused "$scratch/newer" 'newer: version 8: expected 7'
 refused "$here/meeting.sdf" 'meeting.sdf: not a state saved by troupe'
 refused "$scratch/nothing" 'nothing: cannot open'
 status=2 refused "$state" '--resume and a WORLD.sdf: expected only one of them' "$here/meeting.sdf"

@@ -511,8 +511,12 @@ Test(clients, the_scene_has_lights_and_materials)
 static Gz__Msgs__Scene *next_scene(struct troupe_server *server, struct troupe_client *client, uint32_t lights)
 {
 	lib_step(server, 2);
-	Gz__Msgs__Scene *scene = scene_of(client);
+	Gz__Msgs__Scene *scene = scene_of(client), *later;
 	cr_assert(scene, "no new scene");
+	while ((later = scene_of(client))) { /* a model that was removed gives its place up a step later */
+		message_free(&scene->base);
+		scene = later;
+	}
 	cr_assert_eq(scene->n_light, lights, "%zu lights", scene->n_light);
 	return scene;
 }
@@ -573,6 +577,114 @@ Test(clients, lights_are_configured)
 	cr_assert_eq(scene->light[0]->pose->position->z, 10);
 	message_free(&scene->base);
 	cr_assert_eq(troupe_server_hash(server), first);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+/* The second link of the model. */
+static const Gz__Msgs__Link *head_of(const Gz__Msgs__Scene *scene, const char *model)
+{
+	for (size_t i = 0; i < scene->n_model; i++)
+		if (!strcmp(scene->model[i]->name, model) && scene->model[i]->n_link > 1)
+			return scene->model[i]->link[1];
+	cr_assert(false, "no model '%s' with two links", model);
+	return NULL;
+}
+
+static const Gz__Msgs__Light *spot_of(const Gz__Msgs__Scene *scene, const char *model)
+{
+	const Gz__Msgs__Link *head = head_of(scene, model);
+	cr_assert_eq(head->n_light, 1u);
+	return head->light[0];
+}
+
+/* Gives one light of a link in text, and returns the next scene. */
+static Gz__Msgs__Scene *scene_with(struct troupe_server *server, struct troupe_client *client, const char *text)
+{
+	lib_text(server, 0, "/world/w/light_config", text);
+	return next_scene(server, client, 2);
+}
+
+/* A light of a link is found by its own name, by its scoped name, and by its name and its link; what is not given
+ * stays. The reset and the removal of the model take the change back. */
+Test(clients, lights_of_links_are_configured)
+{
+	static const char copy[] = "sdf: \"<sdf version='1.9'><model name='other'><static>true</static><link name='l'/>"
+				   "<link name='head'><light name='spot' type='point'/></link></model></sdf>\"";
+	struct troupe_server *server = lib_server(LIB_SDF(LIB_WORLD("w", LOOK LAMP)), 1);
+	struct troupe_client *client = client_of(server, 0);
+	uint64_t first = troupe_server_hash(server);
+	char text[96];
+	lib_text(server, 0, "/world/w/control", "pause: true");
+	subscribe(client, "/world/w/scene/info", 0);
+	message_free(&next_scene(server, client, 2)->base);
+	Gz__Msgs__Scene *scene = scene_with(server, client, "name: 'spot' intensity: 3 pose {position {x: 2}}");
+	const Gz__Msgs__Light *spot = spot_of(scene, "lamp");
+	cr_assert(spot->intensity == 3.0F && spot->pose->position->x == 2 && spot->spot_inner_angle == 0.1F);
+	uint32_t id = spot->id, link = head_of(scene, "lamp")->id;
+	message_free(&scene->base);
+	uint64_t changed = troupe_server_hash(server);
+	cr_assert_neq(changed, first);
+	scene = scene_with(server, client, "name: 'lamp::head::spot' is_light_off: true");
+	cr_assert(spot_of(scene, "lamp")->is_light_off && spot_of(scene, "lamp")->intensity == 3.0F);
+	message_free(&scene->base);
+	lib_text(server, 0, "/world/w/create", copy);
+	message_free(&next_scene(server, client, 2)->base);
+	(void)snprintf(text, sizeof text, "id: %u name: 'spot' parent_id: %u range: 7", id, link);
+	scene = scene_with(server, client, text);
+	cr_assert(spot_of(scene, "lamp")->range == 7.0F && spot_of(scene, "lamp")->intensity == 3.0F);
+	cr_assert_neq(spot_of(scene, "other")->range, 7.0F);
+	message_free(&scene->base);
+	uint64_t both = troupe_server_hash(server);
+	scene = scene_with(server, client, "name: 'other::head::spot' range: 5");
+	cr_assert(spot_of(scene, "lamp")->range == 7.0F && spot_of(scene, "other")->range == 5.0F);
+	message_free(&scene->base);
+	cr_assert_neq(troupe_server_hash(server), both);
+	lib_text(server, 0, "/world/w/remove", "name: 'other'");
+	message_free(&next_scene(server, client, 2)->base);
+	lib_text(server, 0, "/world/w/create", copy);
+	scene = next_scene(server, client, 2);
+	cr_assert_neq(spot_of(scene, "other")->range, 5.0F);
+	message_free(&scene->base);
+	lib_text(server, 0, "/world/w/remove", "name: 'other'");
+	message_free(&next_scene(server, client, 2)->base);
+	lib_text(server, 0, "/world/w/reset_model", "name: 'lamp'");
+	scene = next_scene(server, client, 2);
+	cr_assert(spot_of(scene, "lamp")->intensity == 1.0F && spot_of(scene, "lamp")->pose->position->x == 0.5);
+	message_free(&scene->base);
+	message_free(&scene_with(server, client, "name: 'spot' intensity: 3")->base);
+	lib_text(server, 0, "/world/w/control", "reset {all: true}");
+	message_free(&next_scene(server, client, 2)->base);
+	cr_assert_eq(troupe_server_hash(server), first);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+/* The SDF of the world has the lights of links as they are, of its file and of created models. */
+Test(clients, lights_of_links_are_in_the_sdf)
+{
+	struct troupe_server *server = lib_server(LIB_SDF(LIB_WORLD("w", LOOK LAMP)), 1);
+	struct troupe_client *client = client_of(server, 0);
+	struct troupe_message reply;
+	lib_text(server, 0, "/world/w/create",
+		"sdf: \"<sdf version='1.9'><model name='m'><link name='l'><light name='a'/><light "
+		"name='b'/></link></model>"
+		"</sdf>\"");
+	lib_text(server, 0, "/world/w/light_config", "name: 'spot' intensity: 37");
+	lib_text(server, 0, "/world/w/light_config", "name: 'm::l::b' intensity: 41");
+	lib_step(server, 1);
+	request(client, "/world/w/generate_world_sdf", "gz.msgs.SdfGeneratorConfig", "", 1);
+	lib_step(server, 1);
+	cr_assert(answer(client, 1, &reply));
+	Gz__Msgs__StringMsg *sdf = decode(&reply);
+	const char *head = strstr(sdf->data, "<link name=\"head\""), *a = strstr(sdf->data, "<light name=\"a\""),
+		   *b = strstr(sdf->data, "<light name=\"b\"");
+	cr_assert(head && a && b && a < b, "%s", sdf->data);
+	const char *first = strstr(head, "<intensity>37</intensity>"),
+		   *second = strstr(sdf->data, "<intensity>41</intensity>");
+	cr_assert(first && first < strstr(head, "</link>"), "%s", sdf->data);
+	cr_assert(second && second > b && second < strstr(b, "</link>"), "%s", sdf->data);
+	message_free(&sdf->base);
 	troupe_client_destroy(client);
 	troupe_server_destroy(server);
 }

@@ -590,7 +590,8 @@ Test(services, lights_that_are_refused)
 {
 	struct troupe_server *server =
 		begin(LIB_SDF(LIB_WORLD("w", "<light name='sun' type='directional'/><model name='lamp'><link "
-					     "name='l'><light name='bulb'/></link></model>")));
+					     "name='l'><light name='bulb'/></link><link name='k'><light name='bulb'/>"
+					     "</link></model>")));
 	const struct {
 		const char *text, *words;
 	} cases[] = {{"intensity: 1", "neither a name nor an id: expected the name or the id of a light"},
@@ -598,8 +599,12 @@ Test(services, lights_that_are_refused)
 		{"id: 268435457", "the world has no light with the id 268435457"},
 		{"id: 268435456 name: 'moon'", "the light with the id 268435456 is 'sun', not 'moon'"},
 		{"name: 'bulb' intensity: 2",
-			"model 'lamp' carries light 'bulb': only lights of the world can be changed"},
-		{"name: 'sun' parent_id: 3", "parent_id 3: only lights of the world can be changed: expected 0"},
+			"light 'bulb': 2 links carry one of this name: expected MODEL::LINK::LIGHT"},
+		{"name: 'sun' parent_id: 3", "no link of this parent_id carries a light 'sun'"},
+		{"name: 'bulb' parent_id: 3", "no link of this parent_id carries a light 'bulb'"},
+		{"name: 'sun' id: 805306369", "no link carries a light 'sun'"},
+		{"id: 805306369", "the id 805306369 of a light of a link: expected its name, too"},
+		{"name: 'lamp::k::bulb' intensity: -1", "intensity -1: expected 0 to 1e+12"},
 		{"name: 'a::b'", "light 'a::b': expected a name of at most 255 bytes without '::', to add a light"},
 		{"name: 'sun' intensity: -1", "intensity -1: expected 0 to 1e+12"},
 		{"name: 'sun' spot_inner_angle: 7", "spot_inner_angle 7: expected 0 to 6.2832"},
@@ -620,7 +625,9 @@ Test(services, lights_that_are_refused)
 		lib_text(server, 0, "/world/w/light_config", text);
 	}
 	lib_step(server, 1);
-	refuses(server, "/world/w/light_config", "name: 'more'", "4096 lights were added already: expected no more");
+	refuses(server, "/world/w/light_config", "name: 'more'",
+		"4096 lights were added, or changed on links, already: expected no more");
+	refuses(server, "/world/w/light_config", "name: 'lamp::k::bulb'", "4096 lights were added");
 	does(server, "/world/w/remove", "name: 'l77'");
 	does(server, "/world/w/light_config", "name: 'more'");
 	troupe_server_destroy(server);
