@@ -621,17 +621,33 @@ Test(observe, a_joint_holds_an_arm_by_its_weight_and_lever)
 	}
 }
 
+static void start_nut(const char *system)
+{
+	start("0 0 -9.8",
+		"<model name='m'><link name='l'>" INERTIAL "</link><joint name='j' type='screw'><parent>world</parent>"
+		"<child>l</child><screw_thread_pitch>0.1</screw_thread_pitch>" AXIS("0 0 1", "") SENSOR "</joint>%s"
+													"</model>",
+		system);
+	observe(OBSERVE_FORCES);
+	run_until(0.5);
+}
+
 /* The motor's torque becomes a force along the thread, so nothing turns the nut in all. */
 Test(observe, a_screw_holds_a_nut_without_turning_it)
 {
-	start("0 0 -9.8", "%s",
-		"<model name='m'><link name='l'>" INERTIAL "</link><joint name='j' type='screw'><parent>world</parent>"
-		"<child>l</child><screw_thread_pitch>0.1</screw_thread_pitch>" AXIS("0 0 1", "") SENSOR "</joint>" HELD
-													"</model>");
-	observe(OBSERVE_FORCES);
-	run_until(0.5);
+	start_nut(HELD);
 	expect3("screw, force: N", reaction_of("j").force, 0, 0, 9.8, 1e-4);
 	expect3("screw, torque: N m", reaction_of("j").torque, 0, 0, 0, 1e-5);
+	stop();
+}
+
+/* m a = m g - F and I a / lead = F lead: the thread holds the nut back by F and turns it by F lead. */
+Test(observe, a_thread_turns_a_nut_that_sinks)
+{
+	double lead = 0.1 / (2 * M_PI), held = 9.8 / (1 + lead * lead / 0.02);
+	start_nut("");
+	expect3("thread, force: N", reaction_of("j").force, 0, 0, held, 1e-3);
+	expect3("thread, torque: N m", reaction_of("j").torque, 0, 0, -held * lead, 1e-4);
 	stop();
 }
 
