@@ -208,6 +208,32 @@ Test(picture, depth_of_a_wall_a_sphere_and_their_limits)
 	"<material><ambient>0.5 0.25 0 1</ambient><diffuse>" r " 0.5 0.2 1</diffuse><specular>0 0 0 1</specular>"      \
 	"<emissive>0 0 0.1 1</emissive></material>"
 
+/* A light of a link, as the file has it, as a command changed it, off, and as the file has it again. */
+Test(picture, a_light_of_a_link_is_as_commands_left_it)
+{
+	struct world w =
+		load("<model name='m'><static>1</static><pose>1 0 0 0 0 0</pose><link name='l'><light name='a' "
+		     "type='point'><pose>0 2 0 0 0 0</pose></light><light name='b' type='point'><pose>0 0 3 0 "
+		     "0 0</pose></light></link></model>");
+	cr_assert_eq(w.lights.count, 2u);
+	cr_assert(w.lights.at[0].p.x == 1 && w.lights.at[0].p.y == 2 && w.lights.at[1].p.z == 3);
+	uint32_t place = scene_add_link_light(w.scene, 0, 1);
+	cr_assert_neq(place, SCENE_NONE);
+	w.scene->lights[place].pose.p.z = 5;
+	w.scene->lights[place].shine.intensity = 4;
+	picture_lights(w.state, &w.lights);
+	cr_assert_eq(w.lights.count, 2u);
+	cr_assert(w.lights.at[0].p.y == 2 && w.lights.at[0].shine.intensity == 1);
+	cr_assert(w.lights.at[1].p.x == 1 && w.lights.at[1].p.z == 5 && w.lights.at[1].shine.intensity == 4);
+	w.scene->lights[place].shine.on = false;
+	picture_lights(w.state, &w.lights);
+	cr_assert(w.lights.count == 1 && w.lights.at[0].p.y == 2);
+	scene_drop_light(w.scene, place);
+	picture_lights(w.state, &w.lights);
+	cr_assert(w.lights.count == 2 && w.lights.at[1].p.z == 3 && w.lights.at[1].shine.intensity == 1);
+	drop(&w);
+}
+
 /* A floor under a lamp, with the shadow of a plate, and a window before the camera. */
 Test(picture, lights_shadows_and_transparency)
 {
