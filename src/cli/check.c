@@ -138,7 +138,7 @@ static void list_sensors(const struct sdf_world *world)
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
 		const struct sdf_sensor *sensor = &world->sensors.at[i];
 		bool of_link = sensor->link != SDF_NONE;
-		if (sensor_is_simulated(sensor->kind))
+		if (sensor_is_simulated(sensor))
 			continue;
 		struct text line = {0};
 		text_add(&line, "sensor \"%.200s::%.100s\" of type %.100s (%.300s:%u)",

@@ -574,6 +574,8 @@ static void begin_sensors(struct primary *primary)
 	primary->sensed_epoch = primary->edit.epoch + 1;
 	if (!primary->paused)
 		sensors_begin(sensors, &primary->step.times);
+	if (!primary->paused && sensors->due_world)
+		sensors_look(sensors, primary->shared->state, NULL);
 }
 
 static const struct step *decide(struct primary *primary)

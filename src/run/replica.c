@@ -28,6 +28,7 @@ struct replica {
 	bool *ghosts;      /* [room] models that the secondary knows as ghosts */
 	uint64_t *met;     /* [room] the last step with words of the model */
 	bool *levels;      /* [levels] levels that are loaded here */
+	bool *hidden;      /* [room] models that the sensors do not see */
 	uint32_t room;
 	uint64_t steps;
 	uint32_t share_rounds; /* number of steps so far that were shared */
@@ -54,7 +55,8 @@ void replica_step_clear(struct replica_step *step)
 	step->pairs_changed = false;
 	step->changes.count = step->written.count = step->statics.count = step->pairs_gone.count = 0;
 	step->pairs_come.count = step->ghosts.count = step->commands.count = step->wrenches.count = 0;
-	step->sense.wanted.count = step->sense.secondaries = 0;
+	step->sense.wanted.count = step->sense.seen.count = step->sense.secondaries = 0;
+	step->sense.looks = false;
 	step->sense.changed = step->sense.all = false;
 }
 
@@ -71,6 +73,7 @@ void replica_step_fini(struct replica_step *step)
 	vec_free(&step->commands);
 	vec_free(&step->wrenches);
 	vec_free(&step->sense.wanted);
+	vec_free(&step->sense.seen);
 }
 
 /* --- at the primary ----------------------------------------------------------------------------------------------- */
@@ -104,6 +107,7 @@ static void fit(struct replica *replica)
 	MEM_FIT(replica->own, before, now);
 	MEM_FIT(replica->ghosts, before, now);
 	MEM_FIT(replica->met, before, now);
+	MEM_FIT(replica->hidden, before, now);
 	cost_fit(&replica->shared.costs, now);
 	replica->room = now;
 }
@@ -200,6 +204,7 @@ void replica_destroy(struct replica *replica)
 	free(replica->own);
 	free(replica->ghosts);
 	free(replica->met);
+	free(replica->hidden);
 	free(replica->levels);
 	vec_free(&replica->changes);
 	vec_free(&replica->pairs);
@@ -464,12 +469,17 @@ static troupe_status follow_pairs(struct replica *replica, struct replica_step *
 	return status;
 }
 
+static uint32_t words_of_bodies(const struct replica *replica, uint32_t model)
+{
+	return replica->scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
+}
+
 static bool take_ghost(struct replica *replica, const struct replica_ghost *ghost)
 {
 	struct state *state = replica->shared.state;
 	struct unpack in = {ghost->bytes, ghost->bytes + ghost->byte_count, false};
 	uint64_t *now = state_words(state, ghost->model, false);
-	uint32_t words = replica->scene->models[ghost->model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
+	uint32_t words = words_of_bodies(replica, ghost->model);
 	return ghost->count == words &&
 	       (ghost->whole ? wire_get_words(&in, now, words) : wire_get_change(&in, now, words)) &&
 	       edit_words_sane(state, ghost->model, false);
@@ -547,6 +557,34 @@ static troupe_status want(struct replica *replica, const struct replica_sense *s
 	return TROUPE_OK;
 }
 
+/* Models that are not seen may be anywhere here, so they are hidden. */
+static troupe_status follow_seen(struct replica *replica, const struct replica_sense *sense, struct troupe_error *error)
+{
+	const struct scene *scene = replica->scene;
+	struct state *state = replica->shared.state;
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		replica->hidden[m] = scene->models[m].body_count && !is_own(replica, m);
+	for (uint32_t i = 0; i < sense->seen.count; i++) {
+		const struct replica_words *seen = &sense->seen.at[i];
+		uint32_t model = seen->model;
+		struct unpack in = {seen->bytes, seen->bytes + (size_t)seen->count * 8, false};
+		if (model >= scene->model_count || !replica->hidden[model] || !scene->models[model].id)
+			return bad_model(
+				replica, model, "is to be seen, but is its own, is static or is seen twice", error);
+		replica->hidden[model] = false;
+		if (!seen->count)
+			continue;
+		state_touched(state, model);
+		if (seen->count != words_of_bodies(replica, model) ||
+			!wire_get_words(&in, state_words(state, model, false), seen->count) ||
+			!edit_words_sane(state, model, false))
+			return bad_model(replica, model, "is to be seen, but its state is not valid", error);
+	}
+	if (replica->shared.sensors->due_world)
+		sensors_look(replica->shared.sensors, state, replica->hidden);
+	return TROUPE_OK;
+}
+
 static troupe_status follow_sense(struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	const struct replica_sense *sense = &message->sense;
@@ -562,6 +600,8 @@ static troupe_status follow_sense(struct replica *replica, struct replica_step *
 	step->times = (struct sensor_times){now_ns - sense->since_ns, now_ns, now_ns + sense->step_ns};
 	if (!message->paused)
 		sensors_begin(replica->shared.sensors, &step->times);
+	if (sense->looks && follow_seen(replica, sense, error))
+		return error->status;
 	return TROUPE_OK;
 }
 

@@ -51,6 +51,10 @@ struct replica_sense { /* zero: no sensor measures, and nothing changed */
 	int64_t step_ns;
 	bool changed, all; /* other sensors are wanted from now on: all, or those of the list */
 	VEC(struct replica_sensor) wanted;
+	/* Its sensors look at the world: what they see of models that it does not simulate, with the words of the
+	 * bodies of those that changed since they were seen last. */
+	bool looks;
+	VEC(struct replica_words) seen;
 };
 
 struct replica_command { /* the listener gives the type of the message */

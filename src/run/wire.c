@@ -29,6 +29,8 @@ struct wire_peer {
 	struct notes notes;
 	struct readings readings;
 	uint64_t wants, wants_next; /* the epoch of the wanted sensors that it knows, and that it is told */
+	uint64_t *seen;             /* [room] see struct wire_view */
+	wire_sights sights;         /* of the step that is out */
 	struct physics_stats stats_next;
 	uint64_t step_bytes, ack_bytes;
 };
@@ -45,6 +47,7 @@ struct wire {
 	uint64_t *met; /* [room] the last call in which the model was met */
 	uint64_t calls;
 	wire_scratch scratch;
+	wire_eyes eyes;
 	uint32_t room;
 	struct wire_counts counts;
 };
@@ -57,6 +60,8 @@ static void fit(struct wire *wire)
 	wire->statics = mem_grow(wire->statics, before * sizeof *wire->statics, now * sizeof *wire->statics);
 	wire->ghosts = mem_grow(wire->ghosts, before * sizeof *wire->ghosts, now * sizeof *wire->ghosts);
 	wire->met = mem_grow(wire->met, before * sizeof *wire->met, now * sizeof *wire->met);
+	for (uint32_t i = 0; i < wire->primary->options.secondaries; i++)
+		MEM_FIT(wire->peers[i].seen, before, now);
 	wire->room = now;
 }
 
@@ -87,8 +92,10 @@ static void keep_ghosts(struct wire *wire)
 	}
 }
 
-static void keep_of(struct wire *wire, struct wire_peer *peer, const struct step *step, const struct step_part *part)
+static void keep_of(struct wire *wire, uint32_t number, const struct step *step)
 {
+	struct wire_peer *peer = &wire->peers[number - 1];
+	const struct step_part *part = &step->parts[number - 1];
 	peer->dt = step->dt;
 	peer->pairs.count = peer->changed_before.count = 0;
 	if (part->pair_count)
@@ -98,6 +105,13 @@ static void keep_of(struct wire *wire, struct wire_peer *peer, const struct step
 			peer->ack.changed.count * sizeof *peer->changed_before.at);
 	peer->stats = peer->stats_next;
 	peer->wants = peer->wants_next;
+	for (uint32_t i = 0; i < step->change_count; i++)
+		if (step->changes[i].secondary == number && step->changes[i].kind != CHANGE_LOAD &&
+			step->changes[i].kind != CHANGE_UNLOAD)
+			peer->seen[step->changes[i].id] = 0;
+	for (uint32_t i = 0; i < peer->sights.count; i++)
+		peer->seen[peer->sights.at[i].model] = peer->sights.at[i].hash;
+	peer->sights.count = 0;
 	wire->counts.step_bytes += peer->step_bytes;
 	wire->counts.ack_bytes += peer->ack_bytes;
 	wire->counts.robot_steps += peer->ack.changed.count;
@@ -108,7 +122,7 @@ static void acked(void *ctx, const struct step *step)
 	struct wire *wire = ctx;
 	fit(wire);
 	for (uint32_t i = 0; i < wire->primary->options.secondaries; i++)
-		keep_of(wire, &wire->peers[i], step, &step->parts[i]);
+		keep_of(wire, i + 1, step);
 	uint32_t models = wire->primary->shared->scene->model_count;
 	if (step->statics_changed && models) /* of an empty world both arrays may be NULL */
 		memcpy(wire->statics, step->statics, models * sizeof *wire->statics);
@@ -140,6 +154,8 @@ void wire_destroy(struct wire *wire)
 		vec_free(&peer->ack.costs);
 		notes_fini(&peer->notes);
 		readings_fini(&peer->readings);
+		free(peer->seen);
+		vec_free(&peer->sights);
 	}
 	free(wire->peers);
 	free(wire->statics);
@@ -148,6 +164,7 @@ void wire_destroy(struct wire *wire)
 	vec_free(&wire->ghost_models);
 	free(wire->met);
 	vec_free(&wire->scratch);
+	vec_free(&wire->eyes);
 	free(wire);
 }
 
@@ -390,7 +407,9 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 	flags |= encode_ghosts(wire, secondary, out);
 	flags |= encode_commands(wire, &step->parts[secondary], out);
 	flags |= encode_wrenches(&step->parts[secondary], out);
-	if (wire_put_sense(out, wire->primary->shared->sensors, step, peer->wants))
+	const struct wire_view view = {wire->primary->shared, wire->primary->plan.dispatch.roster.now.model,
+		secondary + 1, peer->wants, peer->seen, wire->met, wire->calls, &wire->eyes};
+	if (wire_put_sense(out, &view, step, &peer->sights))
 		flags |= WIRE_SENSE;
 	peer->wants_next = wire->primary->shared->sensors->epoch;
 	for (uint32_t i = 0; i < WIRE_FLAG_BYTES; i++)

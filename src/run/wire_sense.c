@@ -4,6 +4,9 @@
 #include "run/sense.h"
 #include "sensor/sampler.h"
 
+#include "base/hash.h"
+#include "run/wire_words.h"
+
 #include <string.h>
 
 enum { CHANGE_NONE, CHANGE_LIST, CHANGE_ALL };
@@ -24,9 +27,102 @@ static void put_wanted(struct text *out, const struct sensors *sensors)
 		}
 }
 
-bool wire_put_sense(struct text *out, const struct sensors *sensors, const struct step *step, uint64_t known)
+/* --- what it sees ------------------------------------------------------------------------------------------------- */
+
+static bool measures(const struct wire_view *view, const struct step *step, uint32_t model)
 {
-	bool changed = known != sensors->epoch;
+	const struct scene_model *m = &view->shared->scene->models[model];
+	return m->id && !m->absent &&
+	       (m->body_count ? view->owner[model] : sense_statics_by(model, step->secondaries)) == view->secondary;
+}
+
+static bool is_near(struct aabb box, struct vec3 at, double reach)
+{
+	struct vec3 off = {MAX(MAX(box.lo.x - at.x, at.x - box.hi.x), 0.0),
+		MAX(MAX(box.lo.y - at.y, at.y - box.hi.y), 0.0), MAX(MAX(box.lo.z - at.z, at.z - box.hi.z), 0.0)};
+	return vec3_dot(off, off) <= reach * reach;
+}
+
+static void find_eyes(const struct wire_view *view, const struct step *step)
+{
+	const struct sensors *sensors = view->shared->sensors;
+	for (uint32_t m = 0; m < view->shared->scene->model_count; m++)
+		for (uint32_t i = 0; i < sensors->sets[m].count && measures(view, step, m); i++) {
+			const struct sensor *sensor = &sensors->sets[m].at[i];
+			if (!sensor_is_due(sensors, sensor, SENSOR_OF_WORLD))
+				continue;
+			struct pose pose = sensor_pose(view->shared->scene, view->shared->state, sensor, false);
+			vec_push(view->eyes, (struct wire_eye){pose.p, sensor_reach(sensor)});
+		}
+}
+
+static bool is_seen(const struct wire_view *view, uint32_t model)
+{
+	const struct scene_model *m = &view->shared->scene->models[model];
+	struct aabb box;
+	bool seen = false;
+	if (!m->id || m->absent || !m->body_count || view->owner[model] == view->secondary)
+		return false;
+	if (!view->shared->sensors->rays || !rays_box(view->shared->sensors->rays, model, &box))
+		box = view->shared->boxes[model].box; /* a logical camera finds it by its place */
+	for (uint32_t i = 0; i < view->eyes->count && !seen; i++)
+		seen = is_near(box, view->eyes->at[i].at, view->eyes->at[i].reach);
+	return seen;
+}
+
+static void put_sight(struct text *out, const struct wire_view *view, uint32_t model, wire_sights *ret_sights)
+{
+	const struct scene_model *m = &view->shared->scene->models[model];
+	uint32_t words = m->body_count * (uint32_t)(sizeof(struct body_state) / 8);
+	const uint64_t *now = state_words(view->shared->state, model, false);
+	uint64_t hash = hash_words(1, now, words);
+	bool known = view->seen[model] == hash && view->met[model] != view->call;
+	pack_var(out, (uint64_t)model + 1);
+	pack_var(out, known ? 0 : words);
+	if (!known)
+		wire_put_words(out, now, words);
+	vec_push(ret_sights, (struct wire_sight){model, hash});
+}
+
+/* 0: no sensor of the secondary looks; otherwise 1, and the models that it sees, each as its place plus 1; 0 ends. */
+static void put_sights(struct text *out, const struct wire_view *view, const struct step *step, wire_sights *ret_sights)
+{
+	view->eyes->count = 0;
+	ret_sights->count = 0;
+	if (view->shared->sensors->due_world && !step->paused)
+		find_eyes(view, step);
+	pack_var(out, view->eyes->count > 0);
+	for (uint32_t m = 0; m < view->shared->scene->model_count && view->eyes->count; m++)
+		if (is_seen(view, m))
+			put_sight(out, view, m, ret_sights);
+	if (view->eyes->count)
+		pack_var(out, 0);
+}
+
+static void get_sights(struct unpack *in, struct replica_sense *ret)
+{
+	ret->looks = unpack_var_count(in, 1);
+	while (ret->looks && !in->bad) {
+		uint32_t code = unpack_var_count(in, UINT32_MAX);
+		if (!code)
+			break;
+		struct replica_words seen = {
+			.model = code - 1, .count = unpack_var_count(in, UINT32_MAX), .bytes = in->at};
+		in->bad |= (size_t)(in->end - in->at) < (size_t)seen.count * 8;
+		if (in->bad)
+			break;
+		in->at += (size_t)seen.count * 8;
+		vec_push(&ret->seen, seen);
+	}
+}
+
+/* --- which measure, and when -------------------------------------------------------------------------------------- */
+
+bool wire_put_sense(struct text *out, const struct wire_view *view, const struct step *step, wire_sights *ret_sights)
+{
+	const struct sensors *sensors = view->shared->sensors;
+	bool changed = view->known != sensors->epoch;
+	ret_sights->count = 0;
 	if (!sensors->wanted && !changed)
 		return false;
 	pack_var(out, step->secondaries);
@@ -35,6 +131,7 @@ bool wire_put_sense(struct text *out, const struct sensors *sensors, const struc
 	pack_var(out, !changed ? CHANGE_NONE : sensors->all ? CHANGE_ALL : CHANGE_LIST);
 	if (changed && !sensors->all)
 		put_wanted(out, sensors);
+	put_sights(out, view, step, ret_sights);
 	return true;
 }
 
@@ -63,6 +160,7 @@ troupe_status wire_get_sense(struct unpack *in, struct replica_sense *ret, struc
 		model += in->bad ? 0 : (uint32_t)by;
 		vec_push(&ret->wanted, (struct replica_sensor){model, unpack_var_count(in, UINT32_MAX)});
 	}
+	get_sights(in, ret);
 	return TROUPE_OK;
 }
 

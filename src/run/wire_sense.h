@@ -4,8 +4,32 @@
 
 #include "run/replica.h"
 
-/* At the primary. known: the epoch of the wanted sensors that the peer knows. False: there is nothing to put. */
-bool wire_put_sense(struct text *out, const struct sensors *sensors, const struct step *step, uint64_t known);
+struct wire_sight { /* of the models that a peer has seen */
+	uint32_t model;
+	uint64_t hash; /* of the words of its bodies */
+};
+
+struct wire_eye { /* a sensor that looks */
+	struct vec3 at;
+	double reach; /* m */
+};
+
+typedef VEC(struct wire_sight) wire_sights;
+typedef VEC(struct wire_eye) wire_eyes;
+
+struct wire_view { /* for wire_put_sense(): of one secondary */
+	const struct shared *shared;
+	const uint32_t *owner; /* [model_count] the secondary that simulates the model */
+	uint32_t secondary;    /* from 1 */
+	uint64_t known;        /* the epoch of the wanted sensors that it knows */
+	const uint64_t *seen; /* [model_count] hash of the words of the model's bodies that it was sent last; 0: none */
+	const uint64_t *met;  /* [model_count] is `call` for a model about which this step has a change for it */
+	uint64_t call;
+	wire_eyes *eyes; /* scratch */
+};
+
+/* At the primary. False: there is nothing to put. ret_sights: what it has seen once the step is acknowledged. */
+bool wire_put_sense(struct text *out, const struct wire_view *view, const struct step *step, wire_sights *ret_sights);
 /* At a secondary. */
 troupe_status wire_get_sense(struct unpack *in, struct replica_sense *ret, struct troupe_error *error);
 

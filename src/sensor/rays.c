@@ -61,6 +61,7 @@ struct rays {
 	/* by the CPU */
 	void (*meet_box)(struct packet *p, uint32_t place, const int32_t *valid, float *far);
 	void (*cut)(struct packet *p, const int32_t *valid, struct tree_rays *to);
+	const bool *hidden; /* by model; NULL: none is */
 	struct tree_maker *maker;
 	struct tree *tree;
 	struct seen *seen;
@@ -368,9 +369,10 @@ static bool keep_poses(struct rays *rays, const struct state *state, uint32_t mo
 	return moved;
 }
 
-static bool stands(const struct scene *scene, uint32_t model)
+static bool stands(const struct rays *rays, uint32_t model)
 {
-	return scene->models[model].id && !scene->models[model].absent;
+	const struct scene_model *m = &rays->scene->models[model];
+	return m->id && !m->absent && !(rays->hidden && rays->hidden[model]);
 }
 
 static bool drop_models(struct rays *rays)
@@ -379,7 +381,7 @@ static bool drop_models(struct rays *rays)
 	bool changed = false;
 	for (uint32_t m = 0; m < rays->known.count; m++) {
 		struct known *known = &rays->known.at[m];
-		bool same = m < scene->model_count && stands(scene, m) && scene->models[m].id == known->id;
+		bool same = m < scene->model_count && stands(rays, m) && scene->models[m].id == known->id;
 		if (known->id && !same) {
 			drop_model(rays, known);
 			changed = true;
@@ -420,6 +422,26 @@ static struct aabb box_of(const struct seen *seen)
 	struct vec3 at = vec3_add(seen->at, (struct vec3){middle[0], middle[1], middle[2]});
 	struct vec3 half = {reach[0], reach[1], reach[2]};
 	return (struct aabb){vec3_sub(at, half), vec3_add(at, half)};
+}
+
+bool rays_box(const struct rays *rays, uint32_t model, struct aabb *ret_box)
+{
+	const struct known *known = model < rays->known.count ? &rays->known.at[model] : NULL;
+	bool found = false;
+	*ret_box = AABB_NONE;
+	for (uint32_t i = 0; known && i < known->count; i++) {
+		const struct seen *seen = &rays->seen[known->first + i];
+		if (seen->kind == SDF_EMPTY || !vec3_finite(seen->at))
+			continue;
+		*ret_box = aabb_join(*ret_box, box_of(seen));
+		found = true;
+	}
+	return found;
+}
+
+void rays_hide(struct rays *rays, const bool *hidden)
+{
+	rays->hidden = hidden;
 }
 
 static int by_value(const void *a, const void *b)
@@ -513,7 +535,7 @@ void rays_follow(struct rays *rays, const struct state *state)
 	bool changed = drop_models(rays), came = changed;
 	fit(rays);
 	for (uint32_t m = 0; m < scene->model_count; m++)
-		if (stands(scene, m)) {
+		if (stands(rays, m)) {
 			came |= !rays->known.at[m].id;
 			changed |= follow_model(rays, state, m);
 		}

@@ -46,6 +46,11 @@ void rays_destroy(struct rays *rays); /* NULL is fine */
  * before the next cast. Costs little when nothing moved (it compares poses), about 0.3 us for each visual of the world
  * otherwise. */
 void rays_follow(struct rays *rays, const struct state *state);
+/* From the next rays_follow() on, models m with hidden[m] are not seen. The array has room for all models of the scene,
+ * and is the caller's; NULL: no model is hidden. */
+void rays_hide(struct rays *rays, const bool *hidden);
+/* The box of all visuals of a model where they are now. False: nothing of it is seen. */
+bool rays_box(const struct rays *rays, uint32_t model, struct aabb *ret_box);
 
 /* Visuals whose visibility_flags share a bit with mask count. Eight neighbouring rays are searched together: rays that
  * run alike should stand together. */

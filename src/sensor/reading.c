@@ -20,14 +20,14 @@ double *readings_add(struct readings *readings, const struct sensor *sensor, uin
 					  .index = sensor->index,
 					  .kind = sensor->sdf->kind,
 					  .time_ns = time_ns,
-					  .first = readings->numbers.count * (uint32_t)sizeof(double),
+					  .first = readings->numbers.count,
 					  .count = (uint32_t)bytes});
 	return vec_append(&readings->numbers, numbers);
 }
 
 void readings_append(struct readings *to, const struct readings *from)
 {
-	uint32_t base = to->numbers.count * (uint32_t)sizeof(double);
+	uint32_t base = to->numbers.count;
 	if (from->numbers.count)
 		memcpy(vec_append(&to->numbers, from->numbers.count), from->numbers.at,
 			from->numbers.count * sizeof *from->numbers.at);

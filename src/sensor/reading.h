@@ -8,6 +8,12 @@
  *   SDF_AIR_PRESSURE  pressure Pa, variance of its noise
  *   SDF_AIR_SPEED     difference of pressure Pa, temperature K
  *   SDF_FORCE_TORQUE  force x y z N, torque x y z N m
+ *   SDF_LIDAR, SDF_GPU_LIDAR: struct reading_scan, then the range of each ray in m (-INFINITY: closer than the
+ *                     minimum, INFINITY: nothing is in range), then the laser_retro of what each ray hit
+ *   SDF_LOGICAL_CAMERA struct pose of the camera in the world, then for each model that it sees: its id, and its
+ *                     struct pose in the camera
+ *   cameras           struct reading_picture, then the depth of each pixel (floats), its colour (3 bytes), its
+ *                     label and its instance (32 bits each), as far as the kind has these; see picture.h
  *   SDF_NAVSAT        latitude deg, longitude deg, altitude m, velocity east north up m/s
  *
  * The digest of a list is the sum, mod 2^64, of a hash of each reading: it does not depend on their order, so it is the
@@ -17,12 +23,33 @@
 
 #include "sensor/sensor.h"
 
+struct reading_scan { /* rays: from the lowest row up, in a row from the lowest angle; see scan.h */
+	double columns, rows;
+	double min_rad, step_rad, row_min_rad, row_step_rad;
+	double min_m, max_m;
+	struct pose sensor; /* in the world */
+};
+
+struct reading_picture {
+	double width, height, parts; /* parts: bits SENSOR_DEPTH ... */
+	double fx, fy, cx, cy;       /* of a pinhole, pixels */
+	double skew, k1, k2, p1, p2, k3;
+	double tx, ty;      /* of the projection */
+	double by_instance; /* segments: 1: pixels say which model of its label it is */
+};
+
+struct reading_model { /* seen by a logical camera */
+	double id;
+	struct pose pose;
+};
+
 struct reading {
 	uint64_t id;           /* of the model */
 	uint32_t model, index; /* see struct sensor */
 	enum sdf_sensor_kind kind;
 	int64_t time_ns;
-	uint32_t first, count; /* its bytes */
+	uint32_t first; /* in the numbers */
+	uint32_t count; /* of bytes */
 };
 
 struct readings {
@@ -41,7 +68,7 @@ double *readings_add(
 	struct readings *readings, const struct sensor *sensor, uint64_t id, int64_t time_ns, size_t bytes);
 static inline const double *readings_numbers(const struct readings *readings, const struct reading *reading)
 {
-	return readings->numbers.at + reading->first / sizeof(double);
+	return readings->numbers.at + reading->first;
 }
 
 /* Appends the readings of another list. */

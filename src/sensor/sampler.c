@@ -5,6 +5,11 @@
 #include "scene/axis.h"
 #include "sensor/measure.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODELS_SEEN_MAX = 65536 }; /* by one logical camera */
+
 struct sample { /* one that is being taken */
 	const struct sampler *from;
 	struct sensor *sensor;
@@ -176,6 +181,118 @@ static void read_force_torque(const struct sample *sample)
 		n[i] = signals[i];
 }
 
+static void read_lidar(const struct sample *sample)
+{
+	const struct sensor *sensor = sample->sensor;
+	const struct sdf_signal *signal = &sensor->sdf->settings->signals[0];
+	const struct sensor_scan *scan = &sample->from->sensors->scans.at[sensor->scan];
+	const struct scan_axis *columns = &scan->layout.columns, *rows = &scan->layout.rows;
+	uint32_t count = scan_count(&scan->layout), head = sizeof(struct reading_scan) / sizeof(double);
+	double *n = add(sample, head + 2 * count);
+	struct reading_scan *out = (struct reading_scan *)(void *)n;
+	*out = (struct reading_scan){columns->count, rows->count, columns->min_rad, columns->step_rad, rows->min_rad,
+		rows->step_rad, signal->min, signal->max, sample->after.pose};
+	scan_measure(sample->from->sensors->rays, &scan->layout, scan->directions, sample->after.pose, signal,
+		sensor->sdf->settings->lidar->visibility_mask, n + head, n + head + count);
+	if (noise_matters(signal))
+		noise_apply_many(signal, key_of(sample, 0), &sample->noise, cache_of(sample, 0), 0, n + head, count);
+}
+
+/* --- cameras ------------------------------------------------------------------------------------------------------ */
+
+/* Of a pinhole without <intrinsics>: from the field of view, square pixels, the axis in the middle. */
+static struct reading_picture picture_head(const struct sensor *sensor)
+{
+	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
+	struct reading_picture head = {.width = camera->width,
+		.height = camera->height,
+		.parts = sensor_picture_parts(sensor->sdf->kind),
+		.cx = camera->width / 2.0,
+		.cy = camera->height / 2.0,
+		.k1 = camera->k1,
+		.k2 = camera->k2,
+		.p1 = camera->p1,
+		.p2 = camera->p2,
+		.k3 = camera->k3,
+		.by_instance = camera->segmentation == SDF_SEGMENTATION_INSTANCE};
+	head.fx = head.fy = camera->width / (2 * math_tan(camera->fov_rad / 2));
+	if (camera->intrinsics_given) {
+		head.fx = camera->fx, head.fy = camera->fy;
+		head.cx = camera->cx, head.cy = camera->cy;
+		head.skew = camera->skew;
+	}
+	if (camera->projection_given)
+		head.tx = camera->p_tx, head.ty = camera->p_ty;
+	return head;
+}
+
+static size_t picture_bytes(uint32_t parts, size_t pixels)
+{
+	size_t bytes = sizeof(struct reading_picture) + (parts & SENSOR_DEPTH ? 4 * pixels : 0) +
+		       (parts & SENSOR_COLOUR ? 3 * pixels : 0) + (parts & SENSOR_LABELS ? 8 * pixels : 0);
+	return (bytes + 7) / 8 * 8;
+}
+
+static void store_colour(const float *from, size_t count, unsigned char *to)
+{
+	for (size_t i = 0; i < count; i++) {
+		float value = from[i] < 0 ? 0 : from[i] > 1 ? 1 : from[i];
+		to[i] = (unsigned char)(value * 255 + 0.5F);
+	}
+}
+
+static void read_camera(const struct sample *sample)
+{
+	const struct sensor *sensor = sample->sensor;
+	const struct sensors *sensors = sample->from->sensors;
+	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
+	const struct reading_picture head = picture_head(sensor);
+	uint32_t parts = sensor_picture_parts(sensor->sdf->kind);
+	size_t pixels = (size_t)camera->width * camera->height;
+	double *n = add(sample, (uint32_t)(picture_bytes(parts, pixels) / sizeof(double)));
+	memcpy(n, &head, sizeof head);
+	char *at = (char *)n + sizeof head;
+	float *depth = parts & SENSOR_DEPTH ? (float *)(void *)at : NULL;
+	char *colour = at + (depth ? 4 * pixels : 0);
+	uint32_t *labels = parts & SENSOR_LABELS ? (uint32_t *)(void *)at : NULL;
+	struct picture picture = {depth, parts & SENSOR_COLOUR ? mem_alloc(3 * pixels * sizeof(float)) : NULL, labels,
+		labels ? labels + pixels : NULL};
+	picture_take(sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions,
+		pose_mul(sample->after.pose, camera->in_sensor), &picture);
+	struct sdf_signal signal = noise_open(camera->noise);
+	if (depth && noise_matters(&signal))
+		noise_apply_floats(&signal, key_of(sample, 0), &sample->noise, NULL, 0, depth, pixels);
+	if (picture.colour) {
+		signal.min = 0, signal.max = 1;
+		if (camera->noise.kind != SDF_NOISE_NONE)
+			noise_apply_floats(
+				&signal, key_of(sample, 1), &sample->noise, NULL, 0, picture.colour, 3 * pixels);
+		store_colour(picture.colour, 3 * pixels, (unsigned char *)colour);
+		free(picture.colour);
+	}
+}
+
+static void read_logical_camera(const struct sample *sample)
+{
+	const struct scene *scene = sample->from->scene;
+	const struct sdf_logical_camera *camera = sample->sensor->sdf->settings->logical_camera;
+	struct pose eye = sample->after.pose;
+	VEC(struct reading_model) seen = {0};
+	for (uint32_t m = 0; m < scene->model_count && seen.count < MODELS_SEEN_MAX; m++) {
+		const struct scene_model *model = &scene->models[m];
+		if (!model->id || model->absent || m == sample->sensor->model)
+			continue;
+		struct pose pose = model->body_count ? state_model_pose(sample->from->state, m, false) : model->in_body;
+		if (picture_frustum_holds(camera, eye, pose.p))
+			vec_push(&seen, (struct reading_model){(double)model->id, pose_mul(pose_inverse(eye), pose)});
+	}
+	double *n = add(sample, (uint32_t)((sizeof eye + seen.count * sizeof *seen.at) / sizeof(double)));
+	memcpy(n, &eye, sizeof eye);
+	if (seen.count)
+		memcpy((char *)n + sizeof eye, seen.at, seen.count * sizeof *seen.at);
+	vec_free(&seen);
+}
+
 static const struct {
 	void (*read)(const struct sample *sample);
 	uint32_t numbers;
@@ -187,11 +304,30 @@ static const struct {
 	[SDF_AIR_PRESSURE] = {read_air_pressure, 2},
 	[SDF_AIR_SPEED] = {read_air_speed, 2},
 	[SDF_NAVSAT] = {read_navsat, NAVSAT_NUMBERS},
+	[SDF_LIDAR] = {read_lidar, 0},
+	[SDF_GPU_LIDAR] = {read_lidar, 0},
+	[SDF_CAMERA] = {read_camera, 0},
+	[SDF_WIDE_ANGLE_CAMERA] = {read_camera, 0},
+	[SDF_DEPTH_CAMERA] = {read_camera, 0},
+	[SDF_RGBD_CAMERA] = {read_camera, 0},
+	[SDF_SEGMENTATION_CAMERA] = {read_camera, 0},
+	[SDF_BOUNDINGBOX_CAMERA] = {read_camera, 0},
+	[SDF_LOGICAL_CAMERA] = {read_logical_camera, 0},
 };
 
 uint32_t sampler_bytes_max(const struct sensor *sensor)
 {
 	size_t kind = (size_t)sensor->sdf->kind;
+	if (kind == SDF_LIDAR || kind == SDF_GPU_LIDAR) {
+		struct scan_layout layout = scan_layout(sensor->sdf->settings->lidar);
+		return (uint32_t)(sizeof(struct reading_scan) + 2 * sizeof(double) * scan_count(&layout));
+	}
+	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
+	uint32_t parts = sensor_picture_parts(sensor->sdf->kind);
+	if (parts && sensor->group != SENSOR_SILENT)
+		return (uint32_t)picture_bytes(parts, (size_t)camera->width * camera->height);
+	if (kind == SDF_LOGICAL_CAMERA)
+		return (uint32_t)(sizeof(struct pose) + MODELS_SEEN_MAX * sizeof(struct reading_model));
 	return kind < ARRAY_LEN(kinds) ? kinds[kind].numbers * (uint32_t)sizeof(double) : 0;
 }
 

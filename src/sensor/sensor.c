@@ -13,9 +13,39 @@
 
 #define NS_MICRO_HZ INT64_C(1000000000000000) /* ns of a period, times micro-hertz */
 
-enum sensor_group sensor_group_of(enum sdf_sensor_kind kind)
+uint32_t sensor_picture_parts(enum sdf_sensor_kind kind)
 {
 	switch (kind) {
+	case SDF_CAMERA:
+	case SDF_WIDE_ANGLE_CAMERA:
+		return SENSOR_COLOUR;
+	case SDF_DEPTH_CAMERA:
+		return SENSOR_DEPTH;
+	case SDF_RGBD_CAMERA:
+		return SENSOR_DEPTH | SENSOR_COLOUR;
+	case SDF_SEGMENTATION_CAMERA:
+	case SDF_BOUNDINGBOX_CAMERA:
+		return SENSOR_LABELS;
+	default:
+		return 0;
+	}
+}
+
+/* Cameras that wait for a trigger, and boxes of whole models, are not simulated. */
+static bool takes_pictures(const struct sdf_sensor *sensor)
+{
+	const struct sdf_camera *camera = sensor->settings->camera_count == 1 ? sensor->settings->cameras : NULL;
+	bool boxes = sensor->kind != SDF_BOUNDINGBOX_CAMERA || (camera && camera->boxes == SDF_BOX_VISIBLE_2D);
+	return camera && !camera->triggered && boxes && sensor->link != SDF_NONE && rays_available();
+}
+
+enum sensor_group sensor_group_of(const struct sdf_sensor *sensor)
+{
+	if (sensor_picture_parts(sensor->kind))
+		return takes_pictures(sensor) ? SENSOR_OF_WORLD : SENSOR_SILENT;
+	if ((sensor->link == SDF_NONE) != (sensor->kind == SDF_FORCE_TORQUE))
+		return SENSOR_SILENT; /* of a joint, or of a link */
+	switch (sensor->kind) {
 	case SDF_IMU:
 	case SDF_ALTIMETER:
 	case SDF_MAGNETOMETER:
@@ -25,6 +55,11 @@ enum sensor_group sensor_group_of(enum sdf_sensor_kind kind)
 		return SENSOR_OF_SELF;
 	case SDF_FORCE_TORQUE:
 		return SENSOR_OF_FORCES;
+	case SDF_LIDAR:
+	case SDF_GPU_LIDAR:
+		return rays_available() ? SENSOR_OF_WORLD : SENSOR_SILENT;
+	case SDF_LOGICAL_CAMERA:
+		return SENSOR_OF_WORLD;
 	default:
 		return SENSOR_SILENT;
 	}
@@ -40,6 +75,39 @@ static uint32_t rate_of(struct sensors *sensors, double hz)
 			return i;
 	vec_push(&sensors->rates, (struct sensor_rate){.micro_hz = micro_hz});
 	return sensors->rates.count - 1;
+}
+
+static bool same_axis(const struct sdf_scan *a, const struct sdf_scan *b)
+{
+	return a->samples == b->samples && a->resolution == b->resolution && a->min_rad == b->min_rad &&
+	       a->max_rad == b->max_rad;
+}
+
+static uint32_t scan_of(struct sensors *sensors, const struct sdf_lidar *lidar)
+{
+	for (uint32_t i = 0; i < sensors->scans.count; i++) {
+		const struct sdf_lidar *other = &sensors->scans.at[i].lidar;
+		if (same_axis(&lidar->horizontal, &other->horizontal) && same_axis(&lidar->vertical, &other->vertical))
+			return i;
+	}
+	vec_push(&sensors->scans, (struct sensor_scan){.lidar = *lidar, .layout = scan_layout(lidar)});
+	return sensors->scans.count - 1;
+}
+
+static uint32_t lens_of(struct sensors *sensors, const struct sdf_camera *camera, bool wide)
+{
+	struct sensor_lens lens = {.wide = wide};
+	lens.camera = *camera;
+	lens.camera.name = lens.camera.format = lens.camera.depth_output = lens.camera.save_path = NULL;
+	lens.camera.trigger_topic = lens.camera.info_topic = lens.camera.optical_frame = NULL;
+	lens.camera.in_sensor = POSE_IDENTITY;
+	lens.camera.element = NULL;
+	for (uint32_t i = 0; i < sensors->lenses.count; i++)
+		if (sensors->lenses.at[i].wide == wide &&
+			!memcmp(&sensors->lenses.at[i].camera, &lens.camera, sizeof lens.camera))
+			return i;
+	vec_push(&sensors->lenses, lens);
+	return sensors->lenses.count - 1;
 }
 
 /* "/world/w/model/a/model/b": the model may be nested in others. */
@@ -125,7 +193,7 @@ static void make(struct sensors *sensors, uint32_t model, const struct sdf_senso
 	*out = (struct sensor){.sdf = sdf,
 		.surroundings = &scene->sdf->surroundings,
 		.topic_given = topic && *topic,
-		.group = sensor_group_of(sdf->kind),
+		.group = sensor_group_of(sdf),
 		.model = model,
 		.index = set->count,
 		.link = linked ? m->link_first + (sdf->link - world->models.at[m->sdf].link_first) : SCENE_NONE,
@@ -136,6 +204,10 @@ static void make(struct sensors *sensors, uint32_t model, const struct sdf_senso
 	out->topic = out->topic_given ? given_topic(&set->arena, topic) : topic_of(&set->arena, scene, world, sdf);
 	if (linked)
 		place(scene, out);
+	if (sdf->kind == SDF_LIDAR || sdf->kind == SDF_GPU_LIDAR)
+		out->scan = scan_of(sensors, sdf->settings->lidar);
+	else if (sensor_picture_parts(sdf->kind) && sdf->settings->camera_count)
+		out->scan = lens_of(sensors, sdf->settings->cameras, sdf->kind == SDF_WIDE_ANGLE_CAMERA);
 	out->caches = walks(sdf->settings) ? mem_alloc(SDF_SIGNALS_MAX * sizeof *out->caches) : NULL;
 	if (out->group == SENSOR_OF_FORCES && out->joint == SCENE_NONE)
 		out->group = SENSOR_SILENT; /* its joint moves nothing */
@@ -180,6 +252,7 @@ static void unwant(struct sensors *sensors, struct sensor *sensor)
 	sensors->epoch += sensor->wanted;
 	sensors->wanted -= sensor->wanted;
 	sensors->rates.at[sensor->rate].wanted -= sensor->wanted;
+	sensors->rates.at[sensor->rate].wanted_world -= sensor->wanted && sensor->group == SENSOR_OF_WORLD;
 	sensor->wanted = false;
 }
 
@@ -231,6 +304,14 @@ void sensors_destroy(struct sensors *sensors)
 	for (uint32_t m = 0; m < sensors->room; m++)
 		drop_set(sensors, m);
 	free(sensors->sets);
+	for (uint32_t i = 0; i < sensors->scans.count; i++)
+		free(sensors->scans.at[i].directions);
+	vec_free(&sensors->scans);
+	for (uint32_t i = 0; i < sensors->lenses.count; i++)
+		free(sensors->lenses.at[i].directions);
+	vec_free(&sensors->lenses);
+	free(sensors->lights);
+	rays_destroy(sensors->rays);
 	vec_free(&sensors->rates);
 	vec_free(&sensors->statics);
 	free(sensors);
@@ -243,6 +324,30 @@ struct sensor *sensors_find(const struct sensors *sensors, uint32_t model, uint3
 	return &sensors->sets[model].at[index];
 }
 
+struct pose sensor_pose(const struct scene *scene, const struct state *state, const struct sensor *sensor, bool next)
+{
+	const struct scene_link *link = &scene->links[sensor->link];
+	struct pose in_world = link->body == SCENE_NONE ? link->in_body : state_link_pose(state, sensor->link, next);
+	return pose_mul(in_world, sensor->sdf->in_parent);
+}
+
+double sensor_reach(const struct sensor *sensor)
+{
+	const struct sdf_settings *settings = sensor->sdf->settings;
+	bool ranges = sensor->sdf->kind == SDF_LIDAR || sensor->sdf->kind == SDF_GPU_LIDAR;
+	if (ranges)
+		return settings->signal_count ? settings->signals[0].max : (double)INFINITY;
+	if (sensor->sdf->kind != SDF_DEPTH_CAMERA)
+		return (double)INFINITY; /* lights and shadows may come from anywhere */
+	const struct sdf_camera *camera = settings->cameras;
+	double tan = math_tan(camera->fov_rad / 2), aspect = (double)camera->height / camera->width;
+	bool plain = !camera->intrinsics_given && camera->fov_rad < 3 && camera->k1 == 0 && camera->k2 == 0 &&
+		     camera->k3 == 0 && camera->p1 == 0 && camera->p2 == 0;
+	double reach =
+		camera->depth_far_m * sqrt(1 + tan * tan * (1 + aspect * aspect)) + vec3_length(camera->in_sensor.p);
+	return plain ? reach : (double)INFINITY;
+}
+
 /* --- wanting ------------------------------------------------------------------------------------------------------ */
 
 void sensors_want(struct sensors *sensors, struct sensor *sensor)
@@ -252,7 +357,12 @@ void sensors_want(struct sensors *sensors, struct sensor *sensor)
 	sensor->wanted = true;
 	sensors->epoch++;
 	sensors->wanted++;
+	if (sensor->sdf->kind == SDF_LIDAR || sensor->sdf->kind == SDF_GPU_LIDAR)
+		sensors->scans.at[sensor->scan].needed = true;
+	else if (sensor_picture_parts(sensor->sdf->kind))
+		sensors->lenses.at[sensor->scan].needed = true;
 	sensors->rates.at[sensor->rate].wanted++;
+	sensors->rates.at[sensor->rate].wanted_world += sensor->group == SENSOR_OF_WORLD;
 }
 
 void sensors_want_none(struct sensors *sensors)
@@ -305,6 +415,36 @@ double sensor_period_s(const struct sensors *sensors, const struct sensor *senso
 	return micro_hz ? 1e6 / (double)micro_hz : step_s(sensors);
 }
 
+/* What sensors see is made when they first measure: most runs have no subscriber for it. */
+void sensors_look(struct sensors *sensors, const struct state *state, const bool *hidden)
+{
+	struct troupe_error error;
+	for (uint32_t i = 0; i < sensors->scans.count; i++) {
+		struct sensor_scan *scan = &sensors->scans.at[i];
+		if (scan->directions || !scan->needed)
+			continue;
+		scan->directions = mem_alloc(scan_count(&scan->layout) * sizeof *scan->directions);
+		scan_directions(&scan->layout, scan->directions);
+	}
+	for (uint32_t i = 0; i < sensors->lenses.count; i++) {
+		struct sensor_lens *lens = &sensors->lenses.at[i];
+		if (lens->directions || !lens->needed)
+			continue;
+		size_t pixels = (size_t)lens->camera.width * lens->camera.height;
+		lens->directions = mem_alloc(pixels * sizeof *lens->directions);
+		picture_directions(&lens->camera, lens->wide, lens->directions);
+	}
+	if (!rays_available())
+		return;
+	if (!sensors->lights)
+		sensors->lights = mem_alloc(sizeof *sensors->lights);
+	picture_lights(state, sensors->lights);
+	if (!sensors->rays && rays_create(sensors->scene, SENSORS_RAYS_SET, &sensors->rays, &error))
+		abort(); /* rays_available(), or no such sensor would be wanted */
+	rays_hide(sensors->rays, hidden);
+	rays_follow(sensors->rays, state);
+}
+
 void sensors_begin(struct sensors *sensors, const struct sensor_times *times)
 {
 	sensors->due_self = sensors->due_world = false;
@@ -316,6 +456,6 @@ void sensors_begin(struct sensors *sensors, const struct sensor_times *times)
 		rate->due_self = rate->wanted && sensor_rate_is_due(rate->micro_hz, times->now_ns, times->next_ns);
 		rate->due_world = rate->wanted && sensor_rate_is_due(rate->micro_hz, times->seen_ns, times->now_ns);
 		sensors->due_self |= rate->due_self;
-		sensors->due_world |= rate->due_world;
+		sensors->due_world |= rate->due_world && rate->wanted_world;
 	}
 }

@@ -23,10 +23,14 @@
 
 #include "base/arena.h"
 #include "base/indices.h"
-#include "scene/scene.h"
+#include "scene/state.h"
 #include "sensor/noise.h"
+#include "sensor/picture.h"
+#include "sensor/rays.h"
+#include "sensor/scan.h"
 
 enum { SENSORS_MAX = 1 << 20 }; /* of a world; the others do not measure */
+#define SENSORS_RAYS_SET NULL   /* the instruction set for rays_create() */
 
 enum sensor_group {
 	SENSOR_SILENT, /* of a type that is not simulated */
@@ -49,6 +53,7 @@ struct sensor {
 	struct quat reference; /* of an IMU: the rotation in the world of the frame of its orientation */
 	/* For the bias of each number that it measures, if some bias walks; else NULL. Of the thread that measures. */
 	struct noise_cache *caches;
+	uint32_t scan; /* of a lidar: in sensors.scans; of a camera: in sensors.lenses */
 	bool wanted;
 	uint64_t read_in; /* for a primary that decodes acks: the last one that had a reading of it */
 };
@@ -61,8 +66,8 @@ struct sensor_set { /* of one model */
 };
 
 struct sensor_rate {
-	uint64_t micro_hz; /* 0: in each state */
-	uint32_t wanted;   /* sensors of this rate that are wanted */
+	uint64_t micro_hz;             /* 0: in each state */
+	uint32_t wanted, wanted_world; /* sensors of this rate that are wanted; those that measure the world */
 	bool due_self, due_world;
 };
 
@@ -70,6 +75,19 @@ struct sensor_times {    /* simulated, in ns */
 	int64_t seen_ns; /* of the last state that SENSOR_OF_WORLD measured; one ns before the first state: of none */
 	int64_t now_ns;  /* of state k */
 	int64_t next_ns; /* of state k+1 */
+};
+
+struct sensor_scan { /* the rays of all lidars that are alike */
+	struct sdf_lidar lidar;
+	struct scan_layout layout;
+	bool needed;
+	struct vec3 *directions; /* [scan_count()] in the sensor's frame; NULL before the first scan */
+};
+
+struct sensor_lens {              /* the rays of all cameras that are alike */
+	struct sdf_camera camera; /* without names and place */
+	bool wide, needed;
+	struct vec3 *directions; /* [pixels] in the camera's frame; NULL before the first picture */
 };
 
 struct sensors {
@@ -82,6 +100,10 @@ struct sensors {
 	bool all;        /* all sensors are wanted */
 	uint64_t epoch;  /* grows when another set of sensors is wanted */
 	VEC(struct sensor_rate) rates;
+	VEC(struct sensor_scan) scans;
+	VEC(struct sensor_lens) lenses;
+	struct picture_lights *lights; /* in state k, when some camera shows colours; NULL: not needed yet */
+	struct rays *rays; /* in state k when a step begins in which SENSOR_OF_WORLD measures; NULL: not needed yet */
 	struct sensor_times times; /* of the step */
 	bool due_self, due_world;  /* in this step some sensor measures */
 };
@@ -103,6 +125,8 @@ void sensors_want(struct sensors *sensors, struct sensor *sensor);
 /* Before a step that is not paused: finds out which sensors measure in it. times: of the step. Quick while no sensor is
  * wanted. */
 void sensors_begin(struct sensors *sensors, const struct sensor_times *times);
+/* Then, if sensors measure that see: puts what they see where it is in state `now`. hidden: see rays_hide(). */
+void sensors_look(struct sensors *sensors, const struct state *state, const bool *hidden);
 static inline bool sensor_is_due(const struct sensors *sensors, const struct sensor *sensor, enum sensor_group group)
 {
 	const struct sensor_rate *rate = &sensors->rates.at[sensor->rate];
@@ -119,11 +143,19 @@ uint64_t sensor_sample(const struct sensors *sensors, const struct sensor *senso
 /* Simulated time between two samples. */
 double sensor_period_s(const struct sensors *sensors, const struct sensor *sensor);
 
-/* The group of sensors of this kind. */
-enum sensor_group sensor_group_of(enum sdf_sensor_kind kind);
-static inline bool sensor_is_simulated(enum sdf_sensor_kind kind)
+/* The pose of a sensor of a link in state `now`, or `next`. */
+struct pose sensor_pose(const struct scene *scene, const struct state *state, const struct sensor *sensor, bool next);
+/* How far the sensor sees, in m: no visual that is farther from its origin has an effect on a reading. */
+double sensor_reach(const struct sensor *sensor);
+
+/* The group of a sensor like this. */
+enum sensor_group sensor_group_of(const struct sdf_sensor *sensor);
+static inline bool sensor_is_simulated(const struct sdf_sensor *sensor)
 {
-	return sensor_group_of(kind) != SENSOR_SILENT;
+	return sensor_group_of(sensor) != SENSOR_SILENT;
 }
+
+enum { SENSOR_DEPTH = 1, SENSOR_COLOUR = 2, SENSOR_LABELS = 4 }; /* bits: what the pictures of a camera hold */
+uint32_t sensor_picture_parts(enum sdf_sensor_kind kind);
 
 #endif

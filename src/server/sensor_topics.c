@@ -2,6 +2,7 @@
  * and a reading has all numbers. */
 #include "server/sensor_topics.h"
 
+#include "base/hash.h"
 #include "base/math.h"
 #include "server/encode.h"
 #include "server/view.h"
@@ -24,6 +25,7 @@ struct source {
 	const struct reading *reading;
 	const double *numbers;
 	const struct topic_row *row;
+	const struct frame *frame;
 	struct arena *arena;
 };
 
@@ -114,9 +116,304 @@ static bool encode_force_torque(const struct source *source, struct text *out)
 	return encode_end(&message.base, source->arena, out);
 }
 
+/* --- lidars ------------------------------------------------------------------------------------------------------- */
+
+static bool encode_scan(const struct source *source, struct text *out)
+{
+	const struct reading_scan *scan = (const struct reading_scan *)(const void *)source->numbers;
+	const struct troupe_pose pose = view_pose(scan->sensor);
+	Gz__Msgs__LaserScan message = GZ__MSGS__LASER_SCAN__INIT;
+	uint32_t count = (uint32_t)(scan->columns * scan->rows);
+	double *numbers = arena_array(source->arena, double, 2 * (size_t)count);
+	memcpy(numbers, scan + 1, 2 * (size_t)count * sizeof *numbers);
+	message.header = header(source);
+	message.frame = encode_text(source->row->frame);
+	message.world_pose = encode_pose(source->arena, &pose, NULL, 0);
+	message.angle_min = scan->min_rad;
+	message.angle_max = scan->min_rad + (scan->columns - 1) * scan->step_rad;
+	message.angle_step = scan->step_rad;
+	message.range_min = scan->min_m;
+	message.range_max = scan->max_m;
+	message.count = (uint32_t)scan->columns;
+	message.vertical_angle_min = scan->row_min_rad;
+	message.vertical_angle_max = scan->row_min_rad + (scan->rows - 1) * scan->row_step_rad;
+	message.vertical_angle_step = scan->row_step_rad;
+	message.vertical_count = (uint32_t)scan->rows;
+	message.n_ranges = message.n_intensities = count;
+	message.ranges = numbers;
+	message.intensities = numbers + count;
+	return encode_end(&message.base, source->arena, out);
+}
+
+static Gz__Msgs__PointCloudPacked__Field *field(const struct source *source, const char *name, uint32_t offset,
+	Gz__Msgs__PointCloudPacked__Field__DataType type)
+{
+	Gz__Msgs__PointCloudPacked__Field *out =
+		ENCODE_NEW(source->arena, Gz__Msgs__PointCloudPacked__Field, gz__msgs__point_cloud_packed__field__init);
+	out->name = encode_text(name);
+	out->offset = offset;
+	out->datatype = type;
+	out->count = 1;
+	return out;
+}
+
+struct cloud_point { /* as Gazebo packs it: x, y, z, and behind a gap intensity and the number of the row */
+	float x, y, z, gap, intensity;
+	uint16_t ring;
+	uint16_t gaps[5];
+};
+
+static void fill_points(const struct reading_scan *scan, struct cloud_point *points)
+{
+	const double *ranges = (const double *)(const void *)(scan + 1);
+	uint32_t columns = (uint32_t)scan->columns, rows = (uint32_t)scan->rows;
+	for (uint32_t r = 0; r < rows; r++)
+		for (uint32_t c = 0; c < columns; c++) {
+			size_t at = (size_t)r * columns + c;
+			double a = scan->min_rad + c * scan->step_rad, up = scan->row_min_rad + r * scan->row_step_rad;
+			double level = ranges[at] * math_cos(up);
+			points[at].x = (float)(level * math_cos(a));
+			points[at].y = (float)(level * math_sin(a));
+			points[at].z = (float)(ranges[at] * math_sin(up));
+			points[at].intensity = (float)ranges[(size_t)rows * columns + at];
+			points[at].ring = (uint16_t)r;
+		}
+}
+
+static bool encode_points(const struct source *source, struct text *out)
+{
+	const struct reading_scan *scan = (const struct reading_scan *)(const void *)source->numbers;
+	Gz__Msgs__PointCloudPacked message = GZ__MSGS__POINT_CLOUD_PACKED__INIT;
+	uint32_t columns = (uint32_t)scan->columns, rows = (uint32_t)scan->rows;
+	struct cloud_point *points = arena_array(source->arena, struct cloud_point, (size_t)columns * rows);
+	Gz__Msgs__PointCloudPacked__Field *fields[] = {field(source, "x", offsetof(struct cloud_point, x),
+							       GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32),
+		field(source, "y", offsetof(struct cloud_point, y),
+			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32),
+		field(source, "z", offsetof(struct cloud_point, z),
+			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32),
+		field(source, "intensity", offsetof(struct cloud_point, intensity),
+			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32),
+		field(source, "ring", offsetof(struct cloud_point, ring),
+			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__UINT16)};
+	fill_points(scan, points);
+	message.header = header(source);
+	message.field = fields;
+	message.n_field = ARRAY_LEN(fields);
+	message.width = columns;
+	message.height = rows;
+	message.point_step = sizeof *points;
+	message.row_step = (uint32_t)sizeof *points * columns;
+	message.data = (ProtobufCBinaryData){(size_t)columns * rows * sizeof *points, (uint8_t *)points};
+	return encode_end(&message.base, source->arena, out);
+}
+
+/* --- cameras ------------------------------------------------------------------------------------------------------ */
+
+static const struct reading_picture *picture_of(const struct source *source)
+{
+	return (const struct reading_picture *)(const void *)source->numbers;
+}
+
+static size_t pixels_of(const struct reading_picture *picture)
+{
+	return (size_t)picture->width * (size_t)picture->height;
+}
+
+static const float *depth_of(const struct source *source)
+{
+	return (const float *)(const void *)(picture_of(source) + 1);
+}
+
+static unsigned char *colour_of(const struct source *source)
+{
+	const struct reading_picture *picture = picture_of(source);
+	size_t depth = (uint32_t)picture->parts & SENSOR_DEPTH ? 4 * pixels_of(picture) : 0;
+	return (unsigned char *)(uintptr_t)(picture + 1) + depth;
+}
+
+static bool encode_image(const struct source *source, Gz__Msgs__PixelFormatType format, uint32_t pixel_bytes,
+	uint8_t *data, struct text *out)
+{
+	const struct reading_picture *picture = picture_of(source);
+	Gz__Msgs__Image message = GZ__MSGS__IMAGE__INIT;
+	message.header = header(source);
+	message.width = (uint32_t)picture->width;
+	message.height = (uint32_t)picture->height;
+	message.step = pixel_bytes * message.width;
+	message.pixel_format_type = format;
+	message.data = (ProtobufCBinaryData){pixels_of(picture) * pixel_bytes, data};
+	return encode_end(&message.base, source->arena, out);
+}
+
+static bool encode_colour(const struct source *source, struct text *out)
+{
+	return encode_image(source, GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8, 3, colour_of(source), out);
+}
+
+static bool encode_depth(const struct source *source, struct text *out)
+{
+	return encode_image(
+		source, GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32, 4, (uint8_t *)(uintptr_t)depth_of(source), out);
+}
+
+/* Pixels of a picture of segments, as Gazebo's: of a map of labels, the label and the number of the model among those
+ * of its label, or the label three times; of a coloured map, a colour of its own for each. */
+static bool encode_segments(const struct source *source, bool coloured, struct text *out)
+{
+	const struct reading_picture *picture = picture_of(source);
+	const uint32_t *labels = (const uint32_t *)(const void *)(picture + 1);
+	size_t pixels = pixels_of(picture);
+	const uint32_t *instances = labels + pixels;
+	bool by_instance = picture->by_instance != 0;
+	uint8_t *data = arena_alloc(source->arena, 3 * pixels);
+	for (size_t i = 0; i < pixels; i++) {
+		uint32_t label = labels[i], instance = by_instance ? instances[i] : 0;
+		uint64_t hue = label ? hash_mix(label, instance) : 0;
+		uint8_t *to = data + 3 * i;
+		for (uint32_t c = 0; c < 3; c++)
+			to[c] = (uint8_t)(coloured ? hue >> 8 * c : label);
+		if (!coloured && by_instance)
+			to[1] = (uint8_t)(instance >> 8), to[2] = (uint8_t)instance;
+	}
+	return encode_image(source, GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8, 3, data, out);
+}
+
+static bool encode_labels(const struct source *source, struct text *out)
+{
+	return encode_segments(source, false, out);
+}
+
+static bool encode_coloured(const struct source *source, struct text *out)
+{
+	return encode_segments(source, true, out);
+}
+
+enum { BOXES_MAX = 4096 };
+
+static bool encode_boxes(const struct source *source, struct text *out)
+{
+	const struct reading_picture *picture = picture_of(source);
+	const uint32_t *labels = (const uint32_t *)(const void *)(picture + 1);
+	struct picture_box *boxes = arena_array(source->arena, struct picture_box, BOXES_MAX);
+	Gz__Msgs__AnnotatedAxisAligned2DBoxV message = GZ__MSGS__ANNOTATED_AXIS_ALIGNED2_DBOX__V__INIT;
+	uint32_t count = picture_boxes(labels, labels + pixels_of(picture), (uint32_t)picture->width,
+		(uint32_t)picture->height, boxes, BOXES_MAX);
+	message.header = header(source);
+	message.annotated_box = arena_array(source->arena, Gz__Msgs__AnnotatedAxisAligned2DBox *, count);
+	for (uint32_t i = 0; i < count; i++) {
+		Gz__Msgs__AnnotatedAxisAligned2DBox *to = ENCODE_NEW(source->arena, Gz__Msgs__AnnotatedAxisAligned2DBox,
+			gz__msgs__annotated_axis_aligned2_dbox__init);
+		to->label = boxes[i].label;
+		to->box = ENCODE_NEW(source->arena, Gz__Msgs__AxisAligned2DBox, gz__msgs__axis_aligned2_dbox__init);
+		to->box->min_corner = ENCODE_NEW(source->arena, Gz__Msgs__Vector2d, gz__msgs__vector2d__init);
+		to->box->max_corner = ENCODE_NEW(source->arena, Gz__Msgs__Vector2d, gz__msgs__vector2d__init);
+		to->box->min_corner->x = boxes[i].left;
+		to->box->min_corner->y = boxes[i].top;
+		to->box->max_corner->x = boxes[i].right;
+		to->box->max_corner->y = boxes[i].bottom;
+		message.annotated_box[message.n_annotated_box++] = to;
+	}
+	return encode_end(&message.base, source->arena, out);
+}
+
+static bool encode_camera_info(const struct source *source, struct text *out)
+{
+	const struct reading_picture *p = picture_of(source);
+	double k[9] = {p->fx, p->skew, p->cx, 0, p->fy, p->cy, 0, 0, 1}, d[5] = {p->k1, p->k2, p->p1, p->p2, p->k3};
+	double projection[12] = {p->fx, 0, p->cx, p->tx, 0, p->fy, p->cy, p->ty, 0, 0, 1, 0};
+	double rectification[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+	Gz__Msgs__CameraInfo message = GZ__MSGS__CAMERA_INFO__INIT;
+	Gz__Msgs__CameraInfo__Distortion distortion = GZ__MSGS__CAMERA_INFO__DISTORTION__INIT;
+	Gz__Msgs__CameraInfo__Intrinsics intrinsics = GZ__MSGS__CAMERA_INFO__INTRINSICS__INIT;
+	Gz__Msgs__CameraInfo__Projection projected = GZ__MSGS__CAMERA_INFO__PROJECTION__INIT;
+	distortion.k = d, distortion.n_k = ARRAY_LEN(d);
+	intrinsics.k = k, intrinsics.n_k = ARRAY_LEN(k);
+	projected.p = projection, projected.n_p = ARRAY_LEN(projection);
+	message.header = header(source);
+	message.width = (uint32_t)p->width;
+	message.height = (uint32_t)p->height;
+	message.distortion = &distortion;
+	message.intrinsics = &intrinsics;
+	message.projection = &projected;
+	message.rectification_matrix = rectification;
+	message.n_rectification_matrix = ARRAY_LEN(rectification);
+	return encode_end(&message.base, source->arena, out);
+}
+
+struct depth_point { /* x ahead, y left, z up, and the colour as 0xRRGGBB in the bits of a float */
+	float x, y, z;
+	uint32_t rgb;
+};
+
+static bool encode_depth_points(const struct source *source, struct text *out)
+{
+	const struct reading_picture *p = picture_of(source);
+	const float *depth = depth_of(source);
+	const unsigned char *colour = (uint32_t)p->parts & SENSOR_COLOUR ? colour_of(source) : NULL;
+	uint32_t width = (uint32_t)p->width, height = (uint32_t)p->height;
+	struct depth_point *points = arena_array(source->arena, struct depth_point, (size_t)width * height);
+	Gz__Msgs__PointCloudPacked message = GZ__MSGS__POINT_CLOUD_PACKED__INIT;
+	Gz__Msgs__PointCloudPacked__Field *fields[] = {field(source, "x", offsetof(struct depth_point, x),
+							       GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32),
+		field(source, "y", offsetof(struct depth_point, y),
+			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32),
+		field(source, "z", offsetof(struct depth_point, z),
+			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32),
+		field(source, "rgb", offsetof(struct depth_point, rgb),
+			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32)};
+	for (uint32_t row = 0; row < height; row++)
+		for (uint32_t column = 0; column < width; column++) {
+			size_t at = (size_t)row * width + column;
+			double ahead = (double)depth[at];
+			points[at] = (struct depth_point){depth[at], (float)(-(column + 0.5 - p->cx) / p->fx * ahead),
+				(float)(-(row + 0.5 - p->cy) / p->fy * ahead), 0};
+			if (colour)
+				points[at].rgb = (uint32_t)colour[3 * at] << 16 | (uint32_t)colour[3 * at + 1] << 8 |
+						 colour[3 * at + 2];
+		}
+	message.header = header(source);
+	message.field = fields;
+	message.n_field = ARRAY_LEN(fields);
+	message.width = width;
+	message.height = height;
+	message.point_step = sizeof *points;
+	message.row_step = (uint32_t)sizeof *points * width;
+	message.data = (ProtobufCBinaryData){(size_t)width * height * sizeof *points, (uint8_t *)points};
+	return encode_end(&message.base, source->arena, out);
+}
+
+static bool encode_logical_camera(const struct source *source, struct text *out)
+{
+	const struct troupe_scene *scene = source->frame->snapshot.scene;
+	const struct pose *eye = (const struct pose *)(const void *)source->numbers;
+	const struct reading_model *seen = (const struct reading_model *)(const void *)(eye + 1);
+	size_t count = (source->reading->count - sizeof *eye) / sizeof *seen;
+	const struct troupe_pose pose = view_pose(*eye);
+	Gz__Msgs__LogicalCameraImage message = GZ__MSGS__LOGICAL_CAMERA_IMAGE__INIT;
+	message.header = header(source);
+	message.pose = encode_pose(source->arena, &pose, NULL, 0);
+	message.model = arena_array(source->arena, Gz__Msgs__LogicalCameraImage__Model *, count);
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t m = 0; m < scene->model_count; m++) {
+			if ((double)scene->models[m].id != seen[i].id)
+				continue;
+			const struct troupe_pose in_camera = view_pose(seen[i].pose);
+			Gz__Msgs__LogicalCameraImage__Model *to = ENCODE_NEW(source->arena,
+				Gz__Msgs__LogicalCameraImage__Model, gz__msgs__logical_camera_image__model__init);
+			to->name = encode_text(scene->models[m].name);
+			to->pose = encode_pose(source->arena, &in_camera, NULL, 0);
+			message.model[message.n_model++] = to;
+		}
+	return encode_end(&message.base, source->arena, out);
+}
+
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
 typedef bool encode_fn(const struct source *source, struct text *out);
+
+#define IMAGE "gz.msgs.Image"
+#define INFO NULL /* the topic of a camera's parameters: beside the one of its pictures, or <camera_info_topic> */
 
 /* The topics of each kind. `last` is what Gazebo puts behind the sensor's path when the file names no topic, `suffix`
  * is put behind a topic that the file names. */
@@ -132,6 +429,27 @@ static const struct {
 	{SDF_AIR_PRESSURE, "air_pressure", "", "gz.msgs.FluidPressure", encode_air_pressure},
 	{SDF_AIR_SPEED, "air_speed", "", "gz.msgs.AirSpeed", encode_air_speed},
 	{SDF_NAVSAT, "navsat", "", "gz.msgs.NavSat", encode_navsat},
+	{SDF_LIDAR, "scan", "", "gz.msgs.LaserScan", encode_scan},
+	{SDF_LIDAR, "scan/points", "/points", "gz.msgs.PointCloudPacked", encode_points},
+	{SDF_GPU_LIDAR, "scan", "", "gz.msgs.LaserScan", encode_scan},
+	{SDF_GPU_LIDAR, "scan/points", "/points", "gz.msgs.PointCloudPacked", encode_points},
+	{SDF_CAMERA, "image", "", IMAGE, encode_colour},
+	{SDF_CAMERA, "camera_info", INFO, "gz.msgs.CameraInfo", encode_camera_info},
+	{SDF_WIDE_ANGLE_CAMERA, "image", "", IMAGE, encode_colour},
+	{SDF_WIDE_ANGLE_CAMERA, "camera_info", INFO, "gz.msgs.CameraInfo", encode_camera_info},
+	{SDF_DEPTH_CAMERA, "depth_image", "", IMAGE, encode_depth},
+	{SDF_DEPTH_CAMERA, "depth_image/points", "/points", "gz.msgs.PointCloudPacked", encode_depth_points},
+	{SDF_DEPTH_CAMERA, "camera_info", INFO, "gz.msgs.CameraInfo", encode_camera_info},
+	{SDF_RGBD_CAMERA, "image", "/image", IMAGE, encode_colour},
+	{SDF_RGBD_CAMERA, "depth_image", "/depth_image", IMAGE, encode_depth},
+	{SDF_RGBD_CAMERA, "points", "/points", "gz.msgs.PointCloudPacked", encode_depth_points},
+	{SDF_RGBD_CAMERA, "camera_info", "/camera_info", "gz.msgs.CameraInfo", encode_camera_info},
+	{SDF_SEGMENTATION_CAMERA, "segmentation/labels_map", "/labels_map", IMAGE, encode_labels},
+	{SDF_SEGMENTATION_CAMERA, "segmentation/colored_map", "/colored_map", IMAGE, encode_coloured},
+	{SDF_SEGMENTATION_CAMERA, "camera_info", INFO, "gz.msgs.CameraInfo", encode_camera_info},
+	{SDF_BOUNDINGBOX_CAMERA, "boundingbox", "", "gz.msgs.AnnotatedAxisAligned2DBox_V", encode_boxes},
+	{SDF_BOUNDINGBOX_CAMERA, "camera_info", INFO, "gz.msgs.CameraInfo", encode_camera_info},
+	{SDF_LOGICAL_CAMERA, "logical_camera", "", "gz.msgs.LogicalCameraImage", encode_logical_camera},
 };
 
 static bool encode_reading(const struct frame *frame, const struct topic_row *row, struct text *out)
@@ -141,11 +459,25 @@ static bool encode_reading(const struct frame *frame, const struct topic_row *ro
 	const struct reading *reading = readings_find(&frame->readings, model, sensor_topics_index(row));
 	if (!reading || (uint32_t)reading->id != born)
 		return false;
-	struct source source = {reading, readings_numbers(&frame->readings, reading), row, &arena};
+	struct source source = {reading, readings_numbers(&frame->readings, reading), row, frame, &arena};
 	return topics[row->of >> ROLE_SHIFT].encode(&source, out);
 }
 
 static const struct publish_ops reading_ops = {PUBLISH_READING, FRAME_READINGS, encode_reading};
+static const struct publish_ops names_ops = {PUBLISH_READING, FRAME_READINGS | FRAME_SCENE, encode_reading};
+
+static char *name_of(const struct sensor *sensor, const char *last, const char *suffix)
+{
+	const char *info = sensor->sdf->settings->camera_count ? sensor->sdf->settings->cameras->info_topic : NULL;
+	const char *slash = strrchr(sensor->topic, '/');
+	if (suffix == INFO && info && *info)
+		return mem_printf("%s%s", *info == '/' ? "" : "/", info);
+	if (!sensor->topic_given)
+		return mem_printf("%s/%s", sensor->topic, last);
+	if (suffix == INFO)
+		return mem_printf("%.*s/camera_info", (int)(slash - sensor->topic), sensor->topic);
+	return mem_printf("%s%s", sensor->topic, suffix);
+}
 
 void sensor_topics_each(const struct sensor *sensor, void (*fn)(void *ctx, const struct topic_row *row), void *ctx)
 {
@@ -153,14 +485,13 @@ void sensor_topics_each(const struct sensor *sensor, void (*fn)(void *ctx, const
 	for (uint32_t i = 0; i < ARRAY_LEN(topics); i++) {
 		if (topics[i].kind != sensor->sdf->kind || sensor->group == SENSOR_SILENT)
 			continue;
-		char *name = sensor->topic_given ? mem_printf("%s%s", sensor->topic, topics[i].suffix)
-						 : mem_printf("%s/%s", sensor->topic, topics[i].last);
+		char *name = name_of(sensor, topics[i].last, topics[i].suffix);
 		topic_name_clean(name);
 		fn(ctx, &(struct topic_row){.kind = TOPIC_PUBLISHED,
 				.name = name,
 				.type = topics[i].type,
 				.rate_hz = sensor->sdf->update_rate,
-				.ops = &reading_ops,
+				.ops = sensor->sdf->kind == SDF_LOGICAL_CAMERA ? &names_ops : &reading_ops,
 				.frame = frame && *frame ? frame : sensor->name,
 				.only = sensor->name,
 				.of = sensor->index | i << ROLE_SHIFT});

@@ -96,7 +96,7 @@ void ignored_find(const struct sdf *sdf, ignored_sensor_fn *simulates, struct ig
 	for (uint32_t w = 0; w < sdf->worlds.count; w++) {
 		const struct sdf_world *world = &sdf->worlds.at[w];
 		for (uint32_t i = 0; i < world->sensors.count; i++)
-			if (!simulates || !simulates(world->sensors.at[i].kind))
+			if (!simulates || !simulates(&world->sensors.at[i]))
 				count_sensor(&sensors, world, &world->sensors.at[i]);
 		for (uint32_t i = 0; i < world->plugins.count; i++)
 			if (systems_ignore(&world->plugins.at[i]))

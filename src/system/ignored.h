@@ -29,8 +29,8 @@ struct ignored_list {            /* zeroed is empty */
 	struct arena arena;
 };
 
-/* Says whether sensors of this kind have an effect. NULL: none has. */
-typedef bool ignored_sensor_fn(enum sdf_sensor_kind kind);
+/* Says whether a sensor has an effect. NULL: none has. */
+typedef bool ignored_sensor_fn(const struct sdf_sensor *sensor);
 
 /* Appends the ignored things of the file. The sdf must live as long as the list. If the file could not be read as
  * SDF, then the list has the elements that SDF does not know. */

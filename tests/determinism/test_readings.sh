@@ -13,7 +13,7 @@ noise()
 	echo "<noise type='gaussian'><mean>0.1</mean><stddev>$1</stddev><bias_mean>0.2</bias_mean><bias_stddev>$1</bias_stddev>
 		<dynamic_bias_stddev>$1</dynamic_bias_stddev><dynamic_bias_correlation_time>3</dynamic_bias_correlation_time></noise>"
 }
-# sensors RATE: of a robot
+# sensors RATE LIDAR-RATE REACH: of a robot
 sensors()
 {
 	cat <<-EOF3
@@ -26,13 +26,18 @@ sensors()
 			<horizontal>$(noise 1)</horizontal></position_sensing></navsat></sensor>
 		<sensor name='p' type='air_pressure'><update_rate>$1</update_rate></sensor>
 		<sensor name='s' type='air_speed'><update_rate>$1</update_rate></sensor>
+		<sensor name='l' type='lidar'><update_rate>$2</update_rate><lidar><scan><horizontal><samples>40</samples>
+			<min_angle>-3.1</min_angle><max_angle>3.1</max_angle></horizontal><vertical><samples>3</samples>
+			<min_angle>-0.4</min_angle><max_angle>0.4</max_angle></vertical></scan><range><min>0.1</min><max>$3</max></range>
+			$(noise 0.01)</lidar></sensor>
 	EOF3
 }
-# robot NAME X Z RATE
+shape='<geometry><box><size>0.5 0.6 0.7</size></box></geometry>'
+# robot NAME X Z RATE LIDAR-RATE REACH
 robot()
 {
 	echo "<model name='$1'><pose>$2 0 $3 0.3 0.2 0.1</pose><link name='l'><inertial><mass>1</mass></inertial>
-		<collision name='c'><geometry><box><size>0.5 0.6 0.7</size></box></geometry></collision>$(sensors "$4")</link>
+		<collision name='c'>$shape</collision><visual name='v'>$shape</visual>$(sensors "$4" "$5" "$6")</link>
 		<link name='h'><pose>0.5 0 0 0 0 0</pose><inertial><mass>0.5</mass></inertial></link>
 		<joint name='j' type='fixed'><parent>l</parent><child>h</child><sensor name='f' type='force_torque'>
 		<update_rate>$4</update_rate><force_torque><force><z>$(noise 0.1)</z></force></force_torque></sensor></joint></model>"
@@ -40,14 +45,14 @@ robot()
 {
 	echo '<sdf version="1.9"><world name="w"><spherical_coordinates><latitude_deg>47</latitude_deg></spherical_coordinates>'
 	echo '<model name="floor"><static>1</static><link name="l"><collision name="c"><geometry><plane/></geometry></collision>'
-	echo "$(sensors 7)</link></model>"
-	robot a 0 3 30
-	robot b 0.2 5 0
-	robot c 4 1 33.333
-	robot d 9 0.35 1000
+	echo "$(sensors 7 9 20)</link></model>"
+	robot a 0 3 30 20 3
+	robot b 0.2 5 0 25 inf
+	robot c 4 1 33.333 10 6
+	robot d 9 0.35 1000 50 30
 	echo '</world></sdf>'
 } >"$world"
-robot e 7 2 50 | sed '1s/^/<sdf version="1.9">/; $s|$|</sdf>|' >"$scratch/e.sdf"
+robot e 7 2 50 30 10 | sed '1s/^/<sdf version="1.9">/; $s|$|</sdf>|' >"$scratch/e.sdf"
 cat >"$scratch/commands" <<-EOF2
 	40 /world/w/create sdf_filename: "$scratch/e.sdf" name: "e"
 	90 /world/w/set_pose name: "d" position {x: 9 z: 4}
