@@ -891,6 +891,33 @@ done <"$source/README" | grep '^[a-z]' | sort >readme.table
 	awk '{ print $1, $2, $3 }' | sort -u >run.table
 diff readme.table run.table >table.diff
 report $? "README's tables of topics and services: $(cat table.diff)"
+
+# README's table of sensors, too, has the topics that a sensor of each type has.
+sensors='imu altimeter magnetometer navsat air_pressure air_speed lidar gpu_lidar camera wide_angle_camera depth_camera rgbd_camera
+	segmentation_camera boundingbox_camera logical_camera'
+{
+	echo "<sdf version='1.9'><world name='W'><model name='M'><link name='L'/><link name='K'>"
+	for sensor in $sensors; do
+		case $sensor in
+		*lidar) settings="<lidar><range><min>0.1</min><max>9</max></range></lidar>" ;;
+		logical_camera) settings='<logical_camera/>' ;;
+		*camera) settings='<camera/>' ;;
+		*) settings= ;;
+		esac
+		echo "<sensor name='$sensor' type='$sensor'>$settings</sensor>"
+	done
+	echo "</link><joint name='J' type='revolute'><parent>L</parent><child>K</child><axis><xyz>0 0 1</xyz></axis>
+		<sensor name='force_torque' type='force_torque'/></joint></model></world></sdf>"
+} >sensors.sdf
+sed -n '/^    sensor  *topic  *message$/,/^$/p' "$source/README" | awk 'NR > 1 && NF { print $1, $2, $3 }' | sort >readme.table
+"$troupe" topics sensors.sdf 2>/dev/null |
+	sed -nE 's,^out +/world/W/model/M/(link/K|joint/J)/sensor/([a-z_]*)/([^ ]*) +([^ ]*).*,\2 \3 \4,p' | sort >run.table
+# without Embree lidars and cameras have no topics, except logical cameras
+if ! grep -q 'define HAVE_EMBREE' "${BUILD_DIR:-.}/config.h"; then
+	grep -vE '^([a-z_]*lidar|[a-km-z][a-z_]*camera) ' readme.table >sighted.table && mv sighted.table readme.table
+fi
+[ -s readme.table ] && diff readme.table run.table >table.diff
+report $? "README's table of sensors: $(cat table.diff)"
 bad 2 'topics: ' topics
 
 # --- keygen --------------------------------------------------------------------------------------------------------
