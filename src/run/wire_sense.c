@@ -201,14 +201,15 @@ static troupe_status get_reading(
 	if (sensor->read_in == sensed->call)
 		return fail(error, TROUPE_EPROTOCOL, "two readings of sensor '%.100s'", sensor->name);
 	sensor->read_in = sensed->call;
-	if (count > sampler_bytes_max(sensor) || count % sizeof(double) || (size_t)(in->end - in->at) < count)
+	if (!sampler_may_have(sensor, count) || (size_t)(in->end - in->at) < count)
 		return fail(error, TROUPE_EPROTOCOL, "a reading of %u bytes of sensor '%.100s'", count, sensor->name);
 	const struct sensor_times *times = &sensed->step->times;
-	void *to = readings_add(ret, sensor, sensed->scene->models[model].id,
+	double *to = readings_add(ret, sensor, sensed->scene->models[model].id,
 		sensor->group == SENSOR_OF_SELF ? times->next_ns : times->now_ns, count);
-	if (count)
-		memcpy(to, in->at, count);
+	memcpy(to, in->at, count);
 	in->at += count;
+	if (!sampler_has_shape(sensor, to))
+		return fail(error, TROUPE_EPROTOCOL, "a reading of sensor '%.100s' of another shape", sensor->name);
 	return TROUPE_OK;
 }
 

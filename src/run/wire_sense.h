@@ -44,8 +44,8 @@ struct wire_sensed { /* what the primary knows of an ack's readings */
 	uint32_t secondary;    /* whose ack it is, from 1 */
 	uint64_t call;         /* a different number for each ack that is decoded */
 };
-/* At the primary. Each reading must be of a sensor of this secondary that is due, come once, and have a size that such
- * a sensor may have. */
+/* At the primary. Each reading must be of a sensor of this secondary that is due, come once, and have the size
+ * and the shape that follow from the file: what publishes readings does not look at these again. */
 troupe_status wire_get_readings(
 	struct unpack *in, const struct wire_sensed *sensed, struct readings *ret, struct troupe_error *error);
 

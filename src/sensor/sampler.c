@@ -181,17 +181,30 @@ static void read_force_torque(const struct sample *sample)
 		n[i] = signals[i];
 }
 
+/* What follows from the file: all but the sensor's pose. */
+static struct reading_scan scan_head(const struct scan_layout *layout, const struct sdf_signal *range)
+{
+	const struct scan_axis *columns = &layout->columns, *rows = &layout->rows;
+	return (struct reading_scan){.columns = columns->count,
+		.rows = rows->count,
+		.min_rad = columns->min_rad,
+		.step_rad = columns->step_rad,
+		.row_min_rad = rows->min_rad,
+		.row_step_rad = rows->step_rad,
+		.min_m = range->min,
+		.max_m = range->max};
+}
+
 static void read_lidar(const struct sample *sample)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sdf_signal *signal = &sensor->sdf->settings->signals[0];
 	const struct sensor_scan *scan = &sample->from->sensors->scans.at[sensor->scan];
-	const struct scan_axis *columns = &scan->layout.columns, *rows = &scan->layout.rows;
 	uint32_t count = scan_count(&scan->layout), head = sizeof(struct reading_scan) / sizeof(double);
 	double *n = add(sample, head + 2 * count);
 	struct reading_scan *out = (struct reading_scan *)(void *)n;
-	*out = (struct reading_scan){columns->count, rows->count, columns->min_rad, columns->step_rad, rows->min_rad,
-		rows->step_rad, signal->min, signal->max, sample->after.pose};
+	*out = scan_head(&scan->layout, signal);
+	out->sensor = sample->after.pose;
 	scan_measure(sample->from->sensors->rays, &scan->layout, scan->directions, sample->after.pose, signal,
 		sensor->sdf->settings->lidar->visibility_mask, n + head, n + head + count);
 	if (noise_matters(signal))
@@ -315,20 +328,48 @@ static const struct {
 	[SDF_LOGICAL_CAMERA] = {read_logical_camera, 0},
 };
 
-uint32_t sampler_bytes_max(const struct sensor *sensor)
+static bool is_lidar(const struct sensor *sensor)
 {
-	size_t kind = (size_t)sensor->sdf->kind;
-	if (kind == SDF_LIDAR || kind == SDF_GPU_LIDAR) {
-		struct scan_layout layout = scan_layout(sensor->sdf->settings->lidar);
-		return (uint32_t)(sizeof(struct reading_scan) + 2 * sizeof(double) * scan_count(&layout));
+	return sensor->sdf->kind == SDF_LIDAR || sensor->sdf->kind == SDF_GPU_LIDAR;
+}
+
+static bool is_camera(const struct sensor *sensor)
+{
+	return sensor->group != SENSOR_SILENT && sensor_picture_parts(sensor->sdf->kind);
+}
+
+bool sampler_may_have(const struct sensor *sensor, size_t bytes)
+{
+	const struct sdf_settings *settings = sensor->sdf->settings;
+	size_t kind = (size_t)sensor->sdf->kind, expected = 0;
+	if (kind == SDF_LOGICAL_CAMERA) {
+		size_t models = (bytes - sizeof(struct pose)) / sizeof(struct reading_model);
+		return bytes >= sizeof(struct pose) && models <= MODELS_SEEN_MAX &&
+		       bytes == sizeof(struct pose) + models * sizeof(struct reading_model);
 	}
-	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
-	uint32_t parts = sensor_picture_parts(sensor->sdf->kind);
-	if (parts && sensor->group != SENSOR_SILENT)
-		return (uint32_t)picture_bytes(parts, (size_t)camera->width * camera->height);
-	if (kind == SDF_LOGICAL_CAMERA)
-		return (uint32_t)(sizeof(struct pose) + MODELS_SEEN_MAX * sizeof(struct reading_model));
-	return kind < ARRAY_LEN(kinds) ? kinds[kind].numbers * (uint32_t)sizeof(double) : 0;
+	if (is_lidar(sensor)) {
+		struct scan_layout layout = scan_layout(settings->lidar);
+		expected = sizeof(struct reading_scan) + 2 * sizeof(double) * scan_count(&layout);
+	} else if (is_camera(sensor))
+		expected = picture_bytes(sensor_picture_parts(sensor->sdf->kind),
+			(size_t)settings->cameras->width * settings->cameras->height);
+	else if (kind < ARRAY_LEN(kinds))
+		expected = kinds[kind].numbers * sizeof(double);
+	return expected && bytes == expected;
+}
+
+bool sampler_has_shape(const struct sensor *sensor, const double *numbers)
+{
+	if (is_lidar(sensor)) {
+		struct scan_layout layout = scan_layout(sensor->sdf->settings->lidar);
+		struct reading_scan head = scan_head(&layout, &sensor->sdf->settings->signals[0]);
+		return !memcmp(numbers, &head, offsetof(struct reading_scan, sensor));
+	}
+	if (is_camera(sensor)) {
+		struct reading_picture head = picture_head(sensor);
+		return !memcmp(numbers, &head, sizeof head);
+	}
+	return true;
 }
 
 void sampler_read(const struct sampler *sampler, struct sensor *sensor, struct readings *ret_readings)

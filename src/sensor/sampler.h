@@ -18,8 +18,11 @@ struct sampler { /* what a sample depends on, beside the sensor */
 	bool moved; /* SENSOR_OF_SELF: state k+1 of the model is in `next`; otherwise its state k holds on */
 };
 
-/* The largest size of a reading of the sensor. A pure function. */
-uint32_t sampler_bytes_max(const struct sensor *sensor);
+/* Whether the sensor can have a reading of so many bytes. A pure function. */
+bool sampler_may_have(const struct sensor *sensor, size_t bytes);
+/* Whether a reading of such a size begins with the numbers that follow from the file: how many rows and columns it has,
+ * and what the others mean. For readings that another process sends. A pure function. */
+bool sampler_has_shape(const struct sensor *sensor, const double *numbers);
 
 /* Adds the reading. Thread: one at a time for each sensor, because the sensor has a cache; the caches change no bit. */
 void sampler_read(const struct sampler *sampler, struct sensor *sensor, struct readings *ret_readings);

@@ -17,15 +17,35 @@
 
 enum { SECONDARIES = 2, STEPS = 120, HANG_S = 60, ROUNDS = 300 };
 
+#define LIDAR_COLUMNS 7
+#define TEXT_OF(number) TEXT(number)
+#define TEXT(number) #number
+
+/* of model a: sensors of each group and of each layout of readings */
+#define SENSORS                                                                                                        \
+	"<sensor name='i' type='imu'><update_rate>500</update_rate></sensor>"                                          \
+	"<sensor name='l' type='lidar'><lidar><scan><horizontal><samples>" TEXT_OF(                                    \
+		LIDAR_COLUMNS) "</samples>"                                                                            \
+			       "<min_angle>-3</min_angle><max_angle>3</max_angle></horizontal></"                      \
+			       "scan><range><min>0.1</min><max>30</max></range>"                                       \
+			       "</lidar></sensor>"                                                                     \
+			       "<sensor name='c' "                                                                     \
+			       "type='rgbd_camera'><camera><image><width>4</width><height>3</height></image></"        \
+			       "camera></sensor>"                                                                      \
+			       "<sensor name='v' "                                                                     \
+			       "type='logical_camera'><logical_camera><near>0.1</near><far>90</far><horizontal_fov>3"  \
+			       "</horizontal_fov><aspect_ratio>1</aspect_ratio></logical_camera></sensor>"
+
 static const char world[] =
 	"<sdf version='1.9'><world name='w'><physics type='ode'><max_step_size>0.001</max_step_size></physics>"
 	"<light name='sun' type='directional'/><light name='lamp' type='point'/>"
 	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane/></geometry>"
 	"</collision></link></model>"
 	"<model name='a'><pose>0 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 1</size>"
-	"</box></geometry></collision></link><plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>"
+	"</box></geometry></collision>" SENSORS
+	"</link><plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>"
 	"<model name='b'><pose>0 0 1.52 0 0 0.3</pose><link name='l'><collision name='c'><geometry><sphere/></geometry>"
-	"</collision></link></model>"
+	"</collision><visual name='v'><geometry><sphere/></geometry></visual></link></model>"
 	"<model name='c'><pose>9 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 1</size>"
 	"</box></geometry></collision></link></model>"
 	"<model name='arm'><pose>30 0 2 0 0 0</pose><link name='l'/><joint name='j' "
@@ -105,6 +125,7 @@ static struct troupe_server *create(void)
 	def.world_text = world;
 	def.secondaries = 0;
 	def.pace = TROUPE_PACE_FACTOR;
+	def.sense_all = true;
 	must(!troupe_server_create(&def, &server, &error), "the world", &error);
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		must(!troupe_server_command(server, commands[i].step, commands[i].topic, commands[i].text, &error),
@@ -317,6 +338,7 @@ static void compare(const struct text *state)
 		must(copies_have_lights(&run), "other lights", NULL);
 		must(copies_observed(&run.server->worlds[0].primary) == copies_observed(primary),
 			"other contacts or efforts", NULL);
+		must(run.server->worlds[0].primary.reading_digest == primary->reading_digest, "other readings", NULL);
 		contacts += primary->observed.contacts.count;
 		efforts += primary->observed.efforts[0][0] != 0;
 		reactions += primary->observed.reactions[0].force.z != 0;
@@ -324,8 +346,34 @@ static void compare(const struct text *state)
 	must(wire_counts(run.wire).robot_steps > STEPS, "nothing moved", NULL);
 	must(contacts > STEPS && efforts > STEPS / 2 && reactions > STEPS / 2,
 		"nothing touched, or no joint exerted anything", NULL);
+	must(primary->reading_count > 3 * STEPS, "sensors did not measure", NULL);
 	end(&run);
 	troupe_server_destroy(reference);
+}
+
+/* A scan that says of itself that it has more columns than its sensor. */
+static void widen_scan(struct text *message, void *ctx)
+{
+	static const double is[] = {LIDAR_COLUMNS, 1}, forged[] = {1e6, 1};
+	bool *found = ctx;
+	for (size_t i = 0; i + sizeof is <= message->count && !*found; i++)
+		if (!memcmp(message->at + i, is, sizeof is)) {
+			memcpy(message->at + i, forged, sizeof forged);
+			*found = true;
+		}
+}
+
+static void forge(const struct text *state)
+{
+	uint32_t found_by = 0;
+	for (uint32_t i = 0; i < SECONDARIES; i++) {
+		bool found = false;
+		struct round round = {.sound = 3, .whose = i, .to_ack = true, .change = widen_scan, .ctx = &found};
+		must(go_round(state, &round) == found, "a scan that is too wide is accepted, or another one refused",
+			NULL);
+		found_by += found;
+	}
+	must(found_by == 1, "not one secondary has the lidar", NULL);
 }
 
 /* --- damaged ones ------------------------------------------------------------------------------------------------- */
@@ -385,6 +433,7 @@ int main(int argc, char **argv)
 	}
 	alarm(HANG_S);
 	compare(&state);
+	forge(&state);
 	for (uint64_t i = 0; i < rounds; i++) {
 		alarm(HANG_S);
 		drawn = 0;
