@@ -286,6 +286,11 @@ example watch "$worlds/hill.sdf" 3
 awk '/^world hill: 42 models, 22 of them/ { worlds++ } /contacts$/ { time = $1; contacts = $3 } /touches/ { touches++ }
 	/m.s$/ { moves++ } END { exit !(worlds == 1 && time == 3 && contacts && touches && moves) }' "$root/watch.out"
 report $? "example watch: $(tail -n 30 "$root/watch.out")"
+if grep -q 'define HAVE_EMBREE' "$BUILD_DIR/config.h"; then
+	example avoid "$worlds/lidar.sdf" 5
+	grep -q '^[0-9]* scans, 0 contacts$' "$root/avoid.out"
+	report $? "example avoid: $(cat "$root/avoid.out")"
+fi
 rm -f "$root/header.c" "$root/user.cc" "$root/user.o" "$root/example" "$root"/*.out "$root/log"
 
 rm -f "$root/user" "$root/user.c"
