@@ -156,6 +156,7 @@ static troupe_status load(
 		status = fail(error, TROUPE_EWORLD, "damaged: bytes after its end");
 	replica->levels = mem_alloc(replica->scene->level_count * sizeof *replica->levels);
 	fit(replica);
+	sensors_update(replica->shared.sensors); /* of models that were created */
 	return status;
 }
 

@@ -99,14 +99,15 @@ check 'noise depends on the seed' $?
 measure "$scratch/again" --sense-all --secondaries 2 --save-at 37 "$scratch/s1" --save-at 130 "$scratch/s2" --save-at 152 \
 	"$scratch/s3" --save-at 333 "$scratch/s4" --record "$scratch/recording"
 same 'saved and recorded' "$scratch/one" "$scratch/again"
-for at in 1 2 3 4; do
-	timeout "$run_limit_s" "$troupe" run --resume "$scratch/s$at" --rtf 0 -v 0 --iterations "$steps" --secondaries $at \
-		--report "$scratch/report" >"$scratch/said" 2>&1
+for how in '1' '2' '3' '4' '2 --transport tcp --network-stale-ms 60000' '3 --transport tcp --network-stale-ms 60000'; do
+	# shellcheck disable=SC2086 # options are words
+	timeout "$run_limit_s" "$troupe" run --resume "$scratch/s${how%% *}" --rtf 0 -v 0 --iterations "$steps" \
+		--secondaries $how --report "$scratch/report" >"$scratch/said" 2>&1
 	check "resumes: $(head -n 3 "$scratch/said")" $?
 	for what in readings readings_digest state_hash; do
 		member "$scratch/report" $what
 	done >"$scratch/again"
-	same "resumed from state $at" "$scratch/one" "$scratch/again"
+	same "resumed from state ${how%% *} on secondaries $how" "$scratch/one" "$scratch/again"
 done
 timeout "$run_limit_s" "$troupe" replay "$scratch/recording" --secondaries 3 >"$scratch/said" 2>&1
 check "replays: $(cat "$scratch/said")" $?
