@@ -86,6 +86,7 @@ static struct sdf_options options_of(
 		.use_environment = !files->closed,
 		.files = files,
 		.importer = options->importer,
+		.visuals = options->sees ? SDF_VISUALS_READ : SDF_VISUALS_IF_SEEN,
 		.bare = true,
 		.bare_name = *source->name ? source->name : NULL,
 		.bare_pose = source->placed ? &source->pose : NULL};

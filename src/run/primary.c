@@ -260,7 +260,7 @@ static void take_readings(struct primary *primary, struct ack *const *acks)
 		if (acks[i]->readings)
 			readings_append(readings, acks[i]->readings);
 	if (primary->step.observe & OBSERVE_FORCES)
-		sense_forces(primary->shared, &primary->step, primary->observed.reactions,
+		sense_forces(primary->shared, &primary->step, primary->observed.reactions, &primary->observed.contacts,
 			primary->plan.dispatch.roster.now.model, readings);
 	readings_sort(readings);
 	primary->reading_count += readings->list.count;
@@ -540,7 +540,9 @@ static void choose_secondaries(struct primary *primary)
 static void observe(struct primary *primary)
 {
 	struct observed *observed = &primary->observed;
-	uint32_t what = primary->options.observe | (primary->shared->sensors->forces ? (uint32_t)OBSERVE_FORCES : 0u);
+	const struct sensors *sensors = primary->shared->sensors;
+	uint32_t what = primary->options.observe | (sensors->forces ? (uint32_t)OBSERVE_FORCES : 0u) |
+			(sensors->contacts ? (uint32_t)OBSERVE_CONTACTS : 0u);
 	if (primary->step.observe != what)
 		observed_keep(observed, what);
 	primary->step.observe = what;

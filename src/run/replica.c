@@ -117,7 +117,8 @@ static troupe_status load_sdf(struct replica *replica, const char *name, struct 
 	struct origin *origin = &replica->origin;
 	struct sdf_options options = {.resource_paths = (const char *const *)origin->folders.at,
 		.files = &origin->files,
-		.importer = replica->importer};
+		.importer = replica->importer,
+		.visuals = SDF_VISUALS_IF_SEEN};
 	struct scene_options how = {.ignore_levels = origin->ignore_levels};
 	troupe_status status = sdf_load_file(origin->path, &options, &replica->sdf, error);
 	if (status)
@@ -142,7 +143,7 @@ static troupe_status load(
 	if (status)
 		return status;
 	struct edit_options options = {replica->origin.path, (const char *const *)replica->origin.folders.at,
-		&replica->origin.files, replica->importer};
+		&replica->origin.files, replica->importer, sdf_world_sees(&replica->sdf->worlds.at[0])};
 	shared_init(&replica->shared, replica->scene, replica->systems);
 	replica->shared.physics.rule = rule;
 	replica->shared.physics.seed = replica->origin.seed;

@@ -48,14 +48,16 @@ void sense_statics(const struct shared *shared, const struct step *step, enum se
 }
 
 void sense_forces(const struct shared *shared, const struct step *step, const struct reaction *reactions,
-	const uint32_t *owner, struct readings *ret_readings)
+	const contact_notes *contacts, const uint32_t *owner, struct readings *ret_readings)
 {
 	struct sampler sampler = begin(shared, step, SENSOR_OF_FORCES);
 	const struct sensors *sensors = shared->sensors;
 	sampler.reactions = reactions;
+	sampler.contacts = contacts;
 	if (!sensors->forces || !sensors->due_self)
 		return;
 	for (uint32_t m = 0; m < sensors->room; m++)
-		if (sensors->sets[m].count && owner[m])
+		if (sensors->sets[m].count && (owner[m] || !shared->scene->models[m].body_count) &&
+			!shared->scene->models[m].absent)
 			measure_model(&sampler, m, SENSOR_OF_FORCES, ret_readings);
 }

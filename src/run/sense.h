@@ -22,6 +22,6 @@ void sense_statics(const struct shared *shared, const struct step *step, enum se
 /* Measures with the sensors of forces that are due in the step, after it was merged. reactions: by joint; owner: by
  * model, 0: nobody simulates it, so its sensors do not measure. Thread: the primary's. */
 void sense_forces(const struct shared *shared, const struct step *step, const struct reaction *reactions,
-	const uint32_t *owner, struct readings *ret_readings);
+	const contact_notes *contacts, const uint32_t *owner, struct readings *ret_readings);
 
 #endif

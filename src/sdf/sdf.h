@@ -444,5 +444,7 @@ const char *sdf_shape_kind_text(enum sdf_shape_kind kind);
 bool sdf_is_camera(enum sdf_sensor_kind kind);
 /* Whether its readings depend on visuals: cameras and lidars. */
 bool sdf_sees(enum sdf_sensor_kind kind);
+/* Whether some sensor of the world does so. */
+bool sdf_world_sees(const struct sdf_world *world);
 
 #endif

@@ -376,6 +376,14 @@ bool sdf_sees(enum sdf_sensor_kind kind)
 	return sdf_is_camera(kind) || kind == SDF_LIDAR || kind == SDF_GPU_LIDAR;
 }
 
+bool sdf_world_sees(const struct sdf_world *world)
+{
+	bool sees = false;
+	for (uint32_t i = 0; i < world->sensors.count && !sees; i++)
+		sees = sdf_sees(world->sensors.at[i].kind);
+	return sees;
+}
+
 static void load_settings(
 	struct load *load, const struct sdf_element *element, struct sdf_sensor *sensor, size_t row, uint32_t scope)
 {

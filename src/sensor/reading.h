@@ -7,12 +7,14 @@
  *   SDF_ALTIMETER     height above the model's first place m, climb m/s, height of that place m
  *   SDF_AIR_PRESSURE  pressure Pa, variance of its noise
  *   SDF_AIR_SPEED     difference of pressure Pa, temperature K
+ *   SDF_CONTACT       a struct reading_contact for each contact of its collisions
  *   SDF_FORCE_TORQUE  force x y z N, torque x y z N m
  *   SDF_LIDAR, SDF_GPU_LIDAR: struct reading_scan, then the range of each ray in m (-INFINITY: closer than the
  *                     minimum, INFINITY: nothing is in range), then the laser_retro of what each ray hit
  *   SDF_LOGICAL_CAMERA struct pose of the camera in the world, then for each model that it sees: its id, and its
  *                     struct pose in the camera
- *   cameras           struct reading_picture, then the depth of each pixel (floats), its colour (3 bytes), its
+ *   SDF_BOUNDINGBOX_CAMERA struct reading_picture, then a struct reading_box for each model
+ *   other cameras     struct reading_picture, then the depth of each pixel (floats), its colour (3 bytes), its
  *                     label and its instance (32 bits each), as far as the kind has these; see picture.h
  *   SDF_NAVSAT        latitude deg, longitude deg, altitude m, velocity east north up m/s
  *
@@ -36,6 +38,21 @@ struct reading_picture {
 	double skew, k1, k2, p1, p2, k3;
 	double tx, ty;      /* of the projection */
 	double by_instance; /* segments: 1: pixels say which model of its label it is */
+	double solid;       /* boxes: 1: in space; 0: in the picture */
+};
+
+struct reading_box { /* of a model that has a label */
+	double label;
+	double left, top, right, bottom; /* pixels; 0 of a box in space */
+	struct pose pose;                /* of a box in space, in the camera: of its middle */
+	struct vec3 size;
+};
+
+struct reading_contact { /* see struct contact_note */
+	double geoms[2];
+	struct vec3 position, normal; /* normal: from the second geom into the first */
+	double depth;
+	struct vec3 force; /* on the first */
 };
 
 struct reading_model { /* seen by a logical camera */

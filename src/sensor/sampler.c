@@ -9,6 +9,8 @@
 #include <string.h>
 
 enum { MODELS_SEEN_MAX = 65536 }; /* by one logical camera */
+enum { CONTACTS_MAX = 65536 };    /* in one reading */
+enum { BOXES_MAX = 4096 };        /* in one reading */
 
 struct sample { /* one that is being taken */
 	const struct sampler *from;
@@ -227,7 +229,8 @@ static struct reading_picture picture_head(const struct sensor *sensor)
 		.p1 = camera->p1,
 		.p2 = camera->p2,
 		.k3 = camera->k3,
-		.by_instance = camera->segmentation == SDF_SEGMENTATION_INSTANCE};
+		.by_instance = camera->segmentation == SDF_SEGMENTATION_INSTANCE,
+		.solid = sensor->sdf->kind == SDF_BOUNDINGBOX_CAMERA && camera->boxes == SDF_BOX_3D};
 	head.fx = head.fy = camera->width / (2 * math_tan(camera->fov_rad / 2));
 	if (camera->intrinsics_given) {
 		head.fx = camera->fx, head.fy = camera->fy;
@@ -285,6 +288,41 @@ static void read_camera(const struct sample *sample)
 	}
 }
 
+/* A box for each model with a label of which some part is visible. */
+static void read_boxes(const struct sample *sample)
+{
+	const struct sensor *sensor = sample->sensor;
+	const struct sensors *sensors = sample->from->sensors;
+	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
+	struct pose eye = pose_mul(sample->after.pose, camera->in_sensor);
+	struct reading_picture head = picture_head(sensor);
+	size_t pixels = (size_t)camera->width * camera->height;
+	uint32_t *labels = mem_alloc(2 * pixels * sizeof *labels);
+	struct picture_box *boxes = mem_alloc(BOXES_MAX * sizeof *boxes);
+	struct picture_solid *solids = mem_alloc(BOXES_MAX * sizeof *solids);
+	picture_take(sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions, eye,
+		&(struct picture){.labels = labels, .instances = labels + pixels});
+	uint32_t count = picture_boxes(labels, labels + pixels, camera->width, camera->height, boxes, BOXES_MAX);
+	if (camera->boxes == SDF_BOX_FULL_2D)
+		picture_full_boxes(sensors->rays, camera, eye, boxes, count);
+	if (camera->boxes == SDF_BOX_3D)
+		picture_solids(sensors->rays, eye, boxes, count, solids);
+	double *n = add(sample, (uint32_t)((sizeof head + count * sizeof(struct reading_box)) / sizeof(double)));
+	memcpy(n, &head, sizeof head);
+	struct reading_box *to = (struct reading_box *)(void *)((char *)n + sizeof head);
+	for (uint32_t i = 0; i < count; i++) {
+		to[i] = (struct reading_box){.label = boxes[i].label};
+		if (head.solid != 0)
+			to[i].pose = solids[i].pose, to[i].size = solids[i].size;
+		else
+			to[i].left = boxes[i].left, to[i].top = boxes[i].top, to[i].right = boxes[i].right,
+			to[i].bottom = boxes[i].bottom;
+	}
+	free(labels);
+	free(boxes);
+	free(solids);
+}
+
 static void read_logical_camera(const struct sample *sample)
 {
 	const struct scene *scene = sample->from->scene;
@@ -306,6 +344,35 @@ static void read_logical_camera(const struct sample *sample)
 	vec_free(&seen);
 }
 
+/* --- contacts ----------------------------------------------------------------------------------------------------- */
+
+static bool touches(const struct sample *sample, uint32_t geom)
+{
+	const struct sensor *sensor = sample->sensor;
+	const struct sdf_contact *sdf = sensor->sdf->settings->contact;
+	const struct scene_geom *g = &sample->from->scene->geoms[geom];
+	bool named = false;
+	for (uint32_t i = 0; i < sdf->collision_count && g->model == sensor->model && g->link == sensor->link; i++)
+		named |= !strcmp(sdf->collisions[i], g->name);
+	return named;
+}
+
+static void read_contact(const struct sample *sample)
+{
+	const contact_notes *contacts = sample->from->contacts;
+	VEC(struct reading_contact) found = {0};
+	for (uint32_t i = 0; i < contacts->count && found.count < CONTACTS_MAX; i++) {
+		const struct contact_note *note = &contacts->at[i];
+		if (touches(sample, note->geoms[0]) || touches(sample, note->geoms[1]))
+			vec_push(&found, (struct reading_contact){{note->geoms[0], note->geoms[1]}, note->position,
+						 note->normal, note->depth, note->force});
+	}
+	double *n = add(sample, found.count * (uint32_t)(sizeof *found.at / sizeof(double)));
+	if (found.count)
+		memcpy(n, found.at, found.count * sizeof *found.at);
+	vec_free(&found);
+}
+
 static const struct {
 	void (*read)(const struct sample *sample);
 	uint32_t numbers;
@@ -324,8 +391,9 @@ static const struct {
 	[SDF_DEPTH_CAMERA] = {read_camera, 0},
 	[SDF_RGBD_CAMERA] = {read_camera, 0},
 	[SDF_SEGMENTATION_CAMERA] = {read_camera, 0},
-	[SDF_BOUNDINGBOX_CAMERA] = {read_camera, 0},
+	[SDF_BOUNDINGBOX_CAMERA] = {read_boxes, 0},
 	[SDF_LOGICAL_CAMERA] = {read_logical_camera, 0},
+	[SDF_CONTACT] = {read_contact, 0},
 };
 
 static bool is_lidar(const struct sensor *sensor)
@@ -338,15 +406,20 @@ static bool is_camera(const struct sensor *sensor)
 	return sensor->group != SENSOR_SILENT && sensor_picture_parts(sensor->sdf->kind);
 }
 
+/* Whether so many bytes are a head and then at most `max` items. */
+static bool is_list(size_t bytes, size_t head, size_t item, size_t max)
+{
+	return bytes >= head && (bytes - head) % item == 0 && (bytes - head) / item <= max;
+}
+
 bool sampler_may_have(const struct sensor *sensor, size_t bytes)
 {
 	const struct sdf_settings *settings = sensor->sdf->settings;
 	size_t kind = (size_t)sensor->sdf->kind, expected = 0;
-	if (kind == SDF_LOGICAL_CAMERA) {
-		size_t models = (bytes - sizeof(struct pose)) / sizeof(struct reading_model);
-		return bytes >= sizeof(struct pose) && models <= MODELS_SEEN_MAX &&
-		       bytes == sizeof(struct pose) + models * sizeof(struct reading_model);
-	}
+	if (kind == SDF_LOGICAL_CAMERA)
+		return is_list(bytes, sizeof(struct pose), sizeof(struct reading_model), MODELS_SEEN_MAX);
+	if (kind == SDF_BOUNDINGBOX_CAMERA)
+		return is_list(bytes, sizeof(struct reading_picture), sizeof(struct reading_box), BOXES_MAX);
 	if (is_lidar(sensor)) {
 		struct scan_layout layout = scan_layout(settings->lidar);
 		expected = sizeof(struct reading_scan) + 2 * sizeof(double) * scan_count(&layout);

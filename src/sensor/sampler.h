@@ -15,6 +15,7 @@ struct sampler { /* what a sample depends on, beside the sensor */
 	int64_t time_ns; /* of the reading */
 	/* SENSOR_OF_FORCES: by joint, of the step that led to `now` */
 	const struct reaction *reactions;
+	const contact_notes *contacts; /* likewise: of all models */
 	bool moved; /* SENSOR_OF_SELF: state k+1 of the model is in `next`; otherwise its state k holds on */
 };
 

@@ -31,12 +31,12 @@ uint32_t sensor_picture_parts(enum sdf_sensor_kind kind)
 	}
 }
 
-/* Cameras that wait for a trigger, and boxes of whole models, are not simulated. */
+/* Cameras that wait for a trigger are not simulated. */
 static bool takes_pictures(const struct sdf_sensor *sensor)
 {
-	const struct sdf_camera *camera = sensor->settings->camera_count == 1 ? sensor->settings->cameras : NULL;
-	bool boxes = sensor->kind != SDF_BOUNDINGBOX_CAMERA || (camera && camera->boxes == SDF_BOX_VISIBLE_2D);
-	return camera && !camera->triggered && boxes && sensor->link != SDF_NONE && rays_available();
+	const struct sdf_settings *settings = sensor->settings;
+	return settings->camera_count == 1 && !settings->cameras->triggered && sensor->link != SDF_NONE &&
+	       rays_available();
 }
 
 enum sensor_group sensor_group_of(const struct sdf_sensor *sensor)
@@ -58,6 +58,8 @@ enum sensor_group sensor_group_of(const struct sdf_sensor *sensor)
 	case SDF_LIDAR:
 	case SDF_GPU_LIDAR:
 		return rays_available() ? SENSOR_OF_WORLD : SENSOR_SILENT;
+	case SDF_CONTACT:
+		return SENSOR_OF_FORCES;
 	case SDF_LOGICAL_CAMERA:
 		return SENSOR_OF_WORLD;
 	default:
@@ -182,13 +184,20 @@ static void place(const struct scene *scene, struct sensor *sensor)
 		named_frame(scene, sensor, imu->rpy_frame), named_frame(scene, sensor, imu->x_axis_frame));
 }
 
+/* A contact sensor may have its topic in <contact>. */
+static const char *topic_in_file(const struct sdf_sensor *sdf)
+{
+	const char *own = sdf->settings->topic;
+	return (!own || !*own) && sdf->kind == SDF_CONTACT ? sdf->settings->contact->topic : own;
+}
+
 static void make(struct sensors *sensors, uint32_t model, const struct sdf_sensor *sdf, struct sensor *out)
 {
 	const struct scene *scene = sensors->scene;
 	const struct scene_model *m = &scene->models[model];
 	struct sensor_set *set = &sensors->sets[model];
 	const struct sdf_world *world = m->from;
-	const char *topic = sdf->settings->topic;
+	const char *topic = topic_in_file(sdf);
 	bool linked = sdf->link != SDF_NONE;
 	*out = (struct sensor){.sdf = sdf,
 		.surroundings = &scene->sdf->surroundings,
@@ -209,9 +218,10 @@ static void make(struct sensors *sensors, uint32_t model, const struct sdf_senso
 	else if (sensor_picture_parts(sdf->kind) && sdf->settings->camera_count)
 		out->scan = lens_of(sensors, sdf->settings->cameras, sdf->kind == SDF_WIDE_ANGLE_CAMERA);
 	out->caches = walks(sdf->settings) ? mem_alloc(SDF_SIGNALS_MAX * sizeof *out->caches) : NULL;
-	if (out->group == SENSOR_OF_FORCES && out->joint == SCENE_NONE)
+	if (sdf->kind == SDF_FORCE_TORQUE && out->joint == SCENE_NONE)
 		out->group = SENSOR_SILENT; /* its joint moves nothing */
 	sensors->forces += out->group == SENSOR_OF_FORCES;
+	sensors->contacts += sdf->kind == SDF_CONTACT;
 	if (sensors->all)
 		sensors_want(sensors, out);
 }
@@ -262,6 +272,7 @@ static void drop_set(struct sensors *sensors, uint32_t model)
 	for (uint32_t i = 0; i < set->count; i++) {
 		unwant(sensors, &set->at[i]);
 		sensors->forces -= set->at[i].group == SENSOR_OF_FORCES;
+		sensors->contacts -= set->at[i].sdf->kind == SDF_CONTACT;
 		free(set->at[i].caches);
 	}
 	sensors->count -= set->count;

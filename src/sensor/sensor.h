@@ -94,11 +94,12 @@ struct sensors {
 	const struct scene *scene;
 	struct sensor_set *sets; /* [room] by model */
 	uint32_t room, count;
-	uint32_t forces; /* the number of SENSOR_OF_FORCES */
-	indices statics; /* static models that have sensors */
-	uint32_t wanted; /* the number of sensors that are wanted */
-	bool all;        /* all sensors are wanted */
-	uint64_t epoch;  /* grows when another set of sensors is wanted */
+	uint32_t forces;   /* the number of SENSOR_OF_FORCES */
+	uint32_t contacts; /* of these, the number of those that measure contacts */
+	indices statics;   /* static models that have sensors */
+	uint32_t wanted;   /* the number of sensors that are wanted */
+	bool all;          /* all sensors are wanted */
+	uint64_t epoch;    /* grows when another set of sensors is wanted */
 	VEC(struct sensor_rate) rates;
 	VEC(struct sensor_scan) scans;
 	VEC(struct sensor_lens) lenses;

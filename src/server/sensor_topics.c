@@ -289,29 +289,56 @@ static bool encode_coloured(const struct source *source, struct text *out)
 	return encode_segments(source, true, out);
 }
 
-enum { BOXES_MAX = 4096 };
-
-static bool encode_boxes(const struct source *source, struct text *out)
+static Gz__Msgs__Vector2d *corner(const struct source *source, double x, double y)
 {
-	const struct reading_picture *picture = picture_of(source);
-	const uint32_t *labels = (const uint32_t *)(const void *)(picture + 1);
-	struct picture_box *boxes = arena_array(source->arena, struct picture_box, BOXES_MAX);
+	Gz__Msgs__Vector2d *out = ENCODE_NEW(source->arena, Gz__Msgs__Vector2d, gz__msgs__vector2d__init);
+	out->x = x;
+	out->y = y;
+	return out;
+}
+
+static size_t boxes_of(const struct source *source, const struct reading_box **ret_boxes)
+{
+	*ret_boxes = (const struct reading_box *)(const void *)(picture_of(source) + 1);
+	return (source->reading->count - sizeof(struct reading_picture)) / sizeof **ret_boxes;
+}
+
+static bool encode_flat_boxes(const struct source *source, struct text *out)
+{
+	const struct reading_box *boxes;
+	size_t count = boxes_of(source, &boxes);
 	Gz__Msgs__AnnotatedAxisAligned2DBoxV message = GZ__MSGS__ANNOTATED_AXIS_ALIGNED2_DBOX__V__INIT;
-	uint32_t count = picture_boxes(labels, labels + pixels_of(picture), (uint32_t)picture->width,
-		(uint32_t)picture->height, boxes, BOXES_MAX);
 	message.header = header(source);
 	message.annotated_box = arena_array(source->arena, Gz__Msgs__AnnotatedAxisAligned2DBox *, count);
-	for (uint32_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		Gz__Msgs__AnnotatedAxisAligned2DBox *to = ENCODE_NEW(source->arena, Gz__Msgs__AnnotatedAxisAligned2DBox,
 			gz__msgs__annotated_axis_aligned2_dbox__init);
-		to->label = boxes[i].label;
+		to->label = (uint32_t)boxes[i].label;
 		to->box = ENCODE_NEW(source->arena, Gz__Msgs__AxisAligned2DBox, gz__msgs__axis_aligned2_dbox__init);
-		to->box->min_corner = ENCODE_NEW(source->arena, Gz__Msgs__Vector2d, gz__msgs__vector2d__init);
-		to->box->max_corner = ENCODE_NEW(source->arena, Gz__Msgs__Vector2d, gz__msgs__vector2d__init);
-		to->box->min_corner->x = boxes[i].left;
-		to->box->min_corner->y = boxes[i].top;
-		to->box->max_corner->x = boxes[i].right;
-		to->box->max_corner->y = boxes[i].bottom;
+		to->box->min_corner = corner(source, boxes[i].left, boxes[i].top);
+		to->box->max_corner = corner(source, boxes[i].right, boxes[i].bottom);
+		message.annotated_box[message.n_annotated_box++] = to;
+	}
+	return encode_end(&message.base, source->arena, out);
+}
+
+static bool encode_solid_boxes(const struct source *source, struct text *out)
+{
+	const struct reading_box *boxes;
+	size_t count = boxes_of(source, &boxes);
+	Gz__Msgs__AnnotatedOriented3DBoxV message = GZ__MSGS__ANNOTATED_ORIENTED3_DBOX__V__INIT;
+	message.header = header(source);
+	message.annotated_box = arena_array(source->arena, Gz__Msgs__AnnotatedOriented3DBox *, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct troupe_pose pose = view_pose(boxes[i].pose);
+		Gz__Msgs__AnnotatedOriented3DBox *to = ENCODE_NEW(
+			source->arena, Gz__Msgs__AnnotatedOriented3DBox, gz__msgs__annotated_oriented3_dbox__init);
+		const Gz__Msgs__Pose *at = encode_pose(source->arena, &pose, NULL, 0);
+		to->label = (uint32_t)boxes[i].label;
+		to->box = ENCODE_NEW(source->arena, Gz__Msgs__Oriented3DBox, gz__msgs__oriented3_dbox__init);
+		to->box->center = at->position;
+		to->box->orientation = at->orientation;
+		to->box->boxsize = encode_vec3(source->arena, view_vec3(boxes[i].size));
 		message.annotated_box[message.n_annotated_box++] = to;
 	}
 	return encode_end(&message.base, source->arena, out);
@@ -408,6 +435,76 @@ static bool encode_logical_camera(const struct source *source, struct text *out)
 	return encode_end(&message.base, source->arena, out);
 }
 
+/* --- contacts ----------------------------------------------------------------------------------------------------- */
+
+static Gz__Msgs__Entity *entity_of_geom(const struct source *source, double geom)
+{
+	const struct troupe_scene *scene = source->frame->snapshot.scene;
+	Gz__Msgs__Entity *out = ENCODE_NEW(source->arena, Gz__Msgs__Entity, gz__msgs__entity__init);
+	uint32_t shape = view_shape_of_geom(scene, (uint32_t)geom);
+	out->type = GZ__MSGS__ENTITY__TYPE__COLLISION;
+	if (shape == TROUPE_NONE)
+		return out;
+	const struct troupe_scene_link *link = &scene->links[scene->shapes[shape].link];
+	out->id = ENCODE_SHAPE_ID | shape;
+	out->name = encode_text(arena_printf(
+		source->arena, "%s::%s::%s", scene->models[link->model].name, link->name, scene->shapes[shape].name));
+	return out;
+}
+
+static Gz__Msgs__Wrench *wrench_of(const struct source *source, struct vec3 force, double sign)
+{
+	Gz__Msgs__Wrench *out = ENCODE_NEW(source->arena, Gz__Msgs__Wrench, gz__msgs__wrench__init);
+	out->force = encode_vec3(source->arena, view_vec3(vec3_scale(force, sign)));
+	out->torque = encode_vec3(source->arena, (struct troupe_vec3){0, 0, 0});
+	return out;
+}
+
+/* Contacts of one pair of collisions: the list has them one after the other. */
+static Gz__Msgs__Contact *encode_pair(const struct source *source, const struct reading_contact *of, size_t count)
+{
+	Gz__Msgs__Contact *out = ENCODE_NEW(source->arena, Gz__Msgs__Contact, gz__msgs__contact__init);
+	out->header = header(source);
+	out->collision1 = entity_of_geom(source, of->geoms[0]);
+	out->collision2 = entity_of_geom(source, of->geoms[1]);
+	out->n_position = out->n_normal = out->n_depth = out->n_wrench = count;
+	out->position = arena_array(source->arena, Gz__Msgs__Vector3d *, count);
+	out->normal = arena_array(source->arena, Gz__Msgs__Vector3d *, count);
+	out->depth = arena_array(source->arena, double, count);
+	out->wrench = arena_array(source->arena, Gz__Msgs__JointWrench *, count);
+	for (size_t i = 0; i < count; i++) {
+		Gz__Msgs__JointWrench *wrench =
+			ENCODE_NEW(source->arena, Gz__Msgs__JointWrench, gz__msgs__joint_wrench__init);
+		wrench->body_1_name = out->collision1->name;
+		wrench->body_2_name = out->collision2->name;
+		wrench->body_1_wrench = wrench_of(source, of[i].force, 1);
+		wrench->body_2_wrench = wrench_of(source, of[i].force, -1);
+		out->position[i] = encode_vec3(source->arena, view_vec3(of[i].position));
+		out->normal[i] = encode_vec3(source->arena, view_vec3(of[i].normal));
+		out->depth[i] = of[i].depth;
+		out->wrench[i] = wrench;
+	}
+	return out;
+}
+
+static bool encode_contacts(const struct source *source, struct text *out)
+{
+	const struct reading_contact *all = (const struct reading_contact *)(const void *)source->numbers;
+	size_t count = source->reading->count / sizeof *all, first = 0;
+	Gz__Msgs__Contacts message = GZ__MSGS__CONTACTS__INIT;
+	message.header = header(source);
+	message.contact = arena_array(source->arena, Gz__Msgs__Contact *, count);
+	for (size_t i = 1; i <= count; i++) {
+		bool same =
+			i < count && all[i].geoms[0] == all[first].geoms[0] && all[i].geoms[1] == all[first].geoms[1];
+		if (same)
+			continue;
+		message.contact[message.n_contact++] = encode_pair(source, &all[first], i - first);
+		first = i;
+	}
+	return encode_end(&message.base, source->arena, out);
+}
+
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
 typedef bool encode_fn(const struct source *source, struct text *out);
@@ -447,8 +544,10 @@ static const struct {
 	{SDF_SEGMENTATION_CAMERA, "segmentation/labels_map", "/labels_map", IMAGE, encode_labels},
 	{SDF_SEGMENTATION_CAMERA, "segmentation/colored_map", "/colored_map", IMAGE, encode_coloured},
 	{SDF_SEGMENTATION_CAMERA, "camera_info", INFO, "gz.msgs.CameraInfo", encode_camera_info},
-	{SDF_BOUNDINGBOX_CAMERA, "boundingbox", "", "gz.msgs.AnnotatedAxisAligned2DBox_V", encode_boxes},
+	{SDF_BOUNDINGBOX_CAMERA, "boundingbox", "", "gz.msgs.AnnotatedAxisAligned2DBox_V", encode_flat_boxes},
+	{SDF_BOUNDINGBOX_CAMERA, "boundingbox", "", "gz.msgs.AnnotatedOriented3DBox_V", encode_solid_boxes},
 	{SDF_BOUNDINGBOX_CAMERA, "camera_info", INFO, "gz.msgs.CameraInfo", encode_camera_info},
+	{SDF_CONTACT, "contact", "", "gz.msgs.Contacts", encode_contacts},
 	{SDF_LOGICAL_CAMERA, "logical_camera", "", "gz.msgs.LogicalCameraImage", encode_logical_camera},
 };
 
@@ -479,11 +578,18 @@ static char *name_of(const struct sensor *sensor, const char *last, const char *
 	return mem_printf("%s%s", sensor->topic, suffix);
 }
 
+/* The boxes of a camera are either in the picture or in space. */
+static bool is_other_box(const struct sensor *sensor, uint32_t row)
+{
+	bool solid = sensor->sdf->kind == SDF_BOUNDINGBOX_CAMERA && sensor->sdf->settings->cameras->boxes == SDF_BOX_3D;
+	return topics[row].encode == (solid ? encode_flat_boxes : encode_solid_boxes);
+}
+
 void sensor_topics_each(const struct sensor *sensor, void (*fn)(void *ctx, const struct topic_row *row), void *ctx)
 {
 	const char *frame = sensor->sdf->settings->frame_id;
 	for (uint32_t i = 0; i < ARRAY_LEN(topics); i++) {
-		if (topics[i].kind != sensor->sdf->kind || sensor->group == SENSOR_SILENT)
+		if (topics[i].kind != sensor->sdf->kind || sensor->group == SENSOR_SILENT || is_other_box(sensor, i))
 			continue;
 		char *name = name_of(sensor, topics[i].last, topics[i].suffix);
 		topic_name_clean(name);
@@ -491,7 +597,9 @@ void sensor_topics_each(const struct sensor *sensor, void (*fn)(void *ctx, const
 				.name = name,
 				.type = topics[i].type,
 				.rate_hz = sensor->sdf->update_rate,
-				.ops = sensor->sdf->kind == SDF_LOGICAL_CAMERA ? &names_ops : &reading_ops,
+				.ops = sensor->sdf->kind == SDF_LOGICAL_CAMERA || sensor->sdf->kind == SDF_CONTACT
+					       ? &names_ops
+					       : &reading_ops,
 				.frame = frame && *frame ? frame : sensor->name,
 				.only = sensor->name,
 				.of = sensor->index | i << ROLE_SHIFT});

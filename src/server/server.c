@@ -156,6 +156,7 @@ static troupe_status load_sdf(struct troupe_server *server, struct troupe_error 
 		.use_environment = !def->resume_path,
 		.files = &server->files,
 		.importer = server->importer,
+		.visuals = SDF_VISUALS_IF_SEEN,
 		.find = !def->resume_path && !def->world_text};
 	if (def->world_text)
 		files_add(&server->files, def->world_path, def->world_text, strlen(def->world_text));

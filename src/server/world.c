@@ -138,7 +138,7 @@ static void set_up_primary(struct server_world *world)
 		.on_reply = on_reply,
 		.on_taken = def->record_path || def->on_taken ? on_taken : NULL,
 		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL,
-			world->server->importer},
+			world->server->importer, sdf_world_sees(world->scene->sdf)},
 		.ctx = world,
 	};
 	primary_init(&world->primary, &options, &world->shared);

@@ -26,8 +26,8 @@ static const struct system_ops *find_ops(const char *name)
  * for the scene (SceneBroadcaster), or the plug-in only serves sensors of the world. Sensors are warned of by their
  * types (ignored.h). */
 static const char *const *const inherent[] = {BUILTIN_NAMES("Physics"), BUILTIN_NAMES("UserCommands"),
-	BUILTIN_NAMES("SceneBroadcaster"), BUILTIN_NAMES("Sensors"), BUILTIN_NAMES("AirPressure"),
-	BUILTIN_NAMES("AirSpeed"), BUILTIN_NAMES("Altimeter"), BUILTIN_NAMES("Contact"),
+	BUILTIN_NAMES("SceneBroadcaster"), BUILTIN_NAMES("Sensors"), BUILTIN_NAMES("Label"),
+	BUILTIN_NAMES("AirPressure"), BUILTIN_NAMES("AirSpeed"), BUILTIN_NAMES("Altimeter"), BUILTIN_NAMES("Contact"),
 	BUILTIN_NAMES("DopplerVelocityLogSystem"), BUILTIN_NAMES("ForceTorque"), BUILTIN_NAMES("Imu"),
 	BUILTIN_NAMES("LogicalCamera"), BUILTIN_NAMES("Magnetometer"), BUILTIN_NAMES("NavSat")};
 

@@ -30,6 +30,10 @@ sensors()
 			<min_angle>-3.1</min_angle><max_angle>3.1</max_angle></horizontal><vertical><samples>3</samples>
 			<min_angle>-0.4</min_angle><max_angle>0.4</max_angle></vertical></scan><range><min>0.1</min><max>$3</max></range>
 			$(noise 0.01)</lidar></sensor>
+		<sensor name='t' type='contact'><update_rate>$1</update_rate><contact><collision>c</collision></contact></sensor>
+		<sensor name='d' type='rgbd_camera'><update_rate>$2</update_rate><camera><image><width>16</width><height>12</height>
+			</image>$(noise 0.01)</camera></sensor>
+		<sensor name='o' type='logical_camera'><update_rate>$2</update_rate><logical_camera><far>9</far></logical_camera></sensor>
 	EOF3
 }
 shape='<geometry><box><size>0.5 0.6 0.7</size></box></geometry>'
