@@ -33,7 +33,7 @@ struct ray_hit {
 
 struct rays;
 
-/* Whether troupe was built with Embree. */
+/* Whether rays can be cast: troupe was built with Embree, and the library is there. Any thread. */
 bool rays_available(void);
 
 /* The scene must outlive the rays. Nothing is seen before the first rays_follow(). set: an instruction set by Embree's

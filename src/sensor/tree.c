@@ -2,10 +2,10 @@
  * would be a little faster, but their hits have the errors of single precision, and other ones with each instruction
  * set; a second, exact pass over such a hit cannot find the surface that Embree has wrongly left out.
  *
- * The library has 40 MiB and takes more than a millisecond to load. So it is loaded by dlopen(), in a run that needs
- * it, and never unloaded: it has threads' data that outlive its last user. With one thread it builds trees on the
- * calling thread, and starts none of its own. It may change MXCSR while it builds: the floating-point environment of
- * the caller is kept. A search changes nothing in it.
+ * The library has 40 MiB and takes more than a millisecond to load. So it is loaded by dlopen(), in a process whose
+ * world has a sensor that needs it, and never unloaded: it has threads' data that outlive its last user. With one
+ * thread it builds trees on the calling thread, and starts none of its own. It may change MXCSR while it builds: the
+ * floating-point environment of the caller is kept. A search changes nothing in it.
  *
  * Out of memory: the error function ends the process, as base/base.h says. */
 #include "sensor/tree.h"
@@ -20,6 +20,7 @@
 #include <dlfcn.h>
 #include <embree3/rtcore.h>
 #include <fenv.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define FUNCTIONS(X)                                                                                                   \
@@ -69,11 +70,6 @@ struct search { /* what Embree hands through to meet_items() */
 	void *ctx;
 };
 
-bool tree_available(void)
-{
-	return true;
-}
-
 static troupe_status load(struct library *call, struct troupe_error *error)
 {
 	void *library = dlopen(EMBREE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -89,6 +85,20 @@ static troupe_status load(struct library *call, struct troupe_error *error)
 	FUNCTIONS(X)
 #undef X
 	return TROUPE_OK;
+}
+
+/* The answer does not change during a process: two threads that ask at the same time both find it out. */
+bool tree_available(void)
+{
+	static _Atomic int known; /* 0: not known yet, 1: yes, -1: no */
+	struct troupe_error error;
+	struct library call;
+	int now = atomic_load(&known);
+	if (!now) {
+		now = load(&call, &error) ? -1 : 1;
+		atomic_store(&known, now);
+	}
+	return now > 0;
 }
 
 static void on_error(void *ctx, enum RTCError code, const char *text)

@@ -32,14 +32,15 @@ typedef void tree_meet_fn(void *ctx, uint32_t item, const int32_t *valid, float 
 struct tree;
 struct tree_maker;
 
-/* The library is loaded when the first maker is made, and stays. set: the instruction set that Embree uses, by its
+/* The library stays loaded. set: the instruction set that Embree uses, by its
  * name for it ("sse4.2", "avx2"); NULL: the best that the CPU has. TROUPE_EINVAL: troupe was built without Embree, or
  * the library is not there. */
 troupe_status tree_maker_create(const char *set, struct tree_maker **ret_maker, struct troupe_error *error);
 void tree_maker_destroy(struct tree_maker *maker); /* after its trees; NULL is fine */
 /* Whether the CPU, and the instruction set that was asked for, have AVX. */
 bool tree_maker_has_avx(const struct tree_maker *maker);
-bool tree_available(void); /* troupe was built with Embree */
+/* Whether troupe was built with Embree, and the library is there: the first call loads it. Any thread. */
+bool tree_available(void);
 
 struct tree *tree_create(struct tree_maker *maker);
 void tree_destroy(struct tree *tree); /* NULL is fine */

@@ -118,6 +118,18 @@ check "replays: $(cat "$scratch/said")" $?
 grep -q "^$(head -n 1 "$scratch/one") readings of sensors, digest $(sed -n 2p "$scratch/one")\$" "$scratch/said"
 check "the replay measures the same: $(cat "$scratch/said")" $?
 
+# Where Embree cannot be loaded, lidars are ignored, and the other sensors measure.
+mkdir "$scratch/broken"
+echo 'no library' >"$scratch/broken/libembree3.so.3"
+echo "<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>
+	<sensor name='a' type='altimeter'><update_rate>10</update_rate></sensor><sensor name='eye' type='gpu_lidar'><update_rate>10
+	</update_rate><lidar><range><min>0.1</min><max>9</max></range></lidar></sensor></link></model></world></sdf>" >"$scratch/eye.sdf"
+LD_LIBRARY_PATH=$scratch/broken${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout "$run_limit_s" "$troupe" run "$scratch/eye.sdf" \
+	--rtf 0 --iterations 1000 --sense-all --secondaries 2 --report "$scratch/report" >"$scratch/said" 2>&1
+check "runs without the library: $(cat "$scratch/said")" $?
+grep -q 'ignored: sensors of type gpu_lidar x1: m::l::eye' "$scratch/said" && [ "$(member "$scratch/report" readings)" = 10 ]
+check "ignores the lidar, 10 readings: $(member "$scratch/report" readings) $(cat "$scratch/said")" $?
+
 # 30 Hz are 30 samples in each second, 33.333 Hz are 33 or 34; rate 0 is one in each state
 count()
 {
