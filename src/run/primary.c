@@ -552,19 +552,14 @@ static void observe(struct primary *primary)
 	observed_forget(observed, primary->shared->scene, primary->plan.gone.at, primary->plan.gone.count);
 }
 
-static int64_t to_ns(double time_s)
-{
-	return llround(time_s * 1e9);
-}
-
 /* After a reset, and at first, time was not seen by sensors. */
 static struct sensor_times times_of(const struct primary *primary)
 {
-	int64_t now_ns = to_ns(primary_time_s(primary));
+	int64_t now_ns = sensor_time_ns(primary_time_s(primary));
 	double next_s = primary->even_since_s + (double)(primary->even_steps + 1) * primary->edit.step_s;
 	return (struct sensor_times){.seen_ns = primary->seen_ns < now_ns ? primary->seen_ns : now_ns - 1,
 		.now_ns = now_ns,
-		.next_ns = to_ns(next_s)};
+		.next_ns = sensor_time_ns(next_s)};
 }
 
 static void begin_sensors(struct primary *primary)
@@ -729,7 +724,7 @@ static troupe_status unpack_time(struct primary *primary, struct unpack *in, str
 	primary->refused = unpack_u64(in);
 	bool sane = primary->moving_steps <= STEPS_MAX && primary->even_steps <= STEPS_MAX &&
 		    within(primary->even_since_s, TIME_MAX_S) && within(primary->run_to_s, TIME_MAX_S) &&
-		    within(primary->options.initial_time_s, TIME_MAX_S);
+		    within(primary->options.initial_time_s, TIME_MAX_S) && primary->seen_ns >= 0;
 	if (in->bad || !sane || !within(rtf, 1e6) || !within(rate_hz, 1e12))
 		return fail(error, TROUPE_EWORLD, "damaged: the time");
 	if (primary->options.resume_pace) {

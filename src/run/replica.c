@@ -591,7 +591,7 @@ static troupe_status follow_sense(struct replica *replica, struct replica_step *
 {
 	const struct replica_sense *sense = &message->sense;
 	struct step *step = &replica->step;
-	int64_t now_ns = llround(message->time_s * 1e9);
+	int64_t now_ns = sensor_time_ns(message->time_s);
 	if (message->edits.count || message->world_changed)
 		sensors_update(replica->shared.sensors);
 	if (sense->changed && want(replica, sense, error))

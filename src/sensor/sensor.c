@@ -401,6 +401,11 @@ static uint64_t samples_until(uint64_t micro_hz, int64_t time_ns)
 	return time_ns < 0 ? 0 : (uint64_t)((unsigned __int128)(uint64_t)time_ns * micro_hz / NS_MICRO_HZ) + 1;
 }
 
+int64_t sensor_time_ns(double time_s)
+{
+	return time_s > 0 ? llround(MIN(time_s, 4e9) * 1e9) : 0;
+}
+
 bool sensor_rate_is_due(uint64_t micro_hz, int64_t after_ns, int64_t until_ns)
 {
 	return !micro_hz || samples_until(micro_hz, until_ns) > samples_until(micro_hz, after_ns);

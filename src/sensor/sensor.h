@@ -77,6 +77,10 @@ struct sensor_times {    /* simulated, in ns */
 	int64_t next_ns; /* of state k+1 */
 };
 
+/* A simulated time for struct sensor_times: from 0 to 4e18 ns (126 years), so that differences fit. After that, only
+ * sensors of rate 0 measure. */
+int64_t sensor_time_ns(double time_s);
+
 struct sensor_scan { /* the rays of all lidars that are alike */
 	struct sdf_lidar lidar;
 	struct scan_layout layout;

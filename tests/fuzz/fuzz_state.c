@@ -305,6 +305,8 @@ static void read_world(struct tokens *tokens)
 	number(tokens, HASH);
 	numbers(tokens, NUMBER, 2);
 	number(tokens, REAL);
+	numbers(tokens, NUMBER, 2); /* of sensors: what they saw last, readings */
+	number(tokens, HASH);
 	numbers(tokens, NUMBER, 2);
 	numbers(tokens, REAL, 4);
 	number(tokens, NUMBER);
