@@ -29,6 +29,7 @@ struct maker {
 	struct scenario *scenario;
 	struct arena *arena;
 	struct dice dice;
+	struct dice sensor_dice;    /* of its own, so that the world is the same with and without sensors */
 	uint32_t world;             /* the world that is being made */
 	double region_m;            /* most models are within this distance of the origin */
 	double speed_max;           /* m/s: such a model crosses the region a few times in the run */

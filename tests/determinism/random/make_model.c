@@ -237,6 +237,56 @@ static void add_inertial(struct maker *maker, struct part *link, double size)
 		make_value(maker, inertia, "iyz", "%.3g", i * some(dice, -0.2, 0.2));
 }
 
+static const char *noise_of(struct maker *maker)
+{
+	struct dice *dice = &maker->sensor_dice;
+	return dice_chance(dice, 50) ? ""
+				     : "<noise type='gaussian'><mean>0.01</mean><stddev>0.02</stddev><bias_stddev>0.1"
+				       "</bias_stddev><dynamic_bias_stddev>0.1</dynamic_bias_stddev>"
+				       "<dynamic_bias_correlation_time>2</dynamic_bias_correlation_time></noise>";
+}
+
+/* A sensor of any kind; those that see get small pictures and few rays. */
+static void add_sensor(struct maker *maker, struct part *link, const char *kind, uint32_t index)
+{
+	struct dice *dice = &maker->sensor_dice;
+	struct part *sensor = part_add(maker->arena, link, PART_OPTIONAL, "</sensor>",
+		"<sensor name='s%u' type='%s'><update_rate>%g</update_rate>", index, kind,
+		DICE_OF(dice, 0, 7, 10, 30, 100));
+	if (!strcmp(kind, "lidar"))
+		part_add(maker->arena, sensor, PART_OPTIONAL, NULL,
+			"<lidar><scan><horizontal><samples>%u</samples><min_angle>-3</min_angle><max_angle>3</"
+			"max_angle>"
+			"</horizontal></scan><range><min>0.1</min><max>%g</max></range>%s</lidar>",
+			dice_from(dice, 1, 30), DICE_OF(dice, 1, 5, 100), noise_of(maker));
+	else if (strstr(kind, "camera") && strcmp(kind, "logical_camera") != 0)
+		part_add(maker->arena, sensor, PART_OPTIONAL, NULL,
+			"<camera><image><width>%u</width><height>3</height></image><clip><near>0.1</near><far>%g</"
+			"far></clip>%s"
+			"</camera>",
+			dice_from(dice, 1, 8), DICE_OF(dice, 1, 20), noise_of(maker));
+	else if (!strcmp(kind, "altimeter"))
+		part_add(maker->arena, sensor, PART_OPTIONAL, NULL,
+			"<altimeter><vertical_position>%s</vertical_position></altimeter>", noise_of(maker));
+	else if (!strcmp(kind, "contact"))
+		part_add(maker->arena, sensor, PART_OPTIONAL, NULL, "<contact><collision>c0</collision></contact>");
+}
+
+static void add_sensors(struct maker *maker, struct part *link, double size)
+{
+	struct dice *dice = &maker->sensor_dice;
+	if (!maker->scenario->senses || dice_chance(dice, 60))
+		return;
+	part_add(maker->arena, link, PART_OPTIONAL, NULL,
+		"<visual name='v'><geometry><box><size>%g %g %g</size></box></geometry></visual>", size, size * 0.7,
+		size * 0.5);
+	for (uint32_t i = dice_below(dice, 3); i > 0; i--)
+		add_sensor(maker, link,
+			DICE_WORD(dice, "imu", "altimeter", "magnetometer", "navsat", "air_pressure", "air_speed",
+				"lidar", "lidar", "rgbd_camera", "depth_camera", "camera", "logical_camera", "contact"),
+			i);
+}
+
 static struct part *add_link(
 	struct maker *maker, struct part *model, enum part_kind kind, const char *name, struct vec3 at, double size)
 {
@@ -256,6 +306,7 @@ static struct part *add_link(
 		make_value(maker, decay, "linear", "%g", DICE_OF(dice, 0, 0.01, 0.5));
 		make_value(maker, decay, "angular", "%g", DICE_OF(dice, 0, 0.01, 0.5));
 	}
+	add_sensors(maker, link, size);
 	return link;
 }
 

@@ -305,8 +305,12 @@ static enum scenario_kind kind_of(uint64_t seed)
 
 void make_scenario(struct scenario *scenario, uint64_t seed, enum scenario_kind kind)
 {
-	struct maker maker = {.scenario = scenario, .arena = &scenario->arena, .dice = {hash_mix(seed, 1), 0}};
+	struct maker maker = {.scenario = scenario,
+		.arena = &scenario->arena,
+		.dice = {hash_mix(seed, 1), 0},
+		.sensor_dice = {hash_mix(seed, 2), 0}};
 	*scenario = (struct scenario){.seed = seed, .kind = kind == KIND_END ? kind_of(seed) : kind};
+	scenario->senses = dice_chance(&maker.sensor_dice, 40);
 	bool own_layout = scenario->kind == KIND_FLOOR || scenario->kind == KIND_TIED;
 	choose_length(&maker);
 	maker.in_a_herd = dice_chance(&maker.dice, 20) ? 80 : 4;

@@ -89,6 +89,8 @@ void scenario_options(const struct scenario *scenario, struct text *out)
 {
 	if (scenario->sleepless)
 		text_add(out, " --no-sleep");
+	if (scenario->senses)
+		text_add(out, " --sense-all");
 	if (scenario->paused)
 		text_add(out, " --paused");
 	if (scenario->initial_time_s > 0)

@@ -74,6 +74,7 @@ struct scenario {
 	bool actors;      /* the state depends on simulated time, because of actors */
 	/* options of each run */
 	bool sleepless, paused;
+	bool senses; /* models have sensors, and all of them measure */
 	double initial_time_s;
 };
 

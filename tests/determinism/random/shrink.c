@@ -188,14 +188,15 @@ static bool shrink_all(struct shrinking *s)
 static void drop_options(struct shrinking *s)
 {
 	struct scenario *scenario = s->scenario;
-	bool sleepless = scenario->sleepless, paused = scenario->paused;
+	bool sleepless = scenario->sleepless, paused = scenario->paused, senses = scenario->senses;
 	double initial_time_s = scenario->initial_time_s;
-	scenario->sleepless = scenario->paused = false;
+	scenario->sleepless = scenario->paused = scenario->senses = false;
 	scenario->initial_time_s = 0;
 	if (still_fails(s, s->way))
 		return;
 	scenario->sleepless = sleepless;
 	scenario->paused = paused;
+	scenario->senses = senses;
 	scenario->initial_time_s = initial_time_s;
 }
 
