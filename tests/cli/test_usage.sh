@@ -893,13 +893,16 @@ diff readme.table run.table >table.diff
 report $? "README's tables of topics and services: $(cat table.diff)"
 
 # README's table of sensors, too, has the topics that a sensor of each type has.
-sensors='imu altimeter magnetometer navsat air_pressure air_speed lidar gpu_lidar camera wide_angle_camera depth_camera rgbd_camera
+sensors='imu altimeter magnetometer navsat air_pressure air_speed contact lidar gpu_lidar camera wide_angle_camera depth_camera rgbd_camera
 	segmentation_camera boundingbox_camera logical_camera'
 {
-	echo "<sdf version='1.9'><world name='W'><model name='M'><link name='L'/><link name='K'>"
+	echo "<sdf version='1.9'><world name='W'><model name='M'><link name='L'/><link name='K'>
+		<collision name='c'><geometry><sphere><radius>1</radius></sphere></geometry></collision>
+		<sensor name='solid' type='boundingbox_camera'><camera><box_type>3d</box_type></camera></sensor>"
 	for sensor in $sensors; do
 		case $sensor in
 		*lidar) settings="<lidar><range><min>0.1</min><max>9</max></range></lidar>" ;;
+		contact) settings='<contact><collision>c</collision></contact>' ;;
 		logical_camera) settings='<logical_camera/>' ;;
 		*camera) settings='<camera/>' ;;
 		*) settings= ;;
@@ -911,7 +914,8 @@ sensors='imu altimeter magnetometer navsat air_pressure air_speed lidar gpu_lida
 } >sensors.sdf
 sed -n '/^    sensor  *topic  *message$/,/^$/p' "$source/README" | awk 'NR > 1 && NF { print $1, $2, $3 }' | sort >readme.table
 "$troupe" topics sensors.sdf 2>/dev/null |
-	sed -nE 's,^out +/world/W/model/M/(link/K|joint/J)/sensor/([a-z_]*)/([^ ]*) +([^ ]*).*,\2 \3 \4,p' | sort >run.table
+	sed -nE 's,^out +/world/W/model/M/(link/K|joint/J)/sensor/([a-z_]*)/([^ ]*) +([^ ]*).*,\2 \3 \4,p' |
+	sed 's/^solid /boundingbox_camera /' | sort -u >run.table
 # without Embree lidars and cameras have no topics, except logical cameras
 if ! grep -q 'define HAVE_EMBREE' "${BUILD_DIR:-.}/config.h"; then
 	grep -vE '^([a-z_]*lidar|[a-km-z][a-z_]*camera) ' readme.table >sighted.table && mv sighted.table readme.table
