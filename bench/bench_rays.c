@@ -329,6 +329,24 @@ static void measure_follow(struct work *w, const struct bench_options *options, 
 				     .values = &ours});
 }
 
+static void end(struct work *w)
+{
+	free(w->directions);
+	free(w->pixels);
+	free(w->ranges);
+	free(w->intensities);
+	free(w->distances);
+	free(w->depth);
+	free(w->colour);
+	rtcReleaseScene(w->bare.scene);
+	rtcReleaseScene(w->bare.box);
+	rtcReleaseDevice(w->bare.device);
+	rays_destroy(w->s.rays);
+	state_destroy(w->s.state);
+	scene_destroy(w->s.scene);
+	sdf_free(w->s.sdf);
+}
+
 int main(int argc, char **argv)
 {
 	struct bench_options options = bench_parse(argc, argv, "rays of lidars and cameras, beside bare Embree");
@@ -361,5 +379,6 @@ int main(int argc, char **argv)
 	measure_pictures(&w, &options, true);
 	measure_follow(&w, &options, true);
 	measure_follow(&w, &options, false);
+	end(&w);
 	return 0;
 }
