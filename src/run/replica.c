@@ -556,6 +556,11 @@ static troupe_status want(struct replica *replica, const struct replica_sense *s
 			return bad(error, "a sensor that does not exist is to measure");
 		sensors_want(sensors, sensor);
 	}
+	if (sensors->wanted != sense->count)
+		return fail(error, TROUPE_EPROTOCOL,
+			"%u sensors are to measure, of which this process can only measure %u: expected troupe with "
+			"Embree in all processes, or in none",
+			sense->count, sensors->wanted);
 	return TROUPE_OK;
 }
 

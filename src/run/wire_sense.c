@@ -129,7 +129,9 @@ bool wire_put_sense(struct text *out, const struct wire_view *view, const struct
 	pack_var(out, (uint64_t)(step->times.now_ns - step->times.seen_ns));
 	pack_var(out, (uint64_t)(step->times.next_ns - step->times.now_ns));
 	pack_var(out, !changed ? CHANGE_NONE : sensors->all ? CHANGE_ALL : CHANGE_LIST);
-	if (changed && !sensors->all)
+	if (changed && sensors->all)
+		pack_var(out, sensors->wanted);
+	else if (changed)
 		put_wanted(out, sensors);
 	put_sights(out, view, step, ret_sights);
 	return true;
@@ -153,6 +155,7 @@ troupe_status wire_get_sense(struct unpack *in, struct replica_sense *ret, struc
 	if (!in->bad && !ret->secondaries)
 		return fail(error, TROUPE_EPROTOCOL, "sensors of no secondary");
 	uint64_t count = change == CHANGE_LIST ? unpack_var(in) : 0;
+	ret->count = change == CHANGE_ALL ? unpack_var_count(in, UINT32_MAX) : (uint32_t)count;
 	uint32_t model = 0;
 	for (uint64_t i = 0; i < count && !in->bad; i++) {
 		uint64_t by = unpack_var(in);
