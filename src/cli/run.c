@@ -4,6 +4,7 @@
  * Each option says in which modes it has an effect, and is refused in the others. All inputs and outputs are checked
  * before the first step, so that a long run does not fail at its end. A state, log or recording that cannot be
  * written does not end the run: the other outputs are still written, and the exit status tells of the failure. */
+#include "cli/camera_out.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/commands_in.h"
@@ -35,7 +36,7 @@ enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20, LOADING_GRACE_MS = 500 
 
 struct settings {
 	const char *world, *resume, *save_dir, *distribution, *commands, *commands_out, *report, *config, *break_rule,
-		*record, *costs, *log, *log_what;
+		*record, *costs, *log, *log_what, *camera_out;
 	struct option_list resource_paths, pins, save_at, save_every;
 	int64_t secondaries, iterations, seed, chaos, chaos_moves, hash_every, verbosity, record_every, costs_every,
 		log_every;
@@ -169,6 +170,8 @@ static const struct option_spec specs[] = {
 			"MODEL; * and ? match as in a shell. Kinds: model, link, joint, contact, odometry, secondary "
 			"(models, with the secondary that simulates them), effort (joints, with their efforts) "
 			"(default: model,joint,odometry)"},
+	{OPTION_TEXT, .name = "camera-out", .argument = "DIR", .offset = AT(camera_out),
+		.help = "write the pictures of all cameras into this folder, as PNG files; the run waits for them"},
 	{OPTION_TEXT, .name = "costs", .argument = "FILE", .offset = AT(costs),
 		.help = "write the measured cost of a step of each model as a table"},
 	{OPTION_WHOLE, .name = "costs-every", .needs = "costs", .argument = "N", .offset = AT(costs_every), .lo = 1,
@@ -365,6 +368,8 @@ struct run {
 	struct output output;
 	struct status_line status;
 	struct log log;
+	uint64_t log_every;
+	struct camera_out camera_out;
 	VEC(struct saving) savings;
 	enum network_mode mode;
 	struct children children;
@@ -413,7 +418,9 @@ static void on_hash(void *ctx, uint64_t step, uint64_t hash)
 static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
 {
 	struct run *run = ctx;
-	log_step(&run->log, server, step);
+	if (run->log_every && step % run->log_every == 0)
+		log_step(&run->log, server, step);
+	camera_out_step(&run->camera_out, server);
 }
 
 static void on_reply(void *ctx, const struct troupe_reply *reply)
@@ -665,12 +672,13 @@ static struct troupe_server_def definition(struct run *run)
 	def.costs_path = settings->costs;
 	def.costs_every = (uint64_t)settings->costs_every;
 	def.observe = log_observes(&run->log);
-	def.step_every = log_step_every(&run->log);
+	run->log_every = log_step_every(&run->log);
+	def.step_every = settings->camera_out ? 1 : run->log_every;
 	def.anew = settings->anew;
 	def.break_rule = settings->break_rule;
 	def.on_event = settings->trace ? on_event : NULL;
 	def.on_hash = settings->hash_every ? on_hash : NULL;
-	def.on_step = settings->log ? on_step : NULL;
+	def.on_step = settings->log || settings->camera_out ? on_step : NULL;
 	def.on_reply = on_reply;
 	def.on_taken = settings->commands_out ? on_taken : NULL;
 	def.on_watch = on_watch;
@@ -1005,7 +1013,10 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 	signals_tell(stop_server, run->server);
 	log_begin(&run->log, run->server, signals_haste);
 	commands_out_begin(&run->commands_out, signals_haste);
-	troupe_status status = lockstep_await(&run->settings.lockstep, run->server, error);
+	troupe_status status =
+		camera_out_begin(&run->camera_out, run->settings.camera_out, run->server, on_warning, run, error);
+	if (!status)
+		status = lockstep_await(&run->settings.lockstep, run->server, error);
 	if (!status)
 		status = run_and_save(run, error);
 	commands_in_end(run->commands_in);
@@ -1042,6 +1053,8 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	next = troupe_server_end_recording(run->server, status ? &later : error);
 	status = status ? status : next;
 	next = commands_out_end(&run->commands_out, status ? &later : error);
+	status = status ? status : next;
+	next = camera_out_end(&run->camera_out, status ? &later : error);
 	status = status ? status : next;
 	next = deliver_report(run, summarized, status ? &later : error);
 	output_flush(&run->output);

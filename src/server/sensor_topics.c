@@ -297,6 +297,12 @@ static Gz__Msgs__Vector2d *corner(const struct source *source, double x, double 
 	return out;
 }
 
+/* A reading may come from another process. */
+static uint32_t label_of(const struct reading_box *box)
+{
+	return box->label >= 0 && box->label <= UINT32_MAX ? (uint32_t)box->label : 0;
+}
+
 static size_t boxes_of(const struct source *source, const struct reading_box **ret_boxes)
 {
 	*ret_boxes = (const struct reading_box *)(const void *)(picture_of(source) + 1);
@@ -313,7 +319,7 @@ static bool encode_flat_boxes(const struct source *source, struct text *out)
 	for (size_t i = 0; i < count; i++) {
 		Gz__Msgs__AnnotatedAxisAligned2DBox *to = ENCODE_NEW(source->arena, Gz__Msgs__AnnotatedAxisAligned2DBox,
 			gz__msgs__annotated_axis_aligned2_dbox__init);
-		to->label = (uint32_t)boxes[i].label;
+		to->label = label_of(&boxes[i]);
 		to->box = ENCODE_NEW(source->arena, Gz__Msgs__AxisAligned2DBox, gz__msgs__axis_aligned2_dbox__init);
 		to->box->min_corner = corner(source, boxes[i].left, boxes[i].top);
 		to->box->max_corner = corner(source, boxes[i].right, boxes[i].bottom);
@@ -334,7 +340,7 @@ static bool encode_solid_boxes(const struct source *source, struct text *out)
 		Gz__Msgs__AnnotatedOriented3DBox *to = ENCODE_NEW(
 			source->arena, Gz__Msgs__AnnotatedOriented3DBox, gz__msgs__annotated_oriented3_dbox__init);
 		const Gz__Msgs__Pose *at = encode_pose(source->arena, &pose, NULL, 0);
-		to->label = (uint32_t)boxes[i].label;
+		to->label = label_of(&boxes[i]);
 		to->box = ENCODE_NEW(source->arena, Gz__Msgs__Oriented3DBox, gz__msgs__oriented3_dbox__init);
 		to->box->center = at->position;
 		to->box->orientation = at->orientation;

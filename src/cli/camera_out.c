@@ -1,0 +1,154 @@
+/* A client like others, which subscribes to all topics of images; new ones are found when the table of topics changes.
+ */
+#include "cli/camera_out.h"
+
+#include "base/base.h"
+#include "mesh/png_out.h"
+#include "topic/message.h"
+#include "topic/plain.pb-c.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char image_type[] = "gz.msgs.Image";
+
+static void subscribe(struct camera_out *out, struct troupe_server *server)
+{
+	const struct troupe_topics *topics = troupe_topics_list(server);
+	out->epoch = topics->epoch;
+	for (uint32_t i = 0; i < topics->count; i++)
+		if (topics->at[i].kind == TROUPE_TOPIC_PUBLISHED && !strcmp(topics->at[i].type, image_type))
+			(void)troupe_client_subscribe(out->client, topics->at[i].name, 0, NULL);
+	troupe_topics_release(topics);
+}
+
+troupe_status camera_out_begin(struct camera_out *out, const char *folder, struct troupe_server *server,
+	void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
+{
+	struct stat info;
+	*out = (struct camera_out){.folder = folder, .warn = warn, .ctx = ctx};
+	if (!folder)
+		return TROUPE_OK;
+	if (mkdir(folder, 0777) && (errno != EEXIST || stat(folder, &info) || !S_ISDIR(info.st_mode)))
+		return fail(error, TROUPE_EIO, "%s: cannot make this folder for pictures: %s", folder,
+			strerror(errno == EEXIST ? ENOTDIR : errno));
+	/* messages of a step wait until on_step of the next one */
+	struct troupe_client_def def = {.depth = 1024};
+	troupe_status status = troupe_client_create(server, &def, &out->client, error);
+	if (!status)
+		subscribe(out, server);
+	return status;
+}
+
+/* The time of a picture is that of its stamp: it is sent after the step in which it was taken. */
+static char *path_of(const struct camera_out *out, const struct troupe_message *message, const Gz__Msgs__Image *image)
+{
+	const Gz__Msgs__Time *stamp = image->header ? image->header->stamp : NULL;
+	int64_t time_us = stamp ? stamp->sec * 1000000 + stamp->nsec / 1000 : message->time_ns / 1000;
+	char *name = mem_strdup(message->topic + (*message->topic == '/'));
+	for (char *at = name; *at; at++)
+		if (*at == '/')
+			*at = '_';
+	char *path = mem_printf("%s/%s-%012" PRId64 ".png", out->folder, name, time_us);
+	free(name);
+	return path;
+}
+
+static uint16_t millimetres(float metres)
+{
+	return isfinite(metres) && metres > 0 && metres < 65.535F ? (uint16_t)(metres * 1000 + 0.5F) : 0;
+}
+
+static troupe_status write_depth(const char *path, const Gz__Msgs__Image *image, struct troupe_error *error)
+{
+	size_t pixels = (size_t)image->width * image->height;
+	uint16_t *values = mem_alloc(pixels * sizeof *values);
+	for (size_t i = 0; i < pixels; i++) {
+		float metres;
+		memcpy(&metres, image->data.data + i * sizeof metres, sizeof metres);
+		values[i] = millimetres(metres);
+	}
+	troupe_status status = png_out_write(path, PNG_OUT_GREY16, image->width, image->height, values, error);
+	free(values);
+	return status;
+}
+
+/* A picture of another format, or of another size than it says, is left out. */
+static troupe_status write_image(const char *path, const Gz__Msgs__Image *image, struct troupe_error *error)
+{
+	size_t pixels = (size_t)image->width * image->height;
+	if (!pixels)
+		return TROUPE_OK;
+	if (image->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8 && image->data.len == 3 * pixels)
+		return png_out_write(path, PNG_OUT_RGB8, image->width, image->height, image->data.data, error);
+	if (image->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32 && image->data.len == 4 * pixels)
+		return write_depth(path, image, error);
+	return TROUPE_OK;
+}
+
+static troupe_status write_message(
+	const struct camera_out *out, const struct troupe_message *message, struct troupe_error *error)
+{
+	static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
+	ProtobufCMessage *decoded;
+	troupe_status status =
+		message_of_bytes(type_find(image_type), message->bytes, message->count, &no_limits, &decoded, error);
+	if (status)
+		return status;
+	const Gz__Msgs__Image *image = (const Gz__Msgs__Image *)(const void *)decoded;
+	char *path = path_of(out, message, image);
+	status = write_image(path, image, error);
+	free(path);
+	message_free(decoded);
+	return status;
+}
+
+static void give_up(struct camera_out *out, const struct troupe_error *error)
+{
+	out->why = *error;
+	out->warn(out->ctx, error->text);
+	troupe_client_destroy(out->client);
+	out->client = NULL;
+}
+
+static void drain(struct camera_out *out)
+{
+	struct troupe_message message;
+	struct troupe_error error;
+	troupe_status status = TROUPE_OK;
+	while (!status && troupe_client_take(out->client, 0, &message)) {
+		if (message.is_reply)
+			continue;
+		status = out->files++ < CAMERA_OUT_FILES_MAX
+				 ? write_message(out, &message, &error)
+				 : fail(&error, TROUPE_ELIMIT, "%s: %d pictures are written: no more", out->folder,
+					   CAMERA_OUT_FILES_MAX);
+	}
+	if (status)
+		give_up(out, &error);
+}
+
+void camera_out_step(struct camera_out *out, struct troupe_server *server)
+{
+	if (!out->client)
+		return;
+	if (troupe_topics_epoch(server) != out->epoch)
+		subscribe(out, server);
+	drain(out);
+}
+
+troupe_status camera_out_end(struct camera_out *out, struct troupe_error *error)
+{
+	if (out->client)
+		drain(out);
+	troupe_client_destroy(out->client);
+	out->client = NULL;
+	troupe_status status = out->why.status;
+	if (status && error)
+		*error = out->why;
+	out->why.status = TROUPE_OK;
+	return status;
+}
