@@ -13,18 +13,31 @@ void cost_fit(struct model_costs *costs, uint32_t models)
 		return;
 	MEM_FIT(costs->ns, costs->room, models);
 	memset(costs->ns + costs->room, 0xff, (models - costs->room) * sizeof *costs->ns); /* COST_UNKNOWN */
+	MEM_FIT(costs->sense_ns, costs->room, models);
+	MEM_FIT(costs->sensed_at, costs->room, models);
 	costs->room = models;
 }
 
 void cost_fini(struct model_costs *costs)
 {
 	free(costs->ns);
+	free(costs->sense_ns);
+	free(costs->sensed_at);
 	*costs = (struct model_costs){0};
 }
 
 void cost_forget(struct model_costs *costs, uint32_t model)
 {
 	costs->ns[model] = COST_UNKNOWN;
+	costs->sense_ns[model] = 0;
+}
+
+void cost_learn_sensing(struct model_costs *costs, uint32_t model, uint64_t k, uint64_t sample_ns)
+{
+	uint64_t steps = k > costs->sensed_at[model] ? k - costs->sensed_at[model] : 1;
+	uint64_t mean = MIN(sample_ns / steps, UINT32_MAX / 2), known = costs->sense_ns[model];
+	costs->sense_ns[model] = (uint32_t)(known ? (mean + (SMOOTHING - 1) * known) / SMOOTHING : mean);
+	costs->sensed_at[model] = k;
 }
 
 void cost_learn(struct model_costs *costs, uint32_t model, uint64_t sample_ns)

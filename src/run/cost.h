@@ -12,6 +12,10 @@ enum {
 
 struct model_costs {
 	uint32_t *ns; /* [room] COST_UNKNOWN; 0: asleep */
+	/* [room] what its sensors that see the world cost, averaged over the steps between their samples; and the step
+	 * of the last one. Writer: the secondary that simulates the model. */
+	uint32_t *sense_ns;
+	uint64_t *sensed_at;
 	uint32_t room;
 };
 
@@ -24,6 +28,8 @@ void cost_forget(struct model_costs *costs, uint32_t model);
 /* A sample has weight 1/4, and is limited to four times the known cost: the thread may have waited for a core during
  * the sample. */
 void cost_learn(struct model_costs *costs, uint32_t model, uint64_t sample_ns);
+/* Its sensors took samples in step k, in this time. */
+void cost_learn_sensing(struct model_costs *costs, uint32_t model, uint64_t k, uint64_t sample_ns);
 /* A value that another process has smoothed already; 0: asleep. */
 static inline void cost_set(struct model_costs *costs, uint32_t model, uint32_t ns)
 {

@@ -34,6 +34,7 @@ struct secondary {
 	indices with_systems;  /* taken models that have systems or a script */
 	indices with_sensors;  /* taken models that have sensors */
 	struct readings readings;
+	uint64_t sensed_ns; /* in this step, by sensors of the world */
 	struct ack ack;
 	uint64_t idle_since_ns;
 	uint64_t idle_ns; /* in this step, without work */
@@ -363,7 +364,7 @@ static void sense(struct secondary *secondary, const struct step *step, enum sen
 	const struct sensors *sensors = secondary->shared->sensors;
 	if (!(group == SENSOR_OF_SELF ? sensors->due_self : sensors->due_world))
 		return;
-	sense_models(
+	secondary->sensed_ns += sense_models(
 		secondary->shared, step, group, secondary->physics, &secondary->with_sensors, &secondary->readings);
 	sense_statics(secondary->shared, step, group, secondary->number, &secondary->readings);
 	secondary->ack.readings = &secondary->readings;
@@ -491,9 +492,11 @@ static troupe_status update(struct secondary *secondary, const struct step *step
 
 /* --- costs -------------------------------------------------------------------------------------------------------- */
 
-/* Time that is not a model's own physics is divided evenly among the models that were awake. */
+/* Time that is neither a model's own physics nor that of its sensors is divided evenly among the models that were
+ * awake. */
 static void learn_costs(struct secondary *secondary, uint64_t step_ns)
 {
+	step_ns -= MIN(step_ns, secondary->sensed_ns);
 	const indices *taken = physics_taken(secondary->physics), *awake = physics_awake(secondary->physics);
 	struct model_costs *costs = &secondary->shared->costs;
 	uint64_t own_ns = 0;
@@ -502,11 +505,12 @@ static void learn_costs(struct secondary *secondary, uint64_t step_ns)
 	uint64_t common_ns = step_ns > own_ns && awake->count ? (step_ns - own_ns) / awake->count : 0;
 	for (uint32_t i = 0; i < awake->count; i++) {
 		uint32_t model = awake->at[i];
-		cost_learn(costs, model, physics_measured_ns(secondary->physics, model) + common_ns);
+		cost_learn(costs, model,
+			physics_measured_ns(secondary->physics, model) + common_ns + costs->sense_ns[model]);
 	}
 	for (uint32_t i = 0; i < taken->count; i++)
 		if (physics_sleeps(secondary->physics, taken->at[i]))
-			cost_set(costs, taken->at[i], 0);
+			cost_set(costs, taken->at[i], costs->sense_ns[taken->at[i]]);
 }
 
 struct ack *secondary_step(struct secondary *secondary, const struct step *step)
@@ -522,6 +526,7 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->notes = NULL;
 	ack->readings = NULL;
 	readings_clear(&secondary->readings);
+	secondary->sensed_ns = 0;
 	secondary->mate_count = secondary->mates ? step->secondaries : 0;
 	ack->begin_ns = begin_ns;
 	ack->waited_ns = part->roused ? 0 : begin_ns - secondary->idle_since_ns;

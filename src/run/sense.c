@@ -1,6 +1,7 @@
 /* A sleeping model has no state k+1 of its own in `next`: its state k holds on. */
 #include "run/sense.h"
 
+#include "base/clock.h"
 #include "sensor/sampler.h"
 
 static struct sampler begin(const struct shared *shared, const struct step *step, enum sensor_group group)
@@ -23,16 +24,25 @@ static void measure_model(
 			sampler_read(sampler, &set->at[i], ret_readings);
 }
 
-void sense_models(const struct shared *shared, const struct step *step, enum sensor_group group,
+uint64_t sense_models(struct shared *shared, const struct step *step, enum sensor_group group,
 	const struct physics *physics, const indices *models, struct readings *ret_readings)
 {
 	struct sampler sampler = begin(shared, step, group);
+	uint64_t all_ns = 0;
 	for (uint32_t i = 0; i < models->count; i++) {
 		uint32_t model = models->at[i];
 		sampler.moved = group == SENSOR_OF_SELF &&
 				(!physics_sleeps(physics, model) || physics_fell_asleep(physics, model));
+		uint32_t before = ret_readings->list.count;
+		uint64_t begin_ns = group == SENSOR_OF_WORLD ? clock_now_ns() : 0;
 		measure_model(&sampler, model, group, ret_readings);
+		if (group != SENSOR_OF_WORLD || ret_readings->list.count == before)
+			continue;
+		uint64_t took_ns = clock_now_ns() - begin_ns;
+		cost_learn_sensing(&shared->costs, model, step->number, took_ns);
+		all_ns += took_ns;
 	}
+	return all_ns;
 }
 
 void sense_statics(const struct shared *shared, const struct step *step, enum sensor_group group, uint32_t number,

@@ -6,8 +6,9 @@
 #include "run/step.h"
 
 /* Measures with the sensors of the group, of these models, that are due in the step. SENSOR_OF_WORLD: before the
- * physics of the step. SENSOR_OF_SELF: after it, and after the systems. Thread: the secondary's. */
-void sense_models(const struct shared *shared, const struct step *step, enum sensor_group group,
+ * physics of the step. SENSOR_OF_SELF: after it, and after the systems. Returns how long
+ * the sensors of the world took, in ns, and adds to the costs of their models. Thread: the secondary's. */
+uint64_t sense_models(struct shared *shared, const struct step *step, enum sensor_group group,
 	const struct physics *physics, const indices *models, struct readings *ret_readings);
 /* The secondary, from 1, that measures for a static model, which no secondary simulates. */
 static inline uint32_t sense_statics_by(uint32_t model, uint32_t secondaries)

@@ -71,6 +71,29 @@ check "asleep: runs" $?
 [ "$(awk -F, '$2 == 1500 && $8 ~ /^crate/ { sum += $7; count++ } END { print (count > 10), sum }' "$table")" = '1 0' ]
 check "asleep: crates at rest cost nothing" $?
 
+# the sensors of a model are a part of its cost: a lidar among models that cost little has a secondary almost for itself
+{
+	echo '<sdf version="1.9"><world name="w">'
+	for i in 0 1 2 3 4 5; do
+		echo "<model name='b$i'><allow_auto_disable>0</allow_auto_disable><pose>$((3 * i)) 0 1 0 0 0</pose><link name='l'>
+			<gravity>0</gravity><inertial><mass>1</mass></inertial><visual name='v'><geometry><box><size>1 1 1</size></box>
+			</geometry></visual>"
+		[ $i = 0 ] && echo '<sensor name="s" type="lidar"><update_rate>100</update_rate><lidar><scan><horizontal><samples>3000
+			</samples><min_angle>-3.1</min_angle><max_angle>3.1</max_angle></horizontal></scan><range><min>0.1</min>
+			<max>30</max></range></lidar></sensor>'
+		echo '</link></model>'
+	done
+	echo '</world></sdf>'
+} >"$scratch/seeing.sdf"
+if "$troupe" topics "$scratch/seeing.sdf" 2>/dev/null | grep -q LaserScan; then
+	run "$scratch/other" "$scratch/seeing.sdf" - 2000 --sense-all --costs "$table" --costs-every 1000 --secondaries 2
+	check "sensing: runs" $?
+	awk -F, '$2 == 2000 && $8 ~ /^b/ { cost[$8] = $7 } END { exit !(cost["b0"] > 3 * cost["b1"]) }' "$table"
+	check "sensing: the lidar counts: $(awk -F, '$2 == 2000 && $8 ~ /^b[01]/ { print $8, $7 }' "$table" | tr '\n' ' ')" $?
+else
+	skip 'the cost of sensors' 'built without Embree'
+fi
+
 # if the table cannot be written, the table ends, not the run
 if [ ! -c /dev/full ]; then
 	skip 'a full disk' 'there is no /dev/full'
