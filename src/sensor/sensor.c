@@ -455,7 +455,7 @@ void sensors_look(struct sensors *sensors, const struct state *state, const bool
 	if (!sensors->lights)
 		sensors->lights = mem_alloc(sizeof *sensors->lights);
 	picture_lights(state, sensors->lights);
-	if (!sensors->rays && rays_create(sensors->scene, SENSORS_RAYS_SET, &sensors->rays, &error))
+	if (!sensors->rays && rays_create(sensors->scene, NULL, &sensors->rays, &error))
 		abort(); /* rays_available(), or no such sensor would be wanted */
 	rays_hide(sensors->rays, hidden);
 	rays_follow(sensors->rays, state);

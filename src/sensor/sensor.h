@@ -30,7 +30,6 @@
 #include "sensor/scan.h"
 
 enum { SENSORS_MAX = 1 << 20 }; /* of a world; the others do not measure */
-#define SENSORS_RAYS_SET NULL   /* the instruction set for rays_create() */
 
 enum sensor_group {
 	SENSOR_SILENT, /* of a type that is not simulated */
