@@ -16,7 +16,8 @@ share=1.15 # on the average of a tenth of the run, one secondary has at most thi
 
 demo() { run "$scratch/trace.$1" "$world" "$commands" "$steps" --report "$scratch/report.$1" --trace --secondaries "$@"; }
 
-for secondaries in 0 2 3 4 $carts; do
+several=$(amount 2 '2 3' '2 3 4')
+for secondaries in 0 $several $carts; do
 	demo "$secondaries"
 	check "--secondaries $secondaries: runs, and every command is obeyed" $?
 	hash=$(member "$scratch/report.$secondaries" state_hash)
@@ -62,7 +63,7 @@ most=$(awk '$3 ~ /^aisle_/ && $1 == "load" { loaded++ } $3 ~ /^aisle_/ && $1 == 
 [ "$most" -gt 0 ] && [ "$most" -lt "$aisles" ]
 check "at any time a part of the aisles is not loaded: $most of $aisles are" $?
 
-for secondaries in 2 3 4; do
+for secondaries in $several; do
 	for third in 0 1 2; do
 		for event in 'move' 'load' 'unload'; do
 			count=$(awk -v event=$event -v steps="$steps" -v third=$third '$1 == event && $2 > 0 &&
