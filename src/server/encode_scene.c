@@ -1,6 +1,7 @@
-/* gz.msgs.Scene: the models with their links, visuals, lights and joints, as a viewer needs them. Poses are relative to
- * the entity around, as in Gazebo. Moving models are at the poses that they had at first; a viewer takes the present
- * ones from pose/info. */
+/* gz.msgs.Scene: the models with their links, visuals, lights and joints, as a viewer needs them, and the collisions,
+ * which Gazebo leaves out, because a viewer draws a link without visuals by them. Poses are relative to the entity
+ * around, as in Gazebo. Moving models are at the poses that they had at first; a viewer takes the present ones from
+ * pose/info. */
 #include "server/encode.h"
 #include "server/publish.h"
 #include "topic/message.h"
@@ -121,6 +122,17 @@ static Gz__Msgs__Visual *encode_visual(struct arena *arena, const struct troupe_
 	return out;
 }
 
+static Gz__Msgs__Collision *encode_collision(struct arena *arena, const struct troupe_scene *scene, uint32_t shape)
+{
+	const struct troupe_scene_shape *from = &scene->shapes[shape];
+	Gz__Msgs__Collision *out = ENCODE_NEW(arena, Gz__Msgs__Collision, gz__msgs__collision__init);
+	out->id = ENCODE_SHAPE_ID | shape;
+	out->name = encode_text(from->name);
+	out->pose = encode_pose(arena, &from->in_link, NULL, 0);
+	out->geometry = encode_geometry(arena, from);
+	return out;
+}
+
 static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scene *scene, uint32_t link)
 {
 	const struct troupe_scene_link *from = &scene->links[link];
@@ -129,8 +141,11 @@ static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scen
 	out->name = encode_text(from->name);
 	out->pose = encode_pose(arena, &from->in_model, NULL, 0);
 	out->visual = arena_array(arena, Gz__Msgs__Visual *, from->shape_count);
+	out->collision = arena_array(arena, Gz__Msgs__Collision *, from->shape_count);
 	for (uint32_t s = from->shape_first; s < from->shape_first + from->shape_count; s++)
-		if (!scene->shapes[s].collision)
+		if (scene->shapes[s].collision)
+			out->collision[out->n_collision++] = encode_collision(arena, scene, s);
+		else
 			out->visual[out->n_visual++] = encode_visual(arena, scene, s);
 	out->light = arena_array(arena, Gz__Msgs__Light *, from->light_count);
 	for (uint32_t l = from->light_first; l < from->light_first + from->light_count; l++)
