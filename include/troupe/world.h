@@ -132,8 +132,11 @@ struct troupe_scene_shape {
 	double laser_retro;
 	int32_t layer;
 	bool cast_shadows;
-	const char *uri, *path; /* as in the file, and the local file that it means; NULL: none */
-	const double *points;   /* [3 * point_count] in the shape's frame, scaled; NULL: not known */
+	const char *uri, *path;   /* as in the file, and the local file that it means; NULL: none */
+	const char *submesh;      /* of a mesh: the part of the file that is used; NULL: all of it */
+	bool submesh_centred;     /* the part is centred on its box */
+	struct troupe_vec3 shift; /* of a heightmap: where its centre at height 0 is */
+	const double *points;     /* [3 * point_count] in the shape's frame, scaled; NULL: not known */
 	uint32_t point_count;
 	const uint32_t *triangles; /* [3 * triangle_count] indices of points */
 	uint32_t triangle_count;

@@ -6,6 +6,8 @@
  * protobuf-c, which come from the .proto files. */
 #include "server/encode_often.h"
 
+#include "server/encode.h"
+
 #include <string.h>
 
 enum { WIRE_VARINT, WIRE_64, WIRE_LENGTH };
@@ -48,6 +50,30 @@ static uint8_t *put_text(uint8_t *at, unsigned field, const char *text, size_t c
 	at = put_varint(at, count);
 	memcpy(at, text, count);
 	return at + count;
+}
+
+static uint8_t *put_fixed32(uint8_t *at, uint32_t value)
+{
+	for (unsigned i = 0; i < sizeof value; i++)
+		at[i] = (uint8_t)(value >> 8 * i);
+	return at + sizeof value;
+}
+
+static uint8_t *put_float(uint8_t *at, double value)
+{
+	float single = (float)value;
+	uint32_t bits;
+	memcpy(&bits, &single, sizeof bits);
+	return put_fixed32(at, bits);
+}
+
+/* The head of a packed list of numbers of 4 bytes. */
+static uint8_t *put_list(uint8_t *at, unsigned field, size_t count)
+{
+	if (!count)
+		return at;
+	*at++ = (uint8_t)(field << 3 | WIRE_LENGTH);
+	return put_varint(at, 4 * count);
 }
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
@@ -161,4 +187,54 @@ void encode_often_pose(struct text *out, const struct troupe_pose *pose, const c
 {
 	size_t count = strlen(name);
 	end(out, put_pose(begin(out, count + 10 + POSE_BYTES), pose, name, count, id));
+}
+
+static uint8_t *put_link_pose(uint8_t *at, const struct troupe_pose *pose)
+{
+	at = put_float(at, pose->x);
+	at = put_float(at, pose->y);
+	at = put_float(at, pose->z);
+	at = put_float(at, pose->qx);
+	at = put_float(at, pose->qy);
+	at = put_float(at, pose->qz);
+	return put_float(at, pose->qw);
+}
+
+void encode_often_view(struct text *out, int64_t time_ns, double rtf, const struct troupe_snapshot *snapshot)
+{
+	enum { HEAD_BYTES = 2 + TIME_BYTES + 2 * 11 + 9 + 4 * 11, MODEL_BYTES = 2 * 4, LINK_BYTES = 4 + 7 * 4 };
+	const struct troupe_scene *scene = snapshot->scene;
+	uint32_t models = snapshot->model_count, links = snapshot->link_count;
+	uint8_t *at = begin(out, HEAD_BYTES + (size_t)models * MODEL_BYTES + (size_t)links * LINK_BYTES);
+	at = put_header(at, time_ns, NULL, NULL);
+	at = put_number(at, 2, snapshot->step);
+	at = put_number(at, 3, scene->epoch);
+	at = put_list(put_double(at, 4, rtf), 5, models);
+	for (uint32_t i = 0; i < models; i++)
+		at = put_fixed32(at, (uint32_t)scene->models[i].id);
+	at = put_list(at, 6, models);
+	for (uint32_t i = 0; i < models; i++) {
+		const struct troupe_model_state *state = &snapshot->models[i];
+		at = put_fixed32(at, state->secondary | (uint32_t)state->asleep << 31 | (uint32_t)!state->loaded << 30);
+	}
+	at = put_list(at, 7, links);
+	for (uint32_t i = 0; i < links; i++)
+		at = put_fixed32(at, encode_link_id(&scene->links[i]));
+	at = put_list(at, 8, 7 * (size_t)links);
+	for (uint32_t i = 0; i < links; i++)
+		at = put_link_pose(at, &snapshot->links[i].pose);
+	end(out, at);
+}
+
+void encode_often_mesh(
+	struct text *out, const double *points, uint32_t point_count, const uint32_t *corners, uint32_t triangle_count)
+{
+	size_t numbers = 3 * (size_t)point_count, corner_count = 3 * (size_t)triangle_count;
+	uint8_t *at = put_list(begin(out, 2 * 11 + 4 * (numbers + corner_count)), 1, numbers);
+	for (size_t i = 0; i < numbers; i++)
+		at = put_float(at, points[i]);
+	at = put_list(at, 2, corner_count);
+	for (size_t i = 0; i < corner_count; i++)
+		at = put_fixed32(at, corners[i]);
+	end(out, at);
 }

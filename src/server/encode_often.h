@@ -16,5 +16,10 @@ void encode_often_odometry(struct text *out, int64_t time_ns, const char *frame,
 /* gz.msgs.Pose_V: its header, then its poses one by one. */
 void encode_often_poses(struct text *out, int64_t time_ns);
 void encode_often_pose(struct text *out, const struct troupe_pose *pose, const char *name, uint32_t id);
+/* troupe.msgs.View of a snapshot that has models and links. */
+void encode_often_view(struct text *out, int64_t time_ns, double rtf, const struct troupe_snapshot *snapshot);
+/* troupe.msgs.Mesh. points: [3 * point_count]; corners: [3 * triangle_count]. */
+void encode_often_mesh(
+	struct text *out, const double *points, uint32_t point_count, const uint32_t *corners, uint32_t triangle_count);
 
 #endif

@@ -70,12 +70,15 @@ static Gz__Msgs__Geometry *encode_file(struct arena *arena, const struct troupe_
 		out->heightmap = ENCODE_NEW(arena, Gz__Msgs__HeightmapGeom, gz__msgs__heightmap_geom__init);
 		out->heightmap->filename = encode_text(name);
 		out->heightmap->size = encode_vec3(arena, shape->size);
+		out->heightmap->origin = encode_vec3(arena, shape->shift);
 		return out;
 	}
 	out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__MESH);
 	out->mesh = ENCODE_NEW(arena, Gz__Msgs__MeshGeom, gz__msgs__mesh_geom__init);
 	out->mesh->filename = encode_text(name);
 	out->mesh->scale = encode_vec3(arena, shape->size);
+	out->mesh->submesh = encode_text(shape->submesh ? shape->submesh : "");
+	out->mesh->center_submesh = shape->submesh_centred;
 	return out;
 }
 

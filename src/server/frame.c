@@ -41,6 +41,7 @@ static void free_frame(struct frame *frame)
 	vec_free(&frame->ghosts);
 	vec_free(&frame->moves);
 	vec_free(&frame->places);
+	vec_free(&frame->work);
 	readings_fini(&frame->readings);
 	free(frame);
 }
@@ -292,6 +293,18 @@ static void fill_sdf(struct frame *frame, const struct server_world *world)
 	frame->bytes += frame->added.count;
 }
 
+static void fill_work(struct frame *frame, const struct server_world *world)
+{
+	const struct assignment *now = &world->primary.plan.dispatch.roster.now;
+	for (uint32_t i = 0; i < world->secondaries; i++) {
+		const struct secondary_stats *stats = &world->primary.stats[i];
+		vec_push(&frame->work, (struct frame_work){stats->busy_ns, stats->waited_ns, stats->steps, 0});
+	}
+	for (uint32_t i = 0; i < world->scene->model_count; i++)
+		if (now->model[i] && now->model[i] <= world->secondaries && world->primary.plan.loading.active[i])
+			frame->work.at[now->model[i] - 1].models++;
+}
+
 static size_t readings_bytes(const struct readings *readings)
 {
 	return readings->list.room * sizeof *readings->list.at + readings->numbers.room * sizeof *readings->numbers.at;
@@ -310,13 +323,13 @@ struct frame *frame_make(struct frame_pool *pool, struct server_world *world, ui
 		return NULL;
 	struct frame *frame = take_unused(pool);
 	frame->parts = parts;
-	frame->level_count = frame->ghosts.count = frame->moves.count = frame->places.count = 0;
+	frame->level_count = frame->ghosts.count = frame->moves.count = frame->places.count = frame->work.count = 0;
 	readings_clear(&frame->readings);
 	frame->server = world->server;
 	fill_time(frame, world);
 	if (parts & FRAME_HASH)
 		frame->hash = troupe_server_hash(world->server);
-	if (parts & ~(uint32_t)(FRAME_HASH | FRAME_READINGS))
+	if (parts & ~(uint32_t)(FRAME_HASH | FRAME_READINGS | FRAME_WORK))
 		frame->snapshot.scene = view_hold(world_view(world));
 	if (parts & (FRAME_MODELS | FRAME_ODOMETRY))
 		fill_mobile(frame, world);
@@ -328,6 +341,8 @@ struct frame *frame_make(struct frame_pool *pool, struct server_world *world, ui
 		fill_contacts(frame, world);
 	if (parts & FRAME_LEVELS)
 		fill_levels(frame, world);
+	if (parts & FRAME_WORK)
+		fill_work(frame, world);
 	if (parts & FRAME_SDF)
 		fill_sdf(frame, world);
 	if (parts & FRAME_READINGS)

@@ -21,6 +21,7 @@ enum frame_part {
 	FRAME_HASH = 256,
 	FRAME_SDF = 512, /* gravity, added, link_lights */
 	FRAME_READINGS = 1024,
+	FRAME_WORK = 2048, /* work */
 };
 
 #define FRAME_BYTES_MAX (UINT64_C(512) << 20) /* of all frames of a world that are in use */
@@ -37,6 +38,11 @@ struct frame_ghost {
 
 struct frame_move { /* in the step that led to this state */
 	uint32_t model, from, to;
+};
+
+struct frame_work { /* of a secondary, since the run began */
+	uint64_t busy_ns, waited_ns, steps;
+	uint32_t models; /* that it simulates now */
 };
 
 struct frame_place { /* a performer in a level, or near it */
@@ -66,6 +72,7 @@ struct frame {
 	VEC(struct frame_ghost) ghosts; /* by model */
 	VEC(struct frame_move) moves;
 	VEC(struct frame_place) places; /* by model, then level */
+	VEC(struct frame_work) work;    /* of each secondary */
 	struct vec3 gravity;
 	struct text added;          /* SDF of created models, and of the lights of the world */
 	sdf_lights_now link_lights; /* of models of the file: those that a command changed */

@@ -7,6 +7,8 @@
 #include "server/describe.h"
 #include "server/encode.h"
 #include "server/encode_often.h"
+#include "server/view.h"
+#include "server/viewer.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -166,23 +168,46 @@ static Troupe__Msgs__Levels__Performer *encode_performer(struct arena *arena, co
 	return out;
 }
 
+static void add_box(struct arena *arena, const struct scene_level *level, Troupe__Msgs__Levels__Level *out)
+{
+	struct vec3 size = vec3_sub(level->box.hi, level->box.lo);
+	out->centre = encode_vec3(arena, view_vec3(vec3_scale(vec3_add(level->box.lo, level->box.hi), 0.5)));
+	out->size = encode_vec3(arena, view_vec3(size));
+	out->buffer = level->outer.hi.x - level->box.hi.x;
+}
+
 /* All levels, all declared performers, and the other models that moved to another secondary in this step. */
-static bool encode_levels(const struct frame *frame, const struct topic_row *row, struct text *out)
+static bool encode_all_levels(const struct frame *frame, const struct topic_row *row, bool boxes, struct text *out)
 {
 	const struct troupe_snapshot *snapshot = &frame->snapshot;
+	const struct scene_level *of_scene = frame->server->worlds[row->world].scene->levels;
 	struct arena arena = {0};
 	Troupe__Msgs__Levels levels = TROUPE__MSGS__LEVELS__INIT;
-	(void)row;
 	levels.header = encode_header(&arena, frame->time_ns);
 	levels.step = snapshot->step;
 	levels.level = arena_array(&arena, Troupe__Msgs__Levels__Level *, frame->level_count);
 	for (uint32_t i = 0; i < frame->level_count; i++)
 		levels.level[levels.n_level++] = encode_level(&arena, &frame->levels[i]);
+	for (uint32_t i = 0; i < frame->level_count && boxes; i++)
+		add_box(&arena, &of_scene[i], levels.level[i]);
 	levels.performer = arena_array(&arena, Troupe__Msgs__Levels__Performer *, snapshot->model_count);
 	for (uint32_t i = 0; i < snapshot->model_count; i++)
 		if (snapshot->scene->models[i].performer || move_of(frame, i))
 			levels.performer[levels.n_performer++] = encode_performer(&arena, frame, i);
 	return encode_end(&levels.base, &arena, out);
+}
+
+static bool encode_levels(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	return encode_all_levels(frame, row, false, out);
+}
+
+static troupe_status answer_levels(const struct frame *frame, const struct topic_row *row, const void *request,
+	size_t count, struct text *out, struct troupe_error *error)
+{
+	(void)request, (void)count, (void)error;
+	(void)encode_all_levels(frame, row, true, out);
+	return TROUPE_OK;
 }
 
 /* --- replies ------------------------------------------------------------------------------------------------------ */
@@ -293,6 +318,7 @@ static const struct publish_ops reply_ops = {PUBLISH_REPLIES, 0, encode_reply};
 static const struct query_ops ask_scene = {FRAME_SCENE, .answer = answer_scene};
 static const struct query_ops ask_graph = {FRAME_SCENE, .answer = answer_graph};
 static const struct query_ops ask_hash = {FRAME_HASH, .answer = answer_hash};
+static const struct query_ops ask_levels = {FRAME_MODELS | FRAME_LEVELS, .answer = answer_levels};
 static const struct query_ops ask_worlds = {0, .answer = answer_worlds};
 
 /* A name that begins with "/world/" is a name under the world's; "/..." elsewhere is for the whole run. */
@@ -315,10 +341,15 @@ static const struct topic_row rows[] = {
 	PUBLISHED("/world/*/scene/deletion", "gz.msgs.UInt32_V", 0, &deletion_ops),
 	PUBLISHED("/world/*/levels", "troupe.msgs.Levels", 0, &levels_ops),
 	PUBLISHED("/world/*/replies", "troupe.msgs.Reply", 0, &reply_ops),
+	PUBLISHED("/world/*/view", "troupe.msgs.View", POSE_HZ, &publish_view),
+	PUBLISHED("/world/*/secondaries", "troupe.msgs.Secondaries", STATS_HZ, &publish_secondaries),
 	ASKED("/world/*/scene/info", "gz.msgs.Empty", "gz.msgs.Scene", &ask_scene),
 	ASKED("/world/*/scene/graph", "gz.msgs.Empty", "gz.msgs.StringMsg", &ask_graph),
 	ASKED("/world/*/hash", "gz.msgs.Empty", "troupe.msgs.StateHash", &ask_hash),
 	ASKED("/world/*/generate_world_sdf", "gz.msgs.SdfGeneratorConfig", "gz.msgs.StringMsg", &ask_sdf),
+	ASKED("/world/*/levels", "gz.msgs.Empty", "troupe.msgs.Levels", &ask_levels),
+	ASKED("/world/*/model", "gz.msgs.UInt32", "troupe.msgs.ModelState", &ask_model),
+	ASKED("/world/*/scene/mesh", "gz.msgs.Geometry", "troupe.msgs.Mesh", &ask_mesh),
 	ASKED("/world/*/gui/info", "gz.msgs.Empty", "gz.msgs.GUI", &ask_gui),
 	ASKED("/world/*/save", "gz.msgs.StringMsg", "gz.msgs.Boolean", &act_save),
 	PUBLISHED("/clock", "gz.msgs.Clock", 0, &clock_ops),

@@ -122,6 +122,22 @@ static void add_look(struct making *m, const struct sdf_visual *visual, struct t
 			sizeof to->colour);
 }
 
+/* The part of a mesh file, and the place of a heightmap. Errors in them were reported if the file was read. */
+static void add_file(struct making *m, const struct sdf_shape *shape, struct troupe_scene_shape *to)
+{
+	const struct sdf_element *submesh = sdf_child(sdf_child(shape->element, "mesh", NULL), "submesh", NULL);
+	const char *name = sdf_child_text(submesh, "name");
+	struct vec3 shift = {0, 0, 0};
+	if (shape->kind == SDF_MESH && name && *name) {
+		to->submesh = arena_strdup(&m->view->arena, name);
+		(void)sdf_child_bool(submesh, "center", &to->submesh_centred, NULL);
+	}
+	if (shape->kind == SDF_HEIGHTMAP)
+		(void)sdf_child_vec3(sdf_child(shape->element, "heightmap", NULL), "pos", -SDF_LENGTH_MAX,
+			SDF_LENGTH_MAX, &shift, NULL);
+	to->shift = view_vec3(shift);
+}
+
 static void add_shape(struct making *m, uint32_t link, const char *name, const struct sdf_shape *shape,
 	struct pose in_link, const struct sdf_visual *visual)
 {
@@ -139,6 +155,7 @@ static void add_shape(struct making *m, uint32_t link, const char *name, const s
 		.normal = view_vec3(shape->kind == SDF_PLANE ? shape->normal : (struct vec3){0, 0, 1}),
 		.uri = shape->uri ? arena_strdup(&m->view->arena, shape->uri) : NULL,
 		.path = shape->path ? arena_strdup(&m->view->arena, shape->path) : NULL};
+	add_file(m, shape, to);
 	add_look(m, visual, to);
 	if (!shape->mesh)
 		return;

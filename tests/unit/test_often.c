@@ -1,10 +1,12 @@
 /* Messages that are written as bytes without structs have the bytes that protobuf-c writes: random numbers, zeros of
  * both signs, nan, times before 0, names from none to longer than a length of one byte. */
 #include "base/hash.h"
+#include "server/encode.h"
 #include "server/encode_often.h"
 #include "topic/message.h"
 #include "topic/motion.pb-c.h"
 #include "topic/plain.pb-c.h"
+#include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
 #include <criterion/criterion.h>
@@ -111,13 +113,13 @@ static Gz__Msgs__Header *fill_header(struct header *header, int64_t ns, const ch
 	return &header->header;
 }
 
-struct pose {
+struct posed {
 	Gz__Msgs__Pose pose;
 	Gz__Msgs__Vector3d position;
 	Gz__Msgs__Quaternion orientation;
 };
 
-static Gz__Msgs__Pose *fill_pose(struct pose *out, const struct troupe_pose *from, const char *name, uint32_t id)
+static Gz__Msgs__Pose *fill_pose(struct posed *out, const struct troupe_pose *from, const char *name, uint32_t id)
 {
 	gz__msgs__pose__init(&out->pose);
 	gz__msgs__vector3d__init(&out->position);
@@ -168,7 +170,7 @@ Test(often, odometry)
 		double linear = number(), angular = number();
 		struct text written = {0};
 		struct header header;
-		struct pose pose;
+		struct posed pose;
 		Gz__Msgs__Odometry message = GZ__MSGS__ODOMETRY__INIT;
 		Gz__Msgs__Twist twist = GZ__MSGS__TWIST__INIT;
 		Gz__Msgs__Vector3d along = GZ__MSGS__VECTOR3D__INIT, about = GZ__MSGS__VECTOR3D__INIT;
@@ -192,7 +194,7 @@ Test(often, poses)
 		int64_t ns = time_ns();
 		struct text written = {0};
 		struct header header;
-		struct pose poses[POSES];
+		struct posed poses[POSES];
 		Gz__Msgs__Pose *list[POSES];
 		Gz__Msgs__PoseV message = GZ__MSGS__POSE__V__INIT;
 		message.header = fill_header(&header, ns, NULL, NULL);
@@ -206,6 +208,92 @@ Test(often, poses)
 			list[i] = fill_pose(&poses[i], &at, of, id);
 			encode_often_pose(&written, &at, of, id);
 		}
+		expect(&written, &message.base);
+		dice = seed;
+	}
+}
+
+enum { MODELS = 3, LINKS = 5 };
+
+/* Numbers of pictures are single: so are those of the expected message. */
+static void add_floats(const struct troupe_pose *pose, float *out)
+{
+	const double numbers[] = {pose->x, pose->y, pose->z, pose->qx, pose->qy, pose->qz, pose->qw};
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		out[i] = (float)numbers[i];
+}
+
+Test(often, view)
+{
+	for (dice = 1; dice <= ROUNDS; dice++) {
+		uint64_t seed = dice;
+		int64_t ns = time_ns();
+		double rtf = number();
+		struct troupe_scene_model models[MODELS] = {0};
+		struct troupe_scene_link links[LINKS] = {0};
+		struct troupe_model_state states[MODELS] = {0};
+		struct troupe_link_state link_states[LINKS] = {0};
+		struct troupe_scene scene = {.models = models, .links = links, .epoch = roll(3) ? roll(1u << 20) : 0};
+		struct troupe_snapshot snapshot = {.scene = &scene,
+			.step = roll(3) ? roll(UINT64_C(1) << 40) : 0,
+			.models = states,
+			.links = link_states,
+			.model_count = (uint32_t)roll(MODELS + 1),
+			.link_count = (uint32_t)roll(LINKS + 1)};
+		uint32_t ids[MODELS], status[MODELS], link_ids[LINKS];
+		float poses[7 * LINKS];
+		struct text written = {0};
+		struct header header;
+		Troupe__Msgs__View message = TROUPE__MSGS__VIEW__INIT;
+		for (uint32_t i = 0; i < snapshot.model_count; i++) {
+			ids[i] = (uint32_t)(models[i].id = roll(UINT64_C(1) << 32));
+			states[i] = (struct troupe_model_state){
+				.secondary = (uint32_t)roll(9), .asleep = roll(2), .loaded = roll(2)};
+			status[i] = states[i].secondary + (states[i].asleep ? 1u << 31 : 0) +
+				    (states[i].loaded ? 0 : 1u << 30);
+		}
+		for (uint32_t i = 0; i < snapshot.link_count; i++) {
+			links[i].handle.at = (uint32_t)roll(1000);
+			link_ids[i] = ENCODE_LINK_ID | links[i].handle.at;
+			link_states[i].pose = random_pose();
+			add_floats(&link_states[i].pose, poses + 7 * (size_t)i);
+		}
+		message.header = fill_header(&header, ns, NULL, NULL);
+		message.step = snapshot.step;
+		message.scene = scene.epoch;
+		message.real_time_factor = rtf;
+		message.n_model = message.n_status = snapshot.model_count;
+		message.model = ids;
+		message.status = status;
+		message.n_link = snapshot.link_count;
+		message.n_pose = 7 * message.n_link;
+		message.link = link_ids;
+		message.pose = poses;
+		encode_often_view(&written, ns, rtf, &snapshot);
+		expect(&written, &message.base);
+		dice = seed;
+	}
+}
+
+Test(often, mesh)
+{
+	for (dice = 1; dice <= 1000; dice++) {
+		uint64_t seed = dice;
+		double points[3 * 9];
+		float singles[3 * 9];
+		uint32_t corners[3 * 9], point_count = (uint32_t)roll(10), triangle_count = (uint32_t)roll(10);
+		struct text written = {0};
+		Troupe__Msgs__Mesh message = TROUPE__MSGS__MESH__INIT;
+		for (size_t i = 0; i < ARRAY_LEN(points); i++) {
+			points[i] = number();
+			singles[i] = (float)points[i];
+			corners[i] = (uint32_t)roll(1000);
+		}
+		message.n_point = 3 * point_count;
+		message.point = singles;
+		message.n_corner = 3 * triangle_count;
+		message.corner = corners;
+		encode_often_mesh(&written, points, point_count, corners, triangle_count);
 		expect(&written, &message.base);
 		dice = seed;
 	}

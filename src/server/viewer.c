@@ -1,0 +1,276 @@
+/* Triangles of visuals are not in memory: a world is loaded without the meshes that nothing but a viewer needs. So a
+ * mesh is read when a viewer asks for it, on the viewer's thread, from the files with which the world was loaded or
+ * from the disk. A request names the geometry, and only a geometry of the scene is answered: a viewer cannot have other
+ * files read. */
+#include "server/viewer.h"
+
+#include "mesh/importer.h"
+#include "server/encode.h"
+#include "server/encode_often.h"
+#include "server/view.h"
+#include "topic/message.h"
+#include "topic/scene.pb-c.h"
+#include "topic/troupe.pb-c.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAME_SIZE 1e-9
+
+static bool encode_view(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	(void)row;
+	encode_often_view(out, frame->time_ns, frame->rtf, &frame->snapshot);
+	return true;
+}
+
+const struct publish_ops publish_view = {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_view};
+
+/* --- work --------------------------------------------------------------------------------------------------------- */
+
+static bool encode_secondaries(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	struct arena arena = {0};
+	Troupe__Msgs__Secondaries message = TROUPE__MSGS__SECONDARIES__INIT;
+	bool threads = frame->server->worlds[row->world].threads;
+	message.header = encode_header(&arena, frame->time_ns);
+	message.step = frame->snapshot.step;
+	message.real_time_s = (double)frame->real_ns * 1e-9;
+	message.secondary = arena_array(&arena, Troupe__Msgs__Secondaries__Secondary *, frame->work.count);
+	for (uint32_t i = 0; i < frame->work.count; i++) {
+		const struct frame_work *work = &frame->work.at[i];
+		Troupe__Msgs__Secondaries__Secondary *out_one = ENCODE_NEW(
+			&arena, Troupe__Msgs__Secondaries__Secondary, troupe__msgs__secondaries__secondary__init);
+		out_one->number = threads ? i + 1 : 0;
+		out_one->busy_s = (double)work->busy_ns * 1e-9;
+		out_one->waiting_s = (double)work->waited_ns * 1e-9;
+		out_one->steps = work->steps;
+		out_one->models = work->models;
+		message.secondary[message.n_secondary++] = out_one;
+	}
+	return encode_end(&message.base, &arena, out);
+}
+
+const struct publish_ops publish_secondaries = {PUBLISH_IN_TIME, FRAME_WORK, encode_secondaries};
+
+/* --- one model ---------------------------------------------------------------------------------------------------- */
+
+static Troupe__Msgs__ModelState__Joint *encode_joint_state(
+	struct arena *arena, const struct troupe_snapshot *snapshot, uint32_t joint)
+{
+	const struct troupe_scene_joint *from = &snapshot->scene->joints[joint];
+	const struct troupe_joint_state *state = &snapshot->joints[joint];
+	Troupe__Msgs__ModelState__Joint *out =
+		ENCODE_NEW(arena, Troupe__Msgs__ModelState__Joint, troupe__msgs__model_state__joint__init);
+	out->name = encode_text(from->name);
+	out->position = arena_array(arena, double, from->axis_count);
+	out->velocity = arena_array(arena, double, from->axis_count);
+	for (uint32_t a = 0; a < from->axis_count; a++) {
+		out->position[out->n_position++] = state->position[a];
+		out->velocity[out->n_velocity++] = state->velocity[a];
+	}
+	return out;
+}
+
+static void encode_model_state(
+	const struct frame *frame, uint32_t model, Troupe__Msgs__ModelState *out, struct arena *arena)
+{
+	const struct troupe_snapshot *snapshot = &frame->snapshot;
+	const struct troupe_scene_model *from = &snapshot->scene->models[model];
+	out->header = encode_header(arena, frame->time_ns);
+	out->step = snapshot->step;
+	out->name = encode_text(from->name);
+	out->id = (uint32_t)from->id;
+	out->is_static = from->is_static;
+	out->performer = from->performer;
+	out->pose = encode_pose(arena, encode_model_pose(snapshot, model), NULL, 0);
+	out->loaded = true;
+	if (model >= snapshot->model_count)
+		return;
+	const struct troupe_model_state *state = &snapshot->models[model];
+	out->secondary = state->secondary;
+	out->loaded = state->loaded;
+	out->asleep = state->asleep;
+	out->linear = encode_vec3(arena, state->twist.linear);
+	out->angular = encode_vec3(arena, state->twist.angular);
+	out->joint = arena_array(arena, Troupe__Msgs__ModelState__Joint *, from->joint_count);
+	for (uint32_t j = from->joint_first; j < from->joint_first + from->joint_count; j++)
+		out->joint[out->n_joint++] = encode_joint_state(arena, snapshot, j);
+}
+
+static troupe_status answer_model(const struct frame *frame, const struct topic_row *row, const void *request,
+	size_t count, struct text *out, struct troupe_error *error)
+{
+	const struct troupe_scene *scene = frame->snapshot.scene;
+	ProtobufCMessage *asked;
+	(void)row;
+	troupe_status status =
+		message_of_bytes(&gz__msgs__uint32__descriptor, request, count, &message_limits_usual, &asked, error);
+	if (status)
+		return status;
+	uint32_t id = ((const Gz__Msgs__UInt32 *)(const void *)asked)->data, model = 0;
+	message_free(asked);
+	while (model < scene->model_count && (uint32_t)scene->models[model].id != id)
+		model++;
+	if (model == scene->model_count)
+		return fail(error, TROUPE_ECOMMAND, "no model has the id %u", id);
+	struct arena arena = {0};
+	Troupe__Msgs__ModelState state = TROUPE__MSGS__MODEL_STATE__INIT;
+	encode_model_state(frame, model, &state, &arena);
+	(void)encode_end(&state.base, &arena, out);
+	return TROUPE_OK;
+}
+
+const struct query_ops ask_model = {FRAME_MODELS | FRAME_JOINTS, .answer = answer_model};
+
+/* --- meshes ------------------------------------------------------------------------------------------------------- */
+
+static bool same_vec3(struct troupe_vec3 a, const Gz__Msgs__Vector3d *message)
+{
+	struct vec3 b = message_vec3(message);
+	return fabs(a.x - b.x) <= SAME_SIZE && fabs(a.y - b.y) <= SAME_SIZE && fabs(a.z - b.z) <= SAME_SIZE;
+}
+
+static bool is_shape(const struct troupe_scene_shape *shape, const Gz__Msgs__Geometry *asked)
+{
+	const char *name = shape->path ? shape->path : shape->uri ? shape->uri : "";
+	if (shape->kind == TROUPE_SHAPE_MESH && asked->type == GZ__MSGS__GEOMETRY__TYPE__MESH && asked->mesh)
+		return !strcmp(name, asked->mesh->filename) &&
+		       !strcmp(shape->submesh ? shape->submesh : "", asked->mesh->submesh) &&
+		       shape->submesh_centred == asked->mesh->center_submesh &&
+		       same_vec3(shape->size, asked->mesh->scale);
+	if (shape->kind == TROUPE_SHAPE_HEIGHTMAP && asked->type == GZ__MSGS__GEOMETRY__TYPE__HEIGHTMAP &&
+		asked->heightmap)
+		return !strcmp(name, asked->heightmap->filename) && same_vec3(shape->size, asked->heightmap->size) &&
+		       same_vec3(shape->shift, asked->heightmap->origin);
+	return false;
+}
+
+/* A shape whose triangles are known is preferred: no file has to be read. NULL: the scene has no such shape. */
+static const struct troupe_scene_shape *find_shape(const struct troupe_scene *scene, const Gz__Msgs__Geometry *asked)
+{
+	const struct troupe_scene_shape *found = NULL;
+	for (uint32_t i = 0; i < scene->shape_count; i++)
+		if ((!found || (!found->points && scene->shapes[i].points)) && is_shape(&scene->shapes[i], asked))
+			found = &scene->shapes[i];
+	return found;
+}
+
+static troupe_status check_triangles(uint32_t count, struct troupe_error *error)
+{
+	if (count <= VIEWER_TRIANGLES_MAX)
+		return TROUPE_OK;
+	return fail(error, TROUPE_ELIMIT, "the mesh has %u triangles: expected at most %d to be shown", count,
+		VIEWER_TRIANGLES_MAX);
+}
+
+static troupe_status add_mesh(struct importer *importer, struct files *files, const struct troupe_scene_shape *shape,
+	struct text *out, struct troupe_error *error)
+{
+	struct importer_losses losses = {0};
+	struct mesh whole = {0}, cut = {0};
+	struct vec3 scale = {shape->size.x, shape->size.y, shape->size.z};
+	troupe_status status = importer_mesh(importer, &losses, files, shape->path, &whole, error);
+	if (!status && !mesh_cut(&whole, shape->submesh, shape->submesh_centred, scale, &cut))
+		status = fail(error, TROUPE_EWORLD, "'%.200s' has no sub-mesh '%.80s'", shape->path, shape->submesh);
+	if (!status)
+		status = check_triangles(cut.corners.count / 3, error);
+	if (!status) {
+		_Static_assert(sizeof(struct vec3) == 3 * sizeof(double), "an array of points is one of numbers");
+		encode_often_mesh(out, (const double *)(const void *)cut.points.at, cut.points.count, cut.corners.at,
+			cut.corners.count / 3);
+	}
+	mesh_fini(&whole);
+	mesh_fini(&cut);
+	return status;
+}
+
+/* Rows and columns of a large grid are left out evenly; the outermost stay. */
+static uint32_t thinned(uint32_t index, uint32_t count, uint32_t of)
+{
+	return (uint32_t)((uint64_t)index * (of - 1) / (count - 1));
+}
+
+static void add_grid(const struct trimesh_grid *grid, struct text *out)
+{
+	uint32_t columns = MIN(grid->columns, (uint32_t)VIEWER_GRID_MAX);
+	uint32_t rows = MIN(grid->rows, (uint32_t)VIEWER_GRID_MAX);
+	struct mesh mesh = {0};
+	for (uint32_t r = 0; r < rows; r++)
+		for (uint32_t c = 0; c < columns; c++) {
+			uint32_t row = thinned(r, rows, grid->rows), column = thinned(c, columns, grid->columns);
+			(void)mesh_add_point(&mesh,
+				vec3_add(grid->origin, (struct vec3){column * grid->dx, -(row * grid->dy),
+							       (double)grid->z[(size_t)row * grid->columns + column]}));
+		}
+	for (uint32_t r = 0; r + 1 < rows; r++)
+		for (uint32_t c = 0; c + 1 < columns; c++) {
+			uint32_t at = r * columns + c, below = at + columns;
+			mesh_add_triangle(&mesh, at, below, at + 1);
+			mesh_add_triangle(&mesh, at + 1, below, below + 1);
+		}
+	encode_often_mesh(out, (const double *)(const void *)mesh.points.at, mesh.points.count, mesh.corners.at,
+		mesh.corners.count / 3);
+	mesh_fini(&mesh);
+}
+
+static troupe_status add_heightmap(struct importer *importer, struct files *files,
+	const struct troupe_scene_shape *shape, struct text *out, struct troupe_error *error)
+{
+	struct importer_losses losses = {0};
+	struct image image = {0};
+	troupe_status status = importer_image(importer, &losses, files, shape->path, &image, error);
+	if (!status && (image.columns < 2 || image.rows < 2))
+		status = fail(error, TROUPE_EWORLD, "an image of %u by %u points: expected at least 2 by 2",
+			image.columns, image.rows);
+	if (!status) {
+		struct sdf_shape from = {.image = &image,
+			.size = {shape->size.x, shape->size.y, shape->size.z},
+			.shift = {shape->shift.x, shape->shift.y, shape->shift.z}};
+		struct trimesh_grid grid = scene_heightmap(&from);
+		add_grid(&grid, out);
+		free(grid.z);
+	}
+	free(image.values);
+	return status;
+}
+
+/* Errors name no file: a shape of which the file was not found has none. */
+static troupe_status read_triangles(struct troupe_server *server, const struct troupe_scene_shape *shape,
+	struct text *out, struct troupe_error *error)
+{
+	struct files files = {.before = &server->files};
+	struct troupe_error why;
+	if (!shape->path)
+		return fail(error, TROUPE_EWORLD, "'%.200s': the file was not found", shape->uri ? shape->uri : "");
+	troupe_status status = shape->kind == TROUPE_SHAPE_MESH
+				       ? add_mesh(server->importer, &files, shape, out, &why)
+				       : add_heightmap(server->importer, &files, shape, out, &why);
+	files_fini(&files);
+	return status ? fail(error, status, "'%.200s': %s", shape->path, why.text) : TROUPE_OK;
+}
+
+static troupe_status answer_mesh(const struct frame *frame, const struct topic_row *row, const void *request,
+	size_t count, struct text *out, struct troupe_error *error)
+{
+	ProtobufCMessage *asked;
+	(void)row;
+	troupe_status status =
+		message_of_bytes(&gz__msgs__geometry__descriptor, request, count, &message_limits_usual, &asked, error);
+	if (status)
+		return status;
+	const struct troupe_scene_shape *shape =
+		find_shape(frame->snapshot.scene, (const Gz__Msgs__Geometry *)(const void *)asked);
+	message_free(asked);
+	if (!shape)
+		return fail(error, TROUPE_ECOMMAND, "no shape of the world has this mesh or heightmap");
+	if (!shape->points)
+		return read_triangles(frame->server, shape, out, error);
+	status = check_triangles(shape->triangle_count, error);
+	if (!status)
+		encode_often_mesh(out, shape->points, shape->point_count, shape->triangles, shape->triangle_count);
+	return status;
+}
+
+const struct query_ops ask_mesh = {FRAME_SCENE, .answer = answer_mesh};

@@ -1,0 +1,19 @@
+/* What only viewers need, beside Gazebo's topics: pictures of all that moves (`view`), the work of the secondaries
+ * (`secondaries`), the state of one model (`model`), the triangles of a shape (`scene/mesh`). */
+#ifndef SERVER_VIEWER_H
+#define SERVER_VIEWER_H
+
+#include "server/clients.h"
+
+enum { VIEWER_TRIANGLES_MAX = 1 << 19, VIEWER_GRID_MAX = 513 }; /* of a mesh; points along a side of a heightmap */
+
+extern const struct publish_ops publish_view;        /* troupe.msgs.View */
+extern const struct publish_ops publish_secondaries; /* troupe.msgs.Secondaries */
+
+/* gz.msgs.UInt32, the id of a model, gives its troupe.msgs.ModelState. */
+extern const struct query_ops ask_model;
+/* gz.msgs.Geometry of a shape of the scene gives a troupe.msgs.Mesh. Files that no shape of the scene names are not
+ * read. A file is read on the thread of the client that asks, which may take long. */
+extern const struct query_ops ask_mesh;
+
+#endif

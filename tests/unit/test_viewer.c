@@ -1,0 +1,284 @@
+/* The topics and services that only viewers need: pictures are the state that the library gives, by the ids of the
+ * scene; the work of secondaries adds up; the state of one model; boxes of levels; triangles of meshes and heightmaps,
+ * of files that the world names and of no others. */
+#include "clients.h"
+
+#include "topic/scene.pb-c.h"
+#include "topic/troupe.pb-c.h"
+#include "topic/world.pb-c.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+TestSuite(viewer, .timeout = 120);
+
+static uint64_t tags;
+
+/* Calls the service and takes steps until the reply is here. */
+static void *ask(struct troupe_server *server, struct troupe_client *client, const char *service, const char *type,
+	const char *text, struct troupe_message *ret_message)
+{
+	request(client, service, type, text, ++tags);
+	lib_step(server, 1);
+	cr_assert(answer(client, tags, ret_message), "%s: no reply", service);
+	return ret_message->status ? NULL : decode(ret_message);
+}
+
+static void expect_link(const struct troupe_server *server, const Troupe__Msgs__View *view, uint32_t id,
+	const char *model, const char *link)
+{
+	struct troupe_pose pose = lib_link_at(server, lib_link(server, model, link)).pose;
+	const double expected[] = {pose.x, pose.y, pose.z, pose.qx, pose.qy, pose.qz, pose.qw};
+	size_t at = 0;
+	while (at < view->n_link && view->link[at] != id)
+		at++;
+	cr_assert_lt(at, view->n_link, "%s %s", model, link);
+	for (size_t i = 0; i < 7; i++)
+		cr_assert_eq(view->pose[7 * at + i], (float)expected[i], "%s %s: %zu", model, link, i);
+}
+
+/* The last message of the topic. */
+static void *last_of(struct troupe_client *client, const char *topic)
+{
+	struct troupe_message message;
+	void *last = NULL;
+	while (troupe_client_take(client, 0, &message)) {
+		if (strcmp(message.topic, topic))
+			continue;
+		message_free(last);
+		last = decode(&message);
+	}
+	cr_assert(last, "%s: no message", topic);
+	return last;
+}
+
+Test(viewer, pictures_are_the_state)
+{
+	for (int secondaries = 0; secondaries <= 2; secondaries++) {
+		struct troupe_server *server = lib_server(lib_all, secondaries);
+		struct troupe_client *client = client_of(server, 1000);
+		struct troupe_message message;
+		uint32_t moving = 0;
+		subscribe(client, "/world/w/view", 0);
+		lib_text(server, 0, "/model/cart/cmd_vel", "linear {x: 1}");
+		lib_step(server, 500); /* the message at 500 is of state 500 */
+		Troupe__Msgs__View *view = last_of(client, "/world/w/view");
+		Gz__Msgs__Scene *scene = ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
+		cr_assert_eq(view->step, 500u);
+		cr_assert_eq(view->n_pose, 7 * view->n_link);
+		cr_assert_eq(view->n_model, view->n_status);
+		message_free(&view->base);
+		subscribe(client, "/world/w/view", 0); /* one more at once */
+		lib_step(server, 1);
+		view = last_of(client, "/world/w/view");
+		while (view->step < lib_steps(server)) { /* pictures are 1/60 s apart */
+			message_free(&view->base);
+			subscribe(client, "/world/w/view", 0);
+			lib_step(server, 1);
+			view = last_of(client, "/world/w/view");
+		}
+		for (size_t m = 0; m < scene->n_model; m++) {
+			bool found = false;
+			for (size_t i = 0; i < view->n_model; i++)
+				found |= view->model[i] == scene->model[m]->id &&
+					 (view->status[i] & 0xffff) <= (uint32_t)secondaries;
+			cr_assert_neq(found, scene->model[m]->is_static, "%s", scene->model[m]->name);
+			for (size_t l = 0; l < scene->model[m]->n_link && found; l++, moving++)
+				expect_link(server, view, scene->model[m]->link[l]->id, scene->model[m]->name,
+					scene->model[m]->link[l]->name);
+		}
+		cr_assert_eq(view->n_link, moving);
+		message_free(&view->base);
+		message_free(&scene->base);
+		troupe_client_destroy(client);
+		troupe_server_destroy(server);
+	}
+}
+
+Test(viewer, a_sleeping_model_is_marked)
+{
+	struct troupe_server *server = lib_server(lib_all, 1);
+	struct troupe_client *client = client_of(server, 1000);
+	subscribe(client, "/world/w/view", 1);
+	lib_step(server, 5000);
+	Troupe__Msgs__View *view = last_of(client, "/world/w/view");
+	uint32_t asleep = 0, awake = 0;
+	for (size_t i = 0; i < view->n_model; i++)
+		*(view->status[i] >> 31 ? &asleep : &awake) += 1;
+	cr_assert(asleep && awake, "%u asleep, %u awake", asleep, awake); /* the crate; the swing */
+	message_free(&view->base);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+Test(viewer, work_of_the_secondaries)
+{
+	for (int secondaries = 0; secondaries <= 2; secondaries++) {
+		struct troupe_server *server = lib_server(lib_all, secondaries);
+		struct troupe_client *client = client_of(server, 1000);
+		subscribe(client, "/world/w/secondaries", 0);
+		lib_step(server, 2000);
+		Troupe__Msgs__Secondaries *work = last_of(client, "/world/w/secondaries");
+		cr_assert_eq(work->n_secondary, (size_t)(secondaries ? secondaries : 1));
+		cr_assert_eq(work->step, 2000u);
+		uint32_t models = 0;
+		for (size_t i = 0; i < work->n_secondary; i++) {
+			cr_assert_eq(work->secondary[i]->number, secondaries ? i + 1 : 0);
+			cr_assert_eq(work->secondary[i]->steps, 2000u);
+			cr_assert_gt(work->secondary[i]->busy_s, 0);
+			cr_assert_leq(work->secondary[i]->busy_s, work->real_time_s);
+			models += work->secondary[i]->models;
+		}
+		cr_assert_eq(models, 6u); /* cart, arm, pusher, crate, falling, swing */
+		message_free(&work->base);
+		troupe_client_destroy(client);
+		troupe_server_destroy(server);
+	}
+}
+
+Test(viewer, the_state_of_one_model)
+{
+	struct troupe_server *server = lib_server(lib_all, 2);
+	struct troupe_client *client = client_of(server, 1000);
+	struct troupe_message message;
+	char text[40];
+	lib_text(server, 0, "/model/cart/cmd_vel", "linear {x: 1}");
+	lib_step(server, 3000);
+	Gz__Msgs__Scene *scene = ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
+	for (size_t m = 0; m < scene->n_model; m++) {
+		const Gz__Msgs__Model *model = scene->model[m];
+		(void)snprintf(text, sizeof text, "data: %u", model->id);
+		uint64_t before = lib_steps(server);
+		Troupe__Msgs__ModelState *state =
+			ask(server, client, "/world/w/model", "gz.msgs.UInt32", text, &message);
+		cr_assert_str_eq(state->name, model->name);
+		cr_assert_eq(state->id, model->id);
+		cr_assert_eq(state->is_static, model->is_static);
+		cr_assert_geq(state->step, before);
+		cr_assert_eq(state->n_joint, model->is_static ? 0 : model->n_joint);
+		if (!strcmp(model->name, "cart")) {
+			cr_assert_float_eq(state->linear->x, 1, 0.02);
+			cr_assert_gt(state->pose->position->x, 2);
+			cr_assert_str_eq(state->joint[0]->name, "left_joint");
+			cr_assert_float_eq(state->joint[0]->velocity[0], 1 / 0.15, 0.1);
+			cr_assert_gt(state->joint[0]->position[0], 10);
+			cr_assert_geq(state->secondary, 1u);
+		}
+		message_free(&state->base);
+	}
+	message_free(&scene->base);
+	cr_assert_null(ask(server, client, "/world/w/model", "gz.msgs.UInt32", "data: 4000000000", &message));
+	cr_assert_eq(message.status, TROUPE_ECOMMAND);
+	cr_assert(strstr(message.text, "4000000000"), "'%s'", message.text);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+#define LEVELS                                                                                                         \
+	"<plugin name='gz::sim' filename='x'><performer name='p'><ref>cart</ref><geometry><box><size>1 1 1</size>"     \
+	"</box></geometry></performer><level name='near'><pose>1 2 3 0 0 0</pose><geometry><box><size>20 10 8</size>"  \
+	"</box></geometry><buffer>2.5</buffer><ref>pusher</ref></level><level name='far'><pose>500 0 0 0 0 0</pose>"   \
+	"<geometry><box><size>20 10 8</size></box></geometry><ref>crate</ref></level></plugin>"
+
+Test(viewer, levels_have_boxes)
+{
+	struct troupe_server *server = lib_server(LIB_SDF(LIB_WORLD("w", LIB_ALL LEVELS)), 2);
+	struct troupe_client *client = client_of(server, 1000);
+	struct troupe_message message;
+	subscribe(client, "/world/w/levels", 0);
+	lib_step(server, 1);
+	Troupe__Msgs__Levels *levels = last_of(client, "/world/w/levels");
+	cr_assert_null(levels->level[0]->size);
+	message_free(&levels->base);
+	levels = ask(server, client, "/world/w/levels", "gz.msgs.Empty", "", &message);
+	cr_assert_eq(levels->n_level, 2u);
+	cr_assert_str_eq(levels->level[0]->name, "near");
+	cr_assert(levels->level[0]->loaded && !levels->level[1]->loaded);
+	cr_assert_float_eq(levels->level[0]->centre->y, 2, 1e-9);
+	cr_assert_float_eq(levels->level[0]->size->x, 20, 1e-9);
+	cr_assert_float_eq(levels->level[0]->size->z, 8, 1e-9);
+	cr_assert_float_eq(levels->level[0]->buffer, 2.5, 1e-9);
+	cr_assert_float_eq(levels->level[1]->centre->x, 500, 1e-9);
+	message_free(&levels->base);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+/* --- meshes ------------------------------------------------------------------------------------------------------- */
+
+static char folder[40];
+
+static const char *write_file(const char *name, const char *bytes, size_t count)
+{
+	static char path[80];
+	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *file = fopen(path, "wb");
+	cr_assert(file);
+	cr_assert_eq(fwrite(bytes, 1, count, file), count);
+	cr_assert_eq(fclose(file), 0);
+	return path;
+}
+
+static void remove_files(const char *const *names, size_t count)
+{
+	char path[80];
+	for (size_t i = 0; i < count; i++) {
+		(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+		cr_assert_eq(unlink(path), 0);
+	}
+	cr_assert_eq(rmdir(folder), 0);
+}
+
+static const char pyramid[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+
+static struct troupe_server *meshed(void)
+{
+	char sdf[2000];
+	(void)snprintf(folder, sizeof folder, "/tmp/test_viewer.XXXXXX");
+	cr_assert(mkdtemp(folder));
+	(void)write_file("pyramid.obj", pyramid, sizeof pyramid - 1);
+	(void)write_file("other.obj", pyramid, sizeof pyramid - 1);
+	(void)write_file("broken.obj", "f f f", 5);
+	(void)snprintf(sdf, sizeof sdf,
+		LIB_SDF(LIB_WORLD("w", "<model name='m'><static>true</static><link name='l'><visual name='v'><geometry>"
+				       "<mesh><uri>%s/pyramid.obj</uri><scale>2 3 4</scale></mesh></geometry></visual>"
+				       "<visual name='b'><geometry><mesh><uri>%s/broken.obj</uri></mesh></geometry>"
+				       "</visual></link></model>")),
+		folder, folder);
+	return lib_server(sdf, 1);
+}
+
+Test(viewer, triangles_of_a_mesh)
+{
+	struct troupe_server *server = meshed();
+	struct troupe_client *client = client_of(server, 1000);
+	struct troupe_message message;
+	char text[200];
+	(void)snprintf(
+		text, sizeof text, "type: MESH mesh {filename: '%s/pyramid.obj' scale {x: 2 y: 3 z: 4}}", folder);
+	Troupe__Msgs__Mesh *mesh = ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", text, &message);
+	cr_assert(mesh, "%s", message.text);
+	cr_assert_eq(mesh->n_point, 12u);
+	cr_assert_eq(mesh->n_corner, 12u);
+	float far[3] = {0};
+	for (size_t i = 0; i < mesh->n_point; i++)
+		far[i % 3] = fmaxf(far[i % 3], mesh->point[i]);
+	cr_assert(far[0] == 2 && far[1] == 3 && far[2] == 4);
+	for (size_t i = 0; i < mesh->n_corner; i++)
+		cr_assert_lt(mesh->corner[i], 4u);
+	message_free(&mesh->base);
+	/* what the scene does not have is not read: another scale, another file */
+	(void)snprintf(
+		text, sizeof text, "type: MESH mesh {filename: '%s/pyramid.obj' scale {x: 1 y: 1 z: 1}}", folder);
+	cr_assert_null(ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", text, &message));
+	(void)snprintf(text, sizeof text, "type: MESH mesh {filename: '%s/other.obj' scale {x: 2 y: 3 z: 4}}", folder);
+	cr_assert_null(ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", text, &message));
+	cr_assert_eq(message.status, TROUPE_ECOMMAND);
+	(void)snprintf(text, sizeof text, "type: MESH mesh {filename: '%s/broken.obj' scale {x: 1 y: 1 z: 1}}", folder);
+	cr_assert_null(ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", text, &message));
+	cr_assert(strstr(message.text, "broken.obj"), "'%s'", message.text);
+	cr_assert_null(ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", "", &message));
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+	remove_files((const char *const[]){"pyramid.obj", "other.obj", "broken.obj"}, 3);
+}
