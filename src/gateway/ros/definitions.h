@@ -1,0 +1,11 @@
+/* Definitions of types of ROS 2. */
+#ifndef GATEWAY_ROS_DEFINITIONS_H
+#define GATEWAY_ROS_DEFINITIONS_H
+
+#include "base/text.h"
+
+/* Appends the definition of the type, "std_msgs/Header", which must be one that ros.c names, and those of the types of
+ * its fields: see ros_add_schema(). */
+void definitions_add(const char *name, struct text *out);
+
+#endif

@@ -1,0 +1,106 @@
+/* A message is read from protobuf's bytes into its struct, and written from there: one reader with its limits serves
+ * all types, and a type is one function. The other way, for the few types that the server takes, a message is filled
+ * from CDR and written by protobuf-c.
+ *
+ * ros_gz_bridge pairs the same types; see ros.h. */
+#include "gateway/ros/ros.h"
+
+#include "gateway/ros/definitions.h"
+#include "gateway/ros/write.h"
+#include "topic/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A type that stands twice: the first row is for topics of frames. */
+static const struct ros_type types[] = {
+	{"gz.msgs.Actuators", "actuator_msgs/msg/Actuators", write_actuators, read_actuators},
+	{"gz.msgs.Altimeter", "ros_gz_interfaces/msg/Altimeter", write_altimeter, NULL},
+	{"gz.msgs.AnnotatedAxisAligned2DBox_V", "vision_msgs/msg/Detection2DArray", write_boxes, NULL},
+	{"gz.msgs.AnnotatedOriented3DBox_V", "vision_msgs/msg/Detection3DArray", write_solid_boxes, NULL},
+	{"gz.msgs.Boolean", "std_msgs/msg/Bool", write_boolean, read_boolean},
+	{"gz.msgs.CameraInfo", "sensor_msgs/msg/CameraInfo", write_camera_info, NULL},
+	{"gz.msgs.Clock", "rosgraph_msgs/msg/Clock", write_clock, NULL},
+	{"gz.msgs.Contacts", "ros_gz_interfaces/msg/Contacts", write_contacts, NULL},
+	{"gz.msgs.Double", "std_msgs/msg/Float64", write_double, read_double},
+	{"gz.msgs.Empty", "std_msgs/msg/Empty", write_empty, read_empty},
+	{"gz.msgs.Entity", "ros_gz_interfaces/msg/Entity", write_entity, read_entity},
+	{"gz.msgs.EntityWrench", "ros_gz_interfaces/msg/EntityWrench", write_entity_wrench, read_entity_wrench},
+	{"gz.msgs.Float", "std_msgs/msg/Float32", write_float, read_float},
+	{"gz.msgs.FluidPressure", "sensor_msgs/msg/FluidPressure", write_pressure, NULL},
+	{"gz.msgs.IMU", "sensor_msgs/msg/Imu", write_imu, NULL},
+	{"gz.msgs.Image", "sensor_msgs/msg/Image", write_image, NULL},
+	{"gz.msgs.Int32", "std_msgs/msg/Int32", write_int32, read_int32},
+	{"gz.msgs.Int64", "std_msgs/msg/Int64", write_int64, read_int64},
+	{"gz.msgs.LaserScan", "sensor_msgs/msg/LaserScan", write_scan, NULL},
+	{"gz.msgs.Magnetometer", "sensor_msgs/msg/MagneticField", write_magnetic_field, NULL},
+	{"gz.msgs.Model", "sensor_msgs/msg/JointState", write_joint_state, NULL},
+	{"gz.msgs.NavSat", "sensor_msgs/msg/NavSatFix", write_navsat, NULL},
+	{"gz.msgs.Odometry", "nav_msgs/msg/Odometry", write_odometry, NULL},
+	{"gz.msgs.PointCloudPacked", "sensor_msgs/msg/PointCloud2", write_points, NULL},
+	{"gz.msgs.Pose", "geometry_msgs/msg/PoseStamped", write_pose, NULL},
+	{"gz.msgs.Pose_V", "tf2_msgs/msg/TFMessage", write_tf, NULL},
+	{"gz.msgs.Pose_V", "geometry_msgs/msg/PoseArray", write_poses, NULL},
+	{"gz.msgs.StringMsg", "std_msgs/msg/String", write_string, read_string},
+	{"gz.msgs.Twist", "geometry_msgs/msg/Twist", write_twist, read_twist},
+	{"gz.msgs.UInt32", "std_msgs/msg/UInt32", write_uint32, read_uint32},
+	{"gz.msgs.UInt64", "std_msgs/msg/UInt64", write_uint64, read_uint64},
+	{"gz.msgs.Wrench", "geometry_msgs/msg/WrenchStamped", write_wrench, NULL},
+};
+
+static bool has_frames(const char *topic)
+{
+	static const char *const names[] = {"tf", "tf_static", "pose", "pose_static"};
+	const char *slash = topic ? strrchr(topic, '/') : NULL;
+	for (size_t i = 0; slash && i < ARRAY_LEN(names); i++)
+		if (!strcmp(slash + 1, names[i]))
+			return true;
+	return false;
+}
+
+const struct ros_type *ros_type_find(const char *type, const char *topic)
+{
+	message_type found = type_find(type);
+	for (size_t i = 0; found && i < ARRAY_LEN(types); i++)
+		if (!strcmp(types[i].gz, found->name))
+			return types + i + (types[i].write == write_tf && !has_frames(topic));
+	return NULL;
+}
+
+void ros_add_schema(const struct ros_type *type, struct text *out)
+{
+	const char *slash = strchr(type->name, '/');
+	char *name = mem_printf("%.*s%s", (int)(slash - type->name), type->name, strrchr(type->name, '/'));
+	definitions_add(name, out);
+	free(name);
+}
+
+troupe_status ros_of_bytes(
+	const struct ros_type *type, const void *bytes, size_t count, struct text *out, struct troupe_error *error)
+{
+	static const struct message_limits no_limits = {.bytes_max = UINT32_MAX, .items_max = UINT32_MAX};
+	ProtobufCMessage *message;
+	size_t before = out->count;
+	troupe_status status = message_of_bytes(type_find(type->gz), bytes, count, &no_limits, &message, error);
+	if (status)
+		return status;
+	struct cdr_out cdr = cdr_begin(out);
+	status = type->write(&cdr, message, error);
+	if (status)
+		out->count = before;
+	message_free(message);
+	return status;
+}
+
+troupe_status ros_to_bytes(
+	const struct ros_type *type, const void *cdr, size_t count, struct text *out, struct troupe_error *error)
+{
+	struct cdr_in in = cdr_open(cdr, count);
+	struct text bytes = {0};
+	if (!in.bad)
+		type->read(&in, &bytes);
+	if (!in.bad && bytes.count)
+		text_add_bytes(out, bytes.at, bytes.count);
+	text_fini(&bytes);
+	return in.bad ? fail(error, TROUPE_ECOMMAND, "not a message of %s in CDR", type->name) : TROUPE_OK;
+}

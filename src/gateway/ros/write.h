@@ -1,0 +1,59 @@
+/* Messages of Gazebo as CDR of their counterparts in ROS 2, and some of them back: the functions of struct ros_type.
+ * Each takes a message of the type after which it is named. */
+#ifndef GATEWAY_ROS_WRITE_H
+#define GATEWAY_ROS_WRITE_H
+
+#include "gateway/ros/cdr.h"
+#include "topic/type.h"
+
+#define WRITE(name)                                                                                                    \
+	troupe_status write_##name(struct cdr_out *out, const ProtobufCMessage *base, struct troupe_error *error)
+WRITE(altimeter);
+WRITE(actuators);
+WRITE(boolean);
+WRITE(boxes);
+WRITE(camera_info);
+WRITE(clock);
+WRITE(contacts);
+WRITE(double);
+WRITE(empty);
+WRITE(entity);
+WRITE(entity_wrench);
+WRITE(float);
+WRITE(image);
+WRITE(imu);
+WRITE(int32);
+WRITE(int64);
+WRITE(joint_state);
+WRITE(magnetic_field);
+WRITE(navsat);
+WRITE(odometry);
+WRITE(points);
+WRITE(pose);
+WRITE(poses);
+WRITE(pressure);
+WRITE(scan);
+WRITE(solid_boxes);
+WRITE(string);
+WRITE(tf);
+WRITE(twist);
+WRITE(uint32);
+WRITE(uint64);
+WRITE(wrench);
+
+#define READ(name) void read_##name(struct cdr_in *in, struct text *bytes)
+READ(actuators);
+READ(boolean);
+READ(double);
+READ(empty);
+READ(entity);
+READ(entity_wrench);
+READ(float);
+READ(int32);
+READ(int64);
+READ(string);
+READ(twist);
+READ(uint32);
+READ(uint64);
+
+#endif

@@ -1,0 +1,135 @@
+/* Feeds damaged messages to the converters to and from CDR of ROS 2 (gateway/ros/ros.h).
+ *
+ *   fuzz_ros                some thousand rounds over the messages of tests/data/ros/cases
+ *   fuzz_ros SEED ROUNDS    so many rounds for each of them
+ *
+ * The first byte of an input is the type, the second the direction. Whatever comes in: CDR that is taken becomes bytes
+ * that are a message of the type, CDR is never longer than some times its message, and a refusal is one line. With
+ * WITHOUT_MAIN it is a target for tests/fuzz/run. */
+#include "gateway/ros/ros.h"
+#include "topic/message.h"
+
+#include "rounds.h"
+
+static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
+
+static void must(bool good, const char *what)
+{
+	if (good)
+		return;
+	fprintf(stderr, "fuzz_ros: %s\n", what);
+	abort();
+}
+
+static void check_refusal(const struct troupe_error *error, const struct text *out)
+{
+	must(!out->count && *error->text && !strchr(error->text, '\n'), "a refusal");
+}
+
+/* A box of a picture becomes 600 bytes. */
+static void to_cdr(const struct ros_type *ros, const uint8_t *bytes, size_t count)
+{
+	struct text out = {0};
+	struct troupe_error error = {0};
+	if (ros_of_bytes(ros, bytes, count, &out, &error))
+		check_refusal(&error, &out);
+	else
+		must(out.count >= 5 && out.count < 2000 + 1000 * count, "the size of CDR");
+	text_fini(&out);
+}
+
+static void of_cdr(const struct ros_type *ros, const uint8_t *bytes, size_t count)
+{
+	struct text out = {0};
+	struct troupe_error error = {0};
+	ProtobufCMessage *message;
+	if (ros_to_bytes(ros, bytes, count, &out, &error)) {
+		check_refusal(&error, &out);
+	} else {
+		must(!message_of_bytes(
+			     type_find(ros->gz), out.count ? out.at : "", out.count, &no_limits, &message, &error),
+			"a message that is none");
+		message_free(message);
+	}
+	text_fini(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+	if (count < 2 || bytes[0] >= type_count())
+		return 0;
+	const struct ros_type *ros = ros_type_find(type_at(bytes[0])->name, bytes[1] & 2 ? "/tf" : NULL);
+	if (ros && bytes[1] & 1 && ros_is_taken(ros))
+		of_cdr(ros, bytes + 2, count - 2);
+	else if (ros)
+		to_cdr(ros, bytes + 2, count - 2);
+	return 0;
+}
+
+#ifndef WITHOUT_MAIN
+static void damage(struct text *text)
+{
+	size_t at = rounds_below(text->count + 1), count = 1 + rounds_below(8);
+	uint8_t noise[8];
+	for (size_t i = 0; i < sizeof noise; i++)
+		noise[i] = (uint8_t)(rounds_below(3) ? rounds_below(256) : 0xff);
+	rounds_replace(text, MAX(at, (size_t)2), rounds_below(3) ? count : 0, noise, rounds_below(4) ? count : 0);
+}
+
+static uint8_t number_of(message_type type)
+{
+	uint32_t i = 0;
+	while (type_at(i) != type)
+		i++;
+	return (uint8_t)i;
+}
+
+/* The message as bytes, and as CDR. */
+static void run_case(const char *line, size_t rounds, const char *seeds, unsigned number)
+{
+	char name[128], topic[128];
+	int used = 0;
+	struct text inputs[2] = {{0}, {0}}, cdr = {0};
+	struct troupe_error error;
+	ProtobufCMessage *message;
+	must(sscanf(line, "%127s %127s %n", name, topic, &used) == 2, "a line of the cases");
+	message_type type = type_find(name);
+	const struct ros_type *ros = ros_type_find(name, topic);
+	must(type && ros && !message_of_text(type, line + used, &no_limits, &message, &error), line);
+	for (int i = 0; i < 2; i++)
+		text_add_bytes(&inputs[i], (const char[]){(char)number_of(type), (char)(i | 2)}, 2);
+	message_add_bytes(&inputs[0], message);
+	message_free(message);
+	must(!ros_of_bytes(ros, inputs[0].at + 2, inputs[0].count - 2, &cdr, &error), "a sound message");
+	text_add_bytes(&inputs[1], cdr.at, cdr.count);
+	for (unsigned i = 0; i < 2; i++) {
+		if (seeds)
+			seeds_write(seeds, "ros", 2 * number + i, inputs[i].at, inputs[i].count);
+		else
+			rounds_run(inputs[i].at, inputs[i].count, rounds, damage);
+		text_fini(&inputs[i]);
+	}
+	text_fini(&cdr);
+}
+
+int main(int argc, char **argv)
+{
+	const char *source = getenv("SOURCE_DIR"), *seeds = seeds_wanted(argc, argv);
+	size_t rounds = argc > 2 && !seeds ? strtoul(argv[2], NULL, 10) : 2000, count;
+	char *path = mem_printf("%s/tests/data/ros/cases", source ? source : "."), *text, *rest = NULL;
+	struct troupe_error error;
+	unsigned number = 0;
+	rounds_state = argc > 2 && !seeds ? strtoul(argv[1], NULL, 10) : 1;
+	if (text_read_file(path, 1 << 20, &text, &count, &error)) {
+		fprintf(stderr, "%s\n", error.text);
+		return 1;
+	}
+	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+		if (!strncmp(line, "gz.", 3))
+			run_case(line, rounds, seeds, number++);
+	free(text);
+	free(path);
+	printf("%u passed, %d failed\n", number, number < 30);
+	return number < 30;
+}
+#endif
