@@ -1,6 +1,6 @@
 /* Recordings, and replaying them to see whether the same bits come out. def.record_path of a server asks for a
- * recording. It holds the world, the seed, the commands with their steps, and the state every def.record_every steps.
- */
+ * recording. It holds the world, the seed, the commands with their steps, a hash and the changes of the state every
+ * def.record_every steps, and now and then the whole state. */
 #ifndef TROUPE_RECORD_H
 #define TROUPE_RECORD_H
 
@@ -46,6 +46,46 @@ struct troupe_replay {
  * troupe_server_run(). Blocks. */
 TROUPE_API troupe_status troupe_replay_run(const struct troupe_server_def *def, uint64_t until,
 	struct troupe_replay *ret_replay, struct troupe_error *error);
+
+/* --- showing any step of a recording ------------------------------------------------------------------------------ */
+
+/* A player makes the state of any step of a recording: it takes the nearest recorded state before it and simulates the
+ * steps in between, as fast as possible. Each hash on the way is compared, so a state that is shown is the recorded
+ * one.
+ *
+ * Thread: one thread at a time. Clients (client.h) of its server are on threads of their own, as always. */
+struct troupe_player;
+
+struct troupe_player_info {
+	uint64_t begin, end;   /* steps of the first and of the last recorded state */
+	uint64_t hashes;       /* states whose hash was recorded */
+	uint64_t states;       /* states from which a jump can begin */
+	troupe_replay_end how; /* TROUPE_REPLAY_WHOLE, _CUT or _DAMAGED: how the recording ends, after `end` */
+	bool failed;           /* the recorded run ended with an error */
+};
+
+/* Opens the recording def->resume_path, reads all of it once, and shows its first state. The same members of def count
+ * as for troupe_replay_run(), but there is no network. on_server, which may be NULL, is called when another server has
+ * taken the place of the former one, also during this call: the former one is destroyed after on_server has returned,
+ * so its clients must be destroyed then. Errors as those of troupe_replay_run(); TROUPE_EWORLD: no state at all. */
+TROUPE_API troupe_status troupe_player_open(const struct troupe_server_def *def,
+	void (*on_server)(void *ctx, struct troupe_server *server), void *ctx, struct troupe_player **ret_player,
+	struct troupe_error *error);
+/* NULL is fine. */
+TROUPE_API void troupe_player_close(struct troupe_player *player);
+
+/* Shows the state `step`, or the first or the last one if there is none of this number. Blocks until it is there, or
+ * until troupe_server_stop() is called for the player's server (any thread): then a later call goes on. If it fails the
+ * former state is shown, or a state on the way to `step`. TROUPE_EWORLD: a state differs from the recorded one. */
+TROUPE_API troupe_status troupe_player_go(struct troupe_player *player, uint64_t step, struct troupe_error *error);
+TROUPE_API uint64_t troupe_player_step(const struct troupe_player *player);
+/* Answers the clients of the server while no steps are taken: call it some ten times a second. */
+TROUPE_API void troupe_player_serve(struct troupe_player *player);
+
+/* The server that has the present state, until on_server is called. It can be read and has clients, but refuses
+ * commands; do not run or destroy it. */
+TROUPE_API struct troupe_server *troupe_player_server(const struct troupe_player *player);
+TROUPE_API struct troupe_player_info troupe_player_info(const struct troupe_player *player);
 
 #ifdef __cplusplus
 }

@@ -17,9 +17,22 @@ static enum schedule_late late_of(const struct troupe_when *when)
 	return when && when->late == TROUPE_LATE_REFUSE ? SCHEDULE_LATE_REFUSE : SCHEDULE_LATE_NEXT;
 }
 
+/* What is played is what was recorded. */
+static troupe_status check_taking(const struct troupe_server *server, struct troupe_error *error)
+{
+	return server->replaying
+		       ? fail(error, TROUPE_ECOMMAND, "a recording is played: expected a running world to command")
+		       : TROUPE_OK;
+}
+
 static troupe_status post(struct server_world *world, struct command *command, const struct troupe_when *when,
 	uint64_t *ret_step, struct troupe_error *error)
 {
+	troupe_status status = check_taking(world->server, error);
+	if (status) {
+		command_fini(command);
+		return status;
+	}
 	command->step = when ? when->step : 0;
 	return schedule_post(&world->primary.schedule, command, late_of(when), ret_step, error);
 }
@@ -129,7 +142,9 @@ static troupe_status post_copies(struct troupe_server *server, const struct give
 {
 	struct command copies[SDF_WORLDS_MAX];
 	struct posted *posted[SDF_WORLDS_MAX];
-	troupe_status status = make_copies(server, given, copies, error);
+	troupe_status status = check_taking(server, error);
+	if (!status)
+		status = make_copies(server, given, copies, error);
 	if (status)
 		return status;
 	uint32_t begun = 0;

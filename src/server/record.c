@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BUFFER_BYTES = 1 << 20 }; /* written out before the next hash when larger than this */
+enum {
+	STATE_SHARE = 4,        /* bytes of other chunks for each byte of a RECORD_STATE */
+	BUFFER_BYTES = 1 << 20, /* written out before the next hash when larger than this */
+};
 
 struct seen { /* a model as it was last written */
 	uint64_t id, hash;
@@ -29,6 +32,8 @@ struct recorder {
 	uint64_t every;
 	uint64_t step;   /* step of the last hash */
 	uint64_t chunks; /* chunks written */
+	uint64_t since;  /* bytes written since the last state */
+	uint64_t state_bytes;
 	struct text out, body;
 	struct files files; /* files that commands named during the run */
 	uint32_t files_written;
@@ -86,6 +91,7 @@ static void add_chunk(struct troupe_server *server, enum record_kind kind)
 	pack_u64(&recorder->out, body->count);
 	pack_u64(&recorder->out, record_checksum(kind, recorder->chunks++, body->at, body->count));
 	text_add_bytes(&recorder->out, body->at, body->count);
+	recorder->since += RECORD_CHUNK_BYTES + body->count;
 	if (recorder->out.count > BUFFER_BYTES)
 		flush(server);
 }
@@ -141,6 +147,17 @@ static void add_hash(struct troupe_server *server, uint64_t step)
 		recorder->step = step;
 }
 
+static void add_state(struct troupe_server *server, uint64_t step)
+{
+	struct recorder *recorder = server->recorder;
+	recorder->body.count = 0;
+	pack_u64(&recorder->body, step);
+	server_pack(server, &recorder->body);
+	recorder->state_bytes = recorder->body.count;
+	add_chunk(server, RECORD_STATE);
+	recorder->since = 0;
+}
+
 static uint64_t steps_of(const struct troupe_server *server)
 {
 	uint64_t steps = 0;
@@ -191,6 +208,8 @@ void record_begin(struct troupe_server *server)
 	pack_paths(server, &recorder->body);
 	server_pack(server, &recorder->body);
 	add_chunk(server, RECORD_START);
+	recorder->state_bytes = recorder->body.count;
+	recorder->since = 0;
 	if (open_to_write(recorder))
 		add_hash(server, recorder->step);
 }
@@ -198,8 +217,11 @@ void record_begin(struct troupe_server *server)
 void record_merged(struct troupe_server *server, uint64_t steps)
 {
 	struct recorder *recorder = server->recorder;
-	if (open_to_write(recorder) && steps != recorder->step && steps % recorder->every == 0 && !has_failed(server))
-		add_hash(server, steps);
+	if (!open_to_write(recorder) || steps == recorder->step || steps % recorder->every != 0 || has_failed(server))
+		return;
+	add_hash(server, steps);
+	if (open_to_write(recorder) && recorder->since / STATE_SHARE >= recorder->state_bytes)
+		add_state(server, steps);
 }
 
 /* --- commands ----------------------------------------------------------------------------------------------------- */

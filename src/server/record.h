@@ -14,16 +14,19 @@
  *   RECORD_HASH     step, hash of all worlds; for each world: steps, hash of its levels, hash of its changes, and for
  *                   each model that was removed, or whose words have changed, since the last RECORD_HASH: place + 1,
  *                   id (0: removed), name, number of words, words; then 0
+ *   RECORD_STATE    step, and the state as a file of troupe_server_save(): so that a player (player.c) need not begin
+ *                   at the first state. One is written after a RECORD_HASH when STATE_SHARE times as many other bytes
+ *                   were written since the last one: so states are at most a fifth of a recording.
  *   RECORD_END      last: step, and whether the run failed in that step; absent if the run did not end */
 #ifndef SERVER_RECORD_H
 #define SERVER_RECORD_H
 
 #include "server/internal.h"
 
-enum record_kind { RECORD_START = 1, RECORD_FILES, RECORD_COMMAND, RECORD_HASH, RECORD_END };
+enum record_kind { RECORD_START = 1, RECORD_FILES, RECORD_COMMAND, RECORD_HASH, RECORD_END, RECORD_STATE };
 
 enum {
-	RECORD_VERSION = 2,
+	RECORD_VERSION = 3,
 	RECORD_MAGIC_BYTES = 16,
 	RECORD_HEAD_BYTES = RECORD_MAGIC_BYTES + 8,
 	RECORD_CHUNK_BYTES = 3 * 8,
@@ -56,7 +59,8 @@ struct recording {
 	int file;
 	const char *path;
 	int code;       /* errno of a read that failed (RECORDING_FAILED); 0: none */
-	uint64_t left;  /* bytes of the file that have not been read */
+	uint64_t size;  /* bytes of the file */
+	uint64_t left;  /* those that have not been read */
 	uint64_t index; /* of the next chunk */
 	char *bytes;    /* of the chunk read last */
 	size_t room;
@@ -70,6 +74,15 @@ troupe_status recording_open(struct recording *recording, const char *path, stru
 /* The next chunk; *ret_body is valid until the next call. */
 enum recording_read recording_next(struct recording *recording, uint64_t *ret_kind, struct unpack *ret_body);
 void recording_close(struct recording *recording);
+
+/* A place between two chunks. */
+struct recording_mark {
+	uint64_t at, index; /* byte of the file, index of the next chunk */
+};
+
+struct recording_mark recording_mark(const struct recording *recording);
+/* Goes to a place of the same file. 0, or errno. */
+int recording_go(struct recording *recording, const struct recording_mark *mark);
 
 /* --- comparing (compare.c) -------------------------------------------------------------------------------------- */
 

@@ -55,7 +55,7 @@ troupe_status recording_open(struct recording *recording, const char *path, stru
 		return fail(error, TROUPE_EIO, "%s: cannot open: %s", path, strerror(errno));
 	if (!S_ISREG(info.st_mode))
 		return fail(error, TROUPE_EIO, "%s: not a plain file: expected a recording", path);
-	recording->left = (uint64_t)info.st_size;
+	recording->size = recording->left = (uint64_t)info.st_size;
 	return check_head(recording, error);
 }
 
@@ -87,6 +87,20 @@ enum recording_read recording_next(struct recording *recording, uint64_t *ret_ki
 	*ret_kind = kind;
 	*ret_body = (struct unpack){recording->bytes, recording->bytes + count, false};
 	return RECORDING_CHUNK;
+}
+
+struct recording_mark recording_mark(const struct recording *recording)
+{
+	return (struct recording_mark){recording->size - recording->left, recording->index};
+}
+
+int recording_go(struct recording *recording, const struct recording_mark *mark)
+{
+	if (lseek(recording->file, (off_t)mark->at, SEEK_SET) < 0)
+		return errno;
+	recording->left = recording->size - mark->at;
+	recording->index = mark->index;
+	return 0;
 }
 
 void recording_close(struct recording *recording)

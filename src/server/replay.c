@@ -4,25 +4,11 @@
  *
  * The type of a topic is compared with that of the command at its step, because it may change before that. A command
  * that no listener could take is left out: it changed nothing. */
-#include "server/record.h"
-
-#include <troupe/record.h>
+#include "server/replay.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct replay {
-	struct recording recording;
-	struct troupe_server *server;
-	struct record_world *worlds; /* [server->world_count] */
-	VEC(char *) lists;           /* lists of resource paths; cut into `paths` */
-	VEC(const char *) paths;     /* NULL-terminated */
-	uint64_t until;
-	struct troupe_replay result;
-	bool done;
-	bool has_network; /* there is a network that the server has not taken */
-};
 
 /* --- beginning ---------------------------------------------------------------------------------------------------- */
 
@@ -52,13 +38,11 @@ static void take_paths(struct replay *replay, const char *const *more, struct un
 	vec_push(&replay->paths, NULL);
 }
 
+/* Makes the server from the state of which `in` is the rest. */
 static troupe_status begin(
 	struct replay *replay, const struct troupe_server_def *from, struct unpack *in, struct troupe_error *error)
 {
 	struct troupe_server_def def = *from;
-	take_paths(replay, from->resource_paths, in);
-	if (in->bad)
-		return fail(error, TROUPE_EWORLD, "%s: damaged: its resource paths", from->resume_path);
 	def.resource_paths = replay->paths.at;
 	size_t count = (size_t)(in->end - in->at);
 	char *saved = mem_alloc(count + 1);
@@ -72,6 +56,7 @@ static troupe_status begin(
 	troupe_status status = server_create(&def, saved, count, &replay->server, error);
 	if (status)
 		return status;
+	replay->server->replaying = true;
 	replay->worlds = mem_alloc(replay->server->world_count * sizeof *replay->worlds);
 	for (uint32_t i = 0; i < replay->server->world_count; i++) {
 		drop_pending(&replay->server->worlds[i]);
@@ -131,11 +116,11 @@ static bool fits(const struct replay *replay, uint64_t step)
 	return true;
 }
 
-static troupe_status go_on(struct replay *replay, struct troupe_error *error)
+static troupe_status run_to(struct replay *replay, uint64_t step, struct troupe_error *error)
 {
 	uint64_t steps[SDF_WORLDS_MAX];
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
-		steps[i] = replay->worlds[i].steps;
+		steps[i] = MIN(replay->worlds[i].steps, step);
 	return server_run_to(replay->server, steps, error);
 }
 
@@ -157,36 +142,47 @@ static void tell_difference(struct replay *replay)
 	text_fini(&text);
 }
 
-static troupe_status take_hash(struct replay *replay, struct unpack *in, struct troupe_error *error)
+static void read_hash(struct replay *replay, struct unpack *in)
 {
-	struct troupe_replay *result = &replay->result;
-	uint64_t step = unpack_u64(in), hash = unpack_u64(in);
-	if (replay->until && step > replay->until) {
-		result->end = TROUPE_REPLAY_LIMIT;
-		replay->done = true;
-		return TROUPE_OK;
-	}
+	struct replay_hash *next = &replay->next;
+	next->step = unpack_u64(in);
+	next->hash = unpack_u64(in);
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
 		record_world_update(&replay->worlds[i], in);
-	in->bad |= !fits(replay, step);
-	if (in->bad)
-		return TROUPE_OK;
-	troupe_status status = go_on(replay, error);
-	if (status)
-		return status;
-	result->step = step;
-	result->hashes++;
+	in->bad |= !fits(replay, next->step);
+	next->waits = !in->bad;
+}
+
+static void compare(struct replay *replay)
+{
+	struct troupe_replay *result = &replay->result;
+	const struct replay_hash *next = &replay->next;
 	uint64_t found = troupe_server_hash(replay->server);
+	replay->next.waits = false;
+	result->step = next->step;
+	result->hashes++;
 	if (replay->server->def.on_hash)
-		replay->server->def.on_hash(replay->server->def.ctx, step, found);
-	if (found == hash) {
-		result->same = step;
-		return TROUPE_OK;
+		replay->server->def.on_hash(replay->server->def.ctx, next->step, found);
+	if (found == next->hash) {
+		result->same = next->step;
+		return;
 	}
 	tell_difference(replay);
 	result->end = TROUPE_REPLAY_DIFFERS;
 	replay->done = true;
-	return TROUPE_OK;
+}
+
+uint64_t replay_step(const struct replay *replay)
+{
+	return troupe_server_progress(replay->server).steps;
+}
+
+troupe_status replay_reach(struct replay *replay, uint64_t step, struct troupe_error *error)
+{
+	troupe_status status = run_to(replay, step, error);
+	if (!status && replay->next.waits && step >= replay->next.step && !troupe_server_was_stopped(replay->server))
+		compare(replay);
+	return status;
 }
 
 /* Commands that wait may be prepared at the same time, from the same files. */
@@ -210,7 +206,10 @@ static troupe_status take_chunk(struct replay *replay, uint64_t kind, struct unp
 	case RECORD_COMMAND:
 		return take_command(replay, in, error);
 	case RECORD_HASH:
-		return take_hash(replay, in, error);
+		read_hash(replay, in);
+		return TROUPE_OK;
+	case RECORD_STATE:
+		return TROUPE_OK;
 	case RECORD_END:
 		(void)unpack_u64(in);
 		replay->result.failed = unpack_count(in, 1);
@@ -233,10 +232,10 @@ static troupe_status stop_short(struct replay *replay, enum recording_read read,
 	return TROUPE_OK;
 }
 
-static troupe_status follow(struct replay *replay, struct troupe_error *error)
+troupe_status replay_read(struct replay *replay, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
-	while (!status && !replay->done) {
+	while (!status && !replay->done && !replay->next.waits) {
 		uint64_t kind;
 		struct unpack in;
 		enum recording_read read = recording_next(&replay->recording, &kind, &in);
@@ -248,20 +247,94 @@ static troupe_status follow(struct replay *replay, struct troupe_error *error)
 	return status;
 }
 
-static troupe_status replay_all(struct replay *replay, const struct troupe_server_def *def, struct troupe_error *error)
+/* Reads the chunks before `end`, of which the server has the effects already: files that later commands may name, and
+ * the models as they were recorded. */
+static troupe_status catch_up(struct replay *replay, const struct recording_mark *end, struct troupe_error *error)
+{
+	while (replay->recording.index < end->index) {
+		uint64_t kind;
+		struct unpack in;
+		if (recording_next(&replay->recording, &kind, &in) != RECORDING_CHUNK)
+			return fail(
+				error, TROUPE_EIO, "%s: it has changed while it was played", replay->recording.path);
+		if (kind == RECORD_FILES)
+			take_files(replay, &in);
+		else if (kind == RECORD_HASH)
+			read_hash(replay, &in);
+		replay->next.waits = false;
+	}
+	return TROUPE_OK;
+}
+
+/* The state after the chunk `state`; NULL: the one in which the recording begins, which is open. */
+static troupe_status begin_at(struct replay *replay, const struct troupe_server_def *def,
+	const struct recording_mark *state, struct unpack *start, struct troupe_error *error)
 {
 	uint64_t kind;
 	struct unpack in;
-	troupe_status status = recording_open(&replay->recording, def->resume_path, error);
-	if (status)
-		return status;
-	enum recording_read read = recording_next(&replay->recording, &kind, &in);
-	if (read != RECORDING_CHUNK || kind != RECORD_START)
-		return stop_short(replay, read == RECORDING_CHUNK ? RECORDING_DAMAGED : read, error);
-	status = begin(replay, def, &in, error);
-	if (!status)
-		status = follow(replay, error);
-	for (uint32_t i = 0; !status && i < replay->server->world_count; i++) {
+	take_paths(replay, def->resource_paths, start);
+	if (start->bad)
+		return fail(error, TROUPE_EWORLD, "%s: damaged: its resource paths", def->resume_path);
+	if (!state)
+		return begin(replay, def, start, error);
+	struct recording_mark first = recording_mark(&replay->recording);
+	if (recording_go(&replay->recording, state) ||
+		recording_next(&replay->recording, &kind, &in) != RECORDING_CHUNK || kind != RECORD_STATE)
+		return fail(error, TROUPE_EIO, "%s: it has changed while it was played", def->resume_path);
+	(void)unpack_u64(&in);
+	troupe_status status = begin(replay, def, &in, error);
+	if (!status && recording_go(&replay->recording, &first))
+		status = fail(error, TROUPE_EIO, "%s: cannot read", def->resume_path);
+	return status ? status : catch_up(replay, state, error);
+}
+
+troupe_status replay_begin(struct replay *replay, const struct troupe_server_def *def,
+	const struct recording_mark *state, struct troupe_error *error)
+{
+	uint64_t kind;
+	struct unpack in;
+	*replay = (struct replay){0};
+	troupe_status status = def && def->resume_path
+				       ? recording_open(&replay->recording, def->resume_path, error)
+				       : fail(error, TROUPE_EINVAL, "no recording: expected a path in resume_path");
+	enum recording_read read = status ? RECORDING_FAILED : recording_next(&replay->recording, &kind, &in);
+	if (!status && (read != RECORDING_CHUNK || kind != RECORD_START))
+		status = stop_short(replay, read == RECORDING_CHUNK ? RECORDING_DAMAGED : read, error);
+	else if (!status)
+		status = begin_at(replay, def, state, &in, error);
+	if (!replay->has_network)
+		server_refuse(def);
+	return status;
+}
+
+void replay_fini(struct replay *replay)
+{
+	recording_close(&replay->recording);
+	for (uint32_t i = 0; replay->worlds && i < replay->server->world_count; i++)
+		record_world_fini(&replay->worlds[i]);
+	free(replay->worlds);
+	troupe_server_destroy(replay->server);
+	for (uint32_t i = 0; i < replay->lists.count; i++)
+		free(replay->lists.at[i]);
+	vec_free(&replay->lists);
+	vec_free(&replay->paths);
+	*replay = (struct replay){0};
+}
+
+static troupe_status replay_all(struct replay *replay, uint64_t until, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	while (!status && !replay->done) {
+		status = replay_read(replay, error);
+		if (status || replay->done)
+			break;
+		if (until && replay->next.step > until) {
+			replay->result.end = TROUPE_REPLAY_LIMIT;
+			break;
+		}
+		status = replay_reach(replay, replay->next.step, error);
+	}
+	for (uint32_t i = 0; !status && replay->server && i < replay->server->world_count; i++) {
 		replay->result.readings += replay->server->worlds[i].primary.reading_count;
 		replay->result.readings_digest += replay->server->worlds[i].primary.reading_digest;
 	}
@@ -271,22 +344,12 @@ static troupe_status replay_all(struct replay *replay, const struct troupe_serve
 troupe_status troupe_replay_run(const struct troupe_server_def *def, uint64_t until, struct troupe_replay *ret_replay,
 	struct troupe_error *error)
 {
-	struct replay replay = {.until = until};
-	troupe_status status = def && def->resume_path
-				       ? replay_all(&replay, def, error)
-				       : fail(error, TROUPE_EINVAL, "no recording: expected a path in resume_path");
-	if (!replay.has_network)
-		server_refuse(def);
-	recording_close(&replay.recording);
-	for (uint32_t i = 0; replay.worlds && i < replay.server->world_count; i++)
-		record_world_fini(&replay.worlds[i]);
-	free(replay.worlds);
-	troupe_server_destroy(replay.server);
-	for (uint32_t i = 0; i < replay.lists.count; i++)
-		free(replay.lists.at[i]);
-	vec_free(&replay.lists);
-	vec_free(&replay.paths);
+	struct replay replay;
+	troupe_status status = replay_begin(&replay, def, NULL, error);
+	if (!status)
+		status = replay_all(&replay, until, error);
 	if (!status)
 		*ret_replay = replay.result;
+	replay_fini(&replay);
 	return status;
 }

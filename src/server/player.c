@@ -1,0 +1,201 @@
+/* A player makes the state of any step of a recording by simulation: it begins at the nearest recorded state before the
+ * step, or at the present state when that is nearer. So each state that it shows is the recorded one, which each hash
+ * on the way proves, and a recording need not hold the poses of each step. A jump makes another server, because a
+ * server cannot go back; the old one is there until the caller has left it. */
+#include "server/clients.h"
+#include "server/replay.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	/* Going on is preferred to a recorded state that is less than so many steps ahead: playing forward does not
+	 * change the server. */
+	STEPS_AHEAD = 2000,
+};
+
+struct start { /* a RECORD_STATE */
+	uint64_t step;
+	struct recording_mark mark;
+};
+
+struct troupe_player {
+	struct troupe_server_def def;
+	char *path;
+	void (*on_server)(void *ctx, struct troupe_server *server);
+	void *ctx;
+	struct troupe_player_info info;
+	VEC(struct start) starts; /* by step */
+	struct replay replay;
+};
+
+/* --- the index ---------------------------------------------------------------------------------------------------- */
+
+static void note_chunk(struct troupe_player *player, uint64_t kind, struct unpack *in, struct recording_mark mark)
+{
+	struct troupe_player_info *info = &player->info;
+	uint64_t step = kind == RECORD_HASH || kind == RECORD_STATE ? unpack_u64(in) : 0;
+	if (kind == RECORD_STATE && !in->bad) {
+		vec_push(&player->starts, ((struct start){step, mark}));
+	} else if (kind == RECORD_HASH && !in->bad) {
+		info->begin = info->hashes++ ? info->begin : step;
+		info->end = step;
+	} else if (kind == RECORD_END) {
+		(void)unpack_u64(in);
+		info->failed = unpack_count(in, 1);
+		info->how = TROUPE_REPLAY_WHOLE;
+	}
+}
+
+static troupe_status read_index(struct troupe_player *player, struct troupe_error *error)
+{
+	struct recording recording = {0};
+	troupe_status status = recording_open(&recording, player->path, error);
+	enum recording_read read = RECORDING_CHUNK;
+	while (!status && read == RECORDING_CHUNK) {
+		uint64_t kind;
+		struct unpack in;
+		struct recording_mark mark = recording_mark(&recording);
+		read = recording_next(&recording, &kind, &in);
+		if (read == RECORDING_FAILED)
+			status = fail(error, TROUPE_EIO, "%s: cannot read: %s", player->path, strerror(recording.code));
+		else if (read == RECORDING_DAMAGED)
+			player->info.how = TROUPE_REPLAY_DAMAGED;
+		else if (read == RECORDING_CHUNK)
+			note_chunk(player, kind, &in, mark);
+	}
+	recording_close(&recording);
+	player->info.states = player->starts.count + 1;
+	if (!status && !player->info.hashes)
+		status = fail(error, TROUPE_EWORLD, "%s: %s before its first state: expected a state to show",
+			player->path, player->info.how == TROUPE_REPLAY_DAMAGED ? "damaged" : "cut off");
+	return status;
+}
+
+/* The last recorded state that is not after the step; NULL: the first state of the recording. */
+static const struct start *state_before(const struct troupe_player *player, uint64_t step)
+{
+	const struct start *best = NULL;
+	for (uint32_t i = 0; i < player->starts.count && player->starts.at[i].step <= step; i++)
+		best = &player->starts.at[i];
+	return best;
+}
+
+/* --- going to a step ---------------------------------------------------------------------------------------------- */
+
+static troupe_status check(const struct replay *replay, const char *path, struct troupe_error *error)
+{
+	const struct troupe_replay *result = &replay->result;
+	if (!replay->done || result->end != TROUPE_REPLAY_DIFFERS)
+		return TROUPE_OK;
+	return fail(error, TROUPE_EWORLD, "%s: the state of step %" PRIu64 " is not the recorded one: %s", path,
+		result->step, result->difference);
+}
+
+static troupe_status advance(struct replay *replay, const char *path, uint64_t step, struct troupe_error *error)
+{
+	troupe_status status = check(replay, path, error);
+	while (!status && !replay->done) {
+		status = replay_read(replay, error);
+		if (status || replay->done)
+			break;
+		uint64_t next = MIN(step, replay->next.step);
+		status = replay_reach(replay, next, error);
+		if (!status)
+			status = check(replay, path, error);
+		if (replay->next.waits)
+			break; /* the step is reached, or the server was stopped */
+	}
+	return status;
+}
+
+/* Makes the state with another server, and leaves the old one. */
+static troupe_status jump(
+	struct troupe_player *player, const struct start *from, uint64_t step, struct troupe_error *error)
+{
+	struct replay fresh, old = player->replay;
+	troupe_status status = replay_begin(&fresh, &player->def, from ? &from->mark : NULL, error);
+	if (!status && !fresh.server)
+		status = fail(error, TROUPE_EIO, "%s: it has changed while it was played", player->path);
+	if (!status)
+		status = advance(&fresh, player->path, step, error);
+	if (status) {
+		replay_fini(&fresh);
+		return status;
+	}
+	player->replay = fresh;
+	if (player->on_server)
+		player->on_server(player->ctx, fresh.server);
+	replay_fini(&old);
+	return TROUPE_OK;
+}
+
+troupe_status troupe_player_go(struct troupe_player *player, uint64_t step, struct troupe_error *error)
+{
+	uint64_t to = MIN(MAX(step, player->info.begin), player->info.end), now = troupe_player_step(player);
+	const struct start *from = state_before(player, to);
+	if (to < now || (from && from->step > now && from->step - now > STEPS_AHEAD))
+		return jump(player, from, to, error);
+	return advance(&player->replay, player->path, to, error);
+}
+
+void troupe_player_serve(struct troupe_player *player)
+{
+	clients_serve(player->replay.server->clients, false);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+troupe_status troupe_player_open(const struct troupe_server_def *def,
+	void (*on_server)(void *ctx, struct troupe_server *server), void *ctx, struct troupe_player **ret_player,
+	struct troupe_error *error)
+{
+	if (!def || !def->resume_path)
+		return fail(error, TROUPE_EINVAL, "no recording: expected a path in resume_path");
+	if (def->network) {
+		server_refuse(def);
+		return fail(error, TROUPE_EINVAL, "a player has its secondaries in this process: expected no network");
+	}
+	struct troupe_player *player = mem_alloc(sizeof *player);
+	*player = (struct troupe_player){.def = *def,
+		.path = mem_strdup(def->resume_path),
+		.on_server = on_server,
+		.ctx = ctx,
+		.info.how = TROUPE_REPLAY_CUT};
+	player->def.resume_path = player->path;
+	troupe_status status = read_index(player, error);
+	if (!status)
+		status = jump(player, NULL, player->info.begin, error);
+	if (status) {
+		troupe_player_close(player);
+		return status;
+	}
+	*ret_player = player;
+	return TROUPE_OK;
+}
+
+void troupe_player_close(struct troupe_player *player)
+{
+	if (!player)
+		return;
+	replay_fini(&player->replay);
+	vec_free(&player->starts);
+	free(player->path);
+	free(player);
+}
+
+struct troupe_server *troupe_player_server(const struct troupe_player *player)
+{
+	return player->replay.server;
+}
+
+uint64_t troupe_player_step(const struct troupe_player *player)
+{
+	return replay_step(&player->replay);
+}
+
+struct troupe_player_info troupe_player_info(const struct troupe_player *player)
+{
+	return player->info;
+}
