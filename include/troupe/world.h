@@ -1,11 +1,11 @@
 /* The parts of a world (troupe_scene) and their state at a step (troupe_snapshot), for programs that watch or control
  * the world.
  *
- * A handle names a model, a link or a joint for as long as its model exists. It is found by name once; its use then
- * needs no search. When a model is removed, its handles become stale, and stay so if another model takes its name. A
- * reset that brings the model back makes them valid again. Handles are also valid in a server that was resumed from a
- * state of this server. A handle of zeros is no handle. A nested model has no handle of its own: it is a part of the
- * model around it.
+ * A handle names a model, a link, a joint or a sensor for as long as its model exists. It is found by name once; its
+ * use then needs no search. When a model is removed, its handles become stale, and stay so if another model takes its
+ * name. A reset that brings the model back makes them valid again. Handles are also valid in a server that was resumed
+ * from a state of this server. A handle of zeros is no handle. A nested model has no handle of its own: it is a part of
+ * the model around it.
  *
  * Units: metres, kilograms, seconds, radians, newtons. Poses and velocities are in the world's axes unless the
  * comment says otherwise. Quaternions have unit length, up to rounding. */
@@ -34,6 +34,9 @@ typedef struct troupe_link {
 typedef struct troupe_joint {
 	uint32_t at, born, world;
 } troupe_joint;
+typedef struct troupe_sensor {
+	uint32_t at, born, world, index;
+} troupe_sensor;
 
 struct troupe_vec3 {
 	double x, y, z;
@@ -142,6 +145,20 @@ struct troupe_scene_shape {
 	uint32_t triangle_count;
 };
 
+struct troupe_scene_sensor {
+	troupe_sensor handle;
+	const char *name; /* in its model, with its link or joint: "base::imu" */
+	const char *type; /* in SDF: "imu", "gpu_lidar" */
+	uint32_t model;   /* index in scene.models */
+	uint32_t link;    /* index in scene.links; TROUPE_NONE: a sensor of a joint */
+	uint32_t joint;   /* index in scene.joints; TROUPE_NONE: a sensor of a link, or of a joint that moves nothing */
+	double rate_hz;   /* in simulated time; 0: it measures in each state */
+	/* The names of the numbers of its struct troupe_reading. None: a camera, or a type that is not simulated. See
+	 * the manual page, columns of the log. */
+	uint32_t number_count;
+	const char *const *numbers;
+};
+
 struct troupe_scene_light {
 	const char *name;
 	uint32_t link; /* index in scene.links of the link that carries it; TROUPE_NONE: a light of the world */
@@ -154,15 +171,16 @@ struct troupe_scene_light {
 struct troupe_scene {
 	const char *world;
 	uint64_t epoch;
-	uint32_t model_count, link_count, joint_count, shape_count, light_count;
+	uint32_t model_count, link_count, joint_count, shape_count, light_count, sensor_count;
 	/* Models that can move, and performers, come first (mobile_count, moving_links), in file order; a created
 	 * model takes the lowest place that is free. Static models follow. */
 	uint32_t mobile_count, moving_links;
 	const struct troupe_scene_model *models;
 	const struct troupe_scene_link *links;
-	const struct troupe_scene_joint *joints; /* joints of models that can move, then joints of the world itself */
-	const struct troupe_scene_shape *shapes; /* for each link: collisions, then visuals */
-	const struct troupe_scene_light *lights; /* those of the world, then those of links */
+	const struct troupe_scene_joint *joints;   /* joints of models that can move, then joints of the world itself */
+	const struct troupe_scene_shape *shapes;   /* for each link: collisions, then visuals */
+	const struct troupe_scene_light *lights;   /* those of the world, then those of links */
+	const struct troupe_scene_sensor *sensors; /* of each model in turn */
 	struct troupe_surroundings surroundings;
 };
 
@@ -197,6 +215,16 @@ struct troupe_joint_state {
 	double effort[2];
 };
 
+#define TROUPE_READING_NUMBERS 10
+
+/* The last sample of a sensor that is held (troupe_hold_sensor()). A whole scan or picture is on the sensor's topic. */
+struct troupe_reading {
+	bool given;                             /* the sensor has measured since it is held, in this server */
+	uint64_t step;                          /* the state that it measured */
+	double time_s;                          /* simulated, of this state */
+	double numbers[TROUPE_READING_NUMBERS]; /* with noise; see troupe_scene_sensor.numbers. NAN: there is none */
+};
+
 /* Two collisions that touched at the beginning of the last step that moved one of their models. A model that slept
  * when observing began has no contacts until it is stepped. */
 struct troupe_contact {
@@ -213,11 +241,13 @@ struct troupe_snapshot {
 	double time_s;
 	bool paused;
 	const struct troupe_scene *scene;
-	uint32_t model_count, link_count, joint_count; /* scene->mobile_count, moving_links, joint_count */
-	const struct troupe_model_state *models;       /* of scene->models[i] */
-	const struct troupe_odometry *odometry;        /* of scene->models[i]; most models have none */
-	const struct troupe_link_state *links;         /* of scene->links[i] */
-	const struct troupe_joint_state *joints;       /* of scene->joints[i] */
+	/* scene->mobile_count, moving_links, joint_count, sensor_count */
+	uint32_t model_count, link_count, joint_count, sensor_count;
+	const struct troupe_model_state *models; /* of scene->models[i] */
+	const struct troupe_odometry *odometry;  /* of scene->models[i]; most models have none */
+	const struct troupe_link_state *links;   /* of scene->links[i] */
+	const struct troupe_joint_state *joints; /* of scene->joints[i] */
+	const struct troupe_reading *readings;   /* of scene->sensors[i] */
 	/* 0 unless troupe_server_def.observe has TROUPE_OBSERVE_CONTACTS. Contacts of the same two shapes are
 	 * adjacent. The order is that of the places of models in the world; it is the same for any number of
 	 * secondaries. */
@@ -243,6 +273,8 @@ TROUPE_API const struct troupe_link_state *troupe_snapshot_link(
 	const struct troupe_snapshot *snapshot, troupe_link link);
 TROUPE_API const struct troupe_joint_state *troupe_snapshot_joint(
 	const struct troupe_snapshot *snapshot, troupe_joint joint);
+TROUPE_API const struct troupe_reading *troupe_snapshot_sensor(
+	const struct troupe_snapshot *snapshot, troupe_sensor sensor);
 
 /* Asks for a snapshot, and returns the scene of a world's newest snapshot. The caller may keep the scene, also after
  * the server is destroyed, and calls troupe_scene_release() once. NULL: there is no such world, or no snapshot yet.
@@ -260,6 +292,8 @@ TROUPE_API void troupe_scene_release(const struct troupe_scene *scene);
  * does not. busy is NULL. */
 TROUPE_API void troupe_server_look(
 	struct troupe_server *server, void (*fn)(void *ctx, const struct troupe_snapshot *snapshot), void *ctx);
+/* The epoch that the scene in a snapshot of the present state has; 0: there is no such world. */
+TROUPE_API uint64_t troupe_server_scene_epoch(const struct troupe_server *server, uint32_t world);
 /* Simulated time that the next step of a world takes, unless it is paused; 0: there is no such world. */
 TROUPE_API double troupe_server_step_s(const struct troupe_server *server, uint32_t world);
 
@@ -271,6 +305,14 @@ TROUPE_API troupe_joint troupe_find_joint(const struct troupe_server *server, tr
 /* A joint of the world itself. */
 TROUPE_API troupe_joint troupe_find_world_joint(const struct troupe_server *server, uint32_t world, const char *name);
 
+/* By its name with its link or joint ("base::imu"). */
+TROUPE_API troupe_sensor troupe_find_sensor(const struct troupe_server *server, troupe_model model, const char *name);
+
+/* A sensor that is held measures from the next step on, whether its topic has a subscriber or not. It is held
+ * until its model is removed. False: the handle is stale, or sensors of this type are not simulated. No state depends
+ * on what is held. */
+TROUPE_API bool troupe_hold_sensor(struct troupe_server *server, troupe_sensor sensor, bool on);
+
 /* False, and nothing is written: the handle is stale. Static models and their links can be read too. */
 TROUPE_API bool troupe_get_model(
 	const struct troupe_server *server, troupe_model model, struct troupe_model_state *ret_state);
@@ -281,6 +323,9 @@ TROUPE_API bool troupe_get_link(
 	const struct troupe_server *server, troupe_link link, struct troupe_link_state *ret_state);
 TROUPE_API bool troupe_get_joint(
 	const struct troupe_server *server, troupe_joint joint, struct troupe_joint_state *ret_state);
+/* False also: the sensor has not measured since it is held. */
+TROUPE_API bool troupe_get_sensor(
+	const struct troupe_server *server, troupe_sensor sensor, struct troupe_reading *ret_reading);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const choice_kinds[] = {"model", "link", "joint", "contact", "odometry", "secondary", "effort", NULL};
+const char *const choice_kinds[] = {
+	"model", "link", "joint", "contact", "odometry", "secondary", "effort", "sensor", NULL};
 static const char *const usual[] = {"model", "joint", "odometry", NULL};
 
 static bool is_among(const char *const *words, const char *word)

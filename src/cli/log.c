@@ -26,9 +26,21 @@ struct log_row { /* an entity that is chosen */
 	char *head;           /* ",world,kind,model,name,axis" */
 };
 
+enum { SENSED = 19 }; /* columns with numbers of sensors only */
+
+struct log_sensor { /* a sensor that is chosen; it is held */
+	troupe_sensor sensor;
+	uint32_t count;
+	uint32_t columns[TROUPE_READING_NUMBERS]; /* of each of its numbers, see find_column() */
+	bool seen;
+	uint64_t seen_step; /* of its sample that was written last */
+	char *head;
+};
+
 struct log_world {
 	uint64_t epoch; /* epoch of the scene that the other members are made for */
 	VEC(struct log_row) rows;
+	VEC(struct log_sensor) sensors;
 	uint32_t shape_count;
 	bool *shapes;       /* [shape_count] whether the shape's contacts are chosen */
 	char **shape_names; /* [shape_count] "model,name", for such rows */
@@ -64,7 +76,10 @@ enum column {
 };
 static const char head[] =
 	"step,time,world,kind,model,name,axis,x,y,z,qw,qx,qy,qz,vx,vy,vz,wx,wy,wz,yaw,position,velocity,"
-	"effort,drift,drift_yaw,tilt,depth,nx,ny,nz,model2,name2,loaded,asleep,secondary\n";
+	"effort,drift,drift_yaw,tilt,depth,nx,ny,nz,model2,name2,loaded,asleep,secondary";
+/* Behind them, in a log of sensors. Numbers of sensors that have a column above are written there. */
+static const char *const sensed[SENSED] = {"ax", "ay", "az", "fx", "fy", "fz", "tx", "ty", "tz", "bx", "by", "bz",
+	"latitude", "longitude", "altitude", "pressure", "temperature", "contacts", "range"};
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
@@ -158,6 +173,45 @@ static void choose_world_joints(struct log *log, struct log_world *world, const 
 		choose_joint(log, world, scene, j, "");
 }
 
+/* The number of a column: of a column of enum column, or of `sensed`, counted from NUMBERS. */
+static uint32_t find_column(const char *name)
+{
+	const size_t length = strlen(name);
+	uint32_t column = 0;
+	for (uint32_t i = 0; i < SENSED; i++)
+		if (!strcmp(sensed[i], name))
+			return NUMBERS + i;
+	for (const char *at = strstr(head, ",x,") + 1; strncmp(at, name, length) != 0 || at[length] != ','; column++)
+		at = strchr(at, ',') + 1;
+	return column;
+}
+
+static void choose_sensor(struct log *log, struct log_world *world, const struct troupe_scene *scene,
+	struct troupe_server *server, uint32_t i)
+{
+	const struct troupe_scene_sensor *sensor = &scene->sensors[i];
+	const char *model = scene->models[sensor->model].name;
+	struct log_sensor added = {.sensor = sensor->handle, .count = sensor->number_count};
+	struct troupe_reading last;
+	struct text text = {0};
+	if (!sensor->number_count || !choice_has(&log->choice, "sensor", model, sensor->name) ||
+		!troupe_hold_sensor(server, sensor->handle, true))
+		return;
+	for (uint32_t k = 0; k < added.count; k++)
+		added.columns[k] = find_column(sensor->numbers[k]);
+	added.seen = troupe_get_sensor(server, sensor->handle, &last);
+	added.seen_step = added.seen ? last.step : 0;
+	text_add(&text, ",");
+	add_name(&text, scene->world);
+	text_add(&text, ",sensor,");
+	add_name(&text, model);
+	text_add(&text, ",");
+	add_name(&text, sensor->name);
+	text_add(&text, ",");
+	added.head = text.at;
+	vec_push(&world->sensors, added);
+}
+
 static void choose_shapes(struct log *log, struct log_world *world, const struct troupe_scene *scene)
 {
 	if (!choice_may_have(&log->choice, "contact"))
@@ -187,6 +241,9 @@ static void forget(struct log_world *world)
 	for (uint32_t i = 0; i < world->rows.count; i++)
 		free(world->rows.at[i].head);
 	world->rows.count = 0;
+	for (uint32_t i = 0; i < world->sensors.count; i++)
+		free(world->sensors.at[i].head);
+	world->sensors.count = 0;
 	for (uint32_t i = 0; i < world->shape_count; i++)
 		free(world->shape_names[i]);
 	free(world->shape_names);
@@ -196,7 +253,8 @@ static void forget(struct log_world *world)
 	world->shape_count = 0;
 }
 
-static void choose(struct log *log, struct log_world *world, const struct troupe_scene *scene)
+static void choose(
+	struct log *log, struct troupe_server *server, struct log_world *world, const struct troupe_scene *scene)
 {
 	if (world->epoch == scene->epoch)
 		return;
@@ -206,6 +264,8 @@ static void choose(struct log *log, struct log_world *world, const struct troupe
 		choose_model(log, world, scene, m);
 	choose_world_joints(log, world, scene);
 	choose_shapes(log, world, scene);
+	for (uint32_t i = 0; i < scene->sensor_count && log->sensors; i++)
+		choose_sensor(log, world, scene, server, i);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -229,8 +289,10 @@ static void put_odometry(double numbers[NUMBERS], const struct troupe_odometry *
 	numbers[TILT] = odometry->tilt_rad;
 }
 
-/* NAN: the cell is empty. `first` is the part of the row before its numbers, `last` the part after them. */
-static void put_row(struct log *log, const char *first, const double numbers[NUMBERS], const char *last)
+/* NAN: the cell is empty. `first` is the part of the row before its numbers, `last` the part after them.
+ * more: NULL, or [SENSED]. */
+static void put_row(
+	struct log *log, const char *first, const double numbers[NUMBERS], const char *last, const double *more)
 {
 	struct text *out = &log->rows;
 	text_add_bytes(out, log->line.at, log->line.count);
@@ -241,20 +303,26 @@ static void put_row(struct log *log, const char *first, const double numbers[NUM
 			text_add_double(out, numbers[i]);
 	}
 	text_add_bytes(out, last, strlen(last));
+	for (int i = 0; i < SENSED && log->sensors; i++) {
+		text_add_bytes(out, ",", 1);
+		if (more && !isnan(more[i]))
+			text_add_double(out, more[i]);
+	}
+	text_add_bytes(out, "\n", 1);
 }
 
 static void put_entity(struct log *log, const struct log_row *row, const struct troupe_snapshot *snapshot)
 {
 	double numbers[NUMBERS];
-	char last[64] = ",,,,,\n";
+	char last[64] = ",,,,,";
 	for (int i = 0; i < NUMBERS; i++)
 		numbers[i] = NAN;
 	switch (row->kind) {
 	case ROW_MODEL: {
 		const struct troupe_model_state *model = &snapshot->models[row->index];
 		put_pose(numbers, &model->pose, &model->twist);
-		(void)snprintf(last, sizeof last, row->also ? ",,,%d,%d,%u\n" : ",,,%d,%d,\n", model->loaded,
-			model->asleep, model->secondary);
+		(void)snprintf(last, sizeof last, row->also ? ",,,%d,%d,%u" : ",,,%d,%d,", model->loaded, model->asleep,
+			model->secondary);
 		break;
 	}
 	case ROW_ODOMETRY:
@@ -272,7 +340,7 @@ static void put_entity(struct log *log, const struct log_row *row, const struct 
 		put_pose(numbers, &snapshot->links[row->index].pose, &snapshot->links[row->index].twist);
 		break;
 	}
-	put_row(log, row->head, numbers, last);
+	put_row(log, row->head, numbers, last, NULL);
 }
 
 /* A shape that the scene does not know belongs to an actor. */
@@ -306,8 +374,8 @@ static void put_contact(struct log *log, const struct log_world *world, const st
 	text_add(&first, ",");
 	add_name(&first, snapshot->scene->world);
 	text_add(&first, ",contact,%s,", name_cells(world, a));
-	text_add(&last, ",%s,,,\n", name_cells(world, b));
-	put_row(log, first.at, numbers, last.at);
+	text_add(&last, ",%s,,,", name_cells(world, b));
+	put_row(log, first.at, numbers, last.at, NULL);
 	text_fini(&first);
 	text_fini(&last);
 }
@@ -316,9 +384,45 @@ static void put_contact(struct log *log, const struct log_world *world, const st
 
 struct sampling {
 	struct log *log;
+	struct troupe_server *server;
+	bool only_choose;
 	uint32_t world; /* index of the next world */
 	uint64_t step;
 };
+
+static void begin_line(struct log *log, uint64_t step, double time_s)
+{
+	log->line.count = 0;
+	text_add(&log->line, "%" PRIu64 ",", step);
+	text_add_double(&log->line, time_s);
+}
+
+static void put_reading(struct log *log, const struct log_sensor *sensor, const struct troupe_reading *reading)
+{
+	double numbers[NUMBERS + SENSED];
+	for (int i = 0; i < NUMBERS + SENSED; i++)
+		numbers[i] = NAN;
+	for (uint32_t i = 0; i < sensor->count; i++)
+		numbers[sensor->columns[i]] = reading->numbers[i];
+	begin_line(log, reading->step, reading->time_s);
+	put_row(log, sensor->head, numbers, ",,,,,", numbers + NUMBERS);
+}
+
+/* The samples that were taken since the last call, of this state or of earlier ones. */
+static void put_readings(
+	struct log *log, struct log_world *world, struct troupe_server *server, uint64_t step, bool of_this)
+{
+	for (uint32_t i = 0; i < world->sensors.count; i++) {
+		struct log_sensor *sensor = &world->sensors.at[i];
+		struct troupe_reading reading;
+		if (!troupe_get_sensor(server, sensor->sensor, &reading) || (reading.step == step) != of_this ||
+			(sensor->seen && sensor->seen_step == reading.step))
+			continue;
+		put_reading(log, sensor, &reading);
+		sensor->seen = true;
+		sensor->seen_step = reading.step;
+	}
+}
 
 static void sample_world(void *ctx, const struct troupe_snapshot *snapshot)
 {
@@ -329,22 +433,38 @@ static void sample_world(void *ctx, const struct troupe_snapshot *snapshot)
 	struct log_world *world = &log->worlds.at[sampling->world++];
 	if (snapshot->step != sampling->step) /* this world has ended earlier */
 		return;
-	choose(log, world, snapshot->scene);
-	log->line.count = 0;
-	text_add(&log->line, "%" PRIu64 ",", snapshot->step);
-	text_add_double(&log->line, snapshot->time_s);
+	choose(log, sampling->server, world, snapshot->scene);
+	if (sampling->only_choose)
+		return;
+	begin_line(log, snapshot->step, snapshot->time_s);
 	for (uint32_t i = 0; i < world->rows.count; i++)
 		put_entity(log, &world->rows.at[i], snapshot);
 	for (uint32_t i = 0; i < snapshot->contact_count; i++)
 		put_contact(log, world, snapshot, &snapshot->contacts[i]);
 }
 
+/* A sensor measures when it is due, and not when a sample of the states is taken: so its rows are written at each step.
+ * Of a sensor of a new model they begin with the step after its creation. */
+static void sample_sensors(struct log *log, struct troupe_server *server, uint64_t step)
+{
+	struct sampling sampling = {log, server, true, 0, step};
+	bool changed = !log->worlds.count;
+	for (int of_this = 0; of_this < 2; of_this++)
+		for (uint32_t w = 0; w < log->worlds.count; w++)
+			put_readings(log, &log->worlds.at[w], server, step, of_this);
+	for (uint32_t w = 0; w < log->worlds.count; w++)
+		changed |= troupe_server_scene_epoch(server, w) != log->worlds.at[w].epoch;
+	if (changed)
+		troupe_server_look(server, sample_world, &sampling);
+}
+
 static void sample(struct log *log, struct troupe_server *server, uint64_t step)
 {
-	struct sampling sampling = {log, 0, step};
-	if (step % log->every)
-		return;
-	troupe_server_look(server, sample_world, &sampling);
+	struct sampling sampling = {log, server, false, 0, step};
+	if (log->sensors)
+		sample_sensors(log, server, step);
+	if (step % log->every == 0)
+		troupe_server_look(server, sample_world, &sampling);
 	log->sampled = step;
 	if (log->rows.count > ROWS_BYTES || clock_now_ns() - log->written_ns > ROWS_NS)
 		write_rows(log);
@@ -362,8 +482,11 @@ troupe_status log_init(struct log *log, const char *path, uint64_t every, const 
 	void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
 {
 	*log = (struct log){.path = path, .every = every, .warn = warn, .ctx = ctx};
-	return path ? choice_read(&log->choice, "--log-what", what ? what : "model,joint,odometry", true, error)
-		    : TROUPE_OK;
+	troupe_status status =
+		path ? choice_read(&log->choice, "--log-what", what ? what : "model,joint,odometry", true, error)
+		     : TROUPE_OK;
+	log->sensors = choice_may_have(&log->choice, "sensor");
+	return status;
 }
 
 uint32_t log_observes(const struct log *log)
@@ -378,7 +501,7 @@ uint32_t log_observes(const struct log *log)
 
 uint64_t log_step_every(const struct log *log)
 {
-	return !log->path ? 0 : log->every ? log->every : 1;
+	return !log->path ? 0 : log->every && !log->sensors ? log->every : 1;
 }
 
 static void find_every(struct log *log, const struct troupe_server *server)
@@ -400,6 +523,9 @@ void log_begin(struct log *log, struct troupe_server *server, outfile_haste_fn h
 	}
 	log->written_ns = clock_now_ns();
 	text_add_bytes(&log->rows, head, strlen(head));
+	for (int i = 0; i < SENSED && log->sensors; i++)
+		text_add(&log->rows, ",%s", sensed[i]);
+	text_add_bytes(&log->rows, "\n", 1);
 	sample(log, server, troupe_server_progress(server).steps);
 }
 
@@ -420,6 +546,7 @@ void log_fini(struct log *log)
 	for (uint32_t i = 0; i < log->worlds.count; i++) {
 		forget(&log->worlds.at[i]);
 		vec_free(&log->worlds.at[i].rows);
+		vec_free(&log->worlds.at[i].sensors);
 	}
 	vec_free(&log->worlds);
 	choice_fini(&log->choice);

@@ -23,13 +23,14 @@ struct log {              /* zeroed: nothing is written */
 	const char *path; /* NULL: nothing is written */
 	uint64_t every;   /* steps between samples; 0: not known before log_begin() */
 	struct choice choice;
+	bool sensors; /* samples of sensors are written, too */
 	void (*warn)(void *ctx, const char *text);
 	void *ctx;
 	struct outfile file;
 	struct text rows, line;
 	struct troupe_error why; /* the error that ended the log */
 	uint64_t written_ns;     /* when rows were written last */
-	uint64_t sampled;        /* the last step with rows */
+	uint64_t sampled;        /* the last step that was looked at */
 	VEC(struct log_world) worlds;
 };
 

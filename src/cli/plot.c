@@ -86,7 +86,7 @@ static const struct options_command command = {
 static const struct kind_shown {
 	const char *kind; /* name in --what */
 	const char *row;  /* name in the file */
-	const char *columns[2];
+	const char *columns[9];
 } kinds_shown[] = {
 	{"model", "model", {"x", "y"}},
 	{"joint", "joint", {"position"}},
@@ -95,6 +95,7 @@ static const struct kind_shown {
 	{"contact", "contact", {"depth"}},
 	{"secondary", "model", {"secondary"}},
 	{"effort", "joint", {"effort"}},
+	{"sensor", "sensor", {"range", "ax", "az", "fz", "bx", "pressure", "contacts", "altitude", "z"}},
 };
 
 static const struct {
@@ -102,7 +103,9 @@ static const struct {
 } units[] = {{"time", "s"}, {"x", "m"}, {"y", "m"}, {"z", "m"}, {"yaw", "rad"}, {"vx", "m/s"}, {"vy", "m/s"},
 	{"vz", "m/s"}, {"wx", "rad/s"}, {"wy", "rad/s"}, {"wz", "rad/s"}, {"position", "rad or m"},
 	{"velocity", "rad/s or m/s"}, {"effort", "N m or N"}, {"depth", "m"}, {"drift", "m"}, {"drift_yaw", "rad"},
-	{"tilt", "rad"}};
+	{"tilt", "rad"}, {"ax", "m/s2"}, {"ay", "m/s2"}, {"az", "m/s2"}, {"fx", "N"}, {"fy", "N"}, {"fz", "N"},
+	{"tx", "N m"}, {"ty", "N m"}, {"tz", "N m"}, {"bx", "T"}, {"by", "T"}, {"bz", "T"}, {"latitude", "deg"},
+	{"longitude", "deg"}, {"altitude", "m"}, {"pressure", "Pa"}, {"temperature", "K"}, {"range", "m"}};
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 

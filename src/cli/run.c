@@ -168,7 +168,8 @@ static const struct option_spec specs[] = {
 	{OPTION_TEXT, .name = "log-what", .needs = "log", .argument = "PATTERN", .offset = AT(log_what),
 		.help = "with --log: the entities, as a list with commas of KIND, KIND:MODEL, KIND:MODEL/NAME or "
 			"MODEL; * and ? match as in a shell. Kinds: model, link, joint, contact, odometry, secondary "
-			"(models, with the secondary that simulates them), effort (joints, with their efforts) "
+			"(models, with the secondary that simulates them), effort (joints, with their efforts), "
+			"sensor (samples of sensors) "
 			"(default: model,joint,odometry)"},
 	{OPTION_TEXT, .name = "camera-out", .argument = "DIR", .offset = AT(camera_out),
 		.help = "write the pictures of all cameras into this folder, as PNG files; the run waits for them"},

@@ -4,6 +4,7 @@
  * secondary gave the step up, nothing is merged: the world stays at the last good state. A step that was given up can
  * be taken again; the commands that were obeyed before it stay obeyed. */
 #include "run/sense.h"
+#include "sensor/summary.h"
 #include "run/primary_internal.h"
 
 #include "base/clock.h"
@@ -250,6 +251,21 @@ bool primary_take_acks(struct primary *primary, struct ack *const *acks)
 	return false;
 }
 
+/* The step is state k to k+1; a reading of another time than that of k+1 is of k. */
+static void keep_last(const struct primary *primary, const struct readings *readings)
+{
+	for (uint32_t i = 0; i < readings->list.count; i++) {
+		const struct reading *reading = &readings->list.at[i];
+		const struct sensor *sensor = sensors_find(primary->shared->sensors, reading->model, reading->index);
+		if (!sensor || !sensor->last)
+			continue;
+		sensor->last->given = true;
+		sensor->last->step = primary->step.number + (reading->time_ns == primary->step.times.next_ns);
+		sensor->last->time_ns = reading->time_ns;
+		summary_make(readings, reading, sensor->last->numbers);
+	}
+}
+
 static void take_readings(struct primary *primary, struct ack *const *acks)
 {
 	struct readings *readings = &primary->readings;
@@ -263,6 +279,8 @@ static void take_readings(struct primary *primary, struct ack *const *acks)
 		sense_forces(primary->shared, &primary->step, primary->observed.reactions, &primary->observed.contacts,
 			primary->plan.dispatch.roster.now.model, readings);
 	readings_sort(readings);
+	if (primary->shared->sensors->held)
+		keep_last(primary, readings);
 	primary->reading_count += readings->list.count;
 	primary->reading_digest += readings_digest(readings);
 }
@@ -562,13 +580,18 @@ static struct sensor_times times_of(const struct primary *primary)
 		.next_ns = sensor_time_ns(next_s)};
 }
 
+struct sensors *primary_sensors(struct primary *primary)
+{
+	if (primary->sensed_epoch != primary->edit.epoch + 1)
+		sensors_update(primary->shared->sensors);
+	primary->sensed_epoch = primary->edit.epoch + 1;
+	return primary->shared->sensors;
+}
+
 static void begin_sensors(struct primary *primary)
 {
-	struct sensors *sensors = primary->shared->sensors;
+	struct sensors *sensors = primary_sensors(primary);
 	primary->step.times = times_of(primary);
-	if (primary->sensed_epoch != primary->edit.epoch + 1)
-		sensors_update(sensors);
-	primary->sensed_epoch = primary->edit.epoch + 1;
 	if (!primary->paused)
 		sensors_begin(sensors, &primary->step.times);
 	if (!primary->paused && sensors->due_world)

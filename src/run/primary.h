@@ -142,6 +142,8 @@ bool primary_is_idle(const struct primary *primary);
 
 /* Whether the model is asleep: the last step that was not paused left it as it was. */
 bool primary_sleeps(const struct primary *primary, uint32_t model);
+/* The sensors of the present scene; between steps. */
+struct sensors *primary_sensors(struct primary *primary);
 /* Adds the files that the waiting commands name. Only commands that create models name files. */
 void primary_collect(struct primary *primary, struct files *files);
 /* Packs all that the rest of the run depends on and that is not in the world file; between steps. */

@@ -266,11 +266,26 @@ static void unwant(struct sensors *sensors, struct sensor *sensor)
 	sensor->wanted = false;
 }
 
+/* A topic of a sensor that is let go may have a subscriber: server/clients.c finds that out. */
+void sensors_hold(struct sensors *sensors, struct sensor *sensor, bool on)
+{
+	if (on && !sensor->last && sensor->group != SENSOR_SILENT) {
+		sensor->last = mem_alloc(sizeof *sensor->last);
+		sensors->held++;
+		sensors_want(sensors, sensor);
+	} else if (!on && sensor->last) {
+		free(sensor->last);
+		sensor->last = NULL;
+		sensors->held--;
+	}
+}
+
 static void drop_set(struct sensors *sensors, uint32_t model)
 {
 	struct sensor_set *set = &sensors->sets[model];
 	for (uint32_t i = 0; i < set->count; i++) {
 		unwant(sensors, &set->at[i]);
+		sensors_hold(sensors, &set->at[i], false);
 		sensors->forces -= set->at[i].group == SENSOR_OF_FORCES;
 		sensors->contacts -= set->at[i].sdf->kind == SDF_CONTACT;
 		free(set->at[i].caches);
@@ -381,7 +396,8 @@ void sensors_want_none(struct sensors *sensors)
 	sensors->all = false;
 	for (uint32_t m = 0; m < sensors->room && sensors->wanted; m++)
 		for (uint32_t i = 0; i < sensors->sets[m].count; i++)
-			unwant(sensors, &sensors->sets[m].at[i]);
+			if (!sensors->sets[m].at[i].last)
+				unwant(sensors, &sensors->sets[m].at[i]);
 }
 
 void sensors_want_all(struct sensors *sensors)

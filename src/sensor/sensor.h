@@ -38,6 +38,15 @@ enum sensor_group {
 	SENSOR_OF_FORCES,
 };
 
+enum { SENSOR_LAST_MAX = 10 }; /* numbers of a summary (summary.h) */
+
+struct sensor_last { /* the last sample of a sensor, for programs */
+	bool given;
+	uint64_t step;   /* the state that it measured */
+	int64_t time_ns; /* of this state */
+	double numbers[SENSOR_LAST_MAX];
+};
+
 struct sensor {
 	const struct sdf_sensor *sdf;
 	const struct sdf_surroundings *surroundings; /* of the world */
@@ -54,7 +63,8 @@ struct sensor {
 	struct noise_cache *caches;
 	uint32_t scan; /* of a lidar: in sensors.scans; of a camera: in sensors.lenses */
 	bool wanted;
-	uint64_t read_in; /* for a primary that decodes acks: the last one that had a reading of it */
+	struct sensor_last *last; /* NULL: no program holds the sensor. Writer: the primary, between steps. */
+	uint64_t read_in;         /* for a primary that decodes acks: the last one that had a reading of it */
 };
 
 struct sensor_set { /* of one model */
@@ -101,6 +111,7 @@ struct sensors {
 	uint32_t contacts; /* of these, the number of those that measure contacts */
 	indices statics;   /* static models that have sensors */
 	uint32_t wanted;   /* the number of sensors that are wanted */
+	uint32_t held;     /* the number of sensors that programs hold */
 	bool all;          /* all sensors are wanted */
 	uint64_t epoch;    /* grows when another set of sensors is wanted */
 	VEC(struct sensor_rate) rates;
@@ -121,10 +132,12 @@ void sensors_update(struct sensors *sensors);
 /* A sensor of a model that is part of the world; NULL: there is none. */
 struct sensor *sensors_find(const struct sensors *sensors, uint32_t model, uint32_t index);
 
-/* Says which sensors are wanted: none, or all of them, then single ones. */
+/* Says which sensors are wanted: none but those that are held, or all of them, then single ones. */
 void sensors_want_none(struct sensors *sensors);
 void sensors_want_all(struct sensors *sensors);
 void sensors_want(struct sensors *sensors, struct sensor *sensor);
+/* A program holds the sensor, or lets go of it: a sensor that is held is wanted, and keeps its last sample. */
+void sensors_hold(struct sensors *sensors, struct sensor *sensor, bool on);
 
 /* Before a step that is not paused: finds out which sensors measure in it. times: of the step. Quick while no sensor is
  * wanted. */

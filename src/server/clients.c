@@ -284,8 +284,8 @@ static void find_next(struct clients *clients)
 		atomic_store_explicit(&clients->told[i], told[i], memory_order_relaxed);
 }
 
-/* Sensors measure when some group has a topic of theirs. */
-static void want_sensors(struct clients *clients)
+/* A sensor measures when some group has a topic of it. */
+void clients_want_sensors(struct clients *clients)
 {
 	for (uint32_t w = 0; w < clients->server->world_count; w++)
 		if (!clients->server->worlds[w].shared.sensors->all)
@@ -312,7 +312,7 @@ static void remake_groups(struct clients *clients)
 	for (uint32_t i = 0; i < clients->all.count; i++)
 		look_at_client(&remake, clients->all.at[i]);
 	pthread_mutex_unlock(&clients->lock);
-	want_sensors(clients);
+	clients_want_sensors(clients);
 	for (uint32_t i = 0; i < remake.old_count; i++)
 		group_release(remake.old[i]);
 	free(remake.old);

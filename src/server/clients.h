@@ -51,6 +51,9 @@ void clients_destroy(struct clients *clients);
  * the worlds are paused and no step is taken. */
 void clients_serve(struct clients *clients, bool stepped);
 
+/* Between steps, on the same thread: says anew which sensors are wanted. */
+void clients_want_sensors(struct clients *clients);
+
 /* After the last step of a run: tells clients of all that was delivered. The same thread, or another one after it. */
 void clients_flush(struct clients *clients);
 

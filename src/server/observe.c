@@ -30,7 +30,7 @@ struct frame {
 	struct rcu_head head;
 	_Atomic bool out; /* set by the publisher, cleared by call_rcu()'s thread after a grace period */
 	struct observe_arrays arrays;
-	uint32_t model_room, odometry_room, link_room, joint_room, contact_room;
+	uint32_t model_room, odometry_room, link_room, joint_room, reading_room, contact_room;
 };
 
 struct observe {
@@ -63,6 +63,7 @@ void observe_destroy(struct observe *observe)
 		free(arrays->odometry);
 		free(arrays->links);
 		free(arrays->joints);
+		free(arrays->readings);
 		free(arrays->contacts);
 		free(arrays->busy);
 	}
@@ -96,6 +97,7 @@ static void fit_frame(struct frame *frame, const struct troupe_scene *scene, uin
 	a->odometry = fit(a->odometry, &frame->odometry_room, scene->mobile_count, sizeof *a->odometry);
 	a->links = fit(a->links, &frame->link_room, scene->moving_links, sizeof *a->links);
 	a->joints = fit(a->joints, &frame->joint_room, scene->joint_count, sizeof *a->joints);
+	a->readings = fit(a->readings, &frame->reading_room, scene->sensor_count, sizeof *a->readings);
 	a->contacts = fit(a->contacts, &frame->contact_room, contacts, sizeof *a->contacts);
 }
 
@@ -109,10 +111,12 @@ static struct troupe_snapshot *begin_frame(
 		.model_count = scene->mobile_count,
 		.link_count = scene->moving_links,
 		.joint_count = scene->joint_count,
+		.sensor_count = scene->sensor_count,
 		.models = frame->arrays.models,
 		.odometry = frame->arrays.odometry,
 		.links = frame->arrays.links,
 		.joints = frame->arrays.joints,
+		.readings = frame->arrays.readings,
 		.contacts = frame->arrays.contacts,
 		.busy = frame->arrays.busy};
 	return &frame->snapshot;

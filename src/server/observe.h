@@ -28,6 +28,7 @@ struct observe_arrays {
 	struct troupe_odometry *odometry;
 	struct troupe_link_state *links;
 	struct troupe_joint_state *joints;
+	struct troupe_reading *readings;
 	struct troupe_contact *contacts;
 	double *busy;
 };

@@ -3,6 +3,7 @@
 #include "server/read.h"
 
 #include "scene/axis.h"
+#include "server/clients.h"
 #include "server/view.h"
 
 /* The velocity of a frame at `at` that is fixed to the body. */
@@ -63,6 +64,28 @@ void read_joint(const struct server_world *world, uint32_t joint, struct troupe_
 	const struct observed *observed = &world->primary.observed;
 	if (observed->efforts && joint < observed->room.joints)
 		memcpy(ret_state->effort, observed->efforts[joint], sizeof ret_state->effort);
+}
+
+_Static_assert((int)SENSOR_LAST_MAX == TROUPE_READING_NUMBERS, "as many numbers inside as outside");
+
+static struct troupe_reading reading_of(const struct sensor *sensor)
+{
+	struct troupe_reading reading = {.given = false};
+	const struct sensor_last *last = sensor ? sensor->last : NULL;
+	for (uint32_t i = 0; i < TROUPE_READING_NUMBERS; i++)
+		reading.numbers[i] = NAN;
+	if (!last || !last->given)
+		return reading;
+	reading.given = true;
+	reading.step = last->step;
+	reading.time_s = (double)last->time_ns * 1e-9;
+	memcpy(reading.numbers, last->numbers, sizeof reading.numbers);
+	return reading;
+}
+
+struct troupe_reading read_sensor(const struct server_world *world, troupe_sensor sensor)
+{
+	return reading_of(sensors_find(world->shared.sensors, sensor.at - 1, sensor.index));
 }
 
 _Static_assert(
@@ -127,6 +150,18 @@ uint32_t read_find_joint(const struct troupe_server *server, troupe_joint joint,
 	return SCENE_NONE;
 }
 
+/* A model may have been created since the sensors followed the scene last. */
+struct sensor *read_find_sensor(
+	const struct troupe_server *server, troupe_sensor sensor, struct server_world **ret_world)
+{
+	uint32_t model = read_find_model(server, (troupe_model){sensor.at, sensor.born, sensor.world}, ret_world);
+	struct sensor *found =
+		*ret_world ? sensors_find(primary_sensors(&(*ret_world)->primary), model, sensor.index) : NULL;
+	if (!found)
+		*ret_world = NULL;
+	return found;
+}
+
 troupe_model troupe_find_model(const struct troupe_server *server, uint32_t world, const char *name)
 {
 	const struct server_world *w = world_at(server, world);
@@ -160,6 +195,35 @@ troupe_joint troupe_find_world_joint(const struct troupe_server *server, uint32_
 			return view_joint_handle(w->scene, world, joint);
 	}
 	return (troupe_joint){0};
+}
+
+troupe_sensor troupe_find_sensor(const struct troupe_server *server, troupe_model model, const char *name)
+{
+	struct server_world *world;
+	uint32_t place = read_find_model(server, model, &world);
+	struct sensor *sensor;
+	for (uint32_t i = 0; world && (sensor = sensors_find(primary_sensors(&world->primary), place, i)); i++)
+		if (!strcmp(sensor->name, name) ||
+			!strcmp(sensor->name + strlen(world->scene->models[place].name) + 2, name))
+			return view_sensor_handle(world->scene, model.world, sensor);
+	return (troupe_sensor){0};
+}
+
+uint64_t troupe_server_scene_epoch(const struct troupe_server *server, uint32_t world)
+{
+	return world < server->world_count ? server->worlds[world].primary.edit.epoch + 1 : 0;
+}
+
+bool troupe_hold_sensor(struct troupe_server *server, troupe_sensor handle, bool on)
+{
+	struct server_world *world;
+	struct sensor *sensor = read_find_sensor(server, handle, &world);
+	if (!sensor || sensor->group == SENSOR_SILENT)
+		return false;
+	sensors_hold(world->shared.sensors, sensor, on);
+	if (!on)
+		clients_want_sensors(server->clients);
+	return true;
 }
 
 bool troupe_get_model(const struct troupe_server *server, troupe_model model, struct troupe_model_state *ret_state)
@@ -199,4 +263,13 @@ bool troupe_get_joint(const struct troupe_server *server, troupe_joint joint, st
 	if (world)
 		read_joint(world, place, ret_state);
 	return world != NULL;
+}
+
+bool troupe_get_sensor(const struct troupe_server *server, troupe_sensor sensor, struct troupe_reading *ret_reading)
+{
+	struct server_world *world;
+	struct troupe_reading reading = reading_of(read_find_sensor(server, sensor, &world));
+	if (reading.given)
+		*ret_reading = reading;
+	return reading.given;
 }

@@ -12,6 +12,8 @@ void read_link(const struct server_world *world, uint32_t link, struct troupe_li
 /* ret_contacts has room for all contacts that the primary has. Returns their number. */
 uint32_t read_contacts(
 	const struct server_world *world, const struct troupe_scene *view, struct troupe_contact *ret_contacts);
+/* Not given, if the sensor is not held or not of the world. */
+struct troupe_reading read_sensor(const struct server_world *world, troupe_sensor sensor);
 void read_joint(const struct server_world *world, uint32_t joint, struct troupe_joint_state *ret_state);
 
 /* The index in the scene of the entity that the handle means. SCENE_NONE: the handle is stale, or of another kind of
@@ -19,5 +21,8 @@ void read_joint(const struct server_world *world, uint32_t joint, struct troupe_
 uint32_t read_find_model(const struct troupe_server *server, troupe_model model, struct server_world **ret_world);
 uint32_t read_find_link(const struct troupe_server *server, troupe_link link, struct server_world **ret_world);
 uint32_t read_find_joint(const struct troupe_server *server, troupe_joint joint, struct server_world **ret_world);
+/* NULL: the handle is stale. */
+struct sensor *read_find_sensor(
+	const struct troupe_server *server, troupe_sensor sensor, struct server_world **ret_world);
 
 #endif

@@ -2,6 +2,7 @@
  * and points, in one arena. The points of a mesh that several shapes share are copied once. */
 #include "server/view.h"
 
+#include "sensor/summary.h"
 #include "server/view_look.h"
 
 #include <stdatomic.h>
@@ -12,9 +13,10 @@ struct view {
 	struct troupe_scene shown; /* first: a troupe_scene is its view */
 	_Atomic uint32_t holders;
 	struct arena arena;
-	uint32_t *models, *links, *joints;       /* [counts of shown] indices in the scene */
-	uint32_t *sdf_models;                    /* [models of shown] see view_sdf_model() */
-	bool *created;                           /* likewise */
+	uint32_t *models, *links, *joints; /* [counts of shown] indices in the scene */
+	uint32_t *sensor_first;            /* [model_places] of the model's sensors in shown, by the scene's model */
+	uint32_t *sdf_models;              /* [models of shown] see view_sdf_model() */
+	bool *created;                     /* likewise */
 	uint32_t *model_of, *link_of, *joint_of; /* [counts of the scene] indices in shown, or TROUPE_NONE */
 	uint32_t *shape_of;                      /* [count of the scene's geoms] likewise */
 	uint32_t model_places, link_places, joint_places, geom_places;
@@ -35,6 +37,8 @@ struct making {
 	struct troupe_scene_joint *joints;
 	struct troupe_scene_shape *shapes;
 	struct troupe_scene_light *lights;
+	const struct sensors *from_sensors;
+	struct troupe_scene_sensor *sensors;
 	VEC(struct copied_mesh) meshes;
 };
 
@@ -371,6 +375,36 @@ static void add_joints(struct making *m)
 	}
 }
 
+/* --- sensors ------------------------------------------------------------------------------------------------------ */
+
+static void add_sensor(struct making *m, const struct sensor *from)
+{
+	struct troupe_scene_sensor *to = &m->sensors[m->view->shown.sensor_count++];
+	*to = (struct troupe_scene_sensor){.handle = view_sensor_handle(m->scene, m->world, from),
+		.name = name_in(m, from->model, from->name),
+		.type = arena_strdup(&m->view->arena, from->sdf->type),
+		.model = m->view->model_of[from->model],
+		.link = from->link == SCENE_NONE ? TROUPE_NONE : m->view->link_of[from->link],
+		.joint = from->joint == SCENE_NONE ? TROUPE_NONE : m->view->joint_of[from->joint],
+		.rate_hz = from->sdf->update_rate};
+	if (from->group != SENSOR_SILENT)
+		to->number_count = summary_names(from->sdf->kind, &to->numbers);
+}
+
+/* In the order of models in the view. */
+static void add_sensors(struct making *m)
+{
+	m->sensors = arena_array(&m->view->arena, struct troupe_scene_sensor, m->from_sensors->count);
+	m->view->sensor_first = arena_array(&m->view->arena, uint32_t, m->scene->model_count);
+	for (uint32_t i = 0; i < m->view->shown.model_count; i++) {
+		uint32_t model = m->view->models[i];
+		const struct sensor_set *set = &m->from_sensors->sets[model];
+		m->view->sensor_first[model] = m->view->shown.sensor_count;
+		for (uint32_t s = 0; s < set->count; s++)
+			add_sensor(m, &set->at[s]);
+	}
+}
+
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 /* Makes room for all entities, including those that are not shown. */
@@ -410,10 +444,11 @@ static void make_room(struct making *m)
 	m->lights = arena_array(&view->arena, struct troupe_scene_light, lights);
 }
 
-const struct troupe_scene *view_create(const struct scene *scene, uint32_t world, uint64_t epoch)
+const struct troupe_scene *view_create(
+	const struct scene *scene, const struct sensors *sensors, uint32_t world, uint64_t epoch)
 {
 	struct view *view = mem_alloc(sizeof *view);
-	struct making m = {.view = view, .scene = scene, .world = world};
+	struct making m = {.view = view, .scene = scene, .from_sensors = sensors, .world = world};
 	struct troupe_scene *shown = &view->shown;
 	atomic_init(&view->holders, 1);
 	make_room(&m);
@@ -430,6 +465,8 @@ const struct troupe_scene *view_create(const struct scene *scene, uint32_t world
 		if (scene->models[i].id && !scene->models[i].absent && !view_moves(&scene->models[i]))
 			add_model(&m, i);
 	add_joints(&m);
+	add_sensors(&m);
+	shown->sensors = m.sensors;
 	shown->models = m.models;
 	shown->links = m.links;
 	shown->joints = m.joints;
@@ -517,5 +554,16 @@ const struct troupe_joint_state *troupe_snapshot_joint(const struct troupe_snaps
 	uint32_t i = joint.at && joint.at <= view->joint_places ? view->joint_of[joint.at - 1] : TROUPE_NONE;
 	return i < snapshot->joint_count && !memcmp(&snapshot->scene->joints[i].handle, &joint, sizeof joint)
 		       ? &snapshot->joints[i]
+		       : NULL;
+}
+
+const struct troupe_reading *troupe_snapshot_sensor(const struct troupe_snapshot *snapshot, troupe_sensor sensor)
+{
+	const struct view *view = view_of(snapshot->scene);
+	uint32_t i = sensor.at && sensor.at <= view->model_places && view->model_of[sensor.at - 1] != TROUPE_NONE
+			     ? view->sensor_first[sensor.at - 1] + sensor.index
+			     : TROUPE_NONE;
+	return i < snapshot->sensor_count && !memcmp(&snapshot->scene->sensors[i].handle, &sensor, sizeof sensor)
+		       ? &snapshot->readings[i]
 		       : NULL;
 }

@@ -4,11 +4,13 @@
 #define SERVER_VIEW_H
 
 #include "scene/scene.h"
+#include "sensor/sensor.h"
 
 #include <troupe/world.h>
 
 /* The caller holds one reference. `world` is stored in handles. Thread: the primary's, between steps. */
-const struct troupe_scene *view_create(const struct scene *scene, uint32_t world, uint64_t epoch);
+const struct troupe_scene *view_create(
+	const struct scene *scene, const struct sensors *sensors, uint32_t world, uint64_t epoch);
 const struct troupe_scene *view_hold(const struct troupe_scene *view);
 
 /* Converts an index in the view to an index in the scene. */
@@ -57,6 +59,10 @@ static inline troupe_link view_link_handle(const struct scene *scene, uint32_t w
 static inline troupe_joint view_joint_handle(const struct scene *scene, uint32_t world, uint32_t joint)
 {
 	return (troupe_joint){joint + 1, view_born(scene, scene->joints[joint].model), world};
+}
+static inline troupe_sensor view_sensor_handle(const struct scene *scene, uint32_t world, const struct sensor *sensor)
+{
+	return (troupe_sensor){sensor->model + 1, view_born(scene, sensor->model), world, sensor->index};
 }
 
 #endif

@@ -187,7 +187,8 @@ const struct troupe_scene *world_view(struct server_world *world)
 	if (world->view && world->view->epoch == epoch)
 		return world->view;
 	const struct troupe_scene *old = world->view;
-	const struct troupe_scene *view = view_create(world->scene, world->index, epoch);
+	const struct troupe_scene *view =
+		view_create(world->scene, primary_sensors(&world->primary), world->index, epoch);
 	pthread_mutex_lock(&world->view_lock);
 	world->view = view;
 	pthread_mutex_unlock(&world->view_lock);
@@ -205,6 +206,8 @@ static void fill_parts(const struct server_world *world, const struct troupe_sce
 		read_link(world, view_link_at(view, i), &arrays->links[i]);
 	for (uint32_t i = 0; i < view->joint_count; i++)
 		read_joint(world, view_joint_at(view, i), &arrays->joints[i]);
+	for (uint32_t i = 0; i < view->sensor_count; i++)
+		arrays->readings[i] = read_sensor(world, view->sensors[i].handle);
 }
 
 static void fill_busy(struct server_world *world, double *busy)

@@ -202,7 +202,7 @@ bad 2 "troupe run: --record-every without --record: expected both" run --record-
 bad 2 "troupe run: --log-every without --log: expected both" run --log-every 5 w.sdf
 bad 2 "troupe run: --log-what without --log: expected both" run --log-what model w.sdf
 bad 2 "troupe run: --log-every: '0': expected a whole number of 1 or more" run --log l --log-every 0 w.sdf
-bad 2 "troupe run: --log-what: 'lnik': no such kind: expected model, link, joint, .* or effort; see" run --log l \
+bad 2 "troupe run: --log-what: 'lnik': no such kind: expected model, link, joint, .* or sensor; see" run --log l \
 	--log-what lnik:x w.sdf
 bad 2 'troupe plot: no FILE.csv given; see troupe plot --help' plot
 bad 2 "troupe plot: --width: '10': expected a whole number from 300 to 20000" plot --width 10 l

@@ -79,15 +79,20 @@ measure()
 		member "$scratch/report" $what
 	done >"$out"
 }
-same() { cmp -s "$2" "$3"; check "$1: $(tr '\n' ' ' <"$2") and $(tr '\n' ' ' <"$3")" $?; }
+same() { cmp -s "$2" "$3"; check "$1: $(head -n 3 "$2" | tr '\n' ' ') and $(head -n 3 "$3" | tr '\n' ' ')" $?; }
+# after STEP FILE: the lines of a log that belong to later steps
+after() { awk -F, -v step="$1" 'NR > 1 && $1 + 0 > step' "$2"; }
 
-measure "$scratch/one" --sense-all --secondaries 0
+measure "$scratch/one" --sense-all --secondaries 0 --log "$scratch/one.csv" --log-what sensor
+[ "$(wc -l <"$scratch/one.csv")" -gt 1000 ]
+check "the log has samples of sensors: $(wc -l <"$scratch/one.csv") lines" $?
 [ "$(head -n 1 "$scratch/one")" -gt 1000 ]
 check "sensors measure: $(head -n 1 "$scratch/one") readings" $?
 for options in '1' '2' '5 --chaos 3' '2 --chaos 4 --chaos-moves 2' '2 --transport tcp --network-stale-ms 60000' \
 	'3 --transport tcp --chaos 5 --network-stale-ms 60000'; do
 	# shellcheck disable=SC2086 # options are words
-	measure "$scratch/again" --sense-all --secondaries $options
+	measure "$scratch/again" --sense-all --secondaries $options --log "$scratch/again.csv" --log-what sensor
+	same "the log of secondaries $options" "$scratch/one.csv" "$scratch/again.csv"
 	same "secondaries $options" "$scratch/one" "$scratch/again"
 done
 
@@ -106,12 +111,16 @@ same 'saved and recorded' "$scratch/one" "$scratch/again"
 for how in '1' '2' '3' '4' '2 --transport tcp --network-stale-ms 60000' '3 --transport tcp --network-stale-ms 60000'; do
 	# shellcheck disable=SC2086 # options are words
 	timeout "$run_limit_s" "$troupe" run --resume "$scratch/s${how%% *}" --rtf 0 -v 0 --iterations "$steps" \
-		--secondaries $how --report "$scratch/report" >"$scratch/said" 2>&1
+		--secondaries $how --report "$scratch/report" --log "$scratch/again.csv" --log-what sensor >"$scratch/said" 2>&1
 	check "resumes: $(head -n 3 "$scratch/said")" $?
 	for what in readings readings_digest state_hash; do
 		member "$scratch/report" $what
 	done >"$scratch/again"
 	same "resumed from state ${how%% *} on secondaries $how" "$scratch/one" "$scratch/again"
+	saved_at=$(echo 37 130 152 333 | cut -d' ' -f"${how%% *}")
+	after "$saved_at" "$scratch/one.csv" >"$scratch/rest"
+	after "$saved_at" "$scratch/again.csv" >"$scratch/again"
+	same "the log resumed from state ${how%% *} on secondaries $how" "$scratch/rest" "$scratch/again"
 done
 timeout "$run_limit_s" "$troupe" replay "$scratch/recording" --secondaries 3 >"$scratch/said" 2>&1
 check "replays: $(cat "$scratch/said")" $?

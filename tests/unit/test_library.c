@@ -2,6 +2,8 @@
  * the headers in include/troupe say. test_library_commands.c has the programs that control. */
 #include "library.h"
 
+#include <troupe/client.h>
+
 TestSuite(library_handles, .timeout = 60);
 TestSuite(library_steps, .timeout = 120);
 TestSuite(library_scene, .timeout = 60);
@@ -814,6 +816,7 @@ static void see_all(void *ctx, const struct troupe_snapshot *snapshot)
 	cr_assert_eq(snapshot->model_count, scene->mobile_count);
 	cr_assert_eq(snapshot->link_count, scene->moving_links);
 	cr_assert_eq(snapshot->joint_count, scene->joint_count);
+	cr_assert_eq(snapshot->sensor_count, scene->sensor_count);
 	cr_assert_str_eq(snapshot->world, scene->world);
 	for (uint32_t i = 0; i < snapshot->model_count; i++) {
 		struct troupe_model_state state = snapshot->models[i];
@@ -847,6 +850,15 @@ static void see_all(void *ctx, const struct troupe_snapshot *snapshot)
 			continue;
 		struct troupe_joint_state state = lib_joint_at(seen->server, scene->joints[i].handle);
 		cr_assert(!memcmp(&state, &snapshot->joints[i], sizeof state), "%s", scene->joints[i].name);
+	}
+	for (uint32_t i = 0; i < snapshot->sensor_count; i++) {
+		struct troupe_reading reading;
+		cr_assert_eq(troupe_snapshot_sensor(snapshot, scene->sensors[i].handle), &snapshot->readings[i]);
+		if (!seen->server)
+			continue;
+		bool given = troupe_get_sensor(seen->server, scene->sensors[i].handle, &reading);
+		cr_assert_eq(given, snapshot->readings[i].given);
+		cr_assert(!given || !memcmp(&reading.numbers, &snapshot->readings[i].numbers, sizeof reading.numbers));
 	}
 	seen->step = snapshot->step;
 	seen->time_s = snapshot->time_s;
@@ -1132,6 +1144,105 @@ static void look_at_contacts(struct troupe_server *server, struct touching *ret_
 	(void)troupe_get_model(server, crate, &state);
 	ret_touching->crate = (struct troupe_vec3){state.pose.x, state.pose.y, state.pose.z};
 	see(server, see_contacts, ret_touching);
+}
+
+static const char sensing[] = LIB_SDF(LIB_WORLD("w",
+	LIB_MODEL("cold", "9 9 9 0 0 0", "<link name='l'/>") LIB_MODEL("drop", "0 0 50 0 0 0",
+		LIB_BOX "<link name='arm'><pose>0 0 1 0 0 0</pose><sensor name='height' "
+			"type='altimeter'><update_rate>100"
+			"</update_rate></sensor><sensor name='eye' type='sonar'/></link><joint name='j' "
+			"type='fixed'>"
+			"<parent>l</parent><child>arm</child><sensor name='force' "
+			"type='force_torque'/></joint>") "<model name='post'><static>true</static><pose>1 2 3 "
+							 "0 0 0</pose><link name='l'><sensor name='air' "
+							 "type='air_pressure'><update_rate>50</update_rate></"
+							 "sensor></link></model>"));
+
+static void assert_fell(const struct troupe_reading *reading, uint64_t step)
+{
+	cr_assert(reading->given);
+	cr_assert_eq(reading->step, step);
+	assert_near(reading->time_s, (double)step * LIB_DT_S, 1e-9, "time");
+	assert_near(reading->numbers[1], -9.8 * reading->time_s, 1e-9, "climb");
+	cr_assert(isnan(reading->numbers[2]), "an altimeter has two numbers");
+}
+
+Test(library_snapshot, readings_are_the_last_samples_of_held_sensors)
+{
+	for (int secondaries = 0; secondaries < 3; secondaries++) {
+		struct seen seen = {.calls = 0};
+		struct troupe_reading reading;
+		struct troupe_server *server = lib_server(sensing, secondaries);
+		seen.server = server;
+		troupe_sensor height = troupe_find_sensor(server, lib_model(server, "drop"), "arm::height");
+		troupe_sensor again = troupe_find_sensor(server, lib_model(server, "drop"), "drop::arm::height");
+		troupe_sensor air = troupe_find_sensor(server, lib_model(server, "post"), "l::air"), none = {0};
+		troupe_sensor eye = troupe_find_sensor(server, lib_model(server, "drop"), "arm::eye");
+		cr_assert(lib_given(&height) && same_handle(height, again) && lib_given(&air) && lib_given(&eye));
+		again = troupe_find_sensor(server, lib_model(server, "drop"), "height");
+		cr_assert(!lib_given(&again) && !troupe_hold_sensor(server, none, true));
+		cr_assert(!troupe_hold_sensor(server, eye, true), "sonars are not simulated");
+		lib_step(server, 20);
+		cr_assert(!troupe_get_sensor(server, height, &reading), "not held: not measured");
+		cr_assert(troupe_hold_sensor(server, height, true) && troupe_hold_sensor(server, air, true));
+		lib_step(server, 35);
+		cr_assert(troupe_get_sensor(server, height, &reading));
+		assert_fell(&reading, 50);
+		cr_assert(troupe_get_sensor(server, air, &reading));
+		cr_assert_eq(reading.step, 40, "%g", (double)reading.step);
+		assert_near(reading.numbers[0], 101289, 1, "the pressure at 3 m");
+		troupe_server_look(server, see_all, &seen);
+		/* what clients subscribe to has no effect on what is held */
+		struct troupe_client *client;
+		must(troupe_client_create(server, &(struct troupe_client_def){.depth = 4}, &client, &lib_error));
+		must(troupe_client_subscribe(client, "/clock", 0, &lib_error));
+		lib_step(server, 10);
+		troupe_client_destroy(client);
+		lib_step(server, 10);
+		cr_assert(troupe_get_sensor(server, height, &reading));
+		assert_fell(&reading, 70);
+		cr_assert(troupe_hold_sensor(server, height, false));
+		lib_step(server, 10);
+		cr_assert(!troupe_get_sensor(server, height, &reading));
+		lib_text(server, 0, "/world/w/remove", "name: 'post' type: MODEL");
+		lib_step(server, 2);
+		cr_assert(!troupe_get_sensor(server, air, &reading) && !troupe_hold_sensor(server, air, true), "stale");
+		troupe_server_look(server, see_all, &seen);
+		troupe_server_destroy(server);
+	}
+}
+
+static void see_sensors(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	const struct troupe_scene *scene = snapshot->scene;
+	(void)ctx;
+	cr_assert_eq(scene->sensor_count, 4);
+	const struct troupe_scene_sensor *of = scene->sensors;
+	cr_assert_str_eq(of[0].name, "arm::height");
+	cr_assert_str_eq(of[0].type, "altimeter");
+	cr_assert_str_eq(scene->models[of[0].model].name, "drop");
+	cr_assert_str_eq(scene->links[of[0].link].name, "arm");
+	cr_assert(of[0].number_count == 2 && of[0].joint == TROUPE_NONE && of[0].rate_hz == 100);
+	cr_assert(!strcmp(of[0].numbers[0], "z") && !strcmp(of[0].numbers[1], "vz"));
+	cr_assert(!strcmp(of[1].type, "sonar") && of[1].number_count == 0);
+	cr_assert(!strcmp(of[2].name, "j::force") && of[2].link == TROUPE_NONE && of[2].number_count == 6);
+	cr_assert_str_eq(scene->joints[of[2].joint].name, "j");
+	cr_assert_str_eq(scene->models[of[3].model].name, "post");
+	for (uint32_t i = 0; i < 4; i++)
+		cr_assert_not(snapshot->readings[i].given);
+}
+
+Test(library_scene, has_the_sensors_of_all_models)
+{
+	struct troupe_server *server = lib_server(sensing, 1);
+	uint64_t epoch = troupe_server_scene_epoch(server, 0);
+	cr_assert(epoch && !troupe_server_scene_epoch(server, 1));
+	troupe_server_look(server, see_sensors, NULL);
+	lib_text(server, 0, "/world/w/remove", "name: 'cold' type: MODEL");
+	lib_step(server, 1);
+	cr_assert_gt(troupe_server_scene_epoch(server, 0), epoch);
+	troupe_server_look(server, see_sensors, NULL);
+	troupe_server_destroy(server);
 }
 
 Test(library_snapshot, contacts_are_those_of_what_touches)
