@@ -1,0 +1,98 @@
+/* Numbers only: the address to listen on is one of this machine, and a name could change its meaning between two runs.
+ */
+#include "gateway/web/place.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct sockaddr_in v4_of(const struct place *place)
+{
+	struct sockaddr_in v4;
+	memcpy(&v4, &place->raw, sizeof v4);
+	return v4;
+}
+
+static struct sockaddr_in6 v6_of(const struct place *place)
+{
+	struct sockaddr_in6 v6;
+	memcpy(&v6, &place->raw, sizeof v6);
+	return v6;
+}
+
+static bool is_v6(const struct place *place)
+{
+	return place->raw.ss_family == AF_INET6;
+}
+
+static struct place make(const void *raw, size_t bytes)
+{
+	struct place place = {.raw_bytes = (socklen_t)bytes};
+	memcpy(&place.raw, raw, bytes);
+	return place;
+}
+
+troupe_status place_parse(const char *address, uint16_t port, struct place *ret_place, struct troupe_error *error)
+{
+	struct sockaddr_in v4 = {
+		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+	char text[INET6_ADDRSTRLEN + 2] = "127.0.0.1";
+	if (address)
+		(void)snprintf(text, sizeof text, "%s", !strcmp(address, "*") ? "0.0.0.0" : address);
+	size_t count = strlen(text);
+	bool enclosed = *text == '[' && text[count - 1] == ']';
+	if (enclosed)
+		text[count - 1] = '\0';
+	if (!enclosed && inet_pton(AF_INET, text, &v4.sin_addr) == 1)
+		*ret_place = make(&v4, sizeof v4);
+	else if (inet_pton(AF_INET6, text + enclosed, &v6.sin6_addr) == 1)
+		*ret_place = make(&v6, sizeof v6);
+	else
+		return fail(error, TROUPE_EINVAL,
+			"address '%.80s': expected an address of this machine such as 192.168.1.5 or ::1, or *",
+			address);
+	return TROUPE_OK;
+}
+
+void place_set_port(struct place *place, uint16_t port)
+{
+	struct sockaddr_in v4 = v4_of(place);
+	struct sockaddr_in6 v6 = v6_of(place);
+	v4.sin_port = v6.sin6_port = htons(port);
+	*place = is_v6(place) ? make(&v6, sizeof v6) : make(&v4, sizeof v4);
+}
+
+uint16_t place_port(const struct place *place)
+{
+	return ntohs(is_v6(place) ? v6_of(place).sin6_port : v4_of(place).sin_port);
+}
+
+bool place_is_local(const struct place *place)
+{
+	struct sockaddr_in6 v6 = v6_of(place);
+	return is_v6(place) ? IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) : ntohl(v4_of(place).sin_addr.s_addr) >> 24 == 127;
+}
+
+bool place_is_all(const struct place *place)
+{
+	struct sockaddr_in6 v6 = v6_of(place);
+	return is_v6(place) ? IN6_IS_ADDR_UNSPECIFIED(&v6.sin6_addr)
+			    : v4_of(place).sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+void place_host_text(const struct place *place, char ret_text[PLACE_TEXT_BYTES])
+{
+	struct sockaddr_in v4 = v4_of(place);
+	struct sockaddr_in6 v6 = v6_of(place);
+	const void *address = is_v6(place) ? (const void *)&v6.sin6_addr : &v4.sin_addr;
+	inet_ntop(is_v6(place) ? AF_INET6 : AF_INET, address, ret_text, PLACE_TEXT_BYTES);
+}
+
+void place_text(const struct place *place, char ret_text[PLACE_TEXT_BYTES])
+{
+	char host[PLACE_TEXT_BYTES];
+	place_host_text(place, host);
+	(void)snprintf(ret_text, PLACE_TEXT_BYTES, is_v6(place) ? "[%.70s]:%u" : "%.70s:%u", host, place_port(place));
+}

@@ -1,0 +1,88 @@
+/* Stands in for the web server where the build has no libwebsockets. Programs compile the same, and learn at run time,
+ * in one line, what is missing. No handle can exist, so no function that takes one can be called. */
+#include "gateway/web/web.h"
+
+#include <stdlib.h>
+
+bool web_is_available(void)
+{
+	return false;
+}
+
+troupe_status web_start(const struct web_def *def, struct web **ret_web, struct troupe_error *error)
+{
+	(void)def;
+	(void)ret_web;
+	return fail(error, TROUPE_EINVAL,
+		"this build has no web server: libwebsockets (libwebsockets-dev) was missing, or configure was given "
+		"--without-web");
+}
+
+troupe_status web_make_token(char ret_token[WEB_TOKEN_MAX + 1], struct troupe_error *error)
+{
+	(void)ret_token;
+	return web_start(NULL, NULL, error);
+}
+
+/* --- what needs a server ------------------------------------------------------------------------------------------ */
+
+static void impossible(const void *handle) __attribute__((noreturn));
+static void impossible(const void *handle)
+{
+	(void)handle;
+	abort();
+}
+
+void web_stop(struct web *web)
+{
+	impossible(web);
+}
+
+void web_end(struct web *web)
+{
+	if (web)
+		impossible(web);
+}
+
+void web_wake(struct web *web)
+{
+	impossible(web);
+}
+
+uint16_t web_port(const struct web *web)
+{
+	impossible(web);
+}
+
+bool web_is_local(const struct web *web)
+{
+	impossible(web);
+}
+
+void web_address(const struct web *web, const char *scheme, char *ret_text, size_t bytes)
+{
+	(void)scheme, (void)ret_text, (void)bytes;
+	impossible(web);
+}
+
+bool web_send(struct web_peer *peer, bool binary, const void *bytes, size_t count)
+{
+	(void)binary, (void)bytes, (void)count;
+	impossible(peer);
+}
+
+size_t web_waiting(const struct web_peer *peer)
+{
+	impossible(peer);
+}
+
+void web_close(struct web_peer *peer, uint16_t code, const char *reason)
+{
+	(void)code, (void)reason;
+	impossible(peer);
+}
+
+const char *web_peer_name(const struct web_peer *peer)
+{
+	impossible(peer);
+}

@@ -1,0 +1,574 @@
+/* The web server (src/gateway/web) against clients that send what they like: which paths, Hosts, Origins, tokens and
+ * protocols it takes, what it answers, its limits, and that slow, silent or vanished clients delay no other.
+ * Without the checks a page of any site could command a run on its visitor's machine. */
+#include "../fault/check.h"
+
+#include "base/clock.h"
+#include "gateway/web/admit.h"
+#include "gateway/web/web.h"
+
+#include "web_client.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define MS UINT64_C(1000000)
+static const char token[] = "abcdefghijklmnop_-12";
+
+/* --- a service that sends back ------------------------------------------------------------------------------------ */
+
+struct echo {
+	struct web *web;
+	_Atomic int open, rooms, turns, sent, lost, limit;
+};
+
+struct guest {
+	struct echo *echo;
+	struct web_peer *peer;
+};
+
+static void *echo_open(void *ctx, struct web_peer *peer)
+{
+	struct echo *echo = ctx;
+	if (echo->limit && echo->open >= echo->limit)
+		return NULL;
+	struct guest *guest = mem_alloc(sizeof *guest);
+	*guest = (struct guest){echo, peer};
+	echo->open++;
+	return guest;
+}
+
+/* "flood N BYTES" sends messages until the queue is full, "close CODE" closes; all else comes back. */
+static void echo_hear(void *conn, bool binary, const void *bytes, size_t count)
+{
+	struct guest *guest = conn;
+	char word[64];
+	unsigned number = 0, size = 0;
+	(void)snprintf(word, sizeof word, "%.*s", (int)MIN(count, sizeof word - 1), (const char *)bytes);
+	if (sscanf(word, "flood %u %u", &number, &size) == 2) {
+		char *block = mem_alloc(size);
+		for (; number > 0; number--)
+			atomic_fetch_add(
+				web_send(guest->peer, true, block, size) ? &guest->echo->sent : &guest->echo->lost, 1);
+		free(block);
+	} else if (sscanf(word, "close %u", &number) == 1) {
+		web_close(guest->peer, (uint16_t)number, "as you say");
+	} else {
+		web_send(guest->peer, binary, bytes, count);
+	}
+}
+
+static void echo_room(void *conn)
+{
+	struct guest *guest = conn;
+	guest->echo->rooms++;
+}
+
+static void echo_close(void *conn)
+{
+	struct guest *guest = conn;
+	guest->echo->open--;
+	free(guest);
+}
+
+static void echo_turn(void *ctx)
+{
+	struct echo *echo = ctx;
+	echo->turns++;
+}
+
+static const char *const names[] = {"echo.v1", "echo.v2", NULL};
+static const char *const strict_names[] = {"strict", NULL};
+static const char *const friends[] = {"https://friend.example", NULL};
+static const struct web_file files[] = {{"/", "text/html; charset=utf-8", "<p>hello", 8},
+	{"/style.css", "text/css; charset=utf-8", "p {}", 4}, {"/empty", "text/plain", "", 0}};
+
+static struct web *start(struct echo *echo, const char *with_token, struct web_def def)
+{
+	const struct web_service services[] = {{.names = names,
+						       .origins = friends,
+						       .local_origins = true,
+						       .hear_bytes_max = 100000,
+						       .open = echo_open,
+						       .hear = echo_hear,
+						       .room = echo_room,
+						       .close = echo_close,
+						       .turn = echo_turn,
+						       .ctx = echo},
+		{.names = strict_names,
+			.hear_bytes_max = 100,
+			.open = echo_open,
+			.hear = echo_hear,
+			.close = echo_close,
+			.ctx = echo}};
+	struct troupe_error error;
+	struct web *web;
+	def.token = with_token;
+	def.files = files;
+	def.file_count = ARRAY_LEN(files);
+	def.services = services;
+	def.service_count = ARRAY_LEN(services);
+	if (web_start(&def, &web, &error)) {
+		printf("no web server: %s\n0 passed, 1 failed\n", error.text);
+		exit(1);
+	}
+	echo->web = web;
+	return web;
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+static void ask(uint16_t port, const char *request, struct text *answer)
+{
+	int file = client_connect(port);
+	client_send(file, request, strlen(request));
+	client_read_all(file, false, answer);
+	close(file);
+}
+
+/* A request of one connection has the status. %H in it is the server's host and port. */
+static void expect(uint16_t port, const char *request, const char *status, const char *has)
+{
+	struct text text = {0}, answer = {0};
+	const char *at = strstr(request, "%H");
+	text_add(&text, "%.*s", (int)(at ? at - request : (long)strlen(request)), request);
+	if (at)
+		text_add(&text, "127.0.0.1:%u%s", port, at + 2);
+	ask(port, text.at, &answer);
+	check(!strncmp(answer.at, "HTTP/1.1 ", MIN(answer.count, (size_t)9)) && answer.count > 12 &&
+			!strncmp(answer.at + 9, status, 3),
+		"'%.60s': '%.60s' instead of %s", request, answer.at, status);
+	if (has)
+		check(strstr(answer.at, has) != NULL, "'%.60s': no '%s' in: %s", request, has, answer.at);
+	check(strstr(answer.at, "x-content-type-options: nosniff\r\n") &&
+			strstr(answer.at, "referrer-policy: no-referrer\r\n") &&
+			strstr(answer.at, "cache-control: no-store\r\n") &&
+			strstr(answer.at, "content-security-policy: default-src 'none'\r\n"),
+		"'%.60s': a header is missing in: %s", request, answer.at);
+	text_fini(&text);
+	text_fini(&answer);
+}
+
+/* Closed, or refused by libwebsockets itself. */
+static void expect_nothing(uint16_t port, const char *request)
+{
+	struct text answer = {0};
+	ask(port, request, &answer);
+	check(!answer.count || strstr(answer.at, " 403 Forbidden"), "'%.60s': %s", request, answer.at);
+	text_fini(&answer);
+}
+
+#define END "\r\nConnection: close\r\n\r\n"
+#define UPGRADE "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+
+static void test_pages(void)
+{
+	struct echo echo = {0};
+	struct web *web = start(&echo, NULL, (struct web_def){0});
+	uint16_t port = web_port(web);
+	char address[128], wanted[128];
+	web_address(web, "http", address, sizeof address);
+	(void)snprintf(wanted, sizeof wanted, "http://127.0.0.1:%u/", port);
+	check(!strcmp(address, wanted) && web_is_local(web), "address %s instead of %s", address, wanted);
+	expect(port, "GET / HTTP/1.1\r\nHost: %H" END, "200", "\r\n\r\n<p>hello");
+	expect(port, "GET / HTTP/1.1\r\nHost: %H" END, "200", "content-length: 8\r\n");
+	expect(port, "GET /style.css?x=1 HTTP/1.1\r\nHost: localhost:9" END, "200", "\r\n\r\np {}");
+	expect(port, "GET /empty HTTP/1.1\r\nHost: localhost" END, "200", "content-length: 0");
+	expect(port, "HEAD / HTTP/1.1\r\nHost: %H" END, "200", "content-length: 8\r\n");
+	static const char *const absent[] = {"/nothing", "/../etc/passwd", "/style.css/", "//", "/%2e%2e/etc/passwd",
+		"/style.css%00", "/STYLE.CSS", "/./style.cs"};
+	for (size_t i = 0; i < ARRAY_LEN(absent); i++) {
+		char request[256];
+		(void)snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: %%H" END, absent[i]);
+		struct text text = {0}, answer = {0};
+		text_add(&text, "GET %s HTTP/1.1\r\nHost: 127.0.0.1" END, absent[i]);
+		ask(port, text.at, &answer);
+		/* "//" is the same as "/" to libwebsockets */
+		check(!strstr(answer.at, "root:") && (!strncmp(answer.at, "HTTP/1.1 404", 12) || !answer.count ||
+							     strstr(answer.at, "<p>hello")),
+			"%s: %s", absent[i], answer.at);
+		text_fini(&text);
+		text_fini(&answer);
+	}
+	expect(port, "POST / HTTP/1.1\r\nHost: %H\r\nContent-Length: 3" END "abc", "405", "allow: GET, HEAD");
+	expect(port, "DELETE / HTTP/1.1\r\nHost: %H" END, "405", NULL);
+	expect(port, "OPTIONS / HTTP/1.1\r\nHost: %H" END, "405", NULL);
+	expect(port, "GET / HTTP/1.1\r\nHost: %H\r\nContent-Length: 3" END "abc", "413", NULL);
+	expect(port, "GET / HTTP/1.1" END, "400", "Host");
+	expect(port, "GET / HTTP/1.1\r\nHost: evil.example" END, "403", "Host 'evil.example'");
+	expect(port, "GET / HTTP/1.1\r\nHost: 127.evil.example" END, "403", NULL);
+	expect(port, "GET / HTTP/1.1\r\nHost: localhost.evil.example" END, "403", NULL);
+	expect(port, "GET / HTTP/1.1\r\nHost: localhost:99999999" END, "400", NULL);
+	expect(port, "GET / HTTP/1.1\r\nHost: [::1" END, "400", NULL);
+	expect(port, "GET / HTTP/1.1\r\nOrigin: http://evil.example\r\nHost: %H" END, "403",
+		"Origin 'http://evil.example'");
+	expect(port, "GET / HTTP/1.1\r\nOrigin: null\r\nHost: %H" END, "403", NULL);
+	expect_nothing(port, "\x16\x03\x01\x02 is a client of TLS\r\n\r\n");
+	expect_nothing(port, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+	expect_nothing(port, "GET http://127.0.0.1/ HTTP/1.1\r\nHost: localhost" END);
+	expect_nothing(port, "CONNECT / HTTP/1.1\r\nHost: localhost" END);
+	expect_nothing(port, "\r\n\r\n");
+	web_end(web);
+}
+
+/* A long file comes whole, and several requests come by one connection. */
+static void test_long_file(void)
+{
+	static const char request[] = "GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n";
+	enum { LONG = 3 << 20 };
+	char *bytes = mem_alloc(LONG);
+	for (size_t i = 0; i < LONG; i++)
+		bytes[i] = (char)('a' + i % 23);
+	const struct web_file file = {"/long", "text/plain", bytes, LONG};
+	const struct web_def def = {.files = &file, .file_count = 1};
+	struct web *web = NULL;
+	check(!web_start(&def, &web, NULL), "no server with one file");
+	int client = client_connect(web_port(web));
+	for (int i = 0; i < 3; i++) {
+		struct text head = {0};
+		char *got = mem_alloc(LONG);
+		client_send(client, request, strlen(request));
+		client_read_all(client, true, &head);
+		check(strstr(head.at, "200 OK") && client_read(client, got, LONG) && !memcmp(got, bytes, LONG),
+			"the long file, time %d: %s", i + 1, head.at);
+		free(got);
+		text_fini(&head);
+	}
+	close(client);
+	web_end(web);
+	free(bytes);
+}
+
+static void test_token(void)
+{
+	struct echo echo = {0};
+	struct web *web = start(&echo, token, (struct web_def){0});
+	uint16_t port = web_port(web);
+	char cookie[256];
+	expect(port, "GET / HTTP/1.1\r\nHost: %H" END, "401", NULL);
+	expect(port, "GET /?token=abcdefghijklmnop_-13 HTTP/1.1\r\nHost: %H" END, "401", NULL);
+	expect(port, "GET /?token=abcdefghijklmnop_-1 HTTP/1.1\r\nHost: %H" END, "401", NULL);
+	expect(port, "GET /nothing HTTP/1.1\r\nHost: %H" END, "401", NULL);
+	(void)snprintf(
+		cookie, sizeof cookie, "set-cookie: troupe-%u=%s; Path=/; HttpOnly; SameSite=Strict\r\n", port, token);
+	expect(port, "GET /?token=abcdefghijklmnop_-12 HTTP/1.1\r\nHost: %H" END, "200", cookie);
+	(void)snprintf(cookie, sizeof cookie,
+		"GET /style.css HTTP/1.1\r\nCookie: a=b; troupe-%u=%s; c=d\r\nHost: %%H" END, port, token);
+	expect(port, cookie, "200", "p {}");
+	(void)snprintf(cookie, sizeof cookie, "GET /style.css HTTP/1.1\r\nCookie: troupe-%u=%sx\r\nHost: %%H" END, port,
+		token);
+	expect(port, cookie, "401", NULL);
+	expect(port,
+		"GET / HTTP/1.1\r\nHost: %H" UPGRADE
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: echo.v1\r\n\r\n",
+		"401", NULL);
+	web_end(web);
+	check(!admit_is_token("short") && !admit_is_token("abcdefghijklmnop q") && admit_is_token(token), "tokens");
+	char made[WEB_TOKEN_MAX + 1], other[WEB_TOKEN_MAX + 1];
+	check(!web_make_token(made, NULL) && !web_make_token(other, NULL) && admit_is_token(made) &&
+			strcmp(made, other) != 0,
+		"random tokens: %s and %s", made, other);
+}
+
+/* --- WebSockets --------------------------------------------------------------------------------------------------- */
+
+/* -1: refused; *ret_head has the answer. */
+static int join(uint16_t port, const char *path, const char *more, struct text *ret_head)
+{
+	struct text request = {0};
+	int file = client_connect(port);
+	client_add_upgrade(&request, path, "localhost", more);
+	client_send(file, request.at, request.count);
+	text_fini(&request);
+	client_read_all(file, true, ret_head);
+	if (!strncmp(ret_head->at, "HTTP/1.1 101", 12))
+		return file;
+	client_read_all(file, false, ret_head);
+	close(file);
+	return -1;
+}
+
+static int join_echo(uint16_t port)
+{
+	struct text head = {0};
+	int file = join(port, "/", "Sec-WebSocket-Protocol: echo.v1\r\n", &head);
+	check(file >= 0, "no WebSocket: %s", head.at);
+	text_fini(&head);
+	return file;
+}
+
+static void say(int file, int first, const char *text, size_t count)
+{
+	struct text frame = {0};
+	client_add_frame(&frame, first, text, count);
+	client_send(file, frame.at, frame.count);
+	text_fini(&frame);
+}
+
+static void expect_frame(int file, int kind, const char *text, size_t count)
+{
+	struct client_frame frame;
+	bool got = client_take(file, &frame);
+	check(got && frame.kind == kind && frame.body.count == count && !memcmp(frame.body.at, text, count),
+		"frame %d of %zu bytes '%.40s' instead of %d of %zu '%.40s'", got ? frame.kind : -1,
+		got ? frame.body.count : 0, got ? frame.body.at : "", kind, count, text);
+	if (got)
+		text_fini(&frame.body);
+}
+
+static void expect_close(int file, int code, const char *reason)
+{
+	struct client_frame frame;
+	bool got;
+	while ((got = client_take(file, &frame)) && frame.kind != 8)
+		text_fini(&frame.body);
+	int said = got && frame.body.count >= 2 ? (unsigned char)frame.body.at[0] << 8 | (unsigned char)frame.body.at[1]
+						: 0;
+	check(said == code, "closed with %d instead of %d", said, code);
+	if (reason)
+		check(said && !strcmp(frame.body.at + 2, reason), "closed because '%s' instead of '%s'",
+			said ? frame.body.at + 2 : "", reason);
+	if (got)
+		text_fini(&frame.body);
+}
+
+static bool wait_for(_Atomic int *number, int value)
+{
+	for (int i = 0; i < 5000 && *number != value; i++)
+		clock_sleep_until_ns(clock_now_ns() + MS);
+	return *number == value;
+}
+
+static void test_admission(uint16_t port)
+{
+	static const struct {
+		const char *more;
+		bool good;
+	} rows[] = {{"Sec-WebSocket-Protocol: echo.v1\r\n", true}, {"Sec-WebSocket-Protocol: x, echo.v2\r\n", true},
+		{"Sec-WebSocket-Protocol: strict\r\n", true}, {"", false}, {"Sec-WebSocket-Protocol: x\r\n", false},
+		{"Sec-WebSocket-Protocol: (http)\r\n", false}, {"Sec-WebSocket-Protocol: echo.v\r\n", false},
+		{"Sec-WebSocket-Protocol: strict\r\nOrigin: http://evil.example\r\n", false},
+		{"Sec-WebSocket-Protocol: strict\r\nOrigin: https://friend.example\r\n", false},
+		{"Sec-WebSocket-Protocol: strict\r\nOrigin: http://localhost\r\n", true},
+		{"Sec-WebSocket-Protocol: strict\r\nOrigin: http://localhost:3000\r\n", false},
+		{"Sec-WebSocket-Protocol: strict\r\nOrigin: null\r\n", false},
+		{"Sec-WebSocket-Protocol: echo.v1\r\nOrigin: https://friend.example\r\n", true},
+		{"Sec-WebSocket-Protocol: echo.v1\r\nOrigin: https://friend.example.evil.example\r\n", false},
+		{"Sec-WebSocket-Protocol: echo.v1\r\nOrigin: http://localhost:3000\r\n", true},
+		{"Sec-WebSocket-Protocol: echo.v1\r\nOrigin: file://\r\n", true},
+		{"Sec-WebSocket-Protocol: echo.v1\r\nOrigin: http://evil.example\r\n", false}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct text head = {0};
+		int file = join(port, "/", rows[i].more, &head);
+		check((file >= 0) == rows[i].good, "'%s': %s", rows[i].more, head.at);
+		check(rows[i].good || strstr(head.at, "HTTP/1.1 40"), "refused without a status: '%s': '%s'",
+			rows[i].more, head.at);
+		if (file >= 0)
+			close(file);
+		text_fini(&head);
+	}
+	expect(port,
+		"GET / HTTP/1.1\r\nHost: evil.example" UPGRADE
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: echo.v1\r\n\r\n",
+		"403", NULL);
+	expect(port,
+		"GET / HTTP/1.1\r\nHost: localhost" UPGRADE
+		"Sec-WebSocket-Version: 8\r\nSec-WebSocket-Protocol: echo.v1\r\n\r\n",
+		"426", "sec-websocket-version: 13");
+	expect(port,
+		"POST / HTTP/1.1\r\nHost: localhost" UPGRADE
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: echo.v1\r\n\r\n",
+		"400", NULL);
+	expect(port,
+		"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\n"
+		"HTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n",
+		"400", NULL);
+}
+
+static void test_messages(uint16_t port, struct echo *echo)
+{
+	static char big[100001];
+	memset(big, 'b', sizeof big);
+	int file = join_echo(port);
+	say(file, 0x81, "hello", 5);
+	expect_frame(file, 1, "hello", 5);
+	say(file, 0x82, "\0\xff", 2);
+	expect_frame(file, 2, "\0\xff", 2);
+	say(file, 0x01, "in ", 3); /* in pieces, with a ping between them */
+	say(file, 0x89, "ping", 4);
+	say(file, 0x80, "pieces", 6);
+	expect_frame(file, 10, "ping", 4);
+	expect_frame(file, 1, "in pieces", 9);
+	say(file, 0x81, "", 0);
+	expect_frame(file, 1, "", 0);
+	say(file, 0x82, big, 100000);
+	expect_frame(file, 2, big, 100000);
+	int turns = echo->turns;
+	web_wake(echo->web);
+	check(echo->rooms > 0, "room() is not called");
+	for (int i = 0; i < 1000 && echo->turns == turns; i++)
+		clock_sleep_until_ns(clock_now_ns() + MS);
+	check(echo->turns > turns, "no turn after a wake");
+	say(file, 0x82, big, 100001);
+	expect_close(file, 1009, "a message of more than 100000 bytes");
+	close(file);
+	file = join_echo(port);
+	say(file, 0x01, big, 60000);
+	say(file, 0x80, big, 60000);
+	expect_close(file, 1009, NULL);
+	close(file);
+	file = join_echo(port);
+	say(file, 0x81, "close 4321", 10);
+	expect_close(file, 4321, "as you say");
+	close(file);
+	file = join_echo(port);
+	say(file, 0x81, "\xff\xfe", 2);
+	expect_close(file, 1007, NULL);
+	close(file);
+	check(wait_for(&echo->open, 0), "%d connections are left", echo->open);
+}
+
+/* One client takes nothing; another one is served as fast as before, and the first loses messages, not memory. */
+static void test_slow(uint16_t port, struct echo *echo)
+{
+	int slow = join_echo(port), quick = join_echo(port);
+	echo->sent = echo->lost = 0;
+	say(slow, 0x81, "flood 400 100000", 16);
+	uint64_t begin_ns = clock_now_ns();
+	for (int i = 0; i < 100; i++) {
+		say(quick, 0x81, "x", 1);
+		expect_frame(quick, 1, "x", 1);
+	}
+	check(clock_now_ns() - begin_ns < 5000 * MS, "a slow client delays another one");
+	check(echo->lost > 200 && echo->sent > 70, "of 400 messages %d are queued and %d refused", echo->sent,
+		echo->lost);
+	struct client_frame frame;
+	int got = 0, sent = echo->sent;
+	while (got < sent && client_take(slow, &frame)) {
+		got += frame.kind == 2 && frame.body.count == 100000;
+		text_fini(&frame.body);
+	}
+	check(got == sent, "%d of %d queued messages came", got, sent);
+	say(slow, 0x81, "still here", 10);
+	expect_frame(slow, 1, "still here", 10);
+	/* a client that never reads is closed all the same, and soon */
+	say(slow, 0x81, "flood 400 100000", 16);
+	say(slow, 0x81, "close 4000", 10);
+	close(quick);
+	check(wait_for(&echo->open, 0), "a client that does not read cannot be closed: %d left", echo->open);
+	close(slow);
+}
+
+static void test_many(uint16_t port, struct echo *echo)
+{
+	enum { MANY = 64, SILENT = 300 };
+	int many[MANY], silent[SILENT];
+	struct text head = {0};
+	for (int i = 0; i < MANY; i++)
+		many[i] = join_echo(port);
+	check(join(port, "/", "Sec-WebSocket-Protocol: echo.v1\r\n", &head) < 0 && strstr(head.at, "503"),
+		"one client too many: %s", head.at);
+	text_fini(&head);
+	for (int i = 0; i < SILENT; i++) /* half-open: the request never ends */
+		if ((silent[i] = client_connect(port)) >= 0)
+			client_send(silent[i], "GET / HTTP/1.1\r\nHost: lo", 24);
+	uint64_t begin_ns = clock_now_ns();
+	expect(port, "GET / HTTP/1.1\r\nHost: %H" END, "200", NULL);
+	check(clock_now_ns() - begin_ns < 2000 * MS, "silent connections keep others out");
+	for (int i = 0; i < MANY; i++)
+		say(many[i], 0x81, "all", 3);
+	for (int i = 0; i < MANY; i++)
+		expect_frame(many[i], 1, "all", 3);
+	char byte;
+	check(recv(silent[0], &byte, 1, 0) <= 0, "the oldest silent connection is kept");
+	for (int i = 0; i < SILENT; i++)
+		if (silent[i] >= 0)
+			close(silent[i]);
+	for (int i = 0; i < MANY; i++)
+		close(many[i]);
+	check(wait_for(&echo->open, 0), "%d of many are left", echo->open);
+}
+
+static void test_sockets(void)
+{
+	struct echo echo = {0};
+	struct web *web = start(&echo, NULL, (struct web_def){0});
+	uint16_t port = web_port(web);
+	test_admission(port);
+	check(wait_for(&echo.open, 0), "%d connections are left", echo.open);
+	test_messages(port, &echo);
+	test_slow(port, &echo);
+	test_many(port, &echo);
+	echo.limit = 1;
+	int first = join_echo(port), second = join_echo(port);
+	expect_close(second, 1013, NULL);
+	say(first, 0x81, "x", 1);
+	expect_frame(first, 1, "x", 1);
+	int silent = client_connect(port); /* must not hold up the end */
+	uint64_t begin_ns = clock_now_ns();
+	web_stop(web);
+	check(clock_now_ns() - begin_ns < 2000 * MS, "the end takes long");
+	expect_close(first, 1001, NULL);
+	check(wait_for(&echo.open, 0), "%d are left after the end", echo.open);
+	web_wake(web);
+	web_end(web);
+	close(first);
+	close(second);
+	close(silent);
+}
+
+/* A request that is not sent in time ends, however slowly it goes on. */
+static void test_late(void)
+{
+	struct echo echo = {0};
+	struct web *web = start(&echo, NULL, (struct web_def){0});
+	int file = client_connect(web_port(web)), idle = client_connect(web_port(web));
+	uint64_t begin_ns = clock_now_ns();
+	char byte;
+	while (clock_now_ns() - begin_ns < 20000 * MS && client_send(file, "G", 1) &&
+		recv(file, &byte, 1, MSG_DONTWAIT) < 0)
+		clock_sleep_until_ns(clock_now_ns() + 300 * MS);
+	uint64_t took_ms = (clock_now_ns() - begin_ns) / MS;
+	check(took_ms < 15000, "a request may take %llu ms", (unsigned long long)took_ms);
+	check(recv(idle, &byte, 1, 0) <= 0 && clock_now_ns() - begin_ns < 16000 * MS, "a silent connection stays");
+	close(file);
+	close(idle);
+	web_end(web);
+}
+
+static void test_settings(void)
+{
+	struct echo echo = {0};
+	struct web *web = start(&echo, NULL, (struct web_def){0}), *other = NULL;
+	struct troupe_error error = {.text = ""};
+	struct web_def def = {.port = web_port(web)};
+	check(web_start(&def, &other, &error) == TROUPE_EIO && strstr(error.text, "in use"), "a port in use: %s",
+		error.text);
+	def.port_or_any = true;
+	check(!web_start(&def, &other, &error) && web_port(other) != web_port(web), "another port: %s", error.text);
+	web_end(other);
+	web_end(web);
+	static const struct web_def bad[] = {{.address = "here"}, {.address = "1.2.3.4.5"}, {.token = "short"},
+		{.token = "with a blank in it"}, {.cert_path = "/nowhere"},
+		{.cert_path = "/nowhere.crt", .key_path = "/nowhere.key"}, {.peers_max = WEB_PEERS_MAX + 1},
+		{.address = "192.0.2.1"}};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		*error.text = '\0';
+		check(web_start(&bad[i], &other, &error) && *error.text && !strchr(error.text, '\n'),
+			"setting %zu: '%s'", i, error.text);
+	}
+	web_end(NULL);
+}
+
+int main(void)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	test_settings();
+	test_pages();
+	test_long_file();
+	test_token();
+	test_sockets();
+	test_late();
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed > 0;
+}
