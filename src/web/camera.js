@@ -1,0 +1,119 @@
+// The camera: orbit, shift and zoom with OrbitControls of three.js, keys, views of the whole world, and following a model.
+import {PerspectiveCamera, Vector3} from "./three/build/three.module.js";
+import {OrbitControls} from "./three/examples/jsm/controls/OrbitControls.js";
+
+const VIEWS = {
+	home: new Vector3(-.55, -1, .72), top: new Vector3(0, -.0001, 1), front: new Vector3(1, 0, .12), side: new Vector3(0, -1, .12),
+};
+
+export class Camera {
+	// free(): the parts of the canvas that panels cover, in pixels: {left, right, top, bottom}
+	constructor(canvas, free) {
+		this.canvas = canvas;
+		this.free = free;
+		this.three = new PerspectiveCamera(45, 1, .05, 5000);
+		this.three.up.set(0, 0, 1);
+		this.three.position.set(-8, -14, 10);
+		this.controls = new OrbitControls(this.three, canvas);
+		Object.assign(this.controls, {
+			enableDamping: true, dampingFactor: .12, rotateSpeed: .7, panSpeed: .9, zoomSpeed: .9,
+			screenSpacePanning: false, maxPolarAngle: Math.PI * .995, minDistance: .1, maxDistance: 3000, enableKeys: false,
+		});
+		this.following = null;         // function that gives the position to follow
+		this.last = new Vector3();
+		this.moved = true;
+		this.controls.addEventListener("change", () => { this.moved = true; });
+	}
+
+	resize(width, height) {
+		this.three.aspect = width / Math.max(1, height);
+		const {left, right, top, bottom} = this.free();
+		// the middle of the picture is the middle of what no panel covers
+		this.three.setViewOffset(width, height, (right - left) / 2, (bottom - top) / 2, width, height);
+		this.three.updateProjectionMatrix();
+		this.moved = true;
+	}
+
+	get target() {
+		return this.controls.target;
+	}
+
+	get distance() {
+		return this.three.position.distanceTo(this.controls.target);
+	}
+
+	// Looks at a box from one of VIEWS, so that the whole of it is in the picture.
+	show(box, view) {
+		const centre = box.getCenter(new Vector3()), direction = VIEWS[view].clone().normalize();
+		const {left, right, top, bottom} = this.free();
+		const width = this.canvas.clientWidth || 1, height = this.canvas.clientHeight || 1;
+		const up = Math.tan(this.three.fov * Math.PI / 360) * Math.max(.3, 1 - (top + bottom) / height);
+		const across = Math.tan(this.three.fov * Math.PI / 360) * width / height * Math.max(.3, 1 - (left + right) / width);
+		// of each corner: how far away the camera must be for it to be in the picture
+		const eye = this.three.clone();
+		eye.position.copy(direction);
+		eye.up.set(0, 0, 1);
+		eye.lookAt(0, 0, 0);
+		const x = new Vector3(1, 0, 0).applyQuaternion(eye.quaternion), y = new Vector3(0, 1, 0).applyQuaternion(eye.quaternion);
+		let distance = .5;
+		for (let corner = 0; corner < 8; corner++) {
+			const at = new Vector3(corner & 1 ? box.max.x : box.min.x, corner & 2 ? box.max.y : box.min.y,
+				corner & 4 ? box.max.z : box.min.z).sub(centre);
+			const near = at.dot(direction);
+			distance = Math.max(distance, near + Math.abs(at.dot(x)) / across, near + Math.abs(at.dot(y)) / up);
+		}
+		this.controls.target.copy(centre);
+		this.three.position.copy(direction).multiplyScalar(1.04 * distance).add(centre);
+		this.three.near = Math.max(.02, distance / 2000);
+		this.three.far = Math.max(500, 20 * distance);
+		this.three.updateProjectionMatrix();
+		this.controls.update();
+	}
+
+	// Looks at a point from where the camera is now, but nearer.
+	lookAt(point, size) {
+		const offset = this.three.position.clone().sub(this.controls.target);
+		offset.setLength(Math.min(offset.length(), Math.max(2.5, 5 * size)));
+		this.controls.target.copy(point);
+		this.three.position.copy(point).add(offset);
+		this.controls.update();
+	}
+
+	turn(left, up) {
+		const offset = this.three.position.clone().sub(this.controls.target);
+		const level = Math.hypot(offset.x, offset.y), radius = offset.length();
+		const azimuth = Math.atan2(offset.y, offset.x) + left;
+		const height = Math.min(1.55, Math.max(-1.5, Math.atan2(offset.z, level) + up));
+		offset.set(Math.cos(azimuth) * Math.cos(height), Math.sin(azimuth) * Math.cos(height), Math.sin(height)).multiplyScalar(radius);
+		this.three.position.copy(this.controls.target).add(offset);
+		this.controls.update();
+	}
+
+	zoom(factor) {
+		this.three.position.sub(this.controls.target).multiplyScalar(factor).add(this.controls.target);
+		this.controls.update();
+	}
+
+	follow(position) {
+		this.following = position;
+		if (position)
+			this.last.copy(position());
+	}
+
+	// Once for each image. Returns true when the picture changes.
+	update() {
+		if (this.following) {
+			const now = this.following(), shift = now.clone().sub(this.last);
+			if (shift.lengthSq() > 0) {
+				this.controls.target.add(shift);
+				this.three.position.add(shift);
+				this.last.copy(now);
+				this.moved = true;
+			}
+		}
+		this.controls.update();
+		const moved = this.moved;
+		this.moved = false;
+		return moved;
+	}
+}

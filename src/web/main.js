@@ -1,0 +1,454 @@
+// Puts the parts of the page together: the connection feeds the world, panels show it, keys and buttons act on it.
+import {Camera} from "./camera.js";
+import {Connection} from "./connection.js";
+import {Drive} from "./drive.js";
+import {Handling} from "./handling.js";
+import {Inspector} from "./inspector.js";
+import {Levels} from "./levels.js";
+import {Motion} from "./motion.js";
+import {$, element, name, notice} from "./page.js";
+import {World} from "./scene.js";
+import {TimeBar} from "./time.js";
+import {Topics} from "./topics.js";
+import {Tree} from "./tree.js";
+import {View} from "./view.js";
+import {Work} from "./work.js";
+
+const TOPICS_EACH_MS = 1500;
+const SIDE_PX = 288;
+const NARROW = matchMedia("(max-width: 760px)");
+
+const options = {colour: "secondary", sleep: true, collisions: false};
+let view;
+try {
+	view = new View($("view"));
+} catch (error) {
+	$("lost").hidden = false;
+	$("lost-title").textContent = "The world cannot be shown.";
+	$("lost-text").textContent = error.message;
+	$("lost-now").hidden = true;
+	throw error;
+}
+
+let worlds = [], worldName = "", whole = true, commands = true, ends = [], topicsAt = 0, topicsTimer = 0;
+
+// --- the parts -----------------------------------------------------------------------------------------------------------
+
+function address() {
+	const here = new URL("view", location.href);
+	here.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+	here.search = location.search;
+	return here.href;
+}
+
+function panels() {
+	const narrow = NARROW.matches, bar = $("bar").offsetHeight + 16;
+	const below = !$("work").hidden ? $("work").offsetHeight + 8 : 0;
+	const side = !$("tree").hidden || !$("topics").hidden, right = !$("inspector").hidden;
+	if (narrow)
+		return {left: 0, right: 0, top: bar, bottom: side || right ? innerHeight * .42 : below};
+	return {left: side ? SIDE_PX : 0, right: right ? SIDE_PX : 0, top: bar, bottom: below};
+}
+
+const camera = new Camera($("view"), panels);
+const world = new World(view.three, options, geometry => connection.mesh(worldName, geometry));
+const motion = new Motion(world);
+const levels = new Levels(view.three, world);
+const work = new Work(showNamed);
+const tree = new Tree(world, select);
+const connection = new Connection(address(), {state: onState, hello: onHello, topics: onTopics, epoch: askTopics, picture: onPicture,
+	error: text => notice(text, "bad")});
+const time = new TimeBar(request);
+const drive = new Drive((topic, message) => connection.publish(topic, message));
+const handling = new Handling(view, camera, world, {
+	select, call, changed: () => inspector.press("move", Boolean(handling.moving)),
+});
+const topics = new Topics(connection, view.three, linkOfTopic, redraw);
+const inspector = new Inspector(world, levels, {
+	follow: toggleFollow, move: model => handling.moveModel(model), drive: toggleDrive, remove, close: () => select(null, false),
+	topic: topic => topics.show(topic),
+});
+
+world.failed = text => notice(text, "bad");
+levels.onEvent = event => work.addEvent(event);
+inspector.sensors = model => topics.of(model, worldName);
+inspector.drives = model => Boolean(topics.driveTopic(model, worldName));
+inspector.ask = async id => (await call("model", {data: id})).reply;
+drive.changed = () => inspector.press("drive", Boolean(drive.topic));
+
+function redraw() {
+	view.dirty = true;
+}
+
+function call(service, message) {
+	return connection.call(`${worldName}/${service}`, message);
+}
+
+async function request(service, message) {
+	return handling.request(service, message);
+}
+
+// The link whose sensor publishes a topic: /world/W/model/M/link/L/sensor/S/...
+function linkOfTopic(topic) {
+	const parts = /\/model\/(.+)\/link\/([^/]+)\/sensor\//.exec(topic);
+	if (parts)
+		for (const link of world.links.values())
+			if (link.name === parts[2] && link.model.name === parts[1])
+				return link.matrix;
+	return null;
+}
+
+// --- what comes ----------------------------------------------------------------------------------------------------------
+
+function onState({state, text, again_ms}) {
+	const lost = state !== "open";
+	$("lost").hidden = !lost;
+	document.body.classList.toggle("is-lost", lost);
+	time.allow(!lost && commands);
+	if (!lost)
+		return;
+	drive.end();
+	$("lost-title").textContent = /ended/.test(text) ? "The run has ended." : "The connection to troupe is lost.";
+	$("lost-text").textContent = `${/ended/.test(text) ? "" : `${name(text)}. `}The next try is in ${again_ms / 1000} s; the picture stays as it was.`;
+}
+
+function onHello(message) {
+	const first = worlds.length === 0, same = JSON.stringify(message.worlds) === JSON.stringify(worlds);
+	worlds = message.worlds || [];
+	commands = message.commands !== false;
+	inspector.commands = commands;
+	time.allow(commands);
+	$("world").replaceChildren(...worlds.map(path => element("option", {value: path}, name(path.replace(/^\/world\//, "")))));
+	$("world").disabled = worlds.length < 2;
+	connection.askTopics();
+	// another run may be at this address by now: everything is taken anew, but the camera stays where the world is the same
+	showWorld(worlds.includes(worldName) ? worldName : worlds[0] || "", first || !same);
+	if (!first)
+		notice("The connection is back.");
+}
+
+function showWorld(path, frame) {
+	ends.forEach(end => end());
+	worldName = path;
+	$("world").value = path;
+	document.title = `${path.replace(/^\/world\//, "")} – troupe`;
+	select(null, false);
+	topics.clear();
+	levels.clear();
+	motion.clear();
+	world.clear();
+	work.clear();
+	time.clear();
+	whole = frame;
+	ends = [
+		connection.subscribe(`${path}/scene/info`, 0, onScene),
+		connection.subscribe(`${path}/stats`, 5, message => time.stats(message)),
+		connection.subscribe(`${path}/secondaries`, 5, message => work.take(message)),
+		connection.subscribe(`${path}/levels`, 0, onLevels),
+	];
+	connection.showWorld(path);
+	askLevels(path);
+}
+
+async function askLevels(path) {
+	try {
+		const {reply} = await connection.call(`${path}/levels`, {});
+		if (path === worldName) {
+			levels.setBoxes(reply || {});
+			redraw();
+		}
+	} catch (error) {
+		if (connection.isOpen)
+			notice(error.message, "bad");
+	}
+}
+
+function onLevels(message) {
+	if (levels.known)       // the boxes are there
+		levels.take(message);
+	redraw();
+}
+
+function onScene(message) {
+	const selected = world.selected && world.selected.id;
+	world.setScene(message);
+	if (selected !== null && selected !== undefined && !world.selected) {
+		const again = world.models.get(selected);
+		select(again || null, false);
+	}
+	view.layGrid(world.extent());
+	if (whole) {
+		whole = false;
+		show("home");
+	}
+	levels.makeGhosts();
+	tree.fill();
+	inspector.buildLists();
+	redraw();
+}
+
+function onTopics(message) {
+	topics.set(message);
+	inspector.buildLists();
+}
+
+function askTopics() {
+	const now = performance.now();
+	clearTimeout(topicsTimer);
+	topicsTimer = setTimeout(() => {
+		topicsAt = performance.now();
+		connection.askTopics();
+	}, Math.max(0, topicsAt + TOPICS_EACH_MS - now));
+}
+
+function onPicture(picture) {
+	if (worlds[picture.world] !== worldName)
+		return;
+	const now_ms = performance.now();
+	if (motion.take(picture, now_ms))
+		treeChanged = true;
+	time.picture(picture, now_ms);
+	redraw();
+}
+
+let treeChanged = false;
+setInterval(() => {
+	if (treeChanged)
+		tree.draw();
+	treeChanged = false;
+}, 250);
+
+// --- selecting and looking ------------------------------------------------------------------------------------------------
+
+function select(model, look) {
+	if (model !== world.selected) {
+		if (handling.moving)
+			handling.moveModel(handling.moving);
+		if (drive.model && drive.model !== model)
+			drive.end();
+		camera.follow(null);
+		world.select(model);
+		inspector.show(model);
+		inspector.press("drive", Boolean(drive.topic));
+		layout();
+	}
+	if (model && look) {
+		const box = world.boxOf(model), size = box.max.distanceTo(box.min);
+		camera.lookAt(world.poseOf(model).position, size);
+	}
+	tree.draw();
+	redraw();
+}
+
+function showNamed(text) {
+	for (const model of world.models.values())
+		if (model.name === text) {
+			select(model, true);
+			return;
+		}
+}
+
+function show(direction) {
+	camera.follow(null);
+	inspector.press("follow", false);
+	camera.show(world.selected && direction !== "home" ? world.boxOf(world.selected).expandByScalar(2) : world.extent(), direction);
+	redraw();
+}
+
+function toggleFollow(model) {
+	const on = !camera.following;
+	camera.follow(on ? () => world.poseOf(model).position : null);
+	if (on)
+		camera.lookAt(world.poseOf(model).position, 2);
+	inspector.press("follow", on);
+}
+
+function toggleDrive(model) {
+	const topic = topics.driveTopic(model, worldName);
+	if (drive.topic)
+		drive.end();
+	else if (topic)
+		drive.begin(model, topic);
+	else
+		notice(`${model.name} has no topic cmd_vel: it cannot be driven.`);
+	$("view").focus({preventScroll: true});
+}
+
+async function remove(model) {
+	await handling.remove(model);
+}
+
+// --- panels and menus -------------------------------------------------------------------------------------------------------
+
+function layout() {
+	const open = !$("work").hidden;
+	document.body.classList.toggle("below", open);
+	document.documentElement.style.setProperty("--below", open ? `${$("work").offsetHeight}px` : "0px");
+	view.resize();
+	camera.resize($("view").clientWidth, $("view").clientHeight);
+	redraw();
+}
+
+function togglePanel(id, others = []) {
+	const panel = $(id), on = panel.hidden;
+	for (const other of on ? others : [])
+		closePanel(other);
+	panel.hidden = !on;
+	$(`open-${id}`).setAttribute("aria-pressed", String(on));
+	if (on)
+		({tree: () => tree.fill(), topics: () => topics.fill(), work: () => work.shown()})[id]();
+	layout();
+	if (id === "work" && on)
+		work.shown();
+	localStorage.setItem(`open-${id}`, on ? "1" : "");
+}
+
+function closePanel(id) {
+	if (!$(id).hidden)
+		togglePanel(id);
+}
+
+function toggleMenu(id) {
+	for (const other of ["add", "look"]) {
+		const on = other === id && $(`${other}-menu`).hidden;
+		$(`${other}-menu`).hidden = !on;
+		$(`open-${other}`).setAttribute("aria-expanded", String(on));
+		if (on)
+			$(`${other}-menu`).querySelector("button, select, input").focus();
+	}
+}
+
+const panelKeys = {
+	tree: () => togglePanel("tree", ["topics"]), topics: () => togglePanel("topics", ["tree"]), work: () => togglePanel("work"),
+};
+$("open-tree").addEventListener("click", panelKeys.tree);
+$("open-topics").addEventListener("click", panelKeys.topics);
+$("open-work").addEventListener("click", panelKeys.work);
+$("open-add").addEventListener("click", () => toggleMenu("add"));
+$("open-look").addEventListener("click", () => toggleMenu("look"));
+$("open-help").addEventListener("click", () => $("help").showModal());
+$("tree").querySelector(".close").addEventListener("click", panelKeys.tree);
+$("topics").querySelector(".close").addEventListener("click", panelKeys.topics);
+$("lost-now").addEventListener("click", () => connection.open());
+$("world").addEventListener("change", () => showWorld($("world").value, true));
+for (const button of $("look-menu").querySelectorAll("[data-view]"))
+	button.addEventListener("click", () => show(button.dataset.view));
+$("view").addEventListener("pointerdown", () => toggleMenu(null));
+
+// What is shown: a control and what it does
+const looks = {
+	colour: value => { options.colour = value; world.repaint(); },
+	sleep: value => { options.sleep = value; world.repaint(); },
+	levels: value => { levels.group.visible = value; },
+	ghosts: value => { levels.ghosts.visible = value; },
+	shadows: value => { view.renderer.shadowMap.enabled = value; if (world.sun) world.sun.castShadow = value; },
+	grid: value => view.showGrid(value),
+	collisions: value => { options.collisions = value; world.remake(); },
+	theme: value => {
+		if (value)
+			document.documentElement.dataset.theme = value;
+		else
+			delete document.documentElement.dataset.theme;
+		localStorage.setItem("theme", value);
+		retheme();
+	},
+};
+for (const [key, apply] of Object.entries(looks)) {
+	const control = $(`look-${key}`);
+	control.addEventListener("change", () => {
+		apply(control.type === "checkbox" ? control.checked : control.value);
+		redraw();
+	});
+}
+
+function retheme() {
+	view.theme();
+	view.layGrid(world.extent());
+	world.retheme();
+	work.draw();
+	redraw();
+}
+
+// --- keys ---------------------------------------------------------------------------------------------------------------------
+
+const keys = {
+	" ": () => commands && time.toggle(), ".": () => commands && time.step(),
+	h: () => show("home"), 7: () => show("top"), 1: () => show("front"), 3: () => show("side"),
+	f: () => world.selected && toggleFollow(world.selected), m: () => world.selected && commands && handling.moveModel(world.selected),
+	g: () => world.selected && commands && toggleDrive(world.selected),
+	q: () => handling.turnModel(1), e: () => handling.turnModel(-1),
+	Delete: () => world.selected && commands && remove(world.selected),
+	t: panelKeys.tree, p: panelKeys.topics, c: panelKeys.work,
+	a: () => commands && toggleMenu("add"), v: () => toggleMenu("look"),
+	"?": () => $("help").showModal(),
+	"/": () => { if ($("tree").hidden) panelKeys.tree(); $("tree-search").focus(); },
+	"+": () => camera.zoom(1 / 1.2), "=": () => camera.zoom(1 / 1.2), "-": () => camera.zoom(1.2),
+	ArrowLeft: () => camera.turn(-.08, 0), ArrowRight: () => camera.turn(.08, 0),
+	ArrowUp: () => camera.turn(0, .06), ArrowDown: () => camera.turn(0, -.06),
+	Enter: () => handling.placing && handling.place(null),
+	Escape: escape,
+};
+
+function escape() {
+	if (!$("add-menu").hidden || !$("look-menu").hidden)
+		toggleMenu(null);
+	else if (handling.placing)
+		handling.endPlacing();
+	else if (handling.moving)
+		handling.moveModel(handling.moving);
+	else if (drive.topic)
+		drive.end();
+	else
+		select(null, false);
+	$("view").focus({preventScroll: true});
+}
+
+addEventListener("keydown", event => {
+	const typing = event.target.closest("input, select, textarea, dialog");
+	if (event.ctrlKey || event.metaKey || event.altKey || typing && event.key !== "Escape" || $("help").open)
+		return;
+	// space and enter press the button that has the focus
+	if ((event.key === " " || event.key === "Enter") && event.target.closest("button"))
+		return;
+	if (drive.key(event, true)) {
+		event.preventDefault();
+		return;
+	}
+	const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+	if (!act)
+		return;
+	act();
+	event.preventDefault();
+	redraw();
+});
+addEventListener("keyup", event => drive.key(event, false));
+
+// --- images ---------------------------------------------------------------------------------------------------------------------
+
+function image(now_ms) {
+	requestAnimationFrame(image);
+	const moved = motion.glide(now_ms);
+	if (moved)
+		levels.moveGhosts();
+	if (camera.update() || moved || view.dirty) {
+		view.dirty = false;
+		view.frameModel(world);
+		view.draw(camera, world);
+	}
+}
+
+const theme = localStorage.getItem("theme") || "";
+if (theme)
+	document.documentElement.dataset.theme = theme;
+$("look-theme").value = theme;
+for (const id of ["tree", "work"])
+	if (localStorage.getItem(`open-${id}`) === "1" || localStorage.getItem(`open-${id}`) === null && id === "work" && !NARROW.matches)
+		panelKeys[id]();
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", retheme);
+addEventListener("resize", layout);
+new ResizeObserver(layout).observe($("work"));
+view.theme();
+layout();
+time.allow(false);
+requestAnimationFrame(image);
+connection.open();

@@ -1,0 +1,121 @@
+// The canvas: renderer, grid, frame around the selected model, and the turn of each image. An image is only drawn when
+// something has changed, so that a paused world costs no power.
+import {
+	AxesHelper, Box3, BoxBufferGeometry, BufferGeometry, Color, EdgesGeometry, Float32BufferAttribute, Fog, LineBasicMaterial,
+	LineSegments, PCFSoftShadowMap, Raycaster, Scene, Vector2, Vector3, WebGLRenderer,
+} from "./three/build/three.module.js";
+import {style} from "./page.js";
+import {isDark} from "./palette.js";
+
+export class View {
+	constructor(canvas) {
+		this.canvas = canvas;
+		this.three = new Scene();
+		// three.js r111 takes the older version of WebGL by itself
+		const options = {antialias: true, powerPreference: "high-performance"};
+		const context = canvas.getContext("webgl2", options) || canvas.getContext("webgl", options);
+		if (!context)
+			throw new Error("this browser gives no WebGL, which the picture of the world needs");
+		this.renderer = new WebGLRenderer({canvas, context, antialias: true});
+		this.renderer.gammaOutput = true;
+		this.renderer.gammaFactor = 2.2;
+		this.renderer.shadowMap.enabled = true;
+		this.renderer.shadowMap.type = PCFSoftShadowMap;
+		this.renderer.setPixelRatio(Math.min(devicePixelRatio || 1, 2));
+		this.raycaster = new Raycaster();
+		this.frame = new LineSegments(new EdgesGeometry(new BoxBufferGeometry(1, 1, 1)), new LineBasicMaterial());
+		this.frame.visible = false;
+		this.axes = new AxesHelper(1);
+		this.axes.material.linewidth = 2;
+		this.axes.visible = false;
+		this.grid = null;
+		this.gridSize = 0;
+		this.gridOn = true;
+		this.three.add(this.frame, this.axes);
+		this.box = new Box3();
+		this.dirty = true;
+	}
+
+	resize() {
+		this.renderer.setSize(this.canvas.clientWidth, this.canvas.clientHeight, false);
+		this.dirty = true;
+	}
+
+	theme() {
+		const dark = isDark();
+		// three.js r111 converts neither of the two from linear light
+		this.three.background = new Color(dark ? "#171b22" : "#e9edf3");
+		this.three.fog = new Fog(this.three.background.getHex(), 1, 10);
+		this.frame.material.color.set(style("--accent")).convertSRGBToLinear();
+		this.gridSize = 0;
+		this.dirty = true;
+	}
+
+	// A line each metre, or each ten where the world is large; around the target, as far as one can see
+	layGrid(extent) {
+		const size = Math.max(extent.max.x - extent.min.x, extent.max.y - extent.min.y, 10);
+		const apart = size > 400 ? 100 : size > 60 ? 10 : 1, half = Math.ceil(Math.max(size * 1.5, 20) / (10 * apart)) * 10 * apart;
+		if (this.gridSize === half * 1000 + apart)
+			return;
+		this.gridSize = half * 1000 + apart;
+		if (this.grid) {
+			this.three.remove(this.grid);
+			this.grid.geometry.dispose();
+		}
+		const points = [], colours = [], dark = isDark();
+		const faint = new Color(dark ? "#2b323d" : "#d5dae1").convertSRGBToLinear(), strong = new Color(dark ? "#3b4452" : "#bcc4cf").convertSRGBToLinear();
+		for (let at = -half; at <= half; at += apart) {
+			const colour = Math.round(at / apart) % 10 === 0 ? strong : faint;
+			points.push(-half, at, 0, half, at, 0, at, -half, 0, at, half, 0);
+			for (let i = 0; i < 4; i++)
+				colours.push(colour.r, colour.g, colour.b);
+		}
+		const geometry = new BufferGeometry();
+		geometry.setAttribute("position", new Float32BufferAttribute(points, 3));
+		geometry.setAttribute("color", new Float32BufferAttribute(colours, 3));
+		this.grid = new LineSegments(geometry, new LineBasicMaterial({vertexColors: true, transparent: true, opacity: .55, depthWrite: false}));
+		const centre = extent.getCenter(new Vector3());
+		this.grid.position.set(Math.round(centre.x / (10 * apart)) * 10 * apart, Math.round(centre.y / (10 * apart)) * 10 * apart, .004);
+		this.grid.visible = this.gridOn;
+		this.three.add(this.grid);
+		this.dirty = true;
+	}
+
+	showGrid(on) {
+		this.gridOn = on;
+		if (this.grid)
+			this.grid.visible = on;
+		this.dirty = true;
+	}
+
+	frameModel(world) {
+		const model = world.selected;
+		this.frame.visible = this.axes.visible = Boolean(model && model.loaded);
+		if (!this.frame.visible)
+			return;
+		world.boxOf(model, this.box);
+		this.box.getCenter(this.frame.position);
+		this.box.getSize(this.frame.scale).addScalar(.06);
+		const {position, rotation} = world.poseOf(model);
+		this.axes.position.copy(position);
+		this.axes.quaternion.copy(rotation);
+		const size = Math.max(this.frame.scale.x, this.frame.scale.y, this.frame.scale.z);
+		this.axes.scale.setScalar(Math.min(2, .7 * size));
+	}
+
+	// x, y: of a pointer event
+	aim(camera, event) {
+		const bounds = this.canvas.getBoundingClientRect();
+		const at = new Vector2((event.clientX - bounds.left) / bounds.width * 2 - 1, 1 - (event.clientY - bounds.top) / bounds.height * 2);
+		this.raycaster.setFromCamera(at, camera);
+		return this.raycaster;
+	}
+
+	draw(camera, world) {
+		const distance = camera.distance;
+		this.three.fog.near = Math.max(60, 3.5 * distance);
+		this.three.fog.far = Math.max(240, 11 * distance);
+		world.aimSun(camera.target, Math.min(120, Math.max(4, 2 ** Math.ceil(Math.log2(distance * .75)))));
+		this.renderer.render(this.three, camera.three);
+	}
+}
