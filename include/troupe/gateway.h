@@ -52,6 +52,45 @@ TROUPE_API struct troupe_gz_counts troupe_gz_counts(const struct troupe_gz *gz);
 /* One line for people: "partition host:user, discovery 239.255.0.7:10317 on 127.0.0.1 (this machine only)". */
 TROUPE_API void troupe_gz_describe(const struct troupe_gz *gz, char *ret_text, size_t bytes);
 
+/* --- the viewer --------------------------------------------------------------------------------------------------- */
+
+/* A page for browsers that shows the running worlds and commands them. The page is a part of the library; no other host
+ * is asked for anything. The protocol between page and library is in src/gateway/view/PROTOCOL.md. */
+struct troupe_view;
+
+struct troupe_view_def { /* zeroed: this machine only, any free port */
+	/* IPv4, IPv6 or name of an interface of this machine, "*" for all; NULL: 127.0.0.1. Who can reach another
+	 * address than that of this machine itself needs the token to see or command anything. */
+	const char *address;
+	uint16_t port;    /* 0: any free one */
+	bool port_or_any; /* if the port is in use, any free one */
+	/* Letters, digits, - and _, at least 16. NULL: none on this machine, a random one otherwise. */
+	const char *token;
+	const char *cert_path, *key_path; /* PEM: the page is served with TLS; NULL: without */
+	void (*say)(
+		void *ctx, const char *text); /* a line for people: a request was refused, any thread; may be NULL */
+	void *ctx;
+};
+
+/* Whether this build has the viewer (libwebsockets, and three.js). */
+TROUPE_API bool troupe_view_available(void);
+/* Starts threads that serve until troupe_view_end(), which must come before troupe_server_destroy(). TROUPE_EINVAL: a
+ * setting is not valid, or this build has no viewer; TROUPE_EIO: the port cannot be had, or a file cannot be read. */
+TROUPE_API troupe_status troupe_view_start(struct troupe_server *server, const struct troupe_view_def *def,
+	struct troupe_view **ret_view, struct troupe_error *error);
+/* Tells all pages why they are left: the run has failed, or, with NULL, has ended. view may be NULL. */
+TROUPE_API void troupe_view_end(struct troupe_view *view, const struct troupe_error *why);
+/* The address of the page, with its token: "http://127.0.0.1:8686/". */
+TROUPE_API void troupe_view_address(const struct troupe_view *view, char *ret_text, size_t bytes);
+
+struct troupe_view_counts {
+	uint32_t pages;           /* that are connected */
+	uint64_t commands;        /* to the simulation */
+	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
+};
+/* Any thread. */
+TROUPE_API struct troupe_view_counts troupe_view_counts(const struct troupe_view *view);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,6 @@
 /* Programs of Gazebo find a run without any option, but only on this machine. If there is no multicast (in a container
- * without a network, for example), the run goes on without gz-transport: no option asked for it. */
+ * without a network, for example), the run goes on without gz-transport: no option asked for it. The viewer's page is
+ * served when an option asks for it. */
 #include "cli/gateways.h"
 
 #include "base/text.h"
@@ -7,9 +8,15 @@
 #include <troupe/gateway.h>
 
 #include <stdlib.h>
+#include <string.h>
+
+enum { VIEW_PORT = 8686 };
 
 struct gateways {
 	struct troupe_gz *gz;
+	struct troupe_view *view;
+	void (*say)(void *ctx, bool loud, const char *text);
+	void *ctx;
 };
 
 static void describe(
@@ -26,34 +33,99 @@ static void describe(
 	text_fini(&text);
 }
 
-troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,
-	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
-	struct troupe_error *error)
+static troupe_status start_gz(struct gateways *gateways, const struct gateways_settings *settings,
+	struct troupe_server *server, struct troupe_error *error)
 {
 	const char *never = getenv("TROUPE_NO_GZ");
-	struct gateways *gateways = mem_alloc(sizeof *gateways);
 	struct troupe_gz_def def = {.address = settings->gz_address};
 	struct troupe_error why;
-	*ret_gateways = gateways;
 	if (settings->no_gz || (!settings->gz_address && ((never && *never) || !troupe_gz_available())))
 		return TROUPE_OK;
 	troupe_status status = troupe_gz_start(server, &def, &gateways->gz, &why);
 	if (!status) {
-		describe(gateways, settings->gz_address, say, ctx);
+		describe(gateways, settings->gz_address, gateways->say, gateways->ctx);
 		return TROUPE_OK;
 	}
 	if (settings->gz_address)
 		return fail(error, status, "--gz-address: %s", why.text);
 	struct text text = {0};
 	text_add(&text, "no gz-transport: %s (--no-gz leaves it out)", why.text);
-	say(ctx, true, text.at);
+	gateways->say(gateways->ctx, true, text.at);
 	text_fini(&text);
 	return TROUPE_OK;
 }
 
+/* --- the viewer --------------------------------------------------------------------------------------------------- */
+
+/* Takes "[ADDRESS:]PORT" apart. The caller frees *ret_host; NULL: only a port. */
+static troupe_status parse_address(const char *address, char **ret_host, uint16_t *ret_port, struct troupe_error *error)
+{
+	const char *colon = strrchr(address, ':'), *digits = colon ? colon + 1 : address;
+	int64_t port;
+	if (!text_int64(digits, &port) || port < 0 || port > UINT16_MAX || colon == address)
+		return fail(error, TROUPE_EINVAL,
+			"--view-address: '%.80s': expected [ADDRESS:]PORT, for example 8686 or 192.168.1.5:8686",
+			address);
+	*ret_host = colon ? mem_printf("%.*s", (int)(colon - address), address) : NULL;
+	*ret_port = (uint16_t)port;
+	return TROUPE_OK;
+}
+
+static void say_refused(void *ctx, const char *text)
+{
+	const struct gateways *gateways = ctx;
+	gateways->say(gateways->ctx, false, text);
+}
+
+static troupe_status start_view(struct gateways *gateways, const struct gateways_settings *settings,
+	struct troupe_server *server, struct troupe_error *error)
+{
+	struct troupe_view_def def = {.port = VIEW_PORT,
+		.port_or_any = !settings->view_address,
+		.cert_path = settings->view_cert,
+		.key_path = settings->view_key,
+		.say = say_refused,
+		.ctx = gateways};
+	char *host = NULL, address[512];
+	troupe_status status = TROUPE_OK;
+	struct troupe_error why;
+	if (!settings->view && !settings->view_address)
+		return TROUPE_OK;
+	if (settings->view_address)
+		status = parse_address(settings->view_address, &host, &def.port, error);
+	if (status)
+		return status;
+	def.address = host;
+	status = troupe_view_start(server, &def, &gateways->view, &why);
+	free(host);
+	if (status)
+		return fail(error, status, "%s: %s", settings->view_address ? "--view-address" : "--view", why.text);
+	struct text text = {0};
+	troupe_view_address(gateways->view, address, sizeof address);
+	text_add(&text, "view: %s", address);
+	gateways->say(gateways->ctx, true, text.at);
+	text_fini(&text);
+	return TROUPE_OK;
+}
+
+troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,
+	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
+	struct troupe_error *error)
+{
+	struct gateways *gateways = mem_alloc(sizeof *gateways);
+	*gateways = (struct gateways){.say = say, .ctx = ctx};
+	*ret_gateways = gateways;
+	troupe_status status = start_gz(gateways, settings, server, error);
+	return status ? status : start_view(gateways, settings, server, error);
+}
+
 bool gateways_commanded(const struct gateways *gateways)
 {
-	if (!gateways || !gateways->gz)
+	if (!gateways)
+		return false;
+	if (gateways->view && troupe_view_counts(gateways->view).commands)
+		return true;
+	if (!gateways->gz)
 		return false;
 	struct troupe_gz_counts counts = troupe_gz_counts(gateways->gz);
 	return counts.commands || counts.joined;
@@ -63,6 +135,7 @@ void gateways_end(struct gateways *gateways, const struct troupe_error *why)
 {
 	if (!gateways)
 		return;
+	troupe_view_end(gateways->view, why);
 	troupe_gz_end(gateways->gz, why);
 	free(gateways);
 }

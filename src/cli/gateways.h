@@ -7,8 +7,11 @@
 struct troupe_server;
 
 struct gateways_settings {
-	bool no_gz;             /* no gz-transport */
-	const char *gz_address; /* of the interface through which other hosts are served; NULL: this machine only */
+	bool no_gz;               /* no gz-transport */
+	const char *gz_address;   /* of the interface through which other hosts are served; NULL: this machine only */
+	bool view;                /* a page for browsers, on this machine, at the usual port or any free one */
+	const char *view_address; /* "[ADDRESS:]PORT": the page at this address; NULL: not given */
+	const char *view_cert, *view_key; /* PEM files: the page with TLS; NULL: without */
 };
 
 struct gateways;

@@ -227,6 +227,18 @@ static const struct option_spec specs[] = {
 		.offset = AT(gateways.gz_address),
 		.help = "offer them to other hosts, too, through the interface of this machine that has this IPv4 "
 			"address; any program that reaches it can see and command everything"},
+	{OPTION_FLAG, .name = "view", .excludes = "view-address", .offset = AT(gateways.view),
+		.help = "show the run in a browser of this machine: prints the address of a page, at port 8686 or any "
+			"free one"},
+	{OPTION_TEXT, .name = "view-address", .excludes = "view", .argument = "[ADDRESS:]PORT",
+		.offset = AT(gateways.view_address),
+		.help = "the same at this port, and through the interface of this machine that has this address, or "
+			"through all with *; then the printed address has a token, and whoever has it can command "
+			"everything"},
+	{OPTION_TEXT, .name = "view-cert", .needs = "view-key", .argument = "FILE", .offset = AT(gateways.view_cert),
+		.help = "serve the page with TLS: the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "view-key", .needs = "view-cert", .argument = "FILE", .offset = AT(gateways.view_key),
+		.help = "the key of the certificate, a PEM file"},
 	{OPTION_HEADING, .help = "Barrier clients: programs that the run waits for"},
 	{OPTION_TEXT, .name = "lockstep-socket", .argument = "PATH", .offset = AT(lockstep.socket),
 		.help = "clients join at this local socket, which only its owner can use"},

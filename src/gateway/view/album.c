@@ -1,0 +1,176 @@
+/* In most steps the same links and models are there as in the step before, in the same order. Then the values are
+ * compared one by one, and those that differ are marked. When the lists differ, everything is marked: to find out what
+ * has moved to another place costs more than it saves, because models come and go far less often than pictures. */
+#include "gateway/view/album.h"
+
+#include "topic/message.h"
+#include "topic/troupe.pb-c.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { POSE_WORDS = 7, STATUS_WORDS = 1 };
+
+static const struct message_limits limits = {
+	.bytes_max = (size_t)ALBUM_ENTRIES_MAX * 64, .items_max = UINT32_MAX, .number_max = 0};
+
+static void fini_list(struct album_list *list)
+{
+	free(list->ids);
+	free(list->values);
+	free(list->changed);
+	*list = (struct album_list){0};
+}
+
+void album_fini(struct album *album)
+{
+	fini_list(&album->links);
+	fini_list(&album->models);
+}
+
+/* --- taking ------------------------------------------------------------------------------------------------------- */
+
+static void make_room(struct album_list *list, uint32_t count)
+{
+	if (count <= list->room)
+		return;
+	uint32_t words = list->words, room = count + count / 4;
+	fini_list(list);
+	list->words = words;
+	list->room = room;
+	list->ids = mem_alloc(room * sizeof *list->ids);
+	list->values = mem_alloc((size_t)room * words * sizeof *list->values);
+	list->changed = mem_alloc(room * sizeof *list->changed);
+}
+
+static bool has_same(const struct album_list *list, const uint32_t *ids, size_t count)
+{
+	return list->count == count && (!count || !memcmp(list->ids, ids, count * sizeof *ids));
+}
+
+static void replace(struct album_list *list, const uint32_t *ids, const void *values, size_t count, uint64_t number)
+{
+	make_room(list, (uint32_t)count);
+	list->count = (uint32_t)count;
+	if (count) {
+		memcpy(list->ids, ids, count * sizeof *ids);
+		memcpy(list->values, values, count * list->words * sizeof *list->values);
+	}
+	for (size_t i = 0; i < count; i++)
+		list->changed[i] = number;
+}
+
+static void compare(struct album_list *list, const void *values, uint64_t number)
+{
+	size_t bytes = list->words * sizeof *list->values;
+	const char *from = values;
+	for (size_t i = 0; i < list->count; i++)
+		if (memcmp(list->values + i * list->words, from + i * bytes, bytes)) {
+			memcpy(list->values + i * list->words, from + i * bytes, bytes);
+			list->changed[i] = number;
+		}
+}
+
+static void take(struct album *album, const Troupe__Msgs__View *view)
+{
+	album->links.words = POSE_WORDS;
+	album->models.words = STATUS_WORDS;
+	album->number++;
+	if (album->number > 1 && has_same(&album->links, view->link, view->n_link) &&
+		has_same(&album->models, view->model, view->n_model)) {
+		compare(&album->links, view->pose, album->number);
+		compare(&album->models, view->status, album->number);
+		return;
+	}
+	album->whole_at = album->number;
+	replace(&album->links, view->link, view->pose, view->n_link, album->number);
+	replace(&album->models, view->model, view->status, view->n_model, album->number);
+}
+
+troupe_status album_take(
+	struct album *album, const void *bytes, size_t count, int64_t time_ns, struct troupe_error *error)
+{
+	ProtobufCMessage *message;
+	troupe_status status =
+		message_of_bytes(&troupe__msgs__view__descriptor, bytes, count, &limits, &message, error);
+	if (status)
+		return status;
+	const Troupe__Msgs__View *view = (const Troupe__Msgs__View *)(const void *)message;
+	if (view->n_pose != POSE_WORDS * view->n_link || view->n_status != view->n_model ||
+		view->n_link > ALBUM_ENTRIES_MAX || view->n_model > ALBUM_ENTRIES_MAX)
+		status = fail(error, TROUPE_ECOMMAND,
+			"a view of %zu links with %zu numbers, and %zu models with %zu: expected %d for each link, 1 "
+			"for "
+			"each model, and at most %d of each",
+			view->n_link, view->n_pose, view->n_model, view->n_status, POSE_WORDS, ALBUM_ENTRIES_MAX);
+	if (!status) {
+		take(album, view);
+		album->step = view->step;
+		album->time_s = (double)time_ns * 1e-9;
+		album->rtf = view->real_time_factor;
+	}
+	message_free(message);
+	return status;
+}
+
+/* --- giving ------------------------------------------------------------------------------------------------------- */
+
+static uint8_t *put_32(uint8_t *at, uint32_t value)
+{
+	for (unsigned i = 0; i < sizeof value; i++)
+		at[i] = (uint8_t)(value >> 8 * i);
+	return at + sizeof value;
+}
+
+static uint8_t *put_double(uint8_t *at, double value)
+{
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	return put_32(put_32(at, (uint32_t)bits), (uint32_t)(bits >> 32));
+}
+
+static uint32_t count_changed(const struct album_list *list, uint64_t seen)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < list->count; i++)
+		count += list->changed[i] > seen;
+	return count;
+}
+
+static uint8_t *put_list(uint8_t *at, const struct album_list *list, uint64_t seen)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		if (list->changed[i] > seen)
+			at = put_32(at, list->ids[i]);
+	for (size_t i = 0; i < list->count; i++)
+		for (size_t w = 0; w < list->words && list->changed[i] > seen; w++)
+			at = put_32(at, list->values[i * list->words + w]);
+	return at;
+}
+
+static uint8_t *put_head(
+	uint8_t *at, const struct album *album, bool whole, uint32_t world, uint32_t links, uint32_t models)
+{
+	float rtf = (float)album->rtf;
+	uint32_t rtf_bits;
+	memcpy(&rtf_bits, &rtf, sizeof rtf_bits);
+	at = put_32(at, ALBUM_KIND | (uint32_t)whole << 8 | world << 16);
+	at = put_double(put_32(at, rtf_bits), (double)album->step);
+	at = put_double(at, album->time_s);
+	return put_32(put_32(at, links), models);
+}
+
+void album_add_picture(const struct album *album, uint64_t seen, uint32_t world, struct text *out)
+{
+	bool whole = seen < album->whole_at;
+	if (whole)
+		seen = 0;
+	uint32_t links = count_changed(&album->links, seen), models = count_changed(&album->models, seen);
+	size_t bytes = ALBUM_HEAD_BYTES + 4 * ((size_t)links * (1 + POSE_WORDS) + (size_t)models * (1 + STATUS_WORDS));
+	text_reserve(out, bytes);
+	uint8_t *at = put_head((uint8_t *)out->at + out->count, album, whole, world, links, models);
+	at = put_list(at, &album->links, seen);
+	at = put_list(at, &album->models, seen);
+	out->count += bytes;
+	out->at[out->count] = '\0';
+}

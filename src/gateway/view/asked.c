@@ -1,0 +1,244 @@
+/* What pages ask for. A page may be anything that has the token, so all of a message is checked: its members here, the
+ * messages in it by their types, all else by the client's functions. An error is said to the page that made it. */
+#include "gateway/view/internal.h"
+#include "topic/message.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE_HZ_MAX 1e6
+
+struct request {
+	struct page *page;
+	json_t *json;
+	uint64_t id;
+	bool has_id;
+};
+
+static void say(struct page *page, struct text *text)
+{
+	page_send_text(page, text);
+	text_fini(text);
+}
+
+static void refuse(const struct request *request, const struct troupe_error *error)
+{
+	struct text text = {0};
+	if (request->has_id)
+		said_refusal(request->id, error->text, &text);
+	else
+		said_error(error->text, &text);
+	say(request->page, &text);
+}
+
+/* --- members ------------------------------------------------------------------------------------------------------ */
+
+static troupe_status get_string(
+	const struct request *request, const char *name, const char **ret_text, struct troupe_error *error)
+{
+	const char *text = json_string_value(json_object_get(request->json, name));
+	if (!text)
+		return fail(error, TROUPE_ECOMMAND, "\"%s\": expected a string", name);
+	*ret_text = text;
+	return TROUPE_OK;
+}
+
+/* 0 if it is not given. */
+static troupe_status get_rate(const struct request *request, double *ret_hz, struct troupe_error *error)
+{
+	const json_t *member = json_object_get(request->json, "rate");
+	double hz = json_number_value(member);
+	if (member && (!json_is_number(member) || !(hz >= 0 && hz <= RATE_HZ_MAX)))
+		return fail(error, TROUPE_ECOMMAND, "\"rate\": expected a number from 0 to %g", RATE_HZ_MAX);
+	*ret_hz = hz;
+	return TROUPE_OK;
+}
+
+static troupe_status get_id(struct request *request, struct troupe_error *error)
+{
+	const json_t *member = json_object_get(request->json, "id");
+	json_int_t id = json_integer_value(member);
+	if (!json_is_integer(member) || id < 0 || id > INT64_C(1) << VIEW_ID_MAX_BITS)
+		return fail(error, TROUPE_ECOMMAND, "\"id\": expected a whole number from 0 to 2^%d", VIEW_ID_MAX_BITS);
+	request->id = (uint64_t)id;
+	request->has_id = true;
+	if (request->page->calls >= VIEW_CALLS_MAX)
+		return fail(error, TROUPE_ELIMIT, "%d requests of the page wait: expected no more", VIEW_CALLS_MAX);
+	return TROUPE_OK;
+}
+
+/* The message in a member, as bytes; one that is not given is empty. */
+static troupe_status get_message(const struct request *request, const char *name, message_type type,
+	struct text *ret_bytes, struct troupe_error *error)
+{
+	json_t *member = json_object_get(request->json, name);
+	ProtobufCMessage *message;
+	struct troupe_error why;
+	if (!type)
+		return fail(error, TROUPE_ECOMMAND, "\"%s\": messages of this type are not known", name);
+	if (member && !json_is_object(member))
+		return fail(error, TROUPE_ECOMMAND, "\"%s\": expected an object", name);
+	char *json = member ? json_dumps(member, JSON_COMPACT) : mem_strdup("{}");
+	troupe_status status = json ? message_of_json(type, json, strlen(json), &message_limits_usual, &message, &why)
+				    : fail(&why, TROUPE_ECOMMAND, "expected an object");
+	free(json);
+	if (status)
+		return fail(error, status, "\"%s\": %s", name, why.text);
+	message_add_bytes(ret_bytes, message);
+	message_free(message);
+	return TROUPE_OK;
+}
+
+/* --- what is asked for -------------------------------------------------------------------------------------------- */
+
+static troupe_status ask_topics(struct request *request, struct troupe_error *error)
+{
+	const char *begin = json_string_value(json_object_get(request->json, "begin"));
+	struct text text = {0};
+	(void)error;
+	(void)gateway_find_topic(request->page->gateway, TROUPE_TOPIC_SERVICE, ""); /* brings the table up to date */
+	said_topics(request->page->gateway->topics, begin ? begin : "", &text);
+	say(request->page, &text);
+	return TROUPE_OK;
+}
+
+static troupe_status ask_subscribe(struct request *request, struct troupe_error *error)
+{
+	const char *topic = NULL;
+	double rate_hz;
+	troupe_status status = get_string(request, "topic", &topic, error);
+	if (!status)
+		status = get_rate(request, &rate_hz, error);
+	return status ? status : feeds_subscribe(request->page->gateway, request->page, topic, rate_hz, error);
+}
+
+static troupe_status ask_unsubscribe(struct request *request, struct troupe_error *error)
+{
+	const char *topic = NULL;
+	troupe_status status = get_string(request, "topic", &topic, error);
+	if (!status)
+		feeds_unsubscribe(request->page->gateway, request->page, topic);
+	return status;
+}
+
+static troupe_status ask_call(struct request *request, struct troupe_error *error)
+{
+	struct page *page = request->page;
+	struct gateway *gateway = page->gateway;
+	const char *service = NULL;
+	struct text bytes = {0};
+	troupe_status status = get_id(request, error);
+	if (!status)
+		status = get_string(request, "service", &service, error);
+	if (status)
+		return status;
+	const struct troupe_topic *row = gateway_find_topic(gateway, TROUPE_TOPIC_SERVICE, service);
+	if (!row)
+		return fail(error, TROUPE_ECOMMAND, "service '%.150s': there is none of this name", service);
+	status = get_message(request, "request", type_find(row->type), &bytes, error);
+	if (!status)
+		status = troupe_client_call(
+			gateway->client, service, row->type, bytes.at, bytes.count, ++gateway->next_tag, error);
+	text_fini(&bytes);
+	if (status)
+		return status;
+	page->calls++;
+	vec_push(&gateway->calls, (struct call){gateway->next_tag, request->id, page->serial});
+	return TROUPE_OK;
+}
+
+static troupe_status ask_publish(struct request *request, struct troupe_error *error)
+{
+	struct gateway *gateway = request->page->gateway;
+	const char *topic = NULL;
+	struct text bytes = {0};
+	troupe_status status = get_string(request, "topic", &topic, error);
+	if (status)
+		return status;
+	const struct troupe_topic *row = gateway_find_topic(gateway, TROUPE_TOPIC_TAKEN, topic);
+	if (!row)
+		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': there is none of this name", topic);
+	status = get_message(request, "message", type_find(row->type), &bytes, error);
+	if (!status)
+		status = troupe_client_publish(
+			gateway->client, NULL, topic, row->type, bytes.at, bytes.count, NULL, error);
+	text_fini(&bytes);
+	return status;
+}
+
+static troupe_status get_world(const struct request *request, struct watched **ret_world, struct troupe_error *error)
+{
+	const char *prefix = NULL;
+	troupe_status status = get_string(request, "world", &prefix, error);
+	if (status)
+		return status;
+	*ret_world = motion_find(request->page->gateway, prefix);
+	return *ret_world ? TROUPE_OK : fail(error, TROUPE_ECOMMAND, "\"world\": '%.150s': there is none", prefix);
+}
+
+static troupe_status ask_motion(struct request *request, struct troupe_error *error)
+{
+	struct watched *world;
+	double rate_hz;
+	if (!json_object_get(request->json, "world")) {
+		motion_end(request->page);
+		return TROUPE_OK;
+	}
+	troupe_status status = get_world(request, &world, error);
+	if (!status)
+		status = get_rate(request, &rate_hz, error);
+	if (!status)
+		motion_begin(request->page, world, rate_hz);
+	return status;
+}
+
+static troupe_status ask_mesh(struct request *request, struct troupe_error *error)
+{
+	struct page *page = request->page;
+	struct watched *world;
+	struct text bytes = {0};
+	troupe_status status = get_id(request, error);
+	if (!status)
+		status = get_world(request, &world, error);
+	if (!status)
+		status = get_message(request, "geometry", type_find("gz.msgs.Geometry"), &bytes, error);
+	if (!status)
+		status = meshes_ask(
+			page->gateway->meshes, page->serial, request->id, world->prefix, bytes.at, bytes.count, error);
+	text_fini(&bytes);
+	page->calls += !status;
+	return status;
+}
+
+static const struct {
+	const char *op;
+	troupe_status (*ask)(struct request *request, struct troupe_error *error);
+} ops[] = {{"topics", ask_topics}, {"subscribe", ask_subscribe}, {"unsubscribe", ask_unsubscribe}, {"call", ask_call},
+	{"publish", ask_publish}, {"motion", ask_motion}, {"mesh", ask_mesh}};
+
+static troupe_status ask(struct request *request, struct troupe_error *error)
+{
+	const char *op = NULL;
+	troupe_status status = get_string(request, "op", &op, error);
+	if (status)
+		return status;
+	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+		if (!strcmp(op, ops[i].op))
+			return ops[i].ask(request, error);
+	return fail(error, TROUPE_ECOMMAND, "\"op\": '%.40s' is not known", op);
+}
+
+void page_hear(struct page *page, const char *text, size_t count)
+{
+	json_error_t where;
+	struct troupe_error error;
+	struct request request = {.page = page, .json = json_loadb(text, count, 0, &where)};
+	troupe_status status = request.json ? ask(&request, &error)
+					    : fail(&error, TROUPE_ECOMMAND, "line %d, column %d: %.200s", where.line,
+						      where.column, where.text);
+	if (status)
+		refuse(&request, &error);
+	json_decref(request.json);
+}

@@ -1,0 +1,155 @@
+/* Pages share the subscriptions: the server is asked once for each topic, at the highest rate that a page wants, and a
+ * message is made JSON once. A page that wants fewer messages does not get the others; one whose queue is full loses
+ * messages, and delays nobody. */
+#include "gateway/view/internal.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A message may be so much early, as a part of the period: steps and periods do not fit exactly. */
+#define EARLY 0.2
+
+static struct feed *find(struct gateway *gateway, const char *topic)
+{
+	uint32_t at;
+	return map_find(&gateway->feed_of, topic, &at) ? gateway->feeds.at[at] : NULL;
+}
+
+static struct feed *find_or_add(struct gateway *gateway, const char *topic)
+{
+	struct feed *feed = find(gateway, topic);
+	if (feed)
+		return feed;
+	feed = mem_alloc(sizeof *feed);
+	feed->topic = mem_strdup(topic);
+	map_add(&gateway->feed_of, feed->topic, gateway->feeds.count);
+	vec_push(&gateway->feeds, feed);
+	return feed;
+}
+
+static void free_feed(struct feed *feed)
+{
+	free(feed->topic);
+	vec_free(&feed->listeners);
+	free(feed);
+}
+
+static void drop(struct gateway *gateway, struct feed *feed)
+{
+	uint32_t at = 0;
+	(void)map_find(&gateway->feed_of, feed->topic, &at);
+	struct feed *last = gateway->feeds.at[--gateway->feeds.count];
+	map_remove(&gateway->feed_of, feed->topic);
+	if (last != feed) {
+		map_remove(&gateway->feed_of, last->topic);
+		map_add(&gateway->feed_of, last->topic, at);
+		gateway->feeds.at[at] = last;
+	}
+	troupe_client_unsubscribe(gateway->client, feed->topic);
+	free_feed(feed);
+}
+
+/* The highest rate that is wanted; 0: all messages. */
+static double rate_of(const struct feed *feed)
+{
+	double rate_hz = 0;
+	for (uint32_t i = 0; i < feed->listeners.count; i++) {
+		if (feed->listeners.at[i].rate_hz <= 0)
+			return 0;
+		rate_hz = MAX(rate_hz, feed->listeners.at[i].rate_hz);
+	}
+	return rate_hz;
+}
+
+static struct listener *find_listener(struct feed *feed, const struct page *page)
+{
+	for (uint32_t i = 0; i < feed->listeners.count; i++)
+		if (feed->listeners.at[i].page == page)
+			return &feed->listeners.at[i];
+	return NULL;
+}
+
+static void drop_listener(struct gateway *gateway, struct feed *feed, const struct page *page)
+{
+	struct listener *listener = find_listener(feed, page);
+	if (!listener)
+		return;
+	listener->page->topics--;
+	*listener = feed->listeners.at[--feed->listeners.count];
+	if (!feed->listeners.count)
+		drop(gateway, feed);
+}
+
+troupe_status feeds_subscribe(
+	struct gateway *gateway, struct page *page, const char *topic, double rate_hz, struct troupe_error *error)
+{
+	struct feed *feed = find_or_add(gateway, topic);
+	struct listener *listener = find_listener(feed, page);
+	troupe_status status = TROUPE_OK;
+	if (!listener && page->topics == VIEW_TOPICS_MAX)
+		status = fail(error, TROUPE_ELIMIT, "topic '%.150s': the page has %d subscriptions: expected no more",
+			topic, VIEW_TOPICS_MAX);
+	if (!status && !listener) {
+		listener = vec_append(&feed->listeners, 1);
+		page->topics++;
+	}
+	if (!status) {
+		*listener = (struct listener){page, rate_hz, 0, true};
+		status = troupe_client_subscribe(gateway->client, topic, rate_of(feed), error);
+		if (status)
+			drop_listener(gateway, feed, page);
+	} else if (!feed->listeners.count) {
+		drop(gateway, feed);
+	}
+	return status;
+}
+
+void feeds_unsubscribe(struct gateway *gateway, struct page *page, const char *topic)
+{
+	struct feed *feed = find(gateway, topic);
+	if (feed)
+		drop_listener(gateway, feed, page);
+}
+
+void feeds_drop_page(struct gateway *gateway, struct page *page)
+{
+	for (uint32_t i = gateway->feeds.count; i-- > 0;)
+		drop_listener(gateway, gateway->feeds.at[i], page);
+}
+
+static bool is_due(struct listener *listener, uint64_t now_ns)
+{
+	if (listener->rate_hz > 0 && !listener->fresh && now_ns < listener->next_ns)
+		return false;
+	if (listener->rate_hz > 0)
+		listener->next_ns = now_ns + (uint64_t)(1e9 / listener->rate_hz * (1 - EARLY));
+	listener->fresh = false;
+	return true;
+}
+
+void feeds_give(struct gateway *gateway, const struct troupe_message *message)
+{
+	struct feed *feed = find(gateway, message->topic);
+	struct text said = {0};
+	bool binary = false;
+	uint64_t now_ns = clock_now_ns();
+	for (uint32_t i = 0; feed && i < feed->listeners.count; i++) {
+		if (!is_due(&feed->listeners.at[i], now_ns))
+			continue;
+		if (!said.count)
+			binary = said_message(message, &said);
+		if (said.count)
+			(void)web_send(feed->listeners.at[i].page->peer, binary, said.at, said.count);
+	}
+	text_fini(&said);
+}
+
+void feeds_fini(struct gateway *gateway)
+{
+	for (uint32_t i = 0; i < gateway->feeds.count; i++)
+		free_feed(gateway->feeds.at[i]);
+	vec_free(&gateway->feeds);
+	map_fini(&gateway->feed_of);
+}

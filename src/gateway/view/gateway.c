@@ -1,0 +1,394 @@
+/* All of the viewer's gateway runs on the loop's thread of the web server: it takes what the server has published,
+ * gives it to the pages, and posts what they ask for. The server wakes that thread when it has something. */
+#include "gateway/view/internal.h"
+
+#include "base/clock.h"
+#include "gateway/view/page_files.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+	BATCH = 256,
+	PICTURES_DEPTH = 4, /* only the newest count */
+	HEAR_BYTES_MAX = 17 << 20,
+	QUEUE_BYTES_MAX = 16 << 20,
+	PAGES_MAX = 256,
+	GOODBYE_MS = 500,
+	TOO_SLOW = 1013, /* RFC 6455: try again later */
+};
+#define TELL_EPOCH_NS UINT64_C(1000000000)
+
+struct troupe_view {
+	struct gateway gateway;
+};
+
+static const char policy[] =
+	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/* Before the web server is there, no page can have asked for anything. */
+static void wake(void *ctx)
+{
+	struct gateway *gateway = ctx;
+	struct web *web = atomic_load(&gateway->web);
+	if (web)
+		web_wake(web);
+}
+
+/* --- pages -------------------------------------------------------------------------------------------------------- */
+
+/* A page that does not take what it is told has lost its connection: it comes again and asks for all anew. */
+void page_send_text(struct page *page, const struct text *json)
+{
+	if (!web_send(page->peer, false, json->at, json->count))
+		web_close(page->peer, TOO_SLOW, "the connection is too slow");
+}
+
+struct page *gateway_page(struct gateway *gateway, uint64_t serial)
+{
+	for (uint32_t i = 0; i < gateway->pages.count; i++)
+		if (gateway->pages.at[i]->serial == serial)
+			return gateway->pages.at[i];
+	return NULL;
+}
+
+static void *open_page(void *ctx, struct web_peer *peer)
+{
+	struct gateway *gateway = ctx;
+	struct page *page = mem_alloc(sizeof *page);
+	struct text hello = {0};
+	*page = (struct page){.gateway = gateway, .peer = peer, .serial = ++gateway->next_serial};
+	vec_push(&gateway->pages, page);
+	atomic_store(&gateway->page_count, gateway->pages.count);
+	said_hello(gateway, &hello);
+	page_send_text(page, &hello);
+	text_fini(&hello);
+	return page;
+}
+
+static void hear(void *conn, bool binary, const void *bytes, size_t count)
+{
+	if (!binary)
+		page_hear(conn, bytes, count);
+}
+
+static void room(void *conn)
+{
+	motion_send(conn, clock_now_ns());
+}
+
+static void close_page(void *conn)
+{
+	struct page *page = conn;
+	struct gateway *gateway = page->gateway;
+	motion_end(page);
+	feeds_drop_page(gateway, page);
+	for (uint32_t i = 0; i < gateway->pages.count; i++)
+		if (gateway->pages.at[i] == page)
+			gateway->pages.at[i--] = gateway->pages.at[--gateway->pages.count];
+	atomic_store(&gateway->page_count, gateway->pages.count);
+	free(page);
+}
+
+/* --- topics ------------------------------------------------------------------------------------------------------- */
+
+static void read_topics(struct gateway *gateway)
+{
+	if (gateway->topics && gateway->topics->epoch == troupe_topics_epoch(gateway->server))
+		return;
+	troupe_topics_release(gateway->topics);
+	gateway->topics = troupe_topics_list(gateway->server);
+}
+
+const struct troupe_topic *gateway_find_topic(struct gateway *gateway, troupe_topic_kind kind, const char *name)
+{
+	read_topics(gateway);
+	const struct troupe_topics *topics = gateway->topics;
+	uint32_t low = 0, high = topics->count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (strcmp(topics->at[middle].name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < topics->count && !strcmp(topics->at[low].name, name); low++)
+		if (topics->at[low].kind == kind)
+			return &topics->at[low];
+	return NULL;
+}
+
+/* Each world has a topic for pictures. */
+static void find_worlds(struct gateway *gateway)
+{
+	static const char type[] = "troupe.msgs.View", end[] = "/view";
+	read_topics(gateway);
+	for (uint32_t i = 0; i < gateway->topics->count; i++) {
+		const struct troupe_topic *topic = &gateway->topics->at[i];
+		if (topic->kind != TROUPE_TOPIC_PUBLISHED || strcmp(topic->type, type))
+			continue;
+		size_t prefix = strlen(topic->name) - (sizeof end - 1);
+		vec_push(&gateway->worlds, (struct watched){.prefix = mem_printf("%.*s", (int)prefix, topic->name),
+						   .topic = mem_strdup(topic->name),
+						   .index = gateway->worlds.count});
+	}
+}
+
+static void tell_epoch(struct gateway *gateway, uint64_t now_ns)
+{
+	uint64_t epoch = troupe_topics_epoch(gateway->server);
+	if (epoch == gateway->told_epoch || now_ns - gateway->told_ns < TELL_EPOCH_NS)
+		return;
+	struct text text = {0};
+	text_add(&text, "{\"op\":\"epoch\",\"epoch\":%" PRIu64 "}", epoch);
+	for (uint32_t i = 0; i < gateway->pages.count; i++)
+		page_send_text(gateway->pages.at[i], &text);
+	text_fini(&text);
+	gateway->told_epoch = epoch;
+	gateway->told_ns = now_ns;
+}
+
+/* --- a turn ------------------------------------------------------------------------------------------------------- */
+
+static void give_reply(struct gateway *gateway, const struct troupe_message *message)
+{
+	struct call call = {0};
+	for (uint32_t i = 0; i < gateway->calls.count; i++)
+		if (gateway->calls.at[i].tag == message->tag) {
+			call = gateway->calls.at[i];
+			gateway->calls.at[i--] = gateway->calls.at[--gateway->calls.count];
+		}
+	struct page *page = gateway_page(gateway, call.page);
+	if (!page)
+		return;
+	struct text text = {0};
+	page->calls--;
+	said_reply(call.id, message, &text);
+	page_send_text(page, &text);
+	text_fini(&text);
+}
+
+/* Whether there may be more. */
+static bool take_messages(struct gateway *gateway)
+{
+	struct troupe_message message;
+	uint32_t count = 0;
+	while (count < BATCH && troupe_client_take(gateway->client, 0, &message)) {
+		if (message.is_reply)
+			give_reply(gateway, &message);
+		else
+			feeds_give(gateway, &message);
+		count++;
+	}
+	return count == BATCH;
+}
+
+static void give_mesh(struct gateway *gateway, const struct meshes_result *result)
+{
+	struct page *page = gateway_page(gateway, result->page);
+	struct text text = {0};
+	if (!page)
+		return;
+	page->calls--;
+	if (!result->good) {
+		said_refusal(result->id, result->bytes.at, &text);
+		page_send_text(page, &text);
+		text_fini(&text);
+	} else if (!web_send(page->peer, true, result->bytes.at, result->bytes.count)) {
+		web_close(page->peer, TOO_SLOW, "the connection is too slow");
+	}
+}
+
+static void take_meshes(struct gateway *gateway)
+{
+	for (struct meshes_result *result = meshes_take(gateway->meshes); result;
+		result = meshes_take(gateway->meshes)) {
+		give_mesh(gateway, result);
+		meshes_result_free(result);
+	}
+}
+
+static void say_goodbye(struct gateway *gateway, const char *why)
+{
+	struct text text = {0};
+	text_add(&text, "{\"op\":\"bye\",\"text\":");
+	text_add_json(&text, why);
+	text_add(&text, "}");
+	for (uint32_t i = 0; i < gateway->pages.count; i++)
+		page_send_text(gateway->pages.at[i], &text);
+	text_fini(&text);
+	atomic_store(&gateway->parting, PARTING_SAID);
+}
+
+static bool all_is_sent(const struct gateway *gateway)
+{
+	size_t waiting = 0;
+	for (uint32_t i = 0; i < gateway->pages.count; i++)
+		waiting += web_waiting(gateway->pages.at[i]->peer);
+	return !waiting;
+}
+
+static void turn(void *ctx)
+{
+	struct gateway *gateway = ctx;
+	const char *goodbye = atomic_load(&gateway->goodbye);
+	bool more = motion_take(gateway);
+	more |= take_messages(gateway);
+	take_meshes(gateway);
+	uint64_t now_ns = clock_now_ns();
+	tell_epoch(gateway, now_ns);
+	for (uint32_t i = 0; i < gateway->pages.count; i++)
+		motion_send(gateway->pages.at[i], now_ns);
+	if (goodbye && gateway->parting == PARTING_NOT)
+		say_goodbye(gateway, goodbye);
+	if (gateway->parting == PARTING_SAID && all_is_sent(gateway))
+		atomic_store(&gateway->parting, PARTING_SENT);
+	if (more)
+		wake(gateway);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static troupe_status start_web(struct gateway *gateway, const struct troupe_view_def *def, struct troupe_error *error)
+{
+	static const char *const names[] = {"troupe.view.v1", NULL};
+	const struct web_service service = {.names = names,
+		.hear_bytes_max = HEAR_BYTES_MAX,
+		.open = open_page,
+		.hear = hear,
+		.room = room,
+		.close = close_page,
+		.turn = turn,
+		.ctx = gateway};
+	struct web_def web = {.address = def->address,
+		.port = def->port,
+		.port_or_any = def->port_or_any,
+		.token = def->token,
+		.cert_path = def->cert_path,
+		.key_path = def->key_path,
+		.policy = policy,
+		.services = &service,
+		.service_count = 1,
+		.peers_max = PAGES_MAX,
+		.queue_bytes_max = QUEUE_BYTES_MAX,
+		.say = def->say,
+		.say_ctx = def->ctx};
+	struct web_file files[PAGE_FILES_MAX];
+	struct web *started;
+	web.files = files;
+	web.file_count = page_files(files);
+	troupe_status status = web_start(&web, &started, error);
+	if (!status)
+		atomic_store(&gateway->web, started);
+	return status;
+}
+
+/* Gives the pages time to hear why they are left. */
+static void part(struct gateway *gateway, const char *why)
+{
+	static const struct timespec nap = {.tv_nsec = 1000000};
+	atomic_store(&gateway->goodbye, why);
+	for (int ms = 0;
+		ms < GOODBYE_MS && atomic_load(&gateway->page_count) && atomic_load(&gateway->parting) != PARTING_SENT;
+		ms++) {
+		wake(gateway);
+		(void)nanosleep(&nap, NULL);
+	}
+}
+
+static void fini(struct gateway *gateway)
+{
+	struct web *web = atomic_load(&gateway->web);
+	if (web)
+		web_stop(web);
+	meshes_destroy(gateway->meshes);
+	troupe_client_destroy(gateway->pictures);
+	troupe_client_destroy(gateway->client);
+	web_end(web);
+	vec_free(&gateway->pages); /* web_stop() has closed all of them */
+	feeds_fini(gateway);
+	vec_free(&gateway->calls);
+	for (uint32_t i = 0; i < gateway->worlds.count; i++) {
+		free(gateway->worlds.at[i].prefix);
+		free(gateway->worlds.at[i].topic);
+		album_fini(&gateway->worlds.at[i].album);
+	}
+	vec_free(&gateway->worlds);
+	troupe_topics_release(gateway->topics);
+}
+
+static bool is_loopback(const char *address)
+{
+	return !address || !strcmp(address, "127.0.0.1") || !strcmp(address, "::1") || !strcmp(address, "localhost");
+}
+
+static troupe_status start(struct gateway *gateway, const struct troupe_view_def *def, struct troupe_error *error)
+{
+	const struct troupe_client_def pictures = {.depth = PICTURES_DEPTH, .on_ready = wake, .ctx = gateway};
+	const struct troupe_client_def rest = {.on_ready = wake, .ctx = gateway};
+	struct troupe_view_def own = *def;
+	char token[WEB_TOKEN_MAX + 1];
+	troupe_status status = TROUPE_OK;
+	if (!own.token && !is_loopback(own.address)) {
+		status = web_make_token(token, error);
+		own.token = token;
+	}
+	if (!status)
+		status = troupe_client_create(gateway->server, &pictures, &gateway->pictures, error);
+	if (!status)
+		status = troupe_client_create(gateway->server, &rest, &gateway->client, error);
+	if (!status)
+		status = meshes_create(gateway->server, wake, gateway, &gateway->meshes, error);
+	find_worlds(gateway);
+	gateway->told_epoch = gateway->topics->epoch;
+	return status ? status : start_web(gateway, &own, error);
+}
+
+troupe_status troupe_view_start(struct troupe_server *server, const struct troupe_view_def *def,
+	struct troupe_view **ret_view, struct troupe_error *error)
+{
+	if (!troupe_view_available())
+		return fail(error, TROUPE_EINVAL,
+			"this build has no viewer: expected libwebsockets and three.js when it was configured");
+	struct troupe_view *view = mem_alloc(sizeof *view);
+	view->gateway.server = server;
+	troupe_status status = start(&view->gateway, def, error);
+	if (!status) {
+		*ret_view = view;
+		return TROUPE_OK;
+	}
+	fini(&view->gateway);
+	free(view);
+	return status;
+}
+
+void troupe_view_end(struct troupe_view *view, const struct troupe_error *why)
+{
+	if (!view)
+		return;
+	part(&view->gateway, why ? why->text : "the run has ended");
+	fini(&view->gateway);
+	free(view);
+}
+
+void troupe_view_address(const struct troupe_view *view, char *ret_text, size_t bytes)
+{
+	web_address(atomic_load(&view->gateway.web), "http", ret_text, bytes);
+}
+
+struct troupe_view_counts troupe_view_counts(const struct troupe_view *view)
+{
+	const struct gateway *gateway = &view->gateway;
+	return (struct troupe_view_counts){.pages = atomic_load(&gateway->page_count),
+		.commands = troupe_client_commands(gateway->client),
+		.boundaries_lost = troupe_client_lost(gateway->client)};
+}
+
+bool troupe_view_available(void)
+{
+	struct web_file files[PAGE_FILES_MAX];
+	return web_is_available() && page_files(files);
+}

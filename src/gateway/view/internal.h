@@ -1,0 +1,120 @@
+/* What the files of this folder share. All of it is used on the loop's thread of the web server, unless a comment says
+ * otherwise. PROTOCOL.md has the messages. */
+#ifndef GATEWAY_VIEW_INTERNAL_H
+#define GATEWAY_VIEW_INTERNAL_H
+
+#include "base/map.h"
+#include "gateway/view/album.h"
+#include "gateway/view/meshes.h"
+#include "gateway/web/web.h"
+
+#include <troupe/client.h>
+#include <troupe/gateway.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+	VIEW_PICTURES_HZ = 30,  /* of real time, for each page */
+	VIEW_TOPICS_MAX = 1024, /* subscriptions of a page */
+	VIEW_CALLS_MAX = 256,   /* replies for which a page waits */
+	VIEW_ID_MAX_BITS = 53,
+};
+
+struct gateway;
+
+struct page { /* a browser that is connected */
+	struct gateway *gateway;
+	struct web_peer *peer;
+	uint64_t serial;        /* no other page has it */
+	uint32_t topics, calls; /* subscriptions; replies for which it waits */
+	/* pictures */
+	struct watched *watched; /* NULL: it wants none */
+	uint64_t period_ns, next_ns;
+	uint64_t seen; /* the picture that it was sent last */
+};
+
+struct listener { /* a page that has subscribed to a topic */
+	struct page *page;
+	double rate_hz;   /* 0: all messages */
+	uint64_t next_ns; /* real time before which it gets no further message */
+	bool fresh;       /* it has had no message yet */
+};
+
+struct feed { /* a topic to which pages have subscribed */
+	char *topic;
+	VEC(struct listener) listeners;
+};
+
+struct call {                   /* a request that waits for its reply */
+	uint64_t tag, id, page; /* id: the page's; page: its serial */
+};
+
+struct watched {              /* a world of which pages want pictures */
+	char *prefix, *topic; /* "/world/w", "/world/w/view" */
+	uint32_t index;
+	struct album album;
+	uint32_t pages;
+	double asked_hz; /* the rate of the subscription, of simulated time */
+	uint64_t asked_ns;
+};
+
+enum parting { PARTING_NOT, PARTING_SAID, PARTING_SENT };
+
+struct gateway {
+	struct troupe_server *server;
+	/* One client for pictures, of which only the newest count, and one for all else. */
+	struct troupe_client *pictures, *client;
+	_Atomic(struct web *) web; /* writer: troupe_view_start() */
+	struct meshes *meshes;
+	const struct troupe_topics *topics; /* as pages were told of them last, or later */
+	uint64_t told_epoch, told_ns;       /* of which pages were told */
+	VEC(struct page *) pages;
+	VEC(struct feed *) feeds;
+	struct map feed_of; /* topic -> index in feeds */
+	VEC(struct call) calls;
+	VEC(struct watched) worlds; /* does not change */
+	uint64_t next_serial, next_tag;
+	/* the end */
+	_Atomic(const char *) goodbye; /* writer: troupe_view_end(); NULL: not yet */
+	_Atomic enum parting parting;  /* writer: the loop's thread */
+	_Atomic uint32_t page_count;   /* for other threads */
+};
+
+/* gateway.c */
+void page_send_text(struct page *page, const struct text *json);
+struct page *gateway_page(struct gateway *gateway, uint64_t serial); /* NULL: it is gone */
+/* A row of the present table; NULL: there is none. Valid until the next call. */
+const struct troupe_topic *gateway_find_topic(struct gateway *gateway, troupe_topic_kind kind, const char *name);
+
+/* asked.c: takes a message of a page. */
+void page_hear(struct page *page, const char *json, size_t count);
+
+/* feeds.c */
+troupe_status feeds_subscribe(
+	struct gateway *gateway, struct page *page, const char *topic, double rate_hz, struct troupe_error *error);
+void feeds_unsubscribe(struct gateway *gateway, struct page *page, const char *topic);
+void feeds_drop_page(struct gateway *gateway, struct page *page);
+/* Gives a message to the pages that have subscribed. */
+void feeds_give(struct gateway *gateway, const struct troupe_message *message);
+void feeds_fini(struct gateway *gateway);
+
+/* motion.c */
+struct watched *motion_find(struct gateway *gateway, const char *prefix); /* NULL: there is no such world */
+void motion_begin(struct page *page, struct watched *watched, double rate_hz);
+void motion_end(struct page *page);
+/* Takes pictures that have come. Whether there may be more. */
+bool motion_take(struct gateway *gateway);
+/* Sends the page the newest picture, if it wants one, a picture is due, and nothing else waits to be sent. */
+void motion_send(struct page *page, uint64_t now_ns);
+
+/* said.c: messages to pages, as JSON. */
+void said_hello(const struct gateway *gateway, struct text *out);
+void said_topics(const struct troupe_topics *topics, const char *begin, struct text *out);
+void said_error(const char *text, struct text *out);
+void said_refusal(uint64_t id, const char *text, struct text *out);
+void said_reply(uint64_t id, const struct troupe_message *message, struct text *out);
+/* False: a text; true: a binary frame of kind 2. */
+bool said_message(const struct troupe_message *message, struct text *out);
+
+#endif

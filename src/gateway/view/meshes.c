@@ -1,0 +1,305 @@
+/* Two lists under one lock: what is asked for, and what is done. The thread sleeps on a condition while there is
+ * nothing to do; no thread of the simulation or of the web server waits for it.
+ *
+ * All robots of a kind have the same meshes, and all browsers ask for them. So a frame is kept under the bytes of its
+ * geometry; when there are too many, all are dropped. */
+#include "gateway/view/meshes.h"
+
+#include "base/map.h"
+#include "topic/message.h"
+#include "topic/troupe.pb-c.h"
+
+#include <troupe/client.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAIT_NS = 100000000 };
+
+struct wish {
+	struct wish *next;
+	uint64_t page, id;
+	char *service;
+	struct text geometry;
+};
+
+struct kept {
+	char *key;         /* service and geometry, in hexadecimal */
+	struct text frame; /* without the id */
+};
+
+struct meshes {
+	struct troupe_client *client; /* the thread's */
+	void (*on_done)(void *ctx);
+	void *ctx;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	/* under the lock */
+	struct wish *first, *last;
+	struct meshes_result *done, *done_last;
+	uint32_t waiting;
+	bool stop;
+	/* the thread's */
+	struct map index; /* key -> index in kept */
+	VEC(struct kept) kept;
+	size_t kept_bytes;
+};
+
+void meshes_result_free(struct meshes_result *result)
+{
+	text_fini(&result->bytes);
+	free(result);
+}
+
+static void free_wish(struct wish *wish)
+{
+	free(wish->service);
+	text_fini(&wish->geometry);
+	free(wish);
+}
+
+/* --- frames ------------------------------------------------------------------------------------------------------- */
+
+static void add_32(struct text *out, uint32_t value)
+{
+	const char bytes[4] = {(char)value, (char)(value >> 8), (char)(value >> 16), (char)(value >> 24)};
+	text_add_bytes(out, bytes, sizeof bytes);
+}
+
+static void add_float(struct text *out, float value)
+{
+	uint32_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	add_32(out, bits);
+}
+
+/* The frame from the number of points on. */
+static troupe_status make_frame(const struct troupe_message *message, struct text *out, struct troupe_error *error)
+{
+	static const struct message_limits limits = {.bytes_max = MESSAGE_MEMORY_MAX, .items_max = UINT32_MAX};
+	ProtobufCMessage *decoded;
+	troupe_status status = message_of_bytes(
+		&troupe__msgs__mesh__descriptor, message->bytes, message->count, &limits, &decoded, error);
+	if (status)
+		return status;
+	const Troupe__Msgs__Mesh *mesh = (const Troupe__Msgs__Mesh *)(const void *)decoded;
+	uint32_t points = (uint32_t)(mesh->n_point / 3), triangles = (uint32_t)(mesh->n_corner / 3);
+	text_reserve(out, 8 + 12 * ((size_t)points + triangles));
+	add_32(out, points);
+	add_32(out, triangles);
+	for (size_t i = 0; i < 3 * (size_t)points; i++)
+		add_float(out, mesh->point[i]);
+	for (size_t i = 0; i < 3 * (size_t)triangles; i++)
+		add_32(out, mesh->corner[i]);
+	message_free(decoded);
+	return TROUPE_OK;
+}
+
+static bool is_stopping(struct meshes *meshes)
+{
+	pthread_mutex_lock(&meshes->lock);
+	bool stop = meshes->stop;
+	pthread_mutex_unlock(&meshes->lock);
+	return stop;
+}
+
+static troupe_status fetch(
+	struct meshes *meshes, const struct wish *wish, struct text *ret_frame, struct troupe_error *error)
+{
+	struct troupe_message message;
+	troupe_status status = troupe_client_call(
+		meshes->client, wish->service, "gz.msgs.Geometry", wish->geometry.at, wish->geometry.count, 0, error);
+	if (status)
+		return status;
+	while (!troupe_client_take(meshes->client, WAIT_NS, &message))
+		if (is_stopping(meshes))
+			return fail(error, TROUPE_EIO, "the run has ended");
+	if (message.status)
+		return fail(error, message.status, "%s", message.text);
+	return make_frame(&message, ret_frame, error);
+}
+
+/* --- what is kept ------------------------------------------------------------------------------------------------- */
+
+static void drop_kept(struct meshes *meshes)
+{
+	for (uint32_t i = 0; i < meshes->kept.count; i++) {
+		free(meshes->kept.at[i].key);
+		text_fini(&meshes->kept.at[i].frame);
+	}
+	vec_free(&meshes->kept);
+	map_fini(&meshes->index);
+	meshes->kept_bytes = 0;
+}
+
+static char *key_of(const struct wish *wish)
+{
+	struct text key = {0};
+	text_add(&key, "%s ", wish->service);
+	for (size_t i = 0; i < wish->geometry.count; i++)
+		text_add(&key, "%02x", (unsigned char)wish->geometry.at[i]);
+	return key.at;
+}
+
+/* Takes both over. */
+static const struct text *keep(struct meshes *meshes, char *key, struct text frame)
+{
+	if (meshes->kept_bytes + frame.count > MESHES_KEPT_BYTES_MAX)
+		drop_kept(meshes);
+	meshes->kept_bytes += frame.count;
+	map_add(&meshes->index, key, meshes->kept.count);
+	vec_push(&meshes->kept, (struct kept){key, frame});
+	return &meshes->kept.at[meshes->kept.count - 1].frame;
+}
+
+static const struct text *find(struct meshes *meshes, const struct wish *wish, struct troupe_error *error)
+{
+	const struct text *frame = NULL;
+	struct text made = {0};
+	uint32_t at;
+	char *key = key_of(wish);
+	if (!map_find(&meshes->index, key, &at) && !fetch(meshes, wish, &made, error))
+		return keep(meshes, key, made);
+	if (map_find(&meshes->index, key, &at))
+		frame = &meshes->kept.at[at].frame;
+	free(key);
+	text_fini(&made);
+	return frame;
+}
+
+/* --- the thread --------------------------------------------------------------------------------------------------- */
+
+static struct meshes_result *answer(struct meshes *meshes, const struct wish *wish)
+{
+	struct meshes_result *result = mem_alloc(sizeof *result);
+	struct troupe_error error;
+	const struct text *frame = find(meshes, wish, &error);
+	*result = (struct meshes_result){.page = wish->page, .id = wish->id, .good = frame};
+	if (!frame) {
+		text_add(&result->bytes, "%s", error.text);
+		return result;
+	}
+	text_reserve(&result->bytes, 8 + frame->count);
+	add_32(&result->bytes, MESHES_KIND);
+	add_32(&result->bytes, (uint32_t)wish->id);
+	text_add_bytes(&result->bytes, frame->at, frame->count);
+	return result;
+}
+
+static struct wish *next_wish(struct meshes *meshes)
+{
+	pthread_mutex_lock(&meshes->lock);
+	while (!meshes->first && !meshes->stop)
+		pthread_cond_wait(&meshes->more, &meshes->lock);
+	struct wish *wish = meshes->stop ? NULL : meshes->first;
+	if (wish) {
+		meshes->first = wish->next;
+		meshes->last = meshes->first ? meshes->last : NULL;
+	}
+	pthread_mutex_unlock(&meshes->lock);
+	return wish;
+}
+
+static void *work(void *arg)
+{
+	struct meshes *meshes = arg;
+	for (struct wish *wish = next_wish(meshes); wish; wish = next_wish(meshes)) {
+		struct meshes_result *result = answer(meshes, wish);
+		free_wish(wish);
+		pthread_mutex_lock(&meshes->lock);
+		if (meshes->done_last)
+			meshes->done_last->next = result;
+		else
+			meshes->done = result;
+		meshes->done_last = result;
+		pthread_mutex_unlock(&meshes->lock);
+		meshes->on_done(meshes->ctx);
+	}
+	return NULL;
+}
+
+troupe_status meshes_ask(struct meshes *meshes, uint64_t page, uint64_t id, const char *world, const void *bytes,
+	size_t count, struct troupe_error *error)
+{
+	pthread_mutex_lock(&meshes->lock);
+	bool full = meshes->waiting >= MESHES_WAITING_MAX;
+	pthread_mutex_unlock(&meshes->lock);
+	if (full)
+		return fail(error, TROUPE_ELIMIT, "%d meshes wait to be read: expected no more", MESHES_WAITING_MAX);
+	struct wish *wish = mem_alloc(sizeof *wish);
+	*wish = (struct wish){.page = page, .id = id, .service = mem_printf("%s/scene/mesh", world)};
+	text_add_bytes(&wish->geometry, bytes, count);
+	pthread_mutex_lock(&meshes->lock);
+	if (meshes->last)
+		meshes->last->next = wish;
+	else
+		meshes->first = wish;
+	meshes->last = wish;
+	meshes->waiting++;
+	pthread_cond_signal(&meshes->more);
+	pthread_mutex_unlock(&meshes->lock);
+	return TROUPE_OK;
+}
+
+struct meshes_result *meshes_take(struct meshes *meshes)
+{
+	pthread_mutex_lock(&meshes->lock);
+	struct meshes_result *result = meshes->done;
+	if (result) {
+		meshes->done = result->next;
+		meshes->done_last = meshes->done ? meshes->done_last : NULL;
+		meshes->waiting--;
+	}
+	pthread_mutex_unlock(&meshes->lock);
+	return result;
+}
+
+troupe_status meshes_create(struct troupe_server *server, void (*on_done)(void *ctx), void *ctx,
+	struct meshes **ret_meshes, struct troupe_error *error)
+{
+	struct meshes *meshes = mem_alloc(sizeof *meshes);
+	const struct troupe_client_def def = {.depth = 4};
+	*meshes = (struct meshes){.on_done = on_done, .ctx = ctx};
+	pthread_mutex_init(&meshes->lock, NULL);
+	pthread_cond_init(&meshes->more, NULL);
+	troupe_status status = troupe_client_create(server, &def, &meshes->client, error);
+	int failed = status ? 0 : pthread_create(&meshes->thread, NULL, work, meshes);
+	mem_check_thread(failed);
+	if (failed)
+		status = fail(error, TROUPE_ELIMIT, "the viewer: cannot start a thread: %s", strerror(failed));
+	if (!status) {
+		*ret_meshes = meshes;
+		return TROUPE_OK;
+	}
+	troupe_client_destroy(meshes->client);
+	pthread_cond_destroy(&meshes->more);
+	pthread_mutex_destroy(&meshes->lock);
+	free(meshes);
+	return status;
+}
+
+void meshes_destroy(struct meshes *meshes)
+{
+	if (!meshes)
+		return;
+	pthread_mutex_lock(&meshes->lock);
+	meshes->stop = true;
+	pthread_cond_signal(&meshes->more);
+	pthread_mutex_unlock(&meshes->lock);
+	pthread_join(meshes->thread, NULL);
+	for (struct wish *wish = meshes->first, *next; wish; wish = next) {
+		next = wish->next;
+		free_wish(wish);
+	}
+	for (struct meshes_result *result = meshes->done, *next; result; result = next) {
+		next = result->next;
+		meshes_result_free(result);
+	}
+	drop_kept(meshes);
+	troupe_client_destroy(meshes->client);
+	pthread_cond_destroy(&meshes->more);
+	pthread_mutex_destroy(&meshes->lock);
+	free(meshes);
+}

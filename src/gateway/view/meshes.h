@@ -1,0 +1,37 @@
+/* Meshes for pages. To read one may take seconds, so a thread of its own asks the server for them, one after the other,
+ * and keeps those that were asked for lately. */
+#ifndef GATEWAY_VIEW_MESHES_H
+#define GATEWAY_VIEW_MESHES_H
+
+#include "base/text.h"
+
+enum {
+	MESHES_KIND = 3,                  /* first byte of a mesh's frame */
+	MESHES_KEPT_BYTES_MAX = 64 << 20, /* of the meshes that are kept */
+	MESHES_WAITING_MAX = 4096,
+};
+
+struct troupe_server;
+struct meshes;
+
+struct meshes_result {
+	struct meshes_result *next; /* private */
+	uint64_t page, id;          /* as given */
+	bool good;
+	struct text bytes; /* the frame of PROTOCOL.md, or the error */
+};
+
+/* on_done: called on the thread when a result can be taken; it must be quick. */
+troupe_status meshes_create(struct troupe_server *server, void (*on_done)(void *ctx), void *ctx,
+	struct meshes **ret_meshes, struct troupe_error *error);
+/* NULL is fine. Waits until a file that is being read is read. */
+void meshes_destroy(struct meshes *meshes);
+
+/* One thread, any. world: "/world/w"; bytes: a gz.msgs.Geometry. TROUPE_ELIMIT: too many wait. */
+troupe_status meshes_ask(struct meshes *meshes, uint64_t page, uint64_t id, const char *world, const void *bytes,
+	size_t count, struct troupe_error *error);
+/* The same thread. NULL: there is none yet. */
+struct meshes_result *meshes_take(struct meshes *meshes);
+void meshes_result_free(struct meshes_result *result);
+
+#endif

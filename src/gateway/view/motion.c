@@ -1,0 +1,103 @@
+/* Pictures are for eyes: 30 in a second of real time are enough, however fast the simulation runs. So the rate at which
+ * the server makes pictures, which is one of simulated time, follows the real-time factor: a fast run makes fewer.
+ *
+ * A page gets a picture only when all that was sent before is on its way. So a slow page gets fewer pictures, each
+ * newer than the one before, and no queue of old ones. */
+#include "gateway/view/internal.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+#define FIRST_HZ 60.0
+#define LEAST_HZ 0.1
+#define MOST_HZ 1000.0
+#define AGAIN_NS UINT64_C(500000000)
+#define CHANGE 1.5 /* smaller changes of the rate are not made */
+#define EARLY 0.2  /* a picture may be so much early, as a part of the period */
+
+struct watched *motion_find(struct gateway *gateway, const char *prefix)
+{
+	for (uint32_t i = 0; i < gateway->worlds.count; i++)
+		if (!strcmp(gateway->worlds.at[i].prefix, prefix))
+			return &gateway->worlds.at[i];
+	return NULL;
+}
+
+static void ask(struct gateway *gateway, struct watched *watched, double rate_hz, uint64_t now_ns)
+{
+	watched->asked_hz = rate_hz;
+	watched->asked_ns = now_ns;
+	(void)troupe_client_subscribe(gateway->pictures, watched->topic, rate_hz, NULL);
+}
+
+void motion_begin(struct page *page, struct watched *watched, double rate_hz)
+{
+	motion_end(page);
+	page->watched = watched;
+	page->seen = page->next_ns = 0;
+	page->period_ns = (uint64_t)(1e9 / (rate_hz > 0 ? MIN(rate_hz, VIEW_PICTURES_HZ) : VIEW_PICTURES_HZ));
+	if (!watched->pages++)
+		ask(page->gateway, watched, FIRST_HZ, clock_now_ns());
+}
+
+void motion_end(struct page *page)
+{
+	struct watched *watched = page->watched;
+	page->watched = NULL;
+	if (watched && !--watched->pages)
+		troupe_client_unsubscribe(page->gateway->pictures, watched->topic);
+}
+
+/* --- taking ------------------------------------------------------------------------------------------------------- */
+
+static void follow_speed(struct gateway *gateway, struct watched *watched)
+{
+	uint64_t now_ns = clock_now_ns();
+	double rtf = watched->album.rtf;
+	double best_hz = rtf > 0 ? VIEW_PICTURES_HZ / rtf : FIRST_HZ;
+	best_hz = MAX(LEAST_HZ, MIN(MOST_HZ, best_hz));
+	if (now_ns - watched->asked_ns < AGAIN_NS ||
+		(best_hz < watched->asked_hz * CHANGE && best_hz > watched->asked_hz / CHANGE))
+		return;
+	ask(gateway, watched, best_hz, now_ns);
+}
+
+static void take(struct gateway *gateway, const struct troupe_message *message)
+{
+	for (uint32_t i = 0; i < gateway->worlds.count; i++) {
+		struct watched *watched = &gateway->worlds.at[i];
+		if (strcmp(watched->topic, message->topic))
+			continue;
+		if (watched->pages &&
+			!album_take(&watched->album, message->bytes, message->count, message->time_ns, NULL))
+			follow_speed(gateway, watched);
+		return;
+	}
+}
+
+bool motion_take(struct gateway *gateway)
+{
+	enum { BATCH = 8 };
+	struct troupe_message message;
+	uint32_t count = 0;
+	while (count < BATCH && troupe_client_take(gateway->pictures, 0, &message)) {
+		take(gateway, &message);
+		count++;
+	}
+	return count == BATCH;
+}
+
+void motion_send(struct page *page, uint64_t now_ns)
+{
+	const struct watched *watched = page->watched;
+	if (!watched || watched->album.number <= page->seen || now_ns < page->next_ns || web_waiting(page->peer))
+		return;
+	struct text picture = {0};
+	album_add_picture(&watched->album, page->seen, watched->index, &picture);
+	if (web_send(page->peer, true, picture.at, picture.count)) {
+		page->seen = watched->album.number;
+		page->next_ns = now_ns + (uint64_t)((double)page->period_ns * (1 - EARLY));
+	}
+	text_fini(&picture);
+}

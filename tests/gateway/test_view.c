@@ -1,0 +1,423 @@
+/* The viewer's gateway as a page in a browser uses it, by a socket and frames of bytes: hello, topics, subscriptions at
+ * their rates, calls that succeed and fail, a cart driven and seen to move, pictures that have only what changed, a
+ * mesh, a page that stops reading, a page that sends nonsense, the end. A recording of it all gives the same bits
+ * again. A plain program, so that it runs under the sanitizers too. */
+#include "gateway/view/internal.h"
+#include "topic/message.h"
+#include "topic/sensor.pb-c.h"
+#include "web_client.h"
+
+#include "../fault/check.h"
+
+#include <troupe/record.h>
+#include <troupe/server.h>
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define CART                                                                                                           \
+	"<model name='cart'><pose>0 0 0.5 0 0 0</pose><link name='l'><inertial><mass>1</mass></inertial><collision "   \
+	"name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link>"                               \
+	"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>"
+#define STONE(name, x)                                                                                                 \
+	"<model name='" name "'><pose>" x " 9 0.5 0 0 0</pose><link name='l'><inertial><mass>1</mass></inertial>"      \
+	"<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model>"
+
+static const char world[] =
+	"<sdf version='1.9'><world name='w \"1\"'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
+	"<real_time_factor>1</real_time_factor></physics><gravity>0 0 0</gravity>" CART STONE("a", "3")
+		STONE("b", "6") "<model name='m'><static>true</static><link name='l'><visual "
+				"name='v'><geometry><mesh><uri>%s/p.obj</uri>"
+				"</mesh></geometry></visual></link></model></world></sdf>";
+static const char pyramid[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+
+#define PREFIX "/world/w_\\\"1\\\"" /* the name of the world, as JSON */
+
+/* --- a run -------------------------------------------------------------------------------------------------------- */
+
+struct scene {
+	char folder[40], record[64];
+	struct troupe_server *server;
+	struct troupe_view *view;
+	pthread_t thread;
+	struct troupe_error error;
+	troupe_status status;
+	uint16_t port;
+};
+
+static void *run(void *arg)
+{
+	struct scene *scene = arg;
+	struct troupe_limits limits = {.iterations = 1000000};
+	scene->status = troupe_server_run(scene->server, &limits, &scene->error);
+	return NULL;
+}
+
+static void write_pyramid(const struct scene *scene)
+{
+	char path[64];
+	(void)snprintf(path, sizeof path, "%s/p.obj", scene->folder);
+	FILE *file = fopen(path, "w");
+	check(file && fputs(pyramid, file) >= 0 && !fclose(file), "%s", path);
+}
+
+static void open_scene(struct scene *scene, double rtf)
+{
+	char sdf[sizeof world + 64], address[200];
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_view_def view = {.port = 0};
+	*scene = (struct scene){.folder = "/tmp/test_view.XXXXXX"};
+	check(mkdtemp(scene->folder), "a folder");
+	write_pyramid(scene);
+	(void)snprintf(scene->record, sizeof scene->record, "%s/record", scene->folder);
+	(void)snprintf(sdf, sizeof sdf, world, scene->folder);
+	def.world_path = "view.sdf";
+	def.world_text = sdf;
+	def.secondaries = 2;
+	def.record_path = scene->record;
+	def.pace = TROUPE_PACE_FACTOR;
+	def.rtf = rtf;
+	check(!troupe_server_create(&def, &scene->server, &scene->error), "%s", scene->error.text);
+	check(!troupe_view_start(scene->server, &view, &scene->view, &scene->error), "%s", scene->error.text);
+	troupe_view_address(scene->view, address, sizeof address);
+	unsigned port = 0;
+	check(sscanf(address, "http://127.0.0.1:%u/", &port) == 1, "%s", address);
+	scene->port = (uint16_t)port;
+	check(!pthread_create(&scene->thread, NULL, run, scene), "a thread");
+}
+
+static void end_run(struct scene *scene)
+{
+	troupe_server_stop(scene->server);
+	(void)pthread_join(scene->thread, NULL);
+	check(!scene->status, "%s", scene->error.text);
+}
+
+static void close_scene(struct scene *scene)
+{
+	char path[64];
+	troupe_server_destroy(scene->server);
+	(void)snprintf(path, sizeof path, "%s/p.obj", scene->folder);
+	check(!unlink(path) && !unlink(scene->record) && !rmdir(scene->folder), "%s", scene->folder);
+}
+
+/* --- a page ------------------------------------------------------------------------------------------------------- */
+
+struct page_client {
+	int file;
+	struct client_frame frame; /* taken last */
+	json_t *json;              /* of it, if it is a text */
+};
+
+static void say(struct page_client *page, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void say(struct page_client *page, const char *format, ...)
+{
+	char text[2000];
+	struct text frame = {0};
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	client_add_frame(&frame, 0x81, text, strlen(text));
+	check(client_send(page->file, frame.at, frame.count), "the server has closed");
+	text_fini(&frame);
+}
+
+/* False: the connection has ended. */
+static bool take(struct page_client *page)
+{
+	json_decref(page->json);
+	text_fini(&page->frame.body);
+	page->json = NULL;
+	if (!client_take(page->file, &page->frame))
+		return false;
+	if (page->frame.kind == 1)
+		page->json = json_loadb(page->frame.body.at, page->frame.body.count, 0, NULL);
+	check(page->frame.kind != 1 || page->json, "no JSON: %.200s", page->frame.body.at);
+	return page->frame.kind != 8;
+}
+
+static const char *member(const struct page_client *page, const char *name)
+{
+	const char *text = json_string_value(json_object_get(page->json, name));
+	return text ? text : "";
+}
+
+/* Takes frames up to the next text with this op. */
+static bool take_op(struct page_client *page, const char *op)
+{
+	for (int i = 0; i < 10000 && take(page); i++)
+		if (page->json && !strcmp(member(page, "op"), op))
+			return true;
+	check(false, "no \"%s\" came", op);
+	return false;
+}
+
+static bool take_binary(struct page_client *page, char kind)
+{
+	for (int i = 0; i < 10000 && take(page); i++)
+		if (page->frame.kind == 2 && page->frame.body.count && page->frame.body.at[0] == kind)
+			return true;
+	check(false, "no frame of kind %d came", kind);
+	return false;
+}
+
+static void expect_error(struct page_client *page, const char *request, const char *why)
+{
+	say(page, "%s", request);
+	check(take_op(page, "error") && strstr(member(page, "text"), why), "%s: '%s'", request, member(page, "text"));
+}
+
+static json_int_t reply_id(const struct page_client *page)
+{
+	return json_integer_value(json_object_get(page->json, "id"));
+}
+
+static bool is_good(const struct page_client *page)
+{
+	return json_is_true(json_object_get(page->json, "ok"));
+}
+
+static void connect_page(const struct scene *scene, struct page_client *page)
+{
+	char host[40];
+	struct text head = {0}, answer = {0};
+	*page = (struct page_client){.file = client_connect(scene->port)};
+	(void)snprintf(host, sizeof host, "127.0.0.1:%u", scene->port);
+	client_add_upgrade(&head, "/view", host, "Sec-WebSocket-Protocol: troupe.view.v1\r\n");
+	check(page->file >= 0 && client_send(page->file, head.at, head.count), "no connection");
+	client_read_all(page->file, true, &answer);
+	check(!strncmp(answer.at, "HTTP/1.1 101", 12), "%s", answer.at);
+	text_fini(&head);
+	text_fini(&answer);
+	check(take(page) && !strcmp(member(page, "op"), "hello"), "no hello");
+	check(json_integer_value(json_object_get(page->json, "version")) == 1, "a version");
+}
+
+static void close_page(struct page_client *page)
+{
+	json_decref(page->json);
+	text_fini(&page->frame.body);
+	(void)close(page->file);
+}
+
+/* --- pictures ----------------------------------------------------------------------------------------------------- */
+
+static uint32_t number_at(const struct page_client *page, size_t at)
+{
+	uint32_t value;
+	memcpy(&value, page->frame.body.at + at, sizeof value);
+	return value;
+}
+
+static float float_at(const struct page_client *page, size_t at)
+{
+	float value;
+	memcpy(&value, page->frame.body.at + at, sizeof value);
+	return value;
+}
+
+static double double_at(const struct page_client *page, size_t at)
+{
+	double value;
+	memcpy(&value, page->frame.body.at + at, sizeof value);
+	return value;
+}
+
+/* The frame is a picture of links and models that has only the one that moves. Returns its x. */
+static float moved_x(const struct page_client *page, uint32_t links)
+{
+	check(number_at(page, 24) == links, "%u links", number_at(page, 24));
+	return float_at(page, 32 + 4 * (size_t)links);
+}
+
+static void drive(const struct scene *scene)
+{
+	struct page_client page;
+	float x = 0;
+	double time_s = 0;
+	connect_page(scene, &page);
+	say(&page, "{\"op\":\"motion\",\"world\":\"" PREFIX "\"}");
+	check(take_binary(&page, 1) && page.frame.body.at[1] == 1, "the first picture is whole");
+	check(number_at(&page, 24) == 3 && number_at(&page, 28) == 3, "the cart and two stones");
+	(void)(take_binary(&page, 1) && take_binary(&page, 1)); /* all sleep, or stand */
+	say(&page, "{\"op\":\"publish\",\"topic\":\"/model/cart/cmd_vel\",\"message\":{\"linear\":{\"x\":2}}}");
+	for (int i = 0; i < 100 && x < 0.5f && take_binary(&page, 1); i++) {
+		check(page.frame.body.at[1] == 0, "picture %d is whole", i);
+		check(double_at(&page, 16) > time_s, "time goes on");
+		time_s = double_at(&page, 16);
+		if (number_at(&page, 24))
+			x = moved_x(&page, 1);
+	}
+	check(x >= 0.5f, "the cart is at %g", (double)x);
+	say(&page, "{\"op\":\"motion\"}");
+	say(&page, "{\"op\":\"call\",\"id\":9,\"service\":\"" PREFIX "/hash\"}");
+	check(take_op(&page, "reply") && is_good(&page), "a hash");
+	close_page(&page);
+}
+
+/* --- what else is asked for --------------------------------------------------------------------------------------- */
+
+static void ask_for_all(const struct scene *scene)
+{
+	struct page_client page;
+	connect_page(scene, &page);
+	say(&page, "{\"op\":\"topics\",\"begin\":\"/model/\"}");
+	check(take_op(&page, "topics"), "topics");
+	const json_t *taken = json_object_get(page.json, "taken");
+	check(json_array_size(taken) == 1 &&
+			!strcmp(json_string_value(json_object_get(json_array_get(taken, 0), "type")), "gz.msgs.Twist"),
+		"one topic is taken");
+	say(&page, "{\"op\":\"subscribe\",\"topic\":\"/clock\",\"rate\":10}");
+	uint64_t before = 0;
+	for (int i = 0; i < 5 && take_op(&page, "message"); i++) {
+		uint64_t step = (uint64_t)json_integer_value(json_object_get(page.json, "step"));
+		check(i == 0 || step >= before + 70, "step %" PRIu64 " after %" PRIu64, step, before);
+		check(json_is_object(json_object_get(page.json, "message")), "a message");
+		before = step;
+	}
+	say(&page, "{\"op\":\"unsubscribe\",\"topic\":\"/clock\"}");
+	say(&page, "{\"op\":\"call\",\"id\":7,\"service\":\"" PREFIX
+		   "/set_pose\",\"request\":{\"name\":\"a\",\"position\":"
+		   "{\"x\":4,\"y\":9}}}");
+	check(take_op(&page, "reply") && reply_id(&page) == 7 && is_good(&page), "%s", member(&page, "text"));
+	say(&page, "{\"op\":\"call\",\"id\":8,\"service\":\"" PREFIX
+		   "/remove\",\"request\":{\"name\":\"no\",\"type\":2}}");
+	check(take_op(&page, "reply") && reply_id(&page) == 8 && !is_good(&page), "a model that is not there");
+	check(strstr(member(&page, "text"), "no"), "%s", member(&page, "text"));
+	say(&page, "{\"op\":\"call\",\"id\":9,\"service\":\"/none\"}");
+	check(take_op(&page, "reply") && reply_id(&page) == 9 && !is_good(&page), "a service that is not there");
+	close_page(&page);
+}
+
+static void ask_for_mesh(const struct scene *scene)
+{
+	struct page_client page;
+	connect_page(scene, &page);
+	for (uint32_t id = 20; id < 22; id++) { /* read, and kept */
+		say(&page,
+			"{\"op\":\"mesh\",\"id\":%u,\"world\":\"" PREFIX "\",\"geometry\":{\"type\":\"MESH\",\"mesh\":{"
+			"\"filename\":\"%s/p.obj\",\"scale\":{\"x\":1,\"y\":1,\"z\":1}}}}",
+			id, scene->folder);
+		check(take_binary(&page, 3) && number_at(&page, 4) == id, "a mesh");
+		check(number_at(&page, 8) == 4 && number_at(&page, 12) == 4, "a pyramid");
+		check(page.frame.body.count == 16 + 12 * 4 + 12 * 4, "%zu bytes", page.frame.body.count);
+	}
+	say(&page, "{\"op\":\"mesh\",\"id\":5,\"world\":\"" PREFIX "\",\"geometry\":{\"type\":\"MESH\",\"mesh\":{"
+		   "\"filename\":\"/etc/passwd\",\"scale\":{\"x\":1,\"y\":1,\"z\":1}}}}");
+	check(take_op(&page, "reply") && reply_id(&page) == 5 && !is_good(&page),
+		"a file that the world does not name");
+	close_page(&page);
+}
+
+static void send_nonsense(const struct scene *scene)
+{
+	struct page_client page;
+	connect_page(scene, &page);
+	expect_error(&page, "{\"op\":\"fly\"}", "fly");
+	expect_error(&page, "[]", "op");
+	expect_error(&page, "{\"op\":", "line 1");
+	expect_error(&page, "{\"op\":\"subscribe\",\"topic\":\"x\"}", "x");
+	expect_error(&page, "{\"op\":\"subscribe\",\"topic\":\"/x\",\"rate\":-1}", "rate");
+	expect_error(&page, "{\"op\":\"motion\",\"world\":\"/world/none\"}", "none");
+	expect_error(&page, "{\"op\":\"publish\",\"topic\":\"/none\"}", "none");
+	expect_error(&page,
+		"{\"op\":\"publish\",\"topic\":\"/model/cart/cmd_vel\",\"message\":{\"linear\":{\"x\":\"much\"}}}",
+		"much");
+	expect_error(&page, "{\"op\":\"call\",\"id\":-1,\"service\":\"/none\"}", "id");
+	/* subscriptions are limited */
+	for (int i = 0; i < VIEW_TOPICS_MAX; i++)
+		say(&page, "{\"op\":\"subscribe\",\"topic\":\"/none/%d\"}", i);
+	expect_error(&page, "{\"op\":\"subscribe\",\"topic\":\"/none/more\"}", "expected no more");
+	close_page(&page);
+}
+
+/* A page that does not read for a while has no queue of old pictures: after it has read what was on its way, the next
+ * one is new. */
+static void read_slowly(const struct scene *scene)
+{
+	struct page_client page;
+	const struct timespec nap = {.tv_sec = 1};
+	connect_page(scene, &page);
+	say(&page, "{\"op\":\"motion\",\"world\":\"" PREFIX "\",\"rate\":10}");
+	check(take_binary(&page, 1), "a picture");
+	double time_s = double_at(&page, 16);
+	(void)nanosleep(&nap, NULL);
+	uint32_t count = 0;
+	while (take_binary(&page, 1) && double_at(&page, 16) < time_s + 1)
+		count++;
+	check(count <= 15, "%u pictures in a second, at 10 Hz", count);
+	close_page(&page);
+}
+
+/* --- without a server --------------------------------------------------------------------------------------------- */
+
+static void say_an_image(void)
+{
+	uint8_t pixels[300];
+	struct text bytes = {0}, said = {0};
+	Gz__Msgs__Image image = GZ__MSGS__IMAGE__INIT;
+	memset(pixels, 7, sizeof pixels);
+	image.width = 10;
+	image.height = 10;
+	image.data = (ProtobufCBinaryData){sizeof pixels, pixels};
+	message_add_bytes(&bytes, &image.base);
+	struct troupe_message message = {
+		.topic = "/camera", .type = "gz.msgs.Image", .bytes = bytes.at, .count = bytes.count, .step = 3};
+	check(said_message(&message, &said), "an image is binary");
+	uint32_t json;
+	memcpy(&json, said.at + 4, sizeof json);
+	check(said.at[0] == 2 && json % 4 == 0 && said.count == 8 + json + sizeof pixels, "%zu bytes", said.count);
+	check(!memcmp(said.at + 8 + json, pixels, sizeof pixels), "the pixels");
+	json_t *head = json_loadb(said.at + 8, json, 0, NULL);
+	check(json_integer_value(json_object_get(json_object_get(head, "message"), "width")) == 10, "the width");
+	check(!json_object_get(json_object_get(head, "message"), "data"), "no data in the text");
+	json_decref(head);
+	text_fini(&bytes);
+	text_fini(&said);
+}
+
+static void replay(const struct scene *scene)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_replay replayed;
+	struct troupe_error error;
+	def.resume_path = scene->record;
+	def.secondaries = 1;
+	check(!troupe_replay_run(&def, 0, &replayed, &error), "%s", error.text);
+	check(replayed.end == TROUPE_REPLAY_WHOLE && replayed.hashes > 1, "%s", replayed.difference);
+}
+
+int main(void)
+{
+	struct scene scene;
+	struct page_client last;
+	if (!troupe_view_available()) {
+		printf("skipped: the viewer: this build has no libwebsockets or no three.js\n0 passed, 0 failed\n");
+		return 0;
+	}
+	say_an_image();
+	open_scene(&scene, 1);
+	drive(&scene);
+	ask_for_all(&scene);
+	ask_for_mesh(&scene);
+	send_nonsense(&scene);
+	read_slowly(&scene);
+	check(troupe_view_counts(scene.view).commands >= 2, "commands are counted");
+	connect_page(&scene, &last);
+	end_run(&scene);
+	troupe_view_end(scene.view, NULL);
+	check(take_op(&last, "bye") && !strcmp(member(&last, "text"), "the run has ended"), "a goodbye");
+	check(!take(&last), "the connection is closed");
+	close_page(&last);
+	check(!troupe_server_end_recording(scene.server, &scene.error), "%s", scene.error.text);
+	replay(&scene);
+	close_scene(&scene);
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed > 0;
+}
