@@ -2,7 +2,7 @@
 // which grows when needed. Each instance has a matrix and a colour; three.js r111 has no colours of instances, but takes
 // a vertex colour from any attribute, also from one that steps with the instances.
 import {
-	DoubleSide, DynamicDrawUsage, FrontSide, InstancedBufferAttribute, InstancedMesh, MeshStandardMaterial, VertexColors,
+	DoubleSide, DynamicDrawUsage, FrontSide, InstancedBufferAttribute, InstancedMesh, MeshLambertMaterial, VertexColors,
 } from "./three/build/three.module.js";
 
 const FIRST_CAPACITY = 4;
@@ -13,8 +13,8 @@ class Batch {
 		this.look = look;
 		this.source = geometry;
 		this.instances = [];
-		this.material = new MeshStandardMaterial({
-			vertexColors: VertexColors, roughness: .78, metalness: 0,
+		this.material = new MeshLambertMaterial({
+			vertexColors: VertexColors,
 			side: look.double ? DoubleSide : FrontSide,
 			transparent: look.opacity < 1, opacity: look.opacity, depthWrite: look.opacity >= 1,
 			polygonOffset: Boolean(look.plane), polygonOffsetFactor: look.plane ? 1 : 0, polygonOffsetUnits: look.plane ? 2 : 0,

@@ -42,6 +42,12 @@ export class Handling {
 
 	// --- pointer ----------------------------------------------------------------------------------------------------
 
+	// A click on the floor means nothing, not the floor.
+	hitModel(event) {
+		const hit = this.world.pick(this.view.aim(this.camera.three, event));
+		return hit && !hit.instance.shape.plane ? hit : null;
+	}
+
 	down(event) {
 		this.view.canvas.focus({preventScroll: true});
 		this.press = {x: event.clientX, y: event.clientY, id: event.pointerId, button: event.button};
@@ -86,13 +92,13 @@ export class Handling {
 		if (this.placing)
 			this.place(event);
 		else {
-			const hit = this.world.pick(this.view.aim(this.camera.three, event));
+			const hit = this.hitModel(event);
 			this.act.select(hit ? hit.instance.link.model : null, false);
 		}
 	}
 
 	twice(event) {
-		const hit = this.world.pick(this.view.aim(this.camera.three, event));
+		const hit = this.hitModel(event);
 		if (hit && !this.placing)
 			this.act.select(hit.instance.link.model, true);
 	}

@@ -230,6 +230,8 @@ function select(model, look) {
 		world.select(model);
 		inspector.show(model);
 		inspector.press("drive", Boolean(drive.topic));
+		if (model && NARROW.matches)
+			["tree", "topics"].forEach(closePanel);
 		layout();
 	}
 	if (model && look) {
@@ -452,3 +454,6 @@ layout();
 time.allow(false);
 requestAnimationFrame(image);
 connection.open();
+
+// For the console of the browser, and for tests/web
+globalThis.viewer = {camera, connection, levels, motion, topics, view, work, world};

@@ -10,6 +10,7 @@ export class Motion {
 	constructor(world) {
 		this.world = world;
 		this.gliding = new Set();     // links; a link's glide: {from, to, turnFrom, turnTo, start}
+		this.taken = [];              // links of the picture that is being taken
 		this.apart_ms = 40;
 		this.last_ms = 0;
 	}
@@ -27,15 +28,21 @@ export class Motion {
 		const {links, poses, models, status} = picture;
 		if (picture.whole)
 			this.world.poses.clear();
+		const taken = this.taken;
+		taken.length = 0;
 		for (let i = 0; i < links.length; i++)
-			this.takeLink(links[i], poses.subarray(7 * i, 7 * i + 7), now_ms);
+			this.takePose(links[i], poses.subarray(7 * i, 7 * i + 7));
+		for (const link of taken)
+			this.begin(link, now_ms);
+		for (const link of taken)
+			link.model.jumps = false;
 		let changed = false;
 		for (let i = 0; i < models.length; i++)
 			changed = this.world.setStatus(models[i], status[i]) || changed;
 		return changed;
 	}
 
-	takeLink(id, pose, now_ms) {
+	takePose(id, pose) {
 		const kept = this.world.poses.get(id);   // a copy: the pose lies in a frame, which would stay for its sake
 		if (kept)
 			kept.set(pose);
@@ -46,10 +53,17 @@ export class Motion {
 			return;
 		if (!link.glide)
 			link.glide = {from: new Vector3(), to: new Vector3(), turnFrom: new Quaternion(), turnTo: new Quaternion(), start: 0};
+		link.glide.to.fromArray(pose, 0);
+		link.glide.turnTo.fromArray(pose, 3);
+		// all links of a model jump together, or it would come apart for a moment
+		if (link.position.distanceToSquared(link.glide.to) > JUMP_M * JUMP_M)
+			link.model.jumps = true;
+		this.taken.push(link);
+	}
+
+	begin(link, now_ms) {
 		const glide = link.glide;
-		glide.to.fromArray(pose, 0);
-		glide.turnTo.fromArray(pose, 3);
-		if (link.position.distanceToSquared(glide.to) > JUMP_M * JUMP_M || !link.model.loaded || document.hidden) {
+		if (link.model.jumps || !link.model.loaded || document.hidden) {
 			link.position.copy(glide.to);
 			link.rotation.copy(glide.turnTo);
 			this.gliding.delete(link);
@@ -66,7 +80,8 @@ export class Motion {
 	glide(now_ms) {
 		const moved = this.gliding.size > 0;
 		for (const link of this.gliding) {
-			const glide = link.glide, part = Math.min(1, (now_ms - glide.start) / this.apart_ms);
+			// the image may have begun before the picture came
+			const glide = link.glide, part = Math.min(1, Math.max(0, (now_ms - glide.start) / this.apart_ms));
 			link.position.lerpVectors(glide.from, glide.to, part);
 			Quaternion.slerp(glide.turnFrom, glide.turnTo, link.rotation, part);
 			if (!link.gone)

@@ -1,11 +1,17 @@
 // The canvas: renderer, grid, frame around the selected model, and the turn of each image. An image is only drawn when
 // something has changed, so that a paused world costs no power.
 import {
-	AxesHelper, Box3, BoxBufferGeometry, BufferGeometry, Color, EdgesGeometry, Float32BufferAttribute, Fog, LineBasicMaterial,
+	AxesHelper, BasicShadowMap, Box3, BoxBufferGeometry, BufferGeometry, Color, EdgesGeometry, Float32BufferAttribute, Fog, LineBasicMaterial,
 	LineSegments, PCFSoftShadowMap, Raycaster, Scene, Vector2, Vector3, WebGLRenderer,
 } from "./three/build/three.module.js";
 import {style} from "./page.js";
 import {isDark} from "./palette.js";
+
+// Without a graphics card each pixel costs time: soft shadows would take two thirds of it, and blurred panels a tenth.
+function isSoftware(context) {
+	const info = context.getExtension("WEBGL_debug_renderer_info");
+	return Boolean(info) && /swiftshader|llvmpipe|softpipe|software/i.test(context.getParameter(info.UNMASKED_RENDERER_WEBGL));
+}
 
 export class View {
 	constructor(canvas) {
@@ -20,8 +26,10 @@ export class View {
 		this.renderer.gammaOutput = true;
 		this.renderer.gammaFactor = 2.2;
 		this.renderer.shadowMap.enabled = true;
-		this.renderer.shadowMap.type = PCFSoftShadowMap;
-		this.renderer.setPixelRatio(Math.min(devicePixelRatio || 1, 2));
+		const slow = isSoftware(context);
+		this.renderer.shadowMap.type = slow ? BasicShadowMap : PCFSoftShadowMap;
+		this.renderer.setPixelRatio(slow ? 1 : Math.min(devicePixelRatio || 1, 2));
+		document.documentElement.classList.toggle("slow", slow);
 		this.raycaster = new Raycaster();
 		this.frame = new LineSegments(new EdgesGeometry(new BoxBufferGeometry(1, 1, 1)), new LineBasicMaterial());
 		this.frame.visible = false;
