@@ -285,6 +285,7 @@ async function remove(model) {
 function layout() {
 	const open = !$("work").hidden;
 	document.body.classList.toggle("below", open);
+	document.body.classList.toggle("inspected", !$("inspector").hidden);
 	document.documentElement.style.setProperty("--below", open ? `${$("work").offsetHeight}px` : "0px");
 	view.resize();
 	camera.resize($("view").clientWidth, $("view").clientHeight);

@@ -308,8 +308,8 @@ export class Topics {
 			return;
 		}
 		const type = short(topic.type), inWorld = type === "LaserScan" || type === "PointCloudPacked";
-		const box = element("section", {class: "panel shown", "aria-label": name(topic.name)},
-			element("div", {class: "head"}, element("span", {title: name(topic.name)}, name(topic.name)),
+		const box = element("section", {class: inWorld ? "panel shown small" : "panel shown", "aria-label": name(topic.name)},
+			element("div", {class: "head"}, element("span", {title: name(topic.name)}, element("bdi", {}, name(topic.name))),
 				element("button", {class: "icon close", "aria-label": "Hide", click: () => this.toggle(topic)}, icon("close"))));
 		const part = type === "LaserScan" ? new Scan(this.group) : type === "PointCloudPacked" ? new Cloud(this.group, () => this.link(topic.name)) :
 			type === "Image" ? new Picture(box) : new Plot(box);
