@@ -131,9 +131,10 @@ static void find_worlds(struct gateway *gateway)
 		if (topic->kind != TROUPE_TOPIC_PUBLISHED || strcmp(topic->type, type))
 			continue;
 		size_t prefix = strlen(topic->name) - (sizeof end - 1);
+		uint32_t index = gateway->worlds.count; /* vec_push() may count before or after it reads its item */
 		vec_push(&gateway->worlds, (struct watched){.prefix = mem_printf("%.*s", (int)prefix, topic->name),
 						   .topic = mem_strdup(topic->name),
-						   .index = gateway->worlds.count});
+						   .index = index});
 	}
 }
 
