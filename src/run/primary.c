@@ -5,6 +5,7 @@
  * be taken again; the commands that were obeyed before it stay obeyed. */
 #include "run/sense.h"
 #include "sensor/summary.h"
+#include "system/camera_trigger.h"
 #include "run/primary_internal.h"
 
 #include "base/clock.h"
@@ -63,6 +64,7 @@ void primary_fini(struct primary *primary)
 	vec_free(&primary->commands);
 	vec_free(&primary->due);
 	wrenches_fini(&primary->wrenches);
+	vec_free(&primary->triggered);
 	primary_answer_waiting(
 		primary, primary->lockstep.number, TROUPE_EPEER, "the run ended before the steps were taken");
 	vec_free(&primary->waiting_calls);
@@ -349,6 +351,24 @@ void primary_plan_effects(struct primary *primary)
 	primary->edit.effects.count = 0;
 }
 
+/* Without Embree, cameras are not simulated. */
+static troupe_status trigger(
+	struct primary *primary, uint32_t model, const struct sdf_sensor *camera, struct troupe_error *error)
+{
+	const struct sensor *sensor;
+	for (uint32_t i = 0; (sensor = sensors_find(primary_sensors(primary), model, i)); i++)
+		if (sensor->sdf == camera)
+			break;
+	if (!sensor || sensor->group == SENSOR_SILENT)
+		return fail(error, TROUPE_ECOMMAND, "camera '%.150s' is not simulated here", camera->name);
+	struct triggered triggered = {primary->shared->scene->models[model].id, {model, sensor->index}};
+	for (uint32_t i = 0; i < primary->triggered.count; i++)
+		if (!memcmp(&primary->triggered.at[i], &triggered, sizeof triggered))
+			return TROUPE_OK;
+	vec_push(&primary->triggered, triggered);
+	return TROUPE_OK;
+}
+
 /* Gives the command to each listener that can take it: a list of Actuators may be for some listeners only. Fails when
  * no listener takes it. */
 static troupe_status give(struct primary *primary, const struct command *command, struct troupe_error *error)
@@ -359,11 +379,14 @@ static troupe_status give(struct primary *primary, const struct command *command
 	troupe_status first = TROUPE_OK;
 	for (uint32_t i = 0; i < topic->listeners.count; i++) {
 		const struct system_listener *to = &topic->listeners.at[i];
-		troupe_status status = systems_check(systems, to, command->message, first ? NULL : error);
+		const struct sdf_sensor *camera = camera_trigger_of(systems, to);
+		troupe_status status = camera ? trigger(primary, to->model, camera, first ? NULL : error)
+					      : systems_check(systems, to, command->message, first ? NULL : error);
 		first = first ? first : status;
 		if (status)
 			continue;
-		vec_push(&primary->due, (struct due_command){*to, command->message});
+		if (!camera)
+			vec_push(&primary->due, (struct due_command){*to, command->message});
 		given++;
 	}
 	return given ? TROUPE_OK : first;
@@ -588,12 +611,25 @@ struct sensors *primary_sensors(struct primary *primary)
 	return primary->shared->sensors;
 }
 
+static void fire_cameras(struct primary *primary)
+{
+	for (uint32_t i = 0; i < primary->triggered.count; i++) {
+		const struct triggered *triggered = &primary->triggered.at[i];
+		const struct scene_model *model = &primary->shared->scene->models[triggered->camera.model];
+		if (model->id == triggered->id && !model->absent)
+			sensors_fire(primary->shared->sensors, triggered->camera.model, triggered->camera.index);
+	}
+	primary->triggered.count = 0;
+}
+
 static void begin_sensors(struct primary *primary)
 {
 	struct sensors *sensors = primary_sensors(primary);
 	primary->step.times = times_of(primary);
-	if (!primary->paused)
+	if (!primary->paused) {
 		sensors_begin(sensors, &primary->step.times);
+		fire_cameras(primary);
+	}
 	if (!primary->paused && sensors->due_world)
 		sensors_look(sensors, primary->shared->state, NULL);
 }
@@ -698,6 +734,29 @@ static void unpack_rest(struct primary *primary, struct unpack *in)
 	}
 }
 
+static void pack_triggered(const struct primary *primary, struct text *out)
+{
+	pack_u64(out, primary->triggered.count);
+	for (uint32_t i = 0; i < primary->triggered.count; i++) {
+		pack_u64(out, primary->triggered.at[i].id);
+		pack_u64(out, primary->triggered.at[i].camera.model);
+		pack_u64(out, primary->triggered.at[i].camera.index);
+	}
+}
+
+static void unpack_triggered(struct primary *primary, struct unpack *in)
+{
+	uint32_t count = unpack_count(in, SENSORS_MAX), models = primary->shared->scene->model_count;
+	for (uint32_t i = 0; i < count && !in->bad; i++) {
+		struct triggered triggered = {.id = unpack_u64(in)};
+		triggered.camera.model = unpack_count(in, models);
+		triggered.camera.index = unpack_count(in, SENSORS_MAX);
+		in->bad |= triggered.camera.model == models;
+		if (!in->bad)
+			vec_push(&primary->triggered, triggered);
+	}
+}
+
 void primary_pack(struct primary *primary, struct text *out)
 {
 	edit_begin(&primary->edit); /* the next step would begin with this call */
@@ -721,6 +780,7 @@ void primary_pack(struct primary *primary, struct text *out)
 	schedule_pack(&primary->schedule, out);
 	pack_rest(primary, out);
 	wrenches_pack(&primary->wrenches, out);
+	pack_triggered(primary, out);
 	plan_pack_pins(&primary->plan, out);
 	if (primary->step.observe)
 		observed_pack(&primary->observed, primary->step.observe, out);
@@ -776,6 +836,7 @@ troupe_status primary_unpack(
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: the list of sleeping models");
 	wrenches_unpack(&primary->wrenches, primary->shared->scene, in);
+	unpack_triggered(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming steps");
 	if (!plan_unpack_pins(&primary->plan, in))

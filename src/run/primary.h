@@ -56,6 +56,11 @@ struct secondary_stats { /* of one secondary */
 	uint64_t critical_ns; /* busy time in steps in which it was the slowest */
 };
 
+struct triggered {
+	uint64_t id;
+	struct sensor_place camera;
+};
+
 struct primary {
 	struct primary_options options;
 	struct shared *shared;
@@ -80,6 +85,8 @@ struct primary {
 	uint64_t multi_steps; /* steps to take before pausing again; 0: no such limit */
 	double run_to_s;      /* simulated time at which to pause; 0: none */
 	struct wrenches wrenches;
+	/* Cameras that were triggered since the last step that was not paused; id: of the model. */
+	VEC(struct triggered) triggered;
 
 	/* Callers of blocking commands, to be told when the steps that they asked for are taken. */
 	VEC(struct command_call *) waiting_calls;

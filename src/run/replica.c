@@ -55,7 +55,7 @@ void replica_step_clear(struct replica_step *step)
 	step->pairs_changed = false;
 	step->changes.count = step->written.count = step->statics.count = step->pairs_gone.count = 0;
 	step->pairs_come.count = step->ghosts.count = step->commands.count = step->wrenches.count = 0;
-	step->sense.wanted.count = step->sense.seen.count = step->sense.secondaries = 0;
+	step->sense.fired.count = step->sense.wanted.count = step->sense.seen.count = step->sense.secondaries = 0;
 	step->sense.looks = false;
 	step->sense.changed = step->sense.all = false;
 }
@@ -73,6 +73,7 @@ void replica_step_fini(struct replica_step *step)
 	vec_free(&step->commands);
 	vec_free(&step->wrenches);
 	vec_free(&step->sense.wanted);
+	vec_free(&step->sense.fired);
 	vec_free(&step->sense.seen);
 }
 
@@ -607,6 +608,8 @@ static troupe_status follow_sense(struct replica *replica, struct replica_step *
 	step->times = (struct sensor_times){now_ns - sense->since_ns, now_ns, now_ns + sense->step_ns};
 	if (!message->paused)
 		sensors_begin(replica->shared.sensors, &step->times);
+	for (uint32_t i = 0; i < sense->fired.count && !message->paused; i++)
+		sensors_fire(replica->shared.sensors, sense->fired.at[i].model, sense->fired.at[i].index);
 	if (sense->looks && follow_seen(replica, sense, error))
 		return error->status;
 	return TROUPE_OK;

@@ -52,6 +52,7 @@ struct replica_sense { /* zero: no sensor measures, and nothing changed */
 	bool changed, all; /* other sensors are wanted from now on: all, or those of the list */
 	uint32_t count;    /* of wanted sensors, if changed */
 	VEC(struct replica_sensor) wanted;
+	VEC(struct replica_sensor) fired; /* cameras that were triggered */
 	/* Its sensors look at the world: what they see of models that it does not simulate, with the words of the
 	 * bodies of those that changed since they were seen last. */
 	bool looks;

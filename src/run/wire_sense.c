@@ -133,6 +133,11 @@ bool wire_put_sense(struct text *out, const struct wire_view *view, const struct
 		pack_var(out, sensors->wanted);
 	else if (changed)
 		put_wanted(out, sensors);
+	pack_var(out, step->paused ? 0 : sensors->fired.count);
+	for (uint32_t i = 0; i < sensors->fired.count && !step->paused; i++) {
+		pack_var(out, sensors->fired.at[i].model);
+		pack_var(out, sensors->fired.at[i].index);
+	}
 	put_sights(out, view, step, ret_sights);
 	return true;
 }
@@ -162,6 +167,11 @@ troupe_status wire_get_sense(struct unpack *in, struct replica_sense *ret, struc
 		in->bad |= by > UINT32_MAX - model;
 		model += in->bad ? 0 : (uint32_t)by;
 		vec_push(&ret->wanted, (struct replica_sensor){model, unpack_var_count(in, UINT32_MAX)});
+	}
+	count = unpack_var(in);
+	for (uint64_t i = 0; i < count && !in->bad; i++) {
+		uint32_t fired = unpack_var_count(in, UINT32_MAX);
+		vec_push(&ret->fired, (struct replica_sensor){fired, unpack_var_count(in, UINT32_MAX)});
 	}
 	get_sights(in, ret);
 	return TROUPE_OK;

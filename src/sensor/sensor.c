@@ -5,6 +5,8 @@
  * quotient of integers. It cannot drift, and 30 Hz are 30 samples in every second. */
 #include "sensor/sensor.h"
 
+#include "scene/sensor_name.h"
+
 #include "sensor/measure.h"
 
 #include <math.h>
@@ -31,12 +33,10 @@ uint32_t sensor_picture_parts(enum sdf_sensor_kind kind)
 	}
 }
 
-/* Cameras that wait for a trigger are not simulated. */
 static bool takes_pictures(const struct sdf_sensor *sensor)
 {
 	const struct sdf_settings *settings = sensor->settings;
-	return settings->camera_count == 1 && !settings->cameras->triggered && sensor->link != SDF_NONE &&
-	       rays_available();
+	return settings->camera_count == 1 && sensor->link != SDF_NONE && rays_available();
 }
 
 enum sensor_group sensor_group_of(const struct sdf_sensor *sensor)
@@ -112,34 +112,6 @@ static uint32_t lens_of(struct sensors *sensors, const struct sdf_camera *camera
 	return sensors->lenses.count - 1;
 }
 
-/* "/world/w/model/a/model/b": the model may be nested in others. */
-static const char *path_of_model(
-	struct arena *arena, const struct scene *scene, const struct sdf_world *world, uint32_t model)
-{
-	const struct sdf_model *m = &world->models.at[model];
-	if (m->parent == SDF_NONE)
-		return arena_printf(arena, "/world/%s/model/%s", scene->name, m->name);
-	return arena_printf(arena, "%s/model/%s", path_of_model(arena, scene, world, m->parent), m->name);
-}
-
-/* Names as Gazebo's: .../link/LINK/sensor/SENSOR. */
-static const char *topic_of(
-	struct arena *arena, const struct scene *scene, const struct sdf_world *world, const struct sdf_sensor *sensor)
-{
-	if (sensor->link != SDF_NONE)
-		return arena_printf(arena, "%s/link/%s/sensor/%s",
-			path_of_model(arena, scene, world, world->links.at[sensor->link].model),
-			world->links.at[sensor->link].name, sensor->name);
-	return arena_printf(arena, "%s/joint/%s/sensor/%s",
-		path_of_model(arena, scene, world, world->joints.at[sensor->joint].model),
-		world->joints.at[sensor->joint].name, sensor->name);
-}
-
-static const char *given_topic(struct arena *arena, const char *topic)
-{
-	return *topic == '/' ? arena_strdup(arena, topic) : arena_printf(arena, "/%s", topic);
-}
-
 /* The scene's joint for a joint of the file; SCENE_NONE: it connects links of one body. */
 static uint32_t find_joint(const struct scene *scene, uint32_t model, const struct sdf_joint *sdf)
 {
@@ -184,11 +156,9 @@ static void place(const struct scene *scene, struct sensor *sensor)
 		named_frame(scene, sensor, imu->rpy_frame), named_frame(scene, sensor, imu->x_axis_frame));
 }
 
-/* A contact sensor may have its topic in <contact>. */
-static const char *topic_in_file(const struct sdf_sensor *sdf)
+static bool waits(const struct sdf_sensor *sdf)
 {
-	const char *own = sdf->settings->topic;
-	return (!own || !*own) && sdf->kind == SDF_CONTACT ? sdf->settings->contact->topic : own;
+	return sdf->settings->camera_count == 1 && sdf->settings->cameras->triggered;
 }
 
 static void make(struct sensors *sensors, uint32_t model, const struct sdf_sensor *sdf, struct sensor *out)
@@ -197,20 +167,21 @@ static void make(struct sensors *sensors, uint32_t model, const struct sdf_senso
 	const struct scene_model *m = &scene->models[model];
 	struct sensor_set *set = &sensors->sets[model];
 	const struct sdf_world *world = m->from;
-	const char *topic = topic_in_file(sdf);
+	const char *topic = sensor_name_given(&set->arena, sdf);
 	bool linked = sdf->link != SDF_NONE;
 	*out = (struct sensor){.sdf = sdf,
 		.surroundings = &scene->sdf->surroundings,
-		.topic_given = topic && *topic,
+		.topic_given = topic != NULL,
 		.group = sensor_group_of(sdf),
 		.model = model,
 		.index = set->count,
 		.link = linked ? m->link_first + (sdf->link - world->models.at[m->sdf].link_first) : SCENE_NONE,
 		.joint = linked ? SCENE_NONE : find_joint(scene, model, &world->joints.at[sdf->joint]),
-		.rate = rate_of(sensors, sdf->update_rate)};
+		.waits = waits(sdf),
+		.rate = rate_of(sensors, waits(sdf) ? 0 : sdf->update_rate)};
 	out->name = arena_printf(&set->arena, "%s::%s",
 		linked ? world->links.at[sdf->link].scoped : world->joints.at[sdf->joint].scoped, sdf->name);
-	out->topic = out->topic_given ? given_topic(&set->arena, topic) : topic_of(&set->arena, scene, world, sdf);
+	out->topic = topic ? topic : sensor_name_path(&set->arena, scene, world, sdf);
 	if (linked)
 		place(scene, out);
 	if (sdf->kind == SDF_LIDAR || sdf->kind == SDF_GPU_LIDAR)
@@ -261,8 +232,9 @@ static void unwant(struct sensors *sensors, struct sensor *sensor)
 {
 	sensors->epoch += sensor->wanted;
 	sensors->wanted -= sensor->wanted;
-	sensors->rates.at[sensor->rate].wanted -= sensor->wanted;
-	sensors->rates.at[sensor->rate].wanted_world -= sensor->wanted && sensor->group == SENSOR_OF_WORLD;
+	sensors->rates.at[sensor->rate].wanted -= sensor->wanted && !sensor->waits;
+	sensors->rates.at[sensor->rate].wanted_world -=
+		sensor->wanted && !sensor->waits && sensor->group == SENSOR_OF_WORLD;
 	sensor->wanted = false;
 }
 
@@ -340,6 +312,7 @@ void sensors_destroy(struct sensors *sensors)
 	rays_destroy(sensors->rays);
 	vec_free(&sensors->rates);
 	vec_free(&sensors->statics);
+	vec_free(&sensors->fired);
 	free(sensors);
 }
 
@@ -387,8 +360,8 @@ void sensors_want(struct sensors *sensors, struct sensor *sensor)
 		sensors->scans.at[sensor->scan].needed = true;
 	else if (sensor_picture_parts(sensor->sdf->kind))
 		sensors->lenses.at[sensor->scan].needed = true;
-	sensors->rates.at[sensor->rate].wanted++;
-	sensors->rates.at[sensor->rate].wanted_world += sensor->group == SENSOR_OF_WORLD;
+	sensors->rates.at[sensor->rate].wanted += !sensor->waits;
+	sensors->rates.at[sensor->rate].wanted_world += !sensor->waits && sensor->group == SENSOR_OF_WORLD;
 }
 
 void sensors_want_none(struct sensors *sensors)
@@ -480,6 +453,12 @@ void sensors_look(struct sensors *sensors, const struct state *state, const bool
 void sensors_begin(struct sensors *sensors, const struct sensor_times *times)
 {
 	sensors->due_self = sensors->due_world = false;
+	for (uint32_t i = 0; i < sensors->fired.count; i++) {
+		struct sensor *sensor = sensors_find(sensors, sensors->fired.at[i].model, sensors->fired.at[i].index);
+		if (sensor)
+			sensor->fired = false;
+	}
+	sensors->fired.count = 0;
 	if (!sensors->wanted)
 		return;
 	sensors->times = *times;
@@ -490,4 +469,13 @@ void sensors_begin(struct sensors *sensors, const struct sensor_times *times)
 		sensors->due_self |= rate->due_self;
 		sensors->due_world |= rate->due_world && rate->wanted_world;
 	}
+}
+
+void sensors_fire(struct sensors *sensors, uint32_t model, uint32_t index)
+{
+	struct sensor *sensor = sensors_find(sensors, model, index);
+	if (!sensor || !sensor->waits || !sensor->wanted || sensor->fired)
+		return;
+	sensor->fired = sensors->due_world = true;
+	vec_push(&sensors->fired, (struct sensor_place){model, index});
 }

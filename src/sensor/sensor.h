@@ -13,6 +13,7 @@
  *   SENSOR_OF_WORLD  measures all models, in state k, at the beginning of step k.
  *   SENSOR_OF_FORCES measures what a joint exerts, at the end of step k. The primary measures, because it keeps the
  *                    forces on sleeping models (run/observed.h).
+ * A camera that waits for a trigger measures in the step to which the message is bound, whatever its rate.
  * In a paused step nobody measures. Only a sensor that is wanted measures: its topic has a subscriber, or all sensors
  * are wanted.
  *
@@ -63,8 +64,14 @@ struct sensor {
 	struct noise_cache *caches;
 	uint32_t scan; /* of a lidar: in sensors.scans; of a camera: in sensors.lenses */
 	bool wanted;
+	bool waits; /* a camera that takes a picture only in a step in which it is triggered: when it is fired */
+	bool fired; /* in this step */
 	struct sensor_last *last; /* NULL: no program holds the sensor. Writer: the primary, between steps. */
 	uint64_t read_in;         /* for a primary that decodes acks: the last one that had a reading of it */
+};
+
+struct sensor_place {
+	uint32_t model, index;
 };
 
 struct sensor_set { /* of one model */
@@ -107,13 +114,14 @@ struct sensors {
 	const struct scene *scene;
 	struct sensor_set *sets; /* [room] by model */
 	uint32_t room, count;
-	uint32_t forces;   /* the number of SENSOR_OF_FORCES */
-	uint32_t contacts; /* of these, the number of those that measure contacts */
-	indices statics;   /* static models that have sensors */
-	uint32_t wanted;   /* the number of sensors that are wanted */
-	uint32_t held;     /* the number of sensors that programs hold */
-	bool all;          /* all sensors are wanted */
-	uint64_t epoch;    /* grows when another set of sensors is wanted */
+	uint32_t forces;                /* the number of SENSOR_OF_FORCES */
+	uint32_t contacts;              /* of these, the number of those that measure contacts */
+	indices statics;                /* static models that have sensors */
+	uint32_t wanted;                /* the number of sensors that are wanted */
+	uint32_t held;                  /* the number of sensors that programs hold */
+	bool all;                       /* all sensors are wanted */
+	VEC(struct sensor_place) fired; /* in this step */
+	uint64_t epoch;                 /* grows when another set of sensors is wanted */
 	VEC(struct sensor_rate) rates;
 	VEC(struct sensor_scan) scans;
 	VEC(struct sensor_lens) lenses;
@@ -142,11 +150,15 @@ void sensors_hold(struct sensors *sensors, struct sensor *sensor, bool on);
 /* Before a step that is not paused: finds out which sensors measure in it. times: of the step. Quick while no sensor is
  * wanted. */
 void sensors_begin(struct sensors *sensors, const struct sensor_times *times);
+/* Then, for each camera that was triggered for this step; it measures if it is wanted. */
+void sensors_fire(struct sensors *sensors, uint32_t model, uint32_t index);
 /* Then, if sensors measure that see: puts what they see where it is in state `now`. hidden: see rays_hide(). */
 void sensors_look(struct sensors *sensors, const struct state *state, const bool *hidden);
 static inline bool sensor_is_due(const struct sensors *sensors, const struct sensor *sensor, enum sensor_group group)
 {
 	const struct sensor_rate *rate = &sensors->rates.at[sensor->rate];
+	if (sensor->waits)
+		return sensor->fired && sensor->group == group;
 	return sensor->wanted && sensor->group == group &&
 	       (group == SENSOR_OF_WORLD ? rate->due_world : rate->due_self);
 }

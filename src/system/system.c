@@ -8,6 +8,7 @@
 #include "system/builtin.h"
 
 #include "base/math.h"
+#include "system/camera_trigger.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,6 +199,26 @@ static void forget_systems(struct system *systems, uint32_t count)
 	free(systems);
 }
 
+static troupe_status configure_triggers(struct configuring *c, struct troupe_error *error)
+{
+	const struct scene_model *m = &c->systems->scene->models[c->model];
+	struct system system = {.ops = &camera_trigger_ops, .scene = c->systems->scene, .model = c->model};
+	struct troupe_error why;
+	troupe_status status = TROUPE_OK;
+	system.word_first = c->words;
+	camera_trigger_configure(&system, c->arena);
+	if (system.topics.count)
+		status = check_topics(c, &system, m->from->sensors.at[system.topics.at[0].tag].element, &why);
+	if (system.topics.count && !status) {
+		vec_push(&c->found, system);
+		return TROUPE_OK;
+	}
+	free_lists(&system);
+	if (status && error)
+		*error = why;
+	return status;
+}
+
 static troupe_status configure_model(struct configuring *c, struct troupe_error *error)
 {
 	const struct scene_model *m = &c->systems->scene->models[c->model];
@@ -216,7 +237,7 @@ static troupe_status configure_model(struct configuring *c, struct troupe_error 
 			status = TROUPE_OK;
 		}
 	}
-	return status;
+	return status ? status : configure_triggers(c, error);
 }
 
 /* The systems that were found become the model's set, and listen to their topics. */

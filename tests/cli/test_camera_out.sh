@@ -1,6 +1,7 @@
 #!/bin/sh
 # test limit: 60
-# --camera-out writes each picture once, with its time, and the same pictures with any number of secondaries.
+# --camera-out writes each picture once, with its time, and the same pictures with any number of secondaries. A camera that
+# waits for a trigger takes one picture in the step of each message, also after a pause, in a resumed run and in a replay.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 image='<image><width>32</width><height>24</height></image>'
@@ -42,6 +43,70 @@ for options in '2' '2 --transport tcp --network-stale-ms 60000'; do
 	diff -r "$scratch/one" "$scratch/again" >"$scratch/diff"
 	check "the same pictures with $options: $(cat "$scratch/diff")" $?
 done
+# --- triggers ------------------------------------------------------------------------------------------------------
+post="/world/w/model/post/link/l/sensor/c/image/trigger"
+waits="<triggered>1</triggered>$image"
+cat >"$scratch/t.sdf" <<-EOF2
+	<sdf version="1.9"><world name="w"><light name="sun" type="directional"><direction>1 0 -1</direction></light>
+	<model name="ball"><pose>4 0 1 0 0 0</pose><link name="l"><visual name="v"><geometry><sphere><radius>1</radius></sphere>
+	</geometry></visual></link></model>
+	<model name="post"><static>1</static><pose>0 0 1 0 0 0</pose><link name="l"><sensor name="c" type="camera"><update_rate>1
+	</update_rate><camera>$waits</camera></sensor></link></model>
+	<model name="eye"><pose>0 0 1 0 0 0</pose><link name="l"><gravity>0</gravity>
+	<sensor name="d" type="depth_camera"><topic>depth</topic><camera><trigger_topic>shoot</trigger_topic>$waits
+	<noise><type>gaussian</type><stddev>0.1</stddev></noise></camera></sensor></link></model></world></sdf>
+EOF2
+cat >"$scratch/commands" <<-EOF2
+	30 /shoot data: true
+	40 $post data: true
+	40 $post data: true
+	41 /shoot data: false
+	50 /world/w/control pause: true
+	53 $post data: true
+	60 /world/w/control pause: false
+EOF2
+# shots FOLDER OPTION...: pictures and readings
+shots()
+{
+	folder=$1
+	shift
+	rm -rf "${scratch:?}/$folder"
+	timeout "$run_limit_s" "$troupe" run "$@" --rtf 0 -v 0 --iterations 100 --sense-all --report "$scratch/report" \
+		--camera-out "$scratch/$folder" >"$scratch/said" 2>&1
+	check "writes pictures of triggers with $*: $(head -n 3 "$scratch/said")" $?
+	{ ls "$scratch/$folder" && member "$scratch/report" readings && member "$scratch/report" readings_digest; } >"$scratch/$folder.list"
+}
+set -- "$scratch/t.sdf" --commands "$scratch/commands"
+shots two "$@" --secondaries 0
+waiting=world_w_model_post_link_l_sensor_c_image
+[ "$(head -n 5 "$scratch/two.list" | tr '\n' ' ')" = "depth-000000030000.png depth-000000041000.png $waiting-000000040000.png $waiting-000000050000.png 4 " ]
+check "one picture for each trigger: $(tr '\n' ' ' <"$scratch/two.list")" $?
+for options in '1' '2' '2 --transport tcp --network-stale-ms 60000' '3 --chaos 2'; do
+	# shellcheck disable=SC2086 # options are words
+	shots again "$@" --secondaries $options
+	diff -r "$scratch/two" "$scratch/again" >"$scratch/diff" && cmp "$scratch/two.list" "$scratch/again.list" >>"$scratch/diff" 2>&1
+	check "the same pictures of triggers with $options: $(cat "$scratch/diff")" $?
+done
+shots again "$@" --secondaries 2 --save-at 56 "$scratch/paused" --record "$scratch/record"
+for options in '0' '2 --transport tcp --network-stale-ms 60000'; do
+	# shellcheck disable=SC2086 # options are words
+	shots rest --resume "$scratch/paused" --secondaries $options
+	[ "$(head -n 1 "$scratch/rest.list")" = "$waiting-000000050000.png" ] && cmp -s "$scratch/rest/$waiting-000000050000.png" \
+		"$scratch/two/$waiting-000000050000.png" && [ "$(tail -n 2 "$scratch/rest.list")" = "$(tail -n 2 "$scratch/two.list")" ]
+	check "a trigger in a pause is in a saved state, $options: $(tr '\n' ' ' <"$scratch/rest.list")" $?
+done
+timeout "$run_limit_s" "$troupe" replay "$scratch/record" --secondaries 2 >"$scratch/said" 2>&1 &&
+	grep -q "^4 readings of sensors, digest $(tail -n 1 "$scratch/two.list")\$" "$scratch/said"
+check "the replay has the same triggers: $(cat "$scratch/said")" $?
+"$troupe" topics "$scratch/t.sdf" >"$scratch/said" 2>&1
+grep -q "$post *gz.msgs.Boolean" "$scratch/said" && grep -q '/shoot *gz.msgs.Boolean' "$scratch/said"
+check "triggers are topics: $(cat "$scratch/said")" $?
+sed 's|<pose>0 0 1 0 0 0</pose><link name="l"><gravity>|<plugin name="gz::sim::systems::VelocityControl" filename=""><topic>/shoot</topic></plugin>&|' \
+	"$scratch/t.sdf" >"$scratch/two_types.sdf"
+timeout "$run_limit_s" "$troupe" run "$scratch/two_types.sdf" --iterations 1 >"$scratch/said" 2>&1
+grep -q "topic '/shoot' carries gz.msgs.Twist for another plugin: expected gz.msgs.Boolean" "$scratch/said"
+check "a trigger on a topic of another type: $(cat "$scratch/said")" $?
+
 : >"$scratch/file"
 timeout 20 "$troupe" run "$scratch/w.sdf" --iterations 5 --rtf 0 --camera-out "$scratch/file" >"$scratch/said" 2>&1
 [ $? = 1 ] && grep -q "^troupe run: $scratch/file: cannot make this folder for pictures: " "$scratch/said"

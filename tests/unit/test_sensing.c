@@ -232,3 +232,50 @@ Test(sensing, a_force_torque_sensor_weighs_what_is_on_it)
 	message_free(seen.message);
 	stop();
 }
+
+Test(sensing, metrics_have_the_rates_of_the_samples)
+{
+	static const char uneven[] =
+		"<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'><sensor name='s' "
+		"type='altimeter'><update_rate>300</update_rate><enable_metrics>1</enable_metrics></sensor><sensor "
+		"name='r' "
+		"type='altimeter'><enable_metrics>1</enable_metrics></sensor><sensor name='n' "
+		"type='altimeter'/></link></model>"
+		"</world></sdf>";
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_error error;
+	uint32_t threes = 0, fours = 0;
+	def.world_path = "w.sdf";
+	def.world_text = uneven;
+	def.pace = TROUPE_PACE_FACTOR;
+	def.rtf = 2;
+	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
+	client = client_of(server, 4096);
+	subscribe(client, TOPIC("m", "s", "altimeter/performance_metrics"), 0);
+	take_steps(1000);
+	struct troupe_message message;
+	while (troupe_client_take(client, 0, &message)) {
+		Gz__Msgs__PerformanceSensorMetrics *metrics = decode(&message);
+		cr_expect_str_eq(metrics->name, "m::l::s");
+		cr_expect_eq(metrics->nominal_update_rate, 300);
+		/* samples are 3 or 4 steps apart */
+		threes += fabs(metrics->sim_update_rate - 1000 / 3.0) < 1e-6;
+		fours += fabs(metrics->sim_update_rate - 250) < 1e-6;
+		if (message.time_ns > 900000000)
+			near(metrics->real_update_rate / metrics->sim_update_rate, 2, 0.5, "real over simulated rate");
+		message_free(&metrics->base);
+	}
+	cr_expect(threes == 200 && fours == 100, "%u of 3 steps, %u of 4", threes, fours);
+	troupe_client_unsubscribe(client, TOPIC("m", "s", "altimeter/performance_metrics"));
+	subscribe(client, TOPIC("m", "r", "altimeter/performance_metrics"), 0);
+	take_steps(10);
+	struct seen seen = drain(TOPIC("m", "r", "altimeter/performance_metrics"));
+	const Gz__Msgs__PerformanceSensorMetrics *metrics = seen.message;
+	cr_assert_eq(seen.count, 10);
+	near(metrics->sim_update_rate, 1000, 1e-6, "in each state");
+	message_free(seen.message);
+	subscribe(client, TOPIC("m", "n", "altimeter/performance_metrics"), 0);
+	take_steps(10);
+	cr_expect_eq(drain(TOPIC("m", "n", "altimeter/performance_metrics")).count, 0, "not asked for in the file");
+	stop();
+}

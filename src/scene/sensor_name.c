@@ -1,0 +1,74 @@
+/* Topics of sensors are published by the server, and the trigger of a camera is a topic to which a system listens: both
+ * names begin in the same way. */
+#include "scene/sensor_name.h"
+
+#include "topic/table.h"
+
+/* "/world/w/model/a/model/b": the model may be nested in others. */
+static const char *path_of_model(
+	struct arena *arena, const struct scene *scene, const struct sdf_world *world, uint32_t model)
+{
+	const struct sdf_model *m = &world->models.at[model];
+	if (m->parent == SDF_NONE)
+		return arena_printf(arena, "/world/%s/model/%s", scene->name, m->name);
+	return arena_printf(arena, "%s/model/%s", path_of_model(arena, scene, world, m->parent), m->name);
+}
+
+const char *sensor_name_path(
+	struct arena *arena, const struct scene *scene, const struct sdf_world *world, const struct sdf_sensor *sensor)
+{
+	if (sensor->link != SDF_NONE)
+		return arena_printf(arena, "%s/link/%s/sensor/%s",
+			path_of_model(arena, scene, world, world->links.at[sensor->link].model),
+			world->links.at[sensor->link].name, sensor->name);
+	return arena_printf(arena, "%s/joint/%s/sensor/%s",
+		path_of_model(arena, scene, world, world->joints.at[sensor->joint].model),
+		world->joints.at[sensor->joint].name, sensor->name);
+}
+
+static const char *with_slash(struct arena *arena, const char *topic)
+{
+	return *topic == '/' ? arena_strdup(arena, topic) : arena_printf(arena, "/%s", topic);
+}
+
+/* A contact sensor may have its topic in <contact>. */
+const char *sensor_name_given(struct arena *arena, const struct sdf_sensor *sensor)
+{
+	const char *own = sensor->settings->topic;
+	if ((!own || !*own) && sensor->kind == SDF_CONTACT)
+		own = sensor->settings->contact->topic;
+	return own && *own ? with_slash(arena, own) : NULL;
+}
+
+/* What Gazebo puts behind the path of a camera for its pictures, and troupe, too (server/sensor_topics.c). */
+static const char *last_of(enum sdf_sensor_kind kind)
+{
+	switch (kind) {
+	case SDF_CAMERA:
+	case SDF_WIDE_ANGLE_CAMERA:
+		return "/image";
+	case SDF_DEPTH_CAMERA:
+		return "/depth_image";
+	case SDF_SEGMENTATION_CAMERA:
+		return "/segmentation";
+	case SDF_BOUNDINGBOX_CAMERA:
+		return "/boundingbox";
+	default:
+		return "";
+	}
+}
+
+const char *sensor_name_trigger(
+	struct arena *arena, const struct scene *scene, const struct sdf_world *world, const struct sdf_sensor *sensor)
+{
+	const struct sdf_settings *settings = sensor->settings;
+	if (settings->camera_count != 1 || !settings->cameras->triggered || sensor->link == SDF_NONE)
+		return NULL;
+	const char *own = settings->cameras->trigger_topic, *given = sensor_name_given(arena, sensor);
+	char *name = own && *own ? arena_printf(arena, "%s", with_slash(arena, own))
+		     : given     ? arena_printf(arena, "%s/trigger", given)
+				 : arena_printf(arena, "%s%s/trigger", sensor_name_path(arena, scene, world, sensor),
+					   last_of(sensor->kind));
+	topic_name_clean(name);
+	return name;
+}

@@ -1,0 +1,223 @@
+/* Pictures are copied from the reading as they are; clouds, boxes and coloured segments are computed from it. */
+#include "server/encode_sensor.h"
+
+#include "base/hash.h"
+#include "server/view.h"
+
+Gz__Msgs__PointCloudPacked__Field *encode_sensor_field(const struct sensor_source *source, const char *name,
+	uint32_t offset, Gz__Msgs__PointCloudPacked__Field__DataType type)
+{
+	Gz__Msgs__PointCloudPacked__Field *out =
+		ENCODE_NEW(source->arena, Gz__Msgs__PointCloudPacked__Field, gz__msgs__point_cloud_packed__field__init);
+	out->name = encode_text(name);
+	out->offset = offset;
+	out->datatype = type;
+	out->count = 1;
+	return out;
+}
+
+static const struct reading_picture *picture_of(const struct sensor_source *source)
+{
+	return (const struct reading_picture *)(const void *)source->numbers;
+}
+
+static size_t pixels_of(const struct reading_picture *picture)
+{
+	return (size_t)picture->width * (size_t)picture->height;
+}
+
+static const float *depth_of(const struct sensor_source *source)
+{
+	return (const float *)(const void *)(picture_of(source) + 1);
+}
+
+static unsigned char *colour_of(const struct sensor_source *source)
+{
+	const struct reading_picture *picture = picture_of(source);
+	size_t depth = (uint32_t)picture->parts & SENSOR_DEPTH ? 4 * pixels_of(picture) : 0;
+	return (unsigned char *)(uintptr_t)(picture + 1) + depth;
+}
+
+static bool encode_image(const struct sensor_source *source, Gz__Msgs__PixelFormatType format, uint32_t pixel_bytes,
+	uint8_t *data, struct text *out)
+{
+	const struct reading_picture *picture = picture_of(source);
+	Gz__Msgs__Image message = GZ__MSGS__IMAGE__INIT;
+	message.header = encode_sensor_header(source);
+	message.width = (uint32_t)picture->width;
+	message.height = (uint32_t)picture->height;
+	message.step = pixel_bytes * message.width;
+	message.pixel_format_type = format;
+	message.data = (ProtobufCBinaryData){pixels_of(picture) * pixel_bytes, data};
+	return encode_end(&message.base, source->arena, out);
+}
+
+bool encode_sensor_colour(const struct sensor_source *source, struct text *out)
+{
+	return encode_image(source, GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8, 3, colour_of(source), out);
+}
+
+bool encode_sensor_depth(const struct sensor_source *source, struct text *out)
+{
+	return encode_image(
+		source, GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32, 4, (uint8_t *)(uintptr_t)depth_of(source), out);
+}
+
+/* Pixels of a picture of segments, as Gazebo's: of a map of labels, the label and the number of the model among those
+ * of its label, or the label three times; of a coloured map, a colour of its own for each. */
+static bool encode_segments(const struct sensor_source *source, bool coloured, struct text *out)
+{
+	const struct reading_picture *picture = picture_of(source);
+	const uint32_t *labels = (const uint32_t *)(const void *)(picture + 1);
+	size_t pixels = pixels_of(picture);
+	const uint32_t *instances = labels + pixels;
+	bool by_instance = picture->by_instance != 0;
+	uint8_t *data = arena_alloc(source->arena, 3 * pixels);
+	for (size_t i = 0; i < pixels; i++) {
+		uint32_t label = labels[i], instance = by_instance ? instances[i] : 0;
+		uint64_t hue = label ? hash_mix(label, instance) : 0;
+		uint8_t *to = data + 3 * i;
+		for (uint32_t c = 0; c < 3; c++)
+			to[c] = (uint8_t)(coloured ? hue >> 8 * c : label);
+		if (!coloured && by_instance)
+			to[1] = (uint8_t)(instance >> 8), to[2] = (uint8_t)instance;
+	}
+	return encode_image(source, GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8, 3, data, out);
+}
+
+bool encode_sensor_labels(const struct sensor_source *source, struct text *out)
+{
+	return encode_segments(source, false, out);
+}
+
+bool encode_sensor_coloured(const struct sensor_source *source, struct text *out)
+{
+	return encode_segments(source, true, out);
+}
+
+static Gz__Msgs__Vector2d *corner(const struct sensor_source *source, double x, double y)
+{
+	Gz__Msgs__Vector2d *out = ENCODE_NEW(source->arena, Gz__Msgs__Vector2d, gz__msgs__vector2d__init);
+	out->x = x;
+	out->y = y;
+	return out;
+}
+
+/* A reading may come from another process. */
+static uint32_t label_of(const struct reading_box *box)
+{
+	return box->label >= 0 && box->label <= UINT32_MAX ? (uint32_t)box->label : 0;
+}
+
+static size_t boxes_of(const struct sensor_source *source, const struct reading_box **ret_boxes)
+{
+	*ret_boxes = (const struct reading_box *)(const void *)(picture_of(source) + 1);
+	return (source->reading->count - sizeof(struct reading_picture)) / sizeof **ret_boxes;
+}
+
+bool encode_sensor_flat_boxes(const struct sensor_source *source, struct text *out)
+{
+	const struct reading_box *boxes;
+	size_t count = boxes_of(source, &boxes);
+	Gz__Msgs__AnnotatedAxisAligned2DBoxV message = GZ__MSGS__ANNOTATED_AXIS_ALIGNED2_DBOX__V__INIT;
+	message.header = encode_sensor_header(source);
+	message.annotated_box = arena_array(source->arena, Gz__Msgs__AnnotatedAxisAligned2DBox *, count);
+	for (size_t i = 0; i < count; i++) {
+		Gz__Msgs__AnnotatedAxisAligned2DBox *to = ENCODE_NEW(source->arena, Gz__Msgs__AnnotatedAxisAligned2DBox,
+			gz__msgs__annotated_axis_aligned2_dbox__init);
+		to->label = label_of(&boxes[i]);
+		to->box = ENCODE_NEW(source->arena, Gz__Msgs__AxisAligned2DBox, gz__msgs__axis_aligned2_dbox__init);
+		to->box->min_corner = corner(source, boxes[i].left, boxes[i].top);
+		to->box->max_corner = corner(source, boxes[i].right, boxes[i].bottom);
+		message.annotated_box[message.n_annotated_box++] = to;
+	}
+	return encode_end(&message.base, source->arena, out);
+}
+
+bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *out)
+{
+	const struct reading_box *boxes;
+	size_t count = boxes_of(source, &boxes);
+	Gz__Msgs__AnnotatedOriented3DBoxV message = GZ__MSGS__ANNOTATED_ORIENTED3_DBOX__V__INIT;
+	message.header = encode_sensor_header(source);
+	message.annotated_box = arena_array(source->arena, Gz__Msgs__AnnotatedOriented3DBox *, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct troupe_pose pose = view_pose(boxes[i].pose);
+		Gz__Msgs__AnnotatedOriented3DBox *to = ENCODE_NEW(
+			source->arena, Gz__Msgs__AnnotatedOriented3DBox, gz__msgs__annotated_oriented3_dbox__init);
+		const Gz__Msgs__Pose *at = encode_pose(source->arena, &pose, NULL, 0);
+		to->label = label_of(&boxes[i]);
+		to->box = ENCODE_NEW(source->arena, Gz__Msgs__Oriented3DBox, gz__msgs__oriented3_dbox__init);
+		to->box->center = at->position;
+		to->box->orientation = at->orientation;
+		to->box->boxsize = encode_vec3(source->arena, view_vec3(boxes[i].size));
+		message.annotated_box[message.n_annotated_box++] = to;
+	}
+	return encode_end(&message.base, source->arena, out);
+}
+
+bool encode_sensor_camera_info(const struct sensor_source *source, struct text *out)
+{
+	const struct reading_picture *p = picture_of(source);
+	double k[9] = {p->fx, p->skew, p->cx, 0, p->fy, p->cy, 0, 0, 1}, d[5] = {p->k1, p->k2, p->p1, p->p2, p->k3};
+	double projection[12] = {p->fx, 0, p->cx, p->tx, 0, p->fy, p->cy, p->ty, 0, 0, 1, 0};
+	double rectification[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+	Gz__Msgs__CameraInfo message = GZ__MSGS__CAMERA_INFO__INIT;
+	Gz__Msgs__CameraInfo__Distortion distortion = GZ__MSGS__CAMERA_INFO__DISTORTION__INIT;
+	Gz__Msgs__CameraInfo__Intrinsics intrinsics = GZ__MSGS__CAMERA_INFO__INTRINSICS__INIT;
+	Gz__Msgs__CameraInfo__Projection projected = GZ__MSGS__CAMERA_INFO__PROJECTION__INIT;
+	distortion.k = d, distortion.n_k = ARRAY_LEN(d);
+	intrinsics.k = k, intrinsics.n_k = ARRAY_LEN(k);
+	projected.p = projection, projected.n_p = ARRAY_LEN(projection);
+	message.header = encode_sensor_header(source);
+	message.width = (uint32_t)p->width;
+	message.height = (uint32_t)p->height;
+	message.distortion = &distortion;
+	message.intrinsics = &intrinsics;
+	message.projection = &projected;
+	message.rectification_matrix = rectification;
+	message.n_rectification_matrix = ARRAY_LEN(rectification);
+	return encode_end(&message.base, source->arena, out);
+}
+
+struct depth_point { /* x ahead, y left, z up, and the colour as 0xRRGGBB in the bits of a float */
+	float x, y, z;
+	uint32_t rgb;
+};
+
+bool encode_sensor_depth_points(const struct sensor_source *source, struct text *out)
+{
+	const struct reading_picture *p = picture_of(source);
+	const float *depth = depth_of(source);
+	const unsigned char *colour = (uint32_t)p->parts & SENSOR_COLOUR ? colour_of(source) : NULL;
+	uint32_t width = (uint32_t)p->width, height = (uint32_t)p->height;
+	struct depth_point *points = arena_array(source->arena, struct depth_point, (size_t)width * height);
+	Gz__Msgs__PointCloudPacked message = GZ__MSGS__POINT_CLOUD_PACKED__INIT;
+	Gz__Msgs__PointCloudPacked__Field *fields[] = {encode_sensor_field(source, "x", offsetof(struct depth_point, x),
+							       GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32),
+		encode_sensor_field(source, "y", offsetof(struct depth_point, y),
+			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32),
+		encode_sensor_field(source, "z", offsetof(struct depth_point, z),
+			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32),
+		encode_sensor_field(source, "rgb", offsetof(struct depth_point, rgb),
+			GZ__MSGS__POINT_CLOUD_PACKED__FIELD__DATA_TYPE__FLOAT32)};
+	for (uint32_t row = 0; row < height; row++)
+		for (uint32_t column = 0; column < width; column++) {
+			size_t at = (size_t)row * width + column;
+			double ahead = (double)depth[at];
+			points[at] = (struct depth_point){depth[at], (float)(-(column + 0.5 - p->cx) / p->fx * ahead),
+				(float)(-(row + 0.5 - p->cy) / p->fy * ahead), 0};
+			if (colour)
+				points[at].rgb = (uint32_t)colour[3 * at] << 16 | (uint32_t)colour[3 * at + 1] << 8 |
+						 colour[3 * at + 2];
+		}
+	message.header = encode_sensor_header(source);
+	message.field = fields;
+	message.n_field = ARRAY_LEN(fields);
+	message.width = width;
+	message.height = height;
+	message.point_step = sizeof *points;
+	message.row_step = (uint32_t)sizeof *points * width;
+	message.data = (ProtobufCBinaryData){(size_t)width * height * sizeof *points, (uint8_t *)points};
+	return encode_end(&message.base, source->arena, out);
+}

@@ -1,0 +1,45 @@
+/* The system has no words and does nothing in a step: the primary, which gets all commands first, has the camera
+ * measure (run/primary.c). So a camera on a static model, which no secondary simulates, can be triggered, too; a
+ * triggered model that sleeps need not be woken; and a camera takes its picture in the step to which the message is
+ * bound. */
+#include "system/camera_trigger.h"
+
+#include "scene/sensor_name.h"
+#include "topic/plain.pb-c.h"
+
+static bool belongs(const struct sdf_model *model, const struct sdf_sensor *sensor)
+{
+	return sensor->link != SDF_NONE && sensor->link - model->link_first < model->link_count;
+}
+
+void camera_trigger_configure(struct system *system, struct arena *arena)
+{
+	const struct scene_model *m = &system->scene->models[system->model];
+	const struct sdf_world *world = m->from;
+	for (uint32_t i = 0; i < world->sensors.count; i++) {
+		const struct sdf_sensor *sensor = &world->sensors.at[i];
+		if (!belongs(&world->models.at[m->sdf], sensor))
+			continue;
+		const char *name = sensor_name_trigger(arena, system->scene, world, sensor);
+		if (name)
+			vec_push(&system->topics,
+				(struct system_topic){.name = name, .type = &gz__msgs__boolean__descriptor, .tag = i});
+	}
+}
+
+const struct sdf_sensor *camera_trigger_of(const struct systems *systems, const struct system_listener *listener)
+{
+	const struct system *system = &systems->sets[listener->model].at[listener->system];
+	const struct sdf_world *world = systems->scene->models[listener->model].from;
+	return system->ops == &camera_trigger_ops ? &world->sensors.at[system->topics.at[listener->topic].tag] : NULL;
+}
+
+static void command(const struct system *system, uint32_t tag, const ProtobufCMessage *message, uint64_t *words)
+{
+	(void)system, (void)tag, (void)message, (void)words;
+}
+
+const struct system_ops camera_trigger_ops = {
+	.names = (const char *const[]){"the camera trigger", NULL},
+	.command = command,
+};
