@@ -91,6 +91,59 @@ struct troupe_view_counts {
 /* Any thread. */
 TROUPE_API struct troupe_view_counts troupe_view_counts(const struct troupe_view *view);
 
+/* --- MCAP files --------------------------------------------------------------------------------------------------- */
+
+/* Records topics into a file of the MCAP format (mcap.dev), for programs such as Foxglove. Messages
+ * of types that ROS 2 has are in its form (CDR, with definitions), all others are protobuf messages, with descriptors.
+ * The time of a message is the simulated time of its state. So the bytes of the file depend on the world, the seed, the
+ * commands and the topics, and where chunks are compressed on the version of zstd; not on secondaries, pace or machine.
+ *
+ * No message is lost: the file is written by a thread of its own, and a step waits only when that thread is
+ * TROUPE_MCAP_BEHIND_MAX steps behind. A process that is killed leaves a file that is complete up to its last chunk; a
+ * chunk has at most a second of simulated time. */
+
+enum { TROUPE_MCAP_BEHIND_MAX = 64 };
+
+struct troupe_mcap_topic {
+	const char *pattern; /* a name, in which * stands for any text and ? for any character */
+	double rate_hz;      /* messages per simulated second, at most; 0: the topic's own rate */
+};
+
+struct troupe_mcap_def {
+	const char *path;
+	/* A topic is recorded if a pattern matches its name; the first one that does gives the rate. NULL: all topics
+	 * that are published, except pictures and point clouds (gz.msgs.Image, gz.msgs.PointCloudPacked), because they
+	 * are large; statistics and messages of troupe.msgs, because they tell of the run and not of the world, so that
+	 * the file would depend on the machine; and NAME/clock and NAME/pose/info, of which /clock and
+	 * NAME/dynamic_pose/info have the essence. NAME is /world/WORLD. */
+	const struct troupe_mcap_topic *topics;
+	uint32_t topic_count;
+	bool (*in_a_hurry)(void *ctx);               /* true: do not wait for the reader of a pipe. May be NULL */
+	void (*on_end)(void *ctx, const char *text); /* any thread: why the file ends before the run. May be NULL */
+	void *ctx;
+};
+
+struct troupe_mcap;
+
+/* Opens the file, subscribes, and starts the thread. def is not used after the call, but its texts and ctx until
+ * troupe_mcap_end(). TROUPE_EIO; TROUPE_EINVAL: a pattern or a rate is not valid. */
+TROUPE_API troupe_status troupe_mcap_start(struct troupe_server *server, const struct troupe_mcap_def *def,
+	struct troupe_mcap **ret_mcap, struct troupe_error *error);
+/* Call it in on_step of each step (def.step_every = 1): topics that have come are subscribed to, and the step waits for
+ * the thread if it is too far behind. mcap may be NULL. */
+TROUPE_API void troupe_mcap_step(struct troupe_mcap *mcap);
+
+struct troupe_mcap_counts {
+	uint64_t messages, chunks, bytes;
+	uint64_t waited_ns;    /* time for which steps waited for the file */
+	uint32_t topics;       /* that had a message */
+	const char *unmatched; /* the first pattern that no topic matched; NULL: none */
+};
+/* Writes the rest, closes the file, and frees mcap. While the server does not run, and before it is destroyed. The
+ * error that ended the file is returned here. ret_counts may be NULL. mcap NULL: nothing. */
+TROUPE_API troupe_status troupe_mcap_end(
+	struct troupe_mcap *mcap, struct troupe_mcap_counts *ret_counts, struct troupe_error *error);
+
 #ifdef __cplusplus
 }
 #endif

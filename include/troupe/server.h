@@ -150,6 +150,9 @@ struct troupe_server_def {
 	 * and why. Called before the first step on the thread that called troupe_server_run(), then on some thread of
 	 * the server; never two calls at once. Many strangers that connect cause few calls. */
 	void (*on_note)(void *ctx, const char *text);
+	/* Only for troupe_replay_run(), which makes a server of its own: called before its first step, when clients can
+	 * be made (begins), and before it is destroyed, when they must be. */
+	void (*on_server)(void *ctx, struct troupe_server *server, bool begins);
 	void *ctx;
 	uint32_t stamp_; /* set by troupe_server_def_default() */
 };

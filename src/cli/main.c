@@ -25,6 +25,7 @@ struct subcommand {
 static const struct subcommand subcommands[] = {
 	{"run", cli_run, "run a world"},
 	{"replay", cli_replay, "run a recording again, and compare the states"},
+	{"mcap", cli_mcap, "make an MCAP file from a recording"},
 	{"plot", cli_plot, "draw a log of a run as a chart"},
 	{"check", cli_check, "list all errors and warnings of a world"},
 	{"print", cli_print, "print a world as troupe understands it"},
@@ -147,7 +148,7 @@ static void print_help(void)
 	       "  2  wrong usage\n"
 	       "  3  networked mode: a process was lost, did not come, or turned this one away\n"
 	       "  4  internal error, out of memory, or a model diverged\n"
-	       "  5  replay: a recording that was cut off or is damaged\n\n"
+	       "  5  replay, mcap: a recording that was cut off or is damaged\n\n"
 	       "The manual page (man troupe) says more.\n");
 }
 

@@ -3,8 +3,10 @@
  * the state must not depend on these. A recording that was cut off or is damaged has an exit status of its own, so
  * that it is not taken for one that was compared to its end. */
 #include "cli/cli.h"
+#include "cli/mcap_out.h"
 #include "cli/network.h"
 #include "cli/options.h"
+#include "cli/outputs.h"
 
 #include <troupe/record.h>
 
@@ -15,10 +17,13 @@
 
 struct settings {
 	const char *recording;
-	const char *transport;
-	struct option_list resource_paths;
+	const char *transport, *mcap;
+	struct option_list resource_paths, topics;
 	int64_t secondaries, chaos, until_step, verbosity;
 	int64_t stale_ms; /* 0: not given */
+	struct mcap_out mcap_out;
+	troupe_status mcap_status; /* of its file */
+	struct troupe_error mcap_error;
 };
 
 #define AT(member) offsetof(struct settings, member)
@@ -38,6 +43,12 @@ static const struct option_spec specs[] = {
 		.help = "compare no state after step N; 0: no limit (the default)"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
 		.help = "search this folder for model:// and relative file names; may be repeated"},
+	{OPTION_TEXT, .name = "mcap", .argument = "FILE", .offset = AT(mcap),
+		.help = "record topics into this file, as for troupe run: the file that --mcap would have written in "
+			"the "
+			"run itself"},
+	{OPTION_LIST, .name = "topic", .needs = "mcap", .argument = "PATTERN[@HZ]", .offset = AT(topics),
+		.help = "with --mcap: as for troupe run; may be repeated"},
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
 		.help = "0: errors and the result; 1 or 2: also warnings (default: 1); 3 or 4: also a line \"hash STEP "
 			"HEX16\" for each compared state. Without LEVEL: 3"},
@@ -95,6 +106,23 @@ static void on_hash(void *ctx, uint64_t step, uint64_t hash)
 	const struct settings *settings = ctx;
 	if (settings->verbosity >= 3)
 		printf("hash %" PRIu64 " %016" PRIx64 "\n", step, hash);
+}
+
+static void on_server(void *ctx, struct troupe_server *server, bool begins)
+{
+	struct settings *settings = ctx;
+	struct troupe_error *error = &settings->mcap_error;
+	if (begins)
+		settings->mcap_status = mcap_out_begin(&settings->mcap_out, server, error);
+	else if (settings->mcap_out.mcap)
+		settings->mcap_status = mcap_out_end(&settings->mcap_out, error);
+}
+
+static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
+{
+	struct settings *settings = ctx;
+	(void)server, (void)step;
+	mcap_out_step(&settings->mcap_out);
 }
 
 static void print_same(const struct settings *settings, const struct troupe_replay *replay)
@@ -162,13 +190,41 @@ static int replay(struct settings *settings)
 	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;
 	def.on_warning = on_warning;
 	def.on_hash = on_hash;
+	def.on_server = settings->mcap ? on_server : NULL;
+	def.on_step = settings->mcap ? on_step : NULL;
+	def.step_every = settings->mcap ? 1 : 0;
 	def.ctx = settings;
 	troupe_status status = run_again(settings, &def, &children, &result, &error);
 	children_end(&children);
-	if (!status)
-		return print_result(settings, &result);
-	cli_complain("replay", "%s", error.text);
-	return cli_exit_status(status);
+	if (status) {
+		cli_complain("replay", "%s", error.text);
+		return cli_exit_status(status);
+	}
+	int exit_status = print_result(settings, &result);
+	if (settings->mcap_status)
+		cli_complain("replay", "%s", settings->mcap_error.text);
+	return exit_status == CLI_DONE ? cli_exit_status(settings->mcap_status) : exit_status;
+}
+
+/* The file of --mcap is checked before the recording runs. */
+static int replay_and_write(struct settings *settings)
+{
+	struct outputs outputs = {0};
+	struct troupe_error error;
+	outputs_add(&outputs, OUTPUT_INPUT, "the recording", settings->recording);
+	outputs_add(&outputs, OUTPUT_STREAM, "--mcap", settings->mcap);
+	troupe_status status = outputs_check(&outputs, &error);
+	int exit_status = cli_exit_status(status);
+	if (!status) {
+		status = mcap_out_init(
+			&settings->mcap_out, settings->mcap, &settings->topics, on_warning, settings, &error);
+		exit_status = status ? CLI_BAD_USAGE : replay(settings);
+		mcap_out_fini(&settings->mcap_out);
+	}
+	if (status)
+		cli_complain("replay", "%s", error.text);
+	outputs_fini(&outputs);
+	return exit_status;
 }
 
 int cli_replay(int argc, char **argv)
@@ -177,7 +233,7 @@ int cli_replay(int argc, char **argv)
 	struct arena arena = {0};
 	int status;
 	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
-		status = check(&settings) ? replay(&settings) : CLI_BAD_USAGE;
+		status = check(&settings) ? replay_and_write(&settings) : CLI_BAD_USAGE;
 	arena_fini(&arena);
 	return status;
 }

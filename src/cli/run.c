@@ -12,6 +12,7 @@
 #include "cli/gateways.h"
 #include "cli/lockstep.h"
 #include "cli/log.h"
+#include "cli/mcap_out.h"
 #include "cli/network.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -36,8 +37,8 @@ enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20, LOADING_GRACE_MS = 500 
 
 struct settings {
 	const char *world, *resume, *save_dir, *distribution, *commands, *commands_out, *report, *config, *break_rule,
-		*record, *costs, *log, *log_what, *camera_out;
-	struct option_list resource_paths, pins, save_at, save_every;
+		*record, *costs, *log, *log_what, *camera_out, *mcap;
+	struct option_list resource_paths, pins, save_at, save_every, topics;
 	int64_t secondaries, iterations, seed, chaos, chaos_moves, hash_every, verbosity, record_every, costs_every,
 		log_every;
 	double until_s, initial_time_s;
@@ -158,6 +159,16 @@ static const struct option_spec specs[] = {
 	{OPTION_TEXT, .name = "commands-out", .argument = "FILE", .offset = AT(commands_out),
 		.help = "write all commands that are taken, also those of other programs, with their steps; --commands "
 			"FILE then repeats the run"},
+	{OPTION_HEADING, .help = "MCAP files, for Foxglove and ROS 2"},
+	{OPTION_TEXT, .name = "mcap", .argument = "FILE", .offset = AT(mcap),
+		.help = "record topics into this file while the world runs; those that ROS 2 has a type for in its "
+			"form. "
+			"The same run gives the same file"},
+	{OPTION_LIST, .name = "topic", .needs = "mcap", .argument = "PATTERN[@HZ]", .offset = AT(topics),
+		.help = "with --mcap: record the topics that match, * and ? as in a shell, at most HZ times a "
+			"simulated "
+			"second; may be repeated (default: all but pictures, point clouds and those about the run "
+			"itself)"},
 	{OPTION_HEADING, .help = "Tables"},
 	{OPTION_TEXT, .name = "log", .argument = "FILE.csv", .offset = AT(log),
 		.help = "write the states of models, joints and other entities as a table: one row for each entity "
@@ -383,6 +394,7 @@ struct run {
 	struct log log;
 	uint64_t log_every;
 	struct camera_out camera_out;
+	struct mcap_out mcap_out;
 	VEC(struct saving) savings;
 	enum network_mode mode;
 	struct children children;
@@ -434,6 +446,7 @@ static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
 	if (run->log_every && step % run->log_every == 0)
 		log_step(&run->log, server, step);
 	camera_out_step(&run->camera_out, server);
+	mcap_out_step(&run->mcap_out);
 }
 
 static void on_reply(void *ctx, const struct troupe_reply *reply)
@@ -686,12 +699,12 @@ static struct troupe_server_def definition(struct run *run)
 	def.costs_every = (uint64_t)settings->costs_every;
 	def.observe = log_observes(&run->log);
 	run->log_every = log_step_every(&run->log);
-	def.step_every = settings->camera_out ? 1 : run->log_every;
+	def.step_every = settings->camera_out || settings->mcap ? 1 : run->log_every;
 	def.anew = settings->anew;
 	def.break_rule = settings->break_rule;
 	def.on_event = settings->trace ? on_event : NULL;
 	def.on_hash = settings->hash_every ? on_hash : NULL;
-	def.on_step = settings->log || settings->camera_out ? on_step : NULL;
+	def.on_step = settings->log || settings->camera_out || settings->mcap ? on_step : NULL;
 	def.on_reply = on_reply;
 	def.on_taken = settings->commands_out ? on_taken : NULL;
 	def.on_watch = on_watch;
@@ -779,6 +792,7 @@ static troupe_status check_outputs(const struct run *run, struct troupe_error *e
 	outputs_add(&outputs, OUTPUT_STREAM, "--commands-out", settings->commands_out);
 	outputs_add(&outputs, OUTPUT_STREAM, "--costs", settings->costs);
 	outputs_add(&outputs, OUTPUT_STREAM, "--log", settings->log);
+	outputs_add(&outputs, OUTPUT_STREAM, "--mcap", settings->mcap);
 	for (uint32_t i = 0; i < run->savings.count; i++)
 		outputs_add(&outputs, run->savings.at[i].every ? OUTPUT_STATES : OUTPUT_STATE,
 			run->savings.at[i].every ? "--save-every" : "--save-at", run->savings.at[i].file);
@@ -1029,6 +1043,8 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 	troupe_status status =
 		camera_out_begin(&run->camera_out, run->settings.camera_out, run->server, on_warning, run, error);
 	if (!status)
+		status = mcap_out_begin(&run->mcap_out, run->server, error);
+	if (!status)
 		status = lockstep_await(&run->settings.lockstep, run->server, error);
 	if (!status)
 		status = run_and_save(run, error);
@@ -1068,6 +1084,8 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	next = commands_out_end(&run->commands_out, status ? &later : error);
 	status = status ? status : next;
 	next = camera_out_end(&run->camera_out, status ? &later : error);
+	status = status ? status : next;
+	next = mcap_out_end(&run->mcap_out, status ? &later : error);
 	status = status ? status : next;
 	next = deliver_report(run, summarized, status ? &later : error);
 	output_flush(&run->output);
@@ -1121,7 +1139,6 @@ static int run_world(struct run *run)
 	commands_fini(&run->commands);
 	commands_out_fini(&run->commands_out);
 	vec_free(&run->savings);
-	log_fini(&run->log);
 	return run->mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
 }
 
@@ -1163,12 +1180,18 @@ static int run_logged(struct run *run)
 {
 	const struct settings *settings = &run->settings;
 	struct troupe_error error;
-	if (!log_init(&run->log, settings->log, (uint64_t)settings->log_every, settings->log_what, on_warning, run,
-		    &error))
-		return run_world(run);
-	cli_complain("run", "%s; see troupe run --help", error.text);
+	int exit_status = CLI_BAD_USAGE;
+	troupe_status status = log_init(
+		&run->log, settings->log, (uint64_t)settings->log_every, settings->log_what, on_warning, run, &error);
+	if (!status)
+		status = mcap_out_init(&run->mcap_out, settings->mcap, &settings->topics, on_warning, run, &error);
+	if (!status)
+		exit_status = run_world(run);
+	else
+		cli_complain("run", "%s; see troupe run --help", error.text);
+	mcap_out_fini(&run->mcap_out);
 	log_fini(&run->log);
-	return CLI_BAD_USAGE;
+	return exit_status;
 }
 
 /* All processes have the same command line; that of a secondary is the primary's concern. */

@@ -346,8 +346,13 @@ troupe_status troupe_replay_run(const struct troupe_server_def *def, uint64_t un
 {
 	struct replay replay;
 	troupe_status status = replay_begin(&replay, def, NULL, error);
+	bool told = !status && replay.server && def->on_server;
+	if (told)
+		def->on_server(def->ctx, replay.server, true);
 	if (!status)
 		status = replay_all(&replay, until, error);
+	if (told)
+		def->on_server(def->ctx, replay.server, false);
 	if (!status)
 		*ret_replay = replay.result;
 	replay_fini(&replay);

@@ -53,8 +53,8 @@ sed 's|<mass>1</mass>|<mass>-1</mass>|' w.sdf >mass.sdf
 sed 's|<radius>0.1</radius>|<radius>abc</radius>|' w.sdf >radius.sdf
 
 # --- wrong usage ---------------------------------------------------------------------------------------------------
-bad 2 'no command given: expected run, replay, plot, check, print, topics, keygen, topic or service; see troupe --help'
-bad 2 "'fly': no such command: expected run, replay, plot, check, print, topics, keygen, topic or service" fly
+bad 2 'no command given: expected run, replay, mcap, plot, check, print, topics, keygen, topic or service; see troupe --help'
+bad 2 "'fly': no such command: expected run, replay, mcap, plot, check, print, topics, keygen, topic or service" fly
 bad 2 "'--fly': no such option" --fly
 bad 2 "'': no such command" ''
 bad 2 'troupe topic: no action given: expected list, info, echo, hz or pub; see troupe topic --help' topic
@@ -142,6 +142,14 @@ bad 2 "troupe replay: --iterations: no such option" replay --iterations 5 r
 bad 2 "troupe replay: --network-stale-ms without --transport tcp: expected both" replay --network-stale-ms 500 r
 bad 2 "troupe replay: --transport tcp with --secondaries 0: expected at least 1" replay --transport tcp --secondaries 0 r
 bad 1 'r: ' replay --transport tcp --secondaries 2 r
+bad 2 'troupe replay: --topic without --mcap: expected both' replay --topic /clock r
+bad 2 'troupe mcap: no RECORDING given; see troupe mcap --help' mcap
+bad 2 'troupe mcap: no file given to write: expected -o FILE; see troupe mcap --help' mcap r
+bad 2 "troupe mcap: --topic: '/clock@0': expected PATTERN or PATTERN@HZ, with more than 0 and at most 1e9 Hz; see" mcap r -o m --topic /clock@0
+bad 2 "troupe mcap: --topic: '@5': expected PATTERN or PATTERN@HZ" mcap r -o m --topic @5
+bad 1 'm/m: cannot write: ' mcap r -o m/m
+bad 2 'troupe run: --topic without --mcap: expected both' run --topic /clock w.sdf
+bad 2 "troupe run: --topic: 'x@y': expected PATTERN or PATTERN@HZ" run --mcap m --topic x@y w.sdf
 bad 2 "troupe run: --record-path: " run --record-path=x w.sdf
 bad 2 "troupe run: --playback: " run --playback x
 bad 2 "troupe run: --physics-engine: .*ODE" run --physics-engine x w.sdf
@@ -955,7 +963,7 @@ help_of()
 	*) "$troupe" "$1" --help ;;
 	esac
 }
-for command in run replay plot check print keygen topic service; do
+for command in run replay mcap plot check print keygen topic service; do
 	help_of $command >help
 	sed -nE 's/^ {2,6}(-.*)$/\1/p' help | sed -E 's/  .*//; s/,? +-/, -/' | sort -u >in_help
 	sed -n "/^\.SH OPTIONS OF $(echo $command | tr a-z A-Z)$/,\$p" "$page" | sed "1d; /^\.SH/,\$d" | grep -A1 "^\.TP" |
@@ -968,7 +976,7 @@ for command in run replay plot check print keygen topic service; do
 	[ ! -s out ]
 	report $? "variables of $command --help that the manual page lacks"
 done
-for command in '' run replay plot check print keygen topic service 'topic list' 'topic info' 'topic echo' 'topic hz' \
+for command in '' run replay mcap plot check print keygen topic service 'topic list' 'topic info' 'topic echo' 'topic hz' \
 	'topic pub' 'service list' 'service info' 'service call'; do
 	# word splitting is meant
 	# shellcheck disable=SC2086

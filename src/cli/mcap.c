@@ -1,0 +1,156 @@
+/* `troupe mcap`: makes an MCAP file from a recording, by running it again. The states are compared on the way, as
+ * `troupe replay` does: the file of a run that went another way would be of no use. */
+#include "cli/cli.h"
+#include "cli/mcap_out.h"
+#include "cli/outputs.h"
+
+#include <troupe/record.h>
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct settings {
+	const char *recording, *output;
+	struct option_list resource_paths, topics;
+	int64_t secondaries, until_step, verbosity;
+	struct mcap_out out;
+	troupe_status written; /* of the file */
+	struct troupe_error error;
+};
+
+#define AT(member) offsetof(struct settings, member)
+#define WHOLE_MAX 9223372036854775807.0
+static const struct option_spec specs[] = {
+	{OPTION_OPERAND, .name = "recording", .argument = "RECORDING", .offset = AT(recording)},
+	{OPTION_HEADING, .help = "Options"},
+	{OPTION_TEXT, 'o', "output", "FILE", AT(output), .help = "write this file; must be given"},
+	{OPTION_LIST, .name = "topic", .argument = "PATTERN[@HZ]", .offset = AT(topics),
+		.help = "as for troupe run --mcap; may be repeated"},
+	{OPTION_WHOLE, .name = "until-step", .argument = "N", .offset = AT(until_step), .hi = WHOLE_MAX,
+		.help = "stop at the last recorded state that is not after step N; 0: no limit (the default)"},
+	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
+		.help = "as for troupe run; the file does not depend on it"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+		.help = "search this folder for model:// and relative file names; may be repeated"},
+	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
+		.help = "0: errors; 1 to 4: also warnings and what was written (default: 1). Without LEVEL: 3"},
+	{OPTION_HELP, 'h', "help", .help = "print this help"},
+};
+#undef AT
+
+static const struct options_command command = {
+	.name = "mcap",
+	.usage = "troupe mcap [OPTIONS] RECORDING -o FILE",
+	.about = "Runs a recording of troupe run --record again, as fast as possible, and records its topics into an "
+		 "MCAP file, also those of sensors that did not measure in the run. The file is the one that "
+		 "troupe run --mcap would have written.",
+	.after = "Exit status\n"
+		 "  0  the file has the whole recording (up to --until-step, if given)\n"
+		 "  1  a state differs from the recorded one, a file cannot be read or written\n"
+		 "  2  wrong usage\n"
+		 "  4  internal error, out of memory, or a model diverged\n"
+		 "  5  the recording was cut off or is damaged; the file ends there\n",
+	.specs = specs,
+	.spec_count = ARRAY_LEN(specs),
+};
+
+static void on_warning(void *ctx, const char *text)
+{
+	const struct settings *settings = ctx;
+	if (settings->verbosity >= 1)
+		cli_finding(SDF_WARNING, text);
+}
+
+static void on_server(void *ctx, struct troupe_server *server, bool begins)
+{
+	struct settings *settings = ctx;
+	if (begins)
+		settings->written = mcap_out_begin(&settings->out, server, &settings->error);
+	else if (settings->out.mcap)
+		settings->written = mcap_out_end(&settings->out, &settings->error);
+}
+
+static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
+{
+	struct settings *settings = ctx;
+	(void)server, (void)step;
+	mcap_out_step(&settings->out);
+}
+
+static int finish(const struct settings *settings, const struct troupe_replay *replay)
+{
+	bool cut = replay->end == TROUPE_REPLAY_CUT || replay->end == TROUPE_REPLAY_DAMAGED;
+	if (replay->end == TROUPE_REPLAY_DIFFERS)
+		cli_complain("mcap", "%s: step %" PRIu64 ": %s", settings->recording, replay->step, replay->difference);
+	else if (cut)
+		cli_complain("mcap", "%s: %s after step %" PRIu64 ": the file ends there", settings->recording,
+			replay->end == TROUPE_REPLAY_CUT ? "cut off" : "damaged", replay->step);
+	if (settings->written)
+		cli_complain("mcap", "%s", settings->error.text);
+	else if (settings->verbosity >= 1)
+		cli_complain("mcap",
+			"%s: steps %" PRIu64 " to %" PRIu64 ", %" PRIu64 " messages of %u topics, %" PRIu64 " bytes",
+			settings->output, replay->begin, replay->step, settings->out.counts.messages,
+			settings->out.counts.topics, settings->out.counts.bytes);
+	if (replay->end == TROUPE_REPLAY_DIFFERS || settings->written)
+		return CLI_BAD_INPUT;
+	return cut ? CLI_INCOMPLETE : CLI_DONE;
+}
+
+static int make(struct settings *settings)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_replay replay;
+	struct troupe_error error;
+	def.resume_path = settings->recording;
+	def.resource_paths = settings->resource_paths.at;
+	def.secondaries = (int32_t)settings->secondaries;
+	def.on_warning = on_warning;
+	def.on_server = on_server;
+	def.on_step = on_step;
+	def.step_every = 1;
+	def.ctx = settings;
+	troupe_status status = troupe_replay_run(&def, (uint64_t)settings->until_step, &replay, &error);
+	if (!status)
+		return finish(settings, &replay);
+	cli_complain("mcap", "%s", error.text);
+	return cli_exit_status(status);
+}
+
+/* Checks what can be known before the recording runs. */
+static int check_and_make(struct settings *settings)
+{
+	struct outputs outputs = {0};
+	struct troupe_error error;
+	int exit_status = CLI_BAD_USAGE;
+	if (!settings->output) {
+		cli_complain("mcap", "no file given to write: expected -o FILE; see troupe mcap --help");
+		return CLI_BAD_USAGE;
+	}
+	troupe_status status =
+		mcap_out_init(&settings->out, settings->output, &settings->topics, on_warning, settings, &error);
+	outputs_add(&outputs, OUTPUT_INPUT, "the recording", settings->recording);
+	outputs_add(&outputs, OUTPUT_STREAM, "--output", settings->output);
+	if (!status) {
+		status = outputs_check(&outputs, &error);
+		exit_status = status ? CLI_BAD_INPUT : make(settings);
+	}
+	if (status)
+		cli_complain(
+			"mcap", "%s%s", error.text, exit_status == CLI_BAD_USAGE ? "; see troupe mcap --help" : "");
+	outputs_fini(&outputs);
+	mcap_out_fini(&settings->out);
+	return exit_status;
+}
+
+int cli_mcap(int argc, char **argv)
+{
+	struct settings settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .verbosity = 1};
+	struct arena arena = {0};
+	int status;
+	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
+		status = check_and_make(&settings);
+	arena_fini(&arena);
+	return status;
+}

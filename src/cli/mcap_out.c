@@ -1,0 +1,106 @@
+/* Names of topics have no '@', so the last one in an argument begins a rate. */
+#include "cli/mcap_out.h"
+
+#include "base/text.h"
+#include "cli/signals.h"
+#include "gateway/mcap/file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static troupe_status read_topic(struct mcap_out *out, const char *text, struct troupe_error *error)
+{
+	const char *mark = strrchr(text, '@');
+	struct troupe_mcap_topic topic = {text, 0};
+	if (mark) {
+		char *pattern = arena_strdup(&out->texts, text);
+		pattern[mark - text] = '\0';
+		topic.pattern = pattern;
+	}
+	if (!*topic.pattern ||
+		(mark && (!text_double(mark + 1, &topic.rate_hz) || !(topic.rate_hz > 0 && topic.rate_hz <= 1e9))))
+		return fail(error, TROUPE_EINVAL,
+			"--topic: '%.80s': expected PATTERN or PATTERN@HZ, with more than 0 and at most 1e9 Hz", text);
+	vec_push(&out->topics, topic);
+	return TROUPE_OK;
+}
+
+troupe_status mcap_out_init(struct mcap_out *out, const char *path, const struct option_list *topics,
+	void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	*out = (struct mcap_out){.path = path, .warn = warn, .ctx = ctx};
+	for (uint32_t i = 0; i < topics->count && !status; i++)
+		status = read_topic(out, topics->at[i], error);
+	return status;
+}
+
+static bool in_a_hurry(void *ctx)
+{
+	(void)ctx;
+	return signals_haste(NULL) != OUTFILE_PATIENT;
+}
+
+/* On the thread that writes; the step tells it. */
+static void on_end(void *ctx, const char *text)
+{
+	struct mcap_out *out = ctx;
+	(void)snprintf(out->why, sizeof out->why, "%s", text);
+	atomic_store(&out->ended, true);
+}
+
+static void say(const struct mcap_out *out, const char *format, const char *what)
+{
+	struct text line = {0};
+	text_add(&line, "%s: %s%s", out->path, format, what);
+	out->warn(out->ctx, line.at);
+	text_fini(&line);
+}
+
+troupe_status mcap_out_begin(struct mcap_out *out, struct troupe_server *server, struct troupe_error *error)
+{
+	const struct troupe_mcap_def def = {.path = out->path,
+		.topics = out->topics.at,
+		.topic_count = out->topics.count,
+		.in_a_hurry = in_a_hurry,
+		.on_end = on_end,
+		.ctx = out};
+	if (!out->path)
+		return TROUPE_OK;
+	if (!mcap_file_compresses())
+		say(out, "not compressed, because this build has no zstd", "");
+	return troupe_mcap_start(server, &def, &out->mcap, error);
+}
+
+void mcap_out_step(struct mcap_out *out)
+{
+	if (out->mcap && !out->told && atomic_load(&out->ended)) {
+		out->told = true;
+		struct text line = {0};
+		text_add(&line, "%s; the run goes on", out->why);
+		out->warn(out->ctx, line.at);
+		text_fini(&line);
+	}
+	troupe_mcap_step(out->mcap);
+}
+
+troupe_status mcap_out_end(struct mcap_out *out, struct troupe_error *error)
+{
+	troupe_status status = troupe_mcap_end(out->mcap, &out->counts, error);
+	out->mcap = NULL;
+	if (out->counts.unmatched)
+		say(out, "no topic matches --topic ", out->counts.unmatched);
+	if (!status && out->counts.waited_ns >= UINT64_C(1000000000)) {
+		struct text text = {0};
+		text_add(&text, "%.1f s", (double)out->counts.waited_ns * 1e-9);
+		say(out, "the run waited for this file, in all ", text.at);
+		text_fini(&text);
+	}
+	return status;
+}
+
+void mcap_out_fini(struct mcap_out *out)
+{
+	vec_free(&out->topics);
+	arena_fini(&out->texts);
+}

@@ -1,0 +1,408 @@
+/* A client like others (troupe/client.h), whose messages are taken, converted, packed and written on a thread of its
+ * own.
+ *
+ * Nothing may be lost, and the same run shall give the same file. So the step tells the thread every TELL_STEPS steps
+ * how far it is; a thread that was told takes all that waits; and the step waits while the thread is
+ * TROUPE_MCAP_BEHIND_MAX steps behind. The client's queue has room for many times as many boundaries. To tell the
+ * thread in each step was ruled out, because to wake it costs more than a small step.
+ *
+ * Subscriptions are made in the step, because the step at which a topic is subscribed to decides its first message: the
+ * thread leaves the client to the step at that moment (`lock`). A topic is subscribed to once, for a second
+ * subscription would give a message more. */
+#include "base/base.h"
+#include "base/clock.h"
+#include "base/eventcount.h"
+#include "base/map.h"
+#include "gateway/mcap/file.h"
+#include "gateway/ros/ros.h"
+#include "server/internal.h"
+
+#include <troupe/client.h>
+#include <troupe/gateway.h>
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TELL_STEPS = 16, DEPTH = TROUPE_CLIENT_DEPTH_MAX };
+_Static_assert(
+	(int)TROUPE_MCAP_BEHIND_MAX > (int)TELL_STEPS, "a step that waits must have told the thread of enough steps");
+
+struct lane {                       /* a channel of the file; its type decides the form of its messages */
+	char *name;                 /* TOPIC, a tab, TYPE */
+	const struct ros_type *ros; /* NULL: as protobuf */
+	int32_t channel;
+};
+
+struct pattern {
+	const char *text; /* the caller's */
+	double rate_hz;
+	bool matched;
+};
+
+struct troupe_mcap {
+	struct troupe_server *server;
+	char *path;
+	bool (*in_a_hurry)(void *ctx);
+	void (*on_end)(void *ctx, const char *text);
+	void *ctx;
+	VEC(struct pattern) patterns; /* none: the usual topics */
+	/* the step's thread */
+	struct map subscribed;
+	VEC(char *) names; /* of `subscribed` */
+	uint64_t epoch;    /* of the topics that were looked at */
+	uint64_t steps, waited_ns;
+	/* both */
+	pthread_mutex_t lock; /* of the client */
+	struct troupe_client *client;
+	struct eventcount told, done;
+	_Atomic uint64_t told_steps; /* writer: the step's thread, before it advances `told` */
+	_Atomic uint64_t done_steps; /* writer: the thread, before it advances `done` */
+	_Atomic bool ending, failed;
+	/* the thread */
+	pthread_t thread;
+	struct mcap_file *file;
+	struct map lanes_by_name;
+	VEC(struct lane) lanes;
+	struct map schemas_by_name; /* values: their numbers */
+	struct text key, body;
+	struct troupe_error why; /* before `failed` is set */
+};
+
+/* --- which topics ------------------------------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t count = strlen(text), of = strlen(end);
+	return count >= of && !strcmp(text + count - of, end);
+}
+
+static bool is_usual(const struct troupe_topic *topic)
+{
+	static const char *const types[] = {"gz.msgs.Image", "gz.msgs.PointCloudPacked", "gz.msgs.WorldStatistics"};
+	bool of_world = !strncmp(topic->name, "/world/", 7) && !strcmp(topic->owner, "server");
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (!strcmp(topic->type, types[i]))
+			return false;
+	return strncmp(topic->type, "troupe.", 7) &&
+	       !(of_world &&
+		       (ends_with(topic->name, "/clock") || (ends_with(topic->name, "/pose/info") &&
+								    !ends_with(topic->name, "/dynamic_pose/info"))));
+}
+
+/* Whether the topic is recorded, and its rate. */
+static bool is_chosen(struct troupe_mcap *mcap, const struct troupe_topic *topic, double *ret_rate_hz)
+{
+	*ret_rate_hz = 0;
+	for (uint32_t i = 0; i < mcap->patterns.count; i++) {
+		struct pattern *pattern = &mcap->patterns.at[i];
+		if (!text_glob(pattern->text, topic->name))
+			continue;
+		pattern->matched = true;
+		*ret_rate_hz = pattern->rate_hz;
+		return true;
+	}
+	return !mcap->patterns.count && is_usual(topic);
+}
+
+/* Under the lock, or before the thread runs. */
+static void subscribe(struct troupe_mcap *mcap)
+{
+	const struct troupe_topics *topics = troupe_topics_list(mcap->server);
+	mcap->epoch = topics->epoch;
+	for (uint32_t i = 0; i < topics->count; i++) {
+		const struct troupe_topic *topic = &topics->at[i];
+		double rate_hz;
+		uint32_t at;
+		if (topic->kind != TROUPE_TOPIC_PUBLISHED || map_find(&mcap->subscribed, topic->name, &at) ||
+			!is_chosen(mcap, topic, &rate_hz))
+			continue;
+		vec_push(&mcap->names, mem_strdup(topic->name));
+		(void)map_add(&mcap->subscribed, mcap->names.at[mcap->names.count - 1], 0);
+		(void)troupe_client_subscribe(mcap->client, topic->name, rate_hz, NULL);
+	}
+	troupe_topics_release(topics);
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+static int32_t schema_of(struct troupe_mcap *mcap, const struct ros_type *ros, const char *type)
+{
+	const char *name = ros ? ros->name : type_find(type)->name;
+	struct text schema = {0};
+	uint32_t number;
+	if (map_find(&mcap->schemas_by_name, name, &number))
+		return (int32_t)number;
+	if (ros)
+		ros_add_schema(ros, &schema);
+	else
+		type_add_file_set(type_find(type), &schema);
+	int32_t added = mcap_file_add_schema(mcap->file, name, ros ? "ros2msg" : "protobuf", schema.at, schema.count);
+	if (added > 0)
+		(void)map_add(&mcap->schemas_by_name, name, (uint32_t)added);
+	text_fini(&schema);
+	return added;
+}
+
+/* NULL: the file has too many channels. */
+static const struct lane *add_lane(struct troupe_mcap *mcap, const struct troupe_message *message)
+{
+	struct lane lane = {.ros = ros_type_find(message->type, message->topic)};
+	int32_t schema = schema_of(mcap, lane.ros, message->type);
+	lane.channel = schema < 0
+			       ? -1
+			       : mcap_file_add_channel(mcap->file, schema, message->topic,
+					 lane.ros ? "cdr" : "protobuf", lane.ros ? "offered_qos_profiles" : NULL, "");
+	if (lane.channel < 0)
+		return NULL;
+	lane.name = mem_strdup(mcap->key.at);
+	vec_push(&mcap->lanes, lane);
+	(void)map_add(&mcap->lanes_by_name, lane.name, mcap->lanes.count - 1);
+	return &mcap->lanes.at[mcap->lanes.count - 1];
+}
+
+static const struct lane *lane_of(struct troupe_mcap *mcap, const struct troupe_message *message)
+{
+	uint32_t at;
+	mcap->key.count = 0;
+	text_add_bytes(&mcap->key, message->topic, strlen(message->topic));
+	text_add_bytes(&mcap->key, "\t", 1);
+	text_add_bytes(&mcap->key, message->type, strlen(message->type));
+	return map_find(&mcap->lanes_by_name, mcap->key.at, &at) ? &mcap->lanes.at[at] : add_lane(mcap, message);
+}
+
+static troupe_status write_message(
+	struct troupe_mcap *mcap, const struct troupe_message *message, struct troupe_error *error)
+{
+	const struct lane *lane = lane_of(mcap, message);
+	struct troupe_error why;
+	const void *bytes = message->bytes;
+	size_t count = message->count;
+	if (!lane)
+		return fail(error, TROUPE_ELIMIT, "%s: %d topics are recorded: expected no more", mcap->path,
+			MCAP_CHANNELS_MAX);
+	if (lane->ros) {
+		mcap->body.count = 0;
+		if (ros_of_bytes(lane->ros, bytes ? bytes : "", count, &mcap->body, &why))
+			return fail(error, TROUPE_EINTERNAL, "%s: %s: %s", mcap->path, message->topic, why.text);
+		bytes = mcap->body.at;
+		count = mcap->body.count;
+	}
+	mcap_file_message(mcap->file, lane->channel, message->time_ns, bytes, count);
+	int code = mcap_file_failed(mcap->file);
+	return code ? fail(error, TROUPE_EIO, "%s: cannot write: %s: the file ends at %.3f s", mcap->path,
+			      outfile_why(code), (double)message->time_ns * 1e-9)
+		    : TROUPE_OK;
+}
+
+/* --- the thread --------------------------------------------------------------------------------------------------- */
+
+/* Takes all that waits; the client is left to the step between two messages. */
+static troupe_status drain(struct troupe_mcap *mcap, struct troupe_error *error)
+{
+	struct troupe_message message;
+	troupe_status status = TROUPE_OK;
+	bool some = true;
+	while (some && !status) {
+		pthread_mutex_lock(&mcap->lock);
+		some = troupe_client_take(mcap->client, 0, &message);
+		if (some && !message.is_reply)
+			status = write_message(mcap, &message, error);
+		pthread_mutex_unlock(&mcap->lock);
+	}
+	if (!status && troupe_client_lost(mcap->client))
+		status = fail(error, TROUPE_EINTERNAL, "%s: messages of %" PRIu64 " steps were lost", mcap->path,
+			troupe_client_lost(mcap->client));
+	return status;
+}
+
+static void give_up(struct troupe_mcap *mcap)
+{
+	atomic_store(&mcap->failed, true);
+	eventcount_advance(&mcap->done);
+	pthread_mutex_lock(&mcap->lock);
+	troupe_client_destroy(mcap->client);
+	mcap->client = NULL;
+	pthread_mutex_unlock(&mcap->lock);
+	if (mcap->on_end)
+		mcap->on_end(mcap->ctx, mcap->why.text);
+}
+
+static void *work(void *ctx)
+{
+	struct troupe_mcap *mcap = ctx;
+	for (;;) {
+		uint32_t seen = eventcount_read(&mcap->told);
+		bool ending = atomic_load(&mcap->ending);
+		uint64_t steps = atomic_load(&mcap->told_steps);
+		if (drain(mcap, &mcap->why)) {
+			give_up(mcap);
+			return NULL;
+		}
+		atomic_store(&mcap->done_steps, steps);
+		eventcount_advance(&mcap->done);
+		if (ending)
+			return NULL;
+		(void)eventcount_await(&mcap->told, seen, 0, 0);
+	}
+}
+
+/* --- the step's side ---------------------------------------------------------------------------------------------- */
+
+static void await_thread(struct troupe_mcap *mcap)
+{
+	uint64_t begin_ns = 0;
+	for (;;) {
+		uint32_t seen = eventcount_read(&mcap->done);
+		if (atomic_load(&mcap->failed) || mcap->steps - atomic_load(&mcap->done_steps) < TROUPE_MCAP_BEHIND_MAX)
+			break;
+		begin_ns = begin_ns ? begin_ns : clock_now_ns();
+		(void)eventcount_await(&mcap->done, seen, 0, 0);
+	}
+	if (begin_ns)
+		mcap->waited_ns += clock_now_ns() - begin_ns;
+}
+
+void troupe_mcap_step(struct troupe_mcap *mcap)
+{
+	if (!mcap || atomic_load_explicit(&mcap->failed, memory_order_relaxed))
+		return;
+	if (troupe_topics_epoch(mcap->server) != mcap->epoch) {
+		pthread_mutex_lock(&mcap->lock);
+		if (mcap->client)
+			subscribe(mcap);
+		pthread_mutex_unlock(&mcap->lock);
+	}
+	if (++mcap->steps % TELL_STEPS)
+		return;
+	atomic_store(&mcap->told_steps, mcap->steps);
+	eventcount_advance(&mcap->told);
+	await_thread(mcap);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static enum outfile_haste haste(void *ctx)
+{
+	const struct troupe_mcap *mcap = ctx;
+	return mcap->in_a_hurry && mcap->in_a_hurry(mcap->ctx) ? OUTFILE_HURRIED : OUTFILE_PATIENT;
+}
+
+/* What a reader may want to know of the run, and no more than the messages depend on. */
+static void add_metadata(struct troupe_mcap *mcap)
+{
+	struct text worlds = {0}, seed = {0};
+	for (uint32_t i = 0; i < troupe_server_world_count(mcap->server); i++)
+		text_add(&worlds, "%s%s", i ? "\n" : "", troupe_server_world_name(mcap->server, i));
+	text_add(&seed, "%" PRIu64, mcap->server->def.seed);
+	const char *const texts[] = {"version", troupe_version(), "world", worlds.at, "seed", seed.at};
+	mcap_file_metadata(mcap->file, "troupe", texts, ARRAY_LEN(texts));
+	text_fini(&worlds);
+	text_fini(&seed);
+}
+
+static troupe_status take_patterns(
+	struct troupe_mcap *mcap, const struct troupe_mcap_def *def, struct troupe_error *error)
+{
+	for (uint32_t i = 0; i < def->topic_count; i++) {
+		const struct troupe_mcap_topic *topic = &def->topics[i];
+		if (!topic->pattern || !*topic->pattern || !(topic->rate_hz >= 0 && topic->rate_hz <= 1e9))
+			return fail(error, TROUPE_EINVAL,
+				"topic pattern '%.80s' with a rate of %g Hz: expected a pattern, and 0 to 1e9 Hz",
+				topic->pattern ? topic->pattern : "", topic->rate_hz);
+		vec_push(&mcap->patterns, (struct pattern){topic->pattern, topic->rate_hz, false});
+	}
+	return TROUPE_OK;
+}
+
+static void release(struct troupe_mcap *mcap)
+{
+	for (uint32_t i = 0; i < mcap->names.count; i++)
+		free(mcap->names.at[i]);
+	for (uint32_t i = 0; i < mcap->lanes.count; i++)
+		free(mcap->lanes.at[i].name);
+	vec_free(&mcap->patterns);
+	vec_free(&mcap->names);
+	vec_free(&mcap->lanes);
+	map_fini(&mcap->subscribed);
+	map_fini(&mcap->lanes_by_name);
+	map_fini(&mcap->schemas_by_name);
+	text_fini(&mcap->key);
+	text_fini(&mcap->body);
+	pthread_mutex_destroy(&mcap->lock);
+	free(mcap->path);
+	free(mcap);
+}
+
+troupe_status troupe_mcap_start(struct troupe_server *server, const struct troupe_mcap_def *def,
+	struct troupe_mcap **ret_mcap, struct troupe_error *error)
+{
+	struct troupe_mcap *mcap = mem_alloc_lines(sizeof *mcap);
+	const struct troupe_client_def client = {.depth = DEPTH};
+	struct text library = {0};
+	text_add(&library, "troupe %s", troupe_version());
+	mcap->server = server;
+	mcap->path = mem_strdup(def->path);
+	mcap->in_a_hurry = def->in_a_hurry;
+	mcap->on_end = def->on_end;
+	mcap->ctx = def->ctx;
+	pthread_mutex_init(&mcap->lock, NULL);
+	troupe_status status = take_patterns(mcap, def, error);
+	if (!status)
+		status = mcap_file_open(def->path, "ros2", library.at,
+			&(struct outfile_options){.haste = haste, .ctx = mcap}, &mcap->file, error);
+	text_fini(&library);
+	if (!status)
+		status = troupe_client_create(server, &client, &mcap->client, error);
+	if (status) {
+		if (mcap->file)
+			(void)mcap_file_close(mcap->file, NULL);
+		release(mcap);
+		return status;
+	}
+	add_metadata(mcap);
+	subscribe(mcap);
+	int code = pthread_create(&mcap->thread, NULL, work, mcap);
+	if (code) {
+		mem_check_thread(code);
+		(void)mcap_file_close(mcap->file, NULL);
+		troupe_client_destroy(mcap->client);
+		release(mcap);
+		return fail(error, TROUPE_EIO, "%s: cannot start a thread: %s", def->path, strerror(code));
+	}
+	*ret_mcap = mcap;
+	return TROUPE_OK;
+}
+
+static const char *unmatched_of(const struct troupe_mcap *mcap)
+{
+	for (uint32_t i = 0; i < mcap->patterns.count; i++)
+		if (!mcap->patterns.at[i].matched)
+			return mcap->patterns.at[i].text;
+	return NULL;
+}
+
+troupe_status troupe_mcap_end(
+	struct troupe_mcap *mcap, struct troupe_mcap_counts *ret_counts, struct troupe_error *error)
+{
+	if (!mcap)
+		return TROUPE_OK;
+	atomic_store(&mcap->ending, true);
+	eventcount_advance(&mcap->told);
+	(void)pthread_join(mcap->thread, NULL);
+	troupe_client_destroy(mcap->client);
+	struct mcap_file_counts written;
+	int code = mcap_file_close(mcap->file, &written);
+	troupe_status status = atomic_load(&mcap->failed) ? mcap->why.status : TROUPE_OK;
+	if (status && error)
+		*error = mcap->why;
+	else if (code && !status)
+		status = fail(error, TROUPE_EIO, "%s: cannot write: %s", mcap->path, outfile_why(code));
+	if (ret_counts)
+		*ret_counts = (struct troupe_mcap_counts){written.messages, written.chunks, written.bytes,
+			mcap->waited_ns, mcap->lanes.count, unmatched_of(mcap)};
+	release(mcap);
+	return status;
+}

@@ -1,0 +1,81 @@
+#!/bin/sh
+# test limit: 120
+# An MCAP file is the same for any number of secondaries, any transport, with stops in between, and made again from a
+# recording, sensors included; it ends where the disk is full, and is whole up to a chunk when the run is killed. What
+# other programs read in it: tests/web/test_mcap.sh.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+data=${SOURCE_DIR:-.}/tests/data/mcap
+cd "$scratch" || exit 1
+
+# record NAME OPTION...
+record()
+{
+	name=$1
+	shift
+	run "$name.said" "$data/w.sdf" "$data/w.commands" 2500 --mcap "$name.mcap" "$@"
+	check "$name is recorded with $*: $(cat "$name.said")" $?
+}
+# same NAME WHAT
+same()
+{
+	cmp one.mcap "$1" >diff 2>&1
+	check "$2 gives the same file: $(cat diff)" $?
+}
+
+record one --secondaries 0
+[ "$(wc -c <one.mcap)" -gt 50000 ]
+check 'the file has some size' $?
+record two --secondaries 2
+same two.mcap 'a run with 2 secondaries'
+record three --secondaries 2 --transport tcp --network-stale-ms 60000 --chaos 7
+same three.mcap 'a run whose secondaries are processes'
+record four --secondaries 0 --save-every 400 'state'
+same four.mcap 'a run that is interrupted to save its state'
+
+# the recording has no topic: the sensors measured nothing while it was made
+run tape.said "$data/w.sdf" "$data/w.commands" 2500 --record tape --record-every 300
+check 'a recording is made' $?
+timeout 60 "$troupe" mcap tape -o again.mcap --secondaries 2 >said 2>&1
+check "a file is made of it: $(cat said)" $?
+same again.mcap 'troupe mcap'
+grep -q "^troupe mcap: again.mcap: steps 0 to 2500, [0-9]* messages of [0-9]* topics, $(wc -c <one.mcap) bytes\$" said
+check "what was written is said: $(cat said)" $?
+timeout 60 "$troupe" replay tape --mcap replay.mcap --secondaries 0 >said 2>&1
+check "the recording runs again: $(cat said)" $?
+same replay.mcap 'troupe replay --mcap'
+
+record some --topic '/world/*/imu@50' --topic /clock@10
+timeout 60 "$troupe" mcap tape -o again.mcap --topic '/world/*/imu@50' --topic /clock@10 >said 2>&1 && cmp some.mcap again.mcap
+check "chosen topics, from the run and from the recording: $(cat said)" $?
+timeout 60 "$troupe" mcap tape -o none.mcap --topic /nothing >said 2>&1 && grep -q 'none.mcap: no topic matches --topic /nothing$' said
+check "a pattern that matches nothing is named: $(cat said)" $?
+
+# recordings that end early, or are no recordings
+head -c "$(($(wc -c <tape) * 2 / 3))" tape >cut
+timeout 60 "$troupe" mcap cut -o cut.mcap >said 2>&1
+[ $? = 5 ] && grep -q '^troupe mcap: cut: cut off after step [0-9]*: the file ends there$' said
+check "a recording that was cut off: $(cat said)" $?
+timeout 60 "$troupe" mcap one.mcap -o cut.mcap >said 2>&1
+[ $? = 1 ] && grep -q '^troupe mcap: one.mcap: ' said
+check "a file that is no recording: $(cat said)" $?
+
+# a disk that is full ends the file, not the run
+timeout 60 "$troupe" run "$data/w.sdf" --iterations 2500 --commands "$data/w.commands" --mcap /dev/full --hash-every 2500 >out 2>said
+[ $? = 1 ] && [ "$(grep -c 'No space left' said)" = 2 ] && grep -q '; the run goes on$' said
+check "a full disk is one warning and one error: $(cat said)" $?
+timeout 60 "$troupe" run "$data/w.sdf" --iterations 2500 --commands "$data/w.commands" -v 0 --hash-every 2500 >expected
+cmp -s out expected
+check 'a run whose file ends has the same hash' $?
+
+# a run that is killed: a long one, so that there are chunks
+"$troupe" run "$data/w.sdf" --rtf 0 -v 0 --mcap killed.mcap &
+killed=$!
+for _ in $(seq 300); do
+	[ "$(wc -c 2>/dev/null <killed.mcap || echo 0)" -gt 200000 ] && break
+	sleep 0.1
+done
+kill -9 $killed
+wait $killed 2>/dev/null
+[ "$(head -c 5 killed.mcap | tail -c 4)" = MCAP ] && [ "$(wc -c <killed.mcap)" -gt 200000 ]
+check "a run that was killed leaves $(wc -c <killed.mcap) bytes" $?
+totals

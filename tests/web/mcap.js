@@ -1,0 +1,142 @@
+// mcap.js WHOLE KILLED EMPTY: reads the three files of test_mcap.sh.
+"use strict";
+const fs = require("fs");
+const { McapIndexedReader, McapStreamReader } = require("@mcap/core");
+const { loadDecompressHandlers } = require("@mcap/support");
+const { parse } = require("@foxglove/rosmsg");
+const { MessageReader } = require("@foxglove/rosmsg2-serialization");
+const protobuf = require("protobufjs");
+const { FileDescriptorSet } = require("protobufjs/ext/descriptor");
+
+let failed = 0;
+function check(good, text) {
+	if (good) return;
+	failed++;
+	console.log(`FAILED: ${text}`);
+}
+
+function readerOf(bytes) {
+	return {
+		size: async () => BigInt(bytes.length),
+		read: async (offset, length) => bytes.subarray(Number(offset), Number(offset + length)),
+	};
+}
+
+// A function from bytes to the message, by the schema in the file.
+function decoderOf(channel, schema) {
+	if (channel.messageEncoding === "cdr") {
+		check(schema.encoding === "ros2msg", `${channel.topic}: ${schema.encoding}`);
+		const types = parse(new TextDecoder().decode(schema.data), { ros2: true });
+		const reader = new MessageReader(types);
+		return (data) => reader.readMessage(data);
+	}
+	check(channel.messageEncoding === "protobuf" && schema.encoding === "protobuf", `${channel.topic}: ${schema.encoding}`);
+	const root = protobuf.Root.fromDescriptor(FileDescriptorSet.decode(schema.data));
+	const type = root.lookupType(schema.name);
+	return (data) => type.toObject(type.decode(data), { defaults: true });
+}
+
+async function readWhole(bytes, decompressHandlers) {
+	const reader = await McapIndexedReader.Initialize({ readable: readerOf(bytes), decompressHandlers });
+	const counts = new Map();
+	const last = {};
+	let contacts = 0;
+	const decoders = new Map();
+	check(reader.header.profile === "ros2", `profile ${reader.header.profile}`);
+	check(/^troupe [0-9.]+$/.test(reader.header.library), `library ${reader.header.library}`);
+	for (const channel of reader.channelsById.values())
+		decoders.set(channel.id, decoderOf(channel, reader.schemasById.get(channel.schemaId)));
+	for await (const message of reader.readMessages()) {
+		const { topic } = reader.channelsById.get(message.channelId);
+		const sequence = counts.get(message.channelId) ?? 0;
+		check(message.sequence === sequence, `${topic}: sequence ${message.sequence}`);
+		counts.set(message.channelId, sequence + 1);
+		last[topic] = { ...decoders.get(message.channelId)(message.data), logTime: message.logTime };
+		contacts += last[topic].contacts?.length ?? 0;
+		check(message.logTime === message.publishTime, `${topic}: times`);
+	}
+	for (const [id, count] of reader.statistics.channelMessageCounts)
+		check(BigInt(counts.get(id) ?? 0) === count, `channel ${id} has ${counts.get(id)} messages, not ${count}`);
+	return { reader, counts, last, contacts };
+}
+
+// The messages of a range of time are those of the whole file with these times.
+async function readRange(reader, topic, startTime, endTime, expected) {
+	let count = 0;
+	for await (const message of reader.readMessages({ topics: [topic], startTime, endTime })) {
+		count++;
+		check(message.logTime >= startTime && message.logTime <= endTime, `${topic} at ${message.logTime}`);
+	}
+	check(count === expected, `${topic} from ${startTime} to ${endTime}: ${count} messages, not ${expected}`);
+}
+
+// As a stream, with all sums; returns the number of messages.
+function readStream(bytes, decompressHandlers) {
+	const reader = new McapStreamReader({ validateCrcs: true, decompressHandlers });
+	let count = 0;
+	reader.append(bytes);
+	for (let record; (record = reader.nextRecord());) count += record.type === "Message";
+	return { count, done: reader.done() };
+}
+
+function refuses(bytes, at, handlers) {
+	const copy = Buffer.from(bytes);
+	copy[at] ^= 1;
+	try {
+		readStream(copy, handlers);
+	} catch (error) {
+		return true;
+	}
+	return false;
+}
+
+async function main() {
+	const handlers = await loadDecompressHandlers();
+	const [whole, killed, empty] = process.argv.slice(2).map((path) => fs.readFileSync(path));
+	const { reader, counts, last, contacts } = await readWhole(whole, handlers);
+	const stream = readStream(whole, handlers);
+	check(stream.done && BigInt(stream.count) === reader.statistics.messageCount, `a stream of ${stream.count} messages`);
+
+	// what is in it
+	const info = "/world/w/model/cart/link/base/sensor/imu/imu";
+	const imu = last[info];
+	check(Math.abs(imu.orientation.w) > 0.9 && imu.header.frame_id === "cart/base/imu", `imu ${imu.header.frame_id}`);
+	check(imu.logTime === 2490000000n || imu.logTime === 2491000000n || imu.logTime === 2500000000n, `imu at ${imu.logTime}`);
+	const joints = last["/world/w/model/cart/joint_state"];
+	check(joints.name[0] === "hinge" && joints.position.length === 1, `joints ${joints.name}`);
+	const poses = last["/model/cart/pose"].transforms.map((t) => `${t.header.frame_id}>${t.child_frame_id}`);
+	check(poses.join(" ") === "w>cart cart>cart/base cart>cart/arm", `frames ${poses}`);
+	const scene = last["/world/w/scene/info"];
+	check(scene.model.map((m) => m.name).join(" ") === "cart late floor", `scene ${scene.model.map((m) => m.name)}`);
+	check(last["/clock"].clock.sec === 2 && last["/clock"].clock.nanosec === 500000000, "the last clock");
+	check(contacts > 0, "no contact");
+	check(last["/stats"] !== undefined && last["/world/w/levels"] !== undefined, "topics of the run");
+	const metadata = [];
+	for await (const record of reader.readMetadata()) metadata.push(record);
+	check(metadata[0]?.metadata.get("world") === "w" && metadata[0]?.metadata.get("seed") === "0", "metadata");
+
+	// ranges: the clock has a message in each step
+	await readRange(reader, "/clock", 0n, 99000000n, 100);
+	await readRange(reader, "/clock", 990000000n, 1010000000n, 21);
+	await readRange(reader, "/clock", 3000000000n, 4000000000n, 0);
+	await readRange(reader, "/world/w/model/late/link/l/sensor/imu/imu", 0n, 699000000n, 0);
+
+	// a byte in a chunk, and one in the summary
+	const [chunk] = reader.chunkIndexes;
+	check(refuses(whole, Number(chunk.chunkStartOffset) + Math.floor(Number(chunk.chunkLength) / 2), handlers), "a damaged chunk is read");
+	const damaged = Buffer.from(whole);
+	damaged[whole.length - 60] ^= 1;
+	const opened = await McapIndexedReader.Initialize({ readable: readerOf(damaged), decompressHandlers: handlers }).then(
+		() => "opened", (error) => error.message);
+	check(/summary CRC/.test(opened), `a damaged summary: ${opened}`);
+	check(reader.chunkIndexes.length >= 3 && ["", "zstd"].includes(chunk.compression), `${reader.chunkIndexes.length} chunks`);
+
+	// killed: no summary, and the messages of all chunks
+	const cut = readStream(killed, handlers);
+	check(!cut.done && cut.count > 1000, `of the file of the killed run ${cut.count} messages`);
+	const none = await McapIndexedReader.Initialize({ readable: readerOf(empty), decompressHandlers: handlers });
+	check(none.statistics.messageCount === 0n && readStream(empty, handlers).done, "the file without messages");
+	console.log(`${counts.size} topics, ${reader.statistics.messageCount} messages, ${cut.count} of the killed run`);
+	process.exit(failed > 0 ? 1 : 0);
+}
+main();
