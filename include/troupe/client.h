@@ -37,6 +37,7 @@ struct troupe_topic {
 	const char *reply_type; /* of a service: the type of its reply; otherwise NULL */
 	const char *owner;      /* the part that serves it: "server", or the name of a system and its model */
 	double rate_hz;         /* messages per simulated second, at most; 0: one in each step, or only on changes */
+	bool changes;           /* its messages or requests may change the world or the run */
 };
 
 /* Immutable; sorted by name. */

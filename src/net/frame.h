@@ -22,7 +22,9 @@ enum { FRAME_HEADER_BYTES = 5 };
 	X(9, READY, 64)         /* to the primary: the state is rebuilt, and its state hash */                         \
 	X(10, START, 64)        /* to the secondary: all are ready; the number of the first step */                    \
 	X(11, STEP, 1 << 28)    /* to the secondary */                                                                 \
-	X(12, ACK, 1 << 28)     /* to the primary */
+	X(12, ACK, 1 << 28)     /* to the primary */                                                                   \
+	X(13, ASK, 1 << 20)     /* from a viewer: gateway/watch/PROTOCOL.md */                                         \
+	X(14, TELL, 1 << 28)    /* to a viewer */
 
 enum frame_type {
 #define X(number, name, limit) FRAME_##name = number,
@@ -30,7 +32,7 @@ enum frame_type {
 #undef X
 };
 
-enum { FRAME_TYPES = 13, FRAME_PAYLOAD_MAX = 1 << 28 };
+enum { FRAME_TYPES = 15, FRAME_PAYLOAD_MAX = 1 << 28 };
 
 /* The most bytes a payload of this type may have; 0: no such type. */
 uint32_t frame_limit(uint32_t type);

@@ -88,8 +88,9 @@ static bool decode_rest(struct unpack *in, struct hello *hello)
 	hello->secondaries = unpack_count(in, TROUPE_SECONDARIES_MAX);
 	unpack_text(in, hello->build, HELLO_TEXT_MAX);
 	unpack_text(in, hello->partition, HELLO_TEXT_MAX);
-	hello->role = role == HELLO_PRIMARY ? HELLO_PRIMARY : HELLO_SECONDARY;
-	return all_taken(in) && role_is_known(role);
+	bool viewer = role == HELLO_VIEWER;
+	hello->role = viewer ? HELLO_VIEWER : role == HELLO_PRIMARY ? HELLO_PRIMARY : HELLO_SECONDARY;
+	return all_taken(in) && (viewer || role_is_known(role));
 }
 
 troupe_status hello_decode(const void *bytes, size_t count, struct hello *ret_hello, struct troupe_error *error)
@@ -106,6 +107,11 @@ troupe_status hello_decode(const void *bytes, size_t count, struct hello *ret_he
 	return TROUPE_OK;
 }
 
+const char *hello_role_name(enum hello_role role)
+{
+	return role == HELLO_VIEWER ? "viewer" : role == HELLO_PRIMARY ? "primary" : "secondary";
+}
+
 troupe_status hello_match(const struct hello *ours, const struct hello *theirs, struct troupe_error *error)
 {
 	if (ours->protocol != theirs->protocol)
@@ -115,8 +121,11 @@ troupe_status hello_match(const struct hello *ours, const struct hello *theirs, 
 		return fail(error, TROUPE_EPROTOCOL, "its partition is '%s': expected '%s'", theirs->partition,
 			ours->partition);
 	if (ours->role == theirs->role)
-		return fail(error, TROUPE_EPROTOCOL, "it is a %s, as this process is",
-			ours->role == HELLO_PRIMARY ? "primary" : "secondary");
+		return fail(error, TROUPE_EPROTOCOL, "it is a %s, as this process is", hello_role_name(ours->role));
+	if (theirs->role == HELLO_VIEWER)
+		return fail(error, TROUPE_EPROTOCOL,
+			"it is a viewer: expected a secondary (viewers join the address of "
+			"--watch-listen)");
 	if (strcmp(ours->build, theirs->build))
 		return fail(error, TROUPE_EPROTOCOL, "its build is '%s': expected '%s'", theirs->build, ours->build);
 	if (ours->fingerprint != theirs->fingerprint)

@@ -19,7 +19,7 @@ enum {
 	ANNOUNCEMENT_ECHOES_MAX = 32,
 };
 
-enum hello_role { HELLO_PRIMARY = 1, HELLO_SECONDARY = 2 };
+enum hello_role { HELLO_PRIMARY = 1, HELLO_SECONDARY = 2, HELLO_VIEWER = 3 }; /* a viewer sends no announcements */
 
 struct hello {
 	uint32_t protocol; /* HELLO_PROTOCOL */
@@ -37,8 +37,10 @@ void hello_encode(const struct hello *hello, struct text *out);
 /* Of a hello of another protocol, only the protocol and the name are decoded, so that a refusal can name the
  * difference; the other fields are zero. */
 troupe_status hello_decode(const void *bytes, size_t count, struct hello *ret_hello, struct troupe_error *error);
-/* Whether the two can be of one run. EPROTOCOL names the first mismatch of protocol, partition, build, fingerprint,
- * world, role. */
+/* "primary", "secondary" or "viewer". */
+const char *hello_role_name(enum hello_role role);
+/* Whether the two can be of one run, as primary and secondary. EPROTOCOL names the first mismatch of protocol,
+ * partition, build, fingerprint, world, role. */
 troupe_status hello_match(const struct hello *ours, const struct hello *theirs, struct troupe_error *error);
 
 struct welcome {

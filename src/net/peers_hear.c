@@ -214,6 +214,9 @@ bool peers_is_due(const struct peers *peers, const struct peer *peer, enum frame
 		return !primary && started;
 	case FRAME_ACK:
 		return primary && member && started;
+	case FRAME_ASK: /* of viewers, which are no peers */
+	case FRAME_TELL:
+		return false;
 	}
 	return false;
 }

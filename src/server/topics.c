@@ -17,6 +17,12 @@ static const troupe_topic_kind kinds[] = {
 	[TOPIC_SERVICE] = TROUPE_TOPIC_SERVICE,
 };
 
+static bool changes(const struct topic_row *row)
+{
+	const struct query_ops *ops = row->ops;
+	return row->kind != TOPIC_PUBLISHED && !(row->kind == TOPIC_SERVICE && ops && ops->answer);
+}
+
 static void add(void *ctx, uint32_t id, const struct topic_row *row)
 {
 	struct listing *listing = ctx;
@@ -27,7 +33,8 @@ static void add(void *ctx, uint32_t id, const struct topic_row *row)
 					 .type = arena_strdup(arena, row->type),
 					 .reply_type = row->reply ? arena_strdup(arena, row->reply) : NULL,
 					 .owner = arena_strdup(arena, row->owner),
-					 .rate_hz = row->rate_hz});
+					 .rate_hz = row->rate_hz,
+					 .changes = changes(row)});
 }
 
 const struct troupe_topics *troupe_topics_list(struct troupe_server *server)

@@ -1,0 +1,104 @@
+/* The server's own client, behind the functions that a gateway uses. */
+#include "gateway/source.h"
+
+#include "base/base.h"
+
+#include <stdlib.h>
+
+struct local {
+	struct source base; /* first: a source is its local */
+	struct troupe_server *server;
+	struct troupe_client *client;
+};
+
+static struct local *local_of(struct source *source)
+{
+	return (struct local *)source;
+}
+
+static troupe_status subscribe(struct source *source, const char *topic, double rate_hz, struct troupe_error *error)
+{
+	return troupe_client_subscribe(local_of(source)->client, topic, rate_hz, error);
+}
+
+static void unsubscribe(struct source *source, const char *topic)
+{
+	troupe_client_unsubscribe(local_of(source)->client, topic);
+}
+
+static troupe_status publish(
+	struct source *source, const char *topic, const void *bytes, size_t count, struct troupe_error *error)
+{
+	return troupe_client_publish(local_of(source)->client, NULL, topic, NULL, bytes, count, NULL, error);
+}
+
+static troupe_status call(struct source *source, const char *service, const void *bytes, size_t count, uint64_t tag,
+	struct troupe_error *error)
+{
+	return troupe_client_call(local_of(source)->client, service, NULL, bytes, count, tag, error);
+}
+
+static bool take(struct source *source, struct troupe_message *ret_message)
+{
+	return troupe_client_take(local_of(source)->client, 0, ret_message);
+}
+
+static const struct troupe_topics *topics(struct source *source)
+{
+	return troupe_topics_list(local_of(source)->server);
+}
+
+static void release(struct source *source, const struct troupe_topics *list)
+{
+	(void)source;
+	troupe_topics_release(list);
+}
+
+static uint64_t epoch(const struct source *source)
+{
+	return troupe_topics_epoch(((const struct local *)source)->server);
+}
+
+static uint32_t world_count(const struct source *source)
+{
+	return troupe_server_world_count(((const struct local *)source)->server);
+}
+
+static const char *world_name(const struct source *source, uint32_t world)
+{
+	return troupe_server_world_name(((const struct local *)source)->server, world);
+}
+
+static uint64_t commands(const struct source *source)
+{
+	return troupe_client_commands(((const struct local *)source)->client);
+}
+
+static void destroy(struct source *source)
+{
+	troupe_client_destroy(local_of(source)->client);
+	free(source);
+}
+
+static const struct source_ops ops = {subscribe, unsubscribe, publish, call, take, topics, release, epoch, world_count,
+	world_name, commands, destroy};
+
+troupe_status source_of_server(struct troupe_server *server, uint32_t depth, source_ready on_ready, void *ctx,
+	struct source **ret_source, struct troupe_error *error)
+{
+	const struct troupe_client_def def = {.depth = depth, .on_ready = on_ready, .ctx = ctx};
+	struct local *local = mem_alloc(sizeof *local);
+	*local = (struct local){.base.ops = &ops, .server = server};
+	troupe_status status = troupe_client_create(server, &def, &local->client, error);
+	if (status)
+		free(local);
+	else
+		*ret_source = &local->base;
+	return status;
+}
+
+void source_destroy(struct source *source)
+{
+	if (source)
+		source->ops->destroy(source);
+}

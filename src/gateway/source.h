@@ -1,0 +1,46 @@
+/* What a gateway reads and posts to: a server of this process, or the run of another one (watch/remote.h). The
+ * functions are those of troupe/client.h, for one client; a run of another process takes no commands.
+ *
+ * Thread: one at a time, except for on_ready. */
+#ifndef GATEWAY_SOURCE_H
+#define GATEWAY_SOURCE_H
+
+#include <troupe/client.h>
+#include <troupe/server.h>
+
+struct source;
+
+/* As def.on_ready of a client: messages can be taken again after a time without any. Any thread; quick. */
+typedef void (*source_ready)(void *ctx);
+
+struct source_ops {
+	troupe_status (*subscribe)(
+		struct source *source, const char *topic, double rate_hz, struct troupe_error *error);
+	void (*unsubscribe)(struct source *source, const char *topic);
+	troupe_status (*publish)(
+		struct source *source, const char *topic, const void *bytes, size_t count, struct troupe_error *error);
+	troupe_status (*call)(struct source *source, const char *service, const void *bytes, size_t count, uint64_t tag,
+		struct troupe_error *error);
+	bool (*take)(struct source *source, struct troupe_message *ret_message);
+	/* The caller gives it to release(). NULL: not known yet; the epoch grows when it is. */
+	const struct troupe_topics *(*topics)(struct source *source);
+	void (*release)(struct source *source, const struct troupe_topics *topics);
+	uint64_t (*epoch)(const struct source *source);
+	uint32_t (*world_count)(const struct source *source);
+	const char *(*world_name)(const struct source *source, uint32_t world);
+	/* The number of commands that the source has given; UINT64_MAX: it can give none. */
+	uint64_t (*commands)(const struct source *source);
+	void (*destroy)(struct source *source);
+};
+
+struct source {
+	const struct source_ops *ops;
+};
+
+/* A client of a server of this process. depth: of its queue, as in troupe_client_def. The server must outlive it. */
+troupe_status source_of_server(struct troupe_server *server, uint32_t depth, source_ready on_ready, void *ctx,
+	struct source **ret_source, struct troupe_error *error);
+/* NULL is fine. */
+void source_destroy(struct source *source);
+
+#endif

@@ -1,0 +1,465 @@
+/* The run's side. Each viewer is a client of the server (troupe/client.h), which takes as many messages as its
+ * connection has room for: what a slow viewer does not take in time is lost at the client, as for any slow client, and
+ * was never encoded. */
+#include "gateway/watch/watch.h"
+
+#include "base/clock.h"
+#include "net/hello.h"
+#include "net/tcp/listener.h"
+#include "topic/message.h"
+#include "topic/watch.pb-c.h"
+
+#include <troupe/client.h>
+#include <troupe/server.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+enum { LOOK_MS = 100, ASKED_BYTES_MAX = 1 << 20, GOODBYE_MS = 200 };
+
+static const struct message_limits limits = {.bytes_max = ASKED_BYTES_MAX, .items_max = 16};
+
+struct viewer {
+	struct watch_host *host;
+	struct channel *channel;
+	struct troupe_client *client; /* NULL: it has not said hello */
+	uint64_t since_ns;            /* when its connection was taken */
+	uint64_t epoch;               /* that it was told of; 0: it has not asked for topics */
+	uint64_t beat_ns;             /* when it was told last that the run is there */
+	uint64_t sent, moved_ns;      /* bytes sent, and when their number changed last */
+	bool over;
+};
+
+struct watch_host {
+	struct troupe_server *server;
+	struct listener *listener;
+	int woken; /* event file */
+	pthread_t thread;
+	bool started;
+	_Atomic bool stop, failed;
+	struct troupe_error why; /* read when `stop` was seen */
+	_Atomic uint64_t joined;
+	/* the thread's */
+	VEC(struct viewer *) viewers;
+	struct pollfd polled[1 + LISTENER_POLL_MAX + WATCH_VIEWERS_MAX];
+};
+
+static void wake(void *ctx)
+{
+	const struct watch_host *host = ctx;
+	uint64_t one = 1;
+	(void)!write(host->woken, &one, sizeof one);
+}
+
+/* --- telling ------------------------------------------------------------------------------------------------------ */
+
+static void tell(struct viewer *viewer, const Troupe__Msgs__WatchTell *message)
+{
+	message_add_bytes(channel_begin(viewer->channel), &message->base);
+	viewer->over |= channel_end(viewer->channel, FRAME_TELL, NULL) != TROUPE_OK;
+}
+
+static void refuse(struct viewer *viewer, const char *why)
+{
+	struct text reason = {0};
+	refuse_encode(why, &reason);
+	(void)channel_send(viewer->channel, FRAME_REFUSE, reason.at, reason.count, NULL);
+	text_fini(&reason);
+	viewer->over = true;
+}
+
+static void tell_reply(struct viewer *viewer, const char *service, uint64_t tag, troupe_status status, const char *text)
+{
+	Troupe__Msgs__WatchTell reply = TROUPE__MSGS__WATCH_TELL__INIT;
+	reply.what = TROUPE__MSGS__WATCH_TELL__WHAT__REPLY;
+	reply.topic = message_string(service);
+	reply.tag = tag;
+	reply.status = (uint32_t)status;
+	reply.text = message_string(text);
+	tell(viewer, &reply);
+}
+
+static void tell_message(struct viewer *viewer, const struct troupe_message *message)
+{
+	Troupe__Msgs__WatchTell out = TROUPE__MSGS__WATCH_TELL__INIT;
+	out.what = message->is_reply ? TROUPE__MSGS__WATCH_TELL__WHAT__REPLY : TROUPE__MSGS__WATCH_TELL__WHAT__MESSAGE;
+	out.topic = message_string(message->topic);
+	out.type = message_string(message->type);
+	out.data = (ProtobufCBinaryData){message->count, (uint8_t *)(uintptr_t)message->bytes};
+	out.step = message->step;
+	out.time_ns = message->time_ns;
+	out.tag = message->tag;
+	out.status = message->is_reply ? (uint32_t)message->status : 0;
+	if (message->is_reply && message->text)
+		out.text = message_string(message->text);
+	tell(viewer, &out);
+}
+
+static void tell_topics(struct viewer *viewer)
+{
+	const struct troupe_topics *topics = troupe_topics_list(viewer->host->server);
+	Troupe__Msgs__WatchTell out = TROUPE__MSGS__WATCH_TELL__INIT;
+	Troupe__Msgs__WatchTell__Row *rows = mem_alloc((topics->count + 1) * sizeof *rows);
+	Troupe__Msgs__WatchTell__Row **list = mem_alloc((topics->count + 1) * sizeof(void *));
+	for (uint32_t i = 0; i < topics->count; i++) {
+		const struct troupe_topic *topic = &topics->at[i];
+		troupe__msgs__watch_tell__row__init(&rows[i]);
+		rows[i].name = message_string(topic->name);
+		rows[i].kind = topic->kind;
+		rows[i].type = message_string(topic->type);
+		rows[i].reply_type = message_string(topic->reply_type ? topic->reply_type : "");
+		rows[i].owner = message_string(topic->owner);
+		rows[i].rate_hz = topic->rate_hz;
+		rows[i].changes = topic->changes;
+		list[i] = &rows[i];
+	}
+	out.what = TROUPE__MSGS__WATCH_TELL__WHAT__TOPICS;
+	out.epoch = topics->epoch;
+	out.row = list;
+	out.n_row = topics->count;
+	tell(viewer, &out);
+	viewer->epoch = topics->epoch;
+	troupe_topics_release(topics);
+	free(rows);
+	free(list);
+}
+
+static void tell_epoch(struct viewer *viewer)
+{
+	uint64_t epoch = troupe_topics_epoch(viewer->host->server);
+	if (!viewer->epoch || epoch == viewer->epoch)
+		return;
+	Troupe__Msgs__WatchTell out = TROUPE__MSGS__WATCH_TELL__INIT;
+	out.what = TROUPE__MSGS__WATCH_TELL__WHAT__EPOCH;
+	out.epoch = viewer->epoch = epoch;
+	tell(viewer, &out);
+}
+
+static void welcome(struct viewer *viewer)
+{
+	struct troupe_server *server = viewer->host->server;
+	uint32_t count = troupe_server_world_count(server);
+	char **names = mem_alloc((count + 1) * sizeof *names);
+	Troupe__Msgs__WatchTell out = TROUPE__MSGS__WATCH_TELL__INIT;
+	for (uint32_t i = 0; i < count; i++)
+		names[i] = message_string(troupe_server_world_name(server, i));
+	out.what = TROUPE__MSGS__WATCH_TELL__WHAT__WELCOME;
+	out.world = names;
+	out.n_world = count;
+	tell(viewer, &out);
+	free(names);
+}
+
+/* --- hearing ------------------------------------------------------------------------------------------------------ */
+
+static bool is_viewer(const char *bytes, size_t count, struct troupe_error *why)
+{
+	struct hello hello;
+	if (hello_decode(bytes, count, &hello, why))
+		return false;
+	if (hello.protocol != HELLO_PROTOCOL)
+		(void)fail(why, TROUPE_EPROTOCOL, "its protocol is %u: expected %d", hello.protocol, HELLO_PROTOCOL);
+	else if (hello.role != HELLO_VIEWER)
+		(void)fail(why, TROUPE_EPROTOCOL, "it is a %s: expected a viewer", hello_role_name(hello.role));
+	else if (strcmp(hello.build, troupe_version()) != 0)
+		(void)fail(why, TROUPE_EPROTOCOL, "its build is '%s': expected '%s'", hello.build, troupe_version());
+	else
+		return true;
+	return false;
+}
+
+static void hear_hello(struct viewer *viewer, enum frame_type type, const char *bytes, size_t count)
+{
+	struct watch_host *host = viewer->host;
+	struct troupe_client_def def = {.on_ready = wake, .ctx = host};
+	struct troupe_error why;
+	uint32_t present = 0;
+	for (uint32_t i = 0; i < host->viewers.count; i++)
+		present += host->viewers.at[i]->client != NULL;
+	if (type != FRAME_HELLO || !is_viewer(bytes, count, &why)) {
+		refuse(viewer, type == FRAME_HELLO ? why.text : "expected HELLO");
+	} else if (present == WATCH_VIEWERS_MAX) {
+		refuse(viewer, "the run has as many viewers as it takes");
+	} else if (troupe_client_create(host->server, &def, &viewer->client, &why)) {
+		refuse(viewer, why.text);
+	} else {
+		channel_limit(viewer->channel, ASKED_BYTES_MAX);
+		welcome(viewer);
+		atomic_fetch_add(&host->joined, 1);
+	}
+}
+
+static bool may_call(const struct watch_host *host, const char *service)
+{
+	const struct troupe_topics *topics = troupe_topics_list(host->server);
+	bool may = false;
+	for (uint32_t i = 0; i < topics->count && !may; i++)
+		may = topics->at[i].kind == TROUPE_TOPIC_SERVICE && !topics->at[i].changes &&
+		      !strcmp(topics->at[i].name, service);
+	troupe_topics_release(topics);
+	return may;
+}
+
+static void call(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
+{
+	struct troupe_error why;
+	if (!may_call(viewer->host, ask->topic))
+		(void)fail(&why, TROUPE_ECOMMAND,
+			"service '%.150s': a viewer can only call services that change nothing", ask->topic);
+	else if (!troupe_client_call(viewer->client, ask->topic, *ask->type ? ask->type : NULL, ask->data.data,
+			 ask->data.len, ask->tag, &why))
+		return;
+	tell_reply(viewer, ask->topic, ask->tag, why.status, why.text);
+}
+
+static void obey(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
+{
+	switch (ask->what) {
+	case TROUPE__MSGS__WATCH_ASK__WHAT__SUBSCRIBE: /* a name that is not valid has no messages */
+		(void)troupe_client_subscribe(viewer->client, ask->topic, ask->rate_hz, NULL);
+		break;
+	case TROUPE__MSGS__WATCH_ASK__WHAT__UNSUBSCRIBE:
+		troupe_client_unsubscribe(viewer->client, ask->topic);
+		break;
+	case TROUPE__MSGS__WATCH_ASK__WHAT__CALL:
+		call(viewer, ask);
+		break;
+	case TROUPE__MSGS__WATCH_ASK__WHAT__TOPICS:
+		tell_topics(viewer);
+		break;
+	default:
+		refuse(viewer, "an ASK that asks for nothing");
+		break;
+	}
+}
+
+static void hear(struct viewer *viewer, enum frame_type type, const char *bytes, size_t count)
+{
+	ProtobufCMessage *ask;
+	struct troupe_error why;
+	if (!viewer->client) {
+		hear_hello(viewer, type, bytes, count);
+	} else if (type == FRAME_STOP) {
+		viewer->over = true;
+	} else if (type != FRAME_ASK) {
+		refuse(viewer, "expected ASK");
+	} else if (message_of_bytes(&troupe__msgs__watch_ask__descriptor, bytes, count, &limits, &ask, &why)) {
+		refuse(viewer, why.text);
+	} else {
+		obey(viewer, (Troupe__Msgs__WatchAsk *)ask);
+		message_free(ask);
+	}
+}
+
+/* --- the thread --------------------------------------------------------------------------------------------------- */
+
+static void beat(struct viewer *viewer, uint64_t now_ns)
+{
+	struct text payload = {0};
+	if (now_ns - viewer->beat_ns < SECOND_NS)
+		return;
+	viewer->beat_ns = now_ns;
+	heartbeat_encode(&(struct heartbeat){0}, &payload);
+	viewer->over |= channel_send(viewer->channel, FRAME_HEARTBEAT, payload.at, payload.count, NULL) != TROUPE_OK;
+	text_fini(&payload);
+	tell_epoch(viewer);
+}
+
+/* A viewer that takes nothing is over: it would keep its queue for ever. */
+static bool is_stalled(struct viewer *viewer, uint64_t now_ns)
+{
+	uint64_t sent = channel_bytes_sent(viewer->channel);
+	if (sent != viewer->sent || !channel_pending(viewer->channel)) {
+		viewer->sent = sent;
+		viewer->moved_ns = now_ns;
+	}
+	return now_ns - viewer->moved_ns > WATCH_STALLED_S * SECOND_NS;
+}
+
+static void serve(struct viewer *viewer, uint64_t now_ns)
+{
+	enum frame_type type;
+	const char *bytes;
+	size_t count;
+	troupe_status status;
+	struct troupe_message message;
+	viewer->over |= channel_work(viewer->channel, now_ns, NULL) != TROUPE_OK;
+	while (channel_receive(viewer->channel, &type, &bytes, &count, &status, NULL) && !viewer->over)
+		hear(viewer, type, bytes, count);
+	viewer->over |= status != TROUPE_OK;
+	if (!viewer->client) {
+		viewer->over |= now_ns - viewer->since_ns > WATCH_SILENT_S * SECOND_NS;
+		return;
+	}
+	while (!viewer->over && channel_pending(viewer->channel) < WATCH_ROOM_BYTES &&
+		troupe_client_take(viewer->client, 0, &message))
+		tell_message(viewer, &message);
+	beat(viewer, now_ns);
+	viewer->over |= is_stalled(viewer, now_ns);
+}
+
+static void dismiss(struct viewer *viewer)
+{
+	troupe_client_destroy(viewer->client);
+	channel_destroy(viewer->channel);
+	free(viewer);
+}
+
+static void take_in(struct watch_host *host, uint64_t now_ns)
+{
+	struct troupe_error unwanted;
+	struct address from;
+	for (struct channel *channel; (channel = listener_take(host->listener));) {
+		if (host->viewers.count == 2 * WATCH_VIEWERS_MAX) { /* half of them have said hello, at most */
+			channel_destroy(channel);
+			continue;
+		}
+		struct viewer *viewer = mem_alloc(sizeof *viewer);
+		*viewer = (struct viewer){.host = host, .channel = channel, .since_ns = now_ns, .moved_ns = now_ns};
+		vec_push(&host->viewers, viewer);
+	}
+	while (listener_take_refusal(host->listener, &from, &unwanted))
+		;
+}
+
+static void serve_all(struct watch_host *host)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint32_t kept = 0;
+	listener_work(host->listener, now_ns);
+	take_in(host, now_ns);
+	for (uint32_t i = 0; i < host->viewers.count; i++)
+		serve(host->viewers.at[i], now_ns);
+	for (uint32_t i = 0; i < host->viewers.count; i++)
+		if (host->viewers.at[i]->over)
+			dismiss(host->viewers.at[i]);
+		else
+			host->viewers.at[kept++] = host->viewers.at[i];
+	host->viewers.count = kept;
+}
+
+static void wait(struct watch_host *host)
+{
+	uint64_t now_ns = clock_now_ns(), rung;
+	uint32_t count = 1;
+	host->polled[0] = (struct pollfd){host->woken, POLLIN, 0};
+	count += listener_poll(host->listener, now_ns, host->polled + count);
+	for (uint32_t i = 0; i < host->viewers.count && i < WATCH_VIEWERS_MAX; i++) {
+		const struct channel *channel = host->viewers.at[i]->channel;
+		host->polled[count++] = (struct pollfd){channel_fd(channel), channel_poll_events(channel), 0};
+	}
+	(void)poll(host->polled, count, LOOK_MS);
+	if (host->polled[0].revents)
+		(void)!read(host->woken, &rung, sizeof rung);
+}
+
+/* Messages that are under way come before the end. */
+static void say_end(struct watch_host *host)
+{
+	bool failed = atomic_load(&host->failed);
+	struct stop stop = {.kind = failed ? STOP_FAILED : STOP_DONE};
+	struct text payload = {0};
+	(void)snprintf(stop.why, sizeof stop.why, "%s", failed ? host->why.text : "the run has ended");
+	stop_encode(&stop, &payload);
+	serve_all(host);
+	for (uint32_t i = 0; i < host->viewers.count; i++) {
+		struct channel *channel = host->viewers.at[i]->channel;
+		(void)channel_send(channel, FRAME_STOP, payload.at, payload.count, NULL);
+		channel_finish(channel);
+	}
+	for (int i = 0; i < GOODBYE_MS / 10; i++) {
+		bool waits = false;
+		for (uint32_t k = 0; k < host->viewers.count; k++)
+			waits |= !channel_work(host->viewers.at[k]->channel, clock_now_ns(), NULL);
+		if (!waits)
+			break;
+		(void)poll(NULL, 0, 10);
+	}
+	text_fini(&payload);
+}
+
+static void *work(void *arg)
+{
+	struct watch_host *host = arg;
+	while (!atomic_load(&host->stop)) {
+		wait(host);
+		serve_all(host);
+	}
+	say_end(host);
+	for (uint32_t i = 0; i < host->viewers.count; i++)
+		dismiss(host->viewers.at[i]);
+	vec_free(&host->viewers);
+	return NULL;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static troupe_status open_host(struct watch_host *host, const struct watch_options *options, struct troupe_error *error)
+{
+	struct listener_options listening = {.key = options->key, .insecure = options->insecure};
+	troupe_status status = address_parse_listen(options->address, WATCH_PORT, &listening.address, error);
+	if (!status)
+		status = listener_create(&listening, &host->listener, error);
+	if (status)
+		return status;
+	host->woken = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (host->woken < 0)
+		return fail(error, TROUPE_EIO, "no event file: %s", strerror(errno));
+	int failed = pthread_create(&host->thread, NULL, work, host);
+	mem_check_thread(failed);
+	host->started = !failed;
+	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
+}
+
+troupe_status watch_host_create(struct troupe_server *server, const struct watch_options *options,
+	struct watch_host **ret_host, struct troupe_error *error)
+{
+	struct watch_host *host = mem_alloc(sizeof *host);
+	host->server = server;
+	host->woken = -1;
+	troupe_status status = open_host(host, options, error);
+	if (status)
+		watch_host_destroy(host, NULL);
+	else
+		*ret_host = host;
+	return status;
+}
+
+void watch_host_destroy(struct watch_host *host, const struct troupe_error *why)
+{
+	if (!host)
+		return;
+	if (why) {
+		host->why = *why;
+		atomic_store(&host->failed, true);
+	}
+	atomic_store(&host->stop, true);
+	if (host->started) {
+		wake(host);
+		pthread_join(host->thread, NULL);
+	}
+	if (host->listener)
+		listener_destroy(host->listener);
+	if (host->woken >= 0)
+		close(host->woken);
+	free(host);
+}
+
+void watch_host_describe(const struct watch_host *host, struct text *out)
+{
+	char address[ADDRESS_TEXT_BYTES];
+	address_text(listener_address(host->listener), address);
+	text_add(out, "%s", address);
+}
+
+uint64_t watch_host_joined(const struct watch_host *host)
+{
+	return atomic_load_explicit(&host->joined, memory_order_relaxed);
+}

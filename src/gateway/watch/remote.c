@@ -1,0 +1,542 @@
+/* The thread owns the connection. Between it and the caller are two lists under one lock: frames that are to be sent,
+ * and messages that have come; neither side does anything slow while it holds the lock. */
+#include "gateway/watch/remote.h"
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "net/hello.h"
+#include "net/tcp/channel.h"
+#include "topic/message.h"
+#include "topic/watch.pb-c.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define SECOND_NS UINT64_C(1000000000)
+enum { LOOK_MS = 200, RETRY_MS = 100, ASKS_MAX = 1 << 16 };
+
+/* One View of 100 000 links has 700 000 elements. */
+static const struct message_limits limits = {.bytes_max = FRAME_PAYLOAD_MAX, .items_max = 1 << 24};
+
+struct come { /* a message that has come */
+	struct come *next;
+	Troupe__Msgs__WatchTell *tell;
+	size_t bytes;
+};
+
+struct listing {
+	struct troupe_topics shown; /* first: a troupe_topics is its listing */
+	_Atomic uint32_t refs;
+	struct arena arena;
+};
+
+struct remote {
+	struct source base; /* first: a source is its remote */
+	source_ready on_ready;
+	void *ctx;
+	struct channel *channel; /* the thread's, once it runs */
+	int woken;
+	pthread_t thread;
+	bool started;
+	_Atomic bool stop;
+	_Atomic uint64_t epoch;
+	char **worlds; /* constant once it is connected */
+	uint32_t world_count;
+	pthread_mutex_t lock;
+	/* under the lock */
+	VEC(struct text) asks;
+	struct come *first, *last;
+	size_t bytes; /* of the messages that have come */
+	struct listing *topics;
+	bool idle, over;
+	struct troupe_error why;
+	/* the caller's */
+	struct come *taken;
+	/* the thread's */
+	uint64_t heard_ns;
+};
+
+static struct remote *remote_of(struct source *source)
+{
+	return (struct remote *)source;
+}
+
+static void free_come(struct come *come)
+{
+	if (come)
+		message_free(&come->tell->base);
+	free(come);
+}
+
+/* --- topics ------------------------------------------------------------------------------------------------------- */
+
+static void listing_release(struct listing *listing)
+{
+	if (!listing || atomic_fetch_sub(&listing->refs, 1) != 1)
+		return;
+	arena_fini(&listing->arena);
+	free(listing);
+}
+
+static struct listing *listing_of(const Troupe__Msgs__WatchTell *tell)
+{
+	struct listing *listing = mem_alloc(sizeof *listing);
+	struct arena *arena = &listing->arena;
+	struct troupe_topic *rows = arena_array(arena, struct troupe_topic, (uint32_t)tell->n_row + 1);
+	atomic_store(&listing->refs, 1);
+	for (size_t i = 0; i < tell->n_row; i++) {
+		const Troupe__Msgs__WatchTell__Row *row = tell->row[i];
+		rows[i] = (struct troupe_topic){.name = arena_strdup(arena, row->name),
+			.kind = row->kind > TROUPE_TOPIC_SERVICE ? TROUPE_TOPIC_PUBLISHED
+								 : (troupe_topic_kind)row->kind,
+			.type = arena_strdup(arena, row->type),
+			.reply_type = row->kind == TROUPE_TOPIC_SERVICE ? arena_strdup(arena, row->reply_type) : NULL,
+			.owner = arena_strdup(arena, row->owner),
+			.rate_hz = row->rate_hz,
+			.changes = row->changes};
+	}
+	listing->shown = (struct troupe_topics){tell->epoch, (uint32_t)tell->n_row, rows};
+	return listing;
+}
+
+/* --- asking ------------------------------------------------------------------------------------------------------- */
+
+static void wake(struct remote *remote)
+{
+	uint64_t one = 1;
+	(void)!write(remote->woken, &one, sizeof one);
+}
+
+static troupe_status ask(struct remote *remote, const Troupe__Msgs__WatchAsk *what, struct troupe_error *error)
+{
+	struct text bytes = {0};
+	message_add_bytes(&bytes, &what->base);
+	if (bytes.count > frame_limit(FRAME_ASK)) {
+		text_fini(&bytes);
+		return fail(error, TROUPE_ELIMIT, "'%.150s': %zu bytes: expected at most %u", what->topic, bytes.count,
+			frame_limit(FRAME_ASK));
+	}
+	pthread_mutex_lock(&remote->lock);
+	bool full = remote->asks.count == ASKS_MAX;
+	if (!full)
+		vec_push(&remote->asks, bytes);
+	pthread_mutex_unlock(&remote->lock);
+	if (full) {
+		text_fini(&bytes);
+		return fail(error, TROUPE_ELIMIT, "the run does not read: %d requests wait", ASKS_MAX);
+	}
+	wake(remote);
+	return TROUPE_OK;
+}
+
+static troupe_status subscribe(struct source *source, const char *topic, double rate_hz, struct troupe_error *error)
+{
+	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
+	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__SUBSCRIBE;
+	what.topic = message_string(topic);
+	what.rate_hz = rate_hz;
+	return ask(remote_of(source), &what, error);
+}
+
+static void unsubscribe(struct source *source, const char *topic)
+{
+	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
+	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__UNSUBSCRIBE;
+	what.topic = message_string(topic);
+	(void)ask(remote_of(source), &what, NULL);
+}
+
+static troupe_status publish(
+	struct source *source, const char *topic, const void *bytes, size_t count, struct troupe_error *error)
+{
+	(void)source, (void)bytes, (void)count;
+	return fail(error, TROUPE_ECOMMAND, "topic '%.150s': this viewer only watches", topic);
+}
+
+static troupe_status call(struct source *source, const char *service, const void *bytes, size_t count, uint64_t tag,
+	struct troupe_error *error)
+{
+	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
+	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__CALL;
+	what.topic = message_string(service);
+	what.data = (ProtobufCBinaryData){count, (uint8_t *)(uintptr_t)bytes};
+	what.tag = tag;
+	return ask(remote_of(source), &what, error);
+}
+
+static troupe_status ask_topics(struct remote *remote)
+{
+	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
+	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__TOPICS;
+	return ask(remote, &what, NULL);
+}
+
+/* --- taking ------------------------------------------------------------------------------------------------------- */
+
+static bool take(struct source *source, struct troupe_message *ret_message)
+{
+	struct remote *remote = remote_of(source);
+	free_come(remote->taken);
+	pthread_mutex_lock(&remote->lock);
+	struct come *come = remote->taken = remote->first;
+	if (come) {
+		remote->first = come->next;
+		remote->last = come->next ? remote->last : NULL;
+		remote->bytes -= come->bytes;
+	}
+	remote->idle = !come;
+	pthread_mutex_unlock(&remote->lock);
+	if (!come)
+		return false;
+	const Troupe__Msgs__WatchTell *tell = come->tell;
+	*ret_message = (struct troupe_message){.is_reply = tell->what == TROUPE__MSGS__WATCH_TELL__WHAT__REPLY,
+		.topic = tell->topic,
+		.type = tell->type,
+		.bytes = tell->data.data,
+		.count = tell->data.len,
+		.step = tell->step,
+		.time_ns = tell->time_ns,
+		.tag = tell->tag,
+		.status = (troupe_status)tell->status,
+		.text = tell->text};
+	return true;
+}
+
+static const struct troupe_topics *topics(struct source *source)
+{
+	struct remote *remote = remote_of(source);
+	pthread_mutex_lock(&remote->lock);
+	struct listing *listing = remote->topics;
+	if (listing)
+		atomic_fetch_add(&listing->refs, 1);
+	pthread_mutex_unlock(&remote->lock);
+	return listing ? &listing->shown : NULL;
+}
+
+static void release(struct source *source, const struct troupe_topics *list)
+{
+	(void)source;
+	listing_release((struct listing *)(void *)(uintptr_t)list);
+}
+
+static uint64_t epoch(const struct source *source)
+{
+	return atomic_load(&((const struct remote *)source)->epoch);
+}
+
+static uint32_t world_count(const struct source *source)
+{
+	return ((const struct remote *)source)->world_count;
+}
+
+static const char *world_name(const struct source *source, uint32_t world)
+{
+	const struct remote *remote = (const struct remote *)source;
+	return world < remote->world_count ? remote->worlds[world] : NULL;
+}
+
+static uint64_t commands(const struct source *source)
+{
+	(void)source;
+	return UINT64_MAX;
+}
+
+/* --- the thread --------------------------------------------------------------------------------------------------- */
+
+static void end(struct remote *remote, troupe_status status, const char *why)
+{
+	pthread_mutex_lock(&remote->lock);
+	if (!remote->over) {
+		remote->over = true;
+		(void)fail(&remote->why, status, "%s", why);
+	}
+	pthread_mutex_unlock(&remote->lock);
+	if (remote->on_ready)
+		remote->on_ready(remote->ctx);
+}
+
+/* The oldest messages make room; replies stay. */
+static void make_room(struct remote *remote)
+{
+	struct come **at = &remote->first;
+	while (*at && remote->bytes > REMOTE_BYTES_MAX) {
+		struct come *come = *at;
+		if (come->tell->what == TROUPE__MSGS__WATCH_TELL__WHAT__REPLY || !come->next) {
+			at = &come->next;
+			continue;
+		}
+		*at = come->next;
+		remote->bytes -= come->bytes;
+		free_come(come);
+	}
+}
+
+static void keep(struct remote *remote, Troupe__Msgs__WatchTell *tell, size_t bytes)
+{
+	struct come *come = mem_alloc(sizeof *come);
+	*come = (struct come){NULL, tell, bytes};
+	pthread_mutex_lock(&remote->lock);
+	if (remote->last)
+		remote->last->next = come;
+	else
+		remote->first = come;
+	remote->last = come;
+	remote->bytes += bytes;
+	make_room(remote);
+	bool tell_it = remote->idle;
+	remote->idle = false;
+	pthread_mutex_unlock(&remote->lock);
+	if (tell_it && remote->on_ready)
+		remote->on_ready(remote->ctx);
+}
+
+static void take_topics(struct remote *remote, const Troupe__Msgs__WatchTell *tell)
+{
+	struct listing *fresh = listing_of(tell);
+	pthread_mutex_lock(&remote->lock);
+	struct listing *old = remote->topics;
+	remote->topics = fresh;
+	pthread_mutex_unlock(&remote->lock);
+	atomic_store(&remote->epoch, fresh->shown.epoch);
+	listing_release(old);
+}
+
+static void take_welcome(struct remote *remote, const Troupe__Msgs__WatchTell *tell)
+{
+	if (remote->worlds)
+		return;
+	remote->worlds = mem_alloc((tell->n_world + 1) * sizeof *remote->worlds);
+	for (size_t i = 0; i < tell->n_world; i++)
+		remote->worlds[i] = mem_strdup(tell->world[i]);
+	remote->world_count = (uint32_t)tell->n_world;
+}
+
+/* Returns whether the message is kept. */
+static bool hear_tell(struct remote *remote, Troupe__Msgs__WatchTell *tell, size_t bytes)
+{
+	switch (tell->what) {
+	case TROUPE__MSGS__WATCH_TELL__WHAT__WELCOME:
+		take_welcome(remote, tell);
+		return false;
+	case TROUPE__MSGS__WATCH_TELL__WHAT__TOPICS:
+		take_topics(remote, tell);
+		return false;
+	case TROUPE__MSGS__WATCH_TELL__WHAT__EPOCH:
+		(void)ask_topics(remote);
+		return false;
+	case TROUPE__MSGS__WATCH_TELL__WHAT__MESSAGE:
+	case TROUPE__MSGS__WATCH_TELL__WHAT__REPLY:
+		keep(remote, tell, bytes);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void hear(struct remote *remote, enum frame_type type, const char *bytes, size_t count)
+{
+	ProtobufCMessage *tell;
+	struct troupe_error why;
+	struct stop stop;
+	char words[HELLO_WORDS_MAX + 1];
+	if (type == FRAME_TELL) {
+		if (message_of_bytes(&troupe__msgs__watch_tell__descriptor, bytes, count, &limits, &tell, &why))
+			end(remote, TROUPE_EPROTOCOL, why.text);
+		else if (!hear_tell(remote, (Troupe__Msgs__WatchTell *)tell, count))
+			message_free(tell);
+	} else if (type == FRAME_STOP && !stop_decode(bytes, count, &stop, &why)) {
+		end(remote, stop.kind == STOP_FAILED ? TROUPE_EINTERNAL : TROUPE_OK, stop.why);
+	} else if (type == FRAME_REFUSE && !refuse_decode(bytes, count, words, &why)) {
+		end(remote, TROUPE_EPROTOCOL, words);
+	} else if (type != FRAME_HEARTBEAT) {
+		end(remote, TROUPE_EPROTOCOL, "it sends frames that are not for a viewer");
+	}
+}
+
+static void send_asks(struct remote *remote)
+{
+	for (;;) {
+		struct text next = {0};
+		pthread_mutex_lock(&remote->lock);
+		if (remote->asks.count && channel_pending(remote->channel) < WATCH_ROOM_BYTES) {
+			next = remote->asks.at[0];
+			remote->asks.count--;
+			memmove(remote->asks.at, remote->asks.at + 1, remote->asks.count * sizeof next);
+		}
+		pthread_mutex_unlock(&remote->lock);
+		if (!next.at)
+			return;
+		(void)channel_send(remote->channel, FRAME_ASK, next.at, next.count, NULL);
+		text_fini(&next);
+	}
+}
+
+/* False: the connection is over. */
+static bool turn(struct remote *remote)
+{
+	enum frame_type type;
+	const char *bytes;
+	size_t count;
+	troupe_status status;
+	struct troupe_error why;
+	uint64_t now_ns = clock_now_ns();
+	troupe_status worked = channel_work(remote->channel, now_ns, &why);
+	while (!remote->over && channel_receive(remote->channel, &type, &bytes, &count, &status, NULL)) {
+		remote->heard_ns = now_ns;
+		hear(remote, type, bytes, count);
+	}
+	if (worked)
+		end(remote, worked, why.text);
+	else if (now_ns - remote->heard_ns > WATCH_SILENT_S * SECOND_NS)
+		end(remote, TROUPE_EPEER, "it is silent");
+	return !remote->over;
+}
+
+static void await_more(struct remote *remote)
+{
+	struct pollfd polled[2] = {
+		{remote->woken, POLLIN, 0}, {channel_fd(remote->channel), channel_poll_events(remote->channel), 0}};
+	uint64_t rung;
+	(void)poll(polled, 2, LOOK_MS);
+	if (polled[0].revents)
+		(void)!read(remote->woken, &rung, sizeof rung);
+}
+
+static void *work(void *arg)
+{
+	struct remote *remote = arg;
+	while (!atomic_load(&remote->stop) && turn(remote)) {
+		send_asks(remote);
+		await_more(remote);
+	}
+	return NULL;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static void destroy(struct source *source)
+{
+	struct remote *remote = remote_of(source);
+	atomic_store(&remote->stop, true);
+	if (remote->started) {
+		wake(remote);
+		pthread_join(remote->thread, NULL);
+	}
+	channel_destroy(remote->channel);
+	for (struct come *come = remote->first, *next; come; come = next) {
+		next = come->next;
+		free_come(come);
+	}
+	free_come(remote->taken);
+	for (uint32_t i = 0; i < remote->asks.count; i++)
+		text_fini(&remote->asks.at[i]);
+	vec_free(&remote->asks);
+	for (uint32_t i = 0; i < remote->world_count; i++)
+		free(remote->worlds[i]);
+	free(remote->worlds);
+	listing_release(remote->topics);
+	if (remote->woken >= 0)
+		close(remote->woken);
+	pthread_mutex_destroy(&remote->lock);
+	free(remote);
+}
+
+static const struct source_ops ops = {subscribe, unsubscribe, publish, call, take, topics, release, epoch, world_count,
+	world_name, commands, destroy};
+
+static troupe_status say_hello(struct remote *remote, struct troupe_error *error)
+{
+	struct hello hello = {.protocol = HELLO_PROTOCOL, .role = HELLO_VIEWER};
+	struct text payload = {0};
+	char host[64] = "?";
+	(void)gethostname(host, sizeof host - 1);
+	(void)snprintf(hello.build, sizeof hello.build, "%s", troupe_version());
+	(void)snprintf(hello.name, sizeof hello.name, "%s:%ld", host, (long)getpid());
+	troupe_status status = key_random_bytes(hello.id, sizeof hello.id, error);
+	hello_encode(&hello, &payload);
+	if (!status)
+		status = channel_send(remote->channel, FRAME_HELLO, payload.at, payload.count, error);
+	text_fini(&payload);
+	if (!status)
+		status = ask_topics(remote);
+	return status;
+}
+
+/* One try: until it is welcome, or the reason why not. */
+static troupe_status join(struct remote *remote, const struct remote_options *options, const struct address *address,
+	struct troupe_error *error)
+{
+	const struct channel_options channel = {.role = CHANNEL_CLIENT, .key = options->key};
+	uint64_t now_ns = remote->heard_ns = clock_now_ns();
+	troupe_status status = channel_connect(address, &channel, now_ns, &remote->channel, error);
+	if (status)
+		return status;
+	channel_limit(remote->channel, FRAME_PAYLOAD_MAX);
+	remote->over = false;
+	status = say_hello(remote, error);
+	while (!status && !remote->worlds && turn(remote))
+		await_more(remote);
+	if (!status && !remote->worlds)
+		status = fail(error, remote->why.status ? remote->why.status : TROUPE_EPEER, "%s: %s", options->address,
+			remote->why.text);
+	return status;
+}
+
+static troupe_status start(struct remote *remote, const struct remote_options *options, struct troupe_error *error)
+{
+	struct address address;
+	uint64_t wait_ms = options->wait_ms ? options->wait_ms : WATCH_SILENT_S * 1000;
+	uint64_t until_ns = clock_now_ns() + wait_ms * 1000000;
+	remote->woken = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (remote->woken < 0)
+		return fail(error, TROUPE_EIO, "no event file: %s", strerror(errno));
+	troupe_status status = address_parse(options->address, WATCH_PORT, &address, error);
+	if (status)
+		return status;
+	while ((status = join(remote, options, &address, error)) == TROUPE_EPEER && clock_now_ns() < until_ns) {
+		channel_destroy(remote->channel);
+		remote->channel = NULL;
+		(void)poll(NULL, 0, RETRY_MS);
+	}
+	if (status)
+		return status;
+	remote->on_ready = options->on_ready;
+	remote->ctx = options->ctx;
+	int failed = pthread_create(&remote->thread, NULL, work, remote);
+	mem_check_thread(failed);
+	remote->started = !failed;
+	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
+}
+
+troupe_status remote_connect(
+	const struct remote_options *options, struct source **ret_source, struct troupe_error *error)
+{
+	struct remote *remote = mem_alloc(sizeof *remote);
+	remote->base.ops = &ops;
+	remote->idle = true;
+	remote->woken = -1;
+	pthread_mutex_init(&remote->lock, NULL);
+	troupe_status status = start(remote, options, error);
+	if (status)
+		destroy(&remote->base);
+	else
+		*ret_source = &remote->base;
+	return status;
+}
+
+bool remote_is_over(struct source *source, struct troupe_error *ret_why)
+{
+	struct remote *remote = remote_of(source);
+	pthread_mutex_lock(&remote->lock);
+	bool over = remote->over;
+	if (over)
+		*ret_why = remote->why;
+	pthread_mutex_unlock(&remote->lock);
+	return over;
+}

@@ -1,0 +1,28 @@
+/* The viewer's side of PROTOCOL.md: a run of another process as a source. It takes no commands.
+ *
+ * A thread of its own receives messages, of which the oldest are lost when REMOTE_BYTES_MAX wait to be taken. */
+#ifndef GATEWAY_WATCH_REMOTE_H
+#define GATEWAY_WATCH_REMOTE_H
+
+#include "gateway/source.h"
+#include "gateway/watch/watch.h"
+
+enum { REMOTE_BYTES_MAX = 256 << 20 };
+
+struct remote_options {
+	const char *address;   /* HOST[:PORT] */
+	const struct key *key; /* NULL: none. Copied */
+	uint32_t wait_ms;      /* for the run to let this process in; 0: 5 s */
+	source_ready on_ready; /* may be NULL */
+	void *ctx;
+};
+
+/* Blocks until the run has let this process in, for at most wait_ms; so long it tries again while nothing listens
+ * there. TROUPE_EINVAL: the address; TROUPE_EPEER: it cannot be reached; TROUPE_EPROTOCOL: it refuses, and why. */
+troupe_status remote_connect(
+	const struct remote_options *options, struct source **ret_source, struct troupe_error *error);
+/* Whether the connection is over, with the reason: TROUPE_OK, the run has ended; TROUPE_EINTERNAL, it has failed;
+ * TROUPE_EPEER, it was lost. Any thread. on_ready was called for it. Messages that came before can still be taken. */
+bool remote_is_over(struct source *source, struct troupe_error *ret_why);
+
+#endif

@@ -1,0 +1,298 @@
+/* Viewers of other processes: what they see is the run's, they can change nothing, they come and go without an effect
+ * on any bit; strangers and peers of another build are refused with a reason; a viewer learns why a run is over. A
+ * plain program, so that it runs under the sanitizers, too. */
+#include "gateway/watch/remote.h"
+#include "gateway/watch/watch.h"
+#include "net/hello.h"
+#include "net/tcp/channel.h"
+#include "topic/message.h"
+#include "topic/troupe.pb-c.h"
+
+#include "../fault/check.h"
+
+#include <troupe/server.h>
+#include <troupe/world.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char world[] =
+	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
+	"<real_time_factor>0</real_time_factor></physics>"
+	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1"
+	"</normal></plane></geometry></collision></link></model>"
+	"<model name='ball'><pose>0 0 5 0 0 0</pose><link name='l'><inertial><mass>1</mass></inertial><collision "
+	"name='c'>"
+	"<geometry><sphere><radius>0.5</radius></sphere></geometry></collision></link>"
+	"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model></world></sdf>";
+
+enum { STEPS = 60000, TRIES = 20000 };
+
+/* --- a run ----------------------------------------------------------------------------------------------------------
+ */
+
+struct run {
+	struct troupe_server *server;
+	struct watch_host *host;
+	char address[80];
+	pthread_t thread;
+	uint64_t hash;
+};
+
+static void *work(void *arg)
+{
+	struct run *run = arg;
+	struct troupe_error error;
+	const struct troupe_limits limits = {.iterations = STEPS};
+	check(!troupe_server_run(run->server, &limits, &error), "run: %s", error.text);
+	return NULL;
+}
+
+static void begin(struct run *run, const struct key *key, bool hosted, double rate_hz)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_error error;
+	struct text text = {0};
+	def.world_path = "watch.sdf";
+	def.world_text = world;
+	def.secondaries = 1;
+	def.pace = rate_hz > 0 ? TROUPE_PACE_RATE : TROUPE_PACE_FACTOR;
+	def.rate_hz = rate_hz;
+	check(!troupe_server_create(&def, &run->server, &error), "create: %s", error.text);
+	run->host = NULL;
+	if (hosted) {
+		const struct watch_options options = {.address = "127.0.0.1:0", .key = key};
+		check(!watch_host_create(run->server, &options, &run->host, &error), "host: %s", error.text);
+		watch_host_describe(run->host, &text);
+		snprintf(run->address, sizeof run->address, "%s", text.at);
+		text_fini(&text);
+	}
+	pthread_create(&run->thread, NULL, work, run);
+}
+
+/* stop: before its last step. */
+static void end(struct run *run, bool stop, const struct troupe_error *why)
+{
+	if (stop)
+		troupe_server_stop(run->server);
+	pthread_join(run->thread, NULL);
+	run->hash = troupe_server_hash(run->server);
+	watch_host_destroy(run->host, why);
+	troupe_server_destroy(run->server);
+}
+
+static struct source *connect_to(const struct run *run, const struct key *key)
+{
+	const struct remote_options options = {.address = run->address, .key = key};
+	struct source *source = NULL;
+	struct troupe_error error = {0};
+	check(!remote_connect(&options, &source, &error), "connect: %s", error.text);
+	return source;
+}
+
+/* Waits for a message on the topic, or for the reply with this tag (topic NULL). */
+static bool await_message(struct source *source, const char *topic, uint64_t tag, struct troupe_message *ret_message)
+{
+	for (int i = 0; i < TRIES; i++) {
+		while (source->ops->take(source, ret_message))
+			if (topic ? !ret_message->is_reply && !strcmp(ret_message->topic, topic)
+				  : ret_message->is_reply && ret_message->tag == tag)
+				return true;
+		poll(NULL, 0, 1);
+	}
+	return false;
+}
+
+/* --- cases ----------------------------------------------------------------------------------------------------------
+ */
+
+static void check_topics(struct source *source)
+{
+	const struct troupe_topics *topics = NULL;
+	bool clock = false, hash = false, control = false;
+	for (int i = 0; i < TRIES && !(topics = source->ops->topics(source)); i++)
+		poll(NULL, 0, 1);
+	check(topics, "no topics");
+	for (uint32_t i = 0; topics && i < topics->count; i++) {
+		const struct troupe_topic *topic = &topics->at[i];
+		clock |= !strcmp(topic->name, "/clock") && !strcmp(topic->type, "gz.msgs.Clock") && !topic->changes;
+		hash |= !strcmp(topic->name, "/world/w/hash") && topic->kind == TROUPE_TOPIC_SERVICE && !topic->changes;
+		control |= !strcmp(topic->name, "/world/w/control") && topic->changes;
+	}
+	check(clock && hash && control, "topics: clock %d, hash %d, control %d", clock, hash, control);
+	check(topics && source->ops->epoch(source) == topics->epoch, "the epoch");
+	source->ops->release(source, topics);
+}
+
+static void sees_the_run(void)
+{
+	struct run plain, watched;
+	struct troupe_message message;
+	struct troupe_error error;
+	begin(&plain, NULL, false, 0);
+	end(&plain, false, NULL);
+	begin(&watched, NULL, true, 20000);
+	struct source *source = connect_to(&watched, NULL);
+	check(source->ops->world_count(source) == 1 && !strcmp(source->ops->world_name(source, 0), "w"), "the worlds");
+	check_topics(source);
+	check(!source->ops->subscribe(source, "/clock", 100, &error), "subscribe");
+	uint64_t last = 0;
+	for (int i = 0; i < 20; i++) {
+		check(await_message(source, "/clock", 0, &message), "clock %d", i);
+		check(!strcmp(message.type, "gz.msgs.Clock") && message.count, "a clock's type and bytes");
+		check(!i || message.step > last, "step %lu after %lu", (unsigned long)message.step,
+			(unsigned long)last);
+		check(message.time_ns == (int64_t)message.step * 1000000, "time of step %lu",
+			(unsigned long)message.step);
+		last = message.step;
+	}
+	check(!source->ops->call(source, "/world/w/hash", "", 0, 7, &error), "call");
+	check(await_message(source, NULL, 7, &message), "no reply");
+	check(!message.status && !strcmp(message.type, "troupe.msgs.StateHash") && message.count > 8, "the hash");
+	check(!source->ops->call(source, "/world/w/control", "\x18\x01", 2, 8, &error), "call that changes");
+	check(await_message(source, NULL, 8, &message) && message.status == TROUPE_ECOMMAND, "it changes the run");
+	check(!source->ops->call(source, "/nowhere", "", 0, 9, &error), "call of nothing");
+	check(await_message(source, NULL, 9, &message) && message.status == TROUPE_ECOMMAND,
+		"a service that is not there");
+	check(source->ops->publish(source, "/model/ball/cmd_vel", "", 0, &error) == TROUPE_ECOMMAND, "it publishes");
+	struct source *second = connect_to(&watched, NULL); /* comes and goes */
+	check(!second->ops->subscribe(second, "/world/w/view", 0, &error), "subscribe");
+	check(await_message(second, "/world/w/view", 0, &message), "view");
+	source_destroy(second);
+	check(await_message(source, "/clock", 0, &message), "the other one has gone");
+	check(watch_host_joined(watched.host) == 2, "joined");
+	end(&watched, false, NULL);
+	for (int i = 0; i < TRIES && !remote_is_over(source, &error); i++)
+		poll(NULL, 0, 1);
+	check(remote_is_over(source, &error) && !error.status && !strcmp(error.text, "the run has ended"),
+		"the end: %s", error.text);
+	source_destroy(source);
+	check(plain.hash == watched.hash, "viewers have changed the state");
+}
+
+static void learns_why(void)
+{
+	struct run run;
+	struct troupe_error why, error;
+	begin(&run, NULL, true, 1000);
+	struct source *source = connect_to(&run, NULL);
+	(void)fail(&why, TROUPE_EDIVERGED, "model 'ball' has diverged");
+	end(&run, true, &why);
+	for (int i = 0; i < TRIES && !remote_is_over(source, &error); i++)
+		poll(NULL, 0, 1);
+	check(remote_is_over(source, &error) && error.status && strstr(error.text, "diverged"), "why: %s", error.text);
+	source_destroy(source);
+}
+
+static void has_the_key(void)
+{
+	struct key key, other;
+	struct run run;
+	struct source *source = NULL;
+	struct troupe_error error;
+	if (!key_usable())
+		return;
+	check(!key_random(&key, &error) && !key_random(&other, &error), "keys");
+	begin(&run, &key, true, 1000);
+	struct source *good = connect_to(&run, &key);
+	const struct remote_options wrong = {.address = run.address, .key = &other, .wait_ms = 300},
+				    none = {.address = run.address, .wait_ms = 300};
+	check(remote_connect(&wrong, &source, &error), "another key is let in");
+	check(remote_connect(&none, &source, &error), "no key is let in");
+	source_destroy(good);
+	end(&run, true, NULL);
+}
+
+/* Sends one frame as the first, and returns the type of the answer; 0: the connection was closed. */
+static enum frame_type dial(const struct run *run, enum frame_type type, const struct text *payload, char ret_why[512])
+{
+	const struct channel_options options = {.role = CHANNEL_CLIENT};
+	struct address address;
+	struct channel *channel;
+	struct troupe_error error;
+	enum frame_type got = 0;
+	const char *bytes;
+	size_t count;
+	troupe_status status;
+	*ret_why = '\0';
+	check(!address_parse(run->address, 0, &address, &error), "address");
+	check(!channel_connect(&address, &options, 0, &channel, &error), "dial");
+	(void)channel_send(channel, type, payload->at, payload->count, &error);
+	for (int i = 0; i < TRIES && !got && !channel_work(channel, 0, &error); i++) {
+		if (channel_receive(channel, &got, &bytes, &count, &status, &error) && got == FRAME_REFUSE)
+			(void)refuse_decode(bytes, count, ret_why, &error);
+		poll(NULL, 0, 1);
+	}
+	if (!got && channel_receive(channel, &got, &bytes, &count, &status, &error) && got == FRAME_REFUSE)
+		(void)refuse_decode(bytes, count, ret_why, &error);
+	channel_destroy(channel);
+	return got;
+}
+
+static void refuses_strangers(void)
+{
+	struct run run;
+	struct text payload = {0};
+	char why[512];
+	struct hello hello = {.protocol = HELLO_PROTOCOL, .role = HELLO_SECONDARY};
+	begin(&run, NULL, true, 1000);
+	snprintf(hello.build, sizeof hello.build, "%s", troupe_version());
+	hello_encode(&hello, &payload);
+	check(dial(&run, FRAME_HELLO, &payload, why) == FRAME_REFUSE && strstr(why, "secondary"), "a secondary: %s",
+		why);
+	payload.count = 0;
+	hello.role = HELLO_VIEWER;
+	snprintf(hello.build, sizeof hello.build, "0.0.0-other");
+	hello_encode(&hello, &payload);
+	check(dial(&run, FRAME_HELLO, &payload, why) == FRAME_REFUSE && strstr(why, "build"), "another build: %s", why);
+	payload.count = 0;
+	text_add(&payload, "rubbish");
+	check(dial(&run, FRAME_HELLO, &payload, why) == FRAME_REFUSE, "rubbish");
+	check(!dial(&run, FRAME_ASK, &payload, why), "no hello");
+	struct source *sources[WATCH_VIEWERS_MAX], *more = NULL;
+	struct troupe_error error;
+	for (int i = 0; i < WATCH_VIEWERS_MAX; i++)
+		sources[i] = connect_to(&run, NULL);
+	const struct remote_options options = {.address = run.address};
+	check(remote_connect(&options, &more, &error) == TROUPE_EPROTOCOL && strstr(error.text, "as many viewers"),
+		"one too many: %s", error.text);
+	for (int i = 0; i < WATCH_VIEWERS_MAX; i++)
+		source_destroy(sources[i]);
+	end(&run, true, NULL);
+	text_fini(&payload);
+}
+
+static void refuses_addresses(void)
+{
+	struct watch_options options = {.address = "0.0.0.0:0"};
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct watch_host *host = NULL;
+	struct troupe_error error;
+	def.world_path = "watch.sdf";
+	def.world_text = world;
+	check(!troupe_server_create(&def, &server, &error), "create");
+	check(watch_host_create(server, &options, &host, &error) == TROUPE_EINVAL, "all interfaces without a key");
+	options.insecure = true;
+	check(!watch_host_create(server, &options, &host, &error), "insecure: %s", error.text);
+	watch_host_destroy(host, NULL);
+	troupe_server_destroy(server);
+	const struct remote_options nowhere = {.address = "127.0.0.1:1", .wait_ms = 300};
+	struct source *source = NULL;
+	check(remote_connect(&nowhere, &source, &error) == TROUPE_EPEER, "nobody listens");
+}
+
+int main(void)
+{
+	sees_the_run();
+	learns_why();
+	has_the_key();
+	refuses_strangers();
+	refuses_addresses();
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed ? 1 : 0;
+}
