@@ -144,6 +144,27 @@ struct troupe_mcap_counts {
 TROUPE_API troupe_status troupe_mcap_end(
 	struct troupe_mcap *mcap, struct troupe_mcap_counts *ret_counts, struct troupe_error *error);
 
+/* --- viewers of other processes (src/gateway/watch/PROTOCOL.md) ----------------------------------------------------
+ */
+
+struct troupe_watch;
+
+struct troupe_watch_def {
+	const char *listen;   /* [HOST][:PORT], "*" for all interfaces; port 47083 if none is given, 0: any free one */
+	const char *key_file; /* NULL: the file of `troupe keygen` if it exists, else no key */
+	bool insecure;        /* no key, also with an address that other hosts can reach */
+};
+
+/* Lets viewers join, which see all topics and can ask all services that change nothing. Starts a thread that serves
+ * until troupe_watch_end(), which must come before troupe_server_destroy(). TROUPE_EINVAL: a setting is not valid, or
+ * other hosts could join without a key; TROUPE_EIO: it cannot listen, or the key cannot be read. */
+TROUPE_API troupe_status troupe_watch_start(struct troupe_server *server, const struct troupe_watch_def *def,
+	struct troupe_watch **ret_watch, struct troupe_error *error);
+/* Tells the viewers that the run has ended. why: it has failed; NULL: it has not. watch may be NULL. */
+TROUPE_API void troupe_watch_end(struct troupe_watch *watch, const struct troupe_error *why);
+/* One line for people: "127.0.0.1:47083, with a key". */
+TROUPE_API void troupe_watch_describe(const struct troupe_watch *watch, char *ret_text, size_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,8 +5,6 @@
 
 #include "base/text.h"
 
-#include <troupe/gateway.h>
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +13,7 @@ enum { VIEW_PORT = 8686 };
 struct gateways {
 	struct troupe_gz *gz;
 	struct troupe_view *view;
+	struct troupe_watch *watch;
 	void (*say)(void *ctx, bool loud, const char *text);
 	void *ctx;
 };
@@ -31,6 +30,26 @@ static void describe(
 				"encrypted");
 	say(ctx, open, text.at);
 	text_fini(&text);
+}
+
+static troupe_status start_watch(struct gateways *gateways, const struct gateways_settings *settings,
+	struct troupe_server *server, struct troupe_error *error)
+{
+	struct text text = {0};
+	char line[128];
+	struct troupe_error why;
+	if (!settings->watch.listen)
+		return TROUPE_OK;
+	troupe_status status = troupe_watch_start(server, &settings->watch, &gateways->watch, &why);
+	if (status)
+		return fail(error, status, "--watch-listen: %s", why.text);
+	troupe_watch_describe(gateways->watch, line, sizeof line);
+	text_add(&text, "viewers join at %s", line);
+	if (settings->watch.insecure)
+		text_add(&text, ": programs on other hosts see everything, and nothing is encrypted");
+	gateways->say(gateways->ctx, settings->watch.insecure, text.at);
+	text_fini(&text);
+	return TROUPE_OK;
 }
 
 static troupe_status start_gz(struct gateways *gateways, const struct gateways_settings *settings,
@@ -116,6 +135,8 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	*gateways = (struct gateways){.say = say, .ctx = ctx};
 	*ret_gateways = gateways;
 	troupe_status status = start_gz(gateways, settings, server, error);
+	if (!status)
+		status = start_watch(gateways, settings, server, error);
 	return status ? status : start_view(gateways, settings, server, error);
 }
 
@@ -137,5 +158,6 @@ void gateways_end(struct gateways *gateways, const struct troupe_error *why)
 		return;
 	troupe_view_end(gateways->view, why);
 	troupe_gz_end(gateways->gz, why);
+	troupe_watch_end(gateways->watch, why);
 	free(gateways);
 }

@@ -4,6 +4,8 @@
 
 #include "base/base.h"
 
+#include <troupe/gateway.h>
+
 struct troupe_server;
 
 struct gateways_settings {
@@ -12,6 +14,7 @@ struct gateways_settings {
 	bool view;                /* a page for browsers, on this machine, at the usual port or any free one */
 	const char *view_address; /* "[ADDRESS:]PORT": the page at this address; NULL: not given */
 	const char *view_cert, *view_key; /* PEM files: the page with TLS; NULL: without */
+	struct troupe_watch_def watch;    /* listen: NULL: no viewers of other processes */
 };
 
 struct gateways;

@@ -143,6 +143,17 @@ static troupe_status make_folders(const char *path, struct troupe_error *error)
 	return status;
 }
 
+troupe_status key_find(const char *given, bool none, struct key *ret_key, bool *ret_found, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	char *path = given ? mem_strdup(given) : key_default_path();
+	*ret_found = path && (given || (!none && !access(path, F_OK)));
+	if (*ret_found)
+		status = key_read(path, ret_key, error);
+	free(path);
+	return status;
+}
+
 troupe_status key_create(const char *path, struct troupe_error *error)
 {
 	struct outfile_options options = {.fresh = true, .mode = 0600};

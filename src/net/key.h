@@ -18,6 +18,9 @@ char *key_default_path(void);
 /* EIO: the file cannot be read, or users other than its owner have access to it (its mode must be 0600 or less, its
  * owner this user or root); EINVAL: it is not a key file. */
 troupe_status key_read(const char *path, struct key *ret_key, struct troupe_error *error);
+/* The key of the file `given`; NULL: of the default file, if it exists, unless `none`. *ret_found: there is a key.
+ * Errors as key_read(). */
+troupe_status key_find(const char *given, bool none, struct key *ret_key, bool *ret_found, struct troupe_error *error);
 /* Writes a new random key to a new file of mode 0600. Makes missing folders (mode 0700). EIO when the file exists; the
  * existing file stays unchanged. */
 troupe_status key_create(const char *path, struct troupe_error *error);

@@ -10,6 +10,7 @@
 #include "topic/watch.pb-c.h"
 
 #include <troupe/client.h>
+#include <troupe/gateway.h>
 #include <troupe/server.h>
 
 #include <poll.h>
@@ -462,4 +463,60 @@ void watch_host_describe(const struct watch_host *host, struct text *out)
 uint64_t watch_host_joined(const struct watch_host *host)
 {
 	return atomic_load_explicit(&host->joined, memory_order_relaxed);
+}
+
+/* --- for programs ------------------------------------------------------------------------------------------------- */
+
+struct troupe_watch {
+	struct watch_host *host;
+	bool has_key;
+};
+
+static troupe_status check_address(const struct troupe_watch_def *def, bool has_key, struct troupe_error *error)
+{
+	struct address address;
+	troupe_status status = address_parse_listen(def->listen, WATCH_PORT, &address, error);
+	if (status || has_key || def->insecure || address_is_loopback(&address))
+		return status;
+	return fail(error, TROUPE_EINVAL,
+		"'%.100s' is not this machine's loopback, and there is no key: expected a key (troupe keygen makes "
+		"one) or "
+		"--watch-insecure",
+		def->listen);
+}
+
+troupe_status troupe_watch_start(struct troupe_server *server, const struct troupe_watch_def *def,
+	struct troupe_watch **ret_watch, struct troupe_error *error)
+{
+	struct key key = {0};
+	struct watch_host *host = NULL;
+	bool has_key;
+	troupe_status status = key_find(def->key_file, def->insecure, &key, &has_key, error);
+	const struct watch_options options = {def->listen, has_key ? &key : NULL, def->insecure};
+	if (!status)
+		status = check_address(def, has_key, error);
+	if (!status)
+		status = watch_host_create(server, &options, &host, error);
+	key_forget(&key);
+	if (status)
+		return status;
+	*ret_watch = mem_alloc(sizeof **ret_watch);
+	**ret_watch = (struct troupe_watch){host, has_key};
+	return TROUPE_OK;
+}
+
+void troupe_watch_end(struct troupe_watch *watch, const struct troupe_error *why)
+{
+	if (!watch)
+		return;
+	watch_host_destroy(watch->host, why);
+	free(watch);
+}
+
+void troupe_watch_describe(const struct troupe_watch *watch, char *ret_text, size_t bytes)
+{
+	struct text text = {0};
+	watch_host_describe(watch->host, &text);
+	(void)snprintf(ret_text, bytes, "%s, %s", text.at, watch->has_key ? "with a key" : "without a key");
+	text_fini(&text);
 }

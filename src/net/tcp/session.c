@@ -263,13 +263,7 @@ void session_flush(struct session *session, int timeout_ms)
 troupe_status session_key(
 	const struct troupe_network *network, struct key *ret_key, bool *ret_given, struct troupe_error *error)
 {
-	troupe_status status = TROUPE_OK;
-	char *path = network->key_file ? mem_strdup(network->key_file) : key_default_path();
-	*ret_given = path && (network->key_file || (!access(path, F_OK) && !network->insecure));
-	if (*ret_given)
-		status = key_read(path, ret_key, error);
-	free(path);
-	return status;
+	return key_find(network->key_file, network->insecure, ret_key, ret_given, error);
 }
 
 troupe_status troupe_network_pair(int ret_sockets[2], struct troupe_error *error)
