@@ -122,7 +122,9 @@ struct troupe_server_def {
 	uint64_t record_every;   /* steps between states in the recording (default 1000); at least 1 */
 	/* An existing folder in which clients may save the state with the service /world/NAME/save, as files of
 	 * troupe_server_save(), at most 1000; a file that is no such state is not replaced. The step at which the state
-	 * is saved waits until the file is written. NULL: clients cannot save. */
+	 * is saved waits until the file is written. With /world/NAME/resume, and with that command in any form, a world
+	 * takes up such a state while it runs; the file is read when the command is given. NULL: clients cannot save,
+	 * and no world can resume. */
 	const char *save_folder;
 	/* The secondaries are other processes (network.h); the file must then have one world, and
 	 * network->secondaries is their number. NULL: they are threads of this process. Not used after the creation. */

@@ -149,8 +149,8 @@ static const struct option_spec specs[] = {
 			"a model diverged; %s becomes the step (default with --transport tcp or mpi and with "
 			"--network-role primary: troupe-WORLD-%s.state)"},
 	{OPTION_TEXT, .name = "save-dir", .argument = "DIR", .offset = AT(save_dir),
-		.help = "let clients save the state in this folder, with the service /world/NAME/save and the name of "
-			"a file (default: clients cannot save)"},
+		.help = "let clients save the state in this folder, and take it up again, with the services "
+			"/world/NAME/save and resume and the name of a file (default: clients cannot)"},
 	{OPTION_TEXT, .name = "record", .argument = "FILE", .offset = AT(record),
 		.help = "record the run for troupe replay: the first state, the commands with their steps, and states "
 			"to compare with"},

@@ -232,9 +232,9 @@ static void make_chaos(struct dispatch *dispatch, uint64_t k)
 			(uint32_t)(hash_mix(random, 2 * i + 2) % dispatch->secondaries) + 1);
 }
 
-static void assign(struct dispatch *dispatch, const struct loading *loading, uint64_t k)
+static struct roster_view view_of(const struct dispatch *dispatch, const struct loading *loading)
 {
-	const struct roster_view view = {
+	return (struct roster_view){
 		.scene = dispatch->scene,
 		.tracker = &dispatch->shared->tracker,
 		.active = loading->active,
@@ -247,13 +247,41 @@ static void assign(struct dispatch *dispatch, const struct loading *loading, uin
 		.move_cost = DISPATCH_MOVE_NS,
 		.horizon = DISPATCH_HORIZON_STEPS,
 	};
-	roster_find(&dispatch->roster, &view);
-	if (dispatch->chaos)
-		make_chaos(dispatch, k);
+}
+
+static void commit(struct dispatch *dispatch, const struct loading *loading)
+{
 	roster_commit(&dispatch->roster);
 	change_models(dispatch, loading);
 	change_levels(dispatch);
 	dispatch->pairs_dirty |= dispatch->changes.count > 0;
+}
+
+static void assign(struct dispatch *dispatch, const struct loading *loading, uint64_t k)
+{
+	const struct roster_view view = view_of(dispatch, loading);
+	roster_find(&dispatch->roster, &view);
+	if (dispatch->chaos)
+		make_chaos(dispatch, k);
+	commit(dispatch, loading);
+}
+
+/* The policy is asked as if no model existed and no level were loaded. */
+void dispatch_empty(struct dispatch *dispatch, const struct loading *loading)
+{
+	struct roster_view view = view_of(dispatch, loading);
+	uint32_t nodes = MAX(dispatch->room, dispatch->scene->level_count);
+	bool *none = mem_alloc(nodes * sizeof *none);
+	view.active = view.loaded = none;
+	dispatch->changes.count = dispatch->events.count = 0;
+	dispatch_reset(dispatch);
+	roster_find(&dispatch->roster, &view);
+	commit(dispatch, loading);
+	change_ghosts(dispatch);
+	for (uint32_t s = 0; s < dispatch->most; s++)
+		dispatch->parts[s].pair_count = 0;
+	dispatch_reset(dispatch);
+	free(none);
 }
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */

@@ -71,6 +71,9 @@ void dispatch_use(struct dispatch *dispatch, uint32_t count);
 /* Drops all pairs and looks at everything again. */
 void dispatch_reset(struct dispatch *dispatch);
 
+/* A step in which no secondary has anything, instead of dispatch_step(). All is assigned anew in the step after it. */
+void dispatch_empty(struct dispatch *dispatch, const struct loading *loading);
+
 /* The next functions are called before a step. */
 /* The pin of a model in the scene. */
 void dispatch_learn_pin(struct dispatch *dispatch, uint32_t model);

@@ -29,6 +29,7 @@ void edit_fini(struct edit *edit)
 	vec_free(&edit->edited);
 	vec_free(&edit->log);
 	vec_free(&edit->effects);
+	text_fini(&edit->renewed);
 }
 
 void edit_say(char note[EDIT_NOTE_BYTES], const char *format, ...)
@@ -63,6 +64,8 @@ void edit_give_up(struct edit *edit, uint32_t model)
 void edit_begin(struct edit *edit)
 {
 	edit->world_changed = false;
+	if (edit->renewed.at && !edit_is_renewed(edit))
+		text_fini(&edit->renewed);
 	for (uint32_t i = 0; i < edit->leaving.count; i++) {
 		edit_give_up(edit, edit->leaving.at[i]);
 		edit_note(edit, EDIT_GIVE_UP, edit->leaving.at[i]);
@@ -350,8 +353,7 @@ troupe_status edit_set_performer(struct edit *edit, const Troupe__Msgs__SetPerfo
 
 /* --- reset -------------------------------------------------------------------------------------------------------- */
 
-/* Restores the role that the file, or its creation, gave the model; not its pose. */
-static void restore_role(struct scene_model *model)
+void edit_restore_role(struct scene_model *model)
 {
 	model->performer = model->file_performer;
 	model->volume = model->file_volume;
@@ -377,7 +379,7 @@ static void restore(struct edit *edit, uint32_t index)
 	if (!model->body_count)
 		place_static(edit, index, model->reference);
 	(void)edit_enable_all_collisions(edit, index);
-	restore_role(model);
+	edit_restore_role(model);
 	edit->epoch++;
 	if (!model->performer && edit->shared->tracker.performer_of[index] != SCENE_NONE)
 		tracker_remove(&edit->shared->tracker, index);
@@ -442,7 +444,7 @@ troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity
 	if (edit_enable_all_collisions(edit, index))
 		edit_effect(edit, EDIT_RESHAPED, index);
 	bool same_role = has_role(model);
-	restore_role(model);
+	edit_restore_role(model);
 	if (!same_role)
 		edit_effect(edit, EDIT_PERFORMER, index);
 	edit_effect(edit, EDIT_PLACED, index);

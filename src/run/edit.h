@@ -43,6 +43,7 @@ enum edit_op_kind {
 	EDIT_GRAVITY,
 	EDIT_LIGHT,     /* a light was added or changed, or became absent, or is again as in the file */
 	EDIT_COLLISION, /* a collision was switched on or off */
+	EDIT_RENEW,     /* all of the world is as in a packed state: see edit_renewed(); the first in the log */
 	EDIT_OPS,
 };
 
@@ -75,6 +76,7 @@ struct edit {
 	bool world_changed;
 	VEC(uint32_t) leaving; /* created models that were removed in the step before */
 	indices edited;        /* models that differ from the file in what is not in the state words */
+	struct text renewed;   /* what edit_pack() wrote of the state that EDIT_RENEW stands for */
 	uint64_t created, removed;
 	/* Grows when models or lights come or go, when models change their role, and when a static model is placed. */
 	uint64_t epoch;
@@ -172,8 +174,20 @@ void edit_reset(struct edit *edit);
  * edit_begin(). */
 void edit_pack(const struct edit *edit, struct text *out);
 /* Unpacks into a world that is as its file has it. The caller then sets up plan and tracker anew. On failure
- * (TROUPE_EWORLD) the world must not be used. */
+ * (TROUPE_EWORLD) the world must not be used before edit_renew(). */
 troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_error *error);
+
+/* Makes the world as its file has it, for edit_unpack(), after any changes and after a failed edit_unpack(). Places of
+ * created models are free at once, so no secondary may simulate any model. The words of the state are not restored. */
+void edit_renew(struct edit *edit);
+/* After edit_renew() and edit_unpack() of these bytes: notes it for copies of the world, instead of all that was noted
+ * before. */
+void edit_renewed(struct edit *edit, const char *packed, size_t count);
+/* Whether the log begins with EDIT_RENEW. */
+static inline bool edit_is_renewed(const struct edit *edit)
+{
+	return edit->log.count && edit->log.at[0].kind == EDIT_RENEW;
+}
 
 /* --- the same world elsewhere: edit_follow.c ---------------------------------------------------------------------- */
 
@@ -189,14 +203,16 @@ struct edit_change {
 	struct vec3 gravity;      /* EDIT_GRAVITY */
 	struct edit_light *light; /* EDIT_LIGHT; owned */
 	bool off;                 /* EDIT_COLLISION */
+	struct unpack renewed;    /* EDIT_RENEW; lent by the bytes that were unpacked */
 };
 
 typedef VEC(struct edit_change) edit_changes;
 
 /* Packs the log, and the data needed to do the same elsewhere; before the next edit_begin(). */
 void edit_pack_log(const struct edit *edit, struct text *out);
-/* Appends the changes of a packed log. Does not look at the world: TROUPE_EPROTOCOL, the log is cut off or a number out
- * of range. Free the changes with edit_changes_clear(), also after a failure. */
+/* Appends the changes of a packed log, which must stay until they are followed. Does not look at the world:
+ * TROUPE_EPROTOCOL, the log is cut off or a number out of range. Free the changes with edit_changes_clear(), also after
+ * a failure. */
 troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct troupe_error *error);
 void edit_changes_clear(edit_changes *changes);
 /* Makes the changes. Scene, systems and layout of the state are then those of the original. TROUPE_EPROTOCOL says what

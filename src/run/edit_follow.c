@@ -23,6 +23,8 @@ void edit_pack_log(const struct edit *edit, struct text *out)
 			pack_u64(out, scene->geoms[op->model].off);
 		} else if (op->kind == EDIT_GRAVITY) {
 			pack_vec3(out, scene->gravity);
+		} else if (op->kind == EDIT_RENEW) {
+			pack_bytes(out, edit->renewed.at, edit->renewed.count);
 		}
 	}
 }
@@ -43,6 +45,13 @@ static void unpack_created(struct unpack *in, struct edit_change *change)
 	change->bytes = (size_t)(in->at - begin);
 }
 
+static struct unpack unpack_renewed(struct unpack *in)
+{
+	size_t count = 0;
+	const char *bytes = unpack_bytes(in, &count);
+	return (struct unpack){bytes, bytes ? bytes + count : NULL, false};
+}
+
 troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct troupe_error *error)
 {
 	uint64_t count = unpack_u64(in);
@@ -61,6 +70,8 @@ troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct t
 			change.off = unpack_count(in, 1);
 		else if (change.kind == EDIT_GRAVITY)
 			change.gravity = unpack_vec3(in);
+		else if (change.kind == EDIT_RENEW)
+			change.renewed = unpack_renewed(in);
 		vec_push(changes, change);
 	}
 	return in->bad ? bad(error, "it is cut off, or a number is out of range") : TROUPE_OK;
@@ -128,6 +139,23 @@ static void set_absent(struct edit *edit, uint32_t model, bool absent)
 		systems_subscribe(edit->shared->systems, model);
 }
 
+/* Models of both worlds may have the same places, so the boxes of static models are found anew as well. */
+static troupe_status renew(struct edit *edit, struct edit_change *change, struct troupe_error *error)
+{
+	const struct shared *shared = edit->shared;
+	struct unpack in = change->renewed;
+	struct troupe_error why;
+	edit_renew(edit);
+	if (edit_unpack(edit, &in, &why))
+		return fail(error, TROUPE_EPROTOCOL, "an invalid state of the world: %s", why.text);
+	if (in.at != in.end)
+		return bad(error, "bytes after a state");
+	for (uint32_t m = 0; m < shared->scene->model_count; m++)
+		if (shared->scene->models[m].id && !shared->scene->models[m].body_count)
+			shared->boxes[m].box = state_model_box(shared->state, m, false);
+	return TROUPE_OK;
+}
+
 static bool fits(const struct scene *scene, const struct edit_change *change)
 {
 	const struct scene_model *m = &scene->models[change->model];
@@ -142,6 +170,8 @@ static troupe_status follow(struct edit *edit, struct edit_change *change, struc
 	const struct scene *scene = edit->shared->scene;
 	if (change->kind == EDIT_CREATE)
 		return create(edit, change, error);
+	if (change->kind == EDIT_RENEW)
+		return renew(edit, change, error);
 	if (change->kind == EDIT_GRAVITY)
 		return set_gravity(edit, change->gravity, error);
 	if (change->kind == EDIT_LIGHT)

@@ -76,6 +76,8 @@ troupe_status edit_find_by_id(
 bool edit_means_light(const struct edit *edit, const Gz__Msgs__Entity *entity);
 troupe_status edit_remove_light(
 	struct edit *edit, const Gz__Msgs__Entity *entity, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+/* Restores the role that the file, or its creation, gave the model; not its pose. */
+void edit_restore_role(struct scene_model *model);
 void edit_reset_lights(struct edit *edit);                    /* to those of the file */
 void edit_reset_lights_of(struct edit *edit, uint32_t model); /* those of its links */
 uint64_t edit_hash_lights(const struct scene *scene);

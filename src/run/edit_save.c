@@ -354,3 +354,51 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 	edit->removed = removed;
 	return in->bad ? bad_save(error, "the list of changes") : TROUPE_OK;
 }
+
+/* --- anew --------------------------------------------------------------------------------------------------------- */
+
+/* A static model that is in its place stays in the tree as it is. */
+static void renew_model(struct edit *edit, uint32_t index)
+{
+	struct scene *scene = edit->shared->scene;
+	struct scene_model *model = &scene->models[index];
+	if (model->absent) {
+		scene_set_absent(scene, index, false);
+		systems_subscribe(edit->shared->systems, index);
+	}
+	if (!model->body_count && memcmp(&model->in_body, &model->reference, sizeof model->reference) != 0)
+		scene_place_static(scene, index, model->reference);
+	for (uint32_t g = model->geom_first; g < model->geom_first + model->geom_count; g++)
+		scene_switch_geom(scene, g, true);
+	edit_restore_role(model);
+}
+
+void edit_renew(struct edit *edit)
+{
+	struct scene *scene = edit->shared->scene;
+	for (uint32_t m = scene->model_count; m-- > 0;) {
+		if (!scene->models[m].created)
+			continue;
+		if (!scene->models[m].absent)
+			systems_unsubscribe(edit->shared->systems, m);
+		scene_set_absent(scene, m, true);
+		edit_give_up(edit, m);
+	}
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		if (scene->models[m].id)
+			renew_model(edit, m);
+	edit_reset_lights(edit);
+	scene_drop_added_lights(scene);
+	scene->gravity = scene->sdf->gravity;
+	edit->step_s = scene->step_s;
+	edit->leaving.count = edit->edited.count = edit->effects.count = 0;
+	edit->world_changed = true;
+}
+
+void edit_renewed(struct edit *edit, const char *packed, size_t count)
+{
+	edit->log.count = edit->shared->state->written.count = 0;
+	edit->renewed.count = 0;
+	text_add_bytes(&edit->renewed, packed, count);
+	edit_note(edit, EDIT_RENEW, 0);
+}

@@ -231,12 +231,35 @@ static void track_anew(struct plan *plan)
 	tracker_init(tracker, plan->shared->scene);
 }
 
+void plan_empty(struct plan *plan)
+{
+	pairs_reset(&plan->pairs);
+	dispatch_empty(&plan->dispatch, &plan->loading);
+}
+
+void plan_clear(struct plan *plan)
+{
+	const struct scene *scene = plan->shared->scene;
+	plan->pairs.restoring = true; /* what goes with its whole world wakes nothing */
+	loading_empty(&plan->loading);
+	hand_on_models(plan);
+	plan->pairs.restoring = false;
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		dispatch_forget(&plan->dispatch, m);
+		if (scene->models[m].created)
+			cost_forget(&plan->shared->costs, m);
+	}
+	plan->gone.count = 0;
+	plan->statics_changed = true;
+}
+
+/* Places behind the last model may have had models before plan_clear(). */
 bool plan_unpack(struct plan *plan, struct unpack *in)
 {
 	plan->pairs.restoring = true; /* models asleep in the saved state stay asleep */
 	fit(plan);
 	track_anew(plan);
-	for (uint32_t m = 0; m < plan->shared->scene->model_count; m++)
+	for (uint32_t m = 0; m < plan->loading.room; m++)
 		learn(plan, m);
 	plan_reset(plan);
 	bool good = loading_unpack(&plan->loading, in);

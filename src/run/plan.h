@@ -56,6 +56,14 @@ void plan_performer(struct plan *plan, uint32_t model);
 /* Wakes all models. */
 void plan_wake_all(struct plan *plan);
 
+/* A step in which no secondary simulates anything, instead of plan_step(). Then the whole scene may be replaced:
+ *
+ *   plan_clear()                  ends the existence of all models of the old scene
+ *   edit_renew(), edit_unpack()
+ *   plan_unpack()                 makes those of the new scene exist */
+void plan_empty(struct plan *plan);
+void plan_clear(struct plan *plan);
+
 /* Packs what is not a function of the state words: which levels are loaded, and which models outlived their level. */
 void plan_pack(const struct plan *plan, struct text *out);
 /* Unpacks, after edit_unpack(); the rest is derived again from state k. False: damaged. */

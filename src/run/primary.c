@@ -16,9 +16,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define NAP_NS 20000000u              /* a sleeping primary checks `stop` this often */
-#define STEPS_MAX (UINT64_C(1) << 53) /* limit for a saved state */
-#define TIME_MAX_S 1e18
+#define NAP_NS 20000000u           /* a sleeping primary checks `stop` this often */
 #define PACE_LAG_MAX_NS 500000000u /* a larger delay is not caught up */
 
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared)
@@ -309,6 +307,7 @@ void primary_advance(struct primary *primary, struct ack *const *acks)
 void primary_take_back(struct primary *primary)
 {
 	lockstep_take_back(&primary->lockstep);
+	primary->emptied = false;
 	plan_measure(&primary->plan);
 	primary->repeats = true;
 }
@@ -401,13 +400,30 @@ static troupe_status obey(
 	return status ? status : give(primary, command, error);
 }
 
+/* The next command that is due by step k, if it must wait until no secondary has anything; NULL: there is none. */
+static struct command *waits_for_empty(struct primary *primary, uint64_t k)
+{
+	struct command *next = primary->emptied ? NULL : schedule_next(&primary->schedule, k);
+	return next && next->service && next->service->replaces ? next : NULL;
+}
+
+/* A command that waits for an empty step is told of when it begins to wait, before the state after that step is: given
+ * again at that step, it is obeyed when it was. Its outcome is not known then. */
+static void tell_taken(struct primary *primary, uint64_t k, struct command *command, troupe_status status)
+{
+	uint64_t step = command->service && command->service->replaces ? MIN(command->step, k) : k;
+	if (primary->options.on_taken && !command->told)
+		primary->options.on_taken(primary->options.ctx, step, command, status);
+	command->told = true;
+}
+
 static void take_commands(struct primary *primary, uint64_t k)
 {
 	struct command command;
 	free_taken(primary);
 	primary->due.count = 0;
 	schedule_open(&primary->schedule, k + 1);
-	while (schedule_due(&primary->schedule, k, &command)) {
+	while (!primary->ended && !waits_for_empty(primary, k) && schedule_due(&primary->schedule, k, &command)) {
 		if (command_passes(primary->shared->systems, &command)) {
 			command_fini(&command);
 			continue;
@@ -422,8 +438,7 @@ static void take_commands(struct primary *primary, uint64_t k)
 		if (primary->options.on_reply && (status || command.service))
 			primary->options.on_reply(primary->options.ctx, k, command.topic, status,
 				status ? error.text : note, command.call);
-		if (primary->options.on_taken)
-			primary->options.on_taken(primary->options.ctx, k, &command, status);
+		tell_taken(primary, k, &command, status);
 		primary->refused += status && !command.call; /* its caller is told */
 		if (!status && command_blocks(&command) && (primary->multi_steps || primary->run_to_s > 0)) {
 			vec_push(&primary->waiting_calls, command.call);
@@ -626,11 +641,11 @@ static void begin_sensors(struct primary *primary)
 {
 	struct sensors *sensors = primary_sensors(primary);
 	primary->step.times = times_of(primary);
-	if (!primary->paused) {
+	if (!primary->step.paused) {
 		sensors_begin(sensors, &primary->step.times);
 		fire_cameras(primary);
 	}
-	if (!primary->paused && sensors->due_world)
+	if (!primary->step.paused && sensors->due_world)
 		sensors_look(sensors, primary->shared->state, NULL);
 }
 
@@ -644,11 +659,21 @@ static const struct step *decide(struct primary *primary)
 	plan_begin(&primary->plan);
 	edit_begin(&primary->edit);
 	take_commands(primary, k);
-	plan_step(&primary->plan, k);
+	if (primary->ended)
+		return NULL;
+	struct command *waiting = waits_for_empty(primary, k);
+	if (waiting)
+		tell_taken(primary, k, waiting, TROUPE_OK);
+	primary->emptied = waiting;
+	step->paused = primary->paused || primary->emptied;
+	if (primary->emptied)
+		plan_empty(&primary->plan);
+	else
+		plan_step(&primary->plan, k);
 	deal_commands(primary);
 	obey_due(primary);
-	wrenches_deal(&primary->wrenches, primary->shared->state, primary->paused,
-		primary->plan.dispatch.roster.now.model, primary->plan.dispatch.parts, primary->options.secondaries);
+	wrenches_deal(&primary->wrenches, primary->shared->state, step->paused, primary->plan.dispatch.roster.now.model,
+		primary->plan.dispatch.parts, primary->options.secondaries);
 	begin_sensors(primary);
 	observe(primary);
 	tell(primary, k, first);
@@ -656,7 +681,6 @@ static const struct step *decide(struct primary *primary)
 	step->time_s = primary_time_s(primary);
 	step->dt = primary->edit.step_s;
 	step->world_changed = primary->edit.world_changed;
-	step->paused = primary->paused;
 	step->measure = dispatch_measures(&primary->plan.dispatch, k);
 	/* Steps that are measured are not shared: the cost must be measured where the model is. Steps in which little
 	 * moves are not shared either: they are not worth it. */
@@ -695,162 +719,4 @@ const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_n
 		return NULL;
 	}
 	return decide(primary);
-}
-
-/* --- saving ------------------------------------------------------------------------------------------------------- */
-
-void primary_collect(struct primary *primary, struct files *files)
-{
-	const struct command *command;
-	for (uint32_t i = 0; (command = schedule_peek(&primary->schedule, i)); i++)
-		if (command->prepared)
-			prepared_collect(command->prepared, files);
-}
-
-/* Packs which models are asleep. Still counts do not say it: of several models that were still for equally long, some
- * may have had to stay awake. */
-static void pack_rest(const struct primary *primary, struct text *out)
-{
-	uint32_t models = primary->shared->scene->model_count, count = 0;
-	for (uint32_t m = 0; m < models; m++)
-		count += primary_sleeps(primary, m);
-	pack_u64(out, count);
-	for (uint32_t m = 0; m < models; m++)
-		if (primary_sleeps(primary, m))
-			pack_u64(out, m);
-}
-
-static void unpack_rest(struct primary *primary, struct unpack *in)
-{
-	struct state *state = primary->shared->state;
-	uint32_t models = primary->shared->scene->model_count;
-	for (uint32_t m = 0; m < models; m++)
-		state->models[m].changed_at = primary->moving_steps;
-	uint32_t count = unpack_count(in, models);
-	for (uint32_t i = 0; i < count && !in->bad; i++) {
-		uint32_t model = unpack_count(in, models - 1);
-		if (!in->bad && primary->moving_steps)
-			state->models[model].changed_at = primary->moving_steps - 1;
-	}
-}
-
-static void pack_triggered(const struct primary *primary, struct text *out)
-{
-	pack_u64(out, primary->triggered.count);
-	for (uint32_t i = 0; i < primary->triggered.count; i++) {
-		pack_u64(out, primary->triggered.at[i].id);
-		pack_u64(out, primary->triggered.at[i].camera.model);
-		pack_u64(out, primary->triggered.at[i].camera.index);
-	}
-}
-
-static void unpack_triggered(struct primary *primary, struct unpack *in)
-{
-	uint32_t count = unpack_count(in, SENSORS_MAX), models = primary->shared->scene->model_count;
-	for (uint32_t i = 0; i < count && !in->bad; i++) {
-		struct triggered triggered = {.id = unpack_u64(in)};
-		triggered.camera.model = unpack_count(in, models);
-		triggered.camera.index = unpack_count(in, SENSORS_MAX);
-		in->bad |= triggered.camera.model == models;
-		if (!in->bad)
-			vec_push(&primary->triggered, triggered);
-	}
-}
-
-void primary_pack(struct primary *primary, struct text *out)
-{
-	edit_begin(&primary->edit); /* the next step would begin with this call */
-	pack_u64(out, primary->lockstep.number);
-	pack_u64(out, primary_hash(primary));
-	pack_u64(out, primary->moving_steps);
-	pack_u64(out, primary->even_steps);
-	pack_double(out, primary->even_since_s);
-	pack_u64(out, (uint64_t)primary->seen_ns);
-	pack_u64(out, primary->reading_count);
-	pack_u64(out, primary->reading_digest);
-	pack_u64(out, primary->paused);
-	pack_u64(out, primary->multi_steps);
-	pack_double(out, primary->run_to_s);
-	pack_double(out, primary->options.rtf);
-	pack_double(out, primary->options.rate_hz);
-	pack_double(out, primary->options.initial_time_s);
-	pack_u64(out, primary->refused);
-	edit_pack(&primary->edit, out);
-	plan_pack(&primary->plan, out);
-	schedule_pack(&primary->schedule, out);
-	pack_rest(primary, out);
-	wrenches_pack(&primary->wrenches, out);
-	pack_triggered(primary, out);
-	plan_pack_pins(&primary->plan, out);
-	if (primary->step.observe)
-		observed_pack(&primary->observed, primary->step.observe, out);
-}
-
-static bool within(double value, double max)
-{
-	return value >= 0 && value <= max;
-}
-
-static troupe_status unpack_time(struct primary *primary, struct unpack *in, struct troupe_error *error)
-{
-	primary->moving_steps = unpack_u64(in);
-	primary->even_steps = unpack_u64(in);
-	primary->even_since_s = unpack_double(in);
-	primary->seen_ns = (int64_t)unpack_u64(in);
-	primary->reading_count = unpack_u64(in);
-	primary->reading_digest = unpack_u64(in);
-	primary->paused = unpack_count(in, 1);
-	primary->multi_steps = unpack_u64(in);
-	primary->run_to_s = unpack_double(in);
-	double rtf = unpack_double(in), rate_hz = unpack_double(in);
-	primary->options.initial_time_s = unpack_double(in);
-	primary->refused = unpack_u64(in);
-	bool sane = primary->moving_steps <= STEPS_MAX && primary->even_steps <= STEPS_MAX &&
-		    within(primary->even_since_s, TIME_MAX_S) && within(primary->run_to_s, TIME_MAX_S) &&
-		    within(primary->options.initial_time_s, TIME_MAX_S) && primary->seen_ns >= 0;
-	if (in->bad || !sane || !within(rtf, 1e6) || !within(rate_hz, 1e12))
-		return fail(error, TROUPE_EWORLD, "damaged: the time");
-	if (primary->options.resume_pace) {
-		primary->options.rtf = rtf;
-		primary->options.rate_hz = rate_hz;
-	}
-	return TROUPE_OK;
-}
-
-troupe_status primary_unpack(
-	struct primary *primary, struct unpack *in, broadcast_list *broadcasts, struct troupe_error *error)
-{
-	uint64_t number = unpack_u64(in), hash = unpack_u64(in);
-	troupe_status status = unpack_time(primary, in, error);
-	if (!status && number > STEPS_MAX)
-		status = fail(error, TROUPE_EWORLD, "damaged: the number of the step");
-	if (!status)
-		status = edit_unpack(&primary->edit, in, error);
-	if (!status && !plan_unpack(&primary->plan, in))
-		status = fail(error, TROUPE_EWORLD, "damaged: the levels");
-	if (!status)
-		status = schedule_unpack(&primary->schedule, primary->shared->scene->name, broadcasts, in, error);
-	if (status)
-		return status;
-	unpack_rest(primary, in);
-	if (in->bad)
-		return fail(error, TROUPE_EWORLD, "damaged: the list of sleeping models");
-	wrenches_unpack(&primary->wrenches, primary->shared->scene, in);
-	unpack_triggered(primary, in);
-	if (in->bad)
-		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming steps");
-	if (!plan_unpack_pins(&primary->plan, in))
-		return fail(error, TROUPE_EWORLD, "damaged: the pins");
-	/* a run in which nothing was observed saved no notes */
-	if (in->at < in->end &&
-		!observed_unpack(&primary->observed, primary->shared->scene, &primary->step.observe, in))
-		return fail(error, TROUPE_EWORLD, "damaged: contacts and efforts");
-	primary->lockstep.number = number;
-	schedule_open(&primary->schedule, number);
-	if (primary_hash(primary) != hash)
-		return fail(error, TROUPE_EWORLD,
-			"the state of step %" PRIu64 " does not come out as it was saved: expected hash %016" PRIx64
-			", found %016" PRIx64 " (another build, or damaged)",
-			number, hash, primary_hash(primary));
-	return TROUPE_OK;
 }

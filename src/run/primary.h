@@ -23,6 +23,7 @@ struct primary_options {
 	double rate_hz;       /* steps per second instead, when > 0 */
 	bool resume_pace;     /* primary_unpack() takes rtf and rate_hz from the saved state */
 	bool unpaced;         /* never waits for real time, whatever the commands say */
+	bool replays;         /* all commands are posted that are to be taken, also those that waited in saved states */
 	double initial_time_s;
 	bool paused;
 	const struct assign_policy *policy; /* NULL: the default */
@@ -82,6 +83,7 @@ struct primary {
 	double even_since_s;   /* simulated time at the first of the even steps */
 	int64_t seen_ns;       /* simulated time of the last state that was stepped; INT64_MAX: none was */
 	bool paused;
+	bool emptied;         /* the step before was one in which no secondary had anything: see primary_decide() */
 	uint64_t multi_steps; /* steps to take before pausing again; 0: no such limit */
 	double run_to_s;      /* simulated time at which to pause; 0: none */
 	struct wrenches wrenches;
@@ -137,8 +139,10 @@ bool primary_take_acks(struct primary *primary, struct ack *const *acks);
  * its commands stay obeyed. */
 void primary_advance(struct primary *primary, struct ack *const *acks);
 void primary_take_back(struct primary *primary);
-/* Decides the next step. NULL when there is none: primary->ended, ->status and ->error say why. May sleep, to keep to
- * real time. *ret_begin_ns: when the decision began, after the sleep, by clock_now_ns(). */
+/* Decides the next step. NULL when there is none: primary->ended, ->status and ->error say why. When a command is due
+ * that replaces the world, the step is one in which nothing moves and all secondaries release what they have; the
+ * command, and those after it, are taken in the next step. May sleep, to keep to real time. *ret_begin_ns: when the
+ * decision began, after the sleep, by clock_now_ns(). */
 const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_ns);
 /* Whether primary_decide() would decide a step now: no limit is reached, and nobody has asked it to stop. */
 bool primary_will_step(const struct primary *primary);

@@ -1,4 +1,5 @@
-/* Shared by primary.c (the turn) and services.c (what a command does to the primary itself). */
+/* Shared by primary.c (the turn), primary_save.c (its state as bytes) and services.c (what a command does to the
+ * primary itself). */
 #ifndef RUN_PRIMARY_INTERNAL_H
 #define RUN_PRIMARY_INTERNAL_H
 
@@ -13,4 +14,11 @@ bool primary_has_reached(const struct primary *primary, double time_s);
 /* Takes what a command did so far into the plan. Called after each command; by the command, if it needs the plan before
  * its end. */
 void primary_plan_effects(struct primary *primary);
+/* The world becomes that of another state, which primary_pack() wrote of a primary of the same world; the step number
+ * goes on. Commands that wait in that state are taken as many steps after this step as they were after the state. Of
+ * those that wait here, those that waited in a state that was taken up before are dropped; the others stay. To be
+ * called when no secondary has anything: primary->emptied. On failure nothing has changed. *note: what was done.
+ * TROUPE_EWORLD: damaged; TROUPE_ELIMIT: too many commands would wait. */
+troupe_status primary_take_up(struct primary *primary, const char *bytes, size_t count, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error);
 #endif

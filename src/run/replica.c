@@ -282,9 +282,25 @@ static void advance(struct replica *replica)
 	replica->ack = NULL;
 }
 
+/* False: the secondary still has models or levels, or knows ghosts. */
+static bool let_all_go(struct replica *replica)
+{
+	bool some = false;
+	for (uint32_t m = 0; m < replica->room; m++)
+		some = some || replica->own[m] || replica->ghosts[m];
+	for (uint32_t l = 0; l < replica->scene->level_count; l++)
+		some = some || replica->levels[l];
+	if (!some && replica->room)
+		memset(replica->statics, 0, replica->room * sizeof *replica->statics);
+	return !some;
+}
+
 /* A place must not be freed, or go to another model, before the runner has released the model in it. */
 static troupe_status follow_edits(struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
+	for (uint32_t i = 0; i < message->edits.count; i++)
+		if (message->edits.at[i].kind == EDIT_RENEW && !let_all_go(replica))
+			return bad(error, "another world, before this one is released");
 	troupe_status status = edit_follow(&replica->edit, &message->edits, error);
 	const struct scene *scene = replica->scene;
 	fit(replica);

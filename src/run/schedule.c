@@ -416,9 +416,12 @@ static bool before(const struct queued *a, const struct queued *b)
 	return a->step != b->step ? a->step < b->step : a->order < b->order;
 }
 
+/* Saved commands come first in their step, because their place must not depend on when the state was taken up: the run
+ * may be repeated with all other commands posted at the start. */
 static void push(struct schedule *schedule, struct posted *posted)
 {
-	struct queued new = {posted->command.step, schedule->order++, posted};
+	const uint64_t behind = posted->command.saved ? 0 : UINT64_C(1) << 63;
+	struct queued new = {posted->command.step, behind | schedule->order++, posted};
 	vec_push(&schedule->heap, new);
 	uint32_t at = schedule->heap.count - 1;
 	for (; at && before(&new, &schedule->heap.at[(at - 1) / 2]); at = (at - 1) / 2)
@@ -450,21 +453,21 @@ static uint64_t bytes_of(const struct command *command)
 	       (command->message ? message_memory(command->message) : 0);
 }
 
-static void uncount(struct schedule *schedule, uint64_t bytes)
+static void uncount(struct schedule *schedule, uint64_t count, uint64_t bytes)
 {
 	atomic_fetch_sub_explicit(&schedule->bytes, bytes, memory_order_relaxed);
-	atomic_fetch_sub_explicit(&schedule->count, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&schedule->count, count, memory_order_relaxed);
 }
 
 /* Adds first and subtracts when it was too much: two threads at the limit may both be refused, but never both be let
  * in. */
-static troupe_status count_in(struct schedule *schedule, uint64_t bytes, struct troupe_error *error)
+static troupe_status count_in(struct schedule *schedule, uint64_t more, uint64_t bytes, struct troupe_error *error)
 {
-	uint64_t count = atomic_fetch_add_explicit(&schedule->count, 1, memory_order_relaxed) + 1;
+	uint64_t count = atomic_fetch_add_explicit(&schedule->count, more, memory_order_relaxed) + more;
 	uint64_t all = atomic_fetch_add_explicit(&schedule->bytes, bytes, memory_order_relaxed) + bytes;
 	if (count <= SCHEDULE_COMMANDS_MAX && all <= SCHEDULE_BYTES_MAX)
 		return TROUPE_OK;
-	uncount(schedule, bytes);
+	uncount(schedule, more, bytes);
 	return count > SCHEDULE_COMMANDS_MAX
 		       ? fail(error, TROUPE_ELIMIT, "%d commands wait for their steps: expected no more",
 				 SCHEDULE_COMMANDS_MAX)
@@ -495,7 +498,7 @@ troupe_status schedule_begin_post(struct schedule *schedule, const struct comman
 	uint64_t bytes = bytes_of(command), wanted = command->step;
 	struct posted *posted = mem_alloc(sizeof *posted);
 	*posted = (struct posted){.bytes = bytes, .command = *command};
-	troupe_status status = count_in(schedule, bytes, error);
+	troupe_status status = count_in(schedule, 1, bytes, error);
 	if (status) {
 		command_fini(&posted->command);
 		free(posted);
@@ -520,7 +523,7 @@ void schedule_end_post(struct schedule *schedule, struct posted *posted, bool ke
 	atomic_fetch_sub(&schedule->posting, 1);
 	if (keep)
 		return;
-	uncount(schedule, posted->bytes);
+	uncount(schedule, 1, posted->bytes);
 	command_fini(&posted->command);
 	free(posted);
 }
@@ -565,15 +568,21 @@ static void take_posted(struct schedule *schedule)
 		push(schedule, oldest);
 }
 
-bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_command)
+struct command *schedule_next(struct schedule *schedule, uint64_t step)
 {
 	if (atomic_load_explicit(&schedule->posted, memory_order_relaxed))
 		take_posted(schedule);
-	if (!schedule->heap.count || schedule->heap.at[0].step > step)
+	bool due = schedule->heap.count && schedule->heap.at[0].step <= step;
+	return due ? &schedule->heap.at[0].posted->command : NULL;
+}
+
+bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_command)
+{
+	if (!schedule_next(schedule, step))
 		return false;
 	struct posted *due = pop(schedule);
 	*ret_command = due->command;
-	uncount(schedule, due->bytes);
+	uncount(schedule, 1, due->bytes);
 	free(due);
 	return true;
 }
@@ -697,4 +706,53 @@ troupe_status schedule_unpack(struct schedule *schedule, const char *world, broa
 	}
 	atomic_store(&schedule->may_create, may_create);
 	return in->bad ? fail(error, TROUPE_EWORLD, "damaged: a command") : status;
+}
+
+/* Commands are due at `to` at the latest in the order in which they were due. */
+static uint64_t shifted(uint64_t step, uint64_t from, uint64_t to)
+{
+	uint64_t later = step > from ? step - from : 0;
+	return later < UINT64_MAX - to ? to + later : UINT64_MAX;
+}
+
+static void drop_saved(struct schedule *schedule)
+{
+	uint32_t kept = 0;
+	take_posted(schedule);
+	for (uint32_t i = 0; i < schedule->heap.count; i++) {
+		struct queued queued = schedule->heap.at[i];
+		if (!queued.posted->command.saved) {
+			schedule->heap.at[kept++] = queued;
+			continue;
+		}
+		uncount(schedule, 1, queued.posted->bytes);
+		command_fini(&queued.posted->command);
+		free(queued.posted);
+	}
+	schedule->heap.count = kept;
+	if (kept) /* a sorted array is also a heap */
+		qsort(schedule->heap.at, kept, sizeof *schedule->heap.at, compare_queued);
+}
+
+troupe_status schedule_adopt(
+	struct schedule *schedule, struct schedule *other, uint64_t from, uint64_t to, struct troupe_error *error)
+{
+	take_posted(other);
+	uint64_t count = other->heap.count, bytes = atomic_load(&other->bytes);
+	troupe_status status = count_in(schedule, count, bytes, error);
+	if (status)
+		return status;
+	drop_saved(schedule);
+	while (other->heap.count) {
+		struct posted *posted = pop(other);
+		posted->command.step = shifted(posted->command.step, from, to);
+		if (creates(&posted->command)) {
+			atomic_store(&schedule->may_create, true);
+			if (schedule->preparer)
+				preparer_give(schedule->preparer, &posted->command, false);
+		}
+		push(schedule, posted);
+	}
+	uncount(other, count, bytes);
+	return TROUPE_OK;
 }

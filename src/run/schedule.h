@@ -70,7 +70,8 @@ struct command {
 	struct command_target target;
 	struct broadcast *broadcast; /* NULL: the command was given to this world alone */
 	struct prepared *prepared;   /* of a command that creates models, from the time when it is posted; owned */
-	bool saved;                  /* it waited in the saved state from which the run continues */
+	bool saved;                  /* it waited in a saved state that the run has taken up */
+	bool told;                   /* the primary has told of it, although it is not taken yet */
 	struct command_call *call;   /* NULL: no code waits for the outcome */
 };
 
@@ -83,7 +84,7 @@ struct posted {
 };
 
 struct queued {
-	uint64_t step, order; /* order: commands of one step are taken in the order of posting */
+	uint64_t step, order; /* order: commands of one step are taken in the order of posting, saved ones first */
 	struct posted *posted;
 };
 
@@ -155,6 +156,8 @@ void schedule_end_post(struct schedule *schedule, struct posted *posted, bool ke
 void schedule_open(struct schedule *schedule, uint64_t step);
 /* The next command due at or before `step`; the caller then owns it. False when there are no more. */
 bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_command);
+/* That command, which stays in the schedule; NULL: there is none. */
+struct command *schedule_next(struct schedule *schedule, uint64_t step);
 /* Whether any command waits. */
 bool schedule_pending(const struct schedule *schedule);
 /* How many commands wait. Any thread. */
@@ -167,6 +170,12 @@ void schedule_pack(struct schedule *schedule, struct text *out);
  * number; adds those of this world. */
 troupe_status schedule_unpack(struct schedule *schedule, const char *world, broadcast_list *broadcasts,
 	struct unpack *in, struct troupe_error *error);
+/* The world has taken up another state, in which the commands of `other` waited: drops the commands that waited in
+ * states taken up before, and takes over those of `other`, which has none afterwards. A command of its
+ * step `from`, or of an earlier one, is taken at step `to`; later ones as many steps later as before. Steps from `to`
+ * on must not have begun. TROUPE_ELIMIT: too many commands would wait; then nothing is taken over. */
+troupe_status schedule_adopt(
+	struct schedule *schedule, struct schedule *other, uint64_t from, uint64_t to, struct troupe_error *error);
 void schedule_fini(struct schedule *schedule);
 
 #endif

@@ -194,6 +194,18 @@ static troupe_status clear_wrenches(
 	return TROUPE_OK;
 }
 
+/* --- the whole world ---------------------------------------------------------------------------------------------- */
+
+static troupe_status resume(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	const Troupe__Msgs__Resume *message = (const void *)command->message;
+	struct troupe_error why;
+	troupe_status status =
+		primary_take_up(primary, (const char *)message->state.data, message->state.len, note, &why);
+	return status ? fail(error, status, "%.100s: %s", message->data, why.text) : TROUPE_OK;
+}
+
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 /* Services that are edits and nothing else. */
@@ -228,7 +240,8 @@ static troupe_status create_multiple(
 	return edit_create_multiple(&primary->edit, (const void *)command->message, sources, note, error);
 }
 
-/* A SetPerformer is a StringMsg with more fields; a SetLight is a Light that tells which numbers are given. */
+/* A SetPerformer and a Resume are StringMsgs with more fields; a SetLight is a Light that tells which numbers are
+ * given. */
 static const struct command_service services[] = {
 	{"control", &gz__msgs__world_control__descriptor, .apply = control, .steps = true},
 	{"control/state", &gz__msgs__world_control_state__descriptor, .apply = control_state, .steps = true},
@@ -247,6 +260,8 @@ static const struct command_service services[] = {
 	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model},                     /* not Gazebo's */
 	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit}, /* not Gazebo's */
 	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit},          /* not Gazebo's */
+	{"resume", &troupe__msgs__resume__descriptor, .sent = &gz__msgs__string_msg__descriptor, .apply = resume,
+		.replaces = true}, /* not Gazebo's */
 	{"wrench", &gz__msgs__entity_wrench__descriptor, .apply = push_once, .is_topic = true},
 	{"wrench/persistent", &gz__msgs__entity_wrench__descriptor, .apply = push_on, .is_topic = true},
 	{"wrench/clear", &gz__msgs__entity__descriptor, .apply = clear_wrenches, .is_topic = true},

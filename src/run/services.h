@@ -25,6 +25,7 @@ struct command_service {
 	service_fn apply;
 	bool is_topic; /* as in Gazebo it is also a topic: a message on it is a request without a reply */
 	bool creates;  /* models; what its message names is prepared before the step */
+	bool replaces; /* the whole world: it is taken when no secondary has anything */
 	bool steps;    /* it asks for steps: a caller of name/blocking is told when they are taken */
 };
 

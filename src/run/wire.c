@@ -124,6 +124,8 @@ static void acked(void *ctx, const struct step *step)
 	for (uint32_t i = 0; i < wire->primary->options.secondaries; i++)
 		keep_of(wire, i + 1, step);
 	uint32_t models = wire->primary->shared->scene->model_count;
+	if (edit_is_renewed(&wire->primary->edit) && wire->room)
+		memset(wire->statics, 0, wire->room * sizeof *wire->statics);
 	if (step->statics_changed && models) /* of an empty world both arrays may be NULL */
 		memcpy(wire->statics, step->statics, models * sizeof *wire->statics);
 	keep_ghosts(wire);
@@ -180,14 +182,20 @@ struct physics_stats wire_physics_stats(const struct wire *wire, uint32_t second
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
+/* Peers forget the statics of a world that is replaced. */
+static uint32_t has_static(const struct wire *wire, uint32_t model)
+{
+	return edit_is_renewed(&wire->primary->edit) ? 0 : wire->statics[model];
+}
+
 static void encode_statics(const struct wire *wire, const struct step *step, struct text *out)
 {
 	uint32_t models = wire->primary->shared->scene->model_count, count = 0, last = 0;
 	for (uint32_t m = 0; m < models; m++)
-		count += step->statics[m] != wire->statics[m];
+		count += step->statics[m] != has_static(wire, m);
 	pack_var(out, count);
 	for (uint32_t m = 0; m < models; m++) {
-		if (step->statics[m] == wire->statics[m])
+		if (step->statics[m] == has_static(wire, m))
 			continue;
 		pack_var(out, m - last);
 		pack_var(out, step->statics[m]);

@@ -166,6 +166,7 @@ static void move_in(struct compile *c, const struct places *places, uint32_t ind
 	for (uint32_t j = 0; j < from->joint_count; j++)
 		place_joint(c, places, from->joint_first + j, to->joint_first + j);
 	scene->models[slot] = *to;
+	scene->models[slot].serial = ++scene->last_serial;
 	map_add(&scene->model_by_name, to->name, slot);
 }
 

@@ -453,6 +453,12 @@ uint32_t scene_add_link_light(struct scene *scene, uint32_t model, uint32_t ligh
 	return place != SCENE_NONE && scene_add_link_light_at(scene, place, model, light) ? place : SCENE_NONE;
 }
 
+void scene_drop_added_lights(struct scene *scene)
+{
+	while (scene->light_count && !scene->lights[scene->light_count - 1].from)
+		free(scene->lights[--scene->light_count].name);
+}
+
 void scene_drop_light(struct scene *scene, uint32_t place)
 {
 	struct scene_light *light = &scene->lights[place];

@@ -4,8 +4,8 @@
  * The scene consists of flat arrays. The parts of a model are contiguous and in file order. Order is order of
  * indices: contacts are made in the order of geom indices, bodies and joints in the order of their own indices. A
  * model that is created while the world runs takes the lowest free places, so places depend only on the file and on
- * the commands so far. The hash of the state uses the model's id, which is never used again. Nothing here depends on
- * which models are loaded or on which runner simulates them.
+ * the commands so far. The hash of the state uses the model's id, which is not used again in one history. Nothing here
+ * depends on which models are loaded or on which runner simulates them.
  *
  * Models are the top-level models of the world, followed by its actors (actor.h); a nested model is part of its
  * top-level model. Links that fixed joints connect are one body (users expect a rigid connection; ODE's fixed joint
@@ -119,7 +119,10 @@ static inline uint32_t scene_joint_couplings(const struct scene_joint *joint)
 
 struct scene_model {
 	const char *name;
-	uint64_t id;  /* from 1, in the order of the file, then of creation; 0: this place is free */
+	uint64_t id; /* from 1, in the order of the file, then of creation; 0: this place is free */
+	/* From 1, and never given twice, so it says whether the place still has the same model. An id may come again
+	 * when the world is replaced by an earlier state of it. No bit of a state depends on the serial. */
+	uint64_t serial;
 	bool absent;  /* removed: not part of the world, but its place is kept for a while, or for a reset */
 	bool created; /* created while the world runs */
 	uint32_t line;
@@ -208,7 +211,7 @@ struct scene {
 	/* private */
 	struct ranges model_ranges, body_ranges, geom_ranges, joint_ranges, link_ranges;
 	uint32_t link_room;
-	uint64_t last_id;
+	uint64_t last_id, last_serial;
 };
 
 struct scene_options {
@@ -259,6 +262,8 @@ bool scene_add_light_at(struct scene *scene, uint32_t place, const char *name);
 uint32_t scene_add_link_light(struct scene *scene, uint32_t model, uint32_t light);
 /* The same at a place, as scene_add_light_at(). False also when the model has no such light. */
 bool scene_add_link_light_at(struct scene *scene, uint32_t place, uint32_t model, uint32_t light);
+/* Removes the places of all lights that were added. */
+void scene_drop_added_lights(struct scene *scene);
 /* A light that was added becomes absent; a light of a link is then as its file has it. */
 void scene_drop_light(struct scene *scene, uint32_t place);
 /* The place of a light of a link. SCENE_NONE: no command has changed it. */

@@ -41,8 +41,8 @@ struct seen {
 	struct vec3 middle;
 };
 
-struct known {       /* the model at a place of the scene */
-	uint64_t id; /* 0: none */
+struct known {           /* the model at a place of the scene */
+	uint64_t serial; /* 0: none */
 	uint32_t first, count;
 	struct pose at; /* of a static model */
 };
@@ -332,7 +332,7 @@ static void add_model(struct rays *rays, uint32_t model, struct known *known)
 {
 	const struct scene_model *m = &rays->scene->models[model];
 	const struct sdf_world *from = m->from;
-	*known = (struct known){.id = m->id, .at = m->in_body};
+	*known = (struct known){.serial = m->serial, .at = m->in_body};
 	if (m->sdf == SDF_NONE)
 		return;
 	uint32_t first = from->models.at[m->sdf].link_first;
@@ -381,8 +381,8 @@ static bool drop_models(struct rays *rays)
 	bool changed = false;
 	for (uint32_t m = 0; m < rays->known.count; m++) {
 		struct known *known = &rays->known.at[m];
-		bool same = m < scene->model_count && stands(rays, m) && scene->models[m].id == known->id;
-		if (known->id && !same) {
+		bool same = m < scene->model_count && stands(rays, m) && scene->models[m].serial == known->serial;
+		if (known->serial && !same) {
 			drop_model(rays, known);
 			changed = true;
 		}
@@ -395,7 +395,7 @@ static bool follow_model(struct rays *rays, const struct state *state, uint32_t 
 	const struct scene_model *m = &rays->scene->models[model];
 	struct known *known = &rays->known.at[model];
 	bool moved = keep_poses(rays, state, model);
-	if (!known->id) {
+	if (!known->serial) {
 		add_model(rays, model, known);
 		return known->count > 0;
 	}
@@ -536,7 +536,7 @@ void rays_follow(struct rays *rays, const struct state *state)
 	fit(rays);
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (stands(rays, m)) {
-			came |= !rays->known.at[m].id;
+			came |= !rays->known.at[m].serial;
 			changed |= follow_model(rays, state, m);
 		}
 	if (came)

@@ -1,5 +1,5 @@
-/* The sensors of a model are made when its id appears in a place of the scene, and dropped when another id is there.
- * Ids are never used again, so that a comparison of ids finds every change.
+/* The sensors of a model are made when its serial appears in a place of the scene, and dropped when another one is
+ * there. Serials are never used again, so that a comparison of serials finds every change.
  *
  * Rates are compared in whole micro-hertz and times in whole ns, so that the number of samples until a time is a
  * quotient of integers. It cannot drift, and 30 Hz are 30 samples in every second. */
@@ -210,7 +210,7 @@ static void add_set(struct sensors *sensors, uint32_t model)
 	const struct scene_model *m = &sensors->scene->models[model];
 	struct sensor_set *set = &sensors->sets[model];
 	uint32_t count = 0;
-	set->id = m->id;
+	set->serial = m->serial;
 	if (m->sdf == SDF_NONE)
 		return;
 	const struct sdf_world *world = m->from;
@@ -278,11 +278,11 @@ void sensors_update(struct sensors *sensors)
 	}
 	for (uint32_t m = 0; m < sensors->room; m++) {
 		bool there = m < scene->model_count && !scene->models[m].absent;
-		uint64_t id = there ? scene->models[m].id : 0;
-		if (sensors->sets[m].id == id)
+		uint64_t serial = there ? scene->models[m].serial : 0;
+		if (sensors->sets[m].serial == serial)
 			continue;
 		drop_set(sensors, m);
-		if (id)
+		if (serial)
 			add_set(sensors, m);
 	}
 }

@@ -77,7 +77,7 @@ struct sensor_place {
 struct sensor_set { /* of one model */
 	struct sensor *at;
 	uint32_t count;
-	uint64_t id; /* of the model; 0: the place is free */
+	uint64_t serial; /* of the model; 0: the place is free */
 	struct arena arena;
 };
 

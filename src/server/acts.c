@@ -83,21 +83,29 @@ static troupe_status save_into(
 	return TROUPE_OK;
 }
 
-static troupe_status save(struct server_world *world, const ProtobufCMessage *request, char note[EDIT_NOTE_BYTES],
+troupe_status acts_path(const struct troupe_server *server, const char *name, const char *verb, char **ret_path,
 	struct troupe_error *error)
 {
-	const char *name = ((const Gz__Msgs__StringMsg *)(const void *)request)->data;
-	const char *folder = world->server->def.save_folder;
-	if (!folder)
+	if (!server->def.save_folder)
 		return fail(error, TROUPE_ECOMMAND,
-			"clients cannot save states: expected a run with a folder for them (--save-dir)");
+			"clients cannot %s states: expected a run with a folder for them (--save-dir)", verb);
 	if (!is_plain(name))
 		return fail(error, TROUPE_ECOMMAND,
 			"'%.80s': expected the name of a file, of 1 to %d letters, digits, '.', '_' and '-', which "
 			"begins with a letter, a digit or '_'",
 			name, NAME_BYTES_MAX);
-	char *path = mem_printf("%s/%s", folder, name);
-	troupe_status status = save_into(world->server, path, note, error);
+	*ret_path = mem_printf("%s/%s", server->def.save_folder, name);
+	return TROUPE_OK;
+}
+
+static troupe_status save(struct server_world *world, const ProtobufCMessage *request, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error)
+{
+	char *path = NULL;
+	const char *name = ((const Gz__Msgs__StringMsg *)(const void *)request)->data;
+	troupe_status status = acts_path(world->server, name, "save", &path, error);
+	if (!status)
+		status = save_into(world->server, path, note, error);
 	free(path);
 	return status;
 }

@@ -7,6 +7,10 @@
 
 /* gz.msgs.ServerControl: ends the run as troupe_server_stop() does. */
 extern const struct query_ops act_server_control;
+/* Checks that clients may use a file of this name: in def.save_folder, if there is one. *ret_path: its path, to be
+ * freed with free(). verb: for the message. TROUPE_ECOMMAND. */
+troupe_status acts_path(const struct troupe_server *server, const char *name, const char *verb, char **ret_path,
+	struct troupe_error *error);
 /* gz.msgs.StringMsg, the name of a file: saves the state of all worlds into def.save_folder. */
 extern const struct query_ops act_save;
 

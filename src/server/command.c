@@ -3,6 +3,7 @@
 #include "server/internal.h"
 
 #include "run/services.h"
+#include "server/acts.h"
 #include "topic/convert.h"
 #include "topic/table.h"
 #include "topic/troupe.pb-c.h"
@@ -66,12 +67,59 @@ static troupe_status make(
 		world->systems, name, 0, given->topic, given->numbers, (uint32_t)given->count, ret_command, error);
 }
 
+static troupe_status add_state(
+	struct server_world *world, struct command *command, const char *path, struct troupe_error *error)
+{
+	const Troupe__Msgs__Resume *named = (const void *)command->message;
+	Troupe__Msgs__Resume whole = *named;
+	char *bytes = NULL;
+	size_t count = 0;
+	troupe_status status = server_read_state(world, path, &bytes, &count, error);
+	if (status)
+		return status;
+	whole.state = (ProtobufCBinaryData){count, (uint8_t *)bytes};
+	size_t packed = protobuf_c_message_get_packed_size(&whole.base), most = message_limits_usual.bytes_max;
+	if (packed <= most) {
+		ProtobufCMessage *message = message_copy(&whole.base);
+		message_free(command->message);
+		command->message = message;
+	}
+	free(bytes);
+	return packed <= most ? TROUPE_OK
+			      : fail(error, TROUPE_ELIMIT,
+					"%s: a message with this state has %zu bytes: expected at most %zu (troupe "
+					"run --resume takes it)",
+					path, packed, most);
+}
+
+/* The message of a command that resumes a saved state gets the state itself, so that a recording has it, and a turn
+ * reads no file. */
+static troupe_status complete(struct server_world *world, struct command *command, struct troupe_error *error)
+{
+	if (!command->service || !command->service->replaces)
+		return TROUPE_OK;
+	const Troupe__Msgs__Resume *message = (const void *)command->message;
+	char *path = NULL;
+	if (message->state.len)
+		return fail(error, TROUPE_ECOMMAND, "a state in the message: expected only the name of a saved state");
+	troupe_status status = acts_path(world->server, message->data, "resume", &path, error);
+	if (!status)
+		status = add_state(world, command, path, error);
+	free(path);
+	return status;
+}
+
 static troupe_status give(struct server_world *world, const struct given *given, struct troupe_error *error)
 {
 	struct command command;
 	troupe_status status = make(world, given, &command, error);
 	if (status)
 		return status;
+	status = complete(world, &command, error);
+	if (status) {
+		command_fini(&command);
+		return status;
+	}
 	command.call = given->call;
 	return post(world, &command, given->when, given->ret_step, error);
 }

@@ -101,6 +101,11 @@ bool server_is_state(const char *bytes, size_t count);
 /* Reads the saved state in `saved`, or else in the file def.resume_path: the files of the worlds and how the worlds
  * are simulated. */
 troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error);
+/* Reads a saved state of the same worlds for one of them, while it runs. *ret_bytes: what primary_pack() wrote of the
+ * world, to be freed with free(). TROUPE_EIO, TROUPE_EWORLD: "PATH: ": no state, damaged, or not of this world. Any
+ * thread. */
+troupe_status server_read_state(const struct server_world *world, const char *path, char **ret_bytes, size_t *ret_count,
+	struct troupe_error *error);
 /* Restores the saved state of the worlds, which are set up and have not begun. */
 troupe_status server_resume(struct troupe_server *server, struct troupe_error *error);
 

@@ -1,5 +1,6 @@
-/* A model's rows are made when its id appears in a place of the scene, and removed when the id is gone from it: ids are
- * never used again, so that a comparison of ids finds every change, also a reset that brings a model back. */
+/* A model's rows are made when its serial appears in a place of the scene, and removed when the serial is gone from it:
+ * serials are never used again, so that a comparison of serials finds every change, also a reset that brings a model
+ * back, and a saved state that was taken up. */
 #include "server/model_topics.h"
 
 #include "base/math.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 
 struct place {
-	uint64_t id; /* of the model whose rows are here; 0: none */
+	uint64_t serial; /* of the model whose rows are here; 0: none */
 	VEC(uint32_t) rows;
 };
 
@@ -265,7 +266,7 @@ static void add_model(struct model_topics *topics, uint32_t model)
 	const struct system_set *set = &topics->world->systems->sets[model];
 	struct place *place = &topics->places[model];
 	struct topic_row row = {.world = topics->world->index, .key = key_of(scene, model)};
-	place->id = scene->models[model].id;
+	place->serial = scene->models[model].serial;
 	for (uint32_t i = 0; i < set->count; i++) {
 		const struct system *system = &set->at[i];
 		char *owner = mem_printf("%s of model '%s'", system->ops->names[0], scene->models[model].name);
@@ -289,7 +290,7 @@ static void remove_model(struct model_topics *topics, struct place *place)
 	for (uint32_t i = 0; i < place->rows.count; i++)
 		topic_remove(topics->table, place->rows.at[i]);
 	place->rows.count = 0;
-	place->id = 0;
+	place->serial = 0;
 }
 
 void model_topics_update(struct model_topics *topics)
@@ -306,11 +307,11 @@ void model_topics_update(struct model_topics *topics)
 	}
 	for (uint32_t m = 0; m < topics->room; m++) {
 		bool there = m < scene->model_count && !scene->models[m].absent;
-		uint64_t id = there ? scene->models[m].id : 0;
-		if (topics->places[m].id == id)
+		uint64_t serial = there ? scene->models[m].serial : 0;
+		if (topics->places[m].serial == serial)
 			continue;
 		remove_model(topics, &topics->places[m]);
-		if (id)
+		if (serial)
 			add_model(topics, m);
 	}
 }

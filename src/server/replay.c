@@ -61,6 +61,7 @@ static troupe_status begin(
 	for (uint32_t i = 0; i < replay->server->world_count; i++) {
 		drop_pending(&replay->server->worlds[i]);
 		replay->server->worlds[i].primary.options.unpaced = true;
+		replay->server->worlds[i].primary.options.replays = true;
 	}
 	replay->result.begin = replay->result.step = replay->result.same = troupe_server_progress(replay->server).steps;
 	return TROUPE_OK;

@@ -195,6 +195,116 @@ static void unpack_saver(const struct troupe_server *server, struct unpack *in)
 	free(saver);
 }
 
+/* --- for a world that runs ---------------------------------------------------------------------------------------- */
+
+static const struct files_entry *find_file(const struct files *files, const char *path)
+{
+	for (uint32_t i = 0; i < files->all.count; i++)
+		if (!strcmp(files->all.at[i].path, path))
+			return &files->all.at[i];
+	return NULL;
+}
+
+static bool same_bytes(const struct files_entry *a, const struct files_entry *b)
+{
+	return !a->bytes || !b->bytes || (a->count == b->count && !memcmp(a->bytes, b->bytes, a->count));
+}
+
+/* The world must be the same, to the byte, and must be simulated in the same way. */
+static troupe_status check_origin(
+	const struct troupe_server *server, const struct origin *origin, const char *path, struct troupe_error *error)
+{
+	const struct troupe_server_def *def = &server->def;
+	if (strcmp(origin->path, def->world_path) != 0)
+		return fail(error, TROUPE_EWORLD, "%s: a state of the world in %.150s: expected one of %.150s", path,
+			origin->path, def->world_path);
+	for (uint32_t i = 0; i < origin->files.all.count; i++) {
+		const struct files_entry *file = &origin->files.all.at[i],
+					 *here = find_file(&server->files, file->path);
+		if (!here)
+			return fail(error, TROUPE_EWORLD,
+				"%s: it has the file %.150s for commands that waited: expected a state without such "
+				"commands (troupe run --resume takes it)",
+				path, file->path);
+		if (!same_bytes(file, here))
+			return fail(error, TROUPE_EWORLD, "%s: a state of another world: %.150s has changed since",
+				path, file->path);
+	}
+	if (origin->seed != def->seed)
+		return fail(error, TROUPE_EWORLD, "%s: a state of a run with seed %" PRIu64 ": expected %" PRIu64, path,
+			origin->seed, def->seed);
+	if (origin->ignore_levels != def->ignore_levels || origin->sleepless != def->sleepless)
+		return fail(error, TROUPE_EWORLD,
+			"%s: a state of a run with other options: expected the same --levels and --sleepless", path);
+	return TROUPE_OK;
+}
+
+static troupe_status check_saver(const char *path, struct unpack *in, struct troupe_error *error)
+{
+	char *saver = unpack_string(in), here[17];
+	const char *mark = strstr(saver, fingerprint_mark);
+	(void)snprintf(here, sizeof here, "%016" PRIx64, troupe_fingerprint());
+	troupe_status status = TROUPE_OK;
+	if (mark && strcmp(mark + strlen(fingerprint_mark), here) != 0)
+		status = fail(error, TROUPE_EWORLD,
+			"%s: made under the floating-point fingerprint %.20s: expected that of this run, %s", path,
+			mark + strlen(fingerprint_mark), here);
+	free(saver);
+	return status;
+}
+
+/* The bytes of the world of this name; NULL: it is not there. */
+static const char *find_world(struct unpack *in, const char *world, size_t *ret_count)
+{
+	uint32_t count = unpack_count(in, SDF_WORLDS_MAX);
+	const char *found = NULL;
+	for (uint32_t i = 0; i < count && !in->bad && !found; i++) {
+		char *name = unpack_string(in);
+		const char *bytes = unpack_bytes(in, ret_count);
+		if (!in->bad && !strcmp(name, world))
+			found = bytes;
+		free(name);
+	}
+	return found;
+}
+
+static troupe_status read_world(const struct server_world *world, const char *path, struct unpack *in, char **ret_bytes,
+	size_t *ret_count, struct troupe_error *error)
+{
+	struct origin origin = {0};
+	troupe_status status = check_saver(path, in, error);
+	if (!status && !origin_unpack(&origin, in))
+		status = fail(error, TROUPE_EWORLD, "%s: damaged: its beginning", path);
+	if (!status)
+		status = check_origin(world->server, &origin, path, error);
+	origin_fini(&origin);
+	if (status)
+		return status;
+	const char *bytes = find_world(in, world->scene->name, ret_count);
+	if (!bytes)
+		return fail(error, TROUPE_EWORLD, "%s: damaged: it has no world '%.100s'", path, world->scene->name);
+	*ret_bytes = mem_alloc(*ret_count + 1);
+	memcpy(*ret_bytes, bytes, *ret_count);
+	return TROUPE_OK;
+}
+
+troupe_status server_read_state(const struct server_world *world, const char *path, char **ret_bytes, size_t *ret_count,
+	struct troupe_error *error)
+{
+	char *file = NULL;
+	size_t count = 0;
+	troupe_status status = text_read_file_of(path, magic, FILE_BYTES_MAX, &file, &count, error);
+	if (!status)
+		status = check_head(path, file, count, error);
+	struct unpack in = {file + (status ? 0 : SAVE_HEAD_BYTES), file + count, false};
+	if (!status)
+		status = read_world(world, path, &in, ret_bytes, ret_count, error);
+	free(file);
+	return status;
+}
+
+/* --- resuming ----------------------------------------------------------------------------------------------------- */
+
 troupe_status server_open_save(struct troupe_server *server, struct troupe_error *error)
 {
 	const char *path = server->def.resume_path;

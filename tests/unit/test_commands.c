@@ -146,6 +146,7 @@ static const struct {
 	{"/wrench", "EntityWrench"},
 	{"/persistent", "EntityWrench"},
 	{"/clear", "Entity"},
+	{"/resume", "troupe.msgs.Resume"},
 	{"/actuators", "Actuators"},
 };
 

@@ -1,0 +1,278 @@
+/* The state of a primary as bytes: packed for a file, unpacked into a primary that has not begun, or taken up by one
+ * that runs.
+ *
+ * A running world cannot be checked against bytes before they are unpacked: whether they fit follows from unpacking
+ * them. So the present state is packed first. If the bytes turn out to be damaged, the present state is unpacked again,
+ * and law 3 says that no bit of it is lost by that. The runners have no part in this: before the turn in which the
+ * state is taken up they have released all models (primary_decide()), and after it they take over what there is. */
+#include "run/primary_internal.h"
+
+#include "geom/pack.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define STEPS_MAX (UINT64_C(1) << 53) /* limit for a saved state */
+#define TIME_MAX_S 1e18
+
+enum { PAUSED = 1, EMPTIED = 2 };
+
+void primary_collect(struct primary *primary, struct files *files)
+{
+	const struct command *command;
+	for (uint32_t i = 0; (command = schedule_peek(&primary->schedule, i)); i++)
+		if (command->prepared)
+			prepared_collect(command->prepared, files);
+}
+
+/* Packs which models are asleep. Still counts do not say it: of several models that were still for equally long, some
+ * may have had to stay awake. */
+static void pack_rest(const struct primary *primary, struct text *out)
+{
+	uint32_t models = primary->shared->scene->model_count, count = 0;
+	for (uint32_t m = 0; m < models; m++)
+		count += primary_sleeps(primary, m);
+	pack_u64(out, count);
+	for (uint32_t m = 0; m < models; m++)
+		if (primary_sleeps(primary, m))
+			pack_u64(out, m);
+}
+
+static void unpack_rest(struct primary *primary, struct unpack *in)
+{
+	struct state *state = primary->shared->state;
+	uint32_t models = primary->shared->scene->model_count;
+	for (uint32_t m = 0; m < models; m++)
+		state->models[m].changed_at = primary->moving_steps;
+	uint32_t count = unpack_count(in, models);
+	for (uint32_t i = 0; i < count && !in->bad; i++) {
+		uint32_t model = unpack_count(in, models - 1);
+		if (!in->bad && primary->moving_steps)
+			state->models[model].changed_at = primary->moving_steps - 1;
+	}
+}
+
+static void pack_triggered(const struct primary *primary, struct text *out)
+{
+	pack_u64(out, primary->triggered.count);
+	for (uint32_t i = 0; i < primary->triggered.count; i++) {
+		pack_u64(out, primary->triggered.at[i].id);
+		pack_u64(out, primary->triggered.at[i].camera.model);
+		pack_u64(out, primary->triggered.at[i].camera.index);
+	}
+}
+
+static void unpack_triggered(struct primary *primary, struct unpack *in)
+{
+	uint32_t count = unpack_count(in, SENSORS_MAX), models = primary->shared->scene->model_count;
+	primary->triggered.count = 0;
+	for (uint32_t i = 0; i < count && !in->bad; i++) {
+		struct triggered triggered = {.id = unpack_u64(in)};
+		triggered.camera.model = unpack_count(in, models);
+		triggered.camera.index = unpack_count(in, SENSORS_MAX);
+		in->bad |= triggered.camera.model == models;
+		if (!in->bad)
+			vec_push(&primary->triggered, triggered);
+	}
+}
+
+static void pack_all(struct primary *primary, struct schedule *waiting, struct text *out)
+{
+	edit_begin(&primary->edit); /* the next step would begin with this call */
+	pack_u64(out, primary->lockstep.number);
+	pack_u64(out, primary_hash(primary));
+	pack_u64(out, primary->moving_steps);
+	pack_u64(out, primary->even_steps);
+	pack_double(out, primary->even_since_s);
+	pack_u64(out, (uint64_t)primary->seen_ns);
+	pack_u64(out, primary->reading_count);
+	pack_u64(out, primary->reading_digest);
+	pack_u64(out, (primary->paused ? PAUSED : 0u) | (primary->emptied ? EMPTIED : 0u));
+	pack_u64(out, primary->multi_steps);
+	pack_double(out, primary->run_to_s);
+	pack_double(out, primary->options.rtf);
+	pack_double(out, primary->options.rate_hz);
+	pack_double(out, primary->options.initial_time_s);
+	pack_u64(out, primary->refused);
+	edit_pack(&primary->edit, out);
+	plan_pack(&primary->plan, out);
+	schedule_pack(waiting, out);
+	pack_rest(primary, out);
+	wrenches_pack(&primary->wrenches, out);
+	pack_triggered(primary, out);
+	plan_pack_pins(&primary->plan, out);
+	if (primary->step.observe)
+		observed_pack(&primary->observed, primary->step.observe, out);
+}
+
+void primary_pack(struct primary *primary, struct text *out)
+{
+	pack_all(primary, &primary->schedule, out);
+}
+
+static bool within(double value, double max)
+{
+	return value >= 0 && value <= max;
+}
+
+static troupe_status unpack_time(struct primary *primary, struct unpack *in, struct troupe_error *error)
+{
+	primary->moving_steps = unpack_u64(in);
+	primary->even_steps = unpack_u64(in);
+	primary->even_since_s = unpack_double(in);
+	primary->seen_ns = (int64_t)unpack_u64(in);
+	primary->reading_count = unpack_u64(in);
+	primary->reading_digest = unpack_u64(in);
+	uint32_t flags = unpack_count(in, PAUSED | EMPTIED);
+	primary->paused = flags & PAUSED;
+	primary->emptied = flags & EMPTIED;
+	primary->multi_steps = unpack_u64(in);
+	primary->run_to_s = unpack_double(in);
+	double rtf = unpack_double(in), rate_hz = unpack_double(in);
+	primary->options.initial_time_s = unpack_double(in);
+	primary->refused = unpack_u64(in);
+	bool sane = primary->moving_steps <= STEPS_MAX && primary->even_steps <= STEPS_MAX &&
+		    within(primary->even_since_s, TIME_MAX_S) && within(primary->run_to_s, TIME_MAX_S) &&
+		    within(primary->options.initial_time_s, TIME_MAX_S) && primary->seen_ns >= 0;
+	if (in->bad || !sane || !within(rtf, 1e6) || !within(rate_hz, 1e12))
+		return fail(error, TROUPE_EWORLD, "damaged: the time");
+	if (primary->options.resume_pace) {
+		primary->options.rtf = rtf;
+		primary->options.rate_hz = rate_hz;
+	}
+	return TROUPE_OK;
+}
+
+struct packed { /* what was found in the bytes of a state */
+	uint64_t number, hash;
+	const char *world; /* the bytes of edit_pack() */
+	size_t world_bytes;
+};
+
+/* Unpacks into a world that is as its file has it, without models in the plan. waiting: takes the commands. */
+static troupe_status unpack_all(struct primary *primary, struct unpack *in, struct schedule *waiting,
+	broadcast_list *broadcasts, struct packed *ret, struct troupe_error *error)
+{
+	*ret = (struct packed){.number = unpack_u64(in)};
+	ret->hash = unpack_u64(in);
+	troupe_status status = unpack_time(primary, in, error);
+	if (!status && ret->number > STEPS_MAX)
+		status = fail(error, TROUPE_EWORLD, "damaged: the number of the step");
+	ret->world = in->at;
+	if (!status)
+		status = edit_unpack(&primary->edit, in, error);
+	ret->world_bytes = (size_t)(in->at - ret->world);
+	if (!status && !plan_unpack(&primary->plan, in))
+		status = fail(error, TROUPE_EWORLD, "damaged: the levels");
+	if (!status)
+		status = schedule_unpack(waiting, primary->shared->scene->name, broadcasts, in, error);
+	if (status)
+		return status;
+	unpack_rest(primary, in);
+	if (in->bad)
+		return fail(error, TROUPE_EWORLD, "damaged: the list of sleeping models");
+	wrenches_unpack(&primary->wrenches, primary->shared->scene, in);
+	unpack_triggered(primary, in);
+	if (in->bad)
+		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming steps");
+	if (!plan_unpack_pins(&primary->plan, in))
+		return fail(error, TROUPE_EWORLD, "damaged: the pins");
+	/* a run in which nothing was observed saved no notes */
+	if (in->at < in->end &&
+		!observed_unpack(&primary->observed, primary->shared->scene, &primary->step.observe, in))
+		return fail(error, TROUPE_EWORLD, "damaged: contacts and efforts");
+	if (primary_hash(primary) != ret->hash)
+		return fail(error, TROUPE_EWORLD,
+			"the state of step %" PRIu64 " does not come out as it was saved: expected hash %016" PRIx64
+			", found %016" PRIx64 " (another build, or damaged)",
+			ret->number, ret->hash, primary_hash(primary));
+	return TROUPE_OK;
+}
+
+troupe_status primary_unpack(
+	struct primary *primary, struct unpack *in, broadcast_list *broadcasts, struct troupe_error *error)
+{
+	struct packed packed;
+	troupe_status status = unpack_all(primary, in, &primary->schedule, broadcasts, &packed, error);
+	if (status)
+		return status;
+	primary->lockstep.number = packed.number;
+	schedule_open(&primary->schedule, packed.number);
+	return TROUPE_OK;
+}
+
+/* --- while it runs ------------------------------------------------------------------------------------------------ */
+
+/* Replaces the world by that of the bytes. After a failure it must be called again, with other bytes. */
+static troupe_status replace(struct primary *primary, const char *bytes, size_t count, struct schedule *waiting,
+	struct packed *ret, struct troupe_error *error)
+{
+	struct unpack in = {bytes, bytes + count, false};
+	broadcast_list broadcasts = {0};
+	plan_clear(&primary->plan);
+	edit_renew(&primary->edit);
+	wrenches_reset(&primary->wrenches);
+	observed_clear(&primary->observed);
+	troupe_status status = unpack_all(primary, &in, waiting, &broadcasts, ret, error);
+	if (!status && in.at != in.end)
+		status = fail(error, TROUPE_EWORLD, "damaged: bytes after its end");
+	vec_free(&broadcasts);
+	primary->edit.effects.count = 0;
+	primary->edit.world_changed = primary->step.state_changed = true;
+	return status;
+}
+
+/* Commands of the state that wait are already in a recording, each at the step at which it was taken. */
+static troupe_status adopt(
+	struct primary *primary, struct schedule *waiting, const struct packed *from, struct troupe_error *error)
+{
+	if (primary->options.replays)
+		return TROUPE_OK;
+	return schedule_adopt(&primary->schedule, waiting, from->number, primary->lockstep.number, error);
+}
+
+static void go_on_from(struct primary *primary, const struct packed *packed, uint64_t refused)
+{
+	primary->refused = refused;
+	primary->emptied = true; /* a further command may take up another state in this turn */
+	primary->due.count = 0;  /* earlier commands of this step are undone, too */
+	primary->pace_ns = 0;
+	edit_renewed(&primary->edit, packed->world, packed->world_bytes);
+	primary_answer_waiting(primary, primary->lockstep.number, TROUPE_OK, "a saved state was taken up");
+}
+
+/* The scene, and with it the log for copies, are then as if nothing had been tried. */
+static void go_back(struct primary *primary, const struct text *before, uint32_t logged)
+{
+	struct troupe_error why;
+	struct schedule none = {0};
+	struct packed packed;
+	if (replace(primary, before->at, before->count, &none, &packed, &why))
+		(void)primary_fail(primary, &why);
+	schedule_fini(&none);
+	primary->edit.log.count = logged;
+}
+
+troupe_status primary_take_up(struct primary *primary, const char *bytes, size_t count, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error)
+{
+	struct schedule none = {0}, waiting = {0};
+	struct text before = {0};
+	struct packed packed;
+	uint64_t refused = primary->refused;
+	pack_all(primary, &none, &before);
+	uint32_t logged = primary->edit.log.count;
+	troupe_status status = replace(primary, bytes, count, &waiting, &packed, error);
+	if (!status)
+		status = adopt(primary, &waiting, &packed, error);
+	if (!status)
+		go_on_from(primary, &packed, refused);
+	else
+		go_back(primary, &before, logged);
+	schedule_fini(&waiting);
+	text_fini(&before);
+	if (!status)
+		(void)snprintf(note, EDIT_NOTE_BYTES, "step %" PRIu64 " begins from the state of step %" PRIu64,
+			primary->lockstep.number, packed.number);
+	return status;
+}
