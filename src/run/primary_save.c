@@ -197,6 +197,9 @@ troupe_status primary_unpack(
 	if (status)
 		return status;
 	primary->lockstep.number = packed.number;
+	struct command *next = primary->emptied ? schedule_next(&primary->schedule, packed.number) : NULL;
+	if (next)
+		next->told = true;
 	schedule_open(&primary->schedule, packed.number);
 	return TROUPE_OK;
 }

@@ -12,12 +12,20 @@
 
 /* --- beginning ---------------------------------------------------------------------------------------------------- */
 
+/* A command for which the step before the state was an empty one was recorded before the state: it is kept. */
 static void drop_pending(struct server_world *world)
 {
-	struct command command;
-	while (schedule_due(&world->primary.schedule, UINT64_MAX, &command))
-		command_fini(&command);
-	atomic_store(&world->primary.schedule.may_create, true);
+	struct command command, kept = {0};
+	struct schedule *schedule = &world->primary.schedule;
+	while (schedule_due(schedule, UINT64_MAX, &command))
+		if (command.told)
+			kept = command;
+		else
+			command_fini(&command);
+	if (kept.topic)
+		(void)schedule_post(
+			schedule, &kept, SCHEDULE_LATE_NEXT, NULL, NULL); /* there is room: it waited before */
+	atomic_store(&schedule->may_create, true);
 }
 
 static void add_list(struct replay *replay, char *list)
