@@ -97,6 +97,8 @@ TROUPE_API struct troupe_view_counts troupe_view_counts(const struct troupe_view
  * of types that ROS 2 has are in its form (CDR, with definitions), all others are protobuf messages, with descriptors.
  * The time of a message is the simulated time of its state. So the bytes of the file depend on the world, the seed, the
  * commands and the topics, and where chunks are compressed on the version of zstd; not on secondaries, pace or machine.
+ * Two more topics of each world are made for 3D panels: /world/NAME/stage, its shapes (foxglove.SceneUpdate, JSON), and
+ * /world/NAME/stage/tf, the frames in which they and the scans of lidars stand (tf2_msgs/msg/TFMessage).
  *
  * No message is lost: the file is written by a thread of its own, and a step waits only when that thread is
  * TROUPE_MCAP_BEHIND_MAX steps behind. A process that is killed leaves a file that is complete up to its last chunk; a
@@ -114,8 +116,8 @@ struct troupe_mcap_def {
 	/* A topic is recorded if a pattern matches its name; the first one that does gives the rate. NULL: all topics
 	 * that are published, except pictures and point clouds (gz.msgs.Image, gz.msgs.PointCloudPacked), because they
 	 * are large; statistics and messages of troupe.msgs, because they tell of the run and not of the world, so that
-	 * the file would depend on the machine; and NAME/clock and NAME/pose/info, of which /clock and
-	 * NAME/dynamic_pose/info have the essence. NAME is /world/WORLD. */
+	 * the file would depend on the machine; and NAME/clock, NAME/pose/info and NAME/dynamic_pose/info,
+	 * of which /clock and NAME/stage/tf have the essence. NAME is /world/WORLD. */
 	const struct troupe_mcap_topic *topics;
 	uint32_t topic_count;
 	bool (*in_a_hurry)(void *ctx);               /* true: do not wait for the reader of a pipe. May be NULL */

@@ -7,6 +7,7 @@
  * that are a message of the type, CDR is never longer than some times its message, and a refusal is one line. With
  * WITHOUT_MAIN it is a target for tests/fuzz/run. */
 #include "gateway/ros/ros.h"
+#include "gateway/ros/stage.h"
 #include "topic/message.h"
 
 #include "rounds.h"
@@ -54,12 +55,34 @@ static void of_cdr(const struct ros_type *ros, const uint8_t *bytes, size_t coun
 	text_fini(&out);
 }
 
+/* Each of the three messages of a stage, as any of them. */
+static void to_stage(const uint8_t *bytes, size_t count)
+{
+	struct text out = {0};
+	struct troupe_error error = {0};
+	struct stage *stage = stage_create("w");
+	if (stage_take_scene(stage, bytes, count, &out, &error))
+		check_refusal(&error, &out);
+	else
+		must(out.at[out.count - 1] == '}', "a scene");
+	out.count = 0;
+	if (stage_take_poses(stage, bytes, count, &out, &error))
+		check_refusal(&error, &out);
+	out.count = 0;
+	if (stage_take_scan(stage, bytes, count, &out, &error))
+		check_refusal(&error, &out);
+	text_fini(&out);
+	stage_destroy(stage);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
 	if (count < 2 || bytes[0] >= type_count())
 		return 0;
 	const struct ros_type *ros = ros_type_find(type_at(bytes[0])->name, bytes[1] & 2 ? "/tf" : NULL);
-	if (ros && bytes[1] & 1 && ros_is_taken(ros))
+	if (bytes[1] & 4)
+		to_stage(bytes + 2, count - 2);
+	else if (ros && bytes[1] & 1 && ros_is_taken(ros))
 		of_cdr(ros, bytes + 2, count - 2);
 	else if (ros)
 		to_cdr(ros, bytes + 2, count - 2);
@@ -112,6 +135,23 @@ static void run_case(const char *line, size_t rounds, const char *seeds, unsigne
 	text_fini(&cdr);
 }
 
+static void run_stage(size_t rounds)
+{
+	static const char scene[] =
+		"model {name: 'm' id: 2 link {name: 'l' id: 3 visual {geometry {box {size {x: 1}}}} visual "
+		"{geometry {cone {radius: 1 length: 2}}} visual {geometry {plane {normal {z: 1}}}}}} model "
+		"{is_static: true link {collision {geometry {sphere {radius: 1}}}}}";
+	struct text input = {0};
+	struct troupe_error error;
+	ProtobufCMessage *message;
+	must(!message_of_text(type_find("gz.msgs.Scene"), scene, &no_limits, &message, &error), error.text);
+	text_add_bytes(&input, "\0\4", 2);
+	message_add_bytes(&input, message);
+	message_free(message);
+	rounds_run(input.at, input.count, 10 * rounds, damage);
+	text_fini(&input);
+}
+
 int main(int argc, char **argv)
 {
 	const char *source = getenv("SOURCE_DIR"), *seeds = seeds_wanted(argc, argv);
@@ -127,6 +167,8 @@ int main(int argc, char **argv)
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		if (!strncmp(line, "gz.", 3))
 			run_case(line, rounds, seeds, number++);
+	if (!seeds)
+		run_stage(rounds);
 	free(text);
 	free(path);
 	printf("%u passed, %d failed\n", number, number < 30);

@@ -6,6 +6,7 @@
  *                             "cdr HEX" */
 #include "../fault/check.h"
 #include "gateway/ros/ros.h"
+#include "gateway/ros/stage.h"
 #include "topic/message.h"
 
 #include <stdlib.h>
@@ -138,6 +139,88 @@ static void check_refusals(void)
 	text_fini(&out);
 }
 
+static void add_bytes(const char *type, const char *text, struct text *out)
+{
+	ProtobufCMessage *message;
+	struct troupe_error error = {0};
+	out->count = 0;
+	if (message_of_text(type_find(type), text, &limits, &message, &error)) {
+		check(false, "%s: %s", text, error.text);
+		return;
+	}
+	message_add_bytes(out, message);
+	message_free(message);
+}
+
+static void check_has(const struct text *out, const char *part)
+{
+	check(strstr(out->at, part), "%s is not in %s", part, out->at);
+}
+
+static void check_shapes(struct stage *stage)
+{
+	struct text bytes = {0}, out = {0};
+	struct troupe_error error;
+	add_bytes("gz.msgs.Scene",
+		"header {stamp {sec: 3 nsec: 5}} name: \"w\" model {name: \"a\\\"b\" id: 2 pose {position {x: 7}} link "
+		"{name: \"l\" "
+		"id: 20 visual {pose {position {z: 1}} geometry {type: CAPSULE capsule {radius: 0.5 length: 2}} "
+		"material {diffuse "
+		"{r: 1 g: 0.5}} transparency: 0.25} collision {geometry {box {size {x: 9}}}}} link {name: \"empty\" "
+		"id: 21}} "
+		"model {name: \"floor\" id: 1 is_static: true pose {position {x: 3}} link {name: \"l\" pose {position "
+		"{y: 4}} "
+		"collision {geometry {type: PLANE plane {normal {x: 1} size {x: 10 y: 20}}}}}}",
+		&bytes);
+	check(!stage_take_scene(stage, bytes.at, bytes.count, &out, &error), "a scene: %s", error.text);
+	check_has(
+		&out, "{\"deletions\":[{\"timestamp\":{\"sec\":3,\"nsec\":5},\"type\":1,\"id\":\"\"}],\"entities\":[{");
+	check_has(&out, "\"frame_id\":\"a\\\"b::l\",\"id\":\"a\\\"b::l\"");
+	check_has(&out, "\"cubes\":[],\"spheres\":[{\"pose\":{\"position\":{\"x\":0,\"y\":0,\"z\":0},");
+	check_has(&out, "\"z\":2},\"orientation\"");
+	check_has(&out, "\"color\":{\"r\":1,\"g\":0.5,\"b\":0,\"a\":0.75},\"bottom_scale\":1,\"top_scale\":1}");
+	check_has(&out, "\"frame_id\":\"w\",\"id\":\"floor::l\"");
+	check_has(&out, "{\"position\":{\"x\":3,\"y\":4,\"z\":0}");
+	check_has(&out, "\"size\":{\"x\":10,\"y\":20,\"z\":0.001}");
+	check(!strstr(out.at, "empty"), "a link without shapes is no entity");
+	out.count = 0;
+	check(stage_take_scene(stage, "\x0a\x7f", 2, &out, &error) == TROUPE_ECOMMAND && !out.count, "a damaged scene");
+	text_fini(&bytes);
+	text_fini(&out);
+}
+
+/* CDR of a TFMessage is compared with that of the same transforms from a list of poses with frames. */
+static void check_frames(struct stage *stage)
+{
+	struct text bytes = {0}, out = {0}, expected = {0};
+	struct troupe_error error;
+	const struct ros_type *tf = ros_type_find("gz.msgs.Pose_V", "/tf");
+	add_bytes("gz.msgs.Pose_V",
+		"header {stamp {sec: 4}} pose {name: \"l\" id: 20 position {x: 1}} pose {name: \"other\" id: 99} pose "
+		"{id: 2}",
+		&bytes);
+	check(!stage_take_poses(stage, bytes.at, bytes.count, &out, &error), "poses: %s", error.text);
+	check(!memcmp(out.at, "\0\1\0\0\2\0\0\0\4\0\0\0", 12), "two transforms, of the known frames");
+	check(out.count > 100 && memmem(out.at, out.count, "\7\0\0\0a\"b::l", 10), "the frame of a link");
+	out.count = 0;
+	add_bytes("gz.msgs.LaserScan",
+		"header {stamp {sec: 5} data {key: \"frame_id\" value: \"m::l::s\"}} world_pose {position {x: 1} "
+		"orientation {w: 1}}",
+		&bytes);
+	check(!stage_take_scan(stage, bytes.at, bytes.count, &out, &error), "a scan: %s", error.text);
+	add_bytes("gz.msgs.Pose_V",
+		"header {stamp {sec: 5}} pose {name: \"m::l::s\" header {data {key: \"frame_id\" value: \"w\"}} "
+		"position {x: 1} "
+		"orientation {w: 1}}",
+		&bytes);
+	check(!ros_of_bytes(tf, bytes.at, bytes.count, &expected, &error) && expected.count == out.count &&
+			!memcmp(expected.at, out.at, out.count),
+		"the frame of a scan");
+	text_fini(&bytes);
+	text_fini(&out);
+	text_fini(&expected);
+}
+
 int main(int argc, char **argv)
 {
 	const char *source = getenv("SOURCE_DIR");
@@ -163,6 +246,10 @@ int main(int argc, char **argv)
 	}
 	if (argc <= 2) {
 		check_refusals();
+		struct stage *stage = stage_create("w");
+		check_shapes(stage);
+		check_frames(stage);
+		stage_destroy(stage);
 		printf("%d passed, %d failed\n", passed, failed);
 	}
 	free(path);

@@ -6,6 +6,7 @@ const { loadDecompressHandlers } = require("@mcap/support");
 const { parse } = require("@foxglove/rosmsg");
 const { MessageReader } = require("@foxglove/rosmsg2-serialization");
 const protobuf = require("protobufjs");
+const { SceneUpdate } = require("@foxglove/schemas/jsonschema");
 const { FileDescriptorSet } = require("protobufjs/ext/descriptor");
 
 let failed = 0;
@@ -13,6 +14,35 @@ function check(good, text) {
 	if (good) return;
 	failed++;
 	console.log(`FAILED: ${text}`);
+}
+
+// Whether a value has what a JSON schema asks for: types, required properties, and no others.
+function checkValue(value, schema, at) {
+	if (schema.type === "object") {
+		for (const name of schema.required ?? [])
+			check(value[name] !== undefined, `${at}.${name} is missing`);
+		for (const name of Object.keys(value)) {
+			check(schema.properties[name] !== undefined, `${at}.${name} is unknown`);
+			if (schema.properties[name]) checkValue(value[name], schema.properties[name], `${at}.${name}`);
+		}
+	} else if (schema.type === "array") {
+		check(Array.isArray(value), `${at} is no array`);
+		value.forEach((item, i) => checkValue(item, schema.items, `${at}[${i}]`));
+	} else if (schema.type === "integer") {
+		check(Number.isInteger(value), `${at} is ${value}`);
+	} else if (schema.type !== undefined) {
+		check(typeof value === schema.type, `${at} is ${value}`);
+	}
+}
+
+// Whether a schema names only properties that another one has, with their types.
+function checkSchema(own, other, at) {
+	check(own.type === other.type || other.type === undefined, `${at} is ${own.type}`);
+	if (own.items) checkSchema(own.items, other.items, `${at}[]`);
+	for (const name of Object.keys(own.properties ?? {})) {
+		check(other.properties?.[name] !== undefined, `${at}.${name} is unknown`);
+		if (other.properties?.[name]) checkSchema(own.properties[name], other.properties[name], `${at}.${name}`);
+	}
 }
 
 function readerOf(bytes) {
@@ -29,6 +59,15 @@ function decoderOf(channel, schema) {
 		const types = parse(new TextDecoder().decode(schema.data), { ros2: true });
 		const reader = new MessageReader(types);
 		return (data) => reader.readMessage(data);
+	}
+	if (channel.messageEncoding === "json") {
+		check(schema.encoding === "jsonschema" && schema.name === "foxglove.SceneUpdate", `${channel.topic}: ${schema.name}`);
+		checkSchema(JSON.parse(new TextDecoder().decode(schema.data)), SceneUpdate, "schema");
+		return (data) => {
+			const update = JSON.parse(new TextDecoder().decode(data));
+			checkValue(update, SceneUpdate, "update");
+			return update;
+		};
 	}
 	check(channel.messageEncoding === "protobuf" && schema.encoding === "protobuf", `${channel.topic}: ${schema.encoding}`);
 	const root = protobuf.Root.fromDescriptor(FileDescriptorSet.decode(schema.data));
@@ -111,6 +150,15 @@ async function main() {
 	check(last["/clock"].clock.sec === 2 && last["/clock"].clock.nanosec === 500000000, "the last clock");
 	check(contacts > 0, "no contact");
 	check(last["/stats"] !== undefined && last["/world/w/levels"] !== undefined, "topics of the run");
+	const { entities, deletions } = last["/world/w/stage"];
+	const shown = entities.map((e) => `${e.id}@${e.frame_id}:${e.cubes.length}${e.spheres.length}${e.cylinders.length}`);
+	check(shown.join(" ") === "cart::base@cart::base:100 floor::l@w:100", `shapes ${shown}`);
+	check(entities[0].cubes[0].size.y === 0.5 && deletions[0].type === 1, "a box of 0.5 m, after all others are deleted");
+	const frames = last["/world/w/stage/tf"].transforms;
+	const names = frames.map((t) => `${t.header.frame_id}>${t.child_frame_id}`).join(" ");
+	check(names === "w>cart cart>cart::base cart>cart::arm w>late late>late::l", `frames of the stage ${names}`);
+	const given = last["/model/cart/pose"].transforms[0].transform.translation;
+	check(Math.abs(frames[0].transform.translation.x - given.x) < 0.05, `the cart is at ${given.x}`);
 	const metadata = [];
 	for await (const record of reader.readMetadata()) metadata.push(record);
 	check(metadata[0]?.metadata.get("world") === "w" && metadata[0]?.metadata.get("seed") === "0", "metadata");

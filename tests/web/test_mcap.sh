@@ -4,7 +4,7 @@
 # alone: whole, by ranges of time, damaged, and cut off by kill -9.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "$SOURCE_DIR/tests/web/lib.sh"
-web_needs 'MCAP files read by another project' @mcap/core @mcap/support @foxglove/rosmsg2-serialization protobufjs
+web_needs 'MCAP files read by another project' @mcap/core @mcap/support @foxglove/schemas @foxglove/rosmsg2-serialization protobufjs
 data=$SOURCE_DIR/tests/data/mcap
 cd "$scratch" || exit 1
 run said "$data/w.sdf" "$data/w.commands" 2500 --mcap whole.mcap --topic '*'

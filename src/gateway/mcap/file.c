@@ -304,6 +304,7 @@ int mcap_file_close(struct mcap_file *file, struct mcap_file_counts *ret_counts)
 	write_chunk(file);
 	write_summary(file);
 	file->counts.bytes = file->position;
+	file->counts.channels = file->channels.count;
 	if (ret_counts)
 		*ret_counts = file->counts;
 	int failed = file->failed, closed = outfile_close(&file->out);

@@ -47,6 +47,7 @@ int mcap_file_failed(const struct mcap_file *file);
 
 struct mcap_file_counts {
 	uint64_t messages, chunks;
+	uint32_t channels;
 	uint64_t bytes;       /* written */
 	uint64_t plain_bytes; /* of the chunks, before compression */
 };

@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "gateway/mcap/file.h"
 #include "gateway/ros/ros.h"
+#include "gateway/ros/stage.h"
 #include "server/internal.h"
 
 #include <troupe/client.h>
@@ -33,7 +34,19 @@ _Static_assert(
 struct lane {                       /* a channel of the file; its type decides the form of its messages */
 	char *name;                 /* TOPIC, a tab, TYPE */
 	const struct ros_type *ros; /* NULL: as protobuf */
-	int32_t channel;
+	int32_t channel;            /* -1: not recorded, only for the scenery */
+	enum role { NO_ROLE, SCENE, POSES, SCAN } role;
+	uint32_t scenery; /* if it has a role */
+};
+
+/* Of one world: two topics that no server publishes, made of its scene and its poses (gateway/ros/stage.h). */
+struct scenery {
+	char *scene_info, *poses;    /* the topics of which they are made */
+	char *shapes, *frames;       /* their own names */
+	bool has_shapes, has_frames; /* they are recorded */
+	double frames_hz;
+	struct stage *stage;
+	int32_t shapes_channel, frames_channel; /* -1: not yet */
 };
 
 struct pattern {
@@ -49,10 +62,11 @@ struct troupe_mcap {
 	void (*on_end)(void *ctx, const char *text);
 	void *ctx;
 	VEC(struct pattern) patterns; /* none: the usual topics */
-	/* the step's thread */
-	struct map subscribed;
-	VEC(char *) names; /* of `subscribed` */
-	uint64_t epoch;    /* of the topics that were looked at */
+	VEC(struct scenery) sceneries;
+	/* the step's thread; the thread reads under the lock */
+	struct map subscribed; /* values: 1: recorded; 0: only for the scenery */
+	VEC(char *) names;     /* of `subscribed` */
+	uint64_t epoch;        /* of the topics that were looked at */
 	uint64_t steps, waited_ns;
 	/* both */
 	pthread_mutex_t lock; /* of the client */
@@ -87,24 +101,75 @@ static bool is_usual(const struct troupe_topic *topic)
 		if (!strcmp(topic->type, types[i]))
 			return false;
 	return strncmp(topic->type, "troupe.", 7) &&
-	       !(of_world &&
-		       (ends_with(topic->name, "/clock") || (ends_with(topic->name, "/pose/info") &&
-								    !ends_with(topic->name, "/dynamic_pose/info"))));
+	       !(of_world && (ends_with(topic->name, "/clock") || ends_with(topic->name, "pose/info")));
 }
 
-/* Whether the topic is recorded, and its rate. */
-static bool is_chosen(struct troupe_mcap *mcap, const struct troupe_topic *topic, double *ret_rate_hz)
+/* Whether a pattern matches the name of a topic, or there is none and it is a usual one; and its rate. */
+static bool is_chosen(struct troupe_mcap *mcap, const char *name, bool usual, double *ret_rate_hz)
 {
 	*ret_rate_hz = 0;
 	for (uint32_t i = 0; i < mcap->patterns.count; i++) {
 		struct pattern *pattern = &mcap->patterns.at[i];
-		if (!text_glob(pattern->text, topic->name))
+		if (!text_glob(pattern->text, name))
 			continue;
 		pattern->matched = true;
 		*ret_rate_hz = pattern->rate_hz;
 		return true;
 	}
-	return !mcap->patterns.count && is_usual(topic);
+	return !mcap->patterns.count && usual;
+}
+
+static void add_sceneries(struct troupe_mcap *mcap)
+{
+	for (uint32_t i = 0; i < troupe_server_world_count(mcap->server); i++) {
+		const char *world = troupe_server_world_name(mcap->server, i);
+		struct scenery *scenery = vec_append(&mcap->sceneries, 1);
+		double rate_hz;
+		scenery->scene_info = mem_printf("/world/%s/scene/info", world);
+		scenery->poses = mem_printf("/world/%s/dynamic_pose/info", world);
+		scenery->shapes = mem_printf("/world/%s/stage", world);
+		scenery->frames = mem_printf("/world/%s/stage/tf", world);
+		scenery->has_shapes = is_chosen(mcap, scenery->shapes, true, &rate_hz);
+		scenery->has_frames = is_chosen(mcap, scenery->frames, true, &scenery->frames_hz);
+		scenery->shapes_channel = scenery->frames_channel = -1;
+		scenery->stage = stage_create(world);
+	}
+}
+
+/* What the topic is for the scenery of a world, if that is recorded. */
+static enum role role_of(const struct troupe_mcap *mcap, const char *name, const char *type, uint32_t *ret_scenery)
+{
+	for (uint32_t i = 0; i < mcap->sceneries.count; i++) {
+		const struct scenery *scenery = &mcap->sceneries.at[i];
+		*ret_scenery = i;
+		if (!strcmp(name, scenery->scene_info) && (scenery->has_shapes || scenery->has_frames))
+			return SCENE;
+		if (!strcmp(name, scenery->poses) && scenery->has_frames)
+			return POSES;
+		/* with several worlds only a name below the world's tells of which one it is */
+		size_t below = strlen("/world/") + strlen(troupe_server_world_name(mcap->server, i));
+		bool of_world = mcap->sceneries.count == 1 || !strncmp(name, scenery->shapes, below + 1);
+		if (!strcmp(type, "gz.msgs.LaserScan") && of_world && scenery->has_frames)
+			return SCAN;
+	}
+	return NO_ROLE;
+}
+
+static void subscribe_to(struct troupe_mcap *mcap, const struct troupe_topic *topic)
+{
+	uint32_t scenery, at;
+	double rate_hz;
+	if (topic->kind != TROUPE_TOPIC_PUBLISHED || map_find(&mcap->subscribed, topic->name, &at))
+		return;
+	bool chosen = is_chosen(mcap, topic->name, is_usual(topic), &rate_hz);
+	enum role role = role_of(mcap, topic->name, topic->type, &scenery);
+	if (!chosen && role != SCENE && role != POSES)
+		return;
+	if (!chosen && role == POSES)
+		rate_hz = mcap->sceneries.at[scenery].frames_hz;
+	vec_push(&mcap->names, mem_strdup(topic->name));
+	(void)map_add(&mcap->subscribed, mcap->names.at[mcap->names.count - 1], chosen);
+	(void)troupe_client_subscribe(mcap->client, topic->name, rate_hz, NULL);
 }
 
 /* Under the lock, or before the thread runs. */
@@ -112,50 +177,50 @@ static void subscribe(struct troupe_mcap *mcap)
 {
 	const struct troupe_topics *topics = troupe_topics_list(mcap->server);
 	mcap->epoch = topics->epoch;
-	for (uint32_t i = 0; i < topics->count; i++) {
-		const struct troupe_topic *topic = &topics->at[i];
-		double rate_hz;
-		uint32_t at;
-		if (topic->kind != TROUPE_TOPIC_PUBLISHED || map_find(&mcap->subscribed, topic->name, &at) ||
-			!is_chosen(mcap, topic, &rate_hz))
-			continue;
-		vec_push(&mcap->names, mem_strdup(topic->name));
-		(void)map_add(&mcap->subscribed, mcap->names.at[mcap->names.count - 1], 0);
-		(void)troupe_client_subscribe(mcap->client, topic->name, rate_hz, NULL);
-	}
+	for (uint32_t i = 0; i < topics->count; i++)
+		subscribe_to(mcap, &topics->at[i]);
 	troupe_topics_release(topics);
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-static int32_t schema_of(struct troupe_mcap *mcap, const struct ros_type *ros, const char *type)
+/* The number of a schema; added at the first call for its name. */
+static int32_t schema_of(struct troupe_mcap *mcap, const char *name, const char *encoding, const struct text *schema)
 {
-	const char *name = ros ? ros->name : type_find(type)->name;
-	struct text schema = {0};
 	uint32_t number;
 	if (map_find(&mcap->schemas_by_name, name, &number))
 		return (int32_t)number;
-	if (ros)
-		ros_add_schema(ros, &schema);
-	else
-		type_add_file_set(type_find(type), &schema);
-	int32_t added = mcap_file_add_schema(mcap->file, name, ros ? "ros2msg" : "protobuf", schema.at, schema.count);
+	int32_t added = mcap_file_add_schema(mcap->file, name, encoding, schema->at, schema->count);
 	if (added > 0)
 		(void)map_add(&mcap->schemas_by_name, name, (uint32_t)added);
-	text_fini(&schema);
 	return added;
+}
+
+static int32_t add_channel(struct troupe_mcap *mcap, const char *topic, const struct ros_type *ros, const char *type)
+{
+	struct text text = {0};
+	if (ros)
+		ros_add_schema(ros, &text);
+	else
+		type_add_file_set(type_find(type), &text);
+	int32_t schema = ros ? schema_of(mcap, ros->name, "ros2msg", &text)
+			     : schema_of(mcap, type_find(type)->name, "protobuf", &text);
+	text_fini(&text);
+	return schema < 0 ? -1
+			  : mcap_file_add_channel(mcap->file, schema, topic, ros ? "cdr" : "protobuf",
+				    ros ? "offered_qos_profiles" : NULL, "");
 }
 
 /* NULL: the file has too many channels. */
 static const struct lane *add_lane(struct troupe_mcap *mcap, const struct troupe_message *message)
 {
-	struct lane lane = {.ros = ros_type_find(message->type, message->topic)};
-	int32_t schema = schema_of(mcap, lane.ros, message->type);
-	lane.channel = schema < 0
-			       ? -1
-			       : mcap_file_add_channel(mcap->file, schema, message->topic,
-					 lane.ros ? "cdr" : "protobuf", lane.ros ? "offered_qos_profiles" : NULL, "");
-	if (lane.channel < 0)
+	struct lane lane = {.ros = ros_type_find(message->type, message->topic), .channel = -1};
+	uint32_t chosen = 0;
+	lane.role = role_of(mcap, message->topic, message->type, &lane.scenery);
+	(void)map_find(&mcap->subscribed, message->topic, &chosen);
+	if (chosen)
+		lane.channel = add_channel(mcap, message->topic, lane.ros, message->type);
+	if (chosen && lane.channel < 0)
 		return NULL;
 	lane.name = mem_strdup(mcap->key.at);
 	vec_push(&mcap->lanes, lane);
@@ -173,28 +238,88 @@ static const struct lane *lane_of(struct troupe_mcap *mcap, const struct troupe_
 	return map_find(&mcap->lanes_by_name, mcap->key.at, &at) ? &mcap->lanes.at[at] : add_lane(mcap, message);
 }
 
+/* False: the file has too many channels. */
+static bool add_scenery_channel(struct troupe_mcap *mcap, struct scenery *scenery, bool shapes)
+{
+	int32_t *channel = shapes ? &scenery->shapes_channel : &scenery->frames_channel;
+	struct text schema = {0};
+	if (*channel >= 0)
+		return true;
+	if (shapes) {
+		text_add(&schema, "%s", stage_schema);
+		int32_t number = schema_of(mcap, stage_schema_name, "jsonschema", &schema);
+		if (number >= 0)
+			*channel = mcap_file_add_channel(mcap->file, number, scenery->shapes, "json", NULL, NULL);
+		text_fini(&schema);
+	} else {
+		*channel = add_channel(mcap, scenery->frames, ros_type_find("gz.msgs.Pose_V", "/tf"), NULL);
+	}
+	return *channel >= 0;
+}
+
+static troupe_status too_many(const struct troupe_mcap *mcap, struct troupe_error *error)
+{
+	return fail(
+		error, TROUPE_ELIMIT, "%s: %d topics are recorded: expected no more", mcap->path, MCAP_CHANNELS_MAX);
+}
+
+static troupe_status not_converted(const struct troupe_mcap *mcap, const struct troupe_message *message,
+	const struct troupe_error *why, struct troupe_error *error)
+{
+	return fail(error, TROUPE_EINTERNAL, "%s: %s: %s", mcap->path, message->topic, why->text);
+}
+
+/* The message as a part of its world's scenery. */
+static troupe_status write_scenery(struct troupe_mcap *mcap, const struct lane *lane,
+	const struct troupe_message *message, struct troupe_error *error)
+{
+	typedef troupe_status take_fn(
+		struct stage * stage, const void *bytes, size_t count, struct text *out, struct troupe_error *error);
+	static take_fn *const take[] = {
+		[SCENE] = stage_take_scene, [POSES] = stage_take_poses, [SCAN] = stage_take_scan};
+	struct scenery *scenery = &mcap->sceneries.at[lane->scenery];
+	struct troupe_error why;
+	bool shapes = lane->role == SCENE;
+	mcap->body.count = 0;
+	if (take[lane->role](scenery->stage, message->bytes ? message->bytes : "", message->count, &mcap->body, &why))
+		return not_converted(mcap, message, &why, error);
+	if (shapes ? !scenery->has_shapes : !scenery->has_frames)
+		return TROUPE_OK;
+	if (!add_scenery_channel(mcap, scenery, shapes))
+		return too_many(mcap, error);
+	mcap_file_message(mcap->file, shapes ? scenery->shapes_channel : scenery->frames_channel, message->time_ns,
+		mcap->body.at, mcap->body.count);
+	return TROUPE_OK;
+}
+
+static troupe_status write_own(struct troupe_mcap *mcap, const struct lane *lane, const struct troupe_message *message,
+	struct troupe_error *error)
+{
+	struct troupe_error why;
+	if (!lane->ros) {
+		mcap_file_message(mcap->file, lane->channel, message->time_ns, message->bytes, message->count);
+		return TROUPE_OK;
+	}
+	mcap->body.count = 0;
+	if (ros_of_bytes(lane->ros, message->bytes ? message->bytes : "", message->count, &mcap->body, &why))
+		return not_converted(mcap, message, &why, error);
+	mcap_file_message(mcap->file, lane->channel, message->time_ns, mcap->body.at, mcap->body.count);
+	return TROUPE_OK;
+}
+
 static troupe_status write_message(
 	struct troupe_mcap *mcap, const struct troupe_message *message, struct troupe_error *error)
 {
 	const struct lane *lane = lane_of(mcap, message);
-	struct troupe_error why;
-	const void *bytes = message->bytes;
-	size_t count = message->count;
 	if (!lane)
-		return fail(error, TROUPE_ELIMIT, "%s: %d topics are recorded: expected no more", mcap->path,
-			MCAP_CHANNELS_MAX);
-	if (lane->ros) {
-		mcap->body.count = 0;
-		if (ros_of_bytes(lane->ros, bytes ? bytes : "", count, &mcap->body, &why))
-			return fail(error, TROUPE_EINTERNAL, "%s: %s: %s", mcap->path, message->topic, why.text);
-		bytes = mcap->body.at;
-		count = mcap->body.count;
-	}
-	mcap_file_message(mcap->file, lane->channel, message->time_ns, bytes, count);
+		return too_many(mcap, error);
+	troupe_status status = lane->channel >= 0 ? write_own(mcap, lane, message, error) : TROUPE_OK;
+	if (!status && lane->role != NO_ROLE)
+		status = write_scenery(mcap, lane, message, error);
 	int code = mcap_file_failed(mcap->file);
-	return code ? fail(error, TROUPE_EIO, "%s: cannot write: %s: the file ends at %.3f s", mcap->path,
-			      outfile_why(code), (double)message->time_ns * 1e-9)
-		    : TROUPE_OK;
+	return code && !status ? fail(error, TROUPE_EIO, "%s: cannot write: %s: the file ends at %.3f s", mcap->path,
+					 outfile_why(code), (double)message->time_ns * 1e-9)
+			       : status;
 }
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
@@ -323,6 +448,15 @@ static void release(struct troupe_mcap *mcap)
 		free(mcap->names.at[i]);
 	for (uint32_t i = 0; i < mcap->lanes.count; i++)
 		free(mcap->lanes.at[i].name);
+	for (uint32_t i = 0; i < mcap->sceneries.count; i++) {
+		struct scenery *scenery = &mcap->sceneries.at[i];
+		free(scenery->scene_info);
+		free(scenery->poses);
+		free(scenery->shapes);
+		free(scenery->frames);
+		stage_destroy(scenery->stage);
+	}
+	vec_free(&mcap->sceneries);
 	vec_free(&mcap->patterns);
 	vec_free(&mcap->names);
 	vec_free(&mcap->lanes);
@@ -363,6 +497,7 @@ troupe_status troupe_mcap_start(struct troupe_server *server, const struct troup
 		return status;
 	}
 	add_metadata(mcap);
+	add_sceneries(mcap);
 	subscribe(mcap);
 	int code = pthread_create(&mcap->thread, NULL, work, mcap);
 	if (code) {
@@ -402,7 +537,7 @@ troupe_status troupe_mcap_end(
 		status = fail(error, TROUPE_EIO, "%s: cannot write: %s", mcap->path, outfile_why(code));
 	if (ret_counts)
 		*ret_counts = (struct troupe_mcap_counts){written.messages, written.chunks, written.bytes,
-			mcap->waited_ns, mcap->lanes.count, unmatched_of(mcap)};
+			mcap->waited_ns, written.channels, unmatched_of(mcap)};
 	release(mcap);
 	return status;
 }

@@ -1,0 +1,343 @@
+/* Poses are sent as frames and not as new shapes, because a frame is 100 bytes and a shape several times as much. An id
+ * of Gazebo's scene and of its poses is the same, so a pose finds its frame by its id; names of links are not unique.
+ */
+#include "gateway/ros/stage.h"
+
+#include "gateway/ros/parts.h"
+#include "topic/convert.h"
+#include "topic/scene.pb-c.h"
+#include "topic/sensor.pb-c.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct place { /* of a frame */
+	uint32_t id;
+	char *frame, *parent; /* parent NULL: the world */
+};
+
+struct stage {
+	VEC(struct place) places; /* by id */
+	char *world;              /* name of its frame */
+};
+
+const char stage_schema_name[] = "foxglove.SceneUpdate";
+
+#define NUMBER "{\"type\":\"number\"}"
+#define OBJECT(properties) "{\"type\":\"object\",\"properties\":{" properties "}}"
+#define ARRAY(items) "{\"type\":\"array\",\"items\":" items "}"
+#define TIME OBJECT("\"sec\":{\"type\":\"integer\"},\"nsec\":{\"type\":\"integer\"}")
+#define VECTOR OBJECT("\"x\":" NUMBER ",\"y\":" NUMBER ",\"z\":" NUMBER)
+#define TURN OBJECT("\"x\":" NUMBER ",\"y\":" NUMBER ",\"z\":" NUMBER ",\"w\":" NUMBER)
+#define POSE OBJECT("\"position\":" VECTOR ",\"orientation\":" TURN)
+#define COLOUR OBJECT("\"r\":" NUMBER ",\"g\":" NUMBER ",\"b\":" NUMBER ",\"a\":" NUMBER)
+#define SOLID "\"pose\":" POSE ",\"size\":" VECTOR ",\"color\":" COLOUR
+#define TEXT "{\"type\":\"string\"}"
+#define FLAG "{\"type\":\"boolean\"}"
+#define WHOLE "{\"type\":\"integer\"}"
+#define SCALES ",\"bottom_scale\":" NUMBER ",\"top_scale\":" NUMBER
+#define NONE ARRAY(OBJECT(""))
+#define ENTITY_HEAD                                                                                                    \
+	"\"timestamp\":" TIME ",\"frame_id\":" TEXT ",\"id\":" TEXT ",\"lifetime\":" TIME ",\"frame_locked\":" FLAG
+#define ENTITY_SOLIDS                                                                                                  \
+	"\"cubes\":" ARRAY(OBJECT(SOLID)) ",\"spheres\":" ARRAY(OBJECT(SOLID)) ",\"cylinders\":" ARRAY(                \
+		OBJECT(SOLID SCALES))
+#define ENTITY_REST                                                                                                    \
+	"\"metadata\":" NONE ",\"arrows\":" NONE ",\"lines\":" NONE ",\"triangles\":" NONE ",\"texts\":" NONE          \
+	",\"models\":" NONE
+#define ENTITY OBJECT(ENTITY_HEAD "," ENTITY_SOLIDS "," ENTITY_REST)
+#define DELETION OBJECT("\"timestamp\":" TIME ",\"type\":" WHOLE ",\"id\":" TEXT)
+const char stage_schema[] = "{\"title\":\"foxglove.SceneUpdate\",\"type\":\"object\",\"properties\":{"
+			    "\"deletions\":" ARRAY(DELETION) ",\"entities\":" ARRAY(ENTITY) "}}";
+
+/* --- frames ------------------------------------------------------------------------------------------------------- */
+
+static void drop_places(struct stage *stage)
+{
+	for (uint32_t i = 0; i < stage->places.count; i++) {
+		free(stage->places.at[i].frame);
+		free(stage->places.at[i].parent);
+	}
+	stage->places.count = 0;
+}
+
+struct stage *stage_create(const char *world)
+{
+	struct stage *stage = mem_alloc(sizeof *stage);
+	stage->world = mem_strdup(world);
+	return stage;
+}
+
+void stage_destroy(struct stage *stage)
+{
+	if (!stage)
+		return;
+	drop_places(stage);
+	vec_free(&stage->places);
+	free(stage->world);
+	free(stage);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static const struct place *place_of(const struct stage *stage, uint32_t id)
+{
+	const struct place key = {.id = id};
+	return stage->places.count ? bsearch(&key, stage->places.at, stage->places.count, sizeof key, by_id) : NULL;
+}
+
+static void take_places(struct stage *stage, const Gz__Msgs__Scene *scene)
+{
+	drop_places(stage);
+	for (size_t m = 0; m < scene->n_model; m++) {
+		const Gz__Msgs__Model *model = scene->model[m];
+		if (model->is_static)
+			continue;
+		vec_push(&stage->places, (struct place){model->id, mem_strdup(model->name), NULL});
+		for (size_t l = 0; l < model->n_link; l++)
+			vec_push(&stage->places, (struct place){model->link[l]->id,
+							 mem_printf("%s::%s", model->name, model->link[l]->name),
+							 mem_strdup(model->name)});
+	}
+	if (stage->places.count)
+		qsort(stage->places.at, stage->places.count, sizeof *stage->places.at, by_id);
+}
+
+/* --- shapes ------------------------------------------------------------------------------------------------------- */
+
+struct pen {
+	struct text *out;
+	struct text lists[3];
+	struct pose at; /* of the link in its frame */
+	double r, g, b, a;
+};
+enum { CUBES, SPHERES, CYLINDERS };
+
+static void add_number(struct text *out, const char *before, double value)
+{
+	text_add(out, "%s", before);
+	text_add_double(out, isfinite(value) ? value : 0);
+}
+
+static void add_vec3(struct text *out, const char *before, struct vec3 v)
+{
+	text_add(out, "%s", before);
+	add_number(out, "{\"x\":", v.x);
+	add_number(out, ",\"y\":", v.y);
+	add_number(out, ",\"z\":", v.z);
+	text_add(out, "}");
+}
+
+static void add_pose(struct text *out, struct pose pose)
+{
+	add_vec3(out, "{\"position\":", pose.p);
+	add_number(out, ",\"orientation\":{\"x\":", pose.q.x);
+	add_number(out, ",\"y\":", pose.q.y);
+	add_number(out, ",\"z\":", pose.q.z);
+	add_number(out, ",\"w\":", pose.q.w);
+	text_add(out, "}}");
+}
+
+/* more: further fields. */
+static void add_solid(struct pen *pen, int kind, struct pose pose, double x, double y, double z, const char *more)
+{
+	struct text *out = &pen->lists[kind];
+	text_add(out, "%s{\"pose\":", out->count ? "," : "");
+	add_pose(out, pose_mul(pen->at, pose));
+	add_vec3(out, ",\"size\":", (struct vec3){x, y, z});
+	add_number(out, ",\"color\":{\"r\":", pen->r);
+	add_number(out, ",\"g\":", pen->g);
+	add_number(out, ",\"b\":", pen->b);
+	add_number(out, ",\"a\":", pen->a);
+	text_add(out, "}%s}", more);
+}
+
+static void add_capsule(struct pen *pen, struct pose pose, double radius, double length)
+{
+	struct pose end = POSE_IDENTITY;
+	add_solid(pen, CYLINDERS, pose, 2 * radius, 2 * radius, length, ",\"bottom_scale\":1,\"top_scale\":1");
+	for (int side = -1; side <= 1; side += 2) {
+		end.p.z = side * length / 2;
+		add_solid(pen, SPHERES, pose_mul(pose, end), 2 * radius, 2 * radius, 2 * radius, "");
+	}
+}
+
+/* A plane has no thickness, and its size is that of its visual. */
+static void add_plane(struct pen *pen, struct pose pose, const Gz__Msgs__PlaneGeom *plane)
+{
+	const double thickness_m = 0.001;
+	struct pose turn = POSE_IDENTITY;
+	struct vec3 normal = message_vec3(plane->normal);
+	double length = sqrt(vec3_dot(normal, normal)), x = plane->size ? plane->size->x : 0,
+	       y = plane->size ? plane->size->y : 0;
+	if (length > 0) { /* from z to the normal, by half of the angle between them */
+		struct vec3 n = vec3_scale(normal, 1 / length);
+		double w = sqrt((1 + n.z) / 2);
+		turn.q = w > 1e-6 ? (struct quat){.w = w, .x = -n.y / (2 * w), .y = n.x / (2 * w)}
+				  : (struct quat){.x = 1};
+	}
+	add_solid(pen, CUBES, pose_mul(pose, turn), x > 0 ? x : 1, y > 0 ? y : 1, thickness_m, "");
+}
+
+static void add_geometry(struct pen *pen, const Gz__Msgs__Pose *at, const Gz__Msgs__Geometry *geometry)
+{
+	struct pose pose;
+	if (!geometry || message_pose(at, &pose, NULL))
+		return;
+	if (geometry->box) {
+		struct vec3 size = message_vec3(geometry->box->size);
+		add_solid(pen, CUBES, pose, size.x, size.y, size.z, "");
+	} else if (geometry->sphere) {
+		double size = 2 * geometry->sphere->radius;
+		add_solid(pen, SPHERES, pose, size, size, size, "");
+	} else if (geometry->ellipsoid) {
+		struct vec3 radii = message_vec3(geometry->ellipsoid->radii);
+		add_solid(pen, SPHERES, pose, 2 * radii.x, 2 * radii.y, 2 * radii.z, "");
+	} else if (geometry->cylinder) {
+		double size = 2 * geometry->cylinder->radius;
+		add_solid(pen, CYLINDERS, pose, size, size, geometry->cylinder->length,
+			",\"bottom_scale\":1,\"top_scale\":1");
+	} else if (geometry->cone) {
+		double size = 2 * geometry->cone->radius;
+		add_solid(pen, CYLINDERS, pose, size, size, geometry->cone->length,
+			",\"bottom_scale\":1,\"top_scale\":0");
+	} else if (geometry->capsule) {
+		add_capsule(pen, pose, geometry->capsule->radius, geometry->capsule->length);
+	} else if (geometry->plane) {
+		add_plane(pen, pose, geometry->plane);
+	}
+}
+
+static void take_colour(struct pen *pen, const Gz__Msgs__Material *material, double transparency)
+{
+	const Gz__Msgs__Color *colour = material ? material->diffuse : NULL;
+	pen->r = colour ? (double)colour->r : 0.7;
+	pen->g = colour ? (double)colour->g : 0.7;
+	pen->b = colour ? (double)colour->b : 0.7;
+	pen->a = 1 - transparency;
+}
+
+static void add_time(struct text *out, const char *before, const Gz__Msgs__Header *header)
+{
+	const Gz__Msgs__Time *stamp = header ? header->stamp : NULL;
+	text_add(out, "%s{\"sec\":%lld,\"nsec\":%d}", before, stamp ? (long long)stamp->sec : 0,
+		stamp ? stamp->nsec : 0);
+}
+
+/* True: an entity was added. */
+static bool add_link(const struct stage *stage, const Gz__Msgs__Scene *scene, const Gz__Msgs__Model *model,
+	const Gz__Msgs__Link *link, bool first, struct text *out)
+{
+	struct pen pen = {.at = POSE_IDENTITY};
+	struct pose in_world, in_model;
+	char *name = mem_printf("%s::%s", model->name, link->name);
+	if (model->is_static && !message_pose(model->pose, &in_world, NULL) &&
+		!message_pose(link->pose, &in_model, NULL))
+		pen.at = pose_mul(in_world, in_model);
+	for (size_t i = 0; i < link->n_visual; i++) {
+		take_colour(&pen, link->visual[i]->material, link->visual[i]->transparency);
+		add_geometry(&pen, link->visual[i]->pose, link->visual[i]->geometry);
+	}
+	take_colour(&pen, NULL, 0);
+	for (size_t i = 0; i < link->n_collision && !link->n_visual; i++)
+		add_geometry(&pen, link->collision[i]->pose, link->collision[i]->geometry);
+	bool some = pen.lists[CUBES].count || pen.lists[SPHERES].count || pen.lists[CYLINDERS].count;
+	if (some) {
+		add_time(out, first ? "{\"timestamp\":" : ",{\"timestamp\":", scene->header);
+		text_add(out, ",\"frame_id\":");
+		text_add_json(out, model->is_static ? stage->world : name);
+		text_add(out, ",\"id\":");
+		text_add_json(out, name);
+		text_add(out,
+			",\"lifetime\":{\"sec\":0,\"nsec\":0},\"frame_locked\":true,\"metadata\":[],\"arrows\":[],"
+			"\"cubes\":[%s],\"spheres\":[%s],\"cylinders\":[%s],\"lines\":[],\"triangles\":[],\"texts\":[],"
+			"\"models\":[]}",
+			pen.lists[CUBES].count ? pen.lists[CUBES].at : "",
+			pen.lists[SPHERES].count ? pen.lists[SPHERES].at : "",
+			pen.lists[CYLINDERS].count ? pen.lists[CYLINDERS].at : "");
+	}
+	for (size_t i = 0; i < ARRAY_LEN(pen.lists); i++)
+		text_fini(&pen.lists[i]);
+	free(name);
+	return some;
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+static troupe_status read_message(const ProtobufCMessageDescriptor *type, const void *bytes, size_t count,
+	void *ret_message, struct troupe_error *error)
+{
+	static const struct message_limits no_limits = {.bytes_max = UINT32_MAX, .items_max = UINT32_MAX};
+	return message_of_bytes(type, bytes, count, &no_limits, ret_message, error);
+}
+
+troupe_status stage_take_scene(
+	struct stage *stage, const void *bytes, size_t count, struct text *json, struct troupe_error *error)
+{
+	Gz__Msgs__Scene *scene;
+	troupe_status status = read_message(&gz__msgs__scene__descriptor, bytes, count, &scene, error);
+	if (status)
+		return status;
+	bool first = true;
+	take_places(stage, scene);
+	add_time(json, "{\"deletions\":[{\"timestamp\":", scene->header);
+	text_add(json, ",\"type\":1,\"id\":\"\"}],\"entities\":[");
+	for (size_t m = 0; m < scene->n_model; m++)
+		for (size_t l = 0; l < scene->model[m]->n_link; l++)
+			first &= !add_link(stage, scene, scene->model[m], scene->model[m]->link[l], first, json);
+	text_add(json, "]}");
+	message_free(&scene->base);
+	return TROUPE_OK;
+}
+
+/* The stamp and the parent of a transform; its frame and its pose follow. */
+static void put_parent(struct cdr_out *out, const Gz__Msgs__Header *header, const char *parent)
+{
+	part_time(out, header ? header->stamp : NULL);
+	cdr_string(out, parent);
+}
+
+troupe_status stage_take_poses(
+	struct stage *stage, const void *bytes, size_t count, struct text *cdr, struct troupe_error *error)
+{
+	Gz__Msgs__PoseV *poses;
+	troupe_status status = read_message(&gz__msgs__pose__v__descriptor, bytes, count, &poses, error);
+	uint32_t known = 0;
+	if (status)
+		return status;
+	struct cdr_out out = cdr_begin(cdr);
+	for (size_t i = 0; i < poses->n_pose; i++)
+		known += place_of(stage, poses->pose[i]->id) != NULL;
+	cdr_count(&out, known);
+	for (size_t i = 0; i < poses->n_pose; i++) {
+		const struct place *place = place_of(stage, poses->pose[i]->id);
+		if (!place)
+			continue;
+		put_parent(&out, poses->header, place->parent ? place->parent : stage->world);
+		cdr_string(&out, place->frame);
+		part_pose(&out, poses->pose[i]);
+	}
+	message_free(&poses->base);
+	return TROUPE_OK;
+}
+
+troupe_status stage_take_scan(
+	struct stage *stage, const void *bytes, size_t count, struct text *cdr, struct troupe_error *error)
+{
+	Gz__Msgs__LaserScan *scan;
+	troupe_status status = read_message(&gz__msgs__laser_scan__descriptor, bytes, count, &scan, error);
+	if (status)
+		return status;
+	const char *frame = part_header_value(scan->header, "frame_id");
+	struct cdr_out out = cdr_begin(cdr);
+	cdr_count(&out, 1);
+	put_parent(&out, scan->header, stage->world);
+	part_frame(&out, *frame ? frame : scan->frame);
+	part_pose(&out, scan->world_pose);
+	message_free(&scan->base);
+	return TROUPE_OK;
+}

@@ -1,0 +1,38 @@
+/* A world as the 3D panel of Foxglove shows it: its shapes as foxglove.SceneUpdate (JSON), and the frames in which they
+ * stand as tf2_msgs/msg/TFMessage (CDR, see ros.h). Shapes are sent when models come or go, frames when they move.
+ *
+ * Frames: the world has its own name; a model that can move has its name, a link of it MODEL::LINK. (A link has not the
+ * name MODEL/LINK that Gazebo's plug-ins give it in their transforms, because a frame has one parent, and a robot's
+ * odometry gives it another one.) A lidar has the frame of its scans. Static models stand in the frame of the world.
+ *
+ * Shown are boxes, spheres, cylinders, cones, capsules, ellipsoids and planes (as thin boxes), of visuals, or of
+ * collisions where a link has no visual. Meshes, heightmaps and polylines are left out.
+ *
+ * One thread at a time. */
+#ifndef GATEWAY_ROS_STAGE_H
+#define GATEWAY_ROS_STAGE_H
+
+#include "base/text.h"
+
+struct stage;
+
+extern const char stage_schema_name[]; /* "foxglove.SceneUpdate" */
+extern const char stage_schema[];      /* its JSON schema (encoding "jsonschema"), as far as a stage fills it in */
+
+/* world: its name, and that of its frame. */
+struct stage *stage_create(const char *world);
+void stage_destroy(struct stage *stage);
+
+/* Takes a message of /world/NAME/scene/info, gz.msgs.Scene as bytes, and appends the SceneUpdate, which replaces all
+ * shapes that were sent before. TROUPE_ECOMMAND: the bytes are no such message; nothing is appended. */
+troupe_status stage_take_scene(
+	struct stage *stage, const void *bytes, size_t count, struct text *json, struct troupe_error *error);
+/* Takes a message of /world/NAME/dynamic_pose/info or pose/info, gz.msgs.Pose_V, and appends the TFMessage with the
+ * frames of the scene taken last. */
+troupe_status stage_take_poses(
+	struct stage *stage, const void *bytes, size_t count, struct text *cdr, struct troupe_error *error);
+/* Takes a message of a lidar, gz.msgs.LaserScan, and appends the TFMessage of its frame in the world. */
+troupe_status stage_take_scan(
+	struct stage *stage, const void *bytes, size_t count, struct text *cdr, struct troupe_error *error);
+
+#endif
