@@ -49,6 +49,7 @@ struct clients {
 	uint64_t seen_wanted, seen_epoch; /* for which the groups were made */
 	int64_t next_ns[SDF_WORLDS_MAX];  /* the earliest time at which a group of the world is due */
 	int64_t last_ns[SDF_WORLDS_MAX];  /* of the last boundary that was looked at */
+	bool paused[SDF_WORLDS_MAX];      /* at that boundary */
 	/* Clients that were delivered something and not told of it yet; one reference each. */
 	VEC(struct troupe_client *) stirred;
 	bool in_steps[SDF_WORLDS_MAX]; /* some group is due in every step, or on changes */
@@ -186,7 +187,7 @@ static double rate_of(const struct topic_row *row, const struct want *want)
 	const struct publish_ops *ops = row->ops;
 	if (ops->when == PUBLISH_READING)
 		return want->rate_hz > 0 && (row->rate_hz <= 0 || want->rate_hz < row->rate_hz) ? want->rate_hz : 0;
-	if (ops->when != PUBLISH_IN_TIME)
+	if (ops->when != PUBLISH_IN_TIME && ops->when != PUBLISH_FIGURES)
 		return 0;
 	if (row->rate_hz <= 0 || want->rate_hz <= 0)
 		return MAX(row->rate_hz, want->rate_hz);
@@ -277,8 +278,10 @@ static void find_next(struct clients *clients)
 		clients->next_ns[group->world] = MIN(clients->next_ns[group->world], group->next_ns);
 		if (group->when == PUBLISH_REPLIES)
 			told[group->world] = true;
+		else if (group->when != PUBLISH_IN_TIME && group->when != PUBLISH_FIGURES)
+			clients->in_steps[group->world] = true;
 		else
-			clients->in_steps[group->world] |= group->when != PUBLISH_IN_TIME || group->rate_hz <= 0;
+			clients->in_steps[group->world] |= group->rate_hz <= 0;
 	}
 	for (uint32_t i = 0; i < clients->server->world_count; i++)
 		atomic_store_explicit(&clients->told[i], told[i], memory_order_relaxed);
@@ -527,6 +530,22 @@ static void restart(struct clients *clients, uint32_t world)
 	find_next(clients);
 }
 
+/* While a world is paused, no time passes that would make anything due: what is shown of its last state is due at once.
+ */
+static void follow_pause(struct clients *clients, uint32_t world, int64_t time_ns)
+{
+	bool paused = clients->server->worlds[world].primary.paused;
+	if (paused == clients->paused[world] && (!paused || time_ns == clients->last_ns[world]))
+		return;
+	clients->paused[world] = paused;
+	for (uint32_t i = 0; i < clients->groups.count; i++) {
+		struct group *group = clients->groups.at[i];
+		if (group->world == world && group->when == PUBLISH_FIGURES)
+			group->next_ns = INT64_MIN;
+	}
+	find_next(clients);
+}
+
 void clients_serve(struct clients *clients, bool stepped)
 {
 	/* acquire: pairs with the release in clients_unlock() */
@@ -543,6 +562,7 @@ void clients_serve(struct clients *clients, bool stepped)
 		int64_t time_ns = llround(primary_time_s(&clients->server->worlds[i].primary) * 1e9);
 		if (time_ns < clients->last_ns[i])
 			restart(clients, i);
+		follow_pause(clients, i, time_ns);
 		clients->last_ns[i] = time_ns;
 		if (clients->in_steps[i] || time_ns >= clients->next_ns[i])
 			serve_groups(clients, i, time_ns, stepped);

@@ -306,7 +306,7 @@ static troupe_status answer_worlds(const struct frame *frame, const struct topic
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
 static const struct publish_ops clock_ops = {PUBLISH_IN_TIME, 0, encode_clock};
-static const struct publish_ops stats_ops = {PUBLISH_IN_TIME, FRAME_SCENE, encode_stats};
+static const struct publish_ops stats_ops = {PUBLISH_FIGURES, FRAME_SCENE, encode_stats};
 static const struct publish_ops pose_ops = {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_pose_info};
 static const struct publish_ops dynamic_ops = {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_dynamic_pose_info};
 static const struct publish_ops scene_ops = {PUBLISH_SCENE, FRAME_SCENE, encode_scene_info};

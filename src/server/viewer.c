@@ -25,7 +25,7 @@ static bool encode_view(const struct frame *frame, const struct topic_row *row, 
 	return true;
 }
 
-const struct publish_ops publish_view = {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_view};
+const struct publish_ops publish_view = {PUBLISH_FIGURES, FRAME_MODELS | FRAME_LINKS, encode_view};
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
 
@@ -52,7 +52,7 @@ static bool encode_secondaries(const struct frame *frame, const struct topic_row
 	return encode_end(&message.base, &arena, out);
 }
 
-const struct publish_ops publish_secondaries = {PUBLISH_IN_TIME, FRAME_WORK, encode_secondaries};
+const struct publish_ops publish_secondaries = {PUBLISH_FIGURES, FRAME_WORK, encode_secondaries};
 
 /* --- one model ---------------------------------------------------------------------------------------------------- */
 
