@@ -1,6 +1,6 @@
 /* Pages share the subscriptions: the server is asked once for each topic, at the highest rate that a page wants, and a
- * message is made JSON once. A page that wants fewer messages does not get the others; one whose queue is full loses
- * messages, and delays nobody. */
+ * message is made JSON once. A page that wants fewer messages does not get the others, but always the newest, a little
+ * later: when the world pauses, no other comes. A page whose queue is full loses messages, and delays nobody. */
 #include "gateway/view/internal.h"
 
 #include "base/clock.h"
@@ -10,6 +10,8 @@
 
 /* A message may be so much early, as a part of the period: steps and periods do not fit exactly. */
 #define EARLY 0.2
+
+enum { KEPT_BYTES_MAX = 1 << 12 }; /* of a message that is given later when it came too early; no longer one is */
 
 static struct feed *find(struct gateway *gateway, const char *topic)
 {
@@ -32,6 +34,7 @@ static struct feed *find_or_add(struct gateway *gateway, const char *topic)
 static void free_feed(struct feed *feed)
 {
 	free(feed->topic);
+	text_fini(&feed->kept);
 	vec_free(&feed->listeners);
 	free(feed);
 }
@@ -96,7 +99,7 @@ troupe_status feeds_subscribe(
 		page->topics++;
 	}
 	if (!status) {
-		*listener = (struct listener){page, rate_hz, 0, true};
+		*listener = (struct listener){.page = page, .rate_hz = rate_hz, .fresh = true};
 		status = troupe_client_subscribe(gateway->client, topic, rate_of(feed), error);
 		if (status)
 			drop_listener(gateway, feed, page);
@@ -125,7 +128,7 @@ static bool is_due(struct listener *listener, uint64_t now_ns)
 		return false;
 	if (listener->rate_hz > 0)
 		listener->next_ns = now_ns + (uint64_t)(1e9 / listener->rate_hz * (1 - EARLY));
-	listener->fresh = false;
+	listener->fresh = listener->missed = false;
 	return true;
 }
 
@@ -133,17 +136,36 @@ void feeds_give(struct gateway *gateway, const struct troupe_message *message)
 {
 	struct feed *feed = find(gateway, message->topic);
 	struct text said = {0};
-	bool binary = false;
+	bool binary = false, keeps = message->count <= KEPT_BYTES_MAX, missed = false;
 	uint64_t now_ns = clock_now_ns();
 	for (uint32_t i = 0; feed && i < feed->listeners.count; i++) {
-		if (!is_due(&feed->listeners.at[i], now_ns))
-			continue;
-		if (!said.count)
+		struct listener *listener = &feed->listeners.at[i];
+		bool due = is_due(listener, now_ns);
+		if (!said.count && (due || keeps))
 			binary = said_message(message, &said);
-		if (said.count)
-			(void)web_send(feed->listeners.at[i].page->peer, binary, said.at, said.count);
+		if (due && said.count)
+			(void)web_send(listener->page->peer, binary, said.at, said.count);
+		missed |= listener->missed = !due && keeps && said.count;
+	}
+	if (missed) {
+		feed->kept.count = 0;
+		feed->kept_binary = binary;
+		text_add_bytes(&feed->kept, said.at, said.count);
 	}
 	text_fini(&said);
+}
+
+void feeds_turn(struct gateway *gateway, uint64_t now_ns)
+{
+	for (uint32_t i = 0; i < gateway->feeds.count; i++) {
+		const struct feed *feed = gateway->feeds.at[i];
+		for (uint32_t k = 0; k < feed->listeners.count; k++) {
+			struct listener *listener = &feed->listeners.at[k];
+			if (listener->missed && is_due(listener, now_ns))
+				(void)web_send(
+					listener->page->peer, feed->kept_binary, feed->kept.at, feed->kept.count);
+		}
+	}
 }
 
 void feeds_fini(struct gateway *gateway)

@@ -39,11 +39,14 @@ struct listener { /* a page that has subscribed to a topic */
 	double rate_hz;   /* 0: all messages */
 	uint64_t next_ns; /* real time before which it gets no further message */
 	bool fresh;       /* it has had no message yet */
+	bool missed;      /* feed.kept came too early for it */
 };
 
 struct feed { /* a topic to which pages have subscribed */
 	char *topic;
 	VEC(struct listener) listeners;
+	struct text kept; /* the newest message, when some listener has missed it */
+	bool kept_binary;
 };
 
 struct call {                   /* a request that waits for its reply */
@@ -97,6 +100,8 @@ void feeds_unsubscribe(struct gateway *gateway, struct page *page, const char *t
 void feeds_drop_page(struct gateway *gateway, struct page *page);
 /* Gives a message to the pages that have subscribed. */
 void feeds_give(struct gateway *gateway, const struct troupe_message *message);
+/* Gives a page the newest message that came too early for it. */
+void feeds_turn(struct gateway *gateway, uint64_t now_ns);
 void feeds_fini(struct gateway *gateway);
 
 /* motion.c */
