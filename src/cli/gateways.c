@@ -1,9 +1,11 @@
 /* Programs of Gazebo find a run without any option, but only on this machine. If there is no multicast (in a container
- * without a network, for example), the run goes on without gz-transport: no option asked for it. The viewer's page is
- * served when an option asks for it. */
+ * without a network, for example), the run goes on without gz-transport: no option asked for it. The viewer's page
+ * and Foxglove are served when an option asks for them. */
 #include "cli/gateways.h"
 
 #include "base/text.h"
+
+#include <troupe/foxglove.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@ struct gateways {
 	struct troupe_gz *gz;
 	struct troupe_view *view;
 	struct troupe_watch *watch;
+	struct troupe_foxglove *foxglove;
 	void (*say)(void *ctx, bool loud, const char *text);
 	void *ctx;
 };
@@ -74,17 +77,18 @@ static troupe_status start_gz(struct gateways *gateways, const struct gateways_s
 	return TROUPE_OK;
 }
 
-/* --- the viewer --------------------------------------------------------------------------------------------------- */
+/* --- the viewer and Foxglove -------------------------------------------------------------------------------------- */
 
 /* Takes "[ADDRESS:]PORT" apart. The caller frees *ret_host; NULL: only a port. */
-static troupe_status parse_address(const char *address, char **ret_host, uint16_t *ret_port, struct troupe_error *error)
+static troupe_status parse_address(
+	const char *option, const char *address, char **ret_host, uint16_t *ret_port, struct troupe_error *error)
 {
 	const char *colon = strrchr(address, ':'), *digits = colon ? colon + 1 : address;
 	int64_t port;
 	if (!text_int64(digits, &port) || port < 0 || port > UINT16_MAX || colon == address)
 		return fail(error, TROUPE_EINVAL,
-			"--view-address: '%.80s': expected [ADDRESS:]PORT, for example 8686 or 192.168.1.5:8686",
-			address);
+			"%s: '%.80s': expected [ADDRESS:]PORT, for example %u or 192.168.1.5:%u", option, address,
+			*ret_port, *ret_port);
 	*ret_host = colon ? mem_printf("%.*s", (int)(colon - address), address) : NULL;
 	*ret_port = (uint16_t)port;
 	return TROUPE_OK;
@@ -111,7 +115,7 @@ static troupe_status start_view(struct gateways *gateways, const struct gateways
 	if (!settings->view && !settings->view_address)
 		return TROUPE_OK;
 	if (settings->view_address)
-		status = parse_address(settings->view_address, &host, &def.port, error);
+		status = parse_address("--view-address", settings->view_address, &host, &def.port, error);
 	if (status)
 		return status;
 	def.address = host;
@@ -127,6 +131,40 @@ static troupe_status start_view(struct gateways *gateways, const struct gateways
 	return TROUPE_OK;
 }
 
+static void say_refused_loudly(void *ctx, const char *text)
+{
+	const struct gateways *gateways = ctx;
+	gateways->say(gateways->ctx, true, text);
+}
+
+static troupe_status start_foxglove(struct gateways *gateways, const struct gateways_settings *settings,
+	struct troupe_server *server, struct troupe_error *error)
+{
+	struct troupe_foxglove_def def = {.port = TROUPE_FOXGLOVE_PORT,
+		.insecure = settings->foxglove_insecure,
+		.origin = settings->foxglove_origin,
+		.say = say_refused_loudly,
+		.say_ctx = gateways};
+	char *host = NULL, address[512];
+	struct troupe_error why;
+	if (!settings->foxglove)
+		return TROUPE_OK;
+	troupe_status status = parse_address("--foxglove", settings->foxglove, &host, &def.port, error);
+	if (status)
+		return status;
+	def.address = host;
+	status = troupe_foxglove_start(server, &def, &gateways->foxglove, &why);
+	free(host);
+	if (status)
+		return fail(error, status, "--foxglove: %s", why.text);
+	struct text text = {0};
+	troupe_foxglove_address(gateways->foxglove, address, sizeof address);
+	text_add(&text, "Foxglove: %s", address);
+	gateways->say(gateways->ctx, true, text.at);
+	text_fini(&text);
+	return TROUPE_OK;
+}
+
 troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error)
@@ -137,7 +175,9 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	troupe_status status = start_gz(gateways, settings, server, error);
 	if (!status)
 		status = start_watch(gateways, settings, server, error);
-	return status ? status : start_view(gateways, settings, server, error);
+	if (!status)
+		status = start_view(gateways, settings, server, error);
+	return status ? status : start_foxglove(gateways, settings, server, error);
 }
 
 bool gateways_commanded(const struct gateways *gateways)
@@ -145,6 +185,8 @@ bool gateways_commanded(const struct gateways *gateways)
 	if (!gateways)
 		return false;
 	if (gateways->view && troupe_view_counts(gateways->view).commands)
+		return true;
+	if (gateways->foxglove && troupe_foxglove_counts(gateways->foxglove).commands)
 		return true;
 	if (!gateways->gz)
 		return false;
@@ -157,6 +199,7 @@ void gateways_end(struct gateways *gateways, const struct troupe_error *why)
 	if (!gateways)
 		return;
 	troupe_view_end(gateways->view, why);
+	troupe_foxglove_end(gateways->foxglove);
 	troupe_gz_end(gateways->gz, why);
 	troupe_watch_end(gateways->watch, why);
 	free(gateways);

@@ -15,6 +15,9 @@ struct gateways_settings {
 	const char *view_address; /* "[ADDRESS:]PORT": the page at this address; NULL: not given */
 	const char *view_cert, *view_key; /* PEM files: the page with TLS; NULL: without */
 	struct troupe_watch_def watch;    /* listen: NULL: no viewers of other processes */
+	const char *foxglove;             /* "[ADDRESS:]PORT"; NULL: no Foxglove */
+	const char *foxglove_origin;
+	bool foxglove_insecure;
 };
 
 struct gateways;

@@ -259,6 +259,16 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "watch-insecure", .needs = "watch-listen", .excludes = "watch-key-file",
 		.offset = AT(gateways.watch.insecure),
 		.help = "use no key, also with other hosts: any process that reaches the port can see everything"},
+	{OPTION_TEXT, .name = "foxglove", .argument = "[ADDRESS:]PORT", .offset = AT(gateways.foxglove),
+		.help = "serve Foxglove, Lichtblick and clients of their WebSocket protocol at this port, usually "
+			"8765; ADDRESS is one of this machine, or * (default: 127.0.0.1, this machine only); other "
+			"hosts need the token in the printed address"},
+	{OPTION_TEXT, .name = "foxglove-origin", .needs = "foxglove", .argument = "ORIGIN",
+		.offset = AT(gateways.foxglove_origin),
+		.help = "web pages of ORIGIN (https://HOST[:PORT]) may connect, too, besides those of foxglove.dev and "
+			"of this machine"},
+	{OPTION_FLAG, .name = "foxglove-insecure", .needs = "foxglove", .offset = AT(gateways.foxglove_insecure),
+		.help = "no token at any ADDRESS: any program that reaches it can see and command everything"},
 	{OPTION_HEADING, .help = "Barrier clients: programs that the run waits for"},
 	{OPTION_TEXT, .name = "lockstep-socket", .argument = "PATH", .offset = AT(lockstep.socket),
 		.help = "clients join at this local socket, which only its owner can use"},

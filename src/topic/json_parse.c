@@ -240,7 +240,7 @@ static troupe_status read_member(struct reader *r, ProtobufCMessage *message, co
 {
 	const ProtobufCFieldDescriptor *field = find_field(message->descriptor, name);
 	if (!field)
-		return unknown_field(r, message->descriptor, name);
+		return r->build.limits->any_fields ? TROUPE_OK : unknown_field(r, message->descriptor, name);
 	if (json_is_null(value)) /* the default */
 		return TROUPE_OK;
 	if (is_there(message, field))

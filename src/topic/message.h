@@ -24,6 +24,7 @@ struct message_limits {
 	size_t bytes_max;   /* of the form */
 	uint32_t items_max; /* elements of all lists together */
 	double number_max;  /* magnitude of each float and double; 0: any number, also infinity and nan */
+	bool any_fields;    /* of JSON: members that the type does not have are skipped, not refused */
 };
 /* 16 MiB, 100 000 elements, finite numbers within 1e9: for commands. */
 extern const struct message_limits message_limits_usual;

@@ -316,6 +316,25 @@ static void add_name(struct web *web, const char *name, const struct web_service
 	web->name_count++;
 }
 
+/* A list of names that NULL ends, and which may be NULL. */
+static char **copy_names(const char *const *names)
+{
+	size_t count = 0;
+	while (names && names[count])
+		count++;
+	char **copy = mem_alloc((count + 1) * sizeof *copy);
+	for (size_t i = 0; i < count; i++)
+		copy[i] = mem_strdup(names[i]);
+	return copy;
+}
+
+static void free_names(char **names)
+{
+	for (char **name = names; name && *name; name++)
+		free(*name);
+	free(names);
+}
+
 static void copy_services(struct web *web, const struct web_def *def)
 {
 	/* no client can ask for this name */
@@ -323,6 +342,8 @@ static void copy_services(struct web *web, const struct web_def *def)
 	web->service_count = def->service_count;
 	for (uint32_t i = 0; i < def->service_count; i++) {
 		web->services[i] = def->services[i];
+		web->origins[i] = copy_names(def->services[i].origins);
+		web->services[i].origins = (const char *const *)web->origins[i];
 		assert(web->services[i].open && web->services[i].hear && web->services[i].close);
 		for (const char *const *name = def->services[i].names; *name; name++)
 			add_name(web, *name, &web->services[i]);
@@ -440,6 +461,8 @@ void web_end(struct web *web)
 		free((void *)(uintptr_t)web->files[i].path);
 		free((void *)(uintptr_t)web->files[i].type);
 	}
+	for (uint32_t i = 0; i < web->service_count; i++)
+		free_names(web->origins[i]);
 	for (uint32_t i = 0; i < web->name_count; i++)
 		free((void *)(uintptr_t)web->names[i].name);
 	if (web->bell >= 0)

@@ -52,6 +52,7 @@ struct web {
 	struct lws_vhost *vhost;
 	struct lws_protocols protocols[WEB_NAMES_MAX + 2];
 	struct web_service services[WEB_SERVICES_MAX];
+	char **origins[WEB_SERVICES_MAX]; /* the lists of services */
 	struct web_name names[WEB_NAMES_MAX];
 	uint32_t service_count, name_count;
 	struct web_file *files;

@@ -1,0 +1,62 @@
+/* A gateway (gateway.h) for Foxglove's WebSocket protocol, version 1: Foxglove, Lichtblick and their client libraries
+ * show and plot all topics, publish, and call services. Messages go as CDR of their counterparts in ROS 2, or else as
+ * JSON. */
+#ifndef TROUPE_FOXGLOVE_H
+#define TROUPE_FOXGLOVE_H
+
+#include <troupe/base.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct troupe_server;
+struct troupe_foxglove;
+
+enum { TROUPE_FOXGLOVE_PORT = 8765, TROUPE_FOXGLOVE_CLIENTS_MAX = 64 };
+
+struct troupe_foxglove_def { /* zeroed: this machine only, any free port */
+	/* An IPv4 or IPv6 address of this machine; "*": all; NULL: 127.0.0.1. Where other hosts can connect, each
+	 * client must give a random token, which is in the address (troupe_foxglove_address()); nothing is encrypted.
+	 */
+	const char *address;
+	uint16_t port;
+	bool insecure; /* no token: any program that reaches the port can see and command everything */
+	/* Another web page that may connect, by its origin: "https://viewer.example". Pages of Foxglove, and of this
+	 * machine, may always. NULL: none. */
+	const char *origin;
+	/* Says in a line which client was refused and why. On a thread of the gateway. May be NULL. */
+	void (*say)(void *ctx, const char *text);
+	void *say_ctx;
+};
+
+/* Whether this build has it (libwebsockets). */
+TROUPE_API bool troupe_foxglove_available(void);
+/* Starts a thread that serves until troupe_foxglove_end(), which must come before troupe_server_destroy().
+ * TROUPE_EINVAL: a setting is not valid, or this build has no web server; TROUPE_EIO: the port cannot be had. */
+TROUPE_API troupe_status troupe_foxglove_start(struct troupe_server *server, const struct troupe_foxglove_def *def,
+	struct troupe_foxglove **ret_foxglove, struct troupe_error *error);
+/* Closes all connections. foxglove may be NULL. */
+TROUPE_API void troupe_foxglove_end(struct troupe_foxglove *foxglove);
+/* The address to enter in a viewer: "ws://127.0.0.1:8765/", with "?token=..." if there is one. */
+TROUPE_API void troupe_foxglove_address(const struct troupe_foxglove *foxglove, char *ret_text, size_t bytes);
+
+struct troupe_foxglove_counts {
+	uint32_t clients;         /* connected now */
+	uint64_t published;       /* messages that were sent or queued, once for each subscription */
+	uint64_t lost;            /* of those: lost by clients that were slow */
+	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
+	uint64_t taken, refused;  /* messages and requests that came; those that were not valid */
+	uint64_t commands;        /* of those taken: commands to the simulation */
+};
+/* Any thread. */
+TROUPE_API struct troupe_foxglove_counts troupe_foxglove_counts(const struct troupe_foxglove *foxglove);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,376 @@
+/* All clients share one client of the server, on the thread of the web server: a message is encoded once, whatever the
+ * number of its subscribers, and a topic without subscribers costs nothing. Only the number of the subscription differs
+ * between their copies.
+ *
+ * Viewers need the simulated time also when nothing else is subscribed to, so while a client is connected the clock is
+ * read 60 times in a simulated second; they are told at each turn, not at each step, because a run may be far faster
+ * than real time. */
+#include "gateway/foxglove/guest.h"
+#include "gateway/web/place.h"
+#include "topic/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 256 };
+#define CLOCK_HZ 60.0
+static const char clock_topic[] = "/clock";
+
+static void wake(void *ctx)
+{
+	struct troupe_foxglove *gateway = ctx;
+	struct web *web = atomic_load(&gateway->web);
+	if (web)
+		web_wake(web);
+}
+
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+static void tell_everybody(struct troupe_foxglove *gateway, const struct text *json)
+{
+	for (struct guest *guest = gateway->guests; guest; guest = guest->after)
+		guest_say(guest, json);
+}
+
+struct news { /* members of the operations that tell what came and went */
+	struct troupe_foxglove *gateway;
+	struct text channels, services, gone_channels, gone_services, gone_topics, gone_names;
+	bool any;
+};
+
+static void add_between(struct text *list)
+{
+	text_add(list, "%s", list->count ? "," : "");
+}
+
+static void came(void *ctx, struct offer *offer)
+{
+	struct news *news = ctx;
+	news->any = true;
+	if (offer->kind == TROUPE_TOPIC_PUBLISHED) {
+		add_between(&news->channels);
+		table_add_channel(offer, &news->channels);
+	} else if (offer->kind == TROUPE_TOPIC_SERVICE) {
+		add_between(&news->services);
+		table_add_service(offer, &news->services);
+	}
+}
+
+static void forget_subscriptions(const struct offer *offer)
+{
+	for (uint32_t i = 0; i < offer->hearers.count; i++) {
+		struct guest *guest = offer->hearers.at[i].guest;
+		for (uint32_t s = guest->subscriptions.count; s-- > 0;)
+			if (guest->subscriptions.at[s].id == offer->hearers.at[i].id)
+				guest->subscriptions.at[s] = guest->subscriptions.at[--guest->subscriptions.count];
+	}
+}
+
+static void goes(void *ctx, struct offer *offer)
+{
+	struct news *news = ctx;
+	struct text *names = offer->kind == TROUPE_TOPIC_SERVICE ? &news->gone_names : &news->gone_topics;
+	news->any = true;
+	add_between(names);
+	text_add_json(names, offer->name);
+	if (offer->kind == TROUPE_TOPIC_PUBLISHED) {
+		add_between(&news->gone_channels);
+		text_add(&news->gone_channels, "%u", offer->id);
+	} else if (offer->kind == TROUPE_TOPIC_SERVICE) {
+		add_between(&news->gone_services);
+		text_add(&news->gone_services, "%u", offer->id);
+	}
+	if (offer->hearers.count)
+		troupe_client_unsubscribe(news->gateway->client, offer->name);
+	forget_subscriptions(offer);
+}
+
+static void tell_list(struct troupe_foxglove *gateway, const char *op, const char *list, struct text *items)
+{
+	struct text json = {0};
+	if (items->count) {
+		text_add(&json, "{\"op\":\"%s\",\"%s\":[", op, list);
+		text_add_bytes(&json, items->at, items->count);
+		text_add(&json, "]}");
+		tell_everybody(gateway, &json);
+	}
+	text_fini(&json);
+	text_fini(items);
+}
+
+static void tell_graphs(struct troupe_foxglove *gateway, struct news *news)
+{
+	struct text gone = {0};
+	text_add(&gone, ",\"removedTopics\":[%s],\"removedServices\":[%s]",
+		news->gone_topics.count ? news->gone_topics.at : "", news->gone_names.count ? news->gone_names.at : "");
+	for (struct guest *guest = gateway->guests; guest && news->any; guest = guest->after)
+		guest_tell_graph(guest, gone.at);
+	text_fini(&gone);
+	text_fini(&news->gone_topics);
+	text_fini(&news->gone_names);
+}
+
+void foxglove_look(struct troupe_foxglove *gateway)
+{
+	struct news news = {.gateway = gateway};
+	if (troupe_topics_epoch(gateway->server) == gateway->table.epoch && gateway->table.offers.count)
+		return;
+	const struct troupe_topics *topics = troupe_topics_list(gateway->server);
+	table_update(&gateway->table, topics, came, goes, &news);
+	troupe_topics_release(topics);
+	tell_list(gateway, "unadvertise", "channelIds", &news.gone_channels);
+	tell_list(gateway, "unadvertiseServices", "serviceIds", &news.gone_services);
+	tell_list(gateway, "advertise", "channels", &news.channels);
+	tell_list(gateway, "advertiseServices", "services", &news.services);
+	tell_graphs(gateway, &news);
+}
+
+void foxglove_listen(struct troupe_foxglove *gateway, const struct offer *offer, bool more)
+{
+	bool is_clock = !strcmp(offer->name, clock_topic);
+	if (more)
+		(void)troupe_client_subscribe(gateway->client, offer->name, 0, NULL);
+	else if (!offer->hearers.count)
+		troupe_client_unsubscribe(gateway->client, offer->name);
+	if (is_clock)
+		gateway->ticking = false; /* at the rate that it has now, or not at all */
+}
+
+/* --- time --------------------------------------------------------------------------------------------------------- */
+
+static void follow_clock(struct troupe_foxglove *gateway)
+{
+	const struct offer *offer = table_find(&gateway->table, TROUPE_TOPIC_PUBLISHED, clock_topic);
+	bool wanted = gateway->guests && offer && !offer->hearers.count;
+	if (wanted == gateway->ticking || (offer && offer->hearers.count))
+		return;
+	if (wanted)
+		(void)troupe_client_subscribe(gateway->client, clock_topic, CLOCK_HZ, NULL);
+	else
+		troupe_client_unsubscribe(gateway->client, clock_topic);
+	gateway->ticking = wanted;
+}
+
+static void tell_time(struct troupe_foxglove *gateway)
+{
+	struct text bytes = {0};
+	if (gateway->time_told_ns == gateway->time_ns)
+		return;
+	wire_add_time(&bytes, gateway->time_ns);
+	for (struct guest *guest = gateway->guests; guest; guest = guest->after)
+		if (outbox_is_empty(&guest->outbox))
+			outbox_put(&guest->outbox, bytes.at, bytes.count);
+	text_fini(&bytes);
+	gateway->time_told_ns = gateway->time_ns;
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+/* Appends the JSON of a message that came as bytes of the server. */
+static troupe_status bytes_to_json(
+	const char *type, const void *bytes, size_t count, struct text *out, struct troupe_error *error)
+{
+	static const struct message_limits limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
+	ProtobufCMessage *message;
+	troupe_status status = message_of_bytes(type_find(type), bytes, count, &limits, &message, error);
+	if (status)
+		return status;
+	message_add_json(out, message);
+	message_free(message);
+	return TROUPE_OK;
+}
+
+static void complain(struct offer *offer, const char *why)
+{
+	if (offer->complained)
+		return;
+	offer->complained = true;
+	for (uint32_t i = 0; i < offer->hearers.count; i++)
+		guest_complain(offer->hearers.at[i].guest, WIRE_WARNING, offer->name, "%s: a message is left out: %s",
+			offer->name, why);
+}
+
+static void pass_on(struct troupe_foxglove *gateway, struct offer *offer, const struct troupe_message *message)
+{
+	struct text data = {0};
+	struct troupe_error error;
+	wire_add_data_head(&data, (uint64_t)message->time_ns);
+	troupe_status status = offer->ros ? ros_of_bytes(offer->ros, message->bytes, message->count, &data, &error)
+					  : bytes_to_json(message->type, message->bytes, message->count, &data, &error);
+	if (status)
+		complain(offer, error.text);
+	for (uint32_t i = 0; i < offer->hearers.count && !status; i++) {
+		wire_set_subscription(data.at, offer->hearers.at[i].id);
+		outbox_put(&offer->hearers.at[i].guest->outbox, data.at, data.count);
+		atomic_fetch_add_explicit(&gateway->published, 1, memory_order_relaxed);
+	}
+	text_fini(&data);
+}
+
+/* Gazebo's services say "no" by a Boolean, which has no place for the reason. */
+static void answer(const struct call *call, const struct troupe_message *message)
+{
+	struct text out = {0};
+	struct troupe_error error;
+	troupe_status status = message->status;
+	const char *why = message->text;
+	if (!status) {
+		wire_add_response_head(&out, call->service, call->id, "json");
+		status = bytes_to_json(call->reply_type, message->bytes, message->count, &out, &error);
+		why = error.text;
+	}
+	if (status) {
+		out.count = 0;
+		wire_add_call_failure(&out, call->service, call->id, why && *why ? why : troupe_status_text(status));
+		guest_say(call->guest, &out);
+	} else if (!web_send(call->guest->peer, true, out.at, out.count)) {
+		web_close(call->guest->peer, 1008, "the client does not read");
+	}
+	text_fini(&out);
+}
+
+static void take_reply(struct troupe_foxglove *gateway, const struct troupe_message *message)
+{
+	for (uint32_t i = 0; i < gateway->calls.count; i++) {
+		struct call call = gateway->calls.at[i];
+		if (call.tag != message->tag)
+			continue;
+		gateway->calls.at[i] = gateway->calls.at[--gateway->calls.count];
+		if (call.guest)
+			answer(&call, message);
+		free(call.reply_type);
+		return;
+	}
+}
+
+/* Whether there may be more. */
+static bool take_some(struct troupe_foxglove *gateway)
+{
+	struct troupe_message message;
+	uint32_t count = 0;
+	while (count < BATCH && troupe_client_take(gateway->client, 0, &message)) {
+		count++;
+		if (message.is_reply) {
+			take_reply(gateway, &message);
+			continue;
+		}
+		struct offer *offer = table_find(&gateway->table, TROUPE_TOPIC_PUBLISHED, message.topic);
+		gateway->time_ns = (uint64_t)message.time_ns;
+		if (offer && offer->hearers.count)
+			pass_on(gateway, offer, &message);
+	}
+	return count == BATCH;
+}
+
+static void turn(void *ctx)
+{
+	struct troupe_foxglove *gateway = ctx;
+	foxglove_look(gateway);
+	follow_clock(gateway);
+	if (take_some(gateway))
+		wake(gateway); /* other connections have their turn in between */
+	tell_time(gateway);
+	for (struct guest *guest = gateway->guests; guest; guest = guest->after)
+		guest_tell_lost(guest);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+bool troupe_foxglove_available(void)
+{
+	return web_is_available();
+}
+
+/* Pages that are made to show such data. A page of this machine is as good as a program of this machine. */
+static troupe_status start_web(struct troupe_foxglove *gateway, const struct troupe_foxglove_def *def,
+	const char *token, struct troupe_error *error)
+{
+	static const char *const names[] = {"foxglove.sdk.v1", "foxglove.websocket.v1", NULL};
+	const char *const origins[] = {"https://app.foxglove.dev", "https://studio.foxglove.dev", def->origin, NULL};
+	const struct web_service service = {.names = names,
+		.origins = origins,
+		.local_origins = true,
+		.hear_bytes_max = WIRE_HEAR_MAX,
+		.open = guest_open,
+		.hear = guest_hear,
+		.room = guest_room,
+		.close = guest_close,
+		.turn = turn,
+		.ctx = gateway};
+	const struct web_def web_def = {.address = def->address,
+		.port = def->port,
+		.token = token,
+		.services = &service,
+		.service_count = 1,
+		.peers_max = TROUPE_FOXGLOVE_CLIENTS_MAX,
+		.queue_bytes_max = 64 << 20,
+		.say = def->say,
+		.say_ctx = def->say_ctx};
+	struct web *web;
+	troupe_status status = web_start(&web_def, &web, error);
+	if (!status)
+		atomic_store(&gateway->web, web);
+	return status;
+}
+
+troupe_status troupe_foxglove_start(struct troupe_server *server, const struct troupe_foxglove_def *def,
+	struct troupe_foxglove **ret_foxglove, struct troupe_error *error)
+{
+	char token[WEB_TOKEN_MAX + 1], session[WEB_TOKEN_MAX + 1];
+	struct place place;
+	troupe_status status = place_parse(def->address, def->port, &place, error);
+	if (!status)
+		status = web_make_token(token, error);
+	if (!status)
+		status = web_make_token(session, error);
+	if (status)
+		return status;
+	struct troupe_foxglove *gateway = mem_alloc(sizeof *gateway);
+	struct troupe_client_def client_def = {.on_ready = wake, .ctx = gateway};
+	gateway->server = server;
+	(void)snprintf(gateway->session, sizeof gateway->session, "%s", session);
+	status = troupe_client_create(server, &client_def, &gateway->client, error);
+	if (!status) {
+		foxglove_look(gateway);
+		status = start_web(gateway, def, place_is_local(&place) || def->insecure ? NULL : token, error);
+	}
+	if (status) {
+		troupe_foxglove_end(gateway);
+		return status;
+	}
+	*ret_foxglove = gateway;
+	return TROUPE_OK;
+}
+
+void troupe_foxglove_end(struct troupe_foxglove *gateway)
+{
+	if (!gateway)
+		return;
+	struct web *web = atomic_load(&gateway->web);
+	if (web)
+		web_stop(web);
+	troupe_client_destroy(gateway->client); /* until now it may wake the web server */
+	web_end(web);
+	for (uint32_t i = 0; i < gateway->calls.count; i++)
+		free(gateway->calls.at[i].reply_type);
+	vec_free(&gateway->calls);
+	table_fini(&gateway->table);
+	free(gateway);
+}
+
+void troupe_foxglove_address(const struct troupe_foxglove *gateway, char *ret_text, size_t bytes)
+{
+	web_address(atomic_load(&gateway->web), "ws", ret_text, bytes);
+}
+
+struct troupe_foxglove_counts troupe_foxglove_counts(const struct troupe_foxglove *gateway)
+{
+	return (struct troupe_foxglove_counts){.clients = atomic_load(&gateway->clients),
+		.published = atomic_load_explicit(&gateway->published, memory_order_relaxed),
+		.lost = atomic_load_explicit(&gateway->lost, memory_order_relaxed),
+		.boundaries_lost = troupe_client_lost(gateway->client),
+		.taken = atomic_load_explicit(&gateway->taken, memory_order_relaxed),
+		.refused = atomic_load_explicit(&gateway->refused, memory_order_relaxed),
+		.commands = troupe_client_commands(gateway->client)};
+}

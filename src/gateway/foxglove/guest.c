@@ -1,0 +1,383 @@
+/* An operation that cannot be done costs the client a status with the reason, and nothing else: the viewer shows it,
+ * and goes on with what can be done. Requests of services are answered by their own failure. */
+#include "gateway/foxglove/guest.h"
+
+#include "base/clock.h"
+#include "topic/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH_BYTES = 256 << 10 };
+#define LOST_TELL_NS UINT64_C(1000000000)
+
+void guest_say(struct guest *guest, const struct text *json)
+{
+	if (!web_send(guest->peer, false, json->at, json->count))
+		web_close(guest->peer, 1008, "the client does not read");
+}
+
+void guest_complain(struct guest *guest, enum wire_level level, const char *id, const char *format, ...)
+{
+	struct troupe_error line;
+	struct text json = {0};
+	va_list args;
+	va_start(args, format);
+	(void)fail_v(&line, TROUPE_OK, format, args);
+	va_end(args);
+	wire_add_status(&json, level, id, line.text);
+	guest_say(guest, &json);
+	text_fini(&json);
+}
+
+static void refuse(struct guest *guest, const char *what, const char *why)
+{
+	atomic_fetch_add_explicit(&guest->gateway->refused, 1, memory_order_relaxed);
+	guest_complain(guest, WIRE_ERROR, NULL, "%s: %s", what, why);
+}
+
+/* --- subscriptions ------------------------------------------------------------------------------------------------ */
+
+static void drop_hearer(struct guest *guest, uint32_t channel, uint32_t id)
+{
+	struct offer *offer = table_of_id(&guest->gateway->table, TROUPE_TOPIC_PUBLISHED, channel);
+	if (!offer)
+		return;
+	for (uint32_t i = 0; i < offer->hearers.count; i++)
+		if (offer->hearers.at[i].guest == guest && offer->hearers.at[i].id == id) {
+			offer->hearers.at[i] = offer->hearers.at[--offer->hearers.count];
+			foxglove_listen(guest->gateway, offer, false);
+			return;
+		}
+}
+
+static void unsubscribe(struct guest *guest, uint32_t id)
+{
+	for (uint32_t i = 0; i < guest->subscriptions.count; i++)
+		if (guest->subscriptions.at[i].id == id) {
+			drop_hearer(guest, guest->subscriptions.at[i].channel, id);
+			guest->subscriptions.at[i] = guest->subscriptions.at[--guest->subscriptions.count];
+			return;
+		}
+	guest_complain(guest, WIRE_WARNING, NULL, "unsubscribe: there is no subscription %u", id);
+}
+
+static bool has_subscription(const struct guest *guest, uint32_t id)
+{
+	for (uint32_t i = 0; i < guest->subscriptions.count; i++)
+		if (guest->subscriptions.at[i].id == id)
+			return true;
+	return false;
+}
+
+static void subscribe(struct guest *guest, uint32_t id, uint32_t channel)
+{
+	struct offer *offer = table_of_id(&guest->gateway->table, TROUPE_TOPIC_PUBLISHED, channel);
+	if (!offer) { /* the channel may have gone in the meantime */
+		guest_complain(guest, WIRE_WARNING, NULL, "subscribe: there is no channel %u", channel);
+		return;
+	}
+	if (has_subscription(guest, id) || guest->subscriptions.count == GUEST_SUBSCRIPTIONS_MAX) {
+		refuse(guest, "subscribe", "the number of the subscription is in use, or there are too many");
+		return;
+	}
+	vec_push(&guest->subscriptions, (struct subscription){id, channel});
+	vec_push(&offer->hearers, (struct hearer){guest, id});
+	foxglove_listen(guest->gateway, offer, true);
+}
+
+/* --- what the client publishes ------------------------------------------------------------------------------------ */
+
+static struct outlet *find_outlet(struct guest *guest, uint32_t id)
+{
+	for (uint32_t i = 0; i < guest->outlets.count; i++)
+		if (guest->outlets.at[i].id == id)
+			return &guest->outlets.at[i];
+	return NULL;
+}
+
+static void advertise(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *channel)
+{
+	const struct offer *offer = table_find(&guest->gateway->table, TROUPE_TOPIC_TAKEN, channel->topic);
+	bool is_cdr = !strcmp(channel->encoding, "cdr");
+	struct outlet outlet = {.id = channel->id, .is_cdr = is_cdr};
+	if (guest->outlets.count == GUEST_CHANNELS_MAX || find_outlet(guest, channel->id)) {
+		refuse(guest, "advertise", "the number of the channel is in use, or there are too many");
+		return;
+	}
+	if (!offer)
+		guest_complain(
+			guest, WIRE_ERROR, NULL, "topic '%.200s': the run takes no messages from it", channel->topic);
+	else if (!is_cdr && strcmp(channel->encoding, "json") != 0)
+		guest_complain(guest, WIRE_ERROR, NULL, "topic '%.200s': encoding '%.40s': expected json or cdr",
+			channel->topic, channel->encoding);
+	else if (is_cdr && (!offer->ros || !ros_is_taken(offer->ros)))
+		guest_complain(guest, WIRE_ERROR, NULL, "topic '%.200s': %s cannot be taken as cdr: expected json",
+			channel->topic, offer->type);
+	else
+		outlet.topic = offer->id;
+	vec_push(&guest->outlets, outlet);
+}
+
+static void unadvertise(struct guest *guest, uint32_t id)
+{
+	struct outlet *outlet = find_outlet(guest, id);
+	if (outlet)
+		*outlet = guest->outlets.at[--guest->outlets.count];
+}
+
+/* Appends protobuf's bytes of a message that came as JSON. */
+static troupe_status json_to_bytes(
+	const char *type, const char *json, size_t count, struct text *out, struct troupe_error *error)
+{
+	ProtobufCMessage *message;
+	troupe_status status = message_of_json(
+		type_find(type), count ? json : "{}", count ? count : 2, &message_limits_usual, &message, error);
+	if (status)
+		return status;
+	message_add_bytes(out, message);
+	message_free(message);
+	return TROUPE_OK;
+}
+
+static void take_message(struct guest *guest, const struct wire_binary *binary)
+{
+	struct troupe_foxglove *gateway = guest->gateway;
+	const struct outlet *outlet = find_outlet(guest, binary->id);
+	const struct offer *offer = outlet ? table_of_id(&gateway->table, TROUPE_TOPIC_TAKEN, outlet->topic) : NULL;
+	struct text bytes = {0};
+	struct troupe_error error;
+	if (!offer) {
+		refuse(guest, "message",
+			outlet ? "the run takes no messages from its topic" : "its channel is not advertised");
+		return;
+	}
+	text_add(&bytes, "%s", "");
+	troupe_status status = outlet->is_cdr ? ros_to_bytes(offer->ros, binary->body, binary->count, &bytes, &error)
+					      : json_to_bytes(offer->type, binary->body, binary->count, &bytes, &error);
+	if (!status)
+		status = troupe_client_publish(
+			gateway->client, NULL, offer->name, offer->type, bytes.at, bytes.count, NULL, &error);
+	if (status)
+		refuse(guest, offer->name, error.text);
+	else
+		atomic_fetch_add_explicit(&gateway->taken, 1, memory_order_relaxed);
+	text_fini(&bytes);
+}
+
+/* --- services ----------------------------------------------------------------------------------------------------- */
+
+static void fail_call(struct guest *guest, const struct wire_binary *binary, const char *why)
+{
+	struct text json = {0};
+	atomic_fetch_add_explicit(&guest->gateway->refused, 1, memory_order_relaxed);
+	wire_add_call_failure(&json, binary->id, binary->call, why);
+	guest_say(guest, &json);
+	text_fini(&json);
+}
+
+static void take_call(struct guest *guest, const struct wire_binary *binary)
+{
+	struct troupe_foxglove *gateway = guest->gateway;
+	const struct offer *offer = table_of_id(&gateway->table, TROUPE_TOPIC_SERVICE, binary->id);
+	struct text bytes = {0};
+	struct troupe_error error;
+	if (!offer) {
+		fail_call(guest, binary, "there is no such service");
+		return;
+	}
+	if (binary->encoding_count != 4 || memcmp(binary->encoding, "json", 4) != 0) {
+		fail_call(guest, binary, "encoding of the request: expected json");
+		return;
+	}
+	text_add(&bytes, "%s", "");
+	troupe_status status = json_to_bytes(offer->type, binary->body, binary->count, &bytes, &error);
+	if (!status)
+		status = troupe_client_call(
+			gateway->client, offer->name, offer->type, bytes.at, bytes.count, gateway->tags + 1, &error);
+	text_fini(&bytes);
+	if (status) {
+		fail_call(guest, binary, error.text);
+		return;
+	}
+	atomic_fetch_add_explicit(&gateway->taken, 1, memory_order_relaxed);
+	vec_push(&gateway->calls, (struct call){.tag = ++gateway->tags,
+					  .guest = guest,
+					  .service = binary->id,
+					  .id = binary->call,
+					  .reply_type = mem_strdup(offer->reply_type)});
+}
+
+/* --- operations --------------------------------------------------------------------------------------------------- */
+
+static void refuse_asset(struct guest *guest, uint32_t request)
+{
+	struct text bytes = {0};
+	wire_add_no_asset(&bytes, request, "troupe serves no assets");
+	outbox_put(&guest->outbox, bytes.at, bytes.count);
+	text_fini(&bytes);
+}
+
+static bool is_about_parameters(const char *op)
+{
+	static const char *const ops[] = {
+		"getParameters", "setParameters", "subscribeParameterUpdates", "unsubscribeParameterUpdates"};
+	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+		if (!strcmp(op, ops[i]))
+			return true;
+	return false;
+}
+
+static void obey(struct guest *guest, const Troupe__Msgs__FoxgloveRequest *request)
+{
+	const char *op = request->op;
+	if (!strcmp(op, "subscribe")) {
+		for (size_t i = 0; i < request->n_subscriptions; i++)
+			subscribe(guest, request->subscriptions[i]->id, request->subscriptions[i]->channel_id);
+	} else if (!strcmp(op, "unsubscribe")) {
+		for (size_t i = 0; i < request->n_subscription_ids; i++)
+			unsubscribe(guest, request->subscription_ids[i]);
+	} else if (!strcmp(op, "advertise")) {
+		for (size_t i = 0; i < request->n_channels; i++)
+			advertise(guest, request->channels[i]);
+	} else if (!strcmp(op, "unadvertise")) {
+		for (size_t i = 0; i < request->n_channel_ids; i++)
+			unadvertise(guest, request->channel_ids[i]);
+	} else if (!strcmp(op, "subscribeConnectionGraph")) {
+		guest->wants_graph = true;
+		guest_tell_graph(guest, NULL);
+	} else if (!strcmp(op, "unsubscribeConnectionGraph")) {
+		guest->wants_graph = false;
+	} else if (!strcmp(op, "fetchAsset")) {
+		refuse_asset(guest, request->request_id);
+	} else if (is_about_parameters(op)) {
+		guest_complain(guest, WIRE_WARNING, "parameters", "troupe has no parameters");
+	} else {
+		refuse(guest, op, "there is no such operation");
+	}
+}
+
+void guest_hear(void *conn, bool binary, const void *bytes, size_t count)
+{
+	struct guest *guest = conn;
+	struct troupe_error error;
+	Troupe__Msgs__FoxgloveRequest *request;
+	if (binary) {
+		struct wire_binary frame = wire_read_binary(bytes, count);
+		if (frame.kind == WIRE_MESSAGE)
+			take_message(guest, &frame);
+		else if (frame.kind == WIRE_CALL)
+			take_call(guest, &frame);
+		else
+			refuse(guest, "binary message", "expected a message (1) or a call of a service (2)");
+	} else if (wire_read_request(count ? bytes : "", count, &request, &error)) {
+		refuse(guest, "text message", error.text);
+	} else {
+		obey(guest, request);
+		message_free(&request->base);
+	}
+}
+
+/* --- news --------------------------------------------------------------------------------------------------------- */
+
+void guest_tell_graph(struct guest *guest, const char *gone)
+{
+	struct text json = {0};
+	if (!guest->wants_graph)
+		return;
+	wire_begin(&json, "connectionGraphUpdate");
+	table_add_graph(&guest->gateway->table, &json);
+	text_add(&json, "%s", gone ? gone : ",\"removedTopics\":[],\"removedServices\":[]");
+	wire_end(&json);
+	guest_say(guest, &json);
+	text_fini(&json);
+}
+
+void guest_tell_lost(struct guest *guest)
+{
+	uint64_t now_ns = clock_now_ns(), lost = guest->outbox.lost;
+	if (lost == guest->lost_told || now_ns - guest->lost_told_ns < LOST_TELL_NS)
+		return;
+	atomic_fetch_add_explicit(&guest->gateway->lost, lost - guest->lost_told, memory_order_relaxed);
+	guest->lost_told = lost;
+	guest->lost_told_ns = now_ns;
+	guest_complain(guest, WIRE_WARNING, "lost",
+		"%llu messages were lost so far: this client, or its connection, is too slow",
+		(unsigned long long)lost);
+}
+
+/* Some operations of many items each: one with all of a large table would be too long. */
+static void tell_all(struct guest *guest, troupe_topic_kind kind, const char *op, const char *list,
+	void (*add)(const struct offer *offer, struct text *out))
+{
+	const struct table *table = &guest->gateway->table;
+	struct text json = {0};
+	for (uint32_t i = 0; i <= table->offers.count; i++) {
+		bool at_end = i == table->offers.count;
+		if (json.count && (at_end || json.count > BATCH_BYTES)) {
+			text_add(&json, "]}");
+			guest_say(guest, &json);
+			json.count = 0;
+		}
+		if (at_end || table->offers.at[i]->kind != kind)
+			continue;
+		if (!json.count)
+			text_add(&json, "{\"op\":\"%s\",\"%s\":[", op, list);
+		else
+			text_add(&json, ",");
+		add(table->offers.at[i], &json);
+	}
+	text_fini(&json);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+void *guest_open(void *ctx, struct web_peer *peer)
+{
+	struct troupe_foxglove *gateway = ctx;
+	struct guest *guest = mem_alloc(sizeof *guest);
+	struct text json = {0};
+	foxglove_look(gateway);
+	*guest = (struct guest){.gateway = gateway, .peer = peer, .after = gateway->guests, .outbox.peer = peer};
+	if (gateway->guests)
+		gateway->guests->before = guest;
+	gateway->guests = guest;
+	atomic_fetch_add(&gateway->clients, 1);
+	gateway->time_told_ns = 0; /* the new one is told, too */
+	wire_add_server_info(&json, gateway->session);
+	guest_say(guest, &json);
+	text_fini(&json);
+	tell_all(guest, TROUPE_TOPIC_PUBLISHED, "advertise", "channels", table_add_channel);
+	tell_all(guest, TROUPE_TOPIC_SERVICE, "advertiseServices", "services", table_add_service);
+	return guest;
+}
+
+void guest_room(void *conn)
+{
+	struct guest *guest = conn;
+	outbox_flush(&guest->outbox);
+}
+
+void guest_close(void *conn)
+{
+	struct guest *guest = conn;
+	struct troupe_foxglove *gateway = guest->gateway;
+	for (uint32_t i = 0; i < gateway->calls.count; i++)
+		if (gateway->calls.at[i].guest == guest)
+			gateway->calls.at[i].guest = NULL;
+	while (guest->subscriptions.count) {
+		struct subscription last = guest->subscriptions.at[--guest->subscriptions.count];
+		drop_hearer(guest, last.channel, last.id);
+	}
+	if (guest->before)
+		guest->before->after = guest->after;
+	else
+		gateway->guests = guest->after;
+	if (guest->after)
+		guest->after->before = guest->before;
+	outbox_fini(&guest->outbox);
+	vec_free(&guest->subscriptions);
+	vec_free(&guest->outlets);
+	atomic_fetch_sub(&gateway->clients, 1);
+	free(guest);
+}

@@ -1,0 +1,83 @@
+/* A connected client: what it has subscribed to and advertised, and the operations that it sends. All on the thread of
+ * the web server. */
+#ifndef GATEWAY_FOXGLOVE_GUEST_H
+#define GATEWAY_FOXGLOVE_GUEST_H
+
+#include "gateway/foxglove/outbox.h"
+#include "gateway/foxglove/table.h"
+#include "gateway/foxglove/wire.h"
+
+#include <troupe/foxglove.h>
+
+#include <stdatomic.h>
+
+enum {
+	GUEST_SUBSCRIPTIONS_MAX = 8192,
+	GUEST_CHANNELS_MAX = 1024, /* that a client advertises */
+};
+
+struct call { /* of a service, whose reply is awaited */
+	uint64_t tag;
+	struct guest *guest; /* NULL: gone */
+	uint32_t service, id;
+	char *reply_type;
+};
+
+struct troupe_foxglove {
+	struct troupe_server *server;
+	struct troupe_client *client;
+	struct web *_Atomic web; /* set once it runs */
+	char session[WEB_TOKEN_MAX + 1];
+	struct table table;
+	struct guest *guests;
+	VEC(struct call) calls;
+	uint64_t tags;                  /* given so far */
+	uint64_t time_ns, time_told_ns; /* simulated time that is known, and that clients were told */
+	bool ticking;                   /* the clock is subscribed to for the time only */
+	_Atomic uint64_t published, taken, refused, lost;
+	_Atomic uint32_t clients;
+};
+
+struct subscription { /* of a guest */
+	uint32_t id, channel;
+};
+
+struct outlet { /* a channel that a client advertised */
+	uint32_t id;
+	uint32_t topic; /* of the table; 0: one that takes no messages */
+	bool is_cdr;
+};
+
+struct guest {
+	struct troupe_foxglove *gateway;
+	struct web_peer *peer;
+	struct guest *before, *after;
+	struct outbox outbox;
+	VEC(struct subscription) subscriptions;
+	VEC(struct outlet) outlets;
+	bool wants_graph;
+	uint64_t lost_told;    /* of outbox.lost */
+	uint64_t lost_told_ns; /* real time */
+};
+
+/* For a web_service of which the context is a struct troupe_foxglove. */
+void *guest_open(void *ctx, struct web_peer *peer);
+void guest_hear(void *conn, bool binary, const void *bytes, size_t count);
+void guest_room(void *conn);
+void guest_close(void *conn);
+
+/* Sends an operation. A client that does not read even these is closed. */
+void guest_say(struct guest *guest, const struct text *json);
+void guest_complain(struct guest *guest, enum wire_level level, const char *id, const char *format, ...)
+	TROUPE_PRINTF(4, 5);
+/* Tells of the whole connection graph, if the guest has asked for it. gone: members that say what is gone, or NULL. */
+void guest_tell_graph(struct guest *guest, const char *gone);
+/* Tells how many messages were lost because the guest was slow: at most once a second. */
+void guest_tell_lost(struct guest *guest);
+
+/* gateway.c: takes over what has changed in the server's table. */
+void foxglove_look(struct troupe_foxglove *gateway);
+/* gateway.c: the audience of the channel has changed; more: somebody has come, who gets a message at once. */
+void foxglove_listen(struct troupe_foxglove *gateway, const struct offer *offer, bool more);
+
+#endif

@@ -1,0 +1,64 @@
+/* The web server's own queue takes no message back. So it gets only as much as keeps the kernel busy until it asks for
+ * more; the rest waits here, where the oldest can be dropped. */
+#include "gateway/foxglove/outbox.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct outbox_item {
+	struct outbox_item *next;
+	size_t count;
+	char bytes[];
+};
+
+static void drop_first(struct outbox *outbox)
+{
+	struct outbox_item *item = outbox->first;
+	outbox->first = item->next;
+	if (!outbox->first)
+		outbox->last = NULL;
+	outbox->bytes -= item->count;
+	free(item);
+}
+
+static bool has_room(const struct outbox *outbox)
+{
+	return web_waiting(outbox->peer) < OUTBOX_DIRECT_BYTES;
+}
+
+void outbox_put(struct outbox *outbox, const void *bytes, size_t count)
+{
+	if (!outbox->first && has_room(outbox) && web_send(outbox->peer, true, bytes, count))
+		return;
+	struct outbox_item *item = mem_alloc(sizeof *item + count);
+	item->count = count;
+	memcpy(item->bytes, bytes, count);
+	if (outbox->last)
+		outbox->last->next = item;
+	else
+		outbox->first = item;
+	outbox->last = item;
+	outbox->bytes += count;
+	while (outbox->bytes > OUTBOX_BYTES_MAX && outbox->first != outbox->last) {
+		drop_first(outbox);
+		outbox->lost++;
+	}
+}
+
+void outbox_flush(struct outbox *outbox)
+{
+	while (outbox->first && has_room(outbox) &&
+		web_send(outbox->peer, true, outbox->first->bytes, outbox->first->count))
+		drop_first(outbox);
+}
+
+bool outbox_is_empty(const struct outbox *outbox)
+{
+	return !outbox->first;
+}
+
+void outbox_fini(struct outbox *outbox)
+{
+	while (outbox->first)
+		drop_first(outbox);
+}

@@ -1,0 +1,150 @@
+/* JSON is written by hand, because each operation has a few members; it is read as a message of our own, so that the
+ * limits and the errors are those of all messages. */
+#include "gateway/foxglove/wire.h"
+
+#include "topic/message.h"
+
+#include <string.h>
+
+void wire_begin(struct text *out, const char *op)
+{
+	text_add(out, "{\"op\":\"%s\"", op);
+}
+
+void wire_member(struct text *out, const char *name)
+{
+	text_add(out, ",\"%s\":", name);
+}
+
+void wire_end(struct text *out)
+{
+	text_add(out, "}");
+}
+
+void wire_add_string(struct text *out, const char *name, const char *value)
+{
+	wire_member(out, name);
+	text_add_json(out, value);
+}
+
+static void add_u32(struct text *out, uint32_t value)
+{
+	char bytes[4];
+	for (size_t i = 0; i < sizeof bytes; i++)
+		bytes[i] = (char)(value >> 8 * i & 0xff);
+	text_add_bytes(out, bytes, sizeof bytes);
+}
+
+static void add_u64(struct text *out, uint64_t value)
+{
+	add_u32(out, (uint32_t)value);
+	add_u32(out, (uint32_t)(value >> 32));
+}
+
+/* --- to the client ------------------------------------------------------------------------------------------------ */
+
+void wire_add_server_info(struct text *out, const char *session)
+{
+	wire_begin(out, "serverInfo");
+	text_add(out,
+		",\"name\":\"troupe %s\",\"capabilities\":[\"clientPublish\",\"services\",\"time\","
+		"\"connectionGraph\"],\"supportedEncodings\":[\"json\",\"cdr\"],\"metadata\":{\"troupe\":\"%s\"}",
+		troupe_version(), troupe_version());
+	wire_add_string(out, "sessionId", session);
+	wire_end(out);
+}
+
+void wire_add_status(struct text *out, enum wire_level level, const char *id, const char *message)
+{
+	wire_begin(out, "status");
+	text_add(out, ",\"level\":%d", level);
+	wire_add_string(out, "message", message);
+	if (id)
+		wire_add_string(out, "id", id);
+	wire_end(out);
+}
+
+void wire_add_call_failure(struct text *out, uint32_t service, uint32_t call, const char *message)
+{
+	wire_begin(out, "serviceCallFailure");
+	text_add(out, ",\"serviceId\":%u,\"callId\":%u", service, call);
+	wire_add_string(out, "message", message);
+	wire_end(out);
+}
+
+void wire_add_data_head(struct text *out, uint64_t time_ns)
+{
+	text_add_bytes(out, "\1\0\0\0\0", 5);
+	add_u64(out, time_ns);
+}
+
+void wire_set_subscription(char *data, uint32_t subscription)
+{
+	for (size_t i = 0; i < 4; i++)
+		data[1 + i] = (char)(subscription >> 8 * i & 0xff);
+}
+
+void wire_add_time(struct text *out, uint64_t time_ns)
+{
+	text_add_bytes(out, "\2", 1);
+	add_u64(out, time_ns);
+}
+
+void wire_add_response_head(struct text *out, uint32_t service, uint32_t call, const char *encoding)
+{
+	text_add_bytes(out, "\3", 1);
+	add_u32(out, service);
+	add_u32(out, call);
+	add_u32(out, (uint32_t)strlen(encoding));
+	text_add_bytes(out, encoding, strlen(encoding));
+}
+
+void wire_add_no_asset(struct text *out, uint32_t request, const char *error)
+{
+	text_add_bytes(out, "\4", 1);
+	add_u32(out, request);
+	text_add_bytes(out, "\1", 1);
+	add_u32(out, (uint32_t)strlen(error));
+	text_add_bytes(out, error, strlen(error));
+}
+
+/* --- from the client ---------------------------------------------------------------------------------------------- */
+
+troupe_status wire_read_request(
+	const void *bytes, size_t count, Troupe__Msgs__FoxgloveRequest **ret_request, struct troupe_error *error)
+{
+	static const struct message_limits limits = {
+		.bytes_max = WIRE_REQUEST_MAX, .items_max = 100000, .any_fields = true};
+	ProtobufCMessage *message;
+	troupe_status status =
+		message_of_json(&troupe__msgs__foxglove_request__descriptor, bytes, count, &limits, &message, error);
+	if (!status)
+		*ret_request = (Troupe__Msgs__FoxgloveRequest *)message;
+	return status;
+}
+
+static uint32_t u32_at(const unsigned char *bytes)
+{
+	return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+struct wire_binary wire_read_binary(const void *bytes, size_t count)
+{
+	const unsigned char *at = bytes;
+	struct wire_binary binary = {.kind = WIRE_BAD};
+	if (count >= 5 && at[0] == 1) {
+		binary.kind = WIRE_MESSAGE;
+		binary.id = u32_at(at + 1);
+		binary.body = (const char *)at + 5;
+		binary.count = count - 5;
+	} else if (count >= 13 && at[0] == 2 && u32_at(at + 9) <= count - 13) {
+		binary.kind = WIRE_CALL;
+		binary.id = u32_at(at + 1);
+		binary.call = u32_at(at + 5);
+		binary.encoding_count = u32_at(at + 9);
+		binary.encoding = (const char *)at + 13;
+		binary.body = binary.encoding + binary.encoding_count;
+		binary.count = count - 13 - binary.encoding_count;
+	}
+	return binary;
+}

@@ -1,0 +1,59 @@
+/* The messages of Foxglove's WebSocket protocol, version 1: operations are JSON, data are binary, little-endian. Pure.
+ * Source: github.com/foxglove/ws-protocol, docs/spec.md. Versions of the protocol differ in nothing that is used here.
+ */
+#ifndef GATEWAY_FOXGLOVE_WIRE_H
+#define GATEWAY_FOXGLOVE_WIRE_H
+
+#include "base/text.h"
+#include "topic/foxglove.pb-c.h"
+#include "topic/type.h"
+
+enum {
+	WIRE_DATA_HEAD = 13, /* bytes before the message of a subscription */
+	WIRE_REQUEST_MAX = 1 << 20,
+	WIRE_HEAR_MAX = 16 << 20, /* a message that a client publishes, a request of a service */
+};
+
+/* Begins and ends a JSON object; wire_member() adds a member, in between, whose value the caller then adds. */
+void wire_begin(struct text *out, const char *op);
+void wire_member(struct text *out, const char *name);
+void wire_end(struct text *out);
+void wire_add_string(struct text *out, const char *name, const char *value);
+
+/* --- to the client ------------------------------------------------------------------------------------------------ */
+
+/* session: of this run, so that a client sees that another run has taken its place. */
+void wire_add_server_info(struct text *out, const char *session);
+enum wire_level { WIRE_INFO, WIRE_WARNING, WIRE_ERROR };
+/* id: a later status with the same one takes its place; NULL: none. */
+void wire_add_status(struct text *out, enum wire_level level, const char *id, const char *message);
+void wire_add_call_failure(struct text *out, uint32_t service, uint32_t call, const char *message);
+
+/* The head of data, WIRE_DATA_HEAD bytes, and the change of its subscription. */
+void wire_add_data_head(struct text *out, uint64_t time_ns);
+void wire_set_subscription(char *data, uint32_t subscription);
+void wire_add_time(struct text *out, uint64_t time_ns);
+/* The head of a service's response, behind which the caller adds the reply. */
+void wire_add_response_head(struct text *out, uint32_t service, uint32_t call, const char *encoding);
+void wire_add_no_asset(struct text *out, uint32_t request, const char *error);
+
+/* --- from the client ---------------------------------------------------------------------------------------------- */
+
+/* TROUPE_ECOMMAND: the text is no operation. protobuf_c's free function for *ret_request is message_free(). */
+troupe_status wire_read_request(
+	const void *bytes, size_t count, Troupe__Msgs__FoxgloveRequest **ret_request, struct troupe_error *error);
+
+enum wire_kind { WIRE_BAD, WIRE_MESSAGE, WIRE_CALL };
+struct wire_binary {
+	enum wire_kind kind;
+	uint32_t id;          /* of the client's channel, or of the service */
+	uint32_t call;        /* of a call */
+	const char *encoding; /* of a call */
+	size_t encoding_count;
+	const char *body;
+	size_t count;
+};
+/* The result points into bytes. */
+struct wire_binary wire_read_binary(const void *bytes, size_t count);
+
+#endif

@@ -1,0 +1,230 @@
+// A client of a run, by Foxglove's own client library: see test_foxglove.sh.
+//
+// foxglove.js PORT: goes through the protocol with a run of the world of test_foxglove.sh, and prints a line for each
+// check that fails, and the totals.
+"use strict";
+const { FoxgloveClient } = require("@foxglove/ws-protocol");
+const { WebSocket } = require("ws");
+const { parse } = require("@foxglove/rosmsg");
+const { MessageReader } = require("@foxglove/rosmsg2-serialization");
+
+const port = process.argv[2];
+const url = `ws://127.0.0.1:${port}`;
+let passed = 0, failed = 0;
+const check = (good, what) => {
+  good ? passed++ : failed++;
+  if (!good) console.log(`FAILED: ${what}`);
+};
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// Calls `done` until it gives something, for at most 10 s.
+async function until(done) {
+  for (let i = 0; i < 500; i++) {
+    const result = done();
+    if (result) return result;
+    await sleep(20);
+  }
+  return undefined;
+}
+
+class Client {
+  constructor(protocols = [FoxgloveClient.SUPPORTED_SUBPROTOCOL]) {
+    this.socket = new WebSocket(url, protocols);
+    this.channels = new Map();
+    this.services = new Map();
+    this.messages = new Map(); // by subscription
+    this.replies = new Map(); // by call
+    this.statuses = [];
+    this.times = [];
+    this.gone = [];
+    this.calls = 0;
+    this.client = new FoxgloveClient({ ws: this.socket });
+    this.client.on("error", (error) => (this.error = error));
+    this.client.on("close", (event) => (this.closed = event));
+    this.client.on("serverInfo", (info) => (this.info = info));
+    this.client.on("status", (status) => this.statuses.push(status));
+    this.client.on("advertise", (list) => list.forEach((c) => this.channels.set(c.topic, c)));
+    this.client.on("unadvertise", (list) => this.gone.push(...list));
+    this.client.on("advertiseServices", (list) => list.forEach((s) => this.services.set(s.name, s)));
+    this.client.on("time", (time) => this.times.push(time.timestamp));
+    this.client.on("connectionGraphUpdate", (graph) => (this.graph = graph));
+    this.client.on("message", (message) => this.messages.get(message.subscriptionId)?.push(message));
+    this.client.on("serviceCallResponse", (reply) => this.replies.set(reply.callId, reply));
+    this.client.on("serviceCallFailure", (reply) => this.replies.set(reply.callId, reply));
+  }
+  async subscribe(topic) {
+    const channel = await until(() => this.channels.get(topic));
+    if (!channel) return undefined;
+    const id = this.client.subscribe(channel.id);
+    const list = [];
+    this.messages.set(id, list);
+    const reader = channel.encoding === "cdr" ? new MessageReader(parse(channel.schema, { ros2: true })) : undefined;
+    list.id = id;
+    list.read = (i) => reader ? reader.readMessage(list[i].data) : JSON.parse(Buffer.from(list[i].data.buffer,
+      list[i].data.byteOffset, list[i].data.byteLength).toString());
+    return list;
+  }
+  async call(name, request, encoding = "json") {
+    const service = await until(() => this.services.get(name));
+    const callId = ++this.calls;
+    this.client.sendServiceCallRequest({ serviceId: service ? service.id : 999999, callId, encoding,
+      data: new Uint8Array(Buffer.from(typeof request === "string" ? request : JSON.stringify(request))) });
+    const reply = await until(() => this.replies.get(callId));
+    return reply && reply.data ? JSON.parse(Buffer.from(reply.data.buffer, reply.data.byteOffset,
+      reply.data.byteLength).toString() || "{}") : reply;
+  }
+  publish(topic, schemaName, text, encoding = "json") {
+    const id = this.client.advertise({ topic, encoding, schemaName });
+    this.client.sendMessage(id, new Uint8Array(typeof text === "string" ? Buffer.from(text) : text));
+    return id;
+  }
+}
+
+function raw(protocols, options) {
+  return new Promise((done) => {
+    const socket = new WebSocket(url, protocols, options);
+    socket.on("open", () => done(socket));
+    socket.on("unexpected-response", (_, answer) => done(answer.statusCode));
+    socket.on("error", (error) => done(String(error)));
+  });
+}
+
+// CDR of geometry_msgs/msg/Twist.
+function twist(x) {
+  const bytes = Buffer.alloc(52);
+  bytes[1] = 1;
+  bytes.writeDoubleLE(x, 4);
+  return bytes;
+}
+
+async function main() {
+  check((await raw(["x.v1"])) === 400, "a wrong subprotocol is not refused");
+  check((await raw([])) === 400, "no subprotocol is not refused");
+  check((await raw(["foxglove.sdk.v1"], { origin: "http://evil.example" })) === 403, "a foreign page is not refused");
+  for (const protocol of ["foxglove.sdk.v1", "foxglove.websocket.v1"]) {
+    const socket = await raw([protocol], { origin: "https://app.foxglove.dev" });
+    check(socket.protocol === protocol, `${protocol}: ${socket.protocol || socket}`);
+    socket.close?.();
+  }
+
+  const a = new Client();
+  check(await until(() => a.info), "no serverInfo");
+  check(["clientPublish", "services", "time", "connectionGraph"].every((c) => a.info.capabilities.includes(c)),
+    `capabilities ${a.info?.capabilities}`);
+  check(a.info.supportedEncodings.join() === "json,cdr" && a.info.sessionId, "encodings or session");
+
+  // topics
+  const clock = await a.subscribe("/clock");
+  const poses = await a.subscribe("/model/cart/pose");
+  const stats = await a.subscribe("/stats");
+  const list = await until(() => clock.length >= 100 && clock);
+  check(list, `of /clock came ${clock.length} messages`);
+  check(a.channels.get("/clock").schemaName === "rosgraph_msgs/msg/Clock", "the type of /clock");
+  let grows = true;
+  for (let i = 1; i < clock.length; i++) {
+    const { clock: now } = clock.read(i), { clock: before } = clock.read(i - 1);
+    grows &&= BigInt(now.sec) * 1000000000n + BigInt(now.nanosec) === clock[i].timestamp && clock[i].timestamp > clock[i - 1].timestamp;
+    grows &&= now.sec > before.sec || now.nanosec > before.nanosec;
+  }
+  check(grows, "the clock's messages, or their times");
+  check(await until(() => poses.length > 3) && typeof (poses.read(0).pose?.position.x ?? poses.read(0).transforms?.[0].transform.translation.x) === "number",
+    `the pose of the cart: ${poses.length}`);
+  check(await until(() => stats.length) && a.channels.get("/stats").encoding === "json" && Number(stats.read(0).iterations) > 0,
+    "statistics as JSON");
+  check(JSON.parse(a.channels.get("/stats").schema).properties.iterations, "the schema of the statistics");
+  check(await until(() => a.times.length > 3), "no time");
+
+  // a subscription ends
+  a.client.unsubscribe(clock.id);
+  await a.call("/world/w/control", { pause: false });
+  const before = clock.length;
+  await sleep(300);
+  check(clock.length <= before + 1, `${clock.length - before} messages after the end of the subscription`);
+  const ticks = a.times.length;
+  check(await until(() => a.times.length > ticks + 3), "no time without a subscription to the clock");
+
+  // publish: the cart moves
+  const x = () => { const m = poses.read(poses.length - 1); return m.pose?.position.x ?? m.transforms[0].transform.translation.x; };
+  const begin = x();
+  a.publish("/model/cart/cmd_vel", "gz.msgs.Twist", '{"linear":{"x":1}}');
+  check(await until(() => x() > begin + 0.2), `a Twist as JSON does not drive the cart: ${x()}`);
+  a.publish("/model/cart/cmd_vel", "geometry_msgs/msg/Twist", twist(-2), "cdr");
+  const here = x();
+  check(await until(() => x() < here - 0.2), `a Twist as CDR does not drive the cart back: ${x()}`);
+  check(!a.statuses.length, `statuses: ${JSON.stringify(a.statuses)}`);
+  a.publish("/model/cart/cmd_vel", "gz.msgs.Twist", '{"linear":{"x":"fast"}}');
+  check(await until(() => a.statuses.find((s) => s.level === 2 && /linear.x/.test(s.message))), "a bad Twist");
+  a.publish("/nothing", "gz.msgs.Twist", "{}");
+  check(await until(() => a.statuses.find((s) => /'\/nothing': the run takes no messages/.test(s.message))), "no such topic");
+  a.publish("/model/cart/cmd_vel", "gz.msgs.Twist", "{}", "x-text");
+  check(await until(() => a.statuses.find((s) => /expected json or cdr/.test(s.message))), "a bad encoding");
+
+  // services
+  check((await a.call("/world/w/create", { sdf: '<sdf version="1.9"><model name="ball"><static>true</static><link name="l"/></model></sdf>' }))?.data === true,
+    "a model is not created");
+  let reply = await a.call("/world/w/remove", { name: "nobody", type: "MODEL" });
+  check(/nobody/.test(reply?.message), `a failing call: ${JSON.stringify(reply)}`);
+  reply = await a.call("/world/w/control", "{no json");
+  check(reply?.message, "a bad request");
+  reply = await a.call("/world/w/control", "{}", "cdr");
+  check(/json/.test(reply?.message), "an encoding that is not taken");
+  reply = await a.call("/nothing", {});
+  check(/no such service/.test(reply?.message), "a service that is not there");
+  const scene = await a.call("/world/w/scene/info", {});
+  check(scene?.model?.some((m) => m.name === "ball"), "the scene has the new model");
+
+  // the graph, and topics that come and go
+  a.client.subscribeConnectionGraph();
+  check(await until(() => a.graph?.publishedTopics.some((t) => t.name === "/clock")), "no connection graph");
+  a.graph = undefined;
+  await a.call("/world/w/create", { sdf: '<sdf version="1.9"><model name="other"><link name="l"/><plugin name="gz::sim::systems::VelocityControl" filename="x"/><plugin name="gz::sim::systems::PosePublisher" filename="x"><publish_model_pose>true</publish_model_pose></plugin></model></sdf>' });
+  const other = await a.subscribe("/model/other/pose");
+  check(other && await until(() => other.length > 2), "the topic of a new model");
+  check(await until(() => a.graph), "the graph is not told of a new topic");
+  const id = a.channels.get("/model/other/pose")?.id;
+  await a.call("/world/w/remove", { name: "other", type: "MODEL" });
+  check(await until(() => a.gone.includes(id)), "the topic of a removed model stays");
+
+  // what troupe does not have
+  a.client.getParameters([], "1");
+  check(await until(() => a.statuses.find((s) => /no parameters/.test(s.message))), "parameters");
+  let asset;
+  a.client.on("fetchAssetResponse", (answer) => (asset = answer));
+  a.client.fetchAsset("package://x", 7);
+  check(await until(() => asset?.requestId === 7 && /no assets/.test(asset.error)), "assets");
+  a.socket.send("{}");
+  a.socket.send("[");
+  a.socket.send(Buffer.from([9, 9]));
+  check(await until(() => a.statuses.filter((s) => /no such operation|text message|binary message/.test(s.message)).length === 3),
+    `bad messages: ${JSON.stringify(a.statuses)}`);
+
+  // A slow client loses its own oldest messages, is told, and goes on; another one gets all.
+  const slow = new Client(), quick = new Client();
+  const much = await slow.subscribe("/camera");
+  const few = await quick.subscribe("/model/cart/pose");
+  check(much && await until(() => much.length > 3), "no pictures");
+  slow.socket._socket.pause();
+  const count = few.length;
+  await sleep(2500);
+  check(few.length > count + 20, `a slow client delays another one: ${few.length - count}`);
+  const last = few[few.length - 1].timestamp;
+  slow.socket._socket.resume();
+  check(await until(() => slow.statuses.find((s) => /messages were lost so far/.test(s.message))), "the loss is not told");
+  check(await until(() => much.length && much[much.length - 1].timestamp > last), "the slow client does not get the present");
+  let jump = 0n;
+  for (let i = 1; i < much.length; i++) {
+    const step = much[i].timestamp - much[i - 1].timestamp;
+    if (step > jump) jump = step;
+    if (step <= 0n) jump = -1000000000000n;
+  }
+  check(jump > 200000000n, `the lost ones are not the oldest: ${jump}`);
+  for (const client of [a, slow, quick]) client.client.close();
+
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exit(failed ? 1 : 0);
+}
+main().catch((error) => {
+  console.log(`FAILED: ${error.stack}`);
+  console.log(`${passed} passed, ${failed + 1} failed`);
+  process.exit(1);
+});

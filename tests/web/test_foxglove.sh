@@ -1,0 +1,64 @@
+#!/bin/sh
+# A running world and Foxglove's own client library: it reads topics as CDR and JSON, drives a cart, calls services, sees
+# topics come and go, and is slow. What it does becomes commands: a recording of the run repeats it.
+. "$SOURCE_DIR/tests/web/lib.sh"
+web_needs "Foxglove's client library" @foxglove/ws-protocol ws @foxglove/rosmsg @foxglove/rosmsg2-serialization
+. "$SOURCE_DIR/tests/determinism/lib.sh"
+set -u
+case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
+script=$(cd "$SOURCE_DIR" && pwd)/tests/web/foxglove.js
+cd "$scratch" || exit 1
+run=
+trap '[ -z "$run" ] || kill -KILL "$run" 2>/dev/null; rm -rf "$scratch"' EXIT
+TROUPE_NO_GZ=1
+export TROUPE_NO_GZ
+
+cat >w.sdf <<'END'
+<sdf version="1.9"><world name="w">
+  <physics name="p" type="ode"><max_step_size>0.01</max_step_size><real_time_factor>1</real_time_factor></physics>
+  <model name="cart"><pose>0 0 0.25 0 0 0</pose><link name="base"><gravity>false</gravity><inertial><mass>5</mass>
+    <inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
+    <visual name="v"><geometry><box><size>0.5 0.5 0.5</size></box></geometry></visual>
+    <sensor name="camera" type="camera"><update_rate>50</update_rate><topic>/camera</topic>
+      <camera><image><width>640</width><height>480</height></image></camera></sensor></link>
+    <plugin name="gz::sim::systems::VelocityControl" filename="x"/>
+    <plugin name="gz::sim::systems::PosePublisher" filename="x"><publish_model_pose>true</publish_model_pose>
+      <publish_link_pose>false</publish_link_pose><update_frequency>20</update_frequency></plugin></model>
+</world></sdf>
+END
+
+"$troupe" run w.sdf --foxglove 0 --record run.rec --secondaries 2 -v 1 >out 2>err &
+run=$!
+for _ in $(seq 200); do
+	grep -q '^troupe run: Foxglove: ws://127.0.0.1:' err && break
+	sleep 0.05
+done
+port=$(sed -n 's|.*Foxglove: ws://127.0.0.1:\([0-9]*\)/$|\1|p' err)
+check "the address is printed: $(cat err)" "$([ -n "$port" ]; echo $?)"
+web_node "$script" "$port" >said 2>&1
+grep FAILED said
+read -r here _ there _ <<END
+$(tail -n 1 said)
+END
+passed=$((passed + here)) failed=$((failed + there))
+kill -INT "$run"
+wait "$run"
+check "the run ends well: $(cat err)" $?
+run=
+timeout 120 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
+check "the recording of the run that was commanded has the same bits: $(cat out err)" $?
+
+# other hosts, and what is wrong
+timeout 20 "$troupe" run w.sdf --foxglove 0.0.0.0:0 --iterations 10 --rtf 0 >out 2>err
+grep -q 'Foxglove: ws://.*:[0-9]*/?token=[A-Za-z0-9_-]\{24\}$' err
+check "with an address there is a token: $(cat err)" $?
+timeout 20 "$troupe" run w.sdf --foxglove 0.0.0.0:0 --foxglove-insecure --iterations 10 --rtf 0 >out 2>err
+grep -q 'Foxglove: ws://.*:[0-9]*/$' err
+check "without a token: $(cat err)" $?
+for bad in x 1:x 99999 :80 nowhere:80; do
+	timeout 20 "$troupe" run w.sdf --foxglove $bad --iterations 10 --rtf 0 >out 2>err
+	status=$?
+	[ $status -ne 0 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^troupe run: --foxglove: .*expected' err
+	check "--foxglove $bad: $status $(cat err)" $?
+done
+totals
