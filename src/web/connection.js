@@ -6,7 +6,7 @@ const AGAIN_MS = [500, 1000, 2000, 4000];
 const ANSWER_MS = 30000;
 
 export class Connection {
-	// address: ws://... ; events: {state, hello, topics, epoch, picture, error}, functions of one argument each.
+	// address: ws://... ; events: {state, hello, topics, epoch, timeline, picture, error}, functions of one argument each.
 	// state gets {state: "open" | "lost", text, again_ms}.
 	constructor(address, events) {
 		this.address = address;
@@ -94,6 +94,7 @@ export class Connection {
 		case "hello":
 		case "topics":
 		case "epoch":
+		case "timeline":
 			this.events[message.op](message);
 			break;
 		case "message":

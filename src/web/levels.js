@@ -27,6 +27,7 @@ export class Levels {
 		this.levels = new Map();      // name -> {parts, loaded, secondary}
 		this.performers = new Map();  // name -> {secondary, ghosts}
 		this.quiet = "#8b94a3";
+		this.jump = Infinity;         // two messages farther apart, in steps, are not compared
 		this.onEvent = () => {};      // {step, text, name, secondary}
 	}
 
@@ -108,7 +109,10 @@ export class Levels {
 			this.performers.set(name, {secondary, ghosts: from.ghost || [], levels: from.level || [], near: from.near || []});
 		}
 		this.known = true;
-		for (const event of events)
+		// a recording can jump: what differs then did not happen in one step
+		const jumped = Math.abs(step - (this.step || 0)) > this.jump;
+		this.step = step;
+		for (const event of jumped ? [] : events)
 			this.onEvent(event);
 		this.makeGhosts();
 	}

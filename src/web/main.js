@@ -9,6 +9,7 @@ import {Motion} from "./motion.js";
 import {$, element, name, notice} from "./page.js";
 import {World} from "./scene.js";
 import {TimeBar} from "./time.js";
+import {Timeline} from "./timeline.js";
 import {Topics} from "./topics.js";
 import {Tree} from "./tree.js";
 import {View} from "./view.js";
@@ -30,7 +31,7 @@ try {
 	throw error;
 }
 
-let worlds = [], worldName = "", whole = true, commands = true, ends = [], topicsAt = 0, topicsTimer = 0;
+let worlds = [], worldName = "", whole = true, commands = false, recording = false, ends = [], topicsAt = 0, topicsTimer = 0, timelineHidden = true;
 
 // --- the parts -----------------------------------------------------------------------------------------------------------
 
@@ -43,7 +44,7 @@ function address() {
 
 function panels() {
 	const narrow = NARROW.matches, bar = $("bar").offsetHeight + 16;
-	const below = !$("work").hidden ? $("work").offsetHeight + 8 : 0;
+	const below = belowPx();
 	const side = !$("tree").hidden || !$("topics").hidden, right = !$("inspector").hidden;
 	if (narrow)
 		return {left: 0, right: 0, top: bar, bottom: side || right ? innerHeight * .42 : below};
@@ -54,11 +55,13 @@ const camera = new Camera($("view"), panels);
 const world = new World(view.three, options, geometry => connection.mesh(worldName, geometry));
 const motion = new Motion(world);
 const levels = new Levels(view.three, world);
-const work = new Work(showNamed);
+const work = new Work(showEvent);
+const timeline = new Timeline(message => connection.send(message), () => work.events.map(event => event.step));
 const tree = new Tree(world, select);
-const connection = new Connection(address(), {state: onState, hello: onHello, topics: onTopics, epoch: askTopics, picture: onPicture,
+const connection = new Connection(address(), {state: onState, hello: onHello, topics: onTopics, epoch: askTopics,
+	timeline: onTimeline, picture: onPicture,
 	error: text => notice(text, "bad")});
-const time = new TimeBar(request);
+const time = new TimeBar(request, timeline);
 const drive = new Drive((topic, message) => connection.publish(topic, message));
 const handling = new Handling(view, camera, world, {
 	select, call, changed: () => inspector.press("move", Boolean(handling.moving)),
@@ -104,7 +107,7 @@ function onState({state, text, again_ms}) {
 	const lost = state !== "open";
 	$("lost").hidden = !lost;
 	document.body.classList.toggle("is-lost", lost);
-	time.allow(!lost && commands);
+	time.allow(!lost && commands, !lost && recording);
 	if (!lost)
 		return;
 	drive.end();
@@ -115,9 +118,13 @@ function onState({state, text, again_ms}) {
 function onHello(message) {
 	const first = worlds.length === 0, same = JSON.stringify(message.worlds) === JSON.stringify(worlds);
 	worlds = message.worlds || [];
-	commands = message.commands !== false;
+	commands = message.commands === true;
+	recording = Boolean(message.recording);
+	document.body.classList.toggle("is-recording", recording);
+	levels.jump = recording ? 2000 : Infinity;
+	timeline.clear();
 	inspector.commands = commands;
-	time.allow(commands);
+	time.allow(commands, recording);
 	$("world").replaceChildren(...worlds.map(path => element("option", {value: path}, name(path.replace(/^\/world\//, "")))));
 	$("world").disabled = worlds.length < 2;
 	connection.askTopics();
@@ -192,6 +199,15 @@ function onTopics(message) {
 	inspector.buildLists();
 }
 
+function onTimeline(message) {
+	timeline.take(message);
+	time.setPaused(!timeline.state.playing);
+	if (timelineHidden !== $("timeline").hidden) {
+		timelineHidden = $("timeline").hidden;
+		layout();
+	}
+}
+
 function askTopics() {
 	const now = performance.now();
 	clearTimeout(topicsTimer);
@@ -208,6 +224,7 @@ function onPicture(picture) {
 	if (motion.take(picture, now_ms))
 		treeChanged = true;
 	time.picture(picture, now_ms);
+	viewer.lastStep = picture.step;
 	redraw();
 }
 
@@ -242,9 +259,11 @@ function select(model, look) {
 	redraw();
 }
 
-function showNamed(text) {
+function showEvent(event) {
+	if (timeline.active)
+		timeline.seek(event.step);
 	for (const model of world.models.values())
-		if (model.name === text) {
+		if (model.name === event.name) {
 			select(model, true);
 			return;
 		}
@@ -282,11 +301,17 @@ async function remove(model) {
 
 // --- panels and menus -------------------------------------------------------------------------------------------------------
 
+// Height of what lies along the lower edge
+function belowPx() {
+	const parts = ["work", "timeline"].filter(id => !$(id).hidden);
+	return parts.reduce((sum, id) => sum + $(id).offsetHeight + 8, 0);
+}
+
 function layout() {
-	const open = !$("work").hidden;
+	const below = belowPx(), open = below > 0;
 	document.body.classList.toggle("below", open);
 	document.body.classList.toggle("inspected", !$("inspector").hidden);
-	document.documentElement.style.setProperty("--below", open ? `${$("work").offsetHeight}px` : "0px");
+	document.documentElement.style.setProperty("--below", `${below}px`);
 	view.resize();
 	camera.resize($("view").clientWidth, $("view").clientHeight);
 	redraw();
@@ -375,7 +400,7 @@ function retheme() {
 // --- keys ---------------------------------------------------------------------------------------------------------------------
 
 const keys = {
-	" ": () => commands && time.toggle(), ".": () => commands && time.step(),
+	" ": () => (commands || recording) && time.toggle(), ".": () => commands && time.step(),
 	h: () => show("home"), 7: () => show("top"), 1: () => show("front"), 3: () => show("side"),
 	f: () => world.selected && toggleFollow(world.selected), m: () => world.selected && commands && handling.moveModel(world.selected),
 	g: () => world.selected && commands && toggleDrive(world.selected),
@@ -452,9 +477,9 @@ addEventListener("resize", layout);
 new ResizeObserver(layout).observe($("work"));
 view.theme();
 layout();
-time.allow(false);
+time.allow(false, false);
 requestAnimationFrame(image);
 connection.open();
 
 // For the console of the browser, and for tests/web
-globalThis.viewer = {camera, connection, levels, motion, topics, view, work, world};
+globalThis.viewer = {camera, connection, lastStep: 0, levels, motion, timeline, topics, view, work, world};

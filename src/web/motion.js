@@ -26,8 +26,10 @@ export class Motion {
 		if (gap < 1000)
 			this.apart_ms += .15 * (Math.min(Math.max(gap, APART_MS[0]), APART_MS[1]) - this.apart_ms);
 		const {links, poses, models, status} = picture;
-		if (picture.whole)
+		if (picture.whole) {
 			this.world.poses.clear();
+			this.world.status.clear();
+		}
 		const taken = this.taken;
 		taken.length = 0;
 		for (let i = 0; i < links.length; i++)

@@ -86,8 +86,7 @@ export class World {
 		for (const [id, model] of this.models)
 			if (!seen.has(id)) {
 				went.push(model.name);
-				this.removeModel(model);
-				this.status.delete(id);
+				this.removeModel(model);   // but its status stays: pictures do not repeat it for a model that comes at its place
 			}
 		for (const [from, text] of fresh)
 			this.addModel(from, text);

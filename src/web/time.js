@@ -2,9 +2,10 @@
 import {$, clockText, countText, icon, number} from "./page.js";
 
 export class TimeBar {
-	// request(service, message) -> Promise of whether it was done
-	constructor(request) {
+	// request(service, message) -> Promise of whether it was done; timeline: of a recording
+	constructor(request, timeline) {
 		this.request = request;
+		this.timeline = timeline;
 		this.paused = null;
 		this.last = null;        // {now_ms, step}: for steps per second
 		this.rate = NaN;
@@ -12,7 +13,9 @@ export class TimeBar {
 		$("step").addEventListener("click", () => this.step());
 		$("reset").addEventListener("click", () => request("control", {reset: {all: true}}));
 		$("speed").addEventListener("change", () => {
-			if ($("speed").value !== "")
+			if (timeline.active && timeline.state.playing)
+				timeline.play(this.speed());
+			else if (!timeline.active && $("speed").value !== "")
 				request("set_physics", {realTimeFactor: Number($("speed").value)});
 		});
 	}
@@ -24,7 +27,16 @@ export class TimeBar {
 			$(`figure-${figure}`).textContent = "–";
 	}
 
+	// of a recording; as fast as possible: no browser shows more than this
+	speed() {
+		return $("speed").value === "" ? 1 : Number($("speed").value) || 1000;
+	}
+
 	toggle() {
+		if (this.timeline.active) {
+			this.timeline.toggle(this.speed());
+			return undefined;
+		}
 		return this.request("control", {pause: !this.paused});
 	}
 
@@ -33,14 +45,21 @@ export class TimeBar {
 		return this.request("control", {pause: true, multiStep: count});
 	}
 
-	allow(on) {
-		for (const id of ["play", "step", "reset", "speed", "step-count", "open-add"])
-			$(id).disabled = !on;
+	// acts: whether the world can be commanded; plays: whether a recording can be played
+	allow(acts, plays) {
+		for (const id of ["step", "reset", "step-count", "open-add"])
+			$(id).disabled = !acts;
+		for (const id of ["play", "speed"])
+			$(id).disabled = !acts && !plays;
 	}
 
 	// A message of /world/W/stats
 	stats(message) {
-		const paused = Boolean(message.paused);
+		if (!this.timeline.active)
+			this.setPaused(Boolean(message.paused));
+	}
+
+	setPaused(paused) {
 		if (paused === this.paused)
 			return;
 		this.paused = paused;

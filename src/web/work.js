@@ -7,7 +7,7 @@ const EVENTS_MAX = 200;
 
 export class Work {
 	constructor(choose) {
-		this.choose = choose;      // (name of a model or level)
+		this.choose = choose;      // (event)
 		this.rows = new Map();     // number of a secondary -> row
 		this.events = [];
 	}
@@ -74,7 +74,10 @@ export class Work {
 
 	// event: of levels.js
 	addEvent(event) {
+		if (this.events.some(old => old.step === event.step && old.text === event.text))
+			return;                // a recording that is played again
 		this.events.unshift(event);
+		this.events.sort((a, b) => b.step - a.step);
 		this.events.length = Math.min(this.events.length, EVENTS_MAX);
 		if (!$("work").hidden)
 			this.drawEvents();
@@ -87,7 +90,7 @@ export class Work {
 			const dot = element("span", {class: event.kind === "load" ? "dot hollow" : "dot"});
 			if (event.kind !== "load")
 				dot.style.background = secondaryColour(event.secondary);
-			return element("li", {}, element("button", {click: () => this.choose(event.name)},
+			return element("li", {}, element("button", {click: () => this.choose(event)},
 				element("span", {class: "at"}, countText(event.step)), dot, element("span", {class: "text"}, name(event.text))));
 		}));
 	}

@@ -241,6 +241,7 @@ static void turn(void *ctx)
 	take_meshes(gateway);
 	uint64_t now_ns = clock_now_ns();
 	tell_epoch(gateway, now_ns);
+	feeds_turn(gateway, now_ns);
 	for (uint32_t i = 0; i < gateway->pages.count; i++)
 		motion_send(gateway->pages.at[i], now_ns);
 	if (goodbye && gateway->parting == PARTING_NOT)
