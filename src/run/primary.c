@@ -683,9 +683,10 @@ static const struct step *decide(struct primary *primary)
 	step->world_changed = primary->edit.world_changed;
 	step->measure = dispatch_measures(&primary->plan.dispatch, k);
 	/* Steps that are measured are not shared: the cost must be measured where the model is. Steps in which little
-	 * moves are not shared either: they are not worth it. */
+	 * moves, and at most one sensor sees, are not shared either: they are not worth it. */
 	step->secondaries = primary->lockstep.secondaries;
-	step->share = !step->measure && step->secondaries > 1 && primary->changed > step->secondaries;
+	step->share = !step->measure && step->secondaries > 1 &&
+		      (primary->changed > step->secondaries || (!step->paused && primary->shared->sensors->looks > 1));
 	primary->share_rounds += step->share;
 	step->share_round = (uint32_t)primary->share_rounds;
 	step->help_first = primary->options.chaos && !primary->options.chaos_moves;

@@ -678,7 +678,8 @@ static const struct step *make_step(struct replica *replica, uint32_t share_over
 	replica->step.change_count = replica->changes.count;
 	replica->step.parts = replica->parts;
 	/* as in primary_decide(): not in steps in which costs are measured, nor in steps in which few models move */
-	replica->step.share = !replica->step.measure && replica->changed_before.count > share_over;
+	bool sees = share_over != UINT32_MAX && !replica->step.paused && replica->shared.sensors->looks > 1;
+	replica->step.share = !replica->step.measure && (sees || replica->changed_before.count > share_over);
 	replica->share_rounds += replica->step.share;
 	replica->step.share_round = replica->share_rounds;
 	return &replica->step;

@@ -4,6 +4,9 @@
  * secondaries. Which secondary works on a part affects no result. The owner alone begins its step, and ends it when
  * all of its parts are done.
  *
+ * Sensors that see measure state k, which no part of the step changes: so the models that have such sensors are further
+ * parts, before those of the physics. Each part has its own list of readings, whose order does not matter.
+ *
  * In a process that has one secondary, helpers take parts: threads with a worker and no models. A helper touches its
  * worker only while it has a part, and a part is taken after share_open() and done before share_is_done(). So between
  * steps the secondary's thread may read what the workers noted, without a further hand-over. */
@@ -18,6 +21,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A part should be short compared with a step, since a secondary may have to wait for a part that has just begun. It
+ * should be long compared with the cost of taking it. */
+enum { PARTS_MAX = 64, LOOKS = 20 };
+
+struct sense_part { /* of a step: some models, and what their sensors measured; of the thread that has the part */
+	_Alignas(64) struct readings readings;
+};
 
 struct helper {
 	_Alignas(64) struct secondary *secondary;
@@ -43,8 +54,12 @@ struct secondary {
 	struct secondary *const *mates; /* by number; NULL: works alone */
 	uint32_t mate_count;            /* mates that take part in this step */
 	uint32_t spins;
-	uint32_t parts;         /* in this round */
-	struct helper *helpers; /* [helper_count]; NULL: none */
+	/* In this round: parts of the physics, and of the sensors of `sensing`, which come first. */
+	uint32_t parts, sense_parts;
+	indices sensing; /* models */
+	const struct step *step;
+	struct sense_part *sensed; /* [PARTS_MAX] */
+	struct helper *helpers;    /* [helper_count]; NULL: none */
 	uint32_t helper_count;
 	uint32_t round;          /* of the step, if it is shared; else 0 */
 	struct eventcount calls; /* opened when there are parts for the helpers, and when they are to end */
@@ -87,6 +102,10 @@ void secondary_destroy(struct secondary *secondary)
 	worker_destroy(secondary->worker);
 	vec_free(&secondary->with_systems);
 	vec_free(&secondary->with_sensors);
+	vec_free(&secondary->sensing);
+	for (uint32_t i = 0; secondary->sensed && i < PARTS_MAX; i++)
+		readings_fini(&secondary->sensed[i].readings);
+	free(secondary->sensed);
 	readings_fini(&secondary->readings);
 	vec_free(&secondary->ack.changed);
 	vec_free(&secondary->ack.leavers);
@@ -168,10 +187,6 @@ static void apply_commands(struct secondary *secondary, const struct step_part *
 
 /* --- sharing ----------------------------------------------------------------------------------------------------- */
 
-/* A part should be short compared with a step, since a secondary may have to wait for a part that has just begun. It
- * should be long compared with the cost of taking it. */
-enum { PARTS_MAX = 64, LOOKS = 20 };
-
 static void fail_step(struct secondary *secondary, troupe_status status, const struct troupe_error *error)
 {
 	if (atomic_exchange(&secondary->failed, true))
@@ -180,11 +195,31 @@ static void fail_step(struct secondary *secondary, troupe_status status, const s
 	secondary->ack.error = *error;
 }
 
-static void work_on(struct worker *worker, struct secondary *owner, uint32_t part)
+static uint32_t part_begin(uint32_t count, uint32_t part, uint32_t parts)
 {
+	return (uint32_t)((uint64_t)count * part / parts);
+}
+
+static void sense_part(struct secondary *owner, uint32_t part)
+{
+	uint32_t first = part_begin(owner->sensing.count, part, owner->sense_parts);
+	uint32_t end = part_begin(owner->sensing.count, part + 1, owner->sense_parts);
+	const indices models = {.at = owner->sensing.at + first, .count = end - first};
+	struct readings *readings = &owner->sensed[part].readings;
+	readings_clear(readings);
+	(void)sense_models(owner->shared, owner->step, SENSOR_OF_WORLD, owner->physics, &models, readings);
+}
+
+static void work_on(struct worker *worker, struct secondary *owner, uint32_t number)
+{
+	if (number < owner->sense_parts) {
+		sense_part(owner, number);
+		share_done(&owner->share);
+		return;
+	}
+	uint32_t part = number - owner->sense_parts;
 	uint32_t worlds = physics_ode_world_count(owner->physics);
-	uint32_t first = (uint32_t)((uint64_t)worlds * part / owner->parts);
-	uint32_t end = (uint32_t)((uint64_t)worlds * (part + 1) / owner->parts);
+	uint32_t first = part_begin(worlds, part, owner->parts), end = part_begin(worlds, part + 1, owner->parts);
 	struct troupe_error error;
 	troupe_status status = worker_step(worker, owner->physics, first, end - first, &error);
 	if (status)
@@ -329,6 +364,14 @@ static const struct notes *all_notes(struct secondary *secondary)
 	return notes;
 }
 
+static void gather_readings(struct secondary *secondary)
+{
+	for (uint32_t i = 0; i < secondary->sense_parts; i++)
+		readings_append(&secondary->readings, &secondary->sensed[i].readings);
+	if (secondary->sense_parts)
+		secondary->ack.readings = &secondary->readings;
+}
+
 static troupe_status step_physics(
 	struct secondary *secondary, const struct step *step, const struct step_part *part, bool shares)
 {
@@ -341,12 +384,13 @@ static troupe_status step_physics(
 		atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
 		secondary->parts = MIN(worlds, PARTS_MAX);
 		secondary->round = step->share_round;
-		share_open(&secondary->share, secondary->parts, step->share_round);
-		if (secondary->helper_count)
+		share_open(&secondary->share, secondary->sense_parts + secondary->parts, step->share_round);
+		if (secondary->helper_count && secondary->sense_parts + secondary->parts > 1)
 			eventcount_advance(&secondary->calls);
 		if (step->help_first)
 			help_others(secondary);
 		finish_own(secondary);
+		gather_readings(secondary);
 	} else if (!ack->status) {
 		ack->status = worker_step(secondary->worker, physics, 0, worlds, &ack->error);
 	}
@@ -368,6 +412,19 @@ static void sense(struct secondary *secondary, const struct step *step, enum sen
 		secondary->shared, step, group, secondary->physics, &secondary->with_sensors, &secondary->readings);
 	sense_statics(secondary->shared, step, group, secondary->number, &secondary->readings);
 	secondary->ack.readings = &secondary->readings;
+}
+
+/* Has the sensors measure later, as parts of the step. */
+static void part_sensing(struct secondary *secondary, const struct step *step)
+{
+	secondary->sensing.count = secondary->sense_parts = 0;
+	secondary->step = step;
+	if (!secondary->shared->sensors->due_world)
+		return;
+	sense_list(secondary->shared, step, secondary->number, &secondary->with_sensors, &secondary->sensing);
+	secondary->sense_parts = MIN(secondary->sensing.count, (uint32_t)PARTS_MAX);
+	if (!secondary->sensed)
+		secondary->sensed = mem_alloc_lines(PARTS_MAX * sizeof *secondary->sensed);
 }
 
 /* --- update ------------------------------------------------------------------------------------------------------ */
@@ -463,10 +520,13 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 	struct system_step system_step = {shared->state, &shared->control, step->number, step->time_s, step->dt};
 	if (STATE_POISONED || shared->physics.anew)
 		poison_next(secondary);
-	sense(secondary, step, SENSOR_OF_WORLD);
+	bool shares = step->share && (secondary->mates || secondary->helper_count);
+	if (shares)
+		part_sensing(secondary, step);
+	else
+		sense(secondary, step, SENSOR_OF_WORLD);
 	pre_update(secondary, &system_step);
 	push(secondary, part);
-	bool shares = step->share && (secondary->mates || secondary->helper_count);
 	secondary->round = 0;
 	if (step_physics(secondary, step, part, shares) || physics_abandoned(secondary->physics))
 		return secondary->ack.status;

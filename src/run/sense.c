@@ -57,6 +57,30 @@ void sense_statics(const struct shared *shared, const struct step *step, enum se
 	}
 }
 
+static bool is_due(const struct sensors *sensors, uint32_t model)
+{
+	const struct sensor_set *set = &sensors->sets[model];
+	bool due = false;
+	for (uint32_t i = 0; i < set->count; i++)
+		due |= sensor_is_due(sensors, &set->at[i], SENSOR_OF_WORLD);
+	return due;
+}
+
+void sense_list(const struct shared *shared, const struct step *step, uint32_t number, const indices *models,
+	indices *ret_models)
+{
+	const struct sensors *sensors = shared->sensors;
+	for (uint32_t i = 0; i < models->count; i++)
+		if (is_due(sensors, models->at[i]))
+			vec_push(ret_models, models->at[i]);
+	for (uint32_t i = 0; i < sensors->statics.count; i++) {
+		uint32_t model = sensors->statics.at[i];
+		if (sense_statics_by(model, step->secondaries) == number && !shared->scene->models[model].absent &&
+			is_due(sensors, model))
+			vec_push(ret_models, model);
+	}
+}
+
 void sense_forces(const struct shared *shared, const struct step *step, const struct reaction *reactions,
 	const contact_notes *contacts, const uint32_t *owner, struct readings *ret_readings)
 {

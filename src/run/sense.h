@@ -7,7 +7,8 @@
 
 /* Measures with the sensors of the group, of these models, that are due in the step. SENSOR_OF_WORLD: before the
  * physics of the step. SENSOR_OF_SELF: after it, and after the systems. Returns how long
- * the sensors of the world took, in ns, and adds to the costs of their models. Thread: the secondary's. */
+ * the sensors of the world took, in ns, and adds to the costs of their models. Thread: the secondary's; for
+ * SENSOR_OF_WORLD also another one, if no other thread measures for the same models. */
 uint64_t sense_models(struct shared *shared, const struct step *step, enum sensor_group group,
 	const struct physics *physics, const indices *models, struct readings *ret_readings);
 /* The secondary, from 1, that measures for a static model, which no secondary simulates. */
@@ -19,6 +20,11 @@ static inline uint32_t sense_statics_by(uint32_t model, uint32_t secondaries)
 /* The same for the static models for which secondary `number` measures. */
 void sense_statics(const struct shared *shared, const struct step *step, enum sensor_group group, uint32_t number,
 	struct readings *ret_readings);
+
+/* The models of both kinds that have sensors of the world that are due: of `models`, and the static ones. Several
+ * threads may call sense_models() at the same time, each for some of them. */
+void sense_list(const struct shared *shared, const struct step *step, uint32_t number, const indices *models,
+	indices *ret_models);
 
 /* Measures with the sensors of forces that are due in the step, after it was merged. reactions: by joint; owner: by
  * model, 0: nobody simulates it, so its sensors do not measure. Thread: the primary's. */

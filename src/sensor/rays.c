@@ -84,6 +84,14 @@ bool rays_available(void)
 	return tree_available();
 }
 
+troupe_status rays_check(struct troupe_error *error)
+{
+	struct tree_maker *maker = NULL;
+	troupe_status status = tree_maker_create(NULL, &maker, error);
+	tree_maker_destroy(maker);
+	return status;
+}
+
 void rays_destroy(struct rays *rays)
 {
 	if (!rays)

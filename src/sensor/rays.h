@@ -35,6 +35,8 @@ struct rays;
 
 /* Whether rays can be cast: troupe was built with Embree, and the library is there. Any thread. */
 bool rays_available(void);
+/* TROUPE_EINVAL: they cannot, and why. */
+troupe_status rays_check(struct troupe_error *error);
 
 /* The scene must outlive the rays. Nothing is seen before the first rays_follow(). set: an instruction set by Embree's
  * name ("sse4.2", "avx2"); NULL: the best that the CPU has. TROUPE_EINVAL: there is no Embree. */

@@ -129,6 +129,7 @@ struct sensors {
 	struct rays *rays; /* in state k when a step begins in which SENSOR_OF_WORLD measures; NULL: not needed yet */
 	struct sensor_times times; /* of the step */
 	bool due_self, due_world;  /* in this step some sensor measures */
+	uint32_t looks;            /* how many of SENSOR_OF_WORLD measure in this step */
 };
 
 struct sensors *sensors_create(const struct scene *scene);

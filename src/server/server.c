@@ -139,6 +139,18 @@ static troupe_status find_policy(struct troupe_server *server, struct troupe_err
 
 /* --- loading ---------------------------------------------------------------------------------------------------- */
 
+static void warn_of_blindness(const struct troupe_server *server)
+{
+	struct troupe_error why, text;
+	bool sees = false;
+	for (uint32_t i = 0; i < server->sdf->worlds.count; i++)
+		sees |= sdf_world_sees(&server->sdf->worlds.at[i]);
+	if (!sees || rays_available() || !rays_check(&why))
+		return;
+	(void)fail(&text, why.status, "%s: lidars and cameras do not measure: %s", server->def.world_path, why.text);
+	server_warn(server, text.text);
+}
+
 static void warn_of_ignored(const struct troupe_server *server)
 {
 	struct ignored_list list = {0};
@@ -147,6 +159,7 @@ static void warn_of_ignored(const struct troupe_server *server)
 		if (!list.all.at[i].aside)
 			server_warn(server, ignored_warning(&list, &list.all.at[i]));
 	ignored_fini(&list);
+	warn_of_blindness(server);
 }
 
 static troupe_status load_sdf(struct troupe_server *server, struct troupe_error *error)

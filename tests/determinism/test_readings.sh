@@ -139,6 +139,9 @@ check "runs without the library: $(cat "$scratch/said")" $?
 grep -q 'ignored: sensors of type gpu_lidar x1: m::l::eye' "$scratch/said" && [ "$(member "$scratch/report" readings)" = 10 ]
 check "ignores the lidar, 10 readings: $(member "$scratch/report" readings) $(cat "$scratch/said")" $?
 
+grep -Eq 'eye.sdf: lidars and cameras do not measure: (Embree cannot be loaded: .*: expected libembree|troupe was built without Embree: )' "$scratch/said"
+check "says why: $(cat "$scratch/said")" $?
+
 # 30 Hz are 30 samples in each second, 33.333 Hz are 33 or 34; rate 0 is one in each state
 count()
 {
