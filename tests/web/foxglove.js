@@ -173,6 +173,20 @@ async function main() {
   const scene = await a.call("/world/w/scene/info", {});
   check(scene?.model?.some((m) => m.name === "ball"), "the scene has the new model");
 
+  // shapes and frames for a 3D panel
+  const shapes = await a.subscribe("/world/w/stage");
+  const frames = await a.subscribe("/world/w/stage/tf");
+  check(await until(() => shapes.length) && a.channels.get("/world/w/stage").schemaName === "foxglove.SceneUpdate",
+    "no shapes");
+  const cube = shapes.read(0).entities.find((e) => e.cubes?.length);
+  check(cube && Math.abs(cube.cubes[0].size.x - 0.5) < 1e-9, `the box of the cart: ${JSON.stringify(shapes.read(0)).slice(0, 500)}`);
+  const place = () => frames.length && frames.read(frames.length - 1).transforms.find((t) => t.child_frame_id === "cart");
+  check(await until(place), "no frame of the cart");
+  check(Math.abs(place().transform.translation.x - x()) < 1 && place().header.frame_id === "w", "the cart's frame");
+  check(!a.channels.get("/world/w/stage/tf").schemaName.indexOf("tf2_msgs"), "the type of frames");
+  a.client.unsubscribe(shapes.id);
+  a.client.unsubscribe(frames.id);
+
   // the graph, and topics that come and go
   a.client.subscribeConnectionGraph();
   check(await until(() => a.graph?.publishedTopics.some((t) => t.name === "/clock")), "no connection graph");

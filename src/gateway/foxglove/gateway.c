@@ -6,6 +6,7 @@
  * read 60 times in a simulated second; they are told at each turn, not at each step, because a run may be far faster
  * than real time. */
 #include "gateway/foxglove/guest.h"
+#include "gateway/ros/stage.h"
 #include "gateway/web/place.h"
 #include "topic/message.h"
 
@@ -117,7 +118,8 @@ void foxglove_look(struct troupe_foxglove *gateway)
 	if (troupe_topics_epoch(gateway->server) == gateway->table.epoch && gateway->table.offers.count)
 		return;
 	const struct troupe_topics *topics = troupe_topics_list(gateway->server);
-	table_update(&gateway->table, topics, came, goes, &news);
+	const struct troupe_topics extended = sceneries_extend(&gateway->sceneries, topics);
+	table_update(&gateway->table, &extended, came, goes, &news);
 	troupe_topics_release(topics);
 	tell_list(gateway, "unadvertise", "channelIds", &news.gone_channels);
 	tell_list(gateway, "unadvertiseServices", "serviceIds", &news.gone_services);
@@ -126,14 +128,44 @@ void foxglove_look(struct troupe_foxglove *gateway)
 	tell_graphs(gateway, &news);
 }
 
+static bool has_hearers(const struct troupe_foxglove *gateway, const char *channel)
+{
+	const struct offer *offer = table_find(&gateway->table, TROUPE_TOPIC_PUBLISHED, channel);
+	return offer && offer->hearers.count;
+}
+
+/* Whether a client needs the server's topic, itself or for what is made of it. */
+static bool is_needed(const struct troupe_foxglove *gateway, const char *topic)
+{
+	const struct scenery *scenery = sceneries_of_topic(&gateway->sceneries, topic);
+	if (has_hearers(gateway, topic))
+		return true;
+	if (!scenery)
+		return false;
+	bool of_frames = has_hearers(gateway, scenery->frames);
+	return of_frames || (!strcmp(topic, scenery->scene) && has_hearers(gateway, scenery->shapes));
+}
+
+/* Subscribes to the server's topic, which gives a message at once, or unsubscribes if no client needs it. */
+static void ask(struct troupe_foxglove *gateway, const char *topic, bool more)
+{
+	if (more)
+		(void)troupe_client_subscribe(gateway->client, topic, 0, NULL);
+	else if (!is_needed(gateway, topic))
+		troupe_client_unsubscribe(gateway->client, topic);
+}
+
 void foxglove_listen(struct troupe_foxglove *gateway, const struct offer *offer, bool more)
 {
-	bool is_clock = !strcmp(offer->name, clock_topic);
-	if (more)
-		(void)troupe_client_subscribe(gateway->client, offer->name, 0, NULL);
-	else if (!offer->hearers.count)
-		troupe_client_unsubscribe(gateway->client, offer->name);
-	if (is_clock)
+	const struct scenery *scenery = sceneries_of_channel(&gateway->sceneries, offer->name);
+	if (scenery) {
+		ask(gateway, scenery->scene, more);
+		if (offer->ros) /* of its frames */
+			ask(gateway, scenery->poses, more);
+		return;
+	}
+	ask(gateway, offer->name, more);
+	if (!strcmp(offer->name, clock_topic))
 		gateway->ticking = false; /* at the rate that it has now, or not at all */
 }
 
@@ -191,6 +223,16 @@ static void complain(struct offer *offer, const char *why)
 			offer->name, why);
 }
 
+/* Sends to all who have subscribed; data begins with a head. */
+static void send_all(struct troupe_foxglove *gateway, const struct offer *offer, struct text *data)
+{
+	for (uint32_t i = 0; i < offer->hearers.count; i++) {
+		wire_set_subscription(data->at, offer->hearers.at[i].id);
+		outbox_put(&offer->hearers.at[i].guest->outbox, data->at, data->count);
+		atomic_fetch_add_explicit(&gateway->published, 1, memory_order_relaxed);
+	}
+}
+
 static void pass_on(struct troupe_foxglove *gateway, struct offer *offer, const struct troupe_message *message)
 {
 	struct text data = {0};
@@ -200,11 +242,25 @@ static void pass_on(struct troupe_foxglove *gateway, struct offer *offer, const 
 					  : bytes_to_json(message->type, message->bytes, message->count, &data, &error);
 	if (status)
 		complain(offer, error.text);
-	for (uint32_t i = 0; i < offer->hearers.count && !status; i++) {
-		wire_set_subscription(data.at, offer->hearers.at[i].id);
-		outbox_put(&offer->hearers.at[i].guest->outbox, data.at, data.count);
-		atomic_fetch_add_explicit(&gateway->published, 1, memory_order_relaxed);
-	}
+	else
+		send_all(gateway, offer, &data);
+	text_fini(&data);
+}
+
+/* Shapes and frames of a world. Frames need the shapes of their scene first, and a paused world has no next poses. */
+static void make_scenery(struct troupe_foxglove *gateway, struct scenery *scenery, const struct troupe_message *message)
+{
+	bool is_scene = !strcmp(message->topic, scenery->scene);
+	const char *channel = is_scene ? scenery->shapes : scenery->frames;
+	const struct offer *offer = table_find(&gateway->table, TROUPE_TOPIC_PUBLISHED, channel);
+	struct text data = {0};
+	wire_add_data_head(&data, (uint64_t)message->time_ns);
+	troupe_status status = (is_scene ? stage_take_scene : stage_take_poses)(
+		scenery->stage, message->bytes ? message->bytes : "", message->count, &data, NULL);
+	if (!status && offer)
+		send_all(gateway, offer, &data);
+	if (is_scene && has_hearers(gateway, scenery->frames))
+		ask(gateway, scenery->poses, true);
 	text_fini(&data);
 }
 
@@ -259,6 +315,9 @@ static bool take_some(struct troupe_foxglove *gateway)
 		gateway->time_ns = (uint64_t)message.time_ns;
 		if (offer && offer->hearers.count)
 			pass_on(gateway, offer, &message);
+		struct scenery *scenery = sceneries_of_topic(&gateway->sceneries, message.topic);
+		if (scenery)
+			make_scenery(gateway, scenery, &message);
 	}
 	return count == BATCH;
 }
@@ -356,6 +415,7 @@ void troupe_foxglove_end(struct troupe_foxglove *gateway)
 		free(gateway->calls.at[i].reply_type);
 	vec_free(&gateway->calls);
 	table_fini(&gateway->table);
+	sceneries_fini(&gateway->sceneries);
 	free(gateway);
 }
 

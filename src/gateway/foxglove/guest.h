@@ -4,6 +4,7 @@
 #define GATEWAY_FOXGLOVE_GUEST_H
 
 #include "gateway/foxglove/outbox.h"
+#include "gateway/foxglove/scenery.h"
 #include "gateway/foxglove/table.h"
 #include "gateway/foxglove/wire.h"
 
@@ -29,6 +30,7 @@ struct troupe_foxglove {
 	struct web *_Atomic web; /* set once it runs */
 	char session[WEB_TOKEN_MAX + 1];
 	struct table table;
+	struct sceneries sceneries;
 	struct guest *guests;
 	VEC(struct call) calls;
 	uint64_t tags;                  /* given so far */

@@ -3,8 +3,10 @@
 #include "gateway/foxglove/table.h"
 
 #include "gateway/foxglove/wire.h"
+#include "gateway/ros/stage.h"
 #include "topic/json_name.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,6 +176,11 @@ static void add_object(const struct path *path, struct text *out)
 static void add_json_schema(const char *type, const char *member, struct text *out)
 {
 	const struct path path = {NULL, type_find(type), 0};
+	if (!path.type) { /* of a channel that is no topic of the server */
+		assert(!strcmp(type, stage_schema_name));
+		wire_add_string(out, member, stage_schema);
+		return;
+	}
 	struct text schema = {0};
 	add_object(&path, &schema);
 	wire_add_string(out, member, schema.at);

@@ -1,0 +1,79 @@
+/* The channels stand in the table beside the server's topics, so that clients subscribe to them as to all others. */
+#include "gateway/foxglove/scenery.h"
+
+#include "gateway/ros/stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char before[] = "/world/", after[] = "/scene/info";
+
+static void add_scenery(struct sceneries *sceneries, const char *scene)
+{
+	char *world = mem_printf("%.*s", (int)(strlen(scene) - strlen(before) - strlen(after)), scene + strlen(before));
+	vec_push(&sceneries->at, (struct scenery){.scene = mem_strdup(scene),
+					 .poses = mem_printf("/world/%s/dynamic_pose/info", world),
+					 .shapes = mem_printf("/world/%s/stage", world),
+					 .frames = mem_printf("/world/%s/stage/tf", world),
+					 .stage = stage_create(world)});
+	free(world);
+}
+
+static bool is_scene(const struct troupe_topic *topic)
+{
+	size_t count = strlen(topic->name), ends = strlen(before) + strlen(after);
+	return topic->kind == TROUPE_TOPIC_PUBLISHED && count > ends && !strncmp(topic->name, before, strlen(before)) &&
+	       !strcmp(topic->name + count - strlen(after), after);
+}
+
+struct troupe_topics sceneries_extend(struct sceneries *sceneries, const struct troupe_topics *topics)
+{
+	sceneries->topics.count = 0;
+	for (uint32_t i = 0; i < topics->count; i++) {
+		vec_push(&sceneries->topics, topics->at[i]);
+		if (is_scene(&topics->at[i]) && !sceneries_of_topic(sceneries, topics->at[i].name))
+			add_scenery(sceneries, topics->at[i].name);
+	}
+	for (uint32_t i = 0; i < sceneries->at.count; i++) {
+		struct troupe_topic channel = {.name = sceneries->at.at[i].shapes,
+			.kind = TROUPE_TOPIC_PUBLISHED,
+			.type = stage_schema_name,
+			.owner = "server"};
+		vec_push(&sceneries->topics, channel);
+		channel.name = sceneries->at.at[i].frames;
+		channel.type = "gz.msgs.Pose_V";
+		vec_push(&sceneries->topics, channel);
+	}
+	return (struct troupe_topics){
+		.epoch = topics->epoch, .count = sceneries->topics.count, .at = sceneries->topics.at};
+}
+
+void sceneries_fini(struct sceneries *sceneries)
+{
+	for (uint32_t i = 0; i < sceneries->at.count; i++) {
+		struct scenery *scenery = &sceneries->at.at[i];
+		free(scenery->scene);
+		free(scenery->poses);
+		free(scenery->shapes);
+		free(scenery->frames);
+		stage_destroy(scenery->stage);
+	}
+	vec_free(&sceneries->at);
+	vec_free(&sceneries->topics);
+}
+
+struct scenery *sceneries_of_channel(const struct sceneries *sceneries, const char *name)
+{
+	for (uint32_t i = 0; i < sceneries->at.count; i++)
+		if (!strcmp(sceneries->at.at[i].shapes, name) || !strcmp(sceneries->at.at[i].frames, name))
+			return &sceneries->at.at[i];
+	return NULL;
+}
+
+struct scenery *sceneries_of_topic(const struct sceneries *sceneries, const char *name)
+{
+	for (uint32_t i = 0; i < sceneries->at.count; i++)
+		if (!strcmp(sceneries->at.at[i].scene, name) || !strcmp(sceneries->at.at[i].poses, name))
+			return &sceneries->at.at[i];
+	return NULL;
+}

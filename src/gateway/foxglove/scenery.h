@@ -1,0 +1,26 @@
+/* Two channels of each world that no server publishes: its shapes and its frames, for 3D panels (gateway/ros/stage.h).
+ * They are made of the topics scene/info and dynamic_pose/info. One thread. */
+#ifndef GATEWAY_FOXGLOVE_SCENERY_H
+#define GATEWAY_FOXGLOVE_SCENERY_H
+
+#include "gateway/foxglove/table.h"
+
+struct scenery {
+	char *scene, *poses;   /* topics of the server: /world/W/scene/info, /world/W/dynamic_pose/info */
+	char *shapes, *frames; /* channels: /world/W/stage, /world/W/stage/tf */
+	struct stage *stage;
+};
+
+struct sceneries { /* zeroed is empty */
+	VEC(struct scenery) at;
+	VEC(struct troupe_topic) topics; /* the server's, and the channels */
+};
+
+/* The server's topics with the channels of its worlds; valid until the next call. */
+struct troupe_topics sceneries_extend(struct sceneries *sceneries, const struct troupe_topics *topics);
+void sceneries_fini(struct sceneries *sceneries);
+/* The world of which the name is a channel, or a topic of the server; NULL: none. */
+struct scenery *sceneries_of_channel(const struct sceneries *sceneries, const char *name);
+struct scenery *sceneries_of_topic(const struct sceneries *sceneries, const char *name);
+
+#endif
