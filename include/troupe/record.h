@@ -39,11 +39,11 @@ struct troupe_replay {
 };
 
 /* Runs the recording in the file def->resume_path again, as fast as possible. The seed, the world and the options of
- * its simulation come from the recording; secondaries, network, chaos, resource_paths and callbacks come from def;
- * other members of def are ignored. Each recorded state is compared, up to that of step `until` (0: no limit). The
- * run stops at the first state that differs. That is no error; neither is a recording that was cut off or is damaged.
- * TROUPE_EIO; TROUPE_EWORLD: not a recording, or one of another version; and the errors of troupe_server_create() and
- * troupe_server_run(). Blocks. */
+ * its simulation come from the recording; secondaries, network, chaos, resource_paths, step_every and callbacks come
+ * from def, on_server among them; other members of def are ignored. Each recorded state is compared, up to that of step
+ * `until` (0: no limit). The run stops at the first state that differs. That is no error; neither is a recording that
+ * was cut off or is damaged. TROUPE_EIO; TROUPE_EWORLD: not a recording, or one of another version; and the errors of
+ * troupe_server_create() and troupe_server_run(). Blocks. */
 TROUPE_API troupe_status troupe_replay_run(const struct troupe_server_def *def, uint64_t until,
 	struct troupe_replay *ret_replay, struct troupe_error *error);
 

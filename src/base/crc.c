@@ -1,6 +1,6 @@
-/* Eight bytes at a time, with a table for each ("slicing by 8", Kounavis and Berry, 2005): 1.5 GB/s here, where a table
- * for one byte gives 0.4. The tables are made at the first call; a thread that comes while another one makes them
- * waits. */
+/* Eight bytes at a time, with a table for each ("slicing by 8", Kounavis and Berry, 2005): 3.8 times as fast as with a
+ * table for one byte, 731 and 194 MB/s measured on a busy core. The tables are made at the first call; a thread that
+ * comes while another one makes them waits. */
 #include "base/crc.h"
 
 #include <pthread.h>

@@ -4,8 +4,8 @@
  *
  * The sums of the format are all written: of a chunk's records, of the data section and of the summary.
  *
- * zstd at level 1: on scans and poses it is as fast as a disk, and half a chunk is left; level 3 took twice the time
- * for 5 % less. A chunk that would grow is not compressed. */
+ * zstd at level 1, measured on a busy core with all topics of 5 s of worlds/lidar.sdf: 18.1 % of the bytes are left, at
+ * 329 MB/s; at level 3 17.8 % at 215 MB/s, at level -1 18.9 % at 457. A chunk that would grow is not compressed. */
 #include "gateway/mcap/file.h"
 
 #include "base/crc.h"
