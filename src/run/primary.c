@@ -404,14 +404,14 @@ static troupe_status obey(
 static struct command *waits_for_empty(struct primary *primary, uint64_t k)
 {
 	struct command *next = primary->emptied ? NULL : schedule_next(&primary->schedule, k);
-	return next && next->service && next->service->replaces ? next : NULL;
+	return next && service_replaces(next) ? next : NULL;
 }
 
 /* A command that waits for an empty step is told of when it begins to wait, before the state after that step is: given
  * again at that step, it is obeyed when it was. Its outcome is not known then. */
 static void tell_taken(struct primary *primary, uint64_t k, struct command *command, troupe_status status)
 {
-	uint64_t step = command->service && command->service->replaces ? MIN(command->step, k) : k;
+	uint64_t step = service_replaces(command) ? MIN(command->step, k) : k;
 	if (primary->options.on_taken && !command->told)
 		primary->options.on_taken(primary->options.ctx, step, command, status);
 	command->told = true;

@@ -201,6 +201,8 @@ static troupe_status resume(
 {
 	const Troupe__Msgs__Resume *message = (const void *)command->message;
 	struct troupe_error why;
+	if (!message->state.len)
+		return fail(error, TROUPE_ECOMMAND, "%s", *message->error ? message->error : "no state");
 	troupe_status status =
 		primary_take_up(primary, (const char *)message->state.data, message->state.len, note, &why);
 	return status ? fail(error, status, "%.100s: %s", message->data, why.text) : TROUPE_OK;
@@ -271,6 +273,12 @@ const struct command_service *services_list(uint32_t *ret_count)
 {
 	*ret_count = ARRAY_LEN(services);
 	return services;
+}
+
+bool service_replaces(const struct command *command)
+{
+	return command->service && command->service->replaces &&
+	       ((const Troupe__Msgs__Resume *)(const void *)command->message)->state.len;
 }
 
 static bool is_called(const struct command_service *service, const char *asked)

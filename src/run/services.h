@@ -25,7 +25,7 @@ struct command_service {
 	service_fn apply;
 	bool is_topic; /* as in Gazebo it is also a topic: a message on it is a request without a reply */
 	bool creates;  /* models; what its message names is prepared before the step */
-	bool replaces; /* the whole world: it is taken when no secondary has anything */
+	bool replaces; /* the whole world by the state in its message: it is taken when no secondary has anything */
 	bool steps;    /* it asks for steps: a caller of name/blocking is told when they are taken */
 };
 
@@ -33,6 +33,9 @@ struct command_service {
 const struct command_service *services_list(uint32_t *ret_count);
 /* The service of a topic, given the part after "/world/NAME/", with or without "/blocking". NULL: there is none. */
 const struct command_service *services_find(const char *asked);
+
+/* Whether the command is going to replace the whole world: the state in its message could be read. */
+bool service_replaces(const struct command *command);
 
 static inline message_type service_sent_type(const struct command_service *service)
 {

@@ -67,46 +67,51 @@ static troupe_status make(
 		world->systems, name, 0, given->topic, given->numbers, (uint32_t)given->count, ret_command, error);
 }
 
-static troupe_status add_state(
+/* Replaces the message of the command by one with this state, or with this error. */
+static void put_state(struct command *command, char *bytes, size_t count, const char *error)
+{
+	Troupe__Msgs__Resume whole = *(const Troupe__Msgs__Resume *)(const void *)command->message;
+	whole.state = (ProtobufCBinaryData){count, (uint8_t *)bytes};
+	whole.error = message_string(error);
+	ProtobufCMessage *message = message_copy(&whole.base);
+	message_free(command->message);
+	command->message = message;
+}
+
+static troupe_status read_state(
 	struct server_world *world, struct command *command, const char *path, struct troupe_error *error)
 {
-	const Troupe__Msgs__Resume *named = (const void *)command->message;
-	Troupe__Msgs__Resume whole = *named;
+	enum { REST_BYTES = 1 << 10 }; /* more than the other fields have */
 	char *bytes = NULL;
-	size_t count = 0;
+	size_t count = 0, most = message_limits_usual.bytes_max - REST_BYTES;
 	troupe_status status = server_read_state(world, path, &bytes, &count, error);
-	if (status)
-		return status;
-	whole.state = (ProtobufCBinaryData){count, (uint8_t *)bytes};
-	size_t packed = protobuf_c_message_get_packed_size(&whole.base), most = message_limits_usual.bytes_max;
-	if (packed <= most) {
-		ProtobufCMessage *message = message_copy(&whole.base);
-		message_free(command->message);
-		command->message = message;
-	}
+	if (!status && count > most)
+		status = fail(error, TROUPE_ELIMIT,
+			"%s: the state of the world has %zu bytes: expected at most %zu (troupe run --resume takes it)",
+			path, count, most);
+	if (!status)
+		put_state(command, bytes, count, "");
 	free(bytes);
-	return packed <= most ? TROUPE_OK
-			      : fail(error, TROUPE_ELIMIT,
-					"%s: a message with this state has %zu bytes: expected at most %zu (troupe "
-					"run --resume takes it)",
-					path, packed, most);
+	return status;
 }
 
 /* The message of a command that resumes a saved state gets the state itself, so that a recording has it, and a turn
- * reads no file. */
-static troupe_status complete(struct server_world *world, struct command *command, struct troupe_error *error)
+ * reads no file. An error waits with the command, and is its reply at its step. */
+static void complete(struct server_world *world, struct command *command)
 {
 	if (!command->service || !command->service->replaces)
-		return TROUPE_OK;
+		return;
 	const Troupe__Msgs__Resume *message = (const void *)command->message;
 	char *path = NULL;
-	if (message->state.len)
-		return fail(error, TROUPE_ECOMMAND, "a state in the message: expected only the name of a saved state");
-	troupe_status status = acts_path(world->server, message->data, "resume", &path, error);
+	struct troupe_error why;
+	troupe_status status = acts_path(world->server, message->data, "resume", &path, &why);
+	if (!status && (message->state.len || *message->error))
+		status = fail(&why, TROUPE_ECOMMAND, "a state in the message: expected only the name of a saved state");
 	if (!status)
-		status = add_state(world, command, path, error);
+		status = read_state(world, command, path, &why);
+	if (status)
+		put_state(command, NULL, 0, why.text);
 	free(path);
-	return status;
 }
 
 static troupe_status give(struct server_world *world, const struct given *given, struct troupe_error *error)
@@ -115,11 +120,7 @@ static troupe_status give(struct server_world *world, const struct given *given,
 	troupe_status status = make(world, given, &command, error);
 	if (status)
 		return status;
-	status = complete(world, &command, error);
-	if (status) {
-		command_fini(&command);
-		return status;
-	}
+	complete(world, &command);
 	command.call = given->call;
 	return post(world, &command, given->when, given->ret_step, error);
 }

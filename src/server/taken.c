@@ -21,6 +21,7 @@ static void add_message(struct text *out, const struct command *command)
 	}
 	Troupe__Msgs__Resume named = *(const Troupe__Msgs__Resume *)(const void *)command->message;
 	named.state = (ProtobufCBinaryData){0, NULL};
+	named.error = message_string("");
 	message_add_text(out, &named.base, MESSAGE_LINE);
 }
 

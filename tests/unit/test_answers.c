@@ -109,6 +109,7 @@ Test(answers, each_reply_is_published_with_its_reason)
 		{"/world/w/remove", false, "nobody"},
 		{"/world/w/control", true, ""},
 		{"/world/w/save", false, "--save-dir"},
+		{"/world/w/resume", false, "--save-dir"},
 		{"/world/w/hash", true, ""},
 		{"/world/w/set_pose", false, "nothing"},
 		{"/server_control", false, "stop: true"},
@@ -122,6 +123,7 @@ Test(answers, each_reply_is_published_with_its_reason)
 	BAD("/world/w/remove", "gz.msgs.Entity", "name: 'nobody' type: MODEL", "nobody");
 	GOOD("/world/w/control", "gz.msgs.WorldControl", "pause: false");
 	BAD("/world/w/save", "gz.msgs.StringMsg", "data: 'x'", "--save-dir");
+	BAD("/world/w/resume", "gz.msgs.StringMsg", "data: 'x'", "--save-dir");
 	request(client, "/world/w/hash", "gz.msgs.Empty", "", 99);
 	lib_step(server, 1);
 	cr_assert(answer(client, 99, &message));
@@ -137,7 +139,7 @@ Test(answers, each_reply_is_published_with_its_reason)
 		cr_assert_eq(reply->ok, expected[i].ok, "%s", reply->service);
 		cr_assert(strstr(reply->text, expected[i].text), "'%s'", reply->text);
 		cr_assert(!expected[i].ok || *expected[i].text || !*reply->text);
-		if (i == 5)
+		if (i == 6)
 			cr_assert_eq(reply->step, step);
 		message_free(&reply->base);
 	}
@@ -225,6 +227,74 @@ Test(answers, a_client_saves_the_state)
 	troupe_client_destroy(client);
 	troupe_server_destroy(server);
 	refused(TROUPE_EIO, troupe_server_create(&def, &server, &lib_error));
+}
+
+/* A client takes a state up: clocks go back, models that were created since are deleted, and from there the world has
+ * the bits of the run that was saved. Handles of models of the state hold. A refusal says why. */
+Test(answers, a_client_takes_a_state_up)
+{
+	cr_assert(mkdtemp(folder));
+	struct troupe_server_def def = lib_def(lib_all, 2);
+	def.save_folder = folder;
+	struct troupe_server *server = lib_create(&def);
+	struct troupe_client *client = client_of(server, 0), *other = client_of(server, 1000);
+	struct troupe_message message;
+	lib_text(server, 0, "/model/cart/cmd_vel", "linear: {x: 1} angular: {z: 0.5}");
+	lib_step(server, 100);
+	GOOD("/world/w/save", "gz.msgs.StringMsg", "data: 'a'"); /* of step 100 */
+	troupe_model cart = lib_model(server, "cart");
+	lib_step(server, 59);
+	uint64_t after = troupe_server_hash(server); /* of step 160 */
+	subscribe(other, "/world/w/clock", 0);
+	subscribe(other, "/world/w/scene/deletion", 0);
+	lib_text(server, 0, "/world/w/create",
+		"sdf: '<sdf version=\"1.9\"><model name=\"x\"><link name=\"l\"/></model></sdf>'");
+	lib_text(server, 0, "/world/w/set_pose", "name: 'cart' position {x: 9 y: 9 z: 9}");
+	lib_step(server, 50);
+	troupe_model gone = lib_model(server, "x");
+	uint64_t id = gone.born;
+	for (int again = 0; again < 2; again++) {
+		request(client, again ? "/world/w/resume/blocking" : "/world/w/resume", "gz.msgs.StringMsg",
+			"data: 'a'", 500 + (uint64_t)again);
+		lib_step(server, 61); /* one is empty */
+		cr_assert(answer(client, 500 + (uint64_t)again, &message));
+		cr_assert_eq(message.status, TROUPE_OK, "%s", message.text);
+		cr_assert(strstr(message.text, "begins from the state of step 100"), "%s", message.text);
+		cr_assert_eq(troupe_server_hash(server), after);
+		cr_assert_lt(lib_at(server, cart).pose.x, 5);
+	}
+	bool back = false, deleted = false;
+	for (int64_t last_ns = 0; troupe_client_take(other, 0, &message);) {
+		if (!strcmp(message.topic, "/world/w/clock")) {
+			Gz__Msgs__Clock *clock = decode(&message);
+			int64_t now_ns = clock->sim->sec * INT64_C(1000000000) + clock->sim->nsec;
+			back |= now_ns < last_ns;
+			last_ns = now_ns;
+			message_free(&clock->base);
+			continue;
+		}
+		Gz__Msgs__UInt32V *list = decode(&message);
+		for (size_t i = 0; i < list->n_data; i++)
+			deleted |= list->data[i] == id;
+		message_free(&list->base);
+	}
+	cr_assert(back && deleted);
+	static const char *const names[] = {"", "../a", "a/b", ".a"};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		char text[40];
+		(void)snprintf(text, sizeof text, "data: '%s'", names[i]);
+		BAD("/world/w/resume", "gz.msgs.StringMsg", text, "expected the name of a file");
+	}
+	BAD("/world/w/resume", "gz.msgs.StringMsg", "data: 'b'", "cannot");
+	BAD("/world/w/resume", "troupe.msgs.Resume", "data: 'a' state: 'x'", "expected only the name");
+	write_file(path_of("mine"), "my own");
+	BAD("/world/w/resume", "gz.msgs.StringMsg", "data: 'mine'", "not a state");
+	cr_assert_eq(unlink(path_of("mine")), 0);
+	cr_assert_eq(unlink(path_of("a")), 0);
+	cr_assert_eq(rmdir(folder), 0);
+	troupe_client_destroy(client);
+	troupe_client_destroy(other);
+	troupe_server_destroy(server);
 }
 
 /* --- generate_world_sdf ------------------------------------------------------------------------------------------- */
