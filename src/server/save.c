@@ -205,6 +205,34 @@ static const struct files_entry *find_file(const struct files *files, const char
 	return NULL;
 }
 
+static size_t folder_length(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? (size_t)(slash + 1 - path) : 0;
+}
+
+/* The part of the path below the folder of the world; "./" is the folder of a world without one. NULL: it is elsewhere.
+ */
+static const char *below(const char *world, const char *path)
+{
+	size_t folder = folder_length(world);
+	if (!folder)
+		return *path == '/' ? NULL : path + (strncmp(path, "./", 2) ? 0 : 2);
+	return strncmp(path, world, folder) ? NULL : path + folder;
+}
+
+/* The same file of this run, in which the world may have been found under another name of its folder. */
+static const struct files_entry *find_here(const struct troupe_server *server, const char *world, const char *path)
+{
+	const char *part = below(world, path);
+	for (uint32_t i = 0; part && i < server->files.all.count; i++) {
+		const char *here = below(server->def.world_path, server->files.all.at[i].path);
+		if (here && !strcmp(here, part))
+			return &server->files.all.at[i];
+	}
+	return find_file(&server->files, path);
+}
+
 static bool same_bytes(const struct files_entry *a, const struct files_entry *b)
 {
 	return !a->bytes || !b->bytes || (a->count == b->count && !memcmp(a->bytes, b->bytes, a->count));
@@ -215,12 +243,13 @@ static troupe_status check_origin(
 	const struct troupe_server *server, const struct origin *origin, const char *path, struct troupe_error *error)
 {
 	const struct troupe_server_def *def = &server->def;
-	if (strcmp(origin->path, def->world_path) != 0)
+	const char *name = origin->path + folder_length(origin->path);
+	if (strcmp(name, def->world_path + folder_length(def->world_path)) != 0)
 		return fail(error, TROUPE_EWORLD, "%s: a state of the world in %.150s: expected one of %.150s", path,
 			origin->path, def->world_path);
 	for (uint32_t i = 0; i < origin->files.all.count; i++) {
 		const struct files_entry *file = &origin->files.all.at[i],
-					 *here = find_file(&server->files, file->path);
+					 *here = find_here(server, origin->path, file->path);
 		if (!here)
 			return fail(error, TROUPE_EWORLD,
 				"%s: it has the file %.150s for commands that waited: expected a state without such "

@@ -206,7 +206,7 @@ cut|cut: damaged: its checksum
 text|text: not a state saved by troupe
 version|version: version .*: expected
 bits|bits: damaged: its checksum
-other|a state of the world in .*: expected one of
+other|a state of another world: .*asleep.sdf has changed since
 seed|a state of a run with seed 7: expected 0
 waits|for commands that waited
 patrol|a state of the world in .*patrol.sdf: expected one of .*asleep.sdf
@@ -215,6 +215,9 @@ a/b|expected the name of a file
 |expected the name of a file
 EOF2
 echo '10 /world/asleep/resume data: "asleep"' >"$scratch/commands"
+(cd "$worlds" && "$troupe" run asleep.sdf --commands "$scratch/commands" --rtf 0 -v 0 --iterations 30 --save-dir "$states") \
+	>"$scratch/out" 2>"$scratch/err"
+check "the folder of the world has another name: $(cat "$scratch/err")" $?
 "$troupe" run "$worlds/asleep.sdf" --commands "$scratch/commands" --rtf 0 -v 0 --iterations 30 >"$scratch/out" 2>"$scratch/err"
 [ $? != 0 ] && grep -q 'clients cannot resume states: expected a run with a folder for them (--save-dir)' "$scratch/err"
 check "without --save-dir: $(cat "$scratch/err")" $?
