@@ -107,9 +107,10 @@ static bool next_field(struct bytes *in, uint32_t *ret_number, struct bytes *ret
 	return false;
 }
 
+/* The text may be shorter than that. */
 static bool same(struct bytes a, const char *text, size_t count)
 {
-	return (size_t)(a.end - a.at) == count && !memcmp(a.at, text, count);
+	return (size_t)(a.end - a.at) == count && !strncmp((const char *)a.at, text, count);
 }
 
 enum { FILE_NAME = 1, FILE_PACKAGE = 2, FILE_IMPORT = 3, FILE_TYPE = 4, TYPE_NAME = 1 };
