@@ -916,6 +916,9 @@ static void add_again(const struct run *run, struct text *line)
 		add_word(line, "--commands", settings->commands_out);
 	else if (settings->commands)
 		add_word(line, "--commands", settings->commands);
+	if (settings->save_dir &&
+		(settings->commands_out || settings->commands)) /* a command may resume a state there */
+		add_word(line, "--save-dir", settings->save_dir);
 	for (uint32_t i = 0; i < settings->resource_paths.count; i++)
 		add_word(line, "--resource-path", settings->resource_paths.at[i]);
 	add_count(line, "--seed", settings->seed, 0);

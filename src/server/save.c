@@ -264,7 +264,7 @@ static troupe_status check_origin(
 			origin->seed, def->seed);
 	if (origin->ignore_levels != def->ignore_levels || origin->sleepless != def->sleepless)
 		return fail(error, TROUPE_EWORLD,
-			"%s: a state of a run with other options: expected the same --levels and --sleepless", path);
+			"%s: a state of a run with other options: expected the same --no-levels and --no-sleep", path);
 	return TROUPE_OK;
 }
 

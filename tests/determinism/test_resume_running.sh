@@ -180,6 +180,12 @@ run "$scratch/out" "$worlds/asleep.sdf" "$scratch/commands" 60 --save-dir "$stat
 [ "$(hashes "$scratch/out" 10 60 | uniq | wc -l)" = 1 ]
 check 'a paused state is paused' $?
 
+# The summary names a command line that repeats the run.
+"$troupe" run "$worlds/asleep.sdf" --commands "$scratch/commands" --rtf 0 --iterations 60 --save-dir "$states" >"$scratch/out" 2>"$scratch/err"
+line=$(sed -n '/^the same hash again/{n;s/^  //p;}' "$scratch/err")
+[ "$(sh -c "$line" | sed 's/^hash 60 //')" = "$(sed -n 's/^state //p' "$scratch/err")" ]
+check "the same again: $line" $?
+
 # Refused, each with its reason; nothing has changed.
 run "$scratch/fresh" "$worlds/asleep.sdf" - 30 --hash-every 30
 head -c 1000 "$states/asleep" >"$states/cut"
@@ -190,6 +196,7 @@ sed 's/restless/restfull/' "$worlds/asleep.sdf" >"$scratch/asleep.sdf"
 cp -r "$worlds/models" "$scratch/"
 run "$scratch/out" "$scratch/asleep.sdf" - 20 --save-at 10 "$states/other"
 run "$scratch/out" "$worlds/asleep.sdf" - 20 --save-at 10 "$states/seed" --seed 7
+run "$scratch/out" "$worlds/asleep.sdf" - 20 --save-at 10 "$states/awake" --no-sleep
 echo "$box" >"$scratch/box.sdf"
 echo "90 /world/asleep/create name: \"x\" sdf_filename: \"$scratch/box.sdf\"" >"$scratch/waits"
 run "$scratch/out" "$worlds/asleep.sdf" "$scratch/waits" 20 --save-at 10 "$states/waits"
@@ -208,6 +215,7 @@ version|version: version .*: expected
 bits|bits: damaged: its checksum
 other|a state of another world: .*asleep.sdf has changed since
 seed|a state of a run with seed 7: expected 0
+awake|expected the same --no-levels and --no-sleep
 waits|for commands that waited
 patrol|a state of the world in .*patrol.sdf: expected one of .*asleep.sdf
 ../x|expected the name of a file
