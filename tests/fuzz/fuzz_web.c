@@ -109,6 +109,7 @@ static struct text corpus[SEEDS];
 
 static void make_corpus(void)
 {
+	static const char filler[FRAMES];
 	static const char upgrade[] = "Sec-WebSocket-Protocol: echo\r\n";
 	static const char call[] = "\2\7\0\0\0\1\0\0\0\4\0\0\0json{}";
 	text_add(&corpus[0], "GET / HTTP/1.1\r\nHost: localhost\r\nCookie: a=b\r\nConnection: keep-alive\r\n\r\n"
@@ -120,7 +121,7 @@ static void make_corpus(void)
 	client_add_frame(&corpus[1], 0x80, "pieces", 6);
 	client_add_upgrade(&corpus[2], "/?token=x", "[::1]:80", upgrade);
 	for (int i = 0; i < FRAMES; i++)
-		client_add_frame(&corpus[2], 0x82, corpus[2].at, (size_t)i);
+		client_add_frame(&corpus[2], 0x82, filler, (size_t)i);
 	client_add_frame(&corpus[2], 0x88, "\3\350", 2);
 	text_add(&corpus[3], "%s", "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":1,\"channelId\":2}],\"x\":[{}]}");
 	text_add(&corpus[4], "%s",

@@ -219,8 +219,9 @@ async function main() {
   check(much && await until(() => much.length > 3), "no pictures");
   slow.socket._socket.pause();
   const count = few.length;
-  await sleep(2500);
-  check(few.length > count + 20, `a slow client delays another one: ${few.length - count}`);
+  // of simulated time, because a busy machine may be slower than real time
+  for (let i = 0; i < 3000 && few.length < count + 50; i++) await sleep(20);
+  check(few.length >= count + 50, `a slow client stops another one: ${few.length - count}`);
   const last = few[few.length - 1].timestamp;
   slow.socket._socket.resume();
   check(await until(() => slow.statuses.find((s) => /messages were lost so far/.test(s.message))), "the loss is not told");

@@ -1,0 +1,307 @@
+/* The gateway of Foxglove's protocol without any library of others: by a socket and frames of bytes. A topic is only
+ * asked of the server while a client has subscribed; clients that leave in the middle of calls, send nonsense, or do
+ * not read harm nobody; the end comes while they are connected. A plain program, so that it runs under the sanitizers
+ * too; tests/web/test_foxglove.sh goes through the protocol with Foxglove's own client. */
+#include "../fault/check.h"
+
+#include "base/clock.h"
+#include "web_client.h"
+
+#include <troupe/foxglove.h>
+#include <troupe/server.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define MS UINT64_C(1000000)
+
+static const char world[] =
+	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size></physics>"
+	"<gravity>0 0 0</gravity><model name='cart'><link name='l'><inertial><mass>1</mass></inertial><visual name='v'>"
+	"<geometry><box><size>1 2 3</size></box></geometry></visual></link>"
+	"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>";
+enum { STONES = 300 }; /* they make the messages with all poses long */
+
+static void write_world(struct text *out)
+{
+	text_add(out, "%s", world);
+	for (int i = 0; i < STONES; i++)
+		text_add(out, "<model name='stone_%d'><static>true</static><link name='l'/></model>", i);
+	text_add(out, "</world></sdf>");
+}
+
+struct scene {
+	struct troupe_server *server;
+	struct troupe_foxglove *foxglove;
+	pthread_t thread;
+	troupe_status status;
+	struct troupe_error error;
+	uint16_t port;
+};
+
+static void *run(void *arg)
+{
+	struct scene *scene = arg;
+	struct troupe_limits limits = {.iterations = 100000000};
+	scene->status = troupe_server_run(scene->server, &limits, &scene->error);
+	return NULL;
+}
+
+static void open_scene(struct scene *scene, double rtf)
+{
+	char address[200];
+	unsigned port = 0;
+	struct text sdf = {0};
+	struct troupe_server_def def = troupe_server_def_default();
+	const struct troupe_foxglove_def foxglove = {.port = 0};
+	*scene = (struct scene){.status = TROUPE_OK};
+	def.world_path = "w.sdf";
+	write_world(&sdf);
+	def.world_text = sdf.at;
+	def.secondaries = 2;
+	def.pace = TROUPE_PACE_FACTOR;
+	def.rtf = rtf;
+	if (troupe_server_create(&def, &scene->server, &scene->error) ||
+		troupe_foxglove_start(scene->server, &foxglove, &scene->foxglove, &scene->error)) {
+		printf("%s\n0 passed, 1 failed\n", scene->error.text);
+		exit(1);
+	}
+	text_fini(&sdf);
+	troupe_foxglove_address(scene->foxglove, address, sizeof address);
+	check(sscanf(address, "ws://127.0.0.1:%u/", &port) == 1, "%s", address);
+	scene->port = (uint16_t)port;
+	check(!pthread_create(&scene->thread, NULL, run, scene), "a thread");
+}
+
+static void close_scene(struct scene *scene, bool gateway_first)
+{
+	if (gateway_first)
+		troupe_foxglove_end(scene->foxglove);
+	troupe_server_stop(scene->server);
+	(void)pthread_join(scene->thread, NULL);
+	check(!scene->status, "%s", scene->error.text);
+	if (!gateway_first)
+		troupe_foxglove_end(scene->foxglove);
+	troupe_server_destroy(scene->server);
+}
+
+/* --- a client ----------------------------------------------------------------------------------------------------- */
+
+struct client {
+	int file;
+	struct text table; /* all operations that it was sent so far */
+	struct client_frame frame;
+};
+
+/* False: the connection has ended. Operations are kept. */
+static bool take(struct client *client)
+{
+	text_fini(&client->frame.body);
+	if (!client_take(client->file, &client->frame))
+		return false;
+	if (client->frame.kind == 1)
+		text_add_bytes(&client->table, client->frame.body.at, client->frame.body.count);
+	return client->frame.kind != 8;
+}
+
+static void say(const struct client *client, int first, const void *bytes, size_t count)
+{
+	struct text frame = {0};
+	client_add_frame(&frame, first, bytes, count);
+	(void)client_send(client->file, frame.at, frame.count);
+	text_fini(&frame);
+}
+
+static void tell(const struct client *client, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void tell(const struct client *client, const char *format, ...)
+{
+	char text[1000];
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	say(client, 0x81, text, strlen(text));
+}
+
+/* Takes until an operation has the text. */
+static bool await(struct client *client, const char *text)
+{
+	while (!client->table.at || !strstr(client->table.at, text))
+		if (!take(client))
+			return false;
+	return true;
+}
+
+static struct client join(const struct scene *scene)
+{
+	struct client client = {.file = client_connect(scene->port)};
+	struct text request = {0}, head = {0};
+	client_add_upgrade(&request, "/", "localhost", "Sec-WebSocket-Protocol: foxglove.sdk.v1\r\n");
+	(void)client_send(client.file, request.at, request.count);
+	client_read_all(client.file, true, &head);
+	check(strstr(head.at, " 101 "), "%s", head.at);
+	text_fini(&request);
+	text_fini(&head);
+	check(await(&client, "\"advertiseServices\""), "no services");
+	return client;
+}
+
+static void leave(struct client *client)
+{
+	close(client->file);
+	text_fini(&client->table);
+	text_fini(&client->frame.body);
+}
+
+/* The number that stands before a name in what was advertised. */
+static unsigned id_of(const struct client *client, const char *member, const char *name)
+{
+	char text[200];
+	unsigned id = 0;
+	(void)snprintf(text, sizeof text, ",\"%s\":\"%s\"", member, name);
+	const char *at = strstr(client->table.at, text);
+	while (at && at > client->table.at && *at != '{')
+		at--;
+	check(at && sscanf(at, "{\"id\":%u", &id) == 1, "%s is not advertised", name);
+	return id;
+}
+
+static uint64_t number_at(const char *bytes, size_t count)
+{
+	uint64_t number = 0;
+	for (size_t i = count; i-- > 0;)
+		number = number << 8 | (unsigned char)bytes[i];
+	return number;
+}
+
+/* The next message of the subscription; its time. 0: the connection has ended. */
+static uint64_t next(struct client *client, uint32_t subscription)
+{
+	while (take(client))
+		if (client->frame.kind == 2 && client->frame.body.count > 13 && client->frame.body.at[0] == 1 &&
+			number_at(client->frame.body.at + 1, 4) == subscription)
+			return number_at(client->frame.body.at + 5, 8);
+	return 0;
+}
+
+static void call(const struct client *client, unsigned service, unsigned number, const char *json)
+{
+	struct text text = {0};
+	text_add_bytes(&text,
+		(const char[]){2, (char)service, (char)(service >> 8), 0, 0, (char)number, 0, 0, 0, 4, 0, 0, 0}, 13);
+	text_add(&text, "json%s", json);
+	say(client, 0x82, text.at, text.count);
+	text_fini(&text);
+}
+
+/* --- the tests ---------------------------------------------------------------------------------------------------- */
+
+static void test_topics(void)
+{
+	struct scene scene;
+	open_scene(&scene, 1);
+	struct client client = join(&scene);
+	unsigned clock = id_of(&client, "topic", "/clock"), stage = id_of(&client, "topic", "/world/w/stage");
+	clock_sleep_until_ns(clock_now_ns() + 300 * MS);
+	check(troupe_foxglove_counts(scene.foxglove).published == 0, "messages without a subscription");
+	tell(&client, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":7,\"channelId\":%u}]}", clock);
+	uint64_t last = 0;
+	for (int i = 0; i < 50; i++) {
+		uint64_t now = next(&client, 7);
+		check(now > last, "the clock goes from %llu to %llu", (unsigned long long)last,
+			(unsigned long long)now);
+		last = now;
+	}
+	tell(&client, "{\"op\":\"unsubscribe\",\"subscriptionIds\":[7]}");
+	tell(&client, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":8,\"channelId\":%u}]}", stage);
+	check(next(&client, 8) && strstr(client.frame.body.at + 13, "\"cubes\":[{"), "no shapes");
+	uint64_t published = troupe_foxglove_counts(scene.foxglove).published;
+	clock_sleep_until_ns(clock_now_ns() + 300 * MS);
+	check(troupe_foxglove_counts(scene.foxglove).published <= published + 2,
+		"messages after a subscription has ended");
+	leave(&client);
+	close_scene(&scene, false);
+}
+
+static void test_commands(void)
+{
+	struct scene scene;
+	open_scene(&scene, 1);
+	struct client client = join(&scene);
+	unsigned remove = id_of(&client, "name", "/world/w/remove"), worlds = id_of(&client, "name", "/gazebo/worlds");
+	call(&client, worlds, 1, "{}");
+	while (take(&client) && !(client.frame.kind == 2 && client.frame.body.at[0] == 3))
+		;
+	check(client.frame.body.count > 17 && number_at(client.frame.body.at + 5, 4) == 1 &&
+			strstr(client.frame.body.at + 17, "\"w\""),
+		"the worlds");
+	call(&client, remove, 2, "{\"name\":\"nobody\",\"type\":\"MODEL\"}");
+	check(await(&client, "\"callId\":2,\"message\":"), "a call that fails");
+	call(&client, 60000, 3, "{}");
+	check(await(&client, "\"callId\":3,\"message\":\"there is no such service\""), "no such service");
+	tell(&client,
+		"{\"op\":\"advertise\",\"channels\":[{\"id\":4,\"topic\":\"/model/cart/cmd_vel\",\"encoding\":\"json\","
+		"\"schemaName\":\"gz.msgs.Twist\"}]}");
+	say(&client, 0x82, "\1\4\0\0\0{\"linear\":{\"x\":1}}", 23);
+	for (int i = 0; i < 5000 && troupe_foxglove_counts(scene.foxglove).commands < 2; i++)
+		clock_sleep_until_ns(clock_now_ns() + MS);
+	struct troupe_foxglove_counts counts = troupe_foxglove_counts(scene.foxglove);
+	check(counts.commands >= 2 && counts.taken == 3 && counts.refused == 1,
+		"%llu commands, %llu taken, %llu refused", (unsigned long long)counts.commands,
+		(unsigned long long)counts.taken, (unsigned long long)counts.refused);
+	/* nonsense, and calls whose caller is gone when the reply comes */
+	say(&client, 0x82, "\2\0\0", 3);
+	say(&client, 0x81, "[[[[", 4);
+	tell(&client, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":1,\"channelId\":4000000000}]}");
+	check(await(&client, "there is no channel 4000000000"), "a channel that is not there");
+	for (unsigned i = 10; i < 60; i++)
+		call(&client, remove, i, "{\"name\":\"nobody\"}");
+	leave(&client);
+	client = join(&scene);
+	call(&client, worlds, 1, "{}");
+	check(take(&client), "a client after another one that left in the middle");
+	close_scene(&scene, true);
+	while (take(&client))
+		;
+	check(client.frame.kind == 8 && number_at(client.frame.body.at, 2) == 0xe903, "the end is not told: %d",
+		client.frame.kind);
+	leave(&client);
+}
+
+/* A run as fast as it can be, and a client that does not read, beside one that does. */
+static void test_slow(void)
+{
+	struct scene scene;
+	open_scene(&scene, 0);
+	struct client slow = join(&scene), quick = join(&scene);
+	const char *topics[] = {"/clock", "/world/w/clock", "/world/w/pose/info"};
+	for (uint32_t i = 0; i < 3; i++) {
+		tell(&slow, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":%u,\"channelId\":%u}]}", i + 1,
+			id_of(&slow, "topic", topics[i]));
+		tell(&quick, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":%u,\"channelId\":%u}]}", i + 1,
+			id_of(&quick, "topic", topics[i]));
+	}
+	uint64_t end_ns = clock_now_ns() + 60000 * MS, last = 0;
+	int got = 0;
+	while (clock_now_ns() < end_ns && !troupe_foxglove_counts(scene.foxglove).lost)
+		got += next(&quick, 1) > 0;
+	check(got > 100 && troupe_foxglove_counts(scene.foxglove).lost,
+		"%d messages, none lost by a client that does not read", got);
+	uint64_t before = next(&quick, 1);
+	for (int i = 0; i < 200000 && last < before; i++)
+		last = next(&slow, 1);
+	check(last >= before, "the slow client does not come to the present");
+	leave(&slow);
+	close_scene(&scene, true);
+	leave(&quick);
+}
+
+int main(void)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	test_topics();
+	test_commands();
+	test_slow();
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed > 0;
+}
