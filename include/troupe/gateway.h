@@ -18,6 +18,7 @@ extern "C" {
 #endif
 
 struct troupe_server;
+struct troupe_server_def;
 struct troupe_gz;
 
 struct troupe_gz_def { /* zeroed: what the environment says, on this machine only */
@@ -78,6 +79,14 @@ TROUPE_API bool troupe_view_available(void);
  * setting is not valid, or this build has no viewer; TROUPE_EIO: the port cannot be had, or a file cannot be read. */
 TROUPE_API troupe_status troupe_view_start(struct troupe_server *server, const struct troupe_view_def *def,
 	struct troupe_view **ret_view, struct troupe_error *error);
+/* Shows a recording (record.h) in the same way: pages say which step is shown, or how fast it plays; they cannot change
+ * it. `recording` is as for troupe_player_open(), and so are further errors. */
+TROUPE_API troupe_status troupe_view_open(const struct troupe_server_def *recording, const struct troupe_view_def *def,
+	struct troupe_view **ret_view, struct troupe_error *error);
+/* Plays what troupe_view_open() has opened, as pages ask, until troupe_view_stop(). Blocks. */
+TROUPE_API void troupe_view_play(struct troupe_view *view);
+/* Any thread, also in a signal handler; also before troupe_view_play(). */
+TROUPE_API void troupe_view_stop(struct troupe_view *view);
 /* Tells all pages why they are left: the run has failed, or, with NULL, has ended. view may be NULL. */
 TROUPE_API void troupe_view_end(struct troupe_view *view, const struct troupe_error *why);
 /* The address of the page, with its token: "http://127.0.0.1:8686/". */

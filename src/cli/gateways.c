@@ -4,6 +4,7 @@
 #include "cli/gateways.h"
 
 #include "base/text.h"
+#include "cli/signals.h"
 
 #include <troupe/foxglove.h>
 
@@ -100,8 +101,9 @@ static void say_refused(void *ctx, const char *text)
 	gateways->say(gateways->ctx, false, text);
 }
 
+/* Starts the viewer of a server, or of a recording. server: NULL for a recording. */
 static troupe_status start_view(struct gateways *gateways, const struct gateways_settings *settings,
-	struct troupe_server *server, struct troupe_error *error)
+	struct troupe_server *server, const struct troupe_server_def *recording, struct troupe_error *error)
 {
 	struct troupe_view_def def = {.port = VIEW_PORT,
 		.port_or_any = !settings->view_address,
@@ -112,17 +114,16 @@ static troupe_status start_view(struct gateways *gateways, const struct gateways
 	char *host = NULL, address[512];
 	troupe_status status = TROUPE_OK;
 	struct troupe_error why;
-	if (!settings->view && !settings->view_address)
-		return TROUPE_OK;
 	if (settings->view_address)
 		status = parse_address("--view-address", settings->view_address, &host, &def.port, error);
 	if (status)
 		return status;
 	def.address = host;
-	status = troupe_view_start(server, &def, &gateways->view, &why);
+	status = server ? troupe_view_start(server, &def, &gateways->view, &why)
+			: troupe_view_open(recording, &def, &gateways->view, &why);
 	free(host);
 	if (status)
-		return fail(error, status, "%s: %s", settings->view_address ? "--view-address" : "--view", why.text);
+		return fail(error, status, "%s%s", server ? "--view: " : "", why.text);
 	struct text text = {0};
 	troupe_view_address(gateways->view, address, sizeof address);
 	text_add(&text, "view: %s", address);
@@ -165,6 +166,28 @@ static troupe_status start_foxglove(struct gateways *gateways, const struct gate
 	return TROUPE_OK;
 }
 
+troupe_status gateways_show(const struct gateways_settings *settings, const struct troupe_server_def *def,
+	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
+	struct troupe_error *error)
+{
+	struct gateways *gateways = mem_alloc(sizeof *gateways);
+	*gateways = (struct gateways){.say = say, .ctx = ctx};
+	*ret_gateways = gateways;
+	return start_view(gateways, settings, NULL, def, error);
+}
+
+static void stop_playing(void *ctx)
+{
+	troupe_view_stop(ctx);
+}
+
+void gateways_play(struct gateways *gateways)
+{
+	signals_tell(stop_playing, gateways->view);
+	troupe_view_play(gateways->view);
+	signals_tell(NULL, NULL);
+}
+
 troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error)
@@ -175,8 +198,8 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	troupe_status status = start_gz(gateways, settings, server, error);
 	if (!status)
 		status = start_watch(gateways, settings, server, error);
-	if (!status)
-		status = start_view(gateways, settings, server, error);
+	if (!status && (settings->view || settings->view_address))
+		status = start_view(gateways, settings, server, NULL, error);
 	return status ? status : start_foxglove(gateways, settings, server, error);
 }
 

@@ -28,6 +28,14 @@ struct gateways;
 troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error);
+/* Opens the recording of def for the viewer instead, and prints its address. TROUPE_EINVAL: an address, or this build
+ * has no viewer; TROUPE_EIO, and errors of the recording. */
+struct troupe_server_def;
+troupe_status gateways_show(const struct gateways_settings *settings, const struct troupe_server_def *def,
+	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
+	struct troupe_error *error);
+/* Plays it until a signal asks the process to stop. */
+void gateways_play(struct gateways *gateways);
 /* Whether a program has commanded the run through a gateway. NULL: no. */
 bool gateways_commanded(const struct gateways *gateways);
 /* Call it before the server is destroyed. why: the reason if the run has failed; NULL: it has ended. gateways may be

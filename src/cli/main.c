@@ -26,6 +26,7 @@ static const struct subcommand subcommands[] = {
 	{"run", cli_run, "run a world"},
 	{"replay", cli_replay, "run a recording again, and compare the states"},
 	{"mcap", cli_mcap, "make an MCAP file from a recording"},
+	{"view", cli_view, "show a recording in a browser"},
 	{"plot", cli_plot, "draw a log of a run as a chart"},
 	{"check", cli_check, "list all errors and warnings of a world"},
 	{"print", cli_print, "print a world as troupe understands it"},

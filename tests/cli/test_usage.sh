@@ -53,8 +53,8 @@ sed 's|<mass>1</mass>|<mass>-1</mass>|' w.sdf >mass.sdf
 sed 's|<radius>0.1</radius>|<radius>abc</radius>|' w.sdf >radius.sdf
 
 # --- wrong usage ---------------------------------------------------------------------------------------------------
-bad 2 'no command given: expected run, replay, mcap, plot, check, print, topics, keygen, topic or service; see troupe --help'
-bad 2 "'fly': no such command: expected run, replay, mcap, plot, check, print, topics, keygen, topic or service" fly
+bad 2 'no command given: expected run, replay, mcap, view, plot, check, print, topics, keygen, topic or service; see troupe --help'
+bad 2 "'fly': no such command: expected run, replay, mcap, view, plot, check, print, topics, keygen, topic or service" fly
 bad 2 "'--fly': no such option" --fly
 bad 2 "'': no such command" ''
 bad 2 'troupe topic: no action given: expected list, info, echo, hz or pub; see troupe topic --help' topic
@@ -963,7 +963,7 @@ help_of()
 	*) "$troupe" "$1" --help ;;
 	esac
 }
-for command in run replay mcap plot check print keygen topic service; do
+for command in run replay mcap view plot check print keygen topic service; do
 	help_of $command >help
 	sed -nE 's/^ {2,6}(-.*)$/\1/p' help | sed -E 's/  .*//; s/,? +-/, -/' | sort -u >in_help
 	sed -n "/^\.SH OPTIONS OF $(echo $command | tr a-z A-Z)$/,\$p" "$page" | sed "1d; /^\.SH/,\$d" | grep -A1 "^\.TP" |
@@ -976,7 +976,7 @@ for command in run replay mcap plot check print keygen topic service; do
 	[ ! -s out ]
 	report $? "variables of $command --help that the manual page lacks"
 done
-for command in '' run replay mcap plot check print keygen topic service 'topic list' 'topic info' 'topic echo' 'topic hz' \
+for command in '' run replay mcap view plot check print keygen topic service 'topic list' 'topic info' 'topic echo' 'topic hz' \
 	'topic pub' 'service list' 'service info' 'service call'; do
 	# word splitting is meant
 	# shellcheck disable=SC2086

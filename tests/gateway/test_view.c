@@ -2,6 +2,7 @@
  * their rates, calls that succeed and fail, a cart driven and seen to move, pictures that have only what changed, a
  * mesh, a page that stops reading, a page that sends nonsense, the end. A recording of it all gives the same bits
  * again. A plain program, so that it runs under the sanitizers too. */
+#include "base/clock.h"
 #include "gateway/view/internal.h"
 #include "topic/message.h"
 #include "topic/sensor.pb-c.h"
@@ -80,6 +81,7 @@ static void open_scene(struct scene *scene, double rtf)
 	def.world_text = sdf;
 	def.secondaries = 2;
 	def.record_path = scene->record;
+	def.record_every = 200;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.rtf = rtf;
 	check(!troupe_server_create(&def, &scene->server, &scene->error), "%s", scene->error.text);
@@ -178,6 +180,11 @@ static json_int_t reply_id(const struct page_client *page)
 	return json_integer_value(json_object_get(page->json, "id"));
 }
 
+static uint64_t whole(const struct page_client *page, const char *name)
+{
+	return (uint64_t)json_integer_value(json_object_get(page->json, name));
+}
+
 static bool is_good(const struct page_client *page)
 {
 	return json_is_true(json_object_get(page->json, "ok"));
@@ -274,13 +281,15 @@ static void ask_for_all(const struct scene *scene)
 			!strcmp(json_string_value(json_object_get(json_array_get(taken, 0), "type")), "gz.msgs.Twist"),
 		"one topic is taken");
 	say(&page, "{\"op\":\"subscribe\",\"topic\":\"/clock\",\"rate\":10}");
-	uint64_t before = 0;
+	uint64_t before = 0, began_ns = clock_now_ns();
 	for (int i = 0; i < 5 && take_op(&page, "message"); i++) {
-		uint64_t step = (uint64_t)json_integer_value(json_object_get(page.json, "step"));
-		check(i == 0 || step >= before + 70, "step %" PRIu64 " after %" PRIu64, step, before);
+		uint64_t step = whole(&page, "step");
+		check(i == 0 || step > before, "step %" PRIu64 " after %" PRIu64, step, before);
 		check(json_is_object(json_object_get(page.json, "message")), "a message");
 		before = step;
 	}
+	uint64_t took_ns = clock_now_ns() - began_ns;
+	check(took_ns > 250000000, "four messages after the first one in %" PRIu64 " ns, at 10 Hz", took_ns);
 	say(&page, "{\"op\":\"unsubscribe\",\"topic\":\"/clock\"}");
 	say(&page, "{\"op\":\"call\",\"id\":7,\"service\":\"" PREFIX
 		   "/set_pose\",\"request\":{\"name\":\"a\",\"position\":"
@@ -329,6 +338,7 @@ static void send_nonsense(const struct scene *scene)
 	expect_error(&page,
 		"{\"op\":\"publish\",\"topic\":\"/model/cart/cmd_vel\",\"message\":{\"linear\":{\"x\":\"much\"}}}",
 		"much");
+	expect_error(&page, "{\"op\":\"seek\",\"step\":1}", "no recording");
 	expect_error(&page, "{\"op\":\"call\",\"id\":-1,\"service\":\"/none\"}", "id");
 	/* subscriptions are limited */
 	for (int i = 0; i < VIEW_TOPICS_MAX; i++)
@@ -382,15 +392,100 @@ static void say_an_image(void)
 	text_fini(&said);
 }
 
+static struct {
+	uint64_t step, hash;
+} recorded[1000];
+static uint32_t recorded_count;
+
+static void on_hash(void *ctx, uint64_t step, uint64_t hash)
+{
+	(void)ctx;
+	if (recorded_count < ARRAY_LEN(recorded)) {
+		recorded[recorded_count].step = step;
+		recorded[recorded_count++].hash = hash;
+	}
+}
+
 static void replay(const struct scene *scene)
 {
 	struct troupe_server_def def = troupe_server_def_default();
+	def.on_hash = on_hash;
 	struct troupe_replay replayed;
 	struct troupe_error error;
 	def.resume_path = scene->record;
 	def.secondaries = 1;
 	check(!troupe_replay_run(&def, 0, &replayed, &error), "%s", error.text);
 	check(replayed.end == TROUPE_REPLAY_WHOLE && replayed.hashes > 1, "%s", replayed.difference);
+}
+
+/* --- a recording -------------------------------------------------------------------------------------------------- */
+
+static void *play(void *view)
+{
+	troupe_view_play(view);
+	return NULL;
+}
+
+/* Waits until the page has a picture of the step, and the time line is there; the hash is the recorded one. */
+static void seek(struct page_client *page, uint32_t i)
+{
+	char hash[32];
+	bool seen = false, there = false;
+	say(page, "{\"op\":\"seek\",\"step\":%" PRIu64 "}", recorded[i].step);
+	while (!(seen && there) && take(page)) {
+		if (page->frame.kind == 2)
+			seen = double_at(page, 8) == (double)recorded[i].step;
+		else if (!strcmp(member(page, "op"), "timeline"))
+			there = whole(page, "step") == recorded[i].step &&
+				json_is_false(json_object_get(page->json, "seeking"));
+	}
+	check(seen && there, "step %" PRIu64 " is not shown", recorded[i].step);
+	say(page, "{\"op\":\"call\",\"id\":%u,\"service\":\"" PREFIX "/hash\"}", i);
+	check(take_op(page, "reply") && is_good(page) && reply_id(page) == i, "%s", member(page, "text"));
+	(void)snprintf(hash, sizeof hash, "%" PRIu64, recorded[i].hash);
+	const char *shown = json_string_value(json_object_get(json_object_get(page->json, "reply"), "hash"));
+	check(shown && !strcmp(shown, hash), "step %" PRIu64 ": hash %s, recorded %s", recorded[i].step, shown, hash);
+}
+
+/* Jumps forward and back, plays to the end, and refuses commands. Subscriptions and pictures go on after a jump. */
+static void show_recording(struct scene *scene)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	const struct troupe_view_def view_def = {.port = 0};
+	struct page_client page;
+	char address[200];
+	unsigned port = 0;
+	uint32_t last = recorded_count - 1;
+	def.resume_path = scene->record;
+	def.secondaries = 1;
+	check(!troupe_view_open(&def, &view_def, &scene->view, &scene->error), "%s", scene->error.text);
+	troupe_view_address(scene->view, address, sizeof address);
+	check(sscanf(address, "http://127.0.0.1:%u/", &port) == 1, "%s", address);
+	scene->port = (uint16_t)port;
+	check(!pthread_create(&scene->thread, NULL, play, scene->view), "a thread");
+	connect_page(scene, &page);
+	check(json_is_true(json_object_get(page.json, "recording")), "hello says that it is a recording");
+	check(take_op(&page, "timeline") && whole(&page, "step") == 0 && whole(&page, "end") == recorded[last].step,
+		"a time line");
+	say(&page, "{\"op\":\"motion\",\"world\":\"" PREFIX "\"}");
+	const uint32_t order[] = {last, 0, last / 2, 1, last - 1, last};
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		seek(&page, order[i]);
+	say(&page,
+		"{\"op\":\"call\",\"id\":5,\"service\":\"" PREFIX "/remove\",\"request\":{\"name\":\"a\",\"type\":2}}");
+	check(take_op(&page, "reply") && !is_good(&page), "a recording does not change");
+	seek(&page, last - 1);
+	say(&page, "{\"op\":\"play\",\"speed\":10}");
+	while (take_op(&page, "timeline") && whole(&page, "step") != recorded[last].step)
+		;
+	check(whole(&page, "step") == recorded[last].step, "it plays to the end");
+	expect_error(&page, "{\"op\":\"play\",\"speed\":-1}", "speed");
+	expect_error(&page, "{\"op\":\"seek\"}", "step");
+	troupe_view_stop(scene->view);
+	(void)pthread_join(scene->thread, NULL);
+	troupe_view_end(scene->view, NULL);
+	check(take_op(&page, "bye"), "a goodbye");
+	close_page(&page);
 }
 
 int main(void)
@@ -417,6 +512,8 @@ int main(void)
 	close_page(&last);
 	check(!troupe_server_end_recording(scene.server, &scene.error), "%s", scene.error.text);
 	replay(&scene);
+	check(recorded_count > 3, "%u hashes", recorded_count);
+	show_recording(&scene);
 	close_scene(&scene);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;

@@ -212,11 +212,43 @@ static troupe_status ask_mesh(struct request *request, struct troupe_error *erro
 	return status;
 }
 
+static troupe_status get_play(const struct request *request, struct play **ret_play, struct troupe_error *error)
+{
+	*ret_play = request->page->gateway->play;
+	return *ret_play ? TROUPE_OK : fail(error, TROUPE_ECOMMAND, "no recording is shown");
+}
+
+static troupe_status ask_seek(struct request *request, struct troupe_error *error)
+{
+	const json_t *member = json_object_get(request->json, "step");
+	json_int_t step = json_integer_value(member);
+	struct play *play;
+	troupe_status status = get_play(request, &play, error);
+	if (!status && (!json_is_integer(member) || step < 0))
+		status = fail(error, TROUPE_ECOMMAND, "\"step\": expected a whole number of 0 or more");
+	if (!status)
+		play_seek(play, (uint64_t)step);
+	return status;
+}
+
+static troupe_status ask_play(struct request *request, struct troupe_error *error)
+{
+	const json_t *member = json_object_get(request->json, "speed");
+	double speed = json_number_value(member);
+	struct play *play;
+	troupe_status status = get_play(request, &play, error);
+	if (!status && !(json_is_number(member) && speed >= 0 && speed <= PLAY_SPEED_MAX))
+		status = fail(error, TROUPE_ECOMMAND, "\"speed\": expected a number from 0 to %g", PLAY_SPEED_MAX);
+	if (!status)
+		play_set_speed(play, speed);
+	return status;
+}
+
 static const struct {
 	const char *op;
 	troupe_status (*ask)(struct request *request, struct troupe_error *error);
 } ops[] = {{"topics", ask_topics}, {"subscribe", ask_subscribe}, {"unsubscribe", ask_unsubscribe}, {"call", ask_call},
-	{"publish", ask_publish}, {"motion", ask_motion}, {"mesh", ask_mesh}};
+	{"publish", ask_publish}, {"motion", ask_motion}, {"mesh", ask_mesh}, {"seek", ask_seek}, {"play", ask_play}};
 
 static troupe_status ask(struct request *request, struct troupe_error *error)
 {

@@ -168,6 +168,20 @@ void feeds_turn(struct gateway *gateway, uint64_t now_ns)
 	}
 }
 
+void feeds_renew(struct gateway *gateway, bool all)
+{
+	for (uint32_t i = 0; i < gateway->feeds.count; i++) {
+		struct feed *feed = gateway->feeds.at[i];
+		const struct troupe_topic *topic =
+			all ? NULL : gateway_find_topic(gateway, TROUPE_TOPIC_PUBLISHED, feed->topic);
+		if (!all && !(topic && topic->rate_hz > 0))
+			continue;
+		for (uint32_t k = 0; k < feed->listeners.count; k++)
+			feed->listeners.at[k].fresh = true;
+		(void)troupe_client_subscribe(gateway->client, feed->topic, rate_of(feed), NULL);
+	}
+}
+
 void feeds_fini(struct gateway *gateway)
 {
 	for (uint32_t i = 0; i < gateway->feeds.count; i++)

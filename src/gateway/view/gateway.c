@@ -20,6 +20,7 @@ enum {
 	TOO_SLOW = 1013, /* RFC 6455: try again later */
 };
 #define TELL_EPOCH_NS UINT64_C(1000000000)
+#define TELL_TIMELINE_NS UINT64_C(100000000)
 
 struct troupe_view {
 	struct gateway gateway;
@@ -66,6 +67,7 @@ static void *open_page(void *ctx, struct web_peer *peer)
 	said_hello(gateway, &hello);
 	page_send_text(page, &hello);
 	text_fini(&hello);
+	gateway->told_play_ns = 0; /* it is told of the time line, too */
 	return page;
 }
 
@@ -232,16 +234,115 @@ static bool all_is_sent(const struct gateway *gateway)
 	return !waiting;
 }
 
+/* --- recordings --------------------------------------------------------------------------------------------------- */
+
+/* Told at most ten times a second, and when a page has come. */
+static void tell_timeline(struct gateway *gateway, uint64_t now_ns)
+{
+	struct play_state now;
+	struct text text = {0};
+	if (!gateway->play || now_ns - gateway->told_play_ns < TELL_TIMELINE_NS)
+		return;
+	play_state(gateway->play, &now);
+	const struct play_state *told = &gateway->told_play;
+	if (gateway->told_play_ns && now.step == told->step && now.speed == told->speed &&
+		now.playing == told->playing && now.seeking == told->seeking && !strcmp(now.text, told->text))
+		return;
+	said_timeline(&now, &text);
+	for (uint32_t i = 0; i < gateway->pages.count; i++)
+		page_send_text(gateway->pages.at[i], &text);
+	text_fini(&text);
+	/* the step at which it came to rest is shown, whatever the rates are */
+	if (!now.playing && !now.seeking && (now.step != told->step || told->playing || told->seeking)) {
+		feeds_renew(gateway, false);
+		motion_renew(gateway);
+	}
+	gateway->told_play = now;
+	gateway->told_play_ns = now_ns;
+}
+
+static void refuse_calls(struct gateway *gateway, const char *why)
+{
+	for (uint32_t i = 0; i < gateway->calls.count; i++) {
+		struct page *page = gateway_page(gateway, gateway->calls.at[i].page);
+		struct text text = {0};
+		if (!page)
+			continue;
+		page->calls--;
+		said_refusal(gateway->calls.at[i].id, why, &text);
+		page_send_text(page, &text);
+		text_fini(&text);
+	}
+	gateway->calls.count = 0;
+}
+
+static troupe_status begin_clients(struct gateway *gateway, struct troupe_error *error)
+{
+	const struct troupe_client_def pictures = {.depth = PICTURES_DEPTH, .on_ready = wake, .ctx = gateway};
+	const struct troupe_client_def rest = {.on_ready = wake, .ctx = gateway};
+	troupe_status status = troupe_client_create(gateway->server, &pictures, &gateway->pictures, error);
+	if (!status)
+		status = troupe_client_create(gateway->server, &rest, &gateway->client, error);
+	return status ? status : meshes_create(gateway->server, wake, gateway, &gateway->meshes, error);
+}
+
+static void end_clients(struct gateway *gateway)
+{
+	meshes_destroy(gateway->meshes);
+	troupe_client_destroy(gateway->pictures);
+	troupe_client_destroy(gateway->client);
+	gateway->meshes = NULL;
+	gateway->pictures = gateway->client = NULL;
+}
+
+/* The thread that plays waits until this is done, and then destroys the former server. */
+static void adopt_server(struct gateway *gateway, struct troupe_server *server)
+{
+	struct troupe_error error;
+	take_meshes(gateway);
+	refuse_calls(gateway, "the recording has jumped to another step");
+	end_clients(gateway);
+	gateway->server = server;
+	if (begin_clients(gateway, &error)) {
+		say_goodbye(gateway, error.text);
+	} else {
+		feeds_renew(gateway, true);
+		motion_renew(gateway);
+	}
+	gateway->told_epoch = 0;
+	troupe_topics_release(gateway->topics);
+	gateway->topics = NULL;
+	atomic_store(&gateway->next_server, NULL);
+}
+
+/* On the thread that plays. */
+static void change_server(void *ctx, struct troupe_server *server)
+{
+	static const struct timespec nap = {.tv_nsec = 1000000};
+	struct gateway *gateway = ctx;
+	atomic_store(&gateway->next_server, server);
+	while (atomic_load(&gateway->next_server)) {
+		wake(gateway);
+		(void)nanosleep(&nap, NULL);
+	}
+}
+
 static void turn(void *ctx)
 {
 	struct gateway *gateway = ctx;
 	const char *goodbye = atomic_load(&gateway->goodbye);
+	struct troupe_server *next = atomic_load(&gateway->next_server);
+	if (next)
+		adopt_server(gateway, next);
+	if (!gateway->meshes)
+		return; /* there was no other thread for it, and all pages were told */
 	bool more = motion_take(gateway);
 	more |= take_messages(gateway);
 	take_meshes(gateway);
 	uint64_t now_ns = clock_now_ns();
 	tell_epoch(gateway, now_ns);
 	feeds_turn(gateway, now_ns);
+	tell_timeline(gateway, now_ns);
 	for (uint32_t i = 0; i < gateway->pages.count; i++)
 		motion_send(gateway->pages.at[i], now_ns);
 	if (goodbye && gateway->parting == PARTING_NOT)
@@ -306,9 +407,7 @@ static void fini(struct gateway *gateway)
 	struct web *web = atomic_load(&gateway->web);
 	if (web)
 		web_stop(web);
-	meshes_destroy(gateway->meshes);
-	troupe_client_destroy(gateway->pictures);
-	troupe_client_destroy(gateway->client);
+	end_clients(gateway);
 	web_end(web);
 	vec_free(&gateway->pages); /* web_stop() has closed all of them */
 	feeds_fini(gateway);
@@ -320,6 +419,7 @@ static void fini(struct gateway *gateway)
 	}
 	vec_free(&gateway->worlds);
 	troupe_topics_release(gateway->topics);
+	play_close(gateway->play);
 }
 
 static bool is_loopback(const char *address)
@@ -329,8 +429,6 @@ static bool is_loopback(const char *address)
 
 static troupe_status start(struct gateway *gateway, const struct troupe_view_def *def, struct troupe_error *error)
 {
-	const struct troupe_client_def pictures = {.depth = PICTURES_DEPTH, .on_ready = wake, .ctx = gateway};
-	const struct troupe_client_def rest = {.on_ready = wake, .ctx = gateway};
 	struct troupe_view_def own = *def;
 	char token[WEB_TOKEN_MAX + 1];
 	troupe_status status = TROUPE_OK;
@@ -339,24 +437,24 @@ static troupe_status start(struct gateway *gateway, const struct troupe_view_def
 		own.token = token;
 	}
 	if (!status)
-		status = troupe_client_create(gateway->server, &pictures, &gateway->pictures, error);
-	if (!status)
-		status = troupe_client_create(gateway->server, &rest, &gateway->client, error);
-	if (!status)
-		status = meshes_create(gateway->server, wake, gateway, &gateway->meshes, error);
+		status = begin_clients(gateway, error);
 	find_worlds(gateway);
 	gateway->told_epoch = gateway->topics->epoch;
 	return status ? status : start_web(gateway, &own, error);
 }
 
-troupe_status troupe_view_start(struct troupe_server *server, const struct troupe_view_def *def,
+static troupe_status check_available(struct troupe_error *error)
+{
+	if (troupe_view_available())
+		return TROUPE_OK;
+	return fail(error, TROUPE_EINVAL,
+		"this build has no viewer: expected libwebsockets and three.js when it was configured");
+}
+
+/* Takes the view over. */
+static troupe_status start_view(struct troupe_view *view, const struct troupe_view_def *def,
 	struct troupe_view **ret_view, struct troupe_error *error)
 {
-	if (!troupe_view_available())
-		return fail(error, TROUPE_EINVAL,
-			"this build has no viewer: expected libwebsockets and three.js when it was configured");
-	struct troupe_view *view = mem_alloc(sizeof *view);
-	view->gateway.server = server;
 	troupe_status status = start(&view->gateway, def, error);
 	if (!status) {
 		*ret_view = view;
@@ -365,6 +463,43 @@ troupe_status troupe_view_start(struct troupe_server *server, const struct troup
 	fini(&view->gateway);
 	free(view);
 	return status;
+}
+
+troupe_status troupe_view_start(struct troupe_server *server, const struct troupe_view_def *def,
+	struct troupe_view **ret_view, struct troupe_error *error)
+{
+	troupe_status status = check_available(error);
+	if (status)
+		return status;
+	struct troupe_view *view = mem_alloc(sizeof *view);
+	view->gateway.server = server;
+	return start_view(view, def, ret_view, error);
+}
+
+troupe_status troupe_view_open(const struct troupe_server_def *recording, const struct troupe_view_def *def,
+	struct troupe_view **ret_view, struct troupe_error *error)
+{
+	troupe_status status = check_available(error);
+	if (status)
+		return status;
+	struct troupe_view *view = mem_alloc(sizeof *view);
+	status = play_open(recording, change_server, &view->gateway, &view->gateway.play, error);
+	if (status) {
+		free(view);
+		return status;
+	}
+	view->gateway.server = play_server(view->gateway.play);
+	return start_view(view, def, ret_view, error);
+}
+
+void troupe_view_play(struct troupe_view *view)
+{
+	play_run(view->gateway.play);
+}
+
+void troupe_view_stop(struct troupe_view *view)
+{
+	play_stop(view->gateway.play);
 }
 
 void troupe_view_end(struct troupe_view *view, const struct troupe_error *why)

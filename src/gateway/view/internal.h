@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "gateway/view/album.h"
 #include "gateway/view/meshes.h"
+#include "gateway/view/play.h"
 #include "gateway/web/web.h"
 
 #include <troupe/client.h>
@@ -66,6 +67,10 @@ enum parting { PARTING_NOT, PARTING_SAID, PARTING_SENT };
 
 struct gateway {
 	struct troupe_server *server;
+	struct play *play; /* NULL: no recording is shown */
+	struct play_state told_play;
+	uint64_t told_play_ns;
+	_Atomic(struct troupe_server *) next_server; /* that takes the place of `server`; NULL: none */
 	/* One client for pictures, of which only the newest count, and one for all else. */
 	struct troupe_client *pictures, *client;
 	_Atomic(struct web *) web; /* writer: troupe_view_start() */
@@ -102,12 +107,17 @@ void feeds_drop_page(struct gateway *gateway, struct page *page);
 void feeds_give(struct gateway *gateway, const struct troupe_message *message);
 /* Gives a page the newest message that came too early for it. */
 void feeds_turn(struct gateway *gateway, uint64_t now_ns);
+/* Each page gets the newest message of its topics: of all, because another server has them; or of those that have a
+ * rate. The others come whenever something changes. */
+void feeds_renew(struct gateway *gateway, bool all);
 void feeds_fini(struct gateway *gateway);
 
 /* motion.c */
 struct watched *motion_find(struct gateway *gateway, const char *prefix); /* NULL: there is no such world */
 void motion_begin(struct page *page, struct watched *watched, double rate_hz);
 void motion_end(struct page *page);
+/* Each page gets the newest picture; another server may have the worlds. */
+void motion_renew(struct gateway *gateway);
 /* Takes pictures that have come. Whether there may be more. */
 bool motion_take(struct gateway *gateway);
 /* Sends the page the newest picture, if it wants one, a picture is due, and nothing else waits to be sent. */
@@ -116,6 +126,7 @@ void motion_send(struct page *page, uint64_t now_ns);
 /* said.c: messages to pages, as JSON. */
 void said_hello(const struct gateway *gateway, struct text *out);
 void said_topics(const struct troupe_topics *topics, const char *begin, struct text *out);
+void said_timeline(const struct play_state *state, struct text *out);
 void said_error(const char *text, struct text *out);
 void said_refusal(uint64_t id, const char *text, struct text *out);
 void said_reply(uint64_t id, const struct troupe_message *message, struct text *out);

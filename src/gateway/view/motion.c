@@ -49,6 +49,13 @@ void motion_end(struct page *page)
 		troupe_client_unsubscribe(page->gateway->pictures, watched->topic);
 }
 
+void motion_renew(struct gateway *gateway)
+{
+	for (uint32_t i = 0; i < gateway->worlds.count; i++)
+		if (gateway->worlds.at[i].pages)
+			ask(gateway, &gateway->worlds.at[i], FIRST_HZ, clock_now_ns());
+}
+
 /* --- taking ------------------------------------------------------------------------------------------------------- */
 
 static void follow_speed(struct gateway *gateway, struct watched *watched)

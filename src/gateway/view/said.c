@@ -17,7 +17,19 @@ void said_hello(const struct gateway *gateway, struct text *out)
 		text_add(out, i ? "," : "");
 		text_add_json(out, gateway->worlds.at[i].prefix);
 	}
-	text_add(out, "],\"commands\":true,\"rate\":%d}", VIEW_PICTURES_HZ);
+	text_add(out, "],\"recording\":%s,\"commands\":%s,\"rate\":%d}", gateway->play ? "true" : "false",
+		gateway->play ? "false" : "true", VIEW_PICTURES_HZ);
+}
+
+void said_timeline(const struct play_state *state, struct text *out)
+{
+	text_add(out, "{\"op\":\"timeline\",\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"step\":%" PRIu64 ",\"speed\":",
+		state->begin, state->end, state->step);
+	text_add_double(out, state->speed);
+	text_add(out, ",\"playing\":%s,\"seeking\":%s,\"text\":", state->playing ? "true" : "false",
+		state->seeking ? "true" : "false");
+	text_add_json(out, state->text);
+	text_add(out, "}");
 }
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */

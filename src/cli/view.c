@@ -1,0 +1,101 @@
+/* `troupe view`: shows a recording in a browser until it is interrupted. The library plays it (troupe/gateway.h); what
+ * is shown, and how fast, is said in the page. */
+#include "cli/cli.h"
+#include "cli/gateways.h"
+#include "cli/options.h"
+#include "cli/signals.h"
+
+#include <troupe/gateway.h>
+#include <troupe/server.h>
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct settings {
+	const char *recording;
+	struct gateways_settings gateways;
+	struct option_list resource_paths;
+	int64_t secondaries, verbosity;
+};
+
+#define AT(member) offsetof(struct settings, member)
+static const struct option_spec specs[] = {
+	{OPTION_OPERAND, .name = "recording", .argument = "RECORDING", .offset = AT(recording)},
+	{OPTION_HEADING, .help = "Options"},
+	{OPTION_TEXT, .name = "view-address", .argument = "[ADDRESS:]PORT", .offset = AT(gateways.view_address),
+		.help = "as for troupe run (default: port 8686 or any free one, for this machine only)"},
+	{OPTION_TEXT, .name = "view-cert", .needs = "view-key", .argument = "FILE", .offset = AT(gateways.view_cert),
+		.help = "as for troupe run"},
+	{OPTION_TEXT, .name = "view-key", .needs = "view-cert", .argument = "FILE", .offset = AT(gateways.view_key),
+		.help = "as for troupe run"},
+	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
+		.help = "as for troupe run: steps between recorded states are simulated"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+		.help = "search this folder for model:// and relative file names; may be repeated"},
+	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
+		.help = "0: errors only; 1 or 2: also the address and warnings (default: 1); 3 or 4: also refused "
+			"requests. Without LEVEL: 3"},
+	{OPTION_HELP, 'h', "help", .help = "print this help"},
+};
+#undef AT
+
+static const struct options_command command = {
+	.name = "view",
+	.usage = "troupe view [OPTIONS] RECORDING",
+	.about = "Shows a recording of troupe run --record in a browser: prints the address of a page that has a "
+		 "time line. Any step can be shown; it is simulated from the nearest recorded state, and each "
+		 "recorded hash on the way is compared. Ends when it is interrupted.",
+	.after = "Exit status\n"
+		 "  0  it was interrupted\n"
+		 "  1  the recording cannot be read, or the address cannot be had\n"
+		 "  2  wrong usage\n"
+		 "  4  internal error, or out of memory\n",
+	.specs = specs,
+	.spec_count = ARRAY_LEN(specs),
+};
+
+static void on_warning(void *ctx, const char *text)
+{
+	const struct settings *settings = ctx;
+	if (settings->verbosity >= 1)
+		cli_finding(SDF_WARNING, text);
+}
+
+static void on_line(void *ctx, bool loud, const char *text)
+{
+	const struct settings *settings = ctx;
+	if (settings->verbosity >= (loud ? 1 : 3))
+		cli_complain("view", "%s", text);
+}
+
+static int view(struct settings *settings)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct gateways *gateways = NULL;
+	struct troupe_error error;
+	def.resume_path = settings->recording;
+	def.resource_paths = settings->resource_paths.at;
+	def.secondaries = (int32_t)settings->secondaries;
+	def.on_warning = on_warning;
+	def.ctx = settings;
+	signals_catch();
+	troupe_status status = gateways_show(&settings->gateways, &def, on_line, settings, &gateways, &error);
+	if (status)
+		cli_complain("view", "%s", error.text);
+	else
+		gateways_play(gateways);
+	signals_release();
+	gateways_end(gateways, NULL);
+	return status ? cli_exit_status(status == TROUPE_EINVAL ? TROUPE_EIO : status) : CLI_DONE;
+}
+
+int cli_view(int argc, char **argv)
+{
+	struct settings settings = {.secondaries = TROUPE_SECONDARIES_AUTO, .verbosity = 1};
+	struct arena arena = {0};
+	int status;
+	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
+		status = view(&settings);
+	arena_fini(&arena);
+	return status;
+}
