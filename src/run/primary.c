@@ -435,6 +435,7 @@ static void take_commands(struct primary *primary, uint64_t k)
 		if (!status)
 			status = obey(primary, &command, note, &error);
 		primary_plan_effects(primary);
+		primary->requests += command.service != NULL;
 		if (primary->options.on_reply && (status || command.service))
 			primary->options.on_reply(primary->options.ctx, k, command.topic, status,
 				status ? error.text : note, command.call);

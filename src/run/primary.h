@@ -84,6 +84,7 @@ struct primary {
 	int64_t seen_ns;       /* simulated time of the last state that was stepped; INT64_MAX: none was */
 	bool paused;
 	bool emptied;         /* the step before was one in which no secondary had anything: see primary_decide() */
+	uint64_t requests;    /* that were obeyed or refused since this primary was made */
 	uint64_t multi_steps; /* steps to take before pausing again; 0: no such limit */
 	double run_to_s;      /* simulated time at which to pause; 0: none */
 	struct wrenches wrenches;

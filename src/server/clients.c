@@ -46,10 +46,11 @@ struct clients {
 	struct model_topics *of_models[SDF_WORLDS_MAX];
 	/* step's thread */
 	VEC(struct group *) groups;
-	uint64_t seen_wanted, seen_epoch; /* for which the groups were made */
-	int64_t next_ns[SDF_WORLDS_MAX];  /* the earliest time at which a group of the world is due */
-	int64_t last_ns[SDF_WORLDS_MAX];  /* of the last boundary that was looked at */
-	bool paused[SDF_WORLDS_MAX];      /* at that boundary */
+	uint64_t seen_wanted, seen_epoch;  /* for which the groups were made */
+	int64_t next_ns[SDF_WORLDS_MAX];   /* the earliest time at which a group of the world is due */
+	int64_t last_ns[SDF_WORLDS_MAX];   /* of the last boundary that was looked at */
+	bool paused[SDF_WORLDS_MAX];       /* at that boundary */
+	uint64_t requests[SDF_WORLDS_MAX]; /* primary.requests, at that boundary */
 	/* Clients that were delivered something and not told of it yet; one reference each. */
 	VEC(struct troupe_client *) stirred;
 	bool in_steps[SDF_WORLDS_MAX]; /* some group is due in every step, or on changes */
@@ -530,12 +531,14 @@ static void restart(struct clients *clients, uint32_t world)
 	find_next(clients);
 }
 
-/* While a world is paused, no time passes that would make anything due: what is shown of its last state is due at once.
- */
+/* While a world is paused, no time passes that would make anything due: what is shown of its last state is due at once,
+ * and again after each request, which may have changed it. */
 static void follow_pause(struct clients *clients, uint32_t world, int64_t time_ns)
 {
-	bool paused = clients->server->worlds[world].primary.paused;
-	if (paused == clients->paused[world] && (!paused || time_ns == clients->last_ns[world]))
+	const struct primary *primary = &clients->server->worlds[world].primary;
+	bool paused = primary->paused, acted = primary->requests != clients->requests[world];
+	clients->requests[world] = primary->requests;
+	if (paused == clients->paused[world] && (!paused || (!acted && time_ns == clients->last_ns[world])))
 		return;
 	clients->paused[world] = paused;
 	for (uint32_t i = 0; i < clients->groups.count; i++) {

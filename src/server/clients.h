@@ -17,7 +17,7 @@ struct clients;
 /* How a row of the table is published; row.ops of TOPIC_PUBLISHED. */
 enum publish_when {
 	PUBLISH_IN_TIME, /* at the row's rate */
-	PUBLISH_FIGURES, /* the same, and at once when the world pauses or goes on, so that what is shown is true */
+	PUBLISH_FIGURES, /* the same, and at once when the world pauses, goes on, or is changed while it is paused */
 	PUBLISH_SCENE,   /* when models came or went */
 	PUBLISH_LEVELS,  /* when a level was loaded or unloaded, or a model moved, or a ghost came or went */
 	PUBLISH_READING, /* when its sensor has measured, at most at the rate that the client asked for */

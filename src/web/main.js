@@ -16,6 +16,7 @@ import {View} from "./view.js";
 import {Work} from "./work.js";
 
 const TOPICS_EACH_MS = 1500;
+const SCENES_HZ = 4;          // a scene is long, and in some worlds models come and go all the time
 const SIDE_PX = 288;
 const NARROW = matchMedia("(max-width: 760px)");
 
@@ -148,7 +149,7 @@ function showWorld(path, frame) {
 	time.clear();
 	whole = frame;
 	ends = [
-		connection.subscribe(`${path}/scene/info`, 0, onScene),
+		connection.subscribe(`${path}/scene/info`, SCENES_HZ, onScene),
 		connection.subscribe(`${path}/stats`, 5, message => time.stats(message)),
 		connection.subscribe(`${path}/secondaries`, 5, message => work.take(message)),
 		connection.subscribe(`${path}/levels`, 0, onLevels),

@@ -65,8 +65,11 @@ export class TimeBar {
 		this.paused = paused;
 		$("play").replaceChildren(icon(paused ? "play" : "pause"));
 		$("play").setAttribute("aria-label", paused ? "Play" : "Pause");
-		if (paused)
+		if (paused) {
 			this.last = null;
+			$("figure-speed").textContent = "paused";
+			$("figure-rate").textContent = "–";
+		}
 	}
 
 	picture(picture, now_ms) {

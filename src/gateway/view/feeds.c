@@ -11,7 +11,7 @@
 /* A message may be so much early, as a part of the period: steps and periods do not fit exactly. */
 #define EARLY 0.2
 
-enum { KEPT_BYTES_MAX = 1 << 12 }; /* of a message that is given later when it came too early; no longer one is */
+enum { KEPT_BYTES_MAX = 1 << 20 }; /* of a message that is given later when it came too early; no longer one is */
 
 static struct feed *find(struct gateway *gateway, const char *topic)
 {
@@ -34,7 +34,8 @@ static struct feed *find_or_add(struct gateway *gateway, const char *topic)
 static void free_feed(struct feed *feed)
 {
 	free(feed->topic);
-	text_fini(&feed->kept);
+	text_fini(&feed->kept_type);
+	text_fini(&feed->kept_bytes);
 	vec_free(&feed->listeners);
 	free(feed);
 }
@@ -132,40 +133,57 @@ static bool is_due(struct listener *listener, uint64_t now_ns)
 	return true;
 }
 
+/* As it came, because most of the messages that are kept are replaced before anyone gets them. */
+static void keep(struct feed *feed, const struct troupe_message *message)
+{
+	feed->kept_type.count = feed->kept_bytes.count = 0;
+	text_add(&feed->kept_type, "%s", message->type);
+	text_add_bytes(&feed->kept_bytes, message->bytes, message->count);
+	feed->kept = *message;
+	feed->kept.topic = feed->topic;
+	feed->kept.type = feed->kept_type.at;
+	feed->kept.bytes = feed->kept_bytes.at;
+}
+
+/* Gives a message to the listeners for which it is time. missed_only: to those that have missed it. Returns whether
+ * some listener has to wait for it. */
+static bool give(struct feed *feed, const struct troupe_message *message, uint64_t now_ns, bool missed_only)
+{
+	struct text said = {0};
+	bool binary = false, waits = false;
+	for (uint32_t i = 0; i < feed->listeners.count; i++) {
+		struct listener *listener = &feed->listeners.at[i];
+		if (missed_only && !listener->missed)
+			continue;
+		listener->missed = !is_due(listener, now_ns);
+		waits |= listener->missed;
+		if (listener->missed)
+			continue;
+		if (!said.count)
+			binary = said_message(message, &said);
+		if (said.count)
+			(void)web_send(listener->page->peer, binary, said.at, said.count);
+	}
+	text_fini(&said);
+	return waits;
+}
+
 void feeds_give(struct gateway *gateway, const struct troupe_message *message)
 {
 	struct feed *feed = find(gateway, message->topic);
-	struct text said = {0};
-	bool binary = false, keeps = message->count <= KEPT_BYTES_MAX, missed = false;
-	uint64_t now_ns = clock_now_ns();
-	for (uint32_t i = 0; feed && i < feed->listeners.count; i++) {
-		struct listener *listener = &feed->listeners.at[i];
-		bool due = is_due(listener, now_ns);
-		if (!said.count && (due || keeps))
-			binary = said_message(message, &said);
-		if (due && said.count)
-			(void)web_send(listener->page->peer, binary, said.at, said.count);
-		missed |= listener->missed = !due && keeps && said.count;
-	}
-	if (missed) {
-		feed->kept.count = 0;
-		feed->kept_binary = binary;
-		text_add_bytes(&feed->kept, said.at, said.count);
-	}
-	text_fini(&said);
+	if (!feed || !give(feed, message, clock_now_ns(), false))
+		return;
+	if (message->count <= KEPT_BYTES_MAX)
+		keep(feed, message);
+	else
+		for (uint32_t i = 0; i < feed->listeners.count; i++)
+			feed->listeners.at[i].missed = false;
 }
 
 void feeds_turn(struct gateway *gateway, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < gateway->feeds.count; i++) {
-		const struct feed *feed = gateway->feeds.at[i];
-		for (uint32_t k = 0; k < feed->listeners.count; k++) {
-			struct listener *listener = &feed->listeners.at[k];
-			if (listener->missed && is_due(listener, now_ns))
-				(void)web_send(
-					listener->page->peer, feed->kept_binary, feed->kept.at, feed->kept.count);
-		}
-	}
+	for (uint32_t i = 0; i < gateway->feeds.count; i++)
+		give(gateway->feeds.at[i], &gateway->feeds.at[i]->kept, now_ns, true);
 }
 
 void feeds_renew(struct gateway *gateway, bool all)

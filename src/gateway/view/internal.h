@@ -46,8 +46,9 @@ struct listener { /* a page that has subscribed to a topic */
 struct feed { /* a topic to which pages have subscribed */
 	char *topic;
 	VEC(struct listener) listeners;
-	struct text kept; /* the newest message, when some listener has missed it */
-	bool kept_binary;
+	/* the newest message, when some listener has missed it; its type and bytes lie in kept_type and kept_bytes */
+	struct troupe_message kept;
+	struct text kept_type, kept_bytes;
 };
 
 struct call {                   /* a request that waits for its reply */
