@@ -341,7 +341,7 @@ static const struct topic_row rows[] = {
 	PUBLISHED("/world/*/scene/deletion", "gz.msgs.UInt32_V", 0, &deletion_ops),
 	PUBLISHED("/world/*/levels", "troupe.msgs.Levels", 0, &levels_ops),
 	PUBLISHED("/world/*/replies", "troupe.msgs.Reply", 0, &reply_ops),
-	PUBLISHED("/world/*/view", "troupe.msgs.View", POSE_HZ, &publish_view),
+	PUBLISHED("/world/*/view", "troupe.msgs.View", 0, &publish_view),
 	PUBLISHED("/world/*/secondaries", "troupe.msgs.Secondaries", STATS_HZ, &publish_secondaries),
 	ASKED("/world/*/scene/info", "gz.msgs.Empty", "gz.msgs.Scene", &ask_scene),
 	ASKED("/world/*/scene/graph", "gz.msgs.Empty", "gz.msgs.StringMsg", &ask_graph),

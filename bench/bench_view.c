@@ -1,0 +1,146 @@
+/* Measures the cost of the viewer: boxes that all move, and a page that takes pictures of them as a browser does, at 30
+ * pictures a second. The baselines are the same boxes without a viewer, and with a viewer that no page uses. A third
+ * page takes no byte: it must not cost more than one that does. */
+#include "bench.h"
+
+#include "../tests/gateway/web_client.h"
+#include "base/text.h"
+
+#include <troupe/gateway.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum way { WAY_ALONE, WAY_NO_PAGE, WAY_STUCK, WAY_PAGE, WAYS };
+
+static const char *const names[WAYS] = {"no viewer", "a viewer without a page", "a page that takes nothing", "a page"};
+
+struct page {
+	struct troupe_view *view;
+	int file;
+	pthread_t thread;
+	bool reads;
+	_Atomic uint64_t pictures, bytes;
+};
+
+static void must(bool good, const char *what)
+{
+	if (good)
+		return;
+	fprintf(stderr, "bench_view: %s\n", what);
+	exit(1);
+}
+
+/* Boxes on a grid that drift without gravity, each on a way of its own. */
+static char *drifting_world(int count)
+{
+	struct text world = {0};
+	text_add(&world, "<sdf version='1.9'><world name='w'><gravity>0 0 0</gravity>");
+	for (int i = 0; i < count; i++)
+		text_add(&world,
+			"<model name='box_%d'><pose>%d %d 0 0 0 0</pose><link "
+			"name='l'><inertial><mass>1</mass></inertial>"
+			"<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link>"
+			"<plugin name='gz::sim::systems::VelocityControl' filename='x'><initial_linear>0 0 "
+			"1</initial_linear>"
+			"</plugin></model>",
+			i, 3 * (i % 100), 3 * (i / 100));
+	text_add(&world, "</world></sdf>");
+	return world.at;
+}
+
+static void *read_pictures(void *ctx)
+{
+	struct page *page = ctx;
+	struct client_frame frame;
+	while (client_take(page->file, &frame)) {
+		atomic_fetch_add(&page->pictures, frame.kind == 2);
+		atomic_fetch_add(&page->bytes, frame.body.count);
+		text_fini(&frame.body);
+	}
+	return NULL;
+}
+
+static void connect_page(struct page *page)
+{
+	static const char motion[] = "{\"op\":\"motion\",\"world\":\"/world/w\"}";
+	char address[200], host[40];
+	unsigned port = 0;
+	struct text upgrade = {0}, answer = {0}, frame = {0};
+	troupe_view_address(page->view, address, sizeof address);
+	must(sscanf(address, "http://127.0.0.1:%u/", &port) == 1, address);
+	(void)snprintf(host, sizeof host, "127.0.0.1:%u", port);
+	page->file = client_connect((uint16_t)port);
+	client_add_upgrade(&upgrade, "/view", host, "Sec-WebSocket-Protocol: troupe.view.v1\r\n");
+	must(page->file >= 0 && client_send(page->file, upgrade.at, upgrade.count), "no connection");
+	client_read_all(page->file, true, &answer);
+	client_add_frame(&frame, 0x81, motion, sizeof motion - 1);
+	must(client_send(page->file, frame.at, frame.count), "no connection");
+	text_fini(&upgrade);
+	text_fini(&answer);
+	text_fini(&frame);
+	if (page->reads)
+		must(!pthread_create(&page->thread, NULL, read_pictures, page), "no thread");
+}
+
+static void start(struct page *page, struct troupe_server *server, enum way way)
+{
+	const struct troupe_view_def def = {.port = 0};
+	struct troupe_error error;
+	page->file = -1;
+	page->reads = way == WAY_PAGE;
+	if (way == WAY_ALONE)
+		return;
+	must(!troupe_view_start(server, &def, &page->view, &error), error.text);
+	if (way != WAY_NO_PAGE)
+		connect_page(page);
+}
+
+static void stop(struct page *page)
+{
+	troupe_view_end(page->view, NULL);
+	if (page->reads)
+		(void)pthread_join(page->thread, NULL);
+	if (page->file >= 0)
+		(void)close(page->file);
+}
+
+static void measure(const struct bench_options *options, int boxes, int secondaries, uint64_t steps)
+{
+	char *world = drifting_world(boxes), subject[128];
+	struct troupe_server *servers[WAYS];
+	struct page pages[WAYS] = {0};
+	struct bench_samples rates[WAYS] = {0};
+	uint64_t until = 0;
+	for (int way = 0; way < WAYS; way++) {
+		servers[way] = bench_server(world, secondaries);
+		start(&pages[way], servers[way], way);
+	}
+	bench_take_turns(options, "viewer", servers, WAYS, steps, &until, rates);
+	for (int way = WAY_NO_PAGE; way < WAYS; way++) {
+		(void)snprintf(subject, sizeof subject, "%d boxes on %d, %s", boxes, secondaries, names[way]);
+		struct bench_row row = {subject, "steps/s", &rates[way], &rates[WAY_ALONE], .at_least = 0.95,
+			.hash = troupe_server_hash(servers[way])};
+		bench_print(options, &row);
+		bench_same(servers[WAY_ALONE], servers[way], "with and without a viewer");
+	}
+	uint64_t pictures = pages[WAY_PAGE].pictures;
+	fprintf(stderr, "%d boxes on %d: %lu pictures, %.0f kB each\n", boxes, secondaries, (unsigned long)pictures,
+		(double)pages[WAY_PAGE].bytes / 1e3 / (double)MAX(pictures, 1));
+	for (int way = 0; way < WAYS; way++) {
+		stop(&pages[way]);
+		troupe_server_destroy(servers[way]);
+	}
+	free(world);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench_options options = bench_parse(
+		argc, argv, "bench_view: boxes that all move, and a page that takes pictures; baseline: no viewer");
+	measure(&options, options.smoke ? 100 : 10000, 1, options.smoke ? 5 : 4);
+	measure(&options, options.smoke ? 100 : 10000, 2, options.smoke ? 5 : 4);
+	return 0;
+}
