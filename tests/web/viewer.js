@@ -227,7 +227,7 @@ async function demo(context) {
 		await page.keyboard.press("Escape");
 	});
 
-	await part("models come and go", async () => {
+	await part("models come, move and go", async () => {
 		await page.keyboard.press("Escape");
 		await page.evaluate(() => viewer.camera.show(viewer.world.extent(), "top"));
 		await page.waitForTimeout(1000);
@@ -240,6 +240,17 @@ async function demo(context) {
 		await page.mouse.click(at.x, at.y);
 		await page.waitForSelector("#inspector h1");
 		check(await page.innerText("#inspector h1") === "box", "it can be picked");
+		const before = await model("box"), grip = await lookAt("box");
+		await page.keyboard.press("m");
+		await page.mouse.move(grip.x, grip.y);
+		await page.mouse.down();
+		await page.mouse.move(grip.x + 60, grip.y + 5, {steps: 4});
+		await page.mouse.up();
+		await until(before => {
+			const model = [...viewer.world.models.values()].find(model => model.name === "box");
+			return Math.abs(viewer.world.poseOf(model).position.x - before.x) > .2;
+		}, before);
+		check(true, "it can be dragged");
 		await page.keyboard.press("Escape");
 		await page.keyboard.press("Delete");
 		await until(() => ![...viewer.world.models.values()].some(model => model.name === "box"));
