@@ -83,8 +83,20 @@ TROUPE_API troupe_status troupe_view_start(struct troupe_server *server, const s
  * it. `recording` is as for troupe_player_open(), and so are further errors. */
 TROUPE_API troupe_status troupe_view_open(const struct troupe_server_def *recording, const struct troupe_view_def *def,
 	struct troupe_view **ret_view, struct troupe_error *error);
-/* Plays what troupe_view_open() has opened, as pages ask, until troupe_view_stop(). Blocks. */
-TROUPE_API void troupe_view_play(struct troupe_view *view);
+struct troupe_view_run {      /* of another process, which was started with --watch-listen */
+	const char *address;  /* HOST[:PORT]; port 47083 if none is given */
+	const char *key_file; /* as in troupe_watch_def */
+	bool insecure;
+};
+
+/* Shows a run of another process, which is not disturbed: pages can change nothing. run: valid until troupe_view_end().
+ * TROUPE_EPEER: it cannot be reached; TROUPE_EPROTOCOL: it refuses. */
+TROUPE_API troupe_status troupe_view_connect(const struct troupe_view_run *run, const struct troupe_view_def *def,
+	struct troupe_view **ret_view, struct troupe_error *error);
+/* After troupe_view_open(): plays, as pages ask, until troupe_view_stop(). After troupe_view_connect(): waits for the
+ * end of the run, or troupe_view_stop(); *error has the reason in both cases of an end: TROUPE_OK, it has ended;
+ * TROUPE_EPEER, it was lost; else it has failed. Blocks. */
+TROUPE_API troupe_status troupe_view_play(struct troupe_view *view, struct troupe_error *error);
 /* Any thread, also in a signal handler; also before troupe_view_play(). */
 TROUPE_API void troupe_view_stop(struct troupe_view *view);
 /* Tells all pages why they are left: the run has failed, or, with NULL, has ended. view may be NULL. */

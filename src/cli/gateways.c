@@ -101,9 +101,15 @@ static void say_refused(void *ctx, const char *text)
 	gateways->say(gateways->ctx, false, text);
 }
 
-/* Starts the viewer of a server, or of a recording. server: NULL for a recording. */
+/* What the viewer shows: one of them. */
+struct shown {
+	struct troupe_server *server;
+	const struct troupe_server_def *recording;
+	const struct troupe_view_run *run;
+};
+
 static troupe_status start_view(struct gateways *gateways, const struct gateways_settings *settings,
-	struct troupe_server *server, const struct troupe_server_def *recording, struct troupe_error *error)
+	const struct shown *shown, struct troupe_error *error)
 {
 	struct troupe_view_def def = {.port = VIEW_PORT,
 		.port_or_any = !settings->view_address,
@@ -119,11 +125,15 @@ static troupe_status start_view(struct gateways *gateways, const struct gateways
 	if (status)
 		return status;
 	def.address = host;
-	status = server ? troupe_view_start(server, &def, &gateways->view, &why)
-			: troupe_view_open(recording, &def, &gateways->view, &why);
+	if (shown->server)
+		status = troupe_view_start(shown->server, &def, &gateways->view, &why);
+	else if (shown->recording)
+		status = troupe_view_open(shown->recording, &def, &gateways->view, &why);
+	else
+		status = troupe_view_connect(shown->run, &def, &gateways->view, &why);
 	free(host);
 	if (status)
-		return fail(error, status, "%s%s", server ? "--view: " : "", why.text);
+		return fail(error, status, "%s%s", shown->server ? "--view: " : "", why.text);
 	struct text text = {0};
 	troupe_view_address(gateways->view, address, sizeof address);
 	text_add(&text, "view: %s", address);
@@ -167,13 +177,14 @@ static troupe_status start_foxglove(struct gateways *gateways, const struct gate
 }
 
 troupe_status gateways_show(const struct gateways_settings *settings, const struct troupe_server_def *def,
-	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
-	struct troupe_error *error)
+	const struct troupe_view_run *run, void (*say)(void *ctx, bool loud, const char *text), void *ctx,
+	struct gateways **ret_gateways, struct troupe_error *error)
 {
+	const struct shown shown = {.recording = run ? NULL : def, .run = run};
 	struct gateways *gateways = mem_alloc(sizeof *gateways);
 	*gateways = (struct gateways){.say = say, .ctx = ctx};
 	*ret_gateways = gateways;
-	return start_view(gateways, settings, NULL, def, error);
+	return start_view(gateways, settings, &shown, error);
 }
 
 static void stop_playing(void *ctx)
@@ -181,11 +192,12 @@ static void stop_playing(void *ctx)
 	troupe_view_stop(ctx);
 }
 
-void gateways_play(struct gateways *gateways)
+troupe_status gateways_play(struct gateways *gateways, struct troupe_error *error)
 {
 	signals_tell(stop_playing, gateways->view);
-	troupe_view_play(gateways->view);
+	troupe_status status = troupe_view_play(gateways->view, error);
 	signals_tell(NULL, NULL);
+	return status;
 }
 
 troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,
@@ -199,7 +211,7 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	if (!status)
 		status = start_watch(gateways, settings, server, error);
 	if (!status && (settings->view || settings->view_address))
-		status = start_view(gateways, settings, server, NULL, error);
+		status = start_view(gateways, settings, &(struct shown){.server = server}, error);
 	return status ? status : start_foxglove(gateways, settings, server, error);
 }
 

@@ -28,14 +28,16 @@ struct gateways;
 troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error);
-/* Opens the recording of def for the viewer instead, and prints its address. TROUPE_EINVAL: an address, or this build
- * has no viewer; TROUPE_EIO, and errors of the recording. */
+/* Opens the recording of def for the viewer instead, or the run of another process (def or run is NULL), and prints the
+ * address of the page. TROUPE_EINVAL: an address, or this build has no viewer; TROUPE_EIO, and errors of the recording;
+ * TROUPE_EPEER, TROUPE_EPROTOCOL: the run cannot be joined. */
 struct troupe_server_def;
 troupe_status gateways_show(const struct gateways_settings *settings, const struct troupe_server_def *def,
-	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
-	struct troupe_error *error);
-/* Plays it until a signal asks the process to stop. */
-void gateways_play(struct gateways *gateways);
+	const struct troupe_view_run *run, void (*say)(void *ctx, bool loud, const char *text), void *ctx,
+	struct gateways **ret_gateways, struct troupe_error *error);
+/* Shows it until a signal asks the process to stop, or the run of another process is over: then the status and the
+ * error are those of troupe_view_play(). */
+troupe_status gateways_play(struct gateways *gateways, struct troupe_error *error);
 /* Whether a program has commanded the run through a gateway. NULL: no. */
 bool gateways_commanded(const struct gateways *gateways);
 /* Call it before the server is destroyed. why: the reason if the run has failed; NULL: it has ended. gateways may be

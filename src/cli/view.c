@@ -1,5 +1,6 @@
-/* `troupe view`: shows a recording in a browser until it is interrupted. The library plays it (troupe/gateway.h); what
- * is shown, and how fast, is said in the page. */
+/* `troupe view`: shows a recording, or a run of another process, in a browser until it is interrupted or the run is
+ * over. The library does it (troupe/gateway.h); which step of a recording is shown, and how fast, is said in the page.
+ */
 #include "cli/cli.h"
 #include "cli/gateways.h"
 #include "cli/options.h"
@@ -13,6 +14,7 @@
 
 struct settings {
 	const char *recording;
+	struct troupe_view_run run;
 	struct gateways_settings gateways;
 	struct option_list resource_paths;
 	int64_t secondaries, verbosity;
@@ -20,8 +22,16 @@ struct settings {
 
 #define AT(member) offsetof(struct settings, member)
 static const struct option_spec specs[] = {
-	{OPTION_OPERAND, .name = "recording", .argument = "RECORDING", .offset = AT(recording)},
+	{OPTION_OPERAND, .name = "recording", .argument = "RECORDING", .unless = "connect", .offset = AT(recording)},
 	{OPTION_HEADING, .help = "Options"},
+	{OPTION_TEXT, .name = "connect", .argument = "HOST[:PORT]", .offset = AT(run.address),
+		.help = "show the run that was started with --watch-listen there (port 47083), without disturbing it: "
+			"any number of browsers cost the run as much as one"},
+	{OPTION_TEXT, .name = "watch-key-file", .needs = "connect", .excludes = "watch-insecure", .argument = "FILE",
+		.offset = AT(run.key_file),
+		.help = "the key of the run (default: the key of troupe keygen, if there is one)"},
+	{OPTION_FLAG, .name = "watch-insecure", .needs = "connect", .excludes = "watch-key-file",
+		.offset = AT(run.insecure), .help = "use no key"},
 	{OPTION_TEXT, .name = "view-address", .argument = "[ADDRESS:]PORT", .offset = AT(gateways.view_address),
 		.help = "as for troupe run (default: port 8686 or any free one, for this machine only)"},
 	{OPTION_TEXT, .name = "view-cert", .needs = "view-key", .argument = "FILE", .offset = AT(gateways.view_cert),
@@ -41,14 +51,16 @@ static const struct option_spec specs[] = {
 
 static const struct options_command command = {
 	.name = "view",
-	.usage = "troupe view [OPTIONS] RECORDING",
+	.usage = "troupe view [OPTIONS] RECORDING | --connect HOST[:PORT]",
 	.about = "Shows a recording of troupe run --record in a browser: prints the address of a page that has a "
 		 "time line. Any step can be shown; it is simulated from the nearest recorded state, and each "
-		 "recorded hash on the way is compared. Ends when it is interrupted.",
+		 "recorded hash on the way is compared. Or shows a run of another process, in which the page can "
+		 "change nothing. Ends when it is interrupted, or when the run is over.",
 	.after = "Exit status\n"
-		 "  0  it was interrupted\n"
+		 "  0  it was interrupted, or the run has ended\n"
 		 "  1  the recording cannot be read, or the address cannot be had\n"
 		 "  2  wrong usage\n"
+		 "  3  the run cannot be joined, or was lost\n"
 		 "  4  internal error, or out of memory\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
@@ -71,6 +83,7 @@ static void on_line(void *ctx, bool loud, const char *text)
 static int view(struct settings *settings)
 {
 	struct troupe_server_def def = troupe_server_def_default();
+	const struct troupe_view_run *run = settings->run.address ? &settings->run : NULL;
 	struct gateways *gateways = NULL;
 	struct troupe_error error;
 	def.resume_path = settings->recording;
@@ -79,14 +92,17 @@ static int view(struct settings *settings)
 	def.on_warning = on_warning;
 	def.ctx = settings;
 	signals_catch();
-	troupe_status status = gateways_show(&settings->gateways, &def, on_line, settings, &gateways, &error);
+	troupe_status status =
+		gateways_show(&settings->gateways, run ? NULL : &def, run, on_line, settings, &gateways, &error);
+	if (status == TROUPE_EINVAL)
+		status = TROUPE_EIO; /* an address: no internal error */
+	if (!status)
+		status = gateways_play(gateways, &error);
 	if (status)
 		cli_complain("view", "%s", error.text);
-	else
-		gateways_play(gateways);
 	signals_release();
-	gateways_end(gateways, NULL);
-	return status ? cli_exit_status(status == TROUPE_EINVAL ? TROUPE_EIO : status) : CLI_DONE;
+	gateways_end(gateways, status ? &error : NULL);
+	return status ? cli_exit_status(status) : CLI_DONE;
 }
 
 int cli_view(int argc, char **argv)

@@ -2,6 +2,7 @@
 #include "gateway/source.h"
 
 #include "base/base.h"
+#include "gateway/watch/remote.h"
 
 #include <stdlib.h>
 
@@ -38,9 +39,14 @@ static troupe_status call(struct source *source, const char *service, const void
 	return troupe_client_call(local_of(source)->client, service, NULL, bytes, count, tag, error);
 }
 
-static bool take(struct source *source, struct troupe_message *ret_message)
+static bool take(struct source *source, uint64_t timeout_ns, struct troupe_message *ret_message)
 {
-	return troupe_client_take(local_of(source)->client, 0, ret_message);
+	return troupe_client_take(local_of(source)->client, timeout_ns, ret_message);
+}
+
+static uint64_t lost(const struct source *source)
+{
+	return troupe_client_lost(((const struct local *)source)->client);
 }
 
 static const struct troupe_topics *topics(struct source *source)
@@ -80,21 +86,33 @@ static void destroy(struct source *source)
 	free(source);
 }
 
-static const struct source_ops ops = {subscribe, unsubscribe, publish, call, take, topics, release, epoch, world_count,
-	world_name, commands, destroy};
+static const struct source_ops ops = {subscribe, unsubscribe, publish, call, take, lost, topics, release, epoch,
+	world_count, world_name, commands, destroy};
 
-troupe_status source_of_server(struct troupe_server *server, uint32_t depth, source_ready on_ready, void *ctx,
+static troupe_status open_local(const struct source_place *place, uint32_t depth, source_ready on_ready, void *ctx,
 	struct source **ret_source, struct troupe_error *error)
 {
 	const struct troupe_client_def def = {.depth = depth, .on_ready = on_ready, .ctx = ctx};
 	struct local *local = mem_alloc(sizeof *local);
-	*local = (struct local){.base.ops = &ops, .server = server};
-	troupe_status status = troupe_client_create(server, &def, &local->client, error);
+	*local = (struct local){.base.ops = &ops, .server = place->server};
+	troupe_status status = troupe_client_create(place->server, &def, &local->client, error);
 	if (status)
 		free(local);
 	else
 		*ret_source = &local->base;
 	return status;
+}
+
+troupe_status source_open(const struct source_place *place, uint32_t depth, source_ready on_ready, void *ctx,
+	struct source **ret_source, struct troupe_error *error)
+{
+	if (place->server)
+		return open_local(place, depth, on_ready, ctx, ret_source, error);
+	struct remote_options options = *place->remote;
+	options.depth = depth;
+	options.on_ready = on_ready;
+	options.ctx = ctx;
+	return remote_connect(&options, ret_source, error);
 }
 
 void source_destroy(struct source *source)

@@ -21,8 +21,9 @@ struct source_ops {
 		struct source *source, const char *topic, const void *bytes, size_t count, struct troupe_error *error);
 	troupe_status (*call)(struct source *source, const char *service, const void *bytes, size_t count, uint64_t tag,
 		struct troupe_error *error);
-	bool (*take)(struct source *source, struct troupe_message *ret_message);
-	/* The caller gives it to release(). NULL: not known yet; the epoch grows when it is. */
+	bool (*take)(struct source *source, uint64_t timeout_ns, struct troupe_message *ret_message);
+	uint64_t (*lost)(const struct source *source);
+	/* The caller gives it to release(). */
 	const struct troupe_topics *(*topics)(struct source *source);
 	void (*release)(struct source *source, const struct troupe_topics *topics);
 	uint64_t (*epoch)(const struct source *source);
@@ -37,8 +38,17 @@ struct source {
 	const struct source_ops *ops;
 };
 
-/* A client of a server of this process. depth: of its queue, as in troupe_client_def. The server must outlive it. */
-troupe_status source_of_server(struct troupe_server *server, uint32_t depth, source_ready on_ready, void *ctx,
+struct remote_options;
+
+/* Where a gateway's sources are opened: one of both. */
+struct source_place {
+	struct troupe_server *server; /* of this process; it must outlive the sources */
+	const struct remote_options *remote;
+};
+
+/* A client of the server, or a connection of its own to the run. depth: of its queue, as in troupe_client_def. Errors
+ * as those of troupe_client_create() and remote_connect(). */
+troupe_status source_open(const struct source_place *place, uint32_t depth, source_ready on_ready, void *ctx,
 	struct source **ret_source, struct troupe_error *error);
 /* NULL is fine. */
 void source_destroy(struct source *source);

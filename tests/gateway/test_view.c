@@ -422,7 +422,7 @@ static void replay(const struct scene *scene)
 
 static void *play(void *view)
 {
-	troupe_view_play(view);
+	(void)troupe_view_play(view, NULL);
 	return NULL;
 }
 

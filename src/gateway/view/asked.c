@@ -139,8 +139,8 @@ static troupe_status ask_call(struct request *request, struct troupe_error *erro
 		return fail(error, TROUPE_ECOMMAND, "service '%.150s': there is none of this name", service);
 	status = get_message(request, "request", type_find(row->type), &bytes, error);
 	if (!status)
-		status = troupe_client_call(
-			gateway->client, service, row->type, bytes.at, bytes.count, ++gateway->next_tag, error);
+		status = gateway->client->ops->call(
+			gateway->client, service, bytes.at, bytes.count, ++gateway->next_tag, error);
 	text_fini(&bytes);
 	if (status)
 		return status;
@@ -162,8 +162,7 @@ static troupe_status ask_publish(struct request *request, struct troupe_error *e
 		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': there is none of this name", topic);
 	status = get_message(request, "message", type_find(row->type), &bytes, error);
 	if (!status)
-		status = troupe_client_publish(
-			gateway->client, NULL, topic, row->type, bytes.at, bytes.count, NULL, error);
+		status = gateway->client->ops->publish(gateway->client, topic, bytes.at, bytes.count, error);
 	text_fini(&bytes);
 	return status;
 }

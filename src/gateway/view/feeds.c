@@ -51,7 +51,7 @@ static void drop(struct gateway *gateway, struct feed *feed)
 		map_add(&gateway->feed_of, last->topic, at);
 		gateway->feeds.at[at] = last;
 	}
-	troupe_client_unsubscribe(gateway->client, feed->topic);
+	gateway->client->ops->unsubscribe(gateway->client, feed->topic);
 	free_feed(feed);
 }
 
@@ -101,7 +101,7 @@ troupe_status feeds_subscribe(
 	}
 	if (!status) {
 		*listener = (struct listener){.page = page, .rate_hz = rate_hz, .fresh = true};
-		status = troupe_client_subscribe(gateway->client, topic, rate_of(feed), error);
+		status = gateway->client->ops->subscribe(gateway->client, topic, rate_of(feed), error);
 		if (status)
 			drop_listener(gateway, feed, page);
 	} else if (!feed->listeners.count) {
@@ -196,7 +196,7 @@ void feeds_renew(struct gateway *gateway, bool all)
 			continue;
 		for (uint32_t k = 0; k < feed->listeners.count; k++)
 			feed->listeners.at[k].fresh = true;
-		(void)troupe_client_subscribe(gateway->client, feed->topic, rate_of(feed), NULL);
+		(void)gateway->client->ops->subscribe(gateway->client, feed->topic, rate_of(feed), NULL);
 	}
 }
 

@@ -24,6 +24,9 @@ enum {
 
 struct troupe_view {
 	struct gateway gateway;
+	/* of a run of another process */
+	struct remote_options remote;
+	struct key key;
 };
 
 static const char policy[] =
@@ -97,12 +100,19 @@ static void close_page(void *conn)
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
+static void drop_topics(struct gateway *gateway)
+{
+	if (gateway->topics)
+		gateway->client->ops->release(gateway->client, gateway->topics);
+	gateway->topics = NULL;
+}
+
 static void read_topics(struct gateway *gateway)
 {
-	if (gateway->topics && gateway->topics->epoch == troupe_topics_epoch(gateway->server))
+	if (gateway->topics && gateway->topics->epoch == gateway->client->ops->epoch(gateway->client))
 		return;
-	troupe_topics_release(gateway->topics);
-	gateway->topics = troupe_topics_list(gateway->server);
+	drop_topics(gateway);
+	gateway->topics = gateway->client->ops->topics(gateway->client);
 }
 
 const struct troupe_topic *gateway_find_topic(struct gateway *gateway, troupe_topic_kind kind, const char *name)
@@ -142,7 +152,7 @@ static void find_worlds(struct gateway *gateway)
 
 static void tell_epoch(struct gateway *gateway, uint64_t now_ns)
 {
-	uint64_t epoch = troupe_topics_epoch(gateway->server);
+	uint64_t epoch = gateway->client->ops->epoch(gateway->client);
 	if (epoch == gateway->told_epoch || now_ns - gateway->told_ns < TELL_EPOCH_NS)
 		return;
 	struct text text = {0};
@@ -179,7 +189,7 @@ static bool take_messages(struct gateway *gateway)
 {
 	struct troupe_message message;
 	uint32_t count = 0;
-	while (count < BATCH && troupe_client_take(gateway->client, 0, &message)) {
+	while (count < BATCH && gateway->client->ops->take(gateway->client, 0, &message)) {
 		if (message.is_reply)
 			give_reply(gateway, &message);
 		else
@@ -278,19 +288,19 @@ static void refuse_calls(struct gateway *gateway, const char *why)
 
 static troupe_status begin_clients(struct gateway *gateway, struct troupe_error *error)
 {
-	const struct troupe_client_def pictures = {.depth = PICTURES_DEPTH, .on_ready = wake, .ctx = gateway};
-	const struct troupe_client_def rest = {.on_ready = wake, .ctx = gateway};
-	troupe_status status = troupe_client_create(gateway->server, &pictures, &gateway->pictures, error);
+	const struct source_place *place = &gateway->place;
+	troupe_status status = source_open(place, PICTURES_DEPTH, wake, gateway, &gateway->pictures, error);
 	if (!status)
-		status = troupe_client_create(gateway->server, &rest, &gateway->client, error);
-	return status ? status : meshes_create(gateway->server, wake, gateway, &gateway->meshes, error);
+		status = source_open(place, 0, wake, gateway, &gateway->client, error);
+	return status ? status : meshes_create(place, wake, gateway, &gateway->meshes, error);
 }
 
 static void end_clients(struct gateway *gateway)
 {
+	drop_topics(gateway);
 	meshes_destroy(gateway->meshes);
-	troupe_client_destroy(gateway->pictures);
-	troupe_client_destroy(gateway->client);
+	source_destroy(gateway->pictures);
+	source_destroy(gateway->client);
 	gateway->meshes = NULL;
 	gateway->pictures = gateway->client = NULL;
 }
@@ -302,7 +312,7 @@ static void adopt_server(struct gateway *gateway, struct troupe_server *server)
 	take_meshes(gateway);
 	refuse_calls(gateway, "the recording has jumped to another step");
 	end_clients(gateway);
-	gateway->server = server;
+	gateway->place.server = server;
 	if (begin_clients(gateway, &error)) {
 		say_goodbye(gateway, error.text);
 	} else {
@@ -310,8 +320,6 @@ static void adopt_server(struct gateway *gateway, struct troupe_server *server)
 		motion_renew(gateway);
 	}
 	gateway->told_epoch = 0;
-	troupe_topics_release(gateway->topics);
-	gateway->topics = NULL;
 	atomic_store(&gateway->next_server, NULL);
 }
 
@@ -325,6 +333,17 @@ static void change_server(void *ctx, struct troupe_server *server)
 		wake(gateway);
 		(void)nanosleep(&nap, NULL);
 	}
+}
+
+/* A run of another process: its end is that of the viewer. */
+static void look_at_remote(struct gateway *gateway)
+{
+	struct troupe_error why;
+	if (!gateway->place.remote || atomic_load(&gateway->is_over) || !remote_is_over(gateway->client, &why))
+		return;
+	gateway->why = why;
+	say_goodbye(gateway, why.text);
+	atomic_store(&gateway->is_over, true);
 }
 
 static void turn(void *ctx)
@@ -345,6 +364,7 @@ static void turn(void *ctx)
 	tell_timeline(gateway, now_ns);
 	for (uint32_t i = 0; i < gateway->pages.count; i++)
 		motion_send(gateway->pages.at[i], now_ns);
+	look_at_remote(gateway);
 	if (goodbye && gateway->parting == PARTING_NOT)
 		say_goodbye(gateway, goodbye);
 	if (gateway->parting == PARTING_SAID && all_is_sent(gateway))
@@ -418,7 +438,6 @@ static void fini(struct gateway *gateway)
 		album_fini(&gateway->worlds.at[i].album);
 	}
 	vec_free(&gateway->worlds);
-	troupe_topics_release(gateway->topics);
 	play_close(gateway->play);
 }
 
@@ -438,9 +457,11 @@ static troupe_status start(struct gateway *gateway, const struct troupe_view_def
 	}
 	if (!status)
 		status = begin_clients(gateway, error);
+	if (status)
+		return status;
 	find_worlds(gateway);
 	gateway->told_epoch = gateway->topics->epoch;
-	return status ? status : start_web(gateway, &own, error);
+	return start_web(gateway, &own, error);
 }
 
 static troupe_status check_available(struct troupe_error *error)
@@ -472,7 +493,7 @@ troupe_status troupe_view_start(struct troupe_server *server, const struct troup
 	if (status)
 		return status;
 	struct troupe_view *view = mem_alloc(sizeof *view);
-	view->gateway.server = server;
+	view->gateway.place.server = server;
 	return start_view(view, def, ret_view, error);
 }
 
@@ -488,18 +509,52 @@ troupe_status troupe_view_open(const struct troupe_server_def *recording, const 
 		free(view);
 		return status;
 	}
-	view->gateway.server = play_server(view->gateway.play);
+	view->gateway.place.server = play_server(view->gateway.play);
 	return start_view(view, def, ret_view, error);
 }
 
-void troupe_view_play(struct troupe_view *view)
+troupe_status troupe_view_connect(const struct troupe_view_run *run, const struct troupe_view_def *def,
+	struct troupe_view **ret_view, struct troupe_error *error)
 {
+	bool has_key = false;
+	troupe_status status = check_available(error);
+	if (status)
+		return status;
+	struct troupe_view *view = mem_alloc(sizeof *view);
+	view->remote.address = run->address;
+	status = key_find(run->key_file, run->insecure, &view->key, &has_key, error);
+	view->remote.key = has_key ? &view->key : NULL;
+	view->gateway.place.remote = &view->remote;
+	if (status)
+		free(view);
+	else
+		status = start_view(view, def, ret_view, error);
+	return status;
+}
+
+static troupe_status watch(struct gateway *gateway, struct troupe_error *error)
+{
+	static const struct timespec nap = {.tv_nsec = 20000000};
+	while (!atomic_load(&gateway->stop) && !atomic_load(&gateway->is_over))
+		(void)nanosleep(&nap, NULL);
+	if (!atomic_load(&gateway->is_over))
+		return TROUPE_OK;
+	return fail(error, gateway->why.status, "%s", gateway->why.text);
+}
+
+troupe_status troupe_view_play(struct troupe_view *view, struct troupe_error *error)
+{
+	if (!view->gateway.play)
+		return watch(&view->gateway, error);
 	play_run(view->gateway.play);
+	return TROUPE_OK;
 }
 
 void troupe_view_stop(struct troupe_view *view)
 {
-	play_stop(view->gateway.play);
+	atomic_store(&view->gateway.stop, true);
+	if (view->gateway.play)
+		play_stop(view->gateway.play);
 }
 
 void troupe_view_end(struct troupe_view *view, const struct troupe_error *why)
@@ -508,6 +563,7 @@ void troupe_view_end(struct troupe_view *view, const struct troupe_error *why)
 		return;
 	part(&view->gateway, why ? why->text : "the run has ended");
 	fini(&view->gateway);
+	key_forget(&view->key);
 	free(view);
 }
 
@@ -520,8 +576,8 @@ struct troupe_view_counts troupe_view_counts(const struct troupe_view *view)
 {
 	const struct gateway *gateway = &view->gateway;
 	return (struct troupe_view_counts){.pages = atomic_load(&gateway->page_count),
-		.commands = troupe_client_commands(gateway->client),
-		.boundaries_lost = troupe_client_lost(gateway->client)};
+		.commands = gateway->place.server ? gateway->client->ops->commands(gateway->client) : 0,
+		.boundaries_lost = gateway->client->ops->lost(gateway->client)};
 }
 
 bool troupe_view_available(void)

@@ -7,6 +7,7 @@
 #include "gateway/view/album.h"
 #include "gateway/view/meshes.h"
 #include "gateway/view/play.h"
+#include "gateway/watch/remote.h"
 #include "gateway/web/web.h"
 
 #include <troupe/client.h>
@@ -67,13 +68,13 @@ struct watched {              /* a world of which pages want pictures */
 enum parting { PARTING_NOT, PARTING_SAID, PARTING_SENT };
 
 struct gateway {
-	struct troupe_server *server;
+	struct source_place place;
 	struct play *play; /* NULL: no recording is shown */
 	struct play_state told_play;
 	uint64_t told_play_ns;
-	_Atomic(struct troupe_server *) next_server; /* that takes the place of `server`; NULL: none */
-	/* One client for pictures, of which only the newest count, and one for all else. */
-	struct troupe_client *pictures, *client;
+	_Atomic(struct troupe_server *) next_server; /* that takes the place of place.server; NULL: none */
+	/* One source for pictures, of which only the newest count, and one for all else. */
+	struct source *pictures, *client;
 	_Atomic(struct web *) web; /* writer: troupe_view_start() */
 	struct meshes *meshes;
 	const struct troupe_topics *topics; /* as pages were told of them last, or later */
@@ -85,6 +86,8 @@ struct gateway {
 	VEC(struct watched) worlds; /* does not change */
 	uint64_t next_serial, next_tag;
 	/* the end */
+	struct troupe_error why; /* a run of another process is over; read when is_over was seen */
+	_Atomic bool is_over, stop;
 	_Atomic(const char *) goodbye; /* writer: troupe_view_end(); NULL: not yet */
 	_Atomic enum parting parting;  /* writer: the loop's thread */
 	_Atomic uint32_t page_count;   /* for other threads */

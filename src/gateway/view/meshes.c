@@ -9,13 +9,11 @@
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
 
-#include <troupe/client.h>
-
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAIT_NS = 100000000 };
+enum { WAIT_NS = 100000000, DEPTH = 4 };
 
 struct wish {
 	struct wish *next;
@@ -30,7 +28,7 @@ struct kept {
 };
 
 struct meshes {
-	struct troupe_client *client; /* the thread's */
+	struct source *client; /* the thread's */
 	void (*on_done)(void *ctx);
 	void *ctx;
 	pthread_t thread;
@@ -109,11 +107,11 @@ static troupe_status fetch(
 	struct meshes *meshes, const struct wish *wish, struct text *ret_frame, struct troupe_error *error)
 {
 	struct troupe_message message;
-	troupe_status status = troupe_client_call(
-		meshes->client, wish->service, "gz.msgs.Geometry", wish->geometry.at, wish->geometry.count, 0, error);
+	troupe_status status = meshes->client->ops->call(
+		meshes->client, wish->service, wish->geometry.at, wish->geometry.count, 0, error);
 	if (status)
 		return status;
-	while (!troupe_client_take(meshes->client, WAIT_NS, &message))
+	while (!meshes->client->ops->take(meshes->client, WAIT_NS, &message))
 		if (is_stopping(meshes))
 			return fail(error, TROUPE_EIO, "the run has ended");
 	if (message.status)
@@ -256,15 +254,14 @@ struct meshes_result *meshes_take(struct meshes *meshes)
 	return result;
 }
 
-troupe_status meshes_create(struct troupe_server *server, void (*on_done)(void *ctx), void *ctx,
+troupe_status meshes_create(const struct source_place *place, void (*on_done)(void *ctx), void *ctx,
 	struct meshes **ret_meshes, struct troupe_error *error)
 {
 	struct meshes *meshes = mem_alloc(sizeof *meshes);
-	const struct troupe_client_def def = {.depth = 4};
 	*meshes = (struct meshes){.on_done = on_done, .ctx = ctx};
 	pthread_mutex_init(&meshes->lock, NULL);
 	pthread_cond_init(&meshes->more, NULL);
-	troupe_status status = troupe_client_create(server, &def, &meshes->client, error);
+	troupe_status status = source_open(place, DEPTH, NULL, NULL, &meshes->client, error);
 	int failed = status ? 0 : pthread_create(&meshes->thread, NULL, work, meshes);
 	mem_check_thread(failed);
 	if (failed)
@@ -273,7 +270,7 @@ troupe_status meshes_create(struct troupe_server *server, void (*on_done)(void *
 		*ret_meshes = meshes;
 		return TROUPE_OK;
 	}
-	troupe_client_destroy(meshes->client);
+	source_destroy(meshes->client);
 	pthread_cond_destroy(&meshes->more);
 	pthread_mutex_destroy(&meshes->lock);
 	free(meshes);
@@ -298,7 +295,7 @@ void meshes_destroy(struct meshes *meshes)
 		meshes_result_free(result);
 	}
 	drop_kept(meshes);
-	troupe_client_destroy(meshes->client);
+	source_destroy(meshes->client);
 	pthread_cond_destroy(&meshes->more);
 	pthread_mutex_destroy(&meshes->lock);
 	free(meshes);

@@ -28,7 +28,7 @@ static void ask(struct gateway *gateway, struct watched *watched, double rate_hz
 {
 	watched->asked_hz = rate_hz;
 	watched->asked_ns = now_ns;
-	(void)troupe_client_subscribe(gateway->pictures, watched->topic, rate_hz, NULL);
+	(void)gateway->pictures->ops->subscribe(gateway->pictures, watched->topic, rate_hz, NULL);
 }
 
 void motion_begin(struct page *page, struct watched *watched, double rate_hz)
@@ -46,7 +46,7 @@ void motion_end(struct page *page)
 	struct watched *watched = page->watched;
 	page->watched = NULL;
 	if (watched && !--watched->pages)
-		troupe_client_unsubscribe(page->gateway->pictures, watched->topic);
+		page->gateway->pictures->ops->unsubscribe(page->gateway->pictures, watched->topic);
 }
 
 void motion_renew(struct gateway *gateway)
@@ -88,7 +88,7 @@ bool motion_take(struct gateway *gateway)
 	enum { BATCH = 8 };
 	struct troupe_message message;
 	uint32_t count = 0;
-	while (count < BATCH && troupe_client_take(gateway->pictures, 0, &message)) {
+	while (count < BATCH && gateway->pictures->ops->take(gateway->pictures, 0, &message)) {
 		take(gateway, &message);
 		count++;
 	}

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/eventcount.h"
 #include "net/hello.h"
 #include "net/tcp/channel.h"
 #include "topic/message.h"
@@ -48,11 +49,14 @@ struct remote {
 	_Atomic uint64_t epoch;
 	char **worlds; /* constant once it is connected */
 	uint32_t world_count;
+	struct eventcount more; /* messages that come, and the end */
 	pthread_mutex_t lock;
 	/* under the lock */
 	VEC(struct text) asks;
 	struct come *first, *last;
 	size_t bytes; /* of the messages that have come */
+	uint32_t count, depth;
+	uint64_t lost;
 	struct listing *topics;
 	bool idle, over;
 	struct troupe_error why;
@@ -179,13 +183,13 @@ static troupe_status ask_topics(struct remote *remote)
 
 /* --- taking ------------------------------------------------------------------------------------------------------- */
 
-static bool take(struct source *source, struct troupe_message *ret_message)
+static bool take_now(struct remote *remote, struct troupe_message *ret_message)
 {
-	struct remote *remote = remote_of(source);
 	free_come(remote->taken);
 	pthread_mutex_lock(&remote->lock);
 	struct come *come = remote->taken = remote->first;
 	if (come) {
+		remote->count--;
 		remote->first = come->next;
 		remote->last = come->next ? remote->last : NULL;
 		remote->bytes -= come->bytes;
@@ -208,15 +212,35 @@ static bool take(struct source *source, struct troupe_message *ret_message)
 	return true;
 }
 
+static bool take(struct source *source, uint64_t timeout_ns, struct troupe_message *ret_message)
+{
+	struct remote *remote = remote_of(source);
+	uint32_t seen = eventcount_read(&remote->more);
+	if (take_now(remote, ret_message))
+		return true;
+	if (!timeout_ns)
+		return false;
+	(void)eventcount_await(&remote->more, seen, 0, timeout_ns);
+	return take_now(remote, ret_message);
+}
+
+static uint64_t lost(const struct source *source)
+{
+	struct remote *remote = (struct remote *)(uintptr_t)source;
+	pthread_mutex_lock(&remote->lock);
+	uint64_t count = remote->lost;
+	pthread_mutex_unlock(&remote->lock);
+	return count;
+}
+
 static const struct troupe_topics *topics(struct source *source)
 {
 	struct remote *remote = remote_of(source);
 	pthread_mutex_lock(&remote->lock);
 	struct listing *listing = remote->topics;
-	if (listing)
-		atomic_fetch_add(&listing->refs, 1);
+	atomic_fetch_add(&listing->refs, 1);
 	pthread_mutex_unlock(&remote->lock);
-	return listing ? &listing->shown : NULL;
+	return &listing->shown;
 }
 
 static void release(struct source *source, const struct troupe_topics *list)
@@ -255,6 +279,7 @@ static void end(struct remote *remote, troupe_status status, const char *why)
 	if (!remote->over) {
 		remote->over = true;
 		(void)fail(&remote->why, status, "%s", why);
+		eventcount_advance(&remote->more);
 	}
 	pthread_mutex_unlock(&remote->lock);
 	if (remote->on_ready)
@@ -265,7 +290,7 @@ static void end(struct remote *remote, troupe_status status, const char *why)
 static void make_room(struct remote *remote)
 {
 	struct come **at = &remote->first;
-	while (*at && remote->bytes > REMOTE_BYTES_MAX) {
+	while (*at && (remote->bytes > REMOTE_BYTES_MAX || (remote->depth && remote->count > remote->depth))) {
 		struct come *come = *at;
 		if (come->tell->what == TROUPE__MSGS__WATCH_TELL__WHAT__REPLY || !come->next) {
 			at = &come->next;
@@ -273,6 +298,8 @@ static void make_room(struct remote *remote)
 		}
 		*at = come->next;
 		remote->bytes -= come->bytes;
+		remote->count--;
+		remote->lost++;
 		free_come(come);
 	}
 }
@@ -288,7 +315,9 @@ static void keep(struct remote *remote, Troupe__Msgs__WatchTell *tell, size_t by
 		remote->first = come;
 	remote->last = come;
 	remote->bytes += bytes;
+	remote->count++;
 	make_room(remote);
+	eventcount_advance(&remote->more);
 	bool tell_it = remote->idle;
 	remote->idle = false;
 	pthread_mutex_unlock(&remote->lock);
@@ -447,8 +476,8 @@ static void destroy(struct source *source)
 	free(remote);
 }
 
-static const struct source_ops ops = {subscribe, unsubscribe, publish, call, take, topics, release, epoch, world_count,
-	world_name, commands, destroy};
+static const struct source_ops ops = {subscribe, unsubscribe, publish, call, take, lost, topics, release, epoch,
+	world_count, world_name, commands, destroy};
 
 static troupe_status say_hello(struct remote *remote, struct troupe_error *error)
 {
@@ -480,9 +509,11 @@ static troupe_status join(struct remote *remote, const struct remote_options *op
 	channel_limit(remote->channel, FRAME_PAYLOAD_MAX);
 	remote->over = false;
 	status = say_hello(remote, error);
-	while (!status && !remote->worlds && turn(remote))
+	while (!status && !(remote->worlds && remote->topics) && turn(remote)) {
+		send_asks(remote);
 		await_more(remote);
-	if (!status && !remote->worlds)
+	}
+	if (!status && !(remote->worlds && remote->topics))
 		status = fail(error, remote->why.status ? remote->why.status : TROUPE_EPEER, "%s: %s", options->address,
 			remote->why.text);
 	return status;
@@ -521,6 +552,7 @@ troupe_status remote_connect(
 	remote->base.ops = &ops;
 	remote->idle = true;
 	remote->woken = -1;
+	remote->depth = options->depth;
 	pthread_mutex_init(&remote->lock, NULL);
 	troupe_status status = start(remote, options, error);
 	if (status)

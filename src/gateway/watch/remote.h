@@ -12,6 +12,7 @@ enum { REMOTE_BYTES_MAX = 256 << 20 };
 struct remote_options {
 	const char *address;   /* HOST[:PORT] */
 	const struct key *key; /* NULL: none. Copied */
+	uint32_t depth;        /* messages that wait to be taken; 0: any number */
 	uint32_t wait_ms;      /* for the run to let this process in; 0: 5 s */
 	source_ready on_ready; /* may be NULL */
 	void *ctx;

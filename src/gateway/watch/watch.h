@@ -12,7 +12,7 @@ struct watch_host;
 
 enum {
 	WATCH_PORT = 47083,                /* unless told otherwise */
-	WATCH_VIEWERS_MAX = 16,            /* at one time */
+	WATCH_VIEWERS_MAX = 48,            /* at one time */
 	WATCH_QUEUE_BYTES_MAX = 300 << 20, /* that wait for one viewer: one of the largest messages */
 	WATCH_ROOM_BYTES = 1 << 20,        /* while more wait, no further message is taken for it */
 	WATCH_SILENT_S = 5,

@@ -1,0 +1,73 @@
+#!/bin/sh
+# A viewer of its own process: `troupe view --connect` serves the page of a run, comes and goes without an effect on the
+# run, and ends with it.
+. "${SOURCE_DIR:-.}/tests/gateway/lib.sh"
+
+# await FILE PATTERN: the first match in a file that is being written
+await()
+{
+	for _ in $(seq 300); do
+		found=$(sed -n "s#.*\($2\).*#\1#p" "$1" | head -n 1)
+		[ -n "$found" ] && echo "$found" && return
+		sleep 0.1
+	done
+	return 1
+}
+
+# get URL: the status of the answer, and its body
+get()
+{
+	python3 - "$1" <<'END'
+import sys, urllib.request
+answer = urllib.request.urlopen(sys.argv[1], timeout=20)
+sys.stdout.write("%d %s" % (answer.status, answer.read().decode()))
+END
+}
+
+need python3 || finish
+world=$SOURCE_DIR/worlds/warehouse.sdf
+"$troupe" run "$world" --iterations 4000 --no-gz >"$scratch/plain" 2>&1
+timeout 120 "$troupe" run "$world" --iterations 4000 --rate 400 --no-gz --watch-listen 127.0.0.1:0 -v 3 \
+	>"$scratch/run" 2>"$scratch/run.err" &
+run=$!
+address=$(await "$scratch/run.err" '127\.0\.0\.1:[0-9][0-9]*, without' | sed 's/, without//')
+check "the run prints where viewers join" $?
+
+timeout 100 "$troupe" view --connect "$address" --view-address 127.0.0.1:0 >"$scratch/view" 2>&1 &
+view=$!
+page=$(await "$scratch/view" 'http://[0-9.:]*/')
+if [ -z "$page" ] && grep -q 'no viewer' "$scratch/view"; then
+	skip 'this build has no viewer'
+	kill $run
+	finish
+fi
+check "the viewer prints its address: $(cat "$scratch/view")" "$([ -n "$page" ]; echo $?)"
+get "$page" | grep -q '^200 .*<html'
+check 'the page' $?
+timeout 60 "$troupe" view --connect "$address" --view-address 127.0.0.1:0 >"$scratch/second" 2>&1 &
+second=$!
+await "$scratch/second" 'http://[0-9.:]*/' >/dev/null
+check 'a second viewer' $?
+kill -TERM $second
+wait $second
+check "a viewer that is told to end: $?" $?
+kill -0 $run
+check 'the run goes on without it' $?
+wait $run
+check "the run: $(tail -n 2 "$scratch/run.err")" $?
+wait $view
+check "the viewer ends with the run: $(cat "$scratch/view")" $?
+# the figures of time differ, the hash does not
+[ "$(grep -o 'state [0-9a-f]*' "$scratch/plain")" = "$(grep -o 'state [0-9a-f]*' "$scratch/run")" ]
+check 'viewers change the state' $?
+
+timeout 60 "$troupe" view --connect 127.0.0.1:1 >"$scratch/none" 2>&1
+[ $? = 3 ] && [ "$(wc -l <"$scratch/none")" = 1 ]
+check "nobody listens: $(cat "$scratch/none")" $?
+timeout 60 "$troupe" view --connect 'nowhere:x' >"$scratch/none" 2>&1
+[ $? = 1 ] && [ "$(wc -l <"$scratch/none")" = 1 ]
+check "no address: $(cat "$scratch/none")" $?
+timeout 60 "$troupe" view >"$scratch/none" 2>&1
+[ $? = 2 ]
+check "nothing to show: $(cat "$scratch/none")" $?
+finish
