@@ -276,8 +276,9 @@ for cut in 0 10 31 32 100 $((size / 2)) $((size - 1)); do
 done
 { head -c 500 "$state"; printf 'X'; tail -c +502 "$state"; } >"$scratch/flip"
 refused "$scratch/flip" 'flip: damaged: its checksum does not fit'
-{ head -c 16 "$state"; printf '\010'; tail -c +18 "$state"; } >"$scratch/newer"
-refused "$scratch/newer" 'newer: version 8: expected 7'
+{ head -c 16 "$state"; printf '\177'; tail -c +18 "$state"; } >"$scratch/newer"
+version=$(sed -n 's/^enum { VERSION = \([0-9]*\) };$/\1/p' "$SOURCE_DIR/src/server/save.c")
+refused "$scratch/newer" "newer: version 127: expected $version;"
 refused "$here/meeting.sdf" 'meeting.sdf: not a state saved by troupe'
 refused "$scratch/nothing" 'nothing: cannot open'
 status=2 refused "$state" '--resume and a WORLD.sdf: expected only one of them' "$here/meeting.sdf"
