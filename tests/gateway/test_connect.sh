@@ -25,7 +25,9 @@ END
 }
 
 need python3 || exit 77
-world=$SOURCE_DIR/worlds/warehouse.sdf
+world=$worlds/warehouse.sdf
+XDG_CONFIG_HOME=$scratch # a key of the user is not used
+export XDG_CONFIG_HOME
 "$troupe" run "$world" --iterations 4000 --hash-every 4000 --no-gz >"$scratch/plain" 2>&1
 timeout 120 "$troupe" run "$world" --iterations 4000 --hash-every 4000 --rtf 0.4 --no-gz --watch-listen 127.0.0.1:0 -v 3 \
 	>"$scratch/run" 2>"$scratch/run.err" &

@@ -9,7 +9,9 @@
 #include "topic/troupe.pb-c.h"
 
 #include "../fault/check.h"
+#include "web_client.h"
 
+#include <troupe/gateway.h>
 #include <troupe/server.h>
 #include <troupe/world.h>
 
@@ -263,6 +265,70 @@ static void refuses_strangers(void)
 	text_fini(&payload);
 }
 
+enum { PAGES = 50 };
+
+/* A page that asks for pictures; returns its connection. */
+static int open_page(const char *address)
+{
+	static const char wish[] = "{\"op\":\"motion\",\"world\":\"/world/w\"}";
+	struct text out = {0}, answer = {0};
+	int file = client_connect((uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10));
+	check(file >= 0, "a page is not let in");
+	client_add_upgrade(&out, "/view", "localhost", "Sec-WebSocket-Protocol: troupe.view.v1\r\n");
+	client_add_frame(&out, 0x81, wish, sizeof wish - 1);
+	check(client_send(file, out.at, out.count), "a page cannot speak");
+	client_read_all(file, true, &answer);
+	check(strstr(answer.at, " 101 ") != NULL, "no upgrade: %s", answer.at);
+	text_fini(&out);
+	text_fini(&answer);
+	return file;
+}
+
+/* Whether two pictures come that name a later step each. */
+static bool sees_motion(int file)
+{
+	double step, last = -1;
+	for (int pictures = 0; pictures < 2;) {
+		struct client_frame frame;
+		if (!client_take(file, &frame))
+			return false;
+		if (frame.kind == 2 && frame.body.count >= 32 && *frame.body.at == 1) {
+			memcpy(&step, frame.body.at + 8, sizeof step);
+			pictures += step > last;
+			last = step;
+		}
+		text_fini(&frame.body);
+	}
+	return true;
+}
+
+/* The run sends each state once, whatever the number of pages. */
+static void serves_many_pages(void)
+{
+	struct run run;
+	struct troupe_view *view = NULL;
+	struct troupe_error error;
+	char address[256];
+	int pages[PAGES];
+	if (!troupe_view_available())
+		return;
+	begin(&run, NULL, true, 1000);
+	const struct troupe_view_run there = {.address = run.address, .insecure = true};
+	const struct troupe_view_def def = {.port = 0};
+	check(!troupe_view_connect(&there, &def, &view, &error), "connect: %s", error.text);
+	troupe_view_address(view, address, sizeof address);
+	for (int i = 0; i < PAGES; i++)
+		pages[i] = open_page(address);
+	for (int i = 0; i < PAGES; i++)
+		check(sees_motion(pages[i]), "page %d has no pictures", i);
+	check(watch_host_joined(run.host) == 3, "%d connections to the run", (int)watch_host_joined(run.host));
+	for (int i = 0; i < PAGES; i++)
+		close(pages[i]);
+	end(&run, true, NULL);
+	check(!troupe_view_play(view, &error) && !strcmp(error.text, "the run has ended"), "the end: %s", error.text);
+	troupe_view_end(view, NULL);
+}
+
 static void refuses_addresses(void)
 {
 	struct watch_options options = {.address = "0.0.0.0:0"};
@@ -290,6 +356,7 @@ int main(void)
 	has_the_key();
 	refuses_strangers();
 	refuses_addresses();
+	serves_many_pages();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed ? 1 : 0;
 }
