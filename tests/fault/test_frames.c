@@ -1054,10 +1054,18 @@ static void test_small(void)
 	refuses_number("a hello", decode_hello, &out, 8, UINT64_MAX);  /* protocol */
 	refuses_number("a hello", decode_hello, &out, 16, UINT64_MAX); /* bytes of the name */
 	refuses_number("a hello", decode_hello, &out, 16, out.count);  /* bytes of the name */
-	refuses_number("a hello", decode_hello, &out, 25, 3);          /* role */
+	refuses_number("a hello", decode_hello, &out, 25, 0);          /* role */
+	refuses_number("a hello", decode_hello, &out, 25, 4);          /* role */
 	refuses_number("a hello", decode_hello, &out, 65, TROUPE_SECONDARIES_MAX + 1);
 	out.at[24] = '\n';
 	check(decode_hello(out.at, out.count, NULL) == TROUPE_EPROTOCOL, "a name with a line end is accepted");
+	struct hello viewer = hello, primary = hello;
+	struct troupe_error why = {.text = ""};
+	viewer.role = HELLO_VIEWER;
+	primary.role = HELLO_PRIMARY;
+	check(!hello_match(&primary, &hello, &why), "a secondary does not match: %s", why.text);
+	check(hello_match(&primary, &viewer, &why) == TROUPE_EPROTOCOL && strstr(why.text, "--watch-listen"),
+		"a viewer takes part as a secondary: %s", why.text);
 	out.count = 0;
 	welcome_encode(&(struct welcome){1, 2, 1000}, &out);
 	ends_where_it_ends("a welcome", decode_welcome, &out, "its welcome is not valid");
