@@ -5,6 +5,7 @@
 #include "geom/pack.h"
 #include "mesh/importer.h"
 #include "run/origin.h"
+#include "run/sense.h"
 #include "run/wire_words.h"
 
 #include <inttypes.h>
@@ -609,6 +610,21 @@ static troupe_status follow_seen(struct replica *replica, const struct replica_s
 	return TROUPE_OK;
 }
 
+/* Whether this process measures with a sensor that sees, in this step: as measures() of wire_sense.c. */
+static bool looks_here(const struct replica *replica)
+{
+	const struct sensors *sensors = replica->shared.sensors;
+	for (uint32_t m = 0; m < sensors->room && m < replica->scene->model_count; m++) {
+		const struct scene_model *model = &replica->scene->models[m];
+		bool ours = model->body_count ? is_own(replica, m)
+					      : sense_statics_by(m, replica->step.secondaries) == replica->number;
+		for (uint32_t i = 0; ours && model->id && !model->absent && i < sensors->sets[m].count; i++)
+			if (sensor_is_due(sensors, &sensors->sets[m].at[i], SENSOR_OF_WORLD))
+				return true;
+	}
+	return false;
+}
+
 static troupe_status follow_sense(struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	const struct replica_sense *sense = &message->sense;
@@ -628,6 +644,8 @@ static troupe_status follow_sense(struct replica *replica, struct replica_step *
 		sensors_fire(replica->shared.sensors, sense->fired.at[i].model, sense->fired.at[i].index);
 	if (sense->looks && follow_seen(replica, sense, error))
 		return error->status;
+	if (!sense->looks && !message->paused && replica->shared.sensors->due_world && looks_here(replica))
+		return bad(error, "sensors are to see, but it does not say what");
 	return TROUPE_OK;
 }
 

@@ -349,7 +349,9 @@ static void read_world(struct tokens *tokens)
 		numbers(tokens, REAL, 9);
 	}
 	mark(tokens);
-	numbers(tokens, NUMBER, 2 * number(tokens, NUMBER)); /* who is pinned to whom */
+	numbers(tokens, NUMBER, 3 * number(tokens, NUMBER)); /* cameras that were triggered in a pause */
+	mark(tokens);
+	numbers(tokens, NUMBER, 2 * number(tokens, NUMBER)); /* models that are pinned */
 }
 
 static void read_state(struct tokens *tokens, const struct text *state)
