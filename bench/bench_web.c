@@ -26,7 +26,8 @@ struct sender { /* the service */
 	struct web_peer *peers[CLIENTS_MAX];
 	_Atomic int count;
 	char message[65536];
-	uint64_t bytes, messages, sent[CLIENTS_MAX];
+	_Atomic uint64_t bytes, messages;
+	uint64_t sent[CLIENTS_MAX];
 	_Atomic bool going;
 };
 

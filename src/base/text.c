@@ -49,7 +49,8 @@ void text_reserve(struct text *text, size_t more)
 void text_add_bytes(struct text *text, const char *bytes, size_t count)
 {
 	text_reserve(text, count);
-	memcpy(text->at + text->count, bytes, count);
+	if (count) /* no bytes may have no address */
+		memcpy(text->at + text->count, bytes, count);
 	text->count += count;
 	text->at[text->count] = '\0';
 }
