@@ -24,7 +24,7 @@ sys.stdout.write("%d %s" % (answer.status, answer.read().decode()))
 END
 }
 
-need python3 || exit 77
+need python3 || { totals; exit; }
 world=$worlds/warehouse.sdf
 XDG_CONFIG_HOME=$scratch # a key of the user is not used
 export XDG_CONFIG_HOME
@@ -39,7 +39,7 @@ timeout 100 "$troupe" view --connect "$address" --view-address 127.0.0.1:0 >"$sc
 view=$!
 page=$(await "$scratch/view" 'http://[0-9.:]*/')
 if [ -z "$page" ] && grep -q 'no viewer' "$scratch/view"; then
-	skip 'this build has no viewer'
+	skip 'a viewer of its own process' 'this build has no viewer'
 	kill $run
 	totals
 	exit

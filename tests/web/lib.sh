@@ -25,7 +25,7 @@ web_needs()
 	fi
 	[ -z "$web_why" ] || {
 		echo "skipped: $web_what: $web_why"
-		echo '0 passed, 0 failed'
+		echo '0 passed, 0 failed, 1 skipped'
 		exit 0
 	}
 	export NODE_PATH="$TROUPE_WEB_MODULES"
