@@ -165,7 +165,8 @@ static void add_links(struct compile *c, uint32_t model, bool is_static, uint32_
 			.model = model,
 			.body = SCENE_NONE,
 			.in_body = from->in_world,
-			.self_collide = from->self_collide};
+			.self_collide = from->self_collide,
+			.wind = from->wind};
 		if (!is_static) {
 			link.body = c->body_of_root[weld_root(c, i)];
 			link.in_body = pose_mul(pose_inverse(c->bodies.at[link.body].reference), from->in_world);
@@ -493,6 +494,7 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	scene->sdf = world;
 	scene->name = world->name;
 	scene->gravity = world->gravity;
+	scene->wind = world->wind;
 	scene->step_s = world->physics.max_step_size;
 	scene->real_time_factor = world->physics.real_time_factor;
 	scene->secondaries = SCENE_NONE;

@@ -79,6 +79,7 @@ struct scene_link {
 	struct pose in_body;       /* in a static model: in the world */
 	struct pose reference;     /* in_body as it was at first */
 	bool self_collide;
+	bool wind; /* <enable_wind>: systems that make wind act on the link */
 };
 
 /* An axis that follows another axis (the leader) of the same model: position = multiplier * (leader's position -
@@ -184,6 +185,7 @@ struct scene {
 	const struct sdf_world *sdf;
 	const char *name;
 	struct vec3 gravity;
+	struct vec3 wind;        /* m/s, of the file; physics does not use it: systems do */
 	double step_s;           /* max_step_size */
 	double real_time_factor; /* 0: as fast as possible */
 	uint32_t secondaries;    /* the number that the world asks for; SCENE_NONE: it gives none */

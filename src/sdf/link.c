@@ -94,6 +94,7 @@ void load_link(struct load *load, const struct sdf_element *element, uint32_t mo
 		.line = element->line,
 		.gravity = true,
 		.self_collide = owner->self_collide,
+		.wind = owner->wind,
 		.collision_first = world->collisions.count,
 		.visual_first = world->visuals.count,
 		.light_first = world->lights.count,
@@ -104,6 +105,7 @@ void load_link(struct load *load, const struct sdf_element *element, uint32_t mo
 	load_bool(load, element, "gravity", &link.gravity);
 	load_bool(load, element, "self_collide", &link.self_collide);
 	load_bool(load, element, "kinematic", &link.kinematic);
+	load_bool(load, element, "enable_wind", &link.wind);
 	load_double(load, decay, "linear", 0, 1e9, &link.linear_damping);
 	load_double(load, decay, "angular", 0, 1e9, &link.angular_damping);
 	vec_push(&load->link_frames, load_declare(load, (struct frames_frame){.kind = FRAMES_LINK,

@@ -65,12 +65,14 @@ static uint32_t declare_model(
 		.file = element->file,
 		.allow_auto_disable = true,
 		.canonical_link = SDF_NONE,
+		.wind = parent != SDF_NONE && load->world->models.at[parent].wind,
 		.element = element};
 	const char *relative_to;
 	struct pose raw = load_pose(load, element, &relative_to);
 	load_bool(load, element, "static", &model.is_static);
 	load_bool(load, element, "self_collide", &model.self_collide);
 	load_bool(load, element, "allow_auto_disable", &model.allow_auto_disable);
+	load_bool(load, element, "enable_wind", &model.wind);
 	model.is_static = model.is_static || is_static;
 	model.scoped = scoped_name(load, parent, model.name);
 	model.link_first = load->world->links.count;

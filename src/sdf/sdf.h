@@ -33,6 +33,7 @@ enum {
 #define SDF_MASS_MAX 1e30   /* kg; inertias to 1e48 kg m2 */
 #define SDF_MASS_MIN 1e-12
 #define SDF_STEP_MIN 1e-9 /* s */
+#define SDF_WIND_MAX 1e4  /* m/s, each component */
 
 #define SDF_NONE UINT32_MAX /* no index; in joints: the world */
 
@@ -182,6 +183,7 @@ struct sdf_link {
 	struct pose in_model, in_world;
 	struct sdf_inertial inertial;
 	bool gravity, self_collide, kinematic;  /* self_collide: that of the link or, if not given, of the model */
+	bool wind;                              /* <enable_wind> of the link or, if not given, of the model */
 	double linear_damping, angular_damping; /* velocity_decay, 0 */
 	/* In struct sdf_world's arrays. */
 	uint32_t collision_first, collision_count, visual_first, visual_count, light_first, light_count;
@@ -244,6 +246,7 @@ struct sdf_model {
 	const char *file;
 	bool is_static; /* the flag of this model or of a model around it */
 	bool self_collide, allow_auto_disable;
+	bool wind; /* <enable_wind> of the model or, if not given, of the model around it */
 	struct pose in_parent, in_world;
 	uint32_t canonical_link; /* SDF_NONE: none */
 	/* Counts for this model and all models nested in it; they are contiguous in struct sdf_world's arrays. A
@@ -294,6 +297,7 @@ struct sdf_world {
 	const char *name;
 	uint32_t line;
 	struct vec3 gravity;        /* 0 0 -9.8 */
+	struct vec3 wind;           /* <wind><linear_velocity>, m/s; 0 0 0 */
 	struct sdf_physics physics; /* the default profile, else the first */
 	struct sdf_surroundings surroundings;
 	VEC(struct sdf_model) models; /* in file order; see struct sdf_model */

@@ -1,6 +1,7 @@
 /* The elements of SDF 1.12 and of earlier versions, if they had a meaning there. The contents of plug-ins, shapes,
  * actors and of worlds' gui are not in the table: only their readers know them. Sensors are ignored as a whole
- * (system/ignored.h); the elements that are read from a sensor count as used, so that a misspelt one is found. */
+ * (system/ignored.h); the elements that are read from a sensor count as used, so that a misspelt one is found. <wind>
+ * and <enable_wind> are read (scene.h), but count as ignored while no system uses them. */
 #include "sdf/vocabulary.h"
 
 #include "base/map.h"
@@ -21,6 +22,7 @@ static const struct vocabulary_entry table[] = {
 		WORDS("include", "gravity", "physics", "light", "frame", "model", "actor", "joint", "plugin", "pose"),
 		WORDS("wind", "state", "population"),
 		WORDS("audio", "magnetic_field", "atmosphere", "gui", "scene", "road", "spherical_coordinates")},
+	{"world", "wind", WORDS("linear_velocity"), NULL, NULL},
 	{"world", "physics", WORDS("max_step_size", "real_time_factor", "gravity", "ode"),
 		WORDS("max_contacts", "dart", "simbody", "bullet"), WORDS("real_time_update_rate", "magnetic_field")},
 	{"physics", "ode", WORDS("solver", "constraints"), NULL, NULL},

@@ -90,6 +90,7 @@ static void load_world_values(struct load *load, const struct sdf_element *eleme
 	if (!sdf_child(element, "gravity", NULL) && load->version < 106)
 		load_vec3(load, physics, "gravity", -1e6, 1e6, &world->gravity);
 	load_vec3(load, element, "gravity", -1e6, 1e6, &world->gravity);
+	load_vec3(load, sdf_child(element, "wind", NULL), "linear_velocity", -SDF_WIND_MAX, SDF_WIND_MAX, &world->wind);
 	load_surroundings(load, element, physics, &world->surroundings);
 }
 

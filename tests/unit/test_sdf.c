@@ -75,6 +75,9 @@ static const struct {
 	{"hello", "t.sdf:1: ", TROUPE_EWORLD},
 	{"<sdf version='1.9'><world name='w'>", "t.sdf:1: ", TROUPE_EWORLD},
 	{"<sdf version='1.9'>\n<world name='w'>\n</model></sdf>", "t.sdf:3: ", TROUPE_EWORLD},
+	{W("\n<wind>\n<linear_velocity>1 2</linear_velocity></wind>"), "t.sdf:3: <linear_velocity>", TROUPE_EWORLD},
+	{W("\n<wind>\n<linear_velocity>1 nan 0</linear_velocity></wind>"), "t.sdf:3: <linear_velocity>", TROUPE_EWORLD},
+	{W("\n<wind>\n<linear_velocity>1 1e5 0</linear_velocity></wind>"), "t.sdf:3: <linear_velocity>", TROUPE_EWORLD},
 	{"<robot/>", "the root element is <robot>: expected <sdf>", TROUPE_EWORLD},
 	{"<sdf/>", "no version", TROUPE_EWORLD},
 	{"<sdf version='new'/>", "\"new\" is no number", TROUPE_EWORLD},
@@ -404,6 +407,31 @@ Test(sdf, gravity_moved_from_physics_to_the_world)
 {
 	struct sdf *sdf = good(SDF("1.5", "<world name='w'><physics><gravity>0 0 -1</gravity></physics></world>"));
 	near3(sdf->worlds.at[0].gravity, 0, 0, -1);
+	sdf_free(sdf);
+}
+
+Test(sdf, wind_is_read_with_the_links_that_it_moves)
+{
+	struct sdf *sdf = good(W(
+		"<wind><linear_velocity>1 -2 3.5</linear_velocity></wind>"
+		"<model name='m'><enable_wind>true</enable_wind>" LINK(
+			"a") "<link name='b'><enable_wind>false</enable_wind></link>"
+			     "<model name='n'>" LINK(
+				     "a") "</model>"
+					  "<model name='o'><enable_wind>false</enable_wind>" LINK(
+						  "a") "<link "
+						       "name='b'><enable_wind>true</enable_wind></link></model></model>"
+						       "<model name='p'>" LINK("a") "</model>"));
+	const struct sdf_world *world = &sdf->worlds.at[0];
+	static const bool expected[] = {true, false, true, false, true, false}; /* in the order of the links */
+	near3(world->wind, 1, -2, 3.5);
+	cr_assert_eq(world->links.count, ARRAY_LEN(expected));
+	for (size_t i = 0; i < ARRAY_LEN(expected); i++)
+		cr_assert_eq(world->links.at[i].wind, expected[i], "%s", world->links.at[i].scoped);
+	sdf_free(sdf);
+	sdf = good(W("<model name='m'>" LINK("a") "</model>"));
+	near3(sdf->worlds.at[0].wind, 0, 0, 0);
+	cr_assert(!sdf->worlds.at[0].links.at[0].wind);
 	sdf_free(sdf);
 }
 
