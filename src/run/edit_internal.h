@@ -101,8 +101,6 @@ bool edit_put_light(struct scene *scene, uint32_t place, const struct edit_light
 bool edit_enable_all_collisions(struct edit *edit, uint32_t model);
 /* Refuses a model that cannot move. done: a participle for the message, as in "pushed". */
 troupe_status edit_check_moves(const struct edit *edit, uint32_t model, const char *done, struct troupe_error *error);
-/* Refuses a body that forces do not move. */
-troupe_status edit_check_body(const struct scene *scene, uint32_t body, struct troupe_error *error);
 void edit_say(char note[EDIT_NOTE_BYTES], const char *format, ...) TROUPE_PRINTF(2, 3);
 
 #endif

@@ -14,8 +14,8 @@
  * kept, so that they can be restored. */
 #include "run/edit_internal.h"
 
-#include "base/math.h"
 #include "scene/axis.h"
+#include "scene/bend.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,123 +28,12 @@ struct goal {
 	double position, velocity;
 };
 
-/* The part of the model that moves when the joint does. */
-struct part {
-	uint32_t model;      /* the model of all its bodies */
-	uint32_t root, base; /* bodies at the joint: root moves, base does not; SCENE_NONE: the world */
-	double sign;         /* of the root's motion when the position grows: -1 if the root is the joint's parent */
-	uint32_t *set;       /* [bodies of the model + 1] union-find; the last element stands for all that stays */
-};
-
 struct work {
 	const struct scene *scene;
 	struct state *state;
 	VEC(struct goal) goals; /* leaders before their followers */
-	struct part part;       /* of the goal in work */
+	struct bend_part part;  /* of the goal in work */
 };
-
-/* --- what hangs on a joint ---------------------------------------------------------------------------------------- */
-
-static uint32_t find(uint32_t *set, uint32_t i)
-{
-	for (; set[i] != i; i = set[i])
-		set[i] = set[set[i]];
-	return i;
-}
-
-static bool is_of_model(const struct scene *scene, uint32_t model, uint32_t body)
-{
-	return body != SCENE_NONE && scene->bodies[body].model == model;
-}
-
-/* Index in part.set. Bodies of other models stay, like the world. */
-static uint32_t node_of(const struct scene *scene, const struct part *part, uint32_t body)
-{
-	const struct scene_model *m = &scene->models[part->model];
-	return is_of_model(scene, part->model, body) ? body - m->body_first : m->body_count;
-}
-
-static void tie(const struct scene *scene, struct part *part, uint32_t a, uint32_t b)
-{
-	uint32_t i = find(part->set, node_of(scene, part, a)), k = find(part->set, node_of(scene, part, b));
-	part->set[i] = k;
-}
-
-static bool moves(const struct scene *scene, const struct part *part, uint32_t body)
-{
-	return find(part->set, node_of(scene, part, body)) == find(part->set, node_of(scene, part, part->root));
-}
-
-static bool is_there(const struct scene *scene, uint32_t body)
-{
-	return body == SCENE_NONE || !scene->models[scene->bodies[body].model].absent;
-}
-
-/* The next joint of the model, then of the joints of the world that one of its bodies has; SCENE_NONE after the
- * last. */
-static uint32_t next_joint(const struct scene *scene, uint32_t model, uint32_t *i)
-{
-	const struct scene_model *m = &scene->models[model];
-	while (*i < m->joint_count + scene->world_joints.count) {
-		uint32_t at = (*i)++;
-		if (at < m->joint_count)
-			return m->joint_first + at;
-		uint32_t index = scene->world_joints.at[at - m->joint_count];
-		const struct scene_joint *joint = &scene->joints[index];
-		bool ours = is_of_model(scene, model, joint->parent) || is_of_model(scene, model, joint->child);
-		if (ours && is_there(scene, joint->parent) && is_there(scene, joint->child))
-			return index;
-	}
-	return SCENE_NONE;
-}
-
-static troupe_status check_gearboxes(
-	const struct scene *scene, const struct part *part, const struct scene_joint *joint, struct troupe_error *error)
-{
-	uint32_t i = 0, index;
-	while ((index = next_joint(scene, part->model, &i)) != SCENE_NONE) {
-		const struct scene_joint *g = &scene->joints[index];
-		if (g->kind != SDF_GEARBOX || joint->kind == SDF_PRISMATIC)
-			continue;
-		bool parent = moves(scene, part, g->parent), child = moves(scene, part, g->child);
-		if (parent != child || child != moves(scene, part, g->reference))
-			return fail(error, TROUPE_ECOMMAND,
-				"gearbox '%.100s' couples joint '%.100s' with another: expected a joint that turns "
-				"freely",
-				g->name, joint->name);
-	}
-	return TROUPE_OK;
-}
-
-static troupe_status find_part(struct work *work, uint32_t index, struct troupe_error *error)
-{
-	const struct scene *scene = work->scene;
-	const struct scene_joint *joint = &scene->joints[index];
-	struct part *part = &work->part;
-	bool turned = joint->child == SCENE_NONE;
-	part->root = turned ? joint->parent : joint->child;
-	part->base = turned ? SCENE_NONE : joint->parent;
-	part->sign = turned ? -1 : 1;
-	const struct scene_model *m = &scene->models[part->model];
-	for (uint32_t b = 0; b <= m->body_count; b++)
-		part->set[b] = b;
-	tie(scene, part, part->base, SCENE_NONE);
-	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
-		if (scene->bodies[b].kinematic)
-			tie(scene, part, b, SCENE_NONE);
-	troupe_status status = edit_check_body(scene, part->root, error);
-	uint32_t i = 0, other;
-	while (!status && (other = next_joint(scene, part->model, &i)) != SCENE_NONE) {
-		if (other == index || scene->joints[other].kind == SDF_GEARBOX)
-			continue;
-		tie(scene, part, scene->joints[other].parent, scene->joints[other].child);
-		if (moves(scene, part, SCENE_NONE))
-			status = fail(error, TROUPE_ECOMMAND,
-				"joint '%.100s' ties bodies that move with joint '%.100s' to bodies that do not",
-				scene->joints[other].name, joint->name);
-	}
-	return status ? status : check_gearboxes(scene, part, joint, error);
-}
 
 /* --- what is asked ------------------------------------------------------------------------------------------------ */
 
@@ -170,7 +59,7 @@ static troupe_status find_joint(
 	uint32_t found = scene_find_joint(scene, model, name), i = 0, index;
 	const struct sdf_model *top = &m->from->models.at[m->sdf];
 	size_t skip = strlen(top->scoped) + 2;
-	while (found == SCENE_NONE && (index = next_joint(scene, model, &i)) != SCENE_NONE)
+	while (found == SCENE_NONE && (index = bend_next_joint(scene, model, &i)) != SCENE_NONE)
 		if (scene->joints[index].model == model && is_named(&scene->joints[index], name))
 			found = index;
 	if (found != SCENE_NONE && scene->joints[found].axis_count) {
@@ -247,7 +136,7 @@ static troupe_status check_goal(struct work *work, const struct goal *goal, stru
 	if (goal->drives && !(fabs(goal->velocity) <= EDIT_SPEED_MAX))
 		return fail(error, TROUPE_ECOMMAND, "velocity %g of joint '%.100s': expected at most %g",
 			goal->velocity, joint->name, EDIT_SPEED_MAX);
-	return find_part(work, goal->joint, error);
+	return bend_find(work->scene, goal->joint, &work->part, error);
 }
 
 /* --- moving ------------------------------------------------------------------------------------------------------- */
@@ -269,70 +158,19 @@ static struct vec3 velocity_at(const struct motion *motion, struct vec3 point)
 	return vec3_add(motion->v, vec3_cross(motion->w, vec3_sub(point, motion->p)));
 }
 
-/* The joint's anchor, which the base carries. */
-static struct vec3 anchor_of(const struct state *state, const struct scene_joint *joint, uint32_t base)
-{
-	if (base == SCENE_NONE)
-		return joint->anchor;
-	const struct body_state *b = state_body(state, base, false);
-	const struct pose *reference = &state->scene->bodies[base].reference;
-	struct quat turn = quat_mul(b->q, quat_conj(reference->q));
-	return vec3_add(b->p, quat_rotate(turn, vec3_sub(joint->anchor, reference->p)));
-}
-
-/* Slide in m per rad, or per m, of the position. */
-static double slide_of(const struct scene_joint *joint)
-{
-	return joint->kind == SDF_PRISMATIC ? 1 : joint->kind == SDF_SCREW ? 1 / joint->sdf->thread_pitch : 0;
-}
-
-static bool turns(const struct scene_joint *joint)
-{
-	return joint->kind != SDF_PRISMATIC;
-}
-
-static struct quat turn_about(struct vec3 axis, double angle)
-{
-	double along = math_sin(angle / 2);
-	return (struct quat){math_cos(angle / 2), axis.x * along, axis.y * along, axis.z * along};
-}
-
-/* *ret_turn: the rotation of the part's bodies. */
-static void place_part(struct work *work, const struct goal *goal, struct vec3 anchor, struct quat *ret_turn)
-{
-	const struct scene_joint *joint = &work->scene->joints[goal->joint];
-	const struct scene_model *m = &work->scene->models[work->part.model];
-	double *position = &state_joint(work->state, goal->joint, false)->position[goal->axis];
-	double by = work->part.sign * (goal->position - *position);
-	struct vec3 axis = scene_axis_direction(work->state, joint, goal->axis, false);
-	struct vec3 slide = vec3_scale(axis, by * slide_of(joint));
-	*position = goal->position;
-	if (turns(joint))
-		*ret_turn = turn_about(axis, by);
-	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {
-		struct body_state *body = state_body(work->state, b, false);
-		if (!moves(work->scene, &work->part, b) || by == 0)
-			continue;
-		struct vec3 arm = quat_rotate(*ret_turn, vec3_sub(body->p, anchor));
-		body->p = vec3_add(vec3_add(anchor, arm), slide);
-		if (turns(joint))
-			body->q = quat_unit(quat_mul(*ret_turn, body->q));
-	}
-}
-
 /* The motion of the root, at its present pose, when the joint's axes have these rates. */
 static struct motion motion_by(const struct work *work, uint32_t index, const double *rates, struct vec3 anchor)
 {
 	const struct scene_joint *joint = &work->scene->joints[index];
 	struct motion base = motion_of(work->state, work->part.base), root = motion_of(work->state, work->part.root);
-	struct vec3 along = {0, 0, 0}, at = turns(joint) ? anchor : root.p;
+	struct vec3 along = {0, 0, 0}, at = bend_turns(joint) ? anchor : root.p;
 	root.w = base.w;
 	for (uint32_t a = 0; a < joint->axis_count; a++) {
 		struct vec3 axis = scene_axis_direction(work->state, joint, a, false);
 		double rate = work->part.sign * rates[a];
-		if (turns(joint))
+		if (bend_turns(joint))
 			root.w = vec3_add(root.w, vec3_scale(axis, rate));
-		along = vec3_add(along, vec3_scale(axis, rate * slide_of(joint)));
+		along = vec3_add(along, vec3_scale(axis, rate * bend_slide(joint)));
 	}
 	root.v = vec3_add(vec3_add(velocity_at(&base, at), along), vec3_cross(root.w, vec3_sub(root.p, at)));
 	return root;
@@ -346,7 +184,7 @@ static void drive_part(const struct work *work, const struct body_state *was, st
 	const struct motion before = {first->p, first->v, first->w};
 	for (uint32_t i = 0; i < m->body_count; i++) {
 		struct body_state *body = state_body(work->state, m->body_first + i, false);
-		if (!moves(work->scene, &work->part, m->body_first + i))
+		if (!bend_moves(work->scene, &work->part, m->body_first + i))
 			continue;
 		struct vec3 v = quat_rotate(turn, vec3_sub(was[i].v, velocity_at(&before, was[i].p)));
 		struct vec3 w = quat_rotate(turn, vec3_sub(was[i].w, before.w));
@@ -360,7 +198,7 @@ static void reach(struct work *work, const struct goal *goal, struct body_state 
 {
 	const struct scene_joint *joint = &work->scene->joints[goal->joint];
 	uint32_t bodies = work->scene->models[work->part.model].body_count;
-	struct vec3 anchor = anchor_of(work->state, joint, work->part.base);
+	struct vec3 anchor = bend_anchor(work->state, joint, &work->part);
 	struct quat turn = QUAT_IDENTITY;
 	double rates[2] = {0, 0};
 	for (uint32_t a = 0; a < joint->axis_count; a++)
@@ -368,7 +206,7 @@ static void reach(struct work *work, const struct goal *goal, struct body_state 
 							   : scene_axis_rate(work->state, goal->joint, a, false);
 	memcpy(was, state_bodies(work->state, work->part.model, false), bodies * sizeof *was);
 	if (goal->places)
-		place_part(work, goal, anchor, &turn);
+		turn = bend_place(work->state, &work->part, goal->joint, goal->axis, goal->position);
 	drive_part(work, was, motion_by(work, goal->joint, rates, anchor), turn);
 }
 
@@ -397,7 +235,7 @@ static troupe_status reach_all(struct work *work, struct troupe_error *error)
 	struct body_state *was = mem_alloc(work->scene->models[model].body_count * sizeof *was);
 	memcpy(kept, now, words * sizeof *kept);
 	for (uint32_t i = 0; i < work->goals.count; i++) {
-		(void)find_part(work, work->goals.at[i].joint, NULL); /* checked before */
+		(void)bend_find(work->scene, work->goals.at[i].joint, &work->part, NULL); /* checked before */
 		reach(work, &work->goals.at[i], was);
 	}
 	troupe_status status = check_result(work, error);

@@ -7,6 +7,8 @@
  * simulates in this step. */
 #include "run/edit_internal.h"
 
+#include "scene/bend.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,17 +22,6 @@ troupe_status edit_check_moves(const struct edit *edit, uint32_t model, const ch
 	if (!m->body_count)
 		return fail(
 			error, TROUPE_ECOMMAND, "model '%.100s' is static: expected one that can be %s", m->name, done);
-	return TROUPE_OK;
-}
-
-troupe_status edit_check_body(const struct scene *scene, uint32_t body, struct troupe_error *error)
-{
-	const struct scene_body *b = &scene->bodies[body];
-	if (b->tie)
-		return fail(error, TROUPE_ECOMMAND, "joint '%.100s' holds link '%.100s' to the world", b->tie, b->name);
-	if (b->kinematic)
-		return fail(
-			error, TROUPE_ECOMMAND, "link '%.100s' is kinematic: expected one that forces move", b->name);
 	return TROUPE_OK;
 }
 
@@ -63,7 +54,7 @@ static troupe_status check_velocities(const struct scene *scene, uint32_t model,
 			EDIT_SPEED_MAX);
 	for (uint32_t i = 0; i < m->body_count; i++) {
 		double speed = vec3_length(velocity_at(twist, frame, bodies[i].p));
-		troupe_status status = edit_check_body(scene, m->body_first + i, error);
+		troupe_status status = bend_check_body(scene, m->body_first + i, error);
 		if (!status && !(speed <= EDIT_SPEED_MAX))
 			status = fail(error, TROUPE_ECOMMAND, "link '%.100s' would move at %g m/s: expected at most %g",
 				scene->bodies[m->body_first + i].name, speed, EDIT_SPEED_MAX);
@@ -173,7 +164,7 @@ static troupe_status find_target(
 		return status;
 	if (*ret_link == SCENE_NONE)
 		*ret_link = canonical_link(scene, model);
-	return edit_check_body(scene, scene->links[*ret_link].body, error);
+	return bend_check_body(scene, scene->links[*ret_link].body, error);
 }
 
 static troupe_status too_large(double torque, struct troupe_error *error)

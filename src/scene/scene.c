@@ -1,6 +1,7 @@
 /* Compiles the world: the top-level models in file order. For each model, fixed joints weld its links into bodies,
  * its collisions become geoms, body by body, and its joints between different bodies follow. Then come the levels
  * (levels.c). */
+#include "scene/bend.h"
 #include "scene/compile.h"
 
 #include <stdio.h>
@@ -487,6 +488,11 @@ static void hand_over(struct compile *c)
 		vec_push(&scene->warnings, c->warnings.at[i]);
 }
 
+static void keep_warning(void *ctx, const char *text)
+{
+	scene_warn(ctx, NULL, "%s", text);
+}
+
 troupe_status scene_create(const struct sdf_world *world, const struct scene_options *options, struct scene **ret_scene,
 	struct troupe_error *error)
 {
@@ -507,6 +513,8 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	troupe_status status = add_models(&c, options, error);
 	if (!status) {
 		scene_install(&c, NULL);
+		for (uint32_t j = 0; j < scene->joint_count; j++)
+			bend_find_begin(scene, j, keep_warning, &c);
 		status = scene_add_levels(&c, options, error);
 	}
 	hand_over(&c);
@@ -579,6 +587,9 @@ troupe_status scene_add(struct scene *scene, struct scene_parts *parts, struct s
 	uint32_t model = scene_install(c, at);
 	if (model == SCENE_NONE)
 		return fail(error, TROUPE_EINVAL, "%s: its places are taken", sdf->path);
+	const struct scene_model *m = &scene->models[model];
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
+		bend_find_begin(scene, j, keep_warning, c);
 	*ret_warning = c->warnings.count ? c->warnings.at[0] : "";
 	*ret_model = model;
 	scene->models[model].created = true;

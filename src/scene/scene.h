@@ -106,6 +106,7 @@ struct scene_joint {
 	/* By axis: effective inertia (or mass) that the axis moves at the reference pose, for implicit damping. A
 	 * screw's second entry is the mass. */
 	double inertia[2];
+	double begin[2]; /* by axis: its position in state 0 (bend.h) */
 };
 
 /* The number of a joint's couplings. A coupling relates the rates of different bodies: the thread of a screw, a

@@ -4,7 +4,7 @@
  * of all models are known only after all joints were counted: the layout is made in several passes, and a model gets
  * its offset in the last one. The lines of a removed model are used again. The hash of a model is kept until its
  * words change. */
-#include "scene/state.h"
+#include "scene/bend.h"
 
 #include "base/hash.h"
 
@@ -117,6 +117,8 @@ struct state *state_create(const struct scene *scene, const uint32_t *system_wor
 	fit_words(state);
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		place_bodies(state, m);
+	for (uint32_t j = 0; j < scene->joint_count; j++)
+		bend_begin(state, j);
 	state_set_initial(state);
 	return state;
 }
@@ -131,6 +133,9 @@ void state_add(struct state *state, uint32_t model, uint32_t system_words)
 	if (state->models[model].words)
 		memset(state_words(state, model, false), 0, state->models[model].words * 8);
 	place_bodies(state, model);
+	const struct scene_model *m = &state->scene->models[model];
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
+		bend_begin(state, j);
 }
 
 void state_remove(struct state *state, uint32_t model)

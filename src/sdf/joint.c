@@ -75,6 +75,7 @@ static struct sdf_axis load_axis(struct load *load, const struct sdf_element *el
 		axis.xyz_world = xyz;
 	}
 	axis.xyz_world = vec3_unit(axis.xyz_world);
+	load_double(load, element, "initial_position", -SDF_BEGIN_MAX, SDF_BEGIN_MAX, &axis.initial_position);
 	load_double(load, dynamics, "damping", -1e16, 1e16, &axis.damping);
 	load_double(load, dynamics, "friction", -1e16, 1e16, &axis.friction);
 	load_double(load, dynamics, "spring_reference", -1e16, 1e16, &axis.spring_reference);

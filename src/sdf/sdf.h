@@ -33,6 +33,7 @@ enum {
 #define SDF_MASS_MAX 1e30   /* kg; inertias to 1e48 kg m2 */
 #define SDF_MASS_MIN 1e-12
 #define SDF_STEP_MIN 1e-9 /* s */
+#define SDF_BEGIN_MAX 1e6 /* rad or m, of <initial_position> */
 #define SDF_WIND_MAX 1e4  /* m/s, each component */
 
 #define SDF_NONE UINT32_MAX /* no index; in joints: the world */
@@ -208,6 +209,7 @@ struct sdf_axis {
 	double effort, velocity;       /* limits; INFINITY: none (-1 in the file) */
 	double stiffness, dissipation; /* limit/stiffness 1e8, limit/dissipation 1 */
 	double damping, friction, spring_reference, spring_stiffness;
+	double initial_position;     /* rad or m, 0: where the joint begins */
 	double lower_raw, upper_raw; /* as written, for print */
 	/* For print, which writes the direction in its original frame, so that no bit of it changes: name of that
 	 * frame, "" for the joint's own; NULL: print writes the resolved direction. */

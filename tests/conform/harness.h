@@ -82,7 +82,7 @@ static void stop(void)
 	troupe_server_destroy(server);
 }
 
-static void run_until(double time_s)
+static inline void run_until(double time_s)
 {
 	struct troupe_limits limits = {.until_s = time_s};
 	struct troupe_error error;
@@ -102,7 +102,7 @@ struct query {
 	bool found;
 };
 
-static void find(void *ctx, const struct troupe_snapshot *snapshot)
+static inline void find(void *ctx, const struct troupe_snapshot *snapshot)
 {
 	struct query *query = ctx;
 	for (uint32_t i = 0; i < snapshot->model_count; i++)
@@ -112,7 +112,7 @@ static void find(void *ctx, const struct troupe_snapshot *snapshot)
 		}
 }
 
-static struct troupe_pose pose_of(const char *name)
+static inline struct troupe_pose pose_of(const char *name)
 {
 	struct query query = {.name = name};
 	troupe_server_snapshot(server, find, &query);
