@@ -222,6 +222,26 @@ TROUPE_API struct troupe_progress troupe_server_progress(const struct troupe_ser
 TROUPE_API uint32_t troupe_server_world_count(const struct troupe_server *server);
 /* NULL: there is no such world. */
 TROUPE_API const char *troupe_server_world_name(const struct troupe_server *server, uint32_t world);
+
+/* A program that the file names in a <plugin name="troupe::Program">. The library starts none: `troupe run --programs`
+ * does (see the manual page, PROGRAMS). */
+struct troupe_program {
+	const char *name;        /* no other program of the file has it; a barrier client can have it (barrier.h) */
+	const char *world;       /* its name */
+	const char *model;       /* the model that has the plug-in, "outer::inner" if it is nested; NULL: the world */
+	const char *file;        /* the SDF file that has the plug-in, as its path was given */
+	const char *executable;  /* as written; with a slash it is relative to the folder of `file` */
+	const char *const *args; /* NULL-terminated */
+	uint32_t line;           /* of <executable> */
+	bool restarts;           /* after a failure */
+};
+
+enum { TROUPE_PROGRAMS_MAX = 64, TROUPE_PROGRAM_ARGS_MAX = 64 }; /* of a file; of a program */
+
+/* The number of programs; *ret_programs lives as long as the server. Any thread. */
+TROUPE_API uint32_t troupe_server_programs(
+	const struct troupe_server *server, const struct troupe_program **ret_programs);
+
 /* The number of secondary threads of one world; 0: it has a single runner. */
 TROUPE_API uint32_t troupe_server_secondaries(const struct troupe_server *server, uint32_t world);
 

@@ -3,6 +3,7 @@
  * is not complete. The loaders are those of `run`, so `check` and `run` agree on which worlds are valid. */
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "program/program.h"
 #include "scene/scene.h"
 #include "sensor/sensor.h"
 #include "system/ignored.h"
@@ -50,7 +51,7 @@ static const struct options_command command = {
 struct totals {
 	uint32_t errors, warnings;
 	uint32_t worlds, dynamic_models, static_models, links, joints, bodies, collisions, levels, performers;
-	uint32_t plugins, systems;
+	uint32_t plugins, systems, programs;
 	const char *path; /* of the file */
 };
 
@@ -77,7 +78,8 @@ static void count_scene(struct totals *totals, const struct scene *scene)
 	totals->collisions += scene->sdf->collisions.count;
 	totals->levels += scene->level_count;
 	for (uint32_t i = 0; i < scene->sdf->plugins.count; i++)
-		totals->plugins += scene->sdf->plugins.at[i].model != SDF_NONE;
+		totals->plugins +=
+			scene->sdf->plugins.at[i].model != SDF_NONE && !program_is(&scene->sdf->plugins.at[i]);
 	for (uint32_t i = 0; i < scene->warnings.count; i++)
 		find(totals, SDF_WARNING, scene->warnings.at[i]);
 }
@@ -109,6 +111,16 @@ static void check_world(struct totals *totals, const struct sdf_world *world)
 	totals->worlds++;
 	systems_destroy(systems);
 	scene_destroy(scene);
+}
+
+/* That their files exist is seen when they are started: perhaps on another machine. */
+static void check_programs(struct totals *totals, const struct sdf *sdf)
+{
+	struct program_list list;
+	if (programs_read(sdf, on_error, totals, &list, NULL))
+		return;
+	totals->programs = list.count;
+	programs_fini(&list);
 }
 
 static void count_messages(struct totals *totals, const struct sdf *sdf)
@@ -178,6 +190,8 @@ static void check_file(struct totals *totals, const struct settings *settings, s
 		find(totals, SDF_ERROR, error.text);
 	for (uint32_t i = 0; !status && i < sdf->worlds.count; i++)
 		check_world(totals, &sdf->worlds.at[i]);
+	if (!status)
+		check_programs(totals, sdf);
 	if (!status && !sdf->worlds.count) {
 		struct text text = {0};
 		text_add(&text, "%s: no <world> in it", settings->world);
@@ -199,11 +213,13 @@ static void print_totals(const struct totals *t)
 		return;
 	}
 	printf("%s: can be run: worlds: %u, models: %u (static: %u, dynamic: %u), links: %u, joints: %u, bodies: %u, "
-	       "collisions: %u, levels: %u, performers: %u, model plug-ins: %u (known: %u, ignored: %u), "
-	       "warnings: %u\n",
+	       "collisions: %u, levels: %u, performers: %u, model plug-ins: %u (known: %u, ignored: %u), ",
 		path, t->worlds, t->static_models + t->dynamic_models, t->static_models, t->dynamic_models, t->links,
 		t->joints, t->bodies, t->collisions, t->levels, t->performers, t->plugins, t->systems,
-		t->plugins - MIN(t->plugins, t->systems), t->warnings);
+		t->plugins - MIN(t->plugins, t->systems));
+	if (t->programs)
+		printf("programs: %u, ", t->programs);
+	printf("warnings: %u\n", t->warnings);
 }
 
 int cli_check(int argc, char **argv)

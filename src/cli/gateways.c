@@ -215,6 +215,20 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	return status ? status : start_foxglove(gateways, settings, server, error);
 }
 
+struct gateways_addresses gateways_addresses(const struct gateways *gateways)
+{
+	struct gateways_addresses all = {0};
+	if (gateways->view)
+		troupe_view_address(gateways->view, all.view, sizeof all.view);
+	if (gateways->foxglove)
+		troupe_foxglove_address(gateways->foxglove, all.foxglove, sizeof all.foxglove);
+	if (gateways->watch)
+		troupe_watch_describe(gateways->watch, all.watch, sizeof all.watch);
+	if (gateways->gz)
+		troupe_gz_describe(gateways->gz, all.gz, sizeof all.gz);
+	return all;
+}
+
 bool gateways_commanded(const struct gateways *gateways)
 {
 	if (!gateways)

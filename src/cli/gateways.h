@@ -38,6 +38,12 @@ troupe_status gateways_show(const struct gateways_settings *settings, const stru
 /* Shows it until a signal asks the process to stop, or the run of another process is over: then the status and the
  * error are those of troupe_view_play(). */
 troupe_status gateways_play(struct gateways *gateways, struct troupe_error *error);
+/* The addresses by which programs reach those that are on; "": it is off. */
+struct gateways_addresses {
+	char view[512], foxglove[512], watch[128];
+	char gz[256]; /* what troupe_gz_describe() says */
+};
+struct gateways_addresses gateways_addresses(const struct gateways *gateways);
 /* Whether a program has commanded the run through a gateway. NULL: no. */
 bool gateways_commanded(const struct gateways *gateways);
 /* Call it before the server is destroyed. why: the reason if the run has failed; NULL: it has ended. gateways may be

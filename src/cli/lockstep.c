@@ -37,6 +37,11 @@ troupe_status lockstep_await(
 	return troupe_server_await(server, settings->wait_for.at, (uint64_t)(settings->wait_s * 1e9), error);
 }
 
+const char *lockstep_address(const struct entrance *entrance)
+{
+	return entrance ? entrance_address(entrance) : NULL;
+}
+
 void lockstep_end(struct entrance *entrance, troupe_status status, const struct troupe_error *error)
 {
 	entrance_destroy(entrance, status != TROUPE_OK, status ? error->text : "the run has ended");

@@ -21,6 +21,8 @@ troupe_status lockstep_start(const struct lockstep_settings *settings, struct tr
 /* Waits until all clients have joined, or until the run is to stop. */
 troupe_status lockstep_await(
 	const struct lockstep_settings *settings, struct troupe_server *server, struct troupe_error *error);
+/* The address of the TCP socket; NULL: there is none. */
+const char *lockstep_address(const struct entrance *entrance);
 /* status: of the run; error: set if the run failed. */
 void lockstep_end(struct entrance *entrance, troupe_status status, const struct troupe_error *error);
 

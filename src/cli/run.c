@@ -17,6 +17,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/outputs.h"
+#include "cli/programs.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/status.h"
@@ -44,7 +45,7 @@ struct settings {
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
-	bool paused, no_levels, no_sleep, sense_all, trace, anew, strict;
+	bool paused, no_levels, no_sleep, sense_all, trace, anew, strict, programs;
 	struct network_settings network;
 	struct gateways_settings gateways;
 	struct lockstep_settings lockstep;
@@ -282,6 +283,11 @@ static const struct option_spec specs[] = {
 	{OPTION_REAL, .name = "wait-for-timeout", .needs = "wait-for", .argument = "SECONDS",
 		.offset = AT(lockstep.wait_s), .hi = 1e9,
 		.help = "give up if they have not joined after SECONDS; 0: wait for ever (the default)"},
+	{OPTION_HEADING, .help = "Programs of the world"},
+	{OPTION_FLAG, .name = "programs", .offset = AT(programs),
+		.help = "start the programs that the world names (plug-ins troupe::Program), and end them with the "
+			"run. They can do all that you can: look at a world that is not yours before "
+			"(default: they are not started, and named in a warning)"},
 	{OPTION_HEADING, .help = "For tests: the state must not change, except with --break"},
 	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
 		.help = "move random components to random secondaries at random steps"},
@@ -419,7 +425,8 @@ struct run {
 	struct children children;
 	struct gateways *gateways;
 	struct entrance *entrance;
-	uint64_t begun_at; /* step */
+	struct programs *programs; /* NULL: none are started */
+	uint64_t begun_at;         /* step */
 	uint32_t warnings, refused_calls, refusals, unsaved;
 	uint32_t bad_lines; /* of standard input; writer: its reader */
 	char warning[TROUPE_ERROR_TEXT_BYTES], refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first of each */
@@ -858,12 +865,16 @@ static troupe_status prepare(struct run *run, struct troupe_error *error)
 	if (status)
 		return status;
 	status = create_server(run, error);
+	if (!status && !run->programs)
+		programs_warn(run->server, on_warning, run);
 	if (settings->verbosity == 1 && run->warnings > WARNINGS_SHOWN_MAX)
 		fprintf(stderr, "and %u more warnings (-v 2 shows them)\n", run->warnings - WARNINGS_SHOWN_MAX);
 	if (!status)
 		status = check_warnings(run, error);
 	if (!status)
 		status = check_default(run, error);
+	if (!status && run->programs)
+		status = programs_find(run->programs, run->server, error);
 	if (!status)
 		status = commands_queue(&run->commands, run->server, error);
 	return status;
@@ -1130,13 +1141,25 @@ static void on_gateway(void *ctx, bool loud, const char *text)
 		cli_complain("run", "%s", text);
 }
 
+static troupe_status start_programs(struct run *run, struct troupe_error *error)
+{
+	const struct programs_place place = {.lockstep_socket = run->settings.lockstep.socket,
+		.lockstep_address = lockstep_address(run->entrance),
+		.others = gateways_addresses(run->gateways)};
+	return programs_start(run->programs, run->server, &place, error);
+}
+
 /* Returns the exit status. */
 static int run_world(struct run *run)
 {
 	struct troupe_error error;
 	output_init(&run->output, STDOUT_FILENO, signals_haste);
 	run->commands_out = (struct commands_out){.path = run->settings.commands_out, .warn = on_warning, .ctx = run};
-	troupe_status status = prepare(run, &error);
+	troupe_status status = TROUPE_OK;
+	if (run->settings.programs)
+		status = programs_create(run->settings.verbosity >= 1, &run->programs, &error);
+	if (!status)
+		status = prepare(run, &error);
 	signals_unwatch();
 	if (!status)
 		status = gateways_start(&run->settings.gateways, run->server, on_gateway, run, &run->gateways, &error);
@@ -1145,6 +1168,8 @@ static int run_world(struct run *run)
 	if (!status && from_input(&run->settings))
 		status = commands_in_create(
 			run->server, STDIN_FILENO, "standard input", on_bad_line, run, &run->commands_in, &error);
+	if (!status && run->programs)
+		status = start_programs(run, &error);
 	if (!status) {
 		announce(run);
 		status = go(run, &error);
@@ -1153,10 +1178,12 @@ static int run_world(struct run *run)
 		cli_complain("run", "%s", error.text);
 	signals_release();
 	commands_in_destroy(run->commands_in);
+	programs_stop(run->programs);
 	gateways_end(run->gateways, status ? &error : NULL);
 	lockstep_end(run->entrance, status, &error);
 	troupe_server_destroy(run->server);
 	children_end(&run->children);
+	programs_destroy(run->programs);
 	output_fini(&run->output);
 	commands_fini(&run->commands);
 	commands_out_fini(&run->commands_out);

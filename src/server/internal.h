@@ -3,6 +3,7 @@
 #define SERVER_INTERNAL_H
 
 #include "base/outfile.h"
+#include "program/program.h"
 #include "run/crew.h"
 #include "server/observe.h"
 
@@ -37,6 +38,7 @@ struct server_world {
 struct troupe_server {
 	struct troupe_server_def def;
 	struct sdf *sdf;
+	struct program_list programs; /* of all worlds; constant after the creation */
 	struct files files;        /* the files that the worlds were loaded from; constant while commands are posted */
 	struct importer *importer; /* of meshes and images, also for models that are created while the world runs */
 	char *saved;               /* the state that is being resumed; NULL: none, or already resumed */

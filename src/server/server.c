@@ -407,7 +407,9 @@ static troupe_status open_world(struct troupe_server *server, enum physics_break
 		status = server_open_save(server, error);
 	if (!status)
 		status = load_sdf(server, error);
-	return status ? status : check_names(server->sdf, error);
+	if (!status)
+		status = check_names(server->sdf, error);
+	return status ? status : programs_read(server->sdf, NULL, NULL, &server->programs, error);
 }
 
 static troupe_status set_up(struct troupe_server *server, struct troupe_error *error)
@@ -506,6 +508,7 @@ void troupe_server_destroy(struct troupe_server *server)
 	for (uint32_t i = 0; i < server->world_count; i++)
 		world_fini(&server->worlds[i]);
 	free(server->worlds);
+	programs_fini(&server->programs);
 	sdf_free(server->sdf);
 	files_fini(&server->files);
 	importer_destroy(server->importer);
@@ -649,6 +652,12 @@ uint32_t troupe_server_world_count(const struct troupe_server *server)
 const char *troupe_server_world_name(const struct troupe_server *server, uint32_t world)
 {
 	return world < server->world_count ? server->worlds[world].scene->name : NULL;
+}
+
+uint32_t troupe_server_programs(const struct troupe_server *server, const struct troupe_program **ret_programs)
+{
+	*ret_programs = server->programs.at;
+	return server->programs.count;
 }
 
 uint32_t troupe_server_secondaries(const struct troupe_server *server, uint32_t world)

@@ -8,6 +8,7 @@
 #include "system/builtin.h"
 
 #include "base/math.h"
+#include "program/program.h"
 #include "system/camera_trigger.h"
 
 #include <stdio.h>
@@ -43,7 +44,7 @@ static bool is_inherent(const char *name)
 
 bool systems_ignore(const struct sdf_plugin *plugin)
 {
-	if (is_inherent(plugin->name))
+	if (is_inherent(plugin->name) || program_is(plugin))
 		return false;
 	return plugin->model == SDF_NONE ? !scene_knows_plugin(plugin->name) : !find_ops(plugin->name);
 }

@@ -257,6 +257,11 @@ void entrance_destroy(struct entrance *entrance, bool failed, const char *why)
 	free(entrance);
 }
 
+const char *entrance_address(const struct entrance *entrance)
+{
+	return entrance->address.at;
+}
+
 void entrance_describe(const struct entrance *entrance, struct text *out)
 {
 	if (entrance->path)

@@ -27,6 +27,8 @@ troupe_status entrance_create(struct troupe_server *server, const struct entranc
 /* Not while the server runs. Tells all clients that the run has ended. failed: with an error; why: its text. NULL is
  * fine. */
 void entrance_destroy(struct entrance *entrance, bool failed, const char *why);
+/* "127.0.0.1:40001": the TCP socket; NULL: there is none. */
+const char *entrance_address(const struct entrance *entrance);
 /* "PATH" or "127.0.0.1:40001" or both. */
 void entrance_describe(const struct entrance *entrance, struct text *out);
 

@@ -1,0 +1,73 @@
+/* A program may write without end, or a line without end: memory and the amount of output are bounded, and the reader
+ * is told how much is missing. Control characters become '?', so that a line stays one line. */
+#include "cli/program_lines.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define S_NS UINT64_C(1000000000)
+
+static bool say(struct program_lines *lines, const char *text, int count, uint64_t cut)
+{
+	char line[PROGRAM_LINE_MAX + 160], more[40] = "";
+	if (cut)
+		(void)snprintf(more, sizeof more, "... (%" PRIu64 " bytes more)", cut);
+	int all = snprintf(line, sizeof line, "[%.80s] %.*s%s\n", lines->name, count, text, more);
+	return lines->put(lines->ctx, line, (size_t)all);
+}
+
+static void tell_left_out(struct program_lines *lines)
+{
+	char text[80];
+	if (!lines->left_out)
+		return;
+	int count = snprintf(text, sizeof text, "(%" PRIu64 " lines left out)", lines->left_out);
+	if (say(lines, text, count, 0))
+		lines->left_out = 0;
+}
+
+static void end_line(struct program_lines *lines, uint64_t now_ns)
+{
+	if (now_ns - lines->second_ns >= S_NS) {
+		tell_left_out(lines);
+		lines->second_ns = now_ns;
+		lines->in_second = 0;
+	}
+	if (lines->count && !lines->cut && lines->line[lines->count - 1] == '\r')
+		lines->count--;
+	for (uint32_t i = 0; i < lines->count; i++) {
+		unsigned char byte = (unsigned char)lines->line[i];
+		if ((byte < 0x20 && byte != '\t') || byte == 0x7f)
+			lines->line[i] = '?';
+	}
+	bool few = lines->in_second++ < PROGRAM_LINES_PER_S_MAX;
+	if (!few || !say(lines, lines->line, (int)lines->count, lines->cut))
+		lines->left_out++;
+	lines->count = 0;
+	lines->cut = 0;
+}
+
+void program_lines_take(struct program_lines *lines, const char *bytes, size_t count, uint64_t now_ns)
+{
+	for (const char *end = bytes + count; bytes < end;) {
+		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+		size_t part = (size_t)((newline ? newline : end) - bytes);
+		size_t taken = MIN(part, (size_t)(PROGRAM_LINE_MAX - lines->count));
+		memcpy(lines->line + lines->count, bytes, taken);
+		lines->count += (uint32_t)taken;
+		lines->cut += part - taken;
+		bytes += part;
+		if (newline) {
+			end_line(lines, now_ns);
+			bytes++;
+		}
+	}
+}
+
+void program_lines_end(struct program_lines *lines, uint64_t now_ns)
+{
+	if (lines->count || lines->cut)
+		end_line(lines, now_ns);
+	tell_left_out(lines);
+}
