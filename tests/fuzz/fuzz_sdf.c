@@ -237,6 +237,11 @@ static const char *const texts[] = {
 	"0</pose><image><width>64</width></image><clip><far>9</far></clip><lens><intrinsics>"
 	"<fx>1</fx></intrinsics></lens></camera><camera/></sensor><sensor name='u' type='contact'><contact><collision>c"
 	"</collision></contact></sensor></link></model></world></sdf>",
+	"<sdf version='1.9'><world name='w'><plugin filename='troupe' name='troupe::Program'><executable>bin/drive"
+	"</executable><arg>--speed</arg><arg/><restart>on-failure</restart></plugin><model name='m m'><link name='l'/>"
+	"<model name='n'><link name='l'><plugin filename='troupe' name='troupe::Program'><executable>drive</executable>"
+	"<name>d_-.</name><restart>never</restart></plugin></link></model><plugin filename='' name='troupe::Program'>"
+	"<executable>/bin/drive</executable></plugin></model></world></sdf>",
 };
 
 static unsigned run(struct damage *damage, const struct text *original, size_t rounds)
