@@ -41,15 +41,15 @@ static char *set_up_block(struct ode_block *block, char *memory, size_t bytes)
 }
 
 /* One piece of memory, so that the data of a model that a step reads lie together. */
-static struct instance *lay_out(const struct scene_model *m)
+static struct instance *lay_out(const struct scene_model *m, uint32_t rows)
 {
 	const struct ode_block_bytes ode = ode_block_bytes();
 	size_t bodies = m->body_count, geoms = m->geom_count, joints = m->joint_count;
-	size_t for_geoms = geoms * ode.geom, for_bodies = bodies * ode.body + joints * ode.joint;
+	size_t for_geoms = geoms * ode.geom, for_bodies = bodies * ode.body + (joints + rows) * ode.joint;
 	struct instance *instance;
 	size_t arrays = sizeof *instance + joints * sizeof *instance->settings + geoms * sizeof *instance->boxes +
 			bodies * sizeof *instance->bodies + geoms * sizeof *instance->geoms +
-			joints * sizeof *instance->joints + geoms * sizeof *instance->centred;
+			(joints + rows) * sizeof *instance->joints + geoms * sizeof *instance->centred;
 	arrays = ode_aligned(arrays);
 	instance = mem_alloc_lines(arrays + for_geoms + for_bodies);
 	instance->settings = (struct joint_setting *)(instance + 1);
@@ -57,7 +57,8 @@ static struct instance *lay_out(const struct scene_model *m)
 	instance->bodies = (dBodyID *)(instance->boxes + geoms);
 	instance->geoms = (dGeomID *)(instance->bodies + bodies);
 	instance->joints = (dJointID *)(instance->geoms + geoms);
-	instance->centred = (bool *)(instance->joints + joints);
+	instance->added = instance->joints + joints;
+	instance->centred = (bool *)(instance->added + rows);
 	char *end = set_up_block(&instance->for_geoms, (char *)instance + arrays, for_geoms);
 	set_up_block(&instance->for_bodies, end, for_bodies);
 	return instance;
@@ -75,7 +76,8 @@ static void make_geom(struct physics *physics, struct instance *instance, uint32
 struct instance *instance_create(struct physics *physics, uint32_t model)
 {
 	const struct scene_model *m = &physics->scene->models[model];
-	struct instance *instance = lay_out(m);
+	uint32_t rows = added_rows(physics->scene, model);
+	struct instance *instance = lay_out(m, rows);
 	instance->model = model;
 	instance->group = SCENE_NONE;
 	instance->kinematic = has_kinematic_body(physics->scene, m);
@@ -87,6 +89,9 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 	ode_block_close();
 	for (uint32_t i = 0; i < m->joint_count; i++)
 		instance->joint_rows += joint_rows(physics, m->joint_first + i);
+	instance->joint_rows += rows;
+	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
+		instance->has_added |= physics->scene->bodies[b].added != NULL;
 	return instance;
 }
 
@@ -103,15 +108,16 @@ struct instance *instance_replace(struct physics *physics, const struct instance
 void instance_drop(struct physics *physics, struct instance *instance)
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
+	uint32_t joints = m->joint_count + added_rows(physics->scene, instance->model); /* one array */
 	ode_block_open(&instance->for_bodies);
-	for (uint32_t i = 0; i < m->joint_count; i++)
+	for (uint32_t i = 0; i < joints; i++)
 		if (instance->joints[i])
 			dJointDestroy(instance->joints[i]);
 	for (uint32_t i = 0; i < m->body_count; i++)
 		if (instance->bodies[i])
 			dBodyDestroy(instance->bodies[i]);
 	ode_block_close();
-	memset(instance->joints, 0, m->joint_count * sizeof *instance->joints);
+	memset(instance->joints, 0, joints * sizeof *instance->joints);
 	memset(instance->bodies, 0, m->body_count * sizeof *instance->bodies);
 	instance->group = SCENE_NONE;
 }
@@ -152,6 +158,16 @@ static void place_for_joints(struct physics *physics, struct instance *instance)
 	}
 }
 
+static void add_fluid(const struct scene_added *added, dBodyID body)
+{
+	dMass mass;
+	dMassSetParameters(
+		&mass, added->mass, 0, 0, 0, added->ixx, added->iyy, added->izz, added->ixy, added->ixz, added->iyz);
+	dBodySetMass(body, &mass);
+	dBodySetGravityMode(body, 0);
+	dBodySetGyroscopicMode(body, 0); /* added_apply() has all of it */
+}
+
 static dBodyID make_body(const struct scene_body *from, dWorldID ode_world)
 {
 	dBodyID body = dBodyCreate(ode_world);
@@ -160,6 +176,8 @@ static dBodyID make_body(const struct scene_body *from, dWorldID ode_world)
 		&mass, from->mass, 0, 0, 0, from->ixx, from->iyy, from->izz, from->ixy, from->ixz, from->iyz);
 	dBodySetMass(body, &mass);
 	dBodySetGravityMode(body, from->gravity);
+	if (from->added)
+		add_fluid(from->added, body);
 	if (from->kinematic)
 		dBodySetKinematic(body);
 	if (from->linear_damping > 0)
@@ -203,6 +221,7 @@ void instance_make_joints(struct physics *physics, struct instance *instance, dW
 		instance->joints[i] = joint_make(physics, m->joint_first + i, ode_world);
 		joint_unset(&physics->scene->joints[m->joint_first + i], &instance->settings[i]);
 	}
+	added_make(physics, instance, ode_world);
 	ode_block_close();
 	if (physics->observe & OBSERVE_JOINTS)
 		observe_joints(physics, instance);

@@ -112,7 +112,9 @@ struct instance {
 	bool statics_known;
 	bvh_values statics;              /* geom indices, ascending */
 	const struct worker *statics_of; /* the last worker to use the list: it has all their ODE geoms */
-	uint32_t joint_rows;             /* of all its joints */
+	uint32_t joint_rows;             /* of all its joints, and of added mass */
+	dJointID *added;                 /* [added_rows()] rows of added mass, body by body */
+	bool has_added;                  /* some body has added mass */
 	bool self_collides;
 	bool kinematic; /* some body is kinematic */
 	bool held;      /* to the world, by a joint or as a kinematic body */
@@ -325,6 +327,13 @@ void ode_abandon(const void *object);
 bool ode_is_guarded(void);
 /* Runs fn; when ODE gives up inside it, returns false with its message instead of aborting the process. */
 bool ode_guard(void (*fn)(void *ctx), void *ctx, char *ret_message, size_t bytes);
+
+/* added.c: bodies with added mass. The number of rows of a model. */
+uint32_t added_rows(const struct scene *scene, uint32_t model);
+/* Makes the rows, while the bodies stand at their poses in the file. */
+void added_make(struct physics *physics, struct instance *instance, dWorldID ode_world);
+/* To be called when all forces of the step but gravity and couplings are on the bodies. */
+void added_apply(const struct physics *physics, const struct instance *instance, double dt);
 
 /* shape.c */
 dGeomID shape_make(const struct scene_geom *geom);

@@ -46,12 +46,21 @@ static void list_bodies(struct worker *worker)
 	}
 }
 
+static void join_added(struct worker *worker, const struct scene_model *m)
+{
+	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
+		if (worker->scene->bodies[b].added)
+			join(worker, (struct island_join){b, SCENE_NONE, worker->scene->bodies[b].added->row_count});
+}
+
 static void join_joints(struct worker *worker, const struct group *group)
 {
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct scene_model *m = &worker->scene->models[group->members.at[i]];
 		for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
 			join_joint(worker, j);
+		if (worker->instances[group->members.at[i]]->has_added)
+			join_added(worker, m);
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
 		join_joint(worker, group->world_joints.at[i].index);

@@ -107,6 +107,9 @@ static void control_joints(struct worker *worker, struct group *group, double dt
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
 		joint_control(worker, group->world_joints.at[i].index, group->world_joints.at[i].id,
 			&group->world_joints.at[i].setting, dt);
+	for (uint32_t i = 0; i < group->members.count; i++)
+		if (worker->instances[group->members.at[i]]->has_added)
+			added_apply(worker->owner, worker->instances[group->members.at[i]], dt);
 }
 
 /* ODE's objects then hold state k, and the forces and contacts of the step. */

@@ -21,15 +21,25 @@ static double inverse_inertia_about(const struct compile *c, uint32_t body, stru
 		return 0;
 	const struct scene_body *b = &c->bodies.at[body];
 	struct vec3 a = quat_rotate(quat_conj(b->reference.q), axis);
+	struct vec3 arm = vec3_cross(axis, vec3_sub(b->reference.p, anchor));
+	if (b->added) {
+		struct vec6 turn = {quat_rotate(quat_conj(b->reference.q), arm), a};
+		return 1 / vec6_dot(turn, mat6_apply(&b->added->whole, turn));
+	}
 	double along = b->ixx * a.x * a.x + b->iyy * a.y * a.y + b->izz * a.z * a.z +
 		       2 * (b->ixy * a.x * a.y + b->ixz * a.x * a.z + b->iyz * a.y * a.z);
-	struct vec3 arm = vec3_cross(axis, vec3_sub(b->reference.p, anchor));
 	return 1 / (along + b->mass * vec3_dot(arm, arm));
 }
 
-static double inverse_mass(const struct compile *c, uint32_t body)
+static double inverse_mass(const struct compile *c, uint32_t body, struct vec3 axis)
 {
-	return is_kinematic(c, body) ? 0 : 1 / c->bodies.at[body].mass;
+	if (is_kinematic(c, body))
+		return 0;
+	const struct scene_body *b = &c->bodies.at[body];
+	if (!b->added)
+		return 1 / b->mass;
+	struct vec6 slide = {quat_rotate(quat_conj(b->reference.q), axis), {0, 0, 0}};
+	return 1 / vec6_dot(slide, mat6_apply(&b->added->whole, slide));
 }
 
 /* --- gearboxes -------------------------------------------------------------------------------------------------- */
@@ -290,13 +300,14 @@ void scene_add_joint(struct compile *c, uint32_t index, const char *file, uint32
 	for (uint32_t a = 0; a < joint.axis_count; a++) {
 		struct vec3 axis = from->axis[a].xyz_world;
 		double inverse = joint.kind == SDF_PRISMATIC
-					 ? inverse_mass(c, joint.parent) + inverse_mass(c, joint.child)
+					 ? inverse_mass(c, joint.parent, axis) + inverse_mass(c, joint.child, axis)
 					 : inverse_inertia_about(c, joint.parent, joint.anchor, axis) +
 						   inverse_inertia_about(c, joint.child, joint.anchor, axis);
 		joint.inertia[a] = inverse > 0 ? 1 / inverse : HUGE_VAL;
 	}
 	if (joint.kind == SDF_SCREW) {
-		double inverse = inverse_mass(c, joint.parent) + inverse_mass(c, joint.child);
+		struct vec3 axis = from->axis[0].xyz_world;
+		double inverse = inverse_mass(c, joint.parent, axis) + inverse_mass(c, joint.child, axis);
 		joint.inertia[1] = inverse > 0 ? 1 / inverse : HUGE_VAL;
 	}
 	vec_push(&c->joints, joint);

@@ -118,6 +118,23 @@ static void add_inertia(struct scene_body *body, const struct sdf_inertial *in, 
 	body->iyz += i.m[1][2] - in->mass * d.y * d.z;
 }
 
+static void add_fluid(struct compile *c, struct scene_body *body, uint32_t root, uint32_t first, uint32_t count)
+{
+	const struct sdf_link *links = c->sdf->links.at;
+	VEC(struct compile_added) added = {0};
+	for (uint32_t i = first; i < first + count && !body->kinematic; i++) {
+		if (!links[i].inertial.added || weld_root(c, i) != root)
+			continue;
+		struct vec3 com = pose_point(links[i].in_world, links[i].inertial.in_link.p);
+		struct pose in_world = {com, quat_unit(links[i].in_world.q)};
+		struct pose in_body = pose_mul(pose_inverse(body->reference), in_world);
+		vec_push(&added, ((struct compile_added){&links[i], in_body}));
+	}
+	if (added.count)
+		scene_add_added(c, body, added.at, added.count);
+	vec_free(&added);
+}
+
 static void measure_body(struct compile *c, struct scene_body *body, uint32_t root, uint32_t first, uint32_t count)
 {
 	const struct sdf_link *links = c->sdf->links.at;
@@ -140,6 +157,7 @@ static void measure_body(struct compile *c, struct scene_body *body, uint32_t ro
 				pose_mul(pose_mul(pose_inverse(axes), links[i].in_world), links[i].inertial.in_link),
 				com);
 	body->reference = (struct pose){pose_point(axes, com), quat_unit(axes.q)};
+	add_fluid(c, body, root, first, count);
 }
 
 static void add_bodies(struct compile *c, uint32_t model, uint32_t first, uint32_t count)

@@ -23,6 +23,7 @@
 #include "geom/geom.h"
 #include "mesh/hull.h"
 #include "mesh/trimesh.h"
+#include "scene/added.h"
 #include "sdf/sdf.h"
 
 #define SCENE_NONE UINT32_MAX
@@ -69,7 +70,9 @@ struct scene_body {
 	struct pose reference;               /* the body's pose in the file */
 	double linear_damping, angular_damping;
 	bool gravity;
-	bool kinematic;  /* not moved by forces: <kinematic>, or held to the world by a fixed joint */
+	bool kinematic; /* not moved by forces: <kinematic>, or held to the world by a fixed joint */
+	/* The mass that the fluid around it adds; NULL: none. The members above are without it. */
+	const struct scene_added *added;
 	const char *tie; /* the fixed joint that holds it to the world; NULL: none does */
 };
 

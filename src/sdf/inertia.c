@@ -22,6 +22,47 @@ static bool is_physical(const struct sdf_inertial *in)
 	       det_i > 1e-72 && a >= 0 && b >= 0 && c >= 0 && a * b - xy * xy >= 0 && det_s >= 0;
 }
 
+/* --- added mass --------------------------------------------------------------------------------------------------- */
+
+static const char *const added_names[] = {"xx", "xy", "xz", "xp", "xq", "xr", "yy", "yz", "yp", "yq", "yr", "zz", "zp",
+	"zq", "zr", "pp", "pq", "pr", "qq", "qr", "rr"};
+
+static const struct mat6 *load_added(struct load *load, const struct sdf_element *inertial)
+{
+	const struct sdf_element *element = sdf_child(inertial, "fluid_added_mass", NULL);
+	if (!element)
+		return NULL;
+	struct mat6 *added = arena_new(&load->sdf->arena, struct mat6);
+	for (int i = 0, at = 0; i < 6; i++)
+		for (int k = i; k < 6; k++) {
+			double most = k < 3 ? SDF_MASS_MAX : 1e48;
+			load_double(load, element, added_names[at++], -most, most, &added->m[i][k]);
+			added->m[k][i] = added->m[i][k];
+		}
+	return added;
+}
+
+/* What the link resists with, alone and as a whole: mass and inertia, at its centre of mass, in its axes. */
+static struct mat6 own_matrix(const struct sdf_inertial *in)
+{
+	struct mat6 own = {{{in->mass}, {0, in->mass}, {0, 0, in->mass}, {0, 0, 0, in->ixx, in->ixy, in->ixz},
+		{0, 0, 0, in->ixy, in->iyy, in->iyz}, {0, 0, 0, in->ixz, in->iyz, in->izz}}};
+	return mat6_moved(&own, (struct pose){{0, 0, 0}, quat_unit(in->in_link.q)});
+}
+
+/* A link with another matrix would run away from a force. */
+static void check_added(struct load *load, const struct sdf_element *inertial, const struct sdf_inertial *in)
+{
+	if (!in->added)
+		return;
+	struct mat6 whole = own_matrix(in), inverse;
+	mat6_add(&whole, in->added, 1);
+	if (!mat6_invert(&whole, &inverse))
+		load_error(load, sdf_child(inertial, "fluid_added_mass", NULL),
+			"<fluid_added_mass> with the mass and inertia of its link is not positive definite: expected "
+			"the added mass of a body in a fluid");
+}
+
 static bool is_automatic(const struct sdf_element *inertial)
 {
 	const char *text = sdf_attribute(inertial, "auto");
@@ -45,6 +86,7 @@ struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *l
 	load_double(load, matrix, "ixy", -1e48, 1e48, &out.ixy);
 	load_double(load, matrix, "ixz", -1e48, 1e48, &out.ixz);
 	load_double(load, matrix, "iyz", -1e48, 1e48, &out.iyz);
+	out.added = load_added(load, element);
 	if (is_static || out.automatic)
 		return out; /* not used, or computed */
 	if (!(out.mass >= SDF_MASS_MIN))
@@ -53,6 +95,8 @@ struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *l
 		load_error(load, matrix ? matrix : element,
 			"<inertia> is not that of a body: expected positive principal moments, none larger than the "
 			"other two together");
+	else
+		check_added(load, element, &out);
 	return out;
 }
 
@@ -251,4 +295,6 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 			"auto inertia of link \"%.80s\" is not that of a body: expected collisions with a volume and a "
 			"density",
 			link->name);
+	else if (!is_static)
+		check_added(load, element, &link->inertial);
 }

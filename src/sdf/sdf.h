@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "geom/geom.h"
+#include "geom/spatial.h"
 #include "mesh/image.h"
 #include "mesh/mesh.h"
 #include "sdf/look.h"
@@ -175,6 +176,9 @@ struct sdf_inertial {
 	double ixx, iyy, izz, ixy, ixz, iyz; /* in the inertial frame, as written or computed */
 	bool automatic;                      /* auto="true": computed from the collisions and their densities; origin
 					      * at the centre of mass, axes of the link */
+	/* <fluid_added_mass>, NULL: none. At the link's centre of mass, in the axes of the link; kg, kg m, kg m2. With
+	 * the mass and inertia of the link it is positive definite (except in a static model). */
+	const struct mat6 *added;
 };
 
 struct sdf_link {

@@ -435,6 +435,22 @@ Test(sdf, wind_is_read_with_the_links_that_it_moves)
 	sdf_free(sdf);
 }
 
+Test(sdf, added_mass_is_read)
+{
+	struct sdf *sdf = good(INERTIAL("<mass>4</mass><fluid_added_mass><xx>1</xx><xr>0.25</xr><yq>-0.5</yq><zz>3</zz>"
+					"<qq>7</qq><qr>0.125</qr></fluid_added_mass>"));
+	const struct mat6 *added = sdf->worlds.at[0].links.at[0].inertial.added;
+	const struct mat6 expected = {{{1, 0, 0, 0, 0, 0.25}, {0, 0, 0, 0, -0.5, 0}, {0, 0, 3, 0, 0, 0}, {0},
+		{0, -0.5, 0, 0, 7, 0.125}, {0.25, 0, 0, 0, 0.125, 0}}};
+	cr_assert_not_null(added);
+	cr_assert_arr_eq(added, &expected, sizeof expected);
+	assert_ignored(sdf, "");
+	sdf_free(sdf);
+	sdf = good(M(LINK("a")));
+	cr_assert_null(sdf->worlds.at[0].links.at[0].inertial.added);
+	sdf_free(sdf);
+}
+
 Test(sdf, poses_are_relative_to_what_they_say)
 {
 	struct sdf *sdf = good(W(
