@@ -5,7 +5,8 @@
  * and ends them all. It gets a session of its own, so that what is sent to the run's process group does not reach it.
  *  - It is the parent of what its programs leave behind (PR_SET_CHILD_SUBREAPER): a daemon that left the process group
  *    of its program is found among its children.
- *  - Should this process be killed itself, the kernel kills the programs.
+ *  - Should this process be killed itself, the kernel kills the programs. Who kills all processes that are called as
+ *    the command is does not mean this one, so it gets a name and a command line of its own.
  *  - A flood of output costs this process's time, not that of a runner's thread, and a reader that has stopped to read
  *    stops this process at most: lines that cannot be written are left out.
  *  - It is forked early: a fork of the process that has the world would keep a copy of all memory that the run changes,
@@ -465,10 +466,27 @@ static void set_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &child, NULL);
 }
 
+/* The words of the command line stand one after the other, and there are as many bytes of them as /proc says. */
+static void take_name(void)
+{
+	static const char name[] = "keeper of programs";
+	char words[4096];
+	int file = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t count = file < 0 ? 0 : AGAIN(read(file, words, sizeof words));
+	if (file >= 0)
+		(void)close(file);
+	if (count > 1 && !memcmp(words, program_invocation_name, (size_t)count)) {
+		memset(program_invocation_name, 0, (size_t)count);
+		memcpy(program_invocation_name, name, MIN(sizeof name, (size_t)count) - 1);
+	}
+	(void)prctl(PR_SET_NAME, "keeper", 0, 0, 0);
+}
+
 _Noreturn void keeper_run(int orders, bool loud, bool over_status)
 {
 	struct keeper keeper = {.orders = orders, .loud = loud, .over_status = over_status};
 	set_signals();
+	take_name();
 	(void)setsid();
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (!take_orders(&keeper))

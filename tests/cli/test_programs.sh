@@ -332,8 +332,9 @@ keeper=
 for child in $(cat "/proc/$pid/task/$pid/children"); do
 	[ -n "$(cat "/proc/$child/task/$child/children")" ] && keeper=$child
 done
-[ -n "$keeper" ] && kill -KILL "$keeper"
-report $? 'the keeper is a child of the command'
+[ -n "$keeper" ] && [ "$(cat "/proc/$keeper/comm")" = keeper ] && [ "$(tr -d '\0' <"/proc/$keeper/cmdline")" = 'keeper of programs' ] &&
+	kill -KILL "$keeper"
+report $? 'the keeper is a child of the command, with a name of its own'
 kill -TERM "$pid"
 wait $outer
 report $? 'a run whose keeper was killed'

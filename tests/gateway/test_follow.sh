@@ -1,7 +1,7 @@
 #!/bin/sh
 # Barrier clients over gz-transport: the example follow.sh, which is a shell script with `troupe service`, drives a cart
 # along a path in lockstep. All runs have one hash, whatever the secondaries and the load. Then: the written commands
-# repeat the run without the script; the script is killed; it does not come. (Other ways to do it wrong: test_callers.)
+# repeat the run without the script; the world starts the script; the script is killed; it does not come. (Other ways to do it wrong: test_callers.)
 . "${SOURCE_DIR:-.}/tests/gateway/lib.sh"
 follow=$source/tests/examples/follow.sh
 cat >floor.sdf <<'END_OF_WORLD'
@@ -52,6 +52,19 @@ for secondaries in 0 1 2; do
 	run again --no-gz --commands commands --secondaries $secondaries
 	cmp -s again.out run1.out
 	check "the written commands with $secondaries secondaries: '$(cat again.out)', expected '$want'" $?
+done
+
+# the world itself starts the script, which finds command and run in its environment: the same hash
+sed "s|</world>|<plugin filename='troupe' name='troupe::Program'><executable>$follow</executable><arg>/model/cart</arg>\
+</plugin></world>|" floor.sdf >started.sdf
+for secondaries in 0 2; do
+	timeout -k 1 60 "$troupe" run started.sdf --resource-path "$worlds" --rtf 0 --iterations $limit --hash-every 3000 \
+		--wait-for follow --programs --secondaries $secondaries >program.out 2>program.err
+	check "the script as a program of the world: $(cat program.err)" $?
+	cmp -s program.out run1.out
+	check "the script as a program, $secondaries secondaries: '$(cat program.out)', expected '$want'" $?
+	sed -n 's/^\[follow.sh\] //p' program.err | cmp -s - path1
+	check "another path: $(cat program.err)" $?
 done
 
 # killed in the middle, with its call: the deadline of 10 s ends the run, because `follow` joins so
