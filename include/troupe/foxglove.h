@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 struct troupe_server;
+struct troupe_server_def;
 struct troupe_foxglove;
 
 enum { TROUPE_FOXGLOVE_PORT = 8765, TROUPE_FOXGLOVE_CLIENTS_MAX = 64 };
@@ -40,6 +41,16 @@ TROUPE_API bool troupe_foxglove_available(void);
  * TROUPE_EINVAL: a setting is not valid, or this build has no web server; TROUPE_EIO: the port cannot be had. */
 TROUPE_API troupe_status troupe_foxglove_start(struct troupe_server *server, const struct troupe_foxglove_def *def,
 	struct troupe_foxglove **ret_foxglove, struct troupe_error *error);
+/* Shows a recording (record.h) in the same way: clients choose with the protocol's playback control whether it plays,
+ * how fast, and which step is shown; they cannot change it. The times of messages are simulated time, unless the
+ * recorded world was paused or reset: then each step goes on by one time step. For a client whose protocol has no such
+ * control the recording plays from its begin. `recording` is as for troupe_player_open(), and so are further errors. */
+TROUPE_API troupe_status troupe_foxglove_open(const struct troupe_server_def *recording,
+	const struct troupe_foxglove_def *def, struct troupe_foxglove **ret_foxglove, struct troupe_error *error);
+/* After troupe_foxglove_open(): plays, as clients ask, until troupe_foxglove_stop(). Blocks. */
+TROUPE_API void troupe_foxglove_play(struct troupe_foxglove *foxglove);
+/* Any thread, also in a signal handler; also before troupe_foxglove_play(). */
+TROUPE_API void troupe_foxglove_stop(struct troupe_foxglove *foxglove);
 /* Closes all connections. foxglove may be NULL. */
 TROUPE_API void troupe_foxglove_end(struct troupe_foxglove *foxglove);
 /* The address to enter in a viewer: "ws://127.0.0.1:8765/", with "?token=..." if there is one. */
@@ -49,7 +60,8 @@ struct troupe_foxglove_counts {
 	uint32_t clients;         /* connected now */
 	uint64_t published;       /* messages that were sent or queued, once for each subscription */
 	uint64_t lost;            /* of those: lost by clients that were slow */
-	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
+	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow; of a
+				     recording: 0 */
 	uint64_t taken, refused;  /* messages and requests that came; those that were not valid */
 	uint64_t commands;        /* of those taken: commands to the simulation */
 };

@@ -101,7 +101,7 @@ static void say_refused(void *ctx, const char *text)
 	gateways->say(gateways->ctx, false, text);
 }
 
-/* What the viewer shows: one of them. */
+/* What is shown: one of them. */
 struct shown {
 	struct troupe_server *server;
 	const struct troupe_server_def *recording;
@@ -149,7 +149,7 @@ static void say_refused_loudly(void *ctx, const char *text)
 }
 
 static troupe_status start_foxglove(struct gateways *gateways, const struct gateways_settings *settings,
-	struct troupe_server *server, struct troupe_error *error)
+	const struct shown *shown, struct troupe_error *error)
 {
 	struct troupe_foxglove_def def = {.port = TROUPE_FOXGLOVE_PORT,
 		.insecure = settings->foxglove_insecure,
@@ -164,10 +164,14 @@ static troupe_status start_foxglove(struct gateways *gateways, const struct gate
 	if (status)
 		return status;
 	def.address = host;
-	status = troupe_foxglove_start(server, &def, &gateways->foxglove, &why);
+	if (shown->server)
+		status = troupe_foxglove_start(shown->server, &def, &gateways->foxglove, &why);
+	else
+		status = troupe_foxglove_open(shown->recording, &def, &gateways->foxglove, &why);
 	free(host);
 	if (status)
-		return fail(error, status, "--foxglove: %s", why.text);
+		return fail(error, status, "%s%s", shown->server || status == TROUPE_EINVAL ? "--foxglove: " : "",
+			why.text);
 	struct text text = {0};
 	troupe_foxglove_address(gateways->foxglove, address, sizeof address);
 	text_add(&text, "Foxglove: %s", address);
@@ -184,18 +188,27 @@ troupe_status gateways_show(const struct gateways_settings *settings, const stru
 	struct gateways *gateways = mem_alloc(sizeof *gateways);
 	*gateways = (struct gateways){.say = say, .ctx = ctx};
 	*ret_gateways = gateways;
-	return start_view(gateways, settings, &shown, error);
+	return settings->foxglove ? start_foxglove(gateways, settings, &shown, error)
+				  : start_view(gateways, settings, &shown, error);
 }
 
 static void stop_playing(void *ctx)
 {
-	troupe_view_stop(ctx);
+	struct gateways *gateways = ctx;
+	if (gateways->view)
+		troupe_view_stop(gateways->view);
+	else
+		troupe_foxglove_stop(gateways->foxglove);
 }
 
 troupe_status gateways_play(struct gateways *gateways, struct troupe_error *error)
 {
-	signals_tell(stop_playing, gateways->view);
-	troupe_status status = troupe_view_play(gateways->view, error);
+	troupe_status status = TROUPE_OK;
+	signals_tell(stop_playing, gateways);
+	if (gateways->view)
+		status = troupe_view_play(gateways->view, error);
+	else
+		troupe_foxglove_play(gateways->foxglove);
 	signals_tell(NULL, NULL);
 	return status;
 }
@@ -212,7 +225,7 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 		status = start_watch(gateways, settings, server, error);
 	if (!status && (settings->view || settings->view_address))
 		status = start_view(gateways, settings, &(struct shown){.server = server}, error);
-	return status ? status : start_foxglove(gateways, settings, server, error);
+	return status ? status : start_foxglove(gateways, settings, &(struct shown){.server = server}, error);
 }
 
 struct gateways_addresses gateways_addresses(const struct gateways *gateways)

@@ -28,9 +28,10 @@ struct gateways;
 troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error);
-/* Opens the recording of def for the viewer instead, or the run of another process (def or run is NULL), and prints the
- * address of the page. TROUPE_EINVAL: an address, or this build has no viewer; TROUPE_EIO, and errors of the recording;
- * TROUPE_EPEER, TROUPE_EPROTOCOL: the run cannot be joined. */
+/* Opens the recording of def instead, for Foxglove if settings->foxglove is given and for the viewer if not, or the run
+ * of another process for the viewer (def or run is NULL), and prints the address. TROUPE_EINVAL: an address, or this
+ * build has no such gateway; TROUPE_EIO, and errors of the recording; TROUPE_EPEER, TROUPE_EPROTOCOL: the run cannot be
+ * joined. */
 struct troupe_server_def;
 troupe_status gateways_show(const struct gateways_settings *settings, const struct troupe_server_def *def,
 	const struct troupe_view_run *run, void (*say)(void *ctx, bool loud, const char *text), void *ctx,

@@ -1,12 +1,15 @@
 /* `troupe replay`: runs a recording again and prints the first difference. The library does the comparison
  * (troupe/record.h). Options choose the number of secondaries, the transport and the assignments (--chaos), because
  * the state must not depend on these. A recording that was cut off or is damaged has an exit status of its own, so
- * that it is not taken for one that was compared to its end. */
+ * that it is not taken for one that was compared to its end. With --foxglove a person sees the recording instead, at
+ * any step; what was compared is then only the part that was seen. */
 #include "cli/cli.h"
+#include "cli/gateways.h"
 #include "cli/mcap_out.h"
 #include "cli/network.h"
 #include "cli/options.h"
 #include "cli/outputs.h"
+#include "cli/signals.h"
 
 #include <troupe/record.h>
 
@@ -20,7 +23,8 @@ struct settings {
 	const char *transport, *mcap;
 	struct option_list resource_paths, topics;
 	int64_t secondaries, chaos, until_step, verbosity;
-	int64_t stale_ms; /* 0: not given */
+	int64_t stale_ms;                  /* 0: not given */
+	struct gateways_settings gateways; /* foxglove: it is shown, and not run to its end */
 	struct mcap_out mcap_out;
 	troupe_status mcap_status; /* of its file */
 	struct troupe_error mcap_error;
@@ -49,6 +53,14 @@ static const struct option_spec specs[] = {
 			"run itself"},
 	{OPTION_LIST, .name = "topic", .needs = "mcap", .argument = "PATTERN[@HZ]", .offset = AT(topics),
 		.help = "with --mcap: as for troupe run; may be repeated"},
+	{OPTION_TEXT, .name = "foxglove", .argument = "[ADDRESS:]PORT", .offset = AT(gateways.foxglove),
+		.help = "show the recording to Foxglove instead, and to clients of its WebSocket protocol, until this "
+			"is interrupted: the viewer chooses when it plays, how fast, and which step is shown; "
+			"ADDRESS and PORT as for troupe run"},
+	{OPTION_TEXT, .name = "foxglove-origin", .needs = "foxglove", .argument = "ORIGIN",
+		.offset = AT(gateways.foxglove_origin), .help = "with --foxglove: as for troupe run"},
+	{OPTION_FLAG, .name = "foxglove-insecure", .needs = "foxglove", .offset = AT(gateways.foxglove_insecure),
+		.help = "with --foxglove: as for troupe run"},
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
 		.help = "0: errors and the result; 1 or 2: also warnings (default: 1); 3 or 4: also a line \"hash STEP "
 			"HEX16\" for each compared state. Without LEVEL: 3"},
@@ -62,9 +74,11 @@ static const struct options_command command = {
 	.about = "Runs a recording of troupe run --record again, as fast as possible, and compares each "
 		 "recorded state. Stops at the first state that differs, and prints the first entity that "
 		 "differs in this state, with the recorded value and the value found. A recording that was cut "
-		 "off or is damaged is compared up to that point.",
+		 "off or is damaged is compared up to that point. With --foxglove it is shown instead, at any "
+		 "step and pace; each recorded hash on the way is compared.",
 	.after = "Exit status\n"
-		 "  0  all recorded states are the same (up to --until-step, if given)\n"
+		 "  0  all recorded states are the same (up to --until-step, if given);\n"
+		 "     with --foxglove: it was interrupted\n"
 		 "  1  a state differs, or the recording cannot be read\n"
 		 "  2  wrong usage\n"
 		 "  3  a secondary of --transport tcp was lost\n"
@@ -80,6 +94,16 @@ static bool is_tcp(const struct settings *settings)
 	return network_is_children(settings->transport);
 }
 
+/* The first option that makes no sense for a recording that is shown; NULL: there is none. */
+static const char *not_shown(const struct settings *settings)
+{
+	return is_tcp(settings)       ? "--transport tcp"
+	       : settings->chaos >= 0 ? "--chaos"
+	       : settings->until_step ? "--until-step"
+	       : settings->mcap       ? "--mcap"
+				      : NULL;
+}
+
 /* Checks combinations that the table of options cannot describe. */
 static bool check(const struct settings *settings)
 {
@@ -89,6 +113,9 @@ static bool check(const struct settings *settings)
 	else if (is_tcp(settings) && !settings->secondaries)
 		cli_complain("replay",
 			"--transport tcp with --secondaries 0: expected at least 1; see troupe replay --help");
+	else if (settings->gateways.foxglove && not_shown(settings))
+		cli_complain("replay", "--foxglove and %s: expected only one of them; see troupe replay --help",
+			not_shown(settings));
 	else
 		return true;
 	return false;
@@ -177,6 +204,37 @@ static troupe_status run_again(const struct settings *settings, struct troupe_se
 	return status;
 }
 
+static void on_line(void *ctx, bool loud, const char *text)
+{
+	const struct settings *settings = ctx;
+	if (settings->verbosity >= (loud ? 1 : 3))
+		cli_complain("replay", "%s", text);
+}
+
+/* The address is printed; then clients play it until a signal comes. */
+static int show(struct settings *settings)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct gateways *gateways = NULL;
+	struct troupe_error error;
+	def.resume_path = settings->recording;
+	def.resource_paths = settings->resource_paths.at;
+	def.secondaries = (int32_t)settings->secondaries;
+	def.on_warning = on_warning;
+	def.ctx = settings;
+	signals_catch();
+	troupe_status status = gateways_show(&settings->gateways, &def, NULL, on_line, settings, &gateways, &error);
+	if (status == TROUPE_EINVAL)
+		status = TROUPE_EIO; /* an address: no internal error */
+	if (!status)
+		status = gateways_play(gateways, &error);
+	if (status)
+		cli_complain("replay", "%s", error.text);
+	signals_release();
+	gateways_end(gateways, NULL);
+	return cli_exit_status(status);
+}
+
 static int replay(struct settings *settings)
 {
 	struct troupe_server_def def = troupe_server_def_default();
@@ -233,7 +291,9 @@ int cli_replay(int argc, char **argv)
 	struct arena arena = {0};
 	int status;
 	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
-		status = check(&settings) ? replay_and_write(&settings) : CLI_BAD_USAGE;
+		status = !check(&settings)            ? CLI_BAD_USAGE
+			 : settings.gateways.foxglove ? show(&settings)
+						      : replay_and_write(&settings);
 	arena_fini(&arena);
 	return status;
 }

@@ -1,13 +1,14 @@
 /* The gateway of Foxglove's protocol without any library of others: by a socket and frames of bytes. A topic is only
  * asked of the server while a client has subscribed; clients that leave in the middle of calls, send nonsense, or do
- * not read harm nobody; the end comes while they are connected. A plain program, so that it runs under the sanitizers
- * too; tests/web/test_foxglove.sh goes through the protocol with Foxglove's own client. */
+ * not read harm nobody; the end comes while they are connected; a recording jumps. A plain program, so that it runs
+ * under the sanitizers too; tests/web/test_foxglove.sh goes through the protocol with Foxglove's own client. */
 #include "../fault/check.h"
 
 #include "base/clock.h"
 #include "web_client.h"
 
 #include <troupe/foxglove.h>
+#include <troupe/record.h>
 #include <troupe/server.h>
 
 #include <pthread.h>
@@ -296,12 +297,139 @@ static void test_slow(void)
 	leave(&quick);
 }
 
+/* --- a recording -------------------------------------------------------------------------------------------------- */
+
+enum { RECORDED = 4000 };
+#define STEP_NS UINT64_C(1000000)
+
+static void record(const char *path)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_limits limits = {.iterations = RECORDED};
+	struct troupe_server *server;
+	struct troupe_error error = {.text = ""};
+	struct text sdf = {0};
+	write_world(&sdf);
+	def.world_path = "w.sdf";
+	def.world_text = sdf.at;
+	def.record_path = path;
+	def.record_every = 500;
+	check(!troupe_server_create(&def, &server, &error), "%s", error.text);
+	check(!troupe_server_run(server, &limits, &error) && !troupe_server_end_recording(server, &error), "%s",
+		error.text);
+	troupe_server_destroy(server);
+	text_fini(&sdf);
+}
+
+static void *play(void *arg)
+{
+	troupe_foxglove_play(arg);
+	return NULL;
+}
+
+/* A request of the playback control whose name is a letter. */
+static void control(const struct client *client, bool plays, uint64_t step, char name)
+{
+	char bytes[20] = {3, plays ? 0 : 1, 0, 0, (char)0x80, 0x3f, 1};
+	for (int i = 0; i < 8; i++)
+		bytes[7 + i] = (char)(step * STEP_NS >> 8 * i & 0xff);
+	bytes[15] = 1;
+	bytes[19] = name;
+	say(client, 0x82, bytes, sizeof bytes);
+}
+
+/* Takes until a state of the playback answers the request of this name; 0: any state that answers none. */
+static bool await_state(struct client *client, char name)
+{
+	while (take(client)) {
+		const struct text *body = &client->frame.body;
+		if (client->frame.kind == 2 && body->at[0] == 5 && body->count == (name ? 20 : 19) &&
+			(!name || body->at[19] == name))
+			return true;
+	}
+	return false;
+}
+
+static void open_recording(struct scene *scene, const char *path)
+{
+	char address[200];
+	unsigned port = 0;
+	struct troupe_server_def def = troupe_server_def_default();
+	const struct troupe_foxglove_def foxglove = {.port = 0};
+	def.resume_path = path;
+	*scene = (struct scene){.status = TROUPE_OK};
+	check(!troupe_foxglove_open(&def, &foxglove, &scene->foxglove, &scene->error), "%s", scene->error.text);
+	troupe_foxglove_address(scene->foxglove, address, sizeof address);
+	check(sscanf(address, "ws://127.0.0.1:%u/", &port) == 1, "%s", address);
+	scene->port = (uint16_t)port;
+	check(!pthread_create(&scene->thread, NULL, play, scene->foxglove), "a thread");
+}
+
+static void close_recording(struct scene *scene)
+{
+	troupe_foxglove_stop(scene->foxglove);
+	(void)pthread_join(scene->thread, NULL);
+	troupe_foxglove_end(scene->foxglove);
+}
+
+/* Jumps there and back, also one upon another, and a client that leaves in the middle of one. */
+static void test_playback(void)
+{
+	struct scene scene;
+	char path[] = "/tmp/test_foxglove.XXXXXX";
+	int file = mkstemp(path);
+	check(file >= 0, "a file");
+	close(file);
+	record(path);
+	open_recording(&scene, path);
+	struct client client = join(&scene);
+	check(strstr(client.table.at, "\"playbackControl\"") && !strstr(client.table.at, "\"clientPublish\"") &&
+			strstr(client.table.at, "\"dataEndTime\":{\"sec\":4,\"nsec\":0}"),
+		"%s", client.table.at);
+	tell(&client, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":7,\"channelId\":%u}]}",
+		id_of(&client, "topic", "/clock"));
+	const uint64_t steps[] = {3000, 1, 999, 1000, 0, RECORDED, 2500};
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+		control(&client, false, steps[i], 'a');
+		check(await_state(&client, 'a') && client.frame.body.at[1] == 2 && client.frame.body.at[14] == 1 &&
+				number_at(client.frame.body.at + 2, 8) == steps[i] * STEP_NS,
+			"no answer to a jump to step %u", (unsigned)steps[i]);
+		uint64_t shown = next(&client, 7);
+		check(shown == steps[i] * STEP_NS, "step %u: %llu ns", (unsigned)steps[i], (unsigned long long)shown);
+	}
+	for (char name = 'b'; name < 'z'; name++)
+		control(&client, false, (uint64_t)name * 7919 % RECORDED, name);
+	control(&client, true, RECORDED - 1000, 'z');
+	check(await_state(&client, 'z'), "no answer to the last of many jumps");
+	uint64_t first = next(&client, 7), last = first;
+	check(first >= (RECORDED - 1000) * STEP_NS, "a message of another step: %llu", (unsigned long long)first);
+	while (last < RECORDED * STEP_NS) {
+		uint64_t now = next(&client, 7);
+		check(now > last, "the clock goes from %llu to %llu", (unsigned long long)last,
+			(unsigned long long)now);
+		if (now <= last)
+			break;
+		last = now;
+	}
+	check(await_state(&client, 0) && client.frame.body.at[1] == 3, "the end is not told after the last message");
+	say(&client, 0x82, "\3\0\0\0\x80\x3f\0\0\0\0\0\0\0\0\0\xff\0\0\0x", 20);
+	check(await(&client, "binary message: expected"), "a name that is longer than the request");
+	control(&client, true, 100, 'a');
+	leave(&client);
+	client = join(&scene);
+	check(await_state(&client, 0), "a client after another one that left in the middle of a jump");
+	close_recording(&scene);
+	leave(&client);
+	check(!remove(path), "the file");
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	test_topics();
 	test_commands();
 	test_slow();
+	test_playback();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;
 }

@@ -3,82 +3,9 @@
 // foxglove.js PORT: goes through the protocol with a run of the world of test_foxglove.sh, and prints a line for each
 // check that fails, and the totals.
 "use strict";
-const { FoxgloveClient } = require("@foxglove/ws-protocol");
-const { WebSocket } = require("ws");
-const { parse } = require("@foxglove/rosmsg");
-const { MessageReader } = require("@foxglove/rosmsg2-serialization");
+const { Client, WebSocket, check, finish, sleep, until } = require("./foxglove_client.js");
 
-const port = process.argv[2];
-const url = `ws://127.0.0.1:${port}`;
-let passed = 0, failed = 0;
-const check = (good, what) => {
-  good ? passed++ : failed++;
-  if (!good) console.log(`FAILED: ${what}`);
-};
-const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-
-// Calls `done` until it gives something, for at most 10 s.
-async function until(done) {
-  for (let i = 0; i < 500; i++) {
-    const result = done();
-    if (result) return result;
-    await sleep(20);
-  }
-  return undefined;
-}
-
-class Client {
-  constructor(protocols = [FoxgloveClient.SUPPORTED_SUBPROTOCOL]) {
-    this.socket = new WebSocket(url, protocols);
-    this.channels = new Map();
-    this.services = new Map();
-    this.messages = new Map(); // by subscription
-    this.replies = new Map(); // by call
-    this.statuses = [];
-    this.times = [];
-    this.gone = [];
-    this.calls = 0;
-    this.client = new FoxgloveClient({ ws: this.socket });
-    this.client.on("error", (error) => (this.error = error));
-    this.client.on("close", (event) => (this.closed = event));
-    this.client.on("serverInfo", (info) => (this.info = info));
-    this.client.on("status", (status) => this.statuses.push(status));
-    this.client.on("advertise", (list) => list.forEach((c) => this.channels.set(c.topic, c)));
-    this.client.on("unadvertise", (list) => this.gone.push(...list));
-    this.client.on("advertiseServices", (list) => list.forEach((s) => this.services.set(s.name, s)));
-    this.client.on("time", (time) => this.times.push(time.timestamp));
-    this.client.on("connectionGraphUpdate", (graph) => (this.graph = graph));
-    this.client.on("message", (message) => this.messages.get(message.subscriptionId)?.push(message));
-    this.client.on("serviceCallResponse", (reply) => this.replies.set(reply.callId, reply));
-    this.client.on("serviceCallFailure", (reply) => this.replies.set(reply.callId, reply));
-  }
-  async subscribe(topic) {
-    const channel = await until(() => this.channels.get(topic));
-    if (!channel) return undefined;
-    const id = this.client.subscribe(channel.id);
-    const list = [];
-    this.messages.set(id, list);
-    const reader = channel.encoding === "cdr" ? new MessageReader(parse(channel.schema, { ros2: true })) : undefined;
-    list.id = id;
-    list.read = (i) => reader ? reader.readMessage(list[i].data) : JSON.parse(Buffer.from(list[i].data.buffer,
-      list[i].data.byteOffset, list[i].data.byteLength).toString());
-    return list;
-  }
-  async call(name, request, encoding = "json") {
-    const service = await until(() => this.services.get(name));
-    const callId = ++this.calls;
-    this.client.sendServiceCallRequest({ serviceId: service ? service.id : 999999, callId, encoding,
-      data: new Uint8Array(Buffer.from(typeof request === "string" ? request : JSON.stringify(request))) });
-    const reply = await until(() => this.replies.get(callId));
-    return reply && reply.data ? JSON.parse(Buffer.from(reply.data.buffer, reply.data.byteOffset,
-      reply.data.byteLength).toString() || "{}") : reply;
-  }
-  publish(topic, schemaName, text, encoding = "json") {
-    const id = this.client.advertise({ topic, encoding, schemaName });
-    this.client.sendMessage(id, new Uint8Array(typeof text === "string" ? Buffer.from(text) : text));
-    return id;
-  }
-}
+const url = `ws://127.0.0.1:${process.argv[2]}`;
 
 function raw(protocols, options) {
   return new Promise((done) => {
@@ -107,7 +34,7 @@ async function main() {
     socket.close?.();
   }
 
-  const a = new Client();
+  const a = new Client(url);
   check(await until(() => a.info), "no serverInfo");
   check(["clientPublish", "services", "time", "connectionGraph"].every((c) => a.info.capabilities.includes(c)),
     `capabilities ${a.info?.capabilities}`);
@@ -213,7 +140,7 @@ async function main() {
     `bad messages: ${JSON.stringify(a.statuses)}`);
 
   // A slow client loses its own oldest messages, is told, and goes on; another one gets all.
-  const slow = new Client(), quick = new Client();
+  const slow = new Client(url), quick = new Client(url);
   const much = await slow.subscribe("/camera");
   const few = await quick.subscribe("/model/cart/pose");
   check(much && await until(() => much.length > 3), "no pictures");
@@ -234,12 +161,5 @@ async function main() {
   }
   check(jump > 200000000n, `the lost ones are not the oldest: ${jump}`);
   for (const client of [a, slow, quick]) client.client.close();
-
-  console.log(`${passed} passed, ${failed} failed`);
-  process.exit(failed ? 1 : 0);
 }
-main().catch((error) => {
-  console.log(`FAILED: ${error.stack}`);
-  console.log(`${passed} passed, ${failed + 1} failed`);
-  process.exit(1);
-});
+finish(main);

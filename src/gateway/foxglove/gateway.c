@@ -10,7 +10,7 @@
 #include "gateway/web/place.h"
 #include "topic/message.h"
 
-#include <stdio.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,7 +174,7 @@ void foxglove_listen(struct troupe_foxglove *gateway, const struct offer *offer,
 static void follow_clock(struct troupe_foxglove *gateway)
 {
 	const struct offer *offer = table_find(&gateway->table, TROUPE_TOPIC_PUBLISHED, clock_topic);
-	bool wanted = gateway->guests && offer && !offer->hearers.count;
+	bool wanted = gateway->guests && offer && !offer->hearers.count && !gateway->playback;
 	if (wanted == gateway->ticking || (offer && offer->hearers.count))
 		return;
 	if (wanted)
@@ -233,11 +233,16 @@ static void send_all(struct troupe_foxglove *gateway, const struct offer *offer,
 	}
 }
 
+static uint64_t time_of(const struct troupe_foxglove *gateway, const struct troupe_message *message)
+{
+	return gateway->playback ? playback_time_of(gateway->playback, message) : (uint64_t)message->time_ns;
+}
+
 static void pass_on(struct troupe_foxglove *gateway, struct offer *offer, const struct troupe_message *message)
 {
 	struct text data = {0};
 	struct troupe_error error;
-	wire_add_data_head(&data, (uint64_t)message->time_ns);
+	wire_add_data_head(&data, time_of(gateway, message));
 	troupe_status status = offer->ros ? ros_of_bytes(offer->ros, message->bytes, message->count, &data, &error)
 					  : bytes_to_json(message->type, message->bytes, message->count, &data, &error);
 	if (status)
@@ -254,7 +259,7 @@ static void make_scenery(struct troupe_foxglove *gateway, struct scenery *scener
 	const char *channel = is_scene ? scenery->shapes : scenery->frames;
 	const struct offer *offer = table_find(&gateway->table, TROUPE_TOPIC_PUBLISHED, channel);
 	struct text data = {0};
-	wire_add_data_head(&data, (uint64_t)message->time_ns);
+	wire_add_data_head(&data, time_of(gateway, message));
 	troupe_status status = (is_scene ? stage_take_scene : stage_take_poses)(
 		scenery->stage, message->bytes ? message->bytes : "", message->count, &data, NULL);
 	if (!status && offer)
@@ -311,8 +316,10 @@ static bool take_some(struct troupe_foxglove *gateway)
 			take_reply(gateway, &message);
 			continue;
 		}
+		if (gateway->playback && playback_hides(gateway->playback, &message))
+			continue;
 		struct offer *offer = table_find(&gateway->table, TROUPE_TOPIC_PUBLISHED, message.topic);
-		gateway->time_ns = (uint64_t)message.time_ns;
+		gateway->time_ns = time_of(gateway, &message);
 		if (offer && offer->hearers.count)
 			pass_on(gateway, offer, &message);
 		struct scenery *scenery = sceneries_of_topic(&gateway->sceneries, message.topic);
@@ -322,13 +329,59 @@ static bool take_some(struct troupe_foxglove *gateway)
 	return count == BATCH;
 }
 
+/* --- another server ----------------------------------------------------------------------------------------------- */
+
+void foxglove_renew(struct troupe_foxglove *gateway)
+{
+	for (uint32_t i = 0; i < gateway->table.offers.count; i++)
+		if (gateway->table.offers.at[i]->hearers.count)
+			foxglove_listen(gateway, gateway->table.offers.at[i], true);
+}
+
+static void fail_calls(struct troupe_foxglove *gateway, const char *why)
+{
+	for (uint32_t i = 0; i < gateway->calls.count; i++) {
+		const struct call *call = &gateway->calls.at[i];
+		struct text json = {0};
+		wire_add_call_failure(&json, call->service, call->id, why);
+		if (call->guest)
+			guest_say(call->guest, &json);
+		text_fini(&json);
+		free(call->reply_type);
+	}
+	gateway->calls.count = 0;
+}
+
+static troupe_status make_client(struct troupe_foxglove *gateway, struct troupe_error *error)
+{
+	const struct troupe_client_def def = {.on_ready = wake, .ctx = gateway};
+	return troupe_client_create(gateway->server, &def, &gateway->client, error);
+}
+
+void foxglove_adopt(struct troupe_foxglove *gateway, struct troupe_server *server)
+{
+	fail_calls(gateway, "the recording has jumped to another step");
+	troupe_client_destroy(gateway->client);
+	gateway->server = server;
+	troupe_status status = make_client(gateway, NULL);
+	assert(!status); /* as the first time */
+	gateway->table.epoch = UINT64_MAX;
+	foxglove_look(gateway);
+}
+
 static void turn(void *ctx)
 {
 	struct troupe_foxglove *gateway = ctx;
+	if (gateway->playback)
+		playback_turn(gateway->playback);
 	foxglove_look(gateway);
 	follow_clock(gateway);
-	if (take_some(gateway))
+	if (take_some(gateway)) {
 		wake(gateway); /* other connections have their turn in between */
+	} else if (gateway->playback) {
+		gateway->time_ns = playback_time(gateway->playback);
+		playback_tell(gateway->playback);
+	}
 	tell_time(gateway);
 	for (struct guest *guest = gateway->guests; guest; guest = guest->after)
 		guest_tell_lost(guest);
@@ -373,23 +426,19 @@ static troupe_status start_web(struct troupe_foxglove *gateway, const struct tro
 	return status;
 }
 
-troupe_status troupe_foxglove_start(struct troupe_server *server, const struct troupe_foxglove_def *def,
+/* The gateway has a server, or a playback. It is taken over. */
+static troupe_status start(struct troupe_foxglove *gateway, const struct troupe_foxglove_def *def,
 	struct troupe_foxglove **ret_foxglove, struct troupe_error *error)
 {
-	char token[WEB_TOKEN_MAX + 1], session[WEB_TOKEN_MAX + 1];
+	char token[WEB_TOKEN_MAX + 1];
 	struct place place;
 	troupe_status status = place_parse(def->address, def->port, &place, error);
 	if (!status)
 		status = web_make_token(token, error);
 	if (!status)
-		status = web_make_token(session, error);
-	if (status)
-		return status;
-	struct troupe_foxglove *gateway = mem_alloc(sizeof *gateway);
-	struct troupe_client_def client_def = {.on_ready = wake, .ctx = gateway};
-	gateway->server = server;
-	(void)snprintf(gateway->session, sizeof gateway->session, "%s", session);
-	status = troupe_client_create(server, &client_def, &gateway->client, error);
+		status = web_make_token(gateway->session, error);
+	if (!status)
+		status = make_client(gateway, error);
 	if (!status) {
 		foxglove_look(gateway);
 		status = start_web(gateway, def, place_is_local(&place) || def->insecure ? NULL : token, error);
@@ -400,6 +449,37 @@ troupe_status troupe_foxglove_start(struct troupe_server *server, const struct t
 	}
 	*ret_foxglove = gateway;
 	return TROUPE_OK;
+}
+
+troupe_status troupe_foxglove_start(struct troupe_server *server, const struct troupe_foxglove_def *def,
+	struct troupe_foxglove **ret_foxglove, struct troupe_error *error)
+{
+	struct troupe_foxglove *gateway = mem_alloc(sizeof *gateway);
+	gateway->server = server;
+	return start(gateway, def, ret_foxglove, error);
+}
+
+troupe_status troupe_foxglove_open(const struct troupe_server_def *recording, const struct troupe_foxglove_def *def,
+	struct troupe_foxglove **ret_foxglove, struct troupe_error *error)
+{
+	struct troupe_foxglove *gateway = mem_alloc(sizeof *gateway);
+	troupe_status status = playback_open(gateway, recording, &gateway->playback, error);
+	if (status) {
+		free(gateway);
+		return status;
+	}
+	gateway->server = playback_server(gateway->playback);
+	return start(gateway, def, ret_foxglove, error);
+}
+
+void troupe_foxglove_play(struct troupe_foxglove *gateway)
+{
+	playback_run(gateway->playback);
+}
+
+void troupe_foxglove_stop(struct troupe_foxglove *gateway)
+{
+	playback_stop(gateway->playback);
 }
 
 void troupe_foxglove_end(struct troupe_foxglove *gateway)
@@ -416,6 +496,7 @@ void troupe_foxglove_end(struct troupe_foxglove *gateway)
 	vec_free(&gateway->calls);
 	table_fini(&gateway->table);
 	sceneries_fini(&gateway->sceneries);
+	playback_close(gateway->playback);
 	free(gateway);
 }
 
@@ -429,8 +510,8 @@ struct troupe_foxglove_counts troupe_foxglove_counts(const struct troupe_foxglov
 	return (struct troupe_foxglove_counts){.clients = atomic_load(&gateway->clients),
 		.published = atomic_load_explicit(&gateway->published, memory_order_relaxed),
 		.lost = atomic_load_explicit(&gateway->lost, memory_order_relaxed),
-		.boundaries_lost = troupe_client_lost(gateway->client),
+		.boundaries_lost = gateway->playback ? 0 : troupe_client_lost(gateway->client),
 		.taken = atomic_load_explicit(&gateway->taken, memory_order_relaxed),
 		.refused = atomic_load_explicit(&gateway->refused, memory_order_relaxed),
-		.commands = troupe_client_commands(gateway->client)};
+		.commands = gateway->playback ? 0 : troupe_client_commands(gateway->client)};
 }

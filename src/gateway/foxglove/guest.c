@@ -268,8 +268,13 @@ void guest_hear(void *conn, bool binary, const void *bytes, size_t count)
 			take_message(guest, &frame);
 		else if (frame.kind == WIRE_CALL)
 			take_call(guest, &frame);
+		else if (frame.kind == WIRE_PLAYBACK && guest->has_controls)
+			playback_obey(guest->gateway->playback, guest, &frame);
 		else
-			refuse(guest, "binary message", "expected a message (1) or a call of a service (2)");
+			refuse(guest, "binary message",
+				guest->has_controls ? "expected a message (1), a call of a service (2) or a request "
+						      "of the playback control (3)"
+						    : "expected a message (1) or a call of a service (2)");
 	} else if (wire_read_request(count ? bytes : "", count, &request, &error)) {
 		refuse(guest, "text message", error.text);
 	} else {
@@ -332,11 +337,23 @@ static void tell_all(struct guest *guest, troupe_topic_kind kind, const char *op
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
+static void greet(struct guest *guest)
+{
+	const struct troupe_foxglove *gateway = guest->gateway;
+	struct wire_playback range = {0};
+	struct text json = {0};
+	if (gateway->playback)
+		playback_range(gateway->playback, &range);
+	wire_add_server_info(&json, gateway->session, gateway->playback ? WIRE_RECORDING : WIRE_RUN,
+		guest->has_controls ? &range : NULL);
+	guest_say(guest, &json);
+	text_fini(&json);
+}
+
 void *guest_open(void *ctx, struct web_peer *peer)
 {
 	struct troupe_foxglove *gateway = ctx;
 	struct guest *guest = mem_alloc(sizeof *guest);
-	struct text json = {0};
 	foxglove_look(gateway);
 	*guest = (struct guest){.gateway = gateway, .peer = peer, .after = gateway->guests, .outbox.peer = peer};
 	if (gateway->guests)
@@ -344,11 +361,12 @@ void *guest_open(void *ctx, struct web_peer *peer)
 	gateway->guests = guest;
 	atomic_fetch_add(&gateway->clients, 1);
 	gateway->time_told_ns = 0; /* the new one is told, too */
-	wire_add_server_info(&json, gateway->session);
-	guest_say(guest, &json);
-	text_fini(&json);
+	guest->has_controls = gateway->playback && !strcmp(web_peer_protocol(peer), "foxglove.sdk.v1");
+	greet(guest);
 	tell_all(guest, TROUPE_TOPIC_PUBLISHED, "advertise", "channels", table_add_channel);
 	tell_all(guest, TROUPE_TOPIC_SERVICE, "advertiseServices", "services", table_add_service);
+	if (gateway->playback)
+		playback_welcome(gateway->playback, guest);
 	return guest;
 }
 

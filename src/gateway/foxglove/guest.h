@@ -4,6 +4,7 @@
 #define GATEWAY_FOXGLOVE_GUEST_H
 
 #include "gateway/foxglove/outbox.h"
+#include "gateway/foxglove/playback.h"
 #include "gateway/foxglove/scenery.h"
 #include "gateway/foxglove/table.h"
 #include "gateway/foxglove/wire.h"
@@ -36,6 +37,7 @@ struct troupe_foxglove {
 	uint64_t tags;                  /* given so far */
 	uint64_t time_ns, time_told_ns; /* simulated time that is known, and that clients were told */
 	bool ticking;                   /* the clock is subscribed to for the time only */
+	struct playback *playback;      /* of a recording; NULL: a run */
 	_Atomic uint64_t published, taken, refused, lost;
 	_Atomic uint32_t clients;
 };
@@ -58,6 +60,7 @@ struct guest {
 	VEC(struct subscription) subscriptions;
 	VEC(struct outlet) outlets;
 	bool wants_graph;
+	bool has_controls;     /* its protocol has a playback control */
 	uint64_t lost_told;    /* of outbox.lost */
 	uint64_t lost_told_ns; /* real time */
 };
@@ -81,5 +84,10 @@ void guest_tell_lost(struct guest *guest);
 void foxglove_look(struct troupe_foxglove *gateway);
 /* gateway.c: the audience of the channel has changed; more: somebody has come, who gets a message at once. */
 void foxglove_listen(struct troupe_foxglove *gateway, const struct offer *offer, bool more);
+/* gateway.c: all topics that clients have subscribed to give a message at once. */
+void foxglove_renew(struct troupe_foxglove *gateway);
+/* gateway.c: another server has the state from now on; calls of the former one fail, and foxglove_renew() must follow.
+ */
+void foxglove_adopt(struct troupe_foxglove *gateway, struct troupe_server *server);
 
 #endif

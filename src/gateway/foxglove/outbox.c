@@ -57,8 +57,13 @@ bool outbox_is_empty(const struct outbox *outbox)
 	return !outbox->first;
 }
 
-void outbox_fini(struct outbox *outbox)
+void outbox_clear(struct outbox *outbox)
 {
 	while (outbox->first)
 		drop_first(outbox);
+}
+
+void outbox_fini(struct outbox *outbox)
+{
+	outbox_clear(outbox);
 }

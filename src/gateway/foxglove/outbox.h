@@ -22,6 +22,8 @@ struct outbox { /* zeroed is empty, but for peer */
 void outbox_put(struct outbox *outbox, const void *bytes, size_t count);
 /* Call it when the peer has room. */
 void outbox_flush(struct outbox *outbox);
+/* Forgets all that waits here. */
+void outbox_clear(struct outbox *outbox);
 bool outbox_is_empty(const struct outbox *outbox);
 void outbox_fini(struct outbox *outbox);
 

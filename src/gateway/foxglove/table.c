@@ -62,20 +62,21 @@ void table_update(struct table *table, const struct troupe_topics *topics, void 
 	void (*goes)(void *ctx, struct offer *offer), void *ctx)
 {
 	table->epoch = topics->epoch;
+	table->round++;
 	for (uint32_t i = 0; i < topics->count; i++) {
 		struct offer *offer = table_find(table, topics->at[i].kind, topics->at[i].name);
 		if (is_same(offer, &topics->at[i]))
-			offer->epoch = topics->epoch;
+			offer->round = table->round;
 	}
 	for (uint32_t i = table->offers.count; i-- > 0;)
-		if (table->offers.at[i]->epoch != topics->epoch) {
+		if (table->offers.at[i]->round != table->round) {
 			goes(ctx, table->offers.at[i]);
 			drop_offer(table, i);
 		}
 	for (uint32_t i = 0; i < topics->count; i++)
 		if (!table_find(table, topics->at[i].kind, topics->at[i].name)) {
 			struct offer *offer = add_offer(table, &topics->at[i]);
-			offer->epoch = topics->epoch;
+			offer->round = table->round;
 			came(ctx, offer);
 		}
 }

@@ -23,14 +23,15 @@ struct offer {
 	const struct ros_type *ros;             /* messages go as CDR of it; NULL: as JSON */
 	VEC(struct hearer) hearers;
 	bool complained; /* that a message cannot be converted */
-	uint64_t epoch;  /* of the table in which it was seen last */
+	uint64_t round;  /* of the update in which it was seen last */
 };
 
 struct table {               /* zeroed is empty */
 	struct map index[3]; /* by kind: name -> index in offers */
 	VEC(struct offer *) offers;
 	VEC(struct offer *) by_id; /* NULL: gone */
-	uint64_t epoch;
+	uint64_t epoch;            /* of the server's table */
+	uint64_t round;            /* counts updates: the table may come from another server */
 };
 
 /* Takes over what the server has now. came: called for each new offer; goes: for each that is gone, before it is freed.

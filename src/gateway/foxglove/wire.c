@@ -43,14 +43,25 @@ static void add_u64(struct text *out, uint64_t value)
 
 /* --- to the client ------------------------------------------------------------------------------------------------ */
 
-void wire_add_server_info(struct text *out, const char *session)
+static void add_time(struct text *out, const char *name, uint64_t time_ns)
+{
+	wire_member(out, name);
+	text_add(out, "{\"sec\":%llu,\"nsec\":%u}", (unsigned long long)(time_ns / 1000000000),
+		(unsigned)(time_ns % 1000000000));
+}
+
+void wire_add_server_info(
+	struct text *out, const char *session, enum wire_role role, const struct wire_playback *playback)
 {
 	wire_begin(out, "serverInfo");
-	text_add(out,
-		",\"name\":\"troupe %s\",\"capabilities\":[\"clientPublish\",\"services\",\"time\","
-		"\"connectionGraph\"],\"supportedEncodings\":[\"json\",\"cdr\"],\"metadata\":{\"troupe\":\"%s\"}",
-		troupe_version(), troupe_version());
+	text_add(out, ",\"name\":\"troupe %s\",\"capabilities\":[%s\"services\",\"time\",\"connectionGraph\"%s]",
+		troupe_version(), role == WIRE_RUN ? "\"clientPublish\"," : "", playback ? ",\"playbackControl\"" : "");
+	text_add(out, ",\"supportedEncodings\":[\"json\",\"cdr\"],\"metadata\":{\"troupe\":\"%s\"}", troupe_version());
 	wire_add_string(out, "sessionId", session);
+	if (playback) {
+		add_time(out, "dataStartTime", playback->begin_ns);
+		add_time(out, "dataEndTime", playback->end_ns);
+	}
 	wire_end(out);
 }
 
@@ -108,6 +119,20 @@ void wire_add_no_asset(struct text *out, uint32_t request, const char *error)
 	text_add_bytes(out, error, strlen(error));
 }
 
+void wire_add_playback_state(struct text *out, const struct wire_playback_state *state)
+{
+	float speed = (float)state->speed;
+	uint32_t speed_bits;
+	memcpy(&speed_bits, &speed, sizeof speed_bits);
+	text_add_bytes(out, (const char[]){5, (char)state->status}, 2);
+	add_u64(out, state->time_ns);
+	add_u32(out, speed_bits);
+	text_add_bytes(out, state->did_seek ? "\1" : "\0", 1);
+	add_u32(out, (uint32_t)state->id_count);
+	if (state->id_count)
+		text_add_bytes(out, state->id, state->id_count);
+}
+
 /* --- from the client ---------------------------------------------------------------------------------------------- */
 
 troupe_status wire_read_request(
@@ -128,6 +153,29 @@ static uint32_t u32_at(const unsigned char *bytes)
 	return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
+static uint64_t u64_at(const unsigned char *bytes)
+{
+	return u32_at(bytes) | (uint64_t)u32_at(bytes + 4) << 32;
+}
+
+/* Command, speed, whether a time follows, the time, which stands there in any case, and a name with its length. */
+static void read_playback(const unsigned char *at, size_t count, struct wire_binary *binary)
+{
+	enum { HEAD = 19 };
+	float speed;
+	if (count < HEAD || count > HEAD + WIRE_PLAYBACK_ID_MAX || at[1] > 1 || u32_at(at + 15) != count - HEAD)
+		return;
+	uint32_t speed_bits = u32_at(at + 2);
+	memcpy(&speed, &speed_bits, sizeof speed);
+	binary->kind = WIRE_PLAYBACK;
+	binary->plays = at[1] == 0;
+	binary->speed = (double)speed;
+	binary->seeks = at[6];
+	binary->time_ns = u64_at(at + 7);
+	binary->body = (const char *)at + HEAD;
+	binary->count = count - HEAD;
+}
+
 struct wire_binary wire_read_binary(const void *bytes, size_t count)
 {
 	const unsigned char *at = bytes;
@@ -145,6 +193,8 @@ struct wire_binary wire_read_binary(const void *bytes, size_t count)
 		binary.encoding = (const char *)at + 13;
 		binary.body = binary.encoding + binary.encoding_count;
 		binary.count = count - 13 - binary.encoding_count;
+	} else if (count && at[0] == 3) {
+		read_playback(at, count, &binary);
 	}
 	return binary;
 }

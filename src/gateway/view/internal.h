@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "gateway/view/album.h"
 #include "gateway/view/meshes.h"
-#include "gateway/view/play.h"
+#include "gateway/play.h"
 #include "gateway/watch/remote.h"
 #include "gateway/web/web.h"
 

@@ -66,6 +66,11 @@ const char *web_peer_name(const struct web_peer *peer)
 	return peer->name;
 }
 
+const char *web_peer_protocol(const struct web_peer *peer)
+{
+	return lws_get_protocol(peer->wsi)->name;
+}
+
 static int say_goodbye(struct web_peer *peer)
 {
 	lws_close_reason(peer->wsi, (enum lws_close_status)peer->close_code, (unsigned char *)peer->close_reason,

@@ -109,6 +109,8 @@ size_t web_waiting(const struct web_peer *peer);
 void web_close(struct web_peer *peer, uint16_t code, const char *reason);
 /* "127.0.0.1:40312". */
 const char *web_peer_name(const struct web_peer *peer);
+/* The subprotocol that was agreed: one of the names of its service. */
+const char *web_peer_protocol(const struct web_peer *peer);
 
 /* A random token. */
 troupe_status web_make_token(char ret_token[WEB_TOKEN_MAX + 1], struct troupe_error *error);

@@ -86,3 +86,8 @@ const char *web_peer_name(const struct web_peer *peer)
 {
 	impossible(peer);
 }
+
+const char *web_peer_protocol(const struct web_peer *peer)
+{
+	impossible(peer);
+}

@@ -1,7 +1,7 @@
 /* A step is shown by simulating it, so playing is simulating at a certain pace, some steps at a time. Between two times
- * the thread looks at what pages want now. A jump may take long: a page that wants another step meanwhile has the
+ * the thread looks at what clients want now. A jump may take long: a client that wants another step meanwhile has the
  * simulation stopped, and the jump begins anew. */
-#include "gateway/view/play.h"
+#include "gateway/play.h"
 
 #include "base/clock.h"
 
@@ -30,6 +30,7 @@ struct play {
 	void *ctx;
 	bool is_open;
 	double step_s;
+	uint64_t begin_ns, step_ns; /* of the time line */
 	_Atomic bool stop;
 	pthread_mutex_t lock;
 	pthread_cond_t more;
@@ -43,7 +44,7 @@ struct play {
 	double anchor_speed;
 };
 
-/* --- for pages ---------------------------------------------------------------------------------------------------- */
+/* --- for clients -------------------------------------------------------------------------------------------------- */
 
 void play_seek(struct play *play, uint64_t step)
 {
@@ -56,10 +57,10 @@ void play_seek(struct play *play, uint64_t step)
 	pthread_mutex_unlock(&play->lock);
 }
 
-void play_set_speed(struct play *play, double speed)
+static void control(struct play *play, bool playing, double speed)
 {
 	pthread_mutex_lock(&play->lock);
-	play->state.playing = speed > 0;
+	play->state.playing = playing;
 	if (speed > 0)
 		play->state.speed = speed;
 	play->state.text[0] = '\0';
@@ -67,11 +68,33 @@ void play_set_speed(struct play *play, double speed)
 	pthread_mutex_unlock(&play->lock);
 }
 
+void play_set_speed(struct play *play, double speed)
+{
+	control(play, speed > 0, speed);
+}
+
+void play_control(struct play *play, bool playing, double speed)
+{
+	control(play, playing, speed);
+}
+
 void play_state(struct play *play, struct play_state *ret_state)
 {
 	pthread_mutex_lock(&play->lock);
 	*ret_state = play->state;
+	ret_state->seeking |= play->wants_step;
 	pthread_mutex_unlock(&play->lock);
+}
+
+uint64_t play_time_ns(const struct play *play, uint64_t step)
+{
+	return play->begin_ns + (step - play->state.begin) * play->step_ns; /* the begin is constant, as is the end */
+}
+
+uint64_t play_step_at(const struct play *play, uint64_t time_ns)
+{
+	uint64_t steps = time_ns > play->begin_ns ? (time_ns - play->begin_ns) / play->step_ns : 0;
+	return play->state.begin + MIN(steps, play->state.end - play->state.begin);
 }
 
 void play_stop(struct play *play)
@@ -81,12 +104,12 @@ void play_stop(struct play *play)
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
-/* The state after the thread has worked. */
-static void note(struct play *play, troupe_status status, const struct troupe_error *error)
+/* The state after the thread has worked. seeking: more is to be done until the step is there. */
+static void note(struct play *play, bool seeking, troupe_status status, const struct troupe_error *error)
 {
 	pthread_mutex_lock(&play->lock);
 	play->state.step = troupe_player_step(play->player);
-	play->state.seeking = false;
+	play->state.seeking = seeking;
 	if (status) {
 		play->state.playing = false;
 		(void)snprintf(play->state.text, sizeof play->state.text, "%s", error->text);
@@ -96,11 +119,11 @@ static void note(struct play *play, troupe_status status, const struct troupe_er
 	pthread_mutex_unlock(&play->lock);
 }
 
-static void go(struct play *play, uint64_t step)
+static void go(struct play *play, uint64_t step, bool seeking)
 {
 	struct troupe_error error;
 	troupe_status status = troupe_player_go(play->player, step, &error);
-	note(play, status, &error);
+	note(play, seeking, status, &error);
 }
 
 /* The request to stop, for another jump, may come when the former jump has just ended: then the next one stops at once,
@@ -109,8 +132,8 @@ static void jump(struct play *play, uint64_t step)
 {
 	uint64_t to = MIN(MAX(step, play->state.begin), play->state.end); /* both are constant */
 	for (int tries = 0; tries < 2 && troupe_player_step(play->player) != to; tries++)
-		go(play, to);
-	note(play, TROUPE_OK, NULL);
+		go(play, to, true);
+	note(play, false, TROUPE_OK, NULL);
 }
 
 /* Whether a page wants a step. */
@@ -155,7 +178,7 @@ static void play_some(struct play *play, double speed)
 		rest(play, NAP_NS);
 		return;
 	}
-	go(play, step + (uint64_t)MIN(late, chunk));
+	go(play, step + (uint64_t)MIN(late, chunk), false);
 	if (late > chunk && late * play->step_s / speed > LATE_NS * 1e-9)
 		play->anchor_speed = 0; /* from here on */
 }
@@ -198,6 +221,14 @@ struct troupe_server *play_server(const struct play *play)
 	return play->server;
 }
 
+/* All worlds of a recording take the same steps; the time line is that of the first one. */
+static void take_begin(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	struct play *play = ctx;
+	if (!play->begin_ns)
+		play->begin_ns = (uint64_t)llround(MAX(snapshot->time_s, 0) * 1e9);
+}
+
 static void init(struct play *play)
 {
 	pthread_condattr_t attributes;
@@ -225,6 +256,8 @@ troupe_status play_open(const struct troupe_server_def *def, void (*on_server)(v
 	play->state.end = info.end;
 	play->state.step = troupe_player_step(play->player);
 	play->step_s = troupe_server_step_s(play->server, 0);
+	play->step_ns = (uint64_t)MAX(llround(play->step_s * 1e9), 1);
+	troupe_server_look(play->server, take_begin, play);
 	play->is_open = true;
 	*ret_play = play;
 	return TROUPE_OK;

@@ -1,8 +1,8 @@
-/* Plays a recording (troupe/record.h) as pages ask: one thread shows steps, others say which.
+/* Plays a recording (troupe/record.h) as clients of a gateway ask: one thread shows steps, others say which.
  *
- * Thread: play_run() one thread; play_seek(), play_set_speed(), play_state(), play_stop() any, at any time. */
-#ifndef GATEWAY_VIEW_PLAY_H
-#define GATEWAY_VIEW_PLAY_H
+ * Thread: play_run() one thread; all others but play_open() and play_close() any, at any time. */
+#ifndef GATEWAY_PLAY_H
+#define GATEWAY_PLAY_H
 
 #include "base/base.h"
 
@@ -14,8 +14,8 @@ struct play;
 
 struct play_state {
 	uint64_t begin, end, step;
-	double speed; /* the real-time factor at which it plays, or will */
-	bool playing, seeking;
+	double speed;                       /* the real-time factor at which it plays, or will */
+	bool playing, seeking;              /* seeking: another step is asked for, and not shown yet */
 	char text[TROUPE_ERROR_TEXT_BYTES]; /* why it stopped; "": no reason */
 };
 
@@ -34,6 +34,14 @@ void play_stop(struct play *play); /* also in a signal handler */
 void play_seek(struct play *play, uint64_t step);
 /* 0 .. PLAY_SPEED_MAX; 0 stops. */
 void play_set_speed(struct play *play, double speed);
+/* The same, and sets the speed (more than 0, up to PLAY_SPEED_MAX) also if it stops. */
+void play_control(struct play *play, bool playing, double speed);
 void play_state(struct play *play, struct play_state *ret_state);
+
+/* The time of a step on a time line that begins at the simulated time of the first state and grows by the same amount
+ * in each step. It is the simulated time, unless the recorded world was paused or reset, or its time step changed. */
+uint64_t play_time_ns(const struct play *play, uint64_t step);
+/* The last step whose time is not after this one, within the recording. */
+uint64_t play_step_at(const struct play *play, uint64_t time_ns);
 
 #endif

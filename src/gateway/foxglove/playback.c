@@ -1,0 +1,211 @@
+/* Clients are told at once that the time jumps, and are shown nothing until the step is there: a client drops what it
+ * has when it hears of the jump, so what comes before and after must not be mixed. A step further on is reached by
+ * playing up to it, with the same server, whose messages on the way are hidden; any other one has a server of its own.
+ */
+#include "gateway/foxglove/playback.h"
+
+#include "gateway/foxglove/guest.h"
+#include "gateway/play.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct playback {
+	struct troupe_foxglove *gateway;
+	struct play *play;
+	struct troupe_server *_Atomic next_server; /* another server, until it is taken over */
+	struct play_state now;                     /* at the last turn */
+	struct play_state told;                    /* what all clients know of it */
+	uint64_t from_step;                        /* the step that was asked for last */
+};
+
+/* --- what clients are told ---------------------------------------------------------------------------------------- */
+
+static enum wire_playback_status status_of(const struct play_state *state)
+{
+	if (state->seeking)
+		return WIRE_BUFFERING;
+	if (state->playing)
+		return WIRE_PLAYING;
+	return state->step >= state->end ? WIRE_ENDED : WIRE_PAUSED;
+}
+
+/* request: the one that this answers, or NULL. */
+static void tell(const struct playback *playback, struct guest *guest, bool did_seek, const struct wire_binary *request)
+{
+	const struct play_state *now = &playback->now;
+	const struct wire_playback_state state = {.status = status_of(now),
+		.time_ns = play_time_ns(playback->play, now->seeking ? playback->from_step : now->step),
+		.speed = now->speed,
+		.did_seek = did_seek,
+		.id = request ? request->body : NULL,
+		.id_count = request ? request->count : 0};
+	struct text bytes = {0};
+	if (!guest->has_controls)
+		return;
+	wire_add_playback_state(&bytes, &state);
+	if (!web_send(guest->peer, true, bytes.at, bytes.count))
+		web_close(guest->peer, 1008, "the client does not read");
+	text_fini(&bytes);
+}
+
+static void tell_everybody(const struct playback *playback, bool did_seek, const struct guest *but)
+{
+	for (struct guest *guest = playback->gateway->guests; guest; guest = guest->after)
+		if (guest != but)
+			tell(playback, guest, did_seek, NULL);
+}
+
+static void tell_failure(const struct playback *playback)
+{
+	for (struct guest *guest = playback->gateway->guests; guest; guest = guest->after)
+		guest_complain(guest, WIRE_ERROR, "playback", "%s", playback->now.text);
+}
+
+/* --- what clients ask --------------------------------------------------------------------------------------------- */
+
+static void seek(struct playback *playback, uint64_t step)
+{
+	playback->from_step = step;
+	playback->now.seeking = true; /* until a turn sees the step, however soon it is there */
+	play_seek(playback->play, step);
+	for (struct guest *guest = playback->gateway->guests; guest; guest = guest->after)
+		outbox_clear(&guest->outbox);
+}
+
+void playback_obey(struct playback *playback, struct guest *guest, const struct wire_binary *request)
+{
+	if (!(request->speed > 0 && request->speed <= PLAY_SPEED_MAX)) {
+		guest_complain(guest, WIRE_ERROR, NULL, "playback: speed %g: expected more than 0 and at most %g",
+			request->speed, PLAY_SPEED_MAX);
+		tell(playback, guest, false, request);
+		return;
+	}
+	bool seeking = playback->now.seeking;
+	play_control(playback->play, request->plays, request->speed);
+	play_state(playback->play, &playback->now);
+	playback->now.seeking = seeking;
+	if (request->seeks)
+		seek(playback, play_step_at(playback->play, request->time_ns));
+	tell(playback, guest, request->seeks, request);
+	tell_everybody(playback, request->seeks, guest);
+	playback->told = playback->now;
+}
+
+void playback_welcome(struct playback *playback, struct guest *guest)
+{
+	for (const struct guest *other = playback->gateway->guests; other; other = other->after)
+		if (other->has_controls) {
+			tell(playback, guest, false, NULL);
+			return;
+		}
+	if (playback->now.step >= playback->now.end)
+		seek(playback, playback->now.begin);
+	play_control(playback->play, true, playback->now.speed);
+}
+
+/* --- a turn ------------------------------------------------------------------------------------------------------- */
+
+bool playback_hides(const struct playback *playback, const struct troupe_message *message)
+{
+	return playback->now.seeking || message->step < playback->from_step;
+}
+
+uint64_t playback_time_of(const struct playback *playback, const struct troupe_message *message)
+{
+	return play_time_ns(playback->play, MAX(message->step, playback->now.begin));
+}
+
+uint64_t playback_time(const struct playback *playback)
+{
+	return play_time_ns(playback->play, playback->now.seeking ? playback->from_step : playback->now.step);
+}
+
+void playback_turn(struct playback *playback)
+{
+	struct troupe_server *next = atomic_load(&playback->next_server);
+	struct play_state *now = &playback->now;
+	bool was_seeking = now->seeking;
+	if (next) {
+		foxglove_adopt(playback->gateway, next);
+		atomic_store(&playback->next_server, NULL);
+	}
+	play_state(playback->play, now);
+	if (was_seeking && !now->seeking)
+		playback->from_step = MIN(playback->from_step, now->step); /* it is not reached if the way fails */
+	if ((was_seeking || next) && !now->seeking)
+		foxglove_renew(playback->gateway);
+}
+
+void playback_tell(struct playback *playback)
+{
+	const struct play_state *now = &playback->now, *told = &playback->told;
+	if (status_of(told) != status_of(now) || told->speed != now->speed)
+		tell_everybody(playback, false, NULL);
+	if (*now->text && strcmp(told->text, now->text) != 0)
+		tell_failure(playback);
+	playback->told = *now;
+}
+
+/* On the thread that plays, which destroys the former server afterwards. */
+static void change_server(void *ctx, struct troupe_server *server)
+{
+	static const struct timespec nap = {.tv_nsec = 1000000};
+	struct playback *playback = ctx;
+	atomic_store(&playback->next_server, server);
+	while (atomic_load(&playback->next_server)) {
+		struct web *web = atomic_load(&playback->gateway->web);
+		web_wake(web);
+		(void)nanosleep(&nap, NULL);
+	}
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+troupe_status playback_open(struct troupe_foxglove *gateway, const struct troupe_server_def *recording,
+	struct playback **ret_playback, struct troupe_error *error)
+{
+	struct playback *playback = mem_alloc(sizeof *playback);
+	playback->gateway = gateway;
+	troupe_status status = play_open(recording, change_server, playback, &playback->play, error);
+	if (status) {
+		free(playback);
+		return status;
+	}
+	play_state(playback->play, &playback->now);
+	playback->told = playback->now;
+	playback->from_step = playback->now.begin;
+	*ret_playback = playback;
+	return TROUPE_OK;
+}
+
+void playback_close(struct playback *playback)
+{
+	if (!playback)
+		return;
+	play_close(playback->play);
+	free(playback);
+}
+
+struct troupe_server *playback_server(const struct playback *playback)
+{
+	return play_server(playback->play);
+}
+
+void playback_run(struct playback *playback)
+{
+	play_run(playback->play);
+}
+
+void playback_stop(struct playback *playback)
+{
+	play_stop(playback->play);
+}
+
+void playback_range(const struct playback *playback, struct wire_playback *ret_range)
+{
+	ret_range->begin_ns = play_time_ns(playback->play, playback->now.begin);
+	ret_range->end_ns = play_time_ns(playback->play, playback->now.end);
+}

@@ -1,0 +1,44 @@
+/* The playback control of a recording: clients say when it plays, how fast, and which step is shown. All on the thread
+ * of the web server, but for playback_open(), playback_run(), playback_stop() and playback_close().
+ *
+ * Times are those of the time line of gateway/play.h. */
+#ifndef GATEWAY_FOXGLOVE_PLAYBACK_H
+#define GATEWAY_FOXGLOVE_PLAYBACK_H
+
+#include "base/base.h"
+
+struct guest;
+struct playback;
+struct troupe_foxglove;
+struct troupe_message;
+struct troupe_server;
+struct troupe_server_def;
+struct wire_binary;
+struct wire_playback;
+
+/* Errors as of play_open(). */
+troupe_status playback_open(struct troupe_foxglove *gateway, const struct troupe_server_def *recording,
+	struct playback **ret_playback, struct troupe_error *error);
+void playback_close(struct playback *playback); /* NULL is fine */
+struct troupe_server *playback_server(const struct playback *playback);
+/* See play_run() and play_stop(). */
+void playback_run(struct playback *playback);
+void playback_stop(struct playback *playback);
+
+void playback_range(const struct playback *playback, struct wire_playback *ret_range);
+/* A client has come. One without controls would see nothing move, so the recording plays for it, from its begin if it
+ * is at its end. */
+void playback_welcome(struct playback *playback, struct guest *guest);
+/* A request of the control. */
+void playback_obey(struct playback *playback, struct guest *guest, const struct wire_binary *request);
+/* Before messages are taken: takes over another server, and looks which step is shown. */
+void playback_turn(struct playback *playback);
+/* When all messages of that step were taken: tells clients what has changed. */
+void playback_tell(struct playback *playback);
+/* Whether the message tells of a step that is not shown: of one on the way to the step that is asked for. */
+bool playback_hides(const struct playback *playback, const struct troupe_message *message);
+uint64_t playback_time_of(const struct playback *playback, const struct troupe_message *message);
+/* The time of the step that was shown at the last turn. */
+uint64_t playback_time(const struct playback *playback);
+
+#endif
