@@ -15,6 +15,7 @@
 #define TROUPE_WORLD_H
 
 #include <troupe/base.h>
+#include <troupe/geometry.h>
 #include <troupe/look.h>
 
 #include <stdbool.h>
@@ -39,22 +40,6 @@ typedef struct troupe_joint {
 typedef struct troupe_sensor {
 	uint32_t at, born, world, index;
 } troupe_sensor;
-
-struct troupe_vec3 {
-	double x, y, z;
-};
-
-struct troupe_pose {
-	double x, y, z, qw, qx, qy, qz;
-};
-
-struct troupe_twist {
-	struct troupe_vec3 linear, angular; /* m/s, rad/s */
-};
-
-struct troupe_wrench {
-	struct troupe_vec3 force, torque; /* N, N m */
-};
 
 /* --- what there is ------------------------------------------------------------------------------------------------ */
 

@@ -66,6 +66,9 @@ void primary_fini(struct primary *primary)
 	primary_answer_waiting(
 		primary, primary->lockstep.number, TROUPE_EPEER, "the run ended before the steps were taken");
 	vec_free(&primary->waiting_calls);
+	vec_free(&primary->decided);
+	vec_free(&primary->published);
+	text_fini(&primary->published_bytes);
 	observed_fini(&primary->observed);
 	readings_fini(&primary->readings);
 	free(primary->stats);
@@ -291,9 +294,9 @@ void primary_advance(struct primary *primary, struct ack *const *acks)
 	if (primary->remote.acked)
 		take_remote(primary, acks);
 	primary->edit.log.count = primary->shared->state->written.count = 0;
-	readings_clear(&primary->readings);
 	if (primary->step.paused)
 		return;
+	readings_clear(&primary->readings); /* not in a pause: systems see after it what was measured before it */
 	advance(primary, acks);
 	if (primary->step.observe)
 		observed_merge(&primary->observed, primary->shared->scene, acks, primary_taking_part(primary));
@@ -417,6 +420,29 @@ static void tell_taken(struct primary *primary, uint64_t k, struct command *comm
 	command->told = true;
 }
 
+/* Obeys the command, tells what came of it, and keeps it until the step is over. */
+static void take(struct primary *primary, uint64_t k, struct command *command)
+{
+	char note[EDIT_NOTE_BYTES] = "";
+	struct troupe_error error;
+	troupe_status status = command_find_target(primary->shared->systems, primary->shared->scene, command, &error);
+	if (!status)
+		status = obey(primary, command, note, &error);
+	primary_plan_effects(primary);
+	primary->requests += command->service != NULL;
+	if (primary->options.on_reply && (status || command->service))
+		primary->options.on_reply(
+			primary->options.ctx, k, command->topic, status, status ? error.text : note, command->call);
+	tell_taken(primary, k, command, status);
+	primary->refused += status && !command->call; /* its caller is told */
+	if (!status && command_blocks(command) && (primary->multi_steps || primary->run_to_s > 0)) {
+		vec_push(&primary->waiting_calls, command->call);
+		command->call = NULL;
+	}
+	command_answer(command, k, status, status ? error.text : note);
+	vec_push(&primary->taken, *command);
+}
+
 static void take_commands(struct primary *primary, uint64_t k)
 {
 	struct command command;
@@ -424,51 +450,51 @@ static void take_commands(struct primary *primary, uint64_t k)
 	primary->due.count = 0;
 	schedule_open(&primary->schedule, k + 1);
 	while (!primary->ended && !waits_for_empty(primary, k) && schedule_due(&primary->schedule, k, &command)) {
-		if (command_passes(primary->shared->systems, &command)) {
+		if (command_passes(primary->shared->systems, &command))
 			command_fini(&command);
-			continue;
-		}
-		char note[EDIT_NOTE_BYTES] = "";
-		struct troupe_error error;
-		troupe_status status =
-			command_find_target(primary->shared->systems, primary->shared->scene, &command, &error);
-		if (!status)
-			status = obey(primary, &command, note, &error);
-		primary_plan_effects(primary);
-		primary->requests += command.service != NULL;
-		if (primary->options.on_reply && (status || command.service))
-			primary->options.on_reply(primary->options.ctx, k, command.topic, status,
-				status ? error.text : note, command.call);
-		tell_taken(primary, k, &command, status);
-		primary->refused += status && !command.call; /* its caller is told */
-		if (!status && command_blocks(&command) && (primary->multi_steps || primary->run_to_s > 0)) {
-			vec_push(&primary->waiting_calls, command.call);
-			command.call = NULL;
-		}
-		command_answer(&command, k, status, status ? error.text : note);
-		vec_push(&primary->taken, command);
+		else
+			take(primary, k, &command);
 	}
+}
+
+/* What systems decide follows from state k, which has the effects of the commands of this step. It is not recorded or
+ * saved: a replay and a resumed run decide it again. A step that was given up is taken again with what was decided. */
+static void take_decisions(struct primary *primary, uint64_t k)
+{
+	if (primary->paused || primary->ended || waits_for_empty(primary, k) || primary->repeats)
+		return;
+	primary_update_systems(primary);
+	for (uint32_t i = 0; i < primary->decided.count; i++)
+		take(primary, k, &primary->decided.at[i]);
+	primary->decided.count = 0;
 }
 
 /* Drops commands to models that a later command of the same step removed. */
 static void drop_for_absent(struct primary *primary)
 {
 	uint32_t kept = 0;
-	for (uint32_t i = 0; i < primary->due.count; i++)
-		if (!primary->shared->scene->models[primary->due.at[i].to.model].absent)
+	for (uint32_t i = 0; i < primary->due.count; i++) {
+		uint32_t model = primary->due.at[i].to.model;
+		if (model == SCENE_NONE || !primary->shared->scene->models[model].absent)
 			primary->due.at[kept++] = primary->due.at[i];
+	}
 	primary->due.count = kept;
 }
 
-/* Obeys commands on the primary's own state: those to models that no secondary simulates. If the secondaries are in
- * other processes, they obey theirs on copies, so the primary obeys all. */
+/* The secondary that gets a command, from 1; ASSIGN_NONE: none does. */
+static uint32_t taker_of(const struct primary *primary, const struct due_command *due)
+{
+	return due->to.model == SCENE_NONE ? ASSIGN_NONE : primary->plan.dispatch.roster.now.model[due->to.model];
+}
+
+/* Obeys commands on the primary's own state: those to the world, and to models that no secondary simulates. If the
+ * secondaries are in other processes, they obey theirs on copies, so the primary obeys all. */
 static void obey_due(struct primary *primary)
 {
 	const struct shared *shared = primary->shared;
-	const uint32_t *owner = primary->plan.dispatch.roster.now.model;
 	for (uint32_t i = 0; i < primary->due.count; i++) {
 		const struct due_command *due = &primary->due.at[i];
-		if (primary->remote.acked || owner[due->to.model] == ASSIGN_NONE)
+		if (primary->remote.acked || taker_of(primary, due) == ASSIGN_NONE)
 			systems_command(shared->systems, &due->to, due->message, shared->state);
 	}
 }
@@ -488,7 +514,7 @@ static void deal_commands(struct primary *primary)
 	for (uint32_t s = 0; s < primary->options.secondaries; s++) {
 		plan->dispatch.parts[s].commands = primary->commands.at + at;
 		for (uint32_t i = 0; i < primary->due.count; i++)
-			if (plan->dispatch.roster.now.model[primary->due.at[i].to.model] == s + 1) {
+			if (taker_of(primary, &primary->due.at[i]) == s + 1) {
 				primary->commands.at[at++] = primary->due.at[i];
 				plan->dispatch.parts[s].command_count++;
 			}
@@ -599,7 +625,7 @@ static void observe(struct primary *primary)
 	struct observed *observed = &primary->observed;
 	const struct sensors *sensors = primary->shared->sensors;
 	uint32_t what = primary->options.observe | (sensors->forces ? (uint32_t)OBSERVE_FORCES : 0u) |
-			(sensors->contacts ? (uint32_t)OBSERVE_CONTACTS : 0u);
+			(sensors->contacts || primary->shared->systems->reading ? (uint32_t)OBSERVE_CONTACTS : 0u);
 	if (primary->step.observe != what)
 		observed_keep(observed, what);
 	primary->step.observe = what;
@@ -660,6 +686,7 @@ static const struct step *decide(struct primary *primary)
 	plan_begin(&primary->plan);
 	edit_begin(&primary->edit);
 	take_commands(primary, k);
+	take_decisions(primary, k);
 	if (primary->ended)
 		return NULL;
 	struct command *waiting = waits_for_empty(primary, k);

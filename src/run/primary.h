@@ -62,6 +62,11 @@ struct triggered {
 	struct sensor_place camera;
 };
 
+struct published { /* a message that a system published in update(), for those outside who have subscribed */
+	uint32_t model, system, output; /* model: SCENE_NONE: the world's */
+	size_t first, count;            /* its bytes, in primary.published_bytes */
+};
+
 struct primary {
 	struct primary_options options;
 	struct shared *shared;
@@ -93,6 +98,10 @@ struct primary {
 
 	/* Callers of blocking commands, to be told when the steps that they asked for are taken. */
 	VEC(struct command_call *) waiting_calls;
+
+	VEC(struct command) decided; /* by systems, for the step that is being decided; see primary_systems.c */
+	VEC(struct published) published; /* in the last step that was not paused */
+	struct text published_bytes;
 
 	struct readings readings; /* of the last step, sorted; at the present state or the one before it */
 	uint64_t reading_count, reading_digest; /* of all readings so far */
@@ -154,6 +163,8 @@ bool primary_is_idle(const struct primary *primary);
 
 /* Whether the model is asleep: the last step that was not paused left it as it was. */
 bool primary_sleeps(const struct primary *primary, uint32_t model);
+/* What report() of the systems may use; the present state. Between steps. */
+struct system_step primary_view(struct primary *primary);
 /* The sensors of the present scene; between steps. */
 struct sensors *primary_sensors(struct primary *primary);
 /* Adds the files that the waiting commands name. Only commands that create models name files. */

@@ -11,6 +11,9 @@ void primary_pause(struct primary *primary);
 void primary_answer_waiting(struct primary *primary, uint64_t step, troupe_status status, const char *text);
 /* Whether the steps add up to this time, within a millionth of a step. */
 bool primary_has_reached(const struct primary *primary, double time_s);
+/* Calls update() of all systems that have it. What they ask for is in primary->decided then; the caller obeys it in
+ * this step, in that order. */
+void primary_update_systems(struct primary *primary);
 /* Takes what a command did so far into the plan. Called after each command; by the command, if it needs the plan before
  * its end. */
 void primary_plan_effects(struct primary *primary);

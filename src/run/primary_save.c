@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define STEPS_MAX (UINT64_C(1) << 53) /* limit for a saved state */
 #define TIME_MAX_S 1e18
@@ -76,6 +77,87 @@ static void unpack_triggered(struct primary *primary, struct unpack *in)
 	}
 }
 
+static bool is_used(const struct sensors *sensors, const struct reading *reading)
+{
+	const struct sensor *sensor = sensors_find(sensors, reading->model, reading->index);
+	return sensor && sensor->used;
+}
+
+static uint32_t words_of(uint32_t bytes)
+{
+	return (bytes + 7) / 8;
+}
+
+static void pack_reading(const struct readings *readings, const struct reading *reading, struct text *out)
+{
+	pack_u64(out, reading->id);
+	pack_u64(out, reading->model);
+	pack_u64(out, reading->index);
+	pack_u64(out, reading->kind);
+	pack_u64(out, (uint64_t)reading->time_ns);
+	pack_u64(out, reading->count);
+	for (uint32_t i = 0; i < words_of(reading->count); i++) { /* bits: a range may be infinite */
+		uint64_t word;
+		memcpy(&word, &readings->numbers.at[reading->first + i], sizeof word);
+		pack_u64(out, word);
+	}
+}
+
+static void unpack_reading(struct primary *primary, struct unpack *in)
+{
+	struct readings *readings = &primary->readings;
+	struct reading reading = {.id = unpack_u64(in), .first = readings->numbers.count};
+	reading.model = unpack_count(in, primary->shared->scene->model_count);
+	reading.index = unpack_count(in, SENSORS_MAX);
+	const struct sensor *sensor = sensors_find(primary_sensors(primary), reading.model, reading.index);
+	reading.kind = (enum sdf_sensor_kind)unpack_u64(in);
+	reading.time_ns = (int64_t)unpack_u64(in);
+	reading.count = unpack_count(in, UINT32_MAX / 2);
+	in->bad |= !sensor || sensor->sdf->kind != reading.kind;
+	if (in->bad || words_of(reading.count) > (size_t)(in->end - in->at) / 8) {
+		in->bad = true;
+		return;
+	}
+	for (uint32_t i = 0; i < words_of(reading.count); i++) {
+		uint64_t word = unpack_u64(in);
+		double number;
+		memcpy(&number, &word, sizeof number);
+		vec_push(&readings->numbers, number);
+	}
+	vec_push(&readings->list, reading);
+}
+
+/* The words of the systems of the world itself, and what sensors measured in the last step that systems have not seen.
+ */
+static void pack_systems(const struct primary *primary, struct text *out)
+{
+	const struct state *state = primary->shared->state;
+	pack_u64(out, state->world.count);
+	for (uint32_t i = 0; i < state->world.count; i++)
+		pack_u64(out, state->world.words[i]);
+	const struct readings *readings = &primary->readings;
+	const struct sensors *sensors = primary->shared->sensors;
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < readings->list.count; i++)
+		count += is_used(sensors, &readings->list.at[i]);
+	pack_u64(out, count);
+	for (uint32_t i = 0; i < readings->list.count; i++)
+		if (is_used(sensors, &readings->list.at[i]))
+			pack_reading(readings, &readings->list.at[i], out);
+}
+
+static void unpack_systems(struct primary *primary, struct unpack *in)
+{
+	struct state *state = primary->shared->state;
+	in->bad |= unpack_u64(in) != state->world.count;
+	for (uint32_t i = 0; i < state->world.count && !in->bad; i++)
+		state->world.words[i] = unpack_u64(in);
+	readings_clear(&primary->readings);
+	uint32_t count = unpack_count(in, SENSORS_MAX);
+	for (uint32_t i = 0; i < count && !in->bad; i++)
+		unpack_reading(primary, in);
+}
+
 static void pack_all(struct primary *primary, struct schedule *waiting, struct text *out)
 {
 	edit_begin(&primary->edit); /* the next step would begin with this call */
@@ -100,6 +182,7 @@ static void pack_all(struct primary *primary, struct schedule *waiting, struct t
 	pack_rest(primary, out);
 	wrenches_pack(&primary->wrenches, out);
 	pack_triggered(primary, out);
+	pack_systems(primary, out);
 	plan_pack_pins(&primary->plan, out);
 	if (primary->step.observe)
 		observed_pack(&primary->observed, primary->step.observe, out);
@@ -175,6 +258,9 @@ static troupe_status unpack_all(struct primary *primary, struct unpack *in, stru
 	unpack_triggered(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming steps");
+	unpack_systems(primary, in);
+	if (in->bad)
+		return fail(error, TROUPE_EWORLD, "damaged: the state of the world's plugins");
 	if (!plan_unpack_pins(&primary->plan, in))
 		return fail(error, TROUPE_EWORLD, "damaged: the pins");
 	/* a run in which nothing was observed saved no notes */

@@ -146,6 +146,7 @@ static troupe_status load(
 		return status;
 	struct edit_options options = {replica->origin.path, (const char *const *)replica->origin.folders.at,
 		&replica->origin.files, replica->importer, sdf_world_sees(&replica->sdf->worlds.at[0])};
+	replica->systems->seed = replica->origin.seed;
 	shared_init(&replica->shared, replica->scene, replica->systems);
 	replica->shared.physics.rule = rule;
 	replica->shared.physics.seed = replica->origin.seed;

@@ -273,8 +273,7 @@ static const char *joint_topic(const struct systems *systems, const struct scene
 	for (uint32_t i = 0; i < set->count; i++)
 		for (uint32_t t = 0; t < set->at[i].topics.count; t++) {
 			const struct system_topic *topic = &set->at[i].topics.at[t];
-			if (topic->type == &gz__msgs__double__descriptor && topic->joint &&
-				scene_find_joint(scene, scene->joints[joint].model, topic->joint) == joint)
+			if (topic->type == &gz__msgs__double__descriptor && topic->joint == joint)
 				return topic->name;
 		}
 	return NULL;
@@ -485,7 +484,7 @@ static void push_posted(struct schedule *schedule, struct posted *posted)
 }
 
 /* Before the command is bound to its step: if that step comes meanwhile, the command is late. */
-static void prepare(struct schedule *schedule, struct command *command)
+void schedule_prepare(struct schedule *schedule, struct command *command)
 {
 	uint64_t soon = atomic_load(&schedule->open_step) + PREPARE_SOON_STEPS;
 	if (schedule->preparer && creates(command))
@@ -504,7 +503,7 @@ troupe_status schedule_begin_post(struct schedule *schedule, const struct comman
 		free(posted);
 		return status;
 	}
-	prepare(schedule, &posted->command);
+	schedule_prepare(schedule, &posted->command);
 	atomic_fetch_add(&schedule->posting, 1);
 	uint64_t open = atomic_load(&schedule->open_step);
 	posted->command.step = MAX(wanted, open);

@@ -151,6 +151,8 @@ troupe_status schedule_post(struct schedule *schedule, const struct command *com
 troupe_status schedule_begin_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
 	struct posted **ret_posted, struct troupe_error *error);
 void schedule_end_post(struct schedule *schedule, struct posted *posted, bool keep);
+/* Prepares a command that creates models, and is not posted but obeyed at once. */
+void schedule_prepare(struct schedule *schedule, struct command *command);
 /* Commands posted from now on are for `step` or later. The primary calls it before it takes the commands of the step
  * before. */
 void schedule_open(struct schedule *schedule, uint64_t step);

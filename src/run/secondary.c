@@ -443,7 +443,7 @@ static void pre_update(struct secondary *secondary, const struct system_step *st
 		uint32_t model = secondary->with_systems.at[i];
 		control_clear(&shared->control, shared->scene, model);
 		if (shared->scene->models[model].actor)
-			actor_drive(step->state, step->control, model, step->time_s, step->dt);
+			actor_drive(step->state, step->control, model, step->step.time_s, step->step.dt);
 		systems_pre_update(shared->systems, model, step);
 		if (control_acts(&shared->control, shared->scene, model))
 			physics_disturb(secondary->physics, model);
@@ -517,7 +517,9 @@ static void post_update(struct secondary *secondary, const struct system_step *s
 static troupe_status simulate(struct secondary *secondary, const struct step *step, const struct step_part *part)
 {
 	struct shared *shared = secondary->shared;
-	struct system_step system_step = {shared->state, &shared->control, step->number, step->time_s, step->dt};
+	struct system_step system_step = {.step = {step->number, step->time_s, step->dt},
+		.state = shared->state,
+		.control = &shared->control};
 	if (STATE_POISONED || shared->physics.anew)
 		poison_next(secondary);
 	bool shares = step->share && (secondary->mates || secondary->helper_count);

@@ -123,6 +123,13 @@ struct state *state_create(const struct scene *scene, const uint32_t *system_wor
 	return state;
 }
 
+void state_add_world(struct state *state, uint32_t words)
+{
+	state->world.count = words;
+	state->world.words = words ? mem_alloc(words * sizeof(uint64_t)) : NULL;
+	state->world.initial = words ? mem_alloc(words * sizeof(uint64_t)) : NULL;
+}
+
 void state_add(struct state *state, uint32_t model, uint32_t system_words)
 {
 	fit_models(state);
@@ -155,6 +162,8 @@ void state_destroy(struct state *state)
 	free(state->words[0]);
 	free(state->words[1]);
 	free(state->initial);
+	free(state->world.words);
+	free(state->world.initial);
 	vec_free(&state->written);
 	ranges_fini(&state->lines);
 	free(state);
@@ -176,6 +185,8 @@ void state_set_initial(struct state *state)
 {
 	for (uint32_t m = 0; m < state->scene->model_count; m++)
 		state_set_initial_of(state, m);
+	if (state->world.count)
+		memcpy(state->world.initial, state->world.words, state->world.count * sizeof(uint64_t));
 }
 
 void state_reset_model(struct state *state, uint32_t model)
@@ -191,11 +202,14 @@ void state_reset(struct state *state)
 	for (uint32_t m = 0; m < state->scene->model_count; m++)
 		if (!state->scene->models[m].absent)
 			state_reset_model(state, m);
+	if (state->world.count)
+		memcpy(state->world.words, state->world.initial, state->world.count * sizeof(uint64_t));
 }
 
 uint64_t state_hash(struct state *state)
 {
-	uint64_t sum = 0;
+	/* a model's id is above 0 */
+	uint64_t sum = state->world.count ? hash_words(0, state->world.words, state->world.count) : 0;
 	for (uint32_t m = 0; m < state->scene->model_count; m++) {
 		struct state_model *model = &state->models[m];
 		if (!model->words || state->scene->models[m].absent)

@@ -61,6 +61,10 @@ struct state {
 	uint32_t *joint_coupling;   /* [room.joints] the same for the joint's first coupling */
 	uint64_t *words[2];
 	uint64_t *initial; /* state 0, for resets */
+	struct {
+		uint64_t *words, *initial; /* NULL: none */
+		uint32_t count;
+	} world; /* the words of the systems of the world itself, which the primary alone reads and writes */
 	/* The primary's: models whose `now` it wrote in place since it last emptied this list; a model may be in it
 	 * more than once. Replicas that have these words must be told. */
 	VEC(uint32_t) written;
@@ -73,6 +77,8 @@ struct state {
 
 /* system_words[model]: number of words for its systems. They start as zero. */
 struct state *state_create(const struct scene *scene, const uint32_t *system_words);
+/* Gives the systems of the world itself this many words, which start as zero. Called once, at the beginning. */
+void state_add_world(struct state *state, uint32_t words);
 void state_destroy(struct state *state);
 
 /* Adds the words of a model that was added to the scene: its bodies at their reference poses, all other words zero.
@@ -165,12 +171,13 @@ static inline void state_wrote(struct state *state, uint32_t model)
 void state_set_initial(struct state *state);
 /* The same for one model that was added; state_reset_model() restores it. */
 void state_set_initial_of(struct state *state, uint32_t model);
-/* Resets all models that are not absent. */
+/* Resets all models that are not absent, and the words of the world's systems. */
 void state_reset(struct state *state);
 void state_reset_model(struct state *state, uint32_t model);
 
-/* The sum, mod 2^64, of one hash for each model that can change and is not absent. The hash covers the model's id and
- * its words of now. A model that did not change since the last call is not hashed again. */
+/* The sum, mod 2^64, of one hash for each model that can change and is not absent, and of the hash of the words of the
+ * world's systems, if there are any. A model's hash covers its id and its words of now. A model that did not change
+ * since the last call is not hashed again. */
 uint64_t state_hash(struct state *state);
 
 /* The pose of the model's frame in the world. */

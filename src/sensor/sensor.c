@@ -252,6 +252,14 @@ void sensors_hold(struct sensors *sensors, struct sensor *sensor, bool on)
 	}
 }
 
+void sensors_use(struct sensors *sensors, struct sensor *sensor)
+{
+	if (sensor->used)
+		return;
+	sensor->used = true;
+	sensors_want(sensors, sensor);
+}
+
 static void drop_set(struct sensors *sensors, uint32_t model)
 {
 	struct sensor_set *set = &sensors->sets[model];
@@ -369,7 +377,7 @@ void sensors_want_none(struct sensors *sensors)
 	sensors->all = false;
 	for (uint32_t m = 0; m < sensors->room && sensors->wanted; m++)
 		for (uint32_t i = 0; i < sensors->sets[m].count; i++)
-			if (!sensors->sets[m].at[i].last)
+			if (!sensors->sets[m].at[i].last && !sensors->sets[m].at[i].used)
 				unwant(sensors, &sensors->sets[m].at[i]);
 }
 

@@ -64,6 +64,7 @@ struct sensor {
 	struct noise_cache *caches;
 	uint32_t scan; /* of a lidar: in sensors.scans; of a camera: in sensors.lenses */
 	bool wanted;
+	bool used;  /* a system reads it */
 	bool waits; /* a camera that takes a picture only in a step in which it is triggered: when it is fired */
 	bool fired; /* in this step */
 	struct sensor_last *last; /* NULL: no program holds the sensor. Writer: the primary, between steps. */
@@ -147,6 +148,9 @@ void sensors_want_all(struct sensors *sensors);
 void sensors_want(struct sensors *sensors, struct sensor *sensor);
 /* A program holds the sensor, or lets go of it: a sensor that is held is wanted, and keeps its last sample. */
 void sensors_hold(struct sensors *sensors, struct sensor *sensor, bool on);
+
+/* A system reads the sensor: it is held from now on. */
+void sensors_use(struct sensors *sensors, struct sensor *sensor);
 
 /* Before a step that is not paused: finds out which sensors measure in it. times: of the step. Quick while no sensor is
  * wanted. */

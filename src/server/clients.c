@@ -347,10 +347,21 @@ static bool has_reading(const struct group *group, const struct server_world *wo
 	return found;
 }
 
+static bool has_published(const struct group *group, const struct server_world *world)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < group->rows.count && !found; i++)
+		found = model_topics_has_published(world, &group->rows.at[i]);
+	return found;
+}
+
 static bool is_due(const struct group *group, const struct server_world *world, int64_t time_ns, bool stepped)
 {
+	if (group->when == PUBLISH_DECIDED)
+		return stepped && has_published(group, world);
 	if (group->when == PUBLISH_READING)
-		return stepped && (group->rate_hz <= 0 || time_ns >= group->next_ns) && has_reading(group, world);
+		return stepped && !world->primary.step.paused && (group->rate_hz <= 0 || time_ns >= group->next_ns) &&
+		       has_reading(group, world);
 	if (group->next_ns == INT64_MIN)
 		return true;
 	switch (group->when) {
@@ -427,6 +438,8 @@ static void serve_groups(struct clients *clients, uint32_t index, int64_t time_n
 		struct group *group = clients->groups.at[i];
 		if (group->world != index || !is_due(group, world, time_ns, stepped))
 			continue;
+		for (uint32_t r = 0; frame && group->parts & FRAME_REPORTS && r < group->rows.count; r++)
+			model_topics_report(world, &group->rows.at[r], frame);
 		deliver(clients, group, frame);
 		group->next_ns = group->rate_hz > 0 ? due_after(group, time_ns) : INT64_MAX;
 		group->seen = world->primary.edit.epoch + 1;

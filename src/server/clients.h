@@ -21,6 +21,7 @@ enum publish_when {
 	PUBLISH_SCENE,   /* when models came or went */
 	PUBLISH_LEVELS,  /* when a level was loaded or unloaded, or a model moved, or a ghost came or went */
 	PUBLISH_READING, /* when its sensor has measured, at most at the rate that the client asked for */
+	PUBLISH_DECIDED, /* when a system has published it in the last step */
 	PUBLISH_REPLIES, /* when a request was obeyed or refused: clients_publish_reply() */
 };
 

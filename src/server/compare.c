@@ -86,17 +86,6 @@ static bool name_coupling(const struct server_world *world, uint32_t m, uint32_t
 	return false;
 }
 
-static void name_system_word(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
-{
-	const struct system_set *set = &world->systems->sets[m];
-	for (uint32_t s = 0; s < set->count; s++)
-		if (word >= set->at[s].word_first && word < set->at[s].word_first + set->at[s].words) {
-			text_add(out, "system '%s': word %u", set->at[s].ops->names[0], word - set->at[s].word_first);
-			return;
-		}
-	text_add(out, "systems: word %u", word);
-}
-
 enum word_kind { WORD_REAL, WORD_COUNT, WORD_BITS };
 
 static enum word_kind name_word(const struct server_world *world, uint32_t m, uint32_t word, struct text *out)
@@ -113,8 +102,9 @@ static enum word_kind name_word(const struct server_world *world, uint32_t m, ui
 		return WORD_REAL;
 	}
 	if (word >= systems) {
-		name_system_word(world, m, word - systems, out);
-		return WORD_BITS;
+		enum troupe_word_kind kind;
+		systems_name_word(world->systems, m, word - systems, out, &kind);
+		return kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_BITS;
 	}
 	if (name_joint(world, m, word, out) || name_coupling(world, m, word, out))
 		return WORD_REAL;

@@ -42,6 +42,8 @@ static void free_frame(struct frame *frame)
 	vec_free(&frame->moves);
 	vec_free(&frame->places);
 	vec_free(&frame->work);
+	vec_free(&frame->reports);
+	text_fini(&frame->report_bytes);
 	readings_fini(&frame->readings);
 	free(frame);
 }
@@ -323,13 +325,15 @@ struct frame *frame_make(struct frame_pool *pool, struct server_world *world, ui
 		return NULL;
 	struct frame *frame = take_unused(pool);
 	frame->parts = parts;
+	frame->reports.count = 0;
+	frame->report_bytes.count = 0;
 	frame->level_count = frame->ghosts.count = frame->moves.count = frame->places.count = frame->work.count = 0;
 	readings_clear(&frame->readings);
 	frame->server = world->server;
 	fill_time(frame, world);
 	if (parts & FRAME_HASH)
 		frame->hash = troupe_server_hash(world->server);
-	if (parts & ~(uint32_t)(FRAME_HASH | FRAME_READINGS | FRAME_WORK))
+	if (parts & ~(uint32_t)(FRAME_HASH | FRAME_READINGS | FRAME_WORK | FRAME_REPORTS))
 		frame->snapshot.scene = view_hold(world_view(world));
 	if (parts & (FRAME_MODELS | FRAME_ODOMETRY))
 		fill_mobile(frame, world);

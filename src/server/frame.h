@@ -22,6 +22,7 @@ enum frame_part {
 	FRAME_SDF = 512, /* gravity, added, link_lights */
 	FRAME_READINGS = 1024,
 	FRAME_WORK = 2048, /* work */
+	FRAME_REPORTS = 4096, /* of systems; added after frame_make() by model_topics_report() */
 };
 
 #define FRAME_BYTES_MAX (UINT64_C(512) << 20) /* of all frames of a world that are in use */
@@ -50,6 +51,12 @@ struct frame_place { /* a performer in a level, or near it */
 	bool in;
 };
 
+struct frame_report { /* a message of a system */
+	uint64_t key;         /* of the row: its model */
+	uint32_t of;          /* of the row: the system and its output */
+	size_t first, count;  /* in report_bytes */
+};
+
 struct frame {
 	_Atomic uint32_t refs;
 	uint32_t parts;
@@ -73,6 +80,8 @@ struct frame {
 	VEC(struct frame_move) moves;
 	VEC(struct frame_place) places; /* by model, then level */
 	VEC(struct frame_work) work;    /* of each secondary */
+	VEC(struct frame_report) reports;
+	struct text report_bytes;
 	struct vec3 gravity;
 	struct text added;          /* SDF of created models, and of the lights of the world */
 	sdf_lights_now link_lights; /* of models of the file: those that a command changed */

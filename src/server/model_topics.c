@@ -24,7 +24,8 @@ struct model_topics {
 	struct topic_table *table;
 	struct place *places; /* [room] */
 	uint32_t room;
-	uint64_t epoch; /* of the changes that are in the rows, plus one; 0: none */
+	struct place of_world; /* the rows of the systems of the world itself */
+	uint64_t epoch;        /* of the changes that are in the rows, plus one; 0: none */
 };
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
@@ -123,7 +124,7 @@ static bool encode_poses(const struct frame *frame, const struct topic_row *row,
 	message.header = encode_header(&arena, frame->time_ns);
 	message.pose = arena_array(&arena, Gz__Msgs__Pose *, links + 1);
 	for (uint32_t part = 0; part <= links; part++)
-		if (row->of & (part ? SYSTEM_OUTPUT_OF_LINKS : SYSTEM_OUTPUT_OF_MODEL))
+		if (row->of & (part ? TROUPE_OF_LINKS : TROUPE_OF_MODEL))
 			message.pose[message.n_pose++] = encode_part(&arena, frame, model, part);
 	return encode_end(&message.base, &arena, out);
 }
@@ -186,17 +187,99 @@ static bool encode_joints(const struct frame *frame, const struct topic_row *row
 	return encode_end(&message.base, &arena, out);
 }
 
+/* --- messages that systems make ----------------------------------------------------------------------------------- */
+
+/* row->of: the system's index, then its output. */
+static uint32_t place_in(uint32_t system, uint32_t output)
+{
+	return system << 16 | output;
+}
+
+/* The row's model in the scene; SCENE_NONE: the world. */
+static uint32_t model_at(const struct topic_row *row)
+{
+	return (uint32_t)row->key - 1;
+}
+
+static const struct frame_report *find_report(const struct frame *frame, const struct topic_row *row)
+{
+	for (uint32_t i = 0; i < frame->reports.count; i++)
+		if (frame->reports.at[i].key == row->key && frame->reports.at[i].of == row->of)
+			return &frame->reports.at[i];
+	return NULL;
+}
+
+static bool encode_report(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	const struct frame_report *report = find_report(frame, row);
+	if (report)
+		text_add_bytes(out, frame->report_bytes.at + report->first, report->count);
+	return report;
+}
+
+static const struct published *find_published(const struct server_world *world, const struct topic_row *row)
+{
+	const struct primary *primary = &world->primary;
+	for (uint32_t i = primary->published.count; i > 0; i--) { /* the newest */
+		const struct published *published = &primary->published.at[i - 1];
+		if (published->model == model_at(row) && place_in(published->system, published->output) == row->of)
+			return published;
+	}
+	return NULL;
+}
+
+static const struct publish_ops report_ops = {PUBLISH_IN_TIME, FRAME_REPORTS, encode_report};
+static const struct publish_ops decided_ops = {PUBLISH_DECIDED, FRAME_REPORTS, encode_report};
+
+bool model_topics_has_published(const struct server_world *world, const struct topic_row *row)
+{
+	return row->ops == &decided_ops && find_published(world, row);
+}
+
+/* The system of a row; NULL: its model is gone. */
+static const struct system *system_at(const struct server_world *world, const struct topic_row *row)
+{
+	uint32_t model = model_at(row), index = row->of >> 16;
+	const struct scene *scene = world->scene;
+	if (model != SCENE_NONE && (model >= scene->model_count || scene->models[model].absent ||
+					   view_born(scene, model) != (uint32_t)(row->key >> 32)))
+		return NULL;
+	const struct system_set *set = systems_of(world->systems, model);
+	return index < set->count && (row->of & 0xffff) < set->at[index].outputs.count ? &set->at[index] : NULL;
+}
+
+void model_topics_report(struct server_world *world, const struct topic_row *row, struct frame *frame)
+{
+	struct text *out = &frame->report_bytes;
+	struct frame_report report = {row->key, row->of, out->count, 0};
+	const struct system *system = system_at(world, row);
+	bool reports = row->ops == &report_ops, given = false;
+	if (!system || (!reports && row->ops != &decided_ops) || find_report(frame, row))
+		return;
+	const struct published *published = reports ? NULL : find_published(world, row);
+	struct system_step step = primary_view(&world->primary);
+	if (reports) {
+		given = systems_report(system, row->of & 0xffff, &step, out);
+	} else if (published) {
+		text_add_bytes(out, world->primary.published_bytes.at + published->first, published->count);
+		given = true;
+	}
+	report.count = out->count - report.first;
+	if (given)
+		vec_push(&frame->reports, report);
+}
+
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *type;
 	struct publish_ops ops;
 } kinds[] = {
-	[SYSTEM_OUTPUT_ODOMETRY] = {"gz.msgs.Odometry", {PUBLISH_IN_TIME, FRAME_ODOMETRY, encode_odometry}},
-	[SYSTEM_OUTPUT_TF] = {"gz.msgs.Pose_V", {PUBLISH_IN_TIME, FRAME_ODOMETRY, encode_tf}},
-	[SYSTEM_OUTPUT_JOINTS] = {"gz.msgs.Model", {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_JOINTS, encode_joints}},
-	[SYSTEM_OUTPUT_POSES] = {"gz.msgs.Pose_V", {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_poses}},
-	[SYSTEM_OUTPUT_POSE] = {"gz.msgs.Pose", {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_one_pose}},
+	[TROUPE_GIVES_ODOMETRY] = {"gz.msgs.Odometry", {PUBLISH_IN_TIME, FRAME_ODOMETRY, encode_odometry}},
+	[TROUPE_GIVES_TF] = {"gz.msgs.Pose_V", {PUBLISH_IN_TIME, FRAME_ODOMETRY, encode_tf}},
+	[TROUPE_GIVES_JOINTS] = {"gz.msgs.Model", {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_JOINTS, encode_joints}},
+	[TROUPE_GIVES_POSES] = {"gz.msgs.Pose_V", {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_poses}},
+	[TROUPE_GIVES_POSE] = {"gz.msgs.Pose", {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_one_pose}},
 };
 
 static void add_row(struct model_topics *topics, struct place *place, const struct topic_row *row)
@@ -212,21 +295,27 @@ static void add_output(struct model_topics *topics, struct place *place, const s
 {
 	struct topic_row row = *base;
 	row.kind = TOPIC_PUBLISHED;
-	row.name = output->name;
-	row.type = kinds[output->kind].type;
-	row.ops = &kinds[output->kind].ops;
-	row.rate_hz = output->rate_hz;
-	row.frame = output->frame;
-	row.child_frame = output->child_frame;
-	row.only = output->only;
-	row.of = output->of;
-	if (output->kind != SYSTEM_OUTPUT_POSE) {
+	row.name = output->def.name;
+	row.rate_hz = output->def.rate_hz;
+	row.frame = output->def.frame;
+	row.child_frame = output->def.child_frame;
+	row.only = output->def.only;
+	if (output->type) {
+		row.type = output->type->name;
+		row.ops = output->def.gives == TROUPE_GIVES_REPORT ? &report_ops : &decided_ops;
+		add_row(topics, place, &row);
+		return;
+	}
+	row.type = kinds[output->def.gives].type;
+	row.ops = &kinds[output->def.gives].ops;
+	row.of = output->def.of;
+	if (output->def.gives != TROUPE_GIVES_POSE) {
 		add_row(topics, place, &row);
 		return;
 	}
 	for (uint32_t part = 0; part <= links; part++) {
 		row.of = part;
-		if (output->of & (part ? SYSTEM_OUTPUT_OF_LINKS : SYSTEM_OUTPUT_OF_MODEL))
+		if (output->def.of & (part ? TROUPE_OF_LINKS : TROUPE_OF_MODEL))
 			add_row(topics, place, &row);
 	}
 }
@@ -260,16 +349,14 @@ static void add_sensors(struct model_topics *topics, uint32_t model, const struc
 	}
 }
 
-static void add_model(struct model_topics *topics, uint32_t model)
+/* The rows of a set of systems. base: with world and key. of: for people. */
+static void add_systems(struct model_topics *topics, const struct system_set *set, struct place *place,
+	const struct topic_row *base, const char *of, uint32_t links)
 {
-	const struct scene *scene = topics->world->scene;
-	const struct system_set *set = &topics->world->systems->sets[model];
-	struct place *place = &topics->places[model];
-	struct topic_row row = {.world = topics->world->index, .key = key_of(scene, model)};
-	place->serial = scene->models[model].serial;
+	struct topic_row row = *base;
 	for (uint32_t i = 0; i < set->count; i++) {
 		const struct system *system = &set->at[i];
-		char *owner = mem_printf("%s of model '%s'", system->ops->names[0], scene->models[model].name);
+		char *owner = mem_printf("%s of %s", system->self.kind->names[0], of);
 		row.owner = owner;
 		for (uint32_t t = 0; t < system->topics.count; t++) {
 			struct topic_row taken = row;
@@ -278,10 +365,23 @@ static void add_model(struct model_topics *topics, uint32_t model)
 			taken.type = system->topics.at[t].type->name;
 			add_row(topics, place, &taken);
 		}
-		for (uint32_t o = 0; o < system->outputs.count; o++)
-			add_output(topics, place, &system->outputs.at[o], &row, scene->models[model].link_count);
+		for (uint32_t o = 0; o < system->outputs.count; o++) {
+			row.of = place_in(i, o);
+			add_output(topics, place, &system->outputs.at[o], &row, links);
+		}
 		free(owner);
 	}
+}
+
+static void add_model(struct model_topics *topics, uint32_t model)
+{
+	const struct scene *scene = topics->world->scene;
+	struct place *place = &topics->places[model];
+	struct topic_row row = {.world = topics->world->index, .key = key_of(scene, model)};
+	char *of = mem_printf("model '%s'", scene->models[model].name);
+	place->serial = scene->models[model].serial;
+	add_systems(topics, &topics->world->systems->sets[model], place, &row, of, scene->models[model].link_count);
+	free(of);
 	add_sensors(topics, model, &row);
 }
 
@@ -319,8 +419,10 @@ void model_topics_update(struct model_topics *topics)
 struct model_topics *model_topics_create(struct server_world *world, struct topic_table *table)
 {
 	struct model_topics *topics = mem_alloc(sizeof *topics);
+	struct topic_row row = {.world = world->index};
 	topics->world = world;
 	topics->table = table;
+	add_systems(topics, &world->systems->world, &topics->of_world, &row, "the world", 0);
 	model_topics_update(topics);
 	return topics;
 }
@@ -331,6 +433,7 @@ void model_topics_destroy(struct model_topics *topics)
 		return;
 	for (uint32_t m = 0; m < topics->room; m++)
 		vec_free(&topics->places[m].rows);
+	vec_free(&topics->of_world.rows);
 	free(topics->places);
 	free(topics);
 }

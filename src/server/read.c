@@ -15,7 +15,7 @@ static struct troupe_twist twist_at(const struct body_state *body, struct vec3 a
 
 struct troupe_odometry read_odometry(const struct server_world *world, uint32_t model)
 {
-	struct system_reckoning r;
+	struct troupe_reckoning r;
 	struct system_drift drift;
 	if (!systems_count(world->systems, model) ||
 		!systems_reckon(world->systems, world->shared.state, model, &r, &drift))

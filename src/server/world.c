@@ -61,9 +61,17 @@ static void warn_of_pins(const struct server_world *world)
 	}
 }
 
+static void on_log(void *ctx, const char *text)
+{
+	server_warn(ctx, text);
+}
+
 static void set_up_shared(struct server_world *world, enum physics_break rule)
 {
 	struct shared *shared = &world->shared;
+	world->systems->seed = world->server->def.seed;
+	world->systems->on_log = on_log;
+	world->systems->ctx = world->server;
 	shared_init(shared, world->scene, world->systems);
 	shared->physics.stop = &world->primary.stop;
 	shared->physics.rule = rule;

@@ -14,7 +14,7 @@ static bool belongs(const struct sdf_model *model, const struct sdf_sensor *sens
 
 void camera_trigger_configure(struct system *system, struct arena *arena)
 {
-	const struct scene_model *m = &system->scene->models[system->model];
+	const struct scene_model *m = &system->scene->models[system->self.model];
 	const struct sdf_world *world = m->from;
 	for (uint32_t i = 0; i < world->sensors.count; i++) {
 		const struct sdf_sensor *sensor = &world->sensors.at[i];
@@ -23,23 +23,21 @@ void camera_trigger_configure(struct system *system, struct arena *arena)
 		const char *name = sensor_name_trigger(arena, system->scene, world, sensor);
 		if (name)
 			vec_push(&system->topics,
-				(struct system_topic){.name = name, .type = &gz__msgs__boolean__descriptor, .tag = i});
+				(struct system_topic){name, &gz__msgs__boolean__descriptor, i, SCENE_NONE});
 	}
 }
 
 const struct sdf_sensor *camera_trigger_of(const struct systems *systems, const struct system_listener *listener)
 {
+	if (listener->model == SCENE_NONE)
+		return NULL;
 	const struct system *system = &systems->sets[listener->model].at[listener->system];
 	const struct sdf_world *world = systems->scene->models[listener->model].from;
-	return system->ops == &camera_trigger_ops ? &world->sensors.at[system->topics.at[listener->topic].tag] : NULL;
+	return system->self.kind == &camera_trigger_kind ? &world->sensors.at[system->topics.at[listener->topic].tag]
+							 : NULL;
 }
 
-static void command(const struct system *system, uint32_t tag, const ProtobufCMessage *message, uint64_t *words)
-{
-	(void)system, (void)tag, (void)message, (void)words;
-}
-
-const struct system_ops camera_trigger_ops = {
+const struct troupe_kind camera_trigger_kind = {
+	.size = sizeof(struct troupe_kind),
 	.names = (const char *const[]){"the camera trigger", NULL},
-	.command = command,
 };

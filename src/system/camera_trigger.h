@@ -8,7 +8,7 @@
 
 /* Adds the topics of the model's cameras that wait; it has none when system->topics stays empty. */
 void camera_trigger_configure(struct system *system, struct arena *arena);
-extern const struct system_ops camera_trigger_ops;
+extern const struct troupe_kind camera_trigger_kind;
 
 /* The camera that the listener means; NULL: the listener is no trigger. */
 const struct sdf_sensor *camera_trigger_of(const struct systems *systems, const struct system_listener *listener);

@@ -1,37 +1,47 @@
-/* Systems of a world: plug-ins are matched by name to built-in systems, configured, and connected to topics. A
+/* Systems of a world: plug-ins are matched by name to kinds of systems, configured, and connected to topics. A
  * plug-in that does not fit its model is left out with a warning, as Gazebo does; a bad parameter is an error. All
  * state of a system is in the words of its model's state, and its configuration never changes: so a model can move
  * to another runner, be reset or be resumed without further work here.
  *
  * Models are added and removed between steps. The table of topics has a lock, because other threads ask it for the
  * types of topics. */
-#include "system/builtin.h"
-
 #include "base/math.h"
+#include "builtin/builtin.h"
 #include "program/program.h"
 #include "system/camera_trigger.h"
+#include "system/setup.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct system_ops *find_ops(const char *name)
+#define NAMES(stem) ((const char *const[]){"gz::sim::systems::" stem, "ignition::gazebo::systems::" stem, NULL})
+
+static const struct troupe_kind *find_kind(const struct troupe_plugin *plugin, const char *name)
 {
-	for (const struct system_ops *const *ops = system_builtin; *ops; ops++)
-		for (const char *const *alias = (*ops)->names; *alias; alias++)
+	for (const struct troupe_kind *const *kind = plugin->kinds; *kind; kind++)
+		for (const char *const *alias = (*kind)->names; *alias; alias++)
 			if (!strcmp(*alias, name))
-				return *ops;
+				return *kind;
 	return NULL;
+}
+
+/* in_world: of a <plugin> in the world. */
+static const struct troupe_kind *kind_of(const struct sdf_plugin *plugin, bool in_world)
+{
+	const struct troupe_kind *kind = find_kind(&builtin_plugin, plugin->name);
+	uint32_t places = in_world ? TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL : (uint32_t)TROUPE_IN_MODEL;
+	return kind && kind->flags & places ? kind : NULL;
 }
 
 /* Plug-ins of Gazebo that need no system here. troupe does their work itself (Physics, UserCommands), its clients ask
  * for the scene (SceneBroadcaster), or the plug-in only serves sensors of the world. Sensors are warned of by their
  * types (ignored.h). */
-static const char *const *const inherent[] = {BUILTIN_NAMES("Physics"), BUILTIN_NAMES("UserCommands"),
-	BUILTIN_NAMES("SceneBroadcaster"), BUILTIN_NAMES("Sensors"), BUILTIN_NAMES("Label"),
-	BUILTIN_NAMES("AirPressure"), BUILTIN_NAMES("AirSpeed"), BUILTIN_NAMES("Altimeter"), BUILTIN_NAMES("Contact"),
-	BUILTIN_NAMES("DopplerVelocityLogSystem"), BUILTIN_NAMES("ForceTorque"), BUILTIN_NAMES("Imu"),
-	BUILTIN_NAMES("LogicalCamera"), BUILTIN_NAMES("Magnetometer"), BUILTIN_NAMES("NavSat")};
+static const char *const *const inherent[] = {NAMES("Physics"), NAMES("UserCommands"), NAMES("SceneBroadcaster"),
+	NAMES("Sensors"), NAMES("Label"), NAMES("AirPressure"), NAMES("AirSpeed"), NAMES("Altimeter"), NAMES("Contact"),
+	NAMES("DopplerVelocityLogSystem"), NAMES("ForceTorque"), NAMES("Imu"), NAMES("LogicalCamera"),
+	NAMES("Magnetometer"), NAMES("NavSat")};
 
 static bool is_inherent(const char *name)
 {
@@ -46,14 +56,15 @@ bool systems_ignore(const struct sdf_plugin *plugin)
 {
 	if (is_inherent(plugin->name) || program_is(plugin))
 		return false;
-	return plugin->model == SDF_NONE ? !scene_knows_plugin(plugin->name) : !find_ops(plugin->name);
+	bool in_world = plugin->model == SDF_NONE;
+	return !kind_of(plugin, in_world) && !(in_world && scene_knows_plugin(plugin->name));
 }
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
 static struct system_topic *topic_of(const struct systems *systems, const struct system_listener *listener)
 {
-	return &systems->sets[listener->model].at[listener->system].topics.at[listener->topic];
+	return &systems_of(systems, listener->model)->at[listener->system].topics.at[listener->topic];
 }
 
 static uint32_t open_topic(struct systems *systems, const char *name, message_type type)
@@ -101,7 +112,7 @@ static void unlisten(struct systems *systems, struct system_listener listener)
 static void for_each_topic(
 	struct systems *systems, uint32_t model, void (*fn)(struct systems *systems, struct system_listener listener))
 {
-	const struct system_set *set = &systems->sets[model];
+	const struct system_set *set = systems_of(systems, model);
 	pthread_mutex_lock(&systems->lock);
 	for (uint32_t i = 0; i < set->count; i++)
 		for (uint32_t t = 0; t < set->at[i].topics.count; t++)
@@ -123,7 +134,7 @@ void systems_subscribe(struct systems *systems, uint32_t model)
 
 struct configuring {
 	struct systems *systems;
-	uint32_t model;
+	uint32_t model; /* SCENE_NONE: the world */
 	struct arena *arena;
 	VEC(struct system) found;
 	uint32_t words;
@@ -165,32 +176,70 @@ static void free_lists(struct system *system)
 {
 	vec_free(&system->outputs);
 	vec_free(&system->topics);
+	vec_free(&system->names);
 }
 
-static troupe_status configure(struct configuring *c, const struct sdf_plugin *plugin, const struct system_ops *ops,
+/* The model that the <plugin> stands in: the model of the system, or one nested in it. NULL: the world. */
+static const struct sdf_model *owner_of(const struct configuring *c, const struct sdf_plugin *plugin)
+{
+	if (c->model == SCENE_NONE || plugin->model == SDF_NONE)
+		return NULL;
+	return &c->systems->scene->models[c->model].from->models.at[plugin->model];
+}
+
+static void add_kind_words(struct system *system)
+{
+	for (const struct troupe_words *word = system->self.kind->words; word && word->name; word++)
+		setup_add_words(&system->self, word->name, word->kind, 1);
+}
+
+/* Calls configure(). *ret_setup: what came of it. */
+static void set_up(struct system *system, struct setup *setup)
+{
+	system->setup = setup;
+	troupe_status status = setup_check(system, system->plugin->element, &setup->why);
+	if (status) {
+		setup->status = status;
+		return;
+	}
+	add_kind_words(system);
+	bool done = system->self.kind->configure(
+		&system->self, (const struct troupe_element *)(const void *)system->plugin->element);
+	if (!done && !setup->status && !setup->passed)
+		setup_refuse(&system->self, NULL, "plugin '%s' gave up without a reason", system->self.kind->names[0]);
+	system->setup = NULL;
+}
+
+static troupe_status configure(struct configuring *c, const struct sdf_plugin *plugin, const struct troupe_kind *kind,
 	struct troupe_error *error)
 {
-	struct system system = {.ops = ops, .scene = c->systems->scene, .model = c->model, .word_first = c->words};
-	struct troupe_error why = {0};
-	troupe_status status = ops->configure(&system, plugin->element, c->arena, &why);
-	if (!status)
-		status = check_topics(c, &system, plugin->element, &why);
-	if (!status && system.words > SYSTEM_WORDS_MAX)
-		status = fail(&why, TROUPE_ELIMIT, "%s:%u: plugin '%s' needs %u words of state; the limit is %d",
-			plugin->element->file, plugin->element->line, plugin->name, system.words, SYSTEM_WORDS_MAX);
-	if (!status) {
+	struct setup setup = {.arena = c->arena, .owner = owner_of(c, plugin)};
+	struct system system = {.self = {&system_host, kind, NULL, c->model},
+		.all = c->systems,
+		.scene = c->systems->scene,
+		.plugin = plugin,
+		.index = c->found.count,
+		.word_first = c->words};
+	set_up(&system, &setup);
+	for (uint32_t i = 0; i < setup.warnings.count; i++)
+		vec_push(&c->warnings, setup.warnings.at[i]);
+	vec_free(&setup.warnings);
+	if (!setup.status && !setup.passed)
+		setup.status = check_topics(c, &system, plugin->element, &setup.why);
+	if (!setup.status && !setup.passed) {
 		c->words += system.words;
 		vec_push(&c->found, system);
 		return TROUPE_OK;
 	}
 	free_lists(&system);
-	if (status == TROUPE_EINVAL) { /* it does not fit this model: a warning, as in Gazebo */
-		vec_push(&c->warnings, arena_printf(c->arena, "%s; plugin '%s' is left out", why.text, plugin->name));
+	if (setup.status == TROUPE_EINVAL) /* it does not fit this model: a warning, as in Gazebo */
+		vec_push(&c->warnings,
+			arena_printf(c->arena, "%s; plugin '%s' is left out", setup.why.text, plugin->name));
+	if (setup.passed || setup.status == TROUPE_EINVAL)
 		return TROUPE_OK;
-	}
 	if (error)
-		*error = why;
-	return status;
+		*error = setup.why;
+	return setup.status;
 }
 
 static void forget_systems(struct system *systems, uint32_t count)
@@ -203,10 +252,13 @@ static void forget_systems(struct system *systems, uint32_t count)
 static troupe_status configure_triggers(struct configuring *c, struct troupe_error *error)
 {
 	const struct scene_model *m = &c->systems->scene->models[c->model];
-	struct system system = {.ops = &camera_trigger_ops, .scene = c->systems->scene, .model = c->model};
+	struct system system = {.self = {&system_host, &camera_trigger_kind, NULL, c->model},
+		.all = c->systems,
+		.scene = c->systems->scene,
+		.index = c->found.count,
+		.word_first = c->words};
 	struct troupe_error why;
 	troupe_status status = TROUPE_OK;
-	system.word_first = c->words;
 	camera_trigger_configure(&system, c->arena);
 	if (system.topics.count)
 		status = check_topics(c, &system, m->from->sensors.at[system.topics.at[0].tag].element, &why);
@@ -220,6 +272,32 @@ static troupe_status configure_triggers(struct configuring *c, struct troupe_err
 	return status;
 }
 
+static troupe_status configure_one(
+	struct configuring *c, const struct sdf_plugin *plugin, bool in_world, struct troupe_error *error)
+{
+	const struct troupe_kind *kind = kind_of(plugin, in_world);
+	bool each = kind && in_world && kind->flags & TROUPE_FOR_EACH_MODEL;
+	if (!kind || each != (in_world && c->model != SCENE_NONE))
+		return TROUPE_OK;
+	troupe_status status = configure(c, plugin, kind, error);
+	if (!status || !c->on_error)
+		return status;
+	c->on_error(c->ctx, error->text);
+	c->first = c->first.status ? c->first : *error;
+	return TROUPE_OK;
+}
+
+/* The plug-ins of the world: those of the world itself, or those that are made for each model. */
+static troupe_status configure_world(struct configuring *c, struct troupe_error *error)
+{
+	const struct sdf_world *world = c->systems->scene->sdf;
+	troupe_status status = TROUPE_OK;
+	for (uint32_t p = 0; p < world->plugins.count && !status; p++)
+		if (world->plugins.at[p].model == SDF_NONE)
+			status = configure_one(c, &world->plugins.at[p], true, error);
+	return status;
+}
+
 static troupe_status configure_model(struct configuring *c, struct troupe_error *error)
 {
 	const struct scene_model *m = &c->systems->scene->models[c->model];
@@ -227,25 +305,24 @@ static troupe_status configure_model(struct configuring *c, struct troupe_error 
 		return TROUPE_OK;
 	const struct sdf_model *from = &m->from->models.at[m->sdf];
 	troupe_status status = TROUPE_OK;
-	for (uint32_t p = from->plugin_first; p < from->plugin_first + from->plugin_count && !status; p++) {
-		const struct sdf_plugin *plugin = &m->from->plugins.at[p];
-		const struct system_ops *ops = find_ops(plugin->name);
-		if (ops)
-			status = configure(c, plugin, ops, error);
-		if (status && c->on_error) {
-			c->on_error(c->ctx, error->text);
-			c->first = c->first.status ? c->first : *error;
-			status = TROUPE_OK;
-		}
-	}
+	for (uint32_t p = from->plugin_first; p < from->plugin_first + from->plugin_count && !status; p++)
+		status = configure_one(c, &m->from->plugins.at[p], false, error);
+	if (!status && !m->is_static)
+		status = configure_world(c, error);
 	return status ? status : configure_triggers(c, error);
 }
 
 /* The systems that were found become the model's set, and listen to their topics. */
 static void adopt(struct configuring *c, struct arena *owned)
 {
-	c->systems->sets[c->model] = (struct system_set){c->found.at, c->found.count, c->words, owned};
-	c->systems->count += c->found.count;
+	struct system_set *set = c->model == SCENE_NONE ? &c->systems->world : &c->systems->sets[c->model];
+	*set = (struct system_set){c->found.at, c->found.count, c->words, false, owned};
+	for (uint32_t i = 0; i < set->count; i++) {
+		set->updates |= set->at[i].self.kind->update != NULL;
+		c->systems->reading += (set->at[i].self.kind->flags & TROUPE_READS_CONTACTS) != 0;
+	}
+	c->systems->updating += set->updates;
+	c->systems->count += set->count;
 	systems_subscribe(c->systems, c->model);
 }
 
@@ -256,24 +333,31 @@ static void fit(struct systems *systems)
 	systems->room = room;
 }
 
+/* model: SCENE_NONE: the world. */
+static troupe_status create_set(struct systems *systems, uint32_t model, void (*on_error)(void *ctx, const char *text),
+	void *ctx, struct troupe_error *first, struct troupe_error *error)
+{
+	struct configuring c = {
+		.systems = systems, .model = model, .arena = &systems->arena, .on_error = on_error, .ctx = ctx};
+	troupe_status status = model == SCENE_NONE ? configure_world(&c, error) : configure_model(&c, error);
+	for (uint32_t i = 0; i < c.warnings.count; i++)
+		vec_push(&systems->warnings, c.warnings.at[i]);
+	vec_free(&c.warnings);
+	if (status)
+		forget_systems(c.found.at, c.found.count);
+	else
+		adopt(&c, NULL);
+	*first = first->status ? *first : c.first;
+	return status;
+}
+
 static troupe_status create_all(
 	struct systems *systems, void (*on_error)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
 {
 	struct troupe_error first = {0};
-	troupe_status status = TROUPE_OK;
-	for (uint32_t m = 0; m < systems->scene->model_count && !status; m++) {
-		struct configuring c = {
-			.systems = systems, .model = m, .arena = &systems->arena, .on_error = on_error, .ctx = ctx};
-		status = configure_model(&c, error);
-		for (uint32_t i = 0; i < c.warnings.count; i++)
-			vec_push(&systems->warnings, c.warnings.at[i]);
-		vec_free(&c.warnings);
-		if (status)
-			forget_systems(c.found.at, c.found.count);
-		else
-			adopt(&c, NULL);
-		first = first.status ? first : c.first;
-	}
+	troupe_status status = create_set(systems, SCENE_NONE, on_error, ctx, &first, error);
+	for (uint32_t m = 0; m < systems->scene->model_count && !status; m++)
+		status = create_set(systems, m, on_error, ctx, &first, error);
 	if (!first.status)
 		return status;
 	*error = first;
@@ -321,8 +405,12 @@ troupe_status systems_add(struct systems *systems, uint32_t model, const char **
 	return status;
 }
 
-static void drop_set(struct system_set *set)
+static void drop_set(struct systems *systems, struct system_set *set)
 {
+	for (uint32_t i = 0; i < set->count; i++)
+		systems->reading -= (set->at[i].self.kind->flags & TROUPE_READS_CONTACTS) != 0;
+	systems->updating -= set->updates;
+	systems->count -= set->count;
 	forget_systems(set->at, set->count);
 	if (set->arena) {
 		arena_fini(set->arena);
@@ -333,8 +421,7 @@ static void drop_set(struct system_set *set)
 
 void systems_remove(struct systems *systems, uint32_t model)
 {
-	systems->count -= systems->sets[model].count;
-	drop_set(&systems->sets[model]);
+	drop_set(systems, &systems->sets[model]);
 }
 
 void systems_destroy(struct systems *systems)
@@ -342,7 +429,8 @@ void systems_destroy(struct systems *systems)
 	if (!systems)
 		return;
 	for (uint32_t m = 0; m < systems->room; m++)
-		drop_set(&systems->sets[m]);
+		drop_set(systems, &systems->sets[m]);
+	drop_set(systems, &systems->world);
 	for (uint32_t i = 0; i < systems->topics.count; i++) {
 		free(systems->topics.at[i].name);
 		vec_free(&systems->topics.at[i].listeners);
@@ -394,16 +482,23 @@ void systems_list_topics(struct systems *systems, uint32_t count, char *ret_text
 
 static uint64_t *words_of(const struct system *system, const struct state *state, bool next)
 {
-	return state_systems(state, system->model, next) + system->word_first;
+	uint32_t model = system->self.model;
+	uint64_t *first = model == SCENE_NONE ? state->world.words : state_systems(state, model, next);
+	return first ? first + system->word_first : NULL;
+}
+
+static void init_set(const struct system_set *set, struct state *state)
+{
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct system *system = &set->at[i];
+		if (system->self.kind->init)
+			system->self.kind->init(&system->self, words_of(system, state, false));
+	}
 }
 
 void systems_init_model(const struct systems *systems, struct state *state, uint32_t model)
 {
-	for (uint32_t i = 0; i < systems->sets[model].count; i++) {
-		const struct system *system = &systems->sets[model].at[i];
-		if (system->ops->init)
-			system->ops->init(system, words_of(system, state, false));
-	}
+	init_set(&systems->sets[model], state);
 }
 
 struct state *systems_create_state(const struct systems *systems)
@@ -414,6 +509,8 @@ struct state *systems_create_state(const struct systems *systems)
 		words[m] = systems->sets[m].words;
 	struct state *state = state_create(systems->scene, words);
 	free(words);
+	state_add_world(state, systems->world.words);
+	init_set(&systems->world, state);
 	for (uint32_t m = 0; m < models; m++)
 		systems_init_model(systems, state, m);
 	state_set_initial(state);
@@ -422,20 +519,32 @@ struct state *systems_create_state(const struct systems *systems)
 
 /* --- the step ----------------------------------------------------------------------------------------------------- */
 
+static const struct troupe_message *seen(const ProtobufCMessage *message)
+{
+	return (const struct troupe_message *)(const void *)message;
+}
+
 troupe_status systems_check(const struct systems *systems, const struct system_listener *listener,
 	const ProtobufCMessage *message, struct troupe_error *error)
 {
-	const struct system *system = &systems->sets[listener->model].at[listener->system];
+	const struct system *system = &systems_of(systems, listener->model)->at[listener->system];
 	uint32_t tag = system->topics.at[listener->topic].tag;
-	return system->ops->check ? system->ops->check(system, tag, message, error) : TROUPE_OK;
+	char why[TROUPE_WHY_BYTES] = "";
+	if (!system->self.kind->check || system->self.kind->check(&system->self, tag, seen(message), why))
+		return TROUPE_OK;
+	why[sizeof why - 1] = '\0';
+	return fail(error, TROUPE_ECOMMAND, "%s", why);
 }
 
 void systems_command(const struct systems *systems, const struct system_listener *listener,
 	const ProtobufCMessage *message, struct state *state)
 {
-	const struct system *system = &systems->sets[listener->model].at[listener->system];
-	system->ops->command(system, system->topics.at[listener->topic].tag, message, words_of(system, state, false));
-	state_touched(state, system->model);
+	const struct system *system = &systems_of(systems, listener->model)->at[listener->system];
+	uint32_t tag = system->topics.at[listener->topic].tag;
+	if (system->self.kind->command)
+		system->self.kind->command(&system->self, tag, seen(message), words_of(system, state, false));
+	if (listener->model != SCENE_NONE)
+		state_touched(state, listener->model);
 }
 
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step)
@@ -445,16 +554,85 @@ void systems_pre_update(const struct systems *systems, uint32_t model, const str
 		memcpy(state_systems(step->state, model, true), state_systems(step->state, model, false),
 			set->words * 8);
 	for (uint32_t i = 0; i < set->count; i++)
-		if (set->at[i].ops->pre_update)
-			set->at[i].ops->pre_update(&set->at[i], step, words_of(&set->at[i], step->state, true));
+		if (set->at[i].self.kind->pre_update)
+			set->at[i].self.kind->pre_update(
+				&set->at[i].self, &step->step, words_of(&set->at[i], step->state, true));
 }
 
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step)
 {
 	const struct system_set *set = &systems->sets[model];
 	for (uint32_t i = 0; i < set->count; i++)
-		if (set->at[i].ops->post_update)
-			set->at[i].ops->post_update(&set->at[i], step, words_of(&set->at[i], step->state, true));
+		if (set->at[i].self.kind->post_update)
+			set->at[i].self.kind->post_update(
+				&set->at[i].self, &step->step, words_of(&set->at[i], step->state, true));
+}
+
+bool systems_update(const struct systems *systems, uint32_t model, const struct system_step *step)
+{
+	const struct system_set *set = systems_of(systems, model);
+	uint64_t before[SYSTEM_WORDS_MAX];
+	bool changed = false;
+	field_open(step->arena);
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct system *system = &set->at[i];
+		uint64_t *words = words_of(system, step->state, false);
+		if (!system->self.kind->update)
+			continue;
+		if (system->words)
+			memcpy(before, words, system->words * 8);
+		system->self.kind->update(&system->self, &step->step, words);
+		changed |= system->words && memcmp(before, words, system->words * 8) != 0;
+	}
+	field_open(NULL);
+	return changed;
+}
+
+bool systems_report(const struct system *system, uint32_t output, const struct system_step *step, struct text *out)
+{
+	const struct troupe_kind *kind = system->self.kind;
+	struct arena arena = {0};
+	if (!kind->report)
+		return false;
+	field_open(&arena);
+	ProtobufCMessage *message = field_message(system->outputs.at[output].type, step->step.time_s);
+	bool given = kind->report(&system->self, &step->step, words_of(system, step->state, false), output,
+		(struct troupe_message *)(void *)message);
+	field_open(NULL);
+	if (given)
+		message_add_bytes(out, message);
+	arena_fini(&arena);
+	return given;
+}
+
+static void name_in(const struct system *system, uint32_t word, struct text *out, enum troupe_word_kind *ret_kind)
+{
+	for (uint32_t n = 0; n < system->names.count; n++) {
+		const struct system_words *words = &system->names.at[n];
+		if (word < words->count) {
+			*ret_kind = words->kind;
+			text_add(out, words->count > 1 ? "%s %u" : "%s", words->name, word);
+			return;
+		}
+		word -= words->count;
+	}
+	text_add(out, "word %u", word);
+}
+
+void systems_name_word(
+	const struct systems *systems, uint32_t model, uint32_t word, struct text *out, enum troupe_word_kind *ret_kind)
+{
+	const struct system_set *set = systems_of(systems, model);
+	*ret_kind = TROUPE_WORD_INTEGER;
+	for (uint32_t s = 0; s < set->count; s++) {
+		const struct system *system = &set->at[s];
+		if (word < system->word_first || word - system->word_first >= system->words)
+			continue;
+		text_add(out, "system '%s': ", system->self.kind->names[0]);
+		name_in(system, word - system->word_first, out, ret_kind);
+		return;
+	}
+	text_add(out, "systems: word %u", word);
 }
 
 /* The present pose of the frame, relative to its pose by dead reckoning. */
@@ -469,21 +647,22 @@ static struct system_drift drift_between(struct pose reckoned, struct pose is)
 }
 
 bool systems_reckon(const struct systems *systems, const struct state *state, uint32_t model,
-	struct system_reckoning *ret_reckoning, struct system_drift *ret_drift)
+	struct troupe_reckoning *ret_reckoning, struct system_drift *ret_drift)
 {
 	const struct system_set *set = &systems->sets[model];
 	uint32_t i = 0;
-	while (i < set->count && !set->at[i].ops->reckon)
+	while (i < set->count && !set->at[i].self.kind->reckon)
 		i++;
 	if (i == set->count)
 		return false;
-	struct system_reckoning *r = ret_reckoning;
-	set->at[i].ops->reckon(&set->at[i], words_of(&set->at[i], state, false), r);
+	struct troupe_reckoning *r = ret_reckoning;
+	set->at[i].self.kind->reckon(&set->at[i].self, words_of(&set->at[i], state, false), r);
 	struct pose reckoned = {{r->x, r->y, 0}, quat_from_rpy(0, 0, r->yaw)};
-	if (!pose_finite(reckoned) || !isfinite(r->linear) || !isfinite(r->angular))
+	struct pose frame = {
+		{r->frame.x, r->frame.y, r->frame.z}, {r->frame.qw, r->frame.qx, r->frame.qy, r->frame.qz}};
+	if (!pose_finite(reckoned) || !pose_finite(frame) || !isfinite(r->linear) || !isfinite(r->angular))
 		return false;
-	struct pose began = pose_mul(state_model_home(state, model), r->frame);
-	*ret_drift =
-		drift_between(pose_mul(began, reckoned), pose_mul(state_model_pose(state, model, false), r->frame));
+	struct pose began = pose_mul(state_model_home(state, model), frame);
+	*ret_drift = drift_between(pose_mul(began, reckoned), pose_mul(state_model_pose(state, model, false), frame));
 	return true;
 }

@@ -1,13 +1,9 @@
-/* Systems: code that drives models. Each <plugin> of a model whose name is known becomes a system. Its parameters are
- * constant. Its memory is words of the model's state, so it is moved, reset and resumed with the model.
+/* Systems: what the <plugin> elements of a world become. Each is of a kind (troupe/plugin.h), which a plug-in brings:
+ * troupe's own (src/builtin) or a shared library. Its parameters are constant. Its memory is words: those of a model's
+ * system are in the model's state, so they are moved, reset and resumed with it; those of a world's system are in the
+ * state of the world (scene/state.h).
  *
- * A step of a model's systems, on the runner that simulates the model:
- *   command()      for each command due, in the order given; changes the words of state k
- *   pre_update()   changes words of state k+1 (copied from state k), reads bodies and joints of state k, writes control
- *   physics
- *   post_update()  changes words of state k+1, reads bodies and joints of state k+1
- * A paused step calls command() only. A system must not keep data outside its words if results depend on the data,
- * must not read the clock, and must not read another model's state. */
+ * troupe/plugin.h says what is called in a step, and on which thread. A paused step calls command() only. */
 #ifndef SYSTEM_SYSTEM_H
 #define SYSTEM_SYSTEM_H
 
@@ -16,6 +12,8 @@
 #include "scene/state.h"
 #include "topic/message.h"
 
+#include <troupe/plugin.h>
+
 #include <pthread.h>
 
 enum { SYSTEM_TOPICS_MAX = 32, SYSTEM_WORDS_MAX = 4096 };
@@ -23,93 +21,62 @@ enum { SYSTEM_TOPICS_MAX = 32, SYSTEM_WORDS_MAX = 4096 };
 struct system_topic {
 	const char *name; /* "/model/vehicle_blue/cmd_vel" */
 	message_type type;
-	uint32_t tag;      /* a number that the system chooses */
-	const char *joint; /* the joint of the model that it drives, the first of several; NULL: none */
+	uint32_t tag;   /* a number that the system chooses */
+	uint32_t joint; /* the joint of the model that it drives, the first of several; SCENE_NONE: none */
 };
 
-enum system_output_kind {
-	SYSTEM_OUTPUT_ODOMETRY, /* gz.msgs.Odometry: what reckon() of the system says */
-	SYSTEM_OUTPUT_TF,       /* gz.msgs.Pose_V with the same pose */
-	SYSTEM_OUTPUT_JOINTS,   /* gz.msgs.Model with the state of joints */
-	SYSTEM_OUTPUT_POSES,    /* gz.msgs.Pose_V of the model and its links */
-	SYSTEM_OUTPUT_POSE,     /* the same poses, as one gz.msgs.Pose each */
-};
-
-enum system_output_of { /* bits: the poses that are published */
-	SYSTEM_OUTPUT_OF_MODEL = 1,
-	SYSTEM_OUTPUT_OF_LINKS = 2,
-};
-
-/* A topic that is published for a system. The server makes the messages from the state at a step boundary; systems do
- * nothing for it, so that a topic without subscribers costs nothing. */
+/* A topic that is published for a system. What does not depend on the system's code is made by the server from the
+ * state at a step boundary, so that a topic without subscribers costs nothing. */
 struct system_output {
+	struct troupe_output def; /* its texts are the system's */
+	message_type type;        /* of TROUPE_GIVES_REPORT and TROUPE_GIVES_PUBLISHED */
+};
+
+struct system_words { /* a name, and how many words it has */
 	const char *name;
-	enum system_output_kind kind;
-	double rate_hz;                  /* simulated; 0: in each step */
-	const char *frame, *child_frame; /* frame_id and child_frame_id in the header; NULL: none */
-	uint32_t of;                     /* of poses: bits SYSTEM_OUTPUT_OF_... */
-	const char *only;                /* of joints: the names of those that are published, each in '\n'; NULL: all */
+	enum troupe_word_kind kind;
+	uint32_t count;
 };
 
 struct system {
-	const struct system_ops *ops;
+	struct troupe_system self; /* what the plug-in sees; first, so that one is the other */
+	const struct systems *all;
 	const struct scene *scene;
-	uint32_t model;
-	uint32_t word_first, words; /* place in the model's system words; configure() sets words */
-	void *config;               /* owned by the system; from the arena given to configure() */
+	const struct sdf_plugin *plugin; /* of a world, also of a TROUPE_FOR_EACH_MODEL; NULL: made by troupe */
+	uint32_t index;                  /* among those of its model, or of the world */
+	uint32_t word_first, words;      /* place in the system words of its model, or in the words of the world */
+	VEC(struct system_words) names;
 	VEC(struct system_topic) topics;
 	VEC(struct system_output) outputs;
+	struct setup *setup; /* while it is being configured */
+};
+
+static inline const struct system *system_of(const struct troupe_system *self)
+{
+	return (const struct system *)(const void *)self;
+}
+
+/* What update() and report() may do beyond reading states: the primary's part of the host. */
+struct system_acts {
+	void (*publish)(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message);
+	void (*request)(void *ctx, const struct system *system, const char *service, const ProtobufCMessage *message);
+	bool (*touch)(void *ctx, uint32_t model, uint32_t i, struct troupe_touch *ret_touch);
+	uint32_t (*find_sensor)(void *ctx, uint32_t model, const char *name);
+	const double *(*reading)(void *ctx, uint32_t model, uint32_t sensor, uint32_t *ret_count, double *ret_time_s);
+	bool (*is_there)(void *ctx, uint32_t model); /* part of the world, and loaded */
+	void *ctx;
 };
 
 struct system_step {
+	struct troupe_step step; /* first, so that one is the other */
 	const struct state *state;
 	const struct control *control;
-	uint64_t number; /* k */
-	double time_s;   /* simulated time of state k */
-	double dt;
-};
-
-/* The result of dead reckoning: the pose of a frame that is fixed to the model, relative to the pose of that frame in
- * the initial state. */
-struct system_reckoning {
-	struct pose frame;      /* in the model's */
-	double x, y, yaw;       /* m, rad; full turns are counted */
-	double linear, angular; /* m/s ahead, rad/s to the left, in the last step */
-};
-
-struct system_ops {
-	const char *const *names; /* names of the plug-in in world files, NULL-terminated; Gazebo's names included */
-	/* Reads the parameters; sets words, config and topics. TROUPE_EWORLD with file:line: a bad parameter.
-	 * TROUPE_EINVAL: a parameter does not fit the model (for example a joint that does not exist); then the
-	 * plug-in is left out with a warning, as Gazebo does. */
-	troupe_status (*configure)(struct system *system, const struct sdf_element *plugin, struct arena *arena,
-		struct troupe_error *error);
-	/* Optional: sets the words of state 0, if they are not all zero. */
-	void (*init)(const struct system *system, uint64_t *words);
-	/* Optional: whether it can take a message that the type of the topic allows; TROUPE_ECOMMAND has the reason
-	 * if not. */
-	troupe_status (*check)(
-		const struct system *system, uint32_t tag, const ProtobufCMessage *message, struct troupe_error *error);
-	/* Optional; required for a system with topics. A message that check() refuses must change nothing. */
-	void (*command)(const struct system *system, uint32_t tag, const ProtobufCMessage *message, uint64_t *words);
-	/* Optional. */
-	void (*pre_update)(const struct system *system, const struct system_step *step, uint64_t *words);
-	/* Optional. state k+1 is the `next` copy. */
-	void (*post_update)(const struct system *system, const struct system_step *step, uint64_t *words);
-	/* Optional: dead reckoning. */
-	void (*reckon)(const struct system *system, const uint64_t *words, struct system_reckoning *ret_reckoning);
-};
-
-/* The difference between where a model is and where its odometry puts it. It is 0 for a robot whose wheels do not slip;
- * it is large for one that was pushed, lifted or turned over. */
-struct system_drift {
-	double position_m; /* in the plane in which the odometry reckons */
-	double yaw_rad;    /* -pi .. pi, positive: the model has turned further to the left */
-	double tilt_rad;   /* 0 .. pi: between the model's upright axis and that of its initial pose */
+	const struct system_acts *acts; /* NULL on a runner */
+	struct arena *arena;            /* of the messages that are made in a call; NULL: none may be made */
 };
 
 struct system_listener {
-	uint32_t model, system, topic; /* system: index among its model's systems */
+	uint32_t model, system, topic; /* system: index among its model's systems; model: SCENE_NONE: the world's */
 };
 
 struct system_listeners { /* of one topic */
@@ -118,10 +85,11 @@ struct system_listeners { /* of one topic */
 	VEC(struct system_listener) listeners; /* in the order of their registration */
 };
 
-struct system_set { /* of one model */
+struct system_set { /* of one model, or of the world */
 	struct system *at;
 	uint32_t count;
 	uint32_t words;      /* of state */
+	bool updates;        /* some system has update() */
 	struct arena *arena; /* memory that the systems own; NULL: in the world's arena */
 };
 
@@ -130,12 +98,18 @@ struct system_set { /* of one model */
  * steps. */
 struct systems {
 	const struct scene *scene;
+	uint64_t seed;            /* of the run, for random numbers; set before the first step */
 	struct system_set *sets;  /* [room] by model */
+	struct system_set world;  /* those of the world itself */
 	uint32_t room, count;     /* count: of systems */
+	uint32_t updating;        /* how many sets have update(), that of the world included */
+	uint32_t reading;         /* how many systems are TROUPE_READS_CONTACTS */
 	struct map topic_by_name; /* value: index in topics */
 	VEC(struct system_listeners) topics;
 	VEC(uint32_t) free_topics;
-	VEC(const char *) warnings; /* file:line: plug-ins that do not fit their models */
+	VEC(const char *) warnings;                  /* file:line: plug-ins that do not fit their models */
+	void (*on_log)(void *ctx, const char *text); /* a line of a system; NULL: nobody reads them. Any thread. */
+	void *ctx;
 	struct arena arena;
 	pthread_mutex_t lock; /* guards topics: held for a change, and by readers on other threads */
 };
@@ -158,6 +132,12 @@ void systems_unsubscribe(struct systems *systems, uint32_t model);
 /* Adds them to the topics again. */
 void systems_subscribe(struct systems *systems, uint32_t model);
 void systems_remove(struct systems *systems, uint32_t model);
+
+/* model: SCENE_NONE: the world's. */
+static inline const struct system_set *systems_of(const struct systems *systems, uint32_t model)
+{
+	return model == SCENE_NONE ? &systems->world : &systems->sets[model];
+}
 
 static inline uint32_t systems_count(const struct systems *systems, uint32_t model)
 {
@@ -182,13 +162,26 @@ void systems_command(const struct systems *systems, const struct system_listener
 	const ProtobufCMessage *message, struct state *state);
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step);
+/* Calls update() of the systems of the model, or, SCENE_NONE, of the world. True: words of state k have changed. */
+bool systems_update(const struct systems *systems, uint32_t model, const struct system_step *step);
+/* Appends the message of an output TROUPE_GIVES_REPORT as bytes. False: the system has nothing to say. Thread: the
+ * primary's, between steps. */
+bool systems_report(const struct system *system, uint32_t output, const struct system_step *step, struct text *out);
+
+/* The name of a word, counted from the first word of the model's systems; "" if it has none. */
+void systems_name_word(const struct systems *systems, uint32_t model, uint32_t word, struct text *out,
+	enum troupe_word_kind *ret_kind);
 
 /* Odometry and drift of a model in state k, by the first of its systems that does dead reckoning. False: no system
  * does, or its words are from a damaged state. Thread: the primary's, between steps. */
+struct system_drift {
+	double position_m; /* in the plane in which the odometry reckons */
+	double yaw_rad;    /* -pi .. pi, positive: the model has turned further to the left */
+	double tilt_rad;   /* 0 .. pi: between the model's upright axis and that of its initial pose */
+};
+/* drift: the difference between where the model is and where its odometry puts it. It is 0 for a robot whose wheels do
+ * not slip; it is large for one that was pushed, lifted or turned over. */
 bool systems_reckon(const struct systems *systems, const struct state *state, uint32_t model,
-	struct system_reckoning *ret_reckoning, struct system_drift *ret_drift);
-
-/* The built-in systems, NULL-terminated. The list is written by hand: no constructors register systems. */
-extern const struct system_ops *const system_builtin[];
+	struct troupe_reckoning *ret_reckoning, struct system_drift *ret_drift);
 
 #endif

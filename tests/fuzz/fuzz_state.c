@@ -351,6 +351,13 @@ static void read_world(struct tokens *tokens)
 	mark(tokens);
 	numbers(tokens, NUMBER, 3 * number(tokens, NUMBER)); /* cameras that were triggered in a pause */
 	mark(tokens);
+	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* words of the world's plugins */
+	mark(tokens);
+	for (uint64_t i = number(tokens, NUMBER); i; i--) { /* what sensors measured that plugins read */
+		numbers(tokens, NUMBER, 5);
+		numbers(tokens, NUMBER, (number(tokens, NUMBER) + 7) / 8);
+	}
+	mark(tokens);
 	numbers(tokens, NUMBER, 2 * number(tokens, NUMBER)); /* models that are pinned */
 }
 

@@ -5,7 +5,8 @@
 #include "physics/internal.h"
 #include "run/edit_internal.h"
 #include "run/schedule.h"
-#include "system/builtin.h"
+#include "builtin/parts.h"
+#include "system/system.h"
 
 #include <troupe/server.h>
 

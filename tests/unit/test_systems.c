@@ -1,6 +1,7 @@
 /* The built-in systems without physics: they compute the expected control, and joints turn exactly as commanded. */
 #include "scene/scene.h"
-#include "system/builtin.h"
+#include "builtin/parts.h"
+#include "system/system.h"
 #include "system/ignored.h"
 
 #include <criterion/criterion.h>
@@ -115,7 +116,7 @@ static const struct body_control *body_asked(const char *link)
 
 static void step(void)
 {
-	const struct system_step now = {state, &control, steps, (double)steps * DT, DT};
+	const struct system_step now = {{steps, (double)steps * DT, DT}, state, &control, NULL, NULL};
 	memset(control.joints, 0, scene->joint_count * sizeof *control.joints);
 	memset(control.bodies, 0, scene->body_count * sizeof *control.bodies);
 	systems_pre_update(systems, 0, &now);
@@ -148,7 +149,7 @@ static void near(const char *what, double is, double expected)
 
 static void odometry(double *ret_x, double *ret_y, double *ret_yaw, double *ret_linear, double *ret_angular)
 {
-	struct system_reckoning is;
+	struct troupe_reckoning is;
 	struct system_drift drift;
 	cr_assert(systems_reckon(systems, state, 0, &is, &drift));
 	*ret_x = is.x;
@@ -289,7 +290,7 @@ Test(systems, odometry_follows_a_straight_line_and_an_arc)
 
 static void drift(double position, double yaw, double tilt)
 {
-	struct system_reckoning reckoning;
+	struct troupe_reckoning reckoning;
 	struct system_drift is;
 	cr_assert(systems_reckon(systems, state, 0, &reckoning, &is));
 	NEAR(is.position_m, position);
@@ -343,7 +344,7 @@ Test(systems, drift_is_that_of_the_axle_wherever_the_models_origin_is)
 
 Test(systems, only_sound_odometry_has_a_drift)
 {
-	struct system_reckoning reckoning;
+	struct troupe_reckoning reckoning;
 	struct system_drift is = {1, 2, 3};
 	start(PLUGIN("DiffDrive", WHEELS SIZES));
 	cr_assert_not(systems_reckon(systems, state, 1, &reckoning, &is), "a rock");

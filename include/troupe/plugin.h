@@ -1,0 +1,433 @@
+/* Plug-ins: code that drives models, measures, or acts on the world, in a shared library of your own. This header and
+ * <troupe/geometry.h> are all that a plug-in needs; troupe's own systems (DiffDrive, ...) use nothing else. README,
+ * "Plug-ins", goes from nothing to a robot that follows a wall; tests/examples has whole plug-ins.
+ *
+ * A plug-in is a shared library that exports one constant, `troupe_plugin`, a list of kinds of systems. A <plugin
+ * filename="LIBRARY" name="KIND"> in a world makes a system of that kind: of the model in which it stands, or of the
+ * world.
+ *
+ * What a plug-in must keep to, so that a run has the same bits on any number of machines, resumed or replayed:
+ * - It keeps no state of its own: no static variables. What it has to remember is in words (struct troupe_words), which
+ *   troupe moves with the model, saves, hashes and resets. configure() may store constants in `config`.
+ * - Its results depend on what it reads through the host alone. It has no clock, no random generator and no functions
+ *   of libm (but sqrt() and others that IEEE 754 defines to the bit): the host has them.
+ * `troupe check --plugin FILE WORLD` finds plug-ins that do not.
+ *
+ * Threads: the brackets after each function say when it is called, and on which thread.
+ *
+ *   [setup]    when the model is made: at the start, on the caller's thread, or between steps; in a run over a
+ *              network on each machine, which must come to the same result
+ *   [primary]  between steps, on the primary's thread. All models are at state k and may be read.
+ *   [runner]   during a step, on the runner that simulates the model. Other runners work at the same time. Of other
+ *              models only state k may be read, and only if the kind says so (TROUPE_READS_OTHERS).
+ *
+ * Step k leads from state k to state k+1. In each step that is not paused:
+ *
+ *   update()       [primary]  reads state k; may publish and request
+ *   command()      [runner]   for each message that is due, in the order given; changes words of state k. Also in
+ *                             paused steps.
+ *   pre_update()   [runner]   reads state k, writes words of state k+1 and the control of the own model
+ *   physics
+ *   post_update()  [runner]   reads states k and k+1, writes words of state k+1
+ *   report()       [primary]  reads the state after the step and its words, if somebody has subscribed
+ *
+ * Stability: a struct that the plug-in fills begins with its size, and new members come only at its end. A plug-in
+ * that was built with this header works with every later troupe that has the same TROUPE_PLUGIN_ABI. */
+#ifndef TROUPE_PLUGIN_H
+#define TROUPE_PLUGIN_H
+
+#include <troupe/geometry.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TROUPE_PLUGIN_ABI 1u
+#define TROUPE_NOTHING UINT32_MAX /* in place of a handle: there is none */
+
+enum { TROUPE_WHY_BYTES = 256 };
+
+/* Handles are numbers: of a model, link, joint or sensor. Those of the own model, asked for in configure(), hold as
+ * long as the system does. Those of other models hold during the call in which they were asked for. */
+
+struct troupe_element; /* of the world file: <plugin> and what is in it; lives as long as the system */
+struct troupe_message; /* of a type of gz.msgs or troupe.msgs */
+struct troupe_field;   /* a place in messages of one type: "linear.x" */
+struct troupe_host;
+struct troupe_kind;
+
+/* One <plugin> of one model, or of the world. Constant after configure(). */
+struct troupe_system {
+	const struct troupe_host *host;
+	const struct troupe_kind *kind;
+	void *config;   /* the plug-in's; memory of host->alloc() */
+	uint32_t model; /* the model that it stands in, or, TROUPE_FOR_EACH_MODEL, that it was made for; TROUPE_NOTHING:
+			 * it is the world's */
+};
+
+struct troupe_step {
+	uint64_t number; /* k */
+	double time_s;   /* simulated time of the present state; in post_update(): of state k */
+	double dt;       /* s */
+};
+
+enum troupe_time {
+	TROUPE_NOW,  /* state k; on the primary the present state */
+	TROUPE_NEXT, /* state k+1: only in post_update(), and only of the own model */
+};
+
+/* --- what a plug-in has ------------------------------------------------------------------------------------------- */
+
+enum troupe_parameter_kind {
+	TROUPE_NUMBER, /* between low and high */
+	TROUPE_BOOL,
+	TROUPE_TEXT,
+	TROUPE_VECTOR, /* three numbers, each between low and high */
+	TROUPE_POSE,   /* six numbers */
+	TROUPE_PARTS,  /* anything: the plug-in reads and checks what is in the element */
+};
+
+/* An element that a <plugin> may have. Wrong kinds and numbers out of range are errors with file:line before
+ * configure() is called; so is an element that is not in the table, or, TROUPE_LENIENT, a warning. */
+struct troupe_parameter {
+	const char *name; /* NULL: the end of the table */
+	enum troupe_parameter_kind kind;
+	double low, high;
+	const char *what; /* what it is, unit and default, for people */
+};
+
+enum troupe_word_kind { TROUPE_WORD_DOUBLE, TROUPE_WORD_INTEGER };
+
+/* The state of a system: 8-byte words, so a struct whose members are double and uint64_t only. Zero at first. */
+struct troupe_words {
+	const char *name; /* NULL: the end of the table. A replay that differs names it. */
+	enum troupe_word_kind kind;
+};
+
+enum troupe_kind_flags {
+	TROUPE_IN_MODEL = 1,       /* it may stand in a model */
+	TROUPE_IN_WORLD = 2,       /* it may stand in the world. It has no runner: no pre_update() and post_update(). */
+	TROUPE_FOR_EACH_MODEL = 4, /* it stands in the world, and a system is made for each model that can move */
+	TROUPE_LENIENT = 8,        /* unknown parameters are a warning: worlds were written for another simulator */
+	TROUPE_READS_OTHERS = 16,  /* pre_update() or post_update() read state k of other models */
+	TROUPE_READS_CONTACTS = 32, /* update() or report() read contacts */
+	TROUPE_READS_SENSORS = 64,  /* update() or report() read sensors */
+};
+
+struct troupe_reckoning { /* dead reckoning: pose of a frame that is fixed to the model, relative to where it began */
+	struct troupe_pose frame; /* in the model's frame */
+	double x, y, yaw;         /* m, rad; full turns are counted */
+	double linear, angular;   /* m/s ahead, rad/s to the left, in the last step */
+};
+
+/* A kind of system. Functions may be NULL, but for configure(). */
+struct troupe_kind {
+	uint32_t size;            /* sizeof(struct troupe_kind) */
+	uint32_t flags;           /* enum troupe_kind_flags */
+	const char *const *names; /* in world files; NULL after the last. The first one is used in messages. */
+	const struct troupe_parameter *parameters;
+	const struct troupe_words *words; /* NULL: none, or configure() adds them */
+	/* [setup] Reads parameters, finds joints and links, takes and gives topics. False: a function of the host has
+	 * returned false or a missing handle, and has told why, or the plug-in did by refuse() or leave_out(). */
+	bool (*configure)(struct troupe_system *self, const struct troupe_element *plugin);
+	/* [setup] Sets the words of state 0 that are not zero. */
+	void (*init)(const struct troupe_system *self, void *words);
+	/* [primary] Whether command() can take a message. False: the reason is in why. */
+	bool (*check)(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
+		char why[TROUPE_WHY_BYTES]);
+	/* [runner], or [primary] for a model that no runner has. input: see take(). A message that check() refuses must
+	 * change nothing. */
+	void (*command)(
+		const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words);
+	void (*pre_update)(
+		const struct troupe_system *self, const struct troupe_step *step, void *words); /* [runner] */
+	void (*post_update)(
+		const struct troupe_system *self, const struct troupe_step *step, void *words);        /* [runner] */
+	void (*update)(const struct troupe_system *self, const struct troupe_step *step, void *words); /* [primary] */
+	/* [primary] Fills the message of an output of kind TROUPE_GIVES_REPORT; its header has the time already. False:
+	 * there is nothing to say. */
+	bool (*report)(const struct troupe_system *self, const struct troupe_step *step, const void *words,
+		uint32_t output, struct troupe_message *message);
+	/* [primary] For outputs TROUPE_GIVES_ODOMETRY and TROUPE_GIVES_TF, and for the odometry in reports of runs. */
+	void (*reckon)(const struct troupe_system *self, const void *words, struct troupe_reckoning *ret_reckoning);
+};
+
+struct troupe_plugin {
+	uint32_t size; /* sizeof(struct troupe_plugin) */
+	uint32_t abi;  /* TROUPE_PLUGIN_ABI */
+	const char *name, *version;
+	const struct troupe_kind *const *kinds; /* NULL after the last */
+};
+
+#if defined(__GNUC__)
+#define TROUPE_EXPORT __attribute__((visibility("default")))
+#else
+#define TROUPE_EXPORT
+#endif
+
+#ifdef __cplusplus
+#define TROUPE_PLUGIN_SYMBOL extern "C" TROUPE_EXPORT const struct troupe_plugin troupe_plugin
+extern "C" TROUPE_EXPORT const struct troupe_plugin troupe_plugin;
+#else
+#define TROUPE_PLUGIN_SYMBOL TROUPE_EXPORT const struct troupe_plugin troupe_plugin
+extern TROUPE_EXPORT const struct troupe_plugin troupe_plugin;
+#endif
+
+/* --- what the host gives ------------------------------------------------------------------------------------------ */
+
+enum troupe_gives {
+	TROUPE_GIVES_REPORT,    /* what report() fills in, when somebody listens, at the rate */
+	TROUPE_GIVES_PUBLISHED, /* what publish() is given, when it is */
+	TROUPE_GIVES_ODOMETRY,  /* gz.msgs.Odometry of reckon() */
+	TROUPE_GIVES_TF,        /* gz.msgs.Pose_V with the same pose */
+	TROUPE_GIVES_JOINTS,    /* gz.msgs.Model with the state of joints */
+	TROUPE_GIVES_POSES,     /* gz.msgs.Pose_V of the model and its links */
+	TROUPE_GIVES_POSE,      /* the same poses, as one gz.msgs.Pose each */
+};
+
+enum { TROUPE_OF_MODEL = 1, TROUPE_OF_LINKS = 2 };
+
+/* A topic that is published for the system. The texts are copied. */
+struct troupe_output {
+	const char *name; /* "/model/cart/odometry" */
+	const char *type; /* of TROUPE_GIVES_REPORT and TROUPE_GIVES_PUBLISHED: "gz.msgs.Double" */
+	enum troupe_gives gives;
+	double rate_hz;                  /* simulated; 0: in each step */
+	const char *frame, *child_frame; /* frame_id and child_frame_id in the header; NULL: none */
+	uint32_t of;                     /* of poses: TROUPE_OF_MODEL | TROUPE_OF_LINKS */
+	const char *only;                /* of joints: the names of those published, each in '\n'; NULL: all */
+};
+
+enum troupe_solid_kind {
+	TROUPE_SOLID_BOX,       /* size: half edges */
+	TROUPE_SOLID_SPHERE,    /* size.x: radius */
+	TROUPE_SOLID_CYLINDER,  /* size.x: radius, size.z: half length */
+	TROUPE_SOLID_CAPSULE,   /* the same; half length of the cylindrical part */
+	TROUPE_SOLID_PLANE,     /* size: unit normal */
+	TROUPE_SOLID_CONE,      /* size.x: radius of the base, size.z: half height; apex at +z */
+	TROUPE_SOLID_ELLIPSOID, /* size: radii */
+	TROUPE_SOLID_CONVEX,    /* a mesh: volume, but no size */
+	TROUPE_SOLID_MESH,
+	TROUPE_SOLID_HEIGHTMAP,
+};
+
+struct troupe_solid { /* of a collision of a link */
+	enum troupe_solid_kind kind;
+	struct troupe_vec3 size;
+	struct troupe_pose in_link;
+	double volume; /* m^3; 0 for planes, meshes of triangles and heightmaps */
+};
+
+struct troupe_inertia { /* of the rigid body that a link is a part of: links that fixed joints connect are one body */
+	double mass;    /* kg */
+	struct troupe_vec3 centre;        /* of mass, in the link's frame */
+	struct troupe_vec3 diagonal, off; /* ixx iyy izz, ixy ixz iyz about the centre, in the link's axes; kg m^2 */
+};
+
+struct troupe_axis {
+	struct troupe_vec3 direction;    /* in the world */
+	double lower, upper;             /* rad or m; -INFINITY, INFINITY: no stop */
+	double velocity_max, effort_max; /* INFINITY: no limit */
+};
+
+struct troupe_touch {      /* one point at which two models touch */
+	uint32_t links[2]; /* TROUPE_NOTHING: never */
+	uint32_t models[2];
+	struct troupe_vec3 position, normal; /* world; the normal points from the second into the first */
+	double depth;                        /* m */
+};
+
+/* The functions of the host. A later troupe may have more of them, at the end: `size` tells. The texts that they return
+ * live as long as the system. */
+struct troupe_host {
+	uint32_t size, abi;
+
+	/* --- [setup]: problems. Each returns false, so that `return host->refuse(...)` ends configure(). --- */
+
+	/* The world is wrong: an error with file:line of the element. */
+	bool (*refuse)(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
+	/* The plug-in does not fit the model: it is left out, with a warning. */
+	bool (*leave_out)(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
+	/* The same without a warning: a TROUPE_FOR_EACH_MODEL has nothing to do for this model. */
+	bool (*pass)(struct troupe_system *self);
+	/* A warning with file:line, and the plug-in goes on. */
+	void (*warn)(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
+
+	/* --- [setup]: memory and parameters --- */
+
+	void *(*alloc)(struct troupe_system *self, size_t bytes); /* zeroed; freed with the system. Never NULL. */
+	const char *(*print)(struct troupe_system *self, const char *format, ...);
+	/* The child elements of that name (NULL: of any name), one after the other; after: the one before, NULL: none.
+	 * NULL: no further one. */
+	const struct troupe_element *(*child)(
+		const struct troupe_element *parent, const char *name, const struct troupe_element *after);
+	const char *(*name_of)(const struct troupe_element *element);
+	const char *(*text_of)(const struct troupe_element *element); /* trimmed; "" if it has none */
+	const char *(*attribute)(const struct troupe_element *element, const char *name); /* NULL: it has none */
+	/* The value of the first child of that name; `otherwise` without one. Kinds and ranges of parameters were
+	 * checked before; of other children (in a TROUPE_PARTS), a text that is no number is an error, which
+	 * configure() need not look for: the plug-in is not used then. */
+	double (*number)(
+		struct troupe_system *self, const struct troupe_element *parent, const char *name, double otherwise);
+	bool (*boolean)(
+		struct troupe_system *self, const struct troupe_element *parent, const char *name, bool otherwise);
+	const char *(*text)(const struct troupe_element *parent, const char *name, const char *otherwise);
+	struct troupe_vec3 (*vector)(struct troupe_system *self, const struct troupe_element *parent, const char *name,
+		struct troupe_vec3 otherwise);
+	struct troupe_pose (*pose)(struct troupe_system *self, const struct troupe_element *parent, const char *name);
+	/* What is in the element, as text of SDF. */
+	const char *(*inside)(struct troupe_system *self, const struct troupe_element *element);
+
+	/* --- [setup]: the model and its parts --- */
+
+	const char *(*world_name)(const struct troupe_system *self);
+	/* The name of the model that the <plugin> stands in, which may be nested in the top-level model. */
+	const char *(*owner_name)(const struct troupe_system *self);
+	bool (*is_static)(const struct troupe_system *self);
+	/* Leaves the plug-in out, with a warning, if its model is static. */
+	bool (*must_move)(struct troupe_system *self);
+	/* A joint that can be driven, a link: by name in the model that the <plugin> stands in, "arm" or "nested::arm".
+	 * at: the element that has the name. TROUPE_NOTHING: there is none; the plug-in is left out. */
+	uint32_t (*joint)(struct troupe_system *self, const struct troupe_element *at, const char *name);
+	uint32_t (*link)(struct troupe_system *self, const struct troupe_element *at, const char *name);
+	/* The same, but without a word when there is none. any: also fixed and ball joints. */
+	uint32_t (*find_joint)(const struct troupe_system *self, const char *name, bool any);
+	uint32_t (*find_link)(const struct troupe_system *self, const char *name);
+	/* All of the model: their handles begin at the result and are in order. */
+	uint32_t (*links)(const struct troupe_system *self, uint32_t *ret_count);
+	uint32_t (*joints)(const struct troupe_system *self, uint32_t *ret_count);
+	/* The link that carries the model's frame (SDF's canonical link); TROUPE_NOTHING: the model has no links. */
+	uint32_t (*frame_link)(const struct troupe_system *self);
+	const char *(*link_name)(const struct troupe_system *self, uint32_t link);   /* in the model */
+	const char *(*joint_name)(const struct troupe_system *self, uint32_t joint); /* in the model */
+	uint32_t (*joint_axes)(const struct troupe_system *self, uint32_t joint);
+	/* The link that the joint moves, and its parent; TROUPE_NOTHING: the world. */
+	uint32_t (*joint_child)(const struct troupe_system *self, uint32_t joint);
+	uint32_t (*joint_parent)(const struct troupe_system *self, uint32_t joint);
+	struct troupe_inertia (*link_inertia)(const struct troupe_system *self, uint32_t link);
+	uint32_t (*link_solids)(const struct troupe_system *self, uint32_t link);
+	struct troupe_solid (*link_solid)(const struct troupe_system *self, uint32_t link, uint32_t index);
+	bool (*link_wind)(const struct troupe_system *self, uint32_t link); /* <enable_wind> */
+	/* At the pose of the file, in the frame of the model that the system is of. */
+	struct troupe_pose (*link_in_model)(const struct troupe_system *self, uint32_t link);
+	struct troupe_vec3 (*joint_in_model)(const struct troupe_system *self, uint32_t joint); /* its anchor */
+	struct troupe_vec3 (*gravity)(const struct troupe_system *self);
+	struct troupe_vec3 (*wind)(const struct troupe_system *self); /* <wind> of the world, m/s */
+
+	/* --- [setup]: words and topics --- */
+
+	/* Adds words to those of the kind; returns the index of the first. */
+	uint32_t (*add_words)(struct troupe_system *self, const char *name, enum troupe_word_kind kind, uint32_t count);
+	/* command() gets the messages on the topic, with this number as `input`. drives: a joint of the model that they
+	 * drive, by its handle, or TROUPE_NOTHING. */
+	bool (*take)(struct troupe_system *self, const struct troupe_element *at, const char *topic, const char *type,
+		uint32_t input, uint32_t drives);
+	/* A topic is published; *ret_output, NULL is fine: the number for publish() and report(). */
+	bool (*give)(struct troupe_system *self, const struct troupe_element *at, const struct troupe_output *output,
+		uint32_t *ret_output);
+	/* A field of a type; NULL: there is none, and the plug-in is refused. */
+	const struct troupe_field *(*field)(struct troupe_system *self, const char *type, const char *path);
+
+	/* --- messages --- */
+
+	/* The number of values of a list; of another field 1. */
+	uint32_t (*count)(const struct troupe_message *message, const struct troupe_field *field);
+	/* The value, in a list the index-th; 0, "" or NULL if there is none. Bools and enums are numbers. */
+	double (*get)(const struct troupe_message *message, const struct troupe_field *field, uint32_t index);
+	const char *(*get_text)(const struct troupe_message *message, const struct troupe_field *field, uint32_t index);
+	const struct troupe_message *(*get_part)(
+		const struct troupe_message *message, const struct troupe_field *field, uint32_t index);
+	/* Sets the value, or adds it to a list. */
+	void (*put)(struct troupe_message *message, const struct troupe_field *field, double value);
+	void (*put_text)(struct troupe_message *message, const struct troupe_field *field, const char *value);
+	struct troupe_message *(*put_part)(struct troupe_message *message, const struct troupe_field *field);
+
+	/* --- reading a state: pre_update(), post_update(), update(), report() --- */
+
+	struct troupe_pose (*model_pose)(const struct troupe_step *step, uint32_t model, enum troupe_time when);
+	struct troupe_pose (*link_pose)(const struct troupe_step *step, uint32_t link, enum troupe_time when);
+	/* Velocity of the origin of the link's frame, and angular velocity; in the world's axes. */
+	struct troupe_twist (*link_twist)(const struct troupe_step *step, uint32_t link, enum troupe_time when);
+	/* Velocity of the centre of mass of the link's body, and where it is; in the world. */
+	struct troupe_vec3 (*centre_velocity)(const struct troupe_step *step, uint32_t link, enum troupe_time when);
+	struct troupe_vec3 (*centre)(const struct troupe_step *step, uint32_t link, enum troupe_time when);
+	/* rad (with full turns) or m, relative to the pose in the file; rad/s or m/s. */
+	double (*joint_position)(const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when);
+	double (*joint_velocity)(const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when);
+	struct troupe_axis (*joint_axis)(
+		const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when);
+
+	/* --- control of the own model: pre_update(). Sums of what all its systems ask for; values without a bound in
+	 * practice (1e9 N, 1e4 m/s), NaN or infinite ones, are cut or become 0. --- */
+
+	void (*joint_force)(const struct troupe_step *step, uint32_t joint, double force); /* N or N m on axis 0 */
+	/* Axis 0 follows the velocity with at most its effort limit; the last call counts. */
+	void (*joint_drive)(const struct troupe_step *step, uint32_t joint, double velocity);
+	/* Acts on the link during the step, at a point of its frame; in the world's axes. */
+	void (*link_force)(
+		const struct troupe_step *step, uint32_t link, struct troupe_vec3 point, struct troupe_wrench wrench);
+	/* Sets the velocity before the step: of the link's origin, in the world's axes; or of all bodies of the model
+	 * as of one rigid body, about the model's origin. */
+	void (*link_drive)(const struct troupe_step *step, uint32_t link, struct troupe_twist twist);
+	void (*model_drive)(const struct troupe_step *step, uint32_t model, struct troupe_twist twist);
+
+	/* --- the world: update(), report() --- */
+
+	uint32_t (*find_model)(const struct troupe_step *step, const char *name);
+	/* The places of models are 0 .. the result - 1; those that are free or unloaded have no name. */
+	uint32_t (*models)(const struct troupe_step *step);
+	const char *(*model_name)(
+		const struct troupe_step *step, uint32_t model);             /* NULL: no model; valid in the call */
+	bool (*model_moves)(const struct troupe_step *step, uint32_t model); /* false: it is static */
+	uint32_t (*find_link_of)(const struct troupe_step *step, uint32_t model, const char *name);
+	uint32_t (*find_joint_of)(const struct troupe_step *step, uint32_t model, const char *name);
+	/* The i-th contact of the model in the last step; false: there are no more. TROUPE_READS_CONTACTS. */
+	bool (*touch)(const struct troupe_step *step, uint32_t model, uint32_t i, struct troupe_touch *ret_touch);
+	/* The index-th sensor of the model, by name ("lidar", or "link::lidar"); TROUPE_NOTHING: none. The numbers that
+	 * it measured last, and when; 0 numbers: it has not measured yet. TROUPE_READS_SENSORS. */
+	uint32_t (*find_sensor)(const struct troupe_step *step, uint32_t model, const char *name);
+	const double *(*reading)(const struct troupe_step *step, uint32_t model, uint32_t sensor, uint32_t *ret_count,
+		double *ret_time_s);
+
+	/* --- acting: update() only --- */
+
+	/* A new message, to be filled in; it lives until update() returns. */
+	struct troupe_message *(*message)(const struct troupe_step *step, const char *type);
+	/* To all systems that listen to the topic of the output, in this step, and to subscribers outside. */
+	void (*publish)(const struct troupe_system *self, const struct troupe_step *step, uint32_t output,
+		const struct troupe_message *message);
+	/* A request to a service of the world, as a command that is due in this step: "set_pose", "create", "remove",
+	 * ...; the message has the type of the service (`troupe topics` lists them). What came of it is on the topic
+	 * replies. */
+	void (*request)(const struct troupe_system *self, const struct troupe_step *step, const char *service,
+		const struct troupe_message *message);
+
+	/* --- anywhere: the same bits on every machine --- */
+
+	double (*sin)(double x);
+	double (*cos)(double x);
+	double (*tan)(double x);
+	double (*asin)(double x);
+	double (*acos)(double x);
+	double (*atan2)(double y, double x);
+	double (*exp)(double x);
+	double (*log)(double x);
+	double (*pow)(double x, double y); /* x > 0: exp(y log(x)) */
+	void (*sincos)(double x, double *ret_sin, double *ret_cos);
+	/* The number `index` of a sequence that belongs to this system and the seed of the run: uniform in [0, 1);
+	 * normal with mean 0 and deviation 1. The same call has the same result, always: count the index up in a word,
+	 * or use step->number. sequence: tells sequences of one system apart. */
+	double (*random)(const struct troupe_system *self, uint32_t sequence, uint64_t index);
+	double (*random_normal)(const struct troupe_system *self, uint32_t sequence, uint64_t index);
+	/* A line in the run's log, for people; at most 200 bytes of it. Not in state or messages. */
+	void (*log_line)(const struct troupe_system *self, const char *format, ...);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

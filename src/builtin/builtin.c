@@ -1,0 +1,23 @@
+/* The list is written by hand: no constructors register systems. */
+#include "builtin/builtin.h"
+
+#include "builtin/parts.h"
+
+static const struct troupe_kind *const kinds[] = {
+	&builtin_diff_drive,
+	&builtin_velocity_control,
+	&builtin_joint_position_controller,
+	&builtin_joint_controller,
+	&builtin_apply_joint_force,
+	&builtin_joint_state_publisher,
+	&builtin_pose_publisher,
+	NULL,
+};
+
+const struct troupe_plugin builtin_plugin = {
+	.size = sizeof(struct troupe_plugin),
+	.abi = TROUPE_PLUGIN_ABI,
+	.name = "troupe",
+	.version = "1",
+	.kinds = kinds,
+};

@@ -1,0 +1,155 @@
+/* Built-in systems use Gazebo's plug-in parameters, topics and defaults, so that worlds made for Gazebo work here. What
+ * they have in common is here once. */
+#include "builtin/parts.h"
+
+#include <stdio.h>
+
+bool builtin_find_joints(struct troupe_system *self, const struct troupe_element *plugin, const char *child,
+	struct builtin_joints *ret_joints)
+{
+	const struct troupe_host *host = self->host;
+	const struct troupe_element *name;
+	uint32_t count = 0;
+	if (!host->must_move(self))
+		return false;
+	for (name = host->child(plugin, child, NULL); name; name = host->child(plugin, child, name))
+		count++;
+	if (!count)
+		return host->leave_out(self, plugin, "the plugin has no <%s>: expected the name of a joint", child);
+	uint32_t *joints = host->alloc(self, count * sizeof *joints);
+	*ret_joints = (struct builtin_joints){joints, host->text(plugin, child, ""), count};
+	name = NULL;
+	for (uint32_t i = 0; i < count; i++) {
+		name = host->child(plugin, child, name);
+		joints[i] = host->joint(self, name, host->text_of(name));
+		if (joints[i] == TROUPE_NOTHING)
+			return false;
+	}
+	return true;
+}
+
+/* The child, if it exists and has a text; else NULL. */
+static const struct troupe_element *said(
+	const struct troupe_system *self, const struct troupe_element *plugin, const char *child)
+{
+	const struct troupe_element *given = child ? self->host->child(plugin, child, NULL) : NULL;
+	return given && *self->host->text_of(given) ? given : NULL;
+}
+
+const char *builtin_topic(struct troupe_system *self, const struct troupe_element *plugin, const char *child,
+	const char *usual, const struct troupe_element **ret_at)
+{
+	const struct troupe_host *host = self->host;
+	const struct troupe_element *given = said(self, plugin, child);
+	if (ret_at)
+		*ret_at = given ? given : plugin;
+	return given ? host->text_of(given) : host->print(self, "model/%s/%s", host->owner_name(self), usual);
+}
+
+bool builtin_take(struct troupe_system *self, const struct troupe_element *plugin, const char *child, const char *usual,
+	const char *type, uint32_t input)
+{
+	const struct troupe_element *at;
+	const char *topic = builtin_topic(self, plugin, child, usual, &at);
+	return self->host->take(self, at, topic, type, input, TROUPE_NOTHING);
+}
+
+bool builtin_give(struct troupe_system *self, const struct troupe_element *plugin, const char *child, const char *usual,
+	const struct troupe_output *output, uint32_t *ret_output)
+{
+	const struct troupe_element *given = said(self, plugin, child);
+	struct troupe_output named = *output;
+	named.name = given ? self->host->text_of(given) : usual;
+	return self->host->give(self, given ? given : plugin, &named, ret_output);
+}
+
+/* --- messages for one joint --------------------------------------------------------------------------------------- */
+
+bool builtin_read_input(struct troupe_system *self, const struct troupe_element *plugin, const char *list,
+	struct builtin_input *ret_input)
+{
+	const struct troupe_host *host = self->host;
+	bool of_actuators = list && host->boolean(self, plugin, "use_actuator_msg", false);
+	double number = host->number(self, plugin, "actuator_number", 0);
+	if (of_actuators && !said(self, plugin, "actuator_number"))
+		return host->leave_out(self, plugin,
+			"<use_actuator_msg> without <actuator_number>: expected the actuator's number, from 0");
+	if (number != floor(number))
+		return host->refuse(self, plugin, "<actuator_number> is %g: expected a whole number", number);
+	*ret_input = (struct builtin_input){of_actuators ? host->field(self, "gz.msgs.Actuators", list)
+							 : host->field(self, "gz.msgs.Double", "data"),
+		of_actuators ? list : NULL, (uint32_t)number};
+	return ret_input->field;
+}
+
+bool builtin_check_input(const struct troupe_system *self, const struct builtin_input *input, const char *joint,
+	const struct troupe_message *message, char why[TROUPE_WHY_BYTES])
+{
+	uint32_t count = input->list ? self->host->count(message, input->field) : UINT32_MAX;
+	if (input->number < count)
+		return true;
+	(void)snprintf(why, TROUPE_WHY_BYTES,
+		"joint '%.100s' is actuator %u, from 0, of %s: expected more than %u numbers", joint, input->number,
+		input->list, count);
+	return false;
+}
+
+double builtin_input_of(const struct troupe_system *self, const struct builtin_input *input,
+	const struct troupe_message *message, double otherwise)
+{
+	if (!input->list)
+		return self->host->get(message, input->field, 0);
+	if (input->number >= self->host->count(message, input->field))
+		return otherwise;
+	return self->host->get(message, input->field, input->number);
+}
+
+bool builtin_take_joint(struct troupe_system *self, const struct troupe_element *plugin,
+	const struct builtin_joints *joints, const char *usual, const struct builtin_input *input)
+{
+	const struct troupe_host *host = self->host;
+	const char *type = input->list ? "gz.msgs.Actuators" : "gz.msgs.Double";
+	const struct troupe_element *sub = said(self, plugin, "sub_topic"), *at;
+	if (input->list && !sub && !said(self, plugin, "topic"))
+		return host->take(self, plugin, "actuators", type, 0, TROUPE_NOTHING);
+	const char *rest = sub ? host->text_of(sub) : host->print(self, "joint/%s/%s", joints->first_name, usual);
+	const char *topic = builtin_topic(self, plugin, "topic", rest, &at);
+	return host->take(self, at, topic, type, 0, joints->at[0]);
+}
+
+/* --- PID ---------------------------------------------------------------------------------------------------------- */
+
+void builtin_read_pid(struct troupe_system *self, const struct troupe_element *plugin, struct builtin_pid *pid)
+{
+	const struct {
+		const char *name;
+		double *value;
+	} numbers[] = {
+		{"p_gain", &pid->p},
+		{"i_gain", &pid->i},
+		{"d_gain", &pid->d},
+		{"i_max", &pid->i_max},
+		{"i_min", &pid->i_min},
+		{"cmd_max", &pid->cmd_max},
+		{"cmd_min", &pid->cmd_min},
+		{"cmd_offset", &pid->cmd_offset},
+	};
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		*numbers[i].value = self->host->number(self, plugin, numbers[i].name, *numbers[i].value);
+}
+
+double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_words *words, double error, double dt)
+{
+	const double most = BUILTIN_NUMBER_MAX;
+	double rate = (error - words->last_error) / dt;
+	words->last_error = error;
+	/* the integral includes the gain, so its limits have the unit of the output; it is bounded even without
+	 * limits */
+	words->integral = builtin_clamp(words->integral + pid->i * error * dt, -most, most);
+	if (pid->i_max >= pid->i_min)
+		words->integral = builtin_clamp(words->integral, pid->i_min, pid->i_max);
+	double out = pid->cmd_offset - pid->p * error - words->integral - pid->d * rate;
+	if (pid->cmd_max >= pid->cmd_min)
+		out = builtin_clamp(out, pid->cmd_min, pid->cmd_max);
+	return builtin_clamp(out, -most, most);
+}

@@ -1,0 +1,182 @@
+/* The primary's part of systems: update(), and what report() may read.
+ *
+ * Systems are called in a fixed order, those of the world first, then those of models in the order of their places; all
+ * see the same state k. What they ask for is done after the last of them was called. So the order matters only between
+ * systems of one model. */
+#include "run/primary_internal.h"
+
+#include "run/services.h"
+#include "sensor/reading.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DECIDED_MAX = 1 << 16, PUBLISHED_BYTES_MAX = 64 << 20 };
+
+static bool is_there(void *ctx, uint32_t model)
+{
+	const struct primary *primary = ctx;
+	const struct loading *loading = &primary->plan.loading;
+	const struct scene_model *m = &primary->shared->scene->models[model];
+	return m->id && !m->absent && (m->is_static ? loading->statics[model] : loading->active[model]);
+}
+
+/* --- acting ------------------------------------------------------------------------------------------------------- */
+
+static void refuse(struct primary *primary, const char *topic, troupe_status status, const char *text)
+{
+	if (primary->options.on_reply)
+		primary->options.on_reply(primary->options.ctx, primary->lockstep.number, topic, status, text, false);
+	primary->refused++;
+}
+
+static void decide(struct primary *primary, struct command *command)
+{
+	if (primary->decided.count < DECIDED_MAX) {
+		vec_push(&primary->decided, *command);
+		return;
+	}
+	refuse(primary, command->topic, TROUPE_ELIMIT, "systems ask for more than 65536 things in one step");
+	command_fini(command);
+}
+
+static void publish(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message)
+{
+	struct primary *primary = ctx;
+	const char *topic = system->outputs.at[output].def.name;
+	if (primary->published_bytes.count < PUBLISHED_BYTES_MAX) {
+		size_t first = primary->published_bytes.count;
+		message_add_bytes(&primary->published_bytes, message);
+		vec_push(&primary->published, (struct published){system->self.model, system->index, output, first,
+						      primary->published_bytes.count - first});
+	}
+	if (!systems_find_listeners(primary->shared->systems, topic))
+		return;
+	struct command command = {.step = primary->lockstep.number,
+		.topic = mem_strdup(topic),
+		.message = message_copy(message),
+		.told = true};
+	decide(primary, &command);
+}
+
+static void request(void *ctx, const struct system *system, const char *name, const ProtobufCMessage *message)
+{
+	struct primary *primary = ctx;
+	const struct command_service *service = services_find(name);
+	struct troupe_error why;
+	char *topic = mem_printf("/world/%s/%s", primary->shared->scene->name, name);
+	troupe_status status = TROUPE_OK;
+	if (!service || service->replaces)
+		status = fail(&why, TROUPE_ECOMMAND, "%.100s asks for this service: expected one of the world's",
+			system->self.kind->names[0]);
+	else if (message->descriptor != service->type)
+		status = fail(&why, TROUPE_ECOMMAND, "%.100s sends %s: expected %s", system->self.kind->names[0],
+			message->descriptor->name, service->type->name);
+	if (status) {
+		refuse(primary, topic, status, why.text);
+		free(topic);
+		return;
+	}
+	struct command command = {.step = primary->lockstep.number,
+		.service = service,
+		.topic = topic,
+		.message = message_copy(message),
+		.told = true};
+	schedule_prepare(&primary->schedule, &command);
+	decide(primary, &command);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static struct troupe_vec3 out_vec3(struct vec3 v)
+{
+	return troupe_vec3_make(v.x, v.y, v.z);
+}
+
+static bool touch(void *ctx, uint32_t model, uint32_t i, struct troupe_touch *ret_touch)
+{
+	const struct primary *primary = ctx;
+	const struct scene *scene = primary->shared->scene;
+	const struct observed *observed = &primary->observed;
+	for (uint32_t c = 0; c < observed->contacts.count; c++) {
+		const struct contact_note *note = &observed->contacts.at[c];
+		const struct scene_geom *a = &scene->geoms[note->geoms[0]], *b = &scene->geoms[note->geoms[1]];
+		if ((a->model != model && b->model != model) || i--)
+			continue;
+		*ret_touch = (struct troupe_touch){{a->link, b->link}, {a->model, b->model}, out_vec3(note->position),
+			out_vec3(note->normal), note->depth};
+		return true;
+	}
+	return false;
+}
+
+static bool is_named(const struct sensor *sensor, const char *name)
+{
+	size_t full = strlen(sensor->name), length = strlen(name);
+	if (length > full || strcmp(sensor->name + full - length, name) != 0)
+		return false;
+	return length == full || (full - length >= 2 && !strncmp(sensor->name + full - length - 2, "::", 2));
+}
+
+static uint32_t find_sensor(void *ctx, uint32_t model, const char *name)
+{
+	struct primary *primary = ctx;
+	struct sensors *sensors = primary_sensors(primary);
+	struct sensor *sensor;
+	for (uint32_t i = 0; (sensor = sensors_find(sensors, model, i)); i++)
+		if (is_named(sensor, name)) {
+			sensors_use(sensors, sensor);
+			return i;
+		}
+	return TROUPE_NOTHING;
+}
+
+static const double *reading(void *ctx, uint32_t model, uint32_t sensor, uint32_t *ret_count, double *ret_time_s)
+{
+	const struct primary *primary = ctx;
+	const struct reading *found = readings_find(&primary->readings, model, sensor);
+	if (!found)
+		return NULL;
+	*ret_count = found->count / (uint32_t)sizeof(double);
+	*ret_time_s = (double)found->time_ns * 1e-9;
+	return primary->readings.numbers.at + found->first;
+}
+
+/* --- the turn ----------------------------------------------------------------------------------------------------- */
+
+static struct system_acts acts_of(struct primary *primary)
+{
+	return (struct system_acts){publish, request, touch, find_sensor, reading, is_there, primary};
+}
+
+struct system_step primary_view(struct primary *primary)
+{
+	return (struct system_step){.step = {primary->lockstep.number, primary_time_s(primary), primary->edit.step_s},
+		.state = primary->shared->state,
+		.control = &primary->shared->control};
+}
+
+static void update(struct primary *primary, uint32_t model, const struct system_step *step)
+{
+	if (systems_update(primary->shared->systems, model, step) && model != SCENE_NONE)
+		state_wrote(primary->shared->state, model);
+}
+
+void primary_update_systems(struct primary *primary)
+{
+	const struct systems *systems = primary->shared->systems;
+	primary->published.count = 0;
+	primary->published_bytes.count = 0;
+	if (!systems->updating)
+		return;
+	struct arena arena = {0};
+	struct system_acts acts = acts_of(primary);
+	struct system_step step = primary_view(primary);
+	step.acts = &acts;
+	step.arena = &arena;
+	update(primary, SCENE_NONE, &step);
+	for (uint32_t m = 0; m < systems->scene->model_count; m++)
+		if (systems->sets[m].updates && is_there(primary, m))
+			update(primary, m, &step);
+	arena_fini(&arena);
+}

@@ -1,0 +1,273 @@
+/* Messages as plug-ins see them: a place is looked up once, by its path, when the plug-in is configured, and then costs
+ * a few loads. What a plug-in adds to a message lies in an arena that is open on the thread during the call. */
+#include "system/setup.h"
+
+#include "topic/scene.pb-c.h"
+
+#include <math.h>
+#include <string.h>
+
+static _Thread_local struct arena *open_arena;
+
+void field_open(struct arena *arena)
+{
+	open_arena = arena;
+}
+
+/* Finds the field of that name in the first `length` bytes. */
+static const ProtobufCFieldDescriptor *find(message_type type, const char *name, size_t length)
+{
+	for (unsigned i = 0; type && i < type->n_fields; i++)
+		if (!strncmp(type->fields[i].name, name, length) && !type->fields[i].name[length])
+			return &type->fields[i];
+	return NULL;
+}
+
+static bool is_list(const ProtobufCFieldDescriptor *field)
+{
+	return field->label == PROTOBUF_C_LABEL_REPEATED;
+}
+
+const struct troupe_field *setup_field(struct troupe_system *self, const char *type, const char *path)
+{
+	const struct system *system = system_of(self);
+	struct troupe_field *field = arena_new(system->setup->arena, struct troupe_field);
+	message_type at = field->type = type_find(type);
+	for (const char *name = path; at; name = strchr(name, '.') + 1) {
+		size_t length = strcspn(name, ".");
+		const ProtobufCFieldDescriptor *found = find(at, name, length);
+		if (found && !name[length]) {
+			field->last = found;
+			return field;
+		}
+		bool goes_on = found && found->type == PROTOBUF_C_TYPE_MESSAGE && !is_list(found) &&
+			       field->depth < FIELD_DEPTH_MAX;
+		if (!goes_on)
+			break;
+		field->part[field->depth++] = found;
+		at = type_of_field(found);
+	}
+	setup_refuse(self, NULL, "type '%s' has no field '%s'", type, path);
+	return NULL;
+}
+
+static void *member(const ProtobufCMessage *message, unsigned offset)
+{
+	return (char *)(uintptr_t)message + offset;
+}
+
+/* The message that has the last field; NULL: a part on the way is not given, or the type is another. */
+static ProtobufCMessage *reach(const struct troupe_message *message, const struct troupe_field *field)
+{
+	ProtobufCMessage *at = (ProtobufCMessage *)(uintptr_t)message;
+	if (!at || at->descriptor != field->type)
+		return NULL;
+	for (uint32_t i = 0; i < field->depth && at; i++) {
+		const ProtobufCFieldDescriptor *part = field->part[i];
+		bool given = !type_field_in_oneof(part) ||
+			     *(const uint32_t *)member(at, part->quantifier_offset) == part->id;
+		at = given ? *(ProtobufCMessage **)member(at, part->offset) : NULL;
+	}
+	return at;
+}
+
+uint32_t field_count(const struct troupe_message *message, const struct troupe_field *field)
+{
+	const ProtobufCMessage *at = reach(message, field);
+	if (!at)
+		return 0;
+	return is_list(field->last) ? (uint32_t) * (const size_t *)member(at, field->last->quantifier_offset) : 1;
+}
+
+/* The bytes of a value; NULL: there is none. */
+static const void *value_at(const struct troupe_message *message, const struct troupe_field *field, uint32_t index)
+{
+	const ProtobufCMessage *at = reach(message, field);
+	const ProtobufCFieldDescriptor *last = field->last;
+	if (!at)
+		return NULL;
+	const void *place = member(at, last->offset);
+	if (is_list(last))
+		return index < *(const size_t *)member(at, last->quantifier_offset)
+			       ? *(char *const *)place + index * type_field_bytes(last)
+			       : NULL;
+	if (type_field_in_oneof(last) && *(const uint32_t *)member(at, last->quantifier_offset) != last->id)
+		return NULL;
+	return index ? NULL : place;
+}
+
+double field_get(const struct troupe_message *message, const struct troupe_field *field, uint32_t index)
+{
+	const void *value = value_at(message, field, index);
+	if (!value)
+		return 0;
+	switch (field->last->type) {
+	case PROTOBUF_C_TYPE_DOUBLE:
+		return *(const double *)value;
+	case PROTOBUF_C_TYPE_FLOAT:
+		return (double)*(const float *)value;
+	case PROTOBUF_C_TYPE_INT32:
+	case PROTOBUF_C_TYPE_SINT32:
+	case PROTOBUF_C_TYPE_SFIXED32:
+	case PROTOBUF_C_TYPE_ENUM:
+		return *(const int32_t *)value;
+	case PROTOBUF_C_TYPE_BOOL:
+		return *(const protobuf_c_boolean *)value != 0;
+	case PROTOBUF_C_TYPE_UINT32:
+	case PROTOBUF_C_TYPE_FIXED32:
+		return *(const uint32_t *)value;
+	case PROTOBUF_C_TYPE_INT64:
+	case PROTOBUF_C_TYPE_SINT64:
+	case PROTOBUF_C_TYPE_SFIXED64:
+		return (double)*(const int64_t *)value;
+	case PROTOBUF_C_TYPE_UINT64:
+	case PROTOBUF_C_TYPE_FIXED64:
+		return (double)*(const uint64_t *)value;
+	default:
+		return 0;
+	}
+}
+
+const char *field_get_text(const struct troupe_message *message, const struct troupe_field *field, uint32_t index)
+{
+	const void *value = value_at(message, field, index);
+	const char *text = value && field->last->type == PROTOBUF_C_TYPE_STRING ? *(const char *const *)value : NULL;
+	return text ? text : "";
+}
+
+const struct troupe_message *field_get_part(
+	const struct troupe_message *message, const struct troupe_field *field, uint32_t index)
+{
+	const void *value = value_at(message, field, index);
+	return value && field->last->type == PROTOBUF_C_TYPE_MESSAGE ? *(const struct troupe_message *const *)value
+								     : NULL;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+static ProtobufCMessage *new_message(message_type type)
+{
+	ProtobufCMessage *message = arena_alloc(open_arena, type->sizeof_message);
+	protobuf_c_message_init(type, message);
+	return message;
+}
+
+/* The message that has the last field; parts on the way are made. */
+static ProtobufCMessage *make_way(struct troupe_message *message, const struct troupe_field *field)
+{
+	ProtobufCMessage *at = (ProtobufCMessage *)message;
+	if (!at || !open_arena || at->descriptor != field->type)
+		return NULL;
+	for (uint32_t i = 0; i < field->depth; i++) {
+		const ProtobufCFieldDescriptor *part = field->part[i];
+		ProtobufCMessage **next = member(at, part->offset);
+		uint32_t *chosen = type_field_in_oneof(part) ? member(at, part->quantifier_offset) : NULL;
+		if (!*next || (chosen && *chosen != part->id))
+			*next = new_message(type_of_field(part));
+		if (chosen)
+			*chosen = part->id;
+		at = *next;
+	}
+	return at;
+}
+
+/* Where the value is to be written. */
+static void *place_for(struct troupe_message *message, const struct troupe_field *field)
+{
+	ProtobufCMessage *at = make_way(message, field);
+	const ProtobufCFieldDescriptor *last = field->last;
+	if (!at)
+		return NULL;
+	if (!is_list(last)) {
+		if (type_field_in_oneof(last))
+			*(uint32_t *)member(at, last->quantifier_offset) = last->id;
+		return member(at, last->offset);
+	}
+	size_t *count = member(at, last->quantifier_offset), bytes = type_field_bytes(last);
+	char **list = member(at, last->offset);
+	if (!(*count & (*count - 1))) { /* it is full: its room is a power of two */
+		char *more = arena_alloc(open_arena, (*count ? 2 * *count : 1) * bytes);
+		if (*count)
+			memcpy(more, *list, *count * bytes);
+		*list = more;
+	}
+	return *list + (*count)++ * bytes;
+}
+
+/* Casting a number that the type cannot have is undefined in C: it is cut first. */
+static double cut(double value, double low, double high)
+{
+	return isnan(value) ? 0 : value < low ? low : value > high ? high : value;
+}
+
+void field_put(struct troupe_message *message, const struct troupe_field *field, double value)
+{
+	ProtobufCType type = field->last->type;
+	if (type == PROTOBUF_C_TYPE_STRING || type == PROTOBUF_C_TYPE_BYTES || type == PROTOBUF_C_TYPE_MESSAGE)
+		return;
+	void *place = place_for(message, field);
+	if (!place)
+		return;
+	switch (type) {
+	case PROTOBUF_C_TYPE_DOUBLE:
+		*(double *)place = value;
+		break;
+	case PROTOBUF_C_TYPE_FLOAT:
+		*(float *)place = (float)value;
+		break;
+	case PROTOBUF_C_TYPE_INT32:
+	case PROTOBUF_C_TYPE_SINT32:
+	case PROTOBUF_C_TYPE_SFIXED32:
+	case PROTOBUF_C_TYPE_ENUM:
+		*(int32_t *)place = (int32_t)cut(value, INT32_MIN, INT32_MAX);
+		break;
+	case PROTOBUF_C_TYPE_BOOL:
+		*(protobuf_c_boolean *)place = value != 0;
+		break;
+	case PROTOBUF_C_TYPE_UINT32:
+	case PROTOBUF_C_TYPE_FIXED32:
+		*(uint32_t *)place = (uint32_t)cut(value, 0, UINT32_MAX);
+		break;
+	case PROTOBUF_C_TYPE_INT64:
+	case PROTOBUF_C_TYPE_SINT64:
+	case PROTOBUF_C_TYPE_SFIXED64:
+		*(int64_t *)place = (int64_t)cut(value, -0x1p62, 0x1p62);
+		break;
+	default:
+		*(uint64_t *)place = (uint64_t)cut(value, 0, 0x1p63);
+	}
+}
+
+void field_put_text(struct troupe_message *message, const struct troupe_field *field, const char *value)
+{
+	char **place = field->last->type == PROTOBUF_C_TYPE_STRING ? place_for(message, field) : NULL;
+	if (place)
+		*place = arena_strdup(open_arena, value);
+}
+
+struct troupe_message *field_put_part(struct troupe_message *message, const struct troupe_field *field)
+{
+	ProtobufCMessage **place = field->last->type == PROTOBUF_C_TYPE_MESSAGE ? place_for(message, field) : NULL;
+	if (!place)
+		return NULL;
+	if (is_list(field->last) || !*place)
+		*place = new_message(type_of_field(field->last));
+	return (struct troupe_message *)*place;
+}
+
+ProtobufCMessage *field_message(message_type type, double time_s)
+{
+	ProtobufCMessage *message = new_message(type);
+	const ProtobufCFieldDescriptor *field = find(type, "header", strlen("header"));
+	if (!field || field->descriptor != &gz__msgs__header__descriptor)
+		return message;
+	int64_t time_ns = llround(cut(time_s, 0, 9e9) * 1e9);
+	Gz__Msgs__Header *header = arena_new(open_arena, Gz__Msgs__Header);
+	gz__msgs__header__init(header);
+	header->stamp = arena_new(open_arena, Gz__Msgs__Time);
+	gz__msgs__time__init(header->stamp);
+	header->stamp->sec = time_ns / 1000000000;
+	header->stamp->nsec = (int32_t)(time_ns % 1000000000);
+	*(Gz__Msgs__Header **)member(message, field->offset) = header;
+	return message;
+}

@@ -1,0 +1,364 @@
+/* The host during a run: reading states, control, publishing, mathematics. Plug-ins are not trusted to keep to bounds:
+ * velocities and forces are bounded here before they reach the physics engine, and NaN becomes 0. */
+#include "system/setup.h"
+
+#include "base/hash.h"
+#include "base/math.h"
+#include "scene/axis.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FORCE_MAX 1e9    /* N or N m */
+#define VELOCITY_MAX 1e4 /* m/s or rad/s; far below the limit at which a model has diverged */
+
+enum { LOG_BYTES_MAX = 200 };
+
+static const struct system_step *inner(const struct troupe_step *step)
+{
+	return (const struct system_step *)(const void *)step;
+}
+
+static struct vec3 vec3_of(struct troupe_vec3 v)
+{
+	return (struct vec3){v.x, v.y, v.z};
+}
+
+static struct troupe_vec3 out_vec3(struct vec3 v)
+{
+	return troupe_vec3_make(v.x, v.y, v.z);
+}
+
+static struct troupe_pose out_pose(struct pose pose)
+{
+	return (struct troupe_pose){pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z};
+}
+
+/* NaN, which a damaged state may contain, becomes 0 before it is cut: so NaN is never passed on. */
+static double cut(double value, double most)
+{
+	if (isnan(value))
+		value = 0;
+	return value < -most ? -most : value > most ? most : value;
+}
+
+static struct vec3 cut_vec3(struct vec3 v, double most)
+{
+	return (struct vec3){cut(v.x, most), cut(v.y, most), cut(v.z, most)};
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+static struct troupe_pose model_pose(const struct troupe_step *step, uint32_t model, enum troupe_time when)
+{
+	return out_pose(state_model_pose(inner(step)->state, model, when == TROUPE_NEXT));
+}
+
+static struct troupe_pose link_pose(const struct troupe_step *step, uint32_t link, enum troupe_time when)
+{
+	return out_pose(state_link_pose(inner(step)->state, link, when == TROUPE_NEXT));
+}
+
+static struct troupe_twist link_twist(const struct troupe_step *step, uint32_t link, enum troupe_time when)
+{
+	const struct state *state = inner(step)->state;
+	const struct scene_link *l = &state->scene->links[link];
+	if (l->body == SCENE_NONE)
+		return (struct troupe_twist){{0, 0, 0}, {0, 0, 0}};
+	const struct body_state *body = state_body(state, l->body, when == TROUPE_NEXT);
+	struct vec3 arm = quat_rotate(body->q, l->in_body.p);
+	return (struct troupe_twist){out_vec3(vec3_add(body->v, vec3_cross(body->w, arm))), out_vec3(body->w)};
+}
+
+static struct troupe_vec3 centre_velocity(const struct troupe_step *step, uint32_t link, enum troupe_time when)
+{
+	const struct state *state = inner(step)->state;
+	uint32_t body = state->scene->links[link].body;
+	if (body == SCENE_NONE)
+		return troupe_vec3_make(0, 0, 0);
+	return out_vec3(state_body(state, body, when == TROUPE_NEXT)->v);
+}
+
+static struct troupe_vec3 centre(const struct troupe_step *step, uint32_t link, enum troupe_time when)
+{
+	const struct state *state = inner(step)->state;
+	uint32_t body = state->scene->links[link].body;
+	if (body == SCENE_NONE)
+		return out_vec3(state->scene->links[link].in_body.p);
+	return out_vec3(state_body(state, body, when == TROUPE_NEXT)->p);
+}
+
+static double joint_position(const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
+{
+	return state_joint(inner(step)->state, joint, when == TROUPE_NEXT)->position[axis & 1];
+}
+
+static double joint_velocity(const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
+{
+	const struct state *state = inner(step)->state;
+	if (axis >= state->scene->joints[joint].axis_count)
+		return 0;
+	return scene_axis_rate(state, joint, axis, when == TROUPE_NEXT);
+}
+
+static struct troupe_axis joint_axis(
+	const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
+{
+	const struct state *state = inner(step)->state;
+	const struct scene_joint *j = &state->scene->joints[joint];
+	if (axis >= j->axis_count)
+		return (struct troupe_axis){{0, 0, 0}, -HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
+	const struct sdf_axis *a = &j->axis[axis];
+	return (struct troupe_axis){out_vec3(scene_axis_direction(state, j, axis, when == TROUPE_NEXT)), a->lower,
+		a->upper, a->velocity, a->effort};
+}
+
+/* --- control ------------------------------------------------------------------------------------------------------ */
+
+static void joint_force(const struct troupe_step *step, uint32_t joint, double force)
+{
+	inner(step)->control->joints[joint].force += cut(force, FORCE_MAX);
+}
+
+static void joint_drive(const struct troupe_step *step, uint32_t joint, double velocity)
+{
+	struct joint_control *control = &inner(step)->control->joints[joint];
+	control->drive = true;
+	control->velocity = cut(velocity, VELOCITY_MAX);
+}
+
+static void link_force(
+	const struct troupe_step *step, uint32_t link, struct troupe_vec3 point, struct troupe_wrench wrench)
+{
+	const struct state *state = inner(step)->state;
+	const struct scene_link *l = &state->scene->links[link];
+	if (l->body == SCENE_NONE)
+		return;
+	struct body_control *control = control_body(inner(step)->control, state->scene, l->body);
+	struct vec3 force = cut_vec3(vec3_of(wrench.force), FORCE_MAX);
+	struct vec3 torque = cut_vec3(vec3_of(wrench.torque), FORCE_MAX);
+	struct vec3 at = pose_point(state_link_pose(state, link, false), vec3_of(point));
+	struct vec3 arm = vec3_sub(at, state_body(state, l->body, false)->p);
+	control->force = vec3_add(control->force, force);
+	control->torque = cut_vec3(vec3_add(control->torque, vec3_add(torque, vec3_cross(arm, force))), FORCE_MAX);
+	control->force = cut_vec3(control->force, FORCE_MAX);
+}
+
+/* Sets the velocity of a body that belongs to a rigid whole with its frame at `frame`. */
+static void move_body(
+	const struct system_step *step, uint32_t body, const struct troupe_twist *twist, struct vec3 origin)
+{
+	const struct scene *scene = step->state->scene;
+	uint32_t model = scene->bodies[body].model;
+	struct vec3 com = state_bodies(step->state, model, false)[body - scene->models[model].body_first].p;
+	struct body_control *control = control_body(step->control, scene, body);
+	control->drive = true;
+	/* each coordinate of a turned vector may be larger than each one before */
+	control->w = cut_vec3(vec3_of(twist->angular), 2 * VELOCITY_MAX);
+	control->v = vec3_add(
+		cut_vec3(vec3_of(twist->linear), 2 * VELOCITY_MAX), vec3_cross(control->w, vec3_sub(com, origin)));
+}
+
+static void link_drive(const struct troupe_step *step, uint32_t link, struct troupe_twist twist)
+{
+	const struct state *state = inner(step)->state;
+	uint32_t body = state->scene->links[link].body;
+	if (body != SCENE_NONE)
+		move_body(inner(step), body, &twist, state_link_pose(state, link, false).p);
+}
+
+static void model_drive(const struct troupe_step *step, uint32_t model, struct troupe_twist twist)
+{
+	const struct state *state = inner(step)->state;
+	const struct scene_model *m = &state->scene->models[model];
+	struct vec3 origin = state_model_pose(state, model, false).p;
+	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
+		move_body(inner(step), b, &twist, origin);
+}
+
+/* --- the world ---------------------------------------------------------------------------------------------------- */
+
+static const char *model_name(const struct troupe_step *step, uint32_t model)
+{
+	const struct scene *scene = inner(step)->state->scene;
+	const struct system_acts *acts = inner(step)->acts;
+	bool there = model < scene->model_count && scene->models[model].id && !scene->models[model].absent &&
+		     (!acts || acts->is_there(acts->ctx, model));
+	return there ? scene->models[model].name : NULL;
+}
+
+static uint32_t find_model(const struct troupe_step *step, const char *name)
+{
+	uint32_t model = scene_find_model(inner(step)->state->scene, name);
+	return model != SCENE_NONE && model_name(step, model) ? model : TROUPE_NOTHING;
+}
+
+static uint32_t models(const struct troupe_step *step)
+{
+	return inner(step)->state->scene->model_count;
+}
+
+static bool model_moves(const struct troupe_step *step, uint32_t model)
+{
+	return !inner(step)->state->scene->models[model].is_static;
+}
+
+static uint32_t find_link_of(const struct troupe_step *step, uint32_t model, const char *name)
+{
+	return scene_find_link(inner(step)->state->scene, model, name);
+}
+
+static uint32_t find_joint_of(const struct troupe_step *step, uint32_t model, const char *name)
+{
+	return scene_find_joint(inner(step)->state->scene, model, name);
+}
+
+static bool touch(const struct troupe_step *step, uint32_t model, uint32_t i, struct troupe_touch *ret_touch)
+{
+	const struct system_acts *acts = inner(step)->acts;
+	return acts && acts->touch(acts->ctx, model, i, ret_touch);
+}
+
+static uint32_t find_sensor(const struct troupe_step *step, uint32_t model, const char *name)
+{
+	const struct system_acts *acts = inner(step)->acts;
+	return acts ? acts->find_sensor(acts->ctx, model, name) : TROUPE_NOTHING;
+}
+
+static const double *reading(
+	const struct troupe_step *step, uint32_t model, uint32_t sensor, uint32_t *ret_count, double *ret_time_s)
+{
+	const struct system_acts *acts = inner(step)->acts;
+	*ret_count = 0;
+	*ret_time_s = 0;
+	return acts ? acts->reading(acts->ctx, model, sensor, ret_count, ret_time_s) : NULL;
+}
+
+/* --- acting ------------------------------------------------------------------------------------------------------- */
+
+static struct troupe_message *make_message(const struct troupe_step *step, const char *type)
+{
+	message_type found = type_find(type);
+	if (!inner(step)->arena || !found)
+		return NULL;
+	return (struct troupe_message *)(void *)field_message(found, step->time_s);
+}
+
+static void publish(const struct troupe_system *self, const struct troupe_step *step, uint32_t output,
+	const struct troupe_message *message)
+{
+	const struct system *system = system_of(self);
+	const struct system_acts *acts = inner(step)->acts;
+	const ProtobufCMessage *m = (const ProtobufCMessage *)(const void *)message;
+	bool fits = m && inner(step)->arena && output < system->outputs.count &&
+		    system->outputs.at[output].def.gives == TROUPE_GIVES_PUBLISHED &&
+		    system->outputs.at[output].type == m->descriptor;
+	if (fits && acts)
+		acts->publish(acts->ctx, system, output, m);
+}
+
+static void request(const struct troupe_system *self, const struct troupe_step *step, const char *service,
+	const struct troupe_message *message)
+{
+	const struct system_acts *acts = inner(step)->acts;
+	if (acts && message && inner(step)->arena)
+		acts->request(acts->ctx, system_of(self), service, (const ProtobufCMessage *)(const void *)message);
+}
+
+/* --- anywhere ----------------------------------------------------------------------------------------------------- */
+
+static double raise(double x, double y)
+{
+	if (x > 0)
+		return math_exp(y * math_log(x));
+	return y == 0 ? 1 : x == 0 && y > 0 ? 0 : (double)NAN;
+}
+
+/* The key of a sequence does not depend on other plug-ins of the model than those before it. */
+static uint64_t key_of(const struct troupe_system *self, uint32_t sequence)
+{
+	const struct system *system = system_of(self);
+	uint64_t id = self->model == TROUPE_NOTHING ? 0 : system->scene->models[self->model].id;
+	return hash_mix(hash_mix(system->all->seed ^ 0x706c7567696e73u, id), (uint64_t)system->index << 32 | sequence);
+}
+
+static double uniform(uint64_t key, uint64_t index)
+{
+	return (double)(hash_mix(key, index) >> 11) * 0x1p-53;
+}
+
+static double random_uniform(const struct troupe_system *self, uint32_t sequence, uint64_t index)
+{
+	return uniform(key_of(self, sequence), index);
+}
+
+/* Box and Muller's way: two uniform numbers make one normal number. */
+static double random_normal(const struct troupe_system *self, uint32_t sequence, uint64_t index)
+{
+	uint64_t key = key_of(self, sequence);
+	double u = 1 - uniform(hash_mix(key, 1), index), v = uniform(hash_mix(key, 2), index);
+	return sqrt(-2 * math_log(u)) * math_cos(2 * M_PI * v);
+}
+
+static void log_line(const struct troupe_system *self, const char *format, ...)
+{
+	const struct systems *all = system_of(self)->all;
+	char text[LOG_BYTES_MAX];
+	struct troupe_error line;
+	va_list args;
+	if (!all->on_log)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	(void)fail(&line, TROUPE_OK, "%s of %s: %s", self->kind->names[0],
+		self->model == TROUPE_NOTHING ? "the world" : system_of(self)->scene->models[self->model].name, text);
+	all->on_log(all->ctx, line.text);
+}
+
+const struct troupe_host system_host = {
+	.size = sizeof(struct troupe_host),
+	.abi = TROUPE_PLUGIN_ABI,
+	SETUP_HOST,
+	FIELD_HOST,
+	.model_pose = model_pose,
+	.link_pose = link_pose,
+	.link_twist = link_twist,
+	.centre_velocity = centre_velocity,
+	.centre = centre,
+	.joint_position = joint_position,
+	.joint_velocity = joint_velocity,
+	.joint_axis = joint_axis,
+	.joint_force = joint_force,
+	.joint_drive = joint_drive,
+	.link_force = link_force,
+	.link_drive = link_drive,
+	.model_drive = model_drive,
+	.find_model = find_model,
+	.models = models,
+	.model_name = model_name,
+	.model_moves = model_moves,
+	.find_link_of = find_link_of,
+	.find_joint_of = find_joint_of,
+	.touch = touch,
+	.find_sensor = find_sensor,
+	.reading = reading,
+	.message = make_message,
+	.publish = publish,
+	.request = request,
+	.sin = math_sin,
+	.cos = math_cos,
+	.tan = math_tan,
+	.asin = math_asin,
+	.acos = math_acos,
+	.atan2 = math_atan2,
+	.exp = math_exp,
+	.log = math_log,
+	.pow = raise,
+	.sincos = math_sincos,
+	.random = random_uniform,
+	.random_normal = random_normal,
+	.log_line = log_line,
+};

@@ -1,0 +1,632 @@
+/* The host while a plug-in is configured: its parameters, the joints and links of its model, its words and topics.
+ *
+ * The first problem is kept and ends the plug-in: it is refused (an error with file:line), or left out with a warning,
+ * as Gazebo does with plug-ins that do not fit their models. Later calls do no harm, so that a plug-in may look at the
+ * results of several calls at once. */
+#include "system/setup.h"
+
+#include "geom/geom.h"
+#include "topic/table.h"
+
+#include <inttypes.h>
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TOPIC_BYTES_MAX = 255, NAMES_LISTED_MAX = 8, TEXT_BYTES_MAX = TROUPE_ERROR_TEXT_BYTES };
+
+static struct system *own(struct troupe_system *self)
+{
+	return (struct system *)(void *)self;
+}
+
+static const struct sdf_element *element_of(const struct troupe_element *element)
+{
+	return (const struct sdf_element *)(const void *)element;
+}
+
+static const struct troupe_element *as_element(const struct sdf_element *element)
+{
+	return (const struct troupe_element *)(const void *)element;
+}
+
+/* --- problems ----------------------------------------------------------------------------------------------------- */
+
+static const struct sdf_element *place_of(const struct system *system, const struct troupe_element *at)
+{
+	return at ? element_of(at) : system->plugin->element;
+}
+
+static bool end_with(struct system *system, troupe_status status, const struct sdf_element *at, const char *text)
+{
+	if (!system->setup->status)
+		system->setup->status = fail(&system->setup->why, status, "%s:%u: %s", at->file, at->line, text);
+	return false;
+}
+
+/* Defines `text` as the formatted arguments after `format`. */
+#define FORMATTED                                                                                                      \
+	char text[TEXT_BYTES_MAX];                                                                                     \
+	va_list args;                                                                                                  \
+	va_start(args, format);                                                                                        \
+	(void)vsnprintf(text, sizeof text, format, args);                                                              \
+	va_end(args)
+
+bool setup_refuse(struct troupe_system *self, const struct troupe_element *at, const char *format, ...)
+{
+	FORMATTED;
+	return end_with(own(self), TROUPE_EWORLD, place_of(own(self), at), text);
+}
+
+bool setup_leave_out(struct troupe_system *self, const struct troupe_element *at, const char *format, ...)
+{
+	FORMATTED;
+	return end_with(own(self), TROUPE_EINVAL, place_of(own(self), at), text);
+}
+
+bool setup_pass(struct troupe_system *self)
+{
+	own(self)->setup->passed = true;
+	return false;
+}
+
+void setup_warn(struct troupe_system *self, const struct troupe_element *at, const char *format, ...)
+{
+	FORMATTED;
+	const struct sdf_element *place = place_of(own(self), at);
+	struct setup *setup = own(self)->setup;
+	vec_push(&setup->warnings, arena_printf(setup->arena, "%s:%u: %s", place->file, place->line, text));
+}
+
+/* A problem that sdf/ found. */
+static void keep(struct system *system, troupe_status status, const struct troupe_error *why)
+{
+	if (!status || system->setup->status)
+		return;
+	system->setup->status = status;
+	system->setup->why = *why;
+}
+
+/* --- memory and parameters ---------------------------------------------------------------------------------------- */
+
+void *setup_alloc(struct troupe_system *self, size_t bytes)
+{
+	return arena_alloc(own(self)->setup->arena, bytes);
+}
+
+const char *setup_print(struct troupe_system *self, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	int length = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	char *text = arena_alloc(own(self)->setup->arena, (size_t)MAX(length, 0) + 1);
+	va_start(args, format);
+	(void)vsnprintf(text, (size_t)MAX(length, 0) + 1, format, args);
+	va_end(args);
+	return text;
+}
+
+const struct troupe_element *setup_child(
+	const struct troupe_element *parent, const char *name, const struct troupe_element *after)
+{
+	if (name)
+		return as_element(sdf_child(element_of(parent), name, element_of(after)));
+	return as_element(after ? element_of(after)->next : element_of(parent)->child);
+}
+
+const char *setup_name_of(const struct troupe_element *element)
+{
+	return element_of(element)->name;
+}
+
+const char *setup_text_of(const struct troupe_element *element)
+{
+	return element_of(element)->text;
+}
+
+const char *setup_attribute(const struct troupe_element *element, const char *name)
+{
+	return sdf_attribute(element_of(element), name);
+}
+
+double setup_number(struct troupe_system *self, const struct troupe_element *parent, const char *name, double otherwise)
+{
+	struct troupe_error why;
+	keep(own(self), sdf_child_double(element_of(parent), name, -HUGE_VAL, HUGE_VAL, &otherwise, &why), &why);
+	return otherwise;
+}
+
+bool setup_boolean(struct troupe_system *self, const struct troupe_element *parent, const char *name, bool otherwise)
+{
+	struct troupe_error why;
+	keep(own(self), sdf_child_bool(element_of(parent), name, &otherwise, &why), &why);
+	return otherwise;
+}
+
+const char *setup_text(const struct troupe_element *parent, const char *name, const char *otherwise)
+{
+	const char *text = sdf_child_text(element_of(parent), name);
+	return text && *text ? text : otherwise;
+}
+
+static struct troupe_vec3 from_vec3(struct vec3 v)
+{
+	return troupe_vec3_make(v.x, v.y, v.z);
+}
+
+static struct troupe_pose from_pose(struct pose pose)
+{
+	return (struct troupe_pose){pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z};
+}
+
+struct troupe_vec3 setup_vector(
+	struct troupe_system *self, const struct troupe_element *parent, const char *name, struct troupe_vec3 otherwise)
+{
+	struct troupe_error why;
+	struct vec3 v = {otherwise.x, otherwise.y, otherwise.z};
+	keep(own(self), sdf_child_vec3(element_of(parent), name, -HUGE_VAL, HUGE_VAL, &v, &why), &why);
+	return from_vec3(v);
+}
+
+struct troupe_pose setup_pose(struct troupe_system *self, const struct troupe_element *parent, const char *name)
+{
+	struct troupe_error why;
+	struct pose pose = POSE_IDENTITY;
+	const struct sdf_element *element = sdf_child(element_of(parent), name, NULL);
+	if (element) { /* sdf_child_pose() reads a child that is called <pose> */
+		struct sdf_element child = *element, holder = {.file = element->file, .line = element->line};
+		child.name = "pose";
+		child.next = NULL;
+		holder.name = holder.text = "";
+		holder.child = &child;
+		keep(own(self), sdf_child_pose(&holder, &pose, &why), &why);
+	}
+	return from_pose(pose);
+}
+
+const char *setup_inside(struct troupe_system *self, const struct troupe_element *element)
+{
+	struct text out = {0};
+	sdf_print_inside(element_of(element), &out);
+	const char *text = arena_strdup(own(self)->setup->arena, out.at ? out.at : "");
+	text_fini(&out);
+	return text;
+}
+
+/* --- the table of parameters -------------------------------------------------------------------------------------- */
+
+static troupe_status check_one(
+	const struct sdf_element *plugin, const struct troupe_parameter *p, struct troupe_error *error)
+{
+	double number;
+	bool flag;
+	struct vec3 v;
+	switch (p->kind) {
+	case TROUPE_NUMBER:
+		return sdf_child_double(plugin, p->name, p->low, p->high, &number, error);
+	case TROUPE_BOOL:
+		return sdf_child_bool(plugin, p->name, &flag, error);
+	case TROUPE_VECTOR:
+		return sdf_child_vec3(plugin, p->name, p->low, p->high, &v, error);
+	default:
+		return TROUPE_OK;
+	}
+}
+
+static const struct troupe_parameter *find_parameter(const struct troupe_kind *kind, const char *name)
+{
+	for (const struct troupe_parameter *p = kind->parameters; p && p->name; p++)
+		if (!strcmp(p->name, name))
+			return p;
+	return NULL;
+}
+
+troupe_status setup_check(struct system *system, const struct sdf_element *plugin, struct troupe_error *error)
+{
+	const struct troupe_kind *kind = system->self.kind;
+	for (const struct sdf_element *e = plugin->child; e; e = e->next) {
+		const struct troupe_parameter *p = find_parameter(kind, e->name);
+		if (!p && kind->flags & TROUPE_LENIENT)
+			setup_warn(&system->self, as_element(e),
+				"<%s> is no parameter of plugin '%s': it has no effect", e->name, kind->names[0]);
+		else if (!p)
+			return fail(error, TROUPE_EWORLD,
+				"%s:%u: <%s> is no parameter of plugin '%s': expected one of those that it declares",
+				e->file, e->line, e->name, kind->names[0]);
+	}
+	troupe_status status = TROUPE_OK;
+	for (const struct troupe_parameter *p = kind->parameters; p && p->name && !status; p++)
+		status = check_one(plugin, p, error);
+	return status;
+}
+
+/* --- the model ---------------------------------------------------------------------------------------------------- */
+
+static const struct scene_model *model_of(const struct troupe_system *self)
+{
+	return self->model == TROUPE_NOTHING ? NULL : &system_of(self)->scene->models[self->model];
+}
+
+const char *setup_world_name(const struct troupe_system *self)
+{
+	return system_of(self)->scene->name;
+}
+
+const char *setup_owner_name(const struct troupe_system *self)
+{
+	const struct system *system = system_of(self);
+	if (system->setup && system->setup->owner)
+		return system->setup->owner->name;
+	return model_of(self) ? model_of(self)->name : system->scene->name;
+}
+
+bool setup_is_static(const struct troupe_system *self)
+{
+	return !model_of(self) || model_of(self)->is_static;
+}
+
+bool setup_must_move(struct troupe_system *self)
+{
+	if (!setup_is_static(self))
+		return true;
+	if (!model_of(self))
+		return setup_refuse(self, NULL, "the plugin is in <world>: expected it in a <model>");
+	return setup_leave_out(
+		self, NULL, "model '%s' is static: expected a model that this plugin can move", model_of(self)->name);
+}
+
+/* The full name of a part of the model that the <plugin> stands in. */
+static char *scoped(const struct troupe_system *self, const char *name)
+{
+	const struct system *system = system_of(self);
+	const struct scene_model *model = model_of(self);
+	const char *owner = system->setup->owner ? system->setup->owner->scoped : model->name;
+	return arena_printf(system->setup->arena, "%s::%s", owner, name);
+}
+
+static const struct sdf_joint *find_in_file(const struct scene_model *model, const char *name)
+{
+	const struct sdf_world *world = model->from;
+	const struct sdf_model *top = &world->models.at[model->sdf];
+	for (uint32_t i = top->joint_first; i < top->joint_first + top->joint_count; i++)
+		if (!strcmp(world->joints.at[i].scoped, name))
+			return &world->joints.at[i];
+	return NULL;
+}
+
+/* The warning for a joint that cannot be driven: it does not exist, or has no axis in the scene (fixed, ball, or a kind
+ * that is left out). */
+static void refuse_joint(
+	struct troupe_system *self, const struct troupe_element *at, const char *name, const char *full)
+{
+	const struct scene *scene = system_of(self)->scene;
+	const struct scene_model *model = model_of(self);
+	const struct sdf_joint *joint = find_in_file(model, full);
+	const char *element = at ? element_of(at)->name : "plugin";
+	if (joint) {
+		setup_leave_out(self, at, "<%s>: joint '%s' is of type %s: expected one that can be driven", element,
+			name, sdf_joint_kind_text(joint->kind));
+		return;
+	}
+	struct text list = {0};
+	for (uint32_t i = 0; i < MIN(model->joint_count, (uint32_t)NAMES_LISTED_MAX); i++)
+		text_add(&list, "%s%s", i ? ", " : "", scene->joints[model->joint_first + i].name);
+	setup_leave_out(self, at, "<%s>: there is no joint '%s' in model '%s': expected %s%s", element, name,
+		model->name, list.count ? "one of " : "it to have joints", list.count ? list.at : "");
+	text_fini(&list);
+}
+
+uint32_t setup_find_joint(const struct troupe_system *self, const char *name, bool any)
+{
+	const struct scene *scene = system_of(self)->scene;
+	if (!model_of(self))
+		return TROUPE_NOTHING;
+	uint32_t joint = scene_find_joint(scene, self->model, scoped(self, name));
+	return joint != SCENE_NONE && (any || scene->joints[joint].axis_count) ? joint : TROUPE_NOTHING;
+}
+
+uint32_t setup_joint(struct troupe_system *self, const struct troupe_element *at, const char *name)
+{
+	if (!setup_must_move(self))
+		return TROUPE_NOTHING;
+	uint32_t joint = setup_find_joint(self, name, false);
+	if (joint == TROUPE_NOTHING)
+		refuse_joint(self, at, name, scoped(self, name));
+	return joint;
+}
+
+uint32_t setup_find_link(const struct troupe_system *self, const char *name)
+{
+	return model_of(self) ? scene_find_link(system_of(self)->scene, self->model, scoped(self, name))
+			      : TROUPE_NOTHING;
+}
+
+uint32_t setup_link(struct troupe_system *self, const struct troupe_element *at, const char *name)
+{
+	uint32_t link = setup_find_link(self, name);
+	if (link == TROUPE_NOTHING)
+		setup_leave_out(self, at, "<%s>: there is no link '%s' in model '%s'",
+			at ? element_of(at)->name : "plugin", name, setup_owner_name(self));
+	return link;
+}
+
+uint32_t setup_links(const struct troupe_system *self, uint32_t *ret_count)
+{
+	const struct scene_model *model = model_of(self);
+	*ret_count = model ? model->link_count : 0;
+	return model ? model->link_first : TROUPE_NOTHING;
+}
+
+uint32_t setup_joints(const struct troupe_system *self, uint32_t *ret_count)
+{
+	const struct scene_model *model = model_of(self);
+	*ret_count = model ? model->joint_count : 0;
+	return model ? model->joint_first : TROUPE_NOTHING;
+}
+
+/* The name in the top-level model: "link", "nested::link". */
+static const char *in_model(const struct troupe_system *self, const char *full)
+{
+	size_t length = strlen(model_of(self)->name);
+	return !strncmp(full, model_of(self)->name, length) && !strncmp(full + length, "::", 2) ? full + length + 2
+												: full;
+}
+
+const char *setup_link_name(const struct troupe_system *self, uint32_t link)
+{
+	return in_model(self, system_of(self)->scene->links[link].scoped);
+}
+
+const char *setup_joint_name(const struct troupe_system *self, uint32_t joint)
+{
+	return in_model(self, system_of(self)->scene->joints[joint].scoped);
+}
+
+uint32_t setup_joint_axes(const struct troupe_system *self, uint32_t joint)
+{
+	return system_of(self)->scene->joints[joint].axis_count;
+}
+
+/* The link of that name in the file, of the model; the first link of the body if the file names none. */
+static uint32_t link_of_body(const struct troupe_system *self, uint32_t body)
+{
+	const struct scene *scene = system_of(self)->scene;
+	const struct scene_model *model = model_of(self);
+	for (uint32_t l = model->link_first; body != SCENE_NONE && l < model->link_first + model->link_count; l++)
+		if (scene->links[l].body == body)
+			return l;
+	return TROUPE_NOTHING;
+}
+
+uint32_t setup_joint_child(const struct troupe_system *self, uint32_t joint)
+{
+	return link_of_body(self, system_of(self)->scene->joints[joint].child);
+}
+
+uint32_t setup_joint_parent(const struct troupe_system *self, uint32_t joint)
+{
+	return link_of_body(self, system_of(self)->scene->joints[joint].parent);
+}
+
+uint32_t setup_frame_link(const struct troupe_system *self)
+{
+	const struct scene_model *model = model_of(self);
+	if (!model || !model->link_count)
+		return TROUPE_NOTHING;
+	return model->body_count ? link_of_body(self, model->body_first + model->frame_body) : model->link_first;
+}
+
+/* A symmetric matrix in other axes: q M q*. */
+static void turn(struct quat q, struct troupe_inertia *inertia)
+{
+	struct vec3 row[3] = {{inertia->diagonal.x, inertia->off.x, inertia->off.y},
+		{inertia->off.x, inertia->diagonal.y, inertia->off.z},
+		{inertia->off.y, inertia->off.z, inertia->diagonal.z}};
+	for (int i = 0; i < 3; i++)
+		row[i] = quat_rotate(q, row[i]);
+	struct vec3 column[3] = {
+		{row[0].x, row[1].x, row[2].x}, {row[0].y, row[1].y, row[2].y}, {row[0].z, row[1].z, row[2].z}};
+	for (int i = 0; i < 3; i++)
+		column[i] = quat_rotate(q, column[i]);
+	inertia->diagonal = troupe_vec3_make(column[0].x, column[1].y, column[2].z);
+	inertia->off = troupe_vec3_make(column[1].x, column[2].x, column[2].y);
+}
+
+struct troupe_inertia setup_link_inertia(const struct troupe_system *self, uint32_t link)
+{
+	const struct scene *scene = system_of(self)->scene;
+	const struct scene_link *l = &scene->links[link];
+	if (l->body == SCENE_NONE)
+		return (struct troupe_inertia){.mass = 0};
+	const struct scene_body *body = &scene->bodies[l->body];
+	struct pose to_link = pose_inverse(l->in_body);
+	struct troupe_inertia inertia = {
+		body->mass, from_vec3(to_link.p), {body->ixx, body->iyy, body->izz}, {body->ixy, body->ixz, body->iyz}};
+	turn(to_link.q, &inertia);
+	return inertia;
+}
+
+static const struct scene_geom *geom_of(const struct troupe_system *self, uint32_t link, uint32_t index)
+{
+	const struct scene *scene = system_of(self)->scene;
+	const struct scene_model *model = model_of(self);
+	for (uint32_t g = model->geom_first; g < model->geom_first + model->geom_count; g++)
+		if (scene->geoms[g].link == link && !index--)
+			return &scene->geoms[g];
+	return NULL;
+}
+
+uint32_t setup_link_solids(const struct troupe_system *self, uint32_t link)
+{
+	uint32_t count = 0;
+	while (geom_of(self, link, count))
+		count++;
+	return count;
+}
+
+static double volume_of(const struct scene_geom *geom)
+{
+	const struct vec3 s = geom->size;
+	switch (geom->kind) {
+	case SCENE_BOX:
+		return 8 * s.x * s.y * s.z;
+	case SCENE_SPHERE:
+		return 4.0 / 3 * M_PI * s.x * s.x * s.x;
+	case SCENE_CYLINDER:
+		return M_PI * s.x * s.x * 2 * s.z;
+	case SCENE_CAPSULE:
+		return M_PI * s.x * s.x * (2 * s.z + 4.0 / 3 * s.x);
+	case SCENE_CONE:
+		return M_PI * s.x * s.x * 2 * s.z / 3;
+	case SCENE_ELLIPSOID:
+		return 4.0 / 3 * M_PI * s.x * s.y * s.z;
+	default:
+		return 0;
+	}
+}
+
+struct troupe_solid setup_link_solid(const struct troupe_system *self, uint32_t link, uint32_t index)
+{
+	static const enum troupe_solid_kind kinds[] = {
+		[SCENE_BOX] = TROUPE_SOLID_BOX,
+		[SCENE_SPHERE] = TROUPE_SOLID_SPHERE,
+		[SCENE_CYLINDER] = TROUPE_SOLID_CYLINDER,
+		[SCENE_CAPSULE] = TROUPE_SOLID_CAPSULE,
+		[SCENE_PLANE] = TROUPE_SOLID_PLANE,
+		[SCENE_CONE] = TROUPE_SOLID_CONE,
+		[SCENE_ELLIPSOID] = TROUPE_SOLID_ELLIPSOID,
+		[SCENE_CONVEX] = TROUPE_SOLID_CONVEX,
+		[SCENE_MESH] = TROUPE_SOLID_MESH,
+		[SCENE_HEIGHTMAP] = TROUPE_SOLID_HEIGHTMAP,
+	};
+	const struct scene_geom *geom = geom_of(self, link, index);
+	struct pose to_link = pose_inverse(system_of(self)->scene->links[link].in_body);
+	return (struct troupe_solid){kinds[geom->kind], from_vec3(geom->size),
+		from_pose(pose_mul(to_link, geom->reference)), volume_of(geom)};
+}
+
+bool setup_link_wind(const struct troupe_system *self, uint32_t link)
+{
+	return system_of(self)->scene->links[link].wind;
+}
+
+static struct pose model_in_file(const struct scene *scene, const struct scene_model *model)
+{
+	if (!model->body_count)
+		return model->reference;
+	return pose_mul(scene->bodies[model->body_first + model->frame_body].reference, model->in_body);
+}
+
+struct troupe_pose setup_link_in_model(const struct troupe_system *self, uint32_t link)
+{
+	const struct scene *scene = system_of(self)->scene;
+	const struct scene_link *l = &scene->links[link];
+	struct pose in_world =
+		l->body == SCENE_NONE ? l->reference : pose_mul(scene->bodies[l->body].reference, l->in_body);
+	return from_pose(pose_mul(pose_inverse(model_in_file(scene, model_of(self))), in_world));
+}
+
+struct troupe_vec3 setup_joint_in_model(const struct troupe_system *self, uint32_t joint)
+{
+	const struct scene *scene = system_of(self)->scene;
+	return from_vec3(pose_point(pose_inverse(model_in_file(scene, model_of(self))), scene->joints[joint].anchor));
+}
+
+struct troupe_vec3 setup_gravity(const struct troupe_system *self)
+{
+	return from_vec3(system_of(self)->scene->gravity);
+}
+
+struct troupe_vec3 setup_wind(const struct troupe_system *self)
+{
+	return from_vec3(system_of(self)->scene->wind);
+}
+
+/* --- words and topics --------------------------------------------------------------------------------------------- */
+
+uint32_t setup_add_words(struct troupe_system *self, const char *name, enum troupe_word_kind kind, uint32_t count)
+{
+	struct system *system = own(self);
+	uint32_t first = system->words;
+	if (count > SYSTEM_WORDS_MAX - first) {
+		struct troupe_error why;
+		keep(system,
+			fail(&why, TROUPE_ELIMIT,
+				"%s:%u: plugin '%s' needs %" PRIu64 " words of state; the limit is %d",
+				system->plugin->element->file, system->plugin->element->line, self->kind->names[0],
+				(uint64_t)first + count, SYSTEM_WORDS_MAX),
+			&why);
+		return 0;
+	}
+	vec_push(&system->names, (struct system_words){arena_strdup(system->setup->arena, name), kind, count});
+	system->words += count;
+	return first;
+}
+
+/* The name, cleaned; NULL: it is too long, or empty. */
+static const char *topic_name(struct troupe_system *self, const struct troupe_element *at, const char *topic)
+{
+	char *name = arena_printf(own(self)->setup->arena, "/%s", topic);
+	topic_name_clean(name);
+	if (name[1] && strlen(name) <= TOPIC_BYTES_MAX)
+		return name;
+	setup_refuse(self, at, "topic '%.40s' has %zu bytes: expected 2 to %d", name, strlen(name), TOPIC_BYTES_MAX);
+	return NULL;
+}
+
+static message_type type_of(struct troupe_system *self, const struct troupe_element *at, const char *type)
+{
+	message_type found = type ? type_find(type) : NULL;
+	if (!found)
+		setup_refuse(self, at, "type '%.100s' is not known: expected one of gz.msgs or troupe.msgs",
+			type ? type : "");
+	return found;
+}
+
+static bool too_many(struct system *system, const char *does)
+{
+	char text[TEXT_BYTES_MAX];
+	(void)snprintf(text, sizeof text, "the plugin %s more than %d topics", does, SYSTEM_TOPICS_MAX);
+	return end_with(system, TROUPE_ELIMIT, system->plugin->element, text);
+}
+
+bool setup_take(struct troupe_system *self, const struct troupe_element *at, const char *topic, const char *type,
+	uint32_t input, uint32_t drives)
+{
+	struct system *system = own(self);
+	const char *name = topic_name(self, at, topic);
+	message_type found = type_of(self, at, type);
+	if (!name || !found)
+		return false;
+	if (system->topics.count == SYSTEM_TOPICS_MAX)
+		return too_many(system, "has");
+	vec_push(&system->topics, (struct system_topic){name, found, input, drives});
+	return true;
+}
+
+bool setup_give(struct troupe_system *self, const struct troupe_element *at, const struct troupe_output *output,
+	uint32_t *ret_output)
+{
+	struct system *system = own(self);
+	struct arena *arena = system->setup->arena;
+	const char *name = topic_name(self, at, output->name);
+	bool free_type = output->gives == TROUPE_GIVES_REPORT || output->gives == TROUPE_GIVES_PUBLISHED;
+	message_type type = free_type ? type_of(self, at, output->type) : NULL;
+	if (!name || (free_type && !type))
+		return false;
+	if (system->outputs.count == SYSTEM_TOPICS_MAX)
+		return too_many(system, "publishes");
+	struct system_output copy = {*output, type};
+	copy.def.name = name;
+	copy.def.type = type ? type->name : NULL;
+	copy.def.frame = output->frame ? arena_strdup(arena, output->frame) : NULL;
+	copy.def.child_frame = output->child_frame ? arena_strdup(arena, output->child_frame) : NULL;
+	copy.def.only = output->only ? arena_strdup(arena, output->only) : NULL;
+	if (ret_output)
+		*ret_output = system->outputs.count;
+	vec_push(&system->outputs, copy);
+	return true;
+}
