@@ -140,6 +140,7 @@ struct troupe_scene_sensor {
 	uint32_t link;    /* index in scene.links; TROUPE_NONE: a sensor of a joint */
 	uint32_t joint;   /* index in scene.joints; TROUPE_NONE: a sensor of a link, or of a joint that moves nothing */
 	double rate_hz;   /* in simulated time; 0: it measures in each state */
+	struct troupe_pose in_link; /* of its frame (of a camera: of its picture's) in the link, or in the joint's */
 	/* The names of the numbers of its struct troupe_reading. None: a camera, or a type that is not simulated. See
 	 * the manual page, columns of the log. */
 	uint32_t number_count;

@@ -349,6 +349,8 @@ static const struct topic_row rows[] = {
 	ASKED("/world/*/generate_world_sdf", "gz.msgs.SdfGeneratorConfig", "gz.msgs.StringMsg", &ask_sdf),
 	ASKED("/world/*/levels", "gz.msgs.Empty", "troupe.msgs.Levels", &ask_levels),
 	ASKED("/world/*/model", "gz.msgs.UInt32", "troupe.msgs.ModelState", &ask_model),
+	ASKED("/world/*/model/sensors", "gz.msgs.UInt32", "troupe.msgs.ModelSensors", &ask_model_sensors),
+	ASKED("/world/*/sensor", "gz.msgs.StringMsg", "troupe.msgs.ModelSensors", &ask_sensor),
 	ASKED("/world/*/scene/mesh", "gz.msgs.Geometry", "troupe.msgs.Mesh", &ask_mesh),
 	ASKED("/world/*/gui/info", "gz.msgs.Empty", "gz.msgs.GUI", &ask_gui),
 	ASKED("/world/*/save", "gz.msgs.StringMsg", "gz.msgs.Boolean", &act_save),

@@ -377,6 +377,13 @@ static void add_joints(struct making *m)
 
 /* --- sensors ------------------------------------------------------------------------------------------------------ */
 
+/* A camera may be turned in its sensor. */
+static struct pose sensor_in_link(const struct sdf_sensor *sensor)
+{
+	bool camera = sensor->settings->camera_count == 1;
+	return camera ? pose_mul(sensor->in_parent, sensor->settings->cameras->in_sensor) : sensor->in_parent;
+}
+
 static void add_sensor(struct making *m, const struct sensor *from)
 {
 	struct troupe_scene_sensor *to = &m->sensors[m->view->shown.sensor_count++];
@@ -386,7 +393,8 @@ static void add_sensor(struct making *m, const struct sensor *from)
 		.model = m->view->model_of[from->model],
 		.link = from->link == SCENE_NONE ? TROUPE_NONE : m->view->link_of[from->link],
 		.joint = from->joint == SCENE_NONE ? TROUPE_NONE : m->view->joint_of[from->joint],
-		.rate_hz = from->sdf->update_rate};
+		.rate_hz = from->sdf->update_rate,
+		.in_link = view_pose(sensor_in_link(from->sdf))};
 	if (from->group != SENSOR_SILENT)
 		to->number_count = summary_names(from->sdf->kind, &to->numbers);
 }

@@ -7,6 +7,7 @@
 #include "mesh/importer.h"
 #include "server/encode.h"
 #include "server/encode_often.h"
+#include "server/sensor_topics.h"
 #include "server/view.h"
 #include "topic/message.h"
 #include "topic/scene.pb-c.h"
@@ -99,12 +100,11 @@ static void encode_model_state(
 		out->joint[out->n_joint++] = encode_joint_state(arena, snapshot, j);
 }
 
-static troupe_status answer_model(const struct frame *frame, const struct topic_row *row, const void *request,
-	size_t count, struct text *out, struct troupe_error *error)
+/* The model of the scene with the id in a gz.msgs.UInt32. */
+static troupe_status find_model(const struct troupe_scene *scene, const void *request, size_t count,
+	uint32_t *ret_model, struct troupe_error *error)
 {
-	const struct troupe_scene *scene = frame->snapshot.scene;
 	ProtobufCMessage *asked;
-	(void)row;
 	troupe_status status =
 		message_of_bytes(&gz__msgs__uint32__descriptor, request, count, &message_limits_usual, &asked, error);
 	if (status)
@@ -115,6 +115,18 @@ static troupe_status answer_model(const struct frame *frame, const struct topic_
 		model++;
 	if (model == scene->model_count)
 		return fail(error, TROUPE_ECOMMAND, "no model has the id %u", id);
+	*ret_model = model;
+	return TROUPE_OK;
+}
+
+static troupe_status answer_model(const struct frame *frame, const struct topic_row *row, const void *request,
+	size_t count, struct text *out, struct troupe_error *error)
+{
+	uint32_t model;
+	(void)row;
+	troupe_status status = find_model(frame->snapshot.scene, request, count, &model, error);
+	if (status)
+		return status;
 	struct arena arena = {0};
 	Troupe__Msgs__ModelState state = TROUPE__MSGS__MODEL_STATE__INIT;
 	encode_model_state(frame, model, &state, &arena);
@@ -123,6 +135,140 @@ static troupe_status answer_model(const struct frame *frame, const struct topic_
 }
 
 const struct query_ops ask_model = {FRAME_MODELS | FRAME_JOINTS, .answer = answer_model};
+
+/* --- its sensors -------------------------------------------------------------------------------------------------- */
+
+struct sensor_row { /* a topic of a sensor of the model */
+	uint32_t sensor, of;
+	double rate_hz;
+	Troupe__Msgs__ModelSensors__Topic *topic;
+};
+
+struct finding {
+	struct arena *arena;
+	uint32_t world;
+	uint64_t key;
+	VEC(struct sensor_row) rows;
+};
+
+static void find_row(void *ctx, uint32_t id, const struct topic_row *row)
+{
+	struct finding *finding = ctx;
+	(void)id;
+	if (row->kind != TOPIC_PUBLISHED || row->world != finding->world || row->key != finding->key ||
+		((const struct publish_ops *)row->ops)->when != PUBLISH_READING)
+		return;
+	Troupe__Msgs__ModelSensors__Topic *topic =
+		ENCODE_NEW(finding->arena, Troupe__Msgs__ModelSensors__Topic, troupe__msgs__model_sensors__topic__init);
+	topic->name = arena_strdup(finding->arena, row->name);
+	topic->type = arena_strdup(finding->arena, row->type);
+	vec_push(&finding->rows, (struct sensor_row){sensor_topics_index(row), row->of, row->rate_hz, topic});
+}
+
+/* By sensor, and then in the order in which the sensor has its topics. */
+static int compare_rows(const void *a, const void *b)
+{
+	const struct sensor_row *x = a, *y = b;
+	if (x->sensor != y->sensor)
+		return x->sensor < y->sensor ? -1 : 1;
+	return (x->of > y->of) - (x->of < y->of);
+}
+
+static Troupe__Msgs__ModelSensors__Sensor *encode_found_sensor(
+	const struct troupe_scene *scene, const struct troupe_scene_sensor *from, const struct finding *finding)
+{
+	struct arena *arena = finding->arena;
+	Troupe__Msgs__ModelSensors__Sensor *out =
+		ENCODE_NEW(arena, Troupe__Msgs__ModelSensors__Sensor, troupe__msgs__model_sensors__sensor__init);
+	out->name = encode_text(from->name);
+	out->type = encode_text(from->type);
+	out->rate_hz = from->rate_hz;
+	out->link = from->link == TROUPE_NONE ? 0 : encode_link_id(&scene->links[from->link]);
+	out->pose = encode_pose(arena, &from->in_link, NULL, 0);
+	out->topic = arena_array(arena, Troupe__Msgs__ModelSensors__Topic *, finding->rows.count);
+	for (uint32_t i = 0; i < finding->rows.count; i++) {
+		const struct sensor_row *row = &finding->rows.at[i];
+		if (row->sensor != from->handle.index)
+			continue;
+		out->topic[out->n_topic++] = row->topic;
+		out->on_trigger |= from->rate_hz > 0 && row->rate_hz <= 0;
+	}
+	return out;
+}
+
+/* The scene has the sensors, the table has their topics: a model that has just gone from one of them has no topics.
+ * only: index of the sensor in its model; TROUPE_NONE: all. */
+static void encode_sensors(const struct frame *frame, uint32_t model, uint32_t only, uint32_t world, struct text *out)
+{
+	const struct troupe_scene *scene = frame->snapshot.scene;
+	const struct troupe_scene_model *from = &scene->models[model];
+	struct arena arena = {0};
+	Troupe__Msgs__ModelSensors message = TROUPE__MSGS__MODEL_SENSORS__INIT;
+	struct finding finding = {
+		.arena = &arena, .world = world, .key = (uint64_t)from->handle.born << 32 | from->handle.at};
+	topic_read(clients_table(frame->server->clients), find_row, &finding);
+	if (finding.rows.count)
+		qsort(finding.rows.at, finding.rows.count, sizeof *finding.rows.at, compare_rows);
+	message.header = encode_header(&arena, frame->time_ns);
+	message.step = frame->snapshot.step;
+	message.name = encode_text(from->name);
+	message.id = (uint32_t)from->id;
+	message.sensor = arena_array(&arena, Troupe__Msgs__ModelSensors__Sensor *, scene->sensor_count);
+	for (uint32_t i = 0; i < scene->sensor_count; i++)
+		if (scene->sensors[i].model == model && (only == TROUPE_NONE || only == scene->sensors[i].handle.index))
+			message.sensor[message.n_sensor++] = encode_found_sensor(scene, &scene->sensors[i], &finding);
+	(void)encode_end(&message.base, &arena, out);
+	vec_free(&finding.rows);
+}
+
+static troupe_status answer_model_sensors(const struct frame *frame, const struct topic_row *row, const void *request,
+	size_t count, struct text *out, struct troupe_error *error)
+{
+	uint32_t model;
+	troupe_status status = find_model(frame->snapshot.scene, request, count, &model, error);
+	if (!status)
+		encode_sensors(frame, model, TROUPE_NONE, row->world, out);
+	return status;
+}
+
+/* The model of the sensor that publishes the topic; TROUPE_NONE: there is none in this world, or it has gone. */
+static uint32_t find_publisher(const struct frame *frame, const char *topic, uint32_t world, uint32_t *ret_index)
+{
+	const struct troupe_scene *scene = frame->snapshot.scene;
+	struct topic_row row;
+	uint32_t model = TROUPE_NONE;
+	if (!topic_copy(clients_table(frame->server->clients), TOPIC_PUBLISHED, topic, &row))
+		return TROUPE_NONE;
+	if (row.world == world && ((const struct publish_ops *)row.ops)->when == PUBLISH_READING)
+		model = view_model_of(scene, (uint32_t)row.key - 1);
+	if (model != TROUPE_NONE && scene->models[model].handle.born != (uint32_t)(row.key >> 32))
+		model = TROUPE_NONE;
+	*ret_index = sensor_topics_index(&row);
+	topic_row_fini(&row);
+	return model;
+}
+
+static troupe_status answer_sensor(const struct frame *frame, const struct topic_row *row, const void *request,
+	size_t count, struct text *out, struct troupe_error *error)
+{
+	ProtobufCMessage *asked;
+	uint32_t index = 0;
+	troupe_status status = message_of_bytes(
+		&gz__msgs__string_msg__descriptor, request, count, &message_limits_usual, &asked, error);
+	if (status)
+		return status;
+	const char *topic = ((const Gz__Msgs__StringMsg *)(const void *)asked)->data;
+	uint32_t model = find_publisher(frame, topic, row->world, &index);
+	if (model == TROUPE_NONE)
+		status = fail(error, TROUPE_ECOMMAND, "topic '%.200s': no sensor of this world publishes it", topic);
+	else
+		encode_sensors(frame, model, index, row->world, out);
+	message_free(asked);
+	return status;
+}
+
+const struct query_ops ask_model_sensors = {FRAME_SCENE, .answer = answer_model_sensors};
+const struct query_ops ask_sensor = {FRAME_SCENE, .answer = answer_sensor};
 
 /* --- meshes ------------------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* What only viewers need, beside Gazebo's topics: pictures of all that moves (`view`), the work of the secondaries
- * (`secondaries`), the state of one model (`model`), the triangles of a shape (`scene/mesh`). */
+ * (`secondaries`), the state of one model (`model`) and its sensors (`model/sensors`,
+ * `sensor`), the triangles of a shape (`scene/mesh`). */
 #ifndef SERVER_VIEWER_H
 #define SERVER_VIEWER_H
 
@@ -12,6 +13,10 @@ extern const struct publish_ops publish_secondaries; /* troupe.msgs.Secondaries 
 
 /* gz.msgs.UInt32, the id of a model, gives its troupe.msgs.ModelState. */
 extern const struct query_ops ask_model;
+/* The same request gives the troupe.msgs.ModelSensors of the model: its sensors and their topics. */
+extern const struct query_ops ask_model_sensors;
+/* gz.msgs.StringMsg, a topic, gives the troupe.msgs.ModelSensors with only the sensor that publishes it. */
+extern const struct query_ops ask_sensor;
 /* gz.msgs.Geometry of a shape of the scene gives a troupe.msgs.Mesh. Files that no shape of the scene names are not
  * read. A file is read on the thread of the client that asks, which may take long. */
 extern const struct query_ops ask_mesh;

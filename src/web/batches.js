@@ -2,24 +2,37 @@
 // which grows when needed. Each instance has a matrix and a colour; three.js r111 has no colours of instances, but takes
 // a vertex colour from any attribute, also from one that steps with the instances.
 import {
-	DoubleSide, DynamicDrawUsage, FrontSide, InstancedBufferAttribute, InstancedMesh, MeshLambertMaterial, VertexColors,
+	DoubleSide, DynamicDrawUsage, FrontSide, InstancedBufferAttribute, InstancedMesh, MeshLambertMaterial, MeshPhongMaterial,
+	VertexColors,
 } from "./three/build/three.module.js";
 
 const FIRST_CAPACITY = 4;
 
+// lamps: light is computed for each pixel and not for each corner: a lamp near a large face lights none of its corners.
+// That takes longer, and the sun alone does not need it.
+function materialOf(look, lamps) {
+	const settings = {
+		vertexColors: VertexColors,
+		side: look.double ? DoubleSide : FrontSide,
+		transparent: look.opacity < 1, opacity: look.opacity, depthWrite: look.opacity >= 1,
+		polygonOffset: Boolean(look.plane), polygonOffsetFactor: look.plane ? 1 : 0, polygonOffsetUnits: look.plane ? 2 : 0,
+	};
+	return lamps ? new MeshPhongMaterial({...settings, specular: 0, shininess: 0}) : new MeshLambertMaterial(settings);
+}
+
 class Batch {
-	constructor(parent, geometry, look) {
+	constructor(parent, geometry, look, lamps) {
 		this.parent = parent;
 		this.look = look;
 		this.source = geometry;
 		this.instances = [];
-		this.material = new MeshLambertMaterial({
-			vertexColors: VertexColors,
-			side: look.double ? DoubleSide : FrontSide,
-			transparent: look.opacity < 1, opacity: look.opacity, depthWrite: look.opacity >= 1,
-			polygonOffset: Boolean(look.plane), polygonOffsetFactor: look.plane ? 1 : 0, polygonOffsetUnits: look.plane ? 2 : 0,
-		});
+		this.material = materialOf(look, lamps);
 		this.grow(FIRST_CAPACITY);
+	}
+
+	light(lamps) {
+		this.material.dispose();
+		this.material = this.mesh.material = materialOf(this.look, lamps);
 	}
 
 	grow(capacity) {
@@ -90,6 +103,15 @@ export class Batches {
 	constructor(parent) {
 		this.parent = parent;
 		this.all = new Map();
+		this.lamps = false;
+	}
+
+	// lamps: whether the world has lights other than suns
+	light(lamps) {
+		if (lamps !== this.lamps)
+			for (const batch of this.all.values())
+				batch.light(lamps);
+		this.lamps = lamps;
 	}
 
 	// shape: of shapes.js, with its geometry known; look: {opacity, shadow, double, plane}
@@ -97,7 +119,7 @@ export class Batches {
 		const key = `${shape.key}|${look.opacity}|${look.shadow}|${look.double}`;
 		let batch = this.all.get(key);
 		if (!batch) {
-			batch = new Batch(this.parent, shape.geometry, look);
+			batch = new Batch(this.parent, shape.geometry, look, this.lamps);
 			this.all.set(key, batch);
 		}
 		batch.add(instance);

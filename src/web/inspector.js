@@ -1,11 +1,15 @@
 // What is known of the selected model, and what can be done with it. Pose, velocity and joints come from the service
-// /world/W/model, five times a second; without it the pose is the one that is drawn.
+// /world/W/model, five times a second; without it the pose is the one that is drawn. Its sensors come from the service
+// /world/W/model/sensors, whenever models or topics have come or gone.
 import {secondaryColour} from "./palette.js";
 import {$, element, icon, name, number} from "./page.js";
 import {anglesOf, rotation} from "./scene.js";
 
 const EACH_MS = 200;
 const JOINTS_MAX = 60;
+const SENSORS_MAX = 60;
+// What the button of a sensor's topic says; "Plot" for any other type
+const SHOWN_AS = {LaserScan: "Scan", PointCloudPacked: "Points", Image: "Picture", CameraInfo: "Info", PerformanceSensorMetrics: "Rate"};
 
 const degrees = radians => number(radians * 180 / Math.PI, 1);
 
@@ -14,7 +18,7 @@ function vectorCells(vector, digits = 3) {
 }
 
 export class Inspector {
-	// act: {follow, move, drive, remove, topic, close}: functions of the model (topic: of a name)
+	// act: {follow, move, drive, remove, topic, close}: functions of the model (topic: of {name, type})
 	constructor(world, levels, act) {
 		this.world = world;
 		this.levels = levels;
@@ -23,7 +27,10 @@ export class Inspector {
 		this.model = null;
 		this.state = null;
 		this.ask = null;         // (id) -> Promise of a ModelState; null: there is no connection
-		this.sensors = () => []; // (model) -> topics of the model that can be shown
+		this.askSensors = null;  // (id) -> Promise of a ModelSensors; null: there is no connection
+		this.found = [];         // the sensors of the model
+		this.topics = () => [];  // (model) -> topics of the model that can be shown
+		this.isShown = () => false; // (name of a topic)
 		this.drives = () => false;
 		this.commands = true;
 		setInterval(() => this.refresh(), EACH_MS);
@@ -32,10 +39,13 @@ export class Inspector {
 	show(model) {
 		if (model !== this.model)
 			this.state = null;
+		if (!model || !this.model || model.id !== this.model.id)
+			this.found = [];
 		this.model = model;
 		this.box.hidden = !model;
 		if (model)
 			this.build();
+		this.renew();
 		this.refresh();
 	}
 
@@ -57,22 +67,79 @@ export class Inspector {
 			element("div", {class: "head"}, element("h1", {}, name(model.name)),
 				element("button", {class: "icon close", "aria-label": "Deselect", click: () => act.close()}, icon("close"))),
 			element("div", {class: "body"}, this.chips, element("div", {class: "tools"}, ...Object.values(this.buttons)), this.table, this.list));
+		this.listed = "";
 		this.buildLists();
 	}
 
+	// Models or topics have come or gone.
+	async renew() {
+		const {model} = this;
+		this.buildLists();
+		if (!model || !this.askSensors)
+			return;
+		try {
+			const {sensor = []} = await this.askSensors(model.id) || {};
+			if (this.model && this.model.id === model.id)
+				this.found = sensor;
+		} catch (error) {
+			// the model has gone, or the connection: what was found stays until another model is selected
+		}
+		this.buildLists();
+	}
+
+	// Lists that say the same stay the same elements, because an element that is replaced between press and release gets
+	// no click.
 	buildLists() {
 		if (!this.model)
 			return;
-		const {model} = this, sensors = this.sensors(model), parts = [];
+		const {model} = this;
 		this.buttons.drive.disabled = !this.commands || !this.drives(model);
-		if (sensors.length)
-			parts.push(element("h2", {}, "Sensors and topics"), element("ul", {class: "list"}, ...sensors.map(topic =>
-				element("li", {}, element("span", {title: name(topic.name)}, name(topic.short)),
-					element("button", {click: () => this.act.topic(topic)}, "Show")))));
-		if (model.links.length > 1)
-			parts.push(element("h2", {}, `${model.links.length} links`), element("ul", {class: "list"}, ...model.links.slice(0, JOINTS_MAX).map(link =>
-				element("li", {}, element("span", {}, name(link.name))))));
-		this.list.replaceChildren(...parts);
+		const ofSensors = new Set(this.found.flatMap(sensor => (sensor.topic || []).map(topic => topic.name)));
+		const topics = this.topics(model).filter(topic => !ofSensors.has(topic.name));
+		const shown = [...ofSensors, ...topics.map(topic => topic.name)].filter(topic => this.isShown(topic));
+		const listed = JSON.stringify([this.found, topics, shown, model.links.length]);
+		if (listed === this.listed)
+			return;
+		this.listed = listed;
+		this.list.replaceChildren(...this.sensorList(), ...this.topicList(topics), ...this.linkList());
+	}
+
+	topicButton(topic, text) {
+		return element("button", {title: name(topic.name), "aria-pressed": String(this.isShown(topic.name)),
+			click: () => this.act.topic(topic)}, text);
+	}
+
+	sensorList() {
+		if (!this.found.length)
+			return [];
+		const row = sensor => {
+			const {topic: topics = [], rateHz = 0} = sensor;
+			const rate = !topics.length ? "not simulated" : sensor.onTrigger ? "when triggered" : rateHz > 0 ? `${number(rateHz, rateHz % 1 ? 2 : 0)} Hz` : "each step";
+			return element("li", {class: "sensor"}, element("span", {class: "name", title: name(sensor.name || "")}, name(sensor.name || "")),
+				element("span", {class: "quiet"}, `${name(sensor.type || "")}, ${rate}`),
+				...topics.length ? [element("span", {class: "quiet topic", title: name(topics[0].name)}, element("bdi", {}, name(topics[0].name))),
+					element("div", {class: "ways"}, ...topics.map(topic => this.topicButton(topic,
+						SHOWN_AS[(topic.type || "").replace(/^gz\.msgs\./, "")] || "Plot")))] : []);
+		};
+		const more = this.found.length - SENSORS_MAX;
+		return [element("h2", {}, this.found.length === 1 ? "1 sensor" : `${this.found.length} sensors`),
+			element("ul", {class: "list"}, ...this.found.slice(0, SENSORS_MAX).map(row),
+				more > 0 ? element("li", {class: "quiet"}, `and ${more} more`) : null)];
+	}
+
+	topicList(topics) {
+		if (!topics.length)
+			return [];
+		return [element("h2", {}, "Topics"), element("ul", {class: "list"}, ...topics.map(topic =>
+			element("li", {}, element("span", {title: name(topic.name)}, name(topic.short)), this.topicButton(topic, "Show"))))];
+	}
+
+	linkList() {
+		const {links} = this.model;
+		if (links.length < 2)
+			return [];
+		return [element("h2", {}, `${links.length} links`), element("ul", {class: "list"}, ...links.slice(0, JOINTS_MAX).map(link =>
+			element("li", {}, element("span", {}, name(link.name)))))];
 	}
 
 	press(tool, on) {

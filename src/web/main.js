@@ -7,7 +7,7 @@ import {Inspector} from "./inspector.js";
 import {Levels} from "./levels.js";
 import {Motion} from "./motion.js";
 import {$, element, name, notice} from "./page.js";
-import {World} from "./scene.js";
+import {World, matrixOf} from "./scene.js";
 import {TimeBar} from "./time.js";
 import {Timeline} from "./timeline.js";
 import {Topics} from "./topics.js";
@@ -67,17 +67,20 @@ const drive = new Drive((topic, message) => connection.publish(topic, message));
 const handling = new Handling(view, camera, world, {
 	select, call, changed: () => inspector.press("move", Boolean(handling.moving)),
 });
-const topics = new Topics(connection, view.three, linkOfTopic, redraw);
+const topics = new Topics(connection, view.three, sensorOfTopic, redraw);
 const inspector = new Inspector(world, levels, {
 	follow: toggleFollow, move: model => handling.moveModel(model), drive: toggleDrive, remove, close: () => select(null, false),
-	topic: topic => topics.show(topic),
+	topic: topic => topics.toggle(topic),
 });
 
 world.failed = text => notice(text, "bad");
 levels.onEvent = event => work.addEvent(event);
-inspector.sensors = model => topics.of(model, worldName);
+inspector.topics = model => topics.of(model, worldName);
+inspector.isShown = topic => topics.shown.has(topic);
+topics.changed = () => inspector.buildLists();
 inspector.drives = model => Boolean(topics.driveTopic(model, worldName));
 inspector.ask = async id => (await call("model", {data: id})).reply;
+inspector.askSensors = async id => (await call("model/sensors", {data: id})).reply;
 drive.changed = () => inspector.press("drive", Boolean(drive.topic));
 
 function redraw() {
@@ -92,14 +95,11 @@ async function request(service, message) {
 	return handling.request(service, message);
 }
 
-// The link whose sensor publishes a topic: /world/W/model/M/link/L/sensor/S/...
-function linkOfTopic(topic) {
-	const parts = /\/model\/(.+)\/link\/([^/]+)\/sensor\//.exec(topic);
-	if (parts)
-		for (const link of world.links.values())
-			if (link.name === parts[2] && link.model.name === parts[1])
-				return link.matrix;
-	return null;
+// Promise of a function that gives the present matrix of the sensor that publishes the topic; null: its link is not there
+async function sensorOfTopic(topic) {
+	const {sensor = []} = (await call("sensor", {data: topic})).reply || {};
+	const link = sensor.length ? sensor[0].link : 0, inLink = matrixOf(sensor.length ? sensor[0].pose : null);
+	return () => world.links.has(link) ? world.links.get(link).matrix.clone().multiply(inLink) : null;
 }
 
 // --- what comes ----------------------------------------------------------------------------------------------------------
@@ -191,13 +191,13 @@ function onScene(message) {
 	}
 	levels.makeGhosts();
 	tree.fill();
-	inspector.buildLists();
+	inspector.renew();
 	redraw();
 }
 
 function onTopics(message) {
 	topics.set(message);
-	inspector.buildLists();
+	inspector.renew();
 }
 
 function onTimeline(message) {
@@ -226,6 +226,7 @@ function onPicture(picture) {
 		treeChanged = true;
 	time.picture(picture, now_ms);
 	viewer.lastStep = picture.step;
+	viewer.lastTime = picture.time;
 	redraw();
 }
 
@@ -483,4 +484,4 @@ requestAnimationFrame(image);
 connection.open();
 
 // For the console of the browser, and for tests/web
-globalThis.viewer = {camera, connection, lastStep: 0, levels, motion, timeline, topics, view, work, world};
+globalThis.viewer = {camera, connection, lastStep: 0, lastTime: 0, levels, motion, timeline, topics, view, work, world};

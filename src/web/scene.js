@@ -333,6 +333,7 @@ export class World {
 		const lights = (message.light || []).filter(light => !light.isLightOff).slice(0, LIGHTS_MAX);
 		for (const light of lights)
 			this.addLight(light);
+		this.batches.light(lights.some(light => light.type !== "DIRECTIONAL"));
 		if (!this.sun)
 			this.addLight({type: "DIRECTIONAL", direction: {x: -.5, y: .35, z: -.9}, castShadows: lights.length === 0});
 	}

@@ -63,10 +63,11 @@ class Scan {
 }
 
 class Cloud {
-	// poseOf(frame): matrix of the sensor, or null
-	constructor(group, matrix) {
+	// place: Promise of a function that gives the matrix of the sensor, or null
+	constructor(group, place) {
 		this.group = group;
-		this.matrix = matrix;
+		this.matrix = () => null;
+		place.then(matrix => { this.matrix = matrix; }, error => notice(error.message, "bad"));
 		this.points = new Points(new BufferGeometry(), new PointsMaterial({color: 0xff3b5c, size: 2.5, sizeAttenuation: false}));
 		this.points.frustumCulled = false;
 		this.points.matrixAutoUpdate = false;
@@ -89,6 +90,7 @@ class Cloud {
 		this.points.geometry.dispose();
 		this.points.geometry = new BufferGeometry().setAttribute("position", new Float32BufferAttribute(points, 3));
 		const matrix = this.matrix();
+		this.points.visible = Boolean(matrix);
 		if (matrix)
 			this.points.matrix.copy(matrix);
 		this.points.matrixWorldNeedsUpdate = true;
@@ -245,14 +247,15 @@ class Plot {
 // --- the list --------------------------------------------------------------------------------------------------------
 
 export class Topics {
-	// link(topic): matrix of the link whose sensor has the topic, or null
-	constructor(connection, three, link, redraw) {
-		Object.assign(this, {connection, link, redraw});
+	// place(topic): Promise of a function that gives the matrix of the sensor whose topic it is, or null
+	constructor(connection, three, place, redraw) {
+		Object.assign(this, {connection, place, redraw});
 		this.group = new Group();
 		three.add(this.group);
 		this.published = [];
 		this.taken = [];
 		this.shown = new Map();       // topic -> {end}
+		this.changed = () => {};      // called when a topic is shown or hidden
 		$("topic-search").addEventListener("input", () => this.fill());
 	}
 
@@ -311,7 +314,7 @@ export class Topics {
 		const box = element("section", {class: inWorld ? "panel shown small" : "panel shown", "aria-label": name(topic.name)},
 			element("div", {class: "head"}, element("span", {title: name(topic.name)}, element("bdi", {}, name(topic.name))),
 				element("button", {class: "icon close", "aria-label": "Hide", click: () => this.toggle(topic)}, icon("close"))));
-		const part = type === "LaserScan" ? new Scan(this.group) : type === "PointCloudPacked" ? new Cloud(this.group, () => this.link(topic.name)) :
+		const part = type === "LaserScan" ? new Scan(this.group) : type === "PointCloudPacked" ? new Cloud(this.group, this.place(topic.name)) :
 			type === "Image" ? new Picture(box) : new Plot(box);
 		if (inWorld)
 			box.append(element("span", {class: "quiet"}, "shown in the world"));
@@ -326,6 +329,7 @@ export class Topics {
 			box.remove();
 			this.redraw();
 		}});
+		this.changed();
 	}
 
 	hide(topic) {
@@ -333,5 +337,6 @@ export class Topics {
 		this.shown.delete(topic);
 		if (shown)
 			shown.end();
+		this.changed();
 	}
 }

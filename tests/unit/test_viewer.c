@@ -1,8 +1,9 @@
 /* The topics and services that only viewers need: pictures are the state that the library gives, by the ids of the
- * scene; the work of secondaries adds up; the state of one model; boxes of levels; triangles of meshes and heightmaps,
- * of files that the world names and of no others. */
+ * scene; the work of secondaries adds up; the state of one model and its sensors; boxes of levels; triangles of meshes
+ * and heightmaps, of files that the world names and of no others. */
 #include "clients.h"
 
+#include "sensor/rays.h"
 #include "topic/scene.pb-c.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -164,6 +165,109 @@ Test(viewer, the_state_of_one_model)
 	cr_assert_null(ask(server, client, "/world/w/model", "gz.msgs.UInt32", "data: 4000000000", &message));
 	cr_assert_eq(message.status, TROUPE_ECOMMAND);
 	cr_assert(strstr(message.text, "4000000000"), "'%s'", message.text);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+/* The names say which model and sensor they are of; `sonar` is not simulated; the second model has its own topics. */
+static const char with_sensors[] =
+	LIB_SDF(LIB_WORLD("w", LIB_MODEL("plain", "9 9 9 0 0 0", "<link name='l'/>") LIB_MODEL("probe", "0 0 50 0 0 0",
+				       "<link name='l'><sensor name='eye' type='sonar'/><sensor name='height' "
+				       "type='altimeter'><pose>0.25 0 0 0 0 0</pose><update_rate>100"
+				       "</update_rate><topic>/up</topic><enable_metrics>true</enable_metrics></sensor>"
+				       "<sensor name='motion' type='imu'/></link>") LIB_MODEL("other", "0 0 9 0 0 0",
+				       "<link name='l'><sensor name='motion' type='imu'/></link>")));
+
+static Troupe__Msgs__ModelSensors *ask_sensors(struct troupe_server *server, struct troupe_client *client,
+	const char *model, struct troupe_message *ret_message)
+{
+	char text[40];
+	uint32_t id = 0;
+	Gz__Msgs__Scene *scene = ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", ret_message);
+	for (size_t m = 0; m < scene->n_model; m++)
+		if (!strcmp(scene->model[m]->name, model))
+			id = scene->model[m]->id;
+	message_free(&scene->base);
+	(void)snprintf(text, sizeof text, "data: %u", id);
+	return ask(server, client, "/world/w/model/sensors", "gz.msgs.UInt32", text, ret_message);
+}
+
+Test(viewer, the_sensors_of_one_model)
+{
+	struct troupe_server *server = lib_server(with_sensors, 1);
+	struct troupe_client *client = client_of(server, 1000);
+	struct troupe_message message;
+	Troupe__Msgs__ModelSensors *found = ask_sensors(server, client, "probe", &message);
+	cr_assert_str_eq(found->name, "probe");
+	cr_assert_eq(found->n_sensor, 3u);
+	const Troupe__Msgs__ModelSensors__Sensor *sensor = found->sensor[0];
+	cr_assert_str_eq(sensor->name, "l::eye");
+	cr_assert_str_eq(sensor->type, "sonar");
+	cr_assert_eq(sensor->n_topic, 0u);
+	sensor = found->sensor[1];
+	cr_assert_str_eq(sensor->name, "l::height");
+	cr_assert_eq(sensor->rate_hz, 100);
+	cr_assert_not(sensor->on_trigger);
+	cr_assert_eq(sensor->n_topic, 2u);
+	cr_assert_str_eq(sensor->topic[0]->name, "/up");
+	cr_assert_str_eq(sensor->topic[0]->type, "gz.msgs.Altimeter");
+	cr_assert_str_eq(sensor->topic[1]->name, "/up/performance_metrics");
+	sensor = found->sensor[2];
+	cr_assert_str_eq(sensor->type, "imu");
+	cr_assert_eq(sensor->rate_hz, 0);
+	cr_assert_not(sensor->on_trigger);
+	cr_assert_eq(sensor->n_topic, 1u);
+	cr_assert_str_eq(sensor->topic[0]->name, "/world/w/model/probe/link/l/sensor/motion/imu");
+	message_free(&found->base);
+	found = ask_sensors(server, client, "other", &message);
+	cr_assert_eq(found->n_sensor, 1u);
+	cr_assert_str_eq(found->sensor[0]->topic[0]->name, "/world/w/model/other/link/l/sensor/motion/imu");
+	message_free(&found->base);
+	found = ask(
+		server, client, "/world/w/sensor", "gz.msgs.StringMsg", "data: '/up/performance_metrics'", &message);
+	cr_assert_eq(found->n_sensor, 1u);
+	cr_assert_str_eq(found->name, "probe");
+	cr_assert_str_eq(found->sensor[0]->name, "l::height");
+	cr_assert(found->sensor[0]->link);
+	cr_assert_eq(found->sensor[0]->pose->position->x, 0.25);
+	cr_assert_eq(found->sensor[0]->n_topic, 2u);
+	message_free(&found->base);
+	/* a topic of no sensor; one that does not exist */
+	cr_assert_null(ask(server, client, "/world/w/sensor", "gz.msgs.StringMsg", "data: '/clock'", &message));
+	cr_assert_null(ask(server, client, "/world/w/sensor", "gz.msgs.StringMsg", "data: '/nothing'", &message));
+	cr_assert(strstr(message.text, "/nothing"), "'%s'", message.text);
+	found = ask_sensors(server, client, "plain", &message);
+	cr_assert_eq(found->n_sensor, 0u);
+	message_free(&found->base);
+	cr_assert_null(ask(server, client, "/world/w/model/sensors", "gz.msgs.UInt32", "data: 4000000000", &message));
+	cr_assert_eq(message.status, TROUPE_ECOMMAND);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+/* Cameras need the tree of boxes for their rays. */
+Test(viewer, a_camera_that_waits_for_a_trigger)
+{
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	struct troupe_server *server = lib_server(
+		LIB_SDF(LIB_WORLD("w",
+			LIB_MODEL("probe", "0 0 9 0 0 0",
+				"<link name='l'><sensor name='eye' type='camera'><update_rate>10</update_rate><camera>"
+				"<triggered>true</triggered><trigger_topic>/now</trigger_topic><image><width>8</"
+				"width><height>6"
+				"</height></image></camera></sensor></link>"))),
+		1);
+	struct troupe_client *client = client_of(server, 1000);
+	struct troupe_message message;
+	Troupe__Msgs__ModelSensors *found = ask_sensors(server, client, "probe", &message);
+	cr_assert_eq(found->n_sensor, 1u);
+	cr_assert(found->sensor[0]->on_trigger);
+	cr_assert_eq(found->sensor[0]->rate_hz, 10);
+	cr_assert_eq(found->sensor[0]->n_topic, 2u);
+	cr_assert_str_eq(found->sensor[0]->topic[0]->type, "gz.msgs.Image");
+	cr_assert_str_eq(found->sensor[0]->topic[1]->type, "gz.msgs.CameraInfo");
+	message_free(&found->base);
 	troupe_client_destroy(client);
 	troupe_server_destroy(server);
 }
