@@ -31,6 +31,21 @@ web_needs()
 	export NODE_PATH="$TROUPE_WEB_MODULES"
 }
 
+# web_browser: ends the script with status 0 if there is no browser, or this troupe has no page.
+web_browser()
+{
+	web_needs 'the page of the viewer in a browser' playwright-core
+	web_why=
+	command -v chromium >/dev/null || web_why='no chromium'
+	"$troupe" run "$worlds/specification.sdf" --iterations 1 --no-gz --view-address 0 -v 0 >"$scratch/said" 2>&1 ||
+		web_why=$(head -n 1 "$scratch/said")
+	[ -z "$web_why" ] || {
+		skip 'the page of the viewer in a browser' "$web_why"
+		totals
+		exit
+	}
+}
+
 web_node()
 {
 	node "$@"

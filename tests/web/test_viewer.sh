@@ -8,14 +8,5 @@
 # optional commands: chromium
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "$SOURCE_DIR/tests/web/lib.sh"
-web_needs 'the page of the viewer in a browser' playwright-core
-why=
-command -v chromium >/dev/null || why='no chromium'
-"$troupe" run "$worlds/specification.sdf" --iterations 1 --no-gz --view-address 0 -v 0 >"$scratch/said" 2>&1 ||
-	why=$(head -n 1 "$scratch/said")
-if [ -n "$why" ]; then
-	skip 'the page of the viewer in a browser' "$why"
-	totals
-	exit
-fi
+web_browser
 CHROMIUM=$(command -v chromium) web_node "$SOURCE_DIR/tests/web/viewer.js" "$troupe" "$worlds" "$worlds/viewer.png" "$scratch" "$@"

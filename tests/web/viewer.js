@@ -1,157 +1,21 @@
-// Opens the viewer's page in a real browser (Chromium, by playwright-core) while troupe runs, and acts on it as a person
-// does: with pointer and keys. Prints TAP.
+// Opens the viewer's page in a real browser while troupe runs: the demo, a lidar, a recording. Prints TAP.
 //
 //   node viewer.js TROUPE WORLDS PICTURE FOLDER [--update]
 //
 // WORLDS: the folder of the worlds; PICTURE: the kept picture of the demo's page, which --update makes anew; FOLDER: for
 // what the browser writes, and for pictures of what failed.
-const {chromium} = require("playwright-core");
+const {HEIGHT, WIDTH, cameraRests, check, compare, lookAt, main, model, open, part, select, settled, start, until} = require("./browser.js");
 const {spawn, spawnSync} = require("child_process");
 const fs = require("fs");
 const path = require("path");
 
 const [troupe, worlds, kept, folder, update] = process.argv.slice(2);
-const CHROMIUM = process.env.CHROMIUM || "/usr/bin/chromium";
-const WIDTH = 1280, HEIGHT = 760;
-const PATIENCE_MS = 60000;      // a machine without a graphics card, with other work to do, draws an image in a second
 const STEP = 20000;             // of the kept picture: the world's time is then 20 s
 const HOSTILE = "<img src=x onerror=globalThis.hacked=1>\u202e\"'`";
 
-const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-	"--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"];
-
-let count = 0, failed = 0, page = null;
-const children = new Set();
-
-function check(ok, what, detail) {
-	count++;
-	failed += ok ? 0 : 1;
-	console.log(`${ok ? "ok" : "not ok"} ${count} - ${what}`);
-	if (!ok && detail !== undefined)
-		console.log(`  # ${String(detail).slice(0, 600)}`);
-}
-
-async function part(what, body) {
-	try {
-		await body();
-	} catch (error) {
-		check(false, what, error.stack || error);
-		if (page)
-			await page.screenshot({path: path.join(folder, `failed-${count}.png`)}).catch(() => {});
-	}
-}
-
-// --- troupe ---------------------------------------------------------------------------------------------------------
-
 // port: 0: any
 function run(world, port, ...options) {
-	return start(["run", path.join(worlds, world), "--view-address", String(port), "--no-gz", ...options]);
-}
-
-// Starts a troupe that serves a page. Returns {address, port, end()}.
-function start(options) {
-	const child = spawn(troupe, options, {stdio: ["ignore", "pipe", "pipe"]});
-	children.add(child);
-	const ended = new Promise(resolve => child.on("exit", code => {
-		children.delete(child);
-		resolve(code);
-	}));
-	return new Promise((resolve, reject) => {
-		let text = "";
-		const hear = data => {
-			text += data;
-			const found = /view: (http:\/\/127\.0\.0\.1:(\d+)\/)/.exec(text);
-			if (found)
-				resolve({address: found[1], port: Number(found[2]), end: () => {
-					child.kill("SIGINT");
-					return ended;
-				}});
-		};
-		child.stdout.on("data", hear);
-		child.stderr.on("data", hear);
-		ended.then(code => reject(new Error(`troupe ended with status ${code}: ${text}`)));
-	});
-}
-
-// --- the page ---------------------------------------------------------------------------------------------------------
-
-const complaints = [];
-
-async function open(context, address) {
-	page = await context.newPage();
-	page.setDefaultTimeout(PATIENCE_MS);
-	page.on("pageerror", error => complaints.push(error.message));
-	// without troupe the browser complains about the WebSocket, as it should
-	page.on("console", message => message.type() === "error" && !/WebSocket/.test(message.text()) && complaints.push(message.text()));
-	await page.goto(address);
-	await page.waitForFunction(() => globalThis.viewer && viewer.world.models.size > 0 && viewer.levels.known);
-	return page;
-}
-
-const until = (body, argument) => page.waitForFunction(body, argument, {timeout: PATIENCE_MS, polling: 100});
-
-function model(name) {
-	return page.evaluate(name => {
-		const found = [...viewer.world.models.values()].find(model => model.name === name);
-		if (!found)
-			return null;
-		const {position} = viewer.world.poseOf(found);
-		return {id: found.id, secondary: found.secondary, asleep: found.asleep, x: position.x, y: position.y, z: position.z};
-	}, name);
-}
-
-// Looks at a model from near by, and gives the place of its middle on the screen
-async function lookAt(name) {
-	await page.evaluate(name => {
-		const model = [...viewer.world.models.values()].find(model => model.name === name), box = viewer.world.boxOf(model);
-		box.expandByScalar(2);
-		viewer.camera.show(box, "top");
-	}, name);
-	await page.waitForTimeout(1500);
-	return page.evaluate(name => {
-		const model = [...viewer.world.models.values()].find(model => model.name === name), box = viewer.world.boxOf(model);
-		const at = box.min.clone().add(box.max).multiplyScalar(.5).project(viewer.camera.three);
-		return {x: (at.x + 1) / 2 * innerWidth, y: (1 - at.y) / 2 * innerHeight};
-	}, name);
-}
-
-const settled = () => page.evaluate(() => new Promise(resolve => {
-	const look = () => viewer.motion.gliding.size || viewer.view.dirty ? setTimeout(look, 100) : requestAnimationFrame(() => requestAnimationFrame(resolve));
-	setTimeout(look, 300);
-}));
-
-// --- pictures ---------------------------------------------------------------------------------------------------------
-
-// The browser decodes both. Returns the part of pixels that differ by more than 24 of 255, above y, beside the bar.
-async function compare(context, one, two, rows) {
-	const blank = await context.newPage();
-	const result = await blank.evaluate(async ({one, two, rows}) => {
-		const decode = async base64 => {
-			const image = new Image();
-			image.src = `data:image/png;base64,${base64}`;
-			await image.decode();
-			const canvas = document.createElement("canvas");
-			canvas.width = image.width;
-			canvas.height = image.height;
-			canvas.getContext("2d").drawImage(image, 0, 0);
-			return canvas.getContext("2d").getImageData(0, 0, image.width, image.height);
-		};
-		const a = await decode(one), b = await decode(two);
-		if (a.width !== b.width || a.height !== b.height)
-			return {differ: 1, why: `${a.width}x${a.height}, ${b.width}x${b.height}`};
-		let differ = 0, sum = 0;
-		const colours = new Set();
-		for (let i = 4 * a.width * rows[0]; i < 4 * a.width * rows[1]; i += 4) {
-			const most = Math.max(Math.abs(a.data[i] - b.data[i]), Math.abs(a.data[i + 1] - b.data[i + 1]), Math.abs(a.data[i + 2] - b.data[i + 2]));
-			differ += most > 24;
-			sum += most;
-			colours.add(a.data[i] >> 4 << 8 | a.data[i + 1] >> 4 << 4 | a.data[i + 2] >> 4);
-		}
-		const pixels = a.width * (rows[1] - rows[0]);
-		return {differ: differ / pixels, mean: sum / pixels, colours: colours.size};
-	}, {one: one.toString("base64"), two: two.toString("base64"), rows});
-	await blank.close();
-	return result;
+	return start(troupe, ["run", path.join(worlds, world), "--view-address", String(port), "--no-gz", ...options]);
 }
 
 // --- the demo -----------------------------------------------------------------------------------------------------------
@@ -163,7 +27,7 @@ async function demo(context) {
 	commands.splice(at, Infinity, `${STEP} /world/warehouse/control pause: true`);
 	fs.writeFileSync(path.join(folder, "demo.commands"), commands.join("\n"));
 	const world = await run("warehouse.sdf", 0, "--commands", path.join(folder, "demo.commands"), "--secondaries", "3", "--rtf", "2");
-	await open(context, world.address);
+	const page = await open(context, world.address);
 
 	await part("the world of the demo is there", async () => {
 		check(await page.title() === "warehouse – troupe", "the title names the world");
@@ -198,10 +62,8 @@ async function demo(context) {
 		await page.waitForSelector("#inspector h1");
 		const picked = await page.innerText("#inspector h1");
 		check(/^(cart_5|tote_\d+)$/.test(picked), "a click picks what is there", picked);
-		await page.keyboard.press("/");
-		await page.keyboard.type("cart_5");
-		await page.keyboard.press("Enter");
-		check(await page.innerText("#inspector h1") === "cart_5", "the search finds the cart");
+		await select("cart_5");
+		check(true, "the search finds the cart");
 		await until(() => /left_wheel_joint/.test(document.getElementById("inspector").innerText));
 		check(true, "the inspector has its joints");
 		const before = await model("cart_5");
@@ -216,9 +78,14 @@ async function demo(context) {
 		}, before);
 		await page.keyboard.up("s");
 		check(true, "the cart drives while the key is held");
-		await page.waitForTimeout(2500);
+		// of simulated time, because a busy machine takes longer for it
+		const later = async time_s => {
+			const end = await page.evaluate(() => viewer.lastTime) + time_s;
+			await until(end => viewer.lastTime > end, end);
+		};
+		await later(4);
 		const first = await model("cart_5");
-		await page.waitForTimeout(1000);
+		await later(1);
 		const second = await model("cart_5");
 		check(Math.hypot(second.x - first.x, second.y - first.y) < .05, "and stops when it is let go", JSON.stringify([first, second]));
 		await page.keyboard.press(" ");
@@ -230,7 +97,7 @@ async function demo(context) {
 	await part("models come, move and go", async () => {
 		await page.keyboard.press("Escape");
 		await page.evaluate(() => viewer.camera.show(viewer.world.extent(), "top"));
-		await page.waitForTimeout(1000);
+		await cameraRests();
 		await page.click("#open-add");
 		await page.click("#add-menu [data-shape=box]");
 		await page.mouse.click(WIDTH / 2, 110);
@@ -279,7 +146,7 @@ async function demo(context) {
 	await part("small screens and keys", async () => {
 		await page.keyboard.press("Escape");
 		await page.setViewportSize({width: 390, height: 760});
-		await page.waitForTimeout(800);
+		await until(() => innerWidth === 390);
 		check(await page.evaluate(() => document.documentElement.scrollWidth <= 390 && document.getElementById("bar").getBoundingClientRect().right <= 390),
 			"the page is not wider than a small screen");
 		check(await page.evaluate(() => [...document.querySelectorAll("button, input, select")].every(control =>
@@ -290,9 +157,8 @@ async function demo(context) {
 		check(await page.isVisible("#help"), "? shows the keys");
 		await page.keyboard.press("Escape");
 		await page.emulateMedia({colorScheme: "dark"});
-		await page.waitForTimeout(500);
-		const [red, green, blue] = await page.evaluate(() => viewer.view.three.background.toArray());
-		check(red + green + blue < .6, "the world is dark when the system is");
+		await until(() => viewer.view.three.background.toArray().reduce((sum, value) => sum + value) < .6);
+		check(true, "the world is dark when the system is");
 		await page.emulateMedia({colorScheme: "light"});
 	});
 
@@ -314,12 +180,10 @@ async function demo(context) {
 
 async function sensors(context) {
 	const world = await run("lidar.sdf", 0, "--rtf", "1", "--secondaries", "2");
-	await open(context, world.address);
+	const page = await open(context, world.address);
 	await part("sensors are shown", async () => {
-		await page.keyboard.press("/");
-		await page.keyboard.type("scout_0");
-		await page.keyboard.press("Enter");
-		await page.click("#inspector li:has-text('lidar/scan') >> nth=0 >> button");
+		await select("scout_0");
+		await page.click("#inspector .sensor button:text-is('Scan') >> nth=0");
 		await until(() => viewer.topics.group.children.some(part => part.geometry.attributes.position && part.geometry.attributes.position.count > 20));
 		check(true, "the beams of a lidar are in the world");
 		await page.click("#inspector li:has-text('odometry') button");
@@ -340,8 +204,8 @@ async function recording(context) {
 	const file = path.join(folder, "jam.recording");
 	await new Promise((resolve, reject) => spawn(troupe, ["run", path.join(worlds, "jam.sdf"), "--commands", path.join(worlds, "jam.commands"),
 		"--iterations", "3000", "--record", file, "--no-gz", "--secondaries", "2"], {stdio: "ignore"}).on("exit", code => code ? reject(new Error(`status ${code}`)) : resolve()));
-	const shown = await start(["view", file, "--view-address", "0"]);
-	await open(context, shown.address);
+	const shown = await start(troupe, ["view", file, "--view-address", "0"]);
+	const page = await open(context, shown.address);
 	await part("a recording is played and scrubbed", async () => {
 		await page.waitForSelector("#timeline:not([hidden])");
 		check(await page.isHidden("#reset"), "what changes the world is not offered");
@@ -371,21 +235,4 @@ async function recording(context) {
 	await page.close();
 }
 
-(async () => {
-	const watch = setTimeout(() => {
-		console.log("Bail out! the time is over");
-		children.forEach(child => child.kill("SIGKILL"));
-		process.exit(1);
-	}, 540000);
-	const context = await chromium.launchPersistentContext(path.join(folder, "profile"), {executablePath: CHROMIUM, headless: true,
-		viewport: {width: WIDTH, height: HEIGHT}, colorScheme: "light", args: flags});
-	for (const each of [demo, sensors, recording])
-		await part(each.name, () => each(context));
-	check(complaints.length === 0, "the browser has no complaint", complaints.join("; "));
-	await context.close();
-	children.forEach(child => child.kill("SIGKILL"));
-	clearTimeout(watch);
-	console.log(`1..${count}`);
-	console.log(`${count - failed} passed, ${failed} failed`);
-	process.exit(failed ? 1 : 0);
-})();
+main(folder, [demo, sensors, recording]);
