@@ -18,8 +18,9 @@
  *   [setup]    when the model is made: at the start, on the caller's thread, or between steps; in a run over a
  *              network on each machine, which must come to the same result
  *   [primary]  between steps, on the primary's thread. All models are at state k and may be read.
- *   [runner]   during a step, on the runner that simulates the model. Other runners work at the same time. Of other
- *              models only state k may be read, and only if the kind says so (TROUPE_READS_OTHERS).
+ *   [runner]   during a step, on the runner that simulates the model. Other runners work at the same time, perhaps
+ *              on other machines, so only the own model may be read. What depends on other models is for update(),
+ *              which can leave numbers in words for pre_update().
  *
  * Step k leads from state k to state k+1. In each step that is not paused:
  *
@@ -113,9 +114,8 @@ enum troupe_kind_flags {
 	TROUPE_IN_WORLD = 2,       /* it may stand in the world. It has no runner: no pre_update() and post_update(). */
 	TROUPE_FOR_EACH_MODEL = 4, /* it stands in the world, and a system is made for each model that can move */
 	TROUPE_LENIENT = 8,        /* unknown parameters are a warning: worlds were written for another simulator */
-	TROUPE_READS_OTHERS = 16,  /* pre_update() or post_update() read state k of other models */
-	TROUPE_READS_CONTACTS = 32, /* update() or report() read contacts */
-	TROUPE_READS_SENSORS = 64,  /* update() or report() read sensors */
+	TROUPE_READS_CONTACTS = 16, /* update() or report() read contacts */
+	TROUPE_READS_SENSORS = 32,  /* update() or report() read sensors */
 };
 
 struct troupe_reckoning { /* dead reckoning: pose of a frame that is fixed to the model, relative to where it began */
@@ -387,9 +387,18 @@ struct troupe_host {
 	uint32_t (*find_joint_of)(const struct troupe_step *step, uint32_t model, const char *name);
 	/* The i-th contact of the model in the last step; false: there are no more. TROUPE_READS_CONTACTS. */
 	bool (*touch)(const struct troupe_step *step, uint32_t model, uint32_t i, struct troupe_touch *ret_touch);
-	/* The index-th sensor of the model, by name ("lidar", or "link::lidar"); TROUPE_NOTHING: none. The numbers that
-	 * it measured last, and when; 0 numbers: it has not measured yet. TROUPE_READS_SENSORS. */
+	/* A sensor of the model, by name: "lidar", or "link::lidar"; TROUPE_NOTHING: none. It measures from now on.
+	 * TROUPE_READS_SENSORS. */
 	uint32_t (*find_sensor)(const struct troupe_step *step, uint32_t model, const char *name);
+	/* What the sensor measured in the last step, and the simulated time of it; NULL: it did not measure then.
+	 * Numbers, by type of sensor: imu               whether it has an orientation; orientation w x y z; angular
+	 * velocity x y z rad/s; acceleration x y z m/s2 magnetometer      field x y z T            altimeter     height
+	 * m, climb m/s, height of the first place m air_pressure      pressure Pa, variance    air_speed     difference
+	 * of pressure Pa, temperature K navsat            latitude deg, longitude deg, altitude m, velocity to east,
+	 * north, up m/s force_torque      force x y z N, torque x y z N m lidar             columns, rows; least angle,
+	 * angle between columns, the same of rows, rad; least and greatest range m; pose of the sensor x y z qw qx qy
+	 * qz; then the range of each ray, from the lowest row up, in a row from the least angle (-INFINITY: too close,
+	 * INFINITY: nothing is in range), and the laser_retro of each others            as src/sensor/reading.h says */
 	const double *(*reading)(const struct troupe_step *step, uint32_t model, uint32_t sensor, uint32_t *ret_count,
 		double *ret_time_s);
 
