@@ -82,7 +82,7 @@ struct coupling {
 
 struct joint_setting { /* current settings of ODE's motor and stops */
 	enum joint_way way;
-	double effort, friction; /* of a plain one */
+	double effort, friction, velocity; /* of a plain one; the last two while it is not driven */
 	struct axis_setting axis[2];
 };
 

@@ -71,6 +71,18 @@ static void make_universal(const struct scene_joint *from, dJointID id)
 	dJointSetUniversalAxis2(id, second.x, second.y, second.z);
 }
 
+static void set_hardness(const struct scene_joint *joint, dJointID id)
+{
+	const struct sdf_joint_ode *ode = &joint->sdf->ode;
+	void (*set)(dJointID, int, dReal) = joint->kind == SDF_BALL ? dJointSetBallParam : dJointSetFixedParam;
+	if (joint->kind != SDF_BALL && joint->kind != SDF_FIXED)
+		return;
+	if (!isnan(ode->erp))
+		set(id, dParamERP, ode->erp);
+	if (!isnan(ode->cfm))
+		set(id, dParamCFM, MAX(ode->cfm, PHYSICS_CFM_MIN));
+}
+
 dJointID joint_make(struct physics *physics, uint32_t index, dWorldID ode_world)
 {
 	const struct scene_joint *from = &physics->scene->joints[index];
@@ -115,6 +127,7 @@ dJointID joint_make(struct physics *physics, uint32_t index, dWorldID ode_world)
 		dJointSetFixed(id);
 		break;
 	}
+	set_hardness(from, id);
 	return id;
 }
 
@@ -234,7 +247,8 @@ static double velocity_to(const struct moment *m, double gap, bool passed)
 	if (!passed)
 		return gap / m->dt;
 	double most = is_linear(joint_of(m)) ? STOP_BACK_MAX_M_S : STOP_BACK_MAX_RAD_S;
-	return clamp(m->physics->scene->sdf->physics.erp * gap / m->dt, most);
+	double own = joint_of(m)->sdf->ode.stop_erp, erp = isnan(own) ? m->physics->scene->sdf->physics.erp : own;
+	return clamp(erp * gap / m->dt, most);
 }
 
 static double velocity_to_low(const struct moment *m)
@@ -279,7 +293,8 @@ static void soften(const struct moment *m, struct stop *stop)
 
 static struct stop stop_of(const struct moment *m)
 {
-	struct stop stop = {.side = side_of(m), .softness = m->physics->scene->sdf->physics.cfm};
+	double own = joint_of(m)->sdf->ode.stop_cfm;
+	struct stop stop = {.side = side_of(m), .softness = isnan(own) ? m->physics->scene->sdf->physics.cfm : own};
 	if (stop.side == SIDE_NONE)
 		return stop;
 	stop.velocity = stop.side == SIDE_HIGH ? velocity_to_high(m) : velocity_to_low(m);
@@ -424,6 +439,17 @@ static double coming_rate(const struct moment *m)
 	return fabs(leading) > fabs(m->rate) ? leading : m->rate;
 }
 
+/* The motor that the file gives the joint; it takes the place of friction. */
+static bool has_own_motor(const struct scene_joint *joint, uint32_t axis)
+{
+	return !axis && joint->sdf->ode.max_force > 0;
+}
+
+static double own_force(const struct sdf_joint_ode *ode)
+{
+	return isfinite(ode->max_force) ? ode->max_force : dInfinity;
+}
+
 static struct motor motor_of(const struct moment *m)
 {
 	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
@@ -434,6 +460,9 @@ static struct motor motor_of(const struct moment *m)
 			clamp(m->physics->control->joints[m->joint].velocity, axis->velocity), effort, hard, false};
 	if (isfinite(axis->velocity) && fabs(coming_rate(m)) > axis->velocity)
 		return (struct motor){clamp(coming_rate(m), axis->velocity), dInfinity, hard, false};
+	const struct sdf_joint_ode *ode = &joint_of(m)->sdf->ode;
+	if (has_own_motor(joint_of(m), m->axis))
+		return (struct motor){clamp(ode->velocity, axis->velocity), own_force(ode), hard, false};
 	if (!is_passive(axis) || axis->friction > 0)
 		return (struct motor){0, axis->friction, hard, false};
 	return spring_of(m, hard);
@@ -512,13 +541,17 @@ void joint_unset(const struct scene_joint *joint, struct joint_setting *ret)
 	const struct sdf_axis *axis = axis_of(joint, 0);
 	ret->effort = isfinite(axis->effort) ? axis->effort : dInfinity;
 	ret->friction = axis->friction;
+	if (!has_own_motor(joint, 0))
+		return;
+	ret->friction = own_force(&joint->sdf->ode);
+	ret->velocity = joint->sdf->ode.velocity;
 }
 
 /* The effect of drive() on a plain joint, once drive() has been called. */
 static void drive_plain(const struct joint_control *control, dJointID id, struct joint_setting *setting)
 {
 	struct axis_setting *axis = &setting->axis[0];
-	double velocity = control->drive ? control->velocity : 0;
+	double velocity = control->drive ? control->velocity : setting->velocity;
 	double force_max = control->drive ? setting->effort : setting->friction;
 	if (velocity != axis->velocity)
 		dJointSetHingeParam(id, dParamVel, axis->velocity = velocity);

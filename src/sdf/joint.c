@@ -118,6 +118,28 @@ static void load_gears(struct load *load, const struct sdf_element *element, str
 		load_error(load, element, "joint \"%.80s\" has a thread pitch of 0: expected another", joint->name);
 }
 
+static void load_ode(struct load *load, const struct sdf_element *element, struct sdf_joint *joint)
+{
+	const struct sdf_element *from = sdf_child(sdf_child(element, "physics", NULL), "ode", NULL);
+	const struct sdf_element *limit = sdf_child(from, "limit", NULL);
+	struct sdf_joint_ode *ode = &joint->ode;
+	*ode = (struct sdf_joint_ode){.stop_erp = NAN, .stop_cfm = NAN, .erp = NAN, .cfm = NAN};
+	load_double(load, from, "max_force", 0, INFINITY, &ode->max_force);
+	load_double(load, from, "velocity", -1e4, 1e4, &ode->velocity);
+	load_double(load, from, "erp", 0, 1, &ode->erp);
+	load_double(load, from, "cfm", 0, 1e12, &ode->cfm);
+	load_double(load, limit, "erp", 0, 1, &ode->stop_erp);
+	load_double(load, limit, "cfm", 0, 1e12, &ode->stop_cfm);
+	if (ode->max_force >= 1e16)
+		ode->max_force = INFINITY;
+	bool softens = sdf_child(from, "erp", NULL) || sdf_child(from, "cfm", NULL);
+	if (softens && joint->kind != SDF_BALL && joint->kind != SDF_FIXED)
+		load_warn_once(load, "joint erp", from,
+			"<erp> and <cfm> of joint \"%.80s\", of type %s, are ignored: they act on ball and fixed "
+			"joints",
+			joint->name, sdf_joint_kind_text(joint->kind));
+}
+
 /* The text of <parent> or <child>, checked as far as possible before the names are known. */
 static const char *load_end(struct load *load, const struct sdf_element *element, const char *end)
 {
@@ -161,6 +183,7 @@ void load_joint(struct load *load, const struct sdf_element *element, uint32_t m
 	joint.child_name = load_end(load, element, "child");
 	load_axes(load, element, &joint);
 	load_gears(load, element, &joint);
+	load_ode(load, element, &joint);
 	struct pose raw = load_pose(load, element, &relative_to);
 	uint32_t frame = load_declare(load, (struct frames_frame){.kind = FRAMES_JOINT,
 						    .name = joint.name,

@@ -220,6 +220,14 @@ struct sdf_axis {
 	const char *xyz_frame;
 };
 
+/* <physics><ode> of a joint. NaN: not given, the world's value holds. */
+struct sdf_joint_ode {
+	double max_force, velocity; /* a motor on the first axis, while nothing else drives it: N or N m (INFINITY: 1e16
+				     * and more in the file), 0: none; m/s or rad/s */
+	double stop_erp, stop_cfm; /* limit/erp, limit/cfm: of the stops, unless they have a stiffness or dissipation */
+	double erp, cfm;           /* of the joint itself: ball and fixed */
+};
+
 struct sdf_joint {
 	const char *name, *scoped;
 	uint32_t model; /* SDF_NONE: a joint of the world */
@@ -234,6 +242,7 @@ struct sdf_joint {
 	double thread_pitch;     /* screw: rad/m, 2 pi / screw_thread_pitch; positive: right-handed. The file's old
 				  * thread_pitch has the opposite sign. */
 	double gearbox_ratio;
+	struct sdf_joint_ode ode;
 	const char *pose_frame; /* for print: the frame that the pose in the file is relative to; NULL: print writes
 				 * the resolved pose */
 	const struct sdf_element *element; /* <joint>, for settings that are not listed here */

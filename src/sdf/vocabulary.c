@@ -9,6 +9,8 @@
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
+#define JOINT_PHYSICS "joint/physics" /* the <physics> of a joint has another <ode> than that of a world */
+
 struct vocabulary_entry {
 	const char *around, *name; /* around NULL: anything */
 	const char *const *used;
@@ -61,8 +63,13 @@ static const struct vocabulary_entry table[] = {
 	{"contact", "ode", WORDS("kp", "kd", "max_vel", "min_depth", "soft_cfm", "soft_erp"), NULL, NULL},
 	{NULL, "joint",
 		WORDS("parent", "child", "gearbox_ratio", "gearbox_reference_body", "thread_pitch",
-			"screw_thread_pitch", "axis", "axis2", "sensor", "pose", "frame"),
-		WORDS("physics"), NULL},
+			"screw_thread_pitch", "axis", "axis2", "sensor", "pose", "frame", "physics"),
+		NULL, NULL},
+	{"joint", "physics", WORDS("ode", "provide_feedback"), WORDS("simbody"), NULL},
+	{JOINT_PHYSICS, "ode",
+		WORDS("limit", "max_force", "velocity", "erp", "cfm", "cfm_damping", "implicit_spring_damper"),
+		WORDS("fudge_factor", "bounce", "suspension"), NULL},
+	{"ode", "limit", WORDS("erp", "cfm"), NULL, NULL},
 	{NULL, "axis", WORDS("xyz", "dynamics", "limit", "use_parent_model_frame", "mimic", "initial_position"), NULL,
 		NULL},
 	{NULL, "axis2", WORDS("xyz", "dynamics", "limit", "use_parent_model_frame", "mimic", "initial_position"), NULL,
@@ -219,11 +226,12 @@ static void count(struct listing *listing, const struct sdf_element *around, con
 static void walk(struct listing *listing, const char *around, const struct sdf_element *element)
 {
 	const struct vocabulary_entry *entry = vocabulary_find(around, element->name);
+	bool joint_physics = !strcmp(around, "joint") && xml_is(element, "physics");
 	for (const struct sdf_element *child = entry ? element->child : NULL; child; child = child->next) {
 		enum vocabulary_word word = vocabulary_look(entry, child->name);
 		bool apart = !listing->unread && (xml_is(child, "model") || xml_is(child, "world"));
 		if (word == VOCABULARY_USED && child->child && !apart)
-			walk(listing, element->name, child);
+			walk(listing, joint_physics ? JOINT_PHYSICS : element->name, child);
 		else if (word != VOCABULARY_USED && word != VOCABULARY_FOREIGN)
 			count(listing, element, child, word);
 	}

@@ -595,3 +595,67 @@ Test(joints, parallel_axes_are_left_out)
 		stop();
 	}
 }
+
+/* --- <physics><ode> ----------------------------------------------------------------------------------------------- */
+
+#define ODE(inside) "<physics><ode>" inside "</ode></physics>"
+#define MOTOR(force, velocity) ODE("<max_force>" force "</max_force><velocity>" velocity "</velocity>")
+
+/* The motor of the file reaches its velocity at force / mass, and keeps it. */
+Test(joints, a_joint_may_have_a_motor_of_its_own)
+{
+	start("0 0 0", ARM("<joint name='j' type='prismatic'>" AT_THE_END MOTOR("2", "0.5") "<axis><xyz>0 0 1</xyz>"
+											    "</axis></joint>"));
+	run_until(0.2);
+	expect("while it gathers speed: m", pose().z - 2, 0.5 * 2 * 0.2 * 0.2, 2e-3 * 0.2);
+	run_until(2);
+	expect("then: m", pose().z - 2, 0.5 * 2 - 0.5 * 0.5 / (2 * 2), 1e-3);
+	stop();
+	/* about its own centre: inertia 0.02; a hinge without stops, and one with stops */
+	static const char *const stops[] = {"", "<limit><lower>-9</lower><upper>9</upper></limit>"};
+	for (size_t i = 0; i < ARRAY_LEN(stops); i++) {
+		start("0 0 0",
+			ARM("<joint name='j' type='revolute'><parent>world</parent><child>l</child>%s<axis>"
+			    "<xyz>0 0 1</xyz>%s</axis></joint>"),
+			MOTOR("0.01", "-1"), stops[i]);
+		run_until(1);
+		expect("hinge: rad", angle_about_z(pose()), -0.5 * 0.01 / 0.02, 1e-3);
+		run_until(3);
+		expect("hinge at its velocity: rad", angle_about_z(pose()), -(3 - 0.5 * 1 * 0.02 / 0.01), 2e-3);
+		stop();
+	}
+}
+
+/* At rest on a stop that gives way: erp gap / dt = cfm force. */
+Test(joints, a_stop_has_the_erp_and_cfm_of_its_joint)
+{
+	static const double erps[] = {0.1, 0.4};
+	for (size_t i = 0; i < ARRAY_LEN(erps); i++) {
+		start("0 0 -9.8",
+			ARM("<joint name='j' type='prismatic'>" AT_THE_END
+			    "<physics><ode><limit><cfm>0.05</cfm><erp>%g</erp></limit></ode></physics>" LIMITED(
+				    "axis", "0 0 1", "-0.3", "0.2") "</joint>"),
+			erps[i]);
+		run_until(5);
+		expect("gap = cfm m g dt / erp: m", 2 - 0.3 - pose().z, 0.05 * G * 0.001 / erps[i], 1e-5);
+		stop();
+	}
+}
+
+Test(joints, a_ball_has_the_erp_and_cfm_of_its_joint)
+{
+	static const double erps[] = {0.1, 0.4};
+	for (size_t i = 0; i < ARRAY_LEN(erps); i++) {
+		start("0 0 -9.8",
+			ARM("<joint name='j' type='ball'><parent>world</parent><child>l</child><physics>"
+			    "<ode><cfm>0.05</cfm><erp>%g</erp></ode></physics></joint>"),
+			erps[i]);
+		cr_expect_str_empty(warning);
+		run_until(5);
+		expect("gap = cfm m g dt / erp: m", 2 - pose().z, 0.05 * G * 0.001 / erps[i], 1e-6);
+		stop();
+	}
+	start("0 0 0", ARM("<joint name='j' type='revolute'>" AT_THE_END ODE("<cfm>1</cfm>") "</joint>"));
+	cr_expect(strstr(warning, "<erp> and <cfm> of joint \"j\", of type revolute, are ignored"), "%s", warning);
+	stop();
+}

@@ -78,6 +78,9 @@ static const struct {
 	{W("\n<wind>\n<linear_velocity>1 2</linear_velocity></wind>"), "t.sdf:3: <linear_velocity>", TROUPE_EWORLD},
 	{W("\n<wind>\n<linear_velocity>1 nan 0</linear_velocity></wind>"), "t.sdf:3: <linear_velocity>", TROUPE_EWORLD},
 	{W("\n<wind>\n<linear_velocity>1 1e5 0</linear_velocity></wind>"), "t.sdf:3: <linear_velocity>", TROUPE_EWORLD},
+	{JOINT("ball", "<physics><ode>\n<max_force>-1</max_force></ode></physics>"), "t.sdf:2: <max_force>",
+		TROUPE_EWORLD},
+	{JOINT("ball", "<physics><ode><limit>\n<erp>2</erp></limit></ode></physics>"), "t.sdf:2: <erp>", TROUPE_EWORLD},
 	{"<robot/>", "the root element is <robot>: expected <sdf>", TROUPE_EWORLD},
 	{"<sdf/>", "no version", TROUPE_EWORLD},
 	{"<sdf version='new'/>", "\"new\" is no number", TROUPE_EWORLD},
@@ -432,6 +435,28 @@ Test(sdf, wind_is_read_with_the_links_that_it_moves)
 	sdf = good(W("<model name='m'>" LINK("a") "</model>"));
 	near3(sdf->worlds.at[0].wind, 0, 0, 0);
 	cr_assert(!sdf->worlds.at[0].links.at[0].wind);
+	sdf_free(sdf);
+}
+
+Test(sdf, what_is_ignored_of_a_joint_s_physics)
+{
+	struct sdf *sdf = good(JOINT("revolute",
+		"<physics><provide_feedback>1</provide_feedback><simbody/><ode><max_force>1</max_force><velocity>2</"
+		"velocity>"
+		"<cfm_damping>1</cfm_damping><implicit_spring_damper>1</implicit_spring_damper><bounce>0</bounce>"
+		"<fudge_factor>1</fudge_factor><suspension><erp>0.2</erp></suspension><limit><erp>0.25</erp><typo/></"
+		"limit>"
+		"<solver/></ode></physics>"));
+	const struct sdf_joint_ode *ode = &sdf->worlds.at[0].joints.at[0].ode;
+	near(ode->max_force, 1);
+	near(ode->velocity, 2);
+	near(ode->stop_erp, 0.25);
+	cr_assert(isnan(ode->stop_cfm) && isnan(ode->erp) && isnan(ode->cfm));
+	assert_ignored(sdf, "physics/simbody 1, ode/bounce 1, ode/fudge_factor 1, ode/suspension 1, limit/typo 1?, "
+			    "ode/solver 1?");
+	sdf_free(sdf);
+	sdf = good(W("<physics><ode><max_force>1</max_force></ode></physics>"));
+	assert_ignored(sdf, "ode/max_force 1?");
 	sdf_free(sdf);
 }
 
