@@ -235,6 +235,8 @@ static double wanted_begin(const struct beginning *b)
 		if (!follow(b->scene, b->joint, b->axis, &position))
 			return 0;
 	}
+	if (position == 0)
+		return 0;
 	double within = axis->lower > axis->upper ? position : fmin(fmax(position, axis->lower), axis->upper);
 	if (within != position)
 		tell(b, "%g is beyond a stop: the joint begins at the stop, at %g", position, within);

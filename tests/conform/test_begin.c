@@ -135,6 +135,11 @@ Test(begin, a_joint_begins_between_its_stops)
 	steps(100);
 	expect_arm(0.25, -0.5, 1e-6);
 	stop();
+	/* a joint without an initial position begins where the file has it, also beyond a stop */
+	start("0 0 0", "%s", MODEL("m", ARM("<limit><lower>0.25</lower><upper>0.5</upper></limit>", "")));
+	cr_expect_str_empty(warning);
+	expect_arm(0, 0, EXACT);
+	stop();
 }
 
 Test(begin, an_axis_that_mimics_begins_with_its_leader)
