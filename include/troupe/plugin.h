@@ -326,6 +326,11 @@ struct troupe_host {
 	 * drive, by its handle, or TROUPE_NOTHING. */
 	bool (*take)(struct troupe_system *self, const struct troupe_element *at, const char *topic, const char *type,
 		uint32_t input, uint32_t drives);
+	/* The same, and the topic is also the name of a service: a request is a message, and its caller is told in
+	 * which step it was taken. reply: the type of the answer that callers expect, "gz.msgs.Boolean" or
+	 * "gz.msgs.Empty". */
+	bool (*serve)(struct troupe_system *self, const struct troupe_element *at, const char *name, const char *type,
+		const char *reply, uint32_t input);
 	/* A topic is published; *ret_output, NULL is fine: the number for publish() and report(). */
 	bool (*give)(struct troupe_system *self, const struct troupe_element *at, const struct troupe_output *output,
 		uint32_t *ret_output);

@@ -364,6 +364,11 @@ static void add_systems(struct model_topics *topics, const struct system_set *se
 			taken.name = system->topics.at[t].name;
 			taken.type = system->topics.at[t].type->name;
 			add_row(topics, place, &taken);
+			if (!system->topics.at[t].reply)
+				continue;
+			taken.kind = TOPIC_SERVICE;
+			taken.reply = system->topics.at[t].reply->name;
+			add_row(topics, place, &taken);
 		}
 		for (uint32_t o = 0; o < system->outputs.count; o++) {
 			row.of = place_in(i, o);

@@ -603,7 +603,18 @@ bool setup_take(struct troupe_system *self, const struct troupe_element *at, con
 		return false;
 	if (system->topics.count == SYSTEM_TOPICS_MAX)
 		return too_many(system, "has");
-	vec_push(&system->topics, (struct system_topic){name, found, input, drives});
+	vec_push(&system->topics, (struct system_topic){name, found, input, drives, NULL});
+	return true;
+}
+
+bool setup_serve(struct troupe_system *self, const struct troupe_element *at, const char *name, const char *type,
+	const char *reply, uint32_t input)
+{
+	struct system *system = own(self);
+	message_type found = type_of(self, at, reply);
+	if (!found || !setup_take(self, at, name, type, input, TROUPE_NOTHING))
+		return false;
+	system->topics.at[system->topics.count - 1].reply = found;
 	return true;
 }
 

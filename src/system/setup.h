@@ -32,7 +32,8 @@ troupe_status setup_check(struct system *system, const struct sdf_element *plugi
 	.joint_child = setup_joint_child, .joint_parent = setup_joint_parent, .link_inertia = setup_link_inertia,      \
 	.link_solids = setup_link_solids, .link_solid = setup_link_solid, .link_wind = setup_link_wind,                \
 	.link_in_model = setup_link_in_model, .joint_in_model = setup_joint_in_model, .gravity = setup_gravity,        \
-	.wind = setup_wind, .add_words = setup_add_words, .take = setup_take, .give = setup_give, .field = setup_field
+	.wind = setup_wind, .add_words = setup_add_words, .take = setup_take, .serve = setup_serve,                    \
+	.give = setup_give, .field = setup_field
 
 bool setup_refuse(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
 bool setup_leave_out(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
@@ -80,6 +81,8 @@ struct troupe_vec3 setup_wind(const struct troupe_system *self);
 uint32_t setup_add_words(struct troupe_system *self, const char *name, enum troupe_word_kind kind, uint32_t count);
 bool setup_take(struct troupe_system *self, const struct troupe_element *at, const char *topic, const char *type,
 	uint32_t input, uint32_t drives);
+bool setup_serve(struct troupe_system *self, const struct troupe_element *at, const char *name, const char *type,
+	const char *reply, uint32_t input);
 bool setup_give(struct troupe_system *self, const struct troupe_element *at, const struct troupe_output *output,
 	uint32_t *ret_output);
 const struct troupe_field *setup_field(struct troupe_system *self, const char *type, const char *path);

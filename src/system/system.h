@@ -21,8 +21,9 @@ enum { SYSTEM_TOPICS_MAX = 32, SYSTEM_WORDS_MAX = 4096 };
 struct system_topic {
 	const char *name; /* "/model/vehicle_blue/cmd_vel" */
 	message_type type;
-	uint32_t tag;   /* a number that the system chooses */
-	uint32_t joint; /* the joint of the model that it drives, the first of several; SCENE_NONE: none */
+	uint32_t tag;       /* a number that the system chooses */
+	uint32_t joint;     /* the joint of the model that it drives, the first of several; SCENE_NONE: none */
+	message_type reply; /* the name is also that of a service, with this reply; NULL: it is not */
 };
 
 /* A topic that is published for a system. What does not depend on the system's code is made by the server from the
