@@ -103,7 +103,7 @@ static void drop_handlers(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void close_from(unsigned first)
+void sandbox_close_from(unsigned first)
 {
 #ifdef SYS_close_range
 	if (!syscall(SYS_close_range, first, ~0u, 0))
@@ -122,7 +122,7 @@ static bool keep_two(int stream, int words)
 	words = fcntl(words, F_DUPFD, 3);
 	if (stream < 0 || words < 0 || dup2(stream, 0) < 0 || dup2(words, 1) < 0 || dup2(words, 2) < 0)
 		return false;
-	close_from(3);
+	sandbox_close_from(3);
 	return true;
 }
 

@@ -51,6 +51,9 @@ bool sandbox_is_worn(const struct sandbox *sandbox);
 bool sandbox_take(int stream, void *bytes, size_t count);
 bool sandbox_give(int stream, const void *bytes, size_t count);
 
+/* For any new process: closes all files from this number on. */
+void sandbox_close_from(unsigned first);
+
 /* Whether a child is limited in memory: not under a sanitizer, whose own address space is larger than any limit. */
 bool sandbox_limits_memory(void);
 

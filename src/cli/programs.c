@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/sandbox.h"
 #include "cli/keeper.h"
 #include "cli/status.h"
 
@@ -50,7 +51,7 @@ static _Noreturn void become_keeper(int orders, bool loud)
 		_exit(1);
 	orders = STDERR_FILENO + 1;
 	(void)fcntl(orders, F_SETFD, FD_CLOEXEC);
-	closefrom(orders + 1);
+	sandbox_close_from((unsigned)orders + 1);
 	keeper_run(orders, loud, line.file >= 0);
 }
 
