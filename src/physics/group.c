@@ -77,6 +77,9 @@ static void make_parts(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
 	dWorldID ode_world = physics->ode_worlds.at[group->ode_world].id;
+	group->alone = group->members.count == 1 && physics->instances[group->members.at[0]]->commanded;
+	if (group->alone)
+		return;
 	for (uint32_t i = 0; i < group->members.count; i++)
 		instance_make_bodies(physics, physics->instances[group->members.at[i]], ode_world);
 	for (uint32_t i = 0; i < group->members.count; i++)

@@ -26,6 +26,21 @@ static bool has_kinematic_body(const struct scene *scene, const struct scene_mod
 	return false;
 }
 
+/* Whether the model's motion does not depend on any other: all its bodies are commanded, and no joint is at them. */
+static bool is_commanded(const struct scene *scene, uint32_t model)
+{
+	const struct scene_model *m = &scene->models[model];
+	bool commanded = m->body_count && !m->joint_count;
+	for (uint32_t b = m->body_first; commanded && b < m->body_first + m->body_count; b++)
+		commanded = scene->bodies[b].commanded;
+	for (uint32_t i = 0; commanded && i < scene->world_joints.count; i++) {
+		const struct scene_joint *joint = &scene->joints[scene->world_joints.at[i]];
+		commanded = (joint->parent == SCENE_NONE || scene->bodies[joint->parent].model != model) &&
+			    (joint->child == SCENE_NONE || scene->bodies[joint->child].model != model);
+	}
+	return commanded;
+}
+
 static bool is_held(const struct scene *scene, const struct scene_model *model)
 {
 	for (uint32_t j = model->joint_first; j < model->joint_first + model->joint_count; j++)
@@ -82,6 +97,7 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 	instance->group = SCENE_NONE;
 	instance->kinematic = has_kinematic_body(physics->scene, m);
 	instance->held = is_held(physics->scene, m);
+	instance->commanded = is_commanded(physics->scene, model);
 	instance->self_collides = m->body_count > 1 && model_self_collides(physics->scene, m);
 	ode_block_open(&instance->for_geoms);
 	for (uint32_t i = 0; m->body_count && i < m->geom_count; i++)
@@ -180,9 +196,9 @@ static dBodyID make_body(const struct scene_body *from, dWorldID ode_world)
 		add_fluid(from->added, body);
 	if (from->kinematic)
 		dBodySetKinematic(body);
-	if (from->linear_damping > 0)
+	if (from->linear_damping > 0 && !from->commanded)
 		dBodySetLinearDamping(body, from->linear_damping);
-	if (from->angular_damping > 0)
+	if (from->angular_damping > 0 && !from->commanded)
 		dBodySetAngularDamping(body, from->angular_damping);
 	return body;
 }
@@ -235,9 +251,9 @@ dBodyID instance_body(const struct physics *physics, uint32_t body)
 	return physics->instances[model]->bodies[body - physics->scene->models[model].body_first];
 }
 
-static void load_control(bool kinematic, const struct body_control *control, dBodyID body)
+static void load_control(const struct scene_body *from, const struct body_control *control, dBodyID body)
 {
-	if (kinematic ? control->place : control->drive) {
+	if (from->kinematic && !from->commanded ? control->place : control->drive) {
 		dBodySetLinearVel(body, control->v.x, control->v.y, control->v.z);
 		dBodySetAngularVel(body, control->w.x, control->w.y, control->w.z);
 	}
@@ -272,8 +288,8 @@ void instance_load(struct physics *physics, struct instance *instance)
 		dBodySetTorque(body, 0, 0, 0);
 		if (!asked)
 			continue;
-		load_control(instance->kinematic && physics->scene->bodies[m->body_first + i].kinematic,
-			&physics->control->bodies[m->body_first + i], body);
+		load_control(
+			&physics->scene->bodies[m->body_first + i], &physics->control->bodies[m->body_first + i], body);
 	}
 }
 
@@ -289,6 +305,42 @@ static void place_exactly(const struct scene_body *from, const struct body_contr
 		return;
 	next->p = control->target.p;
 	next->q = control->target.q;
+}
+
+/* A commanded body moves by its velocity alone. Whether ODE has it in this step makes no difference. */
+static void move_commanded(
+	const struct body_control *control, const struct body_state *now, double dt, struct body_state *next)
+{
+	next->v = control ? control->v : now->v;
+	next->w = control ? control->w : now->w;
+	next->p = vec3_add(now->p, vec3_scale(next->v, dt));
+	next->q = now->q;
+	double spin = vec3_length(next->w), sine, cosine;
+	if (spin == 0)
+		return;
+	math_sincos(spin * dt / 2, &sine, &cosine);
+	sine /= spin;
+	struct quat turn = {cosine, next->w.x * sine, next->w.y * sine, next->w.z * sine};
+	next->q = quat_unit(quat_mul(turn, now->q));
+}
+
+static const struct body_control *command_of(const struct physics *physics, const struct instance *instance, uint32_t i)
+{
+	const struct control *control = physics->control;
+	uint32_t body = physics->scene->models[instance->model].body_first + i;
+	return control->models[instance->model].bodies && control->bodies[body].drive ? &control->bodies[body] : NULL;
+}
+
+bool instance_move(struct physics *physics, struct instance *instance)
+{
+	const struct body_state *now = state_bodies(physics->state, instance->model, false);
+	struct body_state *next = state_bodies(physics->state, instance->model, true);
+	bool sane = true;
+	for (uint32_t i = 0; i < physics->scene->models[instance->model].body_count; i++) {
+		move_commanded(command_of(physics, instance, i), &now[i], physics->dt, &next[i]);
+		sane = sane && body_state_sane(&next[i]);
+	}
+	return sane;
 }
 
 bool body_state_sane(const struct body_state *body)
@@ -354,11 +406,14 @@ void instance_turn(struct physics *physics, struct instance *instance, double dt
 bool instance_store(struct physics *physics, struct instance *instance)
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
+	const struct body_state *now = state_bodies(physics->state, instance->model, false);
 	struct body_state *next = state_bodies(physics->state, instance->model, true);
 	bool sane = true;
 	for (uint32_t i = 0; i < m->body_count; i++) {
 		store_body(instance->bodies[i], &next[i]);
-		if (instance->kinematic)
+		if (instance->kinematic && physics->scene->bodies[m->body_first + i].commanded)
+			move_commanded(command_of(physics, instance, i), &now[i], physics->dt, &next[i]);
+		else if (instance->kinematic)
 			place_exactly(&physics->scene->bodies[m->body_first + i],
 				&physics->control->bodies[m->body_first + i], &next[i]);
 		sane = sane && body_state_sane(&next[i]);

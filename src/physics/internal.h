@@ -117,6 +117,7 @@ struct instance {
 	bool has_added;                  /* some body has added mass */
 	bool self_collides;
 	bool kinematic; /* some body is kinematic */
+	bool commanded; /* all its bodies are, and no joint is at them: no force matters to it */
 	bool held;      /* to the world, by a joint or as a kinematic body */
 	bool touched;   /* something touched it in this step */
 	bool disturbed; /* in this step: see physics_disturb() */
@@ -147,6 +148,7 @@ struct group {
 	VEC(struct world_joint) world_joints;
 	const struct physics_pair *pairs; /* of this step; in physics.grouped */
 	uint32_t pair_count;
+	bool alone;           /* one model, which is commanded: ODE has no bodies of it */
 	uint64_t loose_since; /* step in which it was first seen as more than one set; 0: it is one set */
 };
 
@@ -362,6 +364,8 @@ void instance_drop(struct physics *physics, struct instance *instance); /* bodie
 void instance_load(struct physics *physics, struct instance *instance);
 /* To be called after the step and before storing: turns bodies exactly that turned far. */
 void instance_turn(struct physics *physics, struct instance *instance, double dt);
+/* A commanded model that ODE does not have: state k -> state k+1. False: beyond the bounds. */
+bool instance_move(struct physics *physics, struct instance *instance);
 bool instance_store(struct physics *physics, struct instance *instance); /* false: beyond the bounds of physics.h */
 /* Whether a body, or the stored state of a model, is within these bounds. */
 bool body_state_sane(const struct body_state *body);

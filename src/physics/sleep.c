@@ -52,6 +52,15 @@ static bool are_near(const struct body_state *bodies, const struct body_anchor *
 	return near;
 }
 
+/* A commanded body that moves is never still, however slowly it moves. */
+static bool is_commanded_away(const struct scene *scene, const struct scene_model *m, const struct body_state *bodies)
+{
+	bool moves = false;
+	for (uint32_t i = 0; i < m->body_count; i++)
+		moves = moves || (scene->bodies[m->body_first + i].commanded && !is_at_rest(&bodies[i], 1));
+	return moves;
+}
+
 void sleep_count(struct physics *physics, struct instance *instance, double dt)
 {
 	const struct scene_model *m = &physics->scene->models[instance->model];
@@ -62,7 +71,7 @@ void sleep_count(struct physics *physics, struct instance *instance, double dt)
 	/* a body that drifts slowly through empty space is moving: unless it is completely at rest, something must
 	 * hold it */
 	bool held = instance->held || instance->touched || is_at_rest(bodies, m->body_count);
-	bool may_rest = m->may_sleep && !instance->disturbed && held;
+	bool may_rest = m->may_sleep && !instance->disturbed && held && !is_commanded_away(physics->scene, m, bodies);
 	bool still = may_rest && now && are_near(bodies, before, m->body_count);
 	for (uint32_t i = 0; i < m->body_count; i++)
 		anchors[i] = still ? before[i] : (struct body_anchor){bodies[i].p, bodies[i].q};

@@ -38,7 +38,7 @@ static void list_bodies(struct worker *worker)
 	worker->bodies.count = 0;
 	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
 		const struct group *group = group_at_hand(worker, g);
-		for (uint32_t i = 0; i < group->members.count; i++) {
+		for (uint32_t i = 0; i < group->members.count && !group->alone; i++) {
 			const struct scene_model *m = &worker->scene->models[group->members.at[i]];
 			for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
 				vec_push(&worker->bodies, b);

@@ -119,6 +119,8 @@ static void begin_ode_world(struct worker *worker, double dt, struct solver_pass
 	observe_begin_again(worker);
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++) {
 		struct group *group = group_at_hand(worker, i);
+		if (group->alone)
+			continue;
 		worker->stepping = group;
 		load(worker->owner, group);
 		control_joints(worker, group, dt);
@@ -154,11 +156,24 @@ static void begin_couplings(struct worker *worker, double dt, struct solver_pass
 	worker->collects = false;
 }
 
+/* Whether ODE has no bodies of the models in the ODE world at hand. */
+static bool is_empty(const struct worker *worker)
+{
+	bool empty = true;
+	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
+		empty = empty && group_at_hand(worker, i)->alone;
+	return empty;
+}
+
 /* Steps the ODE world at hand, or one island of it. Where axes are coupled it is stepped several times from state k,
  * until the forces of the couplings are found. False: the exact solver failed in one of these tries, so the result
  * must not be used. */
 static bool step_ode_world(struct worker *worker, struct solver_pass pass)
 {
+	if (is_empty(worker)) {
+		begin_couplings(worker, worker->owner->dt, pass); /* there are none, and no contacts */
+		return true;
+	}
 	const double dt = worker->owner->dt;
 	bool good, begun = false, done = true;
 	do {
@@ -210,6 +225,19 @@ static void note_held(struct physics *owner, const struct group *group)
 	}
 }
 
+/* The same, for a commanded model that ODE does not have. */
+static bool store_alone(struct physics *owner, const struct group *group)
+{
+	struct instance *instance = owner->instances[group->members.at[0]];
+	instance->touched = instance->spins = false;
+	state_keep_world_joints(owner->state, instance->model);
+	if (!instance_move(owner, instance))
+		return false;
+	sleep_count(owner, instance, owner->dt);
+	instance_measure(owner, instance, true);
+	return true;
+}
+
 /* False: some model is beyond the limits. */
 static bool store_group(struct physics *owner, struct group *group)
 {
@@ -237,7 +265,8 @@ static bool store_ode_world(struct worker *worker)
 {
 	bool sane = true;
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
-		sane &= store_group(worker->owner, group_at_hand(worker, i));
+		sane &= group_at_hand(worker, i)->alone ? store_alone(worker->owner, group_at_hand(worker, i))
+							: store_group(worker->owner, group_at_hand(worker, i));
 	couple_store(worker, worker->owner->dt);
 	observe_result(worker, worker->owner->dt);
 	return sane;

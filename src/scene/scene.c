@@ -147,6 +147,7 @@ static void measure_body(struct compile *c, struct scene_body *body, uint32_t ro
 		body->mass += links[i].inertial.mass;
 		moment = vec3_add(moment, vec3_scale(com.p, links[i].inertial.mass));
 		body->gravity |= links[i].gravity;
+		body->commanded = body->commanded && !c->sdf->models.at[links[i].model].is_static;
 		body->linear_damping = MAX(body->linear_damping, links[i].linear_damping);
 		body->angular_damping = MAX(body->angular_damping, links[i].angular_damping);
 	}
@@ -170,6 +171,7 @@ static void add_bodies(struct compile *c, uint32_t model, uint32_t first, uint32
 		body->model = model;
 		body->kinematic = c->link_held[i];
 		body->tie = c->link_tie[i];
+		body->commanded = body->kinematic && !body->tie;
 		c->body_of_root[i] = c->bodies.count - 1;
 		measure_body(c, body, i, first, count);
 	}

@@ -71,6 +71,8 @@ struct scene_body {
 	double linear_damping, angular_damping;
 	bool gravity;
 	bool kinematic; /* not moved by forces: <kinematic>, or held to the world by a fixed joint */
+	/* Kinematic by <kinematic> alone: it has the velocity that it was given last, and moves exactly so. */
+	bool commanded;
 	/* The mass that the fluid around it adds; NULL: none. The members above are without it. */
 	const struct scene_added *added;
 	const char *tie; /* the fixed joint that holds it to the world; NULL: none does */

@@ -179,7 +179,9 @@ Test(motion, velocities_that_nothing_can_come_of_are_refused)
 	refused(set, "linear {x: 1}", "neither a name nor an id");
 	refused(set, "name: 'b'", "neither linear nor angular");
 	refused(set, "name: 's' linear {x: 1}", "model 's' is static");
-	refused(set, "name: 'k' linear {x: 1}", "link 'k::l' is kinematic");
+	obeyed(set, "name: 'k' linear {x: 1}");
+	refused("/world/w/wrench", "entity {name: 'k::l' type: LINK} wrench {force {x: 1}}",
+		"link 'k::l' is kinematic");
 	refused(set, "name: 't' linear {x: 1}", "joint 'tie' holds link 't::base' to the world");
 	refused(set, "name: 'a' linear {x: 1}", "actor 'a' is moved by its script");
 	refused(set, "name: 'b' linear {x: 10001}", "would move at 10001 m/s: expected at most 10000");
