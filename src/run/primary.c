@@ -624,7 +624,8 @@ static void observe(struct primary *primary)
 {
 	struct observed *observed = &primary->observed;
 	const struct sensors *sensors = primary->shared->sensors;
-	uint32_t what = primary->options.observe | (sensors->forces ? (uint32_t)OBSERVE_FORCES : 0u) |
+	uint32_t what = primary->options.observe | primary->watched |
+			(sensors->forces ? (uint32_t)OBSERVE_FORCES : 0u) |
 			(sensors->contacts || primary->shared->systems->reading ? (uint32_t)OBSERVE_CONTACTS : 0u);
 	if (primary->step.observe != what)
 		observed_keep(observed, what);

@@ -69,6 +69,7 @@ struct published { /* a message that a system published in update(), for those o
 
 struct primary {
 	struct primary_options options;
+	uint32_t watched; /* bits OBSERVE_... that somebody watches, beside options.observe; set between steps */
 	struct shared *shared;
 	struct plan plan;
 	struct edit edit;
@@ -99,7 +100,7 @@ struct primary {
 	/* Callers of blocking commands, to be told when the steps that they asked for are taken. */
 	VEC(struct command_call *) waiting_calls;
 
-	VEC(struct command) decided; /* by systems, for the step that is being decided; see primary_systems.c */
+	VEC(struct command) decided;     /* by systems, for the step that is being decided; see primary_systems.c */
 	VEC(struct published) published; /* in the last step that was not paused */
 	struct text published_bytes;
 

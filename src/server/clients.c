@@ -306,6 +306,16 @@ void clients_want_sensors(struct clients *clients)
 	}
 }
 
+/* Contacts are noted while some group wants to tell of them. */
+static void want_contacts(struct clients *clients)
+{
+	for (uint32_t w = 0; w < clients->server->world_count; w++)
+		clients->server->worlds[w].primary.watched = 0;
+	for (uint32_t i = 0; i < clients->groups.count; i++)
+		if (clients->groups.at[i]->parts & FRAME_MEMBERS)
+			clients->server->worlds[clients->groups.at[i]->world].primary.watched = OBSERVE_CONTACTS;
+}
+
 static void remake_groups(struct clients *clients)
 {
 	struct remake remake = {.clients = clients, .old = clients->groups.at, .old_count = clients->groups.count};
@@ -317,6 +327,7 @@ static void remake_groups(struct clients *clients)
 		look_at_client(&remake, clients->all.at[i]);
 	pthread_mutex_unlock(&clients->lock);
 	clients_want_sensors(clients);
+	want_contacts(clients);
 	for (uint32_t i = 0; i < remake.old_count; i++)
 		group_release(remake.old[i]);
 	free(remake.old);

@@ -42,6 +42,7 @@ static void free_frame(struct frame *frame)
 	vec_free(&frame->moves);
 	vec_free(&frame->places);
 	vec_free(&frame->work);
+	vec_free(&frame->members);
 	vec_free(&frame->reports);
 	text_fini(&frame->report_bytes);
 	readings_fini(&frame->readings);
@@ -307,6 +308,27 @@ static void fill_work(struct frame *frame, const struct server_world *world)
 			frame->work.at[now->model[i] - 1].models++;
 }
 
+static void fill_members(struct frame *frame, const struct server_world *world)
+{
+	const struct plan *plan = &world->primary.plan;
+	const struct components *components = &plan->dispatch.roster.components;
+	const struct troupe_scene *view = frame->snapshot.scene;
+	uint32_t levels = plan->dispatch.roster.level_count, count = 0;
+	uint32_t *numbers = mem_alloc((components->sets.count + 1) * sizeof *numbers);
+	memset(numbers, 0xff, (components->sets.count + 1) * sizeof *numbers);
+	for (uint32_t i = 0; i < view->mobile_count; i++) {
+		uint32_t node = levels + view_model_at(view, i);
+		uint32_t set = node < components->node_count ? components->of[node] : COMPONENTS_NONE;
+		if (set >= components->sets.count || components->sets.at[set].nodes < 2 ||
+			!plan->loading.active[view_model_at(view, i)])
+			continue;
+		if (numbers[set] == COMPONENTS_NONE)
+			numbers[set] = count++;
+		vec_push(&frame->members, (struct frame_member){i, numbers[set]});
+	}
+	free(numbers);
+}
+
 static size_t readings_bytes(const struct readings *readings)
 {
 	return readings->list.room * sizeof *readings->list.at + readings->numbers.room * sizeof *readings->numbers.at;
@@ -328,6 +350,7 @@ struct frame *frame_make(struct frame_pool *pool, struct server_world *world, ui
 	frame->reports.count = 0;
 	frame->report_bytes.count = 0;
 	frame->level_count = frame->ghosts.count = frame->moves.count = frame->places.count = frame->work.count = 0;
+	frame->members.count = 0;
 	readings_clear(&frame->readings);
 	frame->server = world->server;
 	fill_time(frame, world);
@@ -347,6 +370,8 @@ struct frame *frame_make(struct frame_pool *pool, struct server_world *world, ui
 		fill_levels(frame, world);
 	if (parts & FRAME_WORK)
 		fill_work(frame, world);
+	if (parts & FRAME_MEMBERS)
+		fill_members(frame, world);
 	if (parts & FRAME_SDF)
 		fill_sdf(frame, world);
 	if (parts & FRAME_READINGS)

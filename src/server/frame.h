@@ -21,8 +21,9 @@ enum frame_part {
 	FRAME_HASH = 256,
 	FRAME_SDF = 512, /* gravity, added, link_lights */
 	FRAME_READINGS = 1024,
-	FRAME_WORK = 2048, /* work */
+	FRAME_WORK = 2048,    /* work */
 	FRAME_REPORTS = 4096, /* of systems; added after frame_make() by model_topics_report() */
+	FRAME_MEMBERS = 8192, /* members; while a subscription has it, contacts are noted in each step */
 };
 
 #define FRAME_BYTES_MAX (UINT64_C(512) << 20) /* of all frames of a world that are in use */
@@ -46,15 +47,19 @@ struct frame_work { /* of a secondary, since the run began */
 	uint32_t models; /* that it simulates now */
 };
 
+struct frame_member {              /* of a component with other members */
+	uint32_t model, component; /* index in snapshot.scene; a number from 0 */
+};
+
 struct frame_place { /* a performer in a level, or near it */
 	uint32_t model, level;
 	bool in;
 };
 
-struct frame_report { /* a message of a system */
-	uint64_t key;         /* of the row: its model */
-	uint32_t of;          /* of the row: the system and its output */
-	size_t first, count;  /* in report_bytes */
+struct frame_report {        /* a message of a system */
+	uint64_t key;        /* of the row: its model */
+	uint32_t of;         /* of the row: the system and its output */
+	size_t first, count; /* in report_bytes */
 };
 
 struct frame {
@@ -78,8 +83,9 @@ struct frame {
 	struct frame_level *levels;     /* [level_count] of the world's scene, in order */
 	VEC(struct frame_ghost) ghosts; /* by model */
 	VEC(struct frame_move) moves;
-	VEC(struct frame_place) places; /* by model, then level */
-	VEC(struct frame_work) work;    /* of each secondary */
+	VEC(struct frame_place) places;   /* by model, then level */
+	VEC(struct frame_work) work;      /* of each secondary */
+	VEC(struct frame_member) members; /* by model; components are numbered in the order of their first models */
 	VEC(struct frame_report) reports;
 	struct text report_bytes;
 	struct vec3 gravity;

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #define STATS_HZ 5.0
+#define TOUCHING_HZ 20.0
 #define POSE_HZ 60.0
 
 static bool encode_clock(const struct frame *frame, const struct topic_row *row, struct text *out)
@@ -343,6 +344,7 @@ static const struct topic_row rows[] = {
 	PUBLISHED("/world/*/replies", "troupe.msgs.Reply", 0, &reply_ops),
 	PUBLISHED("/world/*/view", "troupe.msgs.View", 0, &publish_view),
 	PUBLISHED("/world/*/secondaries", "troupe.msgs.Secondaries", STATS_HZ, &publish_secondaries),
+	PUBLISHED("/world/*/touching", "troupe.msgs.Touching", TOUCHING_HZ, &publish_touching),
 	ASKED("/world/*/scene/info", "gz.msgs.Empty", "gz.msgs.Scene", &ask_scene),
 	ASKED("/world/*/scene/graph", "gz.msgs.Empty", "gz.msgs.StringMsg", &ask_graph),
 	ASKED("/world/*/hash", "gz.msgs.Empty", "troupe.msgs.StateHash", &ask_hash),

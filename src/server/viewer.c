@@ -55,6 +55,43 @@ static bool encode_secondaries(const struct frame *frame, const struct topic_row
 
 const struct publish_ops publish_secondaries = {PUBLISH_FIGURES, FRAME_WORK, encode_secondaries};
 
+/* --- what touches ------------------------------------------------------------------------------------------------- */
+
+static void encode_contacts(const struct troupe_snapshot *snapshot, struct arena *arena, Troupe__Msgs__Touching *out)
+{
+	uint32_t count = MIN(snapshot->contact_count, (uint32_t)VIEWER_CONTACTS_MAX);
+	out->contact_count = snapshot->contact_count;
+	out->contact = arena_array(arena, float, VIEWER_CONTACT_NUMBERS *(size_t)count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct troupe_contact *from = &snapshot->contacts[i];
+		const double numbers[VIEWER_CONTACT_NUMBERS] = {from->position.x, from->position.y, from->position.z,
+			from->normal.x, from->normal.y, from->normal.z, from->depth};
+		for (uint32_t n = 0; n < VIEWER_CONTACT_NUMBERS; n++)
+			out->contact[out->n_contact++] = (float)numbers[n];
+	}
+}
+
+static bool encode_touching(const struct frame *frame, const struct topic_row *row, struct text *out)
+{
+	struct arena arena = {0};
+	Troupe__Msgs__Touching message = TROUPE__MSGS__TOUCHING__INIT;
+	(void)row;
+	message.header = encode_header(&arena, frame->time_ns);
+	message.step = frame->snapshot.step;
+	encode_contacts(&frame->snapshot, &arena, &message);
+	message.model = arena_array(&arena, uint32_t, frame->members.count);
+	message.component = arena_array(&arena, uint32_t, frame->members.count);
+	for (uint32_t i = 0; i < frame->members.count; i++) {
+		const struct frame_member *member = &frame->members.at[i];
+		message.model[message.n_model++] = (uint32_t)frame->snapshot.scene->models[member->model].id;
+		message.component[message.n_component++] = member->component;
+	}
+	return encode_end(&message.base, &arena, out);
+}
+
+const struct publish_ops publish_touching = {
+	PUBLISH_FIGURES, FRAME_SCENE | FRAME_CONTACTS | FRAME_MEMBERS, encode_touching};
+
 /* --- one model ---------------------------------------------------------------------------------------------------- */
 
 static Troupe__Msgs__ModelState__Joint *encode_joint_state(

@@ -1,15 +1,21 @@
 /* What only viewers need, beside Gazebo's topics: pictures of all that moves (`view`), the work of the secondaries
- * (`secondaries`), the state of one model (`model`) and its sensors (`model/sensors`,
- * `sensor`), the triangles of a shape (`scene/mesh`). */
+ * (`secondaries`), contacts and components (`touching`), the state of one model (`model`) and its sensors
+ * (`model/sensors`, `sensor`), the triangles of a shape (`scene/mesh`). */
 #ifndef SERVER_VIEWER_H
 #define SERVER_VIEWER_H
 
 #include "server/clients.h"
 
-enum { VIEWER_TRIANGLES_MAX = 1 << 19, VIEWER_GRID_MAX = 513 }; /* of a mesh; points along a side of a heightmap */
+enum {
+	VIEWER_TRIANGLES_MAX = 1 << 19,
+	VIEWER_GRID_MAX = 513, /* of a mesh; points along a side of a heightmap */
+	VIEWER_CONTACTS_MAX = 4096,
+	VIEWER_CONTACT_NUMBERS = 7
+}; /* contacts of a message; numbers of each */
 
 extern const struct publish_ops publish_view;        /* troupe.msgs.View */
 extern const struct publish_ops publish_secondaries; /* troupe.msgs.Secondaries */
+extern const struct publish_ops publish_touching;    /* troupe.msgs.Touching */
 
 /* gz.msgs.UInt32, the id of a model, gives its troupe.msgs.ModelState. */
 extern const struct query_ops ask_model;

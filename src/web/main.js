@@ -11,6 +11,7 @@ import {World, matrixOf} from "./scene.js";
 import {TimeBar} from "./time.js";
 import {Timeline} from "./timeline.js";
 import {Topics} from "./topics.js";
+import {Touching} from "./touching.js";
 import {Tree} from "./tree.js";
 import {View} from "./view.js";
 import {Work} from "./work.js";
@@ -68,6 +69,7 @@ const handling = new Handling(view, camera, world, {
 	select, call, changed: () => inspector.press("move", Boolean(handling.moving)),
 });
 const topics = new Topics(connection, view.three, sensorOfTopic, redraw);
+const touching = new Touching(view.three, world, (rate, listener) => connection.subscribe(`${worldName}/touching`, rate, listener), redraw);
 const inspector = new Inspector(world, levels, {
 	follow: toggleFollow, move: model => handling.moveModel(model), drive: toggleDrive, remove, close: () => select(null, false),
 	topic: topic => topics.toggle(topic),
@@ -155,6 +157,7 @@ function showWorld(path, frame) {
 		connection.subscribe(`${path}/levels`, 0, onLevels),
 	];
 	connection.showWorld(path);
+	touching.restart();
 	askLevels(path);
 }
 
@@ -371,6 +374,8 @@ const looks = {
 	sleep: value => { options.sleep = value; world.repaint(); },
 	levels: value => { levels.group.visible = value; },
 	ghosts: value => { levels.ghosts.visible = value; },
+	contacts: value => touching.want("contacts", value),
+	components: value => touching.want("components", value),
 	shadows: value => { view.renderer.shadowMap.enabled = value; if (world.sun) world.sun.castShadow = value; },
 	grid: value => view.showGrid(value),
 	collisions: value => { options.collisions = value; world.remake(); },
@@ -458,8 +463,10 @@ addEventListener("keyup", event => drive.key(event, false));
 function image(now_ms) {
 	requestAnimationFrame(image);
 	const moved = motion.glide(now_ms);
-	if (moved)
+	if (moved) {
 		levels.moveGhosts();
+		touching.move();
+	}
 	if (camera.update() || moved || view.dirty) {
 		view.dirty = false;
 		view.frameModel(world);
@@ -484,4 +491,4 @@ requestAnimationFrame(image);
 connection.open();
 
 // For the console of the browser, and for tests/web
-globalThis.viewer = {camera, connection, lastStep: 0, lastTime: 0, levels, motion, timeline, topics, view, work, world};
+globalThis.viewer = {camera, connection, lastStep: 0, lastTime: 0, levels, motion, timeline, topics, touching, view, work, world};

@@ -1,9 +1,10 @@
 /* The topics and services that only viewers need: pictures are the state that the library gives, by the ids of the
- * scene; the work of secondaries adds up; the state of one model and its sensors; boxes of levels; triangles of meshes
- * and heightmaps, of files that the world names and of no others. */
+ * scene; the work of secondaries adds up; contacts and components; the state of one model and its sensors; boxes of
+ * levels; triangles of meshes and heightmaps, of files that the world names and of no others. */
 #include "clients.h"
 
 #include "sensor/rays.h"
+#include "server/viewer.h"
 #include "topic/scene.pb-c.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -129,6 +130,81 @@ Test(viewer, work_of_the_secondaries)
 		troupe_client_destroy(client);
 		troupe_server_destroy(server);
 	}
+}
+
+/* Two crates touch each other, and stand on the ground beside one that touches nothing else. */
+static const char crates[] = LIB_SDF(
+	LIB_WORLD("w", LIB_MODEL("left", "0 0 0.25 0 0 0", LIB_BOX) LIB_MODEL("right", "0.49 0 0.25 0 0 0", LIB_BOX)
+			       LIB_MODEL("far", "3 0 0.25 0 0 0", LIB_BOX)));
+
+static void see_contact_count(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	*(uint32_t *)ctx = snapshot->contact_count;
+}
+
+static uint32_t contacts_of(struct troupe_server *server)
+{
+	uint32_t count = UINT32_MAX;
+	troupe_server_look(server, see_contact_count, &count);
+	return count;
+}
+
+static const char *name_of(const Gz__Msgs__Scene *scene, uint32_t id)
+{
+	for (size_t m = 0; m < scene->n_model; m++)
+		if (scene->model[m]->id == id)
+			return scene->model[m]->name;
+	return "";
+}
+
+/* The wrong code would tell of contacts that nobody noted, note them for ever, or change a bit of the state. */
+Test(viewer, contacts_and_components)
+{
+	uint64_t hashes[3][2];
+	for (int secondaries = 0; secondaries <= 2; secondaries++)
+		for (int watched = 0; watched < 2; watched++) {
+			struct troupe_server *server = lib_server(crates, secondaries);
+			struct troupe_client *client = client_of(server, 1000);
+			struct troupe_message message;
+			if (watched)
+				subscribe(client, "/world/w/touching", 0);
+			lib_step(server, 200);
+			hashes[secondaries][watched] = troupe_server_hash(server);
+			if (!watched) {
+				cr_assert_eq(contacts_of(server), 0u);
+				troupe_client_destroy(client);
+				troupe_server_destroy(server);
+				continue;
+			}
+			Troupe__Msgs__Touching *touching = last_of(client, "/world/w/touching");
+			uint32_t floor = 0, sides = 0;
+			cr_assert_eq(touching->contact_count, touching->n_contact / VIEWER_CONTACT_NUMBERS);
+			for (size_t i = 0; i < touching->n_contact; i += VIEWER_CONTACT_NUMBERS) {
+				const float *at = touching->contact + i;
+				bool upright = fabsf(at[5]) > 0.99f;
+				cr_assert_float_eq(at[3] * at[3] + at[4] * at[4] + at[5] * at[5], 1, 1e-5);
+				floor += upright && fabsf(at[2]) < 0.02f;
+				sides += fabsf(at[3]) > 0.99f && fabsf(at[0] - 0.25f) < 0.1f;
+			}
+			cr_assert_geq(floor, 12u);
+			cr_assert(sides);
+			Gz__Msgs__Scene *scene =
+				ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
+			cr_assert_eq(touching->n_model, 2u);
+			cr_assert_eq(touching->n_component, 2u);
+			cr_assert_str_eq(name_of(scene, touching->model[0]), "left");
+			cr_assert_str_eq(name_of(scene, touching->model[1]), "right");
+			cr_assert(touching->component[0] == 0 && touching->component[1] == 0);
+			message_free(&scene->base);
+			message_free(&touching->base);
+			cr_assert(contacts_of(server));
+			troupe_client_destroy(client);
+			lib_step(server, 2);
+			cr_assert_eq(contacts_of(server), 0u, "they are noted while somebody watches");
+			troupe_server_destroy(server);
+		}
+	for (int i = 0; i < 6; i++)
+		cr_assert_eq(hashes[i / 2][i % 2], hashes[0][0], "%d", i);
 }
 
 Test(viewer, the_state_of_one_model)

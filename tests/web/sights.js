@@ -343,6 +343,38 @@ async function several(context) {
 	await page.close();
 }
 
+// --- contacts and components -----------------------------------------------------------------------------------------------------
+
+async function touching(context) {
+	const crate = (name, x) => `<model name="${name}"><pose>${x} 0 0.5 0 0 0</pose><link name="l">${box("1 1 1")}</link></model>`;
+	const run_ = await run(file("crates.sdf", world("crates", FLOOR + SUN + crate("left", 0) + crate("right", .99) + crate("alone", 6))), 0, "--rtf", "1", "--no-sleep", "--secondaries", "2");
+	const page = await open(context, run_.address);
+	await part("contacts and components", async () => {
+		const points = part => page.evaluate(part => [...(viewer.touching[part].geometry.attributes.position || {array: []}).array], part);
+		check((await points("points")).length === 0 && !await page.evaluate(() => viewer.connection.subscriptions.has("/world/crates/touching")), "nothing is asked for before it is shown");
+		await page.click("#open-look");
+		await page.check("#look-contacts");
+		await until(() => viewer.touching.points.geometry.attributes.position.count >= 12);
+		const places = await points("points"), floor = places.filter((value, i) => i % 3 === 2 && Math.abs(value) < .02).length;
+		check(floor >= 12, "each crate stands on four points", places.join(" "));
+		const normals = await points("normals");
+		let upright = 0;
+		for (let i = 0; i < normals.length; i += 6)
+			upright += Math.abs(Math.abs(normals[i + 5] - normals[i + 2]) - .25) < .01 && Math.abs(normals[i + 2]) < .02;
+		check(upright >= 12, "their normals are upright", normals.join(" "));
+		await page.check("#look-components");
+		await until(() => viewer.touching.components.geometry.attributes.position.count > 0);
+		const lines = await points("components");
+		check(lines.length === 12 && lines.every((value, i) => i % 3 !== 0 || value < 1.1), "the two that touch are joined, the third is not", lines.join(" "));
+		await page.uncheck("#look-contacts");
+		await page.uncheck("#look-components");
+		await until(() => !viewer.connection.subscriptions.has("/world/crates/touching"));
+		check((await points("points")).length === 0, "when neither is shown, nothing is asked for");
+	});
+	await run_.end();
+	await page.close();
+}
+
 // --- who may connect -------------------------------------------------------------------------------------------------------------
 
 const statusOf = (address, headers = {}) => new Promise(resolve => {
@@ -415,4 +447,4 @@ async function many(context) {
 	await page.close();
 }
 
-main(folder, [sensors, lights, handling, several, token, tls, many], {hasTouch: true, ignoreHTTPSErrors: true});
+main(folder, [sensors, lights, handling, several, touching, token, tls, many], {hasTouch: true, ignoreHTTPSErrors: true});
