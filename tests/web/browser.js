@@ -87,6 +87,20 @@ function model(name) {
 	}, name);
 }
 
+// Whether a model comes to rest: it has not moved in 0.3 s of simulated time. A busy machine takes long to tell troupe of a
+// key that was let go.
+async function rests(name) {
+	const end_ms = Date.now() + PATIENCE_MS;
+	while (Date.now() < end_ms) {
+		const before = await model(name), time_s = await page.evaluate(() => viewer.lastTime);
+		await until(time_s => viewer.lastTime > time_s + .3, time_s);
+		const now = await model(name);
+		if (Math.hypot(now.x - before.x, now.y - before.y) < .002)
+			return true;
+	}
+	return false;
+}
+
 // Selects a model as a person does: by the search
 async function select(name) {
 	await page.focus("#view");
@@ -182,4 +196,4 @@ async function main(where, parts, more = {}) {
 	process.exit(failed ? 1 : 0);
 }
 
-module.exports = {HEIGHT, WIDTH, cameraRests, check, compare, complaints, lookAt, main, model, open, part, select, settled, start, until};
+module.exports = {HEIGHT, WIDTH, cameraRests, check, compare, complaints, lookAt, main, model, open, part, rests, select, settled, start, until};
