@@ -11,6 +11,9 @@ static const struct troupe_kind *const kinds[] = {
 	&builtin_apply_joint_force,
 	&builtin_joint_state_publisher,
 	&builtin_pose_publisher,
+	&builtin_odometry_publisher,
+	&builtin_ackermann_steering,
+	&builtin_mecanum_drive,
 	NULL,
 };
 

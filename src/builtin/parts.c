@@ -3,6 +3,7 @@
 #include "builtin/parts.h"
 
 #include <stdio.h>
+#include <string.h>
 
 bool builtin_find_joints(struct troupe_system *self, const struct troupe_element *plugin, const char *child,
 	struct builtin_joints *ret_joints)
@@ -115,6 +116,107 @@ bool builtin_take_joint(struct troupe_system *self, const struct troupe_element 
 	const char *rest = sub ? host->text_of(sub) : host->print(self, "joint/%s/%s", joints->first_name, usual);
 	const char *topic = builtin_topic(self, plugin, "topic", rest, &at);
 	return host->take(self, at, topic, type, 0, joints->at[0]);
+}
+
+/* --- drives ------------------------------------------------------------------------------------------------------- */
+
+struct builtin_limits builtin_unlimited(void)
+{
+	return (struct builtin_limits){-HUGE_VAL, HUGE_VAL, -HUGE_VAL, HUGE_VAL, -HUGE_VAL, HUGE_VAL};
+}
+
+static void read_limits(
+	struct troupe_system *self, const struct troupe_element *plugin, const char *of, struct builtin_limits *limits)
+{
+	const struct {
+		const char *least, *name;
+		double *value;
+	} rows[] = {
+		{"min", "velocity", &limits->velocity_min},
+		{"max", "velocity", &limits->velocity_max},
+		{"min", "acceleration", &limits->acceleration_min},
+		{"max", "acceleration", &limits->acceleration_max},
+		{"min", "jerk", &limits->jerk_min},
+		{"max", "jerk", &limits->jerk_max},
+	};
+	const struct troupe_host *host = self->host;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		*rows[i].value = host->number(
+			self, plugin, host->print(self, "%s_%s%s", rows[i].least, of, rows[i].name), *rows[i].value);
+}
+
+bool builtin_read_limits(
+	struct troupe_system *self, const struct troupe_element *plugin, const char *of, struct builtin_limits *limits)
+{
+	const char *what = strcmp(of, "linear_") == 0 ? "linear " : strcmp(of, "angular_") == 0 ? "angular " : "";
+	read_limits(self, plugin, of, limits);
+	return limits->velocity_min <= limits->velocity_max ||
+	       self->host->refuse(self, plugin, "the least %svelocity, %g, is above the greatest: expected at most %g",
+		       what, limits->velocity_min, limits->velocity_max);
+}
+
+bool builtin_read_drive_limits(struct troupe_system *self, const struct troupe_element *plugin,
+	struct builtin_limits *ret_linear, struct builtin_limits *ret_angular)
+{
+	struct builtin_limits both = builtin_unlimited();
+	read_limits(self, plugin, "", &both);
+	*ret_linear = *ret_angular = both;
+	return builtin_read_limits(self, plugin, "linear_", ret_linear) &&
+	       builtin_read_limits(self, plugin, "angular_", ret_angular);
+}
+
+/* Changes `value` only if it is out of bounds, so that a value within bounds keeps its bits. */
+double builtin_limit(double value, const struct builtin_limits *limits, double last, double before, double dt)
+{
+	double was = (last - before) / dt, jerk = ((value - last) / dt - was) / dt;
+	if (jerk < limits->jerk_min || jerk > limits->jerk_max)
+		value = last + (was + builtin_clamp(jerk, limits->jerk_min, limits->jerk_max) * dt) * dt;
+	double acceleration = (value - last) / dt;
+	if (acceleration < limits->acceleration_min || acceleration > limits->acceleration_max)
+		value = last + builtin_clamp(acceleration, limits->acceleration_min, limits->acceleration_max) * dt;
+	return builtin_clamp(value, limits->velocity_min, limits->velocity_max);
+}
+
+bool builtin_give_odometry(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	const char *model = host->owner_name(self);
+	const char *body = host->link_name(self, host->frame_link(self)), *link = strrchr(body, ':');
+	struct troupe_output output = {
+		.gives = TROUPE_GIVES_ODOMETRY,
+		.rate_hz = host->number(self, plugin, "odom_publish_frequency", 50),
+		.frame = host->text(plugin, "frame_id", host->print(self, "%s/odom", model)),
+		.child_frame =
+			host->text(plugin, "child_frame_id", host->print(self, "%s/%s", model, link ? link + 1 : body)),
+	};
+	if (!builtin_give(self, plugin, "odom_topic", host->print(self, "model/%s/odometry", model), &output, NULL))
+		return false;
+	output.gives = TROUPE_GIVES_TF;
+	return builtin_give(self, plugin, "tf_topic", host->print(self, "model/%s/tf", model), &output, NULL);
+}
+
+/* By its series where that is exact to the last place. */
+double builtin_chord(const struct troupe_host *host, double turn)
+{
+	double half = turn / 2, square = half * half;
+	if (square < 0.01)
+		return 1 - square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)));
+	return host->sin(half) / half;
+}
+
+struct troupe_pose builtin_axle(
+	const struct troupe_system *self, uint32_t left_joint, uint32_t right_joint, double back)
+{
+	const struct troupe_host *host = self->host;
+	struct troupe_vec3 left = host->joint_in_model(self, left_joint);
+	struct troupe_vec3 right = host->joint_in_model(self, right_joint);
+	struct troupe_vec3 across = troupe_vec3_sub(left, right);
+	double half = host->atan2(-across.x, across.y) / 2;
+	struct troupe_quat q = {host->cos(half), 0, 0, host->sin(half)};
+	struct troupe_pose between = troupe_pose_make(troupe_vec3_scale(troupe_vec3_add(left, right), 0.5), q);
+	if (back == 0)
+		return between;
+	return troupe_pose_make(troupe_pose_point(between, troupe_vec3_make(-back, 0, 0)), q);
 }
 
 /* --- PID ---------------------------------------------------------------------------------------------------------- */

@@ -11,7 +11,8 @@
 #define BUILTIN_VELOCITY_MAX 1e4 /* m/s or rad/s; far below the limit at which a model has diverged */
 
 extern const struct troupe_kind builtin_diff_drive, builtin_velocity_control, builtin_joint_position_controller,
-	builtin_joint_controller, builtin_apply_joint_force, builtin_joint_state_publisher, builtin_pose_publisher;
+	builtin_joint_controller, builtin_apply_joint_force, builtin_joint_state_publisher, builtin_pose_publisher,
+	builtin_odometry_publisher, builtin_ackermann_steering, builtin_mecanum_drive;
 
 /* The names by which a world file may name a plug-in. */
 #define BUILTIN_NAMES(stem)                                                                                            \
@@ -120,6 +121,51 @@ bool builtin_take_joint(struct troupe_system *self, const struct troupe_element 
 #define BUILTIN_ACTUATORS                                                                                              \
 	BUILTIN_BOOL("use_actuator_msg", "messages are Actuators; default false"),                                     \
 		BUILTIN_BETWEEN("actuator_number", 0, 99999, "which of the Actuators, from 0")
+
+/* --- drives --- */
+
+/* Of a velocity, its rate and the rate of that rate. */
+struct builtin_limits {
+	double velocity_min, velocity_max, acceleration_min, acceleration_max, jerk_min, jerk_max;
+};
+
+/* Rows of the table of parameters: the limits of one velocity, whose names have `of` before "velocity" and so on. */
+#define BUILTIN_LIMITS(of, unit)                                                                                       \
+	BUILTIN_NUMBER("min_" of "velocity", unit "/s"), BUILTIN_NUMBER("max_" of "velocity", unit "/s"),              \
+		BUILTIN_BETWEEN("min_" of "acceleration", -BUILTIN_NUMBER_MAX, 0, unit "/s2"),                         \
+		BUILTIN_BETWEEN("max_" of "acceleration", 0, BUILTIN_NUMBER_MAX, unit "/s2"),                          \
+		BUILTIN_BETWEEN("min_" of "jerk", -BUILTIN_NUMBER_MAX, 0, unit "/s3"),                                 \
+		BUILTIN_BETWEEN("max_" of "jerk", 0, BUILTIN_NUMBER_MAX, unit "/s3")
+#define BUILTIN_LIMITS_OF_DRIVE                                                                                        \
+	BUILTIN_LIMITS("", "m or rad"), BUILTIN_LIMITS("linear_", "m"), BUILTIN_LIMITS("angular_", "rad")
+/* Reads the limits of one velocity; *limits holds the defaults before. False: the least is above the greatest. */
+bool builtin_read_limits(
+	struct troupe_system *self, const struct troupe_element *plugin, const char *of, struct builtin_limits *limits);
+/* Reads the limits of a drive. Names without linear or angular are for both; the others override them. */
+bool builtin_read_drive_limits(struct troupe_system *self, const struct troupe_element *plugin,
+	struct builtin_limits *ret_linear, struct builtin_limits *ret_angular);
+/* No limits. */
+struct builtin_limits builtin_unlimited(void);
+/* The value, limited in jerk, then in acceleration, then in velocity, as in Gazebo; last, before: the values of the
+ * last step and of the one before it. */
+double builtin_limit(double value, const struct builtin_limits *limits, double last, double before, double dt);
+
+/* Rows of the table of parameters. */
+#define BUILTIN_ODOMETRY                                                                                               \
+	BUILTIN_BETWEEN("odom_publish_frequency", 0, BUILTIN_NUMBER_MAX, "Hz, default 50; 0: in each step"),           \
+		BUILTIN_TEXT("odom_topic", "default: /model/NAME/odometry"),                                           \
+		BUILTIN_TEXT("tf_topic", "default: /model/NAME/tf"), BUILTIN_TEXT("frame_id", "default: NAME/odom"),   \
+		BUILTIN_TEXT("child_frame_id", "default: NAME/LINK")
+/* Publishes what reckon() gives; topics, frames and rate as Gazebo names them. */
+bool builtin_give_odometry(struct troupe_system *self, const struct troupe_element *plugin);
+/* The chord of an arc of length 1, which has the direction in the middle of the arc: sin(turn / 2) / (turn / 2). */
+double builtin_chord(const struct troupe_host *host, double turn);
+/* A frame that does not depend on the model's origin: its origin between the two joints, or `back` m behind it, y
+ * towards the left one, z up. */
+struct troupe_pose builtin_axle(
+	const struct troupe_system *self, uint32_t left_joint, uint32_t right_joint, double back);
+
+/* --- PID --- */
 
 struct builtin_pid {
 	double p, i, d;

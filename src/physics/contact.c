@@ -196,13 +196,25 @@ struct meeting {
 	dBodyID a, b;          /* 0: static */
 };
 
+static struct quat turn_of_link(const struct worker *worker, uint32_t index)
+{
+	const struct scene_link *link = &worker->scene->links[index];
+	if (link->body == SCENE_NONE)
+		return link->in_body.q;
+	uint32_t first = worker->scene->models[link->model].body_first;
+	const dReal *q = dBodyGetQuaternion(worker->instances[link->model]->bodies[link->body - first]);
+	return quat_mul((struct quat){q[0], q[1], q[2], q[3]}, link->in_body.q);
+}
+
 /* fdir1 in world axes; zero when the surface has none. ODE knows no rotation of a plane, so that of a static geom comes
  * from the scene. */
-static struct vec3 given_direction(const struct scene_geom *geom, dGeomID id)
+static struct vec3 given_direction(const struct worker *worker, const struct scene_geom *geom, dGeomID id)
 {
 	struct vec3 d = geom->surface->fdir1;
 	if (d.x == 0 && d.y == 0 && d.z == 0)
 		return d;
+	if (geom->friction_link != SCENE_NONE)
+		return quat_rotate(turn_of_link(worker, geom->friction_link), d);
 	if (geom->kind == SCENE_PLANE)
 		return quat_rotate(geom->in_body.q, d);
 	dQuaternion q;
@@ -293,9 +305,9 @@ static void begin_meeting(const struct worker *worker, const struct geom_pair *p
 	ret->mix = mix;
 	ret->direction = (struct vec3){0, 0, 0};
 	if (mix->directed) {
-		ret->direction = given_direction(&worker->scene->geoms[pair->a], ga);
+		ret->direction = given_direction(worker, &worker->scene->geoms[pair->a], ga);
 		if (vec3_dot(ret->direction, ret->direction) == 0)
-			ret->direction = given_direction(&worker->scene->geoms[pair->b], gb);
+			ret->direction = given_direction(worker, &worker->scene->geoms[pair->b], gb);
 	}
 	ret->a = dGeomGetBody(ga);
 	ret->b = dGeomGetBody(gb);

@@ -295,6 +295,7 @@ static troupe_status read_surface(
 	struct sdf_surface *surface = arena_new(c->arena, struct sdf_surface);
 	*surface = sdf_surface_default();
 	geom->surface = surface;
+	geom->friction_link = SCENE_NONE;
 	const struct sdf_element *friction = sdf_child(sdf_child(collision, "surface", NULL), "friction", NULL);
 	const struct sdf_element *ode = sdf_child(friction, "ode", NULL);
 	troupe_status status = sdf_child_double(ode, "mu", 0, 1e16, &surface->mu, error);

@@ -158,6 +158,7 @@ static void move_in(struct compile *c, const struct places *places, uint32_t ind
 		struct scene_geom geom = c->geoms.at[from->geom_first + g];
 		geom.model = slot;
 		geom.link = shifted(geom.link, from->link_first, to->link_first);
+		geom.friction_link = shifted(geom.friction_link, from->link_first, to->link_first);
 		geom.body = shifted(geom.body, from->body_first, to->body_first);
 		geom.reference = geom.in_body;
 		geom.kind_of_surface = kind_of_surface(scene, geom.surface);

@@ -49,6 +49,7 @@ struct scene_geom { /* members that every step reads come first */
 	struct vec3 size;
 	const struct sdf_surface *surface;
 	uint32_t kind_of_surface;      /* index in scene.surfaces; SCENE_NONE: not in that array */
+	uint32_t friction_link;        /* its surface's fdir1 is in the frame of this link; SCENE_NONE: in the geom's */
 	uint32_t max_contacts;         /* per pair of geoms, whose smaller limit counts */
 	uint32_t leaf;                 /* of a static geom that is not off: in scene.static_tree */
 	bool off;                      /* switched off: its box is AABB_NONE, so nothing meets it */

@@ -1,0 +1,361 @@
+/* Systems that drive robots and tell where they are: what they make of a model is what their formulas say. */
+#include "clients.h"
+
+#include "library.h"
+#include "topic/motion.pb-c.h"
+#include "topic/scene.pb-c.h"
+
+TestSuite(drives, .timeout = 120);
+
+#define PLUGIN(name, parameters) "<plugin name='gz::sim::systems::" name "' filename='x'>" parameters "</plugin>"
+#define INERTIA(mass, i)                                                                                               \
+	"<inertial><mass>" mass "</mass><inertia><ixx>" i "</ixx><iyy>" i "</iyy><izz>" i "</izz></inertia></"         \
+	"inertial>"
+
+/* A box without weight at its origin, 1 m wide. */
+#define FLOATING(name, pose, plugin)                                                                                   \
+	"<model name='" name "'><pose>" pose                                                                           \
+	"</pose><link name='l'><gravity>false</gravity>" INERTIA("1", "0.1") "</link>" plugin "</model>"
+
+static struct troupe_server *server;
+
+static void start(const char *models)
+{
+	char *world = mem_printf(LIB_SDF("<world name='w'>" LIB_HEAD LIB_GROUND "%s</world>"), models);
+	server = lib_server(world, 0);
+	free(world);
+}
+
+static void stop(void)
+{
+	troupe_server_destroy(server);
+}
+
+static struct troupe_model_state model_of(const char *name)
+{
+	struct troupe_model_state state;
+	cr_assert(troupe_get_model(server, lib_model(server, name), &state));
+	return state;
+}
+
+static struct troupe_odometry odometry_of(const char *name)
+{
+	struct troupe_odometry odometry;
+	cr_assert(troupe_get_odometry(server, lib_model(server, name), &odometry));
+	return odometry;
+}
+
+#define NEAR(is, expected, tolerance)                                                                                  \
+	do {                                                                                                           \
+		double is_ = (is), expected_ = (expected), tolerance_ = (tolerance);                                   \
+		cr_assert(fabs(is_ - expected_) <= tolerance_, "%s is %.9g: expected %.9g, to %g", #is, is_,           \
+			expected_, tolerance_);                                                                        \
+	} while (0)
+
+static double yaw_of(const struct troupe_model_state *state)
+{
+	return 2 * atan2(state->pose.qz, state->pose.qw);
+}
+
+static void expect_refused(const char *models, const char *what)
+{
+	char *world = mem_printf(LIB_SDF("<world name='w'>" LIB_HEAD LIB_GROUND "\n%s</world>"), models);
+	struct troupe_server_def def = lib_def(world, 0);
+	struct troupe_server *none = NULL;
+	refused(TROUPE_EWORLD, troupe_server_create(&def, &none, &lib_error));
+	cr_assert(strstr(lib_error.text, what) && strstr(lib_error.text, "library.sdf:2:"), "%s", lib_error.text);
+	free(world);
+}
+
+/* --- OdometryPublisher -------------------------------------------------------------------------------------------- */
+
+#define DRIVEN(linear, angular)                                                                                        \
+	PLUGIN("VelocityControl",                                                                                      \
+		"<initial_linear>" linear "</initial_linear><initial_angular>" angular "</initial_angular>")
+
+/* The next message on the topic. */
+static void *next(struct troupe_client *client, const char *topic)
+{
+	struct troupe_message message;
+	for (int i = 0; i < 1000; i++) {
+		lib_step(server, 1);
+		while (troupe_client_take(client, 0, &message))
+			if (!strcmp(message.topic, topic))
+				return decode(&message);
+	}
+	cr_assert(false, "no message on %s", topic);
+	return NULL;
+}
+
+static const char *frame_of(const Gz__Msgs__Header *header, const char *key)
+{
+	for (size_t i = 0; i < header->n_data; i++)
+		if (!strcmp(header->data[i]->key, key))
+			return header->data[i]->value[0];
+	return "";
+}
+
+/* A model that turns on a circle: the pose is that in the world, the velocity that in the model's axes. */
+Test(drives, odometry_is_the_pose_and_the_velocity)
+{
+	start(FLOATING("bot", "1 2 3 0 0 0.5",
+		DRIVEN("0.8 0.2 0.1", "0 0 0.5") PLUGIN("OdometryPublisher", "<dimensions>3</dimensions>")));
+	struct troupe_client *client = client_of(server, 0);
+	lib_step(server, 1000);
+	subscribe(client, "/model/bot/odometry", 0);
+	Gz__Msgs__Odometry *m = next(client, "/model/bot/odometry");
+	struct troupe_model_state is = model_of("bot");
+	NEAR(m->pose->position->x, is.pose.x, 1e-3);
+	NEAR(m->pose->position->y, is.pose.y, 1e-3);
+	NEAR(m->pose->position->z, is.pose.z, 1e-3);
+	NEAR(m->pose->orientation->z, is.pose.qz, 1e-3);
+	NEAR(m->twist->linear->x, 0.8, 1e-3);
+	NEAR(m->twist->linear->y, 0.2, 1e-3);
+	NEAR(m->twist->linear->z, 0.1, 1e-6);
+	NEAR(m->twist->angular->z, 0.5, 1e-6);
+	cr_assert_str_eq(frame_of(m->header, "frame_id"), "bot/odom");
+	cr_assert_str_eq(frame_of(m->header, "child_frame_id"), "bot/base_footprint");
+	message_free(&m->base);
+	troupe_client_destroy(client);
+	stop();
+}
+
+/* In two dimensions there is no height; offsets are in the model's frame; topics and frames have names. */
+Test(drives, odometry_has_offsets_and_names)
+{
+	start(FLOATING("bot", "1 2 3 0 0 0",
+		DRIVEN("0 0 0.1", "0 0 0") PLUGIN("OdometryPublisher",
+			"<odom_frame>map</odom_frame><robot_base_frame>base</robot_base_frame><odom_topic>a</"
+			"odom_topic>"
+			"<odom_covariance_topic>b</odom_covariance_topic><tf_topic>c</tf_topic>"
+			"<xyz_offset>0.5 0.25 0</xyz_offset><rpy_offset>0 0 1</rpy_offset>")));
+	struct troupe_client *client = client_of(server, 0);
+	subscribe(client, "/a", 0);
+	Gz__Msgs__Odometry *m = next(client, "/a");
+	NEAR(m->pose->position->x, 1.5, 1e-9);
+	NEAR(m->pose->position->y, 2.25, 1e-9);
+	NEAR(m->pose->position->z, 0, 0);
+	NEAR(m->pose->orientation->z, sin(0.5), 1e-9);
+	NEAR(m->twist->linear->z, 0, 0);
+	message_free(&m->base);
+	subscribe(client, "/c", 0);
+	Gz__Msgs__PoseV *tf = next(client, "/c");
+	cr_assert_eq(tf->n_pose, 1);
+	NEAR(tf->pose[0]->position->x, 1.5, 1e-9);
+	cr_assert_str_eq(frame_of(tf->pose[0]->header, "frame_id"), "map");
+	cr_assert_str_eq(frame_of(tf->pose[0]->header, "child_frame_id"), "base");
+	message_free(&tf->base);
+	troupe_client_destroy(client);
+	stop();
+}
+
+/* The mean of the squares of n numbers of a normal distribution is off by more than 5 sqrt(2 / n) in less than one seed
+ * of a million; the seed is fixed. */
+Test(drives, odometry_noise_has_its_deviation)
+{
+	enum { COUNT = 500 };
+	const double sigma = 0.2;
+	start(FLOATING("bot", "0 0 3 0 0 0",
+		DRIVEN("0 0 0", "0 0 0")
+			PLUGIN("OdometryPublisher", "<gaussian_noise>0.2</gaussian_noise>"
+						    "<odom_publish_frequency>0</odom_publish_frequency>")));
+	struct troupe_client *client = client_of(server, 0);
+	const char *topic = "/model/bot/odometry_with_covariance";
+	subscribe(client, topic, 0);
+	double squares = 0, cross = 0;
+	for (int i = 0; i < COUNT; i++) {
+		Gz__Msgs__OdometryWithCovariance *m = next(client, topic);
+		const Gz__Msgs__Twist *twist = m->twist_with_covariance->twist;
+		squares += twist->linear->x * twist->linear->x / COUNT;
+		cross += twist->linear->x * twist->angular->z / COUNT;
+		cr_assert_eq(m->twist_with_covariance->covariance->n_data, 36);
+		for (int k = 0; k < 36; k++)
+			NEAR((double)m->twist_with_covariance->covariance->data[k], k % 7 ? 0 : sigma * sigma, 1e-6);
+		message_free(&m->base);
+	}
+	NEAR(squares / (sigma * sigma), 1, 5 * sqrt(2.0 / COUNT));
+	NEAR(cross / (sigma * sigma), 0, 5 * sqrt(1.0 / COUNT));
+	troupe_client_destroy(client);
+	stop();
+}
+
+/* --- cars --------------------------------------------------------------------------------------------------------- */
+
+#define BASE_M 1.0
+#define SEPARATION_M 0.8
+#define RADIUS_M 0.2
+
+#define WHEEL(name, x, y, parent, surface)                                                                             \
+	"<link name='" name "'><pose>" x " " y " 0.2 0 0 0</pose>" INERTIA(                                            \
+		"2", "0.04") "<collision name='c'><geometry><sphere><radius>0.2</radius></sphere></geometry>" surface  \
+			     "</collision></link>"                                                                     \
+			     "<joint name='" name "_joint' type='revolute'><parent>" parent "</parent><child>" name    \
+			     "</child>"                                                                                \
+			     "<axis><xyz expressed_in='__model__'>0 1 0</xyz></axis></joint>"
+#define STEERING(name, y)                                                                                              \
+	"<link name='" name "'><pose>0.5 " y " 0.2 0 0 0</pose>" INERTIA("1",                                          \
+		"0.02") "</link>"                                                                                      \
+			"<joint name='" name "_joint' type='revolute'><parent>base</parent><child>" name "</child>"    \
+			"<axis><xyz>0 0 1</xyz><limit><lower>-1</lower><upper>1</upper></limit></axis></joint>"
+#define BASE "<link name='base'><pose>0 0 0.2 0 0 0</pose>" INERTIA("20", "2") "</link>"
+#define CAR(plugin)                                                                                                    \
+	"<model name='car'>" BASE WHEEL("rear_left", "-0.5", "0.4", "base", "")                                        \
+		WHEEL("rear_right", "-0.5", "-0.4", "base", "") STEERING("steer_left", "0.4")                          \
+			STEERING("steer_right", "-0.4") WHEEL("front_left", "0.5", "0.4", "steer_left", "")            \
+				WHEEL("front_right", "0.5", "-0.4", "steer_right", "") plugin "</model>"
+#define STEERED                                                                                                        \
+	"<left_steering_joint>steer_left_joint</left_steering_joint>"                                                  \
+	"<right_steering_joint>steer_right_joint</right_steering_joint>"                                               \
+	"<wheel_base>1</wheel_base><wheel_separation>0.8</wheel_separation><kingpin_width>0.8</kingpin_width>"         \
+	"<wheel_radius>0.2</wheel_radius><steer_p_gain>10</steer_p_gain>"
+#define DRIVEN_WHEELS "<left_joint>rear_left_joint</left_joint><right_joint>rear_right_joint</right_joint>"
+
+static double joint_at(const char *name)
+{
+	struct troupe_joint_state state;
+	cr_assert(troupe_get_joint(server, lib_joint(server, "car", name), &state));
+	return state.position[0];
+}
+
+static double joint_rate(const char *name)
+{
+	struct troupe_joint_state state;
+	cr_assert(troupe_get_joint(server, lib_joint(server, "car", name), &state));
+	return state.velocity[0];
+}
+
+/* The angles of the wheels, the differential, and the circle: the middle of the rear axle moves at v and turns at w. */
+Test(drives, ackermann_drives_on_a_circle)
+{
+	static const double cases[][2] = {{1, 0.4}, {1, -0.4}, {-0.5, 0.2}, {1, 0}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char command[80];
+		double v = cases[i][0], w = cases[i][1], half = SEPARATION_M / 2;
+		start(CAR(PLUGIN("AckermannSteering",
+			STEERED DRIVEN_WHEELS "<max_acceleration>0.5</max_acceleration>"
+					      "<min_acceleration>-0.5</min_acceleration>")));
+		snprintf(command, sizeof command, "linear {x: %g} angular {z: %g}", v, w);
+		lib_text(server, 10, "/model/car/cmd_vel", command);
+		lib_run(server, 3000);
+		NEAR(joint_at("steer_left_joint"), w == 0 ? 0 : atan(BASE_M / (v / w - half)), 5e-3);
+		NEAR(joint_at("steer_right_joint"), w == 0 ? 0 : atan(BASE_M / (v / w + half)), 5e-3);
+		NEAR(joint_rate("rear_left_joint"), (v - w * half) / RADIUS_M, 0.02);
+		NEAR(joint_rate("rear_right_joint"), (v + w * half) / RADIUS_M, 0.02);
+		struct troupe_model_state was = model_of("car");
+		lib_run(server, 4000);
+		struct troupe_model_state is = model_of("car");
+		NEAR(remainder(yaw_of(&is) - yaw_of(&was), 2 * M_PI), w, 0.02 * fabs(w) + 1e-4);
+		struct troupe_odometry odometry = odometry_of("car");
+		NEAR(odometry.linear, v, 0.01);
+		NEAR(odometry.angular, w, 0.01);
+		NEAR(odometry.drift_m, 0, 0.05);
+		stop();
+	}
+}
+
+/* A turn that is tighter than the steering limit allows is made on the smallest circle. */
+Test(drives, ackermann_steers_to_its_limit)
+{
+	start(CAR(PLUGIN("AckermannSteering", STEERED DRIVEN_WHEELS "<steering_limit>0.4</steering_limit>")));
+	lib_text(server, 10, "/model/car/cmd_vel", "linear {x: 0.2} angular {z: 5}");
+	lib_run(server, 2000);
+	double least = BASE_M / sin(0.4);
+	NEAR(joint_at("steer_left_joint"), atan(BASE_M / (least - SEPARATION_M / 2)), 5e-3);
+	NEAR(joint_at("steer_right_joint"), atan(BASE_M / (least + SEPARATION_M / 2)), 5e-3);
+	lib_text(server, 2010, "/model/car/cmd_vel", "linear {x: 0} angular {z: -1}");
+	lib_run(server, 4000);
+	NEAR(joint_at("steer_right_joint"), -atan(BASE_M / (least - SEPARATION_M / 2)), 5e-3);
+	stop();
+}
+
+/* A number is the angle of a wheel in the middle; no wheel is driven, and there is no odometry. */
+Test(drives, ackermann_steers_only)
+{
+	start(CAR(PLUGIN("AckermannSteering", STEERED "<steering_only>true</steering_only>")));
+	lib_text(server, 10, "/model/car/steer_angle", "data: 0.3");
+	lib_run(server, 2000);
+	NEAR(joint_at("steer_left_joint"), atan(BASE_M / (BASE_M / tan(0.3) - SEPARATION_M / 2)), 5e-3);
+	NEAR(joint_at("steer_right_joint"), atan(BASE_M / (BASE_M / tan(0.3) + SEPARATION_M / 2)), 5e-3);
+	struct troupe_odometry odometry;
+	cr_assert_not(troupe_get_odometry(server, lib_model(server, "car"), &odometry));
+	stop();
+	start(CAR(PLUGIN("AckermannSteering",
+		STEERED "<use_actuator_msg>true</use_actuator_msg><actuator_number>1</actuator_number>")));
+	lib_text(server, 10, "/actuators", "position: [9, -3]");
+	lib_run(server, 2000);
+	NEAR(joint_at("steer_right_joint"), -atan(BASE_M / (BASE_M / tan(0.5) - SEPARATION_M / 2)), 5e-3);
+	stop();
+}
+
+/* --- MecanumDrive ------------------------------------------------------------------------------------------------- */
+
+#define ROLLERS(direction)                                                                                             \
+	"<surface><friction><ode><mu>1</mu><mu2>0</mu2><fdir1 gz:expressed_in='base'>" direction                       \
+	"</fdir1></ode></friction></surface>"
+#define MECANUM(plugin)                                                                                                \
+	"<model name='car' xmlns:gz='http://gazebosim.org/schema'>" BASE WHEEL("rear_left", "-0.5", "0.4", "base",     \
+		ROLLERS("1 1 0")) WHEEL("rear_right", "-0.5", "-0.4", "base", ROLLERS("1 -1 0"))                       \
+		WHEEL("front_left", "0.5", "0.4", "base", ROLLERS("1 -1 0"))                                           \
+			WHEEL("front_right", "0.5", "-0.4", "base", ROLLERS("1 1 0")) plugin "</model>"
+#define MECANUM_WHEELS                                                                                                 \
+	"<front_left_joint>front_left_joint</front_left_joint><front_right_joint>front_right_joint"                    \
+	"</front_right_joint><back_left_joint>rear_left_joint</back_left_joint><back_right_joint>rear_right_joint"     \
+	"</back_right_joint><wheelbase>1</wheelbase><wheel_separation>0.8</wheel_separation>"                          \
+	"<wheel_radius>0.2</wheel_radius>"
+
+/* Ahead, aside, about itself, and all at once: the model moves as the Twist says, and so does the odometry. */
+Test(drives, mecanum_wheels_move_in_all_directions)
+{
+	static const double cases[][3] = {{0.5, 0, 0}, {0, 0.5, 0}, {0, 0, 0.5}, {0.3, -0.3, 0}, {0.3, 0.2, 0.4}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const double *c = cases[i];
+		char command[120];
+		start(MECANUM(PLUGIN("MecanumDrive", MECANUM_WHEELS)));
+		snprintf(command, sizeof command, "linear {x: %g y: %g} angular {z: %g}", c[0], c[1], c[2]);
+		lib_text(server, 100, "/model/car/cmd_vel", command);
+		lib_run(server, 2000);
+		struct troupe_model_state is = model_of("car");
+		double yaw = yaw_of(&is), sine = sin(yaw), cosine = cos(yaw);
+		NEAR(is.twist.linear.x * cosine + is.twist.linear.y * sine, c[0], 0.02);
+		NEAR(is.twist.linear.y * cosine - is.twist.linear.x * sine, c[1], 0.02);
+		NEAR(is.twist.angular.z, c[2], 0.02);
+		double length = (BASE_M + SEPARATION_M) / 2;
+		NEAR(joint_rate("front_left_joint"), (c[0] - c[1] - c[2] * length) / RADIUS_M, 1e-6);
+		NEAR(joint_rate("rear_right_joint"), (c[0] - c[1] + c[2] * length) / RADIUS_M, 1e-6);
+		NEAR(odometry_of("car").drift_m, 0, 0.02);
+		NEAR(odometry_of("car").angular, c[2], 1e-6);
+		stop();
+	}
+}
+
+Test(drives, mecanum_commands_are_limited)
+{
+	start(MECANUM(
+		PLUGIN("MecanumDrive", MECANUM_WHEELS "<max_linear_velocity>0.2</max_linear_velocity>"
+						      "<max_angular_acceleration>0.5</max_angular_acceleration>")));
+	lib_text(server, 0, "/model/car/cmd_vel", "linear {x: 9 y: 9} angular {z: 9}");
+	lib_run(server, 200);
+	double length = (BASE_M + SEPARATION_M) / 2, turn = 0.5 * 200 * LIB_DT_S;
+	NEAR(joint_rate("front_right_joint"), (0.2 + 0.2 + turn * length) / RADIUS_M, 1e-6);
+	stop();
+}
+
+/* --- what is refused ---------------------------------------------------------------------------------------------- */
+
+Test(drives, bad_parameters_are_refused)
+{
+	expect_refused(CAR(PLUGIN("AckermannSteering", STEERED DRIVEN_WHEELS "<steering_limit>2</steering_limit>")),
+		"<steering_limit>");
+	expect_refused(CAR(PLUGIN("AckermannSteering", STEERED DRIVEN_WHEELS
+			       "<steer_cmd_min>2</steer_cmd_min><steer_cmd_max>1</steer_cmd_max>")),
+		"<steer_cmd_min> is 2, above");
+	expect_refused(CAR(PLUGIN("AckermannSteering",
+			       "<left_steering_joint>steer_left_joint</left_steering_joint>"
+			       "<right_steering_joint>steer_left_joint</right_steering_joint>" DRIVEN_WHEELS)),
+		"steers left and right");
+	expect_refused(MECANUM(PLUGIN("MecanumDrive", MECANUM_WHEELS "<min_velocity>1</min_velocity>"
+								     "<max_velocity>0</max_velocity>")),
+		"the least linear velocity, 1, is above the greatest");
+	expect_refused(CAR(PLUGIN("OdometryPublisher", "<dimensions>2.5</dimensions>")), "<dimensions> is 2.5");
+	expect_refused(CAR(PLUGIN("OdometryPublisher", "<gaussian_noise>-1</gaussian_noise>")), "<gaussian_noise>");
+}
