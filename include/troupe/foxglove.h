@@ -22,10 +22,10 @@ enum { TROUPE_FOXGLOVE_PORT = 8765, TROUPE_FOXGLOVE_CLIENTS_MAX = 64 };
 
 struct troupe_foxglove_def { /* zeroed: this machine only, any free port */
 	/* An IPv4 or IPv6 address of this machine; "*": all; NULL: 127.0.0.1. Where other hosts can connect, each
-	 * client must give a random token, which is in the address (troupe_foxglove_address()); nothing is encrypted.
-	 */
+	 * client must give a random token, which is in the address (troupe_foxglove_address()). */
 	const char *address;
 	uint16_t port;
+	const char *cert_path, *key_path; /* PEM: with TLS, for wss://; NULL: nothing is encrypted */
 	bool insecure; /* no token: any program that reaches the port can see and command everything */
 	/* Another web page that may connect, by its origin: "https://viewer.example". Pages of Foxglove, and of this
 	 * machine, may always. NULL: none. */
@@ -38,7 +38,8 @@ struct troupe_foxglove_def { /* zeroed: this machine only, any free port */
 /* Whether this build has it (libwebsockets). */
 TROUPE_API bool troupe_foxglove_available(void);
 /* Starts a thread that serves until troupe_foxglove_end(), which must come before troupe_server_destroy().
- * TROUPE_EINVAL: a setting is not valid, or this build has no web server; TROUPE_EIO: the port cannot be had. */
+ * TROUPE_EINVAL: a setting is not valid, or this build has no web server; TROUPE_EIO: the port cannot be had, or a file
+ * cannot be read. */
 TROUPE_API troupe_status troupe_foxglove_start(struct troupe_server *server, const struct troupe_foxglove_def *def,
 	struct troupe_foxglove **ret_foxglove, struct troupe_error *error);
 /* Shows a recording (record.h) in the same way: clients choose with the protocol's playback control whether it plays,

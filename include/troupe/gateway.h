@@ -119,7 +119,7 @@ TROUPE_API struct troupe_view_counts troupe_view_counts(const struct troupe_view
  * The time of a message is the simulated time of its state. So the bytes of the file depend on the world, the seed, the
  * commands and the topics, and where chunks are compressed on the version of zstd; not on secondaries, pace or machine.
  * Two more topics of each world are made for 3D panels: /world/NAME/stage, its shapes (foxglove.SceneUpdate, JSON), and
- * /world/NAME/stage/tf, the frames in which they and the scans of lidars stand (tf2_msgs/msg/TFMessage).
+ * /world/NAME/stage/tf, the frames in which they and the sensors stand (tf2_msgs/msg/TFMessage).
  *
  * No message is lost: the file is written by a thread of its own, and a step waits only when that thread is
  * TROUPE_MCAP_BEHIND_MAX steps behind. A process that is killed leaves a file that is complete up to its last chunk; a

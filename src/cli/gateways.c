@@ -153,6 +153,8 @@ static troupe_status start_foxglove(struct gateways *gateways, const struct gate
 {
 	struct troupe_foxglove_def def = {.port = TROUPE_FOXGLOVE_PORT,
 		.insecure = settings->foxglove_insecure,
+		.cert_path = settings->foxglove_cert,
+		.key_path = settings->foxglove_key,
 		.origin = settings->foxglove_origin,
 		.say = say_refused_loudly,
 		.say_ctx = gateways};

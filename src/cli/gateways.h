@@ -13,9 +13,10 @@ struct gateways_settings {
 	const char *gz_address;   /* of the interface through which other hosts are served; NULL: this machine only */
 	bool view;                /* a page for browsers, on this machine, at the usual port or any free one */
 	const char *view_address; /* "[ADDRESS:]PORT": the page at this address; NULL: not given */
-	const char *view_cert, *view_key; /* PEM files: the page with TLS; NULL: without */
-	struct troupe_watch_def watch;    /* listen: NULL: no viewers of other processes */
-	const char *foxglove;             /* "[ADDRESS:]PORT"; NULL: no Foxglove */
+	const char *view_cert, *view_key;         /* PEM files: the page with TLS; NULL: without */
+	struct troupe_watch_def watch;            /* listen: NULL: no viewers of other processes */
+	const char *foxglove;                     /* "[ADDRESS:]PORT"; NULL: no Foxglove */
+	const char *foxglove_cert, *foxglove_key; /* as view_cert and view_key */
 	const char *foxglove_origin;
 	bool foxglove_insecure;
 };

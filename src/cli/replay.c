@@ -57,6 +57,10 @@ static const struct option_spec specs[] = {
 		.help = "show the recording to Foxglove instead, and to clients of its WebSocket protocol, until this "
 			"is interrupted: the viewer chooses when it plays, how fast, and which step is shown; "
 			"ADDRESS and PORT as for troupe run"},
+	{OPTION_TEXT, .name = "foxglove-cert", .needs = "foxglove-key", .argument = "FILE",
+		.offset = AT(gateways.foxglove_cert), .help = "with --foxglove: as for troupe run"},
+	{OPTION_TEXT, .name = "foxglove-key", .needs = "foxglove-cert", .argument = "FILE",
+		.offset = AT(gateways.foxglove_key), .help = "as for troupe run"},
 	{OPTION_TEXT, .name = "foxglove-origin", .needs = "foxglove", .argument = "ORIGIN",
 		.offset = AT(gateways.foxglove_origin), .help = "with --foxglove: as for troupe run"},
 	{OPTION_FLAG, .name = "foxglove-insecure", .needs = "foxglove", .offset = AT(gateways.foxglove_insecure),

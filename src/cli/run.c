@@ -264,6 +264,11 @@ static const struct option_spec specs[] = {
 		.help = "serve Foxglove, Lichtblick and clients of their WebSocket protocol at this port, usually "
 			"8765; ADDRESS is one of this machine, or * (default: 127.0.0.1, this machine only); other "
 			"hosts need the token in the printed address"},
+	{OPTION_TEXT, .name = "foxglove-cert", .needs = "foxglove-key", .argument = "FILE",
+		.offset = AT(gateways.foxglove_cert),
+		.help = "with --foxglove: use TLS (wss://): the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "foxglove-key", .needs = "foxglove-cert", .argument = "FILE",
+		.offset = AT(gateways.foxglove_key), .help = "the key of the certificate, a PEM file"},
 	{OPTION_TEXT, .name = "foxglove-origin", .needs = "foxglove", .argument = "ORIGIN",
 		.offset = AT(gateways.foxglove_origin),
 		.help = "web pages of ORIGIN (https://HOST[:PORT]) may connect, too, besides those of foxglove.dev and "

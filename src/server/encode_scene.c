@@ -7,6 +7,8 @@
 #include "topic/message.h"
 #include "topic/scene.pb-c.h"
 
+#include <string.h>
+
 static Gz__Msgs__Geometry *new_geometry(struct arena *arena, Gz__Msgs__Geometry__Type type)
 {
 	Gz__Msgs__Geometry *out = arena_new(arena, Gz__Msgs__Geometry);
@@ -156,6 +158,50 @@ static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scen
 	return out;
 }
 
+/* Names of sensors are those in their models: "link::sensor". */
+static Gz__Msgs__Sensor *encode_sensor(
+	struct arena *arena, const struct troupe_scene_sensor *from, const struct troupe_scene_link *link)
+{
+	Gz__Msgs__Sensor *out = ENCODE_NEW(arena, Gz__Msgs__Sensor, gz__msgs__sensor__init);
+	const char *last = from->name, *next;
+	while ((next = strstr(last, "::")))
+		last = next + 2;
+	out->name = encode_text(last);
+	out->parent = encode_text(link->name);
+	out->parent_id = encode_link_id(link);
+	out->type = encode_text(from->type);
+	out->update_rate = from->rate_hz;
+	out->pose = encode_pose(arena, &from->in_link, NULL, 0);
+	return out;
+}
+
+/* The index of the first sensor of this model or a later one. */
+static uint32_t first_sensor(const struct troupe_scene *scene, uint32_t model)
+{
+	uint32_t low = 0, high = scene->sensor_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (scene->sensors[middle].model < model)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Sensors of joints are left out: Gazebo's message has no place for them. */
+static void encode_sensors(
+	struct arena *arena, const struct troupe_scene *scene, uint32_t model, Gz__Msgs__Link *out, uint32_t link)
+{
+	uint32_t first = first_sensor(scene, model), end = first_sensor(scene, model + 1), count = 0;
+	for (uint32_t i = first; i < end; i++)
+		count += scene->sensors[i].link == link;
+	out->sensor = arena_array(arena, Gz__Msgs__Sensor *, count);
+	for (uint32_t i = first; i < end; i++)
+		if (scene->sensors[i].link == link)
+			out->sensor[out->n_sensor++] = encode_sensor(arena, &scene->sensors[i], &scene->links[link]);
+}
+
 static const Gz__Msgs__Joint__Type joint_types[] = {
 	[TROUPE_JOINT_REVOLUTE] = GZ__MSGS__JOINT__TYPE__REVOLUTE,
 	[TROUPE_JOINT_PRISMATIC] = GZ__MSGS__JOINT__TYPE__PRISMATIC,
@@ -206,7 +252,7 @@ static Gz__Msgs__Model *encode_model(struct arena *arena, const struct troupe_sc
 	out->pose = encode_pose(arena, &from->pose, NULL, 0);
 	out->link = arena_array(arena, Gz__Msgs__Link *, from->link_count);
 	for (uint32_t l = from->link_first; l < from->link_first + from->link_count; l++)
-		out->link[out->n_link++] = encode_link(arena, scene, l);
+		encode_sensors(arena, scene, model, out->link[out->n_link++] = encode_link(arena, scene, l), l);
 	out->joint = arena_array(arena, Gz__Msgs__Joint *, from->joint_count);
 	for (uint32_t j = from->joint_first; j < from->joint_first + from->joint_count; j++)
 		out->joint[out->n_joint++] = encode_joint(arena, scene, j);

@@ -55,7 +55,7 @@ static void of_cdr(const struct ros_type *ros, const uint8_t *bytes, size_t coun
 	text_fini(&out);
 }
 
-/* Each of the three messages of a stage, as any of them. */
+/* Both messages of a stage, as any of them. */
 static void to_stage(const uint8_t *bytes, size_t count)
 {
 	struct text out = {0};
@@ -69,8 +69,6 @@ static void to_stage(const uint8_t *bytes, size_t count)
 	if (stage_take_poses(stage, bytes, count, &out, &error))
 		check_refusal(&error, &out);
 	out.count = 0;
-	if (stage_take_scan(stage, bytes, count, &out, &error))
-		check_refusal(&error, &out);
 	text_fini(&out);
 	stage_destroy(stage);
 }

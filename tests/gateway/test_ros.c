@@ -192,9 +192,8 @@ static void check_shapes(struct stage *stage)
 /* CDR of a TFMessage is compared with that of the same transforms from a list of poses with frames. */
 static void check_frames(struct stage *stage)
 {
-	struct text bytes = {0}, out = {0}, expected = {0};
+	struct text bytes = {0}, out = {0};
 	struct troupe_error error;
-	const struct ros_type *tf = ros_type_find("gz.msgs.Pose_V", "/tf");
 	add_bytes("gz.msgs.Pose_V",
 		"header {stamp {sec: 4}} pose {name: \"l\" id: 20 position {x: 1}} pose {name: \"other\" id: 99} pose "
 		"{id: 2}",
@@ -202,23 +201,56 @@ static void check_frames(struct stage *stage)
 	check(!stage_take_poses(stage, bytes.at, bytes.count, &out, &error), "poses: %s", error.text);
 	check(!memcmp(out.at, "\0\1\0\0\2\0\0\0\4\0\0\0", 12), "two transforms, of the known frames");
 	check(out.count > 100 && memmem(out.at, out.count, "\7\0\0\0a\"b::l", 10), "the frame of a link");
-	out.count = 0;
-	add_bytes("gz.msgs.LaserScan",
-		"header {stamp {sec: 5} data {key: \"frame_id\" value: \"m::l::s\"}} world_pose {position {x: 1} "
-		"orientation {w: 1}}",
-		&bytes);
-	check(!stage_take_scan(stage, bytes.at, bytes.count, &out, &error), "a scan: %s", error.text);
-	add_bytes("gz.msgs.Pose_V",
-		"header {stamp {sec: 5}} pose {name: \"m::l::s\" header {data {key: \"frame_id\" value: \"w\"}} "
-		"position {x: 1} "
-		"orientation {w: 1}}",
-		&bytes);
-	check(!ros_of_bytes(tf, bytes.at, bytes.count, &expected, &error) && expected.count == out.count &&
-			!memcmp(expected.at, out.at, out.count),
-		"the frame of a scan");
 	text_fini(&bytes);
 	text_fini(&out);
+}
+
+/* The frames of sensors are sent with those of models, also where no model moves; and nothing before the scene. CDR is
+ * compared with that of the same transforms from a list of poses with frames. */
+static void check_sensors(void)
+{
+	struct stage *stage = stage_create("w");
+	struct text scene = {0}, poses = {0}, out = {0}, expected = {0};
+	struct troupe_error error;
+	add_bytes("gz.msgs.Pose_V", "header {stamp {sec: 5}} pose {id: 2 position {x: 9} orientation {w: 1}}", &poses);
+	check(!stage_take_poses(stage, poses.at, poses.count, &out, &error) && !out.count, "frames before the scene");
+	add_bytes("gz.msgs.Scene",
+		"model {name: \"m\" id: 2 link {name: \"l\" id: 20 sensor {name: \"imu\" type: \"imu\" pose {position "
+		"{x: 1} orientation {w: 1}}} sensor {name: \"eye\" type: \"depth_camera\" pose {position {x: 2} "
+		"orientation {w: 1}}}}} model {name: \"s\" id: 3 is_static: true pose {position {y: 1} orientation {w: "
+		"1}} "
+		"link {name: \"l\" id: 30 pose {position {y: 2} orientation {w: 1}} sensor {name: \"see\" type: "
+		"\"logical_camera\" pose {position {y: 4} orientation {w: 1}}}}}",
+		&scene);
+	check(!stage_take_scene(stage, scene.at, scene.count, &out, &error), "a scene: %s", error.text);
+	out.count = 0;
+	check(!stage_take_poses(stage, poses.at, poses.count, &out, &error), "poses: %s", error.text);
+	check(memmem(out.at, out.count, "m::l", 5) && memmem(out.at, out.count, "m/l/eye/optical", 16) &&
+			!memmem(out.at, out.count, "see/optical", 11),
+		"the frames of sensors");
+	add_bytes("gz.msgs.Pose_V",
+		"header {stamp {sec: 5}} "
+		"pose {name: \"m\" header {data {key: \"frame_id\" value: \"w\"}} position {x: 9} orientation {w: 1}} "
+		"pose {name: \"m::l::eye::optical\" header {data {key: \"frame_id\" value: \"m/l/eye\"}} "
+		"orientation {x: -0.5 y: 0.5 z: -0.5 w: 0.5}} "
+		"pose {name: \"s::l::see\" header {data {key: \"frame_id\" value: \"w\"}} position {y: 7} orientation "
+		"{w: 1}}",
+		&expected);
+	struct text whole = {0};
+	check(!ros_of_bytes(ros_type_find("gz.msgs.Pose_V", "/tf"), expected.at, expected.count, &whole, &error), "%s",
+		error.text);
+	/* the last two transforms are the last of the stage's, too */
+	const char *last = memmem(whole.at, whole.count, "m/l/eye", 8);
+	size_t count = (size_t)(whole.at + whole.count - last);
+	check(out.count > count && !memcmp(out.at + out.count - count, last, count), "the places of sensors");
+	check(!memcmp(out.at + 4, "\5\0\0\0", 4),
+		"five transforms: a model, two sensors, a picture, one in the world: %d", out.at[4]);
+	text_fini(&scene);
+	text_fini(&poses);
+	text_fini(&out);
 	text_fini(&expected);
+	text_fini(&whole);
+	stage_destroy(stage);
 }
 
 int main(int argc, char **argv)
@@ -250,6 +282,7 @@ int main(int argc, char **argv)
 		check_shapes(stage);
 		check_frames(stage);
 		stage_destroy(stage);
+		check_sensors();
 		printf("%d passed, %d failed\n", passed, failed);
 	}
 	free(path);

@@ -111,6 +111,15 @@ async function main() {
   check(await until(place), "no frame of the cart");
   check(Math.abs(place().transform.translation.x - x()) < 1 && place().header.frame_id === "w", "the cart's frame");
   check(!a.channels.get("/world/w/stage/tf").schemaName.indexOf("tf2_msgs"), "the type of frames");
+  check(frames.read(0).transforms.length, "the first message of frames is empty");
+  // a picture has a frame that the transforms lead to
+  const pictures = await a.subscribe("/camera");
+  check(await until(() => pictures.length), "no picture");
+  const parents = new Map(frames.read(frames.length - 1).transforms.map((t) => [t.child_frame_id, t.header.frame_id]));
+  let frame = pictures.length ? pictures.read(0).header.frame_id : "";
+  for (let i = 0; i < 9 && parents.has(frame); i++) frame = parents.get(frame);
+  check(frame === "w", `a picture's frame leads to ${frame}: ${JSON.stringify([...parents])}`);
+  a.client.unsubscribe(pictures.id);
   a.client.unsubscribe(shapes.id);
   a.client.unsubscribe(frames.id);
 

@@ -156,7 +156,8 @@ async function main() {
 	check(entities[0].cubes[0].size.y === 0.5 && deletions[0].type === 1, "a box of 0.5 m, after all others are deleted");
 	const frames = last["/world/w/stage/tf"].transforms;
 	const names = frames.map((t) => `${t.header.frame_id}>${t.child_frame_id}`).join(" ");
-	check(names === "w>cart cart>cart::base cart>cart::arm w>late late>late::l", `frames of the stage ${names}`);
+	check(names === "w>cart cart>cart::base cart>cart::arm w>late late>late::l cart::base>cart/base/imu " +
+		"cart::base>cart/base/gauge cart::base>cart/base/touch late::l>late/l/imu", `frames of the stage ${names}`);
 	const given = last["/model/cart/pose"].transforms[0].transform.translation;
 	check(Math.abs(frames[0].transform.translation.x - given.x) < 0.05, `the cart is at ${given.x}`);
 	const metadata = [];

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A running world and Foxglove's own client library: it reads topics as CDR and JSON, drives a cart, calls services, sees
-# topics come and go, and is slow. What it does becomes commands: a recording of the run repeats it.
+# topics come and go, and is slow; over TLS, too. What it does becomes commands: a recording of the run repeats it.
 . "$SOURCE_DIR/tests/web/lib.sh"
 web_needs "Foxglove's client library" @foxglove/ws-protocol ws @foxglove/rosmsg @foxglove/rosmsg2-serialization
 . "$SOURCE_DIR/tests/determinism/lib.sh"
@@ -55,6 +55,30 @@ check "with an address there is a token: $(cat err)" $?
 timeout 20 "$troupe" run w.sdf --foxglove 0.0.0.0:0 --foxglove-insecure --iterations 10 --rtf 0 >out 2>err
 grep -q 'Foxglove: ws://.*:[0-9]*/$' err
 check "without a token: $(cat err)" $?
+web_node -e 'process.exit(require("child_process").spawnSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
+  "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost"]).status ?? 1)'
+check 'a certificate is made' $?
+"$troupe" run w.sdf --foxglove 0 --foxglove-cert cert.pem --foxglove-key key.pem >out 2>err &
+run=$!
+for _ in $(seq 200); do
+	grep -q '^troupe run: Foxglove: wss://127.0.0.1:' err && break
+	sleep 0.05
+done
+port=$(sed -n 's|.*Foxglove: wss://127.0.0.1:\([0-9]*\)/$|\1|p' err)
+web_node -e '
+const { Client, until } = require(process.argv[1]);
+const client = new Client(`wss://127.0.0.1:${process.argv[2]}`, undefined, { ca: require("fs").readFileSync("cert.pem"),
+  checkServerIdentity: () => undefined });
+client.subscribe("/clock").then((list) => until(() => list && list.length > 3)).then((good) => process.exit(good ? 0 : 1));
+' "${script%/*}/foxglove_client.js" "$port" >said 2>&1
+check "a client over TLS: $(cat said err)" $?
+kill -TERM "$run"
+wait "$run"
+run=
+timeout 20 "$troupe" run w.sdf --foxglove 0 --foxglove-cert key.pem --foxglove-key key.pem --iterations 10 --rtf 0 >out 2>err
+status=$?
+[ $status -ne 0 ] && [ "$(wc -l <err)" = 1 ]
+check "a certificate that is none: $status $(cat err)" $?
 for bad in x 1:x 99999 :80 nowhere:80; do
 	timeout 20 "$troupe" run w.sdf --foxglove $bad --iterations 10 --rtf 0 >out 2>err
 	status=$?

@@ -262,7 +262,7 @@ static void make_scenery(struct troupe_foxglove *gateway, struct scenery *scener
 	wire_add_data_head(&data, time_of(gateway, message));
 	troupe_status status = (is_scene ? stage_take_scene : stage_take_poses)(
 		scenery->stage, message->bytes ? message->bytes : "", message->count, &data, NULL);
-	if (!status && offer)
+	if (!status && offer && data.count > WIRE_DATA_HEAD)
 		send_all(gateway, offer, &data);
 	if (is_scene && has_hearers(gateway, scenery->frames))
 		ask(gateway, scenery->poses, true);
@@ -413,6 +413,8 @@ static troupe_status start_web(struct troupe_foxglove *gateway, const struct tro
 	const struct web_def web_def = {.address = def->address,
 		.port = def->port,
 		.token = token,
+		.cert_path = def->cert_path,
+		.key_path = def->key_path,
 		.services = &service,
 		.service_count = 1,
 		.peers_max = TROUPE_FOXGLOVE_CLIENTS_MAX,

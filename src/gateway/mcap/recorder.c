@@ -35,7 +35,7 @@ struct lane {                       /* a channel of the file; its type decides t
 	char *name;                 /* TOPIC, a tab, TYPE */
 	const struct ros_type *ros; /* NULL: as protobuf */
 	int32_t channel;            /* -1: not recorded, only for the scenery */
-	enum role { NO_ROLE, SCENE, POSES, SCAN } role;
+	enum role { NO_ROLE, SCENE, POSES } role;
 	uint32_t scenery; /* if it has a role */
 };
 
@@ -137,7 +137,7 @@ static void add_sceneries(struct troupe_mcap *mcap)
 }
 
 /* What the topic is for the scenery of a world, if that is recorded. */
-static enum role role_of(const struct troupe_mcap *mcap, const char *name, const char *type, uint32_t *ret_scenery)
+static enum role role_of(const struct troupe_mcap *mcap, const char *name, uint32_t *ret_scenery)
 {
 	for (uint32_t i = 0; i < mcap->sceneries.count; i++) {
 		const struct scenery *scenery = &mcap->sceneries.at[i];
@@ -146,11 +146,6 @@ static enum role role_of(const struct troupe_mcap *mcap, const char *name, const
 			return SCENE;
 		if (!strcmp(name, scenery->poses) && scenery->has_frames)
 			return POSES;
-		/* with several worlds only a name below the world's tells of which one it is */
-		size_t below = strlen("/world/") + strlen(troupe_server_world_name(mcap->server, i));
-		bool of_world = mcap->sceneries.count == 1 || !strncmp(name, scenery->shapes, below + 1);
-		if (!strcmp(type, "gz.msgs.LaserScan") && of_world && scenery->has_frames)
-			return SCAN;
 	}
 	return NO_ROLE;
 }
@@ -162,8 +157,8 @@ static void subscribe_to(struct troupe_mcap *mcap, const struct troupe_topic *to
 	if (topic->kind != TROUPE_TOPIC_PUBLISHED || map_find(&mcap->subscribed, topic->name, &at))
 		return;
 	bool chosen = is_chosen(mcap, topic->name, is_usual(topic), &rate_hz);
-	enum role role = role_of(mcap, topic->name, topic->type, &scenery);
-	if (!chosen && role != SCENE && role != POSES)
+	enum role role = role_of(mcap, topic->name, &scenery);
+	if (!chosen && role == NO_ROLE)
 		return;
 	if (!chosen && role == POSES)
 		rate_hz = mcap->sceneries.at[scenery].frames_hz;
@@ -216,7 +211,7 @@ static const struct lane *add_lane(struct troupe_mcap *mcap, const struct troupe
 {
 	struct lane lane = {.ros = ros_type_find(message->type, message->topic), .channel = -1};
 	uint32_t chosen = 0;
-	lane.role = role_of(mcap, message->topic, message->type, &lane.scenery);
+	lane.role = role_of(mcap, message->topic, &lane.scenery);
 	(void)map_find(&mcap->subscribed, message->topic, &chosen);
 	if (chosen)
 		lane.channel = add_channel(mcap, message->topic, lane.ros, message->type);
@@ -275,15 +270,14 @@ static troupe_status write_scenery(struct troupe_mcap *mcap, const struct lane *
 {
 	typedef troupe_status take_fn(
 		struct stage * stage, const void *bytes, size_t count, struct text *out, struct troupe_error *error);
-	static take_fn *const take[] = {
-		[SCENE] = stage_take_scene, [POSES] = stage_take_poses, [SCAN] = stage_take_scan};
+	static take_fn *const take[] = {[SCENE] = stage_take_scene, [POSES] = stage_take_poses};
 	struct scenery *scenery = &mcap->sceneries.at[lane->scenery];
 	struct troupe_error why;
 	bool shapes = lane->role == SCENE;
 	mcap->body.count = 0;
 	if (take[lane->role](scenery->stage, message->bytes ? message->bytes : "", message->count, &mcap->body, &why))
 		return not_converted(mcap, message, &why, error);
-	if (shapes ? !scenery->has_shapes : !scenery->has_frames)
+	if (!mcap->body.count || (shapes ? !scenery->has_shapes : !scenery->has_frames))
 		return TROUPE_OK;
 	if (!add_scenery_channel(mcap, scenery, shapes))
 		return too_many(mcap, error);

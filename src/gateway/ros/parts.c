@@ -16,16 +16,34 @@ void part_time(struct cdr_out *out, const Gz__Msgs__Time *time)
 	cdr_u32(out, time ? (uint32_t)time->nsec : 0);
 }
 
+void part_add_frame(struct text *out, const char *name)
+{
+	text_add(out, "%s", "");
+	for (const char *at = name; *at; at++) {
+		bool mark = at[0] == ':' && at[1] == ':';
+		text_add_bytes(out, mark ? "/" : at, 1);
+		at += mark;
+	}
+}
+
+void part_add_picture_frame(struct text *out, const char *name)
+{
+	part_add_frame(out, name);
+	if (strstr(name, "::"))
+		text_add(out, "/optical");
+}
+
+static void put_text(struct cdr_out *out, struct text *text)
+{
+	cdr_string(out, text->at);
+	text_fini(text);
+}
+
 void part_frame(struct cdr_out *out, const char *name)
 {
 	struct text frame = {0};
-	for (const char *at = name; *at; at++) {
-		bool mark = at[0] == ':' && at[1] == ':';
-		text_add_bytes(&frame, mark ? "/" : at, 1);
-		at += mark;
-	}
-	cdr_string(out, frame.count ? frame.at : "");
-	text_fini(&frame);
+	part_add_frame(&frame, name);
+	put_text(out, &frame);
 }
 
 void part_header(struct cdr_out *out, const Gz__Msgs__Header *header, const char *frame)
@@ -33,6 +51,14 @@ void part_header(struct cdr_out *out, const Gz__Msgs__Header *header, const char
 	const char *own = part_header_value(header, "frame_id");
 	part_time(out, header ? header->stamp : NULL);
 	part_frame(out, *own || !frame ? own : frame);
+}
+
+void part_picture_header(struct cdr_out *out, const Gz__Msgs__Header *header)
+{
+	struct text frame = {0};
+	part_time(out, header ? header->stamp : NULL);
+	part_add_picture_frame(&frame, part_header_value(header, "frame_id"));
+	put_text(out, &frame);
 }
 
 void part_vec3(struct cdr_out *out, const Gz__Msgs__Vector3d *vector)

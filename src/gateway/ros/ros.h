@@ -3,9 +3,9 @@
  * them.
  *
  * Types and fields are paired as by Gazebo's own bridge to ROS 2 (ros_gz_bridge): frames keep their names with "/" for
- * "::"; a lidar with several rows gives the row in its middle as sensor_msgs/LaserScan, all points as PointCloud2; a
- * joint with two axes gives the first one. Where a type has no counterpart, JSON of the message itself is the form to
- * use (topic/message.h).
+ * "::" (but a picture and its camera info have FRAME/optical, see parts.h); a lidar with several rows gives the row in
+ * its middle as sensor_msgs/LaserScan, all points as PointCloud2; a joint with two axes gives the first one. Where a
+ * type has no counterpart, JSON of the message itself is the form to use (topic/message.h).
  *
  * Any thread may call the functions. Their time and memory are proportional to their input. */
 #ifndef GATEWAY_ROS_ROS_H

@@ -10,15 +10,22 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct place { /* of a frame */
 	uint32_t id;
 	char *frame, *parent; /* parent NULL: the world */
 };
 
+struct fixture { /* a frame that does not move in its parent; NULL: the world */
+	char *frame, *parent;
+	struct pose pose;
+};
+
 struct stage {
 	VEC(struct place) places; /* by id */
-	char *world;              /* name of its frame */
+	VEC(struct fixture) fixtures;
+	char *world; /* name of its frame */
 };
 
 const char stage_schema_name[] = "foxglove.SceneUpdate";
@@ -59,6 +66,11 @@ static void drop_places(struct stage *stage)
 		free(stage->places.at[i].parent);
 	}
 	stage->places.count = 0;
+	for (uint32_t i = 0; i < stage->fixtures.count; i++) {
+		free(stage->fixtures.at[i].frame);
+		free(stage->fixtures.at[i].parent);
+	}
+	stage->fixtures.count = 0;
 }
 
 struct stage *stage_create(const char *world)
@@ -74,6 +86,7 @@ void stage_destroy(struct stage *stage)
 		return;
 	drop_places(stage);
 	vec_free(&stage->places);
+	vec_free(&stage->fixtures);
 	free(stage->world);
 	free(stage);
 }
@@ -90,11 +103,48 @@ static const struct place *place_of(const struct stage *stage, uint32_t id)
 	return stage->places.count ? bsearch(&key, stage->places.at, stage->places.count, sizeof key, by_id) : NULL;
 }
 
+static void add_fixture(struct stage *stage, const char *frame, const char *parent, struct pose pose)
+{
+	vec_push(&stage->fixtures, (struct fixture){mem_strdup(frame), parent ? mem_strdup(parent) : NULL, pose});
+}
+
+/* The frames of a sensor: x forward, and for pictures z forward and x to the right. */
+static void add_sensor(
+	struct stage *stage, const Gz__Msgs__Model *model, const Gz__Msgs__Link *link, const Gz__Msgs__Sensor *sensor)
+{
+	static const struct pose optical = {.q = {.w = 0.5, .x = -0.5, .y = 0.5, .z = -0.5}};
+	struct pose in_world, in_model, in_link;
+	struct text frame = {0}, picture = {0};
+	char *of_link = mem_printf("%s::%s", model->name, link->name);
+	char *name = mem_printf("%s::%s", of_link, sensor->name);
+	part_add_frame(&frame, name);
+	part_add_picture_frame(&picture, name);
+	if (!message_pose(sensor->pose, &in_link, NULL) && !message_pose(link->pose, &in_model, NULL) &&
+		!message_pose(model->pose, &in_world, NULL)) {
+		struct pose at = model->is_static ? pose_mul(pose_mul(in_world, in_model), in_link) : in_link;
+		add_fixture(stage, frame.at, model->is_static ? NULL : of_link, at);
+		if (strstr(sensor->type, "camera") && strcmp(sensor->type, "logical_camera") != 0)
+			add_fixture(stage, picture.at, frame.at, optical);
+	}
+	text_fini(&frame);
+	text_fini(&picture);
+	free(of_link);
+	free(name);
+}
+
+static void add_sensors(struct stage *stage, const Gz__Msgs__Model *model)
+{
+	for (size_t l = 0; l < model->n_link; l++)
+		for (size_t s = 0; s < model->link[l]->n_sensor; s++)
+			add_sensor(stage, model, model->link[l], model->link[l]->sensor[s]);
+}
+
 static void take_places(struct stage *stage, const Gz__Msgs__Scene *scene)
 {
 	drop_places(stage);
 	for (size_t m = 0; m < scene->n_model; m++) {
 		const Gz__Msgs__Model *model = scene->model[m];
+		add_sensors(stage, model);
 		if (model->is_static)
 			continue;
 		vec_push(&stage->places, (struct place){model->id, mem_strdup(model->name), NULL});
@@ -301,6 +351,15 @@ static void put_parent(struct cdr_out *out, const Gz__Msgs__Header *header, cons
 	cdr_string(out, parent);
 }
 
+static void put_fixture(
+	struct cdr_out *out, const struct stage *stage, const Gz__Msgs__Header *header, const struct fixture *fixture)
+{
+	const struct pose *at = &fixture->pose;
+	put_parent(out, header, fixture->parent ? fixture->parent : stage->world);
+	cdr_string(out, fixture->frame);
+	cdr_f64s(out, (const double[]){at->p.x, at->p.y, at->p.z, at->q.x, at->q.y, at->q.z, at->q.w}, 7);
+}
+
 troupe_status stage_take_poses(
 	struct stage *stage, const void *bytes, size_t count, struct text *cdr, struct troupe_error *error)
 {
@@ -309,10 +368,14 @@ troupe_status stage_take_poses(
 	uint32_t known = 0;
 	if (status)
 		return status;
-	struct cdr_out out = cdr_begin(cdr);
 	for (size_t i = 0; i < poses->n_pose; i++)
 		known += place_of(stage, poses->pose[i]->id) != NULL;
-	cdr_count(&out, known);
+	if (!known && !stage->fixtures.count) {
+		message_free(&poses->base);
+		return TROUPE_OK;
+	}
+	struct cdr_out out = cdr_begin(cdr);
+	cdr_count(&out, known + stage->fixtures.count);
 	for (size_t i = 0; i < poses->n_pose; i++) {
 		const struct place *place = place_of(stage, poses->pose[i]->id);
 		if (!place)
@@ -321,23 +384,8 @@ troupe_status stage_take_poses(
 		cdr_string(&out, place->frame);
 		part_pose(&out, poses->pose[i]);
 	}
+	for (uint32_t i = 0; i < stage->fixtures.count; i++)
+		put_fixture(&out, stage, poses->header, &stage->fixtures.at[i]);
 	message_free(&poses->base);
-	return TROUPE_OK;
-}
-
-troupe_status stage_take_scan(
-	struct stage *stage, const void *bytes, size_t count, struct text *cdr, struct troupe_error *error)
-{
-	Gz__Msgs__LaserScan *scan;
-	troupe_status status = read_message(&gz__msgs__laser_scan__descriptor, bytes, count, &scan, error);
-	if (status)
-		return status;
-	const char *frame = part_header_value(scan->header, "frame_id");
-	struct cdr_out out = cdr_begin(cdr);
-	cdr_count(&out, 1);
-	put_parent(&out, scan->header, stage->world);
-	part_frame(&out, *frame ? frame : scan->frame);
-	part_pose(&out, scan->world_pose);
-	message_free(&scan->base);
 	return TROUPE_OK;
 }

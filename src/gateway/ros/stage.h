@@ -3,7 +3,9 @@
  *
  * Frames: the world has its own name; a model that can move has its name, a link of it MODEL::LINK. (A link has not the
  * name MODEL/LINK that Gazebo's plug-ins give it in their transforms, because a frame has one parent, and a robot's
- * odometry gives it another one.) A lidar has the frame of its scans. Static models stand in the frame of the world.
+ * odometry gives it another one.) A sensor of a link has the frame that its messages have, MODEL/LINK/SENSOR, unless
+ * the world gives it another name (<frame_id>); a camera has FRAME/optical, too, in which its pictures are (parts.h).
+ * Static models stand in the frame of the world.
  *
  * Shown are boxes, spheres, cylinders, cones, capsules, ellipsoids and planes (as thin boxes), of visuals, or of
  * collisions where a link has no visual. Meshes, heightmaps and polylines are left out.
@@ -28,11 +30,8 @@ void stage_destroy(struct stage *stage);
 troupe_status stage_take_scene(
 	struct stage *stage, const void *bytes, size_t count, struct text *json, struct troupe_error *error);
 /* Takes a message of /world/NAME/dynamic_pose/info or pose/info, gz.msgs.Pose_V, and appends the TFMessage with the
- * frames of the scene taken last. */
+ * frames of the scene taken last; nothing, if there are none yet. */
 troupe_status stage_take_poses(
-	struct stage *stage, const void *bytes, size_t count, struct text *cdr, struct troupe_error *error);
-/* Takes a message of a lidar, gz.msgs.LaserScan, and appends the TFMessage of its frame in the world. */
-troupe_status stage_take_scan(
 	struct stage *stage, const void *bytes, size_t count, struct text *cdr, struct troupe_error *error);
 
 #endif

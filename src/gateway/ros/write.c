@@ -264,7 +264,7 @@ WRITE(image)
 	if (!encoding)
 		return fail(error, TROUPE_EINVAL, "pixel_format_type %d: expected a format that ROS 2 has",
 			(int)m->pixel_format_type);
-	part_header(out, m->header, NULL);
+	part_picture_header(out, m->header);
 	cdr_u32(out, m->height);
 	cdr_u32(out, m->width);
 	cdr_string(out, encoding);
@@ -292,7 +292,7 @@ WRITE(camera_info)
 	MESSAGE(CameraInfo);
 	uint32_t model = m->distortion ? (uint32_t)m->distortion->model : 0;
 	(void)error;
-	part_header(out, m->header, NULL);
+	part_picture_header(out, m->header);
 	cdr_u32(out, m->height);
 	cdr_u32(out, m->width);
 	cdr_string(out, model < ARRAY_LEN(models) ? models[model] : "");
