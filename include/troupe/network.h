@@ -78,6 +78,7 @@ struct troupe_secondary;
 
 struct troupe_secondary_def {
 	const struct troupe_network *network; /* not used after the creation */
+	const char *const *plugin_paths;      /* as in troupe_server_def; must live as long as the secondary */
 	const char *break_rule;               /* as in troupe_server_def; for tests */
 	uint32_t threads; /* threads that step the models: 1 .. TROUPE_NETWORK_THREADS_MAX; 0: one for each core */
 	/* Messages for people: where the primary is, how many secondaries there are. May be NULL. Called on the

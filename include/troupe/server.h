@@ -92,7 +92,10 @@ struct troupe_server_def {
 				   * copied. resume_path is then only their name in messages, and may be NULL */
 	size_t resume_count;
 	const char *const *resource_paths; /* NULL-terminated; for model:// and relative file names; may be NULL */
-	int32_t secondaries;               /* TROUPE_SECONDARIES_AUTO, or 0 .. TROUPE_SECONDARIES_MAX */
+	/* NULL-terminated; folders that are searched for the libraries of plug-ins (plugin.h), before those of
+	 * TROUPE_PLUGIN_PATH and the installed one; may be NULL */
+	const char *const *plugin_paths;
+	int32_t secondaries;      /* TROUPE_SECONDARIES_AUTO, or 0 .. TROUPE_SECONDARIES_MAX */
 	const char *distribution; /* the policy that assigns models to secondaries: "round-robin" (also NULL) or
 				   * "balanced"; no bit depends on it */
 	const char *const *pins;  /* NULL-terminated "NAME=I": secondary I simulates the performer, model or level of

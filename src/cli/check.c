@@ -16,7 +16,7 @@
 
 struct settings {
 	const char *world;
-	struct option_list resource_paths;
+	struct option_list resource_paths, plugin_paths;
 	bool strict;
 };
 
@@ -26,6 +26,9 @@ static const struct option_spec specs[] = {
 	{OPTION_HEADING, .help = "Options"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
 		.help = "search this folder for worlds, model:// and relative file names; may be repeated"},
+	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = AT(plugin_paths),
+		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
+			"be repeated"},
 	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
 		.help = "treat a warning as an error (exit status 1), and each ignored part that run warns of, too"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
@@ -92,7 +95,7 @@ static void count_systems(struct totals *totals, const struct systems *systems)
 }
 
 /* Each stage goes on after an error as far as it can; a stage that failed is the last one. */
-static void check_world(struct totals *totals, const struct sdf_world *world)
+static void check_world(struct totals *totals, struct plugins *plugins, const struct sdf_world *world)
 {
 	struct scene *scene = NULL;
 	struct systems *systems = NULL;
@@ -102,7 +105,7 @@ static void check_world(struct totals *totals, const struct sdf_world *world)
 	troupe_status status = scene_create(world, &options, &scene, &error);
 	if (!status) {
 		count_scene(totals, scene);
-		status = systems_create_telling(scene, on_error, totals, &systems, &error);
+		status = systems_create_telling(scene, plugins, on_error, totals, &systems, &error);
 	}
 	if (!status)
 		count_systems(totals, systems);
@@ -161,10 +164,10 @@ static void list_sensors(const struct sdf_world *world)
 	}
 }
 
-static void list_ignored(struct totals *totals, const struct sdf *sdf)
+static void list_ignored(struct totals *totals, struct plugins *plugins, const struct sdf *sdf)
 {
 	struct ignored_list list = {0};
-	ignored_find(sdf, sensor_is_simulated, &list);
+	ignored_find(sdf, sensor_is_simulated, plugins, &list);
 	for (uint32_t i = 0; i < list.all.count; i++) {
 		totals->warnings += !list.all.at[i].aside;
 		if (list.all.at[i].kind != IGNORED_SENSORS)
@@ -181,6 +184,7 @@ static void check_file(struct totals *totals, const struct settings *settings, s
 {
 	struct sdf_options options = {
 		.resource_paths = settings->resource_paths.at, .use_environment = true, .find = true};
+	struct plugins *plugins = plugins_create(settings->plugin_paths.at);
 	struct sdf *sdf = NULL;
 	struct troupe_error error;
 	troupe_status status = sdf_load_file(settings->world, &options, &sdf, &error);
@@ -189,7 +193,7 @@ static void check_file(struct totals *totals, const struct settings *settings, s
 	if (status && !totals->errors)
 		find(totals, SDF_ERROR, error.text);
 	for (uint32_t i = 0; !status && i < sdf->worlds.count; i++)
-		check_world(totals, &sdf->worlds.at[i]);
+		check_world(totals, plugins, &sdf->worlds.at[i]);
 	if (!status)
 		check_programs(totals, sdf);
 	if (!status && !sdf->worlds.count) {
@@ -199,9 +203,10 @@ static void check_file(struct totals *totals, const struct settings *settings, s
 		text_fini(&text);
 	}
 	if (sdf) {
-		list_ignored(totals, sdf);
+		list_ignored(totals, plugins, sdf);
 		totals->path = arena_strdup(arena, sdf->path);
 	}
+	plugins_destroy(plugins);
 	sdf_free(sdf);
 }
 

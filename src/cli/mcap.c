@@ -12,7 +12,7 @@
 
 struct settings {
 	const char *recording, *output;
-	struct option_list resource_paths, topics;
+	struct option_list resource_paths, plugin_paths, topics;
 	int64_t secondaries, until_step, verbosity;
 	struct mcap_out out;
 	troupe_status written; /* of the file */
@@ -33,6 +33,9 @@ static const struct option_spec specs[] = {
 		.help = "as for troupe run; the file does not depend on it"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
 		.help = "search this folder for model:// and relative file names; may be repeated"},
+	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = AT(plugin_paths),
+		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
+			"be repeated"},
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
 		.help = "0: errors; 1 to 4: also warnings and what was written (default: 1). Without LEVEL: 3"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
@@ -105,6 +108,7 @@ static int make(struct settings *settings)
 	struct troupe_error error;
 	def.resume_path = settings->recording;
 	def.resource_paths = settings->resource_paths.at;
+	def.plugin_paths = settings->plugin_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
 	def.on_warning = on_warning;
 	def.on_server = on_server;

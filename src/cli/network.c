@@ -290,7 +290,8 @@ static bool is_socket(int64_t file)
 	return file >= 0 && file <= INT32_MAX && !fstat((int)file, &about) && S_ISSOCK(about.st_mode);
 }
 
-int network_be_secondary(const struct network_settings *settings, const char *break_rule, int64_t verbosity)
+int network_be_secondary(const struct network_settings *settings, const char *const *plugin_paths,
+	const char *break_rule, int64_t verbosity)
 {
 	int file = (int)settings->socket;
 	bool started_here = settings->socket >= 0;
@@ -304,6 +305,7 @@ int network_be_secondary(const struct network_settings *settings, const char *br
 		.wait_s = settings->wait_s,
 		.sockets = started_here ? &file : NULL};
 	struct troupe_secondary_def def = {.network = &network,
+		.plugin_paths = plugin_paths,
 		.break_rule = break_rule,
 		.threads =
 			settings->threads || !settings->job ? (uint32_t)settings->threads : 1, /* a rank has one core */
@@ -356,8 +358,16 @@ static void become_secondary(int file, int parent, char *const *words)
 	_exit(CLI_BROKEN);
 }
 
-static troupe_status start_one(
-	struct children *children, uint32_t index, uint32_t threads, const char *break_rule, struct troupe_error *error)
+static char *joined(const char *const *folders)
+{
+	struct text list = {0};
+	for (; folders && *folders; folders++)
+		text_add(&list, "%s%s", list.count ? ":" : "", *folders);
+	return list.at ? list.at : mem_strdup("");
+}
+
+static troupe_status start_one(struct children *children, uint32_t index, uint32_t threads,
+	const char *const *plugin_paths, const char *break_rule, struct troupe_error *error)
 {
 	int ends[2], parent = getpid();
 	char file[16], number[16];
@@ -367,16 +377,27 @@ static troupe_status start_one(
 	(void)snprintf(file, sizeof file, "%d", ends[1]);
 	(void)snprintf(number, sizeof number, "%u", threads);
 	char words[][24] = {"troupe", "run", "--network-role", "secondary", "--network-socket", "--network-threads",
-		"-v0", "--break"};
+		"-v0", "--break", "--plugin-path"};
 	char *rule = mem_strdup(break_rule ? break_rule : "");
-	char *arguments[] = {words[0], words[1], words[2], words[3], words[4], file, words[5], number, words[6],
-		break_rule ? words[7] : NULL, rule, NULL};
+	char *folders = joined(plugin_paths);
+	char *arguments[] = {words[0], words[1], words[2], words[3], words[4], file, words[5], number, words[6], NULL,
+		NULL, NULL, NULL, NULL};
+	char **more = arguments + 9;
+	if (break_rule) {
+		*more++ = words[7];
+		*more++ = rule;
+	}
+	if (*folders) {
+		*more++ = words[8];
+		*more++ = folders;
+	}
 	fflush(NULL);
 	int pid = fork();
 	if (!pid)
 		become_secondary(ends[1], parent, arguments);
 	int code = errno;
 	free(rule);
+	free(folders);
 	(void)close(ends[1]);
 	children->sockets[index] = ends[0];
 	children->pids[index] = MAX(pid, 0);
@@ -384,8 +405,8 @@ static troupe_status start_one(
 		       : TROUPE_OK;
 }
 
-troupe_status children_start(
-	struct children *children, uint32_t count, uint32_t threads, const char *break_rule, struct troupe_error *error)
+troupe_status children_start(struct children *children, uint32_t count, uint32_t threads,
+	const char *const *plugin_paths, const char *break_rule, struct troupe_error *error)
 {
 	if (!threads)
 		threads = MIN(MAX((eventcount_cores() - 1) / count, 1u), (uint32_t)TROUPE_NETWORK_THREADS_MAX);
@@ -396,7 +417,7 @@ troupe_status children_start(
 		children->sockets[i] = -1;
 	troupe_status status = TROUPE_OK;
 	for (uint32_t i = 0; i < count && !status; i++)
-		status = start_one(children, i, threads, break_rule, error);
+		status = start_one(children, i, threads, plugin_paths, break_rule, error);
 	return status;
 }
 

@@ -47,7 +47,8 @@ bool network_join(struct network_settings *settings, int64_t secondaries, int *r
 void network_leave(struct network_settings *settings, int exit_status);
 
 /* Runs this process as a secondary. verbosity: that of the command line. Returns the exit status. */
-int network_be_secondary(const struct network_settings *settings, const char *break_rule, int64_t verbosity);
+int network_be_secondary(const struct network_settings *settings, const char *const *plugin_paths,
+	const char *break_rule, int64_t verbosity);
 
 /* As cli_exit_status(), but TROUPE_EINVAL is bad input: a wrong address or interface is detected late. */
 int network_exit_status(troupe_status status);
@@ -62,8 +63,8 @@ uint32_t children_count(int64_t secondaries);
 /* Starts `count` secondaries as processes of this program, each with one end of a socket pair. They end when this
  * process ends, for any reason. children->sockets are the other ends; a caller that passes one on sets it to -1.
  * threads: of each secondary; 0: all cores but one are divided among them. */
-troupe_status children_start(struct children *children, uint32_t count, uint32_t threads, const char *break_rule,
-	struct troupe_error *error);
+troupe_status children_start(struct children *children, uint32_t count, uint32_t threads,
+	const char *const *plugin_paths, const char *break_rule, struct troupe_error *error);
 /* Waits a limited time for all children to end, and then kills the remaining ones. */
 void children_end(struct children *children);
 

@@ -21,7 +21,7 @@
 struct settings {
 	const char *recording;
 	const char *transport, *mcap;
-	struct option_list resource_paths, topics;
+	struct option_list resource_paths, plugin_paths, topics;
 	int64_t secondaries, chaos, until_step, verbosity;
 	int64_t stale_ms;                  /* 0: not given */
 	struct gateways_settings gateways; /* foxglove: it is shown, and not run to its end */
@@ -47,6 +47,9 @@ static const struct option_spec specs[] = {
 		.help = "compare no state after step N; 0: no limit (the default)"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
 		.help = "search this folder for model:// and relative file names; may be repeated"},
+	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = AT(plugin_paths),
+		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
+			"be repeated"},
 	{OPTION_TEXT, .name = "mcap", .argument = "FILE", .offset = AT(mcap),
 		.help = "record topics into this file, as for troupe run: the file that --mcap would have written in "
 			"the "
@@ -196,7 +199,7 @@ static troupe_status run_again(const struct settings *settings, struct troupe_se
 	troupe_status status = TROUPE_OK;
 	if (is_tcp(settings)) {
 		network.secondaries = children_count(settings->secondaries);
-		status = children_start(children, network.secondaries, 0, NULL, error);
+		status = children_start(children, network.secondaries, 0, settings->plugin_paths.at, NULL, error);
 		network.sockets = children->sockets;
 		def->network = &network;
 	}
@@ -223,6 +226,7 @@ static int show(struct settings *settings)
 	struct troupe_error error;
 	def.resume_path = settings->recording;
 	def.resource_paths = settings->resource_paths.at;
+	def.plugin_paths = settings->plugin_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
 	def.on_warning = on_warning;
 	def.ctx = settings;
@@ -247,6 +251,7 @@ static int replay(struct settings *settings)
 	struct troupe_error error;
 	def.resume_path = settings->recording;
 	def.resource_paths = settings->resource_paths.at;
+	def.plugin_paths = settings->plugin_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
 	def.chaos = settings->chaos >= 0;
 	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;

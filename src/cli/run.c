@@ -39,7 +39,7 @@ enum { WARNINGS_SHOWN_MAX = 20, REFUSALS_SHOWN_MAX = 20, LOADING_GRACE_MS = 500 
 struct settings {
 	const char *world, *resume, *save_dir, *distribution, *commands, *commands_out, *report, *config, *break_rule,
 		*record, *costs, *log, *log_what, *camera_out, *mcap;
-	struct option_list resource_paths, pins, save_at, save_every, topics;
+	struct option_list resource_paths, plugin_paths, pins, save_at, save_every, topics;
 	int64_t secondaries, iterations, seed, chaos, chaos_moves, hash_every, verbosity, record_every, costs_every,
 		log_every;
 	double until_s, initial_time_s;
@@ -70,6 +70,9 @@ static const struct option_spec specs[] = {
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
 		.help = "search this folder for worlds, files of commands, model:// and relative file names; may be "
 			"repeated"},
+	{OPTION_LIST, .name = "plugin-path", .tags = ANY, .argument = "DIR", .offset = AT(plugin_paths),
+		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
+			"be repeated"},
 	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
 		.help = "treat a warning about the world as an error: exit status 1 before the first step"},
 	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands),
@@ -379,6 +382,8 @@ static const struct options_command command = {
 		 "      as --network-role (deprecated)\n"
 		 "  IGN_GAZEBO_NETWORK_SECONDARIES, GZ_SIM_NETWORK_SECONDARIES\n"
 		 "      as --network-secondaries (deprecated)\n"
+		 "  TROUPE_PLUGIN_PATH\n"
+		 "      folders that are searched after those of --plugin-path\n"
 		 "  TROUPE_MODULES\n"
 		 "      folder that is searched first for the module of --transport mpi\n"
 		 "An option overrides the variable.\n"
@@ -705,6 +710,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.world_path = settings->world;
 	def.resume_path = settings->resume;
 	def.resource_paths = settings->resource_paths.at;
+	def.plugin_paths = settings->plugin_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
 	def.ignore_levels = settings->no_levels;
 	def.distribution = settings->distribution;
@@ -768,7 +774,8 @@ static troupe_status create_server(struct run *run, struct troupe_error *error)
 	troupe_status status = TROUPE_OK;
 	if (run->mode == NETWORK_CHILDREN)
 		status = children_start(&run->children, (uint32_t)run->settings.network.secondaries,
-			(uint32_t)run->settings.network.threads, run->settings.break_rule, error);
+			(uint32_t)run->settings.network.threads, run->settings.plugin_paths.at,
+			run->settings.break_rule, error);
 	if (status)
 		return status;
 	struct troupe_network network = network_of(run);
@@ -937,6 +944,8 @@ static void add_again(const struct run *run, struct text *line)
 		add_word(line, "--save-dir", settings->save_dir);
 	for (uint32_t i = 0; i < settings->resource_paths.count; i++)
 		add_word(line, "--resource-path", settings->resource_paths.at[i]);
+	for (uint32_t i = 0; i < settings->plugin_paths.count; i++)
+		add_word(line, "--plugin-path", settings->plugin_paths.at[i]);
 	add_count(line, "--seed", settings->seed, 0);
 	if (settings->initial_time_s > 0) {
 		text_add(line, " --initial-sim-time ");
@@ -1255,7 +1264,8 @@ static int run_as_rank(struct run *run)
 	int exit_status;
 	if (network_join(network, run->settings.secondaries, &exit_status))
 		exit_status = troupe_job_number(network->job)
-				      ? network_be_secondary(network, run->settings.break_rule, run->settings.verbosity)
+				      ? network_be_secondary(network, run->settings.plugin_paths.at,
+						run->settings.break_rule, run->settings.verbosity)
 				      : run_logged(run);
 	network_leave(network, exit_status);
 	return exit_status;
@@ -1278,7 +1288,8 @@ static int run_as_told(struct run *run)
 		return run_logged(run);
 	if (world)
 		cli_complain("run", "%s: ignored, because the primary sends a secondary its world", settings->world);
-	return network_be_secondary(&settings->network, settings->break_rule, settings->verbosity);
+	return network_be_secondary(
+		&settings->network, settings->plugin_paths.at, settings->break_rule, settings->verbosity);
 }
 
 int cli_run(int argc, char **argv)

@@ -14,7 +14,7 @@
 
 struct settings {
 	const char *world;
-	struct option_list resource_paths;
+	struct option_list resource_paths, plugin_paths;
 	bool json;
 };
 
@@ -25,6 +25,9 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "json", .offset = AT(json), .help = "print a JSON array of objects instead"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
 		.help = "search this folder for worlds, model:// and relative file names; may be repeated"},
+	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = AT(plugin_paths),
+		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
+			"be repeated"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
 #undef AT
@@ -98,6 +101,7 @@ static int print_topics(const struct settings *settings)
 	struct troupe_error error;
 	def.world_path = settings->world;
 	def.resource_paths = settings->resource_paths.at;
+	def.plugin_paths = settings->plugin_paths.at;
 	def.secondaries = 0;
 	troupe_status status = troupe_server_create(&def, &server, &error);
 	if (status) {

@@ -16,7 +16,7 @@ struct settings {
 	const char *recording;
 	struct troupe_view_run run;
 	struct gateways_settings gateways;
-	struct option_list resource_paths;
+	struct option_list resource_paths, plugin_paths;
 	int64_t secondaries, verbosity;
 };
 
@@ -42,6 +42,9 @@ static const struct option_spec specs[] = {
 		.help = "as for troupe run: steps between recorded states are simulated"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
 		.help = "search this folder for model:// and relative file names; may be repeated"},
+	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = AT(plugin_paths),
+		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
+			"be repeated"},
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
 		.help = "0: errors only; 1 or 2: also the address and warnings (default: 1); 3 or 4: also refused "
 			"requests. Without LEVEL: 3"},
@@ -88,6 +91,7 @@ static int view(struct settings *settings)
 	struct troupe_error error;
 	def.resume_path = settings->recording;
 	def.resource_paths = settings->resource_paths.at;
+	def.plugin_paths = settings->plugin_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
 	def.on_warning = on_warning;
 	def.ctx = settings;

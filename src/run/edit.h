@@ -30,6 +30,7 @@ struct edit_options {
 	/* Searched before the file system; NULL: none. Must not change while a thread may be in edit_prepare(). */
 	struct files *files;
 	struct importer *importer; /* reads meshes and images; NULL: a new one for each created model */
+	struct plugins *plugins;   /* the libraries of plug-ins; NULL: none */
 	bool sees;                 /* the world has sensors that see the meshes of visuals, which are read then */
 };
 

@@ -75,6 +75,7 @@ void edit_source_destroy(struct edit_source *source)
 	free(source->path);
 	free(source->name);
 	free(source->ignored);
+	plugin_marks_fini(&source->plugins);
 	files_fini(&source->files);
 	free(source);
 }
@@ -93,11 +94,11 @@ static struct sdf_options options_of(
 }
 
 /* Lists what is ignored of the model's SDF. */
-static void list_ignored(struct edit_source *source)
+static void list_ignored(const struct edit_options *options, struct edit_source *source)
 {
 	struct ignored_list list = {0};
 	struct text text = {0};
-	ignored_find(source->sdf, sensor_is_simulated, &list);
+	ignored_find(source->sdf, sensor_is_simulated, options->plugins, &list);
 	for (uint32_t i = 0; i < list.all.count; i++)
 		if (!list.all.at[i].aside)
 			text_add(&text, "%s%s", text.count ? ", " : "; ignored: ", list.all.at[i].what);
@@ -106,13 +107,13 @@ static void list_ignored(struct edit_source *source)
 	ignored_fini(&list);
 }
 
-static void compile(struct edit_source *source)
+static void compile(const struct edit_options *options, struct edit_source *source)
 {
 	struct scene_parts *before = source->parts;
 	source->error = (struct troupe_error){0};
 	source->parts = NULL;
 	(void)scene_compile(source->sdf, before, &source->parts, &source->error);
-	list_ignored(source);
+	list_ignored(options, source);
 }
 
 troupe_status edit_source_load(
@@ -123,7 +124,7 @@ troupe_status edit_source_load(
 	troupe_status status =
 		sdf_load_text(source->text, strlen(source->text), source->path, &sdf, &source->sdf, &source->error);
 	if (!status)
-		compile(source);
+		compile(options, source);
 	else if (error)
 		*error = source->error;
 	return status;
@@ -138,7 +139,7 @@ static troupe_status load_again(const struct edit_options *options, struct edit_
 	troupe_status status = sdf_edit(source->sdf, &sdf, &source->error);
 	source->files.closed = closed;
 	if (!status)
-		compile(source);
+		compile(options, source);
 	return status;
 }
 
@@ -309,6 +310,20 @@ static void clear_control(struct shared *shared, uint32_t model)
 	shared->control.models[model].bodies = false;
 }
 
+/* The libraries of the model's plug-ins. */
+static void keep_marks(const struct edit *edit, uint32_t model, struct edit_source *source)
+{
+	const struct sdf_world *from = edit->shared->scene->models[model].from;
+	plugin_marks_fini(&source->plugins);
+	for (uint32_t i = 0; i < from->plugins.count; i++) {
+		struct plugin_mark mark = {0};
+		if (!plugins_mark(edit->options.plugins, from->plugins.at[i].filename, &mark.hash))
+			continue;
+		mark.filename = mem_strdup(from->plugins.at[i].filename);
+		vec_push(&source->plugins, mark);
+	}
+}
+
 static void keep_source(struct edit *edit, uint32_t model, struct edit_source *source)
 {
 	uint32_t room = edit->shared->scene->room.models;
@@ -344,6 +359,7 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 	state_add(shared->state, model, shared->systems->sets[model].words);
 	systems_init_model(shared->systems, shared->state, model);
 	state_set_initial_of(shared->state, model);
+	keep_marks(edit, model, source);
 	keep_source(edit, model, source);
 	shared->boxes[model].box = state_model_box(shared->state, model, false);
 	if (!shared->scene->models[model].body_count)

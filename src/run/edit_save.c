@@ -44,6 +44,7 @@ static void pack_source(struct text *out, const struct edit_source *source)
 	pack_string(out, source->name);
 	pack_u64(out, source->placed);
 	edit_pack_pose(out, &source->pose);
+	plugin_marks_pack(&source->plugins, out);
 	files_pack(&source->files, out);
 }
 
@@ -55,6 +56,7 @@ struct edit_source *edit_unpack_source(struct unpack *in)
 	source->name = unpack_string(in);
 	source->placed = unpack_count(in, 1);
 	source->pose = edit_unpack_pose(in);
+	plugin_marks_unpack(&source->plugins, in);
 	files_unpack(&source->files, in);
 	return source;
 }
@@ -145,6 +147,9 @@ troupe_status edit_create_at(struct edit *edit, const struct scene_places *at, u
 {
 	char note[EDIT_NOTE_BYTES];
 	uint32_t model;
+	for (uint32_t i = 0; edit->options.plugins && i < source->plugins.count; i++)
+		plugins_expect(edit->options.plugins, source->plugins.at[i].filename, source->plugins.at[i].hash,
+			"the run that has the model");
 	troupe_status status = sane_places(at, places_max)
 				       ? edit_source_load(&edit->options, source, &source->files, error)
 				       : bad_save(error, "the places of a created model");

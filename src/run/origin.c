@@ -14,6 +14,7 @@ void origin_pack(const struct origin *origin, const struct files *more, struct t
 	pack_u64(out, origin->folders.count);
 	for (uint32_t i = 0; i < origin->folders.count; i++)
 		pack_string(out, origin->folders.at[i]);
+	plugin_marks_pack(&origin->plugins, out);
 	files_pack_both(&origin->files, more, out);
 }
 
@@ -28,8 +29,15 @@ bool origin_unpack(struct origin *origin, struct unpack *in)
 	uint32_t count = unpack_count(in, FOLDERS_MAX);
 	for (uint32_t i = 0; i < count && !in->bad; i++)
 		vec_push(&origin->folders, unpack_string(in));
+	plugin_marks_unpack(&origin->plugins, in);
 	files_unpack(&origin->files, in);
 	return !in->bad;
+}
+
+void origin_expect(const struct origin *origin, struct plugins *plugins, const char *whose)
+{
+	for (uint32_t i = 0; i < origin->plugins.count; i++)
+		plugins_expect(plugins, origin->plugins.at[i].filename, origin->plugins.at[i].hash, whose);
 }
 
 void origin_fini(struct origin *origin)
@@ -38,6 +46,7 @@ void origin_fini(struct origin *origin)
 	for (uint32_t i = 0; i < origin->folders.count; i++)
 		free(origin->folders.at[i]);
 	vec_free(&origin->folders);
+	plugin_marks_fini(&origin->plugins);
 	files_fini(&origin->files);
 	*origin = (struct origin){0};
 }

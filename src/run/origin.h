@@ -4,12 +4,14 @@
 #define RUN_ORIGIN_H
 
 #include "base/files.h"
+#include "system/plugins.h"
 
 struct origin {
 	uint64_t seed;
 	bool ignore_levels, sleepless, sense_all;
-	char *path;          /* of the world file */
-	VEC(char *) folders; /* where files were searched, without NULL at the end */
+	char *path;           /* of the world file */
+	VEC(char *) folders;  /* where files were searched, without NULL at the end */
+	plugin_marks plugins; /* the libraries of plug-ins, and those that were not found */
 	struct files files;
 };
 
@@ -17,6 +19,8 @@ struct origin {
 void origin_pack(const struct origin *origin, const struct files *more, struct text *out);
 /* Unpacks into a zeroed origin, which owns what it has then. Input is not trusted: false when it is damaged. */
 bool origin_unpack(struct origin *origin, struct unpack *in);
+/* The libraries of the run that goes on in this process must be the same. whose: as for plugins_expect(). */
+void origin_expect(const struct origin *origin, struct plugins *plugins, const char *whose);
 void origin_fini(struct origin *origin);
 
 #endif

@@ -16,6 +16,7 @@ struct replica {
 	uint32_t number;
 	struct origin origin;
 	struct importer *importer;
+	struct plugins *plugins;
 	struct sdf *sdf;
 	struct scene *scene;
 	struct systems *systems;
@@ -128,7 +129,7 @@ static troupe_status load_sdf(struct replica *replica, const char *name, struct 
 	if (replica->sdf->worlds.count != 1 || strcmp(replica->sdf->worlds.at[0].name, name) != 0)
 		return fail(error, TROUPE_EWORLD, "damaged: other worlds than '%.100s'", name);
 	status = scene_create(&replica->sdf->worlds.at[0], &how, &replica->scene, error);
-	return status ? status : systems_create(replica->scene, &replica->systems, error);
+	return status ? status : systems_create(replica->scene, replica->plugins, &replica->systems, error);
 }
 
 static troupe_status load(
@@ -136,6 +137,7 @@ static troupe_status load(
 {
 	if (!origin_unpack(&replica->origin, in))
 		return fail(error, TROUPE_EWORLD, "damaged: its beginning");
+	origin_expect(&replica->origin, replica->plugins, "the primary");
 	vec_push(&replica->origin.folders, NULL); /* as a list of names has it */
 	char *name = unpack_string(in);
 	replica->next = unpack_u64(in);
@@ -145,7 +147,8 @@ static troupe_status load(
 	if (status)
 		return status;
 	struct edit_options options = {replica->origin.path, (const char *const *)replica->origin.folders.at,
-		&replica->origin.files, replica->importer, sdf_world_sees(&replica->sdf->worlds.at[0])};
+		&replica->origin.files, replica->importer, replica->plugins,
+		sdf_world_sees(&replica->sdf->worlds.at[0])};
 	replica->systems->seed = replica->origin.seed;
 	shared_init(&replica->shared, replica->scene, replica->systems);
 	replica->shared.physics.rule = rule;
@@ -165,7 +168,7 @@ static troupe_status load(
 }
 
 troupe_status replica_create(const char *bytes, size_t count, uint32_t number, enum physics_break rule,
-	struct replica **ret_replica, struct troupe_error *error)
+	const char *const *plugin_paths, struct replica **ret_replica, struct troupe_error *error)
 {
 	struct replica *replica = mem_alloc(sizeof *replica);
 	struct unpack in = {bytes, bytes + count, false};
@@ -173,6 +176,7 @@ troupe_status replica_create(const char *bytes, size_t count, uint32_t number, e
 	replica->number = number;
 	replica->parts = mem_alloc(number * sizeof *replica->parts);
 	replica->importer = importer_create();
+	replica->plugins = plugins_create(plugin_paths);
 	troupe_status status = load(replica, &in, rule, &why);
 	if (status) {
 		replica_destroy(replica);
@@ -201,6 +205,7 @@ void replica_destroy(struct replica *replica)
 	scene_destroy(replica->scene);
 	sdf_free(replica->sdf);
 	importer_destroy(replica->importer);
+	plugins_destroy(replica->plugins);
 	if (replica->origin.folders.count)
 		replica->origin.folders.count--; /* the NULL */
 	origin_fini(&replica->origin);

@@ -99,9 +99,10 @@ uint64_t replica_hash_of(const struct primary *primary);
 
 struct replica;
 
-/* bytes: an origin, then replica_pack(). number: of the secondary in this process, from 1. Reads no file. */
+/* bytes: an origin, then replica_pack(). number: of the secondary in this process, from 1. Reads no file but the
+ * libraries of plug-ins; plugin_paths: as for plugins_create(). */
 troupe_status replica_create(const char *bytes, size_t count, uint32_t number, enum physics_break rule,
-	struct replica **ret_replica, struct troupe_error *error);
+	const char *const *plugin_paths, struct replica **ret_replica, struct troupe_error *error);
 void replica_destroy(struct replica *replica);
 
 struct shared *replica_shared(struct replica *replica);

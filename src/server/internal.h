@@ -40,6 +40,7 @@ struct troupe_server {
 	struct sdf *sdf;
 	struct program_list programs; /* of all worlds; constant after the creation */
 	struct files files;        /* the files that the worlds were loaded from; constant while commands are posted */
+	struct plugins *plugins;   /* the libraries of plug-ins */
 	struct importer *importer; /* of meshes and images, also for models that are created while the world runs */
 	char *saved;               /* the state that is being resumed; NULL: none, or already resumed */
 	size_t saved_count;

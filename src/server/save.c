@@ -4,7 +4,7 @@
  *   "troupe state\n\0\0\0"   16 bytes
  *   version, checksum         64 bits each (../base/pack.h); the checksum is over all bytes that follow
  *   writer                    a string: version of the program, " fingerprint ", HEX16 of troupe_fingerprint()
- *   seed, flags, path of the world's file, search folders, files (../run/origin.h)
+ *   seed, flags, path of the world's file, search folders, libraries of plug-ins, files (../run/origin.h)
  *   number of worlds
  *   for each world: its name, its primary_pack() as bytes */
 #include "server/internal.h"
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 9 };
+enum { VERSION = 10 };
 #define FILE_BYTES_MAX ((size_t)4 << 30)
 
 static const char magic[16] = "troupe state\n";
@@ -56,6 +56,7 @@ static void pack_origin(const struct troupe_server *server, const struct files *
 		.sense_all = server->def.sense_all,
 		.path = mem_strdup(server->def.world_path)};
 	list_folders(&server->def, &origin);
+	plugins_list_marks(server->plugins, &origin.plugins);
 	origin.files = server->files; /* lent */
 	origin_pack(&origin, named, out);
 	origin.files = (struct files){0};
@@ -175,6 +176,8 @@ static void take_origin(struct troupe_server *server, struct origin *origin)
 	vec_push(&server->folders, NULL);
 	def->resource_paths = (const char *const *)server->folders.at;
 	server->files = origin->files;
+	origin_expect(origin, server->plugins, def->resume_path);
+	plugin_marks_fini(&origin->plugins);
 	vec_free(&origin->folders);
 }
 
@@ -258,6 +261,12 @@ static troupe_status check_origin(
 		if (!same_bytes(file, here))
 			return fail(error, TROUPE_EWORLD, "%s: a state of another world: %.150s has changed since",
 				path, file->path);
+	}
+	for (uint32_t i = 0; i < origin->plugins.count; i++) {
+		const struct plugin_mark *mark = &origin->plugins.at[i];
+		troupe_status status = plugins_match(server->plugins, mark->filename, mark->hash, path, error);
+		if (status)
+			return status;
 	}
 	if (origin->seed != def->seed)
 		return fail(error, TROUPE_EWORLD, "%s: a state of a run with seed %" PRIu64 ": expected %" PRIu64, path,

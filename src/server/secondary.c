@@ -72,7 +72,8 @@ static troupe_status load(struct troupe_secondary *s, struct troupe_error *error
 	enum physics_break rule;
 	troupe_status status = server_break_rule(s->def.break_rule, &rule, error);
 	if (!status)
-		status = replica_create(s->world.at, s->world.count, s->number, rule, &s->replica, error);
+		status = replica_create(
+			s->world.at, s->world.count, s->number, rule, s->def.plugin_paths, &s->replica, error);
 	text_fini(&s->world);
 	if (status)
 		return status;

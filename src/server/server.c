@@ -154,7 +154,7 @@ static void warn_of_blindness(const struct troupe_server *server)
 static void warn_of_ignored(const struct troupe_server *server)
 {
 	struct ignored_list list = {0};
-	ignored_find(server->sdf, sensor_is_simulated, &list);
+	ignored_find(server->sdf, sensor_is_simulated, server->plugins, &list);
 	for (uint32_t i = 0; i < list.all.count; i++)
 		if (!list.all.at[i].aside)
 			server_warn(server, ignored_warning(&list, &list.all.at[i]));
@@ -480,6 +480,7 @@ troupe_status server_create(const struct troupe_server_def *def, char *saved, si
 	pthread_mutex_init(&server->lock, NULL);
 	atomic_store(&server->unseen, true);
 	server->importer = importer_create();
+	server->plugins = plugins_create(def->plugin_paths);
 	server->saved = saved;
 	server->saved_count = saved_count;
 	struct troupe_error why = {0};
@@ -512,6 +513,7 @@ void troupe_server_destroy(struct troupe_server *server)
 	sdf_free(server->sdf);
 	files_fini(&server->files);
 	importer_destroy(server->importer);
+	plugins_destroy(server->plugins);
 	free(server->saved);
 	free(server->saved_path);
 	for (uint32_t i = 0; i < server->folders.count; i++)

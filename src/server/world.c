@@ -25,7 +25,7 @@ static troupe_status compile(struct server_world *world, const struct sdf_world 
 	struct scene_options options = {.ignore_levels = world->server->def.ignore_levels};
 	troupe_status status = scene_create(sdf, &options, &world->scene, error);
 	if (!status)
-		status = systems_create(world->scene, &world->systems, error);
+		status = systems_create(world->scene, world->server->plugins, &world->systems, error);
 	if (status)
 		return status;
 	for (uint32_t i = 0; i < world->scene->warnings.count; i++)
@@ -146,7 +146,7 @@ static void set_up_primary(struct server_world *world)
 		.on_reply = on_reply,
 		.on_taken = def->record_path || def->on_taken ? on_taken : NULL,
 		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL,
-			world->server->importer, sdf_world_sees(world->scene->sdf)},
+			world->server->importer, world->server->plugins, sdf_world_sees(world->scene->sdf)},
 		.ctx = world,
 	};
 	primary_init(&world->primary, &options, &world->shared);

@@ -89,7 +89,8 @@ static void find_elements(const struct sdf *sdf, struct ignored_list *list)
 	free(all);
 }
 
-void ignored_find(const struct sdf *sdf, ignored_sensor_fn *simulates, struct ignored_list *list)
+void ignored_find(
+	const struct sdf *sdf, ignored_sensor_fn *simulates, struct plugins *libraries, struct ignored_list *list)
 {
 	struct kinds sensors = {0}, plugins = {0};
 	find_elements(sdf, list);
@@ -99,7 +100,7 @@ void ignored_find(const struct sdf *sdf, ignored_sensor_fn *simulates, struct ig
 			if (!simulates || !simulates(&world->sensors.at[i]))
 				count_sensor(&sensors, world, &world->sensors.at[i]);
 		for (uint32_t i = 0; i < world->plugins.count; i++)
-			if (systems_ignore(&world->plugins.at[i]))
+			if (systems_ignore(libraries, &world->plugins.at[i]))
 				(void)count(&plugins, world->plugins.at[i].name, world->plugins.at[i].element);
 	}
 	take_kinds(&sensors, IGNORED_SENSORS, list);

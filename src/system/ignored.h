@@ -5,7 +5,7 @@
 #ifndef SYSTEM_IGNORED_H
 #define SYSTEM_IGNORED_H
 
-#include "sdf/sdf.h"
+#include "system/plugins.h"
 
 enum ignored_kind {
 	IGNORED_ELEMENTS, /* elements of one name in parents of one name */
@@ -34,7 +34,9 @@ typedef bool ignored_sensor_fn(const struct sdf_sensor *sensor);
 
 /* Appends the ignored things of the file. The sdf must live as long as the list. If the file could not be read as
  * SDF, then the list has the elements that SDF does not know. */
-void ignored_find(const struct sdf *sdf, ignored_sensor_fn *simulates, struct ignored_list *list);
+/* plugins: the libraries of the run; NULL: none. */
+void ignored_find(
+	const struct sdf *sdf, ignored_sensor_fn *simulates, struct plugins *plugins, struct ignored_list *list);
 /* The text of a warning, "w.sdf:12: ignored: <wind> in <world> x2", or "w.sdf:3: ignored: sensors of type imu x1:
  * robot::base::s"; valid as long as the list. */
 const char *ignored_warning(struct ignored_list *list, const struct ignored *ignored);

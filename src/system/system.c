@@ -18,23 +18,6 @@
 
 #define NAMES(stem) ((const char *const[]){"gz::sim::systems::" stem, "ignition::gazebo::systems::" stem, NULL})
 
-static const struct troupe_kind *find_kind(const struct troupe_plugin *plugin, const char *name)
-{
-	for (const struct troupe_kind *const *kind = plugin->kinds; *kind; kind++)
-		for (const char *const *alias = (*kind)->names; *alias; alias++)
-			if (!strcmp(*alias, name))
-				return *kind;
-	return NULL;
-}
-
-/* in_world: of a <plugin> in the world. */
-static const struct troupe_kind *kind_of(const struct sdf_plugin *plugin, bool in_world)
-{
-	const struct troupe_kind *kind = find_kind(&builtin_plugin, plugin->name);
-	uint32_t places = in_world ? TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL : (uint32_t)TROUPE_IN_MODEL;
-	return kind && kind->flags & places ? kind : NULL;
-}
-
 /* Plug-ins of Gazebo that need no system here. troupe does their work itself (Physics, UserCommands), its clients ask
  * for the scene (SceneBroadcaster), or the plug-in only serves sensors of the world. Sensors are warned of by their
  * types (ignored.h). */
@@ -52,12 +35,60 @@ static bool is_inherent(const char *name)
 	return false;
 }
 
-bool systems_ignore(const struct sdf_plugin *plugin)
+/* troupe itself knows the name: no library is searched for. */
+static bool is_own(const struct sdf_plugin *plugin)
 {
-	if (is_inherent(plugin->name) || program_is(plugin))
+	return is_inherent(plugin->name) || program_is(plugin) ||
+	       (plugin->model == SDF_NONE && scene_knows_plugin(plugin->name));
+}
+
+static bool may_stand(const struct troupe_kind *kind, const struct sdf_plugin *plugin)
+{
+	uint32_t of_world = TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL;
+	return kind->flags & (plugin->model == SDF_NONE ? of_world : (uint32_t)TROUPE_IN_MODEL);
+}
+
+static troupe_status find_in_library(const struct plugin_library *library, const struct sdf_plugin *plugin,
+	const struct troupe_kind **ret_kind, struct troupe_error *error)
+{
+	const struct sdf_element *at = plugin->element;
+	const struct troupe_kind *kind = plugin_kind(library->kinds, plugin->name);
+	if (!kind) {
+		struct text names = {0};
+		plugin_list_kinds(library->kinds, &names);
+		(void)fail(error, TROUPE_EWORLD, "%s:%u: plugin '%.100s' has no kind '%.100s': expected one of %.400s",
+			at->file, at->line, plugin->filename, plugin->name, names.at);
+		text_fini(&names);
+		return TROUPE_EWORLD;
+	}
+	if (!may_stand(kind, plugin))
+		return fail(error, TROUPE_EWORLD, "%s:%u: plugin '%.100s' is in a <%s>: expected it in a <%s>",
+			at->file, at->line, kind->names[0], plugin->model == SDF_NONE ? "world" : "model",
+			plugin->model == SDF_NONE ? "model" : "world");
+	*ret_kind = kind;
+	return TROUPE_OK;
+}
+
+/* *ret_kind: NULL: the plug-in is no system here. *ret_library: NULL: the kind is troupe's own. */
+static troupe_status kind_of(struct plugins *plugins, const struct sdf_plugin *plugin, bool uses,
+	const struct troupe_kind **ret_kind, const struct plugin_library **ret_library, struct troupe_error *error)
+{
+	const struct troupe_kind *own = plugin_kind(builtin_plugin.kinds, plugin->name);
+	*ret_kind = own && may_stand(own, plugin) ? own : NULL;
+	*ret_library = NULL;
+	if (own || is_own(plugin))
+		return TROUPE_OK;
+	troupe_status status = plugins_find(plugins, plugin, uses, ret_library, error);
+	return status || !*ret_library ? status : find_in_library(*ret_library, plugin, ret_kind, error);
+}
+
+bool systems_ignore(struct plugins *plugins, const struct sdf_plugin *plugin)
+{
+	const struct troupe_kind *kind;
+	const struct plugin_library *library;
+	if (is_own(plugin))
 		return false;
-	bool in_world = plugin->model == SDF_NONE;
-	return !kind_of(plugin, in_world) && !(in_world && scene_knows_plugin(plugin->name));
+	return !kind_of(plugins, plugin, false, &kind, &library, NULL) && !kind;
 }
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
@@ -211,12 +242,13 @@ static void set_up(struct system *system, struct setup *setup)
 }
 
 static troupe_status configure(struct configuring *c, const struct sdf_plugin *plugin, const struct troupe_kind *kind,
-	struct troupe_error *error)
+	const struct plugin_library *library, struct troupe_error *error)
 {
 	struct setup setup = {.arena = c->arena, .owner = owner_of(c, plugin)};
 	struct system system = {.self = {&system_host, kind, NULL, c->model},
 		.all = c->systems,
 		.scene = c->systems->scene,
+		.library = library,
 		.plugin = plugin,
 		.index = c->found.count,
 		.word_first = c->words};
@@ -275,15 +307,24 @@ static troupe_status configure_triggers(struct configuring *c, struct troupe_err
 static troupe_status configure_one(
 	struct configuring *c, const struct sdf_plugin *plugin, bool in_world, struct troupe_error *error)
 {
-	const struct troupe_kind *kind = kind_of(plugin, in_world);
-	bool each = kind && in_world && kind->flags & TROUPE_FOR_EACH_MODEL;
-	if (!kind || each != (in_world && c->model != SCENE_NONE))
+	const struct troupe_kind *kind;
+	const struct plugin_library *library;
+	struct troupe_error why;
+	bool for_model = in_world && c->model != SCENE_NONE;
+	troupe_status status = kind_of(c->systems->plugins, plugin, true, &kind, &library, &why);
+	if (status && for_model) /* the error was told when the systems of the world were made */
 		return TROUPE_OK;
-	troupe_status status = configure(c, plugin, kind, error);
+	bool each = kind && in_world && kind->flags & TROUPE_FOR_EACH_MODEL;
+	if (!status && (!kind || each != for_model))
+		return TROUPE_OK;
+	if (!status)
+		status = configure(c, plugin, kind, library, &why);
+	if (status && error)
+		*error = why;
 	if (!status || !c->on_error)
 		return status;
-	c->on_error(c->ctx, error->text);
-	c->first = c->first.status ? c->first : *error;
+	c->on_error(c->ctx, why.text);
+	c->first = c->first.status ? c->first : why;
 	return TROUPE_OK;
 }
 
@@ -364,18 +405,21 @@ static troupe_status create_all(
 	return first.status;
 }
 
-troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error)
+troupe_status systems_create(
+	const struct scene *scene, struct plugins *plugins, struct systems **ret_systems, struct troupe_error *error)
 {
-	return systems_create_telling(scene, NULL, NULL, ret_systems, error);
+	return systems_create_telling(scene, plugins, NULL, NULL, ret_systems, error);
 }
 
-troupe_status systems_create_telling(const struct scene *scene, void (*on_error)(void *ctx, const char *text),
-	void *ctx, struct systems **ret_systems, struct troupe_error *error)
+troupe_status systems_create_telling(const struct scene *scene, struct plugins *plugins,
+	void (*on_error)(void *ctx, const char *text), void *ctx, struct systems **ret_systems,
+	struct troupe_error *error)
 {
 	struct troupe_error unwanted;
 	error = error ? error : &unwanted;
 	struct systems *systems = mem_alloc(sizeof *systems);
 	systems->scene = scene;
+	systems->plugins = plugins;
 	pthread_mutex_init(&systems->lock, NULL);
 	fit(systems);
 	troupe_status status = create_all(systems, on_error, ctx, error);

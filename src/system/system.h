@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "scene/control.h"
 #include "scene/state.h"
+#include "system/plugins.h"
 #include "topic/message.h"
 
 #include <troupe/plugin.h>
@@ -43,9 +44,10 @@ struct system {
 	struct troupe_system self; /* what the plug-in sees; first, so that one is the other */
 	const struct systems *all;
 	const struct scene *scene;
-	const struct sdf_plugin *plugin; /* of a world, also of a TROUPE_FOR_EACH_MODEL; NULL: made by troupe */
-	uint32_t index;                  /* among those of its model, or of the world */
-	uint32_t word_first, words;      /* place in the system words of its model, or in the words of the world */
+	const struct plugin_library *library; /* NULL: troupe's own */
+	const struct sdf_plugin *plugin;      /* of a world, also of a TROUPE_FOR_EACH_MODEL; NULL: made by troupe */
+	uint32_t index;                       /* among those of its model, or of the world */
+	uint32_t word_first, words;           /* place in the system words of its model, or in the words of the world */
 	VEC(struct system_words) names;
 	VEC(struct system_topic) topics;
 	VEC(struct system_output) outputs;
@@ -99,6 +101,7 @@ struct system_set { /* of one model, or of the world */
  * steps. */
 struct systems {
 	const struct scene *scene;
+	struct plugins *plugins;  /* NULL: no libraries */
 	uint64_t seed;            /* of the run, for random numbers; set before the first step */
 	struct system_set *sets;  /* [room] by model */
 	struct system_set world;  /* those of the world itself */
@@ -115,14 +118,17 @@ struct systems {
 	pthread_mutex_t lock; /* guards topics: held for a change, and by readers on other threads */
 };
 
-troupe_status systems_create(const struct scene *scene, struct systems **ret_systems, struct troupe_error *error);
+/* plugins: where libraries come from, and longer in use than the systems; NULL: nowhere. */
+troupe_status systems_create(
+	const struct scene *scene, struct plugins *plugins, struct systems **ret_systems, struct troupe_error *error);
 /* The same, but goes on after an error and calls on_error for each plug-in's error. */
-troupe_status systems_create_telling(const struct scene *scene, void (*on_error)(void *ctx, const char *text),
-	void *ctx, struct systems **ret_systems, struct troupe_error *error);
+troupe_status systems_create_telling(const struct scene *scene, struct plugins *plugins,
+	void (*on_error)(void *ctx, const char *text), void *ctx, struct systems **ret_systems,
+	struct troupe_error *error);
 /* Whether the plug-in should have an effect here but has none: a model's plug-in that is no system, or a world's
  * plug-in that does not define levels. Plug-ins of Gazebo that need no counterpart here, such as Physics, are not
- * ignored. */
-bool systems_ignore(const struct sdf_plugin *plugin);
+ * ignored, nor are those whose library cannot be used: these are errors. */
+bool systems_ignore(struct plugins *plugins, const struct sdf_plugin *plugin);
 void systems_destroy(struct systems *systems);
 /* Creates the systems of a model that was added to the scene. Plug-ins that do not fit it are left out; *ret_warning
  * is the first warning about that, else NULL. On failure nothing has changed. */

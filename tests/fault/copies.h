@@ -60,7 +60,8 @@ static inline void copies_begin(struct copies_secondary *side, const struct text
 {
 	struct troupe_error error;
 	*side = (struct copies_secondary){.share_over = UINT32_MAX};
-	copies_must(replica_create(world->at, world->count, number, PHYSICS_BREAK_NOTHING, &side->replica, &error),
+	copies_must(
+		replica_create(world->at, world->count, number, PHYSICS_BREAK_NOTHING, NULL, &side->replica, &error),
 		"a replica", &error);
 	side->secondary = secondary_create(number, replica_shared(side->replica));
 }

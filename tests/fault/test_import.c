@@ -239,7 +239,7 @@ static void refuse_world(bool dies)
 	struct replica *replica = NULL;
 	struct troupe_error error = {0};
 	damage_world(&state);
-	troupe_status status = replica_create(state.at, state.count, 1, PHYSICS_BREAK_NOTHING, &replica, &error);
+	troupe_status status = replica_create(state.at, state.count, 1, PHYSICS_BREAK_NOTHING, NULL, &replica, &error);
 	if (dies)
 		check(status && strstr(error.text, "in_memory.gltf") && strstr(error.text, "the process that reads it"),
 			"a secondary: %d, %s", (int)status, error.text);

@@ -248,6 +248,16 @@ static void read_files(struct tokens *tokens)
 	}
 }
 
+static void read_plugins(struct tokens *tokens)
+{
+	uint64_t count = number(tokens, NUMBER);
+	for (uint64_t i = 0; i < count && !tokens->in.bad; i++) {
+		string(tokens);
+		mark(tokens);
+		number(tokens, NUMBER);
+	}
+}
+
 /* Whether the pose of a model without bodies comes next, and not a count of collisions that are off and a count of
  * words. */
 static bool pose_next(const struct tokens *tokens)
@@ -278,6 +288,7 @@ static void read_model(struct tokens *tokens)
 		string(tokens);
 		number(tokens, NUMBER);
 		numbers(tokens, REAL, 7);
+		read_plugins(tokens);
 		read_files(tokens);
 	}
 	if (pose_next(tokens))
@@ -370,6 +381,7 @@ static void read_state(struct tokens *tokens, const struct text *state)
 	uint64_t paths = number(tokens, NUMBER);
 	for (uint64_t i = 0; i < paths && !tokens->in.bad; i++)
 		string(tokens);
+	read_plugins(tokens);
 	read_files(tokens);
 	uint64_t worlds = number(tokens, NUMBER);
 	for (uint64_t w = 0; w < worlds && !tokens->in.bad; w++) {

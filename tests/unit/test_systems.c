@@ -49,7 +49,7 @@ static troupe_status load(const char *plugins, const char *rock_plugins, struct 
 	free(text);
 	status = scene_create(&sdf->worlds.at[0], &scene_options, &scene, error);
 	cr_assert_eq(status, TROUPE_OK, "%s", error->text);
-	return systems_create(scene, &systems, error);
+	return systems_create(scene, NULL, &systems, error);
 }
 
 static void start(const char *plugins)
@@ -676,7 +676,7 @@ static void assert_warnings(const char *text, const char *const *expected)
 	struct ignored_list list = {0};
 	uint32_t warnings = 0;
 	cr_assert_eq(sdf_load_text(text, strlen(text), "t.sdf", NULL, &sdf, &error), TROUPE_OK, "%s", error.text);
-	ignored_find(sdf, NULL, &list);
+	ignored_find(sdf, NULL, NULL, &list);
 	for (uint32_t i = 0; i < list.all.count; i++) {
 		const char *line = ignored_warning(&list, &list.all.at[i]);
 		if (list.all.at[i].aside)

@@ -1,0 +1,554 @@
+/* What a library exports is not trusted to be whole: counts are bounded, and it is read in a child process first. It is
+ * then loaded with all rights of this process, because that is what a plug-in is for: who may put files into the
+ * folders for plug-ins, or names another one, decides which code runs.
+ *
+ * A library that was built with an older header has smaller structs. They are copied into full ones, in which the
+ * members that the library does not know are NULL. */
+#include "system/plugins.h"
+
+#include "base/hash.h"
+#include "base/probe.h"
+#include "system/system.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define END_OF(type, member) (offsetof(type, member) + sizeof((type *)0)->member)
+#define SYMBOL "troupe_plugin"
+
+struct entry { /* of one filename; its address is constant */
+	struct plugin_library library;
+	char *filename, *path; /* path: NULL: not found */
+	void *handle;
+	const struct troupe_kind **kinds;
+	struct troupe_error why; /* status: it cannot be used; without a place */
+	bool looked, used;
+	char *whose; /* NULL: no hash is expected */
+	uint64_t expected;
+	struct arena arena; /* of copied kinds */
+};
+
+struct plugins {
+	VEC(char *) folders;
+	VEC(struct entry *) entries;
+	struct map by_filename;
+	pthread_mutex_t lock;
+};
+
+static void add_folders(struct plugins *plugins, const char *list)
+{
+	for (const char *at = list; at && *at;) {
+		size_t length = strcspn(at, ":");
+		if (length)
+			vec_push(&plugins->folders, mem_printf("%.*s", (int)length, at));
+		at += length + (at[length] == ':');
+	}
+}
+
+struct plugins *plugins_create(const char *const *folders)
+{
+	struct plugins *plugins = mem_alloc(sizeof *plugins);
+	for (; folders && *folders; folders++)
+		add_folders(plugins, *folders);
+	add_folders(plugins, getenv("TROUPE_PLUGIN_PATH"));
+	add_folders(plugins, TROUPE_MODULES "/plugins");
+	pthread_mutex_init(&plugins->lock, NULL);
+	return plugins;
+}
+
+static void close_entry(struct entry *entry)
+{
+	if (entry->handle)
+		(void)dlclose(entry->handle);
+	free(entry->kinds);
+	free(entry->filename);
+	free(entry->path);
+	free(entry->whose);
+	arena_fini(&entry->arena);
+	free(entry);
+}
+
+void plugins_destroy(struct plugins *plugins)
+{
+	if (!plugins)
+		return;
+	for (uint32_t i = 0; i < plugins->entries.count; i++)
+		close_entry(plugins->entries.at[i]);
+	for (uint32_t i = 0; i < plugins->folders.count; i++)
+		free(plugins->folders.at[i]);
+	vec_free(&plugins->entries);
+	vec_free(&plugins->folders);
+	map_fini(&plugins->by_filename);
+	pthread_mutex_destroy(&plugins->lock);
+	free(plugins);
+}
+
+/* --- finding ------------------------------------------------------------------------------------------------------ */
+
+static bool is_file(const char *path)
+{
+	struct stat info;
+	return !stat(path, &info) && S_ISREG(info.st_mode);
+}
+
+static char *find_in(const char *folder, const char *filename)
+{
+	char *candidates[] = {mem_printf("%s/%s", folder, filename), mem_printf("%s/%s.so", folder, filename),
+		mem_printf("%s/lib%s.so", folder, filename)};
+	char *found = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(candidates); i++)
+		if (!found && is_file(candidates[i]))
+			found = candidates[i];
+		else
+			free(candidates[i]);
+	return found;
+}
+
+static bool is_in(const char *path, const char *folder)
+{
+	char *file = realpath(path, NULL), *real = realpath(folder, NULL);
+	size_t length = real ? strlen(real) : 0;
+	bool in =
+		file && real && !strncmp(file, real, length) && file[length] == '/' && !strchr(file + length + 1, '/');
+	free(file);
+	free(real);
+	return in;
+}
+
+static void find_absolute(const struct plugins *plugins, struct entry *entry)
+{
+	bool allowed = false;
+	if (!is_file(entry->filename))
+		return;
+	for (uint32_t i = 0; i < plugins->folders.count; i++)
+		allowed |= is_in(entry->filename, plugins->folders.at[i]);
+	entry->path = mem_strdup(entry->filename);
+	if (!allowed)
+		(void)fail(&entry->why, TROUPE_EWORLD,
+			"it is not in a folder for plug-ins: expected --plugin-path with its folder");
+}
+
+static void find_file(const struct plugins *plugins, struct entry *entry)
+{
+	const char *slash = strchr(entry->filename, '/');
+	if (slash == entry->filename)
+		find_absolute(plugins, entry);
+	else if (*entry->filename && !slash)
+		for (uint32_t i = 0; i < plugins->folders.count && !entry->path; i++)
+			entry->path = find_in(plugins->folders.at[i], entry->filename);
+}
+
+/* --- what a library exports --------------------------------------------------------------------------------------- */
+
+const struct troupe_kind *plugin_kind(const struct troupe_kind *const *kinds, const char *name)
+{
+	for (; *kinds; kinds++)
+		for (const char *const *alias = (*kinds)->names; *alias; alias++)
+			if (!strcmp(*alias, name))
+				return *kinds;
+	return NULL;
+}
+
+void plugin_list_kinds(const struct troupe_kind *const *kinds, struct text *out)
+{
+	for (uint32_t i = 0; kinds[i]; i++)
+		text_add(out, "%s%s", i ? ", " : "", kinds[i]->names[0]);
+}
+
+static troupe_status bad(struct troupe_error *error, const char *format, ...) TROUPE_PRINTF(2, 3);
+static troupe_status bad(struct troupe_error *error, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fail_v(error, TROUPE_EWORLD, format, args);
+	va_end(args);
+	return TROUPE_EWORLD;
+}
+
+static bool is_name(const char *name)
+{
+	size_t length = strnlen(name, PLUGIN_NAME_BYTES_MAX + 1);
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
+			return false;
+	return length && length <= PLUGIN_NAME_BYTES_MAX;
+}
+
+static troupe_status check_names(const struct troupe_kind *kind, uint32_t number, struct troupe_error *error)
+{
+	uint32_t count = 0;
+	if (!kind->names || !kind->names[0])
+		return bad(error, "kind %u has no name", number);
+	for (; kind->names[count] && count <= PLUGIN_NAMES_MAX; count++)
+		if (!is_name(kind->names[count]))
+			return bad(error, "kind %u has a name that is not one of 1 to %d printable bytes", number,
+				PLUGIN_NAME_BYTES_MAX);
+	return count > PLUGIN_NAMES_MAX
+		       ? bad(error, "kind '%s' has more than %d names", kind->names[0], PLUGIN_NAMES_MAX)
+		       : TROUPE_OK;
+}
+
+static troupe_status check_tables(const struct troupe_kind *kind, struct troupe_error *error)
+{
+	uint32_t count = 0;
+	for (const struct troupe_parameter *p = kind->parameters; p && p->name; p++) {
+		if (count++ == PLUGIN_PARAMETERS_MAX)
+			return bad(error, "kind '%s' has more than %d parameters: expected NULL after the last",
+				kind->names[0], PLUGIN_PARAMETERS_MAX);
+		bool ranged = p->kind == TROUPE_NUMBER || p->kind == TROUPE_VECTOR;
+		if (!is_name(p->name) || (uint32_t)p->kind > TROUPE_PARTS || (ranged && !(p->low <= p->high)))
+			return bad(error,
+				"kind '%s': parameter %u is not valid: expected a name, a kind of parameter, and "
+				"low <= high",
+				kind->names[0], count);
+	}
+	count = 0;
+	for (const struct troupe_words *w = kind->words; w && w->name; w++) {
+		if (count++ == SYSTEM_WORDS_MAX)
+			return bad(error, "kind '%s' has more than %d words: expected NULL after the last",
+				kind->names[0], SYSTEM_WORDS_MAX);
+		if (!is_name(w->name) || (uint32_t)w->kind > TROUPE_WORD_INTEGER)
+			return bad(error, "kind '%s': word %u is not valid: expected a name and a kind of word",
+				kind->names[0], count);
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status check_flags(const struct troupe_kind *kind, struct troupe_error *error)
+{
+	const uint32_t places = TROUPE_IN_MODEL | TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL;
+	const uint32_t all = places | TROUPE_LENIENT | TROUPE_READS_CONTACTS | TROUPE_READS_SENSORS;
+	if (kind->flags & ~all)
+		return bad(error, "kind '%s' has flags %#x: expected bits of %#x", kind->names[0], kind->flags, all);
+	if (!(kind->flags & places))
+		return bad(error,
+			"kind '%s' may stand nowhere: expected TROUPE_IN_MODEL, TROUPE_IN_WORLD or "
+			"TROUPE_FOR_EACH_MODEL",
+			kind->names[0]);
+	if (kind->flags & TROUPE_IN_WORLD && kind->flags & TROUPE_FOR_EACH_MODEL)
+		return bad(
+			error, "kind '%s': expected either TROUPE_IN_WORLD or TROUPE_FOR_EACH_MODEL", kind->names[0]);
+	return TROUPE_OK;
+}
+
+static bool knows(const struct troupe_kind *kind, size_t end)
+{
+	return kind->size >= end;
+}
+
+static troupe_status check_kind(const struct troupe_kind *kind, uint32_t number, struct troupe_error *error)
+{
+	size_t least = END_OF(struct troupe_kind, configure);
+	if (kind->size < least)
+		return bad(error, "kind %u has %u bytes: expected %zu or more", number, kind->size, least);
+	troupe_status status = check_names(kind, number, error);
+	if (!status && !kind->configure)
+		status = bad(error, "kind '%s' has no configure()", kind->names[0]);
+	if (!status)
+		status = check_flags(kind, error);
+	bool steps = (knows(kind, END_OF(struct troupe_kind, pre_update)) && kind->pre_update) ||
+		     (knows(kind, END_OF(struct troupe_kind, post_update)) && kind->post_update);
+	if (!status && kind->flags & TROUPE_IN_WORLD && steps)
+		status = bad(error,
+			"kind '%s' may stand in the world, which has no runner: expected no pre_update() and "
+			"post_update()",
+			kind->names[0]);
+	return status ? status : check_tables(kind, error);
+}
+
+static troupe_status check_plugin(const struct troupe_plugin *plugin, struct troupe_error *error)
+{
+	size_t least = END_OF(struct troupe_plugin, kinds);
+	if (plugin->size < END_OF(struct troupe_plugin, abi) || plugin->size > 1 << 20)
+		return bad(error, SYMBOL " has %u bytes: expected %zu or more", plugin->size, least);
+	if (plugin->abi != TROUPE_PLUGIN_ABI)
+		return bad(error, "it has version %u of the interface: expected %u, that of this troupe", plugin->abi,
+			TROUPE_PLUGIN_ABI);
+	if (plugin->size < least)
+		return bad(error, SYMBOL " has %u bytes: expected %zu or more", plugin->size, least);
+	if (!plugin->kinds || !plugin->kinds[0])
+		return bad(error, "it has no kinds of systems");
+	uint32_t count = 0;
+	troupe_status status = TROUPE_OK;
+	for (; plugin->kinds[count] && !status; count++)
+		status = count == PLUGIN_KINDS_MAX
+				 ? bad(error, "it has more than %d kinds: expected NULL after the last",
+					   PLUGIN_KINDS_MAX)
+				 : check_kind(plugin->kinds[count], count + 1, error);
+	return status;
+}
+
+/* Loads the library and checks it. *ret_handle: to be closed, also after an error; NULL: it is not loaded. */
+static troupe_status load(
+	const char *path, void **ret_handle, const struct troupe_plugin **ret_plugin, struct troupe_error *error)
+{
+	*ret_handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!*ret_handle) {
+		const char *why = dlerror();
+		return bad(error, "it cannot be loaded: %s", why ? why : "no reason given");
+	}
+	*ret_plugin = dlsym(*ret_handle, SYMBOL);
+	if (!*ret_plugin)
+		return bad(error, "it has no symbol '" SYMBOL "': expected a plug-in of troupe (troupe/plugin.h)");
+	return check_plugin(*ret_plugin, error);
+}
+
+/* The answer is empty if all is well. */
+static void try_in_child(void *ctx, struct text *answer)
+{
+	const struct entry *entry = ctx;
+	const struct troupe_plugin *plugin;
+	struct troupe_error why;
+	void *handle;
+	if (load(entry->path, &handle, &plugin, &why))
+		text_add(answer, "%s", why.text);
+}
+
+static void try_first(struct entry *entry)
+{
+	struct text answer = {0};
+	struct troupe_error how;
+	troupe_status status = probe_run(try_in_child, entry, PLUGIN_LOAD_MS, &answer, &how);
+	if (status)
+		(void)bad(&entry->why, "while it is loaded, %s", how.text);
+	else if (answer.count)
+		(void)bad(&entry->why, "%s", answer.at);
+	text_fini(&answer);
+}
+
+static const struct troupe_kind *complete(struct entry *entry, const struct troupe_kind *kind)
+{
+	if (kind->size >= sizeof *kind)
+		return kind;
+	struct troupe_kind *copy = arena_new(&entry->arena, struct troupe_kind);
+	memcpy(copy, kind, kind->size);
+	return copy;
+}
+
+static void take_kinds(struct entry *entry)
+{
+	uint32_t count = 0;
+	while (entry->library.plugin->kinds[count])
+		count++;
+	entry->kinds = mem_alloc((count + 1) * sizeof *entry->kinds);
+	for (uint32_t i = 0; i < count; i++)
+		entry->kinds[i] = complete(entry, entry->library.plugin->kinds[i]);
+	entry->library.kinds = entry->kinds;
+}
+
+static void hash_file(struct entry *entry)
+{
+	char *bytes;
+	size_t count;
+	struct troupe_error why;
+	if (text_read_file(entry->path, PLUGIN_FILE_BYTES_MAX, &bytes, &count, &why)) {
+		(void)bad(&entry->why, "%s", why.text);
+		return;
+	}
+	uint64_t hash = hash_bytes(1, bytes, count);
+	entry->library.hash = hash ? hash : 1;
+	free(bytes);
+}
+
+static void open_file(struct entry *entry)
+{
+	hash_file(entry);
+	if (!entry->why.status)
+		try_first(entry);
+	if (!entry->why.status)
+		(void)load(entry->path, &entry->handle, &entry->library.plugin, &entry->why);
+	if (entry->why.status)
+		return;
+	entry->library.filename = entry->filename;
+	entry->library.path = entry->path;
+	take_kinds(entry);
+}
+
+/* --- entries ------------------------------------------------------------------------------------------------------ */
+
+static struct entry *entry_of(struct plugins *plugins, const char *filename)
+{
+	uint32_t index = plugins->entries.count;
+	if (map_find(&plugins->by_filename, filename, &index))
+		return plugins->entries.at[index];
+	struct entry *entry = mem_alloc(sizeof *entry);
+	entry->filename = mem_strdup(filename);
+	(void)map_add(&plugins->by_filename, entry->filename, index);
+	vec_push(&plugins->entries, entry);
+	return entry;
+}
+
+/* Whether the file is there, and which hash it has. A library that will not be used is not loaded. */
+static void look(struct plugins *plugins, struct entry *entry)
+{
+	if (entry->looked || (entry->whose && !entry->expected))
+		return;
+	entry->looked = true;
+	if (plugins->entries.count > PLUGINS_MAX)
+		(void)bad(&entry->why, "a run may have %d plug-ins: expected no more", PLUGINS_MAX);
+	else
+		find_file(plugins, entry);
+	if (entry->path && !entry->why.status)
+		open_file(entry);
+}
+
+/* Compares what is here with what is expected. */
+static troupe_status compare(const struct entry *entry, uint64_t hash, const char *whose, struct troupe_error *error)
+{
+	if (!entry->path)
+		return hash ? bad(error,
+				      "not found here; expected hash %016" PRIx64
+				      ", which %.150s has; see --plugin-path",
+				      hash, whose)
+			    : TROUPE_OK;
+	if (!hash)
+		return bad(error, "%.150s has none, and this machine has %.200s", whose, entry->path);
+	if (entry->library.hash && entry->library.hash != hash)
+		return bad(error, "%.150s has hash %016" PRIx64 ", this machine %016" PRIx64 " (%.200s)", whose, hash,
+			entry->library.hash, entry->path);
+	return TROUPE_OK;
+}
+
+static troupe_status judge(
+	const struct entry *entry, const struct plugin_library **ret_library, struct troupe_error *error)
+{
+	*ret_library = NULL;
+	if (entry->whose && !entry->expected)
+		return TROUPE_OK;
+	troupe_status status = entry->whose ? compare(entry, entry->expected, entry->whose, error) : TROUPE_OK;
+	if (!status && entry->why.status)
+		status = bad(error, "%s", entry->why.text);
+	if (!status && entry->handle)
+		*ret_library = &entry->library;
+	return status;
+}
+
+troupe_status plugins_find(struct plugins *plugins, const struct sdf_plugin *plugin, bool uses,
+	const struct plugin_library **ret_library, struct troupe_error *error)
+{
+	const struct sdf_element *at = plugin->element;
+	struct troupe_error why;
+	*ret_library = NULL;
+	if (!plugins || !*plugin->filename)
+		return TROUPE_OK;
+	pthread_mutex_lock(&plugins->lock);
+	struct entry *entry = entry_of(plugins, plugin->filename);
+	look(plugins, entry);
+	entry->used |= uses;
+	troupe_status status = judge(entry, ret_library, &why);
+	pthread_mutex_unlock(&plugins->lock);
+	return status ? fail(error, status, "%s:%u: plugin '%.100s': %s", at->file, at->line, plugin->filename,
+				why.text)
+		      : TROUPE_OK;
+}
+
+troupe_status plugins_open(struct plugins *plugins, const char *path, const struct plugin_library **ret_library,
+	struct troupe_error *error)
+{
+	struct troupe_error why;
+	pthread_mutex_lock(&plugins->lock);
+	struct entry *entry = entry_of(plugins, path);
+	entry->looked = true;
+	entry->path = entry->path ? entry->path : mem_strdup(path);
+	if (!entry->handle && !entry->why.status)
+		open_file(entry);
+	troupe_status status = judge(entry, ret_library, &why);
+	pthread_mutex_unlock(&plugins->lock);
+	return status ? fail(error, status, "%s: %s", path, why.text) : TROUPE_OK;
+}
+
+/* --- which libraries a run has ------------------------------------------------------------------------------------ */
+
+void plugins_expect(struct plugins *plugins, const char *filename, uint64_t hash, const char *whose)
+{
+	pthread_mutex_lock(&plugins->lock);
+	struct entry *entry = entry_of(plugins, filename);
+	free(entry->whose);
+	entry->whose = mem_strdup(whose);
+	entry->expected = hash;
+	entry->used = true;
+	pthread_mutex_unlock(&plugins->lock);
+}
+
+troupe_status plugins_match(
+	struct plugins *plugins, const char *filename, uint64_t hash, const char *whose, struct troupe_error *error)
+{
+	struct troupe_error why;
+	pthread_mutex_lock(&plugins->lock);
+	struct entry *entry = entry_of(plugins, filename);
+	look(plugins, entry);
+	troupe_status status = compare(entry, hash, whose, &why);
+	pthread_mutex_unlock(&plugins->lock);
+	return status ? fail(error, status, "plugin '%.100s': %s", filename, why.text) : TROUPE_OK;
+}
+
+static uint64_t hash_of(const struct entry *entry)
+{
+	return entry->looked ? entry->library.hash : entry->expected;
+}
+
+bool plugins_mark(struct plugins *plugins, const char *filename, uint64_t *ret_hash)
+{
+	uint32_t index;
+	bool used = false;
+	if (!plugins)
+		return false;
+	pthread_mutex_lock(&plugins->lock);
+	if (map_find(&plugins->by_filename, filename, &index)) {
+		used = plugins->entries.at[index]->used;
+		*ret_hash = hash_of(plugins->entries.at[index]);
+	}
+	pthread_mutex_unlock(&plugins->lock);
+	return used;
+}
+
+static int by_filename(const void *a, const void *b)
+{
+	return strcmp(((const struct plugin_mark *)a)->filename, ((const struct plugin_mark *)b)->filename);
+}
+
+void plugins_list_marks(struct plugins *plugins, plugin_marks *marks)
+{
+	uint32_t first = marks->count;
+	pthread_mutex_lock(&plugins->lock);
+	for (uint32_t i = 0; i < plugins->entries.count; i++) {
+		const struct entry *entry = plugins->entries.at[i];
+		if (entry->used)
+			vec_push(marks, (struct plugin_mark){mem_strdup(entry->filename), hash_of(entry)});
+	}
+	pthread_mutex_unlock(&plugins->lock);
+	if (marks->count > first)
+		qsort(marks->at + first, marks->count - first, sizeof *marks->at, by_filename);
+}
+
+void plugin_marks_pack(const plugin_marks *marks, struct text *out)
+{
+	pack_u64(out, marks->count);
+	for (uint32_t i = 0; i < marks->count; i++) {
+		pack_string(out, marks->at[i].filename);
+		pack_u64(out, marks->at[i].hash);
+	}
+}
+
+void plugin_marks_unpack(plugin_marks *marks, struct unpack *in)
+{
+	uint32_t count = unpack_count(in, PLUGINS_MAX);
+	for (uint32_t i = 0; i < count && !in->bad; i++) {
+		struct plugin_mark mark = {.filename = unpack_string(in)};
+		mark.hash = unpack_u64(in);
+		vec_push(marks, mark);
+	}
+}
+
+void plugin_marks_fini(plugin_marks *marks)
+{
+	for (uint32_t i = 0; i < marks->count; i++)
+		free(marks->at[i].filename);
+	vec_free(marks);
+}

@@ -1,0 +1,207 @@
+#!/bin/sh
+# Plug-ins in shared libraries: how they are found and loaded, and what is said of one that cannot be used. A run with
+# one has the same bits for any number of secondaries, resumed and replayed; with another library it is refused.
+. "${SOURCE_DIR:-.}/tests/cli/lib.sh"
+cc=${CC:-cc}
+export TROUPE_NO_GZ=1
+unset TROUPE_PLUGIN_PATH 2>/dev/null
+version=$(sed -nE 's/^#define TROUPE_PLUGIN_ABI ([0-9]+)u$/\1/p' "$source/include/troupe/plugin.h")
+
+# library FILE FLAG...: builds the plug-in of tests/plugin
+library()
+{
+	file=$1
+	shift
+	mkdir -p "$(dirname "$file")"
+	# shellcheck disable=SC2086 # the compiler may be several words
+	$cc -std=gnu11 -O1 -fPIC -shared -I"$source/include" "$@" -o "$file" "$source/tests/plugin/push.c" -lm 2>out
+	report $? "builds $file"
+}
+# world FILE PLUGIN...: a world of two boxes that may slide, of which the first has the plug-ins
+world()
+{
+	name=$1
+	shift
+	{
+		printf "<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
+		printf '<real_time_factor>0</real_time_factor></physics>\n'
+		for model in a b; do
+			printf "<model name='%s'><pose>0 %d 0.5 0 0 0</pose><link name='l'><inertial><mass>1</mass></inertial></link>\n" \
+				$model "$([ $model = a ] && echo 0 || echo 5)"
+			printf '%s\n' "$@"
+			printf '</model>\n'
+		done
+		printf '</world></sdf>\n'
+	} >"$name"
+}
+plugin() { printf "<plugin filename='%s' name='%s'>%s</plugin>" "$1" "$2" "${3:-}"; }
+# run STATUS OPTION...
+run()
+{
+	want=$1
+	shift
+	timeout 60 "$troupe" "$@" >out 2>err
+	status=$?
+	[ $status = "$want" ]
+	report $? "status $status, not $want: troupe $*"
+}
+# said WHAT PATTERN: a line of standard error or output
+said()
+{
+	grep -qE -e "$2" err out
+	report $? "$1: expected /$2/"
+}
+unsaid()
+{
+	! grep -qE -e "$2" err out
+	report $? "$1: not expected: /$2/"
+}
+hash_of() { sed -n 's/^hash 200 //p' out; }
+
+library good/libpush.so
+world w.sdf "$(plugin push test::Push)"
+
+# --- finding ----------------------------------------------------------------------------------------------------------
+
+run 0 run w.sdf --iterations 10
+said 'a library that is not found is ignored' 'w.sdf:3: ignored: plugin "test::Push" x2'
+for file in push libpush libpush.so; do
+	world n.sdf "$(plugin $file test::Push)"
+	run 0 run n.sdf --iterations 10 --plugin-path nowhere --plugin-path good
+	unsaid "$file is found" ignored
+done
+world n.sdf "$(plugin push test::Push2)"
+TROUPE_PLUGIN_PATH=nowhere:$folder/good run 0 run n.sdf --iterations 10
+unsaid 'TROUPE_PLUGIN_PATH, another name of the kind' ignored
+run 0 check w.sdf --plugin-path "nowhere:good"
+said 'check knows it' 'model plug-ins: 2 \(known: 2'
+world n.sdf "$(plugin "$folder/good/libpush.so" test::Push)"
+run 1 run n.sdf --iterations 10
+said 'an absolute path elsewhere' 'n.sdf:3: plugin .*libpush.so.: it is not in a folder for plug-ins: expected --plugin-path'
+run 0 run n.sdf --iterations 10 --plugin-path good
+unsaid 'an absolute path' ignored
+
+# --- what cannot be used ----------------------------------------------------------------------------------------------
+
+# bad PATTERN FLAG...: the library is refused at its place
+bad()
+{
+	pattern=$1
+	shift
+	library bad/libpush.so "$@"
+	run 1 run w.sdf --iterations 10 --plugin-path bad
+	said "bad: $*" "w.sdf:3: plugin 'push': $pattern"
+	run 1 check w.sdf --plugin-path bad
+	said "check of bad: $*" "w.sdf:3: plugin 'push': $pattern"
+}
+bad "it has version 77 of the interface: expected $version, that of this troupe" -DABI=77
+bad "it has no symbol 'troupe_plugin'" -DMISSING_SYMBOL
+bad "kind 'test::Push' has no configure\(\)" -DNO_CONFIGURE
+bad "kind 'test::Push' may stand in the world, which has no runner" '-DKIND_FLAGS=TROUPE_IN_WORLD'
+bad "kind 'test::Push' may stand nowhere" '-DKIND_FLAGS=TROUPE_LENIENT'
+bad "kind 'test::Push' has flags 0x10001: expected bits of" '-DKIND_FLAGS=0x10001'
+bad 'kind 1 has 8 bytes: expected [0-9]+ or more' '-DKIND_SIZE=8'
+bad 'while it is loaded, it crashes \(Segmentation fault' -DCRASH
+bad 'while it is loaded, it ends the process with status 3' -DLEAVE
+echo 'no library' >bad/libpush.so
+run 1 run w.sdf --plugin-path bad
+said 'no library' "w.sdf:3: plugin 'push': it cannot be loaded: .*libpush.so"
+world n.sdf "$(plugin push test::Pull)"
+run 1 run n.sdf --plugin-path good
+said 'a kind that it has not' "n.sdf:3: plugin 'push' has no kind 'test::Pull': expected one of test::Push"
+world n.sdf "$(plugin push test::Push '<force>1e9</force>')"
+run 1 run n.sdf --plugin-path good
+said 'a parameter out of range' 'n.sdf:3: <force>'
+world n.sdf "$(plugin push test::Push '<farce>1</farce>')"
+run 1 run n.sdf --plugin-path good
+said 'an unknown parameter' 'n.sdf:3: <farce> is no parameter'
+
+# --- what can be used -------------------------------------------------------------------------------------------------
+
+run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good
+hash=$(hash_of)
+[ -n "$hash" ]
+report $? 'the run has a hash'
+# a struct of an older header: it ends before the last members
+library older/libpush.so '-DKIND_SIZE=offsetof(struct troupe_kind,update)'
+library prints/libpush.so -DPRINTS
+for folder_of in older prints; do
+	run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path $folder_of
+	[ "$(hash_of)" = "$hash" ]
+	report $? "$folder_of: the same hash"
+done
+run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good --secondaries 2 --chaos 3
+[ "$(hash_of)" = "$hash" ]
+report $? 'two secondaries, models moved: the same hash'
+run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good --transport tcp --secondaries 2
+[ "$(hash_of)" = "$hash" ]
+report $? 'over a network: the same hash'
+
+# --- the same library everywhere --------------------------------------------------------------------------------------
+
+run 0 run w.sdf --iterations 100 --plugin-path good --save-at 100 half.state --record all.rec
+run 0 run --resume half.state --iterations 200 --hash-every 200 --plugin-path good
+[ "$(hash_of)" = "$hash" ]
+report $? 'resumed: the same hash'
+run 0 run w.sdf --iterations 200 --plugin-path good --record all.rec
+run 0 replay all.rec --plugin-path good
+library other/libpush.so -DRANDOM
+for how in 'run --resume half.state --iterations 200' 'replay all.rec'; do
+	# shellcheck disable=SC2086 # several words
+	run 1 $how
+	said "$how without the library" "plugin 'push': not found here; expected hash [0-9a-f]{16}, which .* has; see --plugin-path"
+	# shellcheck disable=SC2086 # several words
+	run 1 $how --plugin-path other
+	said "$how with another library" "plugin 'push': .* has hash [0-9a-f]{16}, this machine [0-9a-f]{16} \\(other/libpush.so\\)"
+done
+# a run without the library goes on without it
+run 0 run w.sdf --iterations 100 --save-at 100 none.state
+run 0 run --resume none.state --iterations 120 --hash-every 120
+none=$(sed -n 's/^hash 120 //p' out)
+run 0 run --resume none.state --iterations 120 --hash-every 120 --plugin-path good
+[ -n "$none" ] && [ "$(sed -n 's/^hash 120 //p' out)" = "$none" ]
+report $? 'a plug-in that was ignored stays ignored'
+
+# secondary FOLDER: a primary with the good library, and a secondary with that of another folder
+secondary()
+{
+	timeout 60 "$troupe" run w.sdf --iterations 200 --network-role primary --network-secondaries 1 \
+		--network-insecure --network-interface 127.0.0.1 --network-wait 10 --network-partition plug$$ \
+		--plugin-path good --hash-every 200 >primary.out 2>primary.err &
+	primary=$!
+	timeout 60 "$troupe" run --network-role secondary --network-insecure --network-interface 127.0.0.1 \
+		--network-wait 5 --network-partition plug$$ --plugin-path "$1" >out 2>err
+	status=$?
+	[ $status = 0 ] || kill $primary 2>/dev/null
+	wait $primary
+	cat primary.err >>err
+	cat primary.out >>out
+}
+secondary good
+[ $status = 0 ] && [ "$(hash_of)" = "$hash" ]
+report $? 'a secondary with the same library: the same hash'
+secondary other
+[ $status != 0 ]
+report $? 'a secondary with another library ends'
+said 'a secondary with another library' "plugin 'push': the primary has hash [0-9a-f]{16}, this machine [0-9a-f]{16}"
+secondary nowhere
+said 'a secondary without it' "plugin 'push': not found here; expected hash [0-9a-f]{16}, which the primary has; see --plugin-path"
+
+# --- a model that is created ------------------------------------------------------------------------------------------
+
+printf "<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size></physics></world></sdf>" >e.sdf
+printf "<sdf version='1.9'><model name='c'><link name='l'/>%s</model></sdf>" "$(plugin push test::Push)" >c.sdf
+echo '5 /world/w/create sdf_filename: "c.sdf"' >c.commands
+run 0 run e.sdf --commands c.commands --iterations 200 --hash-every 200 --plugin-path good --rtf 0
+created=$(hash_of)
+run 0 run e.sdf --commands c.commands --iterations 200 --hash-every 200 --plugin-path good --rtf 0 --transport tcp --secondaries 2
+[ -n "$created" ] && [ "$(hash_of)" = "$created" ]
+report $? 'a created model, over a network: the same hash'
+run 0 run e.sdf --commands c.commands --iterations 100 --plugin-path good --rtf 0 --save-at 100 c.state
+run 0 run --resume c.state --iterations 200 --hash-every 200 --plugin-path good --rtf 0
+[ "$(hash_of)" = "$created" ]
+report $? 'a created model, resumed: the same hash'
+run 1 run --resume c.state --iterations 200 --rtf 0 --plugin-path other
+said 'a created model, another library' "plugin 'push': .* has hash"
+
+totals

@@ -1,0 +1,178 @@
+/* A plug-in for tests: it pushes its model to and fro, and counts its steps in words. Each macro makes it break one
+ * rule of troupe/plugin.h; test_plugins.sh builds one library for each. */
+#include <troupe/plugin.h>
+
+#include <math.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef ABI
+#define ABI TROUPE_PLUGIN_ABI
+#endif
+#ifndef KIND_FLAGS
+#define KIND_FLAGS TROUPE_IN_MODEL
+#endif
+#ifndef KIND_SIZE
+#define KIND_SIZE sizeof(struct troupe_kind)
+#endif
+
+struct words {
+	double push;
+	uint64_t steps;
+};
+
+struct config {
+	uint32_t link;
+	double force;
+};
+
+static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	struct config *config = self->config = self->host->alloc(self, sizeof *config);
+	uint32_t count;
+	config->force = self->host->number(self, plugin, "force", 1);
+	config->link = self->host->links(self, &count);
+	return self->host->must_move(self);
+}
+
+#ifdef STATIC
+static double counter;
+#endif
+
+static double strength(const struct troupe_system *self, const struct troupe_step *step)
+{
+	const struct config *config = self->config;
+	double force = config->force * self->host->sin((double)step->number * 0.01);
+#ifdef STATIC
+	force += counter++ * 1e-6;
+#endif
+#ifdef CLOCK
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	force += (double)now.tv_nsec * 1e-12;
+#endif
+#ifdef RANDOM
+	force += rand() * 1e-12;
+#endif
+#ifdef NOT_A_NUMBER
+	if (step->number >= 7)
+		force = NAN;
+#endif
+	return force;
+}
+
+#ifdef HANDLES
+/* Handles that are no handles. */
+static void grope(const struct troupe_system *self, const struct troupe_step *step)
+{
+	static const uint32_t none[] = {TROUPE_NOTHING, 1000000, 77};
+	const struct troupe_host *host = self->host;
+	struct troupe_twist twist = {{1, 0, 0}, {0, 0, 1}};
+	struct troupe_wrench wrench = {{1, 0, 0}, {0, 0, 1}};
+	for (int i = 0; i < 3; i++) {
+		uint32_t h = none[i];
+		host->model_pose(step, h, TROUPE_NOW);
+		host->link_pose(step, h, TROUPE_NOW);
+		host->link_twist(step, h, TROUPE_NOW);
+		host->centre(step, h, TROUPE_NOW);
+		host->centre_velocity(step, h, TROUPE_NOW);
+		host->joint_position(step, h, 0, TROUPE_NOW);
+		host->joint_position(step, h, 9, TROUPE_NOW);
+		host->joint_velocity(step, h, 0, TROUPE_NOW);
+		host->joint_axis(step, h, 0, TROUPE_NOW);
+		host->joint_force(step, h, 1);
+		host->joint_drive(step, h, 1);
+		host->link_force(step, h, troupe_vec3_make(0, 0, 0), wrench);
+		host->link_drive(step, h, twist);
+		host->model_drive(step, h, twist);
+		host->model_moves(step, h);
+		host->model_name(step, h);
+		host->find_link_of(step, h, "x");
+		host->find_joint_of(step, h, "x");
+	}
+}
+#endif
+
+static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *memory)
+{
+	const struct config *config = self->config;
+	struct words *words = memory;
+	struct troupe_wrench wrench = {{0, 0, 0}, {0, 0, 0}};
+#ifdef HANDLES
+	grope(self, step);
+#endif
+	words->steps++;
+	words->push = strength(self, step);
+#ifdef BEYOND
+	if (step->number >= 5)
+		words[1].push = 1;
+#endif
+	wrench.force.x = words->push;
+	self->host->link_force(step, config->link, troupe_vec3_make(0, 0, 0), wrench);
+}
+
+static void post_update(const struct troupe_system *self, const struct troupe_step *step, void *memory)
+{
+	(void)self, (void)step, (void)memory;
+}
+
+#ifdef CRASH
+__attribute__((constructor)) static void crash(void)
+{
+	(void)raise(SIGSEGV);
+}
+#endif
+#ifdef LEAVE
+__attribute__((constructor)) static void leave(void)
+{
+	_exit(3);
+}
+#endif
+#ifdef PRINTS
+__attribute__((constructor)) static void print(void)
+{
+	fprintf(stderr, "a library speaks\n");
+}
+#endif
+
+#ifndef MISSING_SYMBOL
+static const struct troupe_parameter parameters[] = {
+	{"force", TROUPE_NUMBER, -100, 100, "N; default 1"},
+	{NULL, TROUPE_PARTS, 0, 0, NULL},
+};
+
+static const struct troupe_words words[] = {
+	{"push", TROUPE_WORD_DOUBLE},
+	{"steps", TROUPE_WORD_INTEGER},
+	{NULL, TROUPE_WORD_DOUBLE},
+};
+
+static const struct troupe_kind push = {
+	.size = KIND_SIZE,
+	.flags = KIND_FLAGS,
+	.names = (const char *const[]){"test::Push", "test::Push2", NULL},
+	.parameters = parameters,
+	.words = words,
+#ifndef NO_CONFIGURE
+	.configure = configure,
+#endif
+	.pre_update = pre_update,
+	.post_update = post_update,
+};
+
+static const struct troupe_kind *const kinds[] = {&push, NULL};
+
+TROUPE_PLUGIN_SYMBOL = {
+	.size = sizeof(struct troupe_plugin),
+	.abi = ABI,
+	.name = "push",
+	.version = "1",
+	.kinds = kinds,
+};
+#else
+const void *const used[] = {(const void *)configure, (const void *)pre_update, (const void *)post_update};
+#endif
