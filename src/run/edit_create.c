@@ -9,7 +9,9 @@
  * has that was loaded so, which moving the compiled parts would not. */
 #include "run/edit_internal.h"
 
+#include "run/schedule.h"
 #include "system/ignored.h"
+#include "topic/light.pb-c.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -173,9 +175,10 @@ static troupe_status check_factory(const Gz__Msgs__EntityFactory *factory, struc
 		return fail(
 			error, TROUPE_ECOMMAND, "clone_name: models cannot be cloned: expected sdf or sdf_filename");
 	case GZ__MSGS__ENTITY_FACTORY__FROM_MODEL:
+		return fail(
+			error, TROUPE_ECOMMAND, "model: only SDF can be created: expected sdf or sdf_filename");
 	case GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT:
-		return fail(error, TROUPE_ECOMMAND,
-			"model or light: only SDF can be created: expected sdf or sdf_filename");
+		return TROUPE_OK;
 	default:
 		break;
 	}
@@ -198,7 +201,8 @@ static bool has_pose(const Gz__Msgs__EntityFactory *factory)
 struct edit_source *edit_prepare(const struct edit_options *options, const Gz__Msgs__EntityFactory *factory)
 {
 	struct pose pose;
-	if (check_factory(factory, NULL) || message_pose(factory->pose, &pose, NULL))
+	if (check_factory(factory, NULL) || factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT ||
+		message_pose(factory->pose, &pose, NULL))
 		return NULL;
 	if (base_of(factory))
 		pose = POSE_IDENTITY; /* the pose is known in the turn */
@@ -275,7 +279,7 @@ static troupe_status settle(const struct edit *edit, struct edit_source *source,
 		return say_why(source, error);
 	const char *name = edit_source_entity(source);
 	if (!name)
-		return fail(error, TROUPE_ECOMMAND, "neither a model nor an actor: only these can be created");
+		return fail(error, TROUPE_ECOMMAND, "neither a model nor an actor nor a light: only these can be created");
 	if (scene_find_model(scene, name) == SCENE_NONE)
 		return TROUPE_OK;
 	if (!may_rename)
@@ -374,6 +378,33 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 	return TROUPE_OK;
 }
 
+/* A light as a message of its own. */
+static troupe_status create_light(struct edit *edit, const Gz__Msgs__EntityFactory *factory,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct text bytes = {0};
+	ProtobufCMessage *made = NULL;
+	message_add_bytes(&bytes, &factory->light->base);
+	troupe_status status = message_of_bytes(&troupe__msgs__set_light__descriptor, bytes.at ? bytes.at : "",
+		bytes.count, &message_limits_usual, &made, error);
+	text_fini(&bytes);
+	if (status)
+		return status;
+	Troupe__Msgs__SetLight light = *(Troupe__Msgs__SetLight *)made;
+	if (*factory->name)
+		light.name = factory->name;
+	light.pose = has_pose(factory) ? factory->pose : light.pose;
+	light.id = light.parent_id = 0;
+	command_mean_light(&light);
+	if (scene_find_light(edit->shared->scene, light.name) != SCENE_NONE)
+		status = fail(error, TROUPE_ECOMMAND, "a light '%.100s' exists already: expected another name",
+			light.name);
+	else
+		status = edit_light_config(edit, &light, note, error);
+	message_free(made);
+	return status;
+}
+
 troupe_status edit_create(struct edit *edit, const Gz__Msgs__EntityFactory *factory, struct edit_source *source,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
@@ -386,6 +417,11 @@ troupe_status edit_create(struct edit *edit, const Gz__Msgs__EntityFactory *fact
 	if (status)
 		return status;
 	bool may_rename = factory->allow_renaming;
+	if (factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT)
+		return create_light(edit, factory, note, error);
+	if (is_loaded(source) && source->sdf->worlds.at[0].lights.count && !edit_source_entity(source))
+		return edit_add_light(edit, &source->sdf->worlds.at[0].lights.at[0], base_of(factory) ? &pose : NULL,
+			may_rename, note, error);
 	uint32_t model = SCENE_NONE;
 	status = settle(edit, source, base_of(factory) ? &pose : NULL, may_rename, error);
 	if (!status)

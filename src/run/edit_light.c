@@ -250,6 +250,41 @@ troupe_status edit_light_config(struct edit *edit, const struct Troupe__Msgs__Se
 	return TROUPE_OK;
 }
 
+/* As for models: the first of name_0, name_1, ... that is free. */
+static char *free_name(const struct scene *scene, const char *name)
+{
+	char *found = mem_strdup(name);
+	for (uint32_t i = 0; scene_find_light(scene, found) != SCENE_NONE; i++) {
+		free(found);
+		found = mem_printf("%s_%" PRIu32, name, i);
+	}
+	return found;
+}
+
+troupe_status edit_add_light(struct edit *edit, const struct sdf_light *from, const struct pose *pose, bool may_rename,
+	char note_text[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	struct scene *scene = edit->shared->scene;
+	if (scene_find_light(scene, from->name) != SCENE_NONE && !may_rename)
+		return fail(error, TROUPE_ECOMMAND,
+			"a light '%.100s' exists already: expected another name, or allow_renaming", from->name);
+	if (strlen(from->name) + 11 > SCENE_LIGHT_NAME_BYTES_MAX || strstr(from->name, "::"))
+		return fail(error, TROUPE_ECOMMAND, "light '%.80s': expected a name of at most %d bytes without '::'",
+			from->name, SCENE_LIGHT_NAME_BYTES_MAX - 11);
+	char *name = free_name(scene, from->name);
+	uint32_t place = scene_add_light(scene, name);
+	free(name);
+	if (place == SCENE_NONE)
+		return fail(error, TROUPE_ELIMIT, "%d lights were added already: expected no more",
+			SCENE_LIGHTS_ADDED_MAX);
+	scene->lights[place].pose = pose ? *pose : from->in_world;
+	scene->lights[place].shine = from->shine;
+	scene->lights[place].changed = true;
+	note(edit, place);
+	edit_say(note_text, "light '%.100s' created", scene->lights[place].name);
+	return TROUPE_OK;
+}
+
 /* --- gone and back ------------------------------------------------------------------------------------------------ */
 
 troupe_status edit_remove_light(

@@ -104,7 +104,7 @@ static troupe_status other_type(const char *sent, message_type type, struct trou
 	return fail(error, TROUPE_ECOMMAND, "a message of type %.100s: expected %s", sent, type->name);
 }
 
-static void mean_light(Troupe__Msgs__SetLight *light)
+void command_mean_light(Troupe__Msgs__SetLight *light)
 {
 	light->type_given_case = TROUPE__MSGS__SET_LIGHT__TYPE_GIVEN_TYPE;
 	light->attenuation_constant_given_case =
@@ -128,7 +128,7 @@ static void mean_as_gazebo(ProtobufCMessage *message, message_type sent)
 {
 	Gz__Msgs__WorldControl *control = NULL;
 	if (sent == &gz__msgs__light__descriptor && message->descriptor == &troupe__msgs__set_light__descriptor)
-		mean_light((Troupe__Msgs__SetLight *)message);
+		command_mean_light((Troupe__Msgs__SetLight *)message);
 	if (message->descriptor == &gz__msgs__world_control__descriptor)
 		control = (Gz__Msgs__WorldControl *)message;
 	if (message->descriptor == &gz__msgs__world_control_state__descriptor)

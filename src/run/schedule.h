@@ -117,6 +117,9 @@ troupe_status command_parse(struct systems *systems, const char *world, uint64_t
 troupe_status command_of_bytes(struct systems *systems, const char *world, uint64_t step, const char *topic,
 	const char *type, const void *bytes, size_t count, _Atomic bool *may_create, struct command *ret_command,
 	struct troupe_error *error);
+/* A light that a client of Gazebo sends: all its numbers count as given. */
+struct Troupe__Msgs__SetLight;
+void command_mean_light(struct Troupe__Msgs__SetLight *light);
 /* Parses a text when its step has come; of other commands for systems, checks the type of the topic again. */
 troupe_status command_parse_late(struct systems *systems, struct command *command, struct troupe_error *error);
 /* For `copies` copies; command_fini() of each copy releases it. */
