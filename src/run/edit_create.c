@@ -175,8 +175,7 @@ static troupe_status check_factory(const Gz__Msgs__EntityFactory *factory, struc
 		return fail(
 			error, TROUPE_ECOMMAND, "clone_name: models cannot be cloned: expected sdf or sdf_filename");
 	case GZ__MSGS__ENTITY_FACTORY__FROM_MODEL:
-		return fail(
-			error, TROUPE_ECOMMAND, "model: only SDF can be created: expected sdf or sdf_filename");
+		return fail(error, TROUPE_ECOMMAND, "model: only SDF can be created: expected sdf or sdf_filename");
 	case GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT:
 		return TROUPE_OK;
 	default:
@@ -279,7 +278,8 @@ static troupe_status settle(const struct edit *edit, struct edit_source *source,
 		return say_why(source, error);
 	const char *name = edit_source_entity(source);
 	if (!name)
-		return fail(error, TROUPE_ECOMMAND, "neither a model nor an actor nor a light: only these can be created");
+		return fail(
+			error, TROUPE_ECOMMAND, "neither a model nor an actor nor a light: only these can be created");
 	if (scene_find_model(scene, name) == SCENE_NONE)
 		return TROUPE_OK;
 	if (!may_rename)
@@ -379,8 +379,8 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 }
 
 /* A light as a message of its own. */
-static troupe_status create_light(struct edit *edit, const Gz__Msgs__EntityFactory *factory,
-	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+static troupe_status create_light(struct edit *edit, const Gz__Msgs__EntityFactory *factory, char note[EDIT_NOTE_BYTES],
+	struct troupe_error *error)
 {
 	struct text bytes = {0};
 	ProtobufCMessage *made = NULL;
@@ -397,8 +397,8 @@ static troupe_status create_light(struct edit *edit, const Gz__Msgs__EntityFacto
 	light.id = light.parent_id = 0;
 	command_mean_light(&light);
 	if (scene_find_light(edit->shared->scene, light.name) != SCENE_NONE)
-		status = fail(error, TROUPE_ECOMMAND, "a light '%.100s' exists already: expected another name",
-			light.name);
+		status = fail(
+			error, TROUPE_ECOMMAND, "a light '%.100s' exists already: expected another name", light.name);
 	else
 		status = edit_light_config(edit, &light, note, error);
 	message_free(made);

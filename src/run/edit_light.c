@@ -275,8 +275,8 @@ troupe_status edit_add_light(struct edit *edit, const struct sdf_light *from, co
 	uint32_t place = scene_add_light(scene, name);
 	free(name);
 	if (place == SCENE_NONE)
-		return fail(error, TROUPE_ELIMIT, "%d lights were added already: expected no more",
-			SCENE_LIGHTS_ADDED_MAX);
+		return fail(
+			error, TROUPE_ELIMIT, "%d lights were added already: expected no more", SCENE_LIGHTS_ADDED_MAX);
 	scene->lights[place].pose = pose ? *pose : from->in_world;
 	scene->lights[place].shine = from->shine;
 	scene->lights[place].changed = true;
