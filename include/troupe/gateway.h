@@ -120,6 +120,8 @@ TROUPE_API struct troupe_view_counts troupe_view_counts(const struct troupe_view
  * commands and the topics, and where chunks are compressed on the version of zstd; not on secondaries, pace or machine.
  * Two more topics of each world are made for 3D panels: /world/NAME/stage, its shapes (foxglove.SceneUpdate, JSON), and
  * /world/NAME/stage/tf, the frames in which they and the sensors stand (tf2_msgs/msg/TFMessage).
+ * Meshes that nothing but a picture needs are read from their files when the message is made; a file that is not there
+ * any more is left out.
  *
  * No message is lost: the file is written by a thread of its own, and a step waits only when that thread is
  * TROUPE_MCAP_BEHIND_MAX steps behind. A process that is killed leaves a file that is complete up to its last chunk; a

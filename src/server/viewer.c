@@ -434,6 +434,33 @@ static troupe_status read_triangles(struct troupe_server *server, const struct t
 	return status ? fail(error, status, "'%.200s': %s", shape->path, why.text) : TROUPE_OK;
 }
 
+static struct troupe_vec3 vec3_of(const Gz__Msgs__Vector3d *message)
+{
+	struct vec3 v = message_vec3(message);
+	return (struct troupe_vec3){v.x, v.y, v.z};
+}
+
+troupe_status viewer_triangles(
+	struct troupe_server *server, const Gz__Msgs__Geometry *geometry, struct text *out, struct troupe_error *error)
+{
+	struct troupe_scene_shape shape = {0};
+	if (geometry->type == GZ__MSGS__GEOMETRY__TYPE__MESH && geometry->mesh) {
+		shape.kind = TROUPE_SHAPE_MESH;
+		shape.path = geometry->mesh->filename;
+		shape.size = vec3_of(geometry->mesh->scale);
+		shape.submesh = *geometry->mesh->submesh ? geometry->mesh->submesh : NULL;
+		shape.submesh_centred = geometry->mesh->center_submesh;
+	} else if (geometry->type == GZ__MSGS__GEOMETRY__TYPE__HEIGHTMAP && geometry->heightmap) {
+		shape.kind = TROUPE_SHAPE_HEIGHTMAP;
+		shape.path = geometry->heightmap->filename;
+		shape.size = vec3_of(geometry->heightmap->size);
+		shape.shift = vec3_of(geometry->heightmap->origin);
+	} else {
+		return fail(error, TROUPE_ECOMMAND, "neither a mesh nor a heightmap");
+	}
+	return read_triangles(server, &shape, out, error);
+}
+
 static troupe_status answer_mesh(const struct frame *frame, const struct topic_row *row, const void *request,
 	size_t count, struct text *out, struct troupe_error *error)
 {

@@ -60,7 +60,7 @@ static void to_stage(const uint8_t *bytes, size_t count)
 {
 	struct text out = {0};
 	struct troupe_error error = {0};
-	struct stage *stage = stage_create("w");
+	struct stage *stage = stage_create("w", NULL, NULL);
 	if (stage_take_scene(stage, bytes, count, &out, &error))
 		check_refusal(&error, &out);
 	else

@@ -7,6 +7,7 @@
 #include "../fault/check.h"
 #include "gateway/ros/ros.h"
 #include "gateway/ros/stage.h"
+#include "topic/troupe.pb-c.h"
 #include "topic/message.h"
 
 #include <stdlib.h>
@@ -209,7 +210,7 @@ static void check_frames(struct stage *stage)
  * compared with that of the same transforms from a list of poses with frames. */
 static void check_sensors(void)
 {
-	struct stage *stage = stage_create("w");
+	struct stage *stage = stage_create("w", NULL, NULL);
 	struct text scene = {0}, poses = {0}, out = {0}, expected = {0};
 	struct troupe_error error;
 	add_bytes("gz.msgs.Pose_V", "header {stamp {sec: 5}} pose {id: 2 position {x: 9} orientation {w: 1}}", &poses);
@@ -253,6 +254,77 @@ static void check_sensors(void)
 	stage_destroy(stage);
 }
 
+/* A grid of as many triangles as the mesh's scale says; a file that is missing. */
+static troupe_status make_mesh(
+	void *ctx, const Gz__Msgs__Geometry *geometry, struct text *out, struct troupe_error *error)
+{
+	uint32_t count = (uint32_t)geometry->mesh->scale->x;
+	uint32_t *corners = mem_alloc(3 * (size_t)count * sizeof *corners);
+	float points[] = {0, 0, 0, 0.5f, 0, 0, 0, 0.25f, 0};
+	Troupe__Msgs__Mesh mesh = TROUPE__MSGS__MESH__INIT;
+	++*(int *)ctx;
+	for (uint32_t i = 0; i < 3 * count; i++)
+		corners[i] = i % 3;
+	mesh.n_point = ARRAY_LEN(points);
+	mesh.point = points;
+	mesh.n_corner = 3 * (size_t)count;
+	mesh.corner = corners;
+	if (!strcmp(geometry->mesh->filename, "wild"))
+		corners[1] = 3; /* no such point */
+	bool missing = !strcmp(geometry->mesh->filename, "missing");
+	if (!missing)
+		message_add_bytes(out, &mesh.base);
+	free(corners);
+	return missing ? fail(error, TROUPE_EWORLD, "no file") : TROUPE_OK;
+}
+
+static void add_mesh_visual(struct text *out, const char *file, uint32_t triangles)
+{
+	text_add(out, "visual {geometry {type: MESH mesh {filename: \"%s\" scale {x: %u}}}} ", file, triangles);
+}
+
+static uint32_t count_of(const char *text, const char *part)
+{
+	uint32_t count = 0;
+	for (; (text = strstr(text, part)); text++)
+		count++;
+	return count;
+}
+
+/* Meshes are triangles, each is asked for once, and limits leave out whole ones: those that come later. */
+static void check_meshes(void)
+{
+	int asked = 0;
+	struct stage *stage = stage_create("w", make_mesh, &asked);
+	struct text scene = {0}, bytes = {0}, out = {0};
+	struct troupe_error error;
+	text_add(&scene, "model {name: \"m\" id: 1 link {name: \"l\" id: 2 ");
+	add_mesh_visual(&scene, "small", 1);
+	add_mesh_visual(&scene, "missing", 1);
+	add_mesh_visual(&scene, "wild", 1);
+	add_mesh_visual(&scene, "huge", STAGE_SHAPE_TRIANGLES_MAX + 1);
+	for (uint32_t i = 0; i <= STAGE_TRIANGLES_MAX / STAGE_SHAPE_TRIANGLES_MAX; i++)
+		add_mesh_visual(&scene, "large", STAGE_SHAPE_TRIANGLES_MAX);
+	add_mesh_visual(&scene, "small", 1);
+	text_add(&scene, "}}");
+	add_bytes("gz.msgs.Scene", scene.at, &bytes);
+	for (int round = 0; round < 2; round++) {
+		out.count = 0;
+		check(!stage_take_scene(stage, bytes.at, bytes.count, &out, &error), "a scene: %s", error.text);
+		check(asked == 5, "%d meshes were asked for", asked);
+		check_has(&out, "\"points\":[{\"x\":0,\"y\":0,\"z\":0},{\"x\":0.5,\"y\":0,\"z\":0},"
+				"{\"x\":0,\"y\":0.25,\"z\":0}],\"colors\":[],\"indices\":[0,1,2]}");
+		uint32_t lists = count_of(out.at, "\"points\""), small = count_of(out.at, "\"indices\":[0,1,2]}");
+		/* one fewer of the large ones fits, for a small one comes before them; and the last small one does */
+		check(lists == 2 + STAGE_TRIANGLES_MAX / STAGE_SHAPE_TRIANGLES_MAX - 1 && small == 2,
+			"%u lists of triangles, %u small ones", lists, small);
+	}
+	text_fini(&scene);
+	text_fini(&bytes);
+	text_fini(&out);
+	stage_destroy(stage);
+}
+
 int main(int argc, char **argv)
 {
 	const char *source = getenv("SOURCE_DIR");
@@ -278,11 +350,12 @@ int main(int argc, char **argv)
 	}
 	if (argc <= 2) {
 		check_refusals();
-		struct stage *stage = stage_create("w");
+		struct stage *stage = stage_create("w", NULL, NULL);
 		check_shapes(stage);
 		check_frames(stage);
 		stage_destroy(stage);
 		check_sensors();
+		check_meshes();
 		printf("%d passed, %d failed\n", passed, failed);
 	}
 	free(path);

@@ -107,6 +107,9 @@ async function main() {
     "no shapes");
   const cube = shapes.read(0).entities.find((e) => e.cubes?.length);
   check(cube && Math.abs(cube.cubes[0].size.x - 0.5) < 1e-9, `the box of the cart: ${JSON.stringify(shapes.read(0)).slice(0, 500)}`);
+  const wedge = cube?.triangles?.[0];
+  check(wedge?.indices.length === 12 && Math.max(...wedge.points.map((p) => p.x)) === 2 &&
+    wedge.indices.every((i) => wedge.points[i]), `the mesh of the cart: ${JSON.stringify(wedge)}`);
   const place = () => frames.length && frames.read(frames.length - 1).transforms.find((t) => t.child_frame_id === "cart");
   check(await until(place), "no frame of the cart");
   check(Math.abs(place().transform.translation.x - x()) < 1 && place().header.frame_id === "w", "the cart's frame");

@@ -19,6 +19,7 @@ cat >w.sdf <<'END'
   <model name="cart"><pose>0 0 0.25 0 0 0</pose><link name="base"><gravity>false</gravity><inertial><mass>5</mass>
     <inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
     <visual name="v"><geometry><box><size>0.5 0.5 0.5</size></box></geometry></visual>
+    <visual name="wedge"><geometry><mesh><uri>wedge.obj</uri><scale>2 1 1</scale></mesh></geometry></visual>
     <sensor name="camera" type="camera"><update_rate>50</update_rate><topic>/camera</topic>
       <camera><image><width>640</width><height>480</height></image></camera></sensor></link>
     <plugin name="gz::sim::systems::VelocityControl" filename="x"/>
@@ -27,6 +28,7 @@ cat >w.sdf <<'END'
 </world></sdf>
 END
 
+printf '%s\n' 'v 0 0 0' 'v 1 0 0' 'v 0 1 0' 'v 0 0 1' 'f 1 3 2' 'f 1 2 4' 'f 1 4 3' 'f 2 3 4' >wedge.obj
 "$troupe" run w.sdf --foxglove 0 --record run.rec --secondaries 2 -v 1 >out 2>err &
 run=$!
 for _ in $(seq 200); do

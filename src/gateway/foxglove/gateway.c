@@ -8,6 +8,7 @@
 #include "gateway/foxglove/guest.h"
 #include "gateway/ros/stage.h"
 #include "gateway/web/place.h"
+#include "server/viewer.h"
 #include "topic/message.h"
 
 #include <assert.h>
@@ -428,12 +429,22 @@ static troupe_status start_web(struct troupe_foxglove *gateway, const struct tro
 	return status;
 }
 
+/* Other clients wait while a file is read, once. */
+static troupe_status read_mesh(
+	void *ctx, const Gz__Msgs__Geometry *geometry, struct text *mesh, struct troupe_error *error)
+{
+	const struct troupe_foxglove *gateway = ctx;
+	return viewer_triangles(gateway->server, geometry, mesh, error);
+}
+
 /* The gateway has a server, or a playback. It is taken over. */
 static troupe_status start(struct troupe_foxglove *gateway, const struct troupe_foxglove_def *def,
 	struct troupe_foxglove **ret_foxglove, struct troupe_error *error)
 {
 	char token[WEB_TOKEN_MAX + 1];
 	struct place place;
+	gateway->sceneries.mesh_fn = read_mesh;
+	gateway->sceneries.mesh_ctx = gateway;
 	troupe_status status = place_parse(def->address, def->port, &place, error);
 	if (!status)
 		status = web_make_token(token, error);

@@ -1,8 +1,6 @@
 /* The channels stand in the table beside the server's topics, so that clients subscribe to them as to all others. */
 #include "gateway/foxglove/scenery.h"
 
-#include "gateway/ros/stage.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +13,7 @@ static void add_scenery(struct sceneries *sceneries, const char *scene)
 					 .poses = mem_printf("/world/%s/dynamic_pose/info", world),
 					 .shapes = mem_printf("/world/%s/stage", world),
 					 .frames = mem_printf("/world/%s/stage/tf", world),
-					 .stage = stage_create(world)});
+					 .stage = stage_create(world, sceneries->mesh_fn, sceneries->mesh_ctx)});
 	free(world);
 }
 

@@ -4,6 +4,7 @@
 #define GATEWAY_FOXGLOVE_SCENERY_H
 
 #include "gateway/foxglove/table.h"
+#include "gateway/ros/stage.h"
 
 struct scenery {
 	char *scene, *poses;   /* topics of the server: /world/W/scene/info, /world/W/dynamic_pose/info */
@@ -14,6 +15,8 @@ struct scenery {
 struct sceneries { /* zeroed is empty */
 	VEC(struct scenery) at;
 	VEC(struct troupe_topic) topics; /* the server's, and the channels */
+	stage_mesh_fn *mesh_fn;          /* the caller's, of stage_create() */
+	void *mesh_ctx;
 };
 
 /* The server's topics with the channels of its worlds; valid until the next call. */

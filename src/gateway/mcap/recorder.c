@@ -17,6 +17,7 @@
 #include "gateway/ros/ros.h"
 #include "gateway/ros/stage.h"
 #include "server/internal.h"
+#include "server/viewer.h"
 
 #include <troupe/client.h>
 #include <troupe/gateway.h>
@@ -119,6 +120,13 @@ static bool is_chosen(struct troupe_mcap *mcap, const char *name, bool usual, do
 	return !mcap->patterns.count && usual;
 }
 
+/* By the name that the scene's message gives: which shapes the present scene has depends on how far the step is. */
+static troupe_status read_mesh(
+	void *ctx, const Gz__Msgs__Geometry *geometry, struct text *mesh, struct troupe_error *error)
+{
+	return viewer_triangles(ctx, geometry, mesh, error);
+}
+
 static void add_sceneries(struct troupe_mcap *mcap)
 {
 	for (uint32_t i = 0; i < troupe_server_world_count(mcap->server); i++) {
@@ -132,7 +140,7 @@ static void add_sceneries(struct troupe_mcap *mcap)
 		scenery->has_shapes = is_chosen(mcap, scenery->shapes, true, &rate_hz);
 		scenery->has_frames = is_chosen(mcap, scenery->frames, true, &scenery->frames_hz);
 		scenery->shapes_channel = scenery->frames_channel = -1;
-		scenery->stage = stage_create(world);
+		scenery->stage = stage_create(world, read_mesh, mcap->server);
 	}
 }
 

@@ -1,12 +1,15 @@
 /* Poses are sent as frames and not as new shapes, because a frame is 100 bytes and a shape several times as much. An id
  * of Gazebo's scene and of its poses is the same, so a pose finds its frame by its id; names of links are not unique.
- */
+ *
+ * All robots of a kind have the same meshes, and a scene is sent anew when a model comes or goes. So a mesh is kept as
+ * the text of its points and corners, under the bytes of its geometry. */
 #include "gateway/ros/stage.h"
 
+#include "base/map.h"
 #include "gateway/ros/parts.h"
 #include "topic/convert.h"
 #include "topic/scene.pb-c.h"
-#include "topic/sensor.pb-c.h"
+#include "topic/troupe.pb-c.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +25,19 @@ struct fixture { /* a frame that does not move in its parent; NULL: the world */
 	struct pose pose;
 };
 
+struct shell { /* a mesh or heightmap */
+	char *key;
+	uint32_t triangles; /* 0: it cannot be shown */
+	struct text json;   /* members of a list of triangles */
+};
+
 struct stage {
+	stage_mesh_fn *mesh_fn;
+	void *mesh_ctx;
+	struct map shell_of; /* key -> index in shells */
+	VEC(struct shell) shells;
+	size_t shell_bytes;
+	uint32_t triangles;       /* in the scene so far */
 	VEC(struct place) places; /* by id */
 	VEC(struct fixture) fixtures;
 	char *world; /* name of its frame */
@@ -49,9 +64,12 @@ const char stage_schema_name[] = "foxglove.SceneUpdate";
 #define ENTITY_SOLIDS                                                                                                  \
 	"\"cubes\":" ARRAY(OBJECT(SOLID)) ",\"spheres\":" ARRAY(OBJECT(SOLID)) ",\"cylinders\":" ARRAY(                \
 		OBJECT(SOLID SCALES))
+#define TRIANGLE_LIST                                                                                                  \
+	OBJECT("\"pose\":" POSE ",\"points\":" ARRAY(VECTOR) ",\"color\":" COLOUR ",\"colors\":" ARRAY(                \
+		COLOUR) ",\"indices\":" ARRAY(WHOLE))
 #define ENTITY_REST                                                                                                    \
-	"\"metadata\":" NONE ",\"arrows\":" NONE ",\"lines\":" NONE ",\"triangles\":" NONE ",\"texts\":" NONE          \
-	",\"models\":" NONE
+	"\"metadata\":" NONE ",\"arrows\":" NONE ",\"lines\":" NONE                                                    \
+	",\"triangles\":" ARRAY(TRIANGLE_LIST) ",\"texts\":" NONE ",\"models\":" NONE
 #define ENTITY OBJECT(ENTITY_HEAD "," ENTITY_SOLIDS "," ENTITY_REST)
 #define DELETION OBJECT("\"timestamp\":" TIME ",\"type\":" WHOLE ",\"id\":" TEXT)
 const char stage_schema[] = "{\"title\":\"foxglove.SceneUpdate\",\"type\":\"object\",\"properties\":{"
@@ -73,10 +91,22 @@ static void drop_places(struct stage *stage)
 	stage->fixtures.count = 0;
 }
 
-struct stage *stage_create(const char *world)
+static void drop_shells(struct stage *stage)
+{
+	for (uint32_t i = 0; i < stage->shells.count; i++) {
+		free(stage->shells.at[i].key);
+		text_fini(&stage->shells.at[i].json);
+	}
+	map_fini(&stage->shell_of);
+	stage->shell_of = (struct map){0};
+	stage->shells.count = 0;
+	stage->shell_bytes = 0;
+}
+
+struct stage *stage_create(const char *world, stage_mesh_fn *fn, void *ctx)
 {
 	struct stage *stage = mem_alloc(sizeof *stage);
-	stage->world = mem_strdup(world);
+	*stage = (struct stage){.world = mem_strdup(world), .mesh_fn = fn, .mesh_ctx = ctx};
 	return stage;
 }
 
@@ -85,6 +115,8 @@ void stage_destroy(struct stage *stage)
 	if (!stage)
 		return;
 	drop_places(stage);
+	drop_shells(stage);
+	vec_free(&stage->shells);
 	vec_free(&stage->places);
 	vec_free(&stage->fixtures);
 	free(stage->world);
@@ -160,12 +192,12 @@ static void take_places(struct stage *stage, const Gz__Msgs__Scene *scene)
 /* --- shapes ------------------------------------------------------------------------------------------------------- */
 
 struct pen {
-	struct text *out;
-	struct text lists[3];
+	struct stage *stage;
+	struct text lists[4];
 	struct pose at; /* of the link in its frame */
 	double r, g, b, a;
 };
-enum { CUBES, SPHERES, CYLINDERS };
+enum { CUBES, SPHERES, CYLINDERS, TRIANGLES };
 
 static void add_number(struct text *out, const char *before, double value)
 {
@@ -192,6 +224,15 @@ static void add_pose(struct text *out, struct pose pose)
 	text_add(out, "}}");
 }
 
+static void add_colour(struct text *out, const struct pen *pen)
+{
+	add_number(out, ",\"color\":{\"r\":", pen->r);
+	add_number(out, ",\"g\":", pen->g);
+	add_number(out, ",\"b\":", pen->b);
+	add_number(out, ",\"a\":", pen->a);
+	text_add(out, "}");
+}
+
 /* more: further fields. */
 static void add_solid(struct pen *pen, int kind, struct pose pose, double x, double y, double z, const char *more)
 {
@@ -199,11 +240,8 @@ static void add_solid(struct pen *pen, int kind, struct pose pose, double x, dou
 	text_add(out, "%s{\"pose\":", out->count ? "," : "");
 	add_pose(out, pose_mul(pen->at, pose));
 	add_vec3(out, ",\"size\":", (struct vec3){x, y, z});
-	add_number(out, ",\"color\":{\"r\":", pen->r);
-	add_number(out, ",\"g\":", pen->g);
-	add_number(out, ",\"b\":", pen->b);
-	add_number(out, ",\"a\":", pen->a);
-	text_add(out, "}%s}", more);
+	add_colour(out, pen);
+	text_add(out, "%s}", more);
 }
 
 static void add_capsule(struct pen *pen, struct pose pose, double radius, double length)
@@ -233,6 +271,81 @@ static void add_plane(struct pen *pen, struct pose pose, const Gz__Msgs__PlaneGe
 	add_solid(pen, CUBES, pose_mul(pose, turn), x > 0 ? x : 1, y > 0 ? y : 1, thickness_m, "");
 }
 
+/* --- meshes and heightmaps ---------------------------------------------------------------------------------------- */
+
+/* Points beyond those that a triangle names are kept: few meshes have any. */
+static void write_shell(struct shell *shell, const Troupe__Msgs__Mesh *mesh)
+{
+	size_t points = mesh->n_point / 3, corners = mesh->n_corner / 3 * 3;
+	if (!corners || corners / 3 > STAGE_SHAPE_TRIANGLES_MAX)
+		return;
+	for (size_t i = 0; i < corners; i++)
+		if (mesh->corner[i] >= points)
+			return;
+	text_add(&shell->json, ",\"points\":[");
+	for (size_t i = 0; i < points; i++) {
+		const float *at = mesh->point + 3 * i;
+		if (!isfinite(at[0]) || !isfinite(at[1]) || !isfinite(at[2])) {
+			text_fini(&shell->json);
+			return;
+		}
+		text_add(&shell->json, "%s{\"x\":%.7g,\"y\":%.7g,\"z\":%.7g}", i ? "," : "", (double)at[0],
+			(double)at[1], (double)at[2]);
+	}
+	text_add(&shell->json, "],\"colors\":[],\"indices\":[");
+	for (size_t i = 0; i < corners; i++)
+		text_add(&shell->json, "%s%u", i ? "," : "", mesh->corner[i]);
+	text_add(&shell->json, "]}");
+	shell->triangles = (uint32_t)(corners / 3);
+}
+
+static void read_shell(struct stage *stage, const Gz__Msgs__Geometry *geometry, struct shell *shell)
+{
+	static const struct message_limits no_limits = {.bytes_max = UINT32_MAX, .items_max = UINT32_MAX};
+	struct text bytes = {0};
+	ProtobufCMessage *message;
+	if (!stage->mesh_fn(stage->mesh_ctx, geometry, &bytes, NULL) &&
+		!message_of_bytes(&troupe__msgs__mesh__descriptor, bytes.at ? bytes.at : "", bytes.count, &no_limits,
+			&message, NULL)) {
+		write_shell(shell, (const Troupe__Msgs__Mesh *)(const void *)message);
+		message_free(message);
+	}
+	text_fini(&bytes);
+}
+
+/* Also of one that cannot be read, so that it is tried once. */
+static const struct shell *shell_of(struct stage *stage, const Gz__Msgs__Geometry *geometry)
+{
+	struct text json = {0};
+	uint32_t at;
+	message_add_json(&json, &geometry->base);
+	if (!map_find(&stage->shell_of, json.at, &at)) {
+		struct shell shell = {.key = mem_strdup(json.at)};
+		read_shell(stage, geometry, &shell);
+		if (stage->shell_bytes + shell.json.count > STAGE_KEPT_BYTES_MAX)
+			drop_shells(stage);
+		stage->shell_bytes += shell.json.count;
+		at = stage->shells.count;
+		vec_push(&stage->shells, shell);
+		(void)map_add(&stage->shell_of, shell.key, at);
+	}
+	text_fini(&json);
+	return &stage->shells.at[at];
+}
+
+static void add_triangles(struct pen *pen, struct pose pose, const Gz__Msgs__Geometry *geometry)
+{
+	struct text *out = &pen->lists[TRIANGLES];
+	const struct shell *shell = pen->stage->mesh_fn ? shell_of(pen->stage, geometry) : NULL;
+	if (!shell || !shell->triangles || shell->triangles > STAGE_TRIANGLES_MAX - pen->stage->triangles)
+		return;
+	pen->stage->triangles += shell->triangles;
+	text_add(out, "%s{\"pose\":", out->count ? "," : "");
+	add_pose(out, pose_mul(pen->at, pose));
+	add_colour(out, pen);
+	text_add_bytes(out, shell->json.at, shell->json.count);
+}
+
 static void add_geometry(struct pen *pen, const Gz__Msgs__Pose *at, const Gz__Msgs__Geometry *geometry)
 {
 	struct pose pose;
@@ -259,6 +372,8 @@ static void add_geometry(struct pen *pen, const Gz__Msgs__Pose *at, const Gz__Ms
 		add_capsule(pen, pose, geometry->capsule->radius, geometry->capsule->length);
 	} else if (geometry->plane) {
 		add_plane(pen, pose, geometry->plane);
+	} else if (geometry->mesh || geometry->heightmap) {
+		add_triangles(pen, pose, geometry);
 	}
 }
 
@@ -278,11 +393,19 @@ static void add_time(struct text *out, const char *before, const Gz__Msgs__Heade
 		stamp ? stamp->nsec : 0);
 }
 
+static void add_list(struct text *out, const char *name, const struct text *list)
+{
+	text_add(out, ",\"%s\":[", name);
+	if (list->count)
+		text_add_bytes(out, list->at, list->count);
+	text_add(out, "]");
+}
+
 /* True: an entity was added. */
-static bool add_link(const struct stage *stage, const Gz__Msgs__Scene *scene, const Gz__Msgs__Model *model,
+static bool add_link(struct stage *stage, const Gz__Msgs__Scene *scene, const Gz__Msgs__Model *model,
 	const Gz__Msgs__Link *link, bool first, struct text *out)
 {
-	struct pen pen = {.at = POSE_IDENTITY};
+	struct pen pen = {.stage = stage, .at = POSE_IDENTITY};
 	struct pose in_world, in_model;
 	char *name = mem_printf("%s::%s", model->name, link->name);
 	if (model->is_static && !message_pose(model->pose, &in_world, NULL) &&
@@ -295,7 +418,9 @@ static bool add_link(const struct stage *stage, const Gz__Msgs__Scene *scene, co
 	take_colour(&pen, NULL, 0);
 	for (size_t i = 0; i < link->n_collision && !link->n_visual; i++)
 		add_geometry(&pen, link->collision[i]->pose, link->collision[i]->geometry);
-	bool some = pen.lists[CUBES].count || pen.lists[SPHERES].count || pen.lists[CYLINDERS].count;
+	bool some = false;
+	for (size_t i = 0; i < ARRAY_LEN(pen.lists); i++)
+		some |= pen.lists[i].count > 0;
 	if (some) {
 		add_time(out, first ? "{\"timestamp\":" : ",{\"timestamp\":", scene->header);
 		text_add(out, ",\"frame_id\":");
@@ -303,12 +428,12 @@ static bool add_link(const struct stage *stage, const Gz__Msgs__Scene *scene, co
 		text_add(out, ",\"id\":");
 		text_add_json(out, name);
 		text_add(out,
-			",\"lifetime\":{\"sec\":0,\"nsec\":0},\"frame_locked\":true,\"metadata\":[],\"arrows\":[],"
-			"\"cubes\":[%s],\"spheres\":[%s],\"cylinders\":[%s],\"lines\":[],\"triangles\":[],\"texts\":[],"
-			"\"models\":[]}",
-			pen.lists[CUBES].count ? pen.lists[CUBES].at : "",
-			pen.lists[SPHERES].count ? pen.lists[SPHERES].at : "",
-			pen.lists[CYLINDERS].count ? pen.lists[CYLINDERS].at : "");
+			",\"lifetime\":{\"sec\":0,\"nsec\":0},\"frame_locked\":true,\"metadata\":[],\"arrows\":[]");
+		add_list(out, "cubes", &pen.lists[CUBES]);
+		add_list(out, "spheres", &pen.lists[SPHERES]);
+		add_list(out, "cylinders", &pen.lists[CYLINDERS]);
+		add_list(out, "triangles", &pen.lists[TRIANGLES]);
+		text_add(out, ",\"lines\":[],\"texts\":[],\"models\":[]}");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(pen.lists); i++)
 		text_fini(&pen.lists[i]);
@@ -334,6 +459,7 @@ troupe_status stage_take_scene(
 		return status;
 	bool first = true;
 	take_places(stage, scene);
+	stage->triangles = 0;
 	add_time(json, "{\"deletions\":[{\"timestamp\":", scene->header);
 	text_add(json, ",\"type\":1,\"id\":\"\"}],\"entities\":[");
 	for (size_t m = 0; m < scene->n_model; m++)

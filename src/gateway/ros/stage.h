@@ -8,21 +8,33 @@
  * Static models stand in the frame of the world.
  *
  * Shown are boxes, spheres, cylinders, cones, capsules, ellipsoids and planes (as thin boxes), of visuals, or of
- * collisions where a link has no visual. Meshes, heightmaps and polylines are left out.
+ * collisions where a link has no visual; and meshes and heightmaps as triangles, as many as the limits allow, those
+ * that come first in the scene. Polylines are left out: the scene does not have their outlines.
  *
  * One thread at a time. */
 #ifndef GATEWAY_ROS_STAGE_H
 #define GATEWAY_ROS_STAGE_H
 
 #include "base/text.h"
+#include "topic/scene.pb-c.h"
 
 struct stage;
 
 extern const char stage_schema_name[]; /* "foxglove.SceneUpdate" */
 extern const char stage_schema[];      /* its JSON schema (encoding "jsonschema"), as far as a stage fills it in */
 
-/* world: its name, and that of its frame. */
-struct stage *stage_create(const char *world);
+enum {
+	STAGE_SHAPE_TRIANGLES_MAX = 50000, /* a mesh or heightmap that has more is not shown */
+	STAGE_TRIANGLES_MAX = 200000,      /* of all shapes of a scene */
+	STAGE_KEPT_BYTES_MAX = 64 << 20,   /* of meshes that are kept, as text, for the next scene */
+};
+
+/* Appends the troupe.msgs.Mesh of a mesh or heightmap. Called during stage_take_scene(), once for each that is new. */
+typedef troupe_status stage_mesh_fn(
+	void *ctx, const Gz__Msgs__Geometry *geometry, struct text *mesh, struct troupe_error *error);
+
+/* world: its name, and that of its frame. fn may be NULL: no meshes and heightmaps. */
+struct stage *stage_create(const char *world, stage_mesh_fn *fn, void *ctx);
 void stage_destroy(struct stage *stage);
 
 /* Takes a message of /world/NAME/scene/info, gz.msgs.Scene as bytes, and appends the SceneUpdate, which replaces all
