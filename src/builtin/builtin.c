@@ -14,6 +14,7 @@ static const struct troupe_kind *const kinds[] = {
 	&builtin_odometry_publisher,
 	&builtin_ackermann_steering,
 	&builtin_mecanum_drive,
+	&builtin_joint_trajectory_controller,
 	NULL,
 };
 

@@ -2,7 +2,9 @@
  * they have in common is here once. */
 #include "builtin/parts.h"
 
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool builtin_find_joints(struct troupe_system *self, const struct troupe_element *plugin, const char *child,
@@ -116,6 +118,15 @@ bool builtin_take_joint(struct troupe_system *self, const struct troupe_element 
 	const char *rest = sub ? host->text_of(sub) : host->print(self, "joint/%s/%s", joints->first_name, usual);
 	const char *topic = builtin_topic(self, plugin, "topic", rest, &at);
 	return host->take(self, at, topic, type, 0, joints->at[0]);
+}
+
+double builtin_number_of(const char *text)
+{
+	locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), before = uselocale(plain);
+	double number = strtod(text, NULL);
+	uselocale(before);
+	freelocale(plain);
+	return number;
 }
 
 /* --- drives ------------------------------------------------------------------------------------------------------- */

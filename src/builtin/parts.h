@@ -12,7 +12,8 @@
 
 extern const struct troupe_kind builtin_diff_drive, builtin_velocity_control, builtin_joint_position_controller,
 	builtin_joint_controller, builtin_apply_joint_force, builtin_joint_state_publisher, builtin_pose_publisher,
-	builtin_odometry_publisher, builtin_ackermann_steering, builtin_mecanum_drive;
+	builtin_odometry_publisher, builtin_ackermann_steering, builtin_mecanum_drive,
+	builtin_joint_trajectory_controller;
 
 /* The names by which a world file may name a plug-in. */
 #define BUILTIN_NAMES(stem)                                                                                            \
@@ -121,6 +122,9 @@ bool builtin_take_joint(struct troupe_system *self, const struct troupe_element 
 #define BUILTIN_ACTUATORS                                                                                              \
 	BUILTIN_BOOL("use_actuator_msg", "messages are Actuators; default false"),                                     \
 		BUILTIN_BETWEEN("actuator_number", 0, 99999, "which of the Actuators, from 0")
+
+/* The number that a text of a TROUPE_NUMBER is, whatever the locale of the process. */
+double builtin_number_of(const char *text);
 
 /* --- drives --- */
 

@@ -3,6 +3,7 @@
 
 #include "library.h"
 #include "topic/motion.pb-c.h"
+#include "topic/plain.pb-c.h"
 #include "topic/scene.pb-c.h"
 
 TestSuite(drives, .timeout = 120);
@@ -338,6 +339,110 @@ Test(drives, mecanum_commands_are_limited)
 	double length = (BASE_M + SEPARATION_M) / 2, turn = 0.5 * 200 * LIB_DT_S;
 	NEAR(joint_rate("front_right_joint"), (0.2 + 0.2 + turn * length) / RADIUS_M, 1e-6);
 	stop();
+}
+
+/* --- JointTrajectoryController ------------------------------------------------------------------------------------ */
+
+/* Two sliders of 1 kg on a base that does not move. */
+#define SLIDER(name, axis)                                                                                             \
+	"<link name='" name                                                                                            \
+	"'><gravity>false</gravity>" INERTIA("1", "0.1") "</link><joint name='" name                                   \
+							 "_joint' type='prismatic'><parent>base</parent><child>" name  \
+							 "</child><axis><xyz>" axis "</xyz></axis></joint>"
+#define SLIDERS(parameters)                                                                                            \
+	"<model name='car'><pose>0 0 5 0 0 0</pose><link name='base'>" INERTIA("1",                                    \
+		"1") "</link>"                                                                                         \
+		     "<joint name='fixed' type='fixed'><parent>world</parent><child>base</child></joint>" SLIDER("a",  \
+			     "1 0 0") SLIDER("b", "0 1 0") PLUGIN("JointTrajectoryController", parameters) "</model>"
+
+/* An effort accelerates; a velocity is approached with the time constant mass / gain; joints that a message does not
+ * name keep their targets. */
+Test(drives, trajectory_efforts_and_velocities)
+{
+	const double gain = 4;
+	start(SLIDERS("<velocity_p_gain>0</velocity_p_gain><velocity_p_gain>4</velocity_p_gain>"));
+	lib_text(server, 100, "/model/car/joint_trajectory",
+		"joint_names: ['b_joint', 'a_joint'] points {velocities: [3, 0] effort: [0, 2] "
+		"time_from_start {sec: 1}}");
+	lib_run(server, 600);
+	NEAR(joint_rate("a_joint"), 2 * 500 * LIB_DT_S, 1e-9);
+	NEAR(joint_rate("b_joint"), 3 * (1 - exp(-gain * 500 * LIB_DT_S)), 3e-2);
+	lib_text(server, 600, "/model/car/joint_trajectory",
+		"joint_names: 'a_joint' points {effort: 0 time_from_start {sec: 1}}");
+	lib_run(server, 3600);
+	NEAR(joint_rate("a_joint"), 2 * 500 * LIB_DT_S, 1e-9);
+	NEAR(joint_rate("b_joint"), 3, 1e-3);
+	stop();
+}
+
+/* A point is the target until its time; then the next one is, and the last one stays. */
+Test(drives, trajectory_points_are_targets_in_turn)
+{
+	start(SLIDERS("<joint_name>b_joint</joint_name><position_p_gain>400</position_p_gain>"
+		      "<position_d_gain>40</position_d_gain><initial_position>0.5</initial_position>"));
+	lib_run(server, 1000);
+	NEAR(joint_at("b_joint"), 0.5, 1e-3);
+	lib_text(server, 1000, "/model/car/joint_trajectory",
+		"joint_names: 'b_joint' points {positions: 1 time_from_start {sec: 1}} "
+		"points {positions: -1 time_from_start {sec: 2 nsec: 500000000}} "
+		"points {positions: 0.25 time_from_start {sec: 3}}");
+	struct troupe_client *client = client_of(server, 0);
+	subscribe(client, "/model/car/joint_trajectory_progress", 0);
+	const double progress[] = {1.0 / 3, 2.5 / 3, 1};
+	const uint64_t begins[] = {1000, 2000, 3500}, ends[] = {2000, 3500, 4500};
+	const double targets[] = {1, -1, 0.25};
+	for (int i = 0; i < 3; i++) {
+		Gz__Msgs__Float *m = next(client, "/model/car/joint_trajectory_progress");
+		NEAR((double)m->data, progress[i], 1e-6);
+		NEAR((double)lib_steps(server), (double)begins[i] + 1, 1);
+		message_free(&m->base);
+		lib_run(server, ends[i] - 2);
+		NEAR(joint_at("b_joint"), targets[i], 1e-3);
+		NEAR(joint_at("a_joint"), 0, 1e-9);
+	}
+	troupe_client_destroy(client);
+	stop();
+}
+
+static void keep_refusal(void *ctx, const struct troupe_reply *reply)
+{
+	if (reply->status != TROUPE_OK)
+		(void)snprintf(ctx, TROUPE_ERROR_TEXT_BYTES, "%s", reply->text);
+}
+
+/* A trajectory without joints or points, or with more points than the state has room for, is refused with the reason;
+ * the greatest that has room is not. */
+Test(drives, trajectories_that_are_refused)
+{
+	enum { MOST = 3072 / (1 + 3 * 2) };
+	struct text many = {0};
+	text_add(&many, "joint_names: 'a_joint'");
+	for (int i = 0; i < MOST; i++)
+		text_add(&many, " points {positions: 1}");
+	char *most = mem_strdup(many.at);
+	text_add(&many, " points {positions: 1}");
+	char limit[40];
+	(void)snprintf(limit, sizeof limit, "expected at most %d", MOST);
+	const struct {
+		const char *text, *why;
+	} cases[] = {{"points {positions: 1}", "no joint_names"}, {"joint_names: 'a_joint'", "no points"},
+		{many.at, limit}, {most, ""}};
+	char *world = mem_printf(LIB_SDF("<world name='w'>" LIB_HEAD "%s</world>"), SLIDERS(""));
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char refusal[TROUPE_ERROR_TEXT_BYTES] = "";
+		struct troupe_server_def def = lib_def(world, 0);
+		def.on_reply = keep_refusal;
+		def.ctx = refusal;
+		server = lib_create(&def);
+		lib_text(server, 1, "/model/car/joint_trajectory", cases[i].text);
+		lib_step(server, 3);
+		cr_assert(strstr(refusal, cases[i].why) && !*refusal == !*cases[i].why, "%zu: '%s'", i, refusal);
+		stop();
+	}
+	free(world);
+	free(most);
+	text_fini(&many);
+	expect_refused(SLIDERS("<joint_name>a_joint</joint_name><joint_name>a_joint</joint_name>"), "named twice");
 }
 
 /* --- what is refused ---------------------------------------------------------------------------------------------- */

@@ -1,0 +1,333 @@
+/* Follows trajectories of joints. A JointTrajectory has points, each with the time from the start at which it ends, and
+ * for each joint that it names a position, a velocity and an effort; what a point does not give stays as it was. At
+ * time t the target is the first point that ends after t, at last the last one: between points nothing is interpolated.
+ * The force on a joint is
+ *
+ *     PID of (position - target) + PID of (velocity - target) + effort
+ *
+ * Gains are given joint by joint, in the order of <joint_name>, or of the model's joints with one axis. It is active
+ * from the first step, with the target <initial_position>. Names, defaults and targets are those of Gazebo's
+ * JointTrajectoryController. Here the points are state, so their number has a limit. */
+#include "builtin/parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { JOINTS_MAX = 64, POINT_WORDS = 3072 }; /* words for points */
+enum { POSITION, VELOCITY, EFFORT, KINDS };
+
+struct config {
+	uint32_t count; /* of joints */
+	uint32_t joints[JOINTS_MAX];
+	const char *names[JOINTS_MAX];
+	struct builtin_pid position[JOINTS_MAX], velocity[JOINTS_MAX];
+	double initial[JOINTS_MAX];
+	bool header_starts;
+	uint32_t points_max;
+	const struct troupe_field *joint_names, *points, *values[KINDS], *after_s, *after_ns, *stamp_s, *stamp_ns;
+	const struct troupe_field *progress;
+};
+
+struct joint_words {
+	double target[KINDS];
+	struct builtin_pid_words position, velocity;
+};
+
+/* The words: this, then the joints, then the points. A point: its end in s after the start, then for each joint target
+ * of each kind; NAN: not given. */
+struct words {
+	uint64_t count;   /* of points; 0: no trajectory */
+	uint64_t present; /* the point that is the target */
+	uint64_t begun;   /* the start is known */
+	uint64_t changed; /* in the last step a point became the target */
+	double start_s;
+};
+
+#define GAIN(name, what) BUILTIN_NUMBER("position_" name, what), BUILTIN_NUMBER("velocity_" name, what)
+
+static const struct troupe_parameter parameters[] = {
+	BUILTIN_TEXT("topic", "of the JointTrajectory; default: /model/NAME/joint_trajectory"),
+	BUILTIN_BOOL("use_header_start_time", "a trajectory starts at the time in its header; default false"),
+	BUILTIN_TEXT("joint_name", "a joint; default: all joints with one axis"),
+	BUILTIN_NUMBER("initial_position", "rad or m, of each joint; default 0"),
+	GAIN("p_gain", "of each joint; default 0"),
+	GAIN("i_gain", "of each joint; default 0"),
+	GAIN("d_gain", "of each joint; default 0"),
+	GAIN("i_min", "limits of the integral's part; default 0"),
+	GAIN("i_max", "below i_min there are no limits; default -1"),
+	GAIN("cmd_min", "limits of the output; default 0"),
+	GAIN("cmd_max", "below cmd_min there are no limits; default -1"),
+	GAIN("cmd_offset", "is added to the output; default 0"),
+	BUILTIN_END,
+};
+
+/* The value of the child of that name with the number `index`. */
+static double number(struct troupe_system *self, const struct troupe_element *plugin, const char *name, uint32_t index,
+	double otherwise)
+{
+	const struct troupe_element *e = NULL;
+	for (uint32_t i = 0; i <= index; i++)
+		if (!(e = self->host->child(plugin, name, e)))
+			return otherwise;
+	return builtin_number_of(self->host->text_of(e));
+}
+
+static struct builtin_pid read_pid(
+	struct troupe_system *self, const struct troupe_element *plugin, const char *of, uint32_t joint)
+{
+	struct builtin_pid pid = {0, 0, 0, -1, 0, -1, 0, 0};
+	const struct {
+		const char *name;
+		double *value;
+	} rows[] = {
+		{"p_gain", &pid.p},
+		{"i_gain", &pid.i},
+		{"d_gain", &pid.d},
+		{"i_min", &pid.i_min},
+		{"i_max", &pid.i_max},
+		{"cmd_min", &pid.cmd_min},
+		{"cmd_max", &pid.cmd_max},
+		{"cmd_offset", &pid.cmd_offset},
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		*rows[i].value =
+			number(self, plugin, self->host->print(self, "%s_%s", of, rows[i].name), joint, *rows[i].value);
+	return pid;
+}
+
+static bool add_joint(struct troupe_system *self, const struct troupe_element *plugin, struct config *config,
+	uint32_t joint, const char *name)
+{
+	if (config->count == JOINTS_MAX)
+		return self->host->leave_out(
+			self, plugin, "the plugin has more than %d joints: expected fewer", (int)JOINTS_MAX);
+	for (uint32_t i = 0; i < config->count; i++)
+		if (config->joints[i] == joint)
+			return self->host->refuse(
+				self, plugin, "joint '%s' is named twice: expected each joint once", name);
+	config->names[config->count] = self->host->print(self, "%s", name);
+	config->joints[config->count++] = joint;
+	return true;
+}
+
+/* The joints that are named, or all those with one axis. */
+static bool find_joints(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+{
+	const struct troupe_host *host = self->host;
+	const struct troupe_element *e = NULL;
+	while ((e = host->child(plugin, "joint_name", e))) {
+		uint32_t joint = host->joint(self, e, host->text_of(e));
+		if (joint == TROUPE_NOTHING || !add_joint(self, e, config, joint, host->text_of(e)))
+			return false;
+	}
+	uint32_t count, first = host->joints(self, &count);
+	for (uint32_t i = first; i < first + count && !host->child(plugin, "joint_name", NULL); i++)
+		if (host->joint_axes(self, i) == 1 && !add_joint(self, plugin, config, i, host->joint_name(self, i)))
+			return false;
+	return config->count || host->leave_out(self, plugin, "the model has no joint with one axis: expected one");
+}
+
+static bool find_fields(struct troupe_system *self, struct config *config)
+{
+	static const char point[] = "gz.msgs.JointTrajectoryPoint", trajectory[] = "gz.msgs.JointTrajectory";
+	const struct troupe_host *host = self->host;
+	config->joint_names = host->field(self, trajectory, "joint_names");
+	config->points = host->field(self, trajectory, "points");
+	config->stamp_s = host->field(self, trajectory, "header.stamp.sec");
+	config->stamp_ns = host->field(self, trajectory, "header.stamp.nsec");
+	config->values[POSITION] = host->field(self, point, "positions");
+	config->values[VELOCITY] = host->field(self, point, "velocities");
+	config->values[EFFORT] = host->field(self, point, "effort");
+	config->after_s = host->field(self, point, "time_from_start.sec");
+	config->after_ns = host->field(self, point, "time_from_start.nsec");
+	config->progress = host->field(self, "gz.msgs.Float", "data");
+	return config->progress;
+}
+
+static uint32_t words_of_point(const struct config *config)
+{
+	return 1 + KINDS * config->count;
+}
+
+static void add_words(struct troupe_system *self, const struct config *config)
+{
+	static const char *const of_joint[] = {"target position", "target velocity", "target effort",
+		"position's integral", "last position error", "velocity's integral", "last velocity error"};
+	static const char *const counts[] = {"points", "present point", "begun", "changed"};
+	const struct troupe_host *host = self->host;
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		host->add_words(self, counts[i], TROUPE_WORD_INTEGER, 1);
+	host->add_words(self, "start", TROUPE_WORD_DOUBLE, 1);
+	for (uint32_t j = 0; j < config->count; j++)
+		for (size_t i = 0; i < sizeof of_joint / sizeof *of_joint; i++)
+			host->add_words(self, host->print(self, "%s: %s", config->names[j], of_joint[i]),
+				TROUPE_WORD_DOUBLE, 1);
+	host->add_words(self, "points: number", TROUPE_WORD_DOUBLE, config->points_max * words_of_point(config));
+}
+_Static_assert(sizeof(struct words) == 5 * 8 && sizeof(struct joint_words) == 7 * 8, "each word has a name");
+
+static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	struct config *config = self->config = host->alloc(self, sizeof *config);
+	if (!host->must_move(self) || !find_fields(self, config) || !find_joints(self, plugin, config))
+		return false;
+	config->header_starts = host->boolean(self, plugin, "use_header_start_time", false);
+	config->points_max = POINT_WORDS / words_of_point(config);
+	for (uint32_t i = 0; i < config->count; i++) {
+		config->initial[i] = number(self, plugin, "initial_position", i, 0);
+		config->position[i] = read_pid(self, plugin, "position", i);
+		config->velocity[i] = read_pid(self, plugin, "velocity", i);
+	}
+	add_words(self, config);
+	const char *topic = builtin_topic(self, plugin, "topic", "joint_trajectory", NULL);
+	struct troupe_output output = {.gives = TROUPE_GIVES_REPORT, .type = "gz.msgs.Float"};
+	return builtin_take(self, plugin, "topic", "joint_trajectory", "gz.msgs.JointTrajectory", 0) &&
+	       builtin_give(self, plugin, NULL, host->print(self, "%s_progress", topic), &output, NULL);
+}
+
+static struct joint_words *joints_of(void *words)
+{
+	return (struct joint_words *)((struct words *)words + 1);
+}
+
+static double *point_of(const struct config *config, void *words, uint64_t index)
+{
+	return (double *)(joints_of(words) + config->count) + index * words_of_point(config);
+}
+
+static void init(const struct troupe_system *self, void *words)
+{
+	const struct config *config = self->config;
+	for (uint32_t i = 0; i < config->count; i++)
+		joints_of(words)[i].target[POSITION] = config->initial[i];
+}
+
+static bool check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
+	char why[TROUPE_WHY_BYTES])
+{
+	const struct config *config = self->config;
+	uint32_t points = self->host->count(message, config->points);
+	(void)input;
+	if (!self->host->count(message, config->joint_names))
+		(void)snprintf(why, TROUPE_WHY_BYTES, "the trajectory has no joint_names: expected one or more");
+	else if (!points)
+		(void)snprintf(why, TROUPE_WHY_BYTES, "the trajectory has no points: expected one or more");
+	else if (points > config->points_max)
+		(void)snprintf(why, TROUPE_WHY_BYTES, "the trajectory has %u points: expected at most %u", points,
+			config->points_max);
+	else
+		return true;
+	return false;
+}
+
+/* The place of the joint in the message; UINT32_MAX: the message does not name it. */
+static uint32_t place_of(const struct troupe_system *self, const struct troupe_message *message, const char *name)
+{
+	const struct config *config = self->config;
+	uint32_t count = self->host->count(message, config->joint_names);
+	for (uint32_t i = 0; i < count; i++)
+		if (!strcmp(self->host->get_text(message, config->joint_names, i), name))
+			return i;
+	return UINT32_MAX;
+}
+
+static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+{
+	const struct troupe_host *host = self->host;
+	const struct config *config = self->config;
+	struct words *w = words;
+	char why[TROUPE_WHY_BYTES];
+	if (!check(self, input, message, why))
+		return;
+	memset(point_of(config, words, 0), 0, config->points_max * words_of_point(config) * sizeof(double));
+	double stamp = host->get(message, config->stamp_s, 0) + host->get(message, config->stamp_ns, 0) * 1e-9;
+	bool starts = config->header_starts && host->count(message, config->stamp_s);
+	*w = (struct words){
+		.count = host->count(message, config->points), .begun = starts, .start_s = starts ? stamp : 0};
+	w->present = UINT64_MAX;
+	for (uint32_t p = 0; p < w->count; p++) {
+		const struct troupe_message *point = host->get_part(message, config->points, p);
+		double *to = point_of(config, words, p);
+		to[0] = host->get(point, config->after_s, 0) + host->get(point, config->after_ns, 0) * 1e-9;
+		for (uint32_t j = 0; j < config->count; j++) {
+			uint32_t place = place_of(self, message, config->names[j]);
+			for (int k = 0; k < KINDS; k++)
+				to[1 + j * KINDS + (uint32_t)k] = place < host->count(point, config->values[k])
+									  ? host->get(point, config->values[k], place)
+									  : (double)NAN;
+		}
+	}
+}
+
+/* Finds the point that is the target now. */
+static void follow(const struct config *config, const struct troupe_step *step, void *words)
+{
+	struct words *w = words;
+	w->changed = 0;
+	if (!w->count || w->count > config->points_max)
+		return;
+	if (!w->begun) {
+		w->begun = 1;
+		w->start_s = step->time_s;
+	}
+	uint64_t now = w->present < w->count ? w->present : 0;
+	while (now + 1 < w->count && !(point_of(config, words, now)[0] > step->time_s - w->start_s))
+		now++;
+	if (now == w->present)
+		return;
+	w->present = now;
+	w->changed = 1;
+	const double *from = point_of(config, words, now) + 1;
+	for (uint32_t j = 0; j < config->count; j++)
+		for (uint32_t k = 0; k < KINDS; k++)
+			if (!isnan(from[j * KINDS + k]))
+				joints_of(words)[j].target[k] = from[j * KINDS + k];
+}
+
+static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct troupe_host *host = self->host;
+	const struct config *config = self->config;
+	follow(config, step, words);
+	for (uint32_t i = 0; i < config->count; i++) {
+		struct joint_words *joint = &joints_of(words)[i];
+		double position = host->joint_position(step, config->joints[i], 0, TROUPE_NOW);
+		double velocity = host->joint_velocity(step, config->joints[i], 0, TROUPE_NOW);
+		double force = builtin_pid_update(
+			&config->position[i], &joint->position, position - joint->target[POSITION], step->dt);
+		force += builtin_pid_update(
+			&config->velocity[i], &joint->velocity, velocity - joint->target[VELOCITY], step->dt);
+		host->joint_force(step, config->joints[i], force + joint->target[EFFORT]);
+	}
+}
+
+/* How much of the time of the trajectory the present point has, when it became the target. */
+static bool report(const struct troupe_system *self, const struct troupe_step *step, const void *words, uint32_t output,
+	struct troupe_message *message)
+{
+	const struct config *config = self->config;
+	const struct words *w = words;
+	(void)step;
+	(void)output;
+	if (!w->changed || !w->count || w->count > config->points_max || w->present >= w->count)
+		return false;
+	const double *points = (const double *)((const struct joint_words *)(w + 1) + config->count);
+	double end = points[(w->count - 1) * words_of_point(config)];
+	double now = points[w->present * words_of_point(config)];
+	self->host->put(message, config->progress, end > 0 ? now / end : 1);
+	return true;
+}
+
+const struct troupe_kind builtin_joint_trajectory_controller = {
+	.size = sizeof(struct troupe_kind),
+	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
+	.names = BUILTIN_NAMES("JointTrajectoryController"),
+	.parameters = parameters,
+	.configure = configure,
+	.init = init,
+	.check = check,
+	.command = command,
+	.pre_update = pre_update,
+	.report = report,
+};
