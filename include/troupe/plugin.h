@@ -210,8 +210,8 @@ enum troupe_solid_kind {
 	TROUPE_SOLID_PLANE,     /* size: unit normal */
 	TROUPE_SOLID_CONE,      /* size.x: radius of the base, size.z: half height; apex at +z */
 	TROUPE_SOLID_ELLIPSOID, /* size: radii */
-	TROUPE_SOLID_CONVEX,    /* a mesh: volume, but no size */
-	TROUPE_SOLID_MESH,
+	TROUPE_SOLID_CONVEX,    /* a mesh: triangles and volume, but no size */
+	TROUPE_SOLID_MESH,      /* the same; a volume if it is closed */
 	TROUPE_SOLID_HEIGHTMAP,
 };
 
@@ -219,7 +219,8 @@ struct troupe_solid { /* of a collision of a link */
 	enum troupe_solid_kind kind;
 	struct troupe_vec3 size;
 	struct troupe_pose in_link;
-	double volume; /* m^3; 0 for planes, meshes of triangles and heightmaps */
+	double volume;             /* m^3; 0 for planes and heightmaps */
+	struct troupe_vec3 centre; /* of the volume, in the link's frame */
 };
 
 struct troupe_inertia { /* of the rigid body that a link is a part of: links that fixed joints connect are one body */
@@ -315,8 +316,14 @@ struct troupe_host {
 	/* At the pose of the file, in the frame of the model that the system is of. */
 	struct troupe_pose (*link_in_model)(const struct troupe_system *self, uint32_t link);
 	struct troupe_vec3 (*joint_in_model)(const struct troupe_system *self, uint32_t joint); /* its anchor */
-	struct troupe_vec3 (*gravity)(const struct troupe_system *self);
-	struct troupe_vec3 (*wind)(const struct troupe_system *self); /* <wind> of the world, m/s */
+	struct troupe_vec3 (*gravity)(const struct troupe_system *self); /* also in pre_update(): it may change */
+	struct troupe_vec3 (*wind)(const struct troupe_system *self);    /* <wind> of the world, m/s */
+	/* The surface of a TROUPE_SOLID_CONVEX or TROUPE_SOLID_MESH, in the link's frame: three corners for each
+	 * triangle, counter-clockwise seen from outside. In memory of the system; other kinds: NULL, and 0 corners. */
+	struct troupe_vec3 *(*link_triangles)(
+		struct troupe_system *self, uint32_t link, uint32_t index, uint32_t *ret_corners);
+	/* Of the link alone, as the file has it. */
+	struct troupe_inertia (*link_own_inertia)(const struct troupe_system *self, uint32_t link);
 
 	/* --- [setup]: words and topics --- */
 

@@ -31,6 +31,17 @@ bool builtin_find_joints(struct troupe_system *self, const struct troupe_element
 	return true;
 }
 
+bool builtin_find_link(
+	struct troupe_system *self, const struct troupe_element *plugin, const char *child, uint32_t *ret_link)
+{
+	const struct troupe_host *host = self->host;
+	const struct troupe_element *name = host->child(plugin, child, NULL);
+	if (!name)
+		return host->leave_out(self, plugin, "the plugin has no <%s>: expected the name of a link", child);
+	*ret_link = host->link(self, name, host->text_of(name));
+	return *ret_link != TROUPE_NOTHING;
+}
+
 /* The child, if it exists and has a text; else NULL. */
 static const struct troupe_element *said(
 	const struct troupe_system *self, const struct troupe_element *plugin, const char *child)

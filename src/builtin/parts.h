@@ -15,6 +15,9 @@ extern const struct troupe_kind builtin_diff_drive, builtin_velocity_control, bu
 	builtin_odometry_publisher, builtin_ackermann_steering, builtin_mecanum_drive,
 	builtin_joint_trajectory_controller;
 
+extern const struct troupe_kind builtin_lift_drag, builtin_buoyancy, builtin_thruster, builtin_hydrodynamics,
+	builtin_wind_effects, builtin_multicopter_motor_model, builtin_apply_link_wrench, builtin_buoyancy_engine;
+
 /* The names by which a world file may name a plug-in. */
 #define BUILTIN_NAMES(stem)                                                                                            \
 	((const char *const[]){"gz::sim::systems::" stem, "ignition::gazebo::systems::" stem, "troupe::" stem, NULL})
@@ -68,6 +71,9 @@ struct builtin_joints {
  * does not exist or cannot be driven. */
 bool builtin_find_joints(struct troupe_system *self, const struct troupe_element *plugin, const char *child,
 	struct builtin_joints *ret_joints);
+/* Finds the link that the child called `child` names. The plug-in is left out if there is no such child or link. */
+bool builtin_find_link(
+	struct troupe_system *self, const struct troupe_element *plugin, const char *child, uint32_t *ret_link);
 /* Drives axis 0 of all joints at a velocity in rad/s or m/s. */
 static inline void builtin_drive(const struct troupe_system *self, const struct troupe_step *step,
 	const struct builtin_joints *joints, double velocity)

@@ -6,6 +6,7 @@
 #include "system/setup.h"
 
 #include "geom/geom.h"
+#include "mesh/trimesh.h"
 #include "topic/table.h"
 
 #include <inttypes.h>
@@ -13,6 +14,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TOPIC_BYTES_MAX = 255, NAMES_LISTED_MAX = 8, TEXT_BYTES_MAX = TROUPE_ERROR_TEXT_BYTES };
@@ -449,6 +451,17 @@ struct troupe_inertia setup_link_inertia(const struct troupe_system *self, uint3
 	return inertia;
 }
 
+struct troupe_inertia setup_link_own_inertia(const struct troupe_system *self, uint32_t link)
+{
+	const struct scene_model *m = model_of(self);
+	const struct sdf_model *from = &m->from->models.at[m->sdf];
+	const struct sdf_inertial *own = &m->from->links.at[from->link_first + (link - m->link_first)].inertial;
+	struct troupe_inertia inertia = {
+		own->mass, from_vec3(own->in_link.p), {own->ixx, own->iyy, own->izz}, {own->ixy, own->ixz, own->iyz}};
+	turn(own->in_link.q, &inertia);
+	return inertia;
+}
+
 static const struct scene_geom *geom_of(const struct troupe_system *self, uint32_t link, uint32_t index)
 {
 	const struct scene *scene = system_of(self)->scene;
@@ -488,6 +501,68 @@ static double volume_of(const struct scene_geom *geom)
 	}
 }
 
+/* The corners of the triangles of a mesh, in its frame; their number. out: NULL: only that. */
+static uint32_t corners_of(const struct scene_geom *geom, struct vec3 *out)
+{
+	uint32_t count = 0;
+	const struct hull *hull = geom->kind == SCENE_CONVEX ? geom->hull : NULL;
+	const struct trimesh *mesh = geom->kind == SCENE_MESH ? geom->trimesh : NULL;
+	for (uint32_t f = 0; hull && f < hull->faces.count; f++) {
+		const uint32_t *corners = hull->corners.at + hull->faces.at[f].first;
+		for (uint32_t i = 2; i < hull->faces.at[f].count; i++, count += 3)
+			for (uint32_t c = 0; out && c < 3; c++)
+				out[count + c] = hull->points.at[corners[c ? i - 2 + c : 0]];
+	}
+	for (uint32_t i = 0; mesh && i < 3 * mesh->triangle_count; i++, count++)
+		if (out)
+			out[count] = mesh->points[mesh->corners[i]];
+	return count;
+}
+
+/* The volume that the triangles enclose, and its centre: the sum of the tetrahedra from one point. */
+static double enclosed(const struct vec3 *corners, uint32_t count, struct vec3 *ret_centre)
+{
+	double volume = 0;
+	struct vec3 moment = {0, 0, 0}, o = count ? corners[0] : moment;
+	for (uint32_t i = 0; i + 2 < count; i += 3) {
+		struct vec3 a = vec3_sub(corners[i], o), b = vec3_sub(corners[i + 1], o);
+		struct vec3 c = vec3_sub(corners[i + 2], o);
+		double part = vec3_dot(a, vec3_cross(b, c)) / 6;
+		volume += part;
+		moment = vec3_add(moment, vec3_scale(vec3_add(a, vec3_add(b, c)), part / 4));
+	}
+	*ret_centre = volume > 0 ? vec3_add(o, vec3_scale(moment, 1 / volume)) : o;
+	return fmax(volume, 0);
+}
+
+struct troupe_vec3 *setup_link_triangles(
+	struct troupe_system *self, uint32_t link, uint32_t index, uint32_t *ret_corners)
+{
+	const struct scene_geom *geom = geom_of(self, link, index);
+	struct pose to_link = pose_inverse(system_of(self)->scene->links[link].in_body);
+	uint32_t count = corners_of(geom, NULL);
+	*ret_corners = count;
+	if (!count)
+		return NULL;
+	struct vec3 *corners = mem_alloc(count * sizeof *corners);
+	struct troupe_vec3 *out = setup_alloc(self, count * sizeof *out);
+	corners_of(geom, corners);
+	for (uint32_t i = 0; i < count; i++)
+		out[i] = from_vec3(pose_point(to_link, pose_point(geom->reference, corners[i])));
+	free(corners);
+	return out;
+}
+
+static double mesh_volume(const struct scene_geom *geom, struct vec3 *ret_centre)
+{
+	uint32_t count = corners_of(geom, NULL);
+	struct vec3 *corners = mem_alloc((count + 1) * sizeof *corners);
+	corners_of(geom, corners);
+	double volume = enclosed(corners, count, ret_centre);
+	free(corners);
+	return volume;
+}
+
 struct troupe_solid setup_link_solid(const struct troupe_system *self, uint32_t link, uint32_t index)
 {
 	static const enum troupe_solid_kind kinds[] = {
@@ -504,8 +579,12 @@ struct troupe_solid setup_link_solid(const struct troupe_system *self, uint32_t 
 	};
 	const struct scene_geom *geom = geom_of(self, link, index);
 	struct pose to_link = pose_inverse(system_of(self)->scene->links[link].in_body);
-	return (struct troupe_solid){kinds[geom->kind], from_vec3(geom->size),
-		from_pose(pose_mul(to_link, geom->reference)), volume_of(geom)};
+	struct pose pose = pose_mul(to_link, geom->reference);
+	struct vec3 centre = {0, 0, geom->kind == SCENE_CONE ? -geom->size.z / 2 : 0};
+	bool is_mesh = geom->kind == SCENE_CONVEX || geom->kind == SCENE_MESH;
+	double volume = is_mesh ? mesh_volume(geom, &centre) : volume_of(geom);
+	return (struct troupe_solid){
+		kinds[geom->kind], from_vec3(geom->size), from_pose(pose), volume, from_vec3(pose_point(pose, centre))};
 }
 
 bool setup_link_wind(const struct troupe_system *self, uint32_t link)

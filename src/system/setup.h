@@ -32,8 +32,9 @@ troupe_status setup_check(struct system *system, const struct sdf_element *plugi
 	.joint_child = setup_joint_child, .joint_parent = setup_joint_parent, .link_inertia = setup_link_inertia,      \
 	.link_solids = setup_link_solids, .link_solid = setup_link_solid, .link_wind = setup_link_wind,                \
 	.link_in_model = setup_link_in_model, .joint_in_model = setup_joint_in_model, .gravity = setup_gravity,        \
-	.wind = setup_wind, .add_words = setup_add_words, .take = setup_take, .serve = setup_serve,                    \
-	.give = setup_give, .field = setup_field
+	.wind = setup_wind, .link_triangles = setup_link_triangles, .link_own_inertia = setup_link_own_inertia,        \
+	.add_words = setup_add_words, .take = setup_take, .serve = setup_serve, .give = setup_give,                    \
+	.field = setup_field
 
 bool setup_refuse(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
 bool setup_leave_out(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
@@ -78,6 +79,9 @@ struct troupe_pose setup_link_in_model(const struct troupe_system *self, uint32_
 struct troupe_vec3 setup_joint_in_model(const struct troupe_system *self, uint32_t joint);
 struct troupe_vec3 setup_gravity(const struct troupe_system *self);
 struct troupe_vec3 setup_wind(const struct troupe_system *self);
+struct troupe_vec3 *setup_link_triangles(
+	struct troupe_system *self, uint32_t link, uint32_t index, uint32_t *ret_corners);
+struct troupe_inertia setup_link_own_inertia(const struct troupe_system *self, uint32_t link);
 uint32_t setup_add_words(struct troupe_system *self, const char *name, enum troupe_word_kind kind, uint32_t count);
 bool setup_take(struct troupe_system *self, const struct troupe_element *at, const char *topic, const char *type,
 	uint32_t input, uint32_t drives);

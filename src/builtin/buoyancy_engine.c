@@ -1,0 +1,112 @@
+/* A bladder that takes in or lets out fluid, to dive and to rise:
+ *
+ *     force = fluid_density (volume - neutral_volume) gravity, upwards at the
+ * link's origin
+ *
+ * The volume goes to the commanded one at <max_inflation_rate>. Above
+ * <surface>, if it is given, there is no force. Parameters, defaults and topics
+ * are those of Gazebo's BuoyancyEngine. */
+#include "builtin/parts.h"
+
+struct config {
+	uint32_t link, output;
+	double least, neutral, usual, most, rate, density, surface;
+	const struct troupe_field *data;
+};
+
+struct words {
+	double wanted, volume; /* m3 */
+};
+
+static const struct troupe_words words_of[] = {
+	{"wanted volume", TROUPE_WORD_DOUBLE}, {"volume", TROUPE_WORD_DOUBLE}, {NULL, TROUPE_WORD_DOUBLE}};
+
+static const struct troupe_parameter parameters[] = {
+	BUILTIN_TEXT("link_name", "the link on which the force acts"),
+	BUILTIN_TEXT("namespace", "the topic is /model/NAMESPACE/buoyancy_engine; "
+				  "default: /buoyancy_engine"),
+	BUILTIN_BETWEEN("min_volume", 0, BUILTIN_NUMBER_MAX, "m3, default 0.00003"),
+	BUILTIN_BETWEEN("neutral_volume", 0, BUILTIN_NUMBER_MAX, "m3, default 0.0003"),
+	BUILTIN_BETWEEN("default_volume", 0, BUILTIN_NUMBER_MAX, "m3, at the start, default 0.0003"),
+	BUILTIN_BETWEEN("max_volume", 0, BUILTIN_NUMBER_MAX, "m3, default 0.00099"),
+	BUILTIN_BETWEEN("max_inflation_rate", 0, BUILTIN_NUMBER_MAX, "m3/s, default 0.000003"),
+	BUILTIN_BETWEEN("fluid_density", 0, BUILTIN_NUMBER_MAX, "kg/m3, default 1000"),
+	BUILTIN_NUMBER("surface", "m, height of the surface of the fluid; default: none"),
+	BUILTIN_END,
+};
+
+static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	struct config *config = self->config = host->alloc(self, sizeof *config);
+	const char *space = host->text(plugin, "namespace", "");
+	const char *topic = *space ? host->print(self, "model/%s/buoyancy_engine", space) : "buoyancy_engine";
+	struct troupe_output output = {.name = host->print(self, "%s/current_volume", topic),
+		.type = "gz.msgs.Double",
+		.gives = TROUPE_GIVES_REPORT};
+	if (!host->must_move(self) || !builtin_find_link(self, plugin, "link_name", &config->link))
+		return false;
+	config->least = host->number(self, plugin, "min_volume", 0.00003);
+	config->neutral = host->number(self, plugin, "neutral_volume", 0.0003);
+	config->usual = host->number(self, plugin, "default_volume", 0.0003);
+	config->most = host->number(self, plugin, "max_volume", 0.00099);
+	config->rate = host->number(self, plugin, "max_inflation_rate", 0.000003);
+	config->density = host->number(self, plugin, "fluid_density", 1000);
+	config->surface = host->number(self, plugin, "surface", HUGE_VAL);
+	config->data = host->field(self, "gz.msgs.Double", "data");
+	if (config->least > config->most)
+		return host->refuse(self, plugin, "<min_volume>, %g, is above <max_volume>: expected at most %g",
+			config->least, config->most);
+	return host->take(self, plugin, topic, "gz.msgs.Double", 0, TROUPE_NOTHING) &&
+	       host->give(self, plugin, &output, &config->output);
+}
+
+static void init(const struct troupe_system *self, void *words)
+{
+	double usual = ((const struct config *)self->config)->usual;
+	*(struct words *)words = (struct words){usual, usual};
+}
+
+static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+{
+	const struct config *config = self->config;
+	(void)input;
+	((struct words *)words)->wanted =
+		builtin_clamp(self->host->get(message, config->data, 0), config->least, config->most);
+}
+
+static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct troupe_host *host = self->host;
+	const struct config *config = self->config;
+	struct words *w = words;
+	double most = config->rate * step->dt;
+	w->volume += builtin_clamp(w->wanted - w->volume, -most, most);
+	if (host->link_pose(step, config->link, TROUPE_NOW).z > config->surface)
+		return;
+	struct troupe_vec3 force =
+		troupe_vec3_scale(host->gravity(self), -config->density * (w->volume - config->neutral));
+	host->link_force(step, config->link, troupe_vec3_make(0, 0, 0), (struct troupe_wrench){force, {0, 0, 0}});
+}
+
+static bool report(const struct troupe_system *self, const struct troupe_step *step, const void *words, uint32_t output,
+	struct troupe_message *message)
+{
+	(void)step;
+	(void)output;
+	self->host->put(message, ((const struct config *)self->config)->data, ((const struct words *)words)->volume);
+	return true;
+}
+
+const struct troupe_kind builtin_buoyancy_engine = {
+	.size = sizeof(struct troupe_kind),
+	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
+	.names = BUILTIN_NAMES("BuoyancyEngine"),
+	.parameters = parameters,
+	.words = words_of,
+	.configure = configure,
+	.init = init,
+	.command = command,
+	.pre_update = pre_update,
+	.report = report,
+};

@@ -1,0 +1,125 @@
+#!/bin/sh
+# test limit: 300
+# The systems for air and water: the hash of every step is the same for all placements, over tcp, in a replay, and when
+# the run is resumed. Each of them has memory, noise or a command that could depend on the runner.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+steps=400
+world=$scratch/fluid.sdf
+orders=$scratch/orders
+
+# link NAME POSE: a link with a box
+link()
+{
+	echo "<link name='$1'><pose>$2</pose><inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz>
+	</inertia></inertial><collision name='c'><geometry><box><size>0.3 0.2 0.1</size></box></geometry></collision></link>"
+}
+# joint NAME PARENT CHILD AXIS
+joint()
+{
+	echo "<joint name='$1' type='revolute'><parent>$2</parent><child>$3</child><axis><xyz>$4</xyz></axis></joint>"
+}
+# plugin NAME PARAMETERS
+plugin()
+{
+	echo "<plugin name='gz::sim::systems::$1' filename='x'>$2</plugin>"
+}
+# rotor NUMBER POSE TURN
+rotor()
+{
+	link "r$1" "$2"
+	joint "j$1" l "r$1" '0 0 1'
+	plugin MulticopterMotorModel "<jointName>j$1</jointName><linkName>r$1</linkName><motorNumber>$1</motorNumber>
+	<turningDirection>$3</turningDirection><motorConstant>1e-4</motorConstant>
+	<commandSubTopic>motors</commandSubTopic><robotNamespace>copter</robotNamespace>"
+}
+{
+	echo "<sdf version='1.11'><world name='w'><physics type='ode'><max_step_size>0.002</max_step_size></physics>
+	<wind><linear_velocity>3 1 0</linear_velocity></wind>"
+	plugin Buoyancy '<graded_buoyancy><default_density>1000</default_density><density_change><above_depth>0
+	</above_depth><density>1</density></density_change></graded_buoyancy>'
+	plugin WindEffects "<horizontal><magnitude><noise type='gaussian'><mean>0</mean><stddev>1</stddev></noise>
+	</magnitude></horizontal>"
+	plugin ApplyLinkWrench '<persistent><entity_name>raft</entity_name><entity_type>model</entity_type>
+	<torque>0 0 0.2</torque></persistent>'
+	for i in 1 2 3; do
+		echo "<model name='kite_$i'><enable_wind>true</enable_wind><pose>0 $((i * 4)) 5 0.2 0.1 0</pose>"
+		link l '0 0 0 0 0 0'
+		plugin LiftDrag '<link_name>l</link_name><cp>0 0.1 0</cp><cla>3</cla><alpha_stall>0.3</alpha_stall>'
+		echo '</model>'
+	done
+	echo "<model name='raft'><pose>0 0 0.1 0.3 0.2 0</pose>"
+	link l '0 0 0 0 0 0'
+	link p '-0.5 0 0 0 0 0'
+	joint j l p '1 0 0'
+	plugin Hydrodynamics '<link_name>l</link_name><xDotU>-0.5</xDotU><yDotV>-1</yDotV><xU>-2</xU><yVabsV>-3</yVabsV>
+	<zW>-20</zW><kP>-1</kP><mQ>-1</mQ><nR>-1</nR>'
+	plugin Thruster '<joint_name>j</joint_name><propeller_diameter>0.2</propeller_diameter>'
+	plugin BuoyancyEngine '<link_name>l</link_name><namespace>raft</namespace><max_inflation_rate>0.001
+	</max_inflation_rate>'
+	echo "</model><model name='copter'><pose>9 0 9 0 0 0</pose>"
+	link l '0 0 0 0 0 0'
+	rotor 0 '0.5 0 0.2 0 0 0' cw
+	rotor 1 '-0.5 0 0.2 0 0 0' ccw
+	echo '</model></world></sdf>'
+} >"$world"
+cat >"$orders" <<-'EOF2'
+	10 /model/raft/joint/j/cmd_thrust data: 4
+	20 /copter/motors velocity: [420, 400]
+	50 /ocean_current x: 0.3
+	60 /model/raft/buoyancy_engine data: 0.0009
+	150 /world/w/wind linear_velocity {x: -5 z: 1} enable_wind: true
+	200 /model/raft/joint/j/enable_deadband data: true
+	250 /world/w/wrench/clear name: "raft" type: MODEL
+EOF2
+
+# go OPTION...: all steps, with their hashes in $scratch/other
+go()
+{
+	run "$scratch/all" "$world" "$orders" "$steps" --hash-every 1 "$@" || return 1
+	grep '^hash' "$scratch/all" >"$scratch/other"
+}
+# compare WHAT EXPECTED
+compare()
+{
+	cmp -s "$2" "$scratch/other"
+	check "$1: $(diff "$2" "$scratch/other" 2>&1 | sed -n '2p')" $?
+}
+
+go --secondaries 0
+check "runs: $(tail -n 1 "$scratch/all.err")" $?
+cp "$scratch/other" "$scratch/reference"
+[ "$(wc -l <"$scratch/reference")" -ge "$steps" ]
+check 'there is a hash for every step' $?
+run "$scratch/still" "$world" - "$steps" --hash-every 1 --secondaries 0
+grep '^hash' "$scratch/still" | cmp -s - "$scratch/reference"
+[ $? = 1 ]
+check 'the commands make a difference' $?
+go --secondaries 0 --seed 7
+cmp -s "$scratch/reference" "$scratch/other"
+[ $? = 1 ]
+check 'the seed makes a difference' $?
+
+for options in '1 --chaos 4 --chaos-moves 1' '2' '3 --chaos 3' '2 --transport tcp --network-stale-ms 60000'; do
+	# shellcheck disable=SC2086
+	go --secondaries $options
+	compare "--secondaries $options" "$scratch/reference"
+done
+
+for at in 15 100 180; do
+	go --secondaries 2 --save-at "$at" "$scratch/saved"
+	compare "saved at $at" "$scratch/reference"
+	awk -v at="$at" '$2 > at' "$scratch/reference" >"$scratch/rest"
+	timeout "$run_limit_s" "$troupe" run --resume "$scratch/saved" --rtf 0 -v 0 --iterations "$steps" \
+		--hash-every 1 --secondaries 3 --chaos 6 2>&1 | grep '^hash' >"$scratch/other"
+	compare "resumed at $at" "$scratch/rest"
+done
+
+go --secondaries 2 --record "$scratch/recording" --record-every 10
+compare 'recorded' "$scratch/reference"
+for options in 0 '3 --chaos 2' '2 --transport tcp'; do
+	# shellcheck disable=SC2086
+	timeout "$run_limit_s" "$troupe" replay "$scratch/recording" -v 0 --secondaries $options >"$scratch/out" 2>&1
+	check "replay --secondaries $options: $(tail -n 1 "$scratch/out")" $?
+done
+totals

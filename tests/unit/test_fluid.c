@@ -1,0 +1,637 @@
+/* The systems for air and water, in whole runs, against the formulas of their documentation. Without these tests a
+ * wrong sign, frame or point of a force would only look odd. */
+#include "library.h"
+
+TestSuite(fluid, .timeout = 120);
+
+#define G 9.8
+#define GRAVITY "<gravity>0 0 -9.8</gravity>"
+#define NO_GRAVITY "<gravity>0 0 0</gravity>"
+#define WORLD(content) "<sdf version='1.11'><world name='w'>" LIB_HEAD content "</world></sdf>"
+#define PLUGIN(name, parameters) "<plugin name='gz::sim::systems::" name "' filename='x'>" parameters "</plugin>"
+/* A link of 2 kg without air, water or ground. */
+#define LINK(shape)                                                                                                    \
+	"<link name='l'><inertial><mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"    \
+	"<collision name='c'><geometry>" shape "</geometry></collision></link>"
+#define BALL "<sphere><radius>0.1</radius></sphere>"
+#define MASS 2.0
+
+static void near(const char *what, double is, double expected, double tolerance)
+{
+	cr_assert(fabs(is - expected) <= tolerance, "%s is %.12g: expected %.12g within %g", what, is, expected,
+		tolerance);
+}
+#define NEAR(is, expected, tolerance) near(#is, (is), (expected), (tolerance))
+
+/* Runs the world for this time. */
+static struct troupe_server *after(const char *world, double time_s)
+{
+	struct troupe_server *server = lib_server(world, 0);
+	lib_step(server, (uint64_t)llround(time_s / LIB_DT_S));
+	return server;
+}
+
+static struct troupe_twist twist_of(const struct troupe_server *server, const char *model)
+{
+	return lib_link_at(server, lib_link(server, model, "l")).twist;
+}
+
+static void goes_wrong(const char *world, const char *part)
+{
+	struct troupe_server_def def = lib_def(world, 0);
+	struct troupe_server *server = NULL;
+	refused(TROUPE_EWORLD, troupe_server_create(&def, &server, &lib_error));
+	cr_assert(strstr(lib_error.text, part), "'%s': expected '%s'", lib_error.text, part);
+}
+
+/* --- lift and drag ------------------------------------------------------------------------------------------------ */
+
+#define RHO 1.2041
+#define AREA 0.5
+#define CLA 2.0
+#define CDA 0.3
+#define STALL 0.2
+#define CLA_STALL -1.5
+#define CDA_STALL 0.7
+#define WING(more)                                                                                                     \
+	PLUGIN("LiftDrag", "<link_name>l</link_name><area>0.5</area><cla>2</cla><cda>0.3</cda><alpha_stall>0.2"        \
+			   "</alpha_stall><cla_stall>-1.5</cla_stall><cda_stall>0.7</cda_stall>" more)
+
+/* The force on a wing that flies at this angle of attack, from the change of its velocity in one step. */
+static void fly(double alpha, const char *more, double side, double *ret_lift, double *ret_drag)
+{
+	const double speed = 10;
+	char *world = NULL;
+	char text[4096];
+	(void)snprintf(text, sizeof text,
+		WORLD(NO_GRAVITY "<model name='m'><pose>0 0 5 0 %.17g 0</pose>" LINK(BALL) "%s</model>"), -alpha, more);
+	world = text;
+	struct troupe_server *server = lib_server(world, 0);
+	char command[200];
+	(void)snprintf(command, sizeof command, "name: 'm' linear {x: %.17g y: %.17g}", speed, side);
+	lib_text(server, 0, "/world/w/set_velocity", command);
+	lib_step(server, 1);
+	struct troupe_twist twist = twist_of(server, "m");
+	*ret_lift = MASS * twist.linear.z / LIB_DT_S;
+	*ret_drag = MASS * (speed - twist.linear.x) / LIB_DT_S;
+	troupe_server_destroy(server);
+}
+
+Test(fluid, lift_and_drag_follow_the_angle_of_attack_and_stall)
+{
+	const double pressure = 0.5 * RHO * 100 * AREA;
+	for (int i = -4; i <= 4; i++) {
+		double alpha = 0.1 * i, lift, drag, past = fabs(alpha) - STALL;
+		double cl = CLA * alpha, cd = CDA * fabs(alpha);
+		if (past > 1e-12) {
+			cl = copysign(fmax(0, CLA * STALL + CLA_STALL * past), alpha);
+			cd = CDA * STALL + CDA_STALL * past;
+		}
+		fly(alpha, WING(""), 0, &lift, &drag);
+		NEAR(lift, cl * pressure, 1e-6 * pressure);
+		NEAR(drag, cd * pressure, 1e-6 * pressure);
+	}
+}
+
+/* Flow along the wing bears nothing and lessens the rest by the square of the cosine of the sweep. */
+Test(fluid, a_swept_wing_bears_less)
+{
+	const double alpha = 0.1, side = 5, pressure = 0.5 * RHO * 100 * AREA;
+	double lift, drag, sweep = 100 / (100 + side * side);
+	fly(alpha, WING(""), side, &lift, &drag);
+	NEAR(lift, CLA * alpha * sweep * pressure, 1e-6 * pressure);
+	NEAR(drag, CDA * alpha * sweep * pressure, 1e-6 * pressure);
+}
+
+/* A body that falls flat has drag only: cda_stall over the rest of a right angle, and weight = drag at the end. */
+Test(fluid, a_falling_plate_reaches_its_terminal_speed)
+{
+	const double cd = CDA * STALL + CDA_STALL * (M_PI_2 - STALL);
+	const double speed = sqrt(2 * MASS * G / (RHO * AREA * cd));
+	struct troupe_server *server =
+		after(WORLD(GRAVITY "<model name='m'><pose>0 0 500 0 0 0</pose>" LINK(BALL) WING("") "</model>"), 15);
+	struct troupe_twist twist = twist_of(server, "m");
+	NEAR(twist.linear.z, -speed, 1e-3 * speed);
+	NEAR(twist.linear.x, 0, 1e-6);
+	troupe_server_destroy(server);
+}
+
+/* The force acts at the centre of pressure: its torque is cp x force. */
+Test(fluid, lift_turns_a_wing_about_its_centre)
+{
+	const double alpha = 0.1, pressure = 0.5 * RHO * 100 * AREA;
+	struct troupe_server *server = lib_server(WORLD(NO_GRAVITY "<model name='m'><pose>0 0 5 0 -0.1 0</pose>" LINK(
+							  BALL) WING("<cp>0 2 0</cp>") "</model>"),
+		0);
+	lib_text(server, 0, "/world/w/set_velocity", "name: 'm' linear {x: 10}");
+	lib_step(server, 1);
+	struct troupe_twist twist = twist_of(server, "m");
+	NEAR(twist.angular.x, 2 * CLA * alpha * pressure * LIB_DT_S, 1e-5);
+	NEAR(twist.angular.z, 2 * CDA * alpha * pressure * LIB_DT_S, 1e-5);
+	troupe_server_destroy(server);
+}
+
+Test(fluid, wind_is_flow_and_a_control_surface_adds_lift)
+{
+	const double pressure = 0.5 * RHO * 64 * AREA, deflection = 0.25;
+	struct troupe_server *server = lib_server(
+		WORLD(NO_GRAVITY "<wind><linear_velocity>-8 0 0</linear_velocity></wind><model name='m'>" LINK(
+			BALL) "<link name='flap'><inertial><mass>1e-6</mass><inertia><ixx>1e-6</ixx><iyy>1e-6</iyy>"
+			      "<izz>1e-6</izz></inertia></inertial></link>"
+			      "<joint name='j' type='revolute'><parent>l</parent><child>flap</child><axis><xyz>0 1 "
+			      "0</xyz>"
+			      "</axis></joint>" WING(
+				      "<control_joint_name>j</control_joint_name>"
+				      "<control_joint_rad_to_cl>3</control_joint_rad_to_cl>") "</model>"),
+		0);
+	lib_text(server, 0, "/world/w/set_joint", "name: 'm' joint: 'j' position: 0.25");
+	lib_step(server, 1);
+	NEAR(twist_of(server, "m").linear.z * MASS / LIB_DT_S, 3 * deflection * pressure, 1e-3);
+	troupe_server_destroy(server);
+}
+
+Test(fluid, a_wing_with_bad_numbers_is_refused)
+{
+	goes_wrong(WORLD("<model name='m'>" LINK(BALL) "\n" WING("<air_density>-1</air_density>") "</model>"),
+		"library.sdf:2: <air_density> is \"-1\"");
+	goes_wrong(WORLD("<model name='m'>" LINK(BALL) "\n" PLUGIN("LiftDrag", "<cp>1 2</cp>") "</model>"),
+		"library.sdf:2: ");
+}
+
+/* --- buoyancy
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+#define WATER 1000.0
+#define UNIFORM PLUGIN("Buoyancy", "<uniform_fluid_density>1000</uniform_fluid_density>")
+#define GRADED                                                                                                         \
+	PLUGIN("Buoyancy", "<graded_buoyancy><default_density>1000</"                                                  \
+			   "default_density><density_change><above_depth>0"                                            \
+			   "</above_depth><density>0</density></density_change></graded_buoyancy>")
+
+/* The upward force and the torque on a shape at this pose, from its velocities
+ * after one step. */
+static struct troupe_wrench push_on(const char *water, const char *shape, const char *pose)
+{
+	char text[4096];
+	(void)snprintf(text, sizeof text, WORLD(GRAVITY "%s<model name='m'><pose>%s</pose>" LINK("%s") "</model>"),
+		water, pose, shape);
+	struct troupe_server *server = lib_server(text, 0);
+	lib_step(server, 1);
+	struct troupe_twist twist = twist_of(server, "m");
+	troupe_server_destroy(server);
+	return (struct troupe_wrench){{MASS * twist.linear.x / LIB_DT_S, MASS * twist.linear.y / LIB_DT_S,
+					      MASS * (twist.linear.z / LIB_DT_S + G)},
+		{twist.angular.x / LIB_DT_S, twist.angular.y / LIB_DT_S, twist.angular.z / LIB_DT_S}};
+}
+
+static const struct {
+	const char *text;
+	double volume;
+} shapes[] = {
+	{"<box><size>0.2 0.3 0.5</size></box>", 0.2 * 0.3 * 0.5},
+	{"<sphere><radius>0.2</radius></sphere>", 4.0 / 3 * M_PI * 0.008},
+	{"<cylinder><radius>0.2</radius><length>0.6</length></cylinder>", M_PI * 0.04 * 0.6},
+	{"<capsule><radius>0.2</radius><length>0.3</length></capsule>", M_PI * 0.04 * (0.3 + 4.0 / 3 * 0.2)},
+	{"<ellipsoid><radii>0.1 0.2 0.3</radii></ellipsoid>", 4.0 / 3 * M_PI * 0.006},
+};
+enum { SHAPES = sizeof shapes / sizeof *shapes };
+
+Test(fluid, a_body_loses_the_weight_of_the_fluid_that_it_displaces)
+{
+	for (int i = 0; i < SHAPES; i++) {
+		double weight = WATER * shapes[i].volume * G;
+		struct troupe_wrench wrench = push_on(UNIFORM, shapes[i].text, "0 0 5 0.3 0.4 0.5");
+		NEAR(wrench.force.z, weight, 1e-6 * weight);
+		NEAR(wrench.torque.x, 0, 1e-6 * weight);
+		NEAR(push_on(GRADED, shapes[i].text, "0 0 -5 1 2 3").force.z, weight, 1e-6 * weight);
+		NEAR(push_on(GRADED, shapes[i].text, "0 0 5 1 2 3").force.z, 0, 1e-6 * weight);
+		NEAR(push_on(GRADED, shapes[i].text, "0 0 0 0.4 0.7 0").force.z, weight / 2, 1e-3 * weight);
+	}
+}
+
+/* The righting moment of a box at a small angle: weight of the water times GM,
+ * with GM = BM - BG, BM = width^2 / (12 draught), and G above the centre of
+ * buoyancy B. */
+Test(fluid, a_raft_rights_itself_and_a_cube_capsizes)
+{
+	const double angle = 1e-3;
+	for (int i = 0; i < 2; i++) {
+		double width = 1, height = i ? 1 : 0.2, draught = height / 2, displaced = width * width * draught;
+		double metacentre = width * width / (12 * draught) - height / 4;
+		struct troupe_wrench wrench = push_on(GRADED,
+			i ? "<box><size>1 1 1</size></box>" : "<box><size>1 1 0.2</size></box>", "0 0 0 0.001 0 0");
+		double moment = -WATER * G * displaced * metacentre * angle;
+		NEAR(wrench.torque.x, moment, 1e-3 * fabs(moment));
+	}
+}
+
+/* Floats where the water that it displaces has its mass. */
+static double float_height(const char *shape)
+{
+	char text[4096];
+	(void)snprintf(text, sizeof text,
+		WORLD(GRAVITY GRADED "<model name='m'><pose>0 0 0.05 0 0 0</pose>" LINK("%s")
+				PLUGIN("Hydrodynamics", "<link_name>l</link_name><zW>-40</zW>") "</model>"),
+		shape);
+	struct troupe_server *server = after(text, 5);
+	double z = lib_at(server, lib_model(server, "m")).pose.z;
+	troupe_server_destroy(server);
+	return z;
+}
+
+static double cap(double radius, double height)
+{
+	return M_PI * height * height * (3 * radius - height) / 3;
+}
+
+Test(fluid, a_box_and_a_ball_float_at_their_draught)
+{
+	const double edge = 0.2, radius = 0.1;
+	double low = 0, high = 2 * radius;
+	for (int i = 0; i < 60; i++) {
+		double middle = (low + high) / 2;
+		*(WATER * cap(radius, middle) < MASS ? &low : &high) = middle;
+	}
+	NEAR(float_height("<box><size>0.2 0.2 0.2</size></box>"), edge / 2 - MASS / (WATER * edge * edge), 1e-5);
+	NEAR(float_height(BALL), radius - low, 1e-5);
+}
+
+/* A mesh, in a collision that stands on the link's origin: the force acts at
+ * the centre of its volume. */
+Test(fluid, a_solid_of_triangles_has_a_volume_and_a_centre)
+{
+	const double weight = WATER * 0.2 * 0.4 * 0.6 * G;
+	const char *prism = "<polyline><point>0 0</point><point>0.2 "
+			    "0</point><point>0.2 0.4</point><point>0 0.4</point>"
+			    "<height>0.6</height></polyline>";
+	struct troupe_wrench wrench = push_on(UNIFORM, prism, "0 0 5 0 0 0");
+	NEAR(wrench.force.z, weight, 1e-6 * weight);
+	NEAR(wrench.torque.x, 0.2 * weight, 1e-4 * weight);
+	NEAR(wrench.torque.y, -0.1 * weight, 1e-4 * weight);
+	wrench = push_on(GRADED, prism, "0 0 -0.3 0 0 0");
+	NEAR(wrench.force.z, weight / 2, 1e-6 * weight);
+}
+
+Test(fluid, only_enabled_links_float)
+{
+#define FLOATING(name) "<model name='" name "'><pose>0 0 5 0 0 0</pose>" LINK(BALL) "</model>"
+	struct troupe_server *server = lib_server(
+		WORLD(GRAVITY PLUGIN("Buoyancy", "<enable>a</enable><enable>b::l</enable><enable>c::k</enable>")
+				FLOATING("a") "<model name='b'><pose>3 0 5 0 0 0</pose>" LINK(
+					BALL) "</model>"
+					      "<model name='c'><pose>6 0 5 0 0 0</pose>" LINK(BALL) "</model>"),
+		0);
+	lib_step(server, 1);
+	double rises = (WATER * 4.0 / 3 * M_PI * 1e-3 / MASS - 1) * G * LIB_DT_S;
+	NEAR(twist_of(server, "a").linear.z, rises, 1e-6);
+	NEAR(twist_of(server, "b").linear.z, rises, 1e-6);
+	NEAR(twist_of(server, "c").linear.z, -G * LIB_DT_S, 1e-6);
+	troupe_server_destroy(server);
+}
+
+Test(fluid, bad_layers_are_refused)
+{
+	goes_wrong(WORLD("\n" PLUGIN("Buoyancy", "<uniform_fluid_density>-1</uniform_fluid_density>") FLOATING("a")),
+		"library.sdf:2: ");
+	goes_wrong(WORLD(PLUGIN("Buoyancy", "<graded_buoyancy>\n<density_change><above_depth>0</above_depth>"
+					    "</density_change></graded_buoyancy>") FLOATING("a")),
+		"library.sdf:2: <density_change> expects");
+	goes_wrong(WORLD(PLUGIN("Buoyancy", "<graded_buoyancy>\n<density_change><above_"
+					    "depth>0</above_depth><density>-3"
+					    "</density></density_change></graded_buoyancy>") FLOATING("a")),
+		"the density is -3");
+}
+
+/* --- thruster
+ * -----------------------------------------------------------------------------------------------------
+ */
+
+#define PROPELLER_MASS 0.1
+#define BOAT(more)                                                                                                     \
+	WORLD(NO_GRAVITY                                                                                               \
+		"<model name='m'>" LINK(BALL) "<link "                                                                 \
+					      "name='p'><inertial><mass>0.1</mass><inertia><ixx>0.01</"                \
+					      "ixx><iyy>0.01</iyy><izz>0.01"                                           \
+					      "</izz></inertia></inertial></link><joint name='j' "                     \
+					      "type='revolute'><parent>l</parent><child>p"                             \
+					      "</child><axis><xyz>1 0 0</xyz></axis></joint>" PLUGIN("Thruster",       \
+						      "<joint_name>j</joint_name><propeller_diameter>0.25</"           \
+						      "propeller_diameter>"                                            \
+						      "<fluid_density>950</fluid_density><max_thrust_cmd>300</"        \
+						      "max_thrust_cmd>"                                                \
+						      "<min_thrust_cmd>-20</min_thrust_cmd>" more) "</model>")
+#define AT_ONCE "<velocity_control>true</velocity_control>"
+#define COEFFICIENT "<thrust_coefficient>0.005</thrust_coefficient>"
+#define TOTAL (MASS + PROPELLER_MASS)
+
+static const double propeller = 950 * 0.005 * 0.25 * 0.25 * 0.25 * 0.25; /* N s2 */
+
+static struct troupe_server *boat(const char *world, const char *topic, double number, double time_s)
+{
+	struct troupe_server *server = lib_server(world, 0);
+	char text[100];
+	(void)snprintf(text, sizeof text, "data: %.17g", number);
+	lib_text(server, 0, topic, text);
+	lib_step(server, (uint64_t)llround(time_s / LIB_DT_S));
+	return server;
+}
+
+Test(fluid, thrust_turns_a_propeller_by_its_square_and_pushes_the_boat)
+{
+	struct troupe_server *server = boat(BOAT(AT_ONCE COEFFICIENT), "/model/m/joint/j/cmd_thrust", 10, 1);
+	NEAR(twist_of(server, "m").linear.x, 10 / TOTAL, 1e-2);
+	NEAR(lib_joint_at(server, lib_joint(server, "m", "j")).velocity[0], sqrt(10 / propeller), 1e-3);
+	lib_text(server, 0, "/model/m/joint/j/cmd_thrust", "data: -1000");
+	double before = twist_of(server, "m").linear.x;
+	lib_step(server, 1000);
+	NEAR(twist_of(server, "m").linear.x - before, -20 / TOTAL, 2e-2);
+	troupe_server_destroy(server);
+}
+
+Test(fluid, a_speed_of_the_propeller_has_a_thrust_and_a_deadband)
+{
+#define BY_SPEED AT_ONCE COEFFICIENT "<use_angvel_cmd>true</use_angvel_cmd><deadband>1</deadband>"
+	struct troupe_server *server = boat(BOAT(BY_SPEED), "/model/m/joint/j/cmd_vel", 30, 1);
+	NEAR(twist_of(server, "m").linear.x, propeller * 900 / TOTAL, 1e-2);
+	troupe_server_destroy(server);
+	double below = 0.9 * sqrt(1 / propeller);
+	server = boat(BOAT(BY_SPEED), "/model/m/joint/j/cmd_vel", below, 1);
+	NEAR(twist_of(server, "m").linear.x, 0, 1e-9);
+	lib_text(server, 0, "/model/m/joint/j/enable_deadband", "data: false");
+	lib_step(server, 1000);
+	NEAR(twist_of(server, "m").linear.x, propeller * below * below / TOTAL, 1e-2);
+	troupe_server_destroy(server);
+}
+
+/* Without a coefficient it falls with the advance of the boat. */
+Test(fluid, the_thrust_coefficient_follows_the_advance)
+{
+	struct troupe_server *server = boat(BOAT(AT_ONCE "<alpha_1>0.9</alpha_1><alpha_2>0.01</alpha_2>"
+							 "<wake_fraction>0.3</wake_fraction>"),
+		"/model/m/joint/j/cmd_thrust", 200, 1);
+	double speed = lib_joint_at(server, lib_joint(server, "m", "j")).velocity[0];
+	double flow = twist_of(server, "m").linear.x;
+	double coefficient = 0.9 + 0.01 * 0.7 * flow / (speed * 0.25);
+	NEAR(950 * coefficient * pow(0.25, 4) * speed * speed, 200, 0.2);
+	cr_assert(flow > 10, "%g", flow);
+	troupe_server_destroy(server);
+}
+
+Test(fluid, a_pid_turns_the_propeller)
+{
+	struct troupe_server *server =
+		boat(BOAT(COEFFICIENT "<p_gain>0.5</p_gain>"), "/model/m/joint/j/cmd_thrust", 10, 5);
+	NEAR(lib_joint_at(server, lib_joint(server, "m", "j")).velocity[0], sqrt(10 / propeller), 0.11);
+	troupe_server_destroy(server);
+}
+
+/* --- hydrodynamics
+ * ------------------------------------------------------------------------------------------------
+ */
+
+#define SUBMARINE(more)                                                                                                \
+	"<model name='m'>" LINK(BALL) PLUGIN("Hydrodynamics", "<link_name>l</link_name>" more) "</model>"
+#define PUSH "entity {name: 'm'} wrench {force {x: 10}}"
+
+static struct troupe_server *pushed(const char *world, double time_s)
+{
+	struct troupe_server *server = lib_server(world, 0);
+	lib_text(server, 0, "/world/w/wrench/persistent", PUSH);
+	lib_step(server, (uint64_t)llround(time_s / LIB_DT_S));
+	return server;
+}
+
+Test(fluid, a_submarine_reaches_the_speed_at_which_drag_is_thrust)
+{
+	const double linear = 3, square = 2;
+	struct troupe_server *server = pushed(WORLD(NO_GRAVITY SUBMARINE("<xU>-3</xU><xUabsU>-2</xUabsU>")), 20);
+	NEAR(twist_of(server, "m").linear.x, (sqrt(linear * linear + 4 * square * 10) - linear) / (2 * square), 1e-6);
+	troupe_server_destroy(server);
+}
+
+Test(fluid, added_mass_makes_a_body_slow)
+{
+	struct troupe_server *server = pushed(WORLD(NO_GRAVITY SUBMARINE("<xDotU>-1</xDotU>")), 2);
+	NEAR(twist_of(server, "m").linear.x, 10 * 2 / (MASS + 1), 2e-2);
+	troupe_server_destroy(server);
+	server = pushed(
+		WORLD(NO_GRAVITY SUBMARINE("<xDotU>-1</xDotU><disable_added_mass>true</disable_added_mass>")), 2);
+	NEAR(twist_of(server, "m").linear.x, 10 * 2 / MASS, 1e-6);
+	troupe_server_destroy(server);
+}
+
+/* Munk's moment: a body that moves askew is turned by (Y - X) u v. */
+Test(fluid, added_mass_turns_a_body_that_moves_askew)
+{
+	struct troupe_server *server =
+		lib_server(WORLD(NO_GRAVITY SUBMARINE("<xDotU>-0.5</xDotU><yDotV>-1.5</yDotV>")), 0);
+	lib_text(server, 0, "/world/w/set_velocity", "name: 'm' linear {x: 2 y: 3}");
+	lib_step(server, 1);
+	NEAR(twist_of(server, "m").angular.z, (-1.5 + 0.5) * 2 * 3 * LIB_DT_S, 1e-9);
+	troupe_server_destroy(server);
+}
+
+Test(fluid, a_current_carries_a_body_along)
+{
+	struct troupe_server *server =
+		lib_server(WORLD(NO_GRAVITY SUBMARINE("<default_current>0.5 0 0</default_current><xU>-4</xU><yV>-4</yV>"
+						      "<namespace>sub</namespace>")),
+			0);
+	lib_step(server, 1000);
+	NEAR(twist_of(server, "m").linear.x, 0.5 * (1 - exp(-4 / MASS)), 1e-3);
+	lib_text(server, 0, "/model/sub/ocean_current", "y: -1");
+	lib_step(server, 10000);
+	NEAR(twist_of(server, "m").linear.y, -1, 1e-6);
+	NEAR(twist_of(server, "m").linear.x, 0, 1e-6);
+	troupe_server_destroy(server);
+}
+
+/* --- wind
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+#define BLOWN(name, pose)                                                                                              \
+	"<model name='" name "'><pose>" pose "</pose><enable_wind>true</enable_wind>" LINK(BALL) "</model>"
+#define WINDY(more) NO_GRAVITY "<wind><linear_velocity>6 8 0</linear_velocity></wind>" PLUGIN("WindEffects", more)
+
+/* The wind rises as W (1 - exp(-t / 1 s)), and carries a body along with the
+ * rate 1/s: v = W (1 - (1 + t) exp(-t)). */
+Test(fluid, wind_rises_and_carries_bodies_along)
+{
+	struct troupe_server *server =
+		after(WORLD(WINDY("") BLOWN("m", "0 0 0 0 0 0") "<model name='calm'>"
+								"<pose>3 0 0 0 0 0</pose>" LINK(BALL) "</model>"),
+			2);
+	double part = 1 - 3 * exp(-2);
+	NEAR(twist_of(server, "m").linear.x, 6 * part, 1e-2);
+	NEAR(twist_of(server, "m").linear.y, 8 * part, 1e-2);
+	NEAR(twist_of(server, "calm").linear.x, 0, 0);
+	lib_text(server, 0, "/world/w/wind", "linear_velocity {x: 1 z: 2} enable_wind: true");
+	lib_step(server, 20000);
+	NEAR(twist_of(server, "m").linear.x, 1, 1e-3);
+	NEAR(twist_of(server, "m").linear.z, 2, 1e-3);
+	lib_text(server, 0, "/world/w/wind", "linear_velocity {x: 9}");
+	lib_step(server, 1000);
+	NEAR(twist_of(server, "m").linear.x, 1, 1e-3);
+	troupe_server_destroy(server);
+}
+
+/* The factor is that of the first <when> that has the place; elsewhere there is
+ * no wind. */
+Test(fluid, wind_depends_on_the_place)
+{
+	struct troupe_server *server = lib_server(
+		WORLD(WINDY("<horizontal><magnitude><time_for_rise>1e-6</time_for_rise></"
+			    "magnitude></horizontal>"
+			    "<force_approximation_scaling_factor><when zgt='0' "
+			    "zlt='5'>0.2</when><when zge='5'><k>0.5</k>"
+			    "<px>0 0.01 0 0</px><rz>0 0 0.01 "
+			    "0.45</rz></when></force_approximation_scaling_factor>") BLOWN("low", "0 0 -1 0 0 0")
+				BLOWN("middle", "0 0 2 0 0 0") BLOWN("high", "3 0 20 0 0 0")),
+		0);
+	lib_step(server, 1);
+	NEAR(twist_of(server, "low").linear.x, 0, 0);
+	NEAR(twist_of(server, "middle").linear.x, 6 * 0.2 * LIB_DT_S, 1e-9);
+	NEAR(twist_of(server, "high").linear.x, 6 * 0.5 * (0.01 * 9 + 0.01 * 20 + 0.45) * LIB_DT_S, 1e-9);
+	troupe_server_destroy(server);
+}
+
+/* The same seed has the same gusts; their mean is the wind. */
+Test(fluid, gusts_have_noise_that_belongs_to_the_seed)
+{
+	double speed[2];
+	for (int i = 0; i < 2; i++) {
+		struct troupe_server *server =
+			after(WORLD(WINDY("<horizontal><magnitude><noise "
+					  "type='gaussian'><mean>0</mean><stddev>2</stddev>"
+					  "</noise></magnitude></horizontal>") BLOWN("m", "0 0 0 0 0 0")),
+				10);
+		speed[i] = hypot(twist_of(server, "m").linear.x, twist_of(server, "m").linear.y);
+		troupe_server_destroy(server);
+	}
+	NEAR(speed[0], speed[1], 0);
+	cr_assert(fabs(speed[0] - 10) < 0.5 && fabs(speed[0] - 10 * (1 - 11 * exp(-10))) > 1e-6, "%g", speed[0]);
+}
+
+Test(fluid, bad_wind_is_refused)
+{
+	goes_wrong(WORLD(WINDY("<horizontal>\n<magnitude><time_for_rise>0</time_for_rise></"
+			       "magnitude></horizontal>") BLOWN("m", "0 0 0 0 0 0")),
+		"library.sdf:2: <time_for_rise> is 0");
+	goes_wrong(WORLD(WINDY("\n<force_approximation_scaling_factor>-1</"
+			       "force_approximation_scaling_factor>") BLOWN("m", "0 0 0 0 0 0")),
+		"library.sdf:2: ");
+}
+
+/* --- motors of a multicopter
+ * --------------------------------------------------------------------------------------
+ */
+
+#define MOTOR_CONSTANT 8.54858e-06
+#define MOMENT_CONSTANT 0.016
+#define ROTOR_MASS 0.005
+#define ROTOR(name, pose, turns, number)                                                                               \
+	"<link name='" name "'><pose>" pose                                                                            \
+	"</pose><inertial><mass>0.005</mass><inertia><ixx>1e-5</ixx><iyy>1e-5</iyy>"                                   \
+	"<izz>1e-5</izz></inertia></inertial></link><joint name='" name "_joint' type='revolute'><parent>l</parent>"   \
+	"<child>" name "</child><axis><xyz>0 0 1</xyz></axis></joint>" PLUGIN("MulticopterMotorModel",                 \
+		"<robotNamespace>copter</robotNamespace><jointName>" name "_joint</jointName><linkName>" name          \
+		"</linkName><turningDirection>" turns "</turningDirection><motorNumber>" number                        \
+		"</motorNumber><commandSubTopic>command/motor_speed</"                                                 \
+		"commandSubTopic><motorType>velocity</motorType>")
+
+/* The speed comes to the wanted one like 1 - exp(-t / time constant); thrust is
+ * its square. */
+Test(fluid, a_rotor_has_thrust_and_a_torque)
+{
+	const double omega = 600, thrust = MOTOR_CONSTANT * omega * omega, mass = MASS + ROTOR_MASS;
+	struct troupe_server *server = lib_server(
+		WORLD(NO_GRAVITY "<model name='m'>" LINK(BALL) ROTOR("r", "0 0 0 0 0 0", "ccw", "1") "</model>"), 0);
+	lib_text(server, 0, "/copter/command/motor_speed", "velocity: [9, 600]");
+	lib_step(server, 1000);
+	struct troupe_twist before = twist_of(server, "m");
+	NEAR(lib_joint_at(server, lib_joint(server, "m", "r_joint")).velocity[0], omega / 10, 1e-3);
+	lib_step(server, 1000);
+	struct troupe_twist now = twist_of(server, "m");
+	NEAR(now.linear.z - before.linear.z, thrust / mass, 1e-3 * thrust);
+	NEAR(now.angular.z - before.angular.z, -MOMENT_CONSTANT * thrust, 1e-3);
+	lib_text(server, 0, "/copter/command/motor_speed", "velocity: [9, 1e5]");
+	lib_step(server, 1000);
+	NEAR(lib_joint_at(server, lib_joint(server, "m", "r_joint")).velocity[0], 838 / 10.0, 1e-3);
+	troupe_server_destroy(server);
+}
+
+Test(fluid, four_rotors_at_the_right_speed_hover)
+{
+	const double mass = MASS + 4 * ROTOR_MASS, omega = sqrt(mass * G / (4 * MOTOR_CONSTANT));
+	struct troupe_server *server =
+		lib_server(WORLD(GRAVITY "<model name='m'><pose>0 0 50 0 0 0</pose>" LINK(BALL) ROTOR(
+				   "a", "0.2 0 0 0 0 0", "ccw", "0") ROTOR("b", "0 0.2 0 0 0 0", "cw", "1") ROTOR("c",
+				   "-0.2 0 0 0 0 0", "ccw", "2") ROTOR("d", "0 -0.2 0 0 0 0", "cw", "3") "</model>"),
+			0);
+	char text[200];
+	(void)snprintf(text, sizeof text, "velocity: [%.17g, %.17g, %.17g, %.17g]", omega, omega, omega, omega);
+	lib_text(server, 0, "/copter/command/motor_speed", text);
+	lib_step(server, 1000);
+	double before = twist_of(server, "m").linear.z;
+	lib_step(server, 1000);
+	struct troupe_twist now = twist_of(server, "m");
+	NEAR(now.linear.z - before, 0, 1e-3);
+	NEAR(now.linear.x, 0, 1e-3);
+	NEAR(now.angular.z, 0, 1e-3);
+	troupe_server_destroy(server);
+}
+
+/* --- wrenches and a bladder
+ * ---------------------------------------------------------------------------------------
+ */
+
+Test(fluid, wrenches_of_the_file_act_until_they_are_cleared)
+{
+	struct troupe_server *server = lib_server(
+		WORLD(NO_GRAVITY PLUGIN("ApplyLinkWrench",
+			"<persistent><entity_name>a</entity_name><entity_type>model</"
+			"entity_type><force>6 0 0</force>"
+			"<torque>0 0 "
+			"0.5</torque></persistent><persistent><entity_name>b::l</entity_name>"
+			"<entity_type>link</entity_type><force>0 -4 0</force></persistent>")
+				FLOATING("a") "<model name='b'><pose>5 0 5 0 0 0</pose>" LINK(BALL) "</model>"),
+		0);
+	lib_step(server, 1000);
+	NEAR(twist_of(server, "a").linear.x, 6 / MASS, 1e-9);
+	NEAR(twist_of(server, "a").angular.z, 0.5, 1e-9);
+	NEAR(twist_of(server, "b").linear.y, -4 / MASS, 1e-9);
+	lib_text(server, 0, "/world/w/wrench/clear", "name: 'a' type: MODEL");
+	lib_step(server, 1000);
+	NEAR(twist_of(server, "a").linear.x, 6 / MASS, 1e-9);
+	NEAR(twist_of(server, "b").linear.y, -8 / MASS, 1e-9);
+	troupe_server_destroy(server);
+	goes_wrong(WORLD(PLUGIN("ApplyLinkWrench", "\n<persistent><force>1 0 0</force></persistent>")),
+		"library.sdf:2: <persistent> has no <entity_name>");
+}
+
+/* While the bladder fills at a constant rate, v = density g rate t^2 / (2
+ * mass); then it rises evenly faster. */
+Test(fluid, a_bladder_lifts_by_what_it_displaces)
+{
+	const double rate = 3e-4, fills_s = 2, force = WATER * G * rate * fills_s;
+	struct troupe_server *server = lib_server(
+		WORLD("<gravity>0 0 -9.8</gravity><model name='m'><pose>0 0 -50 0 0 "
+		      "0</pose>" LINK(BALL)
+				PLUGIN("BuoyancyEngine", "<link_name>l</link_name><namespace>m</"
+							 "namespace><min_volume>0.001</min_volume>"
+							 "<neutral_volume>0.002</neutral_volume><default_volume>0.002</"
+							 "default_volume>"
+							 "<max_volume>0.0026</max_volume><max_inflation_rate>0.0003</"
+							 "max_inflation_rate>"
+							 "<surface>0</surface>") "</model>"),
+		0);
+	lib_text(server, 0, "/model/m/buoyancy_engine", "data: 0.9");
+	lib_step(server, 2000);
+	double falls = -G * fills_s;
+	NEAR(twist_of(server, "m").linear.z, falls + force * fills_s / (2 * MASS), 1e-2);
+	lib_step(server, 1000);
+	NEAR(twist_of(server, "m").linear.z, falls - G + force * fills_s / (2 * MASS) + force / MASS, 1e-2);
+	troupe_server_destroy(server);
+}
