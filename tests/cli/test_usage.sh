@@ -613,9 +613,9 @@ cat >all.sdf <<'END'
 <sdf version="1.9"><world name="w"><wind/><scene/>
 <plugin name="gz::sim::systems::Physics" filename="a"/>
 <plugin name="ignition::gazebo::systems::UserCommands" filename="a"/>
-<plugin name="gz::sim::systems::Buoyancy" filename="a"/>
+<plugin name="gz::sim::systems::Elevator" filename="a"/>
 <plugin name="gz::sim::systems::DiffDrive" filename="a"/>
-<plugin name="gz::sim::systems::Buoyancy" filename="a"/>
+<plugin name="gz::sim::systems::Elevator" filename="a"/>
 <plugin name="gz::sim" filename="">
 <performer name="p"><ref>e</ref><geometry><box><size>1 1 1</size></box></geometry></performer>
 <level name="v"><geometry><box><size>1 1 1</size></box></geometry><ref>nobody</ref></level></plugin>
@@ -657,7 +657,7 @@ says 0 '^warning: all.sdf:13: "no.stl" of model "d"' "^warning: all.sdf:9: <leve
 	'^ignored: <scene> in <world> x1 \(first at all.sdf:1\)$' \
 	'^ignored: <typo> in <link> x2 \(first at all.sdf:12\), which SDF does not know$' \
 	'^ignored: plugin "p" x1 \(first at all.sdf:12\)$' \
-	'^ignored: plugin "gz::sim::systems::Buoyancy" x2 \(first at all.sdf:4\)$' \
+	'^ignored: plugin "gz::sim::systems::Elevator" x2 \(first at all.sdf:4\)$' \
 	'^ignored: plugin "gz::sim::systems::DiffDrive" x1 \(first at all.sdf:5\)$'
 summary='worlds: 1, models: 6 (static: 1, dynamic: 5), links: 7, joints: 1, bodies: 5, collisions: 2, levels: 1, performers: 1'
 grep -qxF "all.sdf: can be run: $summary, model plug-ins: 3 (known: 1, ignored: 2), warnings: 8" out
@@ -665,7 +665,7 @@ report $? 'check of all.sdf: another summary'
 # run warns of the same parts, except those that only matter for pictures
 good '^1 steps' run --iterations 1 all.sdf
 for line in '<wind> in <world> x1$' '<typo> in <link> x2, which SDF does not know$' 'plugin "p" x1$' \
-	'plugin "gz::sim::systems::Buoyancy" x2$' 'plugin "gz::sim::systems::DiffDrive" x1$'; do
+	'plugin "gz::sim::systems::Elevator" x2$' 'plugin "gz::sim::systems::DiffDrive" x1$'; do
 	[ "$(grep -cE "^warning: all.sdf:[0-9]+: ignored: $line" err)" = 1 ]
 	report $? "run does not say once: ignored: $line"
 done
