@@ -23,6 +23,7 @@ static const struct troupe_kind *const kinds[] = {
 	&builtin_ackermann_steering,
 	&builtin_mecanum_drive,
 	&builtin_joint_trajectory_controller,
+	&builtin_trajectory_follower,
 	NULL,
 };
 

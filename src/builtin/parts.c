@@ -131,13 +131,32 @@ bool builtin_take_joint(struct troupe_system *self, const struct troupe_element 
 	return host->take(self, at, topic, type, 0, joints->at[0]);
 }
 
-double builtin_number_of(const char *text)
+/* strtod() with a point between digits, whatever the locale of the process. */
+static double read_number(const char *text, char **ret_end)
 {
 	locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), before = uselocale(plain);
-	double number = strtod(text, NULL);
+	double number = strtod(text, ret_end);
 	uselocale(before);
 	freelocale(plain);
 	return number;
+}
+
+double builtin_number_of(const char *text)
+{
+	return read_number(text, NULL);
+}
+
+bool builtin_numbers_of(const char *text, double *ret_values, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		char *end;
+		double value = read_number(text, &end);
+		if (end == text || !(fabs(value) <= BUILTIN_NUMBER_MAX))
+			return false;
+		ret_values[i] = value;
+		text = end;
+	}
+	return !text[strspn(text, " \t\r\n")];
 }
 
 /* --- drives ------------------------------------------------------------------------------------------------------- */

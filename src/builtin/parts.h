@@ -13,7 +13,7 @@
 extern const struct troupe_kind builtin_diff_drive, builtin_velocity_control, builtin_joint_position_controller,
 	builtin_joint_controller, builtin_apply_joint_force, builtin_joint_state_publisher, builtin_pose_publisher,
 	builtin_odometry_publisher, builtin_ackermann_steering, builtin_mecanum_drive,
-	builtin_joint_trajectory_controller;
+	builtin_joint_trajectory_controller, builtin_trajectory_follower;
 
 extern const struct troupe_kind builtin_lift_drag, builtin_buoyancy, builtin_thruster, builtin_hydrodynamics,
 	builtin_wind_effects, builtin_multicopter_motor_model, builtin_apply_link_wrench, builtin_buoyancy_engine;
@@ -131,6 +131,8 @@ bool builtin_take_joint(struct troupe_system *self, const struct troupe_element 
 
 /* The number that a text of a TROUPE_NUMBER is, whatever the locale of the process. */
 double builtin_number_of(const char *text);
+/* False: the text is not that many numbers, each finite and at most BUILTIN_NUMBER_MAX. */
+bool builtin_numbers_of(const char *text, double *ret_values, uint32_t count);
 
 /* --- drives --- */
 

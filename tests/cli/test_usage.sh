@@ -887,6 +887,8 @@ cat >tables.sdf <<'END'
 <plugin filename='x' name='gz::sim::systems::DiffDrive'><left_joint>J</left_joint><right_joint>R</right_joint></plugin>
 <plugin filename='x' name='gz::sim::systems::OdometryPublisher'/>
 <plugin filename='x' name='gz::sim::systems::JointTrajectoryController'/>
+<plugin filename='x' name='gz::sim::systems::TrajectoryFollower'><link_name>a</link_name><circle><radius>1</radius></circle>
+</plugin>
 <plugin filename='x' name='gz::sim::systems::AckermannSteering'><left_steering_joint>J</left_steering_joint>
 <right_steering_joint>R</right_steering_joint><steering_only>true</steering_only></plugin>
 </model></world></sdf>

@@ -104,6 +104,10 @@ following()
 	rolling rolling_1 '6 5 0 0 0 0'
 	following following_0 '-3 0 0 0 0 0'
 	following following_1 '9 5 0 0 0 3.14159'
+	car pushed '2 -4 0 0 0 1'
+	plugin TrajectoryFollower '<link_name>base</link_name><force>250</force><loop>true</loop><waypoints>
+		<waypoint>1 2</waypoint><waypoint>2 -4</waypoint></waypoints>'
+	echo '</model>'
 	echo '</world></sdf>'
 } >"$world"
 names='joint_names: ["front_left_joint", "rear_left_joint", "front_right_joint", "rear_right_joint"]'

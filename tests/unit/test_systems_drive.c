@@ -445,6 +445,53 @@ Test(drives, trajectories_that_are_refused)
 	expect_refused(SLIDERS("<joint_name>a_joint</joint_name><joint_name>a_joint</joint_name>"), "named twice");
 }
 
+/* --- TrajectoryFollower ------------------------------------------------------------------------------------------- */
+
+#define FOLLOWING(parameters)                                                                                          \
+	"<model name='bot'><pose>2 1 3 0 0 0.5</pose><link name='l'><gravity>false</gravity>" INERTIA(                 \
+		"2", "0.1") "</link>" PLUGIN("TrajectoryFollower", "<link_name>l</link_name>" parameters) "</model>"
+
+/* The force alone, as long as the direction is right; nothing while it is paused. */
+Test(drives, follower_pushes_ahead)
+{
+	start("<model name='bot'><pose>0 0 3 0 0 0</pose><link name='l'><gravity>false</gravity>" INERTIA(
+		"2", "0.1") "</link>" PLUGIN("TrajectoryFollower",
+		"<link_name>l</link_name><force>4</force><waypoints><waypoint>100 0</waypoint></waypoints>") "</"
+													     "model>");
+	lib_run(server, 500);
+	NEAR(model_of("bot").twist.linear.x, 4.0 / 2 * 0.5, 1e-9);
+	lib_text(server, 500, "/model/bot/trajectory_follower/pause", "data: true");
+	lib_run(server, 1000);
+	NEAR(model_of("bot").twist.linear.x, 4.0 / 2 * 0.5, 1e-9);
+	lib_text(server, 1000, "/model/bot/trajectory_follower/pause", "data: false");
+	lib_run(server, 1500);
+	NEAR(model_of("bot").twist.linear.x, 4.0 / 2, 1e-9);
+	stop();
+}
+
+/* A line begins at the first place, and is turned as the link is at first. */
+Test(drives, follower_goes_along_a_line)
+{
+	start(FOLLOWING("<line><direction>1</direction><length>4</length></line><force>4</force><torque>0.2</torque>"
+			"<zero_vel_on_bearing_reached>true</zero_vel_on_bearing_reached>"));
+	double nearest = HUGE_VAL;
+	for (int i = 0; i < 200; i++) {
+		lib_step(server, 100);
+		struct troupe_model_state is = model_of("bot");
+		nearest = fmin(nearest, hypot(is.pose.x - 2 - 4 * cos(1.5), is.pose.y - 1 - 4 * sin(1.5)));
+	}
+	NEAR(nearest, 0, 0.55);
+	stop();
+}
+
+Test(drives, ways_that_are_refused)
+{
+	expect_refused(FOLLOWING("<waypoints><waypoint>1</waypoint></waypoints>"), "expected two numbers");
+	expect_refused(FOLLOWING("<waypoints/>"), "has no <waypoint>");
+	expect_refused(FOLLOWING("<circle/>"), "<circle> has no <radius>");
+	expect_refused(FOLLOWING("<line><direction>x</direction><length>1</length></line>"), "<direction> is 'x'");
+}
+
 /* --- what is refused ---------------------------------------------------------------------------------------------- */
 
 Test(drives, bad_parameters_are_refused)
