@@ -240,6 +240,15 @@ struct troupe_touch {      /* one point at which two models touch */
 	uint32_t models[2];
 	struct troupe_vec3 position, normal; /* world; the normal points from the second into the first */
 	double depth;                        /* m */
+	/* Names of the collisions: "MODEL::LINK::COLLISION". Valid until the next call of touch(). */
+	const char *collisions[2];
+};
+
+struct troupe_performer {
+	uint32_t model;
+	uint64_t id; /* of the model, as in messages; no other model ever has it in this run */
+	struct troupe_vec3
+		size; /* edges of its box, which has the axes of the world and the model's origin in its middle */
 };
 
 /* The functions of the host. A later troupe may have more of them, at the end: `size` tells. The texts that they return
@@ -343,6 +352,11 @@ struct troupe_host {
 		uint32_t *ret_output);
 	/* A field of a type; NULL: there is none, and the plug-in is refused. */
 	const struct troupe_field *(*field)(struct troupe_system *self, const char *type, const char *path);
+	/* A message of protobuf's text form, "linear { x: 1 }". path: NULL, or a field, "linear.x": then the text is
+	 * the value of this field ("1"), and the rest of the message has its defaults. NULL: the text is wrong, and the
+	 * plug-in is refused. */
+	const struct troupe_message *(*read_message)(struct troupe_system *self, const struct troupe_element *at,
+		const char *type, const char *path, const char *text);
 
 	/* --- messages --- */
 
@@ -357,6 +371,11 @@ struct troupe_host {
 	void (*put)(struct troupe_message *message, const struct troupe_field *field, double value);
 	void (*put_text)(struct troupe_message *message, const struct troupe_field *field, const char *value);
 	struct troupe_message *(*put_part)(struct troupe_message *message, const struct troupe_field *field);
+	/* Whether both messages, or with a field this field of both, have the same value. Numbers with a fraction may
+	 * differ by the tolerance. Of a field that is a list: whether `message` has each value that `wanted` has. A
+	 * header that `wanted` does not have does not count. */
+	bool (*matches)(const struct troupe_message *message, const struct troupe_message *wanted,
+		const struct troupe_field *field, double tolerance);
 
 	/* --- reading a state: pre_update(), post_update(), update(), report() --- */
 
@@ -386,6 +405,11 @@ struct troupe_host {
 	 * as of one rigid body, about the model's origin. */
 	void (*link_drive)(const struct troupe_step *step, uint32_t link, struct troupe_twist twist);
 	void (*model_drive)(const struct troupe_step *step, uint32_t model, struct troupe_twist twist);
+	/* Whether a system has asked for a force or velocity of the joint in this step, other than 0. In pre_update():
+	 * the systems before this one. */
+	bool (*joint_asked)(const struct troupe_step *step, uint32_t joint);
+	/* The joint gets no force or velocity in this step, whatever other systems ask, before or after. */
+	void (*joint_release)(const struct troupe_step *step, uint32_t joint);
 
 	/* --- the world: update(), report() --- */
 
@@ -413,6 +437,8 @@ struct troupe_host {
 	 * INFINITY: nothing is in range), and the laser_retro of each others            as src/sensor/reading.h says */
 	const double *(*reading)(const struct troupe_step *step, uint32_t model, uint32_t sensor, uint32_t *ret_count,
 		double *ret_time_s);
+	/* The i-th performer of the world, in the order of the models; false: there are no more. */
+	bool (*performer)(const struct troupe_step *step, uint32_t i, struct troupe_performer *ret_performer);
 
 	/* --- acting: update() only --- */
 

@@ -69,6 +69,8 @@ void primary_fini(struct primary *primary)
 	vec_free(&primary->decided);
 	vec_free(&primary->published);
 	text_fini(&primary->published_bytes);
+	text_fini(&primary->touch_names[0]);
+	text_fini(&primary->touch_names[1]);
 	observed_fini(&primary->observed);
 	readings_fini(&primary->readings);
 	free(primary->stats);

@@ -103,6 +103,7 @@ struct primary {
 	VEC(struct command) decided;     /* by systems, for the step that is being decided; see primary_systems.c */
 	VEC(struct published) published; /* in the last step that was not paused */
 	struct text published_bytes;
+	struct text touch_names[2]; /* of collisions; see primary_systems.c */
 
 	struct readings readings; /* of the last step, sorted; at the present state or the one before it */
 	uint64_t reading_count, reading_digest; /* of all readings so far */

@@ -93,9 +93,18 @@ static struct troupe_vec3 out_vec3(struct vec3 v)
 	return troupe_vec3_make(v.x, v.y, v.z);
 }
 
+/* "model::link::collision", in room that the next call for the same side uses again. */
+static const char *name_geom(struct primary *primary, const struct scene_geom *geom, uint32_t side)
+{
+	struct text *out = &primary->touch_names[side];
+	out->count = 0;
+	text_add(out, "%s::%s", primary->shared->scene->links[geom->link].scoped, geom->name);
+	return out->at;
+}
+
 static bool touch(void *ctx, uint32_t model, uint32_t i, struct troupe_touch *ret_touch)
 {
-	const struct primary *primary = ctx;
+	struct primary *primary = ctx;
 	const struct scene *scene = primary->shared->scene;
 	const struct observed *observed = &primary->observed;
 	for (uint32_t c = 0; c < observed->contacts.count; c++) {
@@ -104,7 +113,7 @@ static bool touch(void *ctx, uint32_t model, uint32_t i, struct troupe_touch *re
 		if ((a->model != model && b->model != model) || i--)
 			continue;
 		*ret_touch = (struct troupe_touch){{a->link, b->link}, {a->model, b->model}, out_vec3(note->position),
-			out_vec3(note->normal), note->depth};
+			out_vec3(note->normal), note->depth, {name_geom(primary, a, 0), name_geom(primary, b, 1)}};
 		return true;
 	}
 	return false;

@@ -10,6 +10,7 @@
 
 struct joint_control {
 	_Alignas(64) bool drive; /* axis 0 follows `velocity` with at most the axis's effort limit */
+	bool off;                /* what systems ask for is not heeded; read by system/host.c only */
 	double velocity;         /* rad/s or m/s */
 	double force;            /* N m or N on axis 0, added; cut at the effort limit */
 };

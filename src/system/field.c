@@ -271,3 +271,146 @@ ProtobufCMessage *field_message(message_type type, double time_s)
 	*(Gz__Msgs__Header **)member(message, field->offset) = header;
 	return message;
 }
+
+/* --- comparing ---------------------------------------------------------------------------------------------------- */
+
+static bool same_message(const ProtobufCMessage *a, const ProtobufCMessage *b, double tolerance);
+
+static bool same_bytes(const ProtobufCBinaryData *a, const ProtobufCBinaryData *b)
+{
+	return a->len == b->len && (!a->len || !memcmp(a->data, b->data, a->len));
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return !strcmp(a ? a : "", b ? b : "");
+}
+
+static bool same_value(const ProtobufCFieldDescriptor *field, const void *a, const void *b, double tolerance)
+{
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_DOUBLE:
+		return fabs(*(const double *)a - *(const double *)b) <= tolerance;
+	case PROTOBUF_C_TYPE_FLOAT:
+		return fabs((double)*(const float *)a - (double)*(const float *)b) <= tolerance;
+	case PROTOBUF_C_TYPE_STRING:
+		return same_text(*(const char *const *)a, *(const char *const *)b);
+	case PROTOBUF_C_TYPE_BYTES:
+		return same_bytes(a, b);
+	case PROTOBUF_C_TYPE_MESSAGE:
+		return same_message(*(ProtobufCMessage *const *)a, *(ProtobufCMessage *const *)b, tolerance);
+	default:
+		return !memcmp(a, b, type_field_bytes(field));
+	}
+}
+
+/* The number of values: of a part that is not a list 1, for a part that is not given has its defaults. */
+static size_t values_of(const ProtobufCMessage *message, const ProtobufCFieldDescriptor *field)
+{
+	return is_list(field) || type_field_in_oneof(field) ? message_field_count(message, field) : 1;
+}
+
+static bool same_field(
+	const ProtobufCMessage *a, const ProtobufCMessage *b, const ProtobufCFieldDescriptor *field, double tolerance)
+{
+	size_t count = values_of(a, field);
+	if (count != values_of(b, field))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (!same_value(field, message_field_at(a, field, i), message_field_at(b, field, i), tolerance))
+			return false;
+	return true;
+}
+
+/* NULL: a part that is not given. It is the same only as another one that is not given. */
+static bool same_message(const ProtobufCMessage *a, const ProtobufCMessage *b, double tolerance)
+{
+	if (!a || !b)
+		return a == b;
+	for (unsigned f = 0; f < a->descriptor->n_fields; f++)
+		if (!same_field(a, b, &a->descriptor->fields[f], tolerance))
+			return false;
+	return true;
+}
+
+/* A header that is not wanted does not count: messages of systems have the time in it. */
+static bool same_but_header(const ProtobufCMessage *a, const ProtobufCMessage *wanted, double tolerance)
+{
+	for (unsigned f = 0; f < a->descriptor->n_fields; f++) {
+		const ProtobufCFieldDescriptor *field = &a->descriptor->fields[f];
+		bool any = field->descriptor == &gz__msgs__header__descriptor && !is_list(field) &&
+			   !message_field_count(wanted, field);
+		if (!any && !same_field(a, wanted, field, tolerance))
+			return false;
+	}
+	return true;
+}
+
+static bool has_each(const ProtobufCMessage *a, const ProtobufCMessage *wanted, const ProtobufCFieldDescriptor *field,
+	double tolerance)
+{
+	size_t count = message_field_count(a, field);
+	for (size_t w = 0; w < message_field_count(wanted, field); w++) {
+		size_t i = 0;
+		while (i < count && !same_value(field, message_field_at(a, field, i),
+					    message_field_at(wanted, field, w), tolerance))
+			i++;
+		if (i == count)
+			return false;
+	}
+	return true;
+}
+
+bool field_matches(const struct troupe_message *message, const struct troupe_message *wanted,
+	const struct troupe_field *field, double tolerance)
+{
+	const ProtobufCMessage *a = (const ProtobufCMessage *)message, *b = (const ProtobufCMessage *)wanted;
+	if (!a || !b || a->descriptor != b->descriptor)
+		return false;
+	if (!field)
+		return same_but_header(a, b, tolerance);
+	a = reach(message, field);
+	b = reach(wanted, field);
+	if (!a || !b) { /* a part on the way is not given: it has its defaults */
+		const ProtobufCMessage *given = a ? a : b;
+		return !given || !message_field_count(given, field->last);
+	}
+	return is_list(field->last) ? has_each(a, b, field->last, tolerance) : same_field(a, b, field->last, tolerance);
+}
+
+/* --- texts -------------------------------------------------------------------------------------------------------- */
+
+/* The text of a message whose field `path` has this value. */
+static void wrap(const struct troupe_field *field, const char *value, struct text *out)
+{
+	bool braces = field->last->type == PROTOBUF_C_TYPE_MESSAGE && *value != '{';
+	for (uint32_t i = 0; i < field->depth; i++)
+		text_add(out, "%s { ", field->part[i]->name);
+	text_add(out, "%s: %s%s%s", field->last->name, braces ? "{ " : "", value, braces ? "\n}" : "\n");
+	for (uint32_t i = 0; i < field->depth; i++)
+		text_add(out, " }");
+}
+
+const struct troupe_message *setup_read_message(struct troupe_system *self, const struct troupe_element *at,
+	const char *type, const char *path, const char *text)
+{
+	message_type found = type_find(type);
+	const struct troupe_field *field = path && found ? setup_field(self, type, path) : NULL;
+	struct text whole = {0};
+	struct troupe_error why;
+	ProtobufCMessage *message = NULL, *copy = NULL;
+	if (!found)
+		setup_refuse(self, at, "type '%.100s' is not known: expected one of gz.msgs or troupe.msgs", type);
+	if (!found || (path && !field))
+		return NULL;
+	if (field)
+		wrap(field, text, &whole);
+	if (message_of_text(found, field ? whole.at : text, &message_limits_usual, &message, &why)) {
+		setup_refuse(self, at, "%s '%.100s': %s", found->name, field ? whole.at : text, why.text);
+	} else {
+		copy = message_copy_in(system_of(self)->setup->arena, message);
+		message_free(message);
+	}
+	text_fini(&whole);
+	return (const struct troupe_message *)(const void *)copy;
+}

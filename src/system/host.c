@@ -119,14 +119,29 @@ static struct troupe_axis joint_axis(
 
 static void joint_force(const struct troupe_step *step, uint32_t joint, double force)
 {
-	inner(step)->control->joints[joint].force += cut(force, FORCE_MAX);
+	struct joint_control *control = &inner(step)->control->joints[joint];
+	if (!control->off)
+		control->force += cut(force, FORCE_MAX);
 }
 
 static void joint_drive(const struct troupe_step *step, uint32_t joint, double velocity)
 {
 	struct joint_control *control = &inner(step)->control->joints[joint];
+	if (control->off)
+		return;
 	control->drive = true;
 	control->velocity = cut(velocity, VELOCITY_MAX);
+}
+
+static bool joint_asked(const struct troupe_step *step, uint32_t joint)
+{
+	const struct joint_control *control = &inner(step)->control->joints[joint];
+	return control->force != 0 || (control->drive && control->velocity != 0);
+}
+
+static void joint_release(const struct troupe_step *step, uint32_t joint)
+{
+	inner(step)->control->joints[joint] = (struct joint_control){.off = true};
 }
 
 static void link_force(
@@ -236,6 +251,19 @@ static const double *reading(
 	return acts ? acts->reading(acts->ctx, model, sensor, ret_count, ret_time_s) : NULL;
 }
 
+static bool performer(const struct troupe_step *step, uint32_t i, struct troupe_performer *ret_performer)
+{
+	const struct scene *scene = inner(step)->state->scene;
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		const struct scene_model *model = &scene->models[m];
+		if (!model->performer || !model_name(step, m) || i--)
+			continue;
+		*ret_performer = (struct troupe_performer){m, model->id, out_vec3(model->volume)};
+		return true;
+	}
+	return false;
+}
+
 /* --- acting ------------------------------------------------------------------------------------------------------- */
 
 static struct troupe_message *make_message(const struct troupe_step *step, const char *type)
@@ -336,6 +364,8 @@ const struct troupe_host system_host = {
 	.link_force = link_force,
 	.link_drive = link_drive,
 	.model_drive = model_drive,
+	.joint_asked = joint_asked,
+	.joint_release = joint_release,
 	.find_model = find_model,
 	.models = models,
 	.model_name = model_name,
@@ -345,6 +375,7 @@ const struct troupe_host system_host = {
 	.touch = touch,
 	.find_sensor = find_sensor,
 	.reading = reading,
+	.performer = performer,
 	.message = make_message,
 	.publish = publish,
 	.request = request,

@@ -34,7 +34,7 @@ troupe_status setup_check(struct system *system, const struct sdf_element *plugi
 	.link_in_model = setup_link_in_model, .joint_in_model = setup_joint_in_model, .gravity = setup_gravity,        \
 	.wind = setup_wind, .link_triangles = setup_link_triangles, .link_own_inertia = setup_link_own_inertia,        \
 	.add_words = setup_add_words, .take = setup_take, .serve = setup_serve, .give = setup_give,                    \
-	.field = setup_field
+	.field = setup_field, .read_message = setup_read_message
 
 bool setup_refuse(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
 bool setup_leave_out(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
@@ -90,6 +90,8 @@ bool setup_serve(struct troupe_system *self, const struct troupe_element *at, co
 bool setup_give(struct troupe_system *self, const struct troupe_element *at, const struct troupe_output *output,
 	uint32_t *ret_output);
 const struct troupe_field *setup_field(struct troupe_system *self, const char *type, const char *path);
+const struct troupe_message *setup_read_message(struct troupe_system *self, const struct troupe_element *at,
+	const char *type, const char *path, const char *text);
 
 /* A place in messages of a type: singular parts, then the field itself. */
 enum { FIELD_DEPTH_MAX = 6 };
@@ -102,7 +104,7 @@ struct troupe_field {
 /* The functions of messages. */
 #define FIELD_HOST                                                                                                     \
 	.count = field_count, .get = field_get, .get_text = field_get_text, .get_part = field_get_part,                \
-	.put = field_put, .put_text = field_put_text, .put_part = field_put_part
+	.put = field_put, .put_text = field_put_text, .put_part = field_put_part, .matches = field_matches
 uint32_t field_count(const struct troupe_message *message, const struct troupe_field *field);
 double field_get(const struct troupe_message *message, const struct troupe_field *field, uint32_t index);
 const char *field_get_text(const struct troupe_message *message, const struct troupe_field *field, uint32_t index);
@@ -111,6 +113,8 @@ const struct troupe_message *field_get_part(
 void field_put(struct troupe_message *message, const struct troupe_field *field, double value);
 void field_put_text(struct troupe_message *message, const struct troupe_field *field, const char *value);
 struct troupe_message *field_put_part(struct troupe_message *message, const struct troupe_field *field);
+bool field_matches(const struct troupe_message *message, const struct troupe_message *wanted,
+	const struct troupe_field *field, double tolerance);
 
 /* Messages that are made from now on, on this thread, lie in the arena; NULL: none may be made. */
 void field_open(struct arena *arena);

@@ -180,6 +180,12 @@ ProtobufCMessage *message_copy(const ProtobufCMessage *message)
 	return copy_to(message, &at);
 }
 
+ProtobufCMessage *message_copy_in(struct arena *arena, const ProtobufCMessage *message)
+{
+	char *at = arena_alloc(arena, measure(message));
+	return copy_to(message, &at);
+}
+
 ProtobufCMessage *message_create(message_type type)
 {
 	ProtobufCMessage *message = message_room(round_up(type->sizeof_message));

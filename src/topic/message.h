@@ -12,6 +12,7 @@
 #ifndef TOPIC_MESSAGE_H
 #define TOPIC_MESSAGE_H
 
+#include "base/arena.h"
 #include "topic/type.h"
 
 enum {
@@ -93,6 +94,8 @@ void *message_room(size_t bytes);
 ProtobufCMessage *message_create(message_type type); /* all fields have their defaults */
 ProtobufCMessage *message_copy(const ProtobufCMessage *message);
 void message_free(ProtobufCMessage *message); /* NULL is nothing */
+/* A copy that lies in the arena: it lives as long as the arena, and is not freed. */
+ProtobufCMessage *message_copy_in(struct arena *arena, const ProtobufCMessage *message);
 /* The memory, in bytes, of a message that a function of this header made, without a walk over its fields. */
 size_t message_memory(const ProtobufCMessage *message);
 /* Whether two messages have the same type and the same bytes. */

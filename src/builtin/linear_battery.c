@@ -1,0 +1,236 @@
+/* A battery whose voltage falls linearly with its charge:
+ *
+ *   i_raw = P / v - (c / t while it is charged below 90 %)    P: load in W while it drains; t: charging time in h
+ *   i    += dt / tau (i_raw - i)
+ *   q    -= i dt / 3600                                        Ah
+ *   v     = e0 + e1 (1 - q / c) - r i
+ *
+ * as in Gazebo (with its fix_issue_225). An empty battery lets go of the joints of its model. The battery drains from
+ * the beginning with <start_draining>, from a message on a <power_draining_topic> to one on a
+ * <stop_power_draining_topic>, and, <start_on_motion>, in each step in which systems drive joints of the model. */
+#include "builtin/parts.h"
+
+#include <string.h>
+
+enum { START, STOP, CHARGE, CHARGE_NO_MORE }; /* inputs */
+
+/* gz.msgs.BatteryState.PowerSupplyStatus */
+enum { CHARGING = 1, DISCHARGING = 2, NOT_CHARGING = 3, FULL = 4 };
+
+#define CHARGED 0.9      /* of the capacity: no more charging current from here on */
+#define VOLTAGE_MIN 1e-3 /* V: below, the battery is dead */
+
+struct words {
+	uint64_t started, charging, draining; /* draining: in the last step */
+	double charge_ah, current_a, voltage_v;
+};
+
+struct config {
+	double voltage_v, constant_v, linear_v, charge_ah, capacity_ah, resistance_ohm, tau_s, load_w, charging_h;
+	bool started, on_motion;
+	uint32_t joint_first, joint_count;
+	const struct troupe_field *field[6];
+};
+
+static const struct troupe_parameter parameters[] = {
+	BUILTIN_TEXT("battery_name", "needed"),
+	BUILTIN_NUMBER("voltage", "V at the beginning; needed"),
+	BUILTIN_NUMBER("open_circuit_voltage_constant_coef", "e0 in V; default 0"),
+	BUILTIN_NUMBER("open_circuit_voltage_linear_coef", "e1 in V; default 0"),
+	BUILTIN_BETWEEN("initial_charge", 0, BUILTIN_NUMBER_MAX, "Ah; default: the capacity"),
+	BUILTIN_BETWEEN("capacity", 1e-9, BUILTIN_NUMBER_MAX, "Ah; needed"),
+	BUILTIN_BETWEEN("resistance", 0, BUILTIN_NUMBER_MAX, "ohm; default 0"),
+	BUILTIN_BETWEEN("smooth_current_tau", 1e-9, BUILTIN_NUMBER_MAX, "s, at least a step; default 1"),
+	BUILTIN_NUMBER("power_load", "W; default 0"),
+	BUILTIN_BOOL("start_draining", "drains from the beginning; default false"),
+	BUILTIN_BOOL("start_on_motion",
+		"drains while joints are driven; default: true without <start_draining> and <power_draining_topic>"),
+	BUILTIN_TEXT("power_draining_topic", "of StringMsg: any message starts draining; may be given several times"),
+	BUILTIN_TEXT("stop_power_draining_topic", "of StringMsg: any message stops it; may be given several times"),
+	BUILTIN_BOOL("enable_recharge", "takes .../recharge/start and .../recharge/stop; default false"),
+	BUILTIN_BETWEEN("charging_time", 1e-9, BUILTIN_NUMBER_MAX, "h; needed with <enable_recharge>"),
+	BUILTIN_BOOL("recharge_by_topic", "has no effect: recharging is always asked for by topic"),
+	BUILTIN_NUMBER("soc_threshold", "has no effect"),
+	BUILTIN_BOOL("fix_issue_225", "has no effect: the state of charge is always the charge by the capacity"),
+	BUILTIN_END,
+};
+
+static const struct troupe_words word_names[] = {
+	{"started", TROUPE_WORD_INTEGER},
+	{"charging", TROUPE_WORD_INTEGER},
+	{"draining", TROUPE_WORD_INTEGER},
+	{"charge", TROUPE_WORD_DOUBLE},
+	{"current", TROUPE_WORD_DOUBLE},
+	{"voltage", TROUPE_WORD_DOUBLE},
+	{NULL, TROUPE_WORD_INTEGER},
+};
+
+static bool read_numbers(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	struct config *c = self->config;
+	c->voltage_v = host->number(self, plugin, "voltage", 0);
+	c->constant_v = host->number(self, plugin, "open_circuit_voltage_constant_coef", 0);
+	c->linear_v = host->number(self, plugin, "open_circuit_voltage_linear_coef", 0);
+	c->capacity_ah = host->number(self, plugin, "capacity", 0);
+	c->charge_ah = host->number(self, plugin, "initial_charge", c->capacity_ah);
+	c->resistance_ohm = host->number(self, plugin, "resistance", 0);
+	c->tau_s = host->number(self, plugin, "smooth_current_tau", 1);
+	c->load_w = host->number(self, plugin, "power_load", 0);
+	c->charging_h = host->number(self, plugin, "charging_time", 0);
+	if (c->charge_ah > c->capacity_ah) {
+		host->warn(self, plugin, "<initial_charge> is %g: expected at most the capacity: it is %g",
+			c->charge_ah, c->capacity_ah);
+		c->charge_ah = c->capacity_ah;
+	}
+	return true;
+}
+
+static bool find_fields(struct troupe_system *self)
+{
+	static const char *const paths[] = {
+		"voltage", "current", "charge", "capacity", "percentage", "power_supply_status"};
+	struct config *config = self->config;
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (!(config->field[i] = self->host->field(self, "gz.msgs.BatteryState", paths[i])))
+			return false;
+	return true;
+}
+
+static bool take_each(struct troupe_system *self, const struct troupe_element *plugin, const char *name, uint32_t input)
+{
+	const struct troupe_host *host = self->host;
+	const struct troupe_element *e = NULL;
+	while ((e = host->child(plugin, name, e)))
+		if (!host->take(self, e, host->text_of(e), "gz.msgs.StringMsg", input, TROUPE_NOTHING))
+			return false;
+	return true;
+}
+
+static bool connect(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	const char *name = host->print(
+		self, "model/%s/battery/%s", host->owner_name(self), host->text(plugin, "battery_name", ""));
+	const struct troupe_output state = {.name = host->print(self, "%s/state", name),
+		.type = "gz.msgs.BatteryState",
+		.gives = TROUPE_GIVES_REPORT,
+		.rate_hz = 50};
+	if (!host->give(self, plugin, &state, NULL) || !take_each(self, plugin, "power_draining_topic", START) ||
+		!take_each(self, plugin, "stop_power_draining_topic", STOP))
+		return false;
+	if (!host->boolean(self, plugin, "enable_recharge", false))
+		return true;
+	if (!host->child(plugin, "charging_time", NULL))
+		return host->leave_out(self, plugin, "<enable_recharge> without <charging_time>: expected it in h");
+	return host->take(self, plugin, host->print(self, "%s/recharge/start", name), "gz.msgs.Boolean", CHARGE,
+		       TROUPE_NOTHING) &&
+	       host->take(self, plugin, host->print(self, "%s/recharge/stop", name), "gz.msgs.Boolean", CHARGE_NO_MORE,
+		       TROUPE_NOTHING);
+}
+
+static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	static const char *const needed[] = {"battery_name", "voltage", "capacity"};
+	const struct troupe_host *host = self->host;
+	struct config *config = self->config = host->alloc(self, sizeof *config);
+	for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+		if (!*host->text(plugin, needed[i], ""))
+			return host->leave_out(self, plugin, "the plugin has no <%s>", needed[i]);
+	if (!host->must_move(self) || !read_numbers(self, plugin))
+		return false;
+	config->started = host->boolean(self, plugin, "start_draining", false);
+	config->on_motion = host->boolean(self, plugin, "start_on_motion",
+		!host->child(plugin, "start_draining", NULL) && !host->child(plugin, "power_draining_topic", NULL));
+	config->joint_first = host->joints(self, &config->joint_count);
+	return find_fields(self) && connect(self, plugin);
+}
+
+static void init(const struct troupe_system *self, void *words)
+{
+	const struct config *config = self->config;
+	*(struct words *)words = (struct words){
+		.started = config->started, .charge_ah = config->charge_ah, .voltage_v = config->voltage_v};
+}
+
+static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+{
+	struct words *w = words;
+	(void)self;
+	(void)message;
+	if (input == START || input == STOP)
+		w->started = input == START;
+	else
+		w->charging = input == CHARGE;
+}
+
+static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct config *config = self->config;
+	const struct words *w = words;
+	if (w->charge_ah > 0)
+		return;
+	for (uint32_t j = 0; j < config->joint_count; j++)
+		self->host->joint_release(step, config->joint_first + j);
+}
+
+static bool is_driven(const struct troupe_system *self, const struct troupe_step *step)
+{
+	const struct config *config = self->config;
+	for (uint32_t j = 0; j < config->joint_count; j++)
+		if (self->host->joint_asked(step, config->joint_first + j))
+			return true;
+	return false;
+}
+
+static void drain(const struct config *config, struct words *w, double dt)
+{
+	double raw = w->draining ? config->load_w / w->voltage_v : 0;
+	if (w->charging && w->charge_ah < CHARGED * config->capacity_ah)
+		raw -= config->capacity_ah / config->charging_h;
+	double tau = fmax(config->tau_s, dt);
+	w->current_a =
+		builtin_clamp(w->current_a + dt / tau * (raw - w->current_a), -BUILTIN_NUMBER_MAX, BUILTIN_NUMBER_MAX);
+	w->charge_ah -= w->current_a * dt / 3600;
+	w->voltage_v = config->constant_v + config->linear_v * (1 - w->charge_ah / config->capacity_ah) -
+		       config->resistance_ohm * w->current_a;
+}
+
+static void post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct config *config = self->config;
+	struct words *w = words;
+	bool dead = w->charge_ah < 0 || fabs(w->voltage_v) < VOLTAGE_MIN;
+	w->draining = w->started || (config->on_motion && is_driven(self, step));
+	if ((w->draining && !dead) || w->charging)
+		drain(config, w, step->dt);
+}
+
+static bool report(const struct troupe_system *self, const struct troupe_step *step, const void *words, uint32_t output,
+	struct troupe_message *message)
+{
+	const struct config *config = self->config;
+	const struct words *w = words;
+	double part = w->charge_ah / config->capacity_ah;
+	int status = w->charging ? CHARGING : w->draining ? DISCHARGING : part > CHARGED ? FULL : NOT_CHARGING;
+	const double values[] = {w->voltage_v, w->current_a, w->charge_ah, config->capacity_ah, 100 * part, status};
+	(void)step;
+	(void)output;
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+		self->host->put(message, config->field[i], values[i]);
+	return true;
+}
+
+const struct troupe_kind builtin_linear_battery = {
+	.size = sizeof(struct troupe_kind),
+	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
+	.names = BUILTIN_NAMES("LinearBatteryPlugin"),
+	.parameters = parameters,
+	.words = word_names,
+	.configure = configure,
+	.init = init,
+	.command = command,
+	.pre_update = pre_update,
+	.post_update = post_update,
+	.report = report,
+};

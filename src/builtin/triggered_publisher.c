@@ -1,0 +1,214 @@
+/* Publishes messages when a message comes that matches: the inputs and outputs are topics, the messages are given as
+ * protobuf's text. The outputs come in the step after that of the input, or <delay_ms> of simulated time later;
+ * services of the world are asked in the same step. As in Gazebo, all <match> of an input must hold. */
+#include "builtin/parts.h"
+
+#include <string.h>
+
+enum { MATCHES_MAX = 16, OUTPUTS_MAX = 24, WAITING_MAX = 64 };
+
+struct words {
+	uint64_t fresh;               /* messages that matched since the last update() */
+	uint64_t waiting;             /* how many entries of due_ns are used */
+	uint64_t due_ns[WAITING_MAX]; /* simulated time, ascending */
+};
+
+struct match {
+	const struct troupe_field *field; /* NULL: the whole message */
+	const struct troupe_message *wanted;
+	double tolerance;
+	bool negative;
+};
+
+struct output {
+	const struct troupe_message *message;
+	const char *service; /* of the world; NULL: a topic */
+	uint32_t output;
+};
+
+struct config {
+	uint64_t delay_ns;
+	uint32_t match_count, output_count;
+	struct match matches[MATCHES_MAX];
+	struct output outputs[OUTPUTS_MAX];
+};
+
+static const struct troupe_parameter parameters[] = {
+	BUILTIN_PARTS("input", "type, topic, and each <match field tol logic_type>"),
+	BUILTIN_PARTS("output", "type and topic, and the message as text; one or more"),
+	BUILTIN_BETWEEN("delay_ms", 0, 1e9, "ms of simulated time; default 0"),
+	BUILTIN_PARTS("service", "name, reqType, reqMsg: a request to the world"),
+	BUILTIN_END,
+};
+
+static const char *attribute(const struct troupe_system *self, const struct troupe_element *element, const char *name)
+{
+	const char *text = self->host->attribute(element, name);
+	return text ? text : "";
+}
+
+/* The attribute "tol"; a text that is no number is refused. */
+static bool read_tolerance(struct troupe_system *self, const struct troupe_element *element, double *ret_tolerance)
+{
+	const char *text = self->host->attribute(element, "tol");
+	*ret_tolerance = 0;
+	if (!text)
+		return true;
+	const struct troupe_message *number = self->host->read_message(self, element, "gz.msgs.Double", "data", text);
+	const struct troupe_field *data = self->host->field(self, "gz.msgs.Double", "data");
+	if (number)
+		*ret_tolerance = self->host->get(number, data, 0);
+	return number && *ret_tolerance >= 0;
+}
+
+static bool add_match(struct troupe_system *self, const struct troupe_element *element, const char *type)
+{
+	const struct troupe_host *host = self->host;
+	struct config *config = self->config;
+	const char *path = host->attribute(element, "field"), *logic = attribute(self, element, "logic_type");
+	if (config->match_count == MATCHES_MAX)
+		return host->refuse(self, element, "more than %d <match>", MATCHES_MAX);
+	struct match *match = &config->matches[config->match_count++];
+	match->negative = !strcmp(logic, "negative");
+	if (*logic && !match->negative && strcmp(logic, "positive") != 0)
+		return host->refuse(
+			self, element, "logic_type is '%.80s': expected \"positive\" or \"negative\"", logic);
+	if (!read_tolerance(self, element, &match->tolerance))
+		return host->refuse(self, element, "tol is '%.80s': expected a number of 0 or more",
+			attribute(self, element, "tol"));
+	if (path && !(match->field = host->field(self, type, path)))
+		return false;
+	match->wanted = host->read_message(self, element, type, path, host->text_of(element));
+	return match->wanted;
+}
+
+static bool add_input(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	const struct troupe_element *input = host->child(plugin, "input", NULL), *match = NULL;
+	if (!input || !*attribute(self, input, "type") || !*attribute(self, input, "topic"))
+		return host->leave_out(self, input ? input : plugin, "expected an <input> with a type and a topic");
+	const char *type = attribute(self, input, "type");
+	while ((match = host->child(input, "match", match)))
+		if (!add_match(self, match, type))
+			return false;
+	return host->take(self, input, attribute(self, input, "topic"), type, 0, TROUPE_NOTHING);
+}
+
+static struct output *next_output(struct troupe_system *self, const struct troupe_element *element)
+{
+	struct config *config = self->config;
+	if (config->output_count < OUTPUTS_MAX)
+		return &config->outputs[config->output_count++];
+	self->host->refuse(self, element, "more than %d <output> and <service>", OUTPUTS_MAX);
+	return NULL;
+}
+
+static bool add_output(struct troupe_system *self, const struct troupe_element *element)
+{
+	const struct troupe_host *host = self->host;
+	const char *type = attribute(self, element, "type"), *topic = attribute(self, element, "topic");
+	struct output *output = next_output(self, element);
+	if (!output)
+		return false;
+	if (!*type || !*topic)
+		return host->leave_out(self, element, "expected an <output> with a type and a topic");
+	const struct troupe_output def = {.name = topic, .type = type, .gives = TROUPE_GIVES_PUBLISHED};
+	output->message = host->read_message(self, element, type, NULL, host->text_of(element));
+	return output->message && host->give(self, element, &def, &output->output);
+}
+
+/* "/world/WORLD/set_pose" is the service "set_pose". */
+static bool add_service(struct troupe_system *self, const struct troupe_element *element)
+{
+	const struct troupe_host *host = self->host;
+	const char *name = attribute(self, element, "name"), *type = attribute(self, element, "reqType");
+	const char *prefix = host->print(self, "/world/%s/", host->world_name(self));
+	struct output *output = next_output(self, element);
+	if (!output)
+		return false;
+	if (!*name || !*type)
+		return host->leave_out(self, element, "expected a <service> with a name and a reqType");
+	if (strncmp(name, prefix, strlen(prefix)) != 0)
+		return host->leave_out(self, element, "service '%.100s': expected %s...", name, prefix);
+	output->service = name + strlen(prefix);
+	output->message = host->read_message(self, element, type, NULL, attribute(self, element, "reqMsg"));
+	return output->message;
+}
+
+static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	struct config *config = self->config = host->alloc(self, sizeof *config);
+	const struct troupe_element *element = NULL;
+	config->delay_ns = (uint64_t)(host->number(self, plugin, "delay_ms", 0) * 1e6);
+	host->add_words(self, "matches", TROUPE_WORD_INTEGER, 1);
+	host->add_words(self, "waiting", TROUPE_WORD_INTEGER, 1);
+	host->add_words(self, "due in ns", TROUPE_WORD_INTEGER, WAITING_MAX);
+	if (!add_input(self, plugin))
+		return false;
+	while ((element = host->child(plugin, "output", element)))
+		if (!add_output(self, element))
+			return false;
+	while ((element = host->child(plugin, "service", element)))
+		if (!add_service(self, element))
+			return false;
+	if (!config->output_count)
+		return host->leave_out(self, plugin, "the plugin has no <output> and no <service>");
+	return true;
+}
+
+static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+{
+	const struct config *config = self->config;
+	(void)input;
+	for (uint32_t i = 0; i < config->match_count; i++) {
+		const struct match *match = &config->matches[i];
+		if (self->host->matches(message, match->wanted, match->field, match->tolerance) == match->negative)
+			return;
+	}
+	((struct words *)words)->fresh++;
+}
+
+static void fire(const struct troupe_system *self, const struct troupe_step *step)
+{
+	const struct config *config = self->config;
+	for (uint32_t i = 0; i < config->output_count; i++) {
+		const struct output *output = &config->outputs[i];
+		if (output->service)
+			self->host->request(self, step, output->service, output->message);
+		else
+			self->host->publish(self, step, output->output, output->message);
+	}
+}
+
+static void update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct config *config = self->config;
+	struct words *w = words;
+	uint64_t now_ns = (uint64_t)(step->time_s * 1e9 + 0.5), done = 0;
+	if (w->waiting > WAITING_MAX) /* a damaged state */
+		w->waiting = 0;
+	for (; w->fresh && w->waiting < WAITING_MAX; w->fresh--)
+		w->due_ns[w->waiting++] = now_ns + config->delay_ns;
+	if (w->fresh)
+		self->host->log_line(self, "more than %d outputs wait: the others are left out", WAITING_MAX);
+	w->fresh = 0;
+	for (; done < w->waiting && w->due_ns[done] <= now_ns; done++)
+		fire(self, step);
+	if (!done)
+		return;
+	w->waiting -= done;
+	memmove(w->due_ns, w->due_ns + done, w->waiting * sizeof *w->due_ns);
+	memset(w->due_ns + w->waiting, 0, done * sizeof *w->due_ns);
+}
+
+const struct troupe_kind builtin_triggered_publisher = {
+	.size = sizeof(struct troupe_kind),
+	.flags = TROUPE_IN_MODEL | TROUPE_IN_WORLD | TROUPE_LENIENT,
+	.names = BUILTIN_NAMES("TriggeredPublisher"),
+	.parameters = parameters,
+	.configure = configure,
+	.command = command,
+	.update = update,
+};

@@ -1,0 +1,375 @@
+/* Systems that act on events: TouchPlugin, TriggeredPublisher, PerformerDetector, LinearBatteryPlugin,
+ * KineticEnergyMonitor, as subscribers and commands see them, against the formulas of their documentation. */
+#include "clients.h"
+
+#include "topic/motion.pb-c.h"
+#include "topic/plain.pb-c.h"
+#include "topic/scene.pb-c.h"
+#include "topic/sensor.pb-c.h"
+
+TestSuite(systems_event, .timeout = 60);
+
+#define HEAD "<sdf version='1.9'><world name='w'>" LIB_HEAD LIB_GROUND
+#define END "</world></sdf>"
+#define PLUGIN(name, what) "<plugin name='gz::sim::systems::" name "' filename='x'>" what "</plugin>"
+/* A box that lies on the ground, 1 mm in it, so that it touches in the first step. */
+#define LYING(name, x, what) "<model name='" name "'><pose>" x " 0 0.249 0 0 0</pose>" LIB_BOX what "</model>"
+#define DRIVEN(name, pose, what)                                                                                       \
+	"<model name='" name "'><pose>" pose "</pose><link name='l'><gravity>0</gravity></link>" what LIB_DRIVEN "</"  \
+	"model>"
+
+static struct troupe_server *server;
+static struct troupe_client *client;
+
+static void start(const char *world)
+{
+	server = lib_server(world, 2);
+	client = client_of(server, 4096);
+}
+
+static void stop(void)
+{
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
+/* Takes all messages; returns how many are of the topic. *ret_last, NULL is fine: the last of them, to be freed. */
+static uint32_t take(const char *topic, uint64_t *ret_step, void **ret_last)
+{
+	struct troupe_message message;
+	uint32_t count = 0;
+	while (troupe_client_take(client, 0, &message)) {
+		if (message.is_reply || strcmp(message.topic, topic) != 0)
+			continue;
+		count++;
+		if (ret_step)
+			*ret_step = message.step;
+		if (ret_last) {
+			message_free(*ret_last);
+			*ret_last = decode(&message);
+		}
+	}
+	return count;
+}
+
+static void near(const char *what, double is, double expected, double tolerance)
+{
+	cr_assert(fabs(is - expected) <= tolerance, "%s is %.17g, not %.17g", what, is, expected);
+}
+
+/* --- TouchPlugin -------------------------------------------------------------------------------------------------- */
+
+#define TOUCH_S 1.2 /* longer than the box needs to fall asleep */
+#define TOUCH(enabled)                                                                                                 \
+	PLUGIN("TouchPlugin",                                                                                          \
+		"<target>ground::l</target><time>1.2</time><namespace>probe</namespace><enabled>" enabled              \
+		"</enabled>")
+
+Test(systems_event, a_touch_is_told_once_when_it_has_lasted)
+{
+	uint64_t step = 0;
+	void *last = NULL;
+	start(HEAD LYING("box", "0", TOUCH("true")) END);
+	subscribe(client, "/probe/touched", 0);
+	lib_run(server, (uint64_t)(TOUCH_S / LIB_DT_S));
+	cr_assert_eq(take("/probe/touched", NULL, NULL), 0);
+	lib_step(server, 2000);
+	cr_assert_eq(take("/probe/touched", &step, &last), 1);
+	cr_assert(((Gz__Msgs__Boolean *)last)->data);
+	/* it is known from state 1 on, must last longer than the time, and is published by the step after */
+	near("the time", (double)step * LIB_DT_S, TOUCH_S + 2 * LIB_DT_S, 1.5 * LIB_DT_S);
+	message_free(last);
+	stop();
+}
+
+Test(systems_event, a_touch_is_asked_for_again)
+{
+	uint64_t step = 0;
+	start(HEAD LYING("box", "0", TOUCH("false")) END);
+	subscribe(client, "/probe/touched", 0);
+	lib_run(server, 2000);
+	cr_assert_eq(take("/probe/touched", NULL, NULL), 0);
+	lib_text(server, 2000, "/probe/enable", "data: true");
+	lib_run(server, 4000);
+	cr_assert_eq(take("/probe/touched", &step, NULL), 1);
+	near("the time", (double)step * LIB_DT_S, 2 + TOUCH_S + 2 * LIB_DT_S, 1.5 * LIB_DT_S);
+	lib_text(server, 4000, "/probe/enable", "data: true");
+	lib_text(server, 4100, "/probe/enable", "data: false");
+	lib_run(server, 6000);
+	cr_assert_eq(take("/probe/touched", NULL, NULL), 0);
+	stop();
+}
+
+Test(systems_event, only_a_target_counts_and_a_break_begins_anew)
+{
+	start(HEAD LYING("box", "0",
+		PLUGIN("TouchPlugin", "<target>other</target><time>0.1</time><namespace>no</namespace>"
+				      "<enabled>1</enabled>") TOUCH("true")) END);
+	subscribe(client, "/no/touched", 0);
+	subscribe(client, "/probe/touched", 0);
+	/* it is lifted for a moment, at 1 s, and falls back */
+	lib_text(server, 1000, "/world/w/set_pose", "name: 'box' position {z: 0.3}");
+	lib_run(server, 2100);
+	cr_assert_eq(take("/probe/touched", NULL, NULL), 0);
+	lib_run(server, 2500);
+	cr_assert_eq(take("/probe/touched", NULL, NULL), 1);
+	stop();
+}
+
+/* --- TriggeredPublisher ------------------------------------------------------------------------------------------- */
+
+#define TRIGGER(input, output) PLUGIN("TriggeredPublisher", input output)
+#define IN(type, match) "<input type='gz.msgs." type "' topic='/in'>" match "</input>"
+#define OUT "<output type='gz.msgs.Double' topic='/out'>data: 2.5</output>"
+
+/* The number of outputs after one message. */
+static uint32_t outputs(const char *world, const char *text)
+{
+	uint32_t count;
+	start(world);
+	subscribe(client, "/out", 0);
+	lib_text(server, 3, "/in", text);
+	lib_run(server, 10);
+	count = take("/out", NULL, NULL);
+	stop();
+	return count;
+}
+
+Test(systems_event, a_trigger_fires_when_all_matches_hold)
+{
+	static const char any[] = HEAD TRIGGER(IN("Double", ""), OUT) END;
+	static const char number[] =
+		HEAD TRIGGER(IN("Twist", "<match field='linear.x' tol='0.1'>1.5</match>"
+					 "<match field='angular.z' logic_type='negative'>2</match>"),
+			OUT) END;
+	cr_assert_eq(outputs(any, "data: 7"), 1);
+	cr_assert_eq(outputs(number, "linear {x: 1.5}"), 1);
+	cr_assert_eq(outputs(number, "linear {x: 1.41} angular {z: 3}"), 1);
+	cr_assert_eq(outputs(number, "linear {x: 1.39}"), 0);
+	cr_assert_eq(outputs(number, "linear {x: 1.5} angular {z: 2}"), 0);
+	cr_assert_eq(outputs(number, "angular {z: 1}"), 0);
+}
+
+Test(systems_event, a_trigger_compares_messages_parts_and_lists)
+{
+	static const char whole[] = HEAD TRIGGER(IN("Boolean", "<match>data: true</match>"), OUT) END;
+	static const char part[] = HEAD TRIGGER(IN("Twist", "<match field='linear'>x: 1 y: 2</match>"), OUT) END;
+	static const char list[] =
+		HEAD TRIGGER(IN("Int32_V", "<match field='data'>1</match><match field='data'>2</match>"), OUT) END;
+	static const char text[] = HEAD TRIGGER(IN("StringMsg", "<match field='data'>\"go\"</match>"), OUT) END;
+	cr_assert_eq(outputs(whole, "data: true"), 1);
+	cr_assert_eq(outputs(whole, "data: false"), 0);
+	cr_assert_eq(outputs(part, "linear {x: 1 y: 2} angular {z: 5}"), 1);
+	cr_assert_eq(outputs(part, "linear {x: 1}"), 0);
+	cr_assert_eq(outputs(list, "data: [3, 2, 1]"), 1);
+	cr_assert_eq(outputs(list, "data: [1, 3]"), 0);
+	cr_assert_eq(outputs(text, "data: 'go'"), 1);
+	cr_assert_eq(outputs(text, "data: 'gone'"), 0);
+}
+
+/* One trigger starts a robot, another, later, asks a service. Each takes a step for the message to come in. */
+Test(systems_event, a_trigger_drives_after_its_delay_and_asks_services)
+{
+	start(HEAD DRIVEN("bot", "0 0 5 0 0 0", "") DRIVEN("other", "0 5 5 0 0 0", "") TRIGGER(IN("Empty", ""),
+		"<delay_ms>250</delay_ms><output type='gz.msgs.Twist' "
+		"topic='/model/bot/cmd_vel'>linear {x: 2}</output>") TRIGGER(IN("Empty", ""),
+		"<service name='/world/w/set_pose' reqType='gz.msgs.Pose' repType='gz.msgs.Boolean' "
+		"timeout='100' reqMsg='name: \"other\" position {x: 9 z: 5}'/>") END);
+	lib_text(server, 99, "/in", "");
+	lib_run(server, 350);
+	near("at rest, x", lib_at(server, lib_model(server, "bot")).pose.x, 0, 0);
+	near("placed, x", lib_at(server, lib_model(server, "other")).pose.x, 9, 1e-12);
+	lib_run(server, 1350);
+	near("x", lib_at(server, lib_model(server, "bot")).pose.x, 2 * 1.0, 1e-9);
+	stop();
+}
+
+Test(systems_event, triggers_wait_in_order_and_their_number_is_bounded)
+{
+	start(HEAD TRIGGER(IN("Empty", ""), "<delay_ms>50</delay_ms>" OUT) END);
+	subscribe(client, "/out", 0);
+	for (uint64_t i = 0; i < 30; i++)
+		lib_text(server, i, "/in", "");
+	lib_run(server, 1 + 50 + 10);
+	cr_assert_eq(take("/out", NULL, NULL), 10);
+	lib_run(server, 200);
+	cr_assert_eq(take("/out", NULL, NULL), 20);
+	stop();
+}
+
+/* --- PerformerDetector -------------------------------------------------------------------------------------------- */
+
+static const char *header_data(const Gz__Msgs__Pose *pose, const char *key)
+{
+	for (size_t i = 0; pose->header && i < pose->header->n_data; i++)
+		if (!strcmp(pose->header->data[i]->key, key))
+			return pose->header->data[i]->value[0];
+	return "";
+}
+
+Test(systems_event, a_performer_is_told_when_it_enters_and_leaves)
+{
+	const double half_m = 2, speed = 4, at_m = 5, performer_half_m = 0.5;
+	const double enters_s = (at_m - half_m - performer_half_m) / speed;
+	const double leaves_s = (at_m + half_m + performer_half_m) / speed;
+	uint64_t step = 0;
+	void *last = NULL;
+	start(HEAD
+		"<plugin name='gz::sim' filename='x'><performer name='p'><ref>bot</ref><geometry><box><size>1 1 1"
+		"</size></box></geometry></performer></plugin>" DRIVEN("bot", "0 0 5 0 0 0", "") DRIVEN("stranger",
+			"5 0 5 0 0 0",
+			"") "<model name='gate'><static>1</static><pose>4 0 5 0 0 "
+			    "1.5707963267948966</pose><link name='l'/>" PLUGIN("PerformerDetector",
+				    "<pose>0 -1 0 0 0 0</pose><geometry><box><size>4 4 4</size></box></geometry>"
+				    "<header_data><key>what</key><value>a gate</value></header_data>") "</model>" END);
+	subscribe(client, "/model/gate/performer_detector/status", 0);
+	lib_text(server, 0, "/model/bot/cmd_vel", "linear {x: 4}");
+	lib_run(server, 1000);
+	cr_assert_eq(take("/model/gate/performer_detector/status", &step, &last), 1);
+	const Gz__Msgs__Pose *pose = last;
+	near("enters at", (double)step * LIB_DT_S, enters_s, 2.5 * LIB_DT_S);
+	cr_assert_str_eq(pose->name, "bot");
+	cr_assert_str_eq(header_data(pose, "frame_id"), "gate");
+	cr_assert_str_eq(header_data(pose, "state"), "1");
+	cr_assert_str_eq(header_data(pose, "count"), "1");
+	cr_assert_str_eq(header_data(pose, "what"), "a gate");
+	/* the gate is turned to the left: what is before it in the world is at its right */
+	near("relative y", pose->position->y, 4 - enters_s * speed, 0.02);
+	lib_run(server, 3000);
+	cr_assert_eq(take("/model/gate/performer_detector/status", &step, &last), 1);
+	near("leaves at", (double)step * LIB_DT_S, leaves_s, 2.5 * LIB_DT_S);
+	cr_assert_str_eq(header_data(last, "state"), "0");
+	cr_assert_str_eq(header_data(last, "count"), "0");
+	message_free(last);
+	stop();
+}
+
+/* --- LinearBatteryPlugin ------------------------------------------------------------------------------------------ */
+
+#define STATE "/model/bot/battery/b/state"
+#define BATTERY(what)                                                                                                  \
+	PLUGIN("LinearBatteryPlugin",                                                                                  \
+		"<battery_name>b</battery_name><voltage>12</voltage>"                                                  \
+		"<open_circuit_voltage_constant_coef>12</open_circuit_voltage_constant_coef>" what)
+
+static Gz__Msgs__BatteryState battery(void)
+{
+	void *last = NULL;
+	cr_assert_gt(take(STATE, NULL, &last), 0);
+	Gz__Msgs__BatteryState state = *(Gz__Msgs__BatteryState *)last;
+	message_free(last);
+	state.header = NULL;
+	return state;
+}
+
+/* The charge after n steps, by the sums of the documentation. */
+Test(systems_event, a_battery_drains_by_its_formula)
+{
+	const double load = 500, e0 = 12, e1 = -3, c = 1.2, r = 0.06, tau = 0.5;
+	double q = 1.1, v = 12, i = 0;
+	start(HEAD DRIVEN("bot", "0 0 5 0 0 0",
+		BATTERY("<open_circuit_voltage_linear_coef>-3</open_circuit_voltage_linear_coef><initial_charge>1.1</"
+			"initial_charge><capacity>1.2</capacity><resistance>0.06</resistance><smooth_current_tau>0.5</"
+			"smooth_current_tau><power_load>500</power_load><power_draining_topic>/go</"
+			"power_draining_topic>"
+			"<stop_power_draining_topic>/halt</stop_power_draining_topic>")) END);
+	subscribe(client, STATE, 0);
+	lib_run(server, 100);
+	cr_assert_eq(battery().charge, 1.1, "nothing has started it");
+	lib_text(server, 100, "/go", "data: 'x'");
+	lib_run(server, 1100);
+	for (int n = 0; n < 1000; n++) {
+		i += LIB_DT_S / tau * (load / v - i);
+		q -= i * LIB_DT_S / 3600;
+		v = e0 + e1 * (1 - q / c) - r * i;
+	}
+	Gz__Msgs__BatteryState state = battery();
+	near("charge", state.charge, q, 1e-12);
+	near("current", state.current, i, 1e-9);
+	near("voltage", state.voltage, v, 1e-9);
+	near("percentage", state.percentage, 100 * q / c, 1e-9);
+	cr_assert_eq(state.capacity, c);
+	cr_assert_eq(state.power_supply_status, GZ__MSGS__BATTERY_STATE__POWER_SUPPLY_STATUS__DISCHARGING);
+	lib_text(server, 1100, "/halt", "data: 'x'");
+	lib_run(server, 2000);
+	near("charge after the end", battery().charge, q, 1e-12);
+	stop();
+}
+
+/* Without resistance and filter the current is P / V, so it is empty after q V 3600 / P. */
+Test(systems_event, an_empty_battery_lets_go_of_joints_and_is_recharged)
+{
+	const double charge = 0.001, load = 86.4, empty_s = charge * 12 * 3600 / load;
+	start(HEAD "<model name='bot'><link name='a'><gravity>0</gravity></link><link name='b'><gravity>0</gravity>"
+		   "<inertial><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link>"
+		   "<joint name='fix' type='fixed'><parent>world</parent><child>a</child></joint>"
+		   "<joint name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis>"
+		   "</joint>" BATTERY("<initial_charge>0.001</initial_charge><capacity>0.002</capacity>"
+				      "<smooth_current_tau>0.001</smooth_current_tau><power_load>86.4</power_load>"
+				      "<enable_recharge>1</enable_recharge><charging_time>0.0001</charging_time>")
+			   PLUGIN("ApplyJointForce", "<joint_name>j</joint_name>") "</model>" END);
+	subscribe(client, STATE, 0);
+	troupe_joint joint = lib_joint(server, "bot", "j");
+	lib_text(server, 0, "/model/bot/joint/j/cmd_force", "data: 1");
+	lib_run(server, 2000);
+	/* it turns with 1 N m / 1 kg m^2 until then */
+	near("empty after", lib_joint_at(server, joint).velocity[0], empty_s, 3 * LIB_DT_S);
+	cr_assert_leq(battery().charge, 0);
+	lib_text(server, 2000, "/model/bot/battery/b/recharge/start", "data: true");
+	lib_run(server, 2100);
+	Gz__Msgs__BatteryState state = battery();
+	cr_assert_eq(state.power_supply_status, GZ__MSGS__BATTERY_STATE__POWER_SUPPLY_STATUS__CHARGING);
+	/* c / t = 20 A, less P / V, for 100 ms; a few steps at the beginning are without the load */
+	near("charge", state.charge, (20 - load / 12) * 0.1 / 3600, 3 * 20 * LIB_DT_S / 3600);
+	stop();
+}
+
+/* --- KineticEnergyMonitor ----------------------------------------------------------------------------------------- */
+
+Test(systems_event, a_blow_is_told_with_its_energy)
+{
+	const double mass = 1, height = 2, g = 9.8;
+	uint64_t step = 0;
+	void *last = NULL;
+	start(HEAD "<model name='ball'><pose>0 0 2.5 0 0 0</pose><link name='l'><inertial><mass>1</mass></inertial>"
+		   "<collision "
+		   "name='c'><geometry><sphere><radius>0.5</radius></sphere></geometry></collision></link>" PLUGIN(
+			   "KineticEnergyMonitor", "<link_name>l</link_name><kinetic_energy_threshold>2</"
+						   "kinetic_energy_threshold>") "</model>" END);
+	subscribe(client, "/model/ball/kinetic_energy", 0);
+	lib_run(server, 1500);
+	cr_assert_eq(take("/model/ball/kinetic_energy", &step, &last), 1);
+	near("the time", (double)step * LIB_DT_S, sqrt(2 * height / g), 4 * LIB_DT_S);
+	near("the energy", ((Gz__Msgs__Double *)last)->data, mass * g * height, 0.02 * mass * g * height);
+	message_free(last);
+	stop();
+}
+
+/* --- bad parameters ----------------------------------------------------------------------------------------------- */
+
+static void is_refused(const char *world, const char *expected)
+{
+	struct troupe_server_def def = lib_def(world, 0);
+	struct troupe_server *none = NULL;
+	struct troupe_error error = {0};
+	cr_assert_eq(troupe_server_create(&def, &none, &error), TROUPE_EWORLD, "%s", expected);
+	cr_assert(strstr(error.text, expected), "'%s' is not in: %s", expected, error.text);
+	cr_assert(strstr(error.text, ":1: "), "no line: %s", error.text);
+}
+
+Test(systems_event, bad_parameters_have_a_line)
+{
+	is_refused(HEAD TRIGGER(IN("Double", "<match field='no'>1</match>"), OUT) END, "no field 'no'");
+	is_refused(HEAD TRIGGER(IN("Double", "<match field='data'>x</match>"), OUT) END, "gz.msgs.Double");
+	is_refused(HEAD TRIGGER(IN("Double", "<match tol='-1'>data: 1</match>"), OUT) END, "tol is '-1'");
+	is_refused(HEAD TRIGGER(IN("Double", "<match logic_type='maybe'>data: 1</match>"), OUT) END, "logic_type");
+	is_refused(HEAD TRIGGER(IN("Nothing", ""), OUT) END, "Nothing");
+	is_refused(
+		HEAD TRIGGER(IN("Double", ""), "<output type='gz.msgs.Double' topic='/o'>x: 1</output>") END, "column");
+	is_refused(HEAD TRIGGER(IN("Double", ""), "<delay_ms>-1</delay_ms>" OUT) END, "delay_ms");
+	is_refused(HEAD DRIVEN("bot", "0 0 5 0 0 0", BATTERY("<capacity>-1</capacity>")) END, "capacity");
+	is_refused(HEAD LYING("box", "0", PLUGIN("TouchPlugin", "<time>-1</time>")) END, "time");
+	is_refused(HEAD LYING("box", "0",
+			   PLUGIN("PerformerDetector", "<geometry><box><size>1 0 1</size></box></geometry>")) END,
+		"size");
+}
