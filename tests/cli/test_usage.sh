@@ -876,7 +876,7 @@ bad 1 'nowhere.sdf' topics nowhere.sdf
 
 # README's tables are those of a world that has all of these plug-ins.
 cat >tables.sdf <<'END'
-<sdf version='1.9'><world name='W'><model name='M'><link name='a'/><link name='b'/><link name='c'/>
+<sdf version='1.9'><world name='W'><model name='M'><link name='a'><enable_wind>true</enable_wind></link><link name='b'/><link name='c'/>
 <joint name='J' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>
 <joint name='R' type='revolute'><parent>a</parent><child>c</child><axis><xyz>0 0 1</xyz></axis></joint>
 <plugin filename='x' name='gz::sim::systems::PosePublisher'/>
@@ -891,7 +891,9 @@ cat >tables.sdf <<'END'
 </plugin>
 <plugin filename='x' name='gz::sim::systems::AckermannSteering'><left_steering_joint>J</left_steering_joint>
 <right_steering_joint>R</right_steering_joint><steering_only>true</steering_only></plugin>
-</model></world></sdf>
+<plugin filename='x' name='gz::sim::systems::Thruster'><joint_name>J</joint_name></plugin>
+<plugin filename='x' name='gz::sim::systems::Hydrodynamics'><link_name>a</link_name></plugin>
+</model><plugin filename='x' name='gz::sim::systems::WindEffects'/></world></sdf>
 END
 kind=
 while read -r name type rest; do
