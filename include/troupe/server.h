@@ -132,6 +132,11 @@ struct troupe_server_def {
 	/* The secondaries are other processes (network.h); the file must then have one world, and
 	 * network->secondaries is their number. NULL: they are threads of this process. Not used after the creation. */
 	const struct troupe_network *network;
+	/* For troupe_plugin_check() (plugin_check.h). plugin_file: a library from which each <plugin> is taken whose
+	 * name is that of one of its kinds, whatever its filename says. rehearse: functions of libraries are called
+	 * twice, and one that does something else the second time ends the run. */
+	const char *plugin_file;
+	bool rehearse;
 	/* For tests only: the data of the physics engine are made anew before each step; no bit may change. */
 	bool anew;
 	/* For tests only: a rule of determinism to break. "random", "pairs", "rotation", "reference", or NULL. */

@@ -9,6 +9,8 @@
 #include "system/ignored.h"
 #include "system/system.h"
 
+#include <troupe/plugin_check.h>
+
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,8 @@
 struct settings {
 	const char *world;
 	struct option_list resource_paths, plugin_paths;
+	const char *plugin;
+	int64_t steps;
 	bool strict;
 };
 
@@ -29,6 +33,12 @@ static const struct option_spec specs[] = {
 	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = AT(plugin_paths),
 		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
 			"be repeated"},
+	{OPTION_TEXT, .name = "plugin", .argument = "FILE", .offset = AT(plugin),
+		.help = "check this library of plug-ins: list what it has, simulate the world with its plug-ins in "
+			"three "
+			"ways, and compare the states after each step"},
+	{OPTION_WHOLE, .name = "steps", .argument = "N", .offset = AT(steps), .lo = 1, .hi = 1e9, .needs = "plugin",
+		.help = "steps to simulate with --plugin (default: 1000)"},
 	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
 		.help = "treat a warning as an error (exit status 1), and each ignored part that run warns of, too"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
@@ -45,7 +55,8 @@ static const struct options_command command = {
 		 "\n"
 		 "Exit status\n"
 		 "  0  the world can be run\n"
-		 "  1  the world cannot be run; or, with --strict, there are warnings\n"
+		 "  1  the world cannot be run; or, with --strict, there are warnings; or the\n"
+		 "     plug-in of --plugin cannot be loaded, or breaks a rule\n"
 		 "  2  wrong usage\n",
 	.specs = specs,
 	.spec_count = ARRAY_LEN(specs),
@@ -227,13 +238,46 @@ static void print_totals(const struct totals *t)
 	printf("warnings: %u\n", t->warnings);
 }
 
+static void on_line(void *ctx, bool wrong, const char *text)
+{
+	(void)ctx;
+	if (wrong)
+		cli_finding(SDF_ERROR, text);
+	else
+		printf("%s\n", text);
+}
+
+static int check_plugin(const struct settings *settings)
+{
+	struct troupe_plugin_check def = {.plugin = settings->plugin,
+		.world_path = settings->world,
+		.resource_paths = settings->resource_paths.at,
+		.plugin_paths = settings->plugin_paths.at,
+		.steps = (uint64_t)settings->steps,
+		.on_line = on_line};
+	struct troupe_error error;
+	uint32_t wrong = 0;
+	troupe_status status = troupe_plugin_check(&def, &wrong, &error);
+	if (status)
+		cli_complain("check", "%s", error.text);
+	else
+		printf("%s: %s\n", settings->plugin,
+			wrong ? "it breaks a rule of troupe/plugin.h" : "keeps to the rules");
+	return status ? cli_exit_status(status) : wrong ? CLI_BAD_INPUT : CLI_DONE;
+}
+
 int cli_check(int argc, char **argv)
 {
-	struct settings settings = {0};
+	struct settings settings = {.steps = 1000};
 	struct arena arena = {0};
 	struct totals totals;
 	int status = CLI_DONE;
 	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status)) {
+		if (settings.plugin) {
+			status = check_plugin(&settings);
+			arena_fini(&arena);
+			return status;
+		}
 		totals = (struct totals){.path = settings.world};
 		check_file(&totals, &settings, &arena);
 		print_totals(&totals);

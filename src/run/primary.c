@@ -471,6 +471,18 @@ static void take_decisions(struct primary *primary, uint64_t k)
 	primary->decided.count = 0;
 }
 
+/* A system broke a rule on this thread: the run ends before the step. */
+static bool ends_by_fault(struct primary *primary, uint64_t k)
+{
+	const struct system_fault *fault = primary->shared->systems->fault;
+	if (primary->ended || !fault->error.status)
+		return primary->ended;
+	struct troupe_error error;
+	(void)fail(&error, fault->error.status, "step %" PRIu64 ": %s", k, fault->error.text);
+	primary_fail(primary, &error);
+	return true;
+}
+
 /* Drops commands to models that a later command of the same step removed. */
 static void drop_for_absent(struct primary *primary)
 {
@@ -497,7 +509,7 @@ static void obey_due(struct primary *primary)
 	for (uint32_t i = 0; i < primary->due.count; i++) {
 		const struct due_command *due = &primary->due.at[i];
 		if (primary->remote.acked || taker_of(primary, due) == ASSIGN_NONE)
-			systems_command(shared->systems, &due->to, due->message, shared->state);
+			systems_command(shared->systems, &due->to, due->message, shared->state, shared->systems->fault);
 	}
 }
 
@@ -690,7 +702,7 @@ static const struct step *decide(struct primary *primary)
 	edit_begin(&primary->edit);
 	take_commands(primary, k);
 	take_decisions(primary, k);
-	if (primary->ended)
+	if (ends_by_fault(primary, k))
 		return NULL;
 	struct command *waiting = waits_for_empty(primary, k);
 	if (waiting)
@@ -703,6 +715,8 @@ static const struct step *decide(struct primary *primary)
 		plan_step(&primary->plan, k);
 	deal_commands(primary);
 	obey_due(primary);
+	if (ends_by_fault(primary, k))
+		return NULL;
 	wrenches_deal(&primary->wrenches, primary->shared->state, step->paused, primary->plan.dispatch.roster.now.model,
 		primary->plan.dispatch.parts, primary->options.secondaries);
 	begin_sensors(primary);

@@ -162,7 +162,9 @@ struct system_step primary_view(struct primary *primary)
 {
 	return (struct system_step){.step = {primary->lockstep.number, primary_time_s(primary), primary->edit.step_s},
 		.state = primary->shared->state,
-		.control = &primary->shared->control};
+		.control = &primary->shared->control,
+		.fault = primary->shared->systems->fault,
+		.model = SCENE_NONE};
 }
 
 static void update(struct primary *primary, uint32_t model, const struct system_step *step)

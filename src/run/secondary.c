@@ -67,7 +67,8 @@ struct secondary {
 	_Atomic bool dismissed;
 	struct notes notes, notes_scratch; /* of all workers, when there are helpers */
 	struct share share;
-	_Atomic bool failed; /* a part failed: the thread that set it fills in `ack` */
+	struct system_fault fault; /* of the systems, in this step */
+	_Atomic bool failed;       /* a part failed: the thread that set it fills in `ack` */
 };
 
 struct secondary *secondary_create(uint32_t number, struct shared *shared)
@@ -181,7 +182,8 @@ static void apply_commands(struct secondary *secondary, const struct step_part *
 {
 	for (uint32_t i = 0; i < part->command_count; i++) {
 		const struct due_command *command = &part->commands[i];
-		systems_command(secondary->shared->systems, &command->to, command->message, secondary->shared->state);
+		systems_command(secondary->shared->systems, &command->to, command->message, secondary->shared->state,
+			&secondary->fault);
 	}
 }
 
@@ -193,6 +195,18 @@ static void fail_step(struct secondary *secondary, troupe_status status, const s
 		return;
 	secondary->ack.status = status;
 	secondary->ack.error = *error;
+}
+
+/* A system that broke a rule fails the step as a model does that diverged. */
+static troupe_status take_fault(struct secondary *secondary)
+{
+	struct ack *ack = &secondary->ack;
+	if (ack->status || !secondary->fault.error.status)
+		return ack->status;
+	ack->status = secondary->fault.error.status;
+	ack->error = secondary->fault.error;
+	ack->diverged = secondary->fault.model;
+	return ack->status;
 }
 
 static uint32_t part_begin(uint32_t count, uint32_t part, uint32_t parts)
@@ -379,6 +393,7 @@ static troupe_status step_physics(
 	struct ack *ack = &secondary->ack;
 	worker_begin(secondary->worker, &secondary->shared->physics);
 	ack->status = physics_begin(physics, part->pairs, part->pair_count, step->dt, &ack->error);
+	(void)take_fault(secondary);
 	uint32_t worlds = ack->status ? 0 : physics_ode_world_count(physics);
 	if (shares) {
 		atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
@@ -519,7 +534,8 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 	struct shared *shared = secondary->shared;
 	struct system_step system_step = {.step = {step->number, step->time_s, step->dt},
 		.state = shared->state,
-		.control = &shared->control};
+		.control = &shared->control,
+		.fault = &secondary->fault};
 	if (STATE_POISONED || shared->physics.anew)
 		poison_next(secondary);
 	bool shares = step->share && (secondary->mates || secondary->helper_count);
@@ -533,6 +549,8 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 	if (step_physics(secondary, step, part, shares) || physics_abandoned(secondary->physics))
 		return secondary->ack.status;
 	post_update(secondary, &system_step);
+	if (take_fault(secondary))
+		return secondary->ack.status;
 	sense(secondary, step, SENSOR_OF_SELF);
 	const indices *models = physics_awake(secondary->physics);
 	for (uint32_t i = 0; shared_watches(shared) && i < models->count; i++)
@@ -583,6 +601,7 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->number = step->number;
 	ack->status = TROUPE_OK;
 	ack->diverged = SCENE_NONE;
+	secondary->fault.error.status = TROUPE_OK;
 	ack->abandoned = false;
 	ack->changed.count = ack->leavers.count = ack->stepped = 0;
 	ack->notes = NULL;
@@ -596,6 +615,8 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	physics_observe(secondary->physics, step->observe);
 	apply_changes(secondary, step);
 	apply_commands(secondary, part);
+	if (step->paused)
+		(void)take_fault(secondary);
 	if (step->measure)
 		physics_measure(secondary->physics);
 	if (!step->paused) {

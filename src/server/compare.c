@@ -204,3 +204,51 @@ bool record_compare(const struct record_world *recorded, const struct server_wor
 	out->count = before;
 	return compare_rest(recorded, found, out);
 }
+
+static bool compare_models(const struct server_world *a, const struct server_world *b, uint32_t m, struct text *out)
+{
+	const struct state *one = a->shared.state, *two = b->shared.state;
+	const struct scene_model *model = &a->scene->models[m];
+	if (model->id != b->scene->models[m].id || model->absent != b->scene->models[m].absent) {
+		text_add(out, "model '%s': another model is in its place", model->name);
+		return true;
+	}
+	uint32_t count = model->id && !model->absent ? MIN(one->models[m].words, two->models[m].words) : 0;
+	const uint64_t *x = state_words(one, m, false), *y = state_words(two, m, false);
+	for (uint32_t i = 0; i < count; i++) {
+		if (x[i] == y[i])
+			continue;
+		text_add(out, "model '%s', ", model->name);
+		enum word_kind kind = name_word(a, m, i, out);
+		text_add(out, ": ");
+		add_word(out, kind, x[i]);
+		text_add(out, " and ");
+		add_word(out, kind, y[i]);
+		return true;
+	}
+	return false;
+}
+
+bool record_compare_worlds(const struct server_world *a, const struct server_world *b, struct text *out)
+{
+	const struct state *one = a->shared.state, *two = b->shared.state;
+	uint32_t models = a->scene->model_count;
+	if (models != b->scene->model_count) {
+		text_add(out, "%u and %u models", models, b->scene->model_count);
+		return true;
+	}
+	for (uint32_t i = 0; i < MIN(one->world.count, two->world.count); i++)
+		if (one->world.words[i] != two->world.words[i]) {
+			enum troupe_word_kind kind;
+			systems_name_word(a->systems, SCENE_NONE, i, out, &kind);
+			text_add(out, " of the world: ");
+			add_word(out, kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_BITS, one->world.words[i]);
+			text_add(out, " and ");
+			add_word(out, kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_BITS, two->world.words[i]);
+			return true;
+		}
+	for (uint32_t m = 0; m < models; m++)
+		if (compare_models(a, b, m, out))
+			return true;
+	return false;
+}

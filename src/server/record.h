@@ -104,5 +104,7 @@ void record_world_fini(struct record_world *recorded);
 /* Appends the first difference, in the order of places: "world 'w': model 'm', link 'l': position x: recorded 1,
  * found 2". False: there is no difference. */
 bool record_compare(const struct record_world *recorded, const struct server_world *found, struct text *out);
+/* The same for two servers of one world, between steps: "model 'm', link 'l': position x: 1 and 2". */
+bool record_compare_worlds(const struct server_world *a, const struct server_world *b, struct text *out);
 
 #endif

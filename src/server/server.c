@@ -484,7 +484,9 @@ troupe_status server_create(const struct troupe_server_def *def, char *saved, si
 	server->saved = saved;
 	server->saved_count = saved_count;
 	struct troupe_error why = {0};
-	status = set_up(server, &why);
+	status = def->plugin_file ? plugins_prefer(server->plugins, def->plugin_file, &why) : TROUPE_OK;
+	if (!status)
+		status = set_up(server, &why);
 	if (status) {
 		tell_why(def, &why, error);
 		troupe_server_destroy(server);

@@ -69,6 +69,7 @@ static void on_log(void *ctx, const char *text)
 static void set_up_shared(struct server_world *world, enum physics_break rule)
 {
 	struct shared *shared = &world->shared;
+	world->systems->rehearse = world->server->def.rehearse;
 	world->systems->seed = world->server->def.seed;
 	world->systems->on_log = on_log;
 	world->systems->ctx = world->server;

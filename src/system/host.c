@@ -21,6 +21,44 @@ static const struct system_step *inner(const struct troupe_step *step)
 	return (const struct system_step *)(const void *)step;
 }
 
+/* Handles come from plug-ins, which may have any number in them. What is asked of no model, link or joint is 0. */
+static bool has_model(const struct scene *scene, uint32_t model)
+{
+	return model < scene->model_count && scene->models[model].id && !scene->models[model].absent;
+}
+
+static bool has_link(const struct scene *scene, uint32_t link)
+{
+	if (link >= scene->link_count || !has_model(scene, scene->links[link].model))
+		return false;
+	const struct scene_model *m = &scene->models[scene->links[link].model];
+	return link >= m->link_first && link - m->link_first < m->link_count;
+}
+
+static bool has_joint(const struct scene *scene, uint32_t joint)
+{
+	if (joint >= scene->joint_count || !has_model(scene, scene->joints[joint].model))
+		return false;
+	const struct scene_model *m = &scene->models[scene->joints[joint].model];
+	return joint >= m->joint_first && joint - m->joint_first < m->joint_count;
+}
+
+static const struct scene *scene_of(const struct troupe_step *step)
+{
+	return inner(step)->state->scene;
+}
+
+/* Only the own model may be controlled, and only in pre_update(). */
+static bool owns_link(const struct troupe_step *step, uint32_t link)
+{
+	return has_link(scene_of(step), link) && scene_of(step)->links[link].model == inner(step)->model;
+}
+
+static bool owns_joint(const struct troupe_step *step, uint32_t joint)
+{
+	return has_joint(scene_of(step), joint) && scene_of(step)->joints[joint].model == inner(step)->model;
+}
+
 static struct vec3 vec3_of(struct troupe_vec3 v)
 {
 	return (struct vec3){v.x, v.y, v.z};
@@ -53,16 +91,22 @@ static struct vec3 cut_vec3(struct vec3 v, double most)
 
 static struct troupe_pose model_pose(const struct troupe_step *step, uint32_t model, enum troupe_time when)
 {
+	if (!has_model(scene_of(step), model))
+		return out_pose(POSE_IDENTITY);
 	return out_pose(state_model_pose(inner(step)->state, model, when == TROUPE_NEXT));
 }
 
 static struct troupe_pose link_pose(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
+	if (!has_link(scene_of(step), link))
+		return out_pose(POSE_IDENTITY);
 	return out_pose(state_link_pose(inner(step)->state, link, when == TROUPE_NEXT));
 }
 
 static struct troupe_twist link_twist(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
+	if (!has_link(scene_of(step), link))
+		return (struct troupe_twist){{0, 0, 0}, {0, 0, 0}};
 	const struct state *state = inner(step)->state;
 	const struct scene_link *l = &state->scene->links[link];
 	if (l->body == SCENE_NONE)
@@ -74,6 +118,8 @@ static struct troupe_twist link_twist(const struct troupe_step *step, uint32_t l
 
 static struct troupe_vec3 centre_velocity(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
+	if (!has_link(scene_of(step), link))
+		return troupe_vec3_make(0, 0, 0);
 	const struct state *state = inner(step)->state;
 	uint32_t body = state->scene->links[link].body;
 	if (body == SCENE_NONE)
@@ -83,6 +129,8 @@ static struct troupe_vec3 centre_velocity(const struct troupe_step *step, uint32
 
 static struct troupe_vec3 centre(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
+	if (!has_link(scene_of(step), link))
+		return troupe_vec3_make(0, 0, 0);
 	const struct state *state = inner(step)->state;
 	uint32_t body = state->scene->links[link].body;
 	if (body == SCENE_NONE)
@@ -92,11 +140,15 @@ static struct troupe_vec3 centre(const struct troupe_step *step, uint32_t link, 
 
 static double joint_position(const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
 {
+	if (!has_joint(scene_of(step), joint))
+		return 0;
 	return state_joint(inner(step)->state, joint, when == TROUPE_NEXT)->position[axis & 1];
 }
 
 static double joint_velocity(const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
 {
+	if (!has_joint(scene_of(step), joint))
+		return 0;
 	const struct state *state = inner(step)->state;
 	if (axis >= state->scene->joints[joint].axis_count)
 		return 0;
@@ -106,6 +158,8 @@ static double joint_velocity(const struct troupe_step *step, uint32_t joint, uin
 static struct troupe_axis joint_axis(
 	const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
 {
+	if (!has_joint(scene_of(step), joint))
+		return (struct troupe_axis){{0, 0, 0}, -HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
 	const struct state *state = inner(step)->state;
 	const struct scene_joint *j = &state->scene->joints[joint];
 	if (axis >= j->axis_count)
@@ -119,6 +173,8 @@ static struct troupe_axis joint_axis(
 
 static void joint_force(const struct troupe_step *step, uint32_t joint, double force)
 {
+	if (!owns_joint(step, joint))
+		return;
 	struct joint_control *control = &inner(step)->control->joints[joint];
 	if (!control->off)
 		control->force += cut(force, FORCE_MAX);
@@ -126,6 +182,8 @@ static void joint_force(const struct troupe_step *step, uint32_t joint, double f
 
 static void joint_drive(const struct troupe_step *step, uint32_t joint, double velocity)
 {
+	if (!owns_joint(step, joint))
+		return;
 	struct joint_control *control = &inner(step)->control->joints[joint];
 	if (control->off)
 		return;
@@ -147,6 +205,8 @@ static void joint_release(const struct troupe_step *step, uint32_t joint)
 static void link_force(
 	const struct troupe_step *step, uint32_t link, struct troupe_vec3 point, struct troupe_wrench wrench)
 {
+	if (!owns_link(step, link))
+		return;
 	const struct state *state = inner(step)->state;
 	const struct scene_link *l = &state->scene->links[link];
 	if (l->body == SCENE_NONE)
@@ -178,6 +238,8 @@ static void move_body(
 
 static void link_drive(const struct troupe_step *step, uint32_t link, struct troupe_twist twist)
 {
+	if (!owns_link(step, link))
+		return;
 	const struct state *state = inner(step)->state;
 	uint32_t body = state->scene->links[link].body;
 	if (body != SCENE_NONE)
@@ -186,6 +248,8 @@ static void link_drive(const struct troupe_step *step, uint32_t link, struct tro
 
 static void model_drive(const struct troupe_step *step, uint32_t model, struct troupe_twist twist)
 {
+	if (model != inner(step)->model || !has_model(scene_of(step), model))
+		return;
 	const struct state *state = inner(step)->state;
 	const struct scene_model *m = &state->scene->models[model];
 	struct vec3 origin = state_model_pose(state, model, false).p;
@@ -217,16 +281,22 @@ static uint32_t models(const struct troupe_step *step)
 
 static bool model_moves(const struct troupe_step *step, uint32_t model)
 {
+	if (!has_model(scene_of(step), model))
+		return false;
 	return !inner(step)->state->scene->models[model].is_static;
 }
 
 static uint32_t find_link_of(const struct troupe_step *step, uint32_t model, const char *name)
 {
+	if (!has_model(scene_of(step), model))
+		return TROUPE_NOTHING;
 	return scene_find_link(inner(step)->state->scene, model, name);
 }
 
 static uint32_t find_joint_of(const struct troupe_step *step, uint32_t model, const char *name)
 {
+	if (!has_model(scene_of(step), model))
+		return TROUPE_NOTHING;
 	return scene_find_joint(inner(step)->state->scene, model, name);
 }
 
@@ -238,6 +308,8 @@ static bool touch(const struct troupe_step *step, uint32_t model, uint32_t i, st
 
 static uint32_t find_sensor(const struct troupe_step *step, uint32_t model, const char *name)
 {
+	if (!has_model(scene_of(step), model))
+		return TROUPE_NOTHING;
 	const struct system_acts *acts = inner(step)->acts;
 	return acts ? acts->find_sensor(acts->ctx, model, name) : TROUPE_NOTHING;
 }

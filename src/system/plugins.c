@@ -38,6 +38,7 @@ struct plugins {
 	VEC(char *) folders;
 	VEC(struct entry *) entries;
 	struct map by_filename;
+	const struct plugin_library *preferred; /* NULL: none */
 	pthread_mutex_t lock;
 };
 
@@ -314,6 +315,11 @@ static void try_first(struct entry *entry)
 {
 	struct text answer = {0};
 	struct troupe_error how;
+	void *loaded = dlopen(entry->path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	if (loaded) { /* another server of this process has it: it has been tried */
+		(void)dlclose(loaded);
+		return;
+	}
 	troupe_status status = probe_run(try_in_child, entry, PLUGIN_LOAD_MS, &answer, &how);
 	if (status)
 		(void)bad(&entry->why, "while it is loaded, %s", how.text);
@@ -385,13 +391,15 @@ static struct entry *entry_of(struct plugins *plugins, const char *filename)
 }
 
 /* Whether the file is there, and which hash it has. A library that will not be used is not loaded. */
-static void look(struct plugins *plugins, struct entry *entry)
+static void look(struct plugins *plugins, struct entry *entry, const char *kind)
 {
 	if (entry->looked || (entry->whose && !entry->expected))
 		return;
 	entry->looked = true;
 	if (plugins->entries.count > PLUGINS_MAX)
 		(void)bad(&entry->why, "a run may have %d plug-ins: expected no more", PLUGINS_MAX);
+	else if (kind && plugins->preferred && plugin_kind(plugins->preferred->kinds, kind))
+		entry->path = mem_strdup(plugins->preferred->path);
 	else
 		find_file(plugins, entry);
 	if (entry->path && !entry->why.status)
@@ -439,7 +447,7 @@ troupe_status plugins_find(struct plugins *plugins, const struct sdf_plugin *plu
 		return TROUPE_OK;
 	pthread_mutex_lock(&plugins->lock);
 	struct entry *entry = entry_of(plugins, plugin->filename);
-	look(plugins, entry);
+	look(plugins, entry, plugin->name);
 	entry->used |= uses;
 	troupe_status status = judge(entry, ret_library, &why);
 	pthread_mutex_unlock(&plugins->lock);
@@ -463,6 +471,11 @@ troupe_status plugins_open(struct plugins *plugins, const char *path, const stru
 	return status ? fail(error, status, "%s: %s", path, why.text) : TROUPE_OK;
 }
 
+troupe_status plugins_prefer(struct plugins *plugins, const char *path, struct troupe_error *error)
+{
+	return plugins_open(plugins, path, &plugins->preferred, error);
+}
+
 /* --- which libraries a run has ------------------------------------------------------------------------------------ */
 
 void plugins_expect(struct plugins *plugins, const char *filename, uint64_t hash, const char *whose)
@@ -482,7 +495,7 @@ troupe_status plugins_match(
 	struct troupe_error why;
 	pthread_mutex_lock(&plugins->lock);
 	struct entry *entry = entry_of(plugins, filename);
-	look(plugins, entry);
+	look(plugins, entry, NULL);
 	troupe_status status = compare(entry, hash, whose, &why);
 	pthread_mutex_unlock(&plugins->lock);
 	return status ? fail(error, status, "plugin '%.100s': %s", filename, why.text) : TROUPE_OK;

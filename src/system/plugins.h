@@ -44,6 +44,9 @@ typedef VEC(struct plugin_mark) plugin_marks;
 
 /* folders: searched first; NULL-terminated, each may be a list with colons; may be NULL. Copied. */
 struct plugins *plugins_create(const char *const *folders);
+/* From now on each <plugin> whose name is that of a kind of this library is taken from it, whatever its filename says.
+ */
+troupe_status plugins_prefer(struct plugins *plugins, const char *path, struct troupe_error *error);
 void plugins_destroy(struct plugins *plugins); /* NULL is fine */
 
 /* The library of the <plugin>; NULL: there is no such file. TROUPE_EWORLD with file:line: there is one, but it cannot

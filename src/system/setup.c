@@ -377,18 +377,37 @@ static const char *in_model(const struct troupe_system *self, const char *full)
 												: full;
 }
 
+/* Handles come from plug-ins: those of other models, or of none, are 0 and "". */
+static bool own_link(const struct troupe_system *self, uint32_t link)
+{
+	const struct scene_model *m = model_of(self);
+	return m && link >= m->link_first && link - m->link_first < m->link_count;
+}
+
+static bool own_joint(const struct troupe_system *self, uint32_t joint)
+{
+	const struct scene_model *m = model_of(self);
+	return m && joint >= m->joint_first && joint - m->joint_first < m->joint_count;
+}
+
 const char *setup_link_name(const struct troupe_system *self, uint32_t link)
 {
+	if (!own_link(self, link))
+		return "";
 	return in_model(self, system_of(self)->scene->links[link].scoped);
 }
 
 const char *setup_joint_name(const struct troupe_system *self, uint32_t joint)
 {
+	if (!own_joint(self, joint))
+		return "";
 	return in_model(self, system_of(self)->scene->joints[joint].scoped);
 }
 
 uint32_t setup_joint_axes(const struct troupe_system *self, uint32_t joint)
 {
+	if (!own_joint(self, joint))
+		return 0;
 	return system_of(self)->scene->joints[joint].axis_count;
 }
 
@@ -405,11 +424,15 @@ static uint32_t link_of_body(const struct troupe_system *self, uint32_t body)
 
 uint32_t setup_joint_child(const struct troupe_system *self, uint32_t joint)
 {
+	if (!own_joint(self, joint))
+		return TROUPE_NOTHING;
 	return link_of_body(self, system_of(self)->scene->joints[joint].child);
 }
 
 uint32_t setup_joint_parent(const struct troupe_system *self, uint32_t joint)
 {
+	if (!own_joint(self, joint))
+		return TROUPE_NOTHING;
 	return link_of_body(self, system_of(self)->scene->joints[joint].parent);
 }
 
@@ -439,6 +462,8 @@ static void turn(struct quat q, struct troupe_inertia *inertia)
 
 struct troupe_inertia setup_link_inertia(const struct troupe_system *self, uint32_t link)
 {
+	if (!own_link(self, link))
+		return (struct troupe_inertia){.mass = 0};
 	const struct scene *scene = system_of(self)->scene;
 	const struct scene_link *l = &scene->links[link];
 	if (l->body == SCENE_NONE)
@@ -474,6 +499,8 @@ static const struct scene_geom *geom_of(const struct troupe_system *self, uint32
 
 uint32_t setup_link_solids(const struct troupe_system *self, uint32_t link)
 {
+	if (!own_link(self, link))
+		return 0;
 	uint32_t count = 0;
 	while (geom_of(self, link, count))
 		count++;
@@ -577,7 +604,9 @@ struct troupe_solid setup_link_solid(const struct troupe_system *self, uint32_t 
 		[SCENE_MESH] = TROUPE_SOLID_MESH,
 		[SCENE_HEIGHTMAP] = TROUPE_SOLID_HEIGHTMAP,
 	};
-	const struct scene_geom *geom = geom_of(self, link, index);
+	const struct scene_geom *geom = own_link(self, link) ? geom_of(self, link, index) : NULL;
+	if (!geom)
+		return (struct troupe_solid){.volume = 0};
 	struct pose to_link = pose_inverse(system_of(self)->scene->links[link].in_body);
 	struct pose pose = pose_mul(to_link, geom->reference);
 	struct vec3 centre = {0, 0, geom->kind == SCENE_CONE ? -geom->size.z / 2 : 0};
@@ -589,6 +618,8 @@ struct troupe_solid setup_link_solid(const struct troupe_system *self, uint32_t 
 
 bool setup_link_wind(const struct troupe_system *self, uint32_t link)
 {
+	if (!own_link(self, link))
+		return false;
 	return system_of(self)->scene->links[link].wind;
 }
 
@@ -601,6 +632,8 @@ static struct pose model_in_file(const struct scene *scene, const struct scene_m
 
 struct troupe_pose setup_link_in_model(const struct troupe_system *self, uint32_t link)
 {
+	if (!own_link(self, link))
+		return from_pose(POSE_IDENTITY);
 	const struct scene *scene = system_of(self)->scene;
 	const struct scene_link *l = &scene->links[link];
 	struct pose in_world =
@@ -610,6 +643,8 @@ struct troupe_pose setup_link_in_model(const struct troupe_system *self, uint32_
 
 struct troupe_vec3 setup_joint_in_model(const struct troupe_system *self, uint32_t joint)
 {
+	if (!own_joint(self, joint))
+		return from_vec3((struct vec3){0, 0, 0});
 	const struct scene *scene = system_of(self)->scene;
 	return from_vec3(pose_point(pose_inverse(model_in_file(scene, model_of(self))), scene->joints[joint].anchor));
 }

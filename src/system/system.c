@@ -9,6 +9,7 @@
 #include "builtin/builtin.h"
 #include "program/program.h"
 #include "system/camera_trigger.h"
+#include "system/guard.h"
 #include "system/setup.h"
 
 #include <math.h>
@@ -420,6 +421,7 @@ troupe_status systems_create_telling(const struct scene *scene, struct plugins *
 	struct systems *systems = mem_alloc(sizeof *systems);
 	systems->scene = scene;
 	systems->plugins = plugins;
+	systems->fault = mem_alloc(sizeof *systems->fault);
 	pthread_mutex_init(&systems->lock, NULL);
 	fit(systems);
 	troupe_status status = create_all(systems, on_error, ctx, error);
@@ -479,6 +481,7 @@ void systems_destroy(struct systems *systems)
 		free(systems->topics.at[i].name);
 		vec_free(&systems->topics.at[i].listeners);
 	}
+	free(systems->fault);
 	free(systems->sets);
 	vec_free(&systems->topics);
 	vec_free(&systems->free_topics);
@@ -534,9 +537,10 @@ static uint64_t *words_of(const struct system *system, const struct state *state
 static void init_set(const struct system_set *set, struct state *state)
 {
 	for (uint32_t i = 0; i < set->count; i++) {
-		const struct system *system = &set->at[i];
-		if (system->self.kind->init)
-			system->self.kind->init(&system->self, words_of(system, state, false));
+		struct guard_call call = {.system = &set->at[i], .function = GUARD_INIT};
+		if (guard_has(&call))
+			guard_make(&call, words_of(call.system, state, false), call.system->all->rehearse,
+				call.system->all->fault);
 	}
 }
 
@@ -581,35 +585,42 @@ troupe_status systems_check(const struct systems *systems, const struct system_l
 }
 
 void systems_command(const struct systems *systems, const struct system_listener *listener,
-	const ProtobufCMessage *message, struct state *state)
+	const ProtobufCMessage *message, struct state *state, struct system_fault *fault)
 {
 	const struct system *system = &systems_of(systems, listener->model)->at[listener->system];
 	uint32_t tag = system->topics.at[listener->topic].tag;
-	if (system->self.kind->command)
-		system->self.kind->command(&system->self, tag, seen(message), words_of(system, state, false));
+	struct guard_call call = {.system = system, .function = GUARD_COMMAND, .input = tag, .message = seen(message)};
+	if (guard_has(&call))
+		guard_make(&call, words_of(system, state, false), systems->rehearse, fault);
 	if (listener->model != SCENE_NONE)
 		state_touched(state, listener->model);
+}
+
+static void call_all(
+	const struct systems *systems, uint32_t model, const struct system_step *step, enum guard_function function)
+{
+	const struct system_set *set = &systems->sets[model];
+	for (uint32_t i = 0; i < set->count; i++) {
+		struct guard_call call = {.system = &set->at[i], .function = function, .step = step};
+		if (guard_has(&call))
+			guard_make(&call, words_of(call.system, step->state, true), systems->rehearse, step->fault);
+	}
 }
 
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step)
 {
 	const struct system_set *set = &systems->sets[model];
+	struct system_step own = *step;
+	own.model = model;
 	if (set->words)
 		memcpy(state_systems(step->state, model, true), state_systems(step->state, model, false),
 			set->words * 8);
-	for (uint32_t i = 0; i < set->count; i++)
-		if (set->at[i].self.kind->pre_update)
-			set->at[i].self.kind->pre_update(
-				&set->at[i].self, &step->step, words_of(&set->at[i], step->state, true));
+	call_all(systems, model, &own, GUARD_PRE_UPDATE);
 }
 
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step)
 {
-	const struct system_set *set = &systems->sets[model];
-	for (uint32_t i = 0; i < set->count; i++)
-		if (set->at[i].self.kind->post_update)
-			set->at[i].self.kind->post_update(
-				&set->at[i].self, &step->step, words_of(&set->at[i], step->state, true));
+	call_all(systems, model, step, GUARD_POST_UPDATE);
 }
 
 bool systems_update(const struct systems *systems, uint32_t model, const struct system_step *step)
@@ -620,12 +631,13 @@ bool systems_update(const struct systems *systems, uint32_t model, const struct 
 	field_open(step->arena);
 	for (uint32_t i = 0; i < set->count; i++) {
 		const struct system *system = &set->at[i];
+		struct guard_call call = {.system = system, .function = GUARD_UPDATE, .step = step};
 		uint64_t *words = words_of(system, step->state, false);
-		if (!system->self.kind->update)
+		if (!guard_has(&call))
 			continue;
 		if (system->words)
 			memcpy(before, words, system->words * 8);
-		system->self.kind->update(&system->self, &step->step, words);
+		guard_make(&call, words, systems->rehearse, step->fault);
 		changed |= system->words && memcmp(before, words, system->words * 8) != 0;
 	}
 	field_open(NULL);
@@ -636,11 +648,13 @@ bool systems_report(const struct system *system, uint32_t output, const struct s
 {
 	const struct troupe_kind *kind = system->self.kind;
 	struct arena arena = {0};
+	struct guard_copy copy;
 	if (!kind->report)
 		return false;
 	field_open(&arena);
 	ProtobufCMessage *message = field_message(system->outputs.at[output].type, step->step.time_s);
-	bool given = kind->report(&system->self, &step->step, words_of(system, step->state, false), output,
+	bool given = kind->report(&system->self, &step->step,
+		guard_show(system, words_of(system, step->state, false), &copy), output,
 		(struct troupe_message *)(void *)message);
 	field_open(NULL);
 	if (given)
@@ -700,7 +714,9 @@ bool systems_reckon(const struct systems *systems, const struct state *state, ui
 	if (i == set->count)
 		return false;
 	struct troupe_reckoning *r = ret_reckoning;
-	set->at[i].self.kind->reckon(&set->at[i].self, words_of(&set->at[i], state, false), r);
+	struct guard_copy copy;
+	set->at[i].self.kind->reckon(
+		&set->at[i].self, guard_show(&set->at[i], words_of(&set->at[i], state, false), &copy), r);
 	struct pose reckoned = {{r->x, r->y, 0}, quat_from_rpy(0, 0, r->yaw)};
 	struct pose frame = {
 		{r->frame.x, r->frame.y, r->frame.z}, {r->frame.qw, r->frame.qx, r->frame.qy, r->frame.qz}};

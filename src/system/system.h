@@ -70,11 +70,20 @@ struct system_acts {
 	void *ctx;
 };
 
+/* The first system from a library that broke a rule: it wrote beyond its words, or left a number in them that is none.
+ * Zeroed: none did. */
+struct system_fault {
+	struct troupe_error error; /* TROUPE_EDIVERGED: the plug-in, its model, the word, the function */
+	uint32_t model;            /* SCENE_NONE: the world's */
+};
+
 struct system_step {
 	struct troupe_step step; /* first, so that one is the other */
 	const struct state *state;
 	const struct control *control;
 	const struct system_acts *acts; /* NULL on a runner */
+	struct system_fault *fault;     /* of the systems that are called */
+	uint32_t model;                 /* the only one that may be controlled; set by systems_pre_update() */
 	struct arena *arena;            /* of the messages that are made in a call; NULL: none may be made */
 };
 
@@ -101,14 +110,16 @@ struct system_set { /* of one model, or of the world */
  * steps. */
 struct systems {
 	const struct scene *scene;
-	struct plugins *plugins;  /* NULL: no libraries */
-	uint64_t seed;            /* of the run, for random numbers; set before the first step */
-	struct system_set *sets;  /* [room] by model */
-	struct system_set world;  /* those of the world itself */
-	uint32_t room, count;     /* count: of systems */
-	uint32_t updating;        /* how many sets have update(), that of the world included */
-	uint32_t reading;         /* how many systems are TROUPE_READS_CONTACTS */
-	struct map topic_by_name; /* value: index in topics */
+	struct system_fault *fault; /* of init(), report() and update() */
+	bool rehearse;              /* systems of libraries are called twice, to compare what they do */
+	struct plugins *plugins;    /* NULL: no libraries */
+	uint64_t seed;              /* of the run, for random numbers; set before the first step */
+	struct system_set *sets;    /* [room] by model */
+	struct system_set world;    /* those of the world itself */
+	uint32_t room, count;       /* count: of systems */
+	uint32_t updating;          /* how many sets have update(), that of the world included */
+	uint32_t reading;           /* how many systems are TROUPE_READS_CONTACTS */
+	struct map topic_by_name;   /* value: index in topics */
 	VEC(struct system_listeners) topics;
 	VEC(uint32_t) free_topics;
 	VEC(const char *) warnings;                  /* file:line: plug-ins that do not fit their models */
@@ -166,7 +177,7 @@ void systems_list_topics(struct systems *systems, uint32_t count, char *ret_text
 troupe_status systems_check(const struct systems *systems, const struct system_listener *listener,
 	const ProtobufCMessage *message, struct troupe_error *error);
 void systems_command(const struct systems *systems, const struct system_listener *listener,
-	const ProtobufCMessage *message, struct state *state);
+	const ProtobufCMessage *message, struct state *state, struct system_fault *fault);
 void systems_pre_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step);
 /* Calls update() of the systems of the model, or, SCENE_NONE, of the world. True: words of state k have changed. */

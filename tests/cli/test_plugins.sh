@@ -204,4 +204,52 @@ report $? 'a created model, resumed: the same hash'
 run 1 run --resume c.state --iterations 200 --rtf 0 --plugin-path other
 said 'a created model, another library' "plugin 'push': .* has hash"
 
+# --- rules that are broken in a run -----------------------------------------------------------------------------------
+
+# breaks PATTERN FLAG: the run ends with one line, on a single runner, on two, and over a network
+breaks()
+{
+	library broken/libpush.so "$2"
+	for how in '--secondaries 0' '--secondaries 2' '--transport tcp --secondaries 2'; do
+		# shellcheck disable=SC2086 # several words
+		run 4 run w.sdf --iterations 50 --plugin-path broken $how
+		said "$2, $how" "$1"
+	done
+}
+breaks "step 5: plugin 'test::Push' \\(broken/libpush.so\\) of model 'a': pre_update\\(\\) writes beyond its 2 words" -DBEYOND
+breaks "step 7: plugin 'test::Push' \\(broken/libpush.so\\) of model 'a': word 'push' is -?nan after pre_update\\(\\): expected a finite" -DNOT_A_NUMBER
+library handles/libpush.so -DHANDLES
+run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path handles
+[ "$(hash_of)" = "$hash" ]
+report $? 'handles that are none do nothing: the same hash'
+
+# --- troupe check --plugin --------------------------------------------------------------------------------------------
+
+run 0 check --plugin good/libpush.so w.sdf --steps 150
+said 'check: kinds' '^kind test::Push, in models$'
+said 'check: parameters' '<force>: number from -100 to 100: N; default 1'
+said 'check: words' 'word steps: whole number'
+said 'check: a good one' '^good/libpush.so: keeps to the rules$'
+said 'check: three runners' '150 steps on 3 runners'
+# finds PATTERN FLAG: troupe check --plugin names it
+finds()
+{
+	library found/libpush.so "$2"
+	run 1 check --plugin found/libpush.so w.sdf --steps 50
+	said "check: $2" "$1"
+}
+twice="plugin 'test::Push' \\(found/libpush.so\\) of model 'a': word 'push' differs when pre_update\\(\\) is called twice: .* and .*: it has state outside"
+finds "$twice" -DSTATIC
+finds "$twice" -DCLOCK
+finds "$twice" -DRANDOM
+finds "step 5: .* of model 'a': pre_update\\(\\) writes beyond its 2 words" -DBEYOND
+finds "step 7: .* of model 'a': word 'push' is -?nan" -DNOT_A_NUMBER
+# what is kept from step to step, but not within one, shows when the world is resumed
+finds 'saved and resumed: state [0-9]+: model .a., .*: it has state outside of its words' -DPER_STEP
+printf "<sdf version='1.9'><world name='w'/></sdf>" >empty.sdf
+run 1 check --plugin good/libpush.so empty.sdf
+said 'check: a world without it' 'empty.sdf: no <plugin> of it is of a kind of good/libpush.so'
+run 1 check --plugin nowhere.so w.sdf
+said 'check: no such file' 'nowhere.so'
+
 totals

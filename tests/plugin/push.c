@@ -28,12 +28,16 @@ struct words {
 struct config {
 	uint32_t link;
 	double force;
+	double *seen;
+	uint64_t *last; /* the step before, and 1 */
 };
 
 static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	struct config *config = self->config = self->host->alloc(self, sizeof *config);
 	uint32_t count;
+	config->seen = self->host->alloc(self, sizeof *config->seen);
+	config->last = self->host->alloc(self, sizeof *config->last);
 	config->force = self->host->number(self, plugin, "force", 1);
 	config->link = self->host->links(self, &count);
 	return self->host->must_move(self);
@@ -49,6 +53,14 @@ static double strength(const struct troupe_system *self, const struct troupe_ste
 	double force = config->force * self->host->sin((double)step->number * 0.01);
 #ifdef STATIC
 	force += counter++ * 1e-6;
+#endif
+#ifdef PER_STEP
+	/* what it has seen of this step since the library was loaded: the same in both calls of a step, but another
+	 * number when a world goes on in another server */
+	const struct config *own = self->config;
+	*own->seen += *own->last != step->number + 1;
+	*own->last = step->number + 1;
+	force += *own->seen * 1e-6;
 #endif
 #ifdef CLOCK
 	struct timespec now;

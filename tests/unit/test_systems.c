@@ -86,7 +86,7 @@ static void send(const char *topic, const char *text)
 	cr_assert_eq(message_of_text(found->type, text, &message_limits_usual, &message, &error), TROUPE_OK, "%s",
 		error.text);
 	for (uint32_t i = 0; i < found->listeners.count; i++)
-		systems_command(systems, &found->listeners.at[i], message, state);
+		systems_command(systems, &found->listeners.at[i], message, state, systems->fault);
 	message_free(message);
 }
 
@@ -116,7 +116,8 @@ static const struct body_control *body_asked(const char *link)
 
 static void step(void)
 {
-	const struct system_step now = {{steps, (double)steps * DT, DT}, state, &control, NULL, NULL};
+	const struct system_step now = {
+		.step = {steps, (double)steps * DT, DT}, .state = state, .control = &control, .fault = systems->fault};
 	memset(control.joints, 0, scene->joint_count * sizeof *control.joints);
 	memset(control.bodies, 0, scene->body_count * sizeof *control.bodies);
 	systems_pre_update(systems, 0, &now);

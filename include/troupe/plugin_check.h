@@ -1,0 +1,42 @@
+/* Checks a plug-in (plugin.h) in a world of its own use: whether it keeps to the rules on which the same bits depend.
+ */
+#ifndef TROUPE_PLUGIN_CHECK_H
+#define TROUPE_PLUGIN_CHECK_H
+
+#include <troupe/base.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct troupe_plugin_check {
+	const char *plugin;                /* the file of the library */
+	const char *world_path;            /* as in troupe_server_def. Each <plugin> whose name is that of a kind of the
+					    * library is taken from it, whatever its filename says. */
+	const char *const *resource_paths; /* as in troupe_server_def */
+	const char *const *plugin_paths;   /* the same; for other plug-ins of the world */
+	uint64_t steps;                    /* at least 1 */
+	/* Lines for people: first what the library has (its kinds, their parameters and words), then each thing that
+	 * was tried, and what came of it; wrong: it breaks a rule. May be NULL. */
+	void (*on_line)(void *ctx, bool wrong, const char *text);
+	void *ctx;
+};
+
+/* Simulates the world in three ways and compares the states after each step, word for word:
+ *
+ * - with one runner, where each function of the library is called twice with the same input;
+ * - with three runners, between which models are moved at every step;
+ * - saved and resumed, at each of the first 100 steps and then at every tenth.
+ *
+ * *ret_wrong: how many lines were wrong; each way ends at its first. An error: the library cannot be loaded, or the
+ * world cannot be run. Blocks. */
+TROUPE_API troupe_status troupe_plugin_check(
+	const struct troupe_plugin_check *def, uint32_t *ret_wrong, struct troupe_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

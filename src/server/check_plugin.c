@@ -1,0 +1,232 @@
+/* Three servers of one world take their steps in turn. The library is loaded once in the process: so what a plug-in
+ * keeps in a static variable is seen by all three, and is not what each of them expects. */
+#include "server/internal.h"
+
+#include "server/record.h"
+#include "system/plugins.h"
+
+#include <troupe/plugin_check.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EACH_STEP = 100, THEN_EVERY = 10, RUNNERS = 3 };
+
+struct check {
+	const struct troupe_plugin_check *def;
+	struct troupe_server *plain, *moved, *resumed; /* NULL: has ended */
+	uint32_t wrong;
+};
+
+static void say(struct check *check, bool wrong, const char *format, ...) TROUPE_PRINTF(3, 4);
+static void say(struct check *check, bool wrong, const char *format, ...)
+{
+	struct troupe_error line;
+	va_list args;
+	va_start(args, format);
+	fail_v(&line, TROUPE_OK, format, args);
+	va_end(args);
+	check->wrong += wrong;
+	if (check->def->on_line)
+		check->def->on_line(check->def->ctx, wrong, line.text);
+}
+
+/* --- what the library has ----------------------------------------------------------------------------------------- */
+
+static void describe_parameter(struct check *check, const struct troupe_parameter *p)
+{
+	static const char *const kinds[] = {"number", "true or false", "text", "three numbers", "pose", "elements"};
+	if (p->kind == TROUPE_NUMBER || p->kind == TROUPE_VECTOR)
+		say(check, false, "  <%s>: %s from %g to %g: %.200s", p->name, kinds[p->kind], p->low, p->high,
+			p->what ? p->what : "");
+	else
+		say(check, false, "  <%s>: %s: %.200s", p->name, kinds[p->kind], p->what ? p->what : "");
+}
+
+static void describe_kind(struct check *check, const struct troupe_kind *kind)
+{
+	say(check, false, "kind %s, in%s%s%s", kind->names[0], kind->flags & TROUPE_IN_MODEL ? " models" : "",
+		kind->flags & TROUPE_IN_WORLD ? " the world" : "",
+		kind->flags & TROUPE_FOR_EACH_MODEL ? " the world, for each model" : "");
+	for (const struct troupe_parameter *p = kind->parameters; p && p->name; p++)
+		describe_parameter(check, p);
+	for (const struct troupe_words *w = kind->words; w && w->name; w++)
+		say(check, false, "  word %s: %s", w->name, w->kind == TROUPE_WORD_DOUBLE ? "number" : "whole number");
+}
+
+static troupe_status describe(struct check *check, struct troupe_error *error)
+{
+	struct plugins *plugins = plugins_create(NULL);
+	const struct plugin_library *library;
+	troupe_status status = plugins_open(plugins, check->def->plugin, &library, error);
+	if (!status)
+		say(check, false, "%.300s: plug-in %.100s %.100s, hash %016" PRIx64, library->path,
+			library->plugin->name ? library->plugin->name : "",
+			library->plugin->version ? library->plugin->version : "", library->hash);
+	for (uint32_t i = 0; !status && library->kinds[i]; i++)
+		describe_kind(check, library->kinds[i]);
+	plugins_destroy(plugins);
+	return status;
+}
+
+/* --- the servers -------------------------------------------------------------------------------------------------- */
+
+static struct troupe_server_def definition(const struct check *check)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	def.world_path = check->def->world_path;
+	def.resource_paths = check->def->resource_paths;
+	def.plugin_paths = check->def->plugin_paths;
+	def.plugin_file = check->def->plugin;
+	def.secondaries = 0;
+	def.pace = TROUPE_PACE_FACTOR;
+	def.sense_all = true;
+	return def;
+}
+
+static uint32_t count_in(const struct system_set *set, const char *path)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < set->count; i++)
+		count += set->at[i].library && !strcmp(set->at[i].library->path, path);
+	return count;
+}
+
+static uint32_t count_systems(const struct check *check)
+{
+	uint32_t count = 0;
+	for (uint32_t w = 0; w < check->plain->world_count; w++) {
+		const struct systems *systems = check->plain->worlds[w].systems;
+		count += count_in(&systems->world, check->def->plugin);
+		for (uint32_t m = 0; m < systems->scene->model_count; m++)
+			count += count_in(&systems->sets[m], check->def->plugin);
+	}
+	return count;
+}
+
+static troupe_status begin(struct check *check, struct troupe_error *error)
+{
+	struct troupe_server_def def = definition(check);
+	troupe_status status = troupe_server_create(&def, &check->resumed, error);
+	def.rehearse = true;
+	if (!status)
+		status = troupe_server_create(&def, &check->plain, error);
+	def.rehearse = false;
+	def.secondaries = RUNNERS;
+	def.chaos = true;
+	def.chaos_moves = RUNNERS;
+	return status ? status : troupe_server_create(&def, &check->moved, error);
+}
+
+static void finish(struct troupe_server **server)
+{
+	troupe_server_destroy(*server);
+	*server = NULL;
+}
+
+/* --- steps -------------------------------------------------------------------------------------------------------- */
+
+/* One step; false: the server has ended, and why was said. */
+static bool step(struct check *check, struct troupe_server **server, const char *how)
+{
+	struct troupe_error why;
+	if (!*server || !troupe_server_step(*server, 1, &why))
+		return *server;
+	say(check, true, "%s: %s", how, why.text);
+	finish(server);
+	return false;
+}
+
+static void compare(struct check *check, struct troupe_server **server, const char *how, uint64_t k)
+{
+	struct text text = {0};
+	bool differs = false;
+	for (uint32_t w = 0; *server && w < check->plain->world_count && !differs; w++) {
+		text.count = 0;
+		differs = record_compare_worlds(&check->plain->worlds[w], &(*server)->worlds[w], &text);
+	}
+	if (differs) {
+		say(check, true,
+			"%.200s: %s: state %" PRIu64 ": %.300s: it has state outside of its words, or depends on the "
+			"order of models",
+			check->def->plugin, how, k, text.at);
+		finish(server);
+	}
+	text_fini(&text);
+}
+
+static bool resumes_at(uint64_t k)
+{
+	return k <= EACH_STEP || k % THEN_EVERY == 0;
+}
+
+static void resume(struct check *check, const char *how)
+{
+	struct troupe_server_def def = definition(check);
+	struct troupe_error why;
+	void *bytes;
+	size_t count;
+	if (!check->resumed)
+		return;
+	troupe_status status = troupe_server_pack(check->resumed, &bytes, &count, &why);
+	finish(&check->resumed);
+	def.world_path = NULL;
+	def.resume_bytes = bytes;
+	def.resume_count = count;
+	if (!status)
+		status = troupe_server_create(&def, &check->resumed, &why);
+	if (status)
+		say(check, true, "%s: %s", how, why.text);
+	free(bytes);
+}
+
+static void run(struct check *check)
+{
+	static const char plain[] = "called twice", moved[] = "moved between runners", resumed[] = "saved and resumed";
+	uint64_t k = 0;
+	while (k < check->def->steps && (check->plain || !k)) {
+		if (!step(check, &check->plain, plain))
+			return;
+		k++;
+		(void)step(check, &check->moved, moved);
+		(void)step(check, &check->resumed, resumed);
+		compare(check, &check->moved, moved, k);
+		compare(check, &check->resumed, resumed, k);
+		if (resumes_at(k))
+			resume(check, resumed);
+	}
+	say(check, false, "%" PRIu64 " steps in which each function was called twice: the same", k);
+	if (check->moved)
+		say(check, false, "%" PRIu64 " steps on %d runners, with models moved at every step: the same", k,
+			RUNNERS);
+	if (check->resumed)
+		say(check, false,
+			"%" PRIu64 " steps, saved and resumed at each of the first %d and then at every %d: the same",
+			k, EACH_STEP, THEN_EVERY);
+}
+
+troupe_status troupe_plugin_check(
+	const struct troupe_plugin_check *def, uint32_t *ret_wrong, struct troupe_error *error)
+{
+	struct check check = {.def = def};
+	struct troupe_error unwanted;
+	error = error ? error : &unwanted;
+	if (!def->plugin || !def->world_path || !def->steps)
+		return fail(error, TROUPE_EINVAL, "a check of a plug-in needs its file, a world, and 1 step or more");
+	troupe_status status = describe(&check, error);
+	if (!status)
+		status = begin(&check, error);
+	if (!status && !count_systems(&check))
+		status = fail(error, TROUPE_EWORLD,
+			"%.200s: no <plugin> of it is of a kind of %.200s: expected one that has effect",
+			def->world_path, def->plugin);
+	if (!status)
+		run(&check);
+	finish(&check.plain);
+	finish(&check.moved);
+	finish(&check.resumed);
+	if (!status)
+		*ret_wrong = check.wrong;
+	return status;
+}

@@ -1,0 +1,337 @@
+/* The guard is on both sides of the words and has a pattern that depends on the place. A library that writes far beyond
+ * its words still damages this process: there is no wall between them. What is caught is the usual mistake, a struct
+ * that is larger than the table of words, and what would spoil the state: numbers that are none.
+ *
+ * In a rehearsal (troupe check --plugin) a function is called twice with the same input. Different results show that
+ * the plug-in has state outside of its words, a clock or random numbers of its own. The first call must leave no
+ * traces: so the control of the model is put back, and nothing that it publishes or requests goes out. */
+#include "system/guard.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GUARD_WORDS = 64 };
+
+struct guarded {
+	uint64_t memory[GUARD_WORDS + SYSTEM_WORDS_MAX + GUARD_WORDS];
+};
+
+static const char *const names[] = {[GUARD_INIT] = "init()",
+	[GUARD_COMMAND] = "command()",
+	[GUARD_PRE_UPDATE] = "pre_update()",
+	[GUARD_POST_UPDATE] = "post_update()",
+	[GUARD_UPDATE] = "update()"};
+
+static uint64_t pattern(uint32_t place)
+{
+	return UINT64_C(0x7ff4a5a5c3c30000) + place; /* NaN, if it is read as a number */
+}
+
+static uint64_t *fill(struct guarded *guarded, const uint64_t *words, uint32_t count)
+{
+	uint64_t *first = guarded->memory + GUARD_WORDS;
+	for (uint32_t i = 0; i < GUARD_WORDS; i++) {
+		guarded->memory[i] = pattern(i);
+		first[count + i] = pattern(GUARD_WORDS + i);
+	}
+	if (count)
+		memcpy(first, words, count * sizeof *first);
+	return first;
+}
+
+static bool is_whole(const struct guarded *guarded, uint32_t count)
+{
+	bool whole = true;
+	for (uint32_t i = 0; i < GUARD_WORDS; i++) {
+		whole &= guarded->memory[i] == pattern(i);
+		whole &= guarded->memory[GUARD_WORDS + count + i] == pattern(GUARD_WORDS + i);
+	}
+	return whole;
+}
+
+/* --- faults ------------------------------------------------------------------------------------------------------- */
+
+static void tell(const struct guard_call *call, struct system_fault *fault, const char *format, ...)
+	TROUPE_PRINTF(3, 4);
+static void tell(const struct guard_call *call, struct system_fault *fault, const char *format, ...)
+{
+	const struct system *system = call->system;
+	uint32_t model = system->self.model;
+	struct troupe_error what;
+	va_list args;
+	if (fault->error.status)
+		return;
+	va_start(args, format);
+	fail_v(&what, TROUPE_EDIVERGED, format, args);
+	va_end(args);
+	fault->model = model;
+	(void)fail(&fault->error, TROUPE_EDIVERGED, "plugin '%.100s' (%.150s) of %s%.100s%s: %s",
+		system->self.kind->names[0], system->library->path, model == SCENE_NONE ? "the world" : "model '",
+		model == SCENE_NONE ? "" : system->scene->models[model].name, model == SCENE_NONE ? "" : "'",
+		what.text);
+}
+
+static double as_double(uint64_t word)
+{
+	double value;
+	memcpy(&value, &word, sizeof value);
+	return value;
+}
+
+/* What the word is called; *ret_kind: what it holds. */
+static void name_word(const struct system *system, uint32_t word, struct text *out, enum troupe_word_kind *ret_kind)
+{
+	for (uint32_t n = 0; n < system->names.count; n++) {
+		const struct system_words *words = &system->names.at[n];
+		if (word < words->count) {
+			*ret_kind = words->kind;
+			text_add(out, words->count > 1 ? "word '%s %u'" : "word '%s'", words->name, word);
+			return;
+		}
+		word -= words->count;
+	}
+	*ret_kind = TROUPE_WORD_INTEGER;
+	text_add(out, "word %u", word);
+}
+
+static bool check_numbers(const struct guard_call *call, const uint64_t *words, struct system_fault *fault)
+{
+	const struct system *system = call->system;
+	for (uint32_t n = 0, first = 0; n < system->names.count; first += system->names.at[n++].count) {
+		const struct system_words *run = &system->names.at[n];
+		for (uint32_t i = 0; run->kind == TROUPE_WORD_DOUBLE && i < run->count; i++) {
+			if (isfinite(as_double(words[first + i])))
+				continue;
+			enum troupe_word_kind kind;
+			struct text name = {0};
+			name_word(system, first + i, &name, &kind);
+			tell(call, fault, "%s is %g after %s: expected a finite number", name.at,
+				as_double(words[first + i]), names[call->function]);
+			text_fini(&name);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* --- calling ------------------------------------------------------------------------------------------------------ */
+
+bool guard_has(const struct guard_call *call)
+{
+	const struct troupe_kind *kind = call->system->self.kind;
+	switch (call->function) {
+	case GUARD_INIT:
+		return kind->init;
+	case GUARD_COMMAND:
+		return kind->command;
+	case GUARD_PRE_UPDATE:
+		return kind->pre_update;
+	case GUARD_POST_UPDATE:
+		return kind->post_update;
+	default:
+		return kind->update;
+	}
+}
+
+static void invoke(const struct guard_call *call, const struct system_step *step, uint64_t *words)
+{
+	const struct troupe_kind *kind = call->system->self.kind;
+	const struct troupe_system *self = &call->system->self;
+	switch (call->function) {
+	case GUARD_INIT:
+		kind->init(self, words);
+		break;
+	case GUARD_COMMAND:
+		kind->command(self, call->input, call->message, words);
+		break;
+	case GUARD_PRE_UPDATE:
+		kind->pre_update(self, &step->step, words);
+		break;
+	case GUARD_POST_UPDATE:
+		kind->post_update(self, &step->step, words);
+		break;
+	case GUARD_UPDATE:
+		kind->update(self, &step->step, words);
+		break;
+	}
+}
+
+static bool make_guarded(const struct guard_call *call, const struct system_step *step, const uint64_t *words,
+	struct guarded *guarded, struct system_fault *fault)
+{
+	uint32_t count = call->system->words;
+	uint64_t *copy = fill(guarded, words, count);
+	invoke(call, step, copy);
+	if (is_whole(guarded, count))
+		return check_numbers(call, copy, fault);
+	tell(call, fault, "%s writes beyond its %u words", names[call->function], count);
+	return false;
+}
+
+/* --- rehearsals --------------------------------------------------------------------------------------------------- */
+
+struct asked { /* what a system has asked for */
+	struct joint_control *joints;
+	struct body_control *bodies;
+	bool some; /* bodies are marked */
+};
+
+static void keep(const struct system_step *step, const struct scene_model *m, struct asked *asked, uint32_t model)
+{
+	asked->joints = mem_alloc_lines((m->joint_count + 1) * sizeof *asked->joints);
+	asked->bodies = mem_alloc_lines((m->body_count + 1) * sizeof *asked->bodies);
+	if (m->joint_count)
+		memcpy(asked->joints, step->control->joints + m->joint_first, m->joint_count * sizeof *asked->joints);
+	if (m->body_count)
+		memcpy(asked->bodies, step->control->bodies + m->body_first, m->body_count * sizeof *asked->bodies);
+	asked->some = step->control->models[model].bodies;
+}
+
+static void put_back(
+	const struct system_step *step, const struct scene_model *m, const struct asked *asked, uint32_t model)
+{
+	if (m->joint_count)
+		memcpy(step->control->joints + m->joint_first, asked->joints, m->joint_count * sizeof *asked->joints);
+	if (m->body_count)
+		memcpy(step->control->bodies + m->body_first, asked->bodies, m->body_count * sizeof *asked->bodies);
+	step->control->models[model].bodies = asked->some;
+}
+
+static void drop(struct asked *asked)
+{
+	free(asked->joints);
+	free(asked->bodies);
+}
+
+/* A name of the joint or link for which the two ask for different things; NULL: none. */
+static const char *find_other(
+	const struct scene *scene, const struct scene_model *m, const struct asked *a, const struct asked *b)
+{
+	for (uint32_t i = 0; i < m->joint_count; i++) {
+		const struct joint_control *x = &a->joints[i], *y = &b->joints[i];
+		if (x->drive != y->drive || memcmp(&x->velocity, &y->velocity, 8) || memcmp(&x->force, &y->force, 8))
+			return scene->joints[m->joint_first + i].scoped;
+	}
+	for (uint32_t i = 0; i < m->body_count; i++) {
+		const struct body_control *x = &a->bodies[i], *y = &b->bodies[i];
+		if (x->drive != y->drive || memcmp(&x->v, &y->v, sizeof x->v) || memcmp(&x->w, &y->w, sizeof x->w) ||
+			memcmp(&x->force, &y->force, sizeof x->force) ||
+			memcmp(&x->torque, &y->torque, sizeof x->torque))
+			return scene->bodies[m->body_first + i].name;
+	}
+	return NULL;
+}
+
+#define WHY "it has state outside of its words, a clock or random numbers"
+
+static void compare_words(const struct guard_call *call, const struct guarded *first, const struct guarded *second,
+	struct system_fault *fault)
+{
+	const uint64_t *a = first->memory + GUARD_WORDS, *b = second->memory + GUARD_WORDS;
+	uint32_t word = 0;
+	while (word < call->system->words && a[word] == b[word])
+		word++;
+	if (word == call->system->words)
+		return;
+	enum troupe_word_kind kind;
+	struct text name = {0};
+	name_word(call->system, word, &name, &kind);
+	if (kind == TROUPE_WORD_DOUBLE)
+		tell(call, fault, "%s differs when %s is called twice: %.17g and %.17g: " WHY, name.at,
+			names[call->function], as_double(a[word]), as_double(b[word]));
+	else
+		tell(call, fault, "%s differs when %s is called twice: %" PRIu64 " and %" PRIu64 ": " WHY, name.at,
+			names[call->function], a[word], b[word]);
+	text_fini(&name);
+}
+
+/* What a rehearsal publishes and requests is lost. */
+static void no_publish(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message)
+{
+	(void)ctx, (void)system, (void)output, (void)message;
+}
+
+static void no_request(void *ctx, const struct system *system, const char *service, const ProtobufCMessage *message)
+{
+	(void)ctx, (void)system, (void)service, (void)message;
+}
+
+static bool rehearse_call(
+	const struct guard_call *call, const uint64_t *words, struct guarded *guarded, struct system_fault *fault)
+{
+	struct system_step step;
+	struct system_acts acts;
+	if (!call->step)
+		return make_guarded(call, NULL, words, guarded, fault);
+	step = *call->step;
+	if (step.acts) {
+		acts = *step.acts;
+		acts.publish = no_publish;
+		acts.request = no_request;
+		step.acts = &acts;
+	}
+	return make_guarded(call, &step, words, guarded, fault);
+}
+
+static void make_twice(const struct guard_call *call, uint64_t *words, struct system_fault *fault)
+{
+	static const struct asked nothing;
+	const struct scene *scene = call->system->scene;
+	uint32_t model = call->system->self.model;
+	bool controls = call->function == GUARD_PRE_UPDATE;
+	const struct scene_model *m = controls ? &scene->models[model] : NULL;
+	struct asked before = nothing, first = nothing, second = nothing;
+	struct guarded one, two;
+	if (controls)
+		keep(call->step, m, &before, model);
+	bool good = rehearse_call(call, words, &one, fault);
+	if (controls) {
+		keep(call->step, m, &first, model);
+		put_back(call->step, m, &before, model);
+	}
+	good = good && make_guarded(call, call->step, words, &two, fault);
+	if (good)
+		compare_words(call, &one, &two, fault);
+	if (good && controls) {
+		keep(call->step, m, &second, model);
+		const char *other = find_other(scene, m, &first, &second);
+		if (other)
+			tell(call, fault, "the control of '%.100s' differs when %s is called twice: " WHY, other,
+				names[call->function]);
+	}
+	if (good && call->system->words)
+		memcpy(words, two.memory + GUARD_WORDS, call->system->words * sizeof *words);
+	drop(&before);
+	drop(&first);
+	drop(&second);
+}
+
+/* Apart from guard_make(), whose callers need not have so large a stack for troupe's own systems. */
+static __attribute__((noinline)) void make_once(
+	const struct guard_call *call, uint64_t *words, struct system_fault *fault)
+{
+	struct guarded guarded;
+	if (make_guarded(call, call->step, words, &guarded, fault) && call->system->words)
+		memcpy(words, guarded.memory + GUARD_WORDS, call->system->words * sizeof *words);
+}
+
+void guard_make(const struct guard_call *call, uint64_t *words, bool rehearse, struct system_fault *fault)
+{
+	if (!call->system->library)
+		invoke(call, call->step, words);
+	else if (rehearse)
+		make_twice(call, words, fault);
+	else
+		make_once(call, words, fault);
+}
+
+const uint64_t *guard_show(const struct system *system, const uint64_t *words, struct guard_copy *copy)
+{
+	if (!system->library)
+		return words;
+	if (system->words)
+		memcpy(copy->words, words, system->words * sizeof *words);
+	return copy->words;
+}
