@@ -1,7 +1,7 @@
 /* The elements of SDF 1.12 and of earlier versions, if they had a meaning there. The contents of plug-ins, shapes,
  * actors and of worlds' gui are not in the table: only their readers know them. Sensors are ignored as a whole
  * (system/ignored.h); the elements that are read from a sensor count as used, so that a misspelt one is found. <wind>
- * and <enable_wind> are read (scene.h), but count as ignored while no system uses them. */
+ * and <enable_wind> are for systems such as WindEffects, as in Gazebo. */
 #include "sdf/vocabulary.h"
 
 #include "base/map.h"
@@ -21,8 +21,9 @@ struct vocabulary_entry {
 static const struct vocabulary_entry table[] = {
 	{NULL, "sdf", WORDS("world", "model", "light", "actor"), NULL, NULL},
 	{NULL, "world",
-		WORDS("include", "gravity", "physics", "light", "frame", "model", "actor", "joint", "plugin", "pose"),
-		WORDS("wind", "state", "population"),
+		WORDS("include", "gravity", "physics", "light", "frame", "model", "actor", "joint", "plugin", "pose",
+			"wind"),
+		WORDS("state", "population"),
 		WORDS("audio", "magnetic_field", "atmosphere", "gui", "scene", "road", "spherical_coordinates")},
 	{"world", "wind", WORDS("linear_velocity"), NULL, NULL},
 	{"world", "physics", WORDS("max_step_size", "real_time_factor", "gravity", "ode"),
@@ -34,12 +35,12 @@ static const struct vocabulary_entry table[] = {
 	{"ode", "constraints", WORDS("cfm", "erp", "contact_max_correcting_vel", "contact_surface_layer"), NULL, NULL},
 	{NULL, "model",
 		WORDS("static", "self_collide", "allow_auto_disable", "include", "frame", "pose", "link", "joint",
-			"plugin", "model"),
-		WORDS("enable_wind", "gripper", "model_state"), NULL},
+			"plugin", "model", "enable_wind"),
+		WORDS("gripper", "model_state"), NULL},
 	{NULL, "link",
 		WORDS("gravity", "self_collide", "kinematic", "pose", "inertial", "velocity_decay", "collision",
-			"visual", "sensor", "light", "plugin", "frame"),
-		WORDS("enable_wind", "must_be_base_link", "battery"),
+			"visual", "sensor", "light", "plugin", "frame", "enable_wind"),
+		WORDS("must_be_base_link", "battery"),
 		WORDS("projector", "audio_sink", "audio_source", "particle_emitter")},
 	{NULL, "velocity_decay", WORDS("linear", "angular"), NULL, NULL},
 	{NULL, "inertial", WORDS("pose", "mass", "inertia", "density", "fluid_added_mass"),

@@ -291,6 +291,51 @@ if grep -q 'define HAVE_EMBREE' "$BUILD_DIR/config.h"; then
 	grep -q '^[0-9]* scans, 0 contacts$' "$root/avoid.out"
 	report $? "example avoid: $(cat "$root/avoid.out")"
 fi
+# plug-ins, which need the headers alone
+plugins=$root/plugins
+mkdir "$plugins"
+# shellcheck disable=SC2086
+for name in follow_wall tilt rain; do
+	gcc -std=c11 -pedantic -Wall -Wextra -Wconversion -Werror -shared -fPIC \
+		"$SOURCE_DIR/tests/examples/plugins/$name.c" -o "$plugins/lib$name.so" $cflags >"$root/log" 2>&1
+	report $? "plug-in $name does not build: $(cat "$root/log")"
+done
+# shellcheck disable=SC2086
+g++ -std=c++11 -pedantic -Wall -Wextra -Werror -shared -fPIC "$SOURCE_DIR/tests/examples/plugins/tether.cc" \
+	-o "$plugins/libtether.so" $cflags >"$root/log" 2>&1
+report $? "plug-in tether does not build: $(cat "$root/log")"
+if [ -e "$TROUPE" ] && grep -q 'define HAVE_EMBREE' "$BUILD_DIR/config.h"; then
+	echo '100 /world/wall/set_velocity name: "balloon" linear {y: 1}' >"$plugins/commands"
+	wall()
+	{
+		timeout 200 "$TROUPE" run "$SOURCE_DIR/tests/examples/plugins/wall.sdf" --plugin-path "$plugins" --rtf 0 \
+			--commands "$plugins/commands" -v 0 "$@" >"$root/wall.out" 2>&1
+		report $? "the world with plug-ins, $*: $(tail -n 3 "$root/wall.out")"
+	}
+	wall --until 60 --log "$plugins/log.csv" --report "$plugins/report" --secondaries 2
+	# the cart goes round the room 1 m from the walls: the nearest of the four, at x = +-6 and y = +-4
+	awk -F, '$4 == "model" && $5 == "cart" && $2 > 10 {
+			dx = 6 - ($8 < 0 ? -$8 : $8); dy = 4 - ($9 < 0 ? -$9 : $9); d = dx < dy ? dx : dy
+			if (!n++ || d < least) least = d; if (d > most) most = d; if ($9 > 2) far++ }
+		END { printf "%g to %g m from the wall\n", least, most; exit !(n > 100 && far && least > 0.75 && most < 1.25) }' \
+		"$plugins/log.csv" >"$root/log"
+	report $? "plug-in follow_wall: $(cat "$root/log")"
+	# 1 kg on a spring of 100 N/m, pushed at 1 m/s: it swings by v sqrt(m / k) = 0.1 m
+	awk -F, '$4 == "model" && $5 == "balloon" { y = $9 < 0 ? -$9 : $9; if (y > most) most = y; n++ }
+		END { print most; exit !(n && most > 0.097 && most < 0.101) }' "$plugins/log.csv" >"$root/log"
+	report $? "plug-in tether: swings by $(cat "$root/log") m, expected 0.1"
+	# a box each 0.5 s, from 0 s on, and at most 10 at one time
+	grep -q '"created": *120,' "$plugins/report" && grep -q '"removed": *110,' "$plugins/report"
+	report $? "plug-in rain: $(grep 'created\|removed' "$plugins/report")"
+	for options in '--secondaries 0' '--secondaries 3 --chaos 4' '--secondaries 2 --transport tcp'; do
+		# shellcheck disable=SC2086
+		wall --iterations 3000 --hash-every 1000 $options
+		[ -e "$plugins/hashes" ] || cp "$root/wall.out" "$plugins/hashes"
+		cmp -s "$root/wall.out" "$plugins/hashes"
+		report $? "plug-ins: other hashes with $options"
+	done
+fi
+rm -r "$plugins"
 rm -f "$root/header.c" "$root/user.cc" "$root/user.o" "$root/example" "$root"/*.out "$root/log"
 
 rm -f "$root/user" "$root/user.c"

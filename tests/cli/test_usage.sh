@@ -588,7 +588,7 @@ good 'model plug-ins: 25 \(known: 0, ignored: 25\), warnings: 25$' check many.sd
 
 # check goes on after errors: several models and plug-ins have errors, and ignored parts are counted
 cat >several.sdf <<'END'
-<sdf version="1.9"><world name="w"><wind/>
+<sdf version="1.9"><world name="w"><population/>
 <model name="a"><pose>0 1e8 0 0 0 0</pose><link name="l"/></model>
 <model name="b"><pose>1e8 0 0 0 0 0</pose><link name="l"/></model>
 <model name="c"><link name="l"><typo/><typo/><my:own/></link><plugin name="p" filename="q"/></model>
@@ -598,7 +598,7 @@ END
 timeout 20 "$troupe" check several.sdf >out 2>err
 [ $? = 1 ]
 report $? 'check of several errors: status'
-for line in '^error: several.sdf:2: model .a. can move' '^error: several.sdf:3: model .b. can move' '^ignored: <wind> in <world> x1 \(first at several.sdf:1\)$' \
+for line in '^error: several.sdf:2: model .a. can move' '^error: several.sdf:3: model .b. can move' '^ignored: <population> in <world> x1 \(first at several.sdf:1\)$' \
 	'^ignored: <typo> in <link> x3 \(first at several.sdf:4\), which SDF does not know$' \
 	'^ignored: plugin "p" x2 \(first at several.sdf:4\)$'; do
 	grep -qE "$line" err
@@ -610,7 +610,7 @@ report $? 'typo is named more than once, or my:own is'
 # All at once: one error for each part that cannot be read; then, without these errors, all ignored parts and the whole
 # summary.
 cat >all.sdf <<'END'
-<sdf version="1.9"><world name="w"><wind/><scene/>
+<sdf version="1.9"><world name="w"><population/><scene/>
 <plugin name="gz::sim::systems::Physics" filename="a"/>
 <plugin name="ignition::gazebo::systems::UserCommands" filename="a"/>
 <plugin name="gz::sim::systems::Elevator" filename="a"/>
@@ -653,7 +653,7 @@ grep -qx 'all.sdf: cannot be run: errors: 5, warnings: 2' out
 report $? 'not 5 errors and 2 warnings'
 sed -i 's|<mass>-1|<mass>1|; s|abc|1|; s|<pose>1 2</pose>||; s|<child>x|<child>l|; /<include>/d' all.sdf
 says 0 '^warning: all.sdf:13: "no.stl" of model "d"' "^warning: all.sdf:9: <level name='v'>: .*'nobody'" \
-	"^warning: all.sdf:16: .*there is no joint 'no' in model 'f'" '^ignored: <wind> in <world> x1 \(first at all.sdf:1\)$' \
+	"^warning: all.sdf:16: .*there is no joint 'no' in model 'f'" '^ignored: <population> in <world> x1 \(first at all.sdf:1\)$' \
 	'^ignored: <scene> in <world> x1 \(first at all.sdf:1\)$' \
 	'^ignored: <typo> in <link> x2 \(first at all.sdf:12\), which SDF does not know$' \
 	'^ignored: plugin "p" x1 \(first at all.sdf:12\)$' \
@@ -664,7 +664,7 @@ grep -qxF "all.sdf: can be run: $summary, model plug-ins: 3 (known: 1, ignored: 
 report $? 'check of all.sdf: another summary'
 # run warns of the same parts, except those that only matter for pictures
 good '^1 steps' run --iterations 1 all.sdf
-for line in '<wind> in <world> x1$' '<typo> in <link> x2, which SDF does not know$' 'plugin "p" x1$' \
+for line in '<population> in <world> x1$' '<typo> in <link> x2, which SDF does not know$' 'plugin "p" x1$' \
 	'plugin "gz::sim::systems::Elevator" x2$' 'plugin "gz::sim::systems::DiffDrive" x1$'; do
 	[ "$(grep -cE "^warning: all.sdf:[0-9]+: ignored: $line" err)" = 1 ]
 	report $? "run does not say once: ignored: $line"

@@ -693,12 +693,12 @@ static void assert_warnings(const char *text, const char *const *expected)
 
 Test(systems, what_is_ignored_is_told_once_for_each_kind)
 {
-	assert_warnings("<sdf version='1.9'><world name='w'><scene/><wind/>\n"
+	assert_warnings("<sdf version='1.9'><world name='w'><scene/><population/>\n"
 			"<plugin name='gz::sim::systems::Breadcrumbs' filename='x'/>\n"
 			"<model name='m'><link name='l'><sensor name='a' type='camera'/>\n"
 			"<sensor name='b' type='camera'/><sensor name='c' type='imu'/><typo/></link>\n"
 			"<plugin name='gz::sim::systems::Breadcrumbs' filename='x'/></model></world></sdf>",
-		(const char *const[]){"t.sdf:1: ignored: <wind> in <world> x1",
+		(const char *const[]){"t.sdf:1: ignored: <population> in <world> x1",
 			"t.sdf:4: ignored: <typo> in <link> x1, which SDF does not know",
 			"t.sdf:3: ignored: sensors of type camera x2: m::l::a, m::l::b",
 			"t.sdf:4: ignored: sensors of type imu x1: m::l::c",
