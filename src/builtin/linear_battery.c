@@ -49,7 +49,7 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_TEXT("stop_power_draining_topic", "of StringMsg: any message stops it; may be given several times"),
 	BUILTIN_BOOL("enable_recharge", "takes .../recharge/start and .../recharge/stop; default false"),
 	BUILTIN_BETWEEN("charging_time", 1e-9, BUILTIN_NUMBER_MAX, "h; needed with <enable_recharge>"),
-	BUILTIN_BOOL("recharge_by_topic", "has no effect: recharging is always asked for by topic"),
+	BUILTIN_BOOL("recharge_by_topic", "has no effect: recharging is a service and a topic"),
 	BUILTIN_NUMBER("soc_threshold", "has no effect"),
 	BUILTIN_BOOL("fix_issue_225", "has no effect: the state of charge is always the charge by the capacity"),
 	BUILTIN_END,
@@ -123,10 +123,10 @@ static bool connect(struct troupe_system *self, const struct troupe_element *plu
 		return true;
 	if (!host->child(plugin, "charging_time", NULL))
 		return host->leave_out(self, plugin, "<enable_recharge> without <charging_time>: expected it in h");
-	return host->take(self, plugin, host->print(self, "%s/recharge/start", name), "gz.msgs.Boolean", CHARGE,
-		       TROUPE_NOTHING) &&
-	       host->take(self, plugin, host->print(self, "%s/recharge/stop", name), "gz.msgs.Boolean", CHARGE_NO_MORE,
-		       TROUPE_NOTHING);
+	return host->serve(self, plugin, host->print(self, "%s/recharge/start", name), "gz.msgs.Boolean",
+		       "gz.msgs.Empty", CHARGE) &&
+	       host->serve(self, plugin, host->print(self, "%s/recharge/stop", name), "gz.msgs.Boolean",
+		       "gz.msgs.Empty", CHARGE_NO_MORE);
 }
 
 static bool configure(struct troupe_system *self, const struct troupe_element *plugin)

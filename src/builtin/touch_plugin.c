@@ -51,7 +51,7 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 		.type = "gz.msgs.Boolean",
 		.gives = TROUPE_GIVES_PUBLISHED};
 	return config->data && host->give(self, plugin, &touched, &config->touched) &&
-	       host->take(self, plugin, host->print(self, "%s/enable", space), "gz.msgs.Boolean", 0, TROUPE_NOTHING);
+	       host->serve(self, plugin, host->print(self, "%s/enable", space), "gz.msgs.Boolean", "gz.msgs.Empty", 0);
 }
 
 static void init(const struct troupe_system *self, void *words)

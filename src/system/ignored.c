@@ -51,6 +51,21 @@ static const char *clean(struct ignored_list *list, const struct troupe_error *l
 	return arena_strdup(&list->arena, line->text);
 }
 
+/* What a user may do instead. */
+static const char *advice(const char *plugin)
+{
+	static const char *const known[][2] = {
+		{"systems::LogRecord", ": record a run with troupe run --record FILE"},
+		{"systems::LogPlayback", ": play a recording with troupe replay FILE"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
+		const char *at = strstr(plugin, known[i][0]);
+		if (at && !at[strlen(known[i][0])])
+			return known[i][1];
+	}
+	return "";
+}
+
 static void take_kinds(struct kinds *kinds, enum ignored_kind kind, struct ignored_list *list)
 {
 	for (uint32_t i = 0; i < kinds->all.count; i++) {
@@ -60,7 +75,10 @@ static void take_kinds(struct kinds *kinds, enum ignored_kind kind, struct ignor
 			(void)fail(&what, TROUPE_EWORLD, "sensors of type %.200s x%u", from->name, from->count);
 		else
 			(void)fail(&what, TROUPE_EWORLD, "plugin \"%.200s\" x%u", from->name, from->count);
-		(void)fail(&names, TROUPE_EWORLD, "%s", from->names.at ? from->names.at : "");
+		(void)fail(&names, TROUPE_EWORLD, "%s",
+			from->names.at            ? from->names.at
+			: kind == IGNORED_PLUGINS ? advice(from->name)
+						  : "");
 		vec_push(&list->all, (struct ignored){.kind = kind,
 					     .what = clean(list, &what),
 					     .note = clean(list, &names),

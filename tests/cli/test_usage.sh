@@ -893,6 +893,11 @@ cat >tables.sdf <<'END'
 <right_steering_joint>R</right_steering_joint><steering_only>true</steering_only></plugin>
 <plugin filename='x' name='gz::sim::systems::Thruster'><joint_name>J</joint_name></plugin>
 <plugin filename='x' name='gz::sim::systems::Hydrodynamics'><link_name>a</link_name></plugin>
+<plugin filename='x' name='gz::sim::systems::TouchPlugin'><target>t</target><time>1</time><namespace>NAMESPACE</namespace></plugin>
+<plugin filename='x' name='gz::sim::systems::PerformerDetector'><geometry><box><size>1 1 1</size></box></geometry></plugin>
+<plugin filename='x' name='gz::sim::systems::KineticEnergyMonitor'><link_name>a</link_name></plugin>
+<plugin filename='x' name='gz::sim::systems::LinearBatteryPlugin'><battery_name>B</battery_name><voltage>1</voltage><capacity>1</capacity>
+<enable_recharge>true</enable_recharge><charging_time>1</charging_time></plugin>
 </model><plugin filename='x' name='gz::sim::systems::WindEffects'/></world></sdf>
 END
 kind=
