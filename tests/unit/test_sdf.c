@@ -317,11 +317,11 @@ Test(sdf, ignored_elements_are_listed)
 	assert_ignored(sdf, "world/nonsense 2?, model/nonsense 1?");
 	sdf_free(sdf);
 	sdf = good(
-		SDF("1.9", "<extra/><world name='w'><scene/><wind/><gui><plugin name='p' filename='f'/></gui>"
+		SDF("1.9", "<extra/><world name='w'><scene/><population/><gui><plugin name='p' filename='f'/></gui>"
 			   "<physics type='ode'><real_time_update_rate>1</real_time_update_rate><ode><solver>"
 			   "<type>quick</type><precon_iters>1</precon_iters></solver></ode><dart/></physics></world>"));
 	assert_ignored(sdf,
-		"sdf/extra 1?, world/scene 1*, world/wind 1, world/gui 1*, physics/real_time_update_rate 1*, "
+		"sdf/extra 1?, world/scene 1*, world/population 1, world/gui 1*, physics/real_time_update_rate 1*, "
 		"solver/precon_iters 1, physics/dart 1");
 	sdf_free(sdf);
 }
@@ -343,7 +343,7 @@ Test(sdf, mimic_is_not_ignored)
 /* A spelling error may be the reason why the file is unreadable. */
 Test(sdf, unknown_elements_of_an_unreadable_file_are_listed)
 {
-	static const char text[] = "<sdf version='1.9'><world name='w'><wind/><model name='m'><link "
+	static const char text[] = "<sdf version='1.9'><world name='w'><population/><model name='m'><link "
 				   "name='l'><mas>1</mas><inertial><mass>-1"
 				   "</mass></inertial></link></model></world></sdf>";
 	struct sdf *sdf = NULL;
