@@ -251,8 +251,8 @@ struct troupe_performer {
 		size; /* edges of its box, which has the axes of the world and the model's origin in its middle */
 };
 
-/* The functions of the host. A later troupe may have more of them, at the end: `size` tells. The texts that they return
- * live as long as the system. */
+/* The functions of the host. Those for [setup] have no lasting effect anywhere else. A later troupe may have more of
+ * them, at the end: `size` tells. The texts that they return live as long as the system. */
 struct troupe_host {
 	uint32_t size, abi;
 

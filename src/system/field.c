@@ -31,6 +31,8 @@ static bool is_list(const ProtobufCFieldDescriptor *field)
 const struct troupe_field *setup_field(struct troupe_system *self, const char *type, const char *path)
 {
 	const struct system *system = system_of(self);
+	if (!system->setup)
+		return NULL;
 	struct troupe_field *field = arena_new(system->setup->arena, struct troupe_field);
 	message_type at = field->type = type_find(type);
 	for (const char *name = path; at; name = strchr(name, '.') + 1) {
@@ -399,6 +401,8 @@ const struct troupe_message *setup_read_message(struct troupe_system *self, cons
 	struct text whole = {0};
 	struct troupe_error why;
 	ProtobufCMessage *message = NULL, *copy = NULL;
+	if (!system_of(self)->setup)
+		return NULL;
 	if (!found)
 		setup_refuse(self, at, "type '%.100s' is not known: expected one of gz.msgs or troupe.msgs", type);
 	if (!found || (path && !field))

@@ -34,6 +34,21 @@ static const struct troupe_element *as_element(const struct sdf_element *element
 	return (const struct troupe_element *)(const void *)element;
 }
 
+/* What is being configured. A plug-in that calls functions for configure() elsewhere does no harm and gets no lasting
+ * effect: what it is given holds until its next such call on this thread. */
+static struct setup *setup_of(const struct troupe_system *self)
+{
+	static _Thread_local struct arena arena;
+	static _Thread_local struct setup late;
+	if (system_of(self)->setup)
+		return system_of(self)->setup;
+	arena_fini(&arena);
+	vec_free(&late.warnings);
+	arena = (struct arena){0};
+	late = (struct setup){.arena = &arena};
+	return &late;
+}
+
 /* --- problems ----------------------------------------------------------------------------------------------------- */
 
 static const struct sdf_element *place_of(const struct system *system, const struct troupe_element *at)
@@ -43,8 +58,9 @@ static const struct sdf_element *place_of(const struct system *system, const str
 
 static bool end_with(struct system *system, troupe_status status, const struct sdf_element *at, const char *text)
 {
-	if (!system->setup->status)
-		system->setup->status = fail(&system->setup->why, status, "%s:%u: %s", at->file, at->line, text);
+	struct setup *setup = setup_of(&system->self);
+	if (!setup->status)
+		setup->status = fail(&setup->why, status, "%s:%u: %s", at->file, at->line, text);
 	return false;
 }
 
@@ -70,7 +86,7 @@ bool setup_leave_out(struct troupe_system *self, const struct troupe_element *at
 
 bool setup_pass(struct troupe_system *self)
 {
-	own(self)->setup->passed = true;
+	setup_of(self)->passed = true;
 	return false;
 }
 
@@ -78,24 +94,25 @@ void setup_warn(struct troupe_system *self, const struct troupe_element *at, con
 {
 	FORMATTED;
 	const struct sdf_element *place = place_of(own(self), at);
-	struct setup *setup = own(self)->setup;
+	struct setup *setup = setup_of(self);
 	vec_push(&setup->warnings, arena_printf(setup->arena, "%s:%u: %s", place->file, place->line, text));
 }
 
 /* A problem that sdf/ found. */
 static void keep(struct system *system, troupe_status status, const struct troupe_error *why)
 {
-	if (!status || system->setup->status)
+	struct setup *setup = setup_of(&system->self);
+	if (!status || setup->status)
 		return;
-	system->setup->status = status;
-	system->setup->why = *why;
+	setup->status = status;
+	setup->why = *why;
 }
 
 /* --- memory and parameters ---------------------------------------------------------------------------------------- */
 
 void *setup_alloc(struct troupe_system *self, size_t bytes)
 {
-	return arena_alloc(own(self)->setup->arena, bytes);
+	return arena_alloc(setup_of(self)->arena, bytes);
 }
 
 const char *setup_print(struct troupe_system *self, const char *format, ...)
@@ -104,7 +121,7 @@ const char *setup_print(struct troupe_system *self, const char *format, ...)
 	va_start(args, format);
 	int length = vsnprintf(NULL, 0, format, args);
 	va_end(args);
-	char *text = arena_alloc(own(self)->setup->arena, (size_t)MAX(length, 0) + 1);
+	char *text = arena_alloc(setup_of(self)->arena, (size_t)MAX(length, 0) + 1);
 	va_start(args, format);
 	(void)vsnprintf(text, (size_t)MAX(length, 0) + 1, format, args);
 	va_end(args);
@@ -193,7 +210,7 @@ const char *setup_inside(struct troupe_system *self, const struct troupe_element
 {
 	struct text out = {0};
 	sdf_print_inside(element_of(element), &out);
-	const char *text = arena_strdup(own(self)->setup->arena, out.at ? out.at : "");
+	const char *text = arena_strdup(setup_of(self)->arena, out.at ? out.at : "");
 	text_fini(&out);
 	return text;
 }
@@ -283,10 +300,9 @@ bool setup_must_move(struct troupe_system *self)
 /* The full name of a part of the model that the <plugin> stands in. */
 static char *scoped(const struct troupe_system *self, const char *name)
 {
-	const struct system *system = system_of(self);
 	const struct scene_model *model = model_of(self);
-	const char *owner = system->setup->owner ? system->setup->owner->scoped : model->name;
-	return arena_printf(system->setup->arena, "%s::%s", owner, name);
+	struct setup *setup = setup_of(self);
+	return arena_printf(setup->arena, "%s::%s", setup->owner ? setup->owner->scoped : model->name, name);
 }
 
 static const struct sdf_joint *find_in_file(const struct scene_model *model, const char *name)
@@ -665,6 +681,8 @@ uint32_t setup_add_words(struct troupe_system *self, const char *name, enum trou
 {
 	struct system *system = own(self);
 	uint32_t first = system->words;
+	if (!system->setup)
+		return 0;
 	if (count > SYSTEM_WORDS_MAX - first) {
 		struct troupe_error why;
 		keep(system,
@@ -683,7 +701,7 @@ uint32_t setup_add_words(struct troupe_system *self, const char *name, enum trou
 /* The name, cleaned; NULL: it is too long, or empty. */
 static const char *topic_name(struct troupe_system *self, const struct troupe_element *at, const char *topic)
 {
-	char *name = arena_printf(own(self)->setup->arena, "/%s", topic);
+	char *name = arena_printf(setup_of(self)->arena, "/%s", topic);
 	topic_name_clean(name);
 	if (name[1] && strlen(name) <= TOPIC_BYTES_MAX)
 		return name;
@@ -711,6 +729,8 @@ bool setup_take(struct troupe_system *self, const struct troupe_element *at, con
 	uint32_t input, uint32_t drives)
 {
 	struct system *system = own(self);
+	if (!system->setup)
+		return false;
 	const char *name = topic_name(self, at, topic);
 	message_type found = type_of(self, at, type);
 	if (!name || !found)
@@ -736,6 +756,8 @@ bool setup_give(struct troupe_system *self, const struct troupe_element *at, con
 	uint32_t *ret_output)
 {
 	struct system *system = own(self);
+	if (!system->setup)
+		return false;
 	struct arena *arena = system->setup->arena;
 	const char *name = topic_name(self, at, output->name);
 	bool free_type = output->gives == TROUPE_GIVES_REPORT || output->gives == TROUPE_GIVES_PUBLISHED;

@@ -107,6 +107,26 @@ static void grope(const struct troupe_system *self, const struct troupe_step *st
 		host->find_joint_of(step, h, "x");
 	}
 }
+
+/* Functions for configure(), called elsewhere: the system is as it is. */
+static void come_late(const struct troupe_system *self)
+{
+	struct troupe_system *mine = (struct troupe_system *)(uintptr_t)self;
+	const struct troupe_host *host = self->host;
+	struct troupe_output output = {"/late", "gz.msgs.Double", TROUPE_GIVES_REPORT, 0, NULL, NULL, 0, NULL};
+	*(char *)host->alloc(mine, 100) = *host->print(mine, "%d", 5);
+	host->refuse(mine, NULL, "late");
+	host->leave_out(mine, NULL, "late");
+	host->warn(mine, NULL, "late");
+	host->find_joint(self, "x", true);
+	host->find_link(self, "x");
+	host->joint(mine, NULL, "x");
+	host->link(mine, NULL, "x");
+	host->add_words(mine, "late", TROUPE_WORD_DOUBLE, 1);
+	host->take(mine, NULL, "/late", "gz.msgs.Double", 0, TROUPE_NOTHING);
+	host->give(mine, NULL, &output, NULL);
+	host->field(mine, "gz.msgs.Double", "data");
+}
 #endif
 
 static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *memory)
@@ -116,6 +136,7 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 	struct troupe_wrench wrench = {{0, 0, 0}, {0, 0, 0}};
 #ifdef HANDLES
 	grope(self, step);
+	come_late(self);
 #endif
 	words->steps++;
 	words->push = strength(self, step);
