@@ -24,6 +24,7 @@ static const struct troupe_kind *const kinds[] = {
 	&builtin_mecanum_drive,
 	&builtin_joint_trajectory_controller,
 	&builtin_trajectory_follower,
+	&builtin_breadcrumbs,
 	&builtin_kinetic_energy_monitor,
 	&builtin_linear_battery,
 	&builtin_performer_detector,

@@ -18,8 +18,8 @@ extern const struct troupe_kind builtin_diff_drive, builtin_velocity_control, bu
 extern const struct troupe_kind builtin_lift_drag, builtin_buoyancy, builtin_thruster, builtin_hydrodynamics,
 	builtin_wind_effects, builtin_multicopter_motor_model, builtin_apply_link_wrench, builtin_buoyancy_engine;
 
-extern const struct troupe_kind builtin_kinetic_energy_monitor, builtin_linear_battery, builtin_performer_detector,
-	builtin_touch_plugin, builtin_triggered_publisher;
+extern const struct troupe_kind builtin_breadcrumbs, builtin_kinetic_energy_monitor, builtin_linear_battery,
+	builtin_performer_detector, builtin_touch_plugin, builtin_triggered_publisher;
 
 /* The names by which a world file may name a plug-in. */
 #define BUILTIN_NAMES(stem)                                                                                            \

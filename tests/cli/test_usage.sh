@@ -896,6 +896,8 @@ cat >tables.sdf <<'END'
 <plugin filename='x' name='gz::sim::systems::TouchPlugin'><target>t</target><time>1</time><namespace>NAMESPACE</namespace></plugin>
 <plugin filename='x' name='gz::sim::systems::PerformerDetector'><geometry><box><size>1 1 1</size></box></geometry></plugin>
 <plugin filename='x' name='gz::sim::systems::KineticEnergyMonitor'><link_name>a</link_name></plugin>
+<plugin filename='x' name='gz::sim::systems::Breadcrumbs'><breadcrumb><sdf version='1.9'><model name='B'><link name='l'/></model></sdf>
+</breadcrumb></plugin>
 <plugin filename='x' name='gz::sim::systems::LinearBatteryPlugin'><battery_name>B</battery_name><voltage>1</voltage><capacity>1</capacity>
 <enable_recharge>true</enable_recharge><charging_time>1</charging_time></plugin>
 </model><plugin filename='x' name='gz::sim::systems::WindEffects'/></world></sdf>

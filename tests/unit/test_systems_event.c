@@ -1,5 +1,6 @@
 /* Systems that act on events: TouchPlugin, TriggeredPublisher, PerformerDetector, LinearBatteryPlugin,
- * KineticEnergyMonitor, as subscribers and commands see them, against the formulas of their documentation. */
+ * KineticEnergyMonitor, Breadcrumbs, as subscribers and commands see them, against the formulas of their documentation.
+ */
 #include "clients.h"
 
 #include "topic/motion.pb-c.h"
@@ -345,6 +346,63 @@ Test(systems_event, a_blow_is_told_with_its_energy)
 	stop();
 }
 
+/* --- Breadcrumbs ------------------------------------------------------------------------------------------------- */
+
+#define CRUMB                                                                                                          \
+	"<breadcrumb><sdf version='1.9'><model name='c'><pose>-1 0 0.5 0 0 0</pose><link "                             \
+	"name='l'/></model></sdf></breadcrumb>"
+#define DEPLOY "/model/bot/breadcrumbs/c/deploy"
+
+Test(systems_event, breadcrumbs_lie_where_the_model_was)
+{
+	const double quarter = acos(-1) / 2;
+	void *last = NULL;
+	start(HEAD DRIVEN("bot", "3 4 5 0 0 1.5707963267948966",
+		PLUGIN("Breadcrumbs", "<max_deployments>2</max_deployments>" CRUMB)) END);
+	subscribe(client, DEPLOY "/remaining", 0);
+	lib_text(server, 10, DEPLOY, "");
+	lib_text(server, 10, "/model/bot/cmd_vel", "linear {x: 2}");
+	lib_run(server, 511);
+	cr_assert_eq(take(DEPLOY "/remaining", NULL, &last), 1);
+	cr_assert_eq(((Gz__Msgs__Int32 *)last)->data, 1);
+	for (uint64_t i = 0; i < 2; i++)
+		lib_text(server, 511, DEPLOY, "");
+	lib_run(server, 520);
+	/* of one step subscribers see the last message */
+	cr_assert_eq(take(DEPLOY "/remaining", NULL, &last), 1);
+	cr_assert_eq(((Gz__Msgs__Int32 *)last)->data, 0);
+	message_free(last);
+	troupe_model first = lib_model(server, "c_0"), second = lib_model(server, "c_1");
+	/* the model looks along y: -1 along its x axis is -1 in y; it falls without a collision, as soon as it is there
+	 */
+	near("x", lib_at(server, first).pose.x, 3 - cos(quarter), 1e-9);
+	near("y", lib_at(server, first).pose.y, 4 - sin(quarter), 1e-9);
+	near("x of the second", lib_at(server, second).pose.x, 3 - cos(quarter), 1e-9);
+	near("y of the second", lib_at(server, second).pose.y, 4 - sin(quarter) + 2 * 0.5, 3 * 2 * LIB_DT_S);
+	near("z of the second", lib_at(server, second).pose.z, 5.5, 0.01);
+	stop();
+}
+
+Test(systems_event, a_breadcrumb_does_not_take_a_name)
+{
+	void *last = NULL;
+	start(HEAD DRIVEN("c_0", "9 9 5 0 0 0", "") DRIVEN("bot", "0 0 5 0 0 0",
+		PLUGIN("Breadcrumbs", "<topic>/drop</topic>" CRUMB)
+			PLUGIN("Breadcrumbs", "<topic>/other</topic><allow_renaming>1</allow_renaming>" CRUMB) PLUGIN(
+				"Breadcrumbs", "<topic>/never</topic><max_deployments>0</max_deployments>" CRUMB)) END);
+	subscribe(client, "/drop/remaining", 0);
+	lib_text(server, 1, "/drop", "");
+	lib_run(server, 10);
+	cr_assert_eq(take("/drop/remaining", NULL, NULL), 0);
+	subscribe(client, "/other/remaining", 0);
+	lib_text(server, 10, "/other", "");
+	lib_run(server, 20);
+	cr_assert_eq(take("/other/remaining", NULL, &last), 1);
+	cr_assert_eq(((Gz__Msgs__Int32 *)last)->data, -2, "-1, any number, less the one that was made");
+	message_free(last);
+	stop();
+}
+
 /* --- bad parameters ----------------------------------------------------------------------------------------------- */
 
 static void is_refused(const char *world, const char *expected)
@@ -372,4 +430,11 @@ Test(systems_event, bad_parameters_have_a_line)
 	is_refused(HEAD LYING("box", "0",
 			   PLUGIN("PerformerDetector", "<geometry><box><size>1 0 1</size></box></geometry>")) END,
 		"size");
+	is_refused(HEAD DRIVEN("bot", "0 0 5 0 0 0",
+			   PLUGIN("Breadcrumbs", "<breadcrumb><sdf><model><link name='l'/></model></sdf></breadcrumb>"))
+			   END,
+		"no name");
+	is_refused(HEAD DRIVEN("bot", "0 0 5 0 0 0",
+			   PLUGIN("Breadcrumbs", "<max_deployments>x</max_deployments>" CRUMB)) END,
+		"max_deployments");
 }

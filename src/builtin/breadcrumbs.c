@@ -1,0 +1,211 @@
+/* Leaves copies of a model behind: each message on its topic creates one, at the <pose> of the model in <breadcrumb>
+ * relative to the model of the plug-in. The copies are called NAME_0, NAME_1, ...; <topic>/remaining tells how many may
+ * still come. As in Gazebo, but for <disable_physics_time>, which has no effect: copies stay models that move, and
+ * sleep when they lie still. */
+#include "builtin/parts.h"
+
+enum { PENDING_MAX = 64 };
+
+struct words {
+	uint64_t pending;  /* messages since the last update() */
+	uint64_t deployed; /* copies so far */
+};
+
+struct config {
+	int64_t max_deployments; /* negative: any number */
+	bool allow_renaming, performs;
+	struct troupe_vec3 volume; /* of a performer */
+	struct troupe_pose offset;
+	const char *name, *sdf;
+	uint32_t remaining;
+	const struct troupe_field *count, *factory_sdf, *factory_name, *factory_renaming, *performer, *edges[3],
+		*place[7];
+};
+
+static const struct troupe_parameter parameters[] = {
+	BUILTIN_TEXT("topic", "default: /model/NAME/breadcrumbs/BREADCRUMB/deploy"),
+	BUILTIN_BETWEEN("max_deployments", -2147483647, 2147483647,
+		"how many copies are made at most; default -1: any number; 0: the plug-in does nothing"),
+	BUILTIN_BETWEEN("disable_physics_time", 0, BUILTIN_NUMBER_MAX, "s; has no effect"),
+	BUILTIN_BOOL(
+		"allow_renaming", "a copy whose name is taken gets another one, and is not left out; default false"),
+	BUILTIN_BOOL("topic_statistics", "has no effect"),
+	BUILTIN_PARTS("performer_volume", "<geometry> with a <box>: copies become performers of that size"),
+	BUILTIN_PARTS("breadcrumb", "<sdf> with a <model>; needed"),
+	BUILTIN_END,
+};
+
+static const struct troupe_words word_names[] = {
+	{"messages", TROUPE_WORD_INTEGER},
+	{"copies", TROUPE_WORD_INTEGER},
+	{NULL, TROUPE_WORD_INTEGER},
+};
+
+static bool find_fields(struct troupe_system *self)
+{
+	static const char *const paths[] = {"pose.position.x", "pose.position.y", "pose.position.z",
+		"pose.orientation.w", "pose.orientation.x", "pose.orientation.y", "pose.orientation.z"};
+	static const char factory[] = "gz.msgs.EntityFactory";
+	const struct troupe_host *host = self->host;
+	struct config *config = self->config;
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (!(config->place[i] = host->field(self, factory, paths[i])))
+			return false;
+	return (config->count = host->field(self, "gz.msgs.Int32", "data")) &&
+	       (config->performer = host->field(self, "troupe.msgs.SetPerformer", "data")) &&
+	       (config->edges[0] = host->field(self, "troupe.msgs.SetPerformer", "size.x")) &&
+	       (config->edges[1] = host->field(self, "troupe.msgs.SetPerformer", "size.y")) &&
+	       (config->edges[2] = host->field(self, "troupe.msgs.SetPerformer", "size.z")) &&
+	       (config->factory_sdf = host->field(self, factory, "sdf")) &&
+	       (config->factory_name = host->field(self, factory, "name")) &&
+	       (config->factory_renaming = host->field(self, factory, "allow_renaming"));
+}
+
+static bool read_model(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	struct config *config = self->config;
+	const struct troupe_element *breadcrumb = host->child(plugin, "breadcrumb", NULL);
+	const struct troupe_element *sdf = breadcrumb ? host->child(breadcrumb, "sdf", NULL) : NULL;
+	const struct troupe_element *model = sdf ? host->child(sdf, "model", NULL) : NULL;
+	if (!model)
+		return host->leave_out(self, plugin, "expected a <breadcrumb> with an <sdf> with a <model>");
+	config->name = host->attribute(model, "name");
+	if (!config->name || !*config->name)
+		return host->refuse(self, model, "the <model> of the <breadcrumb> has no name");
+	config->offset = host->pose(self, model, "pose");
+	config->sdf = host->inside(self, breadcrumb);
+	return true;
+}
+
+static bool read_performer(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	struct config *config = self->config;
+	const struct troupe_element *volume = host->child(plugin, "performer_volume", NULL);
+	const struct troupe_element *geometry = volume ? host->child(volume, "geometry", NULL) : NULL;
+	const struct troupe_element *box = geometry ? host->child(geometry, "box", NULL) : NULL;
+	if (!volume)
+		return true;
+	if (!box)
+		return host->leave_out(self, volume, "expected a <geometry> with a <box> in <performer_volume>");
+	config->volume = host->vector(self, box, "size", troupe_vec3_make(1, 1, 1));
+	config->performs = true;
+	if (config->volume.x > 0 && config->volume.y > 0 && config->volume.z > 0)
+		return true;
+	return host->refuse(self, box, "<size> in <performer_volume>: expected three numbers above 0");
+}
+
+static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	struct config *config = self->config = host->alloc(self, sizeof *config);
+	const struct troupe_element *at = NULL;
+	config->max_deployments = (int64_t)host->number(self, plugin, "max_deployments", -1);
+	config->allow_renaming = host->boolean(self, plugin, "allow_renaming", false);
+	if (!config->max_deployments)
+		return host->pass(self);
+	if (!read_model(self, plugin) || !read_performer(self, plugin) || !find_fields(self))
+		return false;
+	const char *topic =
+		builtin_topic(self, plugin, "topic", host->print(self, "breadcrumbs/%s/deploy", config->name), &at);
+	const struct troupe_output remaining = {.name = host->print(self, "%s/remaining", topic),
+		.type = "gz.msgs.Int32",
+		.gives = TROUPE_GIVES_PUBLISHED};
+	return host->take(self, at ? at : plugin, topic, "gz.msgs.Empty", 0, TROUPE_NOTHING) &&
+	       host->give(self, at ? at : plugin, &remaining, &config->remaining);
+}
+
+static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+{
+	struct words *w = words;
+	(void)self;
+	(void)input;
+	(void)message;
+	if (w->pending < PENDING_MAX)
+		w->pending++;
+}
+
+/* "NAME_NUMBER"; decimal digits, whatever the locale. Names that do not fit are cut. */
+static void name_copy(const char *name, uint64_t number, char *room, size_t size)
+{
+	char digits[24];
+	size_t count = 0, used = 0;
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (*name && used + count + 2 < size)
+		room[used++] = *name++;
+	room[used++] = '_';
+	while (count)
+		room[used++] = digits[--count];
+	room[used] = '\0';
+}
+
+static void create(const struct troupe_system *self, const struct troupe_step *step, const char *name)
+{
+	const struct troupe_host *host = self->host;
+	const struct config *config = self->config;
+	struct troupe_pose pose = troupe_pose_mul(host->model_pose(step, self->model, TROUPE_NOW), config->offset);
+	const double numbers[] = {pose.x, pose.y, pose.z, pose.qw, pose.qx, pose.qy, pose.qz};
+	struct troupe_message *factory = host->message(step, "gz.msgs.EntityFactory");
+	host->put_text(factory, config->factory_sdf, config->sdf);
+	host->put_text(factory, config->factory_name, name);
+	host->put(factory, config->factory_renaming, config->allow_renaming);
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+		host->put(factory, config->place[i], numbers[i]);
+	host->request(self, step, "create", factory);
+	if (!config->performs)
+		return;
+	struct troupe_message *performer = host->message(step, "troupe.msgs.SetPerformer");
+	host->put_text(performer, config->performer, name);
+	host->put(performer, config->edges[0], config->volume.x);
+	host->put(performer, config->edges[1], config->volume.y);
+	host->put(performer, config->edges[2], config->volume.z);
+	host->request(self, step, "level/set_performer", performer);
+}
+
+/* False: the name is taken. */
+static bool deploy(const struct troupe_system *self, const struct troupe_step *step, struct words *w)
+{
+	const struct config *config = self->config;
+	char name[256];
+	if (config->max_deployments >= 0 && w->deployed >= (uint64_t)config->max_deployments) {
+		self->host->log_line(self, "no copies of '%.80s' are left", config->name);
+		return true;
+	}
+	name_copy(config->name, w->deployed, name, sizeof name);
+	if (!config->allow_renaming && self->host->find_model(step, name) != TROUPE_NOTHING) {
+		self->host->log_line(self, "there is a model '%.80s' already: the copy is left out", name);
+		return false;
+	}
+	create(self, step, name);
+	w->deployed++;
+	return true;
+}
+
+static void update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct config *config = self->config;
+	struct words *w = words;
+	uint64_t pending = w->pending;
+	w->pending = 0;
+	for (uint64_t i = 0; i < pending && i < PENDING_MAX; i++) {
+		if (!deploy(self, step, w))
+			return;
+		struct troupe_message *left = self->host->message(step, "gz.msgs.Int32");
+		self->host->put(left, config->count, (double)config->max_deployments - (double)w->deployed);
+		self->host->publish(self, step, config->remaining, left);
+	}
+}
+
+const struct troupe_kind builtin_breadcrumbs = {
+	.size = sizeof(struct troupe_kind),
+	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
+	.names = BUILTIN_NAMES("Breadcrumbs"),
+	.parameters = parameters,
+	.words = word_names,
+	.configure = configure,
+	.command = command,
+	.update = update,
+};
