@@ -36,6 +36,9 @@ void record_world_update(struct record_world *recorded, struct unpack *in)
 	recorded->steps = unpack_u64(in);
 	recorded->levels = unpack_u64(in);
 	recorded->edits = unpack_u64(in);
+	recorded->words.count = 0;
+	for (uint32_t count = unpack_count(in, (uint64_t)(in->end - in->at) / 8); count; count--)
+		vec_push(&recorded->words, unpack_u64(in));
 	for (uint32_t place; (place = unpack_count(in, RECORD_PLACES_MAX));)
 		take_model(recorded, place - 1, in);
 }
@@ -45,6 +48,7 @@ void record_world_fini(struct record_world *recorded)
 	for (uint32_t i = 0; i < recorded->models.count; i++)
 		forget(&recorded->models.at[i]);
 	vec_free(&recorded->models);
+	vec_free(&recorded->words);
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -172,6 +176,29 @@ static bool compare_place(
 	return true;
 }
 
+/* The words of the systems of the world itself. */
+static bool compare_world_words(
+	const uint64_t *recorded, uint32_t count, const struct server_world *world, struct text *out)
+{
+	const struct state *state = world->shared.state;
+	if (count != state->world.count) {
+		text_add(out, "the world's plugins: recorded %u words of state, found %u", count, state->world.count);
+		return true;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		enum troupe_word_kind kind;
+		if (recorded[i] == state->world.words[i])
+			continue;
+		systems_name_word(world->systems, SCENE_NONE, i, out, &kind);
+		text_add(out, ": recorded ");
+		add_word(out, kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_COUNT, recorded[i]);
+		text_add(out, ", found ");
+		add_word(out, kind == TROUPE_WORD_DOUBLE ? WORD_REAL : WORD_COUNT, state->world.words[i]);
+		return true;
+	}
+	return false;
+}
+
 static bool compare_rest(const struct record_world *recorded, const struct server_world *world, struct text *out)
 {
 	const struct primary *primary = &world->primary;
@@ -186,7 +213,7 @@ static bool compare_rest(const struct record_world *recorded, const struct serve
 			"recorded %016" PRIx64 ", found %016" PRIx64,
 			recorded->edits, primary_changes_hash(primary));
 	else
-		return false;
+		return compare_world_words(recorded->words.at, recorded->words.count, world, out);
 	return true;
 }
 

@@ -118,6 +118,9 @@ static void pack_world(struct text *out, const struct server_world *world, struc
 	pack_u64(out, world->primary.lockstep.number);
 	pack_u64(out, plan_hash(&world->primary.plan));
 	pack_u64(out, primary_changes_hash(&world->primary));
+	pack_u64(out, state->world.count);
+	for (uint32_t i = 0; i < state->world.count; i++)
+		pack_u64(out, state->world.words[i]);
 	uint32_t more = scene->model_count - MIN(seen->models.count, scene->model_count);
 	(void)vec_append(&seen->models, more);
 	for (uint32_t m = 0; m < seen->models.count; m++) {

@@ -26,7 +26,7 @@
 enum record_kind { RECORD_START = 1, RECORD_FILES, RECORD_COMMAND, RECORD_HASH, RECORD_END, RECORD_STATE };
 
 enum {
-	RECORD_VERSION = 3,
+	RECORD_VERSION = 4,
 	RECORD_MAGIC_BYTES = 16,
 	RECORD_HEAD_BYTES = RECORD_MAGIC_BYTES + 8,
 	RECORD_CHUNK_BYTES = 3 * 8,
@@ -95,6 +95,7 @@ struct record_model { /* zeroed: there is no model at this place */
 
 struct record_world { /* a world as it was recorded; zeroed is empty */
 	uint64_t steps, levels, edits;
+	VEC(uint64_t) words;             /* of the systems of the world itself */
 	VEC(struct record_model) models; /* by place */
 };
 

@@ -14,7 +14,7 @@ library()
 	shift
 	mkdir -p "$(dirname "$file")"
 	# shellcheck disable=SC2086 # the compiler may be several words
-	$cc -std=gnu11 -O1 -fPIC -shared -I"$source/include" "$@" -o "$file" "$source/tests/plugin/push.c" -lm 2>out
+	$cc -std=gnu11 -O1 -fPIC -shared -I"$source/include" "$@" -o "$file" "$source/tests/plugin/${from:-push}.c" -lm 2>out
 	report $? "builds $file"
 }
 # world FILE PLUGIN...: a world of two boxes that may slide, of which the first has the plug-ins
@@ -222,6 +222,18 @@ library handles/libpush.so -DHANDLES
 run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path handles
 [ "$(hash_of)" = "$hash" ]
 report $? 'handles that are none do nothing: the same hash'
+
+# --- a world's plug-in that differs in a replay ------------------------------------------------------------------------
+
+from=drift
+library good/libdrift.so
+from=
+printf "<sdf version='1.9'><world name='w'><plugin filename='drift' name='test::Drift'/><model name='m'><link name='l'/></model></world></sdf>" >drift.sdf
+run 0 run drift.sdf --iterations 20 --plugin-path good --record drift.tape
+run 1 replay drift.tape --plugin-path good
+said 'a replay names the word' "world 'w': system 'test::Drift': drift: recorded [0-9]+, found [0-9]+"
+run 1 check --plugin good/libdrift.so drift.sdf --steps 20
+said 'check: a clock in update()' "plugin 'test::Drift' .* of the world: word 'drift' differs when update\\(\\) is called twice"
 
 # --- troupe check --plugin --------------------------------------------------------------------------------------------
 

@@ -225,7 +225,7 @@ for byte in $((first + 30)) $(((first + size) / 2)) $((size - 10)); do
 	replay 5 'flip: (damaged|cut off) after step [0-9]*: .* all the same$' "$scratch/flip" --secondaries 1
 done
 flip 16 "$scratch/flip"
-replay 1 'flip: version 7: expected 3' "$scratch/flip"
+replay 1 'flip: version 0: expected 4' "$scratch/flip"
 replay 1 'meeting.sdf: not a recording' "$here/meeting.sdf"
 replay 1 'nothing: cannot open' "$scratch/nothing"
 replay 1 'not a plain file' "$scratch"
