@@ -270,7 +270,8 @@ while at < len(data):
     hashes += kind == 4
     if kind == 4 and hashes == wanted:
         body[8] ^= 1
-        model = 16 + 24
+        # after step and hash: three numbers, the words of the world's plug-ins and their count
+        model = 16 + 24 + 8 + 8 * struct.unpack_from('<Q', body, 16 + 24)[0]
         words = model + 16 + 8 + struct.unpack_from('<Q', body, model + 16)[0] + 8
         if what == 'word':
             body[words + 8:words + 16] = struct.pack('<d', 123.5)
