@@ -12,6 +12,7 @@ static const struct troupe_kind *const kinds[] = {
 	&builtin_hydrodynamics,
 	&builtin_wind_effects,
 	&builtin_multicopter_motor_model,
+	&builtin_multicopter_velocity_control,
 	&builtin_apply_link_wrench,
 	&builtin_buoyancy_engine,
 	&builtin_joint_position_controller,

@@ -36,7 +36,7 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_TEXT("jointName", "the rotor's joint"),
 	BUILTIN_TEXT("linkName", "the rotor's link"),
 	BUILTIN_TEXT("robotNamespace", "in the name of the topic; default: the model's name"),
-	BUILTIN_TEXT("commandSubTopic", "of the Actuators: /NAMESPACE/TOPIC"),
+	BUILTIN_TEXT("commandSubTopic", "of the Actuators: /NAMESPACE/TOPIC, beside /model/NAME/command/motor_speed"),
 	BUILTIN_BETWEEN("motorNumber", 0, 99999, "which of the velocities, from 0"),
 	BUILTIN_BETWEEN("actuator_number", 0, 99999, "the same"),
 	BUILTIN_TEXT("turningDirection", "cw or ccw, default cw"),
@@ -103,8 +103,12 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	config->wind = host->wind(self);
 	config->velocity = host->field(self, "gz.msgs.Actuators", "velocity");
 	const char *space = host->text(plugin, "robotNamespace", host->owner_name(self));
-	return host->take(self, plugin, host->print(self, "%s/%s", space, host->text(plugin, "commandSubTopic", "")),
-		"gz.msgs.Actuators", 0, config->joint);
+	const char *own = host->print(self, "%s/%s", space, host->text(plugin, "commandSubTopic", ""));
+	const char *usual = builtin_motor_topic(self);
+	if (strcmp(own + (*own == '/'), usual + 1) != 0 &&
+		!host->take(self, plugin, usual, "gz.msgs.Actuators", 0, config->joint))
+		return false;
+	return host->take(self, plugin, own, "gz.msgs.Actuators", 0, config->joint);
 }
 
 static bool check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,

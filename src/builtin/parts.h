@@ -16,7 +16,8 @@ extern const struct troupe_kind builtin_diff_drive, builtin_velocity_control, bu
 	builtin_joint_trajectory_controller, builtin_trajectory_follower;
 
 extern const struct troupe_kind builtin_lift_drag, builtin_buoyancy, builtin_thruster, builtin_hydrodynamics,
-	builtin_wind_effects, builtin_multicopter_motor_model, builtin_apply_link_wrench, builtin_buoyancy_engine;
+	builtin_wind_effects, builtin_multicopter_motor_model, builtin_apply_link_wrench, builtin_buoyancy_engine,
+	builtin_multicopter_velocity_control;
 
 extern const struct troupe_kind builtin_breadcrumbs, builtin_kinetic_energy_monitor, builtin_linear_battery,
 	builtin_performer_detector, builtin_touch_plugin, builtin_triggered_publisher;
@@ -102,6 +103,12 @@ bool builtin_take(struct troupe_system *self, const struct troupe_element *plugi
 /* Publishes a topic; `usual`: its whole name. output: the rest of it. */
 bool builtin_give(struct troupe_system *self, const struct troupe_element *plugin, const char *child, const char *usual,
 	const struct troupe_output *output, uint32_t *ret_output);
+
+/* The topic on which MulticopterVelocityControl gives the speeds of the motors of its model. */
+static inline const char *builtin_motor_topic(struct troupe_system *self)
+{
+	return self->host->print(self, "/model/%s/command/motor_speed", self->host->owner_name(self));
+}
 
 /* The place of a joint system's number in a message: the data of a Double or, with <use_actuator_msg>, the number at
  * index <actuator_number> (from 0) in a list of Actuators. */

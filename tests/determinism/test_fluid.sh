@@ -24,14 +24,20 @@ plugin()
 {
 	echo "<plugin name='gz::sim::systems::$1' filename='x'>$2</plugin>"
 }
-# rotor NUMBER POSE TURN
+# rotor NUMBER POSE TURN [NAMESPACE]
 rotor()
 {
 	link "r$1" "$2"
 	joint "j$1" l "r$1" '0 0 1'
 	plugin MulticopterMotorModel "<jointName>j$1</jointName><linkName>r$1</linkName><motorNumber>$1</motorNumber>
 	<turningDirection>$3</turningDirection><motorConstant>1e-4</motorConstant>
-	<commandSubTopic>motors</commandSubTopic><robotNamespace>copter</robotNamespace>"
+	<commandSubTopic>motors</commandSubTopic><robotNamespace>${4:-copter}</robotNamespace>"
+}
+# controlled NUMBER DIRECTION: a rotor of a controller
+controlled()
+{
+	echo "<rotor><jointName>j$1</jointName><forceConstant>1e-4</forceConstant><momentConstant>0.016</momentConstant>
+	<direction>$2</direction></rotor>"
 }
 {
 	echo "<sdf version='1.11'><world name='w'><physics type='ode'><max_step_size>0.002</max_step_size></physics>
@@ -61,14 +67,28 @@ rotor()
 	link l '0 0 0 0 0 0'
 	rotor 0 '0.5 0 0.2 0 0 0' cw
 	rotor 1 '-0.5 0 0.2 0 0 0' ccw
+	echo "</model><model name='quad'><pose>-9 0 9 0 0 0</pose>"
+	link l '0 0 0 0 0 0'
+	rotor 0 '0.5 0.1 0.2 0 0 0' ccw quad
+	rotor 1 '-0.1 0.5 0.2 0 0 0' cw quad
+	rotor 2 '-0.5 -0.1 0.2 0 0 0' ccw quad
+	rotor 3 '0.1 -0.5 0.2 0 0 0' cw quad
+	plugin MulticopterVelocityControl "<robotNamespace>quad</robotNamespace><comLinkName>l</comLinkName>
+	<velocityGain>4 4 4</velocityGain><attitudeGain>40 40 1</attitudeGain><angularRateGain>12 12 4</angularRateGain>
+	<linearVelocityNoiseStdDev>0.1 0.1 0.1</linearVelocityNoiseStdDev><rotorConfiguration>$(controlled 0 1
+	controlled 1 -1; controlled 2 1; controlled 3 -1)</rotorConfiguration>"
 	echo '</model></world></sdf>'
 } >"$world"
 cat >"$orders" <<-'EOF2'
 	10 /model/raft/joint/j/cmd_thrust data: 4
 	20 /copter/motors velocity: [420, 400]
+	40 /quad/cmd_vel linear {x: 1 z: 0.5} angular {z: 0.2}
 	50 /ocean_current x: 0.3
 	60 /model/raft/buoyancy_engine data: 0.0009
 	150 /world/w/wind linear_velocity {x: -5 z: 1} enable_wind: true
+	170 /quad/enable data: false
+	190 /quad/enable data: true
+	195 /quad/cmd_vel linear {x: 1}
 	200 /model/raft/joint/j/enable_deadband data: true
 	250 /world/w/wrench/clear name: "raft" type: MODEL
 EOF2

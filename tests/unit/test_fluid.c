@@ -531,7 +531,8 @@ Test(fluid, bad_wind_is_refused)
 #define MOTOR_CONSTANT 8.54858e-06
 #define MOMENT_CONSTANT 0.016
 #define ROTOR_MASS 0.005
-#define ROTOR(name, pose, turns, number)                                                                               \
+#define ROTOR(name, pose, turns, number) ROTOR_WITH(name, pose, turns, number, "")
+#define ROTOR_WITH(name, pose, turns, number, more)                                                                    \
 	"<link name='" name "'><pose>" pose                                                                            \
 	"</pose><inertial><mass>0.005</mass><inertia><ixx>1e-5</ixx><iyy>1e-5</iyy>"                                   \
 	"<izz>1e-5</izz></inertia></inertial></link><joint name='" name "_joint' type='revolute'><parent>l</parent>"   \
@@ -539,7 +540,7 @@ Test(fluid, bad_wind_is_refused)
 		"<robotNamespace>copter</robotNamespace><jointName>" name "_joint</jointName><linkName>" name          \
 		"</linkName><turningDirection>" turns "</turningDirection><motorNumber>" number                        \
 		"</motorNumber><commandSubTopic>command/motor_speed</"                                                 \
-		"commandSubTopic><motorType>velocity</motorType>")
+		"commandSubTopic><motorType>velocity</motorType>" more)
 
 /* The speed comes to the wanted one like 1 - exp(-t / time constant); thrust is
  * its square. */
@@ -580,6 +581,138 @@ Test(fluid, four_rotors_at_the_right_speed_hover)
 	NEAR(now.linear.z - before, 0, 1e-3);
 	NEAR(now.linear.x, 0, 1e-3);
 	NEAR(now.angular.z, 0, 1e-3);
+	troupe_server_destroy(server);
+}
+
+/* --- control of a multicopter --------------------------------------------------------------------------------------
+ */
+
+#define CONTROLLED(name, turns)                                                                                        \
+	"<rotor><jointName>" name "_joint</jointName><forceConstant>8.54858e-06</forceConstant><momentConstant>0.016"  \
+	"</momentConstant><direction>" turns "</direction></rotor>"
+#define FOUR CONTROLLED("a", "1") CONTROLLED("b", "-1") CONTROLLED("c", "1") CONTROLLED("d", "-1")
+#define CONTROL(rotors, more)                                                                                          \
+	PLUGIN("MulticopterVelocityControl",                                                                           \
+		"<robotNamespace>copter</robotNamespace><comLinkName>l</comLinkName><velocityGain>4 4 4"               \
+		"</velocityGain><attitudeGain>40 40 1</attitudeGain><angularRateGain>12 12 4</angularRateGain>"        \
+		"<rotorConfiguration>" rotors "</rotorConfiguration>" more)
+/* Its motors listen to a topic that the controller does not know, and have no drag across their axes. */
+#define DRAGLESS "<rotorDragCoefficient>0</rotorDragCoefficient><rollingMomentCoefficient>0</rollingMomentCoefficient>"
+#define QUAD(control)                                                                                                  \
+	WORLD(GRAVITY "<model name='m'><pose>0 0 500 0 0 0</pose>" LINK(BALL) ROTOR_WITH(                              \
+		"a", "0.2 0.1 0 0 0 0", "ccw", "0", DRAGLESS) ROTOR_WITH("b", "-0.1 0.2 0 0 0 0", "cw", "1", DRAGLESS) \
+			ROTOR_WITH("c", "-0.2 -0.1 0 0 0 0", "ccw", "2", DRAGLESS)                                     \
+				ROTOR_WITH("d", "0.1 -0.2 0 0 0 0", "cw", "3", DRAGLESS) control "</model>")
+#define VELOCITY_GAIN 4.0
+#define QUAD_MASS (MASS + 4 * ROTOR_MASS)
+
+static struct troupe_server *flown(const char *world, const char *command, double time_s)
+{
+	struct troupe_server *server = lib_server(world, 0);
+	lib_text(server, 0, "/copter/cmd_vel", command);
+	lib_step(server, (uint64_t)llround(time_s / LIB_DT_S));
+	return server;
+}
+
+/* Thrust is weight in the end: each motor has the speed of that. */
+Test(fluid, a_controlled_copter_stops_and_hovers)
+{
+	const double omega = sqrt(QUAD_MASS * G / (4 * MOTOR_CONSTANT));
+	struct troupe_server *server = lib_server(QUAD(CONTROL(FOUR, "")), 0);
+	lib_text(server, 0, "/world/w/set_velocity", "name: 'm' linear {x: 1 y: -0.5} angular {x: 0.2 z: 0.3}");
+	lib_text(server, 0, "/copter/cmd_vel", "");
+	lib_step(server, 10000);
+	struct troupe_twist twist = twist_of(server, "m");
+	NEAR(twist.linear.x, 0, 1e-3);
+	NEAR(twist.linear.y, 0, 1e-3);
+	NEAR(twist.linear.z, 0, 1e-3);
+	NEAR(twist.angular.z, 0, 1e-3);
+	static const char *const joints[] = {"a_joint", "b_joint", "c_joint", "d_joint"};
+	for (int i = 0; i < 4; i++)
+		NEAR(fabs(lib_joint_at(server, lib_joint(server, "m", joints[i])).velocity[0]), omega / 10, 0.01);
+	troupe_server_destroy(server);
+}
+
+/* Nothing brakes it, so the velocity is reached to the last mm/s, each axis and the rate of yaw on its own. */
+Test(fluid, a_controlled_copter_reaches_its_velocity)
+{
+	struct troupe_server *server = flown(QUAD(CONTROL(FOUR, "")), "linear {x: 1.5 y: -0.5 z: 0.7}", 10);
+	struct troupe_twist twist = twist_of(server, "m");
+	NEAR(twist.linear.x, 1.5, 2e-3);
+	NEAR(twist.linear.y, -0.5, 2e-3);
+	NEAR(twist.linear.z, 0.7, 2e-3);
+	troupe_server_destroy(server);
+	server = flown(QUAD(CONTROL(FOUR, "")), "angular {z: 0.4}", 10);
+	twist = twist_of(server, "m");
+	NEAR(twist.angular.z, 0.4, 1e-3);
+	NEAR(twist.linear.z, 0, 1e-3);
+	troupe_server_destroy(server);
+}
+
+/* m dv/dt = gain (wanted - v), so the error decays with m / gain; with a limit the climb begins with that. The motors
+ * lag by 1/80 s, which is small beside it. */
+Test(fluid, a_controlled_copter_climbs_as_its_gain_and_its_limit_say)
+{
+	const double start = 2, time = 0.5, wanted = 1, limit = 0.5;
+	for (int i = 0; i < 2; i++) {
+		struct troupe_server *server = i ? flown(QUAD(CONTROL(FOUR, "<maximumLinearAcceleration>0.5 0.5 0.5"
+									    "</maximumLinearAcceleration>")),
+							   "", start)
+						 : flown(QUAD(CONTROL(FOUR, "")), "", start);
+		double before = twist_of(server, "m").linear.z;
+		lib_text(server, 0, "/copter/cmd_vel", i ? "linear {z: 10}" : "linear {z: 1}");
+		lib_step(server, (uint64_t)llround(time / LIB_DT_S));
+		double expected =
+			i ? before + limit * time : wanted + (before - wanted) * exp(-VELOCITY_GAIN / QUAD_MASS * time);
+		NEAR(twist_of(server, "m").linear.z, expected, 0.03);
+		troupe_server_destroy(server);
+	}
+}
+
+Test(fluid, a_copter_that_is_disabled_falls_until_it_gets_a_command_again)
+{
+	struct troupe_server *server = flown(QUAD(CONTROL(FOUR, "<maximumLinearVelocity>9 9 0.5"
+								"</maximumLinearVelocity>")),
+		"linear {z: 3}", 8);
+	NEAR(twist_of(server, "m").linear.z, 0.5, 2e-3);
+	lib_text(server, 0, "/copter/enable", "data: false");
+	lib_step(server, 1000);
+	double before = twist_of(server, "m").linear.z;
+	lib_text(server, 0, "/copter/enable", "data: true");
+	lib_step(server, 500);
+	NEAR(twist_of(server, "m").linear.z - before, -G * 0.5, 0.01);
+	lib_text(server, 0, "/copter/cmd_vel", "");
+	lib_step(server, 10000);
+	NEAR(twist_of(server, "m").linear.z, 0, 1e-3);
+	troupe_server_destroy(server);
+}
+
+/* Noise without a mean shakes it; the mean is an error of the velocity that the copter flies at. */
+Test(fluid, noise_shakes_a_controlled_copter)
+{
+	struct troupe_server *server =
+		flown(QUAD(CONTROL(FOUR, "<linearVelocityNoiseStdDev>0.01 0 0.05</linearVelocityNoiseStdDev>"
+					 "<linearVelocityNoiseMean>0 0 0.2</linearVelocityNoiseMean>")),
+			"", 10);
+	struct troupe_twist twist = twist_of(server, "m");
+	cr_assert(fabs(twist.linear.x) > 1e-6 && fabs(twist.linear.x) < 0.05);
+	NEAR(twist.linear.y, 0, 0.05);
+	NEAR(twist.linear.z, -0.2, 0.05);
+	troupe_server_destroy(server);
+}
+
+Test(fluid, a_bad_controller_is_refused_or_left_out)
+{
+	goes_wrong(QUAD(CONTROL(FOUR CONTROLLED("a", "2"), "")), "<direction> is 2");
+	goes_wrong(QUAD(CONTROL("<rotor><jointName>a_joint</jointName><forceConstant>x</forceConstant><momentConstant>1"
+				"</momentConstant><direction>1</direction></rotor>",
+			   "")),
+		"x");
+	/* Three rotors cannot hold a copter: without a controller there is no such topic. */
+	struct troupe_server *server =
+		lib_server(QUAD(CONTROL(CONTROLLED("a", "1") CONTROLLED("b", "-1") CONTROLLED("c", "1"), "")), 0);
+	lib_step(server, 1000);
+	NEAR(twist_of(server, "m").linear.z, -G, 0.01);
 	troupe_server_destroy(server);
 }
 
