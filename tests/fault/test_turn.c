@@ -354,7 +354,7 @@ static void test_posters(void)
 		posters[i] = (struct poster){server, i};
 		check(!pthread_create(&threads[i], NULL, post_some, &posters[i]), "no thread");
 	}
-	while (outcome.created + outcome.refused < 30 && steps < 200000)
+	while (outcome.created + outcome.refused < 30 && steps < 20000000)
 		run_to(server, steps += 50);
 	for (int i = 0; i < 3; i++)
 		(void)pthread_join(threads[i], NULL);
