@@ -376,6 +376,9 @@ struct troupe_host {
 	 * header that `wanted` does not have does not count. */
 	bool (*matches)(const struct troupe_message *message, const struct troupe_message *wanted,
 		const struct troupe_field *field, double tolerance);
+	/* The message in protobuf's encoding, for words: the number of its bytes. If it is more than `max`, nothing is
+	 * written. */
+	size_t (*pack)(const struct troupe_message *message, void *ret_bytes, size_t max);
 
 	/* --- reading a state: pre_update(), post_update(), update(), report() --- */
 
@@ -444,6 +447,10 @@ struct troupe_host {
 
 	/* A new message, to be filled in; it lives until update() returns. */
 	struct troupe_message *(*message)(const struct troupe_step *step, const char *type);
+	/* A message of what pack() wrote, to be read or changed; it lives as long. NULL: the bytes are none of the
+	 * type. */
+	struct troupe_message *(*unpack)(
+		const struct troupe_step *step, const char *type, const void *bytes, size_t count);
 	/* To all systems that listen to the topic of the output, in this step, and to subscribers outside. */
 	void (*publish)(const struct troupe_system *self, const struct troupe_step *step, uint32_t output,
 		const struct troupe_message *message);

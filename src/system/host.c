@@ -346,6 +346,30 @@ static struct troupe_message *make_message(const struct troupe_step *step, const
 	return (struct troupe_message *)(void *)field_message(found, step->time_s);
 }
 
+static struct troupe_message *unpack(const struct troupe_step *step, const char *type, const void *bytes, size_t count)
+{
+	message_type found = type_find(type);
+	struct troupe_error why;
+	ProtobufCMessage *message, *copy;
+	if (!inner(step)->arena || !found ||
+		message_of_bytes(found, bytes, count, &message_limits_usual, &message, &why))
+		return NULL;
+	copy = message_copy_in(inner(step)->arena, message);
+	message_free(message);
+	return (struct troupe_message *)(void *)copy;
+}
+
+static size_t pack(const struct troupe_message *message, void *ret_bytes, size_t max)
+{
+	struct text out = {0};
+	message_add_bytes(&out, (const ProtobufCMessage *)(const void *)message);
+	size_t count = out.count;
+	if (count && count <= max)
+		memcpy(ret_bytes, out.at, count);
+	text_fini(&out);
+	return count;
+}
+
 static void publish(const struct troupe_system *self, const struct troupe_step *step, uint32_t output,
 	const struct troupe_message *message)
 {
@@ -448,7 +472,9 @@ const struct troupe_host system_host = {
 	.find_sensor = find_sensor,
 	.reading = reading,
 	.performer = performer,
+	.pack = pack,
 	.message = make_message,
+	.unpack = unpack,
 	.publish = publish,
 	.request = request,
 	.sin = math_sin,

@@ -898,9 +898,10 @@ cat >tables.sdf <<'END'
 <plugin filename='x' name='gz::sim::systems::KineticEnergyMonitor'><link_name>a</link_name></plugin>
 <plugin filename='x' name='gz::sim::systems::Breadcrumbs'><breadcrumb><sdf version='1.9'><model name='B'><link name='l'/></model></sdf>
 </breadcrumb></plugin>
+<plugin filename='x' name='gz::sim::systems::CommsEndpoint'><address>A</address><topic>ADDRESS/rx</topic></plugin>
 <plugin filename='x' name='gz::sim::systems::LinearBatteryPlugin'><battery_name>B</battery_name><voltage>1</voltage><capacity>1</capacity>
 <enable_recharge>true</enable_recharge><charging_time>1</charging_time></plugin>
-</model><plugin filename='x' name='gz::sim::systems::WindEffects'/></world></sdf>
+</model><plugin filename='x' name='gz::sim::systems::WindEffects'/><plugin filename='x' name='gz::sim::systems::RFComms'/></world></sdf>
 END
 kind=
 while read -r name type rest; do

@@ -1,5 +1,6 @@
 /* Systems that act on events: TouchPlugin, TriggeredPublisher, PerformerDetector, LinearBatteryPlugin,
- * KineticEnergyMonitor, Breadcrumbs, as subscribers and commands see them, against the formulas of their documentation.
+ * KineticEnergyMonitor, Breadcrumbs, CommsEndpoint, PerfectComms, RFComms, as subscribers and commands see them,
+ * against the formulas of their documentation.
  */
 #include "clients.h"
 
@@ -403,6 +404,109 @@ Test(systems_event, a_breadcrumb_does_not_take_a_name)
 	stop();
 }
 
+/* --- CommsEndpoint, PerfectComms, RFComms ------------------------------------------------------------------------ */
+
+#define RADIO(name, x)                                                                                                 \
+	DRIVEN(name, x " 0 5 0 0 0", PLUGIN("CommsEndpoint", "<address>" name "</address><topic>" name "/rx</topic>"))
+#define FRAME(to) "src_address: 'a' dst_address: '" to "' data: 'some bytes'"
+
+Test(systems_event, messages_reach_the_address_in_order)
+{
+	uint64_t step = 0;
+	void *last = NULL;
+	start(HEAD PLUGIN("PerfectComms", "") RADIO("a", "0") RADIO("b", "900") END);
+	subscribe(client, "/a/rx", 0);
+	subscribe(client, "/b/rx", 0);
+	lib_text(server, 20, "/broker/msgs", "src_address: 'a' dst_address: 'b' data: '1'");
+	lib_text(server, 20, "/broker/msgs", "src_address: 'a' dst_address: 'b' data: '\\0002'");
+	lib_text(server, 20, "/broker/msgs", "src_address: 'a' dst_address: 'nobody' data: '3'");
+	lib_run(server, 23);
+	cr_assert_eq(take("/b/rx", &step, &last), 1);
+	Gz__Msgs__Dataframe *frame = last;
+	cr_assert_str_eq(frame->src_address, "a");
+	cr_assert_str_eq(frame->dst_address, "b");
+	cr_assert(frame->data.len == 1 && frame->data.data[0] == '1');
+	lib_run(server, 100);
+	cr_assert_eq(take("/b/rx", &step, &last), 1);
+	frame = last;
+	cr_assert(frame->data.len == 2 && !memcmp(frame->data.data, "\0002", 2));
+	message_free(last);
+	lib_text(server, 100, "/broker/msgs", FRAME("a"));
+	lib_run(server, 110);
+	cr_assert_eq(take("/a/rx", NULL, NULL), 1);
+	stop();
+}
+
+static size_t frame_bytes(void)
+{
+	char address[][2] = {"a", "b"};
+	uint8_t data[] = {'s', 'o', 'm', 'e', ' ', 'b', 'y', 't', 'e', 's'};
+	Gz__Msgs__Dataframe frame = GZ__MSGS__DATAFRAME__INIT;
+	frame.src_address = address[0];
+	frame.dst_address = address[1];
+	frame.data.data = data;
+	frame.data.len = sizeof data;
+	return gz__msgs__dataframe__get_packed_size(&frame);
+}
+
+/* How many of `count` messages, one in each step, come to b. */
+static uint32_t arrivals(const char *world, uint32_t count, void **ret_last)
+{
+	uint32_t got;
+	start(world);
+	subscribe(client, "/b/rx", 0);
+	for (uint32_t i = 0; i < count; i++)
+		lib_text(server, 20 + i, "/broker/msgs", FRAME("b"));
+	lib_run(server, 20 + count + 10);
+	got = take("/b/rx", NULL, ret_last);
+	stop();
+	return got;
+}
+
+#define RANGE(max, sigma)                                                                                              \
+	"<range_config><max_range>" max "</max_range><fading_exponent>2</fading_exponent><l0>40</l0><sigma>" sigma     \
+	"</sigma></range_config>"
+#define NOISE(noise) "<radio_config><tx_power>20</tx_power><noise_floor>" noise "</noise_floor></radio_config>"
+
+Test(systems_event, radio_messages_are_lost_by_the_formula)
+{
+	const double power = 20 - (40 + 10 * 2 * log10(10)), noise = -44.3;
+	const double lost = erfc(sqrt(pow(10, (power - noise) / 10)));
+	const double arrive = pow(1 - lost, (double)frame_bytes());
+	const uint32_t count = 600;
+	void *last = NULL;
+	cr_assert(arrive > 0.3 && arrive < 0.8);
+	uint32_t got =
+		arrivals(HEAD PLUGIN("RFComms", RANGE("50", "0") NOISE("-44.3")) RADIO("a", "0") RADIO("b", "10") END,
+			count, &last);
+	near("messages", got, count * arrive, 4 * sqrt(count * arrive * (1 - arrive)));
+	const Gz__Msgs__Header *header = ((Gz__Msgs__Dataframe *)last)->header;
+	cr_assert_str_eq(header->data[0]->key, "rssi");
+	near("rssi", atof(header->data[0]->value[0]), power, 1e-6);
+	message_free(last);
+	cr_assert_eq(
+		arrivals(HEAD PLUGIN("RFComms", RANGE("9.9", "0")) RADIO("a", "0") RADIO("b", "10") END, 20, NULL), 0);
+	cr_assert_eq(
+		arrivals(HEAD PLUGIN("RFComms", RANGE("10.1", "0")) RADIO("a", "0") RADIO("b", "10") END, 20, NULL),
+		20);
+}
+
+Test(systems_event, radio_messages_vary_and_have_a_capacity)
+{
+	char world[8192];
+	/* with a deviation of 30 dB about half are above the noise when the mean is at the noise */
+	uint32_t got =
+		arrivals(HEAD PLUGIN("RFComms", RANGE("50", "900") NOISE("-40")) RADIO("a", "0") RADIO("b", "10") END,
+			200, NULL);
+	cr_assert(got > 50 && got < 120, "%u", got);
+	/* three messages and a half in each second */
+	(void)snprintf(world, sizeof world,
+		HEAD PLUGIN("RFComms", "<radio_config><capacity>%.1f</capacity></radio_config>") RADIO("a", "0")
+			RADIO("b", "10") END,
+		3.5 * 8 * (double)frame_bytes());
+	cr_assert_eq(arrivals(world, 1500, NULL), 2 * 3);
+}
+
 /* --- bad parameters ----------------------------------------------------------------------------------------------- */
 
 static void is_refused(const char *world, const char *expected)
@@ -437,4 +541,5 @@ Test(systems_event, bad_parameters_have_a_line)
 	is_refused(HEAD DRIVEN("bot", "0 0 5 0 0 0",
 			   PLUGIN("Breadcrumbs", "<max_deployments>x</max_deployments>" CRUMB)) END,
 		"max_deployments");
+	is_refused(HEAD PLUGIN("RFComms", "<radio_config><modulation>FM</modulation></radio_config>") END, "QPSK");
 }

@@ -1,0 +1,476 @@
+/* Messages between robots: CommsEndpoint, and the two brokers PerfectComms and RFComms. A Dataframe on /broker/msgs
+ * comes out on the topic of each endpoint whose address is its dst_address. The way takes three steps: the broker keeps
+ * it in its words and hands it over in the next step, on the topic <bind_service>/delivered; the endpoints for which it
+ * is keep it, and publish one message in each step.
+ *
+ * RFComms loses messages, with the formulas of Gazebo's: at the distance r the received power is, in dBm,
+ * tx_power - (l0 + 10 fading_exponent log10(r)), and varies with the variance sigma; of n bytes all arrive with the
+ * probability (1 - erfc(sqrt(power / noise)))^n, both in W. An endpoint sends and receives at most `capacity` bits in
+ * each whole second of simulated time; in Gazebo that is the second before the message. */
+#include "builtin/parts.h"
+
+#include <string.h>
+
+enum {
+	BYTES_MAX = 1500,     /* of a message */
+	ENDPOINT_WORDS = 512, /* of messages that wait at an endpoint, */
+	BROKER_WORDS = 2048,  /* at a broker */
+	RADIOS_MAX = 64,
+	ON_MESSAGE = 0,
+	ON_BIND = 1,
+};
+
+/* A queue is words: how many of the others are used, and then, for each message, the number of its bytes and the bytes
+ * in as many words as they need. */
+
+struct common { /* the first member of each config */
+	uint32_t queue_words;
+	const struct troupe_field *src, *dst;
+};
+
+static uint64_t words_for(uint64_t bytes)
+{
+	return 1 + (bytes + 7) / 8;
+}
+
+static bool read_common(struct troupe_system *self, struct common *common, uint32_t queue_words)
+{
+	static const char type[] = "gz.msgs.Dataframe";
+	common->queue_words = queue_words;
+	self->host->add_words(self, "words of waiting messages", TROUPE_WORD_INTEGER, 1);
+	self->host->add_words(self, "waiting messages", TROUPE_WORD_INTEGER, queue_words);
+	common->src = self->host->field(self, type, "src_address");
+	common->dst = self->host->field(self, type, "dst_address");
+	return common->src && common->dst;
+}
+
+static void keep(const struct troupe_system *self, uint64_t *queue, const struct troupe_message *message)
+{
+	const struct common *common = self->config;
+	unsigned char bytes[BYTES_MAX];
+	uint64_t count = self->host->pack(message, bytes, sizeof bytes);
+	if (count > BYTES_MAX || queue[0] > common->queue_words || queue[0] + words_for(count) > common->queue_words) {
+		self->host->log_line(self, "too many messages wait: one is lost");
+		return;
+	}
+	queue[1 + queue[0]] = count;
+	memcpy(&queue[2 + queue[0]], bytes, count);
+	queue[0] += words_for(count);
+}
+
+/* Takes the first message out; NULL: none waits. */
+static struct troupe_message *next(
+	const struct troupe_system *self, const struct troupe_step *step, uint64_t *queue, uint64_t *ret_bytes)
+{
+	const struct common *common = self->config;
+	struct troupe_message *message = NULL;
+	uint64_t count = queue[1], words = words_for(count);
+	if (queue[0] && queue[0] <= common->queue_words && count <= BYTES_MAX && words <= queue[0]) {
+		message = self->host->unpack(step, "gz.msgs.Dataframe", &queue[2], count);
+		queue[0] -= words;
+		memmove(queue + 1, queue + 1 + words, queue[0] * 8);
+		memset(queue + 1 + queue[0], 0, words * 8);
+	} else {
+		queue[0] = 0; /* empty, or a damaged state */
+	}
+	*ret_bytes = count;
+	return message;
+}
+
+static bool check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
+	char why[TROUPE_WHY_BYTES])
+{
+	static const char text[] = "the message is too long: expected at most 1500 bytes in protobuf's encoding";
+	unsigned char bytes[1];
+	if (input == ON_BIND || self->host->pack(message, bytes, 0) <= BYTES_MAX)
+		return true;
+	memcpy(why, text, sizeof text);
+	return false;
+}
+
+/* The names in <broker>. */
+static const char *broker_name(
+	struct troupe_system *self, const struct troupe_element *plugin, const char *name, const char *usual)
+{
+	const struct troupe_element *broker = self->host->child(plugin, "broker", NULL);
+	return broker ? self->host->text(broker, name, usual) : usual;
+}
+
+static const char *delivered_name(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	return self->host->print(self, "%s/delivered", broker_name(self, plugin, "bind_service", "/broker/bind"));
+}
+
+/* --- CommsEndpoint ------------------------------------------------------------------------------------------------ */
+
+struct endpoint_words {
+	uint64_t bound;
+	uint64_t queue[1 + ENDPOINT_WORDS];
+};
+
+struct endpoint {
+	struct common common;
+	const char *address, *topic, *model;
+	uint32_t received, bind;
+	const struct troupe_field *data;
+};
+
+static const struct troupe_parameter endpoint_parameters[] = {
+	BUILTIN_TEXT("address", "of this endpoint; needed"),
+	BUILTIN_TEXT("topic", "on which messages for the address come out; needed"),
+	BUILTIN_PARTS(
+		"broker", "<bind_service>, default /broker/bind: as the broker has it; <unbind_service> has no effect"),
+	BUILTIN_END,
+};
+
+static bool endpoint_configure(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	struct endpoint *endpoint = self->config = host->alloc(self, sizeof *endpoint);
+	endpoint->address = host->text(plugin, "address", "");
+	endpoint->topic = host->text(plugin, "topic", "");
+	endpoint->model = host->print(self, "%s", host->owner_name(self));
+	if (!*endpoint->address || !*endpoint->topic)
+		return host->leave_out(
+			self, plugin, "the plugin has no <%s>", *endpoint->address ? "topic" : "address");
+	const struct troupe_output received = {
+		.name = endpoint->topic, .type = "gz.msgs.Dataframe", .gives = TROUPE_GIVES_PUBLISHED};
+	const struct troupe_output bind = {.name = broker_name(self, plugin, "bind_service", "/broker/bind"),
+		.type = "gz.msgs.StringMsg_V",
+		.gives = TROUPE_GIVES_PUBLISHED};
+	host->add_words(self, "bound", TROUPE_WORD_INTEGER, 1);
+	return read_common(self, &endpoint->common, ENDPOINT_WORDS) &&
+	       (endpoint->data = host->field(self, "gz.msgs.StringMsg_V", "data")) &&
+	       host->give(self, plugin, &received, &endpoint->received) &&
+	       host->give(self, plugin, &bind, &endpoint->bind) &&
+	       host->take(self, plugin, delivered_name(self, plugin), "gz.msgs.Dataframe", ON_MESSAGE, TROUPE_NOTHING);
+}
+
+static void endpoint_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+{
+	const struct endpoint *endpoint = self->config;
+	(void)input;
+	if (!strcmp(self->host->get_text(message, endpoint->common.dst, 0), endpoint->address))
+		keep(self, ((struct endpoint_words *)words)->queue, message);
+}
+
+/* As in Gazebo: address, model, topic. */
+static void bind(const struct troupe_system *self, const struct troupe_step *step)
+{
+	const struct troupe_host *host = self->host;
+	const struct endpoint *endpoint = self->config;
+	struct troupe_message *message = host->message(step, "gz.msgs.StringMsg_V");
+	host->put_text(message, endpoint->data, endpoint->address);
+	host->put_text(message, endpoint->data, endpoint->model);
+	host->put_text(message, endpoint->data, endpoint->topic);
+	host->publish(self, step, endpoint->bind, message);
+}
+
+static void endpoint_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct endpoint *endpoint = self->config;
+	struct endpoint_words *w = words;
+	uint64_t bytes;
+	if (!w->bound)
+		bind(self, step);
+	w->bound = 1;
+	struct troupe_message *message = next(self, step, w->queue, &bytes);
+	if (message)
+		self->host->publish(self, step, endpoint->received, message);
+}
+
+const struct troupe_kind builtin_comms_endpoint = {
+	.size = sizeof(struct troupe_kind),
+	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
+	.names = BUILTIN_NAMES("CommsEndpoint"),
+	.parameters = endpoint_parameters,
+	.configure = endpoint_configure,
+	.check = check,
+	.command = endpoint_command,
+	.update = endpoint_update,
+};
+
+/* --- PerfectComms ------------------------------------------------------------------------------------------------- */
+
+struct broker {
+	struct common common;
+	uint32_t delivered;
+};
+
+#define BROKER_PARAMETERS                                                                                              \
+	BUILTIN_PARTS("broker", "<messages_topic>, default /broker/msgs; <bind_service>, default /broker/bind; "       \
+				"<unbind_service> has no effect")
+
+static const struct troupe_parameter perfect_parameters[] = {
+	BROKER_PARAMETERS,
+	BUILTIN_END,
+};
+
+static bool read_broker(struct troupe_system *self, const struct troupe_element *plugin, struct broker *broker)
+{
+	const struct troupe_host *host = self->host;
+	const char *messages = broker_name(self, plugin, "messages_topic", "/broker/msgs");
+	const struct troupe_output delivered = {
+		.name = delivered_name(self, plugin), .type = "gz.msgs.Dataframe", .gives = TROUPE_GIVES_PUBLISHED};
+	return read_common(self, &broker->common, BROKER_WORDS) &&
+	       host->take(self, plugin, messages, "gz.msgs.Dataframe", ON_MESSAGE, TROUPE_NOTHING) &&
+	       host->give(self, plugin, &delivered, &broker->delivered);
+}
+
+static bool perfect_configure(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	return read_broker(self, plugin, self->config = self->host->alloc(self, sizeof(struct broker)));
+}
+
+static void perfect_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+{
+	(void)input;
+	keep(self, words, message);
+}
+
+static void perfect_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct broker *broker = self->config;
+	struct troupe_message *message;
+	uint64_t bytes;
+	while ((message = next(self, step, words, &bytes)))
+		self->host->publish(self, step, broker->delivered, message);
+}
+
+const struct troupe_kind builtin_perfect_comms = {
+	.size = sizeof(struct troupe_kind),
+	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT,
+	.names = BUILTIN_NAMES("PerfectComms"),
+	.parameters = perfect_parameters,
+	.configure = perfect_configure,
+	.check = check,
+	.command = perfect_command,
+	.update = perfect_update,
+};
+
+/* --- RFComms ------------------------------------------------------------------------------------------------------ */
+
+struct radio {
+	uint64_t address, model; /* hashes of the texts */
+	uint64_t second;         /* of simulated time, which these are of: */
+	uint64_t sent, received; /* bytes */
+};
+
+struct rf_words {
+	uint64_t draws, count;
+	struct radio radios[RADIOS_MAX];
+	uint64_t queue[1 + BROKER_WORDS];
+};
+
+struct rf {
+	struct broker broker;
+	double range_max, exponent, l0, sigma, capacity, power, noise;
+	const struct troupe_field *bind, *data, *key, *value;
+};
+
+static const struct troupe_parameter rf_parameters[] = {
+	BUILTIN_PARTS("range_config",
+		"max_range (m, default 50; 0 or less: none), fading_exponent (2.5), l0 (dB of loss "
+		"at 1 m, 40), sigma (variance of the power in dB^2, 10)"),
+	BUILTIN_PARTS("radio_config", "capacity (bit/s, default 54000000), tx_power (dBm, 27), noise_floor (dBm, -90), "
+				      "modulation (QPSK, the only one)"),
+	BROKER_PARAMETERS,
+	BUILTIN_END,
+};
+
+static bool read_radio(struct troupe_system *self, const struct troupe_element *plugin, struct rf *rf)
+{
+	const struct troupe_host *host = self->host;
+	const struct troupe_element *range = host->child(plugin, "range_config", NULL);
+	const struct troupe_element *radio = host->child(plugin, "radio_config", NULL);
+	if (range) {
+		rf->range_max = host->number(self, range, "max_range", rf->range_max);
+		rf->exponent = host->number(self, range, "fading_exponent", rf->exponent);
+		rf->l0 = host->number(self, range, "l0", rf->l0);
+		rf->sigma = host->number(self, range, "sigma", rf->sigma);
+	}
+	if (!radio)
+		return true;
+	rf->capacity = host->number(self, radio, "capacity", rf->capacity);
+	rf->power = host->number(self, radio, "tx_power", rf->power);
+	rf->noise = host->number(self, radio, "noise_floor", rf->noise);
+	if (strcmp(host->text(radio, "modulation", "QPSK"), "QPSK") != 0)
+		return host->refuse(
+			self, radio, "<modulation> is '%.80s': expected QPSK", host->text(radio, "modulation", ""));
+	return true;
+}
+
+static bool rf_configure(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	struct rf *rf = self->config = host->alloc(self, sizeof *rf);
+	rf->range_max = 50, rf->exponent = 2.5, rf->l0 = 40, rf->sigma = 10;
+	rf->capacity = 54e6, rf->power = 27, rf->noise = -90;
+	rf->bind = host->field(self, "gz.msgs.StringMsg_V", "data");
+	rf->data = host->field(self, "gz.msgs.Dataframe", "header.data");
+	rf->key = host->field(self, "gz.msgs.Header.Map", "key");
+	rf->value = host->field(self, "gz.msgs.Header.Map", "value");
+	host->add_words(self, "random numbers", TROUPE_WORD_INTEGER, 1);
+	host->add_words(self, "radios", TROUPE_WORD_INTEGER, 1);
+	host->add_words(self, "radio", TROUPE_WORD_INTEGER, RADIOS_MAX * sizeof(struct radio) / 8);
+	return rf->bind && rf->data && rf->key && rf->value && read_radio(self, plugin, rf) &&
+	       read_broker(self, plugin, &rf->broker) &&
+	       host->take(self, plugin, broker_name(self, plugin, "bind_service", "/broker/bind"),
+		       "gz.msgs.StringMsg_V", ON_BIND, TROUPE_NOTHING);
+}
+
+/* FNV-1a. */
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = 14695981039346656037u;
+	while (*text)
+		hash = (hash ^ (unsigned char)*text++) * 1099511628211u;
+	return hash;
+}
+
+static struct radio *find_radio(struct rf_words *w, uint64_t address)
+{
+	for (uint64_t i = 0; i < w->count && i < RADIOS_MAX; i++)
+		if (w->radios[i].address == address)
+			return &w->radios[i];
+	return NULL;
+}
+
+static void rf_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+{
+	const struct rf *rf = self->config;
+	struct rf_words *w = words;
+	if (input == ON_MESSAGE) {
+		keep(self, w->queue, message);
+		return;
+	}
+	uint64_t address = hash_of(self->host->get_text(message, rf->bind, 0));
+	struct radio *radio = find_radio(w, address);
+	if (!radio && w->count >= RADIOS_MAX) {
+		self->host->log_line(self, "more than %d endpoints: one is left out", RADIOS_MAX);
+		return;
+	}
+	radio = radio ? radio : &w->radios[w->count++];
+	*radio = (struct radio){.address = address, .model = hash_of(self->host->get_text(message, rf->bind, 1))};
+}
+
+/* The radio of the address, with the counts of the present second, and its place. */
+static struct radio *locate(const struct troupe_system *self, const struct troupe_step *step, struct rf_words *w,
+	const char *address, struct troupe_vec3 *ret_place)
+{
+	struct radio *radio = find_radio(w, hash_of(address));
+	uint32_t models = self->host->models(step);
+	uint64_t second = (uint64_t)(step->time_s + 1e-9);
+	for (uint32_t i = 0; radio && i < models; i++) {
+		const char *name = self->host->model_name(step, i);
+		if (!name || hash_of(name) != radio->model)
+			continue;
+		if (radio->second != second)
+			radio->sent = radio->received = 0;
+		radio->second = second;
+		*ret_place = troupe_pose_place(self->host->model_pose(step, i, TROUPE_NOW));
+		return radio;
+	}
+	return NULL;
+}
+
+/* 1 - erfc(x), x >= 0: the series 2 / sqrt(pi) exp(-x^2) sum of 2^n x^(2n+1) / (1 3 5 ... (2n+1)), which has positive
+ * terms only; from 6 on it is 1 to the last bit. */
+static double erf_of(const struct troupe_host *host, double x)
+{
+	double term = x, sum = x;
+	if (!(x < 6))
+		return 1;
+	for (int n = 1; n < 200; n++) {
+		term *= 2 * x * x / (2 * n + 1);
+		sum += term;
+	}
+	double value = 1.1283791670955126 * host->exp(-x * x) * sum;
+	return value < 1 ? value : 1;
+}
+
+#define LN_10 2.302585092994046
+
+/* Whether the bytes arrive, and the received power in dBm. */
+static bool arrives(const struct troupe_system *self, struct rf_words *w, double range, double bytes, double *ret_power)
+{
+	const struct troupe_host *host = self->host;
+	const struct rf *rf = self->config;
+	uint64_t draw = w->draws++;
+	if (rf->range_max > 0 && range > rf->range_max)
+		return false;
+	double loss = range > 1e-9 ? rf->l0 + 10 * rf->exponent * host->log(range) / LN_10 : 0;
+	double power = rf->power - loss;
+	if (rf->sigma > 0)
+		power += sqrt(rf->sigma) * host->random_normal(self, 0, draw);
+	*ret_power = power;
+	double ratio = host->exp(builtin_clamp((power - rf->noise) / 10 * LN_10, -700, 700));
+	double bit = erf_of(host, sqrt(ratio));
+	double all = bit > 0 ? host->exp(bytes * host->log(bit)) : 0;
+	return host->random(self, 1, draw) < all;
+}
+
+/* "-61.250000" */
+static void print_power(double power, char room[32])
+{
+	uint64_t millionths = (uint64_t)(fabs(builtin_clamp(power, -1e6, 1e6)) * 1e6 + 0.5);
+	char *at = room + 31;
+	*at = '\0';
+	for (int i = 0; i < 7 || millionths; i++, millionths /= 10) {
+		if (i == 6)
+			*--at = '.';
+		*--at = (char)('0' + millionths % 10);
+	}
+	if (power < 0)
+		*--at = '-';
+	memmove(room, at, strlen(at) + 1);
+}
+
+static void transmit(const struct troupe_system *self, const struct troupe_step *step, struct rf_words *w,
+	struct troupe_message *message, uint64_t bytes)
+{
+	const struct troupe_host *host = self->host;
+	const struct rf *rf = self->config;
+	struct troupe_vec3 from, to;
+	double power;
+	char text[32];
+	struct radio *sender = locate(self, step, w, host->get_text(message, rf->broker.common.src, 0), &from);
+	struct radio *receiver = locate(self, step, w, host->get_text(message, rf->broker.common.dst, 0), &to);
+	if (!sender || !receiver || (double)(sender->sent + bytes) * 8 > rf->capacity)
+		return;
+	sender->sent += bytes;
+	if (!arrives(self, w, troupe_vec3_length(troupe_vec3_sub(to, from)), (double)bytes, &power) ||
+		(double)(receiver->received + bytes) * 8 > rf->capacity)
+		return;
+	receiver->received += bytes;
+	struct troupe_message *data = host->put_part(message, rf->data);
+	print_power(power, text);
+	host->put_text(data, rf->key, "rssi");
+	host->put_text(data, rf->value, text);
+	host->publish(self, step, rf->broker.delivered, message);
+}
+
+static void rf_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	struct rf_words *w = words;
+	struct troupe_message *message;
+	uint64_t bytes;
+	if (w->count > RADIOS_MAX) /* a damaged state */
+		w->count = 0;
+	while ((message = next(self, step, w->queue, &bytes)))
+		transmit(self, step, w, message, bytes);
+}
+
+const struct troupe_kind builtin_rf_comms = {
+	.size = sizeof(struct troupe_kind),
+	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT,
+	.names = BUILTIN_NAMES("RFComms"),
+	.parameters = rf_parameters,
+	.configure = rf_configure,
+	.check = check,
+	.command = rf_command,
+	.update = rf_update,
+};
