@@ -8,6 +8,7 @@ set -u
 plugin() { printf '<plugin name="gz::sim::systems::%s" filename="x">%s</plugin>\n' "$1" "$2"; }
 trigger() { plugin TriggeredPublisher "<input type=\"$1\" topic=\"$2\">$3</input>$4"; }
 box='<link name="l"><inertial><mass>1</mass></inertial><collision name="c"><geometry><box><size>1 1 1</size></box></geometry></collision></link>'
+endpoint() { plugin CommsEndpoint "<address>$1</address><topic>$1/rx</topic>"; }
 # model NAME X Y Z PLUGINS
 model() { printf '<model name="%s"><pose>%s %s %s 0 0 0</pose>%s%s</model>\n' "$1" "$2" "$3" "$4" "$box" "$5"; }
 battery='<battery_name>b</battery_name><voltage>12</voltage><open_circuit_voltage_constant_coef>12</open_circuit_voltage_constant_coef><open_circuit_voltage_linear_coef>-2</open_circuit_voltage_linear_coef><resistance>0.1</resistance><capacity>1</capacity><power_load>300</power_load>'
@@ -16,9 +17,9 @@ world=$scratch/event.sdf
 	echo '<sdf version="1.9"><world name="event"><physics name="p" type="ode"><max_step_size>0.001</max_step_size></physics>'
 	echo '<plugin name="gz::sim" filename="x"><performer name="p"><ref>ship</ref><geometry><box><size>1 1 1</size></box></geometry></performer></plugin>'
 	echo '<model name="ground"><static>1</static><link name="l"><collision name="c"><geometry><plane/></geometry></collision></link></model>'
-	model probe 0 0 0.6 "$(plugin TouchPlugin '<target>ground</target><time>0.4</time><namespace>probe</namespace><enabled>1</enabled>')"
+	model probe 0 0 0.6 "$(plugin TouchPlugin '<target>ground</target><time>0.4</time><namespace>probe</namespace><enabled>1</enabled>')$(endpoint p)"
 	model ball 3 0 2 "$(plugin KineticEnergyMonitor '<link_name>l</link_name>')"
-	model ship 6 0 0.5 "$(plugin VelocityControl '')$(plugin LinearBatteryPlugin "$battery<start_draining>1</start_draining>")"
+	model ship 6 0 0.5 "$(plugin VelocityControl '')$(plugin LinearBatteryPlugin "$battery<start_draining>1</start_draining>")$(endpoint s)$(plugin Breadcrumbs "<topic>/drop</topic><max_deployments>1</max_deployments><breadcrumb><sdf version=\"1.9\"><model name=\"crumb\"><pose>-2 0 1 0 0 0</pose>$box</model></sdf></breadcrumb>")"
 	model boat 6 9 0.5 "$(plugin VelocityControl '')$(plugin LinearBatteryPlugin "$battery<power_draining_topic>/drain</power_draining_topic>")"
 	echo '<model name="gate"><static>1</static><pose>9 0 1 0 0 0</pose><link name="l"/>'
 	plugin PerformerDetector '<topic>/gate</topic><geometry><box><size>2 2 2</size></box></geometry>'
@@ -26,6 +27,13 @@ world=$scratch/event.sdf
 	trigger gz.msgs.Boolean /probe/touched '<match>data: true</match>' '<output type="gz.msgs.Twist" topic="/model/ship/cmd_vel">linear {x: 4}</output>'
 	trigger gz.msgs.Double /model/ball/kinetic_energy '' '<delay_ms>33</delay_ms><output type="gz.msgs.Twist" topic="/model/boat/cmd_vel">angular {z: 1.5}</output><output type="gz.msgs.StringMsg" topic="/drain">data: "now"</output>'
 	trigger gz.msgs.Pose /gate '<match field="name">"ship"</match><match field="position.x" tol="1">-1.5</match>' '<delay_ms>5</delay_ms><service name="/world/event/create" reqType="gz.msgs.EntityFactory" reqMsg="sdf: '"'&lt;sdf version=&quot;1.9&quot;>&lt;model name=&quot;late&quot;>&lt;link name=&quot;l&quot;/>&lt;/model>&lt;/sdf>'"' pose {position {x: -5 z: 3}}"/>'
+	# twelve messages, of which the radio loses some, and one reaction to each that comes
+	for i in 1 2 3 4 5 6; do
+		frame="<output type=\"gz.msgs.Dataframe\" topic=\"/broker/msgs\">src_address: \"p\" dst_address: \"s\" data: \"message $i\"</output>"
+		trigger gz.msgs.Boolean /probe/touched '' "$frame<delay_ms>$((i * 3))</delay_ms>$frame"
+	done
+	trigger gz.msgs.Dataframe s/rx '' '<output type="gz.msgs.Twist" topic="/model/boat/cmd_vel">linear {y: 0.25}</output><output type="gz.msgs.Empty" topic="/drop"></output>'
+	plugin RFComms '<range_config><fading_exponent>2</fading_exponent><sigma>20</sigma></range_config><radio_config><tx_power>20</tx_power><noise_floor>-40</noise_floor></radio_config>'
 	echo '</world></sdf>'
 } >"$world"
 until=1500
@@ -33,8 +41,8 @@ until=1500
 run "$scratch/first" "$world" - $until --secondaries 0 --hash-every 50 --report "$scratch/report" --save-at 620 "$scratch/saved" --save-at 1000 "$scratch/later" --record "$scratch/tape" --record-every 100
 check 'it runs' $?
 # each chain has come to its end: the model is there, once, and nothing was refused
-[ "$(member "$scratch/report" created)" = 1 ] && [ "$(member "$scratch/report" refused_commands)" = 0 ]
-check "a model is created, nothing refused: $(grep -E '"(created|refused_commands)"' "$scratch/report")" $?
+[ "$(member "$scratch/report" created)" = 2 ] && [ "$(member "$scratch/report" refused_commands)" = 0 ]
+check "two models are created, nothing refused: $(grep -E '"(created|refused_commands)"' "$scratch/report")" $?
 for options in '--secondaries 2' '--secondaries 3 --chaos 5' '--secondaries 2 --transport tcp'; do
 	# shellcheck disable=SC2086
 	run "$scratch/other" "$world" - $until --hash-every 50 $options
