@@ -25,6 +25,7 @@ static const struct troupe_kind *const kinds[] = {
 	&builtin_mecanum_drive,
 	&builtin_joint_trajectory_controller,
 	&builtin_trajectory_follower,
+	&builtin_drive_to_pose_controller,
 	&builtin_breadcrumbs,
 	&builtin_comms_endpoint,
 	&builtin_perfect_comms,

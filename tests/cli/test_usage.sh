@@ -886,6 +886,7 @@ cat >tables.sdf <<'END'
 <plugin filename='x' name='gz::sim::systems::JointPositionController'><joint_name>J</joint_name></plugin>
 <plugin filename='x' name='gz::sim::systems::DiffDrive'><left_joint>J</left_joint><right_joint>R</right_joint></plugin>
 <plugin filename='x' name='gz::sim::systems::OdometryPublisher'/>
+<plugin filename='x' name='gz::sim::systems::DriveToPoseController'/>
 <plugin filename='x' name='gz::sim::systems::JointTrajectoryController'/>
 <plugin filename='x' name='gz::sim::systems::TrajectoryFollower'><link_name>a</link_name><circle><radius>1</radius></circle>
 </plugin>

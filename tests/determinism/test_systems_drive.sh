@@ -75,6 +75,7 @@ rolling()
 		<back_right_joint>rear_right_joint</back_right_joint><wheel_separation>0.8</wheel_separation>
 		<max_linear_acceleration>2</max_linear_acceleration>'
 	plugin OdometryPublisher ''
+	plugin DriveToPoseController ''
 	echo '</model>'
 }
 
@@ -118,6 +119,7 @@ cat >"$drive" <<-END
 	30 /model/rolling_1/cmd_vel linear {y: 0.5}
 	40 /model/following_0/joint_trajectory $names points {velocities: [3, 3, 3, 3] time_from_start {nsec: 400000000}} points {velocities: [5, 5, 9, 9] time_from_start {sec: 1}} points {velocities: [2, 2, 2, 2] effort: [1] time_from_start {sec: 2}}
 	50 /model/following_1/joint_trajectory $names points {velocities: [6, 6, 5, 5] time_from_start {sec: 1}}
+	150 /model/rolling_1/cmd_pose pose {position {x: 8 y: 6} orientation {w: 1}}
 	300 /model/steered_0/cmd_vel linear {x: -1} angular {z: 2}
 	350 /model/rolling_1/cmd_vel linear {x: -1}
 END

@@ -511,3 +511,72 @@ Test(drives, bad_parameters_are_refused)
 	expect_refused(CAR(PLUGIN("OdometryPublisher", "<dimensions>2.5</dimensions>")), "<dimensions> is 2.5");
 	expect_refused(CAR(PLUGIN("OdometryPublisher", "<gaussian_noise>-1</gaussian_noise>")), "<gaussian_noise>");
 }
+
+/* --- drive to a pose ---------------------------------------------------------------------------------------------- */
+
+#define GAIN_LINEAR 0.8
+#define GAIN_ANGULAR 1.6
+#define NEAR_LINEAR 0.05
+#define NEAR_ANGULAR 0.02
+#define TO_POSE                                                                                                        \
+	PLUGIN("DriveToPoseController",                                                                                \
+		"<linear_p_gain>0.8</linear_p_gain><angular_p_gain>1.6</angular_p_gain>"                               \
+		"<linear_deviation>0.05</linear_deviation><angular_deviation>0.02</angular_deviation>")
+
+/* Errors decay with their gains until they are small enough, one after the other: the heading, the way, the heading at
+ * the end. On the way the heading is off by its deviation e; going at linear gain * d turns the direction to a place in
+ * the distance d by linear gain * e, and this has to be turned away again at angular gain * e. */
+Test(drives, a_model_goes_to_a_pose_in_the_time_of_its_gains)
+{
+	const double x = -1.5, y = 2, yaw = -1.2, way = sqrt(x * x + y * y), heading = atan2(y, x);
+	const double end = remainder(yaw - heading, 2 * M_PI);
+	const double time = log(heading / NEAR_ANGULAR) / GAIN_ANGULAR +
+			    log(way / NEAR_LINEAR) / GAIN_LINEAR * (1 + GAIN_LINEAR / GAIN_ANGULAR) +
+			    log(fabs(end) / NEAR_ANGULAR) / GAIN_ANGULAR;
+	char pose[200];
+	start(FLOATING("bot", "0 0 3 0 0 0", PLUGIN("VelocityControl", "") TO_POSE));
+	struct troupe_client *client = client_of(server, 0);
+	subscribe(client, "/model/bot/reached_pose", 0);
+	(void)snprintf(pose, sizeof pose, "pose {position {x: %.17g y: %.17g} orientation {w: %.17g z: %.17g}}", x, y,
+		cos(yaw / 2), sin(yaw / 2));
+	lib_text(server, 0, "/model/bot/cmd_pose", pose);
+	struct troupe_message message;
+	bool told = false;
+	for (int i = 0; i < 30000 && !told; i++) {
+		lib_step(server, 1);
+		told = troupe_client_take(client, 0, &message);
+	}
+	cr_assert(told, "it never comes there");
+	Gz__Msgs__Pose *m = decode(&message);
+	NEAR((double)lib_steps(server) * LIB_DT_S, time, 0.03 * time);
+	NEAR(hypot(m->position->x - x, m->position->y - y), NEAR_LINEAR, 0.01 * NEAR_LINEAR);
+	NEAR(remainder(2 * atan2(m->orientation->z, m->orientation->w) - yaw, 2 * M_PI), copysign(NEAR_ANGULAR, -end),
+		0.01 * NEAR_ANGULAR);
+	struct troupe_model_state there = model_of("bot");
+	lib_step(server, 500);
+	cr_assert(!troupe_client_take(client, 0, &message), "it comes there twice");
+	struct troupe_model_state later = model_of("bot");
+	NEAR(later.pose.x, there.pose.x, 1e-9);
+	NEAR(yaw_of(&later), yaw_of(&there), 1e-9);
+	message_free(&m->base);
+	troupe_client_destroy(client);
+	stop();
+}
+
+/* The first step has the speed of the gain: the place is straight ahead, then to the right. */
+Test(drives, a_model_goes_straight_or_turns)
+{
+	start(FLOATING("bot", "0 0 3 0 0 0", PLUGIN("VelocityControl", "") TO_POSE));
+	lib_text(server, 0, "/model/bot/cmd_pose", "pose {position {x: 2}}");
+	lib_step(server, 2);
+	NEAR(lib_link_at(server, lib_link(server, "bot", "l")).twist.linear.x, 2 * GAIN_LINEAR, 0.01);
+	NEAR(lib_link_at(server, lib_link(server, "bot", "l")).twist.angular.z, 0, 1e-9);
+	lib_text(server, 0, "/model/bot/cmd_pose", "pose {position {y: -2}}");
+	lib_step(server, 2);
+	NEAR(lib_link_at(server, lib_link(server, "bot", "l")).twist.linear.x, 0, 1e-2);
+	NEAR(lib_link_at(server, lib_link(server, "bot", "l")).twist.angular.z, -M_PI_2 * GAIN_ANGULAR, 0.01);
+	stop();
+	expect_refused(FLOATING("bot", "0 0 3 0 0 0",
+			       PLUGIN("DriveToPoseController", "<angular_deviation>-1</angular_deviation>")),
+		"angular_deviation");
+}
