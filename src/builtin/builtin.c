@@ -7,6 +7,7 @@ static const struct troupe_kind *const kinds[] = {
 	&builtin_diff_drive,
 	&builtin_velocity_control,
 	&builtin_lift_drag,
+	&builtin_advanced_lift_drag,
 	&builtin_buoyancy,
 	&builtin_thruster,
 	&builtin_hydrodynamics,

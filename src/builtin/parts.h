@@ -17,7 +17,7 @@ extern const struct troupe_kind builtin_diff_drive, builtin_velocity_control, bu
 
 extern const struct troupe_kind builtin_lift_drag, builtin_buoyancy, builtin_thruster, builtin_hydrodynamics,
 	builtin_wind_effects, builtin_multicopter_motor_model, builtin_apply_link_wrench, builtin_buoyancy_engine,
-	builtin_multicopter_velocity_control;
+	builtin_multicopter_velocity_control, builtin_advanced_lift_drag;
 
 extern const struct troupe_kind builtin_comms_endpoint, builtin_perfect_comms, builtin_rf_comms;
 

@@ -52,6 +52,8 @@ controlled()
 		echo "<model name='kite_$i'><enable_wind>true</enable_wind><pose>0 $((i * 4)) 5 0.2 0.1 0</pose>"
 		link l '0 0 0 0 0 0'
 		plugin LiftDrag '<link_name>l</link_name><cp>0 0.1 0</cp><cla>3</cla><alpha_stall>0.3</alpha_stall>'
+		plugin AdvancedLiftDrag '<link_name>l</link_name><AR>6</AR><area>0.05</area><eff>0.9</eff><CLa>5</CLa><Cellp>-0.5</Cellp>
+		<Cemq>-9</Cemq><Cenr>-0.1</Cenr><CYb>-0.2</CYb><Cema>-0.4</Cema><alpha_stall>0.3</alpha_stall>'
 		echo '</model>'
 	done
 	echo "<model name='raft'><pose>0 0 0.1 0.3 0.2 0</pose>"

@@ -158,6 +158,93 @@ Test(fluid, a_wing_with_bad_numbers_is_refused)
 		"library.sdf:2: ");
 }
 
+/* --- lift and drag from coefficients ------------------------------------------------------------------------------ */
+
+#define PLANE(more)                                                                                                    \
+	PLUGIN("AdvancedLiftDrag",                                                                                     \
+		"<link_name>l</link_name><area>0.5</area><AR>6</AR><eff>0.9</eff><CL0>0.15</CL0><CD0>0.03</CD0>"       \
+		"<Cem0>0.07</Cem0><CLa>5</CLa><Cema>-0.4</Cema><Cema_stall>-0.2</Cema_stall><alpha_stall>0.3"          \
+		"</alpha_stall>" more)
+#define PLANE_AR 6.0
+#define PLANE_STALL 0.3
+
+static void plane_at(double alpha, double *ret_cl, double *ret_cd, double *ret_cm)
+{
+	const double m = exp(-15 * (alpha - PLANE_STALL)), n = exp(15 * (alpha + PLANE_STALL));
+	const double stalled = (1 + m + n) / ((1 + m) * (1 + n)), past = fmax(0, fabs(alpha) - PLANE_STALL);
+	double sine = sin(alpha), sign = (alpha > 0) - (alpha < 0);
+	*ret_cl = (1 - stalled) * (0.15 + 5 * alpha) + stalled * 2 * sign * sine * sine * cos(alpha);
+	*ret_cd = (1 - stalled) * (0.03 + *ret_cl * *ret_cl / (M_PI * PLANE_AR * 0.9)) +
+		  stalled * 2 / (1 + exp(-0.224 - 0.115 * PLANE_AR)) * fabs(0.5 - 0.5 * cos(2 * alpha));
+	*ret_cm = 0.07 - 0.4 * (alpha - sign * past) - 0.2 * sign * past;
+}
+
+Test(fluid, coefficients_of_a_plane_follow_the_angle_of_attack)
+{
+	const double pressure = 0.5 * RHO * 100 * AREA;
+	for (int i = -5; i <= 5; i++) {
+		double lift, drag, cl, cd, cm, alpha = 0.25 * i;
+		plane_at(alpha, &cl, &cd, &cm);
+		fly(alpha, PLANE(""), 0, &lift, &drag);
+		NEAR(lift, cl * pressure, 1e-6 * pressure);
+		NEAR(drag, cd * pressure, 1e-6 * pressure);
+		/* Pitching up is a turn about -y. */
+		char text[4096];
+		(void)snprintf(text, sizeof text,
+			WORLD(NO_GRAVITY
+				"<wind><linear_velocity>%.17g 0 %.17g</linear_velocity></wind><model name='m'>" LINK(
+					BALL) PLANE("<mac>0.4</mac>") "</model>"),
+			-10 * cos(alpha), 10 * sin(alpha));
+		struct troupe_server *server = after(text, LIB_DT_S);
+		NEAR(twist_of(server, "m").angular.y, -cm * pressure * 0.4 * LIB_DT_S, 1e-6);
+		troupe_server_destroy(server);
+	}
+}
+
+/* Each rate, sideslip and deflection has the coefficient of its own; the torques are about x, -y and -z. */
+Test(fluid, coefficients_of_a_plane_follow_rates_sideslip_and_deflection)
+{
+	const double v = 10, pressure = 0.5 * RHO * v * v * AREA, span = sqrt(AREA * PLANE_AR), chord = 0.4;
+	const double p = 0.3, q = 0.2, r = -0.1, beta = atan2(-1, v), degrees = 0.1 * 180 / M_PI;
+	struct troupe_server *server = lib_server(
+		WORLD(NO_GRAVITY "<model name='m'>" LINK(
+			BALL) "<link name='flap'><inertial><mass>1e-6</mass><inertia><ixx>1e-6</ixx><iyy>1e-6</iyy>"
+			      "<izz>1e-6</izz></inertia></inertial></link><joint name='j' "
+			      "type='revolute'><parent>l</parent>"
+			      "<child>flap</child><axis><xyz>0 1 0</xyz></axis></joint>" PLUGIN("AdvancedLiftDrag",
+				      "<link_name>l</link_name><area>0.5</area><AR>6</AR><mac>0.4</mac><alpha_stall>3</"
+				      "alpha_stall>"
+				      "<CYb>-0.25</CYb><Cellb>-0.04</Cellb><Cenb>0.1</Cenb><Cellp>-0.5</Cellp><CLq>8</"
+				      "CLq>"
+				      "<Cemq>-12</Cemq><Cenr>-0.09</Cenr><CYr>0.23</CYr><num_ctrl_surfaces>1"
+				      "</num_ctrl_surfaces><control_surface><name>j</name><direction>-1</"
+				      "direction><CL_ctrl>0.02"
+				      "</CL_ctrl><CD_ctrl>0.01</CD_ctrl><CY_ctrl>0</CY_ctrl><Cell_ctrl>0</"
+				      "Cell_ctrl><Cem_ctrl>0.03"
+				      "</Cem_ctrl><Cen_ctrl>0</Cen_ctrl></control_surface>") "</model>"),
+		0);
+	/* The rates of roll, pitch and yaw are those about x, -y and -z; to the left is a sideslip of less than 0. */
+	lib_text(server, 0, "/world/w/set_velocity", "name: 'm' linear {x: 10 y: 1} angular {x: 0.3 y: -0.2 z: 0.1}");
+	lib_text(server, 0, "/world/w/set_joint", "name: 'm' joint: 'j' position: 0.1");
+	lib_step(server, 1);
+	struct troupe_twist twist = twist_of(server, "m");
+	const double per_v = 1 / (2 * v), lift = 8 * q * chord * per_v - 0.02 * degrees;
+	const double side = -0.25 * beta + 0.23 * r * span * per_v;
+	NEAR(MASS * twist.linear.z / LIB_DT_S, lift * pressure, 0.1);
+	NEAR(MASS * (twist.linear.x - v) / LIB_DT_S, 0.01 * degrees * pressure, 0.1);
+	NEAR(MASS * (twist.linear.y - 1) / LIB_DT_S, -side * pressure, 0.1);
+	const double roll = (-0.04 * beta - 0.5 * p * span * per_v) * span;
+	const double pitch = (-12 * q * chord * per_v - 0.03 * degrees) * chord;
+	const double yaw = (0.1 * beta - 0.09 * r * span * per_v) * span;
+	NEAR((twist.angular.x - p) / LIB_DT_S, roll * pressure, 0.01);
+	NEAR((twist.angular.y + q) / LIB_DT_S, -pitch * pressure, 0.01);
+	NEAR((twist.angular.z + r) / LIB_DT_S, -yaw * pressure, 0.01);
+	troupe_server_destroy(server);
+	goes_wrong(WORLD("<model name='m'>" LINK(BALL) "\n" PLUGIN(
+			   "AdvancedLiftDrag", "<link_name>l</link_name><AR>6</AR><upward>2 0 0</upward>") "</model>"),
+		"<forward> and <upward>");
+}
+
 /* --- buoyancy
  * -----------------------------------------------------------------------------------------------------
  */
