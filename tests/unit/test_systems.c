@@ -659,7 +659,7 @@ Test(systems, all_names_of_a_plugin_are_known)
 	static const char *const spaces[] = {"gz::sim::systems", "ignition::gazebo::systems", "troupe"};
 	for (size_t i = 0; i < ARRAY_LEN(spaces); i++) {
 		char *plugin = mem_printf("<plugin name='%s::DiffDrive' filename='x'>" WHEELS "</plugin>\n"
-					  "<plugin name='%s::Breadcrumbs' filename='x'/>",
+					  "<plugin name='%s::Elevator' filename='x'/>",
 			spaces[i], spaces[i]);
 		start(plugin);
 		cr_assert_eq(systems->count, 1);
@@ -694,15 +694,15 @@ static void assert_warnings(const char *text, const char *const *expected)
 Test(systems, what_is_ignored_is_told_once_for_each_kind)
 {
 	assert_warnings("<sdf version='1.9'><world name='w'><scene/><population/>\n"
-			"<plugin name='gz::sim::systems::Breadcrumbs' filename='x'/>\n"
+			"<plugin name='gz::sim::systems::Elevator' filename='x'/>\n"
 			"<model name='m'><link name='l'><sensor name='a' type='camera'/>\n"
 			"<sensor name='b' type='camera'/><sensor name='c' type='imu'/><typo/></link>\n"
-			"<plugin name='gz::sim::systems::Breadcrumbs' filename='x'/></model></world></sdf>",
+			"<plugin name='gz::sim::systems::Elevator' filename='x'/></model></world></sdf>",
 		(const char *const[]){"t.sdf:1: ignored: <population> in <world> x1",
 			"t.sdf:4: ignored: <typo> in <link> x1, which SDF does not know",
 			"t.sdf:3: ignored: sensors of type camera x2: m::l::a, m::l::b",
 			"t.sdf:4: ignored: sensors of type imu x1: m::l::c",
-			"t.sdf:5: ignored: plugin \"gz::sim::systems::Breadcrumbs\" x2", NULL});
+			"t.sdf:5: ignored: plugin \"gz::sim::systems::Elevator\" x2", NULL});
 	assert_warnings(
 		"<sdf version='1.9'><model name='m'><link name='l'><sensor name='a' type='a&#9;b'/></link></model>"
 		"</sdf>",
