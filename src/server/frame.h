@@ -86,7 +86,7 @@ struct frame {
 	VEC(struct frame_place) places;   /* by model, then level */
 	VEC(struct frame_work) work;      /* of each secondary */
 	VEC(struct frame_member) members; /* by model; components are numbered in the order of their first models */
-	VEC(struct frame_report) reports;
+	VEC(struct frame_report) reports; /* by key, then `of` */
 	struct text report_bytes;
 	struct vec3 gravity;
 	struct text added;          /* SDF of created models, and of the lights of the world */

@@ -201,30 +201,64 @@ static uint32_t model_at(const struct topic_row *row)
 	return (uint32_t)row->key - 1;
 }
 
-static const struct frame_report *find_report(const struct frame *frame, const struct topic_row *row)
+static bool is_before(const struct frame_report *report, const struct topic_row *row)
 {
-	for (uint32_t i = 0; i < frame->reports.count; i++)
-		if (frame->reports.at[i].key == row->key && frame->reports.at[i].of == row->of)
-			return &frame->reports.at[i];
-	return NULL;
+	return report->key != row->key ? report->key < row->key : report->of < row->of;
+}
+
+/* The place of the row's report, or where it belongs: they are ordered by key, then by `of`. */
+static uint32_t report_place(const struct frame *frame, const struct topic_row *row)
+{
+	uint32_t low = 0, high = frame->reports.count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (is_before(&frame->reports.at[middle], row))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_of_row(const struct frame *frame, uint32_t place, const struct topic_row *row)
+{
+	return place < frame->reports.count && frame->reports.at[place].key == row->key &&
+	       frame->reports.at[place].of == row->of;
+}
+
+static void insert_report(struct frame *frame, uint32_t place, struct frame_report report)
+{
+	vec_push(&frame->reports, report);
+	struct frame_report *at = frame->reports.at + place;
+	memmove(at + 1, at, (frame->reports.count - 1 - place) * sizeof *at);
+	*at = report;
 }
 
 static bool encode_report(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
-	const struct frame_report *report = find_report(frame, row);
-	if (report)
-		text_add_bytes(out, frame->report_bytes.at + report->first, report->count);
-	return report;
+	uint32_t place = report_place(frame, row);
+	if (!is_of_row(frame, place, row))
+		return false;
+	const struct frame_report *report = &frame->reports.at[place];
+	text_add_bytes(out, frame->report_bytes.at + report->first, report->count);
+	return true;
 }
 
+/* Systems publish in the order of their models, those of the world, SCENE_NONE, first. */
 static const struct published *find_published(const struct server_world *world, const struct topic_row *row)
 {
-	const struct primary *primary = &world->primary;
-	for (uint32_t i = primary->published.count; i > 0; i--) { /* the newest */
-		const struct published *published = &primary->published.at[i - 1];
-		if (published->model == model_at(row) && place_in(published->system, published->output) == row->of)
-			return published;
+	const struct published *all = world->primary.published.at;
+	uint32_t low = 0, high = world->primary.published.count, model = model_at(row);
+	while (low < high) { /* behind the last message of the model */
+		uint32_t middle = low + (high - low) / 2;
+		if (all[middle].model + 1 <= model + 1)
+			low = middle + 1;
+		else
+			high = middle;
 	}
+	for (; low > 0 && all[low - 1].model == model; low--) /* the newest */
+		if (place_in(all[low - 1].system, all[low - 1].output) == row->of)
+			return &all[low - 1];
 	return NULL;
 }
 
@@ -254,7 +288,8 @@ void model_topics_report(struct server_world *world, const struct topic_row *row
 	struct frame_report report = {row->key, row->of, out->count, 0};
 	const struct system *system = system_at(world, row);
 	bool reports = row->ops == &report_ops, given = false;
-	if (!system || (!reports && row->ops != &decided_ops) || find_report(frame, row))
+	uint32_t place = report_place(frame, row);
+	if (!system || (!reports && row->ops != &decided_ops) || is_of_row(frame, place, row))
 		return;
 	const struct published *published = reports ? NULL : find_published(world, row);
 	struct system_step step = primary_view(&world->primary);
@@ -266,7 +301,7 @@ void model_topics_report(struct server_world *world, const struct topic_row *row
 	}
 	report.count = out->count - report.first;
 	if (given)
-		vec_push(&frame->reports, report);
+		insert_report(frame, place, report);
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
