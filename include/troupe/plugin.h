@@ -115,7 +115,7 @@ enum troupe_kind_flags {
 	TROUPE_FOR_EACH_MODEL = 4, /* it stands in the world, and a system is made for each model that can move */
 	TROUPE_LENIENT = 8,        /* unknown parameters are a warning: worlds were written for another simulator */
 	TROUPE_READS_CONTACTS = 16, /* update() or report() read contacts */
-	TROUPE_READS_SENSORS = 32,  /* update() or report() read sensors */
+	TROUPE_READS_SENSORS = 32,  /* update() or report() read sensors; says so, and no more */
 };
 
 struct troupe_reckoning { /* dead reckoning: pose of a frame that is fixed to the model, relative to where it began */

@@ -228,17 +228,17 @@ static void add_kind_words(struct system *system)
 /* Calls configure(). *ret_setup: what came of it. */
 static void set_up(struct system *system, struct setup *setup)
 {
+	const struct sdf_element *plugin = system->plugin->element;
 	system->setup = setup;
-	troupe_status status = setup_check(system, system->plugin->element, &setup->why);
-	if (status) {
-		setup->status = status;
-		return;
+	setup->status = setup_check(system, plugin, &setup->why);
+	if (!setup->status) {
+		add_kind_words(system);
+		bool done = system->self.kind->configure(
+			&system->self, (const struct troupe_element *)(const void *)plugin);
+		if (!done && !setup->status && !setup->passed)
+			setup_refuse(&system->self, NULL, "plugin '%s' gave up without a reason",
+				system->self.kind->names[0]);
 	}
-	add_kind_words(system);
-	bool done = system->self.kind->configure(
-		&system->self, (const struct troupe_element *)(const void *)system->plugin->element);
-	if (!done && !setup->status && !setup->passed)
-		setup_refuse(&system->self, NULL, "plugin '%s' gave up without a reason", system->self.kind->names[0]);
 	system->setup = NULL;
 }
 
