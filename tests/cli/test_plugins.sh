@@ -103,6 +103,13 @@ bad "kind 'test::Push' has flags 0x10001: expected bits of" '-DKIND_FLAGS=0x1000
 bad 'kind 1 has 8 bytes: expected [0-9]+ or more' '-DKIND_SIZE=8'
 bad 'while it is loaded, it crashes \(Segmentation fault' -DCRASH
 bad 'while it is loaded, it ends the process with status 3' -DLEAVE
+[ -z "${TROUPE_TEST_FULL:-}" ] || bad 'while it is loaded, it has not returned after 20 s' -DHANG
+# The machine for which an ELF file is made stands at byte 18: 0xf3 is RISC-V, 0x3e x86-64.
+cp good/libpush.so bad/libpush.so
+if [ "$(od -An -tu1 -j18 -N1 bad/libpush.so | tr -d ' ')" = 243 ]; then machine='\076'; else machine='\363'; fi
+printf "$machine" | dd of=bad/libpush.so bs=1 seek=18 conv=notrunc 2>/dev/null
+run 1 run w.sdf --plugin-path bad
+said 'another architecture' "w.sdf:3: plugin 'push': it cannot be loaded: .*libpush.so"
 echo 'no library' >bad/libpush.so
 run 1 run w.sdf --plugin-path bad
 said 'no library' "w.sdf:3: plugin 'push': it cannot be loaded: .*libpush.so"

@@ -165,6 +165,13 @@ __attribute__((constructor)) static void leave(void)
 	_exit(3);
 }
 #endif
+#ifdef HANG
+__attribute__((constructor)) static void hang(void)
+{
+	for (;;)
+		(void)pause();
+}
+#endif
 #ifdef PRINTS
 __attribute__((constructor)) static void print(void)
 {
