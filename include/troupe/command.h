@@ -77,6 +77,16 @@ TROUPE_API troupe_status troupe_command_joint_state(struct troupe_server *server
 	troupe_joint joint, uint32_t axis, double position, double velocity, uint64_t *ret_step,
 	struct troupe_error *error);
 
+/* Many at once: troupe_command_twist(), _joint() and _wrench() for each of `count` handles, in their order. The first
+ * command that is refused ends the call, with its index in the error ("item 3: ..."); the commands before it are given.
+ * Commands of one call are for the same step, while the server does not run and inside def.on_step. */
+TROUPE_API troupe_status troupe_command_twists(struct troupe_server *server, const struct troupe_when *when,
+	const troupe_model *models, uint32_t count, const struct troupe_twist *twists, struct troupe_error *error);
+TROUPE_API troupe_status troupe_command_joints(struct troupe_server *server, const struct troupe_when *when,
+	const troupe_joint *joints, uint32_t count, const double *numbers, struct troupe_error *error);
+TROUPE_API troupe_status troupe_command_wrenches(struct troupe_server *server, const struct troupe_when *when,
+	const troupe_link *links, uint32_t count, const struct troupe_wrench *wrenches, struct troupe_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -315,6 +315,16 @@ TROUPE_API bool troupe_get_joint(
 TROUPE_API bool troupe_get_sensor(
 	const struct troupe_server *server, troupe_sensor sensor, struct troupe_reading *ret_reading);
 
+/* Many at once, for programs in languages in which a call costs more than the work that it does: the same for each of
+ * `count` handles, into arrays of the caller with as many elements. Return the number of handles that are not stale;
+ * all numbers of a stale handle are NAN. poses, twists: may be NULL. */
+TROUPE_API uint32_t troupe_get_models(const struct troupe_server *server, const troupe_model *models, uint32_t count,
+	struct troupe_pose *ret_poses, struct troupe_twist *ret_twists);
+TROUPE_API uint32_t troupe_get_links(const struct troupe_server *server, const troupe_link *links, uint32_t count,
+	struct troupe_pose *ret_poses, struct troupe_twist *ret_twists);
+TROUPE_API uint32_t troupe_get_joints(const struct troupe_server *server, const troupe_joint *joints, uint32_t count,
+	struct troupe_joint_state *ret_states);
+
 #ifdef __cplusplus
 }
 #endif

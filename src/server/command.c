@@ -444,3 +444,40 @@ troupe_status troupe_command_velocity(struct troupe_server *server, const struct
 		return status;
 	return give_to_service(server, when, model, "set_velocity", &message.base, ret_step, error);
 }
+
+/* --- many at once ------------------------------------------------------------------------------------------------- */
+
+static troupe_status fail_item(uint32_t item, const struct troupe_error *why, struct troupe_error *error)
+{
+	return fail(error, why->status, "item %u: %s", item, why->text);
+}
+
+troupe_status troupe_command_twists(struct troupe_server *server, const struct troupe_when *when,
+	const troupe_model *models, uint32_t count, const struct troupe_twist *twists, struct troupe_error *error)
+{
+	struct troupe_error why;
+	for (uint32_t i = 0; i < count; i++)
+		if (troupe_command_twist(server, when, models[i], &twists[i], NULL, &why))
+			return fail_item(i, &why, error);
+	return TROUPE_OK;
+}
+
+troupe_status troupe_command_joints(struct troupe_server *server, const struct troupe_when *when,
+	const troupe_joint *joints, uint32_t count, const double *numbers, struct troupe_error *error)
+{
+	struct troupe_error why;
+	for (uint32_t i = 0; i < count; i++)
+		if (troupe_command_joint(server, when, joints[i], numbers[i], NULL, &why))
+			return fail_item(i, &why, error);
+	return TROUPE_OK;
+}
+
+troupe_status troupe_command_wrenches(struct troupe_server *server, const struct troupe_when *when,
+	const troupe_link *links, uint32_t count, const struct troupe_wrench *wrenches, struct troupe_error *error)
+{
+	struct troupe_error why;
+	for (uint32_t i = 0; i < count; i++)
+		if (troupe_command_wrench(server, when, links[i], &wrenches[i], NULL, &why))
+			return fail_item(i, &why, error);
+	return TROUPE_OK;
+}

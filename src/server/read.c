@@ -273,3 +273,53 @@ bool troupe_get_sensor(const struct troupe_server *server, troupe_sensor sensor,
 		*ret_reading = reading;
 	return reading.given;
 }
+
+/* --- many at once ------------------------------------------------------------------------------------------------- */
+
+static const struct troupe_pose no_pose = {NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+static const struct troupe_twist no_twist = {{NAN, NAN, NAN}, {NAN, NAN, NAN}};
+
+static void give(uint32_t i, const struct troupe_pose *pose, const struct troupe_twist *twist,
+	struct troupe_pose *ret_poses, struct troupe_twist *ret_twists)
+{
+	if (ret_poses)
+		ret_poses[i] = *pose;
+	if (ret_twists)
+		ret_twists[i] = *twist;
+}
+
+uint32_t troupe_get_models(const struct troupe_server *server, const troupe_model *models, uint32_t count,
+	struct troupe_pose *ret_poses, struct troupe_twist *ret_twists)
+{
+	uint32_t found = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct troupe_model_state state = {.pose = no_pose, .twist = no_twist};
+		found += troupe_get_model(server, models[i], &state);
+		give(i, &state.pose, &state.twist, ret_poses, ret_twists);
+	}
+	return found;
+}
+
+uint32_t troupe_get_links(const struct troupe_server *server, const troupe_link *links, uint32_t count,
+	struct troupe_pose *ret_poses, struct troupe_twist *ret_twists)
+{
+	uint32_t found = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		struct troupe_link_state state = {.pose = no_pose, .twist = no_twist};
+		found += troupe_get_link(server, links[i], &state);
+		give(i, &state.pose, &state.twist, ret_poses, ret_twists);
+	}
+	return found;
+}
+
+uint32_t troupe_get_joints(const struct troupe_server *server, const troupe_joint *joints, uint32_t count,
+	struct troupe_joint_state *ret_states)
+{
+	static const struct troupe_joint_state none = {{NAN, NAN}, {NAN, NAN}, {NAN, NAN}};
+	uint32_t found = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		ret_states[i] = none;
+		found += troupe_get_joint(server, joints[i], &ret_states[i]);
+	}
+	return found;
+}

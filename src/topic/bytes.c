@@ -303,6 +303,133 @@ troupe_status message_of_bytes(message_type type, const void *bytes, size_t coun
 	return status;
 }
 
+/* --- numbers in place -----------------------------------------------------------------------------------------------
+ */
+
+/* False: its values are not numbers of a fixed length. */
+static bool kind_of(const ProtobufCFieldDescriptor *field, enum message_number_kind *ret_kind, size_t *ret_bytes)
+{
+	static const struct {
+		ProtobufCType type;
+		enum message_number_kind kind;
+		size_t bytes;
+	} kinds[] = {{PROTOBUF_C_TYPE_BYTES, MESSAGE_BYTE, 1}, {PROTOBUF_C_TYPE_FLOAT, MESSAGE_FLOAT, 4},
+		{PROTOBUF_C_TYPE_DOUBLE, MESSAGE_DOUBLE, 8}, {PROTOBUF_C_TYPE_FIXED32, MESSAGE_UINT32, 4},
+		{PROTOBUF_C_TYPE_SFIXED32, MESSAGE_INT32, 4}, {PROTOBUF_C_TYPE_FIXED64, MESSAGE_UINT64, 8},
+		{PROTOBUF_C_TYPE_SFIXED64, MESSAGE_INT64, 8}};
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (kinds[i].type == field->type) {
+			*ret_kind = kinds[i].kind;
+			*ret_bytes = kinds[i].bytes;
+			return field->type != PROTOBUF_C_TYPE_BYTES || field->label != PROTOBUF_C_LABEL_REPEATED;
+		}
+	return false;
+}
+
+/* Finds the last value of a field, as bytes: for a part or a single number that is the one that counts. *ret_times: how
+ * often the field is there with at least one byte. False: the bytes are no message. */
+static bool find_value(
+	struct span in, const ProtobufCFieldDescriptor *field, struct span *ret_value, uint32_t *ret_times)
+{
+	*ret_times = 0;
+	while (in.at < in.end) {
+		uint64_t tag;
+		struct span value;
+		if (!read_varint(&in, &tag) || !(tag >> 3) || tag > UINT32_MAX)
+			return false;
+		if (tag >> 3 != field->id || !fits(field, tag & 7)) {
+			if (!skip_value(&in, tag))
+				return false;
+			continue;
+		}
+		value.at = in.at;
+		if ((tag & 7) == WIRE_LENGTH ? !read_length(&in, &value) : !skip_plain(&in, tag & 7))
+			return false;
+		if ((tag & 7) != WIRE_LENGTH)
+			value.end = in.at;
+		*ret_times += value.end > value.at;
+		if (value.end > value.at || field->label != PROTOBUF_C_LABEL_REPEATED)
+			*ret_value = value;
+	}
+	return true;
+}
+
+/* Takes the next name off the path. NULL: the type has no such field. */
+static const ProtobufCFieldDescriptor *next_field(message_type type, const char **path)
+{
+	char name[64];
+	size_t length = strcspn(*path, ".");
+	if (length >= sizeof name)
+		return NULL;
+	memcpy(name, *path, length);
+	name[length] = '\0';
+	*path += length + ((*path)[length] == '.');
+	return protobuf_c_message_descriptor_get_field_by_name(type, name);
+}
+
+/* The path, in the bytes of a message of the type: `in` goes into one part after the other. */
+struct finding {
+	const char *path, *rest;
+	message_type type;
+	struct span in;
+	struct troupe_error *error;
+};
+
+static troupe_status refuse_path(const struct finding *f, const char *expected)
+{
+	return fail(f->error, TROUPE_ECOMMAND, "'%.80s' of %s: expected %s", f->path, f->type->name, expected);
+}
+
+/* The last field of the path. */
+static troupe_status find_last(
+	const struct finding *f, const ProtobufCFieldDescriptor *field, struct message_numbers *ret_numbers)
+{
+	struct message_numbers found = {.at = NULL};
+	struct span value = {NULL, NULL};
+	size_t each = 1;
+	uint32_t times;
+	if (!kind_of(field, &found.kind, &each))
+		return refuse_path(f, "a field of bytes, or of numbers with a fixed length (float, double, fixed32)");
+	if (!find_value(f->in, field, &value, &times))
+		return refuse_path(f, "whole fields of a message");
+	if ((times > 1 && field->label == PROTOBUF_C_LABEL_REPEATED) || (size_t)(value.end - value.at) % each)
+		return refuse_path(f, "numbers that lie side by side");
+	found.count = (size_t)(value.end - value.at) / each;
+	found.at = found.count ? value.at : NULL;
+	*ret_numbers = found;
+	return TROUPE_OK;
+}
+
+static troupe_status enter_part(struct finding *f, const ProtobufCFieldDescriptor *field)
+{
+	struct span value = {NULL, NULL};
+	uint32_t times;
+	if (field->type != PROTOBUF_C_TYPE_MESSAGE || field->label == PROTOBUF_C_LABEL_REPEATED)
+		return refuse_path(f, "a part before each '.'");
+	if (!find_value(f->in, field, &value, &times))
+		return refuse_path(f, "whole fields of a message");
+	f->type = type_of_field(field);
+	f->in = value;
+	return TROUPE_OK;
+}
+
+troupe_status message_find_numbers(message_type type, const void *bytes, size_t count, const char *path,
+	struct message_numbers *ret_numbers, struct troupe_error *error)
+{
+	struct span in = {bytes, bytes ? (const uint8_t *)bytes + count : NULL};
+	struct finding f = {path, path, type, in, error};
+	for (;;) {
+		const ProtobufCFieldDescriptor *field = next_field(f.type, &f.rest);
+		if (!field)
+			return refuse_path(&f, "the name of a field");
+		if (!*f.rest)
+			return find_last(&f, field, ret_numbers);
+		troupe_status status = enter_part(&f, field);
+		if (status)
+			return status;
+	}
+}
+
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 struct appender {

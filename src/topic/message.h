@@ -62,6 +62,27 @@ troupe_status message_of_bytes(message_type type, const void *bytes, size_t coun
 	ProtobufCMessage **ret_message, struct troupe_error *error);
 void message_add_bytes(struct text *out, const ProtobufCMessage *message);
 
+enum message_number_kind { /* what a number in the bytes of a message is */
+	MESSAGE_BYTE,
+	MESSAGE_FLOAT,
+	MESSAGE_DOUBLE,
+	MESSAGE_UINT32,
+	MESSAGE_INT32,
+	MESSAGE_UINT64,
+	MESSAGE_INT64,
+};
+
+struct message_numbers {
+	enum message_number_kind kind;
+	const void *at; /* in the message's bytes, not aligned; NULL if there are none */
+	size_t count;
+};
+
+/* Finds the numbers of a field in the bytes of a message, without a copy. path: "ranges", "pose.position.x". No
+ * numbers: the field has its default. Contract as that of troupe_message_numbers() in troupe/message.h. */
+troupe_status message_find_numbers(message_type type, const void *bytes, size_t count, const char *path,
+	struct message_numbers *ret_numbers, struct troupe_error *error);
+
 /* --- JSON: protobuf's mapping ------------------------------------------------------------------------------------- */
 
 /* Names of fields are lowerCamelCase, or as in the .proto file. TROUPE_ECOMMAND: the error in the field, or "line N,

@@ -99,6 +99,23 @@ static void check_error(const struct troupe_error *error, const uint8_t *bytes, 
 	must(strstr(error->text, "expected"), "an error that does not say what was expected", bytes, count);
 }
 
+/* Numbers that are found in place lie in the message. `at` and `size`: a message of the type, or something else. */
+static void check_numbers(message_type type, const char *at, size_t size, const uint8_t *bytes, size_t count)
+{
+	for (unsigned f = 0; f < type->n_fields; f++) {
+		struct message_numbers found;
+		struct troupe_error error = {0};
+		const char *first;
+		if (message_find_numbers(type, at, size, type->fields[f].name, &found, &error)) {
+			check_error(&error, bytes, count);
+			continue;
+		}
+		first = found.at;
+		must(!found.count || (first > at && first < at + size && found.count <= (size_t)(at + size - first)),
+			"numbers outside of their message", bytes, count);
+	}
+}
+
 static unsigned one(const uint8_t *bytes, size_t count)
 {
 	if (count < 2)
@@ -110,6 +127,8 @@ static unsigned one(const uint8_t *bytes, size_t count)
 	struct text text = {0};
 	text_add_bytes(&text, (const char *)bytes + 2, count - 2);
 	text_add_bytes(&text, "", 1);
+	if (form == BYTES)
+		check_numbers(type, text.at, count - 2, bytes, count);
 	unsigned good = !read_form(form, type, text.at, count - 2, &limits, &message, &error);
 	if (good) {
 		check_message(message, bytes, count);
