@@ -413,6 +413,18 @@ struct troupe_host {
 	bool (*joint_asked)(const struct troupe_step *step, uint32_t joint);
 	/* The joint gets no force or velocity in this step, whatever other systems ask, before or after. */
 	void (*joint_release)(const struct troupe_step *step, uint32_t joint);
+	/* How other things slide on the collisions of the link. In update() the same for links of a static own model.
+	 *
+	 * A belt runs around the link as around rollers that turn about the axis, a direction in the world: at the
+	 * contact with the ground, backwards when the speed (m/s) is positive and the axis points to the left. The
+	 * first direction of friction is that of the belt. centre: NULL, or a point of the world around which the model
+	 * is to turn: then friction acts along circles around it, with the whole speed. */
+	void (*link_belt)(const struct troupe_step *step, uint32_t link, struct troupe_vec3 axis, double speed,
+		const struct troupe_vec3 *centre);
+	/* A wheel with this axis: each N of friction lets it slip, along the axis by slip1 m/s and across it by slip2,
+	 * in addition to the slip of the two surfaces. The first direction of friction is along the axis. */
+	void (*link_slip)(
+		const struct troupe_step *step, uint32_t link, struct troupe_vec3 axis, double slip1, double slip2);
 
 	/* --- the world: update(), report() --- */
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 enum {
-	HELLO_PROTOCOL = 8, /* raised by each change that an older peer would misunderstand */
+	HELLO_PROTOCOL = 9, /* raised by each change that an older peer would misunderstand */
 	HELLO_ID_BYTES = 16,
 	HELLO_TEXT_MAX = 127,  /* bytes of name, build, partition, without the terminator */
 	HELLO_WORDS_MAX = 511, /* of a reason */

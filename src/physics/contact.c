@@ -8,14 +8,19 @@
  * bring without friction, so that a face of the pyramid limits it, not an edge.
  *
  * Depth. ODE corrects penetration at up to one speed for the whole world. SDF gives each surface its own speed
- * (max_vel) and a depth that is not corrected (min_depth), so depth and error reduction are set contact by contact. */
+ * (max_vel) and a depth that is not corrected (min_depth), so depth and error reduction are set contact by contact.
+ *
+ * Belts and wheels. A system may ask for a surface that runs, and for slip (scene/control.h); the first direction of
+ * friction is then that of the belt or of the wheel's axis. */
 #include "physics/internal.h"
 
 #include "base/hash.h"
 
 #include <string.h>
 
-#define SLIP_MIN 1e-5 /* m/s: a slower slip is noise, and so is its direction */
+#define SLIP_MIN 1e-5      /* m/s: a slower slip is noise, and so is its direction */
+#define BELT_SIDE_MIN 0.05 /* sine of the angle between the normal and the axis below which a contact is at the side   \
+			    */
 
 /* --- pairs ------------------------------------------------------------------------------------------------------ */
 
@@ -194,6 +199,9 @@ struct meeting {
 	struct vec3 direction; /* first friction direction, world; zero: none given */
 	struct vec3 gained;    /* velocity of the first against the second from gravity in the step */
 	dBodyID a, b;          /* 0: static */
+	/* What systems ask for; NULL: nothing. */
+	const struct surface_control *belt[2], *wheel[2];
+	int count; /* of contacts */
 };
 
 static struct quat turn_of_link(const struct worker *worker, uint32_t index)
@@ -248,10 +256,84 @@ static struct vec3 coming_slip(const struct meeting *m, const dContactGeom *foun
 	return across(vec3_add(now, m->gained), normal);
 }
 
+/* Where the surface of the belt runs: 0 at its sides, where the normal is along the axis. */
+static struct vec3 run_of(const struct surface_control *belt, struct vec3 normal, bool second)
+{
+	return vec3_cross(second ? vec3_scale(normal, -1) : normal, belt->axis);
+}
+
+/* The first direction of friction is that of the belt, or along a circle around its centre. *ret_speed: of the belt in
+ * this direction. False: it does not run here. */
+static bool find_run(const struct surface_control *belt, struct vec3 normal, bool second, const dReal *at,
+	struct vec3 *ret_first, double *ret_speed)
+{
+	struct vec3 run = run_of(belt, normal, second), first = run;
+	if (belt->turns)
+		first = vec3_cross(normal, vec3_sub((struct vec3){at[0], at[1], at[2]}, belt->centre));
+	double length = vec3_length(first);
+	if (vec3_length(run) < BELT_SIDE_MIN || length < 1e-9)
+		return false;
+	*ret_first = vec3_scale(first, 1 / length);
+	*ret_speed = vec3_dot(run, first) < 0 ? -belt->speed : belt->speed;
+	return true;
+}
+
+/* ODE brings the velocity of its first body against the second to "motion", in both directions. It is that at which the
+ * surfaces do not slide. The first body of a contact with a static geom is the other one, and the normal is turned. */
+static bool set_motion(const struct meeting *m, struct vec3 normal, dContact *contact)
+{
+	struct vec3 first = {0, 0, 0};
+	double speed = 0;
+	uint32_t own = 0;
+	while (own < 2 && !(m->belt[own] && find_run(m->belt[own], normal, own, contact->geom.pos, &first, &speed)))
+		own++;
+	if (own == 2)
+		return false;
+	double motion1 = own ? speed : -speed, motion2 = 0, sign = m->a ? 1 : -1;
+	if (!own && m->belt[1]) {
+		struct vec3 other = vec3_scale(run_of(m->belt[1], normal, true), m->belt[1]->speed);
+		motion1 += vec3_dot(other, first);
+		motion2 += vec3_dot(other, vec3_cross(normal, first));
+	}
+	contact->surface.mode |= dContactFDir1 | dContactMotion1 | dContactMotion2;
+	contact->surface.motion1 = sign * motion1;
+	contact->surface.motion2 = motion2;
+	contact->fdir1[0] = first.x;
+	contact->fdir1[1] = first.y;
+	contact->fdir1[2] = first.z;
+	return true;
+}
+
+/* The compliances of both wheels and of the surfaces add up: the same force acts on each of them. That of a wheel holds
+ * for all contacts of the two geoms together, which share its force. */
+static struct vec3 set_slip(const struct meeting *m, struct vec3 normal, dContact *contact)
+{
+	struct vec3 axis = {0, 0, 0};
+	dSurfaceParameters *surface = &contact->surface;
+	for (uint32_t i = 0; i < 2; i++) {
+		if (!m->wheel[i])
+			continue;
+		if (!(surface->mode & dContactSlip1))
+			surface->slip1 = surface->slip2 = 0;
+		surface->mode |= dContactSlip1 | dContactSlip2;
+		surface->slip1 += m->count * m->wheel[i]->slip1;
+		surface->slip2 += m->count * m->wheel[i]->slip2;
+		if (vec3_dot(axis, axis) < 1e-12)
+			axis = across(m->wheel[i]->axis, normal);
+	}
+	return axis;
+}
+
 static void set_direction(const struct meeting *m, dContact *contact)
 {
 	struct vec3 normal = {contact->geom.normal[0], contact->geom.normal[1], contact->geom.normal[2]};
-	struct vec3 first = m->mix->directed ? across(m->direction, normal) : (struct vec3){0, 0, 0};
+	struct vec3 first = {0, 0, 0};
+	if (m->wheel[0] || m->wheel[1])
+		first = set_slip(m, normal, contact);
+	if ((m->belt[0] || m->belt[1]) && set_motion(m, normal, contact))
+		return;
+	if (m->mix->directed && vec3_dot(first, first) < 1e-12)
+		first = across(m->direction, normal);
 	if (vec3_dot(first, first) < 1e-12)
 		first = coming_slip(m, &contact->geom, normal);
 	double length = vec3_length(first);
@@ -299,6 +381,13 @@ static void make(struct worker *worker, const struct meeting *m, const dContactG
 		observe_contact_joint(worker, joint, !m->a);
 }
 
+/* What systems ask of the surface of a geom; NULL: nothing. */
+static const struct surface_control *surface_asked(const struct worker *worker, uint32_t geom)
+{
+	const struct control *control = worker->owner->control;
+	return control->models[worker->scene->geoms[geom].model].surfaces ? &control->surfaces[geom] : NULL;
+}
+
 static void begin_meeting(const struct worker *worker, const struct geom_pair *pair, dGeomID ga, dGeomID gb,
 	const struct surface_mix *mix, struct meeting *ret)
 {
@@ -311,6 +400,11 @@ static void begin_meeting(const struct worker *worker, const struct geom_pair *p
 	}
 	ret->a = dGeomGetBody(ga);
 	ret->b = dGeomGetBody(gb);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct surface_control *asked = surface_asked(worker, i ? pair->b : pair->a);
+		ret->belt[i] = asked && asked->runs ? asked : NULL;
+		ret->wheel[i] = asked && asked->slips ? asked : NULL;
+	}
 	ret->gained = vec3_scale(vec3_sub(pull(worker, ret->a), pull(worker, ret->b)), mix->dt);
 }
 
@@ -363,6 +457,7 @@ static void collide(struct worker *worker, const struct geom_pair *pair)
 		return;
 	struct meeting m;
 	begin_meeting(worker, pair, ga, gb, mix, &m);
+	m.count = count;
 	for (int i = 0; i < count; i++)
 		make(worker, &m, &found[i]);
 	note_touch(worker, a, b);

@@ -429,7 +429,6 @@ static inline bool observes_contact_forces(const struct worker *worker)
 }
 
 /* sleep.c */
-uint64_t sleep_steps(double dt); /* that a model must have been still for */
 /* Decides which models are awake in this step; copies the pairs. */
 void sleep_update(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt);
 /* Adds one to the model's count of still steps in state k+1, or sets it to 0. */

@@ -142,4 +142,7 @@ bool physics_abandoned(const struct physics *physics);
 /* Its groups; the other counts are those of workers, see worker_add_stats(). */
 struct physics_stats physics_stats(const struct physics *physics);
 
+/* For how many steps a model must have been still before it may sleep. */
+uint64_t physics_sleep_steps(double dt);
+
 #endif

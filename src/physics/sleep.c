@@ -16,7 +16,7 @@
 #define STILL_M (0.001 * PHYSICS_STILL_S)
 #define STILL_RAD (0.001 * PHYSICS_STILL_S)
 
-uint64_t sleep_steps(double dt)
+uint64_t physics_sleep_steps(double dt)
 {
 	return (uint64_t)ceil(PHYSICS_STILL_S / dt);
 }
@@ -75,7 +75,7 @@ void sleep_count(struct physics *physics, struct instance *instance, double dt)
 	bool still = may_rest && now && are_near(bodies, before, m->body_count);
 	for (uint32_t i = 0; i < m->body_count; i++)
 		anchors[i] = still ? before[i] : (struct body_anchor){bodies[i].p, bodies[i].q};
-	*state_still(physics->state, instance->model, true) = still ? MIN(now + 1, sleep_steps(dt)) : may_rest;
+	*state_still(physics->state, instance->model, true) = still ? MIN(now + 1, physics_sleep_steps(dt)) : may_rest;
 }
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */
@@ -186,7 +186,7 @@ static bool keep_pairs(struct physics *physics, const struct physics_pair *pairs
 
 void sleep_update(struct physics *physics, const struct physics_pair *pairs, uint32_t pair_count, double dt)
 {
-	uint64_t steps = sleep_steps(dt);
+	uint64_t steps = physics_sleep_steps(dt);
 	bool changed = keep_pairs(physics, pairs, pair_count) || physics->regroup;
 	physics->fell_asleep.count = 0;
 	if (changed) {

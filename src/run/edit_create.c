@@ -301,6 +301,8 @@ static void fit_control(struct shared *shared, const struct scene_room *before)
 		control->bodies, before->bodies * sizeof *control->bodies, now->bodies * sizeof *control->bodies);
 	control->models = mem_grow_lines(
 		control->models, before->models * sizeof *control->models, now->models * sizeof *control->models);
+	control->surfaces = mem_grow_lines(
+		control->surfaces, before->geoms * sizeof *control->surfaces, now->geoms * sizeof *control->surfaces);
 	shared->boxes = mem_grow_lines(
 		shared->boxes, before->models * sizeof *shared->boxes, now->models * sizeof *shared->boxes);
 }
@@ -311,7 +313,8 @@ static void clear_control(struct shared *shared, uint32_t model)
 	const struct scene_model *m = &shared->scene->models[model];
 	memset(shared->control.joints + m->joint_first, 0, m->joint_count * sizeof *shared->control.joints);
 	memset(shared->control.bodies + m->body_first, 0, m->body_count * sizeof *shared->control.bodies);
-	shared->control.models[model].bodies = false;
+	memset(shared->control.surfaces + m->geom_first, 0, m->geom_count * sizeof *shared->control.surfaces);
+	shared->control.models[model] = (struct model_control){0};
 }
 
 /* The libraries of the model's plug-ins. */

@@ -28,15 +28,21 @@ void pairs_wake(struct pairs *pairs, uint32_t model)
 }
 
 /* The tree has fat boxes, whose size depends on history; so the exact boxes decide. */
-void pairs_wake_in(struct pairs *pairs, const struct aabb *box)
+void pairs_wake_sleepers(struct pairs *pairs, const struct aabb *box, uint64_t steps)
 {
 	const struct shared *shared = pairs->shared;
 	struct aabb padded = aabb_grow(*box, TOUCH_PAD);
 	pairs->found.count = 0;
 	bvh_query(&shared->touch.tree, &padded, &pairs->found);
 	for (uint32_t i = 0; i < pairs->found.count; i++)
-		if (aabb_overlap(&padded, &shared->boxes[pairs->found.at[i]].box))
+		if (aabb_overlap(&padded, &shared->boxes[pairs->found.at[i]].box) &&
+			*state_still(shared->state, pairs->found.at[i], false) >= steps)
 			pairs_wake(pairs, pairs->found.at[i]);
+}
+
+void pairs_wake_in(struct pairs *pairs, const struct aabb *box)
+{
+	pairs_wake_sleepers(pairs, box, 0);
 }
 
 /* Wakes the models that rested on the model, or hung from it. */

@@ -68,6 +68,7 @@ void primary_fini(struct primary *primary)
 	vec_free(&primary->waiting_calls);
 	vec_free(&primary->decided);
 	vec_free(&primary->published);
+	vec_free(&primary->surfaced);
 	text_fini(&primary->published_bytes);
 	text_fini(&primary->touch_names[0]);
 	text_fini(&primary->touch_names[1]);

@@ -105,6 +105,8 @@ struct primary {
 	struct text published_bytes;
 	struct text touch_names[2]; /* of collisions; see primary_systems.c */
 
+	VEC(uint32_t) surfaced; /* static models whose surfaces systems control in the step that is out */
+
 	struct readings readings; /* of the last step, sorted; at the present state or the one before it */
 	uint64_t reading_count, reading_digest; /* of all readings so far */
 	uint64_t sensed_epoch;                  /* of the changes of the scene that the sensors follow, plus one */

@@ -167,10 +167,39 @@ struct system_step primary_view(struct primary *primary)
 		.model = SCENE_NONE};
 }
 
+/* --- surfaces of static models ------------------------------------------------------------------------------------ */
+
+static void clear_surfaces(struct primary *primary)
+{
+	const struct scene *scene = primary->shared->scene;
+	for (uint32_t i = 0; i < primary->surfaced.count; i++)
+		if (primary->surfaced.at[i] < scene->model_count)
+			control_clear(&primary->shared->control, scene, primary->surfaced.at[i]);
+	primary->surfaced.count = 0;
+}
+
+/* A belt that runs wakes the models that have fallen asleep on it, or are about to. */
+static void wake_on(struct primary *primary, uint32_t model, double dt)
+{
+	const struct shared *shared = primary->shared;
+	const struct scene_model *m = &shared->scene->models[model];
+	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++) {
+		const struct surface_control *surface = &shared->control.surfaces[g];
+		if (surface->runs && surface->speed != 0)
+			pairs_wake_sleepers(
+				&primary->plan.pairs, &shared->scene->geoms[g].box, physics_sleep_steps(dt));
+	}
+}
+
 static void update(struct primary *primary, uint32_t model, const struct system_step *step)
 {
 	if (systems_update(primary->shared->systems, model, step) && model != SCENE_NONE)
 		state_wrote(primary->shared->state, model);
+	if (model == SCENE_NONE || !primary->shared->scene->models[model].is_static ||
+		!primary->shared->control.models[model].surfaces)
+		return;
+	vec_push(&primary->surfaced, model);
+	wake_on(primary, model, step->step.dt);
 }
 
 void primary_update_systems(struct primary *primary)
@@ -178,6 +207,7 @@ void primary_update_systems(struct primary *primary)
 	const struct systems *systems = primary->shared->systems;
 	primary->published.count = 0;
 	primary->published_bytes.count = 0;
+	clear_surfaces(primary);
 	if (!systems->updating)
 		return;
 	struct arena arena = {0};

@@ -42,6 +42,7 @@ struct replica {
 	VEC(struct due_command) commands;
 	VEC(ProtobufCMessage *) messages; /* of the commands */
 	VEC(struct due_wrench) wrenches;
+	indices surfaced; /* models whose surfaces have a control, without order */
 	/* reports */
 	const struct ack *ack; /* of this step; NULL: none yet */
 	struct physics_stats stats, stats_before;
@@ -57,6 +58,7 @@ void replica_step_clear(struct replica_step *step)
 	step->pairs_changed = false;
 	step->changes.count = step->written.count = step->statics.count = step->pairs_gone.count = 0;
 	step->pairs_come.count = step->ghosts.count = step->commands.count = step->wrenches.count = 0;
+	step->surfaces.count = 0;
 	step->sense.fired.count = step->sense.wanted.count = step->sense.seen.count = step->sense.secondaries = 0;
 	step->sense.looks = false;
 	step->sense.changed = step->sense.all = false;
@@ -74,6 +76,7 @@ void replica_step_fini(struct replica_step *step)
 	vec_free(&step->ghosts);
 	vec_free(&step->commands);
 	vec_free(&step->wrenches);
+	vec_free(&step->surfaces);
 	vec_free(&step->sense.wanted);
 	vec_free(&step->sense.fired);
 	vec_free(&step->sense.seen);
@@ -222,6 +225,7 @@ void replica_destroy(struct replica *replica)
 	vec_free(&replica->commands);
 	vec_free(&replica->messages);
 	vec_free(&replica->wrenches);
+	vec_free(&replica->surfaced);
 	vec_free(&replica->changed_before);
 	free(replica);
 }
@@ -568,6 +572,37 @@ static troupe_status follow_wrenches(struct replica *replica, struct replica_ste
 	return TROUPE_OK;
 }
 
+static bool surface_sane(const struct surface_control *surface)
+{
+	double length = vec3_length(surface->axis);
+	return length > 0.9 && length < 1.1 && isfinite(surface->speed) && vec3_within(surface->centre, 1e10) &&
+	       surface->slip1 >= 0 && isfinite(surface->slip1) && surface->slip2 >= 0 && isfinite(surface->slip2);
+}
+
+/* The control of static models holds for one step. */
+static troupe_status follow_surfaces(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	const struct control *control = &replica->shared.control;
+	if (!message->paused) {
+		for (uint32_t i = 0; i < replica->surfaced.count; i++)
+			if (replica->surfaced.at[i] < replica->scene->model_count)
+				control_clear(control, replica->scene, replica->surfaced.at[i]);
+		replica->surfaced.count = 0;
+	}
+	for (uint32_t i = 0; i < message->surfaces.count; i++) {
+		const struct replica_surface *surface = &message->surfaces.at[i];
+		if (!scene_has_geom(replica->scene, surface->geom) || message->paused ||
+			replica->scene->geoms[surface->geom].body != SCENE_NONE || !surface_sane(&surface->control))
+			return bad(error,
+				"the surface of a static collision that does not exist, or beyond its limits, or "
+				"in a paused step");
+		if (!control->models[replica->scene->geoms[surface->geom].model].surfaces)
+			vec_push(&replica->surfaced, replica->scene->geoms[surface->geom].model);
+		*control_surface(control, replica->scene, surface->geom) = surface->control;
+	}
+	return TROUPE_OK;
+}
+
 static troupe_status want(struct replica *replica, const struct replica_sense *sense, struct troupe_error *error)
 {
 	struct sensors *sensors = replica->shared.sensors;
@@ -715,7 +750,7 @@ troupe_status replica_follow(struct replica *replica, struct replica_step *messa
 	static troupe_status (*const parts[])(
 		struct replica * replica, struct replica_step * message, struct troupe_error * error) = {follow_head,
 		follow_edits, follow_changes, follow_written, follow_statics, follow_pairs, follow_ghosts,
-		follow_commands, follow_wrenches, follow_sense, check_pairs};
+		follow_commands, follow_wrenches, follow_surfaces, follow_sense, check_pairs};
 	struct troupe_error why;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (parts[i](replica, message, &why))

@@ -21,6 +21,7 @@ void shared_init(struct shared *shared, struct scene *scene, struct systems *sys
 	shared->control.joints = mem_alloc_lines(scene->room.joints * sizeof *shared->control.joints);
 	shared->control.bodies = mem_alloc_lines(scene->room.bodies * sizeof *shared->control.bodies);
 	shared->control.models = mem_alloc_lines(scene->room.models * sizeof *shared->control.models);
+	shared->control.surfaces = mem_alloc_lines(scene->room.geoms * sizeof *shared->control.surfaces);
 	shared->boxes = mem_alloc_lines(scene->room.models * sizeof *shared->boxes);
 	cost_fit(&shared->costs, scene->room.models);
 	shared->physics.solver = choose_solver(scene);
@@ -43,6 +44,7 @@ void shared_fini(struct shared *shared)
 	free(shared->control.joints);
 	free(shared->control.bodies);
 	free(shared->control.models);
+	free(shared->control.surfaces);
 	free(shared->boxes);
 	cost_fini(&shared->costs);
 }

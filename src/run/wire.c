@@ -382,6 +382,33 @@ static uint32_t encode_wrenches(const struct step_part *part, struct text *out)
 	return WIRE_WRENCHES;
 }
 
+/* The surfaces of static models, which the primary controls. */
+static uint32_t encode_surfaces(const struct wire *wire, const struct step *step, struct text *out)
+{
+	const struct primary *primary = wire->primary;
+	const struct scene *scene = primary->shared->scene;
+	if (step->paused || !primary->surfaced.count)
+		return 0;
+	for (uint32_t i = 0; i < primary->surfaced.count; i++) {
+		const struct scene_model *m = &scene->models[primary->surfaced.at[i]];
+		for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++) {
+			const struct surface_control *surface = &primary->shared->control.surfaces[g];
+			uint32_t how = surface->runs | surface->turns << 1 | surface->slips << 2;
+			if (!how)
+				continue;
+			pack_var(out, (uint64_t)g + 1);
+			pack_var(out, how);
+			pack_double(out, surface->speed);
+			pack_vec3(out, surface->axis);
+			pack_vec3(out, surface->centre);
+			pack_double(out, surface->slip1);
+			pack_double(out, surface->slip2);
+		}
+	}
+	pack_var(out, 0);
+	return WIRE_SURFACES;
+}
+
 static uint32_t plain_flags(const struct wire *wire, const struct wire_peer *peer, const struct step *step)
 {
 	return (step->paused ? WIRE_PAUSED : 0u) | (step->state_changed ? WIRE_STATE_CHANGED : 0u) |
@@ -415,6 +442,7 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 	flags |= encode_ghosts(wire, secondary, out);
 	flags |= encode_commands(wire, &step->parts[secondary], out);
 	flags |= encode_wrenches(&step->parts[secondary], out);
+	flags |= encode_surfaces(wire, step, out);
 	const struct wire_view view = {wire->primary->shared, wire->primary->plan.dispatch.roster.now.model,
 		secondary + 1, peer->wants, peer->seen, wire->met, wire->calls, &wire->eyes};
 	if (wire_put_sense(out, &view, step, &peer->sights))

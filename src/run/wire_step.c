@@ -174,6 +174,24 @@ static troupe_status get_wrenches(struct unpack *in, struct replica_step *step)
 	return TROUPE_OK;
 }
 
+static troupe_status get_surfaces(struct unpack *in, struct replica_step *step)
+{
+	for (uint32_t code; (code = unpack_var_count(in, UINT32_MAX)) && !in->bad;) {
+		struct replica_surface surface = {.geom = code - 1};
+		uint32_t how = unpack_var_count(in, 7);
+		surface.control.runs = how & 1;
+		surface.control.turns = how & 2;
+		surface.control.slips = how & 4;
+		surface.control.speed = unpack_double(in);
+		surface.control.axis = unpack_vec3(in);
+		surface.control.centre = unpack_vec3(in);
+		surface.control.slip1 = unpack_double(in);
+		surface.control.slip2 = unpack_double(in);
+		vec_push(&step->surfaces, surface);
+	}
+	return TROUPE_OK;
+}
+
 /* --- a step ------------------------------------------------------------------------------------------------------- */
 
 static troupe_status get_head(
@@ -221,6 +239,8 @@ static troupe_status get_part(
 		return get_ghosts(in, step);
 	case WIRE_COMMANDS:
 		return get_commands(in, step);
+	case WIRE_SURFACES:
+		return get_surfaces(in, step);
 	case WIRE_SENSE:
 		return wire_get_sense(in, &step->sense, error);
 	}
@@ -230,7 +250,7 @@ static troupe_status get_part(
 static troupe_status get_step(struct unpack *in, uint32_t number, struct replica_step *step, struct troupe_error *error)
 {
 	static const uint32_t parts[] = {WIRE_EDITS, WIRE_CHANGES, WIRE_WRITTEN, WIRE_STATICS, WIRE_PAIRS, WIRE_GHOSTS,
-		WIRE_COMMANDS, WIRE_WRENCHES, WIRE_SENSE};
+		WIRE_COMMANDS, WIRE_WRENCHES, WIRE_SURFACES, WIRE_SENSE};
 	uint32_t flags = 0;
 	troupe_status status = get_head(in, number, step, &flags, error);
 	for (size_t i = 0; i < ARRAY_LEN(parts) && !status && !in->bad; i++)

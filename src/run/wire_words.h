@@ -20,9 +20,10 @@ enum {
 	WIRE_GHOSTS = 1024,
 	WIRE_MEASURE = 2048, /* the ack has the cost of each model */
 	WIRE_WRENCHES = 4096,
-	WIRE_SENSE = 8192,    /* which sensors measure, and when */
-	WIRE_OBSERVE = 16384, /* this times OBSERVE_...: the ack has these notes */
-	WIRE_FLAGS = 16383 | WIRE_OBSERVE * OBSERVE_ALL,
+	WIRE_SENSE = 8192, /* which sensors measure, and when */
+	WIRE_SURFACES = 16384,
+	WIRE_OBSERVE = 32768, /* this times OBSERVE_...: the ack has these notes */
+	WIRE_FLAGS = 32767 | WIRE_OBSERVE * OBSERVE_ALL,
 	WIRE_FLAG_BYTES = 3,
 };
 

@@ -23,14 +23,29 @@ struct body_control {
 	struct pose target;        /* pose of the body (centre of mass and axes); kinematic bodies only */
 };
 
+/* The surface of a geom: how its contacts differ from those of the file. All directions are in the world. */
+struct surface_control {
+	bool runs;           /* as a belt does around rollers */
+	bool turns;          /* the friction of the belt acts along circles around `centre` */
+	bool slips;          /* as a wheel does; of a surface that runs, only the speed counts */
+	double speed;        /* m/s; at a contact the belt runs along (normal into the geom) x axis */
+	struct vec3 axis;    /* a unit vector: that of the rollers, or of the wheel */
+	struct vec3 centre;  /* m */
+	double slip1, slip2; /* m/s per N along the wheel's axis and across it, in addition to that of the surfaces */
+};
+
 struct model_control {
 	_Alignas(64) bool bodies; /* a control of its bodies is set: the physics reads and clears them */
+	bool surfaces;            /* the same of its geoms */
 };
 
 struct control {
 	struct joint_control *joints; /* [scene->joint_count] */
 	struct body_control *bodies;  /* [scene->body_count] written through control_body() only */
 	struct model_control *models; /* [scene->model_count] */
+	/* [scene->geom_count] written through control_surface() only. Those of static models are the primary's: they
+	 * are set between steps and hold in the step. */
+	struct surface_control *surfaces;
 };
 
 /* The control of a body, to be written. It marks the model: only bodies of marked models are read, and few models are
@@ -41,13 +56,22 @@ static inline struct body_control *control_body(const struct control *control, c
 	return &control->bodies[body];
 }
 
+static inline struct surface_control *control_surface(
+	const struct control *control, const struct scene *scene, uint32_t geom)
+{
+	control->models[scene->geoms[geom].model].surfaces = true;
+	return &control->surfaces[geom];
+}
+
 static inline void control_clear(const struct control *control, const struct scene *scene, uint32_t model)
 {
 	const struct scene_model *m = &scene->models[model];
 	memset(control->joints + m->joint_first, 0, m->joint_count * sizeof *control->joints);
 	if (control->models[model].bodies)
 		memset(control->bodies + m->body_first, 0, m->body_count * sizeof *control->bodies);
-	control->models[model].bodies = false;
+	if (control->models[model].surfaces)
+		memset(control->surfaces + m->geom_first, 0, m->geom_count * sizeof *control->surfaces);
+	control->models[model].bodies = control->models[model].surfaces = false;
 }
 
 /* Whether the control of a model asks for anything but rest. */
@@ -59,6 +83,9 @@ static inline bool control_acts(const struct control *control, const struct scen
 		if ((joint->drive && joint->velocity != 0) || joint->force != 0)
 			return true;
 	}
+	for (uint32_t g = m->geom_first; control->models[model].surfaces && g < m->geom_first + m->geom_count; g++)
+		if (control->surfaces[g].runs && control->surfaces[g].speed != 0)
+			return true;
 	if (!control->models[model].bodies)
 		return false;
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++) {

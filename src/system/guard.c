@@ -175,7 +175,8 @@ static bool make_guarded(const struct guard_call *call, const struct system_step
 struct asked { /* what a system has asked for */
 	struct joint_control *joints;
 	struct body_control *bodies;
-	bool some; /* bodies are marked */
+	struct surface_control *surfaces;
+	struct model_control marks;
 };
 
 static void keep(const struct system_step *step, const struct scene_model *m, struct asked *asked, uint32_t model)
@@ -186,7 +187,11 @@ static void keep(const struct system_step *step, const struct scene_model *m, st
 		memcpy(asked->joints, step->control->joints + m->joint_first, m->joint_count * sizeof *asked->joints);
 	if (m->body_count)
 		memcpy(asked->bodies, step->control->bodies + m->body_first, m->body_count * sizeof *asked->bodies);
-	asked->some = step->control->models[model].bodies;
+	asked->surfaces = mem_alloc_lines((m->geom_count + 1) * sizeof *asked->surfaces);
+	if (m->geom_count)
+		memcpy(asked->surfaces, step->control->surfaces + m->geom_first,
+			m->geom_count * sizeof *asked->surfaces);
+	asked->marks = step->control->models[model];
 }
 
 static void put_back(
@@ -196,13 +201,17 @@ static void put_back(
 		memcpy(step->control->joints + m->joint_first, asked->joints, m->joint_count * sizeof *asked->joints);
 	if (m->body_count)
 		memcpy(step->control->bodies + m->body_first, asked->bodies, m->body_count * sizeof *asked->bodies);
-	step->control->models[model].bodies = asked->some;
+	if (m->geom_count)
+		memcpy(step->control->surfaces + m->geom_first, asked->surfaces,
+			m->geom_count * sizeof *asked->surfaces);
+	step->control->models[model] = asked->marks;
 }
 
 static void drop(struct asked *asked)
 {
 	free(asked->joints);
 	free(asked->bodies);
+	free(asked->surfaces);
 }
 
 /* A name of the joint or link for which the two ask for different things; NULL: none. */
@@ -221,6 +230,9 @@ static const char *find_other(
 			memcmp(&x->torque, &y->torque, sizeof x->torque))
 			return scene->bodies[m->body_first + i].name;
 	}
+	for (uint32_t i = 0; i < m->geom_count; i++)
+		if (memcmp(&a->surfaces[i], &b->surfaces[i], sizeof *a->surfaces) != 0)
+			return scene->links[scene->geoms[m->geom_first + i].link].scoped;
 	return NULL;
 }
 

@@ -13,6 +13,8 @@
 
 #define FORCE_MAX 1e9    /* N or N m */
 #define VELOCITY_MAX 1e4 /* m/s or rad/s; far below the limit at which a model has diverged */
+#define SLIP_MAX 1e6     /* m/s per N: nothing holds there */
+#define PLACE_MAX 1e9    /* m */
 
 enum { LOG_BYTES_MAX = 200 };
 
@@ -257,6 +259,65 @@ static void model_drive(const struct troupe_step *step, uint32_t model, struct t
 		move_body(inner(step), b, &twist, origin);
 }
 
+/* Runners control the models that they simulate, and the primary the static ones, which none simulates. */
+static bool owns_surface(const struct troupe_step *step, uint32_t link)
+{
+	bool is_static = has_link(scene_of(step), link) && scene_of(step)->links[link].body == SCENE_NONE;
+	return owns_link(step, link) && is_static == (inner(step)->acts != NULL);
+}
+
+/* Calls set() for the surface of each collision of the link. */
+static void set_surfaces(const struct troupe_step *step, uint32_t link, struct troupe_vec3 axis,
+	const struct surface_control *asked,
+	void (*set)(struct surface_control *to, const struct surface_control *asked))
+{
+	struct surface_control with = *asked;
+	double length = vec3_length(cut_vec3(vec3_of(axis), PLACE_MAX));
+	if (!owns_surface(step, link) || length <= 0)
+		return;
+	const struct scene *scene = scene_of(step);
+	const struct scene_model *m = &scene->models[scene->links[link].model];
+	with.axis = vec3_scale(cut_vec3(vec3_of(axis), PLACE_MAX), 1 / length);
+	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++)
+		if (scene->geoms[g].link == link)
+			set(control_surface(inner(step)->control, scene, g), &with);
+}
+
+static void set_belt(struct surface_control *to, const struct surface_control *asked)
+{
+	to->runs = true;
+	to->turns = asked->turns;
+	to->speed = asked->speed;
+	to->axis = asked->axis;
+	to->centre = asked->centre;
+}
+
+static void link_belt(const struct troupe_step *step, uint32_t link, struct troupe_vec3 axis, double speed,
+	const struct troupe_vec3 *centre)
+{
+	struct surface_control asked = {.turns = centre != NULL, .speed = cut(speed, VELOCITY_MAX)};
+	if (centre)
+		asked.centre = cut_vec3(vec3_of(*centre), PLACE_MAX);
+	set_surfaces(step, link, axis, &asked, set_belt);
+}
+
+static void set_slip(struct surface_control *to, const struct surface_control *asked)
+{
+	to->slips = true;
+	if (!to->runs)
+		to->axis = asked->axis;
+	to->slip1 = asked->slip1;
+	to->slip2 = asked->slip2;
+}
+
+static void link_slip(
+	const struct troupe_step *step, uint32_t link, struct troupe_vec3 axis, double slip1, double slip2)
+{
+	const struct surface_control asked = {
+		.slip1 = fmax(cut(slip1, SLIP_MAX), 0), .slip2 = fmax(cut(slip2, SLIP_MAX), 0)};
+	set_surfaces(step, link, axis, &asked, set_slip);
+}
+
 /* --- the world ---------------------------------------------------------------------------------------------------- */
 
 static const char *model_name(const struct troupe_step *step, uint32_t model)
@@ -462,6 +523,8 @@ const struct troupe_host system_host = {
 	.model_drive = model_drive,
 	.joint_asked = joint_asked,
 	.joint_release = joint_release,
+	.link_belt = link_belt,
+	.link_slip = link_slip,
 	.find_model = find_model,
 	.models = models,
 	.model_name = model_name,

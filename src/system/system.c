@@ -627,11 +627,13 @@ bool systems_update(const struct systems *systems, uint32_t model, const struct 
 {
 	const struct system_set *set = systems_of(systems, model);
 	uint64_t before[SYSTEM_WORDS_MAX];
+	struct system_step own = *step;
 	bool changed = false;
+	own.model = model;
 	field_open(step->arena);
 	for (uint32_t i = 0; i < set->count; i++) {
 		const struct system *system = &set->at[i];
-		struct guard_call call = {.system = system, .function = GUARD_UPDATE, .step = step};
+		struct guard_call call = {.system = system, .function = GUARD_UPDATE, .step = &own};
 		uint64_t *words = words_of(system, step->state, false);
 		if (!guard_has(&call))
 			continue;

@@ -61,6 +61,7 @@ static void begin(struct place *place)
 	free(words);
 	place->control.joints = mem_alloc_lines((scene->joint_count + 1) * sizeof *place->control.joints);
 	place->control.bodies = mem_alloc_lines(scene->body_count * sizeof *place->control.bodies);
+	place->control.surfaces = mem_alloc_lines((scene->geom_count + 1) * sizeof *place->control.surfaces);
 	place->control.models = mem_alloc_lines(scene->model_count * sizeof *place->control.models);
 	place->boxes = mem_alloc_lines(scene->room.models * sizeof *place->boxes);
 	place->present = mem_alloc(scene->room.models * sizeof *place->present);
@@ -75,6 +76,7 @@ static void end(struct place *place)
 	worker_destroy(place->worker);
 	free(place->control.joints);
 	free(place->control.bodies);
+	free(place->control.surfaces);
 	free(place->control.models);
 	free(place->boxes);
 	free(place->present);

@@ -59,6 +59,7 @@ static void start(const char *plugins)
 	state = systems_create_state(systems);
 	control.joints = mem_alloc(scene->joint_count * sizeof *control.joints);
 	control.bodies = mem_alloc(scene->body_count * sizeof *control.bodies);
+	control.surfaces = mem_alloc(scene->geom_count * sizeof *control.surfaces);
 	control.models = mem_alloc(scene->model_count * sizeof *control.models);
 	steps = 0;
 }
@@ -67,6 +68,7 @@ static void stop(void)
 {
 	free(control.joints);
 	free(control.bodies);
+	free(control.surfaces);
 	free(control.models);
 	state_destroy(state);
 	systems_destroy(systems);

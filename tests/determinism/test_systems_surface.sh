@@ -1,0 +1,164 @@
+#!/bin/sh
+# test limit: 300
+# Vehicles on tracks, carts whose wheels slip, and cargo on conveyors meet one another; cargo falls asleep and is woken
+# by its belt. The hash of every step is the same for all placements, over tcp, in a replay, and when the run is resumed
+# while belts run. Without what is known of static surfaces on other machines, the hashes over tcp would differ.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+world=$scratch/surfaces.sdf
+drive=$scratch/commands
+long=$(amount 400 900 3000)
+
+# plugin NAME PARAMETERS
+plugin()
+{
+	echo "<plugin name='gz::sim::systems::$1' filename='x'>$2</plugin>"
+}
+
+# link NAME POSE MASS SIZE
+link()
+{
+	cat <<-END
+		<link name='$1'><pose>$2</pose><inertial><mass>$3</mass><inertia><ixx>0.3</ixx><iyy>0.3</iyy><izz>0.3</izz></inertia>
+		</inertial><collision name='c'><geometry><box><size>$4</size></box></geometry></collision></link>
+	END
+}
+
+# tank NAME POSE
+tank()
+{
+	echo "<model name='$1'><pose>$2</pose>"
+	link base '0 0 0.25 0 0 0' 10 '0.4 0.25 0.15'
+	for side in left:0.2 right:-0.2; do
+		link "${side%:*}" "0 ${side#*:} 0.1 0 0 0" 5 '0.6 0.1 0.2'
+		echo "<joint name='${side%:*}_j' type='fixed'><parent>base</parent><child>${side%:*}</child></joint>"
+		plugin TrackController "<link>${side%:*}</link><max_acceleration>2</max_acceleration>"
+	done
+	plugin TrackedVehicle '<left_track><link>left</link></left_track><right_track><link>right</link></right_track>
+		<tracks_separation>0.4</tracks_separation>'
+	echo '</model>'
+}
+
+# cart NAME POSE
+cart()
+{
+	echo "<model name='$1'><pose>$2</pose>"
+	link base '0 0 0.35 0 0 0' 10 '0.8 0.3 0.2'
+	for wheel in fl:0.3:0.3 fr:0.3:-0.3 rl:-0.3:0.3 rr:-0.3:-0.3; do
+		at=${wheel#*:}
+		cat <<-END
+			<link name='${wheel%%:*}'><pose>${at%:*} ${at#*:} 0.2 -1.5707963267948966 0 0</pose><inertial><mass>1</mass><inertia>
+			<ixx>0.02</ixx><iyy>0.02</iyy><izz>0.02</izz></inertia></inertial><collision name='c'><geometry><cylinder>
+			<radius>0.2</radius><length>0.1</length></cylinder></geometry></collision></link><joint name='${wheel%%:*}_joint'
+			type='revolute'><parent>base</parent><child>${wheel%%:*}</child><axis><xyz expressed_in='__model__'>0 1 0</xyz>
+			</axis></joint>
+		END
+	done
+	plugin DiffDrive '<left_joint>fl_joint</left_joint><left_joint>rl_joint</left_joint><right_joint>fr_joint</right_joint>
+		<right_joint>rr_joint</right_joint><wheel_separation>0.6</wheel_separation><wheel_radius>0.2</wheel_radius>'
+	echo "<plugin name='gz::sim::systems::WheelSlip' filename='x'>"
+	for wheel in fl fr rl rr; do
+		echo "<wheel link_name='$wheel'><slip_compliance_lateral>2</slip_compliance_lateral><slip_compliance_longitudinal>1
+			</slip_compliance_longitudinal><wheel_normal_force>35</wheel_normal_force><wheel_radius>0.2</wheel_radius></wheel>"
+	done
+	echo '</plugin></model>'
+}
+
+# belt NAME POSE PARAMETERS
+belt()
+{
+	echo "<model name='$1'><static>true</static><pose>$2</pose>"
+	link l '0 0 0 0 0 0' 1 '6 1 0.1'
+	plugin TrackController "<link>l</link>$3"
+	echo '</model>'
+}
+
+# box NAME POSE
+box()
+{
+	echo "<model name='$1'><pose>$2</pose>"
+	link l '0 0 0 0 0 0' 2 '0.4 0.4 0.4'
+	echo '</model>'
+}
+
+{
+	cat <<-'END'
+		<sdf version='1.9'><world name='surfaces'><physics name='p' type='ode'><max_step_size>0.004</max_step_size></physics>
+		<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1</normal>
+		</plane></geometry></collision></link></model>
+	END
+	tank tank_0 '0 0 0 0 0 0'
+	tank tank_1 '2 0.1 0 0 0 3.1'
+	cart cart_0 '0 3 0 0 0 0'
+	cart cart_1 '2.5 3.2 0 0 0 3'
+	belt belt_0 '0 -3 0.05 0 0 0.3' '<max_acceleration>1</max_acceleration>'
+	belt belt_1 '2.5 -3 0.3 0 -0.05 1' '<max_command_age>2</max_command_age>'
+	box box_0 '-1 -3.2 0.3 0 0 0.5'
+	box box_1 '0.2 -3 0.3 0 0 0'
+	box box_2 '2.5 -3 0.6 0 0 0'
+	echo '</world></sdf>'
+} >"$world"
+cat >"$drive" <<-'END'
+	10 /model/tank_0/cmd_vel linear {x: 1} angular {z: 0.2}
+	10 /model/tank_1/cmd_vel linear {x: 0.7}
+	20 /model/cart_0/cmd_vel linear {x: 1.5} angular {z: 0.6}
+	20 /model/cart_1/cmd_vel linear {x: 1.2}
+	170 /model/belt_0/link/l/track_cmd_vel data: 0.8
+	180 /model/belt_1/link/l/track_cmd_vel data: -0.6
+	200 /model/tank_1/steering_efficiency data: 0.8
+	210 /model/tank_1/cmd_vel linear {x: -0.3} angular {z: -0.8}
+	330 /model/belt_0/link/l/track_cmd_center_of_rotation x: 0 y: -6 z: 0
+	340 /model/cart_0/cmd_vel linear {x: -1}
+	360 /model/belt_0/link/l/track_cmd_vel data: 0
+END
+
+# go OPTION...: runs all steps, with the hashes in $scratch/other
+go()
+{
+	run "$scratch/all" "$world" "$drive" "$long" --hash-every 1 "$@" || return 1
+	grep '^hash' "$scratch/all" >"$scratch/other"
+}
+
+# same WHAT [EXPECTED]
+same()
+{
+	cmp -s "${2:-$scratch/reference}" "$scratch/other"
+	check "$1: $(diff "${2:-$scratch/reference}" "$scratch/other" 2>&1 | sed -n '2p')" $?
+}
+
+go --secondaries 0
+check "runs: $(tail -n 1 "$scratch/all.err")" $?
+cp "$scratch/other" "$scratch/reference"
+[ "$(wc -l <"$scratch/reference")" -ge "$long" ]
+check 'a hash of every step' $?
+for topic in tank_0 cart_0 belt_0 belt_1; do
+	grep -v "/$topic/" "$drive" >"$scratch/fewer"
+	run "$scratch/less" "$world" "$scratch/fewer" "$long" --hash-every 1 --secondaries 0
+	grep '^hash' "$scratch/less" | cmp -s - "$scratch/reference"
+	[ $? = 1 ]
+	check "the commands to $topic make a difference" $?
+done
+
+for options in '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' '3' '2 --transport tcp --chaos 3 --network-stale-ms 60000'; do
+	# shellcheck disable=SC2086
+	go --secondaries $options
+	same "--secondaries $options"
+done
+
+for at in 45 200 335; do
+	go --secondaries 2 --chaos 5 --save-at "$at" "$scratch/saved"
+	same "saved at $at"
+	awk -v at="$at" '$2 > at' "$scratch/reference" >"$scratch/rest"
+	timeout "$run_limit_s" "$troupe" run --resume "$scratch/saved" --rtf 0 -v 0 --iterations "$long" --hash-every 1 \
+		--secondaries 3 --chaos 6 2>&1 | grep '^hash' >"$scratch/other"
+	same "resumed at $at" "$scratch/rest"
+done
+
+go --secondaries 2 --chaos 8 --record "$scratch/recording" --record-every 50
+same 'recorded'
+for options in 0 '3 --chaos 2'; do
+	# shellcheck disable=SC2086
+	timeout "$run_limit_s" "$troupe" replay "$scratch/recording" -v 0 --secondaries $options >"$scratch/out" 2>&1
+	check "replay --secondaries $options: $(tail -n 1 "$scratch/out")" $?
+done
+totals
