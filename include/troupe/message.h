@@ -47,6 +47,12 @@ struct troupe_numbers {
 TROUPE_API troupe_status troupe_message_numbers(const char *type, const void *bytes, size_t count, const char *path,
 	struct troupe_numbers *ret_numbers, struct troupe_error *error);
 
+/* One number of a message in binary form, whatever its type: also varints, bools (0, 1) and enums. 0: the message does
+ * not have the field. Numbers above 2^53 are rounded. TROUPE_ECOMMAND: the type has no such field, or it is a list, a
+ * text or a part. */
+TROUPE_API troupe_status troupe_message_number(const char *type, const void *bytes, size_t count, const char *path,
+	double *ret_number, struct troupe_error *error);
+
 #ifdef __cplusplus
 }
 #endif

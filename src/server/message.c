@@ -67,3 +67,11 @@ troupe_status troupe_message_numbers(const char *type_name, const void *bytes, s
 		*ret_numbers = (struct troupe_numbers){(troupe_number_kind)found.kind, found.at, found.count};
 	return status;
 }
+
+troupe_status troupe_message_number(const char *type_name, const void *bytes, size_t count, const char *path,
+	double *ret_number, struct troupe_error *error)
+{
+	message_type type;
+	troupe_status status = find_type(type_name, &type, error);
+	return status ? status : message_find_number(type, bytes, count, path, ret_number, error);
+}

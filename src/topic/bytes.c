@@ -413,21 +413,79 @@ static troupe_status enter_part(struct finding *f, const ProtobufCFieldDescripto
 	return TROUPE_OK;
 }
 
-troupe_status message_find_numbers(message_type type, const void *bytes, size_t count, const char *path,
-	struct message_numbers *ret_numbers, struct troupe_error *error)
+/* Goes into the parts of the path; *ret_field: its last field. */
+static troupe_status follow_path(struct finding *f, const ProtobufCFieldDescriptor **ret_field)
 {
-	struct span in = {bytes, bytes ? (const uint8_t *)bytes + count : NULL};
-	struct finding f = {path, path, type, in, error};
 	for (;;) {
-		const ProtobufCFieldDescriptor *field = next_field(f.type, &f.rest);
+		const ProtobufCFieldDescriptor *field = *ret_field = next_field(f->type, &f->rest);
 		if (!field)
-			return refuse_path(&f, "the name of a field");
-		if (!*f.rest)
-			return find_last(&f, field, ret_numbers);
-		troupe_status status = enter_part(&f, field);
+			return refuse_path(f, "the name of a field");
+		if (!*f->rest)
+			return TROUPE_OK;
+		troupe_status status = enter_part(f, field);
 		if (status)
 			return status;
 	}
+}
+
+troupe_status message_find_numbers(message_type type, const void *bytes, size_t count, const char *path,
+	struct message_numbers *ret_numbers, struct troupe_error *error)
+{
+	struct finding f = {path, path, type, {bytes, bytes ? (const uint8_t *)bytes + count : NULL}, error};
+	const ProtobufCFieldDescriptor *field;
+	troupe_status status = follow_path(&f, &field);
+	return status ? status : find_last(&f, field, ret_numbers);
+}
+
+static double number_of(const ProtobufCFieldDescriptor *field, uint64_t bits)
+{
+	uint64_t half = bits & UINT32_MAX;
+	switch (field->type) {
+	case PROTOBUF_C_TYPE_DOUBLE:
+		return as_double(bits);
+	case PROTOBUF_C_TYPE_FLOAT:
+		return as_float(bits);
+	case PROTOBUF_C_TYPE_BOOL:
+		return bits != 0;
+	case PROTOBUF_C_TYPE_UINT32:
+	case PROTOBUF_C_TYPE_FIXED32:
+		return (double)half;
+	case PROTOBUF_C_TYPE_UINT64:
+	case PROTOBUF_C_TYPE_FIXED64:
+		return (double)bits;
+	case PROTOBUF_C_TYPE_SINT32:
+		return (double)(int32_t)(half >> 1 ^ (0 - (half & 1)));
+	case PROTOBUF_C_TYPE_SINT64:
+		return (double)(int64_t)(bits >> 1 ^ (0 - (bits & 1)));
+	case PROTOBUF_C_TYPE_INT64:
+	case PROTOBUF_C_TYPE_SFIXED64:
+		return (double)(int64_t)bits;
+	default:
+		return (double)(int32_t)half;
+	}
+}
+
+troupe_status message_find_number(message_type type, const void *bytes, size_t count, const char *path,
+	double *ret_number, struct troupe_error *error)
+{
+	struct finding f = {path, path, type, {bytes, bytes ? (const uint8_t *)bytes + count : NULL}, error};
+	const ProtobufCFieldDescriptor *field;
+	struct span value = {NULL, NULL};
+	uint32_t times;
+	uint64_t bits = 0;
+	troupe_status status = follow_path(&f, &field);
+	if (status)
+		return status;
+	unsigned wire = wire_of(field);
+	if (wire == WIRE_LENGTH || field->label == PROTOBUF_C_LABEL_REPEATED)
+		return refuse_path(&f, "a field of one number");
+	if (!find_value(f.in, field, &value, &times))
+		return refuse_path(&f, "whole fields of a message");
+	if (value.at && !(wire == WIRE_VARINT ? read_varint(&value, &bits)
+					      : read_fixed(&value, wire == WIRE_64 ? 8 : 4, &bits)))
+		return refuse_path(&f, "whole fields of a message");
+	*ret_number = value.at ? number_of(field, bits) : 0;
+	return TROUPE_OK;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

@@ -82,6 +82,9 @@ struct message_numbers {
  * numbers: the field has its default. Contract as that of troupe_message_numbers() in troupe/message.h. */
 troupe_status message_find_numbers(message_type type, const void *bytes, size_t count, const char *path,
 	struct message_numbers *ret_numbers, struct troupe_error *error);
+/* The same for one number of any type: troupe_message_number(). */
+troupe_status message_find_number(message_type type, const void *bytes, size_t count, const char *path,
+	double *ret_number, struct troupe_error *error);
 
 /* --- JSON: protobuf's mapping ------------------------------------------------------------------------------------- */
 

@@ -98,6 +98,20 @@ if [ -e "$TROUPE" ]; then
 	rm -r "$root/moved"
 fi
 
+# The Python module finds its library and its worlds beside it, here too, where the tree lies under DESTDIR. Under a
+# sanitizer Python would need the sanitizer's library first: tests/python/test_python.sh does that.
+python_folder=$(sed -n 's/^pythondir = //p' "$BUILD_DIR/Makefile")
+case $python_folder,$TEST_CC in
+no,* | *sanitize=*) ;;
+*)
+	present "${python_folder##*/}/troupe.py"
+	said=$(cd / && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(dirname "$(installed "${python_folder##*/}/troupe.py")") timeout 60 \
+		python3 -c 'import troupe; w = troupe.World("shapes"); w.step(); print(troupe.version(), w.steps)' 2>&1)
+	[ "$said" = "$version 1" ]
+	report $? "the installed Python module says '$said'"
+	;;
+esac
+
 # every header by itself, twice, as strict C and as C++
 cflags=$(pkg-config --cflags troupe)
 for header in "$SOURCE_DIR"/include/troupe/*.h; do

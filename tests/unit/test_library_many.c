@@ -263,6 +263,38 @@ Test(library_many, numbers_are_found_in_place)
 	free(bytes);
 }
 
+static double number_of(const char *type, const void *bytes, size_t count, const char *path)
+{
+	double number = NAN;
+	must(troupe_message_number(type, bytes, count, path, &number, &lib_error));
+	return number;
+}
+
+Test(library_many, one_number_of_any_type)
+{
+	size_t count;
+	double number;
+	void *bytes =
+		bytes_of("Image", "{\"width\":640,\"pixel_format_type\":\"R_FLOAT32\",\"data\":\"AAEC\"}", &count);
+	cr_assert_eq(number_of("Image", bytes, count, "width"), 640);
+	cr_assert_eq(number_of("Image", bytes, count, "height"), 0, "the default");
+	cr_assert_eq(number_of("Image", bytes, count, "pixel_format_type"), 13, "R_FLOAT32");
+	refused(TROUPE_ECOMMAND, troupe_message_number("Image", bytes, count, "data", &number, &lib_error));
+	refused(TROUPE_ECOMMAND, troupe_message_number("Image", bytes, count, "wide", &number, &lib_error));
+	refused(TROUPE_ECOMMAND, troupe_message_number("Image", bytes, count - 1, "width", &number, &lib_error));
+	free(bytes);
+	bytes = bytes_of(
+		"LaserScan", "{\"angle_min\":-1.5,\"header\":{\"stamp\":{\"sec\":\"-7\",\"nsec\":-8}}}", &count);
+	cr_assert_eq(number_of("LaserScan", bytes, count, "angle_min"), -1.5);
+	cr_assert_eq(number_of("LaserScan", bytes, count, "header.stamp.sec"), -7);
+	cr_assert_eq(number_of("LaserScan", bytes, count, "header.stamp.nsec"), -8);
+	refused(TROUPE_ECOMMAND, troupe_message_number("LaserScan", bytes, count, "ranges", &number, &lib_error));
+	free(bytes);
+	bytes = bytes_of("Boolean", "{\"data\":true}", &count);
+	cr_assert_eq(number_of("Boolean", bytes, count, "data"), 1);
+	free(bytes);
+}
+
 Test(library_many, numbers_that_are_none_are_refused)
 {
 	static const char *const paths[] = {"", "rangs", "frame", "count", "world_pose", "world_pose.position",

@@ -1,0 +1,1387 @@
+"""troupe, a lockstep robot simulator, from Python: worlds, commands and states through the C library libtroupe.
+
+    import troupe
+
+    with troupe.World("warehouse", seed=1) as world:
+        world.step(1000)
+        print(world.time, world.hash, world.models().poses.tolist())
+
+The same world, seed and commands give the same bits: in Python, in C, and with the command `troupe run`.
+
+Nothing but Python's own library is needed. Numbers of many models, links and joints, scans and pictures are memoryviews:
+numpy.asarray(view) takes them without a copy.
+
+Errors of the library are raised as troupe.Error, with its one line of text. Objects own their memory: a World ends its
+server in close(), at the end of `with`, or when nothing refers to it any more. Its models, links, joints, sensors and
+clients refer to it. Views of numbers stay valid when their world is closed; everything else then raises an error.
+
+Threads: one thread at a time uses a world and what belongs to it. Worlds are independent of each other. While a world
+takes steps, no other thread of Python is held up (the call releases the interpreter's lock), and these calls may be made
+by other threads: World.stop(), World.command(), command_...() of models, links and joints, and Client.take() of a client
+that only one thread uses. Other calls raise an error meanwhile. Do not fork() a process that has worlds.
+
+Units: metres, kilograms, seconds, radians, newtons. Poses are x, y, z and a unit quaternion w, x, y, z."""
+
+import collections
+import ctypes
+import json
+import math
+import os
+import threading
+import time
+import weakref
+from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32,
+                    c_int64, c_size_t, c_uint32, c_uint64, c_void_p)
+
+__all__ = ["Client", "Error", "Joint", "Joints", "Link", "Links", "Message", "Model", "Models", "Pool", "Pose", "Reading",
+           "Sensor", "Twist", "World", "fingerprint", "step_many", "version", "worlds_folder"]
+
+# The makefile writes these: where the library and its worlds lie, relative to this file, and the library's version.
+_LIBRARY = None
+_WORLDS = None
+_VERSION = None
+
+# --- the C interface: include/troupe/*.h; tests/python/layout.py compares each struct and number with the headers ------
+
+_STATUS = ["OK", "EINVAL", "EIO", "EWORLD", "ECOMMAND", "ELIMIT", "EPROTOCOL", "EPEER", "EDIVERGED", "EINTERNAL"]
+_ERROR_TEXT_BYTES = 512
+_SECONDARIES_AUTO = -1
+_PACE_WORLD, _PACE_FACTOR = 0, 1
+_OBSERVE_CONTACTS, _OBSERVE_EFFORTS = 1, 2
+_LATE_REFUSE = 1
+_NONE = 0xffffffff
+_READING_NUMBERS = 10
+_L_INT16, _R_FLOAT32 = 2, 13  # gz.msgs.PixelFormatType
+_TOPIC_KINDS = ["published", "taken", "service"]
+_JOINT_KINDS = ["revolute", "prismatic", "screw", "universal", "revolute2", "ball", "gearbox", "fixed"]
+_NUMBER_KINDS = [("B", 1), ("f", 4), ("d", 8), ("I", 4), ("i", 4), ("Q", 8), ("q", 8)]
+
+
+class _Error(Structure):
+    _fields_ = [("status", c_int), ("text", c_char * _ERROR_TEXT_BYTES)]
+
+
+class _Model(Structure):
+    _fields_ = [("at", c_uint32), ("born", c_uint32), ("world", c_uint32)]
+
+
+class _Link(Structure):
+    _fields_ = [("at", c_uint32), ("born", c_uint32), ("world", c_uint32)]
+
+
+class _Joint(Structure):
+    _fields_ = [("at", c_uint32), ("born", c_uint32), ("world", c_uint32)]
+
+
+class _Sensor(Structure):
+    _fields_ = [("at", c_uint32), ("born", c_uint32), ("world", c_uint32), ("index", c_uint32)]
+
+
+# Parts that are only numbers are arrays here: a tuple is made of them in one call.
+_Pose = c_double * 7
+_Twist = c_double * 6
+_Vec3 = c_double * 3
+
+
+class _ModelState(Structure):
+    _fields_ = [("name", c_char_p), ("pose", _Pose), ("twist", _Twist), ("secondary", c_uint32), ("loaded", c_bool),
+                ("asleep", c_bool)]
+
+
+class _LinkState(Structure):
+    _fields_ = [("pose", _Pose), ("twist", _Twist)]
+
+
+class _JointState(Structure):
+    _fields_ = [("position", c_double * 2), ("velocity", c_double * 2), ("effort", c_double * 2)]
+
+
+class _Odometry(Structure):
+    _fields_ = [("given", c_bool), ("x", c_double), ("y", c_double), ("yaw", c_double), ("linear", c_double),
+                ("angular", c_double), ("drift_m", c_double), ("drift_rad", c_double), ("tilt_rad", c_double)]
+
+
+class _Reading(Structure):
+    _fields_ = [("given", c_bool), ("step", c_uint64), ("time_s", c_double), ("numbers", c_double * _READING_NUMBERS)]
+
+
+class _Contact(Structure):
+    _fields_ = [("shapes", c_uint32 * 2), ("position", _Vec3), ("normal", _Vec3), ("depth", c_double)]
+
+
+class _SceneModel(Structure):
+    _fields_ = [("handle", _Model), ("name", c_char_p), ("id", c_uint64), ("is_static", c_bool), ("performer", c_bool),
+                ("actor", c_bool), ("pose", _Pose), ("link_first", c_uint32), ("link_count", c_uint32),
+                ("joint_first", c_uint32), ("joint_count", c_uint32)]
+
+
+class _SceneLink(Structure):
+    _fields_ = [("handle", _Link), ("name", c_char_p), ("model", c_uint32), ("in_model", _Pose), ("mass", c_double),
+                ("shape_first", c_uint32), ("shape_count", c_uint32), ("light_first", c_uint32),
+                ("light_count", c_uint32)]
+
+
+class _SceneAxis(Structure):
+    _fields_ = [("direction", _Vec3), ("lower", c_double), ("upper", c_double), ("velocity", c_double),
+                ("effort", c_double)]
+
+
+class _SceneJoint(Structure):
+    _fields_ = [("handle", _Joint), ("name", c_char_p), ("kind", c_int), ("model", c_uint32), ("parent", c_uint32),
+                ("child", c_uint32), ("axis_count", c_uint32), ("axis", _SceneAxis * 2)]
+
+
+class _SceneShape(Structure):
+    _fields_ = [("name", c_char_p), ("link", c_uint32), ("collision", c_bool), ("kind", c_int), ("in_link", _Pose),
+                ("size", _Vec3), ("normal", _Vec3), ("colour", c_float * 4), ("material", c_void_p),
+                ("transparency", c_double), ("laser_retro", c_double), ("layer", c_int32), ("cast_shadows", c_bool),
+                ("uri", c_char_p), ("path", c_char_p), ("submesh", c_char_p), ("submesh_centred", c_bool),
+                ("shift", _Vec3), ("points", c_void_p), ("point_count", c_uint32), ("triangles", c_void_p),
+                ("triangle_count", c_uint32)]
+
+
+class _SceneSensor(Structure):
+    _fields_ = [("handle", _Sensor), ("name", c_char_p), ("type", c_char_p), ("model", c_uint32), ("link", c_uint32),
+                ("joint", c_uint32), ("rate_hz", c_double), ("in_link", _Pose), ("number_count", c_uint32),
+                ("numbers", POINTER(c_char_p))]
+
+
+class _Scene(Structure):  # without its last member, which is never read here; scenes are made by the library only
+    _fields_ = [("world", c_char_p), ("epoch", c_uint64), ("model_count", c_uint32), ("link_count", c_uint32),
+                ("joint_count", c_uint32), ("shape_count", c_uint32), ("light_count", c_uint32),
+                ("sensor_count", c_uint32), ("mobile_count", c_uint32), ("moving_links", c_uint32),
+                ("models", POINTER(_SceneModel)), ("links", POINTER(_SceneLink)), ("joints", POINTER(_SceneJoint)),
+                ("shapes", POINTER(_SceneShape)), ("lights", c_void_p), ("sensors", POINTER(_SceneSensor))]
+
+
+class _Snapshot(Structure):
+    _fields_ = [("world", c_char_p), ("step", c_uint64), ("time_s", c_double), ("paused", c_bool),
+                ("scene", POINTER(_Scene)), ("model_count", c_uint32), ("link_count", c_uint32),
+                ("joint_count", c_uint32), ("sensor_count", c_uint32), ("models", POINTER(_ModelState)),
+                ("odometry", POINTER(_Odometry)), ("links", POINTER(_LinkState)), ("joints", POINTER(_JointState)),
+                ("readings", POINTER(_Reading)), ("contact_count", c_uint32), ("contacts", POINTER(_Contact)),
+                ("secondaries", c_uint32), ("busy", POINTER(c_double))]
+
+
+class _Reply(Structure):
+    _fields_ = [("world", c_char_p), ("step", c_uint64), ("topic", c_char_p), ("status", c_int), ("text", c_char_p),
+                ("called", c_bool)]
+
+
+class _When(Structure):
+    _fields_ = [("step", c_uint64), ("late", c_int)]
+
+
+class _Limits(Structure):
+    _fields_ = [("iterations", c_uint64), ("until_s", c_double)]
+
+
+class _Progress(Structure):
+    _fields_ = [("steps", c_uint64), ("moves", c_uint64), ("levels_loaded", c_uint64), ("time_s", c_double),
+                ("awaited", c_uint32)]
+
+
+_on_reply = CFUNCTYPE(None, c_void_p, POINTER(_Reply))
+_on_warning = CFUNCTYPE(None, c_void_p, c_char_p)
+_see = CFUNCTYPE(None, c_void_p, POINTER(_Snapshot))
+_strings = POINTER(c_char_p)
+
+
+class _Def(Structure):
+    _fields_ = [("world_path", c_char_p), ("world_text", c_char_p), ("resume_path", c_char_p),
+                ("resume_bytes", c_char_p), ("resume_count", c_size_t), ("resource_paths", _strings),
+                ("plugin_paths", _strings), ("secondaries", c_int32), ("distribution", c_char_p), ("pins", _strings),
+                ("sleepless", c_bool), ("sense_all", c_bool), ("ignore_levels", c_bool), ("pace", c_int),
+                ("rtf", c_double), ("rate_hz", c_double), ("paused", c_bool), ("seed", c_uint64),
+                ("initial_time_s", c_double), ("chaos", c_bool), ("chaos_seed", c_uint64), ("chaos_moves", c_uint32),
+                ("observe", c_uint32), ("step_every", c_uint64), ("hash_every", c_uint64), ("record_path", c_char_p),
+                ("costs_path", c_char_p), ("costs_every", c_uint64), ("record_every", c_uint64),
+                ("save_folder", c_char_p), ("network", c_void_p), ("plugin_file", c_char_p), ("rehearse", c_bool),
+                ("anew", c_bool), ("break_rule", c_char_p), ("on_event", c_void_p), ("on_hash", c_void_p),
+                ("on_step", c_void_p), ("on_reply", _on_reply), ("on_taken", c_void_p), ("on_watch", c_void_p),
+                ("on_warning", _on_warning), ("on_note", c_void_p), ("on_server", c_void_p), ("ctx", c_void_p),
+                ("stamp_", c_uint32)]
+
+
+class _Topic(Structure):
+    _fields_ = [("name", c_char_p), ("kind", c_int), ("type", c_char_p), ("reply_type", c_char_p), ("owner", c_char_p),
+                ("rate_hz", c_double), ("changes", c_bool)]
+
+
+class _Topics(Structure):
+    _fields_ = [("epoch", c_uint64), ("count", c_uint32), ("at", POINTER(_Topic))]
+
+
+class _ClientDef(Structure):
+    _fields_ = [("depth", c_uint32), ("on_ready", c_void_p), ("ctx", c_void_p)]
+
+
+class _Message(Structure):
+    _fields_ = [("is_reply", c_bool), ("topic", c_char_p), ("type", c_char_p), ("bytes", c_void_p),
+                ("count", c_size_t), ("step", c_uint64), ("time_ns", c_int64), ("tag", c_uint64), ("status", c_int),
+                ("text", c_char_p)]
+
+
+class _Numbers(Structure):
+    _fields_ = [("kind", c_int), ("at", c_void_p), ("count", c_size_t)]
+
+
+_server = _client = _pool = _report = c_void_p
+_error = POINTER(_Error)
+
+# name: result, arguments
+_FUNCTIONS = {
+    "troupe_version": (c_char_p, []),
+    "troupe_fingerprint": (c_uint64, []),
+    "troupe_server_def_default": (_Def, []),
+    "troupe_server_create": (c_int, [POINTER(_Def), POINTER(_server), _error]),
+    "troupe_server_destroy": (None, [_server]),
+    "troupe_server_run": (c_int, [_server, POINTER(_Limits), _error]),
+    "troupe_server_step": (c_int, [_server, c_uint64, _error]),
+    "troupe_server_stop": (None, [_server]),
+    "troupe_server_was_stopped": (c_bool, [_server]),
+    "troupe_server_save": (c_int, [_server, c_char_p, _error]),
+    "troupe_server_pack": (c_int, [_server, POINTER(c_void_p), POINTER(c_size_t), _error]),
+    "troupe_server_progress": (_Progress, [_server]),
+    "troupe_server_world_count": (c_uint32, [_server]),
+    "troupe_server_world_name": (c_char_p, [_server, c_uint32]),
+    "troupe_server_secondaries": (c_uint32, [_server, c_uint32]),
+    "troupe_server_hash": (c_uint64, [_server]),
+    "troupe_server_step_s": (c_double, [_server, c_uint32]),
+    "troupe_server_scene_epoch": (c_uint64, [_server, c_uint32]),
+    "troupe_server_look": (None, [_server, _see, c_void_p]),
+    "troupe_server_end_recording": (c_int, [_server, _error]),
+    "troupe_server_report": (_report, [_server]),
+    "troupe_report_json": (c_void_p, [_report]),
+    "troupe_report_free": (None, [_report]),
+    "troupe_find_model": (_Model, [_server, c_uint32, c_char_p]),
+    "troupe_find_link": (_Link, [_server, _Model, c_char_p]),
+    "troupe_find_joint": (_Joint, [_server, _Model, c_char_p]),
+    "troupe_find_world_joint": (_Joint, [_server, c_uint32, c_char_p]),
+    "troupe_find_sensor": (_Sensor, [_server, _Model, c_char_p]),
+    "troupe_hold_sensor": (c_bool, [_server, _Sensor, c_bool]),
+    "troupe_get_model": (c_bool, [_server, _Model, POINTER(_ModelState)]),
+    "troupe_get_odometry": (c_bool, [_server, _Model, POINTER(_Odometry)]),
+    "troupe_get_link": (c_bool, [_server, _Link, POINTER(_LinkState)]),
+    "troupe_get_joint": (c_bool, [_server, _Joint, POINTER(_JointState)]),
+    "troupe_get_sensor": (c_bool, [_server, _Sensor, POINTER(_Reading)]),
+    "troupe_get_models": (c_uint32, [_server, POINTER(_Model), c_uint32, c_void_p, c_void_p]),
+    "troupe_get_links": (c_uint32, [_server, POINTER(_Link), c_uint32, c_void_p, c_void_p]),
+    "troupe_get_joints": (c_uint32, [_server, POINTER(_Joint), c_uint32, c_void_p]),
+    "troupe_command_text": (c_int, [_server, POINTER(_When), c_char_p, c_char_p, POINTER(c_uint64), _error]),
+    "troupe_command_bytes": (c_int, [_server, POINTER(_When), c_char_p, c_char_p, c_char_p, c_size_t,
+                                     POINTER(c_uint64), _error]),
+    "troupe_command_numbers": (c_int, [_server, POINTER(_When), c_char_p, POINTER(c_double), c_uint32,
+                                       POINTER(c_uint64), _error]),
+    "troupe_command_twist": (c_int, [_server, POINTER(_When), _Model, POINTER(_Twist), POINTER(c_uint64), _error]),
+    "troupe_command_joint": (c_int, [_server, POINTER(_When), _Joint, c_double, POINTER(c_uint64), _error]),
+    "troupe_command_wrench": (c_int, [_server, POINTER(_When), _Link, POINTER(_Twist), POINTER(c_uint64), _error]),
+    "troupe_command_pose": (c_int, [_server, POINTER(_When), _Model, POINTER(_Pose), POINTER(c_uint64), _error]),
+    "troupe_command_velocity": (c_int, [_server, POINTER(_When), _Model, POINTER(_Twist), POINTER(c_uint64), _error]),
+    "troupe_command_joint_state": (c_int, [_server, POINTER(_When), _Joint, c_uint32, c_double, c_double,
+                                           POINTER(c_uint64), _error]),
+    "troupe_command_twists": (c_int, [_server, POINTER(_When), POINTER(_Model), c_uint32, c_void_p, _error]),
+    "troupe_command_joints": (c_int, [_server, POINTER(_When), POINTER(_Joint), c_uint32, c_void_p, _error]),
+    "troupe_command_wrenches": (c_int, [_server, POINTER(_When), POINTER(_Link), c_uint32, c_void_p, _error]),
+    "troupe_topics_list": (POINTER(_Topics), [_server]),
+    "troupe_topics_release": (None, [POINTER(_Topics)]),
+    "troupe_topics_epoch": (c_uint64, [_server]),
+    "troupe_client_create": (c_int, [_server, POINTER(_ClientDef), POINTER(_client), _error]),
+    "troupe_client_destroy": (None, [_client]),
+    "troupe_client_subscribe": (c_int, [_client, c_char_p, c_double, _error]),
+    "troupe_client_unsubscribe": (None, [_client, c_char_p]),
+    "troupe_client_call": (c_int, [_client, c_char_p, c_char_p, c_char_p, c_size_t, c_uint64, _error]),
+    "troupe_client_take": (c_bool, [_client, c_uint64, POINTER(_Message)]),
+    "troupe_client_lost": (c_uint64, [_client]),
+    "troupe_message_to_json": (c_int, [c_char_p, c_char_p, c_size_t, POINTER(c_void_p), _error]),
+    "troupe_message_from_json": (c_int, [c_char_p, c_char_p, POINTER(c_void_p), POINTER(c_size_t), _error]),
+    "troupe_message_numbers": (c_int, [c_char_p, c_char_p, c_size_t, c_char_p, POINTER(_Numbers), _error]),
+    "troupe_message_number": (c_int, [c_char_p, c_char_p, c_size_t, c_char_p, POINTER(c_double), _error]),
+    "troupe_pool_create": (c_int, [c_uint32, POINTER(_pool), _error]),
+    "troupe_pool_destroy": (None, [_pool]),
+    "troupe_pool_threads": (c_uint32, [_pool]),
+    "troupe_pool_step": (c_int, [_pool, POINTER(_server), c_uint32, c_uint64, POINTER(_Error), _error]),
+}
+
+
+def _beside(path):
+    """A path that the makefile wrote, from the folder of this file; None: there is nothing there."""
+    found = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), path)) if path else None
+    return found if found and os.path.exists(found) else None
+
+
+def _load():
+    path = os.environ.get("TROUPE_LIBRARY") or _beside(_LIBRARY) or "libtroupe.so.0"
+    try:
+        lib = ctypes.CDLL(path)
+    except OSError as why:
+        raise ImportError("libtroupe: %s: expected troupe to be built, or installed with this module" % why) from None
+    for name, (result, arguments) in _FUNCTIONS.items():
+        try:
+            function = getattr(lib, name)
+        except AttributeError:
+            raise ImportError("%s has no function %s: expected libtroupe %s" % (path, name, _VERSION)) from None
+        function.restype = result
+        function.argtypes = arguments
+    found = lib.troupe_version().decode()
+    if _VERSION and found != _VERSION:
+        raise ImportError("%s is version %s: expected %s, that of this module" % (path, found, _VERSION))
+    return lib
+
+
+_lib = _load()
+_free = ctypes.CDLL(None).free
+_free.restype = None
+_free.argtypes = [c_void_p]
+
+# --- errors, small values ----------------------------------------------------------------------------------------------
+
+
+class Error(Exception):
+    """What the library refuses or cannot do. status: "EWORLD", "ECOMMAND" ... as in troupe/base.h; text: one line.
+    errors: of step_many() and Pool.step(), None or an Error for each world; otherwise None."""
+
+    def __init__(self, status, text, errors=None):
+        super().__init__(text)
+        self.status = status
+        self.text = text
+        self.errors = errors
+
+
+def _failure(error):
+    return Error(_STATUS[error.status], error.text.decode(errors="replace"))
+
+
+def _check(status, error):
+    if status:
+        raise _failure(error)
+
+
+Pose = collections.namedtuple("Pose", "x y z qw qx qy qz")
+Pose.__doc__ = "A place in metres, and a rotation as a unit quaternion."
+Twist = collections.namedtuple("Twist", "vx vy vz wx wy wz")
+Twist.__doc__ = "A velocity in m/s, and an angular velocity in rad/s."
+JointState = collections.namedtuple("JointState", "position velocity effort")
+JointState.__doc__ = "Of a joint's first axis: rad, rad/s, N m; or m, m/s, N. effort: 0 unless World(efforts=True)."
+Reading = collections.namedtuple("Reading", "step time numbers")
+Reading.__doc__ = "The last sample of a sensor: the state that it measured, its simulated time, {name: number}."
+Contact = collections.namedtuple("Contact", "first second position normal depth")
+Contact.__doc__ = "Two collisions that touch, as \"model::link::collision\"; the normal points into the first."
+Reply = collections.namedtuple("Reply", "step topic ok text")
+Reply.__doc__ = "The outcome of a command to the world, or why a command had no receiver."
+
+
+def version():
+    """The library's version, "0.1.0"."""
+    return _lib.troupe_version().decode()
+
+
+def fingerprint():
+    """A number that is the same on machines that give the same bits: see troupe/server.h."""
+    return _lib.troupe_fingerprint()
+
+
+def worlds_folder():
+    """The folder with the worlds and models that come with troupe; None: they are not installed."""
+    return _beside(_WORLDS)
+
+
+def _bytes(text):
+    return None if text is None else os.fsencode(text) if isinstance(text, os.PathLike) else text.encode()
+
+
+def _list(texts):
+    """A NULL-terminated array of strings."""
+    items = [_bytes(text) for text in texts]
+    return (c_char_p * (len(items) + 1))(*items, None)
+
+
+def _when(step):
+    return None if step is None else byref(_When(step, _LATE_REFUSE))
+
+
+def _take_text(pointer):
+    text = ctypes.string_at(pointer)
+    _free(pointer)
+    return text.decode()
+
+
+class _Table:
+    """Numbers in memory of Python's: `at` is its address for the library, `view` what users see."""
+
+    def __init__(self, *shape):
+        count = math.prod(shape)
+        self.memory = bytearray(8 * count)
+        self.at = (c_double * count).from_buffer(self.memory)  # keeps the memory where it is
+        self.view = memoryview(self.memory).cast("d", shape)
+
+    def take(self, values):
+        """Copies numbers into the table: a buffer of doubles, or numbers in lists."""
+        try:
+            view = memoryview(values)
+        except TypeError:
+            view = None
+        if view is not None and view.format == "d" and view.c_contiguous:
+            if view.nbytes != len(self.memory):
+                raise ValueError("%d numbers: expected %d" % (view.nbytes // 8, len(self.at)))
+            memoryview(self.memory)[:] = view.cast("B")
+            return
+        flat = list(_flatten(values.tolist() if hasattr(values, "tolist") else values))
+        if len(flat) != len(self.at):
+            raise ValueError("%d numbers: expected %d" % (len(flat), len(self.at)))
+        self.at[:] = flat
+
+
+def _flatten(values):
+    for value in values:
+        if hasattr(value, "__iter__"):
+            yield from _flatten(value)
+        else:
+            yield value
+
+
+# --- worlds ------------------------------------------------------------------------------------------------------------
+
+
+class _Owned:
+    """The part of a world that the library calls and that must outlive the server. It does not refer to the World."""
+
+    def __init__(self):
+        self.server = c_void_p()
+        self.clients = {}  # number: pointer
+        self.warnings = []
+        self.replies = collections.deque(maxlen=1000)
+        self.failed = None
+        self.on_reply = _on_reply(self._reply)
+        self.on_warning = _on_warning(self._warning)
+
+    def _reply(self, ctx, pointer):
+        reply = pointer[0]
+        found = Reply(reply.step, reply.topic.decode(errors="replace"), not reply.status,
+                      (reply.text or b"").decode(errors="replace"))
+        self.replies.append(found)
+        if reply.status and not reply.called and self.failed is None:
+            self.failed = Error(_STATUS[reply.status], "step %d: %s: %s" % (found.step, found.topic, found.text))
+
+    def _warning(self, ctx, text):
+        self.warnings.append(text.decode(errors="replace"))
+
+    def destroy(self):
+        server, self.server = self.server, c_void_p()
+        clients, self.clients = self.clients, {}
+        for client in clients.values():
+            _lib.troupe_client_destroy(client)
+        if server:
+            _lib.troupe_server_destroy(server)
+        # the callbacks refer to this object: let it go at once, without the garbage collector
+        self.on_reply = self.on_warning = None
+
+
+class World:
+    """A running world, or all worlds of one file.
+
+    path            an SDF file, or the name of a world ("warehouse")
+    text            the SDF itself; path is then only its name in messages
+    state           instead of both: bytes of save(), or the path of a saved state
+    seed            of all random numbers; a state has its own
+    secondaries     threads that simulate the world; None: as many as pay off. No bit depends on it. 0 is best when many
+                    worlds are stepped at once
+    rtf             real-time factor; 0: as fast as possible; None: the world's own
+    resource_paths  folders for model:// and relative names, before that of troupe's own worlds; plugin_paths: folders with libraries of plug-ins
+    strict          step() and run() raise an error after a step in which a command failed
+    contacts, efforts   observe them, for contacts() and JointState.effort
+    record          a file that records the run, for `troupe replay`; call close() in the end
+
+    warnings (a list of lines) has what the library had to say about the file."""
+
+    def __init__(self, path=None, *, text=None, state=None, seed=0, secondaries=None, rtf=0.0, resource_paths=(),
+                 plugin_paths=(), strict=True, sleepless=False, sense_all=False, ignore_levels=False, paused=False,
+                 initial_time=0.0, contacts=False, efforts=False, record=None, save_folder=None):
+        owned = self._owned = _Owned()
+        self.strict = strict
+        self._busy = False
+        self._slice = 256  # steps in one call, about
+        self._types = (None, {})
+        self._numbers = 0
+        self._error = _Error()
+        definition = _lib.troupe_server_def_default()
+        if state is not None and not isinstance(state, (str, os.PathLike)):
+            state = bytes(state)
+            definition.resume_bytes = state
+            definition.resume_count = len(state)
+        elif state is not None:
+            definition.resume_path = _bytes(state)
+        definition.world_path = _bytes(path if path is not None or text is None else "text")
+        definition.world_text = _bytes(text)
+        definition.seed = seed
+        definition.secondaries = _SECONDARIES_AUTO if secondaries is None else secondaries
+        definition.pace = _PACE_WORLD if rtf is None else _PACE_FACTOR
+        definition.rtf = 0.0 if rtf is None else rtf
+        definition.resource_paths = _list(list(resource_paths) + [folder for folder in [worlds_folder()] if folder])
+        definition.plugin_paths = _list(plugin_paths)
+        definition.sleepless = sleepless
+        definition.sense_all = sense_all
+        definition.ignore_levels = ignore_levels
+        definition.paused = paused
+        definition.initial_time_s = initial_time
+        definition.observe = _OBSERVE_CONTACTS * bool(contacts) | _OBSERVE_EFFORTS * bool(efforts)
+        definition.record_path = _bytes(record)
+        definition.save_folder = _bytes(save_folder)
+        definition.on_reply = owned.on_reply
+        definition.on_warning = owned.on_warning
+        self._definition = definition  # the server keeps its strings
+        self._finalizer = weakref.finalize(self, _Owned.destroy, owned)
+        _check(_lib.troupe_server_create(byref(definition), byref(owned.server), byref(self._error)), self._error)
+
+    # life
+
+    def close(self):
+        """Ends the server and frees its memory. Views of numbers stay valid. A second call does nothing."""
+        if self._busy:
+            raise Error("EINVAL", "the world takes steps: expected close() when it does not")
+        if self._owned.server and self._definition.record_path:
+            status = _lib.troupe_server_end_recording(self._owned.server, byref(self._error))
+            self._finalizer()
+            _check(status, self._error)
+        self._finalizer()
+
+    @property
+    def closed(self):
+        return not self._owned.server
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *why):
+        self.close()
+
+    def _any(self):
+        """The server, for a call that any thread may make."""
+        server = self._owned.server
+        if not server:
+            raise Error("EINVAL", "the world is closed")
+        return server
+
+    def _use(self):
+        """The server, for a call that only the thread that uses the world may make, between steps."""
+        if self._busy:
+            raise Error("EINVAL", "the world takes steps on another thread: expected this call between steps")
+        return self._any()
+
+    def step(self, n=1):
+        """Takes n steps. A failure of the run raises its error, and the last good state stays. A command that failed
+        raises an error too, unless strict is False; then all n steps have been taken. Ctrl-C ends it early."""
+        if n > self._slice:
+            self.run(self.steps + n)
+            return
+        server = self._use()
+        self._busy = True
+        try:
+            status = _lib.troupe_server_step(server, n, self._error)
+        finally:
+            self._busy = False
+        if status or self._owned.failed is not None:
+            self._after(status)
+
+    def run(self, steps=0, until=0.0):
+        """Runs until so many steps have been taken since state 0, or until this simulated time; 0: no limit. Ends also
+        by stop() and by Ctrl-C."""
+        server, limits = self._use(), _Limits(0, until)
+        self._busy = True
+        try:
+            status = self._run_slices(server, limits, steps)
+        finally:
+            self._busy = False
+        self._after(status)
+
+    def _run_slices(self, server, limits, steps):
+        """The interpreter handles signals only between calls: so a long run is many calls, of some 50 ms each."""
+        while True:
+            at, begin = _lib.troupe_server_progress(server).steps, time.monotonic()
+            limits.iterations = min(steps, at + self._slice) if steps else at + self._slice
+            status = _lib.troupe_server_run(server, byref(limits), byref(self._error))
+            took = time.monotonic() - begin
+            ended = _lib.troupe_server_progress(server).steps < limits.iterations or limits.iterations == steps
+            if status or ended or _lib.troupe_server_was_stopped(server):
+                return status
+            self._slice = min(2 * self._slice, 1 << 20) if took < 0.025 else max(self._slice // 2, 1) if took > 0.1 \
+                else self._slice
+
+    def _after(self, status):
+        """After steps: raises what went wrong in them."""
+        failed, self._owned.failed = self._owned.failed, None
+        _check(status, self._error)
+        if failed is not None and self.strict:
+            raise failed
+
+    def stop(self):
+        """Ends run() or step() at the next step boundary. Any thread."""
+        _lib.troupe_server_stop(self._any())
+
+    def save(self, path=None):
+        """The present state of all worlds, with their files, as bytes for World(state=...); or into a file. The worlds
+        that are made of it go on with the same bits."""
+        server = self._use()
+        if path is not None:
+            _check(_lib.troupe_server_save(server, _bytes(path), byref(self._error)), self._error)
+            return None
+        at, count = c_void_p(), c_size_t()
+        _check(_lib.troupe_server_pack(server, byref(at), byref(count), byref(self._error)), self._error)
+        state = ctypes.string_at(at, count.value)
+        _free(at)
+        return state
+
+    # asking
+
+    @property
+    def steps(self):
+        """The number of steps since state 0."""
+        return _lib.troupe_server_progress(self._any()).steps
+
+    @property
+    def time(self):
+        """Simulated time in seconds."""
+        return _lib.troupe_server_progress(self._any()).time_s
+
+    @property
+    def hash(self):
+        """The hash of the state of all worlds: equal hashes mean equal bits. `troupe run` prints it in hexadecimal."""
+        return _lib.troupe_server_hash(self._use())
+
+    @property
+    def secondaries(self):
+        return _lib.troupe_server_secondaries(self._any(), 0)
+
+    @property
+    def warnings(self):
+        return list(self._owned.warnings)
+
+    @property
+    def names(self):
+        """The names of the worlds in the file, in their order."""
+        server = self._any()
+        return [_lib.troupe_server_world_name(server, i).decode() for i in range(_lib.troupe_server_world_count(server))]
+
+    @property
+    def step_size(self):
+        """Simulated seconds that a step of the first world takes."""
+        return _lib.troupe_server_step_s(self._use(), 0)
+
+    def report(self):
+        """The report of the run, as `troupe run --json` prints it: a dict."""
+        report = _lib.troupe_server_report(self._use())
+        text = _take_text(_lib.troupe_report_json(report))
+        _lib.troupe_report_free(report)
+        return json.loads(text)
+
+    def replies(self):
+        """Takes the outcomes of commands since the last call, at most the last 1000: a list of Reply."""
+        found = []
+        while self._owned.replies:
+            found.append(self._owned.replies.popleft())
+        return found
+
+    def _look(self, fn):
+        """Calls fn with the snapshot of each world, and returns the list of its results."""
+        results, errors = [], []
+
+        def see(ctx, snapshot):
+            try:
+                results.append(fn(snapshot[0]))
+            except BaseException as why:
+                errors.append(why)
+
+        _lib.troupe_server_look(self._use(), _see(see), None)
+        if errors:
+            raise errors[0]
+        return results
+
+    def scene(self, world=0):
+        """What there is: a dict with the models, their links, joints and sensors. It changes only when epoch does."""
+        return self._world(world, _scene_dict)
+
+    def epoch(self, world=0):
+        """A number that grows when models come or go. Handles of other models stay valid."""
+        return _lib.troupe_server_scene_epoch(self._use(), world)
+
+    def contacts(self, world=0):
+        """The contacts at the beginning of the last step, if World(contacts=True): a list of Contact."""
+        return self._world(world, _contact_list)
+
+    def _world(self, world, fn):
+        found = self._look(fn)
+        if not 0 <= world < len(found):
+            raise Error("EINVAL", "world %d: expected 0 to %d" % (world, len(found) - 1))
+        return found[world]
+
+    # handles
+
+    def model(self, name, world=0):
+        """The Model of this name. KeyError: there is none."""
+        return Model(self, _found(_lib.troupe_find_model(self._use(), world, name.encode()), "model", name), name)
+
+    def joint(self, name, world=0):
+        """A joint of the world itself. Those of models: Model.joint()."""
+        return Joint(self, _found(_lib.troupe_find_world_joint(self._use(), world, name.encode()), "joint", name), name)
+
+    def models(self, names=None, world=0):
+        """Models as one group; names: of all models that can move, if None."""
+        if names is None:
+            names = [model["name"] for model in self.scene(world)["models"] if not model["static"]]
+        return Models([name if isinstance(name, Model) else self.model(name, world) for name in names])
+
+    # topics and commands
+
+    def topics(self):
+        """The topics and services: a list of dicts with name, kind ("published", "taken", "service"), type, reply_type,
+        owner, rate (messages per simulated second; 0: each step, or on changes) and changes."""
+        topics = _lib.troupe_topics_list(self._any())
+        found = []
+        for i in range(topics[0].count):
+            topic = topics[0].at[i]
+            found.append({"name": topic.name.decode(), "kind": _TOPIC_KINDS[topic.kind], "type": topic.type.decode(),
+                          "reply_type": topic.reply_type.decode() if topic.reply_type else None,
+                          "owner": topic.owner.decode(), "rate": topic.rate_hz, "changes": topic.changes})
+        _lib.troupe_topics_release(topics)
+        return found
+
+    def _type(self, name):
+        """The type of the messages that a topic or service takes."""
+        epoch = _lib.troupe_topics_epoch(self._any())
+        if self._types[0] != epoch:
+            self._types = (epoch, {topic["name"]: topic["type"] for topic in self.topics()
+                                   if topic["kind"] != "published"})
+        try:
+            return self._types[1][name]
+        except KeyError:
+            raise Error("ECOMMAND", "topic '%s' has no listener" % name) from None
+
+    def command(self, topic, message, step=None):
+        """Gives a command on a topic or service, for the next step or for `step`, and returns the step. message: a dict
+        (JSON), a text in the form of `gz topic -p`, numbers in the order of the message's fields, or bytes in binary
+        form. A step in the past is refused. Any thread."""
+        server, error, bound = self._any(), _Error(), c_uint64()
+        name, when = topic.encode(), _when(step)
+        if isinstance(message, str):
+            status = _lib.troupe_command_text(server, when, name, message.encode(), byref(bound), byref(error))
+        elif isinstance(message, (dict, bytes)):
+            kind = self._type(topic)
+            data = message if isinstance(message, bytes) else _binary(kind, message)
+            status = _lib.troupe_command_bytes(server, when, name, kind.encode(), data, len(data), byref(bound),
+                                               byref(error))
+        else:
+            numbers = (c_double * len(message))(*message)
+            status = _lib.troupe_command_numbers(server, when, name, numbers, len(numbers), byref(bound), byref(error))
+        _check(status, error)
+        return bound.value
+
+    def client(self, depth=0):
+        """A Client: subscribes to topics and calls services. depth: step boundaries whose messages wait; 0: 64."""
+        return Client(self, depth)
+
+    def subscribe(self, topic, rate=0.0, depth=0):
+        """A Client that is subscribed to this topic."""
+        client = Client(self, depth)
+        client.subscribe(topic, rate)
+        return client
+
+    def call(self, service, request=None):
+        """Calls a service, takes one step, because services are answered between steps, and returns the reply: a dict.
+        A refusal raises an error."""
+        client = Client(self, 0)
+        try:
+            tag = client.call(service, request)
+            strict, self.strict = self.strict, False
+            try:
+                self.step(1)
+            finally:
+                self.strict = strict
+            for reply in client:
+                if reply.tag == tag:
+                    if not reply.ok:
+                        raise Error(reply.status, reply.text)
+                    return reply.dict()
+            raise Error("ECOMMAND", "service '%s': no reply within one step" % service)
+        finally:
+            client.close()
+
+
+def _found(handle, kind, name):
+    if not handle.at:
+        raise KeyError("no %s '%s'" % (kind, name))
+    return handle
+
+
+def _text(value):
+    return value.decode(errors="replace")
+
+
+def _joint_dict(joint):
+    axes = [{"direction": tuple(axis.direction), "lower": axis.lower, "upper": axis.upper, "velocity": axis.velocity,
+             "effort": axis.effort} for axis in joint.axis[:joint.axis_count]]
+    return {"name": _text(joint.name), "kind": _JOINT_KINDS[joint.kind], "axes": axes}
+
+
+def _sensor_dict(sensor):
+    numbers = [_text(sensor.numbers[i]) for i in range(sensor.number_count)]
+    return {"name": _text(sensor.name), "type": _text(sensor.type), "rate": sensor.rate_hz, "numbers": numbers,
+            "in_link": Pose(*sensor.in_link)}
+
+
+def _scene_dict(snapshot):
+    scene = snapshot.scene[0]
+    models = []
+    for i in range(scene.model_count):
+        model = scene.models[i]
+        links = [scene.links[model.link_first + k] for k in range(model.link_count)]
+        joints = [scene.joints[model.joint_first + k] for k in range(model.joint_count)]
+        models.append({"name": _text(model.name), "id": model.id, "static": model.is_static,
+                       "performer": model.performer, "actor": model.actor, "pose": Pose(*model.pose),
+                       "links": [{"name": _text(link.name), "mass": link.mass, "in_model": Pose(*link.in_model)}
+                                 for link in links],
+                       "joints": [_joint_dict(joint) for joint in joints], "sensors": []})
+    for i in range(scene.sensor_count):
+        models[scene.sensors[i].model]["sensors"].append(_sensor_dict(scene.sensors[i]))
+    return {"world": _text(scene.world), "epoch": scene.epoch, "step": snapshot.step, "time": snapshot.time_s,
+            "paused": snapshot.paused, "models": models}
+
+
+def _shape_name(scene, index):
+    if index == _NONE:
+        return None
+    shape = scene.shapes[index]
+    link = scene.links[shape.link]
+    return "::".join(_text(part.name) for part in (scene.models[link.model], link, shape))
+
+
+def _contact_list(snapshot):
+    scene = snapshot.scene[0]
+    found = []
+    for i in range(snapshot.contact_count):
+        contact = snapshot.contacts[i]
+        found.append(Contact(_shape_name(scene, contact.shapes[0]), _shape_name(scene, contact.shapes[1]),
+                             tuple(contact.position), tuple(contact.normal), contact.depth))
+    return found
+
+
+# --- models, links, joints, sensors --------------------------------------------------------------------------------------
+
+
+def _vectors(first, second):
+    return _Twist(*first, *second)
+
+
+class _Thing:
+    """What has a handle."""
+
+    def __init__(self, world, handle, name):
+        self.world = world
+        self.name = name
+        self._handle = handle
+
+    def __repr__(self):
+        return "<%s '%s'>" % (type(self).__name__, self.name)
+
+    def _gone(self):
+        return Error("EINVAL", "%s '%s' does not exist any more" % (type(self).__name__.lower(), self.name))
+
+    def _give(self, function, step, *arguments):
+        error, bound = _Error(), c_uint64()
+        _check(function(self.world._any(), _when(step), self._handle, *arguments, byref(bound), byref(error)), error)
+        return bound.value
+
+
+class Model(_Thing):
+    """A model by its handle, which is valid for as long as the model exists. command_...() return the step for which
+    the command was accepted: the next one, or `step`."""
+
+    def __init__(self, world, handle, name):
+        super().__init__(world, handle, name)
+        self._state = _ModelState()
+
+    def _read(self):
+        if not _lib.troupe_get_model(self.world._use(), self._handle, self._state):
+            raise self._gone()
+        return self._state
+
+    @property
+    def exists(self):
+        return _lib.troupe_get_model(self.world._use(), self._handle, self._state)
+
+    @property
+    def pose(self):
+        """Of the model's frame in the world: a Pose."""
+        return Pose(*self._read().pose)
+
+    @property
+    def twist(self):
+        """Velocity of this frame: a Twist."""
+        return Twist(*self._read().twist)
+
+    @property
+    def asleep(self):
+        return self._read().asleep
+
+    @property
+    def odometry(self):
+        """x, y, yaw, linear and angular of dead reckoning: a dict; None: the model has no such system."""
+        found = _Odometry()
+        if not _lib.troupe_get_odometry(self.world._use(), self._handle, found):
+            return None
+        return {name: getattr(found, name) for name, _ in _Odometry._fields_[1:]}
+
+    def link(self, name):
+        """A Link by its name in the model. KeyError: there is none."""
+        return Link(self.world, _found(_lib.troupe_find_link(self.world._use(), self._handle, name.encode()), "link", name),
+                    name)
+
+    def joint(self, name):
+        """A Joint by its name in the model. KeyError: there is none."""
+        found = _lib.troupe_find_joint(self.world._use(), self._handle, name.encode())
+        return Joint(self.world, _found(found, "joint", name), name)
+
+    def joints(self, names):
+        """Joints of the model as one group."""
+        return Joints([self.joint(name) for name in names])
+
+    def sensor(self, name):
+        """A Sensor by its name with its link or joint ("base::imu"). KeyError: there is none."""
+        found = _lib.troupe_find_sensor(self.world._use(), self._handle, name.encode())
+        return Sensor(self, _found(found, "sensor", name), name)
+
+    def command_twist(self, linear=(0, 0, 0), angular=(0, 0, 0), step=None):
+        """A twist for the system that drives the model (DiffDrive, VelocityControl): x, y, z in m/s and in rad/s."""
+        return self._give(_lib.troupe_command_twist, step, _vectors(linear, angular))
+
+    def command_pose(self, pose, step=None):
+        """Places the model: x, y, z and the quaternion w, x, y, z. Its velocities do not change."""
+        return self._give(_lib.troupe_command_pose, step, _Pose(*pose))
+
+    def command_velocity(self, linear=(0, 0, 0), angular=(0, 0, 0), step=None):
+        """Sets the velocity of the model, which moves as one rigid whole from then on."""
+        return self._give(_lib.troupe_command_velocity, step, _vectors(linear, angular))
+
+
+class Link(_Thing):
+    """A link by its handle."""
+
+    def _read(self):
+        state = _LinkState()
+        if not _lib.troupe_get_link(self.world._use(), self._handle, state):
+            raise self._gone()
+        return state
+
+    @property
+    def pose(self):
+        return Pose(*self._read().pose)
+
+    @property
+    def twist(self):
+        return Twist(*self._read().twist)
+
+    def command_wrench(self, force=(0, 0, 0), torque=(0, 0, 0), step=None):
+        """Force (N) and torque (N m) during one step, in the world's axes, at the centre of mass."""
+        return self._give(_lib.troupe_command_wrench, step, _vectors(force, torque))
+
+
+class Joint(_Thing):
+    """A joint by its handle."""
+
+    def state(self, axis=0):
+        """The JointState of an axis."""
+        found = _JointState()
+        if not _lib.troupe_get_joint(self.world._use(), self._handle, found):
+            raise self._gone()
+        return JointState(found.position[axis], found.velocity[axis], found.effort[axis])
+
+    @property
+    def position(self):
+        return self.state().position
+
+    @property
+    def velocity(self):
+        return self.state().velocity
+
+    def command(self, number, step=None):
+        """A number for the system that drives the joint: a speed for JointController, a position for
+        JointPositionController, a force or torque for ApplyJointForce."""
+        return self._give(_lib.troupe_command_joint, step, number)
+
+    def command_state(self, position=math.nan, velocity=math.nan, axis=0, step=None):
+        """Sets the position, the velocity or both; what hangs on the joint moves with it."""
+        return self._give(_lib.troupe_command_joint_state, step, axis, position, velocity)
+
+
+class Sensor(_Thing):
+    """A sensor by its handle. It measures while it is held, or while one of its topics has a subscriber."""
+
+    def __init__(self, model, handle, name):
+        super().__init__(model.world, handle, name)
+        self.model = model
+        self.type, self.rate, self.names = "", 0.0, []
+        for sensor in next(m for m in self.world.scene(handle.world)["models"] if m["name"] == model.name)["sensors"]:
+            if sensor["name"] in (name, name[len(model.name) + 2:]):
+                self.type, self.rate, self.names = sensor["type"], sensor["rate"], sensor["numbers"]
+
+    def hold(self, on=True):
+        """From the next step on it measures, for `reading`, whether its topics have subscribers or not."""
+        if not _lib.troupe_hold_sensor(self.world._use(), self._handle, on):
+            raise Error("EINVAL", "sensor '%s': expected one that exists and is simulated" % self.name)
+        return self
+
+    @property
+    def reading(self):
+        """The last sample while it is held: a Reading with the sensor's numbers by name; None: it has not measured.
+        Whole scans and pictures are messages: subscribe()."""
+        found = _Reading()
+        if not _lib.troupe_get_sensor(self.world._use(), self._handle, found):
+            return None
+        return Reading(found.step, found.time_s, dict(zip(self.names, found.numbers)))
+
+    @property
+    def topics(self):
+        """The names of the sensor's topics, with the types of their messages: a dict."""
+        full = "sensor '%s'" % (self.name if self.name.startswith(self.model.name + "::")
+                                else "%s::%s" % (self.model.name, self.name))
+        return {topic["name"]: topic["type"] for topic in self.world.topics()
+                if topic["owner"] == full and topic["kind"] == "published"}
+
+    def subscribe(self, type=None, rate=0.0, depth=4):
+        """A Client for the sensor's messages of this type ("LaserScan"); None: its only topic, or its first one that is
+        not a point cloud or the parameters of a camera."""
+        topics = self.topics
+        for name, found in topics.items():
+            if type is None and found.split(".")[-1] in ("PointCloudPacked", "CameraInfo", "PerformanceSensorMetrics"):
+                continue
+            if type is None or found.split(".")[-1] == type.split(".")[-1]:
+                return self.world.subscribe(name, rate, depth)
+        raise KeyError("sensor '%s' has no topic of type %s: expected one of %s" % (self.name, type, sorted(topics.values())))
+
+
+class _Group:
+    """Things of one world and one kind, read and commanded in one call."""
+
+    def __init__(self, things):
+        self.things = list(things)
+        if not self.things:
+            raise ValueError("no models, links or joints: expected at least one")
+        self.world = self.things[0].world
+        if any(thing.world is not self.world for thing in self.things):
+            raise ValueError("things of several worlds: expected those of one")
+        self.names = [thing.name for thing in self.things]
+        self._handles = (type(self.things[0]._handle) * len(self.things))(*(thing._handle for thing in self.things))
+        self._error = _Error()
+
+    def __len__(self):
+        return len(self.things)
+
+    def __getitem__(self, i):
+        return self.things[i]
+
+    def _give_all(self, function, table, values, step):
+        if values is not None:
+            table.take(values)
+        _check(function(self.world._any(), _when(step), self._handles, len(self.things), table.at, self._error),
+               self._error)
+
+
+class _Bodies(_Group):
+    def __init__(self, things):
+        super().__init__(things)
+        self._poses, self._twists = _Table(len(self.things), 7), _Table(len(self.things), 6)
+        self.poses, self.twists = self._poses.view, self._twists.view
+        self.read()
+
+    def read(self):
+        """Writes the present state into `poses` and `twists`; returns how many exist. Numbers of others are NAN."""
+        return self._get(self.world._use(), self._handles, len(self.things), self._poses.at, self._twists.at)
+
+
+class Models(_Bodies):
+    """Models as a group. After read(): poses, a view of n rows x y z qw qx qy qz; twists: vx vy vz wx wy wz."""
+
+    _get = staticmethod(_lib.troupe_get_models)
+
+    def __init__(self, models):
+        super().__init__(models)
+        self._commands = _Table(len(self.things), 6)
+        self.commands = self._commands.view
+
+    def command_twists(self, twists=None, step=None):
+        """A twist for the system that drives each model: n rows, or what was written to the view `commands`."""
+        self._give_all(_lib.troupe_command_twists, self._commands, twists, step)
+
+
+class Links(_Bodies):
+    """Links as a group. After read(): poses and twists, as those of Models."""
+
+    _get = staticmethod(_lib.troupe_get_links)
+
+    def __init__(self, links):
+        super().__init__(links)
+        self._commands = _Table(len(self.things), 6)
+        self.commands = self._commands.view
+
+    def command_wrenches(self, wrenches=None, step=None):
+        """A force and a torque for each link during one step: n rows, or the view `commands`."""
+        self._give_all(_lib.troupe_command_wrenches, self._commands, wrenches, step)
+
+
+class Joints(_Group):
+    """Joints as a group. After read(): states, a view of n x 3 x 2 numbers: position, velocity, effort of two axes."""
+
+    def __init__(self, joints):
+        super().__init__(joints)
+        self._states, self._commands = _Table(len(self.things), 3, 2), _Table(len(self.things))
+        self.states, self.commands = self._states.view, self._commands.view
+        self.read()
+
+    def read(self):
+        """Writes the present state into `states`; returns how many exist. Numbers of others are NAN."""
+        return _lib.troupe_get_joints(self.world._use(), self._handles, len(self.things), self._states.at)
+
+    def command(self, numbers=None, step=None):
+        """A number for the system that drives each joint: n numbers, or the view `commands`."""
+        self._give_all(_lib.troupe_command_joints, self._commands, numbers, step)
+
+
+# --- topics ------------------------------------------------------------------------------------------------------------
+
+
+def _binary(kind, message):
+    at, count, error = c_void_p(), c_size_t(), _Error()
+    _check(_lib.troupe_message_from_json(kind.encode(), json.dumps(message).encode(), byref(at), byref(count),
+                                         byref(error)), error)
+    data = ctypes.string_at(at, count.value)
+    _free(at)
+    return data
+
+
+class Message:
+    """A message of a topic, or the reply of a service. data: the message in protobuf's binary form."""
+
+    __slots__ = ("topic", "type", "data", "step", "time", "is_reply", "tag", "status", "text")
+
+    def __init__(self, found):
+        self.topic = _text(found.topic)
+        self.type = _text(found.type)
+        self.data = ctypes.string_at(found.bytes, found.count) if found.count else b""
+        self.step = found.step
+        self.time = found.time_ns * 1e-9
+        self.is_reply = found.is_reply
+        self.tag = found.tag
+        self.status = _STATUS[found.status] if found.is_reply else "OK"
+        self.text = _text(found.text) if found.is_reply and found.text else ""
+
+    def __repr__(self):
+        return "<Message %s of '%s' at step %d>" % (self.type, self.topic, self.step)
+
+    @property
+    def ok(self):
+        return self.status == "OK"
+
+    def dict(self):
+        """The whole message as a dict, by protobuf's mapping to JSON; fields that have their default are left out."""
+        at, error = c_void_p(), _Error()
+        _check(_lib.troupe_message_to_json(self.type.encode(), self.data, len(self.data), byref(at), byref(error)), error)
+        return json.loads(_take_text(at))
+
+    def numbers(self, path):
+        """The numbers of one field as a view into `data`, without a copy: "ranges", "linear_acceleration.x". Of a field
+        that has its default: an empty view."""
+        found, error = _Numbers(), _Error()
+        _check(_lib.troupe_message_numbers(self.type.encode(), self.data, len(self.data), path.encode(), byref(found),
+                                           byref(error)), error)
+        format, size = _NUMBER_KINDS[found.kind]
+        view = memoryview(self.data)
+        if not found.count:
+            return view[:0].cast(format)
+        begin = found.at - ctypes.cast(c_char_p(self.data), c_void_p).value
+        return view[begin:begin + size * found.count].cast(format)
+
+    def number(self, path):
+        """One number of a field of any type, as a float: "linear_acceleration.x", "width"; 0.0 for a default."""
+        found, error = c_double(), _Error()
+        _check(_lib.troupe_message_number(self.type.encode(), self.data, len(self.data), path.encode(), byref(found),
+                                          byref(error)), error)
+        return found.value
+
+    def array(self):
+        """Of a scan: ranges, rows x columns. Of a picture: rows x columns x channels, or rows x columns of floats
+        (metres) or 16-bit numbers. Of a point cloud: rows x columns x bytes of a point. Views into `data`."""
+        kind = self.type.split(".")[-1]
+        try:
+            shape, path, format = {"LaserScan": self._scan, "Image": self._image, "PointCloudPacked": self._points}[kind]()
+        except KeyError:
+            raise Error("EINVAL", "%s: expected a LaserScan, an Image or a PointCloudPacked" % self.type) from None
+        if not math.prod(shape):
+            return memoryview(b"").cast(format)
+        return self.numbers(path).cast("B").cast(format, shape)
+
+    def _whole(self, *names):
+        return [int(self.number(name)) for name in names]
+
+    def _scan(self):
+        rows, columns = self._whole("vertical_count", "count")
+        total = len(self.numbers("ranges"))
+        return (rows, columns) if rows * columns == total else (1, total), "ranges", "d"
+
+    def _image(self):
+        height, width, row, format = self._whole("height", "width", "step", "pixel_format_type")
+        if format == _R_FLOAT32:
+            return (height, width), "data", "f"
+        if format == _L_INT16:
+            return (height, width), "data", "H"
+        return (height, width, row // width if width else 0), "data", "B"
+
+    def _points(self):
+        height, width, each = self._whole("height", "width", "point_step")
+        return (height, width, each), "data", "B"
+
+
+class Client:
+    """Subscribes to topics and calls services. Messages come at step boundaries: take steps, then take() or iterate. A
+    client that does not take its messages loses the oldest. It ends with close(), with its world, or when nothing
+    refers to it any more."""
+
+    def __init__(self, world, depth=0):
+        self.world = world
+        self._tag = 0
+        self._found = _Message()
+        pointer, error = c_void_p(), _Error()
+        _check(_lib.troupe_client_create(world._any(), byref(_ClientDef(depth, None, None)), byref(pointer),
+                                         byref(error)), error)
+        world._numbers += 1
+        self._number = world._numbers
+        world._owned.clients[self._number] = pointer
+        self._finalizer = weakref.finalize(self, Client._destroy, world._owned, self._number)
+
+    @staticmethod
+    def _destroy(owned, number):
+        pointer = owned.clients.pop(number, None)
+        if pointer:
+            _lib.troupe_client_destroy(pointer)
+
+    def close(self):
+        self._finalizer()
+
+    def _use(self):
+        try:
+            return self.world._owned.clients[self._number]
+        except KeyError:
+            raise Error("EINVAL", "the client is closed, or its world is") from None
+
+    def subscribe(self, topic, rate=0.0):
+        """To a topic that may come later; rate: at most so many messages per simulated second; 0: the topic's rate."""
+        error = _Error()
+        _check(_lib.troupe_client_subscribe(self._use(), topic.encode(), rate, byref(error)), error)
+
+    def unsubscribe(self, topic):
+        _lib.troupe_client_unsubscribe(self._use(), topic.encode())
+
+    def call(self, service, request=None, type=None):
+        """Calls a service with a dict or bytes. take() gives the reply, with the tag that is returned here, after the
+        next step boundary."""
+        kind, error = type or self.world._type(service), _Error()
+        data = request if isinstance(request, bytes) else _binary(kind, request or {})
+        self._tag += 1
+        _check(_lib.troupe_client_call(self._use(), service.encode(), kind.encode(), data, len(data), self._tag,
+                                       byref(error)), error)
+        return self._tag
+
+    def take(self, timeout=0.0):
+        """The next Message; None: none came within so many seconds of real time."""
+        if not _lib.troupe_client_take(self._use(), int(timeout * 1e9), self._found):
+            return None
+        return Message(self._found)
+
+    def __iter__(self):
+        """The messages that wait."""
+        return iter(self.take, None)
+
+    def latest(self):
+        """The last message that waits, without those before it; None: none waits."""
+        taken, use = False, self._use()
+        while _lib.troupe_client_take(use, 0, self._found):
+            taken = Message(self._found)
+        return taken or None
+
+    @property
+    def lost(self):
+        """The number of step boundaries whose messages were lost because they were not taken."""
+        return _lib.troupe_client_lost(self._use())
+
+
+# --- many worlds -------------------------------------------------------------------------------------------------------
+
+
+class Pool:
+    """Threads that step many worlds at once. threads: how many; 0: one for each core. Make the worlds with
+    secondaries=0. Which thread steps a world makes no difference to its bits."""
+
+    def __init__(self, threads=0):
+        self._pool, error = c_void_p(), _Error()
+        _check(_lib.troupe_pool_create(threads, byref(self._pool), byref(error)), error)
+        self._finalizer = weakref.finalize(self, _lib.troupe_pool_destroy, self._pool)
+        self._lock = threading.Lock()
+
+    def close(self):
+        with self._lock:
+            self._finalizer()
+            self._pool = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *why):
+        self.close()
+
+    @property
+    def threads(self):
+        return _lib.troupe_pool_threads(self._use())
+
+    def _use(self):
+        if not self._pool:
+            raise Error("EINVAL", "the pool is closed")
+        return self._pool
+
+    def step(self, worlds, n=1):
+        """Takes n steps of each world. If some fail, the others take their steps all the same; then the error of the
+        first is raised, and its `errors` has one for each world, or None."""
+        worlds = list(worlds)
+        with self._lock:
+            pool = self._use()
+            if len(set(map(id, worlds))) != len(worlds):
+                raise ValueError("a world is in the list twice")
+            servers = (c_void_p * len(worlds))(*(world._use() for world in worlds))
+            errors, error = (_Error * len(worlds))(), _Error()
+            for world in worlds:
+                world._busy = True
+            try:
+                status = _lib.troupe_pool_step(pool, servers, len(worlds), n, errors, byref(error))
+            finally:
+                for world in worlds:
+                    world._busy = False
+        if status or any(world._owned.failed is not None for world in worlds):
+            _raise_of(worlds, errors)
+
+
+def _raise_of(worlds, errors):
+    found = []
+    for world, error in zip(worlds, errors):
+        failed, world._owned.failed = world._owned.failed, None
+        found.append(_failure(error) if error.status else failed if world.strict else None)
+    first = next((error for error in found if error is not None), None)
+    if first is not None:
+        raise Error(first.status, "world %d: %s" % (found.index(first), first.text), found)
+
+
+_pools = {}
+
+
+def step_many(worlds, n=1, threads=0):
+    """Takes n steps of each world on all cores, with a Pool that is made at the first call and kept."""
+    pool = _pools.get(threads)
+    if pool is None:
+        pool = _pools.setdefault(threads, Pool(threads))
+    pool.step(worlds, n)

@@ -1,0 +1,494 @@
+"""Worlds, commands, states, sensors and topics of the Python module. Hashes are compared with those of `troupe run`, and
+numbers with formulas or with another way to the same number."""
+import ctypes
+import gc
+import math
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import runner
+import troupe
+from runner import Skip, raises
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+WORLDS = troupe.worlds_folder()
+GRAVITY = 9.8
+
+BOX = ("<link name='l'><inertial><mass>2</mass></inertial><collision name='c'><geometry><box><size>1 1 1</size></box>"
+       "</geometry></collision><sensor name='imu' type='imu'><update_rate>100</update_rate></sensor></link>")
+FALLING = "<sdf version='1.9'><world name='w'><model name='box'><pose>0 0 %g 0 0 0</pose>" + BOX + "</model></world></sdf>"
+FLOOR = ("<model name='floor'><static>1</static><link name='l'><collision name='c'><geometry><plane/></geometry>"
+         "</collision></link></model>")
+LYING = ("<sdf version='1.9'><world name='w'>" + FLOOR + "<model name='box'><pose>0 0 0.5 0 0 0</pose>" + BOX +
+         "</model></world></sdf>")
+CARTS = ("<sdf version='1.9'><world name='w'>" + FLOOR + "".join(
+    "<include><uri>models/cart</uri><name>cart_%d</name><pose>0 %d 0 0 0 0</pose></include>" % (i, 2 * i)
+    for i in range(4)) + "</world></sdf>")
+
+
+def close_to(found, expected, within):
+    if not abs(found - expected) <= within:
+        raise AssertionError("%.17g: expected %.17g to %g" % (found, expected, within))
+
+
+def hash_of_run(world, steps, *options):
+    """What the command prints for the same run."""
+    line = subprocess.run([os.environ["TROUPE"], "run", world, "--iterations", str(steps), "--hash-every", str(steps),
+                           "-v", "0", "--rtf", "0", *options], capture_output=True, text=True, timeout=100, check=True)
+    return int(line.stdout.split()[-1], 16)
+
+
+def give_commands(world, name):
+    """The lines of a file of commands: STEP TOPIC TEXT."""
+    with open(os.path.join(WORLDS, name + ".commands")) as lines:
+        for line in lines:
+            if line.strip() and not line.startswith("#"):
+                step, topic, text = line.split(None, 2)
+                world.command(topic, text.strip(), step=int(step))
+
+
+# --- steps, hashes, states ---------------------------------------------------------------------------------------------
+
+
+def test_hashes_are_those_of_the_command():
+    """A world by its name, with a seed and commands, has the hash of troupe run, for any number of secondaries."""
+    for name, steps in (("controllers", 800), ("heap", 150)):
+        commands = ["--commands", name] if name == "controllers" else []
+        expected = hash_of_run(os.path.join(WORLDS, name + ".sdf"), steps, "--seed", "7", *commands)
+        for secondaries in (0, 2):
+            with troupe.World(name, seed=7, secondaries=secondaries) as world:
+                if commands:
+                    give_commands(world, name)
+                world.step(steps)
+                assert world.secondaries == secondaries
+                assert world.hash == expected, "%s: %016x: expected %016x" % (name, world.hash, expected)
+
+
+def test_the_seed_counts():
+    """The heap needs the iterative solver: another seed gives other bits."""
+    hashes = set()
+    for seed in (1, 2):
+        with troupe.World("heap", seed=seed) as world:
+            world.step(150)
+            hashes.add(world.hash)
+    assert len(hashes) == 2
+
+
+def test_one_step_at_a_time():
+    """Single steps give the same bits as many at once; steps and time count them."""
+    with troupe.World(text=CARTS) as alone, troupe.World(text=CARTS) as many:
+        for world in (alone, many):
+            world.command("/model/cart_1/cmd_vel", {"linear": {"x": 0.5}})
+        for _ in range(200):
+            alone.step()
+        many.step(200)
+        assert alone.hash == many.hash and alone.steps == many.steps == 200
+        close_to(alone.time, 200 * alone.step_size, 1e-12)
+        assert alone.names == ["w"]
+        many.run(until=0.5)
+        close_to(many.time, 0.5, 1e-9)
+        many.run(steps=600)
+        assert many.steps == 600
+
+
+def test_a_state_goes_on_with_the_same_bits():
+    """save() in memory and in a file; the worlds made of them take commands and go on like the first."""
+    with troupe.World(text=CARTS, seed=3) as world:
+        world.models().command_twists([[0.5, 0, 0, 0, 0, 0.3]] * 4)
+        world.step(100)
+        state = world.save()
+        world.save("a.state")
+        world.step(200)
+        for saved in (state, bytearray(state), "a.state"):
+            with troupe.World(state=saved, secondaries=0) as again:
+                assert again.steps == 100
+                again.step(200)
+                assert again.hash == world.hash
+        raises(troupe.Error, "damaged", troupe.World, state=state[:-8] + b"damaged!")
+        raises(troupe.Error, "a.stat", troupe.World, state="a.stat")
+
+
+def test_a_free_fall():
+    """Pose and twist by the formulas of a fall: semi-implicit Euler falls g dt^2 k (k + 1) / 2."""
+    with troupe.World(text=FALLING % 100) as world:
+        box, steps, dt = world.model("box"), 300, world.step_size
+        world.step(steps)
+        close_to(box.pose.z, 100 - GRAVITY * dt * dt * steps * (steps + 1) / 2, 1e-9)
+        close_to(box.twist.vz, -GRAVITY * dt * steps, 1e-9)
+        assert box.pose.qw == 1.0 and box.exists and not box.asleep
+        assert box.link("l").pose == box.pose and box.link("l").twist == box.twist
+        assert world.report()["iterations"] == steps
+
+
+# --- commands ----------------------------------------------------------------------------------------------------------
+
+
+def test_all_forms_of_a_command_are_the_same():
+    """A dict, a text, numbers, bytes, a handle and a group give the same bits."""
+    def forms(world):
+        cart, topic = world.model("cart_2"), "/model/cart_2/cmd_vel"
+        yield lambda: world.command(topic, {"linear": {"x": 0.5}, "angular": {"z": 0.25}})
+        yield lambda: world.command(topic, "linear {x: 0.5} angular {z: 0.25}")
+        yield lambda: world.command(topic, [0.5, 0, 0, 0, 0, 0.25])
+        yield lambda: world.command(topic, troupe._binary("gz.msgs.Twist", {"linear": {"x": 0.5}, "angular": {"z": 0.25}}))
+        yield lambda: cart.command_twist((0.5, 0, 0), (0, 0, 0.25))
+        yield lambda: world.models(["cart_2"]).command_twists([(0.5, 0, 0, 0, 0, 0.25)])
+
+    hashes = set()
+    for i in range(6):
+        with troupe.World(text=CARTS) as world:
+            world.step(5)
+            bound = list(forms(world))[i]()
+            assert bound in (5, None), bound
+            world.step(100)
+            assert world.model("cart_2").twist.vx > 0.1 and abs(world.model("cart_1").twist.vx) < 1e-6
+            hashes.add(world.hash)
+    assert len(hashes) == 1, hashes
+
+
+def test_commands_by_handle():
+    """Wrench, pose, velocity and joint state have the effects that the header states."""
+    with troupe.World(text=FALLING % 100) as world:
+        box, dt = world.model("box"), world.step_size
+        box.link("l").command_wrench(force=(10, 0, 0))
+        world.step()
+        close_to(box.twist.vx, 10 / 2 * dt, 1e-12)
+        box.command_pose((1, 2, 30, 1, 0, 0, 0))
+        box.command_velocity(linear=(0, 3, 0))
+        world.step()
+        close_to(box.pose.x, 1, 1e-12)
+        close_to(box.pose.y, 2 + 3 * dt, 1e-12)
+        assert box.command_velocity(step=20) == 20
+        raises(troupe.Error, "step 1", box.command_velocity, step=1)
+    with troupe.World("controllers") as world:
+        name, joint = next((m["name"], j["name"]) for m in world.scene()["models"] for j in m["joints"]
+                           if j["kind"] == "revolute")
+        found = world.model(name).joint(joint)
+        world.step()
+        found.command_state(position=0.25, velocity=0)
+        world.step()
+        close_to(found.position, 0.25, 0.02)
+        assert math.isfinite(found.velocity)
+
+
+def test_groups():
+    """Views of a group are the numbers of its members, and follow read(); a stale member is NAN."""
+    with troupe.World(text=CARTS) as world:
+        carts = world.models()
+        assert carts.names == ["cart_%d" % i for i in range(4)] and len(carts) == 4
+        carts.commands[3, 0] = 0.5
+        carts.command_twists()
+        world.step(300)
+        before = carts.poses[3, 0]
+        assert carts.read() == 4
+        for i in range(4):
+            assert tuple(carts.poses.tolist()[i]) == carts[i].pose and tuple(carts.twists.tolist()[i]) == carts[i].twist
+        assert carts.poses[3, 0] > before + 0.05
+        joints = world.model("cart_3").joints([j["name"] for j in world.scene()["models"][3]["joints"]
+                                               if j["kind"] == "revolute"])
+        assert joints.states[0, 0, 0] == joints[0].position != 0 and joints.states[0, 1, 0] == joints[0].velocity
+        world.command("/world/w/remove", {"name": "cart_1", "type": "MODEL"})
+        world.step()
+        assert carts.read() == 3 and math.isnan(carts.poses[1, 0]) and not carts[1].exists
+        raises(troupe.Error, "does not exist", lambda: carts[1].pose)
+        raises(ValueError, "expected 24", carts.command_twists, [[1] * 6] * 3)
+        raises(ValueError, "at least one", world.models, [])
+
+
+# --- numbers without a copy --------------------------------------------------------------------------------------------
+
+
+def address(view):
+    return ctypes.addressof((ctypes.c_char * view.nbytes).from_buffer(view))
+
+
+def test_views_are_the_memory_that_the_library_writes():
+    """The address of a view is the one that read() writes to; the view changes with read() alone."""
+    with troupe.World(text=CARTS) as world:
+        carts = world.models()
+        assert address(carts.poses) == ctypes.addressof(carts._poses.at)
+        assert carts.poses.shape == (4, 7) and carts.twists.shape == (4, 6) and carts.poses.format == "d"
+        ctypes.memset(carts._poses.at, 0, 8)
+        assert carts.poses[0, 0] == 0.0
+
+
+def test_numpy_takes_views_without_a_copy():
+    """The array of a view has its address, and shows what read() writes; commands come from arrays."""
+    if numpy is None:
+        raise Skip("no numpy")
+    with troupe.World(text=CARTS) as world:
+        carts = world.models()
+        poses = numpy.asarray(carts.poses)
+        assert poses.__array_interface__["data"][0] == ctypes.addressof(carts._poses.at)
+        assert poses.shape == (4, 7) and poses.dtype == numpy.float64 and poses.base is not None
+        twists = numpy.zeros((4, 6))
+        twists[:, 0] = 0.5
+        carts.command_twists(twists)
+        world.step(300)
+        before = poses.copy()
+        carts.read()
+        assert (poses[:, 0] > before[:, 0] + 0.05).all()
+        carts.command_twists(numpy.asfortranarray(twists))
+        carts.command_twists(twists.astype(numpy.float32))
+        raises(ValueError, "expected 24", carts.command_twists, twists[:3])
+    assert poses.sum() == poses.sum(), "the array outlives the world"
+
+
+def test_views_outlive_their_world():
+    """Closed or forgotten, the world takes no memory away that a view shows."""
+    world = troupe.World(text=CARTS)
+    carts = world.models()
+    poses, expected = carts.poses, carts.poses.tolist()
+    world.close()
+    del world, carts
+    gc.collect()
+    assert poses.tolist() == expected
+
+
+# --- sensors and topics ------------------------------------------------------------------------------------------------
+
+
+def test_an_imu():
+    """At rest an IMU measures the acceleration against gravity; reading, message and dict agree."""
+    with troupe.World(text=LYING) as world:
+        imu = world.model("box").sensor("l::imu").hold()
+        assert imu.type == "imu" and imu.rate == 100 and imu.reading is None
+        client = imu.subscribe()
+        world.step(500)
+        reading, message = imu.reading, client.latest()
+        assert reading.step == message.step and message.type == "gz.msgs.IMU"
+        close_to(message.number("linear_acceleration.z"), GRAVITY, 1e-6)
+        assert message.dict()["linearAcceleration"]["z"] == message.number("linear_acceleration.z")
+        assert message.number("linear_acceleration.z") in reading.numbers.values()
+        assert len(message.numbers("linear_acceleration.z")) == 1
+
+
+def test_a_scan():
+    """A lidar's ranges are a view into its message; they are within its range, or infinite."""
+    with troupe.World("lidar", secondaries=0) as world:
+        client = world.model("scout_0").sensor("bumper::lidar").subscribe("LaserScan")
+        world.step(500)
+        message = client.latest()
+        if message is None and any("lidars" in line for line in world.warnings):
+            raise Skip("this build has no rays")
+        ranges, data = message.numbers("ranges"), message.data
+        begin = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value
+        if numpy is not None:
+            array = numpy.asarray(message.array())
+            assert begin < array.__array_interface__["data"][0] < begin + len(data), "a copy"
+            assert array.shape == (max(1, int(message.number("vertical_count"))), int(message.number("count")))
+        assert ranges.obj is data and len(ranges) == int(message.number("count"))
+        low, high = message.number("range_min"), message.number("range_max")
+        hits = [r for r in ranges if math.isfinite(r)]
+        assert hits and all(low <= r <= high for r in hits)
+        assert message.array().tolist()[0] == ranges.tolist()
+
+
+CAMERA = ("<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'><sensor name='%s' type='%s'>"
+          "<update_rate>100</update_rate><camera><horizontal_fov>1</horizontal_fov><image><width>16</width>"
+          "<height>8</height></image></camera></sensor></link></model><model name='wall'><static>1</static>"
+          "<pose>3 0 0 0 0 0</pose><link name='l'><visual name='v'><geometry><box><size>0.2 9 9</size></box></geometry>"
+          "</visual></link></model></world></sdf>")
+
+
+def test_pictures():
+    """A picture has the shape of the camera; a depth picture has the distance of the wall."""
+    for name, kind, shape in (("c", "camera", (8, 16, 3)), ("d", "depth_camera", (8, 16))):
+        with troupe.World(text=CAMERA % (name, kind), secondaries=0) as world:
+            client = world.model("m").sensor("l::" + name).subscribe("Image")
+            world.step(30)
+            message = client.latest()
+            if message is None and any("cameras" in line for line in world.warnings):
+                raise Skip("this build has no rays")
+            picture = message.array()
+            assert picture.shape == shape, picture.shape
+            assert picture.obj is message.data
+            if kind == "depth_camera":
+                close_to(picture[4, 8], 2.9, 0.01)
+
+
+def test_topics_and_services():
+    """Subscribing, calling, and refusals."""
+    with troupe.World(text=CARTS) as world:
+        kinds = {topic["name"]: topic for topic in world.topics()}
+        assert kinds["/world/w/control"]["kind"] == "service" and kinds["/clock"]["type"] == "gz.msgs.Clock"
+        clock = world.subscribe("/clock", rate=10)
+        world.step(1000)
+        messages = list(clock)
+        assert 9 <= len(messages) <= 12, len(messages)
+        assert all(abs(b.time - a.time - 0.1) < 1e-9 for a, b in zip(messages[1:], messages[2:]))
+        assert messages[-1].dict()["sim"].get("nsec", 0) == round(messages[-1].time % 1 * 1e9)
+        assert clock.take() is None and clock.lost == 0
+        pose = {"name": "cart_0", "position": {"x": 5, "y": 5, "z": 0.2}}
+        assert world.call("/world/w/set_pose", pose) == {"data": True}
+        close_to(world.model("cart_0").pose.x, 5, 0.01)
+        raises(troupe.Error, "nobody", world.call, "/world/w/set_pose", {"name": "nobody"})
+        raises(troupe.Error, "no listener", world.call, "/world/w/none", {})
+        raises(troupe.Error, "x", world.call, "/world/w/set_pose", {"x": 1})
+        clock.close()
+        raises(troupe.Error, "closed", clock.take)
+
+
+def test_contacts():
+    """A box on the floor touches it."""
+    with troupe.World(text=LYING, contacts=True, sleepless=True) as world:
+        world.step(100)
+        contacts = world.contacts()
+        assert contacts and {contacts[0].first, contacts[0].second} == {"floor::l::c", "box::l::c"}
+        close_to(abs(contacts[0].normal[2]), 1, 1e-9)
+
+
+# --- errors, threads, memory -------------------------------------------------------------------------------------------
+
+
+def test_errors():
+    """The library's line, with file and line; the status; KeyError for names."""
+    why = raises(troupe.Error, "bad.sdf:3: ", troupe.World, "bad.sdf",
+                 text="<sdf version='1.9'><world name='w'>\n<model name='m'><link name='l'>\n<inertial><mass>x</mass>"
+                      "</inertial></link></model></world></sdf>")
+    assert why.status == "EWORLD" and why.text == str(why)
+    raises(troupe.Error, "none.sdf", troupe.World, "none.sdf")
+    raises(troupe.Error, "no world", troupe.World)
+    raises(troupe.Error, "secondaries", troupe.World, text=CARTS, secondaries=-5)
+    with troupe.World(text=CARTS) as world:
+        raises(KeyError, "'cart_9'", world.model, "cart_9")
+        raises(KeyError, "'x'", world.model("cart_0").link, "x")
+        raises(KeyError, "'x'", world.model("cart_0").joint, "x")
+        raises(KeyError, "'x'", world.model("cart_0").sensor, "x")
+        raises(troupe.Error, "expected", world.command, "/model/cart_0/cmd_vel", "linear {q: 1}")
+        raises(troupe.Error, "no listener", world.command, "/none", {})
+        raises(troupe.Error, "expected a number", world.model("cart_0").command_twist, (math.inf, 0, 0))
+        raises(troupe.Error, "world 1", world.scene, 1)
+    for call in (world.step, world.save, lambda: world.hash, world.models, world.stop, world.topics, world.client):
+        raises(troupe.Error, "closed", call)
+    world.close()
+    assert world.closed
+
+
+def test_a_command_that_fails_raises_after_its_step():
+    """strict: the steps are taken, then the error comes once; otherwise it is in replies()."""
+    for strict in (True, False):
+        with troupe.World(text=CARTS, strict=strict) as world:
+            world.command("/world/w/remove", {"name": "nobody", "type": "MODEL"})
+            if strict:
+                raises(troupe.Error, "nobody", world.step, 3)
+            else:
+                world.step(3)
+            assert world.steps == 3
+            replies = world.replies()
+            assert len(replies) == 1 and not replies[0].ok and replies[0].step == 0
+            world.step(3)
+
+
+def test_a_diverged_world_keeps_its_last_state():
+    """The error names the model, and the state before it can be read."""
+    wild = "<sdf version='1.9'><world name='w'><gravity>0 0 -1000000</gravity><model name='stone'>" + BOX + "</model></world></sdf>"
+    with troupe.World(text=wild) as world:
+        why = raises(troupe.Error, "stone", world.step, 10000)
+        assert why.status == "EDIVERGED" and math.isfinite(world.model("stone").pose.z) and world.save()
+        raises(troupe.Error, "failed before", world.step)
+
+
+def test_other_threads_work_while_a_world_runs():
+    """The lock of the interpreter is free; stop() ends the run; other calls are refused."""
+    world, refused = troupe.World(text=LYING, sleepless=True), []
+
+    def stop_later():
+        while world.steps < 2000:
+            time.sleep(0.001)
+        refused.append(raises(troupe.Error, "between steps", lambda: world.hash))
+        raises(troupe.Error, "does not", world.close)
+        world.stop()
+
+    thread = threading.Thread(target=stop_later)
+    thread.start()
+    world.run(steps=1 << 40)
+    thread.join()
+    assert refused and world.steps >= 2000
+    world.close()
+
+
+def test_signals_end_a_run():
+    """A handler of Python runs during run(), and its exception comes out of it."""
+    def interrupt(*ignored):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    with troupe.World(text=LYING, sleepless=True) as world:
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        raises(KeyboardInterrupt, "", world.run, steps=1 << 40)
+        world.step()
+    signal.signal(signal.SIGINT, before)
+
+
+def test_many_worlds_at_once():
+    """A pool gives the bits of single worlds, and the error of each."""
+    def worlds():
+        found = [troupe.World(text=CARTS, secondaries=0, seed=i) for i in range(5)]
+        for i, world in enumerate(found):
+            world.model("cart_0").command_twist((0.1 * i, 0, 0))
+        return found
+
+    alone, pooled = worlds(), worlds()
+    for world in alone:
+        world.step(200)
+    with troupe.Pool(3) as pool:
+        assert pool.threads == 3
+        for _ in range(50):
+            pool.step(pooled, 2)
+    troupe.step_many(pooled, 100)
+    assert [world.hash for world in alone] == [world.hash for world in pooled]
+    assert len({world.hash for world in alone}) == 5
+    pooled[3].command("/world/w/remove", {"name": "nobody", "type": "MODEL"})
+    why = raises(troupe.Error, "world 3: ", troupe.step_many, pooled, 1)
+    assert [error is None for error in why.errors] == [True, True, True, False, True]
+    raises(ValueError, "twice", troupe.step_many, [pooled[0], pooled[0]])
+    pooled[1].close()
+    raises(troupe.Error, "closed", troupe.step_many, pooled)
+    raises(troupe.Error, "closed", pool.step, [])
+    pooled[0].step()
+
+
+def test_nothing_leaks():
+    """Worlds that are closed, or only forgotten, give back memory, threads and files."""
+    def use(close):
+        world = troupe.World(text=CARTS, secondaries=2)
+        client, carts = world.subscribe("/clock"), world.models()
+        world.step(5)
+        client.latest().dict()
+        state = world.save()
+        carts.read()
+        if close:
+            world.close()
+        return len(state)
+
+    def counts():
+        gc.collect()
+        with open("/proc/self/statm") as pages:
+            return int(pages.read().split()[1]) * resource.getpagesize(), len(os.listdir("/proc/self/fd")), \
+                len(os.listdir("/proc/self/task"))
+
+    for i in range(30):
+        use(i % 2)
+    memory, files, threads = counts()
+    rounds, state = 200, 0
+    for i in range(rounds):
+        state = use(i % 2)
+    grown = counts()
+    assert grown[1:] == (files, threads), "files and threads: %s, before %s" % (grown[1:], (files, threads))
+    # a world that is not freed takes more than the bytes of its state
+    assert grown[0] - memory < rounds * state / 10, "%d bytes for %d worlds" % (grown[0] - memory, rounds)
+
+
+if __name__ == "__main__":
+    runner.main(sys.modules[__name__])
