@@ -7,6 +7,7 @@
 #include "cli/signals.h"
 
 #include <troupe/foxglove.h>
+#include <troupe/ros2.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ struct gateways {
 	struct troupe_view *view;
 	struct troupe_watch *watch;
 	struct troupe_foxglove *foxglove;
+	struct troupe_ros2 *ros2;
 	void (*say)(void *ctx, bool loud, const char *text);
 	void *ctx;
 };
@@ -182,6 +184,47 @@ static troupe_status start_foxglove(struct gateways *gateways, const struct gate
 	return TROUPE_OK;
 }
 
+/* ROS_DOMAIN_ID is what all programs of ROS 2 read. */
+static troupe_status find_domain(int64_t given, uint32_t *ret_domain, struct troupe_error *error)
+{
+	const char *said = getenv("ROS_DOMAIN_ID");
+	int64_t domain = MAX(given, 0);
+	if (given < 0 && said && *said && (!text_int64(said, &domain) || domain < 0 || domain > TROUPE_ROS2_DOMAIN_MAX))
+		return fail(error, TROUPE_EINVAL, "ROS_DOMAIN_ID: '%.40s': expected 0 .. %d", said,
+			(int)TROUPE_ROS2_DOMAIN_MAX);
+	*ret_domain = (uint32_t)domain;
+	return TROUPE_OK;
+}
+
+static troupe_status start_ros2(struct gateways *gateways, const struct gateways_settings *settings,
+	struct troupe_server *server, struct troupe_error *error)
+{
+	struct troupe_ros2_def def = {.address = settings->ros2_address,
+		.robot = settings->ros2_robot,
+		.humble = settings->ros2_distro && !strcmp(settings->ros2_distro, "humble"),
+		.say = say_refused_loudly,
+		.say_ctx = gateways};
+	struct text text = {0};
+	char line[128];
+	struct troupe_error why;
+	if (!settings->ros2)
+		return TROUPE_OK;
+	troupe_status status = find_domain(settings->ros2_domain, &def.domain, error);
+	if (status)
+		return status;
+	status = troupe_ros2_start(server, &def, &gateways->ros2, &why);
+	if (status)
+		return fail(error, status, "--ros2: %s", why.text);
+	troupe_ros2_describe(gateways->ros2, line, sizeof line);
+	text_add(&text, "ROS 2: %s", line);
+	if (settings->ros2_address)
+		text_add(&text, ": programs on other hosts see everything and can command everything, and nothing is "
+				"encrypted");
+	gateways->say(gateways->ctx, true, text.at);
+	text_fini(&text);
+	return TROUPE_OK;
+}
+
 troupe_status gateways_show(const struct gateways_settings *settings, const struct troupe_server_def *def,
 	const struct troupe_view_run *run, void (*say)(void *ctx, bool loud, const char *text), void *ctx,
 	struct gateways **ret_gateways, struct troupe_error *error)
@@ -225,6 +268,8 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	troupe_status status = start_gz(gateways, settings, server, error);
 	if (!status)
 		status = start_watch(gateways, settings, server, error);
+	if (!status)
+		status = start_ros2(gateways, settings, server, error);
 	if (!status && (settings->view || settings->view_address))
 		status = start_view(gateways, settings, &(struct shown){.server = server}, error);
 	return status ? status : start_foxglove(gateways, settings, &(struct shown){.server = server}, error);
@@ -241,6 +286,8 @@ struct gateways_addresses gateways_addresses(const struct gateways *gateways)
 		troupe_watch_describe(gateways->watch, all.watch, sizeof all.watch);
 	if (gateways->gz)
 		troupe_gz_describe(gateways->gz, all.gz, sizeof all.gz);
+	if (gateways->ros2)
+		troupe_ros2_describe(gateways->ros2, all.ros2, sizeof all.ros2);
 	return all;
 }
 
@@ -251,6 +298,8 @@ bool gateways_commanded(const struct gateways *gateways)
 	if (gateways->view && troupe_view_counts(gateways->view).commands)
 		return true;
 	if (gateways->foxglove && troupe_foxglove_counts(gateways->foxglove).commands)
+		return true;
+	if (gateways->ros2 && troupe_ros2_counts(gateways->ros2).commands)
 		return true;
 	if (!gateways->gz)
 		return false;
@@ -264,6 +313,7 @@ void gateways_end(struct gateways *gateways, const struct troupe_error *why)
 		return;
 	troupe_view_end(gateways->view, why);
 	troupe_foxglove_end(gateways->foxglove);
+	troupe_ros2_end(gateways->ros2);
 	troupe_gz_end(gateways->gz, why);
 	troupe_watch_end(gateways->watch, why);
 	free(gateways);

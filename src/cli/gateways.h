@@ -19,6 +19,11 @@ struct gateways_settings {
 	const char *foxglove_cert, *foxglove_key; /* as view_cert and view_key */
 	const char *foxglove_origin;
 	bool foxglove_insecure;
+	bool ros2;                /* a node of ROS 2 */
+	int64_t ros2_domain;      /* -1: the one that ROS_DOMAIN_ID says, or 0 */
+	const char *ros2_address; /* as gz_address */
+	const char *ros2_robot;   /* NULL: the only one */
+	const char *ros2_distro;  /* a name of a release of ROS 2; NULL: not Humble */
 };
 
 struct gateways;
@@ -43,7 +48,8 @@ troupe_status gateways_play(struct gateways *gateways, struct troupe_error *erro
 /* The addresses by which programs reach those that are on; "": it is off. */
 struct gateways_addresses {
 	char view[512], foxglove[512], watch[128];
-	char gz[256]; /* what troupe_gz_describe() says */
+	char gz[256];   /* what troupe_gz_describe() says */
+	char ros2[128]; /* what troupe_ros2_describe() says */
 };
 struct gateways_addresses gateways_addresses(const struct gateways *gateways);
 /* Whether a program has commanded the run through a gateway. NULL: no. */

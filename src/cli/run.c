@@ -24,6 +24,7 @@
 
 #include <troupe/record.h>
 #include <troupe/report.h>
+#include <troupe/ros2.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -278,6 +279,21 @@ static const struct option_spec specs[] = {
 			"of this machine"},
 	{OPTION_FLAG, .name = "foxglove-insecure", .needs = "foxglove", .offset = AT(gateways.foxglove_insecure),
 		.help = "no token at any ADDRESS: any program that reaches it can see and command everything"},
+	{OPTION_FLAG, .name = "ros2", .offset = AT(gateways.ros2),
+		.help = "be a node of ROS 2, /troupe, for nodes of this machine: topics under ROS 2's names, in the "
+			"domain of ROS_DOMAIN_ID (0)"},
+	{OPTION_WHOLE, .name = "ros2-domain", .needs = "ros2", .argument = "ID", .lo = 0, .hi = TROUPE_ROS2_DOMAIN_MAX,
+		.offset = AT(gateways.ros2_domain), .help = "the domain, whatever ROS_DOMAIN_ID says"},
+	{OPTION_TEXT, .name = "ros2-robot", .needs = "ros2", .argument = "MODEL", .offset = AT(gateways.ros2_robot),
+		.help = "the model whose topics have names without its namespace, too: /scan beside /MODEL/scan "
+			"(default: the only model with topics)"},
+	{OPTION_CHOICE, .name = "ros2-distro", .needs = "ros2", .argument = "NAME", .offset = AT(gateways.ros2_distro),
+		.choices = "humble jazzy",
+		.help = "the release of ROS 2 of the other nodes; jazzy: it and all later ones (default: jazzy)"},
+	{OPTION_TEXT, .name = "ros2-address", .needs = "ros2", .argument = "ADDRESS",
+		.offset = AT(gateways.ros2_address),
+		.help = "serve other hosts through the interface with this address of this machine: programs that "
+			"reach it see everything and can command everything"},
 	{OPTION_HEADING, .help = "Barrier clients: programs that the run waits for"},
 	{OPTION_TEXT, .name = "lockstep-socket", .argument = "PATH", .offset = AT(lockstep.socket),
 		.help = "clients join at this local socket, which only its owner can use"},
@@ -1296,6 +1312,7 @@ int cli_run(int argc, char **argv)
 {
 	struct run run = {.settings = {.secondaries = TROUPE_SECONDARIES_AUTO,
 				  .rtf = -1,
+				  .gateways.ros2_domain = -1,
 				  .chaos = -1,
 				  .verbosity = 1,
 				  .record_every = 1000,

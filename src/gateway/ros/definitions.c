@@ -42,6 +42,8 @@ static const struct {
 					     "float64[36] covariance\n"},
 	{"geometry_msgs/Twist", "geometry_msgs/Vector3 linear\n"
 				"geometry_msgs/Vector3 angular\n"},
+	{"geometry_msgs/TwistStamped", "std_msgs/Header header\n"
+				       "geometry_msgs/Twist twist\n"},
 	{"geometry_msgs/TwistWithCovariance", "geometry_msgs/Twist twist\n"
 					      "float64[36] covariance\n"},
 	{"geometry_msgs/Transform", "geometry_msgs/Vector3 translation\n"

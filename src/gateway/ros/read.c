@@ -55,6 +55,12 @@ READ(twist)
 	message_add_bytes(bytes, &message.base);
 }
 
+READ(twist_stamped)
+{
+	skip_header(in);
+	read_twist(in, bytes);
+}
+
 static double *get_doubles(struct cdr_in *in, size_t *ret_count)
 {
 	uint32_t count = cdr_get_count(in, 8);

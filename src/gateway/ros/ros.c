@@ -48,6 +48,21 @@ static const struct ros_type types[] = {
 	{"gz.msgs.Wrench", "geometry_msgs/msg/WrenchStamped", write_wrench, NULL},
 };
 
+/* Pairs that ros_type_find() does not choose. */
+static const struct ros_type twist_stamped = {
+	"gz.msgs.Twist", "geometry_msgs/msg/TwistStamped", NULL, read_twist_stamped};
+static const struct ros_type fixed_frames = {"gz.msgs.Scene", "tf2_msgs/msg/TFMessage", write_fixed_frames, NULL};
+
+const struct ros_type *ros_twist_stamped(void)
+{
+	return &twist_stamped;
+}
+
+const struct ros_type *ros_fixed_frames(void)
+{
+	return &fixed_frames;
+}
+
 static bool has_frames(const char *topic)
 {
 	static const char *const names[] = {"tf", "tf_static", "pose", "pose_static"};

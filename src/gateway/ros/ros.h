@@ -21,7 +21,8 @@ struct ros_type {
 	const char *gz;   /* "gz.msgs.LaserScan" */
 	const char *name; /* "sensor_msgs/msg/LaserScan" */
 	/* for ros.c */
-	troupe_status (*write)(struct cdr_out *out, const ProtobufCMessage *message, struct troupe_error *error);
+	troupe_status (*write)(/* NULL: no such message can be given */
+		struct cdr_out *out, const ProtobufCMessage *message, struct troupe_error *error);
 	void (*read)(struct cdr_in *in, struct text *bytes); /* NULL: no such message can be taken */
 };
 
@@ -29,6 +30,12 @@ struct ros_type {
  * of the topic is "tf", "pose", "tf_static" or "pose_static", for its poses then have the names of their frames; else
  * geometry_msgs/msg/PoseArray. topic may be NULL. NULL: the type has no counterpart. */
 const struct ros_type *ros_type_find(const char *type, const char *topic);
+
+/* A Twist with a stamp and a frame, which say nothing: what newer controllers publish. Only taken. */
+const struct ros_type *ros_twist_stamped(void);
+/* The frames of a scene (gz.msgs.Scene) that never move in their parents, as tf2's static transforms: sensors in their
+ * links, pictures in their sensors, and links that a fixed joint ties to another one. Not of static models. */
+const struct ros_type *ros_fixed_frames(void);
 
 /* Appends the definition of the type (schema encoding "ros2msg"), and then those of the types of its fields, each
  * behind a line of "=" and a line "MSG: NAME". */
@@ -40,7 +47,7 @@ troupe_status ros_of_bytes(
 	const struct ros_type *type, const void *bytes, size_t count, struct text *out, struct troupe_error *error);
 
 /* Whether messages of the type can be given to a topic from which the server takes messages: Twist, Actuators,
- * EntityWrench, Entity, Empty, String and those with one number. */
+ * EntityWrench, Entity, Empty, String, TwistStamped and those with one number. */
 static inline bool ros_is_taken(const struct ros_type *type)
 {
 	return type->read;

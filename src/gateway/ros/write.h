@@ -19,6 +19,7 @@ WRITE(double);
 WRITE(empty);
 WRITE(entity);
 WRITE(entity_wrench);
+WRITE(fixed_frames);
 WRITE(float);
 WRITE(image);
 WRITE(imu);
@@ -53,6 +54,7 @@ READ(int32);
 READ(int64);
 READ(string);
 READ(twist);
+READ(twist_stamped);
 READ(uint32);
 READ(uint64);
 

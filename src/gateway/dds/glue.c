@@ -1,0 +1,559 @@
+/* The module around Cyclone DDS. Messages are CDR already, made by gateway/ros. So there is one kind of sample for all
+ * types, some bytes, and none of the library's descriptions of types: a type is only its name, as ROS 2 matches it.
+ * That takes the library's interface for such kinds (ddsi_sertype, ddsi_serdata), which ROS 2's own module for Cyclone
+ * DDS uses, too; its structures differ between releases, so configure takes those of one release.
+ *
+ * A writer drops what a reader is too slow for, and never waits: the library's limit for bytes that no reader has
+ * acknowledged is so high that only the number of messages that a writer keeps counts.
+ *
+ * Programs of this machine are found without multicast, which the loopback interface often lacks: the node tells of
+ * itself once a second at each port that a participant of this machine may have. The address that it tells is the one
+ * of the usual interface, because other libraries do not always take that of the loopback; but its sockets are bound to
+ * the loopback device, which carries all packets of this machine to itself: so no packet comes from another host, or
+ * goes to one. */
+#include "gateway/dds/glue.h"
+
+#include <dds/dds.h>
+#include <dds/ddsi/ddsi_serdata.h>
+#include <dds/ddsi/ddsi_sertype.h>
+#include <dds/ddsi/q_radmin.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+enum { DESCRIPTORS_MAX = 4096, LINE_BYTES = 200 };
+
+/* --- samples ------------------------------------------------------------------------------------------------------ */
+
+struct sample {
+	struct ddsi_serdata base; /* first: a sample is its base */
+	size_t count;
+	unsigned char bytes[]; /* and zeros up to a multiple of 4 */
+};
+
+struct bytes { /* what an application gives */
+	const void *at;
+	size_t count;
+};
+
+static struct sample *sample_of(const struct ddsi_serdata *base)
+{
+	return (struct sample *)(uintptr_t)base;
+}
+
+/* NULL: there is no memory; the library drops the message. */
+static struct sample *new_sample(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, size_t count)
+{
+	struct sample *sample = calloc(1, sizeof *sample + ((count + 3) & ~(size_t)3));
+	if (!sample)
+		return NULL;
+	ddsi_serdata_init(&sample->base, type, kind);
+	sample->base.hash = type->serdata_basehash;
+	sample->count = count;
+	return sample;
+}
+
+static bool is_equal(const struct ddsi_serdata *a, const struct ddsi_serdata *b)
+{
+	(void)a, (void)b;
+	return true; /* no keys */
+}
+
+static uint32_t get_size(const struct ddsi_serdata *base)
+{
+	return (uint32_t)sample_of(base)->count;
+}
+
+static struct ddsi_serdata *of_fragments(
+	const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, const struct nn_rdata *fragment, size_t count)
+{
+	struct sample *sample = count >= 4 && count <= GLUE_HEAR_MAX ? new_sample(type, kind, count) : NULL;
+	size_t at = 0;
+	for (; sample && fragment; fragment = fragment->nextfrag) {
+		if (fragment->maxp1 <= at || fragment->min > at)
+			continue;
+		const unsigned char *from = NN_RMSG_PAYLOADOFF(fragment->rmsg, NN_RDATA_PAYLOAD_OFF(fragment));
+		size_t end = fragment->maxp1 < count ? fragment->maxp1 : count;
+		if (end <= at)
+			break;
+		memcpy(sample->bytes + at, from + (at - fragment->min), end - at);
+		at = end;
+	}
+	return sample ? &sample->base : NULL;
+}
+
+static struct ddsi_serdata *of_vectors(const struct ddsi_sertype *type, enum ddsi_serdata_kind kind,
+	ddsrt_msg_iovlen_t vector_count, const ddsrt_iovec_t *vectors, size_t count)
+{
+	struct sample *sample = count >= 4 && count <= GLUE_HEAR_MAX ? new_sample(type, kind, count) : NULL;
+	size_t at = 0;
+	for (size_t i = 0; sample && i < (size_t)vector_count && at < count; i++) {
+		size_t part = vectors[i].iov_len < count - at ? vectors[i].iov_len : count - at;
+		memcpy(sample->bytes + at, vectors[i].iov_base, part);
+		at += part;
+	}
+	return sample ? &sample->base : NULL;
+}
+
+static struct ddsi_serdata *of_keyhash(const struct ddsi_sertype *type, const struct ddsi_keyhash *hash)
+{
+	(void)hash;
+	struct sample *sample = new_sample(type, SDK_KEY, 0);
+	return sample ? &sample->base : NULL;
+}
+
+static struct ddsi_serdata *of_application(
+	const struct ddsi_sertype *type, enum ddsi_serdata_kind kind, const void *given)
+{
+	const struct bytes *bytes = given;
+	size_t count = kind == SDK_DATA ? bytes->count : 0;
+	struct sample *sample = new_sample(type, kind, count);
+	if (!sample)
+		return NULL;
+	if (count)
+		memcpy(sample->bytes, bytes->at, count);
+	return &sample->base;
+}
+
+static void copy_out(const struct ddsi_serdata *base, size_t offset, size_t count, void *to)
+{
+	memcpy(to, sample_of(base)->bytes + offset, count);
+}
+
+static struct ddsi_serdata *lend(
+	const struct ddsi_serdata *base, size_t offset, size_t count, ddsrt_iovec_t *ret_vector)
+{
+	ret_vector->iov_base = sample_of(base)->bytes + offset;
+	ret_vector->iov_len = count;
+	return ddsi_serdata_ref(base);
+}
+
+static void give_back(struct ddsi_serdata *base, const ddsrt_iovec_t *vector)
+{
+	(void)vector;
+	ddsi_serdata_unref(base);
+}
+
+/* Messages are taken as samples (dds_takecdr). */
+static bool to_application(const struct ddsi_serdata *base, void *given, void **room, void *room_end)
+{
+	(void)base, (void)given, (void)room, (void)room_end;
+	return false;
+}
+
+static bool key_to_application(
+	const struct ddsi_sertype *type, const struct ddsi_serdata *base, void *given, void **room, void *room_end)
+{
+	(void)type, (void)base, (void)given, (void)room, (void)room_end;
+	return true;
+}
+
+static struct ddsi_serdata *to_untyped(const struct ddsi_serdata *base)
+{
+	struct sample *sample = new_sample(base->type, SDK_KEY, 0);
+	if (!sample)
+		return NULL;
+	sample->base.type = NULL;
+	return &sample->base;
+}
+
+static void free_sample(struct ddsi_serdata *base)
+{
+	free(sample_of(base));
+}
+
+static size_t print(const struct ddsi_sertype *type, const struct ddsi_serdata *base, char *text, size_t size)
+{
+	(void)type;
+	return (size_t)snprintf(text, size, "%zu bytes", sample_of(base)->count);
+}
+
+static void get_keyhash(const struct ddsi_serdata *base, struct ddsi_keyhash *hash, bool force_md5)
+{
+	(void)base, (void)force_md5;
+	memset(hash, 0, sizeof *hash);
+}
+
+static const struct ddsi_serdata_ops sample_ops = {
+	.eqkey = is_equal,
+	.get_size = get_size,
+	.from_ser = of_fragments,
+	.from_ser_iov = of_vectors,
+	.from_keyhash = of_keyhash,
+	.from_sample = of_application,
+	.to_ser = copy_out,
+	.to_ser_ref = lend,
+	.to_ser_unref = give_back,
+	.to_sample = to_application,
+	.to_untyped = to_untyped,
+	.untyped_to_sample = key_to_application,
+	.free = free_sample,
+	.print = print,
+	.get_keyhash = get_keyhash,
+};
+
+/* --- types -------------------------------------------------------------------------------------------------------- */
+
+static void free_type(struct ddsi_sertype *type)
+{
+	ddsi_sertype_fini(type);
+	free(type);
+}
+
+static void zero_samples(const struct ddsi_sertype *type, void *samples, size_t count)
+{
+	(void)type;
+	memset(samples, 0, count * sizeof(struct bytes));
+}
+
+static void realloc_samples(void **pointers, const struct ddsi_sertype *type, void *old, size_t old_count, size_t count)
+{
+	(void)type;
+	struct bytes *samples = realloc(old, (count ? count : 1) * sizeof *samples);
+	for (size_t i = 0; samples && i < count; i++) {
+		if (i >= old_count)
+			samples[i] = (struct bytes){0};
+		pointers[i] = samples + i;
+	}
+}
+
+static void free_samples(const struct ddsi_sertype *type, void **pointers, size_t count, dds_free_op_t op)
+{
+	(void)type;
+	if (count && op == DDS_FREE_ALL)
+		free(pointers[0]);
+}
+
+static bool types_are_equal(const struct ddsi_sertype *a, const struct ddsi_sertype *b)
+{
+	(void)a, (void)b;
+	return true; /* the library has compared the names */
+}
+
+static uint32_t hash_type(const struct ddsi_sertype *type)
+{
+	(void)type;
+	return 0;
+}
+
+static const struct ddsi_sertype_ops type_ops = {
+	.version = ddsi_sertype_v0,
+	.free = free_type,
+	.zero_samples = zero_samples,
+	.realloc_samples = realloc_samples,
+	.free_samples = free_samples,
+	.equal = types_are_equal,
+	.hash = hash_type,
+};
+
+/* --- the node ----------------------------------------------------------------------------------------------------- */
+
+struct glue_node {
+	dds_entity_t domain, participant;
+	void (*wake)(void *ctx);
+	void (*say)(void *ctx, const char *text);
+	void *ctx;
+	_Atomic bool opened, said;
+	char first[LINE_BYTES]; /* that the library said while the node was opened */
+};
+
+struct glue_end {
+	struct glue_node *node;
+	dds_entity_t entity;
+	_Atomic uint32_t peers, came;
+};
+
+static bool fail_call(char *why, const char *what, dds_return_t code)
+{
+	snprintf(why, GLUE_WHY_BYTES, "%s: %s", what, dds_strretcode(code));
+	return false;
+}
+
+/* The last port of the formula of DDSI that still belongs to the domain is that of participant 119. */
+static void configure(const struct glue_place *place, char *text, size_t bytes)
+{
+	static const char common[] =
+		"<Internal><Watermarks><WhcHigh>256 MB</WhcHigh><WhcHighInit>64 MB</WhcHighInit></Watermarks>"
+		"<MaxSampleSize>128 MB</MaxSampleSize></Internal>"
+		"<Tracing><Verbosity>none</Verbosity></Tracing>";
+	if (place->address)
+		snprintf(text, bytes,
+			"<General><Interfaces><NetworkInterface address=\"%s\"/></Interfaces></General>%s",
+			place->address, common);
+	else
+		snprintf(text, bytes,
+			"<General><Interfaces><NetworkInterface autodetermine=\"true\" multicast=\"false\"/>"
+			"</Interfaces><AllowMulticast>false</AllowMulticast></General>"
+			"<Discovery><ParticipantIndex>auto</ParticipantIndex>"
+			"<MaxAutoParticipantIndex>119</MaxAutoParticipantIndex>"
+			"<Peers><Peer address=\"127.0.0.1\"/></Peers><SPDPInterval>1 s</SPDPInterval></Discovery>%s",
+			common);
+}
+
+/* Which descriptors are sockets for datagrams. */
+static bool is_datagram_socket(int fd)
+{
+	int type = 0;
+	socklen_t size = sizeof type;
+	struct sockaddr_in address;
+	socklen_t room = sizeof address;
+	return !getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) && type == SOCK_DGRAM &&
+	       !getsockname(fd, (struct sockaddr *)&address, &room) && address.sin_family == AF_INET;
+}
+
+/* The numbers of descriptors that are looked at. */
+static int descriptor_count(void)
+{
+	struct rlimit limit = {0};
+	(void)getrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_cur < DESCRIPTORS_MAX ? (int)limit.rlim_cur : DESCRIPTORS_MAX;
+}
+
+/* Binds the library's sockets to the loopback device: those that were not there before, which `before` says. The
+ * library gives no access to them. */
+static bool stay_here(const bool before[DESCRIPTORS_MAX])
+{
+	static const char device[] = "lo";
+	for (int fd = 0; fd < descriptor_count(); fd++)
+		if (!before[fd] && is_datagram_socket(fd) &&
+			setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, sizeof device))
+			return false;
+	return true;
+}
+
+static dds_entity_t make_participant(const struct glue_place *place)
+{
+	dds_qos_t *qos = dds_create_qos();
+	dds_qset_userdata(qos, place->user_data, strlen(place->user_data));
+	dds_qset_entity_name(qos, "troupe");
+	dds_entity_t participant = dds_create_participant(place->domain, qos, NULL);
+	dds_delete_qos(qos);
+	return participant;
+}
+
+static void close_node(struct glue_node *node)
+{
+	if (node->participant > 0)
+		dds_delete(node->participant);
+	if (node->domain > 0)
+		dds_delete(node->domain);
+	dds_set_log_sink(NULL, NULL);
+	free(node);
+}
+
+/* The library has one sink for all domains of the process; the last node that was opened has it. */
+static void on_log(void *arg, const dds_log_data_t *data)
+{
+	struct glue_node *node = arg;
+	char line[LINE_BYTES];
+	if (atomic_exchange(&node->said, true))
+		return;
+	snprintf(line, sizeof line, "%.*s", (int)strcspn(data->message, "\n"), data->message);
+	if (atomic_load(&node->opened))
+		node->say(node->ctx, line);
+	else
+		memcpy(node->first, line, sizeof line);
+}
+
+static bool join(const struct glue_place *place, struct glue_node *node, char *why)
+{
+	char text[1024];
+	bool before[DESCRIPTORS_MAX];
+	for (int fd = 0; fd < descriptor_count(); fd++)
+		before[fd] = is_datagram_socket(fd);
+	configure(place, text, sizeof text);
+	node->domain = dds_create_domain(place->domain, text);
+	if (node->domain == DDS_RETCODE_PRECONDITION_NOT_MET) {
+		snprintf(why, GLUE_WHY_BYTES, "this process is in the domain already");
+		return false;
+	}
+	if (node->domain < 0)
+		return fail_call(why, "the domain cannot be joined", node->domain);
+	node->participant = make_participant(place);
+	if (node->participant < 0)
+		return fail_call(why, "no participant can be made", node->participant);
+	if (!place->address && !stay_here(before)) {
+		snprintf(why, GLUE_WHY_BYTES, "the sockets cannot be bound to the loopback device");
+		return false;
+	}
+	return true;
+}
+
+static bool open_node(const struct glue_place *place, struct glue_node **ret_node, char *why)
+{
+	struct glue_node *node = calloc(1, sizeof *node);
+	if (!node)
+		return fail_call(why, "the node", DDS_RETCODE_OUT_OF_RESOURCES);
+	*node = (struct glue_node){.wake = place->wake, .say = place->say, .ctx = place->ctx};
+	dds_set_log_sink(on_log, node);
+	if (!join(place, node, why)) {
+		if (*node->first)
+			snprintf(why, GLUE_WHY_BYTES, "%s", node->first);
+		close_node(node);
+		return false;
+	}
+	atomic_store(&node->said, false);
+	atomic_store(&node->opened, true);
+	*ret_node = node;
+	return true;
+}
+
+static void get_guid(dds_entity_t entity, unsigned char ret_guid[GLUE_GUID_BYTES])
+{
+	dds_guid_t guid = {{0}};
+	(void)dds_get_guid(entity, &guid);
+	memcpy(ret_guid, guid.v, GLUE_GUID_BYTES);
+}
+
+static void node_guid(const struct glue_node *node, unsigned char ret_guid[GLUE_GUID_BYTES])
+{
+	get_guid(node->participant, ret_guid);
+}
+
+/* --- ends --------------------------------------------------------------------------------------------------------- */
+
+static void note_peers(struct glue_end *end, uint32_t now, int32_t change)
+{
+	atomic_store(&end->peers, now);
+	if (change > 0)
+		atomic_fetch_add(&end->came, (uint32_t)change);
+	end->node->wake(end->node->ctx);
+}
+
+static void on_reader(dds_entity_t writer, const dds_publication_matched_status_t status, void *arg)
+{
+	(void)writer;
+	note_peers(arg, status.current_count, status.current_count_change);
+}
+
+static void on_writer(dds_entity_t reader, const dds_subscription_matched_status_t status, void *arg)
+{
+	(void)reader;
+	note_peers(arg, status.current_count, status.current_count_change);
+}
+
+static void on_data(dds_entity_t reader, void *arg)
+{
+	struct glue_end *end = arg;
+	(void)reader;
+	end->node->wake(end->node->ctx);
+}
+
+static dds_qos_t *make_qos(enum glue_keep keep, const char *user_data)
+{
+	static const dds_data_representation_id_t plain[] = {DDS_DATA_REPRESENTATION_XCDR1};
+	dds_qos_t *qos = dds_create_qos();
+	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, 0);
+	dds_qset_durability(qos, keep == GLUE_STATIC ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
+	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, keep == GLUE_LATEST ? GLUE_TAKE_MAX : 1);
+	dds_qset_writer_data_lifecycle(qos, false);
+	dds_qset_data_representation(qos, 1, plain);
+	dds_qset_ignorelocal(qos, DDS_IGNORELOCAL_PARTICIPANT);
+	if (user_data && *user_data)
+		dds_qset_userdata(qos, user_data, strlen(user_data));
+	return qos;
+}
+
+static dds_entity_t make_topic(struct glue_node *node, const char *name, const char *type_name)
+{
+	struct ddsi_sertype *type = calloc(1, sizeof *type);
+	if (!type)
+		return DDS_RETCODE_OUT_OF_RESOURCES;
+	ddsi_sertype_init_flags(type, type_name, &type_ops, &sample_ops, DDSI_SERTYPE_FLAG_TOPICKIND_NO_KEY);
+	type->allowed_data_representation = DDS_DATA_REPRESENTATION_FLAG_XCDR1;
+	dds_entity_t topic = dds_create_topic_sertype(node->participant, name, &type, NULL, NULL, NULL);
+	if (topic < 0)
+		ddsi_sertype_unref(type);
+	return topic;
+}
+
+static bool make_end(struct glue_node *node, bool writes, const char *topic_name, const char *type_name,
+	enum glue_keep keep, const char *user_data, struct glue_end **ret_end, char *why)
+{
+	dds_entity_t topic = make_topic(node, topic_name, type_name);
+	if (topic < 0)
+		return fail_call(why, topic_name, topic);
+	struct glue_end *end = calloc(1, sizeof *end);
+	if (!end) {
+		dds_delete(topic);
+		return fail_call(why, topic_name, DDS_RETCODE_OUT_OF_RESOURCES);
+	}
+	end->node = node;
+	dds_qos_t *qos = make_qos(keep, user_data);
+	dds_listener_t *listener = dds_create_listener(end);
+	if (writes) {
+		dds_lset_publication_matched(listener, on_reader);
+		end->entity = dds_create_writer(node->participant, topic, qos, listener);
+	} else {
+		dds_lset_subscription_matched(listener, on_writer);
+		dds_lset_data_available(listener, on_data);
+		end->entity = dds_create_reader(node->participant, topic, qos, listener);
+	}
+	dds_delete_listener(listener);
+	dds_delete_qos(qos);
+	dds_delete(topic); /* the end keeps what it needs of it */
+	if (end->entity < 0) {
+		(void)fail_call(why, topic_name, end->entity);
+		free(end);
+		return false;
+	}
+	*ret_end = end;
+	return true;
+}
+
+static bool write_end(struct glue_node *node, const char *topic, const char *type, enum glue_keep keep,
+	const char *user_data, struct glue_end **ret_end, char *why)
+{
+	return make_end(node, true, topic, type, keep, user_data, ret_end, why);
+}
+
+static bool read_end(struct glue_node *node, const char *topic, const char *type, const char *user_data,
+	struct glue_end **ret_end, char *why)
+{
+	return make_end(node, false, topic, type, GLUE_LATEST, user_data, ret_end, why);
+}
+
+static void close_end(struct glue_end *end)
+{
+	dds_delete(end->entity);
+	free(end);
+}
+
+static void end_guid(const struct glue_end *end, unsigned char ret_guid[GLUE_GUID_BYTES])
+{
+	get_guid(end->entity, ret_guid);
+}
+
+static uint32_t peers(const struct glue_end *end, uint32_t *ret_came)
+{
+	*ret_came = atomic_load(&end->came);
+	return atomic_load(&end->peers);
+}
+
+static bool write_bytes(struct glue_end *end, const void *bytes, size_t count)
+{
+	return dds_write(end->entity, &(struct bytes){bytes, count}) == DDS_RETCODE_OK;
+}
+
+static uint32_t take(struct glue_end *end, void (*give)(void *ctx, const void *bytes, size_t count), void *ctx)
+{
+	struct ddsi_serdata *samples[GLUE_TAKE_MAX];
+	dds_sample_info_t infos[GLUE_TAKE_MAX];
+	dds_return_t count = dds_takecdr(end->entity, samples, GLUE_TAKE_MAX, infos, DDS_ANY_STATE);
+	for (dds_return_t i = 0; i < count; i++) {
+		if (infos[i].valid_data)
+			give(ctx, sample_of(samples[i])->bytes, sample_of(samples[i])->count);
+		ddsi_serdata_unref(samples[i]);
+	}
+	return count > 0 ? (uint32_t)count : 0;
+}
+
+extern const struct glue troupe_dds_glue;
+__attribute__((visibility("default"))) const struct glue troupe_dds_glue = {GLUE_VERSION, open_node, close_node,
+	node_guid, write_end, read_end, close_end, end_guid, peers, write_bytes, take};

@@ -1,0 +1,361 @@
+/* Gazebo's default names say what a topic is about; so a name is taken apart, and put together again in the way of
+ * ROS 2. A name that does not have such a form was given by the world, and stays. */
+#include "gateway/ros/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A name taken apart; each part is "" if there is none. */
+struct parts {
+	char *space;         /* "cart", or "outer/inner" */
+	char *link, *sensor; /* of a sensor */
+	char *rest;          /* "cmd_vel", "scan/points" */
+};
+
+struct making {
+	struct ros_names *names;
+	const struct troupe_topics *topics;
+	struct map kinds;  /* "SPACE|REST" -> how many sensors publish it */
+	struct map shared; /* "SPACE|LINK|SENSOR" of sensors that publish what another one does, too */
+	struct map frames; /* spaces that publish /model/SPACE/tf */
+	struct map given;  /* names that are in use, with their kind and type */
+	struct map joints; /* spaces whose joints take commands */
+};
+
+/* Advances *at behind the word and its slash if it is the next part. */
+static bool skip_word(const char **at, const char *word)
+{
+	size_t length = strlen(word);
+	if (strncmp(*at, word, length) != 0 || (*at)[length] != '/')
+		return false;
+	*at += length + 1;
+	return true;
+}
+
+/* The next part, behind which *at is then. */
+static char *take_part(struct arena *arena, const char **at)
+{
+	size_t length = strcspn(*at, "/");
+	char *part = arena_printf(arena, "%.*s", (int)length, *at);
+	*at += length + ((*at)[length] == '/');
+	return part;
+}
+
+static bool skip_world(const char **at)
+{
+	if (!skip_word(at, "world"))
+		return false;
+	*at += strcspn(*at, "/");
+	*at += **at == '/';
+	return true;
+}
+
+/* False: the name has not the form of a topic of a model. */
+static bool take_apart(struct arena *arena, const char *topic, struct parts *ret_parts)
+{
+	const char *at = topic + (*topic == '/');
+	struct parts parts = {arena_strdup(arena, ""), arena_strdup(arena, ""), arena_strdup(arena, ""), NULL};
+	bool of_world = skip_world(&at);
+	while (skip_word(&at, "model")) {
+		char *model = take_part(arena, &at);
+		parts.space = *parts.space ? arena_printf(arena, "%s/%s", parts.space, model) : model;
+	}
+	if (!*parts.space)
+		return false;
+	if (of_world && (skip_word(&at, "link") || skip_word(&at, "joint"))) {
+		parts.link = take_part(arena, &at);
+		if (skip_word(&at, "sensor"))
+			parts.sensor = take_part(arena, &at);
+	}
+	parts.rest = arena_strdup(arena, at);
+	*ret_parts = parts;
+	return *at;
+}
+
+static char *kind_key(struct arena *arena, const struct parts *parts)
+{
+	return arena_printf(arena, "%s|%s", parts->space, parts->rest);
+}
+
+static char *sensor_key(struct arena *arena, const struct parts *parts)
+{
+	return arena_printf(arena, "%s|%s|%s", parts->space, parts->link, parts->sensor);
+}
+
+static bool has(const struct map *map, const char *name)
+{
+	uint32_t ignored;
+	return map_find(map, name, &ignored);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), of_end = strlen(end);
+	return length >= of_end && !strcmp(text + length - of_end, end);
+}
+
+/* --- what there is ------------------------------------------------------------------------------------------------ */
+
+static void count_kind(struct making *making, const struct parts *parts)
+{
+	char *key = kind_key(&making->names->arena, parts);
+	uint32_t count = 0;
+	if (map_find(&making->kinds, key, &count))
+		map_remove(&making->kinds, key);
+	map_add(&making->kinds, key, count + 1);
+}
+
+static void note_sharing(struct making *making, const struct parts *parts)
+{
+	struct arena *arena = &making->names->arena;
+	uint32_t count = 0;
+	map_find(&making->kinds, kind_key(arena, parts), &count);
+	if (count > 1)
+		map_add(&making->shared, sensor_key(arena, parts), 0);
+}
+
+static bool is_joint_command(const char *rest)
+{
+	return !strncmp(rest, "joint/", 6) &&
+	       (ends_with(rest, "/0/cmd_pos") || ends_with(rest, "/cmd_vel") || ends_with(rest, "/cmd_force"));
+}
+
+/* Looks at all topics of models, twice: a sensor's names depend on those of the others. */
+static const char *look(struct making *making)
+{
+	struct arena *arena = &making->names->arena;
+	const char *only = NULL;
+	uint32_t spaces = 0;
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < making->topics->count; i++) {
+			const struct troupe_topic *topic = &making->topics->at[i];
+			struct parts parts;
+			if (topic->kind == TROUPE_TOPIC_SERVICE || !take_apart(arena, topic->name, &parts))
+				continue;
+			if (pass) {
+				if (*parts.sensor)
+					note_sharing(making, &parts);
+				continue;
+			}
+			char *top = arena_printf(arena, "%.*s", (int)strcspn(parts.space, "/"), parts.space);
+			spaces += !only || strcmp(only, top) != 0;
+			only = top;
+			if (*parts.sensor)
+				count_kind(making, &parts);
+			else if (!strcmp(parts.rest, "tf"))
+				map_add(&making->frames, parts.space, 0);
+			else if (topic->kind == TROUPE_TOPIC_TAKEN && is_joint_command(parts.rest))
+				map_add(&making->joints, parts.space, 0);
+		}
+	return spaces == 1 ? only : NULL;
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+/* The name as ROS 2 takes it; NULL: it does not. */
+static char *clean(struct arena *arena, const char *name)
+{
+	struct text out = {0};
+	for (const char *at = name + strspn(name, "/"); *at; at += strspn(at, "/")) {
+		size_t length = strcspn(at, "/");
+		bool is_index = strspn(at, "0123456789") == length;
+		for (size_t i = 0; i < length && !is_index; i++) {
+			char c = at[i];
+			bool digit = c >= '0' && c <= '9';
+			bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+			text_add(&out, "%s%s%c", i ? "" : "/", !i && digit ? "n" : "", digit || letter ? c : '_');
+		}
+		at += length;
+	}
+	char *result = out.count && out.count <= NAMES_BYTES_MAX ? arena_strdup(arena, out.at) : NULL;
+	text_fini(&out);
+	return result;
+}
+
+static const char *last_name(const char *rest)
+{
+	if (!strcmp(rest, "odometry"))
+		return "odom";
+	return strcmp(rest, "joint_state") ? rest : "joint_states";
+}
+
+static char *name_of(struct making *making, const struct parts *parts, int try)
+{
+	struct arena *arena = &making->names->arena;
+	const char *rest = last_name(parts->rest);
+	if (!*parts->sensor)
+		return clean(arena, arena_printf(arena, "%s/%s", parts->space, rest));
+	if (try)
+		return clean(arena, arena_printf(arena, "%s/%s/%s/%s", parts->space, parts->link, parts->sensor, rest));
+	if (has(&making->shared, sensor_key(arena, parts)))
+		return clean(arena, arena_printf(arena, "%s/%s/%s", parts->space, parts->sensor, rest));
+	return clean(arena, arena_printf(arena, "%s/%s", parts->space, rest));
+}
+
+/* False: the name is in use for another topic. */
+static bool offer(struct making *making, const struct ros_offer *what, bool may_share)
+{
+	struct ros_names *names = making->names;
+	char *key = arena_printf(&names->arena, "%d%s|%s", (int)what->kind, what->name, what->type);
+	if (!map_add(&making->given, key, 0) && !may_share)
+		return false;
+	vec_push(&names->offers, *what);
+	return true;
+}
+
+/* The name without the namespace of the robot, too. */
+static bool offer_both(struct making *making, const struct ros_offer *what)
+{
+	const char *robot = making->names->robot;
+	struct ros_offer shorter = *what;
+	size_t length = robot ? strlen(robot) : 0;
+	if (!offer(making, what, false))
+		return false;
+	if (length && !strncmp(what->name + 1, robot, length) && what->name[1 + length] == '/') {
+		shorter.name = what->name + 1 + length;
+		(void)offer(making, &shorter, false);
+	}
+	return true;
+}
+
+static void offer_with_kin(struct making *making, struct ros_offer *what, const struct parts *parts)
+{
+	struct arena *arena = &making->names->arena;
+	for (int try = 0; try < 2; try++) {
+		what->name = name_of(making, parts, try);
+		if (what->name && offer_both(making, what))
+			break;
+	}
+	if (!what->name)
+		return;
+	struct ros_offer kin = *what;
+	if (what->kind == TROUPE_TOPIC_TAKEN && !strcmp(what->type, "geometry_msgs/msg/Twist")) {
+		kin.ros = ros_twist_stamped();
+		kin.type = kin.ros->name;
+		(void)offer_both(making, &kin);
+	}
+	if (!strcmp(parts->rest, "joint_state") && has(&making->joints, parts->space)) {
+		kin.name = clean(arena, arena_printf(arena, "%s/robot_joint_states", parts->space));
+		if (kin.name)
+			(void)offer_both(making, &kin);
+	}
+}
+
+static bool is_odometry_frames(const struct making *making, const struct ros_offer *what, const struct parts *parts)
+{
+	if (what->kind != TROUPE_TOPIC_PUBLISHED || strcmp(what->type, "tf2_msgs/msg/TFMessage") != 0)
+		return false;
+	return !strcmp(parts->rest, "tf") || (!strcmp(parts->rest, "pose") && !has(&making->frames, parts->space));
+}
+
+static void add_topic(struct making *making, const struct troupe_topic *topic)
+{
+	struct arena *arena = &making->names->arena;
+	const struct ros_type *ros = ros_type_find(topic->type, topic->name);
+	const char *at = topic->name + (*topic->name == '/');
+	struct parts parts;
+	if (!ros || (topic->kind == TROUPE_TOPIC_TAKEN && !ros_is_taken(ros)))
+		return;
+	struct ros_offer what = {
+		.type = ros->name, .kind = topic->kind, .ros = ros, .topic = arena_strdup(arena, topic->name)};
+	if (take_apart(arena, topic->name, &parts)) {
+		if (is_odometry_frames(making, &what, &parts)) {
+			what.name = "/tf";
+			(void)offer(making, &what, true);
+		} else {
+			offer_with_kin(making, &what, &parts);
+		}
+	} else if (!skip_world(&at)) {
+		what.name = clean(arena, topic->name);
+		if (what.name)
+			(void)offer(making, &what, false);
+	}
+}
+
+static void add_fixed_frames(struct making *making, const struct troupe_topic *topic)
+{
+	const char *at = topic->name + (*topic->name == '/');
+	if (topic->kind != TROUPE_TOPIC_PUBLISHED || strcmp(topic->type, "gz.msgs.Scene") != 0 || !skip_world(&at) ||
+		strcmp(at, "scene/info") != 0)
+		return;
+	const struct ros_offer what = {.name = "/tf_static",
+		.type = ros_fixed_frames()->name,
+		.kind = topic->kind,
+		.keep = NAMES_STATIC,
+		.ros = ros_fixed_frames(),
+		.topic = arena_strdup(&making->names->arena, topic->name)};
+	(void)offer(making, &what, true);
+}
+
+static void add_joint_commands(struct making *making)
+{
+	struct arena *arena = &making->names->arena;
+	for (uint32_t i = 0; i < making->joints.room; i++) {
+		const char *space = making->joints.slots[i].name;
+		if (!space)
+			continue;
+		const struct ros_offer what = {
+			.name = clean(arena, arena_printf(arena, "%s/robot_joint_command", space)),
+			.type = "sensor_msgs/msg/JointState",
+			.kind = TROUPE_TOPIC_TAKEN,
+			.robot = space,
+		};
+		if (what.name)
+			(void)offer_both(making, &what);
+	}
+}
+
+void names_make(const struct troupe_topics *topics, const char *robot, struct ros_names *ret_names)
+{
+	struct ros_names names = {0};
+	struct making making = {.names = &names, .topics = topics};
+	const char *only = look(&making);
+	const char *of_robot = robot ? robot : only;
+	names.robot = of_robot ? clean(&names.arena, of_robot) : NULL;
+	if (names.robot)
+		names.robot++; /* without its slash */
+	for (uint32_t i = 0; i < topics->count; i++) {
+		const struct troupe_topic *topic = &topics->at[i];
+		const struct troupe_topic *before = i ? topic - 1 : NULL;
+		bool again = before && before->kind == topic->kind && !strcmp(before->name, topic->name);
+		if (topic->kind == TROUPE_TOPIC_TAKEN)
+			map_add(&names.taken, arena_strdup(&names.arena, topic->name), i);
+		if (topic->kind == TROUPE_TOPIC_SERVICE || again)
+			continue;
+		add_topic(&making, topic);
+		add_fixed_frames(&making, topic);
+	}
+	add_joint_commands(&making);
+	map_fini(&making.kinds);
+	map_fini(&making.shared);
+	map_fini(&making.frames);
+	map_fini(&making.given);
+	map_fini(&making.joints);
+	*ret_names = names;
+}
+
+void names_fini(struct ros_names *names)
+{
+	arena_fini(&names->arena);
+	vec_free(&names->offers);
+	map_fini(&names->taken);
+	*names = (struct ros_names){0};
+}
+
+char *names_joint_topic(
+	const struct ros_names *names, const char *robot, const char *joint, enum joint_quantity quantity)
+{
+	static const char *const ends[] = {
+		[JOINT_POSITION] = "0/cmd_pos", [JOINT_VELOCITY] = "cmd_vel", [JOINT_EFFORT] = "cmd_force"};
+	struct text topic = {0};
+	for (const char *at = robot; *at; at += strspn(at, "/")) {
+		size_t length = strcspn(at, "/");
+		text_add(&topic, "/model/%.*s", (int)length, at);
+		at += length;
+	}
+	text_add(&topic, "/joint/%s/%s", joint, ends[quantity]);
+	if (has(&names->taken, topic.at))
+		return topic.at;
+	text_fini(&topic);
+	return NULL;
+}

@@ -1,0 +1,60 @@
+/* The names under which a node of ROS 2 offers the topics of a server. Pure.
+ *
+ * Each model is a namespace: /model/M/cmd_vel is /M/cmd_vel, /model/M/odometry is /M/odom, /world/W/model/M/joint_state
+ * is /M/joint_states, and a model N within M has /M/N. A sensor S of M that publishes KIND (scan, image, camera_info,
+ * imu, ...) has /M/KIND if no other sensor of M publishes what it does, and /M/S/KIND if one does. Topics that the
+ * world names itself keep their names. Transforms of odometry (/model/M/tf, or /model/M/pose if there is no such) are
+ * /tf for all models, and /tf_static has the frames that never move (ros_fixed_frames()).
+ *
+ * Twists are taken as geometry_msgs/msg/Twist and as TwistStamped under one name. A model whose joints take commands
+ * has /M/robot_joint_command, for all of them (joint_command.h), and gives its joint states as /M/robot_joint_states,
+ * too: the usual names of ros2_control's topic-based hardware.
+ *
+ * One model, the robot, has all of its topics without the namespace as well: /cmd_vel, /odom, /scan.
+ *
+ * Left out: topics of the world itself but for /clock, and types without a counterpart. Characters that ROS 2 does not
+ * take become "_", a name of digits only within a name falls away, and a part that begins with a digit gets "n" before
+ * it. */
+#ifndef GATEWAY_ROS_NAMES_H
+#define GATEWAY_ROS_NAMES_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "gateway/ros/joint_command.h"
+#include "gateway/ros/ros.h"
+
+#include <troupe/client.h>
+
+enum { NAMES_BYTES_MAX = 240 }; /* of a name; a longer one is left out */
+
+enum names_keep {
+	NAMES_LATEST, /* the last messages count */
+	NAMES_STATIC, /* the last message holds until the next one: who comes later must get it, too */
+};
+
+struct ros_offer {
+	const char *name; /* "/cart/odom" */
+	const char *type; /* "nav_msgs/msg/Odometry" */
+	troupe_topic_kind kind;
+	enum names_keep keep;
+	const struct ros_type *ros; /* NULL: commands to joints */
+	const char *topic;          /* the server's; NULL: commands to joints */
+	const char *robot;          /* of commands to joints: for names_joint_topic() */
+};
+
+struct ros_names {
+	struct arena arena;
+	VEC(struct ros_offer) offers; /* several topics may be published under one name: /tf */
+	struct map taken;             /* topics of the server that take messages */
+	const char *robot;            /* the namespace that is left out in second names, or NULL */
+};
+
+/* robot: the model whose topics have names without its namespace, too; NULL: the only model that has topics of its own,
+ * if there is one. ret_names is freed with names_fini(); nothing of topics and robot is kept. */
+void names_make(const struct troupe_topics *topics, const char *robot, struct ros_names *ret_names);
+void names_fini(struct ros_names *names);
+/* The topic of the server that takes such commands for the joint, as the caller's to free; NULL: it takes none. */
+char *names_joint_topic(
+	const struct ros_names *names, const char *robot, const char *joint, enum joint_quantity quantity);
+
+#endif

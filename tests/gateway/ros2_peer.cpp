@@ -1,0 +1,349 @@
+// A node of another implementation of DDS, eProsima's Fast DDS, which is ROS 2's default: it subscribes and publishes as
+// rclcpp does, and reads and writes CDR with Fast CDR. Each argument is one order:
+//
+//   sub:NAME:TYPE[:best|:static]   prints a line "NAME WORDS" for each message (reliable; best: best effort; static:
+//                                  transient local, too)
+//   pub:NAME:TYPE:VALUES[@S]       publishes the message 20 times in a second, from S seconds after the start on
+//                                  (VALUES: see make())
+//   raw:NAME:TYPE:HEX              the same with these bytes as the message
+//   flood:NAME:TYPE:VALUES         the same as fast as it can, best effort in the pace of its own queue
+//   nodes[:BYTES]                  prints the nodes of each ros_discovery_info, whose ids have so many bytes (16)
+//   domain:N, for:S, hang:S        the domain (0), the time until the end (5 s), seconds after which it stops to take
+//
+// A name without a slash before it is one of DDS itself.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fastcdr/Cdr.h>
+#include <fastdds/dds/domain/DomainParticipant.hpp>
+#include <fastdds/dds/domain/DomainParticipantFactory.hpp>
+#include <fastdds/dds/publisher/DataWriter.hpp>
+#include <fastdds/dds/publisher/Publisher.hpp>
+#include <fastdds/dds/subscriber/DataReader.hpp>
+#include <fastdds/dds/subscriber/SampleInfo.hpp>
+#include <fastdds/dds/subscriber/Subscriber.hpp>
+#include <fastdds/dds/topic/Topic.hpp>
+#include <fastdds/dds/topic/TopicDataType.hpp>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace eprosima::fastdds::dds;
+using eprosima::fastcdr::Cdr;
+using eprosima::fastcdr::FastBuffer;
+using Bytes = std::vector<char>;
+using Words = std::vector<std::string>;
+
+static Words split(const std::string &text, char by)
+{
+	Words words;
+	std::stringstream in(text);
+	for (std::string word; std::getline(in, word, by);)
+		words.push_back(word);
+	return words;
+}
+
+// A type that is only its name: its samples are CDR with its header.
+struct AnyType : TopicDataType {
+	explicit AnyType(const std::string &name)
+	{
+		setName(name.c_str());
+		m_typeSize = 8 << 20;
+		m_isGetKeyDefined = false;
+	}
+	bool serialize(void *data, eprosima::fastrtps::rtps::SerializedPayload_t *payload) override
+	{
+		const Bytes &bytes = *static_cast<Bytes *>(data);
+		memcpy(payload->data, bytes.data(), bytes.size());
+		payload->length = static_cast<uint32_t>(bytes.size());
+		payload->encapsulation = CDR_LE;
+		return true;
+	}
+	bool deserialize(eprosima::fastrtps::rtps::SerializedPayload_t *payload, void *data) override
+	{
+		const char *begin = reinterpret_cast<char *>(payload->data);
+		static_cast<Bytes *>(data)->assign(begin, begin + payload->length);
+		return true;
+	}
+	std::function<uint32_t()> getSerializedSizeProvider(void *data) override
+	{
+		return [data]() { return static_cast<uint32_t>(static_cast<Bytes *>(data)->size()); };
+	}
+	void *createData() override { return new Bytes; }
+	void deleteData(void *data) override { delete static_cast<Bytes *>(data); }
+	bool getKey(void *, eprosima::fastrtps::rtps::InstanceHandle_t *, bool) override { return false; }
+};
+
+// --- messages ------------------------------------------------------------------------------------------------------
+
+template <class T> static T get(Cdr &cdr)
+{
+	T value;
+	cdr >> value;
+	return value;
+}
+
+static void say_header(Cdr &cdr)
+{
+	int32_t s = get<int32_t>(cdr);
+	uint32_t ns = get<uint32_t>(cdr);
+	std::string frame = get<std::string>(cdr);
+	printf(" stamp=%d.%09u frame=%s", s, ns, frame.c_str());
+}
+
+static void say_doubles(Cdr &cdr, const char *name, int count)
+{
+	printf(" %s=", name);
+	for (int i = 0; i < count; i++)
+		printf("%s%.6f", i ? "," : "", get<double>(cdr));
+}
+
+template <class T> static void say_list(Cdr &cdr, const char *name)
+{
+	std::vector<T> list = get<std::vector<T>>(cdr);
+	double sum = 0;
+	for (T value : list)
+		sum += static_cast<double>(value);
+	printf(" %s=%zu:%.6f", name, list.size(), sum);
+}
+
+static void say_numbers(Cdr &cdr, const char *name)
+{
+	printf(" %s=", name);
+	for (double value : get<std::vector<double>>(cdr))
+		printf("%.6f,", value);
+}
+
+static size_t gid_bytes = 16;
+
+static void skip(Cdr &cdr, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		(void)get<uint8_t>(cdr);
+}
+
+static void say(const std::string &type, Bytes &bytes)
+{
+	FastBuffer buffer(bytes.data(), bytes.size());
+	Cdr cdr(buffer, Cdr::DEFAULT_ENDIAN, Cdr::DDS_CDR);
+	cdr.read_encapsulation();
+	if (type == "rosgraph_msgs/Clock") {
+		int32_t s = get<int32_t>(cdr);
+		printf(" time=%d.%09u", s, get<uint32_t>(cdr));
+	} else if (type == "tf2_msgs/TFMessage") {
+		for (uint32_t i = get<uint32_t>(cdr); i > 0; i--) {
+			say_header(cdr);
+			printf(" child=%s", get<std::string>(cdr).c_str());
+			say_doubles(cdr, "translation", 3);
+			say_doubles(cdr, "rotation", 4);
+		}
+	} else if (type == "nav_msgs/Odometry") {
+		say_header(cdr);
+		printf(" child=%s", get<std::string>(cdr).c_str());
+		say_doubles(cdr, "position", 3);
+		say_doubles(cdr, "orientation", 4);
+	} else if (type == "sensor_msgs/JointState") {
+		say_header(cdr);
+		printf(" names=");
+		for (const std::string &name : get<std::vector<std::string>>(cdr))
+			printf("%s,", name.c_str());
+		say_numbers(cdr, "position");
+		say_numbers(cdr, "velocity");
+		say_numbers(cdr, "effort");
+	} else if (type == "sensor_msgs/LaserScan") {
+		say_header(cdr);
+		for (int i = 0; i < 7; i++)
+			printf(" %.6f", static_cast<double>(get<float>(cdr)));
+		say_list<float>(cdr, "ranges");
+	} else if (type == "sensor_msgs/Image") {
+		say_header(cdr);
+		uint32_t height = get<uint32_t>(cdr), width = get<uint32_t>(cdr);
+		std::string encoding = get<std::string>(cdr);
+		(void)get<uint8_t>(cdr);
+		uint32_t step = get<uint32_t>(cdr);
+		printf(" %ux%u %s step=%u", width, height, encoding.c_str(), step);
+		say_list<uint8_t>(cdr, "data");
+	} else if (type == "sensor_msgs/CameraInfo") {
+		say_header(cdr);
+		uint32_t height = get<uint32_t>(cdr), width = get<uint32_t>(cdr);
+		printf(" %ux%u model=%s", width, height, get<std::string>(cdr).c_str());
+	} else if (type == "sensor_msgs/PointCloud2") {
+		say_header(cdr);
+		uint32_t height = get<uint32_t>(cdr), width = get<uint32_t>(cdr);
+		printf(" %ux%u fields=", width, height);
+		for (uint32_t i = get<uint32_t>(cdr); i > 0; i--) {
+			std::string name = get<std::string>(cdr);
+			uint32_t offset = get<uint32_t>(cdr);
+			uint8_t datatype = get<uint8_t>(cdr);
+			printf("%s:%u:%u:%u,", name.c_str(), offset, datatype, get<uint32_t>(cdr));
+		}
+	} else if (type == "sensor_msgs/Imu") {
+		say_header(cdr);
+		say_doubles(cdr, "orientation", 4);
+		say_doubles(cdr, "covariance", 9);
+		say_doubles(cdr, "rate", 3);
+		say_doubles(cdr, "covariance", 9);
+		say_doubles(cdr, "acceleration", 3);
+	} else if (type == "sensor_msgs/NavSatFix") {
+		say_header(cdr);
+		int status = get<int8_t>(cdr);
+		printf(" status=%d service=%u", status, get<uint16_t>(cdr));
+		say_doubles(cdr, "place", 3);
+	} else if (type == "ros_gz_interfaces/Contacts") {
+		say_header(cdr);
+		printf(" contacts=%u", get<uint32_t>(cdr));
+	} else if (type == "rmw_dds_common/ParticipantEntitiesInfo") {
+		skip(cdr, gid_bytes);
+		for (uint32_t nodes = get<uint32_t>(cdr); nodes > 0; nodes--) {
+			std::string space = get<std::string>(cdr);
+			printf(" node=%s%s", space.c_str(), get<std::string>(cdr).c_str());
+			for (const char *kind : {"readers", "writers"}) {
+				uint32_t count = get<uint32_t>(cdr);
+				skip(cdr, count * gid_bytes);
+				printf(" %s=%u", kind, count);
+			}
+		}
+	}
+	printf(" bytes=%zu\n", bytes.size());
+	fflush(stdout);
+}
+
+// The bytes of a message from its values.
+static Bytes make(const std::string &type, const Words &values)
+{
+	Bytes bytes(1 << 20);
+	FastBuffer buffer(bytes.data(), bytes.size());
+	Cdr cdr(buffer, Cdr::DEFAULT_ENDIAN, Cdr::DDS_CDR);
+	cdr.serialize_encapsulation();
+	auto number = [&](size_t i) { return i < values.size() ? strtod(values[i].c_str(), nullptr) : 0.0; };
+	if (type == "geometry_msgs/TwistStamped")
+		cdr << int32_t{0} << uint32_t{0} << std::string("frame");
+	if (type == "geometry_msgs/Twist" || type == "geometry_msgs/TwistStamped") {
+		cdr << number(0) << 0.0 << 0.0 << 0.0 << 0.0 << number(1);
+	} else if (type == "sensor_msgs/JointState") { // name, position, velocity, effort; "-": none of them
+		cdr << int32_t{0} << uint32_t{0} << std::string();
+		cdr << std::vector<std::string>{values[0]};
+		for (size_t i = 1; i < 4; i++)
+			cdr << (i < values.size() && values[i] != "-" ? std::vector<double>{number(i)} : std::vector<double>{});
+	} else { // std_msgs
+		cdr << number(0);
+	}
+	bytes.resize(cdr.getSerializedDataLength());
+	return bytes;
+}
+
+static Bytes of_hex(const std::string &hex)
+{
+	Bytes bytes;
+	for (size_t i = 0; i + 1 < hex.size(); i += 2)
+		bytes.push_back(static_cast<char>(strtol(hex.substr(i, 2).c_str(), nullptr, 16)));
+	return bytes;
+}
+
+// --- orders --------------------------------------------------------------------------------------------------------
+
+struct Reading {
+	std::string name, type;
+	DataReader *reader;
+};
+
+struct Writing {
+	DataWriter *writer;
+	Bytes bytes;
+	double begin_s, next_s;
+	bool flood;
+};
+
+static std::string dds_type(const std::string &type)
+{
+	Words parts = split(type, '/');
+	return parts[0] + "::msg::dds_::" + parts[1] + "_";
+}
+
+int main(int argc, char **argv)
+{
+	double until_s = 5, hang_s = 1e9;
+	uint32_t domain = 0;
+	std::vector<Words> orders;
+	for (int i = 1; i < argc; i++) {
+		Words words = split(argv[i], ':');
+		if (words[0] == "domain")
+			domain = static_cast<uint32_t>(atoi(words[1].c_str()));
+		else if (words[0] == "for")
+			until_s = atof(words[1].c_str());
+		else if (words[0] == "hang")
+			hang_s = atof(words[1].c_str());
+		else if (words[0] == "nodes") {
+			gid_bytes = words.size() > 1 ? strtoul(words[1].c_str(), nullptr, 10) : 16;
+			orders.push_back({"sub", "ros_discovery_info", "rmw_dds_common/ParticipantEntitiesInfo", "static"});
+		} else
+			orders.push_back(words);
+	}
+	DomainParticipantQos qos = PARTICIPANT_QOS_DEFAULT;
+	qos.name("peer");
+	DomainParticipant *participant = DomainParticipantFactory::get_instance()->create_participant(domain, qos);
+	if (!participant)
+		return 2;
+	Publisher *publisher = participant->create_publisher(PUBLISHER_QOS_DEFAULT);
+	Subscriber *subscriber = participant->create_subscriber(SUBSCRIBER_QOS_DEFAULT);
+	std::vector<Reading> readings;
+	std::vector<Writing> writings;
+	std::vector<std::unique_ptr<TypeSupport>> supports;
+	for (const Words &order : orders) {
+		std::string topic_name = order[1][0] == '/' ? "rt" + order[1] : order[1];
+		std::string type_name = dds_type(order[2]);
+		supports.emplace_back(new TypeSupport(new AnyType(type_name)));
+		supports.back()->register_type(participant);
+		auto *found = participant->lookup_topicdescription(topic_name);
+		Topic *topic = found ? dynamic_cast<Topic *>(found) : participant->create_topic(topic_name, type_name, TOPIC_QOS_DEFAULT);
+		if (!topic)
+			return 3;
+		std::string how = order.size() > 3 ? order[3] : "";
+		if (order[0] == "sub") {
+			DataReaderQos own = DATAREADER_QOS_DEFAULT;
+			own.reliability().kind = how == "best" ? BEST_EFFORT_RELIABILITY_QOS : RELIABLE_RELIABILITY_QOS;
+			own.durability().kind = how == "static" ? TRANSIENT_LOCAL_DURABILITY_QOS : VOLATILE_DURABILITY_QOS;
+			own.history().depth = 10;
+			own.endpoint().history_memory_policy = eprosima::fastrtps::rtps::DYNAMIC_RESERVE_MEMORY_MODE;
+			readings.push_back({order[1], order[2], subscriber->create_datareader(topic, own)});
+			continue;
+		}
+		DataWriterQos own = DATAWRITER_QOS_DEFAULT;
+		own.history().depth = 10;
+		own.endpoint().history_memory_policy = eprosima::fastrtps::rtps::DYNAMIC_RESERVE_MEMORY_MODE;
+		Words parts = split(how, '@');
+		double begin_s = parts.size() > 1 ? atof(parts[1].c_str()) : 0;
+		Bytes bytes = order[0] == "raw" ? of_hex(how) : make(order[2], split(parts[0], ','));
+		writings.push_back({publisher->create_datawriter(topic, own), bytes, begin_s, begin_s, order[0] == "flood"});
+	}
+	auto begin = std::chrono::steady_clock::now();
+	for (double now = 0; now < until_s;) {
+		now = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+		for (Reading &reading : readings) {
+			Bytes bytes;
+			SampleInfo info;
+			while (now < hang_s && reading.reader->take_next_sample(&bytes, &info) == ReturnCode_t::RETCODE_OK)
+				if (info.valid_data) {
+					printf("%s", reading.name.c_str());
+					say(reading.type, bytes);
+				}
+		}
+		bool flood = false;
+		for (Writing &writing : writings) {
+			for (int i = 0; i < (writing.flood ? 100 : now >= writing.next_s ? 1 : 0); i++) {
+				writing.writer->write(&writing.bytes);
+				writing.next_s += 0.05;
+			}
+			flood |= writing.flood;
+		}
+		if (!flood)
+			std::this_thread::sleep_for(std::chrono::milliseconds(5));
+	}
+	participant->delete_contained_entities();
+	DomainParticipantFactory::get_instance()->delete_participant(participant);
+	return 0;
+}

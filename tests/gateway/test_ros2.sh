@@ -1,0 +1,207 @@
+#!/bin/sh
+# test limit: 240
+# Nodes of ROS 2 and a running world: a program with another implementation of DDS (Fast DDS, ROS 2's default) subscribes
+# to all kinds of topics, drives a cart and moves a joint, floods, hangs, comes late and sends what is no message. What it
+# does becomes commands, so a recording repeats it; and a run has the same bits with and without such programs.
+# optional commands: c++ g++ ss
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+set -u
+source=$(cd "${SOURCE_DIR:-.}" && pwd)
+case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
+cd "$scratch" || exit 1
+run=
+trap '[ -z "$run" ] || kill -KILL "$run" 2>/dev/null; rm -rf "$scratch"' EXIT
+TROUPE_NO_GZ=1
+export TROUPE_NO_GZ
+unset ROS_DOMAIN_ID CYCLONEDDS_URI
+domain=$((10 + $$ % 90)) # ports below those that the system gives away
+
+cat >w.sdf <<'END'
+<sdf version="1.9"><world name="w">
+  <physics name="p" type="ode"><max_step_size>0.01</max_step_size><real_time_factor>1</real_time_factor></physics>
+  <spherical_coordinates><latitude_deg>35</latitude_deg><longitude_deg>139</longitude_deg></spherical_coordinates>
+  <model name="wall"><static>true</static><pose>4 0 0.5 0 0 0</pose><link name="l">
+    <visual name="v"><geometry><box><size>1 20 1</size></box></geometry></visual></link></model>
+  <model name="cart"><pose>0 0 0.25 0 0 0</pose><link name="base"><gravity>false</gravity><inertial><mass>1e5</mass>
+    <inertia><ixx>1e5</ixx><iyy>1e5</iyy><izz>1e5</izz></inertia></inertial>
+    <collision name="c"><geometry><box><size>0.5 0.5 0.5</size></box></geometry></collision>
+    <sensor name="camera" type="camera"><update_rate>10</update_rate>
+      <camera><image><width>64</width><height>48</height></image></camera></sensor>
+    <sensor name="lidar" type="gpu_lidar"><pose>0.1 0 0.2 0 0 0</pose><update_rate>10</update_rate>
+      <lidar><scan><horizontal><samples>21</samples><min_angle>-1</min_angle><max_angle>1</max_angle></horizontal></scan>
+      <range><min>0.1</min><max>10</max></range></lidar></sensor>
+    <sensor name="imu" type="imu"><update_rate>50</update_rate></sensor>
+    <sensor name="gps" type="navsat"><update_rate>10</update_rate></sensor>
+    <sensor name="touch" type="contact"><update_rate>10</update_rate>
+      <contact><collision>c</collision></contact></sensor></link>
+    <link name="plate"><pose>0 0 0.3 0 0 0</pose><gravity>false</gravity><inertial><mass>0.1</mass></inertial></link>
+    <joint name="weld" type="fixed"><parent>base</parent><child>plate</child>
+      <sensor name="force" type="force_torque"><update_rate>10</update_rate></sensor></joint>
+    <link name="arm"><gravity>false</gravity><inertial><mass>0.1</mass></inertial></link>
+    <joint name="turn" type="revolute"><parent>base</parent><child>arm</child><axis><xyz>0 0 1</xyz></axis></joint>
+    <plugin name="gz::sim::systems::VelocityControl" filename="x"/>
+    <plugin name="gz::sim::systems::OdometryPublisher" filename="x"><robot_base_frame>cart/base</robot_base_frame></plugin>
+    <plugin name="gz::sim::systems::JointStatePublisher" filename="x"/>
+    <plugin name="gz::sim::systems::JointPositionController" filename="x"><joint_name>turn</joint_name>
+      <use_velocity_commands>true</use_velocity_commands></plugin></model>
+</world></sdf>
+END
+
+timeout 20 "$troupe" run w.sdf --ros2 --ros2-domain $domain --iterations 1 --rtf 0 -v 0 >out 2>err
+status=$?
+if grep -q 'built without DDS' err; then
+	echo "skipped: ROS 2: $(cat err)"
+	echo '0 passed, 0 failed, 1 skipped'
+	exit 0
+fi
+check "a run is a node: $(cat err)" $status
+
+# --- options ---------------------------------------------------------------------------------------------------------
+for bad in '--ros2 --ros2-domain 233' '--ros2 --ros2-domain -1' '--ros2 --ros2-address nowhere' '--ros2 --ros2-distro x' \
+	'--ros2-domain 3' '--ros2 --ros2-address 203.0.113.9'; do
+	# shellcheck disable=SC2086 # words
+	timeout 20 "$troupe" run w.sdf $bad --iterations 1 --rtf 0 -v 0 >out 2>err
+	status=$?
+	[ $status -ne 0 ] && [ $status -le 4 ] && [ "$(wc -l <err)" -le 2 ] && grep -q '^troupe run: ' err
+	check "$bad: $status $(cat err)" $?
+done
+ROS_DOMAIN_ID=x timeout 20 "$troupe" run w.sdf --ros2 --iterations 1 --rtf 0 -v 0 >out 2>err
+grep -q "^troupe run: ROS_DOMAIN_ID: 'x': expected 0 .. 232$" err
+check "a wrong ROS_DOMAIN_ID: $(cat err)" $?
+ROS_DOMAIN_ID=$domain timeout 20 "$troupe" run w.sdf --ros2 --iterations 1 --rtf 0 >out 2>err
+grep -q "ROS 2: domain $domain, node /troupe, this machine only" err
+check "ROS_DOMAIN_ID: $(cat err)" $?
+
+# --- a program of Fast DDS -------------------------------------------------------------------------------------------
+cxx=$(command -v c++ || command -v g++) || cxx=
+[ -n "$cxx" ] && "$cxx" -std=c++17 -O0 "$source/tests/gateway/ros2_peer.cpp" -o peer -lfastrtps -lfastcdr 2>compiled || {
+	skip 'nodes with Fast DDS' "no C++ compiler, libfastrtps-dev or libfastcdr-dev: $(head -n 1 compiled 2>/dev/null)"
+	totals
+	exit
+}
+
+# begin OPTIONS...: a run in the background
+begin()
+{
+	"$troupe" run w.sdf --ros2 --ros2-domain $domain -v 1 "$@" >out 2>err &
+	run=$!
+	for _ in $(seq 200); do
+		grep -q 'ROS 2: domain' err && break
+		sleep 0.05
+	done
+}
+
+# end: ends the run; its status
+end()
+{
+	kill -INT "$run"
+	wait "$run"
+	ended=$?
+	run=
+	return $ended
+}
+
+# peer ORDERS...: what it prints in `said`
+peer()
+{
+	timeout 60 ./peer domain:$domain "$@" >said 2>&1
+}
+
+# has NAME PATTERN: whether a message of the topic has the words
+has()
+{
+	grep "^$1 " said | grep -Eq "$2"
+	check "$1: '$2': $(grep -m 1 "^$1 " said | cut -c 1-200)" $?
+}
+
+begin --record run.rec --secondaries 2
+if command -v ss >/dev/null; then
+	ss -Hulpn | grep "pid=$run," >sockets
+	[ -s sockets ] && ! grep -v '%lo:' sockets
+	check "other hosts cannot reach the sockets: $(cat sockets)" $?
+fi
+peer for:6 nodes sub:/clock:rosgraph_msgs/Clock:best sub:/tf:tf2_msgs/TFMessage sub:/tf_static:tf2_msgs/TFMessage:static \
+	sub:/odom:nav_msgs/Odometry sub:/cart/odom:nav_msgs/Odometry sub:/scan:sensor_msgs/LaserScan:best \
+	sub:/scan/points:sensor_msgs/PointCloud2 sub:/image:sensor_msgs/Image sub:/camera_info:sensor_msgs/CameraInfo \
+	sub:/imu:sensor_msgs/Imu:best sub:/navsat:sensor_msgs/NavSatFix sub:/contact:ros_gz_interfaces/Contacts \
+	sub:/joint_states:sensor_msgs/JointState sub:/robot_joint_states:sensor_msgs/JointState \
+	pub:/cmd_vel:geometry_msgs/Twist:0.5,0 pub:/robot_joint_command:sensor_msgs/JointState:turn,1
+check 'the program of Fast DDS ends well' $?
+has ros_discovery_info 'node=/troupe readers=[1-9][0-9]* writers=[1-9]'
+has /tf 'frame=cart/odom child=cart/base translation='
+has /tf_static 'frame=cart/base child=cart/base/lidar translation=0.100000,0.000000,0.200000 rotation=0.000000,0.000000,0.000000,1.0'
+has /tf_static 'frame=cart/base/camera child=cart/base/camera/optical translation=0.000000,0.000000,0.000000 rotation=-0.5'
+has /tf_static 'frame=cart/base child=cart/plate translation=0.000000,0.000000,0.300000'
+has /cart/odom 'frame=cart/odom child=cart/base'
+has /scan 'frame=cart/base/lidar -1.000000 1.000000 0.100000 .* ranges=21:'
+has /scan/points '21x1 fields=x:0:7:1,y:4:7:1,z:8:7:1,'
+has /image 'frame=cart/base/camera/optical 64x48 rgb8 step=192 data=9216:'
+has /camera_info 'frame=cart/base/camera/optical 64x48 model='
+has /imu 'frame=cart/base/imu orientation=-?0.000[0-9]*,-?0.000[0-9]*,-?0.000[0-9]*,1.0'
+has /navsat 'status=0 service=1 place=35.0000[0-9]*,139.0000'
+has /contact 'contacts=0'
+has /robot_joint_states 'names=turn, position='
+# the clock goes on with the run, and few messages are lost
+awk '$1 == "/clock" { sub("time=", "", $2); if (n++ && ($2 - last < 0.0099 || $2 - last > 0.0101)) gaps++; last = $2 }
+	END { exit !(n > 200 && gaps < n / 20) }' said
+check "clocks: $(grep -c '^/clock ' said)" $?
+# at 0.5 m/s the cart goes half a metre in each second, by its own stamps
+awk '$1 == "/odom" { split($2, s, "="); split($5, p, "[=,]"); t = s[2]; x = p[2]
+		if (x > 0.1 && !moved) { moved = 1; t0 = t; x0 = x } }
+	END { e = x - x0 - 0.5 * (t - t0); exit !(moved && t - t0 > 1 && e * e < 1e-6) }' said
+check "the cart is driven: $(grep '^/odom ' said | tail -n 1)" $?
+awk '$1 == "/joint_states" { split($5, p, "[=,]"); at = p[2] } END { exit !(at > 0.9 && at < 1.1) }' said
+check "the joint is moved: $(grep '^/joint_states ' said | tail -n 1)" $?
+end
+check "the run ends well: $(cat err)" $?
+timeout 120 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
+check "the recording of the run that was commanded has the same bits: $(cat out err)" $?
+
+# --- wrong messages, floods, slow and late readers -------------------------------------------------------------------
+begin --ros2-distro humble
+bad=00010000ffffffffffffffffffffffffffffffff # a sequence of 2^32 - 1 in a header
+peer for:3 raw:/cmd_vel:geometry_msgs/Twist:00010000 raw:/cart/cmd_vel:geometry_msgs/TwistStamped:$bad \
+	raw:/robot_joint_command:sensor_msgs/JointState:${bad}00 raw:/cart/cmd_vel:geometry_msgs/Twist:ffff0000 \
+	pub:/cart/robot_joint_command:sensor_msgs/JointState:nothing,1 pub:/odom:nav_msgs/Odometry:1 \
+	pub:/scan:std_msgs/Float64:1 sub:/imu:std_msgs/Float64
+check 'wrong messages are sent' $?
+[ "$(grep -c 'ROS 2: /cmd_vel: a message is refused: not a message of geometry_msgs/msg/Twist in CDR' err)" = 1 ]
+check "a wrong message is told of once: $(cat err)" $?
+grep -q "ROS 2: /cart/robot_joint_command: a message is refused: joint 'nothing' takes no command of a position" err
+check "a joint that is not there: $(cat err)" $?
+# (the library itself drops the one whose first bytes name no form of CDR)
+[ "$(grep -c 'a message is refused' err)" = 4 ] && ! grep -q '^/imu' said
+check "each topic tells of its own: $(cat err)" $?
+./peer domain:$domain for:30 sub:/image:sensor_msgs/Image sub:/clock:rosgraph_msgs/Clock >hung 2>&1 &
+hung=$!
+timeout 60 ./peer domain:$domain for:3 flood:/cmd_vel:geometry_msgs/TwistStamped:0.25,0 >flooded 2>&1 &
+flood=$!
+sleep 1.5
+kill -STOP $hung
+peer for:3 nodes:24 sub:/clock:rosgraph_msgs/Clock sub:/odom:nav_msgs/Odometry sub:/image:sensor_msgs/Image
+check 'a late program ends well' $?
+kill -KILL $hung
+wait $hung $flood 2>/dev/null
+has ros_discovery_info 'node=/troupe readers=[1-9][0-9]* writers=[1-9]'
+has /image '64x48 rgb8'
+has /odom 'position=0.[1-9]'
+[ "$(grep -c '^/clock ' said)" -gt 50 ]
+check "a slow program and a flood stop nobody else: $(grep -c '^/clock ' said) clocks" $?
+kill -0 "$run"
+check 'the run goes on' $?
+end
+check "the run ends well: $(cat err)" $?
+
+# --- the same bits ---------------------------------------------------------------------------------------------------
+timeout 60 "$troupe" run w.sdf --iterations 400 -v 1 --rtf 0 >alone 2>&1
+begin --iterations 400
+peer for:3 sub:/clock:rosgraph_msgs/Clock sub:/tf:tf2_msgs/TFMessage sub:/image:sensor_msgs/Image sub:/scan:sensor_msgs/LaserScan
+wait "$run"
+check "a run of 400 steps ends well: $(cat err)" $?
+run=
+grep '^state ' alone >hash
+[ -s hash ] && cat out err | grep '^state ' | cmp -s - hash
+check "the same state with and without readers: $(cat hash) $(cat out err | grep '^state')" $?
+[ "$(grep -c '^/image ' said)" -gt 3 ]
+check 'the readers had messages' $?
+totals
