@@ -154,12 +154,13 @@ static void leave(struct client *client)
 	text_fini(&client->frame.body);
 }
 
-/* The number that stands before a name in what was advertised. */
-static unsigned id_of(const struct client *client, const char *member, const char *name)
+/* The number that stands before a name in what is advertised: of services in several operations, as they are long. */
+static unsigned id_of(struct client *client, const char *member, const char *name)
 {
 	char text[200];
 	unsigned id = 0;
 	(void)snprintf(text, sizeof text, ",\"%s\":\"%s\"", member, name);
+	(void)await(client, text);
 	const char *at = strstr(client->table.at, text);
 	while (at && at > client->table.at && *at != '{')
 		at--;

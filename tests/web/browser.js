@@ -24,6 +24,11 @@ function check(ok, what, detail) {
 		console.log(`  # ${String(detail).slice(0, 600)}`);
 }
 
+// The page whose picture is kept when a part fails.
+function trouble(shown) {
+	page = shown;
+}
+
 async function part(what, body) {
 	try {
 		await body();
@@ -36,7 +41,7 @@ async function part(what, body) {
 
 // --- troupe ---------------------------------------------------------------------------------------------------------
 
-// Starts a troupe that serves a page: program [options]. Returns {address, port, said(), end()}.
+// Starts a troupe that serves browsers: program [options]. Returns {address, port, said(), end()}.
 function start(program, options) {
 	const child = spawn(program, options, {stdio: ["ignore", "pipe", "pipe"]});
 	children.add(child);
@@ -48,9 +53,9 @@ function start(program, options) {
 		let text = "";
 		const hear = data => {
 			text += data;
-			const found = /view: (https?:\/\/[\w.-]+:(\d+)\/\S*)\n/.exec(text);
+			const found = /(?:view: http|Foxglove: ws)s?:\/\/[\w.-]+:(\d+)\/\S*\n/.exec(text);
 			if (found)
-				resolve({address: found[1], port: Number(found[2]), said: () => text, end: () => {
+				resolve({address: found[0].trim().split(" ")[1], port: Number(found[1]), said: () => text, end: () => {
 					child.kill("SIGINT");
 					return ended;
 				}});
@@ -196,4 +201,4 @@ async function main(where, parts, more = {}) {
 	process.exit(failed ? 1 : 0);
 }
 
-module.exports = {HEIGHT, WIDTH, cameraRests, check, compare, complaints, lookAt, main, model, open, part, rests, select, settled, start, until};
+module.exports = {HEIGHT, WIDTH, cameraRests, check, compare, complaints, lookAt, main, model, open, part, rests, select, settled, start, trouble, until};

@@ -87,6 +87,8 @@ async function main() {
   check(await until(() => a.statuses.find((s) => /expected json or cdr/.test(s.message))), "a bad encoding");
 
   // services
+  check([...a.services.values()].every((s) => s.request.schema === s.requestSchema && JSON.parse(s.responseSchema).properties),
+    "schemas of services");
   check((await a.call("/world/w/create", { sdf: '<sdf version="1.9"><model name="ball"><static>true</static><link name="l"/></model></sdf>' }))?.data === true,
     "a model is not created");
   let reply = await a.call("/world/w/remove", { name: "nobody", type: "MODEL" });
@@ -130,10 +132,15 @@ async function main() {
   a.client.subscribeConnectionGraph();
   check(await until(() => a.graph?.publishedTopics.some((t) => t.name === "/clock")), "no connection graph");
   a.graph = undefined;
+  const early = a.client.advertise({ topic: "/model/other/cmd_vel", encoding: "json", schemaName: "gz.msgs.Twist" });
+  const told = a.statuses.length;
   await a.call("/world/w/create", { sdf: '<sdf version="1.9"><model name="other"><link name="l"/><plugin name="gz::sim::systems::VelocityControl" filename="x"/><plugin name="gz::sim::systems::PosePublisher" filename="x"><publish_model_pose>true</publish_model_pose></plugin></model></sdf>' });
   const other = await a.subscribe("/model/other/pose");
   check(other && await until(() => other.length > 2), "the topic of a new model");
   check(await until(() => a.graph), "the graph is not told of a new topic");
+  a.client.sendMessage(early, Buffer.from('{"linear":{"x":1}}'));
+  check(await until(() => other.read(other.length - 1).pose.position.x > 0.1) && a.statuses.length === told,
+    "a channel that was advertised before there was its topic");
   const id = a.channels.get("/model/other/pose")?.id;
   await a.call("/world/w/remove", { name: "other", type: "MODEL" });
   check(await until(() => a.gone.includes(id)), "the topic of a removed model stays");

@@ -96,34 +96,30 @@ static struct outlet *find_outlet(struct guest *guest, uint32_t id)
 	return NULL;
 }
 
+/* A topic that takes no messages is no error yet: Foxglove's 3D panel advertises three whatever the run takes. */
 static void advertise(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *channel)
 {
-	const struct offer *offer = table_find(&guest->gateway->table, TROUPE_TOPIC_TAKEN, channel->topic);
 	bool is_cdr = !strcmp(channel->encoding, "cdr");
-	struct outlet outlet = {.id = channel->id, .is_cdr = is_cdr};
-	if (guest->outlets.count == GUEST_CHANNELS_MAX || find_outlet(guest, channel->id)) {
+	if (guest->outlets.count == GUEST_CHANNELS_MAX || find_outlet(guest, channel->id))
 		refuse(guest, "advertise", "the number of the channel is in use, or there are too many");
-		return;
-	}
-	if (!offer)
-		guest_complain(
-			guest, WIRE_ERROR, NULL, "topic '%.200s': the run takes no messages from it", channel->topic);
+	else if (strlen(channel->topic) > GUEST_TOPIC_MAX)
+		guest_complain(guest, WIRE_ERROR, NULL, "topic '%.80s...': expected a name of at most %d bytes",
+			channel->topic, GUEST_TOPIC_MAX);
 	else if (!is_cdr && strcmp(channel->encoding, "json") != 0)
 		guest_complain(guest, WIRE_ERROR, NULL, "topic '%.200s': encoding '%.40s': expected json or cdr",
 			channel->topic, channel->encoding);
-	else if (is_cdr && (!offer->ros || !ros_is_taken(offer->ros)))
-		guest_complain(guest, WIRE_ERROR, NULL, "topic '%.200s': %s cannot be taken as cdr: expected json",
-			channel->topic, offer->type);
 	else
-		outlet.topic = offer->id;
-	vec_push(&guest->outlets, outlet);
+		vec_push(&guest->outlets,
+			(struct outlet){.id = channel->id, .topic = mem_strdup(channel->topic), .is_cdr = is_cdr});
 }
 
 static void unadvertise(struct guest *guest, uint32_t id)
 {
 	struct outlet *outlet = find_outlet(guest, id);
-	if (outlet)
-		*outlet = guest->outlets.at[--guest->outlets.count];
+	if (!outlet)
+		return;
+	free(outlet->topic);
+	*outlet = guest->outlets.at[--guest->outlets.count];
 }
 
 /* Appends protobuf's bytes of a message that came as JSON. */
@@ -140,18 +136,34 @@ static troupe_status json_to_bytes(
 	return TROUPE_OK;
 }
 
+/* The offer that takes the messages of a channel; NULL: none, and the client is told the reason once. */
+static const struct offer *taker_of(struct guest *guest, struct outlet *outlet)
+{
+	const struct offer *offer = table_find(&guest->gateway->table, TROUPE_TOPIC_TAKEN, outlet->topic);
+	if (offer && (!outlet->is_cdr || (offer->ros && ros_is_taken(offer->ros))))
+		return offer;
+	atomic_fetch_add_explicit(&guest->gateway->refused, 1, memory_order_relaxed);
+	if (!outlet->told && offer)
+		guest_complain(guest, WIRE_ERROR, NULL, "topic '%.200s': %s cannot be taken as cdr: expected json",
+			outlet->topic, offer->type);
+	else if (!outlet->told)
+		guest_complain(
+			guest, WIRE_ERROR, NULL, "topic '%.200s': the run takes no messages from it", outlet->topic);
+	outlet->told = true;
+	return NULL;
+}
+
 static void take_message(struct guest *guest, const struct wire_binary *binary)
 {
 	struct troupe_foxglove *gateway = guest->gateway;
-	const struct outlet *outlet = find_outlet(guest, binary->id);
-	const struct offer *offer = outlet ? table_of_id(&gateway->table, TROUPE_TOPIC_TAKEN, outlet->topic) : NULL;
+	struct outlet *outlet = find_outlet(guest, binary->id);
+	const struct offer *offer = outlet ? taker_of(guest, outlet) : NULL;
 	struct text bytes = {0};
 	struct troupe_error error;
-	if (!offer) {
-		refuse(guest, "message",
-			outlet ? "the run takes no messages from its topic" : "its channel is not advertised");
+	if (!outlet)
+		refuse(guest, "message", "its channel is not advertised");
+	if (!offer)
 		return;
-	}
 	text_add(&bytes, "%s", "");
 	troupe_status status = outlet->is_cdr ? ros_to_bytes(offer->ros, binary->body, binary->count, &bytes, &error)
 					      : json_to_bytes(offer->type, binary->body, binary->count, &bytes, &error);
@@ -395,6 +407,8 @@ void guest_close(void *conn)
 		guest->after->before = guest->before;
 	outbox_fini(&guest->outbox);
 	vec_free(&guest->subscriptions);
+	while (guest->outlets.count)
+		free(guest->outlets.at[--guest->outlets.count].topic);
 	vec_free(&guest->outlets);
 	atomic_fetch_sub(&gateway->clients, 1);
 	free(guest);

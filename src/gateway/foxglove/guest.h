@@ -16,6 +16,7 @@
 enum {
 	GUEST_SUBSCRIPTIONS_MAX = 8192,
 	GUEST_CHANNELS_MAX = 1024, /* that a client advertises */
+	GUEST_TOPIC_MAX = 1024,    /* bytes of the name of the topic of such a channel */
 };
 
 struct call { /* of a service, whose reply is awaited */
@@ -48,8 +49,9 @@ struct subscription { /* of a guest */
 
 struct outlet { /* a channel that a client advertised */
 	uint32_t id;
-	uint32_t topic; /* of the table; 0: one that takes no messages */
+	char *topic; /* looked up for each message: the run may take messages from it later only, or no longer */
 	bool is_cdr;
+	bool told; /* that a message of it cannot be taken */
 };
 
 struct guest {

@@ -106,7 +106,8 @@ struct offer *table_of_id(const struct table *table, troupe_topic_kind kind, uin
 /* --- JSON --------------------------------------------------------------------------------------------------------- */
 
 /* Viewers read no references within a schema and one type for each member, so type_add_json_schema() is not for them:
- * parts are written in their place. A part within a part of its own type, or too deep, is any object. */
+ * parts are written in their place. A part within a part of its own type, or too deep, is any object. Foxglove Studio 1
+ * reads no schema at all in which an object has no properties. */
 enum { SCHEMA_DEPTH_MAX = 4 };
 
 struct path {
@@ -136,7 +137,7 @@ static void add_kind(const struct path *path, const ProtobufCFieldDescriptor *fi
 		if (goes_on(path, part.type))
 			add_object(&part, out);
 		else
-			text_add(out, "{\"type\":\"object\"}");
+			text_add(out, "{\"type\":\"object\",\"properties\":{}}");
 		break;
 	case PROTOBUF_C_TYPE_STRING:
 	case PROTOBUF_C_TYPE_ENUM:
@@ -210,6 +211,7 @@ void table_add_channel(const struct offer *offer, struct text *out)
 	text_add(out, "}");
 }
 
+/* As the present protocol has it. */
 static void add_half(const char *half, const char *type, struct text *out)
 {
 	wire_member(out, half);
@@ -226,6 +228,9 @@ void table_add_service(const struct offer *offer, struct text *out)
 	wire_add_string(out, "type", offer->type);
 	add_half("request", offer->type, out);
 	add_half("response", offer->reply_type, out);
+	/* Foxglove Studio 1 reads only these, and ends with an exception where they are missing. */
+	add_json_schema(offer->type, "requestSchema", out);
+	add_json_schema(offer->reply_type, "responseSchema", out);
 	text_add(out, "}");
 }
 
