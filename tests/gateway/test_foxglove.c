@@ -404,10 +404,11 @@ static void test_playback(void)
 	check(await_state(&client, 'z'), "no answer to the last of many jumps");
 	uint64_t first = next(&client, 7), last = first;
 	check(first >= (RECORDED - 1000) * STEP_NS, "a message of another step: %llu", (unsigned long long)first);
+	/* that of the step that was jumped to may come twice: as that step's, and because the jump asks for one */
 	while (last < RECORDED * STEP_NS) {
 		uint64_t now = next(&client, 7);
-		check(now > last, "the clock goes from %llu to %llu", (unsigned long long)last,
-			(unsigned long long)now);
+		check(now > last || (now == first && last == first), "the clock goes from %llu to %llu",
+			(unsigned long long)last, (unsigned long long)now);
 		if (now <= last)
 			break;
 		last = now;
