@@ -3,9 +3,12 @@
  *   fuzz_ros                some thousand rounds over the messages of tests/data/ros/cases
  *   fuzz_ros SEED ROUNDS    so many rounds for each of them
  *
- * The first byte of an input is the type, the second the direction. Whatever comes in: CDR that is taken becomes bytes
- * that are a message of the type, CDR is never longer than some times its message, and a refusal is one line. With
- * WITHOUT_MAIN it is a target for tests/fuzz/run. */
+ * The first byte of an input is the type, the second the direction, or one of the converters that have no type of
+ * Gazebo to themselves: of stages, joint commands, twists with a stamp, and frames that never move. Whatever comes in:
+ * CDR that is taken becomes bytes that are a message of the type, CDR is never longer than some times its message, and
+ * a refusal is one line. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
+#include "gateway/ros/cdr.h"
+#include "gateway/ros/joint_command.h"
 #include "gateway/ros/ros.h"
 #include "gateway/ros/stage.h"
 #include "topic/message.h"
@@ -27,7 +30,7 @@ static void check_refusal(const struct troupe_error *error, const struct text *o
 	must(!out->count && *error->text && !strchr(error->text, '\n'), "a refusal");
 }
 
-/* A box of a picture becomes 600 bytes. */
+/* A box of a picture becomes 600 bytes; a frame has the names of its model and its link, too. */
 static void to_cdr(const struct ros_type *ros, const uint8_t *bytes, size_t count)
 {
 	struct text out = {0};
@@ -35,7 +38,8 @@ static void to_cdr(const struct ros_type *ros, const uint8_t *bytes, size_t coun
 	if (ros_of_bytes(ros, bytes, count, &out, &error))
 		check_refusal(&error, &out);
 	else
-		must(out.count >= 5 && out.count < 2000 + 1000 * count, "the size of CDR");
+		must(out.count >= 5 && out.count < 2000 + (1000 + (ros == ros_fixed_frames() ? count : 0)) * count,
+			"the size of CDR");
 	text_fini(&out);
 }
 
@@ -73,6 +77,29 @@ static void to_stage(const uint8_t *bytes, size_t count)
 	stage_destroy(stage);
 }
 
+struct commanded {
+	uint32_t count;
+	size_t bytes; /* of the message */
+};
+
+static void take_joint(void *ctx, const char *joint, enum joint_quantity quantity, double value)
+{
+	struct commanded *commanded = ctx;
+	must(strlen(joint) < commanded->bytes && quantity < JOINT_QUANTITIES && value - value == 0,
+		"a command to a joint");
+	commanded->count++;
+}
+
+/* A number has 8 bytes. */
+static void of_joints(const uint8_t *bytes, size_t count)
+{
+	struct commanded commanded = {0, count};
+	struct troupe_error error = {0};
+	if (joint_command_read(bytes, count, take_joint, &commanded, &error))
+		must(!commanded.count && *error.text && !strchr(error.text, '\n'), "a refusal");
+	must(8 * (size_t)commanded.count <= count, "more numbers than there are");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
 	if (count < 2 || bytes[0] >= type_count())
@@ -80,6 +107,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	const struct ros_type *ros = ros_type_find(type_at(bytes[0])->name, bytes[1] & 2 ? "/tf" : NULL);
 	if (bytes[1] & 4)
 		to_stage(bytes + 2, count - 2);
+	else if (bytes[1] & 8)
+		of_joints(bytes + 2, count - 2);
+	else if (bytes[1] & 16)
+		of_cdr(ros_twist_stamped(), bytes + 2, count - 2);
+	else if (bytes[1] & 32)
+		to_cdr(ros_fixed_frames(), bytes + 2, count - 2);
 	else if (ros && bytes[1] & 1 && ros_is_taken(ros))
 		of_cdr(ros, bytes + 2, count - 2);
 	else if (ros)
@@ -136,7 +169,9 @@ static void run_case(const char *line, size_t rounds, const char *seeds, unsigne
 static void run_stage(size_t rounds)
 {
 	static const char scene[] =
-		"model {name: 'm' id: 2 link {name: 'l' id: 3 visual {geometry {box {size {x: 1}}}} visual "
+		"model {name: 'm' id: 2 joint {type: FIXED parent: 'l' child: 'k'} link {name: 'k'} link {name: 'l' "
+		"id: 3 sensor {name: 's' type: 'camera' pose {position {x: 1}}} visual {geometry {box {size {x: 1}}}} "
+		"visual "
 		"{geometry {cone {radius: 1 length: 2}}} visual {geometry {plane {normal {z: 1}}}}}} model "
 		"{is_static: true link {collision {geometry {sphere {radius: 1}}}}}";
 	struct text input = {0};
@@ -147,7 +182,40 @@ static void run_stage(size_t rounds)
 	message_add_bytes(&input, message);
 	message_free(message);
 	rounds_run(input.at, input.count, 10 * rounds, damage);
+	input.at[1] = 32;
+	rounds_run(input.at, input.count, 10 * rounds, damage);
 	text_fini(&input);
+}
+
+static void add_header(struct cdr_out *out)
+{
+	cdr_u32(out, 1);
+	cdr_u32(out, 2);
+	cdr_string(out, "frame");
+}
+
+/* A command to two joints, and a twist. */
+static void run_commands(size_t rounds)
+{
+	struct text joints = {0}, twist = {0};
+	text_add_bytes(&joints, "\0\10", 2);
+	struct cdr_out out = cdr_begin(&joints);
+	add_header(&out);
+	cdr_count(&out, 2);
+	cdr_string(&out, "left");
+	cdr_string(&out, "right");
+	for (int list = 0; list < 3; list++) {
+		cdr_count(&out, list == 1 ? 0 : 2);
+		cdr_f64s(&out, (const double[]){0.5, -1}, list == 1 ? 0 : 2);
+	}
+	rounds_run(joints.at, joints.count, 10 * rounds, damage);
+	text_add_bytes(&twist, "\0\20", 2);
+	out = cdr_begin(&twist);
+	add_header(&out);
+	cdr_f64s(&out, (const double[]){1, 0, 0, 0, 0, 0.5}, 6);
+	rounds_run(twist.at, twist.count, 10 * rounds, damage);
+	text_fini(&joints);
+	text_fini(&twist);
 }
 
 int main(int argc, char **argv)
@@ -165,8 +233,10 @@ int main(int argc, char **argv)
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		if (!strncmp(line, "gz.", 3))
 			run_case(line, rounds, seeds, number++);
-	if (!seeds)
+	if (!seeds) {
 		run_stage(rounds);
+		run_commands(rounds);
+	}
 	free(text);
 	free(path);
 	printf("%u passed, %d failed\n", number, number < 30);

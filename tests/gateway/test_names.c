@@ -1,0 +1,314 @@
+/* The names of topics in ROS 2 (gateway/ros/names.h), commands to joints, and what nodes tell of themselves: as the
+ * headers say, for topics as a server has them and for names that a hostile world may give. */
+#include "../fault/check.h"
+#include "gateway/dds/graph.h"
+#include "gateway/ros/cdr.h"
+#include "gateway/ros/names.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PUBLISHED(of, what)                                                                                            \
+	{                                                                                                              \
+		.name = of, .kind = TROUPE_TOPIC_PUBLISHED, .type = "gz.msgs." what, .owner = "x"                      \
+	}
+#define TAKEN(of, what)                                                                                                \
+	{                                                                                                              \
+		.name = of, .kind = TROUPE_TOPIC_TAKEN, .type = "gz.msgs." what, .owner = "x"                          \
+	}
+
+/* Sorted by name, as the server's table is. */
+static const struct troupe_topic two_robots[] = {
+	PUBLISHED("/clock", "Clock"),
+	PUBLISHED("/front", "LaserScan"),
+	TAKEN("/model/a/cmd_vel", "Twist"),
+	TAKEN("/model/a/enable", "Boolean"),
+	PUBLISHED("/model/a/odometry", "Odometry"),
+	PUBLISHED("/model/a/pose", "Pose_V"),
+	PUBLISHED("/model/a/tf", "Pose_V"),
+	TAKEN("/model/b/joint/j/0/cmd_pos", "Double"),
+	TAKEN("/model/b/joint/j/cmd_force", "Double"),
+	TAKEN("/model/b/joint/k/cmd_vel", "Double"),
+	PUBLISHED("/model/b/pose", "Pose_V"),
+	PUBLISHED("/model/b/pose", "Pose"),
+	PUBLISHED("/stats", "WorldStatistics"),
+	PUBLISHED("/world/w/clock", "Clock"),
+	PUBLISHED("/world/w/model/a/link/l/sensor/one/camera_info", "CameraInfo"),
+	PUBLISHED("/world/w/model/a/link/l/sensor/one/image", "Image"),
+	PUBLISHED("/world/w/model/a/link/l/sensor/scan/scan", "LaserScan"),
+	PUBLISHED("/world/w/model/a/link/l/sensor/two/depth_image", "Image"),
+	PUBLISHED("/world/w/model/a/link/l/sensor/two/image", "Image"),
+	PUBLISHED("/world/w/model/a/link/m/sensor/one/image", "Image"),
+	PUBLISHED("/world/w/model/b/joint_state", "Model"),
+	PUBLISHED("/world/w/model/b/model/inner/link/l/sensor/imu/imu", "IMU"),
+	PUBLISHED("/world/w/scene/info", "Scene"),
+	TAKEN("/world/w/wrench", "EntityWrench"),
+	{.name = "/world/w/control",
+		.kind = TROUPE_TOPIC_SERVICE,
+		.type = "gz.msgs.WorldControl",
+		.reply_type = "gz.msgs.Boolean",
+		.owner = "x"},
+};
+
+/* "KIND NAME TYPE TOPIC" in lines. */
+static char *list(const struct ros_names *names)
+{
+	struct text out = {0};
+	text_add(&out, "%s", "");
+	for (uint32_t i = 0; i < names->offers.count; i++) {
+		const struct ros_offer *offer = &names->offers.at[i];
+		text_add(&out, "%s%s %s %s %s\n", offer->kind == TROUPE_TOPIC_TAKEN ? "<" : ">",
+			offer->keep == NAMES_STATIC ? "!" : "", offer->name, offer->type,
+			offer->topic ? offer->topic : offer->robot);
+	}
+	return out.at;
+}
+
+static bool takes_line(const char *text, const char *line)
+{
+	const char *at = strstr(text, line);
+	return at && (at == text || at[-1] == '\n') && at[strlen(line)] == '\n';
+}
+
+static struct ros_names make(const struct troupe_topic *topics, uint32_t count, const char *robot)
+{
+	const struct troupe_topics table = {1, count, topics};
+	struct ros_names names;
+	names_make(&table, robot, &names);
+	return names;
+}
+
+static void test_two_robots(void)
+{
+	static const char *const lines[] = {
+		"> /clock rosgraph_msgs/msg/Clock /clock",
+		"> /front sensor_msgs/msg/LaserScan /front",
+		"< /a/cmd_vel geometry_msgs/msg/Twist /model/a/cmd_vel",
+		"< /a/cmd_vel geometry_msgs/msg/TwistStamped /model/a/cmd_vel",
+		"< /a/enable std_msgs/msg/Bool /model/a/enable",
+		"> /a/odom nav_msgs/msg/Odometry /model/a/odometry",
+		"> /a/pose tf2_msgs/msg/TFMessage /model/a/pose",
+		"> /tf tf2_msgs/msg/TFMessage /model/a/tf",
+		"> /tf tf2_msgs/msg/TFMessage /model/b/pose",
+		"< /b/joint/j/cmd_pos std_msgs/msg/Float64 /model/b/joint/j/0/cmd_pos",
+		"< /b/joint/j/cmd_force std_msgs/msg/Float64 /model/b/joint/j/cmd_force",
+		"< /b/joint/k/cmd_vel std_msgs/msg/Float64 /model/b/joint/k/cmd_vel",
+		"< /b/robot_joint_command sensor_msgs/msg/JointState b",
+		"> /a/one/camera_info sensor_msgs/msg/CameraInfo /world/w/model/a/link/l/sensor/one/camera_info",
+		"> /a/one/image sensor_msgs/msg/Image /world/w/model/a/link/l/sensor/one/image",
+		"> /a/scan sensor_msgs/msg/LaserScan /world/w/model/a/link/l/sensor/scan/scan",
+		"> /a/two/depth_image sensor_msgs/msg/Image /world/w/model/a/link/l/sensor/two/depth_image",
+		"> /a/two/image sensor_msgs/msg/Image /world/w/model/a/link/l/sensor/two/image",
+		"> /a/m/one/image sensor_msgs/msg/Image /world/w/model/a/link/m/sensor/one/image",
+		"> /b/joint_states sensor_msgs/msg/JointState /world/w/model/b/joint_state",
+		"> /b/robot_joint_states sensor_msgs/msg/JointState /world/w/model/b/joint_state",
+		"> /b/inner/imu sensor_msgs/msg/Imu /world/w/model/b/model/inner/link/l/sensor/imu/imu",
+		">! /tf_static tf2_msgs/msg/TFMessage /world/w/scene/info",
+	};
+	struct ros_names names = make(two_robots, ARRAY_LEN(two_robots), NULL);
+	char *all = list(&names);
+	check(!names.robot, "of two robots none is the only one");
+	check(names.offers.count == ARRAY_LEN(lines), "as many names as expected:\n%s", all);
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		check(takes_line(all, lines[i]), "'%s' in:\n%s", lines[i], all);
+	free(all);
+	names_fini(&names);
+}
+
+static void test_robot(void)
+{
+	struct ros_names names = make(two_robots, ARRAY_LEN(two_robots), "b");
+	char *all = list(&names);
+	check(takes_line(all, "> /joint_states sensor_msgs/msg/JointState /world/w/model/b/joint_state") &&
+			takes_line(all, "> /b/joint_states sensor_msgs/msg/JointState /world/w/model/b/joint_state") &&
+			takes_line(all, "< /robot_joint_command sensor_msgs/msg/JointState b") &&
+			takes_line(all, "> /inner/imu sensor_msgs/msg/Imu "
+					"/world/w/model/b/model/inner/link/l/sensor/imu/imu"),
+		"names of the robot without its namespace:\n%s", all);
+	check(!strstr(all, " /odom ") && !strstr(all, " /tf /"), "not those of another one:\n%s", all);
+	free(all);
+	names_fini(&names);
+	names = make(two_robots + 2, 5, NULL); /* those of a */
+	all = list(&names);
+	check(names.robot && !strcmp(names.robot, "a") &&
+			takes_line(all, "> /odom nav_msgs/msg/Odometry /model/a/odometry"),
+		"the only robot:\n%s", all);
+	free(all);
+	names_fini(&names);
+}
+
+static void check_joint(
+	const struct ros_names *names, const char *joint, enum joint_quantity quantity, const char *expected)
+{
+	char *topic = names_joint_topic(names, "b", joint, quantity);
+	check(expected ? topic && !strcmp(topic, expected) : !topic, "joint %s, %d: %s", joint, (int)quantity,
+		topic ? topic : "none");
+	free(topic);
+}
+
+static void test_joint_topics(void)
+{
+	struct ros_names names = make(two_robots, ARRAY_LEN(two_robots), NULL);
+	check_joint(&names, "j", JOINT_POSITION, "/model/b/joint/j/0/cmd_pos");
+	check_joint(&names, "j", JOINT_EFFORT, "/model/b/joint/j/cmd_force");
+	check_joint(&names, "j", JOINT_VELOCITY, NULL);
+	check_joint(&names, "k", JOINT_VELOCITY, "/model/b/joint/k/cmd_vel");
+	check_joint(&names, "../../a/cmd_vel", JOINT_VELOCITY, NULL);
+	names_fini(&names);
+}
+
+/* A name of ROS 2: absolute, of letters, digits and _, no empty part, none that begins with a digit. */
+static bool is_sound(const char *name)
+{
+	size_t length = strlen(name);
+	if (*name != '/' || length > NAMES_BYTES_MAX || name[length - 1] == '/')
+		return false;
+	for (size_t i = 1; i < length; i++) {
+		bool digit = name[i] >= '0' && name[i] <= '9';
+		bool letter =
+			(name[i] >= 'a' && name[i] <= 'z') || (name[i] >= 'A' && name[i] <= 'Z') || name[i] == '_';
+		bool first = name[i - 1] == '/';
+		if (name[i] == '/' ? first : !(letter || (digit && !first)))
+			return false;
+	}
+	return true;
+}
+
+static void test_hostile_names(void)
+{
+	char longest[400];
+	memset(longest, 'x', sizeof longest - 1);
+	memcpy(longest, "/model/", 7);
+	longest[sizeof longest - 1] = '\0';
+	const struct troupe_topic topics[] = {
+		PUBLISHED("", "Clock"),
+		PUBLISHED("/", "Clock"),
+		PUBLISHED("///0//", "Clock"),
+		PUBLISHED("/1/2x/ä b/c::d", "Clock"),
+		PUBLISHED("/model", "Odometry"),
+		PUBLISHED("/model/", "Odometry"),
+		PUBLISHED("/model//odometry", "Odometry"),
+		PUBLISHED("/model/m", "Odometry"),
+		PUBLISHED("/model/m n::o/odometry", "Odometry"),
+		PUBLISHED("/model/m/model", "Odometry"),
+		TAKEN("/model/m_n__o/odometry", "Odometry"),
+		PUBLISHED("/world", "Scene"),
+		PUBLISHED("/world/w", "Scene"),
+		PUBLISHED("/world/w/model/m/link", "IMU"),
+		PUBLISHED("/world/w/model/m/link/l/sensor", "IMU"),
+		PUBLISHED("/world/w/model/m/link/l/sensor/s", "IMU"),
+		PUBLISHED("/world/w/model/m/link/l/sensor/s/", "IMU"),
+		PUBLISHED(longest, "Odometry"),
+		PUBLISHED("odd", "Nothing"),
+	};
+	static const char *const robots[] = {NULL, "", "m", "m/", "/", "../x", "0"};
+	for (size_t r = 0; r < ARRAY_LEN(robots); r++) {
+		struct ros_names names = make(topics, ARRAY_LEN(topics), robots[r]);
+		for (uint32_t i = 0; i < names.offers.count; i++)
+			check(is_sound(names.offers.at[i].name), "'%s' of '%s'", names.offers.at[i].name,
+				names.offers.at[i].topic);
+		names_fini(&names);
+	}
+}
+
+/* --- commands to joints ------------------------------------------------------------------------------------------- */
+
+struct heard {
+	struct text text;
+};
+
+static void hear(void *ctx, const char *joint, enum joint_quantity quantity, double value)
+{
+	struct heard *heard = ctx;
+	text_add(&heard->text, "%s %d %g,", joint, (int)quantity, value);
+}
+
+/* Two joints; `velocities` of them, and a damaged end. */
+static troupe_status hear_command(uint32_t velocities, size_t cut, struct heard *ret_heard)
+{
+	struct text cdr = {0};
+	struct cdr_out out = cdr_begin(&cdr);
+	struct troupe_error error;
+	cdr_u32(&out, 1);
+	cdr_u32(&out, 2);
+	cdr_string(&out, "");
+	cdr_count(&out, 2);
+	cdr_string(&out, "left");
+	cdr_string(&out, "right");
+	cdr_count(&out, 2);
+	cdr_f64s(&out, (const double[]){0.5, NAN}, 2);
+	cdr_count(&out, velocities);
+	for (uint32_t i = 0; i < velocities; i++)
+		cdr_f64(&out, i + 1);
+	cdr_count(&out, 0);
+	*ret_heard = (struct heard){0};
+	text_add(&ret_heard->text, "%s", "");
+	troupe_status status = joint_command_read(cdr.at, cdr.count - cut, hear, ret_heard, &error);
+	text_fini(&cdr);
+	return status;
+}
+
+static void test_joint_command(void)
+{
+	struct heard heard;
+	troupe_status status = hear_command(0, 0, &heard);
+	check(!status && !strcmp(heard.text.at, "left 0 0.5,"), "positions: %s", heard.text.at);
+	text_fini(&heard.text);
+	status = hear_command(2, 0, &heard);
+	check(!status && !strcmp(heard.text.at, "left 0 0.5,left 1 1,right 1 2,"), "velocities, too: %s",
+		heard.text.at);
+	text_fini(&heard.text);
+	status = hear_command(1, 0, &heard);
+	check(status == TROUPE_ECOMMAND && !heard.text.count, "a list of another length");
+	text_fini(&heard.text);
+	for (size_t cut = 1; cut < 60; cut++) {
+		status = hear_command(2, cut, &heard);
+		check(status == TROUPE_ECOMMAND && !heard.text.count,
+			"%zu bytes are missing, and a part is commanded: %s", cut, heard.text.at);
+		text_fini(&heard.text);
+	}
+}
+
+/* --- nodes -------------------------------------------------------------------------------------------------------- */
+
+static void test_graph(void)
+{
+	const struct graph_end ends[] = {{.kind = TROUPE_TOPIC_PUBLISHED, .guid = {1}},
+		{.kind = TROUPE_TOPIC_TAKEN, .guid = {2}}, {.kind = TROUPE_TOPIC_PUBLISHED, .guid = {3}}};
+	const unsigned char participant[GLUE_GUID_BYTES] = {9};
+	for (int humble = 0; humble < 2; humble++) {
+		size_t gid = humble ? 24 : 16;
+		struct text out = {0};
+		graph_add(&out, participant, "node", ends, ARRAY_LEN(ends), humble);
+		struct cdr_in in = cdr_open(out.at, out.count);
+		check(in.bytes[0] == 9, "the participant");
+		in.at = gid;
+		check(cdr_get_count(&in, 1) == 1 && !strcmp(cdr_get_string(&in), "/") &&
+				!strcmp(cdr_get_string(&in), "node"),
+			"one node");
+		check(cdr_get_count(&in, gid) == 1 && in.bytes[in.at] == 2, "a reader");
+		in.at += gid;
+		check(cdr_get_count(&in, gid) == 2 && in.bytes[in.at] == 1 && in.bytes[in.at + gid] == 3,
+			"two writers");
+		check(!in.bad && in.at + 2 * gid == in.end, "nothing else");
+		text_fini(&out);
+	}
+	char *topic = graph_topic("/a/odom"), *type = graph_type("nav_msgs/msg/Odometry");
+	check(!strcmp(topic, "rt/a/odom") && !strcmp(type, "nav_msgs::msg::dds_::Odometry_"), "%s %s", topic, type);
+	free(topic);
+	free(type);
+}
+
+int main(void)
+{
+	test_two_robots();
+	test_robot();
+	test_joint_topics();
+	test_hostile_names();
+	test_joint_command();
+	test_graph();
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed != 0;
+}
