@@ -45,6 +45,14 @@ static enum files_kind try_list(struct load *load, const char *list, const char 
 	return FILES_NOTHING;
 }
 
+/* The folders of ROS's packages: PREFIX/share of each prefix, and the older list. */
+static enum files_kind try_packages(struct load *load, const char *name, const char **ret_path)
+{
+	const char *shared = arena_printf(&load->sdf->arena, "share/%s", name);
+	enum files_kind found = try_list(load, getenv("AMENT_PREFIX_PATH"), shared, ret_path);
+	return found ? found : try_list(load, getenv("ROS_PACKAGE_PATH"), name, ret_path);
+}
+
 static enum files_kind try_options(struct load *load, const char *name, const char **ret_path)
 {
 	const char *const *at = load->options->resource_paths;
@@ -72,7 +80,15 @@ static enum files_kind find(struct load *load, const char *from, const char *uri
 		const char *above = slash ? arena_printf(&load->sdf->arena, "%.*s/..", (int)length, from) : "..";
 		found = try(load, above, strlen(above), name, ret_path);
 	}
-	return found ? found : try_options(load, name, ret_path);
+	/* the file of a robot is usually in a folder of its package: PACKAGE/urdf/robot.urdf */
+	bool of_package = !strncmp(uri, "package://", 10);
+	if (!found && of_package) {
+		const char *above = slash ? arena_printf(&load->sdf->arena, "%.*s/../..", (int)length, from) : "../..";
+		found = try(load, above, strlen(above), name, ret_path);
+	}
+	if (!found)
+		found = try_options(load, name, ret_path);
+	return found || !of_package || !load->options->use_environment ? found : try_packages(load, name, ret_path);
 }
 
 const char *include_find_file(struct load *load, const struct sdf_element *element, const char *uri)

@@ -9,6 +9,7 @@
 #include "sdf/load.h"
 
 #include "sdf/bare.h"
+#include "sdf/urdf.h"
 #include "sdf/xml.h"
 
 #include <assert.h>
@@ -306,29 +307,37 @@ static void check_version(struct load *load, struct load_file *file)
 			"SDF version %.20s is not one that is known: it is read like the nearest of 1.4 to 1.12", text);
 }
 
+/* The <sdf> that the text holds or means. NULL, with an error: it is no such text. */
+static const struct sdf_element *read_root(struct load *load, const char *text, size_t bytes, const char *path)
+{
+	struct troupe_error error;
+	const struct sdf_element *root, *wrapped = NULL;
+	if (xml_parse(&load->sdf->arena, text, bytes, path, &root, &error)) {
+		report_value(load, &error, SDF_ERROR);
+		return NULL;
+	}
+	if (xml_is(root, "sdf"))
+		return root;
+	if (xml_is(root, "robot"))
+		return urdf_convert(load, root);
+	if (!load->files.count && bare_wanted(load))
+		wrapped = bare_wrap(load, root);
+	if (!wrapped)
+		load_error(load, root, "the root element is <%.40s>: expected <sdf>, or <robot> of URDF", root->name);
+	return wrapped;
+}
+
 troupe_status load_read(
 	struct load *load, const char *text, size_t bytes, const char *path, const struct sdf_element **ret_root)
 {
-	struct troupe_error error;
 	struct load_file file = {.path = arena_strdup(&load->sdf->arena, path)};
-	troupe_status status = xml_parse(&load->sdf->arena, text, bytes, file.path, &file.root, &error);
-	if (!status && !load->files.count && bare_wanted(load) && strcmp(file.root->name, "sdf")) {
-		const struct sdf_element *wrapped = bare_wrap(load, file.root);
-		file.root = wrapped ? wrapped : file.root;
-	}
-	if (status) {
-		report_value(load, &error, SDF_ERROR);
-	} else if (strcmp(file.root->name, "sdf")) {
-		load_error(load, file.root, "the root element is <%.40s>: expected <sdf>", file.root->name);
-		status = TROUPE_EWORLD;
-		file.root = NULL;
-	} else {
+	file.root = read_root(load, text, bytes, file.path);
+	if (file.root)
 		check_version(load, &file);
-	}
 	if (map_add(&load->file_names, file.path, load->files.count))
 		vec_push(&load->files, file);
 	*ret_root = file.root;
-	return status;
+	return file.root ? TROUPE_OK : load->status ? load->status : TROUPE_EWORLD;
 }
 
 uint32_t load_version_of(const struct load *load, const struct sdf_element *element)

@@ -1,4 +1,5 @@
-/* SDF files -> a constant description of one or more worlds. The only user of libxml2.
+/* SDF files -> a constant description of one or more worlds. The only user of libxml2. A robot in URDF is read as the
+ * model that libsdformat makes of it (sdf/urdf.h).
  *
  * Format: sdformat.org/spec, versions 1.4 to 1.12. Files of Gazebo's users are read as Gazebo reads them: ill-formed
  * comments and undeclared prefixes are tolerated, unknown elements are kept or ignored with one warning per kind, and

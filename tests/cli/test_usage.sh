@@ -46,7 +46,7 @@ END
 echo '<sdf version="1.9"><world name="w">' >broken.sdf
 echo 'not XML' >text.sdf
 : >empty.sdf
-echo '<robot name="x"/>' >robot.sdf
+echo '<mujoco name="x"/>' >robot.sdf
 echo '<sdf version="1.9"/>' >none.sdf
 echo '<sdf version="1.9"><world name="v"/><world name="w"/></sdf>' >two.sdf
 sed 's|<mass>1</mass>|<mass>-1</mass>|' w.sdf >mass.sdf

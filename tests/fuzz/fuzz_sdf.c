@@ -242,6 +242,29 @@ static const char *const texts[] = {
 	"<model name='n'><link name='l'><plugin filename='troupe' name='troupe::Program'><executable>drive</executable>"
 	"<name>d_-.</name><restart>never</restart></plugin></link></model><plugin filename='' name='troupe::Program'>"
 	"<executable>/bin/drive</executable></plugin></model></world></sdf>",
+	"<robot name='r'><material name='m'><color rgba='1 0 0 1'/></material><link name='a'><inertial><origin xyz='0 "
+	"0 0.1' "
+	"rpy='0.1 0 0'/><mass value='2'/><inertia ixx='0.1' ixy='0.01' iyy='0.1' "
+	"izz='0.1'/></inertial><collision><origin "
+	"xyz='0 0 1'/><geometry><box size='1 2 3'/></geometry></collision><visual><geometry><cylinder radius='1' "
+	"length='2'/>"
+	"</geometry><material name='m'/></visual></link><link name='b'><inertial><mass value='1'/><inertia ixx='1' "
+	"iyy='1' "
+	"izz='1'/></inertial></link><link name='c'><inertial><mass value='1'/><inertia ixx='1' iyy='1' "
+	"izz='1'/></inertial>"
+	"<collision><geometry><sphere radius='0.5'/></geometry></collision></link><link name='d'><inertial><mass "
+	"value='1'/>"
+	"<inertia ixx='1' iyy='1' izz='1'/></inertial></link><joint name='j' type='revolute'><parent link='a'/><child "
+	"link='b'/><origin xyz='1 0 0'/><axis xyz='0 1 0'/><limit lower='-1' upper='1' effort='9' "
+	"velocity='2'/><dynamics "
+	"damping='1' friction='0.1'/></joint><joint name='k' type='fixed'><parent link='b'/><child link='c'/><origin "
+	"rpy='0 1 0'/></joint><joint name='l' type='prismatic'><parent link='c'/><child link='d'/><limit lower='0' "
+	"upper='1' effort='9' velocity='2'/><mimic joint='j' multiplier='2' offset='0.1'/></joint><gazebo "
+	"reference='c'>"
+	"<mu1>0.5</mu1><kp>1e5</kp><selfCollide>1</selfCollide><material>Gazebo/Red</material><sensor name='s' "
+	"type='imu'>"
+	"<pose>0 0 1 0 0 0</pose></sensor></gazebo><gazebo reference='j'><springStiffness>2</springStiffness>"
+	"<stopErp>0.3</stopErp></gazebo><gazebo><static>0</static></gazebo></robot>",
 };
 
 static unsigned run(struct damage *damage, const struct text *original, size_t rounds)

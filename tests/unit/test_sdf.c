@@ -81,7 +81,7 @@ static const struct {
 	{JOINT("ball", "<physics><ode>\n<max_force>-1</max_force></ode></physics>"), "t.sdf:2: <max_force>",
 		TROUPE_EWORLD},
 	{JOINT("ball", "<physics><ode><limit>\n<erp>2</erp></limit></ode></physics>"), "t.sdf:2: <erp>", TROUPE_EWORLD},
-	{"<robot/>", "the root element is <robot>: expected <sdf>", TROUPE_EWORLD},
+	{"<mujoco/>", "the root element is <mujoco>: expected <sdf>", TROUPE_EWORLD},
 	{"<sdf/>", "no version", TROUPE_EWORLD},
 	{"<sdf version='new'/>", "\"new\" is no number", TROUPE_EWORLD},
 	{"<!DOCTYPE s [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'>]><sdf version='1.9'><world name='&b;'/></sdf>",

@@ -160,7 +160,7 @@ static const struct {
 	{IN_SDF("1.9", "<world name='w'>" ROBOT("") "<model name='s'><link name='l'/></model></world>"),
 		"a <world> with 2 models", {.bare_name = "r"}},
 	{IN_SDF("1.9", "<world name='w'>" ROBOT("") "</world><world name='v'/>"), "several worlds", {.bare_name = "r"}},
-	{"<robot/>", "the root element is <robot>", {.bare_name = "r"}},
+	{"<mujoco/>", "the root element is <mujoco>", {.bare_name = "r"}},
 	{"<link name='l'/>", "the root element is <link>", {.bare_name = "r"}},
 	{ROBOT(""), "the root element is <model>: expected <sdf>", {0}},
 	{ROBOT(""), "the name \"\" for <model>", {.bare_name = ""}},
