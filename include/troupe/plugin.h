@@ -466,6 +466,13 @@ struct troupe_host {
 	/* To all systems that listen to the topic of the output, in this step, and to subscribers outside. */
 	void (*publish)(const struct troupe_system *self, const struct troupe_step *step, uint32_t output,
 		const struct troupe_message *message);
+	/* Joins a link of the own model rigidly to any other link, as they stand in state k, from this step on; until
+	 * detach(), or until one of the models is removed or reset. False: one of them does not exist. */
+	bool (*attach)(const struct troupe_system *self, const struct troupe_step *step, uint32_t link, uint32_t other);
+	/* Ends all that this system has joined, from this step on. */
+	void (*detach)(const struct troupe_system *self, const struct troupe_step *step);
+	/* Whether something is joined that this system has attached; in state k. */
+	bool (*attached)(const struct troupe_system *self, const struct troupe_step *step);
 	/* A request to a service of the world, as a command that is due in this step: "set_pose", "create", "remove",
 	 * ...; the message has the type of the service (`troupe topics` lists them). What came of it is on the topic
 	 * replies. */

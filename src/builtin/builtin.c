@@ -30,6 +30,7 @@ static const struct troupe_kind *const kinds[] = {
 	&builtin_wheel_slip,
 	&builtin_track_controller,
 	&builtin_tracked_vehicle,
+	&builtin_detachable_joint,
 	&builtin_breadcrumbs,
 	&builtin_comms_endpoint,
 	&builtin_perfect_comms,

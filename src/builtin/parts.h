@@ -19,7 +19,8 @@ extern const struct troupe_kind builtin_lift_drag, builtin_buoyancy, builtin_thr
 	builtin_wind_effects, builtin_multicopter_motor_model, builtin_apply_link_wrench, builtin_buoyancy_engine,
 	builtin_multicopter_velocity_control, builtin_advanced_lift_drag;
 
-extern const struct troupe_kind builtin_wheel_slip, builtin_track_controller, builtin_tracked_vehicle;
+extern const struct troupe_kind builtin_detachable_joint, builtin_wheel_slip, builtin_track_controller,
+	builtin_tracked_vehicle;
 
 extern const struct troupe_kind builtin_comms_endpoint, builtin_perfect_comms, builtin_rf_comms;
 

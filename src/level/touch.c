@@ -9,17 +9,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void add_join(struct touch *touch, uint32_t body_a, uint32_t body_b)
+{
+	if (body_a == SCENE_NONE || body_b == SCENE_NONE)
+		return;
+	uint32_t a = touch->scene->bodies[body_a].model, b = touch->scene->bodies[body_b].model;
+	if (a != b)
+		vec_push(&touch->joined, (struct touch_pair){MIN(a, b), MAX(a, b)});
+}
+
 static void find_joined(struct touch *touch)
 {
 	const struct scene *scene = touch->scene;
 	for (uint32_t i = 0; i < scene->world_joints.count; i++) {
 		const struct scene_joint *joint = &scene->joints[scene->world_joints.at[i]];
-		if (joint->parent == SCENE_NONE || joint->child == SCENE_NONE)
-			continue;
-		uint32_t a = scene->bodies[joint->parent].model, b = scene->bodies[joint->child].model;
-		if (a != b)
-			vec_push(&touch->joined, (struct touch_pair){MIN(a, b), MAX(a, b)});
+		add_join(touch, joint->parent, joint->child);
 	}
+	for (uint32_t i = 0; i < scene->ties.count; i++)
+		add_join(touch, scene->ties.at[i].bodies[0], scene->ties.at[i].bodies[1]);
+}
+
+static void mark_joined(struct touch *touch)
+{
+	for (uint32_t i = 0; i < touch->joined.count; i++)
+		touch->models[touch->joined.at[i].a].dirty = touch->models[touch->joined.at[i].b].dirty = true;
+}
+
+/* Pairs of the old list are found anew, as those of the present list always are. */
+void touch_rejoin(struct touch *touch)
+{
+	mark_joined(touch);
+	touch->joined.count = 0;
+	touch->dirty = true;
+	find_joined(touch);
 }
 
 void touch_init(struct touch *touch, const struct scene *scene)
@@ -231,8 +253,7 @@ bool touch_find(struct touch *touch, const struct aabb_line *boxes)
 		return false;
 	touch->dirty = false;
 	/* find pairs of joined models anew: a pair from a joint is not copied as a pair that touches */
-	for (uint32_t i = 0; i < touch->joined.count; i++)
-		touch->models[touch->joined.at[i].a].dirty = touch->models[touch->joined.at[i].b].dirty = true;
+	mark_joined(touch);
 	touch->before.count = 0;
 	if (count)
 		memcpy(vec_append(&touch->before, count), touch->pairs.at, count * sizeof *touch->pairs.at);

@@ -32,7 +32,7 @@ struct touch {
 	bvh_values crowded;            /* models with neighbours, ascending */
 	bool *is_crowded;              /* [room] the model is in `crowded` */
 	bvh_values found;              /* scratch */
-	VEC(struct touch_pair) joined; /* models that joints of the world connect; always pairs */
+	VEC(struct touch_pair) joined; /* models that joints of the world or ties connect; always pairs */
 	VEC(struct touch_pair) pairs;  /* the answer of the last touch_find() */
 	VEC(struct touch_pair) before; /* the pairs of the call before */
 	bool dirty;                    /* some model is dirty */
@@ -42,6 +42,9 @@ struct touch {
 void touch_init(struct touch *touch, const struct scene *scene);
 void touch_fit(struct touch *touch);
 void touch_fini(struct touch *touch);
+
+/* To be called when ties of the scene have changed. */
+void touch_rejoin(struct touch *touch);
 
 /* A model without geoms, or with all geoms off, touches nothing, but joints of the world may connect it. */
 void touch_add(struct touch *touch, uint32_t model, const struct aabb *box);

@@ -18,9 +18,10 @@
 
 #include <string.h>
 
-#define SLIP_MIN 1e-5      /* m/s: a slower slip is noise, and so is its direction */
-#define BELT_SIDE_MIN 0.05 /* sine of the angle between the normal and the axis below which a contact is at the side   \
-			    */
+#define SLIP_MIN 1e-5 /* m/s: a slower slip is noise, and so is its direction */
+#define BELT_SIDE_MIN                                                                                                  \
+	0.05 /* sine of the angle between the normal and the axis below which a contact is at the side                 \
+	      */
 
 /* --- pairs ------------------------------------------------------------------------------------------------------ */
 

@@ -85,6 +85,7 @@ static void make_parts(struct physics *physics, uint32_t index)
 	for (uint32_t i = 0; i < group->members.count; i++)
 		instance_make_joints(physics, physics->instances[group->members.at[i]], ode_world);
 	make_world_joints(physics, index);
+	ties_make(physics, index);
 }
 
 static void build(struct physics *physics, uint32_t index)
@@ -105,7 +106,7 @@ void group_make_anew(struct physics *physics, uint32_t index)
 		ode_abandon(*instance);
 		*instance = instance_replace(physics, *instance);
 	}
-	group->world_joints.count = 0;
+	group->world_joints.count = group->ties.count = 0;
 	make_parts(physics, index);
 }
 
@@ -123,6 +124,7 @@ void group_remove(struct physics *physics, uint32_t model)
 		return;
 	struct group *group = &physics->groups.at[instance->group];
 	drop_world_joints(physics, group, model);
+	ties_drop(physics, group, model);
 	indices_remove(&group->members, model);
 	uint32_t index = instance->group;
 	instance_drop(physics, instance);
@@ -134,6 +136,7 @@ static void dissolve(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
 	drop_world_joints(physics, group, SCENE_NONE);
+	ties_drop(physics, group, SCENE_NONE);
 	for (uint32_t i = 0; i < group->members.count; i++)
 		instance_drop(physics, physics->instances[group->members.at[i]]);
 	group->members.count = 0;
@@ -246,8 +249,28 @@ static void list_busy(struct physics *physics)
 			vec_push(&physics->busy_ode_worlds, w);
 }
 
+/* The groups with ties are made anew. */
+static void follow_ties(struct physics *physics)
+{
+	const struct scene *scene = physics->scene;
+	physics->ties_epoch = scene->ties_epoch;
+	physics->regroup = true;
+	for (uint32_t g = 0; g < physics->groups.count; g++)
+		if (physics->groups.at[g].ties.count)
+			dissolve(physics, g);
+	for (uint32_t i = 0; i < 2 * scene->ties.count; i++) {
+		uint32_t body = scene->ties.at[i / 2].bodies[i % 2];
+		const struct instance *instance =
+			body == SCENE_NONE ? NULL : physics->instances[scene->bodies[body].model];
+		if (instance && instance->group != SCENE_NONE)
+			dissolve(physics, instance->group);
+	}
+}
+
 void group_update(struct physics *physics)
 {
+	if (physics->ties_epoch != physics->scene->ties_epoch)
+		follow_ties(physics);
 	if (!physics->regroup && !some_group_expired(physics))
 		return;
 	physics->regroup = false;
@@ -265,4 +288,5 @@ void group_fini(struct group *group)
 {
 	vec_free(&group->members);
 	vec_free(&group->world_joints);
+	vec_free(&group->ties);
 }

@@ -134,6 +134,11 @@ struct world_joint { /* one of the world's own joints; both its bodies are in th
 	dJointFeedback *feedback; /* as in struct instance */
 };
 
+struct tie_joint {          /* all its bodies are in the group */
+	uint32_t bodies[2]; /* as in struct scene_tie */
+	dJointID id;
+};
+
 struct ode_memory { /* working memory in which ODE steps */
 	dWorldID ode_world;
 	dThreadingImplementationID threading;
@@ -146,6 +151,7 @@ struct group {
 	uint32_t bodies;    /* bodies of its members when it entered that ODE world */
 	uint32_t rows;      /* of its constraints in this step */
 	VEC(struct world_joint) world_joints;
+	VEC(struct tie_joint) ties;
 	const struct physics_pair *pairs; /* of this step; in physics.grouped */
 	uint32_t pair_count;
 	bool alone;           /* one model, which is commanded: ODE has no bodies of it */
@@ -217,6 +223,7 @@ struct physics {
 	VEC(uint32_t) busy_ode_worlds;        /* with groups */
 	VEC(struct physics_pair) pairs;       /* pairs of the last step */
 	VEC(struct physics_pair) grouped;     /* the same, group by group */
+	uint64_t ties_epoch;                  /* of the scene, when the groups were made */
 	bool regroup;                         /* models were taken or released, or sleep began or ended */
 	VEC(struct physics_pair) awake_pairs; /* pairs of models that are awake */
 	struct sets touching;                 /* sets of all taken models, by the pairs of this step */
@@ -398,6 +405,13 @@ static inline double joint_scale(const struct scene_joint *joint)
 {
 	return joint->kind == SDF_SCREW ? 1 / joint->sdf->thread_pitch : 1;
 }
+
+/* tie.c */
+enum { TIE_ROWS = 6 };
+/* Makes the joints of all ties in the group, when its bodies have been made. */
+void ties_make(struct physics *physics, uint32_t group);
+/* Destroys those at a model; SCENE_NONE: all. */
+void ties_drop(struct physics *physics, struct group *group, uint32_t model);
 
 /* observe.c */
 enum { OBSERVE_JOINTS = OBSERVE_EFFORTS | OBSERVE_FORCES }; /* any of these needs ODE's feedback of joints */

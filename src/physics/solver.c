@@ -64,6 +64,8 @@ static void join_joints(struct worker *worker, const struct group *group)
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
 		join_joint(worker, group->world_joints.at[i].index);
+	for (uint32_t i = 0; i < group->ties.count; i++)
+		join(worker, (struct island_join){group->ties.at[i].bodies[0], group->ties.at[i].bodies[1], TIE_ROWS});
 }
 
 static void find_islands(struct worker *worker, bool keep_lost)
@@ -114,6 +116,7 @@ void solver_begin_group(struct worker *worker, const struct group *group)
 		worker->rows += worker->instances[group->members.at[i]]->joint_rows;
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
 		worker->rows += joint_rows(worker->owner, group->world_joints.at[i].index);
+	worker->rows += group->ties.count * TIE_ROWS;
 }
 
 void solver_join(struct worker *worker, uint32_t body_a, uint32_t body_b, uint32_t rows)

@@ -195,33 +195,37 @@ static bool step_ode_world(struct worker *worker, struct solver_pass pass)
 
 /* --- storing ------------------------------------------------------------------------------------------------------ */
 
-static bool holds(const struct scene_joint *joint, const struct instance *a, const struct instance *b)
-{
-	return joint->kind != SDF_GEARBOX && (!a || !b || a->held || a->touched || b->held || b->touched);
-}
-
 /* The instance at one end of a joint; NULL: the world. */
 static struct instance *end_of(const struct physics *owner, uint32_t body)
 {
 	return body == SCENE_NONE ? NULL : owner->instances[owner->scene->bodies[body].model];
 }
 
-/* A joint of the world holds a model as a contact would, when its other end is the world or is itself held. */
+/* A joint between two bodies holds one of them as a contact would, when the other is the world or is itself held. True:
+ * this was not known. */
+static bool hold(const struct physics *owner, uint32_t body_a, uint32_t body_b)
+{
+	struct instance *a = end_of(owner, body_a), *b = end_of(owner, body_b);
+	if (a && b && !a->held && !a->touched && !b->held && !b->touched)
+		return false;
+	bool changed = (a && !a->touched) || (b && !b->touched);
+	if (a)
+		a->touched = true;
+	if (b)
+		b->touched = true;
+	return changed;
+}
+
 static void note_held(struct physics *owner, const struct group *group)
 {
 	for (bool changed = true; changed;) {
 		changed = false;
 		for (uint32_t i = 0; i < group->world_joints.count; i++) {
 			const struct scene_joint *joint = &owner->scene->joints[group->world_joints.at[i].index];
-			struct instance *a = end_of(owner, joint->parent), *b = end_of(owner, joint->child);
-			if (!holds(joint, a, b))
-				continue;
-			changed = changed || (a && !a->touched) || (b && !b->touched);
-			if (a)
-				a->touched = true;
-			if (b)
-				b->touched = true;
+			changed |= joint->kind != SDF_GEARBOX && hold(owner, joint->parent, joint->child);
 		}
+		for (uint32_t i = 0; i < group->ties.count; i++)
+			changed |= hold(owner, group->ties.at[i].bodies[0], group->ties.at[i].bodies[1]);
 	}
 }
 

@@ -77,6 +77,7 @@ void edit_begin(struct edit *edit)
 static void leave(struct edit *edit, uint32_t model)
 {
 	struct scene *scene = edit->shared->scene;
+	edit_untie_model(edit, model);
 	scene_set_absent(scene, model, true);
 	systems_unsubscribe(edit->shared->systems, model);
 	edit_note(edit, EDIT_LEAVE, model);
@@ -184,7 +185,10 @@ static troupe_status check_pose(const struct edit *edit, const Gz__Msgs__Pose *m
 	const char *name = scene->models[*ret_model].name;
 	if (scene->models[*ret_model].actor)
 		return fail(error, TROUPE_ECOMMAND, "actor '%.100s' is moved by its script", name);
-	const char *tie = tie_of(scene, *ret_model);
+	const char *tie = tie_of(scene, *ret_model), *tied = edit_tied_to(scene, *ret_model);
+	if (tied)
+		return fail(error, TROUPE_ECOMMAND,
+			"model '%.100s' is attached to '%.100s': expected it to be detached first", name, tied);
 	if (tie)
 		return fail(error, TROUPE_ECOMMAND, "joint '%.100s' holds model '%.100s' in its place", tie, name);
 	return TROUPE_OK;
@@ -437,6 +441,7 @@ troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity
 	if (status)
 		return status;
 	struct scene_model *model = &scene->models[index];
+	edit_untie_model(edit, index);
 	state_reset_model(edit->shared->state, index);
 	if (!model->body_count)
 		place_static(edit, index, model->reference);
@@ -458,6 +463,7 @@ troupe_status edit_reset_model(struct edit *edit, const Gz__Msgs__Entity *entity
 void edit_reset(struct edit *edit)
 {
 	struct scene *scene = edit->shared->scene;
+	edit_untie_all(edit);
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (scene->models[m].created && !scene->models[m].absent)
 			leave(edit, m);
@@ -499,6 +505,7 @@ uint64_t edit_hash(const struct edit *edit)
 	for (uint32_t i = 0; i < edit->edited.count; i++)
 		sum += hash_model(scene, &scene->models[edit->edited.at[i]]);
 	sum += edit_hash_lights(scene);
+	sum += edit_hash_ties(scene);
 	if (edit->step_s != scene->step_s)
 		sum += hash_number(UINT64_C(0x73746570), edit->step_s); /* "step" */
 	if (memcmp(&file, &now, sizeof now) != 0)

@@ -46,7 +46,7 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 void edit_give_up(struct edit *edit, uint32_t model);
 static inline void edit_note(struct edit *edit, enum edit_op_kind kind, uint32_t model)
 {
-	edit->epoch += kind != EDIT_GRAVITY && kind != EDIT_COLLISION;
+	edit->epoch += kind != EDIT_GRAVITY && kind != EDIT_COLLISION && kind != EDIT_TIES;
 	vec_push(&edit->log, (struct edit_op){kind, model});
 }
 
@@ -100,6 +100,22 @@ struct edit_light *edit_unpack_light(struct unpack *in);
 void edit_light_destroy(struct edit_light *light); /* NULL is fine */
 /* False: it does not fit the place. */
 bool edit_put_light(struct scene *scene, uint32_t place, const struct edit_light *light);
+
+/* edit_tie.c: ends all ties of a model and of its systems; all ties of the world. */
+void edit_untie_model(struct edit *edit, uint32_t model);
+void edit_untie_all(struct edit *edit);
+/* The name of a model to which this one is tied, or "the world"; NULL: none. */
+const char *edit_tied_to(const struct scene *scene, uint32_t model);
+uint64_t edit_hash_ties(const struct scene *scene);
+void edit_pack_ties(const struct scene *scene, struct text *out);
+struct edit_ties { /* as they were packed */
+	VEC(struct scene_tie) list;
+};
+/* Does not look at the world. The caller destroys the result, also when in->bad. */
+struct edit_ties *edit_unpack_ties(struct unpack *in);
+void edit_ties_destroy(struct edit_ties *ties); /* NULL is fine */
+/* In place of all ties. False: they do not fit the world. */
+bool edit_put_ties(struct edit *edit, const struct edit_ties *ties);
 
 /* True: some were off. The caller tells the plan. */
 bool edit_enable_all_collisions(struct edit *edit, uint32_t model);

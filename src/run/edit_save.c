@@ -122,6 +122,7 @@ void edit_pack(const struct edit *edit, struct text *out)
 	pack_u64(out, scene->light_count);
 	for (uint32_t i = 0; i < scene->light_count; i++)
 		edit_pack_light(scene, i, out);
+	edit_pack_ties(scene, out);
 }
 
 static troupe_status bad_save(struct troupe_error *error, const char *what)
@@ -314,6 +315,14 @@ uint32_t edit_places_max(const struct scene *scene, size_t bytes)
 	return (uint32_t)MIN((uint64_t)count_of_places(scene) + HOLES_MAX + (uint64_t)bytes * 4, UINT32_MAX / 2);
 }
 
+static bool unpack_ties(struct edit *edit, struct unpack *in)
+{
+	struct edit_ties *ties = edit_unpack_ties(in);
+	bool good = !in->bad && edit_put_ties(edit, ties);
+	edit_ties_destroy(ties);
+	return good;
+}
+
 static bool unpack_lights(struct scene *scene, struct unpack *in)
 {
 	uint32_t of_file = scene->light_count, count = unpack_count(in, of_file + SCENE_LIGHTS_ADDED_MAX);
@@ -354,6 +363,8 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 	}
 	if (!in->bad && !unpack_lights(scene, in))
 		return bad_save(error, "other lights than its world");
+	if (!in->bad && !unpack_ties(edit, in))
+		return bad_save(error, "models that are attached to others");
 	scene->last_id = edit->last_id;
 	edit->created = created;
 	edit->removed = removed;
@@ -394,6 +405,8 @@ void edit_renew(struct edit *edit)
 			renew_model(edit, m);
 	edit_reset_lights(edit);
 	scene_drop_added_lights(scene);
+	scene->ties.count = 0;
+	scene->ties_epoch++;
 	scene->gravity = scene->sdf->gravity;
 	edit->step_s = scene->step_s;
 	edit->leaving.count = edit->edited.count = edit->effects.count = 0;

@@ -180,6 +180,12 @@ void plan_pushed(struct plan *plan, uint32_t model)
 	plan->pairs.woken = true;
 }
 
+void plan_tied(struct plan *plan, uint32_t model)
+{
+	touch_rejoin(&plan->pairs.shared->touch);
+	pairs_wake(&plan->pairs, model);
+}
+
 void plan_performer(struct plan *plan, uint32_t model)
 {
 	learn(plan, model); /* a static performer exists whether its levels are loaded or not */

@@ -69,6 +69,7 @@ void primary_fini(struct primary *primary)
 	vec_free(&primary->decided);
 	vec_free(&primary->published);
 	vec_free(&primary->surfaced);
+	vec_free(&primary->ties);
 	text_fini(&primary->published_bytes);
 	text_fini(&primary->touch_names[0]);
 	text_fini(&primary->touch_names[1]);
@@ -345,6 +346,9 @@ void primary_plan_effects(struct primary *primary)
 			break;
 		case EDIT_PUSHED:
 			plan_pushed(plan, model);
+			break;
+		case EDIT_TIED:
+			plan_tied(plan, model);
 			break;
 		case EDIT_PERFORMER:
 			plan_performer(plan, model);

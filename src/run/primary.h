@@ -57,6 +57,11 @@ struct secondary_stats { /* of one secondary */
 	uint64_t critical_ns; /* busy time in steps in which it was the slowest */
 };
 
+struct tie_asked { /* for a system of a model */
+	uint32_t model, system;
+	uint32_t link, other; /* SCENE_NONE: detach all */
+};
+
 struct triggered {
 	uint64_t id;
 	struct sensor_place camera;
@@ -105,7 +110,8 @@ struct primary {
 	struct text published_bytes;
 	struct text touch_names[2]; /* of collisions; see primary_systems.c */
 
-	VEC(uint32_t) surfaced; /* static models whose surfaces systems control in the step that is out */
+	VEC(struct tie_asked) ties; /* by systems, for the step that is being decided */
+	VEC(uint32_t) surfaced;     /* static models whose surfaces systems control in the step that is out */
 
 	struct readings readings; /* of the last step, sorted; at the present state or the one before it */
 	uint64_t reading_count, reading_digest; /* of all readings so far */

@@ -245,6 +245,8 @@ static troupe_status unpack_all(struct primary *primary, struct unpack *in, stru
 	if (!status)
 		status = edit_unpack(&primary->edit, in, error);
 	ret->world_bytes = (size_t)(in->at - ret->world);
+	if (!status)
+		touch_rejoin(&primary->shared->touch);
 	if (!status && !plan_unpack(&primary->plan, in))
 		status = fail(error, TROUPE_EWORLD, "damaged: the levels");
 	if (!status)

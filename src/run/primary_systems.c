@@ -86,6 +86,32 @@ static void request(void *ctx, const struct system *system, const char *name, co
 	decide(primary, &command);
 }
 
+static void attach(void *ctx, const struct system *system, uint32_t link, uint32_t other)
+{
+	struct primary *primary = ctx;
+	if (primary->ties.count < DECIDED_MAX)
+		vec_push(&primary->ties, (struct tie_asked){system->self.model, system->index, link, other});
+}
+
+static void detach(void *ctx, const struct system *system)
+{
+	attach(ctx, system, SCENE_NONE, SCENE_NONE);
+}
+
+static void obey_ties(struct primary *primary)
+{
+	struct troupe_error why;
+	for (uint32_t i = 0; i < primary->ties.count; i++) {
+		const struct tie_asked *asked = &primary->ties.at[i];
+		if (asked->link == SCENE_NONE)
+			(void)edit_untie(&primary->edit, asked->model, asked->system);
+		else if (edit_tie(&primary->edit, asked->model, asked->system, asked->link, asked->other, &why))
+			refuse(primary, "attach", why.status, why.text);
+	}
+	primary->ties.count = 0;
+	primary_plan_effects(primary);
+}
+
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static struct troupe_vec3 out_vec3(struct vec3 v)
@@ -155,7 +181,7 @@ static const double *reading(void *ctx, uint32_t model, uint32_t sensor, uint32_
 
 static struct system_acts acts_of(struct primary *primary)
 {
-	return (struct system_acts){publish, request, touch, find_sensor, reading, is_there, primary};
+	return (struct system_acts){publish, request, attach, detach, touch, find_sensor, reading, is_there, primary};
 }
 
 struct system_step primary_view(struct primary *primary)
@@ -219,5 +245,6 @@ void primary_update_systems(struct primary *primary)
 	for (uint32_t m = 0; m < systems->scene->model_count; m++)
 		if (systems->sets[m].updates && is_there(primary, m))
 			update(primary, m, &step);
+	obey_ties(primary);
 	arena_fini(&arena);
 }

@@ -644,6 +644,7 @@ void scene_destroy(struct scene *scene)
 	ranges_fini(&scene->link_ranges);
 	vec_free(&scene->surfaces);
 	vec_free(&scene->world_joints);
+	vec_free(&scene->ties);
 	bvh_fini(&scene->static_tree);
 	map_fini(&scene->model_by_name);
 	vec_free(&scene->warnings);

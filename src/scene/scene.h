@@ -156,6 +156,15 @@ struct scene_model {
 	const struct scene_actor *actor; /* the script that moves the model (actor.h); NULL: none */
 };
 
+enum { SCENE_TIES_MAX = 4096 };
+
+/* A rigid joint that a system made while the world runs, between two bodies. */
+struct scene_tie {
+	uint32_t owner, system; /* the model of the system, and its index among those of the model */
+	uint32_t bodies[2];     /* the first may be SCENE_NONE: the world */
+	struct pose pose;       /* of the second body, in the frame of the first */
+};
+
 struct scene_level {
 	const char *name;
 	uint32_t line;
@@ -210,7 +219,9 @@ struct scene {
 	uint32_t light_count;
 	/* The different surfaces of the geoms, each once. The array only grows, up to SCENE_SURFACES_MAX. */
 	VEC(struct sdf_surface) surfaces;
-	indices world_joints; /* joints of the world itself, which may connect different models */
+	indices world_joints;       /* joints of the world itself, which may connect different models */
+	VEC(struct scene_tie) ties; /* in the order in which they were made */
+	uint64_t ties_epoch;        /* grows when `ties` changes */
 	/* Boxes of static geoms; value: geom index. Which static geoms are present changes from step to step. */
 	struct bvh static_tree;
 	struct map model_by_name;   /* models that are not absent */

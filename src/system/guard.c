@@ -270,6 +270,16 @@ static void no_request(void *ctx, const struct system *system, const char *servi
 	(void)ctx, (void)system, (void)service, (void)message;
 }
 
+static void no_attach(void *ctx, const struct system *system, uint32_t link, uint32_t other)
+{
+	(void)ctx, (void)system, (void)link, (void)other;
+}
+
+static void no_detach(void *ctx, const struct system *system)
+{
+	(void)ctx, (void)system;
+}
+
 static bool rehearse_call(
 	const struct guard_call *call, const uint64_t *words, struct guarded *guarded, struct system_fault *fault)
 {
@@ -282,6 +292,8 @@ static bool rehearse_call(
 		acts = *step.acts;
 		acts.publish = no_publish;
 		acts.request = no_request;
+		acts.attach = no_attach;
+		acts.detach = no_detach;
 		step.acts = &acts;
 	}
 	return make_guarded(call, &step, words, guarded, fault);

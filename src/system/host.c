@@ -452,6 +452,32 @@ static void request(const struct troupe_system *self, const struct troupe_step *
 		acts->request(acts->ctx, system_of(self), service, (const ProtobufCMessage *)(const void *)message);
 }
 
+static bool attach(const struct troupe_system *self, const struct troupe_step *step, uint32_t link, uint32_t other)
+{
+	const struct system_acts *acts = inner(step)->acts;
+	if (!acts || !inner(step)->arena || !owns_link(step, link) || !has_link(scene_of(step), other) ||
+		!acts->is_there(acts->ctx, scene_of(step)->links[other].model))
+		return false;
+	acts->attach(acts->ctx, system_of(self), link, other);
+	return true;
+}
+
+static void detach(const struct troupe_system *self, const struct troupe_step *step)
+{
+	const struct system_acts *acts = inner(step)->acts;
+	if (acts && inner(step)->arena)
+		acts->detach(acts->ctx, system_of(self));
+}
+
+static bool attached(const struct troupe_system *self, const struct troupe_step *step)
+{
+	const struct scene *scene = scene_of(step);
+	bool found = false;
+	for (uint32_t i = 0; i < scene->ties.count && !found; i++)
+		found = scene->ties.at[i].owner == self->model && scene->ties.at[i].system == system_of(self)->index;
+	return found;
+}
+
 /* --- anywhere ----------------------------------------------------------------------------------------------------- */
 
 static double raise(double x, double y)
@@ -539,6 +565,9 @@ const struct troupe_host system_host = {
 	.message = make_message,
 	.unpack = unpack,
 	.publish = publish,
+	.attach = attach,
+	.detach = detach,
+	.attached = attached,
 	.request = request,
 	.sin = math_sin,
 	.cos = math_cos,

@@ -63,6 +63,8 @@ static inline const struct system *system_of(const struct troupe_system *self)
 struct system_acts {
 	void (*publish)(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message);
 	void (*request)(void *ctx, const struct system *system, const char *service, const ProtobufCMessage *message);
+	void (*attach)(void *ctx, const struct system *system, uint32_t link, uint32_t other);
+	void (*detach)(void *ctx, const struct system *system);
 	bool (*touch)(void *ctx, uint32_t model, uint32_t i, struct troupe_touch *ret_touch);
 	uint32_t (*find_sensor)(void *ctx, uint32_t model, const char *name);
 	const double *(*reading)(void *ctx, uint32_t model, uint32_t sensor, uint32_t *ret_count, double *ret_time_s);

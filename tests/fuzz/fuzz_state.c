@@ -332,6 +332,12 @@ static void read_world(struct tokens *tokens)
 	for (uint64_t i = 0; i < lights && !tokens->in.bad; i++)
 		read_light(tokens);
 	mark(tokens);
+	uint64_t ties = number(tokens, NUMBER);
+	for (uint64_t i = 0; i < ties && !tokens->in.bad; i++) {
+		numbers(tokens, NUMBER, 4);
+		numbers(tokens, REAL, 7);
+	}
+	mark(tokens);
 	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* levels */
 	mark(tokens);
 	number(tokens, NUMBER);                          /* loads */

@@ -1,0 +1,158 @@
+#!/bin/sh
+# test limit: 300
+# Carts pull trailers, let them go and take others; a load is dropped from a static crane; a model that is joined is
+# removed and created again. Joined models move between secondaries together, also between levels, and sleep and wake as
+# one. The hash of every step is the same for all placements, over tcp, in a replay, and when the run is resumed before,
+# between and after joints are made.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+world=$scratch/joints.sdf
+drive=$scratch/commands
+long=$(amount 500 900 3000)
+
+# box NAME POSE Z MASS: the link l
+box()
+{
+	cat <<-END
+		<model name='$1'><pose>$2</pose><link name='l'><pose>0 0 $3 0 0 0</pose><inertial><mass>$4</mass><inertia><ixx>0.3</ixx>
+		<iyy>0.3</iyy><izz>0.3</izz></inertia></inertial><collision name='c'><geometry><box><size>0.6 0.5 0.4</size></box>
+		</geometry></collision></link>
+	END
+}
+
+# cart NAME POSE OTHER: it is joined to l of another model
+cart()
+{
+	box "$1" "$2" 0.4 10
+	for wheel in fl:0.2:0.35 fr:0.2:-0.35 rl:-0.2:0.35 rr:-0.2:-0.35; do
+		at=${wheel#*:}
+		cat <<-END
+			<link name='${wheel%%:*}'><pose>${at%:*} ${at#*:} 0.15 0 0 0</pose><inertial><mass>1</mass><inertia><ixx>0.02</ixx>
+			<iyy>0.02</iyy><izz>0.02</izz></inertia></inertial><collision name='c'><geometry><sphere><radius>0.15</radius></sphere>
+			</geometry></collision></link><joint name='${wheel%%:*}_joint' type='revolute'><parent>l</parent>
+			<child>${wheel%%:*}</child><axis><xyz>0 1 0</xyz></axis></joint>
+		END
+	done
+	cat <<-END
+		<plugin name='gz::sim::systems::DiffDrive' filename='x'><left_joint>fl_joint</left_joint><left_joint>rl_joint</left_joint>
+		<right_joint>fr_joint</right_joint><right_joint>rr_joint</right_joint><wheel_separation>0.7</wheel_separation>
+		<wheel_radius>0.15</wheel_radius></plugin>
+	END
+	for other in $3; do
+		cat <<-END
+			<plugin name='gz::sim::systems::DetachableJoint' filename='x'><parent_link>l</parent_link><child_model>$other</child_model>
+			<child_link>l</child_link><attach_topic>/$1/$other/attach</attach_topic><detach_topic>/$1/$other/detach</detach_topic>
+			<output_topic>/$1/$other/state</output_topic><suppress_child_warning>true</suppress_child_warning></plugin>
+		END
+	done
+	echo '</model>'
+}
+
+# trailer NAME POSE
+trailer()
+{
+	box "$1" "$2" 0.2 3
+	echo '</model>'
+}
+
+# level NAME POSE MODEL
+level()
+{
+	echo "<level name='$1'><pose>$2</pose><geometry><box><size>8 40 20</size></box></geometry><buffer>1</buffer><ref>$3</ref></level>"
+}
+
+{
+	cat <<-'END'
+		<sdf version='1.9'><world name='joints'><physics name='p' type='ode'><max_step_size>0.004</max_step_size></physics>
+		<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1</normal>
+		</plane></geometry></collision></link></model>
+		<model name='crane'><static>true</static><pose>0 -3 2 0 0 0</pose><link name='l'/><plugin
+		name='gz::sim::systems::DetachableJoint' filename='x'><parent_link>l</parent_link><child_model>load</child_model>
+		<child_link>l</child_link></plugin></model>
+	END
+	cart cart_0 '-5 0 0 0 0 0' 'trailer_0 trailer_1'
+	cart cart_1 '-5 3 0 0 0 0' trailer_1
+	cart cart_2 '5 8 0 0 0 3.14159' guest
+	trailer trailer_0 '-5.8 0 0.01 0 0 0'
+	trailer trailer_1 '-5 1.2 0.01 0 0 0'
+	trailer load '0 -3 1.2 0.3 0 0'
+	cat <<-'END'
+		<plugin name='gz::sim' filename='x'><performer name='p0'><ref>cart_0</ref><geometry><box><size>2 2 2</size></box></geometry>
+		</performer><performer name='p1'><ref>cart_2</ref><geometry><box><size>2 2 2</size></box></geometry></performer>
+	END
+	level west '-4 0 0 0 0 0' trailer_0
+	level east '4 0 0 0 0 0' load
+	echo '</plugin></world></sdf>'
+} >"$world"
+guest=$(trailer guest '5.8 8 0.01 0 0 0' | tr -d '\n' | tr '"' "'")
+cat >"$drive" <<-END
+	10 /model/cart_0/cmd_vel linear {x: 1.5} angular {z: 0.3}
+	10 /cart_0/trailer_1/detach
+	30 /model/cart_1/cmd_vel linear {x: -1} angular {z: 0.5}
+	60 /cart_1/trailer_1/detach
+	90 /world/joints/create sdf: "<sdf version='1.9'>$guest</sdf>"
+	95 /model/cart_2/cmd_vel linear {x: 1.2}
+	150 /model/crane/detachable_joint/detach
+	170 /cart_0/trailer_0/detach
+	200 /cart_0/trailer_1/attach
+	260 /world/joints/remove name: "guest" type: MODEL
+	280 /model/cart_1/cmd_vel linear {x: 0}
+	300 /cart_1/trailer_1/attach
+	310 /world/joints/create sdf: "<sdf version='1.9'>$guest</sdf>"
+	340 /cart_2/guest/attach
+	420 /model/cart_0/cmd_vel linear {x: -1}
+END
+
+# go OPTION...: runs all steps, with the hashes in $scratch/other
+go()
+{
+	run "$scratch/all" "$world" "$drive" "$long" --hash-every 1 "$@" || return 1
+	grep '^hash' "$scratch/all" >"$scratch/other"
+}
+
+# same WHAT [EXPECTED]
+same()
+{
+	cmp -s "${2:-$scratch/reference}" "$scratch/other"
+	check "$1: $(diff "${2:-$scratch/reference}" "$scratch/other" 2>&1 | sed -n '2p')" $?
+}
+
+go --secondaries 0
+check "runs: $(tail -n 1 "$scratch/all.err")" $?
+cp "$scratch/other" "$scratch/reference"
+[ "$(wc -l <"$scratch/reference")" -ge "$long" ]
+check 'a hash of every step' $?
+for topic in cart_1/trailer_1/detach crane/detachable cart_0/trailer_1/attach cart_2/guest/attach; do
+	grep -v "$topic" "$drive" >"$scratch/fewer"
+	run "$scratch/less" "$world" "$scratch/fewer" "$long" --hash-every 1 --secondaries 0
+	grep '^hash' "$scratch/less" | cmp -s - "$scratch/reference"
+	[ $? = 1 ]
+	check "$topic makes a difference" $?
+done
+
+for options in '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' '3' '2 --transport tcp --chaos 3 --network-stale-ms 60000'; do
+	# shellcheck disable=SC2086
+	go --secondaries $options
+	same "--secondaries $options"
+done
+
+for at in 5 155 230 325; do
+	go --secondaries 2 --chaos 5 --save-at "$at" "$scratch/saved"
+	same "saved at $at"
+	awk -v at="$at" '$2 > at' "$scratch/reference" >"$scratch/rest"
+	timeout "$run_limit_s" "$troupe" run --resume "$scratch/saved" --rtf 0 -v 0 --iterations "$long" --hash-every 1 \
+		--secondaries 3 --chaos 6 2>&1 | grep '^hash' >"$scratch/other"
+	same "resumed at $at" "$scratch/rest"
+done
+timeout "$run_limit_s" "$troupe" run --resume "$scratch/saved" --rtf 0 -v 0 --iterations "$long" --hash-every 1 \
+	--transport tcp --secondaries 2 --network-stale-ms 60000 2>&1 | grep '^hash' >"$scratch/other"
+same 'resumed over tcp' "$scratch/rest"
+
+go --secondaries 2 --chaos 8 --record "$scratch/recording" --record-every 50
+same 'recorded'
+for options in 0 '3 --chaos 2'; do
+	# shellcheck disable=SC2086
+	timeout "$run_limit_s" "$troupe" replay "$scratch/recording" -v 0 --secondaries $options >"$scratch/out" 2>&1
+	check "replay --secondaries $options: $(tail -n 1 "$scratch/out")" $?
+done
+totals
