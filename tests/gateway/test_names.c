@@ -4,6 +4,7 @@
 #include "gateway/dds/graph.h"
 #include "gateway/ros/cdr.h"
 #include "gateway/ros/names.h"
+#include "gateway/ros/type_hash.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -271,6 +272,34 @@ static void test_joint_command(void)
 	}
 }
 
+/* --- hashes of types ---------------------------------------------------------------------------------------------- */
+
+/* As ROS 2's own packages have them, in its release Jazzy. */
+static void test_type_hashes(void)
+{
+	static const char *const hashes[][2] = {
+		{"geometry_msgs/msg/Twist", "9c45bf16fe0983d80e3cfe750d6835843d265a9a6c46bd2e609fcddde6fb8d2a"},
+		{"nav_msgs/msg/Odometry", "3cc97dc7fb7502f8714462c526d369e35b603cfc34d946e3f2eda2766dfec6e0"},
+		{"rosgraph_msgs/msg/Clock", "692f7a66e93a3c83e71765d033b60349ba68023a8c689a79e48078bcb5c58564"},
+		{"sensor_msgs/msg/CameraInfo", "b3dfd68ff46c9d56c80fd3bd4ed22c7a4ddce8c8348f2f59c299e73118e7e275"},
+		{"sensor_msgs/msg/Image", "d31d41a9a4c4bc8eae9be757b0beed306564f7526c88ea6a4588fb9582527d47"},
+		{"sensor_msgs/msg/Imu", "7d9a00ff131080897a5ec7e26e315954b8eae3353c3f995c55faf71574000b5b"},
+		{"sensor_msgs/msg/LaserScan", "64c191398013af96509d518dac71d5164f9382553fce5c1f8cca5be7924bd828"},
+		{"sensor_msgs/msg/NavSatFix", "62223ab3fe210a15976021da7afddc9e200dc9ec75231c1b6a557fc598a65404"},
+		{"sensor_msgs/msg/PointCloud2", "9198cabf7da3796ae6fe19c4cb3bdd3525492988c70522628af5daa124bae2b5"},
+		{"std_msgs/msg/Empty", "20b625256f32d5dbc0d04fee44f43c41e51c70d3502f84b4a08e7a9c26a96312"},
+		{"std_msgs/msg/String", "df668c740482bbd48fb39d76a70dfd4bd59db1288021743503259e948f6b1a18"},
+		{"tf2_msgs/msg/TFMessage", "e369d0f05a23ae52508854b66f6aa0437f3449d652e8cbf22d5abe85d020f087"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(hashes); i++) {
+		struct text out = {0};
+		type_hash_add(hashes[i][0], &out);
+		check(!strncmp(out.at, "RIHS01_", 7) && !strcmp(out.at + 7, hashes[i][1]), "%s: %s", hashes[i][0],
+			out.at);
+		text_fini(&out);
+	}
+}
+
 /* --- nodes -------------------------------------------------------------------------------------------------------- */
 
 static void test_graph(void)
@@ -308,6 +337,7 @@ int main(void)
 	test_joint_topics();
 	test_hostile_names();
 	test_joint_command();
+	test_type_hashes();
 	test_graph();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;

@@ -16,36 +16,7 @@ export TROUPE_NO_GZ
 unset ROS_DOMAIN_ID CYCLONEDDS_URI
 domain=$((10 + $$ % 90)) # ports below those that the system gives away
 
-cat >w.sdf <<'END'
-<sdf version="1.9"><world name="w">
-  <physics name="p" type="ode"><max_step_size>0.01</max_step_size><real_time_factor>1</real_time_factor></physics>
-  <spherical_coordinates><latitude_deg>35</latitude_deg><longitude_deg>139</longitude_deg></spherical_coordinates>
-  <model name="wall"><static>true</static><pose>4 0 0.5 0 0 0</pose><link name="l">
-    <visual name="v"><geometry><box><size>1 20 1</size></box></geometry></visual></link></model>
-  <model name="cart"><pose>0 0 0.25 0 0 0</pose><link name="base"><gravity>false</gravity><inertial><mass>1e5</mass>
-    <inertia><ixx>1e5</ixx><iyy>1e5</iyy><izz>1e5</izz></inertia></inertial>
-    <collision name="c"><geometry><box><size>0.5 0.5 0.5</size></box></geometry></collision>
-    <sensor name="camera" type="camera"><update_rate>10</update_rate>
-      <camera><image><width>64</width><height>48</height></image></camera></sensor>
-    <sensor name="lidar" type="gpu_lidar"><pose>0.1 0 0.2 0 0 0</pose><update_rate>10</update_rate>
-      <lidar><scan><horizontal><samples>21</samples><min_angle>-1</min_angle><max_angle>1</max_angle></horizontal></scan>
-      <range><min>0.1</min><max>10</max></range></lidar></sensor>
-    <sensor name="imu" type="imu"><update_rate>50</update_rate></sensor>
-    <sensor name="gps" type="navsat"><update_rate>10</update_rate></sensor>
-    <sensor name="touch" type="contact"><update_rate>10</update_rate>
-      <contact><collision>c</collision></contact></sensor></link>
-    <link name="plate"><pose>0 0 0.3 0 0 0</pose><gravity>false</gravity><inertial><mass>0.1</mass></inertial></link>
-    <joint name="weld" type="fixed"><parent>base</parent><child>plate</child>
-      <sensor name="force" type="force_torque"><update_rate>10</update_rate></sensor></joint>
-    <link name="arm"><gravity>false</gravity><inertial><mass>0.1</mass></inertial></link>
-    <joint name="turn" type="revolute"><parent>base</parent><child>arm</child><axis><xyz>0 0 1</xyz></axis></joint>
-    <plugin name="gz::sim::systems::VelocityControl" filename="x"/>
-    <plugin name="gz::sim::systems::OdometryPublisher" filename="x"><robot_base_frame>cart/base</robot_base_frame></plugin>
-    <plugin name="gz::sim::systems::JointStatePublisher" filename="x"/>
-    <plugin name="gz::sim::systems::JointPositionController" filename="x"><joint_name>turn</joint_name>
-      <use_velocity_commands>true</use_velocity_commands></plugin></model>
-</world></sdf>
-END
+cp "$source/tests/data/ros/robot.sdf" w.sdf || exit 1
 
 timeout 20 "$troupe" run w.sdf --ros2 --ros2-domain $domain --iterations 1 --rtf 0 -v 0 >out 2>err
 status=$?

@@ -10,6 +10,7 @@
 #include "gateway/dds/graph.h"
 #include "gateway/dds/module.h"
 #include "gateway/ros/names.h"
+#include "gateway/ros/type_hash.h"
 #include "gateway/source.h"
 #include "topic/message.h"
 #include "topic/plain.pb-c.h"
@@ -113,14 +114,19 @@ static struct channel *make_channel(struct troupe_ros2 *gateway, const struct ro
 {
 	char why[GLUE_WHY_BYTES] = "there are too many topics";
 	char *topic = graph_topic(offer->name), *type = graph_type(offer->type);
+	struct text user_data = {0};
 	struct glue_end *end = NULL;
+	text_add(&user_data, "typehash=");
+	type_hash_add(offer->type, &user_data);
+	text_add(&user_data, ";");
 	if (gateway->channels.count >= ENDS_MAX)
 		end = NULL;
 	else if (offer->kind == TROUPE_TOPIC_PUBLISHED)
 		(void)gateway->glue->write_end(gateway->node, topic, type,
-			offer->keep == NAMES_STATIC ? GLUE_STATIC : GLUE_LATEST, NULL, &end, why);
+			offer->keep == NAMES_STATIC ? GLUE_STATIC : GLUE_LATEST, user_data.at, &end, why);
 	else
-		(void)gateway->glue->read_end(gateway->node, topic, type, NULL, &end, why);
+		(void)gateway->glue->read_end(gateway->node, topic, type, user_data.at, &end, why);
+	text_fini(&user_data);
 	free(topic);
 	free(type);
 	if (!end) {

@@ -1,0 +1,46 @@
+#!/bin/sh
+# test limit: 120
+# A node of ROS 2 in TypeScript, by another project, sees a run: topics with their types, clock, transforms, odometry, a
+# scan and joints. It finds others by multicast alone, so both are in a network of their own, whose loopback has multicast.
+. "${SOURCE_DIR:-.}/tests/web/lib.sh"
+web_needs 'a node of ROS 2 in TypeScript' @foxglove/ros2 @foxglove/rtps @foxglove/rosmsg-msgs-common avl tslib
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+set -u
+source=$(cd "${SOURCE_DIR:-.}" && pwd)
+case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
+cd "$scratch" || exit 1
+TROUPE_NO_GZ=1
+export TROUPE_NO_GZ
+unset ROS_DOMAIN_ID CYCLONEDDS_URI
+
+cat >both.sh <<'END'
+ip link set lo up multicast on && ip route add 224.0.0.0/4 dev lo || exit 9
+"$1" run "$2/tests/data/ros/robot.sdf" --ros2 --ros2-domain 3 --ros2-address 127.0.0.1 >out 2>err &
+run=$!
+for _ in $(seq 200); do
+	grep -q 'ROS 2: domain' err && break
+	sleep 0.05
+done
+timeout 60 node "$2/tests/web/ros2.js" 3 >said 2>&1
+kill -INT $run
+wait $run
+END
+unshare -rn sh -c 'ip link set lo up' 2>/dev/null || {
+	skip 'a node of ROS 2 in TypeScript' 'no network of its own can be made (unshare -rn, ip)'
+	totals
+	exit
+}
+unshare -rn sh both.sh "$troupe" "$source"
+status=$?
+if grep -q 'built without DDS' err; then
+	skip 'a node of ROS 2 in TypeScript' "$(cat err)"
+	totals
+	exit
+fi
+check "the run ends well: $status $(cat err)" $status
+grep FAILED said
+read -r here _ there _ <<END
+$(tail -n 1 said)
+END
+case $here in *[!0-9]* | '') check "the node ends well: $(tail -n 3 said)" 1 ;; *) passed=$((passed + here)) failed=$((failed + there)) ;; esac
+totals
