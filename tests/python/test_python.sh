@@ -17,7 +17,8 @@ case ${TEST_CC:-cc} in
 	exit
 	;;
 *sanitize=address*)
-	preload=$(${TEST_CC%% *} -print-file-name=libasan.so)
+	# shellcheck disable=SC2086
+	preload=$($TEST_CC -print-file-name=libasan.so)
 	ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0
 	export ASAN_OPTIONS
 	;;
@@ -26,7 +27,9 @@ esac
 PYTHONPATH=$build/python:$source/tests/python
 PYTHONDONTWRITEBYTECODE=1
 TROUPE=$troupe
-export PYTHONPATH PYTHONDONTWRITEBYTECODE TROUPE
+SOURCE_DIR=$source
+BUILD_DIR=$build
+export PYTHONPATH PYTHONDONTWRITEBYTECODE TROUPE SOURCE_DIR BUILD_DIR
 
 # A Python that has numpy, if there is one: the module needs none, but users have it.
 python=python3
