@@ -189,40 +189,36 @@ void encode_often_pose(struct text *out, const struct troupe_pose *pose, const c
 	end(out, put_pose(begin(out, count + 10 + POSE_BYTES), pose, name, count, id));
 }
 
-static uint8_t *put_link_pose(uint8_t *at, const struct troupe_pose *pose)
+static uint8_t *put_fixed32s(uint8_t *at, const uint32_t *values, size_t count)
 {
-	at = put_float(at, pose->x);
-	at = put_float(at, pose->y);
-	at = put_float(at, pose->z);
-	at = put_float(at, pose->qx);
-	at = put_float(at, pose->qy);
-	at = put_float(at, pose->qz);
-	return put_float(at, pose->qw);
+	for (size_t i = 0; i < count; i++)
+		at = put_fixed32(at, values[i]);
+	return at;
 }
 
-void encode_often_view(struct text *out, int64_t time_ns, double rtf, const struct troupe_snapshot *snapshot)
+void encode_often_view(struct text *out, int64_t time_ns, uint64_t step, double rtf, const struct troupe_scene *scene,
+	const struct encode_picture *picture)
 {
 	enum { HEAD_BYTES = 2 + TIME_BYTES + 2 * 11 + 9 + 4 * 11, MODEL_BYTES = 2 * 4, LINK_BYTES = 4 + 7 * 4 };
-	const struct troupe_scene *scene = snapshot->scene;
-	uint32_t models = snapshot->model_count, links = snapshot->link_count;
+	uint32_t models = picture->model_count, links = picture->link_count;
 	uint8_t *at = begin(out, HEAD_BYTES + (size_t)models * MODEL_BYTES + (size_t)links * LINK_BYTES);
 	at = put_header(at, time_ns, NULL, NULL);
-	at = put_number(at, 2, snapshot->step);
+	at = put_number(at, 2, step);
 	at = put_number(at, 3, scene->epoch);
 	at = put_list(put_double(at, 4, rtf), 5, models);
 	for (uint32_t i = 0; i < models; i++)
 		at = put_fixed32(at, (uint32_t)scene->models[i].id);
-	at = put_list(at, 6, models);
-	for (uint32_t i = 0; i < models; i++) {
-		const struct troupe_model_state *state = &snapshot->models[i];
-		at = put_fixed32(at, state->secondary | (uint32_t)state->asleep << 31 | (uint32_t)!state->loaded << 30);
-	}
+	at = put_fixed32s(put_list(at, 6, models), picture->status, models);
 	at = put_list(at, 7, links);
 	for (uint32_t i = 0; i < links; i++)
 		at = put_fixed32(at, encode_link_id(&scene->links[i]));
-	at = put_list(at, 8, 7 * (size_t)links);
-	for (uint32_t i = 0; i < links; i++)
-		at = put_link_pose(at, &snapshot->links[i].pose);
+	at = put_list(at, 8, ENCODE_POSE_NUMBERS * (size_t)links);
+	for (uint32_t i = 0; i < links; i++) {
+		uint32_t bits[ENCODE_POSE_NUMBERS];
+		_Static_assert(sizeof bits == sizeof picture->poses[i], "a float has 4 bytes");
+		memcpy(bits, picture->poses[i], sizeof bits);
+		at = put_fixed32s(at, bits, ENCODE_POSE_NUMBERS);
+	}
 	end(out, at);
 }
 

@@ -7,6 +7,20 @@
 
 #include <troupe/world.h>
 
+enum { ENCODE_POSE_NUMBERS = 7 }; /* x, y, z, then the rotation as x, y, z, w */
+
+/* What a viewer draws of a state. */
+struct encode_picture {
+	uint32_t model_count, link_count; /* the first ones of the scene */
+	uint32_t *status;                 /* [model_count]: encode_status() */
+	float (*poses)[ENCODE_POSE_NUMBERS];
+};
+
+static inline uint32_t encode_status(uint32_t secondary, bool asleep, bool loaded)
+{
+	return secondary | (uint32_t)asleep << 31 | (uint32_t)!loaded << 30;
+}
+
 /* gz.msgs.Clock; its header has the simulated time. */
 void encode_often_clock(struct text *out, int64_t sim_ns, int64_t real_ns, int64_t system_ns);
 /* gz.msgs.Odometry of a robot that moves in its plane: m/s along x, rad/s about z. frame, child_frame: NULL for none.
@@ -16,8 +30,9 @@ void encode_often_odometry(struct text *out, int64_t time_ns, const char *frame,
 /* gz.msgs.Pose_V: its header, then its poses one by one. */
 void encode_often_poses(struct text *out, int64_t time_ns);
 void encode_often_pose(struct text *out, const struct troupe_pose *pose, const char *name, uint32_t id);
-/* troupe.msgs.View of a snapshot that has models and links. */
-void encode_often_view(struct text *out, int64_t time_ns, double rtf, const struct troupe_snapshot *snapshot);
+/* troupe.msgs.View. */
+void encode_often_view(struct text *out, int64_t time_ns, uint64_t step, double rtf, const struct troupe_scene *scene,
+	const struct encode_picture *picture);
 /* troupe.msgs.Mesh. points: [3 * point_count]; corners: [3 * triangle_count]. */
 void encode_often_mesh(
 	struct text *out, const double *points, uint32_t point_count, const uint32_t *corners, uint32_t triangle_count);

@@ -38,6 +38,8 @@ static void free_frame(struct frame *frame)
 	free(frame->arrays.joints);
 	free(frame->arrays.contacts);
 	free(frame->levels);
+	free(frame->picture.status);
+	free(frame->picture.poses);
 	vec_free(&frame->ghosts);
 	vec_free(&frame->moves);
 	vec_free(&frame->places);
@@ -188,6 +190,40 @@ static void fill_links(struct frame *frame, const struct server_world *world)
 		read_link(world, view_link_at(view, i), &a->links[i]);
 	frame->snapshot.links = a->links;
 	frame->snapshot.link_count = view->moving_links;
+}
+
+static void put_pose(struct pose pose, float *ret_numbers)
+{
+	const double numbers[ENCODE_POSE_NUMBERS] = {
+		pose.p.x, pose.p.y, pose.p.z, pose.q.x, pose.q.y, pose.q.z, pose.q.w};
+	for (uint32_t n = 0; n < ENCODE_POSE_NUMBERS; n++)
+		ret_numbers[n] = (float)numbers[n];
+}
+
+/* All secondaries wait while a frame is filled in, many times a second for a viewer. So a picture has 32 bytes of a
+ * model of one link, where FRAME_MODELS and FRAME_LINKS have 240, with velocities; and the state of a model is read
+ * once. */
+static void fill_picture(struct frame *frame, const struct server_world *world)
+{
+	const struct troupe_scene *view = frame->snapshot.scene;
+	const struct primary *primary = &world->primary;
+	const uint32_t *secondaries = primary->plan.dispatch.roster.now.model;
+	struct encode_picture *picture = &frame->picture;
+	picture->status = fit(frame, picture->status, &frame->status_room, view->mobile_count, sizeof *picture->status);
+	picture->poses = fit(frame, picture->poses, &frame->pose_room, view->moving_links, sizeof *picture->poses);
+	picture->model_count = view->mobile_count;
+	picture->link_count = 0;
+	for (uint32_t i = 0; i < view->mobile_count; i++) {
+		uint32_t model = view_model_at(view, i), count = view->models[i].link_count;
+		picture->status[i] = encode_status(world_number(world, secondaries[model]),
+			primary_sleeps(primary, model), primary->plan.loading.active[model]);
+		for (uint32_t n = 0; n < count; n++, picture->link_count++) {
+			uint32_t link = view_link_at(view, picture->link_count);
+			struct pose pose = state_link_pose(world->shared.state, link, false);
+			put_pose(pose, picture->poses[picture->link_count]);
+		}
+	}
+	assert(picture->link_count == view->moving_links);
 }
 
 static void fill_joints(struct frame *frame, const struct server_world *world)
@@ -362,6 +398,8 @@ struct frame *frame_make(struct frame_pool *pool, struct server_world *world, ui
 		fill_mobile(frame, world);
 	if (parts & FRAME_LINKS)
 		fill_links(frame, world);
+	if (parts & FRAME_PICTURE)
+		fill_picture(frame, world);
 	if (parts & FRAME_JOINTS)
 		fill_joints(frame, world);
 	if (parts & FRAME_CONTACTS)

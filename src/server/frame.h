@@ -7,6 +7,7 @@
 #ifndef SERVER_FRAME_H
 #define SERVER_FRAME_H
 
+#include "server/encode_often.h"
 #include "server/internal.h"
 
 enum frame_part {
@@ -24,6 +25,7 @@ enum frame_part {
 	FRAME_WORK = 2048,    /* work */
 	FRAME_REPORTS = 4096, /* of systems; added after frame_make() by model_topics_report() */
 	FRAME_MEMBERS = 8192, /* members; while a subscription has it, contacts are noted in each step */
+	FRAME_PICTURE = 16384,
 };
 
 #define FRAME_BYTES_MAX (UINT64_C(512) << 20) /* of all frames of a world that are in use */
@@ -92,6 +94,7 @@ struct frame {
 	struct text added;          /* SDF of created models, and of the lights of the world */
 	sdf_lights_now link_lights; /* of models of the file: those that a command changed */
 	struct readings readings;   /* of the last step */
+	struct encode_picture picture;
 	/* The outcome of a request; NULL: no request. `service` is the start of one piece of memory. */
 	char *service, *reply_text;
 	uint64_t reply_step;
@@ -100,7 +103,7 @@ struct frame {
 
 	/* private */
 	struct observe_arrays arrays;
-	uint32_t model_room, odometry_room, link_room, joint_room, contact_room, level_room;
+	uint32_t model_room, odometry_room, link_room, joint_room, contact_room, level_room, status_room, pose_room;
 };
 
 struct frame_pool;

@@ -22,11 +22,12 @@
 static bool encode_view(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	(void)row;
-	encode_often_view(out, frame->time_ns, frame->rtf, &frame->snapshot);
+	encode_often_view(
+		out, frame->time_ns, frame->snapshot.step, frame->rtf, frame->snapshot.scene, &frame->picture);
 	return true;
 }
 
-const struct publish_ops publish_view = {PUBLISH_FIGURES, FRAME_MODELS | FRAME_LINKS, encode_view};
+const struct publish_ops publish_view = {PUBLISH_FIGURES, FRAME_PICTURE, encode_view};
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
 

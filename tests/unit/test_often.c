@@ -231,45 +231,40 @@ Test(often, view)
 		double rtf = number();
 		struct troupe_scene_model models[MODELS] = {0};
 		struct troupe_scene_link links[LINKS] = {0};
-		struct troupe_model_state states[MODELS] = {0};
-		struct troupe_link_state link_states[LINKS] = {0};
 		struct troupe_scene scene = {.models = models, .links = links, .epoch = roll(3) ? roll(1u << 20) : 0};
-		struct troupe_snapshot snapshot = {.scene = &scene,
-			.step = roll(3) ? roll(UINT64_C(1) << 40) : 0,
-			.models = states,
-			.links = link_states,
-			.model_count = (uint32_t)roll(MODELS + 1),
-			.link_count = (uint32_t)roll(LINKS + 1)};
+		uint64_t step = roll(3) ? roll(UINT64_C(1) << 40) : 0;
 		uint32_t ids[MODELS], status[MODELS], link_ids[LINKS];
-		float poses[7 * LINKS];
+		float poses[LINKS][7];
+		const struct encode_picture picture = {
+			(uint32_t)roll(MODELS + 1), (uint32_t)roll(LINKS + 1), status, poses};
 		struct text written = {0};
 		struct header header;
 		Troupe__Msgs__View message = TROUPE__MSGS__VIEW__INIT;
-		for (uint32_t i = 0; i < snapshot.model_count; i++) {
+		for (uint32_t i = 0; i < picture.model_count; i++) {
 			ids[i] = (uint32_t)(models[i].id = roll(UINT64_C(1) << 32));
-			states[i] = (struct troupe_model_state){
-				.secondary = (uint32_t)roll(9), .asleep = roll(2), .loaded = roll(2)};
-			status[i] = states[i].secondary + (states[i].asleep ? 1u << 31 : 0) +
-				    (states[i].loaded ? 0 : 1u << 30);
+			uint32_t secondary = (uint32_t)roll(9);
+			bool asleep = roll(2), loaded = roll(2);
+			status[i] = encode_status(secondary, asleep, loaded);
+			cr_expect_eq(status[i], secondary + (asleep ? 1u << 31 : 0) + (loaded ? 0 : 1u << 30));
 		}
-		for (uint32_t i = 0; i < snapshot.link_count; i++) {
+		for (uint32_t i = 0; i < picture.link_count; i++) {
 			links[i].handle.at = (uint32_t)roll(1000);
 			link_ids[i] = ENCODE_LINK_ID | links[i].handle.at;
-			link_states[i].pose = random_pose();
-			add_floats(&link_states[i].pose, poses + 7 * (size_t)i);
+			struct troupe_pose pose = random_pose();
+			add_floats(&pose, poses[i]);
 		}
 		message.header = fill_header(&header, ns, NULL, NULL);
-		message.step = snapshot.step;
+		message.step = step;
 		message.scene = scene.epoch;
 		message.real_time_factor = rtf;
-		message.n_model = message.n_status = snapshot.model_count;
+		message.n_model = message.n_status = picture.model_count;
 		message.model = ids;
 		message.status = status;
-		message.n_link = snapshot.link_count;
+		message.n_link = picture.link_count;
 		message.n_pose = 7 * message.n_link;
 		message.link = link_ids;
-		message.pose = poses;
-		encode_often_view(&written, ns, rtf, &snapshot);
+		message.pose = poses[0];
+		encode_often_view(&written, ns, step, rtf, &scene, &picture);
 		expect(&written, &message.base);
 		dice = seed;
 	}
