@@ -6,6 +6,7 @@
 #include <troupe/base.h>
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -35,6 +36,10 @@ struct troupe_plugin_check {
  * world cannot be run. Blocks. */
 TROUPE_API troupe_status troupe_plugin_check(
 	const struct troupe_plugin_check *def, uint32_t *ret_wrong, struct troupe_error *error);
+
+/* For a handler of signals such as SIGSEGV, on the thread that was interrupted: which function of which plug-in from a
+ * library it was in, and for which model, as a text for people; "" if it was in none. Safe in a signal handler. */
+TROUPE_API void troupe_plugin_interrupted(char *ret_text, size_t bytes);
 
 #ifdef __cplusplus
 }

@@ -201,6 +201,7 @@ int main(int argc, char **argv)
 	fill_standard_files();
 	signal(SIGPIPE, SIG_IGN); /* a reader that has closed its end is an error of write(), */
 	signal(SIGXFSZ, SIG_IGN); /* and so is a file that is larger than the limit */
+	signals_name_plugins();
 	int status = dispatch(argc, argv);
 	errno = 0;
 	if ((fflush(stdout) || ferror(stdout)) && status == CLI_DONE) {

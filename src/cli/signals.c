@@ -9,10 +9,13 @@
 
 #include "base/clock.h"
 
+#include <troupe/plugin_check.h>
+
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -176,4 +179,50 @@ void signals_unwatch(void)
 	else if (on == LEAVING)
 		for (;;)
 			(void)pause();
+}
+
+/* --- crashes ------------------------------------------------------------------------------------------------------ */
+
+static void write_all(const char *text)
+{
+	size_t done = 0, count = strlen(text);
+	while (done < count) {
+		ssize_t wrote = write(STDERR_FILENO, text + done, count - done);
+		if (wrote <= 0)
+			return;
+		done += (size_t)wrote;
+	}
+}
+
+/* Several threads may crash at once: the first one tells, and ends the process, while the others wait. */
+static void on_crash(int number)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+	static _Thread_local volatile sig_atomic_t telling;
+	char text[600];
+	while (!telling && atomic_flag_test_and_set(&told))
+		(void)pause();
+	if (!telling) {
+		telling = 1;
+		troupe_plugin_interrupted(text, sizeof text);
+		if (*text) {
+			write_all("troupe: ");
+			write_all(text);
+			write_all(number == SIGSEGV || number == SIGBUS ? " crashes: it uses memory that it has not\n"
+				  : number == SIGFPE                    ? " crashes: it divides by 0\n"
+									: " crashes\n");
+		}
+	}
+	(void)signal(number, SIG_DFL);
+	(void)raise(number);
+}
+
+void signals_name_plugins(void)
+{
+	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		struct sigaction before, action = {.sa_handler = on_crash, .sa_flags = SA_NODEFER};
+		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler == SIG_DFL)
+			(void)sigaction(numbers[i], &action, NULL);
+	}
 }

@@ -39,4 +39,8 @@ void signals_unwatch(void);
 /* After a request to stop, a write does not wait for the reader of a pipe: see base/outfile.h. */
 enum outfile_haste signals_haste(void *ctx);
 
+/* From now on a crash inside of a plug-in from a library names the plug-in, on standard error, before the process ends
+ * by the signal. Where somebody else handles such a signal already, nothing changes. */
+void signals_name_plugins(void);
+
 #endif

@@ -7,8 +7,11 @@
  * traces: so the control of the model is put back, and nothing that it publishes or requests goes out. */
 #include "system/guard.h"
 
+#include <troupe/plugin_check.h>
+
 #include <inttypes.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +52,50 @@ static bool is_whole(const struct guarded *guarded, uint32_t count)
 		whole &= guarded->memory[GUARD_WORDS + count + i] == pattern(GUARD_WORDS + i);
 	}
 	return whole;
+}
+
+/* --- crashes ------------------------------------------------------------------------------------------------------ */
+
+/* Read by a signal handler of the same thread. A function of a system is never called inside of another one. */
+static _Thread_local const struct system *volatile entered;
+static _Thread_local const char *volatile entered_function;
+
+void guard_enter(const struct system *system, const char *function)
+{
+	entered_function = function;
+	atomic_signal_fence(memory_order_release);
+	entered = system->library ? system : NULL;
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+void guard_leave(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	entered = NULL;
+}
+
+/* Not snprintf(), which is not safe in a signal handler. */
+static void append(char *text, size_t bytes, size_t *length, const char *more)
+{
+	while (*more && *length + 1 < bytes)
+		text[(*length)++] = *more++;
+	text[*length] = '\0';
+}
+
+void troupe_plugin_interrupted(char *ret_text, size_t bytes)
+{
+	const struct system *system = entered;
+	size_t length = 0;
+	if (bytes)
+		*ret_text = '\0';
+	if (!system || !bytes)
+		return;
+	bool of_model = system->self.model != SCENE_NONE;
+	const char *const parts[] = {"plugin '", system->self.kind->names[0], "' (", system->library->path, ") of ",
+		of_model ? "model '" : "the world", of_model ? system->scene->models[system->self.model].name : "",
+		of_model ? "': " : ": ", entered_function};
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		append(ret_text, bytes, &length, parts[i]);
 }
 
 /* --- faults ------------------------------------------------------------------------------------------------------- */
@@ -163,7 +210,9 @@ static bool make_guarded(const struct guard_call *call, const struct system_step
 {
 	uint32_t count = call->system->words;
 	uint64_t *copy = fill(guarded, words, count);
+	guard_enter(call->system, names[call->function]);
 	invoke(call, step, copy);
+	guard_leave();
 	if (is_whole(guarded, count))
 		return check_numbers(call, copy, fault);
 	tell(call, fault, "%s writes beyond its %u words", names[call->function], count);

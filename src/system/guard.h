@@ -10,6 +10,11 @@
 
 enum guard_function { GUARD_INIT, GUARD_COMMAND, GUARD_PRE_UPDATE, GUARD_POST_UPDATE, GUARD_UPDATE };
 
+/* What this thread is calling, for troupe_plugin_interrupted(). To be called before and after each call of a function
+ * of a system; what guard_make() calls is known without. */
+void guard_enter(const struct system *system, const char *function);
+void guard_leave(void);
+
 struct guard_call {
 	const struct system *system;
 	enum guard_function function;

@@ -233,8 +233,10 @@ static void set_up(struct system *system, struct setup *setup)
 	setup->status = setup_check(system, plugin, &setup->why);
 	if (!setup->status) {
 		add_kind_words(system);
+		guard_enter(system, "configure()");
 		bool done = system->self.kind->configure(
 			&system->self, (const struct troupe_element *)(const void *)plugin);
+		guard_leave();
 		if (!done && !setup->status && !setup->passed)
 			setup_refuse(&system->self, NULL, "plugin '%s' gave up without a reason",
 				system->self.kind->names[0]);
@@ -578,7 +580,12 @@ troupe_status systems_check(const struct systems *systems, const struct system_l
 	const struct system *system = &systems_of(systems, listener->model)->at[listener->system];
 	uint32_t tag = system->topics.at[listener->topic].tag;
 	char why[TROUPE_WHY_BYTES] = "";
-	if (!system->self.kind->check || system->self.kind->check(&system->self, tag, seen(message), why))
+	if (!system->self.kind->check)
+		return TROUPE_OK;
+	guard_enter(system, "check()");
+	bool good = system->self.kind->check(&system->self, tag, seen(message), why);
+	guard_leave();
+	if (good)
 		return TROUPE_OK;
 	why[sizeof why - 1] = '\0';
 	return fail(error, TROUPE_ECOMMAND, "%s", why);
@@ -655,9 +662,11 @@ bool systems_report(const struct system *system, uint32_t output, const struct s
 		return false;
 	field_open(&arena);
 	ProtobufCMessage *message = field_message(system->outputs.at[output].type, step->step.time_s);
+	guard_enter(system, "report()");
 	bool given = kind->report(&system->self, &step->step,
 		guard_show(system, words_of(system, step->state, false), &copy), output,
 		(struct troupe_message *)(void *)message);
+	guard_leave();
 	field_open(NULL);
 	if (given)
 		message_add_bytes(out, message);
@@ -717,8 +726,10 @@ bool systems_reckon(const struct systems *systems, const struct state *state, ui
 		return false;
 	struct troupe_reckoning *r = ret_reckoning;
 	struct guard_copy copy;
+	guard_enter(&set->at[i], "reckon()");
 	set->at[i].self.kind->reckon(
 		&set->at[i].self, guard_show(&set->at[i], words_of(&set->at[i], state, false), &copy), r);
+	guard_leave();
 	struct pose reckoned = {{r->x, r->y, 0}, quat_from_rpy(0, 0, r->yaw)};
 	struct pose frame = {
 		{r->frame.x, r->frame.y, r->frame.z}, {r->frame.qw, r->frame.qx, r->frame.qy, r->frame.qz}};

@@ -232,6 +232,26 @@ report $? 'handles that are none do nothing: the same hash'
 
 # --- a world's plug-in that differs in a replay ------------------------------------------------------------------------
 
+# --- crashes ----------------------------------------------------------------------------------------------------------
+
+# crashes PATTERN FLAG: the process ends by a signal, after one line that names the plug-in
+crashes()
+{
+	pattern=$1
+	shift
+	library crash/libpush.so "$@"
+	for command in 'run w.sdf --iterations 20' 'run w.sdf --iterations 20 --secondaries 2'; do
+		# shellcheck disable=SC2086
+		(ulimit -c 0 && timeout 60 "$troupe" $command --plugin-path crash) >out 2>err
+		[ $? -ge 128 ]
+		report $? "$*: troupe $command ends by a signal"
+		said "$*: troupe $command" "plugin 'test::Push' \(.*crash/libpush.so\) of model '[ab]': $pattern"
+	done
+}
+crashes 'pre_update\(\) crashes: it uses memory that it has not' -DCRASH_LATE
+crashes 'configure\(\) crashes: it uses memory that it has not' -DCRASH_SOON
+crashes 'pre_update\(\) crashes$' -DABORT_LATE
+
 from=drift
 library good/libdrift.so
 from=

@@ -40,6 +40,9 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	config->last = self->host->alloc(self, sizeof *config->last);
 	config->force = self->host->number(self, plugin, "force", 1);
 	config->link = self->host->links(self, &count);
+#ifdef CRASH_SOON
+	config->force = *(volatile double *)(uintptr_t)(count & 8);
+#endif
 	return self->host->must_move(self);
 }
 
@@ -73,6 +76,14 @@ static double strength(const struct troupe_system *self, const struct troupe_ste
 #ifdef NOT_A_NUMBER
 	if (step->number >= 7)
 		force = NAN;
+#endif
+#ifdef CRASH_LATE
+	if (step->number >= 7)
+		force = *(volatile double *)(uintptr_t)(step->number & 8);
+#endif
+#ifdef ABORT_LATE
+	if (step->number >= 7)
+		abort();
 #endif
 	return force;
 }
