@@ -35,6 +35,7 @@ static const struct troupe_kind *const kinds[] = {
 	&builtin_comms_endpoint,
 	&builtin_perfect_comms,
 	&builtin_rf_comms,
+	&builtin_acoustic_comms,
 	&builtin_kinetic_energy_monitor,
 	&builtin_linear_battery,
 	&builtin_performer_detector,

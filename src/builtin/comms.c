@@ -1,12 +1,15 @@
-/* Messages between robots: CommsEndpoint, and the two brokers PerfectComms and RFComms. A Dataframe on /broker/msgs
- * comes out on the topic of each endpoint whose address is its dst_address. The way takes three steps: the broker keeps
- * it in its words and hands it over in the next step, on the topic <bind_service>/delivered; the endpoints for which it
- * is keep it, and publish one message in each step.
+/* Messages between robots: CommsEndpoint, and the brokers PerfectComms, RFComms and AcousticComms. A Dataframe on
+ * /broker/msgs comes out on the topic of each endpoint whose address is its dst_address. The way takes three steps: the
+ * broker keeps it in its words and hands it over in the next step, on the topic <bind_service>/delivered; the endpoints
+ * for which it is keep it, and publish one message in each step.
  *
  * RFComms loses messages, with the formulas of Gazebo's: at the distance r the received power is, in dBm,
  * tx_power - (l0 + 10 fading_exponent log10(r)), and varies with the variance sigma; of n bytes all arrive with the
  * probability (1 - erfc(sqrt(power / noise)))^n, both in W. An endpoint sends and receives at most `capacity` bits in
- * each whole second of simulated time; in Gazebo that is the second before the message. */
+ * each whole second of simulated time; in Gazebo that is the second before the message.
+ *
+ * With AcousticComms a message arrives when sound has come from where the sender was to where the receiver is, if that
+ * is not beyond max_range; a receiver hears nothing else for collision_time_per_byte times the bytes of a message. */
 #include "builtin/parts.h"
 
 #include <string.h>
@@ -250,7 +253,7 @@ const struct troupe_kind builtin_perfect_comms = {
 	.update = perfect_update,
 };
 
-/* --- RFComms ------------------------------------------------------------------------------------------------------ */
+/* --- where endpoints are ------------------------------------------------------------------------------------------ */
 
 struct radio {
 	uint64_t address, model; /* hashes of the texts */
@@ -258,9 +261,73 @@ struct radio {
 	uint64_t sent, received; /* bytes */
 };
 
+struct radios { /* words */
+	uint64_t count;
+	struct radio at[RADIOS_MAX];
+};
+
+static void add_radios(struct troupe_system *self)
+{
+	self->host->add_words(self, "radios", TROUPE_WORD_INTEGER, 1);
+	self->host->add_words(self, "radio", TROUPE_WORD_INTEGER, RADIOS_MAX * sizeof(struct radio) / 8);
+}
+
+/* FNV-1a. */
+static uint64_t hash_of(const char *text)
+{
+	uint64_t hash = 14695981039346656037u;
+	while (*text)
+		hash = (hash ^ (unsigned char)*text++) * 1099511628211u;
+	return hash;
+}
+
+static struct radio *find_radio(struct radios *radios, uint64_t address)
+{
+	for (uint64_t i = 0; i < radios->count && i < RADIOS_MAX; i++)
+		if (radios->at[i].address == address)
+			return &radios->at[i];
+	return NULL;
+}
+
+/* data: the field of a StringMsg_V: address, model, topic. */
+static void bind_radio(const struct troupe_system *self, const struct troupe_field *data,
+	const struct troupe_message *message, struct radios *radios)
+{
+	uint64_t address = hash_of(self->host->get_text(message, data, 0));
+	struct radio *radio = find_radio(radios, address);
+	if (!radio && radios->count >= RADIOS_MAX) {
+		self->host->log_line(self, "more than %d endpoints: one is left out", RADIOS_MAX);
+		return;
+	}
+	radio = radio ? radio : &radios->at[radios->count++];
+	*radio = (struct radio){.address = address, .model = hash_of(self->host->get_text(message, data, 1))};
+}
+
+/* The radio of the address, with the counts of the present second, and its place. */
+static struct radio *locate(const struct troupe_system *self, const struct troupe_step *step, struct radios *radios,
+	const char *address, struct troupe_vec3 *ret_place)
+{
+	struct radio *radio = find_radio(radios, hash_of(address));
+	uint32_t models = self->host->models(step);
+	uint64_t second = (uint64_t)(step->time_s + 1e-9);
+	for (uint32_t i = 0; radio && i < models; i++) {
+		const char *name = self->host->model_name(step, i);
+		if (!name || hash_of(name) != radio->model)
+			continue;
+		if (radio->second != second)
+			radio->sent = radio->received = 0;
+		radio->second = second;
+		*ret_place = troupe_pose_place(self->host->model_pose(step, i, TROUPE_NOW));
+		return radio;
+	}
+	return NULL;
+}
+
+/* --- RFComms ------------------------------------------------------------------------------------------------------ */
+
 struct rf_words {
-	uint64_t draws, count;
-	struct radio radios[RADIOS_MAX];
+	uint64_t draws;
+	struct radios radios;
 	uint64_t queue[1 + BROKER_WORDS];
 };
 
@@ -313,29 +380,11 @@ static bool rf_configure(struct troupe_system *self, const struct troupe_element
 	rf->key = host->field(self, "gz.msgs.Header.Map", "key");
 	rf->value = host->field(self, "gz.msgs.Header.Map", "value");
 	host->add_words(self, "random numbers", TROUPE_WORD_INTEGER, 1);
-	host->add_words(self, "radios", TROUPE_WORD_INTEGER, 1);
-	host->add_words(self, "radio", TROUPE_WORD_INTEGER, RADIOS_MAX * sizeof(struct radio) / 8);
+	add_radios(self);
 	return rf->bind && rf->data && rf->key && rf->value && read_radio(self, plugin, rf) &&
 	       read_broker(self, plugin, &rf->broker) &&
 	       host->take(self, plugin, broker_name(self, plugin, "bind_service", "/broker/bind"),
 		       "gz.msgs.StringMsg_V", ON_BIND, TROUPE_NOTHING);
-}
-
-/* FNV-1a. */
-static uint64_t hash_of(const char *text)
-{
-	uint64_t hash = 14695981039346656037u;
-	while (*text)
-		hash = (hash ^ (unsigned char)*text++) * 1099511628211u;
-	return hash;
-}
-
-static struct radio *find_radio(struct rf_words *w, uint64_t address)
-{
-	for (uint64_t i = 0; i < w->count && i < RADIOS_MAX; i++)
-		if (w->radios[i].address == address)
-			return &w->radios[i];
-	return NULL;
 }
 
 static void rf_command(
@@ -343,38 +392,10 @@ static void rf_command(
 {
 	const struct rf *rf = self->config;
 	struct rf_words *w = words;
-	if (input == ON_MESSAGE) {
+	if (input == ON_MESSAGE)
 		keep(self, w->queue, message);
-		return;
-	}
-	uint64_t address = hash_of(self->host->get_text(message, rf->bind, 0));
-	struct radio *radio = find_radio(w, address);
-	if (!radio && w->count >= RADIOS_MAX) {
-		self->host->log_line(self, "more than %d endpoints: one is left out", RADIOS_MAX);
-		return;
-	}
-	radio = radio ? radio : &w->radios[w->count++];
-	*radio = (struct radio){.address = address, .model = hash_of(self->host->get_text(message, rf->bind, 1))};
-}
-
-/* The radio of the address, with the counts of the present second, and its place. */
-static struct radio *locate(const struct troupe_system *self, const struct troupe_step *step, struct rf_words *w,
-	const char *address, struct troupe_vec3 *ret_place)
-{
-	struct radio *radio = find_radio(w, hash_of(address));
-	uint32_t models = self->host->models(step);
-	uint64_t second = (uint64_t)(step->time_s + 1e-9);
-	for (uint32_t i = 0; radio && i < models; i++) {
-		const char *name = self->host->model_name(step, i);
-		if (!name || hash_of(name) != radio->model)
-			continue;
-		if (radio->second != second)
-			radio->sent = radio->received = 0;
-		radio->second = second;
-		*ret_place = troupe_pose_place(self->host->model_pose(step, i, TROUPE_NOW));
-		return radio;
-	}
-	return NULL;
+	else
+		bind_radio(self, rf->bind, message, &w->radios);
 }
 
 /* 1 - erfc(x), x >= 0: the series 2 / sqrt(pi) exp(-x^2) sum of 2^n x^(2n+1) / (1 3 5 ... (2n+1)), which has positive
@@ -437,8 +458,8 @@ static void transmit(const struct troupe_system *self, const struct troupe_step 
 	struct troupe_vec3 from, to;
 	double power;
 	char text[32];
-	struct radio *sender = locate(self, step, w, host->get_text(message, rf->broker.common.src, 0), &from);
-	struct radio *receiver = locate(self, step, w, host->get_text(message, rf->broker.common.dst, 0), &to);
+	struct radio *sender = locate(self, step, &w->radios, host->get_text(message, rf->broker.common.src, 0), &from);
+	struct radio *receiver = locate(self, step, &w->radios, host->get_text(message, rf->broker.common.dst, 0), &to);
 	if (!sender || !receiver || (double)(sender->sent + bytes) * 8 > rf->capacity)
 		return;
 	sender->sent += bytes;
@@ -458,8 +479,8 @@ static void rf_update(const struct troupe_system *self, const struct troupe_step
 	struct rf_words *w = words;
 	struct troupe_message *message;
 	uint64_t bytes;
-	if (w->count > RADIOS_MAX) /* a damaged state */
-		w->count = 0;
+	if (w->radios.count > RADIOS_MAX) /* a damaged state */
+		w->radios.count = 0;
 	while ((message = next(self, step, w->queue, &bytes)))
 		transmit(self, step, w, message, bytes);
 }
@@ -473,4 +494,130 @@ const struct troupe_kind builtin_rf_comms = {
 	.check = check,
 	.command = rf_command,
 	.update = rf_update,
+};
+
+/* --- AcousticComms ------------------------------------------------------------------------------------------------ */
+
+enum { FLIGHTS_MAX = 128 };
+
+/* Of each waiting message, in the order of the queue: when and where it was sent. */
+struct flight {
+	uint64_t begun;
+	double x, y, z, sent_s;
+};
+
+struct acoustic_words {
+	struct radios radios;
+	double busy_until_s[RADIOS_MAX]; /* of each radio, as a receiver */
+	uint64_t flying;
+	struct flight flights[FLIGHTS_MAX];
+	uint64_t queue[1 + BROKER_WORDS];
+};
+
+struct acoustic {
+	struct broker broker;
+	double range_max, speed, busy_per_byte_s;
+	const struct troupe_field *bind;
+};
+
+static const struct troupe_parameter acoustic_parameters[] = {
+	BUILTIN_BETWEEN("max_range", 0, BUILTIN_NUMBER_MAX, "m, default 1000"),
+	BUILTIN_BETWEEN("speed_of_sound", 1e-6, BUILTIN_NUMBER_MAX, "m/s, default 343"),
+	BUILTIN_BETWEEN("collision_time_per_byte", 0, BUILTIN_NUMBER_MAX,
+		"s for each byte, in which the receiver hears no other message; default 0"),
+	BUILTIN_PARTS("propagation_model", "has no effect: no message is lost by noise"),
+	BROKER_PARAMETERS,
+	BUILTIN_END,
+};
+
+static bool acoustic_configure(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	struct acoustic *acoustic = self->config = host->alloc(self, sizeof *acoustic);
+	acoustic->range_max = host->number(self, plugin, "max_range", 1000);
+	acoustic->speed = host->number(self, plugin, "speed_of_sound", 343);
+	acoustic->busy_per_byte_s = host->number(self, plugin, "collision_time_per_byte", 0);
+	acoustic->bind = host->field(self, "gz.msgs.StringMsg_V", "data");
+	add_radios(self);
+	host->add_words(self, "receiver busy until", TROUPE_WORD_DOUBLE, RADIOS_MAX);
+	host->add_words(self, "messages on their way", TROUPE_WORD_INTEGER, 1);
+	host->add_words(self, "sent at", TROUPE_WORD_INTEGER, FLIGHTS_MAX * sizeof(struct flight) / 8);
+	return acoustic->bind && read_broker(self, plugin, &acoustic->broker) &&
+	       host->take(self, plugin, broker_name(self, plugin, "bind_service", "/broker/bind"),
+		       "gz.msgs.StringMsg_V", ON_BIND, TROUPE_NOTHING);
+}
+
+static void acoustic_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+{
+	const struct acoustic *acoustic = self->config;
+	struct acoustic_words *w = words;
+	uint64_t used = w->queue[0];
+	if (input == ON_BIND) {
+		bind_radio(self, acoustic->bind, message, &w->radios);
+		return;
+	}
+	if (w->flying >= FLIGHTS_MAX) {
+		self->host->log_line(self, "more than %d messages are on their way: one is lost", FLIGHTS_MAX);
+		return;
+	}
+	keep(self, w->queue, message);
+	if (w->queue[0] != used)
+		w->flights[w->flying++] = (struct flight){0};
+}
+
+/* True: the message stays on its way. Sound comes from where the sender was, and meets the receiver where it is. */
+static bool flies(const struct troupe_system *self, const struct troupe_step *step, struct acoustic_words *w,
+	struct flight *flight, struct troupe_message *message, uint64_t bytes)
+{
+	const struct troupe_host *host = self->host;
+	const struct acoustic *acoustic = self->config;
+	struct troupe_vec3 from, to;
+	const struct radio *sender =
+		locate(self, step, &w->radios, host->get_text(message, acoustic->broker.common.src, 0), &from);
+	const struct radio *receiver =
+		locate(self, step, &w->radios, host->get_text(message, acoustic->broker.common.dst, 0), &to);
+	if (!sender || !receiver)
+		return false;
+	if (!flight->begun)
+		*flight = (struct flight){1, from.x, from.y, from.z, step->time_s};
+	double gone = (step->time_s - flight->sent_s) * acoustic->speed;
+	double way = troupe_vec3_length(troupe_vec3_sub(to, troupe_vec3_make(flight->x, flight->y, flight->z)));
+	if (gone < way)
+		return gone <= acoustic->range_max;
+	double *busy = &w->busy_until_s[receiver - w->radios.at];
+	if (way > acoustic->range_max || step->time_s < *busy)
+		return false;
+	*busy = step->time_s + (double)bytes * acoustic->busy_per_byte_s;
+	host->publish(self, step, acoustic->broker.delivered, message);
+	return false;
+}
+
+static void acoustic_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	struct acoustic_words *w = words;
+	uint64_t bytes, count = w->flying > FLIGHTS_MAX ? 0 : w->flying;
+	if (w->radios.count > RADIOS_MAX) /* a damaged state */
+		w->radios.count = 0;
+	w->flying = 0;
+	for (uint64_t i = 0; i < count; i++) {
+		struct flight flight = w->flights[i];
+		struct troupe_message *message = next(self, step, w->queue, &bytes);
+		if (!message || !flies(self, step, w, &flight, message, bytes))
+			continue;
+		keep(self, w->queue, message); /* where it was taken out there is room */
+		w->flights[w->flying++] = flight;
+	}
+	memset(&w->flights[w->flying], 0, (FLIGHTS_MAX - w->flying) * sizeof *w->flights);
+}
+
+const struct troupe_kind builtin_acoustic_comms = {
+	.size = sizeof(struct troupe_kind),
+	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT,
+	.names = BUILTIN_NAMES("AcousticComms"),
+	.parameters = acoustic_parameters,
+	.configure = acoustic_configure,
+	.check = check,
+	.command = acoustic_command,
+	.update = acoustic_update,
 };

@@ -22,7 +22,7 @@ extern const struct troupe_kind builtin_lift_drag, builtin_buoyancy, builtin_thr
 extern const struct troupe_kind builtin_detachable_joint, builtin_wheel_slip, builtin_track_controller,
 	builtin_tracked_vehicle;
 
-extern const struct troupe_kind builtin_comms_endpoint, builtin_perfect_comms, builtin_rf_comms;
+extern const struct troupe_kind builtin_comms_endpoint, builtin_perfect_comms, builtin_rf_comms, builtin_acoustic_comms;
 
 extern const struct troupe_kind builtin_breadcrumbs, builtin_kinetic_energy_monitor, builtin_linear_battery,
 	builtin_performer_detector, builtin_touch_plugin, builtin_triggered_publisher;

@@ -1,6 +1,6 @@
 /* Systems that act on events: TouchPlugin, TriggeredPublisher, PerformerDetector, LinearBatteryPlugin,
- * KineticEnergyMonitor, Breadcrumbs, CommsEndpoint, PerfectComms, RFComms, as subscribers and commands see them,
- * against the formulas of their documentation.
+ * KineticEnergyMonitor, Breadcrumbs, CommsEndpoint, PerfectComms, RFComms, AcousticComms, as subscribers and commands
+ * see them, against the formulas of their documentation.
  */
 #include "clients.h"
 
@@ -507,6 +507,52 @@ Test(systems_event, radio_messages_vary_and_have_a_capacity)
 	cr_assert_eq(arrivals(world, 1500, NULL), 2 * 3);
 }
 
+#define SOUND(parameters) PLUGIN("AcousticComms", "<speed_of_sound>100</speed_of_sound>" parameters)
+
+/* A message comes after the time that sound takes, if it is not too far. One that comes while the receiver hears
+ * another one is lost. */
+Test(systems_event, sound_takes_its_time)
+{
+	const double way = 19.95, speed = 100;
+	uint64_t step = 0;
+	start(HEAD SOUND("") RADIO("a", "0") RADIO("b", "19.95") RADIO("c", "-5") END);
+	subscribe(client, "/b/rx", 0);
+	subscribe(client, "/c/rx", 0);
+	lib_text(server, 20, "/broker/msgs", FRAME("b"));
+	lib_text(server, 20, "/broker/msgs", FRAME("c"));
+	lib_text(server, 25, "/broker/msgs", FRAME("nobody"));
+	lib_run(server, 100);
+	cr_assert_eq(take("/c/rx", &step, NULL), 1);
+	near("the step of the near one", (double)step, 20 + 5 / speed / LIB_DT_S, 4);
+	cr_assert_eq(take("/b/rx", NULL, NULL), 0);
+	lib_run(server, 300);
+	cr_assert_eq(take("/b/rx", &step, NULL), 1);
+	near("the step of the far one", (double)step, 20 + way / speed / LIB_DT_S, 4);
+	stop();
+	cr_assert_eq(
+		arrivals(HEAD PLUGIN("AcousticComms", "<speed_of_sound>1e6</speed_of_sound><max_range>9.9</max_range>")
+				 RADIO("a", "0") RADIO("b", "10") END,
+			20, NULL),
+		0);
+	cr_assert_eq(
+		arrivals(HEAD PLUGIN("AcousticComms", "<speed_of_sound>1e6</speed_of_sound><max_range>10.1</max_range>")
+				 RADIO("a", "0") RADIO("b", "10") END,
+			20, NULL),
+		20);
+}
+
+Test(systems_event, sounds_collide)
+{
+	char world[8192];
+	/* each message keeps the receiver busy for 9.5 steps, so every tenth one arrives */
+	(void)snprintf(world, sizeof world,
+		HEAD PLUGIN("AcousticComms",
+			"<speed_of_sound>1e6</speed_of_sound><collision_time_per_byte>%.17g</collision_time_per_byte>")
+			RADIO("a", "0") RADIO("b", "10") END,
+		9.5 * LIB_DT_S / (double)frame_bytes());
+	cr_assert_eq(arrivals(world, 95, NULL), 10);
+}
+
 /* --- bad parameters ----------------------------------------------------------------------------------------------- */
 
 static void is_refused(const char *world, const char *expected)
@@ -541,5 +587,6 @@ Test(systems_event, bad_parameters_have_a_line)
 	is_refused(HEAD DRIVEN("bot", "0 0 5 0 0 0",
 			   PLUGIN("Breadcrumbs", "<max_deployments>x</max_deployments>" CRUMB)) END,
 		"max_deployments");
+	is_refused(HEAD PLUGIN("AcousticComms", "<speed_of_sound>0</speed_of_sound>") END, "speed_of_sound");
 	is_refused(HEAD PLUGIN("RFComms", "<radio_config><modulation>FM</modulation></radio_config>") END, "QPSK");
 }
