@@ -118,7 +118,7 @@ class _SceneModel(Structure):
 class _SceneLink(Structure):
     _fields_ = [("handle", _Link), ("name", c_char_p), ("model", c_uint32), ("in_model", _Pose), ("mass", c_double),
                 ("shape_first", c_uint32), ("shape_count", c_uint32), ("light_first", c_uint32),
-                ("light_count", c_uint32)]
+                ("light_count", c_uint32), ("fixed_to", c_uint32)]
 
 
 class _SceneAxis(Structure):

@@ -155,6 +155,10 @@ static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scen
 	out->light = arena_array(arena, Gz__Msgs__Light *, from->light_count);
 	for (uint32_t l = from->light_first; l < from->light_first + from->light_count; l++)
 		out->light[out->n_light++] = encode_light(arena, scene, l);
+	if (from->fixed_to != link) {
+		out->header = ENCODE_NEW(arena, Gz__Msgs__Header, gz__msgs__header__init);
+		encode_header_add(arena, out->header, "fixed_to", scene->links[from->fixed_to].name);
+	}
 	return out;
 }
 

@@ -261,6 +261,17 @@ static struct pose model_pose(const struct scene *scene, uint32_t model)
 	return first_pose(scene, from->body_count ? from->body_first + from->frame_body : SCENE_NONE, from->in_body);
 }
 
+/* The place among the shown links of the model of the first one that has the body of link l. */
+static uint32_t first_of_body(const struct scene *scene, const struct scene_model *model, uint32_t l)
+{
+	uint32_t body = scene->links[l].body, at = model->link_first;
+	if (body == SCENE_NONE)
+		return l - model->link_first;
+	while (scene->links[at].body != body)
+		at++;
+	return at - model->link_first;
+}
+
 static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 {
 	struct pose base = model_pose(m->scene, model);
@@ -278,7 +289,8 @@ static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 			.model = shown_model,
 			.in_model = view_pose(
 				pose_mul(pose_inverse(base), first_pose(m->scene, link->body, link->in_body))),
-			.mass = link->body == SCENE_NONE ? 0 : m->scene->bodies[link->body].mass};
+			.mass = link->body == SCENE_NONE ? 0 : m->scene->bodies[link->body].mass,
+			.fixed_to = to->link_first + first_of_body(m->scene, from, l)};
 		if (from->sdf == SDF_NONE)
 			continue;
 		const struct sdf_link *sdf =

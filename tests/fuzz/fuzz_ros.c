@@ -169,7 +169,8 @@ static void run_case(const char *line, size_t rounds, const char *seeds, unsigne
 static void run_stage(size_t rounds)
 {
 	static const char scene[] =
-		"model {name: 'm' id: 2 joint {type: FIXED parent: 'l' child: 'k'} link {name: 'k'} link {name: 'l' "
+		"model {name: 'm' id: 2 joint {type: FIXED parent: 'l' child: 'k'} link {name: 'k' header {data {key: "
+		"'fixed_to' value: 'l'}}} link {name: 'l' "
 		"id: 3 sensor {name: 's' type: 'camera' pose {position {x: 1}}} visual {geometry {box {size {x: 1}}}} "
 		"visual "
 		"{geometry {cone {radius: 1 length: 2}}} visual {geometry {plane {normal {z: 1}}}}}} model "

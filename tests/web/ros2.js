@@ -69,7 +69,7 @@ async function main() {
   const { transforms } = last("/tf");
   check("so has the transform", transforms?.length === 1 && transforms[0].child_frame_id === "cart/base");
   const fixed = (last("/tf_static").transforms ?? []).map((one) => `${one.header.frame_id} ${one.child_frame_id}`);
-  check(`frames that never move: ${fixed}`, fixed.includes("cart/base cart/base/lidar"));
+  check(`frames that never move: ${fixed}`, fixed.includes("cart/base cart/base/lidar") && fixed.includes("cart/plate cart/mast"));
   check("the scan has its ranges", last("/scan").ranges?.length === 21 && last("/scan").ranges.some((range) => range > 1 && range < 10));
   check("the joint has its state", last("/joint_states").name?.[0] === "turn" && last("/joint_states").position.length === 1);
   await node.shutdown();

@@ -1,6 +1,7 @@
 /* A robot whose programs know no URDF needs these frames besides its odometry: without them nothing says where on the
- * robot its lidar is. The frame of a link is the child of one fixed joint at most, and of no other transform here, so a
- * frame has one parent, unless a world gives the odometry's frame to a link that a fixed joint holds. */
+ * robot its lidar is. Links that fixed joints make one rigid body stand in the frame of its first link, as the scene
+ * says in their headers; a fixed joint that is measured ties two bodies. So a frame has one parent, unless a world
+ * gives the odometry's frame to a link that is not the first of its body. */
 #include "gateway/ros/write.h"
 
 #include "geom/geom.h"
@@ -58,13 +59,13 @@ static const Gz__Msgs__Link *find_link(const Gz__Msgs__Model *model, const char 
 	return NULL;
 }
 
-static void put_fixed_joint(struct frames *frames, const Gz__Msgs__Model *model, const Gz__Msgs__Joint *joint)
+static void put_link(
+	struct frames *frames, const Gz__Msgs__Model *model, const Gz__Msgs__Link *parent, const Gz__Msgs__Link *child)
 {
-	const Gz__Msgs__Link *parent = find_link(model, joint->parent), *child = find_link(model, joint->child);
 	struct text from = {0}, to = {0};
 	struct pose parent_at, child_at;
-	if (joint->type != GZ__MSGS__JOINT__TYPE__FIXED || !parent || !child ||
-		message_pose(parent->pose, &parent_at, NULL) || message_pose(child->pose, &child_at, NULL))
+	if (!parent || !child || parent == child || message_pose(parent->pose, &parent_at, NULL) ||
+		message_pose(child->pose, &child_at, NULL))
 		return;
 	char *parent_name = mem_printf("%s::%s", model->name, parent->name);
 	char *child_name = mem_printf("%s::%s", model->name, child->name);
@@ -77,10 +78,21 @@ static void put_fixed_joint(struct frames *frames, const Gz__Msgs__Model *model,
 	free(child_name);
 }
 
+/* The first link of the child's rigid body is what the joint holds. */
+static void put_fixed_joint(struct frames *frames, const Gz__Msgs__Model *model, const Gz__Msgs__Joint *joint)
+{
+	const Gz__Msgs__Link *child = find_link(model, joint->child);
+	const char *first = child ? part_header_value(child->header, "fixed_to") : "";
+	if (joint->type == GZ__MSGS__JOINT__TYPE__FIXED)
+		put_link(frames, model, find_link(model, joint->parent), *first ? find_link(model, first) : child);
+}
+
 static void put_model(struct frames *frames, const Gz__Msgs__Model *model)
 {
 	for (size_t i = 0; i < model->n_link && !model->is_static; i++) {
 		char *of_link = mem_printf("%s::%s", model->name, model->link[i]->name);
+		put_link(frames, model, find_link(model, part_header_value(model->link[i]->header, "fixed_to")),
+			model->link[i]);
 		for (size_t s = 0; s < model->link[i]->n_sensor; s++)
 			put_sensor(frames, of_link, model->link[i]->sensor[s]);
 		free(of_link);
