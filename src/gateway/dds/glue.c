@@ -6,11 +6,11 @@
  * A writer drops what a reader is too slow for, and never waits: the library's limit for bytes that no reader has
  * acknowledged is so high that only the number of messages that a writer keeps counts.
  *
- * Programs of this machine are found without multicast, which the loopback interface often lacks: the node tells of
- * itself once a second at each port that a participant of this machine may have. The address that it tells is the one
- * of the usual interface, because other libraries do not always take that of the loopback; but its sockets are bound to
- * the loopback device, which carries all packets of this machine to itself: so no packet comes from another host, or
- * goes to one. */
+ * For programs of this machine only, the node uses the machine's usual interface, because not all libraries take the
+ * address of the loopback, which often lacks multicast, too. A filter of the kernel drops each packet whose source is
+ * no address of this machine (the kernel itself drops packets from outside that pretend to have one), and multicast has
+ * a time to live of 0, so it stays here. Nodes are found by multicast, and, where there is none, at each port that a
+ * participant of this machine may have: the node tells of itself once a second. */
 #include "gateway/dds/glue.h"
 
 #include <dds/dds.h>
@@ -19,6 +19,8 @@
 #include <dds/ddsi/q_radmin.h>
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,7 +29,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-enum { DESCRIPTORS_MAX = 4096, LINE_BYTES = 200 };
+enum { DESCRIPTORS_MAX = 4096, LINE_BYTES = 200, ADDRESSES_MAX = 64 };
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
@@ -288,8 +290,8 @@ static void configure(const struct glue_place *place, char *text, size_t bytes)
 			place->address, common);
 	else
 		snprintf(text, bytes,
-			"<General><Interfaces><NetworkInterface autodetermine=\"true\" multicast=\"false\"/>"
-			"</Interfaces><AllowMulticast>false</AllowMulticast></General>"
+			"<General><Interfaces><NetworkInterface autodetermine=\"true\"/></Interfaces>"
+			"<AllowMulticast>spdp</AllowMulticast><MulticastTimeToLive>0</MulticastTimeToLive></General>"
 			"<Discovery><ParticipantIndex>auto</ParticipantIndex>"
 			"<MaxAutoParticipantIndex>119</MaxAutoParticipantIndex>"
 			"<Peers><Peer address=\"127.0.0.1\"/></Peers><SPDPInterval>1 s</SPDPInterval></Discovery>%s",
@@ -315,14 +317,49 @@ static int descriptor_count(void)
 	return limit.rlim_cur < DESCRIPTORS_MAX ? (int)limit.rlim_cur : DESCRIPTORS_MAX;
 }
 
-/* Binds the library's sockets to the loopback device: those that were not there before, which `before` says. The
- * library gives no access to them. */
+/* The IPv4 addresses of this machine. */
+static uint32_t own_addresses(uint32_t ret_addresses[ADDRESSES_MAX])
+{
+	struct ifaddrs *all, *one;
+	uint32_t count = 0;
+	if (getifaddrs(&all))
+		return 0;
+	for (one = all; one && count < ADDRESSES_MAX; one = one->ifa_next) {
+		struct sockaddr_in address;
+		if (!one->ifa_addr || one->ifa_addr->sa_family != AF_INET)
+			continue;
+		memcpy(&address, one->ifa_addr, sizeof address);
+		ret_addresses[count++] = ntohl(address.sin_addr.s_addr);
+	}
+	freeifaddrs(all);
+	return count;
+}
+
+/* A filter that takes packets of this machine only: the source stands 12 bytes behind the begin of the IP header. */
+static uint16_t make_filter(struct sock_filter filter[ADDRESSES_MAX + 8])
+{
+	uint32_t addresses[ADDRESSES_MAX], count = own_addresses(addresses);
+	uint16_t at = 0;
+	filter[at++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)SKF_NET_OFF + 12);
+	for (uint32_t i = 0; i < count; i++)
+		filter[at++] = (struct sock_filter)BPF_JUMP(
+			BPF_JMP | BPF_JEQ | BPF_K, addresses[i], (uint8_t)(count - i + 1), 0);
+	filter[at++] = (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xff000000);
+	filter[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x7f000000, 0, 1);
+	filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0xffffffff);
+	filter[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, 0);
+	return at;
+}
+
+/* Sets the filter for the library's sockets: those that were not there before, which `before` says. The library gives
+ * no access to them. */
 static bool stay_here(const bool before[DESCRIPTORS_MAX])
 {
-	static const char device[] = "lo";
+	struct sock_filter filter[ADDRESSES_MAX + 8];
+	const struct sock_fprog program = {.len = make_filter(filter), .filter = filter};
 	for (int fd = 0; fd < descriptor_count(); fd++)
 		if (!before[fd] && is_datagram_socket(fd) &&
-			setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, sizeof device))
+			setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program))
 			return false;
 	return true;
 }
@@ -379,7 +416,7 @@ static bool join(const struct glue_place *place, struct glue_node *node, char *w
 	if (node->participant < 0)
 		return fail_call(why, "no participant can be made", node->participant);
 	if (!place->address && !stay_here(before)) {
-		snprintf(why, GLUE_WHY_BYTES, "the sockets cannot be bound to the loopback device");
+		snprintf(why, GLUE_WHY_BYTES, "packets of other hosts cannot be filtered");
 		return false;
 	}
 	return true;
