@@ -8,6 +8,7 @@
 
 #include <troupe/foxglove.h>
 #include <troupe/ros2.h>
+#include <troupe/rosbridge.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct gateways {
 	struct troupe_watch *watch;
 	struct troupe_foxglove *foxglove;
 	struct troupe_ros2 *ros2;
+	struct troupe_rosbridge *rosbridge;
 	void (*say)(void *ctx, bool loud, const char *text);
 	void *ctx;
 };
@@ -225,6 +227,37 @@ static troupe_status start_ros2(struct gateways *gateways, const struct gateways
 	return TROUPE_OK;
 }
 
+static troupe_status start_rosbridge(struct gateways *gateways, const struct gateways_settings *settings,
+	struct troupe_server *server, struct troupe_error *error)
+{
+	struct troupe_rosbridge_def def = {.port = TROUPE_ROSBRIDGE_PORT,
+		.insecure = settings->rosbridge_insecure,
+		.cert_path = settings->rosbridge_cert,
+		.key_path = settings->rosbridge_key,
+		.origin = settings->rosbridge_origin,
+		.robot = settings->rosbridge_robot,
+		.say = say_refused_loudly,
+		.say_ctx = gateways};
+	char *host = NULL, address[512];
+	struct troupe_error why;
+	if (!settings->rosbridge)
+		return TROUPE_OK;
+	troupe_status status = parse_address("--rosbridge", settings->rosbridge, &host, &def.port, error);
+	if (status)
+		return status;
+	def.address = host;
+	status = troupe_rosbridge_start(server, &def, &gateways->rosbridge, &why);
+	free(host);
+	if (status)
+		return fail(error, status, "--rosbridge: %s", why.text);
+	struct text text = {0};
+	troupe_rosbridge_address(gateways->rosbridge, address, sizeof address);
+	text_add(&text, "rosbridge: %s", address);
+	gateways->say(gateways->ctx, true, text.at);
+	text_fini(&text);
+	return TROUPE_OK;
+}
+
 troupe_status gateways_show(const struct gateways_settings *settings, const struct troupe_server_def *def,
 	const struct troupe_view_run *run, void (*say)(void *ctx, bool loud, const char *text), void *ctx,
 	struct gateways **ret_gateways, struct troupe_error *error)
@@ -270,6 +303,8 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 		status = start_watch(gateways, settings, server, error);
 	if (!status)
 		status = start_ros2(gateways, settings, server, error);
+	if (!status)
+		status = start_rosbridge(gateways, settings, server, error);
 	if (!status && (settings->view || settings->view_address))
 		status = start_view(gateways, settings, &(struct shown){.server = server}, error);
 	return status ? status : start_foxglove(gateways, settings, &(struct shown){.server = server}, error);
@@ -282,6 +317,8 @@ struct gateways_addresses gateways_addresses(const struct gateways *gateways)
 		troupe_view_address(gateways->view, all.view, sizeof all.view);
 	if (gateways->foxglove)
 		troupe_foxglove_address(gateways->foxglove, all.foxglove, sizeof all.foxglove);
+	if (gateways->rosbridge)
+		troupe_rosbridge_address(gateways->rosbridge, all.rosbridge, sizeof all.rosbridge);
 	if (gateways->watch)
 		troupe_watch_describe(gateways->watch, all.watch, sizeof all.watch);
 	if (gateways->gz)
@@ -299,6 +336,8 @@ bool gateways_commanded(const struct gateways *gateways)
 		return true;
 	if (gateways->foxglove && troupe_foxglove_counts(gateways->foxglove).commands)
 		return true;
+	if (gateways->rosbridge && troupe_rosbridge_counts(gateways->rosbridge).commands)
+		return true;
 	if (gateways->ros2 && troupe_ros2_counts(gateways->ros2).commands)
 		return true;
 	if (!gateways->gz)
@@ -313,6 +352,7 @@ void gateways_end(struct gateways *gateways, const struct troupe_error *why)
 		return;
 	troupe_view_end(gateways->view, why);
 	troupe_foxglove_end(gateways->foxglove);
+	troupe_rosbridge_end(gateways->rosbridge);
 	troupe_ros2_end(gateways->ros2);
 	troupe_gz_end(gateways->gz, why);
 	troupe_watch_end(gateways->watch, why);

@@ -19,6 +19,11 @@ struct gateways_settings {
 	const char *foxglove_cert, *foxglove_key; /* as view_cert and view_key */
 	const char *foxglove_origin;
 	bool foxglove_insecure;
+	const char *rosbridge;                      /* "[ADDRESS:]PORT"; NULL: no rosbridge */
+	const char *rosbridge_cert, *rosbridge_key; /* as view_cert and view_key */
+	const char *rosbridge_origin;
+	const char *rosbridge_robot; /* NULL: the only one */
+	bool rosbridge_insecure;
 	bool ros2;                /* a node of ROS 2 */
 	int64_t ros2_domain;      /* -1: the one that ROS_DOMAIN_ID says, or 0 */
 	const char *ros2_address; /* as gz_address */
@@ -47,7 +52,7 @@ troupe_status gateways_show(const struct gateways_settings *settings, const stru
 troupe_status gateways_play(struct gateways *gateways, struct troupe_error *error);
 /* The addresses by which programs reach those that are on; "": it is off. */
 struct gateways_addresses {
-	char view[512], foxglove[512], watch[128];
+	char view[512], foxglove[512], rosbridge[512], watch[128];
 	char gz[256];   /* what troupe_gz_describe() says */
 	char ros2[128]; /* what troupe_ros2_describe() says */
 };

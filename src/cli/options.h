@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 
-enum { OPTIONS_MAX = 128, OPTION_LIST_MAX = 64 };
+enum { OPTIONS_MAX = 192, OPTION_LIST_MAX = 64 };
 
 enum option_kind {
 	OPTION_HEADING, /* heads the options that follow, in --help */

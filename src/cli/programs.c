@@ -236,6 +236,7 @@ static const char *const *variables(
 		variable(arena, "TROUPE_WATCH", others->watch),
 		variable(arena, "TROUPE_FOXGLOVE", others->foxglove),
 		variable(arena, "TROUPE_ROS2", others->ros2),
+		variable(arena, "TROUPE_ROSBRIDGE", others->rosbridge),
 	};
 	_Static_assert(ARRAY_LEN(all) <= KEEPER_VARIABLES_MAX, "the keeper takes them");
 	const char **copy = arena_array(arena, const char *, ARRAY_LEN(all) + 1);

@@ -294,6 +294,22 @@ static const struct option_spec specs[] = {
 		.offset = AT(gateways.ros2_address),
 		.help = "serve other hosts through the interface with this address of this machine: programs that "
 			"reach it see everything and can command everything"},
+	{OPTION_TEXT, .name = "rosbridge", .argument = "[ADDRESS:]PORT", .offset = AT(gateways.rosbridge),
+		.help = "serve clients of rosbridge, such as roslibjs, at this port, usually 9090; ADDRESS is one of "
+			"this machine, or * (default: 127.0.0.1, this machine only); other hosts need the token in the "
+			"printed address"},
+	{OPTION_TEXT, .name = "rosbridge-robot", .needs = "rosbridge", .argument = "MODEL",
+		.offset = AT(gateways.rosbridge_robot), .help = "as --ros2-robot"},
+	{OPTION_TEXT, .name = "rosbridge-cert", .needs = "rosbridge-key", .argument = "FILE",
+		.offset = AT(gateways.rosbridge_cert),
+		.help = "with --rosbridge: use TLS (wss://): the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "rosbridge-key", .needs = "rosbridge-cert", .argument = "FILE",
+		.offset = AT(gateways.rosbridge_key), .help = "the key of the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "rosbridge-origin", .needs = "rosbridge", .argument = "ORIGIN",
+		.offset = AT(gateways.rosbridge_origin),
+		.help = "web pages of ORIGIN (https://HOST[:PORT]) may connect, too, besides those of this machine"},
+	{OPTION_FLAG, .name = "rosbridge-insecure", .needs = "rosbridge", .offset = AT(gateways.rosbridge_insecure),
+		.help = "no token at any ADDRESS: any program that reaches it can see and command everything"},
 	{OPTION_HEADING, .help = "Barrier clients: programs that the run waits for"},
 	{OPTION_TEXT, .name = "lockstep-socket", .argument = "PATH", .offset = AT(lockstep.socket),
 		.help = "clients join at this local socket, which only its owner can use"},

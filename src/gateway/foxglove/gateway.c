@@ -193,7 +193,7 @@ static void tell_time(struct troupe_foxglove *gateway)
 	wire_add_time(&bytes, gateway->time_ns);
 	for (struct guest *guest = gateway->guests; guest; guest = guest->after)
 		if (outbox_is_empty(&guest->outbox))
-			outbox_put(&guest->outbox, bytes.at, bytes.count);
+			outbox_put(&guest->outbox, true, bytes.at, bytes.count);
 	text_fini(&bytes);
 	gateway->time_told_ns = gateway->time_ns;
 }
@@ -229,7 +229,7 @@ static void send_all(struct troupe_foxglove *gateway, const struct offer *offer,
 {
 	for (uint32_t i = 0; i < offer->hearers.count; i++) {
 		wire_set_subscription(data->at, offer->hearers.at[i].id);
-		outbox_put(&offer->hearers.at[i].guest->outbox, data->at, data->count);
+		outbox_put(&offer->hearers.at[i].guest->outbox, true, data->at, data->count);
 		atomic_fetch_add_explicit(&gateway->published, 1, memory_order_relaxed);
 	}
 }

@@ -226,7 +226,7 @@ static void refuse_asset(struct guest *guest, uint32_t request)
 {
 	struct text bytes = {0};
 	wire_add_no_asset(&bytes, request, "troupe serves no assets");
-	outbox_put(&guest->outbox, bytes.at, bytes.count);
+	outbox_put(&guest->outbox, true, bytes.at, bytes.count);
 	text_fini(&bytes);
 }
 

@@ -3,11 +3,11 @@
 #ifndef GATEWAY_FOXGLOVE_GUEST_H
 #define GATEWAY_FOXGLOVE_GUEST_H
 
-#include "gateway/foxglove/outbox.h"
 #include "gateway/foxglove/playback.h"
 #include "gateway/foxglove/scenery.h"
 #include "gateway/foxglove/table.h"
 #include "gateway/foxglove/wire.h"
+#include "gateway/web/outbox.h"
 
 #include <troupe/foxglove.h>
 

@@ -253,3 +253,9 @@ void definitions_add(const char *name, struct text *out)
 		text_add(out, "%s", definitions[list[i]].text);
 	}
 }
+
+const char *definitions_find(const char *name, size_t length)
+{
+	size_t at = find(name, length);
+	return at < ARRAY_LEN(definitions) ? definitions[at].text : NULL;
+}

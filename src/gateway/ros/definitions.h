@@ -7,5 +7,7 @@
 /* Appends the definition of the type, "std_msgs/Header", which must be one that ros.c names, and those of the types of
  * its fields: see ros_add_schema(). */
 void definitions_add(const char *name, struct text *out);
+/* The definition of the type whose name is the first `length` characters; NULL: there is none. */
+const char *definitions_find(const char *name, size_t length);
 
 #endif

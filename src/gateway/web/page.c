@@ -199,6 +199,8 @@ static const struct web_service *service_of(struct lws *wsi)
 		names[i] = web->names[i].name;
 	const char *list = value_of(wsi, WSI_TOKEN_PROTOCOL, wanted);
 	int at = list ? admit_protocol(list, names, web->name_count) : -1;
+	if (!list && web->unnamed)
+		return web->unnamed->service;
 	return at < 0 ? NULL : web->names[at].service;
 }
 
@@ -240,10 +242,19 @@ static int take_upgrade(struct lws *wsi, const char *to)
 	return 0;
 }
 
+/* What happens to a WebSocket for which its client has named no subprotocol. */
+static bool is_of_socket(enum lws_callback_reasons reason)
+{
+	return reason == LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION || reason == LWS_CALLBACK_ESTABLISHED ||
+	       reason == LWS_CALLBACK_RECEIVE || reason == LWS_CALLBACK_SERVER_WRITEABLE ||
+	       reason == LWS_CALLBACK_CLOSED;
+}
+
 int page_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t count)
 {
 	struct web_peer *peer = wsi ? lws_get_opaque_user_data(wsi) : NULL;
-	(void)user, (void)count;
+	if (peer && peer->admitted && peer->web->unnamed && is_of_socket(reason))
+		return peer_callback(wsi, reason, user, in, count);
 	switch (reason) {
 	case LWS_CALLBACK_RAW_RX_FILE:
 		web_take_file(lws_context_user(lws_get_context(wsi)), wsi);

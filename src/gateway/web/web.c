@@ -345,9 +345,12 @@ static void copy_services(struct web *web, const struct web_def *def)
 		web->origins[i] = copy_names(def->services[i].origins);
 		web->services[i].origins = (const char *const *)web->origins[i];
 		assert(web->services[i].open && web->services[i].hear && web->services[i].close);
+		if (def->services[i].unnamed)
+			web->unnamed = &web->names[web->name_count];
 		for (const char *const *name = def->services[i].names; *name; name++)
 			add_name(web, *name, &web->services[i]);
 	}
+	web->protocols[0].user = (void *)(uintptr_t)web->unnamed; /* such a client stays with this protocol */
 }
 
 static bool adopt_file(struct web *web, int file)

@@ -36,6 +36,7 @@ struct web_peer; /* a connected WebSocket */
 /* A WebSocket protocol. */
 struct web_service {
 	const char *const *names; /* subprotocols by which clients ask for it; NULL ends the list */
+	bool unnamed;             /* also clients that ask for no subprotocol; one service at most */
 	/* The origins of web pages of other servers that may use it, "https://example.org", as browsers send it; NULL
 	 * ends the list. NULL: none. */
 	const char *const *origins;

@@ -55,6 +55,7 @@ struct web {
 	char **origins[WEB_SERVICES_MAX]; /* the lists of services */
 	struct web_name names[WEB_NAMES_MAX];
 	uint32_t service_count, name_count;
+	const struct web_name *unnamed; /* for clients that ask for no subprotocol; NULL: none */
 	struct web_file *files;
 	uint32_t file_count;
 	struct admit_rules rules;

@@ -1,6 +1,6 @@
 /* The web server's own queue takes no message back. So it gets only as much as keeps the kernel busy until it asks for
  * more; the rest waits here, where the oldest can be dropped. */
-#include "gateway/foxglove/outbox.h"
+#include "gateway/web/outbox.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 struct outbox_item {
 	struct outbox_item *next;
 	size_t count;
+	bool binary;
 	char bytes[];
 };
 
@@ -26,12 +27,13 @@ static bool has_room(const struct outbox *outbox)
 	return web_waiting(outbox->peer) < OUTBOX_DIRECT_BYTES;
 }
 
-void outbox_put(struct outbox *outbox, const void *bytes, size_t count)
+void outbox_put(struct outbox *outbox, bool binary, const void *bytes, size_t count)
 {
-	if (!outbox->first && has_room(outbox) && web_send(outbox->peer, true, bytes, count))
+	if (!outbox->first && has_room(outbox) && web_send(outbox->peer, binary, bytes, count))
 		return;
 	struct outbox_item *item = mem_alloc(sizeof *item + count);
 	item->count = count;
+	item->binary = binary;
 	memcpy(item->bytes, bytes, count);
 	if (outbox->last)
 		outbox->last->next = item;
@@ -48,7 +50,7 @@ void outbox_put(struct outbox *outbox, const void *bytes, size_t count)
 void outbox_flush(struct outbox *outbox)
 {
 	while (outbox->first && has_room(outbox) &&
-		web_send(outbox->peer, true, outbox->first->bytes, outbox->first->count))
+		web_send(outbox->peer, outbox->first->binary, outbox->first->bytes, outbox->first->count))
 		drop_first(outbox);
 }
 

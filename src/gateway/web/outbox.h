@@ -1,7 +1,7 @@
 /* The messages that wait for a slow client. Each has a bounded outbox, and loses its own oldest messages: a client that
  * is slow delays no other, and shows the present, not the past. On the thread of the web server. */
-#ifndef GATEWAY_FOXGLOVE_OUTBOX_H
-#define GATEWAY_FOXGLOVE_OUTBOX_H
+#ifndef GATEWAY_WEB_OUTBOX_H
+#define GATEWAY_WEB_OUTBOX_H
 
 #include "base/base.h"
 #include "gateway/web/web.h"
@@ -18,8 +18,8 @@ struct outbox { /* zeroed is empty, but for peer */
 	uint64_t lost; /* messages, so far */
 };
 
-/* Sends a binary message, or keeps a copy until outbox_flush(). */
-void outbox_put(struct outbox *outbox, const void *bytes, size_t count);
+/* Sends a message, or keeps a copy until outbox_flush(). */
+void outbox_put(struct outbox *outbox, bool binary, const void *bytes, size_t count);
 /* Call it when the peer has room. */
 void outbox_flush(struct outbox *outbox);
 /* Forgets all that waits here. */

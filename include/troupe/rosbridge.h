@@ -1,0 +1,66 @@
+/* A gateway (gateway.h) for the protocol of rosbridge, version 2: JSON through a WebSocket. Programs that use roslibjs,
+ * roslibpy and other such libraries see the topics of a run under the names and with the types of ROS 2, publish, and
+ * call services, without ROS on either side. src/gateway/rosbridge/PROTOCOL.md says what there is. */
+#ifndef TROUPE_ROSBRIDGE_H
+#define TROUPE_ROSBRIDGE_H
+
+#include <troupe/base.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct troupe_server;
+struct troupe_rosbridge;
+
+enum { TROUPE_ROSBRIDGE_PORT = 9090, TROUPE_ROSBRIDGE_CLIENTS_MAX = 64 };
+
+struct troupe_rosbridge_def { /* zeroed: this machine only, any free port */
+	/* An IPv4 or IPv6 address of this machine; "*": all; NULL: 127.0.0.1. Where other hosts can connect, each
+	 * client must give a random token, which is in the address (troupe_rosbridge_address()). */
+	const char *address;
+	uint16_t port;
+	const char *cert_path, *key_path; /* PEM: with TLS, for wss://; NULL: nothing is encrypted */
+	bool insecure; /* no token: any program that reaches the port can see and command everything */
+	/* A web page that may connect besides those of this machine, by its origin: "https://panel.example"; NULL:
+	 * none. */
+	const char *origin;
+	/* The model whose topics have names without its namespace, too; NULL: the only one that has topics, if there is
+	 * one. */
+	const char *robot;
+	/* Says in a line which client was refused and why. On a thread of the gateway. May be NULL. */
+	void (*say)(void *ctx, const char *text);
+	void *say_ctx;
+};
+
+/* Whether this build has it (libwebsockets). */
+TROUPE_API bool troupe_rosbridge_available(void);
+/* Starts a thread that serves until troupe_rosbridge_end(), which must come before troupe_server_destroy().
+ * TROUPE_EINVAL: a setting is not valid, or this build has no web server; TROUPE_EIO: the port cannot be had, or a file
+ * cannot be read. */
+TROUPE_API troupe_status troupe_rosbridge_start(struct troupe_server *server, const struct troupe_rosbridge_def *def,
+	struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error);
+/* Closes all connections. rosbridge may be NULL. */
+TROUPE_API void troupe_rosbridge_end(struct troupe_rosbridge *rosbridge);
+/* The address for a client: "ws://127.0.0.1:9090/", with "?token=..." if there is one. */
+TROUPE_API void troupe_rosbridge_address(const struct troupe_rosbridge *rosbridge, char *ret_text, size_t bytes);
+
+struct troupe_rosbridge_counts {
+	uint32_t clients;         /* connected now */
+	uint64_t published;       /* messages that were sent or queued, once for each subscription */
+	uint64_t lost;            /* of those: lost by clients that were slow */
+	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
+	uint64_t taken, refused;  /* messages and requests that came; those that were not valid */
+	uint64_t commands;        /* of those taken: commands to the simulation */
+};
+/* Any thread. */
+TROUPE_API struct troupe_rosbridge_counts troupe_rosbridge_counts(const struct troupe_rosbridge *rosbridge);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

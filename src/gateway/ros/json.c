@@ -1,0 +1,488 @@
+/* One walk over the lines of a definition serves both directions: a line gives a field's kind, its name and how many
+ * there are, and the message is read or written at that place. Definitions are short, so their lines are read anew for
+ * each part; lists of numbers, which are long, are one field. */
+#include "gateway/ros/json.h"
+
+#include "gateway/ros/cdr.h"
+#include "gateway/ros/definitions.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+enum kind { BOOL, UNSIGNED, SIGNED, REAL, STRING, PART };
+
+enum { SINGLE = -1, LIST = 0 };
+
+struct field {
+	enum kind kind;
+	size_t size;      /* bytes of a number */
+	const char *part; /* of a part: the definition of its type */
+	const char *type; /* as the definition has it, type_count bytes */
+	size_t type_count;
+	const char *name;
+	size_t name_count;
+	int array;          /* SINGLE, LIST or a length */
+	const char *preset; /* the default, up to the end of the line */
+};
+
+static const struct {
+	const char *name;
+	enum kind kind;
+	size_t size;
+} primitives[] = {{"bool", BOOL, 1}, {"byte", UNSIGNED, 1}, {"char", UNSIGNED, 1}, {"uint8", UNSIGNED, 1},
+	{"int8", SIGNED, 1}, {"uint16", UNSIGNED, 2}, {"int16", SIGNED, 2}, {"uint32", UNSIGNED, 4},
+	{"int32", SIGNED, 4}, {"uint64", UNSIGNED, 8}, {"int64", SIGNED, 8}, {"float32", REAL, 4}, {"float64", REAL, 8},
+	{"string", STRING, 1}};
+
+/* --- definitions -------------------------------------------------------------------------------------------------- */
+
+/* The definition of "std_msgs/msg/Header" or "std_msgs/Header"; NULL: there is none. */
+static const char *definition_of(const char *type)
+{
+	const char *slash = strchr(type, '/'), *last = strrchr(type, '/');
+	char name[128];
+	if (!slash || (size_t)(slash - type) + strlen(last) >= sizeof name)
+		return NULL;
+	int count = snprintf(name, sizeof name, "%.*s%s", (int)(slash - type), type, last);
+	return definitions_find(name, (size_t)count);
+}
+
+static void find_type(struct field *field)
+{
+	field->part = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(primitives); i++)
+		if (strlen(primitives[i].name) == field->type_count &&
+			!strncmp(primitives[i].name, field->type, field->type_count)) {
+			field->kind = primitives[i].kind;
+			field->size = primitives[i].size;
+			return;
+		}
+	field->kind = PART;
+	field->size = 1;
+	field->part = definitions_find(field->type, field->type_count);
+	assert(field->part); /* tests/unit/test_ros_json reads each definition */
+}
+
+/* The next field, behind which *line is then; a constant is no field. */
+static bool next_field(const char **line, struct field *ret_field)
+{
+	while (**line) {
+		const char *at = *line, *end = at + strcspn(at, "\n");
+		*line = end + (*end == '\n');
+		if (memchr(at, '=', (size_t)(end - at)))
+			continue;
+		struct field field = {.type = at, .type_count = strcspn(at, " ["), .array = SINGLE};
+		at += field.type_count;
+		if (*at == '[') {
+			field.array = atoi(at + 1);
+			at += strcspn(at, " ");
+		}
+		field.name = at + strspn(at, " ");
+		field.name_count = strcspn(field.name, " \n");
+		field.preset = field.name + field.name_count;
+		find_type(&field);
+		*ret_field = field;
+		return true;
+	}
+	return false;
+}
+
+bool ros_json_knows(const char *type)
+{
+	return definition_of(type);
+}
+
+/* --- to JSON ------------------------------------------------------------------------------------------------------ */
+
+void ros_add_base64(struct text *out, const void *bytes, size_t count)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *at = bytes;
+	text_reserve(out, (count + 2) / 3 * 4);
+	for (size_t i = 0; i < count; i += 3) {
+		size_t left = count - i;
+		uint32_t three = (uint32_t)at[i] << 16 | (left > 1 ? (uint32_t)at[i + 1] << 8 : 0) |
+				 (left > 2 ? (uint32_t)at[i + 2] : 0);
+		char *to = out->at + out->count;
+		to[0] = digits[three >> 18];
+		to[1] = digits[three >> 12 & 63];
+		to[2] = left > 1 ? digits[three >> 6 & 63] : '=';
+		to[3] = left > 2 ? digits[three & 63] : '=';
+		out->count += 4;
+	}
+	out->at[out->count] = '\0';
+}
+
+static void add_real(struct text *out, double value)
+{
+	if (isfinite(value))
+		text_add_double(out, value);
+	else
+		text_add(out, "null");
+}
+
+static void print_part(struct cdr_in *in, const char *definition, struct text *out);
+
+static void print_value(struct cdr_in *in, const struct field *field, struct text *out)
+{
+	switch (field->kind) {
+	case BOOL:
+		text_add(out, "%s", cdr_get(in, 1) ? "true" : "false");
+		break;
+	case UNSIGNED:
+		text_add(out, "%llu", (unsigned long long)cdr_get(in, field->size));
+		break;
+	case SIGNED: {
+		unsigned unused = 64 - 8 * (unsigned)field->size;
+		text_add(out, "%lld", (long long)((int64_t)(cdr_get(in, field->size) << unused) >> unused));
+		break;
+	}
+	case REAL:
+		add_real(out, field->size == 4 ? (double)cdr_get_f32(in) : cdr_get_f64(in));
+		break;
+	case STRING:
+		text_add_json(out, cdr_get_string(in));
+		break;
+	case PART:
+		print_part(in, field->part, out);
+		break;
+	}
+}
+
+static bool is_bytes(const struct field *field)
+{
+	return field->kind == UNSIGNED && field->size == 1 && field->array != SINGLE;
+}
+
+static void print_list(struct cdr_in *in, const struct field *field, struct text *out)
+{
+	uint32_t count = field->array == LIST ? cdr_get_count(in, field->size) : (uint32_t)field->array;
+	if (is_bytes(field)) {
+		if (in->bad || in->end - in->at < count) {
+			in->bad = true;
+			return;
+		}
+		text_add(out, "\"");
+		ros_add_base64(out, in->bytes + in->at, count);
+		text_add(out, "\"");
+		in->at += count;
+		return;
+	}
+	text_add(out, "[");
+	for (uint32_t i = 0; i < count && !in->bad; i++) {
+		text_add(out, "%s", i ? "," : "");
+		print_value(in, field, out);
+	}
+	text_add(out, "]");
+}
+
+static void print_part(struct cdr_in *in, const char *definition, struct text *out)
+{
+	const char *between = "{";
+	struct field field;
+	while (!in->bad && next_field(&definition, &field)) {
+		text_add(out, "%s\"%.*s\":", between, (int)field.name_count, field.name);
+		if (field.array == SINGLE)
+			print_value(in, &field, out);
+		else
+			print_list(in, &field, out);
+		between = ",";
+	}
+	text_add(out, "%s}", *between == '{' ? between : "");
+}
+
+troupe_status ros_json_of_cdr(
+	const char *type, const void *cdr, size_t count, struct text *json, struct troupe_error *error)
+{
+	const char *definition = definition_of(type);
+	struct cdr_in in = cdr_open(cdr, count);
+	size_t before = json->count;
+	if (!definition)
+		return fail(error, TROUPE_ECOMMAND, "type '%.80s': there is no such type here", type);
+	if (!in.bad)
+		print_part(&in, definition, json);
+	if (!in.bad)
+		return TROUPE_OK;
+	json->count = before;
+	return fail(error, TROUPE_ECOMMAND, "not a message of %s in CDR", type);
+}
+
+/* --- from JSON ---------------------------------------------------------------------------------------------------- */
+
+enum { FOUND_BYTES = 40, PATH_BYTES = 200 };
+
+struct reader {
+	struct cdr_out out;
+	struct text path; /* of the value that is read: "poses[3].position.x" */
+	struct troupe_error *error;
+};
+
+static troupe_status unexpected(const struct reader *r, const json_t *value, const char *expected)
+{
+	char *found = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
+	troupe_status status = fail(r->error, TROUPE_ECOMMAND, "%.*s%s%.*s%s: expected %s", PATH_BYTES,
+		r->path.count ? r->path.at : "message", ": ", FOUND_BYTES, found ? found : "nothing",
+		found && strlen(found) > FOUND_BYTES ? "..." : "", expected);
+	free(found);
+	return status;
+}
+
+/* A number that is whole, and that a field of so many bytes can have. */
+static bool whole_of(const json_t *value, const struct field *field, int64_t *ret_whole)
+{
+	double real = json_number_value(value);
+	bool is_whole = json_is_integer(value) || (json_is_real(value) && real == floor(real) && fabs(real) < 9e15);
+	int64_t whole = json_is_integer(value) ? json_integer_value(value) : is_whole ? (int64_t)real : 0;
+	unsigned bits = 8 * (unsigned)field->size;
+	if (!is_whole || (field->kind == UNSIGNED && whole < 0))
+		return false;
+	*ret_whole = whole;
+	if (bits == 64)
+		return true;
+	int64_t hi = field->kind == UNSIGNED ? (INT64_C(1) << bits) - 1 : (INT64_C(1) << (bits - 1)) - 1;
+	return whole <= hi && whole >= (field->kind == UNSIGNED ? 0 : -hi - 1);
+}
+
+static void put_number(struct cdr_out *out, uint64_t bits, size_t size)
+{
+	cdr_store(cdr_room(out, size, 1), bits, size);
+}
+
+static troupe_status read_whole(struct reader *r, const struct field *field, const json_t *value)
+{
+	char expected[64];
+	int64_t whole;
+	if (whole_of(value, field, &whole)) {
+		put_number(&r->out, (uint64_t)whole, field->size);
+		return TROUPE_OK;
+	}
+	(void)snprintf(expected, sizeof expected, "a whole number as %.*s has it", (int)field->type_count, field->type);
+	return unexpected(r, value, expected);
+}
+
+static void put_real(struct cdr_out *out, double value, size_t size)
+{
+	if (size == 4)
+		cdr_f32(out, (float)value);
+	else
+		cdr_f64(out, value);
+}
+
+static troupe_status read_part(struct reader *r, const char *definition, const json_t *value);
+
+static troupe_status read_value(struct reader *r, const struct field *field, const json_t *value)
+{
+	switch (field->kind) {
+	case BOOL:
+		if (!json_is_boolean(value))
+			return unexpected(r, value, "true or false");
+		cdr_u8(&r->out, json_is_true(value));
+		return TROUPE_OK;
+	case UNSIGNED:
+	case SIGNED:
+		return read_whole(r, field, value);
+	case REAL:
+		if (!json_is_number(value) && !json_is_null(value))
+			return unexpected(r, value, "a number");
+		put_real(&r->out, json_is_null(value) ? (double)NAN : json_number_value(value), field->size);
+		return TROUPE_OK;
+	case STRING:
+		if (!json_is_string(value))
+			return unexpected(r, value, "a string");
+		cdr_string(&r->out, json_string_value(value));
+		return TROUPE_OK;
+	default:
+		return read_part(r, field->part, value);
+	}
+}
+
+/* -1: no digit. */
+static int digit_of(char c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* The bytes of base64, to be freed; NULL: it is none. */
+static unsigned char *bytes_of(const char *base64, size_t length, size_t *ret_count)
+{
+	size_t padding = 0;
+	while (padding < 2 && padding < length && base64[length - 1 - padding] == '=')
+		padding++;
+	unsigned char *bytes = mem_alloc(length / 4 * 3 + 3);
+	uint32_t three = 0;
+	bool bad = length % 4;
+	for (size_t i = 0; i < length && !bad; i++) {
+		int digit = i < length - padding ? digit_of(base64[i]) : 0;
+		bad = digit < 0;
+		three = three << 6 | (uint32_t)MAX(digit, 0);
+		if (i % 4 == 3)
+			for (size_t b = 0; b < 3; b++)
+				bytes[i / 4 * 3 + b] = (unsigned char)(three >> (16 - 8 * b));
+	}
+	if (bad) {
+		free(bytes);
+		return NULL;
+	}
+	*ret_count = length / 4 * 3 - padding;
+	return bytes;
+}
+
+static troupe_status read_bytes(struct reader *r, const struct field *field, const json_t *value)
+{
+	size_t count = 0;
+	unsigned char *bytes = bytes_of(json_string_value(value), json_string_length(value), &count);
+	if (!bytes || (field->array != LIST && count != (size_t)field->array)) {
+		free(bytes);
+		return unexpected(r, value, "bytes in base64, or a list of numbers");
+	}
+	if (field->array == LIST)
+		cdr_count(&r->out, count);
+	if (count)
+		memcpy(cdr_room(&r->out, 1, count), bytes, count);
+	free(bytes);
+	return TROUPE_OK;
+}
+
+static troupe_status read_list(struct reader *r, const struct field *field, const json_t *value)
+{
+	size_t count = json_array_size(value), before = r->path.count;
+	char expected[64];
+	troupe_status status = TROUPE_OK;
+	if (is_bytes(field) && json_is_string(value))
+		return read_bytes(r, field, value);
+	(void)snprintf(expected, sizeof expected, field->array == LIST ? "a list" : "a list of %d", field->array);
+	if (!json_is_array(value) || (field->array != LIST && count != (size_t)field->array))
+		return unexpected(r, value, expected);
+	if (field->array == LIST)
+		cdr_count(&r->out, count);
+	for (size_t i = 0; i < count && !status; i++) {
+		if (field->kind == PART)
+			text_add(&r->path, "[%zu]", i);
+		status = read_value(r, field, json_array_get(value, i));
+		r->path.count = before;
+	}
+	return status;
+}
+
+static void put_preset(struct reader *r, const struct field *field)
+{
+	const char *at = field->preset + strspn(field->preset, " ");
+	if (field->array == LIST)
+		cdr_count(&r->out, 0);
+	for (int i = 0; i < (field->array == SINGLE ? 1 : field->array); i++)
+		if (field->kind == STRING)
+			cdr_string(&r->out, "");
+		else if (field->kind == PART)
+			(void)read_part(r, field->part, NULL);
+		else if (field->kind == REAL)
+			put_real(&r->out, atof(at), field->size);
+		else
+			put_number(&r->out, !strncmp(at, "true", 4) ? 1 : (uint64_t)atoll(at), field->size);
+}
+
+static troupe_status read_field(struct reader *r, const struct field *field, const json_t *value)
+{
+	size_t before = r->path.count;
+	if (!value) {
+		put_preset(r, field);
+		return TROUPE_OK;
+	}
+	text_add(&r->path, "%s%.*s", before ? "." : "", (int)field->name_count, field->name);
+	troupe_status status = field->array == SINGLE ? read_value(r, field, value) : read_list(r, field, value);
+	r->path.count = before;
+	r->path.at[before] = '\0';
+	return status;
+}
+
+static troupe_status refuse_member(struct reader *r, const char *definition, const json_t *value)
+{
+	const char *key;
+	json_t *member;
+	json_object_foreach((json_t *)(uintptr_t)value, key, member)
+	{
+		const char *line = definition;
+		struct field field;
+		bool found = false;
+		while (!found && next_field(&line, &field))
+			found = strlen(key) == field.name_count && !strncmp(key, field.name, field.name_count);
+		if (!found)
+			return fail(r->error, TROUPE_ECOMMAND, "%.*s%s%.40s: there is no such field", PATH_BYTES,
+				r->path.count ? r->path.at : "", r->path.count ? "." : "", key);
+	}
+	return TROUPE_OK;
+}
+
+/* value NULL: a part with all fields at their defaults. */
+static troupe_status read_part(struct reader *r, const char *definition, const json_t *value)
+{
+	const char *line = definition;
+	troupe_status status = TROUPE_OK;
+	size_t found = 0;
+	char name[128];
+	struct field field;
+	if (value && !json_is_object(value))
+		return unexpected(r, value, "an object");
+	while (!status && next_field(&line, &field)) {
+		(void)snprintf(name, sizeof name, "%.*s", (int)field.name_count, field.name);
+		const json_t *member = value ? json_object_get(value, name) : NULL;
+		found += member != NULL;
+		status = read_field(r, &field, member);
+	}
+	return !status && found < json_object_size(value) ? refuse_member(r, definition, value) : status;
+}
+
+troupe_status ros_json_to_cdr(const char *type, const struct json_t *json, struct text *cdr, struct troupe_error *error)
+{
+	const char *definition = definition_of(type);
+	size_t before = cdr->count;
+	if (!definition)
+		return fail(error, TROUPE_ECOMMAND, "type '%.80s': there is no such type here", type);
+	struct reader reader = {.out = cdr_begin(cdr), .error = error};
+	troupe_status status = read_part(&reader, definition, json);
+	if (status)
+		cdr->count = before;
+	text_fini(&reader.path);
+	return status;
+}
+
+/* --- fields ------------------------------------------------------------------------------------------------------- */
+
+enum { LISTED_TYPES_MAX = 64 };
+
+bool ros_each_field(const char *type,
+	void (*fn)(void *ctx, const char *type, const char *name, const char *field_type, int array), void *ctx)
+{
+	char names[LISTED_TYPES_MAX][128];
+	size_t count = 1;
+	if (!definition_of(type) || strlen(type) >= sizeof names[0])
+		return false;
+	(void)snprintf(names[0], sizeof names[0], "%s", type);
+	for (size_t i = 0; i < count; i++) {
+		const char *line = definition_of(names[i]);
+		struct field field;
+		bool any = false;
+		while (next_field(&line, &field)) {
+			char name[128], part[128];
+			any = true;
+			(void)snprintf(name, sizeof name, "%.*s", (int)field.name_count, field.name);
+			(void)snprintf(part, sizeof part, "%.*s", (int)field.type_count, field.type);
+			fn(ctx, names[i], name, part, field.array);
+			size_t known = 0;
+			while (known < count && strcmp(names[known], part) != 0)
+				known++;
+			if (field.kind == PART && known == count && count < LISTED_TYPES_MAX)
+				memcpy(names[count++], part, sizeof part);
+		}
+		if (!any)
+			fn(ctx, names[i], NULL, NULL, SINGLE);
+	}
+	return true;
+}

@@ -1,0 +1,188 @@
+/* Names are made anew when the server's table changes, because the name of a topic may depend on other topics; channels
+ * stay. What is subscribed to at the server follows from both. */
+#include "gateway/rosbridge/board.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t board_first(const struct board *board, const char *name)
+{
+	uint32_t at;
+	return map_find(&board->by_name, name, &at) ? at : UINT32_MAX;
+}
+
+uint32_t board_first_of_topic(const struct board *board, const char *topic)
+{
+	uint32_t at;
+	return map_find(&board->by_topic, topic, &at) ? at : UINT32_MAX;
+}
+
+bool board_is_type(const char *type, const char *said)
+{
+	const char *slash = strchr(type, '/'), *last = strrchr(type, '/');
+	if (!strcmp(type, said))
+		return true;
+	return !strncmp(type, said, (size_t)(slash - type)) && !strcmp(last, said + (slash - type));
+}
+
+const char *board_type(const struct board *board, const char *name)
+{
+	const char *published = NULL,
+		   *type = NULL; /* the first one counts: a Twist is more usual than a TwistStamped */
+	for (uint32_t at = board_first(board, name); at != UINT32_MAX; at = board->same_name[at]) {
+		type = board->names.offers.at[at].type;
+		published = board->names.offers.at[at].kind == TROUPE_TOPIC_PUBLISHED ? type : published;
+	}
+	return published ? published : type;
+}
+
+/* --- channels ----------------------------------------------------------------------------------------------------- */
+
+struct channel *board_channel(const struct board *board, const char *name)
+{
+	uint32_t at;
+	return map_find(&board->channel_of, name, &at) ? board->channels.at[at] : NULL;
+}
+
+static bool is_needed(const struct board *board, const char *topic)
+{
+	for (uint32_t at = board_first_of_topic(board, topic); at != UINT32_MAX; at = board->same_topic[at])
+		if (board_channel(board, board->names.offers.at[at].name))
+			return true;
+	return false;
+}
+
+static void ask(struct board *board, const char *topic)
+{
+	if (!map_find(&board->is_asked, topic, &(uint32_t){0})) {
+		char *name = mem_strdup(topic);
+		vec_push(&board->asked, name);
+		map_add(&board->is_asked, name, 0);
+	}
+	board->ask(board->ctx, topic, true);
+}
+
+/* Drops the subscriptions that nobody needs any more. */
+static void forget(struct board *board)
+{
+	for (uint32_t i = board->asked.count; i-- > 0;) {
+		char *topic = board->asked.at[i];
+		if (is_needed(board, topic))
+			continue;
+		board->ask(board->ctx, topic, false);
+		map_remove(&board->is_asked, topic);
+		board->asked.at[i] = board->asked.at[--board->asked.count];
+		free(topic);
+	}
+}
+
+void board_hear(struct board *board, const char *name, struct hearing *hearing)
+{
+	struct channel *channel = board_channel(board, name);
+	if (!channel) {
+		channel = mem_alloc(sizeof *channel);
+		channel->name = mem_strdup(name);
+		map_add(&board->channel_of, channel->name, board->channels.count);
+		vec_push(&board->channels, channel);
+	}
+	vec_push(&channel->hearings, hearing);
+	for (uint32_t at = board_first(board, name); at != UINT32_MAX; at = board->same_name[at])
+		if (board->names.offers.at[at].kind == TROUPE_TOPIC_PUBLISHED)
+			ask(board, board->names.offers.at[at].topic);
+}
+
+static void drop_channel(struct board *board, struct channel *channel)
+{
+	uint32_t at = 0;
+	map_find(&board->channel_of, channel->name, &at);
+	map_remove(&board->channel_of, channel->name);
+	struct channel *last = board->channels.at[--board->channels.count];
+	if (last != channel) {
+		map_remove(&board->channel_of, last->name);
+		map_add(&board->channel_of, last->name, at);
+		board->channels.at[at] = last;
+	}
+	vec_free(&channel->hearings);
+	free(channel->name);
+	free(channel);
+}
+
+void board_leave(struct board *board, const char *name, struct hearing *hearing)
+{
+	struct channel *channel = board_channel(board, name);
+	if (!channel)
+		return;
+	for (uint32_t i = 0; i < channel->hearings.count; i++)
+		if (channel->hearings.at[i] == hearing) {
+			channel->hearings.at[i] = channel->hearings.at[--channel->hearings.count];
+			break;
+		}
+	if (!channel->hearings.count) {
+		drop_channel(board, channel);
+		forget(board);
+	}
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static void link_offer(struct map *map, uint32_t *before, const char *name, uint32_t at)
+{
+	before[at] = UINT32_MAX;
+	if (map_find(map, name, &before[at]))
+		map_remove(map, name);
+	map_add(map, name, at);
+}
+
+static void drop_names(struct board *board)
+{
+	names_fini(&board->names);
+	map_fini(&board->by_name);
+	map_fini(&board->by_topic);
+	board->by_name = board->by_topic = (struct map){0};
+	free(board->same_name);
+	free(board->same_topic);
+	board->same_name = board->same_topic = NULL;
+	board->is_made = false;
+}
+
+void board_update(struct board *board, const struct troupe_topics *topics)
+{
+	if (board->is_made)
+		drop_names(board);
+	names_make(topics, board->robot, &board->names);
+	if (!board->robot && board->names.robot)
+		board->robot = mem_strdup(board->names.robot);
+	board->is_made = true;
+	board->epoch = topics->epoch;
+	uint32_t count = board->names.offers.count;
+	board->same_name = mem_alloc((count + 1) * sizeof *board->same_name);
+	board->same_topic = mem_alloc((count + 1) * sizeof *board->same_topic);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct ros_offer *offer = &board->names.offers.at[i];
+		link_offer(&board->by_name, board->same_name, offer->name, i);
+		if (offer->kind == TROUPE_TOPIC_PUBLISHED)
+			link_offer(&board->by_topic, board->same_topic, offer->topic, i);
+	}
+	forget(board);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct ros_offer *offer = &board->names.offers.at[i];
+		if (offer->kind == TROUPE_TOPIC_PUBLISHED && board_channel(board, offer->name) &&
+			!map_find(&board->is_asked, offer->topic, &(uint32_t){0}))
+			ask(board, offer->topic);
+	}
+}
+
+void board_fini(struct board *board)
+{
+	if (board->is_made)
+		drop_names(board);
+	while (board->channels.count)
+		drop_channel(board, board->channels.at[board->channels.count - 1]);
+	for (uint32_t i = 0; i < board->asked.count; i++)
+		free(board->asked.at[i]);
+	vec_free(&board->channels);
+	vec_free(&board->asked);
+	map_fini(&board->channel_of);
+	map_fini(&board->is_asked);
+	free(board->robot);
+}

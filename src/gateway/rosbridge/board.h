@@ -1,0 +1,52 @@
+/* The topics of a server under the names of ROS 2 (ros/names.h), and who hears them. A channel is a name to which
+ * clients have subscribed, whether there is such a topic now or not. One thread. */
+#ifndef GATEWAY_ROSBRIDGE_BOARD_H
+#define GATEWAY_ROSBRIDGE_BOARD_H
+
+#include "gateway/ros/names.h"
+
+struct hearing;
+
+struct channel {
+	char *name; /* with its slash */
+	VEC(struct hearing *) hearings;
+};
+
+struct board { /* zeroed is empty */
+	struct ros_names names;
+	char *robot; /* whose topics have second names; NULL: none yet */
+	bool is_made;
+	uint64_t epoch;       /* of the server's table */
+	struct map by_name;   /* name -> the last of its offers */
+	struct map by_topic;  /* the server's topic -> the last of its offers */
+	uint32_t *same_name;  /* of each offer: the one before it with this name; UINT32_MAX: none */
+	uint32_t *same_topic; /* the same for the topic, among published ones */
+	struct map channel_of;
+	VEC(struct channel *) channels;
+	struct map is_asked; /* topics that are subscribed to -> 0 */
+	VEC(char *) asked;
+	/* Subscribes to a topic of the server, which gives a message at once, or unsubscribes. */
+	void (*ask)(void *ctx, const char *topic, bool more);
+	void *ctx;
+};
+
+/* Takes over what the server has now. */
+void board_update(struct board *board, const struct troupe_topics *topics);
+void board_fini(struct board *board);
+
+/* The offers of a name, or of a topic that the server publishes: the first one, and the one after `at`; UINT32_MAX: no
+ * more. */
+uint32_t board_first(const struct board *board, const char *name);
+uint32_t board_first_of_topic(const struct board *board, const char *topic);
+
+/* The type of the topic of this name, of published topics first; NULL: there is none. */
+const char *board_type(const struct board *board, const char *name);
+/* Whether the name has this type, which may be written without "/msg". */
+bool board_is_type(const char *type, const char *said);
+
+/* NULL: nobody hears the name. */
+struct channel *board_channel(const struct board *board, const char *name);
+void board_hear(struct board *board, const char *name, struct hearing *hearing);
+void board_leave(struct board *board, const char *name, struct hearing *hearing);
+
+#endif

@@ -1,0 +1,283 @@
+/* All clients share one client of the server, on the thread of the web server: a message is converted once, whatever
+ * the number of its subscribers, and a topic without subscribers costs nothing. A message goes from protobuf's bytes to
+ * CDR, as for every other gateway to ROS 2, and from there to JSON by the definition of its type. */
+#include "gateway/ros/json.h"
+#include "gateway/rosbridge/user.h"
+#include "gateway/web/place.h"
+#include "topic/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 256 };
+#define CLOCK_HZ 60.0
+static const char clock_topic[] = "/clock";
+
+static void wake(void *ctx)
+{
+	struct troupe_rosbridge *gateway = ctx;
+	struct web *web = atomic_load(&gateway->web);
+	if (web)
+		web_wake(web);
+}
+
+static void ask(void *ctx, const char *topic, bool more)
+{
+	struct troupe_rosbridge *gateway = ctx;
+	if (more)
+		(void)troupe_client_subscribe(gateway->client, topic, 0, NULL);
+	else
+		troupe_client_unsubscribe(gateway->client, topic);
+	if (!strcmp(topic, clock_topic))
+		gateway->ticking = false; /* at the rate that it has now, or not at all */
+}
+
+void rosbridge_look(struct troupe_rosbridge *gateway)
+{
+	if (gateway->board.is_made && troupe_topics_epoch(gateway->server) == gateway->board.epoch)
+		return;
+	const struct troupe_topics *topics = troupe_topics_list(gateway->server);
+	board_update(&gateway->board, topics);
+	troupe_topics_release(topics);
+}
+
+/* rosapi tells the time, also when nobody has subscribed to the clock. */
+static void follow_clock(struct troupe_rosbridge *gateway)
+{
+	bool asked = map_find(&gateway->board.is_asked, clock_topic, &(uint32_t){0});
+	bool wanted = gateway->users && !asked;
+	if (wanted == gateway->ticking || asked)
+		return;
+	if (wanted)
+		(void)troupe_client_subscribe(gateway->client, clock_topic, CLOCK_HZ, NULL);
+	else
+		troupe_client_unsubscribe(gateway->client, clock_topic);
+	gateway->ticking = wanted;
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+static void complain(const struct channel *channel, const char *why)
+{
+	for (uint32_t i = 0; i < channel->hearings.count; i++) {
+		struct hearing *hearing = channel->hearings.at[i];
+		if (!hearing->told_type)
+			user_complain(hearing->user, USER_WARNING, NULL, "%.200s: a message is left out: %s",
+				hearing->topic, why);
+		hearing->told_type = true;
+	}
+}
+
+static troupe_status convert(const struct ros_offer *offer, const struct troupe_message *message, struct text *json,
+	struct troupe_error *error)
+{
+	struct text cdr = {0};
+	troupe_status status = ros_of_bytes(offer->ros, message->bytes, message->count, &cdr, error);
+	if (!status)
+		status = ros_json_of_cdr(offer->type, cdr.at, cdr.count, json, error);
+	text_fini(&cdr);
+	return status;
+}
+
+/* To all names of the topic. Most of them have the same type, and then the same JSON. */
+static void pass_on(struct troupe_rosbridge *gateway, const struct troupe_message *message)
+{
+	const struct board *board = &gateway->board;
+	const struct ros_type *converted = NULL;
+	struct text json = {0};
+	struct troupe_error error;
+	for (uint32_t at = board_first_of_topic(board, message->topic); at != UINT32_MAX; at = board->same_topic[at]) {
+		const struct ros_offer *offer = &board->names.offers.at[at];
+		const struct channel *channel = board_channel(board, offer->name);
+		if (!channel)
+			continue;
+		if (converted != offer->ros) {
+			json.count = 0;
+			converted = offer->ros;
+			if (convert(offer, message, &json, &error)) {
+				complain(channel, error.text);
+				converted = NULL;
+				continue;
+			}
+		}
+		for (uint32_t i = 0; i < channel->hearings.count; i++)
+			hearing_give(channel->hearings.at[i], offer->type, &json);
+	}
+	text_fini(&json);
+}
+
+/* Gazebo's services say "no" by a Boolean, which has no place for the reason. */
+static void answer(const struct call *call, const struct troupe_message *message)
+{
+	static const struct message_limits limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
+	struct text values = {0};
+	struct troupe_error error;
+	const char *why = message->text;
+	ProtobufCMessage *reply;
+	troupe_status status = message->status;
+	if (!status) {
+		status = message_of_bytes(
+			type_find(call->reply_type), message->bytes, message->count, &limits, &reply, &error);
+		why = error.text;
+	}
+	if (!status) {
+		message_add_json(&values, reply);
+		message_free(reply);
+	} else if (!why || !*why) {
+		why = troupe_status_text(status);
+	}
+	user_answer(call->user, call->service, call->id, &values, status ? why : NULL);
+	text_fini(&values);
+}
+
+static void free_call(struct call *call)
+{
+	free(call->service);
+	free(call->id);
+	free(call->reply_type);
+}
+
+static void take_reply(struct troupe_rosbridge *gateway, const struct troupe_message *message)
+{
+	for (uint32_t i = 0; i < gateway->calls.count; i++) {
+		struct call call = gateway->calls.at[i];
+		if (call.tag != message->tag)
+			continue;
+		gateway->calls.at[i] = gateway->calls.at[--gateway->calls.count];
+		if (call.user)
+			answer(&call, message);
+		free_call(&call);
+		return;
+	}
+}
+
+/* Whether there may be more. */
+static bool take_some(struct troupe_rosbridge *gateway)
+{
+	struct troupe_message message;
+	for (int i = 0; i < BATCH; i++) {
+		if (!troupe_client_take(gateway->client, 0, &message))
+			return false;
+		if (message.is_reply) {
+			take_reply(gateway, &message);
+			continue;
+		}
+		gateway->time_ns = (uint64_t)message.time_ns;
+		pass_on(gateway, &message);
+	}
+	return true;
+}
+
+static void turn(void *ctx)
+{
+	struct troupe_rosbridge *gateway = ctx;
+	if (gateway->users)
+		rosbridge_look(gateway);
+	follow_clock(gateway);
+	if (take_some(gateway))
+		wake(gateway); /* other connections have their turn in between */
+	for (struct user *user = gateway->users; user; user = user->after)
+		user_turn(user);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+bool troupe_rosbridge_available(void)
+{
+	return web_is_available();
+}
+
+/* Clients of rosbridge ask for no subprotocol. A page of this machine is as good as a program of this machine. */
+static troupe_status start_web(struct troupe_rosbridge *gateway, const struct troupe_rosbridge_def *def,
+	const char *token, struct troupe_error *error)
+{
+	static const char *const names[] = {"rosbridge", NULL};
+	const char *const origins[] = {def->origin, NULL};
+	const struct web_service service = {.names = names,
+		.unnamed = true,
+		.origins = origins,
+		.local_origins = true,
+		.hear_bytes_max = USER_HEAR_MAX,
+		.open = user_open,
+		.hear = user_hear,
+		.room = user_room,
+		.close = user_close,
+		.turn = turn,
+		.ctx = gateway};
+	const struct web_def web_def = {.address = def->address,
+		.port = def->port,
+		.token = token,
+		.cert_path = def->cert_path,
+		.key_path = def->key_path,
+		.services = &service,
+		.service_count = 1,
+		.peers_max = TROUPE_ROSBRIDGE_CLIENTS_MAX,
+		.queue_bytes_max = 64 << 20,
+		.say = def->say,
+		.say_ctx = def->say_ctx};
+	struct web *web;
+	troupe_status status = web_start(&web_def, &web, error);
+	if (!status)
+		atomic_store(&gateway->web, web);
+	return status;
+}
+
+troupe_status troupe_rosbridge_start(struct troupe_server *server, const struct troupe_rosbridge_def *def,
+	struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error)
+{
+	char token[WEB_TOKEN_MAX + 1];
+	struct place place;
+	troupe_status status = place_parse(def->address, def->port, &place, error);
+	if (status)
+		return status;
+	struct troupe_rosbridge *gateway = mem_alloc(sizeof *gateway);
+	const struct troupe_client_def client_def = {.on_ready = wake, .ctx = gateway};
+	gateway->server = server;
+	gateway->board.robot = def->robot ? mem_strdup(def->robot) : NULL;
+	gateway->board.ask = ask;
+	gateway->board.ctx = gateway;
+	status = web_make_token(token, error);
+	if (!status)
+		status = troupe_client_create(server, &client_def, &gateway->client, error);
+	if (!status)
+		status = start_web(gateway, def, place_is_local(&place) || def->insecure ? NULL : token, error);
+	if (status) {
+		troupe_rosbridge_end(gateway);
+		return status;
+	}
+	*ret_rosbridge = gateway;
+	return TROUPE_OK;
+}
+
+void troupe_rosbridge_end(struct troupe_rosbridge *gateway)
+{
+	if (!gateway)
+		return;
+	struct web *web = atomic_load(&gateway->web);
+	if (web)
+		web_stop(web);
+	troupe_client_destroy(gateway->client); /* until now it may wake the web server */
+	web_end(web);
+	for (uint32_t i = 0; i < gateway->calls.count; i++)
+		free_call(&gateway->calls.at[i]);
+	vec_free(&gateway->calls);
+	gateway->board.ask = NULL;
+	board_fini(&gateway->board);
+	free(gateway);
+}
+
+void troupe_rosbridge_address(const struct troupe_rosbridge *gateway, char *ret_text, size_t bytes)
+{
+	web_address(atomic_load(&gateway->web), "ws", ret_text, bytes);
+}
+
+struct troupe_rosbridge_counts troupe_rosbridge_counts(const struct troupe_rosbridge *gateway)
+{
+	return (struct troupe_rosbridge_counts){.clients = atomic_load(&gateway->clients),
+		.published = atomic_load_explicit(&gateway->published, memory_order_relaxed),
+		.lost = atomic_load_explicit(&gateway->lost, memory_order_relaxed),
+		.boundaries_lost = troupe_client_lost(gateway->client),
+		.taken = atomic_load_explicit(&gateway->taken, memory_order_relaxed),
+		.refused = atomic_load_explicit(&gateway->refused, memory_order_relaxed),
+		.commands = troupe_client_commands(gateway->client)};
+}

@@ -1,0 +1,582 @@
+/* An operation that cannot be done costs the client a status with the reason, and nothing else. A call is answered in
+ * every case, for the client waits for it. */
+#include "gateway/rosbridge/user.h"
+
+#include "base/clock.h"
+#include "gateway/ros/give.h"
+#include "gateway/ros/json.h"
+#include "gateway/rosbridge/rosapi.h"
+#include "topic/message.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TELL_NS UINT64_C(1000000000)
+#define MS_NS 1e6
+
+/* --- what is said ------------------------------------------------------------------------------------------------- */
+
+void user_say(struct user *user, const struct text *json)
+{
+	if (!web_send(user->peer, false, json->at, json->count))
+		web_close(user->peer, 1008, "the client does not read");
+}
+
+static void add_id(struct text *out, const char *id)
+{
+	if (id)
+		text_add(out, "\"id\":%s,", id);
+}
+
+void user_complain(struct user *user, enum user_level level, const char *id, const char *format, ...)
+{
+	static const char *const names[] = {"info", "warning", "error", "none"};
+	struct troupe_error line;
+	struct text json = {0};
+	va_list args;
+	if (level == USER_ERROR)
+		atomic_fetch_add_explicit(&user->gateway->refused, 1, memory_order_relaxed);
+	if (level < user->level)
+		return;
+	va_start(args, format);
+	(void)fail_v(&line, TROUPE_OK, format, args);
+	va_end(args);
+	text_add(&json, "{\"op\":\"status\",");
+	add_id(&json, id);
+	text_add(&json, "\"level\":\"%s\",\"msg\":", names[level]);
+	text_add_json(&json, line.text);
+	text_add(&json, "}");
+	user_say(user, &json);
+	text_fini(&json);
+}
+
+void user_answer(struct user *user, const char *service, const char *id, const struct text *values, const char *why)
+{
+	struct text json = {0};
+	text_add(&json, "{\"op\":\"service_response\",");
+	add_id(&json, id);
+	text_add(&json, "\"service\":");
+	text_add_json(&json, service);
+	text_add(&json, ",\"values\":");
+	if (why)
+		text_add_json(&json, why);
+	else
+		text_add_bytes(&json, values->at, values->count);
+	text_add(&json, ",\"result\":%s}", why ? "false" : "true");
+	if (why)
+		atomic_fetch_add_explicit(&user->gateway->refused, 1, memory_order_relaxed);
+	user_say(user, &json);
+	text_fini(&json);
+}
+
+/* --- an operation ------------------------------------------------------------------------------------------------- */
+
+struct operation {
+	const char *op;
+	const json_t *json;
+	char *id; /* as JSON; NULL: it has none */
+};
+
+/* A text of the operation; NULL: it has none, or a long one. */
+static const char *text_of(const struct operation *operation, const char *member)
+{
+	const char *text = json_string_value(json_object_get(operation->json, member));
+	return text && strlen(text) <= USER_NAME_MAX ? text : NULL;
+}
+
+/* A topic of the operation as ROS 2 writes it, to be freed; NULL: it has none, which the client is told. */
+static char *name_of(struct user *user, const struct operation *operation)
+{
+	const char *topic = text_of(operation, "topic");
+	if (topic && *topic)
+		return mem_printf("%s%s", *topic == '/' ? "" : "/", topic);
+	user_complain(user, USER_ERROR, operation->id, "%.40s: topic: expected a name of at most %d bytes",
+		operation->op, (int)USER_NAME_MAX);
+	return NULL;
+}
+
+/* A number from 0 on; a member that is none counts as 0. */
+static double number_of(const struct operation *operation, const char *member, double most)
+{
+	double number = json_number_value(json_object_get(operation->json, member));
+	return number > 0 ? fmin(number, most) : 0;
+}
+
+/* --- subscriptions ------------------------------------------------------------------------------------------------ */
+
+static void drop_oldest(struct hearing *hearing)
+{
+	hearing->queue_bytes -= strlen(hearing->queue.at[0]);
+	free(hearing->queue.at[0]);
+	hearing->queue.count--;
+	memmove(hearing->queue.at, hearing->queue.at + 1, hearing->queue.count * sizeof *hearing->queue.at);
+}
+
+static void free_hearing(struct hearing *hearing)
+{
+	for (uint32_t i = 0; i < hearing->demands.count; i++)
+		free(hearing->demands.at[i].id);
+	while (hearing->queue.count)
+		drop_oldest(hearing);
+	vec_free(&hearing->demands);
+	vec_free(&hearing->queue);
+	free(hearing->topic);
+	free(hearing->name);
+	free(hearing->type);
+	free(hearing);
+}
+
+static struct hearing *find_hearing(struct user *user, const char *topic)
+{
+	for (uint32_t i = 0; i < user->hearings.count; i++)
+		if (!strcmp(user->hearings.at[i]->topic, topic))
+			return user->hearings.at[i];
+	return NULL;
+}
+
+static void drop_hearing(struct user *user, struct hearing *hearing)
+{
+	for (uint32_t i = 0; i < user->hearings.count; i++)
+		if (user->hearings.at[i] == hearing) {
+			user->hearings.at[i] = user->hearings.at[--user->hearings.count];
+			break;
+		}
+	board_leave(&user->gateway->board, hearing->name, hearing);
+	free_hearing(hearing);
+}
+
+static void add_demand(struct hearing *hearing, const struct operation *operation)
+{
+	const char *id = operation->id ? operation->id : "";
+	const struct demand demand = {.throttle_ns = (uint64_t)(number_of(operation, "throttle_rate", 1e9) * MS_NS),
+		.queue_length = (uint32_t)number_of(operation, "queue_length", HEARING_QUEUE_MAX)};
+	uint32_t i = 0;
+	while (i < hearing->demands.count && strcmp(hearing->demands.at[i].id, id) != 0)
+		i++;
+	if (i == hearing->demands.count)
+		vec_push(&hearing->demands, (struct demand){.id = mem_strdup(id)});
+	hearing->demands.at[i].throttle_ns = demand.throttle_ns;
+	hearing->demands.at[i].queue_length = demand.queue_length;
+}
+
+static void subscribe(struct user *user, const struct operation *operation)
+{
+	const char *type = text_of(operation, "type"), *compression = text_of(operation, "compression");
+	struct board *board = &user->gateway->board;
+	char *name = name_of(user, operation);
+	if (!name)
+		return;
+	const char *topic = text_of(operation, "topic"), *has = board_type(board, name);
+	struct hearing *hearing = find_hearing(user, topic);
+	if (has && type && *type && !board_is_type(has, type)) {
+		user_complain(user, USER_ERROR, operation->id,
+			"subscribe: %.200s has the type %s: expected it, not %.100s", topic, has, type);
+	} else if (hearing ? hearing->demands.count >= USER_SUBSCRIPTIONS_MAX
+			   : user->hearings.count >= USER_SUBSCRIPTIONS_MAX) {
+		user_complain(user, USER_ERROR, operation->id, "subscribe: expected at most %d subscriptions",
+			(int)USER_SUBSCRIPTIONS_MAX);
+	} else {
+		if (compression && *compression && strcmp(compression, "none") != 0)
+			user_complain(user, USER_WARNING, operation->id,
+				"subscribe: compression '%.40s': messages come without compression", compression);
+		if (!hearing) {
+			hearing = mem_alloc(sizeof *hearing);
+			*hearing = (struct hearing){.user = user,
+				.topic = mem_strdup(topic),
+				.name = mem_strdup(name),
+				.type = type && *type ? mem_strdup(type) : NULL};
+			vec_push(&user->hearings, hearing);
+			add_demand(hearing, operation);
+			board_hear(board, name, hearing);
+		} else {
+			add_demand(hearing, operation);
+		}
+	}
+	free(name);
+}
+
+static void unsubscribe(struct user *user, const struct operation *operation)
+{
+	const char *topic = text_of(operation, "topic");
+	struct hearing *hearing = topic ? find_hearing(user, topic) : NULL;
+	if (!hearing) {
+		user_complain(user, USER_WARNING, operation->id, "unsubscribe: %.200s is not subscribed to",
+			topic ? topic : "a topic without a name");
+		return;
+	}
+	for (uint32_t i = hearing->demands.count; i-- > 0;)
+		if (!operation->id || !strcmp(hearing->demands.at[i].id, operation->id)) {
+			free(hearing->demands.at[i].id);
+			hearing->demands.at[i] = hearing->demands.at[--hearing->demands.count];
+		}
+	if (!hearing->demands.count)
+		drop_hearing(user, hearing);
+}
+
+/* As several subscriptions to one topic together want it: the shortest time, and the longest queue. */
+static struct demand most_of(const struct hearing *hearing)
+{
+	struct demand most = {.throttle_ns = UINT64_MAX};
+	for (uint32_t i = 0; i < hearing->demands.count; i++) {
+		most.throttle_ns = MIN(most.throttle_ns, hearing->demands.at[i].throttle_ns);
+		most.queue_length = MAX(most.queue_length, hearing->demands.at[i].queue_length);
+	}
+	return most;
+}
+
+static void send_message(struct hearing *hearing, const char *json, size_t count, uint64_t now_ns)
+{
+	outbox_put(&hearing->user->outbox, false, json, count);
+	hearing->sent_ns = now_ns;
+	atomic_fetch_add_explicit(&hearing->user->gateway->published, 1, memory_order_relaxed);
+}
+
+static bool is_time(const struct hearing *hearing, const struct demand *demand, uint64_t now_ns)
+{
+	return !demand->throttle_ns || !hearing->sent_ns || now_ns - hearing->sent_ns >= demand->throttle_ns;
+}
+
+void hearing_give(struct hearing *hearing, const char *type, const struct text *json)
+{
+	const struct demand demand = most_of(hearing);
+	uint64_t now_ns = demand.throttle_ns ? clock_now_ns() : 0;
+	bool now = !hearing->queue.count && is_time(hearing, &demand, now_ns);
+	struct text out = {0};
+	if (hearing->type && !board_is_type(type, hearing->type)) {
+		if (!hearing->told_type)
+			user_complain(hearing->user, USER_ERROR, NULL,
+				"%.200s has the type %s: expected it, not %.100s", hearing->topic, type, hearing->type);
+		hearing->told_type = true;
+		return;
+	}
+	if (!now && !demand.queue_length)
+		return;
+	text_add(&out, "{\"op\":\"publish\",\"topic\":");
+	text_add_json(&out, hearing->topic);
+	text_add(&out, ",\"msg\":");
+	text_add_bytes(&out, json->at, json->count);
+	text_add(&out, "}");
+	if (now) {
+		send_message(hearing, out.at, out.count, now_ns);
+		text_fini(&out);
+		return;
+	}
+	vec_push(&hearing->queue, out.at);
+	hearing->queue_bytes += out.count;
+	while (hearing->queue.count > demand.queue_length ||
+		(hearing->queue.count > 1 && hearing->queue_bytes > HEARING_QUEUE_BYTES_MAX))
+		drop_oldest(hearing);
+}
+
+static void send_waiting(struct hearing *hearing, uint64_t now_ns)
+{
+	const struct demand demand = most_of(hearing);
+	while (hearing->queue.count && is_time(hearing, &demand, now_ns)) {
+		send_message(hearing, hearing->queue.at[0], strlen(hearing->queue.at[0]), now_ns);
+		drop_oldest(hearing);
+	}
+}
+
+void user_turn(struct user *user)
+{
+	uint64_t now_ns = clock_now_ns(), lost = user->outbox.lost;
+	for (uint32_t i = 0; i < user->hearings.count; i++)
+		send_waiting(user->hearings.at[i], now_ns);
+	if (lost == user->lost_told || now_ns - user->lost_told_ns < TELL_NS)
+		return;
+	atomic_fetch_add_explicit(&user->gateway->lost, lost - user->lost_told, memory_order_relaxed);
+	user->lost_told = lost;
+	user->lost_told_ns = now_ns;
+	user_complain(user, USER_WARNING, NULL,
+		"%llu messages were lost so far: this client, or its connection, is too slow",
+		(unsigned long long)lost);
+}
+
+/* --- what the client publishes ------------------------------------------------------------------------------------ */
+
+static struct outlet *find_outlet(struct user *user, const char *name)
+{
+	for (uint32_t i = 0; i < user->outlets.count; i++)
+		if (!strcmp(user->outlets.at[i].name, name))
+			return &user->outlets.at[i];
+	return NULL;
+}
+
+/* The topic from which the server takes messages of this type; NULL: none. type NULL: any. */
+static const struct ros_offer *find_taker(const struct board *board, const char *name, const char *type)
+{
+	const struct ros_offer *found = NULL;
+	for (uint32_t at = board_first(board, name); at != UINT32_MAX; at = board->same_name[at]) {
+		const struct ros_offer *offer = &board->names.offers.at[at];
+		if (offer->kind == TROUPE_TOPIC_TAKEN && (!type || board_is_type(offer->type, type)))
+			found = offer; /* the first of them all is the usual one */
+	}
+	return found;
+}
+
+static void advertise(struct user *user, const struct operation *operation)
+{
+	const struct board *board = &user->gateway->board;
+	const char *type = text_of(operation, "type");
+	char *name = name_of(user, operation);
+	if (!name)
+		return;
+	const struct ros_offer *any = find_taker(board, name, NULL);
+	struct outlet *outlet = find_outlet(user, name);
+	if (type && any && !find_taker(board, name, type)) {
+		user_complain(user, USER_ERROR, operation->id, "advertise: %.200s takes %s: expected it, not %.100s",
+			name, any->type, type);
+	} else if (!outlet && user->outlets.count == USER_OUTLETS_MAX) {
+		user_complain(user, USER_ERROR, operation->id, "advertise: expected at most %d topics",
+			(int)USER_OUTLETS_MAX);
+	} else {
+		if (!any) /* one that takes them may come */
+			user_complain(user, USER_WARNING, operation->id,
+				"advertise: %.200s: the run takes no messages from this topic now", name);
+		if (!outlet) {
+			vec_push(&user->outlets, (struct outlet){.name = mem_strdup(name)});
+			outlet = &user->outlets.at[user->outlets.count - 1];
+		}
+		free(outlet->type);
+		outlet->type = type ? mem_strdup(type) : NULL;
+	}
+	free(name);
+}
+
+static void unadvertise(struct user *user, const struct operation *operation)
+{
+	char *name = name_of(user, operation);
+	struct outlet *outlet = name ? find_outlet(user, name) : NULL;
+	if (outlet) {
+		free(outlet->name);
+		free(outlet->type);
+		*outlet = user->outlets.at[--user->outlets.count];
+	}
+	free(name);
+}
+
+static troupe_status publish_bytes(
+	void *ctx, const char *topic, const void *bytes, size_t count, struct troupe_error *error)
+{
+	const struct troupe_rosbridge *gateway = ctx;
+	return troupe_client_publish(gateway->client, NULL, topic, NULL, bytes, count, NULL, error);
+}
+
+static troupe_status give(
+	struct user *user, const char *name, const char *type, const json_t *message, struct troupe_error *error)
+{
+	const struct board *board = &user->gateway->board;
+	const struct ros_offer *offer = find_taker(board, name, type);
+	struct text cdr = {0};
+	if (!offer)
+		return fail(error, TROUPE_ECOMMAND, "the run takes no messages%s%.100s from this topic",
+			type ? " of " : "", type ? type : "");
+	if (!json_is_object(message))
+		return fail(error, TROUPE_ECOMMAND, "msg: expected an object");
+	troupe_status status = ros_json_to_cdr(offer->type, message, &cdr, error);
+	if (!status)
+		status = ros_give(&board->names, offer, cdr.at, cdr.count, publish_bytes, user->gateway, error);
+	text_fini(&cdr);
+	return status;
+}
+
+static void publish(struct user *user, const struct operation *operation)
+{
+	char *name = name_of(user, operation);
+	const struct outlet *outlet = name ? find_outlet(user, name) : NULL;
+	struct troupe_error error;
+	if (!name)
+		return;
+	const char *type = outlet ? outlet->type : text_of(operation, "type");
+	const json_t *message = json_object_get(operation->json, "msg");
+	troupe_status status = give(user, name, type, message, &error);
+	if (status)
+		user_complain(user, USER_ERROR, operation->id, "publish: %.200s: %s", name, error.text);
+	else
+		atomic_fetch_add_explicit(&user->gateway->taken, 1, memory_order_relaxed);
+	free(name);
+}
+
+/* --- services ----------------------------------------------------------------------------------------------------- */
+
+/* The service of the server; NULL: there is none. The caller releases *ret_topics. */
+static const struct troupe_topic *find_service(
+	struct troupe_rosbridge *gateway, const char *service, const struct troupe_topics **ret_topics)
+{
+	*ret_topics = troupe_topics_list(gateway->server);
+	for (uint32_t i = 0; i < (*ret_topics)->count; i++) {
+		const struct troupe_topic *topic = &(*ret_topics)->at[i];
+		if (topic->kind == TROUPE_TOPIC_SERVICE && !strcmp(topic->name, service))
+			return topic;
+	}
+	return NULL;
+}
+
+static troupe_status call_server(struct user *user, const struct operation *operation,
+	const struct troupe_topic *service, const json_t *args, struct troupe_error *error)
+{
+	struct troupe_rosbridge *gateway = user->gateway;
+	struct text bytes = {0};
+	ProtobufCMessage *message;
+	char *json = args ? json_dumps(args, JSON_COMPACT) : mem_strdup("{}");
+	troupe_status status = message_of_json(type_find(service->type), json ? json : "", json ? strlen(json) : 0,
+		&message_limits_usual, &message, error);
+	free(json);
+	if (status)
+		return status;
+	text_add(&bytes, "%s", "");
+	message_add_bytes(&bytes, message);
+	message_free(message);
+	status = troupe_client_call(
+		gateway->client, service->name, service->type, bytes.at, bytes.count, gateway->tags + 1, error);
+	text_fini(&bytes);
+	if (!status)
+		vec_push(&gateway->calls, (struct call){.tag = ++gateway->tags,
+						  .user = user,
+						  .service = mem_strdup(text_of(operation, "service")),
+						  .id = operation->id ? mem_strdup(operation->id) : NULL,
+						  .reply_type = mem_strdup(service->reply_type)});
+	return status;
+}
+
+static void call_service(struct user *user, const struct operation *operation)
+{
+	struct troupe_rosbridge *gateway = user->gateway;
+	const char *said = text_of(operation, "service");
+	const json_t *args = json_object_get(operation->json, "args");
+	const struct troupe_topics *topics = NULL;
+	struct text values = {0};
+	struct troupe_error error;
+	if (!said || !*said) {
+		user_complain(user, USER_ERROR, operation->id, "call_service: service: expected a name");
+		return;
+	}
+	char *name = mem_printf("%s%s", *said == '/' ? "" : "/", said);
+	bool is_rosapi = rosapi_has(name);
+	const struct troupe_topic *service = is_rosapi ? NULL : find_service(gateway, name, &topics);
+	troupe_status status = TROUPE_OK;
+	if (json_is_null(args) || (json_is_array(args) && !json_array_size(args)))
+		args = NULL;
+	if (args && !json_is_object(args))
+		status = fail(&error, TROUPE_ECOMMAND, "args: expected an object");
+	else if (is_rosapi)
+		status = rosapi_call(gateway, name, args, &values, &error);
+	else if (service)
+		status = call_server(user, operation, service, args, &error);
+	else
+		status = fail(&error, TROUPE_ECOMMAND, "there is no service %.200s", name);
+	if (status || is_rosapi)
+		user_answer(user, said, operation->id, &values, status ? error.text : NULL);
+	if (!status)
+		atomic_fetch_add_explicit(&gateway->taken, 1, memory_order_relaxed);
+	troupe_topics_release(topics);
+	text_fini(&values);
+	free(name);
+}
+
+/* --- operations --------------------------------------------------------------------------------------------------- */
+
+static void set_level(struct user *user, const struct operation *operation)
+{
+	static const char *const names[] = {"info", "warning", "error", "none"};
+	const char *level = text_of(operation, "level");
+	for (size_t i = 0; level && i < ARRAY_LEN(names); i++)
+		if (!strcmp(level, names[i])) {
+			user->level = (enum user_level)i;
+			return;
+		}
+	user_complain(user, USER_ERROR, operation->id, "set_level: level: expected info, warning, error or none");
+}
+
+static void obey(struct user *user, const struct operation *operation)
+{
+	static const struct {
+		const char *op;
+		void (*obey)(struct user *user, const struct operation *operation);
+	} ops[] = {{"subscribe", subscribe}, {"unsubscribe", unsubscribe}, {"advertise", advertise},
+		{"unadvertise", unadvertise}, {"publish", publish}, {"call_service", call_service},
+		{"set_level", set_level}};
+	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+		if (!strcmp(operation->op, ops[i].op)) {
+			ops[i].obey(user, operation);
+			return;
+		}
+	user_complain(user, USER_ERROR, operation->id, "op '%.40s': there is no such operation here", operation->op);
+}
+
+void user_hear(void *conn, bool binary, const void *bytes, size_t count)
+{
+	struct user *user = conn;
+	json_error_t why;
+	json_t *json = binary ? NULL : json_loadb(count ? bytes : "", count, 0, &why);
+	if (binary)
+		user_complain(user, USER_ERROR, NULL, "binary message: expected JSON as text");
+	else if (!json)
+		user_complain(user, USER_ERROR, NULL, "line %d, column %d: %.120s", why.line, why.column, why.text);
+	if (!json)
+		return;
+	const json_t *id = json_object_get(json, "id");
+	struct operation operation = {.json = json, .id = id ? json_dumps(id, JSON_COMPACT | JSON_ENCODE_ANY) : NULL};
+	operation.op = text_of(&operation, "op");
+	if (operation.id && strlen(operation.id) > USER_NAME_MAX) {
+		free(operation.id);
+		operation.id = NULL;
+		user_complain(user, USER_ERROR, NULL, "id: expected at most %d bytes", (int)USER_NAME_MAX);
+	} else if (!operation.op) {
+		user_complain(user, USER_ERROR, operation.id, "op: expected an object with the name of an operation");
+	} else {
+		obey(user, &operation);
+	}
+	free(operation.id);
+	json_decref(json);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+void *user_open(void *ctx, struct web_peer *peer)
+{
+	struct troupe_rosbridge *gateway = ctx;
+	struct user *user = mem_alloc(sizeof *user);
+	*user = (struct user){
+		.gateway = gateway, .peer = peer, .after = gateway->users, .outbox.peer = peer, .level = USER_WARNING};
+	if (gateway->users)
+		gateway->users->before = user;
+	gateway->users = user;
+	atomic_fetch_add(&gateway->clients, 1);
+	rosbridge_look(gateway);
+	return user;
+}
+
+void user_room(void *conn)
+{
+	struct user *user = conn;
+	outbox_flush(&user->outbox);
+}
+
+void user_close(void *conn)
+{
+	struct user *user = conn;
+	struct troupe_rosbridge *gateway = user->gateway;
+	for (uint32_t i = 0; i < gateway->calls.count; i++)
+		if (gateway->calls.at[i].user == user)
+			gateway->calls.at[i].user = NULL;
+	while (user->hearings.count)
+		drop_hearing(user, user->hearings.at[user->hearings.count - 1]);
+	for (uint32_t i = 0; i < user->outlets.count; i++) {
+		free(user->outlets.at[i].name);
+		free(user->outlets.at[i].type);
+	}
+	if (user->before)
+		user->before->after = user->after;
+	else
+		gateway->users = user->after;
+	if (user->after)
+		user->after->before = user->before;
+	outbox_fini(&user->outbox);
+	vec_free(&user->hearings);
+	vec_free(&user->outlets);
+	atomic_fetch_sub(&gateway->clients, 1);
+	free(user);
+}

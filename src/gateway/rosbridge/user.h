@@ -1,0 +1,103 @@
+/* A connected client: what it has subscribed to and advertised, and the operations that it sends. All on the thread of
+ * the web server. */
+#ifndef GATEWAY_ROSBRIDGE_USER_H
+#define GATEWAY_ROSBRIDGE_USER_H
+
+#include "gateway/rosbridge/board.h"
+#include "gateway/web/outbox.h"
+
+#include <troupe/rosbridge.h>
+
+#include <stdatomic.h>
+
+enum {
+	USER_HEAR_MAX = 4 << 20,       /* bytes of an operation: its JSON takes far more memory than its text */
+	USER_SUBSCRIPTIONS_MAX = 4096, /* also of the ids of one topic */
+	USER_OUTLETS_MAX = 1024,       /* topics that a client advertises */
+	USER_NAME_MAX = 512,           /* bytes of a name, a type and an id */
+	HEARING_QUEUE_MAX = 1000,      /* messages that wait for their time: queue_length */
+	HEARING_QUEUE_BYTES_MAX = 8 << 20,
+};
+
+/* In the order of what is said less and less. */
+enum user_level { USER_INFO, USER_WARNING, USER_ERROR, USER_NONE };
+
+struct call { /* of a service of the server, whose reply is awaited */
+	uint64_t tag;
+	struct user *user;  /* NULL: gone */
+	char *service, *id; /* as the client has them; id: JSON or NULL */
+	char *reply_type;
+};
+
+struct troupe_rosbridge {
+	struct troupe_server *server;
+	struct troupe_client *client;
+	struct web *_Atomic web; /* set once it runs */
+	struct board board;
+	struct user *users;
+	VEC(struct call) calls;
+	uint64_t tags;    /* given so far */
+	uint64_t time_ns; /* simulated time that is known */
+	bool ticking;     /* the clock is subscribed to for the time */
+	_Atomic uint64_t published, taken, refused, lost;
+	_Atomic uint32_t clients;
+};
+
+struct demand { /* one of a client's subscriptions to one topic */
+	char *id;
+	uint64_t throttle_ns; /* at least so much real time between two messages */
+	uint32_t queue_length;
+};
+
+/* All subscriptions of a user to a topic: it gets each message once, as the most demanding of them wants it. */
+struct hearing {
+	struct user *user;
+	char *topic; /* as the client has written it */
+	char *name;  /* with its slash */
+	char *type;  /* that the client expects; NULL: any */
+	VEC(struct demand) demands;
+	uint64_t sent_ns; /* real time; 0: never */
+	VEC(char *) queue;
+	size_t queue_bytes;
+	bool told_type; /* that the topic has another type */
+};
+
+struct outlet {            /* a topic that a client has advertised */
+	char *name, *type; /* type NULL: any */
+};
+
+struct user {
+	struct troupe_rosbridge *gateway;
+	struct web_peer *peer;
+	struct user *before, *after;
+	struct outbox outbox;
+	VEC(struct hearing *) hearings;
+	VEC(struct outlet) outlets;
+	enum user_level level; /* the least that is said */
+	uint64_t lost_told;    /* of outbox.lost */
+	uint64_t lost_told_ns; /* real time */
+};
+
+/* For a web_service of which the context is a struct troupe_rosbridge. */
+void *user_open(void *ctx, struct web_peer *peer);
+void user_hear(void *conn, bool binary, const void *bytes, size_t count);
+void user_room(void *conn);
+void user_close(void *conn);
+
+/* Gives a message, as JSON, to a subscription: now, later or never, as it wants. */
+void hearing_give(struct hearing *hearing, const char *type, const struct text *json);
+/* Sends what has waited for its time, and says what was lost. */
+void user_turn(struct user *user);
+
+/* Sends an operation. A client that does not read even these is closed. */
+void user_say(struct user *user, const struct text *json);
+/* id: of the operation, as JSON; NULL: it has none. */
+void user_complain(struct user *user, enum user_level level, const char *id, const char *format, ...)
+	TROUPE_PRINTF(4, 5);
+/* Answers the call of a service. values: JSON; NULL: it has failed, because of why. */
+void user_answer(struct user *user, const char *service, const char *id, const struct text *values, const char *why);
+
+/* gateway.c: takes over what has changed in the server's table. */
+void rosbridge_look(struct troupe_rosbridge *gateway);
+
+#endif

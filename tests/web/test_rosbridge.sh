@@ -1,0 +1,74 @@
+#!/bin/sh
+# A running world and roslibjs: it reads topics, drives a cart, calls services and asks rosapi; a client that sends rubbish
+# or does not read disturbs no other. What it does becomes commands: a recording of the run repeats it.
+. "$SOURCE_DIR/tests/web/lib.sh"
+web_needs 'roslibjs' roslib ws
+. "$SOURCE_DIR/tests/determinism/lib.sh"
+set -u
+case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
+script=$(cd "$SOURCE_DIR" && pwd)/tests/web/rosbridge.js
+cd "$scratch" || exit 1
+run=
+trap '[ -z "$run" ] || kill -KILL "$run" 2>/dev/null; rm -rf "$scratch"' EXIT
+TROUPE_NO_GZ=1
+export TROUPE_NO_GZ
+
+cat >w.sdf <<'END'
+<sdf version="1.9"><world name="w">
+  <physics name="p" type="ode"><max_step_size>0.01</max_step_size><real_time_factor>1</real_time_factor></physics>
+  <model name="wall"><static>true</static><pose>4 0 1 0 0 0</pose><link name="l"><collision name="c"><geometry><box>
+    <size>4 8 2</size></box></geometry></collision><visual name="v"><geometry><box><size>4 8 2</size></box></geometry></visual>
+    </link></model>
+  <model name="cart"><pose>0 0 0.25 0 0 0</pose><link name="base"><gravity>false</gravity><inertial><mass>5</mass>
+    <inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
+    <sensor name="lidar" type="gpu_lidar"><pose>0 0 0.3 0 0 0</pose><update_rate>20</update_rate>
+      <lidar><scan><horizontal><samples>64</samples><min_angle>-3</min_angle><max_angle>3</max_angle></horizontal></scan>
+      <range><min>0.1</min><max>5</max></range></lidar></sensor>
+    <sensor name="camera" type="camera"><update_rate>20</update_rate><topic>/camera</topic>
+      <camera><image><width>320</width><height>240</height></image></camera></sensor></link>
+    <plugin name="gz::sim::systems::VelocityControl" filename="x"/>
+    <plugin name="gz::sim::systems::OdometryPublisher" filename="x"/></model>
+</world></sdf>
+END
+
+# started OPTION...: a run with a recording, whose port is then in $port
+started()
+{
+	"$troupe" run w.sdf --rosbridge 0 "$@" -v 1 >out 2>err &
+	run=$!
+	for _ in $(seq 200); do
+		grep -q '^troupe run: rosbridge: ws' err && break
+		sleep 0.05
+	done
+	port=$(sed -n 's|.*rosbridge: wss*://127.0.0.1:\([0-9]*\)/$|\1|p' err)
+	check "the address is printed: $(cat err)" "$([ -n "$port" ]; echo $?)"
+}
+
+started --record run.rec --secondaries 2
+web_node "$script" "$port" >said 2>&1
+grep -v passed said
+read -r here _ there _ <<END
+$(tail -n 1 said)
+END
+passed=$((passed + here)) failed=$((failed + there))
+kill -INT "$run"
+wait "$run"
+check "the run ends well: $(cat err)" $?
+run=
+timeout 120 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
+check "the recording of the run that was commanded has the same bits: $(cat out err)" $?
+
+# other hosts, and what is wrong
+timeout 20 "$troupe" run w.sdf --rosbridge 0.0.0.0:0 --iterations 10 --rtf 0 >out 2>err
+grep -q 'rosbridge: ws://.*:[0-9]*/?token=[A-Za-z0-9_-]\{24\}$' err
+check "with an address there is a token: $(cat err)" $?
+timeout 20 "$troupe" run w.sdf --rosbridge 0.0.0.0:0 --rosbridge-insecure --iterations 10 --rtf 0 >out 2>err
+grep -q 'rosbridge: ws://.*:[0-9]*/$' err
+check "without a token: $(cat err)" $?
+for bad in x 1:x 99999 :80 nowhere:80; do
+	timeout 20 "$troupe" run w.sdf --rosbridge $bad --iterations 10 --rtf 0 >out 2>err
+	status=$?
+	[ $status -ne 0 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^troupe run: --rosbridge: .*expected' err
+	check "--rosbridge $bad: $status $(cat err)" $?
+done
+totals
