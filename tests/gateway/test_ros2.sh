@@ -159,6 +159,20 @@ check 'the run goes on' $?
 end
 check "the run ends well: $(cat err)" $?
 
+# --- large messages --------------------------------------------------------------------------------------------------
+# pictures of 0.9 MB at 10 Hz: at least half of them arrive, by their stamps
+sed 's|<width>64</width><height>48</height>|<width>640</width><height>480</height>|' w.sdf >large.sdf
+mv w.sdf small.sdf
+mv large.sdf w.sdf
+begin
+peer for:5 sub:/image:sensor_msgs/Image
+awk '$1 == "/image" { sub("stamp=", "", $2); if (!n++) first = $2; last = $2 }
+	END { exit !(n > 3 && n >= 0.5 * (1 + 10 * (last - first))) }' said
+check "large pictures: $(grep -c '^/image ' said), $(grep '^/image ' said | sed -n '1p;$p')" $?
+end
+check "the run ends well: $(cat err)" $?
+mv small.sdf w.sdf
+
 # --- other hosts -----------------------------------------------------------------------------------------------------
 # Two networks joined by a cable: in the first is the run, and a program beside it; in the second is another host.
 cat >hosts.sh <<'END'

@@ -10,7 +10,8 @@
  * address of the loopback, which often lacks multicast, too. A filter of the kernel drops each packet whose source is
  * no address of this machine (the kernel itself drops packets from outside that pretend to have one), and multicast has
  * a time to live of 0, so it stays here. Nodes are found by multicast, and, where there is none, at each port that a
- * participant of this machine may have: the node tells of itself once a second. */
+ * participant of this machine may have: the node tells of itself once a second. Packets are as long as they can be,
+ * because readers' sockets lose pictures that come in thousands of short ones. */
 #include "gateway/dds/glue.h"
 
 #include <dds/dds.h>
@@ -291,7 +292,8 @@ static void configure(const struct glue_place *place, char *text, size_t bytes)
 	else
 		snprintf(text, bytes,
 			"<General><Interfaces><NetworkInterface autodetermine=\"true\"/></Interfaces>"
-			"<AllowMulticast>spdp</AllowMulticast><MulticastTimeToLive>0</MulticastTimeToLive></General>"
+			"<AllowMulticast>spdp</AllowMulticast><MulticastTimeToLive>0</MulticastTimeToLive>"
+			"<MaxMessageSize>65000 B</MaxMessageSize><FragmentSize>63000 B</FragmentSize></General>"
 			"<Discovery><ParticipantIndex>auto</ParticipantIndex>"
 			"<MaxAutoParticipantIndex>119</MaxAutoParticipantIndex>"
 			"<Peers><Peer address=\"127.0.0.1\"/></Peers><SPDPInterval>1 s</SPDPInterval></Discovery>%s",
