@@ -296,3 +296,47 @@ double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_word
 		out = builtin_clamp(out, pid->cmd_min, pid->cmd_max);
 	return builtin_clamp(out, -most, most);
 }
+
+/* --- controllers of joints ---------------------------------------------------------------------------------------- */
+
+const struct troupe_words builtin_control_words[] = {{"target", TROUPE_WORD_DOUBLE}, {"integral", TROUPE_WORD_DOUBLE},
+	{"last error", TROUPE_WORD_DOUBLE}, {NULL, TROUPE_WORD_DOUBLE}};
+
+bool builtin_read_control(struct troupe_system *self, const struct troupe_element *plugin, const char *begin,
+	struct builtin_control *control)
+{
+	if (!builtin_find_joints(self, plugin, "joint_name", &control->joints))
+		return false;
+	control->begin = self->host->number(self, plugin, begin, 0);
+	builtin_read_pid(self, plugin, &control->pid);
+	return true;
+}
+
+bool builtin_take_control(struct troupe_system *self, const struct troupe_element *plugin, const char *list,
+	const char *usual, struct builtin_control *control)
+{
+	return builtin_read_input(self, plugin, list, &control->input) &&
+	       builtin_take_joint(self, plugin, &control->joints, usual, &control->input);
+}
+
+void builtin_control_init(const struct troupe_system *self, void *words)
+{
+	((struct builtin_control_words *)words)->target = ((const struct builtin_control *)self->config)->begin;
+}
+
+bool builtin_control_check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
+	char why[TROUPE_WHY_BYTES])
+{
+	const struct builtin_control *control = self->config;
+	(void)input;
+	return builtin_check_input(self, &control->input, control->joints.first_name, message, why);
+}
+
+void builtin_control_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+{
+	const struct builtin_control *control = self->config;
+	struct builtin_control_words *w = words;
+	(void)input;
+	w->target = builtin_input_of(self, &control->input, message, w->target);
+}

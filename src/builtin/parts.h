@@ -219,4 +219,35 @@ void builtin_read_pid(struct troupe_system *self, const struct troupe_element *p
 /* error: the actual value minus the desired value. Returns the output. */
 double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_words *words, double error, double dt);
 
+/* --- controllers of joints ---------------------------------------------------------------------------------------- */
+
+/* What brings the first of some joints to a number, its position or velocity, which messages give. It is the first
+ * member of a config. */
+struct builtin_control {
+	struct builtin_joints joints;
+	struct builtin_input input;
+	struct builtin_pid pid;
+	double begin; /* the target of state 0 */
+};
+
+/* All words of such a system. */
+struct builtin_control_words {
+	double target;
+	struct builtin_pid_words pid;
+};
+extern const struct troupe_words builtin_control_words[];
+
+/* Reads <joint_name>, the child called `begin` (default 0) and the PID; *control holds the defaults of this before. */
+bool builtin_read_control(struct troupe_system *self, const struct troupe_element *plugin, const char *begin,
+	struct builtin_control *control);
+/* Takes the topic. list, usual: see builtin_read_input() and builtin_take_joint(). */
+bool builtin_take_control(struct troupe_system *self, const struct troupe_element *plugin, const char *list,
+	const char *usual, struct builtin_control *control);
+/* Functions of the kind. */
+void builtin_control_init(const struct troupe_system *self, void *words);
+bool builtin_control_check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
+	char why[TROUPE_WHY_BYTES]);
+void builtin_control_command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words);
+
 #endif
