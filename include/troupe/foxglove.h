@@ -42,6 +42,10 @@ TROUPE_API bool troupe_foxglove_available(void);
  * cannot be read. */
 TROUPE_API troupe_status troupe_foxglove_start(struct troupe_server *server, const struct troupe_foxglove_def *def,
 	struct troupe_foxglove **ret_foxglove, struct troupe_error *error);
+/* The same for a robot client, in its own process: as troupe_gz_connect() in gateway.h. */
+struct troupe_view_run;
+TROUPE_API troupe_status troupe_foxglove_connect(const struct troupe_view_run *run,
+	const struct troupe_foxglove_def *def, struct troupe_foxglove **ret_foxglove, struct troupe_error *error);
 /* Shows a recording (record.h) in the same way: clients choose with the protocol's playback control whether it plays,
  * how fast, and which step is shown; they cannot change it. The times of messages are simulated time, unless the
  * recorded world was paused or reset: then each step goes on by one time step. For a client whose protocol has no such

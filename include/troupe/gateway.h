@@ -36,6 +36,11 @@ TROUPE_API bool troupe_gz_available(void);
  * TROUPE_EINVAL: a setting is not valid, or this build has no gz-transport; TROUPE_EIO: no socket or no multicast. */
 TROUPE_API troupe_status troupe_gz_start(struct troupe_server *server, const struct troupe_gz_def *def,
 	struct troupe_gz **ret_gz, struct troupe_error *error);
+/* The same for a robot client, of which run->client is the name, in its own process. Barrier clients cannot join
+ * there. run is not used after the call. Further errors: as troupe_view_connect(). */
+struct troupe_view_run;
+TROUPE_API troupe_status troupe_gz_connect(const struct troupe_view_run *run, const struct troupe_gz_def *def,
+	struct troupe_gz **ret_gz, struct troupe_error *error);
 /* Says goodbye to all peers. why: the run has failed, which barrier clients are told; NULL: it has ended. gz may be
  * NULL.
  */
@@ -87,6 +92,10 @@ struct troupe_view_run {      /* of another process, which was started with --wa
 	const char *address;  /* HOST[:PORT]; port 47083 if none is given */
 	const char *key_file; /* as in troupe_watch_def */
 	bool insecure;
+	/* The robot client (network.h) whose process this is: the gateway offers the topics of the models that were
+	 * created through it, and those of the world, with "/NAME" before each name, and takes commands for these
+	 * models. NULL: nothing can be changed. */
+	const char *client;
 };
 
 /* Shows a run of another process, which is not disturbed: pages can change nothing. run: valid until troupe_view_end().
@@ -175,18 +184,23 @@ TROUPE_API troupe_status troupe_mcap_end(
 struct troupe_watch;
 
 struct troupe_watch_def {
-	const char *listen;   /* [HOST][:PORT], "*" for all interfaces; port 47083 if none is given, 0: any free one */
+	/* [HOST][:PORT], "*" for all interfaces; port 47083 if none is given, 0: any free one. NULL: any free port, of
+	 * all interfaces with a key or if insecure, else of this machine only. */
+	const char *listen;
 	const char *key_file; /* NULL: the file of `troupe keygen` if it exists, else no key */
 	bool insecure;        /* no key, also with an address that other hosts can reach */
 };
 
-/* Lets viewers join, which see all topics and can ask all services that change nothing. Starts a thread that serves
- * until troupe_watch_end(), which must come before troupe_server_destroy(). TROUPE_EINVAL: a setting is not valid, or
- * other hosts could join without a key; TROUPE_EIO: it cannot listen, or the key cannot be read. */
+/* Lets viewers join, which see all topics and can ask all services that change nothing. Of a server that robot clients
+ * can join, also the processes of these (network.h), which are told the port when they are admitted. Starts a thread
+ * that serves until troupe_watch_end(), which must come before troupe_server_destroy(). TROUPE_EINVAL: a setting is not
+ * valid, or other hosts could join without a key; TROUPE_EIO: it cannot listen, or the key cannot be read. */
 TROUPE_API troupe_status troupe_watch_start(struct troupe_server *server, const struct troupe_watch_def *def,
 	struct troupe_watch **ret_watch, struct troupe_error *error);
 /* Tells the viewers that the run has ended. why: it has failed; NULL: it has not. watch may be NULL. */
 TROUPE_API void troupe_watch_end(struct troupe_watch *watch, const struct troupe_error *why);
+/* The number of commands that robot clients have given so far. Any thread. */
+TROUPE_API uint64_t troupe_watch_commands(const struct troupe_watch *watch);
 /* One line for people: "127.0.0.1:47083, with a key". */
 TROUPE_API void troupe_watch_describe(const struct troupe_watch *watch, char *ret_text, size_t bytes);
 

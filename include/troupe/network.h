@@ -20,6 +20,13 @@ extern "C" {
 
 enum { TROUPE_NETWORK_THREADS_MAX = 256 };
 
+/* What becomes of the models of a robot client that has left or was lost. */
+enum troupe_client_lost {
+	TROUPE_CLIENT_LOST_REMOVE, /* they are removed from the world, by commands that are recorded */
+	TROUPE_CLIENT_LOST_KEEP,   /* other secondaries simulate them */
+	TROUPE_CLIENT_LOST_END,    /* the run ends, as when any other secondary is lost */
+};
+
 struct troupe_network {
 	const char *transport; /* how steps travel, by name (troupe_transports()); NULL: the usual one, "tcp" */
 	uint32_t secondaries;  /* primary: starts with exactly this number; 1 .. TROUPE_SECONDARIES_MAX */
@@ -32,6 +39,13 @@ struct troupe_network {
 	double wait_s;         /* time limit for all secondaries to join; 0: none */
 	const char *key_file;  /* NULL: the file of `troupe keygen` if it exists, else no key */
 	bool insecure;         /* allow other machines without a key */
+	/* Robot clients: secondaries with a name, to which the models belong that are created through them. The run
+	 * ends when a secondary is lost; it goes on without a client that is lost. */
+	const char *client; /* secondary: its name as a client (a letter, then letters, digits, _); NULL: it is none */
+	const char *const
+		*clients;     /* primary: waits for the clients of these names, too; NULL ends the list; or NULL */
+	uint32_t clients_max; /* primary: so many clients may take part at one time; at least the announced ones */
+	enum troupe_client_lost client_lost;
 	/* Stream sockets that are connected already (troupe_network_pair()); address, listen, partition, interface
 	 * and key are then not used. A primary has one socket for each secondary, a secondary has one socket. The
 	 * server or the secondary owns the sockets from its creation on, even if the creation fails. NULL: none. */
@@ -71,6 +85,9 @@ TROUPE_API uint32_t troupe_job_size(const struct troupe_job *job);
  * NULL. */
 TROUPE_API void troupe_job_leave(struct troupe_job *job, bool well);
 
+/* Whether a robot client can have this name: a letter, then letters, digits and _, at most 63 in all. */
+TROUPE_API bool troupe_client_name_is_valid(const char *name);
+
 /* Two ends of a connection on this machine; no other process can join it. The sockets are closed when a program is
  * executed. */
 TROUPE_API troupe_status troupe_network_pair(int ret_sockets[2], struct troupe_error *error);
@@ -84,6 +101,9 @@ struct troupe_secondary_def {
 	/* Messages for people: where the primary is, how many secondaries there are. May be NULL. Called on the
 	 * thread of troupe_secondary_run(). */
 	void (*on_note)(void *ctx, const char *text);
+	/* The primary has admitted this process, for the first time or again; it serves robot clients at this address
+	 * ("10.0.0.3:41231"; NULL: it does not). May be NULL. The same thread; must be quick. */
+	void (*on_welcome)(void *ctx, const char *address);
 	void *ctx;
 };
 
@@ -92,8 +112,9 @@ TROUPE_API troupe_status troupe_secondary_create(
 /* NULL is fine. Not while it runs. A load or a step that does not end within half a second is left running, with all
  * its memory: only for a process that is about to end. */
 TROUPE_API void troupe_secondary_destroy(struct troupe_secondary *secondary);
-/* Finds the primary, receives the world, and simulates its part until the run is done. TROUPE_OK: the run is done, or
- * the secondary was stopped. May be called once. */
+/* Finds the primary, receives the world, and simulates its part until the run is done. When the run goes on with other
+ * members, joins it again, and gets the world as it is then. TROUPE_OK: the run is done, or the secondary was stopped.
+ * May be called once. */
 TROUPE_API troupe_status troupe_secondary_run(struct troupe_secondary *secondary, struct troupe_error *error);
 /* Leaves: the other peers are told, and end. Any thread; may be called from a signal handler. */
 TROUPE_API void troupe_secondary_stop(struct troupe_secondary *secondary);

@@ -40,19 +40,33 @@ static void describe(
 	text_fini(&text);
 }
 
+/* The address at which robot clients are served: any free port of the HOST at which secondaries are. The caller frees
+ * it; NULL: no HOST. */
+static char *address_for_clients(const char *listen)
+{
+	const char *colon = listen ? strrchr(listen, ':') : NULL;
+	bool port = colon && !strchr(colon, ']');
+	size_t count = listen ? (port ? (size_t)(colon - listen) : strlen(listen)) : 0;
+	return count ? mem_printf("%.*s:0", (int)count, listen) : NULL;
+}
+
 static troupe_status start_watch(struct gateways *gateways, const struct gateways_settings *settings,
 	struct troupe_server *server, struct troupe_error *error)
 {
 	struct text text = {0};
 	char line[128];
 	struct troupe_error why;
-	if (!settings->watch.listen)
+	struct troupe_watch_def def = settings->watch;
+	if (!def.listen && !settings->clients)
 		return TROUPE_OK;
-	troupe_status status = troupe_watch_start(server, &settings->watch, &gateways->watch, &why);
+	char *address = def.listen ? NULL : address_for_clients(settings->clients_listen);
+	def.listen = address ? address : def.listen;
+	troupe_status status = troupe_watch_start(server, &def, &gateways->watch, &why);
+	free(address);
 	if (status)
 		return fail(error, status, "--watch-listen: %s", why.text);
 	troupe_watch_describe(gateways->watch, line, sizeof line);
-	text_add(&text, "viewers join at %s", line);
+	text_add(&text, "%s %s", settings->watch.listen ? "viewers join at" : "robot clients are served at", line);
 	if (settings->watch.insecure)
 		text_add(&text, ": programs on other hosts see everything, and nothing is encrypted");
 	gateways->say(gateways->ctx, settings->watch.insecure, text.at);
@@ -60,15 +74,17 @@ static troupe_status start_watch(struct gateways *gateways, const struct gateway
 	return TROUPE_OK;
 }
 
+/* server or run is NULL. */
 static troupe_status start_gz(struct gateways *gateways, const struct gateways_settings *settings,
-	struct troupe_server *server, struct troupe_error *error)
+	struct troupe_server *server, const struct troupe_view_run *run, struct troupe_error *error)
 {
 	const char *never = getenv("TROUPE_NO_GZ");
 	struct troupe_gz_def def = {.address = settings->gz_address};
 	struct troupe_error why;
 	if (settings->no_gz || (!settings->gz_address && ((never && *never) || !troupe_gz_available())))
 		return TROUPE_OK;
-	troupe_status status = troupe_gz_start(server, &def, &gateways->gz, &why);
+	troupe_status status = server ? troupe_gz_start(server, &def, &gateways->gz, &why)
+				      : troupe_gz_connect(run, &def, &gateways->gz, &why);
 	if (!status) {
 		describe(gateways, settings->gz_address, gateways->say, gateways->ctx);
 		return TROUPE_OK;
@@ -172,6 +188,8 @@ static troupe_status start_foxglove(struct gateways *gateways, const struct gate
 	def.address = host;
 	if (shown->server)
 		status = troupe_foxglove_start(shown->server, &def, &gateways->foxglove, &why);
+	else if (shown->run)
+		status = troupe_foxglove_connect(shown->run, &def, &gateways->foxglove, &why);
 	else
 		status = troupe_foxglove_open(shown->recording, &def, &gateways->foxglove, &why);
 	free(host);
@@ -298,7 +316,7 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	struct gateways *gateways = mem_alloc(sizeof *gateways);
 	*gateways = (struct gateways){.say = say, .ctx = ctx};
 	*ret_gateways = gateways;
-	troupe_status status = start_gz(gateways, settings, server, error);
+	troupe_status status = start_gz(gateways, settings, server, NULL, error);
 	if (!status)
 		status = start_watch(gateways, settings, server, error);
 	if (!status)
@@ -308,6 +326,20 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	if (!status && (settings->view || settings->view_address))
 		status = start_view(gateways, settings, &(struct shown){.server = server}, error);
 	return status ? status : start_foxglove(gateways, settings, &(struct shown){.server = server}, error);
+}
+
+troupe_status gateways_connect(const struct gateways_settings *settings, const struct troupe_view_run *run,
+	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
+	struct troupe_error *error)
+{
+	const struct shown shown = {.run = run};
+	struct gateways *gateways = mem_alloc(sizeof *gateways);
+	*gateways = (struct gateways){.say = say, .ctx = ctx};
+	*ret_gateways = gateways;
+	troupe_status status = start_gz(gateways, settings, NULL, run, error);
+	if (!status && (settings->view || settings->view_address))
+		status = start_view(gateways, settings, &shown, error);
+	return status ? status : start_foxglove(gateways, settings, &shown, error);
 }
 
 struct gateways_addresses gateways_addresses(const struct gateways *gateways)
@@ -339,6 +371,8 @@ bool gateways_commanded(const struct gateways *gateways)
 	if (gateways->rosbridge && troupe_rosbridge_counts(gateways->rosbridge).commands)
 		return true;
 	if (gateways->ros2 && troupe_ros2_counts(gateways->ros2).commands)
+		return true;
+	if (gateways->watch && troupe_watch_commands(gateways->watch))
 		return true;
 	if (!gateways->gz)
 		return false;

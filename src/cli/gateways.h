@@ -13,9 +13,11 @@ struct gateways_settings {
 	const char *gz_address;   /* of the interface through which other hosts are served; NULL: this machine only */
 	bool view;                /* a page for browsers, on this machine, at the usual port or any free one */
 	const char *view_address; /* "[ADDRESS:]PORT": the page at this address; NULL: not given */
-	const char *view_cert, *view_key;         /* PEM files: the page with TLS; NULL: without */
-	struct troupe_watch_def watch;            /* listen: NULL: no viewers of other processes */
-	const char *foxglove;                     /* "[ADDRESS:]PORT"; NULL: no Foxglove */
+	const char *view_cert, *view_key; /* PEM files: the page with TLS; NULL: without */
+	struct troupe_watch_def watch;    /* listen: NULL: no viewers of other processes */
+	bool clients;               /* robot clients are served, also when `watch` listens nowhere; its key counts */
+	const char *clients_listen; /* "[HOST][:PORT]": then at this HOST, at any free port; NULL: not given */
+	const char *foxglove;       /* "[ADDRESS:]PORT"; NULL: no Foxglove */
 	const char *foxglove_cert, *foxglove_key; /* as view_cert and view_key */
 	const char *foxglove_origin;
 	bool foxglove_insecure;
@@ -37,6 +39,10 @@ struct gateways;
  * without -v. A gateway that no option asks for and that cannot work is left out, with a line that has the reason.
  * TROUPE_EINVAL, TROUPE_EIO: a gateway that an option asks for cannot work. */
 troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,
+	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
+	struct troupe_error *error);
+/* The same in the process of a robot client, for the run of another process. Errors as gateways_show(). */
+troupe_status gateways_connect(const struct gateways_settings *settings, const struct troupe_view_run *run,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error);
 /* Opens the recording of def instead, for Foxglove if settings->foxglove is given and for the viewer if not, or the run

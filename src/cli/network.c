@@ -116,22 +116,24 @@ bool network_choose(struct network_settings *settings, enum network_mode *ret_mo
 	if (!settings->role && !children && !ranks)
 		settings->role = from_environment("ROLE", "--network-role", settings->role_variable);
 	const char *role = settings->role ? settings->role : "none";
-	bool primary = !strcasecmp(role, "primary"), secondary = !strcasecmp(role, "secondary");
+	bool primary = !strcasecmp(role, "primary"), client = !strcasecmp(role, "client");
+	bool secondary = client || !strcasecmp(role, "secondary");
+	const char *chosen = primary ? "primary" : client ? "client" : "secondary";
 	if (!primary && !secondary && strcasecmp(role, "none") != 0)
-		return refuse("--network-role: '%.40s': expected primary, secondary or none", role);
+		return refuse("--network-role: '%.40s': expected primary, secondary, client or none", role);
 	if (children && (primary || secondary))
 		return refuse("--transport tcp and --network-role %s: expected only one of them: tcp starts its "
 			      "secondaries on this machine, and this role %s",
-			primary ? "primary" : "secondary",
-			primary ? "waits for secondaries" : "is that of a secondary");
+			chosen, primary ? "waits for secondaries" : "is that of a secondary");
 	if (ranks && (primary || secondary))
 		return refuse("--transport %s and --network-role %s: expected only one of them: the rank of a process "
 			      "is its role",
-			settings->transport, primary ? "primary" : "secondary");
+			settings->transport, chosen);
 	settings->taken_back = settings->role && !primary && !secondary;
 	*ret_mode = children    ? NETWORK_CHILDREN
 		    : ranks     ? NETWORK_RANKS
 		    : primary   ? NETWORK_PRIMARY
+		    : client    ? NETWORK_CLIENT
 		    : secondary ? NETWORK_SECONDARY
 				: NETWORK_NONE;
 	return true;
@@ -197,6 +199,22 @@ static void set_aside(struct network_settings *settings)
 	settings->address = settings->listen = settings->partition = settings->interface = settings->key_file = NULL;
 	settings->insecure = false;
 	settings->wait_s = 0;
+	settings->name = settings->client_lost = NULL;
+	settings->clients = (struct option_list){0};
+	settings->clients_max = 0;
+}
+
+bool network_awaits_clients(const struct network_settings *settings)
+{
+	return settings->clients.count || settings->clients_max;
+}
+
+enum troupe_client_lost network_client_lost(const struct network_settings *settings)
+{
+	const char *given = settings->client_lost ? settings->client_lost : "remove";
+	return !strcmp(given, "keep")  ? TROUPE_CLIENT_LOST_KEEP
+	       : !strcmp(given, "end") ? TROUPE_CLIENT_LOST_END
+				       : TROUPE_CLIENT_LOST_REMOVE;
 }
 
 bool network_settle(struct network_settings *settings, enum network_mode mode, int64_t secondaries)
@@ -204,7 +222,8 @@ bool network_settle(struct network_settings *settings, enum network_mode mode, i
 	if (settings->taken_back)
 		set_aside(settings);
 	tell_of_ignored(settings, mode);
-	bool finds_others = mode == NETWORK_PRIMARY || (mode == NETWORK_SECONDARY && settings->socket < 0);
+	bool finds_others = mode == NETWORK_PRIMARY || mode == NETWORK_CLIENT ||
+			    (mode == NETWORK_SECONDARY && settings->socket < 0);
 	if (finds_others)
 		settle_partition(settings);
 	if (settings->distributed && mode == NETWORK_NONE && !settings->taken_back)
@@ -213,6 +232,13 @@ bool network_settle(struct network_settings *settings, enum network_mode mode, i
 				    "--network-role secondary on the others");
 	if (mode == NETWORK_CHILDREN)
 		return settle_children(settings, secondaries);
+	if (mode == NETWORK_CLIENT && !settings->name)
+		return refuse("--network-role client without --name: expected the name of the client");
+	if (mode == NETWORK_CLIENT && !troupe_client_name_is_valid(settings->name))
+		return refuse("--name: '%.80s': expected a letter, then letters, digits and _, at most 63 in all",
+			settings->name);
+	if (mode == NETWORK_CLIENT && !settings->address)
+		return refuse("--network-role client without --network-address: expected HOST[:PORT] of the primary");
 	return mode != NETWORK_PRIMARY || settle_primary(settings, secondaries);
 }
 
@@ -272,11 +298,23 @@ static void leave(void *ctx)
 	_exit(CLI_DONE);
 }
 
+struct part { /* what this process is, for the callbacks */
+	int64_t verbosity;
+	struct network_hooks *hooks;
+};
+
 static void on_note(void *ctx, const char *text)
 {
-	const int64_t *verbosity = ctx;
-	if (*verbosity >= 1)
+	const struct part *part = ctx;
+	if (part->verbosity >= 1)
 		cli_complain("run", "%s", text);
+}
+
+static void on_welcome(void *ctx, const char *address)
+{
+	const struct part *part = ctx;
+	if (part->hooks)
+		part->hooks->on_welcome(part->hooks->ctx, address);
 }
 
 int network_exit_status(troupe_status status)
@@ -291,13 +329,15 @@ static bool is_socket(int64_t file)
 }
 
 int network_be_secondary(const struct network_settings *settings, const char *const *plugin_paths,
-	const char *break_rule, int64_t verbosity)
+	const char *break_rule, int64_t verbosity, struct network_hooks *hooks)
 {
+	struct part part = {verbosity, hooks};
 	int file = (int)settings->socket;
 	bool started_here = settings->socket >= 0;
 	struct troupe_network network = {.transport = settings->job ? settings->transport : NULL,
 		.job = settings->job,
 		.address = settings->address,
+		.client = settings->name,
 		.partition = settings->partition,
 		.interface = settings->interface,
 		.key_file = settings->key_file,
@@ -310,7 +350,8 @@ int network_be_secondary(const struct network_settings *settings, const char *co
 		.threads =
 			settings->threads || !settings->job ? (uint32_t)settings->threads : 1, /* a rank has one core */
 		.on_note = on_note,
-		.ctx = &verbosity};
+		.on_welcome = on_welcome,
+		.ctx = &part};
 	struct troupe_secondary *secondary = NULL;
 	struct troupe_error error;
 	if (started_here && !is_socket(settings->socket)) {
@@ -326,6 +367,8 @@ int network_be_secondary(const struct network_settings *settings, const char *co
 	signals_watch(LEAVE_MS, leave, NULL);
 	troupe_status status = troupe_secondary_create(&def, &secondary, &error);
 	if (!status) {
+		if (hooks)
+			hooks->secondary = secondary;
 		signals_tell(stop_secondary, secondary);
 		status = troupe_secondary_run(secondary, &error);
 		signals_tell(NULL, NULL);

@@ -4,15 +4,20 @@
 #define CLI_NETWORK_H
 
 #include "base/arena.h"
+#include "cli/options.h"
 
 #include <troupe/network.h>
 
 struct network_settings {
 	const char *transport, *role, *address, *listen, *partition, *interface, *key_file, *save_on_stop;
-	int64_t secondaries; /* 0: not given */
-	int64_t stale_ms;    /* 0: not given */
-	int64_t threads;     /* of a secondary; 0: not given */
-	int64_t socket;      /* descriptor, for a secondary that was started here; negative: none */
+	const char *name;           /* of a robot client */
+	struct option_list clients; /* names that the primary waits for */
+	int64_t clients_max;        /* 0: only those */
+	const char *client_lost;    /* NULL: not given */
+	int64_t secondaries;        /* 0: not given */
+	int64_t stale_ms;           /* 0: not given */
+	int64_t threads;            /* of a secondary; 0: not given */
+	int64_t socket;             /* descriptor, for a secondary that was started here; negative: none */
 	double wait_s;
 	bool insecure, distributed;
 	char role_variable[64]; /* environment variable that gave the role; "": none did */
@@ -25,6 +30,7 @@ enum network_mode {
 	NETWORK_PRIMARY,
 	NETWORK_SECONDARY,
 	NETWORK_CHILDREN, /* a primary that starts its secondaries on this machine */
+	NETWORK_CLIENT,   /* a secondary with a name, through which models are created */
 	NETWORK_RANKS,    /* one of the processes that a launcher started together */
 };
 
@@ -46,9 +52,21 @@ bool network_join(struct network_settings *settings, int64_t secondaries, int *r
 /* Call it at the end with this process's exit status. settings->job may be NULL. */
 void network_leave(struct network_settings *settings, int exit_status);
 
-/* Runs this process as a secondary. verbosity: that of the command line. Returns the exit status. */
+/* Whether robot clients can take part in the primary's run. */
+bool network_awaits_clients(const struct network_settings *settings);
+/* What becomes of the models of a client that is gone. */
+enum troupe_client_lost network_client_lost(const struct network_settings *settings);
+
+struct network_hooks {                                      /* of a robot client */
+	void (*on_welcome)(void *ctx, const char *address); /* as in troupe_secondary_def */
+	void *ctx;
+	struct troupe_secondary *secondary; /* set before on_welcome() is called */
+};
+
+/* Runs this process as a secondary, or with hooks as a robot client. verbosity: that of the command line. Returns the
+ * exit status. */
 int network_be_secondary(const struct network_settings *settings, const char *const *plugin_paths,
-	const char *break_rule, int64_t verbosity);
+	const char *break_rule, int64_t verbosity, struct network_hooks *hooks);
 
 /* As cli_exit_status(), but TROUPE_EINVAL is bad input: a wrong address or interface is detected late. */
 int network_exit_status(troupe_status status);

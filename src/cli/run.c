@@ -6,6 +6,7 @@
  * written does not end the run: the other outputs are still written, and the exit status tells of the failure. */
 #include "cli/camera_out.h"
 #include "cli/cli.h"
+#include "cli/client.h"
 #include "cli/commands.h"
 #include "cli/commands_in.h"
 #include "cli/commands_out.h"
@@ -55,14 +56,16 @@ struct settings {
 #define AT(member) offsetof(struct settings, member)
 #define WHOLE_MAX 9223372036854775807.0
 #define CHAOS_MOVES_MAX 1000000
-/* The modes in which an option has an effect. No tag: all modes except that of a secondary. */
+/* The modes in which an option has an effect. No tag: all modes except those of a secondary and of a client. */
 enum {
 	ALONE = 1 << NETWORK_NONE,
 	PRIMARY = 1 << NETWORK_PRIMARY,
 	SECONDARY = 1 << NETWORK_SECONDARY,
 	CHILDREN = 1 << NETWORK_CHILDREN,
+	CLIENT = 1 << NETWORK_CLIENT,
 	RANKS = 1 << NETWORK_RANKS,
-	ANY = ALONE | PRIMARY | SECONDARY | CHILDREN | RANKS,
+	ANY = ALONE | PRIMARY | SECONDARY | CLIENT | CHILDREN | RANKS,
+	SERVING = ANY & ~SECONDARY, /* processes that have gateways */
 };
 static const struct option_spec specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world), .unless = "resume",
@@ -196,7 +199,8 @@ static const struct option_spec specs[] = {
 	{OPTION_HEADING, .help = "Networked mode: a primary and secondaries on several machines"},
 	{OPTION_TEXT, .name = "network-role", .tags = ANY, .argument = "ROLE", .offset = AT(network.role),
 		.help = "primary: this process has the world, and waits for its secondaries; secondary: this process "
-			"finds a primary, which sends it the world; none: ignore the role that the configuration file "
+			"finds a primary, which sends it the world; client: a secondary with a name, to which the "
+			"models belong that are created through it; none: ignore the role that the configuration file "
 			"or the environment gives"},
 	{OPTION_WHOLE, .name = "network-secondaries", .tags = PRIMARY, .argument = "N",
 		.offset = AT(network.secondaries), .lo = 1, .hi = TROUPE_SECONDARIES_MAX,
@@ -205,56 +209,71 @@ static const struct option_spec specs[] = {
 		.offset = AT(network.listen),
 		.help = "primary: the address to listen on; *: all interfaces (default: all interfaces with a key, "
 			"without one only this machine; port 47082)"},
-	{OPTION_TEXT, .name = "network-address", .excludes = "network-interface", .tags = SECONDARY,
+	{OPTION_TEXT, .name = "network-address", .excludes = "network-interface", .tags = SECONDARY | CLIENT,
 		.argument = "HOST[:PORT]", .offset = AT(network.address),
-		.help = "secondary: the address of the primary (default: found by multicast; port 47082)"},
+		.help = "secondary: the address of the primary (default: found by multicast; port 47082); a client "
+			"needs it"},
 	{OPTION_TEXT, .name = "network-interface", .excludes = "network-address", .tags = PRIMARY | SECONDARY,
 		.argument = "NAME", .offset = AT(network.interface),
 		.help = "the interface for multicast, by its name or its IPv4 address (default: all that allow "
 			"multicast)"},
-	{OPTION_TEXT, .name = "network-partition", .tags = PRIMARY | SECONDARY, .argument = "NAME",
+	{OPTION_TEXT, .name = "network-partition", .tags = PRIMARY | SECONDARY | CLIENT, .argument = "NAME",
 		.offset = AT(network.partition),
 		.help = "meet only processes with the same NAME; keeps simulations on one network apart"},
-	{OPTION_TEXT, .name = "network-key-file", .excludes = "network-insecure", .tags = PRIMARY | SECONDARY,
+	{OPTION_TEXT, .name = "network-key-file", .excludes = "network-insecure", .tags = PRIMARY | SECONDARY | CLIENT,
 		.argument = "FILE", .offset = AT(network.key_file),
 		.help = "the key, the same for all processes (default: the key of troupe keygen, if there is one)"},
-	{OPTION_FLAG, .name = "network-insecure", .excludes = "network-key-file", .tags = PRIMARY | SECONDARY,
+	{OPTION_FLAG, .name = "network-insecure", .excludes = "network-key-file", .tags = PRIMARY | SECONDARY | CLIENT,
 		.offset = AT(network.insecure),
 		.help = "use no key, also with other machines: any process that reaches the port can take part"},
 	{OPTION_WHOLE, .name = "network-stale-ms", .tags = PRIMARY | CHILDREN | RANKS, .argument = "MS",
 		.offset = AT(network.stale_ms), .lo = 10, .hi = 3600000,
 		.help = "primary: a process that is silent for MS milliseconds is lost (default: 1000)"},
-	{OPTION_WHOLE, .name = "network-threads", .tags = SECONDARY | CHILDREN | RANKS, .argument = "N",
+	{OPTION_WHOLE, .name = "network-threads", .tags = SECONDARY | CLIENT | CHILDREN | RANKS, .argument = "N",
 		.offset = AT(network.threads), .lo = 1, .hi = TROUPE_NETWORK_THREADS_MAX,
 		.help = "secondary: step the models with N threads (default: one for each core; with --transport tcp "
 			"the secondaries share the cores, less one for the primary; with mpi: one)"},
-	{OPTION_REAL, .name = "network-wait", .tags = PRIMARY | SECONDARY, .argument = "SECONDS",
+	{OPTION_REAL, .name = "network-wait", .tags = PRIMARY | SECONDARY | CLIENT, .argument = "SECONDS",
 		.offset = AT(network.wait_s), .hi = 1e9,
 		.help = "give up if the processes have not met after SECONDS; 0: wait for ever (the default)"},
 	{OPTION_WHOLE, .name = "network-socket", .tags = SECONDARY, .argument = "FILE", .offset = AT(network.socket),
 		.hi = 1 << 20,
 		.help = "secondary: the number of an open socket that is connected to the primary; --transport tcp "
 			"gives this to the processes that it starts"},
+	{OPTION_HEADING, .help = "Robot clients: secondaries with a name, through which models are created"},
+	{OPTION_TEXT, .name = "name", .tags = CLIENT, .argument = "NAME", .offset = AT(network.name),
+		.help = "client: its name, with which its topics and services begin: /NAME/...; a letter, then "
+			"letters, digits and _"},
+	{OPTION_LIST, .name = "client", .tags = PRIMARY, .argument = "NAME", .offset = AT(network.clients),
+		.help = "primary: start when the client of this name is there, too; may be repeated"},
+	{OPTION_WHOLE, .name = "clients", .tags = PRIMARY, .argument = "MAX", .offset = AT(network.clients_max),
+		.hi = TROUPE_SECONDARIES_MAX,
+		.help = "primary: clients of any name may join while the world runs, MAX at one time with those of "
+			"--client (default: only those of --client)"},
+	{OPTION_CHOICE, .name = "client-lost", .tags = PRIMARY, .argument = "WHAT", .offset = AT(network.client_lost),
+		.choices = "remove keep end",
+		.help = "primary: when a client has left or was lost: remove its models (the default); keep them, "
+			"simulated by other secondaries; or end the run. Other secondaries end the run"},
 	{OPTION_HEADING, .help = "Other programs: topics and services of the running world"},
-	{OPTION_FLAG, .name = "no-gz", .excludes = "gz-address", .offset = AT(gateways.no_gz),
+	{OPTION_FLAG, .name = "no-gz", .tags = SERVING, .excludes = "gz-address", .offset = AT(gateways.no_gz),
 		.help = "do not offer topics and services by gz-transport (by default they are offered to programs on "
 			"this machine)"},
-	{OPTION_TEXT, .name = "gz-address", .excludes = "no-gz", .argument = "ADDRESS",
+	{OPTION_TEXT, .name = "gz-address", .tags = SERVING, .excludes = "no-gz", .argument = "ADDRESS",
 		.offset = AT(gateways.gz_address),
 		.help = "offer them to other hosts, too, through the interface of this machine that has this IPv4 "
 			"address; any program that reaches it can see and command everything"},
-	{OPTION_FLAG, .name = "view", .excludes = "view-address", .offset = AT(gateways.view),
+	{OPTION_FLAG, .name = "view", .tags = SERVING, .excludes = "view-address", .offset = AT(gateways.view),
 		.help = "show the run in a browser of this machine: prints the address of a page, at port 8686 or any "
 			"free one"},
-	{OPTION_TEXT, .name = "view-address", .excludes = "view", .argument = "[ADDRESS:]PORT",
+	{OPTION_TEXT, .name = "view-address", .tags = SERVING, .excludes = "view", .argument = "[ADDRESS:]PORT",
 		.offset = AT(gateways.view_address),
 		.help = "the same at this port, and through the interface of this machine that has this address, or "
 			"through all with *; then the printed address has a token, and whoever has it can command "
 			"everything"},
-	{OPTION_TEXT, .name = "view-cert", .needs = "view-key", .argument = "FILE", .offset = AT(gateways.view_cert),
-		.help = "serve the page with TLS: the certificate, a PEM file"},
-	{OPTION_TEXT, .name = "view-key", .needs = "view-cert", .argument = "FILE", .offset = AT(gateways.view_key),
-		.help = "the key of the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "view-cert", .tags = SERVING, .needs = "view-key", .argument = "FILE",
+		.offset = AT(gateways.view_cert), .help = "serve the page with TLS: the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "view-key", .tags = SERVING, .needs = "view-cert", .argument = "FILE",
+		.offset = AT(gateways.view_key), .help = "the key of the certificate, a PEM file"},
 	{OPTION_TEXT, .name = "watch-listen", .argument = "[HOST][:PORT]", .offset = AT(gateways.watch.listen),
 		.help = "viewers of other processes join at this address; *: all interfaces; "
 			"needs a key except on this machine (port 47083)"},
@@ -264,20 +283,22 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "watch-insecure", .needs = "watch-listen", .excludes = "watch-key-file",
 		.offset = AT(gateways.watch.insecure),
 		.help = "use no key, also with other hosts: any process that reaches the port can see everything"},
-	{OPTION_TEXT, .name = "foxglove", .argument = "[ADDRESS:]PORT", .offset = AT(gateways.foxglove),
+	{OPTION_TEXT, .name = "foxglove", .tags = SERVING, .argument = "[ADDRESS:]PORT",
+		.offset = AT(gateways.foxglove),
 		.help = "serve Foxglove, Lichtblick and clients of their WebSocket protocol at this port, usually "
 			"8765; ADDRESS is one of this machine, or * (default: 127.0.0.1, this machine only); other "
 			"hosts need the token in the printed address"},
-	{OPTION_TEXT, .name = "foxglove-cert", .needs = "foxglove-key", .argument = "FILE",
+	{OPTION_TEXT, .name = "foxglove-cert", .tags = SERVING, .needs = "foxglove-key", .argument = "FILE",
 		.offset = AT(gateways.foxglove_cert),
 		.help = "with --foxglove: use TLS (wss://): the certificate, a PEM file"},
-	{OPTION_TEXT, .name = "foxglove-key", .needs = "foxglove-cert", .argument = "FILE",
+	{OPTION_TEXT, .name = "foxglove-key", .tags = SERVING, .needs = "foxglove-cert", .argument = "FILE",
 		.offset = AT(gateways.foxglove_key), .help = "the key of the certificate, a PEM file"},
-	{OPTION_TEXT, .name = "foxglove-origin", .needs = "foxglove", .argument = "ORIGIN",
+	{OPTION_TEXT, .name = "foxglove-origin", .tags = SERVING, .needs = "foxglove", .argument = "ORIGIN",
 		.offset = AT(gateways.foxglove_origin),
 		.help = "web pages of ORIGIN (https://HOST[:PORT]) may connect, too, besides those of foxglove.dev and "
 			"of this machine"},
-	{OPTION_FLAG, .name = "foxglove-insecure", .needs = "foxglove", .offset = AT(gateways.foxglove_insecure),
+	{OPTION_FLAG, .name = "foxglove-insecure", .tags = SERVING, .needs = "foxglove",
+		.offset = AT(gateways.foxglove_insecure),
 		.help = "no token at any ADDRESS: any program that reaches it can see and command everything"},
 	{OPTION_FLAG, .name = "ros2", .offset = AT(gateways.ros2),
 		.help = "be a node of ROS 2, /troupe, for nodes of this machine: topics under ROS 2's names, in the "
@@ -380,7 +401,8 @@ static const struct options_command command = {
 	.name = "run",
 	.usage = "troupe run [OPTIONS] WORLD.sdf\n"
 		 "       troupe run [OPTIONS] --resume FILE\n"
-		 "       troupe run [OPTIONS] --network-role secondary",
+		 "       troupe run [OPTIONS] --network-role secondary\n"
+		 "       troupe run [OPTIONS] --network-role client --name NAME",
 	.about = "Runs a world until a limit is reached, or until Ctrl-C stops it at the end of a step. The "
 		 "state depends on the world, the seed and the commands. It does not depend on the number of "
 		 "secondaries.",
@@ -427,6 +449,7 @@ static const struct options_command command = {
 		 "  mpirun -n 5 troupe run WORLD.sdf --transport mpi\n"
 		 "  troupe run WORLD.sdf --network-role primary --network-secondaries 2\n"
 		 "  troupe run --network-role secondary --network-address HOST\n"
+		 "  troupe run --network-role client --name tb3_1 --network-address HOST\n"
 		 "\n"
 		 "Exit status\n"
 		 "  0  done, or told to stop (Ctrl-C, SIGTERM, SIGHUP)\n"
@@ -790,6 +813,9 @@ static struct troupe_network network_of(const struct run *run)
 	return (struct troupe_network){.transport = ranks ? settings->transport : NULL,
 		.job = settings->job,
 		.secondaries = (uint32_t)settings->secondaries,
+		.clients = settings->clients.at,
+		.clients_max = (uint32_t)settings->clients_max,
+		.client_lost = network_client_lost(settings),
 		.listen = settings->listen,
 		.partition = settings->partition,
 		.interface = settings->interface,
@@ -1195,10 +1221,23 @@ static troupe_status start_programs(struct run *run, struct troupe_error *error)
 	return programs_start(run->programs, run->server, &place, error);
 }
 
+/* Robot clients get their topics with the key of the secondaries, if viewers have no place of their own. */
+static void serve_clients(struct settings *settings)
+{
+	struct gateways_settings *gateways = &settings->gateways;
+	gateways->clients = network_awaits_clients(&settings->network);
+	if (!gateways->clients || gateways->watch.listen)
+		return;
+	gateways->clients_listen = settings->network.listen;
+	gateways->watch.key_file = settings->network.key_file;
+	gateways->watch.insecure = settings->network.insecure;
+}
+
 /* Returns the exit status. */
 static int run_world(struct run *run)
 {
 	struct troupe_error error;
+	serve_clients(&run->settings);
 	output_init(&run->output, STDOUT_FILENO, signals_haste);
 	run->commands_out = (struct commands_out){.path = run->settings.commands_out, .warn = on_warning, .ctx = run};
 	troupe_status status = TROUPE_OK;
@@ -1240,10 +1279,12 @@ static int run_world(struct run *run)
 /* Says with which mode the option cannot be combined, in the words by which the mode was chosen. */
 static void complain_of_misfit(struct run *run, const struct option_spec *spec, unsigned fits)
 {
-	static const char *const roles[] = {
-		[NETWORK_NONE] = "none", [NETWORK_PRIMARY] = "primary", [NETWORK_SECONDARY] = "secondary"};
+	static const char *const roles[] = {[NETWORK_NONE] = "none",
+		[NETWORK_PRIMARY] = "primary",
+		[NETWORK_SECONDARY] = "secondary",
+		[NETWORK_CLIENT] = "client"};
 	const struct network_settings *network = &run->settings.network;
-	bool for_primary = run->mode == NETWORK_SECONDARY && fits & PRIMARY;
+	bool for_primary = (run->mode == NETWORK_SECONDARY || run->mode == NETWORK_CLIENT) && fits & PRIMARY;
 	struct text with = {0};
 	if (run->mode == NETWORK_CHILDREN || run->mode == NETWORK_RANKS)
 		text_add(&with, "not with --transport %s", network->transport);
@@ -1261,7 +1302,7 @@ static void complain_of_misfit(struct run *run, const struct option_spec *spec, 
 static bool check_fits(struct run *run)
 {
 	for (size_t i = 0; i < ARRAY_LEN(specs); i++) {
-		unsigned fits = specs[i].tags ? specs[i].tags : ANY & ~SECONDARY;
+		unsigned fits = specs[i].tags ? specs[i].tags : ANY & ~(SECONDARY | CLIENT);
 		bool set_aside = run->settings.network.taken_back && run->sources[i] == OPTION_IN_FILE;
 		if (!run->sources[i] || specs[i].kind == OPTION_OPERAND || fits & 1u << run->mode || set_aside)
 			continue;
@@ -1297,7 +1338,7 @@ static int run_as_rank(struct run *run)
 	if (network_join(network, run->settings.secondaries, &exit_status))
 		exit_status = troupe_job_number(network->job)
 				      ? network_be_secondary(network, run->settings.plugin_paths.at,
-						run->settings.break_rule, run->settings.verbosity)
+						run->settings.break_rule, run->settings.verbosity, NULL)
 				      : run_logged(run);
 	network_leave(network, exit_status);
 	return exit_status;
@@ -1310,18 +1351,22 @@ static int run_as_told(struct run *run)
 		!network_settle(&settings->network, run->mode, settings->secondaries))
 		return CLI_BAD_USAGE;
 	bool world = settings->world || settings->resume;
-	if (run->mode != NETWORK_SECONDARY && !world) {
+	bool secondary = run->mode == NETWORK_SECONDARY || run->mode == NETWORK_CLIENT;
+	if (!secondary && !world) {
 		cli_complain("run", "no WORLD.sdf given; see troupe run --help");
 		return CLI_BAD_USAGE;
 	}
 	if (run->mode == NETWORK_RANKS)
 		return run_as_rank(run);
-	if (run->mode != NETWORK_SECONDARY)
+	if (!secondary)
 		return run_logged(run);
 	if (world)
 		cli_complain("run", "%s: ignored, because the primary sends a secondary its world", settings->world);
+	if (run->mode == NETWORK_CLIENT)
+		return client_run(&settings->network, &settings->gateways, settings->plugin_paths.at,
+			settings->break_rule, settings->verbosity);
 	return network_be_secondary(
-		&settings->network, settings->plugin_paths.at, settings->break_rule, settings->verbosity);
+		&settings->network, settings->plugin_paths.at, settings->break_rule, settings->verbosity, NULL);
 }
 
 int cli_run(int argc, char **argv)

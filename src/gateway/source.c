@@ -27,16 +27,16 @@ static void unsubscribe(struct source *source, const char *topic)
 	troupe_client_unsubscribe(local_of(source)->client, topic);
 }
 
-static troupe_status publish(
-	struct source *source, const char *topic, const void *bytes, size_t count, struct troupe_error *error)
+static troupe_status publish(struct source *source, const char *topic, const char *type, const void *bytes,
+	size_t count, struct troupe_error *error)
 {
-	return troupe_client_publish(local_of(source)->client, NULL, topic, NULL, bytes, count, NULL, error);
+	return troupe_client_publish(local_of(source)->client, NULL, topic, type, bytes, count, NULL, error);
 }
 
-static troupe_status call(struct source *source, const char *service, const void *bytes, size_t count, uint64_t tag,
-	struct troupe_error *error)
+static troupe_status call(struct source *source, const char *service, const char *type, const void *bytes, size_t count,
+	uint64_t tag, struct troupe_error *error)
 {
-	return troupe_client_call(local_of(source)->client, service, NULL, bytes, count, tag, error);
+	return troupe_client_call(local_of(source)->client, service, type, bytes, count, tag, error);
 }
 
 static bool take(struct source *source, uint64_t timeout_ns, struct troupe_message *ret_message)
@@ -101,6 +101,11 @@ static troupe_status open_local(const struct source_place *place, uint32_t depth
 	else
 		*ret_source = &local->base;
 	return status;
+}
+
+bool source_only_watches(const struct source_place *place)
+{
+	return !place->server && !place->remote->client;
 }
 
 troupe_status source_open(const struct source_place *place, uint32_t depth, source_ready on_ready, void *ctx,

@@ -1,5 +1,6 @@
 /* What a gateway reads and posts to: a server of this process, or the run of another one (watch/remote.h). The
- * functions are those of troupe/client.h, for one client; a run of another process takes no commands.
+ * functions are those of troupe/client.h, for one client. A run of another process takes commands only from the process
+ * of a robot client, for the client's own models.
  *
  * Thread: one at a time, except for on_ready. */
 #ifndef GATEWAY_SOURCE_H
@@ -17,10 +18,11 @@ struct source_ops {
 	troupe_status (*subscribe)(
 		struct source *source, const char *topic, double rate_hz, struct troupe_error *error);
 	void (*unsubscribe)(struct source *source, const char *topic);
-	troupe_status (*publish)(
-		struct source *source, const char *topic, const void *bytes, size_t count, struct troupe_error *error);
-	troupe_status (*call)(struct source *source, const char *service, const void *bytes, size_t count, uint64_t tag,
-		struct troupe_error *error);
+	/* type: NULL: the topic's, the service's. */
+	troupe_status (*publish)(struct source *source, const char *topic, const char *type, const void *bytes,
+		size_t count, struct troupe_error *error);
+	troupe_status (*call)(struct source *source, const char *service, const char *type, const void *bytes,
+		size_t count, uint64_t tag, struct troupe_error *error);
 	bool (*take)(struct source *source, uint64_t timeout_ns, struct troupe_message *ret_message);
 	uint64_t (*lost)(const struct source *source);
 	/* The caller gives it to release(). */
@@ -46,6 +48,8 @@ struct source_place {
 	const struct remote_options *remote;
 };
 
+/* Whether sources that are opened there take no commands. */
+bool source_only_watches(const struct source_place *place);
 /* A client of the server, or a connection of its own to the run. depth: of its queue, as in troupe_client_def. Errors
  * as those of troupe_client_create() and remote_connect(). */
 troupe_status source_open(const struct source_place *place, uint32_t depth, source_ready on_ready, void *ctx,

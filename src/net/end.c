@@ -500,6 +500,7 @@ static void set_up_lines(struct transport *transport, uint64_t now)
 	const struct transport_link *link = transport->link;
 	uint32_t secondaries = transport->options.secondaries;
 	struct peers_options options = {.secondaries = secondaries,
+		.clients = link->clients,
 		.first_step = link->first_step,
 		.stale_ns = link->stale_ms * UINT64_C(1000000),
 		.self = {.role = link->secondary ? HELLO_SECONDARY : HELLO_PRIMARY}};
@@ -556,6 +557,14 @@ troupe_status end_create(
 	}
 	*ret_transport = transport;
 	return TROUPE_OK;
+}
+
+bool end_regroups(struct transport *transport, uint32_t *ret_lost)
+{
+	hold(transport);
+	bool regroups = peers_regroups(transport->peers, ret_lost);
+	let_go(transport);
+	return regroups;
 }
 
 bool end_is_done(struct transport *transport)

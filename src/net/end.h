@@ -23,6 +23,7 @@ struct transport_link {
 	const char *const *names; /* of the peers, by line, as messages name them; used by the creation only */
 	uint32_t secondary;       /* the secondary whose end this is, from 1; 0: the primary's end */
 	uint64_t first_step;      /* number of the first step to come */
+	uint32_t clients;         /* primary: the last so many of the secondaries are robot clients, which may leave */
 	uint32_t stale_ms;
 	const char *name; /* of this process, for messages */
 	uint32_t pollers; /* processes on this machine that poll for one another */
@@ -36,6 +37,7 @@ troupe_status end_ack(struct transport *transport, uint32_t secondary, struct tr
 struct transport_message end_ack_of(struct transport *transport, uint32_t secondary);
 const struct troupe_error *end_lost(struct transport *transport);
 void end_stop(struct transport *transport, enum stop_kind kind, const char *why);
+bool end_regroups(struct transport *transport, uint32_t *ret_lost);
 bool end_is_done(struct transport *transport);
 struct transport_counts end_counts(struct transport *transport);
 void end_close(struct transport *transport);
@@ -43,7 +45,7 @@ void end_destroy(struct transport *transport);
 
 #define END_SLOTS                                                                                                      \
 	.remote = true, .create = end_create, .publish = end_publish, .wait = end_wait, .ack = end_ack,                \
-	.ack_of = end_ack_of, .lost = end_lost, .stop = end_stop, .is_done = end_is_done, .counts = end_counts,        \
-	.close = end_close, .destroy = end_destroy
+	.ack_of = end_ack_of, .lost = end_lost, .regroups = end_regroups, .stop = end_stop, .is_done = end_is_done,    \
+	.counts = end_counts, .close = end_close, .destroy = end_destroy
 
 #endif

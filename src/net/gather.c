@@ -22,6 +22,10 @@ troupe_status gather_hello(
 	(void)gethostname(host, sizeof host - 1);
 	(void)snprintf(hello.build, sizeof hello.build, "%s", troupe_version());
 	(void)snprintf(hello.partition, sizeof hello.partition, "%s", partition);
+	if (network->client && strlen(network->client) > HELLO_TEXT_MAX)
+		return fail(error, TROUPE_EINVAL, "client '%.40s...': expected at most %d bytes", network->client,
+			HELLO_TEXT_MAX);
+	(void)snprintf(hello.client, sizeof hello.client, "%s", network->client ? network->client : "");
 	(void)snprintf(hello.name, sizeof hello.name, "%s:%ld", host, (long)getpid());
 	hello.secondaries = role == HELLO_PRIMARY ? network->secondaries : 0;
 	*ret_hello = hello;

@@ -16,14 +16,26 @@
 struct gather_self {
 	const struct troupe_network *network; /* checked; used by the creation only */
 	uint64_t fingerprint;                 /* of its floating-point arithmetic */
+	bool again;                           /* joining: the run goes on with other members, so a refusal is no end */
+};
+
+/* The members that a primary gathers. Lent until the next gathering_run(). */
+struct gather_members {
+	uint32_t secondaries; /* that are no robot clients */
+	uint32_t clients;
+	const char *const *names; /* [clients] */
+	uint32_t more;            /* further clients that may be let in: gather_host.knocked() is called for each */
+	uint16_t port;            /* where clients get their topics; 0: none */
+	bool again;               /* the run has begun, and goes on with these members */
 };
 
 /* The world that a primary gives. */
 struct gather_world {
 	const char *bytes; /* lent until gather() returns */
 	size_t count;
-	uint64_t state_hash; /* of the state in it */
-	uint64_t first_step; /* number of the first step to come */
+	uint64_t state_hash;                  /* of the state in it */
+	uint64_t first_step;                  /* number of the first step to come */
+	const struct gather_members *members; /* NULL: as many as the network's definition says, no clients */
 };
 
 /* What gathering and joining tell or ask their owner. It outlives the object. */
@@ -34,6 +46,12 @@ struct gather_host {
 	bool (*stopped)(void *ctx);
 	/* Gathering, may be NULL. Called about twenty times a second. */
 	void (*on_watch)(void *ctx);
+	/* Gathering, may be NULL if no further client may be let in. A robot client that is not awaited has come.
+	 * Returns whether it is told to come again, because it is going to be awaited. Any thread. */
+	bool (*knocked)(void *ctx, const char *client);
+	/* Joining, may be NULL. A primary has admitted this process. host: the primary's, as text; NULL: not known.
+	 * port: where a robot client gets its topics; 0: nowhere. */
+	void (*on_welcome)(void *ctx, const char *host, uint16_t port);
 	/* Joining. The world has come. The owner takes bytes (free()), and begins to load it on another thread. number:
 	 * of this secondary, from 1. */
 	void (*on_world)(void *ctx, uint32_t number, char *bytes, size_t count);
@@ -70,10 +88,13 @@ struct gather_ops {
 	 * host: lent until destruction. */
 	troupe_status (*gathering_create)(const struct gather_self *self, const struct gather_host *host,
 		struct gathering **ret_gathering, struct troupe_error *error);
-	/* Blocks until all secondaries have joined and have rebuilt the world, with this state. Once. When it fails,
-	 * the peers that had joined have been told. TROUPE_EPEER when the owner was told to stop. */
+	/* Blocks until all secondaries have joined and have rebuilt the world, with this state. Once; where the back
+	 * end has clients, again after the transport of the call before is destroyed. When it fails, the peers that
+	 * had joined have been told. TROUPE_EPEER when the owner was told to stop. */
 	troupe_status (*gathering_run)(
 		struct gathering *gathering, const struct gather_world *world, struct troupe_error *error);
+	/* After a gathering_run() that failed: whether this secondary, from 1, had joined. */
+	bool (*gathering_has)(const struct gathering *gathering, uint32_t secondary);
 	/* The number of secondaries that have not joined yet. Any thread. */
 	uint32_t (*gathering_awaited)(const struct gathering *gathering);
 	/* After gathering_run(). The link belongs to the gathering, and outlives its transport. */
@@ -90,6 +111,9 @@ struct gather_ops {
 	/* Finds a primary, joins it, and blocks until the run starts. Once. When it fails, the primary has been told.
 	 */
 	troupe_status (*joining_run)(struct joining *joining, struct troupe_error *error);
+	/* After a joining_run() that failed: whether the run goes on with other members, so that this process is to
+	 * join again. */
+	bool (*joining_regroups)(const struct joining *joining);
 	/* Any thread, also a signal handler. joining_run() asks the host again. */
 	void (*joining_wake)(struct joining *joining);
 	/* As gathering_link(). *ret_secondaries: how many take part. */

@@ -77,6 +77,7 @@ void hello_encode(const struct hello *hello, struct text *out)
 	pack_u64(out, hello->secondaries);
 	pack_text(out, hello->build, HELLO_TEXT_MAX);
 	pack_text(out, hello->partition, HELLO_TEXT_MAX);
+	pack_text(out, hello->client, HELLO_TEXT_MAX);
 }
 
 static bool decode_rest(struct unpack *in, struct hello *hello)
@@ -88,6 +89,7 @@ static bool decode_rest(struct unpack *in, struct hello *hello)
 	hello->secondaries = unpack_count(in, TROUPE_SECONDARIES_MAX);
 	unpack_text(in, hello->build, HELLO_TEXT_MAX);
 	unpack_text(in, hello->partition, HELLO_TEXT_MAX);
+	unpack_text(in, hello->client, HELLO_TEXT_MAX);
 	bool viewer = role == HELLO_VIEWER;
 	hello->role = viewer ? HELLO_VIEWER : role == HELLO_PRIMARY ? HELLO_PRIMARY : HELLO_SECONDARY;
 	return all_taken(in) && (viewer || role_is_known(role));
@@ -146,6 +148,7 @@ void welcome_encode(const struct welcome *welcome, struct text *out)
 	pack_u64(out, welcome->secondary);
 	pack_u64(out, welcome->secondaries);
 	pack_u64(out, welcome->stale_ms);
+	pack_u64(out, welcome->port);
 }
 
 troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *ret, struct troupe_error *error)
@@ -155,6 +158,7 @@ troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *re
 	welcome.secondary = unpack_count(&in, TROUPE_SECONDARIES_MAX);
 	welcome.secondaries = unpack_count(&in, TROUPE_SECONDARIES_MAX);
 	welcome.stale_ms = unpack_count(&in, HELLO_STALE_MS_MAX);
+	welcome.port = (uint16_t)unpack_count(&in, UINT16_MAX);
 	if (!all_taken(&in) || !welcome.secondary || welcome.secondary > welcome.secondaries || !welcome.stale_ms)
 		return fail(error, TROUPE_EPROTOCOL, "its welcome is not valid");
 	*ret = welcome;
@@ -190,31 +194,35 @@ troupe_status stop_decode(const void *bytes, size_t count, struct stop *ret, str
 {
 	struct unpack in = unpack_of(bytes, count);
 	struct stop stop;
-	uint32_t kind = unpack_count(&in, STOP_MISSING);
+	uint32_t kind = unpack_count(&in, STOP_REGROUP);
 	stop.next_step = unpack_u64(&in);
 	unpack_text(&in, stop.who, HELLO_WHO_MAX);
 	unpack_text(&in, stop.why, HELLO_WORDS_MAX);
-	if (!all_taken(&in) || kind < STOP_DONE)
+	if (!all_taken(&in) || kind < STOP_DONE || kind == STOP_REFUSED)
 		return fail(error, TROUPE_EPROTOCOL, "its stop is not valid");
 	stop.kind = (enum stop_kind)kind;
 	*ret = stop;
 	return TROUPE_OK;
 }
 
-void refuse_encode(const char *why, struct text *out)
+void refuse_encode(const char *why, bool again, struct text *out)
 {
 	pack_text(out, why, HELLO_WORDS_MAX);
+	pack_u64(out, again);
 }
 
 troupe_status refuse_decode(
-	const void *bytes, size_t count, char ret_why[HELLO_WORDS_MAX + 1], struct troupe_error *error)
+	const void *bytes, size_t count, char ret_why[HELLO_WORDS_MAX + 1], bool *ret_again, struct troupe_error *error)
 {
 	struct unpack in = unpack_of(bytes, count);
 	char why[HELLO_WORDS_MAX + 1];
 	unpack_text(&in, why, HELLO_WORDS_MAX);
+	bool again = unpack_count(&in, 1);
 	if (!all_taken(&in))
 		return fail(error, TROUPE_EPROTOCOL, "its refusal is not valid");
 	strcpy(ret_why, why);
+	if (ret_again)
+		*ret_again = again;
 	return TROUPE_OK;
 }
 

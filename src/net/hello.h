@@ -10,7 +10,7 @@
 enum {
 	HELLO_PROTOCOL = 9, /* raised by each change that an older peer would misunderstand */
 	HELLO_ID_BYTES = 16,
-	HELLO_TEXT_MAX = 127,  /* bytes of name, build, partition, without the terminator */
+	HELLO_TEXT_MAX = 127,  /* bytes of name, build, partition, client, without the terminator */
 	HELLO_WORDS_MAX = 511, /* of a reason */
 	HELLO_WHO_MAX = 255,   /* of the peer that the reason is about: name and address */
 	HELLO_STALE_MS_MAX = 3600000,
@@ -31,6 +31,8 @@ struct hello {
 	char build[HELLO_TEXT_MAX + 1];     /* version, and all else that must be the same */
 	char partition[HELLO_TEXT_MAX + 1]; /* "": the default one */
 	char name[HELLO_TEXT_MAX + 1];      /* for people: host name and process number */
+	/* Secondary, viewer: the robot client that it is, or whose topics it serves; "": none. */
+	char client[HELLO_TEXT_MAX + 1];
 };
 
 void hello_encode(const struct hello *hello, struct text *out);
@@ -47,6 +49,7 @@ struct welcome {
 	uint32_t secondary;   /* its number, from 1 */
 	uint32_t secondaries; /* of how many */
 	uint32_t stale_ms;    /* the primary's; both sides use it */
+	uint16_t port;        /* of the primary's host, where robot clients get their topics; 0: none */
 };
 
 void welcome_encode(const struct welcome *welcome, struct text *out);
@@ -69,6 +72,7 @@ enum stop_kind {
 	STOP_FAILED = 5,  /* the simulation itself failed: a model that diverged, a state that differs */
 	STOP_MISSING = 6, /* it never began: not all secondaries came in time */
 	STOP_REFUSED = 7, /* this peer was not admitted; sent as REFUSE */
+	STOP_REGROUP = 8, /* the run goes on with other members: those that are to take part join again */
 };
 
 struct stop {
@@ -81,10 +85,10 @@ struct stop {
 void stop_encode(const struct stop *stop, struct text *out);
 troupe_status stop_decode(const void *bytes, size_t count, struct stop *ret, struct troupe_error *error);
 
-/* REFUSE: a text. */
-void refuse_encode(const char *why, struct text *out);
-troupe_status refuse_decode(
-	const void *bytes, size_t count, char ret_why[HELLO_WORDS_MAX + 1], struct troupe_error *error);
+/* REFUSE. again: the run is going to let this peer in, so it is to come again at once. ret_again may be NULL. */
+void refuse_encode(const char *why, bool again, struct text *out);
+troupe_status refuse_decode(const void *bytes, size_t count, char ret_why[HELLO_WORDS_MAX + 1], bool *ret_again,
+	struct troupe_error *error);
 
 /* READY and START: one number. */
 void number_encode(uint64_t number, struct text *out);

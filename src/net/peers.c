@@ -91,10 +91,10 @@ void peers_send_number(struct peers *peers, uint32_t id, enum frame_type type, u
 	peers_push_send(peers, id, type, begin);
 }
 
-void peers_send_refuse(struct peers *peers, uint32_t id, const char *why)
+void peers_send_refuse(struct peers *peers, uint32_t id, const char *why, bool again)
 {
 	size_t begin = peers->bytes.count;
-	refuse_encode(why, &peers->bytes);
+	refuse_encode(why, again, &peers->bytes);
 	peers_push_send(peers, id, FRAME_REFUSE, begin);
 }
 
@@ -105,10 +105,10 @@ void peers_push_turned_away(struct peers *peers, uint32_t id, const char *why)
 	peers_push(peers, (struct peers_action){.kind = PEERS_TURNED_AWAY, .id = id}, begin);
 }
 
-static void send_stop(struct peers *peers, uint32_t id)
+static void send_stop(struct peers *peers, uint32_t id, const struct stop *stop)
 {
 	size_t begin = peers->bytes.count;
-	stop_encode(&peers->end, &peers->bytes);
+	stop_encode(stop, &peers->bytes);
 	peers_push_send(peers, id, FRAME_STOP, begin);
 }
 
@@ -148,12 +148,32 @@ void peers_end_all(struct peers *peers, enum stop_kind kind, const char *who, co
 	for (uint32_t id = 0; id < peers->room; id++) {
 		struct peer *peer = &peers->all[id];
 		if (peer->stage == MEMBER && id != but)
-			send_stop(peers, id);
+			send_stop(peers, id, &peers->end);
 		if (peer->stage != FREE && id != but)
 			peers_push_close(peers, id);
 		*peer = (struct peer){.stage = FREE};
 	}
 	peers_push(peers, (struct peers_action){.kind = PEERS_ENDED}, peers->bytes.count);
+}
+
+/* A robot client is lost: the client is told why, and the others are told to join again. */
+static void lose_client(
+	struct peers *peers, uint32_t id, enum stop_kind kind, const char *who, const char *why, enum farewell farewell)
+{
+	struct stop own = {.kind = kind, .next_step = peers->next_step};
+	peers_copy_words(own.who, sizeof own.who, who);
+	peers_copy_words(own.why, sizeof own.why, why);
+	peers->lost = peers->all[id].secondary;
+	if (farewell == FAREWELL_WORDS) {
+		send_stop(peers, id, &own);
+		peers_push_close(peers, id);
+	}
+	peers_end_all(peers, STOP_REGROUP, who, why, id);
+}
+
+static bool is_client(const struct peers *peers, const struct peer *peer)
+{
+	return is_primary(peers) && peer->secondary > peers->options.secondaries - peers->options.clients;
 }
 
 void peers_lose(
@@ -167,11 +187,14 @@ void peers_lose(
 	if (peers->phase == PEERS_RUNNING && peer->stage == MEMBER) {
 		if (farewell == FAREWELL_CLOSE)
 			peers_push_close(peers, id);
-		peers_end_all(peers, kind, who, why, farewell == FAREWELL_WORDS ? PEERS_NONE : id);
+		if (is_client(peers, peer))
+			lose_client(peers, id, kind, who, why, farewell);
+		else
+			peers_end_all(peers, kind, who, why, farewell == FAREWELL_WORDS ? PEERS_NONE : id);
 		return;
 	}
 	if (farewell == FAREWELL_WORDS)
-		peers_send_refuse(peers, id, why);
+		peers_send_refuse(peers, id, why, false);
 	if (farewell != FAREWELL_NONE)
 		peers_push_close(peers, id);
 	peers_forget(peers, id, now_ns);
@@ -488,7 +511,7 @@ static void tick_wait(struct peers *peers, uint64_t now_ns)
 		return;
 	struct text why = {0};
 	say_who_is_missing(peers, &why);
-	peers_stop(peers, STOP_MISSING, why.at);
+	peers_stop(peers, peers->options.again ? STOP_REGROUP : STOP_MISSING, why.at);
 	text_fini(&why);
 }
 
@@ -543,8 +566,21 @@ static const char *deed_of(enum stop_kind kind)
 		return "gave up";
 	case STOP_REFUSED:
 		return "turned this process away";
+	case STOP_REGROUP:
+		return "takes part no longer";
 	}
 	return "?";
+}
+
+bool peers_regroups(const struct peers *peers, uint32_t *ret_lost)
+{
+	*ret_lost = peers->lost;
+	return peers->phase == PEERS_OVER && peers->end.kind == STOP_REGROUP;
+}
+
+uint16_t peers_port(const struct peers *peers)
+{
+	return peers->port;
 }
 
 troupe_status peers_end_status(const struct peers *peers, struct troupe_error *error)

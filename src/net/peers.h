@@ -37,8 +37,15 @@ enum peers_phase {
 };
 
 struct peers_options {
-	struct hello self;     /* its role decides which side this is */
-	uint32_t secondaries;  /* primary: exactly so many, 1..TROUPE_SECONDARIES_MAX */
+	struct hello self;    /* its role decides which side this is */
+	uint32_t secondaries; /* primary: exactly so many, 1..TROUPE_SECONDARIES_MAX */
+	/* Primary: the last `clients` of the secondaries are robot clients, each with its name. When one is lost during
+	 * the run, the others are told to join again (STOP_REGROUP) instead of the reason. */
+	uint32_t clients;
+	const char *const *client_names; /* [clients]; NULL: no peer is admitted. Outlives peers */
+	uint32_t more_clients; /* primary: so many further clients may be let in: they are told to come again */
+	bool again;            /* primary: if not all come in time, the others are told to join again */
+	uint16_t port;         /* primary: of struct welcome */
 	uint64_t first_step;   /* primary: number of the first step */
 	uint64_t state_hash;   /* primary: of the first state; each secondary must compute the same */
 	uint64_t stale_ns;     /* a peer silent for so long is lost; 0: one second. Secondary: its primary's */
@@ -56,6 +63,7 @@ enum peers_action_kind {
 	PEERS_LOST,     /* before the start: the connection of this number is lost (its CLOSE comes, too); text: why */
 	PEERS_REFUSED,  /* secondary that seeks: this primary refused us (its CLOSE comes, too); text: why */
 	PEERS_TURNED_AWAY, /* primary: a stranger was refused, or sent invalid data; text: who and why */
+	PEERS_KNOCKED,     /* primary: a client that is not awaited was told to come again; text: its name */
 	PEERS_STARTED,     /* all are ready */
 	PEERS_ENDED,       /* see peers_end(). Only SEND and CLOSE come after it */
 };
@@ -143,6 +151,10 @@ enum peers_phase peers_phase(const struct peers *peers);
  * primary vanished, or the secondary itself ended the run): it knows only the steps that it has received, so its
  * next_step may be one less. */
 const struct stop *peers_end(const struct peers *peers);
+/* Whether the run goes on with other members. *ret_lost: primary: the secondary that was lost, or 0. */
+bool peers_regroups(const struct peers *peers, uint32_t *ret_lost);
+/* Secondary, once admitted: the port of struct welcome. */
+uint16_t peers_port(const struct peers *peers);
 /* OK for STOP_DONE, EPROTOCOL for STOP_BROKEN and STOP_REFUSED, EPEER otherwise; the error is one line with kind, who,
  * why and step. */
 troupe_status peers_end_status(const struct peers *peers, struct troupe_error *error);

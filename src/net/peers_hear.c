@@ -50,22 +50,37 @@ static const struct peer *find_member(const struct peers *peers, const unsigned 
 	return NULL;
 }
 
+static uint32_t plain_count(const struct peers *peers)
+{
+	return peers->options.secondaries - peers->options.clients;
+}
+
+/* The number of the client of this name, or else the lowest number of a secondary that is free; 0: there is none. */
+static uint32_t place_for(const struct peers *peers, const char *client)
+{
+	for (uint32_t i = 0; *client && peers->options.client_names && i < peers->options.clients; i++)
+		if (!strcmp(peers->options.client_names[i], client))
+			return plain_count(peers) + 1 + i;
+	for (uint32_t number = 1; !*client && number <= plain_count(peers); number++)
+		if (peers->members[number] == PEERS_NONE)
+			return number;
+	return 0;
+}
+
 static void admit(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
 {
 	struct peer *peer = &peers->all[id];
-	uint32_t number = 1;
-	while (peers->members[number] != PEERS_NONE)
-		number++;
+	uint32_t number = place_for(peers, hello->client);
 	peers->members[number] = id;
 	peer->stage = MEMBER;
 	peer->secondary = number;
 	memcpy(peer->id, hello->id, sizeof peer->id);
-	set_name(peer, "secondary", number, hello->name);
+	set_name(peer, *hello->client ? hello->client : "secondary", *hello->client ? 0 : number, hello->name);
 	peers->present++;
 	send_hello(peers, id);
 	size_t begin = peers->bytes.count;
 	uint64_t stale_ms = peers->options.stale_ns / MS;
-	struct welcome welcome = {number, peers->options.secondaries, 1};
+	struct welcome welcome = {number, peers->options.secondaries, 1, peers->options.port};
 	welcome.stale_ms = (uint32_t)(stale_ms > HELLO_STALE_MS_MAX ? HELLO_STALE_MS_MAX : stale_ms ? stale_ms : 1);
 	welcome_encode(&welcome, &peers->bytes);
 	peers_push_send(peers, id, FRAME_WELCOME, begin);
@@ -89,19 +104,47 @@ static troupe_status judge(struct peers *peers, uint32_t id, const struct hello 
 			peers->present == 1 ? "secondary" : "secondaries");
 	if (twin)
 		return fail(why, TROUPE_EPEER, "the same process has joined already, as %s", twin->name);
-	if (peers->phase != PEERS_GATHERING)
-		return fail(why, TROUPE_EPEER, "one too many: the primary needs %u %s", peers->options.secondaries,
-			peers->options.secondaries == 1 ? "secondary, and has it" : "secondaries, and has them");
+	uint32_t place = place_for(peers, hello->client);
+	if (*hello->client && place && peers->members[place] != PEERS_NONE)
+		return fail(why, TROUPE_EPEER, "client '%.80s' takes part already, as %s", hello->client,
+			peers->all[peers->members[place]].name);
+	if (*hello->client && !place)
+		return fail(why, TROUPE_EPEER, "client '%.80s' is not awaited%s", hello->client,
+			peers->options.more_clients ? "" : ", and no further client may join");
+	if (!place)
+		return fail(why, TROUPE_EPEER, "one too many: the primary needs %u %s", plain_count(peers),
+			plain_count(peers) == 1 ? "secondary, and has it" : "secondaries, and has them");
 	return TROUPE_OK;
+}
+
+/* Whether it is a client that may be let in later. */
+static bool knocks(const struct peers *peers, const struct hello *hello)
+{
+	return *hello->client && peers->options.more_clients && !place_for(peers, hello->client) &&
+	       !hello_match(&peers->options.self, hello, NULL);
+}
+
+static void hear_knock(struct peers *peers, uint32_t id, const char *client, const char *why, uint64_t now_ns)
+{
+	peers_send_refuse(peers, id, why, true);
+	peers_push_close(peers, id);
+	peers_forget(peers, id, now_ns);
+	size_t begin = peers->bytes.count;
+	text_add(&peers->bytes, "%s", client);
+	peers_push(peers, (struct peers_action){.kind = PEERS_KNOCKED, .id = id}, begin);
 }
 
 /* Primary. */
 static void hear_stranger(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
 {
 	struct troupe_error why;
-	set_name(&peers->all[id], "a secondary", 0, hello->name);
+	set_name(&peers->all[id], *hello->client ? "a client" : "a secondary", 0, hello->name);
 	if (!judge(peers, id, hello, &why)) {
 		admit(peers, id, hello, now_ns);
+		return;
+	}
+	if (knocks(peers, hello)) {
+		hear_knock(peers, id, hello->client, why.text, now_ns);
 		return;
 	}
 	peers_push_turned_away(peers, id, why.text);
@@ -110,12 +153,12 @@ static void hear_stranger(struct peers *peers, uint32_t id, const struct hello *
 
 /* Secondary. The primary refused us and would do so again, so the run is over for us, unless there may be another
  * primary. */
-static void not_let_in(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns)
+static void not_let_in(struct peers *peers, uint32_t id, const char *why, bool again, uint64_t now_ns)
 {
 	char name[PEERS_NAME_BYTES];
 	memcpy(name, peers->all[id].name, sizeof name);
 	peers_push_close(peers, id);
-	if (!peers->options.seeks) {
+	if (!peers->options.seeks && !again) {
 		peers_end_all(peers, STOP_REFUSED, name, why, id);
 		return;
 	}
@@ -132,7 +175,7 @@ static void hear_primary(struct peers *peers, uint32_t id, const struct hello *h
 	struct troupe_error why;
 	set_name(peer, hello->role == HELLO_SECONDARY ? "a secondary" : "the primary", 0, hello->name);
 	if (hello_match(&peers->options.self, hello, &why)) {
-		not_let_in(peers, id, why.text, now_ns);
+		not_let_in(peers, id, why.text, false, now_ns);
 		return;
 	}
 	memcpy(peer->id, hello->id, sizeof peer->id);
@@ -146,6 +189,7 @@ static void hear_welcome(struct peers *peers, uint32_t id, const struct welcome 
 {
 	peers->own = welcome->secondary;
 	peers->own_of = welcome->secondaries;
+	peers->port = welcome->port;
 	peers->options.stale_ns = welcome->stale_ms * MS;
 	peers->options.heartbeat_ns = peers->options.stale_ns / 5;
 	peers->phase = PEERS_LOADING;
@@ -243,12 +287,12 @@ static void hear_stop(struct peers *peers, uint32_t id, const struct stop *stop,
 	peers_lose(peers, id, of_itself ? stop->kind : STOP_LEFT, why.text, FAREWELL_CLOSE, now_ns);
 }
 
-static void hear_refuse(struct peers *peers, uint32_t id, const char *why, uint64_t now_ns)
+static void hear_refuse(struct peers *peers, uint32_t id, const char *why, bool again, uint64_t now_ns)
 {
 	if (is_primary(peers))
 		peers_lose(peers, id, STOP_LEFT, why, FAREWELL_CLOSE, now_ns);
 	else
-		not_let_in(peers, id, why, now_ns);
+		not_let_in(peers, id, why, again, now_ns);
 }
 
 /* One function for each type of frame: decodes it, then acts on it. */
@@ -299,9 +343,10 @@ static troupe_status take_refuse(
 	struct peers *peers, uint32_t id, const void *bytes, size_t count, uint64_t now_ns, struct troupe_error *error)
 {
 	char why[HELLO_WORDS_MAX + 1];
-	troupe_status status = refuse_decode(bytes, count, why, error);
+	bool again;
+	troupe_status status = refuse_decode(bytes, count, why, &again, error);
 	if (!status)
-		hear_refuse(peers, id, why, now_ns);
+		hear_refuse(peers, id, why, again, now_ns);
 	return status;
 }
 

@@ -48,6 +48,8 @@ struct peers {
 	uint64_t published_ns; /* time of publishing the step, or of the last busy heartbeat */
 	uint32_t acks;
 	struct stop end;
+	uint32_t lost; /* primary: the client because of which the run regroups; 0: none */
+	uint16_t port; /* secondary: of struct welcome */
 	VEC(struct queued) queue;
 	uint32_t taken;
 	struct text bytes; /* of the actions in the queue */
@@ -64,7 +66,7 @@ void peers_push_send(struct peers *peers, uint32_t id, enum frame_type type, siz
 void peers_push_close(struct peers *peers, uint32_t id);
 void peers_send_number(struct peers *peers, uint32_t id, enum frame_type type, uint64_t number);
 void peers_push_turned_away(struct peers *peers, uint32_t id, const char *why);
-void peers_send_refuse(struct peers *peers, uint32_t id, const char *why);
+void peers_send_refuse(struct peers *peers, uint32_t id, const char *why, bool again);
 
 /* Copies a text, cut to fit. */
 void peers_copy_words(char *to, size_t room, const char *from);

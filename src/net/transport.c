@@ -5,19 +5,21 @@
 
 static const char *hole_of_remote(const struct transport_ops *ops)
 {
-	return !ops->lost      ? "lost"
-	       : !ops->stop    ? "stop"
-	       : !ops->is_done ? "is_done"
-	       : !ops->counts  ? "counts"
-	       : ops->wait_for ? "wait_for, which only a local one has"
-	       : ops->release  ? "release, which only a local one has"
-	       : ops->resize   ? "resize, which only a local one has"
-			       : NULL;
+	return !ops->lost       ? "lost"
+	       : !ops->regroups ? "regroups"
+	       : !ops->stop     ? "stop"
+	       : !ops->is_done  ? "is_done"
+	       : !ops->counts   ? "counts"
+	       : ops->wait_for  ? "wait_for, which only a local one has"
+	       : ops->release   ? "release, which only a local one has"
+	       : ops->resize    ? "resize, which only a local one has"
+				: NULL;
 }
 
 static const char *hole_of_local(const struct transport_ops *ops)
 {
 	return ops->lost                         ? "lost, which only a remote one has"
+	       : ops->regroups                   ? "regroups, which only a remote one has"
 	       : ops->stop                       ? "stop, which only a remote one has"
 	       : ops->is_done                    ? "is_done, which only a remote one has"
 	       : ops->counts                     ? "counts, which only a remote one has"

@@ -112,6 +112,10 @@ struct transport_ops {
 	/* Remote. Any thread; does not block. The lost peer and the reason, unchanged from then on; NULL: no peer is
 	 * lost. Valid until destroy(). */
 	const struct troupe_error *(*lost)(struct transport *transport);
+	/* Remote. Any thread; does not block. Whether the transport is over because the run goes on with other members
+	 * (STOP_REGROUP); lost() has a text for people then. *ret_lost: primary: the secondary that was lost, from 1,
+	 * or 0: none. */
+	bool (*regroups)(struct transport *transport, uint32_t *ret_lost);
 	/* Remote. Any thread; does not block. Tells all peers that the run is over and why, unless it is over already;
 	 * after that, no peer counts as lost. Steps count as in peers_stop(). `why` is copied. */
 	void (*stop)(struct transport *transport, enum stop_kind kind, const char *why);

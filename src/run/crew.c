@@ -45,9 +45,8 @@ struct crew {
 	const struct transport_ops *ops;
 	struct team *teams;
 	uint32_t team_count;
-	struct eventcount idle;  /* advanced when all primaries have ended */
-	struct eventcount woken; /* advanced by crew_wake() */
-	bool tuned;              /* there is one world, and tune decides how many secondaries work */
+	struct eventcount idle; /* advanced when all primaries have ended */
+	bool tuned;             /* there is one world, and tune decides how many secondaries work */
 	struct tune tune;
 	struct eventcount ready;      /* advanced by each member once it can step */
 	uint64_t serial_ns, slept_ns; /* so far; slept_ns: by the primaries */
@@ -147,11 +146,11 @@ static bool decide(struct crew *crew, const struct step **steps)
 {
 	bool some = false;
 	while (all_idle(crew)) {
-		uint32_t seen = eventcount_read(&crew->woken);
+		uint32_t seen = crew->watch.woken ? eventcount_read(crew->watch.woken) : 0;
 		if (crew->watch.on_idle)
 			crew->watch.on_idle(crew->watch.ctx);
-		if (all_idle(crew))
-			(void)eventcount_await(&crew->woken, seen, 0, NAP_NS);
+		if (all_idle(crew) && crew->watch.woken)
+			(void)eventcount_await(crew->watch.woken, seen, 0, NAP_NS);
 		crew->stepped_ns = 0;
 	}
 	if (crew->watch.on_turn) {
@@ -485,6 +484,11 @@ void crew_destroy(struct crew *crew)
 	free(crew);
 }
 
+bool crew_regroups(struct crew *crew, uint32_t *ret_lost)
+{
+	return crew->ops->remote && crew->ops->regroups(crew->teams[0].transport, ret_lost);
+}
+
 void crew_stop(struct crew *crew, enum stop_kind kind, const char *why)
 {
 	for (uint32_t i = 0; i < crew->team_count; i++)
@@ -500,11 +504,6 @@ struct transport_counts crew_counts(const struct crew *crew)
 		all.received += one.received;
 	}
 	return all;
-}
-
-void crew_wake(struct crew *crew)
-{
-	eventcount_advance(&crew->woken);
 }
 
 const struct tune *crew_tune(const struct crew *crew)

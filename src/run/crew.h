@@ -6,6 +6,7 @@
 #define RUN_CREW_H
 
 #include "net/transport.h"
+#include "base/eventcount.h"
 #include "run/primary.h"
 #include "run/secondary.h"
 #include "run/tune.h"
@@ -31,6 +32,8 @@ struct crew_watch {
 	void (*on_idle)(void *ctx);
 	/* Before each step is decided, after on_idle. It may wait, and may end primaries with primary_fail(). */
 	void (*on_turn)(void *ctx);
+	/* Advanced by any thread: ends the pause between two calls of on_idle. Outlives the crew; NULL: none. */
+	struct eventcount *woken;
 	void *ctx;
 };
 
@@ -42,10 +45,9 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
  * after primaries that ended well were given another limit. */
 troupe_status crew_run(struct crew *crew, struct troupe_error *error);
 void crew_destroy(struct crew *crew);
-/* Any thread: ends the pause between two calls of on_idle. */
-void crew_wake(struct crew *crew);
 
 /* For a crew with a remote transport: as the slots of the transport, for all worlds. */
+bool crew_regroups(struct crew *crew, uint32_t *ret_lost);
 void crew_stop(struct crew *crew, enum stop_kind kind, const char *why);
 struct transport_counts crew_counts(const struct crew *crew);
 

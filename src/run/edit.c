@@ -25,6 +25,7 @@ void edit_fini(struct edit *edit)
 	for (uint32_t m = 0; m < edit->room; m++)
 		edit_source_destroy(edit->sources[m]);
 	free(edit->sources);
+	owners_fini(&edit->owners);
 	vec_free(&edit->leaving);
 	vec_free(&edit->edited);
 	vec_free(&edit->log);

@@ -16,6 +16,7 @@
 #define RUN_EDIT_H
 
 #include "base/pack.h"
+#include "run/owners.h"
 #include "run/step.h"
 #include "run/wrenches.h"
 #include "topic/convert.h"
@@ -83,7 +84,9 @@ struct edit {
 	uint64_t created, removed;
 	/* Grows when models or lights come or go, when models change their role, and when a static model is placed. */
 	uint64_t epoch;
-	VEC(struct edit_op) log;         /* what was done since the primary last emptied the log, in order */
+	struct owners owners;    /* the robot clients, and what they own */
+	uint32_t creates_for;    /* the client whose request is being obeyed, by its place in owners plus 1; 0: none */
+	VEC(struct edit_op) log; /* what was done since the primary last emptied the log, in order */
 	VEC(struct edit_effect) effects; /* since the primary last emptied the list, in order; empty in a replica */
 
 	/* private */
@@ -110,6 +113,10 @@ void edit_unprepare(struct edit_source *source); /* NULL is fine */
 const struct files *edit_prepared_files(const struct edit_source *source);
 /* Bytes of memory that it uses, roughly. */
 size_t edit_prepared_bytes(const struct edit_source *source);
+
+/* Finds a model by its id if id > 0, else by its name. */
+troupe_status edit_find_by_id(
+	const struct edit *edit, uint64_t id, const char *name, uint32_t *ret_model, struct troupe_error *error);
 
 /* note: one line, what was done. */
 /* source: what edit_prepare() made of the message. The caller keeps it, but can create only one model from it. Reads no

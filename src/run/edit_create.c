@@ -369,6 +369,7 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 	keep_marks(edit, model, source);
 	keep_source(edit, model, source);
 	shared->boxes[model].box = state_model_box(shared->state, model, false);
+	owners_take(&edit->owners, &shared->scene->models[model], edit->creates_for);
 	if (!shared->scene->models[model].body_count)
 		indices_add(&edit->edited, model);
 	edit->created++;

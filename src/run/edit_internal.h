@@ -69,9 +69,6 @@ void edit_pack_pose(struct text *out, const struct pose *pose);
 struct pose edit_unpack_pose(struct unpack *in);
 
 troupe_status edit_find(const struct edit *edit, const char *name, uint32_t *ret_model, struct troupe_error *error);
-/* Finds a model by its id if id > 0, else by its name. */
-troupe_status edit_find_by_id(
-	const struct edit *edit, uint64_t id, const char *name, uint32_t *ret_model, struct troupe_error *error);
 /* edit_light.c: lights. Whether the entity is a light: without a type a name means a model before it means
  * a light. */
 bool edit_means_light(const struct edit *edit, const Gz__Msgs__Entity *entity);

@@ -51,6 +51,11 @@ void lockstep_take_back(struct lockstep *lockstep)
 	lockstep->number--;
 }
 
+void lockstep_give_up(struct lockstep *lockstep)
+{
+	lockstep->out = false;
+}
+
 bool lockstep_complete(const struct lockstep *lockstep)
 {
 	return !lockstep->out;

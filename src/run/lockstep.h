@@ -18,6 +18,8 @@ troupe_status lockstep_publish(struct lockstep *lockstep, uint64_t number, struc
 troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t secondary, uint64_t number, struct troupe_error *error);
 /* Takes back the step that was completed last: it will be published again. */
 void lockstep_take_back(struct lockstep *lockstep);
+/* The step that is out will never be complete: it will be published again. */
+void lockstep_give_up(struct lockstep *lockstep);
 /* All acks of the step are in; the next may go out. */
 bool lockstep_complete(const struct lockstep *lockstep);
 

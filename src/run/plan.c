@@ -3,6 +3,8 @@
  * not depend on the assignment. */
 #include "run/plan.h"
 
+#include <assert.h>
+
 /* --- from part to part -------------------------------------------------------------------------------------------- */
 
 /* First models come, then models go, each with all effects before the next one: which models wake depends on it. */
@@ -272,6 +274,34 @@ bool plan_unpack(struct plan *plan, struct unpack *in)
 	hand_on_models(plan);
 	plan->pairs.restoring = false;
 	return good;
+}
+
+void plan_regroup(struct plan *plan, uint32_t secondaries)
+{
+	struct dispatch *dispatch = &plan->dispatch, before = *dispatch;
+	struct text packed = {0};
+	plan_pack(plan, &packed);
+	plan_clear(plan);
+	const struct assign_policy *policy = dispatch->policy;
+	before.moves = dispatch->moves;
+	dispatch_fini(dispatch);
+	dispatch_init(dispatch, plan->shared, secondaries, policy);
+	dispatch->measure = before.measure;
+	dispatch->chaos = before.chaos;
+	dispatch->chaos_seed = before.chaos_seed;
+	dispatch->chaos_moves = before.chaos_moves;
+	dispatch->moves = before.moves;
+	struct unpack in = {packed.at, packed.at + packed.count, false};
+	bool good = plan_unpack(plan, &in);
+	assert(good && in.at == in.end);
+	plan->begun = false; /* the secondaries have no static models yet */
+	text_fini(&packed);
+}
+
+void plan_learn_pins(struct plan *plan)
+{
+	for (uint32_t m = 0; m < plan->shared->scene->model_count; m++)
+		dispatch_learn_pin(&plan->dispatch, m);
 }
 
 void plan_pack_pins(const struct plan *plan, struct text *out)

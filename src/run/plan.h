@@ -66,12 +66,19 @@ void plan_wake_all(struct plan *plan);
 void plan_empty(struct plan *plan);
 void plan_clear(struct plan *plan);
 
+/* The work is shared out anew among secondaries 1 .. count, which know nothing of the world: all levels and models are
+ * given to them as at the start. Which levels are loaded and which models exist stays as it is. Not between
+ * plan_begin() and plan_step(). */
+void plan_regroup(struct plan *plan, uint32_t secondaries);
+
 /* Packs what is not a function of the state words: which levels are loaded, and which models outlived their level. */
 void plan_pack(const struct plan *plan, struct text *out);
 /* Unpacks, after edit_unpack(); the rest is derived again from state k. False: damaged. */
 bool plan_unpack(struct plan *plan, struct unpack *in);
+/* The pins of the scene have changed. */
+void plan_learn_pins(struct plan *plan);
 /* Pack and unpack the pins that differ from the model's home pin: a command set them while the world ran. Unpack
- * after plan_unpack(); a saved state that ends before the pins has none. */
+ * after plan_unpack(). */
 void plan_pack_pins(const struct plan *plan, struct text *out);
 bool plan_unpack_pins(struct plan *plan, struct unpack *in);
 

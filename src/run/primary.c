@@ -24,6 +24,7 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	*primary = (struct primary){.options = *options, .shared = shared, .paused = options->paused};
 	primary->lockstep.secondaries = primary->wanted = options->secondaries;
 	primary->stats = mem_alloc(options->secondaries * sizeof *primary->stats);
+	primary->stats_room = options->secondaries;
 	plan_init(&primary->plan, shared, options->secondaries, options->policy ? options->policy : assign_policies);
 	edit_init(&primary->edit, shared, &options->edit);
 	primary->schedule.preparer = preparer_create(&options->edit);
@@ -82,6 +83,24 @@ void primary_go_remote(struct primary *primary, const struct primary_remote *rem
 {
 	primary->remote = *remote;
 	primary->edit.log.count = primary->shared->state->written.count = 0; /* the copies have this already */
+}
+
+void primary_regroup(struct primary *primary, uint32_t secondaries)
+{
+	if (!lockstep_complete(&primary->lockstep)) {
+		lockstep_give_up(&primary->lockstep);
+		primary->emptied = false;
+		primary->repeats = true;
+	}
+	if (primary->stats_room < secondaries) {
+		MEM_FIT(primary->stats, primary->stats_room, secondaries);
+		primary->stats_room = secondaries;
+	}
+	primary->options.secondaries = primary->lockstep.secondaries = primary->wanted = secondaries;
+	primary->ended = false;
+	primary->status = TROUPE_OK;
+	primary->pace_ns = 0;
+	plan_regroup(&primary->plan, secondaries);
 }
 
 void primary_use(struct primary *primary, uint32_t count)
@@ -378,6 +397,15 @@ static troupe_status trigger(
 	return TROUPE_OK;
 }
 
+/* Messages of a robot client are for its own models. */
+static bool belongs_to(const struct primary *primary, uint32_t model, const char *client)
+{
+	const char *owner = model == SCENE_NONE
+				    ? NULL
+				    : owners_name(&primary->edit.owners, primary->shared->scene->models[model].owner);
+	return owner && !strcmp(owner, client);
+}
+
 /* Gives the command to each listener that can take it: a list of Actuators may be for some listeners only. Fails when
  * no listener takes it. */
 static troupe_status give(struct primary *primary, const struct command *command, struct troupe_error *error)
@@ -386,8 +414,15 @@ static troupe_status give(struct primary *primary, const struct command *command
 	const struct system_listeners *topic = systems_find_listeners(systems, command->topic);
 	uint32_t given = 0;
 	troupe_status first = TROUPE_OK;
+	const char *client = owner_of_message(command->message);
 	for (uint32_t i = 0; i < topic->listeners.count; i++) {
 		const struct system_listener *to = &topic->listeners.at[i];
+		if (client && !belongs_to(primary, to->model, client)) {
+			first = first ? first
+				      : fail(error, TROUPE_ECOMMAND, "no model of client '%.80s' listens to it",
+						client);
+			continue;
+		}
 		const struct sdf_sensor *camera = camera_trigger_of(systems, to);
 		troupe_status status = camera ? trigger(primary, to->model, camera, first ? NULL : error)
 					      : systems_check(systems, to, command->message, first ? NULL : error);
@@ -405,7 +440,7 @@ static troupe_status obey(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	if (command->service)
-		return command->service->apply(primary, command, note, error);
+		return service_obey(primary, command, note, error);
 	troupe_status status = command_parse_late(primary->shared->systems, command, error);
 	return status ? status : give(primary, command, error);
 }

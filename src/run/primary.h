@@ -126,9 +126,10 @@ struct primary {
 	struct troupe_error error;
 	uint32_t changed;              /* models, in the last step */
 	uint64_t refused;              /* commands that failed */
-	struct secondary_stats *stats; /* [secondaries] */
-	uint64_t begin_ns, end_ns;     /* first step out; last merged */
-	uint64_t pace_ns;              /* when the step of pace_at was due */
+	struct secondary_stats *stats; /* [stats_room], at least [secondaries] */
+	uint32_t stats_room;
+	uint64_t begin_ns, end_ns; /* first step out; last merged */
+	uint64_t pace_ns;          /* when the step of pace_at was due */
 	double pace_elapsed_s;
 	uint64_t slept_ns; /* sleep so far, to keep to real time */
 	_Atomic bool stop; /* writer: any thread; reader: the primary's part */
@@ -144,6 +145,10 @@ void primary_fini(struct primary *primary);
  * their copies: it obeys the commands for models, and it finds boxes, costs and leavers from the acks, whose
  * words of state k+1 are in `next`. To be called before the first step. */
 void primary_go_remote(struct primary *primary, const struct primary_remote *remote);
+
+/* The run goes on with other secondaries, which get the present state: secondaries 1 .. count, in other processes. A
+ * step that is out is given up. Between steps, when no transport is there; then primary_go_remote(). */
+void primary_regroup(struct primary *primary, uint32_t secondaries);
 
 /* From the next step on secondaries 1 .. count work, and the others have nothing. Initially all work. */
 void primary_use(struct primary *primary, uint32_t count);

@@ -184,6 +184,7 @@ static void pack_all(struct primary *primary, struct schedule *waiting, struct t
 	pack_triggered(primary, out);
 	pack_systems(primary, out);
 	plan_pack_pins(&primary->plan, out);
+	owners_pack(&primary->edit.owners, primary->shared->scene, out);
 	if (primary->step.observe)
 		observed_pack(&primary->observed, primary->step.observe, out);
 }
@@ -265,6 +266,9 @@ static troupe_status unpack_all(struct primary *primary, struct unpack *in, stru
 		return fail(error, TROUPE_EWORLD, "damaged: the state of the world's plugins");
 	if (!plan_unpack_pins(&primary->plan, in))
 		return fail(error, TROUPE_EWORLD, "damaged: the pins");
+	if (!owners_unpack(&primary->edit.owners, primary->shared->scene, in))
+		return fail(error, TROUPE_EWORLD, "damaged: the owners of models");
+	plan_learn_pins(&primary->plan);
 	/* a run in which nothing was observed saved no notes */
 	if (in->at < in->end &&
 		!observed_unpack(&primary->observed, primary->shared->scene, &primary->step.observe, in))

@@ -208,6 +208,76 @@ static troupe_status resume(
 	return status ? fail(error, status, "%.100s: %s", message->data, why.text) : TROUPE_OK;
 }
 
+/* --- robot clients ------------------------------------------------------------------------------------------------ */
+
+/* The model that a request of a client is about. */
+static troupe_status check_owner(
+	const struct primary *primary, uint32_t owner, uint64_t id, const char *name, struct troupe_error *error)
+{
+	uint32_t model;
+	troupe_status status = edit_find_by_id(&primary->edit, id, name, &model, error);
+	if (status || primary->shared->scene->models[model].owner == owner)
+		return status;
+	return fail(error, TROUPE_ECOMMAND, "model '%.100s' was not created by client '%.80s'",
+		primary->shared->scene->models[model].name, owners_name(&primary->edit.owners, owner));
+}
+
+static troupe_status check_entity(
+	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
+{
+	const Gz__Msgs__Entity *entity = (const void *)message;
+	return check_owner(primary, owner, entity->id, entity->name, error);
+}
+
+static troupe_status check_pose(
+	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
+{
+	const Gz__Msgs__Pose *pose = (const void *)message;
+	return check_owner(primary, owner, pose->id, pose->name, error);
+}
+
+static troupe_status check_poses(
+	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
+{
+	const Gz__Msgs__PoseV *poses = (const void *)message;
+	troupe_status status = TROUPE_OK;
+	for (size_t i = 0; i < poses->n_pose && !status; i++)
+		status = check_pose(primary, owner, &poses->pose[i]->base, error);
+	return status;
+}
+
+/* What a client creates is its own; it needs no other check. */
+static troupe_status check_nothing(
+	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
+{
+	(void)primary, (void)owner, (void)message, (void)error;
+	return TROUPE_OK;
+}
+
+static troupe_status admit(
+	struct primary *primary, const struct command *command, uint32_t *ret_owner, struct troupe_error *error)
+{
+	const char *client = owner_of_message(command->message);
+	if (!client)
+		return TROUPE_OK;
+	if (!command->service->admit)
+		return fail(error, TROUPE_ECOMMAND, "a robot client cannot call this service");
+	troupe_status status = owners_add(&primary->edit.owners, client, ret_owner, error);
+	return status ? status : command->service->admit(primary, *ret_owner, command->message, error);
+}
+
+troupe_status service_obey(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	uint32_t owner = 0;
+	troupe_status status = admit(primary, command, &owner, error);
+	primary->edit.creates_for = owner;
+	if (!status)
+		status = command->service->apply(primary, command, note, error);
+	primary->edit.creates_for = 0;
+	return status;
+}
+
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 /* Services that are edits and nothing else. */
@@ -247,11 +317,12 @@ static troupe_status create_multiple(
 static const struct command_service services[] = {
 	{"control", &gz__msgs__world_control__descriptor, .apply = control, .steps = true},
 	{"control/state", &gz__msgs__world_control_state__descriptor, .apply = control_state, .steps = true},
-	{"create", &gz__msgs__entity_factory__descriptor, .apply = create, .creates = true},
-	{"create_multiple", &gz__msgs__entity_factory__v__descriptor, .apply = create_multiple, .creates = true},
-	{"remove", &gz__msgs__entity__descriptor, .apply = remove_by_edit},
-	{"set_pose", &gz__msgs__pose__descriptor, .apply = set_pose_by_edit},
-	{"set_pose_vector", &gz__msgs__pose__v__descriptor, .apply = set_poses_by_edit},
+	{"create", &gz__msgs__entity_factory__descriptor, .apply = create, .admit = check_nothing, .creates = true},
+	{"create_multiple", &gz__msgs__entity_factory__v__descriptor, .apply = create_multiple, .admit = check_nothing,
+		.creates = true},
+	{"remove", &gz__msgs__entity__descriptor, .apply = remove_by_edit, .admit = check_entity},
+	{"set_pose", &gz__msgs__pose__descriptor, .apply = set_pose_by_edit, .admit = check_pose},
+	{"set_pose_vector", &gz__msgs__pose__v__descriptor, .apply = set_poses_by_edit, .admit = check_poses},
 	{"set_physics", &gz__msgs__physics__descriptor, .apply = set_physics},
 	{"level/set_performer", &troupe__msgs__set_performer__descriptor, .sent = &gz__msgs__string_msg__descriptor,
 		.apply = set_performer_by_edit},

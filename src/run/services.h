@@ -23,16 +23,24 @@ struct command_service {
 	message_type
 		sent; /* the type that clients of Gazebo send; NULL: `type`, else one with the first fields of it */
 	service_fn apply;
+	/* Whether a robot client (run/owners.h) may have this request obeyed, which is about models; owner: the client.
+	 * NULL: clients cannot call the service. */
+	troupe_status (*admit)(const struct primary *primary, uint32_t owner, const ProtobufCMessage *message,
+		struct troupe_error *error);
 	bool is_topic; /* as in Gazebo it is also a topic: a message on it is a request without a reply */
 	bool creates;  /* models; what its message names is prepared before the step */
 	bool replaces; /* the whole world by the state in its message: it is taken when no secondary has anything */
 	bool steps;    /* it asks for steps: a caller of name/blocking is told when they are taken */
 };
 
-/* All rows; each field but `sent` is given. */
+/* All rows; each field but `sent` and `admit` is given. */
 const struct command_service *services_list(uint32_t *ret_count);
 /* The service of a topic, given the part after "/world/NAME/", with or without "/blocking". NULL: there is none. */
 const struct command_service *services_find(const char *asked);
+
+/* Obeys a command whose service is given, as apply() does, after a check of what its client may do. */
+troupe_status service_obey(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
 /* Whether the command is going to replace the whole world: the state in its message could be read. */
 bool service_replaces(const struct command *command);

@@ -37,7 +37,8 @@ struct wire_peer {
 
 struct wire {
 	struct primary *primary;
-	struct wire_peer *peers; /* [secondaries] */
+	struct wire_peer *peers; /* [peer_count] */
+	uint32_t peer_count;     /* the secondaries of the primary when the wire was made */
 	/* the parts that all peers have */
 	uint32_t *statics; /* [room] */
 	uint32_t *ghosts;  /* [room] where the words of a ghost are in ghost_words, plus 1; 0: it was no ghost */
@@ -60,7 +61,7 @@ static void fit(struct wire *wire)
 	wire->statics = mem_grow(wire->statics, before * sizeof *wire->statics, now * sizeof *wire->statics);
 	wire->ghosts = mem_grow(wire->ghosts, before * sizeof *wire->ghosts, now * sizeof *wire->ghosts);
 	wire->met = mem_grow(wire->met, before * sizeof *wire->met, now * sizeof *wire->met);
-	for (uint32_t i = 0; i < wire->primary->options.secondaries; i++)
+	for (uint32_t i = 0; i < wire->peer_count; i++)
 		MEM_FIT(wire->peers[i].seen, before, now);
 	wire->room = now;
 }
@@ -121,7 +122,7 @@ static void acked(void *ctx, const struct step *step)
 {
 	struct wire *wire = ctx;
 	fit(wire);
-	for (uint32_t i = 0; i < wire->primary->options.secondaries; i++)
+	for (uint32_t i = 0; i < wire->peer_count; i++)
 		keep_of(wire, i + 1, step);
 	uint32_t models = wire->primary->shared->scene->model_count;
 	if (edit_is_renewed(&wire->primary->edit) && wire->room)
@@ -137,7 +138,8 @@ struct wire *wire_create(struct primary *primary)
 {
 	struct wire *wire = mem_alloc(sizeof *wire);
 	wire->primary = primary;
-	wire->peers = mem_alloc_lines(primary->options.secondaries * sizeof *wire->peers);
+	wire->peer_count = primary->options.secondaries;
+	wire->peers = mem_alloc_lines(wire->peer_count * sizeof *wire->peers);
 	fit(wire);
 	primary_go_remote(primary, &(struct primary_remote){acked, wire});
 	return wire;
@@ -147,7 +149,7 @@ void wire_destroy(struct wire *wire)
 {
 	if (!wire)
 		return;
-	for (uint32_t i = 0; i < wire->primary->options.secondaries; i++) {
+	for (uint32_t i = 0; i < wire->peer_count; i++) {
 		struct wire_peer *peer = &wire->peers[i];
 		vec_free(&peer->pairs);
 		vec_free(&peer->changed_before);

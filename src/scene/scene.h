@@ -146,6 +146,7 @@ struct scene_model {
 	struct vec3 file_volume;
 	uint32_t pin;      /* secondary that must simulate it, from 1; 0: any */
 	uint32_t home_pin; /* the pin of the file, or of the person who started the run */
+	uint32_t owner;    /* the robot client that owns it (run/owners.h); 0: none */
 	uint32_t body_first, body_count, geom_first, geom_count, joint_first, joint_count, link_first, link_count;
 	uint32_t frame_body;   /* the body of the canonical link, which carries the model's frame; from body_first */
 	struct pose in_body;   /* the model's frame in the frame of that body; of a static model: in the world */

@@ -73,6 +73,7 @@ void client_release(struct troupe_client *client)
 	if (atomic_fetch_sub_explicit(&client->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	topic_queue_destroy(client->queue);
+	free(client->as);
 	free(client);
 }
 
@@ -153,6 +154,13 @@ troupe_status troupe_client_create(struct troupe_server *server, const struct tr
 	clients_enter(server->clients, client);
 	*ret_client = client;
 	return TROUPE_OK;
+}
+
+void client_act_for(struct troupe_client *client, const char *name)
+{
+	clients_lock(client->server->clients);
+	client->as = mem_strdup(name);
+	clients_unlock(client->server->clients);
 }
 
 void troupe_client_destroy(struct troupe_client *client)

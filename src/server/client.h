@@ -51,6 +51,7 @@ struct troupe_client {
 	_Atomic uint32_t refs;
 	struct troupe_server *server;
 	struct troupe_client_def def;
+	char *as;                        /* the robot client that it acts for; NULL: none. Constant once it is used. */
 	struct topic_queue *queue;       /* of deliveries */
 	_Atomic(struct reply *) replies; /* newest first. Any thread adds; the client takes all. */
 	_Atomic uint32_t calls;          /* that wait for their replies to be taken */
@@ -91,5 +92,11 @@ void client_tell(struct troupe_client *client);
 /* Takes the reply over, and tells. Any thread. */
 void client_reply(struct troupe_client *client, struct reply *reply);
 void reply_destroy(struct reply *reply);
+
+/* The client acts for a robot client from now on: it sees the topics of that client's models and what is everybody's,
+ * and its requests carry the name (run/owners.h). Before any other call of it. */
+void client_act_for(struct troupe_client *client, const char *name);
+/* As troupe_topics_list(), for this client. */
+const struct troupe_topics *client_topics(struct troupe_client *client);
 
 #endif

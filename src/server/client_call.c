@@ -14,7 +14,7 @@ static troupe_status find_row(struct troupe_client *client, enum topic_kind kind
 {
 	struct topic_row row;
 	const char *what = kind == TOPIC_SERVICE ? "service" : "topic";
-	if (!topic_copy(clients_table(client->server->clients), kind, name, &row))
+	if (!topic_copy(clients_table(client->server->clients), kind, name, client->as, &row))
 		return fail(error, TROUPE_ECOMMAND, "%s '%.150s': there is none of this name", what, name);
 	if (type && row.ops && type_find(type) != type_find(row.type)) {
 		(void)fail(
@@ -24,6 +24,35 @@ static troupe_status find_row(struct troupe_client *client, enum topic_kind kind
 	}
 	*ret_row = row;
 	return TROUPE_OK;
+}
+
+/* A copy of a message of a robot client, with the client's name in its header (owner_of_message()). The parts of a
+ * message that come twice are one, so the name can be put behind it. */
+static void sign(
+	const struct troupe_client *client, const char *type, const void *bytes, size_t count, struct text *out)
+{
+	const ProtobufCMessageDescriptor *found = type_find(type);
+	const ProtobufCFieldDescriptor *field =
+		found ? protobuf_c_message_descriptor_get_field_by_name(found, "header") : NULL;
+	Gz__Msgs__Header__Map entry = GZ__MSGS__HEADER__MAP__INIT, *entries[] = {&entry};
+	Gz__Msgs__Header header = GZ__MSGS__HEADER__INIT;
+	char *values[] = {client->as};
+	struct text part = {0};
+	text_add_bytes(out, bytes ? bytes : "", count);
+	if (!field || field->descriptor != &gz__msgs__header__descriptor)
+		return;
+	entry.key = message_string("client");
+	entry.value = values;
+	entry.n_value = 1;
+	header.data = entries;
+	header.n_data = 1;
+	message_add_bytes(&part, &header.base);
+	_Static_assert(OWNER_NAME_MAX + 16 < 0x80, "the length of the header has one byte");
+	const char head[] = {(char)(field->id << 3 | 2), (char)part.count};
+	assert(field->id < 16);
+	text_add_bytes(out, head, sizeof head);
+	text_add_bytes(out, part.at, part.count);
+	text_fini(&part);
 }
 
 static void count_command(struct troupe_client *client)
@@ -47,6 +76,19 @@ static troupe_status collect(struct troupe_client *client, const struct troupe_w
 	return barrier_collect(client, when, row->name, type, bytes, count, call, ret_step, error);
 }
 
+static troupe_status give_message(struct troupe_client *client, const struct troupe_when *when, const char *topic,
+	const char *type, const void *bytes, size_t count, uint64_t *ret_step, struct troupe_error *error)
+{
+	struct text signed_bytes = {0};
+	if (!client->as)
+		return troupe_command_bytes(client->server, when, topic, type, bytes, count, ret_step, error);
+	sign(client, type, bytes, count, &signed_bytes);
+	troupe_status status = troupe_command_bytes(
+		client->server, when, topic, type, signed_bytes.at, signed_bytes.count, ret_step, error);
+	text_fini(&signed_bytes);
+	return status;
+}
+
 troupe_status troupe_client_publish(struct troupe_client *client, const struct troupe_when *when, const char *topic,
 	const char *type, const void *bytes, size_t count, uint64_t *ret_step, struct troupe_error *error)
 {
@@ -58,7 +100,7 @@ troupe_status troupe_client_publish(struct troupe_client *client, const struct t
 	if (barrier_collects(client))
 		status = collect(client, when, &row, sent, bytes, count, NULL, ret_step, error);
 	else
-		status = troupe_command_bytes(client->server, when, topic, sent, bytes, count, ret_step, error);
+		status = give_message(client, when, topic, sent, bytes, count, ret_step, error);
 	if (!status) {
 		count_command(client);
 		server_wake(client->server);
@@ -92,10 +134,17 @@ static troupe_status give_command(struct troupe_client *client, struct reply *re
 {
 	struct request *request = mem_alloc(sizeof *request);
 	*request = (struct request){{on_done}, client_hold(client), reply};
+	struct text signed_bytes = {0};
+	if (client->as) {
+		sign(client, type, bytes, count, &signed_bytes);
+		bytes = signed_bytes.at;
+		count = signed_bytes.count;
+	}
 	troupe_status status =
 		barrier_collects(client)
 			? collect(client, NULL, &reply->row, type, bytes, count, &request->call, NULL, error)
 			: server_command(client->server, reply->row.name, type, bytes, count, &request->call, error);
+	text_fini(&signed_bytes);
 	if (!status) {
 		count_command(client);
 		return TROUPE_OK;

@@ -256,12 +256,15 @@ static void look_at_client(struct remake *remake, struct troupe_client *client)
 			map_add(&remake->old_by_topic, remake->old[i]->rows.at[r].name, i);
 	for (uint32_t i = 0; i < client->wants.count; i++) {
 		const struct want *want = &client->wants.at[i];
-		uint32_t id = topic_find(table, TOPIC_PUBLISHED, want->topic);
-		if (id == TOPIC_NONE)
-			continue;
-		for (; id != TOPIC_NONE; id = topic_next(table, id))
+		bool some = false;
+		for (uint32_t id = topic_find(table, TOPIC_PUBLISHED, want->topic); id != TOPIC_NONE;
+			id = topic_next(table, id)) {
+			if (!topic_row_is_for(topic_row(table, id), client->as))
+				continue;
 			add_row(remake, client, want, topic_row(table, id));
-		client->wants.at[i].again = false;
+			some = true;
+		}
+		client->wants.at[i].again &= !some;
 	}
 	map_fini(&remake->old_by_topic);
 }

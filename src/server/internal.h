@@ -49,8 +49,9 @@ struct troupe_server {
 	struct unpack rest;          /* the unread part of `saved` */
 	struct server_world *worlds; /* [world_count], in the order of the file */
 	uint32_t world_count;
-	/* of all worlds; NULL before it is made. Writer: the thread that uses the server. */
-	_Atomic(struct crew *) crew;
+	struct crew *crew;         /* of all worlds; NULL: not made yet. Of the thread that uses the server. */
+	struct eventcount woken;   /* a run whose worlds are all paused looks for commands; any thread */
+	_Atomic bool told;         /* to stop, by troupe_server_stop() */
 	struct recorder *recorder; /* record.h; NULL: nothing is recorded */
 	struct network *network;   /* network.h; NULL: the secondaries are threads here */
 	struct costs *costs;       /* costs.h; NULL: no table of costs */
@@ -120,6 +121,9 @@ troupe_status server_command(struct troupe_server *server, const char *service, 
  * exists. */
 void server_wake(struct troupe_server *server);
 
+/* Ends the run at the end of a step, to go on with other members. Any thread. */
+void server_interrupt(struct troupe_server *server);
+
 /* pins.c. Applies def.pins to the scenes. */
 troupe_status server_pin(struct troupe_server *server, struct troupe_error *error);
 
@@ -127,6 +131,8 @@ troupe_status server_pin(struct troupe_server *server, struct troupe_error *erro
 troupe_status world_init(
 	struct server_world *world, struct troupe_server *server, uint32_t index, struct troupe_error *error);
 void world_set_up(struct server_world *world, uint32_t threads, enum physics_break rule);
+/* The run goes on with so many secondaries, of which none has anything: see primary_regroup(). */
+void world_regroup(struct server_world *world, uint32_t secondaries);
 void world_fini(struct server_world *world);
 /* The number of models that can move, and of other performers: these can be distributed over secondaries. */
 uint32_t world_mobile_count(const struct server_world *world);

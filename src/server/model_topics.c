@@ -368,6 +368,7 @@ static void add_sensor_row(void *ctx, const struct topic_row *row)
 	own.world = rows->base.world;
 	own.key = rows->base.key;
 	own.owner = rows->base.owner;
+	own.client = rows->base.client;
 	add_row(rows->topics, rows->place, &own);
 }
 
@@ -419,6 +420,8 @@ static void add_model(struct model_topics *topics, uint32_t model)
 	struct place *place = &topics->places[model];
 	struct topic_row row = {.world = topics->world->index, .key = key_of(scene, model)};
 	char *of = mem_printf("model '%s'", scene->models[model].name);
+	const char *owner = owners_name(&topics->world->primary.edit.owners, scene->models[model].owner);
+	row.client = owner ? owner : "";
 	place->serial = scene->models[model].serial;
 	add_systems(topics, &topics->world->systems->sets[model], place, &row, of, scene->models[model].link_count);
 	free(of);
@@ -459,7 +462,7 @@ void model_topics_update(struct model_topics *topics)
 struct model_topics *model_topics_create(struct server_world *world, struct topic_table *table)
 {
 	struct model_topics *topics = mem_alloc(sizeof *topics);
-	struct topic_row row = {.world = world->index};
+	struct topic_row row = {.world = world->index, .client = ""};
 	topics->world = world;
 	topics->table = table;
 	add_systems(topics, &world->systems->world, &topics->of_world, &row, "the world", 0);

@@ -1,14 +1,31 @@
 /* The primary's side of a networked run, except how the peers are found and reached, which is the task of a back end.
- * The rest is what only the server knows: the bytes of the world, its state, and the encoding of a step. */
+ * The rest is what only the server knows: the bytes of the world, its state, and the encoding of a step.
+ *
+ * Members change only between two transports: the run is given up at a step boundary, all members but the primary
+ * forget the world, and gather again, as for a run that is resumed (regroup() in server.c). So nothing that steps has
+ * to know of it, and the bits are those of a resumed run. Secondaries that are no robot clients come first; the number
+ * of a client follows from its place among the clients. */
 #include "server/network.h"
 
 #include "net/backend.h"
+#include "topic/message.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct network {
 	struct troupe_server *server;
-	uint32_t secondaries;
+	uint32_t plain;       /* secondaries that are no robot clients */
+	uint32_t clients_max; /* 0: no client can take part */
+	enum troupe_client_lost client_lost;
+	uint16_t port;
+	pthread_mutex_t lock;
+	/* under the lock; written by the thread that runs the server, and wishes by any */
+	VEC(char *) clients; /* that take part, or are awaited */
+	VEC(char *) wishes;  /* that were told to come again */
+	struct gather_members members;
+	bool has_begun; /* the first gathering is over */
 	const struct backend *backend;
 	struct gather_host host;
 	struct gathering *gathering;
@@ -28,7 +45,7 @@ static void on_note(void *ctx, const char *text)
 static bool is_stopped(void *ctx)
 {
 	struct network *network = ctx;
-	return atomic_load(&network->server->worlds[0].primary.stop);
+	return atomic_load(&network->server->told);
 }
 
 static void on_watch(void *ctx)
@@ -39,12 +56,205 @@ static void on_watch(void *ctx)
 		def->on_watch(def->ctx);
 }
 
+bool troupe_client_name_is_valid(const char *name)
+{
+	return owner_name_is_valid(name);
+}
+
+/* --- robot clients ------------------------------------------------------------------------------------------------ */
+
+static bool has_name(char *const *names, uint32_t count, const char *name)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+static bool on_knock(void *ctx, const char *name)
+{
+	struct network *network = ctx;
+	pthread_mutex_lock(&network->lock);
+	bool fits = network->clients.count + network->wishes.count < network->clients_max;
+	bool here = has_name(network->clients.at, network->clients.count, name);
+	bool known = has_name(network->wishes.at, network->wishes.count, name);
+	bool wished = fits && !here && !known && owner_name_is_valid(name);
+	if (wished)
+		vec_push(&network->wishes, mem_strdup(name));
+	pthread_mutex_unlock(&network->lock);
+	if (wished)
+		server_interrupt(network->server);
+	return wished || known;
+}
+
+bool network_has_clients(const struct network *network)
+{
+	return network->clients_max > 0;
+}
+
+bool network_has_wishes(struct network *network)
+{
+	pthread_mutex_lock(&network->lock);
+	bool some = network->wishes.count > 0;
+	pthread_mutex_unlock(&network->lock);
+	return some;
+}
+
+bool network_knows_client(struct network *network, const char *name)
+{
+	pthread_mutex_lock(&network->lock);
+	bool known = has_name(network->clients.at, network->clients.count, name);
+	pthread_mutex_unlock(&network->lock);
+	return known;
+}
+
+void network_take_wishes(struct network *network)
+{
+	pthread_mutex_lock(&network->lock);
+	for (uint32_t i = 0; i < network->wishes.count; i++)
+		vec_push(&network->clients, network->wishes.at[i]);
+	network->wishes.count = 0;
+	pthread_mutex_unlock(&network->lock);
+}
+
+void network_offer(struct network *network, uint16_t port)
+{
+	network->port = port;
+}
+
+static void place_clients(struct network *network)
+{
+	struct primary *primary = &network->server->worlds[0].primary;
+	for (uint32_t i = 0; i < network->clients.count; i++)
+		owners_place(
+			&primary->edit.owners, primary->shared->scene, network->clients.at[i], network->plain + 1 + i);
+	plan_learn_pins(&primary->plan);
+}
+
+/* Commands of the run itself: they are bound to the next step, and recorded. */
+static void remove_models(struct network *network, uint32_t owner)
+{
+	const struct scene *scene = network->server->worlds[0].scene;
+	char *service = mem_printf("/world/%s/remove", scene->name);
+	for (uint32_t m = 0; m < scene->model_count; m++) {
+		const struct scene_model *model = &scene->models[m];
+		if (!model->id || model->absent || model->owner != owner)
+			continue;
+		Gz__Msgs__Entity entity = GZ__MSGS__ENTITY__INIT;
+		struct text bytes = {0};
+		entity.name = message_string(model->name);
+		entity.type = GZ__MSGS__ENTITY__TYPE__MODEL;
+		message_add_bytes(&bytes, &entity.base);
+		(void)troupe_command_bytes(
+			network->server, NULL, service, "gz.msgs.Entity", bytes.at, bytes.count, NULL, NULL);
+		text_fini(&bytes);
+	}
+	free(service);
+}
+
+static void drop_client(struct network *network, uint32_t at)
+{
+	struct primary *primary = &network->server->worlds[0].primary;
+	char *name = network->clients.at[at];
+	uint32_t owner = 0;
+	pthread_mutex_lock(&network->lock);
+	for (uint32_t i = at + 1; i < network->clients.count; i++)
+		network->clients.at[i - 1] = network->clients.at[i];
+	network->clients.count--;
+	pthread_mutex_unlock(&network->lock);
+	owners_place(&primary->edit.owners, primary->shared->scene, name, 0);
+	(void)owners_add(&primary->edit.owners, name, &owner, NULL);
+	if (network->client_lost == TROUPE_CLIENT_LOST_REMOVE && owner)
+		remove_models(network, owner);
+	free(name);
+}
+
+static void tell(const struct network *network, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void tell(const struct network *network, const char *format, ...)
+{
+	struct troupe_error text;
+	va_list args;
+	va_start(args, format);
+	fail_v(&text, TROUPE_OK, format, args);
+	va_end(args);
+	on_note((void *)(uintptr_t)network, text.text);
+}
+
+troupe_status network_lose_client(
+	struct network *network, uint32_t secondary, const struct troupe_error *why, struct troupe_error *error)
+{
+	struct troupe_error reason = *why;
+	const char *models =
+		network->client_lost == TROUPE_CLIENT_LOST_REMOVE ? "its models are removed" : "its models stay";
+	uint32_t at = secondary - network->plain - 1;
+	if (secondary <= network->plain || at >= network->clients.count)
+		return fail(error, TROUPE_EINTERNAL, "secondary %u is no client", secondary);
+	if (network->client_lost == TROUPE_CLIENT_LOST_END)
+		return fail(error, reason.status, "client '%s' is gone: %s", network->clients.at[at], reason.text);
+	tell(network, "client '%s' is gone, %s, and the run goes on: %.300s", network->clients.at[at], models,
+		reason.text);
+	drop_client(network, at);
+	return TROUPE_OK;
+}
+
+bool network_lose_absent(struct network *network)
+{
+	const struct gather_ops *gather = network->backend->gather;
+	uint32_t absent = 0;
+	for (uint32_t i = 1; i <= network->plain; i++)
+		if (!gather->gathering_has(network->gathering, i))
+			return false;
+	for (uint32_t i = network->clients.count; i-- > 0;) {
+		if (gather->gathering_has(network->gathering, network->plain + 1 + i))
+			continue;
+		if (network->client_lost == TROUPE_CLIENT_LOST_END)
+			return false;
+		tell(network, "client '%s' did not come back: the run goes on without it", network->clients.at[i]);
+		drop_client(network, i);
+		absent++;
+	}
+	return absent > 0;
+}
+
 /* If there is no transport of this name, any back end closes the sockets that were passed on. */
 void network_refuse(const struct troupe_network *def)
 {
 	const struct backend *backend;
 	if (def && (!backend_remote(def->transport, &backend, NULL) || !backend_remote(NULL, &backend, NULL)))
 		backend->gather->refuse(def);
+}
+
+/* The clients that were announced. */
+static troupe_status take_clients(struct network *network, const struct troupe_network *def, struct troupe_error *error)
+{
+	for (const char *const *name = def->clients; name && *name; name++) {
+		if (!owner_name_is_valid(*name))
+			return fail(error, TROUPE_EINVAL,
+				"client '%.80s': expected a letter, then letters, digits and _, at most %d in all",
+				*name, OWNER_NAME_MAX);
+		if (has_name(network->clients.at, network->clients.count, *name))
+			return fail(error, TROUPE_EINVAL, "client '%.80s': announced twice", *name);
+		vec_push(&network->clients, mem_strdup(*name));
+	}
+	network->clients_max = MAX(network->clients_max, network->clients.count);
+	if (network->clients_max > TROUPE_SECONDARIES_MAX - MIN(def->secondaries, (uint32_t)TROUPE_SECONDARIES_MAX))
+		return fail(error, TROUPE_EINVAL, "%u secondaries and %u clients: expected at most %d in all",
+			def->secondaries, network->clients_max, TROUPE_SECONDARIES_MAX);
+	if (network->clients_max && (def->sockets || def->job))
+		return fail(error, TROUPE_EINVAL, "robot clients: expected secondaries that find the primary");
+	return TROUPE_OK;
+}
+
+static void free_network(struct network *network)
+{
+	for (uint32_t i = 0; i < network->clients.count; i++)
+		free(network->clients.at[i]);
+	for (uint32_t i = 0; i < network->wishes.count; i++)
+		free(network->wishes.at[i]);
+	vec_free(&network->clients);
+	vec_free(&network->wishes);
+	pthread_mutex_destroy(&network->lock);
+	free(network);
 }
 
 troupe_status network_create(struct troupe_server *server, struct network **ret_network, struct troupe_error *error)
@@ -57,13 +267,22 @@ troupe_status network_create(struct troupe_server *server, struct network **ret_
 		return status;
 	}
 	struct network *network = mem_alloc(sizeof *network);
-	struct gather_self self = {def, physics_fingerprint()};
-	*network = (struct network){.server = server, .secondaries = def->secondaries, .backend = backend};
-	network->host =
-		(struct gather_host){.on_note = on_note, .stopped = is_stopped, .on_watch = on_watch, .ctx = network};
-	status = backend->gather->gathering_create(&self, &network->host, &network->gathering, error);
+	struct gather_self self = {.network = def, .fingerprint = physics_fingerprint()};
+	*network = (struct network){.server = server,
+		.plain = def->secondaries,
+		.clients_max = def->clients_max,
+		.client_lost = def->client_lost,
+		.backend = backend};
+	pthread_mutex_init(&network->lock, NULL);
+	network->host = (struct gather_host){
+		.on_note = on_note, .stopped = is_stopped, .on_watch = on_watch, .knocked = on_knock, .ctx = network};
+	status = take_clients(network, def, error);
 	if (status)
-		free(network);
+		network_refuse(def);
+	else
+		status = backend->gather->gathering_create(&self, &network->host, &network->gathering, error);
+	if (status)
+		free_network(network);
 	else
 		*ret_network = network;
 	return status;
@@ -75,12 +294,17 @@ void network_destroy(struct network *network)
 		return;
 	network->backend->gather->gathering_destroy(network->gathering);
 	wire_destroy(network->wire);
-	free(network);
+	free_network(network);
 }
 
 uint32_t network_secondaries(const struct network *network)
 {
-	return network->secondaries;
+	return network->plain + network->clients.count;
+}
+
+uint32_t network_room(const struct network *network)
+{
+	return network->plain + network->clients_max;
 }
 
 uint32_t network_awaited(const struct network *network)
@@ -100,12 +324,23 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	const struct gather_ops *gather = network->backend->gather;
 	struct primary *primary = &network->server->worlds[0].primary;
 	struct text bytes = {0};
+	wire_destroy(network->wire);
+	network->wire = NULL;
+	place_clients(network);
 	server_pack_replica(network->server, &bytes);
-	struct gather_world world = {bytes.at, bytes.count, replica_hash_of(primary), primary->lockstep.number};
+	network->members = (struct gather_members){.secondaries = network->plain,
+		.clients = network->clients.count,
+		.names = (const char *const *)network->clients.at,
+		.more = network->clients_max - network->clients.count,
+		.port = network->port,
+		.again = network->has_begun};
+	struct gather_world world = {bytes.at, bytes.count, replica_hash_of(primary), primary->lockstep.number,
+		network->clients_max ? &network->members : NULL};
 	troupe_status status = gather->gathering_run(network->gathering, &world, error);
 	text_fini(&bytes);
 	if (status)
 		return status;
+	network->has_begun = true;
 	network->wire = wire_create(primary);
 	network->codec = (struct transport_codec){
 		.encode_step = wire_encode_step, .decode_ack = wire_decode_ack, .loads = loads, .ctx = network->wire};

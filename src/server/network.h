@@ -19,10 +19,31 @@ void network_refuse(const struct troupe_network *def);
 /* Call it after the crew is destroyed. network may be NULL. */
 void network_destroy(struct network *network);
 uint32_t network_secondaries(const struct network *network);
+/* The most secondaries that there can be at one time. */
+uint32_t network_room(const struct network *network);
 /* The number of secondaries that have not joined yet. Any thread. */
 uint32_t network_awaited(const struct network *network);
-/* Call it before the first step: blocks until all secondaries have joined, have loaded the present world, and have
- * the same state hash. TROUPE_EPEER when the primary of the world is told to stop. */
+
+/* Robot clients. The port at which they get their topics; before the first network_gather(). */
+void network_offer(struct network *network, uint16_t port);
+/* Whether clients can take part; whether some wish to join, for which the run must regroup. */
+bool network_has_clients(const struct network *network);
+bool network_has_wishes(struct network *network);
+/* Whether a client of this name takes part or is awaited. Any thread. */
+bool network_knows_client(struct network *network, const char *name);
+/* When no transport is there. Those that wish to join are awaited from now on. */
+void network_take_wishes(struct network *network);
+/* The same. The secondary is a client and is gone, as `why` says: what becomes of its models is as the definition says.
+ * An error: the run ends. */
+troupe_status network_lose_client(
+	struct network *network, uint32_t secondary, const struct troupe_error *why, struct troupe_error *error);
+/* After a network_gather() that failed: the same for clients that have not come. False: there is none, or a secondary
+ * that is no client has not come. */
+bool network_lose_absent(struct network *network);
+
+/* Call it before the first step, and again when other members are to take part: blocks until all secondaries have
+ * joined, have loaded the present world, and have the same state hash. TROUPE_EPEER when the primary of the world is
+ * told to stop. */
 troupe_status network_gather(struct network *network, struct troupe_error *error);
 /* For the crew, after network_gather(). */
 const struct transport_ops *network_transport(const struct network *network);

@@ -362,12 +362,18 @@ static const struct topic_row rows[] = {
 	ASKED("/server_control", "gz.msgs.ServerControl", "gz.msgs.Boolean", &act_server_control),
 };
 
+/* Robot clients act only on their own models. */
+static const char not_for_clients[] = "";
+
 /* A world whose name cannot be in a topic, even cleaned, has no rows. False: the row is left out. */
 static bool add_row(struct troupe_server *server, const struct topic_row *row, uint32_t world)
 {
 	static const char of_world[] = "/world/*/";
 	const char *world_name = server->worlds[world].scene->name;
 	struct topic_row own = *row;
+	const struct query_ops *ops = row->ops;
+	if (row->kind == TOPIC_SERVICE && ops && ops->act)
+		own.client = not_for_clients;
 	bool named = !strncmp(row->name, of_world, sizeof of_world - 1);
 	if (!named && world)
 		return true;
@@ -402,7 +408,9 @@ static uint32_t add_services(struct troupe_server *server, uint32_t world)
 	for (uint32_t i = 0; i < count; i++) {
 		char *name = mem_printf("/world/*/%s", services[i].name);
 		struct topic_row row = ASKED(name, service_sent_type(&services[i])->name, "gz.msgs.Boolean", NULL);
+		row.client = services[i].admit ? NULL : not_for_clients;
 		left_out += add_service(server, &row, world);
+		row.client = not_for_clients;
 		row.kind = TOPIC_TAKEN;
 		row.reply = NULL;
 		if (services[i].is_topic)

@@ -15,10 +15,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 500, STOP_LOOK_MS = 20, SHARE_MODELS = 8 };
+enum { GRACE_MS = 500, STOP_LOOK_MS = 20, SHARE_MODELS = 8, REJOIN_S = 30 };
 
 struct troupe_secondary {
 	struct troupe_secondary_def def;
+	struct troupe_network network; /* a copy, with its texts */
 	const struct backend *backend;
 	struct gather_host host;
 	struct joining *joining;
@@ -137,6 +138,16 @@ static bool is_stopped(void *ctx)
 	return atomic_load(&s->stop);
 }
 
+static void on_welcome(void *ctx, const char *host, uint16_t port)
+{
+	struct troupe_secondary *s = ctx;
+	bool known = host && port;
+	char *address = known ? mem_printf(strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port) : NULL;
+	if (s->def.on_welcome)
+		s->def.on_welcome(s->def.ctx, address);
+	free(address);
+}
+
 static void on_world(void *ctx, uint32_t number, char *bytes, size_t count)
 {
 	struct troupe_secondary *s = ctx;
@@ -239,18 +250,91 @@ static troupe_status run(struct troupe_secondary *s, struct troupe_error *error)
 	return TROUPE_OK;
 }
 
-troupe_status troupe_secondary_run(struct troupe_secondary *s, struct troupe_error *error)
+/* Waits at most GRACE_MS for the second thread, also while it loads. */
+static void wait_for_thread(struct troupe_secondary *s)
 {
-	struct troupe_error unwanted;
-	error = error ? error : &unwanted;
-	troupe_status status = s->backend->gather->joining_run(s->joining, error);
+	uint64_t until = clock_now_ns() + GRACE_MS * UINT64_C(1000000);
+	eventcount_advance(&s->go);
+	while (!atomic_load(&s->finished) && clock_now_ns() < until)
+		wait_for_news(s, STOP_LOOK_MS);
+	s->stuck = !atomic_load(&s->finished);
+	if (!s->stuck)
+		pthread_join(s->thread, NULL);
+}
+
+/* Forgets the run, but not where it is. False: the second thread does not end. */
+static bool forget(struct troupe_secondary *s)
+{
+	if (s->has_thread)
+		wait_for_thread(s);
+	if (s->stuck)
+		return false;
+	if (s->transport)
+		ops_of(s)->destroy(s->transport);
+	struct joining *joining = s->joining;
+	s->joining = NULL; /* a signal handler may look at it */
+	s->backend->gather->joining_destroy(joining);
+	s->transport = NULL;
+	replica_step_fini(&s->message);
+	s->message = (struct replica_step){0};
+	replica_destroy(s->replica);
+	s->replica = NULL;
+	s->secondary = NULL;
+	text_fini(&s->world);
+	s->has_thread = false;
+	atomic_store(&s->go.count, 0);
+	atomic_store(&s->loaded, false);
+	atomic_store(&s->finished, false);
+	s->load_status = TROUPE_OK;
+	return true;
+}
+
+/* The run goes on with other members. */
+static troupe_status join_again(struct troupe_secondary *s, struct troupe_error *error)
+{
+	struct gather_self self = {.network = &s->network, .fingerprint = physics_fingerprint(), .again = true};
+	on_note(s, "the run gets other members: joining it again");
+	if (!forget(s))
+		return fail(error, TROUPE_EPEER, "the run gets other members, and this process is still in a step");
+	struct joining *joining;
+	troupe_status status = s->backend->gather->joining_create(&self, &s->host, &joining, error);
 	if (!status)
-		return run(s, error);
+		s->joining = joining;
+	return status;
+}
+
+static troupe_status run_once(struct troupe_secondary *s, bool *ret_again, struct troupe_error *error)
+{
+	uint32_t lost;
+	troupe_status status = s->backend->gather->joining_run(s->joining, error);
+	*ret_again = status && s->backend->gather->joining_regroups(s->joining);
+	if (!status) {
+		status = run(s, error);
+		*ret_again = s->transport && ops_of(s)->regroups(s->transport, &lost);
+		return status;
+	}
 	if (atomic_load(&s->stop))
 		return TROUPE_OK;
 	/* the second thread's result is valid only after it has set `loaded`: the thread may still be running */
 	return atomic_load(&s->loaded) && s->load_status ? fail(error, s->load_status, "%s", s->load_error.text)
 							 : status;
+}
+
+troupe_status troupe_secondary_run(struct troupe_secondary *s, struct troupe_error *error)
+{
+	struct troupe_error unwanted;
+	bool again;
+	error = error ? error : &unwanted;
+	troupe_status status = run_once(s, &again, error);
+	while (again && !atomic_load(&s->stop)) {
+		s->network.wait_s = REJOIN_S;
+		status = join_again(s, error);
+		if (!status)
+			status = run_once(s, &again, error);
+		else
+			again = false;
+	}
+	return status;
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -263,14 +347,46 @@ static void refuse(const struct troupe_network *def)
 	network_refuse(&one);
 }
 
+static char *keep(const char *text)
+{
+	return text ? mem_strdup(text) : NULL;
+}
+
+/* Sockets and jobs can be used once. */
+static void keep_network(struct troupe_secondary *s, const struct troupe_network *network)
+{
+	s->network = (struct troupe_network){.transport = keep(network->transport),
+		.address = keep(network->address),
+		.partition = keep(network->partition),
+		.interface = keep(network->interface),
+		.key_file = keep(network->key_file),
+		.client = keep(network->client),
+		.insecure = network->insecure};
+}
+
+static void free_network(struct troupe_network *network)
+{
+	free((char *)(uintptr_t)network->transport);
+	free((char *)(uintptr_t)network->address);
+	free((char *)(uintptr_t)network->partition);
+	free((char *)(uintptr_t)network->interface);
+	free((char *)(uintptr_t)network->key_file);
+	free((char *)(uintptr_t)network->client);
+}
+
 troupe_status troupe_secondary_create(
 	const struct troupe_secondary_def *def, struct troupe_secondary **ret_secondary, struct troupe_error *error)
 {
 	struct troupe_secondary *s = mem_alloc_lines(sizeof *s);
 	s->def = *def;
+	keep_network(s, def->network);
 	s->threads = def->threads ? def->threads : MIN(eventcount_cores(), (uint32_t)TROUPE_NETWORK_THREADS_MAX);
-	s->host = (struct gather_host){
-		.on_note = on_note, .stopped = is_stopped, .on_world = on_world, .loaded = is_loaded, .ctx = s};
+	s->host = (struct gather_host){.on_note = on_note,
+		.stopped = is_stopped,
+		.on_welcome = on_welcome,
+		.on_world = on_world,
+		.loaded = is_loaded,
+		.ctx = s};
 	s->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct gather_self self = {.network = def->network};
 	troupe_status status =
@@ -293,18 +409,6 @@ troupe_status troupe_secondary_create(
 	return TROUPE_OK;
 }
 
-/* Waits at most GRACE_MS for the second thread, also while it loads. */
-static void wait_for_thread(struct troupe_secondary *s)
-{
-	uint64_t until = clock_now_ns() + GRACE_MS * UINT64_C(1000000);
-	eventcount_advance(&s->go);
-	while (!atomic_load(&s->finished) && clock_now_ns() < until)
-		wait_for_news(s, STOP_LOOK_MS);
-	s->stuck = !atomic_load(&s->finished);
-	if (!s->stuck)
-		pthread_join(s->thread, NULL);
-}
-
 void troupe_secondary_destroy(struct troupe_secondary *s)
 {
 	if (!s)
@@ -321,6 +425,7 @@ void troupe_secondary_destroy(struct troupe_secondary *s)
 	vec_free(&s->scratch);
 	replica_destroy(s->replica);
 	text_fini(&s->world);
+	free_network(&s->network);
 	if (s->woken >= 0)
 		(void)close(s->woken);
 	free(s);

@@ -296,10 +296,7 @@ static void on_turn(void *ctx)
 
 void server_wake(struct troupe_server *server)
 {
-	/* acquire: pairs with the release in set_up_crew() */
-	struct crew *crew = atomic_load_explicit(&server->crew, memory_order_acquire);
-	if (crew)
-		crew_wake(crew);
+	eventcount_advance(&server->woken);
 }
 
 static void on_watch(void *ctx)
@@ -367,7 +364,7 @@ double troupe_server_step_s(const struct troupe_server *server, uint32_t world)
 static troupe_status set_up_crew(struct troupe_server *server, struct troupe_error *error)
 {
 	struct crew_watch watch = {
-		server->def.on_watch ? on_watch : NULL, on_step, on_merged, on_idle, on_turn, server};
+		server->def.on_watch ? on_watch : NULL, on_step, on_merged, on_idle, on_turn, &server->woken, server};
 	struct crew_world *worlds = mem_alloc(server->world_count * sizeof *worlds);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		worlds[i] = (struct crew_world){.primary = &server->worlds[i].primary,
@@ -378,9 +375,7 @@ static troupe_status set_up_crew(struct troupe_server *server, struct troupe_err
 			.link = server->network ? network_link(server->network) : NULL};
 	const struct transport_ops *ops =
 		server->network ? network_transport(server->network) : backend_local()->transport;
-	struct crew *crew = NULL;
-	troupe_status status = crew_create(worlds, server->world_count, ops, &watch, &crew, error);
-	atomic_store_explicit(&server->crew, crew, memory_order_release); /* acquire: server_wake() */
+	troupe_status status = crew_create(worlds, server->world_count, ops, &watch, &server->crew, error);
 	free(worlds);
 	return status;
 }
@@ -528,7 +523,7 @@ void troupe_server_destroy(struct troupe_server *server)
 /* Over a network: tells the peers that this process was stopped, or has failed. */
 static void tell_others(struct troupe_server *server, troupe_status status, const struct troupe_error *error)
 {
-	bool stopped = atomic_load(&server->worlds[0].primary.stop);
+	bool stopped = atomic_load(&server->told);
 	if (!server->network || !(status || stopped))
 		return;
 	enum stop_kind kind = status ? STOP_FAILED : STOP_LEFT;
@@ -537,6 +532,66 @@ static void tell_others(struct troupe_server *server, troupe_status status, cons
 		crew_stop(server->crew, kind, why);
 	else
 		network_stop(server->network, kind, why);
+}
+
+/* --- other members ------------------------------------------------------------------------------------------------ */
+
+/* Whether the run goes on with other members, because a robot client was lost (*ret_lost: its secondary) or wishes to
+ * join (0). */
+static bool is_to_regroup(struct troupe_server *server, uint32_t *ret_lost)
+{
+	*ret_lost = 0;
+	if (!server->network || !network_has_clients(server->network))
+		return false;
+	if (crew_regroups(server->crew, ret_lost))
+		return true;
+	return !server->worlds[0].primary.status && !atomic_load(&server->told) && network_has_wishes(server->network);
+}
+
+/* The stop flag also ends a run for other members. */
+static void clear_stop(struct troupe_server *server)
+{
+	atomic_store(&server->worlds[0].primary.stop, false);
+	server->stop_seen_ns = 0;
+	if (atomic_load(&server->told))
+		atomic_store(&server->worlds[0].primary.stop, true);
+}
+
+/* The run goes on from the present state, as a run that is resumed. */
+static troupe_status regroup(struct troupe_server *server, uint32_t lost, struct troupe_error *error)
+{
+	struct server_world *world = &server->worlds[0];
+	if (!lost)
+		crew_stop(server->crew, STOP_REGROUP, "another client joins");
+	struct troupe_error why = *error; /* in the crew until now */
+	crew_destroy(server->crew);
+	server->crew = NULL;
+	troupe_status status = lost ? network_lose_client(server->network, lost, &why, error) : TROUPE_OK;
+	for (bool again = !status; again;) {
+		network_take_wishes(server->network);
+		world_regroup(world, network_secondaries(server->network));
+		clear_stop(server);
+		status = network_gather(server->network, error);
+		again = status && !atomic_load(&server->told) && network_lose_absent(server->network);
+	}
+	clear_stop(server);
+	return status ? status : set_up_crew(server, error);
+}
+
+static troupe_status run_crews(struct troupe_server *server, struct troupe_error *error)
+{
+	uint32_t lost;
+	for (;;) {
+		troupe_status status = crew_run(server->crew, error);
+		if (!is_to_regroup(server, &lost))
+			return status;
+		status = regroup(server, lost, error);
+		if (!status)
+			continue;
+		server->worlds[0].primary.status = status;
+		server->worlds[0].primary.error = *error;
+		return status;
+	}
 }
 
 static troupe_status run_worlds(struct troupe_server *server, struct troupe_error *error)
@@ -557,11 +612,12 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 		}
 	}
 	set_running(server, true);
-	status = crew_run(server->crew, error);
+	status = run_crews(server, error);
 	clients_flush(server->clients);
 	tell_others(server, status, error);
-	server->was_stopped = atomic_load(&server->worlds[0].primary.stop);
+	server->was_stopped = atomic_load(&server->told);
 	server->stop_seen_ns = 0;
+	atomic_store(&server->told, false);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		atomic_store(&server->worlds[i].primary.stop, false);
 	set_running(server, false);
@@ -624,8 +680,15 @@ bool troupe_server_was_stopped(const struct troupe_server *server)
 	return server->was_stopped && !server->worlds[0].primary.status;
 }
 
+void server_interrupt(struct troupe_server *server)
+{
+	for (uint32_t i = 0; i < server->world_count; i++)
+		atomic_store(&server->worlds[i].primary.stop, true);
+}
+
 void troupe_server_stop(struct troupe_server *server)
 {
+	atomic_store(&server->told, true);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		atomic_store(&server->worlds[i].primary.stop, true);
 }

@@ -1,5 +1,5 @@
 /* The table of topics and services as programs see it: a copy, so that the reader needs no lock. */
-#include "server/clients.h"
+#include "server/client.h"
 
 #include "base/arena.h"
 
@@ -7,6 +7,7 @@
 
 struct listing {
 	struct troupe_topics shown; /* first: a troupe_topics is its listing */
+	const char *client;         /* as in topic_row_is_for() */
 	struct arena arena;
 	VEC(struct troupe_topic) rows;
 };
@@ -28,6 +29,8 @@ static void add(void *ctx, uint32_t id, const struct topic_row *row)
 	struct listing *listing = ctx;
 	struct arena *arena = &listing->arena;
 	(void)id;
+	if (!topic_row_is_for(row, listing->client))
+		return;
 	vec_push(&listing->rows, (struct troupe_topic){.name = arena_strdup(arena, row->name),
 					 .kind = kinds[row->kind],
 					 .type = arena_strdup(arena, row->type),
@@ -37,13 +40,24 @@ static void add(void *ctx, uint32_t id, const struct topic_row *row)
 					 .changes = changes(row)});
 }
 
-const struct troupe_topics *troupe_topics_list(struct troupe_server *server)
+static const struct troupe_topics *list_for(struct troupe_server *server, const char *client)
 {
 	struct listing *listing = mem_alloc(sizeof *listing);
+	listing->client = client;
 	listing->shown.epoch = topic_read(clients_table(server->clients), add, listing);
 	listing->shown.count = listing->rows.count;
 	listing->shown.at = listing->rows.at;
 	return &listing->shown;
+}
+
+const struct troupe_topics *troupe_topics_list(struct troupe_server *server)
+{
+	return list_for(server, NULL);
+}
+
+const struct troupe_topics *client_topics(struct troupe_client *client)
+{
+	return list_for(client->server, client->as);
 }
 
 void troupe_topics_release(const struct troupe_topics *topics)

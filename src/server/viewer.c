@@ -275,7 +275,7 @@ static uint32_t find_publisher(const struct frame *frame, const char *topic, uin
 	const struct troupe_scene *scene = frame->snapshot.scene;
 	struct topic_row row;
 	uint32_t model = TROUPE_NONE;
-	if (!topic_copy(clients_table(frame->server->clients), TOPIC_PUBLISHED, topic, &row))
+	if (!topic_copy(clients_table(frame->server->clients), TOPIC_PUBLISHED, topic, NULL, &row))
 		return TROUPE_NONE;
 	if (row.world == world && ((const struct publish_ops *)row.ops)->when == PUBLISH_READING)
 		model = view_model_of(scene, (uint32_t)row.key - 1);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "server/clients.h"
+#include "server/network.h"
 #include "server/read.h"
 #include "server/record.h"
 #include "server/taken.h"
@@ -169,9 +170,17 @@ void world_set_up(struct server_world *world, uint32_t threads, enum physics_bre
 	warn_of_pins(world);
 	set_up_shared(world, rule);
 	set_up_primary(world);
-	world->counts.busy_ns = mem_alloc(world->secondaries * sizeof *world->counts.busy_ns);
-	world->observe = observe_create(world->secondaries);
+	const struct network *network = world->server->network;
+	uint32_t room = network ? network_room(network) : world->secondaries;
+	world->counts.busy_ns = mem_alloc(room * sizeof *world->counts.busy_ns);
+	world->observe = observe_create(room);
 	pthread_mutex_init(&world->view_lock, NULL);
+}
+
+void world_regroup(struct server_world *world, uint32_t secondaries)
+{
+	primary_regroup(&world->primary, secondaries);
+	world->threads = world->secondaries = secondaries;
 }
 
 void world_fini(struct server_world *world)

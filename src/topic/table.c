@@ -47,6 +47,7 @@ void topic_row_copy(const struct topic_row *row, struct topic_row *ret_row)
 	ret_row->frame = copy(row->frame);
 	ret_row->child_frame = copy(row->child_frame);
 	ret_row->only = copy(row->only);
+	ret_row->client = copy(row->client);
 }
 
 void topic_row_fini(struct topic_row *row)
@@ -57,6 +58,7 @@ void topic_row_fini(struct topic_row *row)
 	free((char *)(uintptr_t)row->owner);
 	free((char *)(uintptr_t)row->frame);
 	free((char *)(uintptr_t)row->only);
+	free((char *)(uintptr_t)row->client);
 	free((char *)(uintptr_t)row->child_frame);
 	*row = (struct topic_row){.name = NULL};
 }
@@ -219,10 +221,20 @@ const struct topic_row *topic_row(const struct topic_table *table, uint32_t id)
 	return &table->places.at[id].row;
 }
 
-bool topic_copy(struct topic_table *table, enum topic_kind kind, const char *name, struct topic_row *ret_row)
+bool topic_row_is_for(const struct topic_row *row, const char *client)
+{
+	if (!row->client)
+		return true;
+	return client ? !strcmp(row->client, client) : !*row->client;
+}
+
+bool topic_copy(struct topic_table *table, enum topic_kind kind, const char *name, const char *client,
+	struct topic_row *ret_row)
 {
 	pthread_mutex_lock(&table->lock);
 	uint32_t id = topic_find(table, kind, name);
+	while (id != TOPIC_NONE && !topic_row_is_for(&table->places.at[id].row, client))
+		id = topic_next(table, id);
 	if (id != TOPIC_NONE)
 		topic_row_copy(&table->places.at[id].row, ret_row);
 	pthread_mutex_unlock(&table->lock);

@@ -33,8 +33,11 @@ struct topic_row {
 	uint64_t key;      /* the owner's: the object that it is for */
 	const char *frame, *child_frame; /* names for the header of messages; NULL: none */
 	const char *only; /* names, each enclosed in '\n': the parts of a message that are published; NULL: all */
-	uint32_t of;      /* the owner's, too */
-	uint32_t world;   /* of the run's worlds */
+	/* Who may see the row: NULL: all; "": all but robot clients; a name: only this robot client, because its model
+	 * belongs to it. */
+	const char *client;
+	uint32_t of;    /* the owner's, too */
+	uint32_t world; /* of the run's worlds */
 };
 
 struct topic_table;
@@ -66,9 +69,12 @@ uint32_t topic_find(const struct topic_table *table, enum topic_kind kind, const
 uint32_t topic_next(const struct topic_table *table, uint32_t id);
 /* Valid until a row is added or removed: for the primary's thread. */
 const struct topic_row *topic_row(const struct topic_table *table, uint32_t id);
-/* For other threads: a copy of the first row of this kind and name; free it with topic_row_fini(). False: there is no
- * such row. */
-bool topic_copy(struct topic_table *table, enum topic_kind kind, const char *name, struct topic_row *ret_row);
+/* Whether this robot client may see the row; NULL: somebody who is none. */
+bool topic_row_is_for(const struct topic_row *row, const char *client);
+/* For other threads: a copy of the first row of this kind and name that the client (NULL: none) may see; free it with
+ * topic_row_fini(). False: there is no such row. */
+bool topic_copy(struct topic_table *table, enum topic_kind kind, const char *name, const char *client,
+	struct topic_row *ret_row);
 
 /* Copies a row with its texts; frees the texts of a copy. */
 void topic_row_copy(const struct topic_row *row, struct topic_row *ret_row);

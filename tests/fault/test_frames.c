@@ -982,7 +982,7 @@ static troupe_status decode_stop(const void *bytes, size_t count, struct troupe_
 static troupe_status decode_refuse(const void *bytes, size_t count, struct troupe_error *error)
 {
 	char why[HELLO_WORDS_MAX + 1];
-	return refuse_decode(bytes, count, why, error);
+	return refuse_decode(bytes, count, why, NULL, error);
 }
 
 static troupe_status decode_number(const void *bytes, size_t count, struct troupe_error *error)
@@ -1067,7 +1067,7 @@ static void test_small(void)
 	check(hello_match(&primary, &viewer, &why) == TROUPE_EPROTOCOL && strstr(why.text, "--watch-listen"),
 		"a viewer takes part as a secondary: %s", why.text);
 	out.count = 0;
-	welcome_encode(&(struct welcome){1, 2, 1000}, &out);
+	welcome_encode(&(struct welcome){1, 2, 1000, 0}, &out);
 	ends_where_it_ends("a welcome", decode_welcome, &out, "its welcome is not valid");
 	refuses_number("a welcome", decode_welcome, &out, 0, 0);
 	refuses_number("a welcome", decode_welcome, &out, 0, 3);
@@ -1093,7 +1093,7 @@ static void test_small(void)
 	refuses_number("a stop", decode_stop, &out, 16, HELLO_WHO_MAX + 1);
 	refuses_number("a stop", decode_stop, &out, 16, UINT64_MAX - 7);
 	out.count = 0;
-	refuse_encode("why", &out);
+	refuse_encode("why", false, &out);
 	ends_where_it_ends("a refusal", decode_refuse, &out, "its refusal is not valid");
 	refuses_number("a refusal", decode_refuse, &out, 0, HELLO_WORDS_MAX + 1);
 	out.count = 0;
@@ -1244,7 +1244,7 @@ static void send_world(struct channel *channel, enum lie lie)
 
 static troupe_status own_hello(enum hello_role role, struct hello *ret_hello)
 {
-	struct gather_self self = {&(struct troupe_network){.secondaries = 1}, physics_fingerprint()};
+	struct gather_self self = {&(struct troupe_network){.secondaries = 1}, physics_fingerprint(), false};
 	return gather_hello(&self, role, ret_hello, NULL);
 }
 
@@ -1257,7 +1257,7 @@ static void lie_as_primary(struct channel *channel, enum lie lie)
 	(void)snprintf(hello.name, sizeof hello.name, "liar");
 	hello_encode(&hello, &out);
 	send_text(channel, FRAME_HELLO, &out);
-	welcome_encode(&(struct welcome){lie == LIE_WELCOME ? 2 : 1, 1, 20000}, &out);
+	welcome_encode(&(struct welcome){lie == LIE_WELCOME ? 2 : 1, 1, 20000, 0}, &out);
 	send_text(channel, FRAME_WELCOME, &out);
 	if (lie == LIE_START_EARLY || lie == LIE_STEP_EARLY || lie == LIE_ACK) {
 		number_encode(0, &out);
@@ -1419,7 +1419,7 @@ static void test_primary(enum lie_of_secondary lie)
 	lie_as_secondary(channel, lie);
 	bool started = lie >= FALSE_ACK;
 	if (await(channel, started ? FRAME_STOP : FRAME_REFUSE, &words) && !started)
-		(void)refuse_decode(words.at, words.count, told, NULL);
+		(void)refuse_decode(words.at, words.count, told, NULL, NULL);
 	channel_destroy(channel);
 	pthread_join(end.thread, NULL);
 	const char *said = started ? end.error.text : told;

@@ -105,15 +105,16 @@ static void one_small(const char *bytes, size_t count)
 	}
 	if (!stop_decode(bytes, count, &stop, NULL)) {
 		must(sane(stop.who, HELLO_WHO_MAX) && sane(stop.why, HELLO_WORDS_MAX) && stop.kind >= STOP_DONE &&
-				stop.kind <= STOP_MISSING,
+				stop.kind <= STOP_REGROUP && stop.kind != STOP_REFUSED,
 			"a stop that is not sane", bytes, count);
 		stop_encode(&stop, &again);
 		same_again(&again, bytes, count);
 		again.count = 0;
 	}
-	if (!refuse_decode(bytes, count, why, NULL)) {
+	bool come_again;
+	if (!refuse_decode(bytes, count, why, &come_again, NULL)) {
 		must(sane(why, HELLO_WORDS_MAX), "a refusal that is not sane", bytes, count);
-		refuse_encode(why, &again);
+		refuse_encode(why, come_again, &again);
 		same_again(&again, bytes, count);
 		again.count = 0;
 	}
@@ -272,7 +273,7 @@ static void make_stream(struct text *stream, bool from_primary)
 	add_frame(stream, FRAME_HELLO, &payload);
 	payload.count = 0;
 	if (from_primary) {
-		welcome_encode(&(struct welcome){1, 1, 1000}, &payload);
+		welcome_encode(&(struct welcome){1, 1, 1000, 0}, &payload);
 		add_frame(stream, FRAME_WELCOME, &payload);
 		payload.count = 0;
 	}
@@ -304,10 +305,10 @@ static void make_corpus(void)
 	hello.protocol = HELLO_PROTOCOL + 1;
 	hello_encode(&hello, &corpus[corpus_count++]);
 	announcement_encode(&announcement, &corpus[corpus_count++]);
-	welcome_encode(&(struct welcome){1, 2, 1000}, &corpus[corpus_count++]);
+	welcome_encode(&(struct welcome){1, 2, 1000, 0}, &corpus[corpus_count++]);
 	heartbeat_encode(&(struct heartbeat){true, 5}, &corpus[corpus_count++]);
 	stop_encode(&stop, &corpus[corpus_count++]);
-	refuse_encode("one too many", &corpus[corpus_count++]);
+	refuse_encode("one too many", false, &corpus[corpus_count++]);
 	number_encode(8, &corpus[corpus_count++]);
 	make_stream(&corpus[corpus_count++], true);
 	make_stream(&corpus[corpus_count++], false);

@@ -376,6 +376,11 @@ static void read_world(struct tokens *tokens)
 	}
 	mark(tokens);
 	numbers(tokens, NUMBER, 2 * number(tokens, NUMBER)); /* models that are pinned */
+	mark(tokens);
+	for (uint64_t i = number(tokens, NUMBER); i && !tokens->in.bad; i--) /* robot clients */
+		string(tokens);
+	mark(tokens);
+	numbers(tokens, NUMBER, 2 * number(tokens, NUMBER)); /* models that they own */
 }
 
 static void read_state(struct tokens *tokens, const struct text *state)

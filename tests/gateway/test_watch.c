@@ -154,15 +154,16 @@ static void sees_the_run(void)
 			(unsigned long)message.step);
 		last = message.step;
 	}
-	check(!source->ops->call(source, "/world/w/hash", "", 0, 7, &error), "call");
+	check(!source->ops->call(source, "/world/w/hash", NULL, "", 0, 7, &error), "call");
 	check(await_message(source, NULL, 7, &message), "no reply");
 	check(!message.status && !strcmp(message.type, "troupe.msgs.StateHash") && message.count > 8, "the hash");
-	check(!source->ops->call(source, "/world/w/control", "\x18\x01", 2, 8, &error), "call that changes");
+	check(!source->ops->call(source, "/world/w/control", NULL, "\x18\x01", 2, 8, &error), "call that changes");
 	check(await_message(source, NULL, 8, &message) && message.status == TROUPE_ECOMMAND, "it changes the run");
-	check(!source->ops->call(source, "/nowhere", "", 0, 9, &error), "call of nothing");
+	check(!source->ops->call(source, "/nowhere", NULL, "", 0, 9, &error), "call of nothing");
 	check(await_message(source, NULL, 9, &message) && message.status == TROUPE_ECOMMAND,
 		"a service that is not there");
-	check(source->ops->publish(source, "/model/ball/cmd_vel", "", 0, &error) == TROUPE_ECOMMAND, "it publishes");
+	check(source->ops->publish(source, "/model/ball/cmd_vel", NULL, "", 0, &error) == TROUPE_ECOMMAND,
+		"it publishes");
 	struct source *second = connect_to(&watched, NULL); /* comes and goes */
 	check(!second->ops->subscribe(second, "/world/w/view", 0, &error), "subscribe");
 	check(await_message(second, "/world/w/view", 0, &message), "view");
@@ -228,11 +229,11 @@ static enum frame_type dial(const struct run *run, enum frame_type type, const s
 	(void)channel_send(channel, type, payload->at, payload->count, &error);
 	for (int i = 0; i < TRIES && !got && !channel_work(channel, 0, &error); i++) {
 		if (channel_receive(channel, &got, &bytes, &count, &status, &error) && got == FRAME_REFUSE)
-			(void)refuse_decode(bytes, count, ret_why, &error);
+			(void)refuse_decode(bytes, count, ret_why, NULL, &error);
 		poll(NULL, 0, 1);
 	}
 	if (!got && channel_receive(channel, &got, &bytes, &count, &status, &error) && got == FRAME_REFUSE)
-		(void)refuse_decode(bytes, count, ret_why, &error);
+		(void)refuse_decode(bytes, count, ret_why, NULL, &error);
 	channel_destroy(channel);
 	return got;
 }

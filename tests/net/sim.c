@@ -213,6 +213,7 @@ static void act(struct transport *transport, uint32_t node, const struct peers_a
 		break;
 	case PEERS_LOST:
 	case PEERS_REFUSED:
+	case PEERS_KNOCKED:
 	case PEERS_TURNED_AWAY:
 		break;
 	}
@@ -763,6 +764,14 @@ static struct transport_counts sim_counts(struct transport *transport)
 	return counts;
 }
 
+/* Its members are fixed. */
+static bool sim_regroups(struct transport *transport, uint32_t *ret_lost)
+{
+	(void)transport;
+	*ret_lost = 0;
+	return false;
+}
+
 const struct transport_ops transport_sim = {
 	.name = "sim",
 	.remote = true,
@@ -772,6 +781,7 @@ const struct transport_ops transport_sim = {
 	.ack = sim_ack,
 	.ack_of = sim_ack_of,
 	.lost = sim_lost,
+	.regroups = sim_regroups,
 	.stop = sim_stop,
 	.is_done = sim_is_done,
 	.counts = sim_counts,

@@ -162,6 +162,7 @@ static void act(struct net *net, uint32_t node, const struct peers_action *actio
 		cr_assert_gt(action->count, 0);
 		net->refused++;
 		break;
+	case PEERS_KNOCKED:
 	case PEERS_TURNED_AWAY:
 		net->turned_away++;
 		break;

@@ -374,7 +374,7 @@ static void give_joint(void *ctx, const char *joint, enum joint_quantity quantit
 	message.data = value;
 	message_add_bytes(&bytes, &message.base);
 	troupe_status status =
-		gateway->source->ops->publish(gateway->source, topic, bytes.at, bytes.count, &giving->error);
+		gateway->source->ops->publish(gateway->source, topic, NULL, bytes.at, bytes.count, &giving->error);
 	if (status)
 		giving->status = status;
 	text_fini(&bytes);
@@ -389,7 +389,7 @@ static void give_message(struct giving *giving, const void *cdr, size_t count)
 	giving->status = ros_to_bytes(channel->ros, cdr, count, &bytes, &giving->error);
 	if (!giving->status)
 		giving->status = giving->gateway->source->ops->publish(
-			giving->gateway->source, channel->topic, bytes.at, bytes.count, &giving->error);
+			giving->gateway->source, channel->topic, NULL, bytes.at, bytes.count, &giving->error);
 	text_fini(&bytes);
 }
 

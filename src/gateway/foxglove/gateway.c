@@ -7,6 +7,7 @@
  * than real time. */
 #include "gateway/foxglove/guest.h"
 #include "gateway/ros/stage.h"
+#include "gateway/watch/remote.h"
 #include "gateway/web/place.h"
 #include "server/viewer.h"
 #include "topic/message.h"
@@ -17,7 +18,6 @@
 
 enum { BATCH = 256 };
 #define CLOCK_HZ 60.0
-static const char clock_topic[] = "/clock";
 
 static void wake(void *ctx)
 {
@@ -84,7 +84,7 @@ static void goes(void *ctx, struct offer *offer)
 		text_add(&news->gone_services, "%u", offer->id);
 	}
 	if (offer->hearers.count)
-		troupe_client_unsubscribe(news->gateway->client, offer->name);
+		news->gateway->source->ops->unsubscribe(news->gateway->source, offer->name);
 	forget_subscriptions(offer);
 }
 
@@ -116,12 +116,12 @@ static void tell_graphs(struct troupe_foxglove *gateway, struct news *news)
 void foxglove_look(struct troupe_foxglove *gateway)
 {
 	struct news news = {.gateway = gateway};
-	if (troupe_topics_epoch(gateway->server) == gateway->table.epoch && gateway->table.offers.count)
+	if (gateway->source->ops->epoch(gateway->source) == gateway->table.epoch && gateway->table.offers.count)
 		return;
-	const struct troupe_topics *topics = troupe_topics_list(gateway->server);
+	const struct troupe_topics *topics = gateway->source->ops->topics(gateway->source);
 	const struct troupe_topics extended = sceneries_extend(&gateway->sceneries, topics);
 	table_update(&gateway->table, &extended, came, goes, &news);
-	troupe_topics_release(topics);
+	gateway->source->ops->release(gateway->source, topics);
 	tell_list(gateway, "unadvertise", "channelIds", &news.gone_channels);
 	tell_list(gateway, "unadvertiseServices", "serviceIds", &news.gone_services);
 	tell_list(gateway, "advertise", "channels", &news.channels);
@@ -151,9 +151,9 @@ static bool is_needed(const struct troupe_foxglove *gateway, const char *topic)
 static void ask(struct troupe_foxglove *gateway, const char *topic, bool more)
 {
 	if (more)
-		(void)troupe_client_subscribe(gateway->client, topic, 0, NULL);
+		(void)gateway->source->ops->subscribe(gateway->source, topic, 0, NULL);
 	else if (!is_needed(gateway, topic))
-		troupe_client_unsubscribe(gateway->client, topic);
+		gateway->source->ops->unsubscribe(gateway->source, topic);
 }
 
 void foxglove_listen(struct troupe_foxglove *gateway, const struct offer *offer, bool more)
@@ -166,7 +166,7 @@ void foxglove_listen(struct troupe_foxglove *gateway, const struct offer *offer,
 		return;
 	}
 	ask(gateway, offer->name, more);
-	if (!strcmp(offer->name, clock_topic))
+	if (!strcmp(offer->name, gateway->clock))
 		gateway->ticking = false; /* at the rate that it has now, or not at all */
 }
 
@@ -174,14 +174,14 @@ void foxglove_listen(struct troupe_foxglove *gateway, const struct offer *offer,
 
 static void follow_clock(struct troupe_foxglove *gateway)
 {
-	const struct offer *offer = table_find(&gateway->table, TROUPE_TOPIC_PUBLISHED, clock_topic);
+	const struct offer *offer = table_find(&gateway->table, TROUPE_TOPIC_PUBLISHED, gateway->clock);
 	bool wanted = gateway->guests && offer && !offer->hearers.count && !gateway->playback;
 	if (wanted == gateway->ticking || (offer && offer->hearers.count))
 		return;
 	if (wanted)
-		(void)troupe_client_subscribe(gateway->client, clock_topic, CLOCK_HZ, NULL);
+		(void)gateway->source->ops->subscribe(gateway->source, gateway->clock, CLOCK_HZ, NULL);
 	else
-		troupe_client_unsubscribe(gateway->client, clock_topic);
+		gateway->source->ops->unsubscribe(gateway->source, gateway->clock);
 	gateway->ticking = wanted;
 }
 
@@ -311,7 +311,7 @@ static bool take_some(struct troupe_foxglove *gateway)
 {
 	struct troupe_message message;
 	uint32_t count = 0;
-	while (count < BATCH && troupe_client_take(gateway->client, 0, &message)) {
+	while (count < BATCH && gateway->source->ops->take(gateway->source, 0, &message)) {
 		count++;
 		if (message.is_reply) {
 			take_reply(gateway, &message);
@@ -355,15 +355,14 @@ static void fail_calls(struct troupe_foxglove *gateway, const char *why)
 
 static troupe_status make_client(struct troupe_foxglove *gateway, struct troupe_error *error)
 {
-	const struct troupe_client_def def = {.on_ready = wake, .ctx = gateway};
-	return troupe_client_create(gateway->server, &def, &gateway->client, error);
+	return source_open(&gateway->place, 0, wake, gateway, &gateway->source, error);
 }
 
 void foxglove_adopt(struct troupe_foxglove *gateway, struct troupe_server *server)
 {
 	fail_calls(gateway, "the recording has jumped to another step");
-	troupe_client_destroy(gateway->client);
-	gateway->server = server;
+	source_destroy(gateway->source);
+	gateway->place.server = server;
 	troupe_status status = make_client(gateway, NULL);
 	assert(!status); /* as the first time */
 	gateway->table.epoch = UINT64_MAX;
@@ -434,7 +433,9 @@ static troupe_status read_mesh(
 	void *ctx, const Gz__Msgs__Geometry *geometry, struct text *mesh, struct troupe_error *error)
 {
 	const struct troupe_foxglove *gateway = ctx;
-	return viewer_triangles(gateway->server, geometry, mesh, error);
+	if (!gateway->place.server)
+		return fail(error, TROUPE_ECOMMAND, "the files of meshes are with the primary");
+	return viewer_triangles(gateway->place.server, geometry, mesh, error);
 }
 
 /* The gateway has a server, or a playback. It is taken over. */
@@ -443,6 +444,8 @@ static troupe_status start(struct troupe_foxglove *gateway, const struct troupe_
 {
 	char token[WEB_TOKEN_MAX + 1];
 	struct place place;
+	const char *client = gateway->place.server ? NULL : gateway->place.remote->client;
+	gateway->clock = client ? mem_printf("/%s/clock", client) : mem_strdup("/clock");
 	gateway->sceneries.mesh_fn = read_mesh;
 	gateway->sceneries.mesh_ctx = gateway;
 	troupe_status status = place_parse(def->address, def->port, &place, error);
@@ -468,8 +471,26 @@ troupe_status troupe_foxglove_start(struct troupe_server *server, const struct t
 	struct troupe_foxglove **ret_foxglove, struct troupe_error *error)
 {
 	struct troupe_foxglove *gateway = mem_alloc(sizeof *gateway);
-	gateway->server = server;
+	gateway->place.server = server;
 	return start(gateway, def, ret_foxglove, error);
+}
+
+troupe_status troupe_foxglove_connect(const struct troupe_view_run *run, const struct troupe_foxglove_def *def,
+	struct troupe_foxglove **ret_foxglove, struct troupe_error *error)
+{
+	struct key key;
+	struct remote_options remote;
+	troupe_status status = remote_of_run(run, &key, &remote, error);
+	struct troupe_foxglove *gateway = mem_alloc(sizeof *gateway);
+	gateway->place.remote = &remote; /* read only when the source is opened */
+	if (!status)
+		status = start(gateway, def, ret_foxglove, error);
+	else
+		free(gateway);
+	if (!status)
+		(*ret_foxglove)->place.remote = NULL;
+	key_forget(&key);
+	return status;
 }
 
 troupe_status troupe_foxglove_open(const struct troupe_server_def *recording, const struct troupe_foxglove_def *def,
@@ -481,7 +502,7 @@ troupe_status troupe_foxglove_open(const struct troupe_server_def *recording, co
 		free(gateway);
 		return status;
 	}
-	gateway->server = playback_server(gateway->playback);
+	gateway->place.server = playback_server(gateway->playback);
 	return start(gateway, def, ret_foxglove, error);
 }
 
@@ -502,7 +523,7 @@ void troupe_foxglove_end(struct troupe_foxglove *gateway)
 	struct web *web = atomic_load(&gateway->web);
 	if (web)
 		web_stop(web);
-	troupe_client_destroy(gateway->client); /* until now it may wake the web server */
+	source_destroy(gateway->source); /* until now it may wake the web server */
 	web_end(web);
 	for (uint32_t i = 0; i < gateway->calls.count; i++)
 		free(gateway->calls.at[i].reply_type);
@@ -510,6 +531,7 @@ void troupe_foxglove_end(struct troupe_foxglove *gateway)
 	table_fini(&gateway->table);
 	sceneries_fini(&gateway->sceneries);
 	playback_close(gateway->playback);
+	free(gateway->clock);
 	free(gateway);
 }
 
@@ -523,8 +545,8 @@ struct troupe_foxglove_counts troupe_foxglove_counts(const struct troupe_foxglov
 	return (struct troupe_foxglove_counts){.clients = atomic_load(&gateway->clients),
 		.published = atomic_load_explicit(&gateway->published, memory_order_relaxed),
 		.lost = atomic_load_explicit(&gateway->lost, memory_order_relaxed),
-		.boundaries_lost = gateway->playback ? 0 : troupe_client_lost(gateway->client),
+		.boundaries_lost = gateway->playback ? 0 : gateway->source->ops->lost(gateway->source),
 		.taken = atomic_load_explicit(&gateway->taken, memory_order_relaxed),
 		.refused = atomic_load_explicit(&gateway->refused, memory_order_relaxed),
-		.commands = gateway->playback ? 0 : troupe_client_commands(gateway->client)};
+		.commands = gateway->playback ? 0 : gateway->source->ops->commands(gateway->source)};
 }

@@ -168,8 +168,8 @@ static void take_message(struct guest *guest, const struct wire_binary *binary)
 	troupe_status status = outlet->is_cdr ? ros_to_bytes(offer->ros, binary->body, binary->count, &bytes, &error)
 					      : json_to_bytes(offer->type, binary->body, binary->count, &bytes, &error);
 	if (!status)
-		status = troupe_client_publish(
-			gateway->client, NULL, offer->name, offer->type, bytes.at, bytes.count, NULL, &error);
+		status = gateway->source->ops->publish(
+			gateway->source, offer->name, offer->type, bytes.at, bytes.count, &error);
 	if (status)
 		refuse(guest, offer->name, error.text);
 	else
@@ -205,8 +205,8 @@ static void take_call(struct guest *guest, const struct wire_binary *binary)
 	text_add(&bytes, "%s", "");
 	troupe_status status = json_to_bytes(offer->type, binary->body, binary->count, &bytes, &error);
 	if (!status)
-		status = troupe_client_call(
-			gateway->client, offer->name, offer->type, bytes.at, bytes.count, gateway->tags + 1, &error);
+		status = gateway->source->ops->call(
+			gateway->source, offer->name, offer->type, bytes.at, bytes.count, gateway->tags + 1, &error);
 	text_fini(&bytes);
 	if (status) {
 		fail_call(guest, binary, error.text);

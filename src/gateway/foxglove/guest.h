@@ -7,6 +7,7 @@
 #include "gateway/foxglove/scenery.h"
 #include "gateway/foxglove/table.h"
 #include "gateway/foxglove/wire.h"
+#include "gateway/source.h"
 #include "gateway/web/outbox.h"
 
 #include <troupe/foxglove.h>
@@ -27,8 +28,9 @@ struct call { /* of a service, whose reply is awaited */
 };
 
 struct troupe_foxglove {
-	struct troupe_server *server;
-	struct troupe_client *client;
+	struct source_place place; /* remote: only until the source is opened */
+	struct source *source;
+	char *clock;             /* the topic of simulated time */
 	struct web *_Atomic web; /* set once it runs */
 	char session[WEB_TOKEN_MAX + 1];
 	struct table table;

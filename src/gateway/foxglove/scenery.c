@@ -8,11 +8,13 @@ static const char before[] = "/world/", after[] = "/scene/info";
 
 static void add_scenery(struct sceneries *sceneries, const char *scene)
 {
-	char *world = mem_printf("%.*s", (int)(strlen(scene) - strlen(before) - strlen(after)), scene + strlen(before));
+	const char *name = strstr(scene, before) + strlen(before);
+	int rest = (int)(strlen(name) - strlen(after)), all = (int)(strlen(scene) - strlen(after));
+	char *world = mem_printf("%.*s", rest, name);
 	vec_push(&sceneries->at, (struct scenery){.scene = mem_strdup(scene),
-					 .poses = mem_printf("/world/%s/dynamic_pose/info", world),
-					 .shapes = mem_printf("/world/%s/stage", world),
-					 .frames = mem_printf("/world/%s/stage/tf", world),
+					 .poses = mem_printf("%.*s/dynamic_pose/info", all, scene),
+					 .shapes = mem_printf("%.*s/stage", all, scene),
+					 .frames = mem_printf("%.*s/stage/tf", all, scene),
 					 .stage = stage_create(world, sceneries->mesh_fn, sceneries->mesh_ctx)});
 	free(world);
 }
@@ -20,8 +22,8 @@ static void add_scenery(struct sceneries *sceneries, const char *scene)
 static bool is_scene(const struct troupe_topic *topic)
 {
 	size_t count = strlen(topic->name), ends = strlen(before) + strlen(after);
-	return topic->kind == TROUPE_TOPIC_PUBLISHED && count > ends && !strncmp(topic->name, before, strlen(before)) &&
-	       !strcmp(topic->name + count - strlen(after), after);
+	return topic->kind == TROUPE_TOPIC_PUBLISHED && count > ends && strstr(topic->name, before) &&
+	       !strcmp(topic->type, "gz.msgs.Scene") && !strcmp(topic->name + count - strlen(after), after);
 }
 
 struct troupe_topics sceneries_extend(struct sceneries *sceneries, const struct troupe_topics *topics)

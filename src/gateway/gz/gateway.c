@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "gateway/gz/node.h"
 #include "gateway/lockstep/callers.h"
+#include "gateway/watch/remote.h"
 
 #include <troupe/client.h>
 #include <troupe/gateway.h>
@@ -33,8 +34,7 @@ struct offer { /* a topic or service of the server, as the node has it */
 };
 
 struct troupe_gz {
-	struct troupe_server *server;
-	struct troupe_client *client;
+	struct source *source;
 	struct node *node;
 	pthread_t thread;
 	int woken; /* event file */
@@ -74,7 +74,7 @@ static void close_offer(struct troupe_gz *gateway, struct offer *offer)
 	if (offer->service)
 		node_withdraw(offer->service);
 	if (offer->wanted)
-		troupe_client_unsubscribe(gateway->client, offer->name);
+		gateway->source->ops->unsubscribe(gateway->source, offer->name);
 	free(offer->name);
 	free(offer->type);
 	free(offer);
@@ -121,13 +121,13 @@ static void drop_offer(struct troupe_gz *gateway, uint32_t at)
 
 static void compare_tables(struct troupe_gz *gateway)
 {
-	if (troupe_topics_epoch(gateway->server) == gateway->epoch)
+	if (gateway->source->ops->epoch(gateway->source) == gateway->epoch)
 		return;
-	const struct troupe_topics *topics = troupe_topics_list(gateway->server);
+	const struct troupe_topics *topics = gateway->source->ops->topics(gateway->source);
 	gateway->epoch = topics->epoch;
 	for (uint32_t i = 0; i < topics->count; i++)
 		see_topic(gateway, &topics->at[i]);
-	troupe_topics_release(topics);
+	gateway->source->ops->release(gateway->source, topics);
 	for (uint32_t i = gateway->offers.count; i-- > 0;)
 		if (gateway->offers.at[i]->epoch != gateway->epoch)
 			drop_offer(gateway, i);
@@ -140,11 +140,11 @@ static void change_audience(struct troupe_gz *gateway, struct offer *offer, uint
 {
 	bool more = subscribers > offer->subscribers, wanted = subscribers > 0;
 	offer->subscribers = subscribers;
-	if (more && !troupe_client_subscribe(gateway->client, offer->name, 0, NULL))
+	if (more && !gateway->source->ops->subscribe(gateway->source, offer->name, 0, NULL))
 		offer->wanted = true;
 	if (wanted || !offer->wanted)
 		return;
-	troupe_client_unsubscribe(gateway->client, offer->name);
+	gateway->source->ops->unsubscribe(gateway->source, offer->name);
 	offer->wanted = false;
 }
 
@@ -157,8 +157,8 @@ static void take_event(struct troupe_gz *gateway, const struct node_event *event
 		change_audience(gateway, offer, event->number);
 		return;
 	case NODE_MESSAGE:
-		status = troupe_client_publish(
-			gateway->client, NULL, offer->name, event->type, event->bytes, event->count, NULL, NULL);
+		status = gateway->source->ops->publish(
+			gateway->source, offer->name, event->type, event->bytes, event->count, NULL);
 		break;
 	case NODE_REQUEST:
 		if (offer->is_lockstep) {
@@ -167,8 +167,8 @@ static void take_event(struct troupe_gz *gateway, const struct node_event *event
 					event->number, event->bytes, event->count);
 			break;
 		}
-		status = troupe_client_call(gateway->client, offer->name, event->type, event->bytes, event->count,
-			event->one_way ? 0 : event->number, NULL);
+		status = gateway->source->ops->call(gateway->source, offer->name, event->type, event->bytes,
+			event->count, event->one_way ? 0 : event->number, NULL);
 		if (status && !event->one_way)
 			(void)node_reply(gateway->node, event->number, false, NULL, 0);
 		break;
@@ -214,7 +214,7 @@ static bool pass_on_some(struct troupe_gz *gateway)
 {
 	struct troupe_message message;
 	uint32_t count = 0;
-	while (count < BATCH && troupe_client_take(gateway->client, 0, &message)) {
+	while (count < BATCH && gateway->source->ops->take(gateway->source, 0, &message)) {
 		pass_on(gateway, &message);
 		count++;
 	}
@@ -256,10 +256,10 @@ static bool take_answer(void *ctx, uint64_t request, const void *bytes, size_t c
 	return callers_answer(offer->gateway->callers, request, bytes, count);
 }
 
-static troupe_status offer_lockstep(struct troupe_gz *gateway, struct troupe_error *error)
+static troupe_status offer_lockstep(struct troupe_gz *gateway, struct troupe_server *server, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
-	gateway->callers = callers_create(gateway->server, reply, gateway);
+	gateway->callers = callers_create(server, reply, gateway);
 	for (int i = 0; i < CALLERS_SERVICES && !status; i++) {
 		struct offer *offer = &gateway->lockstep[i];
 		*offer = (struct offer){.gateway = gateway, .kind = TROUPE_TOPIC_SERVICE, .is_lockstep = true};
@@ -285,20 +285,18 @@ static troupe_status create_node(const struct troupe_gz_def *def, struct node **
 	return node_create(&options, ret_node, error);
 }
 
-troupe_status troupe_gz_start(struct troupe_server *server, const struct troupe_gz_def *def, struct troupe_gz **ret_gz,
+static troupe_status start(const struct source_place *place, const struct troupe_gz_def *def, struct troupe_gz **ret_gz,
 	struct troupe_error *error)
 {
 	struct troupe_gz *gateway = mem_alloc(sizeof *gateway);
-	struct troupe_client_def client_def = {.on_ready = wake, .ctx = gateway};
-	gateway->server = server;
 	gateway->woken = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	troupe_status status = gateway->woken < 0
 				       ? fail(error, TROUPE_EIO, "gz-transport: no event file: %s", strerror(errno))
 				       : create_node(def, &gateway->node, error);
 	if (!status)
-		status = troupe_client_create(server, &client_def, &gateway->client, error);
-	if (!status)
-		status = offer_lockstep(gateway, error);
+		status = source_open(place, 0, wake, gateway, &gateway->source, error);
+	if (!status && place->server)
+		status = offer_lockstep(gateway, place->server, error);
 	if (!status) {
 		compare_tables(gateway);
 		int failed = pthread_create(&gateway->thread, NULL, work, gateway);
@@ -317,6 +315,24 @@ troupe_status troupe_gz_start(struct troupe_server *server, const struct troupe_
 	return TROUPE_OK;
 }
 
+troupe_status troupe_gz_start(struct troupe_server *server, const struct troupe_gz_def *def, struct troupe_gz **ret_gz,
+	struct troupe_error *error)
+{
+	return start(&(struct source_place){.server = server}, def, ret_gz, error);
+}
+
+troupe_status troupe_gz_connect(const struct troupe_view_run *run, const struct troupe_gz_def *def,
+	struct troupe_gz **ret_gz, struct troupe_error *error)
+{
+	struct key key;
+	struct remote_options remote;
+	troupe_status status = remote_of_run(run, &key, &remote, error);
+	if (!status)
+		status = start(&(struct source_place){.remote = &remote}, def, ret_gz, error);
+	key_forget(&key);
+	return status;
+}
+
 void troupe_gz_end(struct troupe_gz *gateway, const struct troupe_error *why)
 {
 	if (!gateway)
@@ -328,7 +344,7 @@ void troupe_gz_end(struct troupe_gz *gateway, const struct troupe_error *why)
 	if (gateway->lockstep[CALLERS_STEP].service)
 		node_take_directly(gateway->lockstep[CALLERS_STEP].service, NULL);
 	callers_destroy(gateway->callers, why, why ? why->text : "the run has ended");
-	if (gateway->client) /* what came before the end still goes out */
+	if (gateway->source) /* what came before the end still goes out */
 		while (pass_on_some(gateway))
 			;
 	while (gateway->offers.count)
@@ -338,7 +354,7 @@ void troupe_gz_end(struct troupe_gz *gateway, const struct troupe_error *why)
 	vec_free(&gateway->offers);
 	if (gateway->node)
 		node_destroy(gateway->node);
-	troupe_client_destroy(gateway->client);
+	source_destroy(gateway->source);
 	if (gateway->woken >= 0)
 		close(gateway->woken);
 	free(gateway);
@@ -347,11 +363,11 @@ void troupe_gz_end(struct troupe_gz *gateway, const struct troupe_error *why)
 struct troupe_gz_counts troupe_gz_counts(const struct troupe_gz *gateway)
 {
 	return (struct troupe_gz_counts){.published = atomic_load_explicit(&gateway->published, memory_order_relaxed),
-		.boundaries_lost = troupe_client_lost(gateway->client),
+		.boundaries_lost = gateway->source->ops->lost(gateway->source),
 		.taken = atomic_load_explicit(&gateway->taken, memory_order_relaxed),
 		.refused = atomic_load_explicit(&gateway->refused, memory_order_relaxed),
-		.commands = troupe_client_commands(gateway->client),
-		.joined = callers_joined(gateway->callers)};
+		.commands = gateway->source->ops->commands(gateway->source),
+		.joined = gateway->callers ? callers_joined(gateway->callers) : 0};
 }
 
 void troupe_gz_describe(const struct troupe_gz *gateway, char *ret_text, size_t bytes)

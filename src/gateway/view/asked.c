@@ -140,7 +140,7 @@ static troupe_status ask_call(struct request *request, struct troupe_error *erro
 	status = get_message(request, "request", type_find(row->type), &bytes, error);
 	if (!status)
 		status = gateway->client->ops->call(
-			gateway->client, service, bytes.at, bytes.count, ++gateway->next_tag, error);
+			gateway->client, service, NULL, bytes.at, bytes.count, ++gateway->next_tag, error);
 	text_fini(&bytes);
 	if (status)
 		return status;
@@ -162,7 +162,7 @@ static troupe_status ask_publish(struct request *request, struct troupe_error *e
 		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': there is none of this name", topic);
 	status = get_message(request, "message", type_find(row->type), &bytes, error);
 	if (!status)
-		status = gateway->client->ops->publish(gateway->client, topic, bytes.at, bytes.count, error);
+		status = gateway->client->ops->publish(gateway->client, topic, NULL, bytes.at, bytes.count, error);
 	text_fini(&bytes);
 	return status;
 }

@@ -516,14 +516,11 @@ troupe_status troupe_view_open(const struct troupe_server_def *recording, const 
 troupe_status troupe_view_connect(const struct troupe_view_run *run, const struct troupe_view_def *def,
 	struct troupe_view **ret_view, struct troupe_error *error)
 {
-	bool has_key = false;
 	troupe_status status = check_available(error);
 	if (status)
 		return status;
 	struct troupe_view *view = mem_alloc(sizeof *view);
-	view->remote.address = run->address;
-	status = key_find(run->key_file, run->insecure, &view->key, &has_key, error);
-	view->remote.key = has_key ? &view->key : NULL;
+	status = remote_of_run(run, &view->key, &view->remote, error);
 	view->gateway.place.remote = &view->remote;
 	if (status)
 		free(view);
@@ -576,7 +573,7 @@ struct troupe_view_counts troupe_view_counts(const struct troupe_view *view)
 {
 	const struct gateway *gateway = &view->gateway;
 	return (struct troupe_view_counts){.pages = atomic_load(&gateway->page_count),
-		.commands = gateway->place.server ? gateway->client->ops->commands(gateway->client) : 0,
+		.commands = !source_only_watches(&gateway->place) ? gateway->client->ops->commands(gateway->client) : 0,
 		.boundaries_lost = gateway->client->ops->lost(gateway->client)};
 }
 

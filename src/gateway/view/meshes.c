@@ -108,7 +108,7 @@ static troupe_status fetch(
 {
 	struct troupe_message message;
 	troupe_status status = meshes->client->ops->call(
-		meshes->client, wish->service, wish->geometry.at, wish->geometry.count, 0, error);
+		meshes->client, wish->service, NULL, wish->geometry.at, wish->geometry.count, 0, error);
 	if (status)
 		return status;
 	while (!meshes->client->ops->take(meshes->client, WAIT_NS, &message))

@@ -6,6 +6,8 @@
 #include "base/clock.h"
 #include "net/hello.h"
 #include "net/tcp/listener.h"
+#include "server/client.h"
+#include "server/network.h"
 #include "topic/message.h"
 #include "topic/watch.pb-c.h"
 
@@ -35,6 +37,8 @@ struct viewer {
 	uint64_t epoch;               /* that it was told of; 0: it has not asked for topics */
 	uint64_t beat_ns;             /* when it was told last that the run is there */
 	uint64_t sent, moved_ns;      /* bytes sent, and when their number changed last */
+	bool acts;                    /* for a robot client */
+	uint64_t counted;             /* of its commands */
 	bool over;
 };
 
@@ -47,6 +51,7 @@ struct watch_host {
 	_Atomic bool stop, failed;
 	struct troupe_error why; /* read when `stop` was seen */
 	_Atomic uint64_t joined;
+	_Atomic uint64_t commands; /* of robot clients that have gone */
 	/* the thread's */
 	VEC(struct viewer *) viewers;
 	struct pollfd polled[1 + LISTENER_POLL_MAX + WATCH_VIEWERS_MAX];
@@ -70,7 +75,7 @@ static void tell(struct viewer *viewer, const Troupe__Msgs__WatchTell *message)
 static void refuse(struct viewer *viewer, const char *why)
 {
 	struct text reason = {0};
-	refuse_encode(why, &reason);
+	refuse_encode(why, false, &reason);
 	(void)channel_send(viewer->channel, FRAME_REFUSE, reason.at, reason.count, NULL);
 	text_fini(&reason);
 	viewer->over = true;
@@ -105,7 +110,7 @@ static void tell_message(struct viewer *viewer, const struct troupe_message *mes
 
 static void tell_topics(struct viewer *viewer)
 {
-	const struct troupe_topics *topics = troupe_topics_list(viewer->host->server);
+	const struct troupe_topics *topics = client_topics(viewer->client);
 	Troupe__Msgs__WatchTell out = TROUPE__MSGS__WATCH_TELL__INIT;
 	Troupe__Msgs__WatchTell__Row *rows = mem_alloc((topics->count + 1) * sizeof *rows);
 	Troupe__Msgs__WatchTell__Row **list = mem_alloc((topics->count + 1) * sizeof(void *));
@@ -160,11 +165,12 @@ static void welcome(struct viewer *viewer)
 
 /* --- hearing ------------------------------------------------------------------------------------------------------ */
 
-static bool is_viewer(const char *bytes, size_t count, struct troupe_error *why)
+static bool is_viewer(const char *bytes, size_t count, struct hello *ret_hello, struct troupe_error *why)
 {
 	struct hello hello;
 	if (hello_decode(bytes, count, &hello, why))
 		return false;
+	*ret_hello = hello;
 	if (hello.protocol != HELLO_PROTOCOL)
 		(void)fail(why, TROUPE_EPROTOCOL, "its protocol is %u: expected %d", hello.protocol, HELLO_PROTOCOL);
 	else if (hello.role != HELLO_VIEWER)
@@ -176,21 +182,34 @@ static bool is_viewer(const char *bytes, size_t count, struct troupe_error *why)
 	return false;
 }
 
+/* A connection of a robot client's process comes after the client has been admitted. */
+static bool may_act(const struct watch_host *host, const char *client)
+{
+	struct network *network = host->server->network;
+	return network && network_knows_client(network, client);
+}
+
 static void hear_hello(struct viewer *viewer, enum frame_type type, const char *bytes, size_t count)
 {
 	struct watch_host *host = viewer->host;
 	struct troupe_client_def def = {.on_ready = wake, .ctx = host};
 	struct troupe_error why;
+	struct hello hello;
 	uint32_t present = 0;
 	for (uint32_t i = 0; i < host->viewers.count; i++)
 		present += host->viewers.at[i]->client != NULL;
-	if (type != FRAME_HELLO || !is_viewer(bytes, count, &why)) {
+	if (type != FRAME_HELLO || !is_viewer(bytes, count, &hello, &why)) {
 		refuse(viewer, type == FRAME_HELLO ? why.text : "expected HELLO");
+	} else if (*hello.client && !may_act(host, hello.client)) {
+		refuse(viewer, "the run has no robot client of this name");
 	} else if (present == WATCH_VIEWERS_MAX) {
 		refuse(viewer, "the run has as many viewers as it takes");
 	} else if (troupe_client_create(host->server, &def, &viewer->client, &why)) {
 		refuse(viewer, why.text);
 	} else {
+		if (*hello.client)
+			client_act_for(viewer->client, hello.client);
+		viewer->acts = *hello.client;
 		channel_limit(viewer->channel, ASKED_BYTES_MAX);
 		welcome(viewer);
 		atomic_fetch_add(&host->joined, 1);
@@ -211,7 +230,7 @@ static bool may_call(const struct watch_host *host, const char *service)
 static void call(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
 {
 	struct troupe_error why;
-	if (!may_call(viewer->host, ask->topic))
+	if (!viewer->acts && !may_call(viewer->host, ask->topic))
 		(void)fail(&why, TROUPE_ECOMMAND,
 			"service '%.150s': a viewer can only call services that change nothing", ask->topic);
 	else if (!troupe_client_call(viewer->client, ask->topic, *ask->type ? ask->type : NULL, ask->data.data,
@@ -234,6 +253,13 @@ static void obey(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
 		break;
 	case TROUPE__MSGS__WATCH_ASK__WHAT__TOPICS:
 		tell_topics(viewer);
+		break;
+	case TROUPE__MSGS__WATCH_ASK__WHAT__PUBLISH:
+		if (viewer->acts) /* a topic that has just gone takes nothing */
+			(void)troupe_client_publish(viewer->client, NULL, ask->topic, *ask->type ? ask->type : NULL,
+				ask->data.data, ask->data.len, NULL, NULL);
+		else
+			refuse(viewer, "a viewer cannot publish");
 		break;
 	default:
 		refuse(viewer, "an ASK that asks for nothing");
@@ -295,6 +321,11 @@ static void serve(struct viewer *viewer, uint64_t now_ns)
 	while (channel_receive(viewer->channel, &type, &bytes, &count, &status, NULL) && !viewer->over)
 		hear(viewer, type, bytes, count);
 	viewer->over |= status != TROUPE_OK;
+	if (viewer->acts) {
+		uint64_t commands = troupe_client_commands(viewer->client);
+		atomic_fetch_add(&viewer->host->commands, commands - viewer->counted);
+		viewer->counted = commands;
+	}
 	if (!viewer->client) {
 		viewer->over |= now_ns - viewer->since_ns > WATCH_SILENT_S * SECOND_NS;
 		return;
@@ -303,11 +334,15 @@ static void serve(struct viewer *viewer, uint64_t now_ns)
 		troupe_client_take(viewer->client, 0, &message))
 		tell_message(viewer, &message);
 	beat(viewer, now_ns);
+	if (viewer->acts) /* its robots wait for the topics of a model that has just been created */
+		tell_epoch(viewer);
 	viewer->over |= is_stalled(viewer, now_ns);
 }
 
 static void dismiss(struct viewer *viewer)
 {
+	if (viewer->client)
+		atomic_fetch_add(&viewer->host->commands, troupe_client_commands(viewer->client) - viewer->counted);
 	troupe_client_destroy(viewer->client);
 	channel_destroy(viewer->channel);
 	free(viewer);
@@ -426,11 +461,14 @@ troupe_status watch_host_create(struct troupe_server *server, const struct watch
 	host->server = server;
 	host->woken = -1;
 	troupe_status status = open_host(host, options, error);
-	if (status)
+	if (status) {
 		watch_host_destroy(host, NULL);
-	else
-		*ret_host = host;
-	return status;
+		return status;
+	}
+	if (server->network && network_has_clients(server->network))
+		network_offer(server->network, address_port(listener_address(host->listener)));
+	*ret_host = host;
+	return TROUPE_OK;
 }
 
 void watch_host_destroy(struct watch_host *host, const struct troupe_error *why)
@@ -458,6 +496,11 @@ void watch_host_describe(const struct watch_host *host, struct text *out)
 	char address[ADDRESS_TEXT_BYTES];
 	address_text(listener_address(host->listener), address);
 	text_add(out, "%s", address);
+}
+
+uint64_t watch_host_commands(const struct watch_host *host)
+{
+	return atomic_load_explicit(&host->commands, memory_order_relaxed);
 }
 
 uint64_t watch_host_joined(const struct watch_host *host)
@@ -492,9 +535,12 @@ troupe_status troupe_watch_start(struct troupe_server *server, const struct trou
 	struct watch_host *host = NULL;
 	bool has_key;
 	troupe_status status = key_find(def->key_file, def->insecure, &key, &has_key, error);
-	const struct watch_options options = {def->listen, has_key ? &key : NULL, def->insecure};
+	struct troupe_watch_def own = *def;
+	if (!own.listen)
+		own.listen = has_key || own.insecure ? "*:0" : "127.0.0.1:0";
+	const struct watch_options options = {own.listen, has_key ? &key : NULL, own.insecure};
 	if (!status)
-		status = check_address(def, has_key, error);
+		status = check_address(&own, has_key, error);
 	if (!status)
 		status = watch_host_create(server, &options, &host, error);
 	key_forget(&key);
@@ -511,6 +557,11 @@ void troupe_watch_end(struct troupe_watch *watch, const struct troupe_error *why
 		return;
 	watch_host_destroy(watch->host, why);
 	free(watch);
+}
+
+uint64_t troupe_watch_commands(const struct troupe_watch *watch)
+{
+	return watch_host_commands(watch->host);
 }
 
 void troupe_watch_describe(const struct troupe_watch *watch, char *ret_text, size_t bytes)

@@ -10,6 +10,8 @@
 #include "topic/message.h"
 #include "topic/watch.pb-c.h"
 
+#include <troupe/gateway.h>
+
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -41,6 +43,8 @@ struct remote {
 	struct source base; /* first: a source is its remote */
 	source_ready on_ready;
 	void *ctx;
+	char *prefix; /* "/NAME" of a robot client; NULL: none */
+	_Atomic uint64_t commands;
 	struct channel *channel; /* the thread's, once it runs */
 	int woken;
 	pthread_t thread;
@@ -62,6 +66,7 @@ struct remote {
 	struct troupe_error why;
 	/* the caller's */
 	struct come *taken;
+	struct text topic; /* of the message that was taken, as this side calls it */
 	/* the thread's */
 	uint64_t heard_ns;
 };
@@ -88,7 +93,7 @@ static void listing_release(struct listing *listing)
 	free(listing);
 }
 
-static struct listing *listing_of(const Troupe__Msgs__WatchTell *tell)
+static struct listing *listing_of(const struct remote *remote, const Troupe__Msgs__WatchTell *tell)
 {
 	struct listing *listing = mem_alloc(sizeof *listing);
 	struct arena *arena = &listing->arena;
@@ -96,7 +101,8 @@ static struct listing *listing_of(const Troupe__Msgs__WatchTell *tell)
 	atomic_store(&listing->refs, 1);
 	for (size_t i = 0; i < tell->n_row; i++) {
 		const Troupe__Msgs__WatchTell__Row *row = tell->row[i];
-		rows[i] = (struct troupe_topic){.name = arena_strdup(arena, row->name),
+		rows[i] = (struct troupe_topic){
+			.name = arena_printf(arena, "%s%s", remote->prefix ? remote->prefix : "", row->name),
 			.kind = row->kind > TROUPE_TOPIC_SERVICE ? TROUPE_TOPIC_PUBLISHED
 								 : (troupe_topic_kind)row->kind,
 			.type = arena_strdup(arena, row->type),
@@ -139,11 +145,21 @@ static troupe_status ask(struct remote *remote, const Troupe__Msgs__WatchAsk *wh
 	return TROUPE_OK;
 }
 
+/* The run's name for a topic or service of this side, where all names of a robot client's process begin with "/NAME". A
+ * name without it is one that the run does not have. */
+static const char *inside(const struct remote *remote, const char *name)
+{
+	size_t length = remote->prefix ? strlen(remote->prefix) : 0;
+	if (!length)
+		return name;
+	return !strncmp(name, remote->prefix, length) && name[length] == '/' ? name + length : "";
+}
+
 static troupe_status subscribe(struct source *source, const char *topic, double rate_hz, struct troupe_error *error)
 {
 	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
 	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__SUBSCRIBE;
-	what.topic = message_string(topic);
+	what.topic = message_string(inside(remote_of(source), topic));
 	what.rate_hz = rate_hz;
 	return ask(remote_of(source), &what, error);
 }
@@ -152,26 +168,53 @@ static void unsubscribe(struct source *source, const char *topic)
 {
 	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
 	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__UNSUBSCRIBE;
-	what.topic = message_string(topic);
+	what.topic = message_string(inside(remote_of(source), topic));
 	(void)ask(remote_of(source), &what, NULL);
 }
 
-static troupe_status publish(
-	struct source *source, const char *topic, const void *bytes, size_t count, struct troupe_error *error)
+/* Whether the run has this row, by the last table that came. */
+static bool has_row(struct remote *remote, troupe_topic_kind kind, const char *name)
 {
-	(void)source, (void)bytes, (void)count;
-	return fail(error, TROUPE_ECOMMAND, "topic '%.150s': this viewer only watches", topic);
+	bool has = false;
+	pthread_mutex_lock(&remote->lock);
+	const struct troupe_topics *rows = &remote->topics->shown;
+	for (uint32_t i = 0; i < rows->count && !has; i++)
+		has = rows->at[i].kind == kind && !strcmp(rows->at[i].name, name);
+	pthread_mutex_unlock(&remote->lock);
+	return has;
 }
 
-static troupe_status call(struct source *source, const char *service, const void *bytes, size_t count, uint64_t tag,
-	struct troupe_error *error)
+static troupe_status publish(struct source *source, const char *topic, const char *type, const void *bytes,
+	size_t count, struct troupe_error *error)
 {
+	struct remote *remote = remote_of(source);
+	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
+	if (!remote->prefix)
+		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': this viewer only watches", topic);
+	if (!has_row(remote, TROUPE_TOPIC_TAKEN, topic))
+		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': there is none of this name", topic);
+	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__PUBLISH;
+	what.topic = message_string(inside(remote, topic));
+	what.type = message_string(type ? type : "");
+	what.data = (ProtobufCBinaryData){count, (uint8_t *)(uintptr_t)bytes};
+	troupe_status status = ask(remote, &what, error);
+	atomic_fetch_add(&remote->commands, !status);
+	return status;
+}
+
+static troupe_status call(struct source *source, const char *service, const char *type, const void *bytes, size_t count,
+	uint64_t tag, struct troupe_error *error)
+{
+	struct remote *remote = remote_of(source);
 	Troupe__Msgs__WatchAsk what = TROUPE__MSGS__WATCH_ASK__INIT;
 	what.what = TROUPE__MSGS__WATCH_ASK__WHAT__CALL;
-	what.topic = message_string(service);
+	what.topic = message_string(inside(remote, service));
+	what.type = message_string(type ? type : "");
 	what.data = (ProtobufCBinaryData){count, (uint8_t *)(uintptr_t)bytes};
 	what.tag = tag;
-	return ask(remote_of(source), &what, error);
+	troupe_status status = ask(remote, &what, error);
+	atomic_fetch_add(&remote->commands, remote->prefix && !status);
+	return status;
 }
 
 static troupe_status ask_topics(struct remote *remote)
@@ -182,6 +225,15 @@ static troupe_status ask_topics(struct remote *remote)
 }
 
 /* --- taking ------------------------------------------------------------------------------------------------------- */
+
+static const char *outside(struct remote *remote, const char *name)
+{
+	if (!remote->prefix)
+		return name;
+	remote->topic.count = 0;
+	text_add(&remote->topic, "%s%s", remote->prefix, name);
+	return remote->topic.at;
+}
 
 static bool take_now(struct remote *remote, struct troupe_message *ret_message)
 {
@@ -200,7 +252,7 @@ static bool take_now(struct remote *remote, struct troupe_message *ret_message)
 		return false;
 	const Troupe__Msgs__WatchTell *tell = come->tell;
 	*ret_message = (struct troupe_message){.is_reply = tell->what == TROUPE__MSGS__WATCH_TELL__WHAT__REPLY,
-		.topic = tell->topic,
+		.topic = outside(remote, tell->topic),
 		.type = tell->type,
 		.bytes = tell->data.data,
 		.count = tell->data.len,
@@ -267,8 +319,8 @@ static const char *world_name(const struct source *source, uint32_t world)
 
 static uint64_t commands(const struct source *source)
 {
-	(void)source;
-	return UINT64_MAX;
+	struct remote *remote = (struct remote *)(uintptr_t)source;
+	return remote->prefix ? atomic_load(&remote->commands) : UINT64_MAX;
 }
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
@@ -327,7 +379,7 @@ static void keep(struct remote *remote, Troupe__Msgs__WatchTell *tell, size_t by
 
 static void take_topics(struct remote *remote, const Troupe__Msgs__WatchTell *tell)
 {
-	struct listing *fresh = listing_of(tell);
+	struct listing *fresh = listing_of(remote, tell);
 	pthread_mutex_lock(&remote->lock);
 	struct listing *old = remote->topics;
 	remote->topics = fresh;
@@ -381,7 +433,7 @@ static void hear(struct remote *remote, enum frame_type type, const char *bytes,
 			message_free(tell);
 	} else if (type == FRAME_STOP && !stop_decode(bytes, count, &stop, &why)) {
 		end(remote, stop.kind == STOP_FAILED ? TROUPE_EINTERNAL : TROUPE_OK, stop.why);
-	} else if (type == FRAME_REFUSE && !refuse_decode(bytes, count, words, &why)) {
+	} else if (type == FRAME_REFUSE && !refuse_decode(bytes, count, words, NULL, &why)) {
 		end(remote, TROUPE_EPROTOCOL, words);
 	} else if (type != FRAME_HEARTBEAT) {
 		end(remote, TROUPE_EPROTOCOL, "it sends frames that are not for a viewer");
@@ -469,6 +521,8 @@ static void destroy(struct source *source)
 	for (uint32_t i = 0; i < remote->world_count; i++)
 		free(remote->worlds[i]);
 	free(remote->worlds);
+	free(remote->prefix);
+	text_fini(&remote->topic);
 	listing_release(remote->topics);
 	if (remote->woken >= 0)
 		close(remote->woken);
@@ -479,12 +533,13 @@ static void destroy(struct source *source)
 static const struct source_ops ops = {subscribe, unsubscribe, publish, call, take, lost, topics, release, epoch,
 	world_count, world_name, commands, destroy};
 
-static troupe_status say_hello(struct remote *remote, struct troupe_error *error)
+static troupe_status say_hello(struct remote *remote, const char *client, struct troupe_error *error)
 {
 	struct hello hello = {.protocol = HELLO_PROTOCOL, .role = HELLO_VIEWER};
 	struct text payload = {0};
 	char host[64] = "?";
 	(void)gethostname(host, sizeof host - 1);
+	(void)snprintf(hello.client, sizeof hello.client, "%s", client ? client : "");
 	(void)snprintf(hello.build, sizeof hello.build, "%s", troupe_version());
 	(void)snprintf(hello.name, sizeof hello.name, "%s:%ld", host, (long)getpid());
 	troupe_status status = key_random_bytes(hello.id, sizeof hello.id, error);
@@ -508,7 +563,7 @@ static troupe_status join(struct remote *remote, const struct remote_options *op
 		return status;
 	channel_limit(remote->channel, FRAME_PAYLOAD_MAX);
 	remote->over = false;
-	status = say_hello(remote, error);
+	status = say_hello(remote, options->client, error);
 	while (!status && !(remote->worlds && remote->topics) && turn(remote)) {
 		send_asks(remote);
 		await_more(remote);
@@ -545,6 +600,17 @@ static troupe_status start(struct remote *remote, const struct remote_options *o
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
 }
 
+troupe_status remote_of_run(const struct troupe_view_run *run, struct key *ret_key, struct remote_options *ret_options,
+	struct troupe_error *error)
+{
+	bool has_key = false;
+	*ret_key = (struct key){0};
+	troupe_status status = key_find(run->key_file, run->insecure, ret_key, &has_key, error);
+	*ret_options = (struct remote_options){
+		.address = run->address, .key = has_key ? ret_key : NULL, .client = run->client};
+	return status;
+}
+
 troupe_status remote_connect(
 	const struct remote_options *options, struct source **ret_source, struct troupe_error *error)
 {
@@ -553,6 +619,7 @@ troupe_status remote_connect(
 	remote->idle = true;
 	remote->woken = -1;
 	remote->depth = options->depth;
+	remote->prefix = options->client ? mem_printf("/%s", options->client) : NULL;
 	pthread_mutex_init(&remote->lock, NULL);
 	troupe_status status = start(remote, options, error);
 	if (status)

@@ -1,4 +1,4 @@
-/* The viewer's side of PROTOCOL.md: a run of another process as a source. It takes no commands.
+/* The viewer's side of PROTOCOL.md: a run of another process as a source. Only a robot client gives commands.
  *
  * A thread of its own receives messages, of which the oldest are lost when REMOTE_BYTES_MAX wait to be taken. */
 #ifndef GATEWAY_WATCH_REMOTE_H
@@ -10,7 +10,10 @@
 enum { REMOTE_BYTES_MAX = 256 << 20 };
 
 struct remote_options {
-	const char *address;   /* HOST[:PORT] */
+	const char *address; /* HOST[:PORT] */
+	/* The robot client whose process this is: topics and services have its name before theirs, and messages and
+	 * requests for its models are taken. NULL: a viewer. */
+	const char *client;
 	const struct key *key; /* NULL: none. Copied */
 	uint32_t depth;        /* messages that wait to be taken; 0: any number */
 	uint32_t wait_ms;      /* for the run to let this process in; 0: 5 s */
@@ -18,6 +21,11 @@ struct remote_options {
 	void *ctx;
 };
 
+/* Options for a run as a program describes it; the key is the caller's, to be forgotten. TROUPE_EIO, TROUPE_EINVAL: the
+ * key cannot be read. */
+struct troupe_view_run;
+troupe_status remote_of_run(const struct troupe_view_run *run, struct key *ret_key, struct remote_options *ret_options,
+	struct troupe_error *error);
 /* Blocks until the run has let this process in, for at most wait_ms; so long it tries again while nothing listens
  * there. TROUPE_EINVAL: the address; TROUPE_EPEER: it cannot be reached; TROUPE_EPROTOCOL: it refuses, and why. */
 troupe_status remote_connect(

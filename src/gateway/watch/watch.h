@@ -12,7 +12,7 @@ struct watch_host;
 
 enum {
 	WATCH_PORT = 47083,                /* unless told otherwise */
-	WATCH_VIEWERS_MAX = 48,            /* at one time */
+	WATCH_VIEWERS_MAX = 256,           /* at one time */
 	WATCH_QUEUE_BYTES_MAX = 300 << 20, /* that wait for one viewer: one of the largest messages */
 	WATCH_ROOM_BYTES = 1 << 20,        /* while more wait, no further message is taken for it */
 	WATCH_SILENT_S = 5,
@@ -33,6 +33,8 @@ troupe_status watch_host_create(struct troupe_server *server, const struct watch
 void watch_host_destroy(struct watch_host *host, const struct troupe_error *why);
 /* "127.0.0.1:47083". */
 void watch_host_describe(const struct watch_host *host, struct text *out);
+/* The number of commands that robot clients have given so far. Any thread. */
+uint64_t watch_host_commands(const struct watch_host *host);
 /* The number of viewers that have joined so far. Any thread. */
 uint64_t watch_host_joined(const struct watch_host *host);
 

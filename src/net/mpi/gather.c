@@ -318,6 +318,18 @@ static troupe_status gathering_run(
 	return outcome(meeting, error);
 }
 
+/* Ranks do not come and go. */
+static bool gathering_has(const struct gathering *gathering, uint32_t secondary)
+{
+	return secondary <= gathering->secondaries;
+}
+
+static bool joining_regroups(const struct joining *joining)
+{
+	(void)joining;
+	return false;
+}
+
 static uint32_t gathering_awaited(const struct gathering *gathering)
 {
 	return atomic_load(&gathering->awaited);
@@ -490,6 +502,8 @@ const struct gather_ops gather_mpi = {
 	.refuse = refuse,
 	.gathering_create = gathering_create,
 	.gathering_run = gathering_run,
+	.gathering_has = gathering_has,
+	.joining_regroups = joining_regroups,
 	.gathering_awaited = gathering_awaited,
 	.gathering_link = gathering_link,
 	.gathering_stop = gathering_stop,

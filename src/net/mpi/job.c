@@ -106,7 +106,7 @@ troupe_status mpi_job_join(struct troupe_job **ret_job, struct troupe_error *err
 static void tell_secondaries(struct mpi_job *job)
 {
 	struct text bytes = {0};
-	refuse_encode("the primary ended before the start", &bytes);
+	refuse_encode("the primary ended before the start", false, &bytes);
 	for (uint32_t i = 0; i + 1 < job->job.size; i++)
 		(void)carrier_send(&mpi_carrier_ops, job->carrier, i, FRAME_REFUSE, bytes.at, bytes.count, NULL);
 	mpi_carrier_ops.finish(job->carrier, TELL_MS);

@@ -23,10 +23,12 @@
 #include <unistd.h>
 
 enum { DOOR_LOOK_MS = 500, DOOR_ACCEPTS_PER_SECOND = 200, QUEUE_BYTES = 1 << 20, STALE_MS = 1000 };
+#define REGROUP_NS UINT64_C(10000000000) /* for all members to come when the run goes on with others */
 
 struct gathering {
 	const struct gather_host *host;
 	struct hello hello;
+	struct gather_members members;
 	uint32_t secondaries, stale_ms;
 	uint64_t wait_ns;
 	struct session session;
@@ -139,7 +141,13 @@ static void note_joined(struct gathering *gathering, const struct peers_action *
 	gathering->join_shown[number] =
 		!gathering->met[number] || log_limit_again(&gathering->log_limit_members, clock_now_ns());
 	gathering->met[number] = true;
-	if (gathering->join_shown[number])
+	if (!gathering->join_shown[number])
+		return;
+	if (number > gathering->members.secondaries)
+		note(gathering, "client '%s' joined as secondary %u of %u, from %s",
+			gathering->members.names[number - gathering->members.secondaries - 1], number,
+			gathering->secondaries, channel ? channel_peer(channel) : "?");
+	else
 		note(gathering, "secondary %u of %u joined from %s", number, gathering->secondaries,
 			channel ? channel_peer(channel) : peers_name(gathering->session.peers, action->id));
 }
@@ -207,6 +215,8 @@ static void on_action(void *ctx, const struct peers_action *action)
 	} else if (action->kind == PEERS_TURNED_AWAY &&
 		   log_limit_take(&gathering->log_limit, "", 0, action->bytes, now)) {
 		note(gathering, "turned away %s", action->bytes);
+	} else if (action->kind == PEERS_KNOCKED) {
+		(void)gathering->host->knocked(gathering->host->ctx, action->bytes);
 	} else if (action->kind == PEERS_STARTED) {
 		gathering->started = true;
 		note(gathering, "%u %s ready: the run begins", gathering->secondaries, word(gathering->secondaries));
@@ -328,7 +338,7 @@ static troupe_status gathering_create(const struct gather_self *self, const stru
 	}
 	struct gathering *gathering = mem_alloc(sizeof *gathering);
 	gathering->host = host;
-	gathering->secondaries = def->secondaries;
+	gathering->secondaries = gathering->members.secondaries = def->secondaries;
 	gathering->awaited = def->secondaries;
 	gathering->met = mem_alloc((def->secondaries + 1) * sizeof *gathering->met);
 	gathering->join_shown = mem_alloc((def->secondaries + 1) * sizeof *gathering->join_shown);
@@ -357,6 +367,7 @@ static void dismiss_doorman(struct gathering *gathering)
 		return;
 	(void)!write(gathering->quit, &one, sizeof one);
 	pthread_join(gathering->doorman, NULL);
+	(void)!read(gathering->quit, &one, sizeof one); /* another may come */
 	gathering->has_doorman = false;
 }
 
@@ -383,6 +394,11 @@ static void gathering_destroy(struct gathering *gathering)
 	free(gathering);
 }
 
+static bool gathering_has(const struct gathering *gathering, uint32_t secondary)
+{
+	return gathering->session.peers && peers_id_of(gathering->session.peers, secondary) != PEERS_NONE;
+}
+
 static uint32_t gathering_awaited(const struct gathering *gathering)
 {
 	return atomic_load(&gathering->awaited);
@@ -390,8 +406,42 @@ static uint32_t gathering_awaited(const struct gathering *gathering)
 
 /* --- gathering ---------------------------------------------------------------------------------------------------- */
 
+/* What was left by the run before. */
+static void begin_again(struct gathering *gathering)
+{
+	dismiss_doorman(gathering);
+	peers_destroy(gathering->session.peers);
+	for (uint32_t i = 0; i < gathering->session.channels.count; i++) {
+		channel_destroy(gathering->session.channels.at[i]);
+		gathering->session.channels.at[i] = NULL;
+	}
+	free(gathering->channels);
+	gathering->channels = NULL;
+	gathering->sent.count = 0;
+	gathering->started = gathering->ended = false;
+	listener_slow_down(gathering->session.listener, 0);
+}
+
+static void take_members(struct gathering *gathering, const struct gather_members *members)
+{
+	gathering->members = *members;
+	gathering->secondaries = gathering->hello.secondaries = members->secondaries + members->clients;
+	uint32_t count = gathering->secondaries;
+	free(gathering->met);
+	free(gathering->join_shown);
+	free(gathering->names);
+	gathering->met = mem_alloc((count + 1) * sizeof *gathering->met);
+	gathering->join_shown = mem_alloc((count + 1) * sizeof *gathering->join_shown);
+	gathering->names = mem_alloc(count * sizeof *gathering->names);
+	atomic_store(&gathering->awaited, count);
+}
+
 static void begin_gathering(struct gathering *gathering, const struct gather_world *world)
 {
+	if (gathering->session.peers)
+		begin_again(gathering);
+	if (world->members)
+		take_members(gathering, world->members);
 	gathering->world = world;
 	gathering->described = bundle_describe(world->bytes, world->count);
 	gathering->hello.world = gathering->described.hash[0];
@@ -401,7 +451,12 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 		.first_step = world->first_step,
 		.state_hash = world->state_hash,
 		.stale_ns = gathering->stale_ms * UINT64_C(1000000),
-		.wait_ns = gathering->wait_ns,
+		.wait_ns = gathering->members.again ? REGROUP_NS : gathering->wait_ns,
+		.clients = gathering->members.clients,
+		.client_names = gathering->members.names,
+		.more_clients = gathering->members.more,
+		.port = gathering->members.port,
+		.again = gathering->members.again,
 	};
 	gathering->session.on_world = on_world;
 	gathering->session.on_action = on_action;
@@ -433,6 +488,7 @@ static void take_channels(struct gathering *gathering)
 	gathering->link = (struct transport_link){.ops = &tcp_carrier_ops,
 		.names = gathering->names,
 		.first_step = gathering->world->first_step,
+		.clients = gathering->members.clients,
 		.stale_ms = gathering->stale_ms,
 		.name = gathering->hello.name,
 		.pollers = pollers_of(gathering)};
@@ -460,14 +516,33 @@ static void note_late(struct gathering *gathering, const struct channel *channel
 		note(gathering, "turned away %s: it %s: the run has begun", peer, what);
 }
 
+/* Whether the peer is a robot client that may be let in; the owner is told. */
+static bool knocks(struct gathering *gathering, struct channel *channel)
+{
+	enum frame_type type;
+	const char *bytes;
+	size_t count;
+	troupe_status status;
+	struct hello hello;
+	if (!gathering->members.more || !channel_receive(channel, &type, &bytes, &count, &status, NULL) ||
+		type != FRAME_HELLO || hello_decode(bytes, count, &hello, NULL) || !*hello.client ||
+		hello_match(&gathering->hello, &hello, NULL))
+		return false;
+	return gathering->host->knocked(gathering->host->ctx, hello.client);
+}
+
 static void turn_away(struct gathering *gathering, struct channel *channel)
 {
 	struct text bytes = {0};
 	char why[160];
-	(void)snprintf(
-		why, sizeof why, "the run has begun with %u %s", gathering->secondaries, word(gathering->secondaries));
-	note_late(gathering, channel);
-	refuse_encode(why, &bytes);
+	bool again = knocks(gathering, channel);
+	(void)snprintf(why, sizeof why,
+		again ? "it comes in with the next change of members" : "the run has begun with %u %s",
+		gathering->secondaries, word(gathering->secondaries));
+	/* members that come back may be sooner than the gathering */
+	if (!gathering->members.clients && !gathering->members.more)
+		note_late(gathering, channel);
+	refuse_encode(why, again, &bytes);
 	(void)channel_send(channel, FRAME_REFUSE, bytes.at, bytes.count, NULL);
 	text_fini(&bytes);
 	session_finish(&gathering->session, channel);
@@ -582,12 +657,14 @@ const struct gather_ops gather_tcp = {
 	.refuse = refuse,
 	.gathering_create = gathering_create,
 	.gathering_run = gathering_run,
+	.gathering_has = gathering_has,
 	.gathering_awaited = gathering_awaited,
 	.gathering_link = gathering_link,
 	.gathering_stop = gathering_stop,
 	.gathering_destroy = gathering_destroy,
 	.joining_create = join_create,
 	.joining_run = join_run,
+	.joining_regroups = join_regroups,
 	.joining_wake = join_wake,
 	.joining_link = join_link,
 	.joining_destroy = join_destroy,

@@ -32,6 +32,7 @@ struct joining {
 	struct candidates candidates;
 	bool addressed; /* the one candidate is a given address */
 	bool seeks;     /* other primaries may still be found */
+	bool again;     /* gather_self.again */
 	struct attempt attempts[ATTEMPTS_MAX];
 	uint64_t attempt_ns;                           /* start of the last attempt */
 	struct candidate joined;                       /* the candidate of the session's present or last connection */
@@ -94,6 +95,17 @@ static bool may_find_another(const struct joining *s)
 	return s->addressed || s->seeks;
 }
 
+static void tell_welcome(const struct joining *s)
+{
+	char host[ADDRESS_TEXT_BYTES];
+	bool known = s->joined.address.raw_bytes;
+	if (!s->host->on_welcome)
+		return;
+	if (known)
+		address_host_text(&s->joined.address, host);
+	s->host->on_welcome(s->host->ctx, known ? host : NULL, peers_port(s->session.peers));
+}
+
 static void on_action(void *ctx, const struct peers_action *action)
 {
 	struct joining *s = ctx;
@@ -104,13 +116,15 @@ static void on_action(void *ctx, const struct peers_action *action)
 		candidates_settle(&s->candidates, &s->joined, CANDIDATE_JOINED, clock_now_ns());
 		gather_note(s->host, "joined %s, as secondary %u of %u", peers_name(s->session.peers, action->id),
 			s->number, all);
+		tell_welcome(s);
 	} else if (action->kind == PEERS_LOST || action->kind == PEERS_REFUSED) {
-		bool refused = action->kind == PEERS_REFUSED;
+		bool refused = action->kind == PEERS_REFUSED && !s->again && !*s->hello.client;
 		s->admitted = false;
 		s->ended |= s->wanted || !may_find_another(s); /* another primary would have another world */
 		candidates_settle(
 			&s->candidates, &s->joined, refused ? CANDIDATE_REFUSED : CANDIDATE_FAILED, clock_now_ns());
-		note_failure(s, action->bytes);
+		if (refused || action->kind == PEERS_LOST)
+			note_failure(s, action->bytes);
 	} else if (action->kind == PEERS_STARTED) {
 		s->started = true;
 	} else if (action->kind == PEERS_ENDED) {
@@ -304,6 +318,12 @@ troupe_status join_run(struct joining *s, struct troupe_error *error)
 	return why_not_started(s, error);
 }
 
+bool join_regroups(const struct joining *s)
+{
+	uint32_t lost;
+	return peers_regroups(s->session.peers, &lost);
+}
+
 void join_wake(struct joining *s)
 {
 	uint64_t one = 1;
@@ -417,6 +437,7 @@ troupe_status join_create(const struct gather_self *self, const struct gather_ho
 	const struct troupe_network *network = self->network;
 	struct joining *s = mem_alloc(sizeof *s);
 	s->host = host;
+	s->again = self->again;
 	s->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	uint64_t secret = 0;
 	troupe_status status = gather_hello(self, HELLO_SECONDARY, &s->hello, error);
@@ -430,7 +451,7 @@ troupe_status join_create(const struct gather_self *self, const struct gather_ho
 	else if (!status)
 		status = find_way(s, network, error);
 	struct peers_options options = {
-		.self = s->hello, .wait_ns = (uint64_t)(network->wait_s * 1e9), .seeks = s->seeks};
+		.self = s->hello, .wait_ns = (uint64_t)(network->wait_s * 1e9), .seeks = s->seeks || s->again};
 	s->session.on_world = on_world;
 	s->session.on_action = on_action;
 	s->session.ctx = s;

@@ -7,6 +7,7 @@
 troupe_status join_create(const struct gather_self *self, const struct gather_host *host, struct joining **ret_joining,
 	struct troupe_error *error);
 troupe_status join_run(struct joining *joining, struct troupe_error *error);
+bool join_regroups(const struct joining *joining);
 void join_wake(struct joining *joining);
 troupe_status join_link(struct joining *joining, struct transport_link **ret_link, uint32_t *ret_secondaries,
 	struct troupe_error *error);

@@ -161,7 +161,7 @@ const struct address *listener_address(const struct listener *listener)
 
 void listener_slow_down(struct listener *listener, uint32_t accepts_per_second)
 {
-	listener->interval_ns = SECOND_NS / accepts_per_second;
+	listener->interval_ns = accepts_per_second ? SECOND_NS / accepts_per_second : 0;
 }
 
 struct listener_counts listener_counts(const struct listener *listener)

@@ -42,8 +42,8 @@ troupe_status listener_create(
 void listener_destroy(struct listener *listener);
 /* The actual address, with the port that the system chose. */
 const struct address *listener_address(const struct listener *listener);
-/* From now on at most so many connections are accepted in a second; the kernel holds or refuses the rest. For the time
- * when no peer is awaited any more, and new connections should cost little. */
+/* From now on at most so many connections are accepted in a second; the kernel holds or refuses the rest; 0: any
+ * number. For the time when no peer is awaited any more, and new connections should cost little. */
 void listener_slow_down(struct listener *listener, uint32_t accepts_per_second);
 /* Fills in the files and events to poll() for, at most LISTENER_POLL_MAX. */
 uint32_t listener_poll(const struct listener *listener, uint64_t now_ns, struct pollfd *ret_fds);

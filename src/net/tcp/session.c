@@ -120,6 +120,7 @@ void session_act(struct session *session)
 		case PEERS_LOST:
 		case PEERS_REFUSED:
 		case PEERS_TURNED_AWAY:
+		case PEERS_KNOCKED:
 		case PEERS_STARTED:
 		case PEERS_ENDED:
 			break;

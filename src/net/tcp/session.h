@@ -36,7 +36,7 @@ struct session {
 	/* A frame of the world has arrived. False: the connection is closed; error has the reason. */
 	bool (*on_world)(void *ctx, uint32_t id, enum frame_type type, const char *bytes, size_t count,
 		struct troupe_error *error);
-	/* Called for ADMITTED, LOST, TURNED_AWAY, STARTED and ENDED. During ADMITTED, the channel is
+	/* Called for ADMITTED, LOST, TURNED_AWAY, KNOCKED, STARTED and ENDED. During ADMITTED, the channel is
 	 * channels.at[id]. */
 	void (*on_action)(void *ctx, const struct peers_action *action);
 	void *ctx;

@@ -1,0 +1,206 @@
+#!/bin/sh
+# Robot clients: the flows (a) to (d) of the specification's distributed simulator, with several processes: a primary, a
+# secondary, two clients, and beside each client a program that creates robots at random places and drives them at
+# random (random_spawn.py), through its own client's port. Then clients that are killed, hang, leave and come, while the
+# run goes on. In each case the recording of the run has the same hashes when it is replayed in one process: bits depend
+# neither on owners and pins nor on who takes part.
+#
+# Without the checks here a client could offer the topics of another, its robots could be simulated anywhere, or a run
+# that goes on with other members could lose a command or a word of its state.
+proxy=$(cd "${BUILD_DIR:-.}" && pwd)/tests/fault/delay_proxy
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/fault/processes.sh"
+TROUPE_NO_GZ=1
+export TROUPE_NO_GZ
+source=$(cd "$worlds/.." && pwd)
+port=$((20000 + $$ % 6000 * 2))
+
+if ! "$troupe" run "$worlds/warehouse.sdf" --iterations 1 --foxglove 127.0.0.1:0 -v0 >/dev/null 2>err; then
+	skip 'robot clients' "this build has no Foxglove: $(cat err)"
+	totals
+	exit
+fi
+
+cat >ground.sdf <<'END'
+<sdf version='1.9'><world name='large'><physics type='ode'><max_step_size>0.001</max_step_size></physics>
+<model name='ground'><static>true</static><link name='l'>
+<collision name='c'><geometry><plane><normal>0 0 1</normal></plane></geometry></collision></link></model>
+<model name='crate'><pose>3 3 0.25 0 0 0</pose><link name='l'>
+<inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
+<collision name='c'><geometry><box><size>0.5 0.5 0.5</size></box></geometry></collision></link>
+<plugin filename='gz-sim-odometry-publisher-system' name='gz::sim::systems::OdometryPublisher'/></model></world></sdf>
+END
+
+# await WHAT SECONDS COMMAND...: until the command succeeds
+await()
+{
+	what=$1 tries=$(($2 * 20))
+	shift 2
+	for _ in $(seq $tries); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.05
+	done
+	check "$what" 1
+	return 1
+}
+
+primary() { start primary ground.sdf --network-role primary --network-secondaries 1 --network-listen "127.0.0.1:$port" \
+	--record run.rec --hash-every 1000 -v3 "$@"; }
+secondary() { start secondary --network-role secondary --network-address "127.0.0.1:$port"; }
+# client NAME PORT ADDRESS: with a Foxglove port of its own
+client() { start "$1" --network-role client --name "$1" --network-address "127.0.0.1:$3" --foxglove "$2"; }
+# spawner NAME PORT ROBOTS SECONDS: what it says in NAME.said, its status in NAME.came
+spawner()
+{
+	rm -f "$1.came" "$1.said"
+	( timeout 60 python3 "$source/tests/gateway/random_spawn.py" "$2" "$1" "$3" "$4" 7 >"$1.said" 2>&1; echo $? >"$1.came" ) &
+}
+ended() { await "$1 ends" 60 test -s "$1.status"; [ "$(cat "$1.status")" = "$2" ]; check "$1: status $(cat "$1.status"), not $2" $?; }
+# same STEPS: the recording is replayed in one process, with other numbers of secondaries, with the hashes of the run
+same()
+{
+	for n in 0 2; do
+		timeout 120 "$troupe" replay run.rec --secondaries $n >replayed 2>&1
+		check "a replay with $n secondaries: $(tail -n 1 replayed)" $?
+		grep -q "^$1 steps, .* all the same" replayed
+		check "a replay has all $1 steps: $(cat replayed)" $?
+	done
+}
+
+# --- flows (a) to (d) ------------------------------------------------------------------------------------------------
+
+next_port
+primary --client tb3_1 --client tb3_2 --until 6 --foxglove $((port + 15003))
+secondary
+client tb3_1 $((port + 15000)) $port
+client tb3_2 $((port + 15001)) $port
+spawner tb3_1 $((port + 15000)) 4 2
+spawner tb3_2 $((port + 15001)) 3 2
+await 'both programs end' 60 test -s tb3_1.came -a -s tb3_2.came
+for name in tb3_1 tb3_2; do
+	[ "$(cat $name.came)" = 0 ]
+	check "the program of $name: $(tail -n 2 $name.said)" $?
+	grep -q "^services .*/$name/world/large/create " $name.said
+	check "(a) $name offers its service in its namespace" $?
+	grep "^services\|^topics" $name.said | tr ' ' '\n' | grep '^/' | grep -qv "^/$name/"
+	check "(a) $name offers nothing outside its namespace" $((!$?))
+	grep "^topics" $name.said | grep -q "/$name/clock "
+	check "(a) $name publishes the clock" $?
+	grep -q '^stamps regular' $name.said
+	check "(d) odometry of $name has the stamps of the lockstep: $(grep ^stamps $name.said)" $?
+	awk '/^(odometry|scans) / && $2 < 30 { bad = 1 } END { exit bad }' $name.said
+	check "(c) robots of $name have odometry and scans: $(grep '^odometry\|^scans' $name.said)" $?
+done
+grep -q '^created 4' tb3_1.said && grep -q '^created 3' tb3_2.said
+check '(b) all robots were created' $?
+grep '^topics' tb3_1.said | grep -q 'tb3_2_robot\|/crate/'
+check '(b) nobody else offers the topics of a robot' $((!$?))
+ended primary 0
+ended secondary 0
+ended tb3_1 0
+ended tb3_2 0
+grep -q 'work: secondary 1 .*, secondary 2 .*, secondary 3 ' primary.err
+check 'the clients took part as secondaries' $?
+same 6000
+
+# --- a client is killed, another hangs -------------------------------------------------------------------------------
+
+for how in 'KILL remove' 'STOP keep'; do
+	signal=${how% *} lost=${how#* }
+	next_port
+	primary --client tb3_1 --client tb3_2 --client-lost "$lost" --until 6
+	secondary
+	client tb3_1 $((port + 15000)) $port
+	client tb3_2 $((port + 15001)) $port
+	spawner tb3_1 $((port + 15000)) 2 3
+	spawner tb3_2 $((port + 15001)) 2 20
+	await 'robots are driven' 30 grep -q driving tb3_1.said
+	await 'robots of the other client are driven' 30 grep -q driving tb3_2.said
+	kill -"$signal" "$(cat tb3_2.pid)"
+	await 'the loss is noticed' 20 grep -q "client 'tb3_2' is gone" primary.err
+	ended primary 0
+	kill -CONT "$(cat tb3_2.pid)" 2>/dev/null
+	ended secondary 0
+	ended tb3_1 0
+	[ "$(cat tb3_1.came 2>/dev/null)" = 0 ]
+	check "$how: the program of the other client: $(tail -n 2 tb3_1.said)" $?
+	removed=$(sed -n 's/.*models created, \([0-9]*\) models removed.*/\1/p' primary.err)
+	[ "$lost $removed" = 'remove 2' ] || [ "$lost $removed" = 'keep ' ]
+	check "$how: '$removed' models removed" $?
+	same 6000
+	end_processes
+done
+
+# --- clients come and go ---------------------------------------------------------------------------------------------
+
+next_port
+primary --clients 2 --client-lost keep --until 8
+secondary
+await 'the run begins without a client' 20 grep -q 'the run begins' primary.err
+client tb3_1 $((port + 15000)) $port
+spawner tb3_1 $((port + 15000)) 2 1
+await 'the program of a client that joined ends' 30 test -s tb3_1.came
+[ "$(cat tb3_1.came)" = 0 ]
+check "a client joins a run that goes on: $(tail -n 2 tb3_1.said)" $?
+kill -TERM "$(cat tb3_1.pid)"
+ended tb3_1 0
+await 'the run goes on without it' 20 grep -q "client 'tb3_1' is gone" primary.err
+client tb3_1 $((port + 15001)) $port
+await 'it comes back' 20 grep -q joined tb3_1.err
+client tb3_1b $((port + 15002)) $port
+await 'another one joins' 20 grep -q joined tb3_1b.err
+start third --network-role client --name tb3_3 --network-address "127.0.0.1:$port"
+ended third 3
+grep -q 'turned this process away' third.err
+check "one too many is turned away: $(tail -n 1 third.err)" $?
+ended primary 0
+ended tb3_1 0
+ended tb3_1b 0
+[ "$(sed -n 's/.* as secondary \([0-9] of [0-9]\)/\1/p' tb3_1.err | tail -n 1)" = '2 of 3' ]
+check "the clients are numbered behind the secondary: $(grep joined tb3_1.err | tail -n 1)" $?
+same 8000
+
+# --- rubbish, and a run that a client ends ---------------------------------------------------------------------------
+
+next_port
+primary --client tb3_1 --client-lost end --until 30
+secondary
+client tb3_1 $((port + 15000)) $port
+await 'the run begins' 20 grep -q 'the run begins' primary.err
+python3 - $port <<'END'
+import socket, sys
+for rubbish in b"\0" * 64, b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 4096:
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as s:
+        s.sendall(rubbish)
+END
+sleep 1
+[ ! -s primary.status ]
+check 'rubbish from a stranger harms nobody' $?
+kill -KILL "$(cat tb3_1.pid)"
+ended primary 3
+grep -q "client 'tb3_1' is gone" primary.err
+check "--client-lost end: the run ends and says why: $(tail -n 1 primary.err)" $?
+end_processes
+
+# --- delay -----------------------------------------------------------------------------------------------------------
+
+# Each step and each ack of the client takes 50 ms; what it sees has the same stamps.
+if [ -x "$proxy" ]; then
+	next_port
+	"$proxy" 127.0.0.1:$((port + 15010)) "127.0.0.1:$port" 50 >proxy.out 2>&1 &
+	proxy_pid=$!
+	sed -i 's/0.001/0.01/' ground.sdf
+	primary --client tb3_1 --until 2 --network-stale-ms 5000
+	secondary
+	client tb3_1 $((port + 15000)) $((port + 15010))
+	spawner tb3_1 $((port + 15000)) 1 1
+	await 'the program behind the delay ends' 240 test -s tb3_1.came
+	grep -q '^stamps regular' tb3_1.said
+	check "stamps behind a delay of 50 ms: $(cat tb3_1.said | tail -n 1)" $?
+	ended primary 0
+	kill "$proxy_pid"
+	timeout 60 "$troupe" replay run.rec >replayed 2>&1
+	check "a replay of the run with delay: $(cat replayed)" $?
+fi
+
+totals
