@@ -1,19 +1,24 @@
-/* Feeds damaged messages to the converters to and from CDR of ROS 2 (gateway/ros/ros.h).
+/* Feeds damaged messages to the converters to and from CDR of ROS 2 (gateway/ros/ros.h), and from there to and from the
+ * JSON of rosbridge (gateway/ros/json.h).
  *
  *   fuzz_ros                some thousand rounds over the messages of tests/data/ros/cases
  *   fuzz_ros SEED ROUNDS    so many rounds for each of them
  *
  * The first byte of an input is the type, the second the direction, or one of the converters that have no type of
- * Gazebo to themselves: of stages, joint commands, twists with a stamp, and frames that never move. Whatever comes in:
- * CDR that is taken becomes bytes that are a message of the type, CDR is never longer than some times its message, and
- * a refusal is one line. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
+ * Gazebo to themselves: of JSON, stages, joint commands, twists with a stamp, and frames that never move. Whatever
+ * comes in: CDR that is taken becomes bytes that are a message of the type, CDR is never longer than some times its
+ * message, CDR that is written here has a form in JSON, which becomes CDR of the same JSON, and a refusal is one line.
+ * With WITHOUT_MAIN it is a target for tests/fuzz/run. */
 #include "gateway/ros/cdr.h"
 #include "gateway/ros/joint_command.h"
+#include "gateway/ros/json.h"
 #include "gateway/ros/ros.h"
 #include "gateway/ros/stage.h"
 #include "topic/message.h"
 
 #include "rounds.h"
+
+#include <jansson.h>
 
 static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 
@@ -30,16 +35,74 @@ static void check_refusal(const struct troupe_error *error, const struct text *o
 	must(!out->count && *error->text && !strchr(error->text, '\n'), "a refusal");
 }
 
+/* For jansson "-0" is a whole number. */
+static void drop_signs_of_zeros(struct text *json)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < json->count; i++)
+		if (json->at[i] != '-' || json->at[i + 1] != '0' || !strchr(",]}", json->at[i + 2]))
+			json->at[count++] = json->at[i];
+	json->count = count;
+}
+
+/* jansson has no whole numbers of 64 bits without a sign. */
+static void check_json(const char *type, struct text *json)
+{
+	struct text cdr = {0}, again = {0};
+	struct troupe_error error = {0};
+	json_error_t why;
+	json_t *value = json_loadb(json->at, json->count, 0, &why);
+	must(value || strstr(why.text, "too big integer"), why.text);
+	if (value) {
+		must(!ros_json_to_cdr(type, value, &cdr, &error), error.text);
+		must(!ros_json_of_cdr(type, cdr.at, cdr.count, &again, &error), error.text);
+		drop_signs_of_zeros(json);
+		drop_signs_of_zeros(&again);
+		must(again.count == json->count && !memcmp(again.at, json->at, json->count), "the same JSON");
+	}
+	json_decref(value);
+	text_fini(&cdr);
+	text_fini(&again);
+}
+
+static void cdr_to_json(const char *type, const void *cdr, size_t count, bool is_sound)
+{
+	struct text json = {0};
+	struct troupe_error error = {0};
+	if (!ros_json_of_cdr(type, cdr, count, &json, &error)) {
+		check_json(type, &json);
+	} else {
+		must(!is_sound, "a sound message without JSON");
+		check_refusal(&error, &json);
+	}
+	text_fini(&json);
+}
+
+static void of_json(const char *type, const uint8_t *bytes, size_t count)
+{
+	struct text cdr = {0};
+	struct troupe_error error = {0};
+	json_t *value = json_loadb((const char *)bytes, count, 0, NULL);
+	if (value && !ros_json_to_cdr(type, value, &cdr, &error))
+		cdr_to_json(type, cdr.at, cdr.count, true);
+	else if (value)
+		check_refusal(&error, &cdr);
+	json_decref(value);
+	text_fini(&cdr);
+}
+
 /* A box of a picture becomes 600 bytes; a frame has the names of its model and its link, too. */
 static void to_cdr(const struct ros_type *ros, const uint8_t *bytes, size_t count)
 {
 	struct text out = {0};
 	struct troupe_error error = {0};
-	if (ros_of_bytes(ros, bytes, count, &out, &error))
+	if (ros_of_bytes(ros, bytes, count, &out, &error)) {
 		check_refusal(&error, &out);
-	else
+	} else {
+		cdr_to_json(ros->name, out.at, out.count, true);
 		must(out.count >= 5 && out.count < 2000 + (1000 + (ros == ros_fixed_frames() ? count : 0)) * count,
 			"the size of CDR");
+	}
 	text_fini(&out);
 }
 
@@ -48,6 +111,7 @@ static void of_cdr(const struct ros_type *ros, const uint8_t *bytes, size_t coun
 	struct text out = {0};
 	struct troupe_error error = {0};
 	ProtobufCMessage *message;
+	cdr_to_json(ros->name, bytes, count, false);
 	if (ros_to_bytes(ros, bytes, count, &out, &error)) {
 		check_refusal(&error, &out);
 	} else {
@@ -111,6 +175,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 		of_joints(bytes + 2, count - 2);
 	else if (bytes[1] & 16)
 		of_cdr(ros_twist_stamped(), bytes + 2, count - 2);
+	else if (ros && bytes[1] & 64)
+		of_json(ros->name, bytes + 2, count - 2);
 	else if (bytes[1] & 32)
 		to_cdr(ros_fixed_frames(), bytes + 2, count - 2);
 	else if (ros && bytes[1] & 1 && ros_is_taken(ros))
@@ -138,27 +204,28 @@ static uint8_t number_of(message_type type)
 	return (uint8_t)i;
 }
 
-/* The message as bytes, and as CDR. */
+/* The message as bytes, as CDR, and as JSON. */
 static void run_case(const char *line, size_t rounds, const char *seeds, unsigned number)
 {
 	char name[128], topic[128];
 	int used = 0;
-	struct text inputs[2] = {{0}, {0}}, cdr = {0};
+	struct text inputs[3] = {{0}, {0}, {0}}, cdr = {0};
 	struct troupe_error error;
 	ProtobufCMessage *message;
 	must(sscanf(line, "%127s %127s %n", name, topic, &used) == 2, "a line of the cases");
 	message_type type = type_find(name);
 	const struct ros_type *ros = ros_type_find(name, topic);
 	must(type && ros && !message_of_text(type, line + used, &no_limits, &message, &error), line);
-	for (int i = 0; i < 2; i++)
-		text_add_bytes(&inputs[i], (const char[]){(char)number_of(type), (char)(i | 2)}, 2);
+	for (int i = 0; i < 3; i++)
+		text_add_bytes(&inputs[i], (const char[]){(char)number_of(type), (char)((i == 2 ? 64 : i) | 2)}, 2);
 	message_add_bytes(&inputs[0], message);
 	message_free(message);
 	must(!ros_of_bytes(ros, inputs[0].at + 2, inputs[0].count - 2, &cdr, &error), "a sound message");
 	text_add_bytes(&inputs[1], cdr.at, cdr.count);
-	for (unsigned i = 0; i < 2; i++) {
+	must(!ros_json_of_cdr(ros->name, cdr.at, cdr.count, &inputs[2], &error), error.text);
+	for (unsigned i = 0; i < 3; i++) {
 		if (seeds)
-			seeds_write(seeds, "ros", 2 * number + i, inputs[i].at, inputs[i].count);
+			seeds_write(seeds, "ros", 3 * number + i, inputs[i].at, inputs[i].count);
 		else
 			rounds_run(inputs[i].at, inputs[i].count, rounds, damage);
 		text_fini(&inputs[i]);

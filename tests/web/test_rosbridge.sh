@@ -58,6 +58,31 @@ run=
 timeout 120 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
 check "the recording of the run that was commanded has the same bits: $(cat out err)" $?
 
+# a client that only reads changes no state
+cat >read.js <<'END'
+const { WebSocket } = require("ws");
+let heard = 0;
+const socket = new WebSocket(`ws://127.0.0.1:${process.argv[2]}`);
+socket.on("open", () => {
+  for (const topic of ["/clock", "/odom", "/scan", "/camera", "/tf"]) socket.send(JSON.stringify({ op: "subscribe", topic }));
+  socket.send('{"op":"call_service","service":"/rosapi/topics"}');
+});
+socket.on("message", () => heard++);
+socket.on("close", () => process.exit(heard > 20 ? 0 : 1));
+socket.on("error", () => process.exit(2));
+END
+started --iterations 200 --hash-every 200
+web_node read.js "$port"
+check 'a client that only reads' $?
+wait "$run"
+check "200 steps with a client: $(cat err)" $?
+run=
+with=$(grep -w 200 out)
+timeout 60 "$troupe" run w.sdf --iterations 200 --rtf 0 --hash-every 200 -v 0 >out 2>err
+without=$(grep -w 200 out)
+[ -n "$with" ] && [ "$with" = "$without" ]
+check "the same state with a client and without: '$with' '$without'" $?
+
 # other hosts, and what is wrong
 timeout 20 "$troupe" run w.sdf --rosbridge 0.0.0.0:0 --iterations 10 --rtf 0 >out 2>err
 grep -q 'rosbridge: ws://.*:[0-9]*/?token=[A-Za-z0-9_-]\{24\}$' err

@@ -62,7 +62,7 @@ static void find_type(struct field *field)
 	field->kind = PART;
 	field->size = 1;
 	field->part = definitions_find(field->type, field->type_count);
-	assert(field->part); /* tests/unit/test_ros_json reads each definition */
+	assert(field->part); /* tests/fuzz/fuzz_ros reads messages of all types */
 }
 
 /* The next field, behind which *line is then; a constant is no field. */
