@@ -60,6 +60,27 @@ static bool ends_with(const char *name, const char *ending)
 	return length >= wanted && !strcmp(name + length - wanted, ending);
 }
 
+static void add_folders(struct text *out, const char *list, const char *below)
+{
+	while (list && *list) {
+		size_t length = strcspn(list, ":");
+		if (length)
+			text_add(out, "%s%.*s%s", out->count ? ":" : "", (int)length, list, below);
+		list += length + (list[length] == ':');
+	}
+}
+
+char *sdf_environment_folders(void)
+{
+	struct text out = {0};
+	add_folders(&out, getenv("GZ_SIM_RESOURCE_PATH"), "");
+	add_folders(&out, getenv("SDF_PATH"), "");
+	add_folders(&out, getenv("IGN_GAZEBO_RESOURCE_PATH"), "");
+	add_folders(&out, getenv("AMENT_PREFIX_PATH"), "/share");
+	add_folders(&out, getenv("ROS_PACKAGE_PATH"), "");
+	return out.at ? out.at : mem_strdup("");
+}
+
 char *sdf_find_file(const char *name, const char *ending, const struct sdf_options *options)
 {
 	const struct search search = {name, ends_with(name, ending) ? "" : ending};
@@ -68,7 +89,10 @@ char *sdf_find_file(const char *name, const char *ending, const struct sdf_optio
 		return found;
 	for (const char *const *at = options->resource_paths; !found && at && *at; at++)
 		found = try_in(&search, *at, strlen(*at));
-	for (size_t i = 0; options->use_environment && !found && sdf_path_variables[i]; i++)
-		found = try_list(&search, getenv(sdf_path_variables[i]));
+	if (!found && options->use_environment) {
+		char *folders = sdf_environment_folders();
+		found = try_list(&search, folders);
+		free(folders);
+	}
 	return found ? found : try_data(&search);
 }

@@ -15,8 +15,6 @@ static bool is_remote(const char *uri)
 }
 
 /* The text after "scheme://", or the whole text. */
-const char *const sdf_path_variables[] = {"GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", NULL};
-
 static const char *local_part(const char *uri)
 {
 	const char *colon = strstr(uri, "://");
@@ -45,22 +43,17 @@ static enum files_kind try_list(struct load *load, const char *list, const char 
 	return FILES_NOTHING;
 }
 
-/* The folders of ROS's packages: PREFIX/share of each prefix, and the older list. */
-static enum files_kind try_packages(struct load *load, const char *name, const char **ret_path)
-{
-	const char *shared = arena_printf(&load->sdf->arena, "share/%s", name);
-	enum files_kind found = try_list(load, getenv("AMENT_PREFIX_PATH"), shared, ret_path);
-	return found ? found : try_list(load, getenv("ROS_PACKAGE_PATH"), name, ret_path);
-}
-
 static enum files_kind try_options(struct load *load, const char *name, const char **ret_path)
 {
 	const char *const *at = load->options->resource_paths;
 	enum files_kind found = FILES_NOTHING;
 	for (; at && *at && !found; at++)
 		found = try(load, *at, strlen(*at), name, ret_path);
-	for (size_t i = 0; load->options->use_environment && !found && sdf_path_variables[i]; i++)
-		found = try_list(load, getenv(sdf_path_variables[i]), name, ret_path);
+	if (!found && load->options->use_environment) {
+		char *folders = sdf_environment_folders();
+		found = try_list(load, folders, name, ret_path);
+		free(folders);
+	}
 	return found;
 }
 
@@ -81,14 +74,11 @@ static enum files_kind find(struct load *load, const char *from, const char *uri
 		found = try(load, above, strlen(above), name, ret_path);
 	}
 	/* the file of a robot is usually in a folder of its package: PACKAGE/urdf/robot.urdf */
-	bool of_package = !strncmp(uri, "package://", 10);
-	if (!found && of_package) {
+	if (!found && !strncmp(uri, "package://", 10)) {
 		const char *above = slash ? arena_printf(&load->sdf->arena, "%.*s/../..", (int)length, from) : "../..";
 		found = try(load, above, strlen(above), name, ret_path);
 	}
-	if (!found)
-		found = try_options(load, name, ret_path);
-	return found || !of_package || !load->options->use_environment ? found : try_packages(load, name, ret_path);
+	return found ? found : try_options(load, name, ret_path);
 }
 
 const char *include_find_file(struct load *load, const struct sdf_element *element, const char *uri)

@@ -352,9 +352,10 @@ struct sdf {
 	struct load *kept;          /* private, for sdf_edit(); NULL: it cannot be edited */
 };
 
-/* The variables that use_environment below reads, in this order, NULL-terminated; each is a list of folders,
- * separated by colons. */
-extern const char *const sdf_path_variables[];
+/* The folders that use_environment below means, in the order of the search, separated by colons. The caller frees the
+ * text. They are those of GZ_SIM_RESOURCE_PATH, SDF_PATH and IGN_GAZEBO_RESOURCE_PATH, then PREFIX/share for each
+ * PREFIX of AMENT_PREFIX_PATH, then those of ROS_PACKAGE_PATH. */
+char *sdf_environment_folders(void);
 
 /* Whether the meshes and images of visuals are read, too. */
 enum sdf_visuals {
@@ -365,8 +366,7 @@ enum sdf_visuals {
 
 struct sdf_options {
 	/* Folders for model:// and relative file names, NULL-terminated. They are searched after the folder of the
-	 * file that contains the name. If use_environment is set, the folders of GZ_SIM_RESOURCE_PATH, SDF_PATH and
-	 * IGN_GAZEBO_RESOURCE_PATH are searched last. */
+	 * file that contains the name. If use_environment is set, sdf_environment_folders() are searched last. */
 	const char *const *resource_paths;
 	bool use_environment;
 	struct files *files;       /* all files are read through it; NULL: from the file system */

@@ -177,6 +177,12 @@ static void add_frames(struct urdf *urdf, const struct urdf_link *link, struct l
 	load_build_attribute(urdf->load, &frame, "name", link->name);
 	load_build_attribute(urdf->load, &frame, "attached_to", joint->name);
 	urdf_add(urdf, model, frame);
+	const struct sdf_element *sensor = urdf_gazebo_child(urdf, joint->name, "sensor");
+	if (sensor)
+		load_warn(urdf->load, sensor,
+			"<sensor> of the joint \"%.80s\" is left out, because the joint is lumped: expected "
+			"<preserveFixedJoint>true</preserveFixedJoint> beside it",
+			joint->name);
 }
 
 /* --- joints --------------------------------------------------------------------------------------------------------

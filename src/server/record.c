@@ -185,8 +185,10 @@ static void pack_paths(const struct troupe_server *server, struct text *out)
 	struct text paths = {0};
 	for (; given && given[count]; count++)
 		pack_string(&paths, given[count]);
-	for (uint32_t i = 0; sdf_path_variables[i]; i++, count++)
-		pack_string(&paths, getenv(sdf_path_variables[i]) ? getenv(sdf_path_variables[i]) : "");
+	char *folders = sdf_environment_folders();
+	pack_string(&paths, folders);
+	count++;
+	free(folders);
 	pack_u64(out, count);
 	text_add_bytes(out, paths.at, paths.count);
 	text_fini(&paths);

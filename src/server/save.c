@@ -39,13 +39,14 @@ static void list_folders(const struct troupe_server_def *def, struct origin *ori
 {
 	for (const char *const *at = def->resource_paths; at && *at; at++)
 		vec_push(&origin->folders, mem_strdup(*at));
-	for (uint32_t i = 0; sdf_path_variables[i]; i++)
-		for (const char *at = getenv(sdf_path_variables[i]); at && *at;) {
-			size_t length = strcspn(at, ":");
-			if (length && !lists(def->resource_paths, at, length))
-				vec_push(&origin->folders, mem_printf("%.*s", (int)length, at));
-			at += length + (at[length] == ':');
-		}
+	char *folders = sdf_environment_folders();
+	for (const char *at = folders; *at;) {
+		size_t length = strcspn(at, ":");
+		if (length && !lists(def->resource_paths, at, length))
+			vec_push(&origin->folders, mem_printf("%.*s", (int)length, at));
+		at += length + (at[length] == ':');
+	}
+	free(folders);
 }
 
 static void pack_origin(const struct troupe_server *server, const struct files *named, struct text *out)

@@ -119,6 +119,38 @@ for variable in AMENT_PREFIX_PATH=elsewhere ROS_PACKAGE_PATH=elsewhere/share GZ_
 	report $? "a mesh found with $variable"
 done
 
+# The body falls on its side, where its shape decides; so each run below has the mesh, also without the variable.
+cat >fall.sdf <<'END'
+<sdf version='1.9'><world name='w'><model name='ground'><static>1</static><link name='l'><collision name='c'><geometry>
+<plane/></geometry></collision></link></model><include><uri>alone.urdf</uri><pose>0 0 0.3 0.4 0.2 0</pose></include>
+</world></sdf>
+END
+# falls NAME ARGUMENT...: the hash of the last step, in the file NAME
+falls()
+{
+	fall=$1
+	shift
+	timeout "$run_limit_s" "$troupe" run "$@" --rtf 0 -v 0 --iterations 600 --hash-every 600 >"$fall" 2>err
+	grep -q '^hash 600 ' "$fall"
+	report $? "$fall runs"
+}
+falls missing fall.sdf --secondaries 0
+for variable in AMENT_PREFIX_PATH=elsewhere ROS_PACKAGE_PATH=elsewhere/share; do
+	export "${variable?}"
+	rm -f whole.record whole.state
+	falls whole fall.sdf --secondaries 0 --record whole.record --save-at 300 whole.state
+	falls over_tcp fall.sdf --secondaries 2 --transport tcp
+	unset AMENT_PREFIX_PATH ROS_PACKAGE_PATH
+	! cmp -s whole missing
+	report $? "the mesh matters ($variable)"
+	cmp -s whole over_tcp
+	report $? "secondaries of a network have the mesh ($variable)"
+	falls resumed --resume whole.state --secondaries 0
+	cmp -s whole resumed
+	report $? "a state has the mesh ($variable)"
+	does 0 replay whole.record -v 0
+done
+
 # --- what is wrong ----------------------------------------------------------------------------------------------------
 
 printf '<robot name="r">\n<link name="a"/>\n<link name="b"/></robot>' >wrong.urdf

@@ -336,6 +336,9 @@ Test(urdf, what_has_no_effect_is_said)
 	warns(R(BODY("a") BODY("b") J("j", "floating", "a", "b", "")), "the joint \"j\" is floating and is left out");
 	warns(R(BODY("a") "<transmission name='t'/>"), "<transmission> in <robot> has no effect");
 	warns(R(BODY("a") "<gazebo reference='x'/>"), "<gazebo> refers to \"x\"");
+	warns(R(BODY("a") BODY("b") J("j", "fixed", "a", "b", "") "<gazebo reference='j'><sensor name='s' "
+								  "type='force_torque'/></gazebo>"),
+		"<sensor> of the joint \"j\" is left out");
 	warns(R(BODY("a") L("b", "") BODY("c") J("j", "continuous", "a", "b", "") J("k", "continuous", "b", "c", "")),
 		"the link \"b\" has no mass: it and the links behind it are left out");
 }
