@@ -4,11 +4,13 @@
 #include "cli/gateways.h"
 
 #include "base/text.h"
+#include "cli/cli.h"
 #include "cli/signals.h"
 
 #include <troupe/foxglove.h>
 #include <troupe/ros2.h>
 #include <troupe/rosbridge.h>
+#include <troupe/server.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -276,7 +278,7 @@ static troupe_status start_rosbridge(struct gateways *gateways, const struct gat
 	return TROUPE_OK;
 }
 
-troupe_status gateways_show(const struct gateways_settings *settings, const struct troupe_server_def *def,
+static troupe_status open_shown(const struct gateways_settings *settings, const struct troupe_server_def *def,
 	const struct troupe_view_run *run, void (*say)(void *ctx, bool loud, const char *text), void *ctx,
 	struct gateways **ret_gateways, struct troupe_error *error)
 {
@@ -297,7 +299,7 @@ static void stop_playing(void *ctx)
 		troupe_foxglove_stop(gateways->foxglove);
 }
 
-troupe_status gateways_play(struct gateways *gateways, struct troupe_error *error)
+static troupe_status play(struct gateways *gateways, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
 	signals_tell(stop_playing, gateways);
@@ -307,6 +309,47 @@ troupe_status gateways_play(struct gateways *gateways, struct troupe_error *erro
 		troupe_foxglove_play(gateways->foxglove);
 	signals_tell(NULL, NULL);
 	return status;
+}
+
+struct showing { /* a command that shows something */
+	const char *command;
+	int64_t verbosity;
+};
+
+static void on_warning(void *ctx, const char *text)
+{
+	const struct showing *showing = ctx;
+	if (showing->verbosity >= 1)
+		cli_finding(SDF_WARNING, text);
+}
+
+static void on_line(void *ctx, bool loud, const char *text)
+{
+	const struct showing *showing = ctx;
+	if (showing->verbosity >= (loud ? 1 : 3))
+		cli_complain(showing->command, "%s", text);
+}
+
+int gateways_show(const char *command, const struct gateways_settings *settings, struct troupe_server_def *def,
+	const struct troupe_view_run *run, int64_t verbosity)
+{
+	struct showing showing = {command, verbosity};
+	struct gateways *gateways = NULL;
+	struct troupe_error error;
+	if (def) {
+		def->on_warning = on_warning;
+		def->ctx = &showing;
+	}
+	signals_catch();
+	troupe_status status = open_shown(settings, def, run, on_line, &showing, &gateways, &error);
+	bool misused = status == TROUPE_EINVAL;
+	if (!status)
+		status = play(gateways, &error);
+	if (status)
+		cli_complain(command, "%s", error.text);
+	signals_release();
+	gateways_end(gateways, status ? &error : NULL);
+	return misused ? CLI_BAD_USAGE : cli_exit_status(status);
 }
 
 troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,

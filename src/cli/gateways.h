@@ -37,25 +37,23 @@ struct gateways;
 
 /* Starts the gateways; *ret_gateways is NULL if there is none. say: called for each line that is for people; loud: also
  * without -v. A gateway that no option asks for and that cannot work is left out, with a line that has the reason.
- * TROUPE_EINVAL, TROUPE_EIO: a gateway that an option asks for cannot work. */
+ * A gateway that an option asks for cannot work: TROUPE_EIO; TROUPE_EINVAL: because of the option, or because this
+ * build has no such gateway, which is wrong usage, too. */
 troupe_status gateways_start(const struct gateways_settings *settings, struct troupe_server *server,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error);
-/* The same in the process of a robot client, for the run of another process. Errors as gateways_show(). */
+/* The same in the process of a robot client, for the run of another process. TROUPE_EPEER, TROUPE_EPROTOCOL: the run
+ * cannot be joined; other errors as above. */
 troupe_status gateways_connect(const struct gateways_settings *settings, const struct troupe_view_run *run,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error);
-/* Opens the recording of def instead, for Foxglove if settings->foxglove is given and for the viewer if not, or the run
- * of another process for the viewer (def or run is NULL), and prints the address. TROUPE_EINVAL: an address, or this
- * build has no such gateway; TROUPE_EIO, and errors of the recording; TROUPE_EPEER, TROUPE_EPROTOCOL: the run cannot be
- * joined. */
+/* Shows instead the recording of def, to Foxglove if settings->foxglove is given and to browsers if not, or to browsers
+ * the run of another process (def or run is NULL): prints the address, and shows it until a signal asks the process to
+ * stop, or that run is over. Sets on_warning and ctx of def. command: of troupe, for messages; verbosity: its -v.
+ * Returns the exit status: CLI_BAD_USAGE for a wrong address, and where this build has no such gateway. */
 struct troupe_server_def;
-troupe_status gateways_show(const struct gateways_settings *settings, const struct troupe_server_def *def,
-	const struct troupe_view_run *run, void (*say)(void *ctx, bool loud, const char *text), void *ctx,
-	struct gateways **ret_gateways, struct troupe_error *error);
-/* Shows it until a signal asks the process to stop, or the run of another process is over: then the status and the
- * error are those of troupe_view_play(). */
-troupe_status gateways_play(struct gateways *gateways, struct troupe_error *error);
+int gateways_show(const char *command, const struct gateways_settings *settings, struct troupe_server_def *def,
+	const struct troupe_view_run *run, int64_t verbosity);
 /* The addresses by which programs reach those that are on; "": it is off. */
 struct gateways_addresses {
 	char view[512], foxglove[512], rosbridge[512], watch[128];

@@ -211,48 +211,29 @@ static troupe_status run_again(const struct settings *settings, struct troupe_se
 	return status;
 }
 
-static void on_line(void *ctx, bool loud, const char *text)
-{
-	const struct settings *settings = ctx;
-	if (settings->verbosity >= (loud ? 1 : 3))
-		cli_complain("replay", "%s", text);
-}
-
-/* The address is printed; then clients play it until a signal comes. */
-static int show(struct settings *settings)
+static struct troupe_server_def def_of(const struct settings *settings)
 {
 	struct troupe_server_def def = troupe_server_def_default();
-	struct gateways *gateways = NULL;
-	struct troupe_error error;
 	def.resume_path = settings->recording;
 	def.resource_paths = settings->resource_paths.at;
 	def.plugin_paths = settings->plugin_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
-	def.on_warning = on_warning;
-	def.ctx = settings;
-	signals_catch();
-	troupe_status status = gateways_show(&settings->gateways, &def, NULL, on_line, settings, &gateways, &error);
-	if (status == TROUPE_EINVAL)
-		status = TROUPE_EIO; /* an address: no internal error */
-	if (!status)
-		status = gateways_play(gateways, &error);
-	if (status)
-		cli_complain("replay", "%s", error.text);
-	signals_release();
-	gateways_end(gateways, NULL);
-	return cli_exit_status(status);
+	return def;
+}
+
+/* The address is printed; then clients play it until a signal comes. */
+static int show(const struct settings *settings)
+{
+	struct troupe_server_def def = def_of(settings);
+	return gateways_show("replay", &settings->gateways, &def, NULL, settings->verbosity);
 }
 
 static int replay(struct settings *settings)
 {
-	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server_def def = def_of(settings);
 	struct children children = {0};
 	struct troupe_replay result;
 	struct troupe_error error;
-	def.resume_path = settings->recording;
-	def.resource_paths = settings->resource_paths.at;
-	def.plugin_paths = settings->plugin_paths.at;
-	def.secondaries = (int32_t)settings->secondaries;
 	def.chaos = settings->chaos >= 0;
 	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;
 	def.on_warning = on_warning;

@@ -1251,6 +1251,7 @@ static int run_world(struct run *run)
 	signals_unwatch();
 	if (!status)
 		status = gateways_start(&run->settings.gateways, run->server, on_gateway, run, &run->gateways, &error);
+	bool misused = run->gateways && status == TROUPE_EINVAL;
 	if (!status)
 		status = lockstep_start(&run->settings.lockstep, run->server, on_note, run, &run->entrance, &error);
 	if (!status && from_input(&run->settings))
@@ -1276,6 +1277,8 @@ static int run_world(struct run *run)
 	commands_fini(&run->commands);
 	commands_out_fini(&run->commands_out);
 	vec_free(&run->savings);
+	if (misused)
+		return CLI_BAD_USAGE;
 	return run->mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
 }
 

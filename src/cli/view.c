@@ -69,44 +69,15 @@ static const struct options_command command = {
 	.spec_count = ARRAY_LEN(specs),
 };
 
-static void on_warning(void *ctx, const char *text)
-{
-	const struct settings *settings = ctx;
-	if (settings->verbosity >= 1)
-		cli_finding(SDF_WARNING, text);
-}
-
-static void on_line(void *ctx, bool loud, const char *text)
-{
-	const struct settings *settings = ctx;
-	if (settings->verbosity >= (loud ? 1 : 3))
-		cli_complain("view", "%s", text);
-}
-
-static int view(struct settings *settings)
+static int view(const struct settings *settings)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	const struct troupe_view_run *run = settings->run.address ? &settings->run : NULL;
-	struct gateways *gateways = NULL;
-	struct troupe_error error;
 	def.resume_path = settings->recording;
 	def.resource_paths = settings->resource_paths.at;
 	def.plugin_paths = settings->plugin_paths.at;
 	def.secondaries = (int32_t)settings->secondaries;
-	def.on_warning = on_warning;
-	def.ctx = settings;
-	signals_catch();
-	troupe_status status =
-		gateways_show(&settings->gateways, run ? NULL : &def, run, on_line, settings, &gateways, &error);
-	if (status == TROUPE_EINVAL)
-		status = TROUPE_EIO; /* an address: no internal error */
-	if (!status)
-		status = gateways_play(gateways, &error);
-	if (status)
-		cli_complain("view", "%s", error.text);
-	signals_release();
-	gateways_end(gateways, status ? &error : NULL);
-	return status ? cli_exit_status(status) : CLI_DONE;
+	return gateways_show("view", &settings->gateways, run ? NULL : &def, run, settings->verbosity);
 }
 
 int cli_view(int argc, char **argv)

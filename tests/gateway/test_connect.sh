@@ -72,7 +72,7 @@ timeout 60 "$troupe" view --connect 127.0.0.1:1 >"$scratch/none" 2>&1
 [ $? = 3 ] && [ "$(wc -l <"$scratch/none")" = 1 ]
 check "nobody listens: $(cat "$scratch/none")" $?
 timeout 60 "$troupe" view --connect 'nowhere:x' >"$scratch/none" 2>&1
-[ $? = 1 ] && [ "$(wc -l <"$scratch/none")" = 1 ]
+[ $? = 2 ] && [ "$(wc -l <"$scratch/none")" = 1 ]
 check "no address: $(cat "$scratch/none")" $?
 timeout 60 "$troupe" view >"$scratch/none" 2>&1
 [ $? = 2 ]

@@ -84,7 +84,7 @@ check "a certificate that is none: $status $(cat err)" $?
 for bad in x 1:x 99999 :80 nowhere:80; do
 	timeout 20 "$troupe" run w.sdf --foxglove $bad --iterations 10 --rtf 0 >out 2>err
 	status=$?
-	[ $status -ne 0 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^troupe run: --foxglove: .*expected' err
+	[ $status -eq 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^troupe run: --foxglove: .*expected' err
 	check "--foxglove $bad: $status $(cat err)" $?
 done
 totals
