@@ -118,7 +118,7 @@ struct primary {
 	uint64_t sensed_epoch;                  /* of the changes of the scene that the sensors follow, plus one */
 
 	uint64_t share_rounds; /* steps so far that were shared */
-	bool repeats;          /* the last step was given up, so the next step repeats it */
+	bool repeats;          /* the last step was given up, so the next step repeats it, as it was decided */
 
 	/* outcome */
 	bool ended; /* no further step */

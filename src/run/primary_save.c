@@ -16,7 +16,7 @@
 #define STEPS_MAX (UINT64_C(1) << 53) /* limit for a saved state */
 #define TIME_MAX_S 1e18
 
-enum { PAUSED = 1, EMPTIED = 2 };
+enum { PAUSED = 1, EMPTIED = 2, DECIDED = 4 };
 
 void primary_collect(struct primary *primary, struct files *files)
 {
@@ -158,6 +158,18 @@ static void unpack_systems(struct primary *primary, struct unpack *in)
 		unpack_reading(primary, in);
 }
 
+/* A step that was given up has left what systems decided for it, which they must not decide again. */
+static bool is_decided(const struct primary *primary)
+{
+	return primary->shared->systems->updating && (primary->repeats || !lockstep_complete(&primary->lockstep));
+}
+
+static uint32_t flags_of(const struct primary *primary)
+{
+	return (primary->paused ? PAUSED : 0u) | (primary->emptied ? EMPTIED : 0u) |
+	       (is_decided(primary) ? DECIDED : 0u);
+}
+
 static void pack_all(struct primary *primary, struct schedule *waiting, struct text *out)
 {
 	edit_begin(&primary->edit); /* the next step would begin with this call */
@@ -169,7 +181,7 @@ static void pack_all(struct primary *primary, struct schedule *waiting, struct t
 	pack_u64(out, (uint64_t)primary->seen_ns);
 	pack_u64(out, primary->reading_count);
 	pack_u64(out, primary->reading_digest);
-	pack_u64(out, (primary->paused ? PAUSED : 0u) | (primary->emptied ? EMPTIED : 0u));
+	pack_u64(out, flags_of(primary));
 	pack_u64(out, primary->multi_steps);
 	pack_double(out, primary->run_to_s);
 	pack_double(out, primary->options.rtf);
@@ -207,9 +219,10 @@ static troupe_status unpack_time(struct primary *primary, struct unpack *in, str
 	primary->seen_ns = (int64_t)unpack_u64(in);
 	primary->reading_count = unpack_u64(in);
 	primary->reading_digest = unpack_u64(in);
-	uint32_t flags = unpack_count(in, PAUSED | EMPTIED);
+	uint32_t flags = unpack_count(in, PAUSED | EMPTIED | DECIDED);
 	primary->paused = flags & PAUSED;
 	primary->emptied = flags & EMPTIED;
+	primary->repeats = flags & DECIDED;
 	primary->multi_steps = unpack_u64(in);
 	primary->run_to_s = unpack_double(in);
 	double rtf = unpack_double(in), rate_hz = unpack_double(in);

@@ -187,6 +187,29 @@ secondary()
 secondary good
 [ $status = 0 ] && [ "$(hash_of)" = "$hash" ]
 report $? 'a secondary with the same library: the same hash'
+# A step that a lost secondary did not finish is decided once: the state that is saved has its decisions.
+library decides/libpush.so -DDECIDES
+run 0 run w.sdf --iterations 3000 --plugin-path decides --hash-every 3000
+once=$(sed -n 's/^hash 3000 //p' out)
+timeout 60 "$troupe" run w.sdf --iterations 3000 --rtf 1 --network-role primary --network-secondaries 1 \
+	--network-insecure --network-interface 127.0.0.1 --network-wait 10 --network-partition lost$$ \
+	--plugin-path decides --hash-every 100 --save-on-stop lost.state >primary.out 2>primary.err &
+primary=$!
+"$troupe" run --network-role secondary --network-insecure --network-interface 127.0.0.1 --network-wait 5 \
+	--network-partition lost$$ --plugin-path decides >out 2>err &
+lost=$!
+for _ in $(seq 100); do
+	! grep -q '^hash 500 ' primary.out || break
+	sleep 0.1
+done
+kill -9 $lost
+wait $primary
+[ $? = 3 ] && [ -s lost.state ]
+report $? 'the state is saved when a secondary is lost'
+run 0 run --resume lost.state --iterations 3000 --rtf 0 --plugin-path decides --hash-every 3000
+[ -n "$once" ] && [ "$(sed -n 's/^hash 3000 //p' out)" = "$once" ]
+report $? 'a step that was given up is decided once'
+
 secondary other
 [ $status != 0 ]
 report $? 'a secondary with another library ends'

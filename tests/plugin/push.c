@@ -164,6 +164,15 @@ static void post_update(const struct troupe_system *self, const struct troupe_st
 	(void)self, (void)step, (void)memory;
 }
 
+#ifdef DECIDES
+static void update(const struct troupe_system *self, const struct troupe_step *step, void *memory)
+{
+	struct words *words = memory;
+	(void)self, (void)step;
+	words->steps += 1000;
+}
+#endif
+
 #ifdef CRASH
 __attribute__((constructor)) static void crash(void)
 {
@@ -213,6 +222,9 @@ static const struct troupe_kind push = {
 #endif
 	.pre_update = pre_update,
 	.post_update = post_update,
+#ifdef DECIDES
+	.update = update,
+#endif
 };
 
 static const struct troupe_kind *const kinds[] = {&push, NULL};
