@@ -58,7 +58,7 @@ cat >commands <<END
 30 /model/gripper/joint/left_finger_joint/0/cmd_pos data: 0.03
 100 /world/w/create sdf_filename: "$robots/quadruped.urdf" name: "dog" pose {position {x: -2 z: 0.4}}
 END
-steps=$(amount 400 1500 5000)
+steps=$(amount 400 1500 3000)
 
 go()
 {
