@@ -10,6 +10,7 @@
 #include "run/edit_internal.h"
 
 #include "run/schedule.h"
+#include "sensor/earth.h"
 #include "system/ignored.h"
 #include "topic/light.pb-c.h"
 
@@ -160,8 +161,17 @@ const char *edit_source_entity(const struct edit_source *source)
 
 static troupe_status check_factory(const Gz__Msgs__EntityFactory *factory, struct troupe_error *error)
 {
-	if (factory->spherical_coordinates)
-		return fail(error, TROUPE_ECOMMAND, "spherical_coordinates: models are placed by x y z: expected pose");
+	const Gz__Msgs__SphericalCoordinates *place = factory->spherical_coordinates;
+	if (place && *factory->relative_to)
+		return fail(error, TROUPE_ECOMMAND, "both relative_to and spherical_coordinates: expected one of them");
+	if (place && factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT)
+		return fail(error, TROUPE_ECOMMAND, "spherical_coordinates of a light: expected pose");
+	if (place && !(fabs(place->latitude_deg) <= 90 && fabs(place->longitude_deg) <= 180 &&
+			     fabs(place->elevation) <= SDF_LENGTH_MAX && fabs(place->heading_deg) <= 360))
+		return fail(error, TROUPE_ECOMMAND,
+			"spherical_coordinates: expected a latitude_deg from -90 to 90, a longitude_deg from -180 to "
+			"180, an "
+			"elevation of at most 1e9 m, and a heading_deg from -360 to 360");
 	switch (factory->from_case) {
 	case GZ__MSGS__ENTITY_FACTORY__FROM_SDF:
 		if (*factory->sdf)
@@ -194,7 +204,15 @@ static const char *base_of(const Gz__Msgs__EntityFactory *factory)
 static bool has_pose(const Gz__Msgs__EntityFactory *factory)
 {
 	const Gz__Msgs__Pose *pose = factory->pose;
-	return *factory->relative_to || (pose && (pose->position || pose->orientation));
+	return *factory->relative_to || factory->spherical_coordinates ||
+	       (pose && (pose->position || pose->orientation));
+}
+
+/* Whether the pose is known only in the turn: the other model moves, and the place of the world on the globe is in the
+ * world. */
+static bool is_placed_late(const Gz__Msgs__EntityFactory *factory)
+{
+	return base_of(factory) || factory->spherical_coordinates;
 }
 
 struct edit_source *edit_prepare(const struct edit_options *options, const Gz__Msgs__EntityFactory *factory)
@@ -203,8 +221,8 @@ struct edit_source *edit_prepare(const struct edit_options *options, const Gz__M
 	if (check_factory(factory, NULL) || factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT ||
 		message_pose(factory->pose, &pose, NULL))
 		return NULL;
-	if (base_of(factory))
-		pose = POSE_IDENTITY; /* the pose is known in the turn */
+	if (is_placed_late(factory))
+		pose = POSE_IDENTITY;
 	struct edit_source *source = source_of(options, factory, has_pose(factory) ? &pose : NULL);
 	(void)edit_source_load(options, source, &source->files, NULL);
 	return source;
@@ -249,6 +267,16 @@ static char *free_name(const struct scene *scene, const char *name)
 	}
 }
 
+/* As Gazebo does it: the place replaces the position, and the heading turns the model about the vertical. */
+static struct pose pose_on_globe(
+	const struct scene *scene, const Gz__Msgs__SphericalCoordinates *place, struct pose pose)
+{
+	struct earth earth = earth_of(&scene->sdf->surroundings.earth);
+	struct earth_place at = {place->latitude_deg, place->longitude_deg, place->elevation};
+	struct quat turn = quat_from_rpy(0, 0, place->heading_deg * (M_PI / 180));
+	return (struct pose){earth_point(&earth, at), quat_mul(turn, pose.q)};
+}
+
 static troupe_status pose_of(const struct edit *edit, const Gz__Msgs__EntityFactory *factory, struct pose *ret_pose,
 	struct troupe_error *error)
 {
@@ -259,6 +287,8 @@ static troupe_status pose_of(const struct edit *edit, const Gz__Msgs__EntityFact
 		status = edit_find(edit, base, &model, error);
 	if (!status && base)
 		*ret_pose = pose_mul(state_model_pose(edit->shared->state, model, false), *ret_pose);
+	if (!status && factory->spherical_coordinates)
+		*ret_pose = pose_on_globe(edit->shared->scene, factory->spherical_coordinates, *ret_pose);
 	return status;
 }
 
@@ -424,10 +454,10 @@ troupe_status edit_create(struct edit *edit, const Gz__Msgs__EntityFactory *fact
 	if (factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT)
 		return create_light(edit, factory, note, error);
 	if (is_loaded(source) && source->sdf->worlds.at[0].lights.count && !edit_source_entity(source))
-		return edit_add_light(edit, &source->sdf->worlds.at[0].lights.at[0], base_of(factory) ? &pose : NULL,
-			may_rename, note, error);
+		return edit_add_light(edit, &source->sdf->worlds.at[0].lights.at[0],
+			is_placed_late(factory) ? &pose : NULL, may_rename, note, error);
 	uint32_t model = SCENE_NONE;
-	status = settle(edit, source, base_of(factory) ? &pose : NULL, may_rename, error);
+	status = settle(edit, source, is_placed_late(factory) ? &pose : NULL, may_rename, error);
 	if (!status)
 		status = edit_add(edit, source, NULL, &model, note, error);
 	if (status)

@@ -251,6 +251,42 @@ logged 'three' 0 "$@" --secondaries 3 --log other.csv
 ! cmp -s alone.csv other.csv && sed 's/,[0-9]*$/,/' alone.csv >rest.csv && sed 's/,[0-9]*$/,/' other.csv | cmp -s - rest.csv
 check 'with the secondary: only the last column differs' $?
 
+# --- a model that is placed on the globe ---------------------------------------------------------------------------
+# The same place by way of the coordinates that are centred in the earth (WGS 84). x points 30 degrees north of east.
+cat >globe.sdf <<'END'
+<sdf version="1.9"><world name="globe"><gravity>0 0 0</gravity><spherical_coordinates>
+<surface_model>EARTH_WGS84</surface_model><latitude_deg>47.5</latitude_deg><longitude_deg>8.5</longitude_deg>
+<elevation>400</elevation><heading_deg>30</heading_deg></spherical_coordinates></world></sdf>
+END
+cat >globe.commands <<'END'
+5 /world/globe/create sdf: "<sdf version='1.9'><model name='m'><link name='l'/></model></sdf>" pose {position {x: 7 y: 8 z: 9}} spherical_coordinates {latitude_deg: 47.501 longitude_deg: 8.503 elevation: 450 heading_deg: 90}
+END
+cat >globe.py <<'END'
+import math
+def centred(latitude, longitude, height):
+    a, f = 6378137.0, 1 / 298.257223563
+    e2 = f * (2 - f)
+    lat, lon = math.radians(latitude), math.radians(longitude)
+    n = a / math.sqrt(1 - e2 * math.sin(lat) ** 2)
+    return ((n + height) * math.cos(lat) * math.cos(lon), (n + height) * math.cos(lat) * math.sin(lon),
+            (n * (1 - e2) + height) * math.sin(lat))
+at, origin = centred(47.501, 8.503, 450), centred(47.5, 8.5, 400)
+d = [p - q for p, q in zip(at, origin)]
+lat, lon, turn = math.radians(47.5), math.radians(8.5), math.radians(30)
+east = -math.sin(lon) * d[0] + math.cos(lon) * d[1]
+north = -math.sin(lat) * (math.cos(lon) * d[0] + math.sin(lon) * d[1]) + math.cos(lat) * d[2]
+up = math.cos(lat) * (math.cos(lon) * d[0] + math.sin(lon) * d[1]) + math.sin(lat) * d[2]
+print(f"dict(x={east * math.cos(turn) + north * math.sin(turn)!r}, y={north * math.cos(turn) - east * math.sin(turn)!r}, "
+      f"z={up!r}, qw=math.sqrt(0.5), qz=math.sqrt(0.5))")
+END
+logged 'placed on the globe' 0 globe.sdf --commands globe.commands --iterations 20 --log globe.csv
+ask 'a model is where its latitude and longitude are' globe.csv \
+	"all(near(n('model', 'm')[-1][k], v, 1e-6) for k, v in $(python3 globe.py).items())"
+sed 's/latitude_deg: 47.501/latitude_deg: 90.5/' globe.commands >beyond.commands
+logged 'beyond the pole' 1 globe.sdf --commands beyond.commands --iterations 20
+grep -q 'spherical_coordinates: expected a latitude_deg from -90 to 90' err
+check 'a latitude beyond the pole is refused' $?
+
 # --- a run that is stopped -----------------------------------------------------------------------------------------
 "$troupe" run w.sdf --rtf 1 -v 0 --log stop.csv >out 2>err &
 i=0
