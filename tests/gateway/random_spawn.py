@@ -4,6 +4,7 @@ specification describes: it calls the client's create service with random poses,
 robots, through the client's Foxglove port. Only Python's own modules.
 
 usage: random_spawn.py PORT NAMESPACE ROBOTS SECONDS SEED
+       random_spawn.py --list PORT       only prints the topics that are offered in the first second
 
 It drives for SECONDS of simulated time after the last robot was created. It prints lines of a name and values:
 
@@ -155,7 +156,22 @@ class Foxglove:
         self.send(2, struct.pack("<BI", 1, channel) + json.dumps(value).encode())
 
 
+def list_topics(port):
+    fox = Foxglove(port)
+    begin = time.monotonic()
+    fox.socket.settimeout(1)
+    try:
+        while time.monotonic() < begin + 1:
+            fox.step()
+    except socket.timeout:
+        pass
+    print("topics", *sorted(fox.channels))
+
+
 def main():
+    if sys.argv[1] == "--list":
+        list_topics(int(sys.argv[2]))
+        return
     port, namespace, robots, seconds, seed = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), sys.argv[5]
     chance = random.Random("%s %s" % (namespace, seed))
     fox = Foxglove(port)

@@ -76,6 +76,12 @@ client tb3_1 $((port + 15000)) $port
 client tb3_2 $((port + 15001)) $port
 spawner tb3_1 $((port + 15000)) 4 2
 spawner tb3_2 $((port + 15001)) 3 2
+await 'both drive' 40 sh -c 'grep -q driving tb3_1.said && grep -q driving tb3_2.said'
+timeout 20 python3 "$source/tests/gateway/random_spawn.py" --list $((port + 15003)) >listed 2>&1
+grep -q '^topics .*/clock .*/model/crate/odometry' listed
+check "the primary offers the topics of its own models: $(cut -c 1-200 listed)" $?
+! grep -q 'tb3_[12]_robot' listed
+check "the primary offers no topic of a client's model: $(cut -c 1-200 listed)" $?
 await 'both programs end' 60 test -s tb3_1.came -a -s tb3_2.came
 for name in tb3_1 tb3_2; do
 	[ "$(cat $name.came)" = 0 ]
