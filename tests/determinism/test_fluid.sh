@@ -2,9 +2,10 @@
 # test limit: 300
 # The systems for air and water: the hash of every step is the same for all placements, over tcp, in a replay, and when
 # the run is resumed. Each of them has memory, noise or a command that could depend on the runner.
-. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/determinism/systems.sh"
 
 steps=400
+record_every=10
 world=$scratch/fluid.sdf
 orders=$scratch/orders
 
@@ -18,11 +19,6 @@ link()
 joint()
 {
 	echo "<joint name='$1' type='revolute'><parent>$2</parent><child>$3</child><axis><xyz>$4</xyz></axis></joint>"
-}
-# plugin NAME PARAMETERS
-plugin()
-{
-	echo "<plugin name='gz::sim::systems::$1' filename='x'>$2</plugin>"
 }
 # rotor NUMBER POSE TURN [NAMESPACE]
 rotor()
@@ -95,53 +91,10 @@ cat >"$orders" <<-'EOF2'
 	250 /world/w/wrench/clear name: "raft" type: MODEL
 EOF2
 
-# go OPTION...: all steps, with their hashes in $scratch/other
-go()
-{
-	run "$scratch/all" "$world" "$orders" "$steps" --hash-every 1 "$@" || return 1
-	grep '^hash' "$scratch/all" >"$scratch/other"
-}
-# compare WHAT EXPECTED
-compare()
-{
-	cmp -s "$2" "$scratch/other"
-	check "$1: $(diff "$2" "$scratch/other" 2>&1 | sed -n '2p')" $?
-}
-
-go --secondaries 0
-check "runs: $(tail -n 1 "$scratch/all.err")" $?
-cp "$scratch/other" "$scratch/reference"
-[ "$(wc -l <"$scratch/reference")" -ge "$steps" ]
-check 'there is a hash for every step' $?
-run "$scratch/still" "$world" - "$steps" --hash-every 1 --secondaries 0
-grep '^hash' "$scratch/still" | cmp -s - "$scratch/reference"
-[ $? = 1 ]
-check 'the commands make a difference' $?
-go --secondaries 0 --seed 7
-cmp -s "$scratch/reference" "$scratch/other"
-[ $? = 1 ]
-check 'the seed makes a difference' $?
-
-for options in '1 --chaos 4 --chaos-moves 1' '2' '3 --chaos 3' '2 --transport tcp --network-stale-ms 60000'; do
-	# shellcheck disable=SC2086
-	go --secondaries $options
-	compare "--secondaries $options" "$scratch/reference"
-done
-
-for at in 15 100 180; do
-	go --secondaries 2 --save-at "$at" "$scratch/saved"
-	compare "saved at $at" "$scratch/reference"
-	awk -v at="$at" '$2 > at' "$scratch/reference" >"$scratch/rest"
-	timeout "$run_limit_s" "$troupe" run --resume "$scratch/saved" --rtf 0 -v 0 --iterations "$steps" \
-		--hash-every 1 --secondaries 3 --chaos 6 2>&1 | grep '^hash' >"$scratch/other"
-	compare "resumed at $at" "$scratch/rest"
-done
-
-go --secondaries 2 --record "$scratch/recording" --record-every 10
-compare 'recorded' "$scratch/reference"
-for options in 0 '3 --chaos 2' '2 --transport tcp'; do
-	# shellcheck disable=SC2086
-	timeout "$run_limit_s" "$troupe" replay "$scratch/recording" -v 0 --secondaries $options >"$scratch/out" 2>&1
-	check "replay --secondaries $options: $(tail -n 1 "$scratch/out")" $?
-done
+first
+matters 'that there are commands' -
+other 'the seed makes a difference' --seed 7
+placements '1 --chaos 4 --chaos-moves 1' 2 '3 --chaos 3' '2 --transport tcp --network-stale-ms 60000'
+save_and_resume 15 100 180
+record_and_replay 0 '3 --chaos 2' '2 --transport tcp'
 totals

@@ -2,11 +2,11 @@
 # test limit: 300
 # Cars that are steered, that roll sideways, and that follow trajectories, meet one another. The hash of every step is
 # the same for all placements, over tcp, in a replay, and when the run is resumed while commands work.
-. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/determinism/systems.sh"
 
 world=$scratch/drives.sdf
-drive=$scratch/commands
-long=$(amount 400 900 3000)
+orders=$scratch/commands
+steps=$(amount 400 900 3000)
 
 # wheel NAME X Y PARENT FDIR
 wheel()
@@ -28,12 +28,6 @@ steering()
 		<izz>0.02</izz></inertia></inertial></link><joint name='$1_joint' type='revolute'><parent>base</parent>
 		<child>$1</child><axis><xyz>0 0 1</xyz><limit><lower>-1</lower><upper>1</upper></limit></axis></joint>
 	END
-}
-
-# plugin NAME PARAMETERS
-plugin()
-{
-	echo "<plugin name='gz::sim::systems::$1' filename='x'>$2</plugin>"
 }
 
 # car NAME POSE: its begin
@@ -112,7 +106,7 @@ following()
 	echo '</world></sdf>'
 } >"$world"
 names='joint_names: ["front_left_joint", "rear_left_joint", "front_right_joint", "rear_right_joint"]'
-cat >"$drive" <<-END
+cat >"$orders" <<-END
 	10 /model/steered_0/cmd_vel linear {x: 1} angular {z: 0.1}
 	10 /model/steered_1/cmd_vel linear {x: 1.5} angular {z: -0.3}
 	20 /model/rolling_0/cmd_vel linear {x: -0.3 y: -0.4} angular {z: 0.3}
@@ -124,50 +118,9 @@ cat >"$drive" <<-END
 	350 /model/rolling_1/cmd_vel linear {x: -1}
 END
 
-# go OPTION...: runs all steps, with the hashes in $scratch/other
-go()
-{
-	run "$scratch/all" "$world" "$drive" "$long" --hash-every 1 "$@" || return 1
-	grep '^hash' "$scratch/all" >"$scratch/other"
-}
-
-# same WHAT [EXPECTED]
-same()
-{
-	cmp -s "${2:-$scratch/reference}" "$scratch/other"
-	check "$1: $(diff "${2:-$scratch/reference}" "$scratch/other" 2>&1 | sed -n '2p')" $?
-}
-
-go --secondaries 0
-check "runs: $(tail -n 1 "$scratch/all.err")" $?
-cp "$scratch/other" "$scratch/reference"
-[ "$(wc -l <"$scratch/reference")" -ge "$long" ]
-check 'a hash of every step' $?
-run "$scratch/still" "$world" - "$long" --hash-every 1 --secondaries 0
-grep '^hash' "$scratch/still" | cmp -s - "$scratch/reference"
-[ $? = 1 ]
-check 'the commands make a difference' $?
-
-for options in '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' '3' '2 --transport tcp --chaos 3 --network-stale-ms 60000'; do
-	# shellcheck disable=SC2086
-	go --secondaries $options
-	same "--secondaries $options"
-done
-
-for at in 45 200 330; do
-	go --secondaries 2 --chaos 5 --save-at "$at" "$scratch/saved"
-	same "saved at $at"
-	awk -v at="$at" '$2 > at' "$scratch/reference" >"$scratch/rest"
-	timeout "$run_limit_s" "$troupe" run --resume "$scratch/saved" --rtf 0 -v 0 --iterations "$long" --hash-every 1 \
-		--secondaries 3 --chaos 6 2>&1 | grep '^hash' >"$scratch/other"
-	same "resumed at $at" "$scratch/rest"
-done
-
-go --secondaries 2 --chaos 8 --record "$scratch/recording" --record-every 50
-same 'recorded'
-for options in 0 '3 --chaos 2'; do
-	# shellcheck disable=SC2086
-	timeout "$run_limit_s" "$troupe" replay "$scratch/recording" -v 0 --secondaries $options >"$scratch/out" 2>&1
-	check "replay --secondaries $options: $(tail -n 1 "$scratch/out")" $?
-done
+first
+matters 'that there are commands' -
+placements '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' 3 '2 --transport tcp --chaos 3 --network-stale-ms 60000'
+save_and_resume 45 200 330
+record_and_replay 0 '3 --chaos 2'
 totals

@@ -2,10 +2,9 @@
 # Systems that decide on events, on the primary: what they publish, ask of the world and remember (also words of systems
 # of the world) has the same bits for any number of secondaries, over TCP, with forced moves, resumed and replayed. A
 # replay must not do twice what a system decided: here a model is created, and a second time would be refused.
-. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/determinism/systems.sh"
 set -u
 
-plugin() { printf '<plugin name="gz::sim::systems::%s" filename="x">%s</plugin>\n' "$1" "$2"; }
 trigger() { plugin TriggeredPublisher "<input type=\"$1\" topic=\"$2\">$3</input>$4"; }
 box='<link name="l"><inertial><mass>1</mass></inertial><collision name="c"><geometry><box><size>1 1 1</size></box></geometry></collision></link>'
 endpoint() { plugin CommsEndpoint "<address>$1</address><topic>$1/rx</topic>"; }
@@ -36,34 +35,16 @@ world=$scratch/event.sdf
 	plugin RFComms '<range_config><fading_exponent>2</fading_exponent><sigma>20</sigma></range_config><radio_config><tx_power>20</tx_power><noise_floor>-40</noise_floor></radio_config>'
 	echo '</world></sdf>'
 } >"$world"
-until=1500
+steps=1500
+hash_every=50
+record_every=100
 
-run "$scratch/first" "$world" - $until --secondaries 0 --hash-every 50 --report "$scratch/report" --save-at 620 "$scratch/saved" --save-at 1000 "$scratch/later" --record "$scratch/tape" --record-every 100
-check 'it runs' $?
+first --report "$scratch/report" --save-at 620 "$scratch/saved" --save-at 1000 "$scratch/later" --record "$scratch/tape" --record-every "$record_every"
 # each chain has come to its end: the model is there, once, and nothing was refused
 [ "$(member "$scratch/report" created)" = 2 ] && [ "$(member "$scratch/report" refused_commands)" = 0 ]
 check "two models are created, nothing refused: $(grep -E '"(created|refused_commands)"' "$scratch/report")" $?
-for options in '--secondaries 2' '--secondaries 3 --chaos 5' '--secondaries 2 --transport tcp'; do
-	# shellcheck disable=SC2086
-	run "$scratch/other" "$world" - $until --hash-every 50 $options
-	check "runs with $options" $?
-	cmp -s "$scratch/first" "$scratch/other"
-	check "with $options: $(diff "$scratch/first" "$scratch/other" | sed -n 2p)" $?
-done
-for saved in saved:620 later:1000; do
-	at=${saved#*:}
-	awk -v at="$at" '$2 > at' "$scratch/first" >"$scratch/rest"
-	for secondaries in 0 2; do
-		timeout "$run_limit_s" "$troupe" run --resume "$scratch/${saved%:*}" --rtf 0 -v 0 --iterations $until --hash-every 50 \
-			--secondaries $secondaries >"$scratch/resumed" 2>"$scratch/err"
-		[ -s "$scratch/rest" ] && cmp -s "$scratch/rest" "$scratch/resumed"
-		check "from $at with $secondaries: $(cat "$scratch/err") $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)" $?
-	done
-done
-for secondaries in 0 2; do
-	timeout "$run_limit_s" "$troupe" replay "$scratch/tape" -v 0 --secondaries $secondaries >"$scratch/out" 2>&1
-	check "replay with $secondaries: $(cat "$scratch/out")" $?
-	grep -q "^$until steps, 16 hashes compared: all the same\$" "$scratch/out"
-	check "replay with $secondaries compares all: $(cat "$scratch/out")" $?
-done
+placements 2 '3 --chaos 5' '2 --transport tcp'
+resume "$scratch/saved" 620 0 2
+resume "$scratch/later" 1000 0 2
+replay "$scratch/tape" 0 2
 totals

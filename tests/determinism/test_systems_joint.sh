@@ -4,11 +4,11 @@
 # removed and created again. Joined models move between secondaries together, also between levels, and sleep and wake as
 # one. The hash of every step is the same for all placements, over tcp, in a replay, and when the run is resumed before,
 # between and after joints are made.
-. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/determinism/systems.sh"
 
 world=$scratch/joints.sdf
-drive=$scratch/commands
-long=$(amount 500 900 3000)
+orders=$scratch/commands
+steps=$(amount 500 900 3000)
 
 # box NAME POSE Z MASS: the link l
 box()
@@ -85,7 +85,7 @@ level()
 	echo '</plugin></world></sdf>'
 } >"$world"
 guest=$(trailer guest '5.8 8 0.01 0 0 0' | tr -d '\n' | tr '"' "'")
-cat >"$drive" <<-END
+cat >"$orders" <<-END
 	10 /model/cart_0/cmd_vel linear {x: 1.5} angular {z: 0.3}
 	10 /cart_0/trailer_1/detach
 	30 /model/cart_1/cmd_vel linear {x: -1} angular {z: 0.5}
@@ -103,56 +103,13 @@ cat >"$drive" <<-END
 	420 /model/cart_0/cmd_vel linear {x: -1}
 END
 
-# go OPTION...: runs all steps, with the hashes in $scratch/other
-go()
-{
-	run "$scratch/all" "$world" "$drive" "$long" --hash-every 1 "$@" || return 1
-	grep '^hash' "$scratch/all" >"$scratch/other"
-}
-
-# same WHAT [EXPECTED]
-same()
-{
-	cmp -s "${2:-$scratch/reference}" "$scratch/other"
-	check "$1: $(diff "${2:-$scratch/reference}" "$scratch/other" 2>&1 | sed -n '2p')" $?
-}
-
-go --secondaries 0
-check "runs: $(tail -n 1 "$scratch/all.err")" $?
-cp "$scratch/other" "$scratch/reference"
-[ "$(wc -l <"$scratch/reference")" -ge "$long" ]
-check 'a hash of every step' $?
+first
 for topic in cart_1/trailer_1/detach crane/detachable cart_0/trailer_1/attach cart_2/guest/attach; do
-	grep -v "$topic" "$drive" >"$scratch/fewer"
-	run "$scratch/less" "$world" "$scratch/fewer" "$long" --hash-every 1 --secondaries 0
-	grep '^hash' "$scratch/less" | cmp -s - "$scratch/reference"
-	[ $? = 1 ]
-	check "$topic makes a difference" $?
+	grep -v "$topic" "$orders" >"$scratch/fewer"
+	matters "$topic" "$scratch/fewer"
 done
-
-for options in '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' '3' '2 --transport tcp --chaos 3 --network-stale-ms 60000'; do
-	# shellcheck disable=SC2086
-	go --secondaries $options
-	same "--secondaries $options"
-done
-
-for at in 5 155 230 325; do
-	go --secondaries 2 --chaos 5 --save-at "$at" "$scratch/saved"
-	same "saved at $at"
-	awk -v at="$at" '$2 > at' "$scratch/reference" >"$scratch/rest"
-	timeout "$run_limit_s" "$troupe" run --resume "$scratch/saved" --rtf 0 -v 0 --iterations "$long" --hash-every 1 \
-		--secondaries 3 --chaos 6 2>&1 | grep '^hash' >"$scratch/other"
-	same "resumed at $at" "$scratch/rest"
-done
-timeout "$run_limit_s" "$troupe" run --resume "$scratch/saved" --rtf 0 -v 0 --iterations "$long" --hash-every 1 \
-	--transport tcp --secondaries 2 --network-stale-ms 60000 2>&1 | grep '^hash' >"$scratch/other"
-same 'resumed over tcp' "$scratch/rest"
-
-go --secondaries 2 --chaos 8 --record "$scratch/recording" --record-every 50
-same 'recorded'
-for options in 0 '3 --chaos 2'; do
-	# shellcheck disable=SC2086
-	timeout "$run_limit_s" "$troupe" replay "$scratch/recording" -v 0 --secondaries $options >"$scratch/out" 2>&1
-	check "replay --secondaries $options: $(tail -n 1 "$scratch/out")" $?
-done
+placements '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' 3 '2 --transport tcp --chaos 3 --network-stale-ms 60000'
+save_and_resume 5 155 230 325
+resume "$scratch/saved" 325 '2 --transport tcp --network-stale-ms 60000'
+record_and_replay 0 '3 --chaos 2'
 totals

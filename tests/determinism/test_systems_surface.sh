@@ -3,17 +3,11 @@
 # Vehicles on tracks, carts whose wheels slip, and cargo on conveyors meet one another; cargo falls asleep and is woken
 # by its belt. The hash of every step is the same for all placements, over tcp, in a replay, and when the run is resumed
 # while belts run. Without what is known of static surfaces on other machines, the hashes over tcp would differ.
-. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+. "${SOURCE_DIR:-.}/tests/determinism/systems.sh"
 
 world=$scratch/surfaces.sdf
-drive=$scratch/commands
-long=$(amount 400 900 3000)
-
-# plugin NAME PARAMETERS
-plugin()
-{
-	echo "<plugin name='gz::sim::systems::$1' filename='x'>$2</plugin>"
-}
+orders=$scratch/commands
+steps=$(amount 400 900 3000)
 
 # link NAME POSE MASS SIZE
 link()
@@ -98,7 +92,7 @@ box()
 	box box_2 '2.5 -3 0.6 0 0 0'
 	echo '</world></sdf>'
 } >"$world"
-cat >"$drive" <<-'END'
+cat >"$orders" <<-'END'
 	10 /model/tank_0/cmd_vel linear {x: 1} angular {z: 0.2}
 	10 /model/tank_1/cmd_vel linear {x: 0.7}
 	20 /model/cart_0/cmd_vel linear {x: 1.5} angular {z: 0.6}
@@ -112,53 +106,12 @@ cat >"$drive" <<-'END'
 	360 /model/belt_0/link/l/track_cmd_vel data: 0
 END
 
-# go OPTION...: runs all steps, with the hashes in $scratch/other
-go()
-{
-	run "$scratch/all" "$world" "$drive" "$long" --hash-every 1 "$@" || return 1
-	grep '^hash' "$scratch/all" >"$scratch/other"
-}
-
-# same WHAT [EXPECTED]
-same()
-{
-	cmp -s "${2:-$scratch/reference}" "$scratch/other"
-	check "$1: $(diff "${2:-$scratch/reference}" "$scratch/other" 2>&1 | sed -n '2p')" $?
-}
-
-go --secondaries 0
-check "runs: $(tail -n 1 "$scratch/all.err")" $?
-cp "$scratch/other" "$scratch/reference"
-[ "$(wc -l <"$scratch/reference")" -ge "$long" ]
-check 'a hash of every step' $?
+first
 for topic in tank_0 cart_0 belt_0 belt_1; do
-	grep -v "/$topic/" "$drive" >"$scratch/fewer"
-	run "$scratch/less" "$world" "$scratch/fewer" "$long" --hash-every 1 --secondaries 0
-	grep '^hash' "$scratch/less" | cmp -s - "$scratch/reference"
-	[ $? = 1 ]
-	check "the commands to $topic make a difference" $?
+	grep -v "/$topic/" "$orders" >"$scratch/fewer"
+	matters "that $topic has commands" "$scratch/fewer"
 done
-
-for options in '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' '3' '2 --transport tcp --chaos 3 --network-stale-ms 60000'; do
-	# shellcheck disable=SC2086
-	go --secondaries $options
-	same "--secondaries $options"
-done
-
-for at in 45 200 335; do
-	go --secondaries 2 --chaos 5 --save-at "$at" "$scratch/saved"
-	same "saved at $at"
-	awk -v at="$at" '$2 > at' "$scratch/reference" >"$scratch/rest"
-	timeout "$run_limit_s" "$troupe" run --resume "$scratch/saved" --rtf 0 -v 0 --iterations "$long" --hash-every 1 \
-		--secondaries 3 --chaos 6 2>&1 | grep '^hash' >"$scratch/other"
-	same "resumed at $at" "$scratch/rest"
-done
-
-go --secondaries 2 --chaos 8 --record "$scratch/recording" --record-every 50
-same 'recorded'
-for options in 0 '3 --chaos 2'; do
-	# shellcheck disable=SC2086
-	timeout "$run_limit_s" "$troupe" replay "$scratch/recording" -v 0 --secondaries $options >"$scratch/out" 2>&1
-	check "replay --secondaries $options: $(tail -n 1 "$scratch/out")" $?
-done
+placements '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' 3 '2 --transport tcp --chaos 3 --network-stale-ms 60000'
+save_and_resume 45 200 335
+record_and_replay 0 '3 --chaos 2'
 totals
