@@ -65,12 +65,12 @@ TROUPE_API void troupe_gz_describe(const struct troupe_gz *gz, char *ret_text, s
 struct troupe_view;
 
 struct troupe_view_def { /* zeroed: this machine only, any free port */
-	/* IPv4, IPv6 or name of an interface of this machine, "*" for all; NULL: 127.0.0.1. Who can reach another
-	 * address than that of this machine itself needs the token to see or command anything. */
+	/* An IPv4 or IPv6 address of this machine; "*": all; NULL: 127.0.0.1. Where other hosts can connect, each page
+	 * must give the token. */
 	const char *address;
 	uint16_t port;    /* 0: any free one */
 	bool port_or_any; /* if the port is in use, any free one */
-	/* Letters, digits, - and _, at least 16. NULL: none on this machine, a random one otherwise. */
+	/* At least 16 letters, digits, - and _. NULL: a random one, or none where only this machine can connect. */
 	const char *token;
 	const char *cert_path, *key_path; /* PEM: the page is served with TLS; NULL: without */
 	void (*say)(

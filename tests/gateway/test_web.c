@@ -536,6 +536,33 @@ static void test_late(void)
 	web_end(web);
 }
 
+/* Only where other hosts can connect. */
+static void test_needed_token(struct echo *echo)
+{
+	static const struct {
+		const char *address, *token;
+		bool expected;
+	} cases[] = {{NULL, NULL, false}, {"127.0.0.2", NULL, false}, {"127.0.0.1", "0123456789abcdef", true},
+		{"*", NULL, true}, {"*", "0123456789abcdef", true}};
+	char text[200];
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct web *web =
+			start(echo, cases[i].token, (struct web_def){.address = cases[i].address, .needs_token = true});
+		web_address(web, "http", text, sizeof text);
+		const char *found = strstr(text, "?token=");
+		check(!found == !cases[i].expected, "case %zu: %s", i, text);
+		if (found && cases[i].token)
+			check(!strcmp(found + strlen("?token="), cases[i].token), "case %zu: %s", i, text);
+		else if (found)
+			check(admit_is_token(found + strlen("?token=")), "case %zu: %s", i, text);
+		web_end(web);
+	}
+	struct web *web = start(echo, NULL, (struct web_def){.address = "*"});
+	web_address(web, "http", text, sizeof text);
+	check(!strstr(text, "?token="), "none is needed: %s", text);
+	web_end(web);
+}
+
 static void test_settings(void)
 {
 	struct echo echo = {0};
@@ -548,6 +575,7 @@ static void test_settings(void)
 	check(!web_start(&def, &other, &error) && web_port(other) != web_port(web), "another port: %s", error.text);
 	web_end(other);
 	web_end(web);
+	test_needed_token(&echo);
 	static const struct web_def bad[] = {{.address = "here"}, {.address = "1.2.3.4.5"}, {.token = "short"},
 		{.token = "with a blank in it"}, {.cert_path = "/nowhere"},
 		{.cert_path = "/nowhere.crt", .key_path = "/nowhere.key"}, {.peers_max = WEB_PEERS_MAX + 1},

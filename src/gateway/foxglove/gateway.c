@@ -8,7 +8,6 @@
 #include "gateway/foxglove/guest.h"
 #include "gateway/ros/stage.h"
 #include "gateway/watch/remote.h"
-#include "gateway/web/place.h"
 #include "server/viewer.h"
 #include "topic/message.h"
 
@@ -395,8 +394,8 @@ bool troupe_foxglove_available(void)
 }
 
 /* Pages that are made to show such data. A page of this machine is as good as a program of this machine. */
-static troupe_status start_web(struct troupe_foxglove *gateway, const struct troupe_foxglove_def *def,
-	const char *token, struct troupe_error *error)
+static troupe_status start_web(
+	struct troupe_foxglove *gateway, const struct troupe_foxglove_def *def, struct troupe_error *error)
 {
 	static const char *const names[] = {"foxglove.sdk.v1", "foxglove.websocket.v1", NULL};
 	const char *const origins[] = {"https://app.foxglove.dev", "https://studio.foxglove.dev", def->origin, NULL};
@@ -412,7 +411,7 @@ static troupe_status start_web(struct troupe_foxglove *gateway, const struct tro
 		.ctx = gateway};
 	const struct web_def web_def = {.address = def->address,
 		.port = def->port,
-		.token = token,
+		.needs_token = !def->insecure,
 		.cert_path = def->cert_path,
 		.key_path = def->key_path,
 		.services = &service,
@@ -442,22 +441,16 @@ static troupe_status read_mesh(
 static troupe_status start(struct troupe_foxglove *gateway, const struct troupe_foxglove_def *def,
 	struct troupe_foxglove **ret_foxglove, struct troupe_error *error)
 {
-	char token[WEB_TOKEN_MAX + 1];
-	struct place place;
 	const char *client = gateway->place.server ? NULL : gateway->place.remote->client;
 	gateway->clock = client ? mem_printf("/%s/clock", client) : mem_strdup("/clock");
 	gateway->sceneries.mesh_fn = read_mesh;
 	gateway->sceneries.mesh_ctx = gateway;
-	troupe_status status = place_parse(def->address, def->port, &place, error);
-	if (!status)
-		status = web_make_token(token, error);
-	if (!status)
-		status = web_make_token(gateway->session, error);
+	troupe_status status = web_make_token(gateway->session, error);
 	if (!status)
 		status = make_client(gateway, error);
 	if (!status) {
 		foxglove_look(gateway);
-		status = start_web(gateway, def, place_is_local(&place) || def->insecure ? NULL : token, error);
+		status = start_web(gateway, def, error);
 	}
 	if (status) {
 		troupe_foxglove_end(gateway);

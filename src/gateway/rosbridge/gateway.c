@@ -3,7 +3,6 @@
  * CDR, as for every other gateway to ROS 2, and from there to JSON by the definition of its type. */
 #include "gateway/ros/json.h"
 #include "gateway/rosbridge/user.h"
-#include "gateway/web/place.h"
 #include "topic/message.h"
 
 #include <stdlib.h>
@@ -188,8 +187,8 @@ bool troupe_rosbridge_available(void)
 }
 
 /* Clients of rosbridge ask for no subprotocol. A page of this machine is as good as a program of this machine. */
-static troupe_status start_web(struct troupe_rosbridge *gateway, const struct troupe_rosbridge_def *def,
-	const char *token, struct troupe_error *error)
+static troupe_status start_web(
+	struct troupe_rosbridge *gateway, const struct troupe_rosbridge_def *def, struct troupe_error *error)
 {
 	static const char *const names[] = {"rosbridge", NULL};
 	const char *const origins[] = {def->origin, NULL};
@@ -206,7 +205,7 @@ static troupe_status start_web(struct troupe_rosbridge *gateway, const struct tr
 		.ctx = gateway};
 	const struct web_def web_def = {.address = def->address,
 		.port = def->port,
-		.token = token,
+		.needs_token = !def->insecure,
 		.cert_path = def->cert_path,
 		.key_path = def->key_path,
 		.services = &service,
@@ -225,22 +224,15 @@ static troupe_status start_web(struct troupe_rosbridge *gateway, const struct tr
 troupe_status troupe_rosbridge_start(struct troupe_server *server, const struct troupe_rosbridge_def *def,
 	struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error)
 {
-	char token[WEB_TOKEN_MAX + 1];
-	struct place place;
-	troupe_status status = place_parse(def->address, def->port, &place, error);
-	if (status)
-		return status;
 	struct troupe_rosbridge *gateway = mem_alloc(sizeof *gateway);
 	const struct troupe_client_def client_def = {.on_ready = wake, .ctx = gateway};
 	gateway->server = server;
 	gateway->board.robot = def->robot ? mem_strdup(def->robot) : NULL;
 	gateway->board.ask = ask;
 	gateway->board.ctx = gateway;
-	status = web_make_token(token, error);
+	troupe_status status = troupe_client_create(server, &client_def, &gateway->client, error);
 	if (!status)
-		status = troupe_client_create(server, &client_def, &gateway->client, error);
-	if (!status)
-		status = start_web(gateway, def, place_is_local(&place) || def->insecure ? NULL : token, error);
+		status = start_web(gateway, def, error);
 	if (status) {
 		troupe_rosbridge_end(gateway);
 		return status;

@@ -390,6 +390,7 @@ static troupe_status start_web(struct gateway *gateway, const struct troupe_view
 		.port = def->port,
 		.port_or_any = def->port_or_any,
 		.token = def->token,
+		.needs_token = true,
 		.cert_path = def->cert_path,
 		.key_path = def->key_path,
 		.policy = policy,
@@ -441,27 +442,14 @@ static void fini(struct gateway *gateway)
 	play_close(gateway->play);
 }
 
-static bool is_loopback(const char *address)
-{
-	return !address || !strcmp(address, "127.0.0.1") || !strcmp(address, "::1") || !strcmp(address, "localhost");
-}
-
 static troupe_status start(struct gateway *gateway, const struct troupe_view_def *def, struct troupe_error *error)
 {
-	struct troupe_view_def own = *def;
-	char token[WEB_TOKEN_MAX + 1];
-	troupe_status status = TROUPE_OK;
-	if (!own.token && !is_loopback(own.address)) {
-		status = web_make_token(token, error);
-		own.token = token;
-	}
-	if (!status)
-		status = begin_clients(gateway, error);
+	troupe_status status = begin_clients(gateway, error);
 	if (status)
 		return status;
 	find_worlds(gateway);
 	gateway->told_epoch = gateway->topics->epoch;
-	return start_web(gateway, &own, error);
+	return start_web(gateway, def, error);
 }
 
 static troupe_status check_available(struct troupe_error *error)

@@ -276,12 +276,25 @@ static troupe_status start_listening(struct web *web, const struct web_def *def,
 	return TROUPE_OK;
 }
 
+static troupe_status choose_token(struct web *web, const struct web_def *def, struct troupe_error *error)
+{
+	char token[WEB_TOKEN_MAX + 1];
+	troupe_status status = TROUPE_OK;
+	if (def->token) {
+		web->token = mem_strdup(def->token);
+	} else if (def->needs_token && !place_is_local(&web->place)) {
+		status = web_make_token(token, error);
+		if (!status)
+			web->token = mem_strdup(token);
+	}
+	return status;
+}
+
 static void copy_rules(struct web *web, const struct web_def *def)
 {
 	struct text common = {0};
 	web->rules = (struct admit_rules){.is_local = place_is_local(&web->place), .listens = web->host};
-	if (def->token) {
-		web->token = mem_strdup(def->token);
+	if (web->token) {
 		web->cookie = mem_printf("troupe-%u", web_port(web));
 		web->rules.token = web->token;
 	}
@@ -425,6 +438,8 @@ troupe_status web_start(const struct web_def *def, struct web **ret_web, struct 
 	struct web *web = mem_alloc(sizeof *web);
 	web->listener = web->timer = web->bell = -1;
 	status = start_listening(web, def, error);
+	if (!status)
+		status = choose_token(web, def, error);
 	if (!status) {
 		copy_rules(web, def);
 		copy_services(web, def);

@@ -66,7 +66,8 @@ struct web_def {                          /* all that it points to is copied, ex
 	const char *address;              /* IPv4 or IPv6; "*": all; NULL: 127.0.0.1 */
 	uint16_t port;                    /* 0: any free one */
 	bool port_or_any;                 /* if the port is in use, any free one */
-	const char *token;                /* NULL: none */
+	const char *token;                /* NULL: none, unless needs_token says otherwise */
+	bool needs_token;                 /* a random one, if token is NULL and other hosts can connect */
 	const char *cert_path, *key_path; /* PEM; both NULL: no TLS */
 	const char *policy;               /* Content-Security-Policy of each answer; NULL: default-src 'none' */
 	const struct web_file *files;
