@@ -575,6 +575,12 @@ static void test_settings(void)
 	check(!web_start(&def, &other, &error) && web_port(other) != web_port(web), "another port: %s", error.text);
 	web_end(other);
 	web_end(web);
+	other = NULL;
+	def = (struct web_def){.port = def.port, .cert_path = "/nowhere.crt", .key_path = "/nowhere.key"};
+	check(web_start(&def, &other, &error) == TROUPE_EINVAL, "no certificate: %s", error.text);
+	def = (struct web_def){.port = def.port};
+	check(!web_start(&def, &other, &error), "its port is free again: %s", error.text);
+	web_end(other);
 	test_needed_token(&echo);
 	static const struct web_def bad[] = {{.address = "here"}, {.address = "1.2.3.4.5"}, {.token = "short"},
 		{.token = "with a blank in it"}, {.cert_path = "/nowhere"},

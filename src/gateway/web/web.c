@@ -408,6 +408,12 @@ static troupe_status start_library(struct web *web, const struct web_def *def, s
 			def->cert_path ? def->key_path : "",
 			def->cert_path ? ": cannot be used for TLS" : ": cannot start",
 			*last_line ? last_line : "no reason given");
+	return TROUPE_OK;
+}
+
+/* The library closes them at its end. */
+static troupe_status give_files(struct web *web, struct troupe_error *error)
+{
 	web->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	web->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (!adopt_file(web, fcntl(web->bell, F_DUPFD_CLOEXEC, 0)) || !adopt_file(web, web->timer) ||
@@ -445,6 +451,10 @@ troupe_status web_start(const struct web_def *def, struct web **ret_web, struct 
 		copy_services(web, def);
 		status = start_library(web, def, error);
 	}
+	if (status && web->listener >= 0)
+		close(web->listener);
+	if (!status)
+		status = give_files(web, error);
 	if (!status)
 		status = start_thread(web, error);
 	if (status) {
