@@ -116,6 +116,7 @@ enum troupe_kind_flags {
 	TROUPE_LENIENT = 8,        /* unknown parameters are a warning: worlds were written for another simulator */
 	TROUPE_READS_CONTACTS = 16, /* update() or report() read contacts */
 	TROUPE_READS_SENSORS = 32,  /* update() or report() read sensors; says so, and no more */
+	TROUPE_IN_ACTOR = 64,       /* it may stand in an actor, which has links but no joints */
 };
 
 struct troupe_reckoning { /* dead reckoning: pose of a frame that is fixed to the model, relative to where it began */
@@ -413,6 +414,10 @@ struct troupe_host {
 	bool (*joint_asked)(const struct troupe_step *step, uint32_t joint);
 	/* The joint gets no force or velocity in this step, whatever other systems ask, before or after. */
 	void (*joint_release)(const struct troupe_step *step, uint32_t joint);
+	/* Puts an actor at the pose in the world at the end of the step, and not where its script says; on its way
+	 * there it pushes what it touches, unless it is faster than 100 m/s or rad/s. Of other models it does nothing.
+	 */
+	void (*actor_place)(const struct troupe_step *step, uint32_t model, struct troupe_pose pose);
 	/* How other things slide on the collisions of the link. In update() the same for links of a static own model.
 	 *
 	 * A belt runs around the link as around rollers that turn about the axis, a direction in the world: at the

@@ -31,6 +31,7 @@ static const struct troupe_kind *const kinds[] = {
 	&builtin_track_controller,
 	&builtin_tracked_vehicle,
 	&builtin_detachable_joint,
+	&builtin_follow_actor,
 	&builtin_breadcrumbs,
 	&builtin_comms_endpoint,
 	&builtin_perfect_comms,

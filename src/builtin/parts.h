@@ -20,7 +20,7 @@ extern const struct troupe_kind builtin_lift_drag, builtin_buoyancy, builtin_thr
 	builtin_multicopter_velocity_control, builtin_advanced_lift_drag;
 
 extern const struct troupe_kind builtin_detachable_joint, builtin_wheel_slip, builtin_track_controller,
-	builtin_tracked_vehicle;
+	builtin_tracked_vehicle, builtin_follow_actor;
 
 extern const struct troupe_kind builtin_comms_endpoint, builtin_perfect_comms, builtin_rf_comms, builtin_acoustic_comms;
 

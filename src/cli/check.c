@@ -94,6 +94,7 @@ static void count_scene(struct totals *totals, const struct scene *scene)
 	for (uint32_t i = 0; i < scene->sdf->plugins.count; i++)
 		totals->plugins +=
 			scene->sdf->plugins.at[i].model != SDF_NONE && !program_is(&scene->sdf->plugins.at[i]);
+	totals->plugins += scene->sdf->actor_plugins.count;
 	for (uint32_t i = 0; i < scene->warnings.count; i++)
 		find(totals, SDF_WARNING, scene->warnings.at[i]);
 }

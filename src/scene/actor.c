@@ -91,18 +91,24 @@ static struct vec3 spin_between(struct quat from, struct quat to, double dt)
 	return length > 0 ? vec3_scale(v, 2 * math_atan2(length, turn.w * sign) / (length * dt)) : v;
 }
 
-void actor_drive(const struct state *state, const struct control *control, uint32_t model, double time_s, double dt)
+void actor_place(
+	const struct state *state, const struct control *control, uint32_t model, struct pose target, double dt)
 {
 	const struct scene_model *m = &state->scene->models[model];
 	const struct body_state *now = state_bodies(state, model, false);
 	struct body_control *body = control_body(control, state->scene, m->body_first);
 	body->place = true;
-	body->target = actor_pose(m->actor, time_s + dt);
+	body->target = target;
 	body->v = vec3_scale(vec3_sub(body->target.p, now->p), 1 / dt);
 	body->w = spin_between(now->q, body->target.q, dt);
 	if (vec3_length(body->v) <= ACTOR_SPEED_MAX && vec3_length(body->w) <= ACTOR_SPIN_MAX)
 		return;
 	body->v = body->w = (struct vec3){0, 0, 0};
+}
+
+void actor_drive(const struct state *state, const struct control *control, uint32_t model, double time_s, double dt)
+{
+	actor_place(state, control, model, actor_pose(state->scene->models[model].actor, time_s + dt), dt);
 }
 
 /* --- reading the script ----------------------------------------------------------------------------------------- */
@@ -348,7 +354,7 @@ static troupe_status add_link(
 static troupe_status read_actor(struct compile *c, const struct sdf_actor *from, const struct scene_actor **ret_actor,
 	struct troupe_error *error)
 {
-	struct reading r = {.actor = {.rest = from->in_world}};
+	struct reading r = {.actor = {.rest = from->in_world, .sdf = (uint32_t)(from - c->sdf->actors.at)}};
 	troupe_status status = read_script(&r, sdf_child(from->element, "script", NULL), error);
 	if (!status) {
 		struct arena *arena = c->arena;
@@ -407,10 +413,6 @@ static troupe_status add_actor(struct compile *c, const struct sdf_actor *from, 
 	model.link_count = c->links.count - model.link_first;
 	model.geom_count = c->geoms.count - model.geom_first;
 	c->bodies.at[model.body_first].geom_count = model.geom_count;
-	const struct sdf_element *plugin = sdf_child(from->element, "plugin", NULL);
-	if (plugin)
-		scene_warn(c, "plugin of an actor", "%s:%u: <plugin> of actor '%s' is ignored: its script moves it",
-			plugin->file, plugin->line, from->name);
 	map_add(&c->names, model.name, c->models.count);
 	vec_push(&c->models, model);
 	return TROUPE_OK;
@@ -421,7 +423,7 @@ troupe_status scene_add_actors(struct compile *c, struct troupe_error *error)
 	for (uint32_t i = 0; i < c->sdf->actors.count; i++) {
 		const struct sdf_actor *from = &c->sdf->actors.at[i];
 		uint32_t other;
-		if (!sdf_child(from->element, "script", NULL))
+		if (!sdf_child(from->element, "script", NULL) && !from->plugin_count)
 			continue;
 		if (map_find(&c->names, from->name, &other)) {
 			scene_warn(c, NULL, "%s:%u: actor '%s' has the name of a model; it is left out",

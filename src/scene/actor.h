@@ -1,6 +1,6 @@
-/* Actors: models that only follow a script. Each actor with a <script> is a model of the scene with one kinematic
- * body. The frame of the body is the actor's; its shapes are the collisions of the actor's links, if there are any.
- * Skin and animation are ignored. An actor pushes what it touches; nothing pushes an actor.
+/* Actors: models that only follow a script, or a plug-in. Each actor with a <script> or <plugin> is a model of the
+ * scene with one kinematic body. The frame of the body is the actor's; its shapes are the collisions of the actor's
+ * links, if there are any. Skin and animation are ignored. An actor pushes what it touches; nothing pushes an actor.
  *
  * The script is played as Gazebo plays it (gz-sim's rendering, gz-common's PoseAnimation, gz-math's Spline):
  *   - trajectories are played one after the other, in the order of their ids; each lasts from its first to its last
@@ -49,6 +49,7 @@ struct scene_actor {
 	double delay_s, length_s;
 	bool loop, auto_start;
 	struct pose rest; /* the actor's own pose */
+	uint32_t sdf;     /* index in the actors of its model's `from` */
 };
 
 /* The pose of the actor in the world, at a simulated time. */
@@ -57,5 +58,8 @@ struct pose actor_pose(const struct scene_actor *actor, double time_s);
 /* Asks the physics to move an actor's model from its pose in state k (time_s) to the script's pose at the end of the
  * step. The runner that simulates the model calls it before the physics. */
 void actor_drive(const struct state *state, const struct control *control, uint32_t model, double time_s, double dt);
+/* The same, to this pose instead of the script's. */
+void actor_place(
+	const struct state *state, const struct control *control, uint32_t model, struct pose target, double dt);
 
 #endif

@@ -593,7 +593,8 @@ troupe_status scene_compile(
 	troupe_status status = add_models(&parts->compiled, &options, error);
 	if (!status && parts->compiled.models.count != 1)
 		status = fail(error, TROUPE_EWORLD,
-			"%s: nothing that can be added: expected one model, or an actor with a script", sdf->path);
+			"%s: nothing that can be added: expected one model, or an actor with a script or plug-in",
+			sdf->path);
 	if (status)
 		scene_parts_destroy(parts);
 	else

@@ -386,6 +386,7 @@ void load_world_fini(struct sdf_world *world)
 	vec_free(&world->lights);
 	vec_free(&world->actors);
 	vec_free(&world->plugins);
+	vec_free(&world->actor_plugins);
 	vec_free(&world->frames);
 }
 

@@ -251,7 +251,8 @@ struct sdf_joint {
 
 struct sdf_plugin {
 	const char *name, *filename;
-	uint32_t model, link; /* owner; both SDF_NONE: the world */
+	uint32_t model, link; /* owner; both SDF_NONE: the world, or an actor */
+	bool in_actor;
 	const struct sdf_element *element;
 };
 
@@ -292,6 +293,7 @@ struct sdf_light {
 struct sdf_actor {
 	const char *name;
 	uint32_t line;
+	uint32_t plugin_first, plugin_count; /* in world->actor_plugins */
 	struct pose in_world;
 	const struct sdf_element *element;
 };
@@ -324,7 +326,8 @@ struct sdf_world {
 	VEC(struct sdf_joint) joints; /* the models' in model order, then the world's own */
 	VEC(struct sdf_light) lights;
 	VEC(struct sdf_actor) actors;
-	VEC(struct sdf_plugin) plugins; /* the models' in model order, then the world's own */
+	VEC(struct sdf_plugin) plugins;       /* the models' in model order, then the world's own */
+	VEC(struct sdf_plugin) actor_plugins; /* in the order of the actors */
 	VEC(struct sdf_frame) frames;
 	const struct sdf_element *element;
 };

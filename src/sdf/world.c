@@ -5,6 +5,28 @@
 
 #include <string.h>
 
+static struct sdf_plugin plugin_of(const struct sdf_element *element, uint32_t model, uint32_t link)
+{
+	const char *name = sdf_attribute(element, "name"), *filename = sdf_attribute(element, "filename");
+	return (struct sdf_plugin){.name = name ? name : "",
+		.filename = filename ? filename : "",
+		.model = model,
+		.link = link,
+		.element = element};
+}
+
+static void load_actor_plugins(struct load *load, struct sdf_actor *actor)
+{
+	actor->plugin_first = load->world->actor_plugins.count;
+	for (const struct sdf_element *at = sdf_child(actor->element, "plugin", NULL); at;
+		at = sdf_child(actor->element, "plugin", at)) {
+		if (!load_room(load, at, load->world->actor_plugins.count))
+			return;
+		vec_push(&load->world->actor_plugins, plugin_of(at, SDF_NONE, SDF_NONE));
+		load->world->actor_plugins.at[actor->plugin_first + actor->plugin_count++].in_actor = true;
+	}
+}
+
 static void load_actor(struct load *load, const struct sdf_element *element)
 {
 	const char *relative_to;
@@ -14,19 +36,14 @@ static void load_actor(struct load *load, const struct sdf_element *element)
 	actor.in_world = load_pose(load, element, &relative_to);
 	load_defer(load,
 		(struct load_placing){LOAD_ACTOR, load->world->actors.count, FRAMES_WORLD, relative_to, element, NULL});
+	load_actor_plugins(load, &actor);
 	vec_push(&load->world->actors, actor);
 }
 
 void load_plugin(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t link)
 {
-	const char *name = sdf_attribute(element, "name"), *filename = sdf_attribute(element, "filename");
-	if (!load_room(load, element, load->world->plugins.count))
-		return;
-	vec_push(&load->world->plugins, (struct sdf_plugin){.name = name ? name : "",
-						.filename = filename ? filename : "",
-						.model = model,
-						.link = link,
-						.element = element});
+	if (load_room(load, element, load->world->plugins.count))
+		vec_push(&load->world->plugins, plugin_of(element, model, link));
 }
 
 static void load_solver(struct load *load, const struct sdf_element *ode, struct sdf_physics *physics)

@@ -274,7 +274,8 @@ static const char *find_other(
 	}
 	for (uint32_t i = 0; i < m->body_count; i++) {
 		const struct body_control *x = &a->bodies[i], *y = &b->bodies[i];
-		if (x->drive != y->drive || memcmp(&x->v, &y->v, sizeof x->v) || memcmp(&x->w, &y->w, sizeof x->w) ||
+		if (x->drive != y->drive || x->place != y->place || memcmp(&x->v, &y->v, sizeof x->v) ||
+			memcmp(&x->w, &y->w, sizeof x->w) || memcmp(&x->target, &y->target, sizeof x->target) ||
 			memcmp(&x->force, &y->force, sizeof x->force) ||
 			memcmp(&x->torque, &y->torque, sizeof x->torque))
 			return scene->bodies[m->body_first + i].name;

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/math.h"
+#include "scene/actor.h"
 #include "scene/axis.h"
 
 #include <math.h>
@@ -257,6 +258,20 @@ static void model_drive(const struct troupe_step *step, uint32_t model, struct t
 	struct vec3 origin = state_model_pose(state, model, false).p;
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
 		move_body(inner(step), b, &twist, origin);
+}
+
+static void put_actor(const struct troupe_step *step, uint32_t model, struct troupe_pose pose)
+{
+	const struct scene *scene = scene_of(step);
+	struct pose target = {{pose.x, pose.y, pose.z}, {pose.qw, pose.qx, pose.qy, pose.qz}};
+	double length = sqrt(pose.qw * pose.qw + pose.qx * pose.qx + pose.qy * pose.qy + pose.qz * pose.qz);
+	if (model != inner(step)->model || !has_model(scene, model) || !scene->models[model].actor)
+		return;
+	if (!pose_finite(target) || !(length > 0.5 && length < 2))
+		return;
+	target.p = cut_vec3(target.p, ACTOR_POSITION_MAX);
+	target.q = quat_unit(target.q);
+	actor_place(inner(step)->state, inner(step)->control, model, target, inner(step)->step.dt);
 }
 
 /* Runners control the models that they simulate, and the primary the static ones, which none simulates. */
@@ -547,6 +562,7 @@ const struct troupe_host system_host = {
 	.link_force = link_force,
 	.link_drive = link_drive,
 	.model_drive = model_drive,
+	.actor_place = put_actor,
 	.joint_asked = joint_asked,
 	.joint_release = joint_release,
 	.link_belt = link_belt,

@@ -120,6 +120,10 @@ void ignored_find(
 		for (uint32_t i = 0; i < world->plugins.count; i++)
 			if (systems_ignore(libraries, &world->plugins.at[i]))
 				(void)count(&plugins, world->plugins.at[i].name, world->plugins.at[i].element);
+		for (uint32_t i = 0; i < world->actor_plugins.count; i++)
+			if (systems_ignore(libraries, &world->actor_plugins.at[i]))
+				(void)count(
+					&plugins, world->actor_plugins.at[i].name, world->actor_plugins.at[i].element);
 	}
 	take_kinds(&sensors, IGNORED_SENSORS, list);
 	take_kinds(&plugins, IGNORED_PLUGINS, list);

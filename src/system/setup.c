@@ -307,6 +307,8 @@ static char *scoped(const struct troupe_system *self, const char *name)
 
 static const struct sdf_joint *find_in_file(const struct scene_model *model, const char *name)
 {
+	if (model->actor) /* it has no joints */
+		return NULL;
 	const struct sdf_world *world = model->from;
 	const struct sdf_model *top = &world->models.at[model->sdf];
 	for (uint32_t i = top->joint_first; i < top->joint_first + top->joint_count; i++)
@@ -495,6 +497,8 @@ struct troupe_inertia setup_link_inertia(const struct troupe_system *self, uint3
 struct troupe_inertia setup_link_own_inertia(const struct troupe_system *self, uint32_t link)
 {
 	const struct scene_model *m = model_of(self);
+	if (!own_link(self, link) || m->actor)
+		return (struct troupe_inertia){.mass = 0};
 	const struct sdf_model *from = &m->from->models.at[m->sdf];
 	const struct sdf_inertial *own = &m->from->links.at[from->link_first + (link - m->link_first)].inertial;
 	struct troupe_inertia inertia = {

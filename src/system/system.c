@@ -8,6 +8,7 @@
 #include "base/math.h"
 #include "builtin/builtin.h"
 #include "program/program.h"
+#include "scene/actor.h"
 #include "system/camera_trigger.h"
 #include "system/guard.h"
 #include "system/setup.h"
@@ -40,13 +41,25 @@ static bool is_inherent(const char *name)
 static bool is_own(const struct sdf_plugin *plugin)
 {
 	return is_inherent(plugin->name) || program_is(plugin) ||
-	       (plugin->model == SDF_NONE && scene_knows_plugin(plugin->name));
+	       (plugin->model == SDF_NONE && !plugin->in_actor && scene_knows_plugin(plugin->name));
 }
 
 static bool may_stand(const struct troupe_kind *kind, const struct sdf_plugin *plugin)
 {
+	if (plugin->in_actor)
+		return kind->flags & TROUPE_IN_ACTOR;
 	uint32_t of_world = TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL;
 	return kind->flags & (plugin->model == SDF_NONE ? of_world : (uint32_t)TROUPE_IN_MODEL);
+}
+
+static const char *place_of(const struct sdf_plugin *plugin)
+{
+	return plugin->in_actor ? "an <actor>" : plugin->model == SDF_NONE ? "a <world>" : "a <model>";
+}
+
+static const char *expected_place(const struct troupe_kind *kind)
+{
+	return kind->flags & TROUPE_IN_MODEL ? "a <model>" : kind->flags & TROUPE_IN_ACTOR ? "an <actor>" : "a <world>";
 }
 
 static troupe_status find_in_library(const struct plugin_library *library, const struct sdf_plugin *plugin,
@@ -63,9 +76,8 @@ static troupe_status find_in_library(const struct plugin_library *library, const
 		return TROUPE_EWORLD;
 	}
 	if (!may_stand(kind, plugin))
-		return fail(error, TROUPE_EWORLD, "%s:%u: plugin '%.100s' is in a <%s>: expected it in a <%s>",
-			at->file, at->line, kind->names[0], plugin->model == SDF_NONE ? "world" : "model",
-			plugin->model == SDF_NONE ? "model" : "world");
+		return fail(error, TROUPE_EWORLD, "%s:%u: plugin '%.100s' is in %s: expected it in %s", at->file,
+			at->line, kind->names[0], place_of(plugin), expected_place(kind));
 	*ret_kind = kind;
 	return TROUPE_OK;
 }
@@ -88,7 +100,7 @@ bool systems_ignore(struct plugins *plugins, const struct sdf_plugin *plugin)
 	const struct troupe_kind *kind;
 	const struct plugin_library *library;
 	if (is_own(plugin))
-		return false;
+		return plugin->in_actor && program_is(plugin);
 	return !kind_of(plugins, plugin, false, &kind, &library, NULL) && !kind;
 }
 
@@ -342,13 +354,22 @@ static troupe_status configure_world(struct configuring *c, struct troupe_error 
 	return status;
 }
 
+static troupe_status configure_actor(struct configuring *c, const struct scene_model *m, struct troupe_error *error)
+{
+	const struct sdf_actor *from = &m->from->actors.at[m->actor->sdf];
+	troupe_status status = TROUPE_OK;
+	for (uint32_t p = from->plugin_first; p < from->plugin_first + from->plugin_count && !status; p++)
+		status = configure_one(c, &m->from->actor_plugins.at[p], false, error);
+	return status;
+}
+
 static troupe_status configure_model(struct configuring *c, struct troupe_error *error)
 {
 	const struct scene_model *m = &c->systems->scene->models[c->model];
-	if (m->actor) /* only its script moves it */
-		return TROUPE_OK;
-	const struct sdf_model *from = &m->from->models.at[m->sdf];
 	troupe_status status = TROUPE_OK;
+	if (m->actor)
+		return configure_actor(c, m, error);
+	const struct sdf_model *from = &m->from->models.at[m->sdf];
 	for (uint32_t p = from->plugin_first; p < from->plugin_first + from->plugin_count && !status; p++)
 		status = configure_one(c, &m->from->plugins.at[p], false, error);
 	if (!status && !m->is_static)

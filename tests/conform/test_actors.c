@@ -1,4 +1,4 @@
-/* Actors: their poses follow their scripts, they push models, and they load levels. */
+/* Actors: their poses follow their scripts or FollowActor, they push models, and they load levels. */
 #include "harness.h"
 
 static uint64_t events[2][8]; /* the steps in which levels were loaded and unloaded, in order */
@@ -223,5 +223,134 @@ Test(actors, what_cannot_be_had_is_warned_about)
 	cr_assert(strstr(warning, "expected a box"), "%s", warning);
 	run_until(0.1);
 	expect("an empty script: m", pose_of("a").x, 0, 0);
+	stop();
+}
+
+/* --- FollowActor -------------------------------------------------------------------------------------------------- */
+
+#define DT 0.001
+#define FOLLOW(parameters)                                                                                             \
+	"<plugin name='gz::sim::systems::FollowActor' filename='x'><target>t</target>" parameters "</plugin>"
+#define WALKER(pose, parameters) "<actor name='a'><pose>" pose "</pose>" FOLLOW(parameters) "</actor>"
+#define TARGET(pose) "<model name='t'><static>1</static><pose>" pose "</pose><link name='l'/></model>"
+
+static double far_from(const char *name, double x, double y)
+{
+	struct troupe_pose p = pose_of(name);
+	return hypot(p.x - x, p.y - y);
+}
+
+/* In each step by velocity dt along the way to the target, which it faces; in the plane. */
+Test(actors, a_follower_walks_to_its_target_and_stops_before_it)
+{
+	double velocity = 2, nearest = 1.4993, way = hypot(3, -4);
+	start("0 0 -9.8", TARGET("4 -4 7 0 0 0")
+				  WALKER("1 0 1.5 0 0 0", "<velocity>2</velocity><min_distance>1.4993</min_distance>"
+							  "<max_distance>6</max_distance><animation>walk</animation>"
+							  "<animation_x_vel>2</animation_x_vel>"));
+	cr_assert(!*warning, "%s", warning);
+	run_until(0.75);
+	expect("follower: x: m", pose_of("a").x, 1 + velocity * 0.75 * 3 / way, 1e-9);
+	expect("follower: y: m", pose_of("a").y, velocity * 0.75 * -4 / way, 1e-9);
+	expect("follower: it keeps its height: m", pose_of("a").z, 1.5, 0);
+	expect("follower: it faces the target: rad", yaw(pose_of("a")), atan2(-4, 3), 1e-9);
+	run_until(4);
+	double steps = ceil((way - nearest) / (velocity * DT) - 1e-6);
+	expect("follower: it stops at min_distance: m", far_from("a", 4, -4), way - steps * velocity * DT, 1e-9);
+	cr_assert_leq(far_from("a", 4, -4), nearest);
+	stop();
+}
+
+/* 0.8 m/s, between 1.2 m and 4 m. It walks again as soon as the target is near enough. */
+Test(actors, a_follower_stands_while_its_target_is_far)
+{
+	start("0 0 -9.8", TARGET("4.1 0 0 0 0 0") WALKER("0 0 0 0.1 0.2 0.3", ""));
+	run_until(1);
+	expect("too far: m", pose_of("a").x, 0, 0);
+	expect("it has not turned: rad", 2 * asin(pose_of("a").qx),
+		2 * asin(sin(0.05) * cos(0.1) * cos(0.15) - cos(0.05) * sin(0.1) * sin(0.15)), 1e-9);
+	command("/world/w/set_pose", "name: 't' position {y: 3.9}");
+	run_until(1.5);
+	expect("near enough: m", pose_of("a").y, 0.8 * 0.5, 1e-9);
+	expect("upright: rad", yaw(pose_of("a")), M_PI / 2, 1e-9);
+	command("/world/w/set_pose", "name: 't' position {y: -3.9}");
+	run_until(2);
+	expect("and too far again: m", pose_of("a").y, 0.8 * 0.5, 1e-9);
+	command("/world/w/set_pose", "name: 't' position {y: 3.9}");
+	run_until(9);
+	expect("it stops at the default distance: m", pose_of("a").y, 3.9 - 1.2, 0.8 * DT);
+	stop();
+}
+
+/* A target that drives around: the follower stays behind it, on its track of pursuit. */
+Test(actors, a_follower_stays_behind_a_target_that_moves)
+{
+	start("0 0 0",
+		WALKER("0 0 0 0 0 0",
+			"<velocity>1.5</velocity>") "<model name='t'><pose>2 0 0 0 0 0</pose>"
+						    "<link name='l'/><plugin filename='x' name='gz::sim::systems::"
+						    "VelocityControl'><initial_linear>1 0 0</initial_linear>"
+						    "</plugin></model>");
+	run_until(10);
+	/* it catches up, then walks when the distance is above min_distance: it is behind by up to a step of both */
+	expect("behind: m", pose_of("t").x - pose_of("a").x, 1.2, 1.5 * DT + 1e-9);
+	expect("the target: m", pose_of("t").x, 12, 1e-6);
+	stop();
+}
+
+Test(actors, a_follower_waits_for_its_target)
+{
+	start("0 0 -9.8", "<actor name='a'>" FOLLOW("") "<script><trajectory id='0' type='walk'>" POINT(
+				  "0", "1 2 3 0 0 0") POINT("9", "6 0 0 0 0 0") "</trajectory></script></actor>");
+	run_until(2);
+	expect("it begins where its script does, and stands: m", pose_of("a").x, 1, 0);
+	command("/world/w/create",
+		"sdf: \"<sdf version='1.9'><model name='t'><static>1</static><pose>1 5 0 0 0 0</pose>"
+		"<link name='l'/></model></sdf>\"");
+	run_until(3);
+	expect("it walks when the target has come: m", pose_of("a").y, 2 + 0.8, 1e-9);
+	command("/world/w/remove", "name: 't' type: MODEL");
+	run_until(5);
+	expect("it stands when the target has gone: m", pose_of("a").y, 2 + 0.8, 0.8 * DT + 1e-9);
+	stop();
+}
+
+/* As one with a script: see above. */
+Test(actors, a_follower_pushes_what_is_in_the_way_and_can_be_created)
+{
+	start("0 0 -9.8", GROUND BOX("1.5") TARGET("9 0 0 0 0 0"));
+	command("/world/w/create", "sdf: \"<sdf version='1.9'><actor name='a'><pose>0 0 0.5 0 0 0</pose>" WALL FOLLOW(
+					   "<max_distance>10</max_distance>") "</actor></sdf>\"");
+	run_until(6);
+	expect("the walker: m", pose_of("a").x, 0.8 * 6, 1e-9);
+	expect("the box before it: m", pose_of("box").x, 0.8 * 6 + 0.35, 0.01);
+	stop();
+}
+
+Test(actors, bad_followers_are_refused_with_their_place)
+{
+	refuse("backwards", TARGET("1 0 0 0 0 0") WALKER("0 0 0 0 0 0", "<velocity>-1</velocity>"), "<velocity>");
+	refuse("no number", TARGET("1 0 0 0 0 0") WALKER("0 0 0 0 0 0", "<velocity>nan</velocity>"), "<velocity>");
+	refuse("distance", TARGET("1 0 0 0 0 0") WALKER("0 0 0 0 0 0", "<min_distance>-1</min_distance>"), "<min_dis");
+	refuse("no text", TARGET("1 0 0 0 0 0") WALKER("0 0 0 0 0 0", "<max_distance>x</max_distance>"), "<max_dist");
+}
+
+Test(actors, followers_that_cannot_walk_are_warned_about)
+{
+	start("0 0 -9.8", "<actor name='a'><plugin name='gz::sim::systems::FollowActor' filename='x'/><script>"
+			  "<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0")
+				  POINT("1", "2 0 0 0 0 0") "</trajectory></script></actor>");
+	cr_assert(strstr(warning, "test.sdf:2: the plugin has no <target>"), "%s", warning);
+	run_until(1);
+	expect("its script moves it: m", pose_of("a").x, 2, 1e-12);
+	stop();
+	start("0 0 -9.8", WALKER("0 0 0 0 0 0", "<max_distance>1</max_distance>"));
+	cr_assert(strstr(warning, "max_distance 1 m is not above min_distance 1.2 m"), "%s", warning);
+	stop();
+	start("0 0 -9.8", "<actor name='a'><plugin name='gz::sim::systems::DiffDrive' filename='x'/></actor>");
+	cr_assert(strstr(warning, "ignored: plugin \"gz::sim::systems::DiffDrive\" x1"), "%s", warning);
+	stop();
+	start("0 0 -9.8", "<model name='m'><static>1</static>" FOLLOW("") "</model>");
+	cr_assert(strstr(warning, "ignored: plugin \"gz::sim::systems::FollowActor\" x1"), "%s", warning);
 	stop();
 }

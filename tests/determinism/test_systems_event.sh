@@ -20,6 +20,9 @@ world=$scratch/event.sdf
 	model ball 3 0 2 "$(plugin KineticEnergyMonitor '<link_name>l</link_name>')"
 	model ship 6 0 0.5 "$(plugin VelocityControl '')$(plugin LinearBatteryPlugin "$battery<start_draining>1</start_draining>")$(endpoint s)$(plugin Breadcrumbs "<topic>/drop</topic><max_deployments>1</max_deployments><breadcrumb><sdf version=\"1.9\"><model name=\"crumb\"><pose>-2 0 1 0 0 0</pose>$box</model></sdf></breadcrumb>")"
 	model boat 6 9 0.5 "$(plugin VelocityControl '')$(plugin LinearBatteryPlugin "$battery<power_draining_topic>/drain</power_draining_topic>")"
+	echo '<actor name="walker"><pose>5 3 0.5 0 0 0</pose><link name="l"><collision name="c"><geometry><box><size>0.3 0.3 1</size></box></geometry></collision></link>'
+	plugin FollowActor '<target>boat</target><velocity>3</velocity><min_distance>1</min_distance><max_distance>8</max_distance>'
+	echo '</actor>'
 	echo '<model name="gate"><static>1</static><pose>9 0 1 0 0 0</pose><link name="l"/>'
 	plugin PerformerDetector '<topic>/gate</topic><geometry><box><size>2 2 2</size></box></geometry>'
 	echo '</model>'

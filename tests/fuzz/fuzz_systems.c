@@ -134,12 +134,21 @@ static bool add_likely(struct text *out, const struct troupe_parameter *paramete
 	return true;
 }
 
-static void add_plugin(struct text *out, uint32_t place)
+/* Few kinds may stand in actors: they are looked for. */
+static const struct troupe_kind *draw_kind(uint32_t place)
 {
 	uint32_t count = 0;
 	while (builtin_plugin.kinds[count])
 		count++;
 	const struct troupe_kind *kind = builtin_plugin.kinds[draw(count)];
+	while (place == TROUPE_IN_ACTOR && draw(100) && !(kind->flags & place))
+		kind = builtin_plugin.kinds[draw(count)];
+	return kind;
+}
+
+static void add_plugin(struct text *out, uint32_t place)
+{
+	const struct troupe_kind *kind = draw_kind(place);
 	if (draw(8) && !(kind->flags & place))
 		return;
 	text_add(out, "<plugin name='%s' filename='x'>", kind->names[0]);
@@ -180,6 +189,11 @@ static void make_world(struct text *out)
 		"1</normal></plane></geometry></collision></link></model>\n");
 	add_model(out, "m", 0, !draw(6));
 	add_model(out, "n", 1, false);
+	if (!draw(4)) {
+		text_add(out, "<actor name='a'><pose>0 0 0.5 0 0 0</pose>" LINK("l", "0 0 0 0 0 0"));
+		add_plugin(out, TROUPE_IN_ACTOR);
+		text_add(out, "</actor>\n");
+	}
 	for (uint64_t i = draw(2); i > 0; i--)
 		add_plugin(out, TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL);
 	text_add(out, "</world></sdf>");
