@@ -548,16 +548,19 @@ static bool is_to_regroup(struct troupe_server *server, uint32_t *ret_lost)
 	return !server->worlds[0].primary.status && !atomic_load(&server->told) && network_has_wishes(server->network);
 }
 
-/* The stop flag also ends a run for other members. */
+/* The stop flag also ends a run for other members. A client that came while the members were gathered has set it
+ * already, and is still to come in: without the flag the run would go on without it. */
 static void clear_stop(struct troupe_server *server)
 {
 	atomic_store(&server->worlds[0].primary.stop, false);
 	server->stop_seen_ns = 0;
-	if (atomic_load(&server->told))
+	if (atomic_load(&server->told) || network_has_wishes(server->network))
 		atomic_store(&server->worlds[0].primary.stop, true);
 }
 
-/* The run goes on from the present state, as a run that is resumed. */
+/* The run goes on from the present state, as a run that is resumed. If it is told to stop while the members are
+ * gathered, it has stopped after its last step, as a run does that is stopped in a step: TROUPE_OK, and there is no
+ * crew. */
 static troupe_status regroup(struct troupe_server *server, uint32_t lost, struct troupe_error *error)
 {
 	struct server_world *world = &server->worlds[0];
@@ -567,14 +570,18 @@ static troupe_status regroup(struct troupe_server *server, uint32_t lost, struct
 	crew_destroy(server->crew);
 	server->crew = NULL;
 	troupe_status status = lost ? network_lose_client(server->network, lost, &why, error) : TROUPE_OK;
+	bool stopped = false;
 	for (bool again = !status; again;) {
 		network_take_wishes(server->network);
 		world_regroup(world, network_secondaries(server->network));
 		clear_stop(server);
 		status = network_gather(server->network, error);
-		again = status && !atomic_load(&server->told) && network_lose_absent(server->network);
+		stopped = status && atomic_load(&server->told);
+		again = status && !stopped && network_lose_absent(server->network);
 	}
 	clear_stop(server);
+	if (stopped)
+		return TROUPE_OK;
 	return status ? status : set_up_crew(server, error);
 }
 
@@ -586,8 +593,10 @@ static troupe_status run_crews(struct troupe_server *server, struct troupe_error
 		if (!is_to_regroup(server, &lost))
 			return status;
 		status = regroup(server, lost, error);
-		if (!status)
+		if (!status && server->crew)
 			continue;
+		if (!status)
+			return TROUPE_OK;
 		server->worlds[0].primary.status = status;
 		server->worlds[0].primary.error = *error;
 		return status;
