@@ -1,5 +1,5 @@
 #!/bin/sh
-# test limit: 120
+# test limit: 300
 # A node of ROS 2 in TypeScript, by another project, sees a run: topics with their types, clock, transforms, odometry, a
 # scan and joints. It finds others by multicast alone, so both are in a network of their own, whose loopback has multicast.
 . "${SOURCE_DIR:-.}/tests/web/lib.sh"
@@ -17,11 +17,11 @@ cat >both.sh <<'END'
 ip link set lo up multicast on && ip route add 224.0.0.0/4 dev lo || exit 9
 "$1" run "$2/tests/data/ros/robot.sdf" --ros2 --ros2-domain 3 --ros2-address 127.0.0.1 >out 2>err &
 run=$!
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
 	grep -q 'ROS 2: domain' err && break
 	sleep 0.05
 done
-timeout 60 node "$2/tests/web/ros2.js" 3 >said 2>&1
+timeout 150 node "$2/tests/web/ros2.js" 3 >said 2>&1
 kill -INT $run
 wait $run
 END
