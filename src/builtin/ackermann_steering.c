@@ -32,7 +32,7 @@ struct words {
 	double target_ahead, target_turn; /* turn: with steering_only an angle */
 	double last_ahead, last_turn;     /* commanded in the last step */
 	double ahead_before, turn_before; /* in the step before it */
-	double x, y, yaw;                 /* odometry relative to the initial pose; yaw counts full turns */
+	struct builtin_reckoned reckoned;
 	double measured_ahead, measured_turn;
 };
 
@@ -43,9 +43,7 @@ static const struct troupe_words words_of[] = {
 	{"last turn", TROUPE_WORD_DOUBLE},
 	{"ahead before", TROUPE_WORD_DOUBLE},
 	{"turn before", TROUPE_WORD_DOUBLE},
-	{"odometry x", TROUPE_WORD_DOUBLE},
-	{"odometry y", TROUPE_WORD_DOUBLE},
-	{"odometry yaw", TROUPE_WORD_DOUBLE},
+	BUILTIN_RECKONED_WORDS,
 	{"measured ahead", TROUPE_WORD_DOUBLE},
 	{"measured turn", TROUPE_WORD_DOUBLE},
 	{NULL, TROUPE_WORD_DOUBLE},
@@ -236,19 +234,14 @@ static double bend_of(const struct troupe_system *self, const struct troupe_step
 
 static void post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
-	const struct troupe_host *host = self->host;
 	const struct config *config = self->config;
 	struct words *w = words;
 	if (config->steering_only)
 		return;
 	double ahead =
 		(rolled(self, step, config->left.at[0]) + rolled(self, step, config->right.at[0])) / 2 * config->radius;
-	double turn = ahead * bend_of(self, step), sine, cosine;
-	host->sincos(w->yaw + turn / 2, &sine, &cosine);
-	double chord = ahead * builtin_chord(host, turn);
-	w->x += chord * cosine;
-	w->y += chord * sine;
-	w->yaw += turn;
+	double turn = ahead * bend_of(self, step);
+	builtin_reckon(self->host, &w->reckoned, ahead, turn);
 	w->measured_ahead = ahead / step->dt;
 	w->measured_turn = turn / step->dt;
 }
@@ -258,8 +251,8 @@ static void reckon(const struct troupe_system *self, const void *words, struct t
 {
 	const struct config *config = self->config;
 	const struct words *w = words;
-	*ret_reckoning = (struct troupe_reckoning){config->axle, config->steering_only ? (double)NAN : w->x, w->y,
-		w->yaw, w->measured_ahead, w->measured_turn};
+	*ret_reckoning = (struct troupe_reckoning){config->axle, config->steering_only ? (double)NAN : w->reckoned.x,
+		w->reckoned.y, w->reckoned.yaw, w->measured_ahead, w->measured_turn};
 }
 
 const struct troupe_kind builtin_ackermann_steering = {

@@ -14,29 +14,17 @@ struct config {
 	const struct troupe_field *ahead, *turn, *enable;
 };
 
-struct speed {
-	double linear, angular;
-};
-
 struct words {
-	struct speed target;       /* the present command */
-	struct speed last, before; /* speeds commanded in the last step and in the one before it */
+	struct builtin_speeds speeds;
 	uint64_t disabled;
-	double x, y, yaw; /* odometry relative to the initial pose; yaw counts full turns */
-	struct speed measured;
+	struct builtin_reckoned reckoned;
+	struct builtin_speed measured;
 };
 
 static const struct troupe_words words_of[] = {
-	{"target linear", TROUPE_WORD_DOUBLE},
-	{"target angular", TROUPE_WORD_DOUBLE},
-	{"last linear", TROUPE_WORD_DOUBLE},
-	{"last angular", TROUPE_WORD_DOUBLE},
-	{"linear before", TROUPE_WORD_DOUBLE},
-	{"angular before", TROUPE_WORD_DOUBLE},
+	BUILTIN_SPEEDS_WORDS,
 	{"disabled", TROUPE_WORD_INTEGER},
-	{"odometry x", TROUPE_WORD_DOUBLE},
-	{"odometry y", TROUPE_WORD_DOUBLE},
-	{"odometry yaw", TROUPE_WORD_DOUBLE},
+	BUILTIN_RECKONED_WORDS,
 	{"measured linear", TROUPE_WORD_DOUBLE},
 	{"measured angular", TROUPE_WORD_DOUBLE},
 	{NULL, TROUPE_WORD_DOUBLE},
@@ -93,9 +81,9 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 	if (input == INPUT_ENABLE) {
 		w->disabled = self->host->get(message, config->enable, 0) == 0;
 		if (w->disabled)
-			w->target = (struct speed){0, 0};
+			w->speeds.target = (struct builtin_speed){0, 0};
 	} else if (!w->disabled) {
-		w->target = (struct speed){
+		w->speeds.target = (struct builtin_speed){
 			self->host->get(message, config->ahead, 0), self->host->get(message, config->turn, 0)};
 	}
 }
@@ -104,12 +92,7 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 {
 	const struct config *config = self->config;
 	struct words *w = words;
-	struct speed now = {
-		builtin_limit(w->target.linear, &config->linear, w->last.linear, w->before.linear, step->dt),
-		builtin_limit(w->target.angular, &config->angular, w->last.angular, w->before.angular, step->dt),
-	};
-	w->before = w->last;
-	w->last = now;
+	struct builtin_speed now = builtin_limit_speeds(&w->speeds, &config->linear, &config->angular, step->dt);
 	double turn = now.angular * config->separation / 2;
 	builtin_drive(self, step, &config->left, (now.linear - turn) / config->radius);
 	builtin_drive(self, step, &config->right, (now.linear + turn) / config->radius);
@@ -131,19 +114,15 @@ static void post_update(const struct troupe_system *self, const struct troupe_st
 	double left = rolled(self, step, &config->left, config->radius);
 	double right = rolled(self, step, &config->right, config->radius);
 	double ahead = (left + right) / 2, turn = (right - left) / config->separation;
-	double chord = ahead * builtin_chord(self->host, turn), sine, cosine;
-	self->host->sincos(w->yaw + turn / 2, &sine, &cosine);
-	w->x += chord * cosine;
-	w->y += chord * sine;
-	w->yaw += turn;
-	w->measured = (struct speed){ahead / step->dt, turn / step->dt};
+	builtin_reckon(self->host, &w->reckoned, ahead, turn);
+	w->measured = (struct builtin_speed){ahead / step->dt, turn / step->dt};
 }
 
 static void reckon(const struct troupe_system *self, const void *words, struct troupe_reckoning *ret_reckoning)
 {
 	const struct words *w = words;
-	*ret_reckoning = (struct troupe_reckoning){((const struct config *)self->config)->axle, w->x, w->y, w->yaw,
-		w->measured.linear, w->measured.angular};
+	*ret_reckoning = (struct troupe_reckoning){((const struct config *)self->config)->axle, w->reckoned.x,
+		w->reckoned.y, w->reckoned.yaw, w->measured.linear, w->measured.angular};
 }
 
 const struct troupe_kind builtin_diff_drive = {

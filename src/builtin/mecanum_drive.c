@@ -29,7 +29,7 @@ struct config {
 struct words {
 	double target[WAYS];
 	double last[WAYS], before[WAYS]; /* commanded in the last step and in the one before it */
-	double x, y, yaw;                /* odometry relative to the initial pose; yaw counts full turns */
+	struct builtin_reckoned reckoned;
 	double measured[WAYS];
 };
 
@@ -43,9 +43,7 @@ static const struct troupe_words words_of[] = {
 	{"ahead before", TROUPE_WORD_DOUBLE},
 	{"aside before", TROUPE_WORD_DOUBLE},
 	{"turn before", TROUPE_WORD_DOUBLE},
-	{"odometry x", TROUPE_WORD_DOUBLE},
-	{"odometry y", TROUPE_WORD_DOUBLE},
-	{"odometry yaw", TROUPE_WORD_DOUBLE},
+	BUILTIN_RECKONED_WORDS,
 	{"measured ahead", TROUPE_WORD_DOUBLE},
 	{"measured aside", TROUPE_WORD_DOUBLE},
 	{"measured turn", TROUPE_WORD_DOUBLE},
@@ -149,11 +147,11 @@ static void post_update(const struct troupe_system *self, const struct troupe_st
 			way[k] += part[i][k] * rolled / WHEELS;
 	}
 	way[TURN] /= config->length;
-	self->host->sincos(w->yaw + way[TURN] / 2, &sine, &cosine);
+	self->host->sincos(w->reckoned.yaw + way[TURN] / 2, &sine, &cosine);
 	double chord = builtin_chord(self->host, way[TURN]);
-	w->x += chord * (way[AHEAD] * cosine - way[ASIDE] * sine);
-	w->y += chord * (way[AHEAD] * sine + way[ASIDE] * cosine);
-	w->yaw += way[TURN];
+	w->reckoned.x += chord * (way[AHEAD] * cosine - way[ASIDE] * sine);
+	w->reckoned.y += chord * (way[AHEAD] * sine + way[ASIDE] * cosine);
+	w->reckoned.yaw += way[TURN];
 	for (int k = 0; k < WAYS; k++)
 		w->measured[k] = way[k] / step->dt;
 }
@@ -161,8 +159,8 @@ static void post_update(const struct troupe_system *self, const struct troupe_st
 static void reckon(const struct troupe_system *self, const void *words, struct troupe_reckoning *ret_reckoning)
 {
 	const struct words *w = words;
-	*ret_reckoning = (struct troupe_reckoning){((const struct config *)self->config)->middle, w->x, w->y, w->yaw,
-		w->measured[AHEAD], w->measured[TURN]};
+	*ret_reckoning = (struct troupe_reckoning){((const struct config *)self->config)->middle, w->reckoned.x,
+		w->reckoned.y, w->reckoned.yaw, w->measured[AHEAD], w->measured[TURN]};
 }
 
 const struct troupe_kind builtin_mecanum_drive = {

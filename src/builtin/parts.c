@@ -218,6 +218,18 @@ double builtin_limit(double value, const struct builtin_limits *limits, double l
 	return builtin_clamp(value, limits->velocity_min, limits->velocity_max);
 }
 
+struct builtin_speed builtin_limit_speeds(struct builtin_speeds *speeds, const struct builtin_limits *linear,
+	const struct builtin_limits *angular, double dt)
+{
+	struct builtin_speed now = {
+		builtin_limit(speeds->target.linear, linear, speeds->last.linear, speeds->before.linear, dt),
+		builtin_limit(speeds->target.angular, angular, speeds->last.angular, speeds->before.angular, dt),
+	};
+	speeds->before = speeds->last;
+	speeds->last = now;
+	return now;
+}
+
 bool builtin_give_odometry(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
@@ -243,6 +255,15 @@ double builtin_chord(const struct troupe_host *host, double turn)
 	if (square < 0.01)
 		return 1 - square / 6 * (1 - square / 20 * (1 - square / 42 * (1 - square / 72)));
 	return host->sin(half) / half;
+}
+
+void builtin_reckon(const struct troupe_host *host, struct builtin_reckoned *reckoned, double ahead, double turn)
+{
+	double chord = ahead * builtin_chord(host, turn), sine, cosine;
+	host->sincos(reckoned->yaw + turn / 2, &sine, &cosine);
+	reckoned->x += chord * cosine;
+	reckoned->y += chord * sine;
+	reckoned->yaw += turn;
 }
 
 struct troupe_pose builtin_axle(

@@ -177,6 +177,25 @@ struct builtin_limits builtin_unlimited(void);
  * last step and of the one before it. */
 double builtin_limit(double value, const struct builtin_limits *limits, double last, double before, double dt);
 
+/* Words of a drive that a Twist commands: linear is forward, in m/s; angular is to the left, in rad/s. */
+struct builtin_speed {
+	double linear, angular;
+};
+struct builtin_speeds {
+	struct builtin_speed target;       /* the present command */
+	struct builtin_speed last, before; /* after limits, in the last step and in the one before it */
+};
+#define BUILTIN_SPEEDS_WORDS                                                                                           \
+	{"target linear", TROUPE_WORD_DOUBLE}, {"target angular", TROUPE_WORD_DOUBLE},                                 \
+		{"last linear", TROUPE_WORD_DOUBLE}, {"last angular", TROUPE_WORD_DOUBLE},                             \
+		{"linear before", TROUPE_WORD_DOUBLE},                                                                 \
+	{                                                                                                              \
+		"angular before", TROUPE_WORD_DOUBLE                                                                   \
+	}
+/* Limits the target, remembers the result as `last`, and returns it. */
+struct builtin_speed builtin_limit_speeds(struct builtin_speeds *speeds, const struct builtin_limits *linear,
+	const struct builtin_limits *angular, double dt);
+
 /* Rows of the table of parameters. */
 #define BUILTIN_ODOMETRY                                                                                               \
 	BUILTIN_BETWEEN("odom_publish_frequency", 0, BUILTIN_NUMBER_MAX, "Hz, default 50; 0: in each step"),           \
@@ -185,6 +204,17 @@ double builtin_limit(double value, const struct builtin_limits *limits, double l
 		BUILTIN_TEXT("child_frame_id", "default: NAME/LINK")
 /* Publishes what reckon() gives; topics, frames and rate as Gazebo names them. */
 bool builtin_give_odometry(struct troupe_system *self, const struct troupe_element *plugin);
+/* Words of odometry: the pose relative to the initial one; yaw counts full turns. */
+struct builtin_reckoned {
+	double x, y, yaw;
+};
+#define BUILTIN_RECKONED_WORDS                                                                                         \
+	{"odometry x", TROUPE_WORD_DOUBLE}, {"odometry y", TROUPE_WORD_DOUBLE},                                        \
+	{                                                                                                              \
+		"odometry yaw", TROUPE_WORD_DOUBLE                                                                     \
+	}
+/* Goes on along an arc of length `ahead`, in m, that turns by `turn`, in rad. */
+void builtin_reckon(const struct troupe_host *host, struct builtin_reckoned *reckoned, double ahead, double turn);
 /* The chord of an arc of length 1, which has the direction in the middle of the arc: sin(turn / 2) / (turn / 2). */
 double builtin_chord(const struct troupe_host *host, double turn);
 /* A frame that does not depend on the model's origin: its origin between the two joints, or `back` m behind it, y

@@ -32,29 +32,18 @@ struct config {
 	const struct troupe_field *ahead, *turn, *data, *place[3];
 };
 
-struct speed {
-	double linear, angular;
-};
-
 struct words {
-	struct speed target, last, before;
+	struct builtin_speeds speeds;
 	double efficiency;
 	uint64_t fresh; /* a command has come since the last step */
-	double x, y, yaw;
+	struct builtin_reckoned reckoned;
 };
 
 static const struct troupe_words words_of[] = {
-	{"target linear", TROUPE_WORD_DOUBLE},
-	{"target angular", TROUPE_WORD_DOUBLE},
-	{"last linear", TROUPE_WORD_DOUBLE},
-	{"last angular", TROUPE_WORD_DOUBLE},
-	{"linear before", TROUPE_WORD_DOUBLE},
-	{"angular before", TROUPE_WORD_DOUBLE},
+	BUILTIN_SPEEDS_WORDS,
 	{"steering efficiency", TROUPE_WORD_DOUBLE},
 	{"fresh", TROUPE_WORD_INTEGER},
-	{"odometry x", TROUPE_WORD_DOUBLE},
-	{"odometry y", TROUPE_WORD_DOUBLE},
-	{"odometry yaw", TROUPE_WORD_DOUBLE},
+	BUILTIN_RECKONED_WORDS,
 	{NULL, TROUPE_WORD_DOUBLE},
 };
 _Static_assert(sizeof(struct words) == (sizeof words_of / sizeof *words_of - 1) * 8, "each word has a name");
@@ -191,8 +180,8 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 	if (input == INPUT_EFFICIENCY)
 		w->efficiency = host->get(message, config->data, 0);
 	else
-		w->target = (struct speed){builtin_clamp(host->get(message, config->ahead, 0), -BUILTIN_VELOCITY_MAX,
-						   BUILTIN_VELOCITY_MAX),
+		w->speeds.target = (struct builtin_speed){builtin_clamp(host->get(message, config->ahead, 0),
+								  -BUILTIN_VELOCITY_MAX, BUILTIN_VELOCITY_MAX),
 			builtin_clamp(
 				host->get(message, config->turn, 0), -BUILTIN_VELOCITY_MAX, BUILTIN_VELOCITY_MAX)};
 }
@@ -201,7 +190,7 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 
 /* The point of the world around which the vehicle turns; infinite: it goes straight. */
 static struct troupe_vec3 centre_of(
-	const struct troupe_system *self, const struct troupe_step *step, const struct speed *speed)
+	const struct troupe_system *self, const struct troupe_step *step, const struct builtin_speed *speed)
 {
 	const struct config *config = self->config;
 	struct troupe_pose body = self->host->link_pose(step, config->body, TROUPE_NOW);
@@ -215,14 +204,15 @@ static void tell(const struct troupe_system *self, const struct troupe_step *ste
 {
 	const struct config *config = self->config;
 	const struct troupe_host *host = self->host;
-	double turn = w->last.angular * config->separation / (2 * w->efficiency);
-	struct troupe_vec3 centre = centre_of(self, step, &w->last);
+	double ahead = w->speeds.last.linear;
+	double turn = w->speeds.last.angular * config->separation / (2 * w->efficiency);
+	struct troupe_vec3 centre = centre_of(self, step, &w->speeds.last);
 	double place[3] = {centre.x, centre.y, centre.z};
 	for (uint32_t i = 0; i < config->count; i++) {
 		const struct track *track = &config->tracks[i];
 		struct troupe_message *velocity = host->message(step, "gz.msgs.Double");
 		struct troupe_message *around = host->message(step, "gz.msgs.Vector3d");
-		host->put(velocity, config->data, track->side == RIGHT ? w->last.linear + turn : w->last.linear - turn);
+		host->put(velocity, config->data, track->side == RIGHT ? ahead + turn : ahead - turn);
 		for (int c = 0; c < 3; c++)
 			host->put(around, config->place[c], place[c]);
 		host->publish(self, step, track->velocity, velocity);
@@ -235,13 +225,9 @@ static void update(const struct troupe_system *self, const struct troupe_step *s
 {
 	const struct config *config = self->config;
 	struct words *w = words;
-	struct speed now = {
-		builtin_limit(w->target.linear, &config->linear, w->last.linear, w->before.linear, step->dt),
-		builtin_limit(w->target.angular, &config->angular, w->last.angular, w->before.angular, step->dt),
-	};
-	bool changes = w->fresh || now.linear != w->last.linear || now.angular != w->last.angular;
-	w->before = w->last;
-	w->last = now;
+	struct builtin_speed last = w->speeds.last;
+	struct builtin_speed now = builtin_limit_speeds(&w->speeds, &config->linear, &config->angular, step->dt);
+	bool changes = w->fresh || now.linear != last.linear || now.angular != last.angular;
 	w->fresh = 0;
 	if (changes || fabs(now.angular) >= SLOW)
 		tell(self, step, w);
@@ -250,19 +236,15 @@ static void update(const struct troupe_system *self, const struct troupe_step *s
 static void post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	struct words *w = words;
-	double ahead = w->last.linear * step->dt, turn = w->last.angular * step->dt;
-	double chord = ahead * builtin_chord(self->host, turn), sine, cosine;
-	self->host->sincos(w->yaw + turn / 2, &sine, &cosine);
-	w->x += chord * cosine;
-	w->y += chord * sine;
-	w->yaw += turn;
+	double ahead = w->speeds.last.linear * step->dt, turn = w->speeds.last.angular * step->dt;
+	builtin_reckon(self->host, &w->reckoned, ahead, turn);
 }
 
 static void reckon(const struct troupe_system *self, const void *words, struct troupe_reckoning *ret_reckoning)
 {
 	const struct words *w = words;
-	*ret_reckoning = (struct troupe_reckoning){
-		((const struct config *)self->config)->frame, w->x, w->y, w->yaw, w->last.linear, w->last.angular};
+	*ret_reckoning = (struct troupe_reckoning){((const struct config *)self->config)->frame, w->reckoned.x,
+		w->reckoned.y, w->reckoned.yaw, w->speeds.last.linear, w->speeds.last.angular};
 }
 
 const struct troupe_kind builtin_tracked_vehicle = {
