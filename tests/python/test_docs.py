@@ -42,7 +42,7 @@ def run_blocks(text, least):
         else:
             commands = block.replace("build/python", BUILD + "/python").replace("build/troupe", BUILD + "/troupe")
             done = subprocess.run(["sh", "-ec", commands.replace("python3 ", sys.executable + " ")], cwd=SOURCE,
-                                  capture_output=True, text=True, timeout=90)
+                                  capture_output=True, text=True, timeout=250)
             assert done.returncode == 0, "%s: %s" % (block, done.stderr)
         count += 1
     assert count >= least, "%d blocks: expected %d or more" % (count, least)

@@ -50,7 +50,7 @@ counts()
 }
 
 # with_python ARGUMENTS: runs Python with the library's sanitizer, if it has one
-with_python() { timeout 300 env LD_PRELOAD="$preload" "$python" "$@"; }
+with_python() { timeout 900 env LD_PRELOAD="$preload" "$python" "$@"; }
 
 with_python "$source/tests/python/layout.py" >layout.c 2>err
 report $? 'layout.py makes a program'
