@@ -12,6 +12,7 @@
 
 enum { WIRE_VARINT, WIRE_64, WIRE_LENGTH };
 enum { TIME_BYTES = 2 + 11 + 11, VEC3_BYTES = 2 + 27, POSE_BYTES = 2 + 9 + 10 + 6 + VEC3_BYTES + 2 + 36 };
+enum { PAIR_BYTES = 10 + 2 + 14 + 10 }; /* a key and a value in a header, without the value */
 
 /* --- fields ------------------------------------------------------------------------------------------------------- */
 
@@ -130,16 +131,22 @@ static uint8_t *put_vec3(uint8_t *at, unsigned field, double x, double y, double
 	return close_part(content, put_double(at, 4, z));
 }
 
-static uint8_t *put_pose(uint8_t *at, const struct troupe_pose *pose, const char *name, size_t name_count, uint32_t id)
+/* The last fields of a pose. */
+static uint8_t *put_place(uint8_t *at, const struct troupe_pose *pose)
 {
-	uint8_t *part = open_part(at, 2);
-	at = name_count ? put_text(part, 2, name, name_count) : part;
-	at = put_vec3(put_number(at, 3, id), 4, pose->x, pose->y, pose->z);
+	at = put_vec3(at, 4, pose->x, pose->y, pose->z);
 	uint8_t *orientation = open_part(at, 5);
 	at = put_double(orientation, 2, pose->qx);
 	at = put_double(at, 3, pose->qy);
 	at = put_double(at, 4, pose->qz);
-	return close_part(part, close_part(orientation, put_double(at, 5, pose->qw)));
+	return close_part(orientation, put_double(at, 5, pose->qw));
+}
+
+static uint8_t *put_pose(uint8_t *at, const struct troupe_pose *pose, const char *name, size_t name_count, uint32_t id)
+{
+	uint8_t *part = open_part(at, 2);
+	at = name_count ? put_text(part, 2, name, name_count) : part;
+	return close_part(part, put_place(put_number(at, 3, id), pose));
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
@@ -168,7 +175,6 @@ void encode_often_clock(struct text *out, int64_t sim_ns, int64_t real_ns, int64
 void encode_often_odometry(struct text *out, int64_t time_ns, const char *frame, const char *child_frame,
 	const struct troupe_pose *pose, double linear, double angular)
 {
-	enum { PAIR_BYTES = 10 + 2 + 14 + 10 }; /* without the value */
 	size_t names = (frame ? strlen(frame) : 0) + (child_frame ? strlen(child_frame) : 0);
 	uint8_t *at = begin(out, names + 10 + TIME_BYTES + 2 * PAIR_BYTES + POSE_BYTES + 2 + 2 * VEC3_BYTES);
 	at = put_header(at, time_ns, frame, child_frame);
@@ -176,6 +182,16 @@ void encode_often_odometry(struct text *out, int64_t time_ns, const char *frame,
 	uint8_t *twist = open_part(at, 3);
 	at = put_vec3(twist, 2, linear, 0, 0);
 	end(out, close_part(twist, put_vec3(at, 3, 0, 0, angular)));
+}
+
+void encode_often_tf(
+	struct text *out, int64_t time_ns, const char *frame, const char *child_frame, const struct troupe_pose *pose)
+{
+	size_t names = (frame ? strlen(frame) : 0) + (child_frame ? strlen(child_frame) : 0);
+	uint8_t *at = begin(out, names + 2 * (10 + TIME_BYTES) + 2 * PAIR_BYTES + 10 + POSE_BYTES);
+	uint8_t *part = open_part(put_header(at, time_ns, NULL, NULL), 2);
+	at = put_header(part, time_ns, frame, child_frame);
+	end(out, close_part(part, put_place(at, pose)));
 }
 
 void encode_often_poses(struct text *out, int64_t time_ns)

@@ -27,6 +27,9 @@ void encode_often_clock(struct text *out, int64_t sim_ns, int64_t real_ns, int64
  */
 void encode_often_odometry(struct text *out, int64_t time_ns, const char *frame, const char *child_frame,
 	const struct troupe_pose *pose, double linear, double angular);
+/* gz.msgs.Pose_V with one pose, in whose header the frames are. */
+void encode_often_tf(
+	struct text *out, int64_t time_ns, const char *frame, const char *child_frame, const struct troupe_pose *pose);
 /* gz.msgs.Pose_V: its header, then its poses one by one. */
 void encode_often_poses(struct text *out, int64_t time_ns);
 void encode_often_pose(struct text *out, const struct troupe_pose *pose, const char *name, uint32_t id);

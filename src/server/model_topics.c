@@ -80,17 +80,10 @@ static bool encode_odometry(const struct frame *frame, const struct topic_row *r
 static bool encode_tf(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	struct troupe_pose pose;
-	struct arena arena = {0};
-	Gz__Msgs__PoseV message = GZ__MSGS__POSE__V__INIT;
-	Gz__Msgs__Pose *poses[1];
-	if (!odometry_of(frame, row, &pose))
-		return false;
-	poses[0] = encode_pose(&arena, &pose, NULL, 0);
-	poses[0]->header = header_of(&arena, frame, row->frame, row->child_frame);
-	message.header = encode_header(&arena, frame->time_ns);
-	message.pose = poses;
-	message.n_pose = 1;
-	return encode_end(&message.base, &arena, out);
+	bool some = odometry_of(frame, row, &pose);
+	if (some)
+		encode_often_tf(out, frame->time_ns, row->frame, row->child_frame, &pose);
+	return some;
 }
 
 /* Part 0 is the model in the world; part i is its i-th link in the model. Names as Gazebo's: "robot::arm". */

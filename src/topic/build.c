@@ -21,6 +21,11 @@ void build_fini(struct build *build)
 	arena_fini(&build->more);
 }
 
+void build_use_arena(struct build *build)
+{
+	build->used = sizeof build->first;
+}
+
 void *build_alloc(struct build *build, size_t bytes)
 {
 	bytes = (bytes + 15) & ~(size_t)15;

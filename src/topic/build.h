@@ -21,6 +21,8 @@ struct build {
 /* `first` is not zeroed; each part is zeroed when it is given out. */
 void build_init(struct build *build, message_type type, const struct message_limits *limits);
 void build_fini(struct build *build);
+/* After build_init(): all parts come from `more`, which the caller may then keep instead of build_fini(). */
+void build_use_arena(struct build *build);
 void *build_alloc(struct build *build, size_t bytes); /* zeroed */
 /* A message with defaults. */
 ProtobufCMessage *build_message(struct build *build, message_type type);

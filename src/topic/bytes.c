@@ -2,6 +2,7 @@
  * allocates for any number of elements, and its error has no details. Bytes are written by protobuf-c. */
 #include "topic/build.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -286,21 +287,47 @@ static troupe_status read_fields(struct reader *r, struct span in, ProtobufCMess
 	return TROUPE_OK;
 }
 
+/* On failure the build has to be dropped as well. */
+static troupe_status read_all(struct reader *r, message_type type, const void *bytes, size_t count,
+	const struct message_limits *limits, ProtobufCMessage **ret_message, struct troupe_error *error)
+{
+	r->begin = bytes;
+	r->error = error;
+	if (count > limits->bytes_max)
+		return fail(error, TROUPE_ECOMMAND, "%zu bytes: expected at most %zu", count, limits->bytes_max);
+	*ret_message = build_message(&r->build, type);
+	return read_fields(r, (struct span){r->begin, r->begin ? r->begin + count : r->begin}, *ret_message);
+}
+
 troupe_status message_of_bytes(message_type type, const void *bytes, size_t count, const struct message_limits *limits,
 	ProtobufCMessage **ret_message, struct troupe_error *error)
 {
-	if (count > limits->bytes_max)
-		return fail(error, TROUPE_ECOMMAND, "%zu bytes: expected at most %zu", count, limits->bytes_max);
 	struct reader r;
+	ProtobufCMessage *message = NULL;
 	build_init(&r.build, type, limits);
-	r.begin = bytes;
-	r.error = error;
-	ProtobufCMessage *message = build_message(&r.build, type);
-	troupe_status status = read_fields(&r, (struct span){r.begin, r.begin ? r.begin + count : r.begin}, message);
+	troupe_status status = read_all(&r, type, bytes, count, limits, &message, error);
 	if (!status)
 		*ret_message = message_copy(message);
 	build_fini(&r.build);
 	return status;
+}
+
+troupe_status message_of_bytes_in(struct arena *arena, message_type type, const void *bytes, size_t count,
+	const struct message_limits *limits, ProtobufCMessage **ret_message, struct troupe_error *error)
+{
+	struct reader r;
+	ProtobufCMessage *message = NULL;
+	assert(!arena->last);
+	build_init(&r.build, type, limits);
+	build_use_arena(&r.build);
+	troupe_status status = read_all(&r, type, bytes, count, limits, &message, error);
+	if (status) {
+		build_fini(&r.build);
+		return status;
+	}
+	*ret_message = message;
+	*arena = r.build.more;
+	return TROUPE_OK;
 }
 
 /* --- numbers in place -----------------------------------------------------------------------------------------------

@@ -60,6 +60,10 @@ void message_add_quoted(struct text *out, const char *string);
  * counted from 0. */
 troupe_status message_of_bytes(message_type type, const void *bytes, size_t count, const struct message_limits *limits,
 	ProtobufCMessage **ret_message, struct troupe_error *error);
+/* The same for a message that is looked at once: its parts lie in the arena, which must be empty (zeroed), and are not
+ * copied into one block. The message lives as long as the arena, and is not freed. On failure the arena stays empty. */
+troupe_status message_of_bytes_in(struct arena *arena, message_type type, const void *bytes, size_t count,
+	const struct message_limits *limits, ProtobufCMessage **ret_message, struct troupe_error *error);
 void message_add_bytes(struct text *out, const ProtobufCMessage *message);
 
 enum message_number_kind { /* what a number in the bytes of a message is */

@@ -115,8 +115,7 @@ static void of_cdr(const struct ros_type *ros, const uint8_t *bytes, size_t coun
 	if (ros_to_bytes(ros, bytes, count, &out, &error)) {
 		check_refusal(&error, &out);
 	} else {
-		must(!message_of_bytes(
-			     type_find(ros->gz), out.count ? out.at : "", out.count, &no_limits, &message, &error),
+		must(!message_of_bytes(ros->gz, out.count ? out.at : "", out.count, &no_limits, &message, &error),
 			"a message that is none");
 		message_free(message);
 	}

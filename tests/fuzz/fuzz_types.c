@@ -25,6 +25,20 @@ static void must(bool good, const char *what, const uint8_t *bytes, size_t count
 	exit(1);
 }
 
+/* The two readers of bytes give the same. */
+static troupe_status read_bytes(message_type type, const char *bytes, size_t count, const struct message_limits *within,
+	ProtobufCMessage **ret_message, struct troupe_error *error)
+{
+	struct arena arena = {0};
+	ProtobufCMessage *in_arena;
+	troupe_status status = message_of_bytes(type, bytes, count, within, ret_message, error);
+	bool same = message_of_bytes_in(&arena, type, bytes, count, within, &in_arena, NULL) == status &&
+		    (status ? !arena.last : message_equal(in_arena, *ret_message));
+	must(same, "another message in an arena", (const uint8_t *)bytes, count);
+	arena_fini(&arena);
+	return status;
+}
+
 static troupe_status read_form(enum form form, message_type type, const char *bytes, size_t count,
 	const struct message_limits *within, ProtobufCMessage **ret_message, struct troupe_error *error)
 {
@@ -32,7 +46,7 @@ static troupe_status read_form(enum form form, message_type type, const char *by
 		return message_of_text(type, bytes, within, ret_message, error);
 	if (form == JSON)
 		return message_of_json(type, bytes, count, within, ret_message, error);
-	return message_of_bytes(type, bytes, count, within, ret_message, error);
+	return read_bytes(type, bytes, count, within, ret_message, error);
 }
 
 static void write_form(enum form form, const ProtobufCMessage *message, struct text *out)

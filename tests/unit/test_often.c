@@ -187,6 +187,29 @@ Test(often, odometry)
 	}
 }
 
+Test(often, tf)
+{
+	for (dice = 1; dice <= ROUNDS; dice++) {
+		uint64_t seed = dice;
+		int64_t ns = time_ns();
+		const char *frame = roll(4) ? name() : NULL, *child = roll(4) ? name() : NULL;
+		struct troupe_pose at = random_pose();
+		struct text written = {0};
+		struct header header, of_pose;
+		struct posed pose;
+		Gz__Msgs__Pose *list[1];
+		Gz__Msgs__PoseV message = GZ__MSGS__POSE__V__INIT;
+		message.header = fill_header(&header, ns, NULL, NULL);
+		list[0] = fill_pose(&pose, &at, NULL, 0);
+		list[0]->header = fill_header(&of_pose, ns, frame, child);
+		message.pose = list;
+		message.n_pose = 1;
+		encode_often_tf(&written, ns, frame, child, &at);
+		expect(&written, &message.base);
+		dice = seed;
+	}
+}
+
 Test(often, poses)
 {
 	for (dice = 1; dice <= ROUNDS; dice++) {

@@ -187,28 +187,43 @@ static void subscribe(struct troupe_mcap *mcap)
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-/* The number of a schema; added at the first call for its name. */
-static int32_t schema_of(struct troupe_mcap *mcap, const char *name, const char *encoding, const struct text *schema)
+/* The number of the schema; 0: it is not in the file yet. */
+static int32_t find_schema(const struct troupe_mcap *mcap, const char *name)
 {
-	uint32_t number;
-	if (map_find(&mcap->schemas_by_name, name, &number))
-		return (int32_t)number;
+	uint32_t number = 0;
+	(void)map_find(&mcap->schemas_by_name, name, &number);
+	return (int32_t)number;
+}
+
+/* -1: the file has too many. */
+static int32_t add_schema(struct troupe_mcap *mcap, const char *name, const char *encoding, const struct text *schema)
+{
 	int32_t added = mcap_file_add_schema(mcap->file, name, encoding, schema->at, schema->count);
 	if (added > 0)
 		(void)map_add(&mcap->schemas_by_name, name, (uint32_t)added);
 	return added;
 }
 
-static int32_t add_channel(struct troupe_mcap *mcap, const char *topic, const struct ros_type *ros, const char *type)
+/* Of a type; ros: NULL: as protobuf. To print a schema costs as much as many messages, and many channels have one. */
+static int32_t schema_of(struct troupe_mcap *mcap, const struct ros_type *ros, const char *type)
 {
+	const char *name = ros ? ros->name : type_find(type)->name;
 	struct text text = {0};
+	int32_t schema = find_schema(mcap, name);
+	if (schema)
+		return schema;
 	if (ros)
 		ros_add_schema(ros, &text);
 	else
 		type_add_file_set(type_find(type), &text);
-	int32_t schema = ros ? schema_of(mcap, ros->name, "ros2msg", &text)
-			     : schema_of(mcap, type_find(type)->name, "protobuf", &text);
+	schema = add_schema(mcap, name, ros ? "ros2msg" : "protobuf", &text);
 	text_fini(&text);
+	return schema;
+}
+
+static int32_t add_channel(struct troupe_mcap *mcap, const char *topic, const struct ros_type *ros, const char *type)
+{
+	int32_t schema = schema_of(mcap, ros, type);
 	return schema < 0 ? -1
 			  : mcap_file_add_channel(mcap->file, schema, topic, ros ? "cdr" : "protobuf",
 				    ros ? "offered_qos_profiles" : NULL, "");
@@ -250,7 +265,9 @@ static bool add_scenery_channel(struct troupe_mcap *mcap, struct scenery *scener
 		return true;
 	if (shapes) {
 		text_add(&schema, "%s", stage_schema);
-		int32_t number = schema_of(mcap, stage_schema_name, "jsonschema", &schema);
+		int32_t number = find_schema(mcap, stage_schema_name);
+		if (!number)
+			number = add_schema(mcap, stage_schema_name, "jsonschema", &schema);
 		if (number >= 0)
 			*channel = mcap_file_add_channel(mcap->file, number, scenery->shapes, "json", NULL, NULL);
 		text_fini(&schema);

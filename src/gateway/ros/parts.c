@@ -18,12 +18,11 @@ void part_time(struct cdr_out *out, const Gz__Msgs__Time *time)
 
 void part_add_frame(struct text *out, const char *name)
 {
-	text_add(out, "%s", "");
-	for (const char *at = name; *at; at++) {
-		bool mark = at[0] == ':' && at[1] == ':';
-		text_add_bytes(out, mark ? "/" : at, 1);
-		at += mark;
+	for (const char *mark; (mark = strstr(name, "::")); name = mark + 2) {
+		text_add_bytes(out, name, (size_t)(mark - name));
+		text_add_bytes(out, "/", 1);
 	}
+	text_add_bytes(out, name, strlen(name));
 }
 
 void part_add_picture_frame(struct text *out, const char *name)
@@ -33,17 +32,19 @@ void part_add_picture_frame(struct text *out, const char *name)
 		text_add(out, "/optical");
 }
 
-static void put_text(struct cdr_out *out, struct text *text)
+/* A string whose bytes are appended by `add`: its length is filled in behind them. */
+static void put_name(struct cdr_out *out, void (*add)(struct text *out, const char *name), const char *name)
 {
-	cdr_string(out, text->at);
-	text_fini(text);
+	cdr_u32(out, 0);
+	size_t begin = out->text->count;
+	add(out->text, name);
+	cdr_u8(out, 0);
+	cdr_store((unsigned char *)out->text->at + begin - 4, out->text->count - begin, 4);
 }
 
 void part_frame(struct cdr_out *out, const char *name)
 {
-	struct text frame = {0};
-	part_add_frame(&frame, name);
-	put_text(out, &frame);
+	put_name(out, part_add_frame, name);
 }
 
 void part_header(struct cdr_out *out, const Gz__Msgs__Header *header, const char *frame)
@@ -55,10 +56,8 @@ void part_header(struct cdr_out *out, const Gz__Msgs__Header *header, const char
 
 void part_picture_header(struct cdr_out *out, const Gz__Msgs__Header *header)
 {
-	struct text frame = {0};
 	part_time(out, header ? header->stamp : NULL);
-	part_add_picture_frame(&frame, part_header_value(header, "frame_id"));
-	put_text(out, &frame);
+	put_name(out, part_add_picture_frame, part_header_value(header, "frame_id"));
 }
 
 void part_vec3(struct cdr_out *out, const Gz__Msgs__Vector3d *vector)

@@ -8,50 +8,56 @@
 #include "gateway/ros/definitions.h"
 #include "gateway/ros/write.h"
 #include "topic/message.h"
+#include "topic/motion.pb-c.h"
+#include "topic/plain.pb-c.h"
+#include "topic/scene.pb-c.h"
+#include "topic/sensor.pb-c.h"
+#include "topic/world.pb-c.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#define GZ(name) &gz__msgs__##name##__descriptor
+
 /* A type that stands twice: the first row is for topics of frames. */
 static const struct ros_type types[] = {
-	{"gz.msgs.Actuators", "actuator_msgs/msg/Actuators", write_actuators, read_actuators},
-	{"gz.msgs.Altimeter", "ros_gz_interfaces/msg/Altimeter", write_altimeter, NULL},
-	{"gz.msgs.AnnotatedAxisAligned2DBox_V", "vision_msgs/msg/Detection2DArray", write_boxes, NULL},
-	{"gz.msgs.AnnotatedOriented3DBox_V", "vision_msgs/msg/Detection3DArray", write_solid_boxes, NULL},
-	{"gz.msgs.Boolean", "std_msgs/msg/Bool", write_boolean, read_boolean},
-	{"gz.msgs.CameraInfo", "sensor_msgs/msg/CameraInfo", write_camera_info, NULL},
-	{"gz.msgs.Clock", "rosgraph_msgs/msg/Clock", write_clock, NULL},
-	{"gz.msgs.Contacts", "ros_gz_interfaces/msg/Contacts", write_contacts, NULL},
-	{"gz.msgs.Double", "std_msgs/msg/Float64", write_double, read_double},
-	{"gz.msgs.Empty", "std_msgs/msg/Empty", write_empty, read_empty},
-	{"gz.msgs.Entity", "ros_gz_interfaces/msg/Entity", write_entity, read_entity},
-	{"gz.msgs.EntityWrench", "ros_gz_interfaces/msg/EntityWrench", write_entity_wrench, read_entity_wrench},
-	{"gz.msgs.Float", "std_msgs/msg/Float32", write_float, read_float},
-	{"gz.msgs.FluidPressure", "sensor_msgs/msg/FluidPressure", write_pressure, NULL},
-	{"gz.msgs.IMU", "sensor_msgs/msg/Imu", write_imu, NULL},
-	{"gz.msgs.Image", "sensor_msgs/msg/Image", write_image, NULL},
-	{"gz.msgs.Int32", "std_msgs/msg/Int32", write_int32, read_int32},
-	{"gz.msgs.Int64", "std_msgs/msg/Int64", write_int64, read_int64},
-	{"gz.msgs.LaserScan", "sensor_msgs/msg/LaserScan", write_scan, NULL},
-	{"gz.msgs.Magnetometer", "sensor_msgs/msg/MagneticField", write_magnetic_field, NULL},
-	{"gz.msgs.Model", "sensor_msgs/msg/JointState", write_joint_state, NULL},
-	{"gz.msgs.NavSat", "sensor_msgs/msg/NavSatFix", write_navsat, NULL},
-	{"gz.msgs.Odometry", "nav_msgs/msg/Odometry", write_odometry, NULL},
-	{"gz.msgs.PointCloudPacked", "sensor_msgs/msg/PointCloud2", write_points, NULL},
-	{"gz.msgs.Pose", "geometry_msgs/msg/PoseStamped", write_pose, NULL},
-	{"gz.msgs.Pose_V", "tf2_msgs/msg/TFMessage", write_tf, NULL},
-	{"gz.msgs.Pose_V", "geometry_msgs/msg/PoseArray", write_poses, NULL},
-	{"gz.msgs.StringMsg", "std_msgs/msg/String", write_string, read_string},
-	{"gz.msgs.Twist", "geometry_msgs/msg/Twist", write_twist, read_twist},
-	{"gz.msgs.UInt32", "std_msgs/msg/UInt32", write_uint32, read_uint32},
-	{"gz.msgs.UInt64", "std_msgs/msg/UInt64", write_uint64, read_uint64},
-	{"gz.msgs.Wrench", "geometry_msgs/msg/WrenchStamped", write_wrench, NULL},
+	{GZ(actuators), "actuator_msgs/msg/Actuators", write_actuators, read_actuators},
+	{GZ(altimeter), "ros_gz_interfaces/msg/Altimeter", write_altimeter, NULL},
+	{GZ(annotated_axis_aligned2_dbox__v), "vision_msgs/msg/Detection2DArray", write_boxes, NULL},
+	{GZ(annotated_oriented3_dbox__v), "vision_msgs/msg/Detection3DArray", write_solid_boxes, NULL},
+	{GZ(boolean), "std_msgs/msg/Bool", write_boolean, read_boolean},
+	{GZ(camera_info), "sensor_msgs/msg/CameraInfo", write_camera_info, NULL},
+	{GZ(clock), "rosgraph_msgs/msg/Clock", write_clock, NULL},
+	{GZ(contacts), "ros_gz_interfaces/msg/Contacts", write_contacts, NULL},
+	{GZ(double), "std_msgs/msg/Float64", write_double, read_double},
+	{GZ(empty), "std_msgs/msg/Empty", write_empty, read_empty},
+	{GZ(entity), "ros_gz_interfaces/msg/Entity", write_entity, read_entity},
+	{GZ(entity_wrench), "ros_gz_interfaces/msg/EntityWrench", write_entity_wrench, read_entity_wrench},
+	{GZ(float), "std_msgs/msg/Float32", write_float, read_float},
+	{GZ(fluid_pressure), "sensor_msgs/msg/FluidPressure", write_pressure, NULL},
+	{GZ(imu), "sensor_msgs/msg/Imu", write_imu, NULL},
+	{GZ(image), "sensor_msgs/msg/Image", write_image, NULL},
+	{GZ(int32), "std_msgs/msg/Int32", write_int32, read_int32},
+	{GZ(int64), "std_msgs/msg/Int64", write_int64, read_int64},
+	{GZ(laser_scan), "sensor_msgs/msg/LaserScan", write_scan, NULL},
+	{GZ(magnetometer), "sensor_msgs/msg/MagneticField", write_magnetic_field, NULL},
+	{GZ(model), "sensor_msgs/msg/JointState", write_joint_state, NULL},
+	{GZ(nav_sat), "sensor_msgs/msg/NavSatFix", write_navsat, NULL},
+	{GZ(odometry), "nav_msgs/msg/Odometry", write_odometry, NULL},
+	{GZ(point_cloud_packed), "sensor_msgs/msg/PointCloud2", write_points, NULL},
+	{GZ(pose), "geometry_msgs/msg/PoseStamped", write_pose, NULL},
+	{GZ(pose__v), "tf2_msgs/msg/TFMessage", write_tf, NULL},
+	{GZ(pose__v), "geometry_msgs/msg/PoseArray", write_poses, NULL},
+	{GZ(string_msg), "std_msgs/msg/String", write_string, read_string},
+	{GZ(twist), "geometry_msgs/msg/Twist", write_twist, read_twist},
+	{GZ(uint32), "std_msgs/msg/UInt32", write_uint32, read_uint32},
+	{GZ(uint64), "std_msgs/msg/UInt64", write_uint64, read_uint64},
+	{GZ(wrench), "geometry_msgs/msg/WrenchStamped", write_wrench, NULL},
 };
 
 /* Pairs that ros_type_find() does not choose. */
-static const struct ros_type twist_stamped = {
-	"gz.msgs.Twist", "geometry_msgs/msg/TwistStamped", NULL, read_twist_stamped};
-static const struct ros_type fixed_frames = {"gz.msgs.Scene", "tf2_msgs/msg/TFMessage", write_fixed_frames, NULL};
+static const struct ros_type twist_stamped = {GZ(twist), "geometry_msgs/msg/TwistStamped", NULL, read_twist_stamped};
+static const struct ros_type fixed_frames = {GZ(scene), "tf2_msgs/msg/TFMessage", write_fixed_frames, NULL};
 
 const struct ros_type *ros_twist_stamped(void)
 {
@@ -77,7 +83,7 @@ const struct ros_type *ros_type_find(const char *type, const char *topic)
 {
 	message_type found = type_find(type);
 	for (size_t i = 0; found && i < ARRAY_LEN(types); i++)
-		if (!strcmp(types[i].gz, found->name))
+		if (types[i].gz == found)
 			return types + i + (types[i].write == write_tf && !has_frames(topic));
 	return NULL;
 }
@@ -95,15 +101,16 @@ troupe_status ros_of_bytes(
 {
 	static const struct message_limits no_limits = {.bytes_max = UINT32_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *message;
+	struct arena arena = {0};
 	size_t before = out->count;
-	troupe_status status = message_of_bytes(type_find(type->gz), bytes, count, &no_limits, &message, error);
+	troupe_status status = message_of_bytes_in(&arena, type->gz, bytes, count, &no_limits, &message, error);
 	if (status)
 		return status;
 	struct cdr_out cdr = cdr_begin(out);
 	status = type->write(&cdr, message, error);
 	if (status)
 		out->count = before;
-	message_free(message);
+	arena_fini(&arena);
 	return status;
 }
 

@@ -18,7 +18,7 @@ struct cdr_in;
 struct cdr_out;
 
 struct ros_type {
-	const char *gz;   /* "gz.msgs.LaserScan" */
+	message_type gz;  /* gz.msgs.LaserScan */
 	const char *name; /* "sensor_msgs/msg/LaserScan" */
 	/* for ros.c */
 	troupe_status (*write)(/* NULL: no such message can be given */

@@ -20,6 +20,10 @@ struct place { /* of a frame */
 	char *frame, *parent; /* parent NULL: the world */
 };
 
+struct order {
+	uint32_t id, place; /* index in places */
+};
+
 struct fixture { /* a frame that does not move in its parent; NULL: the world */
 	char *frame, *parent;
 	struct pose pose;
@@ -38,7 +42,8 @@ struct stage {
 	VEC(struct shell) shells;
 	size_t shell_bytes;
 	uint32_t triangles;       /* in the scene so far */
-	VEC(struct place) places; /* by id */
+	VEC(struct place) places; /* as in the scene */
+	VEC(struct order) order;  /* of the places, by id */
 	VEC(struct fixture) fixtures;
 	char *world; /* name of its frame */
 };
@@ -83,7 +88,7 @@ static void drop_places(struct stage *stage)
 		free(stage->places.at[i].frame);
 		free(stage->places.at[i].parent);
 	}
-	stage->places.count = 0;
+	stage->places.count = stage->order.count = 0;
 	for (uint32_t i = 0; i < stage->fixtures.count; i++) {
 		free(stage->fixtures.at[i].frame);
 		free(stage->fixtures.at[i].parent);
@@ -118,6 +123,7 @@ void stage_destroy(struct stage *stage)
 	drop_shells(stage);
 	vec_free(&stage->shells);
 	vec_free(&stage->places);
+	vec_free(&stage->order);
 	vec_free(&stage->fixtures);
 	free(stage->world);
 	free(stage);
@@ -125,14 +131,16 @@ void stage_destroy(struct stage *stage)
 
 static int by_id(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct order *x = a, *y = b;
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
 static const struct place *place_of(const struct stage *stage, uint32_t id)
 {
-	const struct place key = {.id = id};
-	return stage->places.count ? bsearch(&key, stage->places.at, stage->places.count, sizeof key, by_id) : NULL;
+	const struct order key = {.id = id};
+	const struct order *found =
+		stage->order.count ? bsearch(&key, stage->order.at, stage->order.count, sizeof key, by_id) : NULL;
+	return found ? &stage->places.at[found->place] : NULL;
 }
 
 static void add_fixture(struct stage *stage, const char *frame, const char *parent, struct pose pose)
@@ -185,8 +193,10 @@ static void take_places(struct stage *stage, const Gz__Msgs__Scene *scene)
 							 mem_printf("%s::%s", model->name, model->link[l]->name),
 							 mem_strdup(model->name)});
 	}
-	if (stage->places.count)
-		qsort(stage->places.at, stage->places.count, sizeof *stage->places.at, by_id);
+	for (uint32_t i = 0; i < stage->places.count; i++)
+		vec_push(&stage->order, (struct order){stage->places.at[i].id, i});
+	if (stage->order.count)
+		qsort(stage->order.at, stage->order.count, sizeof *stage->order.at, by_id);
 }
 
 /* --- shapes ------------------------------------------------------------------------------------------------------- */
@@ -443,18 +453,19 @@ static bool add_link(struct stage *stage, const Gz__Msgs__Scene *scene, const Gz
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
-static troupe_status read_message(const ProtobufCMessageDescriptor *type, const void *bytes, size_t count,
-	void *ret_message, struct troupe_error *error)
+static troupe_status read_message(struct arena *arena, const ProtobufCMessageDescriptor *type, const void *bytes,
+	size_t count, void *ret_message, struct troupe_error *error)
 {
 	static const struct message_limits no_limits = {.bytes_max = UINT32_MAX, .items_max = UINT32_MAX};
-	return message_of_bytes(type, bytes, count, &no_limits, ret_message, error);
+	return message_of_bytes_in(arena, type, bytes, count, &no_limits, ret_message, error);
 }
 
 troupe_status stage_take_scene(
 	struct stage *stage, const void *bytes, size_t count, struct text *json, struct troupe_error *error)
 {
+	struct arena arena = {0};
 	Gz__Msgs__Scene *scene;
-	troupe_status status = read_message(&gz__msgs__scene__descriptor, bytes, count, &scene, error);
+	troupe_status status = read_message(&arena, &gz__msgs__scene__descriptor, bytes, count, &scene, error);
 	if (status)
 		return status;
 	bool first = true;
@@ -466,7 +477,7 @@ troupe_status stage_take_scene(
 		for (size_t l = 0; l < scene->model[m]->n_link; l++)
 			first &= !add_link(stage, scene, scene->model[m], scene->model[m]->link[l], first, json);
 	text_add(json, "]}");
-	message_free(&scene->base);
+	arena_fini(&arena);
 	return TROUPE_OK;
 }
 
@@ -486,32 +497,49 @@ static void put_fixture(
 	cdr_f64s(out, (const double[]){at->p.x, at->p.y, at->p.z, at->q.x, at->q.y, at->q.z, at->q.w}, 7);
 }
 
+/* Poses mostly come in the order of the scene. last: the place of the pose before; NULL: none yet. */
+static const struct place *next_place(const struct stage *stage, const struct place *last, uint32_t id)
+{
+	uint32_t next = last ? (uint32_t)(last - stage->places.at) + 1 : 0;
+	bool follows = next < stage->places.count && stage->places.at[next].id == id;
+	return follows ? &stage->places.at[next] : place_of(stage, id);
+}
+
+static uint32_t put_poses(struct cdr_out *out, const struct stage *stage, const Gz__Msgs__PoseV *poses)
+{
+	const struct place *last = NULL;
+	uint32_t known = 0;
+	for (size_t i = 0; i < poses->n_pose; i++) {
+		const struct place *place = next_place(stage, last, poses->pose[i]->id);
+		if (!place)
+			continue;
+		last = place;
+		known++;
+		put_parent(out, poses->header, place->parent ? place->parent : stage->world);
+		cdr_string(out, place->frame);
+		part_pose(out, poses->pose[i]);
+	}
+	return known;
+}
+
 troupe_status stage_take_poses(
 	struct stage *stage, const void *bytes, size_t count, struct text *cdr, struct troupe_error *error)
 {
+	struct arena arena = {0};
 	Gz__Msgs__PoseV *poses;
-	troupe_status status = read_message(&gz__msgs__pose__v__descriptor, bytes, count, &poses, error);
-	uint32_t known = 0;
+	troupe_status status = read_message(&arena, &gz__msgs__pose__v__descriptor, bytes, count, &poses, error);
+	size_t before = cdr->count;
 	if (status)
 		return status;
-	for (size_t i = 0; i < poses->n_pose; i++)
-		known += place_of(stage, poses->pose[i]->id) != NULL;
-	if (!known && !stage->fixtures.count) {
-		message_free(&poses->base);
-		return TROUPE_OK;
-	}
 	struct cdr_out out = cdr_begin(cdr);
-	cdr_count(&out, known + stage->fixtures.count);
-	for (size_t i = 0; i < poses->n_pose; i++) {
-		const struct place *place = place_of(stage, poses->pose[i]->id);
-		if (!place)
-			continue;
-		put_parent(&out, poses->header, place->parent ? place->parent : stage->world);
-		cdr_string(&out, place->frame);
-		part_pose(&out, poses->pose[i]);
-	}
+	size_t count_at = cdr->count;
+	cdr_count(&out, 0); /* not known yet */
+	uint32_t known = put_poses(&out, stage, poses);
 	for (uint32_t i = 0; i < stage->fixtures.count; i++)
 		put_fixture(&out, stage, poses->header, &stage->fixtures.at[i]);
-	message_free(&poses->base);
+	cdr_store((unsigned char *)cdr->at + count_at, known + stage->fixtures.count, 4);
+	if (!known && !stage->fixtures.count)
+		cdr->count = before;
+	arena_fini(&arena);
 	return TROUPE_OK;
 }
