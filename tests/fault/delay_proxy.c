@@ -1,7 +1,8 @@
 /* A line between hosts, for tests. It accepts TCP connections, connects each to a given address, and passes data on
  * in both directions with a given delay. It can also imitate lost packets: now and then some data, and all data
  * behind them, come later by the time of a retransmission. SIGUSR1 cuts the cable: from then on nothing passes, and
- * nothing is closed. It is one thread with one poll(), so that it cannot reorder. */
+ * nothing is closed. SIGUSR2: what the present connections send from then on is rubbish, of the same length. It is one
+ * thread with one poll(), so that it cannot reorder. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,8 @@ struct chunk {
 
 struct way { /* one direction of a connection */
 	int from, to;
-	bool ended; /* no more bytes come */
+	bool ended;   /* no more bytes come */
+	bool rubbish; /* bytes are replaced */
 	int count;
 	uint64_t due_ns; /* of the last chunk: no chunk overtakes another */
 	struct chunk *first, **last;
@@ -48,12 +50,18 @@ static struct options {
 } options;
 
 static struct line lines[LINES_MAX];
-static volatile sig_atomic_t cut;
+static volatile sig_atomic_t cut, spoil;
 
 static void on_cut(int signal_number)
 {
 	(void)signal_number;
 	cut = 1;
+}
+
+static void on_spoil(int signal_number)
+{
+	(void)signal_number;
+	spoil = 1;
 }
 
 static void die(const char *what)
@@ -108,6 +116,8 @@ static bool take_in(struct way *way)
 			return errno == EAGAIN || errno == EINTR;
 		}
 		chunk->count = (size_t)got;
+		for (ssize_t i = 0; way->rubbish && i < got; i++)
+			chunk->bytes[i] = (char)rand();
 		way->ended = !got;
 		append(way, chunk);
 	}
@@ -232,6 +242,9 @@ static void forward(int listening, const sigset_t *open)
 {
 	while (!cut) {
 		accept_one(listening);
+		for (struct line *line = lines; spoil && line < lines + LINES_MAX; line++)
+			line->ways[0].rubbish = line->used;
+		spoil = 0;
 		for (struct line *line = lines; line < lines + LINES_MAX; line++)
 			if (line->used)
 				go_on(line);
@@ -255,7 +268,7 @@ static struct sockaddr_in address_of(char *text)
 
 int main(int argc, char **argv)
 {
-	sigset_t none, usr1;
+	sigset_t none, both;
 	if (argc != 4 && argc != 7) {
 		fprintf(stderr, "delay_proxy HERE:PORT THERE:PORT DELAY_MS [STALL_ONE_IN STALL_MS SEED]\n");
 		return 2;
@@ -268,12 +281,14 @@ int main(int argc, char **argv)
 		options.stall_ns = (uint64_t)(atof(argv[5]) * 1e6);
 		srand((unsigned)atoi(argv[6]));
 	}
-	/* SIGUSR1 is delivered in ppoll() only: so it cannot be missed just before */
+	/* the signals are delivered in ppoll() only: so none can be missed just before */
 	(void)sigemptyset(&none);
-	(void)sigemptyset(&usr1);
-	(void)sigaddset(&usr1, SIGUSR1);
-	(void)sigprocmask(SIG_BLOCK, &usr1, NULL);
+	(void)sigemptyset(&both);
+	(void)sigaddset(&both, SIGUSR1);
+	(void)sigaddset(&both, SIGUSR2);
+	(void)sigprocmask(SIG_BLOCK, &both, NULL);
 	(void)sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_cut}, NULL);
+	(void)sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_spoil}, NULL);
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)prctl(PR_SET_TIMERSLACK, 1);
 	(void)alarm(LIFE_S); /* a limit to the life of the process, whatever happens to the test */

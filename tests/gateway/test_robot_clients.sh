@@ -212,6 +212,36 @@ grep -q "client 'tb3_1' is gone" primary.err
 check "--client-lost end: the run ends and says why: $(tail -n 1 primary.err)" $?
 end_processes
 
+# --- a client that takes part, and then sends rubbish ---------------------------------------------------------------
+
+# It leaves as one that was lost: the run goes on, and the program of the other client notices nothing.
+if [ -x "$proxy" ]; then
+	next_port
+	"$proxy" 127.0.0.1:$((port + 15010)) "127.0.0.1:$port" 0 >proxy.out 2>&1 &
+	proxy_pid=$!
+	primary --client tb3_1 --client tb3_2 --client-lost remove
+	secondary
+	client tb3_1 $((port + 15000)) $port
+	client tb3_2 $((port + 15001)) $((port + 15010))
+	spawner tb3_2 $((port + 15001)) 2 60
+	await 'robots of the client are driven' 120 grep -q driving tb3_2.said
+	spawner tb3_1 $((port + 15000)) 2 3
+	await 'robots of the other client are driven' 120 grep -q driving tb3_1.said
+	kill -USR2 $proxy_pid
+	await 'rubbish is noticed' 120 grep -q "client 'tb3_2' is gone" primary.err
+	await 'the program of the other client ends' 120 test -s tb3_1.came
+	[ "$(cat tb3_1.came)" = 0 ]
+	check "rubbish of one client: the program of the other: $(tail -n 2 tb3_1.said)" $?
+	[ ! -s primary.status ]
+	check "rubbish of a client does not end the run: $(tail -n 2 primary.err)" $?
+	finish secondary tb3_1
+	grep -q ', 2 models removed' primary.err
+	check "its models are removed: $(tail -n 4 primary.err)" $?
+	same
+	kill $proxy_pid
+	end_processes
+fi
+
 # --- delay -----------------------------------------------------------------------------------------------------------
 
 # Each step and each ack of the client takes 50 ms; what it sees has the same stamps.
