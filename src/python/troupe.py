@@ -1067,7 +1067,7 @@ class _Group:
             raise ValueError("no models, links or joints: expected at least one")
         self.world = self.things[0].world
         if any(thing.world is not self.world for thing in self.things):
-            raise ValueError("things of several worlds: expected those of one")
+            raise ValueError("things of several worlds: expected things of one world")
         self.names = [thing.name for thing in self.things]
         self._handles = (type(self.things[0]._handle) * len(self.things))(*(thing._handle for thing in self.things))
         self._error = _Error()
@@ -1086,10 +1086,13 @@ class _Group:
 
 
 class _Bodies(_Group):
+    """What models and links have in common: poses, twists, and commands of six numbers each."""
+
     def __init__(self, things):
         super().__init__(things)
         self._poses, self._twists = _Table(len(self.things), 7), _Table(len(self.things), 6)
-        self.poses, self.twists = self._poses.view, self._twists.view
+        self._commands = _Table(len(self.things), 6)
+        self.poses, self.twists, self.commands = self._poses.view, self._twists.view, self._commands.view
         self.read()
 
     def read(self):
@@ -1102,25 +1105,15 @@ class Models(_Bodies):
 
     _get = staticmethod(_lib.troupe_get_models)
 
-    def __init__(self, models):
-        super().__init__(models)
-        self._commands = _Table(len(self.things), 6)
-        self.commands = self._commands.view
-
     def command_twists(self, twists=None, step=None):
         """A twist for the system that drives each model: n rows, or what was written to the view `commands`."""
         self._give_all(_lib.troupe_command_twists, self._commands, twists, step)
 
 
 class Links(_Bodies):
-    """Links as a group. After read(): poses and twists, as those of Models."""
+    """Links as a group. After read(): poses and twists, as in Models."""
 
     _get = staticmethod(_lib.troupe_get_links)
-
-    def __init__(self, links):
-        super().__init__(links)
-        self._commands = _Table(len(self.things), 6)
-        self.commands = self._commands.view
 
     def command_wrenches(self, wrenches=None, step=None):
         """A force and a torque for each link during one step: n rows, or the view `commands`."""
