@@ -7,7 +7,10 @@
  *     ./follow /tmp/socket /model/cart
  *
  * The model has a DiffDrive system. An optional third argument N makes it pause for up to N microseconds now and then.
- * PROTOCOL.md in src/gateway/lockstep describes the socket. */
+ * PROTOCOL.md in src/gateway/lockstep describes the socket.
+ *
+ * Each example is one file that builds by one command, so that a program can begin as its copy. Therefore the code
+ * for protobuf and frames stands here and in autopilot/autopilot.c. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -17,7 +17,9 @@
  * The estimate of the attitude is a complementary filter (Mahony, Hamel and Pflimlin 2008): the gyroscope is
  * integrated, and the directions of gravity and of the magnetic field pull it back. The height is the integral of the
  * accelerometer, corrected by the barometer. Control is proportional and derivative, with the model's mass and inertia.
- */
+ *
+ * Each example is one file that builds by one command, so that a program can begin as its copy. Therefore the code
+ * for protobuf and frames stands here and in ../follow.c. */
 #include <arpa/inet.h>
 #include <math.h>
 #include <netinet/tcp.h>
