@@ -2,7 +2,7 @@
  * moves by itself. */
 #include "clients.h"
 
-#include "library.h"
+#include "systems.h"
 #include "topic/plain.pb-c.h"
 
 TestSuite(ties, .timeout = 120);
@@ -11,9 +11,6 @@ TestSuite(ties, .timeout = 120);
 #define MASS_A 2.0
 #define MASS_B 3.0
 
-#define INERTIA(mass, i)                                                                                               \
-	"<inertial><mass>" mass "</mass><inertia><ixx>" i "</ixx><iyy>" i "</iyy><izz>" i "</izz></inertia></"         \
-	"inertial>"
 #define JOIN(parameters)                                                                                               \
 	"<plugin name='gz::sim::systems::DetachableJoint' filename='x'><parent_link>l</parent_link>" parameters        \
 	"</plugin>"
@@ -23,34 +20,6 @@ TestSuite(ties, .timeout = 120);
 /* Two models without weight, one of which is joined to the other. */
 #define A(plugin) "<model name='a'><pose>0 0 5 0 0 0</pose>" LINK("l", "0 0 0 0 0 0", "2", "false") plugin "</model>"
 #define B(gravity) "<model name='b'><pose>1 0 5 0 0 0</pose>" LINK("m", "0 0 0 0 0 0", "3", gravity) "</model>"
-
-static struct troupe_server *server;
-
-static void start(const char *models)
-{
-	char *world = mem_printf(LIB_SDF("<world name='w'>" LIB_HEAD LIB_GROUND "\n%s</world>"), models);
-	server = lib_server(world, 0);
-	free(world);
-}
-
-static void stop(void)
-{
-	troupe_server_destroy(server);
-}
-
-static struct troupe_model_state model_of(const char *name)
-{
-	struct troupe_model_state state;
-	cr_assert(troupe_get_model(server, lib_model(server, name), &state));
-	return state;
-}
-
-#define NEAR(is, expected, tolerance)                                                                                  \
-	do {                                                                                                           \
-		double is_ = (is), expected_ = (expected), tolerance_ = (tolerance);                                   \
-		cr_assert(fabs(is_ - expected_) <= tolerance_, "%s is %.9g: expected %.9g, to %g", #is, is_,           \
-			expected_, tolerance_);                                                                        \
-	} while (0)
 
 static uint64_t refusals(void)
 {

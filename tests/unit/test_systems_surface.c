@@ -1,62 +1,13 @@
 /* Systems that control surfaces: belts carry and drive at their speed, up to friction, and wheels slip by their
  * compliance times the share of the normal force with which they push. */
-#include "library.h"
-
-#include "base/base.h"
+#include "systems.h"
 
 TestSuite(surfaces, .timeout = 120);
 
 #define G_M_S2 9.8
-#define PLUGIN(name, parameters) "<plugin name='gz::sim::systems::" name "' filename='x'>" parameters "</plugin>"
-#define INERTIA(mass, i)                                                                                               \
-	"<inertial><mass>" mass "</mass><inertia><ixx>" i "</ixx><iyy>" i "</iyy><izz>" i "</izz></inertia></"         \
-	"inertial>"
 #define BOX(size, surface)                                                                                             \
 	"<collision name='c'><geometry><box><size>" size "</size></box></geometry>" surface "</collision>"
 #define FRICTION(mu) "<surface><friction><ode><mu>" mu "</mu><mu2>" mu "</mu2></ode></friction></surface>"
-
-static struct troupe_server *server;
-
-static void start(const char *models)
-{
-	char *world = mem_printf(LIB_SDF("<world name='w'>" LIB_HEAD LIB_GROUND "\n%s</world>"), models);
-	server = lib_server(world, 0);
-	free(world);
-}
-
-static void stop(void)
-{
-	troupe_server_destroy(server);
-}
-
-static struct troupe_model_state model_of(const char *name)
-{
-	struct troupe_model_state state;
-	cr_assert(troupe_get_model(server, lib_model(server, name), &state));
-	return state;
-}
-
-#define NEAR(is, expected, tolerance)                                                                                  \
-	do {                                                                                                           \
-		double is_ = (is), expected_ = (expected), tolerance_ = (tolerance);                                   \
-		cr_assert(fabs(is_ - expected_) <= tolerance_, "%s is %.9g: expected %.9g, to %g", #is, is_,           \
-			expected_, tolerance_);                                                                        \
-	} while (0)
-
-static double yaw_of(const struct troupe_model_state *state)
-{
-	return 2 * atan2(state->pose.qz, state->pose.qw);
-}
-
-static void expect_refused(const char *models, const char *what)
-{
-	char *world = mem_printf(LIB_SDF("<world name='w'>" LIB_HEAD LIB_GROUND "\n%s</world>"), models);
-	struct troupe_server_def def = lib_def(world, 0);
-	struct troupe_server *none = NULL;
-	refused(TROUPE_EWORLD, troupe_server_create(&def, &none, &lib_error));
-	cr_assert(strstr(lib_error.text, what) && strstr(lib_error.text, "library.sdf:2:"), "%s", lib_error.text);
-	free(world);
-}
 
 /* --- TrackController ---------------------------------------------------------------------------------------------- */
 
