@@ -5,17 +5,29 @@
  *
  * So a wheel that pushes with the force F slips by slip_compliance_longitudinal F / normal force, as a share of the
  * speed of its rim, until friction is at its limit. Formula and parameters are those of Gazebo's WheelSlip. There
- * <fdir1> of the collision must be along the joint's axis; here the first direction of friction always is. */
+ * <fdir1> of the collision must be along the joint's axis; here the first direction of friction always is.
+ *
+ * The service /world/W/wheel_slip hands its requests to each WheelSlip. One sets both compliances of one wheel or of
+ * all wheels of the model. The entity is found by its name: "LINK", "MODEL::LINK" or "MODEL", also with the name of the
+ * world before it.
+ *
+ * Words: of each wheel the compliances, lateral and longitudinal. */
 #include "builtin/parts.h"
+
+#include <stdio.h>
+#include <string.h>
 
 struct wheel {
 	uint32_t link, joint;
-	double lateral, longitudinal; /* slip times radius over normal force: m/s per N for each rad/s */
+	double lateral, longitudinal; /* compliances at first */
+	double per_spin;              /* radius over normal force: m/s per N for each rad/s and compliance */
 };
 
 struct config {
 	struct wheel *wheels;
 	uint32_t count;
+	const char *world, *model; /* names */
+	const struct troupe_field *name, *lateral, *longitudinal;
 };
 
 static const struct troupe_parameter parameters[] = {
@@ -66,10 +78,24 @@ static bool read_wheel(struct troupe_system *self, const struct troupe_element *
 		host->warn(self, at,
 			"a slip compliance of wheel '%.100s' is below 0: expected 0 or more: it is left out", name);
 	else {
-		*ret_wheel = (struct wheel){link, joint, lateral * radius / force, longitudinal * radius / force};
+		*ret_wheel = (struct wheel){link, joint, lateral, longitudinal, radius / force};
 		return true;
 	}
 	return false;
+}
+
+static bool listen_to(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+{
+	static const char type[] = "gz.msgs.WheelSlipParametersCmd";
+	const struct troupe_host *host = self->host;
+	config->world = host->world_name(self);
+	config->model = host->owner_name(self);
+	config->name = host->field(self, type, "entity.name");
+	config->lateral = host->field(self, type, "slip_compliance_lateral");
+	config->longitudinal = host->field(self, type, "slip_compliance_longitudinal");
+	host->add_words(self, "slip compliance", TROUPE_WORD_DOUBLE, 2 * config->count);
+	return host->take(
+		self, plugin, host->print(self, "/world/%s/wheel_slip", config->world), type, 0, TROUPE_NOTHING);
 }
 
 static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
@@ -85,19 +111,91 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	config->wheels = host->alloc(self, (most + 1) * sizeof *config->wheels);
 	for (at = NULL; (at = host->child(plugin, "wheel", at));)
 		config->count += read_wheel(self, at, &config->wheels[config->count]);
-	return config->count > 0 || host->leave_out(self, plugin, "it has no <wheel> that can slip");
+	if (!config->count)
+		return host->leave_out(self, plugin, "it has no <wheel> that can slip");
+	return listen_to(self, plugin, config);
 }
+
+static void init(const struct troupe_system *self, void *words)
+{
+	const struct config *config = self->config;
+	double *compliance = words;
+	for (uint32_t i = 0; i < config->count; i++) {
+		compliance[2 * i] = config->wheels[i].lateral;
+		compliance[2 * i + 1] = config->wheels[i].longitudinal;
+	}
+}
+
+/* --- commands ----------------------------------------------------------------------------------------------------- */
+
+/* What is behind "FIRST::"; the name itself, if it does not begin so. */
+static const char *behind(const char *name, const char *first)
+{
+	size_t length = strlen(first);
+	return !strncmp(name, first, length) && !strncmp(name + length, "::", 2) ? name + length + 2 : name;
+}
+
+/* Whether the message is about the wheel. */
+static bool is_about(const struct troupe_system *self, const struct wheel *wheel, const struct troupe_message *message)
+{
+	const struct config *config = self->config;
+	const char *name = behind(self->host->get_text(message, config->name, 0), config->world);
+	return !strcmp(name, config->model) ||
+	       !strcmp(behind(name, config->model), self->host->link_name(self, wheel->link));
+}
+
+static bool check(const struct troupe_system *self, uint32_t input, const struct troupe_message *message,
+	char why[TROUPE_WHY_BYTES])
+{
+	const struct config *config = self->config;
+	const struct troupe_host *host = self->host;
+	double lateral = host->get(message, config->lateral, 0);
+	double longitudinal = host->get(message, config->longitudinal, 0);
+	const char *name = host->get_text(message, config->name, 0);
+	(void)input;
+	if (!(lateral >= 0 && lateral <= BUILTIN_NUMBER_MAX && longitudinal >= 0 && longitudinal <= BUILTIN_NUMBER_MAX))
+		(void)snprintf(why, TROUPE_WHY_BYTES, "slip compliances %g and %g: expected numbers from 0 to %g",
+			lateral, longitudinal, BUILTIN_NUMBER_MAX);
+	else if (!*name)
+		(void)snprintf(why, TROUPE_WHY_BYTES, "the entity has no name: expected that of a wheel or model");
+	else {
+		for (uint32_t i = 0; i < config->count; i++)
+			if (is_about(self, &config->wheels[i], message))
+				return true;
+		(void)snprintf(why, TROUPE_WHY_BYTES,
+			"no wheel of a WheelSlip is called '%.80s': expected one as '%.50s::%.50s'", name,
+			config->model, host->link_name(self, config->wheels[0].link));
+	}
+	return false;
+}
+
+static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
+{
+	const struct config *config = self->config;
+	double *compliance = words;
+	char why[TROUPE_WHY_BYTES];
+	if (!check(self, input, message, why))
+		return;
+	for (uint32_t i = 0; i < config->count; i++) {
+		if (!is_about(self, &config->wheels[i], message))
+			continue;
+		compliance[2 * i] = self->host->get(message, config->lateral, 0);
+		compliance[2 * i + 1] = self->host->get(message, config->longitudinal, 0);
+	}
+}
+
+/* --- steps -------------------------------------------------------------------------------------------------------- */
 
 static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct config *config = self->config;
-	(void)words;
+	const double *compliance = words;
 	for (uint32_t i = 0; i < config->count; i++) {
 		const struct wheel *wheel = &config->wheels[i];
-		double spin = fabs(self->host->joint_velocity(step, wheel->joint, 0, TROUPE_NOW));
+		double spin = fabs(self->host->joint_velocity(step, wheel->joint, 0, TROUPE_NOW)) * wheel->per_spin;
 		self->host->link_slip(step, wheel->link,
-			self->host->joint_axis(step, wheel->joint, 0, TROUPE_NOW).direction, wheel->lateral * spin,
-			wheel->longitudinal * spin);
+			self->host->joint_axis(step, wheel->joint, 0, TROUPE_NOW).direction, compliance[2 * i] * spin,
+			compliance[2 * i + 1] * spin);
 	}
 }
 
@@ -107,5 +205,8 @@ const struct troupe_kind builtin_wheel_slip = {
 	.names = BUILTIN_NAMES("WheelSlip"),
 	.parameters = parameters,
 	.configure = configure,
+	.init = init,
+	.check = check,
+	.command = command,
 	.pre_update = pre_update,
 };

@@ -406,17 +406,19 @@ static bool belongs_to(const struct primary *primary, uint32_t model, const char
 	return owner && !strcmp(owner, client);
 }
 
-/* Gives the command to each listener that can take it: a list of Actuators may be for some listeners only. Fails when
- * no listener takes it. */
-static troupe_status give(struct primary *primary, const struct command *command, struct troupe_error *error)
+/* A list of Actuators may be for some listeners only. */
+troupe_status primary_give(
+	struct primary *primary, const char *topic, const ProtobufCMessage *message, struct troupe_error *error)
 {
 	const struct systems *systems = primary->shared->systems;
-	const struct system_listeners *topic = systems_find_listeners(systems, command->topic);
+	const struct system_listeners *entry = systems_find_listeners(systems, topic);
 	uint32_t given = 0;
 	troupe_status first = TROUPE_OK;
-	const char *client = owner_of_message(command->message);
-	for (uint32_t i = 0; i < topic->listeners.count; i++) {
-		const struct system_listener *to = &topic->listeners.at[i];
+	const char *client = owner_of_message(message);
+	if (!entry)
+		return fail(error, TROUPE_ECOMMAND, "no model has a plug-in that listens to it");
+	for (uint32_t i = 0; i < entry->listeners.count; i++) {
+		const struct system_listener *to = &entry->listeners.at[i];
 		if (client && !belongs_to(primary, to->model, client)) {
 			first = first ? first
 				      : fail(error, TROUPE_ECOMMAND, "no model of client '%.80s' listens to it",
@@ -425,12 +427,12 @@ static troupe_status give(struct primary *primary, const struct command *command
 		}
 		const struct sdf_sensor *camera = camera_trigger_of(systems, to);
 		troupe_status status = camera ? trigger(primary, to->model, camera, first ? NULL : error)
-					      : systems_check(systems, to, command->message, first ? NULL : error);
+					      : systems_check(systems, to, message, first ? NULL : error);
 		first = first ? first : status;
 		if (status)
 			continue;
 		if (!camera)
-			vec_push(&primary->due, (struct due_command){*to, command->message});
+			vec_push(&primary->due, (struct due_command){*to, message});
 		given++;
 	}
 	return given ? TROUPE_OK : first;
@@ -442,7 +444,7 @@ static troupe_status obey(
 	if (command->service)
 		return service_obey(primary, command, note, error);
 	troupe_status status = command_parse_late(primary->shared->systems, command, error);
-	return status ? status : give(primary, command, error);
+	return status ? status : primary_give(primary, command->topic, command->message, error);
 }
 
 /* The next command that is due by step k, if it must wait until no secondary has anything; NULL: there is none. */

@@ -9,6 +9,10 @@
 void primary_pause(struct primary *primary);
 /* Tells the callers that wait for steps to be taken. */
 void primary_answer_waiting(struct primary *primary, uint64_t step, troupe_status status, const char *text);
+/* Gives a message for systems to each listener of the topic that can take it. Fails when none does, or there is none.
+ */
+troupe_status primary_give(
+	struct primary *primary, const char *topic, const ProtobufCMessage *message, struct troupe_error *error);
 /* Whether the steps add up to this time, within a millionth of a step. */
 bool primary_has_reached(const struct primary *primary, double time_s);
 /* Calls update() of all systems that have it. What they ask for is in primary->decided then; the caller obeys it in

@@ -7,10 +7,12 @@
 
 #include "run/primary_internal.h"
 #include "topic/light.pb-c.h"
+#include "topic/table.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* --- time --------------------------------------------------------------------------------------------------------- */
@@ -298,6 +300,18 @@ EDITS(enable_collision)
 EDITS(disable_collision)
 EDITS(light_config)
 
+/* The systems of the wheels know what their words mean. */
+static troupe_status slip_wheels(
+	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	char *topic = mem_printf("/world/%s/wheel_slip", primary->shared->scene->name);
+	(void)note;
+	topic_name_clean(topic);
+	troupe_status status = primary_give(primary, topic, command->message, error);
+	free(topic);
+	return status;
+}
+
 static troupe_status create(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
@@ -330,6 +344,7 @@ static const struct command_service services[] = {
 	{"disable_collision", &gz__msgs__entity__descriptor, .apply = disable_collision_by_edit},
 	{"light_config", &troupe__msgs__set_light__descriptor, .sent = &gz__msgs__light__descriptor,
 		.apply = light_config_by_edit, .is_topic = true},
+	{"wheel_slip", &gz__msgs__wheel_slip_parameters_cmd__descriptor, .apply = slip_wheels},
 	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model},                     /* not Gazebo's */
 	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit}, /* not Gazebo's */
 	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit},          /* not Gazebo's */

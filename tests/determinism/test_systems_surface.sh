@@ -102,13 +102,15 @@ cat >"$orders" <<-'END'
 	200 /model/tank_1/steering_efficiency data: 0.8
 	210 /model/tank_1/cmd_vel linear {x: -0.3} angular {z: -0.8}
 	330 /model/belt_0/link/l/track_cmd_center_of_rotation x: 0 y: -6 z: 0
+	250 /world/surfaces/wheel_slip entity {name: "cart_1::rl"} slip_compliance_longitudinal: 4
+	260 /world/surfaces/wheel_slip entity {name: "cart_0"} slip_compliance_lateral: 3 slip_compliance_longitudinal: 2
 	340 /model/cart_0/cmd_vel linear {x: -1}
 	360 /model/belt_0/link/l/track_cmd_vel data: 0
 END
 
 first
-for topic in tank_0 cart_0 belt_0 belt_1; do
-	grep -v "/$topic/" "$orders" >"$scratch/fewer"
+for topic in tank_0/ cart_0/ belt_0/ belt_1/ wheel_slip; do
+	grep -v "/$topic" "$orders" >"$scratch/fewer"
 	matters "that $topic has commands" "$scratch/fewer"
 done
 placements '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' 3 '2 --transport tcp --chaos 3 --network-stale-ms 60000'

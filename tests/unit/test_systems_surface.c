@@ -243,6 +243,14 @@ Test(surfaces, bad_vehicles_are_refused)
 			    "<slip_compliance_longitudinal>" longitudinal "</slip_compliance_longitudinal>"            \
 			    "<wheel_normal_force>40</wheel_normal_force><wheel_radius>0.2</wheel_radius></wheel>")
 
+/* The lift does not touch anything: it is there to be the first of two. */
+#define SLIP_OF_TWO(longitudinal)                                                                                      \
+	PLUGIN("WheelSlip",                                                                                            \
+		"<wheel link_name='lift'><wheel_normal_force>1</wheel_normal_force><wheel_radius>1</wheel_radius>"     \
+		"</wheel><wheel link_name='wheel'><slip_compliance_longitudinal>" longitudinal                         \
+		"</slip_compliance_longitudinal><wheel_normal_force>40</wheel_normal_force><wheel_radius>0.2"          \
+		"</wheel_radius></wheel>")
+
 static double spin_rate(void)
 {
 	struct troupe_joint_state state;
@@ -276,6 +284,77 @@ Test(surfaces, wheel_slips_by_its_compliance_times_the_force)
 			NEAR(rail.velocity[0], rim * (1 - cases[i].compliance * forces[f] / normal), 0.005 * rim);
 			stop();
 		}
+}
+
+static uint64_t refused_commands(void)
+{
+	struct troupe_report *report = troupe_server_report(server);
+	uint64_t count = report->worlds[0].refused_commands;
+	troupe_report_free(report);
+	return count;
+}
+
+/* The speed of a wheel that spins at 5 rad/s against a force of 8 N. */
+static void expect_slip(double compliance)
+{
+	const double force = 8, normal = 40, rim = RADIUS_M * 5;
+	struct troupe_joint_state rail;
+	cr_assert(troupe_get_joint(server, lib_joint(server, "one", "rail"), &rail));
+	NEAR(rail.velocity[0], rim * (1 - compliance * force / normal), 0.005 * rim);
+}
+
+static void push_and_spin(uint64_t step)
+{
+	lib_text(server, step, "/model/one/joint/spin/cmd_vel", "data: 5");
+	lib_text(server, step, "/model/one/joint/rail/cmd_force", "data: -8");
+}
+
+/* The service sets both compliances of the wheels that its name means. */
+Test(surfaces, wheel_slip_is_changed_by_its_service)
+{
+	static const struct {
+		const char *name;
+		bool known;
+	} cases[] = {{"wheel", true}, {"one::wheel", true}, {"w::one::wheel", true}, {"one", true}, {"w::one", true},
+		{"lift", true}, {"w", false}, {"one::w", false}, {"two::wheel", false}, {"sledge", false}, {"", false}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		bool changes = cases[i].known && strcmp(cases[i].name, "lift") != 0;
+		char *request = mem_printf("entity {name: '%s'} slip_compliance_longitudinal: 0.75", cases[i].name);
+		start(WHEEL(SLIP_OF_TWO("0.25")));
+		push_and_spin(500);
+		lib_text(server, 3000, "/world/w/wheel_slip", request);
+		lib_run(server, 3000);
+		expect_slip(0.25);
+		lib_run(server, 6000);
+		expect_slip(changes ? 0.75 : 0.25);
+		cr_assert_eq(refused_commands(), !cases[i].known, "%s", cases[i].name);
+		stop();
+		free(request);
+	}
+}
+
+/* A reset takes it back. Numbers that no wheel can have are refused, and so is a world without such wheels. */
+Test(surfaces, wheel_slip_is_reset_and_refuses_nonsense)
+{
+	static const char *const bad[] = {"slip_compliance_lateral: -1", "slip_compliance_longitudinal: -0.5"};
+	start(WHEEL(SLIP("0", "0.25")));
+	lib_text(server, 500, "/world/w/wheel_slip", "entity {name: 'one'} slip_compliance_longitudinal: 1");
+	lib_text(server, 1000, "/world/w/control", "reset {all: true}");
+	push_and_spin(1001);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		char *request = mem_printf("entity {name: 'one'} %s", bad[i]);
+		lib_text(server, 1100, "/world/w/wheel_slip", request);
+		free(request);
+	}
+	lib_run(server, 5000);
+	expect_slip(0.25);
+	cr_assert_eq(refused_commands(), sizeof bad / sizeof *bad);
+	stop();
+	start("");
+	lib_text(server, 1, "/world/w/wheel_slip", "entity {name: 'one'}");
+	lib_run(server, 10);
+	cr_assert_eq(refused_commands(), 1);
+	stop();
 }
 
 /* What does not fit is left out, with a warning that names it; the other wheels slip. */
