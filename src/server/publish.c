@@ -7,6 +7,7 @@
 #include "server/describe.h"
 #include "server/encode.h"
 #include "server/encode_often.h"
+#include "server/models.h"
 #include "server/view.h"
 #include "server/viewer.h"
 #include "topic/message.h"
@@ -286,6 +287,7 @@ static troupe_status answer_hash(const struct frame *frame, const struct topic_r
 	hash.header = encode_header(&arena, frame->time_ns);
 	hash.step = frame->snapshot.step;
 	hash.hash = frame->hash;
+	hash.seed = frame->server->def.seed;
 	encode_end(&hash.base, &arena, out);
 	return TROUPE_OK;
 }
@@ -351,6 +353,7 @@ static const struct topic_row rows[] = {
 	ASKED("/world/*/generate_world_sdf", "gz.msgs.SdfGeneratorConfig", "gz.msgs.StringMsg", &ask_sdf),
 	ASKED("/world/*/levels", "gz.msgs.Empty", "troupe.msgs.Levels", &ask_levels),
 	ASKED("/world/*/model", "gz.msgs.UInt32", "troupe.msgs.ModelState", &ask_model),
+	ASKED("/world/*/models", "gz.msgs.Boolean", "troupe.msgs.Models", &ask_models),
 	ASKED("/world/*/model/sensors", "gz.msgs.UInt32", "troupe.msgs.ModelSensors", &ask_model_sensors),
 	ASKED("/world/*/sensor", "gz.msgs.StringMsg", "troupe.msgs.ModelSensors", &ask_sensor),
 	ASKED("/world/*/scene/mesh", "gz.msgs.Geometry", "troupe.msgs.Mesh", &ask_mesh),

@@ -112,8 +112,7 @@ static Troupe__Msgs__ModelState__Joint *encode_joint_state(
 	return out;
 }
 
-static void encode_model_state(
-	const struct frame *frame, uint32_t model, Troupe__Msgs__ModelState *out, struct arena *arena)
+void viewer_encode_model(const struct frame *frame, uint32_t model, Troupe__Msgs__ModelState *out, struct arena *arena)
 {
 	const struct troupe_snapshot *snapshot = &frame->snapshot;
 	const struct troupe_scene_model *from = &snapshot->scene->models[model];
@@ -123,6 +122,8 @@ static void encode_model_state(
 	out->id = (uint32_t)from->id;
 	out->is_static = from->is_static;
 	out->performer = from->performer;
+	out->actor = from->actor;
+	out->created = view_is_created(snapshot->scene, model);
 	out->pose = encode_pose(arena, encode_model_pose(snapshot, model), NULL, 0);
 	out->loaded = true;
 	if (model >= snapshot->model_count)
@@ -133,6 +134,14 @@ static void encode_model_state(
 	out->asleep = state->asleep;
 	out->linear = encode_vec3(arena, state->twist.linear);
 	out->angular = encode_vec3(arena, state->twist.angular);
+}
+
+static void add_joints(const struct frame *frame, uint32_t model, Troupe__Msgs__ModelState *out, struct arena *arena)
+{
+	const struct troupe_snapshot *snapshot = &frame->snapshot;
+	const struct troupe_scene_model *from = &snapshot->scene->models[model];
+	if (model >= snapshot->model_count)
+		return;
 	out->joint = arena_array(arena, Troupe__Msgs__ModelState__Joint *, from->joint_count);
 	for (uint32_t j = from->joint_first; j < from->joint_first + from->joint_count; j++)
 		out->joint[out->n_joint++] = encode_joint_state(arena, snapshot, j);
@@ -167,7 +176,8 @@ static troupe_status answer_model(const struct frame *frame, const struct topic_
 		return status;
 	struct arena arena = {0};
 	Troupe__Msgs__ModelState state = TROUPE__MSGS__MODEL_STATE__INIT;
-	encode_model_state(frame, model, &state, &arena);
+	viewer_encode_model(frame, model, &state, &arena);
+	add_joints(frame, model, &state, &arena);
 	(void)encode_end(&state.base, &arena, out);
 	return TROUPE_OK;
 }
