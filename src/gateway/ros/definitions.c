@@ -215,6 +215,230 @@ static const struct {
 				    "string id\n"},
 	{"vision_msgs/Detection3DArray", "std_msgs/Header header\n"
 					 "vision_msgs/Detection3D[] detections\n"},
+	/* simulation_interfaces 2.1.0, and what it lacks */
+	{"geometry_msgs/Accel", "geometry_msgs/Vector3 linear\n"
+				"geometry_msgs/Vector3 angular\n"},
+	{"simulation_interfaces/Result", "uint8 RESULT_FEATURE_UNSUPPORTED=0\n"
+					 "uint8 RESULT_OK=1\n"
+					 "uint8 RESULT_NOT_FOUND=2\n"
+					 "uint8 RESULT_INCORRECT_STATE=3\n"
+					 "uint8 RESULT_OPERATION_FAILED=4\n"
+					 "uint8 result\n"
+					 "string error_message\n"},
+	{"simulation_interfaces/Resource", "string uri\n"
+					   "string resource_string\n"},
+	{"simulation_interfaces/Bounds", "uint8 TYPE_EMPTY=0\n"
+					 "uint8 TYPE_BOX=1\n"
+					 "uint8 TYPE_CONVEX_HULL=2\n"
+					 "uint8 TYPE_SPHERE=3\n"
+					 "uint8 type\n"
+					 "geometry_msgs/Vector3[] points\n"},
+	{"simulation_interfaces/TagsFilter", "uint8 FILTER_MODE_ANY=0\n"
+					     "uint8 FILTER_MODE_ALL=1\n"
+					     "string[] tags\n"
+					     "uint8 filter_mode\n"},
+	{"simulation_interfaces/EntityCategory", "uint8 CATEGORY_OBJECT=0\n"
+						 "uint8 CATEGORY_ROBOT=1\n"
+						 "uint8 CATEGORY_HUMAN=2\n"
+						 "uint8 CATEGORY_DYNAMIC_OBJECT=4\n"
+						 "uint8 CATEGORY_STATIC_OBJECT=5\n"
+						 "uint8 category\n"},
+	{"simulation_interfaces/EntityFilters", "string filter\n"
+						"simulation_interfaces/EntityCategory[] categories\n"
+						"simulation_interfaces/TagsFilter tags\n"
+						"simulation_interfaces/Bounds bounds\n"},
+	{"simulation_interfaces/EntityInfo", "simulation_interfaces/EntityCategory category\n"
+					     "string description\n"
+					     "string[] tags\n"},
+	{"simulation_interfaces/EntityState", "std_msgs/Header header\n"
+					      "geometry_msgs/Pose pose\n"
+					      "geometry_msgs/Twist twist\n"
+					      "geometry_msgs/Accel acceleration\n"},
+	{"simulation_interfaces/NamedPose", "string name\n"
+					    "string description\n"
+					    "string[] tags\n"
+					    "geometry_msgs/Pose pose\n"},
+	{"simulation_interfaces/SimulationState", "uint8 STATE_STOPPED=0\n"
+						  "uint8 STATE_PLAYING=1\n"
+						  "uint8 STATE_PAUSED=2\n"
+						  "uint8 STATE_QUITTING=3\n"
+						  "uint8 STATE_NO_WORLD=4\n"
+						  "uint8 STATE_LOADING_WORLD=5\n"
+						  "uint8 state\n"},
+	{"simulation_interfaces/SimulatorFeatures", "uint8 SPAWNING=0\n"
+						    "uint8 DELETING=1\n"
+						    "uint8 NAMED_POSES=2\n"
+						    "uint8 POSE_BOUNDS=3\n"
+						    "uint8 ENTITY_TAGS=4\n"
+						    "uint8 ENTITY_BOUNDS=5\n"
+						    "uint8 ENTITY_BOUNDS_BOX=6\n"
+						    "uint8 ENTITY_BOUNDS_CONVEX=7\n"
+						    "uint8 ENTITY_CATEGORIES=8\n"
+						    "uint8 SPAWNING_RESOURCE_STRING=9\n"
+						    "uint8 ENTITY_STATE_GETTING=10\n"
+						    "uint8 ENTITY_STATE_SETTING=11\n"
+						    "uint8 ENTITY_INFO_GETTING=12\n"
+						    "uint8 ENTITY_INFO_SETTING=13\n"
+						    "uint8 SPAWNABLES=14\n"
+						    "uint8 SIMULATION_RESET=20\n"
+						    "uint8 SIMULATION_RESET_TIME=21\n"
+						    "uint8 SIMULATION_RESET_STATE=22\n"
+						    "uint8 SIMULATION_RESET_SPAWNED=23\n"
+						    "uint8 SIMULATION_STATE_GETTING=24\n"
+						    "uint8 SIMULATION_STATE_SETTING=25\n"
+						    "uint8 SIMULATION_STATE_PAUSE=26\n"
+						    "uint8 STEP_SIMULATION_SINGLE=31\n"
+						    "uint8 STEP_SIMULATION_MULTIPLE=32\n"
+						    "uint8 STEP_SIMULATION_ACTION=33\n"
+						    "uint8 WORLD_LOADING=40\n"
+						    "uint8 WORLD_RESOURCE_STRING=41\n"
+						    "uint8 WORLD_TAGS=42\n"
+						    "uint8 WORLD_UNLOADING=43\n"
+						    "uint8 WORLD_INFO_GETTING=44\n"
+						    "uint8 AVAILABLE_WORLDS=45\n"
+						    "uint8 SPAWNING_ENTITIES=50\n"
+						    "uint16[] features\n"
+						    "string[] spawn_formats\n"
+						    "string custom_info\n"},
+	{"simulation_interfaces/SpawnEntity", "string name\n"
+					      "bool allow_renaming\n"
+					      "simulation_interfaces/Resource entity_resource\n"
+					      "string entity_namespace\n"
+					      "geometry_msgs/PoseStamped initial_pose\n"},
+	{"simulation_interfaces/SpawnResult", "uint8 NAME_NOT_UNIQUE=101\n"
+					      "uint8 NAME_INVALID=102\n"
+					      "uint8 UNSUPPORTED_FORMAT=103\n"
+					      "uint8 NO_RESOURCE=104\n"
+					      "uint8 NAMESPACE_INVALID=105\n"
+					      "uint8 RESOURCE_PARSE_ERROR=106\n"
+					      "uint8 MISSING_ASSETS=107\n"
+					      "uint8 UNSUPPORTED_ASSETS=108\n"
+					      "uint8 INVALID_POSE=109\n"
+					      "simulation_interfaces/Result result\n"
+					      "string entity_name\n"},
+	{"simulation_interfaces/Spawnable", "simulation_interfaces/Resource entity_resource\n"
+					    "string description\n"
+					    "simulation_interfaces/Bounds spawn_bounds\n"},
+	{"simulation_interfaces/WorldResource", "string name\n"
+						"simulation_interfaces/Resource world_resource\n"
+						"string description\n"
+						"string[] tags\n"},
+	{"simulation_interfaces/GetSimulatorFeatures_Request", ""},
+	{"simulation_interfaces/GetSimulatorFeatures_Response", "simulation_interfaces/SimulatorFeatures features\n"},
+	{"simulation_interfaces/SpawnEntity_Request", "string name\n"
+						      "bool allow_renaming\n"
+						      "simulation_interfaces/Resource entity_resource\n"
+						      "string entity_namespace\n"
+						      "geometry_msgs/PoseStamped initial_pose\n"},
+	{"simulation_interfaces/SpawnEntity_Response", "uint8 NAME_NOT_UNIQUE=101\n"
+						       "uint8 NAME_INVALID=102\n"
+						       "uint8 UNSUPPORTED_FORMAT=103\n"
+						       "uint8 NO_RESOURCE=104\n"
+						       "uint8 NAMESPACE_INVALID=105\n"
+						       "uint8 RESOURCE_PARSE_ERROR=106\n"
+						       "uint8 MISSING_ASSETS=107\n"
+						       "uint8 UNSUPPORTED_ASSETS=108\n"
+						       "uint8 INVALID_POSE=109\n"
+						       "simulation_interfaces/Result result\n"
+						       "string entity_name\n"},
+	{"simulation_interfaces/SpawnEntities_Request", "simulation_interfaces/SpawnEntity[] spawn_requests\n"},
+	{"simulation_interfaces/SpawnEntities_Response", "uint8 ENTITIES_SPAWN_FAILED=150\n"
+							 "simulation_interfaces/Result result\n"
+							 "simulation_interfaces/SpawnResult[] results\n"},
+	{"simulation_interfaces/DeleteEntity_Request", "string entity\n"},
+	{"simulation_interfaces/DeleteEntity_Response", "simulation_interfaces/Result result\n"},
+	{"simulation_interfaces/GetEntities_Request", "simulation_interfaces/EntityFilters filters\n"},
+	{"simulation_interfaces/GetEntities_Response", "simulation_interfaces/Result result\n"
+						       "string[] entities\n"},
+	{"simulation_interfaces/GetEntityState_Request", "string entity\n"},
+	{"simulation_interfaces/GetEntityState_Response", "simulation_interfaces/Result result\n"
+							  "simulation_interfaces/EntityState state\n"},
+	{"simulation_interfaces/GetEntitiesStates_Request", "simulation_interfaces/EntityFilters filters\n"},
+	{"simulation_interfaces/GetEntitiesStates_Response", "simulation_interfaces/Result result\n"
+							     "string[] entities\n"
+							     "simulation_interfaces/EntityState[] states\n"},
+	{"simulation_interfaces/SetEntityState_Request", "string entity\n"
+							 "simulation_interfaces/EntityState state\n"
+							 "bool set_pose\n"
+							 "bool set_twist\n"
+							 "bool set_acceleration\n"},
+	{"simulation_interfaces/SetEntityState_Response", "uint8 INVALID_POSE=101\n"
+							  "simulation_interfaces/Result result\n"},
+	{"simulation_interfaces/GetEntityInfo_Request", "string entity\n"},
+	{"simulation_interfaces/GetEntityInfo_Response", "simulation_interfaces/Result result\n"
+							 "simulation_interfaces/EntityInfo info\n"},
+	{"simulation_interfaces/SetEntityInfo_Request", "string entity\n"
+							"simulation_interfaces/EntityInfo info\n"},
+	{"simulation_interfaces/SetEntityInfo_Response", "simulation_interfaces/Result result\n"},
+	{"simulation_interfaces/GetEntityBounds_Request", "string entity\n"},
+	{"simulation_interfaces/GetEntityBounds_Response", "simulation_interfaces/Result result\n"
+							   "simulation_interfaces/Bounds bounds\n"},
+	{"simulation_interfaces/GetNamedPoses_Request", "simulation_interfaces/TagsFilter tags\n"},
+	{"simulation_interfaces/GetNamedPoses_Response", "simulation_interfaces/Result result\n"
+							 "simulation_interfaces/NamedPose[] poses\n"},
+	{"simulation_interfaces/GetNamedPoseBounds_Request", "string name\n"},
+	{"simulation_interfaces/GetNamedPoseBounds_Response", "simulation_interfaces/Result result\n"
+							      "simulation_interfaces/Bounds bounds\n"},
+	{"simulation_interfaces/GetSpawnables_Request", "string[] sources\n"},
+	{"simulation_interfaces/GetSpawnables_Response", "simulation_interfaces/Result result\n"
+							 "simulation_interfaces/Spawnable[] spawnables\n"},
+	{"simulation_interfaces/GetSimulationState_Request", ""},
+	{"simulation_interfaces/GetSimulationState_Response", "simulation_interfaces/SimulationState state\n"
+							      "simulation_interfaces/Result result\n"},
+	{"simulation_interfaces/SetSimulationState_Request", "simulation_interfaces/SimulationState state\n"},
+	{"simulation_interfaces/SetSimulationState_Response", "uint8 ALREADY_IN_TARGET_STATE=101\n"
+							      "uint8 STATE_TRANSITION_ERROR=102\n"
+							      "uint8 INCORRECT_TRANSITION=103\n"
+							      "simulation_interfaces/Result result\n"},
+	{"simulation_interfaces/StepSimulation_Request", "uint64 steps\n"},
+	{"simulation_interfaces/StepSimulation_Response", "simulation_interfaces/Result result\n"},
+	{"simulation_interfaces/ResetSimulation_Request", "uint8 SCOPE_DEFAULT=0\n"
+							  "uint8 SCOPE_TIME=1\n"
+							  "uint8 SCOPE_STATE=2\n"
+							  "uint8 SCOPE_SPAWNED=4\n"
+							  "uint8 SCOPE_ALL=255\n"
+							  "uint8 scope\n"},
+	{"simulation_interfaces/ResetSimulation_Response", "simulation_interfaces/Result result\n"},
+	{"simulation_interfaces/LoadWorld_Request", "simulation_interfaces/Resource world_resource\n"
+						    "bool fail_on_unsupported_element\n"
+						    "bool ignore_missing_or_unsupported_assets\n"},
+	{"simulation_interfaces/LoadWorld_Response", "uint8 UNSUPPORTED_FORMAT=101\n"
+						     "uint8 NO_RESOURCE=102\n"
+						     "uint8 RESOURCE_PARSE_ERROR=103\n"
+						     "uint8 MISSING_ASSETS=104\n"
+						     "uint8 UNSUPPORTED_ASSETS=105\n"
+						     "uint8 UNSUPPORTED_ELEMENTS=106\n"
+						     "simulation_interfaces/Result result\n"
+						     "simulation_interfaces/WorldResource world\n"},
+	{"simulation_interfaces/UnloadWorld_Request", ""},
+	{"simulation_interfaces/UnloadWorld_Response", "uint8 NO_WORLD_LOADED=101\n"
+						       "simulation_interfaces/Result result\n"},
+	{"simulation_interfaces/GetCurrentWorld_Request", ""},
+	{"simulation_interfaces/GetCurrentWorld_Response", "uint8 NO_WORLD_LOADED=101\n"
+							   "simulation_interfaces/Result result\n"
+							   "simulation_interfaces/WorldResource world\n"},
+	{"simulation_interfaces/GetAvailableWorlds_Request", "string[] additional_sources\n"
+							     "simulation_interfaces/TagsFilter filter\n"
+							     "bool offline_only\n"
+							     "bool continue_on_error\n"},
+	{"simulation_interfaces/GetAvailableWorlds_Response", "uint8 DEFAULT_SOURCES_FAILED=101\n"
+							      "simulation_interfaces/Result result\n"
+							      "simulation_interfaces/WorldResource[] worlds\n"},
+	{"simulation_interfaces/SimulateSteps_Goal", "uint64 steps\n"},
+	{"simulation_interfaces/SimulateSteps_Result", "simulation_interfaces/Result result\n"},
+	{"simulation_interfaces/SimulateSteps_Feedback", "uint64 completed_steps\n"
+							 "uint64 remaining_steps\n"},
+	{"troupe_interfaces/GetHash_Request", ""},
+	{"troupe_interfaces/GetHash_Response", "simulation_interfaces/Result result\n"
+					       "uint64 step\n"
+					       "string hash\n"},
+	{"troupe_interfaces/GetSeed_Request", ""},
+	{"troupe_interfaces/GetSeed_Response", "simulation_interfaces/Result result\n"
+					       "string seed\n"},
+	{"troupe_interfaces/Save_Request", "string name\n"},
+	{"troupe_interfaces/Save_Response", "simulation_interfaces/Result result\n"},
+	{"troupe_interfaces/Resume_Request", "string name\n"},
+	{"troupe_interfaces/Resume_Response", "simulation_interfaces/Result result\n"},
 };
 
 /* The definition of the type whose name is the first `length` characters; ARRAY_LEN(definitions): there is none. */

@@ -157,6 +157,10 @@ static bool take_some(struct troupe_rosbridge *gateway)
 	for (int i = 0; i < BATCH; i++) {
 		if (!troupe_client_take(gateway->client, 0, &message))
 			return false;
+		if (message.is_reply && message.tag & SIMULATION_TAG) {
+			simulation_take(gateway->simulation, &message);
+			continue;
+		}
 		if (message.is_reply) {
 			take_reply(gateway, &message);
 			continue;
@@ -177,6 +181,20 @@ static void turn(void *ctx)
 		wake(gateway); /* other connections have their turn in between */
 	for (struct user *user = gateway->users; user; user = user->after)
 		user_turn(user);
+}
+
+static troupe_status call_server(void *ctx, const char *service, const char *type, const void *bytes, size_t count,
+	uint64_t tag, struct troupe_error *error)
+{
+	struct troupe_rosbridge *gateway = ctx;
+	return troupe_client_call(gateway->client, service, type, bytes, count, tag, error);
+}
+
+static void start_simulation(struct troupe_rosbridge *gateway)
+{
+	const struct troupe_topics *topics = troupe_topics_list(gateway->server);
+	gateway->simulation = simulation_create(&(struct simulation_def){call_server, gateway}, topics);
+	troupe_topics_release(topics);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -230,6 +248,7 @@ troupe_status troupe_rosbridge_start(struct troupe_server *server, const struct 
 	gateway->board.robot = def->robot ? mem_strdup(def->robot) : NULL;
 	gateway->board.ask = ask;
 	gateway->board.ctx = gateway;
+	start_simulation(gateway);
 	troupe_status status = troupe_client_create(server, &client_def, &gateway->client, error);
 	if (!status)
 		status = start_web(gateway, def, error);
@@ -250,6 +269,9 @@ void troupe_rosbridge_end(struct troupe_rosbridge *gateway)
 		web_stop(web);
 	troupe_client_destroy(gateway->client); /* until now it may wake the web server */
 	web_end(web);
+	simulation_destroy(gateway->simulation);
+	while (gateway->asked)
+		user_drop_asked(gateway->asked);
 	for (uint32_t i = 0; i < gateway->calls.count; i++)
 		free_call(&gateway->calls.at[i]);
 	vec_free(&gateway->calls);

@@ -136,6 +136,7 @@ static void list_services(const struct request *request, struct listing listing)
 {
 	const struct troupe_topics *all = troupe_topics_list(request->gateway->server);
 	each_own(list_one, &listing);
+	simulation_each_service(request->gateway->simulation, list_one, &listing);
 	for (uint32_t i = 0; i < all->count; i++)
 		if (all->at[i].kind == TROUPE_TOPIC_SERVICE)
 			list_one(&listing, all->at[i].name, all->at[i].type);
@@ -286,6 +287,39 @@ static troupe_status message_details(const struct request *request)
 	return add_typedefs(request, text_of(request, "type"));
 }
 
+static troupe_status add_details_of(const struct request *request, const char *half)
+{
+	char *type = mem_printf("%s_%s", text_of(request, "type"), half);
+	troupe_status status = add_typedefs(request, type);
+	free(type);
+	return status;
+}
+
+static troupe_status service_request_details(const struct request *request)
+{
+	return add_details_of(request, "Request");
+}
+
+static troupe_status service_response_details(const struct request *request)
+{
+	return add_details_of(request, "Response");
+}
+
+static troupe_status action_goal_details(const struct request *request)
+{
+	return add_details_of(request, "Goal");
+}
+
+static troupe_status action_result_details(const struct request *request)
+{
+	return add_details_of(request, "Result");
+}
+
+static troupe_status action_feedback_details(const struct request *request)
+{
+	return add_details_of(request, "Feedback");
+}
+
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
 static troupe_status get_time(const struct request *request)
@@ -304,7 +338,24 @@ static troupe_status get_ros_version(const struct request *request)
 
 static troupe_status action_servers(const struct request *request)
 {
-	text_add(request->out, "{\"action_servers\":[]}");
+	struct listing listing = {.out = request->out};
+	open_list(request->out, "{", "action_servers");
+	simulation_each_action(request->gateway->simulation, list_one, &listing);
+	text_add(request->out, "]}");
+	return TROUPE_OK;
+}
+
+static troupe_status action_type(const struct request *request)
+{
+	const char *said = text_of(request, "action");
+	char *name = mem_printf("%s%s", *said == '/' ? "" : "/", said);
+	struct text found = {0};
+	struct listing listing = {.out = &found, .types = true, .name = name};
+	text_add(&found, "[");
+	simulation_each_action(request->gateway->simulation, list_one, &listing);
+	text_add(request->out, "{\"type\":%s}", found.count > 1 ? found.at + 1 : "\"\"");
+	text_fini(&found);
+	free(name);
 	return TROUPE_OK;
 }
 
@@ -325,7 +376,11 @@ static const struct {
 	const char *name, *type;
 	rosapi_fn *fn;
 } table[] = {
+	{"/rosapi/action_feedback_details", "rosapi_msgs/srv/ActionFeedbackDetails", action_feedback_details},
+	{"/rosapi/action_goal_details", "rosapi_msgs/srv/ActionGoalDetails", action_goal_details},
+	{"/rosapi/action_result_details", "rosapi_msgs/srv/ActionResultDetails", action_result_details},
 	{"/rosapi/action_servers", "rosapi_msgs/srv/GetActionServers", action_servers},
+	{"/rosapi/action_type", "rosapi_msgs/srv/ActionType", action_type},
 	{"/rosapi/get_param_names", "rosapi_msgs/srv/GetParamNames", get_param_names},
 	{"/rosapi/get_ros_version", "rosapi_msgs/srv/GetROSVersion", get_ros_version},
 	{"/rosapi/get_time", "rosapi_msgs/srv/GetTime", get_time},
@@ -334,6 +389,8 @@ static const struct {
 	{"/rosapi/node_details", "rosapi_msgs/srv/NodeDetails", node_details},
 	{"/rosapi/nodes", "rosapi_msgs/srv/Nodes", nodes},
 	{"/rosapi/publishers", "rosapi_msgs/srv/Publishers", publishers},
+	{"/rosapi/service_request_details", "rosapi_msgs/srv/ServiceRequestDetails", service_request_details},
+	{"/rosapi/service_response_details", "rosapi_msgs/srv/ServiceResponseDetails", service_response_details},
 	{"/rosapi/service_type", "rosapi_msgs/srv/ServiceType", service_type},
 	{"/rosapi/services", "rosapi_msgs/srv/Services", services},
 	{"/rosapi/services_for_type", "rosapi_msgs/srv/ServicesForType", services_for_type},

@@ -441,6 +441,108 @@ static troupe_status call_server(struct user *user, const struct operation *oper
 	return status;
 }
 
+/* --- services and actions of simulation.h ------------------------------------------------------------------------- */
+
+void user_drop_asked(struct asked *asked)
+{
+	if (asked->before)
+		asked->before->after = asked->after;
+	else
+		asked->gateway->asked = asked->after;
+	if (asked->after)
+		asked->after->before = asked->before;
+	free(asked->name);
+	free(asked->id);
+	free(asked);
+}
+
+static void add_action(struct text *json, const char *op, const struct asked *asked, const struct text *values)
+{
+	text_add(json, "{\"op\":\"%s\",", op);
+	add_id(json, asked->id);
+	text_add(json, "\"action\":");
+	text_add_json(json, asked->name);
+	text_add(json, ",\"values\":");
+	text_add_bytes(json, values->at, values->count);
+}
+
+static void end_asked(void *ctx, enum simulation_end end, const struct text *values)
+{
+	struct asked *asked = ctx;
+	struct text json = {0};
+	if (asked->user && asked->is_goal) {
+		add_action(&json, "action_result", asked, values);
+		text_add(&json, ",\"status\":%d,\"result\":true}", (int)end);
+		user_say(asked->user, &json);
+	} else if (asked->user) {
+		user_answer(asked->user, asked->name, asked->id, values, NULL);
+	}
+	text_fini(&json);
+	user_drop_asked(asked);
+}
+
+/* A client that is slow loses the oldest. */
+static void pass_feedback(void *ctx, const struct text *values)
+{
+	struct asked *asked = ctx;
+	struct text json = {0};
+	if (!asked->user)
+		return;
+	add_action(&json, "action_feedback", asked, values);
+	text_add(&json, "}");
+	outbox_put(&asked->user->outbox, false, json.at, json.count);
+	text_fini(&json);
+}
+
+static void ask_simulation(
+	struct user *user, const struct operation *operation, const char *said, const char *name, bool is_goal)
+{
+	struct troupe_rosbridge *gateway = user->gateway;
+	struct asked *asked = mem_alloc(sizeof *asked);
+	*asked = (struct asked){.gateway = gateway,
+		.after = gateway->asked,
+		.user = user,
+		.name = mem_strdup(said),
+		.id = operation->id ? mem_strdup(operation->id) : NULL,
+		.is_goal = is_goal};
+	if (gateway->asked)
+		gateway->asked->before = asked;
+	gateway->asked = asked;
+	const json_t *args = json_object_get(operation->json, "args");
+	bool none = json_is_null(args) || (json_is_array(args) && !json_array_size(args));
+	bool feedback = is_goal && json_is_true(json_object_get(operation->json, "feedback"));
+	const struct simulation_asker asker = {end_asked, feedback ? pass_feedback : NULL, asked};
+	simulation_call(gateway->simulation, name, none ? NULL : args, &asker);
+}
+
+static void send_action_goal(struct user *user, const struct operation *operation)
+{
+	const char *said = text_of(operation, "action");
+	char *name = said ? mem_printf("%s%s", *said == '/' ? "" : "/", said) : NULL;
+	if (!name || !simulation_has_action(user->gateway->simulation, name)) {
+		user_complain(user, USER_ERROR, operation->id, "send_action_goal: there is no action %.200s",
+			name ? name : "without a name");
+	} else {
+		ask_simulation(user, operation, said, name, true);
+		atomic_fetch_add_explicit(&user->gateway->taken, 1, memory_order_relaxed);
+	}
+	free(name);
+}
+
+static void cancel_action_goal(struct user *user, const struct operation *operation)
+{
+	struct asked *asked = user->gateway->asked;
+	while (asked && !(asked->user == user && asked->is_goal && operation->id && asked->id &&
+				!strcmp(asked->id, operation->id)))
+		asked = asked->after;
+	if (asked)
+		simulation_cancel(user->gateway->simulation, asked);
+	else
+		user_complain(user, USER_WARNING, operation->id, "cancel_action_goal: there is no goal with this id");
+}
+
+/* --- calls of services -------------------------------------------------------------------------------------------- */
+
 static void call_service(struct user *user, const struct operation *operation)
 {
 	struct troupe_rosbridge *gateway = user->gateway;
@@ -455,6 +557,12 @@ static void call_service(struct user *user, const struct operation *operation)
 	}
 	char *name = mem_printf("%s%s", *said == '/' ? "" : "/", said);
 	bool is_rosapi = rosapi_has(name);
+	if (!is_rosapi && simulation_has_service(gateway->simulation, name)) {
+		ask_simulation(user, operation, said, name, false);
+		atomic_fetch_add_explicit(&gateway->taken, 1, memory_order_relaxed);
+		free(name);
+		return;
+	}
 	const struct troupe_topic *service = is_rosapi ? NULL : find_service(gateway, name, &topics);
 	troupe_status status = TROUPE_OK;
 	if (json_is_null(args) || (json_is_array(args) && !json_array_size(args)))
@@ -497,6 +605,7 @@ static void obey(struct user *user, const struct operation *operation)
 		void (*obey)(struct user *user, const struct operation *operation);
 	} ops[] = {{"subscribe", subscribe}, {"unsubscribe", unsubscribe}, {"advertise", advertise},
 		{"unadvertise", unadvertise}, {"publish", publish}, {"call_service", call_service},
+		{"send_action_goal", send_action_goal}, {"cancel_action_goal", cancel_action_goal},
 		{"set_level", set_level}};
 	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
 		if (!strcmp(operation->op, ops[i].op)) {
@@ -562,6 +671,11 @@ void user_close(void *conn)
 	for (uint32_t i = 0; i < gateway->calls.count; i++)
 		if (gateway->calls.at[i].user == user)
 			gateway->calls.at[i].user = NULL;
+	for (struct asked *asked = gateway->asked; asked; asked = asked->after)
+		if (asked->user == user) {
+			asked->user = NULL;
+			simulation_cancel(gateway->simulation, asked);
+		}
 	while (user->hearings.count)
 		drop_hearing(user, user->hearings.at[user->hearings.count - 1]);
 	for (uint32_t i = 0; i < user->outlets.count; i++) {

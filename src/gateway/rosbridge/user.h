@@ -3,6 +3,7 @@
 #ifndef GATEWAY_ROSBRIDGE_USER_H
 #define GATEWAY_ROSBRIDGE_USER_H
 
+#include "gateway/ros/simulation.h"
 #include "gateway/rosbridge/board.h"
 #include "gateway/web/outbox.h"
 
@@ -29,6 +30,14 @@ struct call { /* of a service of the server, whose reply is awaited */
 	char *reply_type;
 };
 
+struct asked { /* a call of a service of simulation.h, or the goal of an action, that is not answered yet */
+	struct troupe_rosbridge *gateway;
+	struct asked *before, *after;
+	struct user *user; /* NULL: gone */
+	char *name, *id;   /* as the client has them; id: JSON or NULL */
+	bool is_goal;
+};
+
 struct troupe_rosbridge {
 	struct troupe_server *server;
 	struct troupe_client *client;
@@ -36,6 +45,8 @@ struct troupe_rosbridge {
 	struct board board;
 	struct user *users;
 	VEC(struct call) calls;
+	struct simulation *simulation;
+	struct asked *asked;
 	uint64_t tags;    /* given so far */
 	uint64_t time_ns; /* simulated time that is known */
 	bool ticking;     /* the clock is subscribed to for the time */
@@ -96,6 +107,9 @@ void user_complain(struct user *user, enum user_level level, const char *id, con
 	TROUPE_PRINTF(4, 5);
 /* Answers the call of a service. values: JSON; NULL: it has failed, because of why. */
 void user_answer(struct user *user, const char *service, const char *id, const struct text *values, const char *why);
+
+/* Frees it. */
+void user_drop_asked(struct asked *asked);
 
 /* gateway.c: takes over what has changed in the server's table. */
 void rosbridge_look(struct troupe_rosbridge *gateway);

@@ -1,0 +1,398 @@
+/* A request is made whole before a service sees it: converted to CDR by the definition of its type and back, it has
+ * every field, each of the right type. So services check only what the type does not say, and a protocol that has CDR
+ * and not JSON needs nothing more than the same conversion. */
+#include "gateway/ros/simulation_job.h"
+
+#include "base/map.h"
+#include "gateway/ros/json.h"
+#include "topic/message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct job_row *const tables[] = {job_run_rows, job_entity_rows};
+
+struct simulation {
+	struct simulation_def def;
+	uint64_t tags;
+	VEC(struct job_world *) worlds;
+	struct job *jobs;
+	uint32_t job_count;
+};
+
+static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
+
+/* --- asking the server -------------------------------------------------------------------------------------------- */
+
+static void refuse(struct job_sent *sent, troupe_status status, const char *why)
+{
+	sent->done = true;
+	sent->status = status;
+	sent->text = mem_strdup(why && *why ? why : troupe_status_text(status));
+}
+
+uint32_t job_ask(struct job *job, const char *service, const ProtobufCMessage *message)
+{
+	struct simulation *simulation = job->simulation;
+	struct job_sent sent = {.tag = SIMULATION_TAG | ++simulation->tags};
+	struct text bytes = {0};
+	struct troupe_error error;
+	char *name = *service == '/' ? mem_strdup(service) : mem_printf("/world/%s/%s", job->world->name, service);
+	text_add(&bytes, "%s", "");
+	message_add_bytes(&bytes, message);
+	troupe_status status = simulation->def.call(
+		simulation->def.ctx, name, message->descriptor->name, bytes.at, bytes.count, sent.tag, &error);
+	if (status)
+		refuse(&sent, status, error.text);
+	else
+		job->waiting++;
+	vec_push(&job->sent, sent);
+	text_fini(&bytes);
+	free(name);
+	return job->sent.count - 1;
+}
+
+void job_ask_models(struct job *job, bool boxes)
+{
+	Gz__Msgs__Boolean message = GZ__MSGS__BOOLEAN__INIT;
+	message.data = boxes;
+	job->wants_models = true;
+	job->has_boxes = boxes;
+	(void)job_ask(job, "models", &message.base);
+}
+
+void job_forget_sent(struct job *job)
+{
+	for (uint32_t i = 0; i < job->sent.count; i++) {
+		free(job->sent.at[i].text);
+		message_free(job->sent.at[i].reply);
+	}
+	job->sent.count = 0;
+}
+
+const struct job_sent *job_refused(const struct job *job)
+{
+	for (uint32_t i = 0; i < job->sent.count; i++)
+		if (job->sent.at[i].status)
+			return &job->sent.at[i];
+	return NULL;
+}
+
+static void drop_models(struct job *job)
+{
+	if (job->models)
+		message_free(&job->models->base);
+	job->models = NULL;
+}
+
+static void keep_reply(struct job *job, struct job_sent *sent)
+{
+	if (!sent->reply || sent->reply->descriptor != &troupe__msgs__models__descriptor)
+		return;
+	drop_models(job);
+	job->models = (Troupe__Msgs__Models *)sent->reply;
+	sent->reply = NULL;
+	const Gz__Msgs__Time *time = job->models->header ? job->models->header->stamp : NULL;
+	job->time_ns = time ? time->sec * 1000000000 + time->nsec : 0;
+	job->wants_models = false;
+}
+
+/* --- answering ---------------------------------------------------------------------------------------------------- */
+
+void job_add_result(struct text *out, unsigned result, const char *message)
+{
+	text_add(out, "{\"result\":%u,\"error_message\":", result);
+	text_add_json(out, message);
+	text_add(out, "}");
+}
+
+static enum simulation_end end_of(const struct job *job, unsigned result)
+{
+	if (result == JOB_OK)
+		return SIMULATION_SUCCEEDED;
+	return job->is_cancelled ? SIMULATION_CANCELED : SIMULATION_ABORTED;
+}
+
+static void send_answer(struct job *job, enum simulation_end end, const struct text *response)
+{
+	assert(!job->is_answered);
+	job->is_answered = true;
+	if (job->asker.answer)
+		job->asker.answer(job->asker.ctx, end, response);
+}
+
+/* Appends the object with all fields of the type. */
+static troupe_status complete(const char *type, const json_t *json, struct text *out, struct troupe_error *error)
+{
+	struct text cdr = {0};
+	troupe_status status = ros_json_to_cdr(type, json, &cdr, error);
+	if (!status)
+		status = ros_json_of_cdr(type, cdr.at, cdr.count, out, error);
+	text_fini(&cdr);
+	return status;
+}
+
+static bool is_action(const struct job_row *row)
+{
+	return strstr(row->type, "/action/");
+}
+
+/* A response of GetSimulatorFeatures has no result. */
+void job_answer(struct job *job, unsigned result, const char *format, ...)
+{
+	struct troupe_error line;
+	struct text members = {0}, response = {0};
+	va_list args;
+	va_start(args, format);
+	(void)fail_v(&line, TROUPE_OK, format, args);
+	va_end(args);
+	char *type = mem_printf("%s_%s", job->row->type, is_action(job->row) ? "Result" : "Response");
+	text_add(&members, "{\"result\":");
+	job_add_result(&members, result, result == JOB_OK ? "" : line.text);
+	text_add(&members, "}");
+	json_t *json = json_loadb(members.at, members.count, 0, NULL);
+	if (complete(type, json, &response, NULL)) {
+		json_object_clear(json);
+		(void)complete(type, json, &response, NULL);
+	}
+	text_fini(&members);
+	send_answer(job, end_of(job, result), &response);
+	json_decref(json);
+	text_fini(&response);
+	free(type);
+}
+
+void job_answer_with(struct job *job, unsigned result, const char *message, struct text *members)
+{
+	struct text response = {0};
+	text_add(&response, "{\"result\":");
+	job_add_result(&response, result, message);
+	text_add_bytes(&response, members->at, members->count);
+	text_add(&response, "}");
+	text_fini(members);
+	send_answer(job, end_of(job, result), &response);
+	text_fini(&response);
+}
+
+void job_answer_whole(struct job *job, struct text *response)
+{
+	send_answer(job, SIMULATION_SUCCEEDED, response);
+	text_fini(response);
+}
+
+/* --- jobs --------------------------------------------------------------------------------------------------------- */
+
+static void free_job(struct job *job)
+{
+	struct job **link = &job->simulation->jobs;
+	while (*link != job)
+		link = &(*link)->after;
+	*link = job->after;
+	job->simulation->job_count--;
+	if (job->world->stepper == job)
+		job->world->stepper = NULL;
+	drop_models(job);
+	job_forget_sent(job);
+	for (uint32_t i = 0; i < job->spawns.count; i++) {
+		free(job->spawns.at[i].message);
+		free(job->spawns.at[i].name);
+	}
+	vec_free(&job->sent);
+	vec_free(&job->items);
+	vec_free(&job->spawns);
+	json_decref(job->args);
+	free(job);
+}
+
+static void go_on(struct job *job)
+{
+	while (!job->waiting && !job->is_answered) {
+		if (job->wants_models) {
+			const struct job_sent *refused = job_refused(job);
+			job_answer(job, JOB_FAILED, "%s", refused ? refused->text : "the world does not answer");
+		} else {
+			job->next(job);
+		}
+	}
+	if (job->is_answered)
+		free_job(job);
+}
+
+static void begin(struct job *job)
+{
+	job_forget_sent(job);
+	job->row->begin(job);
+}
+
+/* The request with all fields. */
+static troupe_status read_args(struct job *job, const json_t *args, struct troupe_error *error)
+{
+	struct text json = {0};
+	json_t *empty = json_object();
+	char *type = mem_printf("%s_%s", job->row->type, is_action(job->row) ? "Goal" : "Request");
+	troupe_status status = complete(type, args ? args : empty, &json, error);
+	if (!status) {
+		job->args = json_loadb(json.at, json.count, 0, NULL);
+		if (!job->args)
+			status = fail(error, TROUPE_ECOMMAND, "a number is too large, or a text is not UTF-8");
+	}
+	json_decref(empty);
+	text_fini(&json);
+	free(type);
+	return status;
+}
+
+static const struct job_row *find_row(
+	const struct simulation *simulation, const char *name, bool action, struct job_world **ret_world)
+{
+	for (uint32_t w = 0; w < simulation->worlds.count; w++) {
+		struct job_world *world = simulation->worlds.at[w];
+		size_t count = simulation->worlds.count == 1 ? 0 : strlen(world->name) + 1;
+		if (*name != '/' || (count && (strncmp(name + 1, world->name, count - 1) || name[count] != '/')))
+			continue;
+		for (size_t t = 0; t < ARRAY_LEN(tables); t++)
+			for (const struct job_row *row = tables[t]; row->name; row++)
+				if (is_action(row) == action && !strcmp(row->name, name + count + 1)) {
+					*ret_world = world;
+					return row;
+				}
+	}
+	return NULL;
+}
+
+void simulation_call(
+	struct simulation *simulation, const char *name, const json_t *args, const struct simulation_asker *asker)
+{
+	struct job_world *world = NULL;
+	struct troupe_error error;
+	const struct job_row *row = find_row(simulation, name, false, &world);
+	if (!row)
+		row = find_row(simulation, name, true, &world);
+	assert(row);
+	struct job *job = mem_alloc(sizeof *job);
+	*job = (struct job){.simulation = simulation,
+		.after = simulation->jobs,
+		.row = row,
+		.world = world,
+		.asker = *asker,
+		.next = begin};
+	simulation->jobs = job;
+	if (simulation->job_count++ >= SIMULATION_CALLS_MAX)
+		job_answer(job, JOB_FAILED, "%d requests wait: expected no more", (int)SIMULATION_CALLS_MAX);
+	else if (!row->begin)
+		job_answer(job, JOB_UNSUPPORTED, "%s", row->refusal);
+	else if (read_args(job, args, &error))
+		job_answer(job, JOB_FAILED, "%s", error.text);
+	else if (row->needs_models)
+		job_ask_models(job, false);
+	go_on(job);
+}
+
+void simulation_cancel(struct simulation *simulation, const void *asker_ctx)
+{
+	for (struct job *job = simulation->jobs; job; job = job->after)
+		if (job->asker.ctx == asker_ctx && is_action(job->row))
+			job->is_cancelled = true;
+}
+
+void simulation_take(struct simulation *simulation, const struct troupe_message *reply)
+{
+	for (struct job *job = simulation->jobs; job; job = job->after)
+		for (uint32_t i = 0; i < job->sent.count; i++) {
+			struct job_sent *sent = &job->sent.at[i];
+			struct troupe_error error;
+			if (sent->tag != reply->tag || sent->done)
+				continue;
+			sent->done = true;
+			job->waiting--;
+			troupe_status status = reply->status;
+			if (!status && type_find(reply->type))
+				status = message_of_bytes(type_find(reply->type), reply->bytes, reply->count,
+					&no_limits, &sent->reply, &error);
+			if (status)
+				refuse(sent, status, reply->status ? reply->text : error.text);
+			else
+				sent->text = mem_strdup(reply->text ? reply->text : "");
+			keep_reply(job, sent);
+			go_on(job);
+			return;
+		}
+}
+
+/* --- names -------------------------------------------------------------------------------------------------------- */
+
+static void each(const struct simulation *simulation, bool action,
+	void (*fn)(void *ctx, const char *name, const char *type), void *ctx)
+{
+	for (uint32_t w = 0; w < simulation->worlds.count; w++)
+		for (size_t t = 0; t < ARRAY_LEN(tables); t++)
+			for (const struct job_row *row = tables[t]; row->name; row++) {
+				const char *world = simulation->worlds.at[w]->name;
+				char *name = simulation->worlds.count == 1 ? mem_printf("/%s", row->name)
+									   : mem_printf("/%s/%s", world, row->name);
+				if (is_action(row) == action)
+					fn(ctx, name, row->type);
+				free(name);
+			}
+}
+
+void simulation_each_service(
+	const struct simulation *simulation, void (*fn)(void *ctx, const char *name, const char *type), void *ctx)
+{
+	each(simulation, false, fn, ctx);
+}
+
+void simulation_each_action(
+	const struct simulation *simulation, void (*fn)(void *ctx, const char *name, const char *type), void *ctx)
+{
+	each(simulation, true, fn, ctx);
+}
+
+bool simulation_has_service(const struct simulation *simulation, const char *name)
+{
+	return find_row(simulation, name, false, &(struct job_world *){NULL});
+}
+
+bool simulation_has_action(const struct simulation *simulation, const char *name)
+{
+	return find_row(simulation, name, true, &(struct job_world *){NULL});
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+/* A world is one that has a service for its models. */
+struct simulation *simulation_create(const struct simulation_def *def, const struct troupe_topics *topics)
+{
+	static const char before[] = "/world/", behind[] = "/models";
+	const size_t begin_count = sizeof before - 1, end_count = sizeof behind - 1;
+	struct simulation *simulation = mem_alloc(sizeof *simulation);
+	*simulation = (struct simulation){.def = *def};
+	for (uint32_t i = 0; i < topics->count; i++) {
+		const char *name = topics->at[i].name, *at = name + begin_count;
+		size_t length = strlen(name);
+		if (topics->at[i].kind != TROUPE_TOPIC_SERVICE || length <= begin_count + end_count ||
+			strncmp(name, before, begin_count) != 0 || strcmp(name + length - end_count, behind) != 0)
+			continue;
+		size_t count = length - begin_count - end_count;
+		if (memchr(at, '/', count))
+			continue;
+		struct job_world *world = mem_alloc(sizeof *world);
+		*world = (struct job_world){.name = mem_printf("%.*s", (int)count, at), .was_stopped = true};
+		vec_push(&simulation->worlds, world);
+	}
+	return simulation;
+}
+
+void simulation_destroy(struct simulation *simulation)
+{
+	if (!simulation)
+		return;
+	while (simulation->jobs)
+		free_job(simulation->jobs);
+	for (uint32_t i = 0; i < simulation->worlds.count; i++) {
+		free(simulation->worlds.at[i]->name);
+		free(simulation->worlds.at[i]);
+	}
+	vec_free(&simulation->worlds);
+	free(simulation);
+}

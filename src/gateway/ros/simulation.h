@@ -1,0 +1,73 @@
+/* The services of the ROS 2 package simulation_interfaces 2.1.0, its action SimulateSteps, and a few of troupe's own
+ * that it lacks (troupe_interfaces): whichever protocol carries them, a request as JSON becomes questions and commands
+ * to the server, as any client gives them (troupe/client.h), and their replies become the response as JSON. Everything
+ * that changes the world is a command that is bound to a step, so a recording repeats it. src/ROS2.md has what each
+ * service does, or why it is refused. JSON is that of gateway/ros/json.h, which also makes CDR of it.
+ *
+ * A run with one world has its services as "/get_entities"; of several worlds each has its own, as
+ * "/WORLD/get_entities".
+ *
+ * One thread at a time. Pure: the owner carries questions and commands to the server, and replies back. */
+#ifndef GATEWAY_ROS_SIMULATION_H
+#define GATEWAY_ROS_SIMULATION_H
+
+#include "base/text.h"
+
+#include <troupe/client.h>
+
+struct json_t; /* of jansson */
+struct simulation;
+
+enum {
+	SIMULATION_CALLS_MAX = 256,  /* that wait at the same time */
+	SIMULATION_SPAWNS_MAX = 256, /* entities of one request */
+	SIMULATION_NAME_MAX = 200,   /* bytes of a name */
+	SIMULATION_FILTER_MAX = 200, /* bytes of a regular expression */
+};
+
+/* The tags of all calls that it makes have this bit; those of other calls must not. */
+#define SIMULATION_TAG (UINT64_C(1) << 63)
+
+struct simulation_def {
+	/* Calls a service of the server as troupe_client_call() does; the reply is given to simulation_take(). */
+	troupe_status (*call)(void *ctx, const char *service, const char *type, const void *bytes, size_t count,
+		uint64_t tag, struct troupe_error *error);
+	void *ctx;
+};
+
+/* topics: of the server, for the names of its worlds. */
+struct simulation *simulation_create(const struct simulation_def *def, const struct troupe_topics *topics);
+/* Nobody is answered any more. NULL is fine. */
+void simulation_destroy(struct simulation *simulation);
+
+/* name: "/get_entities"; type: "simulation_interfaces/srv/GetEntities", for an action "simulation_interfaces/action/
+ * SimulateSteps". Types of requests, responses, goals, results and feedback are those names with _Request, _Response,
+ * _Goal, _Result or _Feedback. */
+void simulation_each_service(
+	const struct simulation *simulation, void (*fn)(void *ctx, const char *name, const char *type), void *ctx);
+void simulation_each_action(
+	const struct simulation *simulation, void (*fn)(void *ctx, const char *name, const char *type), void *ctx);
+bool simulation_has_service(const struct simulation *simulation, const char *name);
+bool simulation_has_action(const struct simulation *simulation, const char *name);
+
+enum simulation_end { SIMULATION_SUCCEEDED = 4, SIMULATION_CANCELED = 5, SIMULATION_ABORTED = 6 }; /* action_msgs */
+
+struct simulation_asker {
+	/* Called once for each request, perhaps before simulation_call() returns. values: the response as one object;
+	 * it has a result code and a message for people in every case. end: of an action. */
+	void (*answer)(void *ctx, enum simulation_end end, const struct text *values);
+	/* Of an action: after each step. NULL: not wanted. */
+	void (*feedback)(void *ctx, const struct text *values);
+	void *ctx;
+};
+
+/* Calls a service, or begins an action: it has one of this name. args: an object with the fields of the request, of
+ * which each may be left out, or NULL: none. They are copied. */
+void simulation_call(struct simulation *simulation, const char *name, const struct json_t *args,
+	const struct simulation_asker *asker);
+/* Ends the action of this asker after the present step; its answer then comes. No such action: nothing. */
+void simulation_cancel(struct simulation *simulation, const void *asker_ctx);
+/* A reply of the server whose tag has SIMULATION_TAG. */
+void simulation_take(struct simulation *simulation, const struct troupe_message *reply);
+
+#endif

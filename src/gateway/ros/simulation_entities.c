@@ -1,0 +1,738 @@
+/* Entities: models and actors of the world, by their names. What a request is about is looked up in all models at one
+ * step, so the answer is of one state; a command names the model by its id, too, so it cannot meet another one that has
+ * taken the name in between. Poses are in the frame of the world, and of the model's frame. */
+#include "gateway/ros/simulation_job.h"
+
+#include "geom/geom.h"
+#include "topic/convert.h"
+
+#include <ctype.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char world_frame[] = "world";
+
+typedef Troupe__Msgs__Models__Model model_t;
+
+/* NULL: there is no such model, which is answered. */
+static const model_t *find_model(struct job *job, const char *name, bool answers)
+{
+	for (size_t i = 0; i < job->models->n_model; i++)
+		if (!strcmp(job->models->model[i]->state->name, name))
+			return job->models->model[i];
+	if (answers)
+		job_answer(job, JOB_NOT_FOUND, "entity '%.100s': there is none of this name", name);
+	return NULL;
+}
+
+static struct pose pose_of(const model_t *model)
+{
+	struct pose pose = {{0, 0, 0}, QUAT_IDENTITY};
+	if (model->state->pose)
+		(void)message_pose(model->state->pose, &pose, NULL);
+	return pose;
+}
+
+/* --- what is said of an entity ------------------------------------------------------------------------------------ */
+
+static void add_vector(struct text *out, const char *name, struct vec3 v)
+{
+	text_add(out, "\"%s\":{\"x\":", name);
+	text_add_double(out, v.x);
+	text_add(out, ",\"y\":");
+	text_add_double(out, v.y);
+	text_add(out, ",\"z\":");
+	text_add_double(out, v.z);
+	text_add(out, "}");
+}
+
+static void add_twist(struct text *out, const char *name, struct vec3 linear, struct vec3 angular)
+{
+	text_add(out, "\"%s\":{", name);
+	add_vector(out, "linear", linear);
+	text_add(out, ",");
+	add_vector(out, "angular", angular);
+	text_add(out, "}");
+}
+
+/* The server tells no accelerations. */
+static void add_state(struct text *out, const struct job *job, const model_t *model)
+{
+	const struct vec3 none = {0, 0, 0};
+	const struct pose pose = pose_of(model);
+	text_add(out, "{\"header\":{\"stamp\":{\"sec\":%lld,\"nanosec\":%lld},\"frame_id\":\"%s\"},\"pose\":{",
+		(long long)(job->time_ns / 1000000000), (long long)(job->time_ns % 1000000000), world_frame);
+	add_vector(out, "position", pose.p);
+	text_add(out, ",\"orientation\":{\"x\":");
+	text_add_double(out, pose.q.x);
+	text_add(out, ",\"y\":");
+	text_add_double(out, pose.q.y);
+	text_add(out, ",\"z\":");
+	text_add_double(out, pose.q.z);
+	text_add(out, ",\"w\":");
+	text_add_double(out, pose.q.w);
+	text_add(out, "}},");
+	add_twist(out, "twist", message_vec3(model->state->linear), message_vec3(model->state->angular));
+	text_add(out, ",");
+	add_twist(out, "acceleration", none, none);
+	text_add(out, "}");
+}
+
+static void get_state(struct job *job)
+{
+	struct text members = {0};
+	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
+	if (!model)
+		return;
+	text_add(&members, ",\"state\":");
+	add_state(&members, job, model);
+	job_answer_with(job, JOB_OK, "", &members);
+}
+
+enum category { OBJECT = 0, ROBOT = 1, HUMAN = 2, DYNAMIC_OBJECT = 4, STATIC_OBJECT = 5, CATEGORIES = 6 };
+
+static enum category category_of(const model_t *model)
+{
+	if (model->state->actor)
+		return HUMAN;
+	if (model->state->is_static)
+		return STATIC_OBJECT;
+	return model->state->performer || model->jointed ? ROBOT : DYNAMIC_OBJECT;
+}
+
+static void get_info(struct job *job)
+{
+	static const char *const names[CATEGORIES] = {[ROBOT] = "a performer, or a model with joints",
+		[HUMAN] = "an actor",
+		[DYNAMIC_OBJECT] = "a model without joints",
+		[STATIC_OBJECT] = "a static model"};
+	struct text members = {0};
+	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
+	if (!model)
+		return;
+	text_add(&members, ",\"info\":{\"category\":{\"category\":%d},\"description\":\"%s\",\"tags\":[]}",
+		(int)category_of(model), names[category_of(model)]);
+	job_answer_with(job, JOB_OK, "", &members);
+}
+
+/* --- bounds ------------------------------------------------------------------------------------------------------- */
+
+enum { BOUNDS_EMPTY = 0, BOUNDS_BOX = 1, BOUNDS_CONVEX = 2, BOUNDS_SPHERE = 3 };
+
+static void add_bounds(struct text *out, const model_t *model)
+{
+	if (!model->lower || !model->upper) {
+		text_add(out, "{\"type\":%d,\"points\":[]}", BOUNDS_EMPTY);
+		return;
+	}
+	const struct vec3 corners[] = {message_vec3(model->upper), message_vec3(model->lower)};
+	text_add(out, "{\"type\":%d,\"points\":[", BOUNDS_BOX);
+	for (int i = 0; i < 2; i++) {
+		text_add(out, "%s{\"x\":", i ? "," : "");
+		text_add_double(out, corners[i].x);
+		text_add(out, ",\"y\":");
+		text_add_double(out, corners[i].y);
+		text_add(out, ",\"z\":");
+		text_add_double(out, corners[i].z);
+		text_add(out, "}");
+	}
+	text_add(out, "]}");
+}
+
+/* Whether the models have their boxes; if not, they are asked for, and `next` comes when they are there. */
+static bool has_boxes(struct job *job, job_fn *next)
+{
+	if (job->has_boxes)
+		return true;
+	job->next = next;
+	job_forget_sent(job);
+	job_ask_models(job, true);
+	return false;
+}
+
+static void get_bounds(struct job *job)
+{
+	struct text members = {0};
+	if (!has_boxes(job, get_bounds))
+		return;
+	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
+	if (!model)
+		return;
+	text_add(&members, ",\"bounds\":");
+	add_bounds(&members, model);
+	job_answer_with(job, JOB_OK, "", &members);
+}
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
+
+struct filter {
+	bool has_name, has_categories;
+	regex_t name;
+	bool categories[256];
+	int bounds; /* BOUNDS_... */
+	struct aabb box;
+	struct vec3 centre;
+	double radius;
+};
+
+/* Repetitions by numbers and references to groups can take any time and memory. */
+static bool read_name(struct job *job, const char *pattern, struct filter *filter)
+{
+	const char *reference = strchr(pattern, '\\');
+	while (reference && !isdigit((unsigned char)reference[1]))
+		reference = reference[1] ? strchr(reference + 2, '\\') : NULL;
+	if (strlen(pattern) > SIMULATION_FILTER_MAX || strchr(pattern, '{') || reference) {
+		job_answer(job, JOB_FAILED,
+			"filters.filter '%.60s': expected at most %d bytes without { and references to groups", pattern,
+			(int)SIMULATION_FILTER_MAX);
+		return false;
+	}
+	if (!*pattern)
+		return true;
+	filter->has_name = !regcomp(&filter->name, pattern, REG_EXTENDED | REG_NOSUB);
+	if (!filter->has_name)
+		job_answer(job, JOB_FAILED, "filters.filter '%.60s': expected a regular expression of POSIX, extended",
+			pattern);
+	return filter->has_name;
+}
+
+static bool read_point(const json_t *points, size_t i, struct vec3 *ret_point)
+{
+	const json_t *point = json_array_get(points, i), *x = json_object_get(point, "x"),
+		     *y = json_object_get(point, "y"), *z = json_object_get(point, "z");
+	*ret_point = (struct vec3){json_number_value(x), json_number_value(y), json_number_value(z)};
+	return json_is_number(x) && json_is_number(y) && json_is_number(z);
+}
+
+static bool read_bounds(struct job *job, const json_t *bounds, struct filter *filter)
+{
+	const json_t *points = json_object_get(bounds, "points");
+	struct vec3 a, b;
+	filter->bounds = (int)job_whole(bounds, "type");
+	if (filter->bounds == BOUNDS_EMPTY)
+		return true;
+	if (filter->bounds == BOUNDS_CONVEX) {
+		job_answer(job, JOB_UNSUPPORTED, "filters.bounds: a convex hull: expected a box (1) or a sphere (3)");
+		return false;
+	}
+	if (filter->bounds > BOUNDS_SPHERE || json_array_size(points) != 2 || !read_point(points, 0, &a) ||
+		!read_point(points, 1, &b) || (filter->bounds == BOUNDS_SPHERE && !(b.x >= 0))) {
+		job_answer(job, JOB_FAILED,
+			"filters.bounds: expected type 1 with two corners, or type 3 with a centre and a radius from 0 "
+			"on");
+		return false;
+	}
+	filter->box = (struct aabb){vec3_min(a, b), vec3_max(a, b)};
+	filter->centre = a;
+	filter->radius = b.x;
+	return true;
+}
+
+/* False: it is answered. On true the caller frees it. */
+static bool read_filter(struct job *job, struct filter *filter)
+{
+	const json_t *filters = job_arg(job, "filters"), *item;
+	size_t i;
+	*filter = (struct filter){0};
+	if (json_array_size(json_object_get(json_object_get(filters, "tags"), "tags"))) {
+		job_answer(job, JOB_UNSUPPORTED, "filters.tags: entities have no tags here: expected none");
+		return false;
+	}
+	if (!read_bounds(job, json_object_get(filters, "bounds"), filter) ||
+		!read_name(job, job_text(filters, "filter"), filter))
+		return false;
+	json_array_foreach(json_object_get(filters, "categories"), i, item)
+	{
+		filter->has_categories = true;
+		filter->categories[job_whole(item, "category") & 255] = true;
+	}
+	return true;
+}
+
+static void free_filter(struct filter *filter)
+{
+	if (filter->has_name)
+		regfree(&filter->name);
+}
+
+/* The box in the world around the one in the frame of the model; a model without collisions is a point. */
+static struct aabb box_in_world(const model_t *model)
+{
+	const struct pose pose = pose_of(model);
+	const struct vec3 lo = message_vec3(model->lower), hi = message_vec3(model->upper);
+	struct aabb box = AABB_NONE;
+	if (model->endless)
+		return AABB_ALL;
+	for (int i = 0; i < 8; i++) {
+		struct vec3 corner =
+			pose_point(pose, (struct vec3){i & 1 ? hi.x : lo.x, i & 2 ? hi.y : lo.y, i & 4 ? hi.z : lo.z});
+		box = aabb_join(box, (struct aabb){corner, corner});
+	}
+	return box;
+}
+
+static bool is_near(const struct filter *filter, const model_t *model)
+{
+	if (filter->bounds == BOUNDS_EMPTY)
+		return true;
+	const struct aabb box = box_in_world(model);
+	if (filter->bounds == BOUNDS_BOX)
+		return aabb_overlap(&box, &filter->box);
+	const struct vec3 nearest = vec3_max(box.lo, vec3_min(box.hi, filter->centre));
+	return vec3_length(vec3_sub(nearest, filter->centre)) <= filter->radius;
+}
+
+static bool passes(const struct filter *filter, const model_t *model)
+{
+	if (filter->has_name && regexec(&filter->name, model->state->name, 0, NULL, 0))
+		return false;
+	if (filter->has_categories && !filter->categories[category_of(model)] &&
+		!(filter->categories[OBJECT] && category_of(model) >= DYNAMIC_OBJECT))
+		return false;
+	return is_near(filter, model);
+}
+
+static void list(struct job *job, bool states)
+{
+	struct filter filter;
+	struct text members = {0}, states_out = {0};
+	const char *between = "";
+	if (!read_filter(job, &filter))
+		return;
+	if (filter.bounds != BOUNDS_EMPTY && !has_boxes(job, job->row->begin)) {
+		free_filter(&filter);
+		return;
+	}
+	text_add(&members, ",\"entities\":[");
+	for (size_t i = 0; i < job->models->n_model; i++) {
+		const model_t *model = job->models->model[i];
+		if (!passes(&filter, model))
+			continue;
+		text_add(&members, "%s", between);
+		text_add_json(&members, model->state->name);
+		text_add(&states_out, "%s", between);
+		if (states)
+			add_state(&states_out, job, model);
+		between = ",";
+	}
+	text_add(&members, "]");
+	if (states) {
+		text_add(&members, ",\"states\":[");
+		text_add_bytes(&members, states_out.at, states_out.count);
+		text_add(&members, "]");
+	}
+	text_fini(&states_out);
+	free_filter(&filter);
+	job_answer_with(job, JOB_OK, "", &members);
+}
+
+static void get_entities(struct job *job)
+{
+	list(job, false);
+}
+
+static void get_states(struct job *job)
+{
+	list(job, true);
+}
+
+/* --- poses of requests -------------------------------------------------------------------------------------------- */
+
+/* NULL: it is sound. */
+static const char *read_pose(const json_t *pose, struct pose *ret_pose)
+{
+	const json_t *q = json_object_get(pose, "orientation"), *p = json_object_get(pose, "position");
+	static const char *const axes[] = {"x", "y", "z", "w"};
+	double numbers[7], length = 0;
+	for (int i = 0; i < 7; i++) {
+		const json_t *number = json_object_get(i < 3 ? p : q, axes[i < 3 ? i : i - 3]);
+		numbers[i] = json_number_value(number);
+		if (!json_is_number(number))
+			return "a number that is not finite";
+		length += i < 3 ? 0 : numbers[i] * numbers[i];
+	}
+	if (!(fabs(length - 1) < 0.01))
+		return "the orientation is no quaternion of length 1";
+	*ret_pose = (struct pose){{numbers[0], numbers[1], numbers[2]},
+		quat_unit((struct quat){numbers[6], numbers[3], numbers[4], numbers[5]})};
+	return NULL;
+}
+
+static bool is_world_frame(const struct job *job, const char *frame)
+{
+	return !*frame || !strcmp(frame, world_frame) || !strcmp(frame, job->world->name);
+}
+
+struct pose_parts { /* what a message points to */
+	Gz__Msgs__Vector3d position;
+	Gz__Msgs__Quaternion orientation;
+};
+
+static void fill_pose(struct pose pose, struct pose_parts *parts, Gz__Msgs__Pose *message)
+{
+	gz__msgs__quaternion__init(&parts->orientation);
+	parts->position = message_of_vec3(pose.p);
+	parts->orientation.w = pose.q.w;
+	parts->orientation.x = pose.q.x;
+	parts->orientation.y = pose.q.y;
+	parts->orientation.z = pose.q.z;
+	message->position = &parts->position;
+	message->orientation = &parts->orientation;
+}
+
+/* --- changes ------------------------------------------------------------------------------------------------------ */
+
+static void finish(struct job *job)
+{
+	const struct job_sent *refused = job_refused(job);
+	if (refused)
+		job_answer(job, JOB_FAILED, "%s", refused->text);
+	else
+		job_answer(job, JOB_OK, "%s", "");
+}
+
+static void delete_entity(struct job *job)
+{
+	Gz__Msgs__Entity entity = GZ__MSGS__ENTITY__INIT;
+	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
+	if (!model)
+		return;
+	entity.id = model->state->id;
+	entity.name = model->state->name;
+	job->next = finish;
+	(void)job_ask(job, "remove", &entity.base);
+}
+
+enum { SET_INVALID_POSE = 101 };
+
+/* The pose comes first, if there is one. */
+static void finish_set(struct job *job)
+{
+	bool set_pose = json_is_true(job_arg(job, "set_pose"));
+	const struct job_sent *refused = job_refused(job);
+	if (refused)
+		job_answer(job, set_pose && refused == &job->sent.at[0] ? (unsigned)SET_INVALID_POSE : JOB_FAILED, "%s",
+			refused->text);
+	else
+		job_answer(job, JOB_OK, "%s", "");
+}
+
+static bool read_vector(const json_t *vector, struct vec3 *ret_vector)
+{
+	const json_t *x = json_object_get(vector, "x"), *y = json_object_get(vector, "y"),
+		     *z = json_object_get(vector, "z");
+	*ret_vector = (struct vec3){json_number_value(x), json_number_value(y), json_number_value(z)};
+	return json_is_number(x) && json_is_number(y) && json_is_number(z);
+}
+
+static void ask_velocity(struct job *job, const model_t *model, struct vec3 linear, struct vec3 angular)
+{
+	Troupe__Msgs__SetVelocity message = TROUPE__MSGS__SET_VELOCITY__INIT;
+	Gz__Msgs__Vector3d vectors[] = {message_of_vec3(linear), message_of_vec3(angular)};
+	message.name = model->state->name;
+	message.id = model->state->id;
+	message.linear = &vectors[0];
+	message.angular = &vectors[1];
+	(void)job_ask(job, "set_velocity", &message.base);
+}
+
+static void ask_pose(struct job *job, const model_t *model, struct pose pose)
+{
+	Gz__Msgs__Pose message = GZ__MSGS__POSE__INIT;
+	struct pose_parts parts;
+	fill_pose(pose, &parts, &message);
+	message.name = model->state->name;
+	message.id = model->state->id;
+	(void)job_ask(job, "set_pose", &message.base);
+}
+
+/* What is wrong with the request, apart from its pose; NULL: nothing. */
+static const char *wrong_of_set(
+	const struct job *job, const model_t *model, struct vec3 *ret_linear, struct vec3 *ret_angular)
+{
+	const json_t *twist = json_object_get(job_arg(job, "state"), "twist");
+	bool set_twist = json_is_true(job_arg(job, "set_twist"));
+	bool sound = read_vector(json_object_get(twist, "linear"), ret_linear) &&
+		     read_vector(json_object_get(twist, "angular"), ret_angular);
+	if (!set_twist)
+		return json_is_true(job_arg(job, "set_pose")) ? NULL
+							      : "nothing is asked for: expected set_pose or set_twist";
+	if (!sound)
+		return "state.twist: a number that is not finite";
+	if (model->state->is_static && (vec3_length(*ret_linear) > 0 || vec3_length(*ret_angular) > 0))
+		return "state.twist: the entity is static: expected 0";
+	return NULL;
+}
+
+static void set_state(struct job *job)
+{
+	const json_t *state = job_arg(job, "state");
+	const char *frame = job_text(json_object_get(state, "header"), "frame_id");
+	bool set_pose = json_is_true(job_arg(job, "set_pose")), set_twist = json_is_true(job_arg(job, "set_twist"));
+	struct vec3 linear, angular;
+	struct pose pose;
+	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
+	if (!model)
+		return;
+	const char *wrong = wrong_of_set(job, model, &linear, &angular);
+	const char *wrong_pose = set_pose ? read_pose(json_object_get(state, "pose"), &pose) : NULL;
+	if (json_is_true(job_arg(job, "set_acceleration")))
+		job_answer(job, JOB_UNSUPPORTED, "set_acceleration: accelerations follow from forces: expected false");
+	else if (!is_world_frame(job, frame))
+		job_answer(job, JOB_UNSUPPORTED, "state.header.frame_id '%.80s': expected 'world'", frame);
+	else if (wrong)
+		job_answer(job, JOB_FAILED, "%s", wrong);
+	else if (wrong_pose)
+		job_answer(job, SET_INVALID_POSE, "state.pose: %s", wrong_pose);
+	if (job->is_answered)
+		return;
+	job_forget_sent(job);
+	job->next = finish_set;
+	if (set_pose)
+		ask_pose(job, model, pose);
+	if (set_twist && !model->state->is_static)
+		ask_velocity(job, model, linear, angular);
+}
+
+/* --- spawning ----------------------------------------------------------------------------------------------------- */
+
+enum {
+	NAME_NOT_UNIQUE = 101,
+	NAME_INVALID = 102,
+	UNSUPPORTED_FORMAT = 103,
+	NO_RESOURCE = 104,
+	RESOURCE_PARSE_ERROR = 106,
+	MISSING_ASSETS = 107,
+	SPAWN_INVALID_POSE = 109,
+	ENTITIES_SPAWN_FAILED = 150,
+};
+
+static void say(struct job_spawn *spawn, unsigned result, const char *format, ...) TROUPE_PRINTF(3, 4);
+static void say(struct job_spawn *spawn, unsigned result, const char *format, ...)
+{
+	struct troupe_error line;
+	va_list args;
+	va_start(args, format);
+	(void)fail_v(&line, TROUPE_OK, format, args);
+	va_end(args);
+	free(spawn->message);
+	spawn->result = result;
+	spawn->message = mem_strdup(line.text);
+}
+
+static bool has_other_format(const char *uri)
+{
+	static const char *const others[] = {".usd", ".usda", ".usdc", ".usdz", ".mjcf", ".xacro", ".stl", ".obj",
+		".dae", ".glb", ".gltf", ".fbx", ".ply"};
+	const char *dot = strrchr(uri, '.');
+	for (size_t i = 0; dot && i < ARRAY_LEN(others); i++)
+		if (!strcmp(dot, others[i]))
+			return true;
+	return false;
+}
+
+/* A uri counts before a text. False: it is said what is wrong. */
+static bool read_resource(const json_t *resource, Gz__Msgs__EntityFactory *factory, struct job_spawn *spawn)
+{
+	static const char file[] = "file://";
+	const char *uri = job_text(resource, "uri"), *text = job_text(resource, "resource_string");
+	if (!*uri && !*text) {
+		say(spawn, NO_RESOURCE, "neither uri nor resource_string: expected one of them");
+	} else if (*uri) {
+		factory->from_case = GZ__MSGS__ENTITY_FACTORY__FROM_SDF_FILENAME;
+		factory->sdf_filename =
+			message_string(uri + (strncmp(uri, file, sizeof file - 1) ? 0 : sizeof file - 1));
+		if (has_other_format(uri))
+			say(spawn, UNSUPPORTED_FORMAT, "uri '%.80s': expected a file in SDF or URDF", uri);
+	} else {
+		factory->from_case = GZ__MSGS__ENTITY_FACTORY__FROM_SDF;
+		factory->sdf = message_string(text);
+		if (text[strspn(text, " \t\r\n")] != '<')
+			say(spawn, UNSUPPORTED_FORMAT, "resource_string: expected SDF or URDF, which begin with '<'");
+	}
+	return spawn->result == JOB_OK;
+}
+
+static bool is_name(const char *name)
+{
+	for (const char *at = name; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 127)
+			return false;
+	return strlen(name) <= SIMULATION_NAME_MAX && !strstr(name, "::");
+}
+
+/* Topics of a model are below its name, and below nothing else. */
+static bool is_namespace_of(const char *space, const char *name)
+{
+	space += *space == '/';
+	return !*space || !strcmp(space, name);
+}
+
+static bool read_spawn_name(
+	struct job *job, const json_t *request, Gz__Msgs__EntityFactory *factory, struct job_spawn *spawn)
+{
+	const char *name = job_text(request, "name"), *space = job_text(request, "entity_namespace");
+	factory->name = message_string(name);
+	factory->allow_renaming = json_is_true(json_object_get(request, "allow_renaming"));
+	if (!is_name(name))
+		say(spawn, NAME_INVALID, "name '%.60s': expected at most %d bytes, without '::' and control characters",
+			name, (int)SIMULATION_NAME_MAX);
+	else if (*name && !factory->allow_renaming && find_model(job, name, false))
+		say(spawn, NAME_NOT_UNIQUE,
+			"name '%.100s': there is such an entity: expected another name, or allow_renaming", name);
+	else if (!is_namespace_of(space, name))
+		say(spawn, JOB_UNSUPPORTED,
+			"entity_namespace '%.80s': expected none, or the name, which is the namespace", space);
+	return spawn->result == JOB_OK;
+}
+
+static bool read_spawn_pose(struct job *job, const json_t *stamped, struct pose_parts *parts,
+	Gz__Msgs__EntityFactory *factory, struct job_spawn *spawn)
+{
+	const char *frame = job_text(json_object_get(stamped, "header"), "frame_id");
+	struct pose pose;
+	const char *wrong = read_pose(json_object_get(stamped, "pose"), &pose);
+	if (wrong) {
+		say(spawn, SPAWN_INVALID_POSE, "initial_pose: %s", wrong);
+		return false;
+	}
+	fill_pose(pose, parts, factory->pose);
+	if (is_world_frame(job, frame))
+		return true;
+	factory->relative_to = message_string(frame);
+	if (!find_model(job, frame, false))
+		say(spawn, SPAWN_INVALID_POSE, "initial_pose.header.frame_id '%.80s': expected 'world', or an entity",
+			frame);
+	return spawn->result == JOB_OK;
+}
+
+static void ask_spawn(struct job *job, const json_t *request, struct job_spawn *spawn)
+{
+	Gz__Msgs__EntityFactory factory = GZ__MSGS__ENTITY_FACTORY__INIT;
+	Gz__Msgs__Pose pose = GZ__MSGS__POSE__INIT;
+	struct pose_parts parts;
+	factory.pose = &pose;
+	*spawn = (struct job_spawn){.result = JOB_OK, .sent = UINT32_MAX};
+	if (read_resource(json_object_get(request, "entity_resource"), &factory, spawn) &&
+		read_spawn_name(job, request, &factory, spawn) &&
+		read_spawn_pose(job, json_object_get(request, "initial_pose"), &parts, &factory, spawn))
+		spawn->sent = job_ask(job, "create", &factory.base);
+}
+
+/* The server says why in words only; its texts are the same for all clients. */
+static unsigned result_of(const struct job_sent *sent)
+{
+	if (strstr(sent->text, "exists already"))
+		return NAME_NOT_UNIQUE;
+	if (sent->status == TROUPE_EIO || strstr(sent->text, " is not found"))
+		return MISSING_ASSETS;
+	if (strstr(sent->text, "expected coordinates within"))
+		return SPAWN_INVALID_POSE;
+	return sent->status == TROUPE_EWORLD ? RESOURCE_PARSE_ERROR : (unsigned)JOB_FAILED;
+}
+
+static void answer_one(struct job *job)
+{
+	struct job_spawn *spawn = &job->spawns.at[0];
+	struct text members = {0};
+	text_add(&members, ",\"entity_name\":");
+	text_add_json(&members, spawn->name ? spawn->name : "");
+	job_answer_with(job, spawn->result, spawn->message ? spawn->message : "", &members);
+}
+
+static void answer_all(struct job *job)
+{
+	struct text members = {0};
+	uint32_t failed = 0;
+	text_add(&members, ",\"results\":[");
+	for (uint32_t i = 0; i < job->spawns.count; i++) {
+		const struct job_spawn *spawn = &job->spawns.at[i];
+		failed += spawn->result != JOB_OK;
+		text_add(&members, "%s{\"result\":", i ? "," : "");
+		job_add_result(&members, spawn->result, spawn->message ? spawn->message : "");
+		text_add(&members, ",\"entity_name\":");
+		text_add_json(&members, spawn->name ? spawn->name : "");
+		text_add(&members, "}");
+	}
+	text_add(&members, "]");
+	char *message = mem_printf("%u of %u entities were not spawned", failed, job->spawns.count);
+	job_answer_with(job, failed ? (unsigned)ENTITIES_SPAWN_FAILED : JOB_OK, failed ? message : "", &members);
+	free(message);
+}
+
+/* An entity may have got another name than was asked for. */
+static void name_spawned(struct job *job)
+{
+	for (uint32_t i = 0; i < job->spawns.count; i++) {
+		struct job_spawn *spawn = &job->spawns.at[i];
+		for (size_t m = 0; m < job->models->n_model && spawn->result == JOB_OK && !spawn->name; m++)
+			if (job->models->model[m]->state->id == spawn->id)
+				spawn->name = mem_strdup(job->models->model[m]->state->name);
+	}
+	if (json_object_get(job->args, "spawn_requests"))
+		answer_all(job);
+	else
+		answer_one(job);
+}
+
+static void finish_spawn(struct job *job)
+{
+	static const char id[] = "created, id ";
+	for (uint32_t i = 0; i < job->spawns.count; i++) {
+		struct job_spawn *spawn = &job->spawns.at[i];
+		if (spawn->sent == UINT32_MAX)
+			continue;
+		const struct job_sent *sent = &job->sent.at[spawn->sent];
+		const char *at = strstr(sent->text, id);
+		if (sent->status)
+			say(spawn, result_of(sent), "%s", sent->text);
+		else
+			spawn->id = at ? strtoull(at + sizeof id - 1, NULL, 10) : 0;
+	}
+	job->next = name_spawned;
+	job_forget_sent(job);
+	job_ask_models(job, false);
+}
+
+static void spawn(struct job *job)
+{
+	const json_t *requests = job_arg(job, "spawn_requests");
+	size_t count = requests ? json_array_size(requests) : 1;
+	if (count > SIMULATION_SPAWNS_MAX) {
+		job_answer(job, JOB_FAILED, "spawn_requests: %zu entities: expected at most %d", count,
+			(int)SIMULATION_SPAWNS_MAX);
+		return;
+	}
+	job_forget_sent(job);
+	job->next = finish_spawn;
+	for (size_t i = 0; i < count; i++) {
+		struct job_spawn one;
+		ask_spawn(job, requests ? json_array_get(requests, i) : job->args, &one);
+		vec_push(&job->spawns, one);
+	}
+}
+
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+#define STANDARD(type) "simulation_interfaces/srv/" type
+#define NO_NAMED_POSES "worlds name no poses"
+
+const struct job_row job_entity_rows[] = {
+	{"spawn_entity", STANDARD("SpawnEntity"), 0, true, spawn, NULL},
+	{"spawn_entities", STANDARD("SpawnEntities"), 50, true, spawn, NULL},
+	{"delete_entity", STANDARD("DeleteEntity"), 1, true, delete_entity, NULL},
+	{"get_entities", STANDARD("GetEntities"), JOB_NO_FEATURE, true, get_entities, NULL},
+	{"get_entity_state", STANDARD("GetEntityState"), 10, true, get_state, NULL},
+	{"get_entities_states", STANDARD("GetEntitiesStates"), JOB_NO_FEATURE, true, get_states, NULL},
+	{"set_entity_state", STANDARD("SetEntityState"), 11, true, set_state, NULL},
+	{"get_entity_info", STANDARD("GetEntityInfo"), 12, true, get_info, NULL},
+	{"set_entity_info", STANDARD("SetEntityInfo"), 13, false, NULL,
+		"what an entity is follows from its model, and cannot be set"},
+	{"get_entity_bounds", STANDARD("GetEntityBounds"), 5, true, get_bounds, NULL},
+	{"get_spawnables", STANDARD("GetSpawnables"), 14, false, NULL,
+		"there is no list: any SDF or URDF can be spawned, by the name of its file or as a text"},
+	{"get_named_poses", STANDARD("GetNamedPoses"), 2, false, NULL, NO_NAMED_POSES},
+	{"get_named_pose_bounds", STANDARD("GetNamedPoseBounds"), 3, false, NULL, NO_NAMED_POSES},
+	{NULL, NULL, 0, false, NULL, NULL},
+};

@@ -1,0 +1,120 @@
+/* What the services of gateway/ros/simulation.h share: a job is one request on its way. It asks the server, waits until
+ * all replies are there, does what job->next says, and so on until it has answered. */
+#ifndef GATEWAY_ROS_SIMULATION_JOB_H
+#define GATEWAY_ROS_SIMULATION_JOB_H
+
+#include "gateway/ros/simulation.h"
+#include "topic/troupe.pb-c.h"
+#include "topic/world.pb-c.h"
+
+#include <jansson.h>
+
+enum job_result { /* simulation_interfaces/msg/Result */
+	JOB_UNSUPPORTED = 0,
+	JOB_OK = 1,
+	JOB_NOT_FOUND = 2,
+	JOB_INCORRECT_STATE = 3,
+	JOB_FAILED = 4,
+};
+
+enum { JOB_NO_FEATURE = -1, JOB_BATCH = 200 /* commands that wait at the same time */ };
+
+struct job;
+typedef void job_fn(struct job *job);
+
+struct job_row {
+	const char *name;    /* "get_entities" */
+	const char *type;    /* "simulation_interfaces/srv/GetEntities" */
+	int feature;         /* of SimulatorFeatures that it stands for, or JOB_NO_FEATURE */
+	bool needs_models;   /* job->models is there when it begins */
+	job_fn *begin;       /* NULL: the run does not have it */
+	const char *refusal; /* why */
+};
+
+extern const struct job_row job_run_rows[], job_entity_rows[]; /* which end with a row without a name */
+
+struct job_sent { /* a call of the server */
+	uint64_t tag;
+	bool done;
+	troupe_status status;
+	char *text;              /* the effect, or the error */
+	ProtobufCMessage *reply; /* NULL: refused, or job->models has it */
+};
+
+struct job_spawn {       /* an entity to create */
+	unsigned result; /* as of SpawnResult */
+	char *message, *name;
+	uint64_t id;
+	uint32_t sent; /* index in job->sent */
+};
+
+struct job_world {
+	char *name;          /* as topics have it */
+	struct job *stepper; /* that takes steps; NULL: none */
+	/* The simulation was stopped (SetSimulationState), and still is while it is paused at this time. */
+	bool was_stopped;
+	int64_t stopped_ns;
+};
+
+struct job_item { /* a command about a model */
+	const char *service;
+	uint64_t id;
+};
+
+struct job {
+	struct simulation *simulation;
+	struct job *after;
+	const struct job_row *row;
+	struct job_world *world;
+	json_t *args; /* every field of the request */
+	struct simulation_asker asker;
+	job_fn *next;
+	Troupe__Msgs__Models *models; /* of the last question for them */
+	int64_t time_ns;              /* simulated time of `models` */
+	bool wants_models, is_answered, is_cancelled, has_boxes;
+	VEC(struct job_sent) sent; /* since job_forget_sent() */
+	uint32_t waiting;          /* of those: without a reply */
+	/* for the services */
+	VEC(struct job_item) items;
+	VEC(struct job_spawn) spawns;
+	uint32_t at;          /* of the items: given */
+	uint64_t total, done; /* steps */
+	int64_t began_ns;
+	char failure[200]; /* the first one; "": none */
+};
+
+/* service: after "/world/NAME/", or from a slash on as it is. A call that is refused at once is done, with its status.
+ * Returns its index in job->sent. */
+uint32_t job_ask(struct job *job, const char *service, const ProtobufCMessage *message);
+/* Asks for job->models anew. */
+void job_ask_models(struct job *job, bool boxes);
+void job_forget_sent(struct job *job);
+/* The first that was refused; NULL: none was. */
+const struct job_sent *job_refused(const struct job *job);
+
+/* A response that has only a result; its other fields have their defaults. */
+void job_answer(struct job *job, unsigned result, const char *format, ...) TROUPE_PRINTF(3, 4);
+/* members: what the response has besides its result: ",\"entities\":[]". Frees it. */
+void job_answer_with(struct job *job, unsigned result, const char *message, struct text *members);
+/* The whole response. Frees it. */
+void job_answer_whole(struct job *job, struct text *response);
+void job_add_result(struct text *out, unsigned result, const char *message);
+
+static inline const json_t *job_arg(const struct job *job, const char *name)
+{
+	return json_object_get(job->args, name);
+}
+
+/* "" if it has no such text. */
+static inline const char *job_text(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+	return text ? text : "";
+}
+
+static inline int64_t job_whole(const json_t *object, const char *name)
+{
+	return json_integer_value(json_object_get(object, name));
+}
+
+#endif

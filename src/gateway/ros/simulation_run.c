@@ -1,0 +1,384 @@
+/* The run as a whole: its state, steps, resets, the world, and what simulation_interfaces lacks.
+ *
+ * Stopped is the same as paused for the server. simulation_interfaces tells the two apart by what was asked for last,
+ * so that is kept here: for the state in which the stop has left the world, and no longer. */
+#include "gateway/ros/simulation_job.h"
+
+#include "topic/message.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* --- what there is ------------------------------------------------------------------------------------------------ */
+
+static void add_features(const struct job_row *rows, struct text *out)
+{
+	for (const struct job_row *row = rows; row->name; row++)
+		if (row->begin && row->feature != JOB_NO_FEATURE)
+			text_add(out, "%d,", row->feature);
+}
+
+static void get_features(struct job *job)
+{
+	/* ENTITY_BOUNDS_BOX, ENTITY_CATEGORIES, SPAWNING_RESOURCE_STRING, SIMULATION_RESET_TIME, _STATE and _SPAWNED,
+	 * SIMULATION_STATE_PAUSE, STEP_SIMULATION_MULTIPLE: parts of services, without a service of their own */
+	static const char others[] = "6,8,9,21,22,23,26,32";
+	struct text response = {0};
+	text_add(&response, "{\"features\":{\"features\":[");
+	add_features(job_run_rows, &response);
+	add_features(job_entity_rows, &response);
+	text_add(&response, "%s],\"spawn_formats\":[\"sdf\",\"urdf\"],\"custom_info\":\"troupe %s\"}}", others,
+		troupe_version());
+	job_answer_whole(job, &response);
+}
+
+/* --- state -------------------------------------------------------------------------------------------------------- */
+
+enum state { STOPPED = 0, PLAYING = 1, PAUSED = 2, QUITTING = 3 };
+enum { ALREADY_IN_TARGET_STATE = 101, STATE_TRANSITION_ERROR = 102, INCORRECT_TRANSITION = 103 };
+static const char *const state_names[] = {"stopped", "playing", "paused", "quitting"};
+
+static enum state state_of(const struct job *job)
+{
+	struct job_world *world = job->world;
+	world->was_stopped &= job->models->paused && job->time_ns == world->stopped_ns;
+	if (!job->models->paused)
+		return PLAYING;
+	return world->was_stopped ? STOPPED : PAUSED;
+}
+
+static void get_state(struct job *job)
+{
+	struct text members = {0};
+	text_add(&members, ",\"state\":{\"state\":%d}", (int)state_of(job));
+	job_answer_with(job, JOB_OK, "", &members);
+}
+
+/* pause, and steps if there are any; reset NULL: none. */
+static void ask_control(struct job *job, bool pause, uint32_t steps, Gz__Msgs__WorldReset *reset)
+{
+	Gz__Msgs__WorldControl control = GZ__MSGS__WORLD_CONTROL__INIT;
+	control.pause_given_case = GZ__MSGS__WORLD_CONTROL__PAUSE_GIVEN_PAUSE;
+	control.pause = pause;
+	control.multi_step = steps;
+	control.reset = reset;
+	(void)job_ask(job, steps ? "control/blocking" : "control", &control.base);
+}
+
+static void note_stop(struct job *job)
+{
+	job->world->was_stopped = true;
+	job->world->stopped_ns = job->time_ns;
+	job_answer(job, JOB_OK, "%s", "");
+}
+
+static void finish_state(struct job *job)
+{
+	const struct job_sent *refused = job_refused(job);
+	if (refused) {
+		job_answer(job, STATE_TRANSITION_ERROR, "%s", refused->text);
+	} else if (job_whole(job_arg(job, "state"), "state") == STOPPED) {
+		job->next = note_stop;
+		job_ask_models(job, false);
+	} else {
+		job->world->was_stopped = false;
+		job_answer(job, JOB_OK, "%s", "");
+	}
+}
+
+static void set_state(struct job *job)
+{
+	Gz__Msgs__WorldReset all = GZ__MSGS__WORLD_RESET__INIT;
+	Gz__Msgs__ServerControl stop = GZ__MSGS__SERVER_CONTROL__INIT;
+	int64_t wanted = job_whole(job_arg(job, "state"), "state");
+	all.all = stop.stop = true;
+	if (wanted > QUITTING) {
+		job_answer(job, INCORRECT_TRANSITION,
+			"state %" PRId64 ": expected 0 (stopped), 1 (playing), 2 (paused) or 3 (quitting)", wanted);
+		return;
+	}
+	if (wanted == (int64_t)state_of(job)) {
+		job_answer(job, ALREADY_IN_TARGET_STATE, "the simulation is %s already", state_names[wanted]);
+		return;
+	}
+	job->next = finish_state;
+	if (wanted == QUITTING)
+		(void)job_ask(job, "/server_control", &stop.base);
+	else
+		ask_control(job, wanted != PLAYING, 0, wanted == STOPPED ? &all : NULL);
+}
+
+/* --- steps -------------------------------------------------------------------------------------------------------- */
+
+static void check_steps(struct job *job)
+{
+	double step_ns = job->models->step_s * 1e9;
+	double taken = step_ns > 0 ? (double)(job->time_ns - job->began_ns) / step_ns : 0;
+	if (job->is_cancelled && job->done < job->total)
+		job_answer(job, JOB_FAILED, "cancelled after %" PRIu64 " of %" PRIu64 " steps", job->done, job->total);
+	else if (*job->failure)
+		job_answer(job, JOB_FAILED, "%s", job->failure);
+	else if (!job->models->paused || fabs(taken - (double)job->total) > 0.5)
+		job_answer(job, JOB_FAILED,
+			"%" PRIu64
+			" steps were asked for, but the world %s after %.0f: another program commands it, too",
+			job->total, job->models->paused ? "is paused" : "plays", taken);
+	else
+		job_answer(job, JOB_OK, "%s", "");
+}
+
+static void keep_failure(struct job *job)
+{
+	const struct job_sent *refused = job_refused(job);
+	if (refused && !*job->failure)
+		(void)snprintf(job->failure, sizeof job->failure, "%s", refused->text);
+	job_forget_sent(job);
+}
+
+static void end_steps(struct job *job)
+{
+	keep_failure(job);
+	job->next = check_steps;
+	job_ask_models(job, false);
+}
+
+static bool begin_steps(struct job *job)
+{
+	int64_t steps = job_whole(job->args, "steps");
+	if (steps < 1 || steps > UINT32_MAX) {
+		job_answer(job, JOB_FAILED, "steps %" PRId64 ": expected 1 to %" PRIu32, steps, UINT32_MAX);
+		return false;
+	}
+	if (state_of(job) == PLAYING || job->world->stepper) {
+		job_answer(job, JOB_INCORRECT_STATE, "the simulation %s: expected a paused one",
+			job->world->stepper ? "takes steps already" : "is playing");
+		return false;
+	}
+	job->world->stepper = job;
+	job->world->was_stopped = false;
+	job->total = (uint64_t)steps;
+	job->began_ns = job->time_ns;
+	return true;
+}
+
+static void step(struct job *job)
+{
+	if (!begin_steps(job))
+		return;
+	job->next = end_steps;
+	ask_control(job, true, (uint32_t)job->total, NULL);
+}
+
+/* Each step is a command of its own, so the world can be paused between any two, and is when the action is cancelled.
+ */
+static void simulate_step(struct job *job)
+{
+	struct text feedback = {0};
+	if (job->sent.count) {
+		keep_failure(job);
+		if (!*job->failure)
+			job->done++;
+		text_add(&feedback, "{\"completed_steps\":%" PRIu64 ",\"remaining_steps\":%" PRIu64 "}", job->done,
+			job->total - job->done);
+		if (!*job->failure && job->asker.feedback)
+			job->asker.feedback(job->asker.ctx, &feedback);
+		text_fini(&feedback);
+	}
+	if (job->done == job->total || job->is_cancelled || *job->failure)
+		end_steps(job);
+	else
+		ask_control(job, true, 1, NULL);
+}
+
+static void simulate_steps(struct job *job)
+{
+	if (!begin_steps(job))
+		return;
+	job->next = simulate_step;
+	simulate_step(job);
+}
+
+/* --- reset -------------------------------------------------------------------------------------------------------- */
+
+enum { TIME = 1, STATE = 2, SPAWNED = 4, ALL = 255 };
+
+static void finish_reset(struct job *job)
+{
+	keep_failure(job);
+	if (*job->failure)
+		job_answer(job, JOB_FAILED, "%s", job->failure);
+	else
+		job_answer(job, JOB_OK, "%s", "");
+}
+
+/* The reset of the server, where it does what is asked for. paused: as it is. */
+static void ask_reset(struct job *job, int64_t scope)
+{
+	Gz__Msgs__WorldReset reset = GZ__MSGS__WORLD_RESET__INIT;
+	bool models = (scope & (STATE | SPAWNED)) == (STATE | SPAWNED);
+	reset.all = models && scope & TIME;
+	reset.model_only = models && !(scope & TIME);
+	reset.time_only = !models;
+	job->next = finish_reset;
+	ask_control(job, job->models->paused, 0, &reset);
+}
+
+/* Otherwise one model after the other. */
+static void reset_models(struct job *job)
+{
+	keep_failure(job);
+	for (int i = 0; i < JOB_BATCH && job->at < job->items.count; i++, job->at++) {
+		Gz__Msgs__Entity entity = GZ__MSGS__ENTITY__INIT;
+		entity.id = job->items.at[job->at].id;
+		(void)job_ask(job, job->items.at[job->at].service, &entity.base);
+	}
+	if (job->sent.count)
+		return;
+	if (job_whole(job->args, "scope") & TIME)
+		ask_reset(job, TIME);
+	else
+		finish_reset(job);
+}
+
+static void reset(struct job *job)
+{
+	int64_t scope = job_whole(job->args, "scope");
+	if (!scope || scope == ALL)
+		scope = TIME | STATE | SPAWNED;
+	if (scope & ~(TIME | STATE | SPAWNED)) {
+		job_answer(job, JOB_UNSUPPORTED, "scope %" PRId64 ": expected a sum of 1, 2 and 4, or 255", scope);
+		return;
+	}
+	if (job->world->stepper) {
+		job_answer(job, JOB_INCORRECT_STATE, "the simulation takes steps: expected one that does not");
+		return;
+	}
+	if (scope == TIME || (scope & (STATE | SPAWNED)) == (STATE | SPAWNED)) {
+		ask_reset(job, scope);
+		return;
+	}
+	for (size_t i = 0; i < job->models->n_model; i++) {
+		const Troupe__Msgs__ModelState *state = job->models->model[i]->state;
+		if (scope & SPAWNED ? state->created : !state->actor)
+			vec_push(&job->items, (struct job_item){scope & SPAWNED ? "remove" : "reset_model", state->id});
+	}
+	job->next = reset_models;
+	reset_models(job);
+}
+
+/* --- the world ---------------------------------------------------------------------------------------------------- */
+
+static void finish_world(struct job *job)
+{
+	const struct job_sent *sent = &job->sent.at[0];
+	struct text members = {0};
+	if (sent->status || !sent->reply || sent->reply->descriptor != &gz__msgs__string_msg__descriptor) {
+		job_answer(job, JOB_FAILED, "%s", sent->text);
+		return;
+	}
+	text_add(&members, ",\"world\":{\"name\":");
+	text_add_json(&members, job->world->name);
+	text_add(&members, ",\"world_resource\":{\"uri\":\"\",\"resource_string\":");
+	text_add_json(&members, ((const Gz__Msgs__StringMsg *)(const void *)sent->reply)->data);
+	text_add(&members, "},\"description\":\"\",\"tags\":[]}");
+	job_answer_with(job, JOB_OK, "", &members);
+}
+
+static void get_world(struct job *job)
+{
+	Gz__Msgs__SdfGeneratorConfig config = GZ__MSGS__SDF_GENERATOR_CONFIG__INIT;
+	job->next = finish_world;
+	(void)job_ask(job, "generate_world_sdf", &config.base);
+}
+
+/* --- what simulation_interfaces lacks ----------------------------------------------------------------------------- */
+
+static const Troupe__Msgs__StateHash *hash_of(struct job *job)
+{
+	const struct job_sent *sent = &job->sent.at[0];
+	if (!sent->status && sent->reply && sent->reply->descriptor == &troupe__msgs__state_hash__descriptor)
+		return (const void *)sent->reply;
+	job_answer(job, JOB_FAILED, "%s", sent->text);
+	return NULL;
+}
+
+/* As text: JavaScript's numbers do not have 64 bits. */
+static void finish_hash(struct job *job)
+{
+	const Troupe__Msgs__StateHash *hash = hash_of(job);
+	struct text members = {0};
+	if (!hash)
+		return;
+	text_add(&members, ",\"step\":%" PRIu64 ",\"hash\":\"%016" PRIx64 "\"", hash->step, hash->hash);
+	job_answer_with(job, JOB_OK, "", &members);
+}
+
+static void finish_seed(struct job *job)
+{
+	const Troupe__Msgs__StateHash *hash = hash_of(job);
+	struct text members = {0};
+	if (!hash)
+		return;
+	text_add(&members, ",\"seed\":\"%" PRIu64 "\"", hash->seed);
+	job_answer_with(job, JOB_OK, "", &members);
+}
+
+static void ask_hash(struct job *job, job_fn *next)
+{
+	Gz__Msgs__Empty empty = GZ__MSGS__EMPTY__INIT;
+	job->next = next;
+	(void)job_ask(job, "hash", &empty.base);
+}
+
+static void get_hash(struct job *job)
+{
+	ask_hash(job, finish_hash);
+}
+
+static void get_seed(struct job *job)
+{
+	ask_hash(job, finish_seed);
+}
+
+static void ask_file(struct job *job, const char *service)
+{
+	Gz__Msgs__StringMsg name = GZ__MSGS__STRING_MSG__INIT;
+	name.data = message_string(job_text(job->args, "name"));
+	job->next = finish_reset;
+	(void)job_ask(job, service, &name.base);
+}
+
+static void save(struct job *job)
+{
+	ask_file(job, "save");
+}
+
+static void resume(struct job *job)
+{
+	ask_file(job, "resume");
+}
+
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+#define STANDARD(type) "simulation_interfaces/srv/" type
+#define OWN(type) "troupe_interfaces/srv/" type
+#define ONE_WORLD "a run has the world that it was started with: expected another run for another world"
+
+const struct job_row job_run_rows[] = {
+	{"get_simulator_features", STANDARD("GetSimulatorFeatures"), JOB_NO_FEATURE, false, get_features, NULL},
+	{"get_simulation_state", STANDARD("GetSimulationState"), 24, true, get_state, NULL},
+	{"set_simulation_state", STANDARD("SetSimulationState"), 25, true, set_state, NULL},
+	{"step_simulation", STANDARD("StepSimulation"), 31, true, step, NULL},
+	{"simulate_steps", "simulation_interfaces/action/SimulateSteps", 33, true, simulate_steps, NULL},
+	{"reset_simulation", STANDARD("ResetSimulation"), 20, true, reset, NULL},
+	{"load_world", STANDARD("LoadWorld"), 40, false, NULL, ONE_WORLD},
+	{"unload_world", STANDARD("UnloadWorld"), 43, false, NULL, ONE_WORLD},
+	{"get_current_world", STANDARD("GetCurrentWorld"), 44, false, get_world, NULL},
+	{"get_available_worlds", STANDARD("GetAvailableWorlds"), 45, false, NULL, ONE_WORLD},
+	{"troupe/get_hash", OWN("GetHash"), JOB_NO_FEATURE, false, get_hash, NULL},
+	{"troupe/get_seed", OWN("GetSeed"), JOB_NO_FEATURE, false, get_seed, NULL},
+	{"troupe/save", OWN("Save"), JOB_NO_FEATURE, false, save, NULL},
+	{"troupe/resume", OWN("Resume"), JOB_NO_FEATURE, false, resume, NULL},
+	{NULL, NULL, 0, false, NULL, NULL},
+};

@@ -1,0 +1,656 @@
+/* The services of simulation_interfaces (gateway/ros/simulation.h) on a server that is stepped here, without a protocol
+ * around them: each response has all fields of its type, says what the state of the library says, and a request that is
+ * not sound gets a result code and a message, and changes nothing. tests/web/test_simulation.sh has the same by
+ * rosbridge. */
+#include "clients.h"
+
+#include "gateway/ros/json.h"
+#include "gateway/ros/simulation.h"
+
+#include <jansson.h>
+
+TestSuite(simulation, .timeout = 120);
+
+#define WORLD                                                                                                          \
+	LIB_HEAD LIB_GROUND                                                                                            \
+		"<model name='ball'><pose>0 0 5 0 0 0</pose><link name='l'><inertial><mass>1</mass>"                   \
+		"</inertial><collision name='c'><geometry><sphere><radius>0.5</radius></sphere>"                       \
+		"</geometry></collision></link></model><model name='wall'><static>true</static>"                       \
+		"<pose>4 0 1 0 0 0</pose><link name='l'><collision name='c'><geometry><box>"                           \
+		"<size>1 8 2</size></box></geometry></collision></link></model>" LIB_CART("cart", "0 4 0.1 0 0 0")
+
+enum { OK = 1, NOT_FOUND = 2, INCORRECT_STATE = 3, FAILED = 4, UNSUPPORTED = 0 };
+
+struct rig {
+	struct troupe_server *server;
+	struct troupe_client *client;
+	struct simulation *simulation;
+	const char *type; /* of the request */
+	json_t *values;   /* of the last answer; NULL: none yet */
+	enum simulation_end end;
+	uint32_t feedbacks;
+	uint64_t completed;
+};
+
+static troupe_status call_server(void *ctx, const char *service, const char *type, const void *bytes, size_t count,
+	uint64_t tag, struct troupe_error *error)
+{
+	struct rig *rig = ctx;
+	cr_assert(tag & SIMULATION_TAG);
+	return troupe_client_call(rig->client, service, type, bytes, count, tag, error);
+}
+
+static struct rig rig_of(const char *worlds)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	def.world_path = "test.sdf";
+	def.world_text = worlds;
+	def.secondaries = 0;
+	def.seed = 7;
+	struct rig rig = {.server = lib_create(&def)};
+	rig.client = client_of(rig.server, 64);
+	return rig;
+}
+
+static void start(struct rig *rig)
+{
+	const struct simulation_def def = {call_server, rig};
+	const struct troupe_topics *topics = troupe_topics_list(rig->server);
+	rig->simulation = simulation_create(&def, topics);
+	troupe_topics_release(topics);
+}
+
+static void end(struct rig *rig)
+{
+	json_decref(rig->values);
+	simulation_destroy(rig->simulation);
+	troupe_client_destroy(rig->client);
+	troupe_server_destroy(rig->server);
+}
+
+static void find_type(void *ctx, const char *name, const char *type)
+{
+	const char **of = ctx;
+	if (!strcmp(of[0], name))
+		of[1] = type;
+}
+
+/* What the answer lacks, its type gives it: then the two differ. */
+static void check_whole(const struct rig *rig, const struct text *values)
+{
+	struct text cdr = {0}, whole = {0};
+	struct troupe_error error;
+	char *type = mem_printf("%s_%s", rig->type, strstr(rig->type, "/action/") ? "Result" : "Response");
+	cr_assert_eq(ros_json_to_cdr(type, rig->values, &cdr, &error), TROUPE_OK, "%s: %s", type, error.text);
+	cr_assert_eq(ros_json_of_cdr(type, cdr.at, cdr.count, &whole, &error), TROUPE_OK);
+	size_t quotes[2] = {0, 0};
+	for (size_t i = 0; i < whole.count; i++)
+		quotes[0] += whole.at[i] == '"';
+	for (size_t i = 0; i < values->count; i++)
+		quotes[1] += values->at[i] == '"';
+	cr_assert_eq(quotes[0], quotes[1], "%s: '%s': expected as '%s'", type, values->at, whole.at);
+	text_fini(&cdr);
+	text_fini(&whole);
+	free(type);
+}
+
+static void take_answer(void *ctx, enum simulation_end how, const struct text *values)
+{
+	struct rig *rig = ctx;
+	cr_assert_null(rig->values, "a second answer");
+	rig->values = json_loadb(values->at, values->count, 0, NULL);
+	rig->end = how;
+	cr_assert(rig->values, "no JSON: '%s'", values->at);
+	check_whole(rig, values);
+}
+
+static void take_feedback(void *ctx, const struct text *values)
+{
+	struct rig *rig = ctx;
+	json_t *json = json_loadb(values->at, values->count, 0, NULL);
+	rig->feedbacks++;
+	rig->completed = (uint64_t)json_integer_value(json_object_get(json, "completed_steps"));
+	json_decref(json);
+}
+
+/* args: JSON with ' for ". */
+static void begin(struct rig *rig, const char *name, const char *args)
+{
+	const char *of[2] = {name, NULL};
+	const struct simulation_asker asker = {take_answer, take_feedback, rig};
+	char *text = mem_strdup(args);
+	for (char *at = text; *at; at++)
+		*at = (char)(*at == '\'' ? '"' : *at == '`' ? '\'' : *at);
+	json_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
+	cr_assert(json || !*args, "'%s' is no JSON", text);
+	simulation_each_service(rig->simulation, find_type, of);
+	simulation_each_action(rig->simulation, find_type, of);
+	cr_assert(of[1], "there is no %s", name);
+	rig->type = of[1];
+	json_decref(rig->values);
+	rig->values = NULL;
+	rig->feedbacks = 0;
+	simulation_call(rig->simulation, name, json, &asker);
+	json_decref(json);
+	free(text);
+}
+
+static void pump(struct rig *rig)
+{
+	struct troupe_message message;
+	lib_step(rig->server, 1);
+	while (troupe_client_take(rig->client, 0, &message))
+		if (message.is_reply)
+			simulation_take(rig->simulation, &message);
+}
+
+/* The result code. */
+static int ask(struct rig *rig, const char *name, const char *args)
+{
+	begin(rig, name, args);
+	for (int i = 0; i < 2000 && !rig->values; i++)
+		pump(rig);
+	cr_assert(rig->values, "%s %s: no answer", name, args);
+	const json_t *result = json_object_get(rig->values, "result");
+	const json_t *code = json_object_get(result, "result");
+	const char *text = json_string_value(json_object_get(result, "error_message"));
+	cr_assert(!result || (*text != 0) == (json_integer_value(code) != OK), "%s %s: code %d, '%s'", name, args,
+		(int)json_integer_value(code), text);
+	return result ? (int)json_integer_value(code) : OK;
+}
+
+static const json_t *part(const json_t *json, const char *path)
+{
+	char *copy = mem_strdup(path), *rest = NULL;
+	for (char *name = strtok_r(copy, ".", &rest); name; name = strtok_r(NULL, ".", &rest))
+		json = json_is_array(json) ? json_array_get(json, (size_t)atoi(name)) : json_object_get(json, name);
+	free(copy);
+	return json;
+}
+
+static double number(const struct rig *rig, const char *path)
+{
+	const json_t *value = part(rig->values, path);
+	cr_assert(json_is_number(value), "%s is no number", path);
+	return json_number_value(value);
+}
+
+static const char *text(const struct rig *rig, const char *path)
+{
+	const char *value = json_string_value(part(rig->values, path));
+	return value ? value : "";
+}
+
+static int state_of(struct rig *rig)
+{
+	cr_assert_eq(ask(rig, "/get_simulation_state", "{}"), OK);
+	return (int)number(rig, "state.state");
+}
+
+static size_t entities(struct rig *rig, const char *args)
+{
+	cr_assert_eq(ask(rig, "/get_entities", args), OK);
+	return json_array_size(part(rig->values, "entities"));
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------ */
+
+static void count_names(void *ctx, const char *name, const char *type)
+{
+	uint32_t *counts = ctx;
+	counts[0] += !strncmp(type, "simulation_interfaces/srv/", 26);
+	counts[1] += !strncmp(type, "troupe_interfaces/srv/", 22);
+	char *request = mem_printf("%s_Request", type);
+	cr_assert(ros_json_knows(request), "%s of %s", request, name);
+	free(request);
+}
+
+Test(simulation, has_all_services_of_the_package)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	uint32_t counts[2] = {0, 0};
+	start(&rig);
+	simulation_each_service(rig.simulation, count_names, counts);
+	cr_assert_eq(counts[0], 22u);
+	cr_assert_eq(counts[1], 4u);
+	cr_assert(simulation_has_action(rig.simulation, "/simulate_steps"));
+	cr_assert(!simulation_has_service(rig.simulation, "/simulate_steps"));
+	cr_assert(!simulation_has_service(rig.simulation, "/w/get_entities"));
+	cr_assert(!simulation_has_service(rig.simulation, ""));
+	end(&rig);
+}
+
+static bool has_feature(const struct rig *rig, int feature)
+{
+	const json_t *list = part(rig->values, "features.features"), *item;
+	size_t i;
+	json_array_foreach(list, i, item) if (json_integer_value(item) == feature) return true;
+	return false;
+}
+
+/* A service is refused exactly when its feature is left out. */
+Test(simulation, tells_what_it_has)
+{
+	static const struct {
+		const char *name;
+		int feature;
+	} services[] = {{"/spawn_entity", 0}, {"/delete_entity", 1}, {"/get_named_poses", 2},
+		{"/get_named_pose_bounds", 3}, {"/get_entity_bounds", 5}, {"/get_entity_state", 10},
+		{"/set_entity_state", 11}, {"/get_entity_info", 12}, {"/set_entity_info", 13}, {"/get_spawnables", 14},
+		{"/reset_simulation", 20}, {"/get_simulation_state", 24}, {"/set_simulation_state", 25},
+		{"/step_simulation", 31}, {"/simulate_steps", 33}, {"/load_world", 40}, {"/unload_world", 43},
+		{"/get_current_world", 44}, {"/get_available_worlds", 45}, {"/spawn_entities", 50}};
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	bool has[ARRAY_LEN(services)];
+	start(&rig);
+	(void)ask(&rig, "/get_simulator_features", "");
+	for (size_t i = 0; i < ARRAY_LEN(services); i++)
+		has[i] = has_feature(&rig, services[i].feature);
+	cr_assert(has_feature(&rig, 6) && !has_feature(&rig, 7) && !has_feature(&rig, 4));
+	cr_assert_str_eq(text(&rig, "features.spawn_formats.0"), "sdf");
+	for (size_t i = 0; i < ARRAY_LEN(services); i++)
+		cr_assert_eq(ask(&rig, services[i].name, "{}") != UNSUPPORTED, has[i], "%s", services[i].name);
+	end(&rig);
+}
+
+Test(simulation, plays_pauses_stops_and_steps)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	start(&rig);
+	cr_assert_eq(state_of(&rig), 1);
+	cr_assert_eq(ask(&rig, "/step_simulation", "{'steps':3}"), INCORRECT_STATE);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':1}}"), 101);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
+	cr_assert_eq(state_of(&rig), 2);
+	double before_s = troupe_server_progress(rig.server).time_s;
+	cr_assert_eq(ask(&rig, "/step_simulation", "{'steps':37}"), OK);
+	cr_assert_float_eq(troupe_server_progress(rig.server).time_s, before_s + 37 * LIB_DT_S, LIB_DT_S / 10);
+	cr_assert_eq(state_of(&rig), 2);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
+	cr_assert_eq(troupe_server_progress(rig.server).time_s, 0);
+	cr_assert_eq(state_of(&rig), 0);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), 101);
+	cr_assert_eq(ask(&rig, "/step_simulation", "{'steps':1}"), OK);
+	cr_assert_eq(state_of(&rig), 2);
+	static const char *const wrong[] = {
+		"{'state':{'state':4}}", "{'state':{'state':5}}", "{'state':{'state':200}}"};
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		cr_assert_eq(ask(&rig, "/set_simulation_state", wrong[i]), 103, "%s", wrong[i]);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':1}}"), OK);
+	cr_assert_eq(state_of(&rig), 1);
+	end(&rig);
+}
+
+/* Another program lets the world run while steps are taken: the answer tells. */
+Test(simulation, a_request_for_steps_that_is_disturbed_fails)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
+	begin(&rig, "/step_simulation", "{'steps':1000}");
+	for (int i = 0; i < 20; i++)
+		pump(&rig);
+	cr_assert_null(rig.values, "it answers only when the steps are done");
+	lib_text(rig.server, 0, "/world/w/control", "pause: false");
+	for (int i = 0; i < 20 && !rig.values; i++)
+		pump(&rig);
+	cr_assert(rig.values);
+	cr_assert_eq((int)number(&rig, "result.result"), FAILED);
+	end(&rig);
+}
+
+Test(simulation, an_action_tells_of_each_step)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/simulate_steps", "{'steps':2}"), INCORRECT_STATE);
+	cr_assert_eq(rig.end, SIMULATION_ABORTED);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
+	double before_s = troupe_server_progress(rig.server).time_s;
+	cr_assert_eq(ask(&rig, "/simulate_steps", "{'steps':25}"), OK);
+	cr_assert_eq(rig.end, SIMULATION_SUCCEEDED);
+	cr_assert_eq(rig.feedbacks, 25u);
+	cr_assert_eq(rig.completed, 25u);
+	cr_assert_float_eq(troupe_server_progress(rig.server).time_s, before_s + 25 * LIB_DT_S, LIB_DT_S / 10);
+	before_s = troupe_server_progress(rig.server).time_s;
+	begin(&rig, "/simulate_steps", "{'steps':1000000}");
+	while (rig.feedbacks < 10)
+		pump(&rig);
+	simulation_cancel(rig.simulation, &rig);
+	for (int i = 0; i < 10 && !rig.values; i++)
+		pump(&rig);
+	cr_assert(rig.values);
+	cr_assert_eq(rig.end, SIMULATION_CANCELED);
+	cr_assert_float_eq(
+		troupe_server_progress(rig.server).time_s, before_s + (double)rig.completed * LIB_DT_S, LIB_DT_S / 10);
+	cr_assert_eq(state_of(&rig), 2);
+	end(&rig);
+}
+
+Test(simulation, a_second_request_for_steps_waits_for_no_first_one)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	const struct simulation_asker nobody = {0};
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
+	json_t *steps = json_pack("{s:i}", "steps", 500);
+	simulation_call(rig.simulation, "/simulate_steps", steps, &nobody);
+	cr_assert_eq(ask(&rig, "/step_simulation", "{'steps':1}"), INCORRECT_STATE);
+	cr_assert_eq(ask(&rig, "/reset_simulation", "{}"), INCORRECT_STATE);
+	json_decref(steps);
+	end(&rig); /* with a job that waits */
+}
+
+/* --- entities ----------------------------------------------------------------------------------------------------- */
+
+Test(simulation, tells_the_states_that_the_library_tells)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
+	cr_assert_eq(ask(&rig, "/step_simulation", "{'steps':100}"), OK);
+	cr_assert_eq(ask(&rig, "/get_entity_state", "{'entity':'ball'}"), OK);
+	struct troupe_model_state ball = lib_at(rig.server, lib_model(rig.server, "ball"));
+	cr_assert_eq(number(&rig, "state.pose.position.z"), ball.pose.z);
+	cr_assert_eq(number(&rig, "state.twist.linear.z"), ball.twist.linear.z);
+	cr_assert_lt(ball.twist.linear.z, -0.9);
+	cr_assert_str_eq(text(&rig, "state.header.frame_id"), "world");
+	double time_s = number(&rig, "state.header.stamp.sec") + 1e-9 * number(&rig, "state.header.stamp.nanosec");
+	cr_assert_float_eq(time_s, troupe_server_progress(rig.server).time_s, 1e-9);
+	cr_assert_eq(ask(&rig, "/get_entities_states", "{'filters':{'filter':'^ball$'}}"), OK);
+	cr_assert_eq(json_array_size(part(rig.values, "states")), 1u);
+	cr_assert_eq(number(&rig, "states.0.pose.position.z"), ball.pose.z);
+	cr_assert_eq(ask(&rig, "/get_entity_state", "{'entity':'none'}"), NOT_FOUND);
+	end(&rig);
+}
+
+Test(simulation, filters_entities)
+{
+	static const struct {
+		const char *filters;
+		size_t count;
+	} cases[] = {{"{}", 4}, {"{'filter':'all'}", 2}, {"{'filter':'^b'}", 1}, {"{'filter':'(cart|wall)'}", 2},
+		{"{'filter':'^$'}", 0}, {"{'categories':[{'category':5}]}", 2}, {"{'categories':[{'category':1}]}", 1},
+		{"{'categories':[{'category':1},{'category':4}]}", 2}, {"{'categories':[{'category':2}]}", 0},
+		{"{'bounds':{'type':1,'points':[{'x':1,'y':1,'z':6},{'x':-1,'y':-1,'z':4}]}}", 2}, /* a plane is all */
+		{"{'bounds':{'type':1,'points':[{'x':3.6,'y':3.9,'z':1},{'x':3.7,'y':4.1,'z':1}]}}", 2},
+		{"{'bounds':{'type':3,'points':[{'x':0,'y':0,'z':6},{'x':0.4}]}}", 1},
+		{"{'bounds':{'type':3,'points':[{'x':0,'y':0,'z':6},{'x':0.6}]}}", 2},
+		{"{'filter':'ball','bounds':{'type':3,'points':[{'x':0,'y':0,'z':6},{'x':0.6}]}}", 1}};
+	static const struct {
+		const char *filters;
+		int result;
+	} wrong[] = {{"{'filter':'('}", FAILED}, {"{'filter':'(a{1,200}){1,200}'}", FAILED},
+		{"{'filter':'(a)\\\\1'}", FAILED}, {"{'tags':{'tags':['x']}}", UNSUPPORTED},
+		{"{'bounds':{'type':2,'points':[{},{},{}]}}", UNSUPPORTED},
+		{"{'bounds':{'type':1,'points':[{}]}}", FAILED},
+		{"{'bounds':{'type':3,'points':[{},{'x':-1}]}}", FAILED},
+		{"{'bounds':{'type':1,'points':[{},{'x':null}]}}", FAILED}, {"{'bounds':{'type':9}}", FAILED},
+		{"{'filter':3}", FAILED}, {"[]", FAILED}, {"{'none':1}", FAILED}};
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *args = mem_printf("{'filters':%s}", cases[i].filters);
+		cr_assert_eq(entities(&rig, args), cases[i].count, "%s", args);
+		free(args);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		char *args = mem_printf("{'filters':%s}", wrong[i].filters);
+		cr_assert_eq(ask(&rig, "/get_entities", args), wrong[i].result, "%s", args);
+		cr_assert_eq(ask(&rig, "/get_entities_states", args), wrong[i].result, "%s", args);
+		free(args);
+	}
+	end(&rig);
+}
+
+/* Of the cart, with the wheels beside it: 0.5 from wheel to wheel, and their radius of 0.15. */
+Test(simulation, tells_bounds_and_what_an_entity_is)
+{
+	static const struct {
+		const char *name;
+		int category;
+		struct troupe_vec3 upper; /* x < 0: none */
+	} cases[] = {{"ball", 4, {0.5, 0.5, 0.5}}, {"wall", 5, {0.5, 4, 1}}, {"ground", 5, {-1, 0, 0}},
+		{"cart", 1, {0.3, 0.25 + 0.15, 0.3}}};
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *args = mem_printf("{'entity':'%s'}", cases[i].name);
+		cr_assert_eq(ask(&rig, "/get_entity_info", args), OK);
+		cr_assert_eq((int)number(&rig, "info.category.category"), cases[i].category, "%s", args);
+		cr_assert_eq(ask(&rig, "/get_entity_bounds", args), OK);
+		bool none = cases[i].upper.x < 0;
+		cr_assert_eq((int)number(&rig, "bounds.type"), none ? 0 : 1);
+		cr_assert_eq(json_array_size(part(rig.values, "bounds.points")), none ? 0u : 2u);
+		if (!none) {
+			cr_assert_float_eq(number(&rig, "bounds.points.0.x"), cases[i].upper.x, 1e-9, "%s", args);
+			cr_assert_float_eq(number(&rig, "bounds.points.0.y"), cases[i].upper.y, 1e-9, "%s", args);
+			cr_assert_float_eq(number(&rig, "bounds.points.0.z"), cases[i].upper.z, 1e-9, "%s", args);
+			cr_assert_leq(number(&rig, "bounds.points.1.z"), 0);
+		}
+		free(args);
+	}
+	cr_assert_eq(ask(&rig, "/get_entity_bounds", "{'entity':'none'}"), NOT_FOUND);
+	cr_assert_eq(ask(&rig, "/get_entity_info", "{'entity':''}"), NOT_FOUND);
+	end(&rig);
+}
+
+Test(simulation, sets_what_is_asked_for)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	static const char whole[] =
+		"{'entity':'ball','set_pose':%s,'set_twist':%s,'state':{'pose':{'position':{'x':%g,"
+		"'y':7,'z':9},'orientation':{'x':0,'y':0,'z':1,'w':0}},'twist':{'linear':{'x':%g}}}}";
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
+	for (int i = 1; i < 4; i++) {
+		struct troupe_model_state before = lib_at(rig.server, lib_model(rig.server, "ball"));
+		char *args = mem_printf(whole, i & 1 ? "true" : "false", i & 2 ? "true" : "false", (double)i, 0.5 * i);
+		cr_assert_eq(ask(&rig, "/set_entity_state", args), OK, "%s", args);
+		struct troupe_model_state after = lib_at(rig.server, lib_model(rig.server, "ball"));
+		cr_assert_eq(after.pose.x, i & 1 ? i : before.pose.x);
+		cr_assert_eq(after.pose.qz, i & 1 ? 1 : before.pose.qz);
+		cr_assert_eq(after.twist.linear.x, i & 2 ? 0.5 * i : before.twist.linear.x);
+		free(args);
+	}
+	static const struct {
+		const char *args;
+		int result;
+	} wrong[] = {{"{'entity':'none','set_pose':true}", NOT_FOUND}, {"{'entity':'ball'}", FAILED},
+		{"{'entity':'ball','set_acceleration':true,'set_pose':true}", UNSUPPORTED},
+		{"{'entity':'ball','set_pose':true,'state':{'header':{'frame_id':'wall'}}}", UNSUPPORTED},
+		{"{'entity':'ball','set_pose':true,'state':{'pose':{'orientation':{'w':0}}}}", 101},
+		{"{'entity':'ball','set_pose':true,'state':{'pose':{'orientation':{'w':3}}}}", 101},
+		{"{'entity':'ball','set_pose':true,'state':{'pose':{'position':{'x':null}}}}", 101},
+		{"{'entity':'ball','set_pose':true,'state':{'pose':{'position':{'x':1e8}}}}", 101},
+		{"{'entity':'ball','set_pose':true,'state':{'pose':{'position':{'x':1e300}}}}", 101},
+		{"{'entity':'ball','set_pose':true,'state':{'pose':{'position':{'x':'1'}}}}", FAILED},
+		{"{'entity':'ball','set_twist':true,'state':{'twist':{'linear':{'x':null}}}}", FAILED},
+		{"{'entity':'ball','set_twist':true,'state':{'twist':{'linear':{'x':1e8}}}}", FAILED},
+		{"{'entity':'wall','set_twist':true,'state':{'twist':{'linear':{'x':1}}}}", FAILED},
+		{"{'entity':'wall','set_twist':true}", OK}};
+	uint64_t hash = troupe_server_hash(rig.server);
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		cr_assert_eq(ask(&rig, "/set_entity_state", wrong[i].args), wrong[i].result, "%s", wrong[i].args);
+	cr_assert_eq(troupe_server_hash(rig.server), hash, "what is refused changes nothing");
+	end(&rig);
+}
+
+#define RESOURCE                                                                                                       \
+	"'entity_resource':{'resource_string':'<sdf version=`1.9`><model name=`box`><link name=`l`><inertial>"         \
+	"<mass>1</mass></inertial></link></model></sdf>'}"
+
+Test(simulation, spawns_and_deletes)
+{
+	static const struct {
+		const char *args;
+		int result;
+		const char *name;
+	} cases[] = {{"{" RESOURCE "}", OK, "box"}, {"{" RESOURCE "}", 101, ""},
+		{"{'allow_renaming':true," RESOURCE "}", OK, "box_0"}, {"{'name':'k'," RESOURCE "}", OK, "k"},
+		{"{'name':'k'," RESOURCE "}", 101, ""}, {"{'name':'k','allow_renaming':true," RESOURCE "}", OK, "k_0"},
+		{"{'name':'n','entity_namespace':'/n'," RESOURCE "}", OK, "n"},
+		{"{'name':'m','entity_namespace':'other'," RESOURCE "}", UNSUPPORTED, ""},
+		{"{'name':'a::b'," RESOURCE "}", 102, ""}, {"{'name':'a\\n'," RESOURCE "}", 102, ""},
+		{"{'name':'m'}", 104, ""}, {"{'name':'m','entity_resource':{'resource_string':'no'}}", 103, ""},
+		{"{'name':'m','entity_resource':{'resource_string':'<sdf'}}", 106, ""},
+		{"{'name':'m','entity_resource':{'uri':'x.usd'}}", 103, ""},
+		{"{'name':'m','entity_resource':{'uri':'/none/at/all.sdf'}}", 107, ""},
+		{"{'name':'m','initial_pose':{'pose':{'orientation':{'w':0}}}," RESOURCE "}", 109, ""},
+		{"{'name':'m','initial_pose':{'pose':{'position':{'z':1e8}}}," RESOURCE "}", 109, ""},
+		{"{'name':'m','initial_pose':{'pose':{'position':{'z':null}}}," RESOURCE "}", 109, ""},
+		{"{'name':'m','initial_pose':{'header':{'frame_id':'none'}}," RESOURCE "}", 109, ""},
+		{"{'name':3}", FAILED, ""},
+		{"{'name':'r','initial_pose':{'header':{'frame_id':'wall'},'pose':{'position':{'z':3}}}," RESOURCE "}",
+			OK, "r"}};
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	size_t count = 4;
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		cr_assert_eq(ask(&rig, "/spawn_entity", cases[i].args), cases[i].result, "%s: %d, '%s'", cases[i].args,
+			(int)number(&rig, "result.result"), text(&rig, "result.error_message"));
+		cr_assert_str_eq(text(&rig, "entity_name"), cases[i].name, "%s", cases[i].args);
+		count += cases[i].result == OK;
+		cr_assert_eq(entities(&rig, "{}"), count, "%s", cases[i].args);
+	}
+	struct troupe_model_state wall = lib_at(rig.server, lib_model(rig.server, "wall"));
+	struct troupe_model_state r = lib_at(rig.server, lib_model(rig.server, "r"));
+	cr_assert(r.pose.x == wall.pose.x && r.pose.z == wall.pose.z + 3, "beside an entity");
+	cr_assert_eq(ask(&rig, "/delete_entity", "{'entity':'k'}"), OK);
+	cr_assert_eq(ask(&rig, "/delete_entity", "{'entity':'k'}"), NOT_FOUND);
+	cr_assert_eq(ask(&rig, "/delete_entity", "{'entity':'wall'}"), OK);
+	cr_assert_eq(entities(&rig, "{}"), count - 2);
+	end(&rig);
+}
+
+Test(simulation, spawns_many_at_once)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct text args = {0};
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/spawn_entities", "{}"), OK);
+	cr_assert_eq(ask(&rig, "/spawn_entities",
+			     "{'spawn_requests':[{'name':'a'," RESOURCE "},{'name':'b'},{'name':'c'," RESOURCE "}]}"),
+		150);
+	cr_assert_eq(json_array_size(part(rig.values, "results")), 3u);
+	cr_assert_eq((int)number(&rig, "results.1.result.result"), 104);
+	cr_assert_str_eq(text(&rig, "results.2.entity_name"), "c");
+	cr_assert_eq(entities(&rig, "{'filters':{'filter':'^[abc]$'}}"), 2u);
+	text_add(&args, "{'spawn_requests':[");
+	for (int i = 0; i <= SIMULATION_SPAWNS_MAX; i++)
+		text_add(&args, "%s{'name':'many%d'," RESOURCE "}", i ? "," : "", i);
+	text_add(&args, "]}");
+	cr_assert_eq(ask(&rig, "/spawn_entities", args.at), FAILED);
+	cr_assert_eq(entities(&rig, "{'filters':{'filter':'many'}}"), 0u);
+	text_fini(&args);
+	end(&rig);
+}
+
+/* --- resets ------------------------------------------------------------------------------------------------------- */
+
+Test(simulation, resets_what_is_asked_for)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
+	for (int scope = 0; scope < 8; scope++) {
+		int does = scope ? scope : 7;
+		char *args = mem_printf("{'scope':%d}", scope);
+		cr_assert_eq(ask(&rig, "/spawn_entity", "{'name':'new'," RESOURCE "}"), OK);
+		cr_assert_eq(ask(&rig, "/step_simulation", "{'steps':50}"), OK);
+		double z = lib_at(rig.server, lib_model(rig.server, "ball")).pose.z;
+		double time_s = troupe_server_progress(rig.server).time_s;
+		cr_assert(z < 5 && time_s > 0);
+		cr_assert_eq(ask(&rig, "/reset_simulation", args), OK, "%s", args);
+		cr_assert_eq(troupe_server_progress(rig.server).time_s, does & 1 ? 0 : time_s, "%s", args);
+		cr_assert_eq(lib_at(rig.server, lib_model(rig.server, "ball")).pose.z, does & 2 ? 5 : z, "%s", args);
+		cr_assert_eq(entities(&rig, "{'filters':{'filter':'new'}}"), does & 4 ? 0u : 1u, "%s", args);
+		cr_assert_eq(state_of(&rig), 2, "%s: it stays paused", args);
+		cr_assert_eq(ask(&rig, "/reset_simulation", "{'scope':255}"), OK);
+		free(args);
+	}
+	cr_assert_eq(ask(&rig, "/reset_simulation", "{'scope':8}"), UNSUPPORTED);
+	cr_assert_eq(ask(&rig, "/reset_simulation", "{'scope':256}"), FAILED);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':1}}"), OK);
+	cr_assert_eq(ask(&rig, "/reset_simulation", "{}"), OK);
+	cr_assert_eq(state_of(&rig), 1, "it goes on");
+	end(&rig);
+}
+
+/* --- the world, and troupe's own ---------------------------------------------------------------------------------- */
+
+Test(simulation, gives_the_world_its_hash_and_its_seed)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	char hash[17];
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
+	cr_assert_eq(ask(&rig, "/troupe/get_hash", ""), OK);
+	(void)snprintf(hash, sizeof hash, "%016llx", (unsigned long long)troupe_server_hash(rig.server));
+	cr_assert_str_eq(text(&rig, "hash"), hash);
+	cr_assert_eq(ask(&rig, "/troupe/get_seed", ""), OK);
+	cr_assert_str_eq(text(&rig, "seed"), "7");
+	cr_assert_eq(ask(&rig, "/troupe/save", "{'name':'x'}"), FAILED); /* there is no folder for it */
+	cr_assert_eq(ask(&rig, "/troupe/resume", "{'name':'../x'}"), FAILED);
+	cr_assert_eq(ask(&rig, "/get_current_world", ""), OK);
+	cr_assert_str_eq(text(&rig, "world.name"), "w");
+	cr_assert(strstr(text(&rig, "world.world_resource.resource_string"), "<model name=\"ball\">"));
+	end(&rig);
+}
+
+Test(simulation, each_of_several_worlds_has_its_own_services)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='one'>" LIB_HEAD LIB_GROUND
+				"</world><world name='two'>" WORLD "</world></sdf>");
+	start(&rig);
+	cr_assert(!simulation_has_service(rig.simulation, "/get_entities"));
+	cr_assert_eq(ask(&rig, "/one/get_entities", ""), OK);
+	cr_assert_eq(json_array_size(part(rig.values, "entities")), 1u);
+	cr_assert_eq(ask(&rig, "/two/get_entities", ""), OK);
+	cr_assert_eq(json_array_size(part(rig.values, "entities")), 4u);
+	cr_assert_eq(ask(&rig, "/one/set_simulation_state", "{'state':{'state':2}}"), OK);
+	cr_assert_eq(ask(&rig, "/two/get_simulation_state", ""), OK);
+	cr_assert_eq((int)number(&rig, "state.state"), 1);
+	end(&rig);
+}
+
+/* --- limits ------------------------------------------------------------------------------------------------------- */
+
+static void count_answer(void *ctx, enum simulation_end how, const struct text *values)
+{
+	uint32_t *counts = ctx;
+	(void)how;
+	counts[strstr(values->at, "requests wait") ? 1 : 0]++;
+}
+
+Test(simulation, only_so_many_requests_wait)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	uint32_t counts[2] = {0, 0};
+	const struct simulation_asker asker = {count_answer, NULL, counts};
+	start(&rig);
+	for (int i = 0; i < SIMULATION_CALLS_MAX + 10; i++)
+		simulation_call(rig.simulation, "/get_simulation_state", NULL, &asker);
+	cr_assert_eq(counts[1], 10u);
+	pump(&rig);
+	cr_assert_eq(counts[0], (uint32_t)SIMULATION_CALLS_MAX);
+	cr_assert_eq(state_of(&rig), 1);
+	end(&rig);
+}
+
+Test(simulation, numbers_of_steps_have_limits)
+{
+	static const char *const wrong[] = {"{'steps':0}", "{'steps':-1}", "{'steps':4294967296}", "{'steps':1.5}",
+		"{'steps':'1'}", "{'steps':null}", "{'steps':[1]}", "{'step':1}", "[1]", "3", "{'steps':1e300}"};
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		cr_assert_eq(ask(&rig, "/step_simulation", wrong[i]), FAILED, "%s", wrong[i]);
+		cr_assert_eq(ask(&rig, "/simulate_steps", wrong[i]), FAILED, "%s", wrong[i]);
+	}
+	end(&rig);
+}
