@@ -197,10 +197,12 @@ struct troupe_output {
 	const char *name; /* "/model/cart/odometry" */
 	const char *type; /* of TROUPE_GIVES_REPORT and TROUPE_GIVES_PUBLISHED: "gz.msgs.Double" */
 	enum troupe_gives gives;
-	double rate_hz;                  /* simulated; 0: in each step */
-	const char *frame, *child_frame; /* frame_id and child_frame_id in the header; NULL: none */
-	uint32_t of;                     /* of poses: TROUPE_OF_MODEL | TROUPE_OF_LINKS */
-	const char *only;                /* of joints: the names of those published, each in '\n'; NULL: all */
+	double rate_hz; /* simulated; 0: in each step */
+	/* frame_id and child_frame_id in the header; NULL: none. Of TROUPE_GIVES_REPORT: the frame to which it is a
+	 * transform. */
+	const char *frame, *child_frame;
+	uint32_t of;      /* of poses: TROUPE_OF_MODEL | TROUPE_OF_LINKS */
+	const char *only; /* of joints: the names of those published, each in '\n'; NULL: all */
 };
 
 enum troupe_solid_kind {

@@ -100,6 +100,7 @@ static bool give(struct troupe_system *self, const struct troupe_element *plugin
 		.gives = TROUPE_GIVES_REPORT, .rate_hz = host->number(self, plugin, "odom_publish_frequency", 50)};
 	for (int i = 0; i < OUTPUTS; i++) {
 		output.type = topics[i].type;
+		output.child_frame = i == TRANSFORM ? config->child_frame : NULL;
 		const char *usual = host->print(self, "model/%s/%s", host->owner_name(self), topics[i].usual);
 		if (!builtin_give(self, plugin, topics[i].child, usual, &output, &config->output[i]))
 			return false;

@@ -393,7 +393,9 @@ static void load_settings(
 	load_bool(load, element, "visualize", &settings->visualize);
 	load_bool(load, element, "enable_metrics", &settings->enable_metrics);
 	settings->topic = load_text(element, "topic");
-	settings->frame_id = load_text(element, "frame_id");
+	static const char *const frame_words[] = {"frame_id", "gz_frame_id", "ignition_frame_id"};
+	for (size_t i = 0; i < ARRAY_LEN(frame_words) && !settings->frame_id; i++)
+		settings->frame_id = load_text(element, frame_words[i]);
 	if (row == ARRAY_LEN(kinds))
 		return;
 	const struct sdf_element *found = find_settings(load, element, row);

@@ -4,6 +4,7 @@
  * pose/info. */
 #include "server/encode.h"
 #include "server/publish.h"
+#include "server/view.h"
 #include "topic/message.h"
 #include "topic/scene.pb-c.h"
 
@@ -162,10 +163,13 @@ static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scen
 	return out;
 }
 
-/* Names of sensors are those in their models: "link::sensor". */
+/* Names of sensors are those in their models: "link::sensor". The header has the frames that the world names for the
+ * sensor's messages, for those who show where they are. */
 static Gz__Msgs__Sensor *encode_sensor(
-	struct arena *arena, const struct troupe_scene_sensor *from, const struct troupe_scene_link *link)
+	struct arena *arena, const struct troupe_scene *scene, uint32_t sensor, const struct troupe_scene_link *link)
 {
+	const struct troupe_scene_sensor *from = &scene->sensors[sensor];
+	const struct view_sensor_frames frames = view_untold_frames(scene, sensor);
 	Gz__Msgs__Sensor *out = ENCODE_NEW(arena, Gz__Msgs__Sensor, gz__msgs__sensor__init);
 	const char *last = from->name, *next;
 	while ((next = strstr(last, "::")))
@@ -176,6 +180,12 @@ static Gz__Msgs__Sensor *encode_sensor(
 	out->type = encode_text(from->type);
 	out->update_rate = from->rate_hz;
 	out->pose = encode_pose(arena, &from->in_link, NULL, 0);
+	if (frames.frame || frames.picture)
+		out->header = ENCODE_NEW(arena, Gz__Msgs__Header, gz__msgs__header__init);
+	if (frames.frame)
+		encode_header_add(arena, out->header, "frame_id", frames.frame);
+	if (frames.picture)
+		encode_header_add(arena, out->header, "optical_frame_id", frames.picture);
 	return out;
 }
 
@@ -203,7 +213,7 @@ static void encode_sensors(
 	out->sensor = arena_array(arena, Gz__Msgs__Sensor *, count);
 	for (uint32_t i = first; i < end; i++)
 		if (scene->sensors[i].link == link)
-			out->sensor[out->n_sensor++] = encode_sensor(arena, &scene->sensors[i], &scene->links[link]);
+			out->sensor[out->n_sensor++] = encode_sensor(arena, scene, i, &scene->links[link]);
 }
 
 static const Gz__Msgs__Joint__Type joint_types[] = {

@@ -3,6 +3,7 @@
 #include "server/sensor_topics.h"
 
 #include "server/encode_sensor.h"
+#include "server/view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ uint32_t sensor_topics_index(const struct topic_row *row)
 }
 
 #define IMAGE "gz.msgs.Image"
+#define CAMERA_INFO "gz.msgs.CameraInfo"
 #define METRICS_TYPE "gz.msgs.PerformanceSensorMetrics"
 #define INFO NULL /* the topic of a camera's parameters: beside the one of its pictures, or <camera_info_topic> */
 
@@ -37,22 +39,22 @@ static const struct {
 	{SDF_GPU_LIDAR, "scan", "", "gz.msgs.LaserScan", encode_sensor_scan},
 	{SDF_GPU_LIDAR, "scan/points", "/points", "gz.msgs.PointCloudPacked", encode_sensor_points},
 	{SDF_CAMERA, "image", "", IMAGE, encode_sensor_colour},
-	{SDF_CAMERA, "camera_info", INFO, "gz.msgs.CameraInfo", encode_sensor_camera_info},
+	{SDF_CAMERA, "camera_info", INFO, CAMERA_INFO, encode_sensor_camera_info},
 	{SDF_WIDE_ANGLE_CAMERA, "image", "", IMAGE, encode_sensor_colour},
-	{SDF_WIDE_ANGLE_CAMERA, "camera_info", INFO, "gz.msgs.CameraInfo", encode_sensor_camera_info},
+	{SDF_WIDE_ANGLE_CAMERA, "camera_info", INFO, CAMERA_INFO, encode_sensor_camera_info},
 	{SDF_DEPTH_CAMERA, "depth_image", "", IMAGE, encode_sensor_depth},
 	{SDF_DEPTH_CAMERA, "depth_image/points", "/points", "gz.msgs.PointCloudPacked", encode_sensor_depth_points},
-	{SDF_DEPTH_CAMERA, "camera_info", INFO, "gz.msgs.CameraInfo", encode_sensor_camera_info},
+	{SDF_DEPTH_CAMERA, "camera_info", INFO, CAMERA_INFO, encode_sensor_camera_info},
 	{SDF_RGBD_CAMERA, "image", "/image", IMAGE, encode_sensor_colour},
 	{SDF_RGBD_CAMERA, "depth_image", "/depth_image", IMAGE, encode_sensor_depth},
 	{SDF_RGBD_CAMERA, "points", "/points", "gz.msgs.PointCloudPacked", encode_sensor_depth_points},
-	{SDF_RGBD_CAMERA, "camera_info", "/camera_info", "gz.msgs.CameraInfo", encode_sensor_camera_info},
+	{SDF_RGBD_CAMERA, "camera_info", "/camera_info", CAMERA_INFO, encode_sensor_camera_info},
 	{SDF_SEGMENTATION_CAMERA, "segmentation/labels_map", "/labels_map", IMAGE, encode_sensor_labels},
 	{SDF_SEGMENTATION_CAMERA, "segmentation/colored_map", "/colored_map", IMAGE, encode_sensor_coloured},
-	{SDF_SEGMENTATION_CAMERA, "camera_info", INFO, "gz.msgs.CameraInfo", encode_sensor_camera_info},
+	{SDF_SEGMENTATION_CAMERA, "camera_info", INFO, CAMERA_INFO, encode_sensor_camera_info},
 	{SDF_BOUNDINGBOX_CAMERA, "boundingbox", "", "gz.msgs.AnnotatedAxisAligned2DBox_V", encode_sensor_flat_boxes},
 	{SDF_BOUNDINGBOX_CAMERA, "boundingbox", "", "gz.msgs.AnnotatedOriented3DBox_V", encode_sensor_solid_boxes},
-	{SDF_BOUNDINGBOX_CAMERA, "camera_info", INFO, "gz.msgs.CameraInfo", encode_sensor_camera_info},
+	{SDF_BOUNDINGBOX_CAMERA, "camera_info", INFO, CAMERA_INFO, encode_sensor_camera_info},
 	{SDF_CONTACT, "contact", "", "gz.msgs.Contacts", encode_sensor_contacts},
 	{SDF_LOGICAL_CAMERA, "logical_camera", "", "gz.msgs.LogicalCameraImage", encode_sensor_logical_camera},
 };
@@ -100,11 +102,19 @@ struct adding {
 	void *ctx;
 };
 
+/* The frame that messages of this type name: that of pictures may be another one. */
+static const char *frame_of(const struct sensor *sensor, const char *type)
+{
+	const struct view_sensor_frames named = view_frames_of(sensor->sdf);
+	bool picture = !strcmp(type, IMAGE) || !strcmp(type, CAMERA_INFO);
+	const char *frame = picture ? named.picture : named.frame;
+	return frame ? frame : sensor->name;
+}
+
 /* name: becomes the function's. */
 static void add(const struct adding *adding, char *name, const char *type, uint32_t role)
 {
 	const struct sensor *sensor = adding->sensor;
-	const char *frame = sensor->sdf->settings->frame_id;
 	bool names = sensor->sdf->kind == SDF_LOGICAL_CAMERA || sensor->sdf->kind == SDF_CONTACT;
 	topic_name_clean(name);
 	adding->fn(adding->ctx, &(struct topic_row){.kind = TOPIC_PUBLISHED,
@@ -112,7 +122,7 @@ static void add(const struct adding *adding, char *name, const char *type, uint3
 					.type = type,
 					.rate_hz = sensor->waits ? 0 : sensor->sdf->update_rate,
 					.ops = names && role != METRICS ? &names_ops : &reading_ops,
-					.frame = frame && *frame ? frame : sensor->name,
+					.frame = frame_of(sensor, type),
 					.only = sensor->name,
 					.of = sensor->index | role << ROLE_SHIFT});
 	free(name);

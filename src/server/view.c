@@ -20,6 +20,7 @@ struct view {
 	uint32_t *model_of, *link_of, *joint_of; /* [counts of the scene] indices in shown, or TROUPE_NONE */
 	uint32_t *shape_of;                      /* [count of the scene's geoms] likewise */
 	uint32_t model_places, link_places, joint_places, geom_places;
+	struct view_sensor_frames *frames; /* [sensors of shown] see view_untold_frames() */
 };
 
 struct copied_mesh { /* the copied points of one mesh */
@@ -38,6 +39,7 @@ struct making {
 	struct troupe_scene_shape *shapes;
 	struct troupe_scene_light *lights;
 	const struct sensors *from_sensors;
+	const struct systems *systems;
 	struct troupe_scene_sensor *sensors;
 	VEC(struct copied_mesh) meshes;
 };
@@ -396,8 +398,48 @@ static struct pose sensor_in_link(const struct sdf_sensor *sensor)
 	return camera ? pose_mul(sensor->in_parent, sensor->settings->cameras->in_sensor) : sensor->in_parent;
 }
 
+struct view_sensor_frames view_frames_of(const struct sdf_sensor *sensor)
+{
+	const struct sdf_settings *settings = sensor->settings;
+	const char *picture = settings->camera_count ? settings->cameras->optical_frame : NULL;
+	return (struct view_sensor_frames){settings->frame_id, picture ? picture : settings->frame_id};
+}
+
+/* Whether the frame is the model's or one of its links', as PosePublisher names them. */
+static bool is_of_model(const char *model, const char *frame)
+{
+	size_t count = strlen(model);
+	const char *rest = frame + count;
+	return !strncmp(frame, model, count) && (!*rest || *rest == '/' || !strncmp(rest, "::", 2));
+}
+
+/* A frame has one parent: whether a system of the model publishes where the frame is. */
+static bool is_told(const struct making *m, uint32_t model, const char *frame)
+{
+	const struct system_set *set = systems_of(m->systems, model);
+	bool told = false;
+	for (uint32_t i = 0; i < set->count; i++)
+		for (uint32_t o = 0; o < set->at[i].outputs.count; o++) {
+			const struct troupe_output *output = &set->at[i].outputs.at[o].def;
+			bool poses = output->gives == TROUPE_GIVES_POSES || output->gives == TROUPE_GIVES_POSE;
+			bool one = output->child_frame &&
+				   (output->gives == TROUPE_GIVES_TF || output->gives == TROUPE_GIVES_REPORT);
+			told |= (one && !strcmp(output->child_frame, frame)) ||
+				(poses && is_of_model(m->scene->models[model].name, frame));
+		}
+	return told;
+}
+
+static const char *copy_untold(struct making *m, uint32_t model, const char *frame)
+{
+	return frame && !is_told(m, model, frame) ? arena_strdup(&m->view->arena, frame) : NULL;
+}
+
 static void add_sensor(struct making *m, const struct sensor *from)
 {
+	const struct view_sensor_frames named = view_frames_of(from->sdf);
+	m->view->frames[m->view->shown.sensor_count] = (struct view_sensor_frames){
+		copy_untold(m, from->model, named.frame), copy_untold(m, from->model, named.picture)};
 	struct troupe_scene_sensor *to = &m->sensors[m->view->shown.sensor_count++];
 	*to = (struct troupe_scene_sensor){.handle = view_sensor_handle(m->scene, m->world, from),
 		.name = name_in(m, from->model, from->name),
@@ -415,6 +457,7 @@ static void add_sensor(struct making *m, const struct sensor *from)
 static void add_sensors(struct making *m)
 {
 	m->sensors = arena_array(&m->view->arena, struct troupe_scene_sensor, m->from_sensors->count);
+	m->view->frames = arena_array(&m->view->arena, struct view_sensor_frames, m->from_sensors->count);
 	m->view->sensor_first = arena_array(&m->view->arena, uint32_t, m->scene->model_count);
 	for (uint32_t i = 0; i < m->view->shown.model_count; i++) {
 		uint32_t model = m->view->models[i];
@@ -464,11 +507,11 @@ static void make_room(struct making *m)
 	m->lights = arena_array(&view->arena, struct troupe_scene_light, lights);
 }
 
-const struct troupe_scene *view_create(
-	const struct scene *scene, const struct sensors *sensors, uint32_t world, uint64_t epoch)
+const struct troupe_scene *view_create(const struct scene *scene, const struct sensors *sensors,
+	const struct systems *systems, uint32_t world, uint64_t epoch)
 {
 	struct view *view = mem_alloc(sizeof *view);
-	struct making m = {.view = view, .scene = scene, .from_sensors = sensors, .world = world};
+	struct making m = {.view = view, .scene = scene, .from_sensors = sensors, .systems = systems, .world = world};
 	struct troupe_scene *shown = &view->shown;
 	atomic_init(&view->holders, 1);
 	make_room(&m);
@@ -494,6 +537,11 @@ const struct troupe_scene *view_create(
 	shown->lights = m.lights;
 	vec_free(&m.meshes);
 	return shown;
+}
+
+struct view_sensor_frames view_untold_frames(const struct troupe_scene *shown, uint32_t sensor)
+{
+	return view_of(shown)->frames[sensor];
 }
 
 const struct troupe_scene *view_hold(const struct troupe_scene *shown)

@@ -5,12 +5,13 @@
 
 #include "scene/scene.h"
 #include "sensor/sensor.h"
+#include "system/system.h"
 
 #include <troupe/world.h>
 
 /* The caller holds one reference. `world` is stored in handles. Thread: the primary's, between steps. */
-const struct troupe_scene *view_create(
-	const struct scene *scene, const struct sensors *sensors, uint32_t world, uint64_t epoch);
+const struct troupe_scene *view_create(const struct scene *scene, const struct sensors *sensors,
+	const struct systems *systems, uint32_t world, uint64_t epoch);
 const struct troupe_scene *view_hold(const struct troupe_scene *view);
 
 /* Converts an index in the view to an index in the scene. */
@@ -23,6 +24,15 @@ bool view_is_created(const struct troupe_scene *view, uint32_t model);
 /* Convert the other way. TROUPE_NONE: the view does not show it. */
 uint32_t view_model_of(const struct troupe_scene *view, uint32_t model);
 uint32_t view_shape_of_geom(const struct troupe_scene *view, uint32_t geom);
+
+/* The frames that a world names for the messages of a sensor: <frame_id>, or as Gazebo reads it <gz_frame_id>, and for
+ * pictures and their camera info <optical_frame_id>, or else the same. NULL: not named. */
+struct view_sensor_frames {
+	const char *frame, *picture;
+};
+struct view_sensor_frames view_frames_of(const struct sdf_sensor *sensor);
+/* The same of a sensor of the view, without the frames of which a system of its model tells where they are. */
+struct view_sensor_frames view_untold_frames(const struct troupe_scene *view, uint32_t sensor);
 
 /* Whether snapshots and reports contain the model: models that can move, and performers. */
 static inline bool view_moves(const struct scene_model *model)

@@ -206,7 +206,7 @@ const struct troupe_scene *world_view(struct server_world *world)
 		return world->view;
 	const struct troupe_scene *old = world->view;
 	const struct troupe_scene *view =
-		view_create(world->scene, primary_sensors(&world->primary), world->index, epoch);
+		view_create(world->scene, primary_sensors(&world->primary), world->systems, world->index, epoch);
 	pthread_mutex_lock(&world->view_lock);
 	world->view = view;
 	pthread_mutex_unlock(&world->view_lock);

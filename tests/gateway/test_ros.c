@@ -254,6 +254,33 @@ static void check_sensors(void)
 	stage_destroy(stage);
 }
 
+/* Names that the world gives: a frame has one parent, so that a name that is there already is left out. */
+static void check_named(void)
+{
+	struct stage *stage = stage_create("w", NULL, NULL);
+	struct text scene = {0}, poses = {0}, out = {0};
+	struct troupe_error error;
+	add_bytes("gz.msgs.Scene",
+		"model {name: \"m\" id: 2 link {name: \"l\" id: 20 "
+		"sensor {name: \"a\" type: \"imu\" header {data {key: \"frame_id\" value: \"named\"}}} "
+		"sensor {name: \"b\" type: \"imu\" header {data {key: \"frame_id\" value: \"named\"}}} "
+		"sensor {name: \"c\" type: \"imu\" header {data {key: \"frame_id\" value: \"w\"}}} "
+		"sensor {name: \"d\" type: \"imu\" header {data {key: \"frame_id\" value: \"m\"}}} "
+		"sensor {name: \"e\" type: \"imu\" header {data {key: \"frame_id\" value: \"m::l::a\"}}}}}",
+		&scene);
+	add_bytes("gz.msgs.Pose_V", "pose {id: 2 orientation {w: 1}} pose {id: 20 orientation {w: 1}}", &poses);
+	check(!stage_take_scene(stage, scene.at, scene.count, &out, &error), "a scene: %s", error.text);
+	out.count = 0;
+	check(!stage_take_poses(stage, poses.at, poses.count, &out, &error), "poses: %s", error.text);
+	enum { MODEL_AND_LINK = 2, SENSORS = 5, NAMED = 1 };
+	check(out.at[4] == MODEL_AND_LINK + SENSORS + NAMED, "%d transforms", out.at[4]);
+	check(memmem(out.at, out.count, "\6\0\0\0named", 10), "the frame that the world names");
+	text_fini(&scene);
+	text_fini(&poses);
+	text_fini(&out);
+	stage_destroy(stage);
+}
+
 /* A grid of as many triangles as the mesh's scale says; a file that is missing. */
 static troupe_status make_mesh(
 	void *ctx, const Gz__Msgs__Geometry *geometry, struct text *out, struct troupe_error *error)
@@ -355,6 +382,7 @@ int main(int argc, char **argv)
 		check_frames(stage);
 		stage_destroy(stage);
 		check_sensors();
+		check_named();
 		check_meshes();
 		printf("%d passed, %d failed\n", passed, failed);
 	}

@@ -109,6 +109,35 @@ async function readRange(reader, topic, startTime, endTime, expected) {
 	check(count === expected, `${topic} from ${startTime} to ${endTime}: ${count} messages, not ${expected}`);
 }
 
+// Each message of a sensor names a frame that has a place, and the names of the world are where the sensors are.
+async function readFrames(bytes, handlers) {
+	const { last } = await readWhole(bytes, handlers);
+	const transforms = last["/world/f/stage/tf"].transforms;
+	const at = new Map(transforms.map((t) => [t.child_frame_id, t]));
+	const told = last["/model/bot/odometry"].child_frame_id;
+	const used = new Map();
+	check(at.size === transforms.length, "a frame has two parents");
+	check(told === "bot/base" && !at.has(told), `the frame ${told} of the odometry has another parent`);
+	for (const [topic, message] of Object.entries(last)) {
+		if (!topic.includes("/sensor/") || !message.header) continue;
+		const frame = message.header.frame_id;
+		used.set(topic.split("/sensor/")[1], frame);
+		for (let up = frame; up !== "f" && up !== told; up = at.get(up)?.header.frame_id)
+			if (!at.has(up)) throw new Error(`${topic}: the frame ${frame} has no place: ${up}`);
+	}
+	const wanted = { "plain/imu": "bot/base/plain", "one/imu": "turned", "two/altimeter": "turned", "told/imu": told,
+		"eye/image": "eye_optical", "eye/camera_info": "eye_optical", "depth/depth_image": "depth",
+		"depth/depth_image/points": "depth", "look/image": "look" };
+	for (const [topic, frame] of Object.entries(wanted))
+		check(used.get(topic) === frame, `${topic}: the frame ${used.get(topic)}, not ${frame}`);
+	const places = { turned: [2, 1], eye: [5, 1], eye_optical: [5, 0.5], depth: [6, 1], look: [7, 0.5] };
+	for (const [frame, [x, w]] of Object.entries(places)) {
+		const { translation, rotation } = at.get(frame).transform;
+		check(at.get(frame).header.frame_id === "bot::base", `the frame ${frame} stands in ${at.get(frame).header.frame_id}`);
+		check(Math.abs(translation.x - x) < 1e-9 && Math.abs(rotation.w - w) < 1e-9, `${frame}: ${translation.x} ${rotation.w}`);
+	}
+}
+
 // As a stream, with all sums; returns the number of messages.
 function readStream(bytes, decompressHandlers) {
 	const reader = new McapStreamReader({ validateCrcs: true, decompressHandlers });
@@ -131,7 +160,7 @@ function refuses(bytes, at, handlers) {
 
 async function main() {
 	const handlers = await loadDecompressHandlers();
-	const [whole, killed, empty] = process.argv.slice(2).map((path) => fs.readFileSync(path));
+	const [whole, killed, empty, framed] = process.argv.slice(2).map((path) => fs.readFileSync(path));
 	const { reader, counts, last, contacts } = await readWhole(whole, handlers);
 	const stream = readStream(whole, handlers);
 	check(stream.done && BigInt(stream.count) === reader.statistics.messageCount, `a stream of ${stream.count} messages`);
@@ -163,6 +192,8 @@ async function main() {
 	const metadata = [];
 	for await (const record of reader.readMetadata()) metadata.push(record);
 	check(metadata[0]?.metadata.get("world") === "w" && metadata[0]?.metadata.get("seed") === "0", "metadata");
+
+	await readFrames(framed, handlers);
 
 	// ranges: the clock has a message in each step
 	await readRange(reader, "/clock", 0n, 99000000n, 100);

@@ -27,6 +27,7 @@ struct order {
 struct fixture { /* a frame that does not move in its parent; NULL: the world */
 	char *frame, *parent;
 	struct pose pose;
+	bool named; /* by the world */
 };
 
 struct shell { /* a mesh or heightmap */
@@ -143,16 +144,35 @@ static const struct place *place_of(const struct stage *stage, uint32_t id)
 	return found ? &stage->places.at[found->place] : NULL;
 }
 
-static void add_fixture(struct stage *stage, const char *frame, const char *parent, struct pose pose)
+static void add_fixture(struct stage *stage, const char *frame, const char *parent, struct pose pose, bool named)
 {
-	vec_push(&stage->fixtures, (struct fixture){mem_strdup(frame), parent ? mem_strdup(parent) : NULL, pose});
+	struct text name = {0};
+	part_add_frame(&name, frame);
+	vec_push(&stage->fixtures, (struct fixture){name.at, parent ? mem_strdup(parent) : NULL, pose, named});
 }
 
-/* The frames of a sensor: x forward, and for pictures z forward and x to the right. */
+/* Pictures have z forward and x to the right. */
+static const struct pose optical = {.q = {.w = 0.5, .x = -0.5, .y = 0.5, .z = -0.5}};
+
+/* The frames that the world names. All messages of most cameras are pictures, so that their only frame is turned as
+ * pictures are; the points of a camera that measures depth have x forward. */
+static void add_named(
+	struct stage *stage, const Gz__Msgs__Sensor *sensor, const char *parent, struct pose at, bool takes_pictures)
+{
+	const char *frame = part_header_value(sensor->header, "frame_id");
+	const char *picture = part_header_value(sensor->header, "optical_frame_id");
+	bool has_points = !strncmp(sensor->type, "depth", 5) || !strncmp(sensor->type, "rgbd", 4);
+	bool same = !strcmp(frame, picture);
+	if (*picture && (!same || !has_points))
+		add_fixture(stage, picture, parent, takes_pictures ? pose_mul(at, optical) : at, true);
+	if (*frame && (!same || has_points))
+		add_fixture(stage, frame, parent, at, true);
+}
+
+/* The frames of a sensor: x forward, and for pictures as above. */
 static void add_sensor(
 	struct stage *stage, const Gz__Msgs__Model *model, const Gz__Msgs__Link *link, const Gz__Msgs__Sensor *sensor)
 {
-	static const struct pose optical = {.q = {.w = 0.5, .x = -0.5, .y = 0.5, .z = -0.5}};
 	struct pose in_world, in_model, in_link;
 	struct text frame = {0}, picture = {0};
 	char *of_link = mem_printf("%s::%s", model->name, link->name);
@@ -161,15 +181,41 @@ static void add_sensor(
 	part_add_picture_frame(&picture, name);
 	if (!message_pose(sensor->pose, &in_link, NULL) && !message_pose(link->pose, &in_model, NULL) &&
 		!message_pose(model->pose, &in_world, NULL)) {
+		bool takes_pictures = strstr(sensor->type, "camera") && strcmp(sensor->type, "logical_camera") != 0;
 		struct pose at = model->is_static ? pose_mul(pose_mul(in_world, in_model), in_link) : in_link;
-		add_fixture(stage, frame.at, model->is_static ? NULL : of_link, at);
-		if (strstr(sensor->type, "camera") && strcmp(sensor->type, "logical_camera") != 0)
-			add_fixture(stage, picture.at, frame.at, optical);
+		add_fixture(stage, frame.at, model->is_static ? NULL : of_link, at, false);
+		if (takes_pictures)
+			add_fixture(stage, picture.at, frame.at, optical, false);
+		add_named(stage, sensor, model->is_static ? NULL : of_link, at, takes_pictures);
 	}
 	text_fini(&frame);
 	text_fini(&picture);
 	free(of_link);
 	free(name);
+}
+
+/* A frame has one parent: of frames that the world names, those stay that have no other. */
+static void drop_known(struct stage *stage)
+{
+	struct map known = {0};
+	uint32_t kept = 0;
+	(void)map_add(&known, stage->world, 0);
+	for (uint32_t i = 0; i < stage->places.count; i++)
+		(void)map_add(&known, stage->places.at[i].frame, 0);
+	for (uint32_t i = 0; i < stage->fixtures.count; i++)
+		if (!stage->fixtures.at[i].named)
+			(void)map_add(&known, stage->fixtures.at[i].frame, 0);
+	for (uint32_t i = 0; i < stage->fixtures.count; i++) {
+		struct fixture fixture = stage->fixtures.at[i];
+		if (fixture.named && !map_add(&known, fixture.frame, 0)) {
+			free(fixture.frame);
+			free(fixture.parent);
+			continue;
+		}
+		stage->fixtures.at[kept++] = fixture;
+	}
+	stage->fixtures.count = kept;
+	map_fini(&known);
 }
 
 static void add_sensors(struct stage *stage, const Gz__Msgs__Model *model)
@@ -197,6 +243,7 @@ static void take_places(struct stage *stage, const Gz__Msgs__Scene *scene)
 		vec_push(&stage->order, (struct order){stage->places.at[i].id, i});
 	if (stage->order.count)
 		qsort(stage->order.at, stage->order.count, sizeof *stage->order.at, by_id);
+	drop_known(stage);
 }
 
 /* --- shapes ------------------------------------------------------------------------------------------------------- */

@@ -3,9 +3,11 @@
  *
  * Frames: the world has its own name; a model that can move has its name, a link of it MODEL::LINK. (A link has not the
  * name MODEL/LINK that Gazebo's plug-ins give it in their transforms, because a frame has one parent, and a robot's
- * odometry gives it another one.) A sensor of a link has the frame that its messages have, MODEL/LINK/SENSOR, unless
- * the world gives it another name (<frame_id>); a camera has FRAME/optical, too, in which its pictures are (parts.h).
- * Static models stand in the frame of the world.
+ * odometry gives it another one.) A sensor of a link has the frame that its messages have, MODEL/LINK/SENSOR; a camera
+ * has FRAME/optical, too, in which its pictures are (parts.h). Names that the world gives these frames (frame_id and
+ * optical_frame_id in the header of the scene's sensor) are frames in the same place, unless something else has the
+ * name; the first of two sensors counts. A camera's only name is that of its pictures' frame, but for cameras that give
+ * points, too. Static models stand in the frame of the world.
  *
  * Shown are boxes, spheres, cylinders, cones, capsules, ellipsoids and planes (as thin boxes), of visuals, or of
  * collisions where a link has no visual; and meshes and heightmaps as triangles, as many as the limits allow, those
