@@ -1,5 +1,6 @@
 /* Feeds damaged messages to the converters to and from CDR of ROS 2 (gateway/ros/ros.h), and from there to and from the
- * JSON of rosbridge (gateway/ros/json.h).
+ * JSON of rosbridge (gateway/ros/json.h); and damaged requests to the services of simulation_interfaces
+ * (gateway/ros/simulation.h).
  *
  *   fuzz_ros                some thousand rounds over the messages of tests/data/ros/cases
  *   fuzz_ros SEED ROUNDS    so many rounds for each of them
@@ -8,13 +9,16 @@
  * Gazebo to themselves: of JSON, stages, joint commands, twists with a stamp, and frames that never move. Whatever
  * comes in: CDR that is taken becomes bytes that are a message of the type, CDR is never longer than some times its
  * message, CDR that is written here has a form in JSON, which becomes CDR of the same JSON, and a refusal is one line.
- * With WITHOUT_MAIN it is a target for tests/fuzz/run. */
+ * A request has one answer, a response of its type, and gives the server only messages of the types that it takes. With
+ * WITHOUT_MAIN it is a target for tests/fuzz/run. */
 #include "gateway/ros/cdr.h"
 #include "gateway/ros/joint_command.h"
 #include "gateway/ros/json.h"
 #include "gateway/ros/ros.h"
+#include "gateway/ros/simulation.h"
 #include "gateway/ros/stage.h"
 #include "topic/message.h"
+#include "topic/troupe.pb-c.h"
 
 #include "rounds.h"
 
@@ -163,9 +167,129 @@ static void of_joints(const uint8_t *bytes, size_t count)
 	must(8 * (size_t)commanded.count <= count, "more numbers than there are");
 }
 
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+enum { NAMES_MAX = 64, CALLS_LEAST = 40 };
+
+struct asked_server { /* which has two models, and does or refuses everything */
+	struct simulation *simulation;
+	const char *response; /* the type */
+	bool refuses, is_answered;
+	uint32_t count;
+	uint64_t tags[1024];
+	const char *types[1024];
+	const char *wanted;
+	char name[128], type[128];
+};
+
+static troupe_status hear(void *ctx, const char *service, const char *type, const void *bytes, size_t count,
+	uint64_t tag, struct troupe_error *error)
+{
+	struct asked_server *server = ctx;
+	ProtobufCMessage *message;
+	struct troupe_error why;
+	must(*service == '/' && type_find(type) && tag & SIMULATION_TAG, "a call");
+	must(!message_of_bytes(type_find(type), bytes, count, &no_limits, &message, &why), "a request that is none");
+	message_free(message);
+	if (server->count == ARRAY_LEN(server->tags))
+		return fail(error, TROUPE_ELIMIT, "too many calls");
+	server->tags[server->count] = tag;
+	server->types[server->count++] = strstr(service, "/models")     ? "troupe.msgs.Models"
+					 : strstr(service, "/hash")     ? "troupe.msgs.StateHash"
+					 : strstr(service, "/generate") ? "gz.msgs.StringMsg"
+									: "gz.msgs.Boolean";
+	return TROUPE_OK;
+}
+
+static void add_reply(const char *type, struct text *out)
+{
+	const char *text = strcmp(type, "troupe.msgs.Models")
+				   ? ""
+				   : "header {stamp {sec: 3}} paused: true step_s: 0.01 model "
+				     "{state {name: 'ball' id: 1 created: true pose {position {x: 1}}} "
+				     "lower {x: -1} upper {x: 1}} model {state {name: 'wall' id: 2 "
+				     "is_static: true} endless: true}";
+	struct troupe_error error;
+	ProtobufCMessage *message;
+	must(!message_of_text(type_find(type), text, &no_limits, &message, &error), error.text);
+	text_add(out, "%s", "");
+	message_add_bytes(out, message);
+	message_free(message);
+}
+
+static void reply_to(struct asked_server *server, uint32_t i)
+{
+	struct text bytes = {0};
+	bool refuses = server->refuses && strcmp(server->types[i], "troupe.msgs.Models") != 0;
+	add_reply(server->types[i], &bytes);
+	const struct troupe_message reply = {.is_reply = true,
+		.type = server->types[i],
+		.bytes = bytes.at,
+		.count = bytes.count,
+		.tag = server->tags[i],
+		.status = refuses ? TROUPE_ECOMMAND : TROUPE_OK,
+		.text = refuses ? "no" : "model 'x' created, id 1"};
+	simulation_take(server->simulation, &reply);
+	text_fini(&bytes);
+}
+
+static void hear_answer(void *ctx, enum simulation_end end, const struct text *values)
+{
+	struct asked_server *server = ctx;
+	struct text cdr = {0};
+	struct troupe_error error;
+	(void)end;
+	json_t *json = json_loadb(values->at, values->count, 0, NULL);
+	must(!server->is_answered && json, "one answer in JSON");
+	must(!ros_json_to_cdr(server->response, json, &cdr, &error), error.text);
+	server->is_answered = true;
+	json_decref(json);
+	text_fini(&cdr);
+}
+
+static void take_wanted(void *ctx, const char *name, const char *type)
+{
+	struct asked_server *server = ctx;
+	if (server->count++ % NAMES_MAX != (uint32_t)*server->wanted)
+		return;
+	(void)snprintf(server->name, sizeof server->name, "%s", name);
+	(void)snprintf(server->type, sizeof server->type, "%s_%s", type, strstr(type, "/srv/") ? "Response" : "Result");
+}
+
+/* which: the number of the service, below NAMES_MAX. */
+static void ask(char which, bool refuses, const uint8_t *bytes, size_t count)
+{
+	const struct troupe_topic topic = {.name = "/world/w/models", .kind = TROUPE_TOPIC_SERVICE};
+	const struct troupe_topics topics = {.count = 1, .at = &topic};
+	struct asked_server server = {.refuses = refuses, .wanted = &which};
+	const struct simulation_def def = {hear, &server};
+	const struct simulation_asker asker = {hear_answer, NULL, &server};
+	json_t *json = json_loadb((const char *)bytes, count, JSON_DECODE_ANY, NULL);
+	server.simulation = simulation_create(&def, &topics);
+	simulation_each_service(server.simulation, take_wanted, &server);
+	simulation_each_action(server.simulation, take_wanted, &server);
+	server.count = 0;
+	server.response = server.type;
+	if (json && *server.name) {
+		simulation_call(server.simulation, server.name, json, &asker);
+		for (uint32_t i = 0; i < server.count; i++) {
+			if (i == CALLS_LEAST)
+				simulation_cancel(server.simulation, &server);
+			reply_to(&server, i);
+		}
+		must(server.is_answered, "an answer");
+	}
+	simulation_destroy(server.simulation);
+	json_decref(json);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
-	if (count < 2 || bytes[0] >= type_count())
+	if (count < 2)
+		return 0;
+	if (bytes[1] & 128)
+		ask((char)(bytes[0] % NAMES_MAX), bytes[1] & 1, bytes + 2, count - 2);
+	if (bytes[1] & 128 || bytes[0] >= type_count())
 		return 0;
 	const struct ros_type *ros = ros_type_find(type_at(bytes[0])->name, bytes[1] & 2 ? "/tf" : NULL);
 	if (bytes[1] & 4)
@@ -285,6 +409,34 @@ static void run_commands(size_t rounds)
 	text_fini(&twist);
 }
 
+/* For each service a request that has every field which any of them has a use for. Returns the number of inputs. */
+static unsigned run_requests(size_t rounds, const char *seeds, unsigned number)
+{
+	static const char *const requests[] = {"{}", "{\"state\":{\"state\":2}}", "{\"steps\":3}", "{\"scope\":6}",
+		"{\"scope\":2}", "{\"entity\":\"ball\"}", "{\"name\":\"x\"}",
+		"{\"filters\":{\"filter\":\"^(b|w)[a-l]*$\",\"categories\":[{\"category\":4}],\"bounds\":{\"type\":1,"
+		"\"points\":[{\"x\":-1,\"y\":-1,\"z\":-1},{\"x\":1,\"y\":1,\"z\":1}]}}}",
+		"{\"entity\":\"ball\",\"set_pose\":true,\"set_twist\":true,\"state\":{\"header\":{\"frame_id\":\"w\"},"
+		"\"pose\":{\"position\":{\"x\":1}},\"twist\":{\"linear\":{\"x\":1}}}}",
+		"{\"name\":\"a\",\"allow_renaming\":true,\"entity_resource\":{\"resource_string\":\"<sdf/>\"},"
+		"\"entity_namespace\":\"/a\",\"initial_pose\":{\"header\":{\"frame_id\":\"wall\"}}}",
+		"{\"spawn_requests\":[{\"name\":\"a\",\"entity_resource\":{\"uri\":\"file:///"
+		"x.sdf\"}},{\"name\":\"b\"}]}"};
+	unsigned before = number;
+	for (size_t r = 0; r < ARRAY_LEN(requests); r++)
+		for (int service = 0; service < NAMES_MAX / 2; service++) {
+			struct text input = {0};
+			text_add_bytes(&input, (const char[]){(char)service, (char)(128 | (service & 1))}, 2);
+			text_add(&input, "%s", requests[r]);
+			if (seeds)
+				seeds_write(seeds, "ros", number++, input.at, input.count);
+			else
+				rounds_run(input.at, input.count, rounds, damage);
+			text_fini(&input);
+		}
+	return number - before;
+}
+
 int main(int argc, char **argv)
 {
 	const char *source = getenv("SOURCE_DIR"), *seeds = seeds_wanted(argc, argv);
@@ -300,6 +452,7 @@ int main(int argc, char **argv)
 	for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
 		if (!strncmp(line, "gz.", 3))
 			run_case(line, rounds, seeds, number++);
+	(void)run_requests(rounds / 20, seeds, 3 * number);
 	if (!seeds) {
 		run_stage(rounds);
 		run_commands(rounds);
