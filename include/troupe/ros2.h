@@ -40,6 +40,11 @@ TROUPE_API bool troupe_ros2_available(void);
  * TROUPE_EIO: the library cannot be loaded, or the domain cannot be joined. */
 TROUPE_API troupe_status troupe_ros2_start(struct troupe_server *server, const struct troupe_ros2_def *def,
 	struct troupe_ros2 **ret_ros2, struct troupe_error *error);
+/* The same for a robot client, in its own process: as troupe_gz_connect() in gateway.h. All names begin with /CLIENT,
+ * except /clock, /tf and /tf_static, and so does that of the node. */
+struct troupe_view_run;
+TROUPE_API troupe_status troupe_ros2_connect(const struct troupe_view_run *run, const struct troupe_ros2_def *def,
+	struct troupe_ros2 **ret_ros2, struct troupe_error *error);
 /* ros2 may be NULL. */
 TROUPE_API void troupe_ros2_end(struct troupe_ros2 *ros2);
 

@@ -218,8 +218,9 @@ static troupe_status find_domain(int64_t given, uint32_t *ret_domain, struct tro
 	return TROUPE_OK;
 }
 
+/* server or run is NULL. */
 static troupe_status start_ros2(struct gateways *gateways, const struct gateways_settings *settings,
-	struct troupe_server *server, struct troupe_error *error)
+	struct troupe_server *server, const struct troupe_view_run *run, struct troupe_error *error)
 {
 	struct troupe_ros2_def def = {.address = settings->ros2_address,
 		.robot = settings->ros2_robot,
@@ -234,7 +235,8 @@ static troupe_status start_ros2(struct gateways *gateways, const struct gateways
 	troupe_status status = find_domain(settings->ros2_domain, &def.domain, error);
 	if (status)
 		return status;
-	status = troupe_ros2_start(server, &def, &gateways->ros2, &why);
+	status = server ? troupe_ros2_start(server, &def, &gateways->ros2, &why)
+			: troupe_ros2_connect(run, &def, &gateways->ros2, &why);
 	if (status)
 		return fail(error, status, "--ros2: %s", why.text);
 	troupe_ros2_describe(gateways->ros2, line, sizeof line);
@@ -363,7 +365,7 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	if (!status)
 		status = start_watch(gateways, settings, server, error);
 	if (!status)
-		status = start_ros2(gateways, settings, server, error);
+		status = start_ros2(gateways, settings, server, NULL, error);
 	if (!status)
 		status = start_rosbridge(gateways, settings, server, error);
 	if (!status && (settings->view || settings->view_address))
@@ -380,6 +382,8 @@ troupe_status gateways_connect(const struct gateways_settings *settings, const s
 	*gateways = (struct gateways){.say = say, .ctx = ctx};
 	*ret_gateways = gateways;
 	troupe_status status = start_gz(gateways, settings, NULL, run, error);
+	if (!status)
+		status = start_ros2(gateways, settings, NULL, run, error);
 	if (!status && (settings->view || settings->view_address))
 		status = start_view(gateways, settings, &shown, error);
 	return status ? status : start_foxglove(gateways, settings, &shown, error);

@@ -77,7 +77,7 @@ static struct ros_names make(const struct troupe_topic *topics, uint32_t count, 
 {
 	const struct troupe_topics table = {1, count, topics};
 	struct ros_names names;
-	names_make(&table, robot, &names);
+	names_make(&table, NULL, robot, &names);
 	return names;
 }
 
@@ -114,6 +114,44 @@ static void test_two_robots(void)
 	check(names.offers.count == ARRAY_LEN(lines), "as many names as expected:\n%s", all);
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
 		check(takes_line(all, lines[i]), "'%s' in:\n%s", lines[i], all);
+	free(all);
+	names_fini(&names);
+}
+
+/* In the process of a robot client all names begin with its own, but for those that ROS 2 has once. */
+static void test_client(void)
+{
+	static const struct troupe_topic topics[] = {
+		{.name = "/c1/clock", .type = "gz.msgs.Clock", .kind = TROUPE_TOPIC_PUBLISHED},
+		{.name = "/c1/a/front", .type = "gz.msgs.LaserScan", .kind = TROUPE_TOPIC_PUBLISHED},
+		{.name = "/c1/model/a/cmd_vel", .type = "gz.msgs.Twist", .kind = TROUPE_TOPIC_TAKEN},
+		{.name = "/c1/model/a/joint/k/cmd_vel", .type = "gz.msgs.Double", .kind = TROUPE_TOPIC_TAKEN},
+		{.name = "/c1/model/a/tf", .type = "gz.msgs.Pose_V", .kind = TROUPE_TOPIC_PUBLISHED},
+		{.name = "/c1/world/w/scene/info", .type = "gz.msgs.Scene", .kind = TROUPE_TOPIC_PUBLISHED},
+	};
+	static const char *const lines[] = {
+		"> /clock rosgraph_msgs/msg/Clock /c1/clock",
+		"> /c1/clock rosgraph_msgs/msg/Clock /c1/clock",
+		"> /c1/a/front sensor_msgs/msg/LaserScan /c1/a/front",
+		"< /c1/a/cmd_vel geometry_msgs/msg/Twist /c1/model/a/cmd_vel",
+		"< /c1/cmd_vel geometry_msgs/msg/Twist /c1/model/a/cmd_vel",
+		"< /c1/robot_joint_command sensor_msgs/msg/JointState a",
+		"> /tf tf2_msgs/msg/TFMessage /c1/model/a/tf",
+		">! /tf_static tf2_msgs/msg/TFMessage /c1/world/w/scene/info",
+	};
+	const struct troupe_topics table = {1, ARRAY_LEN(topics), topics};
+	struct ros_names names;
+	names_make(&table, "c1", NULL, &names);
+	char *all = list(&names), *topic = names_joint_topic(&names, "a", "k", JOINT_VELOCITY);
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		check(takes_line(all, lines[i]), "'%s' in:\n%s", lines[i], all);
+	for (uint32_t i = 0; i < names.offers.count; i++) {
+		const char *name = names.offers.at[i].name;
+		check(!strncmp(name, "/c1/", 4) || !strcmp(name, "/clock") || !strncmp(name, "/tf", 3),
+			"%s is in the namespace of the client", name);
+	}
+	check(topic && !strcmp(topic, "/c1/model/a/joint/k/cmd_vel"), "the topic of a joint: %s", topic ? topic : "");
+	free(topic);
 	free(all);
 	names_fini(&names);
 }
@@ -310,7 +348,7 @@ static void test_graph(void)
 	for (int humble = 0; humble < 2; humble++) {
 		size_t gid = humble ? 24 : 16;
 		struct text out = {0};
-		graph_add(&out, participant, "node", ends, ARRAY_LEN(ends), humble);
+		graph_add(&out, participant, "/", "node", ends, ARRAY_LEN(ends), humble);
 		struct cdr_in in = cdr_open(out.at, out.count);
 		check(in.bytes[0] == 9, "the participant");
 		in.at = gid;
@@ -334,6 +372,7 @@ int main(void)
 {
 	test_two_robots();
 	test_robot();
+	test_client();
 	test_joint_topics();
 	test_hostile_names();
 	test_joint_command();

@@ -219,4 +219,44 @@ grep '^state ' alone >hash
 check "the same state with and without readers: $(cat hash) $(cat out err | grep '^state')" $?
 [ "$(grep -c '^/image ' said)" -gt 3 ]
 check 'the readers had messages' $?
+
+# --- a robot client --------------------------------------------------------------------------------------------------
+# Its own process is a node with its name, which offers its robots and takes commands for them; the primary is none.
+port=$((40000 + $$ % 5000 * 2))
+while grep -qi ":$(printf %04x $port) " /proc/net/tcp; do port=$((port + 1)); done
+cat >ground.sdf <<'END'
+<sdf version='1.9'><world name='large'><physics type='ode'><max_step_size>0.001</max_step_size></physics>
+<model name='ground'><static>true</static><link name='l'>
+<collision name='c'><geometry><plane><normal>0 0 1</normal></plane></geometry></collision></link></model></world></sdf>
+END
+"$troupe" run ground.sdf --network-role primary --network-secondaries 1 --client tb3_1 --network-listen 127.0.0.1:$port --rtf 1 \
+	--record client.rec >primary.out 2>primary.err &
+run=$!
+timeout 150 "$troupe" run --network-role secondary --network-address 127.0.0.1:$port >secondary.out 2>secondary.err &
+timeout 150 "$troupe" run --network-role client --name tb3_1 --network-address 127.0.0.1:$port --ros2 --ros2-domain $domain \
+	--foxglove $((port + 10001)) >client.out 2>client.err &
+client=$!
+if python3 -c '' 2>/dev/null; then
+	timeout 100 python3 "$source/tests/gateway/random_spawn.py" $((port + 10001)) tb3_1 1 0 7 >spawned 2>&1
+	check "a robot is created through the client: $(tail -n 2 spawned)" $?
+	peer for:5 nodes sub:/clock:rosgraph_msgs/Clock:best sub:/tb3_1/clock:rosgraph_msgs/Clock:best \
+		sub:/tb3_1/tb3_1_robot0/odom:nav_msgs/Odometry sub:/tf:tf2_msgs/TFMessage \
+		pub:/tb3_1/tb3_1_robot0/cmd_vel:geometry_msgs/Twist:0.5,0
+	check 'the program of Fast DDS ends well beside a client' $?
+	has ros_discovery_info 'node=/tb3_1troupe'
+	has /clock 'time='
+	has /tb3_1/clock 'time='
+	has /tb3_1/tb3_1_robot0/odom 'child=tb3_1_robot0/chassis'
+	has /tf 'child=tb3_1_robot0/chassis'
+	sed -n 's|^/tb3_1/tb3_1_robot0/odom .*position=\([^,]*\),.*|\1|p' said >went
+	awk 'END { exit $1 < 0.5 }' went
+	check "the robot went forward: $(tail -n 1 went) m" $?
+fi
+kill -INT $run
+wait $run
+check "the primary ends well: $(tail -n 1 primary.err)" $?
+run=
+wait $client
+timeout 60 "$troupe" replay client.rec >replayed 2>&1
+check "the recording repeats what came from ROS 2: $(tail -n 1 replayed)" $?
 totals

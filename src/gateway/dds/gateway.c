@@ -12,9 +12,11 @@
 #include "gateway/ros/names.h"
 #include "gateway/ros/type_hash.h"
 #include "gateway/source.h"
+#include "gateway/watch/remote.h"
 #include "topic/message.h"
 #include "topic/plain.pb-c.h"
 
+#include <troupe/gateway.h>
 #include <troupe/ros2.h>
 
 #include <arpa/inet.h>
@@ -31,7 +33,7 @@ enum {
 	TURN_NS = 1000000,
 };
 
-static const char node_name[] = "troupe";
+static const char node_name[] = "troupe"; /* in the namespace of the robot client, if it is one */
 
 struct channel {   /* an end, and what makes it */
 	char *key; /* its kind, name and type */
@@ -69,6 +71,7 @@ struct troupe_ros2 {
 	VEC(struct feed) feeds;
 	struct map feed_of; /* by topic */
 	struct text cdr;    /* of the message that is being sent */
+	char *client;       /* the robot client whose process this is; NULL: none */
 	char *robot;        /* see troupe_ros2_def; NULL: not known yet */
 	bool humble, looked, full_told;
 	uint64_t epoch, round;
@@ -200,14 +203,16 @@ static void tell_graph(struct troupe_ros2 *gateway)
 	unsigned char participant[GLUE_GUID_BYTES];
 	struct graph_end *ends = mem_alloc(gateway->channels.count * sizeof *ends + 1);
 	struct text out = {0};
+	char *space = mem_printf("/%s", gateway->client ? gateway->client : "");
 	for (uint32_t i = 0; i < gateway->channels.count; i++) {
 		ends[i].kind = gateway->channels.at[i].kind;
 		gateway->glue->end_guid(gateway->channels.at[i].end, ends[i].guid);
 	}
 	gateway->glue->node_guid(gateway->node, participant);
-	graph_add(&out, participant, node_name, ends, gateway->channels.count, gateway->humble);
+	graph_add(&out, participant, space, node_name, ends, gateway->channels.count, gateway->humble);
 	(void)gateway->glue->write(gateway->graph, out.at, out.count);
 	text_fini(&out);
+	free(space);
 	free(ends);
 }
 
@@ -260,7 +265,7 @@ static void look(struct troupe_ros2 *gateway)
 	const struct troupe_topics *topics = gateway->source->ops->topics(gateway->source);
 	gateway->epoch = topics->epoch;
 	gateway->looked = true;
-	names_make(topics, gateway->robot, &names);
+	names_make(topics, gateway->client, gateway->robot, &names);
 	gateway->source->ops->release(gateway->source, topics);
 	if (!gateway->robot && names.robot)
 		gateway->robot = mem_strdup(names.robot);
@@ -497,10 +502,9 @@ bool troupe_ros2_available(void)
 	return module_is_available();
 }
 
-troupe_status troupe_ros2_start(struct troupe_server *server, const struct troupe_ros2_def *def,
+static troupe_status make(const struct source_place *place, const char *client, const struct troupe_ros2_def *def,
 	struct troupe_ros2 **ret_ros2, struct troupe_error *error)
 {
-	const struct source_place place = {.server = server};
 	const struct glue *glue;
 	troupe_status status = check(def, error);
 	if (!status)
@@ -511,18 +515,37 @@ troupe_status troupe_ros2_start(struct troupe_server *server, const struct troup
 	gateway->glue = glue;
 	gateway->domain = def->domain;
 	gateway->humble = def->humble;
+	gateway->client = client ? mem_strdup(client) : NULL;
 	gateway->robot = def->robot ? mem_strdup(def->robot) : NULL;
 	gateway->say = def->say;
 	gateway->say_ctx = def->say_ctx;
 	for (size_t i = 0; def->address && def->address[i] && i + 1 < sizeof gateway->address; i++)
 		gateway->address[i] = def->address[i];
-	status = start(gateway, &place, def, error);
+	status = start(gateway, place, def, error);
 	if (status) {
 		troupe_ros2_end(gateway);
 		return status;
 	}
 	*ret_ros2 = gateway;
 	return TROUPE_OK;
+}
+
+troupe_status troupe_ros2_start(struct troupe_server *server, const struct troupe_ros2_def *def,
+	struct troupe_ros2 **ret_ros2, struct troupe_error *error)
+{
+	return make(&(struct source_place){.server = server}, NULL, def, ret_ros2, error);
+}
+
+troupe_status troupe_ros2_connect(const struct troupe_view_run *run, const struct troupe_ros2_def *def,
+	struct troupe_ros2 **ret_ros2, struct troupe_error *error)
+{
+	struct key key;
+	struct remote_options remote;
+	troupe_status status = remote_of_run(run, &key, &remote, error);
+	if (!status)
+		status = make(&(struct source_place){.remote = &remote}, run->client, def, ret_ros2, error);
+	key_forget(&key);
+	return status;
 }
 
 void troupe_ros2_end(struct troupe_ros2 *gateway)
@@ -546,6 +569,7 @@ void troupe_ros2_end(struct troupe_ros2 *gateway)
 	map_fini(&gateway->channel_of);
 	names_fini(&gateway->names);
 	text_fini(&gateway->cdr);
+	free(gateway->client);
 	free(gateway->robot);
 	free(gateway);
 }
@@ -563,8 +587,9 @@ struct troupe_ros2_counts troupe_ros2_counts(const struct troupe_ros2 *gateway)
 void troupe_ros2_describe(const struct troupe_ros2 *gateway, char *ret_text, size_t bytes)
 {
 	struct text text = {0};
-	text_add(&text, "domain %u, node /%s, %s%s", gateway->domain, node_name,
-		*gateway->address ? "through " : "this machine only", gateway->address);
+	text_add(&text, "domain %u, node %s%s/%s, %s%s", gateway->domain, gateway->client ? "/" : "",
+		gateway->client ? gateway->client : "", node_name, *gateway->address ? "through " : "this machine only",
+		gateway->address);
 	snprintf(ret_text, bytes, "%s", text.at);
 	text_fini(&text);
 }

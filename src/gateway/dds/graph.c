@@ -27,13 +27,13 @@ static void add_gids(
 			add_gid(out, ends[i].guid, humble);
 }
 
-void graph_add(struct text *out, const unsigned char participant[GLUE_GUID_BYTES], const char *node,
+void graph_add(struct text *out, const unsigned char participant[GLUE_GUID_BYTES], const char *space, const char *node,
 	const struct graph_end *ends, uint32_t count, bool humble)
 {
 	struct cdr_out cdr = cdr_begin(out);
 	add_gid(&cdr, participant, humble);
 	cdr_count(&cdr, 1);
-	cdr_string(&cdr, "/");
+	cdr_string(&cdr, space);
 	cdr_string(&cdr, node);
 	add_gids(&cdr, TROUPE_TOPIC_TAKEN, ends, count, humble);
 	add_gids(&cdr, TROUPE_TOPIC_PUBLISHED, ends, count, humble);

@@ -13,9 +13,9 @@ struct graph_end {
 	unsigned char guid[GLUE_GUID_BYTES];
 };
 
-/* Appends rmw_dds_common/msg/ParticipantEntitiesInfo, as CDR with its header: one node, of which all ends are. humble:
- * an id has 24 bytes, as until that release, else 16. */
-void graph_add(struct text *out, const unsigned char participant[GLUE_GUID_BYTES], const char *node,
+/* Appends rmw_dds_common/msg/ParticipantEntitiesInfo, as CDR with its header: one node in a namespace ("/", "/tb3_1"),
+ * of which all ends are. humble: an id has 24 bytes, as until that release, else 16. */
+void graph_add(struct text *out, const unsigned char participant[GLUE_GUID_BYTES], const char *space, const char *node,
 	const struct graph_end *ends, uint32_t count, bool humble);
 
 /* The names in DDS of a topic of ROS 2, and of a type: "rt/cart/odom", "nav_msgs::msg::dds_::Odometry_". The caller

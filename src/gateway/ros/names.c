@@ -50,10 +50,19 @@ static bool skip_world(const char **at)
 	return true;
 }
 
-/* False: the name has not the form of a topic of a model. */
-static bool take_apart(struct arena *arena, const char *topic, struct parts *ret_parts)
+/* The name without its slash and the name of the robot client. */
+static const char *inner_name(const struct making *making, const char *topic)
 {
 	const char *at = topic + (*topic == '/');
+	(void)skip_word(&at, making->names->client);
+	return at;
+}
+
+/* False: the name has not the form of a topic of a model. */
+static bool take_apart(const struct making *making, const char *topic, struct parts *ret_parts)
+{
+	struct arena *arena = &making->names->arena;
+	const char *at = inner_name(making, topic);
 	struct parts parts = {arena_strdup(arena, ""), arena_strdup(arena, ""), arena_strdup(arena, ""), NULL};
 	bool of_world = skip_world(&at);
 	while (skip_word(&at, "model")) {
@@ -130,7 +139,7 @@ static const char *look(struct making *making)
 		for (uint32_t i = 0; i < making->topics->count; i++) {
 			const struct troupe_topic *topic = &making->topics->at[i];
 			struct parts parts;
-			if (topic->kind == TROUPE_TOPIC_SERVICE || !take_apart(arena, topic->name, &parts))
+			if (topic->kind == TROUPE_TOPIC_SERVICE || !take_apart(making, topic->name, &parts))
 				continue;
 			if (pass) {
 				if (*parts.sensor)
@@ -192,8 +201,8 @@ static char *name_of(struct making *making, const struct parts *parts, int try)
 	return clean(arena, arena_printf(arena, "%s/%s", parts->space, rest));
 }
 
-/* False: the name is in use for another topic. */
-static bool offer(struct making *making, const struct ros_offer *what, bool may_share)
+/* False: the name is in use for another topic. The name is as it stands. */
+static bool offer_as(struct making *making, const struct ros_offer *what, bool may_share)
 {
 	struct ros_names *names = making->names;
 	char *key = arena_printf(&names->arena, "%d%s|%s", (int)what->kind, what->name, what->type);
@@ -203,17 +212,26 @@ static bool offer(struct making *making, const struct ros_offer *what, bool may_
 	return true;
 }
 
+/* The same, behind the name of the robot client. */
+static bool offer(struct making *making, const struct ros_offer *what)
+{
+	struct ros_offer all = *what;
+	if (*making->names->client)
+		all.name = arena_printf(&making->names->arena, "/%s%s", making->names->client, what->name);
+	return offer_as(making, &all, false);
+}
+
 /* The name without the namespace of the robot, too. */
 static bool offer_both(struct making *making, const struct ros_offer *what)
 {
 	const char *robot = making->names->robot;
 	struct ros_offer shorter = *what;
 	size_t length = robot ? strlen(robot) : 0;
-	if (!offer(making, what, false))
+	if (!offer(making, what))
 		return false;
 	if (length && !strncmp(what->name + 1, robot, length) && what->name[1 + length] == '/') {
 		shorter.name = what->name + 1 + length;
-		(void)offer(making, &shorter, false);
+		(void)offer(making, &shorter);
 	}
 	return true;
 }
@@ -252,29 +270,31 @@ static void add_topic(struct making *making, const struct troupe_topic *topic)
 {
 	struct arena *arena = &making->names->arena;
 	const struct ros_type *ros = ros_type_find(topic->type, topic->name);
-	const char *at = topic->name + (*topic->name == '/');
+	const char *at = inner_name(making, topic->name);
 	struct parts parts;
 	if (!ros || (topic->kind == TROUPE_TOPIC_TAKEN && !ros_is_taken(ros)))
 		return;
 	struct ros_offer what = {
 		.type = ros->name, .kind = topic->kind, .ros = ros, .topic = arena_strdup(arena, topic->name)};
-	if (take_apart(arena, topic->name, &parts)) {
+	if (take_apart(making, topic->name, &parts)) {
 		if (is_odometry_frames(making, &what, &parts)) {
 			what.name = "/tf";
-			(void)offer(making, &what, true);
+			(void)offer_as(making, &what, true);
 		} else {
 			offer_with_kin(making, &what, &parts);
 		}
 	} else if (!skip_world(&at)) {
-		what.name = clean(arena, topic->name);
+		what.name = clean(arena, at);
 		if (what.name)
-			(void)offer(making, &what, false);
+			(void)offer(making, &what);
+		if (what.name && *making->names->client && !strcmp(what.name, "/clock"))
+			(void)offer_as(making, &what, false);
 	}
 }
 
 static void add_fixed_frames(struct making *making, const struct troupe_topic *topic)
 {
-	const char *at = topic->name + (*topic->name == '/');
+	const char *at = inner_name(making, topic->name);
 	if (topic->kind != TROUPE_TOPIC_PUBLISHED || strcmp(topic->type, "gz.msgs.Scene") != 0 || !skip_world(&at) ||
 		strcmp(at, "scene/info") != 0)
 		return;
@@ -284,7 +304,7 @@ static void add_fixed_frames(struct making *making, const struct troupe_topic *t
 		.keep = NAMES_STATIC,
 		.ros = ros_fixed_frames(),
 		.topic = arena_strdup(&making->names->arena, topic->name)};
-	(void)offer(making, &what, true);
+	(void)offer_as(making, &what, true);
 }
 
 static void add_joint_commands(struct making *making)
@@ -305,9 +325,10 @@ static void add_joint_commands(struct making *making)
 	}
 }
 
-void names_make(const struct troupe_topics *topics, const char *robot, struct ros_names *ret_names)
+void names_make(const struct troupe_topics *topics, const char *client, const char *robot, struct ros_names *ret_names)
 {
 	struct ros_names names = {0};
+	names.client = arena_strdup(&names.arena, client ? client : "");
 	struct making making = {.names = &names, .topics = topics};
 	const char *only = look(&making);
 	const char *of_robot = robot ? robot : only;
@@ -348,6 +369,8 @@ char *names_joint_topic(
 	static const char *const ends[] = {
 		[JOINT_POSITION] = "0/cmd_pos", [JOINT_VELOCITY] = "cmd_vel", [JOINT_EFFORT] = "cmd_force"};
 	struct text topic = {0};
+	if (*names->client)
+		text_add(&topic, "/%s", names->client);
 	for (const char *at = robot; *at; at += strspn(at, "/")) {
 		size_t length = strcspn(at, "/");
 		text_add(&topic, "/model/%.*s", (int)length, at);

@@ -12,6 +12,9 @@
  *
  * One model, the robot, has all of its topics without the namespace as well: /cmd_vel, /odom, /scan.
  *
+ * In the process of a robot client (network.h), whose topics begin with /CLIENT, so do all names except /tf, /tf_static
+ * and /clock; the clock is given as /CLIENT/clock, too.
+ *
  * Left out: topics of the world itself but for /clock, and types without a counterpart. Characters that ROS 2 does not
  * take become "_", a name of digits only within a name falls away, and a part that begins with a digit gets "n" before
  * it. */
@@ -46,12 +49,14 @@ struct ros_names {
 	struct arena arena;
 	VEC(struct ros_offer) offers; /* several topics may be published under one name: /tf */
 	struct map taken;             /* topics of the server that take messages */
+	const char *client;           /* of the robot client whose process this is, or "" */
 	const char *robot;            /* the namespace that is left out in second names, or NULL */
 };
 
-/* robot: the model whose topics have names without its namespace, too; NULL: the only model that has topics of its own,
- * if there is one. ret_names is freed with names_fini(); nothing of topics and robot is kept. */
-void names_make(const struct troupe_topics *topics, const char *robot, struct ros_names *ret_names);
+/* client: the robot client whose process this is, or NULL. robot: the model whose topics have names without its
+ * namespace, too; NULL: the only model that has topics of its own, if there is one. ret_names is freed with
+ * names_fini(); nothing of the arguments is kept. */
+void names_make(const struct troupe_topics *topics, const char *client, const char *robot, struct ros_names *ret_names);
 void names_fini(struct ros_names *names);
 /* The topic of the server that takes such commands for the joint, as the caller's to free; NULL: it takes none. */
 char *names_joint_topic(

@@ -149,7 +149,7 @@ void board_update(struct board *board, const struct troupe_topics *topics)
 {
 	if (board->is_made)
 		drop_names(board);
-	names_make(topics, board->robot, &board->names);
+	names_make(topics, NULL, board->robot, &board->names);
 	if (!board->robot && board->names.robot)
 		board->robot = mem_strdup(board->names.robot);
 	board->is_made = true;
