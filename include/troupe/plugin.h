@@ -341,8 +341,9 @@ struct troupe_host {
 
 	/* Adds words to those of the kind; returns the index of the first. */
 	uint32_t (*add_words)(struct troupe_system *self, const char *name, enum troupe_word_kind kind, uint32_t count);
-	/* command() gets the messages on the topic, with this number as `input`. drives: a joint of the model that they
-	 * drive, by its handle, or TROUPE_NOTHING. */
+	/* command() gets the messages on the topic, with this number as `input`: of commands, of systems, and what the
+	 * run itself publishes there from the state, such as odometry and what sensors measure. drives: a joint of the
+	 * model that they drive, by its handle, or TROUPE_NOTHING. */
 	bool (*take)(struct troupe_system *self, const struct troupe_element *at, const char *topic, const char *type,
 		uint32_t input, uint32_t drives);
 	/* The same, and the topic is also the name of a service: a request is a message, and its caller is told in

@@ -1,6 +1,7 @@
 /* Publishes messages when a message comes that matches: the inputs and outputs are topics, the messages are given as
  * protobuf's text. The outputs come in the step after that of the input, or <delay_ms> of simulated time later;
- * services of the world are asked in the same step. As in Gazebo, all <match> of an input must hold. */
+ * services of the world are asked in the same step. As in Gazebo, all <match> of an input must hold. The input may be a
+ * topic that the run itself publishes: odometry, poses, sensors (server/hear.h). */
 #include "builtin/parts.h"
 
 #include <string.h>

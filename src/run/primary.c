@@ -507,6 +507,8 @@ static void take_decisions(struct primary *primary, uint64_t k)
 {
 	if (primary->paused || primary->ended || waits_for_empty(primary, k) || primary->repeats)
 		return;
+	if (primary->options.on_decide)
+		primary->options.on_decide(primary->options.ctx);
 	primary_update_systems(primary);
 	for (uint32_t i = 0; i < primary->decided.count; i++)
 		take(primary, k, &primary->decided.at[i]);

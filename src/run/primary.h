@@ -39,6 +39,8 @@ struct primary_options {
 	 * "". called: a client called the service, and is told, too. */
 	void (*on_reply)(
 		void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text, bool called);
+	/* In each step that moves, before systems decide: primary_hear() may be called. */
+	void (*on_decide)(void *ctx);
 	/* Each command, after it was taken; status: its outcome. */
 	void (*on_taken)(void *ctx, uint64_t step, const struct command *command, troupe_status status);
 	void *ctx;
@@ -191,6 +193,9 @@ troupe_status primary_unpack(
 	struct primary *primary, struct unpack *in, broadcast_list *broadcasts, struct troupe_error *error);
 
 double primary_time_s(const struct primary *primary);
+/* Tells the systems that listen to the topic of something that follows from state k. Takes over the message. Called by
+ * on_decide() only. */
+void primary_hear(struct primary *primary, const char *topic, ProtobufCMessage *message);
 /* The state hash, and its part for what commands changed beside the states and the loaded levels. */
 uint64_t primary_hash(const struct primary *primary);
 uint64_t primary_changes_hash(const struct primary *primary);

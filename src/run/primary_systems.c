@@ -59,6 +59,13 @@ static void publish(void *ctx, const struct system *system, uint32_t output, con
 	decide(primary, &command);
 }
 
+void primary_hear(struct primary *primary, const char *topic, ProtobufCMessage *message)
+{
+	struct command command = {
+		.step = primary->lockstep.number, .topic = mem_strdup(topic), .message = message, .told = true};
+	decide(primary, &command);
+}
+
 static void request(void *ctx, const struct system *system, const char *name, const ProtobufCMessage *message)
 {
 	struct primary *primary = ctx;

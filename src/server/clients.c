@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "server/client.h"
+#include "server/hear.h"
 #include "server/model_topics.h"
 #include "server/sensor_topics.h"
 #include "server/view.h"
@@ -44,6 +45,7 @@ struct clients {
 	_Atomic bool told[SDF_WORLDS_MAX];   /* some group has the world's replies. Writer: the step's thread. */
 	struct frame_pool *pools[SDF_WORLDS_MAX];
 	struct model_topics *of_models[SDF_WORLDS_MAX];
+	struct hearing *hearing[SDF_WORLDS_MAX];
 	/* step's thread */
 	VEC(struct group *) groups;
 	uint64_t seen_wanted, seen_epoch;  /* for which the groups were made */
@@ -65,6 +67,7 @@ struct clients *clients_create(struct troupe_server *server)
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		clients->pools[i] = frame_pool_create();
 		clients->of_models[i] = model_topics_create(&server->worlds[i], clients->table);
+		clients->hearing[i] = hearing_create(&server->worlds[i], clients->table, clients->of_models[i]);
 		clients->next_ns[i] = INT64_MAX;
 	}
 	return clients;
@@ -109,6 +112,7 @@ void clients_destroy(struct clients *clients)
 	drop_answered(atomic_load(&clients->answered));
 	for (uint32_t i = 0; i < SDF_WORLDS_MAX; i++) {
 		frame_pool_destroy(clients->pools[i]);
+		hearing_destroy(clients->hearing[i]);
 		model_topics_destroy(clients->of_models[i]);
 	}
 	topic_table_destroy(clients->table);
@@ -574,6 +578,11 @@ static void follow_pause(struct clients *clients, uint32_t world, int64_t time_n
 			group->next_ns = INT64_MIN;
 	}
 	find_next(clients);
+}
+
+void clients_hear(struct clients *clients, uint32_t world)
+{
+	hearing_take(clients->hearing[world]);
 }
 
 void clients_serve(struct clients *clients, bool stepped)

@@ -53,6 +53,10 @@ void clients_destroy(struct clients *clients);
  * the worlds are paused and no step is taken. */
 void clients_serve(struct clients *clients, bool stepped);
 
+/* In each step that moves, before systems decide, on the same thread: tells the systems of the world what it publishes
+ * (hear.h). */
+void clients_hear(struct clients *clients, uint32_t world);
+
 /* Between steps, on the same thread: says anew which sensors are wanted. */
 void clients_want_sensors(struct clients *clients);
 

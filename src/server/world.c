@@ -122,6 +122,12 @@ static void on_reply(void *ctx, uint64_t step, const char *topic, troupe_status 
 	world_tell_reply(ctx, step, topic, status, text, called);
 }
 
+static void on_decide(void *ctx)
+{
+	const struct server_world *world = ctx;
+	clients_hear(world->server->clients, world->index);
+}
+
 static void on_taken(void *ctx, uint64_t step, const struct command *command, troupe_status status)
 {
 	record_taken(ctx, step, command, status);
@@ -146,6 +152,7 @@ static void set_up_primary(struct server_world *world)
 		.chaos_moves = def->chaos_moves,
 		.on_event = def->on_event ? on_event : NULL,
 		.on_reply = on_reply,
+		.on_decide = on_decide,
 		.on_taken = def->record_path || def->on_taken ? on_taken : NULL,
 		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL,
 			world->server->importer, world->server->plugins, sdf_world_sees(world->scene->sdf)},

@@ -17,8 +17,8 @@ world=$scratch/event.sdf
 	echo '<plugin name="gz::sim" filename="x"><performer name="p"><ref>ship</ref><geometry><box><size>1 1 1</size></box></geometry></performer></plugin>'
 	echo '<model name="ground"><static>1</static><link name="l"><collision name="c"><geometry><plane/></geometry></collision></link></model>'
 	model probe 0 0 0.6 "$(plugin TouchPlugin '<target>ground</target><time>0.4</time><namespace>probe</namespace><enabled>1</enabled>')$(endpoint p)"
-	model ball 3 0 2 "$(plugin KineticEnergyMonitor '<link_name>l</link_name>')"
-	model ship 6 0 0.5 "$(plugin VelocityControl '')$(plugin LinearBatteryPlugin "$battery<start_draining>1</start_draining>")$(endpoint s)$(plugin Breadcrumbs "<topic>/drop</topic><max_deployments>1</max_deployments><breadcrumb><sdf version=\"1.9\"><model name=\"crumb\"><pose>-2 0 1 0 0 0</pose>$box</model></sdf></breadcrumb>")"
+	model ball 3 0 2 "$(plugin KineticEnergyMonitor '<link_name>l</link_name>')" | sed 's|</link>|<sensor name="a" type="altimeter"><topic>/high</topic><update_rate>40</update_rate><altimeter><vertical_position><noise type="gaussian"><stddev>0.1</stddev></noise></vertical_position></altimeter></sensor></link>|'
+	model ship 6 0 0.5 "$(plugin VelocityControl '')$(plugin OdometryPublisher '')$(plugin LinearBatteryPlugin "$battery<start_draining>1</start_draining>")$(endpoint s)$(plugin Breadcrumbs "<topic>/drop</topic><max_deployments>1</max_deployments><breadcrumb><sdf version=\"1.9\"><model name=\"crumb\"><pose>-2 0 1 0 0 0</pose>$box</model></sdf></breadcrumb>")"
 	model boat 6 9 0.5 "$(plugin VelocityControl '')$(plugin LinearBatteryPlugin "$battery<power_draining_topic>/drain</power_draining_topic>")"
 	echo '<actor name="walker"><pose>5 3 0.5 0 0 0</pose><link name="l"><collision name="c"><geometry><box><size>0.3 0.3 1</size></box></geometry></collision></link>'
 	plugin FollowActor '<target>boat</target><velocity>3</velocity><min_distance>1</min_distance><max_distance>8</max_distance>'
@@ -34,6 +34,9 @@ world=$scratch/event.sdf
 		frame="<output type=\"gz.msgs.Dataframe\" topic=\"/broker/msgs\">src_address: \"p\" dst_address: \"s\" data: \"message $i\"</output>"
 		trigger gz.msgs.Boolean /probe/touched '' "$frame<delay_ms>$((i * 3))</delay_ms>$frame"
 	done
+	# what the run publishes itself: poses, odometry, a sensor
+	trigger gz.msgs.Altimeter /high '<match field="vertical_position" tol="0.2">-0.7</match>' '<output type="gz.msgs.Twist" topic="/model/boat/cmd_vel">linear {x: 0.5}</output>'
+	trigger gz.msgs.Odometry /model/ship/odometry '<match field="twist.linear.x" tol="1">4</match>' '<output type="gz.msgs.Twist" topic="/model/boat/cmd_vel">linear {y: 0.125} angular {z: 0.5}</output>'
 	trigger gz.msgs.Dataframe s/rx '' '<output type="gz.msgs.Twist" topic="/model/boat/cmd_vel">linear {y: 0.25}</output><output type="gz.msgs.Empty" topic="/drop"></output>'
 	plugin RFComms '<range_config><fading_exponent>2</fading_exponent><sigma>20</sigma></range_config><radio_config><tx_power>20</tx_power><noise_floor>-40</noise_floor></radio_config>'
 	echo '</world></sdf>'
@@ -46,6 +49,13 @@ first --report "$scratch/report" --save-at 620 "$scratch/saved" --save-at 1000 "
 # each chain has come to its end: the model is there, once, and nothing was refused
 [ "$(member "$scratch/report" created)" = 2 ] && [ "$(member "$scratch/report" refused_commands)" = 0 ]
 check "two models are created, nothing refused: $(grep -E '"(created|refused_commands)"' "$scratch/report")" $?
+hearing=$world
+for topic in /high /model/ship/odometry; do
+	world=$scratch/deaf.sdf
+	grep -v "<input type=\"gz.msgs.[A-Za-z]*\" topic=\"$topic\"" "$hearing" >"$world"
+	other "what the run publishes on $topic makes a difference"
+done
+world=$hearing
 placements 2 '3 --chaos 5' '2 --transport tcp'
 resume "$scratch/saved" 620 0 2
 resume "$scratch/later" 1000 0 2

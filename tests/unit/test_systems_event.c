@@ -186,6 +186,84 @@ Test(systems_event, a_trigger_drives_after_its_delay_and_asks_services)
 	stop();
 }
 
+/* What the run publishes is heard from the state in which it is so, by the step after. */
+static void heard(const char *models, const char *input, uint64_t steps, uint32_t expected, uint64_t expected_step)
+{
+	uint64_t step = 0;
+	char *world = mem_printf(HEAD "%s" PLUGIN("TriggeredPublisher", "%s" OUT) END, models, input);
+	start(world);
+	subscribe(client, "/out", 0);
+	lib_run(server, steps);
+	uint32_t count = take("/out", &step, NULL);
+	cr_assert_eq(count, expected, "%s: %u", input, count);
+	cr_assert_eq(step, expected_step, "%s: %d", input, (int)step);
+	stop();
+	free(world);
+}
+
+#define GOES(what)                                                                                                     \
+	"<model name='bot'><pose>0 0 5 0 0 0</pose><link name='l'><gravity>0</gravity>" what                           \
+	"</link><plugin name='gz::sim::systems::VelocityControl' filename='x'><initial_linear>2 0 0</initial_linear>"  \
+	"</plugin>" PLUGIN("OdometryPublisher", "") PLUGIN("JointStatePublisher", "")                                  \
+		PLUGIN("PosePublisher", "<publish_link_pose>false</publish_link_pose><publish_model_pose>1"            \
+					"</publish_model_pose>") "</model>"
+#define FROM(type, topic, match) "<input type='gz.msgs." type "' topic='" topic "'>" match "</input>"
+
+/* At 2 m/s the model is at 1 m after 500 steps; odometry comes 50 times a second, poses in each step. */
+Test(systems_event, a_trigger_hears_odometry_and_poses)
+{
+	const double speed = 2;
+	uint64_t at_1_m = (uint64_t)(1 / speed / LIB_DT_S + 0.5);
+	heard(GOES(""), FROM("Odometry", "/model/bot/odometry", "<match field='pose.position.x' tol='0.019'>1</match>"),
+		1000, 1, at_1_m + 2);
+	heard(GOES(""), FROM("Pose", "/model/bot/pose", "<match field='position.x' tol='0.0009'>1</match>"), 1000, 1,
+		at_1_m + 2);
+	heard(GOES(""), FROM("Odometry", "/model/bot/odometry", ""), 100, 5, 82);
+	heard(GOES(""), FROM("Model", "/world/w/model/bot/joint_state", ""), 100, 99, 100);
+	heard(GOES(""), FROM("Pose_V", "/world/w/dynamic_pose/info", ""), 100, 6, 86);
+}
+
+/* A sensor measures because it is heard, and as often as it says: first after its first period. */
+Test(systems_event, a_trigger_hears_sensors)
+{
+	heard(GOES("<sensor name='high' type='altimeter'><update_rate>10</update_rate><topic>/high</topic></sensor>"),
+		FROM("Altimeter", "/high", "<match field='vertical_position'>0</match>"), 250, 2, 202);
+	heard(GOES("<sensor name='imu' type='imu'><update_rate>100</update_rate><topic>/imu</topic></sensor>"),
+		FROM("IMU", "/imu", "<match field='angular_velocity.x' tol='1e-6'>0</match>"), 95, 9, 92);
+}
+
+static char warned[8][512];
+static uint32_t warnings;
+
+static void keep_warning(void *ctx, const char *text)
+{
+	(void)ctx;
+	if (warnings < 8)
+		(void)snprintf(warned[warnings++], sizeof *warned, "%s", text);
+}
+
+/* Topics with the time of the day or of another type are not heard: a warning says where. */
+Test(systems_event, a_trigger_says_what_it_does_not_hear)
+{
+	static const char world[] = HEAD "\n" TRIGGER(FROM("Clock", "/world/w/clock", ""), OUT) "\n" TRIGGER(
+		FROM("Boolean", "/model/bot/odometry", ""), OUT) "\n" TRIGGER(FROM("Boolean", "/nobody", ""), OUT)
+		GOES("") END;
+	struct troupe_server_def def = lib_def(world, 0);
+	def.on_warning = keep_warning;
+	server = lib_create(&def);
+	client = client_of(server, 4096);
+	subscribe(client, "/out", 0);
+	lib_run(server, 100);
+	cr_assert_eq(take("/out", NULL, NULL), 0);
+	stop();
+	cr_assert_eq(warnings, 2);
+	bool clock_first = strstr(warned[0], "clock") != NULL;
+	cr_assert(strstr(warned[!clock_first], "library.sdf:2:") && strstr(warned[!clock_first], "more than the state"),
+		"%s", warned[!clock_first]);
+	cr_assert(strstr(warned[clock_first], "library.sdf:3:") && strstr(warned[clock_first], "another type"), "%s",
+		warned[clock_first]);
+}
+
 Test(systems_event, triggers_wait_in_order_and_their_number_is_bounded)
 {
 	start(HEAD TRIGGER(IN("Empty", ""), "<delay_ms>50</delay_ms>" OUT) END);

@@ -1,0 +1,20 @@
+/* What a run publishes reaches its own systems, too: odometry, poses, joints, reports and readings of sensors, when a
+ * system listens to their topic (TriggeredPublisher does, with an <input> of the user's choice). It reaches them as
+ * commands of step k, from state k: so it follows from the state alone, on any number of machines, and a resumed or
+ * replayed run hears it again. What systems publish themselves goes another way (run/primary_systems.c).
+ *
+ * Topics that depend on real time, or on who simulates what, are not heard: a warning says so. */
+#ifndef SERVER_HEAR_H
+#define SERVER_HEAR_H
+
+#include "server/model_topics.h"
+
+struct hearing; /* of one world */
+
+/* topics: of the world, in the table. They must outlive the result. */
+struct hearing *hearing_create(struct server_world *world, struct topic_table *table, struct model_topics *topics);
+void hearing_destroy(struct hearing *hearing);
+/* Posts what is due in state k. Between steps, on the primary's thread, in steps that move. */
+void hearing_take(struct hearing *hearing);
+
+#endif
