@@ -85,8 +85,32 @@ static Gz__Msgs__Geometry *encode_file(struct arena *arena, const struct troupe_
 	return out;
 }
 
-static Gz__Msgs__Geometry *encode_geometry(struct arena *arena, const struct troupe_scene_shape *shape)
+static Gz__Msgs__Polyline *encode_outline(struct arena *arena, const struct mesh_outline *from, double height)
 {
+	Gz__Msgs__Polyline *out = ENCODE_NEW(arena, Gz__Msgs__Polyline, gz__msgs__polyline__init);
+	out->height = height;
+	out->point = arena_array(arena, Gz__Msgs__Vector2d *, from->count);
+	for (uint32_t i = 0; i < from->count; i++) {
+		Gz__Msgs__Vector2d *point = ENCODE_NEW(arena, Gz__Msgs__Vector2d, gz__msgs__vector2d__init);
+		point->x = from->points[i].x;
+		point->y = from->points[i].y;
+		out->point[out->n_point++] = point;
+	}
+	return out;
+}
+
+static Gz__Msgs__Geometry *encode_polyline(struct arena *arena, const struct view_polyline from)
+{
+	Gz__Msgs__Geometry *out = new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__POLYLINE);
+	out->polyline = arena_array(arena, Gz__Msgs__Polyline *, from.count);
+	for (uint32_t i = 0; i < from.count; i++)
+		out->polyline[out->n_polyline++] = encode_outline(arena, &from.outlines[i], from.height);
+	return out;
+}
+
+static Gz__Msgs__Geometry *encode_geometry(struct arena *arena, const struct troupe_scene *scene, uint32_t index)
+{
+	const struct troupe_scene_shape *shape = &scene->shapes[index];
 	Gz__Msgs__Geometry *out;
 	switch (shape->kind) {
 	case TROUPE_SHAPE_BOX:
@@ -99,8 +123,8 @@ static Gz__Msgs__Geometry *encode_geometry(struct arena *arena, const struct tro
 	case TROUPE_SHAPE_MESH:
 	case TROUPE_SHAPE_HEIGHTMAP:
 		return encode_file(arena, shape);
-	case TROUPE_SHAPE_POLYLINE: /* its outline is not kept: nothing to draw */
-		return new_geometry(arena, GZ__MSGS__GEOMETRY__TYPE__EMPTY);
+	case TROUPE_SHAPE_POLYLINE:
+		return encode_polyline(arena, view_polyline(scene, index));
 	default:
 		return encode_round(arena, shape);
 	}
@@ -116,7 +140,7 @@ static Gz__Msgs__Visual *encode_visual(struct arena *arena, const struct troupe_
 	out->parent_name = encode_text(link->name);
 	out->parent_id = encode_link_id(link);
 	out->pose = encode_pose(arena, &from->in_link, NULL, 0);
-	out->geometry = encode_geometry(arena, from);
+	out->geometry = encode_geometry(arena, scene, shape);
 	out->material = encode_material(arena, from->material);
 	out->cast_shadows = from->cast_shadows;
 	out->visible = true;
@@ -135,7 +159,7 @@ static Gz__Msgs__Collision *encode_collision(struct arena *arena, const struct t
 	out->id = ENCODE_SHAPE_ID | shape;
 	out->name = encode_text(from->name);
 	out->pose = encode_pose(arena, &from->in_link, NULL, 0);
-	out->geometry = encode_geometry(arena, from);
+	out->geometry = encode_geometry(arena, scene, shape);
 	return out;
 }
 

@@ -5,6 +5,7 @@
 #include "sensor/summary.h"
 #include "server/view_look.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ struct view {
 	uint32_t *shape_of;                      /* [count of the scene's geoms] likewise */
 	uint32_t model_places, link_places, joint_places, geom_places;
 	struct view_sensor_frames *frames; /* [sensors of shown] see view_untold_frames() */
+	struct view_polyline *polylines;   /* [shapes of shown] */
 };
 
 struct copied_mesh { /* the copied points of one mesh */
@@ -144,6 +146,39 @@ static void add_file(struct making *m, const struct sdf_shape *shape, struct tro
 	to->shift = view_vec3(shift);
 }
 
+static struct mesh_outline read_outline(struct making *m, const struct sdf_element *polyline)
+{
+	VEC(struct vec3) points = {0};
+	const struct sdf_element *point = NULL;
+	double xy[2];
+	while ((point = sdf_child(polyline, "point", point)) && points.count <= MESH_OUTLINE_POINTS_MAX)
+		if (text_doubles(point->text, xy, 2) == 2 && fabs(xy[0]) <= SDF_LENGTH_MAX &&
+			fabs(xy[1]) <= SDF_LENGTH_MAX)
+			vec_push(&points, (struct vec3){xy[0], xy[1], 0});
+	struct vec3 *kept = arena_array(&m->view->arena, struct vec3, points.count);
+	if (points.count)
+		memcpy(kept, points.at, points.count * sizeof *kept);
+	struct mesh_outline outline = {kept, points.count};
+	vec_free(&points);
+	return outline;
+}
+
+/* All <polyline>s of a geometry are one shape; its height is that of the first, as in sdf/solid.c. */
+static struct view_polyline read_polyline(struct making *m, const struct sdf_shape *shape)
+{
+	const struct sdf_element *first = sdf_child(shape->element, "polyline", NULL);
+	struct view_polyline polyline = {.height = 1};
+	if (shape->kind != SDF_POLYLINE || !first)
+		return polyline;
+	(void)sdf_child_double(first, "height", 0, SDF_LENGTH_MAX, &polyline.height, NULL);
+	struct mesh_outline *outlines = arena_array(&m->view->arena, struct mesh_outline, MESH_OUTLINES_MAX);
+	for (const struct sdf_element *at = first; at && polyline.count < MESH_OUTLINES_MAX;
+		at = sdf_child(shape->element, "polyline", at))
+		outlines[polyline.count++] = read_outline(m, at);
+	polyline.outlines = outlines;
+	return polyline;
+}
+
 static void add_shape(struct making *m, uint32_t link, const char *name, const struct sdf_shape *shape,
 	struct pose in_link, const struct sdf_visual *visual)
 {
@@ -151,6 +186,7 @@ static void add_shape(struct making *m, uint32_t link, const char *name, const s
 	troupe_shape_kind kind;
 	if (!find_kind(shape->kind, &kind))
 		return;
+	m->view->polylines[shown->shape_count] = read_polyline(m, shape);
 	struct troupe_scene_shape *to = &m->shapes[shown->shape_count++];
 	*to = (struct troupe_scene_shape){.name = arena_strdup(&m->view->arena, name),
 		.link = link,
@@ -503,6 +539,7 @@ static void make_room(struct making *m)
 	m->models = arena_array(&view->arena, struct troupe_scene_model, scene->model_count);
 	m->links = arena_array(&view->arena, struct troupe_scene_link, scene->link_count);
 	m->joints = arena_array(&view->arena, struct troupe_scene_joint, scene->joint_count);
+	view->polylines = arena_array(&view->arena, struct view_polyline, shapes);
 	m->shapes = arena_array(&view->arena, struct troupe_scene_shape, shapes);
 	m->lights = arena_array(&view->arena, struct troupe_scene_light, lights);
 }
@@ -537,6 +574,11 @@ const struct troupe_scene *view_create(const struct scene *scene, const struct s
 	shown->lights = m.lights;
 	vec_free(&m.meshes);
 	return shown;
+}
+
+struct view_polyline view_polyline(const struct troupe_scene *shown, uint32_t shape)
+{
+	return view_of(shown)->polylines[shape];
 }
 
 struct view_sensor_frames view_untold_frames(const struct troupe_scene *shown, uint32_t sensor)

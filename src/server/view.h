@@ -3,6 +3,7 @@
 #ifndef SERVER_VIEW_H
 #define SERVER_VIEW_H
 
+#include "mesh/mesh.h"
 #include "scene/scene.h"
 #include "sensor/sensor.h"
 #include "system/system.h"
@@ -33,6 +34,15 @@ struct view_sensor_frames {
 struct view_sensor_frames view_frames_of(const struct sdf_sensor *sensor);
 /* The same of a sensor of the view, without the frames of which a system of its model tells where they are. */
 struct view_sensor_frames view_untold_frames(const struct troupe_scene *view, uint32_t sensor);
+
+/* Of a polyline of the view: its outlines, as the world's file has them, and its height in m. Points of which the file
+ * is not numbers, and those beyond the limits of mesh_extrude(), are missing. No outlines: another shape. */
+struct view_polyline {
+	const struct mesh_outline *outlines;
+	uint32_t count;
+	double height;
+};
+struct view_polyline view_polyline(const struct troupe_scene *view, uint32_t shape);
 
 /* Whether snapshots and reports contain the model: models that can move, and performers. */
 static inline bool view_moves(const struct scene_model *model)

@@ -326,8 +326,26 @@ static bool same_vec3(struct troupe_vec3 a, const Gz__Msgs__Vector3d *message)
 	return fabs(a.x - b.x) <= SAME_SIZE && fabs(a.y - b.y) <= SAME_SIZE && fabs(a.z - b.z) <= SAME_SIZE;
 }
 
-static bool is_shape(const struct troupe_scene_shape *shape, const Gz__Msgs__Geometry *asked)
+static bool same_outline(const struct mesh_outline *a, double height, const Gz__Msgs__Polyline *b)
 {
+	bool same = a->count == b->n_point && fabs(height - b->height) <= SAME_SIZE;
+	for (uint32_t i = 0; i < a->count && same; i++)
+		same = fabs(a->points[i].x - b->point[i]->x) <= SAME_SIZE &&
+		       fabs(a->points[i].y - b->point[i]->y) <= SAME_SIZE;
+	return same;
+}
+
+static bool same_polyline(struct view_polyline a, const Gz__Msgs__Geometry *b)
+{
+	bool same = a.count && a.count == b->n_polyline;
+	for (uint32_t i = 0; i < a.count && same; i++)
+		same = same_outline(&a.outlines[i], a.height, b->polyline[i]);
+	return same;
+}
+
+static bool is_shape(const struct troupe_scene *scene, uint32_t index, const Gz__Msgs__Geometry *asked)
+{
+	const struct troupe_scene_shape *shape = &scene->shapes[index];
 	const char *name = shape->path ? shape->path : shape->uri ? shape->uri : "";
 	if (shape->kind == TROUPE_SHAPE_MESH && asked->type == GZ__MSGS__GEOMETRY__TYPE__MESH && asked->mesh)
 		return !strcmp(name, asked->mesh->filename) &&
@@ -338,7 +356,8 @@ static bool is_shape(const struct troupe_scene_shape *shape, const Gz__Msgs__Geo
 		asked->heightmap)
 		return !strcmp(name, asked->heightmap->filename) && same_vec3(shape->size, asked->heightmap->size) &&
 		       same_vec3(shape->shift, asked->heightmap->origin);
-	return false;
+	return shape->kind == TROUPE_SHAPE_POLYLINE && asked->type == GZ__MSGS__GEOMETRY__TYPE__POLYLINE &&
+	       same_polyline(view_polyline(scene, index), asked);
 }
 
 /* A shape whose triangles are known is preferred: no file has to be read. NULL: the scene has no such shape. */
@@ -346,7 +365,7 @@ static const struct troupe_scene_shape *find_shape(const struct troupe_scene *sc
 {
 	const struct troupe_scene_shape *found = NULL;
 	for (uint32_t i = 0; i < scene->shape_count; i++)
-		if ((!found || (!found->points && scene->shapes[i].points)) && is_shape(&scene->shapes[i], asked))
+		if ((!found || (!found->points && scene->shapes[i].points)) && is_shape(scene, i, asked))
 			found = &scene->shapes[i];
 	return found;
 }
@@ -445,6 +464,29 @@ static troupe_status read_triangles(struct troupe_server *server, const struct t
 	return status ? fail(error, status, "'%.200s': %s", shape->path, why.text) : TROUPE_OK;
 }
 
+/* Extruded here: a visual that no sensor sees has no triangles. */
+static troupe_status add_polyline(const Gz__Msgs__Geometry *geometry, struct text *out, struct troupe_error *error)
+{
+	struct mesh_outline outlines[MESH_OUTLINES_MAX] = {0};
+	struct mesh mesh = {0};
+	uint32_t count = (uint32_t)MIN(geometry->n_polyline, (size_t)MESH_OUTLINES_MAX);
+	for (uint32_t i = 0; i < count; i++) {
+		const Gz__Msgs__Polyline *from = geometry->polyline[i];
+		struct vec3 *points = mem_alloc((from->n_point + 1) * sizeof *points);
+		for (size_t p = 0; p < from->n_point; p++)
+			points[p] = (struct vec3){from->point[p]->x, from->point[p]->y, 0};
+		outlines[i] = (struct mesh_outline){points, (uint32_t)from->n_point};
+	}
+	troupe_status status = mesh_extrude(outlines, count, geometry->polyline[0]->height, false, &mesh, error);
+	if (!status)
+		encode_often_mesh(out, (const double *)(const void *)mesh.points.at, mesh.points.count, mesh.corners.at,
+			mesh.corners.count / 3);
+	for (uint32_t i = 0; i < count; i++)
+		free((void *)(uintptr_t)outlines[i].points);
+	mesh_fini(&mesh);
+	return status;
+}
+
 static struct troupe_vec3 vec3_of(const Gz__Msgs__Vector3d *message)
 {
 	struct vec3 v = message_vec3(message);
@@ -466,10 +508,20 @@ troupe_status viewer_triangles(
 		shape.path = geometry->heightmap->filename;
 		shape.size = vec3_of(geometry->heightmap->size);
 		shape.shift = vec3_of(geometry->heightmap->origin);
+	} else if (geometry->type == GZ__MSGS__GEOMETRY__TYPE__POLYLINE && geometry->n_polyline) {
+		return add_polyline(geometry, out, error);
 	} else {
-		return fail(error, TROUPE_ECOMMAND, "neither a mesh nor a heightmap");
+		return fail(error, TROUPE_ECOMMAND, "neither a mesh, a heightmap nor a polyline");
 	}
 	return read_triangles(server, &shape, out, error);
+}
+
+static troupe_status add_known(const struct troupe_scene_shape *shape, struct text *out, struct troupe_error *error)
+{
+	troupe_status status = check_triangles(shape->triangle_count, error);
+	if (!status)
+		encode_often_mesh(out, shape->points, shape->point_count, shape->triangles, shape->triangle_count);
+	return status;
 }
 
 static troupe_status answer_mesh(const struct frame *frame, const struct topic_row *row, const void *request,
@@ -481,16 +533,17 @@ static troupe_status answer_mesh(const struct frame *frame, const struct topic_r
 		message_of_bytes(&gz__msgs__geometry__descriptor, request, count, &message_limits_usual, &asked, error);
 	if (status)
 		return status;
-	const struct troupe_scene_shape *shape =
-		find_shape(frame->snapshot.scene, (const Gz__Msgs__Geometry *)(const void *)asked);
-	message_free(asked);
+	const Gz__Msgs__Geometry *geometry = (const Gz__Msgs__Geometry *)(const void *)asked;
+	const struct troupe_scene_shape *shape = find_shape(frame->snapshot.scene, geometry);
 	if (!shape)
-		return fail(error, TROUPE_ECOMMAND, "no shape of the world has this mesh or heightmap");
-	if (!shape->points)
-		return read_triangles(frame->server, shape, out, error);
-	status = check_triangles(shape->triangle_count, error);
-	if (!status)
-		encode_often_mesh(out, shape->points, shape->point_count, shape->triangles, shape->triangle_count);
+		status = fail(error, TROUPE_ECOMMAND, "no shape of the world has this mesh, heightmap or polyline");
+	else if (!shape->points && shape->kind == TROUPE_SHAPE_POLYLINE)
+		status = add_polyline(geometry, out, error);
+	else if (!shape->points)
+		status = read_triangles(frame->server, shape, out, error);
+	else
+		status = add_known(shape, out, error);
+	message_free(asked);
 	return status;
 }
 

@@ -54,7 +54,7 @@ function vector(from, otherwise) {
 }
 
 // The geometry, its scale, and whether it is a plane (which pictures of the whole world leave out). null: nothing to
-// draw. A mesh or heightmap is not known here: its triangles must be asked for, and shape.ask is what to ask.
+// draw. A mesh, heightmap or polyline is not known here: its triangles must be asked for, and shape.ask is what to ask.
 export function shapeOf(geometry) {
 	const one = new Vector3(1, 1, 1);
 	if (geometry.box)
@@ -94,7 +94,7 @@ export function shapeOf(geometry) {
 			return flat;
 		})};
 	}
-	if (geometry.mesh || geometry.heightmap)
+	if (geometry.mesh || geometry.heightmap || geometry.polyline)
 		return {key: JSON.stringify(geometry), scale: one, ask: geometry};
 	return null;
 }

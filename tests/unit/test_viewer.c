@@ -422,6 +422,69 @@ static struct troupe_server *meshed(void)
 	return lib_server(sdf, 1);
 }
 
+/* Of the body that triangles enclose. */
+static double volume_of(const Troupe__Msgs__Mesh *mesh)
+{
+	double sum = 0;
+	for (size_t i = 0; i + 2 < mesh->n_corner; i += 3) {
+		struct vec3 p[3];
+		for (int c = 0; c < 3; c++) {
+			const float *at = mesh->point + 3 * (size_t)mesh->corner[i + (size_t)c];
+			p[c] = (struct vec3){(double)at[0], (double)at[1], (double)at[2]};
+		}
+		sum += vec3_dot(p[0], vec3_cross(p[1], p[2])) / 6;
+	}
+	return sum;
+}
+
+/* An L, which is concave, as a visual alone and as a collision; and a square with a hole. */
+#define L_POINTS                                                                                                       \
+	"<point>0 0</point><point>2 0</point><point>2 1</point><point>1 1</point><point>1 2</point><point>0 2</point>"
+#define L_GEOMETRY(height) "<geometry><polyline><height>" height "</height>" L_POINTS "</polyline></geometry>"
+
+Test(viewer, triangles_of_a_polyline)
+{
+	struct troupe_server *server = lib_server(
+		LIB_SDF(LIB_WORLD("w", "<model name='m'><static>true</static><link name='l'><visual "
+				       "name='v'>" L_GEOMETRY("0.5") "</visual><collision name='c'>" L_GEOMETRY(
+					       "3") "</collision><visual "
+						    "name='h'><geometry><polyline><height>1</height>"
+						    "<point>0 0</point><point>4 0</point><point>4 4</point><point>0 "
+						    "4</point>"
+						    "</polyline><polyline><point>1 1</point><point>2 1</point><point>2 "
+						    "2</point>"
+						    "<point>1 "
+						    "2</point></polyline></geometry></visual></link></model>")),
+		1);
+	struct troupe_client *client = client_of(server, 1000);
+	const double l_area = 2.0 * 2.0 - 1.0 * 1.0, ring_area = 4.0 * 4.0 - 1.0 * 1.0;
+	const double volumes[] = {3 * l_area, 0.5 * l_area, ring_area}; /* collisions come first */
+	struct troupe_message message;
+	Gz__Msgs__Scene *scene = ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
+	cr_assert(scene, "%s", message.text);
+	const Gz__Msgs__Link *link = scene->model[scene->n_model - 1]->link[0];
+	cr_assert(link->n_collision == 1 && link->n_visual == 2, "%zu %zu", link->n_collision, link->n_visual);
+	const Gz__Msgs__Geometry *shapes[] = {
+		link->collision[0]->geometry, link->visual[0]->geometry, link->visual[1]->geometry};
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
+		struct text text = {0};
+		message_add_text(&text, &shapes[i]->base, MESSAGE_LINE);
+		Troupe__Msgs__Mesh *mesh =
+			ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", text.at, &message);
+		cr_assert(mesh, "%s: %s", text.at, message.text);
+		cr_expect_float_eq(volume_of(mesh), volumes[i], 1e-5, "%s: %g", text.at, volume_of(mesh));
+		message_free(&mesh->base);
+		text_fini(&text);
+	}
+	/* an outline that the world does not have */
+	cr_assert_null(ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry",
+		"type: POLYLINE polyline {height: 0.5 point {x: 1} point {y: 1} point {x: 1 y: 1}}", &message));
+	cr_assert_eq(message.status, TROUPE_ECOMMAND);
+	message_free(&scene->base);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
 Test(viewer, triangles_of_a_mesh)
 {
 	struct troupe_server *server = meshed();

@@ -24,6 +24,23 @@ function twist(x) {
   return bytes;
 }
 
+// Of a polygon that may be concave, and of the body that a closed list of triangles encloses.
+function area(points) {
+  return points.reduce((sum, [x, y], i) => {
+    const [nx, ny] = points[(i + 1) % points.length];
+    return sum + (x * ny - nx * y) / 2;
+  }, 0);
+}
+
+function volume({ points, indices }) {
+  let sum = 0;
+  for (let i = 0; i < indices.length; i += 3) {
+    const [a, b, c] = [0, 1, 2].map((k) => points[indices[i + k]]);
+    sum += (a.x * (b.y * c.z - b.z * c.y) + a.y * (b.z * c.x - b.x * c.z) + a.z * (b.x * c.y - b.y * c.x)) / 6;
+  }
+  return sum;
+}
+
 async function main() {
   check((await raw(["x.v1"])) === 400, "a wrong subprotocol is not refused");
   check((await raw([])) === 400, "no subprotocol is not refused");
@@ -112,6 +129,8 @@ async function main() {
   const wedge = cube?.triangles?.[0];
   check(wedge?.indices.length === 12 && Math.max(...wedge.points.map((p) => p.x)) === 2 &&
     wedge.indices.every((i) => wedge.points[i]), `the mesh of the cart: ${JSON.stringify(wedge)}`);
+  const outline = [[0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]], ell = cube?.triangles?.[1];
+  check(ell && Math.abs(volume(ell) - 0.5 * area(outline)) < 1e-6, `the polyline of the cart: ${JSON.stringify(ell)}`);
   const place = () => frames.length && frames.read(frames.length - 1).transforms.find((t) => t.child_frame_id === "cart");
   check(await until(place), "no frame of the cart");
   check(Math.abs(place().transform.translation.x - x()) < 1 && place().header.frame_id === "w", "the cart's frame");

@@ -152,9 +152,13 @@ async function sensors(context) {
 const lamp = (type, name, pose, more) => `<light type="${type}" name="${name}"><pose>${pose}</pose><diffuse>1 1 1 1</diffuse><intensity>3</intensity>` +
 	`<attenuation><range>6</range><constant>0.2</constant><linear>0</linear><quadratic>0.1</quadratic></attenuation>${more}</light>`;
 
+// Concave: there is nothing in its corner at 1.5 1.5
+const ELL = ["0 0", "2 0", "2 1", "1 1", "1 2", "0 2"];
+
 async function lights(context) {
 	const text = still("slab", "0 0 -0.05 0 0 0", box("40 40 0.1", "<material><diffuse>0.4 0.4 0.4 1</diffuse></material>")) +
 		still("poster", "0 -8 0.5 0 0 0", box("1 1 1", "<material><diffuse>0.1 0.7 0.1 1</diffuse><pbr><metal><albedo_map>materials/none.png</albedo_map></metal></pbr></material>")) +
+		still("ell", "4 -9 0 0 0 0", `<visual name="v"><geometry><polyline><height>0.5</height>${ELL.map(xy => `<point>${xy}</point>`).join("")}</polyline></geometry>${RED}</visual>`) +
 		lamp("point", "bulb", "-8 0 2 0 0 0", "") +
 		lamp("spot", "torch", "8 0 4 0 0 0", "<direction>0 0 -1</direction><spot><inner_angle>0.3</inner_angle><outer_angle>0.6</outer_angle><falloff>1</falloff></spot>");
 	const run_ = await run(file("lamps.sdf", world("lamps", text)), 0, "--paused");
@@ -177,6 +181,16 @@ async function lights(context) {
 		await settled();
 		const off = await bright(-8, 1);
 		check(Math.abs(off - dark) < .1 * dark, "a bulb that is switched off gives no light", JSON.stringify({dark, off}));
+	});
+	await part("a polyline", async () => {
+		const red = async (x, y, z) => {
+			const [r, g, b] = await colourAt(page, 4 + x, -9 + y, z);
+			return r > 2 * g && r > 2 * b;
+		};
+		await until(() => [...viewer.world.meshes.keys()].some(key => /polyline/.test(key)));
+		await settled();
+		check(await red(.5, .5, .5) && await red(1.5, .5, .5) && await red(.5, 1.5, .5), "it is drawn");
+		check(!await red(1.5, 1.5, 0), "its inner corner is empty");
 	});
 	await part("a texture that is not there", async () => {
 		const [red, green, blue] = await colourAt(page, 0, -8, 1);

@@ -20,6 +20,8 @@ cat >w.sdf <<'END'
     <inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
     <visual name="v"><geometry><box><size>0.5 0.5 0.5</size></box></geometry></visual>
     <visual name="wedge"><geometry><mesh><uri>wedge.obj</uri><scale>2 1 1</scale></mesh></geometry></visual>
+    <visual name="ell"><geometry><polyline><height>0.5</height><point>0 0</point><point>2 0</point><point>2 1</point>
+      <point>1 1</point><point>1 2</point><point>0 2</point></polyline></geometry></visual>
     <sensor name="camera" type="camera"><update_rate>50</update_rate><topic>/camera</topic>
       <camera><image><width>640</width><height>480</height></image></camera></sensor></link>
     <plugin name="gz::sim::systems::VelocityControl" filename="x"/>

@@ -429,7 +429,7 @@ static void add_geometry(struct pen *pen, const Gz__Msgs__Pose *at, const Gz__Ms
 		add_capsule(pen, pose, geometry->capsule->radius, geometry->capsule->length);
 	} else if (geometry->plane) {
 		add_plane(pen, pose, geometry->plane);
-	} else if (geometry->mesh || geometry->heightmap) {
+	} else if (geometry->mesh || geometry->heightmap || geometry->n_polyline) {
 		add_triangles(pen, pose, geometry);
 	}
 }

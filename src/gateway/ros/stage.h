@@ -10,8 +10,8 @@
  * points, too. Static models stand in the frame of the world.
  *
  * Shown are boxes, spheres, cylinders, cones, capsules, ellipsoids and planes (as thin boxes), of visuals, or of
- * collisions where a link has no visual; and meshes and heightmaps as triangles, as many as the limits allow, those
- * that come first in the scene. Polylines are left out: the scene does not have their outlines.
+ * collisions where a link has no visual; and meshes, heightmaps and polylines as triangles, as many as the limits
+ * allow, those that come first in the scene.
  *
  * One thread at a time. */
 #ifndef GATEWAY_ROS_STAGE_H
@@ -31,7 +31,8 @@ enum {
 	STAGE_KEPT_BYTES_MAX = 64 << 20,   /* of meshes that are kept, as text, for the next scene */
 };
 
-/* Appends the troupe.msgs.Mesh of a mesh or heightmap. Called during stage_take_scene(), once for each that is new. */
+/* Appends the troupe.msgs.Mesh of a mesh, heightmap or polyline. Called during stage_take_scene(), once for each that
+ * is new. */
 typedef troupe_status stage_mesh_fn(
 	void *ctx, const Gz__Msgs__Geometry *geometry, struct text *mesh, struct troupe_error *error);
 
