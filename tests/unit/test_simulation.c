@@ -272,6 +272,10 @@ Test(simulation, plays_pauses_stops_and_steps)
 	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), 101);
 	cr_assert_eq(ask(&rig, "/step_simulation", "{'steps':1}"), OK);
 	cr_assert_eq(state_of(&rig), 2);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
+	lib_text(rig.server, 0, "/world/w/control", "pause: true multi_step: 5");
+	lib_step(rig.server, 10);
+	cr_assert_eq(state_of(&rig), 2, "another program has taken steps");
 	static const char *const wrong[] = {
 		"{'state':{'state':4}}", "{'state':{'state':5}}", "{'state':{'state':200}}"};
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
@@ -281,21 +285,38 @@ Test(simulation, plays_pauses_stops_and_steps)
 	end(&rig);
 }
 
-/* Another program lets the world run while steps are taken: the answer tells. */
+/* Another program lets the world run while steps are taken, or pauses it: the answer tells. */
 Test(simulation, a_request_for_steps_that_is_disturbed_fails)
 {
-	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	static const char *const others[] = {"pause: false", "pause: true"};
+	for (size_t o = 0; o < ARRAY_LEN(others); o++) {
+		struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+		start(&rig);
+		cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
+		begin(&rig, "/step_simulation", "{'steps':1000}");
+		for (int i = 0; i < 20; i++)
+			pump(&rig);
+		cr_assert_null(rig.values, "it answers only when the steps are done");
+		lib_text(rig.server, 0, "/world/w/control", others[o]);
+		for (int i = 0; i < 20 && !rig.values; i++)
+			pump(&rig);
+		cr_assert(rig.values);
+		cr_assert_eq((int)number(&rig, "result.result"), FAILED, "%s", others[o]);
+		end(&rig);
+	}
+}
+
+/* A run may begin at another time than 0, and a reset takes it back there. */
+Test(simulation, a_stopped_run_is_stopped_whatever_its_time)
+{
+	struct troupe_server_def def = lib_def("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>", 0);
+	def.initial_time_s = 3;
+	struct rig rig = {.server = lib_create(&def)};
+	rig.client = client_of(rig.server, 64);
 	start(&rig);
-	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':2}}"), OK);
-	begin(&rig, "/step_simulation", "{'steps':1000}");
-	for (int i = 0; i < 20; i++)
-		pump(&rig);
-	cr_assert_null(rig.values, "it answers only when the steps are done");
-	lib_text(rig.server, 0, "/world/w/control", "pause: false");
-	for (int i = 0; i < 20 && !rig.values; i++)
-		pump(&rig);
-	cr_assert(rig.values);
-	cr_assert_eq((int)number(&rig, "result.result"), FAILED);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
+	double time_s = troupe_server_progress(rig.server).time_s;
+	cr_assert_eq(state_of(&rig), 0, "at %g s", time_s);
 	end(&rig);
 }
 
@@ -434,6 +455,43 @@ Test(simulation, tells_bounds_and_what_an_entity_is)
 	}
 	cr_assert_eq(ask(&rig, "/get_entity_bounds", "{'entity':'none'}"), NOT_FOUND);
 	cr_assert_eq(ask(&rig, "/get_entity_info", "{'entity':''}"), NOT_FOUND);
+	end(&rig);
+}
+
+#define STATIC(name, pose, shape)                                                                                      \
+	"<model name='" name "'><static>true</static><pose>1 2 3 0.1 0.2 0.3</pose><link name='l'><collision "         \
+	"name='c'><pose>" pose "</pose><geometry>" shape "</geometry></collision></link></model>"
+#define QUARTER "1.5707963267948966"
+
+/* In the frame of the model, whose own pose has no part in it. */
+Test(simulation, bounds_follow_the_shapes)
+{
+	static const char worlds[] = "<sdf version='1.9'><world name='w'>" LIB_HEAD STATIC(
+		"turned", "0 0 0 " QUARTER " 0 " QUARTER, "<box><size>2 4 6</size></box>") STATIC("capsule",
+		"0 0 1 0 " QUARTER " 0", "<capsule><radius>0.5</radius><length>2</length></capsule>")
+		STATIC("can", "0 0 0 0 " QUARTER " 0", "<cylinder><radius>0.5</radius><length>2</length></cylinder>")
+			STATIC("egg", "0 5 0 0 0 " QUARTER, "<ellipsoid><radii>1 2 3</radii></ellipsoid>")
+				STATIC("wedge", "0 0 0 0 0 0",
+					"<polyline><point>-1 -1</point><point>3 0</point><point>0 "
+					"1</point><height>2</height></polyline>") "</world></sdf>";
+	static const struct {
+		const char *name;
+		struct troupe_vec3 upper;
+		double lower_x;
+	} cases[] = {{"turned", {3, 1, 2}, -3}, {"capsule", {1.5, 0.5, 1.5}, -1.5}, {"can", {1, 0.5, 0.5}, -1},
+		{"egg", {2, 6, 3}, -2}, {"wedge", {3, 1, 2}, -1}};
+	struct rig rig = rig_of(worlds);
+	start(&rig);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *args = mem_printf("{'entity':'%s'}", cases[i].name);
+		cr_assert_eq(ask(&rig, "/get_entity_bounds", args), OK);
+		cr_assert_float_eq(number(&rig, "bounds.points.0.x"), cases[i].upper.x, 1e-9, "%s", args);
+		cr_assert_float_eq(number(&rig, "bounds.points.0.y"), cases[i].upper.y, 1e-9, "%s", args);
+		cr_assert_float_eq(number(&rig, "bounds.points.0.z"), cases[i].upper.z, 1e-9, "%s: %g", args,
+			number(&rig, "bounds.points.0.z"));
+		cr_assert_float_eq(number(&rig, "bounds.points.1.x"), cases[i].lower_x, 1e-9, "%s", args);
+		free(args);
+	}
 	end(&rig);
 }
 
