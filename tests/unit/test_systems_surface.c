@@ -118,6 +118,28 @@ static void command(uint64_t step, double linear, double angular)
 	lib_text(server, step, "/model/tank/cmd_vel", text);
 }
 
+/* The course of Gazebo's own test of its TrackedVehicle: by 1 m/s it goes 1 m along +x in the first second, from rest
+ * and within 0.1 m, and by 0.25 rad/s it turns to the left. */
+Test(surfaces, vehicle_goes_forwards_and_turns_to_the_left)
+{
+	start(VEHICLE("0 0 0 0 0 0", ""));
+	command(300, 1, 0);
+	lib_run(server, 1300);
+	struct troupe_model_state ahead = model_of("tank");
+	cr_assert(ahead.twist.linear.x > 0 && ahead.pose.x > 0);
+	NEAR(ahead.pose.x, 1, 0.1);
+	NEAR(ahead.pose.y, 0, 0.1);
+	NEAR(yaw_of(&ahead), 0, 0.1);
+	command(1300, 0, 0.25);
+	lib_run(server, 2300);
+	struct troupe_model_state turned = model_of("tank");
+	NEAR(turned.pose.x, ahead.pose.x, 0.1);
+	NEAR(turned.pose.y, ahead.pose.y, 0.1);
+	NEAR(yaw_of(&turned), 0.25, 0.1);
+	cr_assert(yaw_of(&turned) > yaw_of(&ahead));
+	stop();
+}
+
 /* Straight ahead, forwards and backwards, it goes at the speed of the command, and so does odometry. */
 Test(surfaces, vehicle_goes_at_the_speed_of_its_tracks)
 {
