@@ -38,7 +38,8 @@ TROUPE_API troupe_status troupe_plugin_check(
 	const struct troupe_plugin_check *def, uint32_t *ret_wrong, struct troupe_error *error);
 
 /* For a handler of signals such as SIGSEGV, on the thread that was interrupted: which function of which plug-in from a
- * library it was in, and for which model, as a text for people; "" if it was in none. Safe in a signal handler. */
+ * library it was in, and for which model, as a text for people; "" if it was in none. Safe in a signal handler. The
+ * thread has a stack for handlers with SA_ONSTACK, in case that the plug-in has used up the thread's own. */
 TROUPE_API void troupe_plugin_interrupted(char *ret_text, size_t bytes);
 
 #ifdef __cplusplus

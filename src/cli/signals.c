@@ -221,7 +221,7 @@ void signals_name_plugins(void)
 {
 	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-		struct sigaction before, action = {.sa_handler = on_crash, .sa_flags = SA_NODEFER};
+		struct sigaction before, action = {.sa_handler = on_crash, .sa_flags = SA_NODEFER | SA_ONSTACK};
 		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler == SIG_DFL)
 			(void)sigaction(numbers[i], &action, NULL);
 	}

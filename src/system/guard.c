@@ -11,11 +11,12 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GUARD_WORDS = 64 };
+enum { GUARD_WORDS = 64, SIGNAL_STACK_BYTES = 64 << 10 };
 
 struct guarded {
 	uint64_t memory[GUARD_WORDS + SYSTEM_WORDS_MAX + GUARD_WORDS];
@@ -60,8 +61,22 @@ static bool is_whole(const struct guarded *guarded, uint32_t count)
 static _Thread_local const struct system *volatile entered;
 static _Thread_local const char *volatile entered_function;
 
+/* A handler of signals needs memory of its own when a plug-in has used up the thread's stack. A program that has given
+ * the thread such memory keeps its own. */
+static void give_signal_stack(void)
+{
+	static _Thread_local bool asked;
+	static _Thread_local _Alignas(64) unsigned char memory[SIGNAL_STACK_BYTES];
+	stack_t now, stack = {.ss_sp = memory, .ss_size = sizeof memory};
+	if (!asked && !sigaltstack(NULL, &now) && now.ss_flags & SS_DISABLE)
+		(void)sigaltstack(&stack, NULL);
+	asked = true;
+}
+
 void guard_enter(const struct system *system, const char *function)
 {
+	if (system->library)
+		give_signal_stack();
 	entered_function = function;
 	atomic_signal_fence(memory_order_release);
 	entered = system->library ? system : NULL;

@@ -50,6 +50,16 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 static double counter;
 #endif
 
+#ifdef DEEP_LATE
+static double (*volatile deeper)(uint64_t depth);
+static double dig(uint64_t depth)
+{
+	volatile double room[1000] = {(double)depth};
+	deeper = dig;
+	return depth ? deeper(depth + 1) + room[depth % 1000] : 0;
+}
+#endif
+
 static double strength(const struct troupe_system *self, const struct troupe_step *step)
 {
 	const struct config *config = self->config;
@@ -84,6 +94,10 @@ static double strength(const struct troupe_system *self, const struct troupe_ste
 #ifdef ABORT_LATE
 	if (step->number >= 7)
 		abort();
+#endif
+#ifdef DEEP_LATE
+	if (step->number >= 7)
+		force = dig(step->number);
 #endif
 	return force;
 }
