@@ -45,6 +45,11 @@ TROUPE_API bool troupe_rosbridge_available(void);
  * cannot be read. */
 TROUPE_API troupe_status troupe_rosbridge_start(struct troupe_server *server, const struct troupe_rosbridge_def *def,
 	struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error);
+/* The same for a robot client, in its own process: as troupe_gz_connect() in gateway.h. All names begin with /CLIENT,
+ * except /clock, /tf and /tf_static. */
+struct troupe_view_run;
+TROUPE_API troupe_status troupe_rosbridge_connect(const struct troupe_view_run *run,
+	const struct troupe_rosbridge_def *def, struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error);
 /* Closes all connections. rosbridge may be NULL. */
 TROUPE_API void troupe_rosbridge_end(struct troupe_rosbridge *rosbridge);
 /* The address for a client: "ws://127.0.0.1:9090/", with "?token=..." if there is one. */

@@ -249,8 +249,9 @@ static troupe_status start_ros2(struct gateways *gateways, const struct gateways
 	return TROUPE_OK;
 }
 
+/* server or run is NULL. */
 static troupe_status start_rosbridge(struct gateways *gateways, const struct gateways_settings *settings,
-	struct troupe_server *server, struct troupe_error *error)
+	struct troupe_server *server, const struct troupe_view_run *run, struct troupe_error *error)
 {
 	struct troupe_rosbridge_def def = {.port = TROUPE_ROSBRIDGE_PORT,
 		.insecure = settings->rosbridge_insecure,
@@ -268,7 +269,8 @@ static troupe_status start_rosbridge(struct gateways *gateways, const struct gat
 	if (status)
 		return status;
 	def.address = host;
-	status = troupe_rosbridge_start(server, &def, &gateways->rosbridge, &why);
+	status = server ? troupe_rosbridge_start(server, &def, &gateways->rosbridge, &why)
+			: troupe_rosbridge_connect(run, &def, &gateways->rosbridge, &why);
 	free(host);
 	if (status)
 		return fail(error, status, "--rosbridge: %s", why.text);
@@ -367,7 +369,7 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	if (!status)
 		status = start_ros2(gateways, settings, server, NULL, error);
 	if (!status)
-		status = start_rosbridge(gateways, settings, server, error);
+		status = start_rosbridge(gateways, settings, server, NULL, error);
 	if (!status && (settings->view || settings->view_address))
 		status = start_view(gateways, settings, &(struct shown){.server = server}, error);
 	return status ? status : start_foxglove(gateways, settings, &(struct shown){.server = server}, error);
@@ -384,6 +386,8 @@ troupe_status gateways_connect(const struct gateways_settings *settings, const s
 	troupe_status status = start_gz(gateways, settings, NULL, run, error);
 	if (!status)
 		status = start_ros2(gateways, settings, NULL, run, error);
+	if (!status)
+		status = start_rosbridge(gateways, settings, NULL, run, error);
 	if (!status && (settings->view || settings->view_address))
 		status = start_view(gateways, settings, &shown, error);
 	return status ? status : start_foxglove(gateways, settings, &shown, error);

@@ -96,4 +96,61 @@ for bad in x 1:x 99999 :80 nowhere:80; do
 	[ $status -ne 0 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^troupe run: --rosbridge: .*expected' err
 	check "--rosbridge $bad: $status $(cat err)" $?
 done
+
+# a robot client serves its own models, with its name before theirs
+cat >client.js <<'END'
+import(`${process.env.NODE_PATH}/roslib/dist/RosLib.js`).then(({ Ros, Service, Topic }) => {
+  const ros = new Ros({ url: `ws://127.0.0.1:${process.argv[2]}` });
+  const fail = (why) => { console.log(why); process.exit(1); };
+  setTimeout(() => fail("nothing more came"), 60000);
+  const later = (ms) => new Promise((done) => setTimeout(done, ms));
+  const call = (name, serviceType, request) =>
+    new Promise((done, no) => new Service({ ros, name, serviceType }).callService(request, done, no));
+  const sdf = `<sdf version='1.9'><model name='rover'><pose>0 -3 0.25 0 0 0</pose><link name='base'><gravity>false</gravity></link>
+    <plugin name='gz::sim::systems::VelocityControl' filename='x'/>
+    <plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></sdf>`;
+  ros.on("error", (error) => fail(`${error}`));
+  ros.on("connection", async () => {
+    const made = await call("/c1/world/w/create", "gz.msgs.EntityFactory", { sdf }).catch(fail);
+    if (!made.data) fail(`create: ${JSON.stringify(made)}`);
+    let names = [];
+    while (!names.includes("/c1/rover/odom")) {
+      names = (await call("/rosapi/topics", "rosapi/Topics", {}).catch(fail)).topics;
+      await later(50);
+    }
+    const strange = names.filter((name) => !/^\/(c1\/|clock$|tf$|tf_static$|client_count$|connected_clients$|rosout$)/.test(name));
+    if (strange.length) fail(`not in the namespace: ${strange}`);
+    const drive = new Topic({ ros, name: "/c1/rover/cmd_vel", messageType: "geometry_msgs/Twist" });
+    drive.publish({ linear: { x: 2, y: 0, z: 0 }, angular: { x: 0, y: 0, z: 0 } });
+    let clocks = 0;
+    new Topic({ ros, name: "/clock", messageType: "rosgraph_msgs/Clock" }).subscribe(() => clocks++);
+    new Topic({ ros, name: "/c1/odom", messageType: "nav_msgs/Odometry" }).subscribe((message) => {
+      if (message.pose.pose.position.x < 0.5 || !clocks) return;
+      console.log("drove");
+      process.exit(0);
+    });
+  });
+});
+END
+listen=$((30000 + $$ % 5000 * 2))
+while grep -qi ":$(printf %04x $listen) " /proc/net/tcp; do listen=$((listen + 1)); done
+"$troupe" run w.sdf --network-role primary --network-secondaries 1 --client c1 --network-listen 127.0.0.1:$listen --record client.rec \
+	-v 1 >out 2>err &
+run=$!
+timeout 200 "$troupe" run --network-role secondary --network-address 127.0.0.1:$listen >secondary.out 2>secondary.err &
+timeout 200 "$troupe" run --network-role client --name c1 --network-address 127.0.0.1:$listen --rosbridge 0 >client.out 2>client.err &
+client=$!
+for _ in $(seq 1200); do
+	grep -q 'rosbridge: ws' client.err && break
+	sleep 0.05
+done
+web_node client.js "$(sed -n 's|.*rosbridge: ws*://127.0.0.1:\([0-9]*\)/$|\1|p' client.err)" >said 2>&1
+check "roslibjs at a robot client creates a robot and drives it: $(tail -n 20 said) $(tail -n 2 client.err)" $?
+kill -INT "$run"
+wait "$run"
+check "the primary ends well: $(tail -n 3 err)" $?
+run=
+wait "$client"
+timeout 120 "$troupe" replay client.rec --secondaries 0 -v 0 >out 2>err
+check "the recording of the run with a client has the same bits: $(cat out err)" $?
 totals

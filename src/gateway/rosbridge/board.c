@@ -149,7 +149,7 @@ void board_update(struct board *board, const struct troupe_topics *topics)
 {
 	if (board->is_made)
 		drop_names(board);
-	names_make(topics, NULL, board->robot, &board->names);
+	names_make(topics, board->client, board->robot, &board->names);
 	if (!board->robot && board->names.robot)
 		board->robot = mem_strdup(board->names.robot);
 	board->is_made = true;
@@ -184,5 +184,6 @@ void board_fini(struct board *board)
 	vec_free(&board->asked);
 	map_fini(&board->channel_of);
 	map_fini(&board->is_asked);
+	free(board->client);
 	free(board->robot);
 }

@@ -14,7 +14,8 @@ struct channel {
 
 struct board { /* zeroed is empty */
 	struct ros_names names;
-	char *robot; /* whose topics have second names; NULL: none yet */
+	char *client; /* as in names_make() */
+	char *robot;  /* whose topics have second names; NULL: none yet */
 	bool is_made;
 	uint64_t epoch;       /* of the server's table */
 	struct map by_name;   /* name -> the last of its offers */

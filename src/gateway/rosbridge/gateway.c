@@ -1,16 +1,18 @@
-/* All clients share one client of the server, on the thread of the web server: a message is converted once, whatever
- * the number of its subscribers, and a topic without subscribers costs nothing. A message goes from protobuf's bytes to
- * CDR, as for every other gateway to ROS 2, and from there to JSON by the definition of its type. */
+/* All clients share one source (gateway/source.h), on the thread of the web server: a message is converted once,
+ * whatever the number of its subscribers, and a topic without subscribers costs nothing. A message goes from protobuf's
+ * bytes to CDR, as for every other gateway to ROS 2, and from there to JSON by the definition of its type. */
 #include "gateway/ros/json.h"
 #include "gateway/rosbridge/user.h"
+#include "gateway/watch/remote.h"
 #include "topic/message.h"
+
+#include <troupe/gateway.h>
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { BATCH = 256 };
 #define CLOCK_HZ 60.0
-static const char clock_topic[] = "/clock";
 
 static void wake(void *ctx)
 {
@@ -24,33 +26,34 @@ static void ask(void *ctx, const char *topic, bool more)
 {
 	struct troupe_rosbridge *gateway = ctx;
 	if (more)
-		(void)troupe_client_subscribe(gateway->client, topic, 0, NULL);
+		(void)gateway->source->ops->subscribe(gateway->source, topic, 0, NULL);
 	else
-		troupe_client_unsubscribe(gateway->client, topic);
-	if (!strcmp(topic, clock_topic))
+		gateway->source->ops->unsubscribe(gateway->source, topic);
+	if (!strcmp(topic, gateway->clock))
 		gateway->ticking = false; /* at the rate that it has now, or not at all */
 }
 
 void rosbridge_look(struct troupe_rosbridge *gateway)
 {
-	if (gateway->board.is_made && troupe_topics_epoch(gateway->server) == gateway->board.epoch)
+	struct source *source = gateway->source;
+	if (gateway->board.is_made && source->ops->epoch(source) == gateway->board.epoch)
 		return;
-	const struct troupe_topics *topics = troupe_topics_list(gateway->server);
+	const struct troupe_topics *topics = source->ops->topics(source);
 	board_update(&gateway->board, topics);
-	troupe_topics_release(topics);
+	source->ops->release(source, topics);
 }
 
 /* rosapi tells the time, also when nobody has subscribed to the clock. */
 static void follow_clock(struct troupe_rosbridge *gateway)
 {
-	bool asked = map_find(&gateway->board.is_asked, clock_topic, &(uint32_t){0});
+	bool asked = map_find(&gateway->board.is_asked, gateway->clock, &(uint32_t){0});
 	bool wanted = gateway->users && !asked;
 	if (wanted == gateway->ticking || asked)
 		return;
 	if (wanted)
-		(void)troupe_client_subscribe(gateway->client, clock_topic, CLOCK_HZ, NULL);
+		(void)gateway->source->ops->subscribe(gateway->source, gateway->clock, CLOCK_HZ, NULL);
 	else
-		troupe_client_unsubscribe(gateway->client, clock_topic);
+		gateway->source->ops->unsubscribe(gateway->source, gateway->clock);
 	gateway->ticking = wanted;
 }
 
@@ -155,7 +158,7 @@ static bool take_some(struct troupe_rosbridge *gateway)
 {
 	struct troupe_message message;
 	for (int i = 0; i < BATCH; i++) {
-		if (!troupe_client_take(gateway->client, 0, &message))
+		if (!gateway->source->ops->take(gateway->source, 0, &message))
 			return false;
 		if (message.is_reply && message.tag & SIMULATION_TAG) {
 			simulation_take(gateway->simulation, &message);
@@ -187,14 +190,14 @@ static troupe_status call_server(void *ctx, const char *service, const char *typ
 	uint64_t tag, struct troupe_error *error)
 {
 	struct troupe_rosbridge *gateway = ctx;
-	return troupe_client_call(gateway->client, service, type, bytes, count, tag, error);
+	return gateway->source->ops->call(gateway->source, service, type, bytes, count, tag, error);
 }
 
 static void start_simulation(struct troupe_rosbridge *gateway)
 {
-	const struct troupe_topics *topics = troupe_topics_list(gateway->server);
+	const struct troupe_topics *topics = gateway->source->ops->topics(gateway->source);
 	gateway->simulation = simulation_create(&(struct simulation_def){call_server, gateway}, topics);
-	troupe_topics_release(topics);
+	gateway->source->ops->release(gateway->source, topics);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -239,25 +242,44 @@ static troupe_status start_web(
 	return status;
 }
 
-troupe_status troupe_rosbridge_start(struct troupe_server *server, const struct troupe_rosbridge_def *def,
+static troupe_status make(const struct source_place *place, const char *client, const struct troupe_rosbridge_def *def,
 	struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error)
 {
 	struct troupe_rosbridge *gateway = mem_alloc(sizeof *gateway);
-	const struct troupe_client_def client_def = {.on_ready = wake, .ctx = gateway};
-	gateway->server = server;
+	gateway->clock = client ? mem_printf("/%s/clock", client) : mem_strdup("/clock");
+	gateway->board.client = client ? mem_strdup(client) : NULL;
 	gateway->board.robot = def->robot ? mem_strdup(def->robot) : NULL;
 	gateway->board.ask = ask;
 	gateway->board.ctx = gateway;
-	start_simulation(gateway);
-	troupe_status status = troupe_client_create(server, &client_def, &gateway->client, error);
-	if (!status)
+	troupe_status status = source_open(place, 0, wake, gateway, &gateway->source, error);
+	if (!status) {
+		start_simulation(gateway);
 		status = start_web(gateway, def, error);
+	}
 	if (status) {
 		troupe_rosbridge_end(gateway);
 		return status;
 	}
 	*ret_rosbridge = gateway;
 	return TROUPE_OK;
+}
+
+troupe_status troupe_rosbridge_start(struct troupe_server *server, const struct troupe_rosbridge_def *def,
+	struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error)
+{
+	return make(&(struct source_place){.server = server}, NULL, def, ret_rosbridge, error);
+}
+
+troupe_status troupe_rosbridge_connect(const struct troupe_view_run *run, const struct troupe_rosbridge_def *def,
+	struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error)
+{
+	struct key key;
+	struct remote_options remote;
+	troupe_status status = remote_of_run(run, &key, &remote, error);
+	if (!status)
+		status = make(&(struct source_place){.remote = &remote}, run->client, def, ret_rosbridge, error);
+	key_forget(&key);
+	return status;
 }
 
 void troupe_rosbridge_end(struct troupe_rosbridge *gateway)
@@ -267,7 +289,7 @@ void troupe_rosbridge_end(struct troupe_rosbridge *gateway)
 	struct web *web = atomic_load(&gateway->web);
 	if (web)
 		web_stop(web);
-	troupe_client_destroy(gateway->client); /* until now it may wake the web server */
+	source_destroy(gateway->source); /* until now it may wake the web server */
 	web_end(web);
 	simulation_destroy(gateway->simulation);
 	while (gateway->asked)
@@ -277,6 +299,7 @@ void troupe_rosbridge_end(struct troupe_rosbridge *gateway)
 	vec_free(&gateway->calls);
 	gateway->board.ask = NULL;
 	board_fini(&gateway->board);
+	free(gateway->clock);
 	free(gateway);
 }
 
@@ -290,8 +313,8 @@ struct troupe_rosbridge_counts troupe_rosbridge_counts(const struct troupe_rosbr
 	return (struct troupe_rosbridge_counts){.clients = atomic_load(&gateway->clients),
 		.published = atomic_load_explicit(&gateway->published, memory_order_relaxed),
 		.lost = atomic_load_explicit(&gateway->lost, memory_order_relaxed),
-		.boundaries_lost = troupe_client_lost(gateway->client),
+		.boundaries_lost = gateway->source->ops->lost(gateway->source),
 		.taken = atomic_load_explicit(&gateway->taken, memory_order_relaxed),
 		.refused = atomic_load_explicit(&gateway->refused, memory_order_relaxed),
-		.commands = troupe_client_commands(gateway->client)};
+		.commands = gateway->source->ops->commands(gateway->source)};
 }

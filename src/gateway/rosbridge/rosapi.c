@@ -134,13 +134,14 @@ static void list_one(void *ctx, const char *name, const char *type)
 
 static void list_services(const struct request *request, struct listing listing)
 {
-	const struct troupe_topics *all = troupe_topics_list(request->gateway->server);
+	struct source *source = request->gateway->source;
+	const struct troupe_topics *all = source->ops->topics(source);
 	each_own(list_one, &listing);
 	simulation_each_service(request->gateway->simulation, list_one, &listing);
 	for (uint32_t i = 0; i < all->count; i++)
 		if (all->at[i].kind == TROUPE_TOPIC_SERVICE)
 			list_one(&listing, all->at[i].name, all->at[i].type);
-	troupe_topics_release(all);
+	source->ops->release(source, all);
 }
 
 static troupe_status services(const struct request *request)

@@ -361,7 +361,7 @@ static troupe_status publish_bytes(
 	void *ctx, const char *topic, const void *bytes, size_t count, struct troupe_error *error)
 {
 	const struct troupe_rosbridge *gateway = ctx;
-	return troupe_client_publish(gateway->client, NULL, topic, NULL, bytes, count, NULL, error);
+	return gateway->source->ops->publish(gateway->source, topic, NULL, bytes, count, error);
 }
 
 static troupe_status give(
@@ -405,7 +405,7 @@ static void publish(struct user *user, const struct operation *operation)
 static const struct troupe_topic *find_service(
 	struct troupe_rosbridge *gateway, const char *service, const struct troupe_topics **ret_topics)
 {
-	*ret_topics = troupe_topics_list(gateway->server);
+	*ret_topics = gateway->source->ops->topics(gateway->source);
 	for (uint32_t i = 0; i < (*ret_topics)->count; i++) {
 		const struct troupe_topic *topic = &(*ret_topics)->at[i];
 		if (topic->kind == TROUPE_TOPIC_SERVICE && !strcmp(topic->name, service))
@@ -429,8 +429,8 @@ static troupe_status call_server(struct user *user, const struct operation *oper
 	text_add(&bytes, "%s", "");
 	message_add_bytes(&bytes, message);
 	message_free(message);
-	status = troupe_client_call(
-		gateway->client, service->name, service->type, bytes.at, bytes.count, gateway->tags + 1, error);
+	status = gateway->source->ops->call(
+		gateway->source, service->name, service->type, bytes.at, bytes.count, gateway->tags + 1, error);
 	text_fini(&bytes);
 	if (!status)
 		vec_push(&gateway->calls, (struct call){.tag = ++gateway->tags,
@@ -579,7 +579,7 @@ static void call_service(struct user *user, const struct operation *operation)
 		user_answer(user, said, operation->id, &values, status ? error.text : NULL);
 	if (!status)
 		atomic_fetch_add_explicit(&gateway->taken, 1, memory_order_relaxed);
-	troupe_topics_release(topics);
+	gateway->source->ops->release(gateway->source, topics);
 	text_fini(&values);
 	free(name);
 }

@@ -5,6 +5,7 @@
 
 #include "gateway/ros/simulation.h"
 #include "gateway/rosbridge/board.h"
+#include "gateway/source.h"
 #include "gateway/web/outbox.h"
 
 #include <troupe/rosbridge.h>
@@ -39,8 +40,8 @@ struct asked { /* a call of a service of simulation.h, or the goal of an action,
 };
 
 struct troupe_rosbridge {
-	struct troupe_server *server;
-	struct troupe_client *client;
+	struct source *source;
+	char *clock;             /* the topic */
 	struct web *_Atomic web; /* set once it runs */
 	struct board board;
 	struct user *users;
