@@ -4,7 +4,7 @@ import signal
 import sys
 import traceback
 
-LIMIT_S = 100
+LIMIT_S = 300
 
 
 class Skip(Exception):
