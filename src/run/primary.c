@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "geom/pack.h"
 #include "run/services.h"
+#include "run/sleepers.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -678,6 +679,20 @@ static void choose_secondaries(struct primary *primary)
 /* Sets what is observed from this step on, and drops kept notes that no longer hold. Forces are observed while there
  * are sensors of them, wanted or not: a sensor of a sleeping model needs those of the step in which the model was
  * stepped last. */
+/* Models that sleep when contacts are first asked for have no notes. */
+static void note_sleepers(struct primary *primary)
+{
+	struct observed *observed = &primary->observed;
+	VEC(uint32_t) asleep = {0};
+	for (uint32_t i = 0; i < primary->shared->scene->model_count; i++)
+		if (primary_sleeps(primary, i))
+			vec_push(&asleep, i);
+	sleepers_note(primary->shared, asleep.at, asleep.count, primary->plan.loading.statics, primary->edit.step_s,
+		&observed->contacts);
+	notes_sort_contacts(&observed->contacts, &observed->scratch);
+	vec_free(&asleep);
+}
+
 static void observe(struct primary *primary)
 {
 	struct observed *observed = &primary->observed;
@@ -685,12 +700,15 @@ static void observe(struct primary *primary)
 	uint32_t what = primary->options.observe | primary->watched |
 			(sensors->forces ? (uint32_t)OBSERVE_FORCES : 0u) |
 			(sensors->contacts || primary->shared->systems->reading ? (uint32_t)OBSERVE_CONTACTS : 0u);
+	bool begins = what & ~primary->step.observe & OBSERVE_CONTACTS;
 	if (primary->step.observe != what)
 		observed_keep(observed, what);
 	primary->step.observe = what;
 	if (!primary->step.observe)
 		return;
 	observed_fit(observed, primary->shared->scene);
+	if (begins)
+		note_sleepers(primary);
 	observed_forget(observed, primary->shared->scene, primary->plan.gone.at, primary->plan.gone.count);
 }
 

@@ -207,6 +207,40 @@ Test(viewer, contacts_and_components)
 		cr_assert_eq(hashes[i / 2][i % 2], hashes[0][0], "%d", i);
 }
 
+/* Who begins to watch when all models sleep sees the same contacts as who watched from the beginning, and changes no
+ * bit of the state. The step that the contacts take would be seen in the next ones. */
+Test(viewer, contacts_of_models_that_sleep)
+{
+	enum { UNTIL_ALL_SLEEP = 3000, MORE = 100 };
+	uint32_t counts[2];
+	for (int secondaries = 0; secondaries <= 2; secondaries++) {
+		uint64_t hashes[2];
+		for (int late = 0; late < 2; late++) {
+			struct troupe_server *server = lib_server(crates, secondaries);
+			struct troupe_client *client = client_of(server, 1000);
+			if (!late)
+				subscribe(client, "/world/w/touching", 0);
+			lib_step(server, UNTIL_ALL_SLEEP);
+			struct troupe_model_state far;
+			cr_assert(troupe_get_model(server, lib_model(server, "far"), &far) && far.asleep);
+			if (late)
+				subscribe(client, "/world/w/touching", 0);
+			lib_step(server, MORE);
+			Troupe__Msgs__Touching *touching = last_of(client, "/world/w/touching");
+			counts[late] = touching->contact_count;
+			message_free(&touching->base);
+			lib_text(server, 0, "/world/w/set_pose", "name: 'far' position {x: 0.2 z: 2}");
+			lib_step(server, UNTIL_ALL_SLEEP);
+			hashes[late] = troupe_server_hash(server);
+			troupe_client_destroy(client);
+			troupe_server_destroy(server);
+		}
+		cr_assert(counts[0] >= 12, "%u contacts", counts[0]); /* of three crates with the ground, at least */
+		cr_assert_eq(counts[1], counts[0], "%u late, %u from the beginning", counts[1], counts[0]);
+		cr_assert_eq(hashes[1], hashes[0]);
+	}
+}
+
 Test(viewer, the_state_of_one_model)
 {
 	struct troupe_server *server = lib_server(lib_all, 2);

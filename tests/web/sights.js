@@ -384,6 +384,26 @@ async function touching(context) {
 	await page.close();
 }
 
+// The secondaries are processes, and so is the viewer, which joins when all crates sleep.
+async function touching_elsewhere(context) {
+	const crate = (name, x) => `<model name="${name}"><pose>${x} 0 0.5 0 0 0</pose><link name="l">${box("1 1 1")}</link></model>`;
+	const run_ = await run(file("asleep.sdf", world("crates", FLOOR + SUN + crate("left", 0) + crate("alone", 6))), 0, "--rtf", "2",
+		"--transport", "tcp", "--secondaries", "2", "--watch-listen", "127.0.0.1:0", "-v", "3");
+	const [, there] = /(127\.0\.0\.1:\d+), without/.exec(run_.said()) || [];
+	const viewer_ = await start(troupe, ["view", "--connect", there, "--view-address", "0"]);
+	const page = await open(context, viewer_.address);
+	await part("contacts of sleeping models, through a viewer's process", async () => {
+		await until(() => [...viewer.world.models.values()].filter(model => !model.isStatic).every(model => model.asleep));
+		await page.click("#open-look");
+		await page.check("#look-contacts");
+		await until(() => viewer.touching.points.geometry.attributes.position && viewer.touching.points.geometry.attributes.position.count >= 8);
+		check(true, "each crate stands on four points");
+	});
+	await page.close();
+	await viewer_.end();
+	await run_.end();
+}
+
 // --- who may connect -------------------------------------------------------------------------------------------------------------
 
 const statusOf = (address, headers = {}) => new Promise(resolve => {
@@ -456,4 +476,4 @@ async function many(context) {
 	await page.close();
 }
 
-main(folder, [sensors, lights, handling, several, touching, token, tls, many], {hasTouch: true, ignoreHTTPSErrors: true});
+main(folder, [sensors, lights, handling, several, touching, touching_elsewhere, token, tls, many], {hasTouch: true, ignoreHTTPSErrors: true});
