@@ -94,8 +94,8 @@ TROUPE_API troupe_status troupe_client_next(struct troupe_client *client, uint64
 TROUPE_API troupe_status troupe_client_done(struct troupe_client *client, uint64_t step, struct troupe_error *error);
 
 /* Waits until barrier clients of all these names have joined (names ends with NULL), or until troupe_server_stop().
- * Call it before the run. TROUPE_EPEER: not all came within timeout_ns (0: waits for ever); the error names one that is
- * missing. */
+ * Call it before the run. TROUPE_EPEER: not all came within timeout_ns (0: waits for ever); the error names a client
+ * that is missing. */
 TROUPE_API troupe_status troupe_server_await(
 	struct troupe_server *server, const char *const *names, uint64_t timeout_ns, struct troupe_error *error);
 

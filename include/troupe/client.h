@@ -2,8 +2,8 @@
  * to the browser do. A client subscribes to topics, publishes to topics, and calls services. Its calls never change
  * what a step computes, except by commands, and a command is bound to a step: so a recording of the run repeats it.
  *
- * Messages are protobuf messages of gz.msgs (and of troupe.msgs, where Gazebo has none); their names and fields are
- * those of Gazebo. troupe_topics_list() shows all topics and services that a server has now.
+ * Messages are protobuf messages of gz.msgs, with Gazebo's names and fields, and of troupe.msgs, where Gazebo has none.
+ * troupe_topics_list() shows all topics and services that a server has now.
  *
  * Thread: each client is used by one thread at a time, any thread; different clients do not disturb one another. The
  * server serves clients at step boundaries while it runs, also while its worlds are paused. Nothing here blocks the

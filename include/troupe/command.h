@@ -48,9 +48,9 @@ TROUPE_API troupe_status troupe_command_bytes(struct troupe_server *server, cons
 	const char *topic, const char *type, const void *bytes, size_t count, uint64_t *ret_step,
 	struct troupe_error *error);
 
-/* The same with the message as numbers: its fields in the order of their numbers, those of a part in its place; headers
- * do not count, and texts and lists cannot be given. Fields that are left out at the end are not given. gz.msgs.Twist:
- * linear x y z, angular x y z; gz.msgs.Double and Boolean: data. */
+/* The same with the message as numbers: its fields in the order of their numbers; the fields of a part stand in the
+ * place of the part. Headers do not count, and texts and lists cannot be given. Fields that are left out at the end are
+ * not given. gz.msgs.Twist: linear x y z, angular x y z; gz.msgs.Double and Boolean: data. */
 TROUPE_API troupe_status troupe_command_numbers(struct troupe_server *server, const struct troupe_when *when,
 	const char *topic, const double *numbers, uint32_t count, uint64_t *ret_step, struct troupe_error *error);
 

@@ -27,8 +27,8 @@ struct troupe_foxglove_def { /* zeroed: this machine only, any free port */
 	uint16_t port;
 	const char *cert_path, *key_path; /* PEM: with TLS, for wss://; NULL: nothing is encrypted */
 	bool insecure; /* no token: any program that reaches the port can see and command everything */
-	/* Another web page that may connect, by its origin: "https://viewer.example". Pages of Foxglove, and of this
-	 * machine, may always. NULL: none. */
+	/* The origin of another site whose web pages may connect: "https://viewer.example". Pages of Foxglove and of
+	 * this machine may connect in any case. NULL: no other site. */
 	const char *origin;
 	/* Says in a line which client was refused and why. On a thread of the gateway. May be NULL. */
 	void (*say)(void *ctx, const char *text);
@@ -48,8 +48,9 @@ TROUPE_API troupe_status troupe_foxglove_connect(const struct troupe_view_run *r
 	const struct troupe_foxglove_def *def, struct troupe_foxglove **ret_foxglove, struct troupe_error *error);
 /* Shows a recording (record.h) in the same way: clients choose with the protocol's playback control whether it plays,
  * how fast, and which step is shown; they cannot change it. The times of messages are simulated time, unless the
- * recorded world was paused or reset: then each step goes on by one time step. For a client whose protocol has no such
- * control the recording plays from its begin. `recording` is as for troupe_player_open(), and so are further errors. */
+ * recorded world was paused or reset: then each step goes on by one time step. For a client that does not know this
+ * control, the recording plays from its begin. `recording` is as for troupe_player_open(), and so are further errors.
+ */
 TROUPE_API troupe_status troupe_foxglove_open(const struct troupe_server_def *recording,
 	const struct troupe_foxglove_def *def, struct troupe_foxglove **ret_foxglove, struct troupe_error *error);
 /* After troupe_foxglove_open(): plays, as clients ask, until troupe_foxglove_stop(). Blocks. */
@@ -64,11 +65,11 @@ TROUPE_API void troupe_foxglove_address(const struct troupe_foxglove *foxglove, 
 struct troupe_foxglove_counts {
 	uint32_t clients;         /* connected now */
 	uint64_t published;       /* messages that were sent or queued, once for each subscription */
-	uint64_t lost;            /* of those: lost by clients that were slow */
+	uint64_t lost;            /* how many of `published` were lost, because their clients were slow */
 	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow; of a
 				     recording: 0 */
-	uint64_t taken, refused;  /* messages and requests that came; those that were not valid */
-	uint64_t commands;        /* of those taken: commands to the simulation */
+	uint64_t taken, refused;  /* messages and requests that came: how many were valid, and how many were not */
+	uint64_t commands;        /* how many of `taken` were commands to the simulation */
 };
 /* Any thread. */
 TROUPE_API struct troupe_foxglove_counts troupe_foxglove_counts(const struct troupe_foxglove *foxglove);

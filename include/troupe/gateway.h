@@ -36,21 +36,20 @@ TROUPE_API bool troupe_gz_available(void);
  * TROUPE_EINVAL: a setting is not valid, or this build has no gz-transport; TROUPE_EIO: no socket or no multicast. */
 TROUPE_API troupe_status troupe_gz_start(struct troupe_server *server, const struct troupe_gz_def *def,
 	struct troupe_gz **ret_gz, struct troupe_error *error);
-/* The same for a robot client, of which run->client is the name, in its own process. Barrier clients cannot join
- * there. run is not used after the call. Further errors: as troupe_view_connect(). */
+/* The same in the process of the robot client run->client. Barrier clients cannot join there. run is not used after the
+ * call. Further errors: as troupe_view_connect(). */
 struct troupe_view_run;
 TROUPE_API troupe_status troupe_gz_connect(const struct troupe_view_run *run, const struct troupe_gz_def *def,
 	struct troupe_gz **ret_gz, struct troupe_error *error);
-/* Says goodbye to all peers. why: the run has failed, which barrier clients are told; NULL: it has ended. gz may be
- * NULL.
- */
+/* Says goodbye to all peers. why: the run has failed, and barrier clients are told the reason; NULL: it has ended. gz
+ * may be NULL. */
 TROUPE_API void troupe_gz_end(struct troupe_gz *gz, const struct troupe_error *why);
 
 struct troupe_gz_counts {
 	uint64_t published;       /* messages that were sent */
 	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
-	uint64_t taken, refused;  /* messages and requests that came; those that were not valid */
-	uint64_t commands;        /* of those taken: commands to the simulation */
+	uint64_t taken, refused;  /* messages and requests that came: how many were valid, and how many were not */
+	uint64_t commands;        /* how many of `taken` were commands to the simulation */
 	uint64_t joined;          /* barrier clients that have joined so far (barrier.h) */
 };
 /* Any thread. */
@@ -92,9 +91,9 @@ struct troupe_view_run {      /* of another process, which was started with --wa
 	const char *address;  /* HOST[:PORT]; port 47083 if none is given */
 	const char *key_file; /* as in troupe_watch_def */
 	bool insecure;
-	/* The robot client (network.h) whose process this is: the gateway offers the topics of the models that were
-	 * created through it, and those of the world, with "/NAME" before each name, and takes commands for these
-	 * models. NULL: nothing can be changed. */
+	/* The name of a robot client (network.h), if this process is one: the gateway offers the topics of the models
+	 * that were created through the client, and the topics of the world, with "/NAME" before each topic, and takes
+	 * commands for these models. NULL: nothing can be changed. */
 	const char *client;
 };
 
@@ -103,8 +102,8 @@ struct troupe_view_run {      /* of another process, which was started with --wa
 TROUPE_API troupe_status troupe_view_connect(const struct troupe_view_run *run, const struct troupe_view_def *def,
 	struct troupe_view **ret_view, struct troupe_error *error);
 /* After troupe_view_open(): plays, as pages ask, until troupe_view_stop(). After troupe_view_connect(): waits for the
- * end of the run, or troupe_view_stop(); *error has the reason in both cases of an end: TROUPE_OK, it has ended;
- * TROUPE_EPEER, it was lost; else it has failed. Blocks. */
+ * end of the run, or troupe_view_stop(); *error has the reason. TROUPE_OK: the run has ended; TROUPE_EPEER: the
+ * connection was lost; else the run has failed. Blocks. */
 TROUPE_API troupe_status troupe_view_play(struct troupe_view *view, struct troupe_error *error);
 /* Any thread, also in a signal handler; also before troupe_view_play(). */
 TROUPE_API void troupe_view_stop(struct troupe_view *view);
@@ -145,11 +144,11 @@ struct troupe_mcap_topic {
 
 struct troupe_mcap_def {
 	const char *path;
-	/* A topic is recorded if a pattern matches its name; the first one that does gives the rate. NULL: all topics
-	 * that are published, except pictures and point clouds (gz.msgs.Image, gz.msgs.PointCloudPacked), because they
-	 * are large; statistics and messages of troupe.msgs, because they tell of the run and not of the world, so that
-	 * the file would depend on the machine; and NAME/clock, NAME/pose/info and NAME/dynamic_pose/info,
-	 * of which /clock and NAME/stage/tf have the essence. NAME is /world/WORLD. */
+	/* A topic is recorded if a pattern matches its name; the first pattern that matches gives the rate. NULL: all
+	 * topics that are published, except pictures and point clouds (gz.msgs.Image, gz.msgs.PointCloudPacked),
+	 * because they are large; statistics and messages of troupe.msgs, because they describe the run and not the
+	 * world, so that the file would depend on the machine; and NAME/clock, NAME/pose/info and
+	 * NAME/dynamic_pose/info, because /clock and NAME/stage/tf have the same data. NAME is /world/WORLD. */
 	const struct troupe_mcap_topic *topics;
 	uint32_t topic_count;
 	bool (*in_a_hurry)(void *ctx);               /* true: do not wait for the reader of a pipe. May be NULL */
@@ -159,8 +158,8 @@ struct troupe_mcap_def {
 
 struct troupe_mcap;
 
-/* Opens the file, subscribes, and starts the thread. def is not used after the call, but its texts and ctx until
- * troupe_mcap_end(). TROUPE_EIO; TROUPE_EINVAL: a pattern or a rate is not valid. */
+/* Opens the file, subscribes, and starts the thread. The texts and ctx of def must stay valid until troupe_mcap_end().
+ * TROUPE_EIO; TROUPE_EINVAL: a pattern or a rate is not valid. */
 TROUPE_API troupe_status troupe_mcap_start(struct troupe_server *server, const struct troupe_mcap_def *def,
 	struct troupe_mcap **ret_mcap, struct troupe_error *error);
 /* Call it in on_step of each step (def.step_every = 1): topics that have come are subscribed to, and the step waits for
@@ -191,8 +190,8 @@ struct troupe_watch_def {
 	bool insecure;        /* no key, also with an address that other hosts can reach */
 };
 
-/* Lets viewers join, which see all topics and can ask all services that change nothing. Of a server that robot clients
- * can join, also the processes of these (network.h), which are told the port when they are admitted. Starts a thread
+/* Lets viewers join: they see all topics, and can call all services that change nothing. If robot clients can join the
+ * server (network.h), their processes join here, too; they are told the port when they are admitted. Starts a thread
  * that serves until troupe_watch_end(), which must come before troupe_server_destroy(). TROUPE_EINVAL: a setting is not
  * valid, or other hosts could join without a key; TROUPE_EIO: it cannot listen, or the key cannot be read. */
 TROUPE_API troupe_status troupe_watch_start(struct troupe_server *server, const struct troupe_watch_def *def,

@@ -19,8 +19,8 @@ extern "C" {
 TROUPE_API troupe_status troupe_message_to_json(
 	const char *type, const void *bytes, size_t count, char **ret_json, struct troupe_error *error);
 
-/* The other way round. Names may also be those of the .proto file (linear_acceleration). A member that the type does
- * not have is an error. The caller frees *ret_bytes with free(). */
+/* The other way round. Names may also be written as in the .proto file (linear_acceleration). A member that the type
+ * does not have is an error. The caller frees *ret_bytes with free(). */
 TROUPE_API troupe_status troupe_message_from_json(
 	const char *type, const char *json, void **ret_bytes, size_t *ret_count, struct troupe_error *error);
 

@@ -39,8 +39,8 @@ struct troupe_network {
 	double wait_s;         /* time limit for all secondaries to join; 0: none */
 	const char *key_file;  /* NULL: the file of `troupe keygen` if it exists, else no key */
 	bool insecure;         /* allow other machines without a key */
-	/* Robot clients: secondaries with a name, to which the models belong that are created through them. The run
-	 * ends when a secondary is lost; it goes on without a client that is lost. */
+	/* Robot clients: secondaries with a name. Models that are created through a client belong to it. The run ends
+	 * when a secondary is lost, but it goes on when a client is lost. */
 	const char *client; /* secondary: its name as a client (a letter, then letters, digits, _); NULL: it is none */
 	const char *const
 		*clients;     /* primary: waits for the clients of these names, too; NULL ends the list; or NULL */
@@ -101,8 +101,9 @@ struct troupe_secondary_def {
 	/* Messages for people: where the primary is, how many secondaries there are. May be NULL. Called on the
 	 * thread of troupe_secondary_run(). */
 	void (*on_note)(void *ctx, const char *text);
-	/* The primary has admitted this process, for the first time or again; it serves robot clients at this address
-	 * ("10.0.0.3:41231"; NULL: it does not). May be NULL. The same thread; must be quick. */
+	/* The primary has admitted this process, for the first time or again. address: where the primary serves
+	 * gateways of robot clients, "10.0.0.3:41231"; NULL: it does not. May be NULL. The same thread; must be quick.
+	 */
 	void (*on_welcome)(void *ctx, const char *address);
 	void *ctx;
 };

@@ -437,7 +437,8 @@ struct troupe_host {
 	/* --- the world: update(), report() --- */
 
 	uint32_t (*find_model)(const struct troupe_step *step, const char *name);
-	/* The places of models are 0 .. the result - 1; those that are free or unloaded have no name. */
+	/* The places of models are 0 .. the result - 1; a place that is free, or whose model is not loaded, has no
+	 * name. */
 	uint32_t (*models)(const struct troupe_step *step);
 	const char *(*model_name)(
 		const struct troupe_step *step, uint32_t model);             /* NULL: no model; valid in the call */

@@ -2,8 +2,8 @@
  * stepped by one thread at a time, so servers without secondaries (def.secondaries = 0) make the best use of the cores.
  * Which thread steps a server is of no consequence for its bits.
  *
- * Thread: one thread at a time uses a pool. Its servers are used by nobody else during troupe_pool_step(); calls that
- * are marked "any thread" are the exception. */
+ * Thread: one thread at a time uses a pool. No other thread uses its servers during troupe_pool_step(); calls that are
+ * marked "any thread" are the exception. */
 #ifndef TROUPE_POOL_H
 #define TROUPE_POOL_H
 
@@ -29,9 +29,9 @@ TROUPE_API uint32_t troupe_pool_threads(const struct troupe_pool *pool);
 
 /* troupe_server_step(servers[i], n) for each server. Returns when all have ended, and gives the error of the first
  * server in the list that failed; the others have taken their steps all the same. No server may be in the list twice.
- * ret_errors: NULL, or room for `count` errors, of which each is written: status TROUPE_OK if the server did not fail.
- * Callbacks of the servers come from the pool's threads, those of different servers at the same time. TROUPE_EINVAL,
- * and nothing is stepped: more than TROUPE_POOL_SERVERS_MAX servers. */
+ * ret_errors: NULL, or room for `count` errors, which are all written: status TROUPE_OK if the server did not fail.
+ * Callbacks of the servers come from the pool's threads; two servers may call at the same time. TROUPE_EINVAL, and
+ * nothing is stepped: more than TROUPE_POOL_SERVERS_MAX servers. */
 TROUPE_API troupe_status troupe_pool_step(struct troupe_pool *pool, struct troupe_server *const *servers,
 	uint32_t count, uint64_t n, struct troupe_error *ret_errors, struct troupe_error *error);
 

@@ -25,7 +25,7 @@ struct troupe_ros2_def { /* zeroed: domain 0, programs of this machine only */
 	 * nothing is encrypted. NULL: programs of this machine only. */
 	const char *address;
 	/* The model whose topics have names without its namespace, too: /cmd_vel beside /cart/cmd_vel. NULL: the first
-	 * model that is the only one with topics of its own. */
+	 * model that has topics while no other model has any. */
 	const char *robot;
 	bool humble; /* for nodes of ROS 2 Humble, whose list of nodes has another form than that of later releases */
 	/* Says in a line what is wrong, once for each cause. On a thread of the gateway. May be NULL. */
@@ -52,8 +52,8 @@ struct troupe_ros2_counts {
 	uint32_t topics;          /* that are offered now, both ways */
 	uint64_t published;       /* messages that were written, once for each name */
 	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
-	uint64_t taken, refused;  /* messages that came; those that were not valid */
-	uint64_t commands;        /* of those taken: commands to the simulation */
+	uint64_t taken, refused;  /* messages that came: how many were valid, and how many were not */
+	uint64_t commands;        /* how many of `taken` were commands to the simulation */
 };
 /* Any thread. */
 TROUPE_API struct troupe_ros2_counts troupe_ros2_counts(const struct troupe_ros2 *ros2);

@@ -27,10 +27,10 @@ struct troupe_rosbridge_def { /* zeroed: this machine only, any free port */
 	uint16_t port;
 	const char *cert_path, *key_path; /* PEM: with TLS, for wss://; NULL: nothing is encrypted */
 	bool insecure; /* no token: any program that reaches the port can see and command everything */
-	/* A web page that may connect besides those of this machine, by its origin: "https://panel.example"; NULL:
-	 * none. */
+	/* The origin of another site whose web pages may connect: "https://panel.example". Pages of this machine may
+	 * connect in any case. NULL: no other site. */
 	const char *origin;
-	/* The model whose topics have names without its namespace, too; NULL: the only one that has topics, if there is
+	/* The model whose topics have names without its namespace, too; NULL: the model with topics, if there is only
 	 * one. */
 	const char *robot;
 	/* Says in a line which client was refused and why. On a thread of the gateway. May be NULL. */
@@ -58,10 +58,10 @@ TROUPE_API void troupe_rosbridge_address(const struct troupe_rosbridge *rosbridg
 struct troupe_rosbridge_counts {
 	uint32_t clients;         /* connected now */
 	uint64_t published;       /* messages that were sent or queued, once for each subscription */
-	uint64_t lost;            /* of those: lost by clients that were slow */
+	uint64_t lost;            /* how many of `published` were lost, because their clients were slow */
 	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
-	uint64_t taken, refused;  /* messages and requests that came; those that were not valid */
-	uint64_t commands;        /* of those taken: commands to the simulation */
+	uint64_t taken, refused;  /* messages and requests that came: how many were valid, and how many were not */
+	uint64_t commands;        /* how many of `taken` were commands to the simulation */
 };
 /* Any thread. */
 TROUPE_API struct troupe_rosbridge_counts troupe_rosbridge_counts(const struct troupe_rosbridge *rosbridge);

@@ -106,9 +106,8 @@ struct troupe_server_def {
 	troupe_pace pace;
 	double rtf, rate_hz;
 	bool paused; /* begin paused */
-	/* The seed of all random numbers on which a state depends: today those by which the iterative solver orders its
-	 * rows. A world without work for this solver has the same states with every seed. A resumed state has its own
-	 * seed. */
+	/* The seed of all random numbers: the iterative solver orders its rows by them, plug-ins draw them (wind,
+	 * radio), and the noise of sensors is made of them. A resumed state has its own seed. */
 	uint64_t seed;
 	double initial_time_s; /* simulated time of state 0 */
 	bool chaos;            /* forced moves: at random steps random components move to random secondaries */
@@ -132,9 +131,9 @@ struct troupe_server_def {
 	/* The secondaries are other processes (network.h); the file must then have one world, and
 	 * network->secondaries is their number. NULL: they are threads of this process. Not used after the creation. */
 	const struct troupe_network *network;
-	/* For troupe_plugin_check() (plugin_check.h). plugin_file: a library from which each <plugin> is taken whose
-	 * name is that of one of its kinds, whatever its filename says. rehearse: functions of libraries are called
-	 * twice, and one that does something else the second time ends the run. */
+	/* For troupe_plugin_check() (plugin_check.h). plugin_file: a library; a <plugin> with the name of one of its
+	 * kinds is taken from it, whatever the <plugin> says as filename. rehearse: functions of libraries are called
+	 * twice, and a function that does something else the second time ends the run. */
 	const char *plugin_file;
 	bool rehearse;
 	/* For tests only: the data of the physics engine are made anew before each step; no bit may change. */

@@ -65,8 +65,8 @@ struct troupe_scene_link {
 		      * static: 0 */
 	uint32_t shape_first, shape_count;
 	uint32_t light_first, light_count; /* in the scene's lights */
-	/* The first link of the rigid body that the link is a part of, in whose frame the link never moves: its index
-	 * in scene.links; the link itself, if it is the first. */
+	/* Index in scene.links: the first link of the rigid body that the link is a part of. The link never moves in
+	 * its frame. The first link has its own index. */
 	uint32_t fixed_to;
 };
 
