@@ -64,6 +64,9 @@ async function names(p) {
   const type = (await p.call("rosapi/action_type", { action: "/simulate_steps" }, "rosapi_msgs/srv/ActionType")).type;
   const goal = await p.call("rosapi/action_goal_details", { type }, "rosapi_msgs/srv/ActionGoalDetails");
   check(type === "simulation_interfaces/action/SimulateSteps" && goal.typedefs[0].fieldnames.join() === "steps", `the goal: ${JSON.stringify(goal)}`);
+  const response = await p.call("rosapi/service_response_details", { type: "simulation_interfaces/srv/SetSimulationState" }, "rosapi_msgs/srv/ServiceResponseDetails");
+  const constants = (def) => def.constnames.map((name, i) => `${name}=${def.constvalues[i]}`).join();
+  check(constants(response.typedefs[0]) === "ALREADY_IN_TARGET_STATE=101,STATE_TRANSITION_ERROR=102,INCORRECT_TRANSITION=103" && constants(response.typedefs[1]).includes("RESULT_OK=1,RESULT_NOT_FOUND=2"), `constants: ${JSON.stringify(response)}`);
   const has = (await p.of("get_simulator_features", {})).features.features;
   check(has.includes(24) && has.includes(33) && !has.includes(40) && new Set(has).size === has.length, `features: ${has}`);
 }

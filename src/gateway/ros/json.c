@@ -486,3 +486,22 @@ bool ros_each_field(const char *type,
 	}
 	return true;
 }
+
+bool ros_each_constant(const char *type, void (*fn)(void *ctx, const char *name, const char *value), void *ctx)
+{
+	const char *definition = definition_of(type);
+	if (!definition)
+		return false;
+	for (const char *line = definition, *end; *line; line = end + (*end == '\n')) {
+		const char *at = line + strcspn(line, " ");
+		end = line + strcspn(line, "\n");
+		const char *equal = memchr(line, '=', (size_t)(end - line));
+		char name[128], value[128];
+		if (!equal)
+			continue;
+		(void)snprintf(name, sizeof name, "%.*s", (int)(equal - at - 1), at + 1);
+		(void)snprintf(value, sizeof value, "%.*s", (int)(end - equal - 1), equal + 1);
+		fn(ctx, name, value);
+	}
+	return true;
+}

@@ -27,6 +27,10 @@ troupe_status ros_json_to_cdr(
 bool ros_each_field(const char *type,
 	void (*fn)(void *ctx, const char *type, const char *name, const char *field_type, int array), void *ctx);
 
+/* Calls fn for each constant of the type itself. Its value is as in the definition: "101". False: there is no such
+ * type. */
+bool ros_each_constant(const char *type, void (*fn)(void *ctx, const char *name, const char *value), void *ctx);
+
 /* Appends bytes as base64 (RFC 4648, padded). */
 void ros_add_base64(struct text *out, const void *bytes, size_t count);
 

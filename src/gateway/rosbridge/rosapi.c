@@ -227,8 +227,18 @@ struct typedefs {
 	struct text names, types, lengths, examples;
 };
 
+static void add_constant(void *ctx, const char *name, const char *value)
+{
+	struct text *lists = ctx;
+	text_add(&lists[0], "%s", lists[0].count ? "," : "");
+	text_add_json(&lists[0], name);
+	text_add(&lists[1], "%s", lists[1].count ? "," : "");
+	text_add_json(&lists[1], value);
+}
+
 static void end_type(struct typedefs *defs)
 {
+	struct text constants[2] = {{0}, {0}};
 	struct text *const lists[] = {&defs->names, &defs->types, &defs->lengths, &defs->examples};
 	static const char *const members[] = {"fieldnames", "fieldtypes", "fieldarraylen", "examples"};
 	if (!*defs->type)
@@ -239,7 +249,11 @@ static void end_type(struct typedefs *defs)
 		text_add(defs->out, ",\"%s\":%s]", members[i], lists[i]->count ? lists[i]->at : "[");
 		text_fini(lists[i]);
 	}
-	text_add(defs->out, ",\"constnames\":[],\"constvalues\":[]}");
+	(void)ros_each_constant(defs->type, add_constant, constants);
+	text_add(defs->out, ",\"constnames\":[%s],\"constvalues\":[%s]}", constants[0].count ? constants[0].at : "",
+		constants[1].count ? constants[1].at : "");
+	text_fini(&constants[0]);
+	text_fini(&constants[1]);
 }
 
 static const char *example_of(const char *field_type, int array)
