@@ -13,7 +13,14 @@ proxy=$(cd "${BUILD_DIR:-.}" && pwd)/tests/fault/delay_proxy
 TROUPE_NO_GZ=1
 export TROUPE_NO_GZ
 source=$(cd "$worlds/.." && pwd)
-port=$((20000 + $$ % 6000 * 2))
+# below the ports that the system gives to outgoing connections (from 32768 on)
+port=$((10000 + $$ % 400 * 20))
+# next_ports: $port, for the primary, and those at $port + 10000 .. 10019 that no earlier process of this test had
+next_ports()
+{
+	port=$((port + 19))
+	next_port
+}
 
 if ! "$troupe" run "$worlds/warehouse.sdf" --iterations 1 --foxglove 127.0.0.1:0 -v0 >/dev/null 2>err; then
 	grep -q 'built without' err
@@ -80,15 +87,15 @@ same()
 
 # --- flows (a) to (d) ------------------------------------------------------------------------------------------------
 
-next_port
-primary --client tb3_1 --client tb3_2 --foxglove $((port + 15003))
+next_ports
+primary --client tb3_1 --client tb3_2 --foxglove $((port + 10003))
 secondary
-client tb3_1 $((port + 15000)) $port
-client tb3_2 $((port + 15001)) $port
-spawner tb3_1 $((port + 15000)) 4 2
-spawner tb3_2 $((port + 15001)) 3 2
+client tb3_1 $((port + 10000)) $port
+client tb3_2 $((port + 10001)) $port
+spawner tb3_1 $((port + 10000)) 4 2
+spawner tb3_2 $((port + 10001)) 3 2
 await 'both drive' 120 sh -c 'grep -q driving tb3_1.said && grep -q driving tb3_2.said'
-timeout 20 python3 "$source/tests/gateway/random_spawn.py" --list $((port + 15003)) >listed 2>&1
+timeout 20 python3 "$source/tests/gateway/random_spawn.py" --list $((port + 10003)) >listed 2>&1
 grep -q '^topics .*/clock .*/model/crate/odometry' listed
 check "the primary offers the topics of its own models: $(cut -c 1-200 listed)" $?
 ! grep -q 'tb3_[12]_robot' listed
@@ -121,13 +128,13 @@ same
 
 for how in 'KILL remove' 'STOP keep'; do
 	signal=${how% *} lost=${how#* }
-	next_port
+	next_ports
 	primary --client tb3_1 --client tb3_2 --client-lost "$lost"
 	secondary
-	client tb3_1 $((port + 15000)) $port
-	client tb3_2 $((port + 15001)) $port
-	spawner tb3_1 $((port + 15000)) 2 3
-	spawner tb3_2 $((port + 15001)) 2 20
+	client tb3_1 $((port + 10000)) $port
+	client tb3_2 $((port + 10001)) $port
+	spawner tb3_1 $((port + 10000)) 2 3
+	spawner tb3_2 $((port + 10001)) 2 20
 	await 'robots are driven' 120 grep -q driving tb3_1.said
 	await 'robots of the other client are driven' 120 grep -q driving tb3_2.said
 	kill -"$signal" "$(cat tb3_2.pid)"
@@ -146,21 +153,21 @@ done
 
 # --- clients come and go ---------------------------------------------------------------------------------------------
 
-next_port
+next_ports
 primary --clients 2 --client-lost keep
 secondary
 await 'the run begins without a client' 120 grep -q 'the run begins' primary.err
-client tb3_1 $((port + 15000)) $port
-spawner tb3_1 $((port + 15000)) 2 1
+client tb3_1 $((port + 10000)) $port
+spawner tb3_1 $((port + 10000)) 2 1
 await 'the program of a client that joined ends' 120 test -s tb3_1.came
 [ "$(cat tb3_1.came)" = 0 ]
 check "a client joins a run that goes on: $(tail -n 2 tb3_1.said)" $?
 kill -TERM "$(cat tb3_1.pid)"
 ended tb3_1 0
 await 'the run goes on without it' 120 grep -q "client 'tb3_1' is gone" primary.err
-client tb3_1 $((port + 15001)) $port
+client tb3_1 $((port + 10001)) $port
 await 'it comes back' 120 grep -q joined tb3_1.err
-client tb3_1b $((port + 15002)) $port
+client tb3_1b $((port + 10002)) $port
 await 'another one joins' 120 grep -q joined tb3_1b.err
 start third --network-role client --name tb3_3 --network-address "127.0.0.1:$port"
 ended third 3
@@ -176,13 +183,13 @@ same
 
 # The client's connection takes 400 ms for each message, so the members are gathered when the primary is stopped.
 if [ -x "$proxy" ]; then
-	next_port
-	"$proxy" 127.0.0.1:$((port + 15010)) "127.0.0.1:$port" 400 >proxy.out 2>&1 &
+	next_ports
+	"$proxy" 127.0.0.1:$((port + 10010)) "127.0.0.1:$port" 400 >proxy.out 2>&1 &
 	proxy_pid=$!
 	primary --clients 1
 	secondary
 	await 'the run begins' 120 grep -q 'the run begins' primary.err
-	start tb3_1 --network-role client --name tb3_1 --network-address "127.0.0.1:$((port + 15010))"
+	start tb3_1 --network-role client --name tb3_1 --network-address "127.0.0.1:$((port + 10010))"
 	await 'the members are gathered' 120 grep -q 'waiting for 2 secondaries' primary.err
 	finish secondary
 	same
@@ -192,10 +199,10 @@ fi
 
 # --- rubbish, and a run that a client ends ---------------------------------------------------------------------------
 
-next_port
+next_ports
 primary --client tb3_1 --client-lost end
 secondary
-client tb3_1 $((port + 15000)) $port
+client tb3_1 $((port + 10000)) $port
 await 'the run begins' 120 grep -q 'the run begins' primary.err
 python3 - $port <<'END'
 import socket, sys
@@ -216,16 +223,16 @@ end_processes
 
 # It leaves as one that was lost: the run goes on, and the program of the other client notices nothing.
 if [ -x "$proxy" ]; then
-	next_port
-	"$proxy" 127.0.0.1:$((port + 15010)) "127.0.0.1:$port" 0 >proxy.out 2>&1 &
+	next_ports
+	"$proxy" 127.0.0.1:$((port + 10010)) "127.0.0.1:$port" 0 >proxy.out 2>&1 &
 	proxy_pid=$!
 	primary --client tb3_1 --client tb3_2 --client-lost remove
 	secondary
-	client tb3_1 $((port + 15000)) $port
-	client tb3_2 $((port + 15001)) $((port + 15010))
-	spawner tb3_2 $((port + 15001)) 2 60
+	client tb3_1 $((port + 10000)) $port
+	client tb3_2 $((port + 10001)) $((port + 10010))
+	spawner tb3_2 $((port + 10001)) 2 60
 	await 'robots of the client are driven' 120 grep -q driving tb3_2.said
-	spawner tb3_1 $((port + 15000)) 2 3
+	spawner tb3_1 $((port + 10000)) 2 3
 	await 'robots of the other client are driven' 120 grep -q driving tb3_1.said
 	kill -USR2 $proxy_pid
 	await 'rubbish is noticed' 120 grep -q "client 'tb3_2' is gone" primary.err
@@ -246,14 +253,14 @@ fi
 
 # Each step and each ack of the client takes 50 ms; what it sees has the same stamps.
 if [ -x "$proxy" ]; then
-	next_port
-	"$proxy" 127.0.0.1:$((port + 15010)) "127.0.0.1:$port" 50 >proxy.out 2>&1 &
+	next_ports
+	"$proxy" 127.0.0.1:$((port + 10010)) "127.0.0.1:$port" 50 >proxy.out 2>&1 &
 	proxy_pid=$!
 	sed -i 's/0.001/0.01/' ground.sdf
 	primary --client tb3_1 --network-stale-ms 5000
 	secondary
-	client tb3_1 $((port + 15000)) $((port + 15010))
-	spawner tb3_1 $((port + 15000)) 1 1
+	client tb3_1 $((port + 10000)) $((port + 10010))
+	spawner tb3_1 $((port + 10000)) 1 1
 	await 'the program behind the delay ends' 240 test -s tb3_1.came
 	grep -q '^stamps regular' tb3_1.said
 	check "stamps behind a delay of 50 ms: $(cat tb3_1.said | tail -n 1)" $?

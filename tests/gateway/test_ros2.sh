@@ -222,7 +222,7 @@ check 'the readers had messages' $?
 
 # --- a robot client --------------------------------------------------------------------------------------------------
 # Its own process is a node with its name, which offers its robots and takes commands for them; the primary is none.
-port=$((40000 + $$ % 5000 * 2))
+port=$((10000 + $$ % 2000 * 4)) # below the ports that the system gives to outgoing connections
 while grep -qi ":$(printf %04x $port) " /proc/net/tcp; do port=$((port + 1)); done
 cat >ground.sdf <<'END'
 <sdf version='1.9'><world name='large'><physics type='ode'><max_step_size>0.001</max_step_size></physics>
@@ -234,10 +234,10 @@ END
 run=$!
 timeout 150 "$troupe" run --network-role secondary --network-address 127.0.0.1:$port >secondary.out 2>secondary.err &
 timeout 150 "$troupe" run --network-role client --name tb3_1 --network-address 127.0.0.1:$port --ros2 --ros2-domain $domain \
-	--foxglove $((port + 10001)) >client.out 2>client.err &
+	--foxglove $((port + 10000)) >client.out 2>client.err &
 client=$!
 if python3 -c '' 2>/dev/null; then
-	timeout 100 python3 "$source/tests/gateway/random_spawn.py" $((port + 10001)) tb3_1 1 0 7 >spawned 2>&1
+	timeout 100 python3 "$source/tests/gateway/random_spawn.py" $((port + 10000)) tb3_1 1 0 7 >spawned 2>&1
 	check "a robot is created through the client: $(tail -n 2 spawned)" $?
 	peer for:5 nodes sub:/clock:rosgraph_msgs/Clock:best sub:/tb3_1/clock:rosgraph_msgs/Clock:best \
 		sub:/tb3_1/tb3_1_robot0/odom:nav_msgs/Odometry sub:/tf:tf2_msgs/TFMessage \
