@@ -84,7 +84,8 @@ static const struct option_spec specs[] = {
 			"lines "
 			"from standard input while the world runs; without STEP, or if it is past: at the next step"},
 	{OPTION_WHOLE, .name = "seed", .argument = "N", .offset = AT(seed), .hi = WHOLE_MAX,
-		.help = "seed of the order in which the iterative solver visits contacts and joints (default: 0)"},
+		.help = "seed of all random numbers: of the iterative solver, of plug-ins and of the noise of sensors "
+			"(default: 0)"},
 	{OPTION_TEXT, .name = "resume", .argument = "FILE", .offset = AT(resume),
 		.help = "continue from this saved state, instead of starting WORLD.sdf; the file holds the world, the "
 			"commands that are still to come, the seed, and the settings of levels and sleep"},

@@ -108,7 +108,9 @@ static double number_of(const struct operation *operation, const char *member, d
 
 static void drop_oldest(struct hearing *hearing)
 {
-	hearing->queue_bytes -= strlen(hearing->queue.at[0]);
+	size_t bytes = strlen(hearing->queue.at[0]);
+	hearing->queue_bytes -= bytes;
+	hearing->user->queue_bytes -= bytes;
 	free(hearing->queue.at[0]);
 	hearing->queue.count--;
 	memmove(hearing->queue.at, hearing->queue.at + 1, hearing->queue.count * sizeof *hearing->queue.at);
@@ -265,8 +267,10 @@ void hearing_give(struct hearing *hearing, const char *type, const struct text *
 	}
 	vec_push(&hearing->queue, out.at);
 	hearing->queue_bytes += out.count;
+	hearing->user->queue_bytes += out.count;
 	while (hearing->queue.count > demand.queue_length ||
-		(hearing->queue.count > 1 && hearing->queue_bytes > HEARING_QUEUE_BYTES_MAX))
+		(hearing->queue.count > 1 && (hearing->queue_bytes > HEARING_QUEUE_BYTES_MAX ||
+						     hearing->user->queue_bytes > USER_QUEUE_BYTES_MAX)))
 		drop_oldest(hearing);
 }
 

@@ -19,6 +19,7 @@ enum {
 	USER_NAME_MAX = 512,           /* bytes of a name, a type and an id */
 	HEARING_QUEUE_MAX = 1000,      /* messages that wait for their time: queue_length */
 	HEARING_QUEUE_BYTES_MAX = 8 << 20,
+	USER_QUEUE_BYTES_MAX = 64 << 20, /* of all messages of a client that wait for their time */
 };
 
 /* In the order of what is said less and less. */
@@ -85,6 +86,7 @@ struct user {
 	struct outbox outbox;
 	VEC(struct hearing *) hearings;
 	VEC(struct outlet) outlets;
+	size_t queue_bytes;    /* of all hearings */
 	enum user_level level; /* the least that is said */
 	uint64_t lost_told;    /* of outbox.lost */
 	uint64_t lost_told_ns; /* real time */
