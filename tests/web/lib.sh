@@ -31,6 +31,20 @@ web_needs()
 	export NODE_PATH="$TROUPE_WEB_MODULES"
 }
 
+# web_begin SCRIPT: goes to $scratch, where $script is the path of this file of the folder; after tests/determinism/lib.sh.
+# A process whose number is in $run is killed at the end.
+web_begin()
+{
+	case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
+	# shellcheck disable=SC2034 # for the script that sources this file
+	script=$(cd "$SOURCE_DIR" && pwd)/tests/web/$1
+	cd "$scratch" || exit 1
+	run=
+	trap '[ -z "$run" ] || kill -KILL "$run" 2>/dev/null; rm -rf "$scratch"' EXIT
+	TROUPE_NO_GZ=1
+	export TROUPE_NO_GZ
+}
+
 # web_browser: ends the script with status 0 if there is no browser, or this troupe has no page.
 web_browser()
 {

@@ -6,13 +6,7 @@
 web_needs "Foxglove's client library" @foxglove/ws-protocol ws @foxglove/rosmsg @foxglove/rosmsg2-serialization
 . "$SOURCE_DIR/tests/determinism/lib.sh"
 set -u
-case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
-script=$(cd "$SOURCE_DIR" && pwd)/tests/web/playback.js
-cd "$scratch" || exit 1
-run=
-trap '[ -z "$run" ] || kill -KILL "$run" 2>/dev/null; rm -rf "$scratch"' EXIT
-TROUPE_NO_GZ=1
-export TROUPE_NO_GZ
+web_begin playback.js
 
 cat >w.sdf <<'END'
 <sdf version="1.9"><world name="w">

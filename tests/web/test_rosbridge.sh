@@ -5,13 +5,7 @@
 web_needs 'roslibjs' roslib ws
 . "$SOURCE_DIR/tests/determinism/lib.sh"
 set -u
-case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
-script=$(cd "$SOURCE_DIR" && pwd)/tests/web/rosbridge.js
-cd "$scratch" || exit 1
-run=
-trap '[ -z "$run" ] || kill -KILL "$run" 2>/dev/null; rm -rf "$scratch"' EXIT
-TROUPE_NO_GZ=1
-export TROUPE_NO_GZ
+web_begin rosbridge.js
 
 cat >w.sdf <<'END'
 <sdf version="1.9"><world name="w">
