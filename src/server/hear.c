@@ -148,8 +148,8 @@ static void list_rows(struct hearing *hearing)
 
 /* --- a step ------------------------------------------------------------------------------------------------------- */
 
-/* A row with a rate is due in the first state, and whenever a multiple of its period has been reached since the state
- * before: so this does not depend on when somebody began to listen. */
+/* A row with a rate is due when a multiple of its period has been reached since the state before, or at time 0: so this
+ * does not depend on when somebody began to listen. */
 static bool is_due(const struct hearing *hearing, const struct topic_row *row)
 {
 	const struct primary *primary = &hearing->world->primary;
@@ -157,7 +157,7 @@ static bool is_due(const struct hearing *hearing, const struct topic_row *row)
 	double time_s = primary_time_s(primary), before_s = time_s - primary->edit.step_s;
 	if (ops->when == PUBLISH_READING)
 		return readings_find(&primary->readings, (uint32_t)row->key - 1, sensor_topics_index(row));
-	if (row->rate_hz <= 0 || !primary->moving_steps)
+	if (row->rate_hz <= 0)
 		return true;
 	double period_ns = 1e9 / row->rate_hz;
 	return floor((double)llround(time_s * 1e9) / period_ns) > floor((double)llround(before_s * 1e9) / period_ns);

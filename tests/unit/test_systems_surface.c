@@ -243,15 +243,16 @@ Test(surfaces, bad_vehicles_are_refused)
 
 /* A wheel on a frame without weight that slides along x on the world, so that the wheel neither tips nor turns, but
  * moves up and down: it stands on the ground with its own weight. A weight of no inertia pulls it back. */
-#define WHEEL(slip)                                                                                                    \
+#define WHEEL_ALONG(axis, slip)                                                                                        \
 	"<model name='one'><link name='sledge'><pose>0 0 0.2 0 0 0</pose><gravity>false</gravity>" INERTIA(            \
 		"0.01", "0.01") "</link><link name='lift'><pose>0 0 0.2 0 0 0</pose>" INERTIA("0.01",                  \
 		"0.01") "</link><link name='wheel'><pose>0 0 0.2 -1.5707963267948966 0 0</pose>" INERTIA("4",          \
 		"0.08") "<collision "                                                                                  \
 			"name='c'><geometry><cylinder><radius>0.2</radius><length>0.1</length></cylinder></geometry>"  \
 			"<surface><friction><ode><mu>1</mu><mu2>1</mu2></ode></friction></surface></collision></link>" \
-			"<joint name='rail' type='prismatic'><parent>world</parent><child>sledge</child><axis><xyz>1 " \
-			"0 0</xyz></axis>"                                                                             \
+			"<joint name='rail' "                                                                          \
+			"type='prismatic'><parent>world</parent><child>sledge</child><axis><xyz>" axis " \
+			</xyz></axis>"             \
 			"</joint><joint name='up' "                                                                    \
 			"type='prismatic'><parent>sledge</parent><child>lift</child><axis><xyz>0 0 1</xyz>"            \
 			"</axis></joint><joint name='spin' "                                                           \
@@ -260,6 +261,7 @@ Test(surfaces, bad_vehicles_are_refused)
 				"JointController", "<joint_name>spin</joint_name>")                                    \
 				PLUGIN("ApplyJointForce", "<joint_name>rail</joint_name>") slip "</"                   \
 												"model>"
+#define WHEEL(slip) WHEEL_ALONG("1 0 0", slip)
 #define SLIP(lateral, longitudinal)                                                                                    \
 	PLUGIN("WheelSlip", "<wheel link_name='wheel'><slip_compliance_lateral>" lateral "</slip_compliance_lateral>"  \
 			    "<slip_compliance_longitudinal>" longitudinal "</slip_compliance_longitudinal>"            \
@@ -306,6 +308,29 @@ Test(surfaces, wheel_slips_by_its_compliance_times_the_force)
 			NEAR(rail.velocity[0], rim * (1 - cases[i].compliance * forces[f] / normal), 0.005 * rim);
 			stop();
 		}
+}
+
+/* The same across the wheel, which spins on the spot: it is pushed sideways at compliance F / (normal force) of the
+ * speed of its rim. */
+Test(surfaces, wheel_slips_sideways_by_its_lateral_compliance)
+{
+	static const struct {
+		const char *plugin;
+		double compliance;
+	} cases[] = {{"", 0}, {SLIP("0.5", "0"), 0.5}, {SLIP("1", "0.25"), 1}, {SLIP("0", "1"), 0}};
+	const double force = 8, normal = 40, rim = RADIUS_M * 5;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char *world = mem_printf(WHEEL_ALONG("0 1 0", "%s"), cases[i].plugin);
+		struct troupe_joint_state rail;
+		start(world);
+		free(world);
+		lib_text(server, 500, "/model/one/joint/spin/cmd_vel", "data: 5");
+		lib_text(server, 500, "/model/one/joint/rail/cmd_force", "data: 8");
+		lib_run(server, 4000);
+		cr_assert(troupe_get_joint(server, lib_joint(server, "one", "rail"), &rail));
+		NEAR(rail.velocity[0], rim * cases[i].compliance * force / normal, 0.005 * rim);
+		stop();
+	}
 }
 
 static uint64_t refused_commands(void)
