@@ -36,6 +36,23 @@ for bad in '--ros2 --ros2-domain 233' '--ros2 --ros2-domain -1' '--ros2 --ros2-a
 	[ $status -ne 0 ] && [ $status -le 4 ] && [ "$(wc -l <err)" -le 2 ] && grep -q '^troupe run: ' err
 	check "$bad: $status $(cat err)" $?
 done
+if command -v python3 >/dev/null; then
+	python3 - "$troupe" $domain >out 2>err <<'END'
+import os, resource, subprocess, sys
+if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 5000:
+    sys.exit(77)
+for _ in range(4000):
+    os.set_inheritable(os.open("/dev/null", os.O_RDONLY), True)
+done = subprocess.run([sys.argv[1], "run", "w.sdf", "--ros2", "--ros2-domain", sys.argv[2], "--iterations", "1", "--rtf", "0",
+                       "-v", "0"], close_fds=False, timeout=20)
+sys.exit(done.returncode)
+END
+	case $? in
+	77) skip 'thousands of open files' 'the limit for open files is below 5000' ;;
+	0) check 'thousands of open files: no error' 1 ;;
+	*) check "thousands of open files: $(cat err)" "$(grep -q 'too many open files' err; echo $?)" ;;
+	esac
+fi
 ROS_DOMAIN_ID=x timeout 20 "$troupe" run w.sdf --ros2 --iterations 1 --rtf 0 -v 0 >out 2>err
 grep -q "^troupe run: ROS_DOMAIN_ID: 'x': expected 0 .. 232$" err
 check "a wrong ROS_DOMAIN_ID: $(cat err)" $?

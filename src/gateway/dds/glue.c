@@ -20,6 +20,7 @@
 #include <dds/ddsi/q_radmin.h>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
@@ -28,9 +29,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 #include <sys/socket.h>
 
-enum { DESCRIPTORS_MAX = 4096, LINE_BYTES = 200, ADDRESSES_MAX = 64 };
+enum { DESCRIPTORS_MAX = 4096, LIBRARY_DESCRIPTORS = 256, LINE_BYTES = 200, ADDRESSES_MAX = 64 };
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
@@ -353,8 +355,19 @@ static uint16_t make_filter(struct sock_filter filter[ADDRESSES_MAX + 8])
 	return at;
 }
 
+/* Whether the sockets that the library is about to make will be among those that are looked at: new descriptors have
+ * the lowest numbers that are free. */
+static bool has_low_descriptors(void)
+{
+	int probe = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (probe >= 0)
+		close(probe);
+	return probe >= 0 && probe < DESCRIPTORS_MAX - LIBRARY_DESCRIPTORS;
+}
+
 /* Sets the filter for the library's sockets: those that were not there before, which `before` says. The library gives
- * no access to them. */
+ * no access to them. What came before the filter was set is at most an announcement of a node on another host: without
+ * the packets that follow it, no topic is matched. */
 static bool stay_here(const bool before[DESCRIPTORS_MAX])
 {
 	struct sock_filter filter[ADDRESSES_MAX + 8];
@@ -404,6 +417,11 @@ static bool join(const struct glue_place *place, struct glue_node *node, char *w
 {
 	char text[1024];
 	bool before[DESCRIPTORS_MAX];
+	if (!place->address && !has_low_descriptors()) {
+		snprintf(why, GLUE_WHY_BYTES,
+			"this process has too many open files: packets of other hosts could not be filtered");
+		return false;
+	}
 	for (int fd = 0; fd < descriptor_count(); fd++)
 		before[fd] = is_datagram_socket(fd);
 	configure(place, text, sizeof text);
