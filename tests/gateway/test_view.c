@@ -304,6 +304,29 @@ static void ask_for_all(const struct scene *scene)
 	close_page(&page);
 }
 
+/* The server is asked once for a topic that two pages want: a page that wants few messages does not thin out those of
+ * the other. */
+static void share_a_topic(const struct scene *scene)
+{
+	enum { PERIOD_STEPS = 500, MESSAGES = 5 }; /* of the slow page, in steps of 1 ms */
+	struct page_client all, slow;
+	connect_page(scene, &all);
+	connect_page(scene, &slow);
+	say(&all, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
+	say(&slow, "{\"op\":\"subscribe\",\"topic\":\"/clock\",\"rate\":%g}", 1e3 / PERIOD_STEPS);
+	check(take_op(&slow, "message"), "the first message of the slow page");
+	uint64_t both = whole(&slow, "step"), first;
+	while (take_op(&all, "message") && whole(&all, "step") <= both)
+		;
+	first = whole(&all, "step");
+	for (int i = 0; i < MESSAGES; i++)
+		check(take_op(&all, "message"), "a message");
+	check(whole(&all, "step") - first < PERIOD_STEPS, "%d messages in %" PRIu64 " steps", MESSAGES,
+		whole(&all, "step") - first);
+	close_page(&all);
+	close_page(&slow);
+}
+
 static void ask_for_mesh(const struct scene *scene)
 {
 	struct page_client page;
@@ -500,6 +523,7 @@ int main(void)
 	open_scene(&scene, 1);
 	drive(&scene);
 	ask_for_all(&scene);
+	share_a_topic(&scene);
 	ask_for_mesh(&scene);
 	send_nonsense(&scene);
 	read_slowly(&scene);

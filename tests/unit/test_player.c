@@ -122,6 +122,48 @@ Test(player, going_forward_keeps_the_server)
 	forget(hashes);
 }
 
+/* A run that went on from a saved state has a recording whose first step is that of the state. */
+Test(player, a_recording_that_begins_later)
+{
+	enum { FROM = 300, TO = 340 };
+	char saved[] = "/tmp/test_player_state.XXXXXX";
+	uint64_t *hashes = calloc(STEPS + 1, sizeof *hashes);
+	uint32_t servers = 0;
+	int files[] = {mkstemp(saved), mkstemp(tape)};
+	for (int i = 0; i < 2; i++) {
+		cr_assert_geq(files[i], 0);
+		close(files[i]);
+	}
+	struct troupe_server_def def = lib_def(lib_all, 1);
+	struct troupe_server *server = lib_create(&def);
+	lib_run(server, FROM);
+	must(troupe_server_save(server, saved, &lib_error));
+	troupe_server_destroy(server);
+	def = lib_def(NULL, 1);
+	def.world_path = NULL;
+	def.resume_path = saved;
+	def.record_path = tape;
+	def.hash_every = 1;
+	def.on_hash = note_hash;
+	def.ctx = hashes;
+	server = lib_create(&def);
+	hashes[FROM] = troupe_server_hash(server);
+	lib_run(server, TO);
+	must(troupe_server_end_recording(server, &lib_error));
+	troupe_server_destroy(server);
+	struct troupe_player *player = open_player(1, &servers);
+	struct troupe_player_info info = troupe_player_info(player);
+	cr_assert(info.begin == FROM && info.end == TO, "from %lu to %lu", (unsigned long)info.begin,
+		(unsigned long)info.end);
+	for (uint64_t step = TO; step >= FROM; step -= 20)
+		go(player, step, hashes);
+	must(troupe_player_go(player, 0, &lib_error));
+	cr_assert_eq(troupe_player_step(player), (uint64_t)FROM, "before the first step is the first one");
+	troupe_player_close(player);
+	unlink(saved);
+	forget(hashes);
+}
+
 Test(player, clients_see_the_state_and_cannot_change_it)
 {
 	uint64_t *hashes = record();
