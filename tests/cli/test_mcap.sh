@@ -47,6 +47,9 @@ same replay.mcap 'troupe replay --mcap'
 record some --topic '/world/*/imu@50' --topic /clock@10
 timeout 60 "$troupe" mcap tape -o again.mcap --topic '/world/*/imu@50' --topic /clock@10 >said 2>&1 && cmp some.mcap again.mcap
 check "chosen topics, from the run and from the recording: $(cat said)" $?
+# 2500 steps of 1 ms, and the state at the beginning
+timeout 60 "$troupe" mcap tape -o clock.mcap --topic /clock@10 >said 2>&1 && grep -q ", $((2500 / 100 + 1)) messages of 1 topic" said
+check "only the chosen topic, at its rate: $(cat said)" $?
 timeout 60 "$troupe" mcap tape -o none.mcap --topic /nothing >said 2>&1 && grep -q 'none.mcap: no topic matches --topic /nothing$' said
 check "a pattern that matches nothing is named: $(cat said)" $?
 
