@@ -160,7 +160,7 @@ static void pack_reactions(const struct observed *observed, struct text *out)
 void observed_pack(const struct observed *observed, uint32_t what, struct text *out)
 {
 	uint32_t joints = 0;
-	pack_u64(out, what);
+	pack_u64(out, what | (uint64_t)observed->needed * (OBSERVE_ALL + 1));
 	pack_u64(out, observed->contacts.count);
 	for (uint32_t i = 0; i < observed->contacts.count; i++) {
 		const struct contact_note *note = &observed->contacts.at[i];
@@ -201,7 +201,10 @@ bool observed_unpack(struct observed *observed, const struct scene *scene, uint3
 {
 	observed_fit(observed, scene);
 	observed_clear(observed);
-	*ret_what = unpack_count(in, OBSERVE_ALL);
+	uint32_t both = unpack_count(in, (OBSERVE_ALL + 1) * (OBSERVE_ALL + 1) - 1);
+	*ret_what = both & OBSERVE_ALL;
+	observed->needed = both / (OBSERVE_ALL + 1);
+	in->bad = in->bad || observed->needed & ~*ret_what;
 	uint64_t contacts = unpack_u64(in);
 	for (uint64_t i = 0; i < contacts && !in->bad; i++) {
 		struct contact_note note;

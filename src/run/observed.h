@@ -17,6 +17,8 @@ struct observed {
 
 	struct reaction *reactions; /* [room.joints] 0 for one that is not measured, or was never stepped */
 
+	uint32_t needed; /* bits OBSERVE_... that the simulation itself, its sensors and systems, asked for last */
+
 	/* private */
 	contact_notes spare, scratch;
 	uint64_t *marked; /* [room.models] the last call that marked the model */
@@ -39,7 +41,7 @@ void observed_clear(struct observed *observed);
 void observed_keep(struct observed *observed, uint32_t what);
 
 /* For saved states, because sleeping models have notes from long before. what: bits OBSERVE_..., the notes there
- * are. */
+ * are. `needed` is saved, too. */
 void observed_pack(const struct observed *observed, uint32_t what, struct text *out);
 /* Unpacks; the scene must be as it was when packed. False: damaged. */
 bool observed_unpack(struct observed *observed, const struct scene *scene, uint32_t *ret_what, struct unpack *in);

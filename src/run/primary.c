@@ -676,9 +676,6 @@ static void choose_secondaries(struct primary *primary)
 	primary->lockstep.secondaries = MAX(before, now);
 }
 
-/* Sets what is observed from this step on, and drops kept notes that no longer hold. Forces are observed while there
- * are sensors of them, wanted or not: a sensor of a sleeping model needs those of the step in which the model was
- * stepped last. */
 /* Models that sleep when contacts are first asked for have no notes. */
 static void note_sleepers(struct primary *primary)
 {
@@ -693,16 +690,26 @@ static void note_sleepers(struct primary *primary)
 	vec_free(&asleep);
 }
 
+/* Forces are observed while there are sensors of them, wanted or not: a sensor of a sleeping model needs those of the
+ * step in which the model was stepped last. */
+static uint32_t needed(const struct primary *primary)
+{
+	const struct sensors *sensors = primary->shared->sensors;
+	return (sensors->forces ? (uint32_t)OBSERVE_FORCES : 0u) |
+	       (sensors->contacts || primary->shared->systems->reading ? (uint32_t)OBSERVE_CONTACTS : 0u);
+}
+
+/* Sets what is observed from this step on, and drops kept notes that no longer hold. What the simulation itself begins
+ * to read begins anew, because it must not depend on who has watched before. */
 static void observe(struct primary *primary)
 {
 	struct observed *observed = &primary->observed;
-	const struct sensors *sensors = primary->shared->sensors;
-	uint32_t what = primary->options.observe | primary->watched |
-			(sensors->forces ? (uint32_t)OBSERVE_FORCES : 0u) |
-			(sensors->contacts || primary->shared->systems->reading ? (uint32_t)OBSERVE_CONTACTS : 0u);
-	bool begins = what & ~primary->step.observe & OBSERVE_CONTACTS;
-	if (primary->step.observe != what)
-		observed_keep(observed, what);
+	uint32_t need = needed(primary), renewed = need & ~observed->needed;
+	uint32_t what = primary->options.observe | primary->watched | need;
+	bool begins = ((what & ~primary->step.observe) | renewed) & OBSERVE_CONTACTS;
+	if (primary->step.observe != what || renewed)
+		observed_keep(observed, what & ~renewed);
+	observed->needed = need;
 	primary->step.observe = what;
 	if (!primary->step.observe)
 		return;

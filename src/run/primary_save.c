@@ -283,6 +283,7 @@ static troupe_status unpack_all(struct primary *primary, struct unpack *in, stru
 		return fail(error, TROUPE_EWORLD, "damaged: the owners of models");
 	plan_learn_pins(&primary->plan);
 	/* a run in which nothing was observed saved no notes */
+	primary->step.observe = primary->observed.needed = 0;
 	if (in->at < in->end &&
 		!observed_unpack(&primary->observed, primary->shared->scene, &primary->step.observe, in))
 		return fail(error, TROUPE_EWORLD, "damaged: contacts and efforts");

@@ -716,3 +716,34 @@ Test(observe, forces_change_no_bit)
 	for (uint32_t what = 1; what <= OBSERVE_ALL; what++)
 		cr_expect_eq(hash_after(what), plain, "observing %u changes the state", what);
 }
+
+/* What a contact sensor that comes later reads must not depend on whether somebody has watched contacts before: models
+ * that sleep since then have notes of their last step, or none. */
+Test(observe, a_reader_that_comes_later_sees_the_same)
+{
+	enum { NOTES_MAX = 64 };
+	static const char reader[] =
+		"name: 'r' sdf: \"<sdf version='1.9'><model name='r'><pose>5 0 3 0 0 0</pose><link name='l'>"
+		"<collision name='c'><geometry><sphere/></geometry></collision><sensor name='s' type='contact'>"
+		"<contact><collision>c</collision></contact></sensor></link></model></sdf>\"";
+	struct contact_note notes[2][NOTES_MAX];
+	uint32_t counts[2];
+	want.sleepless = false;
+	for (int watched = 0; watched < 2; watched++) {
+		start("0 0 -9.8", "%s", FLOOR BOX("a", "0 0 0.7 0.3 0.2 0") BOX("b", "0.1 0 1.9 0 0.2 0.1"));
+		observe(watched ? OBSERVE_CONTACTS : 0);
+		run_until(8);
+		for (uint32_t m = 0; m < server->worlds[0].scene->model_count; m++)
+			cr_assert(primary_sleeps(&server->worlds[0].primary, m) ||
+					  !server->worlds[0].scene->models[m].body_count,
+				"model %u sleeps", m);
+		command("/world/w/create", reader);
+		run_until(8.01);
+		counts[watched] = observed()->contacts.count;
+		cr_assert(counts[watched] > 3 && counts[watched] <= NOTES_MAX, "%u contacts", counts[watched]);
+		memcpy(notes[watched], observed()->contacts.at, counts[watched] * sizeof *notes[0]);
+		stop();
+	}
+	cr_assert_eq(counts[0], counts[1], "%u contacts, and %u if somebody watched", counts[0], counts[1]);
+	cr_assert_arr_eq(notes[0], notes[1], counts[0] * sizeof *notes[0]);
+}
