@@ -7,6 +7,7 @@
 #include "net/tcp/channel.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
+#include "topic/watch.pb-c.h"
 
 #include "../fault/check.h"
 #include "web_client.h"
@@ -212,8 +213,10 @@ static void has_the_key(void)
 	end(&run, true, NULL);
 }
 
-/* Sends one frame as the first, and returns the type of the answer; 0: the connection was closed. */
-static enum frame_type dial(const struct run *run, enum frame_type type, const struct text *payload, char ret_why[512])
+/* Sends one frame as the first, and then an ASK unless it is NULL. Returns the type of the first answer, or of the last
+ * one to an ASK; 0: the connection was closed. */
+static enum frame_type dial(const struct run *run, enum frame_type type, const struct text *payload,
+	const struct text *ask, char ret_why[512])
 {
 	const struct channel_options options = {.role = CHANNEL_CLIENT};
 	struct address address;
@@ -223,17 +226,22 @@ static enum frame_type dial(const struct run *run, enum frame_type type, const s
 	const char *bytes;
 	size_t count;
 	troupe_status status;
+	bool over = false;
 	*ret_why = '\0';
 	check(!address_parse(run->address, 0, &address, &error), "address");
 	check(!channel_connect(&address, &options, 0, &channel, &error), "dial");
 	(void)channel_send(channel, type, payload->at, payload->count, &error);
-	for (int i = 0; i < TRIES && !got && !channel_work(channel, 0, &error); i++) {
-		if (channel_receive(channel, &got, &bytes, &count, &status, &error) && got == FRAME_REFUSE)
-			(void)refuse_decode(bytes, count, ret_why, NULL, &error);
+	if (ask)
+		(void)channel_send(channel, FRAME_ASK, ask->at, ask->count, &error);
+	for (int i = 0; i < TRIES && !over; i++) {
+		over = channel_work(channel, 0, &error) != TROUPE_OK;
+		while (got != FRAME_REFUSE && channel_receive(channel, &got, &bytes, &count, &status, &error)) {
+			if (got == FRAME_REFUSE)
+				(void)refuse_decode(bytes, count, ret_why, NULL, &error);
+			over |= !ask || got == FRAME_REFUSE;
+		}
 		poll(NULL, 0, 1);
 	}
-	if (!got && channel_receive(channel, &got, &bytes, &count, &status, &error) && got == FRAME_REFUSE)
-		(void)refuse_decode(bytes, count, ret_why, NULL, &error);
 	channel_destroy(channel);
 	return got;
 }
@@ -247,17 +255,18 @@ static void refuses_strangers(void)
 	begin(&run, NULL, true, 1000);
 	snprintf(hello.build, sizeof hello.build, "%s", troupe_version());
 	hello_encode(&hello, &payload);
-	check(dial(&run, FRAME_HELLO, &payload, why) == FRAME_REFUSE && strstr(why, "secondary"), "a secondary: %s",
-		why);
+	check(dial(&run, FRAME_HELLO, &payload, NULL, why) == FRAME_REFUSE && strstr(why, "secondary"),
+		"a secondary: %s", why);
 	payload.count = 0;
 	hello.role = HELLO_VIEWER;
 	snprintf(hello.build, sizeof hello.build, "0.0.0-other");
 	hello_encode(&hello, &payload);
-	check(dial(&run, FRAME_HELLO, &payload, why) == FRAME_REFUSE && strstr(why, "build"), "another build: %s", why);
+	check(dial(&run, FRAME_HELLO, &payload, NULL, why) == FRAME_REFUSE && strstr(why, "build"), "another build: %s",
+		why);
 	payload.count = 0;
 	text_add(&payload, "rubbish");
-	check(dial(&run, FRAME_HELLO, &payload, why) == FRAME_REFUSE, "rubbish");
-	check(!dial(&run, FRAME_ASK, &payload, why), "no hello");
+	check(dial(&run, FRAME_HELLO, &payload, NULL, why) == FRAME_REFUSE, "rubbish");
+	check(!dial(&run, FRAME_ASK, &payload, NULL, why), "no hello");
 	struct source *sources[WATCH_VIEWERS_MAX], *more = NULL;
 	struct troupe_error error;
 	for (int i = 0; i < WATCH_VIEWERS_MAX; i++)
@@ -269,6 +278,28 @@ static void refuses_strangers(void)
 		source_destroy(sources[i]);
 	end(&run, true, NULL);
 	text_fini(&payload);
+}
+
+/* A viewer whose program is not ours, and so does not refuse by itself to publish. */
+static void takes_nothing_from_viewers(void)
+{
+	struct run run;
+	struct text hello_bytes = {0}, ask_bytes = {0};
+	char why[512];
+	struct hello hello = {.protocol = HELLO_PROTOCOL, .role = HELLO_VIEWER};
+	Troupe__Msgs__WatchAsk ask = TROUPE__MSGS__WATCH_ASK__INIT;
+	ask.what = TROUPE__MSGS__WATCH_ASK__WHAT__PUBLISH;
+	ask.topic = message_string("/model/ball/cmd_vel");
+	message_add_bytes(&ask_bytes, &ask.base);
+	begin(&run, NULL, true, 1000);
+	snprintf(hello.build, sizeof hello.build, "%s", troupe_version());
+	hello_encode(&hello, &hello_bytes);
+	check(dial(&run, FRAME_HELLO, &hello_bytes, &ask_bytes, why) == FRAME_REFUSE && strstr(why, "cannot publish"),
+		"a viewer publishes: %s", why);
+	check(!watch_host_commands(run.host), "it has given a command");
+	end(&run, true, NULL);
+	text_fini(&hello_bytes);
+	text_fini(&ask_bytes);
 }
 
 enum { PAGES = 50 };
@@ -361,6 +392,7 @@ int main(void)
 	learns_why();
 	has_the_key();
 	refuses_strangers();
+	takes_nothing_from_viewers();
 	refuses_addresses();
 	serves_many_pages();
 	printf("%d passed, %d failed\n", passed, failed);
