@@ -1,6 +1,7 @@
 /* The built-in systems without physics: they compute the expected control, and joints turn exactly as commanded. */
 #include "scene/scene.h"
 #include "builtin/parts.h"
+#include "system/setup.h"
 #include "system/system.h"
 #include "system/ignored.h"
 
@@ -931,4 +932,14 @@ Test(systems, several_listen_to_one_topic)
 	systems_subscribe(systems, 0);
 	cr_assert_eq(systems_find_listeners(systems, "/both")->listeners.count, 2);
 	stop();
+}
+
+/* The chord of an arc, as a part of its length, on both sides of where the series ends. */
+Test(systems, a_chord_is_shorter_than_its_arc)
+{
+	for (double turn = -3; turn <= 3; turn += 0.0625) {
+		double half = turn / 2, expected = turn == 0 ? 1 : sin(half) / half;
+		cr_assert_float_eq(builtin_chord(&system_host, turn), expected, 1e-15, "%g: %.17g, expected %.17g",
+			turn, builtin_chord(&system_host, turn), expected);
+	}
 }

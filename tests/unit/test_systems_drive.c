@@ -421,19 +421,27 @@ Test(drives, follower_pushes_ahead)
 	stop();
 }
 
-/* A line begins at the first place, and is turned as the link is at first. */
+/* A line begins at the first place, and is turned as the link is at first: by 0.5. */
 Test(drives, follower_goes_along_a_line)
 {
-	start(FOLLOWING("<line><direction>1</direction><length>4</length></line><force>4</force><torque>0.2</torque>"
-			"<zero_vel_on_bearing_reached>true</zero_vel_on_bearing_reached>"));
-	double nearest = HUGE_VAL;
-	for (int i = 0; i < 200; i++) {
-		lib_step(server, 100);
-		struct troupe_model_state is = model_of("bot");
-		nearest = fmin(nearest, hypot(is.pose.x - 2 - 4 * cos(1.5), is.pose.y - 1 - 4 * sin(1.5)));
+	static const double directions[] = {1, 0, -1.5};
+	for (size_t d = 0; d < sizeof directions / sizeof *directions; d++) {
+		char line[400], model[2000];
+		double angle = directions[d] + 0.5, nearest = HUGE_VAL;
+		snprintf(line, sizeof line,
+			"<line><direction>%g</direction><length>4</length></line><force>4</force><torque>0.2</torque>"
+			"<zero_vel_on_bearing_reached>true</zero_vel_on_bearing_reached>",
+			directions[d]);
+		snprintf(model, sizeof model, FOLLOWING("%s"), line);
+		start(model);
+		for (int i = 0; i < 200; i++) {
+			lib_step(server, 100);
+			struct troupe_model_state is = model_of("bot");
+			nearest = fmin(nearest, hypot(is.pose.x - 2 - 4 * cos(angle), is.pose.y - 1 - 4 * sin(angle)));
+		}
+		NEAR(nearest, 0, 0.55);
+		stop();
 	}
-	NEAR(nearest, 0, 0.55);
-	stop();
 }
 
 Test(drives, ways_that_are_refused)
