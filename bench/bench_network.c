@@ -5,6 +5,7 @@
 #include "robots.h"
 
 #include "base/base.h"
+#include "base/text.h"
 #include "net/key.h"
 #include "net/tcp/socket_pair.h"
 
@@ -21,6 +22,8 @@
 #include <unistd.h>
 
 #define TURN_NS 2e7
+#define SPACING 4.0 /* m: between robots that a camera sees, or not */
+#define NEAR 5.0
 
 enum { STEPS_LEAST = 200, STEPS_MOST = 20000, SECONDARIES = 2, EXCHANGES = 1000, STALE_MS = 60000 };
 enum { STEP_BYTES = 17, ACK_BYTES = 18 }; /* the sizes of an empty step and its ack */
@@ -84,6 +87,7 @@ static struct remote start(const char *world, enum way way, int secondaries, int
 	static int port;
 	struct remote remote = {.count = secondaries};
 	struct troupe_server_def def = bench_def(world, secondaries);
+	def.sense_all = true;
 	struct troupe_error error;
 	int sockets[SECONDARIES], ends[2];
 	char where[32];
@@ -273,6 +277,53 @@ static void measure_robots(const struct bench_options *options, int robots, int 
 	free(world);
 }
 
+/* Robots of which one has a camera that sees robots up to so many metres away, in every step. */
+static char *world_with_camera(int robots, double far)
+{
+	struct text out = {0};
+	char *world = robots_world(robots, SPACING), *end = strstr(world, "</link>");
+	text_add(&out,
+		"%.*s<sensor name='camera' "
+		"type='logical_camera'><update_rate>1000</update_rate><logical_camera><near>0.1"
+		"</near><far>%g</far><horizontal_fov>3</horizontal_fov><aspect_ratio>1</aspect_ratio></logical_camera>"
+		"</sensor>%s",
+		(int)(end - world), world, far, end);
+	free(world);
+	return out.at;
+}
+
+static double bytes_of_step(const struct bench_options *options, int robots, double far, uint64_t *ret_hash)
+{
+	char *world = world_with_camera(robots, far);
+	struct remote remote = start(world, TCP, SECONDARIES, 1, "");
+	uint64_t steps = options->smoke ? 20 : 500;
+	(void)bench_run(remote.server, steps);
+	double before = bytes_so_far(remote.server);
+	(void)bench_run(remote.server, 2 * steps);
+	double bytes = (bytes_so_far(remote.server) - before) / (double)steps;
+	*ret_hash = troupe_server_hash(remote.server);
+	end(&remote);
+	free(world);
+	return bytes;
+}
+
+/* A secondary is sent the remote models that its sensors can see, and no others. The baseline sees all. */
+static void measure_sight(const struct bench_options *options, int robots)
+{
+	struct bench_samples near = {0}, all = {0};
+	uint64_t hash, hash_all;
+	char subject[80];
+	bench_progress(options, "sight", 0);
+	bench_add(&near, bytes_of_step(options, robots, NEAR, &hash));
+	bench_add(&all, bytes_of_step(options, robots, 1000, &hash_all));
+	if (hash != hash_all)
+		die("what a camera sees changes the state");
+	(void)snprintf(subject, sizeof subject, "%d on %d, one sees %g m; baseline: all", robots, SECONDARIES, NEAR);
+	bench_print(options,
+		&(struct bench_row){
+			.subject = subject, .unit = "B/step", .values = &near, .baselines = &all, .hash = hash});
+}
+
 int main(int argc, char **argv)
 {
 	if (argc >= 4 && !strcmp(argv[1], "--be-secondary"))
@@ -295,6 +346,7 @@ int main(int argc, char **argv)
 			for (enum way way = TCP; way <= (keyed ? TLS : TCP); way++)
 				measure_robots(&options, options.smoke ? MIN(robots[i], 8) : robots[i], secondaries, 1,
 					secondaries, way, key);
+	measure_sight(&options, options.smoke ? 16 : 64);
 	for (int threads = 1; threads <= 2; threads++)
 		measure_robots(&options, options.smoke ? 64 : 512, 1, threads, 2, TCP, key);
 	(void)unlink(key);
