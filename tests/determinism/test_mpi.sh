@@ -64,6 +64,34 @@ ranks 4 --resume "$scratch/by_threads" --rtf 0 -v 0 --iterations 400 --hash-ever
 cmp -s "$scratch/whole" "$scratch/second"
 check "ranks go on from it: $(cat "$scratch/second"; tail -n 3 "$scratch/err")" $?
 
+# Readings, of which a rank is sent what its sensors can see.
+cat >"$scratch/sensors.sdf" <<-'EOF2'
+	<sdf version='1.9'><world name='sensors'><physics type='ode'><max_step_size>0.001</max_step_size></physics>
+	<model name='a'><pose>0 0 3 0 0 0</pose><link name='l'><collision name='c'><geometry><sphere/></geometry></collision>
+	<sensor name='i' type='imu'><update_rate>250</update_rate><imu><angular_velocity><x><noise type='gaussian'>
+	<stddev>0.1</stddev></noise></x></angular_velocity></imu></sensor></link></model>
+	<model name='b'><pose>4 0 2 0 0 0</pose><link name='l'><collision name='c'><geometry><sphere/></geometry></collision>
+	<sensor name='v' type='logical_camera'><pose>0 0 0 0 0 3.14</pose><update_rate>100</update_rate><logical_camera>
+	<near>0.1</near><far>20</far><horizontal_fov>2</horizontal_fov><aspect_ratio>1</aspect_ratio></logical_camera></sensor>
+	</link></model></world></sdf>
+EOF2
+# digest OUTPUT: the line of the summary
+digest() { grep -h '^[1-9][0-9]* readings of sensors, digest' "$@"; }
+timeout "$run_limit_s" "$troupe" run "$scratch/sensors.sdf" --sense-all --rtf 0 --iterations 300 --secondaries 0 -v 1 >"$scratch/one" 2>&1
+check 'sensors alone' $?
+digest "$scratch/one" >"$scratch/digest"
+check "sensors have readings: $(tail -n 3 "$scratch/one")" $?
+for options in 2 '3 --chaos 3 --chaos-moves 2'; do
+	# shellcheck disable=SC2086 # words
+	set -- $options
+	count=$1
+	shift
+	ranks "$count" "$scratch/sensors.sdf" --sense-all --rtf 0 --iterations 300 -v 1 --network-stale-ms $stale "$@" >"$scratch/again" 2>&1
+	check "sensors on $count ranks $*" $?
+	digest "$scratch/again" | cmp -s "$scratch/digest"
+	check "sensors on $count ranks $*: $(digest "$scratch/again"), alone $(cat "$scratch/digest")" $?
+done
+
 # A negative control: if a rule of determinism is broken, the hashes differ.
 run "$scratch/reference" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --secondaries 0
 over 3 "$scratch/other" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --chaos 3 --chaos-moves 2 --break reference
