@@ -144,6 +144,7 @@ static const struct {
 	{"/disable_collision", "Entity"},
 	{"/light_config", "troupe.msgs.SetLight"},
 	{"/wrench", "EntityWrench"},
+	{"/wheel_slip", "WheelSlipParametersCmd"},
 	{"/persistent", "EntityWrench"},
 	{"/clear", "Entity"},
 	{"/resume", "troupe.msgs.Resume"},
