@@ -19,7 +19,7 @@ case ${TEST_CC:-cc} in
 *sanitize=address*)
 	# shellcheck disable=SC2086
 	preload=$($TEST_CC -print-file-name=libasan.so)
-	ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64
+	ASAN_OPTIONS=detect_leaks=0:intercept_tls_get_addr=0:verify_asan_link_order=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64
 	export ASAN_OPTIONS
 	;;
 *) preload= ;;
