@@ -5,6 +5,26 @@
 
 #include <string.h>
 
+/* One service of simulation_interfaces spawns an entity, another one a list of them: with the same fields. */
+#define SPAWN_REQUEST                                                                                                  \
+	"string name\n"                                                                                                \
+	"bool allow_renaming\n"                                                                                        \
+	"simulation_interfaces/Resource entity_resource\n"                                                             \
+	"string entity_namespace\n"                                                                                    \
+	"geometry_msgs/PoseStamped initial_pose\n"
+#define SPAWN_RESULT                                                                                                   \
+	"uint8 NAME_NOT_UNIQUE=101\n"                                                                                  \
+	"uint8 NAME_INVALID=102\n"                                                                                     \
+	"uint8 UNSUPPORTED_FORMAT=103\n"                                                                               \
+	"uint8 NO_RESOURCE=104\n"                                                                                      \
+	"uint8 NAMESPACE_INVALID=105\n"                                                                                \
+	"uint8 RESOURCE_PARSE_ERROR=106\n"                                                                             \
+	"uint8 MISSING_ASSETS=107\n"                                                                                   \
+	"uint8 UNSUPPORTED_ASSETS=108\n"                                                                               \
+	"uint8 INVALID_POSE=109\n"                                                                                     \
+	"simulation_interfaces/Result result\n"                                                                        \
+	"string entity_name\n"
+
 static const struct {
 	const char *name, *text;
 } definitions[] = {
@@ -300,22 +320,8 @@ static const struct {
 						    "uint16[] features\n"
 						    "string[] spawn_formats\n"
 						    "string custom_info\n"},
-	{"simulation_interfaces/SpawnEntity", "string name\n"
-					      "bool allow_renaming\n"
-					      "simulation_interfaces/Resource entity_resource\n"
-					      "string entity_namespace\n"
-					      "geometry_msgs/PoseStamped initial_pose\n"},
-	{"simulation_interfaces/SpawnResult", "uint8 NAME_NOT_UNIQUE=101\n"
-					      "uint8 NAME_INVALID=102\n"
-					      "uint8 UNSUPPORTED_FORMAT=103\n"
-					      "uint8 NO_RESOURCE=104\n"
-					      "uint8 NAMESPACE_INVALID=105\n"
-					      "uint8 RESOURCE_PARSE_ERROR=106\n"
-					      "uint8 MISSING_ASSETS=107\n"
-					      "uint8 UNSUPPORTED_ASSETS=108\n"
-					      "uint8 INVALID_POSE=109\n"
-					      "simulation_interfaces/Result result\n"
-					      "string entity_name\n"},
+	{"simulation_interfaces/SpawnEntity", SPAWN_REQUEST},
+	{"simulation_interfaces/SpawnResult", SPAWN_RESULT},
 	{"simulation_interfaces/Spawnable", "simulation_interfaces/Resource entity_resource\n"
 					    "string description\n"
 					    "simulation_interfaces/Bounds spawn_bounds\n"},
@@ -325,22 +331,8 @@ static const struct {
 						"string[] tags\n"},
 	{"simulation_interfaces/GetSimulatorFeatures_Request", ""},
 	{"simulation_interfaces/GetSimulatorFeatures_Response", "simulation_interfaces/SimulatorFeatures features\n"},
-	{"simulation_interfaces/SpawnEntity_Request", "string name\n"
-						      "bool allow_renaming\n"
-						      "simulation_interfaces/Resource entity_resource\n"
-						      "string entity_namespace\n"
-						      "geometry_msgs/PoseStamped initial_pose\n"},
-	{"simulation_interfaces/SpawnEntity_Response", "uint8 NAME_NOT_UNIQUE=101\n"
-						       "uint8 NAME_INVALID=102\n"
-						       "uint8 UNSUPPORTED_FORMAT=103\n"
-						       "uint8 NO_RESOURCE=104\n"
-						       "uint8 NAMESPACE_INVALID=105\n"
-						       "uint8 RESOURCE_PARSE_ERROR=106\n"
-						       "uint8 MISSING_ASSETS=107\n"
-						       "uint8 UNSUPPORTED_ASSETS=108\n"
-						       "uint8 INVALID_POSE=109\n"
-						       "simulation_interfaces/Result result\n"
-						       "string entity_name\n"},
+	{"simulation_interfaces/SpawnEntity_Request", SPAWN_REQUEST},
+	{"simulation_interfaces/SpawnEntity_Response", SPAWN_RESULT},
 	{"simulation_interfaces/SpawnEntities_Request", "simulation_interfaces/SpawnEntity[] spawn_requests\n"},
 	{"simulation_interfaces/SpawnEntities_Response", "uint8 ENTITIES_SPAWN_FAILED=150\n"
 							 "simulation_interfaces/Result result\n"

@@ -36,14 +36,21 @@ static struct pose pose_of(const model_t *model)
 
 /* --- what is said of an entity ------------------------------------------------------------------------------------ */
 
-static void add_vector(struct text *out, const char *name, struct vec3 v)
+/* Without the brace at its end. */
+static void add_xyz(struct text *out, struct vec3 v)
 {
-	text_add(out, "\"%s\":{\"x\":", name);
+	text_add(out, "{\"x\":");
 	text_add_double(out, v.x);
 	text_add(out, ",\"y\":");
 	text_add_double(out, v.y);
 	text_add(out, ",\"z\":");
 	text_add_double(out, v.z);
+}
+
+static void add_vector(struct text *out, const char *name, struct vec3 v)
+{
+	text_add(out, "\"%s\":", name);
+	add_xyz(out, v);
 	text_add(out, "}");
 }
 
@@ -64,12 +71,8 @@ static void add_state(struct text *out, const struct job *job, const model_t *mo
 	text_add(out, "{\"header\":{\"stamp\":{\"sec\":%lld,\"nanosec\":%lld},\"frame_id\":\"%s\"},\"pose\":{",
 		(long long)(job->time_ns / 1000000000), (long long)(job->time_ns % 1000000000), world_frame);
 	add_vector(out, "position", pose.p);
-	text_add(out, ",\"orientation\":{\"x\":");
-	text_add_double(out, pose.q.x);
-	text_add(out, ",\"y\":");
-	text_add_double(out, pose.q.y);
-	text_add(out, ",\"z\":");
-	text_add_double(out, pose.q.z);
+	text_add(out, ",\"orientation\":");
+	add_xyz(out, (struct vec3){pose.q.x, pose.q.y, pose.q.z});
 	text_add(out, ",\"w\":");
 	text_add_double(out, pose.q.w);
 	text_add(out, "}},");
@@ -129,12 +132,8 @@ static void add_bounds(struct text *out, const model_t *model)
 	const struct vec3 corners[] = {message_vec3(model->upper), message_vec3(model->lower)};
 	text_add(out, "{\"type\":%d,\"points\":[", BOUNDS_BOX);
 	for (int i = 0; i < 2; i++) {
-		text_add(out, "%s{\"x\":", i ? "," : "");
-		text_add_double(out, corners[i].x);
-		text_add(out, ",\"y\":");
-		text_add_double(out, corners[i].y);
-		text_add(out, ",\"z\":");
-		text_add_double(out, corners[i].z);
+		text_add(out, "%s", i ? "," : "");
+		add_xyz(out, corners[i]);
 		text_add(out, "}");
 	}
 	text_add(out, "]}");

@@ -25,6 +25,11 @@ bool board_is_type(const char *type, const char *said)
 	return !strncmp(type, said, (size_t)(slash - type)) && !strcmp(last, said + (slash - type));
 }
 
+char *board_full_name(const char *said)
+{
+	return mem_printf("%s%s", *said == '/' ? "" : "/", said);
+}
+
 const char *board_type(const struct board *board, const char *name)
 {
 	const char *published = NULL,

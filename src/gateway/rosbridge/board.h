@@ -40,6 +40,8 @@ void board_fini(struct board *board);
 uint32_t board_first(const struct board *board, const char *name);
 uint32_t board_first_of_topic(const struct board *board, const char *topic);
 
+/* The name with its slash, which clients may leave out. The caller frees it. */
+char *board_full_name(const char *said);
 /* The type of the topic of this name, of published topics first; NULL: there is none. */
 const char *board_type(const struct board *board, const char *name);
 /* Whether the name has this type, which may be written without "/msg". */

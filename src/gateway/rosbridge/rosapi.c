@@ -106,7 +106,7 @@ static troupe_status topics_for_type(const struct request *request)
 static troupe_status topic_type(const struct request *request)
 {
 	const char *topic = text_of(request, "topic");
-	char *name = mem_printf("%s%s", *topic == '/' ? "" : "/", topic);
+	char *name = board_full_name(topic);
 	const char *type = board_type(&request->gateway->board, name);
 	text_add(request->out, "{\"type\":");
 	text_add_json(request->out, type ? type : "");
@@ -160,17 +160,23 @@ static troupe_status services_for_type(const struct request *request)
 	return TROUPE_OK;
 }
 
-static troupe_status service_type(const struct request *request)
+/* The type of what `list` finds under the name that the request has as `member`; "": nothing. */
+static troupe_status answer_type(
+	const struct request *request, const char *member, void (*list)(const struct request *, struct listing))
 {
-	const char *said = text_of(request, "service");
-	char *name = mem_printf("%s%s", *said == '/' ? "" : "/", said);
+	char *name = board_full_name(text_of(request, member));
 	struct text found = {0};
 	text_add(&found, "[");
-	list_services(request, (struct listing){.out = &found, .types = true, .name = name});
+	list(request, (struct listing){.out = &found, .types = true, .name = name});
 	text_add(request->out, "{\"type\":%s}", found.count > 1 ? found.at + 1 : "\"\"");
 	text_fini(&found);
 	free(name);
 	return TROUPE_OK;
+}
+
+static troupe_status service_type(const struct request *request)
+{
+	return answer_type(request, "service", list_services);
 }
 
 static troupe_status nodes(const struct request *request)
@@ -199,7 +205,7 @@ static void add_users(const struct request *request, const char *member, troupe_
 {
 	const struct board *board = &request->gateway->board;
 	const char *topic = text_of(request, "topic"), *user = "";
-	char *name = mem_printf("%s%s", *topic == '/' ? "" : "/", topic);
+	char *name = board_full_name(topic);
 	for (uint32_t at = board_first(board, name); at != UINT32_MAX; at = board->same_name[at])
 		if (board->names.offers.at[at].kind == kind)
 			user = node;
@@ -351,27 +357,22 @@ static troupe_status get_ros_version(const struct request *request)
 	return TROUPE_OK;
 }
 
+static void list_actions(const struct request *request, struct listing listing)
+{
+	simulation_each_action(request->gateway->simulation, list_one, &listing);
+}
+
 static troupe_status action_servers(const struct request *request)
 {
-	struct listing listing = {.out = request->out};
 	open_list(request->out, "{", "action_servers");
-	simulation_each_action(request->gateway->simulation, list_one, &listing);
+	list_actions(request, (struct listing){.out = request->out});
 	text_add(request->out, "]}");
 	return TROUPE_OK;
 }
 
 static troupe_status action_type(const struct request *request)
 {
-	const char *said = text_of(request, "action");
-	char *name = mem_printf("%s%s", *said == '/' ? "" : "/", said);
-	struct text found = {0};
-	struct listing listing = {.out = &found, .types = true, .name = name};
-	text_add(&found, "[");
-	simulation_each_action(request->gateway->simulation, list_one, &listing);
-	text_add(request->out, "{\"type\":%s}", found.count > 1 ? found.at + 1 : "\"\"");
-	text_fini(&found);
-	free(name);
-	return TROUPE_OK;
+	return answer_type(request, "action", list_actions);
 }
 
 /* troupe has no parameters. */

@@ -91,7 +91,7 @@ static char *name_of(struct user *user, const struct operation *operation)
 {
 	const char *topic = text_of(operation, "topic");
 	if (topic && *topic)
-		return mem_printf("%s%s", *topic == '/' ? "" : "/", topic);
+		return board_full_name(topic);
 	user_complain(user, USER_ERROR, operation->id, "%.40s: topic: expected a name of at most %d bytes",
 		operation->op, (int)USER_NAME_MAX);
 	return NULL;
@@ -522,7 +522,7 @@ static void ask_simulation(
 static void send_action_goal(struct user *user, const struct operation *operation)
 {
 	const char *said = text_of(operation, "action");
-	char *name = said ? mem_printf("%s%s", *said == '/' ? "" : "/", said) : NULL;
+	char *name = said ? board_full_name(said) : NULL;
 	if (!name || !simulation_has_action(user->gateway->simulation, name)) {
 		user_complain(user, USER_ERROR, operation->id, "send_action_goal: there is no action %.200s",
 			name ? name : "without a name");
@@ -559,7 +559,7 @@ static void call_service(struct user *user, const struct operation *operation)
 		user_complain(user, USER_ERROR, operation->id, "call_service: service: expected a name");
 		return;
 	}
-	char *name = mem_printf("%s%s", *said == '/' ? "" : "/", said);
+	char *name = board_full_name(said);
 	bool is_rosapi = rosapi_has(name);
 	if (!is_rosapi && simulation_has_service(gateway->simulation, name)) {
 		ask_simulation(user, operation, said, name, false);
