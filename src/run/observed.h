@@ -1,6 +1,7 @@
 /* The contacts, efforts and forces that the primary keeps, on request: for each model those of its last step, from the
  * notes in the acks. A sleeping model is not stepped and keeps the notes of the step in which it was stepped last.
- * Nothing that is simulated depends on these notes, and they do not depend on which secondary simulates a model.
+ * Sensors and systems of the run read them: so they depend neither on which secondary simulates a model, nor on who
+ * else has asked for them (`needed`).
  *
  * Thread: the primary's, between steps. Allocates when the scene or a list grows; a warm step does not allocate. */
 #ifndef RUN_OBSERVED_H

@@ -69,6 +69,8 @@ troupe_status sdf_child_bool(
 	const struct sdf_element *parent, const char *name, bool *value, struct troupe_error *error);
 troupe_status sdf_child_vec3(const struct sdf_element *parent, const char *name, double lo, double hi,
 	struct vec3 *value, struct troupe_error *error);
+/* A <point> of a <polyline>: two numbers within SDF_LENGTH_MAX, in m. False: it is something else. */
+bool sdf_outline_point(const struct sdf_element *point, struct vec3 *ret_point);
 /* A <pose> child as numbers, in any frame: 6 numbers or, by rotation_format, 7; degrees are converted. */
 troupe_status sdf_child_pose(const struct sdf_element *parent, struct pose *value, struct troupe_error *error);
 

@@ -146,20 +146,29 @@ static void load_heightmap(struct load *load, const struct sdf_element *element,
 
 typedef VEC(struct vec3) point_list;
 
+bool sdf_outline_point(const struct sdf_element *point, struct vec3 *ret_point)
+{
+	double xy[2];
+	bool good =
+		text_doubles(point->text, xy, 2) == 2 && fabs(xy[0]) <= SDF_LENGTH_MAX && fabs(xy[1]) <= SDF_LENGTH_MAX;
+	if (good)
+		*ret_point = (struct vec3){xy[0], xy[1], 0};
+	return good;
+}
+
 static bool read_points(struct load *load, const struct sdf_element *polyline, point_list *points)
 {
 	const struct sdf_element *at = NULL;
 	while ((at = sdf_child(polyline, "point", at))) {
-		double xy[2];
-		if (text_doubles(at->text, xy, 2) != 2 || !(fabs(xy[0]) <= SDF_LENGTH_MAX) ||
-			!(fabs(xy[1]) <= SDF_LENGTH_MAX)) {
+		struct vec3 point;
+		if (!sdf_outline_point(at, &point)) {
 			load_error(load, at, "<point> is \"%.80s\": expected two numbers within %g", at->text,
 				SDF_LENGTH_MAX);
 			return false;
 		}
 		if (points->count > MESH_OUTLINE_POINTS_MAX)
 			return true; /* too many: refused later */
-		vec_push(points, (struct vec3){xy[0], xy[1], 0});
+		vec_push(points, point);
 	}
 	return true;
 }

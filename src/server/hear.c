@@ -17,7 +17,8 @@ struct hearing {
 	struct model_topics *topics;
 	struct frame_pool *pool;
 	VEC(struct topic_row) rows;
-	uint64_t seen_scene, seen_table; /* the epochs for which the list was made */
+	VEC(const struct topic_row *) due; /* in the step */
+	uint64_t seen_scene, seen_table;   /* the epochs for which the list was made */
 	bool warned;
 };
 
@@ -41,6 +42,7 @@ void hearing_destroy(struct hearing *hearing)
 		return;
 	forget_rows(hearing);
 	vec_free(&hearing->rows);
+	vec_free(&hearing->due);
 	frame_pool_destroy(hearing->pool);
 	free(hearing);
 }
@@ -179,16 +181,18 @@ void hearing_take(struct hearing *hearing)
 {
 	uint32_t parts = 0;
 	list_rows(hearing);
-	for (uint32_t i = 0; i < hearing->rows.count; i++)
-		if (is_due(hearing, &hearing->rows.at[i]))
-			parts |= ((const struct publish_ops *)hearing->rows.at[i].ops)->parts;
-	struct frame *frame = parts ? frame_make(hearing->pool, hearing->world, parts) : NULL;
-	for (uint32_t i = 0; frame && i < hearing->rows.count; i++) {
+	hearing->due.count = 0;
+	for (uint32_t i = 0; i < hearing->rows.count; i++) {
 		const struct topic_row *row = &hearing->rows.at[i];
 		if (!is_due(hearing, row))
 			continue;
-		model_topics_report(hearing->world, row, frame);
-		hear(hearing, frame, row);
+		parts |= ((const struct publish_ops *)row->ops)->parts;
+		vec_push(&hearing->due, row);
+	}
+	struct frame *frame = parts ? frame_make(hearing->pool, hearing->world, parts) : NULL;
+	for (uint32_t i = 0; frame && i < hearing->due.count; i++) {
+		model_topics_report(hearing->world, hearing->due.at[i], frame);
+		hear(hearing, frame, hearing->due.at[i]);
 	}
 	if (frame)
 		frame_release(frame);

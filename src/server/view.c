@@ -5,7 +5,6 @@
 #include "sensor/summary.h"
 #include "server/view_look.h"
 
-#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,12 +148,11 @@ static void add_file(struct making *m, const struct sdf_shape *shape, struct tro
 static struct mesh_outline read_outline(struct making *m, const struct sdf_element *polyline)
 {
 	VEC(struct vec3) points = {0};
-	const struct sdf_element *point = NULL;
-	double xy[2];
-	while ((point = sdf_child(polyline, "point", point)) && points.count <= MESH_OUTLINE_POINTS_MAX)
-		if (text_doubles(point->text, xy, 2) == 2 && fabs(xy[0]) <= SDF_LENGTH_MAX &&
-			fabs(xy[1]) <= SDF_LENGTH_MAX)
-			vec_push(&points, (struct vec3){xy[0], xy[1], 0});
+	const struct sdf_element *at = NULL;
+	struct vec3 point;
+	while ((at = sdf_child(polyline, "point", at)) && points.count <= MESH_OUTLINE_POINTS_MAX)
+		if (sdf_outline_point(at, &point))
+			vec_push(&points, point);
 	struct vec3 *kept = arena_array(&m->view->arena, struct vec3, points.count);
 	if (points.count)
 		memcpy(kept, points.at, points.count * sizeof *kept);
