@@ -624,11 +624,11 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 	status = run_crews(server, error);
 	clients_flush(server->clients);
 	tell_others(server, status, error);
-	server->was_stopped = atomic_load(&server->told);
 	server->stop_seen_ns = 0;
-	atomic_store(&server->told, false);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		atomic_store(&server->worlds[i].primary.stop, false);
+	/* after the flags: so a stop that comes meanwhile counts, for this run or for the next */
+	server->was_stopped = atomic_exchange(&server->told, false);
 	set_running(server, false);
 	return status;
 }
