@@ -62,6 +62,7 @@ struct troupe_rosbridge_counts {
 	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
 	uint64_t taken, refused;  /* messages and requests that came: how many were valid, and how many were not */
 	uint64_t commands;        /* how many of `taken` were commands to the simulation */
+	uint64_t joined;          /* barrier clients that have joined so far */
 };
 /* Any thread. */
 TROUPE_API struct troupe_rosbridge_counts troupe_rosbridge_counts(const struct troupe_rosbridge *rosbridge);

@@ -419,8 +419,11 @@ bool gateways_commanded(const struct gateways *gateways)
 		return true;
 	if (gateways->foxglove && troupe_foxglove_counts(gateways->foxglove).commands)
 		return true;
-	if (gateways->rosbridge && troupe_rosbridge_counts(gateways->rosbridge).commands)
-		return true;
+	if (gateways->rosbridge) {
+		struct troupe_rosbridge_counts counts = troupe_rosbridge_counts(gateways->rosbridge);
+		if (counts.commands || counts.joined)
+			return true;
+	}
 	if (gateways->ros2 && troupe_ros2_counts(gateways->ros2).commands)
 		return true;
 	if (gateways->watch && troupe_watch_commands(gateways->watch))

@@ -101,7 +101,7 @@ static struct answer call(struct play *play, enum callers_service service, bool 
 	memcpy(copy, bytes, count);
 	vec_push(&play->answers, (struct answer){0});
 	if (service != CALLERS_STEP || !direct || !callers_answer(play->callers, request, copy, count))
-		callers_take(play->callers, service, request, copy, count);
+		callers_take(play->callers, service, 0, request, copy, count);
 	else
 		must(!play->answers.at[request - 1].times, "a reply from callers_answer()", play);
 	free(copy);

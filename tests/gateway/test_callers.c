@@ -33,7 +33,8 @@ static pthread_cond_t came = PTHREAD_COND_INITIALIZER;
 static ProtobufCMessage *replies[REQUESTS_MAX]; /* by number; under the guard */
 static uint32_t twice;                          /* replies to a request that had one */
 static uint64_t last_request;
-static bool direct; /* callers_answer() is asked first */
+static bool direct;         /* callers_answer() is asked first */
+static uint64_t connection; /* by which calls come */
 
 static void on_reply(void *ctx, uint64_t request, const void *bytes, size_t count)
 {
@@ -131,8 +132,9 @@ static uint64_t say(struct scene *scene, enum callers_service service, const cha
 	message_add_bytes(&bytes, message);
 	message_free(message);
 	last_request++;
-	if (!direct || service != CALLERS_STEP || !callers_answer(scene->callers, last_request, bytes.at, bytes.count))
-		callers_take(scene->callers, service, last_request, bytes.at, bytes.count);
+	bool asks = direct && !connection && service == CALLERS_STEP;
+	if (!asks || !callers_answer(scene->callers, last_request, bytes.at, bytes.count))
+		callers_take(scene->callers, service, connection, last_request, bytes.at, bytes.count);
 	text_fini(&bytes);
 	return last_request;
 }
@@ -296,6 +298,37 @@ static void test_other_step(int failure)
 	close_scene(&scene, failure, "");
 }
 
+/* A transport with connections: a client is known only on its own one, and fails when that is lost. */
+static void test_connection(int failure)
+{
+	struct scene scene;
+	open_scene(&scene);
+	connection = 1;
+	join(&scene, failure ? "failure: END" : "");
+	uint64_t request = say(&scene, CALLERS_STEP, "name: 'x'");
+	connection = 2;
+	check(is_refused(say(&scene, CALLERS_JOIN, "version: 1 name: 'x'"), "has joined already"), "a second x");
+	check(is_welcome(say(&scene, CALLERS_JOIN, "version: 1 name: 'y' period_ns: 2000000")), "another client");
+	uint64_t other = say(&scene, CALLERS_STEP, "name: 'y'");
+	start(&scene);
+	check(is_step(request, 0) && is_step(other, 0), "step 0");
+	check(is_refused(turn(&scene, 0, ""), "'x' has not joined"), "x's answer by another connection");
+	check(is_refused(say(&scene, CALLERS_LEAVE, "name: 'x'"), "'x' has not joined"), "nor may it make x leave");
+	check(is_ended(say(&scene, CALLERS_LEAVE, "name: 'y'"), false, "it left"), "y itself may");
+	callers_lose(scene.callers, 2);
+	connection = 1;
+	request = turn(&scene, 0, "");
+	check(is_step(request, 2), "x goes on: the other connection was lost");
+	uint64_t waits = turn(&scene, 2, "");
+	check(is_step(waits, 4), "step 4");
+	callers_lose(scene.callers, 1);
+	await_run(&scene, failure ? TROUPE_EPEER : TROUPE_OK, failure ? "'x', step 4: it closed its connection" : "");
+	check(failure || strstr(warning, "'x', step 4: it closed its connection; the run goes on"), "%s", warning);
+	check(is_refused(turn(&scene, 4, ""), "has not joined"), "nobody is told why: there is no connection");
+	connection = 0;
+	close_scene(&scene, failure, "");
+}
+
 static void test_twice(void)
 {
 	struct scene scene;
@@ -376,8 +409,8 @@ static void test_hostile(void)
 				bytes[roll((uint32_t)count)] ^= (char)(1 << roll(8));
 			last_request++;
 			if (!callers_answer(scene.callers, last_request, bytes, count))
-				callers_take(scene.callers, (enum callers_service)roll(CALLERS_SERVICES), last_request,
-					bytes, count);
+				callers_take(scene.callers, (enum callers_service)roll(CALLERS_SERVICES), 0,
+					last_request, bytes, count);
 		}
 		close_scene(&scene, false, "the run has ended");
 		pthread_mutex_lock(&guard);
@@ -400,6 +433,7 @@ int main(void)
 		for (int failure = 0; failure <= 1; failure++) {
 			test_deadline(failure);
 			test_other_step(failure);
+			test_connection(failure);
 		}
 		test_twice();
 		test_leave();

@@ -163,7 +163,7 @@ static void take_event(struct troupe_gz *gateway, const struct node_event *event
 	case NODE_REQUEST:
 		if (offer->is_lockstep) {
 			if (!event->one_way)
-				callers_take(gateway->callers, (enum callers_service)(offer - gateway->lockstep),
+				callers_take(gateway->callers, (enum callers_service)(offer - gateway->lockstep), 0,
 					event->number, event->bytes, event->count);
 			break;
 		}

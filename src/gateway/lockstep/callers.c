@@ -1,7 +1,7 @@
 /* A call that waits for its reply takes the place of a connection: the Step is the reply to the call that answered the
  * Step before. Two things differ from the socket. A reply may be lost on its way, because callers wait for a limited
  * time: so a call without an answer, or with an answer that was taken already, gets the Step that is open, once more.
- * And nobody sees a client die: the deadline does.
+ * And only a transport with connections sees a client die: otherwise the deadline does.
  *
  * Each caller has a lock, which no thread holds for long. `reply` may take locks of the transport, whose threads may
  * want the caller's: so no thread calls it with a lock. */
@@ -28,6 +28,7 @@ struct caller {
 	struct callers *callers;
 	struct seat seat;
 	char *name;
+	uint64_t connection;
 	pthread_mutex_t guard;            /* of what follows, up to `answered` */
 	uint64_t request;                 /* waits for a Step; 0: none */
 	bool open;                        /* a barrier is open, and not answered */
@@ -35,6 +36,7 @@ struct caller {
 	Troupe__Msgs__LockstepTurn *turn; /* an answer that waits for its barrier; NULL: none */
 	bool has_answered;
 	uint64_t answered_step; /* the last one; only if has_answered */
+	bool lost;              /* its connection */
 	bool over, told;
 	struct troupe_error why; /* only if over; told: a call was told it */
 	struct eventcount answered;
@@ -42,6 +44,7 @@ struct caller {
 
 struct gone { /* a client that is out, and was not told why */
 	char *name;
+	uint64_t connection;
 	struct troupe_error why;
 };
 
@@ -102,6 +105,7 @@ static troupe_answer poll_answer(
 	uint32_t seen = eventcount_read(&caller->answered);
 	pthread_mutex_lock(&caller->guard);
 	Troupe__Msgs__LockstepTurn *turn = caller->turn;
+	bool lost = caller->lost;
 	caller->turn = NULL;
 	if (turn) {
 		caller->open = false;
@@ -109,6 +113,10 @@ static troupe_answer poll_answer(
 		caller->answered_step = turn->done->step;
 	}
 	pthread_mutex_unlock(&caller->guard);
+	if (!turn && lost) {
+		(void)fail(error, TROUPE_EPEER, "it closed its connection");
+		return TROUPE_ANSWER_FAILED;
+	}
 	if (!turn && wait_ns)
 		(void)eventcount_await(&caller->answered, seen, 0, wait_ns);
 	else if (!turn)
@@ -138,11 +146,13 @@ static const struct troupe_barrier_ops ops = {begin, poll_answer, out};
 
 /* --- callers ------------------------------------------------------------------------------------------------------ */
 
-static struct caller *find(const struct callers *callers, const char *name)
+static struct caller *find(const struct callers *callers, uint64_t connection, const char *name)
 {
-	for (uint32_t i = 0; i < callers->all.count; i++)
-		if (!strcmp(callers->all.at[i]->name, name))
-			return callers->all.at[i];
+	for (uint32_t i = 0; i < callers->all.count; i++) {
+		struct caller *caller = callers->all.at[i];
+		if (caller->connection == connection && !strcmp(caller->name, name))
+			return caller;
+	}
 	return NULL;
 }
 
@@ -166,10 +176,11 @@ static void drop_gone(struct callers *callers, uint32_t at)
 		(callers->gone.count - at) * sizeof *callers->gone.at);
 }
 
-static bool find_gone(const struct callers *callers, const char *name, uint32_t *ret_at)
+static bool find_gone(const struct callers *callers, uint64_t connection, const char *name, uint32_t *ret_at)
 {
 	for (uint32_t i = 0; i < callers->gone.count; i++) {
-		if (strcmp(callers->gone.at[i].name, name) != 0)
+		const struct gone *gone = &callers->gone.at[i];
+		if (gone->connection != connection || strcmp(gone->name, name) != 0)
 			continue;
 		*ret_at = i;
 		return true;
@@ -181,7 +192,7 @@ static void keep_gone(struct callers *callers, const struct caller *caller)
 {
 	if (callers->gone.count == GONE_MAX)
 		drop_gone(callers, 0);
-	vec_push(&callers->gone, (struct gone){mem_strdup(caller->name), caller->why});
+	vec_push(&callers->gone, (struct gone){mem_strdup(caller->name), caller->connection, caller->why});
 }
 
 static bool is_over(struct caller *caller)
@@ -207,7 +218,7 @@ static void reap(struct callers *callers)
 		if (!is_over(caller))
 			continue;
 		take_out(callers, i);
-		if (!caller->told)
+		if (!caller->told && !caller->lost)
 			keep_gone(callers, caller);
 		caller_destroy(caller);
 	}
@@ -215,13 +226,14 @@ static void reap(struct callers *callers)
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
 
-static void join(struct callers *callers, uint64_t request, const Troupe__Msgs__LockstepJoin *asked)
+static void join(
+	struct callers *callers, uint64_t connection, uint64_t request, const Troupe__Msgs__LockstepJoin *asked)
 {
 	struct caller *caller = mem_alloc_lines(sizeof *caller);
 	struct troupe_error error;
 	struct text frame = {0};
 	uint32_t at;
-	*caller = (struct caller){.callers = callers, .name = mem_strdup(asked->name)};
+	*caller = (struct caller){.callers = callers, .name = mem_strdup(asked->name), .connection = connection};
 	pthread_mutex_init(&caller->guard, NULL);
 	if (seat_join(&caller->seat, callers->server, asked, &ops, caller, &error)) {
 		refuse(callers, request, error.text);
@@ -232,7 +244,7 @@ static void join(struct callers *callers, uint64_t request, const Troupe__Msgs__
 	vec_push(&callers->all, caller);
 	pthread_mutex_unlock(&callers->guard);
 	atomic_fetch_add_explicit(&callers->joined, 1, memory_order_relaxed);
-	if (find_gone(callers, caller->name, &at))
+	if (find_gone(callers, connection, caller->name, &at))
 		drop_gone(callers, at);
 	seat_add_welcome(&caller->seat, asked, &frame);
 	reply_frame(callers, request, &frame);
@@ -240,11 +252,11 @@ static void join(struct callers *callers, uint64_t request, const Troupe__Msgs__
 }
 
 /* The client is not there: it may have been once. */
-static void turn_away(struct callers *callers, uint64_t request, const char *name)
+static void turn_away(struct callers *callers, uint64_t connection, uint64_t request, const char *name)
 {
 	struct text why = {0};
 	uint32_t at;
-	if (find_gone(callers, name, &at)) {
+	if (find_gone(callers, connection, name, &at)) {
 		tell_end(callers, request, callers->gone.at[at].why.status, callers->gone.at[at].why.text);
 		drop_gone(callers, at);
 		return;
@@ -268,12 +280,12 @@ static void take_answer(struct caller *caller, Troupe__Msgs__LockstepTurn *turn)
 }
 
 /* Takes the turn over. */
-static void step(struct callers *callers, uint64_t request, Troupe__Msgs__LockstepTurn *turn)
+static void step(struct callers *callers, uint64_t connection, uint64_t request, Troupe__Msgs__LockstepTurn *turn)
 {
-	struct caller *caller = find(callers, turn->name);
+	struct caller *caller = find(callers, connection, turn->name);
 	struct text frame = {0};
 	if (!caller) {
-		turn_away(callers, request, turn->name);
+		turn_away(callers, connection, request, turn->name);
 		message_free(&turn->base);
 		return;
 	}
@@ -314,7 +326,7 @@ bool callers_answer(struct callers *callers, uint64_t request, const void *bytes
 		return false;
 	Troupe__Msgs__LockstepTurn *turn = (Troupe__Msgs__LockstepTurn *)message;
 	pthread_mutex_lock(&callers->guard);
-	struct caller *caller = turn->done ? find(callers, turn->name) : NULL;
+	struct caller *caller = turn->done ? find(callers, 0, turn->name) : NULL;
 	bool taken = false;
 	if (caller) {
 		pthread_mutex_lock(&caller->guard);
@@ -331,11 +343,11 @@ bool callers_answer(struct callers *callers, uint64_t request, const void *bytes
 	return taken;
 }
 
-static void leave(struct callers *callers, uint64_t request, const char *name)
+static void leave(struct callers *callers, uint64_t connection, uint64_t request, const char *name)
 {
-	struct caller *caller = find(callers, name);
+	struct caller *caller = find(callers, connection, name);
 	if (!caller) {
-		turn_away(callers, request, name);
+		turn_away(callers, connection, request, name);
 		return;
 	}
 	for (uint32_t i = callers->all.count; i-- > 0;)
@@ -348,8 +360,24 @@ static void leave(struct callers *callers, uint64_t request, const char *name)
 	caller_destroy(caller);
 }
 
-void callers_take(
-	struct callers *callers, enum callers_service service, uint64_t request, const void *bytes, size_t count)
+void callers_lose(struct callers *callers, uint64_t connection)
+{
+	for (uint32_t i = 0; i < callers->all.count; i++) {
+		struct caller *caller = callers->all.at[i];
+		if (caller->connection != connection)
+			continue;
+		pthread_mutex_lock(&caller->guard);
+		caller->lost = true;
+		eventcount_advance(&caller->answered);
+		pthread_mutex_unlock(&caller->guard);
+	}
+	for (uint32_t i = callers->gone.count; i-- > 0;)
+		if (callers->gone.at[i].connection == connection)
+			drop_gone(callers, i);
+}
+
+void callers_take(struct callers *callers, enum callers_service service, uint64_t connection, uint64_t request,
+	const void *bytes, size_t count)
 {
 	ProtobufCMessage *message;
 	struct troupe_error error;
@@ -360,13 +388,13 @@ void callers_take(
 	}
 	switch (service) {
 	case CALLERS_JOIN:
-		join(callers, request, (const void *)message);
+		join(callers, connection, request, (const void *)message);
 		break;
 	case CALLERS_STEP:
-		step(callers, request, (Troupe__Msgs__LockstepTurn *)message);
+		step(callers, connection, request, (Troupe__Msgs__LockstepTurn *)message);
 		return;
 	default:
-		leave(callers, request, ((const Troupe__Msgs__LockstepLeave *)message)->name);
+		leave(callers, connection, request, ((const Troupe__Msgs__LockstepLeave *)message)->name);
 		break;
 	}
 	message_free(message);

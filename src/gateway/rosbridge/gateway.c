@@ -4,6 +4,7 @@
 #include "gateway/ros/json.h"
 #include "gateway/rosbridge/user.h"
 #include "gateway/watch/remote.h"
+#include "topic/lockstep.pb-c.h"
 #include "topic/message.h"
 
 #include <troupe/gateway.h>
@@ -108,6 +109,15 @@ static void pass_on(struct troupe_rosbridge *gateway, const struct troupe_messag
 	text_fini(&json);
 }
 
+/* Why a barrier client's request was refused; NULL: it was not. */
+static const char *refusal_of(const ProtobufCMessage *reply)
+{
+	const Troupe__Msgs__LockstepToClient *said = (const void *)reply;
+	bool refused = reply->descriptor == &troupe__msgs__lockstep_to_client__descriptor &&
+		       said->what_case == TROUPE__MSGS__LOCKSTEP_TO_CLIENT__WHAT_REFUSED;
+	return refused ? said->refused->text : NULL;
+}
+
 /* Gazebo's services say "no" by a Boolean, which has no place for the reason. */
 static void answer(const struct call *call, const struct troupe_message *message)
 {
@@ -122,13 +132,13 @@ static void answer(const struct call *call, const struct troupe_message *message
 			type_find(call->reply_type), message->bytes, message->count, &limits, &reply, &error);
 		why = error.text;
 	}
-	if (!status) {
-		message_add_json(&values, reply);
-		message_free(reply);
-	} else if (!why || !*why) {
-		why = troupe_status_text(status);
+	if (status) {
+		user_answer(call->user, call->service, call->id, NULL, why && *why ? why : troupe_status_text(status));
+		return;
 	}
-	user_answer(call->user, call->service, call->id, &values, status ? why : NULL);
+	message_add_json(&values, reply);
+	user_answer(call->user, call->service, call->id, &values, refusal_of(reply));
+	message_free(reply);
 	text_fini(&values);
 }
 
@@ -152,6 +162,39 @@ static void take_reply(struct troupe_rosbridge *gateway, const struct troupe_mes
 		return;
 	}
 }
+
+/* --- barrier clients ---------------------------------------------------------------------------------------------- */
+
+/* On this thread, or on that of the step. */
+static void keep_reply(void *ctx, uint64_t request, const void *bytes, size_t count)
+{
+	struct troupe_rosbridge *gateway = ctx;
+	struct reply reply = {request, mem_alloc(count + 1), count};
+	if (count)
+		memcpy(reply.bytes, bytes, count);
+	pthread_mutex_lock(&gateway->guard);
+	vec_push(&gateway->replies.all, reply);
+	pthread_mutex_unlock(&gateway->guard);
+	wake(gateway);
+}
+
+static void take_replies(struct troupe_rosbridge *gateway)
+{
+	pthread_mutex_lock(&gateway->guard);
+	struct replies taken = gateway->replies;
+	gateway->replies = (struct replies){0};
+	pthread_mutex_unlock(&gateway->guard);
+	for (uint32_t i = 0; i < taken.all.count; i++) {
+		const struct reply *reply = &taken.all.at[i];
+		take_reply(gateway,
+			&(struct troupe_message){
+				.is_reply = true, .tag = reply->tag, .bytes = reply->bytes, .count = reply->count});
+		free(reply->bytes);
+	}
+	vec_free(&taken.all);
+}
+
+/* --- a turn ------------------------------------------------------------------------------------------------------- */
 
 /* Whether there may be more. */
 static bool take_some(struct troupe_rosbridge *gateway)
@@ -180,6 +223,7 @@ static void turn(void *ctx)
 	if (gateway->users)
 		rosbridge_look(gateway);
 	follow_clock(gateway);
+	take_replies(gateway);
 	if (take_some(gateway))
 		wake(gateway); /* other connections have their turn in between */
 	for (struct user *user = gateway->users; user; user = user->after)
@@ -246,12 +290,15 @@ static troupe_status make(const struct source_place *place, const char *client, 
 	struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error)
 {
 	struct troupe_rosbridge *gateway = mem_alloc(sizeof *gateway);
+	pthread_mutex_init(&gateway->guard, NULL);
 	gateway->clock = client ? mem_printf("/%s/clock", client) : mem_strdup("/clock");
 	gateway->board.client = client ? mem_strdup(client) : NULL;
 	gateway->board.robot = def->robot ? mem_strdup(def->robot) : NULL;
 	gateway->board.ask = ask;
 	gateway->board.ctx = gateway;
 	troupe_status status = source_open(place, 0, wake, gateway, &gateway->source, error);
+	if (!status && place->server)
+		gateway->callers = callers_create(place->server, keep_reply, gateway);
 	if (!status) {
 		start_simulation(gateway);
 		status = start_web(gateway, def, error);
@@ -289,7 +336,9 @@ void troupe_rosbridge_end(struct troupe_rosbridge *gateway)
 	struct web *web = atomic_load(&gateway->web);
 	if (web)
 		web_stop(web);
-	source_destroy(gateway->source); /* until now it may wake the web server */
+	callers_destroy(
+		gateway->callers, false, "the run has ended"); /* whose connections are closed: nobody is told */
+	source_destroy(gateway->source);                       /* until now, these two may wake the web server */
 	web_end(web);
 	simulation_destroy(gateway->simulation);
 	while (gateway->asked)
@@ -297,6 +346,10 @@ void troupe_rosbridge_end(struct troupe_rosbridge *gateway)
 	for (uint32_t i = 0; i < gateway->calls.count; i++)
 		free_call(&gateway->calls.at[i]);
 	vec_free(&gateway->calls);
+	for (uint32_t i = 0; i < gateway->replies.all.count; i++)
+		free(gateway->replies.all.at[i].bytes);
+	vec_free(&gateway->replies.all);
+	pthread_mutex_destroy(&gateway->guard);
 	gateway->board.ask = NULL;
 	board_fini(&gateway->board);
 	free(gateway->clock);
@@ -316,5 +369,6 @@ struct troupe_rosbridge_counts troupe_rosbridge_counts(const struct troupe_rosbr
 		.boundaries_lost = gateway->source->ops->lost(gateway->source),
 		.taken = atomic_load_explicit(&gateway->taken, memory_order_relaxed),
 		.refused = atomic_load_explicit(&gateway->refused, memory_order_relaxed),
-		.commands = gateway->source->ops->commands(gateway->source)};
+		.commands = gateway->source->ops->commands(gateway->source),
+		.joined = gateway->callers ? callers_joined(gateway->callers) : 0};
 }

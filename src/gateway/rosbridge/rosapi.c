@@ -138,6 +138,8 @@ static void list_services(const struct request *request, struct listing listing)
 	const struct troupe_topics *all = source->ops->topics(source);
 	each_own(list_one, &listing);
 	simulation_each_service(request->gateway->simulation, list_one, &listing);
+	for (int i = 0; i < CALLERS_SERVICES && request->gateway->callers; i++)
+		list_one(&listing, callers_rows[i].name, callers_rows[i].type);
 	for (uint32_t i = 0; i < all->count; i++)
 		if (all->at[i].kind == TROUPE_TOPIC_SERVICE)
 			list_one(&listing, all->at[i].name, all->at[i].type);

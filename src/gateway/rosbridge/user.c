@@ -418,30 +418,69 @@ static const struct troupe_topic *find_service(
 	return NULL;
 }
 
+static troupe_status request_of(const char *type, const json_t *args, struct text *out, struct troupe_error *error)
+{
+	ProtobufCMessage *message;
+	char *json = args ? json_dumps(args, JSON_COMPACT) : mem_strdup("{}");
+	troupe_status status = message_of_json(
+		type_find(type), json ? json : "", json ? strlen(json) : 0, &message_limits_usual, &message, error);
+	free(json);
+	if (status)
+		return status;
+	text_add(out, "%s", "");
+	message_add_bytes(out, message);
+	message_free(message);
+	return TROUPE_OK;
+}
+
+/* Its reply is awaited under this tag. */
+static uint64_t await_call(struct user *user, const struct operation *operation, const char *reply_type)
+{
+	struct troupe_rosbridge *gateway = user->gateway;
+	vec_push(&gateway->calls, (struct call){.tag = ++gateway->tags,
+					  .user = user,
+					  .service = mem_strdup(text_of(operation, "service")),
+					  .id = operation->id ? mem_strdup(operation->id) : NULL,
+					  .reply_type = mem_strdup(reply_type)});
+	return gateway->tags;
+}
+
 static troupe_status call_server(struct user *user, const struct operation *operation,
 	const struct troupe_topic *service, const json_t *args, struct troupe_error *error)
 {
 	struct troupe_rosbridge *gateway = user->gateway;
 	struct text bytes = {0};
-	ProtobufCMessage *message;
-	char *json = args ? json_dumps(args, JSON_COMPACT) : mem_strdup("{}");
-	troupe_status status = message_of_json(type_find(service->type), json ? json : "", json ? strlen(json) : 0,
-		&message_limits_usual, &message, error);
-	free(json);
-	if (status)
-		return status;
-	text_add(&bytes, "%s", "");
-	message_add_bytes(&bytes, message);
-	message_free(message);
-	status = gateway->source->ops->call(
-		gateway->source, service->name, service->type, bytes.at, bytes.count, gateway->tags + 1, error);
+	troupe_status status = request_of(service->type, args, &bytes, error);
+	if (!status)
+		status = gateway->source->ops->call(
+			gateway->source, service->name, service->type, bytes.at, bytes.count, gateway->tags + 1, error);
 	text_fini(&bytes);
 	if (!status)
-		vec_push(&gateway->calls, (struct call){.tag = ++gateway->tags,
-						  .user = user,
-						  .service = mem_strdup(text_of(operation, "service")),
-						  .id = operation->id ? mem_strdup(operation->id) : NULL,
-						  .reply_type = mem_strdup(service->reply_type)});
+		(void)await_call(user, operation, service->reply_type);
+	return status;
+}
+
+/* --- services of barrier clients ---------------------------------------------------------------------------------- */
+
+/* CALLERS_SERVICES: it is none of them. */
+static enum callers_service lockstep_service(const struct troupe_rosbridge *gateway, const char *name)
+{
+	int i = gateway->callers ? 0 : CALLERS_SERVICES;
+	while (i < CALLERS_SERVICES && strcmp(callers_rows[i].name, name) != 0)
+		i++;
+	return (enum callers_service)i;
+}
+
+static troupe_status call_lockstep(struct user *user, const struct operation *operation, enum callers_service service,
+	const json_t *args, struct troupe_error *error)
+{
+	const struct callers_row *row = &callers_rows[service];
+	struct text bytes = {0};
+	troupe_status status = request_of(row->type, args, &bytes, error);
+	if (!status)
+		callers_take(user->gateway->callers, service, user->connection,
+			await_call(user, operation, row->reply_type), bytes.at, bytes.count);
+	text_fini(&bytes);
 	return status;
 }
 
@@ -567,6 +606,7 @@ static void call_service(struct user *user, const struct operation *operation)
 		free(name);
 		return;
 	}
+	enum callers_service lockstep = lockstep_service(gateway, name);
 	const struct troupe_topic *service = is_rosapi ? NULL : find_service(gateway, name, &topics);
 	troupe_status status = TROUPE_OK;
 	if (json_is_null(args) || (json_is_array(args) && !json_array_size(args)))
@@ -575,6 +615,8 @@ static void call_service(struct user *user, const struct operation *operation)
 		status = fail(&error, TROUPE_ECOMMAND, "args: expected an object");
 	else if (is_rosapi)
 		status = rosapi_call(gateway, name, args, &values, &error);
+	else if (lockstep != CALLERS_SERVICES)
+		status = call_lockstep(user, operation, lockstep, args, &error);
 	else if (service)
 		status = call_server(user, operation, service, args, &error);
 	else
@@ -652,8 +694,12 @@ void *user_open(void *ctx, struct web_peer *peer)
 {
 	struct troupe_rosbridge *gateway = ctx;
 	struct user *user = mem_alloc(sizeof *user);
-	*user = (struct user){
-		.gateway = gateway, .peer = peer, .after = gateway->users, .outbox.peer = peer, .level = USER_WARNING};
+	*user = (struct user){.gateway = gateway,
+		.peer = peer,
+		.connection = ++gateway->connections,
+		.after = gateway->users,
+		.outbox.peer = peer,
+		.level = USER_WARNING};
 	if (gateway->users)
 		gateway->users->before = user;
 	gateway->users = user;
@@ -675,6 +721,8 @@ void user_close(void *conn)
 	for (uint32_t i = 0; i < gateway->calls.count; i++)
 		if (gateway->calls.at[i].user == user)
 			gateway->calls.at[i].user = NULL;
+	if (gateway->callers)
+		callers_lose(gateway->callers, user->connection);
 	for (struct asked *asked = gateway->asked; asked; asked = asked->after)
 		if (asked->user == user) {
 			asked->user = NULL;

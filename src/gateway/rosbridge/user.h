@@ -3,6 +3,7 @@
 #ifndef GATEWAY_ROSBRIDGE_USER_H
 #define GATEWAY_ROSBRIDGE_USER_H
 
+#include "gateway/lockstep/callers.h"
 #include "gateway/ros/simulation.h"
 #include "gateway/rosbridge/board.h"
 #include "gateway/source.h"
@@ -10,6 +11,7 @@
 
 #include <troupe/rosbridge.h>
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 enum {
@@ -25,7 +27,7 @@ enum {
 /* In the order of what is said less and less. */
 enum user_level { USER_INFO, USER_WARNING, USER_ERROR, USER_NONE };
 
-struct call { /* of a service of the server, whose reply is awaited */
+struct call { /* of a service of the server, or of barrier clients, whose reply is awaited */
 	uint64_t tag;
 	struct user *user;  /* NULL: gone */
 	char *service, *id; /* as the client has them; id: JSON or NULL */
@@ -40,6 +42,15 @@ struct asked { /* a call of a service of simulation.h, or the goal of an action,
 	bool is_goal;
 };
 
+struct reply { /* to a call of a service of barrier clients */
+	uint64_t tag;
+	char *bytes;
+	size_t count;
+};
+struct replies {
+	VEC(struct reply) all;
+};
+
 struct troupe_rosbridge {
 	struct source *source;
 	char *clock;             /* the topic */
@@ -48,10 +59,14 @@ struct troupe_rosbridge {
 	struct user *users;
 	VEC(struct call) calls;
 	struct simulation *simulation;
+	struct callers *callers; /* barrier clients; NULL: the run is another process */
+	pthread_mutex_t guard;
+	struct replies replies; /* under the guard: the thread of the step replies */
 	struct asked *asked;
-	uint64_t tags;    /* given so far */
-	uint64_t time_ns; /* simulated time that is known */
-	bool ticking;     /* the clock is subscribed to for the time */
+	uint64_t tags;        /* given so far */
+	uint64_t connections; /* so far */
+	uint64_t time_ns;     /* simulated time that is known */
+	bool ticking;         /* the clock is subscribed to for the time */
 	_Atomic uint64_t published, taken, refused, lost;
 	_Atomic uint32_t clients;
 };
@@ -82,6 +97,7 @@ struct outlet {            /* a topic that a client has advertised */
 struct user {
 	struct troupe_rosbridge *gateway;
 	struct web_peer *peer;
+	uint64_t connection; /* its number, not 0 */
 	struct user *before, *after;
 	struct outbox outbox;
 	VEC(struct hearing *) hearings;
