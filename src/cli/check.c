@@ -204,6 +204,8 @@ static void check_file(struct totals *totals, const struct settings *settings, s
 		count_messages(totals, sdf);
 	if (status && !totals->errors)
 		find(totals, SDF_ERROR, error.text);
+	if (!status && systems_check_worlds(sdf, &error))
+		find(totals, SDF_ERROR, error.text);
 	for (uint32_t i = 0; !status && i < sdf->worlds.count; i++)
 		check_world(totals, plugins, &sdf->worlds.at[i]);
 	if (!status)

@@ -55,8 +55,8 @@ static void load_positive(struct load *load, const struct sdf_element *element, 
 	if (read >= SDF_LENGTH_MIN)
 		*value = read;
 	else
-		load_error(load, sdf_child(element, name, NULL), "<%s> of <%s> is %g: expected more than 0 m", name,
-			element->name, read);
+		load_error(load, sdf_child(element, name, NULL), "<%s> of <%s> is %g: expected %g m or more", name,
+			element->name, read, SDF_LENGTH_MIN);
 }
 
 static void load_positive3(struct load *load, const struct sdf_element *element, const char *name, struct vec3 *value)
@@ -66,8 +66,8 @@ static void load_positive3(struct load *load, const struct sdf_element *element,
 	if (read.x >= SDF_LENGTH_MIN && read.y >= SDF_LENGTH_MIN && read.z >= SDF_LENGTH_MIN)
 		*value = read;
 	else
-		load_error(load, sdf_child(element, name, NULL), "<%s> of <%s> has a 0: expected more than 0 m", name,
-			element->name);
+		load_error(load, sdf_child(element, name, NULL), "<%s> of <%s> is %g %g %g: expected %g m or more",
+			name, element->name, read.x, read.y, read.z, SDF_LENGTH_MIN);
 }
 
 static void load_plane(struct load *load, const struct sdf_element *element, struct sdf_shape *shape)

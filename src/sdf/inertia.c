@@ -90,7 +90,8 @@ struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *l
 	if (is_static || out.automatic)
 		return out; /* not used, or computed */
 	if (!(out.mass >= SDF_MASS_MIN))
-		load_error(load, sdf_child(element, "mass", NULL), "<mass> is %g: expected more than 0 kg", out.mass);
+		load_error(load, sdf_child(element, "mass", NULL), "<mass> is %g: expected %g kg or more", out.mass,
+			SDF_MASS_MIN);
 	else if (!is_physical(&out))
 		load_error(load, matrix ? matrix : element,
 			"<inertia> is not that of a body: expected positive principal moments, none larger than the "

@@ -90,7 +90,7 @@ static void load_physics(struct load *load, const struct sdf_element *element, s
 		physics->max_step_size = step;
 	else
 		load_error(load, sdf_child(element, "max_step_size", NULL),
-			"<max_step_size> is %g: expected more than 0 s", step);
+			"<max_step_size> is %g: expected %g s or more", step, SDF_STEP_MIN);
 	load_double(load, element, "real_time_factor", -1e9, 1e9, &physics->real_time_factor);
 	physics->real_time_factor = MAX(physics->real_time_factor, 0);
 	load_double(load, element, "real_time_update_rate", 0, 1e12, &physics->real_time_update_rate);

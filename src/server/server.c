@@ -186,36 +186,6 @@ static troupe_status load_sdf(struct troupe_server *server, struct troupe_error 
 	return status;
 }
 
-/* Whether two worlds have the same topics, because topics begin with the cleaned name of their world. */
-static bool same_topics(const struct sdf_world *a, const struct sdf_world *b)
-{
-	char *of_a = mem_printf("/world/%s", a->name), *of_b = mem_printf("/world/%s", b->name);
-	topic_name_clean(of_a);
-	topic_name_clean(of_b);
-	bool same = !strcmp(of_a, of_b);
-	free(of_a);
-	free(of_b);
-	return same;
-}
-
-static troupe_status check_names(const struct sdf *sdf, struct troupe_error *error)
-{
-	for (uint32_t i = 0; i < sdf->worlds.count; i++)
-		for (uint32_t k = 0; k < i; k++) {
-			const struct sdf_world *world = &sdf->worlds.at[i], *other = &sdf->worlds.at[k];
-			if (!strcmp(world->name, other->name))
-				return fail(error, TROUPE_EWORLD,
-					"%s:%u: a second world '%s': expected worlds of different names", sdf->path,
-					world->line, world->name);
-			if (same_topics(world, other))
-				return fail(error, TROUPE_EWORLD,
-					"%s:%u: worlds '%.80s' and '%.80s' have the same topics, in which a blank is "
-					"'_': expected names that differ more",
-					sdf->path, world->line, other->name, world->name);
-		}
-	return TROUPE_OK;
-}
-
 static uint32_t threads_of(const struct server_world *world)
 {
 	const struct troupe_server *server = world->server;
@@ -403,7 +373,7 @@ static troupe_status open_world(struct troupe_server *server, enum physics_break
 	if (!status)
 		status = load_sdf(server, error);
 	if (!status)
-		status = check_names(server->sdf, error);
+		status = systems_check_worlds(server->sdf, error);
 	return status ? status : programs_read(server->sdf, NULL, NULL, &server->programs, error);
 }
 

@@ -12,6 +12,7 @@
 #include "system/camera_trigger.h"
 #include "system/guard.h"
 #include "system/setup.h"
+#include "topic/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -433,6 +434,36 @@ troupe_status systems_create(
 	const struct scene *scene, struct plugins *plugins, struct systems **ret_systems, struct troupe_error *error)
 {
 	return systems_create_telling(scene, plugins, NULL, NULL, ret_systems, error);
+}
+
+/* Whether two worlds have the same topics, because topics begin with the cleaned name of their world. */
+static bool same_topics(const struct sdf_world *a, const struct sdf_world *b)
+{
+	char *of_a = mem_printf("/world/%s", a->name), *of_b = mem_printf("/world/%s", b->name);
+	topic_name_clean(of_a);
+	topic_name_clean(of_b);
+	bool same = !strcmp(of_a, of_b);
+	free(of_a);
+	free(of_b);
+	return same;
+}
+
+troupe_status systems_check_worlds(const struct sdf *sdf, struct troupe_error *error)
+{
+	for (uint32_t i = 0; i < sdf->worlds.count; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			const struct sdf_world *world = &sdf->worlds.at[i], *other = &sdf->worlds.at[k];
+			if (!strcmp(world->name, other->name))
+				return fail(error, TROUPE_EWORLD,
+					"%s:%u: a second world '%s': expected worlds of different names", sdf->path,
+					world->line, world->name);
+			if (same_topics(world, other))
+				return fail(error, TROUPE_EWORLD,
+					"%s:%u: worlds '%.80s' and '%.80s' have the same topics, in which a blank is "
+					"'_': expected names that differ more",
+					sdf->path, world->line, other->name, world->name);
+		}
+	return TROUPE_OK;
 }
 
 troupe_status systems_create_telling(const struct scene *scene, struct plugins *plugins,

@@ -131,6 +131,9 @@ struct systems {
 	pthread_mutex_t lock; /* guards topics: held for a change, and by readers on other threads */
 };
 
+/* Whether each world of the file has topics of its own, which begin with its name. */
+troupe_status systems_check_worlds(const struct sdf *sdf, struct troupe_error *error);
+
 /* plugins: where libraries come from, and longer in use than the systems; NULL: nowhere. */
 troupe_status systems_create(
 	const struct scene *scene, struct plugins *plugins, struct systems **ret_systems, struct troupe_error *error);

@@ -207,6 +207,11 @@ report $? 'a state through a pipe'
 { sleep 0.3; cat w.sdf; } >pipe &
 ends 0 '^7 steps' -- run pipe --rtf 0 --iterations 7
 wait
+# worlds whose topics would have the same names: run and check agree
+printf '<sdf version="1.9">\n<world name="a b"/>\n<world name="a_b"/>\n</sdf>' >blank.sdf
+for what in run check; do
+	ends 1 "blank.sdf:3: worlds 'a b' and 'a_b' have the same topics" -- $what blank.sdf
+done
 # zero bytes
 printf '<sdf version="1.9">\n<world name="w"/>\n</sdf>\n\000<junk' >zero.sdf
 ends 1 'zero.sdf:4: a zero byte' -- run zero.sdf
