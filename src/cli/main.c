@@ -83,6 +83,15 @@ void cli_complain(const char *command, const char *format, ...)
 	say(name, "", error.text);
 }
 
+/* errno is of use only at once. main() finds the errors of all other writes, and their reason if they are the last. */
+int cli_write(const char *command, const char *bytes, size_t count)
+{
+	if (fwrite(bytes, 1, count, stdout) == count && !fflush(stdout))
+		return CLI_DONE;
+	cli_complain(command, "standard output: cannot write: %s", strerror(errno));
+	return CLI_BAD_INPUT;
+}
+
 static bool coloured(void)
 {
 	const char *refused = getenv("NO_COLOR");

@@ -13,6 +13,7 @@
 #include "cli/signals.h"
 
 #include <inttypes.h>
+#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -636,7 +637,8 @@ static troupe_status write_out(const struct plot *plot, const struct text *svg, 
 {
 	if (plot->settings.out)
 		return outfile_replace(plot->settings.out, svg->at, svg->count, NULL, error);
-	(void)fwrite(svg->at, 1, svg->count, stdout); /* main() checks for write errors */
+	if (fwrite(svg->at, 1, svg->count, stdout) != svg->count || fflush(stdout))
+		return fail(error, TROUPE_EIO, "standard output: cannot write: %s", strerror(errno));
 	return TROUPE_OK;
 }
 

@@ -51,7 +51,7 @@ int cli_print(int argc, char **argv)
 		struct text text = {0};
 		(settings.flat ? sdf_print_flat : sdf_print)(sdf, &text);
 		if (text.at)
-			fputs(text.at, stdout);
+			status = cli_write("print", text.at, text.count);
 		text_fini(&text);
 	}
 	sdf_free(sdf);

@@ -870,15 +870,22 @@ static bool from_input(const struct settings *settings)
 	return settings->commands && !strcmp(settings->commands, "-");
 }
 
-/* A file of commands may be in the folders of worlds. The result lives as long as the run. */
-static const char *find_commands(struct run *run)
+/* A file of commands may be in the folders of worlds. */
+static troupe_status read_commands(struct run *run, struct troupe_error *error)
 {
 	const struct settings *settings = &run->settings;
 	struct sdf_options options = {.resource_paths = settings->resource_paths.at, .use_environment = true};
 	char *found = sdf_find_file(settings->commands, ".commands", &options);
 	const char *path = found ? arena_strdup(&run->arena, found) : settings->commands;
+	bool sought = !found && access(settings->commands, F_OK);
+	struct troupe_error why;
+	troupe_status status = commands_read(path, &run->commands, &why);
+	if (status)
+		(void)fail(error, status, "%s%s%s", sought ? "--commands: " : "", why.text,
+			sought ? "; and no file of commands of this name is in a resource path or comes with troupe"
+			       : "");
 	free(found);
-	return path;
+	return status;
 }
 
 /* Checks all files that the run will write. */
@@ -935,7 +942,7 @@ static troupe_status prepare(struct run *run, struct troupe_error *error)
 	const struct settings *settings = &run->settings;
 	troupe_status status = TROUPE_OK;
 	if (settings->commands && !from_input(settings))
-		status = commands_read(find_commands(run), &run->commands, error);
+		status = read_commands(run, error);
 	if (!status)
 		status = read_savings(run, error);
 	if (!status)

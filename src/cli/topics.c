@@ -54,8 +54,9 @@ static const char *word_of(troupe_topic_kind kind)
 	return kind == TROUPE_TOPIC_PUBLISHED ? "out" : kind == TROUPE_TOPIC_TAKEN ? "in" : "service";
 }
 
-static void print_lines(const struct troupe_topics *topics)
+static int print_lines(const struct troupe_topics *topics)
 {
+	struct text out = {0};
 	size_t width = 0;
 	for (uint32_t i = 0; i < topics->count; i++)
 		width = MAX(width, strlen(topics->at[i].name));
@@ -64,14 +65,18 @@ static void print_lines(const struct troupe_topics *topics)
 		char rate[40] = "";
 		if (t->rate_hz > 0)
 			(void)snprintf(rate, sizeof rate, "  %g Hz", t->rate_hz);
-		printf("%-8s %-*s  %s%s%s%s  (%s)\n", word_of(t->kind), (int)width, t->name, t->type,
+		text_add(&out, "%-8s %-*s  %s%s%s%s  (%s)\n", word_of(t->kind), (int)width, t->name, t->type,
 			t->reply_type ? " -> " : "", t->reply_type ? t->reply_type : "", rate, t->owner);
 	}
+	int status = cli_write("topics", out.at, out.count);
+	text_fini(&out);
+	return status;
 }
 
-static void print_json(const struct troupe_topics *topics)
+static int print_json(const struct troupe_topics *topics)
 {
 	struct text out = {0};
+	text_add(&out, "[");
 	for (uint32_t i = 0; i < topics->count; i++) {
 		const struct troupe_topic *t = &topics->at[i];
 		text_add(&out, "%s\n  {\"kind\": \"%s\", \"name\": ", i ? "," : "", word_of(t->kind));
@@ -90,8 +95,10 @@ static void print_json(const struct troupe_topics *topics)
 		text_add_json(&out, t->owner);
 		text_add(&out, "}");
 	}
-	printf("[%s\n]\n", out.at ? out.at : "");
+	text_add(&out, "\n]\n");
+	int status = cli_write("topics", out.at, out.count);
 	text_fini(&out);
+	return status;
 }
 
 static int print_topics(const struct settings *settings)
@@ -109,13 +116,10 @@ static int print_topics(const struct settings *settings)
 		return cli_exit_status(status);
 	}
 	const struct troupe_topics *topics = troupe_topics_list(server);
-	if (settings->json)
-		print_json(topics);
-	else
-		print_lines(topics);
+	int written = settings->json ? print_json(topics) : print_lines(topics);
 	troupe_topics_release(topics);
 	troupe_server_destroy(server);
-	return CLI_DONE;
+	return written;
 }
 
 int cli_topics(int argc, char **argv)

@@ -208,7 +208,7 @@ case ${TEST_CC:-} in
 esac
 if [ -c /dev/full ]; then
 	"$troupe" plot log.csv >/dev/full 2>err
-	[ $? = 1 ] && grep -q 'standard output: cannot write' err
+	[ $? = 1 ] && grep -q ': standard output: cannot write: No space left on device$' err
 	report $? 'a full device'
 fi
 

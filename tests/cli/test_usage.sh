@@ -424,7 +424,7 @@ bad 1 'c.txt:1: a command of 17000019 bytes: expected at most 16777216' run --it
 # A file whose commands are in the worst order takes no longer than a sorted one.
 awk 'BEGIN { for (i = 150000; i > 0; i--) print 1000 + i, "/world/w/control pause: false" }' >c.txt
 good '' run --iterations 5 --rtf 0 w.sdf --commands c.txt
-bad 1 'missing.txt: cannot open' run --iterations 5 w.sdf --commands missing.txt
+bad 1 '^troupe run: --commands: missing.txt: cannot open: .*; and no file of commands of this name' run --iterations 5 w.sdf --commands missing.txt
 bad 1 'is a folder: expected a file' run --iterations 5 w.sdf --commands "$folder"
 
 # --- configuration files -------------------------------------------------------------------------------------------
@@ -475,6 +475,12 @@ else
 	"$troupe" --help >/dev/full 2>err
 	[ $? = 1 ] && grep -q 'standard output: cannot write' err
 	report $? 'help into a full device'
+	for what in 'print w.sdf' 'print --flat w.sdf' 'topics w.sdf' 'topics --json w.sdf'; do
+		# shellcheck disable=SC2086
+		"$troupe" $what >/dev/full 2>err
+		[ $? = 1 ] && grep -q ': standard output: cannot write: No space left on device$' err
+		report $? "$what into a full device"
+	done
 fi
 "$troupe" run --iterations 5 --hash-every 1 w.sdf >&- 2>err
 [ $? = 1 ] && grep -q 'standard output: cannot write' err
