@@ -17,7 +17,7 @@ expect()
 folder=$(mktemp -d) || exit 1
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
-unset TROUPE_TEST_FULL
+unset TROUPE_TEST_FULL TROUPE_TEST_LONG
 
 # result NAME RESULT LOG-TEXT: makes the files that automake leaves of a test
 result() { printf ':test-result: %s\n' "$2" >"$1.trs"; printf '%s\n' "$3" >"$1.log"; }

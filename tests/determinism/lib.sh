@@ -8,14 +8,18 @@ troupe=${TROUPE:-./troupe}
 worlds=${SOURCE_DIR:-.}/worlds
 quick=${TROUPE_TEST_QUICK:-}
 full=${TROUPE_TEST_FULL:-}
+long=${TROUPE_TEST_LONG:-}
 run_limit_s=300 # time limit of one run
 
-# amount QUICK USUAL FULL: the size of a test: QUICK in builds with a sanitizer (TROUPE_TEST_QUICK), USUAL in `make
-# check`, FULL in `make check-long` and .ci/run (TROUPE_TEST_FULL). C programs: tests/amount.h.
+# amount QUICK USUAL FULL [LONG]: the size of a test: QUICK in builds with a sanitizer (TROUPE_TEST_QUICK), USUAL in `make
+# check`, FULL in .ci/run (TROUPE_TEST_FULL), and LONG, which is otherwise FULL, in `make check-long` (TROUPE_TEST_FULL
+# and TROUPE_TEST_LONG). C programs: tests/amount.h.
 amount()
 {
 	if [ -n "$quick" ]; then
 		echo "$1"
+	elif [ -n "$long" ]; then
+		echo "${4:-$3}"
 	elif [ -n "$full" ]; then
 		echo "$3"
 	else

@@ -20,7 +20,7 @@ drive()
 }
 
 run=0
-for secondaries in $(amount '1 2' '1 2 0' '1 2 3 0 2 -1 4 1 3 8'); do
+for secondaries in $(amount '1 2' '1 2 0' '1 2 0 -1 4 8' '1 2 3 0 2 -1 4 1 3 8'); do
 	run=$((run + 1))
 	drive $run "$worlds/lidar.sdf" "$seconds" "$secondaries"
 	check "run $run, $secondaries secondaries: $(cat "$scratch/$run")" $?

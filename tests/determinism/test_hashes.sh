@@ -30,6 +30,22 @@ all_ways()
 	changing_number
 }
 
+# most_ways: of the four last ways two, by turns
+most_ways()
+{
+	save_at --secondaries 3 --distribution "$last_policy"
+	check_counts
+	resume_at "${saves##* }" --secondaries 2 --chaos 4
+	turn=$((turn % 2 + 1))
+	if [ $turn = 1 ]; then
+		one_secondary
+		changing_number
+	else
+		forced_moves
+		eight_secondaries
+	fi
+}
+
 turn=0
 # some_ways: half of the steps, with a saved state, on three secondaries; then one of the other ways, by turns; then 500
 # steps from the saved state
@@ -67,7 +83,7 @@ sample()
 	runnable || { skip "$name" "$missing" && return; }
 	run_reference
 	compare_golden
-	"$(amount all_ways some_ways all_ways)"
+	"$(amount all_ways some_ways most_ways all_ways)"
 }
 
 check_table

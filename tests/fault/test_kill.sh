@@ -2,7 +2,7 @@
 # A process that is killed while it saves leaves a whole state: the old one or the new one.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
-times=$(amount 20 20 100)
+times=$(amount 20 20 40 100)
 state=$scratch/state
 "$troupe" run "$worlds/warehouse.sdf" --rtf 0 -v 0 --iterations 1 --save-at 1 "$state"
 check 'saves' $?

@@ -227,7 +227,7 @@ static void run_resumed(const char *world, const char *commands, const struct ru
 static void test(const char *world, const char *commands, uint64_t steps, bool joints, bool measured)
 {
 	static struct run reference;
-	struct troupe_server_def def = define(&reference, amount(steps / 4, steps, STEPS_MAX));
+	struct troupe_server_def def = define(&reference, amount_of_four(steps / 4, steps, STEPS_MAX / 2, STEPS_MAX));
 	alarm(HANG_S);
 	def.secondaries = 0;
 	create(&reference, &def, world, commands);

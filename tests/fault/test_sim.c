@@ -540,7 +540,7 @@ static void too_long(int number)
 int main(void)
 {
 	const char *only = getenv("TROUPE_TEST_SEED"), *rounds = getenv("TROUPE_TEST_ROUNDS");
-	uint64_t runs = rounds ? strtoull(rounds, NULL, 10) : amount(300, 1000, 5000);
+	uint64_t runs = rounds ? strtoull(rounds, NULL, 10) : amount_of_four(300, 1000, 3000, 5000);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	signal(SIGALRM, too_long);
 	if (only) {

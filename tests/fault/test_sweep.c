@@ -7,7 +7,9 @@
  *  - an existing file is the old one or the new one, to the last bit, and a recording is the beginning of a whole one.
  *
  * `make check` takes a part of the calls, and starts with another call each time (TROUPE_TEST_FIRST=N: with call N);
- * TROUPE_TEST_FULL=1 takes one in three or more, TROUPE_TEST_ALL=1 all: some ten minutes. */
+ * TROUPE_TEST_FULL=1 takes one in five or more, `make check-long` one in three, TROUPE_TEST_ALL=1 all: some ten
+ * minutes. */
+#include "../amount.h"
 #include "check.h"
 #include "inject.h"
 
@@ -30,7 +32,8 @@ enum { LIMIT_MS = 30000, LOOK_US = 1000, ARGUMENTS_MAX = 40 };
 
 static const char *troupe, *library;
 static struct inject *plan;
-static bool full, every_call;
+static bool every_call;
+static uint64_t most_stride;
 static unsigned first; /* the first call of a sweep that leaves some out */
 
 static const char *const call_names[] = {"alloc", "open", "read", "write", "close", "fsync", "ftruncate", "link",
@@ -346,7 +349,7 @@ static void look(const struct scene *scene, const struct outcome *outcome, const
 
 static uint64_t stride_of(uint64_t share)
 {
-	return every_call ? 1 : full ? MIN(share, 3u) : share;
+	return every_call ? 1 : MIN(share, most_stride);
 }
 
 /* Each call that changes files fails once with this code; of many calls one in `share`. */
@@ -521,7 +524,7 @@ int main(void)
 	char *path = mem_printf("%s/tests/fault/.libs/inject.so", build ? build : ".");
 	troupe = here;
 	library = realpath(path, NULL);
-	full = getenv("TROUPE_TEST_FULL") != NULL;
+	most_stride = amount_of_four(UINT64_MAX, UINT64_MAX, 5, 3);
 	every_call = getenv("TROUPE_TEST_ALL") != NULL;
 	const char *from = getenv("TROUPE_TEST_FIRST");
 	first = from ? (unsigned)atoi(from) : (unsigned)time(NULL) % 1000;

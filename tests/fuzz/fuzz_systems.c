@@ -248,8 +248,8 @@ static uint64_t run(const struct text *world, int secondaries, uint64_t round, b
 int main(int argc, char **argv)
 {
 	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-	uint64_t rounds = argc > 2 ? strtoull(argv[2], NULL, 10) : amount(40, 400, 20000), ran = 0, refused = 0,
-		 diverged = 0;
+	uint64_t rounds = argc > 2 ? strtoull(argv[2], NULL, 10) : amount_of_four(40, 400, 8000, 20000), ran = 0,
+		 refused = 0, diverged = 0;
 	for (uint64_t round = 0; round < rounds; round++) {
 		struct text world = {0};
 		bool no, again;
