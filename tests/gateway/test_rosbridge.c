@@ -1,0 +1,627 @@
+/* The gateway of rosbridge's protocol without any library of others: by a socket and JSON. Each operation, sound and
+ * otherwise; how often messages come; each message once; a cart that is driven; services; who is told what; limits;
+ * clients that leave in the middle. A plain program, so that it runs under the sanitizers too;
+ * tests/web/test_rosbridge.sh goes through the protocol with roslibjs. */
+#include "../fault/check.h"
+
+#include "base/clock.h"
+#include "web_client.h"
+
+#include <troupe/rosbridge.h>
+#include <troupe/server.h>
+#include <troupe/world.h>
+
+#include <jansson.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define MS UINT64_C(1000000)
+enum { TOPICS_MAX = 4096, OUTLETS_MAX = 1024, NAME_MAX_BYTES = 512, THROTTLE_MS = 40, THROTTLED = 8 };
+
+static const char world[] =
+	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size></physics>"
+	"<gravity>0 0 0</gravity><model name='cart'><link name='l'><inertial><mass>1</mass></inertial></link>"
+	"<plugin name='gz::sim::systems::VelocityControl' filename='x'/>"
+	"<plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></world></sdf>";
+
+struct scene {
+	struct troupe_server *server;
+	struct troupe_rosbridge *gateway;
+	pthread_t thread;
+	troupe_status status;
+	struct troupe_error error;
+	uint16_t port;
+};
+
+static void *run(void *arg)
+{
+	struct scene *scene = arg;
+	struct troupe_limits limits = {.iterations = 100000000};
+	scene->status = troupe_server_run(scene->server, &limits, &scene->error);
+	return NULL;
+}
+
+static void open_scene(struct scene *scene)
+{
+	char address[200];
+	unsigned port = 0;
+	struct troupe_server_def def = troupe_server_def_default();
+	const struct troupe_rosbridge_def gateway = {.port = 0};
+	*scene = (struct scene){.status = TROUPE_OK};
+	def.world_path = "w.sdf";
+	def.world_text = world;
+	def.secondaries = 1;
+	def.pace = TROUPE_PACE_FACTOR;
+	def.rtf = 1;
+	if (troupe_server_create(&def, &scene->server, &scene->error) ||
+		troupe_rosbridge_start(scene->server, &gateway, &scene->gateway, &scene->error)) {
+		printf("%s\n0 passed, 1 failed\n", scene->error.text);
+		exit(1);
+	}
+	troupe_rosbridge_address(scene->gateway, address, sizeof address);
+	check(sscanf(address, "ws://127.0.0.1:%u/", &port) == 1, "%s", address);
+	scene->port = (uint16_t)port;
+}
+
+static void start(struct scene *scene)
+{
+	check(!pthread_create(&scene->thread, NULL, run, scene), "a thread");
+}
+
+static void close_scene(struct scene *scene, bool gateway_first)
+{
+	if (gateway_first)
+		troupe_rosbridge_end(scene->gateway);
+	troupe_server_stop(scene->server);
+	(void)pthread_join(scene->thread, NULL);
+	check(!scene->status, "%s", scene->error.text);
+	if (!gateway_first)
+		troupe_rosbridge_end(scene->gateway);
+	troupe_server_destroy(scene->server);
+}
+
+/* --- a client ----------------------------------------------------------------------------------------------------- */
+
+struct client {
+	int file;
+	json_t *heard; /* the last operation */
+};
+
+static struct client join(const struct scene *scene)
+{
+	struct client client = {.file = client_connect(scene->port)};
+	struct text request = {0}, head = {0};
+	client_add_upgrade(&request, "/", "localhost", "");
+	(void)client_send(client.file, request.at, request.count);
+	client_read_all(client.file, true, &head);
+	check(strstr(head.at, " 101 "), "%s", head.at);
+	text_fini(&request);
+	text_fini(&head);
+	return client;
+}
+
+static void leave(struct client *client)
+{
+	close(client->file);
+	json_decref(client->heard);
+}
+
+static void say(const struct client *client, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void say(const struct client *client, const char *format, ...)
+{
+	char text[2000];
+	struct text frame = {0};
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	client_add_frame(&frame, 0x81, text, strlen(text));
+	(void)client_send(client->file, frame.at, frame.count);
+	text_fini(&frame);
+}
+
+/* False: the connection has ended. */
+static bool take(struct client *client)
+{
+	struct client_frame frame;
+	json_decref(client->heard);
+	client->heard = NULL;
+	if (!client_take(client->file, &frame))
+		return false;
+	if (frame.kind == 1)
+		client->heard = json_loadb(frame.body.at, frame.body.count, 0, NULL);
+	text_fini(&frame.body);
+	return client->heard;
+}
+
+static const char *word(const struct client *client, const char *member)
+{
+	const char *text = json_string_value(json_object_get(client->heard, member));
+	return text ? text : "";
+}
+
+/* A member of a member..., in the last operation: "values.time.sec". */
+static const json_t *at(const struct client *client, const char *path)
+{
+	const json_t *json = client->heard;
+	char name[64];
+	while (json && *path) {
+		size_t length = strcspn(path, ".");
+		(void)snprintf(name, sizeof name, "%.*s", (int)length, path);
+		json = json_is_array(json) ? json_array_get(json, (size_t)atoi(name)) : json_object_get(json, name);
+		path += length + (path[length] == '.');
+	}
+	return json;
+}
+
+static double number(const struct client *client, const char *path)
+{
+	return json_number_value(at(client, path));
+}
+
+static const char *text_at(const struct client *client, const char *path)
+{
+	const char *text = json_string_value(at(client, path));
+	return text ? text : "";
+}
+
+static bool take_op(struct client *client, const char *op)
+{
+	while (take(client))
+		if (!strcmp(word(client, "op"), op))
+			return true;
+	return false;
+}
+
+/* Messages of other topics are passed over. */
+static bool take_message(struct client *client, const char *topic)
+{
+	while (take_op(client, "publish"))
+		if (!strcmp(word(client, "topic"), topic))
+			return true;
+	return false;
+}
+
+static bool call(struct client *client, const char *service, const char *args)
+{
+	say(client, "{\"op\":\"call_service\",\"id\":7,\"service\":\"%s\"%s%s}", service, *args ? ",\"args\":" : "",
+		args);
+	bool came = take_op(client, "service_response");
+	check(came && !strcmp(word(client, "service"), service) && number(client, "id") == 7, "an answer of %s",
+		service);
+	return came && json_is_true(json_object_get(client->heard, "result"));
+}
+
+static char *shown(const struct client *client)
+{
+	static char text[600];
+	char *json = client->heard ? json_dumps(client->heard, JSON_COMPACT) : NULL;
+	(void)snprintf(text, sizeof text, "%s", json ? json : "nothing");
+	free(json);
+	return text;
+}
+
+/* Whether a list in the last operation has a text. */
+static bool has(const struct client *client, const char *path, const char *text)
+{
+	const json_t *list = at(client, path);
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (!strcmp(json_string_value(json_array_get(list, i)), text))
+			return true;
+	return false;
+}
+
+/* The run says so, with the level, the id 5, and words of the reason. */
+static void expect_status(struct client *client, const char *level, const char *why, const char *operation)
+{
+	say(client, "%s", operation);
+	bool came = take_op(client, "status");
+	check(came && !strcmp(word(client, "level"), level) && strstr(word(client, "msg"), why) &&
+			(!strstr(operation, "\"id\":5") || number(client, "id") == 5),
+		"%s: %s: expected %s: %s", operation, shown(client), level, why);
+}
+
+/* That nothing has come before the answer to a call: what was asked for before it has been done in silence. */
+static void expect_silence(struct client *client, const char *operation)
+{
+	say(client, "%s", operation);
+	say(client, "{\"op\":\"call_service\",\"service\":\"/rosapi/get_ros_version\"}");
+	do
+		if (!take(client))
+			break;
+	while (!strcmp(word(client, "op"), "publish"));
+	check(!strcmp(word(client, "op"), "service_response"), "%s: %s", operation, shown(client));
+}
+
+/* --- subscriptions ------------------------------------------------------------------------------------------------ */
+
+static void subscribes(const struct scene *scene)
+{
+	struct client client = join(scene);
+	double last = -1;
+	say(&client, "{\"op\":\"subscribe\",\"topic\":\"cart/odom\",\"type\":\"nav_msgs/Odometry\"}");
+	for (int i = 0; i < 5; i++) {
+		bool came = take_message(&client, "cart/odom"); /* the name as the client has it */
+		double now =
+			number(&client, "msg.header.stamp.sec") * 1e9 + number(&client, "msg.header.stamp.nanosec");
+		check(came && now > last && json_array_size(at(&client, "msg.pose.covariance")) == 36 &&
+				!strcmp(text_at(&client, "msg.header.frame_id"), "cart/odom"),
+			"odometry: %s", shown(&client));
+		last = now;
+	}
+	/* a second time, by another id: each message comes once */
+	say(&client, "{\"op\":\"subscribe\",\"topic\":\"cart/odom\",\"id\":\"b\"}");
+	for (int i = 0; i < 20; i++) {
+		bool came = take_message(&client, "cart/odom");
+		double now =
+			number(&client, "msg.header.stamp.sec") * 1e9 + number(&client, "msg.header.stamp.nanosec");
+		check(came && now > last, "once each: %g after %g", now, last);
+		last = now;
+	}
+	/* the second one goes, and the first stays; then this goes, too */
+	expect_silence(&client, "{\"op\":\"unsubscribe\",\"topic\":\"cart/odom\",\"id\":\"b\"}");
+	check(take_message(&client, "cart/odom"), "the first subscription stays");
+	expect_silence(&client, "{\"op\":\"unsubscribe\",\"topic\":\"cart/odom\"}");
+	say(&client, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
+	for (int i = 0; i < 10; i++)
+		check(take_op(&client, "publish") && !strcmp(word(&client, "topic"), "/clock") &&
+				json_is_integer(at(&client, "msg.clock.nanosec")),
+			"only the clock comes: %s", shown(&client));
+	expect_status(
+		&client, "warning", "not subscribed", "{\"op\":\"unsubscribe\",\"topic\":\"cart/odom\",\"id\":5}");
+	expect_status(&client, "error", "rosgraph_msgs/msg/Clock",
+		"{\"op\":\"subscribe\",\"topic\":\"/clock\",\"type\":\"std_msgs/String\",\"id\":5}");
+	expect_status(&client, "warning", "without compression",
+		"{\"op\":\"subscribe\",\"topic\":\"/tf\",\"compression\":\"png\",\"id\":5}");
+	expect_silence(&client, "{\"op\":\"subscribe\",\"topic\":\"/later\",\"compression\":\"none\"}");
+	leave(&client);
+}
+
+/* At least so much real time lies between two messages; and of those that wait, the newest are kept. */
+static void throttles(const struct scene *scene)
+{
+	struct client client = join(scene);
+	uint64_t begun_ns = clock_now_ns();
+	double first = 0, last = 0;
+	say(&client, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"throttle_rate\":%d}", THROTTLE_MS);
+	for (int i = 0; i < THROTTLED; i++) {
+		check(take_message(&client, "/cart/odom"), "a message of a throttled topic");
+		last = number(&client, "msg.header.stamp.sec") + number(&client, "msg.header.stamp.nanosec") * 1e-9;
+		first = i ? first : last;
+	}
+	check(clock_now_ns() - begun_ns >= (THROTTLED - 1) * THROTTLE_MS * MS, "%d messages come too soon", THROTTLED);
+	check(last - first > 0, "later messages");
+	/* the more demanding of two subscriptions counts: all of them come, more than one between two of the other's */
+	say(&client, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"id\":\"all\"}");
+	begun_ns = clock_now_ns();
+	int count = 0;
+	while (count < 40 && take_message(&client, "/cart/odom"))
+		count++;
+	check(clock_now_ns() - begun_ns < 39 * THROTTLE_MS * MS, "40 messages are throttled");
+	leave(&client);
+
+	/* three messages wait for their time, so that the fourth after the first is much later than the second */
+	struct client queued = join(scene);
+	double stamps[5] = {0};
+	say(&queued, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"throttle_rate\":300,\"queue_length\":3}");
+	for (int i = 0; i < 5; i++) {
+		check(take_message(&queued, "/cart/odom"), "a message that has waited");
+		stamps[i] =
+			number(&queued, "msg.header.stamp.sec") + number(&queued, "msg.header.stamp.nanosec") * 1e-9;
+		check(!i || stamps[i] > stamps[i - 1], "in their order");
+	}
+	leave(&queued);
+}
+
+/* --- what a client publishes -------------------------------------------------------------------------------------- */
+
+static double place_of_cart(const struct scene *scene)
+{
+	struct troupe_model_state state = {.name = NULL};
+	check(troupe_get_model(scene->server, troupe_find_model(scene->server, 0, "cart"), &state), "the cart");
+	return state.pose.x;
+}
+
+static void publishes(const struct scene *scene)
+{
+	struct client client = join(scene);
+	struct troupe_rosbridge_counts before = troupe_rosbridge_counts(scene->gateway);
+	expect_silence(
+		&client, "{\"op\":\"advertise\",\"topic\":\"/cart/cmd_vel\",\"type\":\"geometry_msgs/msg/Twist\"}");
+	say(&client, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\"}");
+	say(&client, "{\"op\":\"publish\",\"topic\":\"cart/cmd_vel\",\"msg\":{\"linear\":{\"x\":2}}}");
+	double x = 0;
+	for (int i = 0; i < 2000 && x < 0.1 && take_message(&client, "/cart/odom"); i++)
+		x = number(&client, "msg.pose.pose.position.x");
+	check(x >= 0.1, "the cart is driven: it is at %g", x);
+	struct troupe_rosbridge_counts after = troupe_rosbridge_counts(scene->gateway);
+	check(after.commands == before.commands + 1, "%d commands", (int)(after.commands - before.commands));
+	check(after.taken == before.taken + 2, "%d operations were taken", (int)(after.taken - before.taken));
+	check(after.clients == 1 && after.refused == before.refused && after.published > before.published &&
+			!after.lost,
+		"%u clients, %d refused", after.clients, (int)after.refused);
+	say(&client, "{\"op\":\"unsubscribe\",\"topic\":\"/cart/odom\"}");
+
+	static const struct {
+		const char *level, *why, *operation;
+	} bad[] = {
+		{"error", "takes geometry_msgs/msg/Twist",
+			"{\"op\":\"advertise\",\"topic\":\"/cart/cmd_vel\",\"type\":\"std_msgs/msg/String\",\"id\":5}"},
+		{"warning", "takes no messages from this topic now",
+			"{\"op\":\"advertise\",\"topic\":\"/none\",\"id\":5}"},
+		{"error", "takes no messages", "{\"op\":\"publish\",\"topic\":\"/none2\",\"msg\":{},\"id\":5}"},
+		{"error", "takes no messages of std_msgs/msg/String",
+			"{\"op\":\"publish\",\"topic\":\"/cart/odom\",\"type\":\"std_msgs/msg/"
+			"String\",\"msg\":{},\"id\":5}"},
+		{"error", "takes no messages", "{\"op\":\"publish\",\"topic\":\"/cart/odom\",\"msg\":{},\"id\":5}"},
+		{"error", "msg: expected an object",
+			"{\"op\":\"publish\",\"topic\":\"/cart/cmd_vel\",\"msg\":3,\"id\":5}"},
+		{"error", "msg: expected an object", "{\"op\":\"publish\",\"topic\":\"/cart/cmd_vel\",\"id\":5}"},
+		{"error", "liner", "{\"op\":\"publish\",\"topic\":\"/cart/cmd_vel\",\"msg\":{\"liner\":{}},\"id\":5}"},
+		{"error", "topic: expected a name", "{\"op\":\"publish\",\"msg\":{},\"id\":5}"},
+		{"error", "topic: expected a name", "{\"op\":\"advertise\",\"topic\":\"\",\"id\":5}"},
+		{"error", "topic: expected a name", "{\"op\":\"subscribe\",\"topic\":4,\"id\":5}"},
+		{"warning", "a topic without a name", "{\"op\":\"unsubscribe\",\"id\":5}"},
+		{"error", "there is no such operation here", "{\"op\":\"fragment\",\"id\":5}"},
+		{"error", "op: expected", "{\"id\":5}"},
+		{"error", "op: expected", "[]"},
+		{"error", "line 1", "{"},
+		{"error", "line 1", ""},
+		{"error", "level: expected", "{\"op\":\"set_level\",\"level\":\"loud\",\"id\":5}"},
+		{"error", "service: expected a name", "{\"op\":\"call_service\",\"id\":5}"},
+		{"error", "there is no action /none", "{\"op\":\"send_action_goal\",\"action\":\"none\",\"id\":5}"},
+		{"warning", "no goal with this id",
+			"{\"op\":\"cancel_action_goal\",\"action\":\"/simulate_steps\",\"id\":5}"},
+	};
+	uint64_t refused = troupe_rosbridge_counts(scene->gateway).refused, errors = 0;
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		expect_status(&client, bad[i].level, bad[i].why, bad[i].operation);
+		errors += !strcmp(bad[i].level, "error");
+	}
+	check(troupe_rosbridge_counts(scene->gateway).refused == refused + errors, "errors are counted");
+	struct text frame = {0};
+	client_add_frame(&frame, 0x82, "{}", 2);
+	(void)client_send(client.file, frame.at, frame.count);
+	text_fini(&frame);
+	check(take_op(&client, "status") && strstr(word(&client, "msg"), "expected JSON as text"), "%s",
+		shown(&client));
+	/* the same again, unadvertised; and nothing is said from a level on */
+	expect_silence(&client, "{\"op\":\"unadvertise\",\"topic\":\"/cart/cmd_vel\"}");
+	expect_silence(&client, "{\"op\":\"publish\",\"topic\":\"/cart/cmd_vel\",\"msg\":{\"angular\":{\"z\":1}}}");
+	expect_silence(&client, "{\"op\":\"set_level\",\"level\":\"error\"}");
+	expect_silence(&client, "{\"op\":\"unsubscribe\",\"id\":5}");
+	expect_status(&client, "error", "op: expected", "{}");
+	expect_silence(&client, "{\"op\":\"set_level\",\"level\":\"none\"}");
+	expect_silence(&client, "{}");
+	leave(&client);
+}
+
+/* --- services ----------------------------------------------------------------------------------------------------- */
+
+static void calls(const struct scene *scene)
+{
+	struct client client = join(scene);
+	check(call(&client, "/world/w/hash", "") && *text_at(&client, "values.hash"), "%s", shown(&client));
+	check(call(&client, "world/w/hash", "[]") && call(&client, "/world/w/hash", "null") &&
+			call(&client, "/world/w/hash", "{}"),
+		"no arguments, in each way: %s", shown(&client));
+	check(!call(&client, "/world/w/hash", "3") && strstr(word(&client, "values"), "args: expected an object"), "%s",
+		shown(&client));
+	check(!call(&client, "/world/w/hash", "{\"none\":1}") && strstr(word(&client, "values"), "none"), "%s",
+		shown(&client));
+	check(!call(&client, "/none", "") && strstr(word(&client, "values"), "there is no service /none"), "%s",
+		shown(&client));
+	check(call(&client, "/world/w/set_pose", "{\"name\":\"cart\",\"position\":{\"y\":3}}") &&
+			json_is_true(at(&client, "values.data")),
+		"%s", shown(&client));
+	check(!call(&client, "/world/w/set_pose", "{\"name\":\"none\"}") || json_is_false(at(&client, "values.data")),
+		"%s", shown(&client));
+	check(call(&client, "/get_entities", "") && has(&client, "values.entities", "cart") &&
+			number(&client, "values.result.result") == 1,
+		"%s", shown(&client));
+	check(call(&client, "/rosapi/topics", "") && has(&client, "values.topics", "/cart/odom") &&
+			has(&client, "values.topics", "/cart/cmd_vel") && has(&client, "values.topics", "/clock") &&
+			json_array_size(at(&client, "values.topics")) == json_array_size(at(&client, "values.types")),
+		"%s", shown(&client));
+	check(call(&client, "/rosapi/services", "") && has(&client, "values.services", "/world/w/hash") &&
+			has(&client, "values.services", "/rosapi/topics") &&
+			has(&client, "values.services", "/get_entities") &&
+			has(&client, "values.services", "/lockstep/join"),
+		"%s", shown(&client));
+	static const struct {
+		const char *service, *args, *path, *expected;
+	} asked[] = {
+		{"topic_type", "{\"topic\":\"cart/odom\"}", "values.type", "nav_msgs/msg/Odometry"},
+		{"topic_type", "{\"topic\":\"/none\"}", "values.type", ""},
+		{"topics_for_type", "{\"type\":\"rosgraph_msgs/Clock\"}", "values.topics.0", "/clock"},
+		{"service_type", "{\"service\":\"/world/w/hash\"}", "values.type", "gz.msgs.Empty"},
+		{"service_type", "{\"service\":\"/lockstep/step\"}", "values.type", "troupe.msgs.LockstepTurn"},
+		{"service_type", "{\"service\":\"/none\"}", "values.type", ""},
+		{"services_for_type", "{\"type\":\"rosapi_msgs/srv/Nodes\"}", "values.services.0", "/rosapi/nodes"},
+		{"publishers", "{\"topic\":\"/clock\"}", "values.publishers.0", "/troupe"},
+		{"subscribers", "{\"topic\":\"/cart/cmd_vel\"}", "values.subscribers.0", "/troupe"},
+		{"nodes", "", "values.nodes.0", "/troupe"},
+		{"action_servers", "", "values.action_servers.0", "/simulate_steps"},
+		{"action_type", "{\"action\":\"/simulate_steps\"}", "values.type",
+			"simulation_interfaces/action/SimulateSteps"},
+		{"message_details", "{\"type\":\"geometry_msgs/msg/Twist\"}", "values.typedefs.0.fieldnames.1",
+			"angular"},
+		{"message_details", "{\"type\":\"geometry_msgs/msg/Twist\"}", "values.typedefs.0.fieldtypes.1",
+			"geometry_msgs/Vector3"},
+		{"message_details", "{\"type\":\"geometry_msgs/msg/Twist\"}", "values.typedefs.1.examples.2", "0.0"},
+		{"message_details", "{\"type\":\"geometry_msgs/msg/TwistStamped\"}", "values.typedefs.1.examples.1",
+			""},
+		{"service_request_details", "{\"type\":\"simulation_interfaces/srv/DeleteEntity\"}",
+			"values.typedefs.0.fieldnames.0", "entity"},
+	};
+	for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+		char service[80];
+		(void)snprintf(service, sizeof service, "/rosapi/%s", asked[i].service);
+		bool good = call(&client, service, asked[i].args);
+		const char *said = text_at(&client, asked[i].path);
+		check(good && at(&client, asked[i].path) && !strcmp(said, asked[i].expected), "%s %s: %s: expected %s",
+			service, asked[i].args, shown(&client), asked[i].expected);
+	}
+	check(call(&client, "/rosapi/publishers", "{\"topic\":\"/cart/cmd_vel\"}") &&
+			!json_array_size(at(&client, "values.publishers")),
+		"%s", shown(&client));
+	check(call(&client, "/rosapi/node_details", "{\"node\":\"/troupe\"}") &&
+			has(&client, "values.publishing", "/clock") &&
+			!has(&client, "values.publishing", "/cart/cmd_vel") &&
+			has(&client, "values.subscribing", "/cart/cmd_vel") &&
+			has(&client, "values.services", "/get_entities"),
+		"%s", shown(&client));
+	check(call(&client, "/rosapi/node_details", "{\"node\":\"/other\"}") &&
+			!json_array_size(at(&client, "values.services")),
+		"%s", shown(&client));
+	check(!call(&client, "/rosapi/message_details", "{\"type\":\"x/y\"}"), "%s", shown(&client));
+	check(call(&client, "/rosapi/topics_and_raw_types", "") &&
+			json_array_size(at(&client, "values.topics")) ==
+				json_array_size(at(&client, "values.typedefs_full_text")) &&
+			strstr(text_at(&client, "values.typedefs_full_text.0"), " "),
+		"%s", shown(&client));
+	/* also without a subscription to the clock it knows the time */
+	double sec = 0, last = 0;
+	for (int i = 0; i < 400 && !(last > 0 && sec > last); i++) {
+		check(call(&client, "/rosapi/get_time", ""), "%s", shown(&client));
+		last = last > 0 ? last : sec;
+		sec = number(&client, "values.time.sec") + number(&client, "values.time.nanosec") * 1e-9;
+		(void)poll(NULL, 0, 10);
+	}
+	check(sec > last && last > 0, "the time goes on: %g after %g", sec, last);
+	leave(&client);
+}
+
+/* --- limits ------------------------------------------------------------------------------------------------------- */
+
+static void limits(const struct scene *scene)
+{
+	struct client client = join(scene);
+	char name[NAME_MAX_BYTES + 2];
+	memset(name, 'n', sizeof name);
+	name[sizeof name - 1] = '\0';
+	say(&client, "{\"op\":\"subscribe\",\"topic\":\"%s\"}", name);
+	check(take_op(&client, "status") && strstr(word(&client, "msg"), "at most"), "a long name: %s", shown(&client));
+	name[NAME_MAX_BYTES] = '\0';
+	expect_silence(&client, "{\"op\":\"unadvertise\",\"topic\":\"/x\"}");
+	say(&client, "{\"op\":\"subscribe\",\"topic\":\"%s\"}", name);
+	say(&client, "{\"op\":\"x\",\"id\":\"%s\"}", name); /* as JSON it has two characters more */
+	check(take_op(&client, "status") && strstr(word(&client, "msg"), "id: expected at most"), "a long id: %s",
+		shown(&client));
+	for (int i = 1; i < TOPICS_MAX; i++)
+		say(&client, "{\"op\":\"subscribe\",\"topic\":\"/t%d\"}", i);
+	expect_status(
+		&client, "error", "at most 4096 subscriptions", "{\"op\":\"subscribe\",\"topic\":\"/u\",\"id\":5}");
+	expect_silence(&client, "{\"op\":\"unsubscribe\",\"topic\":\"/t1\"}");
+	expect_silence(&client, "{\"op\":\"subscribe\",\"topic\":\"/u\"}");
+	for (int i = 1; i < TOPICS_MAX; i++)
+		say(&client, "{\"op\":\"subscribe\",\"topic\":\"/u\",\"id\":\"%d\"}", i);
+	expect_status(
+		&client, "error", "at most 4096 subscriptions", "{\"op\":\"subscribe\",\"topic\":\"/u\",\"id\":5}");
+	say(&client, "{\"op\":\"set_level\",\"level\":\"error\"}");
+	for (int i = 0; i < OUTLETS_MAX; i++)
+		say(&client, "{\"op\":\"advertise\",\"topic\":\"/t%d\"}", i);
+	expect_silence(&client, "{\"op\":\"advertise\",\"topic\":\"/t3\"}");
+	expect_status(&client, "error", "at most 1024 topics", "{\"op\":\"advertise\",\"topic\":\"/more\",\"id\":5}");
+	expect_silence(&client, "{\"op\":\"unadvertise\",\"topic\":\"/t3\"}");
+	expect_silence(&client, "{\"op\":\"advertise\",\"topic\":\"/more\"}");
+	leave(&client);
+}
+
+/* One that leaves in the middle of its calls, and one that does not read, harm no other. */
+static void leaves(const struct scene *scene)
+{
+	struct client other = join(scene), lazy = join(scene);
+	say(&other, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
+	say(&lazy, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
+	for (int i = 0; i < 20; i++) {
+		struct client client = join(scene);
+		say(&client, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\"}");
+		say(&client, "{\"op\":\"call_service\",\"service\":\"/world/w/hash\"}");
+		say(&client, "{\"op\":\"call_service\",\"service\":\"/get_entities\"}");
+		say(&client, "{\"op\":\"call_service\",\"service\":\"/lockstep/step\",\"args\":{\"name\":\"x\"}}");
+		say(&client, "{\"op\":\"send_action_goal\",\"action\":\"/"
+			     "simulate_steps\",\"args\":{\"steps\":9},\"feedback\":true}");
+		leave(&client);
+	}
+	for (int i = 0; i < 10; i++)
+		check(take_message(&other, "/clock"), "the other one is served");
+	uint32_t clients = 0;
+	for (int i = 0; i < 500; i++) {
+		clients = troupe_rosbridge_counts(scene->gateway).clients;
+		if (clients == 2)
+			break;
+		(void)poll(NULL, 0, 10);
+	}
+	check(clients == 2, "%u clients", clients);
+	leave(&other);
+	leave(&lazy);
+}
+
+/* A barrier client: the run waits for it, and what it publishes before its answer counts in this step. */
+static void takes_part(void)
+{
+	struct scene scene;
+	open_scene(&scene);
+	struct client client = join(&scene), other = join(&scene);
+	check(!call(&client, "/lockstep/step", "{\"name\":\"c\"}") && strstr(word(&client, "values"), "has not joined"),
+		"%s", shown(&client));
+	check(call(&client, "/lockstep/join", "{\"version\":1,\"name\":\"c\",\"failure\":\"END\"}") &&
+			number(&client, "values.welcome.stepS") == 0.001,
+		"%s", shown(&client));
+	check(!call(&other, "/lockstep/join", "{\"version\":1,\"name\":\"c\"}") &&
+			strstr(word(&other, "values"), "joined already"),
+		"%s", shown(&other));
+	check(troupe_rosbridge_counts(scene.gateway).joined == 1, "one has joined");
+	start(&scene);
+	char done[64] = "";
+	for (int i = 1; i <= 4; i++) {
+		char args[100];
+		(void)snprintf(args, sizeof args, "{\"name\":\"c\"%s}", done);
+		check(call(&client, "/lockstep/step", args) && at(&client, "values.step"), "step %d: %s", i,
+			shown(&client));
+		const char *step = text_at(&client, "values.step.step");
+		(void)snprintf(done, sizeof done, ",\"done\":{\"step\":\"%.20s\"}", *step ? step : "0");
+		if (i == 4) /* it sees the state after the last step */
+			break;
+		say(&client, "{\"op\":\"publish\",\"topic\":\"/cart/cmd_vel\",\"msg\":{\"linear\":{\"x\":%d}}}", i);
+	}
+	check(!strcmp(text_at(&client, "values.step.timeNs"), "3000000"), "%s", shown(&client));
+	double x = 0;
+	for (int i = 0; i < 500 && x < 0.0059; i++) {
+		(void)poll(NULL, 0, 10);
+		x = place_of_cart(&scene);
+	}
+	check(x > 0.0059 && x < 0.0061, "1, 2 and 3 mm in three steps: %g m", x);
+	check(call(&client, "/lockstep/leave", "{\"name\":\"c\"}") && *text_at(&client, "values.ended.text"), "%s",
+		shown(&client));
+	leave(&client);
+	leave(&other);
+	close_scene(&scene, false);
+}
+
+int main(void)
+{
+	struct scene scene;
+	if (!troupe_rosbridge_available()) {
+		printf("skipped: rosbridge: this build has no libwebsockets\n0 passed, 0 failed, 1 skipped\n");
+		return 0;
+	}
+	open_scene(&scene);
+	start(&scene);
+	subscribes(&scene);
+	throttles(&scene);
+	publishes(&scene);
+	calls(&scene);
+	limits(&scene);
+	leaves(&scene);
+	struct client last = join(&scene); /* the end comes while it is connected and waits for replies */
+	say(&last, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
+	say(&last, "{\"op\":\"call_service\",\"service\":\"/world/w/hash\"}");
+	close_scene(&scene, true);
+	leave(&last);
+	takes_part();
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed ? 1 : 0;
+}
