@@ -262,6 +262,7 @@ static troupe_status take_acks(struct primary *primary, struct ack *const *acks)
 	if (!failed)
 		return TROUPE_OK;
 	lockstep_take_back(&primary->lockstep);
+	primary->repeats = true; /* if its state is saved and resumed, the step is taken with what was decided */
 	return fail(&primary->error, failed->status, "step %" PRIu64 ": %s", primary->step.number, failed->error.text);
 }
 

@@ -94,7 +94,7 @@ void replica_pack(struct primary *primary, struct text *out)
 
 static uint64_t hash_of(struct state *state, const struct edit *edit)
 {
-	return state_hash(state) + edit_hash(edit);
+	return state_hash_models(state) + edit_hash(edit);
 }
 
 uint64_t replica_hash_of(const struct primary *primary)

@@ -209,7 +209,13 @@ void state_reset(struct state *state)
 uint64_t state_hash(struct state *state)
 {
 	/* a model's id is above 0 */
-	uint64_t sum = state->world.count ? hash_words(0, state->world.words, state->world.count) : 0;
+	uint64_t of_world = state->world.count ? hash_words(0, state->world.words, state->world.count) : 0;
+	return of_world + state_hash_models(state);
+}
+
+uint64_t state_hash_models(struct state *state)
+{
+	uint64_t sum = 0;
 	for (uint32_t m = 0; m < state->scene->model_count; m++) {
 		struct state_model *model = &state->models[m];
 		if (!model->words || state->scene->models[m].absent)

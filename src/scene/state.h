@@ -179,6 +179,8 @@ void state_reset_model(struct state *state, uint32_t model);
  * world's systems, if there are any. A model's hash covers its id and its words of now. A model that did not change
  * since the last call is not hashed again. */
 uint64_t state_hash(struct state *state);
+/* The same without the words of the world's systems. */
+uint64_t state_hash_models(struct state *state);
 
 /* The pose of the model's frame in the world. */
 struct pose state_model_pose(const struct state *state, uint32_t model, bool next);

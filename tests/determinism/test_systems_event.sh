@@ -57,7 +57,31 @@ for topic in /high /model/ship/odometry; do
 done
 world=$hearing
 placements 2 '3 --chaos 5' '2 --transport tcp'
-resume "$scratch/saved" 620 0 2
+resume "$scratch/saved" 620 0 2 '2 --transport tcp'
 resume "$scratch/later" 1000 0 2
 replay "$scratch/tape" 0 2
+
+# A step in which a model diverges has been decided: the messages of its systems are under way in the state that is
+# saved. Resumed, the step ends in the same way, and is not decided a second time.
+world=$scratch/doomed.sdf
+{
+	echo '<sdf version="1.9"><world name="doomed"><gravity>0 0 -1e6</gravity>'
+	echo '<physics name="p" type="ode"><max_step_size>0.02</max_step_size></physics>'
+	model stone 0 0 0 "$(plugin PosePublisher '<use_pose_vector_msg>1</use_pose_vector_msg>')"
+	trigger gz.msgs.Pose_V /model/stone/pose '' '<delay_ms>500</delay_ms><output type="gz.msgs.Empty" topic="/fell"></output>'
+	echo '</world></sdf>'
+} >"$world"
+# doomed REPORT OPTION...: runs until the stone diverges
+doomed()
+{
+	report=$1
+	shift
+	timeout "$run_limit_s" "$troupe" run "$@" --rtf 0 -v 0 --iterations 50 --report "$report" --secondaries 0 2>"$scratch/doomed.err"
+	[ $? = 4 ] && grep -q "model 'stone' diverged" "$scratch/doomed.err"
+	check "the stone diverges: $(tail -n 1 "$scratch/doomed.err")" $?
+}
+doomed "$scratch/one" "$world" --save-on-stop "$scratch/doomed.state"
+doomed "$scratch/two" --resume "$scratch/doomed.state"
+[ -n "$(member "$scratch/one" state_hash)" ] && [ "$(member "$scratch/one" state_hash)" = "$(member "$scratch/two" state_hash)" ]
+check "a step that failed is decided once: $(member "$scratch/one" state_hash) $(member "$scratch/two" state_hash)" $?
 totals
