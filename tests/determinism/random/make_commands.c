@@ -52,6 +52,19 @@ static const char *pose_text(struct maker *maker, struct vec3 at)
 
 /* --- to plug-ins -------------------------------------------------------------------------------------------------- */
 
+static void give_message(struct maker *maker, uint64_t step, const struct topic *topic)
+{
+	struct part *command = make_command(maker, step, COMMAND_GIVE, 0, "%s ", topic->name);
+	for (const char *at = topic->message; *at; at += *at == '$') {
+		int count = (int)strcspn(at, "$");
+		part_add(maker->arena, command, PART_NEEDED, NULL, "%.*s", count, at);
+		at += count;
+		if (*at)
+			part_add(maker->arena, command, PART_NEEDED, NULL, "%.3g",
+				dice_between(&maker->dice, topic->low, topic->high));
+	}
+}
+
 static void give(struct maker *maker, uint64_t step, const struct topic *topic)
 {
 	struct dice *dice = &maker->dice;
@@ -79,6 +92,9 @@ static void give(struct maker *maker, uint64_t step, const struct topic *topic)
 		make_command(maker, step, COMMAND_GIVE, 0, "%s data: %g", topic->name,
 			DICE_OF(dice, 0, 1, -1, 20, -20, 100));
 		break;
+	case TOPIC_MESSAGE:
+		give_message(maker, step, topic);
+		break;
 	}
 }
 
@@ -100,6 +116,8 @@ static struct part *create_text(struct maker *maker, uint64_t step, struct part 
 	static const enum model_kind kinds[] = {MODEL_SOLID, MODEL_SOLID, MODEL_SOLID, MODEL_STATIC, MODEL_STATIC,
 		MODEL_MECHANISM, MODEL_GEARS, MODEL_CART};
 	enum model_kind kind = kinds[dice_below(dice, (uint32_t)ARRAY_LEN(kinds))];
+	if (maker->scenario->has_systems && dice_chance(dice, 40))
+		kind = MODEL_DRIVEN;
 	const struct made *other = dice_chance(dice, 30) ? any_model(maker) : NULL;
 	const char *name = other ? other->name : make_name(maker, "n");
 	struct vec3 at = make_place(maker);

@@ -6,11 +6,14 @@
 #include "geom/geom.h"
 #include "make.h"
 
-enum topic_kind { TOPIC_TWIST, TOPIC_ENABLE, TOPIC_VELOCITY, TOPIC_POSITION, TOPIC_FORCE };
+enum topic_kind { TOPIC_TWIST, TOPIC_ENABLE, TOPIC_VELOCITY, TOPIC_POSITION, TOPIC_FORCE, TOPIC_MESSAGE };
 
 struct topic {
 	const char *name;
 	enum topic_kind kind;
+	/* TOPIC_MESSAGE: the message; each $ in it stands for a random number from low to high */
+	const char *message;
+	double low, high;
 };
 
 struct made { /* a model of the file, or one that a command creates */
@@ -30,6 +33,7 @@ struct maker {
 	struct arena *arena;
 	struct dice dice;
 	struct dice sensor_dice;    /* of its own, so that the world is the same with and without sensors */
+	struct dice system_dice;    /* says which worlds have systems, so that the others stay as they are */
 	uint32_t world;             /* the world that is being made */
 	double region_m;            /* most models are within this distance of the origin */
 	double speed_max;           /* m/s: such a model crosses the region a few times in the run */
@@ -47,7 +51,7 @@ enum model_kind {
 	MODEL_CART,      /* DiffDrive */
 	MODEL_STATIC,
 	MODEL_PLANE,
-	MODEL_KINDS,
+	MODEL_DRIVEN, /* by any of the other systems */
 };
 
 /* Adds a model and its entry in maker->models; returns its index there. at: NULL when the SDF shall have no place. */
@@ -59,6 +63,15 @@ void make_tourist(struct maker *maker, struct part *world, const char *name, str
 /* A joint of the world between a link of each of two models, or, when parent is NULL, between the world and a model. */
 void make_world_joint(struct maker *maker, struct part *parent_part, const char *name, const struct made *parent,
 	const struct made *child, const char *type);
+/* make_systems.c: what is made only where scenario.has_systems is true.
+ * A model that a system drives, or a kinematic link: */
+void make_driven(struct maker *maker, struct part *model, struct made *made);
+/* Adds none, or some, of the systems that any model may have. */
+void make_systems(struct maker *maker, struct part *model, struct made *made);
+/* Systems of the world; its models have been made. */
+void make_world_systems(struct maker *maker, struct part *world);
+/* An actor that follows a model; returns its index. */
+uint32_t make_walker(struct maker *maker, struct part *parent, const char *name, struct vec3 at);
 /* An element that is closed by its own name. */
 struct part *make_element(struct maker *maker, struct part *parent, enum part_kind kind, const char *name);
 /* <name>text</name>, an optional part. */

@@ -458,7 +458,8 @@ static struct part *add_joint(struct maker *maker, struct part *owner, const cha
 
 static void add_topic(struct maker *maker, struct made *made, enum topic_kind kind, const char *rest)
 {
-	vec_push(&made->topics, (struct topic){arena_printf(maker->arena, "/model/%s/%s", made->name, rest), kind});
+	vec_push(&made->topics,
+		(struct topic){.name = arena_printf(maker->arena, "/model/%s/%s", made->name, rest), .kind = kind});
 }
 
 static struct part *add_plugin(struct maker *maker, struct part *model, const char *name)
@@ -524,7 +525,7 @@ static void add_velocity_control(struct maker *maker, struct part *model, struct
 		make_value(maker, plugin, "initial_angular", "0 0 %.3g", some(dice, -3, 3));
 	if (dice_chance(dice, maker->in_a_herd)) { /* one topic for several models */
 		make_value(maker, plugin, "topic", "herd");
-		vec_push(&made->topics, (struct topic){"/herd", TOPIC_TWIST});
+		vec_push(&made->topics, (struct topic){.name = "/herd", .kind = TOPIC_TWIST});
 	} else {
 		add_topic(maker, made, TOPIC_TWIST, "cmd_vel");
 	}
@@ -715,10 +716,17 @@ uint32_t make_model(
 	case MODEL_PLANE:
 		make_plane(maker, model);
 		break;
+	case MODEL_DRIVEN:
+		make_driven(maker, model, &made);
+		break;
 	default:
 		make_solid(maker, model, &made);
 		break;
 	}
+	if (maker->scenario->has_systems && dice_chance(dice, 60))
+		make_value(maker, model, "enable_wind", "true");
+	if (maker->scenario->has_systems && kind != MODEL_PLANE)
+		make_systems(maker, model, &made);
 	vec_push(&maker->models, made);
 	return maker->models.count - 1;
 }

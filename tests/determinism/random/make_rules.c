@@ -183,9 +183,9 @@ void make_floor(struct maker *maker, struct part *world, struct part *levels)
 		struct vec3 at = cell(cells++);
 		add_crate(maker, world, made.name, &at, dice_between(dice, 0, 0.2), driven ? MIN(speed, 4.0) : 0);
 		if (driven)
-			vec_push(
-				&made.topics, (struct topic){arena_printf(maker->arena, "/model/%s/cmd_vel", made.name),
-						      TOPIC_TWIST});
+			vec_push(&made.topics,
+				(struct topic){.name = arena_printf(maker->arena, "/model/%s/cmd_vel", made.name),
+					.kind = TOPIC_TWIST});
 		vec_push(&maker->models, made);
 		if (dice_chance(dice, 40)) {
 			double edge = DICE_OF(dice, 0.2, 1, 3);

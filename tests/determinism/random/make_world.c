@@ -112,23 +112,25 @@ static void add_performers(struct maker *maker, struct part *levels, uint32_t pe
 struct mix { /* of one kind of scenario: the greatest number of models of each kind */
 	uint32_t solids, mechanisms, gears, carts, statics, actors, levels, world_joints, tourists;
 	uint32_t plane, performers; /* percent */
+	uint32_t driven;            /* in a world with systems of all kinds */
 };
 
 static const struct mix mixes[KIND_END] = {
-	[KIND_MIXED] = {3, 2, 1, 1, 3, 1, 3, 2, 1, 60, 20},
-	[KIND_LEVELS] = {5, 1, 0, 1, 4, 1, 5, 1, 2, 60, 8},
-	[KIND_JOINTS] = {2, 3, 2, 0, 1, 0, 1, 3, 1, 50, 30},
-	[KIND_PILE] = {2, 1, 0, 0, 1, 0, 2, 1, 1, 90, 30},
-	[KIND_EDITS] = {3, 2, 1, 1, 3, 1, 2, 1, 1, 60, 25},
-	[KIND_SLEEP] = {4, 1, 0, 1, 3, 0, 2, 1, 1, 80, 30},
-	[KIND_RESET] = {4, 2, 1, 1, 2, 1, 3, 1, 1, 70, 20},
+	[KIND_MIXED] = {3, 2, 1, 1, 3, 1, 3, 2, 1, 60, 20, 2},
+	[KIND_LEVELS] = {5, 1, 0, 1, 4, 1, 5, 1, 2, 60, 8, 2},
+	[KIND_JOINTS] = {2, 3, 2, 0, 1, 0, 1, 3, 1, 50, 30, 2},
+	[KIND_PILE] = {2, 1, 0, 0, 1, 0, 2, 1, 1, 90, 30, 2},
+	[KIND_EDITS] = {3, 2, 1, 1, 3, 1, 2, 1, 1, 60, 25, 2},
+	[KIND_SLEEP] = {4, 1, 0, 1, 3, 0, 2, 1, 1, 80, 30, 2},
+	[KIND_RESET] = {4, 2, 1, 1, 2, 1, 3, 1, 1, 70, 20, 2},
+	[KIND_SYSTEMS] = {3, 1, 0, 1, 2, 0, 2, 1, 1, 70, 25, 5},
 };
 
 static void add_models(struct maker *maker, struct part *world, enum model_kind kind, uint32_t most, const char *stem)
 {
 	for (uint32_t i = dice_from(&maker->dice, most / 2, most); i > 0; i--) {
 		struct vec3 at = make_place(maker);
-		if (kind == MODEL_CART)
+		if (kind == MODEL_CART || kind == MODEL_DRIVEN)
 			at.z = 0.2;
 		make_model(maker, world, kind, make_name(maker, stem), &at);
 	}
@@ -192,6 +194,12 @@ static void add_content(struct maker *maker, struct part *world, struct part *le
 	for (uint32_t i = mix->actors; i > 0; i--)
 		if (dice_chance(dice, 50))
 			make_actor(maker, world, make_name(maker, "a"), make_place(maker));
+	if (maker->scenario->has_systems) {
+		add_models(maker, world, MODEL_DRIVEN, mix->driven, "v");
+		if (dice_chance(dice, 30))
+			make_walker(maker, world, make_name(maker, "f"), make_place(maker));
+		make_world_systems(maker, world);
+	}
 	add_world_joints(maker, world, first, mix->world_joints);
 	for (uint32_t i = dice_from(dice, mix->tourists / 2, mix->tourists); i > 0; i--) {
 		const char *name = make_name(maker, "tour");
@@ -282,7 +290,8 @@ static void choose_length(struct maker *maker)
 
 enum { KIND_ROUND = 20 }; /* the sum of the counts below */
 
-/* Of KIND_ROUND seeds in a row each kind has its number: so a small sample has all kinds. */
+/* Worlds of systems are made on request only, so that the other seeds keep their kinds; but a part of them has systems.
+ * Of KIND_ROUND seeds in a row each kind has its number: so a small sample has all kinds. */
 static enum scenario_kind kind_of(uint64_t seed)
 {
 	static const uint32_t counts[KIND_END] = {
@@ -308,18 +317,21 @@ void make_scenario(struct scenario *scenario, uint64_t seed, enum scenario_kind 
 	struct maker maker = {.scenario = scenario,
 		.arena = &scenario->arena,
 		.dice = {hash_mix(seed, 1), 0},
-		.sensor_dice = {hash_mix(seed, 2), 0}};
+		.sensor_dice = {hash_mix(seed, 2), 0},
+		.system_dice = {hash_mix(seed, 3), 0}};
 	*scenario = (struct scenario){.seed = seed, .kind = kind == KIND_END ? kind_of(seed) : kind};
 	scenario->senses = dice_chance(&maker.sensor_dice, 40);
 	bool own_layout = scenario->kind == KIND_FLOOR || scenario->kind == KIND_TIED;
+	scenario->has_systems = scenario->actors =
+		!own_layout && (dice_chance(&maker.system_dice, 25) || scenario->kind == KIND_SYSTEMS);
 	choose_length(&maker);
 	maker.in_a_herd = dice_chance(&maker.dice, 20) ? 80 : 4;
 	scenario->world_count = !own_layout && scenario->kind != KIND_RESET && dice_chance(&maker.dice, 4) ? 2 : 1;
 	scenario->sleepless = !own_layout && dice_chance(&maker.dice, 6);
 	scenario->paused = scenario->kind != KIND_RESET && dice_chance(&maker.dice, 3);
 	scenario->initial_time_s = dice_chance(&maker.dice, 5) ? 12.3 : 0;
-	scenario->world = part_add(
-		maker.arena, NULL, PART_NEEDED, "</sdf>\n", "%s", "<?xml version='1.0'?>\n<sdf version='1.11'>");
+	scenario->world = part_add(maker.arena, NULL, PART_NEEDED, "</sdf>\n", "%s",
+		"<?xml version='1.0'?>\n<sdf version='1.11' xmlns:gz='http://gazebosim.org/schema'>");
 	scenario->commands = part_add(maker.arena, NULL, PART_NEEDED, NULL, "%s", "");
 	for (maker.world = 0; maker.world < scenario->world_count; maker.world++)
 		add_world(&maker, scenario->world);

@@ -48,15 +48,16 @@ struct scenario_file {
 };
 
 enum scenario_kind {
-	KIND_MIXED,  /* some of everything */
-	KIND_LEVELS, /* levels that load and unload under fast performers */
-	KIND_JOINTS, /* mechanisms, driven to their stops */
-	KIND_PILE,   /* islands above the exact solver's rows */
-	KIND_EDITS,  /* models that are created, removed and placed, several in one step and place */
-	KIND_SLEEP,  /* models that come to rest, and commands that wake them */
-	KIND_RESET,  /* the same commands before and after a reset */
-	KIND_FLOOR,  /* no model may sink below z = 0 */
-	KIND_TIED,   /* models that joints of the world tie overlap, and must not touch */
+	KIND_MIXED,   /* some of everything */
+	KIND_LEVELS,  /* levels that load and unload under fast performers */
+	KIND_JOINTS,  /* mechanisms, driven to their stops */
+	KIND_PILE,    /* islands above the exact solver's rows */
+	KIND_EDITS,   /* models that are created, removed and placed, several in one step and place */
+	KIND_SLEEP,   /* models that come to rest, and commands that wake them */
+	KIND_RESET,   /* the same commands before and after a reset */
+	KIND_FLOOR,   /* no model may sink below z = 0 */
+	KIND_TIED,    /* models that joints of the world tie overlap, and must not touch */
+	KIND_SYSTEMS, /* systems of all kinds; some worlds of the other kinds have them as well */
 	KIND_END,
 };
 
@@ -71,10 +72,11 @@ struct scenario {
 	VEC(const char *) performers; /* names that --pin takes */
 	uint64_t steps;
 	double step_s[2]; /* as the file has it, by world */
-	bool actors;      /* the state depends on simulated time, because of actors */
+	bool actors;      /* the state depends on simulated time, because of actors or systems */
 	/* options of each run */
 	bool sleepless, paused;
-	bool senses; /* models have sensors, and all of them measure */
+	bool senses;      /* models have sensors, and all of them measure */
+	bool has_systems; /* of all kinds, and not only those that drive joints and carts */
 	double initial_time_s;
 };
 

@@ -31,7 +31,7 @@ static const char usage[] =
 	"  --jobs J          how many at a time (default 1)\n"
 	"  --keep FOLDER     where failing worlds are kept (default: a new temporary folder)\n"
 	"  --only KIND       make each seed's world of this kind: mixed, levels, joints, pile, edits, sleep,\n"
-	"                    reset, floor, tied\n"
+	"                    reset, floor, tied, systems\n"
 	"  --shrink SECONDS  spend so long on making a failing world smaller (default 20; 0: leave it)\n"
 	"  --write FOLDER    only write the first seed's world there\n"
 	"  --stable          a model that diverges is a failure as well\n"
