@@ -1,6 +1,7 @@
 /* A gateway (gateway.h) to ROS 2: a node, /troupe, whose topics nodes of ROS 2 subscribe and publish to, through DDS
  * (by Cyclone DDS). It works with each middleware of ROS 2 that uses DDS; nothing of ROS 2 is needed to build or to
- * run. src/ROS2.md has the names of topics, their types and qualities of service, and how to use them. */
+ * run. Services and an action are offered, too, for nodes with the middleware rmw_cyclonedds_cpp. src/ROS2.md has the
+ * names of topics and services, their types and qualities of service, and how to use them. */
 #ifndef TROUPE_ROS2_H
 #define TROUPE_ROS2_H
 
@@ -52,7 +53,7 @@ struct troupe_ros2_counts {
 	uint32_t topics;          /* that are offered now, both ways */
 	uint64_t published;       /* messages that were written, once for each name */
 	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
-	uint64_t taken, refused;  /* messages that came: how many were valid, and how many were not */
+	uint64_t taken, refused;  /* messages that came, and requests: how many were valid, and how many were not */
 	uint64_t commands;        /* how many of `taken` were commands to the simulation */
 };
 /* Any thread. */

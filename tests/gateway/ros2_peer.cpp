@@ -7,6 +7,8 @@
 //                                  (VALUES: see make())
 //   raw:NAME:TYPE:HEX              the same with these bytes as the message
 //   flood:NAME:TYPE:VALUES         the same as fast as it can, best effort in the pace of its own queue
+//   rawflood:NAME:TYPE:HEX         both: these bytes, as fast as it can
+//   data:HEX, title:N              user data of the participant and of all its ends; a name of N letters
 //   nodes[:BYTES]                  prints the nodes of each ros_discovery_info, whose ids have so many bytes (16)
 //   domain:N, for:S, hang:S        the domain (0), the time until the end (5 s), seconds after which it stops to take
 //
@@ -131,7 +133,12 @@ static void say(const std::string &type, Bytes &bytes)
 	FastBuffer buffer(bytes.data(), bytes.size());
 	Cdr cdr(buffer, Cdr::DEFAULT_ENDIAN, Cdr::DDS_CDR);
 	cdr.read_encapsulation();
-	if (type == "rosgraph_msgs/Clock") {
+	if (type.size() > 9 && type.substr(type.size() - 9) == "_Response") { // which has a result first
+		printf(" client=%llx", (unsigned long long)get<uint64_t>(cdr));
+		printf(" number=%lld", (long long)get<int64_t>(cdr));
+		printf(" result=%u", get<uint8_t>(cdr));
+		printf(" text='%s'", get<std::string>(cdr).c_str());
+	} else if (type == "rosgraph_msgs/Clock") {
 		int32_t s = get<int32_t>(cdr);
 		printf(" time=%d.%09u", s, get<uint32_t>(cdr));
 	} else if (type == "tf2_msgs/TFMessage") {
@@ -261,6 +268,8 @@ struct Writing {
 static std::string dds_type(const std::string &type)
 {
 	Words parts = split(type, '/');
+	if (parts.size() == 3)
+		return parts[0] + "::" + parts[1] + "::dds_::" + parts[2] + "_";
 	return parts[0] + "::msg::dds_::" + parts[1] + "_";
 }
 
@@ -269,12 +278,18 @@ int main(int argc, char **argv)
 	double until_s = 5, hang_s = 1e9;
 	uint32_t domain = 0;
 	std::vector<Words> orders;
+	Bytes data;
+	std::string title = "peer";
 	for (int i = 1; i < argc; i++) {
 		Words words = split(argv[i], ':');
 		if (words[0] == "domain")
 			domain = static_cast<uint32_t>(atoi(words[1].c_str()));
 		else if (words[0] == "for")
 			until_s = atof(words[1].c_str());
+		else if (words[0] == "data")
+			data = of_hex(words[1]);
+		else if (words[0] == "title")
+			title = std::string(strtoul(words[1].c_str(), nullptr, 10), 'x');
 		else if (words[0] == "hang")
 			hang_s = atof(words[1].c_str());
 		else if (words[0] == "nodes") {
@@ -284,7 +299,8 @@ int main(int argc, char **argv)
 			orders.push_back(words);
 	}
 	DomainParticipantQos qos = PARTICIPANT_QOS_DEFAULT;
-	qos.name("peer");
+	qos.name(title);
+	qos.user_data().assign(data.begin(), data.end());
 	DomainParticipant *participant = DomainParticipantFactory::get_instance()->create_participant(domain, qos);
 	if (!participant)
 		return 2;
@@ -308,17 +324,20 @@ int main(int argc, char **argv)
 			own.reliability().kind = how == "best" ? BEST_EFFORT_RELIABILITY_QOS : RELIABLE_RELIABILITY_QOS;
 			own.durability().kind = how == "static" ? TRANSIENT_LOCAL_DURABILITY_QOS : VOLATILE_DURABILITY_QOS;
 			own.history().depth = 10;
+			own.user_data().assign(data.begin(), data.end());
 			own.endpoint().history_memory_policy = eprosima::fastrtps::rtps::DYNAMIC_RESERVE_MEMORY_MODE;
 			readings.push_back({order[1], order[2], subscriber->create_datareader(topic, own)});
 			continue;
 		}
 		DataWriterQos own = DATAWRITER_QOS_DEFAULT;
 		own.history().depth = 10;
+		own.user_data().assign(data.begin(), data.end());
 		own.endpoint().history_memory_policy = eprosima::fastrtps::rtps::DYNAMIC_RESERVE_MEMORY_MODE;
 		Words parts = split(how, '@');
 		double begin_s = parts.size() > 1 ? atof(parts[1].c_str()) : 0;
-		Bytes bytes = order[0] == "raw" ? of_hex(how) : make(order[2], split(parts[0], ','));
-		writings.push_back({publisher->create_datawriter(topic, own), bytes, begin_s, begin_s, order[0] == "flood"});
+		Bytes bytes = order[0].substr(0, 3) == "raw" ? of_hex(how) : make(order[2], split(parts[0], ','));
+		writings.push_back({publisher->create_datawriter(topic, own), bytes, begin_s, begin_s,
+				    order[0] == "flood" || order[0] == "rawflood"});
 	}
 	auto begin = std::chrono::steady_clock::now();
 	for (double now = 0; now < until_s;) {

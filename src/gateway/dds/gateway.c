@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "gateway/dds/graph.h"
 #include "gateway/dds/module.h"
+#include "gateway/dds/services.h"
 #include "gateway/ros/names.h"
 #include "gateway/ros/type_hash.h"
 #include "gateway/source.h"
@@ -65,6 +66,8 @@ struct troupe_ros2 {
 	struct glue_node *node;
 	struct glue_end *graph;
 	struct source *source;
+	struct simulation *simulation;
+	struct services *services;
 	struct ros_names names; /* of the table now; feeds and channels point into it */
 	VEC(struct channel) channels;
 	struct map channel_of; /* by key */
@@ -128,7 +131,7 @@ static struct channel *make_channel(struct troupe_ros2 *gateway, const struct ro
 		(void)gateway->glue->write_end(gateway->node, topic, type,
 			offer->keep == NAMES_STATIC ? GLUE_STATIC : GLUE_LATEST, user_data.at, &end, why);
 	else
-		(void)gateway->glue->read_end(gateway->node, topic, type, user_data.at, &end, why);
+		(void)gateway->glue->read_end(gateway->node, topic, type, GLUE_LATEST, user_data.at, &end, why);
 	text_fini(&user_data);
 	free(topic);
 	free(type);
@@ -201,15 +204,17 @@ static void drop_gone_channels(struct troupe_ros2 *gateway)
 static void tell_graph(struct troupe_ros2 *gateway)
 {
 	unsigned char participant[GLUE_GUID_BYTES];
-	struct graph_end *ends = mem_alloc(gateway->channels.count * sizeof *ends + 1);
+	uint32_t count = services_ends(gateway->services, NULL);
+	struct graph_end *ends = mem_alloc((count + gateway->channels.count) * sizeof *ends + 1);
 	struct text out = {0};
 	char *space = mem_printf("/%s", gateway->client ? gateway->client : "");
-	for (uint32_t i = 0; i < gateway->channels.count; i++) {
-		ends[i].kind = gateway->channels.at[i].kind;
-		gateway->glue->end_guid(gateway->channels.at[i].end, ends[i].guid);
+	(void)services_ends(gateway->services, ends);
+	for (uint32_t i = 0; i < gateway->channels.count; i++, count++) {
+		ends[count].kind = gateway->channels.at[i].kind;
+		gateway->glue->end_guid(gateway->channels.at[i].end, ends[count].guid);
 	}
 	gateway->glue->node_guid(gateway->node, participant);
-	graph_add(&out, participant, space, node_name, ends, gateway->channels.count, gateway->humble);
+	graph_add(&out, participant, space, node_name, ends, count, gateway->humble);
 	(void)gateway->glue->write(gateway->graph, out.at, out.count);
 	text_fini(&out);
 	free(space);
@@ -333,7 +338,7 @@ static void pass_on(struct troupe_ros2 *gateway, const struct troupe_message *me
 {
 	const struct ros_type *made = NULL;
 	uint32_t at;
-	if (message->is_reply || !map_find(&gateway->feed_of, message->topic, &at))
+	if (!map_find(&gateway->feed_of, message->topic, &at))
 		return;
 	struct feed *feed = &gateway->feeds.at[at];
 	for (uint32_t i = 0; i < feed->outputs.count; i++)
@@ -347,7 +352,10 @@ static bool take_some(struct troupe_ros2 *gateway)
 	for (int i = 0; i < BATCH; i++) {
 		if (!gateway->source->ops->take(gateway->source, 0, &message))
 			return false;
-		pass_on(gateway, &message);
+		if (message.is_reply)
+			simulation_take(gateway->simulation, &message);
+		else
+			pass_on(gateway, &message);
 	}
 	return true;
 }
@@ -398,8 +406,9 @@ static void give_message(struct giving *giving, const void *cdr, size_t count)
 	text_fini(&bytes);
 }
 
-static void give(void *ctx, const void *cdr, size_t count)
+static void give(void *ctx, uint64_t writer, const void *cdr, size_t count)
 {
+	(void)writer;
 	struct giving *giving = ctx;
 	struct troupe_ros2 *gateway = giving->gateway;
 	giving->status = TROUPE_OK;
@@ -437,6 +446,7 @@ static void *work(void *ctx)
 		look(gateway);
 		follow_readers(gateway);
 		take_commands(gateway);
+		services_turn(gateway->services);
 		bool more = take_some(gateway);
 		if (!more)
 			clock_sleep_until_ns(begin_ns + TURN_NS);
@@ -466,6 +476,34 @@ static troupe_status open_node(
 	return TROUPE_OK;
 }
 
+/* --- services ----------------------------------------------------------------------------------------------------- */
+
+static troupe_status call_server(void *ctx, const char *service, const char *type, const void *bytes, size_t count,
+	uint64_t tag, struct troupe_error *error)
+{
+	struct troupe_ros2 *gateway = ctx;
+	return gateway->source->ops->call(gateway->source, service, type, bytes, count, tag, error);
+}
+
+static void say_of_services(void *ctx, const char *text)
+{
+	say(ctx, "ROS 2: %s", text);
+}
+
+static void open_services(struct troupe_ros2 *gateway)
+{
+	const struct troupe_topics *topics = gateway->source->ops->topics(gateway->source);
+	gateway->simulation = simulation_create(&(struct simulation_def){call_server, gateway}, topics);
+	gateway->source->ops->release(gateway->source, topics);
+	gateway->services = services_create(&(struct services_def){.glue = gateway->glue,
+		.node = gateway->node,
+		.simulation = gateway->simulation,
+		.say = say_of_services,
+		.ctx = gateway});
+}
+
+/* --- start and end ------------------------------------------------------------------------------------------------ */
+
 /* Threads of the library and the gateway's own take over the mask: signals are for the program. */
 static troupe_status start(struct troupe_ros2 *gateway, const struct source_place *place,
 	const struct troupe_ros2_def *def, struct troupe_error *error)
@@ -476,6 +514,8 @@ static troupe_status start(struct troupe_ros2 *gateway, const struct source_plac
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (!status)
 		status = open_node(gateway, def, error);
+	if (!status)
+		open_services(gateway);
 	int failed = status ? 0 : pthread_create(&gateway->thread, NULL, work, gateway);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	mem_check_thread(failed);
@@ -558,6 +598,8 @@ void troupe_ros2_end(struct troupe_ros2 *gateway)
 		(void)pthread_join(gateway->thread, NULL);
 	while (gateway->channels.count)
 		drop_channel(gateway, gateway->channels.count - 1);
+	simulation_destroy(gateway->simulation);
+	services_destroy(gateway->services);
 	if (gateway->graph)
 		gateway->glue->close_end(gateway->graph);
 	if (gateway->node)
@@ -576,11 +618,13 @@ void troupe_ros2_end(struct troupe_ros2 *gateway)
 
 struct troupe_ros2_counts troupe_ros2_counts(const struct troupe_ros2 *gateway)
 {
+	uint64_t taken, refused;
+	services_counts(gateway->services, &taken, &refused);
 	return (struct troupe_ros2_counts){.topics = atomic_load_explicit(&gateway->topics, memory_order_relaxed),
 		.published = atomic_load_explicit(&gateway->published, memory_order_relaxed),
 		.boundaries_lost = gateway->source->ops->lost(gateway->source),
-		.taken = atomic_load_explicit(&gateway->taken, memory_order_relaxed),
-		.refused = atomic_load_explicit(&gateway->refused, memory_order_relaxed),
+		.taken = taken + atomic_load_explicit(&gateway->taken, memory_order_relaxed),
+		.refused = refused + atomic_load_explicit(&gateway->refused, memory_order_relaxed),
 		.commands = gateway->source->ops->commands(gateway->source)};
 }
 

@@ -14,6 +14,8 @@
  * because readers' sockets lose pictures that come in thousands of short ones. */
 #include "gateway/dds/glue.h"
 
+#include "gateway/dds/user_data.h"
+
 #include <dds/dds.h>
 #include <dds/ddsi/ddsi_serdata.h>
 #include <dds/ddsi/ddsi_sertype.h>
@@ -32,7 +34,7 @@
 #include <unistd.h>
 #include <sys/socket.h>
 
-enum { DESCRIPTORS_MAX = 4096, LIBRARY_DESCRIPTORS = 256, LINE_BYTES = 200, ADDRESSES_MAX = 64 };
+enum { DESCRIPTORS_MAX = 4096, LIBRARY_DESCRIPTORS = 256, LINE_BYTES = 200, ADDRESSES_MAX = 64, CLIENT_BYTES = 128 };
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
@@ -505,10 +507,12 @@ static void on_data(dds_entity_t reader, void *arg)
 static dds_qos_t *make_qos(enum glue_keep keep, const char *user_data)
 {
 	static const dds_data_representation_id_t plain[] = {DDS_DATA_REPRESENTATION_XCDR1};
+	static const int32_t depths[] = {
+		[GLUE_LATEST] = GLUE_TAKE_MAX, [GLUE_CALLS] = GLUE_CALLS_MAX, [GLUE_ONE] = 1, [GLUE_STATIC] = 1};
 	dds_qos_t *qos = dds_create_qos();
 	dds_qset_reliability(qos, DDS_RELIABILITY_RELIABLE, 0);
 	dds_qset_durability(qos, keep == GLUE_STATIC ? DDS_DURABILITY_TRANSIENT_LOCAL : DDS_DURABILITY_VOLATILE);
-	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, keep == GLUE_LATEST ? GLUE_TAKE_MAX : 1);
+	dds_qset_history(qos, DDS_HISTORY_KEEP_LAST, depths[keep]);
 	dds_qset_writer_data_lifecycle(qos, false);
 	dds_qset_data_representation(qos, 1, plain);
 	dds_qset_ignorelocal(qos, DDS_IGNORELOCAL_PARTICIPANT);
@@ -570,10 +574,10 @@ static bool write_end(struct glue_node *node, const char *topic, const char *typ
 	return make_end(node, true, topic, type, keep, user_data, ret_end, why);
 }
 
-static bool read_end(struct glue_node *node, const char *topic, const char *type, const char *user_data,
-	struct glue_end **ret_end, char *why)
+static bool read_end(struct glue_node *node, const char *topic, const char *type, enum glue_keep keep,
+	const char *user_data, struct glue_end **ret_end, char *why)
 {
-	return make_end(node, false, topic, type, GLUE_LATEST, user_data, ret_end, why);
+	return make_end(node, false, topic, type, keep, user_data, ret_end, why);
 }
 
 static void close_end(struct glue_end *end)
@@ -598,19 +602,64 @@ static bool write_bytes(struct glue_end *end, const void *bytes, size_t count)
 	return dds_write(end->entity, &(struct bytes){bytes, count}) == DDS_RETCODE_OK;
 }
 
-static uint32_t take(struct glue_end *end, void (*give)(void *ctx, const void *bytes, size_t count), void *ctx)
+static uint32_t take(
+	struct glue_end *end, void (*give)(void *ctx, uint64_t writer, const void *bytes, size_t count), void *ctx)
 {
 	struct ddsi_serdata *samples[GLUE_TAKE_MAX];
 	dds_sample_info_t infos[GLUE_TAKE_MAX];
 	dds_return_t count = dds_takecdr(end->entity, samples, GLUE_TAKE_MAX, infos, DDS_ANY_STATE);
 	for (dds_return_t i = 0; i < count; i++) {
 		if (infos[i].valid_data)
-			give(ctx, sample_of(samples[i])->bytes, sample_of(samples[i])->count);
+			give(ctx, infos[i].publication_handle, sample_of(samples[i])->bytes,
+				sample_of(samples[i])->count);
 		ddsi_serdata_unref(samples[i]);
 	}
 	return count > 0 ? (uint32_t)count : 0;
 }
 
+/* --- clients of services ------------------------------------------------------------------------------------------ */
+
+/* Frees the endpoint. False: it names no client. */
+static bool take_client(dds_builtintopic_endpoint_t *endpoint, char ret_client[CLIENT_BYTES])
+{
+	void *data = NULL;
+	size_t count = 0;
+	bool found = endpoint && endpoint->qos && dds_qget_userdata(endpoint->qos, &data, &count) && data &&
+		     user_data_find(data, count, "clientid", ret_client, CLIENT_BYTES);
+	dds_free(data);
+	if (endpoint)
+		dds_builtintopic_free_endpoint(endpoint);
+	return found;
+}
+
+static bool has_reader_of(const struct glue_end *replies, const char *client)
+{
+	dds_return_t count = dds_get_matched_subscriptions(replies->entity, NULL, 0);
+	dds_instance_handle_t *readers = calloc(count > 0 ? (size_t)count : 1, sizeof *readers);
+	bool found = false;
+	if (!readers)
+		return false;
+	dds_return_t now = dds_get_matched_subscriptions(replies->entity, readers, count > 0 ? (size_t)count : 0);
+	for (dds_return_t i = 0; i < now && i < count && !found; i++) {
+		char other[CLIENT_BYTES];
+		found = take_client(dds_get_matched_subscription_data(replies->entity, readers[i]), other) &&
+			!strcmp(other, client);
+	}
+	free(readers);
+	return found;
+}
+
+static enum glue_client client_of(struct glue_end *requests, struct glue_end *replies, uint64_t writer)
+{
+	char client[CLIENT_BYTES];
+	dds_builtintopic_endpoint_t *endpoint = dds_get_matched_publication_data(requests->entity, writer);
+	if (!endpoint)
+		return GLUE_GONE;
+	if (!take_client(endpoint, client))
+		return GLUE_NAMELESS;
+	return has_reader_of(replies, client) ? GLUE_THERE : GLUE_COMING;
+}
+
 extern const struct glue troupe_dds_glue;
 __attribute__((visibility("default"))) const struct glue troupe_dds_glue = {GLUE_VERSION, open_node, close_node,
-	node_guid, write_end, read_end, close_end, end_guid, peers, write_bytes, take};
+	node_guid, write_end, read_end, close_end, end_guid, peers, write_bytes, take, client_of};

@@ -11,10 +11,11 @@
 #include <stdint.h>
 
 enum {
-	GLUE_VERSION = 1,
+	GLUE_VERSION = 2,
 	GLUE_WHY_BYTES = 256,
 	GLUE_GUID_BYTES = 16,
-	GLUE_TAKE_MAX = 10,      /* messages of one take(); a reader keeps as many, the latest */
+	GLUE_TAKE_MAX = 10, /* messages of one take(); a reader keeps as many, the latest */
+	GLUE_CALLS_MAX = 64,
 	GLUE_HEAR_MAX = 1 << 20, /* bytes of a message that is taken; a longer one is dropped */
 };
 
@@ -37,8 +38,16 @@ struct glue_place {
 
 enum glue_keep {
 	GLUE_LATEST, /* reliable, volatile, the last 10 messages: ROS 2's default */
+	GLUE_CALLS,  /* the same with the last GLUE_CALLS_MAX, for requests and replies of many clients */
 	GLUE_ONE,    /* reliable, volatile, the last message */
 	GLUE_STATIC, /* reliable, transient local, the last message: who comes later gets it, too */
+};
+
+enum glue_client {
+	GLUE_THERE,  /* it hears a reply */
+	GLUE_COMING, /* its reader of replies is not known yet: a match is told when it is */
+	GLUE_GONE,
+	GLUE_NAMELESS, /* its writer has no "clientid" */
 };
 
 struct glue {
@@ -52,8 +61,8 @@ struct glue {
 	/* A topic and a type by their names in DDS, which are copied. */
 	bool (*write_end)(struct glue_node *node, const char *topic, const char *type, enum glue_keep keep,
 		const char *user_data, struct glue_end **ret_end, char *why);
-	bool (*read_end)(struct glue_node *node, const char *topic, const char *type, const char *user_data,
-		struct glue_end **ret_end, char *why);
+	bool (*read_end)(struct glue_node *node, const char *topic, const char *type, enum glue_keep keep,
+		const char *user_data, struct glue_end **ret_end, char *why);
 	void (*close_end)(struct glue_end *end);
 	void (*end_guid)(const struct glue_end *end, unsigned char ret_guid[GLUE_GUID_BYTES]);
 	/* Peers that the end is matched with now; *ret_came: how many have come so far. */
@@ -61,8 +70,12 @@ struct glue {
 	/* CDR with its header, count >= 4. Does not wait for readers. False: the message is lost. */
 	bool (*write)(struct glue_end *end, const void *bytes, size_t count);
 	/* Gives up to GLUE_TAKE_MAX messages that wait, in their order; CDR with its header. The bytes are lent for the
-	 * call. Returns how many. */
-	uint32_t (*take)(struct glue_end *end, void (*give)(void *ctx, const void *bytes, size_t count), void *ctx);
+	 * call. writer: a number of the writer that sent it, for client_of(). Returns how many. */
+	uint32_t (*take)(struct glue_end *end,
+		void (*give)(void *ctx, uint64_t writer, const void *bytes, size_t count), void *ctx);
+	/* Whether the client of a service whose writer sent a message to `requests` is there to hear a reply of
+	 * `replies`. A writer and a reader with the same "clientid" in their user data are of one client. */
+	enum glue_client (*client_of)(struct glue_end *requests, struct glue_end *replies, uint64_t writer);
 };
 
 #define GLUE_SYMBOL "troupe_dds_glue"

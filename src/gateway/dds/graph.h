@@ -18,8 +18,8 @@ struct graph_end {
 void graph_add(struct text *out, const unsigned char participant[GLUE_GUID_BYTES], const char *space, const char *node,
 	const struct graph_end *ends, uint32_t count, bool humble);
 
-/* The names in DDS of a topic of ROS 2, and of a type: "rt/cart/odom", "nav_msgs::msg::dds_::Odometry_". The caller
- * frees them. */
+/* The names in DDS of a topic of ROS 2, and of a type: "rt/cart/odom", "nav_msgs::msg::dds_::Odometry_",
+ * "simulation_interfaces::srv::dds_::GetEntities_Request_". The caller frees them. */
 char *graph_topic(const char *name);
 char *graph_type(const char *type);
 

@@ -420,6 +420,38 @@ static const struct {
 	{"simulation_interfaces/SimulateSteps_Result", "simulation_interfaces/Result result\n"},
 	{"simulation_interfaces/SimulateSteps_Feedback", "uint64 completed_steps\n"
 							 "uint64 remaining_steps\n"},
+	/* the services and topics of an action; those that every action has are in the package action_msgs */
+	{"unique_identifier_msgs/UUID", "uint8[16] uuid\n"},
+	{"action_msgs/GoalInfo", "unique_identifier_msgs/UUID goal_id\n"
+				 "builtin_interfaces/Time stamp\n"},
+	{"action_msgs/GoalStatus", "int8 STATUS_UNKNOWN=0\n"
+				   "int8 STATUS_ACCEPTED=1\n"
+				   "int8 STATUS_EXECUTING=2\n"
+				   "int8 STATUS_CANCELING=3\n"
+				   "int8 STATUS_SUCCEEDED=4\n"
+				   "int8 STATUS_CANCELED=5\n"
+				   "int8 STATUS_ABORTED=6\n"
+				   "action_msgs/GoalInfo goal_info\n"
+				   "int8 status\n"},
+	{"action_msgs/GoalStatusArray", "action_msgs/GoalStatus[] status_list\n"},
+	{"action_msgs/CancelGoal_Request", "action_msgs/GoalInfo goal_info\n"},
+	{"action_msgs/CancelGoal_Response", "int8 ERROR_NONE=0\n"
+					    "int8 ERROR_REJECTED=1\n"
+					    "int8 ERROR_UNKNOWN_GOAL_ID=2\n"
+					    "int8 ERROR_GOAL_TERMINATED=3\n"
+					    "int8 return_code\n"
+					    "action_msgs/GoalInfo[] goals_canceling\n"},
+	{"simulation_interfaces/SimulateSteps_SendGoal_Request", "unique_identifier_msgs/UUID goal_id\n"
+								 "simulation_interfaces/SimulateSteps_Goal goal\n"},
+	{"simulation_interfaces/SimulateSteps_SendGoal_Response", "bool accepted\n"
+								  "builtin_interfaces/Time stamp\n"},
+	{"simulation_interfaces/SimulateSteps_GetResult_Request", "unique_identifier_msgs/UUID goal_id\n"},
+	{"simulation_interfaces/SimulateSteps_GetResult_Response",
+		"int8 status\n"
+		"simulation_interfaces/SimulateSteps_Result result\n"},
+	{"simulation_interfaces/SimulateSteps_FeedbackMessage",
+		"unique_identifier_msgs/UUID goal_id\n"
+		"simulation_interfaces/SimulateSteps_Feedback feedback\n"},
 	{"troupe_interfaces/GetHash_Request", ""},
 	{"troupe_interfaces/GetHash_Response", "simulation_interfaces/Result result\n"
 					       "uint64 step\n"

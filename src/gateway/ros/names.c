@@ -161,8 +161,7 @@ static const char *look(struct making *making)
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
-/* The name as ROS 2 takes it; NULL: it does not. */
-static char *clean(struct arena *arena, const char *name)
+char *names_clean(struct arena *arena, const char *name)
 {
 	struct text out = {0};
 	for (const char *at = name + strspn(name, "/"); *at; at += strspn(at, "/")) {
@@ -193,12 +192,13 @@ static char *name_of(struct making *making, const struct parts *parts, int try)
 	struct arena *arena = &making->names->arena;
 	const char *rest = last_name(parts->rest);
 	if (!*parts->sensor)
-		return clean(arena, arena_printf(arena, "%s/%s", parts->space, rest));
+		return names_clean(arena, arena_printf(arena, "%s/%s", parts->space, rest));
 	if (try)
-		return clean(arena, arena_printf(arena, "%s/%s/%s/%s", parts->space, parts->link, parts->sensor, rest));
+		return names_clean(
+			arena, arena_printf(arena, "%s/%s/%s/%s", parts->space, parts->link, parts->sensor, rest));
 	if (has(&making->shared, sensor_key(arena, parts)))
-		return clean(arena, arena_printf(arena, "%s/%s/%s", parts->space, parts->sensor, rest));
-	return clean(arena, arena_printf(arena, "%s/%s", parts->space, rest));
+		return names_clean(arena, arena_printf(arena, "%s/%s/%s", parts->space, parts->sensor, rest));
+	return names_clean(arena, arena_printf(arena, "%s/%s", parts->space, rest));
 }
 
 /* False: the name is in use for another topic. The name is as it stands. */
@@ -253,7 +253,7 @@ static void offer_with_kin(struct making *making, struct ros_offer *what, const 
 		(void)offer_both(making, &kin);
 	}
 	if (!strcmp(parts->rest, "joint_state") && has(&making->joints, parts->space)) {
-		kin.name = clean(arena, arena_printf(arena, "%s/robot_joint_states", parts->space));
+		kin.name = names_clean(arena, arena_printf(arena, "%s/robot_joint_states", parts->space));
 		if (kin.name)
 			(void)offer_both(making, &kin);
 	}
@@ -284,7 +284,7 @@ static void add_topic(struct making *making, const struct troupe_topic *topic)
 			offer_with_kin(making, &what, &parts);
 		}
 	} else if (!skip_world(&at)) {
-		what.name = clean(arena, at);
+		what.name = names_clean(arena, at);
 		if (what.name)
 			(void)offer(making, &what);
 		if (what.name && *making->names->client && !strcmp(what.name, "/clock"))
@@ -315,7 +315,7 @@ static void add_joint_commands(struct making *making)
 		if (!space)
 			continue;
 		const struct ros_offer what = {
-			.name = clean(arena, arena_printf(arena, "%s/robot_joint_command", space)),
+			.name = names_clean(arena, arena_printf(arena, "%s/robot_joint_command", space)),
 			.type = "sensor_msgs/msg/JointState",
 			.kind = TROUPE_TOPIC_TAKEN,
 			.robot = space,
@@ -332,7 +332,7 @@ void names_make(const struct troupe_topics *topics, const char *client, const ch
 	struct making making = {.names = &names, .topics = topics};
 	const char *only = look(&making);
 	const char *of_robot = robot ? robot : only;
-	names.robot = of_robot ? clean(&names.arena, of_robot) : NULL;
+	names.robot = of_robot ? names_clean(&names.arena, of_robot) : NULL;
 	if (names.robot)
 		names.robot++; /* without its slash */
 	for (uint32_t i = 0; i < topics->count; i++) {

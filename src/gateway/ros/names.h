@@ -58,6 +58,8 @@ struct ros_names {
  * names_fini(); nothing of the arguments is kept. */
 void names_make(const struct troupe_topics *topics, const char *client, const char *robot, struct ros_names *ret_names);
 void names_fini(struct ros_names *names);
+/* The name as ROS 2 takes it, "/my_world/get_entities" for "/my world/get_entities"; NULL: it does not. */
+char *names_clean(struct arena *arena, const char *name);
 /* The topic of the server that takes such commands for the joint, as the caller's to free; NULL: it takes none. */
 char *names_joint_topic(
 	const struct ros_names *names, const char *robot, const char *joint, enum joint_quantity quantity);

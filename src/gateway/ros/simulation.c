@@ -224,13 +224,20 @@ static void begin(struct job *job)
 	job->row->begin(job);
 }
 
+struct request { /* in one of both forms; neither: no fields are given */
+	const json_t *json;
+	const void *cdr;
+	size_t count;
+};
+
 /* The request with all fields. */
-static troupe_status read_args(struct job *job, const json_t *args, struct troupe_error *error)
+static troupe_status read_args(struct job *job, const struct request *request, struct troupe_error *error)
 {
 	struct text json = {0};
 	json_t *empty = json_object();
 	char *type = mem_printf("%s_%s", job->row->type, is_action(job->row) ? "Goal" : "Request");
-	troupe_status status = complete(type, args ? args : empty, &json, error);
+	troupe_status status = request->cdr ? ros_json_of_cdr(type, request->cdr, request->count, &json, error)
+					    : complete(type, request->json ? request->json : empty, &json, error);
 	if (!status) {
 		job->args = json_loadb(json.at, json.count, 0, NULL);
 		if (!job->args)
@@ -260,8 +267,8 @@ static const struct job_row *find_row(
 	return NULL;
 }
 
-void simulation_call(
-	struct simulation *simulation, const char *name, const json_t *args, const struct simulation_asker *asker)
+static void call(struct simulation *simulation, const char *name, const struct request *request,
+	const struct simulation_asker *asker)
 {
 	struct job_world *world = NULL;
 	struct troupe_error error;
@@ -281,11 +288,23 @@ void simulation_call(
 		job_answer(job, JOB_FAILED, "%d requests wait: expected no more", (int)SIMULATION_CALLS_MAX);
 	else if (!row->begin)
 		job_answer(job, JOB_UNSUPPORTED, "%s", row->refusal);
-	else if (read_args(job, args, &error))
+	else if (read_args(job, request, &error))
 		job_answer(job, JOB_FAILED, "%s", error.text);
 	else if (row->needs_models)
 		job_ask_models(job, false);
 	go_on(job);
+}
+
+void simulation_call(
+	struct simulation *simulation, const char *name, const json_t *args, const struct simulation_asker *asker)
+{
+	call(simulation, name, &(struct request){.json = args}, asker);
+}
+
+void simulation_call_cdr(struct simulation *simulation, const char *name, const void *cdr, size_t count,
+	const struct simulation_asker *asker)
+{
+	call(simulation, name, &(struct request){.cdr = cdr, .count = count}, asker);
 }
 
 void simulation_cancel(struct simulation *simulation, const void *asker_ctx)

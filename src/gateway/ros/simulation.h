@@ -65,6 +65,9 @@ struct simulation_asker {
  * which each may be left out, or NULL: none. They are copied. */
 void simulation_call(struct simulation *simulation, const char *name, const struct json_t *args,
 	const struct simulation_asker *asker);
+/* The same for a request as CDR with its header (the goal of an action). What is no such request is answered, too. */
+void simulation_call_cdr(struct simulation *simulation, const char *name, const void *cdr, size_t count,
+	const struct simulation_asker *asker);
 /* Ends the action of this asker after the present step; its answer then comes. No such action: nothing. */
 void simulation_cancel(struct simulation *simulation, const void *asker_ctx);
 /* A reply of the server whose tag has SIMULATION_TAG. */

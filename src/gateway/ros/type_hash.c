@@ -84,11 +84,27 @@ static int number_of(const char *name, size_t length)
 	return NESTED;
 }
 
-/* "std_msgs/Header" as "std_msgs/msg/Header". */
+/* Among the types of fields only parts of an action are no messages: "simulation_interfaces/SimulateSteps_Goal". */
+static bool is_of_action(const char *name, size_t length)
+{
+	static const char *const ends[] = {"_Goal", "_Result", "_Feedback"};
+	bool found = false;
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		size_t count = strlen(ends[i]);
+		found |= length > count && !memcmp(name + length - count, ends[i], count);
+	}
+	return found;
+}
+
+/* "std_msgs/Header" as "std_msgs/msg/Header"; a name of that form stays. */
 static void add_type_name(struct text *out, const char *name, size_t length)
 {
 	size_t package = strcspn(name, "/");
-	text_add(out, "%.*s/msg/%.*s", (int)package, name, (int)(length - package - 1), name + package + 1);
+	const char *own = name + package + 1;
+	const char *kind = memchr(own, '/', length - package - 1) ? ""
+			   : is_of_action(name, length)           ? "action/"
+								  : "msg/";
+	text_add(out, "%.*s/%s%.*s", (int)package, name, kind, (int)(length - package - 1), own);
 }
 
 /* A line "TYPE NAME" or "TYPE[] NAME DEFAULT". */
@@ -148,7 +164,7 @@ void type_hash_add(const char *name, struct text *out)
 		parts[count++] = at + sizeof mark - 1;
 	qsort(parts, count, sizeof *parts, by_name);
 	text_add(&json, "{\"type_description\": ");
-	add_type(&json, own, strlen(own), lines.at);
+	add_type(&json, name, strlen(name), lines.at);
 	text_add(&json, ", \"referenced_type_descriptions\": [");
 	for (size_t i = 0; i < count; i++) {
 		size_t length = strcspn(parts[i], "\n");

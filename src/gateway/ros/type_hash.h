@@ -5,7 +5,8 @@
 
 #include "base/text.h"
 
-/* Appends "RIHS01_" and 64 digits. name: of a type that definitions.h has, "std_msgs/msg/String". */
+/* Appends "RIHS01_" and 64 digits. name: of a type that definitions.h has, "std_msgs/msg/String",
+ * "simulation_interfaces/srv/GetEntities_Request". */
 void type_hash_add(const char *name, struct text *out);
 
 #endif

@@ -1,0 +1,367 @@
+/* The messages around a goal are made as JSON and converted by the definitions of their types, as those of services
+ * are. A request of an action begins with the id of a goal, and the goal itself behind it keeps its alignment. */
+#include "gateway/dds/action.h"
+
+#include "base/base.h"
+#include "gateway/ros/cdr.h"
+#include "gateway/ros/json.h"
+#include "gateway/ros/type_hash.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+enum { ID_BYTES = 16, TIME_BYTES = 8 };
+enum status { UNKNOWN = 0, EXECUTING = 2, CANCELING = 3 }; /* action_msgs/GoalStatus; at its end as simulation_end */
+enum cancel_code { CANCEL_NONE = 0, CANCEL_REJECTED = 1, CANCEL_UNKNOWN = 2, CANCEL_TERMINATED = 3 };
+
+struct goal {
+	struct action *action;
+	unsigned char id[ID_BYTES];
+	int status;
+	struct rpc_caller sender;
+	struct text result; /* JSON, when it is over */
+	VEC(struct rpc_caller) askers;
+};
+
+struct action {
+	struct services_def def;
+	char *name, *shown, *type;
+	struct rpc_service *send_goal, *get_result, *cancel_goal;
+	struct glue_end *feedback, *status;
+	VEC(struct goal *) goals; /* the oldest first */
+	uint32_t running;
+};
+
+static bool is_over(const struct goal *goal)
+{
+	return goal->status > CANCELING;
+}
+
+static struct goal *find_goal(const struct action *action, const unsigned char id[ID_BYTES])
+{
+	for (uint32_t i = 0; i < action->goals.count; i++)
+		if (!memcmp(action->goals.at[i]->id, id, ID_BYTES))
+			return action->goals.at[i];
+	return NULL;
+}
+
+/* The type of a part of the action, which the caller frees: "_SendGoal_Request". */
+static char *type_of(const struct action *action, const char *part)
+{
+	return mem_printf("%s%s", action->type, part);
+}
+
+/* JSON as CDR of the type, which is a mistake here if it fails: then nothing is appended. */
+static void convert(const char *type, const struct text *json, struct text *cdr)
+{
+	json_t *value = json_loadb(json->at, json->count, 0, NULL);
+	if (value)
+		(void)ros_json_to_cdr(type, value, cdr, NULL);
+	json_decref(value);
+}
+
+static void reply(const struct action *action, struct rpc_service *service, const struct rpc_caller *caller,
+	const char *part, const struct text *json)
+{
+	struct text cdr = {0};
+	char *type = *part == '/' ? mem_strdup(part + 1) : type_of(action, part);
+	convert(type, json, &cdr);
+	if (cdr.count)
+		rpc_reply(service, caller, cdr.at, cdr.count);
+	text_fini(&cdr);
+	free(type);
+}
+
+static void publish(const struct action *action, struct glue_end *end, const char *type, const struct text *json)
+{
+	struct text cdr = {0};
+	if (end)
+		convert(type, json, &cdr);
+	if (cdr.count)
+		(void)action->def.glue->write(end, cdr.at, cdr.count);
+	text_fini(&cdr);
+}
+
+static void add_id(struct text *json, const struct goal *goal)
+{
+	text_add(json, "\"goal_id\":{\"uuid\":\"");
+	ros_add_base64(json, goal->id, ID_BYTES);
+	text_add(json, "\"}");
+}
+
+static void tell_status(const struct action *action)
+{
+	struct text json = {0};
+	text_add(&json, "{\"status_list\":[");
+	for (uint32_t i = 0; i < action->goals.count; i++) {
+		text_add(&json, "%s{\"goal_info\":{", i ? "," : "");
+		add_id(&json, action->goals.at[i]);
+		text_add(&json, "},\"status\":%d}", action->goals.at[i]->status);
+	}
+	text_add(&json, "]}");
+	publish(action, action->status, "action_msgs/msg/GoalStatusArray", &json);
+	text_fini(&json);
+}
+
+/* --- goals -------------------------------------------------------------------------------------------------------- */
+
+static void free_goal(struct goal *goal)
+{
+	vec_free(&goal->askers);
+	text_fini(&goal->result);
+	free(goal);
+}
+
+/* Room for another one; false: all of them still run. */
+static bool make_room(struct action *action)
+{
+	uint32_t at = 0;
+	if (action->goals.count < SERVICES_GOALS_MAX)
+		return true;
+	while (at < action->goals.count && !is_over(action->goals.at[at]))
+		at++;
+	if (at == action->goals.count)
+		return false;
+	free_goal(action->goals.at[at]);
+	action->goals.count--;
+	for (; at < action->goals.count; at++)
+		action->goals.at[at] = action->goals.at[at + 1];
+	return true;
+}
+
+static void tell_result(const struct action *action, const struct goal *goal, const struct rpc_caller *caller)
+{
+	struct text json = {0};
+	text_add(&json, "{\"status\":%d", goal ? goal->status : (int)UNKNOWN);
+	if (goal) {
+		text_add(&json, ",\"result\":");
+		text_add_bytes(&json, goal->result.at, goal->result.count);
+	}
+	text_add(&json, "}");
+	reply(action, action->get_result, caller, "_GetResult_Response", &json);
+	text_fini(&json);
+}
+
+static void end_goal(void *ctx, enum simulation_end end, const struct text *values)
+{
+	struct goal *goal = ctx;
+	goal->status = (int)end;
+	goal->action->running--;
+	text_add_bytes(&goal->result, values->at, values->count);
+	for (uint32_t i = 0; i < goal->askers.count; i++)
+		tell_result(goal->action, goal, &goal->askers.at[i]);
+	vec_free(&goal->askers);
+	tell_status(goal->action);
+}
+
+static void tell_feedback(void *ctx, const struct text *values)
+{
+	const struct goal *goal = ctx;
+	const struct action *action = goal->action;
+	struct text json = {0};
+	uint32_t came;
+	if (!action->feedback || !action->def.glue->peers(action->feedback, &came))
+		return;
+	char *type = type_of(action, "_FeedbackMessage");
+	text_add(&json, "{");
+	add_id(&json, goal);
+	text_add(&json, ",\"feedback\":");
+	text_add_bytes(&json, values->at, values->count);
+	text_add(&json, "}");
+	publish(action, action->feedback, type, &json);
+	text_fini(&json);
+	free(type);
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+static bool read_id(struct cdr_in *in, unsigned char ret_id[ID_BYTES])
+{
+	for (int i = 0; i < ID_BYTES; i++)
+		ret_id[i] = (unsigned char)cdr_get(in, 1);
+	return !in->bad;
+}
+
+static void hear_goal(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
+{
+	struct action *action = ctx;
+	struct cdr_in in = cdr_open(cdr, count);
+	struct text json = {0}, inner = {0};
+	unsigned char id[ID_BYTES];
+	bool accepted = read_id(&in, id) && !find_goal(action, id) && make_room(action);
+	text_add(&json, "{\"accepted\":%s}", accepted ? "true" : "false");
+	reply(action, action->send_goal, caller, "_SendGoal_Response", &json);
+	text_fini(&json);
+	if (!accepted)
+		return;
+	struct goal *goal = mem_alloc(sizeof *goal);
+	*goal = (struct goal){.action = action, .status = EXECUTING, .sender = *caller};
+	memcpy(goal->id, id, ID_BYTES);
+	vec_push(&action->goals, goal);
+	action->running++;
+	tell_status(action);
+	text_add_bytes(&inner, cdr, CDR_HEADER_BYTES);
+	text_add_bytes(&inner, (const char *)cdr + CDR_HEADER_BYTES + ID_BYTES, count - CDR_HEADER_BYTES - ID_BYTES);
+	const struct simulation_asker asker = {end_goal, tell_feedback, goal};
+	simulation_call_cdr(action->def.simulation, action->name, inner.at, inner.count, &asker);
+	text_fini(&inner);
+}
+
+static void hear_result(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
+{
+	struct action *action = ctx;
+	struct cdr_in in = cdr_open(cdr, count);
+	unsigned char id[ID_BYTES];
+	struct goal *goal = read_id(&in, id) ? find_goal(action, id) : NULL;
+	if (goal && !is_over(goal) && goal->askers.count < SERVICES_ASKERS_MAX)
+		vec_push(&goal->askers, *caller);
+	else
+		tell_result(action, goal && is_over(goal) ? goal : NULL, caller);
+}
+
+static void cancel(struct goal *goal)
+{
+	goal->status = CANCELING;
+	simulation_cancel(goal->action->def.simulation, goal);
+}
+
+/* No id means all goals. So does a time, because each goal began at time 0; with an id, that goal and all. */
+static void hear_cancel(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
+{
+	static const unsigned char none[ID_BYTES];
+	struct action *action = ctx;
+	struct cdr_in in = cdr_open(cdr, count);
+	struct text json = {0};
+	unsigned char id[ID_BYTES];
+	bool sound = read_id(&in, id);
+	bool timed = cdr_get(&in, 4) != 0;
+	timed |= cdr_get(&in, 4) != 0;
+	sound = sound && !in.bad;
+	bool one = sound && memcmp(id, none, ID_BYTES) != 0;
+	const struct goal *named = one ? find_goal(action, id) : NULL;
+	uint32_t cancelled = 0;
+	for (uint32_t i = 0; i < action->goals.count && sound; i++) {
+		struct goal *goal = action->goals.at[i];
+		if (is_over(goal) || (one && !timed && goal != named))
+			continue;
+		cancel(goal);
+		text_add(&json, "%s{", cancelled++ ? "," : "");
+		add_id(&json, goal);
+		text_add(&json, "}");
+	}
+	int code = cancelled      ? (int)CANCEL_NONE
+		   : one && named ? (int)CANCEL_TERMINATED
+		   : one          ? (int)CANCEL_UNKNOWN
+				  : (int)CANCEL_REJECTED;
+	char *values = mem_printf("{\"return_code\":%d,\"goals_canceling\":[%s]}", code, cancelled ? json.at : "");
+	json.count = 0;
+	text_add(&json, "%s", values);
+	reply(action, action->cancel_goal, caller, "/action_msgs/srv/CancelGoal_Response", &json);
+	text_fini(&json);
+	free(values);
+	if (cancelled)
+		tell_status(action);
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static bool open_service(struct action *action, struct rpc *rpc, const char *name, const char *type, rpc_hear_fn *hear,
+	struct rpc_service **ret_service, char *why)
+{
+	char *full = mem_printf("%s/_action/%s", action->shown, name);
+	char *request = mem_printf("%s_Request", type), *response = mem_printf("%s_Response", type);
+	*ret_service = rpc_open(rpc, full, request, response, hear, action, why);
+	free(full);
+	free(request);
+	free(response);
+	return *ret_service;
+}
+
+static bool open_topic(struct action *action, const char *name, const char *type, enum glue_keep keep,
+	struct glue_end **ret_end, char *why)
+{
+	struct text user_data = {0};
+	char *full = mem_printf("%s/_action/%s", action->shown, name);
+	char *topic = graph_topic(full), *type_name = graph_type(type);
+	text_add(&user_data, "typehash=");
+	type_hash_add(type, &user_data);
+	text_add(&user_data, ";");
+	bool opened = action->def.glue->write_end(action->def.node, topic, type_name, keep, user_data.at, ret_end, why);
+	text_fini(&user_data);
+	free(type_name);
+	free(topic);
+	free(full);
+	return opened;
+}
+
+/* The topics first: who sees the services may use them. What was opened before a failure stays. */
+static bool open_all(struct action *action, struct rpc *rpc, char *why)
+{
+	char *send = type_of(action, "_SendGoal"), *get = type_of(action, "_GetResult");
+	char *feedback = type_of(action, "_FeedbackMessage");
+	bool opened =
+		open_topic(action, "feedback", feedback, GLUE_LATEST, &action->feedback, why) &&
+		open_topic(action, "status", "action_msgs/msg/GoalStatusArray", GLUE_STATIC, &action->status, why) &&
+		open_service(action, rpc, "cancel_goal", "action_msgs/srv/CancelGoal", hear_cancel,
+			&action->cancel_goal, why) &&
+		open_service(action, rpc, "get_result", get, hear_result, &action->get_result, why) &&
+		open_service(action, rpc, "send_goal", send, hear_goal, &action->send_goal, why);
+	free(feedback);
+	free(send);
+	free(get);
+	return opened;
+}
+
+struct action *action_open(const struct services_def *def, struct rpc *rpc, const char *name, const char *shown,
+	const char *type, char *why)
+{
+	struct action *action = mem_alloc(sizeof *action);
+	*action = (struct action){
+		.def = *def, .name = mem_strdup(name), .shown = mem_strdup(shown), .type = mem_strdup(type)};
+	*why = '\0';
+	(void)open_all(action, rpc, why);
+	return action;
+}
+
+void action_turn(struct action *action)
+{
+	bool cancelled = false;
+	for (uint32_t i = 0; i < action->goals.count && action->running; i++) {
+		struct goal *goal = action->goals.at[i];
+		if (goal->status != EXECUTING || !rpc_is_gone(action->send_goal, &goal->sender))
+			continue;
+		cancel(goal);
+		cancelled = true;
+	}
+	if (cancelled)
+		tell_status(action);
+}
+
+uint32_t action_ends(const struct action *action, struct graph_end *ret_ends)
+{
+	const struct glue_end *const ends[] = {action->feedback, action->status};
+	uint32_t count = 0;
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		if (ends[i] && ret_ends) {
+			ret_ends[count].kind = TROUPE_TOPIC_PUBLISHED;
+			action->def.glue->end_guid(ends[i], ret_ends[count].guid);
+		}
+		count += ends[i] != NULL;
+	}
+	return count;
+}
+
+void action_destroy(struct action *action)
+{
+	for (uint32_t i = 0; i < action->goals.count; i++)
+		free_goal(action->goals.at[i]);
+	if (action->feedback)
+		action->def.glue->close_end(action->feedback);
+	if (action->status)
+		action->def.glue->close_end(action->status);
+	vec_free(&action->goals);
+	free(action->name);
+	free(action->shown);
+	free(action->type);
+	free(action);
+}

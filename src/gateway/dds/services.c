@@ -1,0 +1,185 @@
+/* A response is made as JSON (gateway/ros/simulation.h), and converted by the definition of its type. */
+#include "gateway/dds/services.h"
+
+#include "base/base.h"
+#include "gateway/dds/action.h"
+#include "gateway/ros/json.h"
+#include "gateway/ros/names.h"
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct served {
+	struct services *services;
+	char *name, *response; /* as the simulation has it; the type */
+	struct rpc_service *rpc;
+};
+
+struct asked { /* a request that is not answered yet */
+	struct served *served;
+	struct rpc_caller caller;
+	struct asked *before, *after;
+};
+
+struct services {
+	struct services_def def;
+	struct rpc *rpc;
+	VEC(struct served *) served;
+	VEC(struct action *) actions;
+	struct asked *asked;
+	bool left_out_told, refused_told;
+	_Atomic uint64_t taken, refused;
+};
+
+static void say(struct services *services, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void say(struct services *services, const char *format, ...)
+{
+	struct troupe_error line;
+	va_list args;
+	va_start(args, format);
+	(void)fail_v(&line, TROUPE_OK, format, args);
+	va_end(args);
+	services->def.say(services->def.ctx, line.text);
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+static void drop_asked(struct asked *asked)
+{
+	*(asked->before ? &asked->before->after : &asked->served->services->asked) = asked->after;
+	if (asked->after)
+		asked->after->before = asked->before;
+	free(asked);
+}
+
+static void answer(void *ctx, enum simulation_end end, const struct text *values)
+{
+	struct asked *asked = ctx;
+	struct text cdr = {0};
+	struct troupe_error error;
+	json_t *json = json_loadb(values->at, values->count, 0, NULL);
+	(void)end;
+	if (json && !ros_json_to_cdr(asked->served->response, json, &cdr, &error))
+		rpc_reply(asked->served->rpc, &asked->caller, cdr.at, cdr.count);
+	json_decref(json);
+	text_fini(&cdr);
+	drop_asked(asked);
+}
+
+static void hear(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
+{
+	struct served *served = ctx;
+	struct services *services = served->services;
+	struct asked *asked = mem_alloc(sizeof *asked);
+	*asked = (struct asked){.served = served, .caller = *caller, .after = services->asked};
+	if (services->asked)
+		services->asked->before = asked;
+	services->asked = asked;
+	const struct simulation_asker asker = {answer, NULL, asked};
+	simulation_call_cdr(services->def.simulation, served->name, cdr, count, &asker);
+}
+
+static void refuse(void *ctx, const char *service, size_t count)
+{
+	struct services *services = ctx;
+	atomic_fetch_add_explicit(&services->refused, 1, memory_order_relaxed);
+	if (!services->refused_told)
+		say(services,
+			"%s: %zu bytes are refused, and so perhaps others: they are no request as rmw_cyclonedds_cpp "
+			"sends it: expected clients with RMW_IMPLEMENTATION=rmw_cyclonedds_cpp",
+			service, count);
+	services->refused_told = true;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static void leave_out(struct services *services, const char *name, const char *why)
+{
+	if (!services->left_out_told)
+		say(services, "service '%.100s' and perhaps others are left out: %s", name, why);
+	services->left_out_told = true;
+}
+
+static void open_service(void *ctx, const char *name, const char *type)
+{
+	struct services *services = ctx;
+	struct arena arena = {0};
+	char why[GLUE_WHY_BYTES] = "ROS 2 has no such name";
+	const char *shown = names_clean(&arena, name);
+	struct served *served = mem_alloc(sizeof *served);
+	char *request = mem_printf("%s_Request", type);
+	*served = (struct served){
+		.services = services, .name = mem_strdup(name), .response = mem_printf("%s_Response", type)};
+	vec_push(&services->served, served);
+	if (shown)
+		served->rpc = rpc_open(services->rpc, shown, request, served->response, hear, served, why);
+	if (!served->rpc)
+		leave_out(services, name, why);
+	free(request);
+	arena_fini(&arena);
+}
+
+static void open_action(void *ctx, const char *name, const char *type)
+{
+	struct services *services = ctx;
+	struct arena arena = {0};
+	char why[GLUE_WHY_BYTES] = "ROS 2 has no such name";
+	const char *shown = names_clean(&arena, name);
+	if (shown)
+		vec_push(&services->actions, action_open(&services->def, services->rpc, name, shown, type, why));
+	if (*why)
+		leave_out(services, name, why);
+	arena_fini(&arena);
+}
+
+struct services *services_create(const struct services_def *def)
+{
+	struct services *services = mem_alloc(sizeof *services);
+	services->def = *def;
+	services->rpc = rpc_create(def->glue, def->node, refuse, services);
+	simulation_each_service(def->simulation, open_service, services);
+	simulation_each_action(def->simulation, open_action, services);
+	return services;
+}
+
+void services_destroy(struct services *services)
+{
+	if (!services)
+		return;
+	while (services->asked)
+		drop_asked(services->asked);
+	for (uint32_t i = 0; i < services->actions.count; i++)
+		action_destroy(services->actions.at[i]);
+	rpc_destroy(services->rpc);
+	for (uint32_t i = 0; i < services->served.count; i++) {
+		free(services->served.at[i]->name);
+		free(services->served.at[i]->response);
+		free(services->served.at[i]);
+	}
+	vec_free(&services->served);
+	vec_free(&services->actions);
+	free(services);
+}
+
+void services_turn(struct services *services)
+{
+	uint32_t heard = rpc_turn(services->rpc);
+	atomic_fetch_add_explicit(&services->taken, heard, memory_order_relaxed);
+	for (uint32_t i = 0; i < services->actions.count; i++)
+		action_turn(services->actions.at[i]);
+}
+
+uint32_t services_ends(const struct services *services, struct graph_end *ret_ends)
+{
+	uint32_t count = rpc_ends(services->rpc, ret_ends);
+	for (uint32_t i = 0; i < services->actions.count; i++)
+		count += action_ends(services->actions.at[i], ret_ends ? ret_ends + count : NULL);
+	return count;
+}
+
+void services_counts(const struct services *services, uint64_t *ret_taken, uint64_t *ret_refused)
+{
+	*ret_taken = atomic_load_explicit(&services->taken, memory_order_relaxed);
+	*ret_refused = atomic_load_explicit(&services->refused, memory_order_relaxed);
+}

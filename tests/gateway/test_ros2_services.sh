@@ -1,0 +1,223 @@
+#!/bin/sh
+# test limit: 240
+# Services and the action of simulation_interfaces over DDS: a client on Cyclone DDS, with types that Cyclone's compiler
+# makes of an IDL file, calls them as rmw_cyclonedds_cpp does, and one on Fast DDS sends what is no request. What they do
+# becomes commands, so a recording repeats it.
+# optional commands: cc gcc c++ g++ idlc
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+set -u
+source=$(cd "${SOURCE_DIR:-.}" && pwd)
+case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
+cd "$scratch" || exit 1
+run=
+trap '[ -z "$run" ] || kill -KILL "$run" 2>/dev/null; rm -rf "$scratch"' EXIT
+TROUPE_NO_GZ=1
+export TROUPE_NO_GZ
+unset ROS_DOMAIN_ID CYCLONEDDS_URI
+domain=$((10 + $$ % 90)) # ports below those that the system gives away
+
+cat >w.sdf <<'END'
+<sdf version="1.9"><world name="w">
+  <physics name="p" type="ode"><max_step_size>0.01</max_step_size><real_time_factor>4</real_time_factor></physics>
+  <model name="ground"><static>true</static><link name="l"><collision name="c"><geometry><plane><normal>0 0 1</normal>
+    </plane></geometry></collision></link></model>
+  <model name="wall"><static>true</static><pose>4 0 1 0 0 0</pose><link name="l"><collision name="c"><geometry><box>
+    <size>4 8 2</size></box></geometry></collision></link></model>
+  <model name="ball"><pose>0 0 2 0 0 0</pose><link name="l"><inertial><mass>1</mass></inertial><collision name="c"><geometry>
+    <sphere><radius>0.5</radius></sphere></geometry></collision></link></model>
+</world></sdf>
+END
+timeout 20 "$troupe" run w.sdf --ros2 --ros2-domain $domain --iterations 1 --rtf 0 -v 0 >out 2>err
+status=$?
+if grep -q 'built without DDS' err; then
+	echo "skipped: services over DDS: $(cat err)"
+	echo '0 passed, 0 failed, 1 skipped'
+	exit 0
+fi
+check "a run is a node: $(cat err)" $status
+cc=$(command -v cc || command -v gcc) || cc=
+[ -n "$cc" ] && command -v idlc >/dev/null && idlc -l c -t "$source/tests/gateway/ros2_services.idl" >compiled 2>&1 &&
+	"$cc" -O0 -I. "$source/tests/gateway/ros2_client.c" ros2_services.c -o client -lddsc >compiled 2>&1 || {
+	skip 'services over DDS' "no C compiler, cyclonedds-tools or cyclonedds-dev: $(head -n 1 compiled 2>/dev/null)"
+	totals
+	exit
+}
+
+# begin OPTIONS...: a run in the background
+begin()
+{
+	"$troupe" run w.sdf --ros2 --ros2-domain $domain -v 1 "$@" >out 2>err &
+	run=$!
+	for _ in $(seq 200); do
+		grep -q 'ROS 2: domain' err && break
+		sleep 0.05
+	done
+}
+
+# end: ends the run; whether it ended well, with or without refused commands
+end()
+{
+	kill -INT "$run"
+	wait "$run"
+	ended=$?
+	run=
+	[ $ended -le 1 ]
+}
+
+# client ORDERS...: what it prints in `said`
+client()
+{
+	timeout 90 ./client domain:$domain "$@" >said 2>&1
+}
+
+# says LINE PATTERN: whether the LINEth line that was printed is the pattern
+says()
+{
+	sed -n "$1p" said | grep -Eqx "$2"
+	check "line $1, '$2': $(sed -n "$1p" said)" $?
+}
+
+# --- the services ----------------------------------------------------------------------------------------------------
+begin --paused --seed 5 --secondaries 2 --record run.rec
+client features entities entities:^b spawn:new:1.5 spawn:new:1 spawn:far:1:/nowhere.sdf entities set:new:1:2:3 state:new state:none \
+	step:5 step:0 state:new hash delete:new delete:new mode mode:7 graph
+check "a client: $(tail -n 1 said)" $?
+says 1 "features( [0-9]+)+ sdf urdf 'troupe [0-9.]+'"
+for feature in 0 1 10 11 20 31 33; do
+	head -n 1 said | grep -q " $feature "
+	check "feature $feature is there" $?
+done
+says 2 "entities result=1 text='' ball ground wall"
+says 3 "entities result=1 text='' ball"
+says 4 "spawn result=1 text='' new"
+says 5 "spawn result=101 text='name 'new': there is such an entity.*' "
+says 6 "spawn result=107 text='.+' "
+[ "$(sed -n 7p said | tr ' ' '\n' | sort | tr '\n' ' ')" = "ball entities ground new result=1 text='' wall " ]
+check "all entities: $(sed -n 7p said)" $?
+says 8 "set result=1 text=''"
+says 9 "state result=1 text='' frame=world at=1.000000,2.000000,3.000000 turned=0.600000,0.000000,0.000000,0.800000 moving=1.500000 spinning=-2.000000"
+says 10 "state result=2 text='entity 'none': .*' frame= at=0.000000.*"
+says 11 "step result=1 text=''"
+says 12 "step result=4 text='steps 0: expected 1 to 4294967295'"
+# five steps of 0.01 s at 1.5 m/s, and what a command took to come in steps
+sed -n 13p said | awk '{ split($5, at, "[=,]"); exit !(at[2] > 1.0749 && at[2] < 1.2 && at[4] < 3) }'
+check "it has moved: $(sed -n 13p said)" $?
+says 14 "hash result=1 text='' step=[0-9]+ hash=[0-9a-f]{16}"
+says 15 "delete result=1 text=''"
+says 16 "delete result=2 text='entity 'new': .*'"
+says 17 "mode result=1 text='' state=[02]"
+says 18 "mode result=103 text='state 7: .*'"
+says 19 "graph node=/troupe request=1 reply=1 ids=1 same=1"
+
+# --- several clients -------------------------------------------------------------------------------------------------
+# Numbers of requests begin with 1 in each; each must get the answers to its own. One more leaves before its answer.
+count=$(amount 50 200 1000)
+timeout 90 ./client domain:$domain many:$count:ball >first 2>&1 &
+first=$!
+timeout 90 ./client domain:$domain many:$count:nothing >second 2>&1 &
+second=$!
+client leave:300 many:$count:wall
+check "a third client: $(tail -n 1 said)" $?
+wait $first $second
+[ "$(cat first second)" = "many $count
+many $count" ] && grep -qx "many $count" said
+check "each has its own answers: $(tr '\n' ' ' <first) $(tr '\n' ' ' <second) $(tr '\n' ' ' <said)" $?
+client late:0.7 mode:2 mode
+check "an answer waits for its reader: $(tail -n 1 said)" $?
+says 1 "late result=1 text=''"
+says 3 "mode result=1 text='' state=2"
+
+# --- the action ------------------------------------------------------------------------------------------------------
+client goal:5 goal:100000000:3 mode
+check "the action: $(tail -n 1 said)" $?
+says 1 accepted=1
+says 2 again=0
+says 3 "goal status=4 told=4 result=1 text='' heard=5 completed=5 remaining=0"
+says 4 'unknown goal status=0'
+says 5 'cancel code=2 goals=0 same=0'
+says 6 accepted=1
+says 8 'cancel code=0 goals=1 same=1'
+says 9 "goal status=5 told=5 result=4 text='cancelled after [0-9]+ of 100000000 steps' heard=.*"
+says 10 'cancel code=3 goals=0 same=0'
+client start:100000000
+check "a client starts the action and goes: $(tail -n 1 said)" $?
+# the world is paused, and other steps are possible, soon after that
+for _ in $(seq 100); do
+	client step:2
+	grep -qx "step result=1 text=''" said && break
+	sleep 0.1
+done
+says 1 "step result=1 text=''"
+client goal:0 mode:1 goal:5 mode:2 reset:255 entities
+check "goals that cannot be done: $(tail -n 1 said)" $?
+says 3 "goal status=6 told=6 result=4 text='steps 0: .*' heard=0 .*"
+says 9 "goal status=6 told=6 result=3 text='the simulation is playing.*' heard=0 .*"
+says 13 "reset result=1 text=''"
+says 14 "entities result=1 text='' ball ground wall"
+
+# --- what is no request ----------------------------------------------------------------------------------------------
+cxx=$(command -v c++ || command -v g++) || cxx=
+if [ -n "$cxx" ] && "$cxx" -std=c++17 -O0 "$source/tests/gateway/ros2_peer.cpp" -o peer -lfastrtps -lfastcdr 2>compiled; then
+	head=00010000efbeadde0000000007000000000000 # and a byte of the number
+	be=0000000000000000deadbeef0000000000000008
+	pkg=simulation_interfaces/srv
+	id=636c69656e7469643d61622e63643b # "clientid=ab.cd;"
+	timeout 60 ./peer domain:$domain for:4 data:$id sub:rr/get_entitiesReply:$pkg/GetEntities_Response \
+		sub:rr/delete_entityReply:$pkg/DeleteEntity_Response sub:rr/spawn_entitiesReply:$pkg/SpawnEntities_Response \
+		sub:rr/step_simulationReply:$pkg/StepSimulation_Response sub:rr/set_entity_stateReply:$pkg/SetEntityState_Response \
+		raw:rq/get_current_worldRequest:$pkg/GetCurrentWorld_Request:0001000000112233445566 \
+		raw:rq/get_entitiesRequest:$pkg/GetEntities_Request:${head}00 \
+		raw:rq/delete_entityRequest:$pkg/DeleteEntity_Request:${head}00ffffffff6162 \
+		raw:rq/spawn_entitiesRequest:$pkg/SpawnEntities_Request:${head}0000ffffff0000000000000000 \
+		raw:rq/step_simulationRequest:$pkg/StepSimulation_Request:${be}ffffffffffffffff \
+		raw:rq/set_entity_stateRequest:$pkg/SetEntityState_Request:${head}0003000000c3280000 \
+		raw:rq/reset_simulationRequest:std_msgs/Float64:${head}000000000000f03f >said 2>&1
+	check "what is no request: $(tail -n 1 said)" $?
+	for service in get_entities:GetEntities delete_entity:DeleteEntity spawn_entities:SpawnEntities \
+		set_entity_state:SetEntityState; do
+		grep -q "^rr/${service%%:*}Reply client=deadbeef number=7 result=4 text='not a message of $pkg/${service##*:}_Request in CDR'" said
+		check "$service: $(grep -m 1 "^rr/${service%%:*}" said)" $?
+	done
+	grep -q "^rr/step_simulationReply client=deadbeef number=8 result=4 text='a number is too large" said
+	check "big-endian, and too large: $(grep -m 1 '^rr/step' said)" $?
+	[ "$(grep -c 'get_current_world: 1[0-9] bytes are refused.*expected clients with RMW_IMPLEMENTATION=rmw_cyclonedds_cpp' err)" = 1 ]
+	check "a request that is too short is told of once: $(cat err)" $?
+	# a client without an id, as of another middleware, could mean another request
+	timeout 60 ./peer domain:$domain for:2 sub:rr/get_entity_infoReply:$pkg/GetEntityInfo_Response \
+		raw:rq/get_entity_infoRequest:$pkg/GetEntityInfo_Request:${head}0005000000$(printf ball | od -An -tx1 | tr -d ' ')00 >said 2>&1
+	check "a client without an id: $(tail -n 1 said)" "$(grep -q Reply said; echo $((! $?)))"
+	timeout 60 ./peer domain:$domain for:2 data:$id sub:rr/get_entity_infoReply:$pkg/GetEntityInfo_Response \
+		raw:rq/get_entity_infoRequest:$pkg/GetEntityInfo_Request:${head}0005000000$(printf ball | od -An -tx1 | tr -d ' ')00 >said 2>&1
+	check "the same with one: $(tail -n 1 said)" "$(grep -q 'Reply .* result=1' said; echo $?)"
+	timeout 60 ./peer domain:$domain for:2 data:$id rawflood:rq/get_entitiesRequest:$pkg/GetEntities_Request:${head}00 >flooded 2>&1 &
+	flood=$!
+	wait $flood
+	check "a flood of them: $(cat flooded)" $?
+	client entities
+	says 1 "entities result=1 text='' ball ground wall"
+else
+	skip 'what is no request' "no C++ compiler, libfastrtps-dev or libfastcdr-dev: $(head -n 1 compiled 2>/dev/null)"
+fi
+client hash
+says 1 "hash result=1 text='' step=[0-9]+ hash=[0-9a-f]{16}"
+end
+check "the run ends well: $(cat err)" $?
+for secondaries in 0 1; do
+	timeout 120 "$troupe" replay run.rec --secondaries $secondaries -v 0 >out 2>err
+	check "the recording has the same bits with $secondaries secondaries: $(cat out err)" $?
+done
+
+# --- the end ---------------------------------------------------------------------------------------------------------
+begin --paused
+client mode:3
+says 1 "mode result=1 text=''"
+for _ in $(seq 200); do
+	kill -0 "$run" 2>/dev/null || break
+	sleep 0.05
+done
+kill -0 "$run" 2>/dev/null
+check 'quitting ends the run' $((! $?))
+kill -KILL "$run" 2>/dev/null
+wait "$run" 2>/dev/null
+run=
+totals
