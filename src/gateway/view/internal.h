@@ -109,6 +109,9 @@ void feeds_unsubscribe(struct gateway *gateway, struct page *page, const char *t
 void feeds_drop_page(struct gateway *gateway, struct page *page);
 /* Gives a message to the pages that have subscribed. */
 void feeds_give(struct gateway *gateway, const struct troupe_message *message);
+/* When the next message of a row is due, of which one was due at due_ns and is given now: on average one in a period.
+ */
+uint64_t feeds_next_ns(uint64_t due_ns, uint64_t period_ns, uint64_t now_ns);
 /* Gives a page the newest message that came too early for it. */
 void feeds_turn(struct gateway *gateway, uint64_t now_ns);
 /* Each page gets the newest message of its topics: of all, because another server has them; or of those that have a

@@ -13,8 +13,7 @@
 #define LEAST_HZ 0.1
 #define MOST_HZ 1000.0
 #define AGAIN_NS UINT64_C(500000000)
-#define CHANGE 1.5 /* smaller changes of the rate are not made */
-#define EARLY 0.2  /* a picture may be so much early, as a part of the period */
+#define CHANGE 1.2 /* smaller changes of the rate are not made */
 
 struct watched *motion_find(struct gateway *gateway, const char *prefix)
 {
@@ -104,7 +103,7 @@ void motion_send(struct page *page, uint64_t now_ns)
 	album_add_picture(&watched->album, page->seen, watched->index, &picture);
 	if (web_send(page->peer, true, picture.at, picture.count)) {
 		page->seen = watched->album.number;
-		page->next_ns = now_ns + (uint64_t)((double)page->period_ns * (1 - EARLY));
+		page->next_ns = feeds_next_ns(page->next_ns, page->period_ns, now_ns);
 	}
 	text_fini(&picture);
 }
