@@ -1,6 +1,6 @@
 /* Feeds damaged messages to the converters to and from CDR of ROS 2 (gateway/ros/ros.h), and from there to and from the
- * JSON of rosbridge (gateway/ros/json.h); and damaged requests to the services of simulation_interfaces
- * (gateway/ros/simulation.h).
+ * JSON of rosbridge (gateway/ros/json.h); damaged requests, as JSON and as CDR, to the services of
+ * simulation_interfaces (gateway/ros/simulation.h); and user data of other programs' ends (gateway/dds/user_data.h).
  *
  *   fuzz_ros                some thousand rounds over the messages of tests/data/ros/cases
  *   fuzz_ros SEED ROUNDS    so many rounds for each of them
@@ -11,6 +11,7 @@
  * message, CDR that is written here has a form in JSON, which becomes CDR of the same JSON, and a refusal is one line.
  * A request has one answer, a response of its type, and gives the server only messages of the types that it takes. With
  * WITHOUT_MAIN it is a target for tests/fuzz/run. */
+#include "gateway/dds/user_data.h"
 #include "gateway/ros/cdr.h"
 #include "gateway/ros/joint_command.h"
 #include "gateway/ros/json.h"
@@ -256,22 +257,42 @@ static void take_wanted(void *ctx, const char *name, const char *type)
 	(void)snprintf(server->type, sizeof server->type, "%s_%s", type, strstr(type, "/srv/") ? "Response" : "Result");
 }
 
+/* The type of the request of a service, which the caller frees; NULL: there are not so many services. */
+static char *request_of(char which)
+{
+	const struct troupe_topic topic = {.name = "/world/w/models", .kind = TROUPE_TOPIC_SERVICE};
+	const struct troupe_topics topics = {.count = 1, .at = &topic};
+	struct asked_server server = {.wanted = &which};
+	const struct simulation_def def = {hear, &server};
+	struct simulation *simulation = simulation_create(&def, &topics);
+	simulation_each_service(simulation, take_wanted, &server);
+	simulation_each_action(simulation, take_wanted, &server);
+	simulation_destroy(simulation);
+	char *end = strrchr(server.type, '_');
+	return end ? mem_printf("%.*s%s", (int)(end - server.type), server.type,
+			     strcmp(end, "_Response") ? "_Goal" : "_Request")
+		   : NULL;
+}
+
 /* which: the number of the service, below NAMES_MAX. */
-static void ask(char which, bool refuses, const uint8_t *bytes, size_t count)
+static void ask(char which, bool refuses, bool is_cdr, const uint8_t *bytes, size_t count)
 {
 	const struct troupe_topic topic = {.name = "/world/w/models", .kind = TROUPE_TOPIC_SERVICE};
 	const struct troupe_topics topics = {.count = 1, .at = &topic};
 	struct asked_server server = {.refuses = refuses, .wanted = &which};
 	const struct simulation_def def = {hear, &server};
 	const struct simulation_asker asker = {hear_answer, NULL, &server};
-	json_t *json = json_loadb((const char *)bytes, count, JSON_DECODE_ANY, NULL);
+	json_t *json = is_cdr ? NULL : json_loadb((const char *)bytes, count, JSON_DECODE_ANY, NULL);
 	server.simulation = simulation_create(&def, &topics);
 	simulation_each_service(server.simulation, take_wanted, &server);
 	simulation_each_action(server.simulation, take_wanted, &server);
 	server.count = 0;
 	server.response = server.type;
-	if (json && *server.name) {
-		simulation_call(server.simulation, server.name, json, &asker);
+	if ((json || is_cdr) && *server.name) {
+		if (is_cdr)
+			simulation_call_cdr(server.simulation, server.name, bytes, count, &asker);
+		else
+			simulation_call(server.simulation, server.name, json, &asker);
 		for (uint32_t i = 0; i < server.count; i++) {
 			if (i == CALLS_LEAST)
 				simulation_cancel(server.simulation, &server);
@@ -283,12 +304,21 @@ static void ask(char which, bool refuses, const uint8_t *bytes, size_t count)
 	json_decref(json);
 }
 
+static void of_user_data(const uint8_t *bytes, size_t count)
+{
+	char value[32];
+	if (user_data_find(bytes, count, "clientid", value, sizeof value))
+		must(strlen(value) < sizeof value && !strchr(value, ';') && strlen(value) + 9 <= count, "a value");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
 	if (count < 2)
 		return 0;
-	if (bytes[1] & 128)
-		ask((char)(bytes[0] % NAMES_MAX), bytes[1] & 1, bytes + 2, count - 2);
+	if (bytes[1] & 128 && bytes[1] & 64)
+		of_user_data(bytes + 2, count - 2);
+	else if (bytes[1] & 128)
+		ask((char)(bytes[0] % NAMES_MAX), bytes[1] & 1, bytes[1] & 2, bytes + 2, count - 2);
 	if (bytes[1] & 128 || bytes[0] >= type_count())
 		return 0;
 	const struct ros_type *ros = ros_type_find(type_at(bytes[0])->name, bytes[1] & 2 ? "/tf" : NULL);
@@ -409,6 +439,39 @@ static void run_commands(size_t rounds)
 	text_fini(&twist);
 }
 
+/* A request as JSON, and, if the service has all of its fields, as CDR. */
+static unsigned run_request(char service, const char *request, size_t rounds, const char *seeds, unsigned number)
+{
+	unsigned before = number;
+	char *type = request_of(service);
+	json_t *json = json_loads(request, 0, NULL);
+	for (int is_cdr = 0; is_cdr < 2; is_cdr++) {
+		struct text input = {0};
+		text_add_bytes(&input, (const char[]){service, (char)(128 | is_cdr << 1 | (service & 1))}, 2);
+		if (!is_cdr)
+			text_add(&input, "%s", request);
+		else if (!type || ros_json_to_cdr(type, json, &input, NULL))
+			input.count = 0;
+		if (seeds && input.count)
+			seeds_write(seeds, "ros", number++, input.at, input.count);
+		else if (input.count)
+			rounds_run(input.at, input.count, rounds, damage);
+		text_fini(&input);
+	}
+	json_decref(json);
+	free(type);
+	return number - before;
+}
+
+static void run_user_data(size_t rounds)
+{
+	struct text input = {0};
+	text_add_bytes(&input, "\0\300", 2);
+	text_add(&input, "typehash=RIHS01_00;clientid=1.2.ff;serviceid=;clientid=;");
+	rounds_run(input.at, input.count, 10 * rounds, damage);
+	text_fini(&input);
+}
+
 /* For each service a request that has every field which any of them has a use for. Returns the number of inputs. */
 static unsigned run_requests(size_t rounds, const char *seeds, unsigned number)
 {
@@ -424,16 +487,8 @@ static unsigned run_requests(size_t rounds, const char *seeds, unsigned number)
 		"x.sdf\"}},{\"name\":\"b\"}]}"};
 	unsigned before = number;
 	for (size_t r = 0; r < ARRAY_LEN(requests); r++)
-		for (int service = 0; service < NAMES_MAX / 2; service++) {
-			struct text input = {0};
-			text_add_bytes(&input, (const char[]){(char)service, (char)(128 | (service & 1))}, 2);
-			text_add(&input, "%s", requests[r]);
-			if (seeds)
-				seeds_write(seeds, "ros", number++, input.at, input.count);
-			else
-				rounds_run(input.at, input.count, rounds, damage);
-			text_fini(&input);
-		}
+		for (int service = 0; service < NAMES_MAX / 2; service++)
+			number += run_request((char)service, requests[r], rounds, seeds, number);
 	return number - before;
 }
 
@@ -456,6 +511,7 @@ int main(int argc, char **argv)
 	if (!seeds) {
 		run_stage(rounds);
 		run_commands(rounds);
+		run_user_data(rounds);
 	}
 	free(text);
 	free(path);
