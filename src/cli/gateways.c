@@ -68,10 +68,11 @@ static troupe_status start_watch(struct gateways *gateways, const struct gateway
 	if (status)
 		return fail(error, status, "--watch-listen: %s", why.text);
 	troupe_watch_describe(gateways->watch, line, sizeof line);
+	bool open = settings->watch.insecure && strncmp(line, "127.", 4) != 0 && strncmp(line, "[::1]", 5) != 0;
 	text_add(&text, "%s %s", settings->watch.listen ? "viewers join at" : "robot clients are served at", line);
-	if (settings->watch.insecure)
+	if (open)
 		text_add(&text, ": programs on other hosts see everything, and nothing is encrypted");
-	gateways->say(gateways->ctx, settings->watch.insecure, text.at);
+	gateways->say(gateways->ctx, open, text.at);
 	text_fini(&text);
 	return TROUPE_OK;
 }

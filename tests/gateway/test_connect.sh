@@ -35,6 +35,23 @@ run=$!
 address=$(await "$scratch/run.err" '127\.0\.0\.1:[0-9][0-9]*, without' | sed 's/, without//')
 check "the run prints where viewers join" $?
 
+# the address of the run is taken: each option that needs an address of its own names itself, and says no more
+for option in "--watch-listen $address" "--lockstep-listen $address" "--foxglove $address" "--rosbridge $address"; do
+	# shellcheck disable=SC2086
+	timeout 60 "$troupe" run "$world" --iterations 2 --no-gz -v 0 $option >"$scratch/taken" 2>&1
+	[ $? = 1 ] && [ "$(wc -l <"$scratch/taken")" = 1 ] &&
+		grep -q "^troupe run: ${option%% *}: .*$address.*: Address already in use$" "$scratch/taken"
+	check "$option: $(cat "$scratch/taken")" $?
+done
+timeout 60 "$troupe" run "$world" --network-role primary --network-secondaries 1 --network-listen "$address" --no-gz -v 0 \
+	>"$scratch/taken" 2>&1
+[ $? = 1 ] && grep -q 'Address already in use: .*--network-listen :PORT chooses another port$' "$scratch/taken"
+check "--network-listen: $(cat "$scratch/taken")" $?
+# without a key, but only for programs of this machine
+timeout 60 "$troupe" run "$world" --iterations 2 --no-gz --watch-listen 127.0.0.1:0 --watch-insecure >"$scratch/local" 2>&1
+! grep -q 'other hosts' "$scratch/local"
+check "--watch-insecure for this machine only: $(grep -m 1 viewers "$scratch/local")" $?
+
 timeout 100 "$troupe" view --connect "$address" --view-address 127.0.0.1:0 >"$scratch/view" 2>&1 &
 view=$!
 page=$(await "$scratch/view" 'http://[0-9.:]*/')

@@ -139,17 +139,17 @@ static troupe_status listen_locally(struct entrance *entrance, const char *path,
 {
 	struct sockaddr_un name = {.sun_family = AF_UNIX};
 	if (!*path || strlen(path) >= sizeof name.sun_path)
-		return fail(error, TROUPE_EINVAL, "lockstep socket '%.120s': expected a path of 1 to %zu bytes", path,
-			sizeof name.sun_path - 1);
+		return fail(error, TROUPE_EINVAL, "--lockstep-socket: '%.120s': expected a path of 1 to %zu bytes",
+			path, sizeof name.sun_path - 1);
 	strcpy(name.sun_path, path);
 	if (is_left_behind(&name))
 		(void)unlink(path);
 	entrance->local = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (entrance->local < 0 || bind(entrance->local, (const struct sockaddr *)&name, sizeof name))
-		return fail(error, TROUPE_EIO, "lockstep socket '%.120s': %s", path, strerror(errno));
+		return fail(error, TROUPE_EIO, "--lockstep-socket: '%.120s': %s", path, strerror(errno));
 	entrance->path = mem_strdup(path);
 	if (chmod(path, S_IRUSR | S_IWUSR) || listen(entrance->local, BACKLOG))
-		return fail(error, TROUPE_EIO, "lockstep socket '%.120s': %s", path, strerror(errno));
+		return fail(error, TROUPE_EIO, "--lockstep-socket: '%.120s': %s", path, strerror(errno));
 	return TROUPE_OK;
 }
 
@@ -168,12 +168,14 @@ static troupe_status read_address(
 	*ret_name = (struct sockaddr_in){.sin_family = AF_INET};
 	if (inet_pton(AF_INET, host, &ret_name->sin_addr) != 1 || !*port || port[strspn(port, "0123456789")] ||
 		!text_int64(port, &number) || number < 0 || number > 65535)
-		return fail(error, TROUPE_EINVAL, "'%.100s': expected [HOST:]PORT, HOST an IPv4 address or localhost",
+		return fail(error, TROUPE_EINVAL,
+			"--lockstep-listen: '%.100s': expected [HOST:]PORT, HOST an IPv4 address or localhost",
 			options->address);
 	ret_name->sin_port = htons((uint16_t)number);
 	if (ntohl(ret_name->sin_addr.s_addr) >> 24 != 127 && !options->insecure)
 		return fail(error, TROUPE_EINVAL,
-			"'%.100s' is not this machine's loopback: any program that reaches it could command "
+			"--lockstep-listen: '%.100s' is not this machine's loopback: any program that reaches it could "
+			"command "
 			"everything; expected 127.0.0.1, or --lockstep-insecure",
 			options->address);
 	return TROUPE_OK;
@@ -194,7 +196,8 @@ static troupe_status listen_tcp(
 		(void)setsockopt(entrance->tcp, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if (entrance->tcp < 0 || bind(entrance->tcp, (const struct sockaddr *)&name, sizeof name) ||
 		listen(entrance->tcp, BACKLOG) || getsockname(entrance->tcp, (struct sockaddr *)&name, &size))
-		return fail(error, TROUPE_EIO, "'%.100s': cannot listen: %s", options->address, strerror(errno));
+		return fail(error, TROUPE_EIO, "--lockstep-listen: '%.100s': cannot listen: %s", options->address,
+			strerror(errno));
 	text_add(&entrance->address, "%s:%u", inet_ntop(AF_INET, &name.sin_addr, host, sizeof host),
 		ntohs(name.sin_port));
 	return TROUPE_OK;

@@ -248,7 +248,9 @@ static bool is_to_announce(const struct gathering *gathering)
 static troupe_status listen_at(struct gathering *gathering, const struct troupe_network *def, const struct key *key,
 	struct troupe_error *error)
 {
-	struct listener_options options = {.key = key, .insecure = def->insecure};
+	struct listener_options options = {.key = key,
+		.insecure = def->insecure,
+		.in_use = ": is another primary running on this machine? --network-listen :PORT chooses another port"};
 	const char *where = def->listen ? def->listen : key || def->insecure ? "*" : "";
 	troupe_status status = address_parse_listen(where, ADDRESS_PORT, &options.address, error);
 	return status ? status : listener_create(&options, &gathering->session.listener, error);

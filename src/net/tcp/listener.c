@@ -72,7 +72,7 @@ struct listener {
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status open_socket(struct listener *listener, struct troupe_error *error)
+static troupe_status open_socket(struct listener *listener, const char *in_use, struct troupe_error *error)
 {
 	const struct sockaddr *raw = (const struct sockaddr *)(const void *)listener->address.raw;
 	struct sockaddr_storage got;
@@ -86,9 +86,7 @@ static troupe_status open_socket(struct listener *listener, struct troupe_error 
 		int code = errno;
 		address_text(&listener->address, text);
 		return fail(error, TROUPE_EIO, "cannot listen on %s: %s%s", text, strerror(code),
-			code == EADDRINUSE ? ": is another primary running on this machine? --network-listen :PORT "
-					     "chooses another port"
-					   : "");
+			code == EADDRINUSE && in_use ? in_use : "");
 	}
 	memcpy(listener->address.raw, &got, MIN(bytes, ADDRESS_RAW_BYTES));
 	listener->reserve = fcntl(listener->fd, F_DUPFD_CLOEXEC, 0);
@@ -127,7 +125,7 @@ troupe_status listener_create(
 	listener->waiting_share.secret = secrets[0];
 	listener->share.secret = secrets[1];
 	senders_budget_init(&listener->starts, secrets[2], SECOND_NS / STARTS_PER_SECOND, STARTS_BURST);
-	status = open_socket(listener, error);
+	status = open_socket(listener, options->in_use, error);
 	if (status) {
 		listener_destroy(listener);
 		return status;

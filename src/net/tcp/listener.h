@@ -30,6 +30,7 @@ struct listener_options {
 	const struct key *key; /* NULL: no encryption. Copied */
 	bool insecure;         /* allow addresses other than loopback without a key */
 	uint64_t hello_ns;     /* from accepting to the hello; 0: two seconds */
+	const char *in_use;    /* ends the message that the port is in use; NULL: nothing. Used by listener_create() */
 };
 
 struct listener;
