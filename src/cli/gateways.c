@@ -14,8 +14,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { VIEW_PORT = 8686 };
+enum { VIEW_PORT = 8686, OPENING_GRACE_MS = 500 };
 
 struct gateways {
 	struct troupe_gz *gz;
@@ -335,6 +336,13 @@ static void on_line(void *ctx, bool loud, const char *text)
 		cli_complain(showing->command, "%s", text);
 }
 
+/* Called in a signal handler in the middle of opening: nothing is shown yet. */
+static void leave_opening(void *ctx)
+{
+	(void)ctx;
+	_exit(CLI_DONE);
+}
+
 int gateways_show(const char *command, const struct gateways_settings *settings, struct troupe_server_def *def,
 	const struct troupe_view_run *run, int64_t verbosity)
 {
@@ -346,7 +354,9 @@ int gateways_show(const char *command, const struct gateways_settings *settings,
 		def->ctx = &showing;
 	}
 	signals_catch();
+	signals_watch(OPENING_GRACE_MS, leave_opening, NULL);
 	troupe_status status = open_shown(settings, def, run, on_line, &showing, &gateways, &error);
+	signals_unwatch();
 	bool misused = status == TROUPE_EINVAL;
 	if (!status)
 		status = play(gateways, &error);

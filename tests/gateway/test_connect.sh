@@ -88,6 +88,17 @@ check 'viewers change the state' $?
 timeout 60 "$troupe" view --connect 127.0.0.1:1 >"$scratch/none" 2>&1
 [ $? = 3 ] && [ "$(wc -l <"$scratch/none")" = 1 ]
 check "nobody listens: $(cat "$scratch/none")" $?
+[ "$(grep -o '127\.0\.0\.1:1' "$scratch/none" | wc -l)" = 1 ]
+check 'the message has the address once' $?
+# Ctrl-C while it tries: there is nothing to save, and it was only told to end
+timeout 60 "$troupe" view --connect 127.0.0.1:1 >"$scratch/none" 2>&1 &
+trying=$!
+sleep 1
+kill -TERM $trying
+wait $trying
+status=$?
+[ $status = 0 ] && [ ! -s "$scratch/none" ]
+check "a viewer that is told to end while it tries to join: $status $(cat "$scratch/none")" $?
 timeout 60 "$troupe" view --connect 'nowhere:x' >"$scratch/none" 2>&1
 [ $? = 2 ] && [ "$(wc -l <"$scratch/none")" = 1 ]
 check "no address: $(cat "$scratch/none")" $?

@@ -568,9 +568,13 @@ static troupe_status join(struct remote *remote, const struct remote_options *op
 		send_asks(remote);
 		await_more(remote);
 	}
-	if (!status && !(remote->worlds && remote->topics))
-		status = fail(error, remote->why.status ? remote->why.status : TROUPE_EPEER, "%s: %s", options->address,
-			remote->why.text);
+	if (!status && !(remote->worlds && remote->topics)) {
+		char at[ADDRESS_TEXT_BYTES];
+		address_text(address, at);
+		bool named = !strncmp(remote->why.text, at, strlen(at)); /* the channel's reasons begin with it */
+		status = fail(error, remote->why.status ? remote->why.status : TROUPE_EPEER, "%s%s%s",
+			named ? "" : options->address, named ? "" : ": ", remote->why.text);
+	}
 	return status;
 }
 
