@@ -507,6 +507,7 @@ uint64_t edit_hash(const struct edit *edit)
 		sum += hash_model(scene, &scene->models[edit->edited.at[i]]);
 	sum += edit_hash_lights(scene);
 	sum += edit_hash_ties(scene);
+	sum += edit_hash_earth(scene);
 	if (edit->step_s != scene->step_s)
 		sum += hash_number(UINT64_C(0x73746570), edit->step_s); /* "step" */
 	if (memcmp(&file, &now, sizeof now) != 0)

@@ -43,6 +43,7 @@ enum edit_op_kind {
 	EDIT_CREATE,
 	EDIT_PLACE, /* a static model has a new pose */
 	EDIT_GRAVITY,
+	EDIT_EARTH,     /* the world has another place on the globe */
 	EDIT_LIGHT,     /* a light was added or changed, or became absent, or is again as in the file */
 	EDIT_COLLISION, /* a collision was switched on or off */
 	EDIT_TIES,      /* ties were made or ended */
@@ -141,6 +142,10 @@ troupe_status edit_set_velocity(struct edit *edit, const Troupe__Msgs__SetVeloci
 /* Components of gravity that are not given stay. The caller applies the real-time factor. */
 troupe_status edit_set_physics(
 	struct edit *edit, const Gz__Msgs__Physics *physics, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
+/* The place of the world's origin on the globe, which a reset does not undo; or, if the message names an entity, a new
+ * pose of that model. */
+troupe_status edit_set_spherical_coordinates(struct edit *edit, const Gz__Msgs__SphericalCoordinates *place,
+	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 /* An edge that is not given stays, or is Gazebo's 2 m. */
 troupe_status edit_set_performer(struct edit *edit, const Troupe__Msgs__SetPerformer *performer,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
@@ -209,6 +214,12 @@ static inline bool edit_is_renewed(const struct edit *edit)
 
 /* --- the same world elsewhere: edit_follow.c ---------------------------------------------------------------------- */
 
+/* The place of the world on the globe, as it was packed. */
+struct edit_earth {
+	bool set; /* false: that of the file */
+	struct sdf_earth earth;
+};
+
 /* A change of the scene as it was received. */
 struct edit_change {
 	enum edit_op_kind kind;
@@ -219,6 +230,7 @@ struct edit_change {
 	size_t bytes;
 	struct pose pose;         /* EDIT_PLACE */
 	struct vec3 gravity;      /* EDIT_GRAVITY */
+	struct edit_earth earth;  /* EDIT_EARTH */
 	struct edit_light *light; /* EDIT_LIGHT; owned */
 	bool off;                 /* EDIT_COLLISION */
 	struct edit_ties *ties;   /* EDIT_TIES; owned */

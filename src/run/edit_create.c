@@ -10,7 +10,6 @@
 #include "run/edit_internal.h"
 
 #include "run/schedule.h"
-#include "sensor/earth.h"
 #include "system/ignored.h"
 #include "topic/light.pb-c.h"
 
@@ -166,12 +165,8 @@ static troupe_status check_factory(const Gz__Msgs__EntityFactory *factory, struc
 		return fail(error, TROUPE_ECOMMAND, "both relative_to and spherical_coordinates: expected one of them");
 	if (place && factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT)
 		return fail(error, TROUPE_ECOMMAND, "spherical_coordinates of a light: expected pose");
-	if (place && !(fabs(place->latitude_deg) <= 90 && fabs(place->longitude_deg) <= 180 &&
-			     fabs(place->elevation) <= SDF_LENGTH_MAX && fabs(place->heading_deg) <= 360))
-		return fail(error, TROUPE_ECOMMAND,
-			"spherical_coordinates: expected a latitude_deg from -90 to 90, a longitude_deg from -180 to "
-			"180, an "
-			"elevation of at most 1e9 m, and a heading_deg from -360 to 360");
+	if (place && edit_check_globe(place, error))
+		return TROUPE_ECOMMAND;
 	switch (factory->from_case) {
 	case GZ__MSGS__ENTITY_FACTORY__FROM_SDF:
 		if (*factory->sdf)
@@ -267,16 +262,6 @@ static char *free_name(const struct scene *scene, const char *name)
 	}
 }
 
-/* As Gazebo does it: the place replaces the position, and the heading turns the model about the vertical. */
-static struct pose pose_on_globe(
-	const struct scene *scene, const Gz__Msgs__SphericalCoordinates *place, struct pose pose)
-{
-	struct earth earth = earth_of(&scene->sdf->surroundings.earth);
-	struct earth_place at = {place->latitude_deg, place->longitude_deg, place->elevation};
-	struct quat turn = quat_from_rpy(0, 0, place->heading_deg * (M_PI / 180));
-	return (struct pose){earth_point(&earth, at), quat_mul(turn, pose.q)};
-}
-
 static troupe_status pose_of(const struct edit *edit, const Gz__Msgs__EntityFactory *factory, struct pose *ret_pose,
 	struct troupe_error *error)
 {
@@ -288,7 +273,7 @@ static troupe_status pose_of(const struct edit *edit, const Gz__Msgs__EntityFact
 	if (!status && base)
 		*ret_pose = pose_mul(state_model_pose(edit->shared->state, model, false), *ret_pose);
 	if (!status && factory->spherical_coordinates)
-		*ret_pose = pose_on_globe(edit->shared->scene, factory->spherical_coordinates, *ret_pose);
+		*ret_pose = edit_pose_on_globe(edit->shared->scene, factory->spherical_coordinates, *ret_pose);
 	return status;
 }
 

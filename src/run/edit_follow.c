@@ -25,6 +25,8 @@ void edit_pack_log(const struct edit *edit, struct text *out)
 			edit_pack_ties(scene, out);
 		} else if (op->kind == EDIT_GRAVITY) {
 			pack_vec3(out, scene->gravity);
+		} else if (op->kind == EDIT_EARTH) {
+			edit_pack_earth(scene, out);
 		} else if (op->kind == EDIT_RENEW) {
 			pack_bytes(out, edit->renewed.at, edit->renewed.count);
 		}
@@ -74,6 +76,8 @@ troupe_status edit_unpack_log(struct unpack *in, edit_changes *changes, struct t
 			change.ties = edit_unpack_ties(in);
 		else if (change.kind == EDIT_GRAVITY)
 			change.gravity = unpack_vec3(in);
+		else if (change.kind == EDIT_EARTH)
+			change.earth = edit_unpack_earth(in);
 		else if (change.kind == EDIT_RENEW)
 			change.renewed = unpack_renewed(in);
 		vec_push(changes, change);
@@ -179,6 +183,10 @@ static troupe_status follow(struct edit *edit, struct edit_change *change, struc
 		return renew(edit, change, error);
 	if (change->kind == EDIT_GRAVITY)
 		return set_gravity(edit, change->gravity, error);
+	if (change->kind == EDIT_EARTH) {
+		edit_put_earth(edit->shared->scene, &change->earth);
+		return TROUPE_OK;
+	}
 	if (change->kind == EDIT_LIGHT)
 		return edit_put_light(edit->shared->scene, change->model, change->light)
 			       ? TROUPE_OK

@@ -46,7 +46,7 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 void edit_give_up(struct edit *edit, uint32_t model);
 static inline void edit_note(struct edit *edit, enum edit_op_kind kind, uint32_t model)
 {
-	edit->epoch += kind != EDIT_GRAVITY && kind != EDIT_COLLISION && kind != EDIT_TIES;
+	edit->epoch += kind != EDIT_GRAVITY && kind != EDIT_EARTH && kind != EDIT_COLLISION && kind != EDIT_TIES;
 	vec_push(&edit->log, (struct edit_op){kind, model});
 }
 
@@ -97,6 +97,16 @@ struct edit_light *edit_unpack_light(struct unpack *in);
 void edit_light_destroy(struct edit_light *light); /* NULL is fine */
 /* False: it does not fit the place. */
 bool edit_put_light(struct scene *scene, uint32_t place, const struct edit_light *light);
+
+/* edit_earth.c. Refuses a place that is out of range. */
+troupe_status edit_check_globe(const Gz__Msgs__SphericalCoordinates *place, struct troupe_error *error);
+/* As Gazebo does it: the place replaces the position, and the heading turns the model about the vertical. */
+struct pose edit_pose_on_globe(
+	const struct scene *scene, const Gz__Msgs__SphericalCoordinates *place, struct pose pose);
+uint64_t edit_hash_earth(const struct scene *scene); /* 0: that of the file */
+void edit_pack_earth(const struct scene *scene, struct text *out);
+struct edit_earth edit_unpack_earth(struct unpack *in);
+void edit_put_earth(struct scene *scene, const struct edit_earth *earth);
 
 /* edit_tie.c: ends all ties of a model and of its systems; all ties of the world. */
 void edit_untie_model(struct edit *edit, uint32_t model);

@@ -110,6 +110,7 @@ void edit_pack(const struct edit *edit, struct text *out)
 	const struct scene *scene = edit->shared->scene;
 	pack_double(out, edit->step_s);
 	pack_vec3(out, scene->gravity);
+	edit_pack_earth(scene, out);
 	pack_u64(out, scene->last_id);
 	pack_u64(out, edit->created);
 	pack_u64(out, edit->removed);
@@ -340,13 +341,15 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 	struct scene *scene = edit->shared->scene;
 	edit->step_s = unpack_double(in);
 	scene->gravity = unpack_vec3(in);
+	struct edit_earth earth = edit_unpack_earth(in);
+	edit_put_earth(scene, &earth);
 	edit->last_id = unpack_u64(in);
 	uint64_t created = unpack_u64(in), removed = unpack_u64(in);
 	uint32_t count = unpack_count(in, SDF_MODELS_MAX);
 	edit->places_max = edit_places_max(scene, (size_t)(in->end - in->at));
 	if (in->bad || count < scene->model_count || !(edit->step_s >= SDF_STEP_MIN && edit->step_s <= 1e6) ||
 		!(vec3_length(scene->gravity) <= EDIT_GRAVITY_MAX))
-		return bad_save(error, "time step, gravity or number of models");
+		return bad_save(error, "time step, gravity, place on the globe or number of models");
 	troupe_status status = TROUPE_OK;
 	for (uint32_t m = 0; m < count && !status; m++)
 		status = unpack_model(edit, m, in, error);
@@ -408,6 +411,7 @@ void edit_renew(struct edit *edit)
 	scene->ties.count = 0;
 	scene->ties_epoch++;
 	scene->gravity = scene->sdf->gravity;
+	edit_put_earth(scene, &(struct edit_earth){0});
 	edit->step_s = scene->step_s;
 	edit->leaving.count = edit->edited.count = edit->effects.count = 0;
 	edit->world_changed = true;

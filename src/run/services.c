@@ -299,6 +299,7 @@ EDITS(set_joint)
 EDITS(enable_collision)
 EDITS(disable_collision)
 EDITS(light_config)
+EDITS(set_spherical_coordinates)
 
 /* The systems of the wheels know what their words mean. */
 static troupe_status slip_wheels(
@@ -345,6 +346,8 @@ static const struct command_service services[] = {
 	{"light_config", &troupe__msgs__set_light__descriptor, .sent = &gz__msgs__light__descriptor,
 		.apply = light_config_by_edit, .is_topic = true},
 	{"wheel_slip", &gz__msgs__wheel_slip_parameters_cmd__descriptor, .apply = slip_wheels},
+	{"set_spherical_coordinates", &gz__msgs__spherical_coordinates__descriptor,
+		.apply = set_spherical_coordinates_by_edit},
 	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model},                     /* not Gazebo's */
 	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit}, /* not Gazebo's */
 	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit},          /* not Gazebo's */

@@ -522,6 +522,7 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	scene->sdf = world;
 	scene->name = world->name;
 	scene->gravity = world->gravity;
+	scene->earth = world->surroundings.earth;
 	scene->wind = world->wind;
 	scene->step_s = world->physics.max_step_size;
 	scene->real_time_factor = world->physics.real_time_factor;

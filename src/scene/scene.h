@@ -202,6 +202,8 @@ struct scene {
 	const struct sdf_world *sdf;
 	const char *name;
 	struct vec3 gravity;
+	struct sdf_earth earth;  /* the place of the world's origin: that of the file, or */
+	bool earth_set;          /* the one that a command gave */
 	struct vec3 wind;        /* m/s, of the file; physics does not use it: systems do */
 	double step_s;           /* max_step_size */
 	double real_time_factor; /* 0: as fast as possible */

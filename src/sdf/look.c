@@ -222,8 +222,8 @@ static void load_earth(struct load *load, const struct sdf_element *element, str
 	load_double(load, element, "surface_axis_equatorial", 0, SDF_LENGTH_MAX, &earth->equatorial_m);
 	load_double(load, element, "surface_axis_polar", 0, SDF_LENGTH_MAX, &earth->polar_m);
 	if (earth->model == SDF_EARTH_WGS84) {
-		earth->equatorial_m = 6378137;
-		earth->polar_m = 6356752.314245;
+		earth->equatorial_m = SDF_WGS84_EQUATORIAL_M;
+		earth->polar_m = SDF_WGS84_POLAR_M;
 	} else if (earth->model == SDF_MOON_SCS) {
 		earth->equatorial_m = earth->polar_m = 1737400;
 	} else if (!(earth->equatorial_m > 0 && earth->polar_m > 0)) {

@@ -83,6 +83,10 @@ struct sdf_scene {
 	const struct sdf_fog *fog;             /* NULL: none */
 };
 
+/* the axes of EARTH_WGS84, m */
+#define SDF_WGS84_EQUATORIAL_M 6378137.0
+#define SDF_WGS84_POLAR_M 6356752.314245
+
 enum sdf_surface_model { SDF_EARTH_WGS84, SDF_MOON_SCS, SDF_CUSTOM_SURFACE };
 
 struct sdf_earth { /* <spherical_coordinates>: the place of the world's origin; the world's axes are east, north, up */

@@ -129,7 +129,7 @@ static void read_air_speed(const struct sample *sample)
 static void read_navsat(const struct sample *sample)
 {
 	const struct sdf_settings *settings = sample->sensor->sdf->settings;
-	struct earth earth = earth_of(&sample->sensor->surroundings->earth);
+	struct earth earth = earth_of(sample->sensor->earth);
 	double numbers[NAVSAT_NUMBERS];
 	uint64_t keys[NAVSAT_NUMBERS];
 	measure_navsat(&earth, &sample->after, numbers);

@@ -171,6 +171,7 @@ static void make(struct sensors *sensors, uint32_t model, const struct sdf_senso
 	bool linked = sdf->link != SDF_NONE;
 	*out = (struct sensor){.sdf = sdf,
 		.surroundings = &scene->sdf->surroundings,
+		.earth = &scene->earth,
 		.topic_given = topic != NULL,
 		.group = sensor_group_of(sdf),
 		.model = model,

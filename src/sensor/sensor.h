@@ -51,6 +51,7 @@ struct sensor_last { /* the last sample of a sensor, for programs */
 struct sensor {
 	const struct sdf_sensor *sdf;
 	const struct sdf_surroundings *surroundings; /* of the world */
+	const struct sdf_earth *earth;               /* where the world is, as the scene has it now */
 	const char *name;                            /* "robot::arm::imu" */
 	const char *topic; /* the beginning of its topics' names: <topic>, or ".../sensor/NAME" without a last part */
 	bool topic_given;  /* by the file */

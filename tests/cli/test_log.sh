@@ -282,6 +282,29 @@ END
 logged 'placed on the globe' 0 globe.sdf --commands globe.commands --iterations 20 --log globe.csv
 ask 'a model is where its latitude and longitude are' globe.csv \
 	"all(near(n('model', 'm')[-1][k], v, 1e-6) for k, v in $(python3 globe.py).items())"
+# another place of the world has the same effect as one of the file, for what comes later; a model can be placed there, too
+sed 's|<spherical_coordinates>.*|<spherical_coordinates/>|; /<surface_model>/d; /<elevation>/s|.*|</world></sdf>|' globe.sdf >nowhere.sdf
+{
+	echo '3 /world/globe/set_spherical_coordinates latitude_deg: 47.5 longitude_deg: 8.5 elevation: 400 heading_deg: 30'
+	cat globe.commands
+} >moved.commands
+logged 'with another place of the world' 0 nowhere.sdf --commands moved.commands --iterations 20 --log moved.csv
+cmp -s globe.csv moved.csv
+check 'a place that a command gave is as good as that of the file' $?
+logged 'without it' 0 nowhere.sdf --commands globe.commands --iterations 20 --log nowhere.csv
+! cmp -s globe.csv nowhere.csv
+check 'without it the place is another one' $?
+{
+	echo '3 /world/globe/create sdf: "<sdf version='"'1.9'><model name='m'><link name='l'/></model></sdf>"'"'
+	echo '5 /world/globe/set_spherical_coordinates latitude_deg: 47.501 longitude_deg: 8.503 elevation: 450 heading_deg: 90 entity {name: "m"}'
+} >entity.commands
+logged 'a model is sent to a place' 0 globe.sdf --commands entity.commands --iterations 20 --log entity.csv
+ask 'a model goes where its latitude and longitude are' entity.csv \
+	"all(near(n('model', 'm')[-1][k], v, 1e-6) for k, v in $(python3 globe.py).items())"
+sed 's/latitude_deg: 47.5 /latitude_deg: 91 /' moved.commands >beyond.commands
+logged 'the world beyond the pole' 1 nowhere.sdf --commands beyond.commands --iterations 20
+grep -q 'spherical_coordinates: expected a latitude_deg from -90 to 90' err
+check 'a world beyond the pole is refused' $?
 sed 's/latitude_deg: 47.501/latitude_deg: 90.5/' globe.commands >beyond.commands
 logged 'beyond the pole' 1 globe.sdf --commands beyond.commands --iterations 20
 grep -q 'spherical_coordinates: expected a latitude_deg from -90 to 90' err

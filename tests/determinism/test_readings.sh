@@ -60,6 +60,7 @@ robot e 7 2 50 30 10 | sed '1s/^/<sdf version="1.9">/; $s|$|</sdf>|' >"$scratch/
 cat >"$scratch/commands" <<-EOF2
 	40 /world/w/create sdf_filename: "$scratch/e.sdf" name: "e"
 	90 /world/w/set_pose name: "d" position {x: 9 z: 4}
+	100 /world/w/set_spherical_coordinates latitude_deg: -33 longitude_deg: 150 elevation: 20 heading_deg: 10
 	120 /world/w/set_physics max_step_size: 0.002
 	150 /world/w/control pause: true
 	155 /world/w/control pause: false

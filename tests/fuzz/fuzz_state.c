@@ -322,6 +322,8 @@ static void read_world(struct tokens *tokens)
 	numbers(tokens, REAL, 4);
 	number(tokens, NUMBER);
 	numbers(tokens, REAL, 4);
+	if (number(tokens, NUMBER)) /* a place on the globe */
+		numbers(tokens, REAL, 4);
 	numbers(tokens, NUMBER, 3);
 	uint64_t models = number(tokens, NUMBER);
 	for (uint64_t m = 0; m < models && !tokens->in.bad; m++)
@@ -729,8 +731,9 @@ static const struct own owns[] = {
 					"") "<plugin name='gz::sim' filename='x'>" PERFORMER("cart", "0.5 0.5 0.5")
 					LEVEL("home", "0 0 0 0 0 0", "2.6 2 9", "<ref>load</ref><ref>ground</ref>")
 						LEVEL("next", "20 0 0 0 0 0", "4 4 9", "<ref>far</ref>") "</plugin>")),
-		{{"/model/cart/cmd_vel", "linear {x: 3}"}, {"/world/w/control", "pause: true multi_step: 500"}},
-		{0, 10}, {0, 300, 700}},
+		{{"/model/cart/cmd_vel", "linear {x: 3}"}, {"/world/w/control", "pause: true multi_step: 500"},
+			{"/world/w/set_spherical_coordinates", "latitude_deg: 47 heading_deg: 30"}},
+		{0, 10, 20}, {0, 300, 700}},
 	{SDF(WORLD("a", GROUND CART("cart", "0 0 0 0 0 0"))
 			 WORLD("b", GROUND BOX("box", "2 0 0.25 0 0 0", "0.5 0.5 0.5", "")
 					    BOX("top", "2 0 0.8 0 0 0", "0.5 0.5 0.5", ""))),

@@ -147,6 +147,7 @@ static const struct {
 	{"/wheel_slip", "WheelSlipParametersCmd"},
 	{"/persistent", "EntityWrench"},
 	{"/clear", "Entity"},
+	{"/set_spherical_coordinates", "SphericalCoordinates"},
 	{"/resume", "troupe.msgs.Resume"},
 	{"/actuators", "Actuators"},
 };

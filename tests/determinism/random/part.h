@@ -76,6 +76,7 @@ struct scenario {
 	/* options of each run */
 	bool sleepless, paused;
 	bool senses;      /* models have sensors, and all of them measure */
+	bool has_noise;   /* in its motion: it has other numbers after a reset */
 	bool has_systems; /* of all kinds, and not only those that drive joints and carts */
 	double initial_time_s;
 };
