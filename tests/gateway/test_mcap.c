@@ -432,6 +432,8 @@ static void fails(void)
 		last = mcap_file_add_channel(file, 1, "t", "e", NULL, NULL);
 	check(last == MCAP_CHANNELS_MAX - 1 && mcap_file_add_channel(file, 1, "t", "e", NULL, NULL) == -1,
 		"channels: %d", last);
+	mcap_file_message(file, 0, 1, "x", MCAP_MESSAGE_BYTES_MAX + (size_t)1);
+	check(mcap_file_failed(file) == EFBIG, "a message that is too long");
 	(void)mcap_file_close(file, NULL);
 }
 

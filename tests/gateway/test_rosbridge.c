@@ -292,6 +292,8 @@ static void throttles(const struct scene *scene)
 	}
 	check(clock_now_ns() - begun_ns >= (THROTTLED - 1) * THROTTLE_MS * MS, "%d messages come too soon", THROTTLED);
 	check(last - first > 0, "later messages");
+	expect_status(&client, "error", "nav_msgs/msg/Odometry",
+		"{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"type\":\"abc_msgs/Odometry\",\"id\":5}");
 	/* the more demanding of two subscriptions counts: all of them come, more than one between two of the other's */
 	say(&client, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"id\":\"all\"}");
 	begun_ns = clock_now_ns();
@@ -311,7 +313,26 @@ static void throttles(const struct scene *scene)
 			number(&queued, "msg.header.stamp.sec") + number(&queued, "msg.header.stamp.nanosec") * 1e-9;
 		check(!i || stamps[i] > stamps[i - 1], "in their order");
 	}
+	check(stamps[4] - stamps[1] > 0.2, "the oldest were left out: %g s", stamps[4] - stamps[1]);
 	leave(&queued);
+
+	/* numbers below 0 are 0; and what waits comes before what comes later */
+	struct client fast = join(scene);
+	say(&fast, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"throttle_rate\":-5000,\"queue_length\":-5}");
+	for (int i = 0; i < 3; i++)
+		check(take_message(&fast, "/cart/odom"), "a message without a throttle");
+	leave(&fast);
+	struct client orderly = join(scene);
+	double before = 0;
+	say(&orderly, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"throttle_rate\":25,\"queue_length\":10}");
+	for (int i = 0; i < 30; i++) {
+		check(take_message(&orderly, "/cart/odom"), "a message that has waited");
+		double now =
+			number(&orderly, "msg.header.stamp.sec") + number(&orderly, "msg.header.stamp.nanosec") * 1e-9;
+		check(now > before, "message %d, of %g s, comes after %g s", i, now, before);
+		before = now;
+	}
+	leave(&orderly);
 }
 
 /* --- what a client publishes -------------------------------------------------------------------------------------- */
