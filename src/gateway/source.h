@@ -18,7 +18,8 @@ struct source_ops {
 	troupe_status (*subscribe)(
 		struct source *source, const char *topic, double rate_hz, struct troupe_error *error);
 	void (*unsubscribe)(struct source *source, const char *topic);
-	/* type: NULL: the topic's, the service's. */
+	/* type: NULL: the topic's, the service's. A run of another process may refuse the message later: take() then
+	 * gives a reply with the tag 0, the topic, a status and the reason. */
 	troupe_status (*publish)(struct source *source, const char *topic, const char *type, const void *bytes,
 		size_t count, struct troupe_error *error);
 	troupe_status (*call)(struct source *source, const char *service, const char *type, const void *bytes,

@@ -10,6 +10,7 @@ It drives for SECONDS of simulated time after the last robot was created. It pri
 
 driving          all robots are there
 services, topics the names that are offered
+refusal          what is said of a velocity that the run does not take
 created          robots whose creation was confirmed
 odometry, scans  messages of odometry, readings of lidars
 stamps           whether stamps of odometry follow one another in steps of the topic's rate ("regular")
@@ -68,7 +69,7 @@ class Foxglove:
         if b" 101 " not in head.split(b"\r\n")[0]:
             raise SystemExit("refused: %r" % head)
         self.services, self.channels, self.calls, self.out = {}, {}, 0, 0
-        self.on_data, self.on_reply, self.time_ns = None, {}, 0
+        self.on_data, self.on_reply, self.time_ns, self.status = None, {}, 0, ""
 
     def fill(self):
         more = self.socket.recv(1 << 16)
@@ -127,6 +128,8 @@ class Foxglove:
         elif op == "unadvertise":
             gone = set(message["channelIds"])
             self.channels = {k: v for k, v in self.channels.items() if v["id"] not in gone}
+        elif op == "status":
+            self.status = message["message"]
         elif op == "serviceCallFailure":
             self.on_reply.pop(message["callId"])(None, message["message"])
 
@@ -222,6 +225,11 @@ def main():
             for channel in channels:
                 fox.publish(channel, {"linear": {"x": chance.uniform(-1, 1)}, "angular": {"z": chance.uniform(-1, 1)}})
         fox.step()
+    fox.publish(channels[0], {"linear": {"x": 1e12}})
+    fox.socket.settimeout(20)
+    while "cmd_vel" not in fox.status:
+        fox.step()
+    print("refusal", fox.status)
     print("services", *sorted(fox.services))
     print("topics", *sorted(fox.channels))
     print("created", result["created"])

@@ -110,6 +110,8 @@ for name in tb3_1 tb3_2; do
 	check "(a) $name offers nothing outside its namespace" $((!$?))
 	grep "^topics" $name.said | grep -q "/$name/clock "
 	check "(a) $name publishes the clock" $?
+	grep -q "^refusal .*/$name/model/${name}_robot0/cmd_vel: .*linear.x: .*expected a number between" $name.said
+	check "a message that the run refuses is told to the program: $(grep '^refusal' $name.said)" $?
 	grep -q '^stamps regular' $name.said
 	check "(d) odometry of $name has the stamps of the lockstep: $(grep ^stamps $name.said)" $?
 	awk '/^(odometry|scans) / && $2 < 30 { bad = 1 } END { exit bad }' $name.said

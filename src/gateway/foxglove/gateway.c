@@ -305,6 +305,13 @@ static void take_reply(struct troupe_foxglove *gateway, const struct troupe_mess
 	}
 }
 
+/* A run of another process has refused what a client published: those that advertise the topic are told. */
+static void pass_refusal(struct troupe_foxglove *gateway, const struct troupe_message *message)
+{
+	for (struct guest *guest = gateway->guests; guest; guest = guest->after)
+		guest_tell_refusal(guest, message->topic, message->text);
+}
+
 /* Whether there may be more. */
 static bool take_some(struct troupe_foxglove *gateway)
 {
@@ -313,7 +320,10 @@ static bool take_some(struct troupe_foxglove *gateway)
 	while (count < BATCH && gateway->source->ops->take(gateway->source, 0, &message)) {
 		count++;
 		if (message.is_reply) {
-			take_reply(gateway, &message);
+			if (message.tag)
+				take_reply(gateway, &message);
+			else
+				pass_refusal(gateway, &message);
 			continue;
 		}
 		if (gateway->playback && playback_hides(gateway->playback, &message))

@@ -177,6 +177,15 @@ static void take_message(struct guest *guest, const struct wire_binary *binary)
 	text_fini(&bytes);
 }
 
+void guest_tell_refusal(struct guest *guest, const char *topic, const char *why)
+{
+	for (uint32_t i = 0; i < guest->outlets.count; i++)
+		if (!strcmp(guest->outlets.at[i].topic, topic)) {
+			refuse(guest, topic, why);
+			return;
+		}
+}
+
 /* --- services ----------------------------------------------------------------------------------------------------- */
 
 static void fail_call(struct guest *guest, const struct wire_binary *binary, const char *why)

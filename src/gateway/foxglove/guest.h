@@ -81,6 +81,8 @@ void guest_complain(struct guest *guest, enum wire_level level, const char *id, 
 	TROUPE_PRINTF(4, 5);
 /* Tells of the whole connection graph, if the guest has asked for it. gone: members that say what is gone, or NULL. */
 void guest_tell_graph(struct guest *guest, const char *gone);
+/* If the guest advertises the topic: that what it published there was refused. */
+void guest_tell_refusal(struct guest *guest, const char *topic, const char *why);
 /* Tells how many messages were lost because the guest was slow: at most once a second. */
 void guest_tell_lost(struct guest *guest);
 

@@ -201,6 +201,8 @@ static void pass_on(struct troupe_gz *gateway, const struct troupe_message *mess
 	if (message->is_reply) {
 		if (message->tag)
 			(void)node_reply(gateway->node, message->tag, is_good(message), message->bytes, message->count);
+		else if (message->status) /* a run of another process has refused a message */
+			atomic_fetch_add_explicit(&gateway->refused, 1, memory_order_relaxed);
 		return;
 	}
 	if (!map_find(&gateway->index[TROUPE_TOPIC_PUBLISHED], message->topic, &at))

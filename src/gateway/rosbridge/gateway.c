@@ -163,6 +163,20 @@ static void take_reply(struct troupe_rosbridge *gateway, const struct troupe_mes
 	}
 }
 
+/* A run of another process has refused what a client published: those that advertise the topic are told. */
+static void pass_refusal(struct troupe_rosbridge *gateway, const struct troupe_message *message)
+{
+	const struct ros_names *names = &gateway->board.names;
+	for (struct user *user = gateway->users; user; user = user->after)
+		for (uint32_t i = 0; i < names->offers.count; i++) {
+			const struct ros_offer *offer = &names->offers.at[i];
+			if (offer->kind == TROUPE_TOPIC_TAKEN && offer->topic &&
+				!strcmp(offer->topic, message->topic) && user_advertises(user, offer->name))
+				user_complain(
+					user, USER_ERROR, NULL, "publish: %.200s: %s", offer->name, message->text);
+		}
+}
+
 /* --- barrier clients ---------------------------------------------------------------------------------------------- */
 
 /* On this thread, or on that of the step. */
@@ -208,7 +222,10 @@ static bool take_some(struct troupe_rosbridge *gateway)
 			continue;
 		}
 		if (message.is_reply) {
-			take_reply(gateway, &message);
+			if (message.tag)
+				take_reply(gateway, &message);
+			else
+				pass_refusal(gateway, &message);
 			continue;
 		}
 		gateway->time_ns = (uint64_t)message.time_ns;

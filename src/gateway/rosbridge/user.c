@@ -308,6 +308,11 @@ static struct outlet *find_outlet(struct user *user, const char *name)
 	return NULL;
 }
 
+bool user_advertises(struct user *user, const char *name)
+{
+	return find_outlet(user, name);
+}
+
 /* The topic from which the server takes messages of this type; NULL: none. type NULL: any. */
 static const struct ros_offer *find_taker(const struct board *board, const char *name, const char *type)
 {

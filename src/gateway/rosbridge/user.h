@@ -127,6 +127,8 @@ void user_complain(struct user *user, enum user_level level, const char *id, con
 /* Answers the call of a service. values: JSON; NULL: it has failed, because of why. */
 void user_answer(struct user *user, const char *service, const char *id, const struct text *values, const char *why);
 
+/* Whether the client has advertised the name, with its slash. */
+bool user_advertises(struct user *user, const char *name);
 /* Frees it. */
 void user_drop_asked(struct asked *asked);
 

@@ -184,13 +184,27 @@ static void give_reply(struct gateway *gateway, const struct troupe_message *mes
 	text_fini(&text);
 }
 
+/* A run of another process has refused what a page published; it is not known which page. */
+static void give_refusal(struct gateway *gateway, const struct troupe_message *message)
+{
+	struct text text = {0}, line = {0};
+	text_add(&line, "topic '%.150s': %s", message->topic, message->text);
+	said_error(line.at, &text);
+	for (uint32_t i = 0; i < gateway->pages.count; i++)
+		page_send_text(gateway->pages.at[i], &text);
+	text_fini(&line);
+	text_fini(&text);
+}
+
 /* Whether there may be more. */
 static bool take_messages(struct gateway *gateway)
 {
 	struct troupe_message message;
 	uint32_t count = 0;
 	while (count < BATCH && gateway->client->ops->take(gateway->client, 0, &message)) {
-		if (message.is_reply)
+		if (message.is_reply && !message.tag)
+			give_refusal(gateway, &message);
+		else if (message.is_reply)
 			give_reply(gateway, &message);
 		else
 			feeds_give(gateway, &message);

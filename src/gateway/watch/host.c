@@ -239,6 +239,14 @@ static void call(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
 	tell_reply(viewer, ask->topic, ask->tag, why.status, why.text);
 }
 
+static void publish(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
+{
+	struct troupe_error why;
+	if (troupe_client_publish(viewer->client, NULL, ask->topic, *ask->type ? ask->type : NULL, ask->data.data,
+		    ask->data.len, NULL, &why))
+		tell_reply(viewer, ask->topic, 0, why.status, why.text);
+}
+
 static void obey(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
 {
 	switch (ask->what) {
@@ -256,8 +264,7 @@ static void obey(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
 		break;
 	case TROUPE__MSGS__WATCH_ASK__WHAT__PUBLISH:
 		if (viewer->acts) /* a topic that has just gone takes nothing */
-			(void)troupe_client_publish(viewer->client, NULL, ask->topic, *ask->type ? ask->type : NULL,
-				ask->data.data, ask->data.len, NULL, NULL);
+			publish(viewer, ask);
 		else
 			refuse(viewer, "a viewer cannot publish");
 		break;
