@@ -11,6 +11,7 @@
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,7 +249,7 @@ static troupe_status check_poses(
 	return status;
 }
 
-/* What a client creates is its own; it needs no other check. */
+/* What a client creates is its own, and messages for systems reach its own models alone: no other check is needed. */
 static troupe_status check_nothing(
 	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
 {
@@ -301,14 +302,66 @@ EDITS(disable_collision)
 EDITS(light_config)
 EDITS(set_spherical_coordinates)
 
+/* The scoped name of the model or link with this id. */
+static troupe_status name_of_id(
+	const struct primary *primary, uint64_t id, const char **ret_name, struct troupe_error *error)
+{
+	const struct scene *scene = primary->shared->scene;
+	uint64_t place = id - SCENE_LINK_ID - 1;
+	uint32_t model =
+		id > SCENE_LINK_ID && place < scene->link_count ? scene->links[place].model : scene_find_id(scene, id);
+	if (model == SCENE_NONE || !scene->models[model].id || scene->models[model].absent)
+		return fail(error, TROUPE_ECOMMAND, "the world has no model or link with the id %" PRIu64, id);
+	*ret_name = id > SCENE_LINK_ID ? scene->links[place].scoped : scene->models[model].name;
+	return TROUPE_OK;
+}
+
+/* Systems know models and links by their names: a request that has an id is replaced by one with the name. */
+static troupe_status name_wheels(const struct primary *primary, struct command *command, struct troupe_error *error)
+{
+	Gz__Msgs__WheelSlipParametersCmd *message = (void *)command->message;
+	Gz__Msgs__Entity *entity = message->entity;
+	ProtobufCMessage *named;
+	struct text bytes = {0};
+	const char *name = NULL;
+	if (!entity || !entity->id)
+		return TROUPE_OK;
+	troupe_status status = name_of_id(primary, entity->id, &name, error);
+	if (!status && *entity->name && strcmp(entity->name, name) != 0)
+		status = fail(error, TROUPE_ECOMMAND,
+			"the entity with the id %" PRIu64
+			" is '%.100s', not '%.100s': expected name and id of one entity",
+			entity->id, name, entity->name);
+	if (status)
+		return status;
+	Gz__Msgs__WheelSlipParametersCmd by_name = *message;
+	Gz__Msgs__Entity only_name = *entity;
+	char *copy = mem_strdup(name);
+	only_name.id = 0;
+	only_name.name = copy;
+	by_name.entity = &only_name;
+	message_add_bytes(&bytes, &by_name.base);
+	status = message_of_bytes(by_name.base.descriptor, bytes.at, bytes.count, &message_limits_usual, &named, error);
+	text_fini(&bytes);
+	free(copy);
+	if (status)
+		return status;
+	message_free(command->message);
+	command->message = named;
+	return TROUPE_OK;
+}
+
 /* The systems of the wheels know what their words mean. */
 static troupe_status slip_wheels(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
-	char *topic = mem_printf("/world/%s/wheel_slip", primary->shared->scene->name);
 	(void)note;
+	troupe_status status = name_wheels(primary, command, error);
+	if (status)
+		return status;
+	char *topic = mem_printf("/world/%s/wheel_slip", primary->shared->scene->name);
 	topic_name_clean(topic);
-	troupe_status status = primary_give(primary, topic, command->message, error);
+	status = primary_give(primary, topic, command->message, error);
 	free(topic);
 	return status;
 }
@@ -345,7 +398,7 @@ static const struct command_service services[] = {
 	{"disable_collision", &gz__msgs__entity__descriptor, .apply = disable_collision_by_edit},
 	{"light_config", &troupe__msgs__set_light__descriptor, .sent = &gz__msgs__light__descriptor,
 		.apply = light_config_by_edit, .is_topic = true},
-	{"wheel_slip", &gz__msgs__wheel_slip_parameters_cmd__descriptor, .apply = slip_wheels},
+	{"wheel_slip", &gz__msgs__wheel_slip_parameters_cmd__descriptor, .apply = slip_wheels, .admit = check_nothing},
 	{"set_spherical_coordinates", &gz__msgs__spherical_coordinates__descriptor,
 		.apply = set_spherical_coordinates_by_edit},
 	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model},                     /* not Gazebo's */

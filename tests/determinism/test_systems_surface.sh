@@ -103,7 +103,7 @@ cat >"$orders" <<-'END'
 	210 /model/tank_1/cmd_vel linear {x: -0.3} angular {z: -0.8}
 	330 /model/belt_0/link/l/track_cmd_center_of_rotation x: 0 y: -6 z: 0
 	250 /world/surfaces/wheel_slip entity {name: "cart_1::rl"} slip_compliance_longitudinal: 4
-	260 /world/surfaces/wheel_slip entity {name: "cart_0"} slip_compliance_lateral: 3 slip_compliance_longitudinal: 2
+	260 /world/surfaces/wheel_slip entity {id: 4} slip_compliance_lateral: 3 slip_compliance_longitudinal: 2
 	340 /model/cart_0/cmd_vel linear {x: -1}
 	360 /model/belt_0/link/l/track_cmd_vel data: 0
 END

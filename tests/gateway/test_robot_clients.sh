@@ -106,6 +106,8 @@ for name in tb3_1 tb3_2; do
 	check "the program of $name: $(tail -n 2 $name.said)" $?
 	grep -q "^services .*/$name/world/large/create " $name.said
 	check "(a) $name offers its service in its namespace" $?
+	grep -q "^services .*/$name/world/large/wheel_slip " $name.said
+	check "(a) $name offers the slip of its wheels" $?
 	grep "^services\|^topics" $name.said | tr ' ' '\n' | grep '^/' | grep -qv "^/$name/"
 	check "(a) $name offers nothing outside its namespace" $((!$?))
 	grep "^topics" $name.said | grep -q "/$name/clock "

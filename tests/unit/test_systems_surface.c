@@ -380,6 +380,33 @@ Test(surfaces, wheel_slip_is_changed_by_its_service)
 	}
 }
 
+/* By the id of the model, or of a link as scenes show it; with both, name and id must be those of one entity. The
+ * ground is the first model, with the first link; the wheel is the third link of the second model. */
+#define FIRST_LINK_ID ((1u << 29) + 1)
+Test(surfaces, wheel_slip_finds_ids)
+{
+	static const struct {
+		uint32_t id;
+		const char *name;
+		bool known;
+	} cases[] = {{2, "", true}, {2, "one", true}, {FIRST_LINK_ID + 3, "", true},
+		{FIRST_LINK_ID + 3, "one::wheel", true}, {2, "wheel", false}, {FIRST_LINK_ID + 3, "one", false},
+		{1, "", false}, {77, "", false}, {FIRST_LINK_ID - 1, "", false}, {FIRST_LINK_ID + 4, "", false},
+		{FIRST_LINK_ID + 999999, "", false}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char *request = mem_printf(
+			"entity {id: %u name: '%s'} slip_compliance_longitudinal: 0.75", cases[i].id, cases[i].name);
+		start(WHEEL(SLIP("0", "0.25")));
+		push_and_spin(500);
+		lib_text(server, 3000, "/world/w/wheel_slip", request);
+		lib_run(server, 6000);
+		expect_slip(cases[i].known ? 0.75 : 0.25);
+		cr_assert_eq(refused_commands(), !cases[i].known, "%s", request);
+		stop();
+		free(request);
+	}
+}
+
 /* A reset takes it back. Numbers that no wheel can have are refused, and so is a world without such wheels. */
 Test(surfaces, wheel_slip_is_reset_and_refuses_nonsense)
 {
