@@ -41,6 +41,9 @@ TROUPE_API troupe_status troupe_plugin_check(
  * library it was in, and for which model, as a text for people; "" if it was in none. Safe in a signal handler. The
  * thread has a stack for handlers with SA_ONSTACK, in case that the plug-in has used up the thread's own. */
 TROUPE_API void troupe_plugin_interrupted(char *ret_text, size_t bytes);
+/* How many calls of functions of plug-ins from libraries this thread has begun: the same number later, while the thread
+ * is in such a function, means that the function has not returned. Safe in a signal handler. */
+TROUPE_API uint64_t troupe_plugin_calls(void);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,7 @@
 #include "cli/signals.h"
 
 #include "base/clock.h"
+#include "cli/cli.h"
 
 #include <troupe/plugin_check.h>
 
@@ -15,6 +16,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -217,8 +219,22 @@ static void on_crash(int number)
 	(void)raise(number);
 }
 
+/* exit() calls this on the thread that has called exit(). */
+static void on_exit_of_plugin(void)
+{
+	char text[600];
+	troupe_plugin_interrupted(text, sizeof text);
+	if (!*text)
+		return;
+	write_all("troupe: ");
+	write_all(text);
+	write_all(" ends the process\n");
+	_exit(CLI_BAD_INPUT);
+}
+
 void signals_name_plugins(void)
 {
+	(void)atexit(on_exit_of_plugin);
 	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
 		struct sigaction before, action = {.sa_handler = on_crash, .sa_flags = SA_NODEFER | SA_ONSTACK};

@@ -40,7 +40,8 @@ void signals_unwatch(void);
 enum outfile_haste signals_haste(void *ctx);
 
 /* From now on a crash inside of a plug-in from a library names the plug-in, on standard error, before the process ends
- * by the signal. Where somebody else handles such a signal already, nothing changes. */
+ * by the signal. Where somebody else handles such a signal already, nothing changes. A plug-in that calls exit() is
+ * named as well, and the exit status is then CLI_BAD_INPUT, whatever the plug-in has chosen. */
 void signals_name_plugins(void);
 
 #endif

@@ -60,6 +60,7 @@ static bool is_whole(const struct guarded *guarded, uint32_t count)
 /* Read by a signal handler of the same thread. A function of a system is never called inside of another one. */
 static _Thread_local const struct system *volatile entered;
 static _Thread_local const char *volatile entered_function;
+static _Thread_local volatile uint64_t calls;
 
 /* A handler of signals needs memory of its own when a plug-in has used up the thread's stack. A program that has given
  * the thread such memory keeps its own. */
@@ -77,6 +78,7 @@ void guard_enter(const struct system *system, const char *function)
 {
 	if (system->library)
 		give_signal_stack();
+	calls += system->library != NULL;
 	entered_function = function;
 	atomic_signal_fence(memory_order_release);
 	entered = system->library ? system : NULL;
@@ -95,6 +97,11 @@ static void append(char *text, size_t bytes, size_t *length, const char *more)
 	while (*more && *length + 1 < bytes)
 		text[(*length)++] = *more++;
 	text[*length] = '\0';
+}
+
+uint64_t troupe_plugin_calls(void)
+{
+	return calls;
 }
 
 void troupe_plugin_interrupted(char *ret_text, size_t bytes)

@@ -285,11 +285,20 @@ static troupe_status check_plugin(const struct troupe_plugin *plugin, struct tro
 	return status;
 }
 
+/* dlopen() searches for a name without a slash in the folders of the system, and not in this folder. */
+static void *open_library(const char *path, int flags)
+{
+	char *here = strchr(path, '/') ? NULL : mem_printf("./%s", path);
+	void *handle = dlopen(here ? here : path, flags);
+	free(here);
+	return handle;
+}
+
 /* Loads the library and checks it. *ret_handle: to be closed, also after an error; NULL: it is not loaded. */
 static troupe_status load(
 	const char *path, void **ret_handle, const struct troupe_plugin **ret_plugin, struct troupe_error *error)
 {
-	*ret_handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	*ret_handle = open_library(path, RTLD_NOW | RTLD_LOCAL);
 	if (!*ret_handle) {
 		const char *why = dlerror();
 		return bad(error, "it cannot be loaded: %s", why ? why : "no reason given");
@@ -315,7 +324,7 @@ static void try_first(struct entry *entry)
 {
 	struct text answer = {0};
 	struct troupe_error how;
-	void *loaded = dlopen(entry->path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+	void *loaded = open_library(entry->path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
 	if (loaded) { /* another server of this process has it: it has been tried */
 		(void)dlclose(loaded);
 		return;

@@ -276,6 +276,15 @@ crashes 'configure\(\) crashes: it uses memory that it has not' -DCRASH_SOON
 crashes 'pre_update\(\) crashes$' -DABORT_LATE
 crashes 'pre_update\(\) crashes: it uses memory that it has not' -DDEEP_LATE # a stack overflow
 
+# exit() in a plug-in: not the end that the user asked for
+library crash/libpush.so -DLEAVE_LATE
+for command in 'run w.sdf --iterations 20 --plugin-path crash' 'run w.sdf --iterations 20 --plugin-path crash --secondaries 2' \
+	'check w.sdf --plugin crash/libpush.so'; do
+	# shellcheck disable=SC2086
+	run 1 $command
+	said "exit(): troupe $command" "plugin 'test::Push' \(.*crash/libpush.so\) of model '[ab]': pre_update\(\) ends the process"
+done
+
 from=drift
 library good/libdrift.so
 from=
@@ -294,6 +303,14 @@ said 'check: parameters' '<force>: number from -100 to 100: N; default 1'
 said 'check: words' 'word steps: whole number'
 said 'check: a good one' '^good/libpush.so: keeps to the rules$'
 said 'check: three runners' '150 steps on 3 runners'
+# a file of this folder, as src/PLUGINS.md names it
+cp good/libpush.so libhere.so
+run 0 check --plugin libhere.so w.sdf --steps 50
+said 'check: a library of this folder' '^libhere.so: keeps to the rules$'
+rm libhere.so
+library found/libpush.so -DSTUCK
+run 1 check --plugin found/libpush.so w.sdf --steps 50
+said 'check: a function that does not return' "plugin 'test::Push' \(found/libpush.so\) of model '[ab]': pre_update\(\) has not returned after 10 s"
 # finds PATTERN FLAG: troupe check --plugin names it
 finds()
 {
