@@ -51,17 +51,25 @@ static const char *clean(struct ignored_list *list, const struct troupe_error *l
 	return arena_strdup(&list->arena, line->text);
 }
 
-/* What a user may do instead. */
-static const char *advice(const char *plugin)
+/* What a user may do instead. A world neither makes files nor chooses what is run in its place: it may come from a
+ * stranger, and Gazebo's logs have another format. path: the element that names the file there. */
+static const char *advice(struct ignored_list *list, const struct kind *plugin)
 {
-	static const char *const known[][2] = {
-		{"systems::LogRecord", ": record a run with troupe run --record FILE"},
-		{"systems::LogPlayback", ": play a recording with troupe replay FILE"},
+	static const struct {
+		const char *name, *path, *text;
+	} known[] = {
+		{"systems::LogRecord", "record_path", "a world makes no files: record the run with --record FILE"},
+		{"systems::LogPlayback", "playback_path",
+			"this world is run: play a recording of troupe with troupe replay FILE"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		const char *at = strstr(plugin, known[i][0]);
-		if (at && !at[strlen(known[i][0])])
-			return known[i][1];
+		const char *at = strstr(plugin->name, known[i].name);
+		if (!at || at[strlen(known[i].name)])
+			continue;
+		const char *path = sdf_child_text(plugin->first, known[i].path);
+		return path && *path ? arena_printf(&list->arena, " (<%s> is '%.100s'): %s", known[i].path, path,
+					       known[i].text)
+				     : arena_printf(&list->arena, ": %s", known[i].text);
 	}
 	return "";
 }
@@ -77,7 +85,7 @@ static void take_kinds(struct kinds *kinds, enum ignored_kind kind, struct ignor
 			(void)fail(&what, TROUPE_EWORLD, "plugin \"%.200s\" x%u", from->name, from->count);
 		(void)fail(&names, TROUPE_EWORLD, "%s",
 			from->names.at            ? from->names.at
-			: kind == IGNORED_PLUGINS ? advice(from->name)
+			: kind == IGNORED_PLUGINS ? advice(list, from)
 						  : "");
 		vec_push(&list->all, (struct ignored){.kind = kind,
 					     .what = clean(list, &what),

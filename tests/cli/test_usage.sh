@@ -590,6 +590,17 @@ report $? 'not 20 warnings'
 good '^warning: many.sdf:26: ignored: plugin "p25" x1$' run -v 2 --iterations 1 many.sdf
 [ "$(grep -c '^warning: ' err)" = 25 ]
 report $? 'not 25 warnings with -v 2'
+# a world that wants to be recorded, or to play a recording, makes and reads no file; the warning names the option
+cat >log.sdf <<'END'
+<sdf version="1.9"><world name="w">
+<plugin name="gz::sim::systems::LogRecord" filename="x"><record_path>made</record_path></plugin>
+<plugin name="gz::sim::systems::LogPlayback" filename="x"><record_path>no</record_path><playback_path/></plugin>
+</world></sdf>
+END
+good "^warning: log.sdf:2: ignored: .*LogRecord\" x1 .<record_path> is 'made'.: .*--record FILE$" run --iterations 1 log.sdf
+good '^warning: log.sdf:3: ignored: .*LogPlayback" x1: .*troupe replay FILE$' run --iterations 1 log.sdf
+[ ! -e made ]
+report $? 'a world made a file'
 good 'model plug-ins: 25 \(known: 0, ignored: 25\), warnings: 25$' check many.sdf
 
 # check goes on after errors: several models and plug-ins have errors, and ignored parts are counted
