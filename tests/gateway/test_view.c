@@ -90,6 +90,10 @@ static void open_scene(struct scene *scene, double rtf)
 	unsigned port = 0;
 	check(sscanf(address, "http://127.0.0.1:%u/", &port) == 1, "%s", address);
 	scene->port = (uint16_t)port;
+}
+
+static void start(struct scene *scene)
+{
 	check(!pthread_create(&scene->thread, NULL, run, scene), "a thread");
 }
 
@@ -511,6 +515,50 @@ static void show_recording(struct scene *scene)
 	close_page(&page);
 }
 
+/* Nothing answers before the run begins: so many requests of a page wait, and no more; one that leaves frees nothing of
+ * another's. */
+static void call_before_the_run(const struct scene *scene)
+{
+	enum { CALLS_MAX = 256 };
+	struct page_client page, other;
+	connect_page(scene, &page);
+	connect_page(scene, &other);
+	for (int i = 0; i < CALLS_MAX; i++)
+		say(&page, "{\"op\":\"call\",\"id\":%d,\"service\":\"" PREFIX "/control\"}", i);
+	say(&page, "{\"op\":\"call\",\"id\":%d,\"service\":\"" PREFIX "/control\"}", CALLS_MAX);
+	check(take_op(&page, "reply") && reply_id(&page) == CALLS_MAX && !is_good(&page) &&
+			strstr(member(&page, "text"), "256 requests of the page wait"),
+		"one request too many: '%s'", member(&page, "text"));
+	say(&other, "{\"op\":\"call\",\"id\":1,\"service\":\"/none\"}");
+	check(take_op(&other, "reply") && reply_id(&other) == 1 && strstr(member(&other, "text"), "there is none"),
+		"another page is heard: '%s'", member(&other, "text"));
+	close_page(&page);
+	close_page(&other);
+}
+
+/* A page that asks again sees what has come since. */
+static void see_new_topics(const struct scene *scene)
+{
+	static const char create[] =
+		"sdf: '<sdf version=\"1.9\"><model name=\"late\"><pose>0 50 0 0 0 "
+		"0</pose><link name=\"l\"/>"
+		"<plugin filename=\"x\" name=\"gz::sim::systems::VelocityControl\"/></model></sdf>'";
+	struct page_client page;
+	struct troupe_error error;
+	const char *seen = NULL;
+	connect_page(scene, &page);
+	say(&page, "{\"op\":\"topics\"}");
+	check(take_op(&page, "topics") && !strstr(page.frame.body.at, "/model/late/"), "not yet");
+	check(!troupe_server_command(scene->server, 0, "/world/w_\"1\"/create", create, &error), "%s", error.text);
+	for (int i = 0; i < 1000 && !seen; i++) {
+		say(&page, "{\"op\":\"topics\",\"begin\":\"/model/late\"}");
+		seen = take_op(&page, "topics") ? strstr(page.frame.body.at, "/model/late/") : "";
+		(void)usleep(5000);
+	}
+	check(seen && *seen, "the topics of a new model");
+	close_page(&page);
+}
+
 int main(void)
 {
 	struct scene scene;
@@ -521,12 +569,15 @@ int main(void)
 	}
 	say_an_image();
 	open_scene(&scene, 1);
+	call_before_the_run(&scene);
+	start(&scene);
 	drive(&scene);
 	ask_for_all(&scene);
 	share_a_topic(&scene);
 	ask_for_mesh(&scene);
 	send_nonsense(&scene);
 	read_slowly(&scene);
+	see_new_topics(&scene);
 	check(troupe_view_counts(scene.view).commands >= 2, "commands are counted");
 	connect_page(&scene, &last);
 	end_run(&scene);

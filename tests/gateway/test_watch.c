@@ -180,6 +180,68 @@ static void sees_the_run(void)
 	check(plain.hash == watched.hash, "viewers have changed the state");
 }
 
+/* One that takes nothing for a while loses the oldest messages, and no reply. */
+static void keeps_replies(void)
+{
+	enum { DEPTH = 4, CALLS = 3 };
+	struct run run;
+	struct troupe_message message;
+	struct troupe_error error;
+	struct source *source = NULL;
+	begin(&run, NULL, true, 2000);
+	const struct remote_options options = {.address = run.address, .depth = DEPTH};
+	check(!remote_connect(&options, &source, &error), "connect: %s", error.text);
+	check(!source->ops->subscribe(source, "/clock", 1000, &error), "subscribe");
+	check(await_message(source, "/clock", 0, &message), "a clock");
+	for (uint64_t tag = 1; tag <= CALLS; tag++)
+		check(!source->ops->call(source, "/world/w/hash", NULL, "", 0, tag, &error), "call");
+	for (int i = 0; i < TRIES && source->ops->lost(source) < 100; i++)
+		poll(NULL, 0, 1);
+	check(source->ops->lost(source) >= 100, "%lu messages are lost", (unsigned long)source->ops->lost(source));
+	uint64_t replies = 0, step = 0;
+	while (replies < CALLS && source->ops->take(source, 1000000000, &message)) {
+		if (message.is_reply) {
+			check(message.tag == ++replies, "reply %lu", (unsigned long)message.tag);
+			continue;
+		}
+		check(message.step > step, "messages come in their order");
+		step = message.step;
+	}
+	check(replies == CALLS, "%lu replies are there", (unsigned long)replies);
+	source_destroy(source);
+	end(&run, true, NULL);
+}
+
+static bool has_topic(struct source *source, const char *name)
+{
+	const struct troupe_topics *topics = source->ops->topics(source);
+	bool has = false;
+	for (uint32_t i = 0; i < topics->count; i++)
+		has |= !strcmp(topics->at[i].name, name);
+	source->ops->release(source, topics);
+	return has;
+}
+
+/* Topics that come while it watches. */
+static void learns_of_topics(void)
+{
+	static const char create[] =
+		"sdf: '<sdf version=\"1.9\"><model name=\"late\"><link name=\"l\"/><plugin filename=\"x\" "
+		"name=\"gz::sim::systems::VelocityControl\"/></model></sdf>'";
+	struct run run;
+	struct troupe_error error;
+	begin(&run, NULL, true, 1000);
+	struct source *source = connect_to(&run, NULL);
+	uint64_t epoch = source->ops->epoch(source);
+	check(!has_topic(source, "/model/late/cmd_vel"), "not yet");
+	check(!troupe_server_command(run.server, 0, "/world/w/create", create, &error), "create: %s", error.text);
+	for (int i = 0; i < TRIES && !has_topic(source, "/model/late/cmd_vel"); i++)
+		poll(NULL, 0, 1);
+	check(has_topic(source, "/model/late/cmd_vel") && source->ops->epoch(source) > epoch, "a topic has come");
+	source_destroy(source);
+	end(&run, true, NULL);
+}
+
 static void learns_why(void)
 {
 	struct run run;
@@ -389,6 +451,8 @@ static void refuses_addresses(void)
 int main(void)
 {
 	sees_the_run();
+	keeps_replies();
+	learns_of_topics();
 	learns_why();
 	has_the_key();
 	refuses_strangers();
