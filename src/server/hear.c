@@ -72,7 +72,7 @@ static void warn(const struct hearing *hearing, const struct system_listeners *t
 	const struct system *system = &systems_of(hearing->world->systems, to->model)->at[to->system];
 	if (hearing->warned || !system->plugin)
 		return;
-	(void)fail(&line, TROUPE_EWORLD, "%.200s:%u: plugin '%.80s' does not hear topic '%.100s': %s",
+	(void)fail(&line, TROUPE_EWORLD, "%.200s:%u: plugin '%.80s' gets no messages of topic '%.100s': %s",
 		system->plugin->element->file, system->plugin->element->line, system->self.kind->names[0], topic->name,
 		why);
 	server_warn(hearing->world->server, line.text);
@@ -109,10 +109,12 @@ static void add_rows(struct hearing *hearing, const struct system_listeners *top
 		want_sensor(hearing, row);
 		topic_row_copy(row, vec_append(&hearing->rows, 1));
 	}
-	if (type && !some)
-		warn(hearing, topic, "it carries another type");
-	else if (published && !some && !told)
-		warn(hearing, topic, "it depends on more than the state of the world");
+	if (type && !some) {
+		struct troupe_error why;
+		(void)fail(&why, TROUPE_EWORLD, "they are %s: expected %s", type, topic->type->name);
+		warn(hearing, topic, why.text);
+	} else if (published && !some && !told)
+		warn(hearing, topic, "they depend on more than the state of the world: expected another topic");
 }
 
 static int compare(const void *a, const void *b)

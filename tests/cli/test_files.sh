@@ -212,6 +212,20 @@ printf '<sdf version="1.9">\n<world name="a b"/>\n<world name="a_b"/>\n</sdf>' >
 for what in run check; do
 	ends 1 "blank.sdf:3: worlds 'a b' and 'a_b' have the same topics" -- $what blank.sdf
 done
+# a plug-in that asks for a topic that has another type, or that is not a function of the state: the line says which
+trigger()
+{
+	cat >trigger.sdf <<END
+<sdf version="1.9"><world name="w">
+<plugin filename="x" name="gz::sim::systems::TriggeredPublisher"><input type="$2" topic="$1"/>
+<output type="gz.msgs.Empty" topic="/out"/></plugin>
+<model name="m"><link name="l"/><plugin filename="x" name="gz::sim::systems::OdometryPublisher"/></model></world></sdf>
+END
+	ends 0 "trigger.sdf:2: plugin 'gz::sim::systems::TriggeredPublisher' gets no messages of topic '$1': $3" -- \
+		run trigger.sdf --iterations 2
+}
+trigger /model/m/odometry gz.msgs.Twist 'they are gz.msgs.Odometry: expected gz.msgs.Twist$'
+trigger /world/w/stats gz.msgs.WorldStatistics 'they depend on more than the state of the world: expected another topic$'
 # zero bytes
 printf '<sdf version="1.9">\n<world name="w"/>\n</sdf>\n\000<junk' >zero.sdf
 ends 1 'zero.sdf:4: a zero byte' -- run zero.sdf
