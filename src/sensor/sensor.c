@@ -145,6 +145,8 @@ static struct quat named_frame(const struct scene *scene, const struct sensor *s
 	return link == SCENE_NONE ? sensor->first.q : first_pose(scene, link).q;
 }
 
+/* An IMU's reference is that of the file's gravity and place on the globe, and not of those that commands gave: in a
+ * resumed run, and on other machines, the sensor is made after these commands. */
 static void place(const struct scene *scene, struct sensor *sensor)
 {
 	const struct sdf_imu *imu = sensor->sdf->settings->imu;
@@ -152,7 +154,7 @@ static void place(const struct scene *scene, struct sensor *sensor)
 	if (sensor->sdf->kind != SDF_IMU)
 		return;
 	struct earth earth = earth_of(&sensor->surroundings->earth);
-	sensor->reference = measure_imu_reference(imu, &earth, scene->gravity, sensor->first.q,
+	sensor->reference = measure_imu_reference(imu, &earth, scene->sdf->gravity, sensor->first.q,
 		named_frame(scene, sensor, imu->rpy_frame), named_frame(scene, sensor, imu->x_axis_frame));
 }
 

@@ -19,7 +19,8 @@ sensors()
 	cat <<-EOF3
 		<sensor name='a' type='altimeter'><update_rate>$1</update_rate><altimeter>
 			<vertical_position>$(noise 0.1)</vertical_position></altimeter></sensor>
-		<sensor name='i' type='imu'><update_rate>$1</update_rate><imu><angular_velocity><x>$(noise 0.01)</x></angular_velocity>
+		<sensor name='i' type='imu'><update_rate>$1</update_rate><imu><orientation_reference_frame>
+			<localization>GRAV_UP</localization></orientation_reference_frame><angular_velocity><x>$(noise 0.01)</x></angular_velocity>
 			<linear_acceleration><z>$(noise 0.2)</z></linear_acceleration></imu></sensor>
 		<sensor name='m' type='magnetometer'><update_rate>$1</update_rate></sensor>
 		<sensor name='n' type='navsat'><update_rate>$1</update_rate><navsat><position_sensing>
@@ -61,7 +62,7 @@ cat >"$scratch/commands" <<-EOF2
 	40 /world/w/create sdf_filename: "$scratch/e.sdf" name: "e"
 	90 /world/w/set_pose name: "d" position {x: 9 z: 4}
 	100 /world/w/set_spherical_coordinates latitude_deg: -33 longitude_deg: 150 elevation: 20 heading_deg: 10
-	120 /world/w/set_physics max_step_size: 0.002
+	120 /world/w/set_physics max_step_size: 0.002 gravity {x: 1}
 	150 /world/w/control pause: true
 	155 /world/w/control pause: false
 	200 /world/w/remove name: "c" type: MODEL
