@@ -245,6 +245,14 @@ static void test_requests(struct rpc *rpc, struct rpc_service *service, struct h
 	uint32_t first = rpc_turn(rpc), rest = rpc_turn(rpc);
 	check(first >= GLUE_CALLS_MAX && first < 2 * GLUE_CALLS_MAX && first + rest == 2 * GLUE_CALLS_MAX,
 		"a flood has a share of a turn: %u, then %u", first, rest);
+	find_end("rq/a/goRequest")->peers = 0;
+	put("rq/a/goRequest", false, body, sizeof body, 1);
+	check(rpc_turn(rpc) == 1, "a request of a client that has just gone is heard");
+	put("rq/a/goRequest", false, body, sizeof body, 1);
+	check(!rpc_turn(rpc), "later it is not looked for any");
+	find_end("rq/a/goRequest")->peers = 1;
+	find_end("rq/a/goRequest")->came = 2;
+	check(rpc_turn(rpc) == 1, "until a client comes");
 	put("rq/a/goRequest", false, body, 0, 1);
 	find_end("rq/a/goRequest")->message.count--;
 	uint32_t count = heard->count;

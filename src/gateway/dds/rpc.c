@@ -16,6 +16,7 @@ struct rpc_service {
 	rpc_hear_fn *hear;
 	void *ctx;
 	uint32_t heard;
+	uint32_t changes; /* of the peers of `requests`, when it was looked for requests last */
 };
 
 struct waiting {
@@ -229,6 +230,14 @@ static void send_waiting(struct rpc *rpc)
 	}
 }
 
+/* Without clients there are none, except from one that has just gone. */
+static bool may_have_requests(struct rpc_service *service)
+{
+	uint32_t came, changes = changes_of_end(service->rpc, service->requests), before = service->changes;
+	service->changes = changes;
+	return changes != before || service->rpc->glue->peers(service->requests, &came);
+}
+
 uint32_t rpc_turn(struct rpc *rpc)
 {
 	uint32_t heard = 0;
@@ -237,6 +246,8 @@ uint32_t rpc_turn(struct rpc *rpc)
 		struct rpc_service *service = rpc->services.at[i];
 		int takes = 0;
 		service->heard = 0;
+		if (!may_have_requests(service))
+			continue;
 		while (takes++ < TAKES_MAX && rpc->glue->take(service->requests, hear, service) == GLUE_TAKE_MAX)
 			;
 		heard += service->heard;
