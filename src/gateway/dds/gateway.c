@@ -32,6 +32,7 @@ enum {
 	BATCH = 1024,
 	ENDS_MAX = 16384,
 	TURN_NS = 1000000,
+	LAST_TAKES = 16,
 };
 
 static const char node_name[] = "troupe"; /* in the namespace of the robot client, if it is one */
@@ -455,6 +456,9 @@ static void *work(void *ctx)
 			now = eventcount_await(&gateway->bell, seen, 0, 0);
 		seen = now;
 	}
+	/* who has ended the run gets the answer that it ends */
+	for (int i = 0; i < LAST_TAKES && take_some(gateway); i++)
+		;
 	return NULL;
 }
 
