@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A message after a late one may be so much early, as a part of the period: steps and periods do not fit exactly. */
+/* A message may be so much early, as a part of the period: steps and periods do not fit exactly. */
 #define EARLY 0.2
 
 enum { KEPT_BYTES_MAX = 1 << 20 }; /* of a message that is given later when it came too early; no longer one is */
@@ -123,18 +123,22 @@ void feeds_drop_page(struct gateway *gateway, struct page *page)
 		drop_listener(gateway, gateway->feeds.at[i], page);
 }
 
-uint64_t feeds_next_ns(uint64_t due_ns, uint64_t period_ns, uint64_t now_ns)
+bool feeds_is_due(uint64_t *due_ns, uint64_t period_ns, uint64_t now_ns)
 {
-	uint64_t early_ns = (uint64_t)((double)period_ns * EARLY);
-	return MAX(due_ns, now_ns - MIN(now_ns, early_ns)) + period_ns;
+	if (now_ns + (uint64_t)((double)period_ns * EARLY) < *due_ns)
+		return false;
+	*due_ns = MAX(*due_ns + period_ns, now_ns);
+	return true;
 }
 
 static bool is_due(struct listener *listener, uint64_t now_ns)
 {
-	if (listener->rate_hz > 0 && !listener->fresh && now_ns < listener->next_ns)
-		return false;
-	if (listener->rate_hz > 0)
-		listener->next_ns = feeds_next_ns(listener->next_ns, (uint64_t)(1e9 / listener->rate_hz), now_ns);
+	if (listener->rate_hz > 0) {
+		if (listener->fresh)
+			listener->due_ns = now_ns;
+		if (!feeds_is_due(&listener->due_ns, (uint64_t)(1e9 / listener->rate_hz), now_ns))
+			return false;
+	}
 	listener->fresh = listener->missed = false;
 	return true;
 }

@@ -31,17 +31,17 @@ struct page { /* a browser that is connected */
 	uint64_t serial;        /* no other page has it */
 	uint32_t topics, calls; /* subscriptions; replies for which it waits */
 	/* pictures */
-	struct watched *watched; /* NULL: it wants none */
-	uint64_t period_ns, next_ns;
-	uint64_t seen; /* the picture that it was sent last */
+	struct watched *watched;    /* NULL: it wants none */
+	uint64_t period_ns, due_ns; /* of pictures */
+	uint64_t seen;              /* the picture that it was sent last */
 };
 
 struct listener { /* a page that has subscribed to a topic */
 	struct page *page;
-	double rate_hz;   /* 0: all messages */
-	uint64_t next_ns; /* real time before which it gets no further message */
-	bool fresh;       /* it has had no message yet */
-	bool missed;      /* feed.kept came too early for it */
+	double rate_hz;  /* 0: all messages */
+	uint64_t due_ns; /* real time at which its next message is due */
+	bool fresh;      /* it has had no message yet */
+	bool missed;     /* feed.kept came too early for it */
 };
 
 struct feed { /* a topic to which pages have subscribed */
@@ -109,9 +109,9 @@ void feeds_unsubscribe(struct gateway *gateway, struct page *page, const char *t
 void feeds_drop_page(struct gateway *gateway, struct page *page);
 /* Gives a message to the pages that have subscribed. */
 void feeds_give(struct gateway *gateway, const struct troupe_message *message);
-/* When the next message of a row is due, of which one was due at due_ns and is given now: on average one in a period.
- */
-uint64_t feeds_next_ns(uint64_t due_ns, uint64_t period_ns, uint64_t now_ns);
+/* Whether the next message of a row may be given now; if so, *due_ns becomes the time at which the one after it is due.
+ * On average at most one is given in a period, and one that is late does not delay the others. */
+bool feeds_is_due(uint64_t *due_ns, uint64_t period_ns, uint64_t now_ns);
 /* Gives a page the newest message that came too early for it. */
 void feeds_turn(struct gateway *gateway, uint64_t now_ns);
 /* Each page gets the newest message of its topics: of all, because another server has them; or of those that have a

@@ -34,7 +34,7 @@ void motion_begin(struct page *page, struct watched *watched, double rate_hz)
 {
 	motion_end(page);
 	page->watched = watched;
-	page->seen = page->next_ns = 0;
+	page->seen = page->due_ns = 0;
 	page->period_ns = (uint64_t)(1e9 / (rate_hz > 0 ? MIN(rate_hz, VIEW_PICTURES_HZ) : VIEW_PICTURES_HZ));
 	if (!watched->pages++)
 		ask(page->gateway, watched, FIRST_HZ, clock_now_ns());
@@ -97,13 +97,12 @@ bool motion_take(struct gateway *gateway)
 void motion_send(struct page *page, uint64_t now_ns)
 {
 	const struct watched *watched = page->watched;
-	if (!watched || watched->album.number <= page->seen || now_ns < page->next_ns || web_waiting(page->peer))
+	if (!watched || watched->album.number <= page->seen || web_waiting(page->peer) ||
+		!feeds_is_due(&page->due_ns, page->period_ns, now_ns))
 		return;
 	struct text picture = {0};
 	album_add_picture(&watched->album, page->seen, watched->index, &picture);
-	if (web_send(page->peer, true, picture.at, picture.count)) {
+	if (web_send(page->peer, true, picture.at, picture.count))
 		page->seen = watched->album.number;
-		page->next_ns = feeds_next_ns(page->next_ns, page->period_ns, now_ns);
-	}
 	text_fini(&picture);
 }
