@@ -237,8 +237,13 @@ static struct reading_picture picture_head(const struct sensor *sensor)
 		head.cx = camera->cx, head.cy = camera->cy;
 		head.skew = camera->skew;
 	}
-	if (camera->projection_given)
+	head.p_fx = head.fx, head.p_fy = head.fy;
+	head.p_cx = head.cx, head.p_cy = head.cy;
+	if (camera->projection_given) {
+		head.p_fx = camera->p_fx, head.p_fy = camera->p_fy;
+		head.p_cx = camera->p_cx, head.p_cy = camera->p_cy;
 		head.tx = camera->p_tx, head.ty = camera->p_ty;
+	}
 	return head;
 }
 

@@ -160,7 +160,7 @@ bool encode_sensor_camera_info(const struct sensor_source *source, struct text *
 {
 	const struct reading_picture *p = picture_of(source);
 	double k[9] = {p->fx, p->skew, p->cx, 0, p->fy, p->cy, 0, 0, 1}, d[5] = {p->k1, p->k2, p->p1, p->p2, p->k3};
-	double projection[12] = {p->fx, 0, p->cx, p->tx, 0, p->fy, p->cy, p->ty, 0, 0, 1, 0};
+	double projection[12] = {p->p_fx, 0, p->p_cx, p->tx, 0, p->p_fy, p->p_cy, p->ty, 0, 0, 1, 0};
 	double rectification[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 	Gz__Msgs__CameraInfo message = GZ__MSGS__CAMERA_INFO__INIT;
 	Gz__Msgs__CameraInfo__Distortion distortion = GZ__MSGS__CAMERA_INFO__DISTORTION__INIT;

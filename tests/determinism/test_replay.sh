@@ -303,6 +303,15 @@ if need python3; then
 	replay 1 '^step 100: .* which levels are loaded: recorded [0-9a-f]{16}, found' "$scratch/doctored"
 	doctor 2 rest
 	replay 1 '^step 100: .*only the hash' "$scratch/doctored"
+
+	# a world whose first model is the only one that changes
+	cat >"$scratch/falling.sdf" <<'END'
+<sdf version='1.9'><world name='w'><model name='stone'><pose>0 0 90 0 0 0</pose><link name='l'><collision name='c'>
+<geometry><sphere><radius>1</radius></sphere></geometry></collision></link></model></world></sdf>
+END
+	run "$scratch/out" "$scratch/falling.sdf" - 300 --record "$tape" --record-every 100
+	doctor 3 word
+	replay 1 "^step 200: .* model 'stone', link 'l': position y: recorded 123.5, found 0" "$scratch/doctored"
 fi
 
 # a run that differs from the recorded one, because a rule of determinism is broken

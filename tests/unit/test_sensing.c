@@ -2,6 +2,7 @@
  * of models that come, go and sleep. */
 #include "clients.h"
 
+#include "sensor/rays.h"
 #include "topic/motion.pb-c.h"
 #include "topic/sensor.pb-c.h"
 
@@ -230,6 +231,62 @@ Test(sensing, a_force_torque_sensor_weighs_what_is_on_it)
 	near(wrench->torque->z, 0, 1e-3, "torque z");
 	cr_expect_str_eq(wrench->header->data[0]->value[0], "stand::j::ft");
 	message_free(seen.message);
+	stop();
+}
+
+static void near_all(const double *found, size_t count, const double *expected, size_t expected_count, const char *what)
+{
+	cr_assert_eq(count, expected_count, "%s: %zu numbers, expected %zu", what, count, expected_count);
+	for (size_t i = 0; i < count; i++)
+		near(found[i], expected[i], 1e-9 * fmax(1, fabs(expected[i])), what);
+}
+
+/* The matrices K, P and R and the distortion, as ROS's sensor_msgs/CameraInfo defines them, which Gazebo's has too. */
+Test(sensing, what_is_said_of_a_camera)
+{
+#define CAMERA(name, distortion, lens)                                                                                 \
+	"<sensor name='" name "' type='camera'><update_rate>100</update_rate><camera><horizontal_fov>1.2"              \
+	"</horizontal_fov><image><width>64</width><height>48</height></image>" distortion lens "</camera></sensor>"
+	static const char cameras[] =
+		"<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>" CAMERA(
+			"fov", "", "")
+			CAMERA("all",
+				"<distortion><k1>0.1</k1><k2>0.2</k2><k3>0.3</k3><p1>0.4</p1><p2>0.5</p2></distortion>",
+				"<lens><intrinsics><fx>50</fx><fy>51</fy><cx>33</cx><cy>25</cy><s>0.5</s></"
+				"intrinsics><projection><p_fx>60"
+				"</p_fx><p_fy>61</p_fy><p_cx>34</p_cx><p_cy>26</p_cy><tx>-7</tx><ty>2</ty></"
+				"projection></lens>") "</link></model></world></sdf>";
+	const double f = 32 / tan(0.6);
+	const struct {
+		const char *topic;
+		double k[9], p[12], d[5];
+	} expected[] = {{TOPIC("m", "fov", "camera_info"), {f, 0, 32, 0, f, 24, 0, 0, 1},
+				{f, 0, 32, 0, 0, f, 24, 0, 0, 0, 1, 0}, {0}},
+		{TOPIC("m", "all", "camera_info"), {50, 0.5, 33, 0, 51, 25, 0, 0, 1},
+			{60, 0, 34, -7, 0, 61, 26, 2, 0, 0, 1, 0}, {0.1, 0.2, 0.4, 0.5, 0.3}}};
+	static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_error error;
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	def.world_path = "w.sdf";
+	def.world_text = cameras;
+	def.pace = TROUPE_PACE_FACTOR;
+	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
+	client = client_of(server, 64);
+	for (size_t i = 0; i < ARRAY_LEN(expected); i++) {
+		subscribe(client, expected[i].topic, 0);
+		take_steps(30);
+		struct seen seen = drain(expected[i].topic);
+		cr_assert(seen.message, "%s: no message", expected[i].topic);
+		const Gz__Msgs__CameraInfo *info = seen.message;
+		cr_expect(info->width == 64 && info->height == 48);
+		near_all(info->intrinsics->k, info->intrinsics->n_k, expected[i].k, 9, "K");
+		near_all(info->projection->p, info->projection->n_p, expected[i].p, 12, "P");
+		near_all(info->distortion->k, info->distortion->n_k, expected[i].d, 5, "D");
+		near_all(info->rectification_matrix, info->n_rectification_matrix, identity, 9, "R");
+		message_free(seen.message);
+	}
 	stop();
 }
 
