@@ -471,6 +471,64 @@ static double volume_of(const Troupe__Msgs__Mesh *mesh)
 	return sum;
 }
 
+static void is_colour(const Gz__Msgs__Color *found, float r, float g, float b, const char *what)
+{
+	cr_assert(found, "no %s", what);
+	cr_expect(found->r == r && found->g == g && found->b == b && found->a == 1, "%s: %g %g %g %g", what,
+		(double)found->r, (double)found->g, (double)found->b, (double)found->a);
+}
+
+/* What a world says of a visual and of a light, a page is told; and what Gazebo assumes where it says nothing. */
+Test(viewer, the_look_of_shapes_and_lights)
+{
+	struct troupe_server *server = lib_server(
+		LIB_SDF(LIB_WORLD("w",
+			"<light name='lamp' type='spot'><pose>1 2 3 0 0 0</pose><diffuse>1 0.5 0.25 "
+			"1</diffuse><specular>"
+			"0.125 0.25 0.5 1</specular><attenuation><range>30</range><constant>0.5</constant><linear>0.25"
+			"</linear><quadratic>0.125</quadratic></attenuation><direction>0 0.6 "
+			"-0.8</direction><cast_shadows>"
+			"1</cast_shadows><spot><inner_angle>0.25</inner_angle><outer_angle>0.75</outer_angle><falloff>2"
+			"</falloff></spot><intensity>1.5</intensity><light_on>0</light_on></light>"
+			"<model name='m'><static>true</static><link name='l'><visual "
+			"name='all'><geometry><sphere><radius>1"
+			"</radius></sphere></geometry><cast_shadows>0</cast_shadows><transparency>0.25</transparency>"
+			"<laser_retro>150</laser_retro><meta><layer>-2</layer></meta><material><ambient>0.5 0.25 0.125 "
+			"1"
+			"</ambient><diffuse>0.25 0.5 1 1</diffuse><specular>1 0.5 0 1</specular><emissive>0 0.125 0 1"
+			"</emissive></material></visual><visual "
+			"name='none'><geometry><sphere><radius>1</radius></sphere>"
+			"</geometry></visual></link></model>")),
+		1);
+	struct troupe_client *client = client_of(server, 256);
+	struct troupe_message message;
+	Gz__Msgs__Scene *scene = ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
+	cr_assert(scene && scene->n_light == 1, "%s", message.text);
+	const Gz__Msgs__Link *link = scene->model[scene->n_model - 1]->link[0];
+	cr_assert(link->n_visual == 2);
+	const Gz__Msgs__Visual *all = link->visual[0], *none = link->visual[1];
+	cr_assert_str_eq(all->name, "all");
+	cr_expect(!all->cast_shadows && all->transparency == 0.25 && all->laser_retro == 150 && all->meta->layer == -2);
+	is_colour(all->material->ambient, 0.5F, 0.25F, 0.125F, "ambient");
+	is_colour(all->material->diffuse, 0.25F, 0.5F, 1, "diffuse");
+	is_colour(all->material->specular, 1, 0.5F, 0, "specular");
+	is_colour(all->material->emissive, 0, 0.125F, 0, "emissive");
+	cr_expect(none->cast_shadows && none->transparency == 0 && none->laser_retro == 0 && none->meta->layer == 0);
+	const Gz__Msgs__Light *lamp = scene->light[0];
+	cr_expect(lamp->type == GZ__MSGS__LIGHT__LIGHT_TYPE__SPOT && lamp->cast_shadows && lamp->is_light_off);
+	cr_expect(lamp->pose->position->x == 1 && lamp->pose->position->y == 2 && lamp->pose->position->z == 3);
+	is_colour(lamp->diffuse, 1, 0.5F, 0.25F, "diffuse of the light");
+	is_colour(lamp->specular, 0.125F, 0.25F, 0.5F, "specular of the light");
+	cr_expect(lamp->range == 30 && lamp->attenuation_constant == 0.5F && lamp->attenuation_linear == 0.25F &&
+		  lamp->attenuation_quadratic == 0.125F);
+	cr_expect(lamp->spot_inner_angle == 0.25F && lamp->spot_outer_angle == 0.75F && lamp->spot_falloff == 2 &&
+		  lamp->intensity == 1.5F);
+	cr_expect(fabs(lamp->direction->y - 0.6) < 1e-12 && fabs(lamp->direction->z + 0.8) < 1e-12);
+	message_free(&scene->base);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
 /* An L, which is concave, as a visual alone and as a collision; and a square with a hole. */
 #define L_POINTS                                                                                                       \
 	"<point>0 0</point><point>2 0</point><point>2 1</point><point>1 1</point><point>1 2</point><point>0 2</point>"
