@@ -1,8 +1,7 @@
 /* Forces and torques on links from the start, until they are cleared: each
  * <persistent> is a request to the service wrench/persistent in the first step.
  * The topics of Gazebo's ApplyLinkWrench, /world/W/wrench,
- * /world/W/wrench/persistent and /world/W/wrench/clear, are there without it.
- */
+ * /world/W/wrench/persistent and /world/W/wrench/clear, are there without it. */
 #include "builtin/parts.h"
 
 #include <string.h>

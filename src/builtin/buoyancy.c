@@ -61,9 +61,7 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-/* --- shapes as polyhedra
- * ------------------------------------------------------------------------------------------
- */
+/* --- shapes as polyhedra ---------------------------------------------------------------------------------------- */
 
 static void add(struct corners *faces, struct troupe_vec3 a, struct troupe_vec3 b, struct troupe_vec3 c)
 {
@@ -223,9 +221,7 @@ static struct displaced below(const struct volume *volume, const struct plane *p
 	return volume->faces.count ? of_faces(volume, plane) : of_ellipsoid(volume, plane);
 }
 
-/* --- setup
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- setup ------------------------------------------------------------------------------------------------------ */
 
 static double reach_of(const struct volume *volume)
 {
@@ -343,9 +339,7 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	return config->body_count || host->pass(self);
 }
 
-/* --- the step
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- the step --------------------------------------------------------------------------------------------------- */
 
 /* Adds density times what lies between two surfaces. */
 static void add_layer(struct displaced *sum, double density, struct displaced upper, struct displaced lower)

@@ -78,9 +78,7 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_END,
 };
 
-/* --- setup
- * --------------------------------------------------------------------------------------------------------
- */
+/* --- setup ------------------------------------------------------------------------------------------------------ */
 
 static bool read_noise(struct troupe_system *self, const struct troupe_element *parent, struct noise *ret_noise)
 {
@@ -268,9 +266,7 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 	w->disabled = self->host->get(message, config->enable, 0) == 0;
 }
 
-/* --- the step
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- the step --------------------------------------------------------------------------------------------------- */
 
 static double noise_of(
 	const struct troupe_system *self, const struct config *config, uint32_t sequence, uint64_t number)
@@ -286,8 +282,7 @@ static double swing(const struct troupe_host *host, const struct varying *varyin
 	return varying->amplitude * host->sin(2 * M_PI * time_s / varying->period);
 }
 
-/* A first-order lag; a time constant below the time step is that of the step.
- */
+/* A first-order lag; a time constant below the time step is that of the step. */
 static double follow(double value, double target, double lag, double dt)
 {
 	return value + fmin(dt / lag, 1) * (target - value);

@@ -3,8 +3,7 @@
  * where the next lines of its world belong. Then each world finds its commands in the order in which it took them.
  *
  * Lines are written when there are many, and after half a second, so that the file of a run that is killed lacks
- * little.
- */
+ * little. */
 #include "cli/commands_out.h"
 
 #include "base/clock.h"

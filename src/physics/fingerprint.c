@@ -25,8 +25,7 @@ static uint64_t add(uint64_t hash, double value)
 	return hash_mix(hash, word);
 }
 
-/* --- arithmetic and functions
- * ------------------------------------------------------------------------------------------ */
+/* --- arithmetic and functions ----------------------------------------------------------------------------------- */
 
 /* From -1 to 1, the same on every machine: nothing is rounded. */
 static double argument(uint64_t key, uint64_t index)

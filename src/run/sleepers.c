@@ -10,8 +10,7 @@
 typedef VEC(struct physics_pair) pair_list;
 
 /* Pairs of two of the models. They are known to the plan, because models that touch are in one component, asleep or
- * not.
- */
+ * not. */
 static void find_pairs(const struct shared *shared, const uint32_t *models, uint32_t count, pair_list *ret_pairs)
 {
 	bool *taken = mem_alloc(shared->scene->room.models * sizeof *taken);

@@ -245,9 +245,7 @@ Test(fluid, coefficients_of_a_plane_follow_rates_sideslip_and_deflection)
 		"<forward> and <upward>");
 }
 
-/* --- buoyancy
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- buoyancy --------------------------------------------------------------------------------------------------- */
 
 #define WATER 1000.0
 #define UNIFORM PLUGIN("Buoyancy", "<uniform_fluid_density>1000</uniform_fluid_density>")
@@ -390,9 +388,7 @@ Test(fluid, bad_layers_are_refused)
 		"the density is -3");
 }
 
-/* --- thruster
- * -----------------------------------------------------------------------------------------------------
- */
+/* --- thruster --------------------------------------------------------------------------------------------------- */
 
 #define PROPELLER_MASS 0.1
 #define BOAT(more)                                                                                                     \
@@ -473,9 +469,7 @@ Test(fluid, a_pid_turns_the_propeller)
 	troupe_server_destroy(server);
 }
 
-/* --- hydrodynamics
- * ------------------------------------------------------------------------------------------------
- */
+/* --- hydrodynamics ---------------------------------------------------------------------------------------------- */
 
 #define SUBMARINE(more)                                                                                                \
 	"<model name='m'>" LINK(BALL) PLUGIN("Hydrodynamics", "<link_name>l</link_name>" more) "</model>"
@@ -534,9 +528,7 @@ Test(fluid, a_current_carries_a_body_along)
 	troupe_server_destroy(server);
 }
 
-/* --- wind
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- wind ------------------------------------------------------------------------------------------------------- */
 
 #define BLOWN(name, pose)                                                                                              \
 	"<model name='" name "'><pose>" pose "</pose><enable_wind>true</enable_wind>" LINK(BALL) "</model>"
@@ -611,9 +603,7 @@ Test(fluid, bad_wind_is_refused)
 		"library.sdf:2: ");
 }
 
-/* --- motors of a multicopter
- * --------------------------------------------------------------------------------------
- */
+/* --- motors of a multicopter ------------------------------------------------------------------------------------ */
 
 #define MOTOR_CONSTANT 8.54858e-06
 #define MOMENT_CONSTANT 0.016
@@ -803,9 +793,7 @@ Test(fluid, a_bad_controller_is_refused_or_left_out)
 	troupe_server_destroy(server);
 }
 
-/* --- wrenches and a bladder
- * ---------------------------------------------------------------------------------------
- */
+/* --- wrenches and a bladder ------------------------------------------------------------------------------------- */
 
 Test(fluid, wrenches_of_the_file_act_until_they_are_cleared)
 {

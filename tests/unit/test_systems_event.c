@@ -1,7 +1,6 @@
 /* Systems that act on events: TouchPlugin, TriggeredPublisher, PerformerDetector, LinearBatteryPlugin,
  * KineticEnergyMonitor, Breadcrumbs, CommsEndpoint, PerfectComms, RFComms, AcousticComms, as subscribers and commands
- * see them, against the formulas of their documentation.
- */
+ * see them, against the formulas of their documentation. */
 #include "clients.h"
 
 #include "topic/motion.pb-c.h"
