@@ -30,12 +30,45 @@ pid_of()
 	done
 }
 
+# Whether a rank still runs. One that has ended does not, also before mpirun has asked for its status.
+rank_runs()
+{
+	for child in $(children "$(cat p.pid)"); do
+		rank_line=
+		read -r rank_line 2>/dev/null <"/proc/$child/stat"
+		case ${rank_line##*) } in '' | [ZX]*) ;; *) return 0 ;; esac
+	done
+	return 1
+}
+
+# all_ended: waits for the end of mpirun; its exit status in $status. False: it or a rank hangs. Now and then Open MPI's
+# mpirun (seen with 4.1.4) does not end well when all ranks have: one of its threads waits in PMIx for a lock that nobody
+# gives back, or it crashes there, in PMIx_server_finalize(). Then the status is `unknown`; it is killed after 10 s.
+all_ended()
+{
+	all_until=$(($(now_ms) + patience_ms)) over_ms=
+	while ! ended_in p 0 && [ "$(now_ms)" -lt $all_until ]; do
+		if rank_runs; then
+			over_ms=
+		elif [ $(($(now_ms) - ${over_ms:=$(now_ms)})) -gt 10000 ]; then
+			kill -KILL "$(cat p.pid)"
+			ended p
+			status=unknown
+			return 0
+		fi
+		sleep 0.02
+	done
+	[ "$status" != 139 ] || ! grep -q 'PMIx_server_finalize' p.err || status=unknown
+	[ -n "$status" ]
+}
+
 # lost WHAT STATUS PATTERN: the run has ended with this status and one message of this pattern, and its last state leads
 # to the right hash
 lost()
 {
-	ended p && [ "$status" = "$2" ]
+	all_ended && [ "$status" = "$2" ] || [ "$status" = unknown ]
 	check "$1: status $status: $(tail -n 1 p.err)" $?
+	[ "$status" != unknown ] || skip "$1: the status of mpirun" 'it hung or crashed after its ranks had ended'
 	[ "$(grep -c "$3" p.err)" = 1 ]
 	check "$1: one message '$3': $(grep '^troupe' p.err | tail -n 2)" $?
 	state=$(echo saved-*)
@@ -74,7 +107,7 @@ begin 3 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --sa
 going 0.5
 left=$(pid_of 0)
 kill -KILL "$left"
-ended p && [ "$status" = 137 ]
+all_ended && [ "$status" = 137 ] || [ "$status" = unknown ]
 check "rank 0 was killed: status $status" $?
 
 for signal in TERM INT; do

@@ -21,10 +21,12 @@ function run(world, port, ...options) {
 // --- the demo -----------------------------------------------------------------------------------------------------------
 
 async function demo(context) {
-	// a pause at the step of the kept picture, and no commands after it: a paused world goes on counting steps
+	// a pause at the step of the kept picture, and no commands after it: a paused world goes on counting steps. All carts
+	// are told to stop there, or they would go on as they were told last, and push the one that is driven.
 	const commands = fs.readFileSync(path.join(worlds, "warehouse.commands"), "utf8").split("\n");
 	const at = commands.findIndex(line => Number(line.split(" ")[0]) > STEP);
-	commands.splice(at, Infinity, `${STEP} /world/warehouse/control pause: true`);
+	const carts = new Set(commands.slice(0, at).map(line => line.split(" ")[1]).filter(topic => /cmd_vel$/.test(topic)));
+	commands.splice(at, Infinity, ...[...carts].map(topic => `${STEP} ${topic} linear: {x: 0}`), `${STEP} /world/warehouse/control pause: true`);
 	fs.writeFileSync(path.join(folder, "demo.commands"), commands.join("\n"));
 	const world = await run("warehouse.sdf", 0, "--commands", path.join(folder, "demo.commands"), "--secondaries", "3", "--rtf", "2");
 	const page = await open(context, world.address);
