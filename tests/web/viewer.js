@@ -25,7 +25,7 @@ async function demo(context) {
 	// are told to stop there, or they would go on as they were told last, and push the one that is driven.
 	const commands = fs.readFileSync(path.join(worlds, "warehouse.commands"), "utf8").split("\n");
 	const at = commands.findIndex(line => Number(line.split(" ")[0]) > STEP);
-	const carts = new Set(commands.slice(0, at).map(line => line.split(" ")[1]).filter(topic => /cmd_vel$/.test(topic)));
+	const carts = new Set(commands.slice(0, at).map(line => line.split(" ")[1]).filter(topic => /^\/model\/[^/]+\/cmd_vel$/.test(topic)));
 	commands.splice(at, Infinity, ...[...carts].map(topic => `${STEP} ${topic} linear: {x: 0}`), `${STEP} /world/warehouse/control pause: true`);
 	fs.writeFileSync(path.join(folder, "demo.commands"), commands.join("\n"));
 	const world = await run("warehouse.sdf", 0, "--commands", path.join(folder, "demo.commands"), "--secondaries", "3", "--rtf", "2");
