@@ -13,12 +13,13 @@ const LIMIT_MS = 540000;        // of a script
 const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
 	"--disable-component-update", "--disable-sync", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"];
 
-let count = 0, failed = 0, page = null, folder = ".";
+let count = 0, failed = 0, page = null, folder = ".", doing = "the browser starts", last = "none";
 const children = new Set(), complaints = [];
 
 function check(ok, what, detail) {
 	count++;
 	failed += ok ? 0 : 1;
+	last = what;
 	console.log(`${ok ? "ok" : "not ok"} ${count} - ${what}`);
 	if (!ok && detail !== undefined)
 		console.log(`  # ${String(detail).slice(0, 600)}`);
@@ -30,6 +31,7 @@ function trouble(shown) {
 }
 
 async function part(what, body) {
+	doing = what;
 	try {
 		await body();
 	} catch (error) {
@@ -184,7 +186,7 @@ async function compare(context, one, two, rows) {
 async function main(where, parts, more = {}) {
 	folder = where;
 	const watch = setTimeout(() => {
-		console.log("Bail out! the time is over");
+		console.log(`Bail out! ${LIMIT_MS / 1000} s are over, in '${doing}'; the last check was: ${last}`);
 		children.forEach(child => child.kill("SIGKILL"));
 		process.exit(1);
 	}, LIMIT_MS);

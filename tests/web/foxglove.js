@@ -133,7 +133,9 @@ async function main() {
   check(ell && Math.abs(volume(ell) - 0.5 * area(outline)) < 1e-6, `the polyline of the cart: ${JSON.stringify(ell)}`);
   const place = () => frames.length && frames.read(frames.length - 1).transforms.find((t) => t.child_frame_id === "cart");
   check(await until(place), "no frame of the cart");
-  check(Math.abs(place().transform.translation.x - x()) < 1 && place().header.frame_id === "w", "the cart's frame");
+  // the cart drives, and one of the two topics may be ahead on a busy machine
+  check(await until(() => Math.abs(place().transform.translation.x - x()) < 1) && place().header.frame_id === "w",
+    `the cart's frame: ${JSON.stringify(place())}, at ${x()}`);
   check(!a.channels.get("/world/w/stage/tf").schemaName.indexOf("tf2_msgs"), "the type of frames");
   check(frames.read(0).transforms.length, "the first message of frames is empty");
   // a picture has a frame that the transforms lead to

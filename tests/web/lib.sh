@@ -64,3 +64,41 @@ web_node()
 {
 	node "$@"
 }
+
+# web_runs: whether the process $run has not ended yet
+web_runs()
+{
+	case $(sed 's/.*) //' "/proc/$run/stat" 2>/dev/null) in
+	Z* | '') return 1 ;;
+	esac
+}
+
+# web_port WHAT: waits until the process $run says in `err` where it listens, "WHAT: ws://...". The port is in $port. What
+# takes longer than this is a hang, on a busy machine, too.
+web_port()
+{
+	port=
+	web_until=$(($(date +%s) + 120))
+	while web_runs && ! grep -q "$1: ws" err && [ "$(date +%s)" -lt $web_until ]; do sleep 0.05; done
+	port=$(sed -n "s|.*$1: wss*://[^/]*:\([0-9]*\)/.*\$|\1|p" err)
+	check "the address is printed: $(cat err)" "$([ -n "$port" ]; echo $?)"
+}
+
+# web_ends: waits until the process $run has ended by itself; false: it hangs
+web_ends()
+{
+	web_until=$(($(date +%s) + 60))
+	while web_runs && [ "$(date +%s)" -lt $web_until ]; do sleep 0.05; done
+	! web_runs
+}
+
+# web_tell FILE: what a client found, added to the counts; one that ended without totals says last why
+web_tell()
+{
+	read -r here _ there _ <<END
+$(grep '^[0-9]* passed, [0-9]* failed' "$1" || echo '0 passed, 1 failed')
+END
+	grep -q '^[0-9]* passed, [0-9]* failed' "$1" || echo "FAILED: the client ended without totals: $(tail -n 5 "$1")"
+	grep '^FAILED' "$1"
+	passed=$((passed + here)) failed=$((failed + there))
+}

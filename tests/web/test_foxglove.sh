@@ -27,18 +27,9 @@ END
 printf '%s\n' 'v 0 0 0' 'v 1 0 0' 'v 0 1 0' 'v 0 0 1' 'f 1 3 2' 'f 1 2 4' 'f 1 4 3' 'f 2 3 4' >wedge.obj
 "$troupe" run w.sdf --foxglove 0 --record run.rec --secondaries 2 -v 1 >out 2>err &
 run=$!
-for _ in $(seq 200); do
-	grep -q '^troupe run: Foxglove: ws://127.0.0.1:' err && break
-	sleep 0.05
-done
-port=$(sed -n 's|.*Foxglove: ws://127.0.0.1:\([0-9]*\)/$|\1|p' err)
-check "the address is printed: $(cat err)" "$([ -n "$port" ]; echo $?)"
+web_port Foxglove
 web_node "$script" "$port" >said 2>&1
-grep FAILED said
-read -r here _ there _ <<END
-$(tail -n 1 said)
-END
-passed=$((passed + here)) failed=$((failed + there))
+web_tell said
 kill -INT "$run"
 wait "$run"
 check "the run ends well: $(cat err)" $?
@@ -58,11 +49,9 @@ web_node -e 'process.exit(require("child_process").spawnSync("openssl", ["req", 
 check 'a certificate is made' $?
 "$troupe" run w.sdf --foxglove 0 --foxglove-cert cert.pem --foxglove-key key.pem >out 2>err &
 run=$!
-for _ in $(seq 200); do
-	grep -q '^troupe run: Foxglove: wss://127.0.0.1:' err && break
-	sleep 0.05
-done
-port=$(sed -n 's|.*Foxglove: wss://127.0.0.1:\([0-9]*\)/$|\1|p' err)
+web_port Foxglove
+grep -q 'Foxglove: wss://127.0.0.1:' err
+check "the address is one of TLS: $(cat err)" $?
 web_node -e '
 const { Client, until } = require(process.argv[1]);
 const client = new Client(`wss://127.0.0.1:${process.argv[2]}`, undefined, { ca: require("fs").readFileSync("cert.pem"),

@@ -13,7 +13,7 @@ run said "$data/w.sdf" - 0 --until 0.0005 --mcap empty.mcap --topic /nothing
 check 'a file without messages is written' $?
 "$troupe" run "$data/w.sdf" --rtf 0 -v 0 --mcap killed.mcap &
 killed=$!
-for _ in $(seq 300); do
+for _ in $(seq 1200); do
 	[ "$(wc -c 2>/dev/null <killed.mcap || echo 0)" -gt 400000 ] && break
 	sleep 0.1
 done

@@ -32,12 +32,7 @@ play()
 	: >err # the process does so, too, but later
 	"$troupe" replay run.rec --foxglove "$@" >out 2>err &
 	run=$!
-	for _ in $(seq 200); do
-		grep -q '^troupe replay: Foxglove: ws' err && break
-		sleep 0.05
-	done
-	port=$(sed -n 's|.*Foxglove: ws://[^/]*:\([0-9]*\)/.*$|\1|p' err)
-	check "the address is printed: $(cat err)" "$([ -n "$port" ]; echo $?)"
+	web_port Foxglove
 }
 stop()
 {
@@ -49,11 +44,7 @@ stop()
 
 play 0 --secondaries 2
 web_node "$script" "$port" run.csv >said 2>&1
-grep FAILED said
-read -r here _ there _ <<END
-$(tail -n 1 said)
-END
-passed=$((passed + here)) failed=$((failed + there))
+web_tell said
 stop
 [ "$(wc -l <err)" = 1 ] && [ ! -s out ]
 check "nothing else is printed: $(cat out err)" $?

@@ -22,24 +22,11 @@ END
 mkdir states
 "$troupe" run w.sdf --rosbridge 0 --paused --seed 5 --secondaries 2 --save-dir states --record run.rec -v 1 >out 2>err &
 run=$!
-for _ in $(seq 200); do
-	grep -q '^troupe run: rosbridge: ws' err && break
-	sleep 0.05
-done
-port=$(sed -n 's|.*rosbridge: ws://127.0.0.1:\([0-9]*\)/$|\1|p' err)
-check "the address is printed: $(cat err)" "$([ -n "$port" ]; echo $?)"
+web_port rosbridge
 web_node "$script" "$port" >said 2>&1
-grep -v passed said
-read -r here _ there _ <<END
-$(tail -n 1 said)
-END
-passed=$((passed + here)) failed=$((failed + there))
-for _ in $(seq 200); do
-	kill -0 "$run" 2>/dev/null || break
-	sleep 0.05
-done
-kill -0 "$run" 2>/dev/null
-check "quitting ends the run" $((! $?))
+web_tell said
+web_ends
+check "quitting ends the run" $?
 kill -KILL "$run" 2>/dev/null
 wait "$run"
 status=$?
