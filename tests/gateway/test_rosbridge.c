@@ -617,9 +617,16 @@ static void takes_part(void)
 	check(x > 0.0059 && x < 0.0061, "1, 2 and 3 mm in three steps: %g m", x);
 	check(call(&client, "/lockstep/leave", "{\"name\":\"c\"}") && *text_at(&client, "values.ended.text"), "%s",
 		shown(&client));
-	leave(&client);
+	/* One that waits for its next step at the end of the run hears of the end. */
+	check(call(&client, "/lockstep/join", "{\"version\":1,\"name\":\"c\",\"period_ns\":\"1000000000000\"}"), "%s",
+		shown(&client));
+	say(&client, "{\"op\":\"call_service\",\"service\":\"/lockstep/step\",\"args\":{\"name\":\"c\"}}");
+	check(call(&client, "/rosapi/get_time", "{}"), "%s", shown(&client)); /* so it was heard */
 	leave(&other);
 	close_scene(&scene, false);
+	check(take(&client) && !strcmp(text_at(&client, "values.ended.text"), "the run has ended"), "%s",
+		shown(&client));
+	leave(&client);
 }
 
 int main(void)

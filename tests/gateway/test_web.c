@@ -9,10 +9,12 @@
 
 #include "web_client.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #define MS UINT64_C(1000000)
+enum { LAST_BYTES = 10000 };
 static const char token[] = "abcdefghijklmnop_-12";
 
 /* --- a service that sends back ------------------------------------------------------------------------------------ */
@@ -20,11 +22,14 @@ static const char token[] = "abcdefghijklmnop_-12";
 struct echo {
 	struct web *web;
 	_Atomic int open, rooms, turns, sent, lost, limit;
+	struct guest *newest; /* of those that are connected */
+	int lasts;            /* messages for each of them at the end */
 };
 
 struct guest {
 	struct echo *echo;
 	struct web_peer *peer;
+	struct guest *before, *after;
 };
 
 static void *echo_open(void *ctx, struct web_peer *peer)
@@ -33,7 +38,10 @@ static void *echo_open(void *ctx, struct web_peer *peer)
 	if (echo->limit && echo->open >= echo->limit)
 		return NULL;
 	struct guest *guest = mem_alloc(sizeof *guest);
-	*guest = (struct guest){echo, peer};
+	*guest = (struct guest){echo, peer, echo->newest, NULL};
+	if (echo->newest)
+		echo->newest->after = guest;
+	echo->newest = guest;
 	echo->open++;
 	return guest;
 }
@@ -67,8 +75,23 @@ static void echo_room(void *conn)
 static void echo_close(void *conn)
 {
 	struct guest *guest = conn;
+	if (guest->after)
+		guest->after->before = guest->before;
+	else
+		guest->echo->newest = guest->before;
+	if (guest->before)
+		guest->before->after = guest->after;
 	guest->echo->open--;
 	free(guest);
+}
+
+static void echo_last(void *ctx)
+{
+	const struct echo *echo = ctx;
+	char block[LAST_BYTES] = "last";
+	for (const struct guest *guest = echo->newest; guest; guest = guest->before)
+		for (int i = 0; i < echo->lasts; i++)
+			web_send(guest->peer, true, block, sizeof block);
 }
 
 static void echo_turn(void *ctx)
@@ -94,6 +117,7 @@ static struct web *start(struct echo *echo, const char *with_token, struct web_d
 						       .room = echo_room,
 						       .close = echo_close,
 						       .turn = echo_turn,
+						       .last = echo_last,
 						       .ctx = echo},
 		{.names = strict_names,
 			.hear_bytes_max = 100,
@@ -517,6 +541,40 @@ static void test_sockets(void)
 	close(silent);
 }
 
+static void *stop_web(void *web)
+{
+	web_stop(web);
+	return NULL;
+}
+
+/* What waits for a client at the end still comes to it, before the close; one that does not read cannot hold up the
+ * end. */
+static void test_last(void)
+{
+	struct echo echo = {.lasts = 700};
+	struct web *web = start(&echo, NULL, (struct web_def){0});
+	int reader = join_echo(web_port(web)), lazy = join_echo(web_port(web)), got = 0;
+	struct client_frame frame;
+	pthread_t thread;
+	say(lazy, 0x81, "flood 60 100000", 15);
+	check(wait_for(&echo.sent, 60), "%d messages wait", echo.sent);
+	uint64_t begin_ns = clock_now_ns();
+	check(!pthread_create(&thread, NULL, stop_web, web), "a thread");
+	while (client_take(reader, &frame) && frame.kind == 2) {
+		got += frame.body.count == LAST_BYTES;
+		text_fini(&frame.body);
+	}
+	check(got == echo.lasts, "%d of %d last messages came", got, echo.lasts);
+	check(frame.kind == 8 && frame.body.count > 2 && !memcmp(frame.body.at, "\x03\xe9", 2), "closed with 1001");
+	text_fini(&frame.body);
+	pthread_join(thread, NULL);
+	check(clock_now_ns() - begin_ns < 5000 * MS, "a client that does not read holds up the end");
+	check(!echo.open, "%d are left after the end", echo.open);
+	web_end(web);
+	close(reader);
+	close(lazy);
+}
+
 /* A request that is not sent in time ends, however slowly it goes on. */
 static void test_late(void)
 {
@@ -602,6 +660,7 @@ int main(void)
 	test_long_file();
 	test_token();
 	test_sockets();
+	test_last();
 	test_late();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;

@@ -1,10 +1,11 @@
-// A barrier client of a run, by roslibjs: node barrier.js PORT NAME WHAT [ARGUMENT]
-//   drive STEPS  posts a velocity with each of so many answers, takes its time, and leaves
+// A barrier client of a run, by roslibjs: node barrier.js PORT NAME WHAT [ARGUMENT [FILE]]
+//   drive STEPS  posts a velocity with each of so many answers, takes its time, and leaves once FILE is there
 //   die STEPS    closes its connection without a word, at a barrier
-//   hang STEPS   does not answer any more, and says how the run ends that for it
+//   hang FILE    does not answer, makes FILE when the run has ended that for it, and says how
 //   rude         does all that a client must not do
 "use strict";
-const [, , port, name, what, argument] = process.argv;
+const fs = require("fs");
+const [, , port, name, what, argument, file] = process.argv;
 const counts = { passed: 0, failed: 0 };
 const check = (good, text) => {
   good ? counts.passed++ : counts.failed++;
@@ -30,6 +31,7 @@ import(`${process.env.NODE_PATH}/roslib/dist/RosLib.js`).then(async (ROSLIB) => 
       service.callService(args, done, (refused) => done({ refused }));
     });
   const ros = await connect();
+  ros.on("close", () => (console.log(`FAILED: ${name}: the connection was closed`), process.exit(1)));
   const join = (more) => call(ros, "join", { version: 1, name, period_ns: PERIOD_NS, text_form: true, ...more });
   const answered = (step, message) => call(ros, "step", { name, done: { step: String(step), message } });
   const drive = new ROSLIB.Topic({ ros, name: `/${name}_robot/cmd_vel`, messageType: "geometry_msgs/Twist" });
@@ -56,6 +58,7 @@ import(`${process.env.NODE_PATH}/roslib/dist/RosLib.js`).then(async (ROSLIB) => 
 
   if (what === "drive") {
     await take_part(Number(argument), true);
+    while (file && !fs.existsSync(file)) await sleep(20); // the run waits for this client meanwhile
     const bye = await call(ros, "leave", { name });
     check(bye.ended && !bye.ended.failed, `it left: ${JSON.stringify(bye)}`);
     return end();
@@ -66,9 +69,12 @@ import(`${process.env.NODE_PATH}/roslib/dist/RosLib.js`).then(async (ROSLIB) => 
   }
   if (what === "hang") {
     await join({ deadline_ns: 300e6 });
-    await call(ros, "step", { name });
-    await sleep(800);
-    const late = await call(ros, "step", { name });
+    let late = await call(ros, "step", { name });
+    while (late.step) { // once, unless a process is slow
+      await sleep(400);
+      late = await call(ros, "step", { name });
+    }
+    fs.writeFileSync(argument, "");
     check(late.ended && late.ended.failed && /no answer within 0.3 s/.test(late.ended.text), `why it is out: ${JSON.stringify(late)}`);
     return end();
   }

@@ -73,12 +73,12 @@ check "hashes up to the end: $(tail -n 1 first)" $?
 timeout -k 1 $run_limit_s "$troupe" replay 2.rec --secondaries 1 -v 0 >out 2>err
 check "a replay without the clients has the same bits: $(cat out err)" $?
 
-begin --wait-for a --wait-for b --wait-for c --rtf 1 # it must not end before the client has heard why it is out
+begin --wait-for a --wait-for b --wait-for c
 web_node "$script" "$port" a die drop >a.said 2>&1 &
 dies=$!
-web_node "$script" "$port" c hang >c.said 2>&1 &
+web_node "$script" "$port" c hang heard >c.said 2>&1 &
 hangs=$!
-web_node "$script" "$port" b drive "$steps" >b.said 2>&1
+web_node "$script" "$port" b drive "$steps" heard >b.said 2>&1 # the run must not end before c has heard why it is out
 check 'a client that dies and one that hangs hold up no other' $?
 wait $dies
 wait $hangs

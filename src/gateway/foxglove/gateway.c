@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 256 };
+enum { BATCH = 256, LAST_BATCHES = 256 };
 #define CLOCK_HZ 60.0
 
 static void wake(void *ctx)
@@ -396,6 +396,16 @@ static void turn(void *ctx)
 		guest_tell_lost(guest);
 }
 
+/* All hear the last messages of the run. */
+static void take_last(void *ctx)
+{
+	struct troupe_foxglove *gateway = ctx;
+	for (int i = 0; i < LAST_BATCHES && !gateway->playback && take_some(gateway); i++)
+		;
+	tell_time(gateway);
+	fail_calls(gateway, "the run has ended");
+}
+
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 bool troupe_foxglove_available(void)
@@ -418,6 +428,7 @@ static troupe_status start_web(
 		.room = guest_room,
 		.close = guest_close,
 		.turn = turn,
+		.last = take_last,
 		.ctx = gateway};
 	const struct web_def web_def = {.address = def->address,
 		.port = def->port,

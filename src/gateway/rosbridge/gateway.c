@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 256 };
+enum { BATCH = 256, LAST_BATCHES = 256 };
 #define CLOCK_HZ 60.0
 
 static void wake(void *ctx)
@@ -247,6 +247,19 @@ static void turn(void *ctx)
 		user_turn(user);
 }
 
+/* Barrier clients that wait hear that the run has ended, and all hear its last messages. */
+static void take_last(void *ctx)
+{
+	struct troupe_rosbridge *gateway = ctx;
+	callers_destroy(gateway->callers, false, "the run has ended");
+	gateway->callers = NULL;
+	take_replies(gateway);
+	for (int i = 0; i < LAST_BATCHES && take_some(gateway); i++)
+		;
+	for (struct user *user = gateway->users; user; user = user->after)
+		user_turn(user);
+}
+
 static troupe_status call_server(void *ctx, const char *service, const char *type, const void *bytes, size_t count,
 	uint64_t tag, struct troupe_error *error)
 {
@@ -284,6 +297,7 @@ static troupe_status start_web(
 		.room = user_room,
 		.close = user_close,
 		.turn = turn,
+		.last = take_last,
 		.ctx = gateway};
 	const struct web_def web_def = {.address = def->address,
 		.port = def->port,
@@ -353,9 +367,8 @@ void troupe_rosbridge_end(struct troupe_rosbridge *gateway)
 	struct web *web = atomic_load(&gateway->web);
 	if (web)
 		web_stop(web);
-	callers_destroy(
-		gateway->callers, false, "the run has ended"); /* whose connections are closed: nobody is told */
-	source_destroy(gateway->source);                       /* until now, these two may wake the web server */
+	callers_destroy(gateway->callers, false, "the run has ended"); /* only if there was no web server */
+	source_destroy(gateway->source);                               /* until now it may wake the web server */
 	web_end(web);
 	simulation_destroy(gateway->simulation);
 	while (gateway->asked)

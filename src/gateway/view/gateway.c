@@ -16,7 +16,6 @@ enum {
 	HEAR_BYTES_MAX = 17 << 20,
 	QUEUE_BYTES_MAX = 16 << 20,
 	PAGES_MAX = 256,
-	GOODBYE_MS = 500,
 	TOO_SLOW = 1013, /* RFC 6455: try again later */
 };
 #define TELL_EPOCH_NS UINT64_C(1000000000)
@@ -247,15 +246,6 @@ static void say_goodbye(struct gateway *gateway, const char *why)
 	for (uint32_t i = 0; i < gateway->pages.count; i++)
 		page_send_text(gateway->pages.at[i], &text);
 	text_fini(&text);
-	atomic_store(&gateway->parting, PARTING_SAID);
-}
-
-static bool all_is_sent(const struct gateway *gateway)
-{
-	size_t waiting = 0;
-	for (uint32_t i = 0; i < gateway->pages.count; i++)
-		waiting += web_waiting(gateway->pages.at[i]->peer);
-	return !waiting;
 }
 
 /* --- recordings --------------------------------------------------------------------------------------------------- */
@@ -363,7 +353,6 @@ static void look_at_remote(struct gateway *gateway)
 static void turn(void *ctx)
 {
 	struct gateway *gateway = ctx;
-	const char *goodbye = atomic_load(&gateway->goodbye);
 	struct troupe_server *next = atomic_load(&gateway->next_server);
 	if (next)
 		adopt_server(gateway, next);
@@ -379,12 +368,17 @@ static void turn(void *ctx)
 	for (uint32_t i = 0; i < gateway->pages.count; i++)
 		motion_send(gateway->pages.at[i], now_ns);
 	look_at_remote(gateway);
-	if (goodbye && gateway->parting == PARTING_NOT)
-		say_goodbye(gateway, goodbye);
-	if (gateway->parting == PARTING_SAID && all_is_sent(gateway))
-		atomic_store(&gateway->parting, PARTING_SENT);
 	if (more)
 		wake(gateway);
+}
+
+/* The pages see the last state, and hear why they are left. */
+static void say_last(void *ctx)
+{
+	struct gateway *gateway = ctx;
+	turn(gateway);
+	if (gateway->goodbye && !atomic_load(&gateway->is_over))
+		say_goodbye(gateway, gateway->goodbye);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -399,6 +393,7 @@ static troupe_status start_web(struct gateway *gateway, const struct troupe_view
 		.room = room,
 		.close = close_page,
 		.turn = turn,
+		.last = say_last,
 		.ctx = gateway};
 	struct web_def web = {.address = def->address,
 		.port = def->port,
@@ -422,19 +417,6 @@ static troupe_status start_web(struct gateway *gateway, const struct troupe_view
 	if (!status)
 		atomic_store(&gateway->web, started);
 	return status;
-}
-
-/* Gives the pages time to hear why they are left. */
-static void part(struct gateway *gateway, const char *why)
-{
-	static const struct timespec nap = {.tv_nsec = 1000000};
-	atomic_store(&gateway->goodbye, why);
-	for (int ms = 0;
-		ms < GOODBYE_MS && atomic_load(&gateway->page_count) && atomic_load(&gateway->parting) != PARTING_SENT;
-		ms++) {
-		wake(gateway);
-		(void)nanosleep(&nap, NULL);
-	}
 }
 
 static void fini(struct gateway *gateway)
@@ -560,7 +542,7 @@ void troupe_view_end(struct troupe_view *view, const struct troupe_error *why)
 {
 	if (!view)
 		return;
-	part(&view->gateway, why ? why->text : "the run has ended");
+	view->gateway.goodbye = why ? why->text : "the run has ended";
 	fini(&view->gateway);
 	key_forget(&view->key);
 	free(view);

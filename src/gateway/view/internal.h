@@ -65,8 +65,6 @@ struct watched {              /* a world of which pages want pictures */
 	uint64_t asked_ns;
 };
 
-enum parting { PARTING_NOT, PARTING_SAID, PARTING_SENT };
-
 struct gateway {
 	struct source_place place;
 	struct play *play; /* NULL: no recording is shown */
@@ -88,9 +86,8 @@ struct gateway {
 	/* the end */
 	struct troupe_error why; /* a run of another process is over; read when is_over was seen */
 	_Atomic bool is_over, stop;
-	_Atomic(const char *) goodbye; /* writer: troupe_view_end(); NULL: not yet */
-	_Atomic enum parting parting;  /* writer: the loop's thread */
-	_Atomic uint32_t page_count;   /* for other threads */
+	const char *goodbye;         /* why pages are left; NULL: not yet; read after web_stop() has begun */
+	_Atomic uint32_t page_count; /* for other threads */
 };
 
 /* gateway.c */

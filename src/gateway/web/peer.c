@@ -61,6 +61,16 @@ void web_close(struct web_peer *peer, uint16_t code, const char *reason)
 	lws_set_timeout(peer->wsi, PENDING_TIMEOUT_USER_REASON_BASE, (WEB_CLOSE_MS + 999) / 1000);
 }
 
+void peer_leave(struct web_peer *peer, uint16_t code, const char *reason)
+{
+	if (peer->is_closing)
+		return;
+	peer->is_leaving = true;
+	peer->close_code = code;
+	(void)snprintf(peer->close_reason, sizeof peer->close_reason, "%s", reason);
+	lws_callback_on_writable(peer->wsi);
+}
+
 const char *web_peer_name(const struct web_peer *peer)
 {
 	return peer->name;
@@ -94,12 +104,14 @@ static int write_some(struct web_peer *peer)
 		peer->held = lws_partial_buffered(peer->wsi) ? block->count : 0;
 		drop_first(peer);
 	}
-	if (peer->first || peer->held) {
-		lws_callback_on_writable(peer->wsi);
-	} else if (!peer->told_room && peer->conn && peer->service->room) {
+	if (!peer->first && !peer->held && !peer->told_room && peer->conn && peer->service->room) {
 		peer->told_room = true;
 		peer->service->room(peer->conn);
 	}
+	if (peer->first || peer->held)
+		lws_callback_on_writable(peer->wsi);
+	else if (peer->is_leaving)
+		return say_goodbye(peer);
 	return 0;
 }
 
@@ -108,7 +120,7 @@ static int write_some(struct web_peer *peer)
 static int take_bytes(struct web_peer *peer, const void *bytes, size_t count)
 {
 	struct lws *wsi = peer->wsi;
-	if (peer->is_closing || !peer->conn)
+	if (peer->is_closing || peer->is_leaving || !peer->conn)
 		return 0;
 	if (lws_is_first_fragment(wsi))
 		peer->heard.count = 0;

@@ -28,8 +28,9 @@ enum {
 	PING_S = 30,
 	GONE_S = 45,
 	HEAR_BYTES = 16 << 10, /* as much of a message as is read at a time */
-	GOODBYE_MS = 500,
-	SAY_MS = 2000, /* one line about a refused request in this time */
+	LAST_MS = 500,         /* for the last messages to the peers */
+	GOODBYE_MS = 500,      /* for the goodbye to those that have not taken them all */
+	SAY_MS = 2000,         /* one line about a refused request in this time */
 };
 
 bool web_is_available(void)
@@ -191,15 +192,24 @@ static void take_turns(struct web *web)
 			web->services[i].turn(web->services[i].ctx);
 }
 
-static void say_goodbye(struct web *web)
+static void close_all(struct web *web, void (*close)(struct web_peer *peer, uint16_t code, const char *reason), int ms)
 {
-	uint64_t end_ns = clock_now_ns() + GOODBYE_MS * MS_NS;
+	uint64_t end_ns = clock_now_ns() + (uint64_t)ms * MS_NS;
 	for (struct web_peer *peer = web->peers; peer; peer = peer->after)
 		if (peer->service)
-			web_close(peer, LWS_CLOSE_STATUS_GOINGAWAY, "the run has ended");
+			close(peer, LWS_CLOSE_STATUS_GOINGAWAY, "the run has ended");
 	set_timer(web, true); /* it ends the waiting */
 	while (web->socket_count && clock_now_ns() < end_ns && lws_service(web->context, 0) >= 0)
 		;
+}
+
+static void say_goodbye(struct web *web)
+{
+	for (uint32_t i = 0; i < web->service_count; i++)
+		if (web->services[i].last)
+			web->services[i].last(web->services[i].ctx);
+	close_all(web, peer_leave, LAST_MS);
+	close_all(web, web_close, GOODBYE_MS);
 }
 
 static void *work(void *arg)

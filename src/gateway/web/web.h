@@ -52,6 +52,8 @@ struct web_service {
 	void (*close)(void *conn);
 	/* After web_wake(), and each WEB_TURN_MS while any client is connected. May be NULL. */
 	void (*turn)(void *ctx);
+	/* Once, at web_stop(): what is sent now still goes to the peers before they are closed. May be NULL. */
+	void (*last)(void *ctx);
 	void *ctx;
 };
 
@@ -85,8 +87,8 @@ struct web_def {                          /* all that it points to is copied, ex
 bool web_is_available(void);
 /* TROUPE_EINVAL: a setting is not valid, or this build has no web server; TROUPE_EIO: the port cannot be had. */
 troupe_status web_start(const struct web_def *def, struct web **ret_web, struct troupe_error *error);
-/* Closes all peers with "going away" and ends the thread. No function of a service is called afterwards. Twice is fine.
- */
+/* Gives the peers half a second to take what waits for them, closes them with "going away" and ends the thread. No
+ * function of a service is called afterwards. Twice is fine. */
 void web_stop(struct web *web);
 /* web_stop(), then the memory. NULL is fine. */
 void web_end(struct web *web);

@@ -42,6 +42,7 @@ struct web_peer { /* a connection; a WebSocket once it has a service */
 	size_t held;    /* bytes of the message that libwebsockets has, but the kernel has not */
 	bool told_room; /* since the last message */
 	bool is_closing;
+	bool is_leaving; /* it is closed once all that waits has gone; nothing that comes is heard */
 	uint16_t close_code;
 	char close_reason[WEB_REASON_MAX + 1];
 	struct text heard; /* the message that is coming in */
@@ -84,6 +85,8 @@ struct web {
 int page_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t count);
 /* peer.c: the callback for all other protocols. */
 int peer_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t count);
+/* peer.c: closes the peer as web_close() does, after all that waits for it. */
+void peer_leave(struct web_peer *peer, uint16_t code, const char *reason);
 /* peer.c: whatever is left of a connection that is gone. */
 void peer_fini(struct web_peer *peer);
 
