@@ -1,9 +1,9 @@
 /* `troupe check`: reports everything that is wrong with a world, not only the first error. Each stage (SDF, scene,
  * systems) goes on after an error as far as it can. A stage that had an error is the last stage, because its result
  * is not complete. The loaders are those of `run`, so `check` and `run` agree on which worlds are valid. */
-#include "base/outfile.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/signals.h"
 #include "program/program.h"
 #include "scene/scene.h"
 #include "sensor/sensor.h"
@@ -12,13 +12,10 @@
 
 #include <troupe/plugin_check.h>
 
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
 
 enum { STUCK_S = 10 };
 
@@ -256,36 +253,11 @@ static void on_line(void *ctx, bool wrong, const char *text)
 		printf("%s\n", text);
 }
 
-/* SIGALRM, once a second, on the thread that calls the plug-in: the first way of the check has no other. */
-static void on_second(int number)
-{
-	static volatile sig_atomic_t seconds;
-	static volatile uint64_t before;
-	const struct outfile_options options = {0};
-	char text[600], line[700];
-	(void)number;
-	troupe_plugin_interrupted(text, sizeof text);
-	seconds = *text && troupe_plugin_calls() == before ? seconds + 1 : 0;
-	before = troupe_plugin_calls();
-	if (seconds < STUCK_S)
-		return;
-	int count = snprintf(line, sizeof line, "troupe check: %s has not returned after %d s\n", text, STUCK_S);
-	(void)outfile_put(STDERR_FILENO, line, MIN((size_t)MAX(count, 0), sizeof line - 1), &options);
-	_exit(CLI_BAD_INPUT);
-}
-
-/* A function that never returns would keep the check from its verdict for ever. */
-static void watch_plugin(void)
-{
-	const struct sigaction action = {.sa_handler = on_second, .sa_flags = SA_RESTART | SA_ONSTACK};
-	const struct itimerval every = {.it_interval.tv_sec = 1, .it_value.tv_sec = 1};
-	(void)sigaction(SIGALRM, &action, NULL);
-	(void)setitimer(ITIMER_REAL, &every, NULL);
-}
-
 static int check_plugin(const struct settings *settings)
 {
-	watch_plugin();
+	/* one that never returns would keep the check from its verdict for ever; the first way of the check has one
+	 * thread */
+	signals_limit_plugins("check", STUCK_S);
 	struct troupe_plugin_check def = {.plugin = settings->plugin,
 		.world_path = settings->world,
 		.resource_paths = settings->resource_paths.at,

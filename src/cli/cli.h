@@ -32,8 +32,8 @@ int cli_service(int argc, char **argv);
 
 int cli_exit_status(troupe_status status);
 
-/* Writes to standard output, and flushes it. Returns CLI_DONE; or CLI_BAD_INPUT, and has complained. */
-int cli_write(const char *command, const char *bytes, size_t count);
+/* Writes to standard output, and flushes it. EIO: it cannot be written. */
+troupe_status cli_write(const char *bytes, size_t count, struct troupe_error *error);
 
 /* One line on standard error, "troupe COMMAND: ..."; command may be NULL. Control characters become '?'. */
 void cli_complain(const char *command, const char *format, ...) TROUPE_PRINTF(2, 3);

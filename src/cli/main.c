@@ -84,12 +84,11 @@ void cli_complain(const char *command, const char *format, ...)
 }
 
 /* errno is of use only at once. main() finds the errors of all other writes, and their reason if they are the last. */
-int cli_write(const char *command, const char *bytes, size_t count)
+troupe_status cli_write(const char *bytes, size_t count, struct troupe_error *error)
 {
 	if (fwrite(bytes, 1, count, stdout) == count && !fflush(stdout))
-		return CLI_DONE;
-	cli_complain(command, "standard output: cannot write: %s", strerror(errno));
-	return CLI_BAD_INPUT;
+		return TROUPE_OK;
+	return fail(error, TROUPE_EIO, "standard output: cannot write: %s", strerror(errno));
 }
 
 static bool coloured(void)

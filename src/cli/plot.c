@@ -13,7 +13,6 @@
 #include "cli/signals.h"
 
 #include <inttypes.h>
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -637,9 +636,7 @@ static troupe_status write_out(const struct plot *plot, const struct text *svg, 
 {
 	if (plot->settings.out)
 		return outfile_replace(plot->settings.out, svg->at, svg->count, NULL, error);
-	if (fwrite(svg->at, 1, svg->count, stdout) != svg->count || fflush(stdout))
-		return fail(error, TROUPE_EIO, "standard output: cannot write: %s", strerror(errno));
-	return TROUPE_OK;
+	return cli_write(svg->at, svg->count, error);
 }
 
 static troupe_status check_names(const struct settings *settings, struct troupe_error *error)

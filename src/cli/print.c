@@ -49,9 +49,12 @@ int cli_print(int argc, char **argv)
 	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status) &&
 		cli_load("print", settings.world, settings.resource_paths.at, &sdf, &status)) {
 		struct text text = {0};
+		struct troupe_error error;
 		(settings.flat ? sdf_print_flat : sdf_print)(sdf, &text);
-		if (text.at)
-			status = cli_write("print", text.at, text.count);
+		if (text.at && cli_write(text.at, text.count, &error)) {
+			cli_complain("print", "%s", error.text);
+			status = CLI_BAD_INPUT;
+		}
 		text_fini(&text);
 	}
 	sdf_free(sdf);

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -196,24 +197,32 @@ static void write_all(const char *text)
 	}
 }
 
+/* Whether this thread was in a plug-in, which is then told of: "troupe: PLUG-IN crashes". */
+static bool tell_of_plugin(const char *begin, const char *end)
+{
+	char text[600];
+	troupe_plugin_interrupted(text, sizeof text);
+	if (!*text)
+		return false;
+	write_all(begin);
+	write_all(text);
+	write_all(end);
+	return true;
+}
+
 /* Several threads may crash at once: the first one tells, and ends the process, while the others wait. */
 static void on_crash(int number)
 {
 	static atomic_flag told = ATOMIC_FLAG_INIT;
 	static _Thread_local volatile sig_atomic_t telling;
-	char text[600];
 	while (!telling && atomic_flag_test_and_set(&told))
 		(void)pause();
 	if (!telling) {
 		telling = 1;
-		troupe_plugin_interrupted(text, sizeof text);
-		if (*text) {
-			write_all("troupe: ");
-			write_all(text);
-			write_all(number == SIGSEGV || number == SIGBUS ? " crashes: it uses memory that it has not\n"
-				  : number == SIGFPE                    ? " crashes: it divides by 0\n"
-									: " crashes\n");
-		}
+		(void)tell_of_plugin("troupe: ", number == SIGSEGV || number == SIGBUS
+							 ? " crashes: it uses memory that it has not\n"
+						 : number == SIGFPE ? " crashes: it divides by 0\n"
+								    : " crashes\n");
 	}
 	(void)signal(number, SIG_DFL);
 	(void)raise(number);
@@ -222,23 +231,49 @@ static void on_crash(int number)
 /* exit() calls this on the thread that has called exit(). */
 static void on_exit_of_plugin(void)
 {
-	char text[600];
-	troupe_plugin_interrupted(text, sizeof text);
-	if (!*text)
-		return;
-	write_all("troupe: ");
-	write_all(text);
-	write_all(" ends the process\n");
-	_exit(CLI_BAD_INPUT);
+	if (tell_of_plugin("troupe: ", " ends the process\n"))
+		_exit(CLI_BAD_INPUT);
 }
 
 void signals_name_plugins(void)
 {
-	(void)atexit(on_exit_of_plugin);
 	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+	(void)atexit(on_exit_of_plugin);
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
 		struct sigaction before, action = {.sa_handler = on_crash, .sa_flags = SA_NODEFER | SA_ONSTACK};
 		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler == SIG_DFL)
 			(void)sigaction(numbers[i], &action, NULL);
 	}
+}
+
+/* --- plug-ins that do not return ---------------------------------------------------------------------------------- */
+
+static struct {
+	char begin[40], end[64];
+	int seconds;
+} limit;
+
+/* SIGALRM, once a second, on the thread that calls plug-ins */
+static void on_second(int number)
+{
+	static volatile sig_atomic_t seconds;
+	static volatile uint64_t before;
+	char text[600];
+	(void)number;
+	troupe_plugin_interrupted(text, sizeof text);
+	seconds = *text && troupe_plugin_calls() == before ? seconds + 1 : 0;
+	before = troupe_plugin_calls();
+	if (seconds >= limit.seconds && tell_of_plugin(limit.begin, limit.end))
+		_exit(CLI_BAD_INPUT);
+}
+
+void signals_limit_plugins(const char *command, int seconds)
+{
+	const struct sigaction action = {.sa_handler = on_second, .sa_flags = SA_RESTART | SA_ONSTACK};
+	const struct itimerval every = {.it_interval.tv_sec = 1, .it_value.tv_sec = 1};
+	(void)snprintf(limit.begin, sizeof limit.begin, "troupe %s: ", command);
+	(void)snprintf(limit.end, sizeof limit.end, " has not returned after %d s\n", seconds);
+	limit.seconds = seconds;
+	(void)sigaction(SIGALRM, &action, NULL);
+	(void)setitimer(ITIMER_REAL, &every, NULL);
 }

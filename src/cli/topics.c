@@ -54,7 +54,7 @@ static const char *word_of(troupe_topic_kind kind)
 	return kind == TROUPE_TOPIC_PUBLISHED ? "out" : kind == TROUPE_TOPIC_TAKEN ? "in" : "service";
 }
 
-static int print_lines(const struct troupe_topics *topics)
+static troupe_status print_lines(const struct troupe_topics *topics, struct troupe_error *error)
 {
 	struct text out = {0};
 	size_t width = 0;
@@ -68,12 +68,12 @@ static int print_lines(const struct troupe_topics *topics)
 		text_add(&out, "%-8s %-*s  %s%s%s%s  (%s)\n", word_of(t->kind), (int)width, t->name, t->type,
 			t->reply_type ? " -> " : "", t->reply_type ? t->reply_type : "", rate, t->owner);
 	}
-	int status = cli_write("topics", out.at, out.count);
+	troupe_status status = cli_write(out.at, out.count, error);
 	text_fini(&out);
 	return status;
 }
 
-static int print_json(const struct troupe_topics *topics)
+static troupe_status print_json(const struct troupe_topics *topics, struct troupe_error *error)
 {
 	struct text out = {0};
 	text_add(&out, "[");
@@ -96,7 +96,7 @@ static int print_json(const struct troupe_topics *topics)
 		text_add(&out, "}");
 	}
 	text_add(&out, "\n]\n");
-	int status = cli_write("topics", out.at, out.count);
+	troupe_status status = cli_write(out.at, out.count, error);
 	text_fini(&out);
 	return status;
 }
@@ -116,10 +116,12 @@ static int print_topics(const struct settings *settings)
 		return cli_exit_status(status);
 	}
 	const struct troupe_topics *topics = troupe_topics_list(server);
-	int written = settings->json ? print_json(topics) : print_lines(topics);
+	status = (settings->json ? print_json : print_lines)(topics, &error);
 	troupe_topics_release(topics);
 	troupe_server_destroy(server);
-	return written;
+	if (status)
+		cli_complain("topics", "%s", error.text);
+	return cli_exit_status(status);
 }
 
 int cli_topics(int argc, char **argv)

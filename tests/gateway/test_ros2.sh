@@ -5,27 +5,8 @@
 # does becomes commands, so a recording repeats it; and a run has the same bits with and without such programs.
 # optional commands: c++ g++
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
-set -u
-source=$(cd "${SOURCE_DIR:-.}" && pwd)
-case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
-cd "$scratch" || exit 1
-run=
-trap '[ -z "$run" ] || kill -KILL "$run" 2>/dev/null; rm -rf "$scratch"' EXIT
-TROUPE_NO_GZ=1
-export TROUPE_NO_GZ
-unset ROS_DOMAIN_ID CYCLONEDDS_URI
-domain=$((10 + $$ % 90)) # ports below those that the system gives away
-
-cp "$source/tests/data/ros/robot.sdf" w.sdf || exit 1
-
-timeout 20 "$troupe" run w.sdf --ros2 --ros2-domain $domain --iterations 1 --rtf 0 -v 0 >out 2>err
-status=$?
-if grep -q 'built without DDS' err; then
-	echo "skipped: ROS 2: $(cat err)"
-	echo '0 passed, 0 failed, 1 skipped'
-	exit 0
-fi
-check "a run is a node: $(cat err)" $status
+. "${SOURCE_DIR:-.}/tests/gateway/ros2.sh"
+needs_node 'ROS 2' robot.sdf
 
 # --- options ---------------------------------------------------------------------------------------------------------
 for bad in '--ros2 --ros2-domain 233' '--ros2 --ros2-domain -1' '--ros2 --ros2-address nowhere' '--ros2 --ros2-distro x' \
@@ -61,32 +42,9 @@ grep -q "ROS 2: domain $domain, node /troupe, this machine only" err
 check "ROS_DOMAIN_ID: $(cat err)" $?
 
 # --- a program of Fast DDS -------------------------------------------------------------------------------------------
-cxx=$(command -v c++ || command -v g++) || cxx=
-[ -n "$cxx" ] && "$cxx" -std=c++17 -O0 "$source/tests/gateway/ros2_peer.cpp" -o peer -lfastrtps -lfastcdr 2>compiled || {
-	skip 'nodes with Fast DDS' "no C++ compiler, libfastrtps-dev or libfastcdr-dev: $(head -n 1 compiled 2>/dev/null)"
+compile_peer || {
 	totals
 	exit
-}
-
-# begin OPTIONS...: a run in the background
-begin()
-{
-	"$troupe" run w.sdf --ros2 --ros2-domain $domain -v 1 "$@" >out 2>err &
-	run=$!
-	for _ in $(seq 200); do
-		grep -q 'ROS 2: domain' err && break
-		sleep 0.05
-	done
-}
-
-# end: ends the run; its status
-end()
-{
-	kill -INT "$run"
-	wait "$run"
-	ended=$?
-	run=
-	return $ended
 }
 
 # peer ORDERS...: what it prints in `said`

@@ -5,37 +5,14 @@
 # sound programs are served, and a recording repeats what they did.
 # optional commands: c++ g++
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
-set -u
-source=$(cd "${SOURCE_DIR:-.}" && pwd)
-case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
-cd "$scratch" || exit 1
-run=
-trap '[ -z "$run" ] || kill -KILL "$run" 2>/dev/null; rm -rf "$scratch"' EXIT
-TROUPE_NO_GZ=1
-export TROUPE_NO_GZ
-unset ROS_DOMAIN_ID CYCLONEDDS_URI
-domain=$((10 + $$ % 90)) # ports below those that the system gives away
-
-cp "$source/tests/data/ros/robot.sdf" w.sdf || exit 1
-timeout 20 "$troupe" run w.sdf --ros2 --ros2-domain $domain --iterations 1 --rtf 0 -v 0 >out 2>err
-status=$?
-if grep -q 'built without DDS' err; then
-	echo "skipped: ROS 2: $(cat err)"
-	echo '0 passed, 0 failed, 1 skipped'
-	exit 0
-fi
-check "a run is a node: $(cat err)" $status
+. "${SOURCE_DIR:-.}/tests/gateway/ros2.sh"
+needs_node 'ROS 2' robot.sdf
 need python3 || {
 	totals
 	exit
 }
 
-"$troupe" run w.sdf --ros2 --ros2-domain $domain --record run.rec -v 1 >out 2>err &
-run=$!
-for _ in $(seq 200); do
-	grep -q 'ROS 2: domain' err && break
-	sleep 0.05
-done
+begin --record run.rec
 memory_kib()
 {
 	awk '/^VmRSS/ { print $2 }' /proc/$run/status
@@ -57,8 +34,7 @@ grep -q 'the DDS library warns' err
 check "damaged packets reach the library: $(cat err)" $?
 
 # --- programs --------------------------------------------------------------------------------------------------------
-cxx=$(command -v c++ || command -v g++) || cxx=
-if [ -n "$cxx" ] && "$cxx" -std=c++17 -O0 "$source/tests/gateway/ros2_peer.cpp" -o peer -lfastrtps -lfastcdr 2>compiled; then
+if compile_peer; then
 	ones=$(printf 'ff%.0s' $(seq 3000))
 	long=636c69656e7469643d$(printf '61%.0s' $(seq 3000))3b # a clientid of 3000 letters
 	for data in "$ones" "$long" 3b3b3b3d3d 636c69656e7469643d 00000000 74797065686173683d3b; do
@@ -84,20 +60,15 @@ if [ -n "$cxx" ] && "$cxx" -std=c++17 -O0 "$source/tests/gateway/ros2_peer.cpp" 
 	check "it drives the cart: $(grep '^/odom ' said | tail -n 1)" $?
 	[ "$(grep -c 'a message is refused' err)" -le 3 ] && [ "$(grep -c 'are refused' err)" -le 1 ]
 	check "each is told of once: $(cut -c 1-200 err)" $?
-else
-	skip 'programs with Fast DDS' "no C++ compiler, libfastrtps-dev or libfastcdr-dev: $(head -n 1 compiled 2>/dev/null)"
 fi
 after=$(memory_kib)
 [ "$((after - before))" -lt 300000 ]
 check "memory: $before KiB before, $after KiB after" $?
 [ "$(wc -l <err)" -lt 12 ]
 check "few lines are said: $(head -n 12 err | cut -c 1-200)" $?
-kill -INT "$run"
-wait "$run"
-status=$?
-run=
-[ $status -le 1 ]
-check "the run ends well: $status $(tail -n 1 err)" $?
+end
+[ $ended -le 1 ]
+check "the run ends well: $ended $(tail -n 1 err)" $?
 timeout 120 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
 check "the recording has the same bits: $(cat out err)" $?
 totals
