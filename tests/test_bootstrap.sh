@@ -24,7 +24,7 @@ check()
 # --- the machine: bin has tools, state says what is so, calls is what was done ---------------------------------------------
 
 mkdir "$scratch/bin" "$scratch/tree" "$scratch/state"
-for tool in cat chmod cp dirname env find getconf grep make mkdir rm sed sh tail tee touch tr awk sleep mktemp cut sort date timeout; do
+for tool in cat chmod cp dirname env find getconf grep head make mkdir rm sed sh tail tee touch tr awk sleep mktemp cut sort date timeout; do
 	ln -s "$(command -v $tool)" "$scratch/bin/$tool"
 done
 # tool NAME: makes a stand-in for a tool; its script comes on standard input
@@ -227,6 +227,46 @@ says '^PASS: seen at once$'
 says "^failed: bad: 2 failed; see $(cd "$scratch/tree" && pwd -P)/build/bad.log$"
 [ "$(tail -n 2 "$scratch/out" | tr '\n' ';')" = '4 passed, 2 failed;status 1;' ]
 check 'the totals are the last line, and the status is 1' $?
+
+# A test that waits for programs of others may be late once; others, and one that fails twice, have failed.
+steady='tests/unit/steady.log'
+unsteady='tests/web/late.sh.log'
+rubbish='tests/web/broken.sh.log'
+# again STATUS LOG...: a check in which these fail; the second one the first time only
+again()
+{
+	machine 0
+	cat >>"$scratch/tree/makefile" <<END
+ifeq (\$(origin TESTS),command line)
+check: \$(TESTS)
+else
+check: $(shift; echo "$*" | sed 's/\.log//g')
+endif
+list-tests: more
+more:
+	@echo $(shift; echo "$*")
+tests/%:
+	@mkdir -p \$(dir \$@)
+	@if [ \$@ = ${unsteady%.log} ] && [ -e \$@.log ]; then \
+		printf ':test-result: PASS\n' >\$@.trs; echo '1 passed, 0 failed' >\$@.log; echo 'PASS: \$@'; \
+	else \
+		printf ':test-result: FAIL\n' >\$@.trs; printf 'FAILED: too late\n0 passed, 1 failed\n' >\$@.log; \
+		echo 'FAIL: \$@'; exit 1; \
+	fi
+END
+	runs "$1" check
+}
+again 0 $unsteady
+says '^    FAILED: too late$'
+says "^bootstrap: once more, alone: ${unsteady%.log}$"
+says '^4 passed, 0 failed$'
+again 1 $unsteady $rubbish
+says "^bootstrap: once more, alone: ${unsteady%.log} ${rubbish%.log}$"
+says '^4 passed, 1 failed$'
+again 1 $steady
+! grep -q 'once more' "$scratch/out"
+check 'a test without programs of others has one try' $?
+says '^3 passed, 1 failed$'
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
