@@ -45,11 +45,7 @@ start_peer()
 	"$peer" "$@" >said 2>&1 &
 	last=$!
 	started="$started $last"
-	for _ in $(seq 500); do
-		grep -q '^ready' said && return
-		sleep 0.02
-	done
-	echo "FAILED: the peer does not start: $(cat said)"
+	until_true 60 grep -q '^ready' said || check "the peer does not start: $(cat said)" 1
 }
 
 # end_last SIGNAL: ends what was started last; its status
@@ -70,11 +66,16 @@ within()
 # until_true SECONDS COMMAND...: repeats the command until it succeeds
 until_true()
 {
-	tries=$(($1 * 20))
+	true_until=$(($(date +%s) + $1))
 	shift
 	while ! "$@"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
+		[ "$(date +%s)" -le $true_until ] || return 1
 		sleep 0.05
 	done
+}
+
+# catches PID: whether the process has a handler for SIGTERM
+catches()
+{
+	[ $((0x$(sed -n 's/^SigCgt:[ \t]*//p' "/proc/$1/status" 2>/dev/null || echo 0) & 0x4000)) != 0 ]
 }

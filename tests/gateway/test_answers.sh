@@ -23,7 +23,7 @@ report()
 # call SERVICE REQUEST
 call()
 {
-	within 20 "$troupe" service call "$1" -r "$2"
+	within 60 "$troupe" service call "$1" --timeout 30000 -r "$2"
 }
 # ended LIMIT: waits for the run; its status
 ended()
@@ -40,13 +40,20 @@ mkdir states
 "$troupe" run w.sdf --save-dir states -v 1 --hash-every 100 >run.out 2>run.err &
 last=$!
 started=$last
-until_true 20 call /gazebo/worlds 'unused: false'
+until_true 60 call /gazebo/worlds 'unused: false'
 grep -q '"my world"' out
 report 'the world is named' $?
-timeout 20 "$troupe" topic echo /world/my_world/replies -n 4 --timeout 15 >replies 2>&1 &
+"$troupe" topic echo /world/my_world/replies >replies 2>&1 &
 echo=$!
 started="$started $echo"
-sleep 1
+# it listens when it has heard of a refusal
+heard()
+{
+	call /world/my_world/save 'data: "../probe"'
+	[ -s replies ]
+}
+until_true 60 heard
+check 'replies are heard' $?
 call /world/my_world/save 'data: "a.state"'
 grep -q 'data: true' out && [ -s states/a.state ]
 report 'a state is saved' $?
@@ -59,6 +66,9 @@ report 'a state of Gazebo is refused' $?
 call /world/my_world/control/state 'world_control {pause: true}'
 grep -q 'data: true' out
 report 'the world is controlled' $?
+all_heard() { [ "$(grep -c '^ok: true' replies)" -ge 2 ]; }
+until_true 60 all_heard
+kill -TERM "$echo"
 wait "$echo"
 [ "$(grep -c '^ok: true' replies)" = 2 ] && grep -q 'the state of step [0-9]* is saved: states/a.state' replies &&
 	grep -q "'../a.state': expected the name of a file" replies && grep -q 'a state of 1 entities' replies
@@ -77,7 +87,7 @@ report 'the user interface is described' $?
 call /server_control 'stop: true'
 grep -q 'data: true' out
 report 'the request to stop is answered' $?
-ended 10
+ended 60
 report 'the run has ended well' $?
 
 # the state is complete: a run from it has the hashes of the run
@@ -90,7 +100,7 @@ report "a run resumed from the state has the same bits ($common hashes)" $?
 "$troupe" run w.sdf -v 1 >run.out 2>run.err &
 last=$!
 started=$last
-until_true 20 call /gazebo/worlds 'unused: false'
+until_true 60 call /gazebo/worlds 'unused: false'
 call /world/my_world/save 'data: "b.state"'
 ! grep -q 'data' out && grep -q 'clients cannot save states' run.err
 report 'without --save-dir nothing is saved' $?

@@ -8,7 +8,7 @@ client()
 {
 	what=$1 want=$2 expected=$3
 	shift 3
-	timeout -k 1 20 "$troupe" "$@" >out 2>err
+	timeout -k 1 60 "$troupe" "$@" >out 2>err
 	status=$?
 	[ $status = "$want" ] && echo "$(tr '\n' ' ' <out)" | grep -qxE -e "$expected"
 	good=$?
@@ -36,18 +36,22 @@ client 'bytes' 0 'hex 120408011005  ' topic echo /clock -n 1 --raw
 client 'a type that is not known' 0 'hex 0a02  ' topic echo /odd -n 1
 client 'a type that is not known, as JSON' 0 '{"hex": "0a02"} ' topic echo /odd -n 1 --json
 client 'bytes that are no message' 0 'hex ffff  ' topic echo /bad -n 1
-client 'for a time' 0 '(hex 0a02  )+' topic echo /odd -d 0.5
+client 'for a time' 0 '(hex 0a02  )+' topic echo /odd -d 3
 client 'silence' 1 '' topic echo /none --timeout 0.3
 client 'no publisher for a time' 1 '' topic echo /none -d 0.3
-client 'too few' 1 '(hex 0a02  )+' topic echo /odd -n 1000 -d 0.4
-client 'a rate' 0 '[1-5][0-9][.0-9]* Hz, [.0-9]+ to [.0-9]+ s apart, 30 messages of 6 bytes ' topic hz /clock -n 30
-client 'a rate as JSON' 0 '{"rate_hz": [1-5][0-9][.0-9]*, .*"messages": 30, "mean_bytes": 6} ' topic hz /clock -n 30 --json
+client 'too few' 1 '(hex 0a02  )+' topic echo /odd -n 1000000 -d 3
+# what a busy machine publishes is less than 50 a second, and comes in bunches: the figures must agree with one another
+client 'a rate' 0 '[.0-9]+ Hz, [.0-9]+ to [.0-9]+ s apart, 30 messages of 6 bytes ' topic hz /clock -n 30
+awk '{ exit !($1 > 0 && $3 <= 1 / $1 + 1e-5 && 1 / $1 <= $5 + 1e-5) }' out
+check "a mean rate: $(cat out)" $?
+client 'a rate as JSON' 0 '{"rate_hz": [.0-9]+, .*"messages": 30, "mean_bytes": 6} ' topic hz /clock -n 30 --json
 client 'a message' 0 '' topic pub /cmd_vel -m Twist -p 'linear: {x: 1}'
 client 'a message as JSON' 0 '' topic pub /cmd_vel -m ignition.msgs.Twist --json -p '{"linear": {"x": 2}}'
 client 'a message of another type' 0 '' topic pub /cmd_vel -m my.Type --raw -p 0102
 client 'three messages' 0 '' topic pub /cmd_vel -m StringMsg -p 'data: "x"' -n 3 -r 50
 client 'no subscriber' 1 '' topic pub /none -m Twist -p 'linear: {x: 1}' --timeout 0.3
-sleep 0.2
+published() { [ "$(grep -c '^message' said)" -ge 6 ]; }
+until_true 60 published
 printf 'message /cmd_vel %s\n' 'gz.msgs.Twist 120911000000000000f03f' 'gz.msgs.Twist 1209110000000000000040' 'my.Type 0102' \
 	'gz.msgs.StringMsg 120178' 'gz.msgs.StringMsg 120178' 'gz.msgs.StringMsg 120178' >expected
 grep '^message' said | cmp -s - expected
@@ -70,36 +74,45 @@ client 'no such types' 1 '' service call /no --reqtype Clock --reptype Clock --t
 check "four calls came: $(grep -c '^request /world' said)" $?
 
 # One that is stopped by a signal says whether anything came; a reader that goes away ends it.
-timeout -s INT 1 "$troupe" topic echo /clock >out 2>err
-[ $? = 124 ] && [ ! -s err ] && [ -s out ]
-check "stopped by Ctrl-C: $(cat err)" $?
-timeout -k 1 20 "$troupe" topic echo /clock 2>err | head -n 1 >out
+"$troupe" topic echo /clock >out 2>err &
+echoes=$!
+started="$started $echoes"
+until_true 60 test -s out
+kill -INT $echoes
+wait $echoes
+status=$?
+[ $status = 0 ] && [ ! -s err ] && [ -s out ]
+check "stopped by Ctrl-C: $status $(cat err)" $?
+timeout -k 1 60 "$troupe" topic echo /clock 2>err | head -n 1 >out
 grep -q system out
 check 'a reader that goes away' $?
 
 # before the publisher
-timeout 20 "$troupe" topic echo /later -n 1 >out 2>err &
+timeout 60 "$troupe" topic echo /later -n 1 >out 2>err &
 waiting=$!
 sleep 0.3
-timeout 20 "$troupe" topic pub /later -m StringMsg -p 'data: "at last"'
+timeout 60 "$troupe" topic pub /later -m StringMsg -p 'data: "at last"' --timeout 50
 check 'published to one that waits' $?
 wait $waiting
 [ $? = 0 ] && grep -q 'data: "at last"' out
 check "echoed when the publisher comes: $(cat out err)" $?
 
 if have_tools; then
-	timeout 20 "$topic_tool" -e -t /chat -n 1 >heard 2>&1 &
+	timeout 60 "$topic_tool" -e -t /chat -n 1 >heard 2>&1 &
 	waiting=$!
-	client 'a message for a program of gz-transport' 0 '' topic pub /chat -m StringMsg -p 'data: "hello"'
+	client 'a message for a program of gz-transport' 0 '' topic pub /chat -m StringMsg -p 'data: "hello"' --timeout 50
 	wait $waiting
 	grep -q 'data: "hello"' heard
 	check "a program of gz-transport hears: $(cat heard)" $?
-	timeout 20 "$troupe" topic echo /chat -n 1 >out 2>err &
+	timeout 60 "$troupe" topic echo /chat -n 1 >out 2>err &
 	waiting=$!
-	for _ in 1 2 3 4 5 6 7 8; do
-		"$topic_tool" -t /chat -m ignition.msgs.StringMsg -p 'data: "hi"' >/dev/null 2>&1
-		[ ! -s out ] || break
-	done
+	# the program publishes once and ends, perhaps before the message is on its way
+	heard()
+	{
+		timeout 20 "$topic_tool" -t /chat -m ignition.msgs.StringMsg -p 'data: "hi"' >/dev/null 2>&1
+		[ -s out ]
+	}
+	until_true 60 heard
 	wait $waiting
 	grep -q 'data: "hi"' out
 	check "a program of gz-transport is heard: $(cat out err)" $?
