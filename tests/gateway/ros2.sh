@@ -15,7 +15,7 @@ domain=$((10 + $$ % 90)) # ports below those that the system gives away
 needs_node()
 {
 	cp "$source/tests/data/ros/$2" w.sdf || exit 1
-	timeout 20 "$troupe" run w.sdf --ros2 --ros2-domain $domain --iterations 1 --rtf 0 -v 0 >out 2>err
+	timeout 60 "$troupe" run w.sdf --ros2 --ros2-domain $domain --iterations 1 --rtf 0 -v 0 >out 2>err
 	status=$?
 	if grep -q 'built without DDS' err; then
 		echo "skipped: $1: $(cat err)"
@@ -30,10 +30,11 @@ begin()
 {
 	"$troupe" run w.sdf --ros2 --ros2-domain $domain -v 1 "$@" >out 2>err &
 	run=$!
-	for _ in $(seq 200); do
-		grep -q 'ROS 2: domain' err && break
+	for _ in $(seq 1200); do # what takes longer is a hang
+		grep -q 'ROS 2: domain' err && return
 		sleep 0.05
 	done
+	check "the run does not begin: $(cat err)" 1
 }
 
 # end: ends the run; its status

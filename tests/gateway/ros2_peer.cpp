@@ -11,6 +11,8 @@
 //   data:HEX, title:N              user data of the participant and of all its ends; a name of N letters
 //   nodes[:BYTES]                  prints the nodes of each ros_discovery_info, whose ids have so many bytes (16)
 //   domain:N, for:S, hang:S        the domain (0), the time until the end (5 s), seconds after which it stops to take
+//   least:NAME:N                   the end waits until so many messages of NAME have come, but no longer than LATEST_S:
+//                                  a busy machine has less in the same time
 //
 // A name without a slash before it is one of DDS itself.
 #include <chrono>
@@ -27,6 +29,7 @@
 #include <fastdds/dds/subscriber/Subscriber.hpp>
 #include <fastdds/dds/topic/Topic.hpp>
 #include <fastdds/dds/topic/TopicDataType.hpp>
+#include <map>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -273,9 +276,20 @@ static std::string dds_type(const std::string &type)
 	return parts[0] + "::msg::dds_::" + parts[1] + "_";
 }
 
+static const double LATEST_S = 100;
+
+static bool enough(const std::map<std::string, int> &wanted, std::map<std::string, int> &had)
+{
+	for (const auto &want : wanted)
+		if (had[want.first] < want.second)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	double until_s = 5, hang_s = 1e9;
+	std::map<std::string, int> wanted, had;
 	uint32_t domain = 0;
 	std::vector<Words> orders;
 	Bytes data;
@@ -292,6 +306,8 @@ int main(int argc, char **argv)
 			title = std::string(strtoul(words[1].c_str(), nullptr, 10), 'x');
 		else if (words[0] == "hang")
 			hang_s = atof(words[1].c_str());
+		else if (words[0] == "least")
+			wanted[words[1]] = atoi(words[2].c_str());
 		else if (words[0] == "nodes") {
 			gid_bytes = words.size() > 1 ? strtoul(words[1].c_str(), nullptr, 10) : 16;
 			orders.push_back({"sub", "ros_discovery_info", "rmw_dds_common/ParticipantEntitiesInfo", "static"});
@@ -323,7 +339,7 @@ int main(int argc, char **argv)
 			DataReaderQos own = DATAREADER_QOS_DEFAULT;
 			own.reliability().kind = how == "best" ? BEST_EFFORT_RELIABILITY_QOS : RELIABLE_RELIABILITY_QOS;
 			own.durability().kind = how == "static" ? TRANSIENT_LOCAL_DURABILITY_QOS : VOLATILE_DURABILITY_QOS;
-			own.history().depth = 10;
+			own.history().depth = order[2] == "sensor_msgs/Image" ? 10 : 500; // this program may be late itself
 			own.user_data().assign(data.begin(), data.end());
 			own.endpoint().history_memory_policy = eprosima::fastrtps::rtps::DYNAMIC_RESERVE_MEMORY_MODE;
 			readings.push_back({order[1], order[2], subscriber->create_datareader(topic, own)});
@@ -340,13 +356,14 @@ int main(int argc, char **argv)
 				    order[0] == "flood" || order[0] == "rawflood"});
 	}
 	auto begin = std::chrono::steady_clock::now();
-	for (double now = 0; now < until_s;) {
+	for (double now = 0; now < until_s || (now < LATEST_S && !enough(wanted, had));) {
 		now = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 		for (Reading &reading : readings) {
 			Bytes bytes;
 			SampleInfo info;
 			while (now < hang_s && reading.reader->take_next_sample(&bytes, &info) == ReturnCode_t::RETCODE_OK)
 				if (info.valid_data) {
+					had[reading.name]++;
 					printf("%s", reading.name.c_str());
 					say(reading.type, bytes);
 				}

@@ -50,7 +50,7 @@ compile_peer || {
 # peer ORDERS...: what it prints in `said`
 peer()
 {
-	timeout 60 ./peer domain:$domain "$@" >said 2>&1
+	timeout 150 ./peer domain:$domain "$@" >said 2>&1
 }
 
 # has NAME PATTERN: whether a message of the topic has the words
@@ -61,7 +61,12 @@ has()
 }
 
 begin --record run.rec --secondaries 2
-peer for:6 nodes sub:/clock:rosgraph_msgs/Clock:best sub:/tf:tf2_msgs/TFMessage sub:/tf_static:tf2_msgs/TFMessage:static \
+least="least:ros_discovery_info:1 least:/clock:300 least:/tf_static:1 least:/joint_states:100"
+for topic in tf odom cart/odom scan scan/points image camera_info imu navsat contact robot_joint_states; do
+	least="$least least:/$topic:5"
+done
+# shellcheck disable=SC2086 # words
+peer for:6 $least nodes sub:/clock:rosgraph_msgs/Clock:best sub:/tf:tf2_msgs/TFMessage sub:/tf_static:tf2_msgs/TFMessage:static \
 	sub:/odom:nav_msgs/Odometry sub:/cart/odom:nav_msgs/Odometry sub:/scan:sensor_msgs/LaserScan:best \
 	sub:/scan/points:sensor_msgs/PointCloud2 sub:/image:sensor_msgs/Image sub:/camera_info:sensor_msgs/CameraInfo \
 	sub:/imu:sensor_msgs/Imu:best sub:/navsat:sensor_msgs/NavSatFix sub:/contact:ros_gz_interfaces/Contacts \
@@ -102,11 +107,15 @@ check "the recording of the run that was commanded has the same bits: $(cat out 
 # --- wrong messages, floods, slow and late readers -------------------------------------------------------------------
 begin --ros2-distro humble
 bad=00010000ffffffffffffffffffffffffffffffff # a sequence of 2^32 - 1 in a header
-peer for:3 raw:/cmd_vel:geometry_msgs/Twist:00010000 raw:/cart/cmd_vel:geometry_msgs/TwistStamped:$bad \
-	raw:/robot_joint_command:sensor_msgs/JointState:${bad}00 raw:/cart/cmd_vel:geometry_msgs/Twist:ffff0000 \
-	pub:/cart/robot_joint_command:sensor_msgs/JointState:nothing,1 pub:/odom:nav_msgs/Odometry:1 \
-	pub:/scan:std_msgs/Float64:1 sub:/imu:std_msgs/Float64
-check 'wrong messages are sent' $?
+# on a busy machine the two may not have found each other in that time
+for _ in 1 2 3 4 5 6 7 8; do
+	peer for:3 raw:/cmd_vel:geometry_msgs/Twist:00010000 raw:/cart/cmd_vel:geometry_msgs/TwistStamped:$bad \
+		raw:/robot_joint_command:sensor_msgs/JointState:${bad}00 raw:/cart/cmd_vel:geometry_msgs/Twist:ffff0000 \
+		pub:/cart/robot_joint_command:sensor_msgs/JointState:nothing,1 pub:/odom:nav_msgs/Odometry:1 \
+		pub:/scan:std_msgs/Float64:1 sub:/imu:std_msgs/Float64
+	check 'wrong messages are sent' $?
+	[ "$(grep -c 'a message is refused' err)" -lt 4 ] || break
+done
 [ "$(grep -c 'ROS 2: /cmd_vel: a message is refused: not a message of geometry_msgs/msg/Twist in CDR' err)" = 1 ]
 check "a wrong message is told of once: $(cat err)" $?
 grep -q "ROS 2: /cart/robot_joint_command: a message is refused: joint 'nothing' takes no command of a position" err
@@ -120,7 +129,8 @@ timeout 60 ./peer domain:$domain for:3 flood:/cmd_vel:geometry_msgs/TwistStamped
 flood=$!
 sleep 1.5
 kill -STOP $hung
-peer for:3 nodes:24 sub:/clock:rosgraph_msgs/Clock sub:/odom:nav_msgs/Odometry sub:/image:sensor_msgs/Image
+peer for:3 least:ros_discovery_info:1 least:/image:2 least:/odom:20 least:/clock:60 nodes:24 sub:/clock:rosgraph_msgs/Clock \
+	sub:/odom:nav_msgs/Odometry sub:/image:sensor_msgs/Image
 check 'a late program ends well' $?
 kill -KILL $hung
 wait $hung $flood 2>/dev/null
@@ -140,7 +150,7 @@ sed 's|<width>64</width><height>48</height>|<width>640</width><height>480</heigh
 mv w.sdf small.sdf
 mv large.sdf w.sdf
 begin
-peer for:5 sub:/image:sensor_msgs/Image
+peer for:5 least:/image:6 sub:/image:sensor_msgs/Image
 awk '$1 == "/image" { sub("stamp=", "", $2); if (!n++) first = $2; last = $2 }
 	END { exit !(n > 3 && n >= 0.5 * (1 + 10 * (last - first))) }' said
 check "large pictures: $(grep -c '^/image ' said), $(grep '^/image ' said | sed -n '1p;$p')" $?
@@ -152,7 +162,7 @@ mv small.sdf w.sdf
 # Two networks joined by a cable: in the first is the run, and a program beside it; in the second is another host.
 cat >hosts.sh <<'END'
 ip link set lo up
-unshare -n sleep 50 &
+unshare -n sleep 600 &
 other=$!
 sleep 0.5
 ip link add name va0 type veth peer name vb0 netns $other && ip addr add 10.1.0.1/24 dev va0 && ip link set va0 up &&
@@ -161,10 +171,14 @@ sleep 1
 for address in '' 10.1.0.1; do
 	"$1" run w.sdf --ros2 --ros2-domain 5 ${address:+--ros2-address $address} >out 2>err &
 	run=$!
-	sleep 1
-	timeout 20 ./peer domain:5 for:4 sub:/clock:rosgraph_msgs/Clock pub:/cmd_vel:geometry_msgs/Twist:0,0 >"here$address" &
+	for _ in $(seq 1200); do
+		grep -q 'ROS 2: domain' err && break
+		sleep 0.05
+	done
+	timeout 150 ./peer domain:5 for:4 least:/clock:60 sub:/clock:rosgraph_msgs/Clock pub:/cmd_vel:geometry_msgs/Twist:0,0 \
+		>"here$address" &
 	here=$!
-	nsenter -t $other -n timeout 20 ./peer domain:5 for:4 sub:/clock:rosgraph_msgs/Clock >"there$address"
+	nsenter -t $other -n timeout 150 ./peer domain:5 for:4 ${address:+least:/clock:60} sub:/clock:rosgraph_msgs/Clock >"there$address"
 	wait $here
 	kill -INT $run
 	wait $run
@@ -183,15 +197,14 @@ else
 fi
 
 # --- the same bits ---------------------------------------------------------------------------------------------------
-timeout 60 "$troupe" run w.sdf --iterations 400 -v 1 --rtf 0 >alone 2>&1
-begin --iterations 400
-peer for:3 sub:/clock:rosgraph_msgs/Clock sub:/tf:tf2_msgs/TFMessage sub:/image:sensor_msgs/Image sub:/scan:sensor_msgs/LaserScan
-wait "$run"
-check "a run of 400 steps ends well: $(cat err)" $?
-run=
-grep '^state ' alone >hash
-[ -s hash ] && cat out err | grep '^state ' | cmp -s - hash
-check "the same state with and without readers: $(cat hash) $(cat out err | grep '^state')" $?
+begin --hash-every 20
+peer for:3 least:/clock:100 least:/image:5 least:/scan:5 sub:/clock:rosgraph_msgs/Clock sub:/tf:tf2_msgs/TFMessage sub:/image:sensor_msgs/Image sub:/scan:sensor_msgs/LaserScan
+end
+check "a run with readers ends well: $(cat err)" $?
+grep '^hash ' out >with
+timeout 100 "$troupe" run w.sdf --iterations "$(awk 'END { print $2 + 0 }' with)" --hash-every 20 -v 0 --rtf 0 >alone 2>&1
+[ "$(wc -l <with)" -ge 10 ] && grep '^hash ' alone | cmp -s - with
+check "the same states with and without readers: $(tail -n 1 with) $(tail -n 1 alone)" $?
 [ "$(grep -c '^/image ' said)" -gt 3 ]
 check 'the readers had messages' $?
 
@@ -214,7 +227,8 @@ client=$!
 if python3 -c '' 2>/dev/null; then
 	timeout 100 python3 "$source/tests/gateway/random_spawn.py" $((port + 10000)) tb3_1 1 0 7 >spawned 2>&1
 	check "a robot is created through the client: $(tail -n 2 spawned)" $?
-	peer for:5 nodes sub:/clock:rosgraph_msgs/Clock:best sub:/tb3_1/clock:rosgraph_msgs/Clock:best \
+	peer for:5 least:ros_discovery_info:1 least:/clock:1 least:/tb3_1/clock:1 least:/tb3_1/tb3_1_robot0/odom:100 least:/tf:1 \
+		nodes sub:/clock:rosgraph_msgs/Clock:best sub:/tb3_1/clock:rosgraph_msgs/Clock:best \
 		sub:/tb3_1/tb3_1_robot0/odom:nav_msgs/Odometry sub:/tf:tf2_msgs/TFMessage \
 		pub:/tb3_1/tb3_1_robot0/cmd_vel:geometry_msgs/Twist:0.5,0
 	check 'the program of Fast DDS ends well beside a client' $?

@@ -51,7 +51,7 @@ if compile_peer; then
 		check "the run goes on: $(tail -n 2 err)" $?
 	done
 	# a sound one
-	timeout 60 ./peer domain:$domain for:4 sub:/clock:rosgraph_msgs/Clock sub:/odom:nav_msgs/Odometry \
+	timeout 150 ./peer domain:$domain for:4 least:/clock:200 least:/odom:100 sub:/clock:rosgraph_msgs/Clock sub:/odom:nav_msgs/Odometry \
 		pub:/cmd_vel:geometry_msgs/Twist:0.5,0 >said 2>&1
 	check 'a sound program ends well' $?
 	[ "$(grep -c '^/clock ' said)" -gt 50 ]

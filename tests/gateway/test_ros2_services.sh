@@ -112,7 +112,12 @@ if compile_peer; then
 	be=0000000000000000deadbeef0000000000000008
 	pkg=simulation_interfaces/srv
 	id=636c69656e7469643d61622e63643b # "clientid=ab.cd;"
-	timeout 60 ./peer domain:$domain for:4 data:$id sub:rr/get_entitiesReply:$pkg/GetEntities_Response \
+	least=
+	for service in get_entities delete_entity spawn_entities step_simulation set_entity_state; do
+		least="$least least:rr/${service}Reply:1"
+	done
+	# shellcheck disable=SC2086 # words
+	timeout 150 ./peer domain:$domain for:4 $least data:$id sub:rr/get_entitiesReply:$pkg/GetEntities_Response \
 		sub:rr/delete_entityReply:$pkg/DeleteEntity_Response sub:rr/spawn_entitiesReply:$pkg/SpawnEntities_Response \
 		sub:rr/step_simulationReply:$pkg/StepSimulation_Response sub:rr/set_entity_stateReply:$pkg/SetEntityState_Response \
 		raw:rq/get_current_worldRequest:$pkg/GetCurrentWorld_Request:0001000000112233445566 \
@@ -136,7 +141,7 @@ if compile_peer; then
 	timeout 60 ./peer domain:$domain for:2 sub:rr/get_entity_infoReply:$pkg/GetEntityInfo_Response \
 		raw:rq/get_entity_infoRequest:$pkg/GetEntityInfo_Request:${head}0005000000$(printf ball | od -An -tx1 | tr -d ' ')00 >said 2>&1
 	check "a client without an id: $(tail -n 1 said)" "$(grep -q Reply said; echo $((! $?)))"
-	timeout 60 ./peer domain:$domain for:2 data:$id sub:rr/get_entity_infoReply:$pkg/GetEntityInfo_Response \
+	timeout 150 ./peer domain:$domain for:2 least:rr/get_entity_infoReply:1 data:$id sub:rr/get_entity_infoReply:$pkg/GetEntityInfo_Response \
 		raw:rq/get_entity_infoRequest:$pkg/GetEntityInfo_Request:${head}0005000000$(printf ball | od -An -tx1 | tr -d ' ')00 >said 2>&1
 	check "the same with one: $(tail -n 1 said)" "$(grep -q 'Reply .* result=1' said; echo $?)"
 	timeout 60 ./peer domain:$domain for:2 data:$id rawflood:rq/get_entitiesRequest:$pkg/GetEntities_Request:${head}00 >flooded 2>&1 &
@@ -160,7 +165,7 @@ done
 begin --paused
 client mode:3
 says 1 "mode result=1 text=''"
-for _ in $(seq 200); do
+for _ in $(seq 1200); do
 	kill -0 "$run" 2>/dev/null || break
 	sleep 0.05
 done
