@@ -1,5 +1,5 @@
 /* The plug-in that is a part of troupe. Its files use <troupe/plugin.h> and what is in this folder, and nothing else:
- * whatever they can do, the plug-in of a user can do, too. */
+ * what they can do, the plug-in of a user can do, too. */
 #ifndef BUILTIN_BUILTIN_H
 #define BUILTIN_BUILTIN_H
 

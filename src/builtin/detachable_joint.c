@@ -1,8 +1,8 @@
 /* Joins a link of the model rigidly to a link of another model, from the first step on, until any message comes on
- * <detach_topic>; a message on <attach_topic> joins them again, as they stand then. "attached" or "detached" is
- * published on <output_topic> when it changes. The other model may be created later: it is joined then. When it is
- * removed, or unloaded with its level, the joint ends. As Gazebo's DetachableJoint, but the two do not touch one
- * another while they are joined. */
+ * <detach_topic>; a message on <attach_topic> joins them again, in the poses that they have then. "attached" or
+ * "detached" is published on <output_topic> when it changes. The other model may be created later: it is joined then.
+ * When it is removed, or unloaded with its level, the joint ends. As Gazebo's DetachableJoint, but the two do not touch
+ * one another while they are joined. */
 #include "builtin/parts.h"
 
 #include <string.h>

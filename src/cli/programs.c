@@ -38,7 +38,7 @@ struct programs {
 
 /* --- the keeper --------------------------------------------------------------------------------------------------- */
 
-/* In the new process: only the pipe and standard error stay open, so that nobody who reads the command's standard
+/* In the new process: only the pipe and standard error stay open, so that no reader of the command's standard
  * output, or writes to its standard input, waits for the keeper. */
 static _Noreturn void become_keeper(int orders, bool loud)
 {

@@ -74,8 +74,8 @@ struct gathering;
 struct joining;
 
 /* A status fails with TROUPE_EINVAL or TROUPE_EIO for wrong settings, TROUPE_ELIMIT for what the machine lacks,
- * TROUPE_EPEER or TROUPE_EPROTOCOL for what peers do; error says who and why. All slots are filled, except the first
- * two in a back end without jobs. */
+ * TROUPE_EPEER or TROUPE_EPROTOCOL for what peers do; error names the peer and the reason. All slots are filled, except
+ * the first two in a back end without jobs. */
 struct gather_ops {
 	/* The slots of troupe_job_join() and troupe_job_leave(). */
 	troupe_status (*job_join)(struct troupe_job **ret_job, struct troupe_error *error);

@@ -63,7 +63,7 @@ static bool is_spoilt_in_ode(const struct physics *physics, uint32_t model, uint
 	return !instance_sane(physics->instances[model]->bodies[body]);
 }
 
-/* who: text after the model's name, when the fault may be in a neighbour. */
+/* who: added after the model's name if the fault may be in a neighbour. */
 static troupe_status diverged(struct troupe_error *error, const struct physics *physics, uint32_t model,
 	const char *who, const char *joint, const char *how)
 {

@@ -1,4 +1,4 @@
-/* The models of one secondary, and a step of theirs: begun and ended here, worked on by workers (worker.c). */
+/* The models of one secondary, and their step: begun and ended here, computed by workers (worker.c). */
 #include "physics/internal.h"
 
 #include <assert.h>

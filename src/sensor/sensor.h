@@ -3,7 +3,7 @@
  * A reading is a function of the state of the world at one simulated time, of the seed, and of the sensor: a sensor has
  * no memory. The time of a sample follows from the sensor's rate, its noise is a function of that time (noise.h), and
  * what a sensor measures is in state k and k+1. So nothing of a sensor has to be moved, saved, reset or sent, and its
- * bits depend neither on who measures nor on whether other sensors measure. No state depends on readings.
+ * bits depend neither on the runner that measures nor on whether other sensors measure. No state depends on readings.
  *
  * A sensor of rate r measures once in each period: its samples are due at n / r s of simulated time for n = 0, 1, ...,
  * computed without rounding, and are taken in the first state at or after that time. Rate 0: in each state. There are
@@ -14,8 +14,8 @@
  *   SENSOR_OF_FORCES measures what a joint exerts, at the end of step k. The primary measures, because it keeps the
  *                    forces on sleeping models (run/observed.h).
  * A camera that waits for a trigger measures in the step to which the message is bound, whatever its rate.
- * In a paused step nobody measures. Only a sensor that is wanted measures: its topic has a subscriber, or all sensors
- * are wanted.
+ * In a paused step no sensor measures. Only a sensor that is wanted measures: its topic has a subscriber, or all
+ * sensors are wanted.
  *
  * Thread: the owner of a struct sensors (the primary; the thread of a replica) calls the functions between steps;
  * others read it during steps. */

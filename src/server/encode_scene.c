@@ -188,7 +188,7 @@ static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scen
 }
 
 /* Names of sensors are those in their models: "link::sensor". The header has the frames that the world names for the
- * sensor's messages, for those who show where they are. */
+ * sensor's messages, for viewers that show where it is. */
 static Gz__Msgs__Sensor *encode_sensor(
 	struct arena *arena, const struct troupe_scene *scene, uint32_t sensor, const struct troupe_scene_link *link)
 {

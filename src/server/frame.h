@@ -1,7 +1,7 @@
 /* A frame: what a step boundary looked like, as far as clients need it. The thread that takes a step fills it in; then
  * it is immutable and shared by reference counting, so that other threads encode messages from it while the
  * simulation goes on. A snapshot (observe.h) is for one reader at a time and always whole; a frame has only the parts
- * that somebody asked for, and as many frames wait as clients have room for.
+ * that a client asked for, and as many frames wait as clients have room for.
  *
  * Thread: frame_make() between steps, on the thread that does the primary's part; the rest on any thread. */
 #ifndef SERVER_FRAME_H

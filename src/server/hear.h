@@ -3,7 +3,7 @@
  * commands of step k, from state k: so it follows from the state alone, on any number of machines, and a resumed or
  * replayed run hears it again. What systems publish themselves goes another way (run/primary_systems.c).
  *
- * Topics that depend on real time, or on who simulates what, are not heard: a warning says so. */
+ * Topics that depend on real time, or on the assignment to secondaries, are not heard: a warning says so. */
 #ifndef SERVER_HEAR_H
 #define SERVER_HEAR_H
 

@@ -1,6 +1,6 @@
 /* Programs find a model by its name, and look for a place that is free: both need all models at one step. The boxes are
  * exact for boxes, spheres, cylinders, capsules and ellipsoids, and around all points of meshes. The points of a mesh
- * may be many, so boxes come only to those who ask for them. */
+ * may be many, so a client gets boxes only if it asks for them. */
 #include "server/models.h"
 
 #include "server/encode.h"

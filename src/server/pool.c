@@ -1,7 +1,7 @@
 /* Threads that step many servers at once. A round is published by an eventcount; then each thread, the caller's
  * among them, takes the next server of the list until none is left. So a server whose steps take long delays the round
  * by no more than its own time, and no thread is bound to a server. A server reads nothing of the thread that steps
- * it except ODE's memory of the thread, which each run asks for; so no bit depends on who takes which.
+ * it except ODE's memory of the thread, which each run asks for; so no bit depends on which thread takes which server.
  *
  * The caller waits for the threads to leave the round, and not only for the servers: a thread that came late must not
  * find the list of a later round under the number of this one. */

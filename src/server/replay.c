@@ -115,7 +115,7 @@ static troupe_status take_command(struct replay *replay, struct unpack *in, stru
 /* --- states ------------------------------------------------------------------------------------------------------- */
 
 /* Whether the steps in the hash are valid. A world may not run beyond the step of the hash: otherwise a damaged
- * recording could run for ever, whatever the limit is. */
+ * recording could run for ever, with any limit. */
 static bool fits(const struct replay *replay, uint64_t step)
 {
 	for (uint32_t i = 0; i < replay->server->world_count; i++)

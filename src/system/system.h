@@ -125,7 +125,7 @@ struct systems {
 	VEC(struct system_listeners) topics;
 	VEC(uint32_t) free_topics;
 	VEC(const char *) warnings;                  /* file:line: plug-ins that do not fit their models */
-	void (*on_log)(void *ctx, const char *text); /* a line of a system; NULL: nobody reads them. Any thread. */
+	void (*on_log)(void *ctx, const char *text); /* a line of a system; NULL: they are dropped. Any thread. */
 	void *ctx;
 	struct arena arena;
 	pthread_mutex_t lock; /* guards topics: held for a change, and by readers on other threads */

@@ -69,7 +69,7 @@ uint32_t topic_find(const struct topic_table *table, enum topic_kind kind, const
 uint32_t topic_next(const struct topic_table *table, uint32_t id);
 /* Valid until a row is added or removed: for the primary's thread. */
 const struct topic_row *topic_row(const struct topic_table *table, uint32_t id);
-/* Whether this robot client may see the row; NULL: somebody who is none. */
+/* Whether this robot client may see the row; NULL: the asker is no robot client. */
 bool topic_row_is_for(const struct topic_row *row, const char *client);
 /* For other threads: a copy of the first row of this kind and name that the client (NULL: none) may see; free it with
  * topic_row_fini(). False: there is no such row. */

@@ -294,7 +294,7 @@ static bool open_topic(struct action *action, const char *name, const char *type
 	return opened;
 }
 
-/* The topics first: who sees the services may use them. What was opened before a failure stays. */
+/* The topics first: a client that sees the services may use them. What was opened before a failure stays. */
 static bool open_all(struct action *action, struct rpc *rpc, char *why)
 {
 	char *send = type_of(action, "_SendGoal"), *get = type_of(action, "_GetResult");

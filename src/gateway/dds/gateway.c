@@ -456,7 +456,7 @@ static void *work(void *ctx)
 			now = eventcount_await(&gateway->bell, seen, 0, 0);
 		seen = now;
 	}
-	/* who has ended the run gets the answer that it ends */
+	/* the client that has ended the run gets the answer that it ends */
 	for (int i = 0; i < LAST_TAKES && take_some(gateway); i++)
 		;
 	return NULL;

@@ -40,7 +40,7 @@ enum glue_keep {
 	GLUE_LATEST, /* reliable, volatile, the last 10 messages: ROS 2's default */
 	GLUE_CALLS,  /* the same with the last GLUE_CALLS_MAX, for requests and replies of many clients */
 	GLUE_ONE,    /* reliable, volatile, the last message */
-	GLUE_STATIC, /* reliable, transient local, the last message: who comes later gets it, too */
+	GLUE_STATIC, /* reliable, transient local, the last message: a later subscriber gets it, too */
 };
 
 enum glue_client {

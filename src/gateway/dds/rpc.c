@@ -109,7 +109,7 @@ static bool open_end(struct rpc_service *service, bool writes, const char *type,
 	return opened;
 }
 
-/* The writer first: who sees the reader may send a request. */
+/* The writer first: a client that sees the reader may send a request. */
 struct rpc_service *rpc_open(struct rpc *rpc, const char *name, const char *request, const char *response,
 	rpc_hear_fn *hear, void *ctx, char *why)
 {

@@ -30,7 +30,7 @@ struct rpc_caller {      /* of a request */
 
 /* A request as CDR with its header, without the 16 bytes. It is lent for the call. */
 typedef void rpc_hear_fn(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count);
-/* What came to a service is no request of such a client, so nobody is answered. */
+/* What came to a service is no request of such a client, so there is no answer. */
 typedef void rpc_refuse_fn(void *ctx, const char *service, size_t count);
 
 /* Both are used until rpc_destroy(). */

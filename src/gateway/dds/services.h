@@ -29,7 +29,7 @@ struct services_def {
 /* What of def is pointed to is used until services_destroy(). A service for which DDS has no place is left out, and it
  * is said. */
 struct services *services_create(const struct services_def *def);
-/* The simulation must be destroyed before: it may answer nobody any more. NULL is fine. */
+/* The simulation must be destroyed before: it may not answer any more. NULL is fine. */
 void services_destroy(struct services *services);
 /* Hears requests, and sends what can be sent now. */
 void services_turn(struct services *services);

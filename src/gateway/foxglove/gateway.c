@@ -223,7 +223,7 @@ static void complain(struct offer *offer, const char *why)
 			offer->name, why);
 }
 
-/* Sends to all who have subscribed; data begins with a head. */
+/* Sends to all subscribers; data begins with a head. */
 static void send_all(struct troupe_foxglove *gateway, const struct offer *offer, struct text *data)
 {
 	for (uint32_t i = 0; i < offer->hearers.count; i++) {

@@ -88,7 +88,7 @@ void guest_tell_lost(struct guest *guest);
 
 /* gateway.c: takes over what has changed in the server's table. */
 void foxglove_look(struct troupe_foxglove *gateway);
-/* gateway.c: the audience of the channel has changed; more: somebody has come, who gets a message at once. */
+/* gateway.c: the audience of the channel has changed; more: a subscriber has come, which gets a message at once. */
 void foxglove_listen(struct troupe_foxglove *gateway, const struct offer *offer, bool more);
 /* gateway.c: all topics that clients have subscribed to give a message at once. */
 void foxglove_renew(struct troupe_foxglove *gateway);

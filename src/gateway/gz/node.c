@@ -246,7 +246,7 @@ void node_destroy(struct node *node)
 	directory_destroy(node->directory);
 	events_fini(&node->events);
 	services_free(node);
-	free_handles(node); /* before the sockets: a message of theirs may still be sent, and has its own count */
+	free_handles(node); /* before the sockets: a message of a handle may still be sent, and has its own count */
 	sockets_close(node);
 	multicast_destroy(node->topics);
 	multicast_destroy(node->services);

@@ -205,7 +205,7 @@ static void take_advertisement(struct node *node, const struct beacon *beacon, u
 	}
 }
 
-/* A peer asks who has this topic or service. */
+/* A peer asks which node has this topic or service. */
 static void answer(struct node *node, const struct beacon *beacon, bool is_service, uint64_t now_ns)
 {
 	char full[NAMES_FULL_MAX + 1];

@@ -1,5 +1,5 @@
 /* Events wait in the order in which they came, for any thread that asks. Each also stands in a list of its source, so
- * that a subscription that nobody reads loses its own oldest messages, and not those of others, in constant time.
+ * that a subscription that is not read loses its own oldest messages, and no other's, in constant time.
  *
  * The descriptor is readable while events wait: it is written when the list stops being empty, and read when it becomes
  * empty, both with the lock. So waiting is one poll(), and taking one of many events no system call at all. While the

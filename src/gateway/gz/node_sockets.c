@@ -45,7 +45,7 @@ static void *open_socket(struct node *node, int type, const struct node_options 
 	return NULL;
 }
 
-/* Binds to a free port, and watches who connects. */
+/* Binds to a free port, and watches for connections. */
 static bool open_listener(struct node *node, struct listener *listener, void *socket)
 {
 	char endpoint[64];

@@ -103,7 +103,7 @@ void topics_free_publisher(struct node_publisher *publisher)
 	free(publisher);
 }
 
-/* --- who listens -------------------------------------------------------------------------------------------------- */
+/* --- subscribers -------------------------------------------------------------------------------------------------- */
 
 uint32_t publishers_place(const struct node *node, const char *full)
 {

@@ -201,7 +201,7 @@ static char *name_of(struct making *making, const struct parts *parts, int try)
 	return names_clean(arena, arena_printf(arena, "%s/%s", parts->space, rest));
 }
 
-/* False: the name is in use for another topic. The name is as it stands. */
+/* False: the name is in use for another topic. The name is used unchanged. */
 static bool offer_as(struct making *making, const struct ros_offer *what, bool may_share)
 {
 	struct ros_names *names = making->names;

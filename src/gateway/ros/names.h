@@ -32,7 +32,7 @@ enum { NAMES_BYTES_MAX = 240 }; /* of a name; a longer one is left out */
 
 enum names_keep {
 	NAMES_LATEST, /* the last messages count */
-	NAMES_STATIC, /* the last message holds until the next one: who comes later must get it, too */
+	NAMES_STATIC, /* the last message holds until the next one: a later subscriber must get it, too */
 };
 
 struct ros_offer {

@@ -1,4 +1,4 @@
-/* The topics of a server under the names of ROS 2 (ros/names.h), and who hears them. A channel is a name to which
+/* The topics of a server under the names of ROS 2 (ros/names.h), and their subscribers. A channel is a name to which
  * clients have subscribed, whether there is such a topic now or not. One thread. */
 #ifndef GATEWAY_ROSBRIDGE_BOARD_H
 #define GATEWAY_ROSBRIDGE_BOARD_H
@@ -47,7 +47,7 @@ const char *board_type(const struct board *board, const char *name);
 /* Whether the name has this type, which may be written without "/msg". */
 bool board_is_type(const char *type, const char *said);
 
-/* NULL: nobody hears the name. */
+/* NULL: the name has no subscriber. */
 struct channel *board_channel(const struct board *board, const char *name);
 void board_hear(struct board *board, const char *name, struct hearing *hearing);
 void board_leave(struct board *board, const char *name, struct hearing *hearing);

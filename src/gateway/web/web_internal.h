@@ -87,7 +87,7 @@ int page_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user,
 int peer_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t count);
 /* peer.c: closes the peer as web_close() does, after all that waits for it. */
 void peer_leave(struct web_peer *peer, uint16_t code, const char *reason);
-/* peer.c: whatever is left of a connection that is gone. */
+/* peer.c: frees what belongs to a connection that is gone. */
 void peer_fini(struct web_peer *peer);
 
 /* web.c: the listener or the timer has something. */

@@ -178,7 +178,7 @@ bool listener_take_refusal(struct listener *listener, struct address *ret_addres
 	return true;
 }
 
-/* --- who is here -------------------------------------------------------------------------------------------------- */
+/* --- peers of the run --------------------------------------------------------------------------------------------- */
 
 static const char too_many[] = "made room for another connection: too many connections wait without a hello";
 static const char too_late[] = "connected, but sent no hello in time";
@@ -369,7 +369,7 @@ static void accept_some(struct listener *listener, uint64_t now_ns)
 	}
 }
 
-/* --- those who wait ----------------------------------------------------------------------------------------------- */
+/* --- peers that wait ---------------------------------------------------------------------------------------------- */
 
 /* Whether it is still here. */
 static bool judge(struct listener *listener, uint32_t at)

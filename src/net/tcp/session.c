@@ -1,4 +1,4 @@
-/* The connections before a networked run starts. net/peers.h decides who is admitted, without any I/O; this file
+/* The connections before a networked run starts. net/peers.h decides which peer is admitted, without any I/O; this file
  * does the I/O that it asks for. It waits for all open connections with one poll(), on one thread at a time.
  *
  * Peers are not trusted: before the admission a peer can send no more than a hello, and connections that are being
@@ -259,7 +259,7 @@ void session_flush(struct session *session, int timeout_ms)
 	}
 }
 
-/* --- who one is --------------------------------------------------------------------------------------------------- */
+/* --- our own hello ------------------------------------------------------------------------------------------------ */
 
 troupe_status session_key(
 	const struct troupe_network *network, struct key *ret_key, bool *ret_given, struct troupe_error *error)
