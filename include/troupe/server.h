@@ -128,6 +128,9 @@ struct troupe_server_def {
 	 * takes up such a state while it runs; the file is read when the command is given. NULL: clients cannot save,
 	 * and no world can resume. */
 	const char *save_folder;
+	/* The caller itself obeys the plug-ins LogRecord and LogPlayback of the worlds: no warning says that they are
+	 * ignored. The server never obeys them. */
+	bool logs_obeyed;
 	/* The secondaries are other processes (network.h); the file must then have one world, and
 	 * network->secondaries is their number. NULL: they are threads of this process. Not used after the creation. */
 	const struct troupe_network *network;

@@ -19,6 +19,7 @@
 #include "cli/output.h"
 #include "cli/outputs.h"
 #include "cli/programs.h"
+#include "cli/recordings.h"
 #include "cli/report.h"
 #include "cli/signals.h"
 #include "cli/status.h"
@@ -47,7 +48,7 @@ struct settings {
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
-	bool paused, no_levels, no_sleep, sense_all, trace, anew, strict, programs;
+	bool paused, no_levels, no_sleep, sense_all, trace, anew, strict, programs, recordings;
 	struct network_settings network;
 	struct gateways_settings gateways;
 	struct lockstep_settings lockstep;
@@ -165,6 +166,10 @@ static const struct option_spec specs[] = {
 			"to compare with"},
 	{OPTION_WHOLE, .name = "record-every", .needs = "record", .argument = "N", .offset = AT(record_every), .lo = 1,
 		.hi = WHOLE_MAX, .help = "with --record: record a state every N steps (default: 1000)"},
+	{OPTION_FLAG, .name = "recordings", .excludes = "resume", .offset = AT(recordings),
+		.help = "record as the world's LogRecord says, into its <record_path>; or replay the recording in "
+			"the <playback_path> of its LogPlayback, as troupe replay does, instead of running the world "
+			"(default: a world makes no files, and a warning names the plug-in)"},
 	{OPTION_TEXT, .name = "commands-out", .argument = "FILE", .offset = AT(commands_out),
 		.help = "write all commands that are taken, also those of other programs, with their steps; --commands "
 			"FILE then repeats the run"},
@@ -499,7 +504,8 @@ struct run {
 	struct gateways *gateways;
 	struct entrance *entrance;
 	struct programs *programs; /* NULL: none are started */
-	uint64_t begun_at;         /* step */
+	struct recordings recordings;
+	uint64_t begun_at; /* step */
 	uint32_t warnings, refused_calls, refusals, unsaved;
 	uint32_t bad_lines; /* of standard input; writer: its reader */
 	char warning[TROUPE_ERROR_TEXT_BYTES], refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first of each */
@@ -794,6 +800,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.hash_every = (uint64_t)settings->hash_every;
 	def.record_path = settings->record;
 	def.save_folder = settings->save_dir;
+	def.logs_obeyed = settings->recordings;
 	def.record_every = (uint64_t)settings->record_every;
 	def.costs_path = settings->costs;
 	def.costs_every = (uint64_t)settings->costs_every;
@@ -1330,11 +1337,125 @@ static bool check_fits(struct run *run)
 	return true;
 }
 
+/* Appends "--NAME VALUE" for each value that an option was given. */
+static void pass_on(struct run *run, const struct option_spec *spec, char **argv, int *argc)
+{
+	const void *value = (const char *)&run->settings + spec->offset;
+	const struct option_list *list = value;
+	const char *known = strcmp(spec->name, "iterations") ? spec->name : "until-step";
+	char *name = arena_printf(&run->arena, "--%s", known);
+	uint32_t count = spec->kind == OPTION_LIST ? list->count : 1;
+	for (uint32_t i = 0; i < count; i++) {
+		argv[(*argc)++] = name;
+		if (spec->kind == OPTION_WHOLE)
+			argv[(*argc)++] = arena_printf(&run->arena, "%" PRId64, *(const int64_t *)value);
+		else if (spec->kind == OPTION_LIST)
+			argv[(*argc)++] = arena_strdup(&run->arena, list->at[i]);
+		else if (spec->kind != OPTION_FLAG)
+			argv[(*argc)++] = arena_strdup(&run->arena, *(const char *const *)value);
+	}
+}
+
+static bool is_among(const char *name, const char *names)
+{
+	size_t count = name ? strlen(name) : 0;
+	for (const char *at = names; count && (at = strstr(at, name)); at += count)
+		if ((at == names || at[-1] == ' ') && (at[count] == ' ' || !at[count]))
+			return true;
+	return false;
+}
+
+/* The world's LogPlayback says so: the recording is replayed, or shown to a browser or Foxglove if the run would have
+ * been. An option that means nothing then is refused: whoever gives it expects a run. */
+static int play_back(struct run *run)
+{
+	static const char passed[] =
+		"secondaries transport chaos network-stale-ms resource-path plugin-path mcap topic "
+		"verbose view-address view-cert view-key foxglove foxglove-cert foxglove-key "
+		"foxglove-origin foxglove-insecure",
+			  set_aside[] = "recordings config strict programs no-gz rtf update-rate view distributed";
+	const struct settings *settings = &run->settings;
+	bool shown = settings->gateways.view || settings->gateways.view_address;
+	char *argv[2 * (OPTION_LIST_MAX + 1) * 4 + 2 * ARRAY_LEN(specs)];
+	int argc = 0;
+	for (size_t i = 0; i < ARRAY_LEN(specs); i++) {
+		const struct option_spec *spec = &specs[i];
+		if (!run->sources[i] || spec->kind == OPTION_OPERAND || spec->kind == OPTION_NOTHING ||
+			spec->kind == OPTION_UNFLAG || is_among(spec->name, set_aside))
+			continue;
+		bool limits = is_among(spec->name, "iterations") && !shown;
+		if ((!is_among(spec->name, passed) && !limits) || (spec->tags && !(spec->tags & ALONE)) ||
+			run->mode == NETWORK_RANKS) {
+			cli_complain("run", "%s: not with --recordings and the LogPlayback of %s, which replays %s",
+				option_name(spec, &run->arena), run->recordings.place, run->recordings.playback);
+			return CLI_BAD_USAGE;
+		}
+		pass_on(run, spec, argv, &argc);
+	}
+	argv[argc++] = arena_strdup(&run->arena, "--");
+	argv[argc++] = arena_strdup(&run->arena, run->recordings.playback);
+	if (settings->verbosity >= 1)
+		cli_complain("run", "%s: LogPlayback: troupe %s %s, instead of a run", run->recordings.place,
+			shown ? "view" : "replay", run->recordings.playback);
+	signals_unwatch();
+	signals_release();
+	return (shown ? cli_view : cli_replay)(argc, argv);
+}
+
+/* What the user says has priority. */
+static troupe_status record_as_told(struct run *run, struct troupe_error *error)
+{
+	struct recordings *recordings = &run->recordings;
+	struct settings *settings = &run->settings;
+	if (settings->record) {
+		if (settings->verbosity >= 1)
+			cli_complain(
+				"run", "%s: LogRecord is not obeyed, because --record is given", recordings->place);
+		return TROUPE_OK;
+	}
+	troupe_status status = recordings_open(recordings, &run->arena, error);
+	if (status)
+		return status;
+	settings->record = recordings->record;
+	settings->record_every = recordings->every ? (int64_t)recordings->every : settings->record_every;
+	if (recordings->mcap && settings->mcap)
+		on_warning(run, arena_printf(&run->arena, "%s: <record_topic> is not obeyed, because --mcap is given",
+					recordings->place));
+	else if (recordings->mcap) {
+		settings->mcap = recordings->mcap;
+		settings->topics = recordings->topics;
+	}
+	if (settings->verbosity >= 1)
+		cli_complain("run", "%s: LogRecord: recorded in %s", recordings->place, recordings->folder);
+	return TROUPE_OK;
+}
+
+/* False: *ret_exit is the exit status. */
+static bool obey_recordings(struct run *run, int *ret_exit)
+{
+	const struct settings *settings = &run->settings;
+	struct troupe_error error;
+	if (!recordings_read(settings->world, settings->resource_paths.at, on_warning, run, &run->arena,
+		    &run->recordings, ret_exit))
+		return false;
+	if (run->recordings.playback) {
+		*ret_exit = play_back(run);
+		return false;
+	}
+	if (!run->recordings.folder || !record_as_told(run, &error))
+		return true;
+	cli_complain("run", "%s", error.text);
+	*ret_exit = cli_exit_status(error.status);
+	return false;
+}
+
 static int run_logged(struct run *run)
 {
 	const struct settings *settings = &run->settings;
 	struct troupe_error error;
 	int exit_status = CLI_BAD_USAGE;
+	if (settings->recordings && !obey_recordings(run, &exit_status))
+		return exit_status;
 	troupe_status status = log_init(
 		&run->log, settings->log, (uint64_t)settings->log_every, settings->log_what, on_warning, run, &error);
 	if (!status)
@@ -1345,6 +1466,7 @@ static int run_logged(struct run *run)
 		cli_complain("run", "%s; see troupe run --help", error.text);
 	mcap_out_fini(&run->mcap_out);
 	log_fini(&run->log);
+	recordings_close(&run->recordings);
 	return exit_status;
 }
 

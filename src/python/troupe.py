@@ -196,7 +196,7 @@ class _Def(Structure):
                 ("initial_time_s", c_double), ("chaos", c_bool), ("chaos_seed", c_uint64), ("chaos_moves", c_uint32),
                 ("observe", c_uint32), ("step_every", c_uint64), ("hash_every", c_uint64), ("record_path", c_char_p),
                 ("costs_path", c_char_p), ("costs_every", c_uint64), ("record_every", c_uint64),
-                ("save_folder", c_char_p), ("network", c_void_p), ("plugin_file", c_char_p), ("rehearse", c_bool),
+                ("save_folder", c_char_p), ("logs_obeyed", c_bool), ("network", c_void_p), ("plugin_file", c_char_p), ("rehearse", c_bool),
                 ("anew", c_bool), ("break_rule", c_char_p), ("on_event", c_void_p), ("on_hash", c_void_p),
                 ("on_step", c_void_p), ("on_reply", _on_reply), ("on_taken", c_void_p), ("on_watch", c_void_p),
                 ("on_warning", _on_warning), ("on_note", c_void_p), ("on_server", c_void_p), ("ctx", c_void_p),

@@ -56,6 +56,7 @@ static troupe_status begin(
 	char *saved = mem_alloc(count + 1);
 	memcpy(saved, in->at, count);
 	def.world_path = def.world_text = def.record_path = NULL;
+	def.logs_obeyed = true; /* a LogRecord in the world has nothing to record here */
 	def.pace = TROUPE_PACE_FACTOR;
 	def.rtf = 0;
 	def.paused = false;

@@ -156,7 +156,7 @@ static void warn_of_ignored(const struct troupe_server *server)
 	struct ignored_list list = {0};
 	ignored_find(server->sdf, sensor_is_simulated, server->plugins, &list);
 	for (uint32_t i = 0; i < list.all.count; i++)
-		if (!list.all.at[i].aside)
+		if (!list.all.at[i].aside && !(server->def.logs_obeyed && list.all.at[i].is_log))
 			server_warn(server, ignored_warning(&list, &list.all.at[i]));
 	ignored_fini(&list);
 	warn_of_blindness(server);

@@ -58,9 +58,10 @@ static const char *advice(struct ignored_list *list, const struct kind *plugin)
 	static const struct {
 		const char *name, *path, *text;
 	} known[] = {
-		{"systems::LogRecord", "record_path", "a world makes no files: record the run with --record FILE"},
+		{"systems::LogRecord", "record_path",
+			"a world makes no files: record the run with --recordings, or with --record FILE"},
 		{"systems::LogPlayback", "playback_path",
-			"this world is run: play a recording of troupe with troupe replay FILE"},
+			"this world is run: play a recording of troupe with --recordings, or with troupe replay FILE"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
 		const char *at = strstr(plugin->name, known[i].name);
@@ -83,15 +84,14 @@ static void take_kinds(struct kinds *kinds, enum ignored_kind kind, struct ignor
 			(void)fail(&what, TROUPE_EWORLD, "sensors of type %.200s x%u", from->name, from->count);
 		else
 			(void)fail(&what, TROUPE_EWORLD, "plugin \"%.200s\" x%u", from->name, from->count);
-		(void)fail(&names, TROUPE_EWORLD, "%s",
-			from->names.at            ? from->names.at
-			: kind == IGNORED_PLUGINS ? advice(list, from)
-						  : "");
+		const char *note = kind == IGNORED_PLUGINS ? advice(list, from) : "";
+		(void)fail(&names, TROUPE_EWORLD, "%s", from->names.at ? from->names.at : note);
 		vec_push(&list->all, (struct ignored){.kind = kind,
 					     .what = clean(list, &what),
 					     .note = clean(list, &names),
 					     .first = from->first,
-					     .count = from->count});
+					     .count = from->count,
+					     .is_log = *note});
 		text_fini(&from->names);
 	}
 	vec_free(&kinds->all);

@@ -21,7 +21,8 @@ struct ignored { /* all things of one kind */
 	const char *note;
 	const struct sdf_element *first; /* in the order of the loader: models before the world */
 	uint32_t count;
-	bool aside; /* does not change the motion of the models: no warning */
+	bool aside;  /* does not change the motion of the models: no warning */
+	bool is_log; /* LogRecord or LogPlayback */
 };
 
 struct ignored_list {            /* zeroed is empty */

@@ -601,6 +601,60 @@ good "^warning: log.sdf:2: ignored: .*LogRecord\" x1 .<record_path> is 'made'.: 
 good '^warning: log.sdf:3: ignored: .*LogPlayback" x1: .*troupe replay FILE$' run --iterations 1 log.sdf
 [ ! -e made ]
 report $? 'a world made a file'
+# With --recordings it does, in a folder of its own each time, and the result can be played in place of a run.
+ball='<model name="m"><pose>0 0 3 0 0 0</pose><link name="l"><collision name="c"><geometry><sphere><radius>0.2</radius></sphere></geometry></collision></link></model>'
+log_world() # FILE PLUGIN ELEMENTS
+{
+	echo "<sdf version='1.9'><world name='w'><physics type='ode'><real_time_factor>0</real_time_factor></physics>
+<plugin name='gz::sim::systems::$2' filename='x'>$3</plugin>$ball</world></sdf>" >"$1"
+}
+log_world log.sdf LogRecord '<record_path>in/made/</record_path><record_period>0.05</record_period><record_topic>/clock</record_topic>'
+plain=$("$troupe" run --iterations 200 --hash-every 200 log.sdf 2>err)
+good "^$plain\$" run --recordings --iterations 200 --hash-every 200 log.sdf
+grep -qx 'troupe run: log.sdf:2: LogRecord: recorded in in/made' err && ! grep -q ignored err && [ -s in/made/topics.mcap ]
+report $? "LogRecord with --recordings: the folder and what is said: $(cat err)"
+good '^200 steps, 5 hashes compared: all the same$' replay in/made/recording.troupe
+grep -q warning err
+[ $? = 1 ]
+report $? "a replay warns of LogRecord: $(cat err)"
+good ' recorded in in/made\(1\)$' run --recordings --iterations 100 --transport tcp --secondaries 2 log.sdf
+good '^100 steps, 3 hashes compared: all the same$' replay 'in/made(1)/recording.troupe'
+log_world over.sdf LogRecord '<record_path>in/made</record_path><overwrite>true</overwrite><compress>1</compress>'
+touch in/made/mine
+good '^warning: over.sdf:2: <compress>: the recording is not compressed' run --recordings --iterations 300 over.sdf
+[ -e in/made/mine ] && [ ! -e 'in/made(2)' ]
+report $? '<overwrite> replaces more than the files of the recording, or makes a folder'
+good 'LogRecord is not obeyed, because --record is given$' run --recordings --record other --iterations 100 over.sdf
+good '^300 steps, 2 hashes compared: all the same$' replay in/made/recording.troupe
+log_world odd.sdf LogRecord '<path>odd</path><record_topic>[ab]</record_topic><record_period>soon</record_period>'
+good "<record_topic>: '\[ab\]': expected a topic" run --recordings --iterations 1 odd.sdf
+grep -q "<record_period>: 'soon': expected 0 to 1e+09 s: it is not used" err && [ ! -e odd/topics.mcap ]
+report $? 'a topic that is no pattern, and a period that is no number'
+timeout 20 "$troupe" run --strict --recordings odd.sdf >out 2>err
+[ $? = 1 ] && [ ! -e 'odd(1)' ]
+report $? 'a run that is refused leaves a folder, or --strict does not refuse it'
+log_world usual.sdf LogRecord ''
+good ' recorded in troupe-w-recording$' run --recordings --iterations 1 usual.sdf
+touch file
+log_world file.sdf LogRecord '<record_path>file/in</record_path>'
+bad 1 "^troupe run: file.sdf:2: <record_path> of LogRecord: 'file/in': cannot make the folder: " run --recordings file.sdf
+log_world play.sdf LogPlayback '<playback_path>in/made</playback_path>'
+good '^300 steps, 2 hashes compared: all the same$' run --recordings play.sdf
+good 'LogPlayback: troupe replay in/made/recording.troupe, instead of a run$' run --recordings -r --secondaries 0 play.sdf
+bad 2 '^troupe run: --commands: not with --recordings and the LogPlayback of play.sdf:2' run --recordings --commands x play.sdf
+bad 2 '^troupe run: --recordings and --resume: ' run --recordings --resume x
+log_world play.sdf LogPlayback '<playback_path>in/made(1)/recording.troupe</playback_path>'
+good '^50 steps, 2 hashes compared: all the same$' run --recordings --transport tcp --secondaries 2 --iterations 50 play.sdf
+mkdir gazebo
+touch gazebo/state.tlog
+log_world play.sdf LogPlayback '<playback_path>gazebo</playback_path>'
+bad 1 "^troupe run: play.sdf:2: <playback_path>: 'gazebo/state.tlog': a log of Gazebo, which has another format" run --recordings play.sdf
+log_world play.sdf LogPlayback '<path>none</path>'
+bad 1 "^troupe run: play.sdf:2: <path>: 'none': No such file" run --recordings play.sdf
+log_world play.sdf LogPlayback '<path>log.sdf</path>'
+bad 1 '^troupe replay: log.sdf: ' run --recordings -v 0 play.sdf
+log_world play.sdf LogPlayback ''
+good 'LogPlayback without <playback_path>: the world is run$' run --recordings --iterations 3 play.sdf
 good 'model plug-ins: 25 \(known: 0, ignored: 25\), warnings: 25$' check many.sdf
 
 # check goes on after errors: several models and plug-ins have errors, and ignored parts are counted
