@@ -201,6 +201,8 @@ static void place_models_and_links(struct load *load)
 	for (uint32_t i = 0; i < world->frames.count; i++) {
 		world->frames.at[i].in_model = load->frames.frames.at[load->frame_frames.at[i]].in_scope;
 		world->frames.at[i].in_world = load_world_pose(load, load->frame_frames.at[i]);
+		if (!frames_link(&load->frames, load->frame_frames.at[i], &world->frames.at[i].link, &(bool){false}))
+			world->frames.at[i].link = SDF_NONE;
 		check_place(load, world->frames.at[i].element, world->frames.at[i].in_world);
 		check_place(load, world->frames.at[i].element, world->frames.at[i].in_model);
 	}

@@ -279,6 +279,7 @@ struct sdf_model {
 struct sdf_frame { /* <frame>: not simulated, but sensors and plug-ins may name it */
 	const char *name;
 	uint32_t model;                 /* SDF_NONE: the world's */
+	uint32_t link;                  /* that it is attached to; SDF_NONE: none */
 	struct pose in_model, in_world; /* in_model: for a frame of the world, in the world */
 	const struct sdf_element *element;
 };

@@ -4,6 +4,7 @@
 #include "server/models.h"
 
 #include "server/encode.h"
+#include "server/infos.h"
 #include "server/view.h"
 #include "server/viewer.h"
 #include "topic/message.h"
@@ -100,7 +101,6 @@ static troupe_status answer_models(const struct frame *frame, const struct topic
 	struct arena arena = {0};
 	Troupe__Msgs__Models message = TROUPE__MSGS__MODELS__INIT;
 	ProtobufCMessage *asked;
-	(void)row;
 	troupe_status status =
 		message_of_bytes(&gz__msgs__boolean__descriptor, request, count, &message_limits_usual, &asked, error);
 	if (status)
@@ -118,6 +118,8 @@ static troupe_status answer_models(const struct frame *frame, const struct topic
 		model->state = ENCODE_NEW(&arena, Troupe__Msgs__ModelState, troupe__msgs__model_state__init);
 		viewer_encode_model(frame, i, model->state, &arena);
 		model->jointed = has_joints(scene, &scene->models[i]);
+		model->info = infos_copy(
+			frame->server->worlds[row->world].infos, scene->models[i].id, scene->models[i].name, &arena);
 		if (boxes)
 			add_box(snapshot, i, model, &arena);
 		message.model[message.n_model++] = model;

@@ -7,7 +7,9 @@
 #include "server/describe.h"
 #include "server/encode.h"
 #include "server/encode_often.h"
+#include "server/infos.h"
 #include "server/models.h"
+#include "server/named_poses.h"
 #include "server/view.h"
 #include "server/viewer.h"
 #include "topic/message.h"
@@ -354,6 +356,8 @@ static const struct topic_row rows[] = {
 	ASKED("/world/*/levels", "gz.msgs.Empty", "troupe.msgs.Levels", &ask_levels),
 	ASKED("/world/*/model", "gz.msgs.UInt32", "troupe.msgs.ModelState", &ask_model),
 	ASKED("/world/*/models", "gz.msgs.Boolean", "troupe.msgs.Models", &ask_models),
+	ASKED("/world/*/set_entity_info", "troupe.msgs.EntityInfo", "gz.msgs.Boolean", &act_set_entity_info),
+	ASKED("/world/*/named_poses", "gz.msgs.Empty", "troupe.msgs.NamedPoses", &ask_named_poses),
 	ASKED("/world/*/model/sensors", "gz.msgs.UInt32", "troupe.msgs.ModelSensors", &ask_model_sensors),
 	ASKED("/world/*/sensor", "gz.msgs.StringMsg", "troupe.msgs.ModelSensors", &ask_sensor),
 	ASKED("/world/*/scene/mesh", "gz.msgs.Geometry", "troupe.msgs.Mesh", &ask_mesh),

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "server/clients.h"
+#include "server/infos.h"
 #include "server/network.h"
 #include "server/read.h"
 #include "server/record.h"
@@ -182,6 +183,7 @@ void world_set_up(struct server_world *world, uint32_t threads, enum physics_bre
 	world->counts.busy_ns = mem_alloc(room * sizeof *world->counts.busy_ns);
 	world->observe = observe_create(room);
 	pthread_mutex_init(&world->view_lock, NULL);
+	world->infos = infos_create();
 }
 
 void world_regroup(struct server_world *world, uint32_t secondaries)
@@ -198,6 +200,7 @@ void world_fini(struct server_world *world)
 		pthread_mutex_destroy(&world->view_lock);
 	observe_destroy(world->observe);
 	troupe_scene_release(world->view);
+	infos_destroy(world->infos);
 	shared_fini(&world->shared);
 	free(world->counts.busy_ns);
 	systems_destroy(world->systems);

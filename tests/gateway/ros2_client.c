@@ -8,6 +8,9 @@
  *   spawn:NAME:X[:URI]                SpawnEntity: a ball, or URI
  *   delete:NAME, state:NAME           DeleteEntity, GetEntityState
  *   set:NAME:X:Y:Z                    SetEntityState, with an orientation about x and a twist
+ *   info:NAME:CATEGORY:TAG            SetEntityInfo, with a description
+ *   told:NAME, tagged:TAG             GetEntityInfo, GetEntities with a filter by a tag
+ *   poses[:TAG], bounds:NAME          GetNamedPoses, GetNamedPoseBounds
  *   mode, mode:STATE                  GetSimulationState, SetSimulationState
  *   step:N, reset:SCOPE, hash         StepSimulation, ResetSimulation, GetHash
  *   many:COUNT:NAME                   COUNT times GetEntityState: how many were answered with the state of this entity
@@ -204,6 +207,62 @@ static void entities(void)
 	SRV(r, GetEntities, "get_entities", .filters = {.filter = (char *)word(1)});
 	say_result(&r->result);
 	say_strings(&r->entities);
+	printf("\n");
+}
+
+static dds_sequence_string one_string(const char **text)
+{
+	return (dds_sequence_string){1, **text != 0, (char **)text, false};
+}
+
+static void tagged(void)
+{
+	const char *tag = words[1];
+	SRV(r, GetEntities, "get_entities", .filters = {.filter = "", .tags = {.tags = one_string(&tag)}});
+	say_result(&r->result);
+	say_strings(&r->entities);
+	printf("\n");
+}
+
+static void set_info(void)
+{
+	const char *tag = words[3];
+	SRV(r, SetEntityInfo, "set_entity_info", .entity = words[1],
+		.info = {.category = {(uint8_t)atoi(words[2])}, .description = "of brick", .tags = one_string(&tag)});
+	say_result(&r->result);
+	printf("\n");
+}
+
+static void told(void)
+{
+	SRV(r, GetEntityInfo, "get_entity_info", .entity = words[1]);
+	say_result(&r->result);
+	printf(" category=%u description='%s'", r->info.category.category, r->info.description);
+	say_strings(&r->info.tags);
+	printf("\n");
+}
+
+static void poses(void)
+{
+	const char *tag = word(1);
+	SRV(r, GetNamedPoses, "get_named_poses", .tags = {.tags = one_string(&tag)});
+	say_result(&r->result);
+	for (uint32_t i = 0; i < r->poses._length; i++) {
+		const simulation_interfaces_msg_dds__NamedPose_ *pose = &r->poses._buffer[i];
+		printf(" %s[%s]=%.1f,%.1f,%.1f", pose->name, pose->tags._length ? pose->tags._buffer[0] : "",
+			pose->pose.position.x, pose->pose.position.y, pose->pose.position.z);
+	}
+	printf("\n");
+}
+
+static void bounds(void)
+{
+	SRV(r, GetNamedPoseBounds, "get_named_pose_bounds", .name = words[1]);
+	say_result(&r->result);
+	printf(" type=%u", r->bounds.type);
+	for (uint32_t i = 0; i < r->bounds.points._length; i++)
+		printf(" %.1f,%.1f,%.1f", r->bounds.points._buffer[i].x, r->bounds.points._buffer[i].y,
+			r->bounds.points._buffer[i].z);
 	printf("\n");
 }
 
@@ -496,7 +555,8 @@ int main(int argc, char **argv)
 	} orders[] = {{"features", features, 1}, {"entities", entities, 1}, {"spawn", spawn, 3}, {"delete", delete, 2},
 		{"state", state, 2}, {"set", set, 5}, {"mode", mode, 1}, {"step", step, 2}, {"reset", reset, 2},
 		{"hash", hash, 1}, {"many", many, 3}, {"late", late, 2}, {"leave", leave, 2}, {"goal", goal, 2},
-		{"start", goal, 2}, {"graph", graph, 1}, {"wait", sleep_some, 2}};
+		{"start", goal, 2}, {"graph", graph, 1}, {"wait", sleep_some, 2}, {"tagged", tagged, 2},
+		{"info", set_info, 4}, {"told", told, 2}, {"poses", poses, 1}, {"bounds", bounds, 2}};
 	dds_domainid_t domain = 0;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (int i = 1; i < argc; i++) {

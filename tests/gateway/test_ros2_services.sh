@@ -60,6 +60,19 @@ says 17 "mode result=1 text='' state=[02]"
 says 18 "mode result=103 text='state 7: .*'"
 says 19 "graph node=/troupe request=1 reply=1 ids=1 same=1"
 
+client info:wall:1:red info:none:1:red tagged:red tagged:blue told:wall poses poses:level bounds:room bounds:dock bounds:none
+check "places, and what entities are: $(tail -n 1 said)" $?
+says 1 "info result=1 text=''"
+says 2 "info result=2 text='entity 'none': .*'"
+says 3 "tagged result=1 text='' wall"
+says 4 "tagged result=1 text=''"
+says 5 "told result=1 text='' category=1 description='of brick' red"
+says 6 "poses result=1 text='' dock\[frame\]=1.0,2.0,3.0 room\[level\]=0.0,0.0,0.0"
+says 7 "poses result=1 text='' room\[level\]=0.0,0.0,0.0"
+says 8 "bounds result=1 text='' type=1 50.0,50.0,10.0 -50.0,-50.0,-10.0"
+says 9 "bounds result=1 text='' type=0"
+says 10 "bounds result=2 text='pose 'none': .*' type=0"
+
 # --- several clients -------------------------------------------------------------------------------------------------
 # Numbers of requests begin with 1 in each; each must get the answers to its own. One more leaves before its answer.
 count=$(amount 50 200 1000)

@@ -246,7 +246,7 @@ Test(simulation, tells_what_it_has)
 	(void)ask(&rig, "/get_simulator_features", "");
 	for (size_t i = 0; i < ARRAY_LEN(services); i++)
 		has[i] = has_feature(&rig, services[i].feature);
-	cr_assert(has_feature(&rig, 6) && !has_feature(&rig, 7) && !has_feature(&rig, 4));
+	cr_assert(has_feature(&rig, 6) && !has_feature(&rig, 7) && has_feature(&rig, 4));
 	cr_assert_str_eq(text(&rig, "features.spawn_formats.0"), "sdf");
 	for (size_t i = 0; i < ARRAY_LEN(services); i++)
 		cr_assert_eq(ask(&rig, services[i].name, "{}") != UNSUPPORTED, has[i], "%s", services[i].name);
@@ -396,13 +396,13 @@ Test(simulation, filters_entities)
 		{"{'bounds':{'type':1,'points':[{'x':1,'y':1,'z':6},{'x':-1,'y':-1,'z':4}]}}", 2}, /* a plane is all */
 		{"{'bounds':{'type':1,'points':[{'x':3.6,'y':3.9,'z':1},{'x':3.7,'y':4.1,'z':1}]}}", 2},
 		{"{'bounds':{'type':3,'points':[{'x':0,'y':0,'z':6},{'x':0.4}]}}", 1},
-		{"{'bounds':{'type':3,'points':[{'x':0,'y':0,'z':6},{'x':0.6}]}}", 2},
+		{"{'bounds':{'type':3,'points':[{'x':0,'y':0,'z':6},{'x':0.6}]}}", 2}, {"{'tags':{'tags':['x']}}", 0},
 		{"{'filter':'ball','bounds':{'type':3,'points':[{'x':0,'y':0,'z':6},{'x':0.6}]}}", 1}};
 	static const struct {
 		const char *filters;
 		int result;
 	} wrong[] = {{"{'filter':'('}", FAILED}, {"{'filter':'(a{1,200}){1,200}'}", FAILED},
-		{"{'filter':'(a)\\\\1'}", FAILED}, {"{'tags':{'tags':['x']}}", UNSUPPORTED},
+		{"{'filter':'(a)\\\\1'}", FAILED}, {"{'tags':{'filter_mode':2}}", FAILED},
 		{"{'bounds':{'type':2,'points':[{},{},{}]}}", UNSUPPORTED},
 		{"{'bounds':{'type':1,'points':[{}]}}", FAILED},
 		{"{'bounds':{'type':3,'points':[{},{'x':-1}]}}", FAILED},
@@ -455,6 +455,137 @@ Test(simulation, tells_bounds_and_what_an_entity_is)
 	}
 	cr_assert_eq(ask(&rig, "/get_entity_bounds", "{'entity':'none'}"), NOT_FOUND);
 	cr_assert_eq(ask(&rig, "/get_entity_info", "{'entity':''}"), NOT_FOUND);
+	end(&rig);
+}
+
+/* What is said of an entity counts in filters, for all who ask, and not for the hash; it goes with the entity. */
+Test(simulation, keeps_what_is_said_of_entities)
+{
+	static const struct {
+		const char *args;
+		int result;
+	} wrong[] = {{"{'entity':'none'}", NOT_FOUND}, {"{'entity':'ball','info':{'category':{'category':3}}}", FAILED},
+		{"{'entity':'ball','info':{'category':{'category':6}}}", FAILED},
+		{"{'entity':'ball','info':{'tags':[1]}}", FAILED}};
+	static const struct {
+		const char *tags;
+		size_t count;
+	} filters[] = {{"'tags':['red']", 2}, {"'tags':['round']", 1}, {"'tags':['red','round']", 2},
+		{"'tags':['red','round'],'filter_mode':1", 1}, {"'tags':['blue'],'filter_mode':1", 0},
+		{"'tags':['blue','red']", 2}};
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
+	cr_assert_eq(ask(&rig, "/troupe/get_hash", "{}"), OK);
+	char *hash = mem_strdup(text(&rig, "hash"));
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+		cr_assert_eq(ask(&rig, "/set_entity_info", wrong[i].args), wrong[i].result, "%s", wrong[i].args);
+	cr_assert_eq(ask(&rig, "/set_entity_info",
+			     "{'entity':'ball','info':{'category':{'category':2},'description':'a \\u00fc',"
+			     "'tags':['red','round']}}"),
+		OK);
+	cr_assert_eq(ask(&rig, "/set_entity_info", "{'entity':'wall','info':{'tags':['red']}}"), OK);
+	cr_assert_eq(ask(&rig, "/get_entity_info", "{'entity':'ball'}"), OK);
+	cr_assert_eq((int)number(&rig, "info.category.category"), 2);
+	cr_assert_str_eq(text(&rig, "info.description"), "a \u00fc");
+	cr_assert_str_eq(text(&rig, "info.tags.1"), "round");
+	for (size_t i = 0; i < ARRAY_LEN(filters); i++) {
+		char *args = mem_printf("{'filters':{'tags':{%s}}}", filters[i].tags);
+		cr_assert_eq(entities(&rig, args), filters[i].count, "%s", args);
+		free(args);
+	}
+	cr_assert_eq(entities(&rig, "{'filters':{'categories':[{'category':2}]}}"), 1u);
+	cr_assert_eq(ask(&rig, "/troupe/get_hash", "{}"), OK);
+	cr_assert_str_eq(text(&rig, "hash"), hash);
+	cr_assert_eq(ask(&rig, "/set_entity_info", "{'entity':'ball','info':{'tags':['other']}}"), OK);
+	cr_assert_eq(entities(&rig, "{'filters':{'tags':{'tags':['red']}}}"), 1u);
+	cr_assert_eq(ask(&rig, "/delete_entity", "{'entity':'ball'}"), OK);
+	cr_assert_eq(ask(&rig, "/spawn_entity",
+			     "{'name':'ball','entity_resource':{'resource_string':'<sdf version=`1.9`><model name=`x`>"
+			     "<static>true</static><link name=`l`/></model></sdf>'}}"),
+		OK);
+	cr_assert_eq(entities(&rig, "{'filters':{'tags':{'tags':['other']}}}"), 0u);
+	free(hash);
+	end(&rig);
+}
+
+/* The information has limits, which each part of it meets. */
+Test(simulation, what_is_said_of_entities_has_limits)
+{
+	struct rig rig = rig_of("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>");
+	struct text tags = {0};
+	start(&rig);
+	for (int i = 0; i <= 64; i++) {
+		text_add(&tags, "%s'%d'", i ? "," : "", i);
+		char *args = mem_printf("{'entity':'ball','info':{'tags':[%s]}}", tags.at);
+		if (i >= 63)
+			cr_assert_eq(ask(&rig, "/set_entity_info", args), i == 63 ? OK : FAILED);
+		free(args);
+	}
+	char *filter = mem_printf("{'filters':{'tags':{'tags':[%s]}}}", tags.at);
+	cr_assert_eq(ask(&rig, "/get_entities", filter), FAILED);
+	for (int bytes = 2000; bytes <= 2001; bytes++) {
+		char *args = mem_printf("{'entity':'ball','info':{'description':'%0*d'}}", bytes, 0);
+		cr_assert_eq(ask(&rig, "/set_entity_info", args), bytes == 2000 ? OK : FAILED);
+		free(args);
+	}
+	free(filter);
+	text_fini(&tags);
+	end(&rig);
+}
+
+/* Frames stand where the file has them, or move with a link; levels have their boxes. */
+Test(simulation, names_poses)
+{
+	struct rig rig = rig_of(
+		"<sdf version='1.9'><world name='w'>" WORLD
+		"<frame name='dock'><pose>1 2 3 0 0 1.5707963267948966</pose></frame>"
+		"<frame name='above' attached_to='ball'><pose relative_to='dock'>0 0 1 0 0 0</pose></frame>"
+		"<frame name='beside' attached_to='wall'><pose>0 0 1 0 0 0</pose></frame>"
+		"<plugin name='gz::sim' filename='x'><performer name='p'><ref>cart</ref><geometry><box>"
+		"<size>1 1 1</size></box></geometry></performer><level name='dock'><pose>10 20 1 0 0 0</pose><geometry>"
+		"<box><size>2 4 6</size></box></geometry><ref>ball</ref></level></plugin></world></sdf>");
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/set_simulation_state", "{'state':{'state':0}}"), OK);
+	cr_assert_eq(ask(&rig, "/get_named_poses", "{}"), OK);
+	static const struct {
+		const char *name, *tag;
+		double x, y, z;
+	} wanted[] = {{"dock", "frame", 1, 2, 3}, {"above", "frame", 1, 2, 4}, {"beside", "frame", 4, 0, 2},
+		{"dock/level", "level", 10, 20, 1}};
+	cr_assert_eq(json_array_size(part(rig.values, "poses")), ARRAY_LEN(wanted));
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+		const json_t *pose = json_array_get(part(rig.values, "poses"), i);
+		const json_t *at = part(pose, "pose.position");
+		cr_assert_str_eq(json_string_value(json_object_get(pose, "name")), wanted[i].name);
+		cr_assert_str_eq(json_string_value(part(pose, "tags.0")), wanted[i].tag);
+		cr_assert_float_eq(json_number_value(json_object_get(at, "x")), wanted[i].x, 1e-9);
+		cr_assert_float_eq(json_number_value(json_object_get(at, "y")), wanted[i].y, 1e-9);
+		cr_assert_float_eq(json_number_value(json_object_get(at, "z")), wanted[i].z, 1e-9);
+	}
+	cr_assert_float_eq(number(&rig, "poses.0.pose.orientation.z"), sqrt(0.5), 1e-9);
+	cr_assert_eq(ask(&rig, "/get_named_poses", "{'tags':{'tags':['level']}}"), OK);
+	cr_assert_eq(json_array_size(part(rig.values, "poses")), 1u);
+	cr_assert_eq(ask(&rig, "/get_named_poses", "{'tags':{'tags':['level','frame'],'filter_mode':1}}"), OK);
+	cr_assert_eq(json_array_size(part(rig.values, "poses")), 0u);
+	cr_assert_eq(ask(&rig, "/get_named_poses", "{'tags':{'filter_mode':7}}"), FAILED);
+	cr_assert_eq(ask(&rig, "/get_named_pose_bounds", "{'name':'dock/level'}"), OK);
+	cr_assert_eq((int)number(&rig, "bounds.type"), 1);
+	cr_assert_float_eq(number(&rig, "bounds.points.0.y"), 2, 1e-9);
+	cr_assert_float_eq(number(&rig, "bounds.points.1.z"), -3, 1e-9);
+	cr_assert_eq(ask(&rig, "/get_named_pose_bounds", "{'name':'dock'}"), OK);
+	cr_assert_eq((int)number(&rig, "bounds.type"), 0);
+	cr_assert_eq(ask(&rig, "/get_named_pose_bounds", "{'name':'level'}"), NOT_FOUND);
+	cr_assert_eq(ask(&rig, "/set_entity_state",
+			     "{'entity':'ball','set_pose':true,'state':{'pose':{'position':{'x':5,'z':5}}}}"),
+		OK);
+	cr_assert_eq(ask(&rig, "/get_named_poses", "{}"), OK);
+	cr_assert_float_eq(number(&rig, "poses.1.pose.position.x"), 6, 1e-9);
+	cr_assert_float_eq(number(&rig, "poses.1.pose.position.y"), 2, 1e-9);
+	cr_assert_float_eq(number(&rig, "poses.1.pose.position.z"), 4, 1e-9);
+	cr_assert_eq(ask(&rig, "/delete_entity", "{'entity':'ball'}"), OK);
+	cr_assert_eq(ask(&rig, "/get_named_poses", "{'tags':{'tags':['frame']}}"), OK);
+	cr_assert_eq(json_array_size(part(rig.values, "poses")), 2u);
 	end(&rig);
 }
 

@@ -134,7 +134,19 @@ async function entities(p) {
   const bounds = (await p.expect(OK, "get_entity_bounds", { entity: "wall" })).bounds;
   check(bounds.type === 1 && JSON.stringify(bounds.points[0]) === '{"x":2,"y":4,"z":1}', `bounds: ${JSON.stringify(bounds)}`);
   check((await p.expect(OK, "get_entity_info", { entity: "wall" })).info.category.category === 5, "a category");
-  for (const name of ["set_entity_info", "get_spawnables", "get_named_poses", "get_named_pose_bounds", "load_world", "unload_world", "get_available_worlds"]) await p.expect(UNSUPPORTED, name, {});
+  await p.expect(OK, "set_entity_info", { entity: "wall", info: { category: { category: 1 }, description: "of brick", tags: ["red", "tall"] } });
+  const { info } = await p.expect(OK, "get_entity_info", { entity: "wall" });
+  check(info.category.category === 1 && info.description === "of brick" && info.tags.join() === "red,tall", `what was said: ${JSON.stringify(info)}`);
+  check((await p.expect(OK, "get_entities", { filters: { tags: { tags: ["tall", "none"] } } })).entities.join() === "wall", "a filter by tags");
+  await p.expect(NOT_FOUND, "set_entity_info", { entity: "none" });
+  await p.expect(FAILED, "set_entity_info", { entity: "wall", info: { category: { category: 9 } } });
+  const poses = (await p.expect(OK, "get_named_poses", {})).poses;
+  check(poses.map((pose) => `${pose.name} ${pose.tags}`).join() === "dock frame,room level" && poses[0].pose.position.y === 2, `poses: ${JSON.stringify(poses)}`);
+  const room = (await p.expect(OK, "get_named_pose_bounds", { name: "room" })).bounds;
+  check(room.type === 1 && JSON.stringify(room.points) === '[{"x":50,"y":50,"z":10},{"x":-50,"y":-50,"z":-10}]', `bounds: ${JSON.stringify(room)}`);
+  check((await p.expect(OK, "get_named_pose_bounds", { name: "dock" })).bounds.type === 0, "a frame has no bounds");
+  await p.expect(NOT_FOUND, "get_named_pose_bounds", { name: "none" });
+  for (const name of ["get_spawnables", "load_world", "unload_world", "get_available_worlds"]) await p.expect(UNSUPPORTED, name, {});
   const world = (await p.expect(OK, "get_current_world", {})).world;
   check(world.name === "w" && world.world_resource.resource_string.includes('<model name="new_0">'), `the world: ${JSON.stringify(world).slice(0, 300)}`);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct job_row *const tables[] = {job_run_rows, job_entity_rows};
+static const struct job_row *const tables[] = {job_run_rows, job_entity_rows, job_place_rows};
 
 struct simulation {
 	struct simulation_def def;
@@ -178,6 +178,49 @@ void job_answer_whole(struct job *job, struct text *response)
 {
 	send_answer(job, SIMULATION_SUCCEEDED, response);
 	text_fini(response);
+}
+
+void job_finish(struct job *job)
+{
+	const struct job_sent *refused = job_refused(job);
+	if (refused)
+		job_answer(job, JOB_FAILED, "%s", refused->text);
+	else
+		job_answer(job, JOB_OK, "%s", "");
+}
+
+/* --- tags --------------------------------------------------------------------------------------------------------- */
+
+bool job_read_tags(struct job *job, const char *name, const json_t *filter, struct job_tags *ret_tags)
+{
+	const json_t *tags = json_object_get(filter, "tags"), *tag;
+	int64_t mode = job_whole(filter, "filter_mode");
+	size_t i;
+	*ret_tags = (struct job_tags){.all = mode == 1};
+	if (json_array_size(tags) > SIMULATION_TAGS_MAX || mode > 1) {
+		job_answer(job, JOB_FAILED,
+			"%s: %zu tags, mode %d: expected at most %d tags, and mode 0 (any) or 1 (all)", name,
+			json_array_size(tags), (int)mode, (int)SIMULATION_TAGS_MAX);
+		return false;
+	}
+	json_array_foreach(tags, i, tag) ret_tags->wanted[ret_tags->count++] = json_string_value(tag);
+	return true;
+}
+
+static bool has_tag(const char *tag, char *const *has, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(has[i], tag))
+			return true;
+	return false;
+}
+
+bool job_has_tags(const struct job_tags *tags, char *const *has, size_t count)
+{
+	for (uint32_t i = 0; i < tags->count; i++)
+		if (has_tag(tags->wanted[i], has, count) != tags->all)
+			return !tags->all;
+	return !tags->count || tags->all;
 }
 
 /* --- jobs --------------------------------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ enum {
 	SIMULATION_SPAWNS_MAX = 256, /* entities of one request */
 	SIMULATION_NAME_MAX = 200,   /* bytes of a name */
 	SIMULATION_FILTER_MAX = 200, /* bytes of a regular expression */
+	SIMULATION_TAGS_MAX = 64,    /* of a filter */
 };
 
 /* The tags of all calls that it makes have this bit; those of other calls must not. */

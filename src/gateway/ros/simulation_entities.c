@@ -97,6 +97,8 @@ enum category { OBJECT = 0, ROBOT = 1, HUMAN = 2, DYNAMIC_OBJECT = 4, STATIC_OBJ
 
 static enum category category_of(const model_t *model)
 {
+	if (model->info)
+		return model->info->category;
 	if (model->state->actor)
 		return HUMAN;
 	if (model->state->is_static)
@@ -114,23 +116,47 @@ static void get_info(struct job *job)
 	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
 	if (!model)
 		return;
-	text_add(&members, ",\"info\":{\"category\":{\"category\":%d},\"description\":\"%s\",\"tags\":[]}",
-		(int)category_of(model), names[category_of(model)]);
+	text_add(&members, ",\"info\":{\"category\":{\"category\":%d},\"description\":", (int)category_of(model));
+	text_add_json(&members, model->info ? model->info->description : names[category_of(model)]);
+	text_add(&members, ",\"tags\":[");
+	for (size_t i = 0; model->info && i < model->info->n_tag; i++) {
+		text_add(&members, "%s", i ? "," : "");
+		text_add_json(&members, model->info->tag[i]);
+	}
+	text_add(&members, "]}");
 	job_answer_with(job, JOB_OK, "", &members);
+}
+
+/* The server has the limits. */
+static void set_info(struct job *job)
+{
+	Troupe__Msgs__EntityInfo message = TROUPE__MSGS__ENTITY_INFO__INIT;
+	const json_t *info = job_arg(job, "info"), *tags = json_object_get(info, "tags"), *tag;
+	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
+	size_t i;
+	if (!model)
+		return;
+	message.id = model->state->id;
+	message.category = (uint32_t)job_whole(json_object_get(info, "category"), "category");
+	message.description = message_string(job_text(info, "description"));
+	message.tag = mem_alloc(json_array_size(tags) * sizeof *message.tag);
+	json_array_foreach(tags, i, tag) message.tag[message.n_tag++] = message_string(json_string_value(tag));
+	job_forget_sent(job);
+	job->next = job_finish;
+	(void)job_ask(job, "set_entity_info", &message.base);
+	free(message.tag);
 }
 
 /* --- bounds ------------------------------------------------------------------------------------------------------- */
 
-enum { BOUNDS_EMPTY = 0, BOUNDS_BOX = 1, BOUNDS_CONVEX = 2, BOUNDS_SPHERE = 3 };
-
 static void add_bounds(struct text *out, const model_t *model)
 {
 	if (!model->lower || !model->upper) {
-		text_add(out, "{\"type\":%d,\"points\":[]}", BOUNDS_EMPTY);
+		text_add(out, "{\"type\":%d,\"points\":[]}", JOB_BOUNDS_EMPTY);
 		return;
 	}
 	const struct vec3 corners[] = {message_vec3(model->upper), message_vec3(model->lower)};
-	text_add(out, "{\"type\":%d,\"points\":[", BOUNDS_BOX);
+	text_add(out, "{\"type\":%d,\"points\":[", JOB_BOUNDS_BOX);
 	for (int i = 0; i < 2; i++) {
 		text_add(out, "%s", i ? "," : "");
 		add_xyz(out, corners[i]);
@@ -169,7 +195,8 @@ struct filter {
 	bool has_name, has_categories;
 	regex_t name;
 	bool categories[256];
-	int bounds; /* BOUNDS_... */
+	struct job_tags tags;
+	int bounds; /* JOB_BOUNDS_... */
 	struct aabb box;
 	struct vec3 centre;
 	double radius;
@@ -209,14 +236,14 @@ static bool read_bounds(struct job *job, const json_t *bounds, struct filter *fi
 	const json_t *points = json_object_get(bounds, "points");
 	struct vec3 a, b;
 	filter->bounds = (int)job_whole(bounds, "type");
-	if (filter->bounds == BOUNDS_EMPTY)
+	if (filter->bounds == JOB_BOUNDS_EMPTY)
 		return true;
-	if (filter->bounds == BOUNDS_CONVEX) {
+	if (filter->bounds == JOB_BOUNDS_CONVEX) {
 		job_answer(job, JOB_UNSUPPORTED, "filters.bounds: a convex hull: expected a box (1) or a sphere (3)");
 		return false;
 	}
-	if (filter->bounds > BOUNDS_SPHERE || json_array_size(points) != 2 || !read_point(points, 0, &a) ||
-		!read_point(points, 1, &b) || (filter->bounds == BOUNDS_SPHERE && !(b.x >= 0))) {
+	if (filter->bounds > JOB_BOUNDS_SPHERE || json_array_size(points) != 2 || !read_point(points, 0, &a) ||
+		!read_point(points, 1, &b) || (filter->bounds == JOB_BOUNDS_SPHERE && !(b.x >= 0))) {
 		job_answer(job, JOB_FAILED,
 			"filters.bounds: expected type 1 with two corners, or type 3 with a centre and a radius from 0 "
 			"on");
@@ -234,10 +261,8 @@ static bool read_filter(struct job *job, struct filter *filter)
 	const json_t *filters = job_arg(job, "filters"), *item;
 	size_t i;
 	*filter = (struct filter){0};
-	if (json_array_size(json_object_get(json_object_get(filters, "tags"), "tags"))) {
-		job_answer(job, JOB_UNSUPPORTED, "filters.tags: entities have no tags here: expected none");
+	if (!job_read_tags(job, "filters.tags", json_object_get(filters, "tags"), &filter->tags))
 		return false;
-	}
 	if (!read_bounds(job, json_object_get(filters, "bounds"), filter) ||
 		!read_name(job, job_text(filters, "filter"), filter))
 		return false;
@@ -273,10 +298,10 @@ static struct aabb box_in_world(const model_t *model)
 
 static bool is_near(const struct filter *filter, const model_t *model)
 {
-	if (filter->bounds == BOUNDS_EMPTY)
+	if (filter->bounds == JOB_BOUNDS_EMPTY)
 		return true;
 	const struct aabb box = box_in_world(model);
-	if (filter->bounds == BOUNDS_BOX)
+	if (filter->bounds == JOB_BOUNDS_BOX)
 		return aabb_overlap(&box, &filter->box);
 	const struct vec3 nearest = vec3_max(box.lo, vec3_min(box.hi, filter->centre));
 	return vec3_length(vec3_sub(nearest, filter->centre)) <= filter->radius;
@@ -289,6 +314,9 @@ static bool passes(const struct filter *filter, const model_t *model)
 	if (filter->has_categories && !filter->categories[category_of(model)] &&
 		!(filter->categories[OBJECT] && category_of(model) >= DYNAMIC_OBJECT))
 		return false;
+	const Troupe__Msgs__EntityInfo *info = model->info;
+	if (!job_has_tags(&filter->tags, info ? info->tag : NULL, info ? info->n_tag : 0))
+		return false;
 	return is_near(filter, model);
 }
 
@@ -299,7 +327,7 @@ static void list(struct job *job, bool states)
 	const char *between = "";
 	if (!read_filter(job, &filter))
 		return;
-	if (filter.bounds != BOUNDS_EMPTY && !has_boxes(job, job->row->begin)) {
+	if (filter.bounds != JOB_BOUNDS_EMPTY && !has_boxes(job, job->row->begin)) {
 		free_filter(&filter);
 		return;
 	}
@@ -382,15 +410,6 @@ static void fill_pose(struct pose pose, struct pose_parts *parts, Gz__Msgs__Pose
 
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
-static void finish(struct job *job)
-{
-	const struct job_sent *refused = job_refused(job);
-	if (refused)
-		job_answer(job, JOB_FAILED, "%s", refused->text);
-	else
-		job_answer(job, JOB_OK, "%s", "");
-}
-
 static void delete_entity(struct job *job)
 {
 	Gz__Msgs__Entity entity = GZ__MSGS__ENTITY__INIT;
@@ -399,7 +418,7 @@ static void delete_entity(struct job *job)
 		return;
 	entity.id = model->state->id;
 	entity.name = model->state->name;
-	job->next = finish;
+	job->next = job_finish;
 	(void)job_ask(job, "remove", &entity.base);
 }
 
@@ -715,7 +734,6 @@ static void spawn(struct job *job)
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 #define STANDARD(type) "simulation_interfaces/srv/" type
-#define NO_NAMED_POSES "worlds name no poses"
 
 const struct job_row job_entity_rows[] = {
 	{"spawn_entity", STANDARD("SpawnEntity"), 0, true, spawn, NULL},
@@ -726,12 +744,9 @@ const struct job_row job_entity_rows[] = {
 	{"get_entities_states", STANDARD("GetEntitiesStates"), JOB_NO_FEATURE, true, get_states, NULL},
 	{"set_entity_state", STANDARD("SetEntityState"), 11, true, set_state, NULL},
 	{"get_entity_info", STANDARD("GetEntityInfo"), 12, true, get_info, NULL},
-	{"set_entity_info", STANDARD("SetEntityInfo"), 13, false, NULL,
-		"what an entity is follows from its model, and cannot be set"},
+	{"set_entity_info", STANDARD("SetEntityInfo"), 13, true, set_info, NULL},
 	{"get_entity_bounds", STANDARD("GetEntityBounds"), 5, true, get_bounds, NULL},
 	{"get_spawnables", STANDARD("GetSpawnables"), 14, false, NULL,
 		"there is no list: any SDF or URDF can be spawned, by the name of its file or as a text"},
-	{"get_named_poses", STANDARD("GetNamedPoses"), 2, false, NULL, NO_NAMED_POSES},
-	{"get_named_pose_bounds", STANDARD("GetNamedPoseBounds"), 3, false, NULL, NO_NAMED_POSES},
 	{NULL, NULL, 0, false, NULL, NULL},
 };

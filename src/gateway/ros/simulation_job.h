@@ -17,6 +17,7 @@ enum job_result { /* simulation_interfaces/msg/Result */
 	JOB_FAILED = 4,
 };
 
+enum job_bounds { JOB_BOUNDS_EMPTY = 0, JOB_BOUNDS_BOX = 1, JOB_BOUNDS_CONVEX = 2, JOB_BOUNDS_SPHERE = 3 };
 enum { JOB_NO_FEATURE = -1, JOB_BATCH = 200 /* commands that wait at the same time */ };
 
 struct job;
@@ -31,7 +32,8 @@ struct job_row {
 	const char *refusal; /* why */
 };
 
-extern const struct job_row job_run_rows[], job_entity_rows[]; /* which end with a row without a name */
+extern const struct job_row job_run_rows[], job_entity_rows[],
+	job_place_rows[]; /* which end with a row without a name */
 
 struct job_sent { /* a call of the server */
 	uint64_t tag;
@@ -99,6 +101,20 @@ void job_answer_with(struct job *job, unsigned result, const char *message, stru
 /* The whole response. Frees it. */
 void job_answer_whole(struct job *job, struct text *response);
 void job_add_result(struct text *out, unsigned result, const char *message);
+
+/* Answers when all was obeyed, or with what was refused first. */
+void job_finish(struct job *job);
+
+struct job_tags { /* of a TagsFilter */
+	const char *wanted[SIMULATION_TAGS_MAX];
+	uint32_t count;
+	bool all; /* must be there; false: any of them */
+};
+
+/* filter: a TagsFilter, which must outlive *ret_tags. False: it is answered; name: for the message. */
+bool job_read_tags(struct job *job, const char *name, const json_t *filter, struct job_tags *ret_tags);
+/* Whether something with these tags passes. */
+bool job_has_tags(const struct job_tags *tags, char *const *has, size_t count);
 
 static inline const json_t *job_arg(const struct job *job, const char *name)
 {

@@ -21,13 +21,15 @@ static void add_features(const struct job_row *rows, struct text *out)
 
 static void get_features(struct job *job)
 {
-	/* ENTITY_BOUNDS_BOX, ENTITY_CATEGORIES, SPAWNING_RESOURCE_STRING, SIMULATION_RESET_TIME, _STATE and _SPAWNED,
-	 * SIMULATION_STATE_PAUSE, STEP_SIMULATION_MULTIPLE: parts of services, without a service of their own */
-	static const char others[] = "6,8,9,21,22,23,26,32";
+	/* ENTITY_TAGS, ENTITY_BOUNDS_BOX, ENTITY_CATEGORIES, SPAWNING_RESOURCE_STRING, SIMULATION_RESET_TIME, _STATE
+	 * and _SPAWNED, SIMULATION_STATE_PAUSE, STEP_SIMULATION_MULTIPLE: parts of services, without a service of their
+	 * own */
+	static const char others[] = "4,6,8,9,21,22,23,26,32";
 	struct text response = {0};
 	text_add(&response, "{\"features\":{\"features\":[");
 	add_features(job_run_rows, &response);
 	add_features(job_entity_rows, &response);
+	add_features(job_place_rows, &response);
 	text_add(&response, "%s],\"spawn_formats\":[\"sdf\",\"urdf\"],\"custom_info\":\"troupe %s\"}}", others,
 		troupe_version());
 	job_answer_whole(job, &response);

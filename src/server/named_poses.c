@@ -1,0 +1,90 @@
+/* A <frame> of the world is not simulated: it stands where the file has it, or moves with the link that it is attached
+ * to. A level is named by its plug-in, so it may have the name of a frame; then LEVEL/level is its name here. */
+#include "server/named_poses.h"
+
+#include "base/map.h"
+#include "server/encode.h"
+#include "server/view.h"
+#include "topic/message.h"
+#include "topic/troupe.pb-c.h"
+
+typedef Troupe__Msgs__NamedPoses__NamedPose named_t;
+
+static named_t *add(Troupe__Msgs__NamedPoses *message, const char *name, struct pose pose, struct arena *arena)
+{
+	const struct troupe_pose at = view_pose(pose);
+	named_t *out = ENCODE_NEW(arena, named_t, troupe__msgs__named_poses__named_pose__init);
+	out->name = encode_text(name);
+	out->pose = encode_pose(arena, &at, NULL, 0);
+	message->pose[message->n_pose++] = out;
+	return out;
+}
+
+/* False: the link is gone. */
+static bool link_now(const struct frame *frame, const struct sdf_world *world, uint32_t link, struct pose *ret_in_world)
+{
+	const struct troupe_scene *scene = frame->snapshot.scene;
+	for (uint32_t i = 0; i < scene->model_count; i++) {
+		uint32_t at = view_sdf_model(scene, i);
+		const struct sdf_model *model = at == SDF_NONE ? NULL : &world->models.at[at];
+		if (!model || link < model->link_first || link - model->link_first >= model->link_count)
+			continue;
+		const struct troupe_pose in_model =
+			encode_link_pose(&frame->snapshot, scene->models[i].link_first + link - model->link_first);
+		*ret_in_world =
+			pose_mul(view_pose_back(encode_model_pose(&frame->snapshot, i)), view_pose_back(&in_model));
+		return true;
+	}
+	return false;
+}
+
+static void add_frame(const struct frame *frame, const struct sdf_world *world, const struct sdf_frame *from,
+	Troupe__Msgs__NamedPoses *message, struct arena *arena)
+{
+	struct pose link, pose = from->in_world;
+	if (from->link != SDF_NONE) {
+		if (!link_now(frame, world, from->link, &link))
+			return;
+		pose = pose_mul(link, pose_mul(pose_inverse(world->links.at[from->link].in_world), pose));
+	}
+	add(message, from->name, pose, arena);
+}
+
+static void add_level(const struct scene_level *level, const struct map *taken, Troupe__Msgs__NamedPoses *message,
+	struct arena *arena)
+{
+	const struct vec3 centre = vec3_scale(vec3_add(level->box.lo, level->box.hi), 0.5);
+	const char *name = level->name;
+	if (map_find(taken, name, &(uint32_t){0}))
+		name = arena_printf(arena, "%s/level", name);
+	named_t *out = add(message, name, (struct pose){centre, QUAT_IDENTITY}, arena);
+	out->level = true;
+	out->lower = encode_vec3(arena, view_vec3(vec3_sub(level->box.lo, centre)));
+	out->upper = encode_vec3(arena, view_vec3(vec3_sub(level->box.hi, centre)));
+}
+
+static troupe_status answer_poses(const struct frame *frame, const struct topic_row *row, const void *request,
+	size_t count, struct text *out, struct troupe_error *error)
+{
+	const struct scene *scene = frame->server->worlds[row->world].scene;
+	const struct sdf_world *world = scene->sdf;
+	struct arena arena = {0};
+	struct map taken = {0};
+	Troupe__Msgs__NamedPoses message = TROUPE__MSGS__NAMED_POSES__INIT;
+	(void)request, (void)count, (void)error;
+	message.header = encode_header(&arena, frame->time_ns);
+	message.pose = arena_array(&arena, named_t *, world->frames.count + scene->level_count);
+	for (uint32_t i = 0; i < world->frames.count; i++) {
+		if (world->frames.at[i].model != SDF_NONE)
+			continue;
+		add_frame(frame, world, &world->frames.at[i], &message, &arena);
+		(void)map_add(&taken, world->frames.at[i].name, i);
+	}
+	for (uint32_t i = 0; i < scene->level_count; i++)
+		add_level(&scene->levels[i], &taken, &message, &arena);
+	map_fini(&taken);
+	(void)encode_end(&message.base, &arena, out);
+	return TROUPE_OK;
+}
+
+const struct query_ops ask_named_poses = {FRAME_MODELS | FRAME_LINKS, .answer = answer_poses};
