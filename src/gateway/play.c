@@ -251,7 +251,6 @@ troupe_status play_open(const struct troupe_server_def *def, void (*on_server)(v
 		return status;
 	}
 	struct troupe_player_info info = troupe_player_info(play->player);
-	play->server = troupe_player_server(play->player);
 	play->state.begin = info.begin;
 	play->state.end = info.end;
 	play->state.step = troupe_player_step(play->player);
