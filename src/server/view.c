@@ -166,7 +166,7 @@ static struct view_polyline read_polyline(struct making *m, const struct sdf_sha
 {
 	const struct sdf_element *first = sdf_child(shape->element, "polyline", NULL);
 	struct view_polyline polyline = {.height = 1};
-	if (shape->kind != SDF_POLYLINE || !first)
+	if (!first)
 		return polyline;
 	(void)sdf_child_double(first, "height", 0, SDF_LENGTH_MAX, &polyline.height, NULL);
 	struct mesh_outline *outlines = arena_array(&m->view->arena, struct mesh_outline, MESH_OUTLINES_MAX);

@@ -9,6 +9,10 @@
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
+#include <malloc.h>
+#include <stdatomic.h>
+#include <time.h>
+
 TestSuite(clients, .timeout = 120);
 
 static uint32_t count_messages(struct troupe_client *client, const char *topic)
@@ -770,4 +774,72 @@ Test(clients, clients_change_no_bit)
 		troupe_server_destroy(server);
 	}
 	cr_assert_eq(hashes[0], hashes[1]);
+}
+
+struct sleeper {
+	struct troupe_client *client;
+	struct troupe_message message;
+	bool woken;
+};
+
+static void *sleep_until_told(void *ctx)
+{
+	struct sleeper *sleeper = ctx;
+	sleeper->woken = troupe_client_take(sleeper->client, UINT64_MAX / 2, &sleeper->message);
+	return NULL;
+}
+
+static void count_call(void *ctx)
+{
+	atomic_fetch_add((_Atomic int *)ctx, 1);
+}
+
+/* A message wakes the thread that waits for it, and tells a client that has taken all that there was. */
+Test(clients, a_message_wakes_its_client, .timeout = 20)
+{
+	enum { ASLEEP_NS = 50000000 };
+	struct troupe_server *server = lib_server(lib_all, 1);
+	_Atomic int calls = 0;
+	struct troupe_client_def def = {.on_ready = count_call, .ctx = &calls};
+	struct sleeper sleeper = {.client = client_of(server, 0)};
+	struct troupe_client *told;
+	struct troupe_message message;
+	pthread_t thread;
+	must(troupe_client_create(server, &def, &told, &lib_error));
+	subscribe(told, "/clock", 0);
+	subscribe(sleeper.client, "/clock", 0);
+	lib_step(server, 1);
+	while (troupe_client_take(told, 0, &message) || troupe_client_take(sleeper.client, 0, &message))
+		;
+	int before = calls;
+	cr_assert_eq(pthread_create(&thread, NULL, sleep_until_told, &sleeper), 0);
+	nanosleep(&(struct timespec){.tv_nsec = ASLEEP_NS}, NULL);
+	lib_step(server, 1);
+	pthread_join(thread, NULL);
+	cr_assert(sleeper.woken && sleeper.message.step == 2);
+	cr_assert_eq(calls, before + 1);
+	troupe_client_destroy(told);
+	troupe_client_destroy(sleeper.client);
+	troupe_server_destroy(server);
+}
+
+/* What a message was made of is used again for later ones. */
+Test(clients, a_long_run_keeps_no_more_memory)
+{
+	enum { MESSAGES = 2000, BYTES_MAX = 64 << 10 };
+	struct troupe_server *server = lib_server(lib_all, 0);
+	struct troupe_client *client = client_of(server, 4);
+	size_t before = 0;
+	subscribe(client, "/world/w/pose/info", 0);
+	subscribe(client, "/clock", 0);
+	for (int i = 0; i < 2 * MESSAGES; i++) {
+		lib_step(server, 1);
+		(void)count_messages(client, "/clock");
+		if (i == MESSAGES)
+			before = mallinfo2().uordblks;
+	}
+	size_t after = mallinfo2().uordblks;
+	cr_assert(after < before + BYTES_MAX, "%zu bytes more after %d messages", after - before, MESSAGES);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
 }

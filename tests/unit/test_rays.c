@@ -7,6 +7,7 @@
 #include "sensor/rays.h"
 
 #include <fenv.h>
+#include <malloc.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -509,6 +510,26 @@ Test(rays, meshes_of_visuals)
 	drop(&w);
 	w = load(cases[4].text, NULL);
 	none(cast(&w, (struct vec3){0.01, 0.02, 10}, (struct vec3){0, 0, -1}));
+	drop(&w);
+}
+
+/* Visuals of one mesh share its surface: it is there as long as one of them is. */
+Test(rays, a_mesh_outlives_one_of_its_visuals)
+{
+	static const char text[] = OPEN "<model name='a'><static>1</static><link name='l'>" MESH(
+		"block.obj") "</link></model>"
+			     "<model name='b'><static>1</static><pose>30 0 0 0 0 0</pose><link name='l'>" MESH(
+				     "block.obj") "</link></model>" SHUT;
+	const struct vec3 down = {0, 0, -1};
+	(void)mallopt(M_PERTURB, 0xa5); /* freed memory does not keep what was in it */
+	struct world w = load(text, NULL);
+	if (!w.sdf->worlds.at[0].visuals.at[0].shape.mesh)
+		cr_skip_test("built without meshes");
+	struct ray_hit before = cast(&w, (struct vec3){30.01, 0.02, 10}, down);
+	scene_set_absent(w.scene, 0, true);
+	rays_follow(w.rays, w.state);
+	none(cast(&w, (struct vec3){0.01, 0.02, 10}, down));
+	at(cast(&w, (struct vec3){30.01, 0.02, 10}, down), before.distance, 1);
 	drop(&w);
 }
 
