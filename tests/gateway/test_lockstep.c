@@ -486,6 +486,18 @@ static void test_addresses(void)
 	text_fini(&text);
 	entrance_destroy(scene.entrance, false, "");
 	check(access(path, F_OK) != 0, "the socket is removed");
+	/* what is there already: a socket of a run that was killed goes, any other file stays */
+	struct sockaddr_un name = {.sun_family = AF_UNIX};
+	int file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	strcpy(name.sun_path, path);
+	check(file >= 0 && !bind(file, (struct sockaddr *)&name, sizeof name) && !close(file), "a socket");
+	check(!entrance_create(scene.server, &same, &other, &error), "a socket that was left behind: %s", error.text);
+	entrance_destroy(other, false, "");
+	FILE *text_file = fopen(path, "w");
+	check(text_file && !fclose(text_file), "a file");
+	check(entrance_create(scene.server, &same, &other, &error) == TROUPE_EIO && !access(path, F_OK),
+		"a file of the user is not replaced");
+	check(!unlink(path), "the file is there");
 	troupe_server_destroy(scene.server);
 }
 

@@ -272,6 +272,28 @@ static void drive(const struct scene *scene)
 	close_page(&page);
 }
 
+/* The page itself: each file that a browser asks for first is there. */
+static void fetch(const struct scene *scene)
+{
+	static const struct {
+		const char *path, *has;
+	} parts[] = {{"/", "<script type=\"module\" src=\"main.js\">"}, {"/main.js", "import "},
+		{"/three/build/three.module.js", "export "}};
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		struct text request = {0}, answer = {0};
+		int file = client_connect(scene->port);
+		text_add(&request, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\nConnection: close\r\n\r\n", parts[i].path,
+			scene->port);
+		check(file >= 0 && client_send(file, request.at, request.count), "no connection");
+		client_read_all(file, false, &answer);
+		check(!strncmp(answer.at, "HTTP/1.1 200", 12) && strstr(answer.at, parts[i].has), "%s: %.300s",
+			parts[i].path, answer.at);
+		(void)close(file);
+		text_fini(&request);
+		text_fini(&answer);
+	}
+}
+
 /* --- what else is asked for --------------------------------------------------------------------------------------- */
 
 static void ask_for_all(const struct scene *scene)
@@ -571,6 +593,7 @@ int main(void)
 	open_scene(&scene, 1);
 	call_before_the_run(&scene);
 	start(&scene);
+	fetch(&scene);
 	drive(&scene);
 	ask_for_all(&scene);
 	share_a_topic(&scene);

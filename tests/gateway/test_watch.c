@@ -212,6 +212,38 @@ static void keeps_replies(void)
 	end(&run, true, NULL);
 }
 
+static void count_ready(void *ctx)
+{
+	atomic_fetch_add((_Atomic int *)ctx, 1);
+}
+
+/* A program that has taken nothing yet is told of the first message, and then not until it has taken all that came. */
+static void is_told(void)
+{
+	struct run run;
+	struct troupe_message message;
+	struct troupe_error error;
+	struct source *source = NULL;
+	_Atomic int ready = 0;
+	begin(&run, NULL, true, 1000);
+	const struct remote_options options = {.address = run.address, .on_ready = count_ready, .ctx = &ready};
+	check(!remote_connect(&options, &source, &error), "connect: %s", error.text);
+	check(!source->ops->subscribe(source, "/clock", 0, &error), "subscribe");
+	for (int i = 0; i < TRIES && !ready; i++)
+		poll(NULL, 0, 1);
+	check(await_message(source, "/clock", 0, &message) && ready >= 1, "told %d times", ready);
+	int before = ready;
+	while (source->ops->take(source, 0, &message))
+		;
+	for (int i = 0; i < TRIES && ready == before; i++)
+		poll(NULL, 0, 1);
+	check(ready == before + 1, "told %d times of what came after all was taken", ready - before);
+	poll(NULL, 0, 100);
+	check(ready == before + 1, "told %d times of what it has not taken", ready - before);
+	source_destroy(source);
+	end(&run, true, NULL);
+}
+
 static bool has_topic(struct source *source, const char *name)
 {
 	const struct troupe_topics *topics = source->ops->topics(source);
@@ -448,16 +480,54 @@ static void refuses_addresses(void)
 	check(remote_connect(&nowhere, &source, &error) == TROUPE_EPEER, "nobody listens");
 }
 
+/* As programs that use the library host viewers. */
+static void serves_programs(void)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_server *server;
+	struct troupe_watch *watch = NULL;
+	struct troupe_error error;
+	struct text wanted = {0};
+	char text[100] = "";
+	unsigned port = 0;
+	def.world_path = "watch.sdf";
+	def.world_text = world;
+	check(!troupe_server_create(&def, &server, &error), "create");
+	const struct troupe_watch_def open = {.listen = "0.0.0.0:0"},
+				      usual = {.insecure = true, .listen = "127.0.0.1:0"};
+	check(troupe_watch_start(server, &open, &watch, &error) == TROUPE_EINVAL && strstr(error.text, "'0.0.0.0:0'"),
+		"all interfaces without a key: %s", error.text);
+	check(!troupe_watch_start(server, &usual, &watch, &error), "start: %s", error.text);
+	troupe_watch_describe(watch, text, sizeof text);
+	check(sscanf(text, "127.0.0.1:%u,", &port) == 1 && port, "where: %s", text);
+	text_add(&wanted, "127.0.0.1:%u, without a key", port);
+	check(!strcmp(text, wanted.at), "%s: expected %s", text, wanted.at);
+	check(!troupe_watch_commands(watch), "commands");
+	text[strcspn(text, ",")] = '\0';
+	const struct remote_options there = {.address = text};
+	struct source *source = NULL;
+	check(!remote_connect(&there, &source, &error), "connect: %s", error.text);
+	troupe_watch_end(watch, NULL);
+	for (int i = 0; i < TRIES && !remote_is_over(source, &error); i++)
+		poll(NULL, 0, 1);
+	check(remote_is_over(source, &error) && !error.status, "the end: %s", error.text);
+	source_destroy(source);
+	troupe_server_destroy(server);
+	text_fini(&wanted);
+}
+
 int main(void)
 {
 	sees_the_run();
 	keeps_replies();
+	is_told();
 	learns_of_topics();
 	learns_why();
 	has_the_key();
 	refuses_strangers();
 	takes_nothing_from_viewers();
 	refuses_addresses();
+	serves_programs();
 	serves_many_pages();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed ? 1 : 0;
