@@ -53,7 +53,8 @@ cmp -s file before.hash
 check 'lines before the run have the effect of a file' $?
 repeats before w.sdf
 
-# Lines that come later, some of them bad or refused; the last one has no line end.
+# Lines that come later, some of them bad or refused; the last one has no line end. The run takes many times as long as the
+# lines, so that they come before its end on a busy machine, too.
 steps=1000
 (
 	printf '%s\n' '2 /model/cart/cmd_vel linear: {x: 0.4}' '/nope data: 1' 'x /model/cart/cmd_vel linear: {x: 1}' \
@@ -64,7 +65,7 @@ steps=1000
 	sleep 0.2
 	printf '/world/w/create_multiple data {sdf: "<sdf version='"'1.9'"'><model name='"'a # b'"'><link name='"'l'"'/></model></sdf>"} data {sdf: "no"}'
 	sleep 0.1
-) | live later w.sdf
+) | live later w.sdf --rtf 0.25
 [ $? = 1 ]
 check "a bad line makes the exit status 1: $(cat later.err)" $?
 said later "^troupe run: standard input:2: topic '/nope' has no listener"
@@ -99,7 +100,7 @@ steps=600
 	printf '%s\n' '/world/v/remove name: "third" type: MODEL' '/model/cart/cmd_vel angular: {z: 0.5}' \
 		'/model/other/cmd_vel linear: {x: 0.9}' '/world/w/remove name: "other" type: MODEL'
 	sleep 0.1
-) | live both two.sdf
+) | live both two.sdf --rtf 0.2
 check "two worlds: $(cat both.err)" $?
 [ "$(grep -c '/model/cart/cmd_vel' both.commands)" = 2 ] && [ "$(grep -cE '^[0-9]' both.commands)" = 8 ]
 check "a command to two worlds is written once: $(cat both.commands)" $?
@@ -141,11 +142,11 @@ said none 'standard input: cannot read: Bad file descriptor'
 timeout 60 "$troupe" run w.sdf --resource-path "$worlds" --commands - --rtf 0 --iterations 10 <. 2>folder.err
 [ $? = 1 ]
 check "a folder: $(cat folder.err)" $?
-steps=$(amount 6000 1500 1500) # at real time; builds with a sanitizer read slowly
+steps=$(amount 6000 1500 1500) # builds with a sanitizer read slowly
 (
 	head -c 17000000 /dev/zero | tr '\0' x
 	printf '\n5 /model/cart/cmd_vel linear: {x: 0.5}\n'
-) | live long w.sdf
+) | live long w.sdf --rtf 0.3
 said long '^troupe run: standard input:1: a line of more than 16777216 bytes'
 grep -q '^[0-9]* /model/cart/cmd_vel' long.commands
 check "the line after a long one: $(cat long.commands)" $?

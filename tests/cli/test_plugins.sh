@@ -172,12 +172,12 @@ report $? 'a plug-in that was ignored stays ignored'
 # secondary FOLDER: a primary with the good library, and a secondary with that of another folder
 secondary()
 {
-	timeout 60 "$troupe" run w.sdf --iterations 200 --network-role primary --network-secondaries 1 \
-		--network-insecure --network-interface 127.0.0.1 --network-wait 10 --network-partition plug$$ \
+	timeout 120 "$troupe" run w.sdf --iterations 200 --network-role primary --network-secondaries 1 \
+		--network-insecure --network-interface 127.0.0.1 --network-wait 100 --network-partition plug$$ \
 		--plugin-path good --hash-every 200 >primary.out 2>primary.err &
 	primary=$!
-	timeout 60 "$troupe" run --network-role secondary --network-insecure --network-interface 127.0.0.1 \
-		--network-wait 5 --network-partition plug$$ --plugin-path "$1" >out 2>err
+	timeout 120 "$troupe" run --network-role secondary --network-insecure --network-interface 127.0.0.1 \
+		--network-wait 100 --network-partition plug$$ --plugin-path "$1" >out 2>err
 	status=$?
 	[ $status = 0 ] || kill $primary 2>/dev/null
 	wait $primary
@@ -191,14 +191,14 @@ report $? 'a secondary with the same library: the same hash'
 library decides/libpush.so -DDECIDES
 run 0 run w.sdf --iterations 3000 --plugin-path decides --hash-every 3000
 once=$(sed -n 's/^hash 3000 //p' out)
-timeout 60 "$troupe" run w.sdf --iterations 3000 --rtf 1 --network-role primary --network-secondaries 1 \
-	--network-insecure --network-interface 127.0.0.1 --network-wait 10 --network-partition lost$$ \
+timeout 120 "$troupe" run w.sdf --iterations 3000 --rtf 0.25 --network-role primary --network-secondaries 1 \
+	--network-insecure --network-interface 127.0.0.1 --network-wait 100 --network-partition lost$$ \
 	--plugin-path decides --hash-every 100 --save-on-stop lost.state >primary.out 2>primary.err &
 primary=$!
-"$troupe" run --network-role secondary --network-insecure --network-interface 127.0.0.1 --network-wait 5 \
+"$troupe" run --network-role secondary --network-insecure --network-interface 127.0.0.1 --network-wait 100 \
 	--network-partition lost$$ --plugin-path decides >out 2>err &
 lost=$!
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	! grep -q '^hash 500 ' primary.out || break
 	sleep 0.1
 done

@@ -85,9 +85,9 @@ next
 primary running --network-secondaries 1 --rtf 1
 start own --network-role secondary --network-partition $partition --network-address 127.0.0.1:$port
 says running 'the run begins'
-secondary s --network-wait 2
+secondary s --network-wait 4
 ends s 3
-says s "waited 2 s for a primary by multicast at .*: the primary at 127.0.0.1:$port has begun its run"
+says s "waited 4 s for a primary by multicast at .*: the primary at 127.0.0.1:$port has begun its run"
 silent running 'turned away'
 
 # Two primaries wait; there are enough secondaries for both.
@@ -113,8 +113,8 @@ next
 ours=$partition
 primary ours --network-secondaries 1 --rtf 0 --iterations 20
 partition=$ours-other
-primary theirs --network-secondaries 1 --rtf 0 --iterations 20 --network-wait 5
-secondary s --network-wait 3
+primary theirs --network-secondaries 1 --rtf 0 --iterations 20 --network-wait 60
+secondary s --network-wait 60
 ends s 0
 ends theirs 0
 ended_in ours 0

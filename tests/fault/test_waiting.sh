@@ -83,19 +83,19 @@ for signal in $stop_signals; do
 done
 
 # Not all secondaries come.
-primary --network-secondaries 3 --network-wait 1
+primary --network-secondaries 3 --network-wait 4
 secondary s1
 ends p 3
-says p 'gave up: waited 1 s for 3 secondaries: 2 missing, present: secondary 1 (.* at 127.0.0.1:[0-9]*); before the first step$'
+says p 'gave up: waited 4 s for 3 secondaries: 2 missing, present: secondary 1 (.* at 127.0.0.1:[0-9]*); before the first step$'
 ends s1 3
-says s1 'waited 1 s for 3 secondaries: 2 missing'
+says s1 'waited 4 s for 3 secondaries: 2 missing'
 primary --network-secondaries 1 --network-wait 0.2
 ends p 3
 says p 'waited 0.2 s for 1 secondary: 1 missing, none present; '
-secondary s1 --network-wait 0.5
+secondary s1 --network-wait 2
 ends s1 3
 says s1 "^troupe run: 127.0.0.1:$port: cannot be reached: "
-says s1 "^troupe run: waited 0.5 s for a primary at 127.0.0.1:$port, .*: 127.0.0.1:$port: cannot be reached: "
+says s1 "^troupe run: waited 2 s for a primary at 127.0.0.1:$port, .*: 127.0.0.1:$port: cannot be reached: "
 
 # Another process has the port already.
 primary --network-secondaries 1
@@ -142,7 +142,7 @@ if need python3; then
 		        peer.recv(2000)
 		    time.sleep(0.02)
 	EOF2
-	for _ in $(seq 250); do
+	for _ in $(seq 3000); do
 		[ "$(grep -c 'joined from' p.err)" = "$(grep -c '0 of 1 present' p.err)" ] && break
 		sleep 0.02
 	done
@@ -166,24 +166,24 @@ keys_differ()
 	# shellcheck disable=SC2086
 	primary --network-secondaries 1 $primary_key
 	# shellcheck disable=SC2086
-	secondary s1 --network-wait 1 $secondary_key
+	secondary s1 --network-wait 4 $secondary_key
 	ends s1 3
 	says s1 "^troupe run: 127.0.0.1:$port: $3"
-	says s1 "^troupe run: waited 1 s for a primary at 127.0.0.1:$port, .*: 127.0.0.1:$port: $3"
+	says s1 "^troupe run: waited 4 s for a primary at 127.0.0.1:$port, .*: 127.0.0.1:$port: $3"
 	says p "^troupe run: turned away 127.0.0.1:[0-9]*: $4"
 	if [ -z "$multicast" ]; then
 		skip "keys by multicast: $5" 'there is no multicast here'
 		return
 	fi
 	# shellcheck disable=SC2086
-	start s2 --network-role secondary --network-partition $partition --network-wait 2 $secondary_key
+	start s2 --network-role secondary --network-partition $partition --network-wait 4 $secondary_key
 	# shellcheck disable=SC2086
-	start s3 --network-role secondary --network-partition $partition-other --network-wait 2 $secondary_key
+	start s3 --network-role secondary --network-partition $partition-other --network-wait 4 $secondary_key
 	says s2 "^troupe run: looking for a primary by multicast at .*, partition '$partition', "
 	says s2 "^troupe run: there is a primary at 127.0.0.1:$port, but it $5\$"
 	says p "^troupe run: a secondary at 127.0.0.1 cannot join: it $6\$"
 	ends s2 3
-	says s2 "^troupe run: waited 2 s for a primary by multicast at .*: the primary at 127.0.0.1:$port $5\$"
+	says s2 "^troupe run: waited 4 s for a primary by multicast at .*: the primary at 127.0.0.1:$port $5\$"
 	ends s3 3
 	silent s3 'there is a primary'
 	silent p 'joined'
@@ -242,8 +242,8 @@ fi
 
 # On a terminal there is one line, which is kept up to date.
 next_port
-TERM=xterm timeout 10 "$on_terminal" "$troupe" run "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 \
-	--network-listen 127.0.0.1:$port --network-wait 0.5 >terminal 2>&1
+TERM=xterm timeout 60 "$on_terminal" "$troupe" run "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 \
+	--network-listen 127.0.0.1:$port --network-wait 2 >terminal 2>&1
 status=$?
 if [ $status = 125 ]; then
 	skip 'the line on a terminal' "$(cat terminal)"

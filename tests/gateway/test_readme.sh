@@ -3,7 +3,8 @@
 # The commands of README's section on robots' software, as they stand there. Only ports are replaced by free ones.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 unset TROUPE_NO_GZ 2>/dev/null
-export GZ_PARTITION=readme$$ ROS_DOMAIN_ID=$((101 + $$ % 100)) # with other domains the ports would be those of programs
+# a domain that no other test has, whose ports are below those that the system gives to outgoing connections
+export GZ_PARTITION=readme$$ ROS_DOMAIN_ID=$((1 + $$ % 9))
 
 awk "/^The robot's own software\$/ { inside = 1; next } inside && /^ROS 2\$/ { exit } inside && /^    build\/troupe/" \
 	"$source/README" | sed 's/^ *//' >commands
@@ -12,7 +13,8 @@ report $? 'README has the commands'
 
 mkdir -p build
 ln -s "$troupe" build/troupe
-base=$((20000 + $$ % 20000))
+base=$((10000 + $$ % 5000 * 4)) # four ports, below those of outgoing connections
+while for i in 0 1 2 3; do printf ':%04X \n' $((base + i)); done | grep -qFf - /proc/net/tcp; do base=$((base + 4)); done
 free_ports()
 {
 	sed -e "s/ 9090/ $base/" -e "s/ 8765/ $((base + 1))/" -e "s/ 8766/ $((base + 2))/" \
