@@ -5,11 +5,13 @@
  *   test_ros --print FILE     prints: for each message of the file "TYPE TOPIC TEXT", "name NAME", "schema JSON" and
  *                             "cdr HEX" */
 #include "../fault/check.h"
+#include "gateway/ros/json.h"
 #include "gateway/ros/ros.h"
 #include "gateway/ros/stage.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/message.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +140,29 @@ static void check_refusals(void)
 	check(ros_to_bytes(text, "\0\0\0\0\0\0\0\2a", 10, &out, &error) == TROUPE_OK && out.count == 3,
 		"the other byte order");
 	text_fini(&out);
+}
+
+/* An error names the field by its way through the message. */
+static void check_json_errors(void)
+{
+	static const char type[] = "tf2_msgs/msg/TFMessage";
+	static const struct {
+		const char *json, *way;
+	} cases[] = {{"{\"transforms\":5}", "transforms: "}, {"{\"transforms\":[{},7]}", "transforms[1]: "},
+		{"{\"transforms\":[{},{\"header\":{\"frame_id\":5}}]}", "transforms[1].header.frame_id: "},
+		{"{\"transforms\":[{\"transform\":{\"rotation\":{\"w\":\"x\"}}}]}",
+			"transforms[0].transform.rotation.w: "},
+		{"{\"transforms\":[{},{},{\"no\":1}]}", "transforms[2].no: "}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct text out = {0};
+		struct troupe_error error = {.text = ""};
+		json_t *json = json_loads(cases[i].json, 0, NULL);
+		check(ros_json_to_cdr(type, json, &out, &error) &&
+				!strncmp(error.text, cases[i].way, strlen(cases[i].way)),
+			"%s: '%s'", cases[i].json, error.text);
+		json_decref(json);
+		text_fini(&out);
+	}
 }
 
 static void add_bytes(const char *type, const char *text, struct text *out)
@@ -352,6 +377,40 @@ static void check_meshes(void)
 	stage_destroy(stage);
 }
 
+/* The frames of links and sensors that never move in their models: as many as the message says. */
+static void check_fixed_frames(void)
+{
+	static const char scene[] =
+		"model {name: 'm' link {name: 'a' sensor {name: 'eye' type: 'camera' pose {position {z: 2}}}} "
+		"link {name: 'b' header {data {key: 'fixed_to' value: 'a'}} pose {position {x: 1}}} "
+		"link {name: 'c' pose {position {y: 3}}} "
+		"joint {name: 'j' type: FIXED parent: 'a' child: 'c'} joint {name: 'k' parent: 'a' child: 'c'}} "
+		"model {name: 's' is_static: true link {name: 'a' sensor {name: 'eye' type: 'camera'}}}";
+	static const char *const frames[][2] = {{"m/a", "m/a/eye"}, {"m/a", "m/b"}, {"m/a", "m/c"}};
+	struct text bytes = {0}, cdr = {0}, json = {0};
+	struct troupe_error error = {.text = ""};
+	add_bytes("gz.msgs.Scene", scene, &bytes);
+	check(!ros_of_bytes(ros_fixed_frames(), bytes.at, bytes.count, &cdr, &error), "%s", error.text);
+	check(!ros_json_of_cdr(ros_fixed_frames()->name, cdr.at, cdr.count, &json, &error), "%s", error.text);
+	json_t *message = json_loadb(json.at, json.count, 0, NULL), *list = json_object_get(message, "transforms");
+	check(json_array_size(list) == ARRAY_LEN(frames) + 1, "%s", json.at);
+	for (size_t i = 0; i < ARRAY_LEN(frames); i++) {
+		bool found = false;
+		for (size_t k = 0; k < json_array_size(list); k++) {
+			const json_t *one = json_array_get(list, k);
+			const char *from =
+				json_string_value(json_object_get(json_object_get(one, "header"), "frame_id"));
+			const char *to = json_string_value(json_object_get(one, "child_frame_id"));
+			found |= from && to && !strcmp(from, frames[i][0]) && !strcmp(to, frames[i][1]);
+		}
+		check(found, "%s in %s: %s", frames[i][1], frames[i][0], json.at);
+	}
+	json_decref(message);
+	text_fini(&bytes);
+	text_fini(&cdr);
+	text_fini(&json);
+}
+
 int main(int argc, char **argv)
 {
 	const char *source = getenv("SOURCE_DIR");
@@ -377,6 +436,8 @@ int main(int argc, char **argv)
 	}
 	if (argc <= 2) {
 		check_refusals();
+		check_json_errors();
+		check_fixed_frames();
 		struct stage *stage = stage_create("w", NULL, NULL);
 		check_shapes(stage);
 		check_frames(stage);

@@ -306,6 +306,10 @@ static void ask_for_all(const struct scene *scene)
 	check(json_array_size(taken) == 1 &&
 			!strcmp(json_string_value(json_object_get(json_array_get(taken, 0), "type")), "gz.msgs.Twist"),
 		"one topic is taken");
+	say(&page, "{\"op\":\"topics\",\"begin\":\"" PREFIX "/hash\"}");
+	check(take_op(&page, "topics") && json_array_size(json_object_get(page.json, "services")) == 2 &&
+			!json_array_size(json_object_get(page.json, "taken")),
+		"a service, and its blocking form");
 	say(&page, "{\"op\":\"subscribe\",\"topic\":\"/clock\",\"rate\":10}");
 	uint64_t before = 0, began_ns = clock_now_ns();
 	for (int i = 0; i < 5 && take_op(&page, "message"); i++) {
@@ -355,8 +359,16 @@ static void share_a_topic(const struct scene *scene)
 
 static void ask_for_mesh(const struct scene *scene)
 {
+	enum { MANY = 50 };
 	struct page_client page;
 	connect_page(scene, &page);
+	for (uint32_t id = 100; id < 100 + MANY; id++) /* no answer is lost when several wait */
+		say(&page,
+			"{\"op\":\"mesh\",\"id\":%u,\"world\":\"" PREFIX "\",\"geometry\":{\"type\":\"MESH\",\"mesh\":{"
+			"\"filename\":\"%s/p.obj\",\"scale\":{\"x\":1,\"y\":1,\"z\":1}}}}",
+			id, scene->folder);
+	for (uint32_t id = 100; id < 100 + MANY; id++)
+		check(take_binary(&page, 3) && number_at(&page, 4) == id, "mesh %u", id);
 	for (uint32_t id = 20; id < 22; id++) { /* read, and kept */
 		say(&page,
 			"{\"op\":\"mesh\",\"id\":%u,\"world\":\"" PREFIX "\",\"geometry\":{\"type\":\"MESH\",\"mesh\":{"
@@ -528,7 +540,10 @@ static void show_recording(struct scene *scene)
 	while (take_op(&page, "timeline") && whole(&page, "step") != recorded[last].step)
 		;
 	check(whole(&page, "step") == recorded[last].step, "it plays to the end");
+	say(&page, "{\"op\":\"play\",\"speed\":0}"); /* it stops */
 	expect_error(&page, "{\"op\":\"play\",\"speed\":-1}", "speed");
+	expect_error(&page, "{\"op\":\"seek\",\"step\":-1}", "step");
+	expect_error(&page, "{\"op\":\"play\",\"speed\":1001}", "speed");
 	expect_error(&page, "{\"op\":\"seek\"}", "step");
 	troupe_view_stop(scene->view);
 	(void)pthread_join(scene->thread, NULL);

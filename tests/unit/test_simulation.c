@@ -342,6 +342,11 @@ Test(simulation, an_action_tells_of_each_step)
 		pump(&rig);
 	cr_assert(rig.values);
 	cr_assert_eq(rig.end, SIMULATION_CANCELED);
+	char *wanted = mem_printf("cancelled after %lu of 1000000 steps", (unsigned long)rig.completed);
+	cr_assert_eq((int)number(&rig, "result.result"), FAILED);
+	cr_assert_str_eq(
+		json_string_value(json_object_get(json_object_get(rig.values, "result"), "error_message")), wanted);
+	free(wanted);
 	cr_assert_float_eq(
 		troupe_server_progress(rig.server).time_s, before_s + (double)rig.completed * LIB_DT_S, LIB_DT_S / 10);
 	cr_assert_eq(state_of(&rig), 2);
