@@ -11,6 +11,7 @@
 #include <troupe/record.h>
 #include <troupe/server.h>
 
+#include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -94,12 +95,22 @@ struct client {
 	struct client_frame frame;
 };
 
+static void check_json(const struct text *body)
+{
+	json_error_t where;
+	json_t *json = json_loadb(body->at, body->count, 0, &where);
+	check(json != NULL, "no JSON: %s at %d: '%.100s'", where.text, where.position, body->at);
+	json_decref(json);
+}
+
 /* False: the connection has ended. Operations are kept. */
 static bool take(struct client *client)
 {
 	text_fini(&client->frame.body);
 	if (!client_take(client->file, &client->frame))
 		return false;
+	if (client->frame.kind == 1)
+		check_json(&client->frame.body);
 	if (client->frame.kind == 1)
 		text_add_bytes(&client->table, client->frame.body.at, client->frame.body.count);
 	return client->frame.kind != 8;
@@ -204,6 +215,13 @@ static void test_topics(void)
 	open_scene(&scene, 1);
 	struct client client = join(&scene);
 	unsigned clock = id_of(&client, "topic", "/clock"), stage = id_of(&client, "topic", "/world/w/stage");
+	check(strstr(client.table.at,
+		      "\"topic\":\"/clock\",\"encoding\":\"cdr\",\"schemaName\":\"rosgraph_msgs/msg/Clock\","
+		      "\"schemaEncoding\":\"ros2msg\",\"schema\":\""),
+		"the type of the clock");
+	check(strstr(client.table.at, "\"topic\":\"/world/w/stage\",\"encoding\":\"json\",\"schemaName\":"
+				      "\"foxglove.SceneUpdate\",\"schemaEncoding\":\"jsonschema\",\"schema\":\"{"),
+		"the type of the scene");
 	clock_sleep_until_ns(clock_now_ns() + 300 * MS);
 	check(troupe_foxglove_counts(scene.foxglove).published == 0, "messages without a subscription");
 	tell(&client, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":7,\"channelId\":%u}]}", clock);
@@ -223,6 +241,27 @@ static void test_topics(void)
 		"messages after a subscription has ended");
 	leave(&client);
 	close_scene(&scene, false);
+}
+
+/* Topics and services that come and go while a client is there, several at a time. */
+static void test_news(void)
+{
+	static const char create[] =
+		"name: \"late\" sdf: \"<sdf version='1.9'><model name='late'><pose>0 9 0 0 0 0</pose><link name='l'/>"
+		"<plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></sdf>\"";
+	struct scene scene;
+	open_scene(&scene, 1);
+	struct client client = join(&scene);
+	check(!strstr(client.table.at, "/model/late/"), "not yet");
+	check(!troupe_server_command(scene.server, 0, "/world/w/create", create, &scene.error), "%s", scene.error.text);
+	check(await(&client, "\"/model/late/odometry_with_covariance\"") && await(&client, "\"/model/late/odometry\""),
+		"the topics of a new model");
+	check(!strstr(client.table.at, "\"unadvertise\""), "nothing has gone");
+	check(!troupe_server_command(scene.server, 0, "/world/w/remove", "name: \"late\" type: MODEL", &scene.error),
+		"%s", scene.error.text);
+	check(await(&client, "\"unadvertise\""), "they have gone");
+	leave(&client);
+	close_scene(&scene, true);
 }
 
 static void test_commands(void)
@@ -429,6 +468,7 @@ int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	test_topics();
+	test_news();
 	test_commands();
 	test_slow();
 	test_playback();

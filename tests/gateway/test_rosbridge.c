@@ -415,6 +415,23 @@ static void publishes(const struct scene *scene)
 	expect_status(&client, "error", "op: expected", "{}");
 	expect_silence(&client, "{\"op\":\"set_level\",\"level\":\"none\"}");
 	expect_silence(&client, "{}");
+	expect_silence(&client, "{\"op\":\"set_level\",\"level\":\"info\"}");
+	expect_status(&client, "warning", "", "{\"op\":\"unsubscribe\",\"id\":5}");
+	leave(&client);
+}
+
+/* A topic that is subscribed to before there is one. */
+static void waits_for_topics(const struct scene *scene)
+{
+	static const char create[] =
+		"name: \"late\" sdf: \"<sdf version='1.9'><model name='late'><pose>0 9 0 0 0 0</pose><link name='l'/>"
+		"<plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></sdf>\"";
+	struct client client = join(scene);
+	struct troupe_error error = {.text = ""};
+	expect_silence(&client, "{\"op\":\"subscribe\",\"topic\":\"/late/odom\"}");
+	check(!troupe_server_command(scene->server, 0, "/world/w/create", create, &error), "%s", error.text);
+	check(take_message(&client, "/late/odom") && !strcmp(text_at(&client, "msg.header.frame_id"), "late/odom"),
+		"%s", shown(&client));
 	leave(&client);
 }
 
@@ -643,6 +660,7 @@ int main(void)
 	publishes(&scene);
 	calls(&scene);
 	limits(&scene);
+	waits_for_topics(&scene);
 	leaves(&scene);
 	struct client last = join(&scene); /* the end comes while it is connected and waits for replies */
 	say(&last, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
