@@ -18,7 +18,7 @@
 #include <zmq.h>
 
 #define MS UINT64_C(1000000)
-enum { WAIT_MS = 5000, SUBSCRIBERS = 100, STREAM = 3000, STREAM_BYTES = 8192 };
+enum { WAIT_MS = 5000, COMES_MS = 30000, SUBSCRIBERS = 100, STREAM = 3000, STREAM_BYTES = 8192 };
 
 static uint16_t port;
 
@@ -76,7 +76,7 @@ static bool next_of(struct node *node, enum node_event_kind kind, struct node_ev
 static void expect_message(struct node *node, const char *topic, const char *type, const char *text)
 {
 	struct node_event event;
-	if (!next_of(node, NODE_MESSAGE, &event, WAIT_MS)) {
+	if (!next_of(node, NODE_MESSAGE, &event, COMES_MS)) {
 		check(false, "no message on %s", topic);
 		return;
 	}
@@ -144,7 +144,7 @@ static void test_topics(void)
 		node_event_fini(&event);
 	struct node_publisher *late = advertise(a, "/late", "ignition.msgs.Pose_V");
 	check(wait_subscribers(late, 1), "/late has no subscriber");
-	check(next_of(a, NODE_SUBSCRIBERS, &event, WAIT_MS) && !strcmp(event.topic, "/late") && event.number == 1,
+	check(next_of(a, NODE_SUBSCRIBERS, &event, COMES_MS) && !strcmp(event.topic, "/late") && event.number == 1,
 		"the owner of /late is not told of the subscriber that came before");
 	node_event_fini(&event);
 	publish_text(late, "two");
@@ -246,7 +246,7 @@ static uint64_t call(struct node *node, const char *service, const char *reply_t
 static void expect_reply(struct node *node, uint64_t number, enum node_outcome outcome, const char *text)
 {
 	struct node_event event;
-	if (!next_of(node, NODE_REPLY, &event, WAIT_MS)) {
+	if (!next_of(node, NODE_REPLY, &event, COMES_MS)) {
 		check(false, "no outcome");
 		return;
 	}
@@ -260,7 +260,7 @@ static void expect_reply(struct node *node, uint64_t number, enum node_outcome o
 static void answer(struct node *node, const char *expected, bool good, const char *text)
 {
 	struct node_event event;
-	if (!next_of(node, NODE_REQUEST, &event, WAIT_MS)) {
+	if (!next_of(node, NODE_REQUEST, &event, COMES_MS)) {
 		check(false, "no request '%s'", expected);
 		return;
 	}
@@ -290,7 +290,7 @@ static void test_services(void)
 	number = call(b, "/ask", "gz.msgs.Boolean", "silence", 300);
 	expect_reply(b, number, NODE_TIMED_OUT, "");
 	struct node_event event;
-	check(next_of(a, NODE_REQUEST, &event, WAIT_MS), "no request");
+	check(next_of(a, NODE_REQUEST, &event, COMES_MS), "no request");
 	check(node_reply(a, event.number, true, "late", 4), "a late reply");
 	node_event_fini(&event);
 	number = call(b, "/ask", "gz.msgs.Boolean", "withdrawn", WAIT_MS);
@@ -316,7 +316,7 @@ static void test_one_way(void)
 	check(!node_offer(a, "/tell", "gz.msgs.StringMsg", "gz.msgs.Empty", NULL, &service, &error), "offer");
 	uint64_t number = call(b, "/tell", "gz.msgs.Empty", "it", WAIT_MS);
 	expect_reply(b, number, NODE_REPLIED, "");
-	check(next_of(a, NODE_REQUEST, &event, WAIT_MS) && event.one_way && event.count == 2, "no one-way request");
+	check(next_of(a, NODE_REQUEST, &event, COMES_MS) && event.one_way && event.count == 2, "no one-way request");
 	check(!node_reply(a, event.number, true, "", 0), "a reply to a one-way request");
 	node_event_fini(&event);
 	node_destroy(a);
@@ -369,9 +369,9 @@ static void test_request_flood(void)
 	check(counts.requests == NODE_REQUESTS_MAX && !counts.requests_refused, "%llu requests, %llu refused",
 		(unsigned long long)counts.requests, (unsigned long long)counts.requests_refused);
 	expect_reply(c, call(c, "/ask", "gz.msgs.Boolean", "beyond", WAIT_MS), NODE_REFUSED, "");
-	check(next_of(a, NODE_REQUEST, &event, WAIT_MS) && node_reply(a, event.number, true, "", 0), "no answer");
+	check(next_of(a, NODE_REQUEST, &event, COMES_MS) && node_reply(a, event.number, true, "", 0), "no answer");
 	node_event_fini(&event);
-	check(next_of(b, NODE_REPLY, &event, WAIT_MS) && event.outcome == NODE_REPLIED, "no reply");
+	check(next_of(b, NODE_REPLY, &event, COMES_MS) && event.outcome == NODE_REPLIED, "no reply");
 	node_event_fini(&event);
 	node_destroy(b);
 	node_destroy(a);
@@ -452,14 +452,14 @@ static void test_vanished(void)
 	check(wait_records(a, "/gone", 1, WAIT_MS), "a publisher in another process is not listed");
 	subscribe(a, "/gone", 0);
 	struct node_event event;
-	check(next_of(a, NODE_MESSAGE, &event, WAIT_MS), "no message of another process");
+	check(next_of(a, NODE_MESSAGE, &event, COMES_MS), "no message of another process");
 	node_event_fini(&event);
 	uint64_t begin_ns = clock_now_ns();
 	end_peer(child);
 	check(wait_records(a, "/gone", 0, 6000), "a killed publisher stays listed");
 	check(clock_now_ns() - begin_ns > 1500 * MS, "a silent publisher is removed too early");
 	child = start_peer("pub", "/gone");
-	check(next_of(a, NODE_MESSAGE, &event, WAIT_MS), "a publisher that came back is not heard");
+	check(next_of(a, NODE_MESSAGE, &event, COMES_MS), "a publisher that came back is not heard");
 	node_event_fini(&event);
 	kill(child, SIGTERM);
 	check(wait_records(a, "/gone", 0, 1500), "a publisher that said goodbye stays listed");

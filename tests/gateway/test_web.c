@@ -15,6 +15,8 @@
 
 #define MS UINT64_C(1000000)
 enum { LAST_BYTES = 10000 };
+/* What is done at once takes less, on a busy machine, too, and what waits for WEB_REQUEST_MS takes longer. */
+enum { AT_ONCE_MS = 8000 };
 static const char token[] = "abcdefghijklmnop_-12";
 
 /* --- a service that sends back ------------------------------------------------------------------------------------ */
@@ -463,7 +465,7 @@ static void test_slow(uint16_t port, struct echo *echo)
 		say(quick, 0x81, "x", 1);
 		expect_frame(quick, 1, "x", 1);
 	}
-	check(clock_now_ns() - begin_ns < 5000 * MS, "a slow client delays another one");
+	check(clock_now_ns() - begin_ns < AT_ONCE_MS * MS, "a slow client delays another one");
 	check(echo->lost > 200 && echo->sent > 70, "of 400 messages %d are queued and %d refused", echo->sent,
 		echo->lost);
 	struct client_frame frame;
@@ -498,7 +500,7 @@ static void test_many(uint16_t port, struct echo *echo)
 			client_send(silent[i], "GET / HTTP/1.1\r\nHost: lo", 24);
 	uint64_t begin_ns = clock_now_ns();
 	expect(port, "GET / HTTP/1.1\r\nHost: %H" END, "200", NULL);
-	check(clock_now_ns() - begin_ns < 2000 * MS, "silent connections keep others out");
+	check(clock_now_ns() - begin_ns < AT_ONCE_MS * MS, "silent connections keep others out");
 	for (int i = 0; i < MANY; i++)
 		say(many[i], 0x81, "all", 3);
 	for (int i = 0; i < MANY; i++)
@@ -531,7 +533,7 @@ static void test_sockets(void)
 	int silent = client_connect(port); /* must not hold up the end */
 	uint64_t begin_ns = clock_now_ns();
 	web_stop(web);
-	check(clock_now_ns() - begin_ns < 2000 * MS, "the end takes long");
+	check(clock_now_ns() - begin_ns < AT_ONCE_MS * MS, "the end takes long");
 	expect_close(first, 1001, NULL);
 	check(wait_for(&echo.open, 0), "%d are left after the end", echo.open);
 	web_wake(web);
@@ -568,7 +570,7 @@ static void test_last(void)
 	check(frame.kind == 8 && frame.body.count > 2 && !memcmp(frame.body.at, "\x03\xe9", 2), "closed with 1001");
 	text_fini(&frame.body);
 	pthread_join(thread, NULL);
-	check(clock_now_ns() - begin_ns < 5000 * MS, "a client that does not read holds up the end");
+	check(clock_now_ns() - begin_ns < AT_ONCE_MS * MS, "a client that does not read holds up the end");
 	check(!echo.open, "%d are left after the end", echo.open);
 	web_end(web);
 	close(reader);
@@ -583,12 +585,12 @@ static void test_late(void)
 	int file = client_connect(web_port(web)), idle = client_connect(web_port(web));
 	uint64_t begin_ns = clock_now_ns();
 	char byte;
-	while (clock_now_ns() - begin_ns < 20000 * MS && client_send(file, "G", 1) &&
+	while (clock_now_ns() - begin_ns < 60000 * MS && client_send(file, "G", 1) &&
 		recv(file, &byte, 1, MSG_DONTWAIT) < 0)
 		clock_sleep_until_ns(clock_now_ns() + 300 * MS);
 	uint64_t took_ms = (clock_now_ns() - begin_ns) / MS;
-	check(took_ms < 15000, "a request may take %llu ms", (unsigned long long)took_ms);
-	check(recv(idle, &byte, 1, 0) <= 0 && clock_now_ns() - begin_ns < 16000 * MS, "a silent connection stays");
+	check(took_ms < 40000, "a request may take %llu ms", (unsigned long long)took_ms);
+	check(!recv(idle, &byte, 1, 0), "a silent connection stays");
 	close(file);
 	close(idle);
 	web_end(web);
