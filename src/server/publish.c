@@ -10,6 +10,7 @@
 #include "server/infos.h"
 #include "server/models.h"
 #include "server/named_poses.h"
+#include "server/resources.h"
 #include "server/view.h"
 #include "server/viewer.h"
 #include "topic/message.h"
@@ -356,6 +357,7 @@ static const struct topic_row rows[] = {
 	ASKED("/world/*/levels", "gz.msgs.Empty", "troupe.msgs.Levels", &ask_levels),
 	ASKED("/world/*/model", "gz.msgs.UInt32", "troupe.msgs.ModelState", &ask_model),
 	ASKED("/world/*/models", "gz.msgs.Boolean", "troupe.msgs.Models", &ask_models),
+	ASKED("/world/*/find_resources", "troupe.msgs.FindResources", "troupe.msgs.Resources", &ask_resources),
 	ASKED("/world/*/set_entity_info", "troupe.msgs.EntityInfo", "gz.msgs.Boolean", &act_set_entity_info),
 	ASKED("/world/*/named_poses", "gz.msgs.Empty", "troupe.msgs.NamedPoses", &ask_named_poses),
 	ASKED("/world/*/model/sensors", "gz.msgs.UInt32", "troupe.msgs.ModelSensors", &ask_model_sensors),

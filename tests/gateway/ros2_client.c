@@ -11,6 +11,8 @@
  *   info:NAME:CATEGORY:TAG            SetEntityInfo, with a description
  *   told:NAME, tagged:TAG             GetEntityInfo, GetEntities with a filter by a tag
  *   poses[:TAG], bounds:NAME          GetNamedPoses, GetNamedPoseBounds
+ *   spawnables[:SOURCE]               GetSpawnables
+ *   worlds[:SOURCE]                   GetAvailableWorlds
  *   mode, mode:STATE                  GetSimulationState, SetSimulationState
  *   step:N, reset:SCOPE, hash         StepSimulation, ResetSimulation, GetHash
  *   many:COUNT:NAME                   COUNT times GetEntityState: how many were answered with the state of this entity
@@ -263,6 +265,26 @@ static void bounds(void)
 	for (uint32_t i = 0; i < r->bounds.points._length; i++)
 		printf(" %.1f,%.1f,%.1f", r->bounds.points._buffer[i].x, r->bounds.points._buffer[i].y,
 			r->bounds.points._buffer[i].z);
+	printf("\n");
+}
+
+static void spawnables(void)
+{
+	const char *source = word(1);
+	SRV(r, GetSpawnables, "get_spawnables", .sources = one_string(&source));
+	say_result(&r->result);
+	for (uint32_t i = 0; i < r->spawnables._length; i++)
+		printf(" %s", r->spawnables._buffer[i].entity_resource.uri);
+	printf("\n");
+}
+
+static void worlds(void)
+{
+	const char *source = word(1);
+	SRV(r, GetAvailableWorlds, "get_available_worlds", .additional_sources = one_string(&source));
+	say_result(&r->result);
+	for (uint32_t i = 0; i < r->worlds._length; i++)
+		printf(" %s", r->worlds._buffer[i].name);
 	printf("\n");
 }
 
@@ -556,7 +578,8 @@ int main(int argc, char **argv)
 		{"state", state, 2}, {"set", set, 5}, {"mode", mode, 1}, {"step", step, 2}, {"reset", reset, 2},
 		{"hash", hash, 1}, {"many", many, 3}, {"late", late, 2}, {"leave", leave, 2}, {"goal", goal, 2},
 		{"start", goal, 2}, {"graph", graph, 1}, {"wait", sleep_some, 2}, {"tagged", tagged, 2},
-		{"info", set_info, 4}, {"told", told, 2}, {"poses", poses, 1}, {"bounds", bounds, 2}};
+		{"info", set_info, 4}, {"told", told, 2}, {"poses", poses, 1}, {"bounds", bounds, 2},
+		{"spawnables", spawnables, 1}, {"worlds", worlds, 1}};
 	dds_domainid_t domain = 0;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	for (int i = 1; i < argc; i++) {

@@ -28,6 +28,9 @@ says()
 	check "line $1, '$2': $(sed -n "$1p" said)" $?
 }
 
+echo '<sdf version="1.9"><model name="box"><static>true</static><link name="l"/></model></sdf>' >box.sdf
+unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH ROS_PACKAGE_PATH
+
 # --- the services ----------------------------------------------------------------------------------------------------
 begin --paused --seed 5 --secondaries 2 --record run.rec
 client features entities entities:^b spawn:new:1.5 spawn:new:1 spawn:far:1:/nowhere.sdf entities set:new:1:2:3 state:new state:none \
@@ -72,6 +75,13 @@ says 7 "poses result=1 text='' room\[level\]=0.0,0.0,0.0"
 says 8 "bounds result=1 text='' type=1 50.0,50.0,10.0 -50.0,-50.0,-10.0"
 says 9 "bounds result=1 text='' type=0"
 says 10 "bounds result=2 text='pose 'none': .*' type=0"
+
+client spawnables spawnables:/etc worlds:/etc worlds
+check "lists of files: $(tail -n 1 said)" $?
+says 1 "spawnables result=1 text='' model://box.sdf"
+says 2 "spawnables result=4 text='source '/etc': expected a folder .*'"
+says 3 "worlds result=4 text='source '/etc': .*'"
+says 4 "worlds result=1 text='' (.* )?w( .*)?"
 
 # --- several clients -------------------------------------------------------------------------------------------------
 # Numbers of requests begin with 1 in each; each must get the answers to its own. One more leaves before its answer.

@@ -8,6 +8,8 @@
 #include "gateway/ros/simulation.h"
 
 #include <jansson.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 TestSuite(simulation, .timeout = 120);
 
@@ -592,6 +594,133 @@ Test(simulation, names_poses)
 	cr_assert_eq(ask(&rig, "/get_named_poses", "{'tags':{'tags':['frame']}}"), OK);
 	cr_assert_eq(json_array_size(part(rig.values, "poses")), 2u);
 	end(&rig);
+}
+
+static void write_file(const char *path, const char *content)
+{
+	FILE *file = fopen(path, "w");
+	cr_assert(file && fputs(content, file) >= 0 && !fclose(file), "%s", path);
+}
+
+static const char *const search_variables[] = {
+	"GZ_SIM_RESOURCE_PATH", "SDF_PATH", "IGN_GAZEBO_RESOURCE_PATH", "AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH"};
+
+/* The world's file is in a folder of its own; `search` is the only other one in which files are searched. */
+static struct rig rig_in(char *folder)
+{
+	static const char *const paths[] = {"search", NULL};
+	struct troupe_server_def def = lib_def("<sdf version='1.9'><world name='w'>" WORLD "</world></sdf>", 0);
+	for (size_t i = 0; i < ARRAY_LEN(search_variables); i++)
+		(void)unsetenv(search_variables[i]);
+	cr_assert(mkdtemp(folder) && !chdir(folder) && !mkdir("here", 0700) && !mkdir("search", 0700));
+	def.world_path = "here/w.sdf";
+	def.resource_paths = paths;
+	struct rig rig = {.server = lib_create(&def)};
+	rig.client = client_of(rig.server, 64);
+	return rig;
+}
+
+static void remove_folder(const char *folder)
+{
+	char *command = mem_printf("rm -rf %s", folder);
+	cr_assert(!chdir("/") && !system(command));
+	free(command);
+}
+
+/* The uris of the list, each with a blank behind it. */
+static void check_list(struct rig *rig, const char *list, const char *of, const char *wanted)
+{
+	const json_t *item;
+	struct text uris = {0};
+	size_t i;
+	text_add(&uris, "%s", "");
+	json_array_foreach(part(rig->values, list), i, item)
+	{
+		const char *uri = json_string_value(json_object_get(json_object_get(item, of), "uri"));
+		const char *slash = strrchr(uri, '/');
+		text_add(&uris, "%s ", strncmp(uri, "file://", 7) ? uri : slash + 1);
+	}
+	cr_assert_str_eq(uris.at, wanted);
+	text_fini(&uris);
+}
+
+#define MODEL_FILE(name)                                                                                               \
+	"<?xml version='1.0'?><!-- <world> -->\n<sdf version='1.9'><model name='" name                                 \
+	"'><static>true</static><link name='l'/></model></sdf>"
+
+/* Models and worlds in the folders of the run are listed, and nothing else is, whatever a client asks for. */
+Test(simulation, lists_files_of_its_folders)
+{
+	static const char *const refused[] = {"../outside", "outside", "link", "/", "/etc", "..", "more/../..",
+		"more/deep.sdf", "file:///etc", "https://example.org/models", "none"};
+	char folder[] = "/tmp/troupe-lists-XXXXXX";
+	struct rig rig = rig_in(folder);
+	static const char *const folders[] = {"search/box", "search/crate", "search/more", "outside"};
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+		cr_assert(!mkdir(folders[i], 0700));
+	cr_assert(!symlink("../outside", "search/link") && !mkfifo("search/pipe.sdf", 0600));
+	write_file("search/box/model.config",
+		"<model><name>A box</name><sdf version='1.9'>box.sdf</sdf><description>of wood</description></model>");
+	write_file("search/box/box.sdf", MODEL_FILE("box"));
+	write_file("search/crate/model.sdf", MODEL_FILE("a crate"));
+	write_file("search/more/deep.sdf", MODEL_FILE("deep"));
+	write_file("outside/secret.sdf", MODEL_FILE("secret"));
+	write_file("search/robot.urdf", "<robot name='arm'><link name='l'/></robot>");
+	write_file("search/ground.sdf", "<sdf version='1.9'><world name='ground'/></sdf>");
+	write_file("search/.hidden.sdf", MODEL_FILE("hidden"));
+	write_file("search/other.sdf", "<html><model name='x'/></html>");
+	write_file("search/broken.sdf", "<sdf version='1.9'><model name='");
+	write_file("search/empty.sdf", "");
+	write_file("search/text.txt", MODEL_FILE("text"));
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/get_spawnables", "{}"), OK);
+	check_list(&rig, "spawnables", "entity_resource", "model://box model://crate model://robot.urdf ");
+	cr_assert_str_eq(text(&rig, "spawnables.0.description"), "of wood");
+	cr_assert_str_eq(text(&rig, "spawnables.1.description"), "a crate");
+	cr_assert_str_eq(text(&rig, "spawnables.2.description"), "arm");
+	cr_assert_eq(ask(&rig, "/get_spawnables", "{'sources':['model://more']}"), OK);
+	check_list(&rig, "spawnables", "entity_resource",
+		"model://more/deep.sdf model://box model://crate model://robot.urdf ");
+	static const char *const uris[] = {"model://box", "model://crate", "model://more/deep.sdf"};
+	for (size_t i = 0; i < ARRAY_LEN(uris); i++) {
+		char *args = mem_printf("{'entity_resource':{'uri':'%s'}}", uris[i]);
+		cr_assert_eq(
+			ask(&rig, "/spawn_entity", args), OK, "%s: %s", uris[i], text(&rig, "result.error_message"));
+		free(args);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+		char *args = mem_printf("{'sources':['more','%s']}", refused[i]);
+		cr_assert_eq(ask(&rig, "/get_spawnables", args), FAILED, "%s", args);
+		cr_assert_eq(json_array_size(part(rig.values, "spawnables")), 0u);
+		free(args);
+	}
+	cr_assert_eq(ask(&rig, "/get_available_worlds", "{'additional_sources':['/etc']}"), FAILED);
+	cr_assert_eq(
+		ask(&rig, "/get_available_worlds", "{'additional_sources':['/etc'],'continue_on_error':true}"), OK);
+	cr_assert_str_eq(text(&rig, "worlds.0.name"), "ground");
+	cr_assert_eq(ask(&rig, "/get_available_worlds", "{'filter':{'tags':['x']}}"), OK);
+	cr_assert_eq(json_array_size(part(rig.values, "worlds")), 0u);
+	end(&rig);
+	remove_folder(folder);
+}
+
+/* A list that is cut says so. */
+Test(simulation, lists_of_files_have_limits)
+{
+	enum { MAX = 4096 };
+	char folder[] = "/tmp/troupe-lists-XXXXXX";
+	struct rig rig = rig_in(folder);
+	for (int i = 0; i <= MAX; i++) {
+		char *path = mem_printf("search/%04d.sdf", i);
+		write_file(path, MODEL_FILE("m"));
+		free(path);
+	}
+	start(&rig);
+	cr_assert_eq(ask(&rig, "/get_spawnables", "{}"), FAILED);
+	size_t count = json_array_size(part(rig.values, "spawnables"));
+	cr_assert(count && count <= MAX, "%zu", count);
+	end(&rig);
+	remove_folder(folder);
 }
 
 #define STATIC(name, pose, shape)                                                                                      \

@@ -146,7 +146,16 @@ async function entities(p) {
   check(room.type === 1 && JSON.stringify(room.points) === '[{"x":50,"y":50,"z":10},{"x":-50,"y":-50,"z":-10}]', `bounds: ${JSON.stringify(room)}`);
   check((await p.expect(OK, "get_named_pose_bounds", { name: "dock" })).bounds.type === 0, "a frame has no bounds");
   await p.expect(NOT_FOUND, "get_named_pose_bounds", { name: "none" });
-  for (const name of ["get_spawnables", "load_world", "unload_world", "get_available_worlds"]) await p.expect(UNSUPPORTED, name, {});
+  const { spawnables } = await p.expect(OK, "get_spawnables", {});
+  check(spawnables.length === 1 && spawnables[0].description === "A crate" && spawnables[0].entity_resource.uri === "model://crate", `spawnables: ${JSON.stringify(spawnables)}`);
+  check((await p.expect(OK, "spawn_entity", { entity_resource: spawnables[0].entity_resource, initial_pose: { pose: { position: { x: -8, y: 0, z: 1 } } } })).entity_name === "crate", "one of the list");
+  await p.expect(OK, "delete_entity", { entity: "crate" });
+  for (const source of ["..", "/", "file:///etc", "https://example.org/models"]) await p.expect(FAILED, "get_spawnables", { sources: [source] });
+  const { worlds } = await p.expect(OK, "get_available_worlds", {});
+  check(worlds.some((world) => world.name === "w" && world.world_resource.uri.endsWith("/w.sdf")), `worlds: ${JSON.stringify(worlds)}`);
+  await p.expect(FAILED, "get_available_worlds", { additional_sources: ["/etc"] });
+  check((await p.expect(OK, "get_available_worlds", { additional_sources: ["/etc"], continue_on_error: true })).worlds.length === worlds.length, "a wrong source");
+  for (const name of ["load_world", "unload_world"]) await p.expect(UNSUPPORTED, name, {});
   const world = (await p.expect(OK, "get_current_world", {})).world;
   check(world.name === "w" && world.world_resource.resource_string.includes('<model name="new_0">'), `the world: ${JSON.stringify(world).slice(0, 300)}`);
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct job_row *const tables[] = {job_run_rows, job_entity_rows, job_place_rows};
+static const struct job_row *const tables[] = {job_run_rows, job_entity_rows, job_place_rows, job_resource_rows};
 
 struct simulation {
 	struct simulation_def def;

@@ -746,7 +746,5 @@ const struct job_row job_entity_rows[] = {
 	{"get_entity_info", STANDARD("GetEntityInfo"), 12, true, get_info, NULL},
 	{"set_entity_info", STANDARD("SetEntityInfo"), 13, true, set_info, NULL},
 	{"get_entity_bounds", STANDARD("GetEntityBounds"), 5, true, get_bounds, NULL},
-	{"get_spawnables", STANDARD("GetSpawnables"), 14, false, NULL,
-		"there is no list: any SDF or URDF can be spawned, by the name of its file or as a text"},
 	{NULL, NULL, 0, false, NULL, NULL},
 };

@@ -32,8 +32,8 @@ struct job_row {
 	const char *refusal; /* why */
 };
 
-extern const struct job_row job_run_rows[], job_entity_rows[],
-	job_place_rows[]; /* which end with a row without a name */
+extern const struct job_row job_run_rows[], job_entity_rows[], job_place_rows[],
+	job_resource_rows[]; /* which end with a row without a name */
 
 struct job_sent { /* a call of the server */
 	uint64_t tag;

@@ -30,6 +30,7 @@ static void get_features(struct job *job)
 	add_features(job_run_rows, &response);
 	add_features(job_entity_rows, &response);
 	add_features(job_place_rows, &response);
+	add_features(job_resource_rows, &response);
 	text_add(&response, "%s],\"spawn_formats\":[\"sdf\",\"urdf\"],\"custom_info\":\"troupe %s\"}}", others,
 		troupe_version());
 	job_answer_whole(job, &response);
@@ -377,7 +378,6 @@ const struct job_row job_run_rows[] = {
 	{"load_world", STANDARD("LoadWorld"), 40, false, NULL, ONE_WORLD},
 	{"unload_world", STANDARD("UnloadWorld"), 43, false, NULL, ONE_WORLD},
 	{"get_current_world", STANDARD("GetCurrentWorld"), 44, false, get_world, NULL},
-	{"get_available_worlds", STANDARD("GetAvailableWorlds"), 45, false, NULL, ONE_WORLD},
 	{"troupe/get_hash", OWN("GetHash"), JOB_NO_FEATURE, false, get_hash, NULL},
 	{"troupe/get_seed", OWN("GetSeed"), JOB_NO_FEATURE, false, get_seed, NULL},
 	{"troupe/save", OWN("Save"), JOB_NO_FEATURE, false, save, NULL},

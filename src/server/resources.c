@@ -1,0 +1,106 @@
+/* Models that clients can create, and worlds that another run can have. The folders are read on the thread of the
+ * client that asks, for half a second at most (sdf/catalog.h), so no step waits. Clients learn of files in the folders
+ * of the run only: beside the world's file, in the resource paths, in those of the environment, and among the worlds of
+ * troupe. */
+#include "server/resources.h"
+
+#include "base/data.h"
+#include "sdf/catalog.h"
+#include "server/encode.h"
+#include "topic/message.h"
+#include "topic/troupe.pb-c.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef Troupe__Msgs__Resources__Resource resource_t;
+
+enum { SOURCES_MAX = 256 };
+
+struct folders {
+	VEC(char *) all;
+};
+
+static void add_list(struct folders *folders, const char *list)
+{
+	while (*list) {
+		size_t length = strcspn(list, ":");
+		if (length)
+			vec_push(&folders->all, mem_printf("%.*s", (int)length, list));
+		list += length + (list[length] == ':');
+	}
+}
+
+/* Ends with NULL. */
+static void find_folders(const struct troupe_server_def *def, bool worlds, struct folders *folders)
+{
+	const char *slash = strrchr(def->world_path, '/');
+	char *environment = sdf_environment_folders(), *data;
+	vec_push(&folders->all, slash == def->world_path
+					? mem_strdup("/")
+					: mem_printf("%.*s", slash ? (int)(slash - def->world_path) : 1,
+						  slash ? def->world_path : "."));
+	for (const char *const *at = def->resource_paths; at && *at; at++)
+		vec_push(&folders->all, mem_strdup(*at));
+	add_list(folders, environment);
+	for (uint32_t i = 0; worlds && (data = data_folder("worlds", i)); i++)
+		vec_push(&folders->all, data);
+	vec_push(&folders->all, NULL);
+	free(environment);
+}
+
+static void encode(const struct sdf_catalog *catalog, struct text *out)
+{
+	struct arena arena = {0};
+	Troupe__Msgs__Resources message = TROUPE__MSGS__RESOURCES__INIT;
+	message.cut = catalog->cut;
+	message.resource = arena_array(&arena, resource_t *, catalog->entries.count);
+	for (uint32_t i = 0; i < catalog->entries.count; i++) {
+		resource_t *resource = ENCODE_NEW(&arena, resource_t, troupe__msgs__resources__resource__init);
+		resource->uri = encode_text(catalog->entries.at[i].uri);
+		resource->name = encode_text(catalog->entries.at[i].name);
+		resource->description = encode_text(catalog->entries.at[i].description);
+		message.resource[message.n_resource++] = resource;
+	}
+	(void)encode_end(&message.base, &arena, out);
+}
+
+static troupe_status find_resources(const struct troupe_server_def *def, const Troupe__Msgs__FindResources *asked,
+	struct text *out, struct troupe_error *error)
+{
+	struct folders folders = {0};
+	struct sdf_catalog catalog;
+	if (asked->n_source > SOURCES_MAX)
+		return fail(error, TROUPE_ELIMIT, "%zu sources: expected at most %d", asked->n_source, SOURCES_MAX);
+	find_folders(def, asked->worlds, &folders);
+	struct sdf_catalog_request request = {.folders = (const char *const *)folders.all.at,
+		.sources = (const char *const *)asked->source,
+		.source_count = (uint32_t)asked->n_source,
+		.skip_wrong = asked->skip_wrong,
+		.worlds = asked->worlds};
+	troupe_status status = sdf_catalog_read(&request, &catalog, error);
+	if (!status) {
+		encode(&catalog, out);
+		sdf_catalog_fini(&catalog);
+	}
+	for (uint32_t i = 0; i < folders.all.count; i++)
+		free(folders.all.at[i]);
+	vec_free(&folders.all);
+	return status;
+}
+
+static troupe_status answer_resources(const struct frame *frame, const struct topic_row *row, const void *request,
+	size_t count, struct text *out, struct troupe_error *error)
+{
+	ProtobufCMessage *asked;
+	(void)row;
+	troupe_status status = message_of_bytes(
+		&troupe__msgs__find_resources__descriptor, request, count, &message_limits_usual, &asked, error);
+	if (status)
+		return status;
+	status = find_resources(&frame->server->def, (const void *)asked, out, error);
+	message_free(asked);
+	return status;
+}
+
+const struct query_ops ask_resources = {0, .answer = answer_resources};
