@@ -33,6 +33,9 @@ struct edit_options {
 	struct importer *importer; /* reads meshes and images; NULL: a new one for each created model */
 	struct plugins *plugins;   /* the libraries of plug-ins; NULL: none */
 	bool sees;                 /* the world has sensors that see the meshes of visuals, which are read then */
+	/* The file and the world in it, for copies of its models; constant. NULL: this process obeys no commands. */
+	const struct sdf *sdf;
+	const struct sdf_world *world;
 };
 
 /* What was done to the scene, for copies of it. */
@@ -121,8 +124,9 @@ troupe_status edit_find_by_id(
 
 /* note: one line, what was done. */
 /* source: what edit_prepare() made of the message. The caller keeps it, but can create only one model from it. Reads no
- * file and parses no XML. A model that gets another name than its own, or a pose relative to another model, is compiled
- * again, from the elements, meshes and hulls in memory. */
+ * file and parses no XML, except for a copy (clone_name) of a model that was created: that is made of the text and
+ * files of the model, which only the step knows. A model that gets another name than its own, or a pose relative to
+ * another model, is compiled again, from the elements, meshes and hulls in memory. */
 troupe_status edit_create(struct edit *edit, const Gz__Msgs__EntityFactory *factory, struct edit_source *source,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 /* sources: by item. Creates those that it can, even when others fail. */

@@ -6,7 +6,12 @@
  * Two things that are known only in the turn change the SDF itself: a new name for a model whose name is taken (names
  * of links begin with it), and a pose relative to another model. The model is then read and compiled again, from the
  * elements in memory and with the hulls that were made (sdf_edit(), scene_compile()). That gives the bits that a model
- * has that was loaded so, which moving the compiled parts would not. */
+ * has that was loaded so, which moving the compiled parts would not.
+ *
+ * A copy (clone_name) is a model as it was made, not as it is: the SDF of a model of the file, or the source of a
+ * created one, with another name and pose. A model of the file is found when the command is prepared, because the file
+ * does not change. Which created model has the name is known only in the turn: its source is then loaded there, from
+ * memory. */
 #include "run/edit_internal.h"
 
 #include "run/schedule.h"
@@ -46,6 +51,10 @@ static struct edit_source *source_of(
 	struct edit_source *source = mem_alloc(sizeof *source);
 	struct text include = {0};
 	const char *text = factory->sdf;
+	if (factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_CLONE_NAME) {
+		(void)sdf_print_model(options->sdf, options->world, factory->clone_name, &include);
+		text = include.at;
+	}
 	if (factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_SDF_FILENAME) {
 		include_file(&include, factory->sdf_filename);
 		text = include.at;
@@ -177,8 +186,9 @@ static troupe_status check_factory(const Gz__Msgs__EntityFactory *factory, struc
 			return TROUPE_OK;
 		break;
 	case GZ__MSGS__ENTITY_FACTORY__FROM_CLONE_NAME:
-		return fail(
-			error, TROUPE_ECOMMAND, "clone_name: models cannot be cloned: expected sdf or sdf_filename");
+		if (*factory->clone_name)
+			return TROUPE_OK;
+		return fail(error, TROUPE_ECOMMAND, "clone_name is empty: expected the name of a model");
 	case GZ__MSGS__ENTITY_FACTORY__FROM_MODEL:
 		return fail(error, TROUPE_ECOMMAND, "model: only SDF can be created: expected sdf or sdf_filename");
 	case GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT:
@@ -186,7 +196,7 @@ static troupe_status check_factory(const Gz__Msgs__EntityFactory *factory, struc
 	default:
 		break;
 	}
-	return fail(error, TROUPE_ECOMMAND, "neither sdf nor sdf_filename: expected either sdf or sdf_filename");
+	return fail(error, TROUPE_ECOMMAND, "none of sdf, sdf_filename and clone_name: expected one of them");
 }
 
 /* The model that the pose is relative to; NULL: none. */
@@ -210,11 +220,26 @@ static bool is_placed_late(const Gz__Msgs__EntityFactory *factory)
 	return base_of(factory) || factory->spherical_coordinates;
 }
 
+static bool is_copy(const Gz__Msgs__EntityFactory *factory)
+{
+	return factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_CLONE_NAME;
+}
+
+/* Whether the file has a model of the name; in the turn another model may have it. */
+static bool copies_of_file(const struct edit_options *options, const Gz__Msgs__EntityFactory *factory)
+{
+	for (uint32_t i = 0; options->world && i < options->world->models.count; i++)
+		if (options->world->models.at[i].parent == SDF_NONE &&
+			!strcmp(options->world->models.at[i].name, factory->clone_name))
+			return true;
+	return false;
+}
+
 struct edit_source *edit_prepare(const struct edit_options *options, const Gz__Msgs__EntityFactory *factory)
 {
 	struct pose pose;
 	if (check_factory(factory, NULL) || factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT ||
-		message_pose(factory->pose, &pose, NULL))
+		message_pose(factory->pose, &pose, NULL) || (is_copy(factory) && !copies_of_file(options, factory)))
 		return NULL;
 	if (is_placed_late(factory))
 		pose = POSE_IDENTITY;
@@ -424,6 +449,60 @@ static troupe_status create_light(struct edit *edit, const Gz__Msgs__EntityFacto
 	return status;
 }
 
+/* The source of a created model again, with the name and pose of the message where it has these. */
+static struct edit_source *copy_source(const struct edit *edit, const struct edit_source *from,
+	const Gz__Msgs__EntityFactory *factory, struct pose pose)
+{
+	struct edit_source *source = mem_alloc(sizeof *source);
+	source->text = mem_strdup(from->text);
+	source->path = mem_strdup(from->path);
+	source->name = mem_strdup(*factory->name ? factory->name : from->name);
+	source->placed = has_pose(factory) || from->placed;
+	source->pose = has_pose(factory) ? pose : from->pose;
+	struct files *files = &source->files;
+	files_add_all(files, &from->files);
+	files->closed = true;
+	(void)edit_source_load(&edit->options, source, files, NULL);
+	return source;
+}
+
+/* Finds what a copy is made of. *ret_source: NULL when it is what was prepared; else the caller destroys it. */
+static troupe_status find_copied(const struct edit *edit, const Gz__Msgs__EntityFactory *factory,
+	const struct edit_source *prepared, struct pose pose, struct edit_source **ret_source,
+	struct troupe_error *error)
+{
+	uint32_t model;
+	troupe_status status = edit_find(edit, factory->clone_name, &model, error);
+	if (status)
+		return status;
+	const struct scene_model *m = &edit->shared->scene->models[model];
+	if (m->actor)
+		return fail(error, TROUPE_ECOMMAND, "'%.100s' is an actor: expected a model", factory->clone_name);
+	if (m->created)
+		*ret_source = copy_source(edit, edit->sources[model], factory, pose);
+	else if (!prepared)
+		return fail(error, TROUPE_ECOMMAND,
+			"'%.100s' cannot be copied: expected a model of the file, or one "
+			"that was created",
+			factory->clone_name);
+	return TROUPE_OK;
+}
+
+static troupe_status create_model(struct edit *edit, const Gz__Msgs__EntityFactory *factory, struct edit_source *source,
+	struct pose pose, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
+{
+	uint32_t model = SCENE_NONE;
+	troupe_status status =
+		settle(edit, source, is_placed_late(factory) ? &pose : NULL, factory->allow_renaming, error);
+	if (!status)
+		status = edit_add(edit, source, NULL, &model, note, error);
+	if (status)
+		return status;
+	source->users++;
+	edit_effect(edit, EDIT_ADDED, model);
+	return TROUPE_OK;
+}
+
 troupe_status edit_create(struct edit *edit, const Gz__Msgs__EntityFactory *factory, struct edit_source *source,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
@@ -435,21 +514,18 @@ troupe_status edit_create(struct edit *edit, const Gz__Msgs__EntityFactory *fact
 		status = pose_of(edit, factory, &pose, error);
 	if (status)
 		return status;
-	bool may_rename = factory->allow_renaming;
 	if (factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT)
 		return create_light(edit, factory, note, error);
-	if (is_loaded(source) && source->sdf->worlds.at[0].lights.count && !edit_source_entity(source))
+	struct edit_source *own = NULL;
+	if (is_copy(factory))
+		status = find_copied(edit, factory, source, pose, &own, error);
+	else if (is_loaded(source) && source->sdf->worlds.at[0].lights.count && !edit_source_entity(source))
 		return edit_add_light(edit, &source->sdf->worlds.at[0].lights.at[0],
-			is_placed_late(factory) ? &pose : NULL, may_rename, note, error);
-	uint32_t model = SCENE_NONE;
-	status = settle(edit, source, is_placed_late(factory) ? &pose : NULL, may_rename, error);
+			is_placed_late(factory) ? &pose : NULL, factory->allow_renaming, note, error);
 	if (!status)
-		status = edit_add(edit, source, NULL, &model, note, error);
-	if (status)
-		return status;
-	source->users++;
-	edit_effect(edit, EDIT_ADDED, model);
-	return TROUPE_OK;
+		status = create_model(edit, factory, own ? own : source, pose, note, error);
+	edit_source_destroy(own);
+	return status;
 }
 
 troupe_status edit_create_multiple(struct edit *edit, const Gz__Msgs__EntityFactoryV *factories,

@@ -151,7 +151,7 @@ static troupe_status load(
 		return status;
 	struct edit_options options = {replica->origin.path, (const char *const *)replica->origin.folders.at,
 		&replica->origin.files, replica->importer, replica->plugins,
-		sdf_world_sees(&replica->sdf->worlds.at[0])};
+		sdf_world_sees(&replica->sdf->worlds.at[0]), NULL, NULL};
 	replica->systems->seed = replica->origin.seed;
 	shared_init(&replica->shared, replica->scene, replica->systems);
 	replica->shared.physics.rule = rule;

@@ -494,6 +494,33 @@ void sdf_print_now(const struct sdf *sdf, const struct sdf_world *world, const s
 	close(&print, "sdf");
 }
 
+/* The entities before the model are printed, too, because the cursors must pass them, and taken back. */
+static void add_only_model(struct print *print, uint32_t model)
+{
+	const struct sdf_element *child = print->sdf->bare_model ? NULL : print->world->element->child;
+	for (; child && !(xml_is(child, "model") && print->model == model); child = child->next) {
+		size_t before = print->out->count;
+		(void)add_placed(print, child);
+		take_back(print->out, before);
+	}
+	add_top_model(print);
+}
+
+bool sdf_print_model(const struct sdf *sdf, const struct sdf_world *world, const char *name, struct text *out)
+{
+	struct print print = {.out = out, .sdf = sdf, .world = world};
+	uint32_t model = 0;
+	while (model < world->models.count &&
+		(world->models.at[model].parent != SDF_NONE || strcmp(world->models.at[model].name, name) != 0))
+		model++;
+	if (model == world->models.count)
+		return false;
+	begin_root(&print);
+	add_only_model(&print, model);
+	close(&print, "sdf");
+	return true;
+}
+
 void sdf_print_bare(const struct sdf_world *bare, struct pose pose, const sdf_lights_now *link_lights, struct text *out)
 {
 	const bool here = false;

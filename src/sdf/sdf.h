@@ -444,6 +444,9 @@ struct sdf_now {
 /* SDF of the world as it is now: it loads, and its top-level models are at the given poses. Their joints are as in the
  * file. */
 void sdf_print_now(const struct sdf *sdf, const struct sdf_world *world, const struct sdf_now *now, struct text *out);
+/* SDF with one top-level model of the world as the file has it, at its pose there: sdf_load_text() makes the same model
+ * of it, if the path given there is in the folder of sdf->path. False: the world has no such model. */
+bool sdf_print_model(const struct sdf *sdf, const struct sdf_world *world, const char *name, struct text *out);
 /* For sdf_now.lights: the model or actor of a bare sdf, at the pose in the world, with these lights; and a light. */
 void sdf_print_bare(
 	const struct sdf_world *bare, struct pose pose, const sdf_lights_now *link_lights, struct text *out);

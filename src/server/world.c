@@ -156,7 +156,8 @@ static void set_up_primary(struct server_world *world)
 		.on_decide = on_decide,
 		.on_taken = def->record_path || def->on_taken ? on_taken : NULL,
 		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL,
-			world->server->importer, world->server->plugins, sdf_world_sees(world->scene->sdf)},
+			world->server->importer, world->server->plugins, sdf_world_sees(world->scene->sdf),
+			world->server->sdf, &world->server->sdf->worlds.at[world->index]},
 		.ctx = world,
 	};
 	primary_init(&world->primary, &options, &world->shared);

@@ -20,6 +20,13 @@ cat >"$commands" <<-EOF2
 1301 /model/late/cmd_vel linear: {x: 0.9}
 1800 /world/asleep/create sdf_filename: "models/cart" name: "late" allow_renaming: true pose {position {x: -4 y: 12}}
 1801 /model/late_0/cmd_vel linear: {x: 0.9}
+1810 /world/asleep/create clone_name: "cart_2" name: "twin" pose {position {x: -7 y: 12}}
+1811 /model/twin/cmd_vel linear: {x: 0.7}
+1820 /world/asleep/create clone_name: "falling" allow_renaming: true pose {position {x: 2 y: 0.2 z: 5}}
+1830 /world/asleep/create clone_name: "twin" name: "triplet" relative_to: "twin" pose {position {y: -3 z: 1}}
+1831 /world/asleep/create clone_name: "triplet" name: "fourth" pose {position {x: -7 y: 20}}
+1832 /world/asleep/remove name: "triplet"
+1840 /world/asleep/create_multiple data {clone_name: "a" name: "c" pose {position {x: 2 y: 12 z: 4}}} data {clone_name: "crate_0_0_1" name: "d" pose {position {x: 2 y: 11 z: 5}}}
 1850 /world/asleep/wrench/persistent entity {name: "late"} wrench {force {y: 3} force_offset {x: 0.3}}
 1860 /world/asleep/wrench/persistent entity {name: "restless::link" type: LINK} wrench {torque {z: 0.2}}
 1900 /world/asleep/disable_collision name: "crate_0_1_2"
@@ -59,11 +66,15 @@ EOF2
 # refused, each with its reason
 cat >"$scratch/bad" <<-EOF2
 10 /world/asleep/create name: "cart_0" sdf: "$box"|a model 'cart_0' exists already: expected another name, or allow_renaming
-10 /world/asleep/create name: "x"|neither sdf nor sdf_filename: expected either sdf or sdf_filename
+10 /world/asleep/create name: "x"|none of sdf, sdf_filename and clone_name: expected one of them
 10 /world/asleep/create sdf: "<sdf version='1.9'><light name='sun' type='point'/></sdf>"|a light 'sun' exists already: expected another name
 10 /world/asleep/create light {name: "sun"}|a light 'sun' exists already: expected another name
 10 /world/asleep/create light {name: "new" intensity: -1}|intensity -1: expected 0 to
-10 /world/asleep/create name: "x" clone_name: "cart_0"|clone_name: models cannot be cloned: expected sdf or sdf_filename
+10 /world/asleep/create name: "x" clone_name: "nobody"|the world has no model 'nobody'
+10 /world/asleep/create name: "x" clone_name: ""|clone_name is empty: expected the name of a model
+10 /world/asleep/create name: "cart_1" clone_name: "cart_0"|a model 'cart_1' exists already: expected another name, or allow_renaming
+10 /world/asleep/create clone_name: "cart_0"|a model 'cart_0' exists already: expected another name, or allow_renaming
+10 /world/asleep/create name: "a::b" clone_name: "cart_0"|expected one that is not empty
 10 /world/asleep/create name: "x" sdf: "<sdf version='1.9'><model name='m'>"|(command):1:
 10 /world/asleep/create name: "x" sdf: "<sdf version='1.9'><world name='v'/></sdf>"|exactly one
 10 /world/asleep/create name: "x" sdf_filename: "models/nothing"|models/nothing
@@ -122,6 +133,19 @@ run "$scratch/fresh" "$world" - 1000 --hash-every 1000 --secondaries 1
 check 'runs without commands' $?
 [ "$(sed -n 's/^hash 1000 //p' "$scratch/fresh")" = "$(sed -n 's/^hash 4600 //p' "$scratch/reference")" ]
 check 'a reset brings back the world of the file, to the last bit' $?
+
+# A copy has the bits of a model that is made of the same SDF: of a model of the file, which an <include> brought, and of
+# a created one that has moved meanwhile.
+for from in 'sdf_filename: "models/cart"' 'clone_name: "cart_2"' 'clone_name: "late"'; do
+	printf '%s\n' '10 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: 12}}' \
+		'11 /model/late/cmd_vel linear: {x: 0.9}' \
+		"200 /world/asleep/create $from name: \"twin\" pose {position {x: -7 y: 12 z: 0.2} orientation {z: 0.5 w: 1}}" \
+		'201 /model/twin/cmd_vel linear: {x: 0.7}' >"$scratch/copies"
+	run "$scratch/copied" "$world" "$scratch/copies" 600 --hash-every 50 --secondaries 2
+	[ -e "$scratch/made" ] || cp "$scratch/copied" "$scratch/made"
+	[ -s "$scratch/made" ] && cmp -s "$scratch/made" "$scratch/copied"
+	check "$from: $(diff "$scratch/made" "$scratch/copied" | sed -n 2p)" $?
+done
 
 # A refused command changes nothing.
 run "$scratch/fresh" "$world" - 200 --hash-every 200 --secondaries 2

@@ -48,6 +48,9 @@ cat >"$scratch/commands" <<-EOF2
 	131 /model/late/cmd_vel linear: {x: 0.9}
 	180 /world/asleep/create sdf_filename: "models/cart" name: "late" allow_renaming: true pose {position {x: -4 y: 12}}
 	181 /model/late_0/cmd_vel linear: {x: 0.9}
+	190 /world/asleep/create clone_name: "late_0" name: "twin" pose {position {x: -7 y: 12}}
+	191 /world/asleep/create clone_name: "cart_2" name: "other" pose {position {x: -7 y: 20}}
+	192 /model/twin/cmd_vel linear: {x: 0.7}
 	250 /world/asleep/wrench/persistent entity {name: "late"} wrench {force {y: 3} force_offset {x: 0.3}}
 	251 /world/asleep/wrench/persistent entity {name: "restless"} wrench {torque {z: 0.2}}
 	260 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.4} orientation {z: 1 w: 1}

@@ -53,6 +53,9 @@ cat >"$scratch/edits" <<-EOF2
 	200 /world/asleep/create name: "slab" pose {position {x: 2 y: 12 z: 0.5}} sdf: "<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"
 	250 /world/asleep/create_multiple data {sdf_filename: "models/cart" name: "a" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf_filename: "models/cart" name: "b" pose {position {x: 3 y: 12 z: 2}}}
 	260 /world/asleep/create sdf_filename: "models/cart" name: "a" allow_renaming: true pose {position {x: 5 y: 12 z: 1}}
+	270 /world/asleep/create clone_name: "late" name: "twin" pose {position {x: -7 y: 12}}
+	271 /world/asleep/create clone_name: "cart_2" name: "other" pose {position {x: -7 y: 20}}
+	272 /model/twin/cmd_vel linear: {x: 0.7}
 	300 /world/asleep/remove name: "late"
 	310 /model/late/cmd_vel linear: {x: 0.5}
 	320 /world/asleep/remove name: "nobody"

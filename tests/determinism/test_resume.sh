@@ -53,6 +53,9 @@ cat >"$scratch/edits" <<-EOF2
 240 /world/asleep/wrench/persistent entity {name: "late"} wrench {force {y: 3} force_offset {x: 0.3}}
 245 /world/asleep/wrench/persistent entity {name: "restless"} wrench {torque {z: 0.2}}
 250 /world/asleep/create_multiple data {sdf_filename: "models/cart" name: "a" pose {position {x: 2 y: 12 z: 1.5}}} data {sdf_filename: "models/cart" name: "b" pose {position {x: 3 y: 12 z: 2}}}
+260 /world/asleep/create clone_name: "late" name: "twin" pose {position {x: -7 y: 12}}
+261 /world/asleep/create clone_name: "cart_2" name: "other" pose {position {x: -7 y: 20}}
+262 /model/twin/cmd_vel linear: {x: 0.7}
 300 /world/asleep/remove name: "late"
 350 /world/asleep/create sdf_filename: "models/cart" name: "late" pose {position {x: -2 y: -12}}
 400 /world/asleep/set_pose name: "slab" position {x: 2 y: 12 z: 0.1}
