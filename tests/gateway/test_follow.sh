@@ -18,7 +18,7 @@ run()
 {
 	name=$1
 	shift
-	timeout -k 1 60 "$troupe" run floor.sdf --resource-path "$worlds" --rtf 0 -v 1 --iterations $limit --hash-every 3000 "$@" \
+	timeout -k 1 200 "$troupe" run floor.sdf --resource-path "$worlds" --rtf 0 -v 1 --iterations $limit --hash-every 3000 "$@" \
 		>"$name.out" 2>"$name.err"
 }
 
@@ -29,7 +29,7 @@ for i in $(seq "$(amount 2 4 30 100)"); do
 		timeout 5 sh -c 'while :; do :; done' &
 		load=$!
 	fi
-	TROUPE=$troupe timeout -k 1 60 sh "$follow" /model/cart >"path$i" 2>said &
+	TROUPE=$troupe timeout -k 1 200 sh "$follow" /model/cart >"path$i" 2>said &
 	client=$!
 	run "run$i" --wait-for follow --secondaries $((i % 3)) --commands-out commands
 	check "run $i: $(cat "run$i.err")" $?
@@ -58,7 +58,7 @@ done
 sed "s|</world>|<plugin filename='troupe' name='troupe::Program'><executable>$follow</executable><arg>/model/cart</arg>\
 </plugin></world>|" floor.sdf >started.sdf
 for secondaries in 0 2; do
-	timeout -k 1 60 "$troupe" run started.sdf --resource-path "$worlds" --rtf 0 --iterations $limit --hash-every 3000 \
+	timeout -k 1 200 "$troupe" run started.sdf --resource-path "$worlds" --rtf 0 --iterations $limit --hash-every 3000 \
 		--wait-for follow --programs --secondaries $secondaries >program.out 2>program.err
 	check "the script as a program of the world: $(cat program.err)" $?
 	cmp -s program.out run1.out
@@ -75,7 +75,7 @@ client=$!
 started="$started $client"
 run killed --wait-for follow &
 killed=$!
-until_true 20 grep -q '^corner' killed.path
+until_true 60 grep -q '^corner' killed.path
 kill -KILL -$client
 wait $killed
 [ $? = 3 ] && grep -q "barrier client 'follow', step [0-9]*: no answer within 10 s" killed.err
