@@ -12,6 +12,7 @@
 #include <troupe/server.h>
 
 #include <jansson.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -251,6 +252,10 @@ static void test_news(void)
 		"<plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></sdf>\"";
 	struct scene scene;
 	open_scene(&scene, 1);
+	struct client oldest = join(&scene), newest = join(&scene);
+	leave(&newest);
+	clock_sleep_until_ns(clock_now_ns() + 100 * MS);
+	leave(&oldest);
 	struct client client = join(&scene);
 	check(!strstr(client.table.at, "/model/late/"), "not yet");
 	check(!troupe_server_command(scene.server, 0, "/world/w/create", create, &scene.error), "%s", scene.error.text);
@@ -341,6 +346,9 @@ static void test_slow(void)
 
 enum { RECORDED = 4000 };
 #define STEP_NS UINT64_C(1000000)
+enum { BEGIN_S = 2 };
+/* of a step */
+#define TIME_NS(step) (BEGIN_S * UINT64_C(1000000000) + (step)*STEP_NS)
 
 static void record(const char *path)
 {
@@ -354,6 +362,7 @@ static void record(const char *path)
 	def.world_text = sdf.at;
 	def.record_path = path;
 	def.record_every = 500;
+	def.initial_time_s = BEGIN_S;
 	check(!troupe_server_create(&def, &server, &error), "%s", error.text);
 	check(!troupe_server_run(server, &limits, &error) && !troupe_server_end_recording(server, &error), "%s",
 		error.text);
@@ -372,7 +381,7 @@ static void control(const struct client *client, bool plays, uint64_t step, char
 {
 	char bytes[20] = {3, plays ? 0 : 1, 0, 0, (char)0x80, 0x3f, 1};
 	for (int i = 0; i < 8; i++)
-		bytes[7 + i] = (char)(step * STEP_NS >> 8 * i & 0xff);
+		bytes[7 + i] = (char)(TIME_NS(step) >> 8 * i & 0xff);
 	bytes[15] = 1;
 	bytes[19] = name;
 	say(client, 0x82, bytes, sizeof bytes);
@@ -424,7 +433,8 @@ static void test_playback(void)
 	open_recording(&scene, path);
 	struct client client = join(&scene);
 	check(strstr(client.table.at, "\"playbackControl\"") && !strstr(client.table.at, "\"clientPublish\"") &&
-			strstr(client.table.at, "\"dataEndTime\":{\"sec\":4,\"nsec\":0}"),
+			strstr(client.table.at, "\"dataStartTime\":{\"sec\":2,\"nsec\":0}") &&
+			strstr(client.table.at, "\"dataEndTime\":{\"sec\":6,\"nsec\":0}"),
 		"%s", client.table.at);
 	tell(&client, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":7,\"channelId\":%u}]}",
 		id_of(&client, "topic", "/clock"));
@@ -432,19 +442,19 @@ static void test_playback(void)
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
 		control(&client, false, steps[i], 'a');
 		check(await_state(&client, 'a') && client.frame.body.at[1] == 2 && client.frame.body.at[14] == 1 &&
-				number_at(client.frame.body.at + 2, 8) == steps[i] * STEP_NS,
+				number_at(client.frame.body.at + 2, 8) == TIME_NS(steps[i]),
 			"no answer to a jump to step %u", (unsigned)steps[i]);
 		uint64_t shown = next(&client, 7);
-		check(shown == steps[i] * STEP_NS, "step %u: %llu ns", (unsigned)steps[i], (unsigned long long)shown);
+		check(shown == TIME_NS(steps[i]), "step %u: %llu ns", (unsigned)steps[i], (unsigned long long)shown);
 	}
 	for (char name = 'b'; name < 'z'; name++)
 		control(&client, false, (uint64_t)name * 7919 % RECORDED, name);
 	control(&client, true, RECORDED - 1000, 'z');
 	check(await_state(&client, 'z'), "no answer to the last of many jumps");
 	uint64_t first = next(&client, 7), last = first;
-	check(first >= (RECORDED - 1000) * STEP_NS, "a message of another step: %llu", (unsigned long long)first);
+	check(first >= TIME_NS(RECORDED - 1000), "a message of another step: %llu", (unsigned long long)first);
 	/* that of the step that was jumped to may come twice: as that step's, and because the jump asks for one */
-	while (last < RECORDED * STEP_NS) {
+	while (last < TIME_NS(RECORDED)) {
 		uint64_t now = next(&client, 7);
 		check(now > last || (now == first && last == first), "the clock goes from %llu to %llu",
 			(unsigned long long)last, (unsigned long long)now);
@@ -467,6 +477,8 @@ static void test_playback(void)
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	(void)mallopt(M_PERTURB, 0xa5); /* freed memory does not keep what was in it */
+	troupe_foxglove_end(NULL);
 	test_topics();
 	test_news();
 	test_commands();

@@ -653,6 +653,7 @@ int main(void)
 		printf("skipped: rosbridge: this build has no libwebsockets\n0 passed, 0 failed, 1 skipped\n");
 		return 0;
 	}
+	troupe_rosbridge_end(NULL);
 	open_scene(&scene);
 	start(&scene);
 	subscribes(&scene);

@@ -604,6 +604,7 @@ int main(void)
 		printf("skipped: the viewer: this build has no libwebsockets or no three.js\n0 passed, 0 failed\n");
 		return 0;
 	}
+	troupe_view_end(NULL, NULL);
 	say_an_image();
 	open_scene(&scene, 1);
 	call_before_the_run(&scene);

@@ -518,6 +518,7 @@ static void serves_programs(void)
 
 int main(void)
 {
+	troupe_watch_end(NULL, NULL);
 	sees_the_run();
 	keeps_replies();
 	is_told();

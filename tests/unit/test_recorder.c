@@ -172,5 +172,7 @@ Test(recorder, patterns_that_are_none)
 	}
 	const struct troupe_mcap_def nowhere = {.path = "/nonexistent/file"};
 	refused(TROUPE_EIO, troupe_mcap_start(server, &nowhere, &mcap, &lib_error));
+	troupe_mcap_step(NULL);
+	must(troupe_mcap_end(NULL, NULL, &lib_error));
 	troupe_server_destroy(server);
 }
