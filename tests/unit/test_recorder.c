@@ -155,6 +155,9 @@ Test(recorder, a_full_disk)
 	must(troupe_mcap_start(server, &mcap_def, &mcap, &lib_error));
 	lib_run(server, 5 * STEPS);
 	cr_assert_eq(lib_steps(server), 5 * STEPS);
+	for (int i = 0; i < 20000 && !ends; i++)
+		usleep(1000);
+	cr_assert_eq(ends, 1, "it is told while the run goes on");
 	refused(TROUPE_EIO, troupe_mcap_end(mcap, NULL, &lib_error));
 	cr_assert(strstr(lib_error.text, "/dev/full: cannot write"), "%s", lib_error.text);
 	cr_assert_eq(ends, 1);
