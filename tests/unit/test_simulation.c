@@ -651,11 +651,11 @@ static void check_list(struct rig *rig, const char *list, const char *of, const 
 /* Models and worlds in the folders of the run are listed, and nothing else is, whatever a client asks for. */
 Test(simulation, lists_files_of_its_folders)
 {
-	static const char *const refused[] = {"../outside", "outside", "link", "/", "/etc", "..", "more/../..",
-		"more/deep.sdf", "file:///etc", "https://example.org/models", "none"};
+	static const char *const refused[] = {"../outside", "../searching", "outside", "link", "/", "/etc", "..",
+		"more/../..", "more/deep.sdf", "file:///etc", "https://example.org/models", "none"};
 	char folder[] = "/tmp/troupe-lists-XXXXXX";
 	struct rig rig = rig_in(folder);
-	static const char *const folders[] = {"search/box", "search/crate", "search/more", "outside"};
+	static const char *const folders[] = {"search/box", "search/crate", "search/more", "outside", "searching"};
 	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
 		cr_assert(!mkdir(folders[i], 0700));
 	cr_assert(!symlink("../outside", "search/link") && !mkfifo("search/pipe.sdf", 0600));
