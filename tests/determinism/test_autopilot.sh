@@ -30,7 +30,7 @@ fly()
 	timeout $run_limit_s "$troupe" run "$example/hover.sdf" --rtf 0 -v 1 --until $limit_s --hash-every $steps \
 		--lockstep-listen 0 --wait-for autopilot --wait-for-timeout 60 "$@" >"$name.out" 2>"$name.err" &
 	process=$!
-	for _ in $(seq 600); do
+	for _ in $(seq 2400); do
 		address=$(sed -n 's/.*clients join at \([0-9.]*:[0-9]*\).*/\1/p' "$name.err")
 		[ -n "$address" ] && break
 		sleep 0.05

@@ -70,8 +70,10 @@ limit=100000000
 "$scratch/follow" "$scratch/killed" /model/cart 1000 >/dev/null 2>&1 &
 client=$!
 (
-	until [ -e "$scratch/killed" ]; do sleep 0.05; done # the socket exists
-	sleep 1
+	for _ in $(seq 6000); do # until steps are taken, which the run does with the client only
+		[ ! -s "$scratch/killed.out" ] || break
+		sleep 0.05
+	done
 	kill -KILL $client
 ) &
 run killed --wait-for follow

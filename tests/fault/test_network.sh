@@ -26,7 +26,8 @@ gather()
 	next_port
 	end_processes
 	rm -f ./*.out
-	start p "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --iterations $until_step --hash-every 10 \
+	# slow enough not to end before what is done to it, on a busy machine
+	start p "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 0.3 --iterations $until_step --hash-every 10 \
 		--network-role Primary --network-secondaries "$count" --network-listen 127.0.0.1:$port \
 		--network-stale-ms $stale --save-on-stop saved "$@"
 	for i in $(seq "$count"); do
