@@ -628,6 +628,11 @@ static void stop_server(void *ctx)
 	troupe_server_stop(ctx);
 }
 
+static uint64_t steps_of(void *ctx)
+{
+	return troupe_server_progress(ctx).steps;
+}
+
 /* Without malloc() and stdio: the interrupted thread may be inside these. */
 static void say_at_once(const char *text)
 {
@@ -1165,6 +1170,7 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 {
 	run->begun_at = troupe_server_progress(run->server).steps;
 	signals_tell(stop_server, run->server);
+	signals_name_stuck(steps_of, run->server);
 	log_begin(&run->log, run->server, signals_haste);
 	commands_out_begin(&run->commands_out, signals_haste);
 	troupe_status status =
@@ -1178,6 +1184,7 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 	commands_in_end(run->commands_in);
 	bool asked = signals_asked();
 	*ret_stopped = asked || troupe_server_was_stopped(run->server);
+	signals_name_stuck(NULL, NULL);
 	signals_tell(NULL, NULL);
 	status_clear(&run->status);
 	if (status == TROUPE_EPEER && asked && run->mode != NETWORK_RANKS)

@@ -12,6 +12,8 @@
 
 #include <troupe/plugin_check.h>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -19,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -274,6 +277,68 @@ void signals_limit_plugins(const char *command, int seconds)
 	(void)snprintf(limit.begin, sizeof limit.begin, "troupe %s: ", command);
 	(void)snprintf(limit.end, sizeof limit.end, " has not returned after %d s\n", seconds);
 	limit.seconds = seconds;
+	(void)sigaction(SIGALRM, &action, NULL);
+	(void)setitimer(ITIMER_REAL, &every, NULL);
+}
+
+/* --- runs that stand still ---------------------------------------------------------------------------------------- */
+
+enum { STILL_S = 5 };
+
+static struct {
+	uint64_t (*steps)(void *ctx);
+	void *ctx;
+	uint64_t before;
+	int seconds;
+} still;
+
+/* The plug-in may be in any thread, and only that thread can tell. opendir() is not safe in a signal handler. */
+static void ask_all_threads(void)
+{
+	_Alignas(8) char names[4096];
+	int folder = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	long bytes;
+	while (folder >= 0 && (bytes = syscall(SYS_getdents64, folder, names, sizeof names)) > 0)
+		for (long at = 0; at < bytes;) {
+			const struct dirent64 *entry = (const void *)(names + at);
+			long thread = strtol(entry->d_name, NULL, 10);
+			if (thread > 0)
+				(void)syscall(SYS_tgkill, getpid(), thread, SIGALRM);
+			at += entry->d_reclen;
+		}
+	if (folder >= 0)
+		(void)close(folder);
+}
+
+/* SIGALRM: of the timer once a second on some thread, or of ask_all_threads(). */
+static void on_look(int number, siginfo_t *about, void *context)
+{
+	int code = errno;
+	(void)number, (void)context;
+	if (about->si_code == SI_TKILL) {
+		(void)tell_of_plugin("troupe run: ", " has not returned for some seconds: the run waits for it\n");
+	} else {
+		uint64_t now = still.steps(still.ctx);
+		still.seconds = now == still.before ? still.seconds + 1 : 0;
+		still.before = now;
+		if (still.seconds == STILL_S)
+			ask_all_threads();
+	}
+	errno = code;
+}
+
+void signals_name_stuck(uint64_t (*steps)(void *ctx), void *ctx)
+{
+	const struct sigaction action = {.sa_sigaction = on_look, .sa_flags = SA_RESTART | SA_ONSTACK | SA_SIGINFO};
+	const struct itimerval every = {.it_interval.tv_sec = 1, .it_value.tv_sec = 1};
+	if (!steps) {
+		set_timer(0);
+		(void)signal(SIGALRM, SIG_IGN);
+		return;
+	}
+	still.steps = steps;
+	still.ctx = ctx;
+	still.seconds = 0;
 	(void)sigaction(SIGALRM, &action, NULL);
 	(void)setitimer(ITIMER_REAL, &every, NULL);
 }

@@ -47,5 +47,9 @@ void signals_name_plugins(void);
  * plug-in, with CLI_BAD_INPUT. For one thread that calls plug-ins, and not beside signals_watch(), which has the same
  * timer. */
 void signals_limit_plugins(const char *command, int seconds);
+/* From now on, if steps(ctx) stays the same for some seconds, each thread that is inside of a plug-in from a library
+ * names it on standard error, once; nothing ends. steps() must be safe in a signal handler. NULL: no more. The same
+ * timer as signals_watch(), which must have ended. */
+void signals_name_stuck(uint64_t (*steps)(void *ctx), void *ctx);
 
 #endif

@@ -309,6 +309,18 @@ run 0 check --plugin libhere.so w.sdf --steps 50
 said 'check: a library of this folder' '^libhere.so: keeps to the rules$'
 rm libhere.so
 library found/libpush.so -DSTUCK
+for secondaries in 0 2; do
+	"$troupe" run w.sdf --iterations 50 --plugin-path found --secondaries $secondaries >out 2>err &
+	stuck=$!
+	for _ in $(seq 300); do
+		grep -q 'has not returned' err && break
+		sleep 0.1
+	done
+	kill -KILL $stuck
+	wait $stuck 2>/dev/null
+	said "run: a function that does not return, --secondaries $secondaries" \
+		"^troupe run: plugin 'test::Push' \(found/libpush.so\) of model '[ab]': pre_update\(\) has not returned for some seconds: the run waits for it$"
+done
 run 1 check --plugin found/libpush.so w.sdf --steps 50
 said 'check: a function that does not return' "plugin 'test::Push' \(found/libpush.so\) of model '[ab]': pre_update\(\) has not returned after 10 s"
 # finds PATTERN FLAG: troupe check --plugin names it
