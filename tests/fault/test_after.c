@@ -1120,7 +1120,7 @@ static void refusals(void)
 	check(strstr(error.text, "sdf beside sdf_filename: expected only one of the two"), "%s", error.text);
 	give(server, commands);
 	run_to(server, 5);
-	check(strstr(said.replies.at, "neither sdf nor sdf_filename: expected either sdf or sdf_filename"), "%s",
+	check(strstr(said.replies.at, "none of sdf, sdf_filename and clone_name: expected one of them"), "%s",
 		said.replies.at);
 	check(strstr(said.replies.at, "nail") != NULL, "the joint that holds a model is named: %s", said.replies.at);
 	struct troupe_report *report = troupe_server_report(server);
