@@ -145,11 +145,13 @@ static bool await(struct client *client, const char *text)
 	return true;
 }
 
-static struct client join(const struct scene *scene)
+static struct client join_as(const struct scene *scene, const char *protocol)
 {
+	char line[80];
 	struct client client = {.file = client_connect(scene->port)};
 	struct text request = {0}, head = {0};
-	client_add_upgrade(&request, "/", "localhost", "Sec-WebSocket-Protocol: foxglove.sdk.v1\r\n");
+	(void)snprintf(line, sizeof line, "Sec-WebSocket-Protocol: %s\r\n", protocol);
+	client_add_upgrade(&request, "/", "localhost", line);
 	(void)client_send(client.file, request.at, request.count);
 	client_read_all(client.file, true, &head);
 	check(strstr(head.at, " 101 "), "%s", head.at);
@@ -157,6 +159,11 @@ static struct client join(const struct scene *scene)
 	text_fini(&head);
 	check(await(&client, "\"advertiseServices\""), "no services");
 	return client;
+}
+
+static struct client join(const struct scene *scene)
+{
+	return join_as(scene, "foxglove.sdk.v1");
 }
 
 static void leave(struct client *client)
@@ -298,6 +305,7 @@ static void test_commands(void)
 	/* nonsense, and calls whose caller is gone when the reply comes */
 	say(&client, 0x82, "\2\0\0", 3);
 	say(&client, 0x81, "[[[[", 4);
+	check(await(&client, "text message: "), "text that is no JSON");
 	tell(&client, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":1,\"channelId\":4000000000}]}");
 	check(await(&client, "there is no channel 4000000000"), "a channel that is not there");
 	for (unsigned i = 10; i < 60; i++)
@@ -469,6 +477,24 @@ static void test_playback(void)
 	leave(&client);
 	client = join(&scene);
 	check(await_state(&client, 0), "a client after another one that left in the middle of a jump");
+	/* for one that has no control the recording plays, from its begin when it is at its end */
+	control(&client, false, RECORDED, 'e');
+	check(await_state(&client, 'e'), "the end");
+	tell(&client, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":7,\"channelId\":%u}]}",
+		id_of(&client, "topic", "/clock"));
+	for (last = 1; last && last < TIME_NS(RECORDED);)
+		last = next(&client, 7);
+	check(last == TIME_NS(RECORDED), "the end is not shown");
+	leave(&client);
+	for (int i = 0; i < 20000 && troupe_foxglove_counts(scene.foxglove).clients; i++)
+		clock_sleep_until_ns(clock_now_ns() + MS);
+	client = join_as(&scene, "foxglove.websocket.v1");
+	tell(&client, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":7,\"channelId\":%u}]}",
+		id_of(&client, "topic", "/clock"));
+	first = next(&client, 7);
+	last = next(&client, 7);
+	check(first && first < last && last < TIME_NS(RECORDED), "it does not play from its begin: %llu, %llu",
+		(unsigned long long)first, (unsigned long long)last);
 	close_recording(&scene);
 	leave(&client);
 	check(!remove(path), "the file");
