@@ -55,6 +55,13 @@ uint64_t bench_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+double bench_processor_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 
 void bench_add(struct bench_samples *samples, double value)

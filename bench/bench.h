@@ -29,6 +29,8 @@ struct bench_options {
 struct bench_options bench_parse(int argc, char **argv, const char *about);
 
 uint64_t bench_now_ns(void);
+/* The processor time of the whole process. Other processes on the machine disturb it less than real time. */
+double bench_processor_ns(void);
 
 /* --- samples ------------------------------------------------------------------------------------------------------ */
 

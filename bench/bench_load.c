@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { ROBOT_EVERY = 10, INCLUDE_EVERY = 25 };
@@ -75,33 +74,24 @@ static void or_die(troupe_status status, const struct troupe_error *error)
 	exit(1);
 }
 
-/* The time of the whole process, and so of the secondary, for which the caller waits. Other processes on the machine
- * disturb it less than real time. */
-static double processor_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
-
-/* The server loads the world itself. */
+/* The server loads the world itself, and its secondary has a part of the processor time. */
 static void measure_once(const struct text *text, struct cost *sum)
 {
 	struct troupe_error error;
 	struct sdf *sdf;
 	struct scene *scene;
-	double begin = processor_ns();
+	double begin = bench_processor_ns();
 	or_die(sdf_load_text(text->at, text->count, "bench.sdf", NULL, &sdf, &error), &error);
-	double loaded = processor_ns();
+	double loaded = bench_processor_ns();
 	or_die(scene_create(&sdf->worlds.at[0], &(struct scene_options){0}, &scene, &error), &error);
-	double compiled = processor_ns();
+	double compiled = bench_processor_ns();
 	scene_destroy(scene);
 	sdf_free(sdf);
-	double again = processor_ns();
+	double again = bench_processor_ns();
 	struct troupe_server *server = bench_server(text->at, 1);
-	double created = processor_ns();
+	double created = bench_processor_ns();
 	bench_run(server, 1);
-	double end = processor_ns();
+	double end = bench_processor_ns();
 	sum->hash = troupe_server_hash(server);
 	troupe_server_destroy(server);
 	sum->sdf += loaded - begin;

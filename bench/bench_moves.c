@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { SPACING = 2, SECONDARIES = 2, CRATES = 100, LEVELS = 4 };
 
@@ -74,19 +73,12 @@ static void begin(struct subject *subject, const char *world, bool sleepless, in
 	*subject = (struct subject){.server = bench_create(&def)};
 }
 
-static double processor_us(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
-}
-
 static void run(struct subject *subject, uint64_t until)
 {
 	struct bench_times before = bench_times(subject->server);
-	double begin_us = processor_us();
+	double begin_ns = bench_processor_ns();
 	subject->ns += bench_run(subject->server, until);
-	subject->processor_us += processor_us() - begin_us;
+	subject->processor_us += (bench_processor_ns() - begin_ns) / 1e3;
 	struct bench_times after = bench_times(subject->server);
 	subject->moves += after.moves - before.moves;
 	subject->regroups += after.regroups - before.regroups;
