@@ -151,8 +151,8 @@ static void print(const struct bench_options *options, const char *what, enum wa
 	(void)snprintf(subject, sizeof subject, "%s, %s", what, names[way]);
 	bench_print(options, &(struct bench_row){subject, "steps/s", &figures[way].rates, &figures[WAY_ALONE].rates,
 				     .at_least = 0.95, .hash = hash});
-	bench_print(options, &(struct bench_row){subject, "us/step of processor time", &figures[way].step_us,
-				     &figures[WAY_ALONE].step_us, .at_most = 1 / 0.95, .hash = hash});
+	bench_print(options, &(struct bench_row){"  in processor time", "us/step", &figures[way].step_us,
+				     &figures[WAY_ALONE].step_us, .at_most = 1 / 0.95});
 }
 
 static void measure(const struct bench_options *options, int boxes, int secondaries, uint64_t steps)
