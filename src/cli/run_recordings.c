@@ -1,0 +1,119 @@
+/* LogPlayback runs `troupe replay` or `troupe view` with those options of `troupe run` that these commands have, too.
+ * Any other option is refused, because the user expects an effect of it. */
+#include "cli/run_recordings.h"
+
+#include "cli/cli.h"
+#include "cli/signals.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Appends "--NAME VALUE" for each value that an option was given. */
+static void pass_on(const struct run_settings *settings, const struct option_spec *spec, struct arena *arena,
+	char **argv, int *argc)
+{
+	const void *value = (const char *)settings + spec->offset;
+	const struct option_list *list = value;
+	const char *known = strcmp(spec->name, "iterations") ? spec->name : "until-step";
+	char *name = arena_printf(arena, "--%s", known);
+	uint32_t count = spec->kind == OPTION_LIST ? list->count : 1;
+	for (uint32_t i = 0; i < count; i++) {
+		argv[(*argc)++] = name;
+		if (spec->kind == OPTION_WHOLE)
+			argv[(*argc)++] = arena_printf(arena, "%" PRId64, *(const int64_t *)value);
+		else if (spec->kind == OPTION_LIST)
+			argv[(*argc)++] = arena_strdup(arena, list->at[i]);
+		else if (spec->kind != OPTION_FLAG)
+			argv[(*argc)++] = arena_strdup(arena, *(const char *const *)value);
+	}
+}
+
+static bool is_among(const char *name, const char *names)
+{
+	size_t count = name ? strlen(name) : 0;
+	for (const char *at = names; count && (at = strstr(at, name)); at += count)
+		if ((at == names || at[-1] == ' ') && (at[count] == ' ' || !at[count]))
+			return true;
+	return false;
+}
+
+/* Obeys LogPlayback: replays the recording, or shows it in a browser if --view was given. Returns the exit status. */
+static int play_back(const struct run_settings *settings, const struct recordings *recordings, struct arena *arena)
+{
+	static const char passed[] =
+		"secondaries transport chaos network-stale-ms resource-path plugin-path mcap topic "
+		"verbose view-address view-cert view-key foxglove foxglove-cert foxglove-key "
+		"foxglove-origin foxglove-insecure",
+			  set_aside[] = "recordings config strict programs no-gz rtf update-rate view distributed";
+	bool shown = settings->gateways.view || settings->gateways.view_address;
+	char *argv[2 * (OPTION_LIST_MAX + 1) * 4 + 2 * OPTIONS_MAX];
+	int argc = 0;
+	for (size_t i = 0; i < run_command.spec_count; i++) {
+		const struct option_spec *spec = &run_command.specs[i];
+		if (!settings->sources[i] || spec->kind == OPTION_OPERAND || spec->kind == OPTION_NOTHING ||
+			spec->kind == OPTION_UNFLAG || is_among(spec->name, set_aside))
+			continue;
+		bool limits = is_among(spec->name, "iterations") && !shown;
+		if ((!is_among(spec->name, passed) && !limits) || !(run_settings_modes(spec) & 1u << NETWORK_NONE) ||
+			settings->mode == NETWORK_RANKS) {
+			cli_complain("run", "%s: not with --recordings and the LogPlayback of %s, which replays %s",
+				option_name(spec, arena), recordings->place, recordings->playback);
+			return CLI_BAD_USAGE;
+		}
+		pass_on(settings, spec, arena, argv, &argc);
+	}
+	argv[argc++] = arena_strdup(arena, "--");
+	argv[argc++] = arena_strdup(arena, recordings->playback);
+	if (settings->verbosity >= 1)
+		cli_complain("run", "%s: LogPlayback: troupe %s %s, instead of a run", recordings->place,
+			shown ? "view" : "replay", recordings->playback);
+	signals_unwatch();
+	signals_release();
+	return (shown ? cli_view : cli_replay)(argc, argv);
+}
+
+/* Obeys LogRecord. Options of the command line have priority over the world. */
+static troupe_status record_as_told(struct run_settings *settings, struct recordings *recordings,
+	struct complaints *complaints, struct arena *arena, struct troupe_error *error)
+{
+	if (settings->record) {
+		if (settings->verbosity >= 1)
+			cli_complain(
+				"run", "%s: LogRecord is not obeyed, because --record is given", recordings->place);
+		return TROUPE_OK;
+	}
+	troupe_status status = recordings_open(recordings, arena, error);
+	if (status)
+		return status;
+	settings->record = recordings->record;
+	settings->record_every = recordings->every ? (int64_t)recordings->every : settings->record_every;
+	if (recordings->mcap && settings->mcap)
+		complaints_warn(
+			complaints, arena_printf(arena, "%s: <record_topic> is not obeyed, because --mcap is given",
+					    recordings->place));
+	else if (recordings->mcap) {
+		settings->mcap = recordings->mcap;
+		settings->topics = recordings->topics;
+	}
+	if (settings->verbosity >= 1)
+		cli_complain("run", "%s: LogRecord: recorded in %s", recordings->place, recordings->folder);
+	return TROUPE_OK;
+}
+
+bool run_recordings_obey(struct run_settings *settings, struct complaints *complaints, struct arena *arena,
+	struct recordings *ret_recordings, int *ret_exit)
+{
+	struct troupe_error error;
+	if (!recordings_read(settings->world, settings->resource_paths.at, complaints_warn, complaints, arena,
+		    ret_recordings, ret_exit))
+		return false;
+	if (ret_recordings->playback) {
+		*ret_exit = play_back(settings, ret_recordings, arena);
+		return false;
+	}
+	if (!ret_recordings->folder || !record_as_told(settings, ret_recordings, complaints, arena, &error))
+		return true;
+	cli_complain("run", "%s", error.text);
+	*ret_exit = cli_exit_status(error.status);
+	return false;
+}

@@ -1,0 +1,503 @@
+/* The table of the options of `troupe run`. A test compares it with the manual page.
+ *
+ * An option that has no effect in the mode of the run is refused, because the user expects an effect. */
+#include "cli/run_settings.h"
+
+#include "base/text.h"
+#include "cli/cli.h"
+
+#include <troupe/ros2.h>
+#include <troupe/server.h>
+
+#include <stddef.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct run_settings, member)
+#define WHOLE_MAX 9223372036854775807.0
+#define CHAOS_MOVES_MAX 1000000
+/* The modes in which an option has an effect. No tag: all modes except those of a secondary and of a client. */
+enum {
+	ALONE = 1 << NETWORK_NONE,
+	PRIMARY = 1 << NETWORK_PRIMARY,
+	SECONDARY = 1 << NETWORK_SECONDARY,
+	CHILDREN = 1 << NETWORK_CHILDREN,
+	CLIENT = 1 << NETWORK_CLIENT,
+	RANKS = 1 << NETWORK_RANKS,
+	ANY = ALONE | PRIMARY | SECONDARY | CLIENT | CHILDREN | RANKS,
+	SERVING = ANY & ~SECONDARY, /* processes that have gateways */
+};
+static const struct option_spec specs[] = {
+	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world), .unless = "resume",
+		.optional = true},
+	{OPTION_HEADING, .help = "World and input"},
+	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+		.help = "search this folder for worlds, files of commands, model:// and relative file names; may be "
+			"repeated"},
+	{OPTION_LIST, .name = "plugin-path", .tags = ANY, .argument = "DIR", .offset = AT(plugin_paths),
+		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
+			"be repeated"},
+	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
+		.help = "treat a warning about the world as an error: exit status 1 before the first step"},
+	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands),
+		.help = "obey the commands of this file, each at its step; each line is: STEP TOPIC TEXT. \"-\": read "
+			"lines "
+			"from standard input while the world runs; without STEP, or if it is past: at the next step"},
+	{OPTION_WHOLE, .name = "seed", .argument = "N", .offset = AT(seed), .hi = WHOLE_MAX,
+		.help = "seed of all random numbers: of the iterative solver, of plug-ins and of the noise of sensors "
+			"(default: 0)"},
+	{OPTION_TEXT, .name = "resume", .argument = "FILE", .offset = AT(resume),
+		.help = "continue from this saved state, instead of starting WORLD.sdf; the file holds the world, the "
+			"commands that are still to come, the seed, and the settings of levels and sleep"},
+	{OPTION_CONFIG, .name = "config", .tags = ANY, .argument = "FILE", .offset = AT(config),
+		.help = "read settings from this XML file: <troupe> with <world> and with elements named like the "
+			"long options; the command line overrides them"},
+	{OPTION_HEADING, .help = "Time"},
+	{OPTION_WHOLE, .name = "iterations", .argument = "N", .offset = AT(iterations), .hi = WHOLE_MAX,
+		.help = "stop when N steps have been taken, counted from step 0 also with --resume; 0: no limit (the "
+			"default)"},
+	{OPTION_REAL, .name = "until", .argument = "SECONDS", .offset = AT(until_s), .hi = 1e9,
+		.help = "stop at this simulated time; 0: no limit (the default)"},
+	{OPTION_REAL, .name = "rtf", .argument = "X", .offset = AT(rtf), .hi = 1e6, .excludes = "update-rate",
+		.help = "real-time factor: simulated seconds for each second of real time; 0: as fast as possible "
+			"(default: the factor that the world gives)"},
+	{OPTION_REAL, 'z', "update-rate", "HZ", AT(rate_hz), .lo = 1e-3, .hi = 1e12, .excludes = "rtf",
+		.help = "steps for each second of real time; replaces the real-time factor"},
+	{OPTION_REAL, .name = "initial-sim-time", .argument = "SECONDS", .offset = AT(initial_time_s), .hi = 1e9,
+		.help = "simulated time at step 0 (default: 0)"},
+	{OPTION_FLAG, .name = "paused", .offset = AT(paused),
+		.help = "start paused; a command to /world/NAME/control starts the simulation"},
+	{OPTION_UNFLAG, 'r', .offset = AT(paused), .help = "start running (the default); cancels --paused"},
+	{OPTION_HEADING, .help = "Secondaries and levels"},
+	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
+		.help = "number of secondaries, each a thread; 0: a single runner without a primary (default: the "
+			"number that the world gives; if it gives none, as many as make the run faster, at most one "
+			"for each core, found by trials during the run)"},
+	{OPTION_CHOICE, .name = "distribution", .argument = "POLICY", .offset = AT(distribution),
+		.choices = "round-robin balanced",
+		.help = "how performers and levels are assigned to secondaries: round-robin, in turn (the default); "
+			"balanced, by measured cost. The state does not depend on it"},
+	{OPTION_LIST, .name = "pin", .argument = "PERFORMER=I", .offset = AT(pins),
+		.help = "simulate this performer (its own name, or its model's) or this level on secondary I, as "
+			"<secondary> in the world does; may be repeated, once for each name"},
+	{OPTION_UNFLAG, .name = "levels", .offset = AT(no_levels),
+		.help = "use the levels of the world (the default); cancels --no-levels"},
+	{OPTION_FLAG, .name = "no-levels", .offset = AT(no_levels),
+		.help = "ignore the levels of the world: all models are always loaded"},
+	{OPTION_FLAG, .name = "no-sleep", .offset = AT(no_sleep),
+		.help = "step models at rest, too; <allow_auto_disable>false does this for one model"},
+	{OPTION_FLAG, .name = "sense-all", .offset = AT(sense_all),
+		.help = "all sensors measure, not only those whose topics have subscribers; the summary has their "
+			"digest"},
+	{OPTION_CHOICE, .name = "transport", .tags = ALONE | CHILDREN | RANKS, .argument = "NAME",
+		.offset = AT(network.transport), .list = network_transports,
+		.help = "inproc: secondaries are threads (the default); tcp: secondaries are processes on this "
+			"machine, which this process starts and which end with it; mpi: mpirun or srun starts the "
+			"processes: rank 0 is the primary, each other rank is a secondary"},
+	{OPTION_HEADING, .help = "Output"},
+	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3", .tags = ANY,
+		.help = "what is printed on standard error. 0: errors; 1: also the first 20 warnings and, without "
+			"--report, a summary (the default); 2: all warnings; 3 or 4: also the worlds and their "
+			"runners. Without LEVEL: 3"},
+	{OPTION_TEXT, .name = "report", .argument = "FILE", .offset = AT(report),
+		.help = "write a report of the run as JSON when it ends; \"-\": to standard output"},
+	{OPTION_FLAG, .name = "trace", .offset = AT(trace),
+		.help = "print a line on standard output for each move of a performer, each load and unload of a "
+			"level, each ghost, and each reply to a command to the world"},
+	{OPTION_WHOLE, .name = "hash-every", .argument = "N", .offset = AT(hash_every), .hi = WHOLE_MAX,
+		.help = "print a line \"hash STEP HEX16\" on standard output every N steps; 0: no such line (the "
+			"default)"},
+	{OPTION_HEADING, .help = "Saved states and recordings"},
+	{OPTION_PAIR, .name = "save-at", .argument = "STEP FILE", .offset = AT(save_at),
+		.help = "save the state of this step; may be repeated"},
+	{OPTION_PAIR, .name = "save-every", .argument = "N FILE", .offset = AT(save_every),
+		.help = "save the state every N steps; %s in the name of the file becomes the step; without %s each "
+			"state replaces the one before; may be repeated"},
+	{OPTION_TEXT, .name = "save-on-stop", .argument = "FILE", .offset = AT(network.save_on_stop),
+		.help = "save the state if the run ends before its limit: it was told to stop, a process was lost, or "
+			"a model diverged; %s becomes the step (default with --transport tcp or mpi and with "
+			"--network-role primary: troupe-WORLD-%s.state)"},
+	{OPTION_TEXT, .name = "save-dir", .argument = "DIR", .offset = AT(save_dir),
+		.help = "let clients save the state in this folder, and take it up again, with the services "
+			"/world/NAME/save and resume and the name of a file (default: clients cannot)"},
+	{OPTION_TEXT, .name = "record", .argument = "FILE", .offset = AT(record),
+		.help = "record the run for troupe replay: the first state, the commands with their steps, and states "
+			"to compare with"},
+	{OPTION_WHOLE, .name = "record-every", .needs = "record", .argument = "N", .offset = AT(record_every), .lo = 1,
+		.hi = WHOLE_MAX, .help = "with --record: record a state every N steps (default: 1000)"},
+	{OPTION_FLAG, .name = "recordings", .excludes = "resume", .offset = AT(recordings),
+		.help = "record as the world's LogRecord says, into its <record_path>; or replay the recording in "
+			"the <playback_path> of its LogPlayback, as troupe replay does, instead of running the world "
+			"(default: a world makes no files, and a warning names the plug-in)"},
+	{OPTION_TEXT, .name = "commands-out", .argument = "FILE", .offset = AT(commands_out),
+		.help = "write all commands that are taken, also those of other programs, with their steps; --commands "
+			"FILE then repeats the run"},
+	{OPTION_HEADING, .help = "MCAP files, for Foxglove and ROS 2"},
+	{OPTION_TEXT, .name = "mcap", .argument = "FILE", .offset = AT(mcap),
+		.help = "record topics into this file while the world runs; those that ROS 2 has a type for in its "
+			"form. "
+			"The same run gives the same file"},
+	{OPTION_LIST, .name = "topic", .needs = "mcap", .argument = "PATTERN[@HZ]", .offset = AT(topics),
+		.help = "with --mcap: record the topics that match, * and ? as in a shell, at most HZ times a "
+			"simulated "
+			"second; may be repeated (default: all but pictures, point clouds and those about the run "
+			"itself)"},
+	{OPTION_HEADING, .help = "Tables"},
+	{OPTION_TEXT, .name = "log", .argument = "FILE.csv", .offset = AT(log),
+		.help = "write the states of models, joints and other entities as a table: one row for each entity "
+			"and sample; troupe plot draws it"},
+	{OPTION_WHOLE, .name = "log-every", .needs = "log", .argument = "N", .offset = AT(log_every), .lo = 1,
+		.hi = WHOLE_MAX,
+		.help = "with --log: take a sample every N steps (default: every 10 ms of simulated time)"},
+	{OPTION_TEXT, .name = "log-what", .needs = "log", .argument = "PATTERN", .offset = AT(log_what),
+		.help = "with --log: the entities, as a list with commas of KIND, KIND:MODEL, KIND:MODEL/NAME or "
+			"MODEL; * and ? match as in a shell. Kinds: model, link, joint, contact, odometry, secondary "
+			"(models, with the secondary that simulates them), effort (joints, with their efforts), "
+			"sensor (samples of sensors) "
+			"(default: model,joint,odometry)"},
+	{OPTION_TEXT, .name = "camera-out", .argument = "DIR", .offset = AT(camera_out),
+		.help = "write the pictures of all cameras into this folder, as PNG files; the run waits for them"},
+	{OPTION_TEXT, .name = "costs", .argument = "FILE", .offset = AT(costs),
+		.help = "write the measured cost of a step of each model as a table"},
+	{OPTION_WHOLE, .name = "costs-every", .needs = "costs", .argument = "N", .offset = AT(costs_every), .lo = 1,
+		.hi = WHOLE_MAX, .help = "with --costs: take a sample every N steps (default: 100)"},
+	{OPTION_HEADING, .help = "Networked mode: a primary and secondaries on several machines"},
+	{OPTION_TEXT, .name = "network-role", .tags = ANY, .argument = "ROLE", .offset = AT(network.role),
+		.help = "primary: this process has the world, and waits for its secondaries; secondary: this process "
+			"finds a primary, which sends it the world; client: a secondary with a name, to which the "
+			"models belong that are created through it; none: ignore the role that the configuration file "
+			"or the environment gives"},
+	{OPTION_WHOLE, .name = "network-secondaries", .tags = PRIMARY, .argument = "N",
+		.offset = AT(network.secondaries), .lo = 1, .hi = TROUPE_SECONDARIES_MAX,
+		.help = "primary: start when exactly N secondaries are there; --secondaries means the same"},
+	{OPTION_TEXT, .name = "network-listen", .tags = PRIMARY, .argument = "[HOST][:PORT]",
+		.offset = AT(network.listen),
+		.help = "primary: the address to listen on; *: all interfaces (default: all interfaces with a key, "
+			"without one only this machine; port 47082)"},
+	{OPTION_TEXT, .name = "network-address", .excludes = "network-interface", .tags = SECONDARY | CLIENT,
+		.argument = "HOST[:PORT]", .offset = AT(network.address),
+		.help = "secondary: the address of the primary (default: found by multicast; port 47082); a client "
+			"needs it"},
+	{OPTION_TEXT, .name = "network-interface", .excludes = "network-address", .tags = PRIMARY | SECONDARY,
+		.argument = "NAME", .offset = AT(network.interface),
+		.help = "the interface for multicast, by its name or its IPv4 address (default: all that allow "
+			"multicast)"},
+	{OPTION_TEXT, .name = "network-partition", .tags = PRIMARY | SECONDARY | CLIENT, .argument = "NAME",
+		.offset = AT(network.partition),
+		.help = "meet only processes with the same NAME; keeps simulations on one network apart"},
+	{OPTION_TEXT, .name = "network-key-file", .excludes = "network-insecure", .tags = PRIMARY | SECONDARY | CLIENT,
+		.argument = "FILE", .offset = AT(network.key_file),
+		.help = "the key, the same for all processes (default: the key of troupe keygen, if there is one)"},
+	{OPTION_FLAG, .name = "network-insecure", .excludes = "network-key-file", .tags = PRIMARY | SECONDARY | CLIENT,
+		.offset = AT(network.insecure),
+		.help = "use no key, also with other machines: any process that reaches the port can take part"},
+	{OPTION_WHOLE, .name = "network-stale-ms", .tags = PRIMARY | CHILDREN | RANKS, .argument = "MS",
+		.offset = AT(network.stale_ms), .lo = 10, .hi = 3600000,
+		.help = "primary: a process that is silent for MS milliseconds is lost (default: 1000)"},
+	{OPTION_WHOLE, .name = "network-threads", .tags = SECONDARY | CLIENT | CHILDREN | RANKS, .argument = "N",
+		.offset = AT(network.threads), .lo = 1, .hi = TROUPE_NETWORK_THREADS_MAX,
+		.help = "secondary: step the models with N threads (default: one for each core; with --transport tcp "
+			"the secondaries share the cores, less one for the primary; with mpi: one)"},
+	{OPTION_REAL, .name = "network-wait", .tags = PRIMARY | SECONDARY | CLIENT, .argument = "SECONDS",
+		.offset = AT(network.wait_s), .hi = 1e9,
+		.help = "give up if the processes have not met after SECONDS; 0: wait for ever (the default)"},
+	{OPTION_WHOLE, .name = "network-socket", .tags = SECONDARY, .argument = "FILE", .offset = AT(network.socket),
+		.hi = 1 << 20,
+		.help = "secondary: the number of an open socket that is connected to the primary; --transport tcp "
+			"gives this to the processes that it starts"},
+	{OPTION_HEADING, .help = "Robot clients: secondaries with a name, through which models are created"},
+	{OPTION_TEXT, .name = "name", .tags = CLIENT, .argument = "NAME", .offset = AT(network.name),
+		.help = "client: its name, with which its topics and services begin: /NAME/...; a letter, then "
+			"letters, digits and _"},
+	{OPTION_LIST, .name = "client", .tags = PRIMARY, .argument = "NAME", .offset = AT(network.clients),
+		.help = "primary: start when the client of this name is there, too; may be repeated"},
+	{OPTION_WHOLE, .name = "clients", .tags = PRIMARY, .argument = "MAX", .offset = AT(network.clients_max),
+		.hi = TROUPE_SECONDARIES_MAX,
+		.help = "primary: clients of any name may join while the world runs, MAX at one time with those of "
+			"--client (default: only those of --client)"},
+	{OPTION_CHOICE, .name = "client-lost", .tags = PRIMARY, .argument = "WHAT", .offset = AT(network.client_lost),
+		.choices = "remove keep end",
+		.help = "primary: when a client has left or was lost: remove its models (the default); keep them, "
+			"simulated by other secondaries; or end the run. Other secondaries end the run"},
+	{OPTION_HEADING, .help = "Other programs: topics and services of the running world"},
+	{OPTION_FLAG, .name = "no-gz", .tags = SERVING, .excludes = "gz-address", .offset = AT(gateways.no_gz),
+		.help = "do not offer topics and services by gz-transport (by default they are offered to programs on "
+			"this machine)"},
+	{OPTION_TEXT, .name = "gz-address", .tags = SERVING, .excludes = "no-gz", .argument = "ADDRESS",
+		.offset = AT(gateways.gz_address),
+		.help = "offer them to other hosts, too, through the interface of this machine that has this IPv4 "
+			"address; any program that reaches it can see and command everything"},
+	{OPTION_FLAG, .name = "view", .tags = SERVING, .excludes = "view-address", .offset = AT(gateways.view),
+		.help = "show the run in a browser of this machine: prints the address of a page, at port 8686 or any "
+			"free one"},
+	{OPTION_TEXT, .name = "view-address", .tags = SERVING, .excludes = "view", .argument = "[ADDRESS:]PORT",
+		.offset = AT(gateways.view_address),
+		.help = "the same at this port, and through the interface of this machine that has this address, or "
+			"through all with *; then the printed address has a token, and whoever has it can command "
+			"everything"},
+	{OPTION_TEXT, .name = "view-cert", .tags = SERVING, .needs = "view-key", .argument = "FILE",
+		.offset = AT(gateways.view_cert), .help = "serve the page with TLS: the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "view-key", .tags = SERVING, .needs = "view-cert", .argument = "FILE",
+		.offset = AT(gateways.view_key), .help = "the key of the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "watch-listen", .argument = "[HOST][:PORT]", .offset = AT(gateways.watch.listen),
+		.help = "viewers of other processes join at this address; *: all interfaces; "
+			"needs a key except on this machine (port 47083)"},
+	{OPTION_TEXT, .name = "watch-key-file", .needs = "watch-listen", .excludes = "watch-insecure",
+		.argument = "FILE", .offset = AT(gateways.watch.key_file),
+		.help = "their key (default: the key of troupe keygen, if there is one)"},
+	{OPTION_FLAG, .name = "watch-insecure", .needs = "watch-listen", .excludes = "watch-key-file",
+		.offset = AT(gateways.watch.insecure),
+		.help = "use no key, also with other hosts: any process that reaches the port can see everything"},
+	{OPTION_TEXT, .name = "foxglove", .tags = SERVING, .argument = "[ADDRESS:]PORT",
+		.offset = AT(gateways.foxglove),
+		.help = "serve Foxglove, Lichtblick and clients of their WebSocket protocol at this port, usually "
+			"8765; ADDRESS is one of this machine, or * (default: 127.0.0.1, this machine only); other "
+			"hosts need the token in the printed address"},
+	{OPTION_TEXT, .name = "foxglove-cert", .tags = SERVING, .needs = "foxglove-key", .argument = "FILE",
+		.offset = AT(gateways.foxglove_cert),
+		.help = "with --foxglove: use TLS (wss://): the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "foxglove-key", .tags = SERVING, .needs = "foxglove-cert", .argument = "FILE",
+		.offset = AT(gateways.foxglove_key), .help = "the key of the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "foxglove-origin", .tags = SERVING, .needs = "foxglove", .argument = "ORIGIN",
+		.offset = AT(gateways.foxglove_origin),
+		.help = "web pages of ORIGIN (https://HOST[:PORT]) may connect, too, besides those of foxglove.dev and "
+			"of this machine"},
+	{OPTION_FLAG, .name = "foxglove-insecure", .tags = SERVING, .needs = "foxglove",
+		.offset = AT(gateways.foxglove_insecure),
+		.help = "no token at any ADDRESS: any program that reaches it can see and command everything"},
+	{OPTION_FLAG, .name = "ros2", .tags = SERVING, .offset = AT(gateways.ros2),
+		.help = "be a node of ROS 2, /troupe, for nodes of this machine: topics under ROS 2's names, in the "
+			"domain of ROS_DOMAIN_ID (0)"},
+	{OPTION_WHOLE, .name = "ros2-domain", .tags = SERVING, .needs = "ros2", .argument = "ID", .lo = 0,
+		.hi = TROUPE_ROS2_DOMAIN_MAX, .offset = AT(gateways.ros2_domain),
+		.help = "the domain, whatever ROS_DOMAIN_ID says"},
+	{OPTION_TEXT, .name = "ros2-robot", .tags = SERVING, .needs = "ros2", .argument = "MODEL",
+		.offset = AT(gateways.ros2_robot),
+		.help = "the model whose topics have names without its namespace, too: /scan beside /MODEL/scan "
+			"(default: the only model with topics)"},
+	{OPTION_CHOICE, .name = "ros2-distro", .tags = SERVING, .needs = "ros2", .argument = "NAME",
+		.offset = AT(gateways.ros2_distro), .choices = "humble jazzy",
+		.help = "the release of ROS 2 of the other nodes; jazzy: it and all later ones (default: jazzy)"},
+	{OPTION_TEXT, .name = "ros2-address", .tags = SERVING, .needs = "ros2", .argument = "ADDRESS",
+		.offset = AT(gateways.ros2_address),
+		.help = "serve other hosts through the interface with this address of this machine: programs that "
+			"reach it see everything and can command everything"},
+	{OPTION_TEXT, .name = "rosbridge", .tags = SERVING, .argument = "[ADDRESS:]PORT",
+		.offset = AT(gateways.rosbridge),
+		.help = "serve clients of rosbridge, such as roslibjs, at this port, usually 9090; ADDRESS is one of "
+			"this machine, or * (default: 127.0.0.1, this machine only); other hosts need the token in the "
+			"printed address"},
+	{OPTION_TEXT, .name = "rosbridge-robot", .tags = SERVING, .needs = "rosbridge", .argument = "MODEL",
+		.offset = AT(gateways.rosbridge_robot), .help = "as --ros2-robot"},
+	{OPTION_TEXT, .name = "rosbridge-cert", .tags = SERVING, .needs = "rosbridge-key", .argument = "FILE",
+		.offset = AT(gateways.rosbridge_cert),
+		.help = "with --rosbridge: use TLS (wss://): the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "rosbridge-key", .tags = SERVING, .needs = "rosbridge-cert", .argument = "FILE",
+		.offset = AT(gateways.rosbridge_key), .help = "the key of the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "rosbridge-origin", .tags = SERVING, .needs = "rosbridge", .argument = "ORIGIN",
+		.offset = AT(gateways.rosbridge_origin),
+		.help = "web pages of ORIGIN (https://HOST[:PORT]) may connect, too, besides those of this machine"},
+	{OPTION_FLAG, .name = "rosbridge-insecure", .tags = SERVING, .needs = "rosbridge",
+		.offset = AT(gateways.rosbridge_insecure),
+		.help = "no token at any ADDRESS: any program that reaches it can see and command everything"},
+	{OPTION_HEADING, .help = "Barrier clients: programs that the run waits for"},
+	{OPTION_TEXT, .name = "lockstep-socket", .argument = "PATH", .offset = AT(lockstep.socket),
+		.help = "clients join at this local socket, which only its owner can use"},
+	{OPTION_TEXT, .name = "lockstep-listen", .argument = "[HOST:]PORT", .offset = AT(lockstep.listen),
+		.help = "clients join at this TCP port; HOST is an IPv4 address (default: 127.0.0.1, this machine "
+			"only)"},
+	{OPTION_FLAG, .name = "lockstep-insecure", .needs = "lockstep-listen", .offset = AT(lockstep.insecure),
+		.help = "HOST may be any address of this machine: any program that reaches it can command everything"},
+	{OPTION_LIST, .name = "wait-for", .argument = "NAME", .offset = AT(lockstep.wait_for),
+		.help = "take no step until a barrier client of this name has joined; may be repeated"},
+	{OPTION_REAL, .name = "wait-for-timeout", .needs = "wait-for", .argument = "SECONDS",
+		.offset = AT(lockstep.wait_s), .hi = 1e9,
+		.help = "give up if they have not joined after SECONDS; 0: wait for ever (the default)"},
+	{OPTION_HEADING, .help = "Programs of the world"},
+	{OPTION_FLAG, .name = "programs", .offset = AT(programs),
+		.help = "start the programs that the world names (plug-ins troupe::Program), and end them with the "
+			"run. They can do all that you can: look at a world that is not yours before "
+			"(default: they are not started, and named in a warning)"},
+	{OPTION_HEADING, .help = "For tests: the state must not change, except with --break"},
+	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
+		.help = "move random components to random secondaries at random steps"},
+	{OPTION_WHOLE, .name = "chaos-moves", .needs = "chaos", .argument = "N", .offset = AT(chaos_moves),
+		.hi = CHAOS_MOVES_MAX,
+		.help = "with --chaos: move N components in every step; 0: one component in about every fourth step "
+			"(the default)"},
+	{OPTION_FLAG, .name = "anew", .tags = ALONE, .offset = AT(anew),
+		.help = "make all objects of the physics engine anew before each step"},
+	{OPTION_CHOICE, .name = "break", .tags = ANY, .argument = "RULE", .offset = AT(break_rule),
+		.choices = "random pairs rotation reference",
+		.help = "break one rule of determinism: random, pairs, rotation or reference"},
+	{OPTION_HEADING, .help = "Other"},
+	{OPTION_NOTHING, 's', .tags = ANY, .help = "no effect; in Gazebo: run the server without a window"},
+	{OPTION_FLAG, .name = "distributed", .tags = ANY, .offset = AT(network.distributed),
+		.help = "no effect without --network-role; in Gazebo: networked mode"},
+	{OPTION_HELP, 'h', "help", .help = "print this help"},
+
+	{OPTION_ABSENT, 'g', "gui", .help = "Gazebo's graphical client is not part of troupe"},
+	{OPTION_ABSENT, .name = "gui-config", .help = "Gazebo's graphical client is not part of troupe"},
+	{OPTION_ABSENT, .name = "headless-rendering", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine-api-backend", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine-gui", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine-server", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine-gui-api-backend", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "render-engine-server-api-backend", .help = "troupe does not render yet"},
+	{OPTION_ABSENT, .name = "physics-engine", .help = "troupe has one physics engine, ODE"},
+	{OPTION_ABSENT, .name = "wait-for-assets", .help = "troupe fetches nothing: there is nothing to wait for"},
+	{OPTION_ABSENT, .name = "record-path", .help = "troupe records commands and states: --record FILE"},
+	{OPTION_ABSENT, .name = "record-resources", .help = "troupe records commands and states: --record FILE"},
+	{OPTION_ABSENT, .name = "record-topic", .help = "troupe records commands and states: --record FILE"},
+	{OPTION_ABSENT, .name = "record-period", .help = "troupe records commands and states: --record FILE"},
+	{OPTION_ABSENT, .name = "log-overwrite", .help = "troupe keeps no such log; --record FILE records"},
+	{OPTION_ABSENT, .name = "log-compress", .help = "troupe keeps no such log; --record FILE records"},
+	{OPTION_ABSENT, .name = "playback", .help = "troupe replay FILE runs a recording again"},
+	{OPTION_ABSENT, .name = "versions", .help = "troupe --version prints the version"},
+	{OPTION_ABSENT, .name = "version", .help = "troupe --version prints the version"},
+	{OPTION_ABSENT, .name = "server", .help = "troupe is always only the server: -s is accepted"},
+	{OPTION_ABSENT, 'f', "file", .help = "the world stands by itself: troupe run WORLD.sdf"},
+	{OPTION_ABSENT, 'u', "pause", .help = "troupe begins paused with --paused"},
+	{OPTION_ABSENT, .name = "lockstep", .help = "every run of troupe is in lockstep"},
+	{OPTION_ABSENT, .name = "help-all", .help = "troupe run --help prints all options"},
+	{OPTION_ABSENT, .name = "force-version", .help = "there is one version of troupe, the one installed"},
+};
+_Static_assert(ARRAY_LEN(specs) <= OPTIONS_MAX, "options_parse() marks each option in an array");
+#undef AT
+
+const struct options_command run_command = {
+	.name = "run",
+	.usage = "troupe run [OPTIONS] WORLD.sdf\n"
+		 "       troupe run [OPTIONS] --resume FILE\n"
+		 "       troupe run [OPTIONS] --network-role secondary\n"
+		 "       troupe run [OPTIONS] --network-role client --name NAME",
+	.about = "Runs a world until a limit is reached, or until Ctrl-C stops it at the end of a step. The "
+		 "state depends on the world, the seed and the commands. It does not depend on the number of "
+		 "secondaries.",
+	.after = "WORLD.sdf is a file or the name of a world, with or without .sdf. A name is\n"
+		 "searched for in each folder of --resource-path, then of GZ_SIM_RESOURCE_PATH,\n"
+		 "SDF_PATH and IGN_GAZEBO_RESOURCE_PATH, then of ROS's packages (see below),\n"
+		 "then among the worlds that come with troupe (warehouse, for example). FILE of\n"
+		 "--commands is searched for in the same folders, with or without .commands.\n"
+		 "\n"
+		 "Lines of --commands (empty lines and lines that start with # are skipped)\n"
+		 "  100 /model/vehicle_blue/cmd_vel linear: {x: 4.0}\n"
+		 "  200 /world/NAME/control pause: true\n"
+		 "  300 /world/NAME/create sdf_filename: \"box.sdf\" pose {position {z: 2}}\n"
+		 "\n"
+		 "Lines of --trace (secondaries are numbered from 1; 0 is the single runner)\n"
+		 "  move STEP PERFORMER FROM TO\n"
+		 "  load STEP LEVEL SECONDARY\n"
+		 "  unload STEP LEVEL SECONDARY\n"
+		 "  ghost STEP PERFORMER SECONDARY on|off\n"
+		 "  reply STEP TOPIC ok|failed TEXT\n"
+		 "\n"
+		 "Environment\n"
+		 "  GZ_SIM_RESOURCE_PATH, SDF_PATH, IGN_GAZEBO_RESOURCE_PATH\n"
+		 "      folders that are searched after those of --resource-path\n"
+		 "  AMENT_PREFIX_PATH, ROS_PACKAGE_PATH\n"
+		 "      where ROS has its packages: PREFIX/share for each PREFIX, and folders;\n"
+		 "      they are searched after those\n"
+		 "  GZ_PARTITION, IGN_PARTITION\n"
+		 "      the partition of gz-transport, and in networked mode\n"
+		 "      as --network-partition\n"
+		 "  TROUPE_NO_GZ\n"
+		 "      if not empty, as --no-gz\n"
+		 "  IGN_GAZEBO_NETWORK_ROLE, GZ_SIM_NETWORK_ROLE\n"
+		 "      as --network-role (deprecated)\n"
+		 "  IGN_GAZEBO_NETWORK_SECONDARIES, GZ_SIM_NETWORK_SECONDARIES\n"
+		 "      as --network-secondaries (deprecated)\n"
+		 "  TROUPE_PLUGIN_PATH\n"
+		 "      folders that are searched after those of --plugin-path\n"
+		 "  TROUPE_MODULES\n"
+		 "      folder that is searched first for the module of --transport mpi\n"
+		 "An option overrides the variable.\n"
+		 "\n"
+		 "Examples\n"
+		 "  troupe run warehouse --commands warehouse\n"
+		 "  troupe run WORLD.sdf --iterations 5000 --secondaries 2 --trace\n"
+		 "  troupe run WORLD.sdf --transport tcp --secondaries 3\n"
+		 "  mpirun -n 5 troupe run WORLD.sdf --transport mpi\n"
+		 "  troupe run WORLD.sdf --network-role primary --network-secondaries 2\n"
+		 "  troupe run --network-role secondary --network-address HOST\n"
+		 "  troupe run --network-role client --name tb3_1 --network-address HOST\n"
+		 "\n"
+		 "Exit status\n"
+		 "  0  done, or told to stop (Ctrl-C, SIGTERM, SIGHUP)\n"
+		 "  1  bad world or other input, a command that could not be obeyed, or output\n"
+		 "     that could not be written\n"
+		 "  2  wrong usage\n"
+		 "  3  networked mode: a process was lost, left or sent invalid data; not all\n"
+		 "     came within --network-wait; or this secondary was turned away. A barrier\n"
+		 "     client failed that ends the run, or did not join in time\n"
+		 "  4  internal error, out of memory, or a model diverged\n",
+	.specs = specs,
+	.spec_count = ARRAY_LEN(specs),
+};
+
+unsigned run_settings_modes(const struct option_spec *spec)
+{
+	return spec->tags ? spec->tags : ANY & ~(SECONDARY | CLIENT);
+}
+
+/* Says with which mode the option cannot be combined, in the words by which the mode was chosen. */
+static void complain_of_misfit(
+	const struct run_settings *settings, const struct option_spec *spec, unsigned fits, struct arena *arena)
+{
+	static const char *const roles[] = {[NETWORK_NONE] = "none",
+		[NETWORK_PRIMARY] = "primary",
+		[NETWORK_SECONDARY] = "secondary",
+		[NETWORK_CLIENT] = "client"};
+	const struct network_settings *network = &settings->network;
+	bool for_primary = (settings->mode == NETWORK_SECONDARY || settings->mode == NETWORK_CLIENT) && fits & PRIMARY;
+	struct text with = {0};
+	if (settings->mode == NETWORK_CHILDREN || settings->mode == NETWORK_RANKS)
+		text_add(&with, "not with --transport %s", network->transport);
+	else if (settings->mode == NETWORK_NONE && !network->role)
+		text_add(&with, "not without --network-role%s", fits & CHILDREN ? " or --transport tcp" : "");
+	else if (*network->role_variable)
+		text_add(&with, "not with %s=%s in the environment", network->role_variable, network->role);
+	else
+		text_add(&with, "not with --network-role %s", roles[settings->mode]);
+	cli_complain("run", "%s: %s%s; see troupe run --help", option_name(spec, arena), with.at,
+		for_primary ? ": it is for the primary" : "");
+	text_fini(&with);
+}
+
+static bool check_fits(const struct run_settings *settings, struct arena *arena)
+{
+	for (size_t i = 0; i < ARRAY_LEN(specs); i++) {
+		unsigned fits = run_settings_modes(&specs[i]);
+		bool set_aside = settings->network.taken_back && settings->sources[i] == OPTION_IN_FILE;
+		if (!settings->sources[i] || specs[i].kind == OPTION_OPERAND || fits & 1u << settings->mode ||
+			set_aside)
+			continue;
+		complain_of_misfit(settings, &specs[i], fits, arena);
+		return false;
+	}
+	return true;
+}
+
+bool run_settings_choose(struct run_settings *settings, struct arena *arena)
+{
+	return network_choose(&settings->network, &settings->mode) && check_fits(settings, arena) &&
+	       network_settle(&settings->network, settings->mode, settings->secondaries);
+}
+
+bool run_settings_parse(int argc, char **argv, struct arena *arena, struct run_settings *ret_settings, int *ret_exit)
+{
+	*ret_settings = (struct run_settings){.secondaries = TROUPE_SECONDARIES_AUTO,
+		.rtf = -1,
+		.gateways.ros2_domain = -1,
+		.chaos = -1,
+		.verbosity = 1,
+		.record_every = 1000,
+		.costs_every = 100,
+		.network.socket = -1};
+	return options_parse(&run_command, argc, argv, ret_settings, arena, ret_settings->sources, ret_exit);
+}
+
+bool run_settings_from_input(const struct run_settings *settings)
+{
+	return settings->commands && !strcmp(settings->commands, "-");
+}
