@@ -2,19 +2,15 @@
  * otherwise; how often messages come; each message once; a cart that is driven; services; who is told what; limits;
  * clients that leave in the middle. A plain program, so that it runs under the sanitizers too;
  * tests/web/test_rosbridge.sh goes through the protocol with roslibjs. */
-#include "../fault/check.h"
+#include "scene.h"
 
 #include "base/clock.h"
-#include "web_client.h"
 
 #include <troupe/rosbridge.h>
-#include <troupe/server.h>
 #include <troupe/world.h>
 
 #include <jansson.h>
 #include <poll.h>
-#include <pthread.h>
-#include <stdlib.h>
 
 #define MS UINT64_C(1000000)
 enum { TOPICS_MAX = 4096, OUTLETS_MAX = 1024, NAME_MAX_BYTES = 512, THROTTLE_MS = 40, THROTTLED = 8 };
@@ -25,57 +21,34 @@ static const char world[] =
 	"<plugin name='gz::sim::systems::VelocityControl' filename='x'/>"
 	"<plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></world></sdf>";
 
-struct scene {
-	struct troupe_server *server;
-	struct troupe_rosbridge *gateway;
-	pthread_t thread;
-	troupe_status status;
-	struct troupe_error error;
-	uint16_t port;
-};
-
-static void *run(void *arg)
-{
-	struct scene *scene = arg;
-	struct troupe_limits limits = {.iterations = 100000000};
-	scene->status = troupe_server_run(scene->server, &limits, &scene->error);
-	return NULL;
-}
-
 static void open_scene(struct scene *scene)
 {
 	char address[200];
-	unsigned port = 0;
 	struct troupe_server_def def = troupe_server_def_default();
-	const struct troupe_rosbridge_def gateway = {.port = 0};
-	*scene = (struct scene){.status = TROUPE_OK};
+	const struct troupe_rosbridge_def rosbridge = {.port = 0};
+	struct troupe_rosbridge *gateway = NULL;
 	def.world_path = "w.sdf";
 	def.world_text = world;
 	def.secondaries = 1;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.rtf = 1;
-	if (troupe_server_create(&def, &scene->server, &scene->error) ||
-		troupe_rosbridge_start(scene->server, &gateway, &scene->gateway, &scene->error)) {
-		printf("%s\n0 passed, 1 failed\n", scene->error.text);
-		exit(1);
-	}
-	troupe_rosbridge_address(scene->gateway, address, sizeof address);
-	check(sscanf(address, "ws://127.0.0.1:%u/", &port) == 1, "%s", address);
-	scene->port = (uint16_t)port;
+	scene_create(scene, &def);
+	check(!troupe_rosbridge_start(scene->server, &rosbridge, &gateway, &scene->error), "%s", scene->error.text);
+	troupe_rosbridge_address(gateway, address, sizeof address);
+	scene_listen(scene, "ws", address);
+	scene->gateway = gateway;
 }
 
 static void start(struct scene *scene)
 {
-	check(!pthread_create(&scene->thread, NULL, run, scene), "a thread");
+	scene_start(scene, scene_run, scene);
 }
 
 static void close_scene(struct scene *scene, bool gateway_first)
 {
 	if (gateway_first)
 		troupe_rosbridge_end(scene->gateway);
-	troupe_server_stop(scene->server);
-	(void)pthread_join(scene->thread, NULL);
-	check(!scene->status, "%s", scene->error.text);
+	scene_end_run(scene);
 	if (!gateway_first)
 		troupe_rosbridge_end(scene->gateway);
 	troupe_server_destroy(scene->server);
@@ -90,35 +63,13 @@ struct client {
 
 static struct client join(const struct scene *scene)
 {
-	struct client client = {.file = client_connect(scene->port)};
-	struct text request = {0}, head = {0};
-	client_add_upgrade(&request, "/", "localhost", "");
-	(void)client_send(client.file, request.at, request.count);
-	client_read_all(client.file, true, &head);
-	check(strstr(head.at, " 101 "), "%s", head.at);
-	text_fini(&request);
-	text_fini(&head);
-	return client;
+	return (struct client){.file = client_join(scene->port, "/", "localhost", "")};
 }
 
 static void leave(struct client *client)
 {
 	close(client->file);
 	json_decref(client->heard);
-}
-
-static void say(const struct client *client, const char *format, ...) TROUPE_PRINTF(2, 3);
-static void say(const struct client *client, const char *format, ...)
-{
-	char text[2000];
-	struct text frame = {0};
-	va_list args;
-	va_start(args, format);
-	(void)vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	client_add_frame(&frame, 0x81, text, strlen(text));
-	(void)client_send(client->file, frame.at, frame.count);
-	text_fini(&frame);
 }
 
 /* False: the connection has ended. */
@@ -185,8 +136,8 @@ static bool take_message(struct client *client, const char *topic)
 
 static bool call(struct client *client, const char *service, const char *args)
 {
-	say(client, "{\"op\":\"call_service\",\"id\":7,\"service\":\"%s\"%s%s}", service, *args ? ",\"args\":" : "",
-		args);
+	(void)client_say(client->file, "{\"op\":\"call_service\",\"id\":7,\"service\":\"%s\"%s%s}", service,
+		*args ? ",\"args\":" : "", args);
 	bool came = take_op(client, "service_response");
 	check(came && !strcmp(word(client, "service"), service) && number(client, "id") == 7, "an answer of %s",
 		service);
@@ -215,7 +166,7 @@ static bool has(const struct client *client, const char *path, const char *text)
 /* The run says so, with the level, the id 5, and words of the reason. */
 static void expect_status(struct client *client, const char *level, const char *why, const char *operation)
 {
-	say(client, "%s", operation);
+	(void)client_say(client->file, "%s", operation);
 	bool came = take_op(client, "status");
 	check(came && !strcmp(word(client, "level"), level) && strstr(word(client, "msg"), why) &&
 			(!strstr(operation, "\"id\":5") || number(client, "id") == 5),
@@ -225,8 +176,8 @@ static void expect_status(struct client *client, const char *level, const char *
 /* That nothing has come before the answer to a call: what was asked for before it has been done in silence. */
 static void expect_silence(struct client *client, const char *operation)
 {
-	say(client, "%s", operation);
-	say(client, "{\"op\":\"call_service\",\"service\":\"/rosapi/get_ros_version\"}");
+	(void)client_say(client->file, "%s", operation);
+	(void)client_say(client->file, "{\"op\":\"call_service\",\"service\":\"/rosapi/get_ros_version\"}");
 	do
 		if (!take(client))
 			break;
@@ -240,7 +191,7 @@ static void subscribes(const struct scene *scene)
 {
 	struct client client = join(scene);
 	double last = -1;
-	say(&client, "{\"op\":\"subscribe\",\"topic\":\"cart/odom\",\"type\":\"nav_msgs/Odometry\"}");
+	(void)client_say(client.file, "{\"op\":\"subscribe\",\"topic\":\"cart/odom\",\"type\":\"nav_msgs/Odometry\"}");
 	for (int i = 0; i < 5; i++) {
 		bool came = take_message(&client, "cart/odom"); /* the name as the client has it */
 		double now =
@@ -251,7 +202,7 @@ static void subscribes(const struct scene *scene)
 		last = now;
 	}
 	/* a second time, by another id: each message comes once */
-	say(&client, "{\"op\":\"subscribe\",\"topic\":\"cart/odom\",\"id\":\"b\"}");
+	(void)client_say(client.file, "{\"op\":\"subscribe\",\"topic\":\"cart/odom\",\"id\":\"b\"}");
 	for (int i = 0; i < 20; i++) {
 		bool came = take_message(&client, "cart/odom");
 		double now =
@@ -263,7 +214,7 @@ static void subscribes(const struct scene *scene)
 	expect_silence(&client, "{\"op\":\"unsubscribe\",\"topic\":\"cart/odom\",\"id\":\"b\"}");
 	check(take_message(&client, "cart/odom"), "the first subscription stays");
 	expect_silence(&client, "{\"op\":\"unsubscribe\",\"topic\":\"cart/odom\"}");
-	say(&client, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
+	(void)client_say(client.file, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
 	for (int i = 0; i < 10; i++)
 		check(take_op(&client, "publish") && !strcmp(word(&client, "topic"), "/clock") &&
 				json_is_integer(at(&client, "msg.clock.nanosec")),
@@ -284,7 +235,8 @@ static void throttles(const struct scene *scene)
 	struct client client = join(scene);
 	uint64_t begun_ns = clock_now_ns();
 	double first = 0, last = 0;
-	say(&client, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"throttle_rate\":%d}", THROTTLE_MS);
+	(void)client_say(
+		client.file, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"throttle_rate\":%d}", THROTTLE_MS);
 	for (int i = 0; i < THROTTLED; i++) {
 		check(take_message(&client, "/cart/odom"), "a message of a throttled topic");
 		last = number(&client, "msg.header.stamp.sec") + number(&client, "msg.header.stamp.nanosec") * 1e-9;
@@ -295,7 +247,7 @@ static void throttles(const struct scene *scene)
 	expect_status(&client, "error", "nav_msgs/msg/Odometry",
 		"{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"type\":\"abc_msgs/Odometry\",\"id\":5}");
 	/* the more demanding of two subscriptions counts: all of them come, more than one between two of the other's */
-	say(&client, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"id\":\"all\"}");
+	(void)client_say(client.file, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"id\":\"all\"}");
 	begun_ns = clock_now_ns();
 	int count = 0;
 	while (count < 40 && take_message(&client, "/cart/odom"))
@@ -306,7 +258,8 @@ static void throttles(const struct scene *scene)
 	/* three messages wait for their time, so that the fourth after the first is much later than the second */
 	struct client queued = join(scene);
 	double stamps[5] = {0};
-	say(&queued, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"throttle_rate\":300,\"queue_length\":3}");
+	(void)client_say(queued.file,
+		"{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"throttle_rate\":300,\"queue_length\":3}");
 	for (int i = 0; i < 5; i++) {
 		check(take_message(&queued, "/cart/odom"), "a message that has waited");
 		stamps[i] =
@@ -318,13 +271,15 @@ static void throttles(const struct scene *scene)
 
 	/* numbers below 0 are 0; and what waits comes before what comes later */
 	struct client fast = join(scene);
-	say(&fast, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"throttle_rate\":-5000,\"queue_length\":-5}");
+	(void)client_say(fast.file,
+		"{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"throttle_rate\":-5000,\"queue_length\":-5}");
 	for (int i = 0; i < 3; i++)
 		check(take_message(&fast, "/cart/odom"), "a message without a throttle");
 	leave(&fast);
 	struct client orderly = join(scene);
 	double before = 0;
-	say(&orderly, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"throttle_rate\":25,\"queue_length\":10}");
+	(void)client_say(orderly.file,
+		"{\"op\":\"subscribe\",\"topic\":\"/cart/odom\",\"throttle_rate\":25,\"queue_length\":10}");
 	for (int i = 0; i < 30; i++) {
 		check(take_message(&orderly, "/cart/odom"), "a message that has waited");
 		double now =
@@ -350,8 +305,8 @@ static void publishes(const struct scene *scene)
 	struct troupe_rosbridge_counts before = troupe_rosbridge_counts(scene->gateway);
 	expect_silence(
 		&client, "{\"op\":\"advertise\",\"topic\":\"/cart/cmd_vel\",\"type\":\"geometry_msgs/msg/Twist\"}");
-	say(&client, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\"}");
-	say(&client, "{\"op\":\"publish\",\"topic\":\"cart/cmd_vel\",\"msg\":{\"linear\":{\"x\":2}}}");
+	(void)client_say(client.file, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\"}");
+	(void)client_say(client.file, "{\"op\":\"publish\",\"topic\":\"cart/cmd_vel\",\"msg\":{\"linear\":{\"x\":2}}}");
 	double x = 0;
 	for (int i = 0; i < 2000 && x < 0.1 && take_message(&client, "/cart/odom"); i++)
 		x = number(&client, "msg.pose.pose.position.x");
@@ -362,7 +317,7 @@ static void publishes(const struct scene *scene)
 	check(after.clients == 1 && after.refused == before.refused && after.published > before.published &&
 			!after.lost,
 		"%u clients, %d refused", after.clients, (int)after.refused);
-	say(&client, "{\"op\":\"unsubscribe\",\"topic\":\"/cart/odom\"}");
+	(void)client_say(client.file, "{\"op\":\"unsubscribe\",\"topic\":\"/cart/odom\"}");
 
 	static const struct {
 		const char *level, *why, *operation;
@@ -539,27 +494,27 @@ static void limits(const struct scene *scene)
 	char name[NAME_MAX_BYTES + 2];
 	memset(name, 'n', sizeof name);
 	name[sizeof name - 1] = '\0';
-	say(&client, "{\"op\":\"subscribe\",\"topic\":\"%s\"}", name);
+	(void)client_say(client.file, "{\"op\":\"subscribe\",\"topic\":\"%s\"}", name);
 	check(take_op(&client, "status") && strstr(word(&client, "msg"), "at most"), "a long name: %s", shown(&client));
 	name[NAME_MAX_BYTES] = '\0';
 	expect_silence(&client, "{\"op\":\"unadvertise\",\"topic\":\"/x\"}");
-	say(&client, "{\"op\":\"subscribe\",\"topic\":\"%s\"}", name);
-	say(&client, "{\"op\":\"x\",\"id\":\"%s\"}", name); /* as JSON it has two characters more */
+	(void)client_say(client.file, "{\"op\":\"subscribe\",\"topic\":\"%s\"}", name);
+	(void)client_say(client.file, "{\"op\":\"x\",\"id\":\"%s\"}", name); /* as JSON it has two characters more */
 	check(take_op(&client, "status") && strstr(word(&client, "msg"), "id: expected at most"), "a long id: %s",
 		shown(&client));
 	for (int i = 1; i < TOPICS_MAX; i++)
-		say(&client, "{\"op\":\"subscribe\",\"topic\":\"/t%d\"}", i);
+		(void)client_say(client.file, "{\"op\":\"subscribe\",\"topic\":\"/t%d\"}", i);
 	expect_status(
 		&client, "error", "at most 4096 subscriptions", "{\"op\":\"subscribe\",\"topic\":\"/u\",\"id\":5}");
 	expect_silence(&client, "{\"op\":\"unsubscribe\",\"topic\":\"/t1\"}");
 	expect_silence(&client, "{\"op\":\"subscribe\",\"topic\":\"/u\"}");
 	for (int i = 1; i < TOPICS_MAX; i++)
-		say(&client, "{\"op\":\"subscribe\",\"topic\":\"/u\",\"id\":\"%d\"}", i);
+		(void)client_say(client.file, "{\"op\":\"subscribe\",\"topic\":\"/u\",\"id\":\"%d\"}", i);
 	expect_status(
 		&client, "error", "at most 4096 subscriptions", "{\"op\":\"subscribe\",\"topic\":\"/u\",\"id\":5}");
-	say(&client, "{\"op\":\"set_level\",\"level\":\"error\"}");
+	(void)client_say(client.file, "{\"op\":\"set_level\",\"level\":\"error\"}");
 	for (int i = 0; i < OUTLETS_MAX; i++)
-		say(&client, "{\"op\":\"advertise\",\"topic\":\"/t%d\"}", i);
+		(void)client_say(client.file, "{\"op\":\"advertise\",\"topic\":\"/t%d\"}", i);
 	expect_silence(&client, "{\"op\":\"advertise\",\"topic\":\"/t3\"}");
 	expect_status(&client, "error", "at most 1024 topics", "{\"op\":\"advertise\",\"topic\":\"/more\",\"id\":5}");
 	expect_silence(&client, "{\"op\":\"unadvertise\",\"topic\":\"/t3\"}");
@@ -571,16 +526,17 @@ static void limits(const struct scene *scene)
 static void leaves(const struct scene *scene)
 {
 	struct client other = join(scene), lazy = join(scene);
-	say(&other, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
-	say(&lazy, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
+	(void)client_say(other.file, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
+	(void)client_say(lazy.file, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
 	for (int i = 0; i < 20; i++) {
 		struct client client = join(scene);
-		say(&client, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\"}");
-		say(&client, "{\"op\":\"call_service\",\"service\":\"/world/w/hash\"}");
-		say(&client, "{\"op\":\"call_service\",\"service\":\"/get_entities\"}");
-		say(&client, "{\"op\":\"call_service\",\"service\":\"/lockstep/step\",\"args\":{\"name\":\"x\"}}");
-		say(&client, "{\"op\":\"send_action_goal\",\"action\":\"/"
-			     "simulate_steps\",\"args\":{\"steps\":9},\"feedback\":true}");
+		(void)client_say(client.file, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\"}");
+		(void)client_say(client.file, "{\"op\":\"call_service\",\"service\":\"/world/w/hash\"}");
+		(void)client_say(client.file, "{\"op\":\"call_service\",\"service\":\"/get_entities\"}");
+		(void)client_say(client.file,
+			"{\"op\":\"call_service\",\"service\":\"/lockstep/step\",\"args\":{\"name\":\"x\"}}");
+		(void)client_say(client.file, "{\"op\":\"send_action_goal\",\"action\":\"/"
+					      "simulate_steps\",\"args\":{\"steps\":9},\"feedback\":true}");
 		leave(&client);
 	}
 	for (int i = 0; i < 10; i++)
@@ -623,7 +579,8 @@ static void takes_part(void)
 		(void)snprintf(done, sizeof done, ",\"done\":{\"step\":\"%.20s\"}", *step ? step : "0");
 		if (i == 4) /* it sees the state after the last step */
 			break;
-		say(&client, "{\"op\":\"publish\",\"topic\":\"/cart/cmd_vel\",\"msg\":{\"linear\":{\"x\":%d}}}", i);
+		(void)client_say(client.file,
+			"{\"op\":\"publish\",\"topic\":\"/cart/cmd_vel\",\"msg\":{\"linear\":{\"x\":%d}}}", i);
 	}
 	check(!strcmp(text_at(&client, "values.step.timeNs"), "3000000"), "%s", shown(&client));
 	double x = 0;
@@ -637,7 +594,8 @@ static void takes_part(void)
 	/* One that waits for its next step at the end of the run hears of the end. */
 	check(call(&client, "/lockstep/join", "{\"version\":1,\"name\":\"c\",\"period_ns\":\"1000000000000\"}"), "%s",
 		shown(&client));
-	say(&client, "{\"op\":\"call_service\",\"service\":\"/lockstep/step\",\"args\":{\"name\":\"c\"}}");
+	(void)client_say(
+		client.file, "{\"op\":\"call_service\",\"service\":\"/lockstep/step\",\"args\":{\"name\":\"c\"}}");
 	check(call(&client, "/rosapi/get_time", "{}"), "%s", shown(&client)); /* so it was heard */
 	leave(&other);
 	close_scene(&scene, false);
@@ -664,8 +622,8 @@ int main(void)
 	waits_for_topics(&scene);
 	leaves(&scene);
 	struct client last = join(&scene); /* the end comes while it is connected and waits for replies */
-	say(&last, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
-	say(&last, "{\"op\":\"call_service\",\"service\":\"/world/w/hash\"}");
+	(void)client_say(last.file, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");
+	(void)client_say(last.file, "{\"op\":\"call_service\",\"service\":\"/world/w/hash\"}");
 	close_scene(&scene, true);
 	leave(&last);
 	takes_part();

@@ -6,18 +6,13 @@
 #include "gateway/view/internal.h"
 #include "topic/message.h"
 #include "topic/sensor.pb-c.h"
-#include "web_client.h"
-
-#include "../fault/check.h"
+#include "scene.h"
 
 #include <troupe/record.h>
-#include <troupe/server.h>
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -41,28 +36,12 @@ static const char pyramid[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
-struct scene {
-	char folder[40], record[64];
-	struct troupe_server *server;
-	struct troupe_view *view;
-	pthread_t thread;
-	struct troupe_error error;
-	troupe_status status;
-	uint16_t port;
-};
+static char folder[40], recording[64];
 
-static void *run(void *arg)
-{
-	struct scene *scene = arg;
-	struct troupe_limits limits = {.iterations = 1000000};
-	scene->status = troupe_server_run(scene->server, &limits, &scene->error);
-	return NULL;
-}
-
-static void write_pyramid(const struct scene *scene)
+static void write_pyramid(void)
 {
 	char path[64];
-	(void)snprintf(path, sizeof path, "%s/p.obj", scene->folder);
+	(void)snprintf(path, sizeof path, "%s/p.obj", folder);
 	FILE *file = fopen(path, "w");
 	check(file && fputs(pyramid, file) >= 0 && !fclose(file), "%s", path);
 }
@@ -71,45 +50,33 @@ static void open_scene(struct scene *scene, double rtf)
 {
 	char sdf[sizeof world + 64], address[200];
 	struct troupe_server_def def = troupe_server_def_default();
-	struct troupe_view_def view = {.port = 0};
-	*scene = (struct scene){.folder = "/tmp/test_view.XXXXXX"};
-	check(mkdtemp(scene->folder), "a folder");
-	write_pyramid(scene);
-	(void)snprintf(scene->record, sizeof scene->record, "%s/record", scene->folder);
-	(void)snprintf(sdf, sizeof sdf, world, scene->folder);
+	struct troupe_view_def view_def = {.port = 0};
+	struct troupe_view *view = NULL;
+	(void)snprintf(folder, sizeof folder, "/tmp/test_view.XXXXXX");
+	check(mkdtemp(folder), "a folder");
+	write_pyramid();
+	(void)snprintf(recording, sizeof recording, "%s/record", folder);
+	(void)snprintf(sdf, sizeof sdf, world, folder);
 	def.world_path = "view.sdf";
 	def.world_text = sdf;
 	def.secondaries = 2;
-	def.record_path = scene->record;
+	def.record_path = recording;
 	def.record_every = 200;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.rtf = rtf;
-	check(!troupe_server_create(&def, &scene->server, &scene->error), "%s", scene->error.text);
-	check(!troupe_view_start(scene->server, &view, &scene->view, &scene->error), "%s", scene->error.text);
-	troupe_view_address(scene->view, address, sizeof address);
-	unsigned port = 0;
-	check(sscanf(address, "http://127.0.0.1:%u/", &port) == 1, "%s", address);
-	scene->port = (uint16_t)port;
-}
-
-static void start(struct scene *scene)
-{
-	check(!pthread_create(&scene->thread, NULL, run, scene), "a thread");
-}
-
-static void end_run(struct scene *scene)
-{
-	troupe_server_stop(scene->server);
-	(void)pthread_join(scene->thread, NULL);
-	check(!scene->status, "%s", scene->error.text);
+	scene_create(scene, &def);
+	check(!troupe_view_start(scene->server, &view_def, &view, &scene->error), "%s", scene->error.text);
+	troupe_view_address(view, address, sizeof address);
+	scene_listen(scene, "http", address);
+	scene->gateway = view;
 }
 
 static void close_scene(struct scene *scene)
 {
 	char path[64];
 	troupe_server_destroy(scene->server);
-	(void)snprintf(path, sizeof path, "%s/p.obj", scene->folder);
-	check(!unlink(path) && !unlink(scene->record) && !rmdir(scene->folder), "%s", scene->folder);
+	(void)snprintf(path, sizeof path, "%s/p.obj", folder);
+	check(!unlink(path) && !unlink(recording) && !rmdir(folder), "%s", folder);
 }
 
 /* --- a page ------------------------------------------------------------------------------------------------------- */
@@ -120,19 +87,7 @@ struct page_client {
 	json_t *json;              /* of it, if it is a text */
 };
 
-static void say(struct page_client *page, const char *format, ...) TROUPE_PRINTF(2, 3);
-static void say(struct page_client *page, const char *format, ...)
-{
-	char text[2000];
-	struct text frame = {0};
-	va_list args;
-	va_start(args, format);
-	(void)vsnprintf(text, sizeof text, format, args);
-	va_end(args);
-	client_add_frame(&frame, 0x81, text, strlen(text));
-	check(client_send(page->file, frame.at, frame.count), "the server has closed");
-	text_fini(&frame);
-}
+#define say(page, ...) check(client_say((page)->file, __VA_ARGS__), "the server has closed")
 
 /* False: the connection has ended. */
 static bool take(struct page_client *page)
@@ -197,15 +152,9 @@ static bool is_good(const struct page_client *page)
 static void connect_page(const struct scene *scene, struct page_client *page)
 {
 	char host[40];
-	struct text head = {0}, answer = {0};
-	*page = (struct page_client){.file = client_connect(scene->port)};
 	(void)snprintf(host, sizeof host, "127.0.0.1:%u", scene->port);
-	client_add_upgrade(&head, "/view", host, "Sec-WebSocket-Protocol: troupe.view.v1\r\n");
-	check(page->file >= 0 && client_send(page->file, head.at, head.count), "no connection");
-	client_read_all(page->file, true, &answer);
-	check(!strncmp(answer.at, "HTTP/1.1 101", 12), "%s", answer.at);
-	text_fini(&head);
-	text_fini(&answer);
+	*page = (struct page_client){
+		.file = client_join(scene->port, "/view", host, "Sec-WebSocket-Protocol: troupe.view.v1\r\n")};
 	check(take(page) && !strcmp(member(page, "op"), "hello"), "no hello");
 	check(json_integer_value(json_object_get(page->json, "version")) == 1, "a version");
 }
@@ -366,14 +315,14 @@ static void ask_for_mesh(const struct scene *scene)
 		say(&page,
 			"{\"op\":\"mesh\",\"id\":%u,\"world\":\"" PREFIX "\",\"geometry\":{\"type\":\"MESH\",\"mesh\":{"
 			"\"filename\":\"%s/p.obj\",\"scale\":{\"x\":1,\"y\":1,\"z\":1}}}}",
-			id, scene->folder);
+			id, folder);
 	for (uint32_t id = 100; id < 100 + MANY; id++)
 		check(take_binary(&page, 3) && number_at(&page, 4) == id, "mesh %u", id);
 	for (uint32_t id = 20; id < 22; id++) { /* read, and kept */
 		say(&page,
 			"{\"op\":\"mesh\",\"id\":%u,\"world\":\"" PREFIX "\",\"geometry\":{\"type\":\"MESH\",\"mesh\":{"
 			"\"filename\":\"%s/p.obj\",\"scale\":{\"x\":1,\"y\":1,\"z\":1}}}}",
-			id, scene->folder);
+			id, folder);
 		check(take_binary(&page, 3) && number_at(&page, 4) == id, "a mesh");
 		check(number_at(&page, 8) == 4 && number_at(&page, 12) == 4, "a pyramid");
 		check(page.frame.body.count == 16 + 12 * 4 + 12 * 4, "%zu bytes", page.frame.body.count);
@@ -467,13 +416,13 @@ static void on_hash(void *ctx, uint64_t step, uint64_t hash)
 	}
 }
 
-static void replay(const struct scene *scene)
+static void replay(void)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	def.on_hash = on_hash;
 	struct troupe_replay replayed;
 	struct troupe_error error;
-	def.resume_path = scene->record;
+	def.resume_path = recording;
 	def.secondaries = 1;
 	check(!troupe_replay_run(&def, 0, &replayed, &error), "%s", error.text);
 	check(replayed.end == TROUPE_REPLAY_WHOLE && replayed.hashes > 1, "%s", replayed.difference);
@@ -515,15 +464,15 @@ static void show_recording(struct scene *scene)
 	const struct troupe_view_def view_def = {.port = 0};
 	struct page_client page;
 	char address[200];
-	unsigned port = 0;
+	struct troupe_view *view = NULL;
 	uint32_t last = recorded_count - 1;
-	def.resume_path = scene->record;
+	def.resume_path = recording;
 	def.secondaries = 1;
-	check(!troupe_view_open(&def, &view_def, &scene->view, &scene->error), "%s", scene->error.text);
-	troupe_view_address(scene->view, address, sizeof address);
-	check(sscanf(address, "http://127.0.0.1:%u/", &port) == 1, "%s", address);
-	scene->port = (uint16_t)port;
-	check(!pthread_create(&scene->thread, NULL, play, scene->view), "a thread");
+	check(!troupe_view_open(&def, &view_def, &view, &scene->error), "%s", scene->error.text);
+	troupe_view_address(view, address, sizeof address);
+	scene_listen(scene, "http", address);
+	scene->gateway = view;
+	scene_start(scene, play, view);
 	connect_page(scene, &page);
 	check(json_is_true(json_object_get(page.json, "recording")), "hello says that it is a recording");
 	check(take_op(&page, "timeline") && whole(&page, "step") == 0 && whole(&page, "end") == recorded[last].step,
@@ -545,9 +494,9 @@ static void show_recording(struct scene *scene)
 	expect_error(&page, "{\"op\":\"seek\",\"step\":-1}", "step");
 	expect_error(&page, "{\"op\":\"play\",\"speed\":1001}", "speed");
 	expect_error(&page, "{\"op\":\"seek\"}", "step");
-	troupe_view_stop(scene->view);
+	troupe_view_stop(scene->gateway);
 	(void)pthread_join(scene->thread, NULL);
-	troupe_view_end(scene->view, NULL);
+	troupe_view_end(scene->gateway, NULL);
 	check(take_op(&page, "bye"), "a goodbye");
 	close_page(&page);
 }
@@ -608,7 +557,7 @@ int main(void)
 	say_an_image();
 	open_scene(&scene, 1);
 	call_before_the_run(&scene);
-	start(&scene);
+	scene_start(&scene, scene_run, &scene);
 	fetch(&scene);
 	drive(&scene);
 	ask_for_all(&scene);
@@ -617,15 +566,15 @@ int main(void)
 	send_nonsense(&scene);
 	read_slowly(&scene);
 	see_new_topics(&scene);
-	check(troupe_view_counts(scene.view).commands >= 2, "commands are counted");
+	check(troupe_view_counts(scene.gateway).commands >= 2, "commands are counted");
 	connect_page(&scene, &last);
-	end_run(&scene);
-	troupe_view_end(scene.view, NULL);
+	scene_end_run(&scene);
+	troupe_view_end(scene.gateway, NULL);
 	check(take_op(&last, "bye") && !strcmp(member(&last, "text"), "the run has ended"), "a goodbye");
 	check(!take(&last), "the connection is closed");
 	close_page(&last);
 	check(!troupe_server_end_recording(scene.server, &scene.error), "%s", scene.error.text);
-	replay(&scene);
+	replay();
 	check(recorded_count > 3, "%u hashes", recorded_count);
 	show_recording(&scene);
 	close_scene(&scene);
