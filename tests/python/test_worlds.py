@@ -6,6 +6,7 @@ import math
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -180,6 +181,24 @@ def test_commands_by_handle():
         assert math.isfinite(found.velocity)
 
 
+def test_odometry():
+    """What dead reckoning has found is what the topic says; a model without it has none."""
+    with troupe.World(text=CARTS) as world:
+        cart, client = world.model("cart_0"), world.subscribe("/model/cart_0/odometry")
+        cart.command_twist((0.5, 0, 0), (0, 0, 0.3))
+        world.step(1000)
+        found, told = cart.odometry, client.latest().dict()
+        assert client.latest() is None and list(found)[:5] == ["x", "y", "yaw", "linear", "angular"]
+        place, turn = told["pose"]["position"], told["pose"]["orientation"]
+        for number, expected in ((found["x"], place["x"]), (found["y"], place["y"]),
+                                 (found["yaw"], 2 * math.atan2(turn["z"], turn["w"])),
+                                 (found["linear"], told["twist"]["linear"]["x"]),
+                                 (found["angular"], told["twist"]["angular"]["z"])):
+            assert abs(expected) > 0.01, "it does not move"
+            close_to(number, expected, 1e-12)
+        assert world.model("floor").odometry is None
+
+
 def test_groups():
     """Views of a group are the numbers of its members, and follow read(); a stale member is NAN."""
     with troupe.World(text=CARTS) as world:
@@ -300,6 +319,31 @@ CAMERA = ("<sdf version='1.9'><world name='w'><model name='m'><static>1</static>
           "</visual></link></model></world></sdf>")
 
 
+LIDAR = ("<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>"
+         "<sensor name='s' type='gpu_lidar'><update_rate>100</update_rate><lidar><scan><horizontal><samples>6</samples>"
+         "<min_angle>-0.5</min_angle><max_angle>0.5</max_angle></horizontal><vertical><samples>4</samples><min_angle>-0.3</min_angle>"
+         "<max_angle>0.3</max_angle></vertical></scan><range><min>0.1</min><max>20</max></range></lidar></sensor></link></model>"
+         "<model name='wall'><static>1</static><pose>3 0 0 0 0 0</pose><link name='l'><visual name='v'><geometry>"
+         "<box><size>0.2 9 9</size></box></geometry></visual></link></model></world></sdf>")
+
+
+def test_points():
+    """The points of a lidar are as far as its ranges, in its rows and columns."""
+    with troupe.World(text=LIDAR, secondaries=0) as world:
+        sensor = world.model("m").sensor("l::s")
+        scans, clouds = sensor.subscribe("LaserScan"), sensor.subscribe("PointCloudPacked")
+        world.step(30)
+        scan, cloud = scans.latest(), clouds.latest()
+        if cloud is None and any("lidars" in line for line in world.warnings):
+            raise Skip("this build has no rays")
+        points, ranges = cloud.array(), scan.array()
+        assert points.shape == (4, 6, int(cloud.number("point_step"))) and ranges.shape == (4, 6), points.shape
+        for row in range(4):
+            for column in range(6):
+                begin = row * 6 * points.shape[2] + column * points.shape[2]
+                close_to(math.hypot(*struct.unpack_from("<3f", points.cast("B"), begin)), ranges[row, column], 1e-5)
+
+
 def test_pictures():
     """A picture has the shape of the camera; a depth picture has the distance of the wall."""
     for name, kind, shape in (("c", "camera", (8, 16, 3)), ("d", "depth_camera", (8, 16))):
@@ -368,6 +412,7 @@ def test_errors():
         raises(troupe.Error, "no listener", world.command, "/none", {})
         raises(troupe.Error, "expected a number", world.model("cart_0").command_twist, (math.inf, 0, 0))
         raises(troupe.Error, "world 1", world.scene, 1)
+        raises(ZeroDivisionError, "zero", world._look, lambda snapshot: 1 / 0)  # the library calls this function
     for call in (world.step, world.save, lambda: world.hash, world.models, world.stop, world.topics, world.client):
         raises(troupe.Error, "closed", call)
     world.close()
@@ -415,6 +460,27 @@ def test_other_threads_work_while_a_world_runs():
     thread.join()
     assert refused and world.steps >= 2000
     world.close()
+
+
+def test_single_steps_are_alone():
+    """While one thread takes steps one by one, another one is refused, too."""
+    with troupe.World(text=LYING, sleepless=True) as world:
+        refused = []
+
+        def go():
+            for _ in range(3000):
+                if not refused:
+                    world.step(100)
+
+        thread = threading.Thread(target=go)
+        thread.start()
+        while not refused and thread.is_alive():
+            try:
+                world._use()  # which all calls begin with; it touches nothing
+            except troupe.Error as why:
+                refused.append(why)
+        thread.join()
+        assert refused and "between steps" in refused[0].text
 
 
 def test_signals_end_a_run():

@@ -147,7 +147,6 @@ static void drop_names(struct board *board)
 	free(board->same_name);
 	free(board->same_topic);
 	board->same_name = board->same_topic = NULL;
-	board->is_made = false;
 }
 
 void board_update(struct board *board, const struct troupe_topics *topics)
