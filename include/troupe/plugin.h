@@ -13,6 +13,8 @@
  *   of libm (but sqrt() and others that IEEE 754 defines to the bit): the host has them.
  * `troupe check --plugin FILE WORLD` finds plug-ins that do not.
  *
+ * How the processor rounds (fesetround(), -ffast-math) is put back after each call.
+ *
  * Threads: the brackets after each function say when it is called, and on which thread.
  *
  *   [setup]    when the model is made: at the start, on the caller's thread, or between steps; in a run over a
@@ -197,7 +199,7 @@ struct troupe_output {
 	const char *name; /* "/model/cart/odometry" */
 	const char *type; /* of TROUPE_GIVES_REPORT and TROUPE_GIVES_PUBLISHED: "gz.msgs.Double" */
 	enum troupe_gives gives;
-	double rate_hz; /* simulated; 0: in each step */
+	double rate_hz; /* simulated, at most 1e9; 0: in each step */
 	/* frame_id and child_frame_id in the header; NULL: none. Of TROUPE_GIVES_REPORT: the frame to which it is a
 	 * transform. */
 	const char *frame, *child_frame;
@@ -412,8 +414,8 @@ struct troupe_host {
 	 * as of one rigid body, about the model's origin. */
 	void (*link_drive)(const struct troupe_step *step, uint32_t link, struct troupe_twist twist);
 	void (*model_drive)(const struct troupe_step *step, uint32_t model, struct troupe_twist twist);
-	/* Whether a system has asked for a force or velocity of the joint in this step, other than 0. In pre_update():
-	 * the systems before this one. */
+	/* Whether a system has asked for a force or velocity of the joint of the own model in this step, other than 0.
+	 * In pre_update(): the systems before this one. */
 	bool (*joint_asked)(const struct troupe_step *step, uint32_t joint);
 	/* The joint gets no force or velocity in this step, whatever other systems ask, before or after. */
 	void (*joint_release)(const struct troupe_step *step, uint32_t joint);
@@ -505,7 +507,8 @@ struct troupe_host {
 	 * or use step->number. sequence: tells sequences of one system apart. */
 	double (*random)(const struct troupe_system *self, uint32_t sequence, uint64_t index);
 	double (*random_normal)(const struct troupe_system *self, uint32_t sequence, uint64_t index);
-	/* A line in the run's log, for people; at most 200 bytes of it. Not in state or messages. */
+	/* A line in the run's log, for people; at most 200 bytes of it. Not in state or messages. It is dropped while
+	 * the world is loaded: warn() is for configure(). */
 	void (*log_line)(const struct troupe_system *self, const char *format, ...);
 };
 

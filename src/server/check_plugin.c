@@ -46,9 +46,17 @@ static void describe_parameter(struct check *check, const struct troupe_paramete
 
 static void describe_kind(struct check *check, const struct troupe_kind *kind)
 {
-	say(check, false, "kind %s, in%s%s%s", kind->names[0], kind->flags & TROUPE_IN_MODEL ? " models" : "",
-		kind->flags & TROUPE_IN_WORLD ? " the world" : "",
-		kind->flags & TROUPE_FOR_EACH_MODEL ? " the world, for each model" : "");
+	static const struct {
+		uint32_t flag;
+		const char *text;
+	} places[] = {{TROUPE_IN_MODEL, "models"}, {TROUPE_IN_ACTOR, "actors"}, {TROUPE_IN_WORLD, "the world"},
+		{TROUPE_FOR_EACH_MODEL, "the world for each model"}};
+	struct text where = {0};
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (kind->flags & places[i].flag)
+			text_add(&where, "%s%s", where.count ? ", " : "", places[i].text);
+	say(check, false, "kind %s, in %s", kind->names[0], where.at);
+	text_fini(&where);
 	for (const struct troupe_parameter *p = kind->parameters; p && p->name; p++)
 		describe_parameter(check, p);
 	for (const struct troupe_words *w = kind->words; w && w->name; w++)

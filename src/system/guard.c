@@ -9,6 +9,7 @@
 
 #include <troupe/plugin_check.h>
 
+#include <fenv.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -61,6 +62,8 @@ static bool is_whole(const struct guarded *guarded, uint32_t count)
 static _Thread_local const struct system *volatile entered;
 static _Thread_local const char *volatile entered_function;
 static _Thread_local volatile uint64_t calls;
+/* How this thread rounds: it is put back after each call, because all that the thread computes depends on it. */
+static _Thread_local fenv_t rounding;
 
 /* A handler of signals needs memory of its own when a plug-in has used up the thread's stack. A program that has given
  * the thread such memory keeps its own. */
@@ -80,6 +83,8 @@ void guard_enter(const struct system *system, const char *function)
 		give_signal_stack();
 	calls += system->library != NULL;
 	entered_function = function;
+	if (system->library)
+		fegetenv(&rounding);
 	atomic_signal_fence(memory_order_release);
 	entered = system->library ? system : NULL;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -88,6 +93,8 @@ void guard_enter(const struct system *system, const char *function)
 void guard_leave(void)
 {
 	atomic_signal_fence(memory_order_seq_cst);
+	if (entered)
+		fesetenv(&rounding);
 	entered = NULL;
 }
 

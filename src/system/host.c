@@ -196,13 +196,16 @@ static void joint_drive(const struct troupe_step *step, uint32_t joint, double v
 
 static bool joint_asked(const struct troupe_step *step, uint32_t joint)
 {
+	if (!owns_joint(step, joint))
+		return false;
 	const struct joint_control *control = &inner(step)->control->joints[joint];
 	return control->force != 0 || (control->drive && control->velocity != 0);
 }
 
 static void joint_release(const struct troupe_step *step, uint32_t joint)
 {
-	inner(step)->control->joints[joint] = (struct joint_control){.off = true};
+	if (owns_joint(step, joint))
+		inner(step)->control->joints[joint] = (struct joint_control){.off = true};
 }
 
 static void link_force(

@@ -11,6 +11,7 @@
 #include "system/system.h"
 
 #include <dlfcn.h>
+#include <fenv.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
@@ -223,13 +224,13 @@ static troupe_status check_tables(const struct troupe_kind *kind, struct troupe_
 
 static troupe_status check_flags(const struct troupe_kind *kind, struct troupe_error *error)
 {
-	const uint32_t places = TROUPE_IN_MODEL | TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL;
+	const uint32_t places = TROUPE_IN_MODEL | TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL | TROUPE_IN_ACTOR;
 	const uint32_t all = places | TROUPE_LENIENT | TROUPE_READS_CONTACTS | TROUPE_READS_SENSORS;
 	if (kind->flags & ~all)
 		return bad(error, "kind '%s' has flags %#x: expected bits of %#x", kind->names[0], kind->flags, all);
 	if (!(kind->flags & places))
 		return bad(error,
-			"kind '%s' may stand nowhere: expected TROUPE_IN_MODEL, TROUPE_IN_WORLD or "
+			"kind '%s' may stand nowhere: expected TROUPE_IN_MODEL, TROUPE_IN_ACTOR, TROUPE_IN_WORLD or "
 			"TROUPE_FOR_EACH_MODEL",
 			kind->names[0]);
 	if (kind->flags & TROUPE_IN_WORLD && kind->flags & TROUPE_FOR_EACH_MODEL)
@@ -298,7 +299,10 @@ static void *open_library(const char *path, int flags)
 static troupe_status load(
 	const char *path, void **ret_handle, const struct troupe_plugin **ret_plugin, struct troupe_error *error)
 {
+	fenv_t before;
+	fegetenv(&before);
 	*ret_handle = open_library(path, RTLD_NOW | RTLD_LOCAL);
+	fesetenv(&before); /* the linker's -ffast-math makes small numbers 0 on the thread that loads the library */
 	if (!*ret_handle) {
 		const char *why = dlerror();
 		return bad(error, "it cannot be loaded: %s", why ? why : "no reason given");

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RATE_MAX 1e9 /* Hz */
+
 enum { TOPIC_BYTES_MAX = 255, NAMES_LISTED_MAX = 8, TEXT_BYTES_MAX = TROUPE_ERROR_TEXT_BYTES };
 
 static struct system *own(struct troupe_system *self)
@@ -585,12 +587,12 @@ static double enclosed(const struct vec3 *corners, uint32_t count, struct vec3 *
 struct troupe_vec3 *setup_link_triangles(
 	struct troupe_system *self, uint32_t link, uint32_t index, uint32_t *ret_corners)
 {
-	const struct scene_geom *geom = geom_of(self, link, index);
-	struct pose to_link = pose_inverse(system_of(self)->scene->links[link].in_body);
-	uint32_t count = corners_of(geom, NULL);
+	const struct scene_geom *geom = own_link(self, link) ? geom_of(self, link, index) : NULL;
+	uint32_t count = geom ? corners_of(geom, NULL) : 0;
 	*ret_corners = count;
 	if (!count)
 		return NULL;
+	struct pose to_link = pose_inverse(system_of(self)->scene->links[link].in_body);
 	struct vec3 *corners = mem_alloc(count * sizeof *corners);
 	struct troupe_vec3 *out = setup_alloc(self, count * sizeof *out);
 	corners_of(geom, corners);
@@ -705,7 +707,7 @@ uint32_t setup_add_words(struct troupe_system *self, const char *name, enum trou
 /* The name, cleaned; NULL: it is too long, or empty. */
 static const char *topic_name(struct troupe_system *self, const struct troupe_element *at, const char *topic)
 {
-	char *name = arena_printf(setup_of(self)->arena, "/%s", topic);
+	char *name = arena_printf(setup_of(self)->arena, "/%s", topic ? topic : "");
 	topic_name_clean(name);
 	if (name[1] && strlen(name) <= TOPIC_BYTES_MAX)
 		return name;
@@ -756,6 +758,27 @@ bool setup_serve(struct troupe_system *self, const struct troupe_element *at, co
 	return true;
 }
 
+/* Whether the plug-in has what the output needs. */
+static bool check_output(
+	struct troupe_system *self, const struct troupe_element *at, const struct troupe_output *output)
+{
+	const struct troupe_kind *kind = self->kind;
+	bool reckons = output->gives == TROUPE_GIVES_ODOMETRY || output->gives == TROUPE_GIVES_TF;
+	if ((uint32_t)output->gives > TROUPE_GIVES_POSE)
+		return setup_refuse(self, at, "output '%.100s' gives %d: expected one of enum troupe_gives",
+			output->name, (int)output->gives);
+	if (!(output->rate_hz >= 0 && output->rate_hz <= RATE_MAX))
+		return setup_refuse(self, at, "output '%.100s' has a rate of %g Hz: expected 0 to %g", output->name,
+			output->rate_hz, RATE_MAX);
+	if (output->gives == TROUPE_GIVES_REPORT && !kind->report)
+		return setup_refuse(self, at, "output '%.100s' needs report(), which '%.100s' has not", output->name,
+			kind->names[0]);
+	if (reckons && !kind->reckon)
+		return setup_refuse(self, at, "output '%.100s' needs reckon(), which '%.100s' has not", output->name,
+			kind->names[0]);
+	return true;
+}
+
 bool setup_give(struct troupe_system *self, const struct troupe_element *at, const struct troupe_output *output,
 	uint32_t *ret_output)
 {
@@ -766,7 +789,7 @@ bool setup_give(struct troupe_system *self, const struct troupe_element *at, con
 	const char *name = topic_name(self, at, output->name);
 	bool free_type = output->gives == TROUPE_GIVES_REPORT || output->gives == TROUPE_GIVES_PUBLISHED;
 	message_type type = free_type ? type_of(self, at, output->type) : NULL;
-	if (!name || (free_type && !type))
+	if (!name || (free_type && !type) || !check_output(self, at, output))
 		return false;
 	if (system->outputs.count == SYSTEM_TOPICS_MAX)
 		return too_many(system, "publishes");

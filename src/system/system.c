@@ -201,6 +201,15 @@ static message_type carried(const struct configuring *c, const char *topic)
 	return entry ? entry->type : NULL;
 }
 
+/* The type with which the system has taken the topic of that place before; NULL: it has not. */
+static message_type taken_before(const struct system *system, uint32_t place)
+{
+	for (uint32_t t = 0; t < place; t++)
+		if (!strcmp(system->topics.at[t].name, system->topics.at[place].name))
+			return system->topics.at[t].type;
+	return NULL;
+}
+
 /* Several systems may listen to one topic, for example robots with the same <topic>. They must take the same type of
  * messages. */
 static troupe_status check_topics(const struct configuring *c, const struct system *system,
@@ -208,7 +217,11 @@ static troupe_status check_topics(const struct configuring *c, const struct syst
 {
 	for (uint32_t t = 0; t < system->topics.count; t++) {
 		const struct system_topic *own = &system->topics.at[t];
-		message_type type = carried(c, own->name);
+		message_type type = carried(c, own->name), before = taken_before(system, t);
+		if (before && before != own->type)
+			return fail(error, TROUPE_EWORLD,
+				"%s:%u: the plugin takes topic '%s' as %s and as %s: expected one type", plugin->file,
+				plugin->line, own->name, before->name, own->type->name);
 		if (type && type != own->type)
 			return fail(error, TROUPE_EWORLD,
 				"%s:%u: topic '%s' carries %s for another plugin: expected %s", plugin->file,
@@ -242,6 +255,7 @@ static void add_kind_words(struct system *system)
 static void set_up(struct system *system, struct setup *setup)
 {
 	const struct sdf_element *plugin = system->plugin->element;
+	const struct troupe_system given = system->self;
 	system->setup = setup;
 	setup->status = setup_check(system, plugin, &setup->why);
 	if (!setup->status) {
@@ -250,6 +264,10 @@ static void set_up(struct system *system, struct setup *setup)
 		bool done = system->self.kind->configure(
 			&system->self, (const struct troupe_element *)(const void *)plugin);
 		guard_leave();
+		/* a plug-in may write to all of it, but only the config is its own */
+		system->self.host = given.host;
+		system->self.kind = given.kind;
+		system->self.model = given.model;
 		if (!done && !setup->status && !setup->passed)
 			setup_refuse(&system->self, NULL, "plugin '%s' gave up without a reason",
 				system->self.kind->names[0]);

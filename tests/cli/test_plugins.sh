@@ -113,6 +113,23 @@ said 'another architecture' "w.sdf:3: plugin 'push': it cannot be loaded: .*libp
 echo 'no library' >bad/libpush.so
 run 1 run w.sdf --plugin-path bad
 said 'no library' "w.sdf:3: plugin 'push': it cannot be loaded: .*libpush.so"
+# unfit PATTERN FLAG...: what configure() asks for is refused at the place of the plug-in
+unfit()
+{
+	pattern=$1
+	shift
+	library bad/libpush.so "$@"
+	run 1 run w.sdf --iterations 10 --plugin-path bad
+	said "unfit: $*" "w.sdf:3: $pattern"
+}
+unfit "output '/given' gives 99: expected one of enum troupe_gives" -DGIVES=99 -DRATE=0
+unfit "output '/given' has a rate of -?nan Hz: expected 0 to" -DGIVES=TROUPE_GIVES_PUBLISHED -DRATE=NAN
+unfit "output '/given' has a rate of -1 Hz: expected 0 to" -DGIVES=TROUPE_GIVES_PUBLISHED -DRATE=-1
+unfit "output '/given' needs report\(\), which 'test::Push' has not" -DGIVES=TROUPE_GIVES_REPORT -DRATE=0
+unfit "output '/given' needs reckon\(\), which 'test::Push' has not" -DGIVES=TROUPE_GIVES_ODOMETRY -DRATE=0
+unfit "output '/given' needs reckon\(\), which 'test::Push' has not" -DGIVES=TROUPE_GIVES_TF -DRATE=0
+unfit "the plugin takes topic '/taken' as gz.msgs.Double and as gz.msgs.Twist: expected one type" '-DTAKES="/taken"'
+unfit "topic '/' has 1 bytes: expected 2 to 255" -DTAKES=NULL
 world n.sdf "$(plugin push test::Pull)"
 run 1 run n.sdf --plugin-path good
 said 'a kind that it has not' "n.sdf:3: plugin 'push' has no kind 'test::Pull': expected one of test::Push"
@@ -132,7 +149,12 @@ report $? 'the run has a hash'
 # a struct of an older header: it ends before the last members
 library older/libpush.so '-DKIND_SIZE=offsetof(struct troupe_kind,update)'
 library prints/libpush.so -DPRINTS
-for folder_of in older prints; do
+# a library that changes how the processor rounds, while it is loaded and in each function, and one that writes to what
+# the host has given it: all others compute as before
+library rounds/libpush.so -DROUNDS
+library forges/libpush.so -DFORGES
+library fast/libpush.so -ffast-math
+for folder_of in older prints rounds forges fast; do
 	run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path $folder_of
 	[ "$(hash_of)" = "$hash" ]
 	report $? "$folder_of: the same hash"
@@ -143,6 +165,25 @@ report $? 'two secondaries, models moved: the same hash'
 run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path good --transport tcp --secondaries 2
 [ "$(hash_of)" = "$hash" ]
 report $? 'over a network: the same hash'
+
+for secondaries in 2 5; do
+	run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path rounds --secondaries $secondaries --chaos 3
+	[ "$(hash_of)" = "$hash" ]
+	report $? "a library that rounds upwards, $secondaries secondaries: the same hash"
+done
+
+# an actor
+library actor/libpush.so '-DKIND_FLAGS=TROUPE_IN_ACTOR'
+{
+	printf "<sdf version='1.9'><world name='w'><actor name='a'><link name='l'/>\n%s</actor></world></sdf>" \
+		"$(plugin push test::Push)"
+} >actor.sdf
+run 0 run actor.sdf --iterations 20 --rtf 0 --plugin-path actor
+unsaid 'a plug-in of an actor' 'ignored|warning'
+run 0 check --plugin actor/libpush.so actor.sdf --steps 20
+said 'a plug-in of an actor' '^kind test::Push, in actors$'
+run 1 run w.sdf --iterations 10 --plugin-path actor
+said 'a plug-in of actors in a model' "w.sdf:3: plugin 'test::Push' is in a <model>: expected it in an <actor>"
 
 # --- the same library everywhere --------------------------------------------------------------------------------------
 

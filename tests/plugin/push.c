@@ -2,6 +2,7 @@
  * rule of troupe/plugin.h; test_plugins.sh builds one library for each. */
 #include <troupe/plugin.h>
 
+#include <fenv.h>
 #include <math.h>
 #include <signal.h>
 #include <stddef.h>
@@ -43,6 +44,24 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 #ifdef CRASH_SOON
 	config->force = *(volatile double *)(uintptr_t)(count & 8);
 #endif
+#ifdef ROUNDS
+	(void)fesetround(FE_UPWARD);
+#endif
+#ifdef GIVES
+	struct troupe_output output = {"/given", "gz.msgs.Double", (enum troupe_gives)GIVES, RATE, NULL, NULL, 0, NULL};
+	if (!self->host->give(self, plugin, &output, NULL))
+		return false;
+#endif
+#ifdef TAKES
+	if (!self->host->take(self, plugin, "/taken", "gz.msgs.Double", 0, TROUPE_NOTHING) ||
+		!self->host->take(self, plugin, TAKES, "gz.msgs.Twist", 1, TROUPE_NOTHING))
+		return false;
+#endif
+#ifdef FORGES
+	self->model = TROUPE_NOTHING;
+	self->kind = NULL;
+	return true;
+#endif
 	return self->host->must_move(self);
 }
 
@@ -82,6 +101,9 @@ static double strength(const struct troupe_system *self, const struct troupe_ste
 #endif
 #ifdef RANDOM
 	force += rand() * 1e-12;
+#endif
+#ifdef ROUNDS
+	(void)fesetround(FE_UPWARD);
 #endif
 #ifdef NOT_A_NUMBER
 	if (step->number >= 7)
@@ -131,6 +153,9 @@ static void grope(const struct troupe_system *self, const struct troupe_step *st
 		host->joint_axis(step, h, 0, TROUPE_NOW);
 		host->joint_force(step, h, 1);
 		host->joint_drive(step, h, 1);
+		host->joint_release(step, h);
+		if (host->joint_asked(step, h))
+			abort();
 		host->link_force(step, h, troupe_vec3_make(0, 0, 0), wrench);
 		host->link_drive(step, h, twist);
 		host->model_drive(step, h, twist);
@@ -159,6 +184,9 @@ static void come_late(const struct troupe_system *self)
 	host->take(mine, NULL, "/late", "gz.msgs.Double", 0, TROUPE_NOTHING);
 	host->give(mine, NULL, &output, NULL);
 	host->field(mine, "gz.msgs.Double", "data");
+	uint32_t corners = 1;
+	if (host->link_triangles(mine, 1000000, 0, &corners) || corners)
+		abort();
 }
 #endif
 
@@ -212,6 +240,12 @@ __attribute__((constructor)) static void hang(void)
 {
 	for (;;)
 		(void)pause();
+}
+#endif
+#ifdef ROUNDS
+__attribute__((constructor)) static void round_up(void)
+{
+	(void)fesetround(FE_UPWARD);
 }
 #endif
 #ifdef PRINTS
