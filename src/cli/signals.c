@@ -200,16 +200,19 @@ static void write_all(const char *text)
 	}
 }
 
-/* Whether this thread was in a plug-in, which is then told of: "troupe: PLUG-IN crashes". */
+/* Whether this thread was in a plug-in, which is then told of: "troupe: PLUG-IN crashes". As one piece: other threads
+ * may tell at the same time. */
 static bool tell_of_plugin(const char *begin, const char *end)
 {
-	char text[600];
-	troupe_plugin_interrupted(text, sizeof text);
-	if (!*text)
+	char text[800];
+	size_t room = sizeof text - strlen(begin) - strlen(end), at = strlen(begin);
+	troupe_plugin_interrupted(text + at, room);
+	if (!text[at])
 		return false;
-	write_all(begin);
+	memcpy(text, begin, at);
+	at += strlen(text + at);
+	memcpy(text + at, end, strlen(end) + 1);
 	write_all(text);
-	write_all(end);
 	return true;
 }
 
