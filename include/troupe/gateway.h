@@ -200,6 +200,8 @@ TROUPE_API troupe_status troupe_watch_start(struct troupe_server *server, const 
 TROUPE_API void troupe_watch_end(struct troupe_watch *watch, const struct troupe_error *why);
 /* The number of commands that robot clients have given so far. Any thread. */
 TROUPE_API uint64_t troupe_watch_commands(const struct troupe_watch *watch);
+/* Whether only programs of this machine can join. */
+TROUPE_API bool troupe_watch_is_local(const struct troupe_watch *watch);
 /* One line for people: "127.0.0.1:47083, with a key". */
 TROUPE_API void troupe_watch_describe(const struct troupe_watch *watch, char *ret_text, size_t bytes);
 

@@ -69,7 +69,7 @@ static troupe_status start_watch(struct gateways *gateways, const struct gateway
 	if (status)
 		return fail(error, status, "--watch-listen: %s", why.text);
 	troupe_watch_describe(gateways->watch, line, sizeof line);
-	bool open = settings->watch.insecure && strncmp(line, "127.", 4) != 0 && strncmp(line, "[::1]", 5) != 0;
+	bool open = settings->watch.insecure && !troupe_watch_is_local(gateways->watch);
 	text_add(&text, "%s %s", settings->watch.listen ? "viewers join at" : "robot clients are served at", line);
 	if (open)
 		text_add(&text, ": programs on other hosts see everything, and nothing is encrypted");

@@ -103,9 +103,9 @@ static troupe_status open_local(const struct source_place *place, uint32_t depth
 	return status;
 }
 
-bool source_only_watches(const struct source_place *place)
+bool source_only_watches(const struct source *source)
 {
-	return !place->server && !place->remote->client;
+	return source->ops->commands(source) == UINT64_MAX;
 }
 
 troupe_status source_open(const struct source_place *place, uint32_t depth, source_ready on_ready, void *ctx,
@@ -113,11 +113,8 @@ troupe_status source_open(const struct source_place *place, uint32_t depth, sour
 {
 	if (place->server)
 		return open_local(place, depth, on_ready, ctx, ret_source, error);
-	struct remote_options options = *place->remote;
-	options.depth = depth;
-	options.on_ready = on_ready;
-	options.ctx = ctx;
-	return remote_connect(&options, ret_source, error);
+	const struct remote_options options = {.depth = depth, .on_ready = on_ready, .ctx = ctx};
+	return remote_connect_run(place->run, &options, ret_source, error);
 }
 
 void source_destroy(struct source *source)

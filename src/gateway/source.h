@@ -41,18 +41,18 @@ struct source {
 	const struct source_ops *ops;
 };
 
-struct remote_options;
+struct troupe_view_run;
 
-/* Where a gateway's sources are opened: one of both. */
+/* Where a gateway's sources are opened: one of the two is NULL. */
 struct source_place {
-	struct troupe_server *server; /* of this process; it must outlive the sources */
-	const struct remote_options *remote;
+	struct troupe_server *server;      /* of this process; it must outlive the sources */
+	const struct troupe_view_run *run; /* of another process; read only while a source is opened */
 };
 
-/* Whether sources that are opened there take no commands. */
-bool source_only_watches(const struct source_place *place);
+/* Whether the source takes no commands. */
+bool source_only_watches(const struct source *source);
 /* A client of the server, or a connection of its own to the run. depth: of its queue, as in troupe_client_def. Errors
- * as those of troupe_client_create() and remote_connect(). */
+ * as those of troupe_client_create() and remote_connect_run(). */
 troupe_status source_open(const struct source_place *place, uint32_t depth, source_ready on_ready, void *ctx,
 	struct source **ret_source, struct troupe_error *error);
 /* NULL is fine. */

@@ -503,6 +503,12 @@ static void serves_programs(void)
 	text_add(&wanted, "127.0.0.1:%u, without a key", port);
 	check(!strcmp(text, wanted.at), "%s: expected %s", text, wanted.at);
 	check(!troupe_watch_commands(watch), "commands");
+	check(troupe_watch_is_local(watch), "a loopback address is taken for one that other hosts reach");
+	struct troupe_watch *wide = NULL;
+	const struct troupe_watch_def all = {.insecure = true, .listen = "*:0"};
+	check(!troupe_watch_start(server, &all, &wide, &error), "start: %s", error.text);
+	check(!troupe_watch_is_local(wide), "an address of all interfaces is taken for loopback");
+	troupe_watch_end(wide, NULL);
 	text[strcspn(text, ",")] = '\0';
 	const struct remote_options there = {.address = text};
 	struct source *source = NULL;

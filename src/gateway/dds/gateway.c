@@ -13,7 +13,6 @@
 #include "gateway/ros/names.h"
 #include "gateway/ros/type_hash.h"
 #include "gateway/source.h"
-#include "gateway/watch/remote.h"
 #include "topic/message.h"
 #include "topic/plain.pb-c.h"
 
@@ -546,10 +545,11 @@ bool troupe_ros2_available(void)
 	return module_is_available();
 }
 
-static troupe_status make(const struct source_place *place, const char *client, const struct troupe_ros2_def *def,
+static troupe_status make(const struct source_place *place, const struct troupe_ros2_def *def,
 	struct troupe_ros2 **ret_ros2, struct troupe_error *error)
 {
 	const struct glue *glue;
+	const char *client = place->run ? place->run->client : NULL;
 	troupe_status status = check(def, error);
 	if (!status)
 		status = module_load(&glue, error);
@@ -577,19 +577,13 @@ static troupe_status make(const struct source_place *place, const char *client, 
 troupe_status troupe_ros2_start(struct troupe_server *server, const struct troupe_ros2_def *def,
 	struct troupe_ros2 **ret_ros2, struct troupe_error *error)
 {
-	return make(&(struct source_place){.server = server}, NULL, def, ret_ros2, error);
+	return make(&(struct source_place){.server = server}, def, ret_ros2, error);
 }
 
 troupe_status troupe_ros2_connect(const struct troupe_view_run *run, const struct troupe_ros2_def *def,
 	struct troupe_ros2 **ret_ros2, struct troupe_error *error)
 {
-	struct key key;
-	struct remote_options remote;
-	troupe_status status = remote_of_run(run, &key, &remote, error);
-	if (!status)
-		status = make(&(struct source_place){.remote = &remote}, run->client, def, ret_ros2, error);
-	key_forget(&key);
-	return status;
+	return make(&(struct source_place){.run = run}, def, ret_ros2, error);
 }
 
 void troupe_ros2_end(struct troupe_ros2 *gateway)

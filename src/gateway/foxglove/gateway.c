@@ -7,9 +7,10 @@
  * than real time. */
 #include "gateway/foxglove/guest.h"
 #include "gateway/ros/stage.h"
-#include "gateway/watch/remote.h"
 #include "server/viewer.h"
 #include "topic/message.h"
+
+#include <troupe/gateway.h>
 
 #include <assert.h>
 #include <stdlib.h>
@@ -462,13 +463,14 @@ static troupe_status read_mesh(
 static troupe_status start(struct troupe_foxglove *gateway, const struct troupe_foxglove_def *def,
 	struct troupe_foxglove **ret_foxglove, struct troupe_error *error)
 {
-	const char *client = gateway->place.server ? NULL : gateway->place.remote->client;
+	const char *client = gateway->place.run ? gateway->place.run->client : NULL;
 	gateway->clock = client ? mem_printf("/%s/clock", client) : mem_strdup("/clock");
 	gateway->sceneries.mesh_fn = read_mesh;
 	gateway->sceneries.mesh_ctx = gateway;
 	troupe_status status = web_make_token(gateway->session, error);
 	if (!status)
 		status = make_client(gateway, error);
+	gateway->place.run = NULL; /* it is the caller's */
 	if (!status) {
 		foxglove_look(gateway);
 		status = start_web(gateway, def, error);
@@ -492,19 +494,9 @@ troupe_status troupe_foxglove_start(struct troupe_server *server, const struct t
 troupe_status troupe_foxglove_connect(const struct troupe_view_run *run, const struct troupe_foxglove_def *def,
 	struct troupe_foxglove **ret_foxglove, struct troupe_error *error)
 {
-	struct key key;
-	struct remote_options remote;
-	troupe_status status = remote_of_run(run, &key, &remote, error);
 	struct troupe_foxglove *gateway = mem_alloc(sizeof *gateway);
-	gateway->place.remote = &remote; /* read only when the source is opened */
-	if (!status)
-		status = start(gateway, def, ret_foxglove, error);
-	else
-		free(gateway);
-	if (!status)
-		(*ret_foxglove)->place.remote = NULL;
-	key_forget(&key);
-	return status;
+	gateway->place.run = run;
+	return start(gateway, def, ret_foxglove, error);
 }
 
 troupe_status troupe_foxglove_open(const struct troupe_server_def *recording, const struct troupe_foxglove_def *def,

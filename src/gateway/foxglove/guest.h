@@ -28,7 +28,7 @@ struct call { /* of a service, whose reply is awaited */
 };
 
 struct troupe_foxglove {
-	struct source_place place; /* remote: only until the source is opened */
+	struct source_place place; /* run: only until the source is opened */
 	struct source *source;
 	char *clock;             /* the topic of simulated time */
 	struct web *_Atomic web; /* set once it runs */

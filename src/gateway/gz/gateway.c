@@ -4,7 +4,7 @@
 #include "base/map.h"
 #include "gateway/gz/node.h"
 #include "gateway/lockstep/callers.h"
-#include "gateway/watch/remote.h"
+#include "gateway/source.h"
 
 #include <troupe/client.h>
 #include <troupe/gateway.h>
@@ -326,13 +326,7 @@ troupe_status troupe_gz_start(struct troupe_server *server, const struct troupe_
 troupe_status troupe_gz_connect(const struct troupe_view_run *run, const struct troupe_gz_def *def,
 	struct troupe_gz **ret_gz, struct troupe_error *error)
 {
-	struct key key;
-	struct remote_options remote;
-	troupe_status status = remote_of_run(run, &key, &remote, error);
-	if (!status)
-		status = start(&(struct source_place){.remote = &remote}, def, ret_gz, error);
-	key_forget(&key);
-	return status;
+	return start(&(struct source_place){.run = run}, def, ret_gz, error);
 }
 
 void troupe_gz_end(struct troupe_gz *gateway, const struct troupe_error *why)

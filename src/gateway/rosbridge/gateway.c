@@ -3,7 +3,6 @@
  * bytes to CDR, as for every other gateway to ROS 2, and from there to JSON by the definition of its type. */
 #include "gateway/ros/json.h"
 #include "gateway/rosbridge/user.h"
-#include "gateway/watch/remote.h"
 #include "topic/lockstep.pb-c.h"
 #include "topic/message.h"
 
@@ -317,10 +316,11 @@ static troupe_status start_web(
 	return status;
 }
 
-static troupe_status make(const struct source_place *place, const char *client, const struct troupe_rosbridge_def *def,
+static troupe_status make(const struct source_place *place, const struct troupe_rosbridge_def *def,
 	struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error)
 {
 	struct troupe_rosbridge *gateway = mem_alloc(sizeof *gateway);
+	const char *client = place->run ? place->run->client : NULL;
 	pthread_mutex_init(&gateway->guard, NULL);
 	gateway->clock = client ? mem_printf("/%s/clock", client) : mem_strdup("/clock");
 	gateway->board.client = client ? mem_strdup(client) : NULL;
@@ -345,19 +345,13 @@ static troupe_status make(const struct source_place *place, const char *client, 
 troupe_status troupe_rosbridge_start(struct troupe_server *server, const struct troupe_rosbridge_def *def,
 	struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error)
 {
-	return make(&(struct source_place){.server = server}, NULL, def, ret_rosbridge, error);
+	return make(&(struct source_place){.server = server}, def, ret_rosbridge, error);
 }
 
 troupe_status troupe_rosbridge_connect(const struct troupe_view_run *run, const struct troupe_rosbridge_def *def,
 	struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error)
 {
-	struct key key;
-	struct remote_options remote;
-	troupe_status status = remote_of_run(run, &key, &remote, error);
-	if (!status)
-		status = make(&(struct source_place){.remote = &remote}, run->client, def, ret_rosbridge, error);
-	key_forget(&key);
-	return status;
+	return make(&(struct source_place){.run = run}, def, ret_rosbridge, error);
 }
 
 void troupe_rosbridge_end(struct troupe_rosbridge *gateway)

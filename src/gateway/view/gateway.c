@@ -23,9 +23,6 @@ enum {
 
 struct troupe_view {
 	struct gateway gateway;
-	/* of a run of another process */
-	struct remote_options remote;
-	struct key key;
 };
 
 static const char policy[] =
@@ -343,7 +340,7 @@ static void change_server(void *ctx, struct troupe_server *server)
 static void look_at_remote(struct gateway *gateway)
 {
 	struct troupe_error why;
-	if (!gateway->place.remote || atomic_load(&gateway->is_over) || !remote_is_over(gateway->client, &why))
+	if (gateway->place.server || atomic_load(&gateway->is_over) || !remote_is_over(gateway->client, &why))
 		return;
 	gateway->why = why;
 	say_goodbye(gateway, why.text);
@@ -441,6 +438,7 @@ static void fini(struct gateway *gateway)
 static troupe_status start(struct gateway *gateway, const struct troupe_view_def *def, struct troupe_error *error)
 {
 	troupe_status status = begin_clients(gateway, error);
+	gateway->place.run = NULL; /* it is the caller's */
 	if (status)
 		return status;
 	find_worlds(gateway);
@@ -504,13 +502,8 @@ troupe_status troupe_view_connect(const struct troupe_view_run *run, const struc
 	if (status)
 		return status;
 	struct troupe_view *view = mem_alloc(sizeof *view);
-	status = remote_of_run(run, &view->key, &view->remote, error);
-	view->gateway.place.remote = &view->remote;
-	if (status)
-		free(view);
-	else
-		status = start_view(view, def, ret_view, error);
-	return status;
+	view->gateway.place.run = run;
+	return start_view(view, def, ret_view, error);
 }
 
 static troupe_status watch(struct gateway *gateway, struct troupe_error *error)
@@ -544,7 +537,6 @@ void troupe_view_end(struct troupe_view *view, const struct troupe_error *why)
 		return;
 	view->gateway.goodbye = why ? why->text : "the run has ended";
 	fini(&view->gateway);
-	key_forget(&view->key);
 	free(view);
 }
 
@@ -557,7 +549,7 @@ struct troupe_view_counts troupe_view_counts(const struct troupe_view *view)
 {
 	const struct gateway *gateway = &view->gateway;
 	return (struct troupe_view_counts){.pages = atomic_load(&gateway->page_count),
-		.commands = !source_only_watches(&gateway->place) ? gateway->client->ops->commands(gateway->client) : 0,
+		.commands = !source_only_watches(gateway->client) ? gateway->client->ops->commands(gateway->client) : 0,
 		.boundaries_lost = gateway->client->ops->lost(gateway->client)};
 }
 

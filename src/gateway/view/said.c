@@ -18,7 +18,7 @@ void said_hello(const struct gateway *gateway, struct text *out)
 		text_add_json(out, gateway->worlds.at[i].prefix);
 	}
 	text_add(out, "],\"recording\":%s,\"commands\":%s,\"rate\":%d}", gateway->play ? "true" : "false",
-		gateway->play || source_only_watches(&gateway->place) ? "false" : "true", VIEW_PICTURES_HZ);
+		gateway->play || source_only_watches(gateway->client) ? "false" : "true", VIEW_PICTURES_HZ);
 }
 
 void said_timeline(const struct play_state *state, struct text *out)

@@ -515,6 +515,11 @@ uint64_t watch_host_joined(const struct watch_host *host)
 	return atomic_load_explicit(&host->joined, memory_order_relaxed);
 }
 
+bool watch_host_is_local(const struct watch_host *host)
+{
+	return address_is_loopback(listener_address(host->listener));
+}
+
 /* --- for programs ------------------------------------------------------------------------------------------------- */
 
 struct troupe_watch {
@@ -569,6 +574,11 @@ void troupe_watch_end(struct troupe_watch *watch, const struct troupe_error *why
 uint64_t troupe_watch_commands(const struct troupe_watch *watch)
 {
 	return watch_host_commands(watch->host);
+}
+
+bool troupe_watch_is_local(const struct troupe_watch *watch)
+{
+	return watch_host_is_local(watch->host);
 }
 
 void troupe_watch_describe(const struct troupe_watch *watch, char *ret_text, size_t bytes)

@@ -552,30 +552,37 @@ static troupe_status say_hello(struct remote *remote, const char *client, struct
 	return status;
 }
 
-/* One try: until it is welcome, or the reason why not. */
+static bool is_welcome(const struct remote *remote)
+{
+	return remote->worlds && remote->topics;
+}
+
+/* One attempt to join the run. The error names the address, whether the channel has failed or the run has refused. */
 static troupe_status join(struct remote *remote, const struct remote_options *options, const struct address *address,
 	struct troupe_error *error)
 {
 	const struct channel_options channel = {.role = CHANNEL_CLIENT, .key = options->key};
+	char at[ADDRESS_TEXT_BYTES];
+	struct troupe_error why;
 	uint64_t now_ns = remote->heard_ns = clock_now_ns();
 	troupe_status status = channel_connect(address, &channel, now_ns, &remote->channel, error);
 	if (status)
 		return status;
+	address_text(address, at);
+	channel_set_peer(remote->channel, ""); /* the error below has the name */
 	channel_limit(remote->channel, FRAME_PAYLOAD_MAX);
 	remote->over = false;
-	status = say_hello(remote, options->client, error);
-	while (!status && !(remote->worlds && remote->topics) && turn(remote)) {
+	status = say_hello(remote, options->client, &why);
+	while (!status && !is_welcome(remote) && turn(remote)) {
 		send_asks(remote);
 		await_more(remote);
 	}
-	if (!status && !(remote->worlds && remote->topics)) {
-		char at[ADDRESS_TEXT_BYTES];
-		address_text(address, at);
-		bool named = !strncmp(remote->why.text, at, strlen(at)); /* the channel's reasons begin with it */
-		status = fail(error, remote->why.status ? remote->why.status : TROUPE_EPEER, "%s%s%s",
-			named ? "" : options->address, named ? "" : ": ", remote->why.text);
+	if (!status && !is_welcome(remote)) {
+		why = remote->why;
+		status = why.status ? why.status : TROUPE_EPEER;
 	}
-	return status;
+	channel_set_peer(remote->channel, at);
+	return status ? fail(error, status, "%s: %s", at, why.text) : TROUPE_OK;
 }
 
 static troupe_status start(struct remote *remote, const struct remote_options *options, struct troupe_error *error)
@@ -604,17 +611,6 @@ static troupe_status start(struct remote *remote, const struct remote_options *o
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
 }
 
-troupe_status remote_of_run(const struct troupe_view_run *run, struct key *ret_key, struct remote_options *ret_options,
-	struct troupe_error *error)
-{
-	bool has_key = false;
-	*ret_key = (struct key){0};
-	troupe_status status = key_find(run->key_file, run->insecure, ret_key, &has_key, error);
-	*ret_options = (struct remote_options){
-		.address = run->address, .key = has_key ? ret_key : NULL, .client = run->client};
-	return status;
-}
-
 troupe_status remote_connect(
 	const struct remote_options *options, struct source **ret_source, struct troupe_error *error)
 {
@@ -630,6 +626,22 @@ troupe_status remote_connect(
 		destroy(&remote->base);
 	else
 		*ret_source = &remote->base;
+	return status;
+}
+
+troupe_status remote_connect_run(const struct troupe_view_run *run, const struct remote_options *options,
+	struct source **ret_source, struct troupe_error *error)
+{
+	struct key key = {0};
+	bool has_key = false;
+	troupe_status status = key_find(run->key_file, run->insecure, &key, &has_key, error);
+	struct remote_options own = *options;
+	own.address = run->address;
+	own.client = run->client;
+	own.key = has_key ? &key : NULL;
+	if (!status)
+		status = remote_connect(&own, ret_source, error);
+	key_forget(&key);
 	return status;
 }
 

@@ -21,15 +21,15 @@ struct remote_options {
 	void *ctx;
 };
 
-/* Options for a run as a program describes it; the key is the caller's, to be forgotten. TROUPE_EIO, TROUPE_EINVAL: the
- * key cannot be read. */
-struct troupe_view_run;
-troupe_status remote_of_run(const struct troupe_view_run *run, struct key *ret_key, struct remote_options *ret_options,
-	struct troupe_error *error);
-/* Blocks until the run has let this process in, for at most wait_ms; so long it tries again while nothing listens
- * there. TROUPE_EINVAL: the address; TROUPE_EPEER: it cannot be reached; TROUPE_EPROTOCOL: it refuses, and why. */
+/* Blocks until the run has let this process in, for at most wait_ms, and tries again during this time while no process
+ * listens at the address. TROUPE_EINVAL: the address is not valid; TROUPE_EPEER: the run cannot be reached;
+ * TROUPE_EPROTOCOL: the run refuses this process, with the reason. */
 troupe_status remote_connect(
 	const struct remote_options *options, struct source **ret_source, struct troupe_error *error);
+/* The same for a run as a program describes it, from which address, client and key are taken, and not from options.
+ * Other errors: TROUPE_EIO, TROUPE_EINVAL: the key cannot be read. */
+troupe_status remote_connect_run(const struct troupe_view_run *run, const struct remote_options *options,
+	struct source **ret_source, struct troupe_error *error);
 /* Whether the connection is over, with the reason: TROUPE_OK, the run has ended; TROUPE_EINTERNAL, it has failed;
  * TROUPE_EPEER, it was lost. Any thread. on_ready was called for it. Messages that came before can still be taken. */
 bool remote_is_over(struct source *source, struct troupe_error *ret_why);

@@ -33,6 +33,8 @@ troupe_status watch_host_create(struct troupe_server *server, const struct watch
 void watch_host_destroy(struct watch_host *host, const struct troupe_error *why);
 /* "127.0.0.1:47083". */
 void watch_host_describe(const struct watch_host *host, struct text *out);
+/* Whether only programs of this machine can join. */
+bool watch_host_is_local(const struct watch_host *host);
 /* The number of commands that robot clients have given so far. Any thread. */
 uint64_t watch_host_commands(const struct watch_host *host);
 /* The number of viewers that have joined so far. Any thread. */
