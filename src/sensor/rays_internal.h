@@ -1,0 +1,88 @@
+/* What the files of rays share: the visuals as rays see them. rays.c keeps them, rays_cast.c casts rays at them, and
+ * rays_shape.c computes their normals and outlines. Thread: as rays.h says for each function. */
+#ifndef SENSOR_RAYS_INTERNAL_H
+#define SENSOR_RAYS_INTERNAL_H
+
+#include "sensor/rays.h"
+
+#include "sensor/surface.h"
+
+#include "base/ranges.h"
+
+/* A visual at its place. */
+struct seen {
+	double turn[3][3]; /* rows: the axes of the visual's frame, in the world */
+	struct vec3 at, size;
+	enum sdf_shape_kind kind; /* SDF_EMPTY: this place is free, or the visual cannot be seen */
+	uint32_t flags;
+	uint64_t id; /* of the model */
+	uint32_t model, visual;
+	struct surface *surface;
+	bool both_sides, shadow;
+	struct rays_label label;
+
+	/* for rays_follow() */
+	uint32_t body; /* SCENE_NONE: static */
+	uint32_t link;
+	struct pose in_link;
+	struct vec3 reach; /* half edges of its box, in its own frame, about `middle` */
+	struct vec3 middle;
+};
+
+struct known {           /* the model at a place of the scene */
+	uint64_t serial; /* 0: none */
+	uint32_t first, count;
+	struct pose at; /* of a static model */
+};
+
+struct kept_surface {
+	const void *of; /* mesh or image */
+	struct vec3 size, shift;
+	struct surface *surface; /* NULL: free */
+	uint32_t users;
+};
+
+struct packet;
+
+struct rays {
+	const struct scene *scene;
+	/* by the CPU */
+	void (*meet_box)(struct packet *p, uint32_t place, const int32_t *valid, float *far);
+	void (*cut)(struct packet *p, const int32_t *valid, struct tree_rays *to);
+	const bool *hidden; /* by model; NULL: none is */
+	struct tree_maker *maker;
+	struct tree *tree;
+	struct seen *seen;
+	struct ranges places;
+	uint32_t room, count;
+	VEC(struct known) known;
+	VEC(struct pose) poses; /* by body */
+	VEC(struct kept_surface) surfaces;
+	VEC(uint32_t) items; /* of the tree -> place in seen */
+	VEC(uint32_t) loose; /* places */
+	VEC(struct tree_box) boxes;
+	struct vec3 middle;
+	bool has_middle;
+	struct vec3 half; /* of the box of all items, about `hub` */
+	struct vec3 hub;
+};
+
+/* A vector of the world in the axes of the visual's frame, and back. */
+static inline struct vec3 seen_turned(const struct seen *seen, struct vec3 v)
+{
+	return (struct vec3){seen->turn[0][0] * v.x + seen->turn[0][1] * v.y + seen->turn[0][2] * v.z,
+		seen->turn[1][0] * v.x + seen->turn[1][1] * v.y + seen->turn[1][2] * v.z,
+		seen->turn[2][0] * v.x + seen->turn[2][1] * v.y + seen->turn[2][2] * v.z};
+}
+
+static inline struct vec3 seen_turned_back(const struct seen *seen, struct vec3 v)
+{
+	return (struct vec3){seen->turn[0][0] * v.x + seen->turn[1][0] * v.y + seen->turn[2][0] * v.z,
+		seen->turn[0][1] * v.x + seen->turn[1][1] * v.y + seen->turn[2][1] * v.z,
+		seen->turn[0][2] * v.x + seen->turn[1][2] * v.y + seen->turn[2][2] * v.z};
+}
+
+/* Chooses the functions for this CPU. avx: it has AVX2, and the tree uses it. */
+void rays_choose(struct rays *rays, bool avx);
+
+#endif
