@@ -32,7 +32,7 @@
  *   pre_update()   [runner]   reads state k, writes words of state k+1 and the control of the own model
  *   physics
  *   post_update()  [runner]   reads states k and k+1, writes words of state k+1
- *   report()       [primary]  reads the state after the step and its words, if somebody has subscribed
+ *   report()       [primary]  reads the state after the step and its words, if a client has subscribed
  *
  * Stability: a struct that the plug-in fills begins with its size, and new members come only at its end. A plug-in
  * that was built with this header works with every later troupe that has the same TROUPE_PLUGIN_ABI. */
@@ -183,8 +183,8 @@ extern TROUPE_EXPORT const struct troupe_plugin troupe_plugin;
 /* --- what the host gives ------------------------------------------------------------------------------------------ */
 
 enum troupe_gives {
-	TROUPE_GIVES_REPORT,    /* what report() fills in, when somebody listens, at the rate */
-	TROUPE_GIVES_PUBLISHED, /* what publish() is given, when it is */
+	TROUPE_GIVES_REPORT,    /* report() fills in the message, at the rate, while the topic has a subscriber */
+	TROUPE_GIVES_PUBLISHED, /* publish() gives the message, at any step */
 	TROUPE_GIVES_ODOMETRY,  /* gz.msgs.Odometry of reckon() */
 	TROUPE_GIVES_TF,        /* gz.msgs.Pose_V with the same pose */
 	TROUPE_GIVES_JOINTS,    /* gz.msgs.Model with the state of joints */
@@ -256,8 +256,8 @@ struct troupe_performer {
 		size; /* edges of its box, which has the axes of the world and the model's origin in its middle */
 };
 
-/* The functions of the host. Those for [setup] have no lasting effect anywhere else. A later troupe may have more of
- * them, at the end: `size` tells. The texts that they return live as long as the system. */
+/* The functions of the host. Functions for [setup] have no lasting effect if they are called elsewhere. A later troupe
+ * may have more of them, at the end: `size` tells. The texts that they return live as long as the system. */
 struct troupe_host {
 	uint32_t size, abi;
 
@@ -485,7 +485,7 @@ struct troupe_host {
 	/* Whether something is joined that this system has attached; in state k. */
 	bool (*attached)(const struct troupe_system *self, const struct troupe_step *step);
 	/* A request to a service of the world, as a command that is due in this step: "set_pose", "create", "remove",
-	 * ...; the message has the type of the service (`troupe topics` lists them). What came of it is on the topic
+	 * ...; the message has the type of the service (`troupe topics` lists them). Its outcome is on the topic
 	 * replies. */
 	void (*request)(const struct troupe_system *self, const struct troupe_step *step, const char *service,
 		const struct troupe_message *message);

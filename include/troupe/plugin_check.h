@@ -20,8 +20,8 @@ struct troupe_plugin_check {
 	const char *const *resource_paths; /* as in troupe_server_def */
 	const char *const *plugin_paths;   /* the same; for other plug-ins of the world */
 	uint64_t steps;                    /* at least 1 */
-	/* Lines for people: first what the library has (its kinds, their parameters and words), then each thing that
-	 * was tried, and what came of it; wrong: it breaks a rule. May be NULL. */
+	/* Lines for people: first what the library has (its kinds, their parameters and words), then each trial and its
+	 * outcome; wrong: the library breaks a rule. May be NULL. */
 	void (*on_line)(void *ctx, bool wrong, const char *text);
 	void *ctx;
 };

@@ -1,7 +1,7 @@
 /* A gateway (gateway.h) for the protocol of rosbridge, version 2: JSON through a WebSocket. Programs that use roslibjs,
  * roslibpy and other such libraries see the topics of a run under the names and with the types of ROS 2, publish, and
  * call services, without ROS on either side. Among the services are those of the ROS 2 package simulation_interfaces,
- * and its action. src/gateway/rosbridge/PROTOCOL.md and src/ROS2.md say what there is. */
+ * and its action. src/gateway/rosbridge/PROTOCOL.md and src/ROS2.md list topics, services and operations. */
 #ifndef TROUPE_ROSBRIDGE_H
 #define TROUPE_ROSBRIDGE_H
 

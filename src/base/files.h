@@ -2,8 +2,8 @@
  * kept content counts, whatever happens to the file system. A closed set never reads the file system, so that a world
  * that was loaded once can be loaded again elsewhere with the same result.
  *
- * Zeroed is open and empty. Paths are compared as they are written. One thread at a time; a set that nobody changes may
- * be the `before` of sets of several threads. */
+ * Zeroed is open and empty. Paths are compared as they are written. One thread at a time; a set that no thread changes
+ * may be the `before` of sets of several threads. */
 #ifndef BASE_FILES_H
 #define BASE_FILES_H
 

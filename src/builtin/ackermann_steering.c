@@ -6,8 +6,8 @@
  *     rim of the left wheels = v (1 - wheel_separation / (2 r))  right: +
  *
  * With <steering_only> a number is the angle a of a wheel in the middle, and no wheel is driven. The same circle, with
- * r = wheel_base / tan(a) and the wheel separation for the kingpins'. A steering joint turns at steer_p_gain times what
- * is missing of its angle, in rad/s.
+ * r = wheel_base / tan(a) and the wheel separation for the kingpins'. A steering joint turns at steer_p_gain times the
+ * error of its angle, in rad/s.
  *
  * Odometry is dead reckoning of the middle of the rear axle, from the first wheel of each side and the mean angle of
  * the first steering joints. Parameters, limits and formulas are those of Gazebo's AckermannSteering. */

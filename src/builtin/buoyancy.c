@@ -162,7 +162,7 @@ static void add_part(
 	sum->moment = troupe_vec3_add(sum->moment, troupe_vec3_scale(centre, volume));
 }
 
-/* Adds what is below the plane of one triangle. */
+/* Adds the contribution of one triangle to the volume below the plane. */
 static void add_triangle(
 	struct displaced *sum, const struct plane *plane, struct troupe_vec3 o, const struct troupe_vec3 t[3])
 {

@@ -500,7 +500,7 @@ const struct troupe_kind builtin_rf_comms = {
 
 enum { FLIGHTS_MAX = 128 };
 
-/* Of each waiting message, in the order of the queue: when and where it was sent. */
+/* When and where a waiting message was sent. There is one for each message, in the order of the queue. */
 struct flight {
 	uint64_t begun;
 	double x, y, z, sent_s;

@@ -111,7 +111,8 @@ static double wrapped(double angle)
 	return angle > M_PI ? angle - 2 * M_PI : angle < -M_PI ? angle + 2 * M_PI : angle;
 }
 
-/* What is left to go and to turn now, both 0 at the end. */
+/* The distance to drive and the angle to turn now: the model turns towards the goal, drives, and turns to the last yaw.
+ * Both are 0 when it is there. */
 static void errors_of(const struct troupe_system *self, struct troupe_pose at, const struct words *w,
 	double *ret_linear, double *ret_angular)
 {

@@ -15,7 +15,7 @@
 enum wheel { FRONT_LEFT, FRONT_RIGHT, BACK_LEFT, BACK_RIGHT, WHEELS };
 enum way { AHEAD, ASIDE, TURN, WAYS };
 
-/* What a wheel's rim does for each way; of a turn, for the length l. */
+/* The share of each way of driving in the speed of a wheel's rim. The turn is multiplied by the length l, too. */
 static const double part[WHEELS][WAYS] = {{1, -1, -1}, {1, 1, 1}, {1, 1, -1}, {1, -1, 1}};
 
 struct config {

@@ -97,7 +97,8 @@ static bool solve(double m[ROWS][ROWS], double b[ROWS], int n)
 	return true;
 }
 
-/* What a rotor does per square of its speed: torque about x, y, z, and thrust. tilt: the part of its axis along z. */
+/* The effect of a rotor, to be multiplied by the square of its speed: torque about x, y, z, and thrust. tilt: the z
+ * component of its axis. */
 static void effect_of(const struct rotor *rotor, double tilt, double ret_effect[ROWS])
 {
 	double force = rotor->force * tilt;
@@ -326,7 +327,7 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 	w->commanded = 1;
 }
 
-/* What a sensor with noise would measure; each axis has its own sequence of noise. */
+/* The value with the noise of a sensor; each axis has its own sequence of noise. */
 static struct troupe_vec3 measured(const struct troupe_system *self, const struct troupe_step *step,
 	struct troupe_vec3 value, struct troupe_vec3 mean, struct troupe_vec3 deviation, uint32_t sequence)
 {

@@ -182,7 +182,8 @@ static void post_update(const struct troupe_system *self, const struct troupe_st
 	w->steps++;
 }
 
-/* What is published: means, and noise, which belongs to the step. */
+/* The twist that is published: linear velocities are means over the window; noise is added, which depends on the
+ * step. */
 static void twist_of(const struct troupe_system *self, const struct troupe_step *step, const struct words *w,
 	double ret[TWIST_FIELDS])
 {

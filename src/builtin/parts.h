@@ -1,5 +1,5 @@
-/* What built-in systems share: lists of joints, topics with Gazebo's names, numbers of a message, PID control. Each
- * kind is one file. Its parameters, defaults and topics are those of Gazebo.
+/* Code that built-in systems share: lists of joints, topics with Gazebo's names, numbers of a message, PID control.
+ * Each kind is one file. Its parameters, defaults and topics are those of Gazebo.
  *
  * The words of a system are a struct of 8-byte members. */
 #ifndef BUILTIN_PARTS_H
@@ -134,8 +134,8 @@ double builtin_input_of(const struct troupe_system *self, const struct builtin_i
 	const struct troupe_message *message, double otherwise);
 
 /* Takes the topic of a joint system, with input 0. It is <topic>, if given; else "/model/NAME/" and <sub_topic>, if
- * given. Else it is /actuators for a system that takes Actuators, and /model/NAME/joint/JOINT/ and `usual` for one
- * that takes a Double. */
+ * given. If neither is given, it is /actuators for a system that takes Actuators, and /model/NAME/joint/JOINT/ and
+ * `usual` for one that takes a Double. */
 bool builtin_take_joint(struct troupe_system *self, const struct troupe_element *plugin,
 	const struct builtin_joints *joints, const char *usual, const struct builtin_input *input);
 
@@ -151,7 +151,7 @@ bool builtin_numbers_of(const char *text, double *ret_values, uint32_t count);
 
 /* --- drives --- */
 
-/* Of a velocity, its rate and the rate of that rate. */
+/* Limits of a velocity, of its rate (acceleration) and of the rate of that rate (jerk). */
 struct builtin_limits {
 	double velocity_min, velocity_max, acceleration_min, acceleration_max, jerk_min, jerk_max;
 };
@@ -251,8 +251,8 @@ double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_word
 
 /* --- controllers of joints ---------------------------------------------------------------------------------------- */
 
-/* What brings the first of some joints to a number, its position or velocity, which messages give. It is the first
- * member of a config. */
+/* Brings the first of some joints to the position or velocity that messages give. It is the first member of a
+ * config. */
 struct builtin_control {
 	struct builtin_joints joints;
 	struct builtin_input input;

@@ -128,7 +128,7 @@ static void init(const struct troupe_system *self, void *words)
 
 /* --- commands ----------------------------------------------------------------------------------------------------- */
 
-/* What is behind "FIRST::"; the name itself, if it does not begin so. */
+/* The part of the name behind "FIRST::"; the whole name if it does not begin with this. */
 static const char *behind(const char *name, const char *first)
 {
 	size_t length = strlen(first);

@@ -127,7 +127,7 @@ bool gz_make_bytes(const char *command, const char *type, const char *text, bool
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-/* Until all peers have said what they have. */
+/* Waits until all peers have told their topics and services. */
 static void settle(struct node *node)
 {
 	uint64_t end_ns = gz_after_ns(NODE_SETTLE_MS / 1e3);

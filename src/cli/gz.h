@@ -1,4 +1,4 @@
-/* What `troupe topic` and `troupe service` share: a node of gz-transport, and messages as people and programs read
+/* Code that `troupe topic` and `troupe service` share: a node of gz-transport, and messages as people and programs read
  * them. One thread. */
 #ifndef CLI_GZ_H
 #define CLI_GZ_H

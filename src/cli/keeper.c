@@ -2,11 +2,11 @@
  *
  *  - A program must end with the run, and so must all that it has started, also when the run is killed. The kernel can
  *    kill a child when its parent dies, but not what the child has started. This process stays, sees its pipe close,
- * and ends them all. It gets a session of its own, so that what is sent to the run's process group does not reach it.
+ * and ends them all. It gets a session of its own, so that signals to the run's process group do not reach it.
  *  - It is the parent of what its programs leave behind (PR_SET_CHILD_SUBREAPER): a daemon that left the process group
  *    of its program is found among its children.
- *  - Should this process be killed itself, the kernel kills the programs. Who kills all processes that are called as
- *    the command is does not mean this one, so it gets a name and a command line of its own.
+ *  - If this process is killed itself, the kernel kills the programs. A person who kills all processes with the name of
+ *    the command does not mean this one, so it gets a name and a command line of its own.
  *  - A flood of output costs this process's time, not that of a runner's thread, and a reader that has stopped to read
  *    stops this process at most: lines that cannot be written are left out.
  *  - It is forked early: a fork of the process that has the world would keep a copy of all memory that the run changes,
@@ -347,7 +347,7 @@ static bool go_on_ending(struct keeper *keeper, uint64_t now_ns)
 	} else if (keeper->stage == KILL && due) {
 		return false; /* a process that cannot be killed now */
 	}
-	if (keeper->stage == KILL) /* again: what is killed leaves its children to this process */
+	if (keeper->stage == KILL) /* again: children of a killed process become children of this process */
 		signal_all(keeper, SIGKILL);
 	return true;
 }

@@ -1,4 +1,4 @@
-/* What a program of the world writes on its standard output and error, as whole lines with its name before them. */
+/* The standard output and error of a program of the world, as whole lines with the name of the program before them. */
 #ifndef CLI_PROGRAM_LINES_H
 #define CLI_PROGRAM_LINES_H
 

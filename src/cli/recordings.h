@@ -1,9 +1,9 @@
-/* What the plug-ins LogRecord and LogPlayback of a world ask for: Gazebo's systems that record a run, and that show a
+/* The wishes of the plug-ins LogRecord and LogPlayback of a world: Gazebo's systems that record a run, and that show a
  * recording in place of a run. Here they mean troupe's own recordings. A world may come from a stranger, so they are
  * obeyed only if the user says --recordings; the library warns of them otherwise.
  *
- * A recording is a folder, as in Gazebo, with RECORDING_FILE in it, and RECORDING_TOPICS if the world asks for topics.
- */
+ * A recording is a folder, as in Gazebo, with RECORDING_FILE in it, and RECORDING_TOPICS if the world asks for
+ * topics. */
 #ifndef CLI_RECORDINGS_H
 #define CLI_RECORDINGS_H
 

@@ -40,8 +40,8 @@ void signals_unwatch(void);
 enum outfile_haste signals_haste(void *ctx);
 
 /* From now on a crash inside of a plug-in from a library names the plug-in, on standard error, before the process ends
- * by the signal. Where somebody else handles such a signal already, nothing changes. A plug-in that calls exit() is
- * named as well, and the exit status is then CLI_BAD_INPUT, whatever the plug-in has chosen. */
+ * by the signal. If other code of the process handles such a signal already, nothing changes. A plug-in that calls
+ * exit() is named as well, and the exit status is then CLI_BAD_INPUT, whatever the plug-in has chosen. */
 void signals_name_plugins(void);
 /* From now on a function of a plug-in that has not returned after so many seconds ends the process, which names the
  * plug-in, with CLI_BAD_INPUT. For one thread that calls plug-ins, and not beside signals_watch(), which has the same

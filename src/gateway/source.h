@@ -1,6 +1,6 @@
-/* What a gateway reads and posts to: a server of this process, or the run of another one (watch/remote.h). The
- * functions are those of troupe/client.h, for one client. A run of another process takes commands only from the process
- * of a robot client, for the client's own models.
+/* The source of a gateway's messages, and the receiver of its commands: a server of this process, or the run of another
+ * process (watch/remote.h). The functions are those of troupe/client.h, for one client. A run of another process takes
+ * commands only from the process of a robot client, for the client's own models.
  *
  * Thread: one at a time, except for on_ready. */
 #ifndef GATEWAY_SOURCE_H

@@ -104,7 +104,7 @@ struct transport_ops {
 	void (*resize)(struct transport *transport, uint32_t active);
 	/* Secondary. Acknowledges the step that wait() gave last. Does not block, except that all_acked may run inside.
 	 * The payload is lent until the next step comes. TROUPE_EPROTOCOL for another number or a second ack;
-	 * TROUPE_EPEER: the run is over, and nobody takes the ack. */
+	 * TROUPE_EPEER: the run is over, and the ack is not taken. */
 	troupe_status (*ack)(struct transport *transport, uint32_t secondary, struct transport_message ack);
 	/* Primary, inside all_acked; does not block. The ack of a secondary; the transport keeps the payload until the
 	 * next step is published. */

@@ -1,5 +1,5 @@
-/* A plug-in of Gazebo with a wrong parameter often has a default in its place. Here everything is checked, and what is
- * not known is refused: a misspelt <restart> would show only on the day on which the program fails. */
+/* A plug-in of Gazebo with a wrong parameter often has a default in its place. Here everything is checked, and an
+ * element that is not known is refused: otherwise a misspelt <restart> would be noticed only when the program fails. */
 #include "program/program.h"
 
 #include <troupe/barrier.h>

@@ -1,5 +1,5 @@
-/* The world as it is, for saved states: what differs from the file, and the words of all models. Input is not
- * trusted: a saved state may come from anyone, or be forged. */
+/* The world as it is, for saved states: what differs from the file, and the words of all models. Input is not trusted:
+ * a saved state may come from a stranger, or be forged. */
 #include "run/edit_internal.h"
 
 #include "geom/pack.h"

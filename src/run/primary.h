@@ -76,7 +76,7 @@ struct published { /* a message that a system published in update(), for those o
 
 struct primary {
 	struct primary_options options;
-	uint32_t watched; /* bits OBSERVE_... that somebody watches, beside options.observe; set between steps */
+	uint32_t watched; /* bits OBSERVE_... that a client watches, beside options.observe; set between steps */
 	struct shared *shared;
 	struct plan plan;
 	struct edit edit;
@@ -171,7 +171,7 @@ void primary_take_back(struct primary *primary);
  * command, and those after it, are taken in the next step. May sleep, to keep to real time. *ret_begin_ns: when the
  * decision began, after the sleep, by clock_now_ns(). */
 const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_ns);
-/* Whether primary_decide() would decide a step now: no limit is reached, and nobody has asked it to stop. */
+/* Whether primary_decide() would decide a step now: no limit is reached, and it was not asked to stop. */
 bool primary_will_step(const struct primary *primary);
 /* Between steps: ends the primary with this error; it decides no further step. */
 void primary_fail(struct primary *primary, const struct troupe_error *error);

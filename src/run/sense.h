@@ -27,7 +27,7 @@ void sense_list(const struct shared *shared, const struct step *step, uint32_t n
 	indices *ret_models);
 
 /* Measures with the sensors of forces that are due in the step, after it was merged. reactions: by joint; owner: by
- * model, 0: nobody simulates it, so its sensors do not measure. Thread: the primary's. */
+ * model, 0: no secondary simulates it, so its sensors do not measure. Thread: the primary's. */
 void sense_forces(const struct shared *shared, const struct step *step, const struct reaction *reactions,
 	const contact_notes *contacts, const uint32_t *owner, struct readings *ret_readings);
 

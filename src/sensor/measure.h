@@ -1,5 +1,5 @@
-/* What the sensors measure that need neither rays nor forces: from the motion of the sensor and its surroundings to the
- * numbers of sdf_settings.signals, in their order (sdf/sensor.h), without noise. Pure; any thread. */
+/* The sensors that need neither rays nor forces: from the motion of the sensor and its surroundings to the numbers of
+ * sdf_settings.signals, in their order (sdf/sensor.h), without noise. Pure; any thread. */
 #ifndef SENSOR_MEASURE_H
 #define SENSOR_MEASURE_H
 
@@ -70,9 +70,10 @@ struct wrench {
 	struct vec3 force, torque; /* N, N m */
 };
 
-/* A force-torque sensor, its origin the point of the torque. on_child: what the joint exerts on its child, about
- * `point`, both in the world. The signals are that in the axes of sensor, child or parent, with the sign of
- * measure_direction: child to parent, the default, is what the child exerts on the joint. */
+/* A force-torque sensor. Torques are about the origin of the sensor. on_child: the wrench that the joint exerts on its
+ * child, with its torque about `point`, both in the world. The signals are this wrench in the axes of sensor, child or
+ * parent, with the sign of measure_direction: child to parent, the default, is the wrench that the child exerts on the
+ * joint. */
 void measure_force_torque(const struct sdf_force_torque *sdf, struct wrench on_child, struct vec3 point,
 	const struct pose *sensor, struct quat child, struct quat parent, double signals[6]);
 

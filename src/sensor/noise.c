@@ -149,8 +149,8 @@ static void halve(struct noise_cache *walk, uint64_t index, int level)
 	walk->ends[level].right = index < middle ? value : right;
 }
 
-/* Of the levels that are known, those hold still whose intervals have both the last index and this one. The index is
- * the left end of its interval of one step, often of a greater one: then no more is halved. */
+/* A level that is known stays valid if its interval has both the last index and this one. The index is the left end of
+ * its interval of one step, and often of a longer interval: then no shorter interval has to be halved. */
 static double walk_to(struct noise_cache *walk, uint64_t index)
 {
 	uint64_t differ = walk->index ^ index;

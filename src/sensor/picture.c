@@ -353,8 +353,8 @@ static struct vec3 turned(const struct mat3 *m, struct vec3 d)
 		m->m[2][0] * d.x + m->m[2][1] * d.y + m->m[2][2] * d.z};
 }
 
-/* Rays of those of the pixels that have one, from near to far along the camera's axis (for a ray that does not go
- * ahead, along the ray). Returns their number. */
+/* Makes the rays of all pixels of the chunk that have a ray, from near to far along the camera's axis (for a ray that
+ * does not go ahead, along the ray). Returns their number. */
 static uint32_t aim(struct chunk *c, const struct vec3 *directions, uint32_t count, struct pose pose, double near,
 	double far, uint32_t *pixels)
 {

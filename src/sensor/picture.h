@@ -58,8 +58,8 @@ struct picture_box {
 uint32_t picture_boxes(const uint32_t *labels, const uint32_t *instances, uint32_t width, uint32_t height,
 	struct picture_box *boxes, uint32_t room);
 
-/* Makes each of these boxes that of the whole model, hidden parts included, cut off at the border of the picture. The
- * pinhole counts, without distortion; points behind the camera are left out. */
+/* Replaces each of these boxes by the box of the whole model, hidden parts included, cut off at the border of the
+ * picture. It is computed with the pinhole, without distortion; points behind the camera are left out. */
 void picture_full_boxes(const struct rays *rays, const struct sdf_camera *camera, struct pose pose,
 	struct picture_box *boxes, uint32_t count);
 

@@ -42,7 +42,7 @@ static struct noise_cache *cache_of(const struct sample *sample, uint32_t signal
 	return sample->sensor->caches ? &sample->sensor->caches[signal] : NULL;
 }
 
-/* Makes the true values of the first signals of the sensor what it measures. */
+/* Adds the noise of the first signals of the sensor to their true values. */
 static void add_noise(const struct sample *sample, uint32_t count, double *values)
 {
 	const struct sdf_settings *settings = sample->sensor->sdf->settings;
@@ -183,7 +183,7 @@ static void read_force_torque(const struct sample *sample)
 		n[i] = signals[i];
 }
 
-/* What follows from the file: all but the sensor's pose. */
+/* Fills in what the file says of the scan: everything except the sensor's pose. */
 static struct reading_scan scan_head(const struct scan_layout *layout, const struct sdf_signal *range)
 {
 	const struct scan_axis *columns = &layout->columns, *rows = &layout->rows;

@@ -21,8 +21,8 @@ struct sampler { /* what a sample depends on, beside the sensor */
 
 /* Whether the sensor can have a reading of so many bytes. A pure function. */
 bool sampler_may_have(const struct sensor *sensor, size_t bytes);
-/* Whether a reading of such a size begins with the numbers that follow from the file: how many rows and columns it has,
- * and what the others mean. For readings that another process sends. A pure function. */
+/* Whether a reading of such a size begins with the numbers that follow from the file: the numbers of rows and columns,
+ * and the limits. Used to check a reading that another process sends. A pure function. */
 bool sampler_has_shape(const struct sensor *sensor, const double *numbers);
 
 /* Adds the reading. Thread: one at a time for each sensor, because the sensor has a cache; the caches change no bit. */

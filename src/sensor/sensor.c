@@ -431,7 +431,7 @@ double sensor_period_s(const struct sensors *sensors, const struct sensor *senso
 	return micro_hz ? 1e6 / (double)micro_hz : step_s(sensors);
 }
 
-/* What sensors see is made when they first measure: most runs have no subscriber for it. */
+/* The rays are made when a sensor that sees first measures, because most runs have no subscriber for one. */
 void sensors_look(struct sensors *sensors, const struct state *state, const bool *hidden)
 {
 	struct troupe_error error;

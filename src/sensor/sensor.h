@@ -117,7 +117,7 @@ struct sensors {
 	struct sensor_set *sets; /* [room] by model */
 	uint32_t room, count;
 	uint32_t forces;                /* the number of SENSOR_OF_FORCES */
-	uint32_t contacts;              /* of these, the number of those that measure contacts */
+	uint32_t contacts;              /* the number of these sensors that measure contacts */
 	indices statics;                /* static models that have sensors */
 	uint32_t wanted;                /* the number of sensors that are wanted */
 	uint32_t held;                  /* the number of sensors that programs hold */
@@ -143,7 +143,8 @@ void sensors_update(struct sensors *sensors);
 /* A sensor of a model that is part of the world; NULL: there is none. */
 struct sensor *sensors_find(const struct sensors *sensors, uint32_t model, uint32_t index);
 
-/* Says which sensors are wanted: none but those that are held, or all of them, then single ones. */
+/* Sets which sensors are wanted: first only the sensors that are held, or all sensors; then single sensors are
+ * added. */
 void sensors_want_none(struct sensors *sensors);
 void sensors_want_all(struct sensors *sensors);
 void sensors_want(struct sensors *sensors, struct sensor *sensor);

@@ -1,5 +1,5 @@
 /* A scan is a thousand numbers, and a table has room for one: the least range is the number that decides whether a
- * robot stops. Of contacts it is their number, and whether one of them is too deep. */
+ * robot stops. Contacts are summarized by their number, and by whether one of them is too deep. */
 #include "sensor/summary.h"
 
 #include <math.h>

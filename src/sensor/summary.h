@@ -19,7 +19,7 @@ enum { SUMMARY_MAX = 10 };
  *   SDF_LIDAR, SDF_GPU_LIDAR: range m, the least that is in range; NAN: none is */
 uint32_t summary_names(enum sdf_sensor_kind kind, const char *const **ret_names);
 
-/* The numbers of a reading, in the order of their names; those behind them are NAN. */
+/* The numbers of a reading, in the order of their names; the rest of the array is NAN. */
 void summary_make(const struct readings *readings, const struct reading *reading, double numbers[SUMMARY_MAX]);
 
 #endif

@@ -64,7 +64,7 @@ void clients_want_sensors(struct clients *clients);
 void clients_flush(struct clients *clients);
 
 /* What came of a request to a service, or of a message that was refused: the message of the world's topic `replies`.
- * The same thread. Costs a comparison when nobody has subscribed to it. */
+ * The same thread. Costs a comparison when no client has subscribed to it. */
 void clients_publish_reply(struct clients *clients, uint32_t world, uint64_t step, const char *service,
 	troupe_status status, const char *text);
 
@@ -80,7 +80,7 @@ void clients_unlock(struct clients *clients);
  * in, and one reference to the client. */
 struct reply;
 void clients_ask(struct clients *clients, struct troupe_client *client, struct reply *reply);
-/* A query was answered, on this thread: what came of it is told at the next step boundary, if anybody is to be told. */
+/* A query was answered, on this thread: the outcome is told at the next step boundary, if a client is to be told. */
 void clients_answered(struct clients *clients, const struct reply *reply);
 
 #endif

@@ -153,7 +153,7 @@ static void list_rows(struct hearing *hearing)
 /* --- a step ------------------------------------------------------------------------------------------------------- */
 
 /* A row with a rate is due when a multiple of its period has been reached since the state before, or at time 0: so this
- * does not depend on when somebody began to listen. */
+ * does not depend on when a client began to listen. */
 static bool is_due(const struct hearing *hearing, const struct topic_row *row)
 {
 	const struct primary *primary = &hearing->world->primary;

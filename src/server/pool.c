@@ -24,7 +24,7 @@ struct troupe_pool {
 	uint32_t own_room;
 	bool ends;
 	struct eventcount go, left; /* go: advanced by the caller; left: by each thread that has left the round */
-	_Alignas(64) _Atomic uint32_t next; /* index of the next server that nobody has taken */
+	_Alignas(64) _Atomic uint32_t next; /* index of the next server that no thread has taken */
 	uint32_t threads, spins;            /* with the caller's */
 	uint32_t started;                   /* threads in `at` */
 	pthread_t at[];

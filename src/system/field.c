@@ -1,5 +1,5 @@
 /* Messages as plug-ins see them: a place is looked up once, by its path, when the plug-in is configured, and then costs
- * a few loads. What a plug-in adds to a message lies in an arena that is open on the thread during the call. */
+ * a few loads. Parts that a plug-in adds to a message lie in an arena that is open on the thread during the call. */
 #include "system/setup.h"
 
 #include "topic/scene.pb-c.h"
@@ -324,7 +324,7 @@ static bool same_field(
 	return true;
 }
 
-/* NULL: a part that is not given. It is the same only as another one that is not given. */
+/* NULL is a part that is not given. It is equal only to another part that is not given. */
 static bool same_message(const ProtobufCMessage *a, const ProtobufCMessage *b, double tolerance)
 {
 	if (!a || !b)

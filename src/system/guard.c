@@ -1,6 +1,6 @@
 /* The guard is on both sides of the words and has a pattern that depends on the place. A library that writes far beyond
- * its words still damages this process: there is no wall between them. What is caught is the usual mistake, a struct
- * that is larger than the table of words, and what would spoil the state: numbers that are none.
+ * its words still damages this process: there is no wall between them. Two mistakes are caught: a struct that is larger
+ * than the table of words, which is the usual one, and NaN or infinite numbers, which would spoil the state.
  *
  * In a rehearsal (troupe check --plugin) a function is called twice with the same input. Different results show that
  * the plug-in has state outside of its words, a clock or random numbers of its own. The first call must leave no
@@ -156,7 +156,7 @@ static double as_double(uint64_t word)
 	return value;
 }
 
-/* What the word is called; *ret_kind: what it holds. */
+/* The name of the word; *ret_kind: the kind of its value. */
 static void name_word(const struct system *system, uint32_t word, struct text *out, enum troupe_word_kind *ret_kind)
 {
 	for (uint32_t n = 0; n < system->names.count; n++) {
@@ -338,7 +338,7 @@ static void compare_words(const struct guard_call *call, const struct guarded *f
 	text_fini(&name);
 }
 
-/* What a rehearsal publishes and requests is lost. */
+/* Messages and requests of a rehearsal are dropped. */
 static void no_publish(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message)
 {
 	(void)ctx, (void)system, (void)output, (void)message;

@@ -1,6 +1,6 @@
-/* Calls the functions of a system that comes from a library, on a copy of its words: what it writes beyond them hits a
- * guard, and what it leaves in them is looked at before it counts. Systems of troupe itself are called directly, at no
- * cost.
+/* Calls the functions of a system that comes from a library, on a copy of its words: a write beyond the copy hits a
+ * guard, and the values in the copy are checked before they become the state. Systems of troupe itself are called
+ * directly, at no cost.
  *
  * Thread: any; the caller's fault belongs to one thread. No allocation, but in a rehearsal. */
 #ifndef SYSTEM_GUARD_H
@@ -10,8 +10,8 @@
 
 enum guard_function { GUARD_INIT, GUARD_COMMAND, GUARD_PRE_UPDATE, GUARD_POST_UPDATE, GUARD_UPDATE };
 
-/* What this thread is calling, for troupe_plugin_interrupted(). To be called before and after each call of a function
- * of a system; what guard_make() calls is known without. */
+/* Notes which function of a system this thread calls, for troupe_plugin_interrupted(). Call them before and after each
+ * call of a function of a system; guard_make() does so itself. */
 void guard_enter(const struct system *system, const char *function);
 void guard_leave(void);
 
@@ -25,9 +25,9 @@ struct guard_call {
 
 /* Whether the kind has the function. */
 bool guard_has(const struct guard_call *call);
-/* Calls the function, which the kind has. The words keep what they had if the system breaks a rule: the first such
- * system is told in *fault. rehearse: the function is first called on another copy, without effect, and must do the
- * same again. */
+/* Calls the function, which the kind has. If the system breaks a rule, the words keep their values, and *fault names
+ * the first such system. rehearse: the function is first called on another copy, without effect, and must give the same
+ * result again. */
 void guard_make(const struct guard_call *call, uint64_t *words, bool rehearse, struct system_fault *fault);
 /* report() and reckon() of a system may not change its words: returns a copy for them, or, of troupe's own, the words
  * themselves. */

@@ -24,7 +24,7 @@ static const struct system_step *inner(const struct troupe_step *step)
 	return (const struct system_step *)(const void *)step;
 }
 
-/* Handles come from plug-ins, which may have any number in them. What is asked of no model, link or joint is 0. */
+/* Handles come from plug-ins, which may have any number in them. A query about a handle that is not valid gives 0. */
 static bool has_model(const struct scene *scene, uint32_t model)
 {
 	return model < scene->model_count && scene->models[model].id && !scene->models[model].absent;
@@ -505,7 +505,7 @@ static double raise(double x, double y)
 	return y == 0 ? 1 : x == 0 && y > 0 ? 0 : (double)NAN;
 }
 
-/* The key of a sequence does not depend on other plug-ins of the model than those before it. */
+/* The key of a sequence does not depend on plug-ins that come later in the model. */
 static uint64_t key_of(const struct troupe_system *self, uint32_t sequence)
 {
 	const struct system *system = system_of(self);

@@ -36,8 +36,8 @@ static const struct troupe_element *as_element(const struct sdf_element *element
 	return (const struct troupe_element *)(const void *)element;
 }
 
-/* What is being configured. A plug-in that calls functions for configure() elsewhere does no harm and gets no lasting
- * effect: what it is given holds until its next such call on this thread. */
+/* The system that is being configured. A plug-in that calls functions for configure() elsewhere does no harm and gets
+ * no lasting effect: what it is given holds until its next such call on this thread. */
 static struct setup *setup_of(const struct troupe_system *self)
 {
 	static _Thread_local struct arena arena;

@@ -1,6 +1,6 @@
 /* A bounded queue from the thread that takes a step (the producer) to the thread of one observer (the consumer).
- * Neither waits for the other. When the queue is full, the producer drops the oldest items and counts them as lost:
- * so a slow observer loses its own oldest items, and delays nobody.
+ * Neither waits for the other. When the queue is full, the producer drops the oldest items and counts them as lost: so
+ * a slow observer loses its own oldest items, and delays no other code.
  *
  *            push  pop  lost   X needs outside exclusion
  *     push    X     -    -     push: one producer; pop: one consumer

@@ -115,7 +115,7 @@ static void warn(void *ctx, const char *text)
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
-/* NULL: there can be no more ends; it has been said. */
+/* NULL: there is no room for another writer or reader; a warning was given. */
 static struct channel *make_channel(struct troupe_ros2 *gateway, const struct ros_offer *offer, char *key)
 {
 	char why[GLUE_WHY_BYTES] = "there are too many topics";
@@ -221,7 +221,7 @@ static void tell_graph(struct troupe_ros2 *gateway)
 	free(ends);
 }
 
-/* Feeds are made anew. The source keeps the subscriptions of those that stay; those of topics that are gone end. */
+/* Makes all feeds anew. Subscriptions to topics that stay are kept; subscriptions to topics that are gone end. */
 static void rebuild(struct troupe_ros2 *gateway, struct ros_names *names)
 {
 	struct map was_on = {0};

@@ -304,7 +304,7 @@ static void configure(const struct glue_place *place, char *text, size_t bytes)
 			common);
 }
 
-/* Which descriptors are sockets for datagrams. */
+/* Whether the descriptor is a socket for datagrams. */
 static bool is_datagram_socket(int fd)
 {
 	int type = 0;
@@ -367,9 +367,9 @@ static bool has_low_descriptors(void)
 	return probe >= 0 && probe < DESCRIPTORS_MAX - LIBRARY_DESCRIPTORS;
 }
 
-/* Sets the filter for the library's sockets: those that were not there before, which `before` says. The library gives
- * no access to them. What came before the filter was set is at most an announcement of a node on another host: without
- * the packets that follow it, no topic is matched. */
+/* Sets the filter for the library's sockets: for each socket that is not in `before`. The library gives no access to
+ * them. What came before the filter was set is at most an announcement of a node on another host: without the packets
+ * that follow it, no topic is matched. */
 static bool stay_here(const bool before[DESCRIPTORS_MAX])
 {
 	struct sock_filter filter[ADDRESSES_MAX + 8];

@@ -19,7 +19,7 @@ enum {
 	GLUE_HEAR_MAX = 1 << 20, /* bytes of a message that is taken; a longer one is dropped */
 };
 
-struct glue_node; /* a participant: in DDS, what others see of this process */
+struct glue_node; /* a participant: this process as other processes see it in DDS */
 struct glue_end;  /* a writer or a reader of a topic */
 
 struct glue_place {
@@ -30,8 +30,8 @@ struct glue_place {
 	const char *user_data; /* of the participant */
 	/* Called on a thread of the library: a message has come, or a peer has come or gone. Quick. */
 	void (*wake)(void *ctx);
-	/* The first warning of the library about what peers send, without the library's own head; the others are
-	 * dropped, because peers could send without end what is wrong. On a thread of the library. */
+	/* The first warning of the library about data of peers, without the library's own prefix. Later warnings are
+	 * dropped, because peers could send wrong data without end. On a thread of the library. */
 	void (*say)(void *ctx, const char *text);
 	void *ctx;
 };

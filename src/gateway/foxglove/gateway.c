@@ -135,7 +135,7 @@ static bool has_hearers(const struct troupe_foxglove *gateway, const char *chann
 	return offer && offer->hearers.count;
 }
 
-/* Whether a client needs the server's topic, itself or for what is made of it. */
+/* Whether a client needs the server's topic, or a topic that is made of it. */
 static bool is_needed(const struct troupe_foxglove *gateway, const char *topic)
 {
 	const struct scenery *scenery = sceneries_of_topic(&gateway->sceneries, topic);
@@ -306,7 +306,7 @@ static void take_reply(struct troupe_foxglove *gateway, const struct troupe_mess
 	}
 }
 
-/* A run of another process has refused what a client published: those that advertise the topic are told. */
+/* A run of another process has refused a message of a client: tells all clients that advertise the topic. */
 static void pass_refusal(struct troupe_foxglove *gateway, const struct troupe_message *message)
 {
 	for (struct guest *guest = gateway->guests; guest; guest = guest->after)

@@ -26,8 +26,8 @@ void playback_run(struct playback *playback);
 void playback_stop(struct playback *playback);
 
 void playback_range(const struct playback *playback, struct wire_playback *ret_range);
-/* A client has come. One without controls would see nothing move, so the recording plays for it, from its begin if it
- * is at its end. */
+/* Call it when a client has come. A client without controls could not start the recording, so the recording plays at
+ * once, from its beginning if it is at its end. */
 void playback_welcome(struct playback *playback, struct guest *guest);
 /* A request of the control. */
 void playback_obey(struct playback *playback, struct guest *guest, const struct wire_binary *request);

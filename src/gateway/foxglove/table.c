@@ -1,5 +1,5 @@
 /* Numbers are counted up and never used again: a client that still asks for a channel that is gone must not get another
- * one. What is left of a gone offer is one pointer. */
+ * one. One pointer remains of an offer that is gone. */
 #include "gateway/foxglove/table.h"
 
 #include "gateway/foxglove/wire.h"

@@ -52,7 +52,7 @@ struct wire_playback_state {
 	enum wire_playback_status status;
 	uint64_t time_ns;
 	double speed;
-	bool did_seek;  /* the time has jumped: what came before is void */
+	bool did_seek;  /* the time has jumped: the client drops all earlier messages */
 	const char *id; /* of the request that this answers, id_count bytes; 0: none */
 	size_t id_count;
 };

@@ -1,4 +1,4 @@
-/* Who subscribes to what, as the publishing socket hears it from ZeroMQ: a subscription is a beginning of topics, and
+/* The subscribers of each topic, as ZeroMQ tells the publishing socket: a subscription is a beginning of topics, and
  * comes and goes with the connection of its subscriber. Pure; one thread at a time. */
 #ifndef GATEWAY_GZ_AUDIENCE_H
 #define GATEWAY_GZ_AUDIENCE_H

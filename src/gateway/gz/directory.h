@@ -1,5 +1,5 @@
-/* What a node knows of other processes: their topics and services, and since when each process is silent. Pure: times
- * come in, and gone records go out through a callback. One thread at a time.
+/* The topics and services of other processes that a node knows: their topics and services, and since when each process
+ * is silent. Pure: times come in, and gone records go out through a callback. One thread at a time.
  *
  * Limits: DIRECTORY_PROCESSES_MAX processes and DIRECTORY_RECORDS_MAX records; more are not taken. A process that stays
  * silent makes room after DIRECTORY_SILENCE_NS. */

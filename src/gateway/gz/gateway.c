@@ -1,6 +1,6 @@
 /* One thread carries everything: it sleeps until the node has an event or the server has a message. The table of topics
- * is compared with what the node offers when its epoch has grown. The server is asked for a topic only while somebody
- * has subscribed to it, so that a topic that nobody wants costs nothing. */
+ * is compared with what the node offers when its epoch has grown. The server is asked for a topic only while a program
+ * has subscribed to it, so that a topic without subscribers costs nothing. */
 #include "base/map.h"
 #include "gateway/gz/node.h"
 #include "gateway/lockstep/callers.h"
@@ -340,7 +340,7 @@ void troupe_gz_end(struct troupe_gz *gateway, const struct troupe_error *why)
 	if (gateway->lockstep[CALLERS_STEP].service)
 		node_take_directly(gateway->lockstep[CALLERS_STEP].service, NULL);
 	callers_destroy(gateway->callers, why, why ? why->text : "the run has ended");
-	if (gateway->source) /* what came before the end still goes out */
+	if (gateway->source) /* messages from before the end are still sent */
 		while (pass_on_some(gateway))
 			;
 	while (gateway->offers.count)

@@ -1,4 +1,4 @@
-/* What the files of a node share. See node.h for what it does.
+/* Declarations that the files of a node share. See node.h for what it does.
  *
  * The ZeroMQ sockets belong to the thread that holds `guard`. The node's thread holds it while it works, and releases
  * it while it waits for input; another thread takes it to add, remove and list, and to send by itself: so a message
@@ -6,7 +6,8 @@
  * a few instructions, and events have a third one. No thread takes a lock of these while it holds the second or third.
  *
  * A socket has a descriptor that says once that something has changed. Any use of the socket may take this signal. So
- * what uses a socket notes it in `used`, and whoever gives `guard` back looks whether such a socket has input. */
+ * code that uses a socket notes this in `used`, and the thread that gives `guard` back looks whether such a socket has
+ * input. */
 #ifndef GATEWAY_GZ_NODE_INTERNAL_H
 #define GATEWAY_GZ_NODE_INTERNAL_H
 
@@ -81,7 +82,7 @@ struct node_publisher {
 	void *ctx;
 	char *full, *type; /* type: as on the wire */
 	uint32_t rate_hz;
-	_Atomic uint32_t subscribers; /* written by whoever holds `guard` */
+	_Atomic uint32_t subscribers; /* written by the thread that holds `guard` */
 	uint64_t advertised_ns;
 	struct event_source source;
 	uint64_t due_ns;     /* guarded by waiting_guard */

@@ -1,4 +1,4 @@
-/* Topics: sending to whoever subscribes, and receiving what the node subscribes to.
+/* Topics: sending to subscribers, and receiving the topics that the node subscribes to.
  *
  * Publishing. The topic, the address and the type of a publisher are made into ZeroMQ messages once, of which each
  * publication sends copies that share the bytes; the payload is the memory of the publication, handed over. So a

@@ -1,4 +1,4 @@
-/* The entrance's thread has the connections whose clients have not joined, and takes leave of those that are over. A
+/* The entrance's thread has the connections whose clients have not joined, and closes connections that are over. A
  * connection that does not join in time is closed, so that idle ones cannot use up the places. */
 #include "gateway/lockstep/entrance.h"
 

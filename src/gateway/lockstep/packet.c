@@ -52,7 +52,8 @@ void packet_add(struct text *out, const Troupe__Msgs__LockstepToClient *packet)
 		out->at[begin + (size_t)i] = (char)(length >> 8 * i & 0xff);
 }
 
-/* A copy that is not const, as the structs of messages want it; what is made of it only reads. */
+/* The same text without const, because the structs of messages require it. The code that packs the message only reads
+ * it. */
 static char *lend(const char *text)
 {
 	char *lent;

@@ -1,5 +1,5 @@
-/* What a barrier client of another process has in the run, however its messages come: a client of the server that has
- * joined, and the Step that is being put together for it. */
+/* The place of a barrier client of another process in the run, whatever carries its messages: a client of the server
+ * that has joined, and the next Step for it. */
 #ifndef GATEWAY_LOCKSTEP_SEAT_H
 #define GATEWAY_LOCKSTEP_SEAT_H
 
@@ -22,7 +22,7 @@ troupe_status seat_join(struct seat *seat, struct troupe_server *server, const T
 void seat_add_welcome(const struct seat *seat, const Troupe__Msgs__LockstepJoin *asked, struct text *out);
 /* Appends the frame of the Step, with all that has come for the client. On the thread of the step. */
 void seat_add_step(struct seat *seat, const struct troupe_barrier *barrier, struct text *out);
-/* Does what the client's answer says. What is refused is told with its next Step. On the thread of the step. */
+/* Does what the client's answer says. Refusals are in the client's next Step. On the thread of the step. */
 troupe_answer seat_take_done(struct seat *seat, const Troupe__Msgs__LockstepDone *done,
 	const struct troupe_barrier *barrier, struct troupe_error *error);
 /* Leaves the lockstep first. Not while it joins. */

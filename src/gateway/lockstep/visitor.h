@@ -23,7 +23,7 @@ uint64_t visitor_since_ns(const struct visitor *visitor);
 /* Before the client has joined: reads what has come, and joins. */
 enum visitor_state { VISITOR_WAITS, VISITOR_JOINED, VISITOR_GONE };
 enum visitor_state visitor_hear(struct visitor *visitor);
-/* Any thread. The step asks it no more. */
+/* Any thread. Whether the connection is over: the step waits for this client no more. */
 bool visitor_is_over(const struct visitor *visitor);
 
 #endif

@@ -40,7 +40,7 @@ struct lane {                       /* a channel of the file; its type decides t
 	uint32_t scenery; /* if it has a role */
 };
 
-/* Of one world: two topics that no server publishes, made of its scene and its poses (gateway/ros/stage.h). */
+/* Two topics of one world that no server publishes: they are made of its scene and its poses (gateway/ros/stage.h). */
 struct scenery {
 	char *scene_info, *poses;    /* the topics of which they are made */
 	char *shapes, *frames;       /* their own names */
@@ -144,7 +144,7 @@ static void add_sceneries(struct troupe_mcap *mcap)
 	}
 }
 
-/* What the topic is for the scenery of a world, if that is recorded. */
+/* The role of the topic in the scenery of a world, if the scenery is recorded. */
 static enum role role_of(const struct troupe_mcap *mcap, const char *name, uint32_t *ret_scenery)
 {
 	for (uint32_t i = 0; i < mcap->sceneries.count; i++) {
@@ -204,7 +204,8 @@ static int32_t add_schema(struct troupe_mcap *mcap, const char *name, const char
 	return added;
 }
 
-/* Of a type; ros: NULL: as protobuf. To print a schema costs as much as many messages, and many channels have one. */
+/* The schema of a type; ros: NULL: as protobuf. Printing a schema costs as much as many messages, and many channels
+ * share a schema, so each is printed once. */
 static int32_t schema_of(struct troupe_mcap *mcap, const struct ros_type *ros, const char *type)
 {
 	const char *name = ros ? ros->name : type_find(type)->name;
@@ -434,7 +435,7 @@ static enum outfile_haste haste(void *ctx)
 	return mcap->in_a_hurry && mcap->in_a_hurry(mcap->ctx) ? OUTFILE_HURRIED : OUTFILE_PATIENT;
 }
 
-/* What a reader may want to know of the run, and no more than the messages depend on. */
+/* Facts about the run for a reader: only facts on which the messages depend, so that equal runs give equal files. */
 static void add_metadata(struct troupe_mcap *mcap)
 {
 	struct text worlds = {0}, seed = {0};

@@ -2,9 +2,9 @@
  *
  * Each model is a namespace: /model/M/cmd_vel is /M/cmd_vel, /model/M/odometry is /M/odom, /world/W/model/M/joint_state
  * is /M/joint_states, and a model N within M has /M/N. A sensor S of M that publishes KIND (scan, image, camera_info,
- * imu, ...) has /M/KIND if no other sensor of M publishes what it does, and /M/S/KIND if one does. Topics that the
- * world names itself keep their names. Transforms of odometry (/model/M/tf, or /model/M/pose if there is no such) are
- * /tf for all models, and /tf_static has the frames that never move (ros_fixed_frames()).
+ * imu, ...) has /M/KIND if no other sensor of M publishes the same KIND, and otherwise /M/S/KIND. Topics that the world
+ * names itself keep their names. Transforms of odometry (/model/M/tf, or /model/M/pose if there is no such) are /tf for
+ * all models, and /tf_static has the frames that never move (ros_fixed_frames()).
  *
  * Twists are taken as geometry_msgs/msg/Twist and as TwistStamped under one name. A model whose joints take commands
  * has /M/robot_joint_command, for all of them (joint_command.h), and gives its joint states as /M/robot_joint_states,

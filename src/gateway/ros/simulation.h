@@ -26,7 +26,7 @@ enum {
 	SIMULATION_TAGS_MAX = 64,    /* of a filter */
 };
 
-/* The tags of all calls that it makes have this bit; those of other calls must not. */
+/* The tags of all calls that it makes have this bit; tags of other calls must not have it. */
 #define SIMULATION_TAG (UINT64_C(1) << 63)
 
 struct simulation_def {
@@ -57,7 +57,7 @@ struct simulation_asker {
 	/* Called once for each request, perhaps before simulation_call() returns. values: the response as one object;
 	 * it has a result code and a message for people in every case. end: of an action. */
 	void (*answer)(void *ctx, enum simulation_end end, const struct text *values);
-	/* Of an action: after each step. NULL: not wanted. */
+	/* Called after each step of an action. NULL: not wanted. */
 	void (*feedback)(void *ctx, const struct text *values);
 	void *ctx;
 };
@@ -66,7 +66,8 @@ struct simulation_asker {
  * which each may be left out, or NULL: none. They are copied. */
 void simulation_call(struct simulation *simulation, const char *name, const struct json_t *args,
 	const struct simulation_asker *asker);
-/* The same for a request as CDR with its header (the goal of an action). What is no such request is answered, too. */
+/* The same for a request as CDR with its header (the goal of an action). Bytes that are no such request are answered,
+ * too, with an error. */
 void simulation_call_cdr(struct simulation *simulation, const char *name, const void *cdr, size_t count,
 	const struct simulation_asker *asker);
 /* Ends the action of this asker after the present step; its answer then comes. No such action: nothing. */

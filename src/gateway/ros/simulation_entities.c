@@ -36,7 +36,7 @@ static struct pose pose_of(const model_t *model)
 
 /* --- what is said of an entity ------------------------------------------------------------------------------------ */
 
-/* Without the brace at its end. */
+/* The caller adds the closing brace. */
 static void add_xyz(struct text *out, struct vec3 v)
 {
 	text_add(out, "{\"x\":");
@@ -465,7 +465,7 @@ static void ask_pose(struct job *job, const model_t *model, struct pose pose)
 	(void)job_ask(job, "set_pose", &message.base);
 }
 
-/* What is wrong with the request, apart from its pose; NULL: nothing. */
+/* The error of the request, apart from its pose; NULL: there is none. */
 static const char *wrong_of_set(
 	const struct job *job, const model_t *model, struct vec3 *ret_linear, struct vec3 *ret_angular)
 {

@@ -102,7 +102,7 @@ void job_answer_with(struct job *job, unsigned result, const char *message, stru
 void job_answer_whole(struct job *job, struct text *response);
 void job_add_result(struct text *out, unsigned result, const char *message);
 
-/* Answers when all was obeyed, or with what was refused first. */
+/* Answers: that all requests to the server were obeyed, or why the first one was refused. */
 void job_finish(struct job *job);
 
 struct job_tags { /* of a TagsFilter */

@@ -30,7 +30,7 @@ static void ask_resources(struct job *job, const char *field, bool worlds, bool 
 	free(message.source);
 }
 
-/* A list that was cut is no success, but tells what was found. */
+/* A list that was cut is answered as a failure, with the entries that were found. */
 static void answer_list(struct job *job, bool cut, struct text *members)
 {
 	text_add(members, "]");

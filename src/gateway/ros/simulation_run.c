@@ -1,7 +1,7 @@
-/* The run as a whole: its state, steps, resets, the world, and what simulation_interfaces lacks.
+/* The run as a whole: its state, steps, resets, the world, and services that simulation_interfaces lacks.
  *
- * Stopped is the same as paused for the server. simulation_interfaces tells the two apart by what was asked for last,
- * so that is kept here: for the state in which the stop has left the world, and no longer. */
+ * Stopped is the same as paused for the server. simulation_interfaces tells the two apart by the last request. So the
+ * stop is kept here, as long as the world is in the state in which the stop has left it. */
 #include "gateway/ros/simulation_job.h"
 
 #include "topic/message.h"
@@ -215,7 +215,7 @@ static void finish_reset(struct job *job)
 		job_answer(job, JOB_OK, "%s", "");
 }
 
-/* The reset of the server, where it does what is asked for. paused: as it is. */
+/* Asks the server for a reset, if its reset has exactly this scope. The world stays paused or running. */
 static void ask_reset(struct job *job, int64_t scope)
 {
 	Gz__Msgs__WorldReset reset = GZ__MSGS__WORLD_RESET__INIT;

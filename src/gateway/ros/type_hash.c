@@ -1,6 +1,7 @@
 /* The description is JSON with blanks behind commas and colons, its members in a fixed order: the type, with its fields
- * in their order, then all types of its fields, and of theirs, by name. Constants and default values are no part of it.
- * It is made of the same text of definitions that viewers get, so there is no second list of fields. */
+ * in their order, then all types of its fields, and of the fields of these types, by name. Constants and default values
+ * are no part of it. It is made of the same text of definitions that viewers get, so there is no second list of
+ * fields. */
 #include "gateway/ros/type_hash.h"
 
 #include "gateway/ros/definitions.h"

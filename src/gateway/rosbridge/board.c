@@ -67,7 +67,7 @@ static void ask(struct board *board, const char *topic)
 	board->ask(board->ctx, topic, true);
 }
 
-/* Drops the subscriptions that nobody needs any more. */
+/* Drops the subscriptions that no client needs any more. */
 static void forget(struct board *board)
 {
 	for (uint32_t i = board->asked.count; i-- > 0;) {

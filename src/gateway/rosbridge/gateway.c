@@ -43,7 +43,7 @@ void rosbridge_look(struct troupe_rosbridge *gateway)
 	source->ops->release(source, topics);
 }
 
-/* rosapi tells the time, also when nobody has subscribed to the clock. */
+/* rosapi tells the time, also when no client has subscribed to the clock. */
 static void follow_clock(struct troupe_rosbridge *gateway)
 {
 	bool asked = map_find(&gateway->board.is_asked, gateway->clock, &(uint32_t){0});
@@ -162,7 +162,7 @@ static void take_reply(struct troupe_rosbridge *gateway, const struct troupe_mes
 	}
 }
 
-/* A run of another process has refused what a client published: those that advertise the topic are told. */
+/* A run of another process has refused a message of a client: tells all clients that advertise the topic. */
 static void pass_refusal(struct troupe_rosbridge *gateway, const struct troupe_message *message)
 {
 	const struct ros_names *names = &gateway->board.names;

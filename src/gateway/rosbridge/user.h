@@ -24,7 +24,7 @@ enum {
 	USER_QUEUE_BYTES_MAX = 64 << 20, /* of all messages of a client that wait for their time */
 };
 
-/* In the order of what is said less and less. */
+/* From the level with most messages to the level with none. */
 enum user_level { USER_INFO, USER_WARNING, USER_ERROR, USER_NONE };
 
 struct call { /* of a service of the server, or of barrier clients, whose reply is awaited */
@@ -116,7 +116,7 @@ void user_close(void *conn);
 
 /* Gives a message, as JSON, to a subscription: now, later or never, as it wants. */
 void hearing_give(struct hearing *hearing, const char *type, const struct text *json);
-/* Sends what has waited for its time, and says what was lost. */
+/* Sends the messages whose time has come, and tells how many were lost. */
 void user_turn(struct user *user);
 
 /* Sends an operation. A client that does not read even these is closed. */

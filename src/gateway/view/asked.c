@@ -1,5 +1,6 @@
-/* What pages ask for. A page may be anything that has the token, so all of a message is checked: its members here, the
- * messages in it by their types, all else by the client's functions. An error is said to the page that made it. */
+/* Requests of pages. Any program that has the token can be a page, so each message is checked as a whole: its members
+ * here, the messages in it by their types, the rest by the functions of the client. An error goes to the page that made
+ * it. */
 #include "gateway/view/internal.h"
 #include "topic/message.h"
 

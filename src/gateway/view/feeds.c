@@ -1,6 +1,6 @@
 /* Pages share the subscriptions: the server is asked once for each topic, at the highest rate that a page wants, and a
  * message is made JSON once. A page that wants fewer messages does not get the others, but always the newest, a little
- * later: when the world pauses, no other comes. A page whose queue is full loses messages, and delays nobody. */
+ * later: when the world pauses, no other comes. A page whose queue is full loses messages, and delays no other page. */
 #include "gateway/view/internal.h"
 
 #include "base/clock.h"
@@ -143,7 +143,7 @@ static bool is_due(struct listener *listener, uint64_t now_ns)
 	return true;
 }
 
-/* As it came, because most of the messages that are kept are replaced before anyone gets them. */
+/* Keeps the bytes, not yet JSON, because most messages are replaced before a page gets them. */
 static void keep(struct feed *feed, const struct troupe_message *message)
 {
 	feed->kept_type.count = feed->kept_bytes.count = 0;
@@ -155,8 +155,8 @@ static void keep(struct feed *feed, const struct troupe_message *message)
 	feed->kept.bytes = feed->kept_bytes.at;
 }
 
-/* Gives a message to the listeners for which it is time. missed_only: to those that have missed it. Returns whether
- * some listener has to wait for it. */
+/* Gives a message to the listeners for which it is time. missed_only: only to listeners that have missed it. Returns
+ * whether a listener has to wait for it. */
 static bool give(struct feed *feed, const struct troupe_message *message, uint64_t now_ns, bool missed_only)
 {
 	struct text said = {0};

@@ -1,5 +1,5 @@
-/* All of the viewer's gateway runs on the loop's thread of the web server: it takes what the server has published,
- * gives it to the pages, and posts what they ask for. The server wakes that thread when it has something. */
+/* All of the viewer's gateway runs on the loop's thread of the web server: it takes the messages of the server, gives
+ * them to the pages, and posts the requests of the pages. The server wakes that thread when it has something. */
 #include "gateway/view/internal.h"
 
 #include "base/clock.h"
@@ -40,7 +40,7 @@ static void wake(void *ctx)
 
 /* --- pages -------------------------------------------------------------------------------------------------------- */
 
-/* A page that does not take what it is told has lost its connection: it comes again and asks for all anew. */
+/* If a page does not take a text, its connection is closed: the page connects again and asks for everything anew. */
 void page_send_text(struct page *page, const struct text *json)
 {
 	if (!web_send(page->peer, false, json->at, json->count))
@@ -336,7 +336,7 @@ static void change_server(void *ctx, struct troupe_server *server)
 	}
 }
 
-/* A run of another process: its end is that of the viewer. */
+/* When a run of another process has ended, or its connection is lost, the viewer ends. */
 static void look_at_remote(struct gateway *gateway)
 {
 	struct troupe_error why;

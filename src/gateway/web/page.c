@@ -242,7 +242,7 @@ static int take_upgrade(struct lws *wsi, const char *to)
 	return 0;
 }
 
-/* What happens to a WebSocket for which its client has named no subprotocol. */
+/* Whether this is an event of a WebSocket. Such events come here if the client has named no subprotocol. */
 static bool is_of_socket(enum lws_callback_reasons reason)
 {
 	return reason == LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION || reason == LWS_CALLBACK_ESTABLISHED ||

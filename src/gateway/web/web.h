@@ -98,8 +98,8 @@ void web_wake(struct web *web);
 uint16_t web_port(const struct web *web);
 /* Whether only this machine can connect. */
 bool web_is_local(const struct web *web);
-/* What a person enters in the browser: "http://127.0.0.1:8686/", with "?token=..." if there is one. scheme: "ws" for a
- * WebSocket's address, or "http"; with TLS an s follows. */
+/* The address that a person enters in the browser: "http://127.0.0.1:8686/", with "?token=..." if there is one. scheme:
+ * "ws" for a WebSocket's address, or "http"; with TLS an s follows. */
 void web_address(const struct web *web, const char *scheme, char *ret_text, size_t bytes);
 
 /* --- on the loop's thread ----------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Stands in for the web server where the build has no libwebsockets. Programs compile the same, and learn at run time,
- * in one line, what is missing. No handle can exist, so no function that takes one can be called. */
+/* Stands in for the web server where the build has no libwebsockets. Programs compile in the same way; at run time one
+ * line says which library is missing. No handle can exist, so no function that takes one can be called. */
 #include "gateway/web/web.h"
 
 #include <stdlib.h>

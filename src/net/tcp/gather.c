@@ -3,8 +3,8 @@
  * gets no more of the world while it holds QUEUE_BYTES, so that a slow secondary costs bounded memory.
  *
  * After the start, the connections belong to the transport. The listener stays open on a thread of its own, which
- * refuses late peers with a reason, so that a stranger costs the run nothing. Messages about strangers are limited
- * in rate (log_limit.h), because anybody can connect at any rate. */
+ * refuses late peers with a reason, so that a stranger costs the run nothing. Messages about strangers are limited in
+ * rate (log_limit.h), because any process can connect at any rate. */
 #include "base/clock.h"
 #include "net/bundle.h"
 #include "net/tcp/join.h"

@@ -1,4 +1,5 @@
-/* A listening socket, and the connected peers that have not sent their hello yet. A stranger must not delay anybody.
+/* A listening socket, and the connected peers that have not sent their hello yet. A stranger must not delay another
+ * peer.
  *
  *   waiting    Accepted connections without a channel: a file and a few bytes each. At most LISTENER_WAITING_MAX.
  *   strangers  Connections whose first bytes may begin a hello. They have a channel, with a TLS handshake when there
