@@ -29,17 +29,16 @@ struct gateways {
 	void *ctx;
 };
 
-static void describe(
-	const struct gateways *gateways, bool open, void (*say)(void *ctx, bool loud, const char *text), void *ctx)
+static const char commands_open[] =
+	": programs on other hosts see everything and can command everything, and nothing is encrypted";
+
+/* Says in one line where a gateway is: "Foxglove: ws://127.0.0.1:8765". danger: the end of the line, or "". */
+static void tell(
+	const struct gateways *gateways, bool loud, const char *gateway, const char *address, const char *danger)
 {
 	struct text text = {0};
-	char line[256];
-	troupe_gz_describe(gateways->gz, line, sizeof line);
-	text_add(&text, "gz-transport: %s", line);
-	if (open)
-		text_add(&text, ": programs on other hosts see everything and can command everything, and nothing is "
-				"encrypted");
-	say(ctx, open, text.at);
+	text_add(&text, "%s%s%s", gateway, address, danger);
+	gateways->say(gateways->ctx, loud, text.at);
 	text_fini(&text);
 }
 
@@ -56,7 +55,6 @@ static char *address_for_clients(const char *listen)
 static troupe_status start_watch(struct gateways *gateways, const struct gateways_settings *settings,
 	struct troupe_server *server, struct troupe_error *error)
 {
-	struct text text = {0};
 	char line[128];
 	struct troupe_error why;
 	struct troupe_watch_def def = settings->watch;
@@ -70,11 +68,8 @@ static troupe_status start_watch(struct gateways *gateways, const struct gateway
 		return fail(error, status, "--watch-listen: %s", why.text);
 	troupe_watch_describe(gateways->watch, line, sizeof line);
 	bool open = settings->watch.insecure && !troupe_watch_is_local(gateways->watch);
-	text_add(&text, "%s %s", settings->watch.listen ? "viewers join at" : "robot clients are served at", line);
-	if (open)
-		text_add(&text, ": programs on other hosts see everything, and nothing is encrypted");
-	gateways->say(gateways->ctx, open, text.at);
-	text_fini(&text);
+	tell(gateways, open, settings->watch.listen ? "viewers join at " : "robot clients are served at ", line,
+		open ? ": programs on other hosts see everything, and nothing is encrypted" : "");
 	return TROUPE_OK;
 }
 
@@ -84,21 +79,20 @@ static troupe_status start_gz(struct gateways *gateways, const struct gateways_s
 {
 	const char *never = getenv("TROUPE_NO_GZ");
 	struct troupe_gz_def def = {.address = settings->gz_address};
+	char line[256];
 	struct troupe_error why;
 	if (settings->no_gz || (!settings->gz_address && ((never && *never) || !troupe_gz_available())))
 		return TROUPE_OK;
 	troupe_status status = server ? troupe_gz_start(server, &def, &gateways->gz, &why)
 				      : troupe_gz_connect(run, &def, &gateways->gz, &why);
 	if (!status) {
-		describe(gateways, settings->gz_address, gateways->say, gateways->ctx);
+		troupe_gz_describe(gateways->gz, line, sizeof line);
+		tell(gateways, settings->gz_address, "gz-transport: ", line, settings->gz_address ? commands_open : "");
 		return TROUPE_OK;
 	}
 	if (settings->gz_address)
 		return fail(error, status, "--gz-address: %s", why.text);
-	struct text text = {0};
-	text_add(&text, "no gz-transport: %s (--no-gz leaves it out)", why.text);
-	gateways->say(gateways->ctx, true, text.at);
-	text_fini(&text);
+	tell(gateways, true, "no gz-transport: ", why.text, " (--no-gz leaves it out)");
 	return TROUPE_OK;
 }
 
@@ -158,11 +152,8 @@ static troupe_status start_view(struct gateways *gateways, const struct gateways
 	free(host);
 	if (status)
 		return fail(error, status, "%s%s", shown->server ? "--view: " : "", why.text);
-	struct text text = {0};
 	troupe_view_address(gateways->view, address, sizeof address);
-	text_add(&text, "view: %s", address);
-	gateways->say(gateways->ctx, true, text.at);
-	text_fini(&text);
+	tell(gateways, true, "view: ", address, "");
 	return TROUPE_OK;
 }
 
@@ -200,11 +191,8 @@ static troupe_status start_foxglove(struct gateways *gateways, const struct gate
 	if (status)
 		return fail(error, status, "%s%s", shown->server || status == TROUPE_EINVAL ? "--foxglove: " : "",
 			why.text);
-	struct text text = {0};
 	troupe_foxglove_address(gateways->foxglove, address, sizeof address);
-	text_add(&text, "Foxglove: %s", address);
-	gateways->say(gateways->ctx, true, text.at);
-	text_fini(&text);
+	tell(gateways, true, "Foxglove: ", address, "");
 	return TROUPE_OK;
 }
 
@@ -229,7 +217,6 @@ static troupe_status start_ros2(struct gateways *gateways, const struct gateways
 		.humble = settings->ros2_distro && !strcmp(settings->ros2_distro, "humble"),
 		.say = say_refused_loudly,
 		.say_ctx = gateways};
-	struct text text = {0};
 	char line[128];
 	struct troupe_error why;
 	if (!settings->ros2)
@@ -242,12 +229,7 @@ static troupe_status start_ros2(struct gateways *gateways, const struct gateways
 	if (status)
 		return fail(error, status, "--ros2: %s", why.text);
 	troupe_ros2_describe(gateways->ros2, line, sizeof line);
-	text_add(&text, "ROS 2: %s", line);
-	if (settings->ros2_address)
-		text_add(&text, ": programs on other hosts see everything and can command everything, and nothing is "
-				"encrypted");
-	gateways->say(gateways->ctx, true, text.at);
-	text_fini(&text);
+	tell(gateways, true, "ROS 2: ", line, settings->ros2_address ? commands_open : "");
 	return TROUPE_OK;
 }
 
@@ -276,11 +258,8 @@ static troupe_status start_rosbridge(struct gateways *gateways, const struct gat
 	free(host);
 	if (status)
 		return fail(error, status, "--rosbridge: %s", why.text);
-	struct text text = {0};
 	troupe_rosbridge_address(gateways->rosbridge, address, sizeof address);
-	text_add(&text, "rosbridge: %s", address);
-	gateways->say(gateways->ctx, true, text.at);
-	text_fini(&text);
+	tell(gateways, true, "rosbridge: ", address, "");
 	return TROUPE_OK;
 }
 
