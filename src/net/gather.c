@@ -1,5 +1,5 @@
-/* What all ways to gather peers have in common: the hello, by which two processes see whether they can be of one run.
- * Its random id tells two processes apart that have the same name and number on different machines. */
+/* Code that all ways to gather peers share: the hello, by which two processes see whether they can be in one run. Its
+ * random id tells two processes apart that have the same name and number on different machines. */
 #include "net/gather.h"
 
 #include "net/key.h"

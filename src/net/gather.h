@@ -12,7 +12,7 @@
 
 #include <troupe/network.h>
 
-/* What a process says of itself. */
+/* The description that a process gives of itself. */
 struct gather_self {
 	const struct troupe_network *network; /* checked; used by the creation only */
 	uint64_t fingerprint;                 /* of its floating-point arithmetic */
@@ -38,7 +38,7 @@ struct gather_world {
 	const struct gather_members *members; /* NULL: as many as the network's definition says, no clients */
 };
 
-/* What gathering and joining tell or ask their owner. It outlives the object. */
+/* The functions by which gathering and joining tell or ask their owner. It outlives the object. */
 struct gather_host {
 	/* A line for people. Gathering: any thread, until the object is destroyed. */
 	void (*on_note)(void *ctx, const char *text);

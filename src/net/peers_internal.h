@@ -1,4 +1,4 @@
-/* What peers.c and peers_hear.c share. */
+/* Declarations that peers.c and peers_hear.c share. */
 #ifndef NET_PEERS_INTERNAL_H
 #define NET_PEERS_INTERNAL_H
 

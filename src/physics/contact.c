@@ -200,7 +200,7 @@ struct meeting {
 	struct vec3 direction; /* first friction direction, world; zero: none given */
 	struct vec3 gained;    /* velocity of the first against the second from gravity in the step */
 	dBodyID a, b;          /* 0: static */
-	/* What systems ask for; NULL: nothing. */
+	/* The demands of systems; NULL: there are none. */
 	const struct surface_control *belt[2], *wheel[2];
 	int count; /* of contacts */
 };
@@ -305,8 +305,8 @@ static bool set_motion(const struct meeting *m, struct vec3 normal, dContact *co
 	return true;
 }
 
-/* The compliances of both wheels and of the surfaces add up: the same force acts on each of them. That of a wheel holds
- * for all contacts of the two geoms together, which share its force. */
+/* The compliances of both wheels and of the surfaces add up: the same force acts on each of them. The compliance of a
+ * wheel holds for all contacts of the two geoms together, which share its force. */
 static struct vec3 set_slip(const struct meeting *m, struct vec3 normal, dContact *contact)
 {
 	struct vec3 axis = {0, 0, 0};
@@ -382,7 +382,7 @@ static void make(struct worker *worker, const struct meeting *m, const dContactG
 		observe_contact_joint(worker, joint, !m->a);
 }
 
-/* What systems ask of the surface of a geom; NULL: nothing. */
+/* The demands of systems for the surface of a geom; NULL: there are none. */
 static const struct surface_control *surface_asked(const struct worker *worker, uint32_t geom)
 {
 	const struct control *control = worker->owner->control;

@@ -1,4 +1,4 @@
-/* What the files of this folder share. */
+/* Declarations that the files of this folder share. */
 #ifndef PHYSICS_INTERNAL_H
 #define PHYSICS_INTERNAL_H
 
@@ -183,9 +183,9 @@ struct geom_pair {
 	enum contact_part part;
 };
 
-/* Which islands a pass over the ODE world at hand is for. A step begins with a first pass over all islands. When it
- * fails, each island that is to be solved exactly has a pass alone. A last pass over all islands then solves the
- * failed ones iteratively. */
+/* The islands that a pass over the present ODE world solves. A step begins with a first pass over all islands. When it
+ * fails, each island that is to be solved exactly has a pass alone. A last pass over all islands then solves the failed
+ * ones iteratively. */
 struct solver_pass {
 	bool again;     /* not the first pass: solver_set_lost() applies */
 	uint32_t alone; /* root of the only island that is stepped; SCENE_NONE: all islands */

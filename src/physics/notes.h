@@ -26,9 +26,9 @@ struct contact_note {
 	struct vec3 force;
 };
 
-/* What a joint exerted on its child in a step, along or about each of its axes, in N or N m: the sum of motor,
- * friction, spring, damper, stop, mimic and commanded force. The axes are those of state k. For a gearbox: on the
- * parent about the first axis, on the child about the second. */
+/* The force or torque of a joint on its child in a step, along or about each of its axes, in N or N m: the sum of
+ * motor, friction, spring, damper, stop, mimic and commanded force. The axes are those of state k. For a gearbox: on
+ * the parent about the first axis, on the child about the second. */
 struct effort_note {
 	uint32_t joint;
 	double effort[2];

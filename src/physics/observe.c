@@ -1,4 +1,4 @@
-/* What is noted of a step on request: contacts as they are made, and what contacts and joints exert.
+/* Notes of a step, taken on request: contacts as they are made, and the forces of contacts and joints.
  *
  * The effort of an axis is the force or torque along it that the joint gives its child: what the solver's rows of the
  * joint did in the step, and what was added to the bodies as a force (physics/joint.c, couple.c). The rows' part comes
@@ -178,8 +178,8 @@ static struct vec3 middle(const struct state *state, const struct scene_joint *j
 	return vec3_scale(vec3_add(centre, state_body(state, joint->parent, false)->p), 0.5);
 }
 
-/* What the solver's rows exert on the child. ODE's first body is the child or, if the
- * child is the world, the parent. */
+/* The force and torque of the solver's rows on the child. ODE's first body is the child or, if the child is the world,
+ * the parent. */
 static struct reaction reaction_of_rows(
 	const struct state *state, const struct scene_joint *joint, const dJointFeedback *feedback)
 {

@@ -1,4 +1,4 @@
-/* Which of ODE's two steppers an island gets. An island is a set of bodies that joints and contacts of this step
+/* Chooses one of ODE's two steppers for an island. An island is a set of bodies that joints and contacts of this step
  * connect: the finest partition there is. It is a function of state k alone, so the size of the group around it does
  * not matter. */
 #include "physics/internal.h"

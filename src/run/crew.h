@@ -18,7 +18,7 @@ struct crew_world { /* primary and shared outlive the crew */
 	struct shared *shared;
 	uint32_t threads; /* 0 for a single runner; else primary->options.secondaries */
 	uint32_t first;   /* how many of these work at first; then tuned (a single world only). 0: all, not tuned */
-	/* Of a remote transport: see transport_options. They outlive the crew. */
+	/* For a remote transport only: see transport_options. They outlive the crew. */
 	const struct transport_codec *codec;
 	struct transport_link *link;
 };

@@ -38,7 +38,7 @@ struct edit_options {
 	const struct sdf_world *world;
 };
 
-/* What was done to the scene, for copies of it. */
+/* The changes of the scene, for copies of the scene on other machines. */
 enum edit_op_kind {
 	EDIT_GIVE_UP, /* the place is free */
 	EDIT_LEAVE,   /* the model is absent */
@@ -59,7 +59,7 @@ struct edit_op {
 	uint32_t model; /* of EDIT_LIGHT: the light; of EDIT_COLLISION: the geom */
 };
 
-/* What a command did, for the plan. */
+/* The effects of a command that the plan takes into account. */
 enum edit_effect_kind {
 	EDIT_ADDED,     /* a model was created */
 	EDIT_REMOVED,   /* a model became absent */
@@ -154,8 +154,9 @@ troupe_status edit_set_spherical_coordinates(struct edit *edit, const Gz__Msgs__
 troupe_status edit_set_performer(struct edit *edit, const Troupe__Msgs__SetPerformer *performer,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 
-/* Changes a light of the world or of a link, or adds one to the world: a name that the world does not have. What is not
- * given stays; of a light that is added it is SDF's default. The pose of a light of a link is that in the link. */
+/* Changes a light of the world or of a link, or adds one to the world: a name that the world does not have. A value
+ * that is not given stays; for a light that is added it is SDF's default. The pose of a light of a link is relative to
+ * the link. */
 struct Troupe__Msgs__SetLight;
 troupe_status edit_light_config(struct edit *edit, const struct Troupe__Msgs__SetLight *message,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
@@ -189,7 +190,7 @@ troupe_status edit_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench 
 /* The same for a wrench that lasts. */
 troupe_status edit_lasting_wrench(const struct edit *edit, const Gz__Msgs__EntityWrench *wrench,
 	struct lasting_wrench *ret_wrench, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
-/* What an Entity means for a wrench: a link, or a model (*ret_link: SCENE_NONE). */
+/* Finds the link or the model on which a wrench acts; a model: *ret_link is SCENE_NONE. */
 troupe_status edit_find_pushed(const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model,
 	uint32_t *ret_link, struct troupe_error *error);
 

@@ -1,6 +1,6 @@
 /* The place of the world on the globe, as a command gives it. Nothing moves by it: sensors of place read it, and a
- * model is created or placed at a latitude and longitude by it. Like gravity it outlives a reset. What an IMU measures
- * its orientation from is settled when it is made, with the place that the file has, so it stays. */
+ * model is created or placed at a latitude and longitude by it. Like gravity it outlives a reset. The reference of an
+ * IMU's orientation is computed when the IMU is made, from the place in the file, so it stays. */
 #include "run/edit_internal.h"
 
 #include "base/hash.h"

@@ -9,7 +9,7 @@
  *   a static model    exists always: nothing may pass through it (law 4)
  *
  * Effects: its own fields, and shared.tracker. Reads scene, state k, shared.boxes and the tree of shared.touch, where
- * movers must be. What follows for others is answered in lists, which the caller works off and empties
+ * movers must be. The consequences for other modules are in lists, which the caller works off and empties
  * (loading_clear()).
  *
  * Thread: the primary's, between steps. Allocates only when something changes. */

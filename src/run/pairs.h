@@ -54,7 +54,7 @@ void pairs_reshaped(struct pairs *pairs, uint32_t model);
 void pairs_wake(struct pairs *pairs, uint32_t model);
 /* Wakes the models that reach into this box: the models under them came, went or were moved. */
 void pairs_wake_in(struct pairs *pairs, const struct aabb *box);
-/* Of the models that reach into this box: wakes those that have been still for `steps`, after which they may sleep. */
+/* Wakes all models that reach into this box and have been still for `steps`, after which they may sleep. */
 void pairs_wake_sleepers(struct pairs *pairs, const struct aabb *box, uint64_t steps);
 void pairs_wake_all(struct pairs *pairs);
 

@@ -185,7 +185,8 @@ static void take_costs(struct primary *primary, const struct ack *ack)
 		cost_set(&shared->costs, ack->changed.at[i], ack->costs.at[i]);
 }
 
-/* What a secondary in this process does itself: writes the boxes of state k+1, lists leavers, writes costs. */
+/* Does for a remote secondary what a secondary in this process does itself: writes the boxes of state k+1, lists
+ * leavers, writes costs. */
 static void derive(struct primary *primary, struct ack *ack)
 {
 	struct shared *shared = primary->shared;
@@ -238,8 +239,8 @@ static bool some_abandoned(const struct primary *primary, struct ack *const *ack
 	return abandoned;
 }
 
-/* The ack that failed; NULL: none did. Of several models that diverged in the step the lowest is named, whichever
- * secondary has it. */
+/* The ack that failed; NULL: none did. If several models diverged in the step, the model with the lowest number is
+ * named, whichever secondary has it. */
 static const struct ack *failed_ack(const struct primary *primary, struct ack *const *acks)
 {
 	const struct ack *failed = NULL;
@@ -700,8 +701,8 @@ static uint32_t needed(const struct primary *primary)
 	       (sensors->contacts || primary->shared->systems->reading ? (uint32_t)OBSERVE_CONTACTS : 0u);
 }
 
-/* Sets what is observed from this step on, and drops kept notes that no longer hold. What the simulation itself begins
- * to read begins anew, because it must not depend on who has watched before. */
+/* Sets what is observed from this step on, and drops kept notes that no longer hold. Notes that the simulation itself
+ * begins to read begin anew, because they must not depend on clients that have watched before. */
 static void observe(struct primary *primary)
 {
 	struct observed *observed = &primary->observed;

@@ -180,7 +180,7 @@ bool primary_is_idle(const struct primary *primary);
 
 /* Whether the model is asleep: the last step that was not paused left it as it was. */
 bool primary_sleeps(const struct primary *primary, uint32_t model);
-/* What report() of the systems may use; the present state. Between steps. */
+/* The step that report() of the systems reads: the present state. Call it between steps. */
 struct system_step primary_view(struct primary *primary);
 /* The sensors of the present scene; between steps. */
 struct sensors *primary_sensors(struct primary *primary);

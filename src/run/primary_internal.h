@@ -21,11 +21,11 @@ void primary_update_systems(struct primary *primary);
 /* Takes what a command did so far into the plan. Called after each command; by the command, if it needs the plan before
  * its end. */
 void primary_plan_effects(struct primary *primary);
-/* The world becomes that of another state, which primary_pack() wrote of a primary of the same world; the step number
- * goes on. Commands that wait in that state are taken as many steps after this step as they were after the state. Of
- * those that wait here, those that waited in a state that was taken up before are dropped; the others stay. To be
- * called when no secondary has anything: primary->emptied. On failure nothing has changed. *note: what was done.
- * TROUPE_EWORLD: damaged; TROUPE_ELIMIT: too many commands would wait. */
+/* Replaces the state of the world by another state, which primary_pack() wrote for a primary of the same world; the
+ * step number goes on. Commands that wait in that state are taken as many steps after this step as they were after the
+ * state. Commands that wait here stay, except for commands that came with a state that was taken up before: they are
+ * dropped. Call it when no secondary has a model or a level: primary->emptied. On failure nothing has changed. *note:
+ * what was done. TROUPE_EWORLD: damaged; TROUPE_ELIMIT: too many commands would wait. */
 troupe_status primary_take_up(struct primary *primary, const char *bytes, size_t count, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error);
 #endif

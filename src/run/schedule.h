@@ -161,7 +161,7 @@ void schedule_prepare(struct schedule *schedule, struct command *command);
 void schedule_open(struct schedule *schedule, uint64_t step);
 /* The next command due at or before `step`; the caller then owns it. False when there are no more. */
 bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_command);
-/* That command, which stays in the schedule; NULL: there is none. */
+/* The command that schedule_due() would give; it stays in the schedule. NULL: there is none. */
 struct command *schedule_next(struct schedule *schedule, uint64_t step);
 /* Whether any command waits. */
 bool schedule_pending(const struct schedule *schedule);

@@ -63,7 +63,7 @@ void clients_want_sensors(struct clients *clients);
 /* After the last step of a run: tells clients of all that was delivered. The same thread, or another one after it. */
 void clients_flush(struct clients *clients);
 
-/* What came of a request to a service, or of a message that was refused: the message of the world's topic `replies`.
+/* The outcome of a request to a service, or of a message that was refused: the message of the world's topic `replies`.
  * The same thread. Costs a comparison when no client has subscribed to it. */
 void clients_publish_reply(struct clients *clients, uint32_t world, uint64_t step, const char *service,
 	troupe_status status, const char *text);

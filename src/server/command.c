@@ -18,7 +18,7 @@ static enum schedule_late late_of(const struct troupe_when *when)
 	return when && when->late == TROUPE_LATE_REFUSE ? SCHEDULE_LATE_REFUSE : SCHEDULE_LATE_NEXT;
 }
 
-/* What is played is what was recorded. */
+/* Refuses commands while a recording is played, which must stay as it was recorded. */
 static troupe_status check_taking(const struct troupe_server *server, struct troupe_error *error)
 {
 	return server->replaying

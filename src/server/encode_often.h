@@ -9,7 +9,7 @@
 
 enum { ENCODE_POSE_NUMBERS = 7 }; /* x, y, z, then the rotation as x, y, z, w */
 
-/* What a viewer draws of a state. */
+/* The parts of a state that a viewer draws. */
 struct encode_picture {
 	uint32_t model_count, link_count; /* the first ones of the scene */
 	uint32_t *status;                 /* [model_count]: encode_status() */

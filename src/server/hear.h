@@ -1,7 +1,7 @@
-/* What a run publishes reaches its own systems, too: odometry, poses, joints, reports and readings of sensors, when a
- * system listens to their topic (TriggeredPublisher does, with an <input> of the user's choice). It reaches them as
- * commands of step k, from state k: so it follows from the state alone, on any number of machines, and a resumed or
- * replayed run hears it again. What systems publish themselves goes another way (run/primary_systems.c).
+/* Messages that a run publishes reach its own systems, too: odometry, poses, joints, reports and readings of sensors,
+ * when a system listens to their topic (TriggeredPublisher does, with an <input> of the user's choice). They come as
+ * commands of step k, from state k: so they follow from the state alone, on any number of machines, and a resumed or
+ * replayed run has them again. Messages that systems publish themselves take another way (run/primary_systems.c).
  *
  * Topics that depend on real time, or on the assignment to secondaries, are not heard: a warning says so. */
 #ifndef SERVER_HEAR_H

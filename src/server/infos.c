@@ -116,7 +116,7 @@ static troupe_status check(
 	return TROUPE_OK;
 }
 
-/* Of models that are gone nothing is kept when there is no more room. */
+/* When there is no more room, drops the entries of models that are gone. */
 static void forget_gone(struct infos *infos, const struct scene *scene)
 {
 	uint32_t kept = 0;

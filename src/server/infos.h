@@ -1,5 +1,6 @@
-/* What programs say of the models of a world to one another: category, description, tags. No bit of a state depends on
- * it, so a recording and a saved state do not have it. It is kept by the id of the model, until the run ends.
+/* Facts about the models of a world that programs tell one another: category, description, tags. No bit of a state
+ * depends on it, so a recording and a saved state do not have it. It is kept by the id of the model, until the run
+ * ends.
  *
  * Thread: any, except for infos_create() and infos_destroy(). */
 #ifndef SERVER_INFOS_H

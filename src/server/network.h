@@ -31,10 +31,10 @@ bool network_has_clients(const struct network *network);
 bool network_has_wishes(struct network *network);
 /* Whether a client of this name takes part or is awaited. Any thread. */
 bool network_knows_client(struct network *network, const char *name);
-/* When no transport is there. Those that wish to join are awaited from now on. */
+/* Clients that wish to join are awaited from now on. Call it while there is no transport. */
 void network_take_wishes(struct network *network);
-/* The same. The secondary is a client and is gone, as `why` says: what becomes of its models is as the definition says.
- * An error: the run ends. */
+/* Call it while there is no transport. The secondary is a client and is gone, for the reason `why`: the definition says
+ * what becomes of its models. An error: the run ends. */
 troupe_status network_lose_client(
 	struct network *network, uint32_t secondary, const struct troupe_error *why, struct troupe_error *error);
 /* After a network_gather() that failed: the same for clients that have not come. False: there is none, or a secondary

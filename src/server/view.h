@@ -35,8 +35,8 @@ struct view_sensor_frames view_frames_of(const struct sdf_sensor *sensor);
 /* The same of a sensor of the view, without the frames of which a system of its model tells where they are. */
 struct view_sensor_frames view_untold_frames(const struct troupe_scene *view, uint32_t sensor);
 
-/* Of a polyline of the view: its outlines, as the world's file has them, and its height in m. Points of which the file
- * is not numbers, and those beyond the limits of mesh_extrude(), are missing. No outlines: another shape. */
+/* A polyline of the view: its outlines, as the world's file has them, and its height in m. Points that are not numbers
+ * in the file, and points beyond the limits of mesh_extrude(), are missing. No outlines: another shape. */
 struct view_polyline {
 	const struct mesh_outline *outlines;
 	uint32_t count;

@@ -1,5 +1,5 @@
-/* What only viewers need, beside Gazebo's topics: pictures of all that moves (`view`), the work of the secondaries
- * (`secondaries`), contacts and components (`touching`), the state of one model (`model`) and its sensors
+/* Messages that only viewers need, beside Gazebo's topics: pictures of all that moves (`view`), the work of the
+ * secondaries (`secondaries`), contacts and components (`touching`), the state of one model (`model`) and its sensors
  * (`model/sensors`, `sensor`), the triangles of a shape (`scene/mesh`). */
 #ifndef SERVER_VIEWER_H
 #define SERVER_VIEWER_H

@@ -408,7 +408,7 @@ static uint32_t gathering_awaited(const struct gathering *gathering)
 
 /* --- gathering ---------------------------------------------------------------------------------------------------- */
 
-/* What was left by the run before. */
+/* Drops the peers and channels of the run before, so that peers can be gathered again. */
 static void begin_again(struct gathering *gathering)
 {
 	dismiss_doorman(gathering);

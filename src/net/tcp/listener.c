@@ -231,8 +231,8 @@ static void turn_away(struct listener *listener, uint32_t at, uint64_t *counter,
 	take_out(listener, at);
 }
 
-/* Of one host: the oldest connection that has not sent enough. When all have, the newest, because the others came
- * before it. */
+/* Turns away one waiting connection, of the host with most connections: the oldest that has not sent enough; if all
+ * have, the newest, because the others came before it. */
 static void make_room_to_wait(struct listener *listener)
 {
 	uint32_t victim = 0;
