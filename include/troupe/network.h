@@ -50,8 +50,8 @@ struct troupe_network {
 	 * and key are then not used. A primary has one socket for each secondary, a secondary has one socket. The
 	 * server or the secondary owns the sockets from its creation on, even if the creation fails. NULL: none. */
 	const int *sockets;
-	/* For a transport of kind TROUPE_TRANSPORT_JOB: the processes that the launcher started. Of the other fields,
-	 * such a transport uses only secondaries, stale_ms and wait_s. The server or the secondary borrows the job. */
+	/* For a transport of kind TROUPE_TRANSPORT_JOB: the processes that the launcher started. Such a transport uses
+	 * of the other fields only secondaries, stale_ms and wait_s. The server or the secondary borrows the job. */
 	struct troupe_job *job;
 };
 

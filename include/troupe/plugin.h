@@ -54,8 +54,8 @@ extern "C" {
 
 enum { TROUPE_WHY_BYTES = 256 };
 
-/* Handles are numbers: of a model, link, joint or sensor. Those of the own model, asked for in configure(), hold as
- * long as the system does. Those of other models hold during the call in which they were asked for. */
+/* Handles are numbers: of a model, link, joint or sensor. Handles of the own model, asked for in configure(), are valid
+ * as long as the system exists. Handles of other models are valid during the call in which they were asked for. */
 
 struct troupe_element; /* of the world file: <plugin> and what is in it; lives as long as the system */
 struct troupe_message; /* of a type of gz.msgs or troupe.msgs */
@@ -294,7 +294,7 @@ struct troupe_host {
 	struct troupe_vec3 (*vector)(struct troupe_system *self, const struct troupe_element *parent, const char *name,
 		struct troupe_vec3 otherwise);
 	struct troupe_pose (*pose)(struct troupe_system *self, const struct troupe_element *parent, const char *name);
-	/* What is in the element, as text of SDF. */
+	/* The content of the element, as text of SDF. */
 	const char *(*inside)(struct troupe_system *self, const struct troupe_element *element);
 
 	/* --- [setup]: the model and its parts --- */
@@ -336,7 +336,7 @@ struct troupe_host {
 	 * triangle, counter-clockwise seen from outside. In memory of the system; other kinds: NULL, and 0 corners. */
 	struct troupe_vec3 *(*link_triangles)(
 		struct troupe_system *self, uint32_t link, uint32_t index, uint32_t *ret_corners);
-	/* Of the link alone, as the file has it. */
+	/* The inertia of the link alone, as the file has it. */
 	struct troupe_inertia (*link_own_inertia)(const struct troupe_system *self, uint32_t link);
 
 	/* --- [setup]: words and topics --- */
@@ -378,8 +378,8 @@ struct troupe_host {
 	void (*put_text)(struct troupe_message *message, const struct troupe_field *field, const char *value);
 	struct troupe_message *(*put_part)(struct troupe_message *message, const struct troupe_field *field);
 	/* Whether both messages, or with a field this field of both, have the same value. Numbers with a fraction may
-	 * differ by the tolerance. Of a field that is a list: whether `message` has each value that `wanted` has. A
-	 * header that `wanted` does not have does not count. */
+	 * differ by the tolerance. For a field that is a list: whether `message` has each value that `wanted` has. A
+	 * header that `wanted` does not have is not compared. */
 	bool (*matches)(const struct troupe_message *message, const struct troupe_message *wanted,
 		const struct troupe_field *field, double tolerance);
 	/* The message in protobuf's encoding, for words: the number of its bytes. If it is more than `max`, nothing is
@@ -420,8 +420,8 @@ struct troupe_host {
 	/* The joint gets no force or velocity in this step, whatever other systems ask, before or after. */
 	void (*joint_release)(const struct troupe_step *step, uint32_t joint);
 	/* Puts an actor at the pose in the world at the end of the step, and not where its script says; on its way
-	 * there it pushes what it touches, unless it is faster than 100 m/s or rad/s. Of other models it does nothing.
-	 */
+	 * there it pushes the models that it touches, unless it is faster than 100 m/s or rad/s. For a model that is no
+	 * actor it has no effect. */
 	void (*actor_place)(const struct troupe_step *step, uint32_t model, struct troupe_pose pose);
 	/* How other things slide on the collisions of the link. In update() the same for links of a static own model.
 	 *
@@ -452,15 +452,20 @@ struct troupe_host {
 	/* A sensor of the model, by name: "lidar", or "link::lidar"; TROUPE_NOTHING: none. It measures from now on.
 	 * TROUPE_READS_SENSORS. */
 	uint32_t (*find_sensor)(const struct troupe_step *step, uint32_t model, const char *name);
-	/* What the sensor measured in the last step, and the simulated time of it; NULL: it did not measure then.
-	 * Numbers, by type of sensor: imu               whether it has an orientation; orientation w x y z; angular
-	 * velocity x y z rad/s; acceleration x y z m/s2 magnetometer      field x y z T            altimeter     height
-	 * m, climb m/s, height of the first place m air_pressure      pressure Pa, variance    air_speed     difference
-	 * of pressure Pa, temperature K navsat            latitude deg, longitude deg, altitude m, velocity to east,
-	 * north, up m/s force_torque      force x y z N, torque x y z N m lidar             columns, rows; least angle,
-	 * angle between columns, the same of rows, rad; least and greatest range m; pose of the sensor x y z qw qx qy
-	 * qz; then the range of each ray, from the lowest row up, in a row from the least angle (-INFINITY: too close,
-	 * INFINITY: nothing is in range), and the laser_retro of each others            as src/sensor/reading.h says */
+	/* The numbers that the sensor measured in the last step, with the simulated time of the sample; NULL: it did
+	 * not measure in that step. By type of sensor:
+	 * - imu: whether it has an orientation; orientation w x y z; angular velocity x y z, rad/s; acceleration x y z,
+	 *   m/s2
+	 * - magnetometer: field x y z, T
+	 * - altimeter: height m, climb m/s, height of the first place m
+	 * - air_pressure: pressure Pa, variance
+	 * - air_speed: difference of pressure Pa, temperature K
+	 * - navsat: latitude deg, longitude deg, altitude m, velocity to east, north, up m/s
+	 * - force_torque: force x y z N, torque x y z N m
+	 * - lidar: columns, rows; least angle, angle between columns, the same for rows, rad; least and greatest range
+	 * m; pose of the sensor x y z qw qx qy qz; then the range of each ray, from the lowest row up, in a row from
+	 * the least angle (-INFINITY: too close, INFINITY: nothing is in range), and the laser_retro of each ray
+	 * - others: as src/sensor/reading.h says */
 	const double *(*reading)(const struct troupe_step *step, uint32_t model, uint32_t sensor, uint32_t *ret_count,
 		double *ret_time_s);
 	/* The i-th performer of the world, in the order of the models; false: there are no more. */

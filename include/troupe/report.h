@@ -24,8 +24,8 @@ struct troupe_report_secondary {
 struct troupe_report_tuning { /* if the number of secondaries was found by trials */
 	bool given;
 	uint32_t working, secondaries, trials, changes;
-	/* Of the last trial that compared one secondary with several: how many secondaries these were, and how long a
-	 * step took with one secondary and with all of them. 0: there was no such trial. */
+	/* The last trial that compared one secondary with several: the number of these, and how long a step took with
+	 * one secondary and with all of them. 0: there was no such trial. */
 	uint32_t together;
 	double alone_step_s, together_step_s;
 };
@@ -49,8 +49,8 @@ struct troupe_report_world {
 	uint64_t moves, meetings;
 	uint64_t loads; /* loads of levels that were not loaded before */
 	uint64_t created, removed, refused_commands, waiting_commands;
-	/* What sensors measured since state 0: the number of readings, and the sum of a hash of each. It does not
-	 * depend on the number of secondaries, if the same sensors measured. */
+	/* The readings of sensors since state 0: their number, and the sum of a hash of each. It does not depend on the
+	 * number of secondaries, if the same sensors measured. */
 	uint64_t readings, readings_digest;
 	struct troupe_report_tuning tuning;
 	struct troupe_report_network network;

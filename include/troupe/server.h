@@ -69,8 +69,8 @@ struct troupe_taken {
 	const char *text; /* the message in text form, in one line */
 	bool refused;     /* it has changed nothing */
 	bool saved;       /* it waited in the state from which the server was resumed */
-	/* Of a command that was given to all worlds: the same number in each world, and in no other command of the
-	 * step. 0: it was given to this world alone. */
+	/* A command that was given to all worlds has the same number here in each world; no other command of the step
+	 * has it. 0: it was given to this world alone. */
 	uint64_t copy;
 };
 

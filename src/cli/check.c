@@ -131,7 +131,7 @@ static void check_world(struct totals *totals, struct plugins *plugins, const st
 	scene_destroy(scene);
 }
 
-/* That their files exist is seen when they are started: perhaps on another machine. */
+/* Whether their files exist is not checked here, because they may be started on another machine. */
 static void check_programs(struct totals *totals, const struct sdf *sdf)
 {
 	struct program_list list;

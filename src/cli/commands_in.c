@@ -60,7 +60,7 @@ static void take_line(struct commands_in *in, char *at, size_t count)
 		in->complain(in->ctx, error.text);
 }
 
-/* Of a line that is longer than a command may be, the rest is not kept. */
+/* Drops the end of a line that is longer than a command may be. */
 static void cut_long_line(struct commands_in *in)
 {
 	struct troupe_error error;

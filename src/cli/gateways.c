@@ -119,7 +119,7 @@ static void say_refused(void *ctx, const char *text)
 	gateways->say(gateways->ctx, false, text);
 }
 
-/* What is shown: one of them. */
+/* The object that is shown: one of these, the others are NULL. */
 struct shown {
 	struct troupe_server *server;
 	const struct troupe_server_def *recording;

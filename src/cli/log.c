@@ -444,7 +444,7 @@ static void sample_world(void *ctx, const struct troupe_snapshot *snapshot)
 }
 
 /* A sensor measures when it is due, and not when a sample of the states is taken: so its rows are written at each step.
- * Of a sensor of a new model they begin with the step after its creation. */
+ * The rows of a sensor of a new model begin with the step after its creation. */
 static void sample_sensors(struct log *log, struct troupe_server *server, uint64_t step)
 {
 	struct sampling sampling = {log, server, true, 0, step};

@@ -454,7 +454,7 @@ static bool has_lines(const struct plot *plot, const struct entity *entity)
 	return false;
 }
 
-/* Of the kinds that --what does not name, only the first is kept. */
+/* Keeps only the first of the kinds that --what does not name. */
 static void drop_kinds(struct plot *plot)
 {
 	uint32_t first = UINT32_MAX;

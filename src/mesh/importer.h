@@ -37,9 +37,9 @@ struct importer;
 struct importer *importer_create(void);
 void importer_destroy(struct importer *importer); /* NULL is fine */
 
-/* What went wrong with the files of one world or model; zeroed: nothing yet. If a file took too long, or the child died
- * on 50 files, no more files of that world or model are read: otherwise a world of many such files would be refused
- * only after hours. */
+/* The failures with the files of one world or model; zeroed: none yet. If a file took too long, or the child died on 50
+ * files, no more files of that world or model are read: otherwise a world of many such files would be refused only
+ * after hours. */
 struct importer_losses {
 	uint32_t deaths;
 	bool over; /* no more files are read */

@@ -54,8 +54,8 @@ bool mesh_cut(const struct mesh *mesh, const char *part, bool centre, struct vec
 
 /* True if every edge lies between two triangles that run along it in opposite directions. Welded meshes only. */
 bool mesh_is_closed(const struct mesh *mesh);
-/* Of a closed mesh: the sum over the tetrahedra of the origin and each triangle (Tonon, "Explicit exact formulas for
- * the 3-D tetrahedron inertia tensor", 2004, in its form for integrals of products). */
+/* The moments of a closed mesh: the sum over the tetrahedra of the origin and each triangle (Tonon, "Explicit exact
+ * formulas for the 3-D tetrahedron inertia tensor", 2004, in its form for integrals of products). */
 struct mesh_moments mesh_measure(const struct mesh *mesh);
 
 /* Extrudes outlines from z = 0 by height along z. Outlines are closed and lie in the plane z = 0; the last point may

@@ -1,6 +1,6 @@
-/* What systems ask of the physics in one step. The runner that simulates the model writes it in PreUpdate; the
- * physics of that runner reads it in the same step; then it is cleared. It is not state: it is computed anew from
- * state and commands in every step. */
+/* The demands of systems on the physics in one step. The runner that simulates the model writes it in PreUpdate; the
+ * physics of that runner reads it in the same step; then it is cleared. It is not state: it is computed anew from state
+ * and commands in every step. */
 #ifndef SCENE_CONTROL_H
 #define SCENE_CONTROL_H
 
@@ -43,8 +43,8 @@ struct control {
 	struct joint_control *joints; /* [scene->joint_count] */
 	struct body_control *bodies;  /* [scene->body_count] written through control_body() only */
 	struct model_control *models; /* [scene->model_count] */
-	/* [scene->geom_count] written through control_surface() only. Those of static models are the primary's: they
-	 * are set between steps and hold in the step. */
+	/* [scene->geom_count] written through control_surface() only. The primary writes the entries of static models:
+	 * between steps, for the next step. */
 	struct surface_control *surfaces;
 };
 

@@ -565,8 +565,8 @@ void scene_parts_destroy(struct scene_parts *parts)
 	free(parts);
 }
 
-/* Hulls and surfaces are made from meshes alone. Those about which there was a warning are made again, because the
- * warning names the model. */
+/* Hulls and surfaces are made from meshes alone. A hull or surface about which there was a warning is made again,
+ * because the warning names the model. */
 static void use_again(struct compile *c, struct scene_parts *before)
 {
 	struct compile *old = &before->compiled;

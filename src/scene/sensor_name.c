@@ -40,7 +40,7 @@ const char *sensor_name_given(struct arena *arena, const struct sdf_sensor *sens
 	return own && *own ? with_slash(arena, own) : NULL;
 }
 
-/* What Gazebo puts behind the path of a camera for its pictures, and troupe, too (server/sensor_topics.c). */
+/* The last part of the topic of a camera's pictures, as Gazebo has it, and troupe, too (server/sensor_topics.c). */
 static const char *last_of(enum sdf_sensor_kind kind)
 {
 	switch (kind) {

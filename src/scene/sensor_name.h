@@ -6,7 +6,8 @@
 
 /* The topic that the file gives the sensor; NULL: none. */
 const char *sensor_name_given(struct arena *arena, const struct sdf_sensor *sensor);
-/* Else the beginning of its topics: "/world/w/model/m/link/l/sensor/s". world: the description that has the sensor. */
+/* The beginning of its topics, if it has no <topic>: "/world/w/model/m/link/l/sensor/s". world: the description that
+ * has the sensor. */
 const char *sensor_name_path(
 	struct arena *arena, const struct scene *scene, const struct sdf_world *world, const struct sdf_sensor *sensor);
 

@@ -42,7 +42,7 @@ static const struct mat6 *load_added(struct load *load, const struct sdf_element
 	return added;
 }
 
-/* What the link resists with, alone and as a whole: mass and inertia, at its centre of mass, in its axes. */
+/* The mass and inertia of the link alone, without the fluid, as a matrix at its centre of mass, in its axes. */
 static struct mat6 own_matrix(const struct sdf_inertial *in)
 {
 	struct mat6 own = {{{in->mass}, {0, in->mass}, {0, 0, in->mass}, {0, 0, 0, in->ixx, in->ixy, in->ixz},

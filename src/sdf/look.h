@@ -102,7 +102,7 @@ struct sdf_air {                     /* <atmosphere type="adiabatic"> at the wor
 	double pressure_Pa;          /* 101325 */
 };
 
-/* What a world says of its surroundings. */
+/* The surroundings of the models, as the world describes them. */
 struct sdf_surroundings {
 	struct sdf_scene scene;
 	struct sdf_earth earth;

@@ -343,7 +343,7 @@ static void add_model(struct print *print)
 	close(print, "model");
 }
 
-/* What is gone is printed, too, because the cursors must pass it, and taken back. */
+/* Cuts the text back to `count` bytes. A model that is gone is printed first, because the cursors must pass it. */
 static void take_back(struct text *out, size_t count)
 {
 	out->count = count;

@@ -407,8 +407,8 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 void sdf_free(struct sdf *sdf); /* NULL is fine */
 /* Gives the entity of a bare sdf that was loaded without error another name and pose (see bare_name, bare_pose): the
  * result is what sdf_load_text() would give. The elements and meshes that are in memory are used again; no file is
- * looked at if options->files, the set that the sdf was loaded with, is closed. Of the options resource_paths and
- * use_environment must be those of the load. Errors as sdf_load_text(); after one the sdf has no worlds. */
+ * looked at if options->files, the set that the sdf was loaded with, is closed. The options resource_paths and
+ * use_environment must be the same as for the load. Errors as sdf_load_text(); after one the sdf has no worlds. */
 troupe_status sdf_edit(struct sdf *sdf, const struct sdf_options *options, struct troupe_error *error);
 /* Frees the memory that only sdf_edit() needs; it must not be called any more. */
 void sdf_settle(struct sdf *sdf);

@@ -74,7 +74,8 @@ const struct sdf_element *urdf_gazebo_child(const struct urdf *urdf, const char 
 bool urdf_gazebo_flag(const struct urdf *urdf, const char *reference, const char *name);
 /* Warns of references to nothing. */
 void urdf_gazebo_check(struct urdf *urdf);
-/* What the <gazebo> elements add: to a link of the SDF (from all URDF links in it), to a joint, to the model. */
+/* Adds the content of the <gazebo> elements: to a link of the SDF (from all URDF links in it), to a joint, to the
+ * model. */
 void urdf_gazebo_link(struct urdf *urdf, uint32_t body, struct load_builder *to);
 void urdf_gazebo_joint(struct urdf *urdf, const struct urdf_joint *joint, struct load_builder *to);
 void urdf_gazebo_model(struct urdf *urdf, struct load_builder *to);

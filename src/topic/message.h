@@ -35,10 +35,10 @@ extern const struct message_limits message_limits_usual;
 /* Makes a message out of protobuf's text format, as gz topic's -p and gz service's --req take it: `linear: {x: 4.0}
  * angular {z: -0.5}`. Fields may be separated by blanks, commas or semicolons. A colon before `{` may be left out, and
  * <...> is the same as {...}. # starts a comment. Numbers are decimal. If a field is given twice, the last one counts;
- * two parts are merged. Of a oneof only one member may be given. A string is enclosed in "..." or '...'; it may
- * contain line ends and the escapes \a \b \f \n \r \t \v \\ \' \" \? \ooo \xHH; several strings in a row are joined.
- * Strings are UTF-8 without zero bytes. A repeated field is given several times, or once with a list:
- * `pose: [{...}, {...}]`, `position: [1, 2]`. An enum is a name or a number that has a name.
+ * two parts are merged. Only one member of a oneof may be given. A string is enclosed in "..." or '...'; it may contain
+ * line ends and the escapes \a \b \f \n \r \t \v \\ \' \" \? \ooo \xHH; several strings in a row are joined. Strings
+ * are UTF-8 without zero bytes. A repeated field is given several times, or once with a list: `pose: [{...}, {...}]`,
+ * `position: [1, 2]`. An enum is a name or a number that has a name.
  *
  * TROUPE_ECOMMAND: "column N: the field: the error, the expected text", and "column N of line M" from the second line
  * on. Columns are bytes from 1. */

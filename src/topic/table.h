@@ -33,8 +33,8 @@ struct topic_row {
 	uint64_t key;      /* the owner's: the object that it is for */
 	const char *frame, *child_frame; /* names for the header of messages; NULL: none */
 	const char *only; /* names, each enclosed in '\n': the parts of a message that are published; NULL: all */
-	/* Who may see the row: NULL: all; "": all but robot clients; a name: only this robot client, because its model
-	 * belongs to it. */
+	/* The clients that may see the row. NULL: all; "": all but robot clients; a name: only this robot client,
+	 * because its model belongs to it. */
 	const char *client;
 	uint32_t of;    /* the owner's, too */
 	uint32_t world; /* of the run's worlds */
