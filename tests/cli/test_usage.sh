@@ -613,6 +613,8 @@ plain=$("$troupe" run --iterations 200 --hash-every 200 log.sdf 2>err)
 good "^$plain\$" run --recordings --iterations 200 --hash-every 200 log.sdf
 grep -qx 'troupe run: log.sdf:2: LogRecord: recorded in in/made' err && ! grep -q ignored err && [ -s in/made/topics.mcap ]
 report $? "LogRecord with --recordings: the folder and what is said: $(cat err)"
+"$troupe" mcap in/made/recording.troupe -o clock.mcap --topic /clock 2>err && cmp clock.mcap in/made/topics.mcap >>err 2>&1
+report $? "<record_topic>: other messages than those of the topic: $(cat err)"
 good '^200 steps, 5 hashes compared: all the same$' replay in/made/recording.troupe
 grep -q warning err
 [ $? = 1 ]

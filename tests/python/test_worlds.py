@@ -419,6 +419,16 @@ def test_errors():
     assert world.closed
 
 
+def test_a_recording_that_is_not_whole():
+    """close() says so, and has closed the world all the same."""
+    if not os.path.exists("/dev/full"):
+        raise Skip("there is no /dev/full")
+    world = troupe.World(text=CARTS, record="/dev/full")
+    raises(troupe.Error, "/dev/full", world.close)
+    assert world.closed
+    world.close()
+
+
 def test_a_command_that_fails_raises_after_its_step():
     """strict: the steps are taken, then the error comes once; otherwise it is in replies()."""
     for strict in (True, False):

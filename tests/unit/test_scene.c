@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "mesh/hull.h"
 #include "scene/scene.h"
+#include "sdf_help.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -105,4 +106,67 @@ Test(scene, boxes_of_planes)
 		cr_expect(!memcmp(&box, &expected, sizeof box), "normal %g %g %g", normals[i].x, normals[i].y,
 			normals[i].z);
 	}
+}
+
+/* --- levels ------------------------------------------------------------------------------------------------------- */
+
+/* One for each line of the file, in the order of the file: what does not count, and what it does instead. */
+Test(scene, doubtful_levels_are_told_with_their_line)
+{
+	static const char text[] =
+		"<sdf version='1.9'><world name='w'><light name='lamp' type='point'/><model name='a'><link "
+		"name='l'/></model>"
+		"<model name='b'><link name='l'/></model><plugin name='gz::sim' filename='x'>\n"
+		"<performer name='none'><ref>nobody</ref><geometry><box><size>1 1 "
+		"1</size></box></geometry></performer>\n"
+		"<performer "
+		"name='ball'><ref>a</ref><geometry><sphere><radius>1</radius></sphere></geometry></performer>\n"
+		"<performer name='one'><ref>a</ref><geometry><box><size>1 2 3</size></box></geometry></performer>\n"
+		"<performer name='two'><ref>a</ref><geometry><box><size>3 2 1</size></box></geometry></performer>\n"
+		"<level name='flat'><ref>b</ref></level>\n"
+		"<level name='low'><geometry><box><size>2 4 6</size></box></geometry><buffer>-3</buffer>\n"
+		"<ref>b</ref><ref>lamp</ref><ref>b</ref>\n"
+		"<ref>nothing</ref></level>\n"
+		"<level name='low'><pose>10 0 0 0 0 0</pose><geometry><box><size>2 4 "
+		"6</size></box></geometry><buffer>3</buffer></level>\n"
+		"<typo/></plugin>\n"
+		"<plugin name='gz::sim' filename='x'><level name='late'><geometry><box><size>1 1 "
+		"1</size></box></geometry></level>"
+		"</plugin></world></sdf>";
+	static const char *const expected[] = {
+		"t.sdf:2: <performer name='none'>: the world has no model 'nobody'; it is ignored",
+		"t.sdf:3: <performer name='ball'> has no <geometry><box><size>; it is ignored",
+		"t.sdf:5: <performer name='two'>: model 'a' is a performer already; it is ignored",
+		"t.sdf:6: <level name='flat'> has no <geometry><box><size>; it is ignored",
+		"t.sdf:7: <level name='low'>: a buffer of -3 m is taken as 0",
+		"t.sdf:9: <level name='low'>: the world has no entity 'nothing'",
+		"t.sdf:10: a second <level name='low'>: reports cannot tell them apart",
+		"t.sdf:11: <typo> in plugin 'gz::sim' is ignored",
+		"t.sdf:12: a second plugin with levels; only the first counts",
+	};
+	const struct scene_options options = {0};
+	struct troupe_error error = {0};
+	struct sdf *sdf = sdf_help_good(text, NULL);
+	struct scene *scene = NULL;
+	cr_assert_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_OK, "%s", error.text);
+	cr_expect_eq(scene->warnings.count, ARRAY_LEN(expected));
+	for (uint32_t i = 0; i < scene->warnings.count && i < ARRAY_LEN(expected); i++)
+		cr_expect_str_eq(
+			scene->warnings.at[i], expected[i], "%s: expected %s", scene->warnings.at[i], expected[i]);
+	const struct scene_model *a = &scene->models[0], *b = &scene->models[1];
+	cr_expect(
+		a->performer && a->volume.x == 1 && a->volume.y == 2 && a->volume.z == 3, "the first performer counts");
+	cr_expect_str_eq(a->performer_name, "one");
+	cr_expect(!b->performer && b->level == 0, "a level that names a model twice has it once");
+	cr_assert_eq(scene->level_count, 2);
+	const struct aabb low = {{-1, -2, -3}, {1, 2, 3}}, second = {{9, -2, -3}, {11, 2, 3}},
+			  outer = {{6, -5, -6}, {14, 5, 6}};
+	cr_expect(
+		!memcmp(&scene->levels[0].box, &low, sizeof low) && !memcmp(&scene->levels[0].outer, &low, sizeof low),
+		"without a buffer");
+	cr_expect(!memcmp(&scene->levels[1].box, &second, sizeof low) &&
+			  !memcmp(&scene->levels[1].outer, &outer, sizeof low),
+		"with a buffer");
+	scene_destroy(scene);
+	sdf_free(sdf);
 }
