@@ -94,12 +94,8 @@ const char *include_find_file(struct load *load, const struct sdf_element *eleme
 		return NULL; /* names of generated shapes, not of files */
 	if (find(load, element->file, uri, &path) == FILES_FILE)
 		return path;
-	if (load->owner)
-		load_warn_once(load, uri, element,
-			"\"%.200s\" of model \"%.80s\" is not found: expected a file in a resource path", uri,
-			load->owner);
-	else
-		load_warn_once(load, uri, element, "\"%.200s\" is not found: expected a file in a resource path", uri);
+	load_warn_once(load, uri, element,
+		"\"%.200s\" of model \"%.80s\" is not found: expected a file in a resource path", uri, load->owner);
 	return NULL;
 }
 

@@ -10,7 +10,7 @@
 const struct sdf_element *include_expand(struct load *load, const struct sdf_element *element);
 /* The name by which other elements refer to an <include>, also if it was left out. */
 const char *include_name(struct load *load, const struct sdf_element *include);
-/* The local file of a mesh, image or heightmap, or NULL. */
+/* The local file of a mesh, image or heightmap of the model whose links are being read, or NULL, with a warning. */
 const char *include_find_file(struct load *load, const struct sdf_element *element, const char *uri);
 
 #endif

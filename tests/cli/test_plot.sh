@@ -126,6 +126,21 @@ report $? 'a log on standard input'
 cat log.csv | "$troupe" plot --title log.csv /dev/stdin >again 2>err && cmp -s again svg
 report $? 'a log through a pipe'
 
+# worlds and axes are named where they differ, and only there
+awk 'BEGIN {
+	print "step,time,world,kind,model,name,axis,x,position"
+	for (s = 0; s <= 100; s += 10) {
+		printf "%d,%.3f,w,model,ball,,,%d,\n%d,%.3f,v,model,ball,,,%d,\n", s, s / 1000, s, s, s / 1000, 2 * s
+		printf "%d,%.3f,w,joint,arm,hand,0,,%d\n%d,%.3f,w,joint,arm,hand,1,,%d\n", s, s / 1000, s, s, s / 1000, 3 * s
+	}
+}' >two.csv
+draws two.csv --what ball,x
+has 1 '^line l0: w: ball: '
+has 1 '^line l1: v: ball: '
+draws two.csv --what arm,position
+has 1 '^line l0: arm/hand axis 0: '
+has 1 '^line l1: arm/hand axis 1: '
+
 # --- other tables --------------------------------------------------------------------------------------------------
 printf 'step,kind,name,ns\n0,performer,a,10\n0,level,h,0\n100,performer,a,20\n100,level,h,0\n' >costs.csv
 draws costs.csv --what performer:a

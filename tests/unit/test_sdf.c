@@ -1393,3 +1393,34 @@ Test(sdf, corpus_of_bad_files_is_refused, .timeout = 60)
 	need_corpus();
 	cr_expect_gt(each_file("rejected", ".sdf", check_rejected), 10);
 }
+
+/* Each file is told of once, where it is first named. */
+Test(sdf, files_that_are_not_there_are_told_once)
+{
+	static const char *const expected[] = {
+		"t.sdf:2: \"model://none/a.obj\" of model \"m\" is not found: expected a file in a resource path",
+		"t.sdf:4: \"none.png\" of model \"n\" is not found: expected a file in a resource path",
+		"t.sdf:5: \"https://x/a.obj\" is on another machine: such files are not fetched",
+	};
+	struct sdf *sdf = good(
+		"<sdf version='1.9'><world name='w'><model name='m'><link name='l'><visual name='v'><geometry>\n"
+		"<mesh><uri>model://none/a.obj</uri></mesh></geometry></visual><collision name='c'><geometry>\n"
+		"<mesh><uri>model://none/a.obj</uri></mesh></geometry></collision></link></model><model name='n'><link "
+		"name='l'>"
+		"<visual name='v'><geometry>\n<heightmap><uri>none.png</uri></heightmap></geometry></visual><visual "
+		"name='w'>"
+		"<geometry>\n<mesh><uri>https://x/a.obj</uri></mesh></geometry></visual><visual name='x'><geometry>\n"
+		"<mesh><uri>http://x/b.obj</uri></mesh></geometry></visual></link></model></world></sdf>");
+	uint32_t told = 0;
+	for (uint32_t i = 0; i < sdf->messages.count; i++)
+		if (strstr(sdf->messages.at[i].text, "is not found") ||
+			strstr(sdf->messages.at[i].text, "another machine")) {
+			cr_assert_lt(told, ARRAY_LEN(expected), "one more: %s", sdf->messages.at[i].text);
+			cr_expect_str_eq(sdf->messages.at[i].text, expected[told], "%s: expected %s",
+				sdf->messages.at[i].text, expected[told]);
+			cr_expect_eq(sdf->messages.at[i].severity, SDF_WARNING);
+			told++;
+		}
+	cr_assert_eq(told, ARRAY_LEN(expected));
+	sdf_free(sdf);
+}
