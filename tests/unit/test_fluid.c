@@ -776,6 +776,14 @@ Test(fluid, noise_shakes_a_controlled_copter)
 	NEAR(twist.linear.y, 0, 0.05);
 	NEAR(twist.linear.z, -0.2, 0.05);
 	troupe_server_destroy(server);
+	server = flown(
+		QUAD(CONTROL(FOUR, "<linearVelocityNoiseStdDev>0.01 0.01 0.05</linearVelocityNoiseStdDev>")), "", 10);
+	twist = twist_of(server, "m");
+	cr_assert(fabs(twist.linear.x) > 1e-6 && fabs(twist.linear.y) > 1e-6);
+	NEAR(twist.linear.x, 0, 0.2);
+	NEAR(twist.linear.y, 0, 0.2);
+	NEAR(twist.linear.z, 0, 0.2);
+	troupe_server_destroy(server);
 }
 
 Test(fluid, a_bad_controller_is_refused_or_left_out)

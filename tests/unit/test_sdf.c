@@ -522,6 +522,20 @@ Test(sdf, rotations_in_all_their_forms)
 	sdf_free(sdf);
 }
 
+Test(sdf, the_canonical_link_of_a_model_without_links_is_that_of_a_nested_one)
+{
+	struct sdf *sdf = good(W(
+		"<model name='m'>" LINK("x") "</model><model name='o'><model name='none'><static>true</static></model>"
+					     "<model name='p'>" LINK("y") LINK("z") "</model></model>"));
+	const struct sdf_world *world = &sdf->worlds.at[0];
+	static const uint32_t expected[] = {0, 1, SDF_NONE, 1}; /* of m, o, none and p: the links are x, y and z */
+	cr_assert_eq(world->models.count, sizeof expected / sizeof *expected);
+	for (uint32_t i = 0; i < world->models.count; i++)
+		cr_expect_eq(world->models.at[i].canonical_link, expected[i], "%s: %u", world->models.at[i].scoped,
+			world->models.at[i].canonical_link);
+	sdf_free(sdf);
+}
+
 Test(sdf, models_are_contiguous_and_static_is_inherited)
 {
 	struct sdf *sdf =

@@ -679,3 +679,111 @@ Test(services, each_of_a_crowd_keeps_contacts)
 	troupe_server_destroy(server);
 	free(world);
 }
+
+/* --- what has no body --------------------------------------------------------------------------------------------- */
+
+/* Its links and shapes go with it, and come back to the same bits. The box is 2 m along the model's x axis. */
+Test(services, a_static_model_is_hit_where_it_was_put)
+{
+	const double half = 0.1, radius = 0.25;
+	struct troupe_server *server = begin(
+		LIB_SDF("<world name='w'>" LIB_HEAD
+			"<model name='shelf'><static>true</static><pose>0 0 0 0 0 0.5</pose><link name='l'><pose>2 0 0 "
+			"0 0 0</pose><collision name='c'>"
+			"<geometry><box><size>1 1 0.2</size></box></geometry></collision></link></model>" LIB_MODEL(
+				"ball", "5 2 2 0 0 0",
+				"<link "
+				"name='l'><inertial><mass>1</mass><inertia><ixx>0.025</ixx><iyy>0.025</iyy><izz>0.025</"
+				"izz>"
+				"</inertia></inertial><collision "
+				"name='c'><geometry><sphere><radius>0.25</radius></sphere></geometry></collision></"
+				"link>") "</world>"));
+	const struct troupe_pose home = link_at(server, "shelf", "l").pose;
+	NEAR(home.x, 2 * cos(0.5));
+	NEAR(home.y, 2 * sin(0.5));
+	does(server, "/world/w/set_pose",
+		"name: 'shelf' position {x: 5 z: 1} orientation {w: 0.70710678118654757 z: 0.70710678118654757}");
+	const struct troupe_pose moved = link_at(server, "shelf", "l").pose;
+	NEAR(moved.x, 5);
+	NEAR(moved.y, 2);
+	NEAR(moved.z, 1);
+	lib_step(server, 2000);
+	AT_HEIGHT(server, "ball", 1 + half + radius);
+	char text[200];
+	(void)snprintf(text, sizeof text, "name: 'shelf' orientation {w: %.17g z: %.17g}", cos(0.25), sin(0.25));
+	does(server, "/world/w/set_pose", text);
+	const struct troupe_pose again = link_at(server, "shelf", "l").pose;
+	NEAR(again.x, home.x);
+	NEAR(again.y, home.y);
+	lib_step(server, 1000);
+	cr_assert_lt(height(server, "ball"), 0, "nothing holds the ball any more");
+	troupe_server_destroy(server);
+}
+
+/* Also of a model that was created, and of a copy. */
+Test(services, a_copy_is_where_the_message_says)
+{
+	struct troupe_server *server = begin(FLOATING(""));
+	does(server, "/world/w/create",
+		"sdf: \"<sdf version='1.9'><model name='m'><pose>1 0 0 0 0 0</pose><link name='l'/></model></sdf>\" "
+		"name: 'one' "
+		"pose {position {x: 2}}");
+	does(server, "/world/w/create", "clone_name: 'one' name: 'two' pose {position {x: 5 z: 2}}");
+	does(server, "/world/w/create", "clone_name: 'two' name: 'three'");
+	static const struct {
+		const char *model;
+		double x, z;
+	} expected[] = {{"one", 2, 0}, {"two", 5, 2}, {"three", 5, 2}};
+	for (int reset = 0; reset < 2; reset++)
+		for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+			if (reset) {
+				char text[60];
+				(void)snprintf(text, sizeof text, "name: '%s'", expected[i].model);
+				does(server, "/world/w/reset_model", text);
+			}
+			struct troupe_pose pose = lib_at(server, lib_model(server, expected[i].model)).pose;
+			NEAR(pose.x, expected[i].x);
+			NEAR(pose.y, 0);
+			NEAR(pose.z, expected[i].z);
+		}
+	troupe_server_destroy(server);
+}
+
+Test(services, a_joint_without_an_axis_is_named)
+{
+	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
+		POINT("a", "0 0 0 0 0 0") POINT("b",
+			"1 0 0 0 0 0") "<joint name='j' type='fixed'><parent>a</parent><child>b</child></joint>")));
+	refuses(server, "/world/w/set_joint", "name: 'm' joint: 'j' position: 1",
+		"joint 'j' is of type fixed: expected one that has an axis");
+	refuses(server, "/world/w/set_joint", "name: 'm' joint: 'm::j' position: 1",
+		"joint 'm::j' is of type fixed: expected one that has an axis");
+	refuses(server, "/world/w/set_joint", "name: 'm' joint: 'k' position: 1", "model 'm' has no joint 'k'");
+	troupe_server_destroy(server);
+}
+
+/* The hash is that of the state: a light that shines as before gives the same one again. */
+Test(services, lights_that_were_changed_are_in_the_hash)
+{
+	static const char *const changes[] = {
+		"intensity: 5", "intensity: 6", "diffuse {r: 0.5}", "pose {position {x: 3}}"};
+	struct troupe_server *server =
+		begin(FLOATING("<light name='sun' type='point'/><light name='moon' type='point'/>"));
+	uint64_t hashes[2 * (sizeof changes / sizeof *changes) + 1] = {0};
+	size_t count = 0;
+	lib_text(server, 0, "/world/w/control", "pause: true");
+	lib_step(server, 1);
+	hashes[count++] = troupe_server_hash(server);
+	for (size_t i = 0; i < 2 * (sizeof changes / sizeof *changes); i++) {
+		char text[80];
+		(void)snprintf(text, sizeof text, "name: '%s' %s", i % 2 ? "sun" : "moon", changes[i / 2]);
+		does(server, "/world/w/light_config", text);
+		uint64_t hash = troupe_server_hash(server);
+		for (size_t k = 0; k < count; k++)
+			cr_assert_neq(hash, hashes[k], "%s: the hash of %zu changes", text, k);
+		hashes[count++] = hash;
+		does(server, "/world/w/light_config", text);
+		cr_assert_eq(troupe_server_hash(server), hash, "%s: the same again", text);
+	}
+	troupe_server_destroy(server);
+}

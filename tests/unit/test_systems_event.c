@@ -583,6 +583,28 @@ Test(systems_event, radio_messages_vary_and_have_a_capacity)
 			RADIO("b", "10") END,
 		3.5 * 8 * (double)frame_bytes());
 	cr_assert_eq(arrivals(world, 1500, NULL), 2 * 3);
+	/* of three messages that a sends two are for b; b hears three, from whomever */
+	static const struct {
+		const char *odd;
+		uint32_t got;
+	} cases[] = {{"src_address: 'a' dst_address: 'c'", 2}, {"src_address: 'c' dst_address: 'b'", 3}};
+	(void)snprintf(world, sizeof world,
+		HEAD PLUGIN("RFComms", "<radio_config><capacity>%.1f</capacity></radio_config>") RADIO("a", "0")
+			RADIO("b", "10") RADIO("c", "-10") END,
+		3.5 * 8 * (double)frame_bytes());
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[100];
+		start(world);
+		subscribe(client, "/b/rx", 0);
+		for (uint32_t k = 0; k < 10; k++) {
+			(void)snprintf(text, sizeof text, "%s data: 'some bytes'",
+				k % 2 ? cases[i].odd : "src_address: 'a' dst_address: 'b'");
+			lib_text(server, 20 + k, "/broker/msgs", text);
+		}
+		lib_run(server, 100);
+		cr_expect_eq(take("/b/rx", NULL, NULL), cases[i].got, "%s", cases[i].odd);
+		stop();
+	}
 }
 
 #define SOUND(parameters) PLUGIN("AcousticComms", "<speed_of_sound>100</speed_of_sound>" parameters)
