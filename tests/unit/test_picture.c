@@ -201,6 +201,24 @@ Test(picture, depth_of_a_wall_a_sphere_and_their_limits)
 	drop(&w);
 }
 
+/* The far end is a plane, not a sphere: a wall across the view is before it, or behind it, in all pixels. */
+Test(picture, the_far_end_is_a_plane)
+{
+	struct world w = load(MODEL("wall", "10.05 0 0 0 0 0", SHAPE("<box><size>0.1 99 99</size></box>")));
+	static struct vec3 directions[W * H];
+	static float depth[W * H];
+	picture_directions(&usual, false, directions);
+	for (int before = 0; before < 2; before++) {
+		struct sdf_camera camera = usual;
+		camera.depth_far_m = before ? 10.01 : 9.99;
+		picture_take(w.rays, &w.lights, &camera, directions, POSE_IDENTITY, &(struct picture){.depth = depth});
+		for (uint32_t i = 0; i < W * H; i++)
+			cr_assert(before ? fabs((double)depth[i] - 10) < 1e-5 : isinf((double)depth[i]) && depth[i] > 0,
+				"pixel %u, to %g m: %.9g", i, camera.depth_far_m, (double)depth[i]);
+	}
+	drop(&w);
+}
+
 /* --- colours --------------------------------------------------------------------------------------------------------
  */
 

@@ -128,7 +128,7 @@ Test(scene, doubtful_levels_are_told_with_their_line)
 		"<ref>b</ref><ref>lamp</ref><ref>b</ref>\n"
 		"<ref>nothing</ref></level>\n"
 		"<level name='low'><pose>10 0 0 0 0 0</pose><geometry><box><size>2 4 "
-		"6</size></box></geometry><buffer>3</buffer></level>\n"
+		"6</size></box></geometry><buffer>3</buffer><secondary>2</secondary></level>\n"
 		"<typo/></plugin>\n"
 		"<plugin name='gz::sim' filename='x'><level name='late'><geometry><box><size>1 1 "
 		"1</size></box></geometry></level>"
@@ -167,6 +167,7 @@ Test(scene, doubtful_levels_are_told_with_their_line)
 	cr_expect(!memcmp(&scene->levels[1].box, &second, sizeof low) &&
 			  !memcmp(&scene->levels[1].outer, &outer, sizeof low),
 		"with a buffer");
+	cr_expect(scene->levels[0].pin == 0 && scene->levels[1].pin == 2, "pins");
 	scene_destroy(scene);
 	sdf_free(sdf);
 }

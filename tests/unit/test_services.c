@@ -686,18 +686,18 @@ Test(services, each_of_a_crowd_keeps_contacts)
 Test(services, a_static_model_is_hit_where_it_was_put)
 {
 	const double half = 0.1, radius = 0.25;
-	struct troupe_server *server = begin(
-		LIB_SDF("<world name='w'>" LIB_HEAD
-			"<model name='shelf'><static>true</static><pose>0 0 0 0 0 0.5</pose><link name='l'><pose>2 0 0 "
-			"0 0 0</pose><collision name='c'>"
-			"<geometry><box><size>1 1 0.2</size></box></geometry></collision></link></model>" LIB_MODEL(
-				"ball", "5 2 2 0 0 0",
-				"<link "
-				"name='l'><inertial><mass>1</mass><inertia><ixx>0.025</ixx><iyy>0.025</iyy><izz>0.025</"
-				"izz>"
-				"</inertia></inertial><collision "
-				"name='c'><geometry><sphere><radius>0.25</radius></sphere></geometry></collision></"
-				"link>") "</world>"));
+	struct troupe_server *server = begin(LIB_SDF(
+		"<world name='w'>" LIB_HEAD
+		"<model name='shelf'><static>true</static><pose>0 0 0 0 0 0.5</pose><link name='l'><pose>2 0 0 "
+		"0 0 0</pose><collision name='c'>"
+		"<geometry><box><size>1 1 0.2</size></box></geometry></collision></link></model>" LIB_MODEL("ball",
+			"5 2 2 0 0 0",
+			"<link "
+			"name='l'><inertial><mass>1</mass><inertia><ixx>0.025</ixx><iyy>0.025</iyy><izz>0.025</"
+			"izz>"
+			"</inertia></inertial><collision "
+			"name='c'><geometry><sphere><radius>0.25</radius></sphere></geometry></collision></"
+			"link>") "</world>"));
 	const struct troupe_pose home = link_at(server, "shelf", "l").pose;
 	NEAR(home.x, 2 * cos(0.5));
 	NEAR(home.y, 2 * sin(0.5));
@@ -784,6 +784,39 @@ Test(services, lights_that_were_changed_are_in_the_hash)
 		hashes[count++] = hash;
 		does(server, "/world/w/light_config", text);
 		cr_assert_eq(troupe_server_hash(server), hash, "%s: the same again", text);
+	}
+	troupe_server_destroy(server);
+}
+
+/* Lights of links, of the world, added ones and removed ones: a saved state has them as they are. */
+Test(services, lights_outlive_a_saved_state)
+{
+	static const char *const changes[][2] = {{"light_config", "name: 'm::k::bulb' intensity: 5"},
+		{"light_config", "name: 'moon' intensity: 6"}, {"light_config", "name: 'more' intensity: 7"},
+		{"remove", "name: 'sun' type: LIGHT"}, {"light_config", "name: 'm::l::b' diffuse {r: 0.25}"}};
+	struct troupe_server *server = begin(FLOATING(
+		"<light name='sun' type='point'/><light name='moon' type='point'/>" LIB_MODEL("m", "0 0 0 0 0 0",
+			"<link name='l'><light name='a' type='point'/><light name='b' type='point'/></link>"
+			"<link name='k'><light name='bulb' type='point'/></link><joint name='j' "
+			"type='fixed'><parent>l</parent><child>k</child></joint>")));
+	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+		char topic[40];
+		void *bytes = NULL;
+		size_t count = 0;
+		(void)snprintf(topic, sizeof topic, "/world/w/%s", changes[i][0]);
+		does(server, topic, changes[i][1]);
+		must(troupe_server_pack(server, &bytes, &count, &lib_error));
+		struct troupe_server_def def = troupe_server_def_default();
+		def.resume_bytes = bytes;
+		def.resume_count = count;
+		def.on_reply = keep;
+		struct troupe_server *again = lib_create(&def);
+		cr_expect_eq(troupe_server_hash(again), troupe_server_hash(server), "%s", changes[i][1]);
+		/* the next change finds the light in both */
+		does(again, "/world/w/light_config", "name: 'm::l::b' intensity: 9");
+		does(again, "/world/w/light_config", "name: 'm::l::b' intensity: 1");
+		troupe_server_destroy(again);
+		free(bytes);
 	}
 	troupe_server_destroy(server);
 }
