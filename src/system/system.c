@@ -697,7 +697,9 @@ void systems_pre_update(const struct systems *systems, uint32_t model, const str
 
 void systems_post_update(const struct systems *systems, uint32_t model, const struct system_step *step)
 {
-	call_all(systems, model, step, GUARD_POST_UPDATE);
+	struct system_step own = *step;
+	own.model = model;
+	call_all(systems, model, &own, GUARD_POST_UPDATE);
 }
 
 bool systems_update(const struct systems *systems, uint32_t model, const struct system_step *step)
