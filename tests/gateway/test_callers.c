@@ -265,6 +265,39 @@ static double drive(bool as_text, const char *message)
 	return state.pose.x;
 }
 
+/* A topic that comes while the program is there can be used at once. */
+static void test_new_topic(void)
+{
+	static const char create[] =
+		"sdf: \"<sdf version='1.9'><model name='late'><pose>0 50 0 0 0 0</pose><link name='l'/>"
+		"<plugin filename='x' name='gz::sim::systems::VelocityControl'/></model></sdf>\"";
+	struct scene scene;
+	struct troupe_error error;
+	struct troupe_model_state state = {.name = NULL};
+	open_scene(&scene);
+	join(&scene, "");
+	check(!troupe_server_command(scene.server, 1, "/world/w/create", create, &error), "%s", error.text);
+	uint64_t request = say(&scene, CALLERS_STEP, "name: 'x'");
+	start(&scene);
+	check(is_step(request, 0), "step 0");
+	/* the topics are listed for this message, and again for those of steps 2 and 4 */
+	request = turn(&scene, 0, "message {topic: '/model/late/cmd_vel' content: 'linear {x: 0.5}'}");
+	check(is_step(request, 2), "step 2");
+	check(await_reply(request)->step->n_message == 1, "a topic that is not there yet");
+	for (uint64_t step = 2; step < 6; step += 2) {
+		request = turn(&scene, step, "message {topic: '/model/late/cmd_vel' content: 'linear {x: 0.5}'}");
+		check(is_step(request, step + 2), "step %d", (int)step + 2);
+		check(await_reply(request)->step->n_message == 0, "%s",
+			await_reply(request)->step->n_message ? await_reply(request)->step->message[0]->text : "");
+	}
+	(void)go_on(&scene, 6);
+	await_run(&scene, TROUPE_OK, "");
+	check(troupe_get_model(scene.server, troupe_find_model(scene.server, 0, "late"), &state) &&
+			state.pose.x > 0.005,
+		"the new model moves: %.17g", state.pose.x);
+	close_scene(&scene, false, "the run has ended");
+}
+
 /* Late, or dead: the deadline passes. */
 static void test_deadline(int failure)
 {
@@ -435,6 +468,7 @@ int main(void)
 			test_other_step(failure);
 			test_connection(failure);
 		}
+		test_new_topic();
 		test_twice();
 		test_leave();
 		test_failed();

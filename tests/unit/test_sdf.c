@@ -1218,6 +1218,27 @@ static void check_round_trip(const struct sdf *sdf, const char *path)
 	sdf_free(again);
 }
 
+Test(sdf, marks_in_names_are_printed_and_read_again)
+{
+	static const char name[] = "\"a\" & <b> 'c'";
+	struct text printed = {0};
+	struct troupe_error error = {0};
+	struct sdf *again, *sdf = good(W("<model name='&quot;a&quot; &amp; &lt;b&gt; &apos;c&apos;'>" LINK(
+				   "l") "<plugin name='p' "
+					"filename='x'><t u='&quot;a&quot; &amp; &lt;b&gt; &apos;c&apos;'>&quot;a&quot; "
+					"&amp; &lt;b&gt; &apos;c&apos;</t></plugin></model>"));
+	sdf_print(sdf, &printed);
+	cr_assert_eq(sdf_load_text(printed.at, printed.count, "again.sdf", NULL, &again, &error), TROUPE_OK, "%s",
+		error.text);
+	const struct sdf_element *t = sdf_child(again->worlds.at[0].plugins.at[0].element, "t", NULL);
+	cr_expect_str_eq(again->worlds.at[0].models.at[0].name, name);
+	cr_expect_str_eq(sdf_attribute(t, "u"), name);
+	cr_expect_str_eq(t->text, name);
+	text_fini(&printed);
+	sdf_free(sdf);
+	sdf_free(again);
+}
+
 Test(sdf, flat_lines_are_sorted_and_rounded)
 {
 	struct sdf *sdf = good(W("<model name='m'><pose>-1e-9 0 1 0 0 6.283185307179586</pose>" TWO
