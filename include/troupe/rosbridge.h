@@ -26,6 +26,8 @@ struct troupe_rosbridge_def { /* zeroed: this machine only, any free port */
 	const char *address;
 	uint16_t port;
 	const char *cert_path, *key_path; /* PEM: with TLS, for wss://; NULL: nothing is encrypted */
+	/* At least 16 letters, digits, - and _. NULL: a random one, where other hosts can connect. */
+	const char *token;
 	bool insecure; /* no token: any program that reaches the port can see and command everything */
 	/* The origin of another site whose web pages may connect: "https://panel.example". Pages of this machine may
 	 * connect in any case. NULL: no other site. */

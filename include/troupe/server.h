@@ -82,6 +82,19 @@ typedef enum troupe_pace {
 
 struct troupe_network;
 
+/* What a client asks for with the service /world/NAME/next_run: another run in the place of this one, which begins at
+ * time 0. Valid during the call. */
+struct troupe_next {
+	bool asks;        /* only whether that can be */
+	bool unload;      /* a run without a world: def.no_world, with a path and a text that are given here, too */
+	const char *path; /* as def.world_path; NULL: the world and the text of this run */
+	const char *text; /* as def.world_text */
+	bool seed_given;  /* otherwise the seed is that of this run */
+	uint64_t seed;
+	bool strict;     /* a warning about the world is an error */
+	bool all_assets; /* a mesh or an image that is not found is an error */
+};
+
 struct troupe_server_def {
 	const char *world_path;  /* an SDF file, or the name of a world: "warehouse" is searched for in the resource
 				  * paths, in the folders that the environment names, and among troupe's own worlds */
@@ -106,6 +119,9 @@ struct troupe_server_def {
 	troupe_pace pace;
 	double rtf, rate_hz;
 	bool paused; /* begin paused */
+	/* There is no world: clients are told so, and commands are refused. The definition still has one, which is
+	 * empty, begins paused and stays so. */
+	bool no_world;
 	/* The seed of all random numbers: the iterative solver orders its rows by them, plug-ins draw them (wind,
 	 * radio), and the noise of sensors is made of them. A resumed state has its own seed. */
 	uint64_t seed;
@@ -162,6 +178,13 @@ struct troupe_server_def {
 	 * and why. Called before the first step on the thread that called troupe_server_run(), then on some thread of
 	 * the server; never two calls at once. Many strangers that connect cause few calls. */
 	void (*on_note)(void *ctx, const char *text);
+	/* Prepares the run that a client asks for, whole, so that nothing can fail later; the server goes on meanwhile.
+	 * On success *ret_world is the name of its world, to be freed with free(), and the server ends this run as
+	 * troupe_server_stop() does, when the client's reply is on its way; later requests are refused. Errors:
+	 * TROUPE_ECOMMAND: this program cannot do that; others as those of troupe_server_create(). On the thread of a
+	 * client, never two calls at once. NULL: clients are not offered the service. */
+	troupe_status (*on_next)(
+		void *ctx, const struct troupe_next *next, char **ret_world, struct troupe_error *error);
 	/* Only for troupe_replay_run(), which makes a server of its own: called before its first step, when clients can
 	 * be made (begins), and before it is destroyed, when they must be. */
 	void (*on_server)(void *ctx, struct troupe_server *server, bool begins);

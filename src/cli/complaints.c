@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void complaints_bad_line(void *ctx, const char *text)
 {
@@ -25,6 +26,8 @@ void complaints_warn(void *ctx, const char *text)
 	int64_t verbosity = complaints->verbosity;
 	if (verbosity >= 2 || (verbosity == 1 && complaints->warnings < COMPLAINTS_WARNINGS_MAX))
 		cli_finding(SDF_WARNING, text);
+	if (!*complaints->missing && strstr(text, " is not found"))
+		(void)snprintf(complaints->missing, sizeof complaints->missing, "%s", text);
 	if (!complaints->warnings++)
 		(void)snprintf(complaints->warning, sizeof complaints->warning, "%s", text);
 }

@@ -18,6 +18,7 @@ struct complaints {
 	uint32_t bad_lines; /* of standard input; writer: its reader */
 	char warning[TROUPE_ERROR_TEXT_BYTES], refusal[TROUPE_ERROR_TEXT_BYTES]; /* the first of each */
 	char bad_line[TROUPE_ERROR_TEXT_BYTES];                                  /* the first */
+	char missing[TROUPE_ERROR_TEXT_BYTES]; /* the first warning about a file that is not there */
 };
 
 /* A warning. ctx is a struct complaints: the function may be given as a callback. */

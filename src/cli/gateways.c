@@ -130,6 +130,7 @@ static troupe_status start_view(struct gateways *gateways, const struct gateways
 	const struct shown *shown, struct troupe_error *error)
 {
 	struct troupe_view_def def = {.port = VIEW_PORT,
+		.token = settings->view_token,
 		.port_or_any = !settings->view_address,
 		.cert_path = settings->view_cert,
 		.key_path = settings->view_key,
@@ -167,6 +168,7 @@ static troupe_status start_foxglove(struct gateways *gateways, const struct gate
 	const struct shown *shown, struct troupe_error *error)
 {
 	struct troupe_foxglove_def def = {.port = TROUPE_FOXGLOVE_PORT,
+		.token = settings->foxglove_token,
 		.insecure = settings->foxglove_insecure,
 		.cert_path = settings->foxglove_cert,
 		.key_path = settings->foxglove_key,
@@ -238,6 +240,7 @@ static troupe_status start_rosbridge(struct gateways *gateways, const struct gat
 	struct troupe_server *server, const struct troupe_view_run *run, struct troupe_error *error)
 {
 	struct troupe_rosbridge_def def = {.port = TROUPE_ROSBRIDGE_PORT,
+		.token = settings->rosbridge_token,
 		.insecure = settings->rosbridge_insecure,
 		.cert_path = settings->rosbridge_cert,
 		.key_path = settings->rosbridge_key,
@@ -399,6 +402,34 @@ struct gateways_addresses gateways_addresses(const struct gateways *gateways)
 	if (gateways->ros2)
 		troupe_ros2_describe(gateways->ros2, all.ros2, sizeof all.ros2);
 	return all;
+}
+
+/* given: "[ADDRESS:]PORT", or NULL; address: "ws://HOST:PORT/?token=...", or "": the gateway is off. */
+static void keep_place(const char **given, const char **token, const char *address, struct arena *arena)
+{
+	static const char before_token[] = "?token=";
+	const char *host = strstr(address, "://"), *slash = host ? strchr(host + 3, '/') : NULL, *colon = slash;
+	const char *mark = strstr(address, before_token), *named = *given ? strrchr(*given, ':') : NULL;
+	while (colon && colon > host + 3 && *colon != ':')
+		colon--;
+	if (!slash || *colon != ':')
+		return;
+	*given = arena_printf(arena, "%.*s%.*s", named ? (int)(named + 1 - *given) : 0, named ? *given : "",
+		(int)(slash - colon - 1), colon + 1);
+	if (mark)
+		*token = arena_strdup(arena, mark + sizeof before_token - 1);
+}
+
+void gateways_keep_places(const struct gateways *gateways, struct gateways_settings *settings, struct arena *arena)
+{
+	const struct gateways_addresses all = gateways_addresses(gateways);
+	const char *listen = settings->watch.listen, *colon = listen ? strrchr(listen, ':') : NULL;
+	const char *bound = strrchr(all.watch, ':');
+	keep_place(&settings->view_address, &settings->view_token, all.view, arena);
+	keep_place(&settings->foxglove, &settings->foxglove_token, all.foxglove, arena);
+	keep_place(&settings->rosbridge, &settings->rosbridge_token, all.rosbridge, arena);
+	if (colon && bound && !strcmp(colon, ":0"))
+		settings->watch.listen = arena_printf(arena, "%.*s%s", (int)(colon - listen), listen, bound);
 }
 
 bool gateways_commanded(const struct gateways *gateways)

@@ -2,7 +2,7 @@
 #ifndef CLI_GATEWAYS_H
 #define CLI_GATEWAYS_H
 
-#include "base/base.h"
+#include "base/arena.h"
 
 #include <troupe/gateway.h>
 
@@ -24,7 +24,8 @@ struct gateways_settings {
 	const char *rosbridge;                      /* "[ADDRESS:]PORT"; NULL: no rosbridge */
 	const char *rosbridge_cert, *rosbridge_key; /* as view_cert and view_key */
 	const char *rosbridge_origin;
-	const char *rosbridge_robot; /* NULL: the only one */
+	const char *rosbridge_robot;                               /* NULL: the only one */
+	const char *view_token, *foxglove_token, *rosbridge_token; /* NULL: the gateway makes one if it needs one */
 	bool rosbridge_insecure;
 	bool ros2;                /* a node of ROS 2 */
 	int64_t ros2_domain;      /* -1: the one that ROS_DOMAIN_ID says, or 0 */
@@ -61,6 +62,8 @@ struct gateways_addresses {
 	char ros2[128]; /* what troupe_ros2_describe() says */
 };
 struct gateways_addresses gateways_addresses(const struct gateways *gateways);
+/* Has a later start with these settings serve at the same ports, with the same tokens. Texts are in the arena. */
+void gateways_keep_places(const struct gateways *gateways, struct gateways_settings *settings, struct arena *arena);
 /* Whether a program has commanded the run through a gateway. NULL: no. */
 bool gateways_commanded(const struct gateways *gateways);
 /* Call it before the server is destroyed. why: the reason if the run has failed; NULL: it has ended. gateways may be

@@ -79,7 +79,8 @@ static bool can_repeat(const struct results *results)
 			return false;
 	if (settings->commands_out ? results->commands_lost : results->commanded || run_settings_from_input(settings))
 		return false;
-	return !settings->break_rule && troupe_server_progress(results->server).steps > results->begun_at;
+	return !settings->world_text && !settings->break_rule &&
+	       troupe_server_progress(results->server).steps > results->begun_at;
 }
 
 static void summarize(const struct results *results, const struct troupe_report *report)

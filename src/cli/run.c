@@ -12,6 +12,7 @@
 #include "cli/complaints.h"
 #include "cli/log.h"
 #include "cli/mcap_out.h"
+#include "cli/next.h"
 #include "cli/programs.h"
 #include "cli/results.h"
 #include "cli/run_recordings.h"
@@ -24,6 +25,7 @@
 #include <troupe/record.h>
 #include <troupe/server.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +53,13 @@ struct run {
 	struct entrance *entrance;
 	struct programs *programs; /* NULL: none are started */
 	struct recordings recordings;
-	uint64_t begun_at; /* step */
+	uint64_t begun_at;     /* step */
+	struct arena *lasting; /* of the first run of the process; used while no gateway runs */
+	bool no_world;
+	troupe_status ran; /* of the steps */
+	const char *bound; /* why no other run can follow; NULL: one can */
+	/* Follows this one. Written by a thread of a gateway, read when the gateways have ended. */
+	struct run *next;
 };
 
 /* --- callbacks ---------------------------------------------------------------------------------------------------- */
@@ -186,11 +194,15 @@ static troupe_status run_and_save(struct run *run, struct troupe_error *error)
 
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
+static troupe_status on_next(void *ctx, const struct troupe_next *asked, char **ret_world, struct troupe_error *error);
+
 static struct troupe_server_def definition(struct run *run)
 {
 	const struct run_settings *settings = &run->settings;
 	struct troupe_server_def def = troupe_server_def_default();
 	def.world_path = settings->world;
+	def.world_text = settings->world_text;
+	def.no_world = run->no_world;
 	def.resume_path = settings->resume;
 	def.resource_paths = settings->resource_paths.at;
 	def.plugin_paths = settings->plugin_paths.at;
@@ -231,8 +243,60 @@ static struct troupe_server_def definition(struct run *run)
 	def.on_watch = on_watch;
 	def.on_warning = on_warning;
 	def.on_note = on_note;
+	def.on_next = on_next;
 	def.ctx = run;
 	return def;
+}
+
+static void free_next(struct run *run)
+{
+	troupe_server_destroy(run->server);
+	arena_fini(&run->arena);
+	free(run);
+}
+
+/* A run with the same options that begins paused: stopped, as simulation_interfaces has it. */
+static struct run *make_next(struct run *run, const struct troupe_next *asked)
+{
+	struct run *next = mem_alloc(sizeof *next);
+	const char *path = asked->path ? asked->path : run->settings.world;
+	const char *text = asked->path ? asked->text : run->settings.world_text;
+	next->settings = run->settings;
+	next->complaints.verbosity = run->complaints.verbosity;
+	next->saves.complaints = &next->complaints;
+	next->lasting = run->lasting;
+	next->settings.world = arena_strdup(&next->arena, path);
+	next->settings.world_text = text ? arena_strdup(&next->arena, text) : NULL;
+	next->settings.paused = true;
+	next->no_world = asked->unload || (!asked->path && run->no_world);
+	if (asked->seed_given)
+		next->settings.seed = (int64_t)asked->seed;
+	return next;
+}
+
+/* The server of the next run is made here, while this run goes on: nothing but the gateways is left to start. */
+static troupe_status on_next(void *ctx, const struct troupe_next *asked, char **ret_world, struct troupe_error *error)
+{
+	struct run *run = ctx;
+	if (run->bound)
+		return fail(error, TROUPE_ECOMMAND, "%s", run->bound);
+	if (asked->asks)
+		return TROUPE_OK;
+	struct run *next = make_next(run, asked);
+	struct troupe_server_def def = definition(next);
+	troupe_status status = troupe_server_create(&def, &next->server, error);
+	if (!status)
+		programs_warn(next->server, on_warning, next);
+	complaints_say_hidden(&next->complaints);
+	if (!status)
+		status = next_judge(&next->settings, &next->complaints, next->server, asked, error);
+	if (status) {
+		free_next(next);
+		return status == TROUPE_EINVAL ? TROUPE_EWORLD : status;
+	}
+	*ret_world = mem_strdup(troupe_server_world_name(next->server, 0));
+	run->next = next;
+	return TROUPE_OK;
 }
 
 static struct troupe_network network_of(const struct run *run)
@@ -431,6 +495,7 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	bool quiet = run->settings.verbosity < 1 || (lines && isatty(STDOUT_FILENO));
 	status_init(&run->status, quiet ? -1 : STDERR_FILENO);
 	troupe_status status = run_to_end(run, &stopped, error);
+	run->ran = status;
 	struct troupe_error later;
 	troupe_status saved = status || stopped ? save_on_stop(run, &later) : TROUPE_OK;
 	if (saved && status)
@@ -495,6 +560,26 @@ static void serve_clients(struct run_settings *settings)
 	gateways->watch.insecure = settings->network.insecure;
 }
 
+static troupe_status begin_gateways(struct run *run, struct troupe_error *error)
+{
+	struct gateways_settings *settings = &run->settings.gateways;
+	troupe_status status = gateways_start(settings, run->server, on_gateway, run, &run->gateways, error);
+	if (!status)
+		gateways_keep_places(run->gateways, settings, run->lasting);
+	return status;
+}
+
+/* The run that follows, if the present one has not failed and the process is to go on. The gateways have ended. */
+static void settle_next(struct run *run)
+{
+	if (run->next && (run->ran || signals_asked())) {
+		free_next(run->next);
+		run->next = NULL;
+	}
+	if (!run->next)
+		signals_release();
+}
+
 /* Returns the exit status. */
 static int run_world(struct run *run)
 {
@@ -505,11 +590,13 @@ static int run_world(struct run *run)
 	troupe_status status = TROUPE_OK;
 	if (run->settings.programs)
 		status = programs_create(run->settings.verbosity >= 1, &run->programs, &error);
-	if (!status)
+	if (!status && !run->server)
 		status = prepare(run, &error);
 	signals_unwatch();
-	if (!status)
-		status = gateways_start(&run->settings.gateways, run->server, on_gateway, run, &run->gateways, &error);
+	if (!status) {
+		run->bound = next_bound(&run->settings, troupe_server_world_count(run->server), run->lasting);
+		status = begin_gateways(run, &error);
+	}
 	bool misused = run->gateways && status == TROUPE_EINVAL;
 	if (!status)
 		status = lockstep_start(&run->settings.lockstep, run->server, on_note, run, &run->entrance, &error);
@@ -524,10 +611,12 @@ static int run_world(struct run *run)
 	}
 	if (status)
 		cli_complain("run", "%s", error.text);
-	signals_release();
+	if (status || signals_asked())
+		signals_release();
 	commands_in_destroy(run->commands_in);
 	programs_stop(run->programs);
 	gateways_end(run->gateways, status ? &error : NULL);
+	settle_next(run);
 	lockstep_end(run->entrance, status, &error);
 	troupe_server_destroy(run->server);
 	children_end(&run->children);
@@ -563,6 +652,25 @@ static int run_logged(struct run *run)
 	return exit_status;
 }
 
+/* The runs that clients ask for begin one after the other. The first failure is that of the process. */
+static int run_all(struct run *run)
+{
+	int exit_status = run_logged(run);
+	for (struct run *next = run->next; next;) {
+		run = next;
+		if (run->settings.verbosity >= 1)
+			cli_complain("run", "another run: %s '%s', seed %" PRId64 ", paused",
+				run->no_world ? "no world, called" : "world", troupe_server_world_name(run->server, 0),
+				run->settings.seed);
+		int next_status = run_logged(run);
+		exit_status = exit_status ? exit_status : next_status;
+		next = run->next;
+		arena_fini(&run->arena);
+		free(run);
+	}
+	return exit_status;
+}
+
 /* All processes have the same command line; that of a secondary is the primary's concern. */
 static int run_as_rank(struct run *run)
 {
@@ -593,7 +701,7 @@ static int run_as_told(struct run *run)
 	if (run->settings.mode == NETWORK_RANKS)
 		return run_as_rank(run);
 	if (!secondary)
-		return run_logged(run);
+		return run_all(run);
 	if (world)
 		cli_complain("run", "%s: ignored, because the primary sends a secondary its world", settings->world);
 	if (run->settings.mode == NETWORK_CLIENT)
@@ -607,6 +715,7 @@ int cli_run(int argc, char **argv)
 {
 	struct run run = {0};
 	int exit_status;
+	run.lasting = &run.arena;
 	signals_catch();
 	signals_watch(LOADING_GRACE_MS, leave_loading, &run);
 	if (run_settings_parse(argc, argv, &run.arena, &run.settings, &exit_status))

@@ -11,6 +11,7 @@
 #include "cli/options.h"
 
 struct run_settings {
+	const char *world_text; /* the world itself, and `world` is only its name; NULL: it is in a file */
 	const char *world, *resume, *save_dir, *distribution, *commands, *commands_out, *report, *config, *break_rule,
 		*record, *costs, *log, *log_what, *camera_out, *mcap;
 	struct option_list resource_paths, plugin_paths, pins, save_at, save_every, topics;

@@ -43,6 +43,7 @@ struct query_ops {
 	 * request: a message of the row's type. *note, "" when called: one line, what was done. */
 	troupe_status (*act)(struct server_world *world, const ProtobufCMessage *request, char note[EDIT_NOTE_BYTES],
 		struct troupe_error *error);
+	bool ends_run; /* answer() may end the run: not for programs that only watch */
 };
 
 struct clients *clients_create(struct troupe_server *server);

@@ -18,12 +18,13 @@ static enum schedule_late late_of(const struct troupe_when *when)
 	return when && when->late == TROUPE_LATE_REFUSE ? SCHEDULE_LATE_REFUSE : SCHEDULE_LATE_NEXT;
 }
 
-/* Refuses commands while a recording is played, which must stay as it was recorded. */
+/* Refuses commands while a recording is played, which must stay as it was recorded, and where there is no world. */
 static troupe_status check_taking(const struct troupe_server *server, struct troupe_error *error)
 {
-	return server->replaying
-		       ? fail(error, TROUPE_ECOMMAND, "a recording is played: expected a running world to command")
-		       : TROUPE_OK;
+	if (server->replaying)
+		return fail(error, TROUPE_ECOMMAND, "a recording is played: expected a running world to command");
+	return server->def.no_world ? fail(error, TROUPE_ECOMMAND, "no world is loaded: expected load_world first")
+				    : TROUPE_OK;
 }
 
 static troupe_status post(struct server_world *world, struct command *command, const struct troupe_when *when,

@@ -110,6 +110,7 @@ static troupe_status answer_models(const struct frame *frame, const struct topic
 	message.header = encode_header(&arena, frame->time_ns);
 	message.step = snapshot->step;
 	message.paused = snapshot->paused;
+	message.no_world = frame->server->def.no_world;
 	message.step_s = frame->step_s;
 	message.model = arena_array(&arena, Troupe__Msgs__Models__Model *, scene->model_count);
 	for (uint32_t i = 0; i < scene->model_count; i++) {

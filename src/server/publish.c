@@ -10,6 +10,7 @@
 #include "server/infos.h"
 #include "server/models.h"
 #include "server/named_poses.h"
+#include "server/next.h"
 #include "server/resources.h"
 #include "server/view.h"
 #include "server/viewer.h"
@@ -358,6 +359,7 @@ static const struct topic_row rows[] = {
 	ASKED("/world/*/model", "gz.msgs.UInt32", "troupe.msgs.ModelState", &ask_model),
 	ASKED("/world/*/models", "gz.msgs.Boolean", "troupe.msgs.Models", &ask_models),
 	ASKED("/world/*/find_resources", "troupe.msgs.FindResources", "troupe.msgs.Resources", &ask_resources),
+	ASKED("/world/*/next_run", "troupe.msgs.NextRun", "gz.msgs.StringMsg", &ask_next_run),
 	ASKED("/world/*/set_entity_info", "troupe.msgs.EntityInfo", "gz.msgs.Boolean", &act_set_entity_info),
 	ASKED("/world/*/named_poses", "gz.msgs.Empty", "troupe.msgs.NamedPoses", &ask_named_poses),
 	ASKED("/world/*/model/sensors", "gz.msgs.UInt32", "troupe.msgs.ModelSensors", &ask_model_sensors),
@@ -381,8 +383,10 @@ static bool add_row(struct troupe_server *server, const struct topic_row *row, u
 	const char *world_name = server->worlds[world].scene->name;
 	struct topic_row own = *row;
 	const struct query_ops *ops = row->ops;
-	if (row->kind == TOPIC_SERVICE && ops && ops->act)
+	if (row->kind == TOPIC_SERVICE && ops && (ops->act || ops->ends_run))
 		own.client = not_for_clients;
+	if (ops == &ask_next_run && !server->def.on_next)
+		return true;
 	bool named = !strncmp(row->name, of_world, sizeof of_world - 1);
 	if (!named && world)
 		return true;

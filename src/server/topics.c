@@ -21,7 +21,8 @@ static const troupe_topic_kind kinds[] = {
 static bool changes(const struct topic_row *row)
 {
 	const struct query_ops *ops = row->ops;
-	return row->kind != TOPIC_PUBLISHED && !(row->kind == TOPIC_SERVICE && ops && ops->answer);
+	bool asks = row->kind == TOPIC_SERVICE && ops && ops->answer && !ops->ends_run;
+	return row->kind != TOPIC_PUBLISHED && !asks;
 }
 
 static void add(void *ctx, uint32_t id, const struct topic_row *row)

@@ -214,7 +214,7 @@ Test(simulation, has_all_services_of_the_package)
 	start(&rig);
 	simulation_each_service(rig.simulation, count_names, counts);
 	cr_assert_eq(counts[0], 22u);
-	cr_assert_eq(counts[1], 4u);
+	cr_assert_eq(counts[1], 5u);
 	cr_assert(simulation_has_action(rig.simulation, "/simulate_steps"));
 	cr_assert(!simulation_has_service(rig.simulation, "/simulate_steps"));
 	cr_assert(!simulation_has_service(rig.simulation, "/w/get_entities"));

@@ -155,7 +155,7 @@ async function entities(p) {
   check(worlds.some((world) => world.name === "w" && world.world_resource.uri.endsWith("/w.sdf")), `worlds: ${JSON.stringify(worlds)}`);
   await p.expect(FAILED, "get_available_worlds", { additional_sources: ["/etc"] });
   check((await p.expect(OK, "get_available_worlds", { additional_sources: ["/etc"], continue_on_error: true })).worlds.length === worlds.length, "a wrong source");
-  for (const name of ["load_world", "unload_world"]) await p.expect(UNSUPPORTED, name, {});
+  for (const [name, args] of [["load_world", { world_resource: { uri: "w.sdf" } }], ["unload_world", {}]]) await p.expect(UNSUPPORTED, name, args);
   const world = (await p.expect(OK, "get_current_world", {})).world;
   check(world.name === "w" && world.world_resource.resource_string.includes('<model name="new_0">'), `the world: ${JSON.stringify(world).slice(0, 300)}`);
 }

@@ -459,6 +459,8 @@ static const struct {
 	{"troupe_interfaces/GetSeed_Request", ""},
 	{"troupe_interfaces/GetSeed_Response", "simulation_interfaces/Result result\n"
 					       "string seed\n"},
+	{"troupe_interfaces/SetSeed_Request", "string seed\n"},
+	{"troupe_interfaces/SetSeed_Response", "simulation_interfaces/Result result\n"},
 	{"troupe_interfaces/Save_Request", "string name\n"},
 	{"troupe_interfaces/Save_Response", "simulation_interfaces/Result result\n"},
 	{"troupe_interfaces/Resume_Request", "string name\n"},

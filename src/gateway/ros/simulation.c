@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct job_row *const tables[] = {job_run_rows, job_entity_rows, job_place_rows, job_resource_rows};
+static const struct job_row *const tables[] = {
+	job_run_rows, job_world_rows, job_entity_rows, job_place_rows, job_resource_rows};
 
 struct simulation {
 	struct simulation_def def;
@@ -264,7 +265,10 @@ static void go_on(struct job *job)
 static void begin(struct job *job)
 {
 	job_forget_sent(job);
-	job->row->begin(job);
+	if (job->row->need == JOB_MODELS && job->models->no_world)
+		job_answer(job, JOB_INCORRECT_STATE, "no world is loaded: expected load_world first");
+	else
+		job->row->begin(job);
 }
 
 struct request { /* in one of both forms; neither: no fields are given */
@@ -329,11 +333,9 @@ static void call(struct simulation *simulation, const char *name, const struct r
 	simulation->jobs = job;
 	if (simulation->job_count++ >= SIMULATION_CALLS_MAX)
 		job_answer(job, JOB_FAILED, "%d requests wait: expected no more", (int)SIMULATION_CALLS_MAX);
-	else if (!row->begin)
-		job_answer(job, JOB_UNSUPPORTED, "%s", row->refusal);
 	else if (read_args(job, request, &error))
 		job_answer(job, JOB_FAILED, "%s", error.text);
-	else if (row->needs_models)
+	else if (row->need != JOB_ALONE)
 		job_ask_models(job, false);
 	go_on(job);
 }
@@ -422,6 +424,16 @@ bool simulation_has_action(const struct simulation *simulation, const char *name
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
+static bool has_next(const struct troupe_topics *topics, const char *world)
+{
+	char *name = mem_printf("/world/%s/next_run", world);
+	bool has = false;
+	for (uint32_t i = 0; i < topics->count && !has; i++)
+		has = topics->at[i].kind == TROUPE_TOPIC_SERVICE && !strcmp(topics->at[i].name, name);
+	free(name);
+	return has;
+}
+
 /* A world is one that has a service for its models. */
 struct simulation *simulation_create(const struct simulation_def *def, const struct troupe_topics *topics)
 {
@@ -440,6 +452,7 @@ struct simulation *simulation_create(const struct simulation_def *def, const str
 			continue;
 		struct job_world *world = mem_alloc(sizeof *world);
 		*world = (struct job_world){.name = mem_printf("%.*s", (int)count, at), .was_stopped = true};
+		world->has_next = has_next(topics, world->name);
 		vec_push(&simulation->worlds, world);
 	}
 	return simulation;

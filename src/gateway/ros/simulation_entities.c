@@ -539,7 +539,7 @@ static void say(struct job_spawn *spawn, unsigned result, const char *format, ..
 	spawn->message = mem_strdup(line.text);
 }
 
-static bool has_other_format(const char *uri)
+bool job_has_other_format(const char *uri)
 {
 	static const char *const others[] = {".usd", ".usda", ".usdc", ".usdz", ".mjcf", ".xacro", ".stl", ".obj",
 		".dae", ".glb", ".gltf", ".fbx", ".ply"};
@@ -561,7 +561,7 @@ static bool read_resource(const json_t *resource, Gz__Msgs__EntityFactory *facto
 		factory->from_case = GZ__MSGS__ENTITY_FACTORY__FROM_SDF_FILENAME;
 		factory->sdf_filename =
 			message_string(uri + (strncmp(uri, file, sizeof file - 1) ? 0 : sizeof file - 1));
-		if (has_other_format(uri))
+		if (job_has_other_format(uri))
 			say(spawn, UNSUPPORTED_FORMAT, "uri '%.80s': expected a file in SDF or URDF", uri);
 	} else {
 		factory->from_case = GZ__MSGS__ENTITY_FACTORY__FROM_SDF;
@@ -736,15 +736,15 @@ static void spawn(struct job *job)
 #define STANDARD(type) "simulation_interfaces/srv/" type
 
 const struct job_row job_entity_rows[] = {
-	{"spawn_entity", STANDARD("SpawnEntity"), 0, true, spawn, NULL},
-	{"spawn_entities", STANDARD("SpawnEntities"), 50, true, spawn, NULL},
-	{"delete_entity", STANDARD("DeleteEntity"), 1, true, delete_entity, NULL},
-	{"get_entities", STANDARD("GetEntities"), JOB_NO_FEATURE, true, get_entities, NULL},
-	{"get_entity_state", STANDARD("GetEntityState"), 10, true, get_state, NULL},
-	{"get_entities_states", STANDARD("GetEntitiesStates"), JOB_NO_FEATURE, true, get_states, NULL},
-	{"set_entity_state", STANDARD("SetEntityState"), 11, true, set_state, NULL},
-	{"get_entity_info", STANDARD("GetEntityInfo"), 12, true, get_info, NULL},
-	{"set_entity_info", STANDARD("SetEntityInfo"), 13, true, set_info, NULL},
-	{"get_entity_bounds", STANDARD("GetEntityBounds"), 5, true, get_bounds, NULL},
-	{NULL, NULL, 0, false, NULL, NULL},
+	{"spawn_entity", STANDARD("SpawnEntity"), 0, JOB_MODELS, spawn},
+	{"spawn_entities", STANDARD("SpawnEntities"), 50, JOB_MODELS, spawn},
+	{"delete_entity", STANDARD("DeleteEntity"), 1, JOB_MODELS, delete_entity},
+	{"get_entities", STANDARD("GetEntities"), JOB_NO_FEATURE, JOB_MODELS, get_entities},
+	{"get_entity_state", STANDARD("GetEntityState"), 10, JOB_MODELS, get_state},
+	{"get_entities_states", STANDARD("GetEntitiesStates"), JOB_NO_FEATURE, JOB_MODELS, get_states},
+	{"set_entity_state", STANDARD("SetEntityState"), 11, JOB_MODELS, set_state},
+	{"get_entity_info", STANDARD("GetEntityInfo"), 12, JOB_MODELS, get_info},
+	{"set_entity_info", STANDARD("SetEntityInfo"), 13, JOB_MODELS, set_info},
+	{"get_entity_bounds", STANDARD("GetEntityBounds"), 5, JOB_MODELS, get_bounds},
+	{NULL, NULL, 0, JOB_ALONE, NULL},
 };

@@ -23,16 +23,21 @@ enum { JOB_NO_FEATURE = -1, JOB_BATCH = 200 /* commands that wait at the same ti
 struct job;
 typedef void job_fn(struct job *job);
 
-struct job_row {
-	const char *name;    /* "get_entities" */
-	const char *type;    /* "simulation_interfaces/srv/GetEntities" */
-	int feature;         /* of SimulatorFeatures that it stands for, or JOB_NO_FEATURE */
-	bool needs_models;   /* job->models is there when it begins */
-	job_fn *begin;       /* NULL: the run does not have it */
-	const char *refusal; /* why */
+enum job_need {
+	JOB_ALONE,  /* works also in a run without a world */
+	JOB_MODELS, /* job->models is there when it begins; without a world it is refused */
+	JOB_ANY,    /* job->models is there when it begins, also in a run without a world */
 };
 
-extern const struct job_row job_run_rows[], job_entity_rows[], job_place_rows[],
+struct job_row {
+	const char *name; /* "get_entities" */
+	const char *type; /* "simulation_interfaces/srv/GetEntities" */
+	int feature;      /* of SimulatorFeatures that it stands for, or JOB_NO_FEATURE */
+	enum job_need need;
+	job_fn *begin;
+};
+
+extern const struct job_row job_run_rows[], job_world_rows[], job_entity_rows[], job_place_rows[],
 	job_resource_rows[]; /* which end with a row without a name */
 
 struct job_sent { /* a call of the server */
@@ -53,6 +58,7 @@ struct job_spawn {       /* an entity to create */
 struct job_world {
 	char *name;          /* as topics have it */
 	struct job *stepper; /* that takes steps; NULL: none */
+	bool has_next;       /* the server takes requests for another run */
 	/* The simulation was stopped (SetSimulationState), and still is while it is paused at this time. */
 	bool was_stopped;
 	int64_t stopped_ns;
@@ -104,6 +110,12 @@ void job_add_result(struct text *out, unsigned result, const char *message);
 
 /* Answers: that all requests to the server were obeyed, or why the first one was refused. */
 void job_finish(struct job *job);
+
+/* simulation_world.c: whether another world can be loaded: asks, and job->next finds in job->sent.at[0] if so; false:
+ * never in this run, and nothing is asked. */
+bool job_ask_loading(struct job *job);
+/* simulation_entities.c: whether the file has the name of one that is neither SDF nor URDF. */
+bool job_has_other_format(const char *uri);
 
 struct job_tags { /* of a TagsFilter */
 	const char *wanted[SIMULATION_TAGS_MAX];

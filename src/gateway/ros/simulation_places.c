@@ -124,7 +124,7 @@ static void get_bounds(struct job *job)
 #define STANDARD(type) "simulation_interfaces/srv/" type
 
 const struct job_row job_place_rows[] = {
-	{"get_named_poses", STANDARD("GetNamedPoses"), 2, false, get_poses, NULL},
-	{"get_named_pose_bounds", STANDARD("GetNamedPoseBounds"), 3, false, get_bounds, NULL},
-	{NULL, NULL, 0, false, NULL, NULL},
+	{"get_named_poses", STANDARD("GetNamedPoses"), 2, JOB_MODELS, get_poses},
+	{"get_named_pose_bounds", STANDARD("GetNamedPoseBounds"), 3, JOB_MODELS, get_bounds},
+	{NULL, NULL, 0, JOB_ALONE, NULL},
 };

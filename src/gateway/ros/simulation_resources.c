@@ -100,7 +100,7 @@ static void get_worlds(struct job *job)
 #define STANDARD(type) "simulation_interfaces/srv/" type
 
 const struct job_row job_resource_rows[] = {
-	{"get_spawnables", STANDARD("GetSpawnables"), 14, false, get_spawnables, NULL},
-	{"get_available_worlds", STANDARD("GetAvailableWorlds"), 45, false, get_worlds, NULL},
-	{NULL, NULL, 0, false, NULL, NULL},
+	{"get_spawnables", STANDARD("GetSpawnables"), 14, JOB_ALONE, get_spawnables},
+	{"get_available_worlds", STANDARD("GetAvailableWorlds"), 45, JOB_ALONE, get_worlds},
+	{NULL, NULL, 0, JOB_ALONE, NULL},
 };

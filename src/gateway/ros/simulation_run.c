@@ -1,4 +1,4 @@
-/* The run as a whole: its state, steps, resets, the world, and services that simulation_interfaces lacks.
+/* The run as a whole: its state, steps, resets, and services that simulation_interfaces lacks.
  *
  * Stopped is the same as paused for the server. simulation_interfaces tells the two apart by the last request. So the
  * stop is kept here, as long as the world is in the state in which the stop has left it. */
@@ -15,36 +15,52 @@
 static void add_features(const struct job_row *rows, struct text *out)
 {
 	for (const struct job_row *row = rows; row->name; row++)
-		if (row->begin && row->feature != JOB_NO_FEATURE)
+		if (row->feature != JOB_NO_FEATURE)
 			text_add(out, "%d,", row->feature);
 }
 
-static void get_features(struct job *job)
+static void answer_features(struct job *job, bool loads)
 {
 	/* ENTITY_TAGS, ENTITY_BOUNDS_BOX, ENTITY_CATEGORIES, SPAWNING_RESOURCE_STRING, SIMULATION_RESET_TIME, _STATE
 	 * and _SPAWNED, SIMULATION_STATE_PAUSE, STEP_SIMULATION_MULTIPLE: parts of services, without a service of their
 	 * own */
 	static const char others[] = "4,6,8,9,21,22,23,26,32";
+	static const char loading[] = ",40,41,43"; /* WORLD_LOADING, WORLD_RESOURCE_STRING, WORLD_UNLOADING */
 	struct text response = {0};
 	text_add(&response, "{\"features\":{\"features\":[");
 	add_features(job_run_rows, &response);
+	add_features(job_world_rows, &response);
 	add_features(job_entity_rows, &response);
 	add_features(job_place_rows, &response);
 	add_features(job_resource_rows, &response);
-	text_add(&response, "%s],\"spawn_formats\":[\"sdf\",\"urdf\"],\"custom_info\":\"troupe %s\"}}", others,
-		troupe_version());
+	text_add(&response, "%s%s],\"spawn_formats\":[\"sdf\",\"urdf\"],\"custom_info\":\"troupe %s\"}}", others,
+		loads ? loading : "", troupe_version());
 	job_answer_whole(job, &response);
+}
+
+static void finish_features(struct job *job)
+{
+	answer_features(job, !job_refused(job));
+}
+
+static void get_features(struct job *job)
+{
+	job->next = finish_features;
+	if (!job_ask_loading(job))
+		answer_features(job, false);
 }
 
 /* --- state -------------------------------------------------------------------------------------------------------- */
 
-enum state { STOPPED = 0, PLAYING = 1, PAUSED = 2, QUITTING = 3 };
+enum state { STOPPED = 0, PLAYING = 1, PAUSED = 2, QUITTING = 3, NO_WORLD = 4 };
 enum { ALREADY_IN_TARGET_STATE = 101, STATE_TRANSITION_ERROR = 102, INCORRECT_TRANSITION = 103 };
-static const char *const state_names[] = {"stopped", "playing", "paused", "quitting"};
+static const char *const state_names[] = {"stopped", "playing", "paused", "quitting", "without a world"};
 
 static enum state state_of(const struct job *job)
 {
 	struct job_world *world = job->world;
+	if (job->models->no_world)
+		return NO_WORLD;
 	world->was_stopped &= job->models->paused && job->time_ns == world->stopped_ns;
 	if (!job->models->paused)
 		return PLAYING;
@@ -99,6 +115,10 @@ static void set_state(struct job *job)
 	if (wanted > QUITTING) {
 		job_answer(job, INCORRECT_TRANSITION,
 			"state %" PRId64 ": expected 0 (stopped), 1 (playing), 2 (paused) or 3 (quitting)", wanted);
+		return;
+	}
+	if (state_of(job) == NO_WORLD && wanted != QUITTING) {
+		job_answer(job, INCORRECT_TRANSITION, "no world is loaded: expected load_world first");
 		return;
 	}
 	if (wanted == (int64_t)state_of(job)) {
@@ -270,31 +290,6 @@ static void reset(struct job *job)
 	reset_models(job);
 }
 
-/* --- the world ---------------------------------------------------------------------------------------------------- */
-
-static void finish_world(struct job *job)
-{
-	const struct job_sent *sent = &job->sent.at[0];
-	struct text members = {0};
-	if (sent->status || !sent->reply || sent->reply->descriptor != &gz__msgs__string_msg__descriptor) {
-		job_answer(job, JOB_FAILED, "%s", sent->text);
-		return;
-	}
-	text_add(&members, ",\"world\":{\"name\":");
-	text_add_json(&members, job->world->name);
-	text_add(&members, ",\"world_resource\":{\"uri\":\"\",\"resource_string\":");
-	text_add_json(&members, ((const Gz__Msgs__StringMsg *)(const void *)sent->reply)->data);
-	text_add(&members, "},\"description\":\"\",\"tags\":[]}");
-	job_answer_with(job, JOB_OK, "", &members);
-}
-
-static void get_world(struct job *job)
-{
-	Gz__Msgs__SdfGeneratorConfig config = GZ__MSGS__SDF_GENERATOR_CONFIG__INIT;
-	job->next = finish_world;
-	(void)job_ask(job, "generate_world_sdf", &config.base);
-}
-
 /* --- what simulation_interfaces lacks ----------------------------------------------------------------------------- */
 
 static const Troupe__Msgs__StateHash *hash_of(struct job *job)
@@ -366,21 +361,17 @@ static void resume(struct job *job)
 
 #define STANDARD(type) "simulation_interfaces/srv/" type
 #define OWN(type) "troupe_interfaces/srv/" type
-#define ONE_WORLD "a run has the world that it was started with: expected another run for another world"
 
 const struct job_row job_run_rows[] = {
-	{"get_simulator_features", STANDARD("GetSimulatorFeatures"), JOB_NO_FEATURE, false, get_features, NULL},
-	{"get_simulation_state", STANDARD("GetSimulationState"), 24, true, get_state, NULL},
-	{"set_simulation_state", STANDARD("SetSimulationState"), 25, true, set_state, NULL},
-	{"step_simulation", STANDARD("StepSimulation"), 31, true, step, NULL},
-	{"simulate_steps", "simulation_interfaces/action/SimulateSteps", 33, true, simulate_steps, NULL},
-	{"reset_simulation", STANDARD("ResetSimulation"), 20, true, reset, NULL},
-	{"load_world", STANDARD("LoadWorld"), 40, false, NULL, ONE_WORLD},
-	{"unload_world", STANDARD("UnloadWorld"), 43, false, NULL, ONE_WORLD},
-	{"get_current_world", STANDARD("GetCurrentWorld"), 44, false, get_world, NULL},
-	{"troupe/get_hash", OWN("GetHash"), JOB_NO_FEATURE, false, get_hash, NULL},
-	{"troupe/get_seed", OWN("GetSeed"), JOB_NO_FEATURE, false, get_seed, NULL},
-	{"troupe/save", OWN("Save"), JOB_NO_FEATURE, false, save, NULL},
-	{"troupe/resume", OWN("Resume"), JOB_NO_FEATURE, false, resume, NULL},
-	{NULL, NULL, 0, false, NULL, NULL},
+	{"get_simulator_features", STANDARD("GetSimulatorFeatures"), JOB_NO_FEATURE, JOB_ALONE, get_features},
+	{"get_simulation_state", STANDARD("GetSimulationState"), 24, JOB_ANY, get_state},
+	{"set_simulation_state", STANDARD("SetSimulationState"), 25, JOB_ANY, set_state},
+	{"step_simulation", STANDARD("StepSimulation"), 31, JOB_MODELS, step},
+	{"simulate_steps", "simulation_interfaces/action/SimulateSteps", 33, JOB_MODELS, simulate_steps},
+	{"reset_simulation", STANDARD("ResetSimulation"), 20, JOB_MODELS, reset},
+	{"troupe/get_hash", OWN("GetHash"), JOB_NO_FEATURE, JOB_MODELS, get_hash},
+	{"troupe/get_seed", OWN("GetSeed"), JOB_NO_FEATURE, JOB_MODELS, get_seed},
+	{"troupe/save", OWN("Save"), JOB_NO_FEATURE, JOB_MODELS, save},
+	{"troupe/resume", OWN("Resume"), JOB_NO_FEATURE, JOB_MODELS, resume},
+	{NULL, NULL, 0, JOB_ALONE, NULL},
 };

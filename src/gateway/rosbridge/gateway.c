@@ -300,6 +300,7 @@ static troupe_status start_web(
 		.ctx = gateway};
 	const struct web_def web_def = {.address = def->address,
 		.port = def->port,
+		.token = def->token,
 		.needs_token = !def->insecure,
 		.cert_path = def->cert_path,
 		.key_path = def->key_path,

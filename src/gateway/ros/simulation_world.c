@@ -1,0 +1,182 @@
+/* The world of a run: another one can be loaded, the same one begun anew with another seed, or none. Each of these is
+ * another run in the place of this one (the server's service next_run), which begins stopped: the answer comes when the
+ * new world is ready and before this run ends. */
+#include "gateway/ros/simulation_job.h"
+
+#include "topic/message.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum {
+	NO_WORLD_LOADED = 101,
+	UNSUPPORTED_FORMAT = 101, /* these of LoadWorld */
+	NO_RESOURCE = 102,
+	RESOURCE_PARSE_ERROR = 103,
+	MISSING_ASSETS = 104,
+	UNSUPPORTED_ELEMENTS = 106,
+};
+
+static const char one_world[] = "this run keeps the world that it was started with: expected another run for another";
+
+/* --- the present world -------------------------------------------------------------------------------------------- */
+
+/* The caller adds the end of the resource and of the world. */
+static void begin_world(struct text *members, const char *name, const char *uri)
+{
+	text_add(members, ",\"world\":{\"name\":");
+	text_add_json(members, name);
+	text_add(members, ",\"world_resource\":{\"uri\":");
+	text_add_json(members, uri);
+	text_add(members, ",\"resource_string\":");
+}
+
+static const char *text_of(const struct job_sent *sent)
+{
+	bool is_text = !sent->status && sent->reply && sent->reply->descriptor == &gz__msgs__string_msg__descriptor;
+	return is_text ? ((const Gz__Msgs__StringMsg *)(const void *)sent->reply)->data : NULL;
+}
+
+static void finish_world(struct job *job)
+{
+	const char *sdf = text_of(&job->sent.at[0]);
+	struct text members = {0};
+	if (!sdf) {
+		job_answer(job, JOB_FAILED, "%s", job->sent.at[0].text);
+		return;
+	}
+	begin_world(&members, job->world->name, "");
+	text_add_json(&members, sdf);
+	text_add(&members, "},\"description\":\"\",\"tags\":[]}");
+	job_answer_with(job, JOB_OK, "", &members);
+}
+
+static void get_world(struct job *job)
+{
+	Gz__Msgs__SdfGeneratorConfig config = GZ__MSGS__SDF_GENERATOR_CONFIG__INIT;
+	if (job->models->no_world) {
+		job_answer(job, NO_WORLD_LOADED, "no world is loaded");
+		return;
+	}
+	job->next = finish_world;
+	(void)job_ask(job, "generate_world_sdf", &config.base);
+}
+
+/* --- another run -------------------------------------------------------------------------------------------------- */
+
+bool job_ask_loading(struct job *job)
+{
+	Troupe__Msgs__NextRun asked = TROUPE__MSGS__NEXT_RUN__INIT;
+	asked.asks = true;
+	if (job->world->has_next)
+		(void)job_ask(job, "next_run", &asked.base);
+	return job->world->has_next;
+}
+
+/* What has failed is said by the texts where the status does not tell. */
+static unsigned result_of(const struct job_sent *sent, bool loads)
+{
+	if (sent->status == TROUPE_ECOMMAND)
+		return JOB_UNSUPPORTED;
+	if (sent->status == TROUPE_EINVAL)
+		return JOB_INCORRECT_STATE;
+	if (!loads)
+		return JOB_FAILED;
+	if (strstr(sent->text, "fail_on_unsupported_element"))
+		return UNSUPPORTED_ELEMENTS;
+	if (sent->status == TROUPE_EIO || strstr(sent->text, " is not found"))
+		return MISSING_ASSETS;
+	return sent->status == TROUPE_EWORLD ? RESOURCE_PARSE_ERROR : (unsigned)JOB_FAILED;
+}
+
+static void finish_load(struct job *job)
+{
+	const struct job_sent *sent = &job->sent.at[0];
+	const char *name = text_of(sent);
+	const json_t *resource = job_arg(job, "world_resource");
+	struct text members = {0};
+	if (!name) {
+		job_answer(job, result_of(sent, true), "%s", sent->text);
+		return;
+	}
+	begin_world(&members, name, job_text(resource, "uri"));
+	text_add_json(&members, *job_text(resource, "uri") ? "" : job_text(resource, "resource_string"));
+	text_add(&members, "},\"description\":\"\",\"tags\":[]}");
+	job_answer_with(job, JOB_OK, "", &members);
+}
+
+static void finish_change(struct job *job)
+{
+	const struct job_sent *sent = &job->sent.at[0];
+	if (text_of(sent))
+		job_answer(job, JOB_OK, "%s", "");
+	else
+		job_answer(job, result_of(sent, false), "%s", sent->text);
+}
+
+static void ask_next(struct job *job, const Troupe__Msgs__NextRun *asked, job_fn *next)
+{
+	job->next = next;
+	if (!job->world->has_next)
+		job_answer(job, JOB_UNSUPPORTED, "%s", one_world);
+	else if (job->world->stepper)
+		job_answer(job, JOB_INCORRECT_STATE, "the simulation takes steps: expected one that does not");
+	else
+		(void)job_ask(job, "next_run", &asked->base);
+}
+
+static void load_world(struct job *job)
+{
+	Troupe__Msgs__NextRun asked = TROUPE__MSGS__NEXT_RUN__INIT;
+	const json_t *resource = job_arg(job, "world_resource");
+	const char *uri = job_text(resource, "uri"), *text = job_text(resource, "resource_string");
+	asked.file = message_string(uri);
+	asked.text = message_string(*uri ? "" : text);
+	asked.strict = json_is_true(job_arg(job, "fail_on_unsupported_element"));
+	asked.all_assets = !json_is_true(job_arg(job, "ignore_missing_or_unsupported_assets"));
+	if (!job->world->has_next)
+		job_answer(job, JOB_UNSUPPORTED, "%s", one_world);
+	else if (!*uri && !*text)
+		job_answer(job, NO_RESOURCE, "neither uri nor resource_string: expected one of them");
+	else if (*uri && job_has_other_format(uri))
+		job_answer(job, UNSUPPORTED_FORMAT, "uri '%.80s': expected a file in SDF", uri);
+	else if (!*uri && text[strspn(text, " \t\r\n")] != '<')
+		job_answer(job, UNSUPPORTED_FORMAT, "resource_string: expected SDF, which begins with '<'");
+	else
+		ask_next(job, &asked, finish_load);
+}
+
+static void unload_world(struct job *job)
+{
+	Troupe__Msgs__NextRun asked = TROUPE__MSGS__NEXT_RUN__INIT;
+	asked.unload = true;
+	if (job->models->no_world)
+		job_answer(job, NO_WORLD_LOADED, "no world is loaded");
+	else
+		ask_next(job, &asked, finish_change);
+}
+
+static void set_seed(struct job *job)
+{
+	Troupe__Msgs__NextRun asked = TROUPE__MSGS__NEXT_RUN__INIT;
+	const char *seed = job_text(job->args, "seed");
+	asked.seed_given = true;
+	if (!*seed || seed[strspn(seed, "0123456789")] || !text_uint64(seed, &asked.seed) || asked.seed > INT64_MAX)
+		job_answer(
+			job, JOB_FAILED, "seed '%.40s': expected a whole number from 0 to %" PRId64, seed, INT64_MAX);
+	else
+		ask_next(job, &asked, finish_change);
+}
+
+/* --- the table ---------------------------------------------------------------------------------------------------- */
+
+#define STANDARD(type) "simulation_interfaces/srv/" type
+
+/* get_simulator_features tells of the features of the first two where another world can be loaded. */
+const struct job_row job_world_rows[] = {
+	{"load_world", STANDARD("LoadWorld"), JOB_NO_FEATURE, JOB_ANY, load_world},
+	{"unload_world", STANDARD("UnloadWorld"), JOB_NO_FEATURE, JOB_ANY, unload_world},
+	{"get_current_world", STANDARD("GetCurrentWorld"), 44, JOB_ANY, get_world},
+	{"troupe/set_seed", "troupe_interfaces/srv/SetSeed", JOB_NO_FEATURE, JOB_MODELS, set_seed},
+	{NULL, NULL, 0, JOB_ALONE, NULL},
+};

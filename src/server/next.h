@@ -1,0 +1,10 @@
+/* The service by which clients ask for another run in the place of this one (def.on_next). */
+#ifndef SERVER_NEXT_H
+#define SERVER_NEXT_H
+
+#include "server/clients.h"
+
+/* troupe.msgs.NextRun gives gz.msgs.StringMsg, the name of the world. Offered if def.on_next is given. */
+extern const struct query_ops ask_next_run;
+
+#endif
