@@ -44,13 +44,15 @@ static troupe_status unknown_topic(
 		return fail(error, TROUPE_ECOMMAND, "world '%s' has no service '%.80s': expected one of %s", world,
 			asked, known);
 	}
+	char name[TROUPE_ERROR_TEXT_BYTES];
+	(void)snprintf(name, sizeof name, "/world/%s", world);
+	topic_name_clean(name);
 	if (!strncmp(topic, "/world/", 7))
 		return fail(error, TROUPE_ECOMMAND,
-			"topic '%.150s' is of another world: this one is '%s', expected /world/%s/...", topic, world,
-			world);
+			"topic '%.150s' is of another world: this one is '%s', expected %s/...", topic, world, name);
 	systems_list_topics(systems, 4, known, sizeof known);
-	return fail(error, TROUPE_ECOMMAND, "topic '%.150s' has no listener: expected /world/%s/control%s%s", topic,
-		world, *known ? ", " : "", known);
+	return fail(error, TROUPE_ECOMMAND, "topic '%.150s' has no listener: expected %s/control%s%s", topic, name,
+		*known ? ", " : "", known);
 }
 
 static bool creates(const struct command *command)
@@ -415,11 +417,11 @@ static bool before(const struct queued *a, const struct queued *b)
 	return a->step != b->step ? a->step < b->step : a->order < b->order;
 }
 
-/* Saved commands come first in their step, because their place must not depend on when the state was taken up: the run
- * may be repeated with all other commands posted at the start. */
+/* Commands of a state that was taken up come first in their step, because their place must not depend on when the state
+ * was taken up: the run may be repeated with all other commands posted at the start. */
 static void push(struct schedule *schedule, struct posted *posted)
 {
-	const uint64_t behind = posted->command.saved ? 0 : UINT64_C(1) << 63;
+	const uint64_t behind = posted->command.adopted ? 0 : UINT64_C(1) << 63;
 	struct queued new = {posted->command.step, behind | schedule->order++, posted};
 	vec_push(&schedule->heap, new);
 	uint32_t at = schedule->heap.count - 1;
@@ -625,7 +627,13 @@ const struct command *schedule_peek(struct schedule *schedule, uint32_t i)
 
 /* A command that was given by handle is packed by its handle. The handle is looked up only when the step comes,
  * because its model may go until then, or come back with a reset. */
-enum { PACKED_END, PACKED_OWN, PACKED_SHARED, PACKED_TARGET }; /* kind, packed before each command */
+enum {
+	PACKED_END,
+	PACKED_OWN,
+	PACKED_SHARED,
+	PACKED_TARGET,      /* kind, packed before each command */
+	PACKED_ADOPTED = 4, /* added to the kind */
+};
 
 static message_type target_type(enum command_target_kind kind)
 {
@@ -656,12 +664,18 @@ static void unpack_target(struct unpack *in, uint64_t step, struct command *ret_
 	*ret_command = command;
 }
 
+static uint32_t packed_kind(const struct command *command)
+{
+	uint32_t kind = command->target.kind ? PACKED_TARGET : command->broadcast ? PACKED_SHARED : PACKED_OWN;
+	return kind + (command->adopted ? PACKED_ADOPTED : 0);
+}
+
 void schedule_pack(struct schedule *schedule, struct text *out)
 {
 	const struct command *command;
 	pack_u64(out, atomic_load(&schedule->may_create));
 	for (uint32_t i = 0; (command = schedule_peek(schedule, i)); i++) {
-		pack_u64(out, command->target.kind ? PACKED_TARGET : command->broadcast ? PACKED_SHARED : PACKED_OWN);
+		pack_u64(out, packed_kind(command));
 		pack_u64(out, command->step);
 		if (command->target.kind) {
 			pack_target(command, out);
@@ -690,7 +704,10 @@ troupe_status schedule_unpack(struct schedule *schedule, const char *world, broa
 	troupe_status status = TROUPE_OK;
 	uint32_t kind, shared = 0;
 	atomic_store(&schedule->may_create, true); /* some may be for models that do not exist yet, or are gone */
-	while (!status && (kind = unpack_count(in, PACKED_TARGET)) != PACKED_END) {
+	while (!status && (kind = unpack_count(in, PACKED_TARGET + PACKED_ADOPTED)) != PACKED_END) {
+		bool adopted = kind >= PACKED_ADOPTED;
+		kind -= adopted ? PACKED_ADOPTED : 0;
+		in->bad |= kind == PACKED_END;
 		uint64_t step = unpack_u64(in);
 		struct command command;
 		if (kind == PACKED_TARGET)
@@ -699,6 +716,7 @@ troupe_status schedule_unpack(struct schedule *schedule, const char *world, broa
 			status = command_unpack(in, world, step, &schedule->may_create, &command, error);
 		if (!status && !in->bad) {
 			command.saved = true;
+			command.adopted = adopted;
 			command.broadcast = kind == PACKED_SHARED ? next_broadcast(broadcasts, &shared) : NULL;
 			status = schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
 		}
@@ -714,13 +732,13 @@ static uint64_t shifted(uint64_t step, uint64_t from, uint64_t to)
 	return later < UINT64_MAX - to ? to + later : UINT64_MAX;
 }
 
-static void drop_saved(struct schedule *schedule)
+static void drop_adopted(struct schedule *schedule)
 {
 	uint32_t kept = 0;
 	take_posted(schedule);
 	for (uint32_t i = 0; i < schedule->heap.count; i++) {
 		struct queued queued = schedule->heap.at[i];
-		if (!queued.posted->command.saved) {
+		if (!queued.posted->command.adopted) {
 			schedule->heap.at[kept++] = queued;
 			continue;
 		}
@@ -741,9 +759,10 @@ troupe_status schedule_adopt(
 	troupe_status status = count_in(schedule, count, bytes, error);
 	if (status)
 		return status;
-	drop_saved(schedule);
+	drop_adopted(schedule);
 	while (other->heap.count) {
 		struct posted *posted = pop(other);
+		posted->command.adopted = true;
 		posted->command.step = shifted(posted->command.step, from, to);
 		if (creates(&posted->command)) {
 			atomic_store(&schedule->may_create, true);

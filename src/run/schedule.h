@@ -70,7 +70,8 @@ struct command {
 	struct command_target target;
 	struct broadcast *broadcast; /* NULL: the command was given to this world alone */
 	struct prepared *prepared;   /* of a command that creates models, from the time when it is posted; owned */
-	bool saved;                  /* it waited in a saved state that the run has taken up */
+	bool saved;                  /* it waited in a saved state from which the run began, or which it has taken up */
+	bool adopted;                /* it waited in a saved state that this run, or the run that was saved, took up */
 	bool told;                   /* the primary has told of it, although it is not taken yet */
 	struct command_call *call;   /* NULL: no code waits for the outcome */
 };
@@ -84,7 +85,7 @@ struct posted {
 };
 
 struct queued {
-	uint64_t step, order; /* order: commands of one step are taken in the order of posting, saved ones first */
+	uint64_t step, order; /* order: commands of one step are taken in the order of posting, adopted ones first */
 	struct posted *posted;
 };
 
@@ -175,8 +176,9 @@ void schedule_pack(struct schedule *schedule, struct text *out);
  * number; adds those of this world. */
 troupe_status schedule_unpack(struct schedule *schedule, const char *world, broadcast_list *broadcasts,
 	struct unpack *in, struct troupe_error *error);
-/* The world has taken up another state, in which the commands of `other` waited: drops the commands that waited in
- * states taken up before, and takes over those of `other`, which has none afterwards. A command of its
+/* The world has taken up another state, in which the commands of `other` waited: drops the adopted commands, and adopts
+ * those of `other`, which has none afterwards. Commands that were given to a run stay, also when the run was saved and
+ * resumed since. A command of its
  * step `from`, or of an earlier one, is taken at step `to`; later ones as many steps later as before. Steps from `to`
  * on must not have begun. TROUPE_ELIMIT: too many commands would wait; then nothing is taken over. */
 troupe_status schedule_adopt(

@@ -418,6 +418,11 @@ commands '1 /world/w/control pause: maybe\n' 1 'c.txt:1: '
 commands '1 /world/w/control no_such: 1\n' 1 'c.txt:1: .*no_such'
 commands '1 /world/w/control pause: true\n2 /no/such/topic x: 1\n' 1 'c.txt:2: .*/no/such/topic'
 commands '1 /world/other/control pause: true\n' 1 'c.txt:1: '
+sed 's/world name="w"/world name="my world"/' w.sdf >blank.sdf
+printf '1 /start ""\n' >c.txt
+bad 1 "topic '/start' has no listener: expected /world/my_world/control" run --iterations 5 blank.sdf --commands c.txt
+printf '1 /world/w/control pause: true\n' >c.txt
+bad 1 "this one is 'my world', expected /world/my_world/\.\.\." run --iterations 5 blank.sdf --commands c.txt
 commands '1 /world/w/control pause: \000true\n' 1 'c.txt:1: a zero byte'
 { printf '1 /world/w/control '; head -c 17000000 /dev/zero | tr '\0' x; echo; } >c.txt
 bad 1 'c.txt:1: a command of 17000019 bytes: expected at most 16777216' run --iterations 5 w.sdf --commands c.txt

@@ -141,6 +141,27 @@ if [ -z "$quick" ]; then
 	done
 fi
 
+# Of the commands that wait, those of the state that was taken up go when the next state is taken up. Those that were
+# given to the run stay, also when the run was saved and resumed in between.
+echo "<sdf version='1.9'><world name='w'><model name='m'><pose>0 0 9 0 0 0</pose><link name='l'/></model></world></sdf>" >"$scratch/w.sdf"
+echo '30 /world/w/set_velocity name: "m" linear {x: 1}' >"$scratch/saved"
+run "$scratch/out" "$scratch/w.sdf" "$scratch/saved" 21 --save-at 20 "$states/one"
+cat >"$scratch/commands" <<-EOF2
+10 /world/w/resume data: "one"
+16 /world/w/resume data: "one"
+18 /world/w/set_velocity name: "m" linear {y: 2}
+27 /world/w/set_velocity name: "m" linear {y: 3}
+27 /world/w/set_velocity name: "m" linear {z: 1}
+33 /world/w/resume data: "one"
+EOF2
+from=10
+again commands "$scratch/w.sdf" 30
+again commands "$scratch/w.sdf" 50
+from=16
+again commands "$scratch/w.sdf" 30
+from=26 # in the same step, the command of the state comes before those that were given
+again commands "$scratch/w.sdf" 50
+
 # Several worlds: only the named one takes its state up. The others go on as if nothing had been.
 { echo '<sdf version="1.9">'; for world in one two; do
 	echo "<world name='$world'><model name='m'><pose>0 0 9 0 0 0</pose><link name='l'/></model></world>"
