@@ -192,15 +192,15 @@ class _Def(Structure):
                 ("resume_bytes", c_char_p), ("resume_count", c_size_t), ("resource_paths", _strings),
                 ("plugin_paths", _strings), ("secondaries", c_int32), ("distribution", c_char_p), ("pins", _strings),
                 ("sleepless", c_bool), ("sense_all", c_bool), ("ignore_levels", c_bool), ("pace", c_int),
-                ("rtf", c_double), ("rate_hz", c_double), ("paused", c_bool), ("seed", c_uint64),
+                ("rtf", c_double), ("rate_hz", c_double), ("paused", c_bool), ("no_world", c_bool), ("seed", c_uint64),
                 ("initial_time_s", c_double), ("chaos", c_bool), ("chaos_seed", c_uint64), ("chaos_moves", c_uint32),
                 ("observe", c_uint32), ("step_every", c_uint64), ("hash_every", c_uint64), ("record_path", c_char_p),
                 ("costs_path", c_char_p), ("costs_every", c_uint64), ("record_every", c_uint64),
-                ("save_folder", c_char_p), ("logs_obeyed", c_bool), ("network", c_void_p), ("plugin_file", c_char_p), ("rehearse", c_bool),
-                ("anew", c_bool), ("break_rule", c_char_p), ("on_event", c_void_p), ("on_hash", c_void_p),
-                ("on_step", c_void_p), ("on_reply", _on_reply), ("on_taken", c_void_p), ("on_watch", c_void_p),
-                ("on_warning", _on_warning), ("on_note", c_void_p), ("on_server", c_void_p), ("ctx", c_void_p),
-                ("stamp_", c_uint32)]
+                ("save_folder", c_char_p), ("logs_obeyed", c_bool), ("network", c_void_p), ("plugin_file", c_char_p),
+                ("rehearse", c_bool), ("anew", c_bool), ("break_rule", c_char_p), ("on_event", c_void_p),
+                ("on_hash", c_void_p), ("on_step", c_void_p), ("on_reply", _on_reply), ("on_taken", c_void_p),
+                ("on_watch", c_void_p), ("on_warning", _on_warning), ("on_note", c_void_p), ("on_next", c_void_p),
+                ("on_server", c_void_p), ("ctx", c_void_p), ("stamp_", c_uint32)]
 
 
 class _Topic(Structure):
