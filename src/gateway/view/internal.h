@@ -63,6 +63,8 @@ struct watched {              /* a world of which pages want pictures */
 	uint32_t pages;
 	double asked_hz; /* the rate of the subscription, of simulated time */
 	uint64_t asked_ns;
+	uint64_t open_ns; /* when a page could take a picture last */
+	bool rests;       /* no page can: there is no subscription now */
 };
 
 struct gateway {

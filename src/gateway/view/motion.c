@@ -2,7 +2,7 @@
  * the server makes pictures, which is one of simulated time, follows the real-time factor: a fast run makes fewer.
  *
  * A page gets a picture only when all that was sent before is on its way. So a slow page gets fewer pictures, each
- * newer than the one before, and no queue of old ones. */
+ * newer than the one before, and no queue of old ones. While no page can take one, the server is asked for none. */
 #include "gateway/view/internal.h"
 
 #include "base/clock.h"
@@ -13,7 +13,8 @@
 #define LEAST_HZ 0.1
 #define MOST_HZ 1000.0
 #define AGAIN_NS UINT64_C(500000000)
-#define CHANGE 1.2 /* smaller changes of the rate are not made */
+#define STUCK_NS UINT64_C(200000000) /* longer than a page needs for a large picture, as a rule */
+#define CHANGE 1.2                   /* smaller changes of the rate are not made */
 
 struct watched *motion_find(struct gateway *gateway, const char *prefix)
 {
@@ -26,7 +27,8 @@ struct watched *motion_find(struct gateway *gateway, const char *prefix)
 static void ask(struct gateway *gateway, struct watched *watched, double rate_hz, uint64_t now_ns)
 {
 	watched->asked_hz = rate_hz;
-	watched->asked_ns = now_ns;
+	watched->asked_ns = watched->open_ns = now_ns;
+	watched->rests = false;
 	(void)gateway->pictures->ops->subscribe(gateway->pictures, watched->topic, rate_hz, NULL);
 }
 
@@ -36,7 +38,7 @@ void motion_begin(struct page *page, struct watched *watched, double rate_hz)
 	page->watched = watched;
 	page->seen = page->due_ns = 0;
 	page->period_ns = (uint64_t)(1e9 / (rate_hz > 0 ? MIN(rate_hz, VIEW_PICTURES_HZ) : VIEW_PICTURES_HZ));
-	if (!watched->pages++)
+	if (!watched->pages++ || watched->rests)
 		ask(page->gateway, watched, FIRST_HZ, clock_now_ns());
 }
 
@@ -55,11 +57,32 @@ void motion_renew(struct gateway *gateway)
 			ask(gateway, &gateway->worlds.at[i], FIRST_HZ, clock_now_ns());
 }
 
+/* Whether some page of the world takes what it is sent. */
+static bool is_open(const struct gateway *gateway, const struct watched *watched)
+{
+	for (uint32_t i = 0; i < gateway->pages.count; i++) {
+		const struct page *page = gateway->pages.at[i];
+		if (page->watched == watched && !web_waiting(page->peer))
+			return true;
+	}
+	return false;
+}
+
+/* A browser that hangs shall not cost the run a picture thirty times a second. */
+static void rest_if_stuck(struct gateway *gateway, struct watched *watched, uint64_t now_ns)
+{
+	if (is_open(gateway, watched))
+		watched->open_ns = now_ns;
+	if (now_ns - watched->open_ns < STUCK_NS)
+		return;
+	watched->rests = true;
+	gateway->pictures->ops->unsubscribe(gateway->pictures, watched->topic);
+}
+
 /* --- taking ------------------------------------------------------------------------------------------------------- */
 
-static void follow_speed(struct gateway *gateway, struct watched *watched)
+static void follow_speed(struct gateway *gateway, struct watched *watched, uint64_t now_ns)
 {
-	uint64_t now_ns = clock_now_ns();
 	double rtf = watched->album.rtf;
 	double best_hz = rtf > 0 ? VIEW_PICTURES_HZ / rtf : FIRST_HZ;
 	best_hz = MAX(LEAST_HZ, MIN(MOST_HZ, best_hz));
@@ -75,9 +98,12 @@ static void take(struct gateway *gateway, const struct troupe_message *message)
 		struct watched *watched = &gateway->worlds.at[i];
 		if (strcmp(watched->topic, message->topic))
 			continue;
-		if (watched->pages &&
-			!album_take(&watched->album, message->bytes, message->count, message->time_ns, NULL))
-			follow_speed(gateway, watched);
+		uint64_t now_ns = clock_now_ns();
+		if (watched->pages && !watched->rests &&
+			!album_take(&watched->album, message->bytes, message->count, message->time_ns, NULL)) {
+			follow_speed(gateway, watched, now_ns);
+			rest_if_stuck(gateway, watched, now_ns);
+		}
 		return;
 	}
 }
@@ -96,7 +122,9 @@ bool motion_take(struct gateway *gateway)
 
 void motion_send(struct page *page, uint64_t now_ns)
 {
-	const struct watched *watched = page->watched;
+	struct watched *watched = page->watched;
+	if (watched && watched->rests && !web_waiting(page->peer))
+		ask(page->gateway, watched, watched->asked_hz, now_ns);
 	if (!watched || watched->album.number <= page->seen || web_waiting(page->peer) ||
 		!feeds_is_due(&page->due_ns, page->period_ns, now_ns))
 		return;
