@@ -371,9 +371,13 @@ class Script:
                 self.values.setdefault(name, []).extend(values)
         self.functions = {c.words[1].text for c in known if c.words[0].text == "function" and len(c.words) > 1}
         self.runs = {}  # function: the number of its first argument that it runs as a command
-        for _ in range(4):  # each time those are known that call those that were
+        bodies = {name: [] for name in self.functions}
+        for command in known:
+            if command.function in bodies:
+                bodies[command.function].append(command)
+        for _ in range(4):  # each time, functions become known that call functions known before
             for name in self.functions:
-                self.find_what_it_runs(name, [c for c in known if c.function == name])
+                self.find_what_it_runs(name, bodies[name])
 
     def find_what_it_runs(self, function, body):
         shifted = 0
