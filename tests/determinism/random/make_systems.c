@@ -290,7 +290,7 @@ static void make_copter(struct maker *maker, struct part *model, struct made *ma
 			"</momentConstant><direction>%d</direction></rotor>",
 			i, i % 2 ? -1 : 1);
 	part_add(maker->arena, control, PART_NEEDED, NULL, "%s", "</rotorConfiguration>");
-	maker->scenario->has_noise = true;
+	maker->scenario->new_after_reset = true;
 	if (dice_chance(dice, 40))
 		make_value(maker, control, "linearVelocityNoiseStdDev", "0.1 0.1 0.2");
 	if (dice_chance(dice, 20))
@@ -466,8 +466,10 @@ static void add_odometry(struct maker *maker, struct part *model, struct made *m
 	struct dice *dice = &maker->dice;
 	struct part *plugin = add_plugin(maker, model, "OdometryPublisher");
 	make_value(maker, plugin, "dimensions", "%g", DICE_OF(dice, 2, 3));
-	if (dice_chance(dice, 50))
+	if (dice_chance(dice, 50)) {
+		maker->scenario->new_after_reset = true;
 		make_value(maker, plugin, "gaussian_noise", "%g", DICE_OF(dice, 0.01, 1));
+	}
 	if (dice_chance(dice, 50))
 		make_value(maker, plugin, "odom_publish_frequency", "%g", DICE_OF(dice, 0, 10, 77));
 	if (dice_chance(dice, 50))
@@ -480,6 +482,7 @@ static void add_crumbs(struct maker *maker, struct part *model, struct made *mad
 {
 	struct dice *dice = &maker->dice;
 	struct part *plugin = add_plugin(maker, model, "Breadcrumbs");
+	maker->scenario->new_after_reset = true;
 	part_add(maker->arena, plugin, PART_NEEDED, NULL,
 		"<topic>/%s/drop</topic><max_deployments>%d</max_deployments><breadcrumb><sdf version='1.9'>"
 		"<model name='%s_crumb'><pose>%.3g 0 %.3g 0 0 0</pose><link name='l0'><collision "
@@ -639,7 +642,7 @@ static void add_wind(struct maker *maker, struct part *world, struct made *speak
 		dice_between(dice, -5, 5));
 	struct part *plugin = add_plugin(maker, world, "WindEffects");
 	make_value(maker, plugin, "force_approximation_scaling_factor", "%g", DICE_OF(dice, 0.1, 1));
-	maker->scenario->has_noise = true;
+	maker->scenario->new_after_reset = true;
 	if (dice_chance(dice, 60))
 		make_value(maker, plugin, "horizontal",
 			"<magnitude><time_for_rise>%g</time_for_rise><noise type='gaussian'><mean>0</mean><stddev>1"
@@ -680,8 +683,10 @@ void make_world_systems(struct maker *maker, struct part *world)
 			"<torque>0 0 0.2</torque>",
 			speaker->name, dice_between(dice, -3, 3));
 	}
-	add_message(maker, speaker, arena_printf(maker->arena, "/world/w%u/set_spherical_coordinates", maker->world),
-		"latitude_deg: $ longitude_deg: $ elevation: $ heading_deg: $", -90, 90);
+	if (maker->scenario->kind != KIND_RESET) /* a reset does not undo it */
+		add_message(maker, speaker,
+			arena_printf(maker->arena, "/world/w%u/set_spherical_coordinates", maker->world),
+			"latitude_deg: $ longitude_deg: $ elevation: $ heading_deg: $", -90, 90);
 	const struct made *mover = any_mover(maker);
 	if (mover)
 		add_reaction(maker, world, "gz.msgs.Twist", mover->topics.at[0].name, "");

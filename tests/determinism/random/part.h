@@ -75,8 +75,9 @@ struct scenario {
 	bool actors;      /* the state depends on simulated time, because of actors or systems */
 	/* options of each run */
 	bool sleepless, paused;
-	bool senses;      /* models have sensors, and all of them measure */
-	bool has_noise;   /* in its motion: it has other numbers after a reset */
+	bool senses; /* models have sensors, and all of them measure */
+	/* A reset does not repeat its states: noise has other numbers, or models that it creates have new ids. */
+	bool new_after_reset;
 	bool has_systems; /* of all kinds, and not only those that drive joints and carts */
 	double initial_time_s;
 };

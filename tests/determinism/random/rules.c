@@ -233,11 +233,11 @@ static bool reset_holds(
 }
 
 /* The rule holds only if the world has run from the start without a pause, with the file's step size and gravity, and
- * without noise, which follows from the number of the step. */
+ * without noise, which follows from the number of the step, or models that the world creates itself. */
 static bool resets_hold(const struct scenario *scenario, const struct account *reference, struct failure *ret)
 {
 	const part_list *all = &scenario->commands->children;
-	if (scenario->world_count > 1 || scenario->paused || scenario->has_noise || reference->first_hash != 1)
+	if (scenario->world_count > 1 || scenario->paused || scenario->new_after_reset || reference->first_hash != 1)
 		return true;
 	for (uint32_t i = 0; i < all->count; i++) {
 		const struct part *command = all->at[i];
