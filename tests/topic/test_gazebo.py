@@ -11,7 +11,7 @@ from pathlib import Path
 
 # What the installed files are too old for. Each is in a later version of Gazebo's messages.
 NEWER = {
-    "EntityWrench", "WheelSlipParametersCmd", "PoseWithCovariance", "TwistWithCovariance", "OdometryWithCovariance", "AirSpeed", "AirSpeedSensor",
+    "Dataframe", "EntityWrench", "WheelSlipParametersCmd", "PoseWithCovariance", "TwistWithCovariance", "OdometryWithCovariance", "AirSpeed", "AirSpeedSensor",
     "Entity.Type.ACTOR", "Entity.Type.WORLD", "Light.is_light_off", "Light.visualize_visual",
 }
 # Types of ours that have Gazebo's fields under another name, because it matters there which of them are given.
