@@ -225,8 +225,8 @@ static double scan_ns(struct work *w)
 	struct sdf_signal range = {.min = 0, .max = RANGE};
 	uint64_t start = bench_now_ns();
 	for (int i = 0; i < w->robots; i++)
-		scan_measure(w->s.rays, &w->layout, w->directions, eye_of(&w->s, i), &range, UINT32_MAX, w->ranges,
-			w->intensities);
+		scan_measure(w->s.rays, w->directions, scan_count(&w->layout), eye_of(&w->s, i), &range, UINT32_MAX,
+			w->ranges, w->intensities);
 	return (double)(bench_now_ns() - start);
 }
 

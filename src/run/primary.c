@@ -799,7 +799,7 @@ static const struct step *decide(struct primary *primary)
 	step->world_changed = primary->edit.world_changed;
 	step->measure = dispatch_measures(&primary->plan.dispatch, k);
 	/* Steps that are measured are not shared: the cost must be measured where the model is. Steps in which little
-	 * moves, and at most one sensor sees, are not shared either: they are not worth it. */
+	 * moves, and at most one slice of a reading is measured, are not shared either: they are not worth it. */
 	step->secondaries = primary->lockstep.secondaries;
 	step->share = !step->measure && step->secondaries > 1 &&
 		      (primary->changed > step->secondaries || (!step->paused && primary->shared->sensors->looks > 1));

@@ -5,7 +5,9 @@
  * all of its parts are done.
  *
  * Sensors that see measure state k, which no part of the step changes: so the models that have such sensors are further
- * parts, before those of the physics. Each part has its own list of readings, whose order does not matter.
+ * parts, before those of the physics. Each part has its own list of readings, whose order does not matter. A large
+ * reading, such as a picture, is divided further when there are fewer such models than parts: else one robot with a
+ * camera would keep one thread busy while the others wait.
  *
  * In a process that has one secondary, helpers take parts: threads with a worker and no models. A helper touches its
  * worker only while it has a part, and a part is taken after share_open() and done before share_is_done(). So between
@@ -54,12 +56,14 @@ struct secondary {
 	struct secondary *const *mates; /* by number; NULL: works alone */
 	uint32_t mate_count;            /* mates that take part in this step */
 	uint32_t spins;
-	/* In this round: parts of the physics, and of the sensors of `sensing`, which come first. */
+	/* in this round: parts of the physics, before them slices, and before these the sensors of `sensing` */
 	uint32_t parts, sense_parts;
+	sense_slices slices;
 	indices sensing; /* models */
 	const struct step *step;
-	struct sense_part *sensed; /* [PARTS_MAX] */
-	struct helper *helpers;    /* [helper_count]; NULL: none */
+	struct sense_part *sensed;   /* [PARTS_MAX] */
+	uint64_t took_ns[PARTS_MAX]; /* by part of `sensing` */
+	struct helper *helpers;      /* [helper_count]; NULL: none */
 	uint32_t helper_count;
 	uint32_t round;          /* of the step, if it is shared; else 0 */
 	struct eventcount calls; /* opened when there are parts for the helpers, and when they are to end */
@@ -104,6 +108,7 @@ void secondary_destroy(struct secondary *secondary)
 	vec_free(&secondary->with_systems);
 	vec_free(&secondary->with_sensors);
 	vec_free(&secondary->sensing);
+	vec_free(&secondary->slices);
 	for (uint32_t i = 0; secondary->sensed && i < PARTS_MAX; i++)
 		readings_fini(&secondary->sensed[i].readings);
 	free(secondary->sensed);
@@ -221,23 +226,30 @@ static void sense_part(struct secondary *owner, uint32_t part)
 	const indices models = {.at = owner->sensing.at + first, .count = end - first};
 	struct readings *readings = &owner->sensed[part].readings;
 	readings_clear(readings);
-	(void)sense_models(owner->shared, owner->step, SENSOR_OF_WORLD, owner->physics, &models, readings);
+	owner->took_ns[part] =
+		sense_models(owner->shared, owner->step, SENSOR_OF_WORLD, owner->physics, &models, readings);
 }
 
-static void work_on(struct worker *worker, struct secondary *owner, uint32_t number)
+static void physics_part(struct worker *worker, struct secondary *owner, uint32_t part)
 {
-	if (number < owner->sense_parts) {
-		sense_part(owner, number);
-		share_done(&owner->share);
-		return;
-	}
-	uint32_t part = number - owner->sense_parts;
 	uint32_t worlds = physics_ode_world_count(owner->physics);
 	uint32_t first = part_begin(worlds, part, owner->parts), end = part_begin(worlds, part + 1, owner->parts);
 	struct troupe_error error;
 	troupe_status status = worker_step(worker, owner->physics, first, end - first, &error);
 	if (status)
 		fail_step(owner, status, &error);
+}
+
+static void work_on(struct worker *worker, struct secondary *owner, uint32_t number)
+{
+	uint32_t slices_end = owner->sense_parts + owner->slices.count;
+	if (number < owner->sense_parts)
+		sense_part(owner, number);
+	else if (number < slices_end)
+		sense_slice(
+			owner->shared, owner->step, &owner->readings, &owner->slices.at[number - owner->sense_parts]);
+	else
+		physics_part(worker, owner, number - slices_end);
 	share_done(&owner->share);
 }
 
@@ -382,6 +394,7 @@ static void gather_readings(struct secondary *secondary)
 {
 	for (uint32_t i = 0; i < secondary->sense_parts; i++)
 		readings_append(&secondary->readings, &secondary->sensed[i].readings);
+	sense_join(secondary->shared, secondary->step, secondary->took_ns, &secondary->slices);
 	if (secondary->sense_parts)
 		secondary->ack.readings = &secondary->readings;
 }
@@ -399,8 +412,9 @@ static troupe_status step_physics(
 		atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
 		secondary->parts = MIN(worlds, PARTS_MAX);
 		secondary->round = step->share_round;
-		share_open(&secondary->share, secondary->sense_parts + secondary->parts, step->share_round);
-		if (secondary->helper_count && secondary->sense_parts + secondary->parts > 1)
+		uint32_t parts = secondary->sense_parts + secondary->slices.count + secondary->parts;
+		share_open(&secondary->share, parts, step->share_round);
+		if (secondary->helper_count && parts > 1)
 			eventcount_advance(&secondary->calls);
 		if (step->help_first)
 			help_others(secondary);
@@ -438,6 +452,8 @@ static void part_sensing(struct secondary *secondary, const struct step *step)
 		return;
 	sense_list(secondary->shared, step, secondary->number, &secondary->with_sensors, &secondary->sensing);
 	secondary->sense_parts = MIN(secondary->sensing.count, (uint32_t)PARTS_MAX);
+	if (secondary->sensing.count < PARTS_MAX)
+		sense_divide(secondary->shared, step, &secondary->sensing, &secondary->readings, &secondary->slices);
 	if (!secondary->sensed)
 		secondary->sensed = mem_alloc_lines(PARTS_MAX * sizeof *secondary->sensed);
 }

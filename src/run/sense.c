@@ -20,8 +20,17 @@ static void measure_model(
 {
 	const struct sensor_set *set = &sampler->sensors->sets[model];
 	for (uint32_t i = 0; i < set->count; i++)
-		if (sensor_is_due(sampler->sensors, &set->at[i], group))
+		if (sensor_is_due(sampler->sensors, &set->at[i], group) && !set->at[i].sliced)
 			sampler_read(sampler, &set->at[i], ret_readings);
+}
+
+static bool is_sliced(const struct sensors *sensors, uint32_t model)
+{
+	const struct sensor_set *set = &sensors->sets[model];
+	bool sliced = false;
+	for (uint32_t i = 0; i < set->count; i++)
+		sliced |= set->at[i].sliced;
+	return sliced;
 }
 
 uint64_t sense_models(struct shared *shared, const struct step *step, enum sensor_group group,
@@ -39,7 +48,8 @@ uint64_t sense_models(struct shared *shared, const struct step *step, enum senso
 		if (group != SENSOR_OF_WORLD || ret_readings->list.count == before)
 			continue;
 		uint64_t took_ns = clock_now_ns() - begin_ns;
-		cost_learn_sensing(&shared->costs, model, step->number, took_ns);
+		if (!is_sliced(shared->sensors, model))
+			cost_learn_sensing(&shared->costs, model, step->number, took_ns);
 		all_ns += took_ns;
 	}
 	return all_ns;
@@ -56,6 +66,64 @@ void sense_statics(const struct shared *shared, const struct step *step, enum se
 			measure_model(&sampler, model, group, ret_readings);
 	}
 }
+
+/* --- slices ------------------------------------------------------------------------------------------------------- */
+
+static void divide(const struct sampler *sampler, struct sensor *sensor, uint32_t place, struct readings *ret_readings,
+	sense_slices *ret_slices)
+{
+	uint32_t slices = sensor_slices(sampler->sensors, sensor);
+	if (slices == 1 || ret_slices->count + slices > SENSE_SLICES_MAX)
+		return;
+	sensor->sliced = true;
+	for (uint32_t s = 0; s < slices; s++)
+		vec_push(ret_slices, (struct sense_slice){.sensor = sensor,
+					     .model = sensor->model,
+					     .place = place,
+					     .reading = ret_readings->list.count,
+					     .number = s,
+					     .of = slices});
+	sampler_begin(sampler, sensor, ret_readings);
+}
+
+void sense_divide(const struct shared *shared, const struct step *step, const indices *models,
+	struct readings *ret_readings, sense_slices *ret_slices)
+{
+	struct sampler sampler = begin(shared, step, SENSOR_OF_WORLD);
+	for (uint32_t i = 0; i < models->count; i++) {
+		const struct sensor_set *set = &sampler.sensors->sets[models->at[i]];
+		for (uint32_t k = 0; k < set->count; k++)
+			if (sensor_is_due(sampler.sensors, &set->at[k], SENSOR_OF_WORLD))
+				divide(&sampler, &set->at[k], i, ret_readings, ret_slices);
+	}
+}
+
+void sense_slice(
+	const struct shared *shared, const struct step *step, struct readings *readings, struct sense_slice *slice)
+{
+	struct sampler sampler = begin(shared, step, SENSOR_OF_WORLD);
+	uint64_t begin_ns = clock_now_ns();
+	sampler_fill(&sampler, slice->sensor, slice->number, slice->of,
+		readings->numbers.at + readings->list.at[slice->reading].first);
+	slice->took_ns = clock_now_ns() - begin_ns;
+}
+
+void sense_join(struct shared *shared, const struct step *step, const uint64_t *other_ns, sense_slices *slices)
+{
+	uint64_t took_ns = 0;
+	for (uint32_t i = 0; i < slices->count; i++) {
+		struct sense_slice *slice = &slices->at[i];
+		slice->sensor->sliced = false;
+		took_ns += slice->took_ns;
+		if (i + 1 < slices->count && slices->at[i + 1].model == slice->model)
+			continue;
+		cost_learn_sensing(&shared->costs, slice->model, step->number, took_ns + other_ns[slice->place]);
+		took_ns = 0;
+	}
+	slices->count = 0;
+}
+
+/* --- lists -------------------------------------------------------------------------------------------------------- */
 
 static bool is_due(const struct sensors *sensors, uint32_t model)
 {

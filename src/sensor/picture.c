@@ -408,7 +408,7 @@ void picture_take(const struct rays *rays, const struct picture_lights *lights, 
 	const struct vec3 *directions, struct pose pose, const struct picture *picture)
 {
 	struct chunk *c = mem_alloc(sizeof *c);
-	uint32_t total = camera->width * camera->height, pixels[CHUNK];
+	uint32_t total = picture->count ? picture->count : camera->width * camera->height, pixels[CHUNK];
 	c->rays = rays;
 	c->lights = lights;
 	c->scene = rays_surroundings(rays);

@@ -34,7 +34,7 @@ struct picture_lights {
 };
 void picture_lights(const struct state *state, struct picture_lights *ret_lights);
 
-/* One value for each pixel; NULL: not wanted. */
+/* One value for each pixel, of the whole picture or of `count` pixels in a row; NULL: not wanted. */
 struct picture {
 	/* Along the axis of the camera: -INFINITY nearer than depth_near_m, INFINITY beyond depth_far_m. */
 	float *depth;
@@ -42,8 +42,11 @@ struct picture {
 	/* Of the first visual between near_m and far_m: the label (struct rays_label), and a number of its model among
 	 * the models of this label, from 1. 0: no label. */
 	uint32_t *labels, *instances;
+	uint32_t count; /* 0: all pixels */
 };
 
+/* directions: of the first pixel and of those behind it, as picture_directions() gives them. What a pixel shows does
+ * not depend on which pixels are taken together. */
 void picture_take(const struct rays *rays, const struct picture_lights *lights, const struct sdf_camera *camera,
 	const struct vec3 *directions, struct pose pose, const struct picture *picture);
 

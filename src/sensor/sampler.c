@@ -197,20 +197,28 @@ static struct reading_scan scan_head(const struct scan_layout *layout, const str
 		.max_m = range->max};
 }
 
-static void read_lidar(const struct sample *sample)
+static double *begin_scan(const struct sample *sample)
+{
+	const struct sensor *sensor = sample->sensor;
+	const struct sensor_scan *scan = &sample->from->sensors->scans.at[sensor->scan];
+	uint32_t head = sizeof(struct reading_scan) / sizeof(double);
+	double *n = add(sample, head + 2 * scan_count(&scan->layout));
+	struct reading_scan *out = (struct reading_scan *)(void *)n;
+	*out = scan_head(&scan->layout, &sensor->sdf->settings->signals[0]);
+	out->sensor = sample->after.pose;
+	return n;
+}
+
+static void fill_scan(const struct sample *sample, double *numbers, uint32_t first, uint32_t count)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sdf_signal *signal = &sensor->sdf->settings->signals[0];
 	const struct sensor_scan *scan = &sample->from->sensors->scans.at[sensor->scan];
-	uint32_t count = scan_count(&scan->layout), head = sizeof(struct reading_scan) / sizeof(double);
-	double *n = add(sample, head + 2 * count);
-	struct reading_scan *out = (struct reading_scan *)(void *)n;
-	*out = scan_head(&scan->layout, signal);
-	out->sensor = sample->after.pose;
-	scan_measure(sample->from->sensors->rays, &scan->layout, scan->directions, sample->after.pose, signal,
-		sensor->sdf->settings->lidar->visibility_mask, n + head, n + head + count);
+	double *ranges = numbers + sizeof(struct reading_scan) / sizeof(double) + first;
+	scan_measure(sample->from->sensors->rays, scan->directions + first, count, sample->after.pose, signal,
+		sensor->sdf->settings->lidar->visibility_mask, ranges, ranges + scan_count(&scan->layout));
 	if (noise_matters(signal))
-		noise_apply_many(signal, key_of(sample, 0), &sample->noise, cache_of(sample, 0), 0, n + head, count);
+		noise_apply_many(signal, key_of(sample, 0), &sample->noise, cache_of(sample, 0), first, ranges, count);
 }
 
 /* --- cameras ------------------------------------------------------------------------------------------------------ */
@@ -262,35 +270,49 @@ static void store_colour(const float *from, size_t count, unsigned char *to)
 	}
 }
 
-static void read_camera(const struct sample *sample)
+static double *begin_picture(const struct sample *sample)
+{
+	const struct reading_picture head = picture_head(sample->sensor);
+	size_t bytes = picture_bytes((uint32_t)head.parts, (size_t)head.width * (size_t)head.height);
+	double *n = add(sample, (uint32_t)(bytes / sizeof(double)));
+	memcpy(n, &head, sizeof head);
+	return n;
+}
+
+static void fill_colour(const struct sample *sample, float *colour, uint32_t first, uint32_t count, unsigned char *to)
+{
+	struct sdf_signal signal = noise_open(sample->sensor->sdf->settings->cameras->noise);
+	signal.min = 0, signal.max = 1;
+	if (signal.noise.kind != SDF_NOISE_NONE)
+		noise_apply_floats(&signal, key_of(sample, 1), &sample->noise, NULL, 3 * (uint64_t)first, colour,
+			3 * (uint64_t)count);
+	store_colour(colour, 3 * (size_t)count, to);
+}
+
+static void fill_picture(const struct sample *sample, double *numbers, uint32_t first, uint32_t count)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sensors *sensors = sample->from->sensors;
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
-	const struct reading_picture head = picture_head(sensor);
 	uint32_t parts = sensor_picture_parts(sensor->sdf->kind);
 	size_t pixels = (size_t)camera->width * camera->height;
-	double *n = add(sample, (uint32_t)(picture_bytes(parts, pixels) / sizeof(double)));
-	memcpy(n, &head, sizeof head);
-	char *at = (char *)n + sizeof head;
-	float *depth = parts & SENSOR_DEPTH ? (float *)(void *)at : NULL;
-	char *colour = at + (depth ? 4 * pixels : 0);
-	uint32_t *labels = parts & SENSOR_LABELS ? (uint32_t *)(void *)at : NULL;
-	struct picture picture = {depth, parts & SENSOR_COLOUR ? mem_alloc(3 * pixels * sizeof(float)) : NULL, labels,
-		labels ? labels + pixels : NULL};
-	picture_take(sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions,
+	char *at = (char *)numbers + sizeof(struct reading_picture);
+	float *depth = parts & SENSOR_DEPTH ? (float *)(void *)at + first : NULL;
+	char *colour = at + (depth ? 4 * pixels : 0) + 3 * (size_t)first;
+	uint32_t *labels = parts & SENSOR_LABELS ? (uint32_t *)(void *)at + first : NULL;
+	struct picture picture = {.depth = depth,
+		.colour = parts & SENSOR_COLOUR ? mem_alloc(3 * (size_t)count * sizeof(float)) : NULL,
+		.labels = labels,
+		.instances = labels ? labels + pixels : NULL,
+		.count = count};
+	picture_take(sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions + first,
 		pose_mul(sample->after.pose, camera->in_sensor), &picture);
 	struct sdf_signal signal = noise_open(camera->noise);
 	if (depth && noise_matters(&signal))
-		noise_apply_floats(&signal, key_of(sample, 0), &sample->noise, NULL, 0, depth, pixels);
-	if (picture.colour) {
-		signal.min = 0, signal.max = 1;
-		if (camera->noise.kind != SDF_NOISE_NONE)
-			noise_apply_floats(
-				&signal, key_of(sample, 1), &sample->noise, NULL, 0, picture.colour, 3 * pixels);
-		store_colour(picture.colour, 3 * pixels, (unsigned char *)colour);
-		free(picture.colour);
-	}
+		noise_apply_floats(&signal, key_of(sample, 0), &sample->noise, NULL, first, depth, count);
+	if (picture.colour)
+		fill_colour(sample, picture.colour, first, count, (unsigned char *)colour);
+	free(picture.colour);
 }
 
 /* A box for each model with a label of which some part is visible. */
@@ -378,9 +400,13 @@ static void read_contact(const struct sample *sample)
 	vec_free(&found);
 }
 
+/* begin: adds a reading and the numbers that are the same in all of it; fill: measures some of its rays or pixels. The
+ * parts of a reading may be filled by several threads. */
 static const struct {
 	void (*read)(const struct sample *sample);
 	uint32_t numbers;
+	double *(*begin)(const struct sample *sample);
+	void (*fill)(const struct sample *sample, double *numbers, uint32_t first, uint32_t count);
 } kinds[] = {
 	[SDF_IMU] = {read_imu, 11},
 	[SDF_FORCE_TORQUE] = {read_force_torque, 6},
@@ -389,13 +415,13 @@ static const struct {
 	[SDF_AIR_PRESSURE] = {read_air_pressure, 2},
 	[SDF_AIR_SPEED] = {read_air_speed, 2},
 	[SDF_NAVSAT] = {read_navsat, NAVSAT_NUMBERS},
-	[SDF_LIDAR] = {read_lidar, 0},
-	[SDF_GPU_LIDAR] = {read_lidar, 0},
-	[SDF_CAMERA] = {read_camera, 0},
-	[SDF_WIDE_ANGLE_CAMERA] = {read_camera, 0},
-	[SDF_DEPTH_CAMERA] = {read_camera, 0},
-	[SDF_RGBD_CAMERA] = {read_camera, 0},
-	[SDF_SEGMENTATION_CAMERA] = {read_camera, 0},
+	[SDF_LIDAR] = {.begin = begin_scan, .fill = fill_scan},
+	[SDF_GPU_LIDAR] = {.begin = begin_scan, .fill = fill_scan},
+	[SDF_CAMERA] = {.begin = begin_picture, .fill = fill_picture},
+	[SDF_WIDE_ANGLE_CAMERA] = {.begin = begin_picture, .fill = fill_picture},
+	[SDF_DEPTH_CAMERA] = {.begin = begin_picture, .fill = fill_picture},
+	[SDF_RGBD_CAMERA] = {.begin = begin_picture, .fill = fill_picture},
+	[SDF_SEGMENTATION_CAMERA] = {.begin = begin_picture, .fill = fill_picture},
 	[SDF_BOUNDINGBOX_CAMERA] = {read_boxes, 0},
 	[SDF_LOGICAL_CAMERA] = {read_logical_camera, 0},
 	[SDF_CONTACT] = {read_contact, 0},
@@ -450,20 +476,48 @@ bool sampler_has_shape(const struct sensor *sensor, const double *numbers)
 	return true;
 }
 
-void sampler_read(const struct sampler *sampler, struct sensor *sensor, struct readings *ret_readings)
+static struct sample sample_of(const struct sampler *sampler, struct sensor *sensor)
 {
-	size_t kind = (size_t)sensor->sdf->kind;
-	if (kind >= ARRAY_LEN(kinds) || !kinds[kind].read)
-		return;
 	struct sample sample = {.from = sampler,
 		.sensor = sensor,
 		.noise = {.index = sensor_sample(sampler->sensors, sensor, sampler->time_ns),
 			.time_ns = (uint64_t)sampler->time_ns,
-			.period_s = sensor_period_s(sampler->sensors, sensor)},
-		.readings = ret_readings};
+			.period_s = sensor_period_s(sampler->sensors, sensor)}};
 	if (sensor->link != SCENE_NONE) {
 		sample.before = motion_of(sampler, sensor, false);
 		sample.after = sampler->moved ? motion_of(sampler, sensor, true) : sample.before;
 	}
-	kinds[kind].read(&sample);
+	return sample;
+}
+
+void sampler_read(const struct sampler *sampler, struct sensor *sensor, struct readings *ret_readings)
+{
+	size_t kind = (size_t)sensor->sdf->kind;
+	if (kind >= ARRAY_LEN(kinds) || (!kinds[kind].read && !kinds[kind].fill))
+		return;
+	struct sample sample = sample_of(sampler, sensor);
+	sample.readings = ret_readings;
+	if (kinds[kind].fill)
+		kinds[kind].fill(&sample, kinds[kind].begin(&sample), 0, sensor_samples(sampler->sensors, sensor));
+	else
+		kinds[kind].read(&sample);
+}
+
+void sampler_begin(const struct sampler *sampler, struct sensor *sensor, struct readings *ret_readings)
+{
+	struct sample sample = sample_of(sampler, sensor);
+	sample.readings = ret_readings;
+	(void)kinds[sensor->sdf->kind].begin(&sample);
+}
+
+/* A copy of the sensor without its caches, because several threads measure with it. */
+void sampler_fill(
+	const struct sampler *sampler, const struct sensor *sensor, uint32_t slice, uint32_t slices, double *numbers)
+{
+	struct sensor own = *sensor;
+	own.caches = NULL;
+	uint64_t samples = sensor_samples(sampler->sensors, sensor);
+	uint32_t first = (uint32_t)(samples * slice / slices), end = (uint32_t)(samples * (slice + 1) / slices);
+	const struct sample sample = sample_of(sampler, &own);
+	kinds[own.sdf->kind].fill(&sample, numbers, first, end - first);
 }

@@ -28,4 +28,11 @@ bool sampler_has_shape(const struct sensor *sensor, const double *numbers);
 /* Adds the reading. Thread: one at a time for each sensor, because the sensor has a cache; the caches change no bit. */
 void sampler_read(const struct sampler *sampler, struct sensor *sensor, struct readings *ret_readings);
 
+/* The same in slices, for a sensor with sensor_slices() above 1, with the same bits: first adds the reading, then fills
+ * each slice in, from 0, in the numbers of the reading. Thread: sampler_fill() any, for different slices at the same
+ * time. */
+void sampler_begin(const struct sampler *sampler, struct sensor *sensor, struct readings *ret_readings);
+void sampler_fill(
+	const struct sampler *sampler, const struct sensor *sensor, uint32_t slice, uint32_t slices, double *numbers);
+
 #endif

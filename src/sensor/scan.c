@@ -39,14 +39,12 @@ void scan_directions(const struct scan_layout *layout, struct vec3 *directions)
 
 enum { CHUNK = 256 }; /* rays that are cast in one call: they and their hits stay in the cache */
 
-void scan_measure(const struct rays *rays, const struct scan_layout *layout, const struct vec3 *directions,
-	struct pose sensor, const struct sdf_signal *range, uint32_t visibility_mask, double *ranges,
-	double *intensities)
+void scan_measure(const struct rays *rays, const struct vec3 *directions, uint32_t count, struct pose sensor,
+	const struct sdf_signal *range, uint32_t visibility_mask, double *ranges, double *intensities)
 {
 	struct ray cast[CHUNK];
 	struct ray_hit hits[CHUNK];
 	struct mat3 m = quat_matrix(sensor.q);
-	uint32_t count = scan_count(layout);
 	for (uint32_t first = 0; first < count; first += CHUNK) {
 		uint32_t some = MIN(count - first, (uint32_t)CHUNK);
 		for (uint32_t i = 0; i < some; i++) {

@@ -30,12 +30,11 @@ static inline uint32_t scan_count(const struct scan_layout *layout)
 /* directions[scan_count()]: unit, in the sensor's frame. */
 void scan_directions(const struct scan_layout *layout, struct vec3 *directions);
 
-/* One scan. ranges[scan_count()], in m: -INFINITY where the first surface is nearer than range->min, INFINITY where
- * there is none up to range->max. intensities[scan_count()] (NULL: not wanted): the laser_retro of the visual, 0 where
- * nothing is hit or it is too near. Noise and the resolution of ranges are the caller's (sensor/noise.h), who leaves
- * infinite ranges as they are. sensor: its pose in the world. */
-void scan_measure(const struct rays *rays, const struct scan_layout *layout, const struct vec3 *directions,
-	struct pose sensor, const struct sdf_signal *range, uint32_t visibility_mask, double *ranges,
-	double *intensities);
+/* One scan, or some rays of one: `count` of the directions. ranges[count], in m: -INFINITY where the first surface is
+ * nearer than range->min, INFINITY where there is none up to range->max. intensities[count] (NULL: not wanted): the
+ * laser_retro of the visual, 0 where nothing is hit or it is too near. Noise and the resolution of ranges are the
+ * caller's (sensor/noise.h), who leaves infinite ranges as they are. sensor: its pose in the world. */
+void scan_measure(const struct rays *rays, const struct vec3 *directions, uint32_t count, struct pose sensor,
+	const struct sdf_signal *range, uint32_t visibility_mask, double *ranges, double *intensities);
 
 #endif

@@ -236,8 +236,8 @@ static void unwant(struct sensors *sensors, struct sensor *sensor)
 	sensors->epoch += sensor->wanted;
 	sensors->wanted -= sensor->wanted;
 	sensors->rates.at[sensor->rate].wanted -= sensor->wanted && !sensor->waits;
-	sensors->rates.at[sensor->rate].wanted_world -=
-		sensor->wanted && !sensor->waits && sensor->group == SENSOR_OF_WORLD;
+	if (sensor->wanted && !sensor->waits && sensor->group == SENSOR_OF_WORLD)
+		sensors->rates.at[sensor->rate].wanted_world -= sensor_slices(sensors, sensor);
 	sensor->wanted = false;
 }
 
@@ -358,6 +358,25 @@ double sensor_reach(const struct sensor *sensor)
 	return plain ? reach : (double)INFINITY;
 }
 
+/* The boxes of a bounding box camera need all of its pixels at once. */
+uint32_t sensor_samples(const struct sensors *sensors, const struct sensor *sensor)
+{
+	enum sdf_sensor_kind kind = sensor->sdf->kind;
+	if (sensor->group == SENSOR_SILENT)
+		return 0;
+	if (kind == SDF_LIDAR || kind == SDF_GPU_LIDAR)
+		return scan_count(&sensors->scans.at[sensor->scan].layout);
+	if (kind == SDF_BOUNDINGBOX_CAMERA || !sensor_picture_parts(kind))
+		return 0;
+	return sensor->sdf->settings->cameras->width * sensor->sdf->settings->cameras->height;
+}
+
+uint32_t sensor_slices(const struct sensors *sensors, const struct sensor *sensor)
+{
+	uint32_t slices = sensor_samples(sensors, sensor) / SENSOR_SLICE;
+	return MIN(MAX(slices, 1u), (uint32_t)SENSOR_SLICES_MAX);
+}
+
 /* --- wanting ------------------------------------------------------------------------------------------------------ */
 
 void sensors_want(struct sensors *sensors, struct sensor *sensor)
@@ -372,7 +391,8 @@ void sensors_want(struct sensors *sensors, struct sensor *sensor)
 	else if (sensor_picture_parts(sensor->sdf->kind))
 		sensors->lenses.at[sensor->scan].needed = true;
 	sensors->rates.at[sensor->rate].wanted += !sensor->waits;
-	sensors->rates.at[sensor->rate].wanted_world += !sensor->waits && sensor->group == SENSOR_OF_WORLD;
+	if (!sensor->waits && sensor->group == SENSOR_OF_WORLD)
+		sensors->rates.at[sensor->rate].wanted_world += sensor_slices(sensors, sensor);
 }
 
 void sensors_want_none(struct sensors *sensors)
@@ -490,6 +510,6 @@ void sensors_fire(struct sensors *sensors, uint32_t model, uint32_t index)
 	if (!sensor || !sensor->waits || !sensor->wanted || sensor->fired)
 		return;
 	sensor->fired = sensors->due_world = true;
-	sensors->looks++;
+	sensors->looks += sensor_slices(sensors, sensor);
 	vec_push(&sensors->fired, (struct sensor_place){model, index});
 }

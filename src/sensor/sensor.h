@@ -65,9 +65,10 @@ struct sensor {
 	struct noise_cache *caches;
 	uint32_t scan; /* of a lidar: in sensors.scans; of a camera: in sensors.lenses */
 	bool wanted;
-	bool used;  /* a system reads it */
-	bool waits; /* a camera that takes a picture only in a step in which it is triggered: when it is fired */
-	bool fired; /* in this step */
+	bool used;   /* a system reads it */
+	bool waits;  /* a camera that takes a picture only in a step in which it is triggered: when it is fired */
+	bool fired;  /* in this step */
+	bool sliced; /* in this step its reading is taken in slices. Writer: the secondary that has the model. */
 	struct sensor_last *last; /* NULL: no program holds the sensor. Writer: the primary, between steps. */
 	uint64_t read_in;         /* for a primary that decodes acks: the last one that had a reading of it */
 };
@@ -84,8 +85,9 @@ struct sensor_set { /* of one model */
 };
 
 struct sensor_rate {
-	uint64_t micro_hz;             /* 0: in each state */
-	uint32_t wanted, wanted_world; /* sensors of this rate that are wanted; those that measure the world */
+	uint64_t micro_hz;     /* 0: in each state */
+	uint32_t wanted;       /* sensors of this rate that are wanted */
+	uint32_t wanted_world; /* slices of the readings of those that measure the world (sensor_slices()) */
 	bool due_self, due_world;
 };
 
@@ -131,7 +133,7 @@ struct sensors {
 	struct rays *rays; /* in state k when a step begins in which SENSOR_OF_WORLD measures; NULL: not needed yet */
 	struct sensor_times times; /* of the step */
 	bool due_self, due_world;  /* in this step some sensor measures */
-	uint32_t looks;            /* how many of SENSOR_OF_WORLD measure in this step */
+	uint32_t looks; /* slices of the readings of SENSOR_OF_WORLD in this step: how much can be shared out */
 };
 
 struct sensors *sensors_create(const struct scene *scene);
@@ -183,6 +185,13 @@ double sensor_period_s(const struct sensors *sensors, const struct sensor *senso
 struct pose sensor_pose(const struct scene *scene, const struct state *state, const struct sensor *sensor, bool next);
 /* How far the sensor sees, in m: no visual that is farther from its origin has an effect on a reading. */
 double sensor_reach(const struct sensor *sensor);
+
+/* In how many slices a reading of the sensor may be taken by several threads: 1, unless it has very many rays or
+ * pixels. A slice is long compared with the cost of handing it to another thread. */
+enum { SENSOR_SLICE = 2048, SENSOR_SLICES_MAX = 64 }; /* SENSOR_SLICE: the rays or pixels of a slice, or more */
+uint32_t sensor_slices(const struct sensors *sensors, const struct sensor *sensor);
+/* The rays or pixels of a reading that can be divided; 0: it cannot. */
+uint32_t sensor_samples(const struct sensors *sensors, const struct sensor *sensor);
 
 /* The group of a sensor like this. */
 enum sensor_group sensor_group_of(const struct sdf_sensor *sensor);

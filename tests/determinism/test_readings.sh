@@ -47,6 +47,17 @@ robot()
 		<joint name='j' type='fixed'><parent>l</parent><child>h</child><sensor name='f' type='force_torque'>
 		<update_rate>$4</update_rate><force_torque><force><z>$(noise 0.1)</z></force></force_torque></sensor></joint></model>"
 }
+# large readings are divided between threads
+large="<model name='large'><pose>2 3 5 0.1 0.3 0</pose><link name='l'><inertial><mass>1</mass></inertial>
+	<collision name='c'>$shape</collision><visual name='v'>$shape</visual>
+	<sensor name='l' type='lidar'><update_rate>10</update_rate><lidar><scan><horizontal><samples>201</samples>
+		<min_angle>-3.1</min_angle><max_angle>3.1</max_angle></horizontal><vertical><samples>31</samples>
+		<min_angle>-0.9</min_angle><max_angle>0.4</max_angle></vertical></scan><range><min>0.1</min><max>30</max></range>
+		$(noise 0.01)</lidar></sensor>
+	<sensor name='d' type='rgbd_camera'><update_rate>10</update_rate><camera><image><width>81</width><height>77</height>
+		</image>$(noise 0.01)</camera></sensor>
+	<sensor name='s' type='segmentation_camera'><update_rate>10</update_rate><camera><image><width>81</width>
+		<height>77</height></image></camera></sensor></link></model>"
 {
 	echo '<sdf version="1.9"><world name="w"><spherical_coordinates><latitude_deg>47</latitude_deg></spherical_coordinates>'
 	echo '<model name="floor"><static>1</static><link name="l"><collision name="c"><geometry><plane/></geometry></collision>'
@@ -55,6 +66,7 @@ robot()
 	robot b 0.2 5 0 25 inf
 	robot c 4 1 33.333 10 6
 	robot d 9 0.35 1000 50 30
+	echo "$large"
 	echo '</world></sdf>'
 } >"$world"
 robot e 7 2 50 30 10 | sed '1s/^/<sdf version="1.9">/; $s|$|</sdf>|' >"$scratch/e.sdf"

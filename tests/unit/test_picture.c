@@ -276,6 +276,12 @@ Test(picture, lights_shadows_and_transparency)
 	cr_assert_eq(w.lights.count, 2);
 	picture_directions(&usual, false, directions);
 	picture_take(w.rays, &w.lights, &usual, directions, pose, &(struct picture){.colour = colour});
+	for (uint32_t i = 0; i + 5 <= W * H; i += 333) { /* a few pixels are those of the whole */
+		float some[15];
+		picture_take(w.rays, &w.lights, &usual, directions + i, pose,
+			&(struct picture){.colour = some, .count = 5});
+		cr_assert(!memcmp(some, &colour[3 * (size_t)i], sizeof some), "pixels from %u on", i);
+	}
 	for (uint32_t i = 0; i < W * H; i++) {
 		struct vec3 d = quat_rotate(pose.q, directions[i]);
 		double t = -6 / d.z, top = -(6 - 1.005) / d.z, pane = -(6 - 4.005) / d.z;

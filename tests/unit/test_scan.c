@@ -3,6 +3,7 @@
 #include "sensor/scan.h"
 
 #include <math.h>
+#include <string.h>
 #include <stdlib.h>
 
 TestSuite(scan, .timeout = 60);
@@ -62,7 +63,7 @@ Test(scan, ranges_and_their_limits)
 	struct sdf_signal range = {.min = 1, .max = 8};
 	uint32_t ahead = 0, near = 0, none = 0;
 	scan_directions(&layout, directions);
-	scan_measure(rays, &layout, directions, sensor, &range, UINT32_MAX, ranges, intensities);
+	scan_measure(rays, directions, scan_count(&layout), sensor, &range, UINT32_MAX, ranges, intensities);
 	for (uint32_t i = 0; i < COUNT; i++) {
 		struct vec3 d = quat_rotate(sensor.q, directions[i]);
 		double t = d.x > 0 ? 5 / d.x : -0.9 / d.x;
@@ -76,8 +77,13 @@ Test(scan, ranges_and_their_limits)
 		none += !in;
 	}
 	cr_assert(ahead > 100 && near > 100 && none > 100);
+	static double some[2];
+	for (uint32_t i = 0; i + 2 <= COUNT; i += 89) { /* rays by twos are the same rays */
+		scan_measure(rays, directions + i, 2, sensor, &range, UINT32_MAX, some, NULL);
+		cr_assert(!memcmp(some, ranges + i, sizeof some), "rays %u and %u", i, i + 1);
+	}
 	range.max = 0; /* no <range>: nothing is in range */
-	scan_measure(rays, &layout, directions, sensor, &range, UINT32_MAX, ranges, NULL);
+	scan_measure(rays, directions, scan_count(&layout), sensor, &range, UINT32_MAX, ranges, NULL);
 	for (uint32_t i = 0; i < COUNT; i++)
 		cr_assert(ranges[i] > 0 && isinf(ranges[i]));
 	rays_destroy(rays);
