@@ -688,7 +688,7 @@ report $? 'typo is named more than once, or my:own is'
 # All at once: one error for each part that cannot be read; then, without these errors, all ignored parts and the whole
 # summary.
 cat >all.sdf <<'END'
-<sdf version="1.9"><world name="w"><population/><scene/>
+<sdf version="1.9"><world name="w"><population/><road/>
 <plugin name="gz::sim::systems::Physics" filename="a"/>
 <plugin name="ignition::gazebo::systems::UserCommands" filename="a"/>
 <plugin name="gz::sim::systems::Elevator" filename="a"/>
@@ -732,7 +732,7 @@ report $? 'not 5 errors and 2 warnings'
 sed -i 's|<mass>-1|<mass>1|; s|abc|1|; s|<pose>1 2</pose>||; s|<child>x|<child>l|; /<include>/d' all.sdf
 says 0 '^warning: all.sdf:13: "no.stl" of model "d"' "^warning: all.sdf:9: <level name='v'>: .*'nobody'" \
 	"^warning: all.sdf:16: .*there is no joint 'no' in model 'f'" '^ignored: <population> in <world> x1 \(first at all.sdf:1\)$' \
-	'^ignored: <scene> in <world> x1 \(first at all.sdf:1\)$' \
+	'^ignored: <road> in <world> x1 \(first at all.sdf:1\)$' \
 	'^ignored: <typo> in <link> x2 \(first at all.sdf:12\), which SDF does not know$' \
 	'^ignored: plugin "p" x1 \(first at all.sdf:12\)$' \
 	'^ignored: plugin "gz::sim::systems::Elevator" x2 \(first at all.sdf:4\)$' \
@@ -752,7 +752,7 @@ report $? 'run does not give the 8 warnings that check counts'
 
 # --- sensors, and --strict -----------------------------------------------------------------------------------------
 cat >sensors.sdf <<'END'
-<sdf version="1.9"><world name="w"><scene/><plugin name="gz::sim::systems::Sensors" filename="a"/>
+<sdf version="1.9"><world name="w"><road/><plugin name="gz::sim::systems::Sensors" filename="a"/>
 <model name="a"><link name="l"><sensor name="left" type="rfid"/><sensor name="right" type="rfid"/></link></model>
 <model name="b"><link name="l"><sensor name="s" type="sonar"/></link></model>
 </world></sdf>
@@ -763,7 +763,7 @@ good '^warning: sensors.sdf:3: ignored: sensors of type sonar x1: b::l::s$' run 
 report $? 'run warns of more than two types of sensors'
 good '^ignored: sensor "a::l::left" of type rfid \(sensors.sdf:2\)$' check sensors.sdf
 for line in '^ignored: sensor "a::l::right" of type rfid \(sensors.sdf:2\)$' \
-	'^ignored: sensor "b::l::s" of type sonar \(sensors.sdf:3\)$' '^ignored: <scene> in <world> x1 '; do
+	'^ignored: sensor "b::l::s" of type sonar \(sensors.sdf:3\)$' '^ignored: <road> in <world> x1 '; do
 	grep -qE "$line" err
 	report $? "check does not say: $line"
 done
@@ -775,7 +775,7 @@ good "^reply 1 /world/w/create ok model 'n' created, id 3; ignored: sensors of t
 	run --iterations 5 --trace --commands c.txt w.sdf
 good '^5 steps' run --strict --iterations 5 w.sdf
 good '^w.sdf: can be run' check --strict w.sdf
-echo '<sdf version="1.9"><world name="w"><scene/><gui/></world></sdf>' >pictures.sdf
+echo '<sdf version="1.9"><world name="w"><road/><gui/></world></sdf>' >pictures.sdf
 good '^5 steps' run --strict --iterations 5 pictures.sdf
 good 'warnings: 0$' check --strict pictures.sdf
 for world in sensors all many; do

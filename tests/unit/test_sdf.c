@@ -319,12 +319,24 @@ Test(sdf, ignored_elements_are_listed)
 	assert_ignored(sdf, "world/nonsense 2?, model/nonsense 1?");
 	sdf_free(sdf);
 	sdf = good(
-		SDF("1.9", "<extra/><world name='w'><scene/><population/><gui><plugin name='p' filename='f'/></gui>"
+		SDF("1.9", "<extra/><world name='w'><road/><population/><gui><plugin name='p' filename='f'/></gui>"
 			   "<physics type='ode'><real_time_update_rate>1</real_time_update_rate><ode><solver>"
 			   "<type>quick</type><precon_iters>1</precon_iters></solver></ode><dart/></physics></world>"));
 	assert_ignored(sdf,
-		"sdf/extra 1?, world/scene 1*, world/population 1, world/gui 1*, physics/real_time_update_rate 1*, "
+		"sdf/extra 1?, world/road 1*, world/population 1, world/gui 1*, physics/real_time_update_rate 1*, "
 		"solver/precon_iters 1, physics/dart 1");
+	sdf_free(sdf);
+}
+
+/* What sensors measure depends on these elements. */
+Test(sdf, surroundings_are_not_ignored)
+{
+	struct sdf *sdf = good(
+		SDF("1.9", "<world name='w'><magnetic_field>1 2 "
+			   "3</magnetic_field><atmosphere><pressure>1</pressure><x/></atmosphere>"
+			   "<scene><ambient>1 1 1 1</ambient><shadows>0</shadows><fog/></scene><spherical_coordinates>"
+			   "<latitude_deg>1</latitude_deg><x/></spherical_coordinates></world>"));
+	assert_ignored(sdf, "atmosphere/x 1?, scene/fog 1*, spherical_coordinates/x 1?");
 	sdf_free(sdf);
 }
 

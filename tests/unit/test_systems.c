@@ -696,7 +696,7 @@ static void assert_warnings(const char *text, const char *const *expected)
 
 Test(systems, what_is_ignored_is_told_once_for_each_kind)
 {
-	assert_warnings("<sdf version='1.9'><world name='w'><scene/><population/>\n"
+	assert_warnings("<sdf version='1.9'><world name='w'><road/><population/>\n"
 			"<plugin name='gz::sim::systems::Elevator' filename='x'/>\n"
 			"<model name='m'><link name='l'><sensor name='a' type='camera'/>\n"
 			"<sensor name='b' type='camera'/><sensor name='c' type='imu'/><typo/></link>\n"
