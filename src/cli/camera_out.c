@@ -76,17 +76,59 @@ static troupe_status write_depth(const char *path, const Gz__Msgs__Image *image,
 	return status;
 }
 
-/* A picture of another format, or of another size than it says, is left out. */
+/* The bytes in the order red, green, blue, or of 16 bits in this machine's order. */
+static troupe_status write_swapped(const char *path, const Gz__Msgs__Image *image, struct troupe_error *error)
+{
+	bool grey = image->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT16;
+	size_t count = image->data.len;
+	const uint8_t *from = image->data.data;
+	uint8_t *bytes = mem_alloc(count);
+	uint16_t *words = (uint16_t *)(void *)bytes;
+	for (size_t i = 0; grey && 2 * i < count; i++)
+		words[i] = (uint16_t)(from[2 * i] | from[2 * i + 1] << 8);
+	for (size_t i = 0; !grey && i < count; i++)
+		bytes[i] = from[i / 3 * 3 + 2 - i % 3];
+	troupe_status status =
+		png_out_write(path, grey ? PNG_OUT_GREY16 : PNG_OUT_RGB8, image->width, image->height, bytes, error);
+	free(bytes);
+	return status;
+}
+
+/* 0: a format that is not written */
+static size_t pixel_bytes(Gz__Msgs__PixelFormatType format)
+{
+	switch (format) {
+	case GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8:
+	case GZ__MSGS__PIXEL_FORMAT_TYPE__BGR_INT8:
+		return 3;
+	case GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32:
+		return 4;
+	case GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT16:
+		return 2;
+	case GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT8:
+	case GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_RGGB8:
+	case GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_BGGR8:
+	case GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_GBRG8:
+	case GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_GRBG8:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* The mosaic of a Bayer format is grey. A picture of another format, or of another size than it says, is left out. */
 static troupe_status write_image(const char *path, const Gz__Msgs__Image *image, struct troupe_error *error)
 {
-	size_t pixels = (size_t)image->width * image->height;
-	if (!pixels)
+	Gz__Msgs__PixelFormatType format = image->pixel_format_type;
+	size_t bytes = pixel_bytes(format);
+	if (!image->data.len || image->data.len != bytes * image->width * image->height)
 		return TROUPE_OK;
-	if (image->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8 && image->data.len == 3 * pixels)
-		return png_out_write(path, PNG_OUT_RGB8, image->width, image->height, image->data.data, error);
-	if (image->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32 && image->data.len == 4 * pixels)
+	if (format == GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32)
 		return write_depth(path, image, error);
-	return TROUPE_OK;
+	if (format == GZ__MSGS__PIXEL_FORMAT_TYPE__BGR_INT8 || format == GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT16)
+		return write_swapped(path, image, error);
+	return png_out_write(path, bytes == 1 ? PNG_OUT_GREY8 : PNG_OUT_RGB8, image->width, image->height,
+		image->data.data, error);
 }
 
 static troupe_status write_message(

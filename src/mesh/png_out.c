@@ -13,10 +13,10 @@
 troupe_status png_out_write(const char *path, enum png_out_kind kind, uint32_t width, uint32_t height,
 	const void *pixels, struct troupe_error *error)
 {
-	png_image image = {.version = PNG_IMAGE_VERSION,
-		.width = width,
-		.height = height,
-		.format = kind == PNG_OUT_RGB8 ? PNG_FORMAT_RGB : PNG_FORMAT_LINEAR_Y};
+	static const png_uint_32 formats[] = {[PNG_OUT_RGB8] = PNG_FORMAT_RGB,
+		[PNG_OUT_GREY8] = PNG_FORMAT_GRAY,
+		[PNG_OUT_GREY16] = PNG_FORMAT_LINEAR_Y};
+	png_image image = {.version = PNG_IMAGE_VERSION, .width = width, .height = height, .format = formats[kind]};
 	bool written = png_image_write_to_file(&image, path, 0, pixels, 0, NULL);
 	troupe_status status = written ? TROUPE_OK
 				       : fail(error, TROUPE_EIO, "%s: cannot write: %s", path,

@@ -8,6 +8,7 @@
 
 enum png_out_kind {
 	PNG_OUT_RGB8,   /* three bytes for each pixel */
+	PNG_OUT_GREY8,  /* one byte */
 	PNG_OUT_GREY16, /* one uint16_t for each pixel */
 };
 

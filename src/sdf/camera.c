@@ -30,6 +30,29 @@ static void load_image(struct load *load, const struct sdf_element *element, str
 			"<format> is \"%.40s\": expected a pixel format of SDF, such as R8G8B8, which is used", format);
 }
 
+/* Only a camera whose whole output is its picture has a choice, as in Gazebo. */
+static void load_pixels_of(
+	struct load *load, const struct sdf_element *element, enum sdf_sensor_kind kind, struct sdf_camera *camera)
+{
+	static const struct load_word all[] = {{"R8G8B8", SDF_PIXELS_RGB}, {"RGB_INT8", SDF_PIXELS_RGB},
+		{"B8G8R8", SDF_PIXELS_BGR}, {"BGR_INT8", SDF_PIXELS_BGR}, {"L8", SDF_PIXELS_GREY8},
+		{"L_INT8", SDF_PIXELS_GREY8}, {"L16", SDF_PIXELS_GREY16}, {"L_INT16", SDF_PIXELS_GREY16},
+		{"BAYER_RGGB8", SDF_PIXELS_RGGB}, {"BAYER_BGGR8", SDF_PIXELS_BGGR}, {"BAYER_GBRG8", SDF_PIXELS_GBRG},
+		{"BAYER_GRBG8", SDF_PIXELS_GRBG}};
+	bool chooses = kind == SDF_CAMERA, known = false;
+	if (!chooses && kind != SDF_WIDE_ANGLE_CAMERA && kind != SDF_RGBD_CAMERA)
+		return;
+	for (size_t i = 0; i < (chooses ? ARRAY_LEN(all) : 2); i++)
+		if (!strcmp(all[i].text, camera->format)) {
+			camera->pixels = (enum sdf_pixels)all[i].value;
+			known = true;
+		}
+	if (!known)
+		load_warn(load, sdf_child(sdf_child(element, "image", NULL), "format", NULL),
+			"<format> is \"%.40s\": expected %s; R8G8B8 is used", camera->format,
+			chooses ? "R8G8B8, B8G8R8, L8, L16 or a BAYER format" : "R8G8B8 for this type of sensor");
+}
+
 /* NULL as clip: nothing is given. */
 static void load_clip(struct load *load, const struct sdf_element *clip, double *near_m, double *far_m)
 {
@@ -146,6 +169,10 @@ static void load_save(struct load *load, const struct sdf_element *element, stru
 		load_warn(load, save, "enabled of <save> is \"%.40s\": expected true or false; false is used", text);
 	else if (enabled && !path)
 		load_error(load, save, "<save> has no <path>: expected the name of a folder");
+	else if (enabled)
+		load_warn(load, save,
+			"<save> has no effect, because a world may not choose where files are written: "
+			"expected --camera-out of troupe run");
 	camera->save_path = enabled ? path : NULL;
 }
 
@@ -212,8 +239,10 @@ void load_cameras(struct load *load, const struct sdf_element *sensor, enum sdf_
 	count = kind == SDF_MULTICAMERA ? MAX(count, 1u) : 1;
 	struct sdf_camera *cameras = arena_array(&load->sdf->arena, struct sdf_camera, count);
 	const struct sdf_element *at = first;
-	for (uint32_t i = 0; i < count; i++, at = at ? sdf_child(sensor, "camera", at) : NULL)
+	for (uint32_t i = 0; i < count; i++, at = at ? sdf_child(sensor, "camera", at) : NULL) {
 		load_camera(load, at, scope, &cameras[i]);
+		load_pixels_of(load, at, kind, &cameras[i]);
+	}
 	settings->cameras = cameras;
 	settings->camera_count = count;
 }

@@ -440,10 +440,21 @@ void load_sensor(struct load *load, const struct sdf_element *element, uint32_t 
 	vec_push(&load->world->sensors, sensor);
 }
 
+bool sdf_names_collision(const char *given, const char *link, const char *collision)
+{
+	const char *last = given, *before = NULL; /* the last part of the name, and the part before it */
+	for (const char *at; (at = strstr(last, "::")) != NULL; last = at + 2)
+		before = last;
+	size_t length = strlen(link);
+	if (before && ((size_t)(last - before) != length + 2 || strncmp(before, link, length) != 0))
+		return false;
+	return !strcmp(last, collision);
+}
+
 static bool has_collision(const struct sdf_world *world, const struct sdf_link *link, const char *name)
 {
 	for (uint32_t i = link->collision_first; i < link->collision_first + link->collision_count; i++)
-		if (!strcmp(world->collisions.at[i].name, name))
+		if (sdf_names_collision(name, link->name, world->collisions.at[i].name))
 			return true;
 	return false;
 }
@@ -454,10 +465,12 @@ void load_check_contact(struct load *load, const struct sdf_sensor *sensor)
 	if (sensor->kind != SDF_CONTACT || sensor->link == SDF_NONE)
 		return;
 	const struct sdf_contact *contact = sensor->settings->contact;
+	if (sdf_child(sensor->element, "contact", NULL) && !contact->collision_count)
+		load_warn(load, sdf_child(sensor->element, "contact", NULL),
+			"<contact> of sensor \"%.80s\" names no collision: expected a <collision>", sensor->name);
 	for (uint32_t i = 0; i < contact->collision_count; i++) {
 		const char *name = contact->collisions[i];
-		/* files of Gazebo Classic have scoped names */
-		if (!strstr(name, "::") && !has_collision(world, &world->links.at[sensor->link], name))
+		if (!has_collision(world, &world->links.at[sensor->link], name))
 			load_warn(load, sdf_child(sensor->element, "contact", NULL),
 				"<contact> of sensor \"%.80s\" names \"%.80s\": expected a collision of link \"%.80s\"",
 				sensor->name, name, world->links.at[sensor->link].scoped);

@@ -109,12 +109,25 @@ enum sdf_lens_function { SDF_LENS_TAN, SDF_LENS_SIN, SDF_LENS_ID };
 enum sdf_segmentation { SDF_SEGMENTATION_SEMANTIC, SDF_SEGMENTATION_INSTANCE };
 enum sdf_box_kind { SDF_BOX_VISIBLE_2D, SDF_BOX_FULL_2D, SDF_BOX_3D };
 
+/* The pixels of a camera's pictures: R8G8B8, B8G8R8, L8, L16 and the four BAYER formats, with their first pixels. */
+enum sdf_pixels {
+	SDF_PIXELS_RGB,
+	SDF_PIXELS_BGR,
+	SDF_PIXELS_GREY8,
+	SDF_PIXELS_GREY16,
+	SDF_PIXELS_RGGB,
+	SDF_PIXELS_BGGR,
+	SDF_PIXELS_GBRG,
+	SDF_PIXELS_GRBG,
+};
+
 struct sdf_camera {
 	const char *name;                 /* NULL: none */
 	struct pose in_sensor;            /* the camera looks along x, and z is up */
 	double fov_rad;                   /* horizontal, 1.047 */
 	uint32_t width, height;           /* 320, 240 */
 	const char *format;               /* "R8G8B8", or a name of a pixel format of SDF */
+	enum sdf_pixels pixels;           /* of SDF_CAMERA by format; of other kinds SDF_PIXELS_RGB */
 	uint32_t anti_aliasing;           /* 4 */
 	double near_m, far_m;             /* 0.1, 100 */
 	double depth_near_m, depth_far_m; /* <depth_camera><clip>; those of the picture if not given */
@@ -165,6 +178,10 @@ struct sdf_contact {
 	uint32_t collision_count;
 	const char *topic; /* NULL: none given */
 };
+
+/* Whether a name in <contact> means the collision of this link: its own name, or, as in files of Gazebo Classic, a name
+ * that ends with LINK::COLLISION. */
+bool sdf_names_collision(const char *given, const char *link, const char *collision);
 
 struct sdf_logical_camera {
 	double near_m, far_m;         /* 0, 1 */

@@ -378,9 +378,10 @@ static bool touches(const struct sample *sample, uint32_t geom)
 	const struct sensor *sensor = sample->sensor;
 	const struct sdf_contact *sdf = sensor->sdf->settings->contact;
 	const struct scene_geom *g = &sample->from->scene->geoms[geom];
+	const struct scene_model *m = &sample->from->scene->models[sensor->model];
 	bool named = false;
 	for (uint32_t i = 0; i < sdf->collision_count && g->model == sensor->model && g->link == sensor->link; i++)
-		named |= !strcmp(sdf->collisions[i], g->name);
+		named |= sdf_names_collision(sdf->collisions[i], m->from->links.at[sensor->sdf->link].name, g->name);
 	return named;
 }
 

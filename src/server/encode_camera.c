@@ -2,6 +2,7 @@
 #include "server/encode_sensor.h"
 
 #include "base/hash.h"
+#include "server/sensor_topics.h"
 #include "server/view.h"
 
 Gz__Msgs__PointCloudPacked__Field *encode_sensor_field(const struct sensor_source *source, const char *name,
@@ -52,9 +53,56 @@ static bool encode_image(const struct sensor_source *source, Gz__Msgs__PixelForm
 	return encode_end(&message.base, source->arena, out);
 }
 
+/* In units of 1/1000 of a byte: the weights of red, green and blue in ITU-R BT.601. */
+static uint32_t grey_of(const unsigned char *rgb)
+{
+	return 299u * rgb[0] + 587u * rgb[1] + 114u * rgb[2];
+}
+
+static void convert(const struct sensor_source *source, enum sdf_pixels pixels, uint8_t *to)
+{
+	/* the colour, of red, green and blue, of each pixel in a square of 2 x 2 */
+	static const uint8_t patterns[][4] = {[SDF_PIXELS_RGGB] = {0, 1, 1, 2},
+		[SDF_PIXELS_BGGR] = {2, 1, 1, 0},
+		[SDF_PIXELS_GBRG] = {1, 2, 0, 1},
+		[SDF_PIXELS_GRBG] = {1, 0, 2, 1}};
+	const unsigned char *rgb = colour_of(source);
+	uint32_t width = (uint32_t)picture_of(source)->width;
+	for (size_t i = 0; i < pixels_of(picture_of(source)); i++, rgb += 3) {
+		if (pixels == SDF_PIXELS_BGR) {
+			for (uint32_t c = 0; c < 3; c++)
+				*to++ = rgb[2 - c];
+		} else if (pixels == SDF_PIXELS_GREY8) {
+			*to++ = (uint8_t)((grey_of(rgb) + 500) / 1000);
+		} else if (pixels == SDF_PIXELS_GREY16) { /* little-endian; white is 65535 */
+			uint32_t grey = (grey_of(rgb) * 257 + 500) / 1000;
+			*to++ = (uint8_t)grey, *to++ = (uint8_t)(grey >> 8);
+		} else {
+			*to++ = rgb[patterns[pixels][2 * (i / width % 2) + i % width % 2]];
+		}
+	}
+}
+
 bool encode_sensor_colour(const struct sensor_source *source, struct text *out)
 {
-	return encode_image(source, GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8, 3, colour_of(source), out);
+	static const struct {
+		Gz__Msgs__PixelFormatType type;
+		uint32_t bytes;
+	} formats[] = {[SDF_PIXELS_RGB] = {GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8, 3},
+		[SDF_PIXELS_BGR] = {GZ__MSGS__PIXEL_FORMAT_TYPE__BGR_INT8, 3},
+		[SDF_PIXELS_GREY8] = {GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT8, 1},
+		[SDF_PIXELS_GREY16] = {GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT16, 2},
+		[SDF_PIXELS_RGGB] = {GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_RGGB8, 1},
+		[SDF_PIXELS_BGGR] = {GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_BGGR8, 1},
+		[SDF_PIXELS_GBRG] = {GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_GBRG8, 1},
+		[SDF_PIXELS_GRBG] = {GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_GRBG8, 1}};
+	enum sdf_pixels pixels = sensor_topics_pixels(source->row);
+	uint8_t *data = colour_of(source);
+	if (pixels != SDF_PIXELS_RGB) {
+		data = arena_alloc(source->arena, formats[pixels].bytes * pixels_of(picture_of(source)));
+		convert(source, pixels, data);
+	}
+	return encode_image(source, formats[pixels].type, formats[pixels].bytes, data, out);
 }
 
 bool encode_sensor_depth(const struct sensor_source *source, struct text *out)

@@ -8,11 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROLE_SHIFT = 20 }; /* row->of: the index of the sensor; above it the index of the topic in its kind's list */
+/* row->of: the index of the sensor; above it the index of the topic in its kind's list, and then enum sdf_pixels */
+enum { ROLE_SHIFT = 20, PIXELS_SHIFT = 28 };
 
 uint32_t sensor_topics_index(const struct topic_row *row)
 {
 	return row->of & ((1u << ROLE_SHIFT) - 1);
+}
+
+enum sdf_pixels sensor_topics_pixels(const struct topic_row *row)
+{
+	return (enum sdf_pixels)(row->of >> PIXELS_SHIFT);
 }
 
 #define IMAGE "gz.msgs.Image"
@@ -60,6 +66,7 @@ static const struct {
 };
 
 enum { METRICS = ARRAY_LEN(topics) }; /* the topic beside all others */
+_Static_assert(METRICS < 1 << (PIXELS_SHIFT - ROLE_SHIFT), "a role has room in row->of");
 
 static bool encode_reading(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
@@ -69,7 +76,7 @@ static bool encode_reading(const struct frame *frame, const struct topic_row *ro
 	if (!reading || (uint32_t)reading->id != born)
 		return false;
 	struct sensor_source source = {reading, readings_numbers(&frame->readings, reading), row, frame, &arena};
-	uint32_t role = row->of >> ROLE_SHIFT;
+	uint32_t role = row->of >> ROLE_SHIFT & ((1u << (PIXELS_SHIFT - ROLE_SHIFT)) - 1);
 	return role == METRICS ? encode_sensor_metrics(&source, out) : topics[role].encode(&source, out);
 }
 
@@ -115,6 +122,7 @@ static const char *frame_of(const struct sensor *sensor, const char *type)
 static void add(const struct adding *adding, char *name, const char *type, uint32_t role)
 {
 	const struct sensor *sensor = adding->sensor;
+	uint32_t pixels = sensor->sdf->settings->camera_count ? sensor->sdf->settings->cameras->pixels : 0;
 	bool names = sensor->sdf->kind == SDF_LOGICAL_CAMERA || sensor->sdf->kind == SDF_CONTACT;
 	topic_name_clean(name);
 	adding->fn(adding->ctx, &(struct topic_row){.kind = TOPIC_PUBLISHED,
@@ -124,7 +132,7 @@ static void add(const struct adding *adding, char *name, const char *type, uint3
 					.ops = names && role != METRICS ? &names_ops : &reading_ops,
 					.frame = frame_of(sensor, type),
 					.only = sensor->name,
-					.of = sensor->index | role << ROLE_SHIFT});
+					.of = sensor->index | role << ROLE_SHIFT | pixels << PIXELS_SHIFT});
 	free(name);
 }
 

@@ -13,4 +13,7 @@ void sensor_topics_each(const struct sensor *sensor, void (*fn)(void *ctx, const
 /* The index of the sensor among those of its model, from the row. */
 uint32_t sensor_topics_index(const struct topic_row *row);
 
+/* The format of the pictures, from the row of a topic of pictures in colour. */
+enum sdf_pixels sensor_topics_pixels(const struct topic_row *row);
+
 #endif

@@ -120,13 +120,15 @@ function pixels(message, bytes) {
 		copy(3, (at, from) => opaque(at, bytes[from + 2], bytes[from + 1], bytes[from]));
 	else if (format === "RGBA_INT8")
 		copy(4, (at, from) => opaque(at, bytes[from], bytes[from + 1], bytes[from + 2]));
-	else if (format === "L_INT8")
+	else if (format === "L_INT8" || (format || "").startsWith("BAYER_")) // the mosaic as it is
 		copy(1, (at, from) => opaque(at, bytes[from], bytes[from], bytes[from]));
-	else if (format === "R_FLOAT32" || format === "L_INT16") {
-		const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), wide = format === "R_FLOAT32";
-		const value = from => wide ? view.getFloat32(from, true) : view.getUint16(from, true);
-		const far = depthLimit(count, index => value((wide ? 4 : 2) * index));
-		copy(wide ? 4 : 2, (at, from) => {
+	else if (format === "L_INT16")
+		copy(2, (at, from) => opaque(at, bytes[from + 1], bytes[from + 1], bytes[from + 1]));
+	else if (format === "R_FLOAT32") {
+		const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+		const value = from => view.getFloat32(from, true);
+		const far = depthLimit(count, index => value(4 * index));
+		copy(4, (at, from) => {
 			const shade = 255 - 235 * Math.min(1, value(from) / far);
 			opaque(at, shade, shade, shade);
 		});

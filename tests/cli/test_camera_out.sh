@@ -43,6 +43,27 @@ for options in '2' '2 --transport tcp --network-stale-ms 60000'; do
 	diff -r "$scratch/one" "$scratch/again" >"$scratch/diff"
 	check "the same pictures with $options: $(cat "$scratch/diff")" $?
 done
+# --- formats -------------------------------------------------------------------------------------------------------
+# FORMAT BITS TYPE: depth and type of colour in the head of the PNG file (0: grey, 2: colour)
+sed 's|<sensor name="d".*||' "$scratch/w.sdf" >"$scratch/plain.sdf"
+while read -r format bits type; do
+	sed "s|</height>|</height><format>$format</format>|" "$scratch/plain.sdf" >"$scratch/f.sdf"
+	rm -rf "$scratch/again"
+	run "$scratch/said" "$scratch/f.sdf" - 10 --camera-out "$scratch/again"
+	check "writes pictures of $format" $?
+	head=$(od -An -tu1 -j24 -N2 "$scratch/again/$camera-000000000000.png" | tr -s ' ')
+	[ "$head" = " $bits $type" ]
+	check "$format: bits and type of the picture:$head" $?
+	[ "$format" = B8G8R8 ] && {
+		cmp "$scratch/one/$camera-000000000000.png" "$scratch/again/$camera-000000000000.png"
+		check 'blue, green and red are written as red, green and blue' $?
+	}
+done <<-EOF2
+	B8G8R8 8 2
+	L8 8 0
+	L16 16 0
+	BAYER_GRBG8 8 0
+EOF2
 # --- triggers ------------------------------------------------------------------------------------------------------
 post="/world/w/model/post/link/l/sensor/c/image/trigger"
 waits="<triggered>1</triggered>$image"

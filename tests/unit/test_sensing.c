@@ -249,13 +249,12 @@ Test(sensing, what_is_said_of_a_camera)
 	"</horizontal_fov><image><width>64</width><height>48</height></image>" distortion lens "</camera></sensor>"
 	static const char cameras[] =
 		"<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>" CAMERA(
-			"fov", "", "")
-			CAMERA("all",
-				"<distortion><k1>0.1</k1><k2>0.2</k2><k3>0.3</k3><p1>0.4</p1><p2>0.5</p2></distortion>",
-				"<lens><intrinsics><fx>50</fx><fy>51</fy><cx>33</cx><cy>25</cy><s>0.5</s></"
-				"intrinsics><projection><p_fx>60"
-				"</p_fx><p_fy>61</p_fy><p_cx>34</p_cx><p_cy>26</p_cy><tx>-7</tx><ty>2</ty></"
-				"projection></lens>") "</link></model></world></sdf>";
+			"fov", "", "") CAMERA("all",
+			"<distortion><k1>0.1</k1><k2>0.2</k2><k3>0.3</k3><p1>0.4</p1><p2>0.5</p2></distortion>",
+			"<lens><intrinsics><fx>50</fx><fy>51</fy><cx>33</cx><cy>25</cy><s>0.5</s></"
+			"intrinsics><projection><p_fx>60"
+			"</p_fx><p_fy>61</p_fy><p_cx>34</p_cx><p_cy>26</p_cy><tx>-7</tx><ty>2</ty></"
+			"projection></lens>") "</link></model></world></sdf>";
 	const double f = 32 / tan(0.6);
 	const struct {
 		const char *topic;
@@ -285,6 +284,94 @@ Test(sensing, what_is_said_of_a_camera)
 		near_all(info->projection->p, info->projection->n_p, expected[i].p, 12, "P");
 		near_all(info->distortion->k, info->distortion->n_k, expected[i].d, 5, "D");
 		near_all(info->rectification_matrix, info->n_rectification_matrix, identity, 9, "R");
+		message_free(seen.message);
+	}
+	stop();
+}
+
+/* --- pictures ------------------------------------------------------------------------------------------------------
+ */
+
+enum { W = 7, H = 5 };
+static const struct {
+	const char *format;
+	Gz__Msgs__PixelFormatType type;
+	uint32_t bytes;
+	const char *square; /* of the Bayer formats: the colours of the first 2 x 2 pixels */
+} pictures[] = {{"R8G8B8", GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8, 3, NULL},
+	{"B8G8R8", GZ__MSGS__PIXEL_FORMAT_TYPE__BGR_INT8, 3, NULL},
+	{"L8", GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT8, 1, NULL}, {"L16", GZ__MSGS__PIXEL_FORMAT_TYPE__L_INT16, 2, NULL},
+	{"BAYER_RGGB8", GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_RGGB8, 1, "RGGB"},
+	{"BAYER_BGGR8", GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_BGGR8, 1, "BGGR"},
+	{"BAYER_GBRG8", GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_GBRG8, 1, "GBRG"},
+	{"BAYER_GRBG8", GZ__MSGS__PIXEL_FORMAT_TYPE__BAYER_GRBG8, 1, "GRBG"}};
+
+/* Eight cameras in one place, before a grid of colours. */
+static char *world_of_pictures(void)
+{
+	struct text text = {0};
+	text_add(&text, "<sdf version='1.9'><world name='w'><scene><ambient>1 1 1 1</ambient></scene>");
+	text_add(&text, "<model name='wall'><static>1</static><link name='l'>");
+	for (int i = 0; i < 24; i++)
+		text_add(&text,
+			"<visual name='v%d'><pose>2 %g %g 0 0 0</pose><geometry><box><size>0.1 0.3 0.3</size></box>"
+			"</geometry><material><ambient>%g %g %g 1</ambient></material></visual>",
+			i, 0.3 * (i % 6 - 2.5), 0.3 * (i / 6 - 1.5), i % 3 / 2.0, i % 5 / 4.0, i % 7 / 6.0);
+	text_add(&text, "</link></model><model name='m'><static>1</static><link name='l'>");
+	for (size_t i = 0; i < ARRAY_LEN(pictures); i++)
+		text_add(&text,
+			"<sensor name='%s' type='camera'><update_rate>100</update_rate><camera><image><width>%d"
+			"</width><height>%d</height><format>%s</format></image></camera></sensor>",
+			pictures[i].format, W, H, pictures[i].format);
+	text_add(&text, "</link></model></world></sdf>");
+	return text.at;
+}
+
+/* What the picture should have at a pixel, from the pixel of the picture in red, green and blue. */
+static void assert_pixel(size_t which, const uint8_t *rgb, uint32_t row, uint32_t column, const uint8_t *found)
+{
+	double grey = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
+	const char *square = pictures[which].square, *colours = "RGB";
+	if (square)
+		cr_assert_eq(*found, rgb[strchr(colours, square[2 * (row % 2) + column % 2]) - colours]);
+	else if (pictures[which].bytes == 3)
+		cr_assert(found[0] == rgb[2] && found[1] == rgb[1] && found[2] == rgb[0]);
+	else if (pictures[which].bytes == 1)
+		near(*found, grey, 0.5, "grey");
+	else
+		near(found[0] + 256 * found[1], grey * 257, 0.5, "grey of 16 bits");
+}
+
+Test(sensing, pictures_in_each_format)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_error error;
+	uint8_t rgb[3 * W * H];
+	char topic[128];
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	char *text = world_of_pictures();
+	def.world_path = "w.sdf";
+	def.world_text = text;
+	def.pace = TROUPE_PACE_FACTOR;
+	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
+	free(text);
+	client = client_of(server, 64);
+	for (size_t i = 0; i < ARRAY_LEN(pictures); i++) {
+		snprintf(topic, sizeof topic, TOPIC("m", "%s", "image"), pictures[i].format);
+		subscribe(client, topic, 0);
+		take_steps(30);
+		struct seen seen = drain(topic);
+		cr_assert(seen.message, "%s: no message", topic);
+		const Gz__Msgs__Image *image = seen.message;
+		cr_assert_eq(image->pixel_format_type, pictures[i].type, "%s", topic);
+		cr_assert_eq(image->step, pictures[i].bytes * W);
+		cr_assert_eq(image->data.len, (size_t)pictures[i].bytes * W * H);
+		if (!i)
+			memcpy(rgb, image->data.data, sizeof rgb);
+		for (uint32_t p = 0; i && p < W * H; p++)
+			assert_pixel(
+				i, &rgb[3 * (size_t)p], p / W, p % W, &image->data.data[(size_t)pictures[i].bytes * p]);
 		message_free(seen.message);
 	}
 	stop();

@@ -298,9 +298,9 @@ Test(sensors, force_torque_in_a_joint)
 
 Test(sensors, the_other_types)
 {
-	struct sdf *sdf =
-		good(IN_LINK("<sensor name='s' type='contact'><contact><collision>c</collision><collision>m::a::d"
-			     "</collision><topic>/t</topic></contact></sensor><collision name='c'/>"));
+	struct sdf *sdf = good(
+		IN_LINK("<sensor name='s' type='contact'><contact><collision>c</collision><collision>m::a::d"
+			"</collision><topic>/t</topic></contact></sensor><collision name='c'/><collision name='d'/>"));
 	const struct sdf_contact *contact = sensor_of(sdf)->settings->contact;
 	cr_assert_eq(contact->collision_count, 2);
 	cr_assert_str_eq(contact->collisions[0], "c");
@@ -372,9 +372,10 @@ Test(sensors, camera_with_everything)
 	struct sdf *sdf = good(SENSOR("rgbd_camera",
 		"<pose>1 0 0 0 0 0</pose><camera name='c'><pose>0 0 2 0 0 0</pose>"
 		"<triggered>1</triggered><trigger_topic>/go</trigger_topic><camera_info_topic>/info</camera_info_topic>"
-		"<horizontal_fov>2</horizontal_fov><image><width>640</width><height>480</height><format>L8</format>"
+		"<horizontal_fov>2</horizontal_fov><image><width>640</width><height>480</height><format>RGB_INT8</"
+		"format>"
 		"<anti_aliasing>2</anti_aliasing></image><clip><near>0.2</near><far>50</far></clip><save "
-		"enabled='true'>"
+		"enabled='false'>"
 		"<path>/p</path></save><depth_camera><output>points</output><clip><near>0.3</near><far>9</far></clip>"
 		"</depth_camera><segmentation_type>panoptic</segmentation_type><box_type>full_box_2d</box_type><noise>"
 		"<type>gaussian</type><stddev>0.007</stddev></noise><distortion><k1>1</k1><k2>2</k2><k3>3</k3><p1>4</"
@@ -394,8 +395,8 @@ Test(sensors, camera_with_everything)
 	cr_assert_str_eq(camera->trigger_topic, "/go");
 	cr_assert_str_eq(camera->info_topic, "/info");
 	cr_assert_str_eq(camera->optical_frame, "o");
-	cr_assert_str_eq(camera->format, "L8");
-	cr_assert_str_eq(camera->save_path, "/p");
+	cr_assert_str_eq(camera->format, "RGB_INT8");
+	cr_assert_null(camera->save_path);
 	cr_assert_str_eq(camera->depth_output, "points");
 	near(camera->fov_rad, 2);
 	near(camera->near_m, 0.2);
@@ -738,6 +739,17 @@ static const struct {
 	{SENSOR("camera", "<camera><image><format>RGB</format></image></camera>"), "t.sdf:3: <format> is \"RGB\""},
 	{SENSOR("contact", "<contact><collision>c</collision></contact>"),
 		"t.sdf:3: <contact> of sensor \"s\" names \"c\": expected a collision of link \"m::a\""},
+	{SENSOR("contact", "<contact/>"), "t.sdf:3: <contact> of sensor \"s\" names no collision"},
+	{IN_LINK("<collision name='c'/><sensor name='s' "
+		 "type='contact'><contact><collision>m::b::c</collision></contact>"
+		 "</sensor>"),
+		"t.sdf:2: <contact> of sensor \"s\" names \"m::b::c\": expected a collision of link \"m::a\""},
+	{SENSOR("camera", "<camera><image><format>RGB_INT16</format></image></camera>"),
+		"t.sdf:3: <format> is \"RGB_INT16\": expected R8G8B8, B8G8R8, L8, L16 or a BAYER format"},
+	{SENSOR("rgbd", "<camera><image><format>L8</format></image></camera>"),
+		"t.sdf:3: <format> is \"L8\": expected R8G8B8 for this type of sensor"},
+	{SENSOR("camera", "<camera><save enabled='1'><path>/p</path></save></camera>"),
+		"t.sdf:3: <save> has no effect, because a world may not choose where files are written"},
 	{SENSOR("force_torque", "<force_torque><frame>tool</frame></force_torque>"), "t.sdf:3: <frame> is \"tool\""},
 	{LIGHT("area", ""), "t.sdf:1: type of <light> is \"area\": expected point, directional or spot; point is used"},
 	{LIGHT("spot", "<spot><inner_angle>1</inner_angle></spot>"), "t.sdf:2: <inner_angle> of <spot> is 1"},
