@@ -102,7 +102,7 @@ measure "$scratch/one" --sense-all --secondaries 0 --log "$scratch/one.csv" --lo
 check "the log has samples of sensors: $(wc -l <"$scratch/one.csv") lines" $?
 [ "$(head -n 1 "$scratch/one")" -gt 1000 ]
 check "sensors measure: $(head -n 1 "$scratch/one") readings" $?
-for options in '1' '2' '5 --chaos 3' '2 --chaos 4 --chaos-moves 2' '2 --transport tcp --network-stale-ms 60000' \
+for options in '1' '2' '2 --distribution balanced' '5 --chaos 3' '2 --chaos 4 --chaos-moves 2' '2 --transport tcp --network-stale-ms 60000' \
 	'3 --transport tcp --chaos 5 --network-stale-ms 60000'; do
 	# shellcheck disable=SC2086 # options are words
 	measure "$scratch/again" --sense-all --secondaries $options --log "$scratch/again.csv" --log-what sensor
