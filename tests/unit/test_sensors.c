@@ -741,9 +741,9 @@ static const struct {
 		"t.sdf:3: <contact> of sensor \"s\" names \"c\": expected a collision of link \"m::a\""},
 	{SENSOR("contact", "<contact/>"), "t.sdf:3: <contact> of sensor \"s\" names no collision"},
 	{IN_LINK("<collision name='c'/><sensor name='s' "
-		 "type='contact'><contact><collision>m::b::c</collision></contact>"
+		 "type='contact'><contact><collision>m::ab::c</collision></contact>"
 		 "</sensor>"),
-		"t.sdf:2: <contact> of sensor \"s\" names \"m::b::c\": expected a collision of link \"m::a\""},
+		"t.sdf:2: <contact> of sensor \"s\" names \"m::ab::c\": expected a collision of link \"m::a\""},
 	{SENSOR("camera", "<camera><image><format>RGB_INT16</format></image></camera>"),
 		"t.sdf:3: <format> is \"RGB_INT16\": expected R8G8B8, B8G8R8, L8, L16 or a BAYER format"},
 	{SENSOR("rgbd", "<camera><image><format>L8</format></image></camera>"),
