@@ -199,12 +199,26 @@ static void read_joints(struct urdf *urdf)
 	}
 }
 
+static void read_materials_of_link(struct urdf *urdf, const struct sdf_element *link)
+{
+	const struct sdf_element *visual = NULL;
+	while ((visual = sdf_child(link, "visual", visual)) != NULL) {
+		const struct sdf_element *at = sdf_child(visual, "material", NULL);
+		const char *name = at ? sdf_attribute(at, "name") : NULL;
+		bool is_defined = sdf_child(at, "color", NULL) || sdf_child(at, "texture", NULL);
+		if (name && *name && is_defined && map_add(&urdf->materials, name, urdf->material_elements.count))
+			vec_push(&urdf->material_elements, at);
+	}
+}
+
 static void read_materials(struct urdf *urdf)
 {
 	const struct sdf_element *at = NULL;
 	while ((at = sdf_child(urdf->robot, "material", at)) != NULL)
 		if (map_add(&urdf->materials, name_of(urdf, at), urdf->material_elements.count))
 			vec_push(&urdf->material_elements, at);
+	while ((at = sdf_child(urdf->robot, "link", at)) != NULL)
+		read_materials_of_link(urdf, at);
 }
 
 /* --- the tree ------------------------------------------------------------------------------------------------------
@@ -381,7 +395,7 @@ static void leave_out(struct urdf *urdf)
 
 static void ignore_others(struct urdf *urdf)
 {
-	static const char *const known[] = {"link", "joint", "material", "gazebo"};
+	static const char *const known[] = {"link", "joint", "material", "gazebo", "origin"};
 	for (const struct sdf_element *at = urdf->robot->child; at; at = at->next) {
 		bool is_known = false;
 		for (size_t i = 0; i < ARRAY_LEN(known); i++)

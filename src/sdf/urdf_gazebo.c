@@ -128,7 +128,8 @@ static void put(struct urdf *urdf, struct node *root, const char *path, const st
 		root = *slot;
 		path += length + (path[length] == '/');
 	}
-	if (!*root->text)
+	/* Of several texts libsdformat takes the last, except for <gravity>, which SDF has already. */
+	if (!*root->text || !xml_is(from, "gravity"))
 		root->text = from->text;
 }
 

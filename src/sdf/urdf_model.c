@@ -1,6 +1,6 @@
 /* The names and the order of the parts are those of libsdformat, because plug-ins, sensors and commands of users'
- * robots use them: LINK_collision, LINK_collision_1 ...; parts of a lumped link BODY_fixed_joint_lump__LINK_collision;
- * the joint and the link that are lumped stay as frames. */
+ * robots use them: LINK_collision, LINK_collision_1 ...; parts of a lumped link BODY_fixed_joint_lump__LINK_collision
+ * (name_of_part() has the exact rule); the joint and the link that are lumped stay as frames. */
 #include "sdf/urdf_internal.h"
 
 #include <string.h>
@@ -67,14 +67,31 @@ static bool add_geometry(struct urdf *urdf, struct load_builder *to, const struc
 	return true;
 }
 
-/* A <material> has a colour, or only the name of one that has been defined at the top or in another link. */
+/* Viewers of URDF show a colour unshaded, and Gazebo's light leaves 0.8 of a colour. So libsdformat divides by 0.8. */
+static const char *brighter(struct urdf *urdf, const char *rgba)
+{
+	double c[4];
+	if (text_doubles(rgba, c, 4) != 4)
+		return rgba;
+	struct text text = {0};
+	for (int i = 0; i < 4; i++) {
+		text_add(&text, i ? " " : "");
+		text_add_double(&text, i == 3 ? c[i] : fmin(c[i] / 0.8, 1));
+	}
+	const char *out = arena_strdup(&urdf->load->sdf->arena, text.at);
+	text_fini(&text);
+	return out;
+}
+
+/* A <material> has a colour, or only a name. The first definition of a name in the file counts, those at the top before
+ * those in links, also where a <material> with this name has another colour: so it is in ROS. */
 static void add_material(struct urdf *urdf, struct load_builder *to, const struct sdf_element *visual)
 {
 	const struct sdf_element *material = sdf_child(visual, "material", NULL);
 	const struct sdf_element *colour = sdf_child(material, "color", NULL);
 	const char *name = material ? sdf_attribute(material, "name") : NULL;
 	uint32_t index;
-	if (material && !colour && name && map_find(&urdf->materials, name, &index)) {
+	if (name && *name && map_find(&urdf->materials, name, &index)) {
 		material = urdf->material_elements.at[index];
 		colour = sdf_child(material, "color", NULL);
 	}
@@ -85,9 +102,26 @@ static void add_material(struct urdf *urdf, struct load_builder *to, const struc
 	if (!rgba || sdf_child(to->element, "material", NULL))
 		return;
 	struct load_builder look = urdf_new(urdf, material, "material", "");
-	urdf_add_text(urdf, &look, "ambient", rgba);
-	urdf_add_text(urdf, &look, "diffuse", rgba);
+	const char *shown = brighter(urdf, rgba);
+	urdf_add_text(urdf, &look, "ambient", shown);
+	urdf_add_text(urdf, &look, "diffuse", shown);
 	urdf_add(urdf, to, look);
+}
+
+/* A shape with a name has this name instead of its link's. The prefix of the body is left out where the name begins
+ * with the name of the body, so the shapes of "base_plate" have none in the body "base": libsdformat takes such a name
+ * for the body's own. */
+static const char *name_of_part(
+	struct urdf *urdf, const struct urdf_link *link, const struct sdf_element *part, uint32_t number)
+{
+	struct arena *arena = &urdf->load->sdf->arena;
+	const char *body = urdf->links.at[link->body].name;
+	const char *given = sdf_attribute(part, "name");
+	const char *stem = given && *given ? given : link->name;
+	const char *prefix =
+		strncmp(stem, body, strlen(body)) ? arena_printf(arena, "%s_fixed_joint_lump__", body) : "";
+	return number ? arena_printf(arena, "%s%s_%s_%u", prefix, stem, part->name, number)
+		      : arena_printf(arena, "%s%s_%s", prefix, stem, part->name);
 }
 
 /* Adds the collisions or visuals of one URDF link to its body. *number: of those of the body so far. */
@@ -95,15 +129,10 @@ static void add_parts(
 	struct urdf *urdf, const struct urdf_link *link, const char *kind, uint32_t *number, struct load_builder *to)
 {
 	bool is_visual = !strcmp(kind, "visual");
-	const struct urdf_link *body = &urdf->links.at[link->body];
-	const char *stem = link == body ? arena_printf(&urdf->load->sdf->arena, "%s_%s", link->name, kind)
-					: arena_printf(&urdf->load->sdf->arena, "%s_fixed_joint_lump__%s_%s",
-						  body->name, link->name, kind);
 	for (const struct sdf_element *at = sdf_child(link->element, kind, NULL); at;
 		at = sdf_child(link->element, kind, at), ++*number) {
 		struct load_builder part = urdf_new(urdf, at, kind, "");
-		load_build_attribute(urdf->load, &part, "name",
-			*number ? arena_printf(&urdf->load->sdf->arena, "%s_%u", stem, *number) : stem);
+		load_build_attribute(urdf->load, &part, "name", name_of_part(urdf, link, at, *number));
 		add_pose(urdf, &part, pose_mul(link->in_body, urdf_origin(urdf, at)), NULL);
 		if (!add_geometry(urdf, &part, at))
 			continue;
@@ -164,19 +193,25 @@ static void add_link(struct urdf *urdf, uint32_t index, struct load_builder *mod
 	urdf_add(urdf, model, link);
 }
 
-/* The names of a lumped joint and link go on as frames. */
-static void add_frames(struct urdf *urdf, const struct urdf_link *link, struct load_builder *model)
+static void add_frame(struct urdf *urdf, const struct urdf_link *link, const struct sdf_element *from, const char *name,
+	struct load_builder *model)
 {
-	const struct urdf_joint *joint = &urdf->joints.at[link->joint];
-	struct load_builder frame = urdf_new(urdf, joint->element, "frame", "");
-	load_build_attribute(urdf->load, &frame, "name", joint->name);
+	struct load_builder frame = urdf_new(urdf, from, "frame", "");
+	load_build_attribute(urdf->load, &frame, "name", name);
 	load_build_attribute(urdf->load, &frame, "attached_to", urdf->links.at[link->body].name);
 	add_pose(urdf, &frame, link->in_body, NULL);
 	urdf_add(urdf, model, frame);
-	frame = urdf_new(urdf, link->element, "frame", "");
-	load_build_attribute(urdf->load, &frame, "name", link->name);
-	load_build_attribute(urdf->load, &frame, "attached_to", joint->name);
-	urdf_add(urdf, model, frame);
+}
+
+/* The names of a lumped joint and link go on as frames. In URDF a joint may have the name of a link, in SDF not: then
+ * the name is that of the link. */
+static void add_frames(struct urdf *urdf, const struct urdf_link *link, struct load_builder *model)
+{
+	const struct urdf_joint *joint = &urdf->joints.at[link->joint];
+	uint32_t index;
+	if (!map_find(&urdf->link_names, joint->name, &index))
+		add_frame(urdf, link, joint->element, joint->name, model);
+	add_frame(urdf, link, link->element, link->name, model);
 	const struct sdf_element *sensor = urdf_gazebo_child(urdf, joint->name, "sensor");
 	if (sensor)
 		load_warn(urdf->load, sensor,
@@ -198,6 +233,12 @@ static void add_limit(struct urdf *urdf, const struct urdf_joint *joint, struct 
 	urdf_number(urdf, from, "upper", -1e16, 1e16, &upper);
 	urdf_number(urdf, from, "effort", 0, INFINITY, &effort);
 	urdf_number(urdf, from, "velocity", 0, INFINITY, &velocity);
+	if (lower > upper && !endless) {
+		double swapped = lower;
+		lower = upper;
+		upper = swapped;
+		load_warn(urdf->load, from, "lower of <limit> is above its upper: the two are exchanged");
+	}
 	urdf_add_number(urdf, &limit, "lower", endless ? -1e16 : lower);
 	urdf_add_number(urdf, &limit, "upper", endless ? 1e16 : upper);
 	if (effort >= 0)
@@ -303,6 +344,8 @@ const struct sdf_element *urdf_model(struct urdf *urdf)
 	struct load_builder model = urdf_new(urdf, urdf->robot, "model", "");
 	load_build_attribute(urdf->load, &sdf, "version", "1.11");
 	load_build_attribute(urdf->load, &model, "name", sdf_attribute(urdf->robot, "name"));
+	if (!urdf_gazebo_child(urdf, "", "pose"))
+		add_pose(urdf, &model, urdf_origin(urdf, urdf->robot), NULL);
 	for (uint32_t i = 0; i < urdf->order.count; i++) {
 		uint32_t index = urdf->order.at[i];
 		const struct urdf_link *link = &urdf->links.at[index];

@@ -173,6 +173,89 @@ Test(urdf, fixed_joints_lump_links)
 	sdf_free(sdf);
 }
 
+/* The names of libsdformat for shapes with names, and for links whose names begin with the name of the body. */
+#define NAMED(name) "<collision name='" name "'><geometry><sphere radius='0.1'/></geometry></collision>"
+Test(urdf, shapes_with_names_keep_them)
+{
+	struct sdf *sdf = good(R(L("base", MASS("1", "0 0 0") NAMED("box") NAMED("base_box") BALL("0 0 0")) L(
+		"base_plate", MASS("1", "0 0 0") BALL("0 0 0")) L("arm", MASS("1", "0 0 0") NAMED("hand") NAMED(""))
+			J("j", "fixed", "base", "base_plate", "") J("k", "fixed", "base_plate", "arm", "")));
+	static const char *const names[] = {"base_fixed_joint_lump__box_collision", "base_box_collision_1",
+		"base_collision_2", "base_plate_collision_3", "base_fixed_joint_lump__hand_collision_4",
+		"base_fixed_joint_lump__arm_collision_5"};
+	cr_assert_eq(sdf->worlds.at[0].collisions.count, ARRAY_LEN(names));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		cr_assert_str_eq(sdf->worlds.at[0].collisions.at[i].name, names[i]);
+	sdf_free(sdf);
+}
+
+/* In URDF joints and links may have the same names. */
+Test(urdf, a_lumped_joint_may_have_the_name_of_a_link)
+{
+	struct sdf *sdf = good(R(BODY("a") BODY("b") BODY("c") J("b", "fixed", "a", "b", "<origin xyz='0 0 1'/>")
+			J("a", "fixed", "b", "c", "")));
+	near(link_of(sdf, "a")->inertial.mass, 3);
+	sdf_free(sdf);
+}
+
+Test(urdf, the_last_of_several_extensions_counts)
+{
+	struct sdf *sdf = good(R(
+		L("a", MASS("1", "0 0 0") BALL("0 0 0")) "<gazebo reference='a'><mu1>0.3</mu1>"
+							 "<selfCollide>0</selfCollide><gravity>0</gravity></"
+							 "gazebo><gazebo reference='a'><mu1>0.4</mu1>"
+							 "<selfCollide>1</selfCollide><gravity>1</gravity></gazebo>"));
+	near(sdf->worlds.at[0].collisions.at[0].surface.mu, 0.4);
+	cr_assert(link_of(sdf, "a")->self_collide);
+	cr_assert_not(link_of(sdf, "a")->gravity);
+	sdf_free(sdf);
+}
+
+Test(urdf, a_robot_has_an_origin)
+{
+	struct sdf *sdf = good(R("<origin xyz='1 2 3' rpy='0 0 1'/>" BODY("a")));
+	near3(sdf->worlds.at[0].models.at[0].in_world.p, ((struct vec3){1, 2, 3}));
+	cr_assert_eq(sdf->messages.count, 0);
+	sdf_free(sdf);
+	sdf = good(R("<origin xyz='1 2 3'/><gazebo><pose>4 5 6 0 0 0</pose></gazebo>" BODY("a")));
+	near3(sdf->worlds.at[0].models.at[0].in_world.p, ((struct vec3){4, 5, 6}));
+	sdf_free(sdf);
+}
+
+/* The first definition of a material counts, at the top or in a link; colours are divided by 0.8. */
+#define LOOK(name, inside)                                                                                             \
+	"<visual><geometry><sphere radius='0.1'/></geometry><material name='" name "'>" inside "</material></visual>"
+#define RGBA(c) "<color rgba='" c "'/>"
+Test(urdf, materials_have_names)
+{
+	struct sdf *sdf = good(R(L("a",
+		MASS("1", "0 0 0") LOOK("one", RGBA("0.4 0 0 1")) LOOK("one", RGBA("0 1 0 1"))
+			LOOK("two", RGBA("0 1 0 1")) LOOK("one", "")
+				LOOK("", RGBA("0 0 1 0.5"))) "<material name='two'>" RGBA("0.2 0 0 1") "</material>"));
+	struct text out = {0};
+	sdf_print(sdf, &out);
+	static const char *const diffuse[] = {"0.5 0 0 1", "0.5 0 0 1", "0.25 0 0 1", "0.5 0 0 1", "0 0 1 0.5"};
+	const char *at = out.at;
+	for (size_t i = 0; i < ARRAY_LEN(diffuse); i++) {
+		at = strstr(at, "<diffuse>");
+		cr_assert(at);
+		at += strlen("<diffuse>");
+		cr_assert_eq(strncmp(at, diffuse[i], strlen(diffuse[i])), 0, "%zu: %.20s", i, at);
+	}
+	text_fini(&out);
+	sdf_free(sdf);
+}
+
+Test(urdf, limits_may_stand_the_wrong_way_round)
+{
+	struct sdf *sdf = good(R(BODY("a") BODY("b")
+			J("j", "revolute", "a", "b", "<limit lower='2' upper='-1' effort='1' velocity='1'/>")));
+	near(joint_of(sdf, "j")->axis[0].lower, -1);
+	near(joint_of(sdf, "j")->axis[0].upper, 2);
+	cr_assert(says(sdf, "exchanged"));
+	sdf_free(sdf);
+}
+
 /* A base without mass gets the mass of what is fixed to it. */
 Test(urdf, a_massless_base_is_lumped_into)
 {
