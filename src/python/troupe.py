@@ -26,6 +26,7 @@ import collections
 import ctypes
 import json
 import math
+import operator
 import os
 import threading
 import time
@@ -33,8 +34,9 @@ import weakref
 from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32,
                     c_int64, c_size_t, c_uint32, c_uint64, c_void_p)
 
-__all__ = ["Client", "Error", "Joint", "Joints", "Link", "Links", "Message", "Model", "Models", "Pool", "Pose", "Reading",
-           "Sensor", "Twist", "World", "fingerprint", "step_many", "version", "worlds_folder"]
+__all__ = ["Client", "Contact", "Error", "Joint", "JointState", "Joints", "Link", "Links", "Message", "Model", "Models",
+           "Pool", "Pose", "Reading", "Reply", "Sensor", "Twist", "World", "fingerprint", "step_many", "version",
+           "worlds_folder"]
 
 # The makefile writes these: where the library and its worlds lie, relative to this file, and the library's version.
 _LIBRARY = None
@@ -50,6 +52,9 @@ _PACE_WORLD, _PACE_FACTOR = 0, 1
 _OBSERVE_CONTACTS, _OBSERVE_EFFORTS = 1, 2
 _LATE_REFUSE = 1
 _NONE = 0xffffffff
+_INT_MAX = 0x7fffffff
+_STEPS_MAX = (1 << 64) - 1
+_WAIT_S = 0.05
 _READING_NUMBERS = 10
 _L_INT16, _R_FLOAT32 = 2, 13  # gz.msgs.PixelFormatType
 _TOPIC_KINDS = ["published", "taken", "service"]
@@ -387,17 +392,29 @@ def worlds_folder():
 
 
 def _bytes(text):
-    return None if text is None else os.fsencode(text) if isinstance(text, os.PathLike) else text.encode()
+    if text is None or isinstance(text, bytes):
+        return text
+    if not isinstance(text, (str, os.PathLike)):
+        raise TypeError("%.80r: expected a text or a path" % (text,))
+    return os.fsencode(text)
+
+
+def _whole(name, number, most=_STEPS_MAX):
+    """A number that the C interface can hold: ctypes would take others modulo 2^64 or 2^32, without a word."""
+    number = operator.index(number)
+    if not 0 <= number <= most:
+        raise ValueError("%s: %d: expected a whole number from 0 to %d" % (name, number, most))
+    return number
 
 
 def _list(texts):
-    """A NULL-terminated array of strings."""
-    items = [_bytes(text) for text in texts]
+    """A NULL-terminated array of strings. One string is a list of one, not of its letters."""
+    items = [_bytes(text) for text in ([texts] if isinstance(texts, (str, bytes, os.PathLike)) else texts)]
     return (c_char_p * (len(items) + 1))(*items, None)
 
 
 def _when(step):
-    return None if step is None else byref(_When(step, _LATE_REFUSE))
+    return None if step is None else byref(_When(_whole("step", step), _LATE_REFUSE))
 
 
 def _take_text(pointer):
@@ -448,7 +465,8 @@ class _Owned:
 
     def __init__(self):
         self.server = c_void_p()
-        self.clients = {}  # number: pointer
+        self.taking = threading.Lock()  # held while steps are taken
+        self.clients = {}  # number: (pointer, lock that is held while a message is taken)
         self.warnings = []
         self.replies = collections.deque(maxlen=1000)
         self.failed = None
@@ -466,15 +484,29 @@ class _Owned:
     def _warning(self, ctx, text):
         self.warnings.append(text.decode(errors="replace"))
 
+    def end(self):
+        """Nothing refers to the world, or the interpreter exits: then a daemon thread may still take steps."""
+        while not self.taking.acquire(timeout=0.05):
+            _lib.troupe_server_stop(self.server)
+        try:
+            self.destroy()
+        finally:
+            self.taking.release()
+
     def destroy(self):
         server, self.server = self.server, c_void_p()
         clients, self.clients = self.clients, {}
-        for client in clients.values():
-            _lib.troupe_client_destroy(client)
+        for client, lock in clients.values():
+            with lock:
+                _lib.troupe_client_destroy(client)
         if server:
             _lib.troupe_server_destroy(server)
         # the callbacks refer to this object: let it go at once, without the garbage collector
         self.on_reply = self.on_warning = None
+
+
+def _taking_steps():
+    return Error("EINVAL", "the world takes steps on another thread: expected this call between steps")
 
 
 class World:
@@ -499,7 +531,7 @@ class World:
                  initial_time=0.0, contacts=False, efforts=False, record=None, save_folder=None):
         owned = self._owned = _Owned()
         self.strict = strict
-        self._busy = False
+        self._taking = owned.taking
         self._slice = 256  # steps in one call, about
         self._types = (None, {})
         self._numbers = 0
@@ -513,11 +545,12 @@ class World:
             definition.resume_path = _bytes(state)
         definition.world_path = _bytes(path if path is not None or text is None else "text")
         definition.world_text = _bytes(text)
-        definition.seed = seed
-        definition.secondaries = _SECONDARIES_AUTO if secondaries is None else secondaries
+        definition.seed = _whole("seed", seed)
+        definition.secondaries = _SECONDARIES_AUTO if secondaries is None else _whole("secondaries", secondaries, _INT_MAX)
         definition.pace = _PACE_WORLD if rtf is None else _PACE_FACTOR
         definition.rtf = 0.0 if rtf is None else rtf
-        definition.resource_paths = _list(list(resource_paths) + [folder for folder in [worlds_folder()] if folder])
+        folders = [resource_paths] if isinstance(resource_paths, (str, bytes, os.PathLike)) else list(resource_paths)
+        definition.resource_paths = _list(folders + [folder for folder in [worlds_folder()] if folder])
         definition.plugin_paths = _list(plugin_paths)
         definition.sleepless = sleepless
         definition.sense_all = sense_all
@@ -530,20 +563,24 @@ class World:
         definition.on_reply = owned.on_reply
         definition.on_warning = owned.on_warning
         self._definition = definition  # the server keeps its strings
-        self._finalizer = weakref.finalize(self, _Owned.destroy, owned)
+        self._finalizer = weakref.finalize(self, _Owned.end, owned)
         _check(_lib.troupe_server_create(byref(definition), byref(owned.server), byref(self._error)), self._error)
 
     # life
 
     def close(self):
         """Ends the server and frees its memory. Views of numbers stay valid. A second call does nothing."""
-        if self._busy:
+        if not self._taking.acquire(blocking=False):
             raise Error("EINVAL", "the world takes steps: expected close() when it does not")
-        if self._owned.server and self._definition.record_path:
-            status = _lib.troupe_server_end_recording(self._owned.server, byref(self._error))
-            self._finalizer()
-            _check(status, self._error)
-        self._finalizer()
+        status = 0
+        try:
+            if self._owned.server and self._definition.record_path:
+                status = _lib.troupe_server_end_recording(self._owned.server, byref(self._error))
+            self._finalizer.detach()
+            self._owned.destroy()
+        finally:
+            self._taking.release()
+        _check(status, self._error)
 
     @property
     def closed(self):
@@ -564,34 +601,41 @@ class World:
 
     def _use(self):
         """The server, for a call that only the thread that uses the world may make, between steps."""
-        if self._busy:
-            raise Error("EINVAL", "the world takes steps on another thread: expected this call between steps")
+        if self._taking.locked():
+            raise _taking_steps()
         return self._any()
+
+    def _begin(self):
+        """The server, for steps: the caller releases `_taking` after them."""
+        server = self._any()
+        if not self._taking.acquire(blocking=False):
+            raise _taking_steps()
+        return server
 
     def step(self, n=1):
         """Takes n steps. A failure of the run raises its error, and the last good state stays. A command that failed
         raises an error too, unless strict is False; then all n steps have been taken. Ctrl-C ends it early."""
+        n = _whole("n", n)
         if n > self._slice:
-            self.run(self.steps + n)
+            self.run(min(self.steps + n, _STEPS_MAX))
             return
-        server = self._use()
-        self._busy = True
+        server = self._begin()
         try:
             status = _lib.troupe_server_step(server, n, self._error)
         finally:
-            self._busy = False
+            self._taking.release()
         if status or self._owned.failed is not None:
             self._after(status)
 
     def run(self, steps=0, until=0.0):
         """Runs until so many steps have been taken since state 0, or until this simulated time; 0: no limit. Ends also
         by stop() and by Ctrl-C."""
-        server, limits = self._use(), _Limits(0, until)
-        self._busy = True
+        steps, limits = _whole("steps", steps), _Limits(0, until)
+        server = self._begin()
         try:
             status = self._run_slices(server, limits, steps)
         finally:
-            self._busy = False
+            self._taking.release()
         self._after(status)
 
     def _run_slices(self, server, limits, steps):
@@ -764,9 +808,9 @@ class World:
         name, when = topic.encode(), _when(step)
         if isinstance(message, str):
             status = _lib.troupe_command_text(server, when, name, message.encode(), byref(bound), byref(error))
-        elif isinstance(message, (dict, bytes)):
+        elif isinstance(message, (dict, bytes, bytearray)):
             kind = self._type(topic)
-            data = message if isinstance(message, bytes) else _binary(kind, message)
+            data = _binary(kind, message) if isinstance(message, dict) else bytes(message)
             status = _lib.troupe_command_bytes(server, when, name, kind.encode(), data, len(data), byref(bound),
                                                byref(error))
         else:
@@ -867,8 +911,16 @@ def _contact_list(snapshot):
 # --- models, links, joints, sensors --------------------------------------------------------------------------------------
 
 
+def _exactly(values, count):
+    """So many numbers: a structure of C would fill up with zeros, and one vector would run into the next."""
+    values = tuple(values)
+    if len(values) != count:
+        raise ValueError("%d numbers: expected %d" % (len(values), count))
+    return values
+
+
 def _vectors(first, second):
-    return _Twist(*first, *second)
+    return _Twist(*_exactly(first, 3), *_exactly(second, 3))
 
 
 class _Thing:
@@ -955,7 +1007,7 @@ class Model(_Thing):
 
     def command_pose(self, pose, step=None):
         """Places the model: x, y, z and the quaternion w, x, y, z. Its velocities do not change."""
-        return self._give(_lib.troupe_command_pose, step, _Pose(*pose))
+        return self._give(_lib.troupe_command_pose, step, _Pose(*_exactly(pose, 7)))
 
     def command_velocity(self, linear=(0, 0, 0), angular=(0, 0, 0), step=None):
         """Sets the velocity of the model, which moves as one rigid whole from then on."""
@@ -992,6 +1044,7 @@ class Joint(_Thing):
         found = _JointState()
         if not _lib.troupe_get_joint(self.world._use(), self._handle, found):
             raise self._gone()
+        axis = _whole("axis", axis, len(found.position) - 1)
         return JointState(found.position[axis], found.velocity[axis], found.effort[axis])
 
     @property
@@ -1009,7 +1062,7 @@ class Joint(_Thing):
 
     def command_state(self, position=math.nan, velocity=math.nan, axis=0, step=None):
         """Sets the position, the velocity or both; what hangs on the joint moves with it."""
-        return self._give(_lib.troupe_command_joint_state, step, axis, position, velocity)
+        return self._give(_lib.troupe_command_joint_state, step, _whole("axis", axis, _NONE), position, velocity)
 
 
 class Sensor(_Thing):
@@ -1242,27 +1295,31 @@ class Client:
         self._tag = 0
         self._found = _Message()
         pointer, error = c_void_p(), _Error()
-        _check(_lib.troupe_client_create(world._any(), byref(_ClientDef(depth, None, None)), byref(pointer),
+        _check(_lib.troupe_client_create(world._any(), byref(_ClientDef(_whole("depth", depth, _NONE), None, None)), byref(pointer),
                                          byref(error)), error)
         world._numbers += 1
         self._number = world._numbers
-        world._owned.clients[self._number] = pointer
+        world._owned.clients[self._number] = pointer, threading.Lock()
         self._finalizer = weakref.finalize(self, Client._destroy, world._owned, self._number)
 
     @staticmethod
     def _destroy(owned, number):
-        pointer = owned.clients.pop(number, None)
+        pointer, lock = owned.clients.pop(number, (None, None))
         if pointer:
-            _lib.troupe_client_destroy(pointer)
+            with lock:
+                _lib.troupe_client_destroy(pointer)
 
     def close(self):
         self._finalizer()
 
-    def _use(self):
+    def _entry(self):
         try:
             return self.world._owned.clients[self._number]
         except KeyError:
             raise Error("EINVAL", "the client is closed, or its world is") from None
+
+    def _use(self):
+        return self._entry()[0]
 
     def subscribe(self, topic, rate=0.0):
         """To a topic that may come later; rate: at most so many messages per simulated second; 0: the topic's rate."""
@@ -1276,7 +1333,9 @@ class Client:
         """Calls a service with a dict or bytes. take() gives the reply, with the tag that is returned here, after the
         next step boundary."""
         kind, error = type or self.world._type(service), _Error()
-        data = request if isinstance(request, bytes) else _binary(kind, request or {})
+        if request is not None and not isinstance(request, (dict, bytes, bytearray)):
+            raise TypeError("%.80r: expected a dict or bytes" % (request,))
+        data = bytes(request) if isinstance(request, (bytes, bytearray)) else _binary(kind, request or {})
         self._tag += 1
         _check(_lib.troupe_client_call(self._use(), service.encode(), kind.encode(), data, len(data), self._tag,
                                        byref(error)), error)
@@ -1284,9 +1343,20 @@ class Client:
 
     def take(self, timeout=0.0):
         """The next Message; None: none came within so many seconds of real time."""
-        if not _lib.troupe_client_take(self._use(), int(timeout * 1e9), self._found):
-            return None
-        return Message(self._found)
+        end = time.monotonic() + timeout
+        while True:
+            message, rest = self._take(min(max(timeout, 0.0), _WAIT_S)), end - time.monotonic()
+            if message is not None or not rest > 0:
+                return message
+            timeout = rest
+
+    def _take(self, timeout):
+        """Waits for a short time only: close() and Ctrl-C wait for the end of this call."""
+        _, lock = self._entry()
+        with lock:
+            if not _lib.troupe_client_take(self._use(), int(timeout * 1e9), self._found):
+                return None
+            return Message(self._found)
 
     def __iter__(self):
         """The messages that wait."""
@@ -1294,9 +1364,11 @@ class Client:
 
     def latest(self):
         """The last message that waits, without those before it; None: none waits."""
-        taken, use = False, self._use()
-        while _lib.troupe_client_take(use, 0, self._found):
-            taken = Message(self._found)
+        _, lock = self._entry()
+        with lock:
+            taken, use = False, self._use()
+            while _lib.troupe_client_take(use, 0, self._found):
+                taken = Message(self._found)
         return taken or None
 
     @property
@@ -1314,14 +1386,18 @@ class Pool:
 
     def __init__(self, threads=0):
         self._pool, error = c_void_p(), _Error()
-        _check(_lib.troupe_pool_create(threads, byref(self._pool), byref(error)), error)
-        self._finalizer = weakref.finalize(self, _lib.troupe_pool_destroy, self._pool)
+        _check(_lib.troupe_pool_create(_whole("threads", threads, _NONE), byref(self._pool), byref(error)), error)
         self._lock = threading.Lock()
+        self._finalizer = weakref.finalize(self, Pool._destroy, self._pool, self._lock)
+
+    @staticmethod
+    def _destroy(pool, lock):
+        """When the interpreter exits, a daemon thread may still take steps."""
+        with lock:
+            _lib.troupe_pool_destroy(pool)
 
     def close(self):
-        with self._lock:
-            self._finalizer()
-            self._pool = None
+        self._finalizer()
 
     def __enter__(self):
         return self
@@ -1334,27 +1410,28 @@ class Pool:
         return _lib.troupe_pool_threads(self._use())
 
     def _use(self):
-        if not self._pool:
+        if not self._finalizer.alive:
             raise Error("EINVAL", "the pool is closed")
         return self._pool
 
     def step(self, worlds, n=1):
         """Takes n steps of each world. If some fail, the others take their steps all the same; then the error of the
         first is raised, and its `errors` has one for each world, or None."""
-        worlds = list(worlds)
+        worlds, n = list(worlds), _whole("n", n)
         with self._lock:
             pool = self._use()
             if len(set(map(id, worlds))) != len(worlds):
                 raise ValueError("a world is in the list twice")
-            servers = (c_void_p * len(worlds))(*(world._use() for world in worlds))
-            errors, error = (_Error * len(worlds))(), _Error()
-            for world in worlds:
-                world._busy = True
+            errors, error, begun = (_Error * len(worlds))(), _Error(), []
+            servers = (c_void_p * len(worlds))()
             try:
+                for i, world in enumerate(worlds):
+                    servers[i] = world._begin()
+                    begun.append(world)
                 status = _lib.troupe_pool_step(pool, servers, len(worlds), n, errors, byref(error))
             finally:
-                for world in worlds:
-                    world._busy = False
+                for world in begun:
+                    world._taking.release()
         if status or any(world._owned.failed is not None for world in worlds):
             _raise_of(worlds, errors)
 

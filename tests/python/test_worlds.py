@@ -402,7 +402,7 @@ def test_errors():
     assert why.status == "EWORLD" and why.text == str(why)
     raises(troupe.Error, "none.sdf", troupe.World, "none.sdf")
     raises(troupe.Error, "no world", troupe.World)
-    raises(troupe.Error, "secondaries", troupe.World, text=CARTS, secondaries=-5)
+    raises(troupe.Error, "secondaries", troupe.World, text=CARTS, secondaries=5000)
     with troupe.World(text=CARTS) as world:
         raises(KeyError, "'cart_9'", world.model, "cart_9")
         raises(KeyError, "'x'", world.model("cart_0").link, "x")
@@ -417,6 +417,54 @@ def test_errors():
         raises(troupe.Error, "closed", call)
     world.close()
     assert world.closed
+
+
+def test_numbers_that_c_cannot_hold():
+    """ctypes would take them modulo 2^64: a step of -1 for the last one, and step(-1) for steps without end. It would
+    fill a structure up with zeros, too: a linear velocity of one number would give the angular one another place."""
+    raises(ValueError, "seed", troupe.World, text=CARTS, seed=-1)
+    raises(ValueError, "seed", troupe.World, text=CARTS, seed=1 << 64)
+    raises(ValueError, "secondaries", troupe.World, text=CARTS, secondaries=(1 << 32) + 1)
+    raises(TypeError, "path", troupe.World, 5)
+    with troupe.World(text=CARTS, resource_paths=WORLDS) as world:
+        cart = world.model("cart_0")
+        for call in (world.step, world.run, lambda n: troupe.step_many([world], n)):
+            raises(ValueError, "-1", call, -1)
+            raises(TypeError, "integer", call, 1.5)
+        raises(ValueError, "step: -1", cart.command_twist, (1, 0, 0), step=-1)
+        raises(ValueError, "1 numbers: expected 3", cart.command_twist, (0.5,), (0, 0, 1))
+        raises(ValueError, "2 numbers: expected 3", cart.command_velocity, (0, 0, 0), (0, 1))
+        raises(ValueError, "6 numbers: expected 7", cart.command_pose, (1, 2, 0, 0, 0, 0))
+        raises(ValueError, "axis", cart.joint("left_wheel_joint").state, -1)
+        raises(ValueError, "threads", troupe.Pool, -1)
+        raises(TypeError, "expected a dict or bytes", world.call, "/world/w/set_pose", "name: 'cart_0'")
+        client = world.subscribe("/clock")
+        assert client.take(timeout=-1) is None
+        assert world.steps == 0
+        world.step(3)
+        assert world.steps == 3
+
+
+DAEMON = """
+import threading, time, troupe
+world, pool = troupe.World("warehouse"), troupe.Pool()
+others = [troupe.World("warehouse", secondaries=0) for _ in range(2)]
+clock = world.subscribe("/clock")
+def all_steps():
+    while True:
+        %s
+threading.Thread(target=all_steps, daemon=True).start()
+while not (world.steps or others[0].steps or %d):
+    time.sleep(0.01)
+"""
+
+
+def test_daemon_threads_at_exit():
+    """A program may end while its daemon threads take steps or wait for messages: its worlds are stopped first."""
+    for line, waits in (("world.run()", 0), ("world.step(2)", 0), ("pool.step(others, 20)", 0),
+                        ("clock.take(timeout=1e6)", 1)):
+        ended = subprocess.run([sys.executable, "-c", DAEMON % (line, waits)], capture_output=True, timeout=100)
+        assert ended.returncode == 0, "%s: %d: %s" % (line, ended.returncode, ended.stderr.decode()[-300:])
 
 
 def test_a_recording_that_is_not_whole():
