@@ -119,6 +119,8 @@ async function entities(p) {
   check((await p.expect(OK, "get_entity_state", { entity: "new_0" })).state.pose.position.y === 2, "beside an entity");
   await p.expect(104, "spawn_entity", { name: "x" });
   await p.expect(107, "spawn_entity", { name: "x", entity_resource: { uri: "/none/none.sdf" } });
+  for (const uri of ["https://example.org/x.sdf", "fuel://x/y"]) await p.expect(107, "spawn_entity", { name: "x", entity_resource: { uri } });
+  for (const x of [2e9, 1e30]) await p.expect(109, "spawn_entity", spawn({ name: "x", initial_pose: { pose: { position: { x, y: 0, z: 0 } } } }));
   const many = await p.expect(150, "spawn_entities", { spawn_requests: [spawn({ name: "a" }), { name: "b" }, spawn({ name: "c", allow_renaming: true })] });
   check(many.results.map((r) => `${r.entity_name}${r.result.result}`).join() === "a1,104,c1", `many: ${JSON.stringify(many)}`);
   await p.expect(OK, "delete_entity", { entity: "a" });

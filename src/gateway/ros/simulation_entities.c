@@ -550,6 +550,17 @@ bool job_has_other_format(const char *uri)
 	return false;
 }
 
+/* A scheme other than those of files of this machine: http, https, fuel, omniverse. */
+static bool is_elsewhere(const char *uri)
+{
+	static const char *const here[] = {"file", "model", "package"};
+	const char *end = strstr(uri, "://");
+	for (size_t i = 0; end && i < ARRAY_LEN(here); i++)
+		if ((size_t)(end - uri) == strlen(here[i]) && !strncmp(uri, here[i], strlen(here[i])))
+			return false;
+	return end;
+}
+
 /* A uri counts before a text. False: it is said what is wrong. */
 static bool read_resource(const json_t *resource, Gz__Msgs__EntityFactory *factory, struct job_spawn *spawn)
 {
@@ -563,6 +574,9 @@ static bool read_resource(const json_t *resource, Gz__Msgs__EntityFactory *facto
 			message_string(uri + (strncmp(uri, file, sizeof file - 1) ? 0 : sizeof file - 1));
 		if (job_has_other_format(uri))
 			say(spawn, UNSUPPORTED_FORMAT, "uri '%.80s': expected a file in SDF or URDF", uri);
+		else if (is_elsewhere(uri))
+			say(spawn, MISSING_ASSETS, "uri '%.80s': nothing is fetched: expected a file of this machine",
+				uri);
 	} else {
 		factory->from_case = GZ__MSGS__ENTITY_FACTORY__FROM_SDF;
 		factory->sdf = message_string(text);
@@ -645,7 +659,7 @@ static unsigned result_of(const struct job_sent *sent)
 		return NAME_NOT_UNIQUE;
 	if (sent->status == TROUPE_EIO || strstr(sent->text, " is not found"))
 		return MISSING_ASSETS;
-	if (strstr(sent->text, "expected coordinates within"))
+	if (strstr(sent->text, "expected coordinates within") || strstr(sent->text, ": pose.position."))
 		return SPAWN_INVALID_POSE;
 	return sent->status == TROUPE_EWORLD ? RESOURCE_PARSE_ERROR : (unsigned)JOB_FAILED;
 }
