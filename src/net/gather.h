@@ -47,8 +47,9 @@ struct gather_host {
 	/* Gathering, may be NULL. Called about twenty times a second. */
 	void (*on_watch)(void *ctx);
 	/* Gathering, may be NULL if no further client may be let in. A robot client that is not awaited has come.
-	 * Returns whether it is told to come again, because it is going to be awaited. Any thread. */
-	bool (*knocked)(void *ctx, const char *client);
+	 * NULL: it is told to come again, because it is going to be awaited; else why it is not, for its user (the text
+	 * is constant). Any thread. */
+	const char *(*knocked)(void *ctx, const char *client);
 	/* Joining, may be NULL. A primary has admitted this process. host: the primary's, as text; NULL: not known.
 	 * port: where a robot client gets its topics; 0: nowhere. */
 	void (*on_welcome)(void *ctx, const char *host, uint16_t port);

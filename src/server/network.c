@@ -71,7 +71,7 @@ static bool has_name(char *const *names, uint32_t count, const char *name)
 	return false;
 }
 
-static bool on_knock(void *ctx, const char *name)
+static const char *on_knock(void *ctx, const char *name)
 {
 	struct network *network = ctx;
 	pthread_mutex_lock(&network->lock);
@@ -84,7 +84,9 @@ static bool on_knock(void *ctx, const char *name)
 	pthread_mutex_unlock(&network->lock);
 	if (wished)
 		server_interrupt(network->server);
-	return wished || known;
+	return wished || known ? NULL
+	       : here          ? "a client of this name takes part already"
+			       : "no further client may join";
 }
 
 bool network_has_clients(const struct network *network)

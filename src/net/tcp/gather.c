@@ -518,33 +518,34 @@ static void note_late(struct gathering *gathering, const struct channel *channel
 		note(gathering, "turned away %s: it %s: the run has begun", peer, what);
 }
 
-/* Whether the peer is a robot client that may be let in; the owner is told. */
-static bool knocks(struct gathering *gathering, struct channel *channel)
+/* Whether the peer is a robot client that may be let in; the owner is told. *ret_why: if it is a client and may not. */
+static bool knocks(struct gathering *gathering, struct channel *channel, const char **ret_why)
 {
 	enum frame_type type;
 	const char *bytes;
 	size_t count;
 	troupe_status status;
 	struct hello hello;
-	if (!gathering->members.more || !channel_receive(channel, &type, &bytes, &count, &status, NULL) ||
+	if (!gathering->host->knocked || !channel_receive(channel, &type, &bytes, &count, &status, NULL) ||
 		type != FRAME_HELLO || hello_decode(bytes, count, &hello, NULL) || !*hello.client ||
 		hello_match(&gathering->hello, &hello, NULL))
 		return false;
-	return gathering->host->knocked(gathering->host->ctx, hello.client);
+	*ret_why = gathering->host->knocked(gathering->host->ctx, hello.client);
+	return !*ret_why;
 }
 
 static void turn_away(struct gathering *gathering, struct channel *channel)
 {
 	struct text bytes = {0};
-	char why[160];
-	bool again = knocks(gathering, channel);
-	(void)snprintf(why, sizeof why,
-		again ? "it comes in with the next change of members" : "the run has begun with %u %s",
-		gathering->secondaries, word(gathering->secondaries));
+	char begun[160];
+	const char *why = begun;
+	bool again = knocks(gathering, channel, &why);
+	(void)snprintf(begun, sizeof begun, "the run has begun with %u %s", gathering->secondaries,
+		word(gathering->secondaries));
 	/* members that come back may be sooner than the gathering */
 	if (!gathering->members.clients && !gathering->members.more)
 		note_late(gathering, channel);
-	refuse_encode(why, again, &bytes);
+	refuse_encode(again ? "it comes in with the next change of members" : why, again, &bytes);
 	(void)channel_send(channel, FRAME_REFUSE, bytes.at, bytes.count, NULL);
 	text_fini(&bytes);
 	session_finish(&gathering->session, channel);
