@@ -12,6 +12,7 @@
 #include <troupe/rosbridge.h>
 #include <troupe/server.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -210,6 +211,21 @@ static troupe_status find_domain(int64_t given, uint32_t *ret_domain, struct tro
 	return TROUPE_OK;
 }
 
+/* A model may be created later, so a name that no model has is not refused. server may be NULL. */
+static void check_robot(
+	struct gateways *gateways, const char *option, const struct troupe_server *server, const char *robot)
+{
+	char line[400];
+	for (uint32_t world = 0; robot && server && world < troupe_server_world_count(server); world++)
+		if (troupe_find_model(server, world, robot).at)
+			return;
+	if (!robot || !server)
+		return;
+	(void)snprintf(line, sizeof line,
+		"no model '%.150s' is in the world: until there is, no topic has a name without its namespace", robot);
+	tell(gateways, true, option, line, "");
+}
+
 /* server or run is NULL. */
 static troupe_status start_ros2(struct gateways *gateways, const struct gateways_settings *settings,
 	struct troupe_server *server, const struct troupe_view_run *run, struct troupe_error *error)
@@ -232,6 +248,7 @@ static troupe_status start_ros2(struct gateways *gateways, const struct gateways
 		return fail(error, status, "--ros2: %s", why.text);
 	troupe_ros2_describe(gateways->ros2, line, sizeof line);
 	tell(gateways, true, "ROS 2: ", line, settings->ros2_address ? commands_open : "");
+	check_robot(gateways, "--ros2-robot: ", server, def.robot);
 	return TROUPE_OK;
 }
 
@@ -263,6 +280,7 @@ static troupe_status start_rosbridge(struct gateways *gateways, const struct gat
 		return fail(error, status, "--rosbridge: %s", why.text);
 	troupe_rosbridge_address(gateways->rosbridge, address, sizeof address);
 	tell(gateways, true, "rosbridge: ", address, "");
+	check_robot(gateways, "--rosbridge-robot: ", server, def.robot);
 	return TROUPE_OK;
 }
 

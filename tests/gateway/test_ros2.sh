@@ -208,6 +208,15 @@ check "the same states with and without readers: $(tail -n 1 with) $(tail -n 1 a
 [ "$(grep -c '^/image ' said)" -gt 3 ]
 check 'the readers had messages' $?
 
+# A name that no model has is probably a mistake; without a word, all topics without a namespace would be missing.
+for name in cart nobody; do
+	timeout 60 "$troupe" run w.sdf --ros2 --ros2-domain $domain --ros2-robot $name --iterations 1 --rtf 0 >out 2>err
+	check "a robot of the name $name: $(cat err)" $?
+	found=$(grep -c "^troupe run: --ros2-robot: no model '$name' is in the world: " err)
+	[ "$name $found" = 'cart 0' ] || [ "$name $found" = 'nobody 1' ]
+	check "--ros2-robot $name: $(head -n 2 err)" $?
+done
+
 # --- a robot client --------------------------------------------------------------------------------------------------
 # Its own process is a node with its name, which offers its robots and takes commands for them; the primary is none.
 port=$((10000 + $$ % 2000 * 4)) # below the ports that the system gives to outgoing connections
