@@ -22,8 +22,12 @@ struct network {
 	uint16_t port;
 	pthread_mutex_t lock;
 	/* under the lock; written by the thread that runs the server, and wishes by any */
-	VEC(char *) clients; /* that take part, or are awaited */
-	VEC(char *) wishes;  /* that were told to come again */
+	VEC(char *) clients;   /* that take part, or are awaited */
+	VEC(uint64_t) serials; /* of these clients: above 0; no other client of the run has had the same */
+	uint64_t last_serial;
+	VEC(char *) wishes; /* that were told to come again */
+	/* Held while a message of a client is posted, and while a client is dropped. The lock above is taken inside. */
+	pthread_mutex_t acting;
 	struct gather_members members;
 	bool has_begun; /* the first gathering is over */
 	const struct backend *backend;
@@ -71,6 +75,13 @@ static bool has_name(char *const *names, uint32_t count, const char *name)
 	return false;
 }
 
+/* Takes the name over. */
+static void add_client(struct network *network, char *name)
+{
+	vec_push(&network->clients, name);
+	vec_push(&network->serials, ++network->last_serial);
+}
+
 static const char *on_knock(void *ctx, const char *name)
 {
 	struct network *network = ctx;
@@ -102,19 +113,40 @@ bool network_has_wishes(struct network *network)
 	return some;
 }
 
-bool network_knows_client(struct network *network, const char *name)
+uint64_t network_find_client(struct network *network, const char *name)
 {
+	uint64_t serial = 0;
 	pthread_mutex_lock(&network->lock);
-	bool known = has_name(network->clients.at, network->clients.count, name);
+	for (uint32_t i = 0; i < network->clients.count; i++)
+		if (!strcmp(network->clients.at[i], name))
+			serial = network->serials.at[i];
 	pthread_mutex_unlock(&network->lock);
-	return known;
+	return serial;
+}
+
+bool network_enter_client(struct network *network, uint64_t serial)
+{
+	bool here = false;
+	pthread_mutex_lock(&network->acting);
+	pthread_mutex_lock(&network->lock);
+	for (uint32_t i = 0; i < network->clients.count; i++)
+		here |= network->serials.at[i] == serial;
+	pthread_mutex_unlock(&network->lock);
+	if (!here)
+		pthread_mutex_unlock(&network->acting);
+	return here;
+}
+
+void network_leave_client(struct network *network)
+{
+	pthread_mutex_unlock(&network->acting);
 }
 
 void network_take_wishes(struct network *network)
 {
 	pthread_mutex_lock(&network->lock);
 	for (uint32_t i = 0; i < network->wishes.count; i++)
-		vec_push(&network->clients, network->wishes.at[i]);
+		add_client(network, network->wishes.at[i]);
 	network->wishes.count = 0;
 	pthread_mutex_unlock(&network->lock);
 }
@@ -154,20 +186,25 @@ static void remove_models(struct network *network, uint32_t owner)
 	free(service);
 }
 
+/* A message of the client comes before its models are removed, or is refused. */
 static void drop_client(struct network *network, uint32_t at)
 {
 	struct primary *primary = &network->server->worlds[0].primary;
 	char *name = network->clients.at[at];
 	uint32_t owner = 0;
+	pthread_mutex_lock(&network->acting);
 	pthread_mutex_lock(&network->lock);
-	for (uint32_t i = at + 1; i < network->clients.count; i++)
+	for (uint32_t i = at + 1; i < network->clients.count; i++) {
 		network->clients.at[i - 1] = network->clients.at[i];
-	network->clients.count--;
+		network->serials.at[i - 1] = network->serials.at[i];
+	}
+	network->serials.count = --network->clients.count;
 	pthread_mutex_unlock(&network->lock);
 	owners_place(&primary->edit.owners, primary->shared->scene, name, 0);
 	(void)owners_add(&primary->edit.owners, name, &owner, NULL);
 	if (network->client_lost == TROUPE_CLIENT_LOST_REMOVE && owner)
 		remove_models(network, owner);
+	pthread_mutex_unlock(&network->acting);
 	free(name);
 }
 
@@ -236,7 +273,7 @@ static troupe_status take_clients(struct network *network, const struct troupe_n
 				*name, OWNER_NAME_MAX);
 		if (has_name(network->clients.at, network->clients.count, *name))
 			return fail(error, TROUPE_EINVAL, "client '%.80s': announced twice", *name);
-		vec_push(&network->clients, mem_strdup(*name));
+		add_client(network, mem_strdup(*name));
 	}
 	network->clients_max = MAX(network->clients_max, network->clients.count);
 	if (network->clients_max > TROUPE_SECONDARIES_MAX - MIN(def->secondaries, (uint32_t)TROUPE_SECONDARIES_MAX))
@@ -254,8 +291,10 @@ static void free_network(struct network *network)
 	for (uint32_t i = 0; i < network->wishes.count; i++)
 		free(network->wishes.at[i]);
 	vec_free(&network->clients);
+	vec_free(&network->serials);
 	vec_free(&network->wishes);
 	pthread_mutex_destroy(&network->lock);
+	pthread_mutex_destroy(&network->acting);
 	free(network);
 }
 
@@ -276,6 +315,7 @@ troupe_status network_create(struct troupe_server *server, struct network **ret_
 		.client_lost = def->client_lost,
 		.backend = backend};
 	pthread_mutex_init(&network->lock, NULL);
+	pthread_mutex_init(&network->acting, NULL);
 	network->host = (struct gather_host){
 		.on_note = on_note, .stopped = is_stopped, .on_watch = on_watch, .knocked = on_knock, .ctx = network};
 	status = take_clients(network, def, error);

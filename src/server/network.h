@@ -29,8 +29,13 @@ void network_offer(struct network *network, uint16_t port);
 /* Whether clients can take part; whether some wish to join, for which the run must regroup. */
 bool network_has_clients(const struct network *network);
 bool network_has_wishes(struct network *network);
-/* Whether a client of this name takes part or is awaited. Any thread. */
-bool network_knows_client(struct network *network, const char *name);
+/* The number of the client of this name, which takes part or is awaited; 0: there is none. A client that is lost and
+ * comes again has another number. Any thread. */
+uint64_t network_find_client(struct network *network, const char *name);
+/* Any thread that is to post a message of the client. False: the client takes part no longer. True: it stays until
+ * network_leave_client(), on the same thread. */
+bool network_enter_client(struct network *network, uint64_t serial);
+void network_leave_client(struct network *network);
 /* Clients that wish to join are awaited from now on. Call it while there is no transport. */
 void network_take_wishes(struct network *network);
 /* Call it while there is no transport. The secondary is a client and is gone, for the reason `why`: the definition says

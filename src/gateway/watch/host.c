@@ -37,7 +37,7 @@ struct viewer {
 	uint64_t epoch;               /* that it was told of; 0: it has not asked for topics */
 	uint64_t beat_ns;             /* when it was told last that the run is there */
 	uint64_t sent, moved_ns;      /* bytes sent, and when their number changed last */
-	bool acts;                    /* for a robot client */
+	uint64_t acts;                /* for the robot client of this number; 0: it only watches */
 	uint64_t counted;             /* of its commands */
 	bool over;
 };
@@ -182,11 +182,11 @@ static bool is_viewer(const char *bytes, size_t count, struct hello *ret_hello, 
 	return false;
 }
 
-/* A connection of a robot client's process comes after the client has been admitted. */
-static bool may_act(const struct watch_host *host, const char *client)
+/* A connection of a robot client's process comes after the client has been admitted. 0: there is no such client. */
+static uint64_t find_client(const struct watch_host *host, const char *client)
 {
 	struct network *network = host->server->network;
-	return network && network_knows_client(network, client);
+	return network ? network_find_client(network, client) : 0;
 }
 
 static void hear_hello(struct viewer *viewer, enum frame_type type, const char *bytes, size_t count)
@@ -196,11 +196,12 @@ static void hear_hello(struct viewer *viewer, enum frame_type type, const char *
 	struct troupe_error why;
 	struct hello hello;
 	uint32_t present = 0;
+	uint64_t acts = 0;
 	for (uint32_t i = 0; i < host->viewers.count; i++)
 		present += host->viewers.at[i]->client != NULL;
 	if (type != FRAME_HELLO || !is_viewer(bytes, count, &hello, &why)) {
 		refuse(viewer, type == FRAME_HELLO ? why.text : "expected HELLO");
-	} else if (*hello.client && !may_act(host, hello.client)) {
+	} else if (*hello.client && !(acts = find_client(host, hello.client))) {
 		refuse(viewer, "the run has no robot client of this name");
 	} else if (present == WATCH_VIEWERS_MAX) {
 		refuse(viewer, "the run has as many viewers as it takes");
@@ -209,7 +210,7 @@ static void hear_hello(struct viewer *viewer, enum frame_type type, const char *
 	} else {
 		if (*hello.client)
 			client_act_for(viewer->client, hello.client);
-		viewer->acts = *hello.client;
+		viewer->acts = acts;
 		channel_limit(viewer->channel, ASKED_BYTES_MAX);
 		welcome(viewer);
 		atomic_fetch_add(&host->joined, 1);
@@ -274,6 +275,20 @@ static void obey(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
 	}
 }
 
+/* The process of a client that was lost may still send, until it notices. */
+static void obey_if_present(struct viewer *viewer, const Troupe__Msgs__WatchAsk *ask)
+{
+	struct network *network = viewer->host->server->network;
+	if (!viewer->acts) {
+		obey(viewer, ask);
+	} else if (network_enter_client(network, viewer->acts)) {
+		obey(viewer, ask);
+		network_leave_client(network);
+	} else {
+		refuse(viewer, "the robot client takes part no longer");
+	}
+}
+
 static void hear(struct viewer *viewer, enum frame_type type, const char *bytes, size_t count)
 {
 	ProtobufCMessage *ask;
@@ -287,7 +302,7 @@ static void hear(struct viewer *viewer, enum frame_type type, const char *bytes,
 	} else if (message_of_bytes(&troupe__msgs__watch_ask__descriptor, bytes, count, &limits, &ask, &why)) {
 		refuse(viewer, why.text);
 	} else {
-		obey(viewer, (Troupe__Msgs__WatchAsk *)ask);
+		obey_if_present(viewer, (Troupe__Msgs__WatchAsk *)ask);
 		message_free(ask);
 	}
 }
