@@ -51,7 +51,8 @@ TROUPE_API troupe_status troupe_replay_run(const struct troupe_server_def *def, 
 
 /* A player makes the state of any step of a recording: it takes the nearest recorded state before it and simulates the
  * steps in between, as fast as possible. Each hash on the way is compared, so a state that is shown is the recorded
- * one.
+ * one. With TROUPE_SECONDARIES_AUTO all secondaries work that a run would have at most, so that moves do not depend on
+ * how long steps take.
  *
  * Thread: one thread at a time. Clients (client.h) of its server are on threads of their own, as always. */
 struct troupe_player;
@@ -79,6 +80,8 @@ TROUPE_API void troupe_player_close(struct troupe_player *player);
  * former state is shown, or a state on the way to `step`. TROUPE_EWORLD: a state differs from the recorded one. */
 TROUPE_API troupe_status troupe_player_go(struct troupe_player *player, uint64_t step, struct troupe_error *error);
 TROUPE_API uint64_t troupe_player_step(const struct troupe_player *player);
+/* The step of the recorded state from which a jump back to `step` begins: the last one that is not after it. */
+TROUPE_API uint64_t troupe_player_start(const struct troupe_player *player, uint64_t step);
 /* Answers the clients of the server while no steps are taken: call it some ten times a second. */
 TROUPE_API void troupe_player_serve(struct troupe_player *player);
 

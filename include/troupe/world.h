@@ -216,8 +216,8 @@ struct troupe_reading {
 	double numbers[TROUPE_READING_NUMBERS]; /* with noise; see troupe_scene_sensor.numbers. NAN: there is none */
 };
 
-/* Two collisions that touched at the beginning of the last step that moved one of their models. A model that slept
- * when observing began has no contacts until it is stepped. */
+/* Two collisions that touched at the beginning of the last step that moved one of their models. The first state of a
+ * server, and of observing, has none; the next one has those of sleeping models, too. */
 struct troupe_contact {
 	uint32_t shapes[2]; /* indices in scene.shapes; TROUPE_NONE: a shape of an actor */
 	struct troupe_vec3 position;

@@ -1,15 +1,22 @@
 /* A step is shown by simulating it, so playing is simulating at a certain pace, some steps at a time. Between two times
  * the thread looks at what clients want now. A jump may take long: a client that wants another step meanwhile has the
- * simulation stopped, and the jump begins anew. */
+ * simulation stopped, and the jump begins anew.
+ *
+ * Events are found by simulating, too. A recording does not say where they are: moves depend on the number of
+ * secondaries that simulate it, and contacts are not recorded. To find an event before a step, the steps after the
+ * recorded state before it are simulated, and the last event on the way counts; if there is none, those after the
+ * recorded state before that one, and so on. */
 #include "gateway/play.h"
 
 #include "base/clock.h"
+#include "gateway/contacts.h"
 
 #include <troupe/record.h>
 #include <troupe/server.h>
 #include <troupe/world.h>
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,6 +31,13 @@ enum {
 };
 #define CHUNK_S 0.02 /* steps of so much real time are simulated at a time */
 
+struct wish {
+	bool finds; /* an event: `event`, `back` */
+	enum play_event event;
+	bool back;
+	uint64_t step; /* without `finds` */
+};
+
 struct play {
 	struct troupe_player *player;
 	void (*on_server)(void *ctx, struct troupe_server *server);
@@ -37,8 +51,13 @@ struct play {
 	/* under the lock */
 	struct troupe_server *server;
 	struct play_state state;
-	bool wants_step;
-	uint64_t wanted;
+	bool wants; /* a step, or an event */
+	struct wish wish;
+	/* the thread's, for searches */
+	uint32_t world_count;
+	struct contacts *contacts; /* [world_count] */
+	uint64_t looked;           /* the state that `contacts` took last; UINT64_MAX: none */
+	bool moved, touched;       /* in the last step */
 	/* the thread's: the step that was shown at this time when it began to play at this speed */
 	uint64_t anchor_ns, anchor_step;
 	double anchor_speed;
@@ -46,15 +65,26 @@ struct play {
 
 /* --- for clients -------------------------------------------------------------------------------------------------- */
 
-void play_seek(struct play *play, uint64_t step)
+static void want(struct play *play, struct wish wish)
 {
 	pthread_mutex_lock(&play->lock);
-	play->wanted = step;
-	play->wants_step = true;
+	play->wish = wish;
+	play->wants = true;
+	play->state.playing &= !wish.finds;
 	if (play->state.seeking)
 		troupe_server_stop(play->server);
 	pthread_cond_signal(&play->more);
 	pthread_mutex_unlock(&play->lock);
+}
+
+void play_seek(struct play *play, uint64_t step)
+{
+	want(play, (struct wish){.step = step});
+}
+
+void play_find(struct play *play, enum play_event event, bool back)
+{
+	want(play, (struct wish){.finds = true, .event = event, .back = back});
 }
 
 static void control(struct play *play, bool playing, double speed)
@@ -82,7 +112,8 @@ void play_state(struct play *play, struct play_state *ret_state)
 {
 	pthread_mutex_lock(&play->lock);
 	*ret_state = play->state;
-	ret_state->seeking |= play->wants_step;
+	ret_state->seeking |= play->wants;
+	ret_state->has_hash &= !ret_state->playing && !ret_state->seeking;
 	pthread_mutex_unlock(&play->lock);
 }
 
@@ -108,13 +139,15 @@ void play_stop(struct play *play)
 static void note(struct play *play, bool seeking, troupe_status status, const struct troupe_error *error)
 {
 	pthread_mutex_lock(&play->lock);
-	play->state.step = troupe_player_step(play->player);
+	uint64_t step = troupe_player_step(play->player);
+	play->state.has_hash &= play->state.step == step;
+	play->state.step = step;
 	play->state.seeking = seeking;
 	if (status) {
 		play->state.playing = false;
 		(void)snprintf(play->state.text, sizeof play->state.text, "%s", error->text);
 	}
-	if (play->state.step >= play->state.end && !play->wants_step)
+	if (play->state.step >= play->state.end && !play->wants)
 		play->state.playing = false;
 	pthread_mutex_unlock(&play->lock);
 }
@@ -126,23 +159,37 @@ static void go(struct play *play, uint64_t step, bool seeking)
 	note(play, seeking, status, &error);
 }
 
-/* The request to stop, for another jump, may come when the former jump has just ended: then the next one stops at once,
- * and is tried again. */
-static void jump(struct play *play, uint64_t step)
+/* The request to stop, for another wish, may come when the former jump has just ended: then the next one stops at once,
+ * and is tried again. Returns whether the step is there. */
+static bool approach(struct play *play, uint64_t step)
 {
 	uint64_t to = MIN(MAX(step, play->state.begin), play->state.end); /* both are constant */
 	for (int tries = 0; tries < 2 && troupe_player_step(play->player) != to; tries++)
 		go(play, to, true);
+	return troupe_player_step(play->player) == to;
+}
+
+static void jump(struct play *play, uint64_t step)
+{
+	(void)approach(play, step);
 	note(play, false, TROUPE_OK, NULL);
 }
 
-/* Whether a page wants a step. */
-static bool take_wish(struct play *play, uint64_t *ret_step)
+static bool is_wanted(struct play *play)
 {
 	pthread_mutex_lock(&play->lock);
-	bool wants = play->wants_step;
-	*ret_step = play->wanted;
-	play->wants_step = false;
+	bool wants = play->wants;
+	pthread_mutex_unlock(&play->lock);
+	return wants;
+}
+
+/* Whether a client wants a step, or an event. */
+static bool take_wish(struct play *play, struct wish *ret_wish)
+{
+	pthread_mutex_lock(&play->lock);
+	bool wants = play->wants;
+	*ret_wish = play->wish;
+	play->wants = false;
 	if (wants) {
 		play->state.seeking = true;
 		play->state.text[0] = '\0';
@@ -151,13 +198,28 @@ static bool take_wish(struct play *play, uint64_t *ret_step)
 	return wants;
 }
 
+/* The state that is shown stays for a while. */
+static void hash(struct play *play)
+{
+	pthread_mutex_lock(&play->lock);
+	bool has_hash = play->state.has_hash;
+	pthread_mutex_unlock(&play->lock);
+	if (has_hash)
+		return;
+	uint64_t found = troupe_server_hash(play->server);
+	pthread_mutex_lock(&play->lock);
+	play->state.hash = found;
+	play->state.has_hash = true;
+	pthread_mutex_unlock(&play->lock);
+}
+
 /* Sleeps until something is wanted, or the time has passed. */
 static void rest(struct play *play, uint64_t ns)
 {
 	uint64_t until_ns = clock_now_ns() + ns;
 	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000), .tv_nsec = (long)(until_ns % 1000000000)};
 	pthread_mutex_lock(&play->lock);
-	if (!play->wants_step)
+	if (!play->wants)
 		(void)pthread_cond_timedwait(&play->more, &play->lock, &until);
 	pthread_mutex_unlock(&play->lock);
 }
@@ -183,22 +245,140 @@ static void play_some(struct play *play, double speed)
 		play->anchor_speed = 0; /* from here on */
 }
 
+/* --- events ------------------------------------------------------------------------------------------------------- */
+
+/* In a step of the player, on a thread of its server. Levels that are loaded from the beginning are no news. */
+static void on_event(void *ctx, const struct troupe_event *event)
+{
+	struct play *play = ctx;
+	play->moved |= event->step > play->state.begin &&
+		       (event->kind == TROUPE_EVENT_MOVE || event->kind == TROUPE_EVENT_LOAD ||
+			       event->kind == TROUPE_EVENT_UNLOAD);
+}
+
+static void take_contacts(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	struct play *play = ctx;
+	for (uint32_t i = 0; i < play->world_count; i++)
+		if (!strcmp(snapshot->world, troupe_server_world_name(play->server, i)))
+			play->touched |=
+				contacts_take(&play->contacts[i], snapshot, troupe_server_step_s(play->server, i));
+}
+
+static void look_at_contacts(struct play *play)
+{
+	troupe_server_look(play->server, take_contacts, play);
+	play->looked = troupe_player_step(play->player);
+}
+
+/* In a recorded state from which a server has just begun no contacts are known: a search that begins there learns those
+ * of the next one. */
+static void begin_search(struct play *play, enum play_event event)
+{
+	uint64_t step = troupe_player_step(play->player);
+	if (event != PLAY_CONTACT || play->looked == step)
+		return;
+	for (uint32_t i = 0; i < play->world_count; i++)
+		contacts_forget(&play->contacts[i]);
+	if (troupe_player_start(play->player, step) != step)
+		look_at_contacts(play);
+}
+
+/* Takes a step. False: there is none before `end`, or the search is over for another reason. */
+static bool search(struct play *play, enum play_event event, uint64_t end, bool *ret_happens)
+{
+	uint64_t step = troupe_player_step(play->player) + 1;
+	play->moved = play->touched = false;
+	if (step >= end || is_wanted(play) || atomic_load(&play->stop) || !approach(play, step))
+		return false;
+	if (event == PLAY_CONTACT)
+		look_at_contacts(play);
+	*ret_happens = event == PLAY_CONTACT ? play->touched : play->moved;
+	return true;
+}
+
+static bool find_after(struct play *play, enum play_event event, uint64_t *ret_step)
+{
+	bool happens = false;
+	begin_search(play, event);
+	while (!happens && search(play, event, play->state.end + 1, &happens))
+		;
+	if (happens)
+		*ret_step = troupe_player_step(play->player);
+	return happens;
+}
+
+/* The last one between the two steps. */
+static bool find_between(struct play *play, enum play_event event, uint64_t after, uint64_t before, uint64_t *ret_step)
+{
+	bool found = false, happens;
+	if (!approach(play, after))
+		return false;
+	begin_search(play, event);
+	while (search(play, event, before, &happens))
+		if (happens) {
+			*ret_step = troupe_player_step(play->player);
+			found = true;
+		}
+	return found && troupe_player_step(play->player) + 1 >= before;
+}
+
+/* The step after a recorded state is looked at twice, because a search that begins there learns its contacts only. */
+static bool find_before(struct play *play, enum play_event event, uint64_t now, uint64_t *ret_step)
+{
+	uint64_t before = now, after = now;
+	bool found = false;
+	while (!found && after > play->state.begin && troupe_player_step(play->player) + 1 >= before) {
+		before = MIN(after + 2, now);
+		after = troupe_player_start(play->player, after - 1);
+		found = find_between(play, event, after, before, ret_step);
+	}
+	return found;
+}
+
+/* A search that ended because a state differs, or a client wants something else, leaves the state that it has come to.
+ */
+static void find(struct play *play, enum play_event event, bool back)
+{
+	static const char *const names[] = {
+		[PLAY_MOVE] = "nothing moves or is loaded", [PLAY_CONTACT] = "no contact begins"};
+	uint64_t now = troupe_player_step(play->player), step = now;
+	struct play_state state;
+	bool found = back ? find_before(play, event, now, &step) : find_after(play, event, &step);
+	play_state(play, &state);
+	if (!found && (is_wanted(play) || atomic_load(&play->stop) || *state.text)) {
+		note(play, false, TROUPE_OK, NULL);
+		return;
+	}
+	jump(play, step);
+	struct troupe_error none;
+	(void)fail(&none, TROUPE_ECOMMAND, "%s step %" PRIu64 " %s", back ? "before" : "after", now, names[event]);
+	if (!found)
+		note(play, false, TROUPE_ECOMMAND, &none);
+}
+
+/* --- the turn ----------------------------------------------------------------------------------------------------- */
+
 void play_run(struct play *play)
 {
 	while (!atomic_load(&play->stop)) {
 		struct play_state state;
-		uint64_t step;
-		bool jumps = take_wish(play, &step);
+		struct wish wish;
+		bool wants = take_wish(play, &wish);
 		play_state(play, &state);
-		if (jumps) {
+		if (wants) {
 			play->anchor_speed = 0;
-			jump(play, step);
+			if (wish.finds)
+				find(play, wish.event, wish.back);
+			else
+				jump(play, wish.step);
 			troupe_player_serve(play->player);
 		} else if (state.playing) {
 			play_some(play, state.speed);
 		} else {
 			play->anchor_speed = 0;
 			troupe_player_serve(play->player);
+			hash(play);
 			rest(play, SERVE_NS);
 		}
 	}
@@ -243,9 +423,13 @@ troupe_status play_open(const struct troupe_server_def *def, void (*on_server)(v
 	void *ctx, struct play **ret_play, struct troupe_error *error)
 {
 	struct play *play = mem_alloc(sizeof *play);
-	*play = (struct play){.on_server = on_server, .ctx = ctx, .state.speed = 1};
+	struct troupe_server_def watched = *def;
+	*play = (struct play){.on_server = on_server, .ctx = ctx, .state.speed = 1, .looked = UINT64_MAX};
 	init(play);
-	troupe_status status = troupe_player_open(def, change_server, play, &play->player, error);
+	watched.observe |= TROUPE_OBSERVE_CONTACTS;
+	watched.on_event = on_event;
+	watched.ctx = play;
+	troupe_status status = troupe_player_open(&watched, change_server, play, &play->player, error);
 	if (status) {
 		play_close(play);
 		return status;
@@ -257,6 +441,9 @@ troupe_status play_open(const struct troupe_server_def *def, void (*on_server)(v
 	play->step_s = troupe_server_step_s(play->server, 0);
 	play->step_ns = (uint64_t)MAX(llround(play->step_s * 1e9), 1);
 	troupe_server_look(play->server, take_begin, play);
+	play->world_count = troupe_server_world_count(play->server);
+	play->contacts = mem_alloc(play->world_count * sizeof *play->contacts);
+	memset(play->contacts, 0, play->world_count * sizeof *play->contacts);
 	play->is_open = true;
 	*ret_play = play;
 	return TROUPE_OK;
@@ -267,6 +454,9 @@ void play_close(struct play *play)
 	if (!play)
 		return;
 	troupe_player_close(play->player);
+	for (uint32_t i = 0; i < play->world_count; i++)
+		contacts_fini(&play->contacts[i]);
+	free(play->contacts);
 	pthread_cond_destroy(&play->more);
 	pthread_mutex_destroy(&play->lock);
 	free(play);

@@ -12,8 +12,15 @@ struct play;
 
 #define PLAY_SPEED_MAX 1000.0
 
+enum play_event {
+	PLAY_MOVE,    /* a model moves to another secondary, or a level is loaded or unloaded */
+	PLAY_CONTACT, /* two models begin to touch (gateway/contacts.h) */
+};
+
 struct play_state {
 	uint64_t begin, end, step;
+	uint64_t hash;                      /* of the state `step` */
+	bool has_hash;                      /* false while it plays or seeks */
 	double speed;                       /* the real-time factor at which it plays, or will */
 	bool playing, seeking;              /* seeking: another step is asked for, and not shown yet */
 	char text[TROUPE_ERROR_TEXT_BYTES]; /* why it stopped; "": no reason */
@@ -32,6 +39,10 @@ void play_run(struct play *play);
 void play_stop(struct play *play); /* also in a signal handler */
 
 void play_seek(struct play *play, uint64_t step);
+/* Stops playing, and shows the nearest step after the present one in which the event happens; back: before it. Without
+ * one the present step stays, and state.text says so. The steps in between are simulated one by one, which can take as
+ * long as playing them at full speed does; another wish ends the search. */
+void play_find(struct play *play, enum play_event event, bool back);
 /* 0 .. PLAY_SPEED_MAX; 0 stops. */
 void play_set_speed(struct play *play, double speed);
 /* The same, and sets the speed (more than 0, up to PLAY_SPEED_MAX) also if it stops. */

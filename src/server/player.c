@@ -118,8 +118,10 @@ static troupe_status jump(
 	troupe_status status = replay_begin(&fresh, &player->def, from ? &from->mark : NULL, error);
 	if (!status && !fresh.server)
 		status = fail(error, TROUPE_EIO, "%s: it has changed while it was played", player->path);
-	if (!status)
+	if (!status) {
+		fresh.server->shown = true;
 		status = advance(&fresh, player->path, step, error);
+	}
 	if (status) {
 		replay_fini(&fresh);
 		return status;
@@ -193,6 +195,12 @@ struct troupe_server *troupe_player_server(const struct troupe_player *player)
 uint64_t troupe_player_step(const struct troupe_player *player)
 {
 	return replay_step(&player->replay);
+}
+
+uint64_t troupe_player_start(const struct troupe_player *player, uint64_t step)
+{
+	const struct start *start = state_before(player, step);
+	return start ? start->step : player->info.begin;
 }
 
 struct troupe_player_info troupe_player_info(const struct troupe_player *player)

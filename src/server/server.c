@@ -206,7 +206,7 @@ static uint32_t first_of(const struct server_world *world)
 	const struct troupe_server *server = world->server;
 	uint64_t guess_ns = (uint64_t)world->scene->body_count * COST_BODY_NS;
 	bool given = server->network || server->def.secondaries >= 0 || world->scene->secondaries != SCENE_NONE;
-	if (given || world->primary.plan.dispatch.pinned)
+	if (given || server->shown || world->primary.plan.dispatch.pinned)
 		return 0;
 	return guess_ns >= LONG_STEP_NS ? world->threads : 1;
 }

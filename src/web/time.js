@@ -1,5 +1,6 @@
 // The bar: play, pause, step, speed, reset, and the figures of the run.
 import {$, clockText, countText, icon, number} from "./page.js";
+import {FASTEST} from "./timeline.js";
 
 export class TimeBar {
 	// request(service, message) -> Promise of whether it was done; timeline: of a recording
@@ -11,6 +12,7 @@ export class TimeBar {
 		this.rate = NaN;
 		$("play").addEventListener("click", () => this.toggle());
 		$("step").addEventListener("click", () => this.step());
+		$("step-back").addEventListener("click", () => this.step(-1));
 		$("reset").addEventListener("click", () => request("control", {reset: {all: true}}));
 		$("speed").addEventListener("change", () => {
 			if (timeline.active && timeline.state.playing)
@@ -27,9 +29,9 @@ export class TimeBar {
 			$(`figure-${figure}`).textContent = "–";
 	}
 
-	// of a recording; as fast as possible: no browser shows more than this
+	// of a recording
 	speed() {
-		return $("speed").value === "" ? 1 : Number($("speed").value) || 1000;
+		return $("speed").value === "" ? 1 : Number($("speed").value) || FASTEST;
 	}
 
 	toggle() {
@@ -40,16 +42,19 @@ export class TimeBar {
 		return this.request("control", {pause: !this.paused});
 	}
 
-	step() {
+	// direction: -1: back, in a recording
+	step(direction = 1) {
 		const count = Math.min(1e6, Math.max(1, Math.round(Number($("step-count").value) || 1)));
+		if (this.timeline.active)
+			return this.timeline.step(direction * count);
 		return this.request("control", {pause: true, multiStep: count});
 	}
 
 	// acts: whether the world can be commanded; plays: whether a recording can be played
 	allow(acts, plays) {
-		for (const id of ["step", "reset", "step-count", "open-add"])
+		for (const id of ["reset", "open-add"])
 			$(id).disabled = !acts;
-		for (const id of ["play", "speed"])
+		for (const id of ["play", "speed", "step", "step-back", "step-count"])
 			$(id).disabled = !acts && !plays;
 	}
 

@@ -2,13 +2,13 @@
 // is sent when the one before is there, so that a long way back does not queue up.
 import {$, countText, name, notice} from "./page.js";
 
+export const FASTEST = 1000;     // as fast as possible: no browser shows more than this
 const STEP_KEYS = {ArrowLeft: -100, ArrowRight: 100, PageUp: -1000, PageDown: 1000};
 
 export class Timeline {
-	// send(message): to troupe; marks(): steps of moves and loads that are known
-	constructor(send, marks) {
+	// send(message): to troupe
+	constructor(send) {
 		this.send = send;
-		this.marks = marks;
 		this.state = null;
 		this.wanted = null;
 		$("seek").addEventListener("input", () => this.seek(Number($("seek").value)));
@@ -18,8 +18,8 @@ export class Timeline {
 			this.seek(this.shown() + STEP_KEYS[event.key]);
 			event.preventDefault();
 		});
-		$("seek-back").addEventListener("click", () => this.jump(-1));
-		$("seek-on").addEventListener("click", () => this.jump(1));
+		$("seek-back").addEventListener("click", () => this.find(true));
+		$("seek-on").addEventListener("click", () => this.find(false));
 	}
 
 	get active() {
@@ -34,9 +34,11 @@ export class Timeline {
 	// The message "timeline" of troupe
 	take(message) {
 		const state = {begin: message.begin || 0, end: message.end || 0, step: message.step || 0, speed: message.speed || 1,
-			playing: Boolean(message.playing), seeking: Boolean(message.seeking), text: message.text || ""};
+			playing: Boolean(message.playing), seeking: Boolean(message.seeking), text: message.text || "", hash: message.hash || ""};
 		if (state.text && (!this.state || this.state.text !== state.text))
 			notice(state.text, "bad");
+		if (!this.state || this.state.speed !== state.speed)
+			this.showSpeed(state.speed);
 		this.state = state;
 		$("timeline").hidden = false;
 		$("seek").min = state.begin;
@@ -52,13 +54,21 @@ export class Timeline {
 		this.describe();
 	}
 
+	// Another page may have chosen it.
+	showSpeed(speed) {
+		const known = [...$("speed").options].find(option => option.value !== "" && (Number(option.value) || FASTEST) === speed);
+		if (known)
+			$("speed").value = known.value;
+	}
+
 	shown() {
 		return this.wanted === null ? this.state.step : this.wanted;
 	}
 
 	describe() {
-		const {end, seeking} = this.state;
+		const {end, seeking, hash} = this.state;
 		$("seek-text").textContent = `${seeking ? "going to " : ""}step ${countText(Number($("seek").value))} of ${countText(end)}`;
+		$("seek-hash").textContent = seeking ? "" : hash;
 		$("seek").setAttribute("aria-valuetext", name($("seek-text").textContent));
 	}
 
@@ -76,14 +86,22 @@ export class Timeline {
 		this.describe();
 	}
 
-	// To the nearest known move or load before or after the step that is shown; without one by a tenth of the recording
-	jump(direction) {
+	// Some steps on, or back; it stops playing
+	step(count) {
 		if (!this.state)
 			return;
-		const {begin, end} = this.state, now = this.shown();
-		const steps = this.marks().filter(step => direction > 0 ? step > now : step < now);
-		const near = direction > 0 ? Math.min(...steps) : Math.max(...steps);
-		this.seek(steps.length ? near : now + direction * Math.max(1, (end - begin) / 10));
+		if (this.state.playing)
+			this.play(0);
+		this.seek(this.shown() + count);
+	}
+
+	// To the event before or after the step that is shown; troupe looks for it, and says if there is none
+	find(back) {
+		if (!this.state)
+			return;
+		this.wanted = null;
+		this.state.text = "";       // the same answer is told again
+		this.send({op: "find", event: $("seek-event").value, back});
 	}
 
 	// speed: 0: stops

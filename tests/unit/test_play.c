@@ -1,6 +1,7 @@
 /* Playing a recording for clients: the time line of a recording that does not begin at 0; jumps; playing at a pace that
- * neither a jump nor a rest changes; the end; a recording that is not what was simulated. Times are only compared with
- * the least that they can be, so a busy machine makes nothing fail. */
+ * neither a jump nor a rest changes; the end; a recording that is not what was simulated; moves and contacts are found,
+ * the same ones forward and back. Times are only compared with the least that they can be, so a busy machine makes
+ * nothing fail. */
 #include "clients.h"
 
 #include "base/clock.h"
@@ -264,4 +265,178 @@ Test(play, clients_are_answered)
 	pthread_join(scene.thread, NULL);
 	troupe_client_destroy(client);
 	close_tape(&scene, false);
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------- */
+
+#define DROP(name, x, z) "<model name='" name "'><pose>" x " 0 " z " 0 0 0</pose>" LIB_BOX "</model>"
+
+enum { DROP_STEPS = 1300, EVENTS_MAX = 64, APART = 100 };
+
+/* Two boxes that lie still and come to touch nothing but what falls on them, and two that fall. The one that falls on
+ * another one is simulated with it from then on. */
+static const char drops[] = "<sdf version='1.9'><world name='w'>" LIB_HEAD LIB_GROUND DROP("a", "0", "0.25")
+	DROP("b", "3", "0.25") DROP("over_b", "3", "2") DROP("c", "-3", "4") "</world></sdf>";
+
+struct events { /* of a run, by other means than those of the player */
+	uint32_t move_count, contact_count;
+	uint64_t moves[EVENTS_MAX], contacts[EVENTS_MAX];
+	uint64_t touched[16]; /* by pair of models: the last step, from 1 */
+};
+
+static void note_move(void *ctx, const struct troupe_event *event)
+{
+	struct events *events = ctx;
+	uint32_t count = events->move_count;
+	if (event->kind != TROUPE_EVENT_MOVE || (count && events->moves[count - 1] == event->step + 1))
+		return;
+	cr_assert(count < EVENTS_MAX);
+	events->moves[events->move_count++] = event->step + 1; /* the state that shows it */
+}
+
+static void note_contacts(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	struct events *events = ctx;
+	bool begins = false;
+	for (uint32_t i = 0; i < snapshot->contact_count; i++) {
+		uint32_t pair = 0;
+		for (uint32_t j = 0; j < 2; j++) {
+			const struct troupe_scene *scene = snapshot->scene;
+			uint32_t shape = snapshot->contacts[i].shapes[j];
+			pair |= 1u << scene->links[scene->shapes[shape].link].model;
+		}
+		cr_assert(pair < 32);
+		uint64_t *last = &events->touched[pair / 2];
+		begins |= snapshot->step > 1 && (!*last || snapshot->step - *last > APART);
+		*last = snapshot->step;
+	}
+	if (begins)
+		events->contacts[events->contact_count++] = snapshot->step;
+}
+
+static void look(void *ctx, struct troupe_server *server, uint64_t step)
+{
+	(void)step;
+	troupe_server_look(server, note_contacts, ctx);
+}
+
+static void record_drops(struct events *ret_events)
+{
+	int file = mkstemp(tape);
+	cr_assert_geq(file, 0);
+	close(file);
+	struct troupe_server_def def = lib_def(drops, 2);
+	*ret_events = (struct events){0};
+	def.record_path = tape;
+	def.record_every = 50;
+	def.observe = TROUPE_OBSERVE_CONTACTS;
+	def.on_event = note_move;
+	def.on_step = look;
+	def.step_every = 1;
+	def.ctx = ret_events;
+	struct troupe_server *server = lib_create(&def);
+	lib_run(server, DROP_STEPS);
+	must(troupe_server_end_recording(server, &lib_error));
+	troupe_server_destroy(server);
+	cr_assert(ret_events->contact_count >= 2 && ret_events->move_count >= 1, "%u contacts, %u moves",
+		ret_events->contact_count, ret_events->move_count);
+}
+
+static void open_drops(struct scene *scene, struct events *ret_events)
+{
+	struct troupe_server_def def = lib_def(NULL, 2);
+	record_drops(ret_events);
+	def.world_path = NULL;
+	def.resume_path = tape;
+	scene->servers = 0;
+	must(play_open(&def, count_server, scene, &scene->play, &lib_error));
+	start(scene);
+}
+
+static void expect_found(struct scene *scene, enum play_event event, bool back, uint64_t step)
+{
+	play_find(scene->play, event, back);
+	struct play_state state = arrive(scene);
+	cr_assert(state.step == step && !state.playing && !*state.text, "%s: step %lu, not %lu: %s",
+		back ? "back" : "on", (unsigned long)state.step, (unsigned long)step, state.text);
+}
+
+static void expect_none(struct scene *scene, enum play_event event, bool back, const char *text)
+{
+	struct play_state before = arrive(scene);
+	play_find(scene->play, event, back);
+	struct play_state state = arrive(scene);
+	cr_assert(state.step == before.step && !strcmp(state.text, text), "step %lu: '%s'", (unsigned long)state.step,
+		state.text);
+}
+
+static void expect_all(struct scene *scene, enum play_event event, const uint64_t *steps, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		expect_found(scene, event, false, steps[i]);
+	for (uint32_t i = count - 1; i-- > 0;)
+		expect_found(scene, event, true, steps[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		play_seek(scene->play, steps[i] - 1);
+		(void)arrive(scene);
+		expect_found(scene, event, false, steps[i]);
+		play_seek(scene->play, steps[i] + 1);
+		(void)arrive(scene);
+		expect_found(scene, event, true, steps[i]);
+	}
+}
+
+Test(play, contacts_are_found)
+{
+	struct scene scene;
+	struct events events;
+	char text[80];
+	open_drops(&scene, &events);
+	play_set_speed(scene.play, 1e-3);
+	expect_none(&scene, PLAY_CONTACT, true, "before step 0 no contact begins");
+	cr_assert(!state_of(&scene).playing, "a search stops it");
+	expect_all(&scene, PLAY_CONTACT, events.contacts, events.contact_count);
+	play_seek(scene.play, DROP_STEPS);
+	(void)snprintf(text, sizeof text, "after step %d no contact begins", DROP_STEPS);
+	expect_none(&scene, PLAY_CONTACT, false, text);
+	expect_found(&scene, PLAY_CONTACT, true, events.contacts[events.contact_count - 1]);
+	close_tape(&scene, true);
+}
+
+Test(play, moves_are_found)
+{
+	struct scene scene;
+	struct events events;
+	open_drops(&scene, &events);
+	expect_none(&scene, PLAY_MOVE, true, "before step 0 nothing moves or is loaded");
+	expect_all(&scene, PLAY_MOVE, events.moves, events.move_count);
+	/* another wish ends a search */
+	for (uint64_t step = 0; step < DROP_STEPS; step += 50) {
+		play_find(scene.play, PLAY_MOVE, step % 100);
+		play_seek(scene.play, step);
+	}
+	cr_assert_eq(arrive(&scene).step, (uint64_t)DROP_STEPS - 50);
+	close_tape(&scene, true);
+}
+
+/* The hash of a state that stays is that of a run. */
+Test(play, the_hash_is_told)
+{
+	struct scene scene;
+	struct play_state state;
+	open_tape(&scene, NULL);
+	start(&scene);
+	struct troupe_server *server = lib_server(lib_all, 0);
+	for (uint64_t step = FROM; step <= TO; step += 150) {
+		lib_run(server, step);
+		play_seek(scene.play, step);
+		for (int i = 0; i < SOON_MS && (state = state_of(&scene), !state.has_hash); i++)
+			nap(1);
+		cr_assert(state.has_hash && state.step == step && state.hash == troupe_server_hash(server), "step %lu",
+			(unsigned long)step);
+	}
+	troupe_server_destroy(server);
+	play_set_speed(scene.play, 1e-5);
+	cr_assert(!state_of(&scene).has_hash, "none while it plays");
+	close_tape(&scene, true);
 }

@@ -106,6 +106,28 @@ Test(player, any_step_has_its_hash)
 	forget(hashes);
 }
 
+/* The number of secondaries that work is not found by how long steps take: moves would depend on it. */
+Test(player, no_move_depends_on_time)
+{
+	uint64_t *hashes = record();
+	uint32_t servers = 0;
+	struct troupe_player *player = open_player(TROUPE_SECONDARIES_AUTO, &servers);
+	for (uint64_t step = 600; step >= 300; step -= 300) {
+		go(player, step, hashes);
+		struct troupe_report *report = troupe_server_report(troupe_player_server(player));
+		cr_assert(!report->worlds[0].tuning.given);
+		troupe_report_free(report);
+	}
+	cr_assert_eq(troupe_player_start(player, 0), 0u);
+	for (uint64_t step = 1; step <= STEPS; step++) {
+		uint64_t start = troupe_player_start(player, step);
+		cr_assert(start <= step && start % EVERY == 0 && start >= troupe_player_start(player, step - 1));
+	}
+	cr_assert_gt(troupe_player_start(player, STEPS), 0u);
+	troupe_player_close(player);
+	forget(hashes);
+}
+
 Test(player, going_forward_keeps_the_server)
 {
 	uint64_t *hashes = record();

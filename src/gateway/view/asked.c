@@ -231,6 +231,21 @@ static troupe_status ask_seek(struct request *request, struct troupe_error *erro
 	return status;
 }
 
+static troupe_status ask_find(struct request *request, struct troupe_error *error)
+{
+	const char *event = NULL;
+	struct play *play;
+	troupe_status status = get_play(request, &play, error);
+	if (!status)
+		status = get_string(request, "event", &event, error);
+	if (!status && strcmp(event, "move") && strcmp(event, "contact"))
+		status = fail(error, TROUPE_ECOMMAND, "\"event\": '%.40s': expected \"move\" or \"contact\"", event);
+	if (!status)
+		play_find(play, strcmp(event, "move") ? PLAY_CONTACT : PLAY_MOVE,
+			json_is_true(json_object_get(request->json, "back")));
+	return status;
+}
+
 static troupe_status ask_play(struct request *request, struct troupe_error *error)
 {
 	const json_t *member = json_object_get(request->json, "speed");
@@ -248,7 +263,8 @@ static const struct {
 	const char *op;
 	troupe_status (*ask)(struct request *request, struct troupe_error *error);
 } ops[] = {{"topics", ask_topics}, {"subscribe", ask_subscribe}, {"unsubscribe", ask_unsubscribe}, {"call", ask_call},
-	{"publish", ask_publish}, {"motion", ask_motion}, {"mesh", ask_mesh}, {"seek", ask_seek}, {"play", ask_play}};
+	{"publish", ask_publish}, {"motion", ask_motion}, {"mesh", ask_mesh}, {"seek", ask_seek}, {"find", ask_find},
+	{"play", ask_play}};
 
 static troupe_status ask(struct request *request, struct troupe_error *error)
 {

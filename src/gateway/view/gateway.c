@@ -256,8 +256,9 @@ static void tell_timeline(struct gateway *gateway, uint64_t now_ns)
 		return;
 	play_state(gateway->play, &now);
 	const struct play_state *told = &gateway->told_play;
-	if (gateway->told_play_ns && now.step == told->step && now.speed == told->speed &&
-		now.playing == told->playing && now.seeking == told->seeking && !strcmp(now.text, told->text))
+	if (gateway->told_play_ns && now.step == told->step && now.has_hash == told->has_hash &&
+		now.speed == told->speed && now.playing == told->playing && now.seeking == told->seeking &&
+		!strcmp(now.text, told->text))
 		return;
 	said_timeline(&now, &text);
 	for (uint32_t i = 0; i < gateway->pages.count; i++)

@@ -26,6 +26,8 @@ void said_timeline(const struct play_state *state, struct text *out)
 	text_add(out, "{\"op\":\"timeline\",\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"step\":%" PRIu64 ",\"speed\":",
 		state->begin, state->end, state->step);
 	text_add_double(out, state->speed);
+	if (state->has_hash)
+		text_add(out, ",\"hash\":\"%016" PRIx64 "\"", state->hash);
 	text_add(out, ",\"playing\":%s,\"seeking\":%s,\"text\":", state->playing ? "true" : "false",
 		state->seeking ? "true" : "false");
 	text_add_json(out, state->text);

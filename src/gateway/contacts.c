@@ -1,0 +1,85 @@
+/* The last step of each pair of models that has ever touched is kept, in order, so that a state costs a search for each
+ * of its contacts. New pairs go to the end of the list, and are put in order when the whole state was taken. */
+#include "gateway/contacts.h"
+
+#include <troupe/world.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+void contacts_forget(struct contacts *contacts)
+{
+	contacts->pairs.count = 0;
+	contacts->known = false;
+}
+
+void contacts_fini(struct contacts *contacts)
+{
+	vec_free(&contacts->pairs);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct contacts_pair *x = a, *y = b;
+	if (x->a != y->a)
+		return x->a < y->a ? -1 : 1;
+	return (x->b > y->b) - (x->b < y->b);
+}
+
+/* The pair of a contact; a model with itself, or an actor, is none. */
+static bool pair_of(
+	const struct troupe_scene *scene, const struct troupe_contact *contact, struct contacts_pair *ret_pair)
+{
+	uint64_t ids[2];
+	for (uint32_t i = 0; i < 2; i++) {
+		if (contact->shapes[i] == TROUPE_NONE)
+			return false;
+		ids[i] = scene->models[scene->links[scene->shapes[contact->shapes[i]].link].model].id;
+	}
+	*ret_pair = (struct contacts_pair){.a = MIN(ids[0], ids[1]), .b = MAX(ids[0], ids[1])};
+	return ids[0] != ids[1];
+}
+
+/* Notes that the two touch at pair->last. sorted: pairs that are in order. Returns whether their contact begins. */
+static bool note(struct contacts *contacts, const struct contacts_pair *pair, uint64_t apart_steps, uint32_t sorted)
+{
+	struct contacts_pair *old = sorted ? bsearch(pair, contacts->pairs.at, sorted, sizeof *pair, compare) : NULL;
+	if (!old) {
+		vec_push(&contacts->pairs, *pair);
+		return true;
+	}
+	bool begins = pair->last - old->last > apart_steps;
+	old->last = pair->last;
+	return begins;
+}
+
+/* Pairs with several contacts were noted more than once. */
+static void put_in_order(struct contacts *contacts)
+{
+	struct contacts_pair *at = contacts->pairs.at;
+	uint32_t kept = 0;
+	qsort(at, contacts->pairs.count, sizeof *at, compare);
+	for (uint32_t i = 1; i < contacts->pairs.count; i++)
+		if (compare(&at[kept], &at[i]))
+			at[++kept] = at[i];
+	contacts->pairs.count = kept + 1;
+}
+
+bool contacts_take(struct contacts *contacts, const struct troupe_snapshot *snapshot, double step_s)
+{
+	uint64_t apart_steps = (uint64_t)llround(CONTACTS_APART_S / step_s);
+	uint32_t sorted = contacts->pairs.count;
+	bool begins = false;
+	for (uint32_t i = 0; i < snapshot->contact_count; i++) {
+		struct contacts_pair pair;
+		if (!pair_of(snapshot->scene, &snapshot->contacts[i], &pair))
+			continue;
+		pair.last = snapshot->step;
+		begins |= note(contacts, &pair, apart_steps, sorted);
+	}
+	if (contacts->pairs.count > sorted)
+		put_in_order(contacts);
+	begins &= contacts->known;
+	contacts->known = true;
+	return begins;
+}
