@@ -22,6 +22,8 @@ export class Camera {
 		this.following = null;         // function that gives the position to follow
 		this.last = new Vector3();
 		this.moved = true;
+		this.atHome = false;           // it shows the whole world, and nobody has turned it since
+		this.controls.addEventListener("start", () => { this.atHome = false; });
 		this.controls.addEventListener("change", () => { this.moved = true; });
 	}
 
@@ -62,6 +64,7 @@ export class Camera {
 			const near = at.dot(direction);
 			distance = Math.max(distance, near + Math.abs(at.dot(x)) / across, near + Math.abs(at.dot(y)) / up);
 		}
+		this.atHome = view === "home";
 		this.controls.target.copy(centre);
 		this.three.position.copy(direction).multiplyScalar(1.04 * distance).add(centre);
 		this.three.near = Math.max(.02, distance / 2000);
@@ -73,6 +76,7 @@ export class Camera {
 	// Looks at a point from where the camera is now, but nearer.
 	lookAt(point, size) {
 		const offset = this.three.position.clone().sub(this.controls.target);
+		this.atHome = false;
 		offset.setLength(Math.min(offset.length(), Math.max(2.5, 5 * size)));
 		this.controls.target.copy(point);
 		this.three.position.copy(point).add(offset);
@@ -85,17 +89,35 @@ export class Camera {
 		const azimuth = Math.atan2(offset.y, offset.x) + left;
 		const height = Math.min(1.55, Math.max(-1.5, Math.atan2(offset.z, level) + up));
 		offset.set(Math.cos(azimuth) * Math.cos(height), Math.sin(azimuth) * Math.cos(height), Math.sin(height)).multiplyScalar(radius);
+		this.atHome = false;
 		this.three.position.copy(this.controls.target).add(offset);
 		this.controls.update();
 	}
 
+	// Along the floor, by a part of the distance; the directions are those of the picture
+	shift(right, up) {
+		const [x, y] = this.alongFloor(right, up), offset = new Vector3(x, y, 0).multiplyScalar(.06 * this.distance);
+		this.atHome = false;
+		this.controls.target.add(offset);
+		this.three.position.add(offset);
+		this.controls.update();
+	}
+
+	// The direction on the floor that points right and up in the picture
+	alongFloor(right, up) {
+		const azimuth = Math.atan2(this.controls.target.y - this.three.position.y, this.controls.target.x - this.three.position.x);
+		return [right * Math.sin(azimuth) + up * Math.cos(azimuth), up * Math.sin(azimuth) - right * Math.cos(azimuth)];
+	}
+
 	zoom(factor) {
+		this.atHome = false;
 		this.three.position.sub(this.controls.target).multiplyScalar(factor).add(this.controls.target);
 		this.controls.update();
 	}
 
 	follow(position) {
 		this.following = position;
+		this.atHome = this.atHome && !position;
 		if (position)
 			this.last.copy(position());
 	}

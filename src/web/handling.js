@@ -5,6 +5,7 @@ import {$, name, notice} from "./page.js";
 
 const CLICK_PX = 5;
 const TURN_RAD = Math.PI / 12;
+const NUDGE_M = .1;
 const UP = new Vector3(0, 0, 1);
 const FILE_BYTES_MAX = 8 << 20;
 
@@ -28,7 +29,7 @@ function shapeSdf(shape, size, mass) {
 export class Handling {
 	// act: {select(model, look), call(service, request) -> Promise, commands() -> bool, changed()}
 	constructor(view, camera, world, act) {
-		Object.assign(this, {view, camera, world, act, moving: null, placing: null, drag: null, press: null});
+		Object.assign(this, {view, camera, world, act, moving: null, nudging: false, placing: null, drag: null, press: null});
 		const canvas = view.canvas;
 		canvas.addEventListener("pointerdown", event => this.down(event));
 		canvas.addEventListener("pointermove", event => this.move(event));
@@ -50,7 +51,8 @@ export class Handling {
 
 	down(event) {
 		this.view.canvas.focus({preventScroll: true});
-		this.press = {x: event.clientX, y: event.clientY, id: event.pointerId, button: event.button};
+		// the second finger zooms: neither of the two is a click
+		this.press = event.isPrimary && {x: event.clientX, y: event.clientY, id: event.pointerId, button: event.button};
 		if (event.button !== 0 || !this.moving || this.placing)
 			return;
 		const hit = this.world.pick(this.view.aim(this.camera.three, event));
@@ -115,7 +117,7 @@ export class Handling {
 		this.moving = this.moving === model ? null : model;
 		this.view.canvas.classList.toggle("moving", Boolean(this.moving));
 		if (this.moving)
-			notice("Drag the model; with shift: up and down; Q and E turn it; escape ends.");
+			notice("Drag the model, with shift up and down; or use arrows, page up and page down. Q and E turn it; escape ends.");
 		this.act.changed();
 	}
 
@@ -130,6 +132,17 @@ export class Handling {
 			await this.setPose(this.moving, drag.now, drag.pose.rotation);
 		} while (drag.next && this.moving);
 		drag.busy = false;
+	}
+
+	// One key: right and up in the picture, or higher
+	async nudge(right, up, higher) {
+		if (!this.moving || this.nudging)
+			return;
+		const {position, rotation} = this.world.poseOf(this.moving), [x, y] = this.camera.alongFloor(right, up);
+		const along = Math.abs(x) > Math.abs(y) ? new Vector3(Math.sign(x), 0, higher) : new Vector3(0, Math.sign(y), higher);
+		this.nudging = true;
+		await this.setPose(this.moving, position.addScaledVector(along, NUDGE_M), rotation);
+		this.nudging = false;
 	}
 
 	turnModel(direction) {

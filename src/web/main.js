@@ -20,6 +20,7 @@ const TOPICS_EACH_MS = 1500;
 const SCENES_HZ = 4;          // a scene is long, and in some worlds models come and go all the time
 const SIDE_PX = 288;
 const NARROW = matchMedia("(max-width: 760px)");
+const SHEETS = ["tree", "topics", "work"];   // a narrow screen has room for one of them, or for the inspector
 
 const options = {colour: "secondary", sleep: true, collisions: false};
 let view;
@@ -58,7 +59,7 @@ const world = new World(view.three, options, geometry => connection.mesh(worldNa
 const motion = new Motion(world);
 const levels = new Levels(view.three, world);
 const work = new Work(showEvent);
-const timeline = new Timeline(message => connection.send(message), () => work.events.map(event => event.step));
+const timeline = new Timeline(message => connection.send(message));
 const tree = new Tree(world, select);
 const connection = new Connection(address(), {state: onState, hello: onHello, topics: onTopics, epoch: askTopics,
 	timeline: onTimeline, picture: onPicture,
@@ -76,6 +77,7 @@ const inspector = new Inspector(world, levels, {
 });
 
 world.failed = text => notice(text, "bad");
+world.meshed = () => camera.atHome && show("home");
 levels.onEvent = event => work.addEvent(event);
 inspector.topics = model => topics.of(model, worldName);
 inspector.isShown = topic => topics.shown.has(topic);
@@ -253,14 +255,14 @@ function select(model, look) {
 		inspector.show(model);
 		inspector.press("drive", Boolean(drive.topic));
 		if (model && NARROW.matches)
-			["tree", "topics"].forEach(closePanel);
+			SHEETS.forEach(closePanel);
 		layout();
 	}
 	if (model && look) {
 		const box = world.boxOf(model), size = box.max.distanceTo(box.min);
 		camera.lookAt(world.poseOf(model).position, size);
 	}
-	tree.draw();
+	tree.reveal(model);
 	redraw();
 }
 
@@ -316,15 +318,19 @@ function layout() {
 	const below = belowPx(), open = below > 0;
 	document.body.classList.toggle("below", open);
 	document.body.classList.toggle("inspected", !$("inspector").hidden);
+	document.body.classList.toggle("sheet", ["tree", "topics", "work"].some(id => !$(id).hidden));
 	document.documentElement.style.setProperty("--below", `${below}px`);
+	document.documentElement.style.setProperty("--bar", `${$("bar").offsetHeight}px`);
 	view.resize();
 	camera.resize($("view").clientWidth, $("view").clientHeight);
+	if (camera.atHome)
+		show("home");
 	redraw();
 }
 
 function togglePanel(id, others = []) {
 	const panel = $(id), on = panel.hidden;
-	for (const other of on ? others : [])
+	for (const other of on ? NARROW.matches ? SHEETS.filter(sheet => sheet !== id) : others : [])
 		closePanel(other);
 	panel.hidden = !on;
 	$(`open-${id}`).setAttribute("aria-pressed", String(on));
@@ -407,7 +413,8 @@ function retheme() {
 // --- keys ---------------------------------------------------------------------------------------------------------------------
 
 const keys = {
-	" ": () => (commands || recording) && time.toggle(), ".": () => commands && time.step(),
+	" ": () => (commands || recording) && time.toggle(), ".": () => (commands || recording) && time.step(), ",": () => recording && time.step(-1),
+	"[": () => recording && timeline.find(true), "]": () => recording && timeline.find(false),
 	h: () => show("home"), 7: () => show("top"), 1: () => show("front"), 3: () => show("side"),
 	f: () => world.selected && toggleFollow(world.selected), m: () => world.selected && commands && handling.moveModel(world.selected),
 	g: () => world.selected && commands && toggleDrive(world.selected),
@@ -418,11 +425,22 @@ const keys = {
 	"?": () => $("help").showModal(),
 	"/": () => { if ($("tree").hidden) panelKeys.tree(); $("tree-search").focus(); },
 	"+": () => camera.zoom(1 / 1.2), "=": () => camera.zoom(1 / 1.2), "-": () => camera.zoom(1.2),
-	ArrowLeft: () => camera.turn(-.08, 0), ArrowRight: () => camera.turn(.08, 0),
-	ArrowUp: () => camera.turn(0, .06), ArrowDown: () => camera.turn(0, -.06),
+	ArrowLeft: event => arrow(event, -1, 0), ArrowRight: event => arrow(event, 1, 0),
+	ArrowUp: event => arrow(event, 0, 1), ArrowDown: event => arrow(event, 0, -1),
+	PageUp: () => handling.nudge(0, 0, 1), PageDown: () => handling.nudge(0, 0, -1),
 	Enter: () => handling.placing && handling.place(null),
 	Escape: escape,
 };
+
+// Moves the model that is being moved, or the camera
+function arrow(event, right, up) {
+	if (handling.moving)
+		handling.nudge(right, up, 0);
+	else if (event.shiftKey)
+		camera.shift(right, up);
+	else
+		camera.turn(.08 * right, .06 * up);
+}
 
 function escape() {
 	if (!$("add-menu").hidden || !$("look-menu").hidden)
@@ -452,7 +470,7 @@ addEventListener("keydown", event => {
 	const act = keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
 	if (!act)
 		return;
-	act();
+	act(event);
 	event.preventDefault();
 	redraw();
 });
@@ -483,7 +501,9 @@ for (const id of ["tree", "work"])
 		panelKeys[id]();
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", retheme);
 addEventListener("resize", layout);
-new ResizeObserver(layout).observe($("work"));
+const resizes = new ResizeObserver(layout);
+resizes.observe($("work"));
+resizes.observe($("bar"));
 view.theme();
 layout();
 time.allow(false, false);

@@ -16,7 +16,7 @@ export function element(tag, attributes = {}, ...children) {
 
 // A name of a world may have any length and any characters: those that change the direction or break lines are shown.
 export function name(text) {
-	const plain = String(text).replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+	const plain = String(text).replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, "\ufffd");
 	return plain.length > 120 ? `${plain.slice(0, 119)}…` : plain;
 }
 

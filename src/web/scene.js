@@ -17,6 +17,7 @@ const FLOORS = {light: {r: .90, g: .915, b: .935}, dark: {r: .24, g: .265, b: .3
 const ASLEEP = new Color(.42, .44, .48);
 const CHOSEN = new Color(1, .93, .55);
 const LIGHTS_MAX = 8;
+const EXTENT_MIN_M = 2;       // from nearer than that a small thing has no surroundings
 const ONE = new Vector3(1, 1, 1);
 const AWAY = new Matrix4().makeScale(1e-9, 1e-9, 1e-9);   // of a model that is not loaded
 
@@ -64,6 +65,8 @@ export class World {
 		this.status = new Map();      // id of a model -> word of the newest picture
 		this.selected = null;
 		this.failed = () => {};       // called with text when a mesh cannot be had
+		this.meshed = () => {};       // called when all meshes that were asked for are there
+		this.asked = 0;               // meshes that are not there yet
 		this.scratch = {matrix: new Matrix4(), position: new Vector3(), rotation: new Quaternion(), colour: new Color()};
 	}
 
@@ -173,13 +176,14 @@ export class World {
 			this.batches.add(instance, shape, look);
 			return;
 		}
+		this.asked++;
 		this.meshOf(shape).then(geometry => {
 			if (link.gone || !link.instances.includes(instance))
 				return;
 			this.batches.add(instance, {key: shape.key, geometry}, look);
 			this.placeLink(link);
 			this.paintModel(link.model);
-		}, error => this.failed(`${link.model.name}: ${error.message}`));
+		}, error => this.failed(`${link.model.name}: ${error.message}`)).then(() => --this.asked || this.meshed());
 	}
 
 	meshOf(shape) {
@@ -235,7 +239,7 @@ export class World {
 		return box;
 	}
 
-	// Of all that is there but planes
+	// Of all that is there but planes; at least EXTENT_MIN_M long
 	extent() {
 		const box = new Box3(), part = new Box3();
 		for (const model of this.models.values())
@@ -243,7 +247,8 @@ export class World {
 				box.union(this.boxOf(model, part));
 		if (box.isEmpty())
 			box.set(new Vector3(-5, -5, 0), new Vector3(5, 5, 2));
-		return box;
+		const edge = Math.max(...box.getSize(new Vector3()).toArray());
+		return box.expandByScalar(Math.max(0, EXTENT_MIN_M - edge) / 2);
 	}
 
 	pick(raycaster) {

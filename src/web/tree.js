@@ -93,6 +93,15 @@ export class Tree {
 		event.stopPropagation();
 	}
 
+	// The list shows which model is selected, also when it was picked in the view.
+	reveal(model) {
+		const index = model ? this.rows.indexOf(model) : -1;
+		if (index >= 0 && !$("tree").hidden)
+			this.show(index);
+		else
+			this.draw();
+	}
+
 	show(index) {
 		const top = ROW * index;
 		if (top < this.list.scrollTop)

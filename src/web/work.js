@@ -1,19 +1,23 @@
-// The strip chart of each secondary's work, and the list of moves and loads.
+// Strip charts of the speed of the run and of each secondary's work, and the list of moves and loads.
 import {secondaryColour} from "./palette.js";
-import {$, canvas2d, countText, element, name, style} from "./page.js";
+import {$, canvas2d, countText, element, name, number, style} from "./page.js";
 
 const SAMPLES_MAX = 600;      // of a strip: one pixel each
 const EVENTS_MAX = 200;
+const BAR_PX = 2;
+const MEAN_OF = 5;            // samples that a number is the mean of: one second, in real time
 
 export class Work {
 	constructor(choose) {
 		this.choose = choose;      // (event)
 		this.rows = new Map();     // number of a secondary -> row
+		this.pace = null;          // the row of the whole run
 		this.events = [];
 	}
 
 	clear() {
 		this.rows.clear();
+		this.pace = null;
 		$("work-rows").replaceChildren();
 		this.events = [];
 		$("event-list").replaceChildren(element("li", {class: "quiet"}, "none yet"));
@@ -21,14 +25,13 @@ export class Work {
 
 	// A message of /world/W/secondaries; what is drawn is the difference to the one before
 	take(message) {
+		this.takePace(message);
 		for (const from of message.secondary || []) {
 			const number = from.number || 0, row = this.rows.get(number) || this.addRow(number);
 			const busy = from.busyS || 0, waiting = from.waitingS || 0, steps = Number(from.steps || 0);
 			const spent = busy - row.busy + waiting - row.waiting;
 			if (row.known && spent > 0) {
-				row.samples.push((busy - row.busy) / spent);
-				if (row.samples.length > SAMPLES_MAX)
-					row.samples.shift();
+				this.addSample(row, (busy - row.busy) / spent);
 				row.took_us = steps > row.steps ? (busy - row.busy) / (steps - row.steps) * 1e6 : 0;
 			}
 			Object.assign(row, {busy, waiting, steps, known: true, models: from.models || 0});
@@ -36,40 +39,81 @@ export class Work {
 		this.draw();
 	}
 
-	addRow(number) {
-		const dot = element("span", {class: "dot"}), canvas = element("canvas", {role: "img", "aria-label": `work of secondary ${number}`});
-		dot.style.background = secondaryColour(number);
+	// The real-time factor and the steps per second of the run; while it is paused there are no messages
+	takePace(message) {
+		const stamp = message.header && message.header.stamp || {}, row = this.pace || (this.pace = this.makeRow("speed", "speed"));
+		const now = {time: Number(stamp.sec || 0) + (stamp.nsec || 0) * 1e-9, steps: Number(message.step || 0), real: message.realTimeS || 0};
+		const before = row.marks[row.marks.length - 1];
+		// a jump in a recording, or a reset
+		if (before && (now.real <= before.real || now.steps <= before.steps || now.time < before.time))
+			row.marks = [];
+		else if (before)
+			this.addSample(row, (now.time - before.time) / (now.real - before.real));
+		row.marks = [...row.marks.slice(-MEAN_OF), now];
+	}
+
+	addSample(row, value) {
+		row.samples.push(value);
+		if (row.samples.length > SAMPLES_MAX)
+			row.samples.shift();
+	}
+
+	makeRow(text, label, colour) {
+		const dot = element("span", {class: colour ? "dot" : "dot hollow"}), canvas = element("canvas", {role: "img", "aria-label": label});
+		if (colour)
+			dot.style.background = colour;
 		const what = element("div", {class: "what"});
-		const box = element("div", {class: "work"}, element("div", {class: "who"}, dot, number ? `secondary ${number}` : "single runner"), canvas, what);
-		const row = {number, box, canvas, what, samples: [], busy: 0, waiting: 0, steps: 0, models: 0, took_us: 0, known: false};
+		return {box: element("div", {class: "work"}, element("div", {class: "who"}, dot, text), canvas, what), canvas, what, samples: [],
+			marks: [], steps: 0, known: false};
+	}
+
+	addRow(number) {
+		const row = {...this.makeRow(number ? `secondary ${number}` : "single runner", `work of secondary ${number}`, secondaryColour(number)),
+			number, busy: 0, waiting: 0, models: 0, took_us: 0};
 		this.rows.set(number, row);
-		$("work").style.setProperty("--rows", this.rows.size);
-		$("work-rows").replaceChildren(...[...this.rows.values()].sort((a, b) => a.number - b.number).map(each => each.box));
+		$("work").style.setProperty("--rows", this.rows.size + 1);
+		$("work-rows").replaceChildren(...[this.pace, ...[...this.rows.values()].sort((a, b) => a.number - b.number)].map(each => each.box));
 		return row;
 	}
 
 	draw() {
 		if ($("work").hidden)
 			return;
+		if (this.pace)
+			this.drawPace();
 		for (const row of this.rows.values()) {
-			const {context, width, height} = canvas2d(row.canvas);
-			context.fillStyle = secondaryColour(row.number);
-			const shown = row.samples.slice(-Math.floor(width / 2));
-			context.globalAlpha = .85;
-			shown.forEach((part, index) => {
-				const high = Math.max(1, part * height);
-				context.fillRect(width - 2 * (shown.length - index), height - high, 2, high);
-			});
-			context.globalAlpha = 1;
-			context.strokeStyle = style("--line");
-			context.beginPath();
-			context.moveTo(0, height / 2);
-			context.lineTo(width, height / 2);
-			context.stroke();
-			const last = row.samples.slice(-5), mean = last.reduce((sum, part) => sum + part, 0) / (last.length || 1);
-			row.what.replaceChildren(element("b", {}, last.length ? `${Math.round(100 * mean)} %` : "–"), ` at work`,
-				element("br"), `${countText(row.models)} models · ${countText(row.took_us)} µs`);
+			const mean = this.drawStrip(row, secondaryColour(row.number), 1, .5);
+			row.what.replaceChildren(element("b", {}, Number.isFinite(mean) ? `${Math.round(100 * mean)} %` : "–"), ` at work`,
+				element("br"), `${countText(row.models)} ${row.models === 1 ? "model" : "models"} · ${countText(row.took_us)} µs`);
 		}
+	}
+
+	// The line is real time.
+	drawPace() {
+		const row = this.pace, first = row.marks[0], last = row.marks[row.marks.length - 1], took = last.real - first.real;
+		const factor = (last.time - first.time) / took, rate = (last.steps - first.steps) / took;
+		this.drawStrip(row, style("--quiet"), 1.25 * Math.max(1, ...row.samples), 1);
+		row.what.replaceChildren(element("b", {}, Number.isFinite(factor) ? `${number(factor, factor < 10 ? 2 : 1)}×` : "–"), " real time",
+			element("br"), `${Number.isFinite(rate) ? countText(rate) : "–"} steps/s`);
+	}
+
+	// most: the value of a full bar; line: the value at which there is a line. Returns the mean of the last second.
+	drawStrip(row, colour, most, line) {
+		const {context, width, height} = canvas2d(row.canvas), shown = row.samples.slice(-Math.floor(width / BAR_PX));
+		context.fillStyle = colour;
+		context.globalAlpha = .85;
+		shown.forEach((part, index) => {
+			const high = Math.max(1, part / most * height);
+			context.fillRect(width - BAR_PX * (shown.length - index), height - high, BAR_PX, high);
+		});
+		context.globalAlpha = 1;
+		context.strokeStyle = style("--line");
+		context.beginPath();
+		context.moveTo(0, height * (1 - line / most));
+		context.lineTo(width, height * (1 - line / most));
+		context.stroke();
+		const last = row.samples.slice(-MEAN_OF);
+		return last.reduce((sum, part) => sum + part, 0) / last.length;
 	}
 
 	// event: of levels.js

@@ -476,4 +476,28 @@ async function many(context) {
 	await page.close();
 }
 
-main(folder, [sensors, lights, handling, several, touching, touching_elsewhere, token, tls, many], {hasTouch: true, ignoreHTTPSErrors: true});
+// --- the first look -----------------------------------------------------------------------------------------------------
+
+// The shapes of these models come later than the models
+async function firstLook(context) {
+	const long = [[0, 0], [9, 0], [9, 1], [0, 1]].map(xy => `<point>${xy.join(" ")}</point>`).join("");
+	const parts = ["0 0 0", "0 12 0"].map((at, i) => still(`long_${i}`, `${at} 0 0 0`,
+		`<visual name="v"><geometry><polyline><height>2</height>${long}</polyline></geometry></visual>`)).join("");
+	const run_ = await run(file("far.sdf", world("far", parts)), 0);
+	const page = await open(context, run_.address);
+	await part("the whole world is in the first picture", async () => {
+		await until(() => viewer.world.extent().max.x > 8);
+		await settled();
+		const seen = await page.evaluate(() => {
+			const {min, max} = viewer.world.extent(), corners = [];
+			for (let i = 0; i < 8; i++)
+				corners.push(min.clone().set(i & 1 ? max.x : min.x, i & 2 ? max.y : min.y, i & 4 ? max.z : min.z).project(viewer.camera.three));
+			return corners.every(({x, y}) => Math.abs(x) < 1 && Math.abs(y) < 1);
+		});
+		check(seen, "all corners of it are in the picture");
+	});
+	await run_.end();
+	await page.close();
+}
+
+main(folder, [firstLook, sensors, lights, handling, several, touching, touching_elsewhere, token, tls, many], {hasTouch: true, ignoreHTTPSErrors: true});

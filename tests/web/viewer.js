@@ -53,6 +53,7 @@ async function demo(context) {
 		if (differ >= .02)
 			fs.writeFileSync(path.join(folder, "taken.png"), taken);
 		check(colours > 40, "and it is not empty", `${colours} colours`);
+		check(await page.evaluate(() => viewer.work.pace.samples.length > 10 && /steps\/s/.test(viewer.work.pace.what.innerText)), "the speed has a chart");
 		const events = await page.evaluate(() => viewer.work.events.map(event => event.kind));
 		check(before > 0 && events.includes("load"), "levels were seen to load", events.length);
 		check(events.includes("move"), "models were seen to move to another secondary", events.length);
@@ -111,6 +112,13 @@ async function demo(context) {
 			return Math.abs(viewer.world.poseOf(model).position.x - before.x) > .2;
 		}, before);
 		check(true, "it can be dragged");
+		const dragged = await model("box");
+		await page.keyboard.press("PageUp");
+		await until(z => {
+			const model = [...viewer.world.models.values()].find(model => model.name === "box");
+			return viewer.world.poseOf(model).position.z > z + .05;
+		}, dragged.z);
+		check(true, "and moved by a key");
 		await page.keyboard.press("Escape");
 		await page.keyboard.press("Delete");
 		await until(() => ![...viewer.world.models.values()].some(model => model.name === "box"));
@@ -144,8 +152,28 @@ async function demo(context) {
 			"the page is not wider than a small screen");
 		check(await page.evaluate(() => [...document.querySelectorAll("button, input, select")].every(control =>
 			control.textContent.trim() || control.getAttribute("aria-label") || control.title || control.closest("label"))), "each control has a name");
+		await page.setViewportSize({width: 360, height: 640});
+		await until(() => innerWidth === 360 && document.getElementById("bar").offsetHeight < 100);
+		check(await page.isVisible("#speed") && await page.isVisible("#open-work"), "two rows have all that is needed");
+		const sheets = () => page.evaluate(() => ["tree", "topics", "work", "inspector"].filter(id => document.getElementById(id).offsetHeight > 0).join());
+		await page.click("#open-topics");
+		await page.click("#open-tree");
+		check(await sheets() === "tree", "one panel is open at a time", await sheets());
+		await page.click("#tree-list .entry >> nth=2");
+		await page.waitForSelector("#inspector h1");
+		check(await sheets() === "inspector", "the inspector is one of them", await sheets());
+		await page.click("#open-work");
+		check(await sheets() === "work", "a later panel is not behind it", await sheets());
+		await page.click("#open-look");
+		check(await page.evaluate(() => document.getElementById("look-menu").getBoundingClientRect().top >= document.getElementById("bar").getBoundingClientRect().bottom),
+			"a menu covers no button");
+		await page.keyboard.press("Escape");
 		await page.setViewportSize({width: WIDTH, height: HEIGHT});
 		await page.focus("#view");
+		const eye = () => page.evaluate(() => viewer.camera.target.toArray().join());
+		const where = await eye();
+		await page.keyboard.press("Shift+ArrowRight");
+		check(await eye() !== where, "keys shift the view");
 		await page.keyboard.press("?");
 		check(await page.isVisible("#help"), "? shows the keys");
 		await page.keyboard.press("Escape");
@@ -223,9 +251,47 @@ async function recording(context) {
 		await page.keyboard.press(" ");
 		await until(() => viewer.timeline.state.step > 1100);
 		check(true, "it plays");
+		check(await page.inputValue("#speed") === "1", "the page says how fast");
 	});
 	await shown.end();
 	await page.close();
 }
 
-main(folder, [demo, sensors, recording]);
+// Boxes that fall upon one another
+async function events(context) {
+	const file = path.join(folder, "heap.recording");
+	spawnSync(troupe, ["run", path.join(worlds, "heap.sdf"), "--iterations", "300", "--record", file, "--record-every", "100", "--no-gz", "--secondaries", "2"]);
+	const hashes = spawnSync(troupe, ["replay", file, "-v", "3"]).stdout.toString();
+	const shown = await start(troupe, ["view", file, "--view-address", "0", "--secondaries", "2"]);
+	const page = await open(context, shown.address);
+	const rest = async act => {
+		await act();
+		await page.waitForTimeout(200);
+		await until(() => !viewer.timeline.state.seeking && viewer.timeline.state.hash === document.getElementById("seek-hash").textContent);
+		return page.evaluate(() => viewer.timeline.state.step);
+	};
+	await part("a recording's moves and contacts are found", async () => {
+		await page.waitForSelector("#timeline:not([hidden])");
+		const moved = await rest(() => page.click("#seek-on"));
+		check(moved > 0 && moved < 300, "the next move is shown", moved);
+		await page.selectOption("#seek-event", "contact");
+		await page.focus("#view");
+		const before = await rest(() => page.keyboard.press("["));
+		check(before > 0 && before < moved, "and the contact before it", before);
+		const again = await rest(() => page.keyboard.press(","));
+		check(again === before - 1, "one step back", again);
+		check(await rest(() => page.keyboard.press("]")) === before, "the same contact is found from there");
+		await page.fill("#step-count", String(200 - before));
+		const step = await rest(() => page.click("#step"));
+		const hash = await page.innerText("#seek-hash");
+		check(step === 200 && hashes.includes(`hash 200 ${hash}`), "many steps on; the hash is the recorded one", `${step} ${hash} ${hashes}`);
+		await rest(() => page.evaluate(() => viewer.timeline.seek(0)));
+		await page.click("#seek-back");
+		await page.waitForSelector(".notice:has-text('before step 0 no contact begins')");
+		check(true, "the page says that there is none");
+	});
+	await shown.end();
+	await page.close();
+}
+
+main(folder, [demo, sensors, recording, events]);
