@@ -143,7 +143,7 @@ function showWorld(path, frame) {
 	ends.forEach(end => end());
 	worldName = path;
 	$("world").value = path;
-	document.title = `${path.replace(/^\/world\//, "")} – troupe`;
+	document.title = `${name(path.replace(/^\/world\//, ""))} – troupe`;
 	select(null, false);
 	topics.clear();
 	levels.clear();
@@ -245,7 +245,8 @@ setInterval(() => {
 // --- selecting and looking ------------------------------------------------------------------------------------------------
 
 function select(model, look) {
-	if (model !== world.selected) {
+	// a model that was removed is not the world's any more, but still the inspector's
+	if (model !== world.selected || model !== inspector.model) {
 		if (handling.moving)
 			handling.moveModel(handling.moving);
 		if (drive.model && drive.model !== model)

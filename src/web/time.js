@@ -13,7 +13,7 @@ export class TimeBar {
 		$("play").addEventListener("click", () => this.toggle());
 		$("step").addEventListener("click", () => this.step());
 		$("step-back").addEventListener("click", () => this.step(-1));
-		$("reset").addEventListener("click", () => request("control", {reset: {all: true}}));
+		$("reset").addEventListener("click", () => request("control", {reset: {all: true}, pause: Boolean(this.paused)}));
 		$("speed").addEventListener("change", () => {
 			if (timeline.active && timeline.state.playing)
 				timeline.play(this.speed());

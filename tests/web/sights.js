@@ -314,6 +314,7 @@ async function handling(context) {
 		check(true, "reset puts the cart back");
 		await until(() => ![...viewer.world.models.values()].some(model => model.name === "sphere"));
 		check(true, "and removes what was added");
+		check(await page.evaluate(() => viewer.lastTime) === 0, "and a world that was paused still is", await seconds());
 	});
 	await run_.end();
 	await page.close();

@@ -123,6 +123,8 @@ async function demo(context) {
 		await page.keyboard.press("Delete");
 		await until(() => ![...viewer.world.models.values()].some(model => model.name === "box"));
 		check(true, "it can be removed");
+		await until(() => document.getElementById("inspector").hidden);
+		check(await page.evaluate(() => viewer.world.selected === null), "and nothing is selected any more");
 	});
 
 	await part("a hostile name is only text", async () => {
