@@ -32,6 +32,9 @@ export class View {
 		document.documentElement.classList.toggle("slow", slow);
 		this.raycaster = new Raycaster();
 		this.frame = new LineSegments(new EdgesGeometry(new BoxBufferGeometry(1, 1, 1)), new LineBasicMaterial());
+		// seen through what hides the model: a person who chose it in the list must see where it is
+		this.frame.renderOrder = 9;
+		Object.assign(this.frame.material, {depthTest: false, transparent: true, opacity: .9});
 		this.frame.visible = false;
 		this.axes = new AxesHelper(1);
 		this.axes.material.linewidth = 2;
