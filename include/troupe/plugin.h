@@ -21,8 +21,9 @@
  *              network on each machine, which must come to the same result
  *   [primary]  between steps, on the primary's thread. All models are at state k and may be read.
  *   [runner]   during a step, on the runner that simulates the model. Other runners work at the same time, perhaps
- *              on other machines, so only the own model may be read. What depends on other models is for update(),
- *              which can leave numbers in words for pre_update().
+ *              on other machines, so only the own model may be read: a query about another one is answered as if
+ *              that model did not exist. What depends on other models is for update(), which can leave numbers in
+ *              words for pre_update().
  *
  * Step k leads from state k to state k+1. In each step that is not paused:
  *
@@ -80,7 +81,7 @@ struct troupe_step {
 
 enum troupe_time {
 	TROUPE_NOW,  /* state k; on the primary the present state */
-	TROUPE_NEXT, /* state k+1: only in post_update(), and only of the own model */
+	TROUPE_NEXT, /* state k+1: only in post_update(), and only of the own model; elsewhere the same as TROUPE_NOW */
 };
 
 /* --- what a plug-in has ------------------------------------------------------------------------------------------- */

@@ -51,6 +51,34 @@ static const struct scene *scene_of(const struct troupe_step *step)
 	return inner(step)->state->scene;
 }
 
+/* A runner knows the state of the models that it simulates, and has older states of others: which models these are
+ * depends on how the work is divided. */
+static bool on_runner(const struct troupe_step *step)
+{
+	return inner(step)->model != SCENE_NONE && !inner(step)->acts;
+}
+
+static bool may_read(const struct troupe_step *step, uint32_t model)
+{
+	return has_model(scene_of(step), model) && (!on_runner(step) || model == inner(step)->model);
+}
+
+static bool may_read_link(const struct troupe_step *step, uint32_t link)
+{
+	return has_link(scene_of(step), link) && may_read(step, scene_of(step)->links[link].model);
+}
+
+static bool may_read_joint(const struct troupe_step *step, uint32_t joint)
+{
+	return has_joint(scene_of(step), joint) && may_read(step, scene_of(step)->joints[joint].model);
+}
+
+/* Before the physics the place of the next state has an older state in it. */
+static bool is_next(const struct troupe_step *step, enum troupe_time when)
+{
+	return when == TROUPE_NEXT && inner(step)->has_next;
+}
+
 /* Only the own model may be controlled, and only in pre_update(). */
 static bool owns_link(const struct troupe_step *step, uint32_t link)
 {
@@ -94,81 +122,81 @@ static struct vec3 cut_vec3(struct vec3 v, double most)
 
 static struct troupe_pose model_pose(const struct troupe_step *step, uint32_t model, enum troupe_time when)
 {
-	if (!has_model(scene_of(step), model))
+	if (!may_read(step, model))
 		return out_pose(POSE_IDENTITY);
-	return out_pose(state_model_pose(inner(step)->state, model, when == TROUPE_NEXT));
+	return out_pose(state_model_pose(inner(step)->state, model, is_next(step, when)));
 }
 
 static struct troupe_pose link_pose(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
-	if (!has_link(scene_of(step), link))
+	if (!may_read_link(step, link))
 		return out_pose(POSE_IDENTITY);
-	return out_pose(state_link_pose(inner(step)->state, link, when == TROUPE_NEXT));
+	return out_pose(state_link_pose(inner(step)->state, link, is_next(step, when)));
 }
 
 static struct troupe_twist link_twist(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
-	if (!has_link(scene_of(step), link))
+	if (!may_read_link(step, link))
 		return (struct troupe_twist){{0, 0, 0}, {0, 0, 0}};
 	const struct state *state = inner(step)->state;
 	const struct scene_link *l = &state->scene->links[link];
 	if (l->body == SCENE_NONE)
 		return (struct troupe_twist){{0, 0, 0}, {0, 0, 0}};
-	const struct body_state *body = state_body(state, l->body, when == TROUPE_NEXT);
+	const struct body_state *body = state_body(state, l->body, is_next(step, when));
 	struct vec3 arm = quat_rotate(body->q, l->in_body.p);
 	return (struct troupe_twist){out_vec3(vec3_add(body->v, vec3_cross(body->w, arm))), out_vec3(body->w)};
 }
 
 static struct troupe_vec3 centre_velocity(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
-	if (!has_link(scene_of(step), link))
+	if (!may_read_link(step, link))
 		return troupe_vec3_make(0, 0, 0);
 	const struct state *state = inner(step)->state;
 	uint32_t body = state->scene->links[link].body;
 	if (body == SCENE_NONE)
 		return troupe_vec3_make(0, 0, 0);
-	return out_vec3(state_body(state, body, when == TROUPE_NEXT)->v);
+	return out_vec3(state_body(state, body, is_next(step, when))->v);
 }
 
 static struct troupe_vec3 centre(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
-	if (!has_link(scene_of(step), link))
+	if (!may_read_link(step, link))
 		return troupe_vec3_make(0, 0, 0);
 	const struct state *state = inner(step)->state;
 	uint32_t body = state->scene->links[link].body;
 	if (body == SCENE_NONE)
 		return out_vec3(state->scene->links[link].in_body.p);
-	return out_vec3(state_body(state, body, when == TROUPE_NEXT)->p);
+	return out_vec3(state_body(state, body, is_next(step, when))->p);
 }
 
 static double joint_position(const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
 {
-	if (!has_joint(scene_of(step), joint))
+	if (!may_read_joint(step, joint))
 		return 0;
-	return state_joint(inner(step)->state, joint, when == TROUPE_NEXT)->position[axis & 1];
+	return state_joint(inner(step)->state, joint, is_next(step, when))->position[axis & 1];
 }
 
 static double joint_velocity(const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
 {
-	if (!has_joint(scene_of(step), joint))
+	if (!may_read_joint(step, joint))
 		return 0;
 	const struct state *state = inner(step)->state;
 	if (axis >= state->scene->joints[joint].axis_count)
 		return 0;
-	return scene_axis_rate(state, joint, axis, when == TROUPE_NEXT);
+	return scene_axis_rate(state, joint, axis, is_next(step, when));
 }
 
 static struct troupe_axis joint_axis(
 	const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
 {
-	if (!has_joint(scene_of(step), joint))
+	if (!may_read_joint(step, joint))
 		return (struct troupe_axis){{0, 0, 0}, -HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
 	const struct state *state = inner(step)->state;
 	const struct scene_joint *j = &state->scene->joints[joint];
 	if (axis >= j->axis_count)
 		return (struct troupe_axis){{0, 0, 0}, -HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
 	const struct sdf_axis *a = &j->axis[axis];
-	return (struct troupe_axis){out_vec3(scene_axis_direction(state, j, axis, when == TROUPE_NEXT)), a->lower,
+	return (struct troupe_axis){out_vec3(scene_axis_direction(state, j, axis, is_next(step, when))), a->lower,
 		a->upper, a->velocity, a->effort};
 }
 
@@ -342,8 +370,7 @@ static const char *model_name(const struct troupe_step *step, uint32_t model)
 {
 	const struct scene *scene = inner(step)->state->scene;
 	const struct system_acts *acts = inner(step)->acts;
-	bool there = model < scene->model_count && scene->models[model].id && !scene->models[model].absent &&
-		     (!acts || acts->is_there(acts->ctx, model));
+	bool there = may_read(step, model) && (!acts || acts->is_there(acts->ctx, model));
 	return there ? scene->models[model].name : NULL;
 }
 
@@ -355,26 +382,26 @@ static uint32_t find_model(const struct troupe_step *step, const char *name)
 
 static uint32_t models(const struct troupe_step *step)
 {
-	return inner(step)->state->scene->model_count;
+	return on_runner(step) ? 0 : scene_of(step)->model_count;
 }
 
 static bool model_moves(const struct troupe_step *step, uint32_t model)
 {
-	if (!has_model(scene_of(step), model))
+	if (!may_read(step, model))
 		return false;
 	return !inner(step)->state->scene->models[model].is_static;
 }
 
 static uint32_t find_link_of(const struct troupe_step *step, uint32_t model, const char *name)
 {
-	if (!has_model(scene_of(step), model))
+	if (!may_read(step, model))
 		return TROUPE_NOTHING;
 	return scene_find_link(inner(step)->state->scene, model, name);
 }
 
 static uint32_t find_joint_of(const struct troupe_step *step, uint32_t model, const char *name)
 {
-	if (!has_model(scene_of(step), model))
+	if (!may_read(step, model))
 		return TROUPE_NOTHING;
 	return scene_find_joint(inner(step)->state->scene, model, name);
 }
@@ -404,8 +431,8 @@ static const double *reading(
 
 static bool performer(const struct troupe_step *step, uint32_t i, struct troupe_performer *ret_performer)
 {
-	const struct scene *scene = inner(step)->state->scene;
-	for (uint32_t m = 0; m < scene->model_count; m++) {
+	const struct scene *scene = scene_of(step);
+	for (uint32_t m = 0; m < models(step); m++) {
 		const struct scene_model *model = &scene->models[m];
 		if (!model->performer || !model_name(step, m) || i--)
 			continue;

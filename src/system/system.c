@@ -699,6 +699,7 @@ void systems_post_update(const struct systems *systems, uint32_t model, const st
 {
 	struct system_step own = *step;
 	own.model = model;
+	own.has_next = true;
 	call_all(systems, model, &own, GUARD_POST_UPDATE);
 }
 

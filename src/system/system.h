@@ -85,8 +85,10 @@ struct system_step {
 	const struct control *control;
 	const struct system_acts *acts; /* NULL on a runner */
 	struct system_fault *fault;     /* of the systems that are called */
-	uint32_t model;                 /* the only one that may be controlled; set by systems_pre_update() */
+	uint32_t model;                 /* the only one that may be controlled, and on a runner read; set by
+					 * systems_pre_update(). SCENE_NONE: of report() */
 	struct arena *arena;            /* of the messages that are made in a call; NULL: none may be made */
+	bool has_next;                  /* the state after the step is there; set by systems_post_update() */
 };
 
 struct system_listener {

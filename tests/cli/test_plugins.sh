@@ -172,6 +172,18 @@ for secondaries in 2 5; do
 	report $? "a library that rounds upwards, $secondaries secondaries: the same hash"
 done
 
+# a library that reads in pre_update() what only update() may read
+library pries/libpush.so -DPRIES
+run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path pries --secondaries 0
+pried=$(hash_of)
+run 0 run w.sdf --iterations 100 --plugin-path pries --save-at 100 pries.state
+for how in 'w.sdf --secondaries 2 --chaos 3' 'w.sdf --transport tcp --secondaries 2' '--resume pries.state'; do
+	# shellcheck disable=SC2086 # several words
+	run 0 run $how --iterations 200 --hash-every 200 --plugin-path pries
+	[ -n "$pried" ] && [ "$(hash_of)" = "$pried" ]
+	report $? "a library that reads other models on a runner, $how: the same hash"
+done
+
 # an actor
 library actor/libpush.so '-DKIND_FLAGS=TROUPE_IN_ACTOR'
 {

@@ -190,6 +190,22 @@ static void come_late(const struct troupe_system *self)
 }
 #endif
 
+#ifdef PRIES
+/* What a runner knows of other models, and of a state that is not there yet, must not reach a plug-in: it depends on
+ * how the work is divided. */
+static void pry(const struct troupe_system *self, const struct troupe_step *step, struct words *words)
+{
+	const struct troupe_host *host = self->host;
+	uint32_t other = self->model ^ 1, count, link = host->links(self, &count) ^ 1;
+	words->steps += host->models(step) + host->find_model(step, "b") + (host->model_name(step, other) != NULL);
+	words->steps += host->find_link_of(step, other, "l") + host->model_moves(step, other);
+	words->push += host->model_pose(step, other, TROUPE_NOW).x + host->link_pose(step, link, TROUPE_NOW).x;
+	words->push += host->link_twist(step, link, TROUPE_NOW).linear.x + host->centre(step, link, TROUPE_NOW).x;
+	words->push += host->model_pose(step, self->model, TROUPE_NEXT).x;
+	words->push += host->centre_velocity(step, link, TROUPE_NOW).x;
+}
+#endif
+
 static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *memory)
 {
 	const struct config *config = self->config;
@@ -201,6 +217,9 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 #endif
 	words->steps++;
 	words->push = strength(self, step);
+#ifdef PRIES
+	pry(self, step, words);
+#endif
 #ifdef BEYOND
 	if (step->number >= 5)
 		words[1].push = 1;
