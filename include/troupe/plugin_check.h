@@ -13,6 +13,8 @@
 extern "C" {
 #endif
 
+struct troupe_server;
+
 struct troupe_plugin_check {
 	const char *plugin;                /* the file of the library */
 	const char *world_path;            /* as in troupe_server_def. Each <plugin> whose name is that of a kind of the
@@ -24,11 +26,15 @@ struct troupe_plugin_check {
 	 * outcome; wrong: the library breaks a rule. May be NULL. */
 	void (*on_line)(void *ctx, bool wrong, const char *text);
 	void *ctx;
+	/* Called for each of the servers before its first step, to give it commands: command() is called only when
+	 * messages come. An error ends the check. NULL: none. */
+	troupe_status (*prepare)(void *ctx, struct troupe_server *server, struct troupe_error *error);
 };
 
 /* Simulates the world in three ways and compares the states after each step, word for word:
  *
- * - with one runner, where each function of the library is called twice with the same input;
+ * - with one runner, where each function of the library is called twice with the same input, and report() at each
+ *   step; what it publishes and requests is compared as well;
  * - with three runners, between which models are moved at every step;
  * - saved and resumed, at each of the first 100 steps and then at every tenth.
  *

@@ -2,6 +2,7 @@
  * systems) goes on after an error as far as it can. A stage that had an error is the last stage, because its result
  * is not complete. The loaders are those of `run`, so `check` and `run` agree on which worlds are valid. */
 #include "cli/cli.h"
+#include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/signals.h"
 #include "program/program.h"
@@ -22,7 +23,7 @@ enum { STUCK_S = 10 };
 struct settings {
 	const char *world;
 	struct option_list resource_paths, plugin_paths;
-	const char *plugin;
+	const char *plugin, *commands;
 	int64_t steps;
 	bool strict;
 };
@@ -42,6 +43,8 @@ static const struct option_spec specs[] = {
 			"ways, and compare the states after each step"},
 	{OPTION_WHOLE, .name = "steps", .argument = "N", .offset = AT(steps), .lo = 1, .hi = 1e9, .needs = "plugin",
 		.help = "steps to simulate with --plugin (default: 1000)"},
+	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands), .needs = "plugin",
+		.help = "with --plugin: commands bound to steps, as of run, for plug-ins that take messages"},
 	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
 		.help = "treat a warning as an error (exit status 1), and each ignored part that run warns of, too"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
@@ -253,8 +256,14 @@ static void on_line(void *ctx, bool wrong, const char *text)
 		printf("%s\n", text);
 }
 
+static troupe_status give_commands(void *ctx, struct troupe_server *server, struct troupe_error *error)
+{
+	return commands_queue(ctx, server, error);
+}
+
 static int check_plugin(const struct settings *settings)
 {
+	struct command_lines commands = {0};
 	/* one that never returns would keep the check from its verdict for ever; the first way of the check has one
 	 * thread */
 	signals_limit_plugins("check", STUCK_S);
@@ -263,10 +272,15 @@ static int check_plugin(const struct settings *settings)
 		.resource_paths = settings->resource_paths.at,
 		.plugin_paths = settings->plugin_paths.at,
 		.steps = (uint64_t)settings->steps,
-		.on_line = on_line};
+		.on_line = on_line,
+		.ctx = &commands,
+		.prepare = settings->commands ? give_commands : NULL};
 	struct troupe_error error;
 	uint32_t wrong = 0;
-	troupe_status status = troupe_plugin_check(&def, &wrong, &error);
+	troupe_status status = settings->commands ? commands_read(settings->commands, &commands, &error) : TROUPE_OK;
+	if (!status)
+		status = troupe_plugin_check(&def, &wrong, &error);
+	commands_fini(&commands);
 	if (status)
 		cli_complain("check", "%s", error.text);
 	else

@@ -331,7 +331,9 @@ static troupe_status create_server(struct run *run, struct troupe_error *error)
 		return status;
 	struct troupe_network network = network_of(run);
 	def.network = run->settings.mode == NETWORK_NONE ? NULL : &network;
+	signals_name_stuck_in_loading(true);
 	status = troupe_server_create(&def, &run->server, error);
+	signals_name_stuck_in_loading(false);
 	for (uint32_t i = 0; i < run->children.count; i++)
 		run->children.sockets[i] = -1; /* the server owns it, or has closed it */
 	return status;

@@ -75,11 +75,15 @@ static void set_timer(uint32_t ms)
 	(void)setitimer(ITIMER_REAL, &when, NULL);
 }
 
+static void look_at_loading(void);
+
 static void on_timer(int number)
 {
 	int on = ON;
 	(void)number;
-	if (atomic_compare_exchange_strong(&watch.state, &on, LEAVING))
+	if (!signals_asked())
+		look_at_loading();
+	else if (atomic_compare_exchange_strong(&watch.state, &on, LEAVING))
 		watch.leave(watch.ctx);
 }
 
@@ -234,7 +238,7 @@ static void on_crash(int number)
 	(void)raise(number);
 }
 
-/* exit() calls this on the thread that has called exit(). */
+/* exit() and quick_exit() call this on the thread that has called them. */
 static void on_exit_of_plugin(void)
 {
 	if (tell_of_plugin("troupe: ", " ends the process\n"))
@@ -245,6 +249,7 @@ void signals_name_plugins(void)
 {
 	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 	(void)atexit(on_exit_of_plugin);
+	(void)at_quick_exit(on_exit_of_plugin);
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
 		struct sigaction before, action = {.sa_handler = on_crash, .sa_flags = SA_NODEFER | SA_ONSTACK};
 		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler == SIG_DFL)
@@ -259,17 +264,23 @@ static struct {
 	int seconds;
 } limit;
 
-/* SIGALRM, once a second, on the thread that calls plug-ins */
-static void on_second(int number)
+/* For how many seconds this thread has been in one function of a plug-in. Called once a second, by the handler of
+ * SIGALRM on the thread that calls plug-ins. */
+static int seconds_in_plugin(void)
 {
 	static volatile sig_atomic_t seconds;
 	static volatile uint64_t before;
 	char text[600];
-	(void)number;
 	troupe_plugin_interrupted(text, sizeof text);
 	seconds = *text && troupe_plugin_calls() == before ? seconds + 1 : 0;
 	before = troupe_plugin_calls();
-	if (seconds >= limit.seconds && tell_of_plugin(limit.begin, limit.end))
+	return seconds;
+}
+
+static void on_second(int number)
+{
+	(void)number;
+	if (seconds_in_plugin() >= limit.seconds && tell_of_plugin(limit.begin, limit.end))
 		_exit(CLI_BAD_INPUT);
 }
 
@@ -287,6 +298,8 @@ void signals_limit_plugins(const char *command, int seconds)
 /* --- runs that stand still ---------------------------------------------------------------------------------------- */
 
 enum { STILL_S = 5 };
+
+#define STILL_TEXT " has not returned for some seconds: the run waits for it\n"
 
 static struct {
 	uint64_t (*steps)(void *ctx);
@@ -319,7 +332,7 @@ static void on_look(int number, siginfo_t *about, void *context)
 	int code = errno;
 	(void)number, (void)context;
 	if (about->si_code == SI_TKILL) {
-		(void)tell_of_plugin("troupe run: ", " has not returned for some seconds: the run waits for it\n");
+		(void)tell_of_plugin("troupe run: ", STILL_TEXT);
 	} else {
 		uint64_t now = still.steps(still.ctx);
 		still.seconds = now == still.before ? still.seconds + 1 : 0;
@@ -344,4 +357,20 @@ void signals_name_stuck(uint64_t (*steps)(void *ctx), void *ctx)
 	still.seconds = 0;
 	(void)sigaction(SIGALRM, &action, NULL);
 	(void)setitimer(ITIMER_REAL, &every, NULL);
+}
+
+static void look_at_loading(void)
+{
+	int code = errno;
+	if (seconds_in_plugin() == STILL_S)
+		(void)tell_of_plugin("troupe run: ", STILL_TEXT);
+	errno = code;
+}
+
+void signals_name_stuck_in_loading(bool on)
+{
+	const struct itimerval every = {.it_interval.tv_sec = on, .it_value.tv_sec = on};
+	(void)setitimer(ITIMER_REAL, &every, NULL);
+	if (signals_asked() && atomic_load(&watch.state) == ON) /* the timer is that of the watch */
+		set_timer(watch.grace_ms);
 }

@@ -41,7 +41,8 @@ enum outfile_haste signals_haste(void *ctx);
 
 /* From now on a crash inside of a plug-in from a library names the plug-in, on standard error, before the process ends
  * by the signal. If other code of the process handles such a signal already, nothing changes. A plug-in that calls
- * exit() is named as well, and the exit status is then CLI_BAD_INPUT, whatever the plug-in has chosen. */
+ * exit() or quick_exit() is named as well, and the exit status is then CLI_BAD_INPUT, whatever the plug-in has
+ * chosen. */
 void signals_name_plugins(void);
 /* From now on a function of a plug-in that has not returned after so many seconds ends the process, which names the
  * plug-in, with CLI_BAD_INPUT. For one thread that calls plug-ins, and not beside signals_watch(), which has the same
@@ -51,5 +52,8 @@ void signals_limit_plugins(const char *command, int seconds);
  * names it on standard error, once; nothing ends. steps() must be safe in a signal handler. NULL: no more. The same
  * timer as signals_watch(), which must have ended. */
 void signals_name_stuck(uint64_t (*steps)(void *ctx), void *ctx);
+/* The same for the calling thread while it loads a world, which has no steps yet. Between signals_watch() and
+ * signals_unwatch(), whose limit holds as before. False: no more. */
+void signals_name_stuck_in_loading(bool on);
 
 #endif

@@ -113,18 +113,27 @@ static uint32_t count_systems(const struct check *check)
 	return count;
 }
 
+static troupe_status create(const struct check *check, const struct troupe_server_def *def,
+	struct troupe_server **server, struct troupe_error *error)
+{
+	troupe_status status = troupe_server_create(def, server, error);
+	if (!status && check->def->prepare)
+		status = check->def->prepare(check->def->ctx, *server, error);
+	return status;
+}
+
 static troupe_status begin(struct check *check, struct troupe_error *error)
 {
 	struct troupe_server_def def = definition(check);
-	troupe_status status = troupe_server_create(&def, &check->resumed, error);
+	troupe_status status = create(check, &def, &check->resumed, error);
 	def.rehearse = true;
 	if (!status)
-		status = troupe_server_create(&def, &check->plain, error);
+		status = create(check, &def, &check->plain, error);
 	def.rehearse = false;
 	def.secondaries = RUNNERS;
 	def.chaos = true;
 	def.chaos_moves = RUNNERS;
-	return status ? status : troupe_server_create(&def, &check->moved, error);
+	return status ? status : create(check, &def, &check->moved, error);
 }
 
 static void finish(struct troupe_server **server)
@@ -144,6 +153,39 @@ static bool step(struct check *check, struct troupe_server **server, const char 
 	say(check, true, "%s: %s", how, why.text);
 	finish(server);
 	return false;
+}
+
+static void report_set(const struct check *check, const struct system_set *set, const struct system_step *step)
+{
+	struct text out = {0};
+	for (uint32_t i = 0; i < set->count; i++) {
+		const struct system *system = &set->at[i];
+		if (!system->library || strcmp(system->library->path, check->def->plugin) != 0)
+			continue;
+		for (uint32_t o = 0; o < system->outputs.count; o++)
+			if (system->outputs.at[o].def.gives == TROUPE_GIVES_REPORT)
+				(void)systems_report(system, o, step, &out);
+	}
+	text_fini(&out);
+}
+
+/* No client has subscribed, so nothing else calls report(). False: a message differs. */
+static bool report(struct check *check, const char *how, uint64_t k)
+{
+	for (uint32_t w = 0; w < check->plain->world_count; w++) {
+		struct server_world *world = &check->plain->worlds[w];
+		const struct scene *scene = world->scene;
+		struct system_step step = primary_view(&world->primary);
+		report_set(check, &world->systems->world, &step);
+		for (uint32_t m = 0; m < scene->model_count; m++)
+			if (scene->models[m].id && !scene->models[m].absent)
+				report_set(check, &world->systems->sets[m], &step);
+		if (world->systems->fault->error.status) {
+			say(check, true, "%s: step %" PRIu64 ": %s", how, k, world->systems->fault->error.text);
+			return false;
+		}
+	}
+	return true;
 }
 
 static void compare(struct check *check, struct troupe_server **server, const char *how, uint64_t k)
@@ -194,7 +236,7 @@ static void run(struct check *check)
 	static const char plain[] = "called twice", moved[] = "moved between runners", resumed[] = "saved and resumed";
 	uint64_t k = 0;
 	while (k < check->def->steps && (check->plain || !k)) {
-		if (!step(check, &check->plain, plain))
+		if (!step(check, &check->plain, plain) || !report(check, plain, k))
 			return;
 		k++;
 		(void)step(check, &check->moved, moved);

@@ -4,7 +4,8 @@
  *
  * In a rehearsal (troupe check --plugin) a function is called twice with the same input. Different results show that
  * the plug-in has state outside of its words, a clock or random numbers of its own. The first call must leave no
- * traces: so the control of the model is put back, and nothing that it publishes or requests goes out. */
+ * traces: so the control of the model is put back, and nothing that it publishes or requests goes out. What it
+ * publishes and requests is compared, too: other systems and programs see it, even where no word shows it. */
 #include "system/guard.h"
 
 #include <troupe/plugin_check.h>
@@ -34,25 +35,31 @@ static uint64_t pattern(uint32_t place)
 	return UINT64_C(0x7ff4a5a5c3c30000) + place; /* NaN, if it is read as a number */
 }
 
-static uint64_t *fill(struct guarded *guarded, const uint64_t *words, uint32_t count)
+/* How many words behind the copy are watched: in a rehearsal, which may take its time, all that there are. */
+static uint32_t behind(uint32_t count, bool rehearse)
+{
+	return rehearse ? GUARD_WORDS + SYSTEM_WORDS_MAX - count : GUARD_WORDS;
+}
+
+static uint64_t *fill(struct guarded *guarded, const uint64_t *words, uint32_t count, bool rehearse)
 {
 	uint64_t *first = guarded->memory + GUARD_WORDS;
-	for (uint32_t i = 0; i < GUARD_WORDS; i++) {
+	for (uint32_t i = 0; i < GUARD_WORDS; i++)
 		guarded->memory[i] = pattern(i);
+	for (uint32_t i = 0; i < behind(count, rehearse); i++)
 		first[count + i] = pattern(GUARD_WORDS + i);
-	}
 	if (count)
 		memcpy(first, words, count * sizeof *first);
 	return first;
 }
 
-static bool is_whole(const struct guarded *guarded, uint32_t count)
+static bool is_whole(const struct guarded *guarded, uint32_t count, bool rehearse)
 {
 	bool whole = true;
-	for (uint32_t i = 0; i < GUARD_WORDS; i++) {
+	for (uint32_t i = 0; i < GUARD_WORDS; i++)
 		whole &= guarded->memory[i] == pattern(i);
+	for (uint32_t i = 0; i < behind(count, rehearse); i++)
 		whole &= guarded->memory[GUARD_WORDS + count + i] == pattern(GUARD_WORDS + i);
-	}
 	return whole;
 }
 
@@ -238,11 +245,12 @@ static bool make_guarded(const struct guard_call *call, const struct system_step
 	struct guarded *guarded, struct system_fault *fault)
 {
 	uint32_t count = call->system->words;
-	uint64_t *copy = fill(guarded, words, count);
+	bool rehearse = call->system->all->rehearse;
+	uint64_t *copy = fill(guarded, words, count, rehearse);
 	guard_enter(call->system, names[call->function]);
 	invoke(call, step, copy);
 	guard_leave();
-	if (is_whole(guarded, count))
+	if (is_whole(guarded, count, rehearse))
 		return check_numbers(call, copy, fault);
 	tell(call, fault, "%s writes beyond its %u words", names[call->function], count);
 	return false;
@@ -338,44 +346,109 @@ static void compare_words(const struct guard_call *call, const struct guarded *f
 	text_fini(&name);
 }
 
-/* Messages and requests of a rehearsal are dropped. */
-static void no_publish(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message)
+/* --- what a system does by acting --------------------------------------------------------------------------------- */
+
+struct act {
+	const char *verb, *name; /* of the topic or service; "" */
+	size_t begin, end;       /* in bytes */
+};
+
+struct acts {
+	VEC(struct act) all;
+	struct text bytes; /* of messages and links */
+	const struct system_acts *through; /* NULL: dropped */
+};
+
+/* The functions of system_acts have one ctx, that of the primary. */
+static _Thread_local struct acts *acting;
+
+static void note(const char *verb, const char *name, const ProtobufCMessage *message)
 {
-	(void)ctx, (void)system, (void)output, (void)message;
+	struct act act = {verb, name ? name : "", acting->bytes.count, 0};
+	if (message)
+		message_add_bytes(&acting->bytes, message);
+	act.end = acting->bytes.count;
+	vec_push(&acting->all, act);
 }
 
-static void no_request(void *ctx, const struct system *system, const char *service, const ProtobufCMessage *message)
+static void note_publish(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message)
 {
-	(void)ctx, (void)system, (void)service, (void)message;
+	note("publishes on", system->outputs.at[output].def.name, message);
+	if (acting->through)
+		acting->through->publish(ctx, system, output, message);
 }
 
-static void no_attach(void *ctx, const struct system *system, uint32_t link, uint32_t other)
+static void note_request(void *ctx, const struct system *system, const char *service, const ProtobufCMessage *message)
 {
-	(void)ctx, (void)system, (void)link, (void)other;
+	note("requests of", service, message);
+	if (acting->through)
+		acting->through->request(ctx, system, service, message);
 }
 
-static void no_detach(void *ctx, const struct system *system)
+static void note_attach(void *ctx, const struct system *system, uint32_t link, uint32_t other)
 {
-	(void)ctx, (void)system;
+	const uint32_t links[] = {link, other};
+	note("attaches", "", NULL);
+	text_add_bytes(&acting->bytes, (const char *)links, sizeof links);
+	acting->all.at[acting->all.count - 1].end = acting->bytes.count;
+	if (acting->through)
+		acting->through->attach(ctx, system, link, other);
 }
 
-static bool rehearse_call(
-	const struct guard_call *call, const uint64_t *words, struct guarded *guarded, struct system_fault *fault)
+static void note_detach(void *ctx, const struct system *system)
 {
-	struct system_step step;
-	struct system_acts acts;
-	if (!call->step)
-		return make_guarded(call, NULL, words, guarded, fault);
-	step = *call->step;
-	if (step.acts) {
-		acts = *step.acts;
-		acts.publish = no_publish;
-		acts.request = no_request;
-		acts.attach = no_attach;
-		acts.detach = no_detach;
-		step.acts = &acts;
+	note("detaches", "", NULL);
+	if (acting->through)
+		acting->through->detach(ctx, system);
+}
+
+/* The first thing that one of the two does and the other does not; NULL: none. */
+static const struct act *find_other_act(const struct acts *a, const struct acts *b)
+{
+	uint32_t count = MIN(a->all.count, b->all.count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct act *x = &a->all.at[i], *y = &b->all.at[i];
+		size_t bytes = x->end - x->begin;
+		if (strcmp(x->verb, y->verb) != 0 || strcmp(x->name, y->name) != 0 || bytes != y->end - y->begin ||
+			(bytes && memcmp(a->bytes.at + x->begin, b->bytes.at + y->begin, bytes) != 0))
+			return x;
 	}
-	return make_guarded(call, &step, words, guarded, fault);
+	return a->all.count > count ? &a->all.at[count] : b->all.count > count ? &b->all.at[count] : NULL;
+}
+
+static void acts_drop(struct acts *acts)
+{
+	vec_free(&acts->all);
+	text_fini(&acts->bytes);
+}
+
+/* acts: notes what the system does by acting. effects: it has effect, too. */
+static bool rehearse_call(const struct guard_call *call, const uint64_t *words, bool effects, struct acts *acts,
+	struct guarded *guarded, struct system_fault *fault)
+{
+	if (!call->step || !call->step->acts)
+		return make_guarded(call, call->step, words, guarded, fault);
+	struct system_step step = *call->step;
+	struct system_acts noting = *step.acts;
+	noting.publish = note_publish;
+	noting.request = note_request;
+	noting.attach = note_attach;
+	noting.detach = note_detach;
+	acts->through = effects ? step.acts : NULL;
+	step.acts = &noting;
+	acting = acts;
+	bool good = make_guarded(call, &step, words, guarded, fault);
+	acting = NULL;
+	return good;
+}
+
+static void compare_acts(
+	const struct guard_call *call, const struct acts *first, const struct acts *second, struct system_fault *fault)
+{
+	const struct act *other = find_other_act(first, second);
+	if (other)
+		tell(call, fault, "what it %s%s%.100s%s differs when %s is called twice: " WHY, other->verb,
+			*other->name ? " '" : "", other->name, *other->name ? "'" : "", names[call->function]);
 }
 
 static void make_twice(const struct guard_call *call, uint64_t *words, struct system_fault *fault)
@@ -386,17 +459,20 @@ static void make_twice(const struct guard_call *call, uint64_t *words, struct sy
 	bool controls = call->function == GUARD_PRE_UPDATE;
 	const struct scene_model *m = controls ? &scene->models[model] : NULL;
 	struct asked before = nothing, first = nothing, second = nothing;
+	struct acts acts[2] = {0};
 	struct guarded one, two;
 	if (controls)
 		keep(call->step, m, &before, model);
-	bool good = rehearse_call(call, words, &one, fault);
+	bool good = rehearse_call(call, words, false, &acts[0], &one, fault);
 	if (controls) {
 		keep(call->step, m, &first, model);
 		put_back(call->step, m, &before, model);
 	}
-	good = good && make_guarded(call, call->step, words, &two, fault);
+	good = good && rehearse_call(call, words, true, &acts[1], &two, fault);
 	if (good)
 		compare_words(call, &one, &two, fault);
+	if (good)
+		compare_acts(call, &acts[0], &acts[1], fault);
 	if (good && controls) {
 		keep(call->step, m, &second, model);
 		const char *other = find_other(scene, m, &first, &second);
@@ -409,6 +485,19 @@ static void make_twice(const struct guard_call *call, uint64_t *words, struct sy
 	drop(&before);
 	drop(&first);
 	drop(&second);
+	acts_drop(&acts[0]);
+	acts_drop(&acts[1]);
+}
+
+void guard_compare_reports(const struct system *system, uint32_t output, const struct text *first,
+	const struct text *second, struct system_fault *fault)
+{
+	const struct guard_call call = {.system = system};
+	bool same = first->count == second->count &&
+		    (!first->count || !memcmp(first->at, second->at, first->count));
+	if (!same)
+		tell(&call, fault, "what it publishes on '%.100s' differs when report() is called twice: " WHY,
+			system->outputs.at[output].def.name);
 }
 
 /* Apart from guard_make(), whose callers need not have so large a stack for troupe's own systems. */

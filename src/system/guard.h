@@ -27,8 +27,11 @@ struct guard_call {
 bool guard_has(const struct guard_call *call);
 /* Calls the function, which the kind has. If the system breaks a rule, the words keep their values, and *fault names
  * the first such system. rehearse: the function is first called on another copy, without effect, and must give the same
- * result again. */
+ * result again: words, control of the model, messages, requests. */
 void guard_make(const struct guard_call *call, uint64_t *words, bool rehearse, struct system_fault *fault);
+/* In a rehearsal: *fault names the system if the messages of two calls of report() differ. */
+void guard_compare_reports(const struct system *system, uint32_t output, const struct text *first,
+	const struct text *second, struct system_fault *fault);
 /* report() and reckon() of a system may not change its words: returns a copy for them, or, of troupe's own, the words
  * themselves. */
 struct guard_copy {

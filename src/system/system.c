@@ -726,13 +726,12 @@ bool systems_update(const struct systems *systems, uint32_t model, const struct 
 	return changed;
 }
 
-bool systems_report(const struct system *system, uint32_t output, const struct system_step *step, struct text *out)
+static bool make_report(
+	const struct system *system, uint32_t output, const struct system_step *step, struct text *out)
 {
 	const struct troupe_kind *kind = system->self.kind;
 	struct arena arena = {0};
 	struct guard_copy copy;
-	if (!kind->report)
-		return false;
 	field_open(&arena);
 	ProtobufCMessage *message = field_message(system->outputs.at[output].type, step->step.time_s);
 	guard_enter(system, "report()");
@@ -744,6 +743,22 @@ bool systems_report(const struct system *system, uint32_t output, const struct s
 	if (given)
 		message_add_bytes(out, message);
 	arena_fini(&arena);
+	return given;
+}
+
+bool systems_report(const struct system *system, uint32_t output, const struct system_step *step, struct text *out)
+{
+	struct text first = {0}, second = {0};
+	if (!system->self.kind->report)
+		return false;
+	if (!system->library || !system->all->rehearse)
+		return make_report(system, output, step, out);
+	(void)make_report(system, output, step, &first);
+	bool given = make_report(system, output, step, &second);
+	guard_compare_reports(system, output, &first, &second, step->fault);
+	text_add_bytes(out, second.at, second.count);
+	text_fini(&first);
+	text_fini(&second);
 	return given;
 }
 

@@ -329,13 +329,15 @@ crashes 'configure\(\) crashes: it uses memory that it has not' -DCRASH_SOON
 crashes 'pre_update\(\) crashes$' -DABORT_LATE
 crashes 'pre_update\(\) crashes: it uses memory that it has not' -DDEEP_LATE # a stack overflow
 
-# exit() in a plug-in: not the end that the user asked for
-library crash/libpush.so -DLEAVE_LATE
-for command in 'run w.sdf --iterations 20 --plugin-path crash' 'run w.sdf --iterations 20 --plugin-path crash --secondaries 2' \
-	'check w.sdf --plugin crash/libpush.so'; do
-	# shellcheck disable=SC2086
-	run 1 $command
-	said "exit(): troupe $command" "plugin 'test::Push' \(.*crash/libpush.so\) of model '[ab]': pre_update\(\) ends the process"
+# exit() and quick_exit() in a plug-in: not the end that the user asked for
+for flag in LEAVE_LATE LEAVE_QUICKLY; do
+	library crash/libpush.so -D$flag
+	for command in 'run w.sdf --iterations 20 --plugin-path crash' 'run w.sdf --iterations 20 --plugin-path crash --secondaries 2' \
+		'check w.sdf --plugin crash/libpush.so'; do
+		# shellcheck disable=SC2086
+		run 1 $command
+		said "$flag: troupe $command" "plugin 'test::Push' \(.*crash/libpush.so\) of model '[ab]': pre_update\(\) ends the process"
+	done
 done
 
 from=drift
@@ -374,6 +376,18 @@ for secondaries in 0 2; do
 	said "run: a function that does not return, --secondaries $secondaries" \
 		"^troupe run: plugin 'test::Push' \(found/libpush.so\) of model '[ab]': pre_update\(\) has not returned for some seconds: the run waits for it$"
 done
+library soon/libpush.so -DSTUCK_SOON
+"$troupe" run w.sdf --iterations 50 --plugin-path soon >out 2>err &
+stuck=$!
+for _ in $(seq 300); do
+	grep -q 'has not returned' err && break
+	sleep 0.1
+done
+said 'run: configure() does not return' \
+	"^troupe run: plugin 'test::Push' \(soon/libpush.so\) of model 'a': configure\(\) has not returned for some seconds"
+kill -TERM $stuck
+wait $stuck
+said 'run: configure() does not return, and the run is asked to end' 'stopped while the world was loaded'
 run 1 check --plugin found/libpush.so w.sdf --steps 50
 said 'check: a function that does not return' "plugin 'test::Push' \(found/libpush.so\) of model '[ab]': pre_update\(\) has not returned after 10 s"
 # finds PATTERN FLAG: troupe check --plugin names it
@@ -388,6 +402,16 @@ finds "$twice" -DSTATIC
 finds "$twice" -DCLOCK
 finds "$twice" -DRANDOM
 finds "step 5: .* of model 'a': pre_update\\(\\) writes beyond its 2 words" -DBEYOND
+finds "step 5: .* of model 'a': pre_update\\(\\) writes beyond its 2 words" -DFAR_BEYOND
+finds "what it publishes on '/model/a/push' differs when report\\(\\) is called twice: it has state outside" -DREPORTS
+finds "what it publishes on '/model/a/push' differs when update\\(\\) is called twice: it has state outside" -DSPEAKS
+library found/libpush.so -DHEARS
+run 0 check --plugin found/libpush.so w.sdf --steps 20
+echo '3 /hear data: 1' >hear.commands
+run 1 check --plugin found/libpush.so w.sdf --steps 20 --commands hear.commands
+said 'check: a message' "of model 'a': word 'steps' differs when command\\(\\) is called twice"
+run 1 check --plugin found/libpush.so w.sdf --steps 20 --commands nowhere.commands
+said 'check: no file of commands' 'nowhere.commands'
 finds "step 7: .* of model 'a': word 'push' is -?nan" -DNOT_A_NUMBER
 # what is kept from step to step, but not within one, shows when the world is resumed
 finds 'saved and resumed: state [0-9]+: model .a., .*: it has state outside of its words' -DPER_STEP

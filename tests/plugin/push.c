@@ -31,6 +31,8 @@ struct config {
 	double force;
 	double *seen;
 	uint64_t *last; /* the step before, and 1 */
+	uint32_t spoken;
+	const struct troupe_field *data;
 };
 
 static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
@@ -44,12 +46,30 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 #ifdef CRASH_SOON
 	config->force = *(volatile double *)(uintptr_t)(count & 8);
 #endif
+#ifdef STUCK_SOON
+	for (;;)
+		(void)usleep(1000);
+#endif
 #ifdef ROUNDS
 	(void)fesetround(FE_UPWARD);
 #endif
 #ifdef GIVES
 	struct troupe_output output = {"/given", "gz.msgs.Double", (enum troupe_gives)GIVES, RATE, NULL, NULL, 0, NULL};
 	if (!self->host->give(self, plugin, &output, NULL))
+		return false;
+#endif
+#if defined REPORTS || defined SPEAKS
+	struct troupe_output spoken = {.name = self->host->print(self, "/model/%s/push", self->host->owner_name(self)),
+		.type = "gz.msgs.Double"};
+#ifdef SPEAKS
+	spoken.gives = TROUPE_GIVES_PUBLISHED;
+#endif
+	config->data = self->host->field(self, "gz.msgs.Double", "data");
+	if (!self->host->give(self, plugin, &spoken, &config->spoken))
+		return false;
+#endif
+#ifdef HEARS
+	if (!self->host->take(self, plugin, "/hear", "gz.msgs.Double", 0, TROUPE_NOTHING))
 		return false;
 #endif
 #ifdef TAKES
@@ -116,6 +136,10 @@ static double strength(const struct troupe_system *self, const struct troupe_ste
 #ifdef LEAVE_LATE
 	if (step->number >= 7)
 		exit(0);
+#endif
+#ifdef LEAVE_QUICKLY
+	if (step->number >= 7)
+		quick_exit(0);
 #endif
 #ifdef STUCK
 	while (step->number >= 7)
@@ -224,6 +248,10 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 	if (step->number >= 5)
 		words[1].push = 1;
 #endif
+#ifdef FAR_BEYOND
+	if (step->number >= 5)
+		words[1000].push = 1;
+#endif
 	wrench.force.x = words->push;
 	self->host->link_force(step, config->link, troupe_vec3_make(0, 0, 0), wrench);
 }
@@ -232,6 +260,38 @@ static void post_update(const struct troupe_system *self, const struct troupe_st
 {
 	(void)self, (void)step, (void)memory;
 }
+
+#ifdef REPORTS
+/* a sensor with noise of its own */
+static bool report(const struct troupe_system *self, const struct troupe_step *step, const void *memory,
+	uint32_t output, struct troupe_message *message)
+{
+	const struct words *words = memory;
+	(void)step, (void)output;
+	self->host->put(message, ((const struct config *)self->config)->data, words->push + rand());
+	return true;
+}
+#endif
+
+#ifdef HEARS
+static void command(
+	const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *memory)
+{
+	(void)self, (void)input, (void)message;
+	((struct words *)memory)->steps += (uint64_t)rand();
+}
+#endif
+
+#ifdef SPEAKS
+static void update(const struct troupe_system *self, const struct troupe_step *step, void *memory)
+{
+	const struct config *config = self->config;
+	struct troupe_message *message = self->host->message(step, "gz.msgs.Double");
+	(void)memory;
+	self->host->put(message, config->data, rand());
+	self->host->publish(self, step, config->spoken, message);
+}
+#endif
 
 #ifdef DECIDES
 static void update(const struct troupe_system *self, const struct troupe_step *step, void *memory)
@@ -297,8 +357,14 @@ static const struct troupe_kind push = {
 #endif
 	.pre_update = pre_update,
 	.post_update = post_update,
-#ifdef DECIDES
+#if defined DECIDES || defined SPEAKS
 	.update = update,
+#endif
+#ifdef REPORTS
+	.report = report,
+#endif
+#ifdef HEARS
+	.command = command,
 #endif
 };
 
