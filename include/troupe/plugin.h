@@ -93,6 +93,8 @@ enum troupe_parameter_kind {
 	TROUPE_VECTOR, /* three numbers, each between low and high */
 	TROUPE_POSE,   /* six numbers */
 	TROUPE_PARTS,  /* anything: the plug-in reads and checks what is in the element */
+	TROUPE_UNUSED, /* anything, without effect: a warning says so, with the reason that `what` gives, unless the
+			* element has no content, or is 0 or false */
 };
 
 /* An element that a <plugin> may have. Wrong kinds and numbers out of range are errors with file:line before
@@ -345,7 +347,8 @@ struct troupe_host {
 	/* Adds words to those of the kind; returns the index of the first. */
 	uint32_t (*add_words)(struct troupe_system *self, const char *name, enum troupe_word_kind kind, uint32_t count);
 	/* command() gets the messages on the topic, with this number as `input`: of commands, of systems, and what the
-	 * run itself publishes there from the state, such as odometry and what sensors measure. drives: a joint of the
+	 * run itself publishes there from the state, such as odometry and what sensors measure. type: NULL: messages of
+	 * each type, which command() gets as gz.msgs.StringMsg, empty if they have another type. drives: a joint of the
 	 * model that they drive, by its handle, or TROUPE_NOTHING. */
 	bool (*take)(struct troupe_system *self, const struct troupe_element *at, const char *topic, const char *type,
 		uint32_t input, uint32_t drives);
@@ -516,6 +519,15 @@ struct troupe_host {
 	/* A line in the run's log, for people; at most 200 bytes of it. Not in state or messages. It is dropped while
 	 * the world is loaded: warn() is for configure(). */
 	void (*log_line)(const struct troupe_system *self, const char *format, ...);
+
+	/* --- added later: `size` tells whether the host has them --- */
+
+	/* [setup] The <plugin>s of the top-level model that the system is of, also those without effect, one after the
+	 * other; after: the one before, NULL: none. NULL: no further one. */
+	const struct troupe_element *(*sibling)(const struct troupe_system *self, const struct troupe_element *after);
+	/* Whether a system has released the joint of the own model in this step. In pre_update(): the systems before
+	 * this one. In post_update(): all. */
+	bool (*joint_released)(const struct troupe_step *step, uint32_t joint);
 };
 
 #ifdef __cplusplus

@@ -6,8 +6,9 @@
  *     rim of the left wheels = v (1 - wheel_separation / (2 r))  right: +
  *
  * With <steering_only> a number is the angle a of a wheel in the middle, and no wheel is driven. The same circle, with
- * r = wheel_base / tan(a) and the wheel separation for the kingpins'. A steering joint turns at steer_p_gain times the
- * error of its angle, in rad/s.
+ * r = wheel_base / tan(a) and the wheel separation for the kingpins'. The speed of a steering joint, in rad/s, comes
+ * from the error of its angle by a PID that begins anew in each step: so with an error e and a step of dt it is
+ * p e + i e dt + d e / dt.
  *
  * Odometry is dead reckoning of the middle of the rear axle, from the first wheel of each side and the mean angle of
  * the first steering joints. Parameters, limits and formulas are those of Gazebo's AckermannSteering. */
@@ -22,7 +23,7 @@ struct config {
 	struct builtin_joints left, right, left_steering, right_steering;
 	struct builtin_input input; /* of steering only */
 	double separation, kingpins, base, radius, steering_limit;
-	double gain, speed_min, speed_max, speed_offset; /* of the steering joints */
+	struct builtin_pid pid; /* from the error of a steering joint to its speed */
 	struct builtin_limits limits;
 	struct troupe_pose axle; /* the middle of the rear axle, x ahead, y to the left; in the model's frame */
 	const struct troupe_field *ahead, *turn;
@@ -63,10 +64,10 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_BOOL("steering_only", "messages are Doubles with an angle; default false"),
 	BUILTIN_ACTUATORS,
 	BUILTIN_NUMBER("steer_p_gain", "1/s, default 1"),
-	BUILTIN_NUMBER("steer_i_gain", "has no effect: a joint's velocity needs no integral"),
-	BUILTIN_NUMBER("steer_d_gain", "has no effect"),
-	BUILTIN_NUMBER("steer_i_max", "has no effect"),
-	BUILTIN_NUMBER("steer_i_min", "has no effect"),
+	BUILTIN_NUMBER("steer_i_gain", "1/s2, default 0"),
+	BUILTIN_NUMBER("steer_d_gain", "default 0"),
+	BUILTIN_NUMBER("steer_i_max", "rad/s, greatest part of the integral; default 0"),
+	BUILTIN_NUMBER("steer_i_min", "rad/s, least part; default 0"),
 	BUILTIN_NUMBER("steer_cmd_max", "rad/s, greatest speed of a steering joint; default 1000"),
 	BUILTIN_NUMBER("steer_cmd_min", "rad/s, least speed; default -1000"),
 	BUILTIN_NUMBER("steer_cmd_offset", "rad/s, is added to the speed; default 0"),
@@ -98,14 +99,12 @@ static bool read_numbers(struct troupe_system *self, const struct troupe_element
 	config->base = host->number(self, plugin, "wheel_base", 1);
 	config->radius = host->number(self, plugin, "wheel_radius", 0.2);
 	config->steering_limit = host->number(self, plugin, "steering_limit", 0.5);
-	config->gain = host->number(self, plugin, "steer_p_gain", 1);
-	config->speed_max = host->number(self, plugin, "steer_cmd_max", 1000);
-	config->speed_min = host->number(self, plugin, "steer_cmd_min", -1000);
-	config->speed_offset = host->number(self, plugin, "steer_cmd_offset", 0);
+	config->pid = (struct builtin_pid){.p = 1, .cmd_max = 1000, .cmd_min = -1000};
+	builtin_read_pid(self, plugin, "steer_", &config->pid);
 	config->limits = builtin_unlimited();
-	if (config->speed_min > config->speed_max)
+	if (config->pid.cmd_min > config->pid.cmd_max)
 		return host->refuse(self, plugin, "<steer_cmd_min> is %g, above <steer_cmd_max>: expected at most %g",
-			config->speed_min, config->speed_max);
+			config->pid.cmd_min, config->pid.cmd_max);
 	return builtin_read_limits(self, plugin, "", &config->limits);
 }
 
@@ -195,9 +194,9 @@ static void steer(const struct troupe_system *self, const struct troupe_step *st
 {
 	const struct config *config = self->config;
 	double angle = self->host->atan2(along < 0 ? -config->base : config->base, fabs(along));
-	double missing = angle - self->host->joint_position(step, joints->at[0], 0, TROUPE_NOW);
-	builtin_drive(self, step, joints,
-		builtin_clamp(config->speed_offset + config->gain * missing, config->speed_min, config->speed_max));
+	double error = self->host->joint_position(step, joints->at[0], 0, TROUPE_NOW) - angle;
+	struct builtin_pid_words anew = {0};
+	builtin_drive(self, step, joints, builtin_pid_update(&config->pid, &anew, error, step->dt));
 }
 
 static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)

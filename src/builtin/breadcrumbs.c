@@ -26,10 +26,10 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_TEXT("topic", "default: /model/NAME/breadcrumbs/BREADCRUMB/deploy"),
 	BUILTIN_BETWEEN("max_deployments", -2147483647, 2147483647,
 		"how many copies are made at most; default -1: any number; 0: the plug-in does nothing"),
-	BUILTIN_BETWEEN("disable_physics_time", 0, BUILTIN_NUMBER_MAX, "s; has no effect"),
+	BUILTIN_UNUSED("disable_physics_time", "copies can always move"),
 	BUILTIN_BOOL(
 		"allow_renaming", "a copy whose name is taken gets another one, and is not left out; default false"),
-	BUILTIN_BOOL("topic_statistics", "has no effect"),
+	BUILTIN_UNUSED("topic_statistics", "there are no statistics of topics"),
 	BUILTIN_PARTS("performer_volume", "<geometry> with a <box>: copies become performers of that size"),
 	BUILTIN_PARTS("breadcrumb", "<sdf> with a <model>; needed"),
 	BUILTIN_END,

@@ -525,7 +525,7 @@ static const struct troupe_parameter acoustic_parameters[] = {
 	BUILTIN_BETWEEN("speed_of_sound", 1e-6, BUILTIN_NUMBER_MAX, "m/s, default 343"),
 	BUILTIN_BETWEEN("collision_time_per_byte", 0, BUILTIN_NUMBER_MAX,
 		"s for each byte, in which the receiver hears no other message; default 0"),
-	BUILTIN_PARTS("propagation_model", "has no effect: no message is lost by noise"),
+	BUILTIN_UNUSED("propagation_model", "no message is lost by noise"),
 	BROKER_PARAMETERS,
 	BUILTIN_END,
 };

@@ -27,7 +27,7 @@ struct words {
 
 struct config {
 	double voltage_v, constant_v, linear_v, charge_ah, capacity_ah, resistance_ohm, tau_s, load_w, charging_h;
-	bool started, on_motion;
+	bool started, on_motion, inverted;
 	uint32_t joint_first, joint_count;
 	const struct troupe_field *field[6];
 };
@@ -41,12 +41,13 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_BETWEEN("capacity", 1e-9, BUILTIN_NUMBER_MAX, "Ah; needed"),
 	BUILTIN_BETWEEN("resistance", 0, BUILTIN_NUMBER_MAX, "ohm; default 0"),
 	BUILTIN_BETWEEN("smooth_current_tau", 1e-9, BUILTIN_NUMBER_MAX, "s, at least a step; default 1"),
-	BUILTIN_NUMBER("power_load", "W; default 0"),
+	BUILTIN_NUMBER("power_load", "W; default 0. Thrusters of the model may add to it"),
+	BUILTIN_BOOL("invert_current_sign", "in the messages: a current that drains is below 0; default false"),
 	BUILTIN_BOOL("start_draining", "drains from the beginning; default false"),
 	BUILTIN_BOOL("start_on_motion",
 		"drains while joints are driven; default: true without <start_draining> and <power_draining_topic>"),
-	BUILTIN_TEXT("power_draining_topic", "of StringMsg: any message starts draining; may be given several times"),
-	BUILTIN_TEXT("stop_power_draining_topic", "of StringMsg: any message stops it; may be given several times"),
+	BUILTIN_TEXT("power_draining_topic", "any message starts draining; may be given several times"),
+	BUILTIN_TEXT("stop_power_draining_topic", "any message stops it; may be given several times"),
 	BUILTIN_BOOL("enable_recharge", "takes .../recharge/start and .../recharge/stop; default false"),
 	BUILTIN_BETWEEN("charging_time", 1e-9, BUILTIN_NUMBER_MAX, "h; needed with <enable_recharge>"),
 	BUILTIN_BOOL("recharge_by_topic", "has no effect: recharging is a service and a topic"),
@@ -65,6 +66,24 @@ static const struct troupe_words word_names[] = {
 	{NULL, TROUPE_WORD_INTEGER},
 };
 
+/* What thrusters of the model take from the battery. */
+static double thrusters_load_w(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	static const char kind[] = "::Thruster";
+	const struct troupe_host *host = self->host;
+	const char *own = host->text(plugin, "battery_name", "");
+	const struct troupe_element *e = NULL;
+	double load_w = 0;
+	while ((e = host->sibling(self, e))) {
+		const char *name = host->attribute(e, "name");
+		size_t length = name ? strlen(name) : 0;
+		if (length >= sizeof kind && !strcmp(name + length - (sizeof kind - 1), kind) &&
+			!strcmp(host->text(e, "battery_name", ""), own))
+			load_w += host->number(self, e, "power_load", 0);
+	}
+	return load_w;
+}
+
 static bool read_numbers(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
@@ -76,7 +95,8 @@ static bool read_numbers(struct troupe_system *self, const struct troupe_element
 	c->charge_ah = host->number(self, plugin, "initial_charge", c->capacity_ah);
 	c->resistance_ohm = host->number(self, plugin, "resistance", 0);
 	c->tau_s = host->number(self, plugin, "smooth_current_tau", 1);
-	c->load_w = host->number(self, plugin, "power_load", 0);
+	c->load_w = host->number(self, plugin, "power_load", 0) + thrusters_load_w(self, plugin);
+	c->inverted = host->boolean(self, plugin, "invert_current_sign", false);
 	c->charging_h = host->number(self, plugin, "charging_time", 0);
 	if (c->charge_ah > c->capacity_ah) {
 		host->warn(self, plugin, "<initial_charge> is %g: expected at most the capacity: it is %g",
@@ -102,7 +122,7 @@ static bool take_each(struct troupe_system *self, const struct troupe_element *p
 	const struct troupe_host *host = self->host;
 	const struct troupe_element *e = NULL;
 	while ((e = host->child(plugin, name, e)))
-		if (!host->take(self, e, host->text_of(e), "gz.msgs.StringMsg", input, TROUPE_NOTHING))
+		if (!host->take(self, e, host->text_of(e), NULL, input, TROUPE_NOTHING))
 			return false;
 	return true;
 }
@@ -213,7 +233,8 @@ static bool report(const struct troupe_system *self, const struct troupe_step *s
 	const struct words *w = words;
 	double part = w->charge_ah / config->capacity_ah;
 	int status = w->charging ? CHARGING : w->draining ? DISCHARGING : part > CHARGED ? FULL : NOT_CHARGING;
-	const double values[] = {w->voltage_v, w->current_a, w->charge_ah, config->capacity_ah, 100 * part, status};
+	double current_a = config->inverted ? -w->current_a : w->current_a;
+	const double values[] = {w->voltage_v, current_a, w->charge_ah, config->capacity_ah, 100 * part, status};
 	(void)step;
 	(void)output;
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)

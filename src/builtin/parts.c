@@ -283,7 +283,8 @@ struct troupe_pose builtin_axle(
 
 /* --- PID ---------------------------------------------------------------------------------------------------------- */
 
-void builtin_read_pid(struct troupe_system *self, const struct troupe_element *plugin, struct builtin_pid *pid)
+void builtin_read_pid(struct troupe_system *self, const struct troupe_element *plugin, const char *before,
+	struct builtin_pid *pid)
 {
 	const struct {
 		const char *name;
@@ -299,7 +300,8 @@ void builtin_read_pid(struct troupe_system *self, const struct troupe_element *p
 		{"cmd_offset", &pid->cmd_offset},
 	};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		*numbers[i].value = self->host->number(self, plugin, numbers[i].name, *numbers[i].value);
+		*numbers[i].value = self->host->number(
+			self, plugin, self->host->print(self, "%s%s", before, numbers[i].name), *numbers[i].value);
 }
 
 double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_words *words, double error, double dt)
@@ -329,7 +331,7 @@ bool builtin_read_control(struct troupe_system *self, const struct troupe_elemen
 	if (!builtin_find_joints(self, plugin, "joint_name", &control->joints))
 		return false;
 	control->begin = self->host->number(self, plugin, begin, 0);
-	builtin_read_pid(self, plugin, &control->pid);
+	builtin_read_pid(self, plugin, "", &control->pid);
 	return true;
 }
 

@@ -56,6 +56,11 @@ extern const struct troupe_kind builtin_breadcrumbs, builtin_kinetic_energy_moni
 	{                                                                                                              \
 		name, TROUPE_PARTS, 0, 0, what                                                                         \
 	}
+/* Has an effect in Gazebo, but none here. why: for the warning. */
+#define BUILTIN_UNUSED(name, why)                                                                                      \
+	{                                                                                                              \
+		name, TROUPE_UNUSED, 0, 0, why                                                                         \
+	}
 #define BUILTIN_END                                                                                                    \
 	{                                                                                                              \
 		NULL, TROUPE_PARTS, 0, 0, NULL                                                                         \
@@ -244,8 +249,9 @@ struct builtin_pid_words {
 		BUILTIN_NUMBER("cmd_max", "limits of the output"),                                                     \
 		BUILTIN_NUMBER("cmd_min", "below cmd_max, else there are no limits"),                                  \
 		BUILTIN_NUMBER("cmd_offset", "is added to the output")
-/* Reads p_gain, i_gain, ...; *pid holds the defaults before. */
-void builtin_read_pid(struct troupe_system *self, const struct troupe_element *plugin, struct builtin_pid *pid);
+/* Reads p_gain, i_gain, ... after the prefix `before`; *pid holds the defaults before. */
+void builtin_read_pid(struct troupe_system *self, const struct troupe_element *plugin, const char *before,
+	struct builtin_pid *pid);
 /* error: the actual value minus the desired value. Returns the output. */
 double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_words *words, double error, double dt);
 

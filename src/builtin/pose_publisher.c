@@ -8,11 +8,12 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_BOOL("publish_nested_model_pose", "default false"),
 	BUILTIN_BOOL("use_pose_vector_msg", "one message with all poses; default false"),
 	BUILTIN_NUMBER("update_frequency", "Hz; default: in each step"),
-	BUILTIN_BOOL("publish_visual_pose", "has no effect: visuals are fixed to their links"),
-	BUILTIN_BOOL("publish_collision_pose", "has no effect: collisions are fixed to their links"),
-	BUILTIN_BOOL("publish_sensor_pose", "has no effect: sensors are fixed to their links"),
-	BUILTIN_BOOL("static_publisher", "has no effect"),
-	BUILTIN_NUMBER("static_update_frequency", "has no effect"),
+	BUILTIN_TEXT("topic", "default: /model/NAME/pose"),
+	BUILTIN_UNUSED("publish_visual_pose", "visuals are fixed to their links"),
+	BUILTIN_UNUSED("publish_collision_pose", "collisions are fixed to their links"),
+	BUILTIN_UNUSED("publish_sensor_pose", "sensors are fixed to their links"),
+	BUILTIN_UNUSED("static_publisher", "all poses are on one topic"),
+	BUILTIN_UNUSED("static_update_frequency", "all poses are on one topic"),
 	BUILTIN_END,
 };
 
@@ -29,7 +30,7 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	};
 	output.of = (model || nested ? (uint32_t)TROUPE_OF_MODEL : 0u) |
 		    (host->boolean(self, plugin, "publish_link_pose", true) ? (uint32_t)TROUPE_OF_LINKS : 0u);
-	return !output.of || builtin_give(self, plugin, NULL,
+	return !output.of || builtin_give(self, plugin, "topic",
 				     host->print(self, "model/%s/pose", host->owner_name(self)), &output, NULL);
 }
 

@@ -9,11 +9,14 @@
  * <use_angvel_cmd>; the other of the two follows from the formula. Without
  * <thrust_coefficient> it is alpha_1 + alpha_2 (1 - wake_fraction) v / (omega
  * propeller_diameter), with the speed v of the link. The propeller turns at
- * once with <velocity_control>, else by a torque on it from a PID. Parameters
- * and topics are those of Gazebo's Thruster. */
+ * once with <velocity_control>, else by a torque on it from a PID. It neither
+ * pushes nor turns while a battery of the model is empty, which releases the
+ * joint; the battery that <battery_name> names has the <power_load> in addition
+ * to its own. Parameters and topics are those of Gazebo's Thruster. */
 #include "builtin/parts.h"
 
 enum input { INPUT_COMMAND, INPUT_DEADBAND };
+enum flags { DEADBAND = 1, RELEASED = 2 }; /* the second: in the last step */
 
 struct config {
 	uint32_t joint, link, output;
@@ -26,7 +29,7 @@ struct config {
 struct words {
 	double thrust, speed;     /* commanded: N, rad/s */
 	double coefficient, flow; /* flow: m/s of the link in the last step */
-	uint64_t deadband;        /* it is on */
+	uint64_t flags;
 	struct builtin_pid_words pid;
 	double turned; /* what the feedback topic shows: rad/s or N */
 };
@@ -36,7 +39,7 @@ static const struct troupe_words words_of[] = {
 	{"propeller speed", TROUPE_WORD_DOUBLE},
 	{"thrust coefficient", TROUPE_WORD_DOUBLE},
 	{"speed of the link", TROUPE_WORD_DOUBLE},
-	{"deadband is on", TROUPE_WORD_INTEGER},
+	{"deadband is on (1), joint is released (2)", TROUPE_WORD_INTEGER},
 	{"integral", TROUPE_WORD_DOUBLE},
 	{"last error", TROUPE_WORD_DOUBLE},
 	{"feedback", TROUPE_WORD_DOUBLE},
@@ -64,8 +67,8 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_NUMBER("p_gain", "of the PID, default 0.1"),
 	BUILTIN_NUMBER("i_gain", "default 0"),
 	BUILTIN_NUMBER("d_gain", "default 0"),
-	BUILTIN_NUMBER("power_load", "has no effect"),
-	BUILTIN_TEXT("battery_name", "has no effect"),
+	BUILTIN_NUMBER("power_load", "W, from the battery that <battery_name> names"),
+	BUILTIN_TEXT("battery_name", "a LinearBatteryPlugin of the model"),
 	BUILTIN_END,
 };
 
@@ -172,7 +175,7 @@ static void init(const struct troupe_system *self, void *words)
 	const struct config *config = self->config;
 	struct words *w = words;
 	w->coefficient = config->coefficient;
-	w->deadband = config->deadband_given;
+	w->flags = config->deadband_given ? DEADBAND : 0;
 }
 
 static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
@@ -180,7 +183,8 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 	const struct config *config = self->config;
 	struct words *w = words;
 	if (input == INPUT_DEADBAND) {
-		w->deadband = self->host->get(message, config->flag, 0) != 0;
+		bool on = self->host->get(message, config->flag, 0) != 0;
+		w->flags = on ? w->flags | DEADBAND : w->flags & ~(uint64_t)DEADBAND;
 		return;
 	}
 	double number = builtin_clamp(self->host->get(message, config->number, 0), config->least, config->most);
@@ -211,8 +215,10 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 	const struct troupe_host *host = self->host;
 	const struct config *config = self->config;
 	struct words *w = words;
+	if (w->flags & RELEASED)
+		return;
 	follow_flow(config, w);
-	bool too_small = w->deadband && fabs(w->thrust) < config->deadband;
+	bool too_small = w->flags & DEADBAND && fabs(w->thrust) < config->deadband;
 	double thrust = too_small ? 0 : w->thrust, speed = too_small ? 0 : w->speed, torque = 0;
 	struct troupe_vec3 axis = host->joint_axis(step, config->joint, 0, TROUPE_NOW).direction;
 	struct troupe_twist twist = host->link_twist(step, config->link, TROUPE_NOW);
@@ -225,6 +231,14 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 		(struct troupe_wrench){troupe_vec3_scale(axis, thrust), troupe_vec3_scale(axis, torque)});
 	w->turned = config->by_speed ? thrust : turns;
 	w->flow = troupe_vec3_length(twist.linear);
+}
+
+static void post_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct config *config = self->config;
+	struct words *w = words;
+	bool released = self->host->joint_released(step, config->joint);
+	w->flags = released ? w->flags | RELEASED : w->flags & ~(uint64_t)RELEASED;
 }
 
 static bool report(const struct troupe_system *self, const struct troupe_step *step, const void *words, uint32_t output,
@@ -246,5 +260,6 @@ const struct troupe_kind builtin_thruster = {
 	.init = init,
 	.command = command,
 	.pre_update = pre_update,
+	.post_update = post_update,
 	.report = report,
 };

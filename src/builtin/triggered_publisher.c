@@ -48,11 +48,13 @@ static const char *attribute(const struct troupe_system *self, const struct trou
 	return text ? text : "";
 }
 
+#define TOLERANCE 1e-8 /* without the attribute: the last digits of a computed number differ from those of a text */
+
 /* The attribute "tol"; a text that is no number is refused. */
 static bool read_tolerance(struct troupe_system *self, const struct troupe_element *element, double *ret_tolerance)
 {
 	const char *text = self->host->attribute(element, "tol");
-	*ret_tolerance = 0;
+	*ret_tolerance = TOLERANCE;
 	if (!text)
 		return true;
 	const struct troupe_message *number = self->host->read_message(self, element, "gz.msgs.Double", "data", text);

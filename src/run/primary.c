@@ -409,6 +409,16 @@ static bool belongs_to(const struct primary *primary, uint32_t model, const char
 	return owner && !strcmp(owner, client);
 }
 
+/* The message as the listener has it: a system that takes each type gets those of other types as an empty message of
+ * its own, so that each machine can read it. */
+static const ProtobufCMessage *as_taken(
+	const struct systems *systems, const struct system_listener *to, const ProtobufCMessage *message)
+{
+	static const Gz__Msgs__StringMsg empty = GZ__MSGS__STRING_MSG__INIT;
+	const struct system_topic *topic = &systems_of(systems, to->model)->at[to->system].topics.at[to->topic];
+	return topic->any && message->descriptor != topic->type ? &empty.base : message;
+}
+
 /* A list of Actuators may be for some listeners only. */
 troupe_status primary_give(
 	struct primary *primary, const char *topic, const ProtobufCMessage *message, struct troupe_error *error)
@@ -429,13 +439,14 @@ troupe_status primary_give(
 			continue;
 		}
 		const struct sdf_sensor *camera = camera_trigger_of(systems, to);
+		const ProtobufCMessage *own = as_taken(systems, to, message);
 		troupe_status status = camera ? trigger(primary, to->model, camera, first ? NULL : error)
-					      : systems_check(systems, to, message, first ? NULL : error);
+					      : systems_check(systems, to, own, first ? NULL : error);
 		first = first ? first : status;
 		if (status)
 			continue;
 		if (!camera)
-			vec_push(&primary->due, (struct due_command){*to, message});
+			vec_push(&primary->due, (struct due_command){*to, own});
 		given++;
 	}
 	return given ? TROUPE_OK : first;

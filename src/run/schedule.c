@@ -177,7 +177,7 @@ troupe_status command_parse_late(struct systems *systems, struct command *comman
 	if (!topic)
 		return fail(error, TROUPE_ECOMMAND, "this topic has no listener");
 	if (!command->text)
-		return topic->type == command->message->descriptor
+		return topic->any || topic->type == command->message->descriptor
 			       ? TROUPE_OK
 			       : fail(error, TROUPE_ECOMMAND, "this topic now carries %s: expected %s",
 					 command->message->descriptor->name, topic->type->name);

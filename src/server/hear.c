@@ -103,7 +103,7 @@ static void add_rows(struct hearing *hearing, const struct system_listeners *top
 		if (!follows(row))
 			continue;
 		type = row->type;
-		if (strcmp(row->type, topic->type->name) != 0)
+		if (!topic->any && strcmp(row->type, topic->type->name) != 0)
 			continue;
 		some = true;
 		want_sensor(hearing, row);

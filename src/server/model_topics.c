@@ -378,6 +378,13 @@ static void add_sensors(struct model_topics *topics, uint32_t model, const struc
 	}
 }
 
+/* A topic has one type, also for systems that take each. */
+static const char *type_taken(const struct systems *systems, const struct system_topic *topic)
+{
+	const struct system_listeners *entry = topic->any ? systems_find_listeners(systems, topic->name) : NULL;
+	return entry ? entry->type->name : topic->type->name;
+}
+
 /* The rows of a set of systems. base: with world and key. of: for people. */
 static void add_systems(struct model_topics *topics, const struct system_set *set, struct place *place,
 	const struct topic_row *base, const char *of, uint32_t links)
@@ -391,7 +398,7 @@ static void add_systems(struct model_topics *topics, const struct system_set *se
 			struct topic_row taken = row;
 			taken.kind = TOPIC_TAKEN;
 			taken.name = system->topics.at[t].name;
-			taken.type = system->topics.at[t].type->name;
+			taken.type = type_taken(system->all, &system->topics.at[t]);
 			add_row(topics, place, &taken);
 			if (!system->topics.at[t].reply)
 				continue;

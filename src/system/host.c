@@ -236,6 +236,11 @@ static void joint_release(const struct troupe_step *step, uint32_t joint)
 		inner(step)->control->joints[joint] = (struct joint_control){.off = true};
 }
 
+static bool joint_released(const struct troupe_step *step, uint32_t joint)
+{
+	return owns_joint(step, joint) && inner(step)->control->joints[joint].off;
+}
+
 static void link_force(
 	const struct troupe_step *step, uint32_t link, struct troupe_vec3 point, struct troupe_wrench wrench)
 {
@@ -628,4 +633,5 @@ const struct troupe_host system_host = {
 	.random = random_uniform,
 	.random_normal = random_normal,
 	.log_line = log_line,
+	.joint_released = joint_released,
 };

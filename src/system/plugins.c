@@ -204,7 +204,7 @@ static troupe_status check_tables(const struct troupe_kind *kind, struct troupe_
 			return bad(error, "kind '%s' has more than %d parameters: expected NULL after the last",
 				kind->names[0], PLUGIN_PARAMETERS_MAX);
 		bool ranged = p->kind == TROUPE_NUMBER || p->kind == TROUPE_VECTOR;
-		if (!is_name(p->name) || (uint32_t)p->kind > TROUPE_PARTS || (ranged && !(p->low <= p->high)))
+		if (!is_name(p->name) || (uint32_t)p->kind > TROUPE_UNUSED || (ranged && !(p->low <= p->high)))
 			return bad(error,
 				"kind '%s': parameter %u is not valid: expected a name, a kind of parameter, and "
 				"low <= high",

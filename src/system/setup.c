@@ -245,6 +245,12 @@ static const struct troupe_parameter *find_parameter(const struct troupe_kind *k
 	return NULL;
 }
 
+static bool asks_for_nothing(const struct sdf_element *element)
+{
+	return !element->child && (!*element->text || !strcmp(element->text, "false") ||
+					  !element->text[strspn(element->text, "0.")]);
+}
+
 troupe_status setup_check(struct system *system, const struct sdf_element *plugin, struct troupe_error *error)
 {
 	const struct troupe_kind *kind = system->self.kind;
@@ -257,6 +263,9 @@ troupe_status setup_check(struct system *system, const struct sdf_element *plugi
 			return fail(error, TROUPE_EWORLD,
 				"%s:%u: <%s> is no parameter of plugin '%s': expected one of those that it declares",
 				e->file, e->line, e->name, kind->names[0]);
+		else if (p->kind == TROUPE_UNUSED && !asks_for_nothing(e))
+			setup_warn(&system->self, as_element(e), "<%s> of plugin '%s' has no effect%s%s", e->name,
+				kind->names[0], p->what ? ": " : "", p->what ? p->what : "");
 	}
 	troupe_status status = TROUPE_OK;
 	for (const struct troupe_parameter *p = kind->parameters; p && p->name && !status; p++)
@@ -282,6 +291,20 @@ const char *setup_owner_name(const struct troupe_system *self)
 	if (system->setup && system->setup->owner)
 		return system->setup->owner->name;
 	return model_of(self) ? model_of(self)->name : system->scene->name;
+}
+
+const struct troupe_element *setup_sibling(const struct troupe_system *self, const struct troupe_element *after)
+{
+	const struct scene_model *model = model_of(self);
+	if (!setup_of(self) || !model || model->actor)
+		return NULL;
+	const struct sdf_model *from = &model->from->models.at[model->sdf];
+	const struct sdf_plugin *all = model->from->plugins.at + from->plugin_first;
+	uint32_t next = 0;
+	for (uint32_t i = 0; after && i < from->plugin_count; i++)
+		if (all[i].element == element_of(after))
+			next = i + 1;
+	return next < from->plugin_count && (next || !after) ? as_element(all[next].element) : NULL;
 }
 
 bool setup_is_static(const struct troupe_system *self)
@@ -738,12 +761,12 @@ bool setup_take(struct troupe_system *self, const struct troupe_element *at, con
 	if (!system->setup)
 		return false;
 	const char *name = topic_name(self, at, topic);
-	message_type found = type_of(self, at, type);
+	message_type found = type_of(self, at, type ? type : "gz.msgs.StringMsg");
 	if (!name || !found)
 		return false;
 	if (system->topics.count == SYSTEM_TOPICS_MAX)
 		return too_many(system, "has");
-	vec_push(&system->topics, (struct system_topic){name, found, input, drives, NULL});
+	vec_push(&system->topics, (struct system_topic){name, found, input, drives, NULL, !type});
 	return true;
 }
 

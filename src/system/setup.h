@@ -34,7 +34,7 @@ troupe_status setup_check(struct system *system, const struct sdf_element *plugi
 	.link_in_model = setup_link_in_model, .joint_in_model = setup_joint_in_model, .gravity = setup_gravity,        \
 	.wind = setup_wind, .link_triangles = setup_link_triangles, .link_own_inertia = setup_link_own_inertia,        \
 	.add_words = setup_add_words, .take = setup_take, .serve = setup_serve, .give = setup_give,                    \
-	.field = setup_field, .read_message = setup_read_message
+	.field = setup_field, .read_message = setup_read_message, .sibling = setup_sibling
 
 bool setup_refuse(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
 bool setup_leave_out(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
@@ -55,6 +55,7 @@ struct troupe_vec3 setup_vector(struct troupe_system *self, const struct troupe_
 	struct troupe_vec3 otherwise);
 struct troupe_pose setup_pose(struct troupe_system *self, const struct troupe_element *parent, const char *name);
 const char *setup_inside(struct troupe_system *self, const struct troupe_element *element);
+const struct troupe_element *setup_sibling(const struct troupe_system *self, const struct troupe_element *after);
 const char *setup_world_name(const struct troupe_system *self);
 const char *setup_owner_name(const struct troupe_system *self);
 bool setup_is_static(const struct troupe_system *self);

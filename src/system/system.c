@@ -114,7 +114,7 @@ static struct system_topic *topic_of(const struct systems *systems, const struct
 
 static uint32_t open_topic(struct systems *systems, const char *name, message_type type)
 {
-	struct system_listeners entry = {.name = mem_strdup(name), .type = type};
+	struct system_listeners entry = {.name = mem_strdup(name), .type = type, .any = true};
 	uint32_t index = systems->topics.count;
 	if (systems->free_topics.count) {
 		index = systems->free_topics.at[--systems->free_topics.count];
@@ -132,7 +132,12 @@ static void listen(struct systems *systems, struct system_listener listener)
 	uint32_t index;
 	if (!map_find(&systems->topic_by_name, topic->name, &index))
 		index = open_topic(systems, topic->name, topic->type);
-	vec_push(&systems->topics.at[index].listeners, listener);
+	struct system_listeners *entry = &systems->topics.at[index];
+	if (!topic->any) {
+		entry->type = topic->type;
+		entry->any = false;
+	}
+	vec_push(&entry->listeners, listener);
 }
 
 static void unlisten(struct systems *systems, struct system_listener listener)
@@ -145,6 +150,9 @@ static void unlisten(struct systems *systems, struct system_listener listener)
 		if (memcmp(&entry->listeners.at[i], &listener, sizeof listener) != 0)
 			entry->listeners.at[kept++] = entry->listeners.at[i];
 	entry->listeners.count = kept;
+	entry->any = true;
+	for (uint32_t i = 0; i < kept; i++)
+		entry->any &= topic_of(systems, &entry->listeners.at[i])->any;
 	if (kept)
 		return;
 	(void)map_remove(&systems->topic_by_name, entry->name);
@@ -190,22 +198,24 @@ struct configuring {
 };
 
 /* The message type of a topic, if it has a listener now, or will have one from the systems found so far; NULL: no
- * listener. */
+ * listener, or none that takes only one type. */
 static message_type carried(const struct configuring *c, const char *topic)
 {
 	const struct system_listeners *entry = systems_find_listeners(c->systems, topic);
-	for (uint32_t i = 0; !entry && i < c->found.count; i++)
+	if (entry && !entry->any)
+		return entry->type;
+	for (uint32_t i = 0; i < c->found.count; i++)
 		for (uint32_t t = 0; t < c->found.at[i].topics.count; t++)
-			if (!strcmp(c->found.at[i].topics.at[t].name, topic))
+			if (!c->found.at[i].topics.at[t].any && !strcmp(c->found.at[i].topics.at[t].name, topic))
 				return c->found.at[i].topics.at[t].type;
-	return entry ? entry->type : NULL;
+	return NULL;
 }
 
 /* The type with which the system has taken the topic of that place before; NULL: it has not. */
 static message_type taken_before(const struct system *system, uint32_t place)
 {
 	for (uint32_t t = 0; t < place; t++)
-		if (!strcmp(system->topics.at[t].name, system->topics.at[place].name))
+		if (!system->topics.at[t].any && !strcmp(system->topics.at[t].name, system->topics.at[place].name))
 			return system->topics.at[t].type;
 	return NULL;
 }
@@ -218,6 +228,8 @@ static troupe_status check_topics(const struct configuring *c, const struct syst
 	for (uint32_t t = 0; t < system->topics.count; t++) {
 		const struct system_topic *own = &system->topics.at[t];
 		message_type type = carried(c, own->name), before = taken_before(system, t);
+		if (own->any)
+			continue;
 		if (before && before != own->type)
 			return fail(error, TROUPE_EWORLD,
 				"%s:%u: the plugin takes topic '%s' as %s and as %s: expected one type", plugin->file,

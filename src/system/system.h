@@ -25,6 +25,7 @@ struct system_topic {
 	uint32_t tag;       /* a number that the system chooses */
 	uint32_t joint;     /* the joint of the model that it drives, the first of several; SCENE_NONE: none */
 	message_type reply; /* the name is also that of a service, with this reply; NULL: it is not */
+	bool any;           /* messages of each type are taken; the type is that of a topic without other listeners */
 };
 
 /* A topic that is published for a system. What does not depend on the system's code is made by the server from the
@@ -98,6 +99,7 @@ struct system_listener {
 struct system_listeners { /* of one topic */
 	char *name;       /* NULL: free */
 	message_type type;
+	bool any;                              /* each of them takes messages of each type */
 	VEC(struct system_listener) listeners; /* in the order of their registration */
 };
 

@@ -19,7 +19,7 @@ world=$scratch/event.sdf
 	model probe 0 0 0.6 "$(plugin TouchPlugin '<target>ground</target><time>0.4</time><namespace>probe</namespace><enabled>1</enabled>')$(endpoint p)"
 	model ball 3 0 2 "$(plugin KineticEnergyMonitor '<link_name>l</link_name>')" | sed 's|</link>|<sensor name="a" type="altimeter"><topic>/high</topic><update_rate>40</update_rate><altimeter><vertical_position><noise type="gaussian"><stddev>0.1</stddev></noise></vertical_position></altimeter></sensor></link>|'
 	model ship 6 0 0.5 "$(plugin VelocityControl '')$(plugin OdometryPublisher '')$(plugin LinearBatteryPlugin "$battery<start_draining>1</start_draining>")$(endpoint s)$(plugin Breadcrumbs "<topic>/drop</topic><max_deployments>1</max_deployments><breadcrumb><sdf version=\"1.9\"><model name=\"crumb\"><pose>-2 0 1 0 0 0</pose>$box</model></sdf></breadcrumb>")"
-	model boat 6 9 0.5 "$(plugin VelocityControl '')$(plugin LinearBatteryPlugin "$battery<power_draining_topic>/drain</power_draining_topic>")"
+	model boat 6 9 0.5 "$(plugin VelocityControl '')$(plugin LinearBatteryPlugin "$battery<power_draining_topic>/drain</power_draining_topic><stop_power_draining_topic>/model/ship/cmd_vel</stop_power_draining_topic>")"
 	echo '<actor name="walker"><pose>5 3 0.5 0 0 0</pose><link name="l"><collision name="c"><geometry><box><size>0.3 0.3 1</size></box></geometry></collision></link>'
 	plugin FollowActor '<target>boat</target><velocity>3</velocity><min_distance>1</min_distance><max_distance>8</max_distance>'
 	echo '</actor>'
@@ -27,7 +27,7 @@ world=$scratch/event.sdf
 	plugin PerformerDetector '<topic>/gate</topic><geometry><box><size>2 2 2</size></box></geometry>'
 	echo '</model>'
 	trigger gz.msgs.Boolean /probe/touched '<match>data: true</match>' '<output type="gz.msgs.Twist" topic="/model/ship/cmd_vel">linear {x: 4}</output>'
-	trigger gz.msgs.Double /model/ball/kinetic_energy '' '<delay_ms>33</delay_ms><output type="gz.msgs.Twist" topic="/model/boat/cmd_vel">angular {z: 1.5}</output><output type="gz.msgs.StringMsg" topic="/drain">data: "now"</output>'
+	trigger gz.msgs.Double /model/ball/kinetic_energy '' '<delay_ms>33</delay_ms><output type="gz.msgs.Twist" topic="/model/boat/cmd_vel">angular {z: 1.5}</output><output type="gz.msgs.Empty" topic="/drain"/>'
 	trigger gz.msgs.Pose /gate '<match field="name">"ship"</match><match field="position.x" tol="1">-1.5</match>' '<delay_ms>5</delay_ms><service name="/world/event/create" reqType="gz.msgs.EntityFactory" reqMsg="sdf: '"'&lt;sdf version=&quot;1.9&quot;>&lt;model name=&quot;late&quot;>&lt;link name=&quot;l&quot;/>&lt;/model>&lt;/sdf>'"' pose {position {x: -5 z: 3}}"/>'
 	# twelve messages, of which the radio loses some, and one reaction to each that comes
 	for i in 1 2 3 4 5 6; do

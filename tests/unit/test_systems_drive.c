@@ -240,6 +240,18 @@ Test(drives, ackermann_steers_only)
 	stop();
 }
 
+/* The PID of a steering joint begins anew in each step: so its last part is the error by the step. */
+Test(drives, ackermann_steers_by_a_pid)
+{
+	start(CAR(PLUGIN("AckermannSteering",
+		STEERED "<steering_only>true</steering_only><steer_d_gain>1</steer_d_gain>"
+			"<steer_cmd_max>0.5</steer_cmd_max>")));
+	lib_text(server, 10, "/model/car/steer_angle", "data: 0.3");
+	lib_run(server, 210);
+	NEAR(joint_at("steer_left_joint"), 0.2 * 0.5, 5e-3);
+	stop();
+}
+
 /* --- MecanumDrive ------------------------------------------------------------------------------------------------- */
 
 #define ROLLERS(direction)                                                                                             \

@@ -149,6 +149,10 @@ Test(systems_event, a_trigger_fires_when_all_matches_hold)
 	cr_assert_eq(outputs(number, "linear {x: 1.39}"), 0);
 	cr_assert_eq(outputs(number, "linear {x: 1.5} angular {z: 2}"), 0);
 	cr_assert_eq(outputs(number, "angular {z: 1}"), 0);
+	/* without a tolerance the last digits need not be the same */
+	static const char nearly[] = HEAD TRIGGER(IN("Twist", "<match field='linear.x'>0.3</match>"), OUT) END;
+	cr_assert_eq(outputs(nearly, "linear {x: 0.30000000000000004}"), 1);
+	cr_assert_eq(outputs(nearly, "linear {x: 0.3000001}"), 0);
 }
 
 Test(systems_event, a_trigger_compares_messages_parts_and_lists)
@@ -401,6 +405,52 @@ Test(systems_event, an_empty_battery_lets_go_of_joints_and_is_recharged)
 	cr_assert_eq(state.power_supply_status, GZ__MSGS__BATTERY_STATE__POWER_SUPPLY_STATUS__CHARGING);
 	/* c / t = 20 A, less P / V, for 100 ms; a few steps at the beginning are without the load */
 	near("charge", state.charge, (20 - load / 12) * 0.1 / 3600, 3 * 20 * LIB_DT_S / 3600);
+	stop();
+}
+
+/* Messages of each type start and stop it: a command that a drive takes as well, and what the run itself publishes. */
+Test(systems_event, messages_of_each_type_start_a_battery)
+{
+#define DRAINS(topic, what)                                                                                            \
+	DRIVEN("bot", "0 0 5 0 0 0",                                                                                   \
+		BATTERY("<capacity>1</capacity><power_load>12</power_load><invert_current_sign>true</"                  \
+			"invert_current_sign>"                                                                         \
+			"<power_draining_topic>" topic "</power_draining_topic>") what)
+	start(HEAD DRAINS("/model/bot/cmd_vel", "") END);
+	subscribe(client, STATE, 0);
+	lib_run(server, 100);
+	cr_assert_eq(battery().charge, 1);
+	lib_text(server, 100, "/model/bot/cmd_vel", "linear {x: 1}");
+	lib_run(server, 5000);
+	Gz__Msgs__BatteryState state = battery();
+	near("current", state.current, -1, 0.05);
+	near("x", lib_at(server, lib_model(server, "bot")).pose.x, 4.9, 1e-9);
+	stop();
+	start(HEAD DRAINS("/model/bot/odometry", PLUGIN("OdometryPublisher", "")) END);
+	subscribe(client, STATE, 0);
+	lib_run(server, 5000);
+	near("current", battery().current, -1, 0.05);
+	stop();
+}
+
+/* A thruster adds its load to the battery that it names, and pushes until the battery is empty. */
+Test(systems_event, an_empty_battery_stops_a_thruster)
+{
+	const double charge = 0.001, load = 86.4, empty_s = charge * 12 * 3600 / load;
+#define THRUSTER(battery, load)                                                                                        \
+	PLUGIN("Thruster", "<joint_name>j</joint_name><thrust_coefficient>0.005</thrust_coefficient>"                  \
+			   "<propeller_diameter>0.25</propeller_diameter><velocity_control>true</velocity_control>"    \
+			   "<battery_name>" battery "</battery_name><power_load>" load "</power_load>")
+	start(HEAD "<model name='bot'><pose>0 0 5 0 0 0</pose><link name='a'><gravity>0</gravity></link><link name='b'>"
+		   "<gravity>0</gravity></link><joint name='j' type='revolute'><parent>a</parent><child>b</child><axis>"
+		   "<xyz>1 0 0</xyz></axis></joint>" THRUSTER("b", "80") BATTERY(
+			   "<initial_charge>0.001</initial_charge><capacity>0.002</capacity><smooth_current_tau>0.001</"
+			   "smooth_current_tau><power_load>6.4</power_load>")
+			   PLUGIN("ApplyJointForce", "<joint_name>j</joint_name>") "</model>" END);
+	lib_text(server, 0, "/model/bot/joint/j/cmd_thrust", "data: 2");
+	lib_run(server, 2000);
+	/* two links of 1 kg */
+	near("speed", lib_at(server, lib_model(server, "bot")).twist.linear.x, empty_s * 2 / 2, 5 * LIB_DT_S);
 	stop();
 }
 
