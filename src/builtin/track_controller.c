@@ -6,7 +6,8 @@
  * of the world (of finite coordinates), friction acts along the circles around it.
  *
  * Velocities are limited in jerk, acceleration and velocity, as in Gazebo; a command that is older than
- * <max_command_age> counts as 0. In Gazebo's vehicles with tracks a positive velocity is backwards; here tracks and
+ * <max_command_age> counts as 0. With <odometry_topic> or <odometry_publish_frequency> the way of the track, which is
+ * the sum of its limited velocities, is published; Gazebo does so always. In Gazebo's vehicles with tracks a positive velocity is backwards; here tracks and
  * conveyors run the same way. */
 #include "builtin/parts.h"
 
@@ -19,6 +20,8 @@ struct config {
 	struct builtin_limits limits;
 	double age_max_s;
 	const struct troupe_field *velocity, *centre[3];
+	bool gives_odometry;
+	const struct troupe_field *way, *speed;
 };
 
 struct words {
@@ -27,6 +30,7 @@ struct words {
 	double since_s;              /* when the last command came */
 	uint64_t turns;
 	double centre[3];
+	double way_m[]; /* [1], with odometry */
 };
 
 static const struct troupe_words words_of[] = {
@@ -51,6 +55,8 @@ static const struct troupe_parameter parameters[] = {
 		"of the Vector3d; default: /model/NAME/link/LINK/track_cmd_center_of_rotation"),
 	BUILTIN_BETWEEN("max_command_age", 0, BUILTIN_NUMBER_MAX, "s; default: a command holds for ever"),
 	BUILTIN_LIMITS("", "m"),
+	BUILTIN_TEXT("odometry_topic", "default: /model/NAME/link/LINK/odometry"),
+	BUILTIN_BETWEEN("odometry_publish_frequency", 0, BUILTIN_NUMBER_MAX, "Hz; default 50"),
 	BUILTIN_BOOL("debug", "has no effect"),
 	BUILTIN_END,
 };
@@ -63,6 +69,27 @@ static struct troupe_vec3 axis_of(const struct troupe_host *host, struct troupe_
 	host->sincos(rpy.y, &sp, &cp);
 	host->sincos(rpy.z, &sy, &cy);
 	return troupe_vec3_make(cy * sp * sr - sy * cr, sy * sp * sr + cy * cr, cp * sr);
+}
+
+/* Without odometry there is no word for it, so that the state is what it was. */
+static bool give_odometry(struct troupe_system *self, const struct troupe_element *plugin, const char *link)
+{
+	const struct troupe_host *host = self->host;
+	struct config *config = self->config;
+	const struct troupe_output output = {
+		.type = "gz.msgs.Odometry",
+		.gives = TROUPE_GIVES_REPORT,
+		.rate_hz = host->number(self, plugin, "odometry_publish_frequency", 50),
+	};
+	config->gives_odometry = host->child(plugin, "odometry_topic", NULL) ||
+				 host->child(plugin, "odometry_publish_frequency", NULL);
+	if (!config->gives_odometry)
+		return true;
+	host->add_words(self, "way", TROUPE_WORD_DOUBLE, 1);
+	config->way = host->field(self, "gz.msgs.Odometry", "pose.position.x");
+	config->speed = host->field(self, "gz.msgs.Odometry", "twist.linear.x");
+	const char *usual = host->print(self, "model/%s/link/%s/odometry", host->owner_name(self), link);
+	return builtin_give(self, plugin, "odometry_topic", usual, &output, NULL);
 }
 
 static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
@@ -85,7 +112,8 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 		       "gz.msgs.Double", INPUT_VELOCITY) &&
 	       builtin_take(self, plugin, "center_of_rotation_topic",
 		       host->print(self, "link/%s/track_cmd_center_of_rotation", link), "gz.msgs.Vector3d",
-		       INPUT_CENTRE);
+		       INPUT_CENTRE) &&
+	       give_odometry(self, plugin, link);
 }
 
 static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)
@@ -117,6 +145,8 @@ static void run(const struct troupe_system *self, const struct troupe_step *step
 	double now = builtin_limit(asked, &config->limits, w->last, w->before, step->dt);
 	w->before = w->last;
 	w->last = now;
+	if (config->gives_odometry)
+		w->way_m[0] = builtin_clamp(w->way_m[0] + now * step->dt, -BUILTIN_NUMBER_MAX, BUILTIN_NUMBER_MAX);
 	struct troupe_vec3 centre = {w->centre[0], w->centre[1], w->centre[2]};
 	struct troupe_pose pose = host->link_pose(step, config->link, TROUPE_NOW);
 	host->link_belt(step, config->link, troupe_quat_rotate(troupe_pose_turn(pose), config->axis), now,
@@ -135,6 +165,18 @@ static void update(const struct troupe_system *self, const struct troupe_step *s
 		run(self, step, words);
 }
 
+static bool report(const struct troupe_system *self, const struct troupe_step *step, const void *words, uint32_t output,
+	struct troupe_message *message)
+{
+	const struct config *config = self->config;
+	const struct words *w = words;
+	(void)step;
+	(void)output;
+	self->host->put(message, config->way, w->way_m[0]);
+	self->host->put(message, config->speed, w->last);
+	return true;
+}
+
 const struct troupe_kind builtin_track_controller = {
 	.size = sizeof(struct troupe_kind),
 	.flags = TROUPE_IN_MODEL | TROUPE_LENIENT,
@@ -145,4 +187,5 @@ const struct troupe_kind builtin_track_controller = {
 	.command = command,
 	.pre_update = pre_update,
 	.update = update,
+	.report = report,
 };

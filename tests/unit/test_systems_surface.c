@@ -1,6 +1,9 @@
 /* Systems that control surfaces: belts carry and drive at their speed, up to friction, and wheels slip by their
  * compliance times the share of the normal force with which they push. */
+#include "clients.h"
 #include "systems.h"
+
+#include "topic/motion.pb-c.h"
 
 TestSuite(surfaces, .timeout = 120);
 
@@ -42,6 +45,33 @@ Test(surfaces, conveyor_carries_at_its_speed)
 	NEAR(is.pose.x, (v * v / a / 2 + v * (3 - v / a)) * cos(yaw), 3e-3);
 	NEAR(is.twist.linear.x, v * cos(yaw), 1e-3);
 	NEAR(is.twist.linear.y, v * sin(yaw), 1e-3);
+	stop();
+}
+
+/* The way of a belt is the sum of its limited velocities. */
+Test(surfaces, conveyor_tells_its_way)
+{
+	const double a = 0.25, v = 0.5;
+	struct troupe_message message;
+	Gz__Msgs__Odometry *last = NULL;
+	start(CONVEYOR("0 0 0.05 0 0 0", "<max_velocity>0.5</max_velocity><max_acceleration>0.25</max_acceleration>"
+					 "<odometry_publish_frequency>10</odometry_publish_frequency>", ""));
+	struct troupe_client *client = client_of(server, 4096);
+	subscribe(client, "/model/belt/link/l/odometry", 0);
+	lib_text(server, 1000, "/model/belt/link/l/track_cmd_vel", "data: 1");
+	lib_run(server, 4000);
+	uint32_t count = 0;
+	while (troupe_client_take(client, 0, &message)) {
+		if (last)
+			message_free(&last->base);
+		last = decode(&message);
+		count++;
+	}
+	cr_assert(count >= 39 && count <= 41, "%u", count);
+	NEAR(last->pose->position->x, v * v / a / 2 + v * (3 - v / a), 2e-3);
+	NEAR(last->twist->linear->x, v, 1e-12);
+	message_free(&last->base);
+	troupe_client_destroy(client);
 	stop();
 }
 
