@@ -7,8 +7,8 @@
  *
  * Velocities are limited in jerk, acceleration and velocity, as in Gazebo; a command that is older than
  * <max_command_age> counts as 0. With <odometry_topic> or <odometry_publish_frequency> the way of the track, which is
- * the sum of its limited velocities, is published; Gazebo does so always. In Gazebo's vehicles with tracks a positive velocity is backwards; here tracks and
- * conveyors run the same way. */
+ * the sum of its limited velocities, is published; Gazebo does so always. In Gazebo's vehicles with tracks a positive
+ * velocity is backwards; here tracks and conveyors run the same way. */
 #include "builtin/parts.h"
 
 enum input { INPUT_VELOCITY, INPUT_CENTRE };

@@ -117,6 +117,7 @@ static void add_parameter(struct text *out, const struct troupe_parameter *param
 	case TROUPE_POSE:
 		add_numbers(out, parameter, 6);
 		break;
+	case TROUPE_UNUSED:
 	case TROUPE_PARTS:
 		add_inner(out, 2);
 	}
