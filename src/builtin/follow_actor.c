@@ -34,8 +34,9 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_BETWEEN("velocity", 0, BUILTIN_VELOCITY_MAX, "m/s, default 0.8"),
 	BUILTIN_BETWEEN("min_distance", 0, BUILTIN_NUMBER_MAX, "m, nearer it stands; default 1.2"),
 	BUILTIN_BETWEEN("max_distance", 0, BUILTIN_NUMBER_MAX, "m, farther it stands; default 4"),
-	BUILTIN_UNUSED("animation", "actors have no animations"),
-	BUILTIN_UNUSED("animation_x_vel", "actors have no animations"),
+	/* no warning: no motion depends on them, as on the animations of scripts */
+	BUILTIN_TEXT("animation", "has no effect: actors have no animations"),
+	BUILTIN_NUMBER("animation_x_vel", "has no effect"),
 	BUILTIN_END,
 };
 
