@@ -1,6 +1,7 @@
 /* Reads what can be seen: the materials of visuals, lights, and what a world says of its surroundings. Only the
- * numbers are read: textures and scripts stay names. */
+ * numbers are read: textures stay names, and a script stands for the colours that Gazebo has under its name. */
 #include "sdf/load.h"
+#include "sdf/paint.h"
 #include "sdf/xml.h"
 
 #include <string.h>
@@ -37,7 +38,35 @@ static const struct sdf_pbr *load_pbr(struct load *load, const struct sdf_elemen
 	return pbr;
 }
 
-static const struct sdf_material *load_material(struct load *load, const struct sdf_element *element)
+/* The colours that hold where <material> gives none. A name that is unknown must not look like black paint. */
+static void start_colours(
+	struct load *load, const struct sdf_visual *visual, const struct sdf_element *script, struct sdf_material *to)
+{
+	const char *name = script ? load_text(script, "name") : NULL;
+	const struct paint *paint = name ? paint_find(name) : NULL;
+	if (script && !paint) {
+		const char *kind = arena_printf(&load->sdf->arena, "script %s", name ? name : "");
+		load_warn_once(load, kind, script,
+			"visual \"%.80s\": the material script \"%.80s\" is unknown: expected a name of "
+			"gazebo.material, "
+			"such as Gazebo/Red; the colours of <material> are used, and those of Gazebo/Grey where it has "
+			"none",
+			visual->name, name ? name : "");
+		paint = paint_find("Gazebo/Grey");
+	}
+	if (!paint)
+		return;
+	to->ambient = paint->ambient;
+	to->diffuse = paint->diffuse;
+	to->specular = paint->specular;
+	to->emissive = paint->emissive;
+	to->shininess = paint->shininess;
+	to->lighting = !paint->unlit;
+	to->ambient_given = to->diffuse_given = true;
+}
+
+static const struct sdf_material *load_material(
+	struct load *load, const struct sdf_visual *visual, const struct sdf_element *element)
 {
 	if (!element)
 		return NULL;
@@ -58,6 +87,7 @@ static const struct sdf_material *load_material(struct load *load, const struct 
 		.shader = shader ? (type && *type ? type : "pixel") : NULL,
 		.normal_map = load_text(shader, "normal_map"),
 		.pbr = load_pbr(load, sdf_child(element, "pbr", NULL))};
+	start_colours(load, visual, script, to);
 	load_colour(load, element, "ambient", &to->ambient);
 	load_colour(load, element, "diffuse", &to->diffuse);
 	load_colour(load, element, "specular", &to->specular);
@@ -74,7 +104,7 @@ void load_looks(struct load *load, struct sdf_visual *visual)
 	double layer = 0;
 	visual->cast_shadows = true;
 	visual->visibility_flags = UINT32_MAX;
-	visual->material = load_material(load, sdf_child(visual->element, "material", NULL));
+	visual->material = load_material(load, visual, sdf_child(visual->element, "material", NULL));
 	load_bool(load, visual->element, "cast_shadows", &visual->cast_shadows);
 	load_double(load, visual->element, "transparency", 0, 1, &visual->transparency);
 	load_double(load, visual->element, "laser_retro", -1e9, 1e9, &visual->laser_retro);

@@ -25,8 +25,8 @@ struct sdf_pbr {
 };
 
 struct sdf_material {
-	struct sdf_colour ambient, diffuse, specular, emissive; /* 0 0 0 1 */
-	bool ambient_given, diffuse_given;
+	struct sdf_colour ambient, diffuse, specular, emissive; /* 0 0 0 1, or those of the <script> (sdf/paint.h) */
+	bool ambient_given, diffuse_given;                      /* by the file or its script */
 	double shininess;                     /* 0 */
 	double render_order;                  /* 0 */
 	bool lighting;                        /* true */

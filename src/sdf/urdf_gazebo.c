@@ -171,30 +171,6 @@ void urdf_gazebo_collision(struct urdf *urdf, const struct urdf_link *link, stru
 	add_fragment(urdf, link->name, "collision", to);
 }
 
-struct paint {
-	const char *name, *colour;
-};
-
-/* The plain colours of Gazebo's gazebo.material. */
-static const struct paint paints[] = {
-	{"Gazebo/White", "1 1 1 1"},
-	{"Gazebo/Grey", "0.7 0.7 0.7 1"},
-	{"Gazebo/DarkGrey", "0.175 0.175 0.175 1"},
-	{"Gazebo/DarkGray", "0.175 0.175 0.175 1"},
-	{"Gazebo/Gray", "0.7 0.7 0.7 1"},
-	{"Gazebo/Black", "0 0 0 1"},
-	{"Gazebo/FlatBlack", "0.1 0.1 0.1 1"},
-	{"Gazebo/Red", "1 0 0 1"},
-	{"Gazebo/Green", "0 1 0 1"},
-	{"Gazebo/Blue", "0 0 1 1"},
-	{"Gazebo/SkyBlue", "0.13 0.44 0.7 1"},
-	{"Gazebo/Yellow", "1 1 0 1"},
-	{"Gazebo/Purple", "1 0 1 1"},
-	{"Gazebo/Turquoise", "0 1 1 1"},
-	{"Gazebo/Orange", "1 0.5088 0.0468 1"},
-	{"Gazebo/Indigo", "0.33 0 0.5 1"},
-};
-
 /* <material>Gazebo/Red</material> names a material of Gazebo; a <material> with children is SDF. */
 static void add_material(struct urdf *urdf, const struct sdf_element *material, struct load_builder *to)
 {
@@ -207,11 +183,6 @@ static void add_material(struct urdf *urdf, const struct sdf_element *material, 
 	urdf_add_text(urdf, &script, "name", material->text);
 	urdf_add_text(urdf, &script, "uri", "file://media/materials/scripts/gazebo.material");
 	urdf_add(urdf, &look, script);
-	for (size_t i = 0; i < ARRAY_LEN(paints); i++)
-		if (!strcmp(paints[i].name, material->text)) {
-			urdf_add_text(urdf, &look, "ambient", paints[i].colour);
-			urdf_add_text(urdf, &look, "diffuse", paints[i].colour);
-		}
 	urdf_add(urdf, to, look);
 }
 

@@ -4,6 +4,7 @@
 #include "sdf/sdf.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -461,7 +462,7 @@ Test(sensors, visuals)
 			    "0 1</emissive>"
 			    "<shininess>8</shininess><render_order>2</render_order><lighting>0</"
 			    "lighting><double_sided>1</double_sided>"
-			    "<script><uri>u</uri><name>n</name></script><shader "
+			    "<script><uri>u</uri><name>Gazebo/Gold</name></script><shader "
 			    "type='vertex'><normal_map>x</normal_map></shader><pbr>"
 			    "<metal><albedo_map>a.png</albedo_map><roughness>0.2</roughness><metalness>0.9</"
 			    "metalness></metal></pbr>"
@@ -479,7 +480,7 @@ Test(sensors, visuals)
 	near(material->render_order, 2);
 	cr_assert(!material->lighting && material->double_sided && material->ambient_given && material->diffuse_given);
 	cr_assert_str_eq(material->script_uri, "u");
-	cr_assert_str_eq(material->script_name, "n");
+	cr_assert_str_eq(material->script_name, "Gazebo/Gold");
 	cr_assert_str_eq(material->shader, "vertex");
 	cr_assert_str_eq(material->normal_map, "x");
 	cr_assert_str_eq(material->pbr->albedo_map, "a.png");
@@ -751,6 +752,9 @@ static const struct {
 	{SENSOR("camera", "<camera><save enabled='1'><path>/p</path></save></camera>"),
 		"t.sdf:3: <save> has no effect, because a world may not choose where files are written"},
 	{SENSOR("force_torque", "<force_torque><frame>tool</frame></force_torque>"), "t.sdf:3: <frame> is \"tool\""},
+	{VISUAL("<material>\n<script><uri>u</uri><name>Mine/Moss</name></script></material>"),
+		"t.sdf:3: visual \"v\": the material script \"Mine/Moss\" is unknown: expected a name of "
+		"gazebo.material"},
 	{LIGHT("area", ""), "t.sdf:1: type of <light> is \"area\": expected point, directional or spot; point is used"},
 	{LIGHT("spot", "<spot><inner_angle>1</inner_angle></spot>"), "t.sdf:2: <inner_angle> of <spot> is 1"},
 	{LIGHT("point", "<attenuation><constant>-1</constant></attenuation>"),
@@ -774,6 +778,70 @@ Test(sensors, doubtful_words_are_warnings_with_their_line)
 			"got %s\nfor %s", text, doubtful[i].text);
 		sdf_free(sdf);
 	}
+}
+
+#define SCRIPT(name) "<script><uri>file://media/materials/scripts/gazebo.material</uri><name>" name "</name></script>"
+#define PAINTED(inside) VISUAL("\n<material>" inside "</material>")
+
+/* A script stands for the colours of gazebo.material; a colour in the file takes its place. */
+Test(sensors, material_scripts)
+{
+	static const struct {
+		const char *name;
+		double ambient[3], diffuse[4], specular, emissive[3], shininess;
+		bool lit;
+	} rows[] = {
+		{"Gazebo/Red", {1, 0, 0}, {1, 0, 0, 1}, 0.1, {0, 0, 0}, 1, true},
+		{"Gazebo/Grey", {0.3, 0.3, 0.3}, {0.7, 0.7, 0.7, 1}, 0.01, {0, 0, 0}, 1.5, true},
+		{"Gazebo/SkyBlue", {0.13, 0.44, 0.7}, {0, 0, 1, 1}, 0.1, {0, 0, 0}, 1, true},
+		{"Gazebo/Orange", {1, 0.5088, 0.0468}, {1, 0.5088, 0.0468, 1}, 0.5, {0, 0, 0}, 128, true},
+		{"Gazebo/Gold", {0.4, 0.24869, 0.020759}, {0.8, 0.64869, 0.120759, 1}, 0.4, {0, 0, 0}, 12.5, true},
+		{"Gazebo/PurpleGlow", {1, 0, 1}, {1, 0, 1, 1}, 0.1, {1, 0, 1}, 1, true},
+		{"Gazebo/GreenTransparent", {0, 1, 0}, {0, 1, 0, 0.5}, 0, {0, 0, 0}, 0, true},
+		{"Gazebo/RedTransparent", {1, 0, 0}, {1, 0, 0, 0.5}, 0, {0, 0, 0}, 0, false},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[1000];
+		snprintf(text, sizeof text, PAINTED(SCRIPT("%s")), rows[i].name);
+		struct sdf *sdf = good(text);
+		const struct sdf_material *m = sdf->worlds.at[0].visuals.at[0].material;
+		const double *a = rows[i].ambient, *d = rows[i].diffuse, *e = rows[i].emissive, s = rows[i].specular;
+		near_colour(m->ambient, a[0], a[1], a[2], 1);
+		near_colour(m->diffuse, d[0], d[1], d[2], d[3]);
+		near_colour(m->specular, s, s, s, 1);
+		near_colour(m->emissive, e[0], e[1], e[2], 1);
+		near(m->shininess, rows[i].shininess);
+		cr_assert(m->lighting == rows[i].lit && m->ambient_given && m->diffuse_given, "%s", rows[i].name);
+		sdf_free(sdf);
+	}
+	struct sdf *sdf = good(PAINTED(SCRIPT("Gazebo/Gold") "<diffuse>0 0.5 0 1</diffuse><shininess>3</shininess>"));
+	const struct sdf_material *mixed = sdf->worlds.at[0].visuals.at[0].material;
+	near_colour(mixed->ambient, 0.4, 0.24869, 0.020759, 1);
+	near_colour(mixed->diffuse, 0, 0.5, 0, 1);
+	near(mixed->shininess, 3);
+	sdf_free(sdf);
+}
+
+/* A script that is unknown is grey, and not the black that SDF has for a colour that is not given; each is named once.
+ */
+Test(sensors, unknown_material_scripts_are_grey)
+{
+	troupe_status status;
+	struct sdf *sdf = load(PAINTED(SCRIPT("Mine/Moss") "<ambient>0 0.2 0 1</ambient>"), &status);
+	const struct sdf_material *m = sdf->worlds.at[0].visuals.at[0].material;
+	near_colour(m->ambient, 0, 0.2, 0, 1);
+	near_colour(m->diffuse, 0.7, 0.7, 0.7, 1);
+	cr_assert(!status && sdf->warning_count == 1);
+	sdf_free(sdf);
+	sdf = load(IN_LINK("<visual name='v'><material>" SCRIPT(
+			   "Mine/Moss") "</material></visual><visual name='w'>"
+					"<material>" SCRIPT("Mine/Moss") "</material></visual><visual "
+									 "name='x'><material>" SCRIPT(
+										 "Mine/Rust") "</material></visual>"),
+		&status);
+	cr_assert(!status && sdf->warning_count == 2, "%u warnings", sdf->warning_count);
+	cr_assert(strstr(sdf->messages.at[0].text, "\"v\"") && strstr(sdf->messages.at[1].text, "Mine/Rust"));
+	sdf_free(sdf);
 }
 
 /* --- the rest ----------------------------------------------------------------------------------------------------- */

@@ -498,21 +498,26 @@ Test(viewer, the_look_of_shapes_and_lights)
 			"</ambient><diffuse>0.25 0.5 1 1</diffuse><specular>1 0.5 0 1</specular><emissive>0 0.125 0 1"
 			"</emissive></material></visual><visual "
 			"name='none'><geometry><sphere><radius>1</radius></sphere>"
-			"</geometry></visual></link></model>")),
+			"</geometry></visual><visual name='script'><geometry><sphere><radius>1</radius></sphere>"
+			"</geometry><material><script><uri>u</uri><name>Gazebo/BlueTransparent</name></script>"
+			"</material></visual></link></model>")),
 		1);
 	struct troupe_client *client = client_of(server, 256);
 	struct troupe_message message;
 	Gz__Msgs__Scene *scene = ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
 	cr_assert(scene && scene->n_light == 1, "%s", message.text);
 	const Gz__Msgs__Link *link = scene->model[scene->n_model - 1]->link[0];
-	cr_assert(link->n_visual == 2);
-	const Gz__Msgs__Visual *all = link->visual[0], *none = link->visual[1];
+	cr_assert(link->n_visual == 3);
+	const Gz__Msgs__Visual *all = link->visual[0], *none = link->visual[1], *script = link->visual[2];
 	cr_assert_str_eq(all->name, "all");
 	cr_expect(!all->cast_shadows && all->transparency == 0.25 && all->laser_retro == 150 && all->meta->layer == -2);
 	is_colour(all->material->ambient, 0.5F, 0.25F, 0.125F, "ambient");
 	is_colour(all->material->diffuse, 0.25F, 0.5F, 1, "diffuse");
 	is_colour(all->material->specular, 1, 0.5F, 0, "specular");
 	is_colour(all->material->emissive, 0, 0.125F, 0, "emissive");
+	is_colour(script->material->ambient, 0, 0, 1, "ambient of a script");
+	const Gz__Msgs__Color *paint = script->material->diffuse;
+	cr_expect(paint->r == 0 && paint->g == 0 && paint->b == 1 && paint->a == 0.5F, "diffuse of a script");
 	cr_expect(none->cast_shadows && none->transparency == 0 && none->laser_retro == 0 && none->meta->layer == 0);
 	const Gz__Msgs__Light *lamp = scene->light[0];
 	cr_expect(lamp->type == GZ__MSGS__LIGHT__LIGHT_TYPE__SPOT && lamp->cast_shadows && lamp->is_light_off);
