@@ -38,6 +38,40 @@ static const struct sdf_pbr *load_pbr(struct load *load, const struct sdf_elemen
 	return pbr;
 }
 
+/* Pictures and the viewer have no textures. Each is named once, because a world may have thousands of like visuals. */
+static void warn_of_texture(
+	struct load *load, const struct sdf_visual *visual, const struct sdf_element *at, const char *file)
+{
+	const char *kind = arena_printf(&load->sdf->arena, "texture %s", file);
+	load_warn_once(load, kind, at,
+		"visual \"%.80s\": the texture \"%.80s\" is not shown: pictures and the viewer have only colours",
+		visual->name, file);
+}
+
+static void warn_of_maps(struct load *load, const struct sdf_visual *visual, const struct sdf_element *element,
+	const struct sdf_pbr *pbr)
+{
+	if (!pbr)
+		return;
+	const char *maps[] = {pbr->albedo_map, pbr->emissive_map, pbr->light_map, pbr->normal_map, pbr->roughness_map,
+		pbr->metalness_map, pbr->specular_map, pbr->glossiness_map, pbr->ambient_occlusion_map,
+		pbr->environment_map};
+	for (size_t i = 0; i < ARRAY_LEN(maps); i++)
+		if (maps[i] && *maps[i]) {
+			warn_of_texture(load, visual, sdf_child(element, "pbr", NULL), maps[i]);
+			return;
+		}
+}
+
+static void warn_of_ground(struct load *load, const struct sdf_visual *visual)
+{
+	const struct sdf_element *geometry = sdf_child(visual->element, "geometry", NULL);
+	const struct sdf_element *texture = sdf_child(sdf_child(geometry, "heightmap", NULL), "texture", NULL);
+	const char *file = texture ? load_text(texture, "diffuse") : NULL;
+	if (file && *file)
+		warn_of_texture(load, visual, texture, file);
+}
+
 /* The colours that hold where <material> gives none. A name that is unknown must not look like black paint. */
 static void start_colours(
 	struct load *load, const struct sdf_visual *visual, const struct sdf_element *script, struct sdf_material *to)
@@ -54,8 +88,15 @@ static void start_colours(
 			visual->name, name ? name : "");
 		paint = paint_find("Gazebo/Grey");
 	}
+	if (!paint && to->pbr && to->pbr->albedo_map && *to->pbr->albedo_map) {
+		/* Black is SDF's default: it would be multiplied with the map. */
+		to->ambient = to->diffuse = (struct sdf_colour){1, 1, 1, 1};
+		to->ambient_given = to->diffuse_given = true;
+	}
 	if (!paint)
 		return;
+	if (paint->texture)
+		warn_of_texture(load, visual, script, paint->texture);
 	to->ambient = paint->ambient;
 	to->diffuse = paint->diffuse;
 	to->specular = paint->specular;
@@ -87,6 +128,7 @@ static const struct sdf_material *load_material(
 		.shader = shader ? (type && *type ? type : "pixel") : NULL,
 		.normal_map = load_text(shader, "normal_map"),
 		.pbr = load_pbr(load, sdf_child(element, "pbr", NULL))};
+	warn_of_maps(load, visual, element, to->pbr);
 	start_colours(load, visual, script, to);
 	load_colour(load, element, "ambient", &to->ambient);
 	load_colour(load, element, "diffuse", &to->diffuse);
@@ -111,6 +153,7 @@ void load_looks(struct load *load, struct sdf_visual *visual)
 	load_uint(load, visual->element, "visibility_flags", &visual->visibility_flags);
 	load_double(load, sdf_child(visual->element, "meta", NULL), "layer", INT32_MIN, INT32_MAX, &layer);
 	visual->layer = (int32_t)layer;
+	warn_of_ground(load, visual);
 }
 
 /* A factor that is out of its range is taken as the end of the range, as in Gazebo. */

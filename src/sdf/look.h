@@ -26,7 +26,7 @@ struct sdf_pbr {
 
 struct sdf_material {
 	struct sdf_colour ambient, diffuse, specular, emissive; /* 0 0 0 1, or those of the <script> (sdf/paint.h) */
-	bool ambient_given, diffuse_given;                      /* by the file or its script */
+	bool ambient_given, diffuse_given;    /* by the file or its script; an albedo map makes both white */
 	double shininess;                     /* 0 */
 	double render_order;                  /* 0 */
 	bool lighting;                        /* true */

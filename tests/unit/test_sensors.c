@@ -454,8 +454,9 @@ Test(sensors, poses_of_cameras_may_name_a_frame)
 
 Test(sensors, visuals)
 {
+	troupe_status status;
 	struct sdf *sdf =
-		good(VISUAL("<cast_shadows>false</cast_shadows><transparency>0.25</transparency><laser_retro>150"
+		load(VISUAL("<cast_shadows>false</cast_shadows><transparency>0.25</transparency><laser_retro>150"
 			    "</laser_retro><visibility_flags>6</visibility_flags><meta><layer>-2</layer></"
 			    "meta><material><ambient>0.1 0.2 "
 			    "0.3 0.4</ambient><diffuse>0.5 0.6 0.7</diffuse><specular>1 0 0 1</specular><emissive>0 1 "
@@ -466,7 +467,9 @@ Test(sensors, visuals)
 			    "type='vertex'><normal_map>x</normal_map></shader><pbr>"
 			    "<metal><albedo_map>a.png</albedo_map><roughness>0.2</roughness><metalness>0.9</"
 			    "metalness></metal></pbr>"
-			    "</material>"));
+			    "</material>"),
+			&status);
+	cr_assert(!status && sdf->warning_count == 1);
 	const struct sdf_visual *visual = &sdf->worlds.at[0].visuals.at[0];
 	const struct sdf_material *material = visual->material;
 	cr_assert(!visual->cast_shadows && visual->visibility_flags == 6 && visual->layer == -2);
@@ -755,6 +758,10 @@ static const struct {
 	{VISUAL("<material>\n<script><uri>u</uri><name>Mine/Moss</name></script></material>"),
 		"t.sdf:3: visual \"v\": the material script \"Mine/Moss\" is unknown: expected a name of "
 		"gazebo.material"},
+	{VISUAL("<material>\n<pbr><metal><albedo_map>a.png</albedo_map></metal></pbr></material>"),
+		"t.sdf:3: visual \"v\": the texture \"a.png\" is not shown"},
+	{VISUAL("<material>\n<script><uri>u</uri><name>Gazebo/Wood</name></script></material>"),
+		"t.sdf:3: visual \"v\": the texture \"wood.jpg\" is not shown"},
 	{LIGHT("area", ""), "t.sdf:1: type of <light> is \"area\": expected point, directional or spot; point is used"},
 	{LIGHT("spot", "<spot><inner_angle>1</inner_angle></spot>"), "t.sdf:2: <inner_angle> of <spot> is 1"},
 	{LIGHT("point", "<attenuation><constant>-1</constant></attenuation>"),
@@ -841,6 +848,47 @@ Test(sensors, unknown_material_scripts_are_grey)
 		&status);
 	cr_assert(!status && sdf->warning_count == 2, "%u warnings", sdf->warning_count);
 	cr_assert(strstr(sdf->messages.at[0].text, "\"v\"") && strstr(sdf->messages.at[1].text, "Mine/Rust"));
+	sdf_free(sdf);
+}
+
+#define PBR(inside) "<pbr><metal>" inside "</metal></pbr>"
+
+/* An albedo map without a colour is white, and not black; a colour that is given stays. */
+Test(sensors, textures_without_colours_are_white)
+{
+	static const struct {
+		const char *text;
+		double ambient, diffuse;
+		bool given;
+	} rows[] = {
+		{PAINTED(PBR("<albedo_map>a.png</albedo_map>")), 1, 1, true},
+		{PAINTED("<diffuse>0.5 0.5 0.5 1</diffuse>" PBR("<albedo_map>a.png</albedo_map>")), 1, 0.5, true},
+		{PAINTED("<ambient>0.25 0.25 0.25 1</ambient>" PBR("<albedo_map>a.png</albedo_map>")), 0.25, 1, true},
+		{PAINTED(SCRIPT("Gazebo/DarkGrey") PBR("<albedo_map>a.png</albedo_map>")), 0.175, 0.175, true},
+		{PAINTED(PBR("<normal_map>a.png</normal_map>")), 0, 0, false},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		troupe_status status;
+		struct sdf *sdf = load(rows[i].text, &status);
+		const struct sdf_material *m = sdf->worlds.at[0].visuals.at[0].material;
+		double a = rows[i].ambient, d = rows[i].diffuse;
+		cr_assert(!status && sdf->warning_count == 1);
+		near_colour(m->ambient, a, a, a, 1);
+		near_colour(m->diffuse, d, d, d, 1);
+		cr_assert_eq(m->diffuse_given, rows[i].given);
+		sdf_free(sdf);
+	}
+}
+
+Test(sensors, textures_of_heightmaps_are_named)
+{
+	troupe_status status;
+	struct sdf *sdf = load(VISUAL("<geometry><heightmap><uri>none.png</uri>\n<texture><diffuse>grass.png</diffuse>"
+				      "</texture></heightmap></geometry>"),
+		&status);
+	const char *last = sdf->messages.count ? sdf->messages.at[sdf->messages.count - 1].text : "nothing";
+	cr_assert(!status && !strncmp(last, "t.sdf:3: visual \"v\": the texture \"grass.png\" is not shown", 57), "%s",
+		last);
 	sdf_free(sdf);
 }
 
