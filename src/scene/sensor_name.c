@@ -31,13 +31,10 @@ static const char *with_slash(struct arena *arena, const char *topic)
 	return *topic == '/' ? arena_strdup(arena, topic) : arena_printf(arena, "/%s", topic);
 }
 
-/* A contact sensor may have its topic in <contact>. */
 const char *sensor_name_given(struct arena *arena, const struct sdf_sensor *sensor)
 {
-	const char *own = sensor->settings->topic;
-	if ((!own || !*own) && sensor->kind == SDF_CONTACT)
-		own = sensor->settings->contact->topic;
-	return own && *own ? with_slash(arena, own) : NULL;
+	const char *own = sdf_sensor_topic(sensor);
+	return own ? with_slash(arena, own) : NULL;
 }
 
 /* The last part of the topic of a camera's pictures, as Gazebo has it, and troupe, too (server/sensor_topics.c). */

@@ -320,6 +320,7 @@ static void place_sensors(struct load *load)
 		check_place(load, sensor->element, sensor->in_parent);
 		load_check_contact(load, sensor);
 	}
+	load_check_topics(load);
 }
 
 /* Resolves the frame of fdir1, which may be that of another link than the collision's: wheels with rollers need this.

@@ -475,5 +475,7 @@ bool sdf_is_camera(enum sdf_sensor_kind kind);
 bool sdf_sees(enum sdf_sensor_kind kind);
 /* Whether some sensor of the world does so. */
 bool sdf_world_sees(const struct sdf_world *world);
+/* The topic that the file gives a sensor, as written; NULL: none. */
+const char *sdf_sensor_topic(const struct sdf_sensor *sensor);
 
 #endif

@@ -4,6 +4,8 @@
 #include "sdf/load.h"
 #include "sdf/xml.h"
 
+#include "base/map.h"
+
 #include <string.h>
 
 /* --- kinds -------------------------------------------------------------------------------------------------------- */
@@ -475,4 +477,48 @@ void load_check_contact(struct load *load, const struct sdf_sensor *sensor)
 				"<contact> of sensor \"%.80s\" names \"%.80s\": expected a collision of link \"%.80s\"",
 				sensor->name, name, world->links.at[sensor->link].scoped);
 	}
+}
+
+/* A contact sensor may have its topic in <contact>. */
+const char *sdf_sensor_topic(const struct sdf_sensor *sensor)
+{
+	const char *topic = sensor->settings->topic;
+	if ((!topic || !*topic) && sensor->kind == SDF_CONTACT)
+		topic = sensor->settings->contact->topic;
+	return topic && *topic ? topic : NULL;
+}
+
+static const char *scoped_name(struct load *load, const struct sdf_sensor *sensor)
+{
+	const struct sdf_world *world = load->world;
+	const char *owner = sensor->link != SDF_NONE ? world->links.at[sensor->link].scoped
+						     : world->joints.at[sensor->joint].scoped;
+	return arena_printf(&load->sdf->arena, "%s::%s", owner, sensor->name);
+}
+
+static void warn_of_topic(struct load *load, const char *topic, uint32_t first, uint32_t second)
+{
+	const struct sdf_sensor *a = &load->world->sensors.at[first], *b = &load->world->sensors.at[second];
+	const char *kind = arena_printf(&load->sdf->arena, "topic %s", topic);
+	load_warn_once(load, kind, b->element,
+		"sensors \"%.100s\" (%s) and \"%.100s\" (%s) publish on the same <topic> \"%.100s\": a subscriber gets "
+		"the messages of both",
+		scoped_name(load, a), a->type, scoped_name(load, b), b->type, topic);
+}
+
+void load_check_topics(struct load *load)
+{
+	struct map seen = {0};
+	for (uint32_t i = 0; i < load->world->sensors.count; i++) {
+		const char *topic = sdf_sensor_topic(&load->world->sensors.at[i]);
+		uint32_t first;
+		if (!topic)
+			continue;
+		topic += *topic == '/';
+		if (map_find(&seen, topic, &first))
+			warn_of_topic(load, topic, first, i);
+		else
+			map_add(&seen, topic, i);
+	}
+	map_fini(&seen);
 }

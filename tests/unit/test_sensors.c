@@ -762,6 +762,13 @@ static const struct {
 		"t.sdf:3: visual \"v\": the texture \"a.png\" is not shown"},
 	{VISUAL("<material>\n<script><uri>u</uri><name>Gazebo/Wood</name></script></material>"),
 		"t.sdf:3: visual \"v\": the texture \"wood.jpg\" is not shown"},
+	{IN_LINK("<sensor name='s' type='imu'><topic>both</topic></sensor>\n<sensor name='t' type='imu'><topic>/both"
+		 "</topic></sensor><sensor name='u' type='imu'><topic>both</topic></sensor>"),
+		"t.sdf:3: sensors \"m::a::s\" (imu) and \"m::a::t\" (imu) publish on the same <topic> \"both\""},
+	{IN_LINK("<sensor name='s' type='imu'><topic>x</topic></sensor></link><link name='b'>\n<sensor name='t' "
+		 "type='contact'><contact><collision>c</collision><topic>x</topic></contact></sensor><collision "
+		 "name='c'/>"),
+		"t.sdf:3: sensors \"m::a::s\" (imu) and \"m::b::t\" (contact) publish on the same <topic> \"x\""},
 	{LIGHT("area", ""), "t.sdf:1: type of <light> is \"area\": expected point, directional or spot; point is used"},
 	{LIGHT("spot", "<spot><inner_angle>1</inner_angle></spot>"), "t.sdf:2: <inner_angle> of <spot> is 1"},
 	{LIGHT("point", "<attenuation><constant>-1</constant></attenuation>"),
