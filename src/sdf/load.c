@@ -109,13 +109,6 @@ void load_vec3(
 		report_value(load, &error, SDF_ERROR);
 }
 
-void load_uint(struct load *load, const struct sdf_element *parent, const char *name, uint32_t *value)
-{
-	double read = *value;
-	load_double(load, parent, name, 0, UINT32_MAX, &read);
-	*value = (uint32_t)read;
-}
-
 struct pose load_pose(struct load *load, const struct sdf_element *parent, const char **ret_relative_to)
 {
 	struct troupe_error error;

@@ -80,7 +80,7 @@ void load_double(
 void load_bool(struct load *load, const struct sdf_element *parent, const char *name, bool *value);
 void load_vec3(struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi,
 	struct vec3 *value);
-/* Reads decimal and hexadecimal numbers. */
+/* A whole number, decimal or hexadecimal. */
 void load_uint(struct load *load, const struct sdf_element *parent, const char *name, uint32_t *value);
 /* The text of a child; NULL if it is missing, empty or "__default__". */
 const char *load_text(const struct sdf_element *parent, const char *name);
