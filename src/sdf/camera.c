@@ -142,6 +142,16 @@ static void load_lens(struct load *load, const struct sdf_element *element, stru
 	load_pixels(load, out, "ty", &camera->p_ty);
 }
 
+/* A plane cannot hold a picture of half a turn. The focal lengths of <intrinsics> take the place of the angle. */
+static void check_angle(struct load *load, const struct sdf_element *element, enum sdf_sensor_kind kind,
+	const struct sdf_camera *camera)
+{
+	if (camera->fov_rad >= M_PI && kind != SDF_WIDE_ANGLE_CAMERA && !camera->intrinsics_given)
+		load_error(load, sdf_child(element, "horizontal_fov", NULL),
+			"<horizontal_fov> is %g: expected less than pi in a sensor that is no wide_angle_camera",
+			camera->fov_rad);
+}
+
 static void load_words(struct load *load, const struct sdf_element *element, struct sdf_camera *camera)
 {
 	static const struct load_word segmentations[] = {{"semantic", SDF_SEGMENTATION_SEMANTIC},
@@ -176,7 +186,8 @@ static void load_save(struct load *load, const struct sdf_element *element, stru
 	camera->save_path = enabled ? path : NULL;
 }
 
-static void load_camera(struct load *load, const struct sdf_element *element, uint32_t scope, struct sdf_camera *camera)
+static void load_camera(struct load *load, const struct sdf_element *element, enum sdf_sensor_kind kind, uint32_t scope,
+	struct sdf_camera *camera)
 {
 	const char *relative_to = NULL;
 	*camera = (struct sdf_camera){.name = sdf_attribute(element, "name"),
@@ -219,6 +230,7 @@ static void load_camera(struct load *load, const struct sdf_element *element, ui
 	load_noise(load, element, SDF_NOISE_GAUSSIAN, &camera->noise);
 	load_distortion(load, element, camera);
 	load_lens(load, element, camera);
+	check_angle(load, element, kind, camera);
 	load_uint(load, element, "visibility_mask", &camera->visibility_mask);
 }
 
@@ -240,7 +252,7 @@ void load_cameras(struct load *load, const struct sdf_element *sensor, enum sdf_
 	struct sdf_camera *cameras = arena_array(&load->sdf->arena, struct sdf_camera, count);
 	const struct sdf_element *at = first;
 	for (uint32_t i = 0; i < count; i++, at = at ? sdf_child(sensor, "camera", at) : NULL) {
-		load_camera(load, at, scope, &cameras[i]);
+		load_camera(load, at, kind, scope, &cameras[i]);
 		load_pixels_of(load, at, kind, &cameras[i]);
 	}
 	settings->cameras = cameras;

@@ -368,6 +368,15 @@ Test(sensors, camera_by_default)
 	sdf_free(sdf);
 }
 
+/* Half a turn and more needs a lens that is no plane, or focal lengths instead of the angle. */
+Test(sensors, cameras_that_see_half_a_turn)
+{
+	sdf_free(good(SENSOR("wide_angle_camera", "<camera><horizontal_fov>6.28</horizontal_fov></camera>")));
+	sdf_free(good(SENSOR("camera", "<camera><horizontal_fov>6.28</horizontal_fov><lens><intrinsics><fx>100</fx>"
+				       "</intrinsics></lens></camera>")));
+	sdf_free(good(SENSOR("camera", "<camera><horizontal_fov>3.14</horizontal_fov></camera>")));
+}
+
 Test(sensors, camera_with_everything)
 {
 	struct sdf *sdf = good(SENSOR("rgbd_camera",
@@ -666,6 +675,8 @@ static const struct {
 		"t.sdf:4: <height> is \"240.5\": expected a whole number from 1 to"},
 	{CAMERA("<visibility_mask>1.5</visibility_mask>"),
 		"t.sdf:4: <visibility_mask> is \"1.5\": expected a whole number from 0 to 4294967295"},
+	{CAMERA("<horizontal_fov>3.1416</horizontal_fov>"),
+		"t.sdf:4: <horizontal_fov> is 3.1416: expected less than pi in a sensor that is no wide_angle_camera"},
 	{CAMERA("<horizontal_fov>0</horizontal_fov>"), "t.sdf:4: <horizontal_fov> is \"0\""},
 	{CAMERA("<horizontal_fov>nan</horizontal_fov>"), "t.sdf:4: <horizontal_fov> is \"nan\""},
 	{CAMERA("<clip><near>5</near><far>1</far></clip>"), "t.sdf:4: <clip> is from <near> 5 to <far> 1"},
