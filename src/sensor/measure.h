@@ -44,7 +44,8 @@ void measure_air_pressure(
 	const struct motion *motion, const struct sdf_air *air, double reference_m, double signals[1]);
 
 /* The pressure of a pitot tube along the sensor's x in air at rest: rho / 2 u |u|, with the density at the sensor's
- * height (gz-sensors AirSpeedSensor; its noise is in hPa, ours in Pa as SDF says). */
+ * height (gz-sensors AirSpeedSensor, which has no wind either; its noise is in hPa, ours in Pa as SDF says). The wind
+ * that blows is in the words of WindEffects, one for each model, and not in the state that sensors see. */
 void measure_air_speed(
 	const struct motion *motion, const struct sdf_air *air, double signals[1], double *ret_temperature_K);
 
