@@ -111,8 +111,9 @@ bool encode_sensor_depth(const struct sensor_source *source, struct text *out)
 		source, GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32, 4, (uint8_t *)(uintptr_t)depth_of(source), out);
 }
 
-/* Pixels of a picture of segments, as Gazebo's: of a map of labels, the label and the number of the model among those
- * of its label, or the label three times; of a coloured map, a colour of its own for each. */
+/* Pixels of a picture of segments, as Gazebo's: of a map of labels, the number of the model among those of its label
+ * (low byte, high byte) and then the label, or the label three times; of a coloured map, a colour of its own for each.
+ */
 static bool encode_segments(const struct sensor_source *source, bool coloured, struct text *out)
 {
 	const struct reading_picture *picture = picture_of(source);
@@ -128,7 +129,7 @@ static bool encode_segments(const struct sensor_source *source, bool coloured, s
 		for (uint32_t c = 0; c < 3; c++)
 			to[c] = (uint8_t)(coloured ? hue >> 8 * c : label);
 		if (!coloured && by_instance)
-			to[1] = (uint8_t)(instance >> 8), to[2] = (uint8_t)instance;
+			to[0] = (uint8_t)instance, to[1] = (uint8_t)(instance >> 8);
 	}
 	return encode_image(source, GZ__MSGS__PIXEL_FORMAT_TYPE__RGB_INT8, 3, data, out);
 }
@@ -182,6 +183,9 @@ bool encode_sensor_flat_boxes(const struct sensor_source *source, struct text *o
 	return encode_end(&message.base, source->arena, out);
 }
 
+/* Gazebo gives boxes in the frame of its renderer: x right, y up, z behind the camera. */
+static const struct pose in_renderer = {{0, 0, 0}, {0.5, -0.5, 0.5, 0.5}};
+
 bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *out)
 {
 	const struct reading_box *boxes;
@@ -190,7 +194,7 @@ bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *
 	message.header = encode_sensor_header(source);
 	message.annotated_box = arena_array(source->arena, Gz__Msgs__AnnotatedOriented3DBox *, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct troupe_pose pose = view_pose(boxes[i].pose);
+		const struct troupe_pose pose = view_pose(pose_mul(in_renderer, boxes[i].pose));
 		Gz__Msgs__AnnotatedOriented3DBox *to = ENCODE_NEW(
 			source->arena, Gz__Msgs__AnnotatedOriented3DBox, gz__msgs__annotated_oriented3_dbox__init);
 		const Gz__Msgs__Pose *at = encode_pose(source->arena, &pose, NULL, 0);

@@ -377,6 +377,87 @@ Test(sensing, pictures_in_each_format)
 	stop();
 }
 
+/* --- labels ------------------------------------------------------------------------------------------------------- */
+
+#define LABELLED(name, pose, label)                                                                                    \
+	"<model name='" name "'><static>1</static><pose>" pose                                                         \
+	"</pose><link name='l'><visual name='v'><geometry><box>"                                                       \
+	"<size>1 1 1</size></box></geometry></visual></link><plugin name='gz::sim::systems::Label' filename='l'>"      \
+	"<label>" label "</label></plugin></model>"
+#define EYE(name, type, inside)                                                                                        \
+	"<sensor name='" name "' type='" type "'><update_rate>100</update_rate><camera><horizontal_fov>1.57"           \
+	"</horizontal_fov><image><width>8</width><height>4</height></image>" inside "</camera></sensor>"
+#define WORLD_OF_EYES(eyes, models)                                                                                    \
+	"<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>" eyes                    \
+	"</link></model>" models "</world></sdf>"
+
+/* The caller frees the message and calls stop(). */
+static struct seen look(const char *text, const char *topic)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_error error;
+	def.world_path = "w.sdf";
+	def.world_text = text;
+	def.pace = TROUPE_PACE_FACTOR;
+	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
+	client = client_of(server, 64);
+	subscribe(client, topic, 0);
+	take_steps(30);
+	struct seen seen = drain(topic);
+	cr_assert(seen.message, "%s: no message", topic);
+	return seen;
+}
+
+/* Gazebo's tutorial reads the label from the last channel, and the instance from the first two. */
+Test(sensing, channels_of_a_map_of_labels)
+{
+	static const char text[] = WORLD_OF_EYES(
+		EYE("one", "segmentation_camera", "<segmentation_type>semantic</segmentation_type>")
+			EYE("each", "segmentation_camera", "<segmentation_type>panoptic</segmentation_type>"),
+		LABELLED("a", "2 1 0 0 0 0", "7") LABELLED("b", "2 -1 0 0 0 0", "7"));
+	static const struct {
+		const char *topic;
+		uint8_t left[3], right[3];
+	} rows[] = {{TOPIC("m", "one", "segmentation/labels_map"), {7, 7, 7}, {7, 7, 7}},
+		{TOPIC("m", "each", "segmentation/labels_map"), {1, 0, 7}, {2, 0, 7}}};
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct seen seen = look(text, rows[i].topic);
+		const Gz__Msgs__Image *image = seen.message;
+		const uint8_t *row = &image->data.data[(size_t)8 * 3]; /* the second */
+		cr_expect_arr_eq(row + 3, rows[i].left, 3, "%zu: %u %u %u", i, row[3], row[4], row[5]);
+		cr_expect_arr_eq(row + 18, rows[i].right, 3, "%zu: %u %u %u", i, row[18], row[19], row[20]);
+		cr_expect(!row[12] && !row[13] && !row[14], "between them is nothing");
+		message_free(seen.message);
+		stop();
+	}
+}
+
+/* The numbers are those of gz-sensors' test of the same box (test/integration/boundingbox_camera.cc). */
+Test(sensing, a_box_in_space_is_in_the_frame_of_the_renderer)
+{
+	static const char text[] = WORLD_OF_EYES(EYE("box", "boundingbox_camera", "<box_type>3d</box_type>"),
+		LABELLED("a", "2 0 0 1.1479424006619556 0.5462428905979614 0.7531512809621943", "1"));
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	struct seen seen = look(text, TOPIC("m", "box", "boundingbox"));
+	const Gz__Msgs__AnnotatedOriented3DBoxV *boxes = seen.message;
+	cr_assert_eq(boxes->n_annotated_box, 1u);
+	const Gz__Msgs__Oriented3DBox *box = boxes->annotated_box[0]->box;
+	near(box->center->x, 0, 1e-9, "x");
+	near(box->center->y, 0, 1e-9, "y");
+	near(box->center->z, -2, 1e-9, "z");
+	near(box->boxsize->x, 1, 1e-9, "size x");
+	double sign = box->orientation->w < 0 ? 1 : -1;
+	near(sign * box->orientation->w, -0.322329, 1e-5, "w");
+	near(sign * box->orientation->x, 0.322329, 1e-5, "qx");
+	near(sign * box->orientation->y, -0.886405, 1e-5, "qy");
+	near(sign * box->orientation->z, -0.0805823, 1e-5, "qz");
+	message_free(seen.message);
+	stop();
+}
+
 Test(sensing, metrics_have_the_rates_of_the_samples)
 {
 	static const char uneven[] =
