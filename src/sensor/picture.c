@@ -36,7 +36,7 @@ struct pinhole {
 
 static struct pinhole pinhole_of(const struct sdf_camera *camera)
 {
-	double w = camera->width, h = camera->height, f = w / 2 / math_tan(camera->fov_rad / 2);
+	double w = camera->width, h = camera->height, f = picture_focal(camera, false);
 	if (camera->intrinsics_given)
 		return (struct pinhole){camera->fx, camera->fy, camera->cx, camera->cy, camera->skew};
 	return (struct pinhole){f, f, w / 2, h / 2, 0};
@@ -89,6 +89,15 @@ static double lens_value(const struct lens *lens, double angle)
 							: x);
 }
 
+/* The derivative of the radius by the angle, on the axis. */
+static double lens_slope(const struct lens *lens)
+{
+	double cos = math_cos(lens->c3), slope = lens->c1 * lens->f / lens->c2;
+	return lens->function == SDF_LENS_TAN   ? slope / (cos * cos)
+	       : lens->function == SDF_LENS_SIN ? slope * cos
+						: slope;
+}
+
 /* The angle of a radius; above pi: none. */
 static double lens_angle(const struct lens *lens, double r)
 {
@@ -103,12 +112,23 @@ static double lens_angle(const struct lens *lens, double r)
 
 /* Radii are in halves of the picture's width; the lens is scaled so that its border has the field of view, unless
  * scale_to_hfov is false. */
+static double lens_scale(const struct sdf_camera *camera, const struct lens *lens)
+{
+	return camera->lens_to_fov ? lens_value(lens, camera->fov_rad / 2) : 1;
+}
+
+double picture_focal(const struct sdf_camera *camera, bool wide)
+{
+	const struct lens lens = lens_of(camera);
+	double half = camera->width / 2.0;
+	return wide ? half * lens_slope(&lens) / lens_scale(camera, &lens) : half / math_tan(camera->fov_rad / 2);
+}
+
 static struct vec3 wide_ray(const struct sdf_camera *camera, double column, double row)
 {
 	struct lens lens = lens_of(camera);
 	double half = camera->width / 2.0, y = (row - camera->height / 2.0) / half, x = (column - half) / half;
-	double r = sqrt(x * x + y * y), scale = camera->lens_to_fov ? lens_value(&lens, camera->fov_rad / 2) : 1;
-	double angle = lens_angle(&lens, r * scale), sin, cos;
+	double r = sqrt(x * x + y * y), angle = lens_angle(&lens, r * lens_scale(camera, &lens)), sin, cos;
 	if (!(angle >= 0 && angle <= camera->cutoff_rad))
 		return r == 0 ? (struct vec3){1, 0, 0} : (struct vec3){0, 0, 0};
 	if (r == 0)

@@ -22,6 +22,9 @@ enum { PICTURE_LAYERS = 8, PICTURE_LIGHTS_MAX = 256 };
  * <intrinsics> if they are given, with the camera's distortion (Brown). */
 void picture_directions(const struct sdf_camera *camera, bool wide, struct vec3 *directions);
 
+/* The focal length, in pixels, that follows from the field of view: of a wide lens, the one on its axis. */
+double picture_focal(const struct sdf_camera *camera, bool wide);
+
 /* The lights that are on, of the world and of links, at their places in state `now`. Those beyond
  * PICTURE_LIGHTS_MAX are left out. */
 struct picture_light {

@@ -223,7 +223,7 @@ static void fill_scan(const struct sample *sample, double *numbers, uint32_t fir
 
 /* --- cameras ------------------------------------------------------------------------------------------------------ */
 
-/* Of a pinhole without <intrinsics>: from the field of view, square pixels, the axis in the middle. */
+/* Without <intrinsics>: from the field of view, square pixels, the axis in the middle. */
 static struct reading_picture picture_head(const struct sensor *sensor)
 {
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
@@ -239,7 +239,7 @@ static struct reading_picture picture_head(const struct sensor *sensor)
 		.k3 = camera->k3,
 		.by_instance = camera->segmentation == SDF_SEGMENTATION_INSTANCE,
 		.solid = sensor->sdf->kind == SDF_BOUNDINGBOX_CAMERA && camera->boxes == SDF_BOX_3D};
-	head.fx = head.fy = camera->width / (2 * math_tan(camera->fov_rad / 2));
+	head.fx = head.fy = picture_focal(camera, sensor->sdf->kind == SDF_WIDE_ANGLE_CAMERA);
 	if (camera->intrinsics_given) {
 		head.fx = camera->fx, head.fy = camera->fy;
 		head.cx = camera->cx, head.cy = camera->cy;

@@ -167,6 +167,31 @@ Test(picture, wide_lenses)
 	}
 }
 
+/* What CameraInfo says of a wide lens: how many pixels a radian has on its axis. A pinhole has none at pi and beyond.
+ */
+Test(picture, the_focal_length_of_wide_lenses)
+{
+	struct sdf_camera camera = usual;
+	camera.fov_rad = 4;
+	camera.function = SDF_LENS_TAN;
+	camera.c1 = 3, camera.c2 = 2.5, camera.c3 = 0.2, camera.f = 0.7;
+	const struct {
+		enum sdf_lens lens;
+		double scaled, free; /* in halves of the width */
+	} rows[] = {{SDF_LENS_STEREOGRAPHIC, 1 / (2 * tan(1)), 1}, {SDF_LENS_EQUIDISTANT, 0.5, 1},
+		{SDF_LENS_EQUISOLID, 1 / (2 * sin(1)), 1}, {SDF_LENS_ORTHOGRAPHIC, 1 / sin(2), 1},
+		{SDF_LENS_CUSTOM, 1 / (2.5 * cos(0.2) * cos(0.2) * tan(2 / 2.5 + 0.2)),
+			3 * 0.7 / (2.5 * cos(0.2) * cos(0.2))}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		camera.lens = rows[i].lens;
+		camera.lens_to_fov = true;
+		cr_expect_float_eq(picture_focal(&camera, true), W / 2.0 * rows[i].scaled, 1e-9, "%zu", i);
+		camera.lens_to_fov = false;
+		cr_expect_float_eq(picture_focal(&camera, true), W / 2.0 * rows[i].free, 1e-9, "%zu", i);
+	}
+	cr_expect_float_eq(picture_focal(&usual, false), W / 2.0 / tan(usual.fov_rad / 2), 1e-9);
+}
+
 /* --- depth ----------------------------------------------------------------------------------------------------------
  */
 
@@ -278,8 +303,8 @@ Test(picture, lights_shadows_and_transparency)
 	picture_take(w.rays, &w.lights, &usual, directions, pose, &(struct picture){.colour = colour});
 	for (uint32_t i = 0; i + 5 <= W * H; i += 333) { /* a few pixels are those of the whole */
 		float some[15];
-		picture_take(w.rays, &w.lights, &usual, directions + i, pose,
-			&(struct picture){.colour = some, .count = 5});
+		picture_take(
+			w.rays, &w.lights, &usual, directions + i, pose, &(struct picture){.colour = some, .count = 5});
 		cr_assert(!memcmp(some, &colour[3 * (size_t)i], sizeof some), "pixels from %u on", i);
 	}
 	for (uint32_t i = 0; i < W * H; i++) {

@@ -254,13 +254,18 @@ Test(sensing, what_is_said_of_a_camera)
 			"<lens><intrinsics><fx>50</fx><fy>51</fy><cx>33</cx><cy>25</cy><s>0.5</s></"
 			"intrinsics><projection><p_fx>60"
 			"</p_fx><p_fy>61</p_fy><p_cx>34</p_cx><p_cy>26</p_cy><tx>-7</tx><ty>2</ty></"
-			"projection></lens>") "</link></model></world></sdf>";
+			"projection></lens>") "<sensor name='wide' type='wide_angle_camera'><update_rate>100"
+					      "</update_rate><camera><horizontal_fov>4</horizontal_fov><image>"
+					      "<width>64</width><height>48</height></image><lens><type>equidistant"
+					      "</type></lens></camera></sensor></link></model></world></sdf>";
 	const double f = 32 / tan(0.6);
 	const struct {
 		const char *topic;
 		double k[9], p[12], d[5];
 	} expected[] = {{TOPIC("m", "fov", "camera_info"), {f, 0, 32, 0, f, 24, 0, 0, 1},
 				{f, 0, 32, 0, 0, f, 24, 0, 0, 0, 1, 0}, {0}},
+		{TOPIC("m", "wide", "camera_info"), {16, 0, 32, 0, 16, 24, 0, 0, 1},
+			{16, 0, 32, 0, 0, 16, 24, 0, 0, 0, 1, 0}, {0}},
 		{TOPIC("m", "all", "camera_info"), {50, 0.5, 33, 0, 51, 25, 0, 0, 1},
 			{60, 0, 34, -7, 0, 61, 26, 2, 0, 0, 1, 0}, {0.1, 0.2, 0.4, 0.5, 0.3}}};
 	static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
