@@ -141,6 +141,41 @@ static const struct sdf_material *load_material(
 	return to;
 }
 
+/* --- labels ------------------------------------------------------------------------------------------------------- */
+
+bool sdf_is_label(const char *name, const char *filename)
+{
+	return (name && (!strcmp(name, "gz::sim::systems::Label") ||
+				!strcmp(name, "ignition::gazebo::systems::Label"))) ||
+	       (filename && strstr(filename, "label-system"));
+}
+
+static bool read_label(const struct sdf_element *plugin, double *ret_label)
+{
+	const char *text = sdf_child_text(plugin, "label");
+	return text && text_doubles(text, ret_label, 1) == 1 && *ret_label >= 0 && *ret_label <= SDF_LABEL_MAX &&
+	       *ret_label == floor(*ret_label);
+}
+
+uint32_t sdf_label(const struct sdf_element *plugin)
+{
+	double label;
+	return read_label(plugin, &label) ? (uint32_t)label : 0;
+}
+
+void load_check_label(struct load *load, const struct sdf_element *plugin)
+{
+	const struct sdf_element *element = sdf_child(plugin, "label", NULL);
+	double label;
+	if (sdf_is_label(sdf_attribute(plugin, "name"), sdf_attribute(plugin, "filename")) &&
+		!read_label(plugin, &label))
+		load_warn(load, element ? element : plugin,
+			"<label> is \"%.40s\": expected a whole number from 0 to %d; no label is given",
+			element ? element->text : "", SDF_LABEL_MAX);
+}
+
+/* --- visuals ------------------------------------------------------------------------------------------------------ */
+
 void load_looks(struct load *load, struct sdf_visual *visual)
 {
 	double layer = 0;
@@ -154,6 +189,8 @@ void load_looks(struct load *load, struct sdf_visual *visual)
 	load_double(load, sdf_child(visual->element, "meta", NULL), "layer", INT32_MIN, INT32_MAX, &layer);
 	visual->layer = (int32_t)layer;
 	warn_of_ground(load, visual);
+	for (const struct sdf_element *at = NULL; (at = sdf_child(visual->element, "plugin", at));)
+		load_check_label(load, at);
 }
 
 /* A factor that is out of its range is taken as the end of the range, as in Gazebo. */

@@ -11,6 +11,8 @@
 #include "base/text.h"
 #include "geom/geom.h"
 
+struct sdf_element;
+
 struct sdf_colour {
 	double r, g, b, a; /* 0 .. 1; a, the opacity, is 1 if the file gives three numbers */
 };
@@ -35,6 +37,13 @@ struct sdf_material {
 	const char *shader, *normal_map;      /* shader: "pixel" and so on; NULL: none */
 	const struct sdf_pbr *pbr;            /* NULL: none */
 };
+
+enum { SDF_LABEL_MAX = 255 }; /* messages have a byte for a label */
+
+/* Whether a plug-in is Gazebo's Label; NULL: not given. */
+bool sdf_is_label(const char *name, const char *filename);
+/* The label that such a <plugin> gives; 0: none, or a wrong one. */
+uint32_t sdf_label(const struct sdf_element *plugin);
 
 enum sdf_light_kind { SDF_POINT_LIGHT, SDF_DIRECTIONAL_LIGHT, SDF_SPOT_LIGHT };
 

@@ -42,6 +42,7 @@ static void load_actor(struct load *load, const struct sdf_element *element)
 
 void load_plugin(struct load *load, const struct sdf_element *element, uint32_t model, uint32_t link)
 {
+	load_check_label(load, element);
 	if (load_room(load, element, load->world->plugins.count))
 		vec_push(&load->world->plugins, plugin_of(element, model, link));
 }

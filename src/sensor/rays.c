@@ -152,31 +152,17 @@ static void set_shape(struct rays *rays, struct seen *seen, const struct sdf_sha
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
 
-static bool is_label(const char *name, const char *filename)
-{
-	return (name && (!strcmp(name, "gz::sim::systems::Label") ||
-				!strcmp(name, "ignition::gazebo::systems::Label"))) ||
-	       (filename && strstr(filename, "label-system"));
-}
-
-static uint32_t label_in(const struct sdf_element *plugin)
-{
-	const char *text = sdf_child_text(plugin, "label");
-	double value;
-	return text && text_doubles(text, &value, 1) == 1 && value >= 0 && value <= UINT32_MAX ? (uint32_t)value : 0;
-}
-
 static uint32_t label_of(const struct sdf_world *from, const struct sdf_visual *visual)
 {
 	for (const struct sdf_element *at = NULL; (at = sdf_child(visual->element, "plugin", at));)
-		if (is_label(sdf_attribute(at, "name"), sdf_attribute(at, "filename")))
-			return label_in(at);
+		if (sdf_is_label(sdf_attribute(at, "name"), sdf_attribute(at, "filename")))
+			return sdf_label(at);
 	for (uint32_t m = from->links.at[visual->link].model; m != SDF_NONE; m = from->models.at[m].parent) {
 		const struct sdf_model *model = &from->models.at[m];
 		for (uint32_t p = model->plugin_first; p < model->plugin_first + model->plugin_count; p++)
 			if (from->plugins.at[p].model == m &&
-				is_label(from->plugins.at[p].name, from->plugins.at[p].filename))
-				return label_in(from->plugins.at[p].element);
+				sdf_is_label(from->plugins.at[p].name, from->plugins.at[p].filename))
+				return sdf_label(from->plugins.at[p].element);
 	}
 	return 0;
 }

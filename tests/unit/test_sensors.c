@@ -788,6 +788,14 @@ static const struct {
 		 "type='contact'><contact><collision>c</collision><topic>x</topic></contact></sensor><collision "
 		 "name='c'/>"),
 		"t.sdf:3: sensors \"m::a::s\" (imu) and \"m::b::t\" (contact) publish on the same <topic> \"x\""},
+	{VISUAL("<plugin name='gz::sim::systems::Label' filename='x'>\n<label>300</label></plugin>"),
+		"t.sdf:3: <label> is \"300\": expected a whole number from 0 to 255; no label is given"},
+	{IN_WORLD("1.9", "<model name='m'><link name='l'/><plugin name='l' filename='gz-sim-label-system'>\n"
+			 "<label>1.5</label></plugin></model>"),
+		"t.sdf:2: <label> is \"1.5\": expected"},
+	{IN_WORLD("1.9", "<model name='m'><link name='l'/>\n<plugin name='gz::sim::systems::Label' filename='x'/>"
+			 "</model>"),
+		"t.sdf:2: <label> is \"\": expected"},
 	{LIGHT("area", ""), "t.sdf:1: type of <light> is \"area\": expected point, directional or spot; point is used"},
 	{LIGHT("spot", "<spot><inner_angle>1</inner_angle></spot>"), "t.sdf:2: <inner_angle> of <spot> is 1"},
 	{LIGHT("point", "<attenuation><constant>-1</constant></attenuation>"),
