@@ -9,50 +9,99 @@ enum { CHUNK = 256 };
 
 /* --- lenses ------------------------------------------------------------------------------------------------------- */
 
-/* Brown's model with the coefficients of <distortion>: where a point of the undistorted picture (in focal lengths,
- * y down) comes to lie. */
-static void distort(const struct sdf_camera *camera, double x, double y, double *ret_x, double *ret_y)
-{
-	double r2 = x * x + y * y, radial = 1 + r2 * (camera->k1 + r2 * (camera->k2 + r2 * camera->k3));
-	*ret_x = x * radial + 2 * camera->p1 * x * y + camera->p2 * (r2 + 2 * x * x);
-	*ret_y = y * radial + camera->p1 * (r2 + 2 * y * y) + 2 * camera->p2 * x * y;
-}
-
-/* The inverse, by fixed-point steps: each takes away a part of the error, as long as the distortion is not stronger
- * than the picture itself. */
-static void straighten(const struct sdf_camera *camera, double *x, double *y)
-{
-	double to_x = *x, to_y = *y, at_x, at_y;
-	for (int i = 0; i < 50; i++) {
-		distort(camera, *x, *y, &at_x, &at_y);
-		*x += to_x - at_x;
-		*y += to_y - at_y;
-	}
-}
-
-struct pinhole {
-	double fx, fy, cx, cy, skew;
+/* Where a point of the undistorted picture comes to lie, in focal lengths, y down; and the derivatives of that place.
+ */
+struct bent {
+	double x, y, xx, xy, yy; /* xy: of x by y, and of y by x */
 };
 
-static struct pinhole pinhole_of(const struct sdf_camera *camera)
+/* Brown's model with the coefficients of <distortion>. */
+static struct bent distort(const struct picture_pinhole *hole, double x, double y)
 {
-	double w = camera->width, h = camera->height, f = picture_focal(camera, false);
-	if (camera->intrinsics_given)
-		return (struct pinhole){camera->fx, camera->fy, camera->cx, camera->cy, camera->skew};
-	return (struct pinhole){f, f, w / 2, h / 2, 0};
+	double r2 = x * x + y * y, radial = 1 + r2 * (hole->k1 + r2 * (hole->k2 + r2 * hole->k3)),
+	       slope = 2 * (hole->k1 + r2 * (2 * hole->k2 + 3 * r2 * hole->k3)), p1 = hole->p1, p2 = hole->p2;
+	return (struct bent){.x = x * radial + 2 * p1 * x * y + p2 * (r2 + 2 * x * x),
+		.y = y * radial + p1 * (r2 + 2 * y * y) + 2 * p2 * x * y,
+		.xx = radial + x * x * slope + 2 * p1 * y + 6 * p2 * x,
+		.xy = x * y * slope + 2 * p1 * x + 2 * p2 * y,
+		.yy = radial + y * y * slope + 6 * p1 * y + 2 * p2 * x};
 }
 
-static struct vec3 pinhole_ray(const struct sdf_camera *camera, const struct pinhole *hole, double column, double row)
+static double determinant(const struct bent *at)
+{
+	return at->xx * at->yy - at->xy * at->xy;
+}
+
+static double miss(const struct bent *at, double x, double y)
+{
+	return sqrt((at->x - x) * (at->x - x) + (at->y - y) * (at->y - y));
+}
+
+/* The inverse, by Newton's method from the axis outwards, with shorter steps where a whole one leads away. A barrel
+ * folds the picture over at some radius: a pixel beyond has no inverse, and a step never goes over the fold. False: the
+ * pixel shows nothing. */
+static bool straighten(const struct picture_pinhole *hole, double *x, double *y)
+{
+	enum { STEPS_MAX = 100, HALVINGS_MAX = 40 };
+	double to_x = *x, to_y = *y, at_x = 0, at_y = 0, size = 1 + sqrt(to_x * to_x + to_y * to_y);
+	struct bent at = distort(hole, at_x, at_y);
+	double off = miss(&at, to_x, to_y);
+	for (int i = 0; i < STEPS_MAX && off > 1e-15 * size; i++) {
+		double ex = to_x - at.x, ey = to_y - at.y, by = determinant(&at);
+		double dx = (at.yy * ex - at.xy * ey) / by, dy = (at.xx * ey - at.xy * ex) / by;
+		bool nearer = false;
+		for (int k = 0; k < HALVINGS_MAX && !nearer; k++, dx /= 2, dy /= 2) {
+			struct bent next = distort(hole, at_x + dx, at_y + dy);
+			nearer = determinant(&next) > 0 && miss(&next, to_x, to_y) < off;
+			if (nearer)
+				at = next, at_x += dx, at_y += dy, off = miss(&next, to_x, to_y);
+		}
+		if (!nearer)
+			break;
+	}
+	*x = at_x, *y = at_y;
+	return off <= 1e-9 * size;
+}
+
+struct picture_pinhole picture_pinhole_of(const struct sdf_camera *camera)
+{
+	double w = camera->width, h = camera->height, f = picture_focal(camera, false);
+	struct picture_pinhole hole = {.fx = f,
+		.fy = f,
+		.cx = w / 2,
+		.cy = h / 2,
+		.k1 = camera->k1,
+		.k2 = camera->k2,
+		.k3 = camera->k3,
+		.p1 = camera->p1,
+		.p2 = camera->p2};
+	if (camera->intrinsics_given) {
+		hole.fx = camera->fx, hole.fy = camera->fy;
+		hole.cx = camera->cx, hole.cy = camera->cy;
+		hole.skew = camera->skew;
+	}
+	hole.off_x = (camera->centre_x - 0.5) * w / hole.fx;
+	hole.off_y = (camera->centre_y - 0.5) * h / hole.fy;
+	return hole;
+}
+
+bool picture_slopes(const struct picture_pinhole *hole, double column, double row, double *ret_x, double *ret_y)
 {
 	double y = (row - hole->cy) / hole->fy, x = (column - hole->cx - hole->skew * y) / hole->fx;
-	if (camera->k1 != 0 || camera->k2 != 0 || camera->k3 != 0 || camera->p1 != 0 || camera->p2 != 0) {
-		double off_x = (camera->centre_x - 0.5) * camera->width / hole->fx,
-		       off_y = (camera->centre_y - 0.5) * camera->height / hole->fy;
-		x -= off_x, y -= off_y;
-		straighten(camera, &x, &y);
-		x += off_x, y += off_y;
+	if (hole->k1 != 0 || hole->k2 != 0 || hole->k3 != 0 || hole->p1 != 0 || hole->p2 != 0) {
+		x -= hole->off_x, y -= hole->off_y;
+		if (!straighten(hole, &x, &y))
+			return false;
+		x += hole->off_x, y += hole->off_y;
 	}
-	return vec3_unit((struct vec3){1, -x, -y});
+	*ret_x = x, *ret_y = y;
+	return true;
+}
+
+static struct vec3 pinhole_ray(const struct picture_pinhole *hole, double column, double row)
+{
+	double x, y;
+	return picture_slopes(hole, column, row, &x, &y) ? vec3_unit((struct vec3){1, -x, -y}) : (struct vec3){0, 0, 0};
 }
 
 /* r = c1 f fun(angle / c2 + c3), the lenses of SDF by their numbers. */
@@ -139,11 +188,11 @@ static struct vec3 wide_ray(const struct sdf_camera *camera, double column, doub
 
 void picture_directions(const struct sdf_camera *camera, bool wide, struct vec3 *directions)
 {
-	struct pinhole hole = pinhole_of(camera);
+	struct picture_pinhole hole = picture_pinhole_of(camera);
 	for (uint32_t r = 0; r < camera->height; r++)
 		for (uint32_t c = 0; c < camera->width; c++)
-			*directions++ = wide ? wide_ray(camera, c + 0.5, r + 0.5)
-					     : pinhole_ray(camera, &hole, c + 0.5, r + 0.5);
+			*directions++ =
+				wide ? wide_ray(camera, c + 0.5, r + 0.5) : pinhole_ray(&hole, c + 0.5, r + 0.5);
 }
 
 /* --- lights ------------------------------------------------------------------------------------------------------- */
@@ -510,7 +559,7 @@ struct fit { /* boxes that grow around the points of models */
 	const struct picture_box *boxes;
 	uint32_t count;
 	struct pose from_world; /* into the camera's frame */
-	struct pinhole hole;
+	struct picture_pinhole hole;
 	struct aabb *around; /* 2d: x, y are pixels; 3d: in the model's frame */
 	struct pose *models; /* 3d: the models' poses; NULL: 2d */
 };
@@ -553,7 +602,8 @@ static uint32_t pixel_at(double place, uint32_t size)
 void picture_full_boxes(const struct rays *rays, const struct sdf_camera *camera, struct pose pose,
 	struct picture_box *boxes, uint32_t count)
 {
-	struct fit fit = {.boxes = boxes, .count = count, .from_world = pose_inverse(pose), .hole = pinhole_of(camera)};
+	struct fit fit = {
+		.boxes = boxes, .count = count, .from_world = pose_inverse(pose), .hole = picture_pinhole_of(camera)};
 	fit_all(&fit, rays);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct aabb *around = &fit.around[i];

@@ -17,9 +17,20 @@
 
 enum { PICTURE_LAYERS = 8, PICTURE_LIGHTS_MAX = 256 };
 
+/* A camera without a wide lens: by <intrinsics> if they are given, with its distortion (Brown). */
+struct picture_pinhole {
+	double fx, fy, cx, cy, skew; /* pixels */
+	double k1, k2, k3, p1, p2;
+	double off_x, off_y; /* the middle of the distortion, beside the axis, in focal lengths */
+};
+struct picture_pinhole picture_pinhole_of(const struct sdf_camera *camera);
+/* What the place in the picture, in pixels, shows: *ret_x to the right and *ret_y down for each metre ahead. False:
+ * nothing, because the distortion leaves nothing to show there. */
+bool picture_slopes(const struct picture_pinhole *hole, double column, double row, double *ret_x, double *ret_y);
+
 /* directions[width * height]: the unit direction of each pixel, in the camera's frame; 0 0 0: no ray, beyond the
- * cut-off of a wide lens. wide: by the camera's lens (SDF_WIDE_ANGLE_CAMERA), without which it is a pinhole, by
- * <intrinsics> if they are given, with the camera's distortion (Brown). */
+ * cut-off of a wide lens, or because picture_slopes() has none. wide: by the camera's lens (SDF_WIDE_ANGLE_CAMERA),
+ * without which it is a pinhole. */
 void picture_directions(const struct sdf_camera *camera, bool wide, struct vec3 *directions);
 
 /* The focal length, in pixels, that follows from the field of view: of a wide lens, the one on its axis. */

@@ -227,24 +227,26 @@ static void fill_scan(const struct sample *sample, double *numbers, uint32_t fir
 static struct reading_picture picture_head(const struct sensor *sensor)
 {
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
+	const struct picture_pinhole hole = picture_pinhole_of(camera);
 	struct reading_picture head = {.width = camera->width,
 		.height = camera->height,
 		.parts = sensor_picture_parts(sensor->sdf->kind),
-		.cx = camera->width / 2.0,
-		.cy = camera->height / 2.0,
-		.k1 = camera->k1,
-		.k2 = camera->k2,
-		.p1 = camera->p1,
-		.p2 = camera->p2,
-		.k3 = camera->k3,
+		.fx = hole.fx,
+		.fy = hole.fy,
+		.cx = hole.cx,
+		.cy = hole.cy,
+		.skew = hole.skew,
+		.k1 = hole.k1,
+		.k2 = hole.k2,
+		.p1 = hole.p1,
+		.p2 = hole.p2,
+		.k3 = hole.k3,
+		.off_x = hole.off_x,
+		.off_y = hole.off_y,
 		.by_instance = camera->segmentation == SDF_SEGMENTATION_INSTANCE,
 		.solid = sensor->sdf->kind == SDF_BOUNDINGBOX_CAMERA && camera->boxes == SDF_BOX_3D};
-	head.fx = head.fy = picture_focal(camera, sensor->sdf->kind == SDF_WIDE_ANGLE_CAMERA);
-	if (camera->intrinsics_given) {
-		head.fx = camera->fx, head.fy = camera->fy;
-		head.cx = camera->cx, head.cy = camera->cy;
-		head.skew = camera->skew;
-	}
+	if (sensor->sdf->kind == SDF_WIDE_ANGLE_CAMERA && !camera->intrinsics_given)
+		head.fx = head.fy = picture_focal(camera, true);
 	head.p_fx = head.fx, head.p_fy = head.fy;
 	head.p_cx = head.cx, head.p_cy = head.cy;
 	if (camera->projection_given) {

@@ -2,6 +2,7 @@
 #include "server/encode_sensor.h"
 
 #include "base/hash.h"
+#include "sensor/picture.h"
 #include "server/sensor_topics.h"
 #include "server/view.h"
 
@@ -237,9 +238,19 @@ struct depth_point { /* x ahead, y left, z up, and the colour as 0xRRGGBB in the
 	uint32_t rgb;
 };
 
+/* The colour of a point is set by the caller. */
+static struct depth_point point_of(const struct picture_pinhole *hole, uint32_t column, uint32_t row, float depth)
+{
+	double x = 0, y = 0, ahead = (double)depth;
+	(void)picture_slopes(hole, column + 0.5, row + 0.5, &x, &y);
+	return (struct depth_point){depth, (float)(-x * ahead), (float)(-y * ahead), 0};
+}
+
 bool encode_sensor_depth_points(const struct sensor_source *source, struct text *out)
 {
 	const struct reading_picture *p = picture_of(source);
+	const struct picture_pinhole hole = {
+		p->fx, p->fy, p->cx, p->cy, p->skew, p->k1, p->k2, p->k3, p->p1, p->p2, p->off_x, p->off_y};
 	const float *depth = depth_of(source);
 	const unsigned char *colour = (uint32_t)p->parts & SENSOR_COLOUR ? colour_of(source) : NULL;
 	uint32_t width = (uint32_t)p->width, height = (uint32_t)p->height;
@@ -256,9 +267,7 @@ bool encode_sensor_depth_points(const struct sensor_source *source, struct text 
 	for (uint32_t row = 0; row < height; row++)
 		for (uint32_t column = 0; column < width; column++) {
 			size_t at = (size_t)row * width + column;
-			double ahead = (double)depth[at];
-			points[at] = (struct depth_point){depth[at], (float)(-(column + 0.5 - p->cx) / p->fx * ahead),
-				(float)(-(row + 0.5 - p->cy) / p->fy * ahead), 0};
+			points[at] = point_of(&hole, column, row, depth[at]);
 			if (colour)
 				points[at].rgb = (uint32_t)colour[3 * at] << 16 | (uint32_t)colour[3 * at + 1] << 8 |
 						 colour[3 * at + 2];

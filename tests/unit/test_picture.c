@@ -102,6 +102,38 @@ Test(picture, rays_of_a_pinhole_go_through_the_middles_of_pixels)
 	}
 }
 
+/* A strong cushion, where steps of a fixed point run away, and barrels, which fold the picture: what lies beyond the
+ * fold has no ray, and no direction is NaN (Embree ends the process for one). */
+Test(picture, strong_distortions)
+{
+	static struct vec3 directions[W * H];
+	static const struct {
+		double k1, k2, p1,
+			fold; /* fold: the radius in the picture beyond which nothing is seen, in focal lengths */
+	} rows[] = {{0.5, 0, 0, INFINITY}, {5, 1, 0, INFINITY}, {1e9, 0, 0, INFINITY}, {0.2, 0, 0.1, INFINITY},
+		{-0.3, 0, 0, 2 / 3.0 / 0.9486832980505138}, {-2, 0, 0, 2 / 3.0 / 2.449489742783178}};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct sdf_camera camera = usual;
+		camera.fov_rad = 1.8;
+		camera.k1 = rows[i].k1, camera.k2 = rows[i].k2, camera.p1 = rows[i].p1;
+		double f = W / 2.0 / tan(0.9), column, row;
+		picture_directions(&camera, false, directions);
+		for (uint32_t p = 0; p < W * H; p++) {
+			double x = p % W + 0.5 - W / 2.0, y = p / W + 0.5 - H / 2.0, radius = sqrt(x * x + y * y) / f;
+			bool seen = vec3_length(directions[p]) > 0;
+			cr_assert(seen == (radius < rows[i].fold), "%zu: pixel %u, radius %g", i, p, radius);
+			if (!seen)
+				continue;
+			project(&camera, directions[p], f, &column, &row);
+			cr_assert(fabs(column - p % W - 0.5) < 1e-6 && fabs(row - p / W - 0.5) < 1e-6,
+				"%zu: pixel %u: %.12g %.12g", i, p, column, row);
+			if (rows[i].fold < 9) /* on this side of the fold */
+				cr_assert_lt(directions[p].y * directions[p].y + directions[p].z * directions[p].z,
+					directions[p].x * directions[p].x / (-3 * rows[i].k1) * (1 + 1e-9));
+		}
+	}
+}
+
 Test(picture, intrinsics_replace_the_field_of_view)
 {
 	static struct vec3 directions[W * H];

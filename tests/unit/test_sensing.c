@@ -463,6 +463,40 @@ Test(sensing, a_box_in_space_is_in_the_frame_of_the_renderer)
 	stop();
 }
 
+/* --- clouds ------------------------------------------------------------------------------------------------------- */
+
+/* The points of a camera with distortion and a skewed picture lie on the wall that it sees: a cloud that is computed
+ * as if of a plain pinhole does not. */
+Test(sensing, points_of_a_distorted_picture)
+{
+	static const char text[] = WORLD_OF_EYES(
+		"<sensor name='d' "
+		"type='depth_camera'><update_rate>100</update_rate><camera><image><width>40</width><height>30"
+		"</height></image><distortion><k1>-0.2</k1><k2>0.03</k2><p1>0.02</p1><p2>-0.01</p2><center>0.45 "
+		"0.6</center>"
+		"</distortion><lens><intrinsics><fx>30</fx><fy>28</fy><cx>21</cx><cy>14</cy><s>4</s></intrinsics></"
+		"lens>"
+		"</camera></sensor>",
+		"<model name='wall'><static>1</static><pose>4 0 0 0.3 -0.4 0.5</pose><link name='l'><visual "
+		"name='v'><geometry>"
+		"<box><size>1 90 90</size></box></geometry></visual></link></model>");
+	if (!rays_available())
+		cr_skip_test("built without Embree");
+	struct seen seen = look(text, TOPIC("m", "d", "depth_image/points"));
+	const Gz__Msgs__PointCloudPacked *cloud = seen.message;
+	cr_assert(cloud->width == 40 && cloud->height == 30 && cloud->point_step == 16);
+	struct vec3 normal = quat_rotate(quat_from_rpy(0.3, -0.4, 0.5), (struct vec3){1, 0, 0});
+	double wall = 4 * normal.x - 0.5;
+	for (uint32_t i = 0; i < 40 * 30; i++) {
+		float at[3];
+		memcpy(at, &cloud->data.data[(size_t)16 * i], sizeof at);
+		struct vec3 p = {(double)at[0], (double)at[1], (double)at[2]};
+		cr_assert(fabs(vec3_dot(p, normal) - wall) < 1e-5, "point %u: %g %g %g", i, p.x, p.y, p.z);
+	}
+	message_free(seen.message);
+	stop();
+}
+
 Test(sensing, metrics_have_the_rates_of_the_samples)
 {
 	static const char uneven[] =
