@@ -231,6 +231,47 @@ static void test_news(void)
 	close_scene(&scene, true);
 }
 
+static unsigned count_of(const struct client *client, const char *text)
+{
+	unsigned count = 0;
+	for (const char *at = client->table.at; at && (at = strstr(at, text)); at++)
+		count++;
+	return count;
+}
+
+/* A channel whose topic nobody takes: its client is told at once, and once; no longer when the topic is taken, or the
+ * channel has gone. Each request is answered before the next one is sent, so that the order of all is known. */
+static void test_channels(void)
+{
+	static const char create[] =
+		"sdf: \"<sdf version='1.9'><model name='late'><pose>0 9 0 0 0 0</pose><link name='l'/>"
+		"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model></sdf>\"";
+	struct scene scene;
+	open_scene(&scene, 1);
+	struct client client = join(&scene);
+	(void)client_say(client.file,
+		"{\"op\":\"advertise\",\"channels\":["
+		"{\"id\":4,\"topic\":\"/model/cart/cmd_vel\",\"encoding\":\"json\",\"schemaName\":\"gz.msgs.Twist\"},"
+		"{\"id\":5,\"topic\":\"/model/late/cmd_vel\",\"encoding\":\"json\",\"schemaName\":\"gz.msgs.Twist\"},"
+		"{\"id\":6,\"topic\":\"/nothing\",\"encoding\":\"json\",\"schemaName\":\"x\"}]}");
+	check(await(&client, "{\"op\":\"status\",\"level\":1,\"message\":\"topic '/nothing': the run takes no messages "
+			     "from it\",\"id\":\"channel 6\"}"),
+		"a topic that nobody takes");
+	check(await(&client, "\"id\":\"channel 5\""), "a topic that nobody takes yet");
+	for (int i = 0; i < 2; i++)
+		say(&client, 0x82, "\1\6\0\0\0{}", 7);
+	check(!troupe_server_command(scene.server, 0, "/world/w/create", create, &scene.error), "%s", scene.error.text);
+	check(await(&client, "{\"op\":\"removeStatus\",\"statusIds\":[\"channel 5\"]}"), "a topic that is taken now");
+	(void)client_say(client.file, "{\"op\":\"unadvertise\",\"channelIds\":[4,5,6]}");
+	check(await(&client, "{\"op\":\"removeStatus\",\"statusIds\":[\"channel 6\"]}"), "a channel that has gone");
+	check(count_of(&client, "\"op\":\"status\"") == 2 && count_of(&client, "removeStatus") == 2,
+		"told more than once: %u, %u", count_of(&client, "\"op\":\"status\""), count_of(&client, "removeStatus"));
+	check(troupe_foxglove_counts(scene.gateway).refused == 2, "%llu messages are refused",
+		(unsigned long long)troupe_foxglove_counts(scene.gateway).refused);
+	leave(&client);
+	close_scene(&scene, true);
+}
+
 static void test_commands(void)
 {
 	struct scene scene;
@@ -465,6 +506,7 @@ int main(void)
 	troupe_foxglove_end(NULL);
 	test_topics();
 	test_news();
+	test_channels();
 	test_commands();
 	test_slow();
 	test_playback();

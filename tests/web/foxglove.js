@@ -51,7 +51,7 @@ async function main() {
     socket.close?.();
   }
 
-  const a = new Client(url);
+  const a = new Client(url, ["foxglove.sdk.v1"]);
   check(await until(() => a.info), "no serverInfo");
   check(["clientPublish", "services", "time", "connectionGraph"].every((c) => a.info.capabilities.includes(c)),
     `capabilities ${a.info?.capabilities}`);
@@ -98,8 +98,11 @@ async function main() {
   check(!a.statuses.length, `statuses: ${JSON.stringify(a.statuses)}`);
   a.publish("/model/cart/cmd_vel", "gz.msgs.Twist", '{"linear":{"x":"fast"}}');
   check(await until(() => a.statuses.find((s) => s.level === 2 && /linear.x/.test(s.message))), "a bad Twist");
-  a.publish("/nothing", "gz.msgs.Twist", "{}");
-  check(await until(() => a.statuses.find((s) => /'\/nothing': the run takes no messages/.test(s.message))), "no such topic");
+  const nothing = a.publish("/nothing", "gz.msgs.Twist", "{}");
+  const untaken = () => a.statuses.filter((s) => s.level === 1 && /'\/nothing': the run takes no messages/.test(s.message));
+  check(await until(() => untaken().length) && untaken().length === 1, "no such topic");
+  a.client.unadvertise(nothing);
+  check(await until(() => !untaken().length), "a channel that is gone has a status");
   a.publish("/model/cart/cmd_vel", "gz.msgs.Twist", "{}", "x-text");
   check(await until(() => a.statuses.find((s) => /expected json or cdr/.test(s.message))), "a bad encoding");
 
@@ -154,13 +157,14 @@ async function main() {
   check(await until(() => a.graph?.publishedTopics.some((t) => t.name === "/clock")), "no connection graph");
   a.graph = undefined;
   const early = a.client.advertise({ topic: "/model/other/cmd_vel", encoding: "json", schemaName: "gz.msgs.Twist" });
-  const told = a.statuses.length;
+  const warned = () => a.statuses.some((s) => /'\/model\/other\/cmd_vel'/.test(s.message));
+  check(await until(warned), "a topic that is not there yet");
   await a.call("/world/w/create", { sdf: '<sdf version="1.9"><model name="other"><link name="l"/><plugin name="gz::sim::systems::VelocityControl" filename="x"/><plugin name="gz::sim::systems::PosePublisher" filename="x"><publish_model_pose>true</publish_model_pose></plugin></model></sdf>' });
   const other = await a.subscribe("/model/other/pose");
   check(other && await until(() => other.length > 2), "the topic of a new model");
   check(await until(() => a.graph), "the graph is not told of a new topic");
   a.client.sendMessage(early, Buffer.from('{"linear":{"x":1}}'));
-  check(await until(() => other.read(other.length - 1).pose.position.x > 0.1) && a.statuses.length === told,
+  check(await until(() => other.read(other.length - 1).pose.position.x > 0.1) && !warned(),
     "a channel that was advertised before there was its topic");
   const id = a.channels.get("/model/other/pose")?.id;
   await a.call("/world/w/remove", { name: "other", type: "MODEL" });

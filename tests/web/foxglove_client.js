@@ -42,6 +42,7 @@ class Client {
     this.client.on("close", (event) => (this.closed = event));
     this.client.on("serverInfo", (info) => (this.info = info));
     this.client.on("status", (status) => this.statuses.push(status));
+    this.client.on("removeStatus", ({ statusIds }) => (this.statuses = this.statuses.filter((s) => !statusIds.includes(s.id))));
     this.client.on("advertise", (list) => list.forEach((c) => this.channels.set(c.topic, c)));
     this.client.on("unadvertise", (list) => {
       this.gone.push(...list);

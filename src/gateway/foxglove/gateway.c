@@ -127,6 +127,8 @@ void foxglove_look(struct troupe_foxglove *gateway)
 	tell_list(gateway, "advertise", "channels", &news.channels);
 	tell_list(gateway, "advertiseServices", "services", &news.services);
 	tell_graphs(gateway, &news);
+	for (struct guest *guest = gateway->guests; guest; guest = guest->after)
+		guest_look(guest);
 }
 
 static bool has_hearers(const struct troupe_foxglove *gateway, const char *channel)

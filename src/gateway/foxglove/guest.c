@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "topic/message.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,7 +97,61 @@ static struct outlet *find_outlet(struct guest *guest, uint32_t id)
 	return NULL;
 }
 
-/* A topic that takes no messages is no error yet: Foxglove's 3D panel advertises three whatever the run takes. */
+/* The name of the status of a channel. The status goes with the channel, or when its topic is taken. */
+static void name_status(const struct outlet *outlet, char ret_name[32])
+{
+	(void)snprintf(ret_name, 32, "channel %u", outlet->id);
+}
+
+/* Foxglove Studio 1 takes the operation for an error: its problems stay. */
+static void take_back(struct guest *guest, struct outlet *outlet)
+{
+	char name[32];
+	struct text json = {0};
+	if (!outlet->told)
+		return;
+	outlet->told = false;
+	if (!guest->is_sdk)
+		return;
+	name_status(outlet, name);
+	wire_add_no_status(&json, name);
+	guest_say(guest, &json);
+	text_fini(&json);
+}
+
+/* The offer that takes the messages of a channel; NULL: none, and the client is told the reason once. A topic that
+ * nobody takes is no error: the 3D panel of Foxglove advertises three, whatever the run takes. */
+static const struct offer *taker_of(struct guest *guest, struct outlet *outlet)
+{
+	const struct offer *offer = table_find(&guest->gateway->table, TROUPE_TOPIC_TAKEN, outlet->topic);
+	char name[32];
+	if (offer && (!outlet->is_cdr || (offer->ros && ros_is_taken(offer->ros))))
+		return offer;
+	name_status(outlet, name);
+	if (!outlet->told && offer)
+		guest_complain(guest, WIRE_ERROR, name, "topic '%.200s': %s cannot be taken as cdr: expected json",
+			outlet->topic, offer->type);
+	else if (!outlet->told)
+		guest_complain(guest, WIRE_WARNING, name, "topic '%.200s': the run takes no messages from it",
+			outlet->topic);
+	outlet->told = true;
+	return NULL;
+}
+
+void guest_look(struct guest *guest)
+{
+	for (uint32_t i = 0; i < guest->outlets.count; i++)
+		if (guest->outlets.at[i].told && taker_of(guest, &guest->outlets.at[i]))
+			take_back(guest, &guest->outlets.at[i]);
+}
+
+static void add_outlet(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *channel, bool is_cdr)
+{
+	struct outlet outlet = {.id = channel->id, .topic = mem_strdup(channel->topic), .is_cdr = is_cdr};
+	(void)taker_of(guest, &outlet);
+	vec_push(&guest->outlets, outlet);
+}
+
 static void advertise(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *channel)
 {
 	bool is_cdr = !strcmp(channel->encoding, "cdr");
@@ -109,8 +164,7 @@ static void advertise(struct guest *guest, const Troupe__Msgs__FoxgloveChannel *
 		guest_complain(guest, WIRE_ERROR, NULL, "topic '%.200s': encoding '%.40s': expected json or cdr",
 			channel->topic, channel->encoding);
 	else
-		vec_push(&guest->outlets,
-			(struct outlet){.id = channel->id, .topic = mem_strdup(channel->topic), .is_cdr = is_cdr});
+		add_outlet(guest, channel, is_cdr);
 }
 
 static void unadvertise(struct guest *guest, uint32_t id)
@@ -118,6 +172,7 @@ static void unadvertise(struct guest *guest, uint32_t id)
 	struct outlet *outlet = find_outlet(guest, id);
 	if (!outlet)
 		return;
+	take_back(guest, outlet);
 	free(outlet->topic);
 	*outlet = guest->outlets.at[--guest->outlets.count];
 }
@@ -136,23 +191,6 @@ static troupe_status json_to_bytes(
 	return TROUPE_OK;
 }
 
-/* The offer that takes the messages of a channel; NULL: none, and the client is told the reason once. */
-static const struct offer *taker_of(struct guest *guest, struct outlet *outlet)
-{
-	const struct offer *offer = table_find(&guest->gateway->table, TROUPE_TOPIC_TAKEN, outlet->topic);
-	if (offer && (!outlet->is_cdr || (offer->ros && ros_is_taken(offer->ros))))
-		return offer;
-	atomic_fetch_add_explicit(&guest->gateway->refused, 1, memory_order_relaxed);
-	if (!outlet->told && offer)
-		guest_complain(guest, WIRE_ERROR, NULL, "topic '%.200s': %s cannot be taken as cdr: expected json",
-			outlet->topic, offer->type);
-	else if (!outlet->told)
-		guest_complain(
-			guest, WIRE_ERROR, NULL, "topic '%.200s': the run takes no messages from it", outlet->topic);
-	outlet->told = true;
-	return NULL;
-}
-
 static void take_message(struct guest *guest, const struct wire_binary *binary)
 {
 	struct troupe_foxglove *gateway = guest->gateway;
@@ -162,6 +200,8 @@ static void take_message(struct guest *guest, const struct wire_binary *binary)
 	struct troupe_error error;
 	if (!outlet)
 		refuse(guest, "message", "its channel is not advertised");
+	else if (!offer)
+		atomic_fetch_add_explicit(&gateway->refused, 1, memory_order_relaxed);
 	if (!offer)
 		return;
 	text_add(&bytes, "%s", "");
@@ -382,7 +422,8 @@ void *guest_open(void *ctx, struct web_peer *peer)
 	gateway->guests = guest;
 	atomic_fetch_add(&gateway->clients, 1);
 	gateway->time_told_ns = 0; /* the new one is told, too */
-	guest->has_controls = gateway->playback && !strcmp(web_peer_protocol(peer), "foxglove.sdk.v1");
+	guest->is_sdk = !strcmp(web_peer_protocol(peer), "foxglove.sdk.v1");
+	guest->has_controls = gateway->playback && guest->is_sdk;
 	greet(guest);
 	tell_all(guest, TROUPE_TOPIC_PUBLISHED, "advertise", "channels", table_add_channel);
 	tell_all(guest, TROUPE_TOPIC_SERVICE, "advertiseServices", "services", table_add_service);

@@ -53,7 +53,7 @@ struct outlet { /* a channel that a client advertised */
 	uint32_t id;
 	char *topic; /* looked up for each message: the run may take messages from it later only, or no longer */
 	bool is_cdr;
-	bool told; /* that a message of it cannot be taken */
+	bool told; /* by a status, that its messages cannot be taken */
 };
 
 struct guest {
@@ -64,7 +64,8 @@ struct guest {
 	VEC(struct subscription) subscriptions;
 	VEC(struct outlet) outlets;
 	bool wants_graph;
-	bool has_controls;     /* its protocol has a playback control */
+	bool is_sdk;           /* its protocol is foxglove.sdk.v1 */
+	bool has_controls;     /* its protocol has a playback control, and a recording is shown */
 	uint64_t lost_told;    /* of outbox.lost */
 	uint64_t lost_told_ns; /* real time */
 };
@@ -79,6 +80,8 @@ void guest_close(void *conn);
 void guest_say(struct guest *guest, const struct text *json);
 void guest_complain(struct guest *guest, enum wire_level level, const char *id, const char *format, ...)
 	TROUPE_PRINTF(4, 5);
+/* The table has changed: takes back what the guest was told of topics that are taken by now. */
+void guest_look(struct guest *guest);
 /* Tells of the whole connection graph, if the guest has asked for it. gone: members that say what is gone, or NULL. */
 void guest_tell_graph(struct guest *guest, const char *gone);
 /* If the guest advertises the topic: that what it published there was refused. */

@@ -75,6 +75,16 @@ void wire_add_status(struct text *out, enum wire_level level, const char *id, co
 	wire_end(out);
 }
 
+void wire_add_no_status(struct text *out, const char *id)
+{
+	wire_begin(out, "removeStatus");
+	wire_member(out, "statusIds");
+	text_add(out, "[");
+	text_add_json(out, id);
+	text_add(out, "]");
+	wire_end(out);
+}
+
 void wire_add_call_failure(struct text *out, uint32_t service, uint32_t call, const char *message)
 {
 	wire_begin(out, "serviceCallFailure");

@@ -37,6 +37,8 @@ void wire_add_server_info(
 enum wire_level { WIRE_INFO, WIRE_WARNING, WIRE_ERROR };
 /* id: a later status with the same one takes its place; NULL: none. */
 void wire_add_status(struct text *out, enum wire_level level, const char *id, const char *message);
+/* The status with this id does not hold any more. */
+void wire_add_no_status(struct text *out, const char *id);
 void wire_add_call_failure(struct text *out, uint32_t service, uint32_t call, const char *message);
 
 /* The head of data, WIRE_DATA_HEAD bytes, and the change of its subscription. */
