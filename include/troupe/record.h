@@ -76,9 +76,14 @@ TROUPE_API troupe_status troupe_player_open(const struct troupe_server_def *def,
 TROUPE_API void troupe_player_close(struct troupe_player *player);
 
 /* Shows the state `step`, or the first or the last one if there is none of this number. Blocks until it is there, or
- * until troupe_server_stop() is called for the player's server (any thread): then a later call goes on. If it fails the
- * former state is shown, or a state on the way to `step`. TROUPE_EWORLD: a state differs from the recorded one. */
+ * until troupe_player_stop(): then a state on the way to `step` is shown, and a later call goes on. If it fails the
+ * former state is shown, or a state on the way. TROUPE_EWORLD: a state differs from the recorded one. */
 TROUPE_API troupe_status troupe_player_go(struct troupe_player *player, uint64_t step, struct troupe_error *error);
+/* Any thread, also in a signal handler: the call of troupe_player_go() that is under way, or otherwise the next one,
+ * returns soon. */
+TROUPE_API void troupe_player_stop(struct troupe_player *player);
+/* Any thread: the step that was simulated last, which is not shown yet while troupe_player_go() is on its way. */
+TROUPE_API uint64_t troupe_player_reached(const struct troupe_player *player);
 TROUPE_API uint64_t troupe_player_step(const struct troupe_player *player);
 /* The step of the recorded state from which a jump back to `step` begins: the last one that is not after it. */
 TROUPE_API uint64_t troupe_player_start(const struct troupe_player *player, uint64_t step);

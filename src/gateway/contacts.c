@@ -7,6 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+uint64_t contacts_apart_steps(double step_s)
+{
+	return (uint64_t)llround(CONTACTS_APART_S / step_s);
+}
+
 void contacts_forget(struct contacts *contacts)
 {
 	contacts->pairs.count = 0;
@@ -67,7 +72,7 @@ static void put_in_order(struct contacts *contacts)
 
 bool contacts_take(struct contacts *contacts, const struct troupe_snapshot *snapshot, double step_s)
 {
-	uint64_t apart_steps = (uint64_t)llround(CONTACTS_APART_S / step_s);
+	uint64_t apart_steps = contacts_apart_steps(step_s);
 	uint32_t sorted = contacts->pairs.count;
 	bool begins = false;
 	for (uint32_t i = 0; i < snapshot->contact_count; i++) {

@@ -21,6 +21,8 @@ struct contacts {                        /* of one world; zeroed knows nothing *
 	bool known;                      /* a state was taken */
 };
 
+/* The number of steps without a touch after which a contact begins. step_s: what a step takes. */
+uint64_t contacts_apart_steps(double step_s);
 /* Forgets all. */
 void contacts_forget(struct contacts *contacts);
 void contacts_fini(struct contacts *contacts);

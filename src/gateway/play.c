@@ -5,7 +5,10 @@
  * Events are found by simulating, too. A recording does not say where they are: moves depend on the number of
  * secondaries that simulate it, and contacts are not recorded. To find an event before a step, the steps after the
  * recorded state before it are simulated, and the last event on the way counts; if there is none, those after the
- * recorded state before that one, and so on. */
+ * recorded state before that one, and so on.
+ *
+ * Whether a contact begins in a state depends on the states of 0.1 s before it. A search looks at these first, so it
+ * finds the same contacts wherever it begins, forward and back. */
 #include "gateway/play.h"
 
 #include "base/clock.h"
@@ -72,7 +75,7 @@ static void want(struct play *play, struct wish wish)
 	play->wants = true;
 	play->state.playing &= !wish.finds;
 	if (play->state.seeking)
-		troupe_server_stop(play->server);
+		troupe_player_stop(play->player);
 	pthread_cond_signal(&play->more);
 	pthread_mutex_unlock(&play->lock);
 }
@@ -113,6 +116,7 @@ void play_state(struct play *play, struct play_state *ret_state)
 	pthread_mutex_lock(&play->lock);
 	*ret_state = play->state;
 	ret_state->seeking |= play->wants;
+	ret_state->reached = ret_state->seeking ? troupe_player_reached(play->player) : ret_state->step;
 	ret_state->has_hash &= !ret_state->playing && !ret_state->seeking;
 	pthread_mutex_unlock(&play->lock);
 }
@@ -131,6 +135,7 @@ uint64_t play_step_at(const struct play *play, uint64_t time_ns)
 void play_stop(struct play *play)
 {
 	atomic_store(&play->stop, true);
+	troupe_player_stop(play->player);
 }
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
@@ -159,12 +164,21 @@ static void go(struct play *play, uint64_t step, bool seeking)
 	note(play, seeking, status, &error);
 }
 
+/* Whether the present wish is given up, for another one or for the end. */
+static bool is_over(struct play *play)
+{
+	pthread_mutex_lock(&play->lock);
+	bool wants = play->wants;
+	pthread_mutex_unlock(&play->lock);
+	return wants || atomic_load(&play->stop);
+}
+
 /* The request to stop, for another wish, may come when the former jump has just ended: then the next one stops at once,
  * and is tried again. Returns whether the step is there. */
 static bool approach(struct play *play, uint64_t step)
 {
 	uint64_t to = MIN(MAX(step, play->state.begin), play->state.end); /* both are constant */
-	for (int tries = 0; tries < 2 && troupe_player_step(play->player) != to; tries++)
+	for (int tries = 0; tries < 2 && troupe_player_step(play->player) != to && !is_over(play); tries++)
 		go(play, to, true);
 	return troupe_player_step(play->player) == to;
 }
@@ -173,14 +187,6 @@ static void jump(struct play *play, uint64_t step)
 {
 	(void)approach(play, step);
 	note(play, false, TROUPE_OK, NULL);
-}
-
-static bool is_wanted(struct play *play)
-{
-	pthread_mutex_lock(&play->lock);
-	bool wants = play->wants;
-	pthread_mutex_unlock(&play->lock);
-	return wants;
 }
 
 /* Whether a client wants a step, or an event. */
@@ -271,17 +277,14 @@ static void look_at_contacts(struct play *play)
 	play->looked = troupe_player_step(play->player);
 }
 
-/* In a recorded state from which a server has just begun no contacts are known: a search that begins there learns those
- * of the next one. */
-static void begin_search(struct play *play, enum play_event event)
+/* The number of states before a state that must be known. In a recorded state from which a server has just begun no
+ * contacts are known, so the first of these states is the one after it. */
+static uint64_t lead_of(const struct play *play, enum play_event event)
 {
-	uint64_t step = troupe_player_step(play->player);
-	if (event != PLAY_CONTACT || play->looked == step)
-		return;
-	for (uint32_t i = 0; i < play->world_count; i++)
-		contacts_forget(&play->contacts[i]);
-	if (troupe_player_start(play->player, step) != step)
-		look_at_contacts(play);
+	uint64_t lead = 0;
+	for (uint32_t i = 0; event == PLAY_CONTACT && i < play->world_count; i++)
+		lead = MAX(lead, MAX(contacts_apart_steps(troupe_server_step_s(play->server, i)), 1));
+	return lead;
 }
 
 /* Takes a step. False: there is none before `end`, or the search is over for another reason. */
@@ -289,7 +292,7 @@ static bool search(struct play *play, enum play_event event, uint64_t end, bool 
 {
 	uint64_t step = troupe_player_step(play->player) + 1;
 	play->moved = play->touched = false;
-	if (step >= end || is_wanted(play) || atomic_load(&play->stop) || !approach(play, step))
+	if (step >= end || !approach(play, step))
 		return false;
 	if (event == PLAY_CONTACT)
 		look_at_contacts(play);
@@ -297,10 +300,25 @@ static bool search(struct play *play, enum play_event event, uint64_t end, bool 
 	return true;
 }
 
+/* Looks at the states after `from`, up to `to`, whatever happens there: they are known then. */
+static bool learn(struct play *play, enum play_event event, uint64_t from, uint64_t to)
+{
+	bool happens;
+	for (uint32_t i = 0; i < play->world_count; i++)
+		contacts_forget(&play->contacts[i]);
+	bool goes_on = approach(play, from);
+	while (goes_on && troupe_player_step(play->player) < to)
+		goes_on = search(play, event, to + 1, &happens);
+	play->looked = goes_on && event == PLAY_CONTACT ? to : UINT64_MAX;
+	return goes_on;
+}
+
 static bool find_after(struct play *play, enum play_event event, uint64_t *ret_step)
 {
+	uint64_t now = troupe_player_step(play->player), lead = MIN(lead_of(play, event), now - play->state.begin);
 	bool happens = false;
-	begin_search(play, event);
+	if (event == PLAY_CONTACT && play->looked != now && !learn(play, event, now - lead, now))
+		return false;
 	while (!happens && search(play, event, play->state.end + 1, &happens))
 		;
 	if (happens)
@@ -308,13 +326,13 @@ static bool find_after(struct play *play, enum play_event event, uint64_t *ret_s
 	return happens;
 }
 
-/* The last one between the two steps. */
-static bool find_between(struct play *play, enum play_event event, uint64_t after, uint64_t before, uint64_t *ret_step)
+/* The last one after `first` and before `before`, by a server that begins at the recorded state `from`. */
+static bool find_between(struct play *play, enum play_event event, uint64_t from, uint64_t first, uint64_t before,
+	uint64_t *ret_step)
 {
 	bool found = false, happens;
-	if (!approach(play, after))
+	if (!learn(play, event, from, first))
 		return false;
-	begin_search(play, event);
 	while (search(play, event, before, &happens))
 		if (happens) {
 			*ret_step = troupe_player_step(play->player);
@@ -323,15 +341,17 @@ static bool find_between(struct play *play, enum play_event event, uint64_t afte
 	return found && troupe_player_step(play->player) + 1 >= before;
 }
 
-/* The step after a recorded state is looked at twice, because a search that begins there learns its contacts only. */
 static bool find_before(struct play *play, enum play_event event, uint64_t now, uint64_t *ret_step)
 {
-	uint64_t before = now, after = now;
-	bool found = false;
-	while (!found && after > play->state.begin && troupe_player_step(play->player) + 1 >= before) {
-		before = MIN(after + 2, now);
-		after = troupe_player_start(play->player, after - 1);
-		found = find_between(play, event, after, before, ret_step);
+	uint64_t begin = play->state.begin, lead = lead_of(play, event), before = now;
+	bool found = false, whole = true;
+	while (!found && whole && before > begin + 1) {
+		/* so that the states to be known end before the last one that may be found */
+		uint64_t known = before - 2, from = troupe_player_start(play->player, known - MIN(lead, known - begin));
+		uint64_t first = from > begin ? from + lead : begin;
+		found = find_between(play, event, from, first, before, ret_step);
+		whole = troupe_player_step(play->player) + 1 >= before;
+		before = first + 1;
 	}
 	return found;
 }
@@ -346,7 +366,7 @@ static void find(struct play *play, enum play_event event, bool back)
 	struct play_state state;
 	bool found = back ? find_before(play, event, now, &step) : find_after(play, event, &step);
 	play_state(play, &state);
-	if (!found && (is_wanted(play) || atomic_load(&play->stop) || *state.text)) {
+	if (!found && (is_over(play) || *state.text)) {
 		note(play, false, TROUPE_OK, NULL);
 		return;
 	}

@@ -19,6 +19,7 @@ enum play_event {
 
 struct play_state {
 	uint64_t begin, end, step;
+	uint64_t reached;                   /* while `seeking`: the step that was simulated last, on the way */
 	uint64_t hash;                      /* of the state `step` */
 	bool has_hash;                      /* false while it plays or seeks */
 	double speed;                       /* the real-time factor at which it plays, or will */

@@ -2,10 +2,12 @@
  * step, or at the present state when that is nearer. So each state that it shows is the recorded one, which each hash
  * on the way proves, and a recording need not hold the poses of each step. A jump makes another server, because a
  * server cannot go back; the old one is there until the caller has left it. */
+#include "base/clock.h"
 #include "server/clients.h"
 #include "server/replay.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,8 @@ enum {
 	/* Going on is preferred to a recorded state that is less than so many steps ahead: playing forward does not
 	 * change the server. */
 	STEPS_AHEAD = 2000,
+	/* Between two looks at `stop` it simulates for about so long. */
+	LOOK_NS = 20000000,
 };
 
 struct start { /* a RECORD_STATE */
@@ -28,6 +32,9 @@ struct troupe_player {
 	struct troupe_player_info info;
 	VEC(struct start) starts; /* by step */
 	struct replay replay;
+	uint64_t chunk; /* steps between two looks at `stop` */
+	_Atomic bool stop;
+	_Atomic uint64_t reached;
 };
 
 /* --- the index ---------------------------------------------------------------------------------------------------- */
@@ -93,17 +100,36 @@ static troupe_status check(const struct replay *replay, const char *path, struct
 		result->step, result->difference);
 }
 
-static troupe_status advance(struct replay *replay, const char *path, uint64_t step, struct troupe_error *error)
+/* As replay_reach(), but some steps at a time. */
+static troupe_status reach(
+	struct troupe_player *player, struct replay *replay, uint64_t step, struct troupe_error *error)
 {
-	troupe_status status = check(replay, path, error);
-	while (!status && !replay->done) {
+	uint64_t at = MIN(replay_step(replay), step);
+	troupe_status status;
+	do {
+		uint64_t begin_ns = clock_now_ns(), count = MIN(step - at, player->chunk);
+		at += count;
+		status = replay_reach(replay, at, error);
+		atomic_store(&player->reached, replay_step(replay));
+		if (clock_now_ns() - begin_ns > LOOK_NS)
+			player->chunk = MAX(count / 2, 1);
+		else if (count == player->chunk)
+			player->chunk *= 2;
+	} while (!status && at < step && !troupe_server_was_stopped(replay->server) && !atomic_load(&player->stop));
+	return status;
+}
+
+static troupe_status advance(
+	struct troupe_player *player, struct replay *replay, uint64_t step, struct troupe_error *error)
+{
+	troupe_status status = check(replay, player->path, error);
+	while (!status && !replay->done && !atomic_load(&player->stop)) {
 		status = replay_read(replay, error);
 		if (status || replay->done)
 			break;
-		uint64_t next = MIN(step, replay->next.step);
-		status = replay_reach(replay, next, error);
+		status = reach(player, replay, MIN(step, replay->next.step), error);
 		if (!status)
-			status = check(replay, path, error);
+			status = check(replay, player->path, error);
 		if (replay->next.waits)
 			break; /* the step is reached, or the server was stopped */
 	}
@@ -120,7 +146,7 @@ static troupe_status jump(
 		status = fail(error, TROUPE_EIO, "%s: it has changed while it was played", player->path);
 	if (!status) {
 		fresh.server->shown = true;
-		status = advance(&fresh, player->path, step, error);
+		status = advance(player, &fresh, step, error);
 	}
 	if (status) {
 		replay_fini(&fresh);
@@ -137,9 +163,21 @@ troupe_status troupe_player_go(struct troupe_player *player, uint64_t step, stru
 {
 	uint64_t to = MIN(MAX(step, player->info.begin), player->info.end), now = troupe_player_step(player);
 	const struct start *from = state_before(player, to);
-	if (to < now || (from && from->step > now && from->step - now > STEPS_AHEAD))
-		return jump(player, from, to, error);
-	return advance(&player->replay, player->path, to, error);
+	bool far = to < now || (from && from->step > now && from->step - now > STEPS_AHEAD);
+	troupe_status status =
+		far ? jump(player, from, to, error) : advance(player, &player->replay, to, error);
+	atomic_store(&player->stop, false);
+	return status;
+}
+
+void troupe_player_stop(struct troupe_player *player)
+{
+	atomic_store(&player->stop, true);
+}
+
+uint64_t troupe_player_reached(const struct troupe_player *player)
+{
+	return atomic_load(&player->reached);
 }
 
 void troupe_player_serve(struct troupe_player *player)
@@ -164,6 +202,7 @@ troupe_status troupe_player_open(const struct troupe_server_def *def,
 		.path = mem_strdup(def->resume_path),
 		.on_server = on_server,
 		.ctx = ctx,
+		.chunk = 1,
 		.info.how = TROUPE_REPLAY_CUT};
 	player->def.resume_path = player->path;
 	troupe_status status = read_index(player, error);

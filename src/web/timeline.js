@@ -1,8 +1,10 @@
 // The time line of a recording: any step can be shown. While a person drags the handle, the newest step that is asked for
-// is sent when the one before is there, so that a long way back does not queue up.
+// is sent when the one before is there, so that each of them is seen; after WAIT_MS it is sent anyway, and ends a jump
+// that takes long.
 import {$, countText, name, notice} from "./page.js";
 
 export const FASTEST = 1000;     // as fast as possible: no browser shows more than this
+const WAIT_MS = 1000;
 const STEP_KEYS = {ArrowLeft: -100, ArrowRight: 100, PageUp: -1000, PageDown: 1000};
 
 export class Timeline {
@@ -10,7 +12,9 @@ export class Timeline {
 	constructor(send) {
 		this.send = send;
 		this.state = null;
-		this.wanted = null;
+		this.wanted = null;      // a step that was not sent yet
+		this.sent = null;        // the step that was sent last; null: an event was
+		this.sent_ms = 0;
 		$("seek").addEventListener("input", () => this.seek(Number($("seek").value)));
 		$("seek").addEventListener("keydown", event => {
 			if (!STEP_KEYS[event.key] || !this.state)
@@ -27,14 +31,15 @@ export class Timeline {
 	}
 
 	clear() {
-		this.state = this.wanted = null;
+		this.state = this.wanted = this.sent = null;
 		$("timeline").hidden = true;
 	}
 
 	// The message "timeline" of troupe
 	take(message) {
 		const state = {begin: message.begin || 0, end: message.end || 0, step: message.step || 0, speed: message.speed || 1,
-			playing: Boolean(message.playing), seeking: Boolean(message.seeking), text: message.text || "", hash: message.hash || ""};
+			playing: Boolean(message.playing), seeking: Boolean(message.seeking), reached: message.reached || 0, text: message.text || "",
+			hash: message.hash || ""};
 		if (state.text && (!this.state || this.state.text !== state.text))
 			notice(state.text, "bad");
 		if (!this.state || this.state.speed !== state.speed)
@@ -43,10 +48,10 @@ export class Timeline {
 		$("timeline").hidden = false;
 		$("seek").min = state.begin;
 		$("seek").max = state.end;
-		if (!state.seeking && this.wanted !== null) {
+		if (this.wanted !== null && !this.waits()) {
 			const wanted = this.wanted;
 			this.wanted = null;
-			if (wanted !== state.step)
+			if (state.seeking || wanted !== state.step)
 				this.seek(wanted);
 		}
 		if (this.wanted === null && !state.seeking)
@@ -61,13 +66,21 @@ export class Timeline {
 			$("speed").value = known.value;
 	}
 
+	// The step that is shown, or that will be
 	shown() {
-		return this.wanted === null ? this.state.step : this.wanted;
+		return this.wanted !== null ? this.wanted : this.state.seeking && this.sent !== null ? this.sent : this.state.step;
+	}
+
+	// Whether another step is to wait for the jump that is under way
+	waits() {
+		return this.state.seeking && performance.now() - this.sent_ms < WAIT_MS;
 	}
 
 	describe() {
-		const {end, seeking, hash} = this.state;
-		$("seek-text").textContent = `${seeking ? "going to " : ""}step ${countText(Number($("seek").value))} of ${countText(end)}`;
+		const {end, seeking, hash, reached} = this.state, at = countText(Number($("seek").value));
+		$("seek-text").textContent = !seeking ? `step ${at} of ${countText(end)}` :
+			this.wanted === null && this.sent === null ? `looking, at step ${countText(reached)} of ${countText(end)}` :
+				`going to step ${at}, at ${countText(reached)} of ${countText(end)}`;
 		$("seek-hash").textContent = seeking ? "" : hash;
 		$("seek").setAttribute("aria-valuetext", name($("seek-text").textContent));
 	}
@@ -75,15 +88,21 @@ export class Timeline {
 	seek(step) {
 		if (!this.state)
 			return;
-		const {begin, end, seeking} = this.state, at = Math.min(end, Math.max(begin, Math.round(step)));
+		const {begin, end} = this.state, at = Math.min(end, Math.max(begin, Math.round(step)));
 		$("seek").value = at;
-		if (seeking)
+		if (this.waits())
 			this.wanted = at;
 		else {
 			this.state.seeking = true;
+			this.note(at);
 			this.send({op: "seek", step: at});
 		}
 		this.describe();
+	}
+
+	note(step) {
+		this.sent = step;
+		this.sent_ms = performance.now();
 	}
 
 	// Some steps on, or back; it stops playing
@@ -100,6 +119,7 @@ export class Timeline {
 		if (!this.state)
 			return;
 		this.wanted = null;
+		this.note(null);
 		this.state.text = "";       // the same answer is told again
 		this.send({op: "find", event: $("seek-event").value, back});
 	}

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "gateway/play.h"
 
+#include <troupe/record.h>
+
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +17,8 @@ TestSuite(play, .timeout = 120);
 
 enum { FROM = 300, TO = 1500, STEP_NS = 1000000, SOON_MS = 30000 };
 
-static char tape[] = "/tmp/test_play.XXXXXX";
+#define TAPE "/tmp/test_play.XXXXXX"
+static char tape[] = TAPE;
 
 struct scene {
 	struct play *play;
@@ -160,6 +163,60 @@ Test(play, jumps)
 	close_tape(&scene, true);
 }
 
+/* Compares of hashes: from the number `hold_at` on they wait while `held`. */
+static _Atomic uint32_t hash_count, hold_at;
+
+static void wait_at_hash(void *ctx, uint64_t step, uint64_t hash)
+{
+	(void)ctx, (void)step, (void)hash;
+	for (uint32_t count = atomic_fetch_add(&hash_count, 1) + 1; count >= atomic_load(&hold_at);)
+		nap(1);
+}
+
+/* A jump back that is on its way: it has compared two hashes, and waits at the third. */
+static void begin_long_jump(struct scene *scene)
+{
+	hold_at = hash_count + 3;
+	play_seek(scene->play, TO - 1);
+	for (int i = 0; i < SOON_MS && hash_count < hold_at; i++)
+		nap(1);
+	struct play_state state = state_of(scene);
+	cr_assert(state.seeking && state.step == TO, "step %lu", (unsigned long)state.step);
+	cr_assert(state.reached > FROM && state.reached < TO - 200, "reached %lu", (unsigned long)state.reached);
+}
+
+/* A jump back that takes long is given up for another one, and at the end. */
+Test(play, a_long_jump_is_given_up)
+{
+	struct scene scene;
+	struct troupe_server_def def = lib_def(NULL, 1);
+	record();
+	def.world_path = NULL;
+	def.resume_path = tape;
+	def.on_hash = wait_at_hash;
+	hold_at = UINT32_MAX;
+	must(play_open(&def, count_server, &scene, &scene.play, &lib_error));
+	start(&scene);
+	play_seek(scene.play, TO);
+	cr_assert_eq(arrive(&scene).step, (uint64_t)TO);
+	cr_assert_eq(state_of(&scene).reached, (uint64_t)TO);
+	begin_long_jump(&scene);
+	play_seek(scene.play, FROM + 30);
+	uint32_t count = hash_count;
+	hold_at = UINT32_MAX;
+	cr_assert_eq(arrive(&scene).step, (uint64_t)FROM + 30);
+	cr_assert_lt(hash_count - count, 10u, "%u more hashes", hash_count - count);
+	play_seek(scene.play, TO);
+	(void)arrive(&scene);
+	begin_long_jump(&scene);
+	play_stop(scene.play);
+	count = hash_count;
+	hold_at = UINT32_MAX;
+	pthread_join(scene.thread, NULL);
+	cr_assert_lt(hash_count - count, 10u, "%u more hashes", hash_count - count);
+	close_tape(&scene, false);
+}
+
 /* Checks that so many steps take no less time than they have at this speed. */
 static void expect_pace(const struct scene *scene, uint64_t began_ns, uint64_t from, uint64_t steps, double speed)
 {
@@ -299,7 +356,8 @@ struct events { /* of a run, by other means than those of the player */
 	uint32_t move_count, contact_count;
 	uint64_t moves[EVENTS_MAX], contacts[EVENTS_MAX];
 	uint64_t touched[64]; /* by pair of models: the last step, from 1 */
-	uint32_t short_count; /* contacts that began after less than APART */
+	uint32_t short_count; /* touches that follow one of the same models after less than APART */
+	uint64_t shorts[EVENTS_MAX];
 };
 
 static void note_move(void *ctx, const struct troupe_event *event)
@@ -327,7 +385,10 @@ static void note_contacts(void *ctx, const struct troupe_snapshot *snapshot)
 		}
 		cr_assert_lt(pair, ARRAY_LEN(events->touched));
 		uint64_t *last = &events->touched[pair];
-		events->short_count += *last && snapshot->step - *last > 1 && snapshot->step - *last <= APART;
+		if (*last && snapshot->step - *last > 1 && snapshot->step - *last <= APART) {
+			cr_assert(events->short_count < EVENTS_MAX);
+			events->shorts[events->short_count++] = snapshot->step;
+		}
 		begins |= snapshot->step > 1 && (!*last || snapshot->step - *last > APART);
 		*last = snapshot->step;
 	}
@@ -341,21 +402,29 @@ static void look(void *ctx, struct troupe_server *server, uint64_t step)
 	troupe_server_look(server, note_contacts, ctx);
 }
 
-static void record_drops(struct events *ret_events)
+/* padded: with a long command */
+static void record_drops(struct events *ret_events, uint64_t every, bool padded)
 {
+	struct text command = {0};
+	memcpy(tape, TAPE, sizeof tape); /* it may have been made before */
 	int file = mkstemp(tape);
 	cr_assert_geq(file, 0);
 	close(file);
 	struct troupe_server_def def = lib_def(drops, 2);
 	*ret_events = (struct events){0};
 	def.record_path = tape;
-	def.record_every = 50;
+	def.record_every = every;
 	def.observe = TROUPE_OBSERVE_CONTACTS;
 	def.on_event = note_move;
 	def.on_step = look;
 	def.step_every = 1;
 	def.ctx = ret_events;
 	struct troupe_server *server = lib_create(&def);
+	text_add(&command, "sdf: \"<sdf version='1.9'><!--%*s--><model name='pad'><static>true</static><link name='l'/>"
+			   "</model></sdf>\"", padded ? 1 << 20 : 1, "");
+	lib_run(server, 2);
+	must(troupe_server_command(server, 3, "/world/w/create", command.at, &lib_error)); /* not in the first state */
+	text_fini(&command);
 	lib_run(server, DROP_STEPS);
 	must(troupe_server_end_recording(server, &lib_error));
 	troupe_server_destroy(server);
@@ -364,15 +433,20 @@ static void record_drops(struct events *ret_events)
 		ret_events->move_count);
 }
 
-static void open_drops(struct scene *scene, struct events *ret_events)
+static void open_recorded(struct scene *scene)
 {
 	struct troupe_server_def def = lib_def(NULL, 2);
-	record_drops(ret_events);
 	def.world_path = NULL;
 	def.resume_path = tape;
 	scene->servers = 0;
 	must(play_open(&def, count_server, scene, &scene->play, &lib_error));
 	start(scene);
+}
+
+static void open_drops(struct scene *scene, struct events *ret_events)
+{
+	record_drops(ret_events, 50, false);
+	open_recorded(scene);
 }
 
 static void expect_found(struct scene *scene, enum play_event event, bool back, uint64_t step)
@@ -388,7 +462,7 @@ static void expect_none(struct scene *scene, enum play_event event, bool back, c
 	struct play_state before = arrive(scene);
 	play_find(scene->play, event, back);
 	struct play_state state = arrive(scene);
-	cr_assert(state.step == before.step && !strcmp(state.text, text), "step %lu: '%s'", (unsigned long)state.step,
+	cr_assert(state.step == before.step && (text ? !strcmp(state.text, text) : *state.text != 0), "step %lu: '%s'", (unsigned long)state.step,
 		state.text);
 }
 
@@ -424,6 +498,62 @@ Test(play, contacts_are_found)
 	expect_none(&scene, PLAY_CONTACT, false, text);
 	expect_found(&scene, PLAY_CONTACT, true, events.contacts[events.contact_count - 1]);
 	close_tape(&scene, true);
+}
+
+/* As open_drops(), but with one recorded state, at this step: a long command makes the recording so large that a state
+ * pays. */
+static void open_drops_at(struct scene *scene, uint64_t state, struct events *ret_events)
+{
+	struct troupe_server_def def = lib_def(NULL, 2);
+	struct troupe_player *player;
+	record_drops(ret_events, state, true);
+	def.world_path = NULL;
+	def.resume_path = tape;
+	must(troupe_player_open(&def, NULL, NULL, &player, &lib_error));
+	cr_assert(troupe_player_start(player, state) == state && troupe_player_start(player, DROP_STEPS) == state);
+	troupe_player_close(player);
+	open_recorded(scene);
+	play_seek(scene->play, state + 5);
+	(void)arrive(scene);
+	play_seek(scene->play, state); /* another server begins there */
+	cr_assert(arrive(scene).step == state && scene->servers == 1);
+}
+
+/* The contacts before and after the step are those of the run. */
+static void expect_nearest(struct scene *scene, const struct events *events, uint64_t step)
+{
+	uint32_t before = 0, after = 0;
+	while (before < events->contact_count && events->contacts[before] < step)
+		before++;
+	while (after < events->contact_count && events->contacts[after] <= step)
+		after++;
+	for (int back = 0; back < 2; back++) {
+		play_seek(scene->play, step);
+		(void)arrive(scene);
+		if (back ? before > 0 : after < events->contact_count)
+			expect_found(scene, PLAY_CONTACT, back, events->contacts[back ? before - 1 : after]);
+		else
+			expect_none(scene, PLAY_CONTACT, back, NULL);
+	}
+}
+
+/* A recorded state has no contacts: a contact that begins just after it is found, and one that only goes on, after the
+ * two were apart for some steps, is not. */
+Test(play, contacts_beside_a_recorded_state)
+{
+	struct scene scene;
+	struct events events;
+	record_drops(&events, 50, false);
+	unlink(tape);
+	cr_assert(events.contact_count >= 2 && events.short_count >= 1);
+	const uint64_t steps[] = {events.contacts[1], events.shorts[0]};
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+		open_drops_at(&scene, steps[i] - 1, &events);
+		for (uint64_t step = steps[i] - 3; step < steps[i] + 3; step++)
+			expect_nearest(&scene, &events, step);
+		expect_nearest(&scene, &events, steps[i] + APART + 20);
+		close_tape(&scene, true);
+	}
 }
 
 Test(play, moves_are_found)

@@ -249,6 +249,20 @@ async function recording(context) {
 		await there(1000);
 		check(await poses() === first, "a step back shows the same state");
 		check(!await page.evaluate(() => viewer.timeline.state.text), "its hash is the recorded one", await page.evaluate(() => viewer.timeline.state.text));
+		const text = await page.evaluate(() => {
+			viewer.timeline.seek(2600);
+			return document.getElementById("seek-text").textContent;
+		});
+		check(/^going to step 2\s600, at [\d\s]+ of 3\s000$/.test(text), "the page says how far a jump has come", text);
+		await there(2600);
+		// a jump that has taken long already gives way to another one
+		await page.evaluate(() => {
+			viewer.timeline.state.seeking = true;
+			viewer.timeline.sent_ms = performance.now() - 2000;
+			viewer.timeline.seek(1000);
+		});
+		await there(1000);
+		check(true, "another step ends a jump that takes long");
 		await page.focus("#view");
 		await page.keyboard.press(" ");
 		await until(() => viewer.timeline.state.step > 1100);

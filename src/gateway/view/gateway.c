@@ -258,7 +258,7 @@ static void tell_timeline(struct gateway *gateway, uint64_t now_ns)
 	const struct play_state *told = &gateway->told_play;
 	if (gateway->told_play_ns && now.step == told->step && now.has_hash == told->has_hash &&
 		now.speed == told->speed && now.playing == told->playing && now.seeking == told->seeking &&
-		!strcmp(now.text, told->text))
+		now.reached == told->reached && !strcmp(now.text, told->text))
 		return;
 	said_timeline(&now, &text);
 	for (uint32_t i = 0; i < gateway->pages.count; i++)

@@ -28,6 +28,8 @@ void said_timeline(const struct play_state *state, struct text *out)
 	text_add_double(out, state->speed);
 	if (state->has_hash)
 		text_add(out, ",\"hash\":\"%016" PRIx64 "\"", state->hash);
+	if (state->seeking)
+		text_add(out, ",\"reached\":%" PRIu64, state->reached);
 	text_add(out, ",\"playing\":%s,\"seeking\":%s,\"text\":", state->playing ? "true" : "false",
 		state->seeking ? "true" : "false");
 	text_add_json(out, state->text);
