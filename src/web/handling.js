@@ -26,6 +26,12 @@ function shapeSdf(shape, size, mass) {
 		`<visual name="visual"><geometry>${geometry}</geometry><material><diffuse>0.85 0.6 0.25 1</diffuse></material></visual></link></model></sdf>`;
 }
 
+// troupe knows the text of a file, but not its name: it says "FOLDER/(command):LINE: ...", with the folder of its world.
+function ofFile(text, file) {
+	const named = text.replace(/^.*?\(command\)(?=:)/, () => file);
+	return named === text ? `${file}: ${text}` : named;
+}
+
 export class Handling {
 	// act: {select(model, look), call(service, request) -> Promise, commands() -> bool, changed()}
 	constructor(view, camera, world, act) {
@@ -160,13 +166,13 @@ export class Handling {
 		await this.request("set_pose", {name: model.name, position: {x: position.x, y: position.y, z: position.z}, orientation: {x, y, z, w}});
 	}
 
-	// Returns whether troupe did it; otherwise the reason is on the page.
-	async request(service, request) {
+	// Returns whether troupe did it; otherwise the reason is on the page. file: from which the request comes
+	async request(service, request, file = "") {
 		try {
 			await this.act.call(service, request);
 			return true;
 		} catch (error) {
-			notice(error.message, "bad");
+			notice(file ? ofFile(error.message, file) : error.message, "bad");
 			return false;
 		}
 	}
@@ -191,7 +197,7 @@ export class Handling {
 			notice(`${file.name}: larger than 8 MB`, "bad");
 			return;
 		}
-		this.beginPlacing({what: file.name, sdf: await file.text(), lift: 0});
+		this.beginPlacing({what: file.name, sdf: await file.text(), lift: 0, file: file.name});
 	}
 
 	beginPlacing(what) {
@@ -210,7 +216,7 @@ export class Handling {
 
 	// event: null: the middle of the view
 	async place(event) {
-		const {what, sdf, lift} = this.placing, at = this.camera.target.clone();
+		const {what, sdf, lift, file} = this.placing, at = this.camera.target.clone();
 		this.endPlacing();
 		if (event) {
 			const raycaster = this.view.aim(this.camera.three, event), hit = this.world.pick(raycaster);
@@ -220,7 +226,7 @@ export class Handling {
 				return;
 		} else
 			at.z = Math.max(0, at.z);
-		const done = await this.request("create", {sdf, pose: {position: {x: at.x, y: at.y, z: at.z + lift}, orientation: {w: 1}}, allowRenaming: true});
+		const done = await this.request("create", {sdf, pose: {position: {x: at.x, y: at.y, z: at.z + lift}, orientation: {w: 1}}, allowRenaming: true}, file);
 		if (done)
 			notice(`${what} was added.`);
 	}

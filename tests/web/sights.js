@@ -263,6 +263,7 @@ async function handling(context) {
 		await page.mouse.click(at.x, at.y);
 		await page.waitForSelector(".notice.bad:has-text('radius')");
 		check(!await model("bad"), "a bad file is refused with troupe's reason");
+		check(/^lamp post\.sdf:1: .*radius/.test(await page.innerText(".notice.bad")), "which names the file and the line", await page.innerText(".notice.bad"));
 	});
 
 	await part("driving by touch", async () => {
