@@ -603,14 +603,19 @@ static bool limit_reached(const struct primary *primary)
 	return o->until_s > 0 && primary_has_reached(primary, o->until_s);
 }
 
+double primary_pace(const struct primary *primary)
+{
+	const struct primary_options *o = &primary->options;
+	if (o->unpaced)
+		return 0;
+	return o->rate_hz > 0 ? o->rate_hz * primary->edit.step_s : o->rtf;
+}
+
 /* Real time that a step should take, in s; 0: as little as possible. */
 static double step_real_s(const struct primary *primary)
 {
-	if (primary->options.unpaced)
-		return 0;
-	if (primary->options.rate_hz > 0)
-		return 1 / primary->options.rate_hz;
-	return primary->options.rtf > 0 ? primary->edit.step_s / primary->options.rtf : 0;
+	double factor = primary_pace(primary);
+	return factor > 0 ? primary->edit.step_s / factor : 0;
 }
 
 static void sleep_until(struct primary *primary, uint64_t now_ns, uint64_t when_ns)

@@ -193,6 +193,8 @@ troupe_status primary_unpack(
 	struct primary *primary, struct unpack *in, broadcast_list *broadcasts, struct troupe_error *error);
 
 double primary_time_s(const struct primary *primary);
+/* The real-time factor that the run keeps to if it can; 0: as fast as possible. */
+double primary_pace(const struct primary *primary);
 /* Tells the systems that listen to the topic of something that follows from state k. Takes over the message. Called by
  * on_decide() only. */
 void primary_hear(struct primary *primary, const char *topic, ProtobufCMessage *message);

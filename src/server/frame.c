@@ -153,6 +153,7 @@ static void fill_time(struct frame *frame, const struct server_world *world)
 	frame->real_ns = primary->begin_ns ? (int64_t)(now - primary->begin_ns) : 0;
 	frame->system_ns = (int64_t)clock_of_day_ns();
 	frame->rtf = measured_rtf(frame->pool, frame->time_ns, frame->real_ns);
+	frame->pace = primary_pace(primary);
 	frame->step_s = primary->edit.step_s;
 	frame->stepping = primary->multi_steps > 0;
 	frame->snapshot = (struct troupe_snapshot){.world = world->scene->name,

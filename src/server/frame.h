@@ -75,6 +75,7 @@ struct frame {
 	int64_t real_ns;   /* since the run began */
 	int64_t system_ns; /* since 1970 */
 	double rtf;        /* real-time factor that was reached lately */
+	double pace;       /* real-time factor that the run keeps to; 0: as fast as possible */
 	double step_s;
 	uint64_t hash; /* of the state of all worlds */
 	struct troupe_server *server;

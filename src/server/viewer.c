@@ -39,6 +39,7 @@ static bool encode_secondaries(const struct frame *frame, const struct topic_row
 	message.header = encode_header(&arena, frame->time_ns);
 	message.step = frame->snapshot.step;
 	message.real_time_s = (double)frame->real_ns * 1e-9;
+	message.pace = frame->pace;
 	message.secondary = arena_array(&arena, Troupe__Msgs__Secondaries__Secondary *, frame->work.count);
 	for (uint32_t i = 0; i < frame->work.count; i++) {
 		const struct frame_work *work = &frame->work.at[i];

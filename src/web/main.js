@@ -155,7 +155,10 @@ function showWorld(path, frame) {
 	ends = [
 		connection.subscribe(`${path}/scene/info`, SCENES_HZ, onScene),
 		connection.subscribe(`${path}/stats`, 5, message => time.stats(message)),
-		connection.subscribe(`${path}/secondaries`, 5, message => work.take(message)),
+		connection.subscribe(`${path}/secondaries`, 5, message => {
+			work.take(message);
+			time.setPace(message.pace || 0);
+		}),
 		connection.subscribe(`${path}/levels`, 0, onLevels),
 	];
 	connection.showWorld(path);

@@ -8,22 +8,43 @@ export class TimeBar {
 		this.request = request;
 		this.timeline = timeline;
 		this.paused = null;
+		this.pace = null;        // real-time factor that the run keeps to; 0: as fast as possible
 		this.last = null;        // {now_ms, step}: for steps per second
 		this.rate = NaN;
 		$("play").addEventListener("click", () => this.toggle());
 		$("step").addEventListener("click", () => this.step());
 		$("step-back").addEventListener("click", () => this.step(-1));
 		$("reset").addEventListener("click", () => request("control", {reset: {all: true}, pause: Boolean(this.paused)}));
-		$("speed").addEventListener("change", () => {
-			if (timeline.active && timeline.state.playing)
-				timeline.play(this.speed());
-			else if (!timeline.active && $("speed").value !== "")
-				request("set_physics", {realTimeFactor: Number($("speed").value)});
-		});
+		$("speed").addEventListener("change", () => this.choose());
+	}
+
+	async choose() {
+		if (this.timeline.active && this.timeline.state.playing)
+			this.timeline.play(this.speed());
+		else if (!this.timeline.active && $("speed").value !== "" &&
+			!await this.request("set_physics", {realTimeFactor: Number($("speed").value)}))
+			this.showPace();
+	}
+
+	// Any page or program may set the pace. One that does not change is not shown again: a person may be choosing another.
+	setPace(pace) {
+		if (pace === this.pace || this.timeline.active)
+			return;
+		this.pace = pace;
+		this.showPace();
+	}
+
+	showPace() {
+		const other = [...$("speed").options].find(option => option.hidden);
+		$("speed").value = String(this.pace);
+		if ($("speed").value !== String(this.pace)) {
+			other.textContent = this.pace === null ? "as started" : `${Number(this.pace.toPrecision(3))}×`;
+			$("speed").value = "";
+		}
 	}
 
 	clear() {
-		this.last = null;
+		this.last = this.pace = null;
 		this.rate = NaN;
 		for (const figure of ["time", "step", "speed", "rate"])
 			$(`figure-${figure}`).textContent = "–";

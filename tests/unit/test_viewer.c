@@ -107,6 +107,29 @@ Test(viewer, a_sleeping_model_is_marked)
 	troupe_server_destroy(server);
 }
 
+static double pace_of(struct troupe_server *server, const char *command)
+{
+	struct troupe_client *client = client_of(server, 1000);
+	lib_text(server, 0, "/world/w/set_physics", command);
+	subscribe(client, "/world/w/secondaries", 0);
+	lib_step(server, 200);
+	Troupe__Msgs__Secondaries *work = last_of(client, "/world/w/secondaries");
+	double pace = work->pace;
+	message_free(&work->base);
+	troupe_client_destroy(client);
+	return pace;
+}
+
+/* A page shows it, whoever has changed it. */
+Test(viewer, pace_that_was_set)
+{
+	struct troupe_server *server = lib_server(lib_all, 1);
+	cr_assert_eq(pace_of(server, "real_time_factor: 500"), 500);
+	cr_assert_eq(pace_of(server, "max_step_size: 0.002"), 500);
+	cr_assert_eq(pace_of(server, "real_time_factor: 0"), 0);
+	troupe_server_destroy(server);
+}
+
 Test(viewer, work_of_the_secondaries)
 {
 	for (int secondaries = 0; secondaries <= 2; secondaries++) {

@@ -288,6 +288,14 @@ async function handling(context) {
 
 	await part("time: speed, steps, reset", async () => {
 		const speed = () => page.evaluate(() => parseFloat(document.getElementById("figure-speed").textContent));
+		await until(() => document.getElementById("speed").value === "1");
+		check(true, "the page says how fast the run is to be");
+		for (const [pace, shown] of [[3, "3×"], [.5, "0.5×"]]) {
+			// as another page or program does it
+			await page.evaluate(pace => viewer.connection.call("/world/yard/set_physics", {realTimeFactor: pace}), pace);
+			await until(shown => { const speed = document.getElementById("speed"); return speed.selectedOptions[0].textContent.replace("½", "0.5") === shown; }, shown);
+			check(true, `and follows when another program changes it to ${shown}`);
+		}
 		await page.selectOption("#speed", "0.1");
 		await until(() => { const text = document.getElementById("figure-speed").textContent; return /×/.test(text) && parseFloat(text) < .15; });
 		check(true, "a slower speed is kept", await speed());
