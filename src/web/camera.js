@@ -4,6 +4,7 @@ import {OrbitControls} from "./three/examples/jsm/controls/OrbitControls.js";
 
 const VIEWS = {
 	home: new Vector3(-.55, -1, .72), top: new Vector3(0, -.0001, 1), front: new Vector3(1, 0, .12), side: new Vector3(0, -1, .12),
+	alongX: new Vector3(-1, -.45, .5), alongY: new Vector3(-.45, -1, .5),
 };
 
 export class Camera {
@@ -22,8 +23,8 @@ export class Camera {
 		this.following = null;         // function that gives the position to follow
 		this.last = new Vector3();
 		this.moved = true;
-		this.atHome = false;           // it shows the whole world, and nobody has turned it since
-		this.controls.addEventListener("start", () => { this.atHome = false; });
+		this.keeps = null;             // the view of main.js that is shown, if nobody has turned it since
+		this.controls.addEventListener("start", () => { this.keeps = null; });
 		this.controls.addEventListener("change", () => { this.moved = true; });
 	}
 
@@ -64,7 +65,6 @@ export class Camera {
 			const near = at.dot(direction);
 			distance = Math.max(distance, near + Math.abs(at.dot(x)) / across, near + Math.abs(at.dot(y)) / up);
 		}
-		this.atHome = view === "home";
 		this.controls.target.copy(centre);
 		this.three.position.copy(direction).multiplyScalar(1.04 * distance).add(centre);
 		this.three.near = Math.max(.02, distance / 2000);
@@ -76,7 +76,7 @@ export class Camera {
 	// Looks at a point from where the camera is now, but nearer.
 	lookAt(point, size) {
 		const offset = this.three.position.clone().sub(this.controls.target);
-		this.atHome = false;
+		this.keeps = null;
 		offset.setLength(Math.min(offset.length(), Math.max(2.5, 5 * size)));
 		this.controls.target.copy(point);
 		this.three.position.copy(point).add(offset);
@@ -89,7 +89,7 @@ export class Camera {
 		const azimuth = Math.atan2(offset.y, offset.x) + left;
 		const height = Math.min(1.55, Math.max(-1.5, Math.atan2(offset.z, level) + up));
 		offset.set(Math.cos(azimuth) * Math.cos(height), Math.sin(azimuth) * Math.cos(height), Math.sin(height)).multiplyScalar(radius);
-		this.atHome = false;
+		this.keeps = null;
 		this.three.position.copy(this.controls.target).add(offset);
 		this.controls.update();
 	}
@@ -97,7 +97,7 @@ export class Camera {
 	// Along the floor, by a part of the distance; the directions are those of the picture
 	shift(right, up) {
 		const [x, y] = this.alongFloor(right, up), offset = new Vector3(x, y, 0).multiplyScalar(.06 * this.distance);
-		this.atHome = false;
+		this.keeps = null;
 		this.controls.target.add(offset);
 		this.three.position.add(offset);
 		this.controls.update();
@@ -110,14 +110,14 @@ export class Camera {
 	}
 
 	zoom(factor) {
-		this.atHome = false;
+		this.keeps = null;
 		this.three.position.sub(this.controls.target).multiplyScalar(factor).add(this.controls.target);
 		this.controls.update();
 	}
 
 	follow(position) {
 		this.following = position;
-		this.atHome = this.atHome && !position;
+		this.keeps = position ? null : this.keeps;
 		if (position)
 			this.last.copy(position());
 	}

@@ -77,7 +77,7 @@ const inspector = new Inspector(world, levels, {
 });
 
 world.failed = text => notice(text, "bad");
-world.meshed = () => camera.atHome && show("home");
+world.meshed = () => camera.keeps && show(camera.keeps);
 levels.onEvent = event => work.addEvent(event);
 inspector.topics = model => topics.of(model, worldName);
 inspector.isShown = topic => topics.shown.has(topic);
@@ -195,7 +195,7 @@ function onScene(message) {
 	view.layGrid(world.extent());
 	if (whole) {
 		whole = false;
-		show("home");
+		show("first");
 	}
 	levels.makeGhosts();
 	tree.fill();
@@ -280,10 +280,16 @@ function showEvent(event) {
 		}
 }
 
+// direction: of the camera; or first: what shows something of any world
 function show(direction) {
+	const first = direction === "first" ? world.firstLook() : null, ofWorld = direction === "home" || !world.selected;
 	camera.follow(null);
 	inspector.press("follow", false);
-	camera.show(world.selected && direction !== "home" ? world.boxOf(world.selected).expandByScalar(2) : world.extent(), direction);
+	if (first)
+		camera.show(first.box, first.view);
+	else
+		camera.show(ofWorld ? world.extent() : world.boxOf(world.selected).expandByScalar(2), direction);
+	camera.keeps = first || direction === "home" ? direction : null;
 	redraw();
 }
 
@@ -327,8 +333,8 @@ function layout() {
 	document.documentElement.style.setProperty("--bar", `${$("bar").offsetHeight}px`);
 	view.resize();
 	camera.resize($("view").clientWidth, $("view").clientHeight);
-	if (camera.atHome)
-		show("home");
+	if (camera.keeps)
+		show(camera.keeps);
 	redraw();
 }
 

@@ -18,6 +18,9 @@ const ASLEEP = new Color(.42, .44, .48);
 const CHOSEN = new Color(1, .93, .55);
 const LIGHTS_MAX = 8;
 const EXTENT_MIN_M = 2;       // from nearer than that a small thing has no surroundings
+const ROW = 12;               // what is so many times as long as it is wide and high is a row
+const ROW_EDGES = 100;        // a row that is longer than so many of its models is a thin line
+const PART_EDGES = 30;        // a part of it that shows its models, in models
 const ONE = new Vector3(1, 1, 1);
 const AWAY = new Matrix4().makeScale(1e-9, 1e-9, 1e-9);   // of a model that is not loaded
 
@@ -46,6 +49,21 @@ function colourOf(from, otherwise) {
 	if (!from)
 		return new Color(otherwise.r, otherwise.g, otherwise.b).convertSRGBToLinear();
 	return new Color(from.r || 0, from.g || 0, from.b || 0).convertSRGBToLinear();
+}
+
+// The begin of the part of this length in which the most of the places are
+function crowdedPart(places, length) {
+	const sorted = Float64Array.from(places).sort();
+	let best = 0, most = 0;
+	for (let from = 0, to = 0; from < sorted.length; from++) {
+		while (to < sorted.length && sorted[to] <= sorted[from] + length)
+			to++;
+		if (to - from > most) {
+			most = to - from;
+			best = from;
+		}
+	}
+	return sorted[best];
 }
 
 export class World {
@@ -243,12 +261,32 @@ export class World {
 	extent() {
 		const box = new Box3(), part = new Box3();
 		for (const model of this.models.values())
-			if (model.loaded && !model.links.some(link => link.instances.some(instance => instance.shape.plane)))
+			if (model.loaded && !this.isPlane(model))
 				box.union(this.boxOf(model, part));
 		if (box.isEmpty())
 			box.set(new Vector3(-5, -5, 0), new Vector3(5, 5, 2));
 		const edge = Math.max(...box.getSize(new Vector3()).toArray());
 		return box.expandByScalar(Math.max(0, EXTENT_MIN_M - edge) / 2);
+	}
+
+	// What the camera shows first: {box, view: of camera.js}. It is the whole world, unless that is a row of which only a line
+	// could be seen: then it is the part with the most models, seen along the row.
+	firstLook() {
+		const whole = this.extent(), [x, y, z] = whole.getSize(new Vector3()).toArray(), along = x > y ? "x" : "y";
+		const long = Math.max(x, y), wide = Math.max(Math.min(x, y), z);
+		const boxes = [...this.models.values()].filter(model => model.loaded && !this.isPlane(model)).map(model => this.boxOf(model));
+		const edges = boxes.map(box => Math.max(...box.getSize(new Vector3()).toArray())).sort((a, b) => a - b);
+		const edge = edges.length ? edges[edges.length >> 1] : long;
+		if (long < ROW * wide || long < ROW_EDGES * edge)
+			return {box: whole, view: "home"};
+		const length = Math.max(PART_EDGES * edge, ROW / 2 * wide);
+		whole.min[along] = crowdedPart(boxes.map(box => box.min[along]), length);
+		whole.max[along] = Math.min(whole.max[along], whole.min[along] + length);
+		return {box: whole, view: along === "x" ? "alongX" : "alongY"};
+	}
+
+	isPlane(model) {
+		return model.links.some(link => link.instances.some(instance => instance.shape.plane));
 	}
 
 	pick(raycaster) {

@@ -510,4 +510,36 @@ async function firstLook(context) {
 	await page.close();
 }
 
-main(folder, [firstLook, sensors, lights, handling, several, touching, touching_elsewhere, token, tls, many], {hasTouch: true, ignoreHTTPSErrors: true});
+// A row that is a thin line when the whole of it is in the picture
+async function row(context) {
+	let parts = FLOOR + SUN;
+	for (let i = 0; i < 900; i++)
+		parts += still(`b${i}`, `0 ${1.5 * i - 700} 0.5 0 0 0`, box("1 1 1", RED));
+	const run_ = await run(file("row.sdf", world("row", parts)), 0, "--paused");
+	const page = await open(context, run_.address);
+	const heights = () => page.evaluate(() => [...viewer.world.models.values()].filter(model => model.name !== "floor").map(model => {
+		const {min, max} = viewer.world.boxOf(model), low = min.clone().add(max).multiplyScalar(.5), high = low.clone();
+		low.z = min.z;
+		high.z = max.z;
+		const [a, b] = [low, high].map(at => at.project(viewer.camera.three));
+		return Math.abs(a.x) < 1 && Math.abs(a.y) < 1 && a.z < 1 ? (b.y - a.y) / 2 * innerHeight : 0;
+	}));
+	await part("the first picture of a long row", async () => {
+		await settled();
+		const seen = (await heights()).filter(height => height > 12).length;
+		check(seen >= 10 && seen < 500, "shows some of its models large enough", seen);
+		await page.setViewportSize({width: WIDTH - 100, height: HEIGHT});
+		await settled();
+		check((await heights()).filter(height => height > 12).length >= 10, "also when the window changes");
+		await page.setViewportSize({width: WIDTH, height: HEIGHT});
+		await page.focus("#view");
+		await page.keyboard.press("h");
+		await settled();
+		const whole = await heights();
+		check(whole.every(height => height > 0) && whole.every(height => height < 12), "the key H shows the whole of it", Math.max(...whole));
+	});
+	await run_.end();
+	await page.close();
+}
+
+main(folder, [firstLook, row, sensors, lights, handling, several, touching, touching_elsewhere, token, tls, many], {hasTouch: true, ignoreHTTPSErrors: true});
