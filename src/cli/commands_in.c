@@ -147,11 +147,12 @@ troupe_status commands_in_create(struct troupe_server *server, int file, const c
 		.server = server, .name = name, .complain = complain, .ctx = ctx, .file = file, .woken = woken};
 	for (int i = 0; i < FIRST_CHUNKS_MAX && !in->over && await_input(in, 0); i++)
 		take_some(in);
-	if (!in->over)
+	in->started = !in->over; /* decided here, because from its start on `over` is the thread's */
+	if (in->started)
 		failed = pthread_create(&in->thread, NULL, work, in);
 	mem_check_thread(failed);
-	in->started = !in->over && !failed;
 	if (failed) {
+		in->started = false;
 		commands_in_destroy(in);
 		return fail(error, TROUPE_ELIMIT, "%s: cannot start a thread: %s", name, strerror(failed));
 	}
