@@ -20,6 +20,8 @@ const TOPICS_EACH_MS = 1500;
 const SCENES_HZ = 4;          // a scene is long, and in some worlds models come and go all the time
 const SIDE_PX = 288;
 const NARROW = matchMedia("(max-width: 760px)");
+const MENUS = ["add", "look", "more"];
+const NARROW_MENU = {"steps": "more-menu", "open-help": "more-menu", "figure-steps": "more-figures", "figure-rates": "more-figures"};
 const SHEETS = ["tree", "topics", "work"];   // a narrow screen has room for one of them, or for the inspector
 
 const options = {colour: "secondary", sleep: true, collisions: false};
@@ -358,7 +360,7 @@ function closePanel(id) {
 }
 
 function toggleMenu(id) {
-	for (const other of ["add", "look"]) {
+	for (const other of MENUS) {
 		const on = other === id && $(`${other}-menu`).hidden;
 		$(`${other}-menu`).hidden = !on;
 		$(`open-${other}`).setAttribute("aria-expanded", String(on));
@@ -375,7 +377,11 @@ $("open-topics").addEventListener("click", panelKeys.topics);
 $("open-work").addEventListener("click", panelKeys.work);
 $("open-add").addEventListener("click", () => toggleMenu("add"));
 $("open-look").addEventListener("click", () => toggleMenu("look"));
-$("open-help").addEventListener("click", () => $("help").showModal());
+$("open-more").addEventListener("click", () => toggleMenu("more"));
+$("open-help").addEventListener("click", () => {
+	toggleMenu(null);
+	$("help").showModal();
+});
 $("tree").querySelector(".close").addEventListener("click", panelKeys.tree);
 $("topics").querySelector(".close").addEventListener("click", panelKeys.topics);
 $("lost-now").addEventListener("click", () => connection.open());
@@ -383,6 +389,26 @@ $("world").addEventListener("change", () => showWorld($("world").value, true));
 for (const button of $("look-menu").querySelectorAll("[data-view]"))
 	button.addEventListener("click", () => show(button.dataset.view));
 $("view").addEventListener("pointerdown", () => toggleMenu(null));
+
+// What has no room in the bar of a narrow screen stands in a menu there.
+const homes = new Map(Object.keys(NARROW_MENU).map(id => {
+	const home = document.createComment(id);
+	$(id).before(home);
+	return [id, home];
+}));
+
+function placeInBar() {
+	for (const [id, home] of homes)
+		if (NARROW.matches)
+			$(NARROW_MENU[id]).append($(id));
+		else
+			home.after($(id));
+	if (!NARROW.matches && !$("more-menu").hidden)
+		toggleMenu(null);
+}
+
+NARROW.addEventListener("change", placeInBar);
+placeInBar();
 
 // What is shown: a control and what it does
 const looks = {
@@ -453,7 +479,7 @@ function arrow(event, right, up) {
 }
 
 function escape() {
-	if (!$("add-menu").hidden || !$("look-menu").hidden)
+	if (MENUS.some(id => !$(`${id}-menu`).hidden))
 		toggleMenu(null);
 	else if (handling.placing)
 		handling.endPlacing();

@@ -170,7 +170,25 @@ async function demo(context) {
 		check(await page.evaluate(() => document.getElementById("look-menu").getBoundingClientRect().top >= document.getElementById("bar").getBoundingClientRect().bottom),
 			"a menu covers no button");
 		await page.keyboard.press("Escape");
+		check(!await page.isVisible("#step-count") && !await page.isVisible("#open-help"), "what has no room is in a menu");
+		await page.click("#open-more");
+		check(await page.isVisible("#step-count") && await page.isVisible("#figure-step"), "which has the number of steps");
+		await page.fill("#step-count", "3");
+		const time_s = await page.evaluate(() => viewer.lastTime);
+		await page.click("#step");
+		await until(time_s => viewer.lastTime > time_s, time_s);
+		await page.click("#open-help");
+		check(await page.isVisible("#help"), "and the keys");
+		await page.keyboard.press("Escape");
 		await page.setViewportSize({width: WIDTH, height: HEIGHT});
+		await page.fill("#step-count", "1");
+		check(await page.evaluate(() => document.getElementById("steps").closest("#time") && document.getElementById("open-help").closest("#menus") &&
+			document.getElementById("more-menu").hidden), "on a wide screen all is in the bar");
+		for (const width of [360, WIDTH]) {
+			await page.setViewportSize({width, height: HEIGHT});
+			await until(width => innerWidth === width && document.getElementById("bar").offsetHeight < (width === 360 ? 100 : 60), width);
+		}
+		check(true, "the bar is as high as its rows");
 		await page.focus("#view");
 		const eye = () => page.evaluate(() => viewer.camera.target.toArray().join());
 		const where = await eye();
