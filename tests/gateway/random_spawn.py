@@ -4,7 +4,7 @@ specification describes: it calls the client's create service with random poses,
 robots, through the client's Foxglove port. Only Python's own modules.
 
 usage: random_spawn.py PORT NAMESPACE ROBOTS SECONDS SEED
-       random_spawn.py --list PORT       only prints the topics that are offered in the first second
+       random_spawn.py --list PORT       only prints the topics that are offered within a second from the first
 
 It drives for SECONDS of simulated time after the last robot was created. It prints lines of a name and values:
 
@@ -161,6 +161,8 @@ class Foxglove:
 
 def list_topics(port):
     fox = Foxglove(port)
+    while not fox.channels:
+        fox.step()
     begin = time.monotonic()
     fox.socket.settimeout(1)
     try:
