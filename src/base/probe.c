@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,4 +122,47 @@ troupe_status probe_run(probe_fn *work, void *ctx, uint32_t limit_ms, struct tex
 				       : hear(pid, ends[0], limit_ms, answer, error);
 	(void)close(ends[0]);
 	return status;
+}
+
+static _Noreturn void be_whole_child(int to, pid_t parent, probe_whole_fn *work, void *ctx)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(0);
+	int value = work(ctx);
+	(void)!write(to, &value, sizeof value);
+	_exit(0);
+}
+
+static void die_by(int number)
+{
+	struct rlimit none = {0, 0};
+	(void)setrlimit(RLIMIT_CORE, &none); /* the child has left a core, if one was wanted */
+	(void)signal(number, SIG_DFL);
+	(void)raise(number);
+}
+
+troupe_status probe_run_whole(probe_whole_fn *work, void *ctx, int *ret_value, struct troupe_error *error)
+{
+	int ends[2], value, status = 0;
+	pid_t parent = getpid();
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+		return fail(error, TROUPE_ELIMIT, "cannot make a pipe: %s", strerror(errno));
+	pid_t pid = fork();
+	if (!pid) {
+		(void)close(ends[0]);
+		be_whole_child(ends[1], parent, work, ctx);
+	}
+	int code = errno;
+	bool known = pid > 0 && AGAIN(waitpid(pid, &status, 0)) == pid;
+	bool heard = read(ends[0], &value, sizeof value) == sizeof value;
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	if (pid < 0)
+		return fail(error, TROUPE_ELIMIT, "cannot start a process: %s", strerror(code));
+	if (known && WIFSIGNALED(status))
+		die_by(WTERMSIG(status));
+	if (!heard)
+		return say_end(status, known, false, 0, error);
+	*ret_value = value;
+	return TROUPE_OK;
 }

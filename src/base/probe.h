@@ -18,4 +18,13 @@ typedef void probe_fn(void *ctx, struct text *answer);
  * process can be started. */
 troupe_status probe_run(probe_fn *work, void *ctx, uint32_t limit_ms, struct text *answer, struct troupe_error *error);
 
+/* Runs in the child, with the handlers of signals, standard output and error of this process. Streams are flushed by
+ * the caller before, and by the function at its end. */
+typedef int probe_whole_fn(void *ctx);
+
+/* Without a limit of time, for a process with one thread. *ret_value: what work returned. TROUPE_EINTERNAL, as of
+ * probe_run(), when the child ends before work returns. If a signal ends the child, it ends this process, too. The
+ * child ends when this process does. */
+troupe_status probe_run_whole(probe_whole_fn *work, void *ctx, int *ret_value, struct troupe_error *error);
+
 #endif

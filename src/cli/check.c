@@ -1,6 +1,7 @@
 /* `troupe check`: reports everything that is wrong with a world, not only the first error. Each stage (SDF, scene,
  * systems) goes on after an error as far as it can. A stage that had an error is the last stage, because its result
  * is not complete. The loaders are those of `run`, so `check` and `run` agree on which worlds are valid. */
+#include "base/probe.h"
 #include "cli/cli.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -261,8 +262,9 @@ static troupe_status give_commands(void *ctx, struct troupe_server *server, stru
 	return commands_queue(ctx, server, error);
 }
 
-static int check_plugin(const struct settings *settings)
+static int check_plugin_here(void *ctx)
 {
+	const struct settings *settings = ctx;
 	struct command_lines commands = {0};
 	/* one that never returns would keep the check from its verdict for ever; the first way of the check has one
 	 * thread */
@@ -286,7 +288,21 @@ static int check_plugin(const struct settings *settings)
 	else
 		printf("%s: %s\n", settings->plugin,
 			wrong ? "it breaks a rule of troupe/plugin.h" : "keeps to the rules");
+	(void)fflush(NULL);
 	return status ? cli_exit_status(status) : wrong ? CLI_BAD_INPUT : CLI_DONE;
+}
+
+/* In a child process, because _exit() in a plug-in ends a process without a word, as if the check were done. */
+static int check_plugin(struct settings *settings)
+{
+	struct troupe_error error;
+	int result = CLI_DONE;
+	(void)fflush(NULL);
+	troupe_status status = probe_run_whole(check_plugin_here, settings, &result, &error);
+	if (!status)
+		return result;
+	cli_complain("check", "%s: %s", settings->plugin, error.text);
+	return CLI_BAD_INPUT;
 }
 
 int cli_check(int argc, char **argv)

@@ -13,6 +13,7 @@
 #include <fenv.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -69,6 +70,7 @@ static bool is_whole(const struct guarded *guarded, uint32_t count, bool rehears
 static _Thread_local const struct system *volatile entered;
 static _Thread_local const char *volatile entered_function;
 static _Thread_local volatile uint64_t calls;
+static _Thread_local volatile bool thread_ends;
 /* How this thread rounds: it is put back after each call, because all that the thread computes depends on it. */
 static _Thread_local fenv_t rounding;
 
@@ -76,18 +78,44 @@ static _Thread_local fenv_t rounding;
  * the thread such memory keeps its own. */
 static void give_signal_stack(void)
 {
-	static _Thread_local bool asked;
 	static _Thread_local _Alignas(64) unsigned char memory[SIGNAL_STACK_BYTES];
 	stack_t now, stack = {.ss_sp = memory, .ss_size = sizeof memory};
-	if (!asked && !sigaltstack(NULL, &now) && now.ss_flags & SS_DISABLE)
+	if (!sigaltstack(NULL, &now) && now.ss_flags & SS_DISABLE)
 		(void)sigaltstack(&stack, NULL);
-	asked = true;
+}
+
+/* The thread ends. Inside of a plug-in it would leave the step half done, for which all others then wait. */
+static void end_thread(void *unused)
+{
+	(void)unused;
+	thread_ends = true;
+	if (entered)
+		abort();
+}
+
+static pthread_key_t end_key;
+
+static void make_end_key(void)
+{
+	(void)pthread_key_create(&end_key, end_thread);
+}
+
+static void prepare_thread(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static _Thread_local bool prepared;
+	if (prepared)
+		return;
+	prepared = true;
+	give_signal_stack();
+	pthread_once(&once, make_end_key);
+	(void)pthread_setspecific(end_key, &prepared);
 }
 
 void guard_enter(const struct system *system, const char *function)
 {
 	if (system->library)
-		give_signal_stack();
+		prepare_thread();
 	calls += system->library != NULL;
 	entered_function = function;
 	if (system->library)
@@ -129,7 +157,7 @@ void troupe_plugin_interrupted(char *ret_text, size_t bytes)
 	bool of_model = system->self.model != SCENE_NONE;
 	const char *const parts[] = {"plugin '", system->self.kind->names[0], "' (", system->library->path, ") of ",
 		of_model ? "model '" : "the world", of_model ? system->scene->models[system->self.model].name : "",
-		of_model ? "': " : ": ", entered_function};
+		of_model ? "': " : ": ", entered_function, thread_ends ? " ends its thread, and" : ""};
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		append(ret_text, bytes, &length, parts[i]);
 }

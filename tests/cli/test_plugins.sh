@@ -316,7 +316,8 @@ crashes()
 	pattern=$1
 	shift
 	library crash/libpush.so "$@"
-	for command in 'run w.sdf --iterations 20' 'run w.sdf --iterations 20 --secondaries 2'; do
+	for command in 'run w.sdf --iterations 20' 'run w.sdf --iterations 20 --secondaries 2' \
+		'check w.sdf --plugin crash/libpush.so'; do
 		# shellcheck disable=SC2086
 		(ulimit -c 0 && timeout 60 "$troupe" $command --plugin-path crash) >out 2>err
 		[ $? -ge 128 ]
@@ -328,6 +329,7 @@ crashes 'pre_update\(\) crashes: it uses memory that it has not' -DCRASH_LATE
 crashes 'configure\(\) crashes: it uses memory that it has not' -DCRASH_SOON
 crashes 'pre_update\(\) crashes$' -DABORT_LATE
 crashes 'pre_update\(\) crashes: it uses memory that it has not' -DDEEP_LATE # a stack overflow
+crashes 'pre_update\(\) ends its thread, and crashes$' -DLEAVE_THREAD # pthread_exit()
 
 # exit() and quick_exit() in a plug-in: not the end that the user asked for
 for flag in LEAVE_LATE LEAVE_QUICKLY; do
@@ -339,6 +341,9 @@ for flag in LEAVE_LATE LEAVE_QUICKLY; do
 		said "$flag: troupe $command" "plugin 'test::Push' \(.*crash/libpush.so\) of model '[ab]': pre_update\(\) ends the process"
 	done
 done
+library crash/libpush.so -DLEAVE_AT_ONCE
+run 1 check w.sdf --plugin crash/libpush.so
+said '_exit(): troupe check' '^troupe check: crash/libpush.so: it ends the process with status 0$'
 
 from=drift
 library good/libdrift.so

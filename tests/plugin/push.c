@@ -4,6 +4,7 @@
 
 #include <fenv.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -136,6 +137,14 @@ static double strength(const struct troupe_system *self, const struct troupe_ste
 #ifdef LEAVE_LATE
 	if (step->number >= 7)
 		exit(0);
+#endif
+#ifdef LEAVE_AT_ONCE
+	if (step->number >= 7)
+		_exit(0);
+#endif
+#ifdef LEAVE_THREAD
+	if (step->number >= 7)
+		pthread_exit(NULL);
 #endif
 #ifdef LEAVE_QUICKLY
 	if (step->number >= 7)
