@@ -475,7 +475,8 @@ struct troupe_host {
 	/* The i-th performer of the world, in the order of the models; false: there are no more. */
 	bool (*performer)(const struct troupe_step *step, uint32_t i, struct troupe_performer *ret_performer);
 
-	/* --- acting: update() only --- */
+	/* --- acting: update() only. Of one system at most 16384 messages and requests in a step, of all 65536: the
+	 * others are dropped, with one line for the system. --- */
 
 	/* A new message, to be filled in; it lives until update() returns. */
 	struct troupe_message *(*message)(const struct troupe_step *step, const char *type);

@@ -110,6 +110,10 @@ struct primary {
 	VEC(struct command) decided;     /* by systems, for the step that is being decided; see primary_systems.c */
 	VEC(struct published) published; /* in the last step that was not paused */
 	struct text published_bytes;
+	struct asking {
+		const struct system *system; /* that is called now */
+		uint32_t count, dropped;
+	} asking;
 	struct text touch_names[2]; /* of collisions; see primary_systems.c */
 
 	VEC(struct tie_asked) ties; /* by systems, for the step that is being decided */

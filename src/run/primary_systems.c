@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DECIDED_MAX = 1 << 16, PUBLISHED_BYTES_MAX = 64 << 20 };
+/* Messages and requests in one step: of one system, and of all. */
+enum { ASKED_MAX = 1 << 14, DECIDED_MAX = 1 << 16, PUBLISHED_BYTES_MAX = 64 << 20 };
+
+_Static_assert(ASKED_MAX < DECIDED_MAX, "one system alone leaves room for others");
 
 static bool is_there(void *ctx, uint32_t model)
 {
@@ -30,6 +33,40 @@ static void refuse(struct primary *primary, const char *topic, troupe_status sta
 	primary->refused++;
 }
 
+/* One reply for all that a system has asked for in vain, or else it would be told as often as it asks. */
+static void end_asking(struct primary *primary)
+{
+	const struct asking *asking = &primary->asking;
+	if (asking->dropped) {
+		const struct troupe_system *self = &asking->system->self;
+		bool of_model = self->model != SCENE_NONE;
+		struct troupe_error why;
+		(void)fail(&why, TROUPE_ELIMIT,
+			"%s%.100s%s: %u messages and requests in one step: expected at most %d, of all systems %d: the "
+			"last %u are dropped",
+			of_model ? "model '" : "the world",
+			of_model ? primary->shared->scene->models[self->model].name : "",
+			of_model ? "'" : "", asking->count + asking->dropped, ASKED_MAX, DECIDED_MAX, asking->dropped);
+		refuse(primary, self->kind->names[0], TROUPE_ELIMIT, why.text);
+	}
+	primary->asking = (struct asking){0};
+}
+
+/* Whether the system may publish or request one thing more in this step. */
+static bool may_ask(struct primary *primary, const struct system *system)
+{
+	struct asking *asking = &primary->asking;
+	if (asking->system != system)
+		end_asking(primary);
+	asking->system = system;
+	if (asking->count >= ASKED_MAX || primary->decided.count >= DECIDED_MAX) {
+		asking->dropped++;
+		return false;
+	}
+	asking->count++;
+	return true;
+}
+
 static void decide(struct primary *primary, struct command *command)
 {
 	if (primary->decided.count < DECIDED_MAX) {
@@ -44,6 +81,8 @@ static void publish(void *ctx, const struct system *system, uint32_t output, con
 {
 	struct primary *primary = ctx;
 	const char *topic = system->outputs.at[output].def.name;
+	if (!may_ask(primary, system))
+		return;
 	if (primary->published_bytes.count < PUBLISHED_BYTES_MAX) {
 		size_t first = primary->published_bytes.count;
 		message_add_bytes(&primary->published_bytes, message);
@@ -69,6 +108,8 @@ void primary_hear(struct primary *primary, const char *topic, ProtobufCMessage *
 static void request(void *ctx, const struct system *system, const char *name, const ProtobufCMessage *message)
 {
 	struct primary *primary = ctx;
+	if (!may_ask(primary, system))
+		return;
 	const struct command_service *service = services_find(name);
 	struct troupe_error why;
 	char *topic = mem_printf("/world/%s/%s", primary->shared->scene->name, name);
@@ -252,6 +293,7 @@ void primary_update_systems(struct primary *primary)
 	for (uint32_t m = 0; m < systems->scene->model_count; m++)
 		if (systems->sets[m].updates && is_there(primary, m))
 			update(primary, m, &step);
+	end_asking(primary);
 	obey_ties(primary);
 	arena_fini(&arena);
 }

@@ -306,6 +306,19 @@ run 0 run w.sdf --iterations 200 --hash-every 200 --plugin-path handles
 [ "$(hash_of)" = "$hash" ]
 report $? 'handles that are none do nothing: the same hash'
 
+# a flood of requests: the first ones are obeyed, the same ones everywhere
+library asks/libpush.so -DASKS
+for options in '--secondaries 0' '--secondaries 2 --chaos 1' '--secondaries 2 --transport tcp'; do
+	# shellcheck disable=SC2086
+	run 1 run w.sdf --iterations 20 --hash-every 20 --plugin-path asks --log asks.csv $options
+	said "a flood of requests: $options" "step 5: test::Push: model 'b': 100000 messages and requests in one step: expected at most 16384, of all systems 65536: the last 83616 are dropped"
+	grep -qE '^20,.*,model,a,,,16383\.' asks.csv
+	report $? "the last request that is obeyed: $options"
+	asked="${asked:-} $(sed -n 's/^hash 20 //p' out)"
+done
+[ "$(echo "$asked" | tr ' ' '\n' | sort -u | grep -c .)" = 1 ]
+report $? "a flood of requests: one hash: $asked"
+
 # --- a world's plug-in that differs in a replay ------------------------------------------------------------------------
 
 # --- crashes ----------------------------------------------------------------------------------------------------------

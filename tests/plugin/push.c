@@ -33,7 +33,7 @@ struct config {
 	double *seen;
 	uint64_t *last; /* the step before, and 1 */
 	uint32_t spoken;
-	const struct troupe_field *data;
+	const struct troupe_field *data, *name, *position, *x;
 };
 
 static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
@@ -68,6 +68,11 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	config->data = self->host->field(self, "gz.msgs.Double", "data");
 	if (!self->host->give(self, plugin, &spoken, &config->spoken))
 		return false;
+#endif
+#ifdef ASKS
+	config->name = self->host->field(self, "gz.msgs.Pose", "name");
+	config->position = self->host->field(self, "gz.msgs.Pose", "position");
+	config->x = self->host->field(self, "gz.msgs.Vector3d", "x");
 #endif
 #ifdef HEARS
 	if (!self->host->take(self, plugin, "/hear", "gz.msgs.Double", 0, TROUPE_NOTHING))
@@ -302,6 +307,22 @@ static void update(const struct troupe_system *self, const struct troupe_step *s
 }
 #endif
 
+#ifdef ASKS
+/* of the requests that are obeyed the last one shows where the model is */
+static void update(const struct troupe_system *self, const struct troupe_step *step, void *memory)
+{
+	const struct troupe_host *host = self->host;
+	const struct config *config = self->config;
+	(void)memory;
+	for (uint32_t i = 0; step->number == 5 && i < 100000; i++) {
+		struct troupe_message *message = host->message(step, "gz.msgs.Pose");
+		host->put_text(message, config->name, host->owner_name(self));
+		host->put(host->put_part(message, config->position), config->x, i);
+		host->request(self, step, "set_pose", message);
+	}
+}
+#endif
+
 #ifdef DECIDES
 static void update(const struct troupe_system *self, const struct troupe_step *step, void *memory)
 {
@@ -366,7 +387,7 @@ static const struct troupe_kind push = {
 #endif
 	.pre_update = pre_update,
 	.post_update = post_update,
-#if defined DECIDES || defined SPEAKS
+#if defined ASKS || defined DECIDES || defined SPEAKS
 	.update = update,
 #endif
 #ifdef REPORTS
