@@ -191,11 +191,21 @@ enum troupe_gives {
 	TROUPE_GIVES_ODOMETRY,  /* gz.msgs.Odometry of reckon() */
 	TROUPE_GIVES_TF,        /* gz.msgs.Pose_V with the same pose */
 	TROUPE_GIVES_JOINTS,    /* gz.msgs.Model with the state of joints */
-	TROUPE_GIVES_POSES,     /* gz.msgs.Pose_V of the model and its links */
+	TROUPE_GIVES_POSES,     /* gz.msgs.Pose_V of the model in the world, and of its parts in their parents */
 	TROUPE_GIVES_POSE,      /* the same poses, as one gz.msgs.Pose each */
 };
 
-enum { TROUPE_OF_MODEL = 1, TROUPE_OF_LINKS = 2 };
+/* What poses are of. TROUPE_OF_MOVING: links that a joint connects, if the joint is not fixed and the link does not
+ * carry the model's frame; TROUPE_OF_FIXED: all other parts; with neither of the two: all. */
+enum {
+	TROUPE_OF_MODEL = 1,
+	TROUPE_OF_LINKS = 2,
+	TROUPE_OF_COLLISIONS = 4,
+	TROUPE_OF_VISUALS = 8,
+	TROUPE_OF_SENSORS = 16,
+	TROUPE_OF_MOVING = 32,
+	TROUPE_OF_FIXED = 64,
+};
 
 /* A topic that is published for the system. The texts are copied. */
 struct troupe_output {
@@ -206,7 +216,7 @@ struct troupe_output {
 	/* frame_id and child_frame_id in the header; NULL: none. Of TROUPE_GIVES_REPORT: the frame to which it is a
 	 * transform. */
 	const char *frame, *child_frame;
-	uint32_t of;      /* of poses: TROUPE_OF_MODEL | TROUPE_OF_LINKS */
+	uint32_t of;      /* of poses: TROUPE_OF_MODEL | TROUPE_OF_LINKS, ... */
 	const char *only; /* of joints: the names of those published, each in '\n'; NULL: all */
 };
 

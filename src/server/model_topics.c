@@ -6,6 +6,7 @@
 #include "base/math.h"
 #include "server/encode.h"
 #include "server/encode_often.h"
+#include "server/pose_parts.h"
 #include "server/sensor_topics.h"
 #include "server/view.h"
 #include "topic/motion.pb-c.h"
@@ -44,17 +45,6 @@ static uint32_t model_of(const struct frame *frame, const struct topic_row *row)
 	return same ? model : TROUPE_NONE;
 }
 
-static Gz__Msgs__Header *header_of(
-	struct arena *arena, const struct frame *frame, const char *frame_id, const char *child_frame_id)
-{
-	Gz__Msgs__Header *header = encode_header(arena, frame->time_ns);
-	if (frame_id)
-		encode_header_add(arena, header, "frame_id", frame_id);
-	if (child_frame_id)
-		encode_header_add(arena, header, "child_frame_id", child_frame_id);
-	return header;
-}
-
 /* NULL: the model is gone, or has no odometry. */
 static const struct troupe_odometry *odometry_of(
 	const struct frame *frame, const struct topic_row *row, struct troupe_pose *ret_pose)
@@ -86,26 +76,6 @@ static bool encode_tf(const struct frame *frame, const struct topic_row *row, st
 	return some;
 }
 
-/* Part 0 is the model in the world; part i is its i-th link in the model. Names as Gazebo's: "robot::arm". */
-static Gz__Msgs__Pose *encode_part(struct arena *arena, const struct frame *frame, uint32_t model, uint32_t part)
-{
-	const struct troupe_snapshot *snapshot = &frame->snapshot;
-	const struct troupe_scene_model *m = &snapshot->scene->models[model];
-	if (!part) {
-		const struct troupe_pose *in_world = encode_model_pose(snapshot, model);
-		Gz__Msgs__Pose *pose = encode_pose(arena, in_world, m->name, (uint32_t)m->id);
-		pose->header = header_of(arena, frame, snapshot->world, m->name);
-		return pose;
-	}
-	uint32_t l = m->link_first + part - 1;
-	const struct troupe_scene_link *link = &snapshot->scene->links[l];
-	struct troupe_pose in_model = encode_link_pose(snapshot, l);
-	const char *name = arena_printf(arena, "%s::%s", m->name, link->name);
-	Gz__Msgs__Pose *pose = encode_pose(arena, &in_model, name, encode_link_id(link));
-	pose->header = header_of(arena, frame, m->name, name);
-	return pose;
-}
-
 static bool encode_poses(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	uint32_t model = model_of(frame, row);
@@ -113,23 +83,35 @@ static bool encode_poses(const struct frame *frame, const struct topic_row *row,
 	Gz__Msgs__PoseV message = GZ__MSGS__POSE__V__INIT;
 	if (model == TROUPE_NONE)
 		return false;
-	uint32_t links = frame->snapshot.scene->models[model].link_count;
+	uint32_t count = pose_parts_count(frame->snapshot.scene, model);
 	message.header = encode_header(&arena, frame->time_ns);
-	message.pose = arena_array(&arena, Gz__Msgs__Pose *, links + 1);
-	for (uint32_t part = 0; part <= links; part++)
-		if (row->of & (part ? TROUPE_OF_LINKS : TROUPE_OF_MODEL))
-			message.pose[message.n_pose++] = encode_part(&arena, frame, model, part);
+	message.pose = arena_array(&arena, Gz__Msgs__Pose *, count);
+	for (uint32_t part = 0; part < count; part++) {
+		Gz__Msgs__Pose *pose = pose_parts_encode(&arena, frame, model, part, row->of);
+		if (pose)
+			message.pose[message.n_pose++] = pose;
+	}
 	return encode_end(&message.base, &arena, out);
 }
 
-/* row->of: the part. */
+/* row->of of a pose that is published alone: the bits of troupe_output.of, then the part. */
+enum { OF_BITS = 8,
+	PARTS_MAX = 1 << 24,
+	OF_OTHERS = TROUPE_OF_COLLISIONS | TROUPE_OF_VISUALS | TROUPE_OF_SENSORS };
+_Static_assert(TROUPE_OF_FIXED < 1 << OF_BITS, "all bits of `of` fit");
+
 static bool encode_one_pose(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	uint32_t model = model_of(frame, row);
 	struct arena arena = {0};
-	if (model == TROUPE_NONE || row->of > frame->snapshot.scene->models[model].link_count)
+	if (model == TROUPE_NONE)
 		return false;
-	return encode_end(&encode_part(&arena, frame, model, row->of)->base, &arena, out);
+	Gz__Msgs__Pose *pose = pose_parts_encode(
+		&arena, frame, model, row->of >> OF_BITS, row->of & ((1 << OF_BITS) - 1));
+	if (pose)
+		return encode_end(&pose->base, &arena, out);
+	arena_fini(&arena);
+	return false;
 }
 
 static void add_axis(
@@ -317,9 +299,22 @@ static void add_row(struct model_topics *topics, struct place *place, const stru
 		vec_push(&place->rows, id);
 }
 
+/* How many parts a model has beside itself and its links, at most: shapes, some of which no view shows, and sensors. */
+static uint32_t count_others(const struct model_topics *topics, uint32_t model)
+{
+	const struct scene_model *m = &topics->world->scene->models[model];
+	uint32_t count = topics->world->shared.sensors->sets[model].count;
+	if (m->sdf == SDF_NONE)
+		return count;
+	const struct sdf_link *links = m->from->links.at + m->from->models.at[m->sdf].link_first;
+	for (uint32_t l = 0; l < m->link_count; l++)
+		count += links[l].collision_count + links[l].visual_count;
+	return count;
+}
+
 /* One row for each part when poses are published one by one. */
 static void add_output(struct model_topics *topics, struct place *place, const struct system_output *output,
-	const struct topic_row *base, uint32_t links)
+	const struct topic_row *base, uint32_t model)
 {
 	struct topic_row row = *base;
 	row.kind = TOPIC_PUBLISHED;
@@ -337,13 +332,15 @@ static void add_output(struct model_topics *topics, struct place *place, const s
 	row.type = kinds[output->def.gives].type;
 	row.ops = &kinds[output->def.gives].ops;
 	row.of = output->def.of;
-	if (output->def.gives != TROUPE_GIVES_POSE) {
+	if (output->def.gives != TROUPE_GIVES_POSE || model == SCENE_NONE) {
 		add_row(topics, place, &row);
 		return;
 	}
-	for (uint32_t part = 0; part <= links; part++) {
-		row.of = part;
-		if (output->def.of & (part ? TROUPE_OF_LINKS : TROUPE_OF_MODEL))
+	uint32_t of = output->def.of & ((1 << OF_BITS) - 1), links = topics->world->scene->models[model].link_count;
+	uint32_t others = of & OF_OTHERS ? count_others(topics, model) : 0;
+	for (uint32_t part = 0; part <= links + others && part < PARTS_MAX; part++) {
+		row.of = part << OF_BITS | of;
+		if (part > links || of & (part ? (uint32_t)TROUPE_OF_LINKS : (uint32_t)TROUPE_OF_MODEL))
 			add_row(topics, place, &row);
 	}
 }
@@ -387,7 +384,7 @@ static const char *type_taken(const struct systems *systems, const struct system
 
 /* The rows of a set of systems. base: with world and key. of: for people. */
 static void add_systems(struct model_topics *topics, const struct system_set *set, struct place *place,
-	const struct topic_row *base, const char *of, uint32_t links)
+	const struct topic_row *base, const char *of, uint32_t model)
 {
 	struct topic_row row = *base;
 	for (uint32_t i = 0; i < set->count; i++) {
@@ -408,7 +405,7 @@ static void add_systems(struct model_topics *topics, const struct system_set *se
 		}
 		for (uint32_t o = 0; o < system->outputs.count; o++) {
 			row.of = place_in(i, o);
-			add_output(topics, place, &system->outputs.at[o], &row, links);
+			add_output(topics, place, &system->outputs.at[o], &row, model);
 		}
 		free(owner);
 	}
@@ -423,7 +420,7 @@ static void add_model(struct model_topics *topics, uint32_t model)
 	const char *owner = owners_name(&topics->world->primary.edit.owners, scene->models[model].owner);
 	row.client = owner ? owner : "";
 	place->serial = scene->models[model].serial;
-	add_systems(topics, &topics->world->systems->sets[model], place, &row, of, scene->models[model].link_count);
+	add_systems(topics, &topics->world->systems->sets[model], place, &row, of, model);
 	free(of);
 	add_sensors(topics, model, &row);
 }
@@ -465,7 +462,7 @@ struct model_topics *model_topics_create(struct server_world *world, struct topi
 	struct topic_row row = {.world = world->index, .client = ""};
 	topics->world = world;
 	topics->table = table;
-	add_systems(topics, &world->systems->world, &topics->of_world, &row, "the world", 0);
+	add_systems(topics, &world->systems->world, &topics->of_world, &row, "the world", SCENE_NONE);
 	model_topics_update(topics);
 	return topics;
 }

@@ -17,6 +17,7 @@ struct view {
 	uint32_t *sensor_first;            /* [model_places] of the model's sensors in shown, by the scene's model */
 	uint32_t *sdf_models;              /* [models of shown] see view_sdf_model() */
 	bool *created;                     /* likewise */
+	uint32_t *canonical;               /* likewise; see view_canonical_link() */
 	uint32_t *model_of, *link_of, *joint_of; /* [counts of the scene] indices in shown, or TROUPE_NONE */
 	uint32_t *shape_of;                      /* [count of the scene's geoms] likewise */
 	uint32_t model_places, link_places, joint_places, geom_places;
@@ -337,6 +338,13 @@ static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 	to->link_count = shown->link_count - to->link_first;
 }
 
+/* Among the links of the model. */
+static uint32_t canonical_link(const struct scene_model *model)
+{
+	const struct sdf_model *sdf = model->sdf == SDF_NONE ? NULL : &model->from->models.at[model->sdf];
+	return sdf && sdf->canonical_link != SDF_NONE ? sdf->canonical_link - sdf->link_first : 0;
+}
+
 static void add_model(struct making *m, uint32_t model)
 {
 	const struct scene_model *from = &m->scene->models[model];
@@ -353,6 +361,7 @@ static void add_model(struct making *m, uint32_t model)
 		.pose = view_pose(model_pose(m->scene, model)),
 		.actor = from->actor != NULL};
 	add_links(m, model, at);
+	m->view->canonical[at] = m->models[at].link_first + canonical_link(from);
 	find_shapes_of_geoms(m, model);
 }
 
@@ -528,6 +537,7 @@ static void make_room(struct making *m)
 	view->models = arena_array(&view->arena, uint32_t, scene->model_count);
 	view->sdf_models = arena_array(&view->arena, uint32_t, scene->model_count);
 	view->created = arena_array(&view->arena, bool, scene->model_count);
+	view->canonical = arena_array(&view->arena, uint32_t, scene->model_count);
 	view->links = arena_array(&view->arena, uint32_t, scene->link_count);
 	view->joints = arena_array(&view->arena, uint32_t, scene->joint_count);
 	view->model_of = no_places(&view->arena, scene->model_count);
@@ -616,6 +626,11 @@ uint32_t view_sdf_model(const struct troupe_scene *shown, uint32_t model)
 bool view_is_created(const struct troupe_scene *shown, uint32_t model)
 {
 	return view_of(shown)->created[model];
+}
+
+uint32_t view_canonical_link(const struct troupe_scene *shown, uint32_t model)
+{
+	return view_of(shown)->canonical[model];
 }
 
 uint32_t view_link_at(const struct troupe_scene *shown, uint32_t link)

@@ -22,6 +22,8 @@ uint32_t view_joint_at(const struct troupe_scene *view, uint32_t joint);
 /* The model in the description of the world's file; SDF_NONE: an actor, or a model that was created. */
 uint32_t view_sdf_model(const struct troupe_scene *view, uint32_t model);
 bool view_is_created(const struct troupe_scene *view, uint32_t model);
+/* The link of the view that carries the frame of the model, which has links. */
+uint32_t view_canonical_link(const struct troupe_scene *view, uint32_t model);
 /* Convert the other way. TROUPE_NONE: the view does not show it. */
 uint32_t view_model_of(const struct troupe_scene *view, uint32_t model);
 uint32_t view_shape_of_geom(const struct troupe_scene *view, uint32_t geom);

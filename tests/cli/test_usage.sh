@@ -962,7 +962,7 @@ cat >tables.sdf <<'END'
 </right_track></plugin>
 <joint name='J' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>
 <joint name='R' type='revolute'><parent>a</parent><child>c</child><axis><xyz>0 0 1</xyz></axis></joint>
-<plugin filename='x' name='gz::sim::systems::PosePublisher'/>
+<plugin filename='x' name='gz::sim::systems::PosePublisher'><static_publisher>1</static_publisher></plugin>
 <plugin filename='x' name='gz::sim::systems::JointStatePublisher'/>
 <plugin filename='x' name='gz::sim::systems::ApplyJointForce'><joint_name>J</joint_name></plugin>
 <plugin filename='x' name='gz::sim::systems::JointController'><joint_name>J</joint_name></plugin>

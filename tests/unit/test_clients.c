@@ -150,6 +150,102 @@ Test(clients, a_static_model_has_topics_too)
 	troupe_server_destroy(server);
 }
 
+#define ARM(of, options)                                                                                               \
+	"<model name='" of "'><pose>0 0 9 0 0 0</pose><link name='base'><collision name='hull'><pose>0 0 0.1 0 0 0"    \
+	"</pose><geometry><sphere><radius>0.1</radius></sphere></geometry></collision></link>"                         \
+	"<link name='hand'><pose>0 0 1 0 0 0</pose><visual name='glove'><pose>0 0 0.2 0 0 0</pose><geometry><sphere>"  \
+	"<radius>0.1</radius></sphere></geometry></visual><sensor name='imu' type='imu'><pose>0 0 0.3 0 0 0</pose>"    \
+	"</sensor></link><link name='ring'><pose>0 0 2 0 0 0</pose></link>"                                            \
+	"<joint name='wrist' type='revolute'><parent>base</parent><child>hand</child><axis><xyz>1 0 0</xyz></axis>"    \
+	"</joint><joint name='grip' type='fixed'><parent>hand</parent><child>ring</child></joint>"                     \
+	"<plugin name='gz::sim::systems::PosePublisher' filename='x'><publish_sensor_pose>1</publish_sensor_pose>"     \
+	"<publish_visual_pose>1</publish_visual_pose><publish_collision_pose>1</publish_collision_pose>" options       \
+	"</plugin></model>"
+
+/* Notes "frame>name z" of a pose. */
+static void note(struct text *out, const Gz__Msgs__Pose *pose)
+{
+	text_add(out, "%s>%s %g\n", pose->header->data[0]->value[0], pose->name, pose->position->z);
+	cr_assert_str_eq(pose->header->data[1]->value[0], pose->name);
+}
+
+/* The poses of the first message, or messages, on the topic. */
+static void expect_poses(struct troupe_server *server, const char *topic, const char *expected)
+{
+	struct troupe_client *client = client_of(server, 1000);
+	struct troupe_message message;
+	struct text found = {0};
+	subscribe(client, topic, 0);
+	lib_step(server, 1);
+	uint64_t first = UINT64_MAX;
+	while (troupe_client_take(client, 0, &message)) {
+		void *any = decode(&message);
+		const Gz__Msgs__PoseV *list = any;
+		first = MIN(first, message.step);
+		if (message.step == first && !strcmp(message.type, "gz.msgs.Pose"))
+			note(&found, any);
+		else if (message.step == first)
+			for (size_t i = 0; i < list->n_pose; i++)
+				note(&found, list->pose[i]);
+		message_free(any);
+	}
+	cr_assert_str_eq(found.at ? found.at : "", expected, "%s:\n%s", topic, found.at);
+	text_fini(&found);
+	troupe_client_destroy(client);
+}
+
+/* As Gazebo's pose_publisher.sdf: parts of links in their links; a link that a joint moves is none of those that stay
+ * where they are. */
+Test(clients, poses_of_all_parts_of_a_model)
+{
+	struct troupe_server *server = lib_server(
+		LIB_SDF(LIB_WORLD("w",
+			"<gravity>0 0 0</gravity>" ARM("a", "<publish_model_pose>1</publish_model_pose>")
+				ARM("b", "<use_pose_vector_msg>1</use_pose_vector_msg>")
+					ARM("c", "<static_publisher>1"
+						 "</static_publisher><use_pose_vector_msg>1</use_pose_vector_msg>")
+						ARM("d", "<static_publisher>1"
+							 "</static_publisher><topic>/d</topic>"))),
+		1);
+	expect_poses(server, "/model/a/pose",
+		"w>a 9\na>a::base 0\na>a::hand 1\na>a::ring 2\n"
+		"a::base>a::base::hull 0.1\na::hand>a::hand::glove 0.2\na::hand>a::hand::imu 0.3\n");
+	expect_poses(server, "/model/b/pose",
+		"b>b::base 0\nb>b::hand 1\nb>b::ring 2\n"
+		"b::base>b::base::hull 0.1\nb::hand>b::hand::glove 0.2\nb::hand>b::hand::imu 0.3\n");
+	expect_poses(server, "/model/c/pose", "c>c::hand 1\n");
+	expect_poses(server, "/model/c/pose_static",
+		"c>c::base 0\nc>c::ring 2\n"
+		"c::base>c::base::hull 0.1\nc::hand>c::hand::glove 0.2\nc::hand>c::hand::imu 0.3\n");
+	expect_poses(server, "/d", "d>d::hand 1\n");
+	expect_poses(server, "/d_static",
+		"d>d::base 0\nd>d::ring 2\n"
+		"d::base>d::base::hull 0.1\nd::hand>d::hand::glove 0.2\nd::hand>d::hand::imu 0.3\n");
+	troupe_server_destroy(server);
+}
+
+Test(clients, poses_that_stay_have_a_rate_of_their_own)
+{
+	struct troupe_server *server = lib_server(
+		LIB_SDF(LIB_WORLD(
+			"w", ARM("c", "<static_publisher>1</static_publisher><update_frequency>100</update_frequency>"
+				      "<use_pose_vector_msg>1</use_pose_vector_msg><static_update_frequency>10</"
+				      "static_update_frequency>"))),
+		1);
+	static const struct {
+		const char *topic;
+		uint32_t expected;
+	} cases[] = {{"/model/c/pose", 101}, {"/model/c/pose_static", 11}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct troupe_client *client = client_of(server, 1000);
+		subscribe(client, cases[i].topic, 0);
+		lib_step(server, 1000);
+		cr_assert_eq(count_messages(client, cases[i].topic), cases[i].expected, "%s", cases[i].topic);
+		troupe_client_destroy(client);
+	}
+	troupe_server_destroy(server);
+}
+
 /* --- names -------------------------------------------------------------------------------------------------------- */
 
 Test(clients, names_are_cleaned_as_in_gazebo)

@@ -896,16 +896,13 @@ Test(systems, what_does_not_fit_is_left_out_with_a_warning)
 
 Test(systems, parameters_without_effect_are_told_if_they_ask_for_something)
 {
-	start(PLUGIN("PosePublisher",
-		"<publish_sensor_pose>true</publish_sensor_pose><publish_visual_pose>false</publish_visual_pose>"
-		"<publish_collision_pose> 0 </publish_collision_pose><static_update_frequency>0.0</"
-		"static_update_frequency>"
-		"<static_publisher/><topic>/my/poses</topic>"));
+	start(PLUGIN("Hydrodynamics",
+		"<link_name>base</link_name><lookup_current_x>east</lookup_current_x><lookup_current_y> 0 "
+		"</lookup_current_y><lookup_current_z/>"));
 	cr_assert_eq(systems->warnings.count, 1);
-	cr_assert(strstr(systems->warnings.at[0], "<publish_sensor_pose> of plugin 'gz::sim::systems::PosePublisher' "
-						  "has no effect: sensors are fixed to their links"),
+	cr_assert(strstr(systems->warnings.at[0], "<lookup_current_x> of plugin 'gz::sim::systems::Hydrodynamics' "
+						  "has no effect: there are no files of the environment"),
 		"%s", systems->warnings.at[0]);
-	cr_assert_str_eq(systems->sets[0].at[0].outputs.at[0].def.name, "/my/poses");
 	stop();
 }
 

@@ -596,6 +596,9 @@ static void add_teller(struct maker *maker, struct part *model, struct made *mad
 	part_add(maker->arena, plugin, PART_NEEDED, NULL, "%s", "<use_pose_vector_msg>true</use_pose_vector_msg>");
 	make_value(maker, plugin, "publish_model_pose", "true");
 	make_value(maker, plugin, "update_frequency", "%g", DICE_OF(dice, 0, 20));
+	make_value(maker, plugin, "static_publisher", "true");
+	make_value(maker, plugin, "publish_sensor_pose", "true");
+	make_value(maker, plugin, "publish_collision_pose", "true");
 	add_reaction(maker, model, "gz.msgs.Pose_V", arena_printf(maker->arena, "/model/%s/pose", made->name), "");
 }
 
