@@ -5,9 +5,12 @@
  *   q    -= i dt / 3600                                        Ah
  *   v     = e0 + e1 (1 - q / c) - r i
  *
- * as in Gazebo (with its fix_issue_225). An empty battery lets go of the joints of its model. The battery drains from
- * the beginning with <start_draining>, from a message on a <power_draining_topic> to one on a
- * <stop_power_draining_topic>, and, <start_on_motion>, in each step in which systems drive joints of the model. */
+ * as in Gazebo with its <fix_issue_225>; without it, Gazebo drains too fast, which is not copied, and gives the
+ * percentage as a number from 0 to 1, which is. An empty battery lets go of the joints of its model.
+ *
+ * The battery begins to drain at the beginning with <start_draining>, with a message on a <power_draining_topic>, or
+ * when systems drive a joint of the model, and ends with a message on a <stop_power_draining_topic>. So as in Gazebo a
+ * robot that has moved drains its battery when it stands, too. */
 #include "builtin/parts.h"
 
 #include <string.h>
@@ -27,7 +30,7 @@ struct words {
 
 struct config {
 	double voltage_v, constant_v, linear_v, charge_ah, capacity_ah, resistance_ohm, tau_s, load_w, charging_h;
-	bool started, on_motion, inverted;
+	bool started, on_motion, inverted, in_percent;
 	uint32_t joint_first, joint_count;
 	const struct troupe_field *field[6];
 };
@@ -44,15 +47,14 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_NUMBER("power_load", "W; default 0. Thrusters of the model may add to it"),
 	BUILTIN_BOOL("invert_current_sign", "in the messages: a current that drains is below 0; default false"),
 	BUILTIN_BOOL("start_draining", "drains from the beginning; default false"),
-	BUILTIN_BOOL("start_on_motion",
-		"drains while joints are driven; default: true without <start_draining> and <power_draining_topic>"),
+	BUILTIN_BOOL("start_on_motion", "a joint that is driven starts draining; default true"),
 	BUILTIN_TEXT("power_draining_topic", "any message starts draining; may be given several times"),
 	BUILTIN_TEXT("stop_power_draining_topic", "any message stops it; may be given several times"),
 	BUILTIN_BOOL("enable_recharge", "takes .../recharge/start and .../recharge/stop; default false"),
 	BUILTIN_BETWEEN("charging_time", 1e-9, BUILTIN_NUMBER_MAX, "h; needed with <enable_recharge>"),
 	BUILTIN_BOOL("recharge_by_topic", "has no effect: recharging is a service and a topic"),
 	BUILTIN_NUMBER("soc_threshold", "has no effect"),
-	BUILTIN_BOOL("fix_issue_225", "has no effect: the state of charge is always the charge by the capacity"),
+	BUILTIN_BOOL("fix_issue_225", "the percentage is from 0 to 100; default false: from 0 to 1"),
 	BUILTIN_END,
 };
 
@@ -69,18 +71,13 @@ static const struct troupe_words word_names[] = {
 /* What thrusters of the model take from the battery. */
 static double thrusters_load_w(struct troupe_system *self, const struct troupe_element *plugin)
 {
-	static const char kind[] = "::Thruster";
 	const struct troupe_host *host = self->host;
 	const char *own = host->text(plugin, "battery_name", "");
 	const struct troupe_element *e = NULL;
 	double load_w = 0;
-	while ((e = host->sibling(self, e))) {
-		const char *name = host->attribute(e, "name");
-		size_t length = name ? strlen(name) : 0;
-		if (length >= sizeof kind && !strcmp(name + length - (sizeof kind - 1), kind) &&
-			!strcmp(host->text(e, "battery_name", ""), own))
+	while ((e = host->sibling(self, e)))
+		if (builtin_is_named(host, e, "::Thruster") && !strcmp(host->text(e, "battery_name", ""), own))
 			load_w += host->number(self, e, "power_load", 0);
-	}
 	return load_w;
 }
 
@@ -97,6 +94,7 @@ static bool read_numbers(struct troupe_system *self, const struct troupe_element
 	c->tau_s = host->number(self, plugin, "smooth_current_tau", 1);
 	c->load_w = host->number(self, plugin, "power_load", 0) + thrusters_load_w(self, plugin);
 	c->inverted = host->boolean(self, plugin, "invert_current_sign", false);
+	c->in_percent = host->boolean(self, plugin, "fix_issue_225", false);
 	c->charging_h = host->number(self, plugin, "charging_time", 0);
 	if (c->charge_ah > c->capacity_ah) {
 		host->warn(self, plugin, "<initial_charge> is %g: expected at most the capacity: it is %g",
@@ -160,8 +158,7 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	if (!host->must_move(self) || !read_numbers(self, plugin))
 		return false;
 	config->started = host->boolean(self, plugin, "start_draining", false);
-	config->on_motion = host->boolean(self, plugin, "start_on_motion",
-		!host->child(plugin, "start_draining", NULL) && !host->child(plugin, "power_draining_topic", NULL));
+	config->on_motion = host->boolean(self, plugin, "start_on_motion", true);
 	config->joint_first = host->joints(self, &config->joint_count);
 	return find_fields(self) && connect(self, plugin);
 }
@@ -221,7 +218,8 @@ static void post_update(const struct troupe_system *self, const struct troupe_st
 	const struct config *config = self->config;
 	struct words *w = words;
 	bool dead = w->charge_ah < 0 || fabs(w->voltage_v) < VOLTAGE_MIN;
-	w->draining = w->started || (config->on_motion && is_driven(self, step));
+	w->started |= config->on_motion && is_driven(self, step);
+	w->draining = w->started;
 	if ((w->draining && !dead) || w->charging)
 		drain(config, w, step->dt);
 }
@@ -234,7 +232,8 @@ static bool report(const struct troupe_system *self, const struct troupe_step *s
 	double part = w->charge_ah / config->capacity_ah;
 	int status = w->charging ? CHARGING : w->draining ? DISCHARGING : part > CHARGED ? FULL : NOT_CHARGING;
 	double current_a = config->inverted ? -w->current_a : w->current_a;
-	const double values[] = {w->voltage_v, current_a, w->charge_ah, config->capacity_ah, 100 * part, status};
+	double percentage = config->in_percent ? 100 * part : part;
+	const double values[] = {w->voltage_v, current_a, w->charge_ah, config->capacity_ah, percentage, status};
 	(void)step;
 	(void)output;
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++)

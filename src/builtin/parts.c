@@ -50,6 +50,13 @@ static const struct troupe_element *said(
 	return given && *self->host->text_of(given) ? given : NULL;
 }
 
+bool builtin_is_named(const struct troupe_host *host, const struct troupe_element *plugin, const char *end)
+{
+	const char *name = host->attribute(plugin, "name");
+	size_t length = name ? strlen(name) : 0, tail = strlen(end);
+	return length > tail && !strcmp(name + length - tail, end);
+}
+
 const char *builtin_topic(struct troupe_system *self, const struct troupe_element *plugin, const char *child,
 	const char *usual, const struct troupe_element **ret_at)
 {

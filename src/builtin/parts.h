@@ -31,6 +31,9 @@ extern const struct troupe_kind builtin_breadcrumbs, builtin_kinetic_energy_moni
 #define BUILTIN_NAMES(stem)                                                                                            \
 	((const char *const[]){"gz::sim::systems::" stem, "ignition::gazebo::systems::" stem, "troupe::" stem, NULL})
 
+/* Whether the <plugin> has a name that ends so: "::Thruster". */
+bool builtin_is_named(const struct troupe_host *host, const struct troupe_element *plugin, const char *end);
+
 /* Rows of tables of parameters. */
 #define BUILTIN_NUMBER(name, what)                                                                                     \
 	{                                                                                                              \

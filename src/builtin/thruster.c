@@ -1,20 +1,18 @@
-/* A propeller in water: it pushes its link along the axis of its joint, and it
- * turns.
+/* A propeller in water: it pushes its link along the axis of its joint, and it turns.
  *
- *     thrust = fluid_density thrust_coefficient propeller_diameter^4 |omega|
- * omega
+ *     thrust = fluid_density thrust_coefficient propeller_diameter^4 |omega| omega
  *
- * omega in rad/s (T. I. Fossen, Guidance and Control of Ocean Vehicles, p.
- * 246). A command is a thrust, or a speed of the propeller with
- * <use_angvel_cmd>; the other of the two follows from the formula. Without
- * <thrust_coefficient> it is alpha_1 + alpha_2 (1 - wake_fraction) v / (omega
- * propeller_diameter), with the speed v of the link. The propeller turns at
- * once with <velocity_control>, else by a torque on it from a PID. It neither
- * pushes nor turns while a battery of the model is empty, which releases the
- * joint; the battery that <battery_name> names has the <power_load> in addition
- * to its own. Parameters and topics are those of Gazebo's Thruster. */
+ * omega in rad/s (T. I. Fossen, Guidance and Control of Ocean Vehicles, p. 246). A command is a thrust, or a speed of
+ * the propeller with <use_angvel_cmd>; the other of the two follows from the formula. Without <thrust_coefficient> it
+ * is alpha_1 + alpha_2 (1 - wake_fraction) v / (omega propeller_diameter), with the speed v of the link. The propeller
+ * turns at once with <velocity_control>, else by a torque on it from a PID. It neither pushes nor turns while a battery
+ * of the model is empty, which releases the joint; the battery of the model that <battery_name> names has the
+ * <power_load> in addition to its own. Parameters and topics are those of Gazebo's Thruster. */
 #include "builtin/parts.h"
 
+#include <string.h>
+
+enum { THRUST_MAX = 1000 }; /* N, unless the world says more */
 enum input { INPUT_COMMAND, INPUT_DEADBAND };
 enum flags { DEADBAND = 1, RELEASED = 2 }; /* the second: in the last step */
 
@@ -50,9 +48,8 @@ _Static_assert(sizeof(struct words) == (sizeof words_of / sizeof *words_of - 1) 
 static const struct troupe_parameter parameters[] = {
 	BUILTIN_TEXT("joint_name", "the propeller's joint"),
 	BUILTIN_TEXT("namespace", "in the names of topics; default: the model's name"),
-	BUILTIN_TEXT("topic", "of the command: /NAMESPACE/TOPIC; default: "
-			      "/model/NAMESPACE/joint/JOINT/cmd_thrust (or "
-			      "cmd_vel)"),
+	BUILTIN_TEXT("topic",
+		"of the command: /NAMESPACE/TOPIC; default: /model/NAMESPACE/joint/JOINT/cmd_thrust or cmd_vel"),
 	BUILTIN_BOOL("use_angvel_cmd", "the command is a speed in rad/s; default false: a thrust in N"),
 	BUILTIN_NUMBER("thrust_coefficient", "default: from alpha_1 and alpha_2"),
 	BUILTIN_BETWEEN("propeller_diameter", 1e-3, 1e3, "m, default 0.02"),
@@ -90,6 +87,21 @@ static double thrust_of(const struct config *config, double coefficient, double 
 	return config->density * coefficient * fourth_power(config->diameter) * fabs(speed) * speed;
 }
 
+/* As in Gazebo, bounds that exclude one another are none. */
+static void read_bounds(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+{
+	const struct troupe_host *host = self->host;
+	config->most = host->number(self, plugin, "max_thrust_cmd", THRUST_MAX);
+	config->least = host->number(self, plugin, "min_thrust_cmd", -THRUST_MAX);
+	if (config->least <= config->most)
+		return;
+	host->warn(self, plugin,
+		"<min_thrust_cmd> is %g: expected at most <max_thrust_cmd>, %g: commands are limited to %d N instead",
+		config->least, config->most, THRUST_MAX);
+	config->most = THRUST_MAX;
+	config->least = -THRUST_MAX;
+}
+
 static bool read_numbers(struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
 {
 	const struct {
@@ -102,8 +114,6 @@ static bool read_numbers(struct troupe_system *self, const struct troupe_element
 		{"wake_fraction", &config->wake, 0.2},
 		{"alpha_1", &config->alpha_1, 1},
 		{"alpha_2", &config->alpha_2, 0},
-		{"max_thrust_cmd", &config->most, 1000},
-		{"min_thrust_cmd", &config->least, -1000},
 		{"deadband", &config->deadband, 0},
 		{"p_gain", &config->pid.p, 0.1},
 		{"i_gain", &config->pid.i, 0},
@@ -116,10 +126,24 @@ static bool read_numbers(struct troupe_system *self, const struct troupe_element
 	config->deadband_given = host->child(plugin, "deadband", NULL);
 	if (config->coefficient_given && !config->coefficient)
 		return host->refuse(self, plugin, "<thrust_coefficient> is 0: expected a number above or below 0");
-	return config->least <= config->most || host->refuse(self, plugin,
-							"<min_thrust_cmd>, %g, is above <max_thrust_cmd>: "
-							"expected at most %g",
-							config->least, config->most);
+	read_bounds(self, plugin, config);
+	return true;
+}
+
+/* Gazebo adds the load to whichever battery of the world has the name; here a battery is state of its model. */
+static void check_battery(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	const char *name = host->text(plugin, "battery_name", "");
+	const struct troupe_element *e = NULL;
+	if (!host->number(self, plugin, "power_load", 0))
+		return;
+	while ((e = host->sibling(self, e)))
+		if (builtin_is_named(host, e, "::LinearBatteryPlugin") &&
+			!strcmp(host->text(e, "battery_name", ""), name))
+			return;
+	host->warn(self, plugin, "<power_load> has no effect: there is no LinearBatteryPlugin '%.80s' in model '%.80s'",
+		name, host->owner_name(self));
 }
 
 /* The names of topics begin with this text. */
@@ -167,6 +191,7 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	config->pid.cmd_min = -fabs(speed_of(config, config->coefficient, config->least));
 	if (config->link == TROUPE_NOTHING)
 		return host->leave_out(self, plugin, "the joint moves no link");
+	check_battery(self, plugin);
 	return take(self, plugin, config);
 }
 

@@ -391,19 +391,15 @@ Test(fluid, bad_layers_are_refused)
 /* --- thruster --------------------------------------------------------------------------------------------------- */
 
 #define PROPELLER_MASS 0.1
-#define BOAT(more)                                                                                                     \
-	WORLD(NO_GRAVITY                                                                                               \
-		"<model name='m'>" LINK(BALL) "<link "                                                                 \
-					      "name='p'><inertial><mass>0.1</mass><inertia><ixx>0.01</"                \
-					      "ixx><iyy>0.01</iyy><izz>0.01"                                           \
-					      "</izz></inertia></inertial></link><joint name='j' "                     \
-					      "type='revolute'><parent>l</parent><child>p"                             \
-					      "</child><axis><xyz>1 0 0</xyz></axis></joint>" PLUGIN("Thruster",       \
-						      "<joint_name>j</joint_name><propeller_diameter>0.25</"           \
-						      "propeller_diameter>"                                            \
-						      "<fluid_density>950</fluid_density><max_thrust_cmd>300</"        \
-						      "max_thrust_cmd>"                                                \
-						      "<min_thrust_cmd>-20</min_thrust_cmd>" more) "</model>")
+#define BOAT(more) BOAT_FROM("-20", "300", more)
+#define BOAT_FROM(least, most, more)                                                                                   \
+	WORLD(NO_GRAVITY "<model name='m'>" LINK(                                                                      \
+		BALL) "<link name='p'><inertial><mass>0.1</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy>"               \
+		      "<izz>0.01</izz></inertia></inertial></link><joint name='j' type='revolute'>"                    \
+		      "<parent>l</parent><child>p</child><axis><xyz>1 0 0</xyz></axis></joint>" PLUGIN("Thruster",     \
+			      "<joint_name>j</joint_name><propeller_diameter>0.25</propeller_diameter>"                \
+			      "<fluid_density>950</fluid_density><max_thrust_cmd>" most "</max_thrust_cmd>"            \
+			      "<min_thrust_cmd>" least "</min_thrust_cmd>" more) "</model>")
 #define AT_ONCE "<velocity_control>true</velocity_control>"
 #define COEFFICIENT "<thrust_coefficient>0.005</thrust_coefficient>"
 #define TOTAL (MASS + PROPELLER_MASS)
@@ -429,6 +425,15 @@ Test(fluid, thrust_turns_a_propeller_by_its_square_and_pushes_the_boat)
 	double before = twist_of(server, "m").linear.x;
 	lib_step(server, 1000);
 	NEAR(twist_of(server, "m").linear.x - before, -20 / TOTAL, 2e-2);
+	troupe_server_destroy(server);
+}
+
+/* As in Gazebo: 1000 N either way. */
+Test(fluid, bounds_that_exclude_one_another_are_none)
+{
+	struct troupe_server *server =
+		boat(BOAT_FROM("50", "-50", AT_ONCE COEFFICIENT), "/model/m/joint/j/cmd_thrust", -2000, 0.1);
+	NEAR(twist_of(server, "m").linear.x, -100 / TOTAL, 1e-1);
 	troupe_server_destroy(server);
 }
 

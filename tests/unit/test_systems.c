@@ -906,6 +906,24 @@ Test(systems, parameters_without_effect_are_told_if_they_ask_for_something)
 	stop();
 }
 
+Test(systems, a_thruster_without_its_battery_or_with_bounds_that_exclude_one_another_is_told)
+{
+	start(PLUGIN("Thruster",
+		"<joint_name>left</joint_name><battery_name>other</battery_name><power_load>5</power_load>"
+		"<min_thrust_cmd>2</min_thrust_cmd><max_thrust_cmd>1</max_thrust_cmd>") PLUGIN("LinearBatteryPlugin",
+		"<battery_name>own</battery_name><voltage>12</voltage><capacity>1</capacity>"));
+	cr_assert_eq(systems->warnings.count, 2);
+	cr_assert(
+		strstr(systems->warnings.at[0], "<min_thrust_cmd> is 2: expected at most <max_thrust_cmd>, 1: commands "
+						"are limited to 1000 N instead"),
+		"%s", systems->warnings.at[0]);
+	cr_assert(strstr(systems->warnings.at[1],
+			  "<power_load> has no effect: there is no LinearBatteryPlugin 'other' in "
+			  "model 'bot'"),
+		"%s", systems->warnings.at[1]);
+	stop();
+}
+
 Test(systems, static_models_cannot_be_driven)
 {
 	struct troupe_error error = {0};
