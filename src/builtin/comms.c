@@ -99,6 +99,16 @@ static const char *broker_name(
 	return broker ? self->host->text(broker, name, usual) : usual;
 }
 
+/* In Gazebo endpoints and programs call this service to take a binding back. */
+static void check_broker(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_element *broker = self->host->child(plugin, "broker", NULL);
+	const struct troupe_element *unbind = broker ? self->host->child(broker, "unbind_service", NULL) : NULL;
+	if (unbind)
+		self->host->warn(self, unbind,
+			"<unbind_service> has no effect: an endpoint is bound as long as its model exists");
+}
+
 static const char *delivered_name(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	return self->host->print(self, "%s/delivered", broker_name(self, plugin, "bind_service", "/broker/bind"));
@@ -133,6 +143,7 @@ static bool endpoint_configure(struct troupe_system *self, const struct troupe_e
 	endpoint->address = host->text(plugin, "address", "");
 	endpoint->topic = host->text(plugin, "topic", "");
 	endpoint->model = host->print(self, "%s", host->owner_name(self));
+	check_broker(self, plugin);
 	if (!*endpoint->address || !*endpoint->topic)
 		return host->leave_out(
 			self, plugin, "the plugin has no <%s>", *endpoint->address ? "topic" : "address");
@@ -216,6 +227,7 @@ static bool read_broker(struct troupe_system *self, const struct troupe_element 
 	const char *messages = broker_name(self, plugin, "messages_topic", "/broker/msgs");
 	const struct troupe_output delivered = {
 		.name = delivered_name(self, plugin), .type = "gz.msgs.Dataframe", .gives = TROUPE_GIVES_PUBLISHED};
+	check_broker(self, plugin);
 	return read_common(self, &broker->common, BROKER_WORDS) &&
 	       host->take(self, plugin, messages, "gz.msgs.Dataframe", ON_MESSAGE, TROUPE_NOTHING) &&
 	       host->give(self, plugin, &delivered, &broker->delivered);

@@ -1,7 +1,8 @@
 /* Publishes messages when a message comes that matches: the inputs and outputs are topics, the messages are given as
  * protobuf's text. The outputs come in the step after that of the input, or <delay_ms> of simulated time later;
- * services of the world are asked in the same step. As in Gazebo, all <match> of an input must hold. The input may be a
- * topic that the run itself publishes: odometry, poses, sensors (server/hear.h). */
+ * services of the world are asked in the same step. As in Gazebo, all <match> of an input must hold, an empty one is
+ * left out, and a plug-in that has empty ones only does nothing. The input may be a topic that the run itself
+ * publishes: odometry, poses, sensors (server/hear.h). */
 #include "builtin/parts.h"
 
 #include <string.h>
@@ -92,9 +93,17 @@ static bool add_input(struct troupe_system *self, const struct troupe_element *p
 	if (!input || !*attribute(self, input, "type") || !*attribute(self, input, "topic"))
 		return host->leave_out(self, input ? input : plugin, "expected an <input> with a type and a topic");
 	const char *type = attribute(self, input, "type");
-	while ((match = host->child(input, "match", match)))
-		if (!add_match(self, match, type))
+	uint32_t empty = 0;
+	while ((match = host->child(input, "match", match))) {
+		if (!*host->text_of(match)) {
+			host->warn(self, match, "<match> is empty: it is left out");
+			empty++;
+		} else if (!add_match(self, match, type)) {
 			return false;
+		}
+	}
+	if (empty && !((struct config *)self->config)->match_count)
+		return host->leave_out(self, input, "no <match> says for which messages: expected none or a message");
 	return host->take(self, input, attribute(self, input, "topic"), type, 0, TROUPE_NOTHING);
 }
 

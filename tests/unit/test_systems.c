@@ -924,6 +924,33 @@ Test(systems, a_thruster_without_its_battery_or_with_bounds_that_exclude_one_ano
 	stop();
 }
 
+Test(systems, an_empty_match_is_told_and_left_out)
+{
+#define MATCHES(matches)                                                                                               \
+	PLUGIN("TriggeredPublisher", "<input type='gz.msgs.Double' topic='/in'>" matches "</input>"                    \
+				     "<output type='gz.msgs.Double' topic='/out'>data: 1</output>")
+	static const char said[] = "<match> is empty: it is left out";
+	start(MATCHES("<match> </match><match field='data'/><match>data: 2</match>"));
+	cr_assert_eq(systems->warnings.count, 2);
+	cr_assert(strstr(systems->warnings.at[0], said) && strstr(systems->warnings.at[1], said));
+	cr_assert_eq(systems->sets[0].count, 1u);
+	stop();
+	start(MATCHES("<match/>"));
+	cr_assert_eq(systems->warnings.count, 2);
+	cr_assert(strstr(systems->warnings.at[1], "no <match> says for which messages"), "%s", systems->warnings.at[1]);
+	cr_assert_eq(systems->sets[0].count, 0u);
+	stop();
+}
+
+Test(systems, an_unbind_service_is_told)
+{
+	start(PLUGIN("CommsEndpoint", "<address>a</address><topic>/a</topic><broker><bind_service>/b</bind_service>"
+				      "<unbind_service>/u</unbind_service></broker>"));
+	cr_assert_eq(systems->warnings.count, 1);
+	cr_assert(strstr(systems->warnings.at[0], "<unbind_service> has no effect"), "%s", systems->warnings.at[0]);
+	stop();
+}
+
 Test(systems, static_models_cannot_be_driven)
 {
 	struct troupe_error error = {0};
