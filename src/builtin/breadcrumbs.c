@@ -1,14 +1,22 @@
 /* Leaves copies of a model behind: each message on its topic creates one, at the <pose> of the model in <breadcrumb>
  * relative to the model of the plug-in. The copies are called NAME_0, NAME_1, ...; <topic>/remaining tells how many may
- * still come. As in Gazebo, but for <disable_physics_time>, which has no effect: copies stay models that move, and
- * sleep when they lie still. */
+ * still come.
+ *
+ * <disable_physics_time> after its creation a copy stays where it is: a static model takes its place. (In Gazebo a
+ * joint holds it.) The static model is made from the SDF, so joints of the copy are as in the file again. */
 #include "builtin/parts.h"
 
-enum { PENDING_MAX = 64 };
+#include <string.h>
+
+enum { PENDING_MAX = 64, LOOSE_MAX = 64, ENTITY_MODEL = 2 };
 
 struct words {
 	uint64_t pending;  /* messages since the last update() */
 	uint64_t deployed; /* copies so far */
+	/* With <disable_physics_time>: the first copy that can move, and for copy i at i % LOOSE_MAX when it ends. */
+	struct loose {
+		uint64_t first, until_ns[LOOSE_MAX];
+	} loose[];
 };
 
 struct config {
@@ -16,7 +24,9 @@ struct config {
 	bool allow_renaming, performs;
 	struct troupe_vec3 volume; /* of a performer */
 	struct troupe_pose offset;
-	const char *name, *sdf;
+	const char *name, *sdf, *static_sdf; /* the last: with <disable_physics_time> only */
+	uint64_t loose_ns;
+	const struct troupe_field *entity_name, *entity_type;
 	uint32_t remaining;
 	const struct troupe_field *count, *factory_sdf, *factory_name, *factory_renaming, *performer, *edges[3],
 		*place[7];
@@ -26,7 +36,8 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_TEXT("topic", "default: /model/NAME/breadcrumbs/BREADCRUMB/deploy"),
 	BUILTIN_BETWEEN("max_deployments", -2147483647, 2147483647,
 		"how many copies are made at most; default -1: any number; 0: the plug-in does nothing"),
-	BUILTIN_UNUSED("disable_physics_time", "copies can always move"),
+	BUILTIN_BETWEEN(
+		"disable_physics_time", 0, BUILTIN_NUMBER_MAX, "s until a copy becomes static; default 0: never"),
 	BUILTIN_BOOL(
 		"allow_renaming", "a copy whose name is taken gets another one, and is not left out; default false"),
 	BUILTIN_UNUSED("topic_statistics", "there are no statistics of topics"),
@@ -56,6 +67,8 @@ static bool find_fields(struct troupe_system *self)
 	       (config->edges[0] = host->field(self, "troupe.msgs.SetPerformer", "size.x")) &&
 	       (config->edges[1] = host->field(self, "troupe.msgs.SetPerformer", "size.y")) &&
 	       (config->edges[2] = host->field(self, "troupe.msgs.SetPerformer", "size.z")) &&
+	       (config->entity_name = host->field(self, "gz.msgs.Entity", "name")) &&
+	       (config->entity_type = host->field(self, "gz.msgs.Entity", "type")) &&
 	       (config->factory_sdf = host->field(self, factory, "sdf")) &&
 	       (config->factory_name = host->field(self, factory, "name")) &&
 	       (config->factory_renaming = host->field(self, factory, "allow_renaming"));
@@ -76,6 +89,36 @@ static bool read_model(struct troupe_system *self, const struct troupe_element *
 	config->offset = host->pose(self, model, "pose");
 	config->sdf = host->inside(self, breadcrumb);
 	return true;
+}
+
+/* The SDF with <static>, after the tag of its first model. NULL: it has no such tag, or <static> of its own. */
+static const char *make_static(struct troupe_system *self, const struct troupe_element *model, const char *sdf)
+{
+	const char *tag = strstr(sdf, "<model"), *end = tag ? strchr(tag, '>') : NULL;
+	if (!end || end[-1] == '/' || self->host->child(model, "static", NULL))
+		return NULL;
+	return self->host->print(self, "%.*s<static>true</static>%s", (int)(end + 1 - sdf), sdf, end + 1);
+}
+
+static void read_loose(struct troupe_system *self, const struct troupe_element *plugin)
+{
+	const struct troupe_host *host = self->host;
+	struct config *config = self->config;
+	double time_s = host->number(self, plugin, "disable_physics_time", 0);
+	const struct troupe_element *sdf = host->child(host->child(plugin, "breadcrumb", NULL), "sdf", NULL);
+	if (!time_s)
+		return;
+	if (!config->performs && !config->allow_renaming)
+		config->static_sdf = make_static(self, host->child(sdf, "model", NULL), config->sdf);
+	if (!config->static_sdf) {
+		host->warn(self, plugin,
+			"<disable_physics_time> has no effect: expected a <model> without <static>, and neither "
+			"<performer_volume> nor <allow_renaming>");
+		return;
+	}
+	config->loose_ns = (uint64_t)(time_s * 1e9 + 0.5);
+	host->add_words(self, "first that can move", TROUPE_WORD_INTEGER, 1);
+	host->add_words(self, "can move until", TROUPE_WORD_INTEGER, LOOSE_MAX);
 }
 
 static bool read_performer(struct troupe_system *self, const struct troupe_element *plugin)
@@ -107,6 +150,7 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 		return host->pass(self);
 	if (!read_model(self, plugin) || !read_performer(self, plugin) || !find_fields(self))
 		return false;
+	read_loose(self, plugin);
 	const char *topic =
 		builtin_topic(self, plugin, "topic", host->print(self, "breadcrumbs/%s/deploy", config->name), &at);
 	const struct troupe_output remaining = {.name = host->print(self, "%s/remaining", topic),
@@ -142,27 +186,72 @@ static void name_copy(const char *name, uint64_t number, char *room, size_t size
 	room[used] = '\0';
 }
 
-static void create(const struct troupe_system *self, const struct troupe_step *step, const char *name)
+static void create(const struct troupe_system *self, const struct troupe_step *step, const char *name, const char *sdf,
+	struct troupe_pose pose)
 {
 	const struct troupe_host *host = self->host;
 	const struct config *config = self->config;
-	struct troupe_pose pose = troupe_pose_mul(host->model_pose(step, self->model, TROUPE_NOW), config->offset);
 	const double numbers[] = {pose.x, pose.y, pose.z, pose.qw, pose.qx, pose.qy, pose.qz};
 	struct troupe_message *factory = host->message(step, "gz.msgs.EntityFactory");
-	host->put_text(factory, config->factory_sdf, config->sdf);
+	host->put_text(factory, config->factory_sdf, sdf);
 	host->put_text(factory, config->factory_name, name);
 	host->put(factory, config->factory_renaming, config->allow_renaming);
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		host->put(factory, config->place[i], numbers[i]);
 	host->request(self, step, "create", factory);
-	if (!config->performs)
-		return;
+}
+
+static void make_performer(const struct troupe_system *self, const struct troupe_step *step, const char *name)
+{
+	const struct troupe_host *host = self->host;
+	const struct config *config = self->config;
 	struct troupe_message *performer = host->message(step, "troupe.msgs.SetPerformer");
 	host->put_text(performer, config->performer, name);
 	host->put(performer, config->edges[0], config->volume.x);
 	host->put(performer, config->edges[1], config->volume.y);
 	host->put(performer, config->edges[2], config->volume.z);
 	host->request(self, step, "level/set_performer", performer);
+}
+
+/* Nothing happens to a copy that is gone, or whose level is not loaded now. */
+static void hold(const struct troupe_system *self, const struct troupe_step *step, uint64_t number)
+{
+	const struct troupe_host *host = self->host;
+	const struct config *config = self->config;
+	char name[256];
+	name_copy(config->name, number, name, sizeof name);
+	uint32_t model = host->find_model(step, name);
+	if (model == TROUPE_NOTHING || !host->model_moves(step, model))
+		return;
+	struct troupe_message *entity = host->message(step, "gz.msgs.Entity");
+	host->put_text(entity, config->entity_name, name);
+	host->put(entity, config->entity_type, ENTITY_MODEL);
+	host->request(self, step, "remove", entity);
+	create(self, step, name, config->static_sdf, host->model_pose(step, model, TROUPE_NOW));
+}
+
+static uint64_t now_ns(const struct troupe_step *step)
+{
+	return (uint64_t)(step->time_s * 1e9 + 0.5);
+}
+
+static void hold_those_due(const struct troupe_system *self, const struct troupe_step *step, struct words *w)
+{
+	struct loose *loose = w->loose;
+	if (loose->first > w->deployed || w->deployed - loose->first > LOOSE_MAX) /* a damaged state */
+		loose->first = w->deployed;
+	for (; loose->first < w->deployed && loose->until_ns[loose->first % LOOSE_MAX] < now_ns(step); loose->first++)
+		hold(self, step, loose->first);
+}
+
+/* If too many can move, the first of them is held now. */
+static void let_move(const struct troupe_system *self, const struct troupe_step *step, struct words *w)
+{
+	const struct config *config = self->config;
+	struct loose *loose = w->loose;
+	if (w->deployed - loose->first == LOOSE_MAX)
+		hold(self, step, loose->first++);
+	loose->until_ns[w->deployed % LOOSE_MAX] = now_ns(step) + config->loose_ns;
 }
 
 /* False: the name is taken. */
@@ -179,7 +268,12 @@ static bool deploy(const struct troupe_system *self, const struct troupe_step *s
 		self->host->log_line(self, "there is a model '%.80s' already: the copy is left out", name);
 		return false;
 	}
-	create(self, step, name);
+	create(self, step, name, config->sdf,
+		troupe_pose_mul(self->host->model_pose(step, self->model, TROUPE_NOW), config->offset));
+	if (config->performs)
+		make_performer(self, step, name);
+	if (config->loose_ns)
+		let_move(self, step, w);
 	w->deployed++;
 	return true;
 }
@@ -190,6 +284,8 @@ static void update(const struct troupe_system *self, const struct troupe_step *s
 	struct words *w = words;
 	uint64_t pending = w->pending;
 	w->pending = 0;
+	if (config->loose_ns)
+		hold_those_due(self, step, w);
 	for (uint64_t i = 0; i < pending && i < PENDING_MAX; i++) {
 		if (!deploy(self, step, w))
 			return;

@@ -414,10 +414,11 @@ Test(systems_event, a_robot_that_has_moved_drains_its_battery_when_it_stands)
 {
 #define STANDS(more)                                                                                                   \
 	HEAD "<model name='bot'><link name='a'><gravity>0</gravity></link><link name='b'><gravity>0</gravity></link>"  \
-	     "<joint name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>" \
-		BATTERY("<capacity>1</capacity><power_load>12</power_load><smooth_current_tau>0.001</"                 \
-			"smooth_current_tau><fix_issue_225>1</fix_issue_225>" more)                                    \
-			PLUGIN("ApplyJointForce", "<joint_name>j</joint_name>") "</model>" END
+	     "<joint name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 "                       \
+	     "1</xyz></axis></joint>" BATTERY(                                                                         \
+		     "<capacity>1</capacity><power_load>12</power_load><smooth_current_tau>0.001</"                    \
+		     "smooth_current_tau><fix_issue_225>1</fix_issue_225>" more)                                       \
+		     PLUGIN("ApplyJointForce", "<joint_name>j</joint_name>") "</model>" END
 	static const struct {
 		const char *world;
 		double drained_a_s; /* A s */
@@ -445,7 +446,7 @@ Test(systems_event, messages_of_each_type_start_a_battery)
 {
 #define DRAINS(topic, what)                                                                                            \
 	DRIVEN("bot", "0 0 5 0 0 0",                                                                                   \
-		BATTERY("<capacity>1</capacity><power_load>12</power_load><invert_current_sign>true</"                  \
+		BATTERY("<capacity>1</capacity><power_load>12</power_load><invert_current_sign>true</"                 \
 			"invert_current_sign>"                                                                         \
 			"<power_draining_topic>" topic "</power_draining_topic>") what)
 	start(HEAD DRAINS("/model/bot/cmd_vel", "") END);
@@ -561,6 +562,39 @@ Test(systems_event, a_breadcrumb_does_not_take_a_name)
 	cr_assert_eq(take("/other/remaining", NULL, &last), 1);
 	cr_assert_eq(((Gz__Msgs__Int32 *)last)->data, -2, "-1, any number, less the one that was made");
 	message_free(last);
+	stop();
+}
+
+/* Two fall freely for half a second each, and then stay there, with their names and the pose at that time. */
+Test(systems_event, a_breadcrumb_stays_when_its_time_is_over)
+{
+	const double g = 9.8, fallen_m = g * 0.5 * 0.5 / 2;
+	start(HEAD DRIVEN("bot", "0 0 50 0 0 0",
+		PLUGIN("Breadcrumbs", "<topic>/drop</topic><disable_physics_time>0.5</disable_physics_time>" CRUMB))
+			END);
+	lib_text(server, 100, "/drop", "");
+	lib_text(server, 300, "/drop", "");
+	lib_run(server, 700);
+	struct troupe_model_state first = lib_at(server, lib_model(server, "c_0"));
+	near("first", first.pose.z, 50.5 - fallen_m, 5 * g * 0.5 * LIB_DT_S);
+	near("second, falling", lib_at(server, lib_model(server, "c_1")).twist.linear.z, -g * 0.4, 3 * g * LIB_DT_S);
+	lib_run(server, 1500);
+	near("first", lib_at(server, lib_model(server, "c_0")).pose.z, first.pose.z, 0);
+	near("second", lib_at(server, lib_model(server, "c_1")).pose.z, first.pose.z, 1e-9);
+	near("x", lib_at(server, lib_model(server, "c_1")).pose.x, -1, 1e-9);
+	stop();
+}
+
+/* More than 64 can move: the oldest stays before its time. */
+Test(systems_event, at_most_64_breadcrumbs_wait_for_their_time)
+{
+	start(HEAD DRIVEN("bot", "0 0 500 0 0 0",
+		PLUGIN("Breadcrumbs", "<topic>/drop</topic><disable_physics_time>9</disable_physics_time>" CRUMB)) END);
+	for (uint64_t i = 0; i < 66; i++)
+		lib_text(server, 10 * i, "/drop", "");
+	lib_run(server, 1000);
+	near("held", lib_at(server, lib_model(server, "c_1")).twist.linear.z, 0, 0);
+	cr_assert_lt(lib_at(server, lib_model(server, "c_2")).twist.linear.z, -5);
 	stop();
 }
 

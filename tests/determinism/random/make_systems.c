@@ -490,6 +490,8 @@ static void add_crumbs(struct maker *maker, struct part *model, struct made *mad
 		"<radius>%.3g</radius></sphere></geometry></collision></link></model></sdf></breadcrumb>",
 		made->name, dice_chance(dice, 30) ? -1 : (int)dice_from(dice, 1, 3), made->name,
 		dice_between(dice, -1, 1), dice_between(dice, 0, 1), dice_between(dice, 0.05, 0.3));
+	if (dice_chance(dice, 50))
+		make_value(maker, plugin, "disable_physics_time", "%.3g", dice_between(dice, 0.001, 1));
 	if (dice_chance(dice, 40))
 		make_value(maker, plugin, "allow_renaming", "true");
 	if (dice_chance(dice, 30))
