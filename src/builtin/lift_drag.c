@@ -6,10 +6,12 @@
  *     lift = (cla alpha + control_joint_rad_to_cl joint) q area, at a right angle to the velocity
  *     drag = |cda alpha| q area, against the velocity
  *
- * Beyond alpha_stall the curves go on with cla_stall and cda_stall; lift does not change its sign. Both are multiplied
- * by 1 - sin^2 of the sweep, the angle between the velocity and the plane. Formulas, parameters and defaults are those
- * of Gazebo's LiftDrag, after J. D. Anderson, Fundamentals of Aerodynamics. Its pitching moment is always 0, as there;
- * so is the force below 0.01 m/s. */
+ *     moment = (cma alpha + cm_delta joint) q area, about forward x upward
+ *
+ * Beyond alpha_stall the curves go on with cla_stall, cda_stall and cma_stall; neither lift nor moment changes its sign
+ * there. All but the parts of the joint are multiplied by 1 - sin^2 of the sweep, the angle between the velocity and
+ * the plane. Formulas, parameters and defaults are those of Gazebo's LiftDrag, after J. D. Anderson, Fundamentals of
+ * Aerodynamics. As there, nothing acts below 0.01 m/s, or when the flow comes from behind. */
 #include "builtin/parts.h"
 
 struct slope { /* a coefficient over the angle of attack */
@@ -18,8 +20,8 @@ struct slope { /* a coefficient over the angle of attack */
 
 struct config {
 	uint32_t link, joint; /* joint: of the control surface; TROUPE_NOTHING: none */
-	struct slope lift, drag;
-	double a0, stall, area, density, joint_to_lift;
+	struct slope lift, drag, moment;
+	double a0, stall, area, density, joint_to_lift, joint_to_moment;
 	bool radial;
 	struct troupe_vec3 cp, forward, upward, wind;
 };
@@ -31,11 +33,12 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_NUMBER("a0", "rad, angle of attack at zero pitch, default 0"),
 	BUILTIN_NUMBER("cla", "coefficient of lift per rad, default 1"),
 	BUILTIN_NUMBER("cda", "coefficient of drag per rad, default 0.01"),
-	BUILTIN_NUMBER("cma", "has no effect, as in Gazebo"),
+	BUILTIN_NUMBER("cma", "m, coefficient of moment per rad, default 0"),
+	BUILTIN_NUMBER("cm_delta", "m, coefficient of moment per rad of the control joint, default 0"),
 	BUILTIN_BETWEEN("alpha_stall", 0, BUILTIN_NUMBER_MAX, "rad, default pi/2"),
 	BUILTIN_NUMBER("cla_stall", "cla beyond alpha_stall, default 0"),
 	BUILTIN_NUMBER("cda_stall", "cda beyond alpha_stall, default 1"),
-	BUILTIN_NUMBER("cma_stall", "the same"),
+	BUILTIN_NUMBER("cma_stall", "cma beyond alpha_stall, default 0"),
 	BUILTIN_VECTOR("cp", "m, the centre of pressure in the link's frame, default 0 0 0"),
 	BUILTIN_BOOL("radial_symmetry", "upward follows the flow; default false"),
 	BUILTIN_VECTOR("forward", "in the link's frame, default 1 0 0"),
@@ -57,6 +60,9 @@ static void read_numbers(struct troupe_system *self, const struct troupe_element
 		{"cla_stall", &config->lift.beyond, 0},
 		{"cda", &config->drag.per_rad, 0.01},
 		{"cda_stall", &config->drag.beyond, 1},
+		{"cma", &config->moment.per_rad, 0},
+		{"cma_stall", &config->moment.beyond, 0},
+		{"cm_delta", &config->joint_to_moment, 0},
 		{"alpha_stall", &config->stall, M_PI_2},
 		{"area", &config->area, 1},
 		{"air_density", &config->density, 1.2041},
@@ -94,12 +100,13 @@ static double at_angle(const struct slope *slope, double alpha, double stall)
 	return slope->per_rad * alpha;
 }
 
-static double lift_at(const struct config *config, double alpha)
+/* The same, where the sign stays that of the angle beyond the stall. */
+static double signed_at_angle(const struct slope *slope, double alpha, double stall)
 {
-	double lift = at_angle(&config->lift, alpha, config->stall);
-	if (alpha > config->stall)
-		return fmax(lift, 0);
-	return alpha < -config->stall ? fmin(lift, 0) : lift;
+	double value = at_angle(slope, alpha, stall);
+	if (alpha > stall)
+		return fmax(value, 0);
+	return alpha < -stall ? fmin(value, 0) : value;
 }
 
 /* The angle from the forward direction to the flow, positive when the flow comes from below, within +-90 degrees. */
@@ -112,16 +119,13 @@ static double angle_of_attack(const struct troupe_host *host, const struct confi
 	return alpha;
 }
 
-/* Forces and torques that a velocity causes, all in the world's axes. */
-static struct troupe_vec3 force_of(const struct troupe_system *self, const struct troupe_step *step,
-	struct troupe_quat turn, struct troupe_vec3 velocity)
+/* Force and torque that a velocity causes, in the world's axes. */
+static struct troupe_wrench wrench_of(const struct troupe_system *self, const struct troupe_step *step,
+	struct troupe_vec3 forward, struct troupe_vec3 up, struct troupe_vec3 velocity)
 {
 	const struct troupe_host *host = self->host;
 	const struct config *config = self->config;
-	struct troupe_vec3 along = troupe_vec3_unit(velocity), forward = troupe_quat_rotate(turn, config->forward);
-	struct troupe_vec3 up = troupe_quat_rotate(turn, config->upward);
-	if (config->radial)
-		up = troupe_vec3_unit(troupe_vec3_cross(forward, troupe_vec3_cross(forward, along)));
+	struct troupe_vec3 along = troupe_vec3_unit(velocity);
 	struct troupe_vec3 across = troupe_vec3_unit(troupe_vec3_cross(forward, up));
 	double sine = builtin_clamp(troupe_vec3_dot(across, along), -1, 1), sweep = 1 - sine * sine;
 	struct troupe_vec3 flow =
@@ -129,11 +133,17 @@ static struct troupe_vec3 force_of(const struct troupe_system *self, const struc
 	struct troupe_vec3 lift = troupe_vec3_unit(troupe_vec3_cross(across, flow));
 	double alpha = angle_of_attack(host, config, up, forward, lift);
 	double pressure = 0.5 * config->density * troupe_vec3_dot(flow, flow) * config->area;
-	double cl = lift_at(config, alpha) * sweep, cd = fabs(at_angle(&config->drag, alpha, config->stall) * sweep);
-	if (config->joint != TROUPE_NOTHING)
-		cl += config->joint_to_lift * host->joint_position(step, config->joint, 0, TROUPE_NOW);
-	return troupe_vec3_sub(
-		troupe_vec3_scale(lift, cl * pressure), troupe_vec3_scale(troupe_vec3_unit(flow), cd * pressure));
+	double cl = signed_at_angle(&config->lift, alpha, config->stall) * sweep;
+	double cm = signed_at_angle(&config->moment, alpha, config->stall) * sweep;
+	double cd = fabs(at_angle(&config->drag, alpha, config->stall) * sweep);
+	if (config->joint != TROUPE_NOTHING) {
+		double joint = host->joint_position(step, config->joint, 0, TROUPE_NOW);
+		cl += config->joint_to_lift * joint;
+		cm += config->joint_to_moment * joint;
+	}
+	struct troupe_vec3 drag = troupe_vec3_scale(troupe_vec3_unit(flow), cd * pressure);
+	return (struct troupe_wrench){troupe_vec3_sub(troupe_vec3_scale(lift, cl * pressure), drag),
+		troupe_vec3_scale(across, cm * pressure)};
 }
 
 static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
@@ -144,12 +154,16 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 	struct troupe_quat turn = troupe_pose_turn(host->link_pose(step, config->link, TROUPE_NOW));
 	struct troupe_vec3 arm = troupe_quat_rotate(turn, config->cp);
 	struct troupe_vec3 velocity = troupe_vec3_add(twist.linear, troupe_vec3_cross(twist.angular, arm));
+	struct troupe_vec3 forward = troupe_quat_rotate(turn, config->forward);
+	struct troupe_vec3 up = troupe_quat_rotate(turn, config->upward);
 	(void)words;
 	velocity = troupe_vec3_sub(velocity, config->wind);
-	if (!(troupe_vec3_length(velocity) > 0.01))
+	if (!(troupe_vec3_length(velocity) > 0.01) || !(troupe_vec3_dot(forward, velocity) > 0))
 		return;
-	struct troupe_wrench wrench = {force_of(self, step, turn, velocity), {0, 0, 0}};
-	host->link_force(step, config->link, config->cp, wrench);
+	if (config->radial)
+		up = troupe_vec3_unit(
+			troupe_vec3_cross(forward, troupe_vec3_cross(forward, troupe_vec3_unit(velocity))));
+	host->link_force(step, config->link, config->cp, wrench_of(self, step, forward, up, velocity));
 }
 
 const struct troupe_kind builtin_lift_drag = {

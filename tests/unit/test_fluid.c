@@ -103,17 +103,58 @@ Test(fluid, a_swept_wing_bears_less)
 	NEAR(drag, CDA * alpha * sweep * pressure, 1e-6 * pressure);
 }
 
-/* A body that falls flat has drag only: cda_stall over the rest of a right angle, and weight = drag at the end. */
+/* A body that falls almost flat, its nose a little down, has drag only: cda_stall over the rest of a right angle. At
+ * the end weight = drag. Exactly flat there is no flow from ahead, and nothing. */
 Test(fluid, a_falling_plate_reaches_its_terminal_speed)
 {
-	const double cd = CDA * STALL + CDA_STALL * (M_PI_2 - STALL);
+	const double cd = CDA * STALL + CDA_STALL * (M_PI_2 - 0.05 - STALL);
 	const double speed = sqrt(2 * MASS * G / (RHO * AREA * cd));
-	struct troupe_server *server =
-		after(WORLD(GRAVITY "<model name='m'><pose>0 0 500 0 0 0</pose>" LINK(BALL) WING("") "</model>"), 15);
+	struct troupe_server *server = after(
+		WORLD(GRAVITY "<model name='m'><pose>0 0 500 0 0.05 0</pose>" LINK(BALL) WING("") "</model>"), 15);
 	struct troupe_twist twist = twist_of(server, "m");
 	NEAR(twist.linear.z, -speed, 1e-3 * speed);
 	NEAR(twist.linear.x, 0, 1e-6);
 	troupe_server_destroy(server);
+}
+
+Test(fluid, flow_from_behind_bears_nothing)
+{
+	for (int i = -1; i <= 1; i += 2) {
+		double lift, drag;
+		fly(0.1 + i * M_PI, WING(""), 0, &lift, &drag);
+		NEAR(lift, 0, 1e-9);
+		NEAR(drag, 0, 1e-9);
+	}
+}
+
+/* The torque about -y of a wing at this angle of attack, in still air at 10 m/s. */
+static double pitch_of(double alpha, const char *more)
+{
+	char text[4096];
+	(void)snprintf(text, sizeof text,
+		WORLD(NO_GRAVITY "<wind><linear_velocity>%.17g 0 %.17g</linear_velocity></wind><model name='m'>" LINK(
+			BALL) "<link name='flap'><inertial><mass>1e-6</mass><inertia><ixx>1e-6</ixx><iyy>1e-6</iyy>"
+			      "<izz>1e-6</izz></inertia></inertial></link><joint name='j' type='revolute'>"
+			      "<parent>l</parent><child>flap</child><axis><xyz>0 0 1</xyz></axis></joint>%s</model>"),
+		-10 * cos(alpha), 10 * sin(alpha), more);
+	struct troupe_server *server = lib_server(text, 0);
+	lib_text(server, 0, "/world/w/set_joint", "name: 'm' joint: 'j' position: 0.25");
+	lib_step(server, 1);
+	double torque = -twist_of(server, "m").angular.y / LIB_DT_S;
+	troupe_server_destroy(server);
+	return torque;
+}
+
+Test(fluid, a_wing_pitches_by_its_coefficients)
+{
+	const double pressure = 0.5 * RHO * 100 * AREA;
+	NEAR(pitch_of(0.1, WING("<cma>-0.4</cma>")), -0.04 * pressure, 1e-2);
+	NEAR(pitch_of(0.4, WING("<cma>-0.4</cma>")), 0, 1e-6); /* as in Gazebo: no sign but that of the angle */
+#define PITCH "<cma>0.4</cma><cma_stall>-0.1</cma_stall>"
+	NEAR(pitch_of(0.4, WING(PITCH)), 0.08 * pressure - 0.02 * pressure, 1e-2);
+	NEAR(pitch_of(-0.4, WING(PITCH)), -0.08 * pressure + 0.02 * pressure, 1e-2);
+	NEAR(pitch_of(0.1, WING("<control_joint_name>j</control_joint_name><cm_delta>0.2</cm_delta>")),
+		0.2 * 0.25 * pressure, 1e-2);
 }
 
 /* The force acts at the centre of pressure: its torque is cp x force. */
