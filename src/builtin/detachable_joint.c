@@ -13,7 +13,7 @@ enum { WANTS_NOTHING, WANTS_ATTACHED, WANTS_DETACHED };
 struct config {
 	uint32_t link, own; /* own: the other link, if it is of the same model */
 	const char *model, *other;
-	bool quiet;
+	bool quiet, begins;
 	uint32_t state; /* output */
 	const struct troupe_field *data;
 };
@@ -38,7 +38,8 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_TEXT("topic", "an older name of detach_topic"),
 	BUILTIN_TEXT("detach_topic", "of Empty; default: /model/NAME/detachable_joint/detach"),
 	BUILTIN_TEXT("attach_topic", "of Empty; default: /model/NAME/detachable_joint/attach"),
-	BUILTIN_TEXT("output_topic", "of StringMsg; default: /model/NAME/detachable_joint/state"),
+	BUILTIN_BOOL("initial_attach", "joins the models at the beginning; default true"),
+	BUILTIN_TEXT("output_topic", "of StringMsg; default: /model/CHILD_MODEL/detachable_joint/state"),
 	BUILTIN_BOOL("suppress_child_warning", "says nothing when the other link does not exist; default false"),
 	BUILTIN_END,
 };
@@ -65,11 +66,12 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	config->model = host->text(plugin, "child_model", "");
 	config->other = host->text(plugin, "child_link", "");
 	config->quiet = host->boolean(self, plugin, "suppress_child_warning", false);
+	config->begins = host->boolean(self, plugin, "initial_attach", true);
 	config->own = find_own(self, config);
 	config->data = host->field(self, "gz.msgs.StringMsg", "data");
 	bool old = !host->child(plugin, "detach_topic", NULL) && host->child(plugin, "topic", NULL);
 	const struct troupe_output state = {.type = "gz.msgs.StringMsg", .gives = TROUPE_GIVES_PUBLISHED};
-	const char *usual = builtin_topic(self, plugin, NULL, "detachable_joint/state", NULL);
+	const char *usual = host->print(self, "model/%s/detachable_joint/state", config->model);
 	return builtin_take(self, plugin, old ? "topic" : "detach_topic", "detachable_joint/detach", "gz.msgs.Empty",
 		       INPUT_DETACH) &&
 	       builtin_take(self, plugin, "attach_topic", "detachable_joint/attach", "gz.msgs.Empty", INPUT_ATTACH) &&
@@ -78,8 +80,8 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 
 static void init(const struct troupe_system *self, void *words)
 {
-	(void)self;
-	((struct words *)words)->wants = WANTS_ATTACHED;
+	if (((const struct config *)self->config)->begins)
+		((struct words *)words)->wants = WANTS_ATTACHED;
 }
 
 static void command(const struct troupe_system *self, uint32_t input, const struct troupe_message *message, void *words)

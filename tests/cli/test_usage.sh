@@ -956,7 +956,7 @@ bad 1 'nowhere.sdf' topics nowhere.sdf
 cat >tables.sdf <<'END'
 <sdf version='1.9'><world name='W'><model name='M'><link name='a'><enable_wind>true</enable_wind></link><link name='b'/><link name='c'/>
 <link name='L'/><plugin filename='x' name='gz::sim::systems::DetachableJoint'><parent_link>a</parent_link>
-<child_model>N</child_model><child_link>l</child_link></plugin><plugin filename='x' name='gz::sim::systems::TrackController'><link>L</link>
+<child_model>M</child_model><child_link>l</child_link></plugin><plugin filename='x' name='gz::sim::systems::TrackController'><link>L</link>
 <odometry_publish_frequency>50</odometry_publish_frequency></plugin>
 <plugin filename='x' name='gz::sim::systems::TrackedVehicle'><left_track><link>L</link></left_track><right_track><link>L</link>
 </right_track></plugin>

@@ -54,6 +54,25 @@ Test(ties, joined_models_move_as_one_body)
 	stop();
 }
 
+/* As in Gazebo the state is told under the name of the other model, if the world does not name a topic. */
+Test(ties, models_that_begin_apart_are_joined_by_a_message)
+{
+	start(A(JOIN(CHILD("b", "m") "<initial_attach>false</initial_attach>")) B("false"));
+	struct troupe_client *client = client_of(server, 100);
+	struct troupe_message message;
+	subscribe(client, "/model/b/detachable_joint/state", 0);
+	lib_text(server, 1, "/world/w/wrench/persistent", "entity {name: 'a'} wrench {force {y: 10}}");
+	lib_run(server, 500);
+	NEAR(model_of("b").twist.linear.y, 0, 0);
+	cr_assert(!troupe_client_take(client, 0, &message));
+	lib_text(server, 500, "/model/a/detachable_joint/attach", "");
+	lib_run(server, 1000);
+	cr_assert_gt(model_of("b").twist.linear.y, 0.1);
+	cr_assert(troupe_client_take(client, 0, &message));
+	troupe_client_destroy(client);
+	stop();
+}
+
 /* Detached, each goes on by itself; attached again, they stay as they stand then. */
 Test(ties, they_part_and_meet_again)
 {

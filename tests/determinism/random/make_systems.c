@@ -511,11 +511,13 @@ static void add_hook(struct maker *maker, struct part *model, struct made *made)
 		"<parent_link>l0</parent_link><child_model>%s</child_model><child_link>l0</child_link>"
 		"<suppress_child_warning>true</suppress_child_warning>",
 		other);
+	if (dice_chance(dice, 30))
+		make_value(maker, plugin, "initial_attach", "false");
 	add_message(maker, made, "detachable_joint/detach", "", 0, 0);
 	add_message(maker, made, "detachable_joint/attach", "", 0, 0);
 	if (dice_chance(dice, 30))
 		add_reaction(maker, model, "gz.msgs.StringMsg",
-			arena_printf(maker->arena, "/model/%s/detachable_joint/state", made->name), "");
+			arena_printf(maker->arena, "/model/%s/detachable_joint/state", other), "");
 }
 
 static void add_radio(struct maker *maker, struct part *model, struct made *made)
