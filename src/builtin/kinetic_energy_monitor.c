@@ -1,6 +1,6 @@
-/* Tells when the kinetic energy of a link changes by more than a threshold within one step, as a blow does:
- * m v^2 / 2 + w I w / 2, about the centre of mass. Links that fixed joints connect are one body, and have its energy.
- */
+/* Tells when a link loses more kinetic energy than a threshold within one step, as by a blow:
+ * m v^2 / 2 + w I w / 2, about the centre of mass. As in Gazebo, energy that it gains is not told. Links that fixed
+ * joints connect are one body, and have its energy. */
 #include "builtin/parts.h"
 
 struct words {
@@ -18,7 +18,7 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_TEXT("link_name", "the link; <base_link_name> is the same; one of them is needed"),
 	BUILTIN_TEXT("base_link_name", "the link"),
 	BUILTIN_BETWEEN("kinetic_energy_threshold", 0, BUILTIN_NUMBER_MAX, "J; default 7"),
-	BUILTIN_TEXT("topic", "of the change in J; default: /model/NAME/kinetic_energy"),
+	BUILTIN_TEXT("topic", "of the loss in J; default: /model/NAME/kinetic_energy"),
 	BUILTIN_END,
 };
 
@@ -69,12 +69,12 @@ static void update(const struct troupe_system *self, const struct troupe_step *s
 	const struct troupe_host *host = self->host;
 	const struct config *config = self->config;
 	struct words *w = words;
-	double energy = energy_of(self, step), change = fabs(energy - w->energy_j);
+	double energy = energy_of(self, step), lost = w->energy_j - energy;
 	w->energy_j = energy;
-	if (!(change > config->threshold_j))
+	if (!(lost > config->threshold_j))
 		return;
 	struct troupe_message *message = host->message(step, "gz.msgs.Double");
-	host->put(message, config->data, change);
+	host->put(message, config->data, lost);
 	host->publish(self, step, config->output, message);
 }
 

@@ -508,6 +508,24 @@ Test(systems_event, a_blow_is_told_with_its_energy)
 	stop();
 }
 
+/* A blow that gives energy, and not takes it, is not told. */
+Test(systems_event, a_link_that_gains_energy_is_not_told_of)
+{
+	start(HEAD "<model name='ball'><pose>0 0 5 0 0 0</pose><link name='l'/>" PLUGIN("KineticEnergyMonitor",
+		"<link_name>l</link_name><kinetic_energy_threshold>2</kinetic_energy_threshold>") "</model>" END);
+	void *last = NULL;
+	subscribe(client, "/model/ball/kinetic_energy", 0);
+	lib_text(server, 10, "/world/w/set_velocity", "name: 'ball' linear {x: 10}");
+	lib_run(server, 20);
+	cr_assert_eq(take("/model/ball/kinetic_energy", NULL, NULL), 0);
+	lib_text(server, 20, "/world/w/set_velocity", "name: 'ball' linear {x: 0}");
+	lib_run(server, 30);
+	cr_assert_eq(take("/model/ball/kinetic_energy", NULL, &last), 1);
+	near("the energy", ((Gz__Msgs__Double *)last)->data, 0.5 * 10 * 10, 0.1);
+	message_free(last);
+	stop();
+}
+
 /* --- Breadcrumbs ------------------------------------------------------------------------------------------------- */
 
 #define CRUMB                                                                                                          \
