@@ -1,11 +1,10 @@
 /* A bladder that takes in or lets out fluid, to dive and to rise:
  *
- *     force = fluid_density (volume - neutral_volume) gravity, upwards at the
- * link's origin
+ *     force = fluid_density (volume - neutral_volume) gravity, upwards at the link's origin
  *
- * The volume goes to the commanded one at <max_inflation_rate>. Above
- * <surface>, if it is given, there is no force. Parameters, defaults and topics
- * are those of Gazebo's BuoyancyEngine. */
+ * The volume goes to the commanded one at <max_inflation_rate>. From <surface> on, if it is given, the volume displaces
+ * nothing, and the weight of neutral_volume is left. Parameters, defaults and topics are those of Gazebo's
+ * BuoyancyEngine. */
 #include "builtin/parts.h"
 
 struct config {
@@ -23,8 +22,7 @@ static const struct troupe_words words_of[] = {
 
 static const struct troupe_parameter parameters[] = {
 	BUILTIN_TEXT("link_name", "the link on which the force acts"),
-	BUILTIN_TEXT("namespace", "the topic is /model/NAMESPACE/buoyancy_engine; "
-				  "default: /buoyancy_engine"),
+	BUILTIN_TEXT("namespace", "the topic is /model/NAMESPACE/buoyancy_engine; default: /buoyancy_engine"),
 	BUILTIN_BETWEEN("min_volume", 0, BUILTIN_NUMBER_MAX, "m3, default 0.00003"),
 	BUILTIN_BETWEEN("neutral_volume", 0, BUILTIN_NUMBER_MAX, "m3, default 0.0003"),
 	BUILTIN_BETWEEN("default_volume", 0, BUILTIN_NUMBER_MAX, "m3, at the start, default 0.0003"),
@@ -82,10 +80,9 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 	struct words *w = words;
 	double most = config->rate * step->dt;
 	w->volume += builtin_clamp(w->wanted - w->volume, -most, most);
-	if (host->link_pose(step, config->link, TROUPE_NOW).z > config->surface)
-		return;
-	struct troupe_vec3 force =
-		troupe_vec3_scale(host->gravity(self), -config->density * (w->volume - config->neutral));
+	bool dives = host->link_pose(step, config->link, TROUPE_NOW).z < config->surface;
+	double displaced = (dives ? w->volume : 0) - config->neutral;
+	struct troupe_vec3 force = troupe_vec3_scale(host->gravity(self), -config->density * displaced);
 	host->link_force(step, config->link, troupe_vec3_make(0, 0, 0), (struct troupe_wrench){force, {0, 0, 0}});
 }
 

@@ -7,6 +7,9 @@
 #include "builtin/parts.h"
 
 enum { WAYPOINTS_MAX = 1024, CIRCLE_POINTS = 8 };
+enum flags { BEGUN = 1, STILL = 2 };
+
+#define STILL_RAD (0.1 * M_PI / 180)
 
 struct config {
 	uint32_t link;
@@ -22,14 +25,14 @@ struct config {
 
 struct words {
 	uint64_t next; /* waypoint */
-	uint64_t paused, begun;
+	uint64_t paused, flags;
 	double x, y, ahead_x, ahead_y; /* where the link was first, and its x axis */
 };
 
 static const struct troupe_words words_of[] = {
 	{"next waypoint", TROUPE_WORD_INTEGER},
 	{"paused", TROUPE_WORD_INTEGER},
-	{"begun", TROUPE_WORD_INTEGER},
+	{"begun (1), does not turn (2)", TROUPE_WORD_INTEGER},
 	{"first x", TROUPE_WORD_DOUBLE},
 	{"first y", TROUPE_WORD_DOUBLE},
 	{"first direction x", TROUPE_WORD_DOUBLE},
@@ -46,7 +49,8 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_PARTS("circle", "<radius>, m"),
 	BUILTIN_BETWEEN("range_tolerance", 0, BUILTIN_NUMBER_MAX, "m, default 0.5"),
 	BUILTIN_BETWEEN("bearing_tolerance", 0, 180, "degrees, default 2"),
-	BUILTIN_BOOL("zero_vel_on_bearing_reached", "the link stops turning when it points there; default false"),
+	BUILTIN_BOOL("zero_vel_on_bearing_reached",
+		"the link stops turning when it points there to 0.1 degrees; default false"),
 	BUILTIN_NUMBER("force", "N, default 60"),
 	BUILTIN_NUMBER("torque", "N m, default 50"),
 	BUILTIN_TEXT("topic", "of a Boolean that pauses; default: /model/NAME/trajectory_follower/pause"),
@@ -167,7 +171,7 @@ static struct troupe_vec3 goal_of(const struct config *config, const struct word
 static void begin(struct words *w, struct troupe_pose pose)
 {
 	struct troupe_vec3 ahead = troupe_quat_rotate(troupe_pose_turn(pose), troupe_vec3_make(1, 0, 0));
-	w->begun = 1;
+	w->flags |= BEGUN;
 	w->x = pose.x;
 	w->y = pose.y;
 	w->ahead_x = ahead.x;
@@ -182,8 +186,25 @@ static void reach(const struct config *config, struct words *w)
 		w->next = 0;
 }
 
-static void move(
-	const struct troupe_system *self, const struct troupe_step *step, struct troupe_pose pose, double bearing)
+/* As in Gazebo the link begins to be held almost exactly there, and is held until it must turn again. */
+static void hold_still(
+	const struct troupe_system *self, const struct troupe_step *step, struct words *w, double bearing)
+{
+	const struct troupe_host *host = self->host;
+	const struct config *config = self->config;
+	if (fabs(bearing) > config->bearing)
+		w->flags &= ~(uint64_t)STILL;
+	else if (fabs(bearing) <= STILL_RAD)
+		w->flags |= STILL;
+	if (!(w->flags & STILL))
+		return;
+	struct troupe_twist twist = host->link_twist(step, config->link, TROUPE_NOW);
+	twist.angular = troupe_vec3_make(0, 0, 0);
+	host->link_drive(step, config->link, twist);
+}
+
+static void move(const struct troupe_system *self, const struct troupe_step *step, struct troupe_pose pose,
+	struct words *w, double bearing)
 {
 	const struct troupe_host *host = self->host;
 	const struct config *config = self->config;
@@ -193,11 +214,8 @@ static void move(
 	struct troupe_quat q = troupe_pose_turn(pose);
 	host->link_force(step, config->link, config->centre,
 		(struct troupe_wrench){troupe_quat_rotate(q, force), troupe_quat_rotate(q, torque)});
-	if (!turns && config->stops_turning) {
-		struct troupe_twist twist = host->link_twist(step, config->link, TROUPE_NOW);
-		twist.angular = troupe_vec3_make(0, 0, 0);
-		host->link_drive(step, config->link, twist);
-	}
+	if (config->stops_turning)
+		hold_still(self, step, w, bearing);
 }
 
 static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
@@ -208,7 +226,7 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 	if (w->paused)
 		return;
 	struct troupe_pose pose = host->link_pose(step, config->link, TROUPE_NOW);
-	if (!w->begun)
+	if (!(w->flags & BEGUN))
 		begin(w, pose);
 	struct troupe_vec3 way = troupe_vec3_sub(goal_of(config, w, pose.z), troupe_pose_place(pose));
 	if (troupe_vec3_length(way) <= config->range) {
@@ -216,7 +234,7 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 		return;
 	}
 	way = troupe_quat_rotate(troupe_quat_inverse(troupe_pose_turn(pose)), way);
-	move(self, step, pose, host->atan2(way.y, way.x));
+	move(self, step, pose, w, host->atan2(way.y, way.x));
 }
 
 const struct troupe_kind builtin_trajectory_follower = {

@@ -897,3 +897,15 @@ Test(fluid, a_bladder_lifts_by_what_it_displaces)
 	NEAR(twist_of(server, "m").linear.z, falls - G + force * fills_s / (2 * MASS) + force / MASS, 1e-2);
 	troupe_server_destroy(server);
 }
+
+/* Above the surface it displaces nothing, as in Gazebo: the weight of its fluid is left. */
+Test(fluid, a_bladder_above_the_surface_is_a_weight)
+{
+	struct troupe_server *server = after(
+		WORLD("<gravity>0 0 -9.8</gravity><model name='m'><pose>0 0 50 0 0 0</pose>" LINK(BALL) PLUGIN(
+			"BuoyancyEngine", "<link_name>l</link_name><neutral_volume>0.002</neutral_volume>"
+					  "<default_volume>0.009</default_volume><surface>0</surface>") "</model>"),
+		0.5);
+	NEAR(twist_of(server, "m").linear.z, -(G + 0.002 * WATER * G / MASS) * 0.5, 1e-6);
+	troupe_server_destroy(server);
+}

@@ -243,9 +243,9 @@ Test(drives, ackermann_steers_only)
 /* The PID of a steering joint begins anew in each step: so its last part is the error by the step. */
 Test(drives, ackermann_steers_by_a_pid)
 {
-	start(CAR(PLUGIN("AckermannSteering",
-		STEERED "<steering_only>true</steering_only><steer_d_gain>1</steer_d_gain>"
-			"<steer_cmd_max>0.5</steer_cmd_max>")));
+	start(CAR(
+		PLUGIN("AckermannSteering", STEERED "<steering_only>true</steering_only><steer_d_gain>1</steer_d_gain>"
+						    "<steer_cmd_max>0.5</steer_cmd_max>")));
 	lib_text(server, 10, "/model/car/steer_angle", "data: 0.3");
 	lib_run(server, 210);
 	NEAR(joint_at("steer_left_joint"), 0.2 * 0.5, 5e-3);
@@ -454,6 +454,25 @@ Test(drives, follower_goes_along_a_line)
 		NEAR(nearest, 0, 0.55);
 		stop();
 	}
+}
+
+/* As in Gazebo a link stops turning when it points to its goal to 0.1 degrees, and not at the tolerance; then nothing
+ * turns it. The goal is straight ahead after a turn of 0.2 rad at 1 rad/s. */
+Test(drives, follower_stops_turning_where_it_points_to_its_goal)
+{
+	const double tenth = 0.1 * M_PI / 180;
+	start("<model name='bot'><pose>0 0 3 0 0 -0.2</pose><link name='l'><gravity>false</gravity>" INERTIA(
+		"2", "0.1") "</link>" PLUGIN("TrajectoryFollower",
+		"<link_name>l</link_name><force>0</force><torque>0</torque><bearing_tolerance>5</bearing_tolerance>"
+		"<waypoints><waypoint>100 0</waypoint></waypoints><zero_vel_on_bearing_reached>true</"
+		"zero_vel_on_bearing_reached>") "</model>");
+	lib_text(server, 0, "/world/w/set_velocity", "name: 'bot' angular {z: 1}");
+	lib_run(server, 190);
+	NEAR(model_of("bot").twist.angular.z, 1, 1e-9); /* 0.6 degrees are left */
+	lib_run(server, 400);
+	NEAR(model_of("bot").twist.angular.z, 0, 1e-9);
+	NEAR(2 * atan2(model_of("bot").pose.qz, model_of("bot").pose.qw), 0, tenth);
+	stop();
 }
 
 Test(drives, ways_that_are_refused)
