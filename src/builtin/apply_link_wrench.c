@@ -1,7 +1,6 @@
-/* Forces and torques on links from the start, until they are cleared: each
- * <persistent> is a request to the service wrench/persistent in the first step.
- * The topics of Gazebo's ApplyLinkWrench, /world/W/wrench,
- * /world/W/wrench/persistent and /world/W/wrench/clear, are there without it. */
+/* Forces and torques on links from the start, until they are cleared: each <persistent> is a request to the service
+ * wrench/persistent in the first step. The topics of Gazebo's ApplyLinkWrench, /world/W/wrench,
+ * /world/W/wrench/persistent and /world/W/wrench/clear, are there without it, and only under these names. */
 #include "builtin/parts.h"
 
 #include <string.h>
@@ -23,9 +22,11 @@ struct config {
 static const struct troupe_words words_of[] = {{"begun", TROUPE_WORD_INTEGER}, {NULL, TROUPE_WORD_INTEGER}};
 
 static const struct troupe_parameter parameters[] = {
-	BUILTIN_PARTS("persistent", "<entity_name>, <entity_type> (link or model), "
-				    "<force> (N), <torque> (N m); in the "
-				    "world's axes"),
+	BUILTIN_PARTS("persistent",
+		"<entity_name>, <entity_type> (link or model), <force> (N), <torque> (N m); in the world's axes"),
+	BUILTIN_UNUSED("topic", "the topic is /world/W/wrench"),
+	BUILTIN_UNUSED("topic_persistent", "the topic is /world/W/wrench/persistent"),
+	BUILTIN_UNUSED("topic_clear", "the topic is /world/W/wrench/clear"),
 	BUILTIN_BOOL("verbose", "has no effect"),
 	BUILTIN_END,
 };

@@ -924,6 +924,23 @@ Test(systems, a_thruster_without_its_battery_or_with_bounds_that_exclude_one_ano
 	stop();
 }
 
+Test(systems, other_names_for_the_topics_of_wrenches_are_told)
+{
+	static const char text[] =
+		"<sdf version='1.9'><world name='w'>\n<plugin name='gz::sim::systems::ApplyLinkWrench' filename='x'>"
+		"<topic>/mine</topic><topic_clear/></plugin></world></sdf>";
+	struct scene_options options = {0};
+	struct troupe_error error = {0};
+	cr_assert_eq(sdf_load_text(text, strlen(text), "t.sdf", NULL, &sdf, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(scene_create(&sdf->worlds.at[0], &options, &scene, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(systems_create(scene, NULL, &systems, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(systems->warnings.count, 1);
+	cr_assert_str_eq(systems->warnings.at[0], "t.sdf:2: <topic> of plugin 'gz::sim::systems::ApplyLinkWrench' has "
+						  "no effect: the topic is /world/W/wrench");
+	systems_destroy(systems);
+	unload();
+}
+
 Test(systems, an_empty_match_is_told_and_left_out)
 {
 #define MATCHES(matches)                                                                                               \
