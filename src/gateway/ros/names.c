@@ -263,7 +263,8 @@ static bool is_odometry_frames(const struct making *making, const struct ros_off
 {
 	if (what->kind != TROUPE_TOPIC_PUBLISHED || strcmp(what->type, "tf2_msgs/msg/TFMessage") != 0)
 		return false;
-	return !strcmp(parts->rest, "tf") || (!strcmp(parts->rest, "pose") && !has(&making->frames, parts->space));
+	bool poses = !strcmp(parts->rest, "pose") || !strcmp(parts->rest, "pose_static");
+	return !strcmp(parts->rest, "tf") || (poses && !has(&making->frames, parts->space));
 }
 
 static void add_topic(struct making *making, const struct troupe_topic *topic)
