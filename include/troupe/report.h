@@ -40,11 +40,13 @@ struct troupe_report_network { /* if secondaries are other processes */
 struct troupe_report_world {
 	const char *name;
 	uint64_t steps;
-	double simulated_s; /* simulated time */
-	double begun_s;     /* simulated time of state 0 */
-	double wall_s;      /* from the first step to the last */
-	double serial_s;    /* time in which no secondary worked */
-	double rtf, steps_per_s;
+	double simulated_s;      /* simulated time */
+	double begun_s;          /* simulated time of state 0 */
+	uint64_t first_step;     /* the state from which this run began: not 0 if it was resumed */
+	double first_s;          /* simulated time of this state */
+	double wall_s;           /* from the first step of this run to the last */
+	double serial_s;         /* time in which no secondary worked */
+	double rtf, steps_per_s; /* of the steps since first_step */
 	uint64_t hash;
 	uint64_t moves, meetings;
 	uint64_t loads; /* loads of levels that were not loaded before */

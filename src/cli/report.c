@@ -135,8 +135,11 @@ static void add_moves(const struct troupe_report_world *world, struct text *out)
 static void add_world(const struct troupe_report_world *world, struct text *out)
 {
 	add_robots(world, out);
-	text_add(out, "%" PRIu64 " steps, %.6g s simulated in %.3f s: %.3g times real time, %.0f steps/s\n",
-		world->steps, world->simulated_s, world->wall_s, world->rtf, world->steps_per_s);
+	text_add(out, "%" PRIu64 " %s, ", world->steps, plural(world->steps, "step", "steps"));
+	if (world->first_step)
+		text_add(out, "%" PRIu64 " of them in this run, ", world->steps - world->first_step);
+	text_add(out, "%.6g s simulated in %.3f s: %.3g times real time, %.0f steps/s\n",
+		MAX(world->simulated_s - world->first_s, 0.0), world->wall_s, world->rtf, world->steps_per_s);
 	add_moves(world, out);
 	if (world->readings)
 		text_add(out, "%" PRIu64 " %s of sensors, digest %016" PRIx64 "\n", world->readings,

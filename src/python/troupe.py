@@ -712,7 +712,7 @@ class World:
         return _lib.troupe_server_step_s(self._use(), 0)
 
     def report(self):
-        """The report of the run, as `troupe run --json` prints it: a dict."""
+        """The report of the run, as `troupe run --report -` prints it: a dict."""
         report = _lib.troupe_server_report(self._use())
         text = _take_text(_lib.troupe_report_json(report))
         _lib.troupe_report_free(report)

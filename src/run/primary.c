@@ -845,8 +845,11 @@ const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_n
 	if (!limit_reached(primary))
 		pace(primary);
 	*ret_begin_ns = clock_now_ns();
-	if (!primary->begin_ns)
+	if (!primary->begin_ns) {
 		primary->begin_ns = *ret_begin_ns;
+		primary->begin_step = primary->lockstep.number;
+		primary->begin_time_s = primary_time_s(primary);
+	}
 	if (limit_reached(primary) || atomic_load(&primary->stop)) {
 		end_between_steps(primary, *ret_begin_ns, TROUPE_OK);
 		return NULL;

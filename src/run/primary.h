@@ -135,7 +135,9 @@ struct primary {
 	struct secondary_stats *stats; /* [stats_room], at least [secondaries] */
 	uint32_t stats_room;
 	uint64_t begin_ns, end_ns; /* first step out; last merged */
-	uint64_t pace_ns;          /* when the step of pace_at was due */
+	uint64_t begin_step;       /* the state at begin_ns: not 0 in a run that is resumed */
+	double begin_time_s;
+	uint64_t pace_ns; /* when the step of pace_at was due */
 	double pace_elapsed_s;
 	uint64_t slept_ns; /* sleep so far, to keep to real time */
 	_Atomic bool stop; /* writer: any thread; reader: the primary's part */

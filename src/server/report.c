@@ -110,15 +110,20 @@ static void fill_totals(const struct server_world *world, struct arena *arena, s
 {
 	const struct primary *primary = &world->primary;
 	double wall_s = (double)(primary->end_ns - primary->begin_ns) * 1e-9;
-	double simulated_s = primary_time_s(primary) - primary->options.initial_time_s;
+	bool begun = primary->begin_ns;
+	uint64_t first_step = begun ? primary->begin_step : primary->lockstep.number;
+	double first_s = begun ? primary->begin_time_s : primary_time_s(primary);
+	double taken_s = MAX(primary_time_s(primary) - first_s, 0.0); /* a reset sets the time back */
 	*to = (struct troupe_report_world){.name = arena_strdup(arena, world->scene->name),
 		.steps = primary->lockstep.number,
 		.simulated_s = primary_time_s(primary),
 		.begun_s = primary->options.initial_time_s,
+		.first_step = first_step,
+		.first_s = first_s,
 		.wall_s = wall_s,
 		.serial_s = world->server->crew ? (double)crew_serial_ns(world->server->crew) * 1e-9 : 0,
-		.rtf = wall_s > 0 ? simulated_s / wall_s : 0,
-		.steps_per_s = wall_s > 0 ? (double)primary->lockstep.number / wall_s : 0,
+		.rtf = wall_s > 0 ? taken_s / wall_s : 0,
+		.steps_per_s = wall_s > 0 ? (double)(primary->lockstep.number - first_step) / wall_s : 0,
 		.hash = primary_hash(primary),
 		.moves = primary->plan.dispatch.moves,
 		.meetings = primary->plan.dispatch.meetings,

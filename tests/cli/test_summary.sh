@@ -66,6 +66,18 @@ loads=$(sed -n 's/^  "loads": \([0-9]*\),$/\1/p' r.json)
 grep -q "^[0-9]* moves between secondaries, $loads loads of levels" kept
 report $? "not $loads loads"
 
+# The speed of a resumed run is that of its own steps.
+timeout 100 "$troupe" run warehouse --commands warehouse --iterations 300 --save-at 299 state -v 0
+sums 0 --resume state --iterations 300
+has 1 '^300 steps, 1 of them in this run, 0.001 s simulated in [0-9.]+ s: [0-9.e+-]+ times real time, [0-9]+ steps/s$'
+again
+"$troupe" run --rtf 0 --resume state --iterations 300 --report r.json -v 0 >out 2>err
+awk -F '[ ,]+' '/"(wall_time|rtf|steps_per_second)":/ { n[$2] = $3 }
+	END { t = n["\"wall_time\":"]; exit !(near(n["\"rtf\":"] * t, 0.001) && near(n["\"steps_per_second\":"] * t, 1)) }
+	function near(a, b) { return a > 0.99 * b && a < 1.01 * b }' r.json
+report $? "the speed of a resumed run: $(grep -E 'wall_time|rtf|per_second' r.json)"
+rm state
+
 # a cart on its roof, and one that was moved away
 printf '10 /world/meeting/set_pose name: "cart_0" position {x: 50 y: 50 z: 2} orientation {x: 1 w: 0}\n' >commands
 sums 0 "$worlds/meeting.sdf" --commands commands --iterations 20 --secondaries 1
