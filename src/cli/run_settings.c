@@ -216,8 +216,9 @@ static const struct option_spec specs[] = {
 			"--client (default: only those of --client)"},
 	{OPTION_CHOICE, .name = "client-lost", .tags = PRIMARY, .argument = "WHAT", .offset = AT(network.client_lost),
 		.choices = "remove keep end",
-		.help = "primary: when a client has left or was lost: remove its models (the default); keep them, "
-			"simulated by other secondaries; or end the run. Other secondaries end the run"},
+		.help = "primary: what happens when a client has left or was lost. remove: its models are removed (the "
+			"default); keep: other secondaries simulate them; end: the run ends. The loss of any other "
+			"secondary ends the run"},
 	{OPTION_HEADING, .help = "Other programs: topics and services of the running world"},
 	{OPTION_FLAG, .name = "no-gz", .tags = SERVING, .excludes = "gz-address", .offset = AT(gateways.no_gz),
 		.help = "do not offer topics and services by gz-transport (by default they are offered to programs on "
@@ -410,7 +411,8 @@ const struct options_command run_command = {
 		 "  TROUPE_PLUGIN_PATH\n"
 		 "      folders that are searched after those of --plugin-path\n"
 		 "  TROUPE_MODULES\n"
-		 "      folder that is searched first for the module of --transport mpi\n"
+		 "      folder that is searched first for the modules of --transport mpi and\n"
+		 "      --ros2\n"
 		 "An option overrides the variable.\n"
 		 "\n"
 		 "Examples\n"
