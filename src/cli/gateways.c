@@ -450,6 +450,11 @@ void gateways_keep_places(const struct gateways *gateways, struct gateways_setti
 		settings->watch.listen = arena_printf(arena, "%.*s%s", (int)(colon - listen), listen, bound);
 }
 
+bool gateways_called(const struct gateways *gateways)
+{
+	return gateways && (gateways->gz || gateways->view || gateways->foxglove || gateways->rosbridge);
+}
+
 bool gateways_commanded(const struct gateways *gateways)
 {
 	if (!gateways)

@@ -7,7 +7,30 @@
 
 #include <troupe/barrier.h>
 
-troupe_status lockstep_start(const struct lockstep_settings *settings, struct troupe_server *server,
+static void add_awaited(const struct lockstep_settings *settings, const char *before, struct text *text)
+{
+	for (uint32_t i = 0; i < settings->wait_for.count; i++)
+		text_add(text, "%s%s", i ? ", " : before, settings->wait_for.at[i]);
+}
+
+/* Clients that join by services: the run waits for them without a socket of its own. */
+static troupe_status start_without_socket(const struct lockstep_settings *settings, bool called,
+	void (*note)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
+{
+	struct text text = {0};
+	if (!settings->wait_for.count)
+		return TROUPE_OK;
+	if (!called)
+		return fail(error, TROUPE_EINVAL,
+			"--wait-for: no barrier client can join: expected --lockstep-socket, --lockstep-listen, "
+			"--rosbridge, or a run that programs see by gz-transport");
+	add_awaited(settings, "lockstep: waiting for ", &text);
+	note(ctx, text.at);
+	text_fini(&text);
+	return TROUPE_OK;
+}
+
+troupe_status lockstep_start(const struct lockstep_settings *settings, struct troupe_server *server, bool called,
 	void (*note)(void *ctx, const char *text), void *ctx, struct entrance **ret_entrance,
 	struct troupe_error *error)
 {
@@ -15,15 +38,14 @@ troupe_status lockstep_start(const struct lockstep_settings *settings, struct tr
 	struct text text = {0};
 	*ret_entrance = NULL;
 	if (!options.path && !options.address)
-		return TROUPE_OK;
+		return start_without_socket(settings, called, note, ctx, error);
 	struct troupe_error why;
 	troupe_status status = entrance_create(server, &options, ret_entrance, &why);
 	if (status) /* the error is in an option, or a file cannot be made: never an internal error */
 		return fail(error, TROUPE_EIO, "%s", why.text);
 	text_add(&text, "lockstep: clients join at ");
 	entrance_describe(*ret_entrance, &text);
-	for (uint32_t i = 0; i < settings->wait_for.count; i++)
-		text_add(&text, "%s%s", i ? ", " : "; waiting for ", settings->wait_for.at[i]);
+	add_awaited(settings, "; waiting for ", &text);
 	note(ctx, text.at);
 	text_fini(&text);
 	return TROUPE_OK;

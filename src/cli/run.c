@@ -599,9 +599,10 @@ static int run_world(struct run *run)
 		run->bound = next_bound(&run->settings, troupe_server_world_count(run->server), run->lasting);
 		status = begin_gateways(run, &error);
 	}
-	bool misused = run->gateways && status == TROUPE_EINVAL;
 	if (!status)
-		status = lockstep_start(&run->settings.lockstep, run->server, on_note, run, &run->entrance, &error);
+		status = lockstep_start(&run->settings.lockstep, run->server, gateways_called(run->gateways), on_note,
+			run, &run->entrance, &error);
+	bool misused = run->gateways && status == TROUPE_EINVAL;
 	if (!status && run_settings_from_input(&run->settings))
 		status = commands_in_create(
 			run->server, STDIN_FILENO, "standard input", on_bad_line, run, &run->commands_in, &error);

@@ -83,6 +83,7 @@ check "killed: $(cat killed.err)" $?
 limit=3000
 
 run absent --wait-for nobody --wait-for-timeout 0.2
-[ $? = 3 ] && grep -q "'nobody' did not join within 0.2 s" absent.err
+[ $? = 3 ] && grep -q "'nobody' did not join within 0.2 s" absent.err &&
+	grep -q '^troupe run: lockstep: waiting for nobody$' absent.err
 check "absent: $(cat absent.err)" $?
 totals
