@@ -349,6 +349,25 @@ bool text_glob(const char *glob, const char *text)
 	return !*glob;
 }
 
+uint32_t text_distance(const char *one, const char *other)
+{
+	enum { BYTES = 127 };
+	uint32_t row[BYTES + 1]; /* of Levenshtein's table: from a beginning of `one` to each of `other` */
+	size_t one_bytes = strnlen(one, BYTES), other_bytes = strnlen(other, BYTES);
+	for (uint32_t j = 0; j <= other_bytes; j++)
+		row[j] = j;
+	for (uint32_t i = 1; i <= one_bytes; i++) {
+		uint32_t before = row[0]; /* of the row above, one to the left */
+		row[0] = i;
+		for (uint32_t j = 1; j <= other_bytes; j++) {
+			uint32_t replaced = before + (one[i - 1] != other[j - 1]);
+			before = row[j];
+			row[j] = MIN(replaced, MIN(before, row[j - 1]) + 1);
+		}
+	}
+	return row[other_bytes];
+}
+
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 enum { READ_BYTES = 1 << 16 };

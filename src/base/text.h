@@ -35,6 +35,10 @@ int text_doubles(const char *text, double *ret_values, int max);
  * the product of the two lengths. */
 bool text_glob(const char *glob, const char *text);
 
+/* How many bytes have to be inserted, removed or replaced to make one text of the other. The first 127 bytes of each
+ * count. */
+uint32_t text_distance(const char *one, const char *other);
+
 /* Reads a whole file and terminates it. *ret_bytes does not count the terminator. Free with free().
  *
  * A pipe or a device is read to its end; the call blocks while it gives nothing. Reading stops when a pipe or device

@@ -6,6 +6,7 @@
 #include "sdf/config.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,8 +69,26 @@ static const char *find_choice(const struct parse *parse, const char *choices, c
 	return NULL;
 }
 
-/* The expected value, for an error message. */
-static const char *expectation(const struct parse *parse, const struct option_spec *spec)
+/* "a, b or c" of "a b c" */
+static const char *choices_in_words(const struct parse *parse, const char *choices)
+{
+	const char *words = "";
+	for (const char *at = choices; *at; at += strcspn(at, " "), at += *at == ' ') {
+		int length = (int)strcspn(at, " ");
+		const char *before = at == choices ? "" : at[length] ? ", " : " or ";
+		words = arena_printf(parse->arena, "%s%s%.*s", words, before, length, at);
+	}
+	return words;
+}
+
+static bool is_too_large(const char *text)
+{
+	int64_t value;
+	return *text && !text[strspn(text, "0123456789")] && !text_int64(text, &value);
+}
+
+/* The expected value instead of `text`, for an error message. */
+static const char *expectation(const struct parse *parse, const struct option_spec *spec, const char *text)
 {
 	switch (spec->kind) {
 	case OPTION_FLAG:
@@ -77,15 +96,15 @@ static const char *expectation(const struct parse *parse, const struct option_sp
 	case OPTION_NOTHING:
 		return "true or false";
 	case OPTION_WHOLE:
+		if (spec->hi > 1e15 && is_too_large(text))
+			return arena_printf(parse->arena, "at most %" PRId64, INT64_MAX);
 		if (spec->hi > 1e15)
 			return arena_printf(parse->arena, "a whole number of %.0f or more", spec->lo);
 		return arena_printf(parse->arena, "a whole number from %.0f to %.0f", spec->lo, spec->hi);
 	case OPTION_REAL:
 		return arena_printf(parse->arena, "a number from %g to %g", spec->lo, spec->hi);
 	case OPTION_CHOICE:
-		return strchr(choices_of(parse, spec), ' ')
-			       ? arena_printf(parse->arena, "one of %s", choices_of(parse, spec))
-			       : choices_of(parse, spec);
+		return choices_in_words(parse, choices_of(parse, spec));
 	default:
 		return spec->argument;
 	}
@@ -220,7 +239,8 @@ static troupe_status take(struct parse *parse, const struct option_spec *spec, c
 	}
 	union option_value read = {.flag = true};
 	if (spec->kind != OPTION_HELP && !read_value(parse, spec, value, &read))
-		return fail(&parse->error, TROUPE_EINVAL, "%s: '%s': expected %s", as, value, expectation(parse, spec));
+		return fail(&parse->error, TROUPE_EINVAL, "%s: '%s': expected %s", as, value,
+			expectation(parse, spec, value));
 	if (spec->kind == OPTION_PAIR) {
 		const char *next = *index + 1 < argc ? argv[*index + 1] : NULL;
 		if (!next || looks_like_option(next))
@@ -232,6 +252,25 @@ static troupe_status take(struct parse *parse, const struct option_spec *spec, c
 	return store(parse, spec, read);
 }
 
+/* Names the option that is most like the word, if it is so much like it that it may be meant. */
+static troupe_status unknown_option(struct parse *parse, const char *as)
+{
+	const struct option_spec *nearest = NULL;
+	uint32_t least = (uint32_t)MIN(strlen(as + 2) / 3, (size_t)3) + 1;
+	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
+		const struct option_spec *spec = &parse->command->specs[i];
+		if (!spec->name || spec->kind == OPTION_OPERAND || spec->kind == OPTION_ABSENT)
+			continue;
+		uint32_t distance = text_distance(as + 2, spec->name);
+		if (distance < least) {
+			least = distance;
+			nearest = spec;
+		}
+	}
+	return nearest ? usage(parse, "%s: no such option; there is --%s", as, nearest->name)
+		       : usage(parse, "%s: no such option", as);
+}
+
 static troupe_status take_long(struct parse *parse, int argc, char **argv, int *index)
 {
 	const char *word = argv[*index], *equals = strchr(word, '=');
@@ -239,7 +278,7 @@ static troupe_status take_long(struct parse *parse, int argc, char **argv, int *
 	const struct option_spec *spec = find(parse->command, word + 2, length - 2);
 	const char *as = arena_printf(parse->arena, "%.*s", (int)MIN(length, 200u), word);
 	if (!spec)
-		return usage(parse, "%s: no such option", as);
+		return unknown_option(parse, as);
 	return take(parse, spec, as, equals ? equals + 1 : NULL, argc, argv, index);
 }
 
@@ -378,7 +417,7 @@ static troupe_status take_element(struct parse *parse, const struct sdf_element 
 	union option_value value;
 	if (!read_value(parse, spec, element->text, &value))
 		return fail(error, TROUPE_EWORLD, "%s:%u: <%s>: '%s': expected %s", element->file, element->line,
-			element->name, element->text, expectation(parse, spec));
+			element->name, element->text, expectation(parse, spec, element->text));
 	parse->in_file[index] = true;
 	return overridden(parse, index) ? TROUPE_OK : store(parse, spec, value);
 }

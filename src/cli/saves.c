@@ -23,7 +23,8 @@ static troupe_status read_saving(
 		memcpy(number, text, (size_t)(blank - text));
 	if (!*number || number[strspn(number, "0123456789")] || !text_uint64(number, &ret_saving->step) || !blank[1] ||
 		(ret_saving->every && !ret_saving->step))
-		return fail(error, TROUPE_ECOMMAND, "--%s: '%.80s': expected a whole number and a file", option, text);
+		return fail(error, TROUPE_ECOMMAND, "--%s: '%.80s': expected %s and the name of a file", option, text,
+			ret_saving->every ? "a whole number of 1 or more" : "a step, a whole number of 0 or more,");
 	ret_saving->file = blank + 1;
 	return TROUPE_OK;
 }

@@ -50,9 +50,9 @@ static troupe_status unknown_topic(
 	if (!strncmp(topic, "/world/", 7))
 		return fail(error, TROUPE_ECOMMAND,
 			"topic '%.150s' is of another world: this one is '%s', expected %s/...", topic, world, name);
-	systems_list_topics(systems, 4, known, sizeof known);
-	return fail(error, TROUPE_ECOMMAND, "topic '%.150s' has no listener: expected %s/control%s%s", topic, name,
-		*known ? ", " : "", known);
+	systems_near_topics(systems, topic, known, sizeof known);
+	return fail(error, TROUPE_ECOMMAND, "topic '%.150s' has no listener: expected %s%s%s/control", topic, known,
+		*known ? " or " : "", name);
 }
 
 static bool creates(const struct command *command)

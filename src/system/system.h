@@ -112,7 +112,7 @@ struct system_set { /* of one model, or of the world */
 };
 
 /* All systems of a world. The primary adds and removes models between steps. systems_topic_type() and
- * systems_list_topics() may be called from any thread at any time. All other parts are read by runners during
+ * systems_near_topics() may be called from any thread at any time. All other parts are read by runners during
  * steps. */
 struct systems {
 	const struct scene *scene;
@@ -179,8 +179,8 @@ void systems_init_model(const struct systems *systems, struct state *state, uint
 const struct system_listeners *systems_find_listeners(const struct systems *systems, const char *topic);
 /* Any thread: the message type of a topic; NULL: it has no listeners now. */
 message_type systems_topic_type(struct systems *systems, const char *topic);
-/* Any thread: writes up to `count` topics as "a, b, ...", for error messages. */
-void systems_list_topics(struct systems *systems, uint32_t count, char *ret_text, size_t bytes);
+/* Any thread: writes the topics whose names are nearest to `like`, as "a, b, ...", for error messages. */
+void systems_near_topics(struct systems *systems, const char *like, char *ret_text, size_t bytes);
 
 /* Whether the listener can take the message; TROUPE_ECOMMAND has the reason if not. */
 troupe_status systems_check(const struct systems *systems, const struct system_listener *listener,

@@ -370,6 +370,27 @@ Test(base, data_lie_where_the_program_was_moved_to)
 	assert_moved("/x/bin", "bin", "share", NULL);
 }
 
+/* The distance of two texts is that of Levenshtein. */
+Test(base, distances)
+{
+	static const struct {
+		const char *one, *other;
+		uint32_t distance;
+	} cases[] = {{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"abc", "abd", 1},
+		{"abc", "ac", 1}, {"ac", "abc", 1}, {"secondary", "secondaries", 3}, {"kitten", "sitting", 3},
+		{"ab", "ba", 2}, {"/model/cart_1/cmd_ve", "/model/cart_1/cmd_vel", 1}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		cr_assert_eq(text_distance(cases[i].one, cases[i].other), cases[i].distance, "'%s' and '%s'",
+			cases[i].one, cases[i].other);
+		cr_assert_eq(text_distance(cases[i].other, cases[i].one), cases[i].distance);
+	}
+	char longer[300], other[300];
+	memset(longer, 'a', sizeof longer);
+	memset(other, 'b', sizeof other);
+	longer[299] = other[299] = '\0';
+	cr_assert_eq(text_distance(longer, other), 127);
+}
+
 /* In a pattern ? is one character, of however many bytes; * is any number of characters. */
 Test(base, patterns)
 {
