@@ -295,6 +295,7 @@ static void put_row(
 	struct log *log, const char *first, const double numbers[NUMBERS], const char *last, const double *more)
 {
 	struct text *out = &log->rows;
+	log->has_rows = true;
 	text_add_bytes(out, log->line.at, log->line.count);
 	text_add_bytes(out, first, strlen(first));
 	for (int i = 0; i < NUMBERS; i++) {
@@ -481,10 +482,9 @@ void log_step(struct log *log, struct troupe_server *server, uint64_t step)
 troupe_status log_init(struct log *log, const char *path, uint64_t every, const char *what,
 	void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
 {
-	*log = (struct log){.path = path, .every = every, .warn = warn, .ctx = ctx};
-	troupe_status status =
-		path ? choice_read(&log->choice, "--log-what", what ? what : "model,joint,odometry", true, error)
-		     : TROUPE_OK;
+	what = what ? what : "model,joint,odometry";
+	*log = (struct log){.path = path, .every = every, .what = what, .warn = warn, .ctx = ctx};
+	troupe_status status = path ? choice_read(&log->choice, "--log-what", what, true, error) : TROUPE_OK;
 	log->sensors = choice_may_have(&log->choice, "sensor");
 	return status;
 }
@@ -529,10 +529,22 @@ void log_begin(struct log *log, struct troupe_server *server, outfile_haste_fn h
 	sample(log, server, troupe_server_progress(server).steps);
 }
 
+/* A name that is wrong in the pattern would else be found only when the table is used. */
+static void say_empty(const struct log *log)
+{
+	struct text text = {0};
+	text_add(&text, "%s: the log has no row: the run had nothing that --log-what '%.200s' chooses", log->path,
+		log->what);
+	log->warn(log->ctx, text.at);
+	text_fini(&text);
+}
+
 troupe_status log_end(struct log *log, struct troupe_error *error)
 {
 	if (outfile_is_open(&log->file))
 		write_rows(log);
+	if (outfile_is_open(&log->file) && !log->has_rows)
+		say_empty(log);
 	int code = outfile_close(&log->file);
 	if (code && !log->why.status)
 		(void)fail(&log->why, TROUPE_EIO, "%s: cannot write: %s: the log ends at step %" PRIu64, log->path,

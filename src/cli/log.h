@@ -22,7 +22,9 @@ struct log_world;
 struct log {              /* zeroed: nothing is written */
 	const char *path; /* NULL: nothing is written */
 	uint64_t every;   /* steps between samples; 0: not known before log_begin() */
+	const char *what; /* the pattern of the choice */
 	struct choice choice;
+	bool has_rows;
 	bool sensors; /* samples of sensors are written, too */
 	void (*warn)(void *ctx, const char *text);
 	void *ctx;
@@ -35,7 +37,8 @@ struct log {              /* zeroed: nothing is written */
 };
 
 /* path and what must live as long as the log. path NULL: no log. what NULL: models, joints, odometry. warn is called,
- * from any thread, when writing the log fails. TROUPE_EINVAL: wrong usage. Call log_fini() in any case. */
+ * from any thread, when writing the log fails, and when it ends without a row. TROUPE_EINVAL: wrong usage. Call
+ * log_fini() in any case. */
 troupe_status log_init(struct log *log, const char *path, uint64_t every, const char *what,
 	void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error);
 /* For the definition of the server: the TROUPE_OBSERVE_... bits, and the interval in steps at which log_step() must

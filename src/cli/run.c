@@ -506,6 +506,8 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 		*error = later;
 	status = status ? status : saved;
 	bool failed = status; /* but not if only some of its files could not be written */
+	if (!status)
+		saves_warn(&run->saves, run->server);
 	troupe_status next = log_end(&run->log, status ? &later : error);
 	status = status ? status : next;
 	next = troupe_server_end_recording(run->server, status ? &later : error);

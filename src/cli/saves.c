@@ -83,10 +83,26 @@ void saves_due(struct saves *saves, struct troupe_server *server, uint64_t step)
 		struct saving *saving = &saves->all.at[i];
 		if (!is_due(saving, step))
 			continue;
+		saving->reached = true;
 		troupe_status status = save(saves, saving, server, false, &error);
 		if (status)
 			count_unsaved(saves, saving, &error);
 		saving->failing = status;
+	}
+}
+
+void saves_warn(const struct saves *saves, const struct troupe_server *server)
+{
+	struct troupe_error text;
+	for (uint32_t i = 0; i < saves->all.count; i++) {
+		const struct saving *saving = &saves->all.at[i];
+		if (saving->every || saving->reached)
+			continue;
+		(void)fail(&text, TROUPE_ECOMMAND,
+			"%s: not saved, because the run did not take step %" PRIu64
+			" of --save-at: it ended at step %" PRIu64,
+			saving->file, saving->step, troupe_server_progress(server).steps);
+		complaints_warn(saves->complaints, text.text);
 	}
 }
 

@@ -15,6 +15,7 @@ struct saving {        /* one --save-at or --save-every */
 	uint64_t step; /* or the interval in steps */
 	bool every;
 	const char *file;
+	bool reached; /* a state was due */
 	bool failing; /* its last state could not be saved */
 };
 
@@ -32,6 +33,8 @@ void saves_add_outputs(const struct saves *saves, struct outputs *outputs);
 void saves_due(struct saves *saves, struct troupe_server *server, uint64_t step);
 /* The next step after this one at which a state is to be saved; UINT64_MAX: none. */
 uint64_t saves_next(const struct saves *saves, uint64_t step);
+/* At the end of the run: warns of each --save-at whose step the run did not have. */
+void saves_warn(const struct saves *saves, const struct troupe_server *server);
 /* Saves the state of a run that did not reach its own end, and names the file. pattern: as of --save-on-stop. */
 troupe_status saves_on_stop(
 	struct saves *saves, struct troupe_server *server, const char *pattern, struct troupe_error *error);

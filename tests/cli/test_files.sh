@@ -67,6 +67,7 @@ refused 'same: cannot write: it is the file of --costs and of --save-at' --costs
 refused './w.sdf: cannot write: it is the file of the world and of --report' --report ./w.sdf
 ln -s commands link
 refused 'link: cannot write: it is the file of --commands and of --record' --commands commands --record link
+ends 0 '^warning: late: not saved, because the run did not take step 50 of --save-at: it ended at step 20$' --save-at 50 late
 ends 0 '^20 steps' --save-at 5 same --save-every 10 same --save-on-stop same
 refused 'same: cannot write: it is the file of --resume and of --record' -- run --resume same --record same
 [ -s same ]

@@ -106,6 +106,9 @@ logged 'secondaries' 0 b.sdf --iterations 20 --secondaries 2 --log o.csv --log-w
 ask 'secondaries' o.csv 'all(r["secondary"] in ((1, 2) if r["step"] else (0,)) for r in n("model", "ball") + n("model", "bat")) and all(r["secondary"] == "" for r in n("model", "arm")) and len(rows) == 9'
 logged 'one model' 0 w.sdf --iterations 20 --log o.csv --log-what 'arm'
 ask 'one model' o.csv 'kinds == {"model", "joint"} and {r["model"] for r in rows} == {"arm"}'
+"$troupe" run w.sdf --rtf 0 --iterations 20 --log none.csv --log-what 'arms,contact:bal' 2>err
+grep -q "^warning: none.csv: the log has no row: the run had nothing that --log-what 'arms,contact:bal' chooses" err
+check "a pattern that chooses nothing: $(head -n 1 err)" $?
 for file in c f o e m two; do
 	head -n 1 $file.csv | cmp -s - columns
 	check "the columns of $file.csv are others" $?
