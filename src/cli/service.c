@@ -152,6 +152,8 @@ static int print_outcome(const struct settings *settings, const struct node_even
 	}
 	struct text out = {0};
 	gz_add_message(&out, settings->reply_type, event->bytes, event->count, settings->gz.json, settings->raw);
+	if (!event->count && !settings->gz.json && !settings->raw && strstr(settings->reply_type, "Boolean"))
+		text_add(&out, "data: false\n"); /* how services refuse: protobuf's text has no values that are 0 */
 	text_add(&out, settings->gz.json ? "\n" : "");
 	fwrite(out.at, 1, out.count, stdout);
 	text_fini(&out);

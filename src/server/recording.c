@@ -36,7 +36,9 @@ static troupe_status check_head(struct recording *recording, struct troupe_error
 	if (recording->code)
 		return fail(error, TROUPE_EIO, "%s: cannot read: %s", recording->path, strerror(recording->code));
 	if (!read || memcmp(head, record_magic, RECORD_MAGIC_BYTES) != 0)
-		return fail(error, TROUPE_EWORLD, "%s: not a recording of troupe", recording->path);
+		return fail(error, TROUPE_EWORLD, "%s: not a recording of troupe%s", recording->path,
+			read && server_is_state(head, count) ? ": it is a saved state, which troupe run --resume takes"
+							     : "");
 	struct unpack in = {head + RECORD_MAGIC_BYTES, head + sizeof head, false};
 	uint64_t version = unpack_u64(&in);
 	if (version != RECORD_VERSION)

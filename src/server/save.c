@@ -13,6 +13,7 @@
 #include "base/pack.h"
 #include "run/origin.h"
 #include "run/replica.h"
+#include "server/record.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -151,7 +152,10 @@ static troupe_status check_head(const char *path, const char *bytes, size_t coun
 {
 	struct unpack head = {bytes + sizeof magic, bytes + SAVE_HEAD_BYTES, false};
 	if (count < SAVE_HEAD_BYTES || !server_is_state(bytes, count))
-		return fail(error, TROUPE_EWORLD, "%s: not a state saved by troupe", path);
+		return fail(error, TROUPE_EWORLD, "%s: not a state saved by troupe%s", path,
+			count >= RECORD_MAGIC_BYTES && !memcmp(bytes, record_magic, RECORD_MAGIC_BYTES)
+				? ": it is a recording, which troupe replay takes"
+				: "");
 	uint64_t version = unpack_u64(&head);
 	if (version != VERSION)
 		return fail(error, TROUPE_EWORLD, "%s: version %llu: expected %d; another version of troupe saved it",

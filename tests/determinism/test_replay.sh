@@ -230,6 +230,8 @@ done
 flip 16 "$scratch/flip"
 replay 1 'flip: version 0: expected 4' "$scratch/flip"
 replay 1 'meeting.sdf: not a recording' "$here/meeting.sdf"
+"$troupe" run "$here/meeting.sdf" --iterations 2 --save-at 1 "$scratch/saved" -v 0
+replay 1 'saved: not a recording of troupe: it is a saved state, which troupe run --resume takes' "$scratch/saved"
 replay 1 'nothing: cannot open' "$scratch/nothing"
 replay 1 'not a plain file' "$scratch"
 replay 0 '^200 steps, 5 hashes compared: all the same$' "$tape" --until-step 249

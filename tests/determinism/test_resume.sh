@@ -284,6 +284,8 @@ version=$(sed -n 's/^enum { VERSION = \([0-9]*\) };$/\1/p' "$SOURCE_DIR/src/serv
 refused "$scratch/newer" "newer: version 127: expected $version;"
 refused "$here/meeting.sdf" 'meeting.sdf: not a state saved by troupe'
 refused "$scratch/nothing" 'nothing: cannot open'
+"$troupe" run "$here/meeting.sdf" --iterations 2 --record "$scratch/recorded" -v 0
+refused "$scratch/recorded" 'recorded: not a state saved by troupe: it is a recording, which troupe replay takes'
 status=2 refused "$state" '--resume and a WORLD.sdf: expected only one of them' "$here/meeting.sdf"
 
 # A folder that cannot be written to is found before the run.

@@ -12,6 +12,7 @@
 #include "net/key.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <signal.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -383,6 +384,17 @@ static bool adopt_file(struct web *web, int file)
 	return file >= 0 && lws_adopt_descriptor_vhost_via_info(&how);
 }
 
+/* The library names only the function that failed. */
+static troupe_status check_readable(const char *path, struct troupe_error *error)
+{
+	int file = path ? AGAIN(open(path, O_RDONLY | O_CLOEXEC)) : -1;
+	if (path && file < 0)
+		return fail(error, TROUPE_EINVAL, "%s: cannot open: %s", path, strerror(errno));
+	if (path)
+		close(file);
+	return TROUPE_OK;
+}
+
 static troupe_status start_library(struct web *web, const struct web_def *def, struct troupe_error *error)
 {
 	static const lws_retry_bo_t idle = {.secs_since_valid_ping = PING_S, .secs_since_valid_hangup = GONE_S};
@@ -399,6 +411,11 @@ static troupe_status start_library(struct web *web, const struct web_def *def, s
 		.timeout_secs = WEB_REQUEST_MS / 1000,
 		.keepalive_timeout = WEB_REQUEST_MS / 1000,
 		.retry_and_idle_policy = &idle};
+	troupe_status status = check_readable(def->cert_path, error);
+	if (!status)
+		status = check_readable(def->key_path, error);
+	if (status)
+		return status;
 	struct sigaction before; /* of the program; lws_create_context() would have it ignore SIGPIPE */
 	silence();
 	*last_line = '\0';
