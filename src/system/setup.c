@@ -247,8 +247,21 @@ static const struct troupe_parameter *find_parameter(const struct troupe_kind *k
 
 static bool asks_for_nothing(const struct sdf_element *element)
 {
-	return !element->child && (!*element->text || !strcmp(element->text, "false") ||
-					  !element->text[strspn(element->text, "0.")]);
+	return !element->child &&
+	       (!*element->text || !strcmp(element->text, "false") || !element->text[strspn(element->text, "0.")]);
+}
+
+static troupe_status unknown_parameter(
+	const struct troupe_kind *kind, const struct sdf_element *element, struct troupe_error *error)
+{
+	struct text names = {0};
+	for (const struct troupe_parameter *p = kind->parameters; p && p->name; p++)
+		text_add(&names, "%s%s", names.count ? ", " : "", p->name);
+	fail(error, TROUPE_EWORLD, "%s:%u: <%s> is no parameter of plugin '%s': expected %s%s", element->file,
+		element->line, element->name, kind->names[0], names.count ? "one of " : "none",
+		names.count ? names.at : "");
+	text_fini(&names);
+	return TROUPE_EWORLD;
 }
 
 troupe_status setup_check(struct system *system, const struct sdf_element *plugin, struct troupe_error *error)
@@ -260,9 +273,7 @@ troupe_status setup_check(struct system *system, const struct sdf_element *plugi
 			setup_warn(&system->self, as_element(e),
 				"<%s> is no parameter of plugin '%s': it has no effect", e->name, kind->names[0]);
 		else if (!p)
-			return fail(error, TROUPE_EWORLD,
-				"%s:%u: <%s> is no parameter of plugin '%s': expected one of those that it declares",
-				e->file, e->line, e->name, kind->names[0]);
+			return unknown_parameter(kind, e, error);
 		else if (p->kind == TROUPE_UNUSED && !asks_for_nothing(e))
 			setup_warn(&system->self, as_element(e), "<%s> of plugin '%s' has no effect%s%s", e->name,
 				kind->names[0], p->what ? ": " : "", p->what ? p->what : "");

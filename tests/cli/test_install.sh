@@ -318,6 +318,24 @@ done
 g++ -std=c++11 -pedantic -Wall -Wextra -Werror -shared -fPIC "$SOURCE_DIR/tests/examples/plugins/tether.cc" \
 	-o "$plugins/libtether.so" $cflags >"$root/log" 2>&1
 report $? "plug-in tether does not build: $(cat "$root/log")"
+# the plug-in of src/PLUGINS.md, and its world, as they stand there
+page()
+{
+	sed -n "/^$1\$/,/^$2/s/^    //p" "$SOURCE_DIR/src/PLUGINS.md"
+}
+page 'lift.c pushes a model upwards:' 'lift.sdf has' >"$plugins/lift.c"
+page 'lift.sdf has a box .*' 'Build it, run it' >"$plugins/lift.sdf"
+# shellcheck disable=SC2086
+gcc -std=c11 -pedantic -Wall -Wextra -Wconversion -Werror -shared -fPIC "$plugins/lift.c" -o "$plugins/liblift.so" $cflags \
+	>"$root/log" 2>&1
+report $? "plug-in lift does not build: $(cat "$root/log")"
+if [ -e "$TROUPE" ]; then
+	timeout 100 "$TROUPE" run "$plugins/lift.sdf" --plugin-path "$plugins" --until 1 --rtf 0 -v 0 --log "$plugins/lift.csv" \
+		>"$root/log" 2>&1 && tail -n 1 "$plugins/lift.csv" | awk -F, '{ exit !($10 > 1.09 && $10 < 1.11) }'
+	report $? "plug-in lift: $(cat "$root/log" "$plugins/lift.csv" | tail -n 3)" # 2.2 m/s2 for 1 s
+	timeout 100 "$TROUPE" check --plugin "$plugins/liblift.so" "$plugins/lift.sdf" >"$root/log" 2>&1
+	report $? "plug-in lift: $(cat "$root/log")"
+fi
 if [ -e "$TROUPE" ] && grep -q 'define HAVE_EMBREE' "$BUILD_DIR/config.h"; then
 	echo '100 /world/wall/set_velocity name: "balloon" linear {y: 1}' >"$plugins/commands"
 	wall()
