@@ -370,11 +370,11 @@ static void find(struct play *play, enum play_event event, bool back)
 		note(play, false, TROUPE_OK, NULL);
 		return;
 	}
-	jump(play, step);
+	(void)approach(play, step);
 	struct troupe_error none;
 	(void)fail(&none, TROUPE_ECOMMAND, "%s step %" PRIu64 " %s", back ? "before" : "after", now, names[event]);
-	if (!found)
-		note(play, false, TROUPE_ECOMMAND, &none);
+	/* at once: a client that sees that the search is over sees why */
+	note(play, false, found ? TROUPE_OK : TROUPE_ECOMMAND, &none);
 }
 
 /* --- the turn ----------------------------------------------------------------------------------------------------- */
