@@ -91,7 +91,8 @@ static struct remote start(const char *world, enum way way, int secondaries, int
 	struct troupe_error error;
 	int sockets[SECONDARIES], ends[2];
 	char where[32];
-	port = port ? port + 1 : 20000 + (int)(getpid() % 20000);
+	/* below those that the system gives to programs, and far from those of another bench that began just before */
+	port = port ? port + 1 : 20000 + (int)(getpid() * 64 % 12000);
 	(void)snprintf(where, sizeof where, "127.0.0.1:%d", port);
 	struct troupe_network network = {
 		.secondaries = (uint32_t)secondaries, .stale_ms = STALE_MS, .listen = where, .key_file = key};

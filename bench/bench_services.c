@@ -141,7 +141,7 @@ static double exchange(void *socket, uint64_t exchanges)
 static void set_environment(void)
 {
 	char text[32];
-	int port = 20000 + (int)(getpid() % 20000);
+	int port = 20000 + (int)(getpid() * 64 % 12000);
 	(void)snprintf(text, sizeof text, "bench%d", (int)getpid());
 	setenv("GZ_PARTITION", text, 1);
 	(void)snprintf(text, sizeof text, "%d", port);

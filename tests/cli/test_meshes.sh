@@ -145,7 +145,7 @@ if [ -n "$stand_in" ]; then
 	# the primary can read a file that a secondary cannot read
 	cp "$data/sound.obj" segv.obj
 	model "$(mesh segv.obj)" >w.sdf
-	port=$((20000 + $$ % 12000))
+	port=$((20000 + $$ * 64 % 12000))
 	start p w.sdf --iterations 100000000 --rtf 1 --network-role primary --network-secondaries 1 \
 		--network-listen 127.0.0.1:$port
 	LD_PRELOAD=$PWD/reader.so

@@ -11,7 +11,7 @@ if ! grep -q 'define HAVE_EMBREE' "${BUILD_DIR:-.}/config.h"; then
 	exit
 fi
 avoid=${BUILD_DIR:-.}/tests/determinism/avoid
-seconds=$(amount 6 20 60)
+seconds=$(amount 6 20 30 60)
 
 # drive NAME WORLD SECONDS SECONDARIES: the output is in $scratch/NAME
 drive()

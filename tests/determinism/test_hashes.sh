@@ -1,8 +1,8 @@
 #!/bin/sh
 # A sample of the determinism suite: each case for all of its steps without secondaries, against its golden file; for
 # half of its steps with three secondaries; then, in turn from case to case, with one, with forced moves between two,
-# and with eight; and resumed from a saved state. With TROUPE_TEST_FULL each case runs in all of these ways for all
-# of its steps; `make check-long` runs more. The comparison with golden files can fail; under another fingerprint it
+# and with eight; and resumed from a saved state. With TROUPE_TEST_FULL they are run for all of their steps; `make
+# check-long` runs each case in all of these ways. The comparison with golden files can fail; under another fingerprint it
 # proves nothing.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/determinism/matrix.sh"
@@ -30,20 +30,29 @@ all_ways()
 	changing_number
 }
 
-# most_ways: of the four last ways two, by turns
+# most_ways: of the four last ways one, by turns
 most_ways()
 {
 	save_at --secondaries 3 --distribution "$last_policy"
 	check_counts
 	resume_at "${saves##* }" --secondaries 2 --chaos 4
-	turn=$((turn % 2 + 1))
-	if [ $turn = 1 ]; then
-		one_secondary
-		changing_number
-	else
+	one_of_four
+}
+
+# one_of_four: the ways by turns from case to case
+one_of_four()
+{
+	turn=$((turn % 4 + 1))
+	case $turn in
+	1) one_secondary ;;
+	2) eight_secondaries ;;
+	3)
+		# two secondaries that wait for each other on two cores cost several times as much as one
+		[ -n "$full" ] || [ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
 		forced_moves
-		eight_secondaries
-	fi
+		;;
+	4) changing_number ;;
+	esac
 }
 
 turn=0
@@ -61,17 +70,7 @@ some_ways()
 		shorten $((steps / 200 * 100))
 	fi
 	check_counts
-	turn=$((turn % 4 + 1))
-	case $turn in
-	1) one_secondary ;;
-	2) eight_secondaries ;;
-	3)
-		# two secondaries that wait for each other on two cores cost several times as much as one
-		[ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
-		forced_moves
-		;;
-	4) changing_number ;;
-	esac
+	one_of_four
 	reference=$whole steps=$whole_steps
 	shorten $((save / 100 * 100 + 500))
 	resume_at "$save" --secondaries 2 --chaos 4 --distribution "$last_policy"

@@ -16,7 +16,7 @@ if [ -z "${FLOOD_ALONE:-}" ]; then
 	exit
 fi
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
-port=$((20000 + $$ % 12000)) # ports below those that the system gives to clients
+port=$((20000 + $$ * 64 % 12000)) # ports below those that the system gives to clients
 flooder=
 worst=0
 

@@ -16,7 +16,7 @@ steps=$(amount 200 200 600)
 delay_ms=10 # one way
 stale=10000 # no process shall count as lost on a busy machine
 patience_ms=60000 # what takes longer is a hang
-port=$((20000 + $$ % 12000))
+port=$((20000 + $$ * 64 % 12000))
 hosts= # the hosts: p, s1 and s2, and x, which is the switch
 switch=troupe-$$-x
 

@@ -17,7 +17,7 @@ reference=$("$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.comm
 [ -n "$reference" ]
 check "alone: $reference" $?
 
-port=$((20000 + $$ % 12000))
+port=$((20000 + $$ * 64 % 12000))
 # gather N OPTION...: starts a primary and N secondaries over loopback
 gather()
 {

@@ -4,7 +4,7 @@
 # partitions do not mix; a secondary that was turned away searches further.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
-port=$((20000 + $$ % 12000)) # ports below those that the system gives to clients
+port=$((20000 + $$ * 64 % 12000)) # ports below those that the system gives to clients
 partition=primaries-$$
 rounds=4
 

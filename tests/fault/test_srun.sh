@@ -23,7 +23,7 @@ SLURM_CONF=$scratch/slurm.conf
 export SLURM_CONF
 here=$(uname -n)
 here=${here%%.*}
-port=$((20000 + $$ % 12000 / 2 * 2))
+port=$((20000 + $$ * 64 % 12000 / 2 * 2))
 cat >"$SLURM_CONF" <<END
 ClusterName=test
 SlurmctldHost=$here(127.0.0.1)

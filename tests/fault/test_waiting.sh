@@ -4,7 +4,7 @@
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 on_terminal=$(cd "${BUILD_DIR:-.}" && pwd)/tests/cli/on_terminal
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
-port=$((20000 + $$ % 12000))
+port=$((20000 + $$ * 64 % 12000))
 partition=waiting-$$
 
 # primary OPTION...: starts a primary at a port of its own
