@@ -690,10 +690,12 @@ void make_world_systems(struct maker *maker, struct part *world)
 			"<torque>0 0 0.2</torque>",
 			speaker->name, dice_between(dice, -3, 3));
 	}
-	if (maker->scenario->kind != KIND_RESET) /* a reset does not undo it */
+	if (maker->scenario->kind != KIND_RESET && dice_chance(dice, 50)) {
+		maker->scenario->new_after_reset = true;
 		add_message(maker, speaker,
 			arena_printf(maker->arena, "/world/w%u/set_spherical_coordinates", maker->world),
 			"latitude_deg: $ longitude_deg: $ elevation: $ heading_deg: $", -90, 90);
+	}
 	const struct made *mover = any_mover(maker);
 	if (mover)
 		add_reaction(maker, world, "gz.msgs.Twist", mover->topics.at[0].name, "");
