@@ -33,6 +33,7 @@ TROUPE_API bool troupe_gz_available(void);
 /* Starts a thread that serves until troupe_gz_end(), which must come before troupe_server_destroy(). Besides the
  * partition it reads GZ_DISCOVERY_MULTICAST_IP, GZ_DISCOVERY_MSG_PORT, GZ_DISCOVERY_SRV_PORT, GZ_RELAY,
  * GZ_TRANSPORT_USERNAME and _PASSWORD, GZ_TRANSPORT_TOPIC_STATISTICS, _SNDHWM and _RCVHWM; each also with IGN_.
+ * Messages of another run with the same names of worlds are not taken, or it would command this one.
  * TROUPE_EINVAL: a setting is not valid, or this build has no gz-transport; TROUPE_EIO: no socket or no multicast. */
 TROUPE_API troupe_status troupe_gz_start(struct troupe_server *server, const struct troupe_gz_def *def,
 	struct troupe_gz **ret_gz, struct troupe_error *error);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Many programs and one run, and few programs and many runs, by gz-transport: partitions keep runs apart; a program may
 # come before the run, during it and after it; a hundred subscribers, one that stops reading and one that is killed do not
-# disturb one another, and change no bit of the run. The programs are troupe's own; the genuine ones are added where they
+# disturb one another, and change no bit of the run; nor does a second run of the same world. The programs are troupe's own; the genuine ones are added where they
 # are installed.
 . "${SOURCE_DIR:-.}/tests/gateway/lib.sh"
 
@@ -124,7 +124,34 @@ kill -CONT $stopped
 kill -TERM $stopped
 wait $stopped 2>/dev/null
 
-# The same with a genuine program that stops reading.
+# Two runs of one world: what a system of one publishes is no command to the other, which has the same topic.
+cat >twice.sdf <<'END'
+<sdf version='1.9'><world name='twice'>
+<model name='a'><link name='l'><inertial><mass>1</mass></inertial></link>
+<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>
+<plugin name='gz::sim::systems::TriggeredPublisher' filename='x'><input type='gz.msgs.Empty' topic='/go'/>
+<output type='gz.msgs.Twist' topic='/model/a/cmd_vel'>linear: {x: 1}</output></plugin>
+</world></sdf>
+END
+echo '1500 /go' >go
+run_twice()
+{
+	GZ_PARTITION=twice$$ timeout 120 "$troupe" run twice.sdf --commands go --iterations 3000 -v 0 --hash-every 100 "$@"
+}
+run_twice --rtf 0 --no-gz >alone 2>err
+check "twice.sdf runs: $(cat err)" $?
+run_twice --rtf 1 >first 2>first.err &
+last=$!
+started="$started $last"
+within 60 "$troupe" topic echo /clock -n 1 --partition "twice$$"
+run_twice --rtf 1 >second 2>second.err
+check "the second run of a world: $(cat second.err)" $?
+wait $last
+check "the first run of a world: $(cat first.err)" $?
+cmp -s alone first && cmp -s alone second
+check "two runs of a world at a time: $(diff alone first | head -n 2; diff alone second | head -n 2)" $?
+
+# The same as with a crowd, with a genuine program that stops reading.
 if have_tools; then
 	IGN_PARTITION=genuine$$
 	start a "genuine$$" # until the other program has heard enough, however late it comes

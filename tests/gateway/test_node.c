@@ -189,6 +189,45 @@ static void test_two_publishers(void)
 	node_destroy(c);
 }
 
+static struct node *make_of(const char *family)
+{
+	struct node_options options = options_of("one");
+	struct troupe_error error = {0};
+	struct node *node = NULL;
+	options.family = family;
+	check(!node_create(&options, &node, &error), "a node of family %s: %s", family, error.text);
+	return node;
+}
+
+/* Nodes of one family do not hear each other, whichever came first; all others hear them, and they all others. */
+static void test_families(void)
+{
+	struct node *a = make_of("x"), *b = make_of("x"), *c = make_of("y"), *d = make("one");
+	struct node_event event;
+	subscribe(b, "/early", 0);
+	subscribe(c, "/early", 0);
+	subscribe(d, "/early", 0);
+	struct node_publisher *early = advertise(a, "/early", "gz.msgs.Clock"),
+			      *of_d = advertise(d, "/late", "gz.msgs.Clock"),
+			      *late = advertise(a, "/late", "gz.msgs.Clock");
+	check(wait_records(b, "/late", 2, COMES_MS), "a node of the family is not listed");
+	subscribe(b, "/late", 0);
+	subscribe(c, "/late", 0);
+	check(wait_subscribers(early, 2) && wait_subscribers(late, 1) && wait_subscribers(of_d, 2),
+		"%u, %u and %u subscribers", node_subscribers(early), node_subscribers(late), node_subscribers(of_d));
+	publish_text(early, "one");
+	publish_text(late, "two");
+	publish_text(of_d, "three");
+	expect_message(d, "/early", "gz.msgs.Clock", "one");
+	expect_message(b, "/late", "gz.msgs.Clock", "three");
+	check(!next_of(b, NODE_MESSAGE, &event, 200), "a node hears its own family");
+	check(wait_subscribers(early, 2), "%u subscribers", node_subscribers(early));
+	node_destroy(a);
+	node_destroy(b);
+	node_destroy(c);
+	node_destroy(d);
+}
+
 static void test_slow_reader(void)
 {
 	struct node *a = make("one"), *b = make("one");
@@ -702,6 +741,7 @@ static const struct {
 } tests[] = {
 	{"topics", test_topics},
 	{"two_publishers", test_two_publishers},
+	{"families", test_families},
 	{"slow_reader", test_slow_reader},
 	{"rate", test_rate},
 	{"services", test_services},

@@ -275,16 +275,30 @@ static troupe_status offer_lockstep(struct troupe_gz *gateway, struct troupe_ser
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status create_node(const struct troupe_gz_def *def, struct node **ret_node, struct troupe_error *error)
+/* What a system publishes and another one listens to stays in its run: two runs of one world on a machine, which have
+ * the same topics, would else command each other, and have other bits than each alone. */
+static void add_family(struct source *source, struct text *out)
+{
+	text_add(out, "troupe");
+	for (uint32_t i = 0; i < source->ops->world_count(source); i++)
+		text_add(out, " %s", source->ops->world_name(source, i));
+}
+
+static troupe_status create_node(struct troupe_gz *gateway, const struct troupe_gz_def *def, struct troupe_error *error)
 {
 	struct node_options options = {.partition = NULL};
+	struct text family = {0};
 	troupe_status status = node_options_read_environment(&options, error);
 	if (status)
 		return status;
 	options.address = def->address; /* a variable does not open the run to other hosts */
 	if (def->partition)
 		options.partition = def->partition;
-	return node_create(&options, ret_node, error);
+	add_family(gateway->source, &family);
+	options.family = family.at;
+	status = node_create(&options, &gateway->node, error);
+	text_fini(&family);
+	return status;
 }
 
 static troupe_status start(const struct source_place *place, const struct troupe_gz_def *def, struct troupe_gz **ret_gz,
@@ -294,9 +308,9 @@ static troupe_status start(const struct source_place *place, const struct troupe
 	gateway->woken = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	troupe_status status = gateway->woken < 0
 				       ? fail(error, TROUPE_EIO, "gz-transport: no event file: %s", strerror(errno))
-				       : create_node(def, &gateway->node, error);
+				       : source_open(place, 0, wake, gateway, &gateway->source, error);
 	if (!status)
-		status = source_open(place, 0, wake, gateway, &gateway->source, error);
+		status = create_node(gateway, def, error);
 	if (!status && place->server)
 		status = offer_lockstep(gateway, place->server, error);
 	if (!status) {
@@ -340,7 +354,7 @@ void troupe_gz_end(struct troupe_gz *gateway, const struct troupe_error *why)
 	if (gateway->lockstep[CALLERS_STEP].service)
 		node_take_directly(gateway->lockstep[CALLERS_STEP].service, NULL);
 	callers_destroy(gateway->callers, why, why ? why->text : "the run has ended");
-	if (gateway->source) /* messages from before the end are still sent */
+	if (gateway->source && gateway->node) /* messages from before the end are still sent */
 		while (pass_on_some(gateway))
 			;
 	while (gateway->offers.count)

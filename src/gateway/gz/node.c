@@ -3,10 +3,12 @@
 #include "gateway/gz/node_internal.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -37,6 +39,25 @@ void node_make_uuid(char ret_uuid[NODE_UUID_BYTES])
 		*at++ = "0123456789abcdef"[b[i] & 15];
 	}
 	*at = '\0';
+}
+
+/* Peers take the id of a node as it is, so its first digits can tell the family: whoever reads the first record of a
+ * node knows at once whether it is one. */
+enum { FAMILY_CHARACTERS = 18 };
+
+static void join_family(struct node *node, const char *family)
+{
+	uint64_t hash = hash_bytes(0, family, strlen(family));
+	char digits[20];
+	(void)snprintf(digits, sizeof digits, "%08x-%04x-4%03x", (unsigned)(hash >> 32),
+		(unsigned)(hash >> 16 & 0xffff), (unsigned)(hash & 0xfff));
+	memcpy(node->id, digits, FAMILY_CHARACTERS);
+	node->has_family = true;
+}
+
+bool node_is_relative(const struct node *node, const char *id)
+{
+	return node->has_family && !strncmp(id, node->id, FAMILY_CHARACTERS);
 }
 
 /* "HOST:USER", as gz-transport has it. */
@@ -103,6 +124,8 @@ static troupe_status take_secret(struct node *node, const struct node_options *o
 static troupe_status take_options(struct node *node, const struct node_options *options, struct troupe_error *error)
 {
 	node->statistics = options->statistics;
+	if (options->family)
+		join_family(node, options->family);
 	node->version = options->statistics ? BEACON_VERSION_STATISTICS : BEACON_VERSION;
 	node->ignition = options->generation == NODE_IGNITION;
 	node->linger_ms = options->linger_ms < 0 ? 0 : options->linger_ms ? options->linger_ms : NODE_LINGER_DEFAULT_MS;

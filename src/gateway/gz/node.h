@@ -52,7 +52,10 @@ enum node_generation { NODE_IGNITION, NODE_GZ }; /* "ignition.msgs.", "gz.msgs."
 
 /* Zeroed is the default. Texts are copied. */
 struct node_options {
-	const char *partition;             /* NULL: "HOST:USER", as gz-transport has it; "" is a partition, too */
+	const char *partition; /* NULL: "HOST:USER", as gz-transport has it; "" is a partition, too */
+	/* Nodes with the same text here do not take messages from each other; services are not concerned. NULL: none.
+	 */
+	const char *family;
 	const char *address;               /* IPv4 address of an interface of this machine; NULL: 127.0.0.1 */
 	const char *group;                 /* of multicast; NULL: 239.255.0.7 */
 	uint16_t topic_port, service_port; /* of discovery; 0: NODE_TOPIC_PORT, NODE_SERVICE_PORT */

@@ -186,7 +186,7 @@ struct node {
 	char process[NODE_UUID_BYTES], id[NODE_UUID_BYTES], serve_id[NODE_UUID_BYTES], answer_id[NODE_UUID_BYTES];
 	uint32_t address, group, version;
 	uint16_t topic_port, service_port;
-	bool local, ignition, statistics;
+	bool local, ignition, statistics, has_family;
 	int linger_ms;
 	pthread_t thread;
 	bool has_thread;
@@ -270,6 +270,9 @@ bool parts_send(void *socket, const struct part *parts, uint32_t count);
 void *node_loop(void *node);
 /* With `guard`. Whether one of the sockets that were used has input; if not, they count as not used any more. */
 bool loop_has_input(struct node *node);
+
+/* Whether the node of a record, by its id, takes no messages from this node, and this one none from it. */
+bool node_is_relative(const struct node *node, const char *id);
 
 /* node_beacons.c; with `guard` */
 void beacons_read(struct node *node, struct multicast *multicast, uint64_t now_ns);

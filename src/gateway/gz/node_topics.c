@@ -163,6 +163,8 @@ void topics_hear_audience(struct node *node)
 
 static void use(struct node *node, struct directory_record *record)
 {
+	if (node_is_relative(node, record->node))
+		return;
 	node->used |= 1u << WAIT_SUBSCRIBE;
 	struct link *link = links_find(&node->sources, record->address);
 	if (!link)

@@ -76,8 +76,8 @@ struct scenario {
 	/* options of each run */
 	bool sleepless, paused;
 	bool senses; /* models have sensors, and all of them measure */
-	/* A reset does not repeat its states: noise has other numbers, models that it creates have new ids, or the world
-	 * keeps another place on the globe. */
+	/* A reset does not repeat its states: noise has other numbers, models that it creates have new ids, or the
+	 * world keeps another place on the globe. */
 	bool new_after_reset;
 	bool has_systems; /* of all kinds, and not only those that drive joints and carts */
 	double initial_time_s;
