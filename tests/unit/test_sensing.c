@@ -497,6 +497,145 @@ Test(sensing, points_of_a_distorted_picture)
 	stop();
 }
 
+/* --- noise -------------------------------------------------------------------------------------------------------- */
+
+enum { TRIPLETS = 5, NUMBERS_MAX = 200000 };
+
+#define NOISY(mean, deviation) "<noise type='gaussian'><mean>" mean "</mean><stddev>" deviation "</stddev></noise>"
+#define TRIPLET(type, before, after, noise)                                                                            \
+	"<sensor name='" type "_a' type='" type "'><update_rate>500</update_rate>" before noise after "</sensor>"      \
+	"<sensor name='" type "_b' type='" type "'><update_rate>500</update_rate>" before noise after "</sensor>"      \
+	"<sensor name='" type "_clean' type='" type "'><update_rate>500</update_rate>" before after "</sensor>"
+#define SMALL "<horizontal_fov>0.5</horizontal_fov><image><width>16</width><height>8</height></image>"
+
+/* Of each kind two sensors with like noise, and one without, at the same place before a grey wall. */
+static const char noisy[] =
+	"<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>" TRIPLET("altimeter",
+		"<altimeter><vertical_position>", "</vertical_position></altimeter>",
+		NOISY("0.5", "0.1")) TRIPLET("imu", "<imu><linear_acceleration><y>", "</y></linear_acceleration></imu>",
+		NOISY("-1", "0.3")) TRIPLET("lidar",
+		"<lidar><scan><horizontal><samples>40</samples><min_angle>-0.3</min_angle><max_angle>0.3"
+		"</max_angle></horizontal></scan><range><min>0.1</min><max>20</max></range>",
+		"</lidar>", NOISY("0.2", "0.05")) TRIPLET("depth_camera", "<camera>" SMALL, "</camera>",
+		NOISY("0.1", "0.02")) TRIPLET("camera", "<camera>" SMALL, "</camera>",
+		NOISY("0.05",
+			"0.04")) "</link></model><model name='wall'><static>1</static><pose>4 0 0 0 0 0</pose><link "
+				 "name='l'><visual name='v'>"
+				 "<geometry><box><size>1 90 "
+				 "90</size></box></geometry><material><lighting>false</lighting><diffuse>0.4 0.5 0.6"
+				 "</diffuse></material></visual></link></model></world></sdf>";
+
+static const struct triplet {
+	const char *type, *last; /* of the topic */
+	double mean, deviation;
+	bool sees;
+} triplets[TRIPLETS] = {{"altimeter", "altimeter", 0.5, 0.1, false}, {"imu", "imu", -1, 0.3, false},
+	{"lidar", "scan", 0.2, 0.05, true}, {"depth_camera", "depth_image", 0.1, 0.02, true},
+	{"camera", "image", 0.05 * 255, 0.04 * 255, true}};
+
+static uint32_t add_numbers(const struct troupe_message *message, double *to)
+{
+	const void *decoded = decode(message);
+	uint32_t count = 1;
+	if (strstr(message->type, "Altimeter")) {
+		to[0] = ((const Gz__Msgs__Altimeter *)decoded)->vertical_position;
+	} else if (strstr(message->type, "IMU")) {
+		to[0] = ((const Gz__Msgs__IMU *)decoded)->linear_acceleration->y;
+	} else if (strstr(message->type, "LaserScan")) {
+		const Gz__Msgs__LaserScan *scan = decoded;
+		count = (uint32_t)scan->n_ranges;
+		memcpy(to, scan->ranges, count * sizeof *to);
+	} else {
+		const Gz__Msgs__Image *image = decoded;
+		bool floats = image->pixel_format_type == GZ__MSGS__PIXEL_FORMAT_TYPE__R_FLOAT32;
+		count = (uint32_t)image->data.len / (floats ? 4 : 1);
+		for (uint32_t i = 0; i < count; i++) {
+			float number;
+			memcpy(&number, &image->data.data[floats ? (size_t)4 * i : 0], sizeof number);
+			to[i] = floats ? (double)number : image->data.data[i];
+		}
+	}
+	message_free((void *)(uintptr_t)decoded);
+	return count;
+}
+
+/* The numbers of the three sensors of a kind, in the order of time. Returns how many each has. */
+static uint32_t read_triplet(const struct triplet *triplet, double *numbers[3])
+{
+	static const char *const names[] = {"a", "b", "clean"};
+	char topics[3][128];
+	uint32_t counts[3] = {0};
+	struct troupe_message message;
+	for (int i = 0; i < 3; i++) {
+		snprintf(
+			topics[i], sizeof topics[i], TOPIC("m", "%s_%s", "%s"), triplet->type, names[i], triplet->last);
+		subscribe(client, topics[i], 0);
+	}
+	for (int turn = 0; turn < (triplet->sees ? 10 : 100); turn++) {
+		take_steps(60);
+		while (troupe_client_take(client, 0, &message))
+			for (int i = 0; i < 3; i++)
+				if (!strcmp(message.topic, topics[i]))
+					counts[i] += add_numbers(&message, numbers[i] + counts[i]);
+	}
+	for (int i = 0; i < 3; i++)
+		troupe_client_unsubscribe(client, topics[i]);
+	cr_assert(counts[0] >= 2000 && counts[0] <= NUMBERS_MAX && counts[0] == counts[1] && counts[0] == counts[2],
+		"%s: %u, %u, %u numbers", triplet->type, counts[0], counts[1], counts[2]);
+	return counts[0];
+}
+
+static double correlation(const double *x, const double *y, uint32_t count)
+{
+	double xx = 0, yy = 0, xy = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		xx += x[i] * x[i];
+		yy += y[i] * y[i];
+		xy += x[i] * y[i];
+	}
+	return xy / sqrt(xx * yy);
+}
+
+/* Each number of a message, each message and each sensor has noise of its own. each: numbers of a message. */
+static void check_triplet(const struct triplet *triplet, double *numbers[3], uint32_t count, uint32_t each)
+{
+	for (int k = 0; k < 2; k++) {
+		double mean = 0, square = 0;
+		for (uint32_t i = 0; i < count; i++)
+			mean += (numbers[k][i] -= numbers[2][i]) / count;
+		for (uint32_t i = 0; i < count; i++) {
+			numbers[k][i] -= mean;
+			square += numbers[k][i] * numbers[k][i] / count;
+		}
+		near(mean, triplet->mean, 5 * triplet->deviation / sqrt(count), triplet->type);
+		near(sqrt(square), triplet->deviation, 0.06 * triplet->deviation, triplet->type);
+	}
+	near(correlation(numbers[0], numbers[1], count), 0, 0.08, "two sensors");
+	near(correlation(numbers[0], numbers[0] + 1, count - 1), 0, 0.08, "two numbers");
+	near(correlation(numbers[0], numbers[0] + each, count - each), 0, 0.08, "two messages");
+}
+
+Test(sensing, noise_of_readings)
+{
+	static const uint32_t each[TRIPLETS] = {1, 1, 40, 16 * 8, 16 * 8 * 3};
+	struct troupe_server_def def = troupe_server_def_default();
+	struct troupe_error error;
+	double *numbers[3];
+	for (int i = 0; i < 3; i++)
+		numbers[i] = mem_alloc(NUMBERS_MAX * sizeof *numbers[i]);
+	def.world_path = "w.sdf";
+	def.world_text = noisy;
+	def.pace = TROUPE_PACE_FACTOR;
+	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
+	client = client_of(server, 4096);
+	for (size_t i = 0; i < TRIPLETS; i++)
+		if (!triplets[i].sees || rays_available())
+			check_triplet(&triplets[i], numbers, read_triplet(&triplets[i], numbers), each[i]);
+	stop();
+	for (int i = 0; i < 3; i++)
+		free(numbers[i]);
+}
+
 Test(sensing, metrics_have_the_rates_of_the_samples)
 {
 	static const char uneven[] =
