@@ -128,6 +128,7 @@ static troupe_status take_options(struct node *node, const struct node_options *
 		join_family(node, options->family);
 	node->version = options->statistics ? BEACON_VERSION_STATISTICS : BEACON_VERSION;
 	node->ignition = options->generation == NODE_IGNITION;
+	node->connections_max = options->connections_max ? options->connections_max : NODE_CONNECTIONS_MAX;
 	node->linger_ms = options->linger_ms < 0 ? 0 : options->linger_ms ? options->linger_ms : NODE_LINGER_DEFAULT_MS;
 	troupe_status status = take_partition(node, options->partition, error);
 	if (!status)

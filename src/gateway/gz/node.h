@@ -18,11 +18,12 @@
  * node_take_directly().
  *
  * Floods. Everything that peers can make grow is bounded: processes and records (directory.h), connections
- * (NODE_CONNECTIONS_MAX to each listening socket), bytes of a message part (NODE_MESSAGE_BYTES_MAX), requests that wait
- * (NODE_REQUESTS_MAX, beyond which they are refused), messages that wait for node_next() (by subscription, and
- * NODE_WAITING_BYTES_MAX for all: the oldest of the subscription is lost and counted), and messages that wait for a
- * slow subscriber (`send_queue`: further ones are lost to that subscriber; others notice nothing). One thing is not
- * bounded, because ZeroMQ offers no way: a connected peer can send a message of endlessly many parts.
+ * (NODE_CONNECTIONS_MAX to each listening socket; further ones are cut), bytes of a message part
+ * (NODE_MESSAGE_BYTES_MAX), requests that wait (NODE_REQUESTS_MAX, beyond which they are refused), messages that wait
+ * for node_next() (by subscription, and NODE_WAITING_BYTES_MAX for all: the oldest of the subscription is lost and
+ * counted), and messages that wait for a slow subscriber (`send_queue`: further ones are lost to that subscriber;
+ * others notice nothing). One thing is not bounded, because ZeroMQ offers no way: a connected peer can send a message
+ * of endlessly many parts.
  *
  * Reach. With no address, or one in 127/8, everything is bound to loopback, datagrams that were not sent on this
  * machine are dropped, and only addresses of this machine are connected to. With another address, other hosts can see
@@ -64,6 +65,7 @@ struct node_options {
 	bool statistics;                 /* send and expect topic statistics: such nodes hear only each other */
 	enum node_generation generation;
 	uint32_t send_queue, receive_queue; /* messages for each connection; 0: NODE_QUEUE_DEFAULT */
+	uint32_t connections_max;           /* to each listening socket; 0: NODE_CONNECTIONS_MAX */
 	int linger_ms; /* how long node_destroy() waits at most for what is not sent yet; 0: NODE_LINGER_DEFAULT_MS; -1:
 			  not */
 };

@@ -176,8 +176,7 @@ void links_fini(struct links *links);
 struct listener {
 	void *socket, *monitor;
 	char endpoint[NAMES_ENDPOINT_MAX + 1];
-	uint32_t connections;
-	bool closed; /* as long as there are too many */
+	uint32_t connections; /* also those that are cut and of which ZeroMQ has not noticed the end */
 };
 
 struct node {
@@ -188,6 +187,7 @@ struct node {
 	uint16_t topic_port, service_port;
 	bool local, ignition, statistics, has_family;
 	int linger_ms;
+	uint32_t connections_max; /* to each listener */
 	pthread_t thread;
 	bool has_thread;
 

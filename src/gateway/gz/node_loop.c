@@ -108,7 +108,7 @@ static void work(struct node *node, const struct pollfd waits[WAIT_ALL])
 	if (waits[WAIT_SERVICES].revents)
 		beacons_read(node, node->services, now_ns);
 	for (uint32_t i = 0; i < NODE_LISTENERS; i++)
-		watch |= node->used >> (WAIT_MONITORS + i) & 1 || node->listeners[i].closed;
+		watch |= node->used >> (WAIT_MONITORS + i) & 1;
 	if (watch)
 		sockets_watch(node);
 	beacons_tick(node, now_ns);

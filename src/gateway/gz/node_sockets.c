@@ -5,15 +5,20 @@
  * each subscription and its end, also when the subscriber is killed. gz-transport's own way, NEW_CONNECTION datagrams,
  * may get lost, and says nothing of a subscriber that died.
  *
- * ZeroMQ accepts connections without limit. So each listening socket has a monitor that counts them; with
- * NODE_CONNECTIONS_MAX the node stops listening, and begins again on the same port when some have ended. */
+ * ZeroMQ accepts connections without limit. So each listening socket has a monitor that counts them, and a connection
+ * beyond the limit is cut. To stop listening instead would not do: zmq_unbind() closes all connections that the socket
+ * has accepted, also those of subscribers that were there before the flood, and tells the monitor nothing of it. */
 #include "gateway/gz/node_internal.h"
 
 #include "base/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define ACCESS_ENDPOINT "inproc://zeromq.zap.01" /* fixed by ZeroMQ */
 #define ACCESS_DOMAIN "ign-auth"
@@ -143,37 +148,51 @@ void sockets_close(struct node *node)
 
 /* --- connections of peers ----------------------------------------------------------------------------------------- */
 
-static void read_monitor(struct listener *listener)
+/* Whether it is a connection that this listener has accepted. */
+static bool is_of(const struct listener *listener, int file)
+{
+	struct sockaddr_in here;
+	socklen_t bytes = sizeof here;
+	const char *port = strrchr(listener->endpoint, ':');
+	return port && !getsockname(file, (struct sockaddr *)&here, &bytes) && here.sin_family == AF_INET &&
+	       ntohs(here.sin_port) == strtoul(port + 1, NULL, 10);
+}
+
+/* ZeroMQ reads the end of the connection then, and closes it. It may have closed it before, so that the number of the
+ * descriptor belongs to something else by now: looked at and cut is one and the same file, a copy of the descriptor. */
+static void cut(const struct listener *listener, int number)
+{
+	int file = fcntl(number, F_DUPFD_CLOEXEC, 0);
+	if (file < 0)
+		return;
+	if (is_of(listener, file))
+		(void)shutdown(file, SHUT_RDWR);
+	(void)close(file);
+}
+
+static void read_monitor(const struct node *node, struct listener *listener)
 {
 	for (int i = 0; i < MONITOR_EVENTS_MAX; i++) {
-		char event[6]; /* a number of 16 bits, and one of 32; a second part has the address */
+		char event[6]; /* 16 bits: its kind; 32 bits: the descriptor; a second part has the address */
 		uint16_t kind;
+		int32_t number;
 		char address[256];
 		if (zmq_recv(listener->monitor, event, sizeof event, ZMQ_DONTWAIT) < 0)
 			return;
 		memcpy(&kind, event, sizeof kind);
+		memcpy(&number, event + sizeof kind, sizeof number);
 		(void)zmq_recv(listener->monitor, address, sizeof address, ZMQ_DONTWAIT);
-		if (kind == ZMQ_EVENT_ACCEPTED)
-			listener->connections++;
-		else if (listener->connections)
-			listener->connections--;
+		if (kind != ZMQ_EVENT_ACCEPTED)
+			listener->connections -= listener->connections > 0;
+		else if (listener->connections++ >= node->connections_max)
+			cut(listener, number);
 	}
-}
-
-static void limit(struct listener *listener)
-{
-	if (!listener->closed && listener->connections >= NODE_CONNECTIONS_MAX)
-		listener->closed = !zmq_unbind(listener->socket, listener->endpoint);
-	else if (listener->closed && listener->connections < NODE_CONNECTIONS_MAX)
-		listener->closed = zmq_bind(listener->socket, listener->endpoint) != 0;
 }
 
 void sockets_watch(struct node *node)
 {
-	for (int i = 0; i < NODE_LISTENERS; i++) {
-		read_monitor(&node->listeners[i]);
-		limit(&node->listeners[i]);
-	}
+	for (int i = 0; i < NODE_LISTENERS; i++)
+		read_monitor(node, &node->listeners[i]);
 }
 
 /* --- user name and password --------------------------------------------------------------------------------------- */
