@@ -488,8 +488,39 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 	return status;
 }
 
+/* The first error is the one with which the run ends. A further one gets a line of its own, if it has none yet. */
+static void add_error(
+	troupe_status *status, troupe_status next, const struct troupe_error *later, struct troupe_error *error)
+{
+	if (next && *status)
+		cli_complain("run", "%s", later->text);
+	if (!next || *status)
+		return;
+	*status = next;
+	*error = *later;
+}
+
+/* The report or the summary, and the rest of standard output. failed: the run itself. */
+static void deliver(struct run *run, bool failed, troupe_status *status, struct troupe_error *error)
+{
+	struct troupe_error later;
+	struct results results = {.settings = &run->settings,
+		.server = run->server,
+		.output = &run->output,
+		.begun_at = run->begun_at,
+		.commanded = was_commanded(run),
+		.commands_lost = run->commands_out.why.status,
+		.failed = failed};
+	troupe_status next = results_deliver(&results, &later);
+	add_error(status, next, &later, error);
+	output_flush(&run->output);
+	int why = output_failed(&run->output);
+	next = why ? fail(&later, TROUPE_EIO, "standard output: cannot write: %s", outfile_why(why)) : TROUPE_OK;
+	add_error(status, next, &later, error);
+}
+
 /* The error of the run has priority over errors of its files; errors of files have priority in the order of the
- * calls. */
+ * calls. Files that are written during the run have warned by themselves. */
 static troupe_status go(struct run *run, struct troupe_error *error)
 {
 	bool lines = run->settings.trace || run->settings.hash_every, stopped;
@@ -500,11 +531,7 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	run->ran = status;
 	struct troupe_error later;
 	troupe_status saved = status || stopped ? save_on_stop(run, &later) : TROUPE_OK;
-	if (saved && status)
-		cli_complain("run", "%s", later.text);
-	else if (saved)
-		*error = later;
-	status = status ? status : saved;
+	add_error(&status, saved, &later, error);
 	bool failed = status; /* but not if only some of its files could not be written */
 	if (!status)
 		saves_warn(&run->saves, run->server);
@@ -516,25 +543,17 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	status = status ? status : next;
 	next = camera_out_end(&run->camera_out, status ? &later : error);
 	status = status ? status : next;
-	next = mcap_out_end(&run->mcap_out, status ? &later : error);
-	status = status ? status : next;
-	struct results results = {.settings = &run->settings,
-		.server = run->server,
-		.output = &run->output,
-		.begun_at = run->begun_at,
-		.commanded = was_commanded(run),
-		.commands_lost = run->commands_out.why.status,
-		.failed = failed};
-	next = results_deliver(&results, status ? &later : error);
-	output_flush(&run->output);
-	int why = output_failed(&run->output);
-	if (!status && !next && why)
-		next = fail(error, TROUPE_EIO, "standard output: cannot write: %s", outfile_why(why));
-	if (!status && !next)
-		next = saves_result(&run->saves, error);
-	if (!status && !next)
-		next = complaints_result(&run->complaints, error);
-	return status ? status : next;
+	/* its last bytes are written by this call, when the file can no longer warn by itself */
+	bool told = run->mcap_out.told;
+	next = mcap_out_end(&run->mcap_out, &later);
+	if (!status || !told)
+		add_error(&status, next, &later, error);
+	deliver(run, failed, &status, error);
+	if (!status)
+		status = saves_result(&run->saves, error);
+	if (!status)
+		status = complaints_result(&run->complaints, error);
+	return status;
 }
 
 static void on_gateway(void *ctx, bool loud, const char *text)

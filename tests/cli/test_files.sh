@@ -167,6 +167,12 @@ status=$?
 report $? "--log that fails: status $status"
 ends 0 'log.csv:[0-9]*: the file is cut off in this line, which is left out$' -- plot log.csv --out log.svg
 rm -f record
+full 1 "$troupe" run w.sdf --rtf 0 --iterations 20 --log log.csv --log-every 1 --mcap m.mcap --report report
+status=$?
+[ $status = 1 ] && grep -q '^troupe run: m.mcap: cannot write: File too large' err &&
+	grep -q '^troupe run: report: cannot write: File too large$' err &&
+	tail -n 1 err | grep -q '^troupe run: log.csv: cannot write: File too large'
+report $? "of several files that cannot be written one is not named: status $status: $(cat err)"
 full 4 "$troupe" run w.sdf --rtf 0 --iterations 200 --record record --record-every 5 -v 0
 ends 5 '' -- replay record
 grep -qE '^record: cut off after step [1-9][0-9]*: .*: all the same$' out
