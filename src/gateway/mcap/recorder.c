@@ -94,9 +94,11 @@ static bool ends_with(const char *text, const char *end)
 	return count >= of && !strcmp(text + count - of, end);
 }
 
+/* Statistics and metrics depend on real time, so that a file with them would not be that of another run. */
 static bool is_usual(const struct troupe_topic *topic)
 {
-	static const char *const types[] = {"gz.msgs.Image", "gz.msgs.PointCloudPacked", "gz.msgs.WorldStatistics"};
+	static const char *const types[] = {"gz.msgs.Image", "gz.msgs.PointCloudPacked", "gz.msgs.WorldStatistics",
+		"gz.msgs.PerformanceSensorMetrics"};
 	bool of_world = !strncmp(topic->name, "/world/", 7) && !strcmp(topic->owner, "server");
 	for (size_t i = 0; i < ARRAY_LEN(types); i++)
 		if (!strcmp(topic->type, types[i]))
