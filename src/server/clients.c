@@ -440,6 +440,19 @@ void clients_flush(struct clients *clients)
 	tell_stirred(clients, true);
 }
 
+/* For all groups, before the frame is delivered to any: a client that has it reads it on its own thread at once. */
+static void add_reports(struct clients *clients, uint32_t index, int64_t time_ns, bool stepped, struct frame *frame)
+{
+	struct server_world *world = &clients->server->worlds[index];
+	for (uint32_t i = 0; i < clients->groups.count; i++) {
+		struct group *group = clients->groups.at[i];
+		if (group->world != index || !(group->parts & FRAME_REPORTS) || !is_due(group, world, time_ns, stepped))
+			continue;
+		for (uint32_t r = 0; r < group->rows.count; r++)
+			model_topics_report(world, &group->rows.at[r], frame);
+	}
+}
+
 static void serve_groups(struct clients *clients, uint32_t index, int64_t time_ns, bool stepped)
 {
 	struct server_world *world = &clients->server->worlds[index];
@@ -452,12 +465,12 @@ static void serve_groups(struct clients *clients, uint32_t index, int64_t time_n
 		due++;
 	}
 	struct frame *frame = due ? frame_make(clients->pools[index], world, parts) : NULL;
+	if (parts & FRAME_REPORTS && frame)
+		add_reports(clients, index, time_ns, stepped, frame);
 	for (uint32_t i = 0; i < clients->groups.count && due; i++) {
 		struct group *group = clients->groups.at[i];
 		if (group->world != index || !is_due(group, world, time_ns, stepped))
 			continue;
-		for (uint32_t r = 0; frame && group->parts & FRAME_REPORTS && r < group->rows.count; r++)
-			model_topics_report(world, &group->rows.at[r], frame);
 		deliver(clients, group, frame);
 		group->next_ns = group->rate_hz > 0 ? due_after(group, time_ns) : INT64_MAX;
 		group->seen = world->primary.edit.epoch + 1;

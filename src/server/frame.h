@@ -23,7 +23,7 @@ enum frame_part {
 	FRAME_SDF = 512, /* gravity, added, link_lights */
 	FRAME_READINGS = 1024,
 	FRAME_WORK = 2048,    /* work */
-	FRAME_REPORTS = 4096, /* of systems; added after frame_make() by model_topics_report() */
+	FRAME_REPORTS = 4096, /* of systems; model_topics_report() adds them after frame_make(), before any client has it */
 	FRAME_MEMBERS = 8192, /* members; while a subscription has it, contacts are noted in each step */
 	FRAME_PICTURE = 16384,
 };

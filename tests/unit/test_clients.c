@@ -4,6 +4,7 @@
 #include "clients.h"
 
 #include "topic/motion.pb-c.h"
+#include "topic/plain.pb-c.h"
 #include "topic/scene.pb-c.h"
 #include "topic/table.h"
 #include "topic/troupe.pb-c.h"
@@ -870,6 +871,79 @@ Test(clients, clients_change_no_bit)
 		troupe_server_destroy(server);
 	}
 	cr_assert_eq(hashes[0], hashes[1]);
+}
+
+enum { BLADDERS = 60 };
+
+/* Models whose systems report: each says the volume of its own bladder, in litres its number. */
+static char *bladders_world(void)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *file = open_memstream(&text, &bytes);
+	fputs("<sdf version='1.9'><world name='w'>" LIB_HEAD, file);
+	for (int i = 1; i <= BLADDERS; i++)
+		fprintf(file,
+			"<model name='m%d'><pose>%d 0 1 0 0 0</pose>" LIB_BOX
+			"<plugin name='gz::sim::systems::BuoyancyEngine' "
+			"filename='x'><link_name>l</link_name><namespace>m%d"
+			"</namespace><default_volume>%d</default_volume><neutral_volume>%d</neutral_volume></plugin></"
+			"model>",
+			i, i, i, i, i);
+	fputs("</world></sdf>", file);
+	fclose(file);
+	return text;
+}
+
+struct reader {
+	struct troupe_client *client;
+	_Atomic bool stop;
+	uint64_t seen, wrong; /* messages of model BLADDERS */
+};
+
+static void *read_volumes(void *ctx)
+{
+	struct reader *reader = ctx;
+	struct troupe_message message;
+	for (bool last = false; !last;) {
+		last = reader->stop; /* before the messages that are left */
+		while (troupe_client_take(reader->client, 0, &message)) {
+			ProtobufCMessage *out;
+			bool whole = !message_of_bytes(
+				type_find(message.type), message.bytes, message.count, &no_limits, &out, NULL);
+			reader->seen++;
+			reader->wrong += !whole || ((Gz__Msgs__Double *)out)->data != BLADDERS;
+			if (whole)
+				message_free(out);
+		}
+	}
+	return NULL;
+}
+
+/* What a client reads on its own thread is not changed by what the same step delivers to other clients. */
+Test(clients, reports_of_a_step_are_whole_before_a_client_has_them)
+{
+	enum { STEPS = 3000 };
+	char *text = bladders_world();
+	struct troupe_server *server = lib_server(text, 0);
+	struct reader reader = {.client = client_of(server, STEPS + 2)};
+	struct troupe_client *other = client_of(server, 4);
+	char topic[64];
+	pthread_t thread;
+	for (int i = 1; i <= BLADDERS; i++) {
+		(void)snprintf(topic, sizeof topic, "/model/m%d/buoyancy_engine/current_volume", i);
+		subscribe(i < BLADDERS ? other : reader.client, topic, 0);
+	}
+	cr_assert_eq(pthread_create(&thread, NULL, read_volumes, &reader), 0);
+	lib_step(server, STEPS);
+	reader.stop = true;
+	pthread_join(thread, NULL);
+	cr_assert_geq(reader.seen, (uint64_t)STEPS, "%ju messages", (uintmax_t)reader.seen);
+	cr_assert_eq(reader.wrong, 0u, "%ju of %ju messages", (uintmax_t)reader.wrong, (uintmax_t)reader.seen);
+	troupe_client_destroy(reader.client);
+	troupe_client_destroy(other);
+	troupe_server_destroy(server);
+	free(text);
 }
 
 struct sleeper {
