@@ -45,7 +45,7 @@ struct secondary {
 	struct physics *physics;
 	struct worker *worker; /* of its thread */
 	indices with_systems;  /* taken models that have systems or a script */
-	indices with_sensors;  /* taken models that have sensors */
+	indices with_sensors;  /* taken models that have bodies and sensors: sense_statics() has the others */
 	struct readings readings;
 	uint64_t sensed_ns; /* in this step, by sensors of the world */
 	struct ack ack;
@@ -147,7 +147,7 @@ static void take(struct secondary *secondary, uint32_t model)
 	physics_take(secondary->physics, model);
 	if (m->actor || (systems_count(secondary->shared->systems, model) && m->body_count))
 		indices_add(&secondary->with_systems, model);
-	if (secondary->shared->sensors->sets[model].count)
+	if (secondary->shared->sensors->sets[model].count && m->body_count) /* a performer may be static */
 		indices_add(&secondary->with_sensors, model);
 }
 

@@ -67,12 +67,16 @@ large="<model name='large'><pose>2 3 5 0.1 0.3 0</pose><link name='l'><inertial>
 	robot c 4 1 33.333 10 6
 	robot d 9 0.35 1000 50 30
 	echo "$large"
-	echo '</world></sdf>'
+	# the floor, which is static, becomes a performer by a command, and the post is one from the beginning
+	echo "<model name='post'><static>1</static><pose>0 9 0 0 0 0</pose><link name='l'>$(sensors 30 15 20)</link></model>"
+	echo "<plugin name='gz::sim' filename='x'><performer name='p'><ref>post</ref><geometry><box><size>1 1 1</size></box></geometry>
+		</performer></plugin></world></sdf>"
 } >"$world"
 robot e 7 2 50 30 10 | sed '1s/^/<sdf version="1.9">/; $s|$|</sdf>|' >"$scratch/e.sdf"
 cat >"$scratch/commands" <<-EOF2
 	40 /world/w/create sdf_filename: "$scratch/e.sdf" name: "e"
 	90 /world/w/set_pose name: "d" position {x: 9 z: 4}
+	95 /world/w/level/set_performer data: "floor"
 	100 /world/w/set_spherical_coordinates latitude_deg: -33 longitude_deg: 150 elevation: 20 heading_deg: 10
 	120 /world/w/set_physics max_step_size: 0.002 gravity {x: 1}
 	150 /world/w/control pause: true
@@ -165,6 +169,17 @@ count()
 	[ "$(member "$scratch/report" readings)" = "$3" ]
 	check "$1 Hz for $2 ms: $(member "$scratch/report" readings) readings, expected $3" $?
 }
+# a static performer has each sample once, too
+count_of_performer()
+{
+	sed "s|</world>|<plugin name='gz::sim' filename='x'><performer name='p'><ref>m</ref><geometry><box><size>1 1 1</size></box></geometry>\
+		</performer></plugin></world>|" "$scratch/count.sdf" >"$scratch/performer.sdf"
+	run "$scratch/said" "$scratch/performer.sdf" - 1000 --sense-all --secondaries 0 --report "$scratch/report"
+	[ "$(member "$scratch/report" readings)" = "$1" ]
+	check "of a static performer: $(member "$scratch/report" readings) readings, expected $1" $?
+}
+count 30 1000 30
+count_of_performer 30
 for ms in 1000 2000 3000 60000; do
 	count 30 $ms $((ms * 30 / 1000))
 done
