@@ -201,8 +201,10 @@ static void list_ignored(struct totals *totals, struct plugins *plugins, const s
 
 static void check_file(struct totals *totals, const struct settings *settings, struct arena *arena)
 {
-	struct sdf_options options = {
-		.resource_paths = settings->resource_paths.at, .use_environment = true, .find = true};
+	struct sdf_options options = {.resource_paths = settings->resource_paths.at,
+		.use_environment = true,
+		.find = true,
+		.visuals = SDF_VISUALS_IF_SEEN}; /* as a run */
 	struct plugins *plugins = plugins_create(settings->plugin_paths.at);
 	struct sdf *sdf = NULL;
 	struct troupe_error error;

@@ -53,6 +53,23 @@ for file in "$data"/broken_*.dae "$data"/broken_*.glb "$data"/broken_*.gltf "$da
 done
 echo "$crashed of the broken files ended the process that reads them"
 
+# a visual is read where a sensor sees it: check and run find the same
+seen()
+{
+	# seen GEOMETRY SENSOR STATUS
+	echo "<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'><visual name='v'><geometry>
+		$1</geometry></visual>$2</link></model></world></sdf>" >w.sdf
+	ends "visual $1: check" "$3" check w.sdf && ends "visual $1: run" "$3" run w.sdf --iterations 2 --rtf 0 -v 0 &&
+		{ [ "$3" = 0 ] || grep -q '^troupe run: w.sdf:[12]: <p' err; }
+	check "a visual with $1 $2: $(cat err)" $?
+}
+eye="<sensor name='s' type='camera'><camera/></sensor>"
+for wrong in "<heightmap><uri>$data/sound_grey.png</uri><size>1 1 1</size><pos>-1</pos></heightmap>" \
+	'<polyline><point>1 x</point><height>1</height></polyline>'; do
+	seen "$wrong" "$eye" 1
+	seen "$wrong" '' 0
+done
+
 # the .sdf files beside the meshes, as they were found
 for file in "$data"/broken_*.sdf; do
 	ends "$file" '0 1' check "$file"
