@@ -284,7 +284,7 @@ static void soften(const struct moment *m, struct stop *stop)
 {
 	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
 	double sum = m->dt * axis->stiffness + axis->dissipation;
-	if (!(sum > 0)) /* neither stiffness nor damping */
+	if (!(sum >= DBL_MIN)) /* neither stiffness nor damping, or so little that 1 / sum is no number */
 		sum = DBL_MIN;
 	double gap = stop->side == SIDE_HIGH ? axis->upper - m->position : axis->lower - m->position;
 	stop->velocity = axis->stiffness * gap / sum;
@@ -399,7 +399,8 @@ static struct motor spring_of(const struct moment *m, double hard)
 {
 	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
 	double k = axis->spring_stiffness, heavier = k * m->dt / SPRING_STABLE;
-	double soft = 1 / (damping_of(m) + heavier);
+	double sum = damping_of(m) + heavier;
+	double soft = 1 / (fabs(sum) < DBL_MIN ? DBL_MIN : sum); /* 1 / 1e-320 is no number */
 	double velocity = (-k * (m->position - axis->spring_reference) + heavier * m->rate) * soft;
 	return (struct motor){velocity, dInfinity, MAX(soft, hard), true};
 }

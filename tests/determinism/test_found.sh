@@ -64,6 +64,9 @@ same screw_quick 500 100
 same screw_free 800
 same screw_lead 800 60
 
+# A damper of 1e-320, whose softness is no number, once ended the run at step 0.
+same weak_damper 100 40
+
 # The exact solver fails only in a later try of a coupling's search. The second try must find the island of this
 # failure; otherwise state k+1 has old values of two steps ago.
 same trial_fails 60 30
