@@ -23,7 +23,8 @@ enum frame_part {
 	FRAME_SDF = 512, /* gravity, added, link_lights */
 	FRAME_READINGS = 1024,
 	FRAME_WORK = 2048,    /* work */
-	FRAME_REPORTS = 4096, /* of systems; model_topics_report() adds them after frame_make(), before any client has it */
+	/* of systems; model_topics_report() adds them after frame_make(), before any client has the frame */
+	FRAME_REPORTS = 4096,
 	FRAME_MEMBERS = 8192, /* members; while a subscription has it, contacts are noted in each step */
 	FRAME_PICTURE = 16384,
 };
