@@ -24,6 +24,7 @@ Units: metres, kilograms, seconds, radians, newtons. Poses are x, y, z and a uni
 
 import collections
 import ctypes
+import itertools
 import json
 import math
 import operator
@@ -391,12 +392,26 @@ def worlds_folder():
     return _beside(_WORLDS)
 
 
+def _whole_text(data):
+    """What C would end at a zero byte, without a word."""
+    if b"\0" in data:
+        raise ValueError("%.80r: a zero byte in a text" % (data,))
+    return data
+
+
 def _bytes(text):
-    if text is None or isinstance(text, bytes):
+    if text is None:
         return text
-    if not isinstance(text, (str, os.PathLike)):
+    if not isinstance(text, (bytes, str, os.PathLike)):
         raise TypeError("%.80r: expected a text or a path" % (text,))
-    return os.fsencode(text)
+    return _whole_text(os.fsencode(text))
+
+
+def _name(text):
+    """A name or a message, in UTF-8."""
+    if not isinstance(text, str):
+        raise TypeError("%.80r: expected a text" % (text,))
+    return _whole_text(text.encode())
 
 
 def _whole(name, number, most=_STEPS_MAX):
@@ -405,6 +420,10 @@ def _whole(name, number, most=_STEPS_MAX):
     if not 0 <= number <= most:
         raise ValueError("%s: %d: expected a whole number from 0 to %d" % (name, number, most))
     return number
+
+
+def _world_number(world):
+    return _whole("world", world, _NONE)
 
 
 def _list(texts):
@@ -451,6 +470,8 @@ class _Table:
 
 def _flatten(values):
     for value in values:
+        if isinstance(value, (str, bytes)):
+            raise TypeError("%.80r: expected a number" % (value,))
         if hasattr(value, "__iter__"):
             yield from _flatten(value)
         else:
@@ -538,7 +559,7 @@ class World:
         self._error = _Error()
         definition = _lib.troupe_server_def_default()
         if state is not None and not isinstance(state, (str, os.PathLike)):
-            state = bytes(state)
+            state = bytes(memoryview(state))
             definition.resume_bytes = state
             definition.resume_count = len(state)
         elif state is not None:
@@ -570,16 +591,14 @@ class World:
 
     def close(self):
         """Ends the server and frees its memory. Views of numbers stay valid. A second call does nothing."""
-        if not self._taking.acquire(blocking=False):
+        if self._taking.locked():
             raise Error("EINVAL", "the world takes steps: expected close() when it does not")
         status = 0
-        try:
+        with self._taking:
             if self._owned.server and self._definition.record_path:
                 status = _lib.troupe_server_end_recording(self._owned.server, byref(self._error))
             self._finalizer.detach()
             self._owned.destroy()
-        finally:
-            self._taking.release()
         _check(status, self._error)
 
     @property
@@ -600,17 +619,12 @@ class World:
         return server
 
     def _use(self):
-        """The server, for a call that only the thread that uses the world may make, between steps."""
+        """The server, for a call that only the thread that uses the world may make, between steps. Steps begin with this
+        call, then `with self._taking`, where a second thread waits that has come in between. acquire() and `try` would
+        not do: a handler of signals may raise an exception between the two, and nobody would release the lock."""
         if self._taking.locked():
             raise _taking_steps()
         return self._any()
-
-    def _begin(self):
-        """The server, for steps: the caller releases `_taking` after them."""
-        server = self._any()
-        if not self._taking.acquire(blocking=False):
-            raise _taking_steps()
-        return server
 
     def step(self, n=1):
         """Takes n steps. A failure of the run raises its error, and the last good state stays. A command that failed
@@ -619,11 +633,9 @@ class World:
         if n > self._slice:
             self.run(min(self.steps + n, _STEPS_MAX))
             return
-        server = self._begin()
-        try:
-            status = _lib.troupe_server_step(server, n, self._error)
-        finally:
-            self._taking.release()
+        self._use()
+        with self._taking:
+            status = _lib.troupe_server_step(self._any(), n, self._error)
         if status or self._owned.failed is not None:
             self._after(status)
 
@@ -631,11 +643,9 @@ class World:
         """Runs until so many steps have been taken since state 0, or until this simulated time; 0: no limit. Ends also
         by stop() and by Ctrl-C."""
         steps, limits = _whole("steps", steps), _Limits(0, until)
-        server = self._begin()
-        try:
-            status = self._run_slices(server, limits, steps)
-        finally:
-            self._taking.release()
+        self._use()
+        with self._taking:
+            status = self._run_slices(self._any(), limits, steps)
         self._after(status)
 
     def _run_slices(self, server, limits, steps):
@@ -746,7 +756,10 @@ class World:
 
     def epoch(self, world=0):
         """A number that grows when models come or go. Handles of other models stay valid."""
-        return _lib.troupe_server_scene_epoch(self._use(), world)
+        epoch = _lib.troupe_server_scene_epoch(self._use(), _world_number(world))
+        if not epoch:
+            raise Error("EINVAL", "world %d: there is none of this number" % world)
+        return epoch
 
     def contacts(self, world=0):
         """The contacts at the beginning of the last step, if World(contacts=True): a list of Contact."""
@@ -762,11 +775,13 @@ class World:
 
     def model(self, name, world=0):
         """The Model of this name. KeyError: there is none."""
-        return Model(self, _found(_lib.troupe_find_model(self._use(), world, name.encode()), "model", name), name)
+        found = _lib.troupe_find_model(self._use(), _world_number(world), _name(name))
+        return Model(self, _found(found, "model", name), name)
 
     def joint(self, name, world=0):
         """A joint of the world itself. Those of models: Model.joint()."""
-        return Joint(self, _found(_lib.troupe_find_world_joint(self._use(), world, name.encode()), "joint", name), name)
+        found = _lib.troupe_find_world_joint(self._use(), _world_number(world), _name(name))
+        return Joint(self, _found(found, "joint", name), name)
 
     def models(self, names=None, world=0):
         """Models as one group; names: of all models that can move, if None."""
@@ -805,13 +820,13 @@ class World:
         (JSON), a text in the form of `gz topic -p`, numbers in the order of the message's fields, or bytes in binary
         form. A step in the past is refused. Any thread."""
         server, error, bound = self._any(), _Error(), c_uint64()
-        name, when = topic.encode(), _when(step)
+        name, when = _name(topic), _when(step)
         if isinstance(message, str):
-            status = _lib.troupe_command_text(server, when, name, message.encode(), byref(bound), byref(error))
+            status = _lib.troupe_command_text(server, when, name, _name(message), byref(bound), byref(error))
         elif isinstance(message, (dict, bytes, bytearray)):
             kind = self._type(topic)
             data = _binary(kind, message) if isinstance(message, dict) else bytes(message)
-            status = _lib.troupe_command_bytes(server, when, name, kind.encode(), data, len(data), byref(bound),
+            status = _lib.troupe_command_bytes(server, when, name, _name(kind), data, len(data), byref(bound),
                                                byref(error))
         else:
             numbers = (c_double * len(message))(*message)
@@ -979,17 +994,18 @@ class Model(_Thing):
         """x, y, yaw, linear and angular of dead reckoning: a dict; None: the model has no such system."""
         found = _Odometry()
         if not _lib.troupe_get_odometry(self.world._use(), self._handle, found):
+            self._read()  # a model that does not exist any more
             return None
         return {name: getattr(found, name) for name, _ in _Odometry._fields_[1:]}
 
     def link(self, name):
         """A Link by its name in the model. KeyError: there is none."""
-        return Link(self.world, _found(_lib.troupe_find_link(self.world._use(), self._handle, name.encode()), "link", name),
+        return Link(self.world, _found(_lib.troupe_find_link(self.world._use(), self._handle, _name(name)), "link", name),
                     name)
 
     def joint(self, name):
         """A Joint by its name in the model. KeyError: there is none."""
-        found = _lib.troupe_find_joint(self.world._use(), self._handle, name.encode())
+        found = _lib.troupe_find_joint(self.world._use(), self._handle, _name(name))
         return Joint(self.world, _found(found, "joint", name), name)
 
     def joints(self, names):
@@ -998,7 +1014,7 @@ class Model(_Thing):
 
     def sensor(self, name):
         """A Sensor by its name with its link or joint ("base::imu"). KeyError: there is none."""
-        found = _lib.troupe_find_sensor(self.world._use(), self._handle, name.encode())
+        found = _lib.troupe_find_sensor(self.world._use(), self._handle, _name(name))
         return Sensor(self, _found(found, "sensor", name), name)
 
     def command_twist(self, linear=(0, 0, 0), angular=(0, 0, 0), step=None):
@@ -1088,6 +1104,7 @@ class Sensor(_Thing):
         Whole scans and pictures are messages: subscribe()."""
         found = _Reading()
         if not _lib.troupe_get_sensor(self.world._use(), self._handle, found):
+            self.model._read()  # a model that does not exist any more
             return None
         return Reading(found.step, found.time_s, dict(zip(self.names, found.numbers)))
 
@@ -1196,7 +1213,7 @@ class Joints(_Group):
 
 def _binary(kind, message):
     at, count, error = c_void_p(), c_size_t(), _Error()
-    _check(_lib.troupe_message_from_json(kind.encode(), json.dumps(message).encode(), byref(at), byref(count),
+    _check(_lib.troupe_message_from_json(_name(kind), json.dumps(message).encode(), byref(at), byref(count),
                                          byref(error)), error)
     data = ctypes.string_at(at, count.value)
     _free(at)
@@ -1236,7 +1253,7 @@ class Message:
         """The numbers of one field as a view into `data`, without a copy: "ranges", "linear_acceleration.x". Of a field
         that has its default: an empty view."""
         found, error = _Numbers(), _Error()
-        _check(_lib.troupe_message_numbers(self.type.encode(), self.data, len(self.data), path.encode(), byref(found),
+        _check(_lib.troupe_message_numbers(self.type.encode(), self.data, len(self.data), _name(path), byref(found),
                                            byref(error)), error)
         format, size = _NUMBER_KINDS[found.kind]
         view = memoryview(self.data)
@@ -1248,7 +1265,7 @@ class Message:
     def number(self, path):
         """One number of a field of any type, as a float: "linear_acceleration.x", "width"; 0.0 for a default."""
         found, error = c_double(), _Error()
-        _check(_lib.troupe_message_number(self.type.encode(), self.data, len(self.data), path.encode(), byref(found),
+        _check(_lib.troupe_message_number(self.type.encode(), self.data, len(self.data), _name(path), byref(found),
                                           byref(error)), error)
         return found.value
 
@@ -1324,10 +1341,10 @@ class Client:
     def subscribe(self, topic, rate=0.0):
         """To a topic that may come later; rate: at most so many messages per simulated second; 0: the topic's rate."""
         error = _Error()
-        _check(_lib.troupe_client_subscribe(self._use(), topic.encode(), rate, byref(error)), error)
+        _check(_lib.troupe_client_subscribe(self._use(), _name(topic), rate, byref(error)), error)
 
     def unsubscribe(self, topic):
-        _lib.troupe_client_unsubscribe(self._use(), topic.encode())
+        _lib.troupe_client_unsubscribe(self._use(), _name(topic))
 
     def call(self, service, request=None, type=None):
         """Calls a service with a dict or bytes. take() gives the reply, with the tag that is returned here, after the
@@ -1337,7 +1354,7 @@ class Client:
             raise TypeError("%.80r: expected a dict or bytes" % (request,))
         data = bytes(request) if isinstance(request, (bytes, bytearray)) else _binary(kind, request or {})
         self._tag += 1
-        _check(_lib.troupe_client_call(self._use(), service.encode(), kind.encode(), data, len(data), self._tag,
+        _check(_lib.troupe_client_call(self._use(), _name(service), _name(kind), data, len(data), self._tag,
                                        byref(error)), error)
         return self._tag
 
@@ -1422,16 +1439,20 @@ class Pool:
             pool = self._use()
             if len(set(map(id, worlds))) != len(worlds):
                 raise ValueError("a world is in the list twice")
-            errors, error, begun = (_Error * len(worlds))(), _Error(), []
-            servers = (c_void_p * len(worlds))()
+            errors, error = (_Error * len(worlds))(), _Error()
+            locks, taken = [world._taking for world in worlds], []
+            # Each is one call of C, so that no handler of signals comes in between.
+            acquire = map(operator.methodcaller("acquire", False), locks)
+            release = map(operator.methodcaller("release"), itertools.compress(locks, taken))
+            nothing = collections.deque(maxlen=0)
             try:
-                for i, world in enumerate(worlds):
-                    servers[i] = world._begin()
-                    begun.append(world)
+                taken.extend(acquire)
+                if not all(taken):
+                    raise _taking_steps()
+                servers = (c_void_p * len(worlds))(*(world._any() for world in worlds))
                 status = _lib.troupe_pool_step(pool, servers, len(worlds), n, errors, byref(error))
             finally:
-                for world in begun:
-                    world._taking.release()
+                nothing.extend(release)
         if status or any(world._owned.failed is not None for world in worlds):
             _raise_of(worlds, errors)
 

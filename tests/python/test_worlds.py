@@ -445,6 +445,39 @@ def test_numbers_that_c_cannot_hold():
         assert world.steps == 3
 
 
+def test_texts_and_worlds_that_c_would_cut():
+    """C ends a text at its first zero byte, and takes a number of a world modulo 2^32: another thing would be meant."""
+    raises(ValueError, "zero byte", troupe.World, text=CARTS + "\0")
+    raises(TypeError, "int", troupe.World, state=5)
+    with troupe.World(text=CARTS, resource_paths=WORLDS) as world:
+        cart = world.model("cart_0")
+        for call in (world.model, cart.link, cart.joint, cart.sensor, world.subscribe):
+            raises(ValueError, "zero byte", call, "cart_0\0")
+            raises(TypeError, "5: expected a text", call, 5)
+        raises(ValueError, "zero byte", world.command, "/model/cart_0/cmd_vel\0", [1])
+        raises(ValueError, "zero byte", world.command, "/model/cart_0/cmd_vel", "linear {x: 1}\0 angular {z: 1}")
+        for call in (lambda n: world.model("cart_0", n), lambda n: world.joint("j", n), world.epoch):
+            raises(ValueError, "world", call, 1 << 32)
+        raises(troupe.Error, "world 1", world.epoch, 1)
+        raises(TypeError, "expected a number", world.models().command_twists, "fast")
+
+
+def test_numbers_of_a_model_that_is_gone():
+    """None would mean that it has no odometry, and that its sensor has not measured yet."""
+    with troupe.World(text=CARTS) as world:
+        cart = world.model("cart_0")
+        world.command("/world/w/create", {"sdf": "<sdf version='1.9'><model name='box'>%s</model></sdf>" % BOX})
+        world.step()
+        imu = world.model("box").sensor("l::imu").hold()
+        world.step(50)
+        assert cart.odometry and imu.reading
+        for name in ("cart_0", "box"):
+            world.command("/world/w/remove", {"name": name, "type": "MODEL"})
+        world.step()
+        raises(troupe.Error, "'cart_0' does not exist", lambda: cart.odometry)
+        raises(troupe.Error, "'box' does not exist", lambda: imu.reading)
+
+
 DAEMON = """
 import threading, time, troupe
 world, pool = troupe.World("warehouse"), troupe.Pool()
@@ -559,6 +592,48 @@ def test_signals_end_a_run():
         thread.join()
         world.step()
     signal.signal(signal.SIGINT, before)
+
+
+class Interrupted(Exception):
+    pass
+
+
+def interrupt(call, at):
+    """Raises an exception at one of the moments at which Python runs handlers of signals: when a function begins, or when
+    a call has returned. False: the call has fewer such moments."""
+    seen = 0
+
+    def profile(frame, event, what):
+        nonlocal seen
+        if frame.f_globals.get("__name__") == "troupe" and event in ("call", "return", "c_return"):
+            seen += 1
+            if seen > at:
+                sys.setprofile(None)
+                raise Interrupted
+
+    sys.setprofile(profile)
+    try:
+        call()
+    except Interrupted:
+        return True
+    finally:
+        sys.setprofile(None)
+    return False
+
+
+def test_an_interrupted_step_leaves_the_world_free():
+    """Whenever the signal comes, the world can take its next step, and is closed. With a lock that nobody releases, the
+    world refuses both, and the program would wait for ever when it ends."""
+    worlds = [troupe.World(text=LYING, secondaries=0) for _ in range(2)]
+    for call in (worlds[0].step, lambda: worlds[0].run(steps=worlds[0].steps + 2), lambda: troupe.step_many(worlds)):
+        at = 0
+        while interrupt(call, at):
+            for world in worlds:
+                world.step()
+            at += 1
+        assert at > 3, at
+    for world in worlds:
+        world.close()
 
 
 def test_many_worlds_at_once():
