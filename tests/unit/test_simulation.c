@@ -397,7 +397,8 @@ Test(simulation, filters_entities)
 	static const struct {
 		const char *filters;
 		size_t count;
-	} cases[] = {{"{}", 4}, {"{'filter':'all'}", 2}, {"{'filter':'^b'}", 1}, {"{'filter':'(cart|wall)'}", 2},
+	} cases[] = {{"{}", 4}, {"{'filter':'all'}", 2}, {"{'filter':'^b'}", 1}, {"{'filter':'^b[a-l]+$'}", 1},
+		{"{'filter':'(cart|wall)'}", 2},
 		{"{'filter':'^$'}", 0}, {"{'categories':[{'category':5}]}", 2}, {"{'categories':[{'category':1}]}", 1},
 		{"{'categories':[{'category':1},{'category':4}]}", 2}, {"{'categories':[{'category':2}]}", 0},
 		{"{'bounds':{'type':1,'points':[{'x':1,'y':1,'z':6},{'x':-1,'y':-1,'z':4}]}}", 2}, /* a plane is all */
@@ -409,7 +410,10 @@ Test(simulation, filters_entities)
 		const char *filters;
 		int result;
 	} wrong[] = {{"{'filter':'('}", FAILED}, {"{'filter':'(a{1,200}){1,200}'}", FAILED},
-		{"{'filter':'(a)\\\\1'}", FAILED}, {"{'tags':{'filter_mode':2}}", FAILED},
+		{"{'filter':'(a)\\\\1'}", FAILED},
+		{"{'filter':'((((((((((((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+'}",
+			FAILED},
+		{"{'filter':'a++++++++++++++++++++++++++++++++++++++++'}", FAILED}, {"{'tags':{'filter_mode':2}}", FAILED},
 		{"{'bounds':{'type':2,'points':[{},{},{}]}}", UNSUPPORTED},
 		{"{'bounds':{'type':1,'points':[{}]}}", FAILED},
 		{"{'bounds':{'type':3,'points':[{},{'x':-1}]}}", FAILED},

@@ -202,16 +202,32 @@ struct filter {
 	double radius;
 };
 
-/* Repetitions by numbers and references to groups can take any time and memory. */
+static bool has_reference(const char *pattern)
+{
+	const char *at = strchr(pattern, '\\');
+	while (at && !isdigit((unsigned char)at[1]))
+		at = at[1] ? strchr(at + 2, '\\') : NULL;
+	return at;
+}
+
+/* The C library repeats what stands before a + in its tree. So "(((a+)+)+)" and "a+++" double it each time. */
+static bool has_long_plus(const char *pattern)
+{
+	const char *at = strchr(pattern, '+');
+	while (at && (at == pattern || !strchr(")*?+", at[-1])))
+		at = strchr(at + 1, '+');
+	return at;
+}
+
+/* Repetitions by numbers, of groups by +, and references to groups can take any time and memory. */
 static bool read_name(struct job *job, const char *pattern, struct filter *filter)
 {
-	const char *reference = strchr(pattern, '\\');
-	while (reference && !isdigit((unsigned char)reference[1]))
-		reference = reference[1] ? strchr(reference + 2, '\\') : NULL;
-	if (strlen(pattern) > SIMULATION_FILTER_MAX || strchr(pattern, '{') || reference) {
+	if (strlen(pattern) > SIMULATION_FILTER_MAX || strchr(pattern, '{') || has_reference(pattern) ||
+		has_long_plus(pattern)) {
 		job_answer(job, JOB_FAILED,
-			"filters.filter '%.60s': expected at most %d bytes without { and references to groups", pattern,
-			(int)SIMULATION_FILTER_MAX);
+			"filters.filter '%.60s': expected at most %d bytes without {, references to groups, and + after "
+			"one of )*?+",
+			pattern, (int)SIMULATION_FILTER_MAX);
 		return false;
 	}
 	if (!*pattern)
