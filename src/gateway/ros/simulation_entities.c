@@ -225,8 +225,8 @@ static bool read_name(struct job *job, const char *pattern, struct filter *filte
 	if (strlen(pattern) > SIMULATION_FILTER_MAX || strchr(pattern, '{') || has_reference(pattern) ||
 		has_long_plus(pattern)) {
 		job_answer(job, JOB_FAILED,
-			"filters.filter '%.60s': expected at most %d bytes without {, references to groups, and + after "
-			"one of )*?+",
+			"filters.filter '%.60s': expected at most %d bytes without {, references to groups, and + "
+			"after one of )*?+",
 			pattern, (int)SIMULATION_FILTER_MAX);
 		return false;
 	}
