@@ -367,11 +367,13 @@ static void read_slowly(const struct scene *scene)
 	say(&page, "{\"op\":\"motion\",\"world\":\"" PREFIX "\",\"rate\":10}");
 	check(take_binary(&page, 1), "a picture");
 	double time_s = double_at(&page, 16);
+	uint64_t begin_ns = clock_now_ns();
 	(void)nanosleep(&nap, NULL);
 	uint32_t count = 0;
 	while (take_binary(&page, 1) && double_at(&page, 16) < time_s + 1)
 		count++;
-	check(count <= 15, "%u pictures in a second, at 10 Hz", count);
+	double took_s = (double)(clock_now_ns() - begin_ns) * 1e-9; /* longer on a busy machine */
+	check(count <= 10 * took_s + 5, "%u pictures in %g s, at 10 Hz", count, took_s);
 	close_page(&page);
 }
 
