@@ -1,7 +1,11 @@
 /* What every troupe header needs: status codes, and the error text that goes with them.
  *
  * Every function that can fail returns a troupe_status. If it takes a struct troupe_error, it fills it with one line
- * that says what is wrong, where, and what was expected.
+ * that says what is wrong, where, and what was expected. The pointer to it may be NULL.
+ *
+ * Other pointers must not be NULL, unless the comment says that they may be, or a count of 0 stands beside them.
+ * Texts are UTF-8 and end with a zero byte. A call copies what it needs later, unless the comment says otherwise.
+ * Outputs (ret_...) are written on success only.
  *
  * The library never prints and never exits, with one exception: if memory runs out, the process ends with a line
  * "troupe: out of memory" on standard error, and status 4, because a step that is half done cannot return. So no status

@@ -95,6 +95,8 @@ struct troupe_next {
 	bool all_assets; /* a mesh or an image that is not found is an error */
 };
 
+/* The server keeps the pointers: the texts and lists must stay as they are until troupe_server_destroy() (for a player
+ * of record.h: troupe_player_close()), except for resume_bytes and network. */
 struct troupe_server_def {
 	const char *world_path;  /* an SDF file, or the name of a world: "warehouse" is searched for in the resource
 				  * paths, in the folders that the environment names, and among troupe's own worlds */

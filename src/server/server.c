@@ -71,6 +71,8 @@ static troupe_status check_source(const struct troupe_server_def *def, struct tr
 
 static troupe_status check_pace(const struct troupe_server_def *def, struct troupe_error *error)
 {
+	if ((unsigned)def->pace > TROUPE_PACE_RATE)
+		return fail(error, TROUPE_EINVAL, "pace %d: expected one of enum troupe_pace", (int)def->pace);
 	if (def->pace == TROUPE_PACE_FACTOR && !sane(def->rtf, 1e6))
 		return fail(error, TROUPE_EINVAL, "real-time factor %g: expected 0 to 1e6", def->rtf);
 	if (def->pace == TROUPE_PACE_RATE && !(def->rate_hz > 0 && def->rate_hz <= 1e12))

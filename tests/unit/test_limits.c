@@ -249,6 +249,8 @@ Test(limits, definitions)
 	def.secondaries = TROUPE_SECONDARIES_AUTO - 1;
 	cr_expect_eq(status_of(&def), TROUPE_EINVAL);
 	def = definition(PLAIN);
+	def.pace = TROUPE_PACE_RATE + 1;
+	cr_expect_eq(status_of(&def), TROUPE_EINVAL);
 	def.pace = TROUPE_PACE_FACTOR;
 	const double factors[] = {0, 1e6}, no_factors[] = {-1e-9, nextafter(1e6, 2e6), NAN};
 	for (size_t i = 0; i < ARRAY_LEN(factors); i++) {
