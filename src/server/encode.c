@@ -91,3 +91,16 @@ struct troupe_pose encode_link_pose(const struct troupe_snapshot *snapshot, uint
 	struct pose model = view_pose_back(encode_model_pose(snapshot, of->model));
 	return view_pose(pose_mul(pose_inverse(model), view_pose_back(&snapshot->links[link].pose)));
 }
+
+uint32_t encode_first_sensor(const struct troupe_scene *scene, uint32_t model)
+{
+	uint32_t low = 0, high = scene->sensor_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (scene->sensors[middle].model < model)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}

@@ -43,6 +43,9 @@ Gz__Msgs__Pose *encode_pose(struct arena *arena, const struct troupe_pose *pose,
 const struct troupe_pose *encode_model_pose(const struct troupe_snapshot *snapshot, uint32_t model);
 struct troupe_pose encode_link_pose(const struct troupe_snapshot *snapshot, uint32_t link);
 
+/* The index of the first sensor of this model or a later one: sensors stand in the order of their models. */
+uint32_t encode_first_sensor(const struct troupe_scene *scene, uint32_t model);
+
 /* encode_look.c. NULL for NULL. */
 struct Gz__Msgs__Material *encode_material(struct arena *arena, const struct troupe_material *from);
 struct Gz__Msgs__Light *encode_light(struct arena *arena, const struct troupe_scene *scene, uint32_t light);

@@ -213,25 +213,11 @@ static Gz__Msgs__Sensor *encode_sensor(
 	return out;
 }
 
-/* The index of the first sensor of this model or a later one. */
-static uint32_t first_sensor(const struct troupe_scene *scene, uint32_t model)
-{
-	uint32_t low = 0, high = scene->sensor_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (scene->sensors[middle].model < model)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Sensors of joints are left out: Gazebo's message has no place for them. */
 static void encode_sensors(
 	struct arena *arena, const struct troupe_scene *scene, uint32_t model, Gz__Msgs__Link *out, uint32_t link)
 {
-	uint32_t first = first_sensor(scene, model), end = first_sensor(scene, model + 1), count = 0;
+	uint32_t first = encode_first_sensor(scene, model), end = encode_first_sensor(scene, model + 1), count = 0;
 	for (uint32_t i = first; i < end; i++)
 		count += scene->sensors[i].link == link;
 	out->sensor = arena_array(arena, Gz__Msgs__Sensor *, count);

@@ -21,24 +21,10 @@ static struct run_of_parts shapes_of(const struct troupe_scene *scene, const str
 	return (struct run_of_parts){first->shape_first, last->shape_first + last->shape_count - first->shape_first};
 }
 
-/* Sensors stand in the order of models. */
-static uint32_t first_sensor(const struct troupe_scene *scene, uint32_t model)
-{
-	uint32_t low = 0, high = scene->sensor_count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (scene->sensors[middle].model < model)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static struct run_of_parts sensors_of(const struct troupe_scene *scene, uint32_t model)
 {
-	uint32_t first = first_sensor(scene, model);
-	return (struct run_of_parts){first, first_sensor(scene, model + 1) - first};
+	uint32_t first = encode_first_sensor(scene, model);
+	return (struct run_of_parts){first, encode_first_sensor(scene, model + 1) - first};
 }
 
 uint32_t pose_parts_count(const struct troupe_scene *scene, uint32_t model)
