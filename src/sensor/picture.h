@@ -20,7 +20,7 @@ enum { PICTURE_LAYERS = 8, PICTURE_LIGHTS_MAX = 256 };
 /* A camera without a wide lens: by <intrinsics> if they are given, with its distortion (Brown). */
 struct picture_pinhole {
 	double fx, fy, cx, cy, skew; /* pixels */
-	double k1, k2, k3, p1, p2;
+	double k1, k2, p1, p2, k3;
 	double off_x, off_y; /* the middle of the distortion, beside the axis, in focal lengths */
 };
 struct picture_pinhole picture_pinhole_of(const struct sdf_camera *camera);

@@ -34,9 +34,7 @@ struct reading_scan { /* rays: from the lowest row up, in a row from the lowest 
 
 struct reading_picture {
 	double width, height, parts; /* parts: bits SENSOR_DEPTH ... */
-	double fx, fy, cx, cy;       /* of a pinhole, or of a wide lens on its axis; pixels */
-	double skew, k1, k2, p1, p2, k3;
-	double off_x, off_y;                   /* of the distortion, as struct picture_pinhole has it */
+	struct picture_pinhole hole;           /* of a wide lens: its focal length on the axis */
 	double p_fx, p_fy, p_cx, p_cy, tx, ty; /* of the projection */
 	double by_instance;                    /* segments: 1: pixels say which model of its label it is */
 	double solid;                          /* boxes: 1: in space; 0: in the picture */

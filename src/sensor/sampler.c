@@ -227,28 +227,16 @@ static void fill_scan(const struct sample *sample, double *numbers, uint32_t fir
 static struct reading_picture picture_head(const struct sensor *sensor)
 {
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
-	const struct picture_pinhole hole = picture_pinhole_of(camera);
 	struct reading_picture head = {.width = camera->width,
 		.height = camera->height,
 		.parts = sensor_picture_parts(sensor->sdf->kind),
-		.fx = hole.fx,
-		.fy = hole.fy,
-		.cx = hole.cx,
-		.cy = hole.cy,
-		.skew = hole.skew,
-		.k1 = hole.k1,
-		.k2 = hole.k2,
-		.p1 = hole.p1,
-		.p2 = hole.p2,
-		.k3 = hole.k3,
-		.off_x = hole.off_x,
-		.off_y = hole.off_y,
+		.hole = picture_pinhole_of(camera),
 		.by_instance = camera->segmentation == SDF_SEGMENTATION_INSTANCE,
 		.solid = sensor->sdf->kind == SDF_BOUNDINGBOX_CAMERA && camera->boxes == SDF_BOX_3D};
 	if (sensor->sdf->kind == SDF_WIDE_ANGLE_CAMERA && !camera->intrinsics_given)
-		head.fx = head.fy = picture_focal(camera, true);
-	head.p_fx = head.fx, head.p_fy = head.fy;
-	head.p_cx = head.cx, head.p_cy = head.cy;
+		head.hole.fx = head.hole.fy = picture_focal(camera, true);
+	head.p_fx = head.hole.fx, head.p_fy = head.hole.fy;
+	head.p_cx = head.hole.cx, head.p_cy = head.hole.cy;
 	if (camera->projection_given) {
 		head.p_fx = camera->p_fx, head.p_fy = camera->p_fy;
 		head.p_cx = camera->p_cx, head.p_cy = camera->p_cy;

@@ -212,7 +212,8 @@ bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *
 bool encode_sensor_camera_info(const struct sensor_source *source, struct text *out)
 {
 	const struct reading_picture *p = picture_of(source);
-	double k[9] = {p->fx, p->skew, p->cx, 0, p->fy, p->cy, 0, 0, 1}, d[5] = {p->k1, p->k2, p->p1, p->p2, p->k3};
+	const struct picture_pinhole *h = &p->hole;
+	double k[9] = {h->fx, h->skew, h->cx, 0, h->fy, h->cy, 0, 0, 1}, d[5] = {h->k1, h->k2, h->p1, h->p2, h->k3};
 	double projection[12] = {p->p_fx, 0, p->p_cx, p->tx, 0, p->p_fy, p->p_cy, p->ty, 0, 0, 1, 0};
 	double rectification[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 	Gz__Msgs__CameraInfo message = GZ__MSGS__CAMERA_INFO__INIT;
@@ -249,8 +250,6 @@ static struct depth_point point_of(const struct picture_pinhole *hole, uint32_t 
 bool encode_sensor_depth_points(const struct sensor_source *source, struct text *out)
 {
 	const struct reading_picture *p = picture_of(source);
-	const struct picture_pinhole hole = {
-		p->fx, p->fy, p->cx, p->cy, p->skew, p->k1, p->k2, p->k3, p->p1, p->p2, p->off_x, p->off_y};
 	const float *depth = depth_of(source);
 	const unsigned char *colour = (uint32_t)p->parts & SENSOR_COLOUR ? colour_of(source) : NULL;
 	uint32_t width = (uint32_t)p->width, height = (uint32_t)p->height;
@@ -267,7 +266,7 @@ bool encode_sensor_depth_points(const struct sensor_source *source, struct text 
 	for (uint32_t row = 0; row < height; row++)
 		for (uint32_t column = 0; column < width; column++) {
 			size_t at = (size_t)row * width + column;
-			points[at] = point_of(&hole, column, row, depth[at]);
+			points[at] = point_of(&p->hole, column, row, depth[at]);
 			if (colour)
 				points[at].rgb = (uint32_t)colour[3 * at] << 16 | (uint32_t)colour[3 * at + 1] << 8 |
 						 colour[3 * at + 2];
