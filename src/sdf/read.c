@@ -13,28 +13,22 @@ const char *load_text(const struct sdf_element *parent, const char *name)
 }
 
 /* libsdformat drops what is behind the point: 1.5 rays would be 1 ray, without a word. */
-static void load_whole(
-	struct load *load, const struct sdf_element *parent, const char *name, double lo, double hi, uint32_t *value)
+void load_count(struct load *load, const struct sdf_element *parent, const char *name, uint32_t lo, uint32_t hi,
+	uint32_t *value)
 {
 	double read = *value;
 	load_double(load, parent, name, lo, hi, &read);
 	if (read != floor(read))
 		load_error(load, sdf_child(parent, name, NULL),
-			"<%s> is \"%.80s\": expected a whole number from %.0f to %.0f", name,
+			"<%s> is \"%.80s\": expected a whole number from %u to %u", name,
 			sdf_child_text(parent, name), lo, hi);
 	else
 		*value = (uint32_t)read;
 }
 
-void load_count(struct load *load, const struct sdf_element *parent, const char *name, uint32_t lo, uint32_t hi,
-	uint32_t *value)
-{
-	load_whole(load, parent, name, lo, hi, value);
-}
-
 void load_uint(struct load *load, const struct sdf_element *parent, const char *name, uint32_t *value)
 {
-	load_whole(load, parent, name, 0, UINT32_MAX, value);
+	load_count(load, parent, name, 0, UINT32_MAX, value);
 }
 
 int load_word(struct load *load, const struct sdf_element *at, const char *what, const char *text,
