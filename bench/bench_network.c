@@ -91,7 +91,8 @@ static struct remote start(const char *world, enum way way, int secondaries, int
 	struct troupe_error error;
 	int sockets[SECONDARIES], ends[2];
 	char where[32];
-	/* below those that the system gives to programs, and far from those of another bench that began just before */
+	/* ports below the range that the system gives to outgoing connections, and far from the ports of another bench
+	 * that began just before */
 	port = port ? port + 1 : 20000 + (int)(getpid() * 64 % 12000);
 	(void)snprintf(where, sizeof where, "127.0.0.1:%d", port);
 	struct troupe_network network = {

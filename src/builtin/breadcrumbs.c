@@ -244,7 +244,7 @@ static void hold_those_due(const struct troupe_system *self, const struct troupe
 		hold(self, step, loose->first);
 }
 
-/* If too many can move, the first of them is held now. */
+/* If LOOSE_MAX copies can move, the oldest one is held now. */
 static void let_move(const struct troupe_system *self, const struct troupe_step *step, struct words *w)
 {
 	const struct config *config = self->config;

@@ -591,7 +591,7 @@ static struct discovery *discover(enum hello_role role, const struct key *key, c
 static uint16_t free_port(void)
 {
 	static uint16_t next;
-	return (uint16_t)(20000 + getpid() * 64 % 12000 + next++); /* below those that the system gives to programs */
+	return (uint16_t)(20000 + getpid() * 64 % 12000 + next++); /* below the range of outgoing connections */
 }
 
 static const struct announcement of_primary = {.kind = ANNOUNCE_HERE, .port = 4711, .secondaries = 2, .name = "host:1"},

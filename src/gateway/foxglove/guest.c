@@ -119,8 +119,8 @@ static void take_back(struct guest *guest, struct outlet *outlet)
 	text_fini(&json);
 }
 
-/* The offer that takes the messages of a channel; NULL: none, and the client is told the reason once. A topic that
- * nobody takes is no error: the 3D panel of Foxglove advertises three, whatever the run takes. */
+/* The offer that takes the messages of a channel; NULL: none, and the client is told the reason once. A topic
+ * from which the run takes nothing is no error: the 3D panel of Foxglove always advertises three topics. */
 static const struct offer *taker_of(struct guest *guest, struct outlet *outlet)
 {
 	const struct offer *offer = table_find(&guest->gateway->table, TROUPE_TOPIC_TAKEN, outlet->topic);
