@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATIENCE_NS (30 * UINT64_C(1000000000))
+#define PATIENCE_NS (120 * UINT64_C(1000000000))
 enum { MOMENT_US = 100000 }; /* longer than a message is under way */
 
 struct words {
