@@ -346,7 +346,12 @@ static void publishes(const struct scene *scene)
 		{"error", "line 1", ""},
 		{"error", "level: expected", "{\"op\":\"set_level\",\"level\":\"loud\",\"id\":5}"},
 		{"error", "service: expected a name", "{\"op\":\"call_service\",\"id\":5}"},
-		{"error", "there is no action /none", "{\"op\":\"send_action_goal\",\"action\":\"none\",\"id\":5}"},
+		{"error", "action: expected a name", "{\"op\":\"send_action_goal\",\"id\":5}"},
+		{"error", "too big",
+			"{\"op\":\"publish\",\"topic\":\"/none2\",\"msg\":{\"n\":9223372036854775808},\"id\":5}"},
+		{"error", "u0000", "{\"op\":\"publish\",\"topic\":\"/none2\",\"msg\":{\"n\":\"\\u0000\"},\"id\":5}"},
+		{"error", "too big", "{\"n\":9223372036854775808}"},
+		{"error", "overflow", "{\"op\":\"publish\",\"topic\":\"/none2\",\"msg\":{\"n\":1e999}}"},
 		{"warning", "no goal with this id",
 			"{\"op\":\"cancel_action_goal\",\"action\":\"/simulate_steps\",\"id\":5}"},
 	};
@@ -410,6 +415,11 @@ static void calls(const struct scene *scene)
 		"%s", shown(&client));
 	check(!call(&client, "/world/w/set_pose", "{\"name\":\"none\"}") || json_is_false(at(&client, "values.data")),
 		"%s", shown(&client));
+	check(!call(&client, "/world/w/hash", "{\"n\":-99999999999999999999}") &&
+			strstr(word(&client, "values"), "too big"),
+		"%s", shown(&client));
+	check(!call(&client, "/world/w/hash", "{\"n\":\"\\u0000\"}") && strstr(word(&client, "values"), "u0000"), "%s",
+		shown(&client));
 	check(call(&client, "/get_entities", "") && has(&client, "values.entities", "cart") &&
 			number(&client, "values.result.result") == 1,
 		"%s", shown(&client));
@@ -523,6 +533,27 @@ static void limits(const struct scene *scene)
 }
 
 /* One that leaves in the middle of its calls, and one that does not read, harm no other. */
+/* A goal that is refused has a result, as a call has an answer. */
+static void refuses_goals(const struct scene *scene)
+{
+	static const struct {
+		const char *action, *args, *why;
+	} bad[] = {{"/none", "{}", "there is no action /none"},
+		{"/simulate_steps", "{\"steps\":18446744073709551616}", "too big"}};
+	struct client client = join(scene);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		(void)client_say(client.file, "{\"op\":\"send_action_goal\",\"action\":\"%s\",\"id\":5,\"args\":%s}",
+			bad[i].action, bad[i].args);
+		check(take_op(&client, "action_result") && number(&client, "id") == 5 &&
+				number(&client, "status") == 6 &&
+				json_is_false(json_object_get(client.heard, "result")) &&
+				!strcmp(word(&client, "action"), bad[i].action) &&
+				strstr(word(&client, "values"), bad[i].why),
+			"%s", shown(&client));
+	}
+	leave(&client);
+}
+
 static void leaves(const struct scene *scene)
 {
 	struct client other = join(scene), lazy = join(scene);
@@ -620,6 +651,7 @@ int main(void)
 	calls(&scene);
 	limits(&scene);
 	waits_for_topics(&scene);
+	refuses_goals(&scene);
 	leaves(&scene);
 	struct client last = join(&scene); /* the end comes while it is connected and waits for replies */
 	(void)client_say(last.file, "{\"op\":\"subscribe\",\"topic\":\"/clock\"}");

@@ -191,7 +191,8 @@ async function rude(p) {
   await until(() => heard.filter((m) => m.op === "service_response").length >= 2000);
   const answers = heard.filter((m) => m.op === "service_response");
   check(answers.length === 2000 && answers.every((m) => m.result === true && m.values.result.result !== undefined), `${answers.length} of 2000 answers`);
-  check(heard.filter((m) => m.op === "status" && m.msg).length === 3, `${JSON.stringify(heard.filter((m) => m.op === "status"))}`);
+  check(heard.filter((m) => m.op === "status" && m.msg).length === 2, `${JSON.stringify(heard.filter((m) => m.op === "status"))}`);
+  check(heard.filter((m) => m.op === "action_result" && m.result === false && m.values.includes("/none")).length === 1, "a goal of no action is refused");
   socket.send(JSON.stringify({ op: "send_action_goal", action: "/simulate_steps", id: "g", feedback: true, args: { steps: 1000000 } }));
   check(await until(() => heard.some((m) => m.op === "action_feedback")), "a goal that goes on");
   await p.expect(INCORRECT_STATE, "step_simulation", { steps: 1 });

@@ -504,12 +504,13 @@ void user_drop_asked(struct asked *asked)
 	free(asked);
 }
 
-static void add_action(struct text *json, const char *op, const struct asked *asked, const struct text *values)
+/* values: as JSON */
+static void add_action(struct text *json, const char *op, const char *id, const char *action, const struct text *values)
 {
 	text_add(json, "{\"op\":\"%s\",", op);
-	add_id(json, asked->id);
+	add_id(json, id);
 	text_add(json, "\"action\":");
-	text_add_json(json, asked->name);
+	text_add_json(json, action);
 	text_add(json, ",\"values\":");
 	text_add_bytes(json, values->at, values->count);
 }
@@ -519,7 +520,7 @@ static void end_asked(void *ctx, enum simulation_end end, const struct text *val
 	struct asked *asked = ctx;
 	struct text json = {0};
 	if (asked->user && asked->is_goal) {
-		add_action(&json, "action_result", asked, values);
+		add_action(&json, "action_result", asked->id, asked->name, values);
 		text_add(&json, ",\"status\":%d,\"result\":true}", (int)end);
 		user_say(asked->user, &json);
 	} else if (asked->user) {
@@ -536,7 +537,7 @@ static void pass_feedback(void *ctx, const struct text *values)
 	struct text json = {0};
 	if (!asked->user)
 		return;
-	add_action(&json, "action_feedback", asked, values);
+	add_action(&json, "action_feedback", asked->id, asked->name, values);
 	text_add(&json, "}");
 	outbox_put(&asked->user->outbox, false, json.at, json.count);
 	text_fini(&json);
@@ -563,13 +564,28 @@ static void ask_simulation(
 	simulation_call(gateway->simulation, name, none ? NULL : args, &asker);
 }
 
+static void refuse_goal(struct user *user, const char *id, const char *action, const char *why)
+{
+	struct text json = {0}, values = {0};
+	text_add_json(&values, why);
+	add_action(&json, "action_result", id, action, &values);
+	text_add(&json, ",\"status\":%d,\"result\":false}", (int)SIMULATION_ABORTED);
+	atomic_fetch_add_explicit(&user->gateway->refused, 1, memory_order_relaxed);
+	user_say(user, &json);
+	text_fini(&json);
+	text_fini(&values);
+}
+
 static void send_action_goal(struct user *user, const struct operation *operation)
 {
 	const char *said = text_of(operation, "action");
 	char *name = said ? board_full_name(said) : NULL;
-	if (!name || !simulation_has_action(user->gateway->simulation, name)) {
-		user_complain(user, USER_ERROR, operation->id, "send_action_goal: there is no action %.200s",
-			name ? name : "without a name");
+	if (!name) {
+		user_complain(user, USER_ERROR, operation->id, "send_action_goal: action: expected a name");
+	} else if (!simulation_has_action(user->gateway->simulation, name)) {
+		struct troupe_error why;
+		(void)fail(&why, TROUPE_ECOMMAND, "there is no action %.200s", name);
+		refuse_goal(user, operation->id, said, why.text);
 	} else {
 		ask_simulation(user, operation, said, name, true);
 		atomic_fetch_add_explicit(&user->gateway->taken, 1, memory_order_relaxed);
@@ -666,30 +682,57 @@ static void obey(struct user *user, const struct operation *operation)
 	user_complain(user, USER_ERROR, operation->id, "op '%.40s': there is no such operation here", operation->op);
 }
 
-void user_hear(void *conn, bool binary, const void *bytes, size_t count)
+/* A call, and a goal, has an answer in any case. */
+static void refuse(struct user *user, const struct operation *operation, const char *why)
 {
-	struct user *user = conn;
-	json_error_t why;
-	json_t *json = binary ? NULL : json_loadb(count ? bytes : "", count, 0, &why);
-	if (binary)
-		user_complain(user, USER_ERROR, NULL, "binary message: expected JSON as text");
-	else if (!json)
-		user_complain(user, USER_ERROR, NULL, "line %d, column %d: %.120s", why.line, why.column, why.text);
-	if (!json)
-		return;
+	const char *service = text_of(operation, "service"), *action = text_of(operation, "action");
+	if (service && operation->op && !strcmp(operation->op, "call_service"))
+		user_answer(user, service, operation->id, NULL, why);
+	else if (action && operation->op && !strcmp(operation->op, "send_action_goal"))
+		refuse_goal(user, operation->id, action, why);
+	else
+		user_complain(user, USER_ERROR, operation->id, "%s", why);
+}
+
+/* wrong: why the operation is refused, whatever it is; NULL: it is obeyed. */
+static void take(struct user *user, const json_t *json, const char *wrong)
+{
 	const json_t *id = json_object_get(json, "id");
 	struct operation operation = {.json = json, .id = id ? json_dumps(id, JSON_COMPACT | JSON_ENCODE_ANY) : NULL};
 	operation.op = text_of(&operation, "op");
-	if (operation.id && strlen(operation.id) > USER_NAME_MAX) {
-		free(operation.id);
-		operation.id = NULL;
+	if (operation.id && strlen(operation.id) > USER_NAME_MAX)
 		user_complain(user, USER_ERROR, NULL, "id: expected at most %d bytes", (int)USER_NAME_MAX);
-	} else if (!operation.op) {
+	else if (wrong)
+		refuse(user, &operation, wrong);
+	else if (!operation.op)
 		user_complain(user, USER_ERROR, operation.id, "op: expected an object with the name of an operation");
-	} else {
+	else
 		obey(user, &operation);
-	}
 	free(operation.id);
+}
+
+/* Integers beyond 64 bits and NUL characters are refused, but in answer to the operation that has them. */
+void user_hear(void *conn, bool binary, const void *bytes, size_t count)
+{
+	struct user *user = conn;
+	struct troupe_error wrong;
+	json_error_t why, again;
+	if (binary) {
+		user_complain(user, USER_ERROR, NULL, "binary message: expected JSON as text");
+		return;
+	}
+	if (!count)
+		bytes = "";
+	json_t *json = json_loadb(bytes, count, 0, &why);
+	bool is_sound = json;
+	if (!is_sound) {
+		json = json_loadb(bytes, count, JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL, &again);
+		(void)fail(&wrong, TROUPE_ECOMMAND, "line %d, column %d: %.120s", why.line, why.column, why.text);
+	}
+	if (json)
+		take(user, json, is_sound ? NULL : wrong.text);
+	else
+		user_complain(user, USER_ERROR, NULL, "%s", wrong.text);
 	json_decref(json);
 }
 
