@@ -171,7 +171,7 @@ static const char *tie_of(const struct scene *scene, uint32_t model)
 	return NULL;
 }
 
-static troupe_status check_pose(const struct edit *edit, const Gz__Msgs__Pose *message, uint32_t *ret_model,
+troupe_status edit_check_pose(const struct edit *edit, const Gz__Msgs__Pose *message, uint32_t *ret_model,
 	struct pose *ret_pose, struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
@@ -195,16 +195,14 @@ static troupe_status check_pose(const struct edit *edit, const Gz__Msgs__Pose *m
 	return TROUPE_OK;
 }
 
-static void place_bodies(struct state *state, uint32_t model, struct pose pose)
+void edit_move_bodies(const struct scene_model *m, struct body_state *bodies, struct pose pose)
 {
-	struct pose by = pose_mul(pose, pose_inverse(state_model_pose(state, model, false)));
-	struct body_state *bodies = state_bodies(state, model, false);
-	for (uint32_t b = 0; b < state->scene->models[model].body_count; b++) {
+	struct pose by = pose_mul(pose, pose_inverse(edit_frame_of(m, bodies)));
+	for (uint32_t b = 0; b < m->body_count; b++) {
 		struct pose to = pose_mul(by, body_pose(&bodies[b]));
 		bodies[b].p = to.p;
 		bodies[b].q = quat_unit(to.q);
 	}
-	state_wrote(state, model);
 }
 
 static void place_static(struct edit *edit, uint32_t model, struct pose pose)
@@ -213,11 +211,12 @@ static void place_static(struct edit *edit, uint32_t model, struct pose pose)
 	edit_note(edit, EDIT_PLACE, model);
 }
 
-static void place(struct edit *edit, uint32_t model, struct pose pose)
+void edit_place(struct edit *edit, uint32_t model, struct pose pose)
 {
 	struct scene *scene = edit->shared->scene;
 	if (scene->models[model].body_count) {
-		place_bodies(edit->shared->state, model, pose);
+		edit_move_bodies(&scene->models[model], state_bodies(edit->shared->state, model, false), pose);
+		state_wrote(edit->shared->state, model);
 	} else {
 		place_static(edit, model, pose);
 		indices_add(&edit->edited, model);
@@ -230,10 +229,10 @@ troupe_status edit_set_pose(
 {
 	uint32_t model;
 	struct pose pose;
-	troupe_status status = check_pose(edit, message, &model, &pose, error);
+	troupe_status status = edit_check_pose(edit, message, &model, &pose, error);
 	if (status)
 		return status;
-	place(edit, model, pose);
+	edit_place(edit, model, pose);
 	edit_say(note, "model '%.100s' placed", edit->shared->scene->models[model].name);
 	return TROUPE_OK;
 }
@@ -246,12 +245,12 @@ troupe_status edit_set_poses(
 	struct pose pose;
 	for (size_t i = 0; i < count; i++) {
 		struct troupe_error why;
-		if (check_pose(edit, message->pose[i], &model, &pose, &why))
+		if (edit_check_pose(edit, message->pose[i], &model, &pose, &why))
 			return fail(error, why.status, "item %zu: %s", i + 1, why.text);
 	}
 	for (size_t i = 0; i < count; i++) {
-		(void)check_pose(edit, message->pose[i], &model, &pose, NULL);
-		place(edit, model, pose);
+		(void)edit_check_pose(edit, message->pose[i], &model, &pose, NULL);
+		edit_place(edit, model, pose);
 	}
 	edit_say(note, "%zu models placed", count);
 	return TROUPE_OK;

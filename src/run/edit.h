@@ -140,7 +140,7 @@ troupe_status edit_set_pose(
 	struct edit *edit, const Gz__Msgs__Pose *pose, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 troupe_status edit_set_poses(
 	struct edit *edit, const Gz__Msgs__PoseV *poses, char note[EDIT_NOTE_BYTES], struct troupe_error *error);
-/* A velocity (linear or angular) that is not given stays. */
+/* A velocity (linear or angular) that is not given stays. With a pose, which comes first: all or nothing. */
 troupe_status edit_set_velocity(struct edit *edit, const Troupe__Msgs__SetVelocity *velocity,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error);
 /* Components of gravity that are not given stay. The caller applies the real-time factor. */

@@ -124,6 +124,18 @@ void edit_ties_destroy(struct edit_ties *ties); /* NULL is fine */
 /* In place of all ties. False: they do not fit the world. */
 bool edit_put_ties(struct edit *edit, const struct edit_ties *ties);
 
+/* edit.c: finds the model, and reads the pose, which must be one that edit_place() can give it. */
+troupe_status edit_check_pose(const struct edit *edit, const Gz__Msgs__Pose *message, uint32_t *ret_model,
+	struct pose *ret_pose, struct troupe_error *error);
+void edit_place(struct edit *edit, uint32_t model, struct pose pose);
+/* Moves the bodies of a model so that its frame has the pose. */
+void edit_move_bodies(const struct scene_model *m, struct body_state *bodies, struct pose pose);
+/* The frame of a model that has bodies. */
+static inline struct pose edit_frame_of(const struct scene_model *m, const struct body_state *bodies)
+{
+	return pose_mul(body_pose(&bodies[m->frame_body]), m->in_body);
+}
+
 /* True: some were off. The caller tells the plan. */
 bool edit_enable_all_collisions(struct edit *edit, uint32_t model);
 /* Refuses a model that cannot move. done: a participle for the message, as in "pushed". */

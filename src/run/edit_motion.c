@@ -32,10 +32,8 @@ struct twist {
 };
 
 /* The twist of the model's frame, from the present motion of its body. */
-static struct twist twist_of(const struct state *state, uint32_t model, struct vec3 frame)
+static struct twist twist_of(const struct body_state *body, struct vec3 frame)
 {
-	const struct scene_model *m = &state->scene->models[model];
-	const struct body_state *body = &state_bodies(state, model, false)[m->frame_body];
 	return (struct twist){vec3_add(body->v, vec3_cross(body->w, vec3_sub(frame, body->p))), body->w};
 }
 
@@ -65,36 +63,71 @@ static troupe_status check_velocities(const struct scene *scene, uint32_t model,
 	return TROUPE_OK;
 }
 
+/* The pose of the message, for its model. */
+static troupe_status check_pose_of(const struct edit *edit, const Troupe__Msgs__SetVelocity *message,
+	struct pose *ret_pose, struct troupe_error *error)
+{
+	Gz__Msgs__Pose pose = *message->pose;
+	struct troupe_error why;
+	uint32_t model;
+	pose.id = message->id;
+	pose.name = message->name;
+	troupe_status status = edit_check_pose(edit, &pose, &model, ret_pose, &why);
+	return status ? fail(error, status, "pose: %s", why.text) : TROUPE_OK;
+}
+
+/* pose: NULL: it stays where it is. All is computed and checked before anything is written. */
+static troupe_status set_in_motion(struct edit *edit, uint32_t model, const Troupe__Msgs__SetVelocity *message,
+	const struct pose *pose, struct troupe_error *error)
+{
+	const struct scene *scene = edit->shared->scene;
+	const struct scene_model *m = &scene->models[model];
+	struct body_state *bodies = state_bodies(edit->shared->state, model, false);
+	struct body_state *moved = mem_alloc(m->body_count * sizeof *moved);
+	memcpy(moved, bodies, m->body_count * sizeof *moved);
+	if (pose)
+		edit_move_bodies(m, moved, *pose);
+	struct vec3 frame = edit_frame_of(m, moved).p;
+	struct twist twist = twist_of(&moved[m->frame_body], frame);
+	if (message->linear)
+		twist.linear = message_vec3(message->linear);
+	if (message->angular)
+		twist.angular = message_vec3(message->angular);
+	troupe_status status = check_velocities(scene, model, moved, &twist, frame, error);
+	if (!status) {
+		for (uint32_t i = 0; i < m->body_count; i++) {
+			moved[i].v = velocity_at(&twist, frame, moved[i].p);
+			moved[i].w = twist.angular;
+		}
+		memcpy(bodies, moved, m->body_count * sizeof *moved);
+		state_wrote(edit->shared->state, model);
+		if (pose)
+			edit_effect(edit, EDIT_PLACED, model);
+		edit_effect(edit, EDIT_PUSHED, model);
+	}
+	free(moved);
+	return status;
+}
+
 troupe_status edit_set_velocity(struct edit *edit, const Troupe__Msgs__SetVelocity *message, char note[EDIT_NOTE_BYTES],
 	struct troupe_error *error)
 {
 	const struct scene *scene = edit->shared->scene;
-	struct state *state = edit->shared->state;
+	struct pose pose;
 	uint32_t model;
 	troupe_status status = edit_find_by_id(edit, message->id, message->name, &model, error);
 	if (!status)
 		status = edit_check_moves(edit, model, "given a velocity", error);
 	if (!status && !message->linear && !message->angular)
 		status = fail(error, TROUPE_ECOMMAND, "neither linear nor angular: expected one of them or both");
+	if (!status && message->pose)
+		status = check_pose_of(edit, message, &pose, error);
 	if (status)
 		return status;
-	struct vec3 frame = state_model_pose(state, model, false).p;
-	struct body_state *bodies = state_bodies(state, model, false);
-	struct twist twist = twist_of(state, model, frame);
-	if (message->linear)
-		twist.linear = message_vec3(message->linear);
-	if (message->angular)
-		twist.angular = message_vec3(message->angular);
-	status = check_velocities(scene, model, bodies, &twist, frame, error);
+	status = set_in_motion(edit, model, message, message->pose ? &pose : NULL, error);
 	if (status)
 		return status;
-	for (uint32_t i = 0; i < scene->models[model].body_count; i++) {
-		bodies[i].v = velocity_at(&twist, frame, bodies[i].p);
-		bodies[i].w = twist.angular;
-	}
-	state_wrote(state, model);
-	edit_effect(edit, EDIT_PUSHED, model);
-	edit_say(note, "model '%.100s' set in motion", scene->models[model].name);
+	edit_say(note, "model '%.100s' %sset in motion", scene->models[model].name, message->pose ? "placed and " : "");
 	return TROUPE_OK;
 }
 

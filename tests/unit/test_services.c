@@ -87,6 +87,43 @@ Test(services, a_velocity_that_is_not_given_stays)
 	troupe_server_destroy(server);
 }
 
+/* A pose and a velocity in one command do what two commands in one step do; or nothing. */
+Test(services, a_pose_and_a_velocity_are_one_command)
+{
+	static const char world[] = FLOATING(LIB_MODEL("m", "0 0 0 0 0 0.3",
+		POINT("l", "0 0 0 0 0 0") POINT("far", "1000 0 0 0 0 0") HINGE("j", "l", "far", "")) LIB_MODEL("held",
+		"0 50 0 0 0 0", POINT("l", "0 0 0 0 0 0") HINGE("to_world", "world", "l", "")));
+	const char *at = "position {x: 7 y: -3 z: 2} orientation {w: 0.8 z: 0.6}";
+	struct troupe_server *one = begin(world), *two = begin(world);
+	char text[300];
+	for (int both = 0; both < 2; both++) {
+		const char *velocity = both ? "linear {y: 3} angular {z: 1.5 x: 0.2}" : "angular {z: -1}";
+		(void)snprintf(text, sizeof text, "name: 'm' pose {name: 'held' id: 99 %s} %s", at, velocity);
+		does(one, "/world/w/set_velocity", text);
+		(void)snprintf(text, sizeof text, "name: 'm' %s", at);
+		lib_text(two, 0, "/world/w/set_pose", text);
+		(void)snprintf(text, sizeof text, "name: 'm' %s", velocity);
+		lib_text(two, 0, "/world/w/set_velocity", text);
+		lib_step(two, 1);
+		cr_assert_eq(troupe_server_hash(one), troupe_server_hash(two));
+	}
+	struct troupe_model_state m = lib_at(one, lib_model(one, "m"));
+	cr_assert(fabs(m.pose.x - 7) < 0.1 && fabs(m.twist.linear.y - 3) < 0.1);
+	static const struct {
+		const char *text, *words;
+	} wrong[] = {{"name: 'm' pose {position {z: 9}} angular {z: 20}", "would move at"},
+		{"name: 'm' pose {position {z: 9}}", "neither linear nor angular"},
+		{"name: 'm' pose {position {z: 1e9}} linear {x: 1}", "pose: position 0 0 1e+09: expected"},
+		{"name: 'held' pose {position {z: 9}} linear {x: 1}", "pose: joint 'to_world' holds model 'held'"}};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		refuses(one, "/world/w/set_velocity", wrong[i].text, wrong[i].words);
+		lib_step(two, 1);
+		cr_assert_eq(troupe_server_hash(one), troupe_server_hash(two), "%s", wrong[i].text);
+	}
+	troupe_server_destroy(one);
+	troupe_server_destroy(two);
+}
+
 /* --- forces ------------------------------------------------------------------------------------------------------- */
 
 Test(services, a_wrench_on_a_model_acts_on_its_canonical_link)

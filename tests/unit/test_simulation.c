@@ -398,9 +398,9 @@ Test(simulation, filters_entities)
 		const char *filters;
 		size_t count;
 	} cases[] = {{"{}", 4}, {"{'filter':'all'}", 2}, {"{'filter':'^b'}", 1}, {"{'filter':'^b[a-l]+$'}", 1},
-		{"{'filter':'(cart|wall)'}", 2},
-		{"{'filter':'^$'}", 0}, {"{'categories':[{'category':5}]}", 2}, {"{'categories':[{'category':1}]}", 1},
-		{"{'categories':[{'category':1},{'category':4}]}", 2}, {"{'categories':[{'category':2}]}", 0},
+		{"{'filter':'(cart|wall)'}", 2}, {"{'filter':'^$'}", 0}, {"{'categories':[{'category':5}]}", 2},
+		{"{'categories':[{'category':1}]}", 1}, {"{'categories':[{'category':1},{'category':4}]}", 2},
+		{"{'categories':[{'category':2}]}", 0},
 		{"{'bounds':{'type':1,'points':[{'x':1,'y':1,'z':6},{'x':-1,'y':-1,'z':4}]}}", 2}, /* a plane is all */
 		{"{'bounds':{'type':1,'points':[{'x':3.6,'y':3.9,'z':1},{'x':3.7,'y':4.1,'z':1}]}}", 2},
 		{"{'bounds':{'type':3,'points':[{'x':0,'y':0,'z':6},{'x':0.4}]}}", 1},
@@ -411,10 +411,11 @@ Test(simulation, filters_entities)
 		int result;
 	} wrong[] = {{"{'filter':'('}", FAILED}, {"{'filter':'(a{1,200}){1,200}'}", FAILED},
 		{"{'filter':'(a)\\\\1'}", FAILED},
-		{"{'filter':'((((((((((((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+'}",
+		{"{'filter':'((((((((((((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+"
+		 ")+'}",
 			FAILED},
-		{"{'filter':'a++++++++++++++++++++++++++++++++++++++++'}", FAILED}, {"{'tags':{'filter_mode':2}}", FAILED},
-		{"{'bounds':{'type':2,'points':[{},{},{}]}}", UNSUPPORTED},
+		{"{'filter':'a++++++++++++++++++++++++++++++++++++++++'}", FAILED},
+		{"{'tags':{'filter_mode':2}}", FAILED}, {"{'bounds':{'type':2,'points':[{},{},{}]}}", UNSUPPORTED},
 		{"{'bounds':{'type':1,'points':[{}]}}", FAILED},
 		{"{'bounds':{'type':3,'points':[{},{'x':-1}]}}", FAILED},
 		{"{'bounds':{'type':1,'points':[{},{'x':null}]}}", FAILED}, {"{'bounds':{'type':9}}", FAILED},
@@ -797,6 +798,13 @@ Test(simulation, sets_what_is_asked_for)
 		{"{'entity':'ball','set_twist':true,'state':{'twist':{'linear':{'x':null}}}}", FAILED},
 		{"{'entity':'ball','set_twist':true,'state':{'twist':{'linear':{'x':1e8}}}}", FAILED},
 		{"{'entity':'wall','set_twist':true,'state':{'twist':{'linear':{'x':1}}}}", FAILED},
+		{"{'entity':'ball','set_pose':true,'set_twist':true,'state':{'pose':{'position':{'x':9}},"
+		 "'twist':{'linear':{'x':1e8}}}}",
+			FAILED},
+		{"{'entity':'ball','set_pose':true,'set_twist':true,'state':{'pose':{'position':{'x':1e8}},"
+		 "'twist':{'linear':{'x':1}}}}",
+			101},
+		{"{'entity':'wall','set_pose':true,'set_twist':true,'state':{'pose':{'position':{'x':1e8}}}}", 101},
 		{"{'entity':'wall','set_twist':true}", OK}};
 	uint64_t hash = troupe_server_hash(rig.server);
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)

@@ -95,6 +95,7 @@ static const struct {
 	{"troupe.msgs.SetVelocity", "id: 3 linear {x: 1 z: -2} angular: {y: 0.5}",
 		"id: 3 linear {x: 1 z: -2} angular {y: 0.5}"},
 	{"troupe.msgs.SetVelocity", "header {} linear {}", "header {} linear {}"},
+	{"troupe.msgs.SetVelocity", "angular {} pose {position {x: 1}}", "angular {} pose {position {x: 1}}"},
 	{"troupe.msgs.SetJoint", "id: 3 axis: 1 position: -7.5 velocity: 0",
 		"id: 3 axis: 1 position: -7.5 velocity: 0"},
 	{"EntityWrench", "entity {id: 3 type: LINK} wrench {header {} force {y: 2} torque {z: -1}}",

@@ -440,16 +440,23 @@ static void delete_entity(struct job *job)
 
 enum { SET_INVALID_POSE = 101 };
 
-/* The pose comes first, if there is one. */
-static void finish_set(struct job *job)
+static void finish_pose(struct job *job)
 {
-	bool set_pose = json_is_true(job_arg(job, "set_pose"));
 	const struct job_sent *refused = job_refused(job);
-	if (refused)
-		job_answer(job, set_pose && refused == &job->sent.at[0] ? (unsigned)SET_INVALID_POSE : JOB_FAILED, "%s",
-			refused->text);
-	else
-		job_answer(job, JOB_OK, "%s", "");
+	job_answer(job, refused ? (unsigned)SET_INVALID_POSE : JOB_OK, "%s", refused ? refused->text : "");
+}
+
+/* A velocity, perhaps with a pose: troupe.msgs.SetVelocity says how its errors begin. */
+static void finish_velocity(struct job *job)
+{
+	static const char of_pose[] = "pose: ";
+	const struct job_sent *refused = job_refused(job);
+	bool is_pose = refused && !strncmp(refused->text, of_pose, sizeof of_pose - 1);
+	job_answer(job,
+		is_pose   ? (unsigned)SET_INVALID_POSE
+		: refused ? JOB_FAILED
+			  : JOB_OK,
+		"%s", refused ? refused->text : "");
 }
 
 static bool read_vector(const json_t *vector, struct vec3 *ret_vector)
@@ -460,14 +467,22 @@ static bool read_vector(const json_t *vector, struct vec3 *ret_vector)
 	return json_is_number(x) && json_is_number(y) && json_is_number(z);
 }
 
-static void ask_velocity(struct job *job, const model_t *model, struct vec3 linear, struct vec3 angular)
+/* pose: NULL: it stays. */
+static void ask_velocity(
+	struct job *job, const model_t *model, const struct pose *pose, struct vec3 linear, struct vec3 angular)
 {
 	Troupe__Msgs__SetVelocity message = TROUPE__MSGS__SET_VELOCITY__INIT;
 	Gz__Msgs__Vector3d vectors[] = {message_of_vec3(linear), message_of_vec3(angular)};
+	Gz__Msgs__Pose to = GZ__MSGS__POSE__INIT;
+	struct pose_parts parts;
 	message.name = model->state->name;
 	message.id = model->state->id;
 	message.linear = &vectors[0];
 	message.angular = &vectors[1];
+	if (pose) {
+		fill_pose(*pose, &parts, &to);
+		message.pose = &to;
+	}
 	(void)job_ask(job, "set_velocity", &message.base);
 }
 
@@ -522,11 +537,15 @@ static void set_state(struct job *job)
 	if (job->is_answered)
 		return;
 	job_forget_sent(job);
-	job->next = finish_set;
-	if (set_pose)
+	if (set_twist && !model->state->is_static) {
+		job->next = finish_velocity;
+		ask_velocity(job, model, set_pose ? &pose : NULL, linear, angular);
+	} else if (set_pose) {
+		job->next = finish_pose;
 		ask_pose(job, model, pose);
-	if (set_twist && !model->state->is_static)
-		ask_velocity(job, model, linear, angular);
+	} else {
+		job_answer(job, JOB_OK, "%s", "");
+	}
 }
 
 /* --- spawning ----------------------------------------------------------------------------------------------------- */

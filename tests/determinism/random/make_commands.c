@@ -204,9 +204,13 @@ static void reset_model(struct maker *maker, uint64_t step, const struct made *m
 static void set_velocity(struct maker *maker, uint64_t step, const struct made *made)
 {
 	struct dice *dice = &maker->dice;
-	make_command(maker, step, COMMAND_EDIT, 0, "/world/w%u/set_velocity name: \"%s\" linear {x: %.3g y: %.3g} %s",
-		maker->world, made->name, dice_between(dice, -2, 2), dice_between(dice, -2, 2),
-		dice_chance(dice, 50) ? "" : "angular {z: 3}");
+	const char *pose = dice_chance(dice, 30)
+				   ? arena_printf(maker->arena, "pose {%s}", pose_text(maker, make_place(maker)))
+				   : "";
+	make_command(maker, step, COMMAND_EDIT, 0,
+		"/world/w%u/set_velocity name: \"%s\" linear {x: %.3g y: %.3g} %s %s", maker->world, made->name,
+		dice_between(dice, -2, 2), dice_between(dice, -2, 2), dice_chance(dice, 50) ? "" : "angular {z: 3}",
+		pose);
 }
 
 static void set_joint(struct maker *maker, uint64_t step, const struct made *made)
