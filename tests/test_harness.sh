@@ -97,11 +97,14 @@ echo ':test-result: PASS' >busy.trs
 totals busy.log >last
 expect 'and how much processor time' 'time' \
 	"$(awk '$1 == "busy" { print ($6 >= 0 && $6 < 60 && $8 > 0 ? "time" : $0) }' out)"
-"$tests/each" broken hang smoke --smoke smoke >out
-expect 'each fails when one fails' 1 $?
-expect 'each counts' '1 passed, 3 failed' "$(tail -n 1 out)"
-expect 'each names' 'FAIL: broken (status 3, N s),FAIL: hang (status 1, N s),FAIL: smoke (status 1, N s),PASS: smoke (N s)' \
-	"$(grep -E '^(PASS|FAIL)' out | sed 's/[0-9]* s)/N s)/' | paste -sd,)"
+for at_a_time in 1 3; do
+	EACH_JOBS=$at_a_time "$tests/each" broken hang smoke --smoke smoke >out
+	expect "each fails when one fails, $at_a_time at a time" 1 $?
+	expect "each counts, $at_a_time at a time" '1 passed, 3 failed' "$(tail -n 1 out)"
+	expect "each names, $at_a_time at a time" \
+		'FAIL: broken (status 3, N s),FAIL: hang (status 1, N s),FAIL: smoke (status 1, N s),PASS: smoke (N s)' \
+		"$(grep -E '^(PASS|FAIL)' out | sed 's/[0-9]* s)/N s)/' | LC_ALL=C sort | paste -sd,)"
+done
 
 # in processes of their own: they count for themselves, and remove their own files
 cat >counts <<'EOF'

@@ -43,7 +43,7 @@ fly()
 
 want=
 load=
-for i in $(seq "$(amount 2 4 20)"); do
+for i in $(seq "$(amount 2 4 8 20)"); do
 	if [ $((i % 2)) = 0 ]; then # twice as many busy programs as are needed to disturb both
 		timeout 60 sh -c 'while :; do :; done' &
 		load=$!

@@ -20,7 +20,7 @@ libm_bits() { python3 -c 'import math; print(hash(tuple(f(i * 0.37) for i in ran
 compare_case()
 {
 	runnable || { skip "$name" "$missing" && return; }
-	steps=$(amount 200 500 $((steps < 1000 ? steps : 1000)) "$steps")
+	steps=$(amount 200 500 $((steps < 700 ? steps : 700)) "$steps")
 	run_reference
 	elsewhere run "$scratch/other" "$world" "$commands" "$steps" --hash-every 100 --secondaries 2
 	if [ "$math" = libm ]; then

@@ -33,7 +33,7 @@ follow()
 
 want=
 load=
-for i in $(seq "$(amount 3 10 40 100)"); do
+for i in $(seq "$(amount 3 10 20 100)"); do
 	if [ $((i % 3)) = 0 ]; then # the load comes and goes
 		timeout 5 sh -c 'while :; do :; done' &
 		load=$!

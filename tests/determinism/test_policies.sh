@@ -3,7 +3,7 @@
 # assignment. No check here depends on how long anything takes.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
-steps=$(amount 400 1000 2000)
+steps=$(amount 400 1000 1400 2000)
 table=$scratch/costs.csv
 
 # had NODE: the secondaries that simulated this node

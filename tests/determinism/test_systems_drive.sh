@@ -6,7 +6,7 @@
 
 world=$scratch/drives.sdf
 orders=$scratch/commands
-steps=$(amount 400 900 3000)
+steps=$(amount 400 900 1500 3000)
 
 # wheel NAME X Y PARENT FDIR
 wheel()

@@ -8,7 +8,7 @@
 
 world=$scratch/joints.sdf
 orders=$scratch/commands
-steps=$(amount 500 900 3000)
+steps=$(amount 500 900 1500 3000)
 
 # box NAME POSE Z MASS: the link l
 box()

@@ -8,7 +8,7 @@ set -u
 
 world=$scratch/sound.sdf
 orders=$scratch/commands
-steps=$(amount 600 900 3000)
+steps=$(amount 600 900 1500 3000)
 
 # diver NAME POSE VELOCITY REACTION: its course changes to REACTION with each message that it hears
 diver()

@@ -7,7 +7,7 @@
 
 world=$scratch/surfaces.sdf
 orders=$scratch/commands
-steps=$(amount 400 900 3000)
+steps=$(amount 400 900 1500 3000)
 
 # link NAME POSE MASS SIZE
 link()

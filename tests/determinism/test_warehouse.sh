@@ -16,7 +16,7 @@ share=1.15 # on the average of a tenth of the run, one secondary has at most thi
 
 demo() { run "$scratch/trace.$1" "$world" "$commands" "$steps" --report "$scratch/report.$1" --trace --secondaries "$@"; }
 
-several=$(amount 2 2 '2 3 4')
+several=$(amount 2 2 '2 4' '2 3 4')
 for secondaries in 0 $several $carts; do
 	demo "$secondaries"
 	check "--secondaries $secondaries: runs, and every command is obeyed" $?

@@ -5,7 +5,7 @@
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 stale=1500 # so that no process counts as lost on a busy machine
-rounds=${TROUPE_TEST_ROUNDS:-$(amount 6 6 20)} # of killing; check-long has 200
+rounds=${TROUPE_TEST_ROUNDS:-$(amount 6 6 10 20)} # of killing; check-long has 200
 until_step=3000
 far_step=15000
 

@@ -243,7 +243,7 @@ static void test(const char *world, const char *commands, uint64_t steps, bool j
 		"%s: little is observed", world);
 	run_unobserved(world, commands, &reference);
 	/* more threads than cores wait for each other for a long time */
-	uint64_t some = amount(reference.steps, reference.steps / 4, reference.steps);
+	uint64_t some = amount_of_four(reference.steps, reference.steps / 4, reference.steps / 2, reference.steps);
 	run_here(world, commands, &reference, reference.steps, 1, false);
 	run_here(world, commands, &reference, reference.steps, 2, false);
 	run_here(world, commands, &reference, some, 8, false);

@@ -7,7 +7,7 @@
  *  - an existing file is the old one or the new one, to the last bit, and a recording is the beginning of a whole one.
  *
  * `make check` takes a part of the calls, and starts with another call each time (TROUPE_TEST_FIRST=N: with call N);
- * TROUPE_TEST_FULL=1 takes one in eight or more, `make check-long` one in three, TROUPE_TEST_ALL=1 all: some ten
+ * TROUPE_TEST_FULL=1 takes one in twelve or more, `make check-long` one in three, TROUPE_TEST_ALL=1 all: some ten
  * minutes. */
 #include "../amount.h"
 #include "check.h"
@@ -524,7 +524,7 @@ int main(void)
 	char *path = mem_printf("%s/tests/fault/.libs/inject.so", build ? build : ".");
 	troupe = here;
 	library = realpath(path, NULL);
-	most_stride = amount_of_four(UINT64_MAX, UINT64_MAX, 8, 3);
+	most_stride = amount_of_four(UINT64_MAX, UINT64_MAX, 12, 3);
 	every_call = getenv("TROUPE_TEST_ALL") != NULL;
 	const char *from = getenv("TROUPE_TEST_FIRST");
 	first = from ? (unsigned)atoi(from) : (unsigned)time(NULL) % 1000;

@@ -20,7 +20,7 @@ memory_kib()
 before=$(memory_kib)
 
 # --- packets ---------------------------------------------------------------------------------------------------------
-packets=$(amount 3000 20000 200000)
+packets=$(amount 3000 20000 60000 200000)
 for seed in 1 2; do
 	timeout 150 python3 "$source/tests/gateway/rtps_rubbish.py" $domain $seed $packets >sent 2>&1
 	check "damaged packets: $(tail -n 1 sent)" $?

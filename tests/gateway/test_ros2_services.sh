@@ -85,7 +85,7 @@ says 4 "worlds result=1 text='' (.* )?w( .*)?"
 
 # --- several clients -------------------------------------------------------------------------------------------------
 # Numbers of requests begin with 1 in each; each must get the answers to its own. One more leaves before its answer.
-count=$(amount 50 200 1000)
+count=$(amount 50 200 400 1000)
 timeout 90 ./client domain:$domain many:$count:ball >first 2>&1 &
 first=$!
 timeout 90 ./client domain:$domain many:$count:nothing >second 2>&1 &
