@@ -187,8 +187,6 @@ class _Progress(Structure):
                 ("awaited", c_uint32)]
 
 
-_on_reply = CFUNCTYPE(None, c_void_p, POINTER(_Reply))
-_on_warning = CFUNCTYPE(None, c_void_p, c_char_p)
 _see = CFUNCTYPE(None, c_void_p, POINTER(_Snapshot))
 _strings = POINTER(c_char_p)
 
@@ -204,8 +202,8 @@ class _Def(Structure):
                 ("costs_path", c_char_p), ("costs_every", c_uint64), ("record_every", c_uint64),
                 ("save_folder", c_char_p), ("logs_obeyed", c_bool), ("network", c_void_p), ("plugin_file", c_char_p),
                 ("rehearse", c_bool), ("anew", c_bool), ("break_rule", c_char_p), ("on_event", c_void_p),
-                ("on_hash", c_void_p), ("on_step", c_void_p), ("on_reply", _on_reply), ("on_taken", c_void_p),
-                ("on_watch", c_void_p), ("on_warning", _on_warning), ("on_note", c_void_p), ("on_next", c_void_p),
+                ("on_hash", c_void_p), ("on_step", c_void_p), ("on_reply", c_void_p), ("on_taken", c_void_p),
+                ("on_watch", c_void_p), ("on_warning", c_void_p), ("on_note", c_void_p), ("on_next", c_void_p),
                 ("on_server", c_void_p), ("ctx", c_void_p), ("stamp_", c_uint32)]
 
 
@@ -232,7 +230,7 @@ class _Numbers(Structure):
     _fields_ = [("kind", c_int), ("at", c_void_p), ("count", c_size_t)]
 
 
-_server = _client = _pool = _report = c_void_p
+_server = _client = _pool = _report = _inbox = c_void_p
 _error = POINTER(_Error)
 
 # name: result, arguments
@@ -240,6 +238,13 @@ _FUNCTIONS = {
     "troupe_version": (c_char_p, []),
     "troupe_fingerprint": (c_uint64, []),
     "troupe_server_def_default": (_Def, []),
+    "troupe_inbox_create": (c_int, [c_uint32, POINTER(_inbox), _error]),
+    "troupe_inbox_destroy": (None, [_inbox]),
+    "troupe_inbox_put_reply": (None, [_inbox, POINTER(_Reply)]),
+    "troupe_inbox_put_warning": (None, [_inbox, c_char_p]),
+    "troupe_inbox_take_reply": (c_bool, [_inbox, POINTER(_Reply)]),
+    "troupe_inbox_take_warning": (c_bool, [_inbox, POINTER(c_char_p)]),
+    "troupe_inbox_take_failure": (c_bool, [_inbox, POINTER(_Reply)]),
     "troupe_server_create": (c_int, [POINTER(_Def), POINTER(_server), _error]),
     "troupe_server_destroy": (None, [_server]),
     "troupe_server_run": (c_int, [_server, POINTER(_Limits), _error]),
@@ -481,29 +486,49 @@ def _flatten(values):
 # --- worlds ------------------------------------------------------------------------------------------------------------
 
 
+def _reply_of(reply):
+    return Reply(reply.step, reply.topic.decode(errors="replace"), not reply.status,
+                 (reply.text or b"").decode(errors="replace"))
+
+
 class _Owned:
-    """The part of a world that the library calls and that must outlive the server. It does not refer to the World."""
+    """The part of a world that must outlive the server. It does not refer to the World. The library calls no Python: what
+    a handler of signals raises in such a call would be lost."""
 
     def __init__(self):
         self.server = c_void_p()
+        self.inbox = c_void_p()
         self.taking = threading.Lock()  # held while steps are taken
         self.clients = {}  # number: (pointer, lock that is held while a message is taken)
-        self.warnings = []
-        self.replies = collections.deque(maxlen=1000)
-        self.failed = None
-        self.on_reply = _on_reply(self._reply)
-        self.on_warning = _on_warning(self._warning)
+        self.reading = threading.Lock()  # held while replies and warnings are taken
+        self.read = []  # the warnings that were taken
+        self.reply = _Reply()
+        error = _Error()
+        _check(_lib.troupe_inbox_create(1000, byref(self.inbox), byref(error)), error)
 
-    def _reply(self, ctx, pointer):
-        reply = pointer[0]
-        found = Reply(reply.step, reply.topic.decode(errors="replace"), not reply.status,
-                      (reply.text or b"").decode(errors="replace"))
-        self.replies.append(found)
-        if reply.status and not reply.called and self.failed is None:
-            self.failed = Error(_STATUS[reply.status], "step %d: %s: %s" % (found.step, found.topic, found.text))
+    def __del__(self):
+        _lib.troupe_inbox_destroy(self.inbox)
 
-    def _warning(self, ctx, text):
-        self.warnings.append(text.decode(errors="replace"))
+    def replies(self):
+        found, reply = [], _Reply()
+        with self.reading:
+            while _lib.troupe_inbox_take_reply(self.inbox, byref(reply)):
+                found.append(_reply_of(reply))
+        return found
+
+    def warnings(self):
+        text = c_char_p()
+        with self.reading:
+            while _lib.troupe_inbox_take_warning(self.inbox, byref(text)):
+                self.read.append(text.value.decode(errors="replace"))
+            return list(self.read)
+
+    def failure(self):
+        """The error of the first command that failed since the last call, or None. Called while `taking` is held."""
+        if not _lib.troupe_inbox_take_failure(self.inbox, self.reply):
+            return None
+        found = _reply_of(self.reply)
+        return Error(_STATUS[self.reply.status], "step %d: %s: %s" % (found.step, found.topic, found.text))
 
     def end(self):
         """Nothing refers to the world, or the interpreter exits: then a daemon thread may still take steps."""
@@ -522,8 +547,6 @@ class _Owned:
                 _lib.troupe_client_destroy(client)
         if server:
             _lib.troupe_server_destroy(server)
-        # the callbacks refer to this object: let it go at once, without the garbage collector
-        self.on_reply = self.on_warning = None
 
 
 def _taking_steps():
@@ -581,8 +604,9 @@ class World:
         definition.observe = _OBSERVE_CONTACTS * bool(contacts) | _OBSERVE_EFFORTS * bool(efforts)
         definition.record_path = _bytes(record)
         definition.save_folder = _bytes(save_folder)
-        definition.on_reply = owned.on_reply
-        definition.on_warning = owned.on_warning
+        definition.on_reply = ctypes.cast(_lib.troupe_inbox_put_reply, c_void_p)
+        definition.on_warning = ctypes.cast(_lib.troupe_inbox_put_warning, c_void_p)
+        definition.ctx = owned.inbox
         self._definition = definition  # the server keeps its strings
         self._finalizer = weakref.finalize(self, _Owned.end, owned)
         _check(_lib.troupe_server_create(byref(definition), byref(owned.server), byref(self._error)), self._error)
@@ -636,8 +660,9 @@ class World:
         self._use()
         with self._taking:
             status = _lib.troupe_server_step(self._any(), n, self._error)
-        if status or self._owned.failed is not None:
-            self._after(status)
+            failed = self._owned.failure()
+        if status or failed is not None:
+            self._after(status, failed)
 
     def run(self, steps=0, until=0.0):
         """Runs until so many steps have been taken since state 0, or until this simulated time; 0: no limit. Ends also
@@ -646,7 +671,8 @@ class World:
         self._use()
         with self._taking:
             status = self._run_slices(self._any(), limits, steps)
-        self._after(status)
+            failed = self._owned.failure()
+        self._after(status, failed)
 
     def _run_slices(self, server, limits, steps):
         """The interpreter handles signals only between calls: so a long run is many calls, of some 50 ms each."""
@@ -661,9 +687,8 @@ class World:
             self._slice = min(2 * self._slice, 1 << 20) if took < 0.025 else max(self._slice // 2, 1) if took > 0.1 \
                 else self._slice
 
-    def _after(self, status):
+    def _after(self, status, failed):
         """After steps: raises what went wrong in them."""
-        failed, self._owned.failed = self._owned.failed, None
         _check(status, self._error)
         if failed is not None and self.strict:
             raise failed
@@ -708,7 +733,7 @@ class World:
 
     @property
     def warnings(self):
-        return list(self._owned.warnings)
+        return self._owned.warnings()
 
     @property
     def names(self):
@@ -730,10 +755,7 @@ class World:
 
     def replies(self):
         """Takes the outcomes of commands since the last call, at most the last 1000: a list of Reply."""
-        found = []
-        while self._owned.replies:
-            found.append(self._owned.replies.popleft())
-        return found
+        return self._owned.replies()
 
     def _look(self, fn):
         """Calls fn with the snapshot of each world, and returns the list of its results."""
@@ -1451,16 +1473,16 @@ class Pool:
                     raise _taking_steps()
                 servers = (c_void_p * len(worlds))(*(world._any() for world in worlds))
                 status = _lib.troupe_pool_step(pool, servers, len(worlds), n, errors, byref(error))
+                failures = [world._owned.failure() for world in worlds]
             finally:
                 nothing.extend(release)
-        if status or any(world._owned.failed is not None for world in worlds):
-            _raise_of(worlds, errors)
+        if status or any(failed is not None for failed in failures):
+            _raise_of(worlds, errors, failures)
 
 
-def _raise_of(worlds, errors):
+def _raise_of(worlds, errors, failures):
     found = []
-    for world, error in zip(worlds, errors):
-        failed, world._owned.failed = world._owned.failed, None
+    for world, error, failed in zip(worlds, errors, failures):
         found.append(_failure(error) if error.status else failed if world.strict else None)
     first = next((error for error in found if error is not None), None)
     if first is not None:

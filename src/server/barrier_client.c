@@ -77,6 +77,9 @@ troupe_status barrier_collect(struct troupe_client *client, const struct troupe_
 	if (posts->all.count == TROUPE_BARRIER_POSTS_MAX || count > TROUPE_BARRIER_BYTES_MAX - posts->bytes)
 		return fail(error, TROUPE_ELIMIT, "'%.150s': %u messages for one barrier: expected no more", topic,
 			posts->all.count);
+	troupe_status status = server_check_when(when, error);
+	if (status)
+		return status;
 	if (when && when->late == TROUPE_LATE_REFUSE && when->step < step)
 		return fail(error, TROUPE_ECOMMAND, "'%.150s': step %llu is past: expected %llu or later", topic,
 			(unsigned long long)when->step, (unsigned long long)step);

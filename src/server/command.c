@@ -18,9 +18,21 @@ static enum schedule_late late_of(const struct troupe_when *when)
 	return when && when->late == TROUPE_LATE_REFUSE ? SCHEDULE_LATE_REFUSE : SCHEDULE_LATE_NEXT;
 }
 
-/* Refuses commands while a recording is played, which must stay as it was recorded, and where there is no world. */
-static troupe_status check_taking(const struct troupe_server *server, struct troupe_error *error)
+troupe_status server_check_when(const struct troupe_when *when, struct troupe_error *error)
 {
+	if (!when || when->late == TROUPE_LATE_NEXT || when->late == TROUPE_LATE_REFUSE)
+		return TROUPE_OK;
+	return fail(
+		error, TROUPE_ECOMMAND, "late %d: expected TROUPE_LATE_NEXT or TROUPE_LATE_REFUSE", (int)when->late);
+}
+
+/* Refuses commands while a recording is played, which must stay as it was recorded, and where there is no world. */
+static troupe_status check_taking(
+	const struct troupe_server *server, const struct troupe_when *when, struct troupe_error *error)
+{
+	troupe_status status = server_check_when(when, error);
+	if (status)
+		return status;
 	if (server->replaying)
 		return fail(error, TROUPE_ECOMMAND, "a recording is played: expected a running world to command");
 	return server->def.no_world ? fail(error, TROUPE_ECOMMAND, "no world is loaded: expected load_world first")
@@ -30,7 +42,7 @@ static troupe_status check_taking(const struct troupe_server *server, struct tro
 static troupe_status post(struct server_world *world, struct command *command, const struct troupe_when *when,
 	uint64_t *ret_step, struct troupe_error *error)
 {
-	troupe_status status = check_taking(world->server, error);
+	troupe_status status = check_taking(world->server, when, error);
 	if (status) {
 		command_fini(command);
 		return status;
@@ -192,7 +204,7 @@ static troupe_status post_copies(struct troupe_server *server, const struct give
 {
 	struct command copies[SDF_WORLDS_MAX];
 	struct posted *posted[SDF_WORLDS_MAX];
-	troupe_status status = check_taking(server, error);
+	troupe_status status = check_taking(server, given->when, error);
 	if (!status)
 		status = make_copies(server, given, copies, error);
 	if (status)

@@ -116,7 +116,9 @@ troupe_status server_read_state(const struct server_world *world, const char *pa
 /* Restores the saved state of the worlds, which are set up and have not begun. */
 troupe_status server_resume(struct troupe_server *server, struct troupe_error *error);
 
-/* command.c. Posts a request to a service of a world, as bytes of the type, for the next step. The call gets the
+/* command.c. Refuses a `late` that does not exist. */
+troupe_status server_check_when(const struct troupe_when *when, struct troupe_error *error);
+/* Posts a request to a service of a world, as bytes of the type, for the next step. The call gets the
  * outcome, unless this function fails. Any thread. */
 troupe_status server_command(struct troupe_server *server, const char *service, const char *type, const void *bytes,
 	size_t count, struct command_call *call, struct troupe_error *error);

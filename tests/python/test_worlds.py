@@ -600,7 +600,7 @@ class Interrupted(Exception):
 
 def interrupt(call, at):
     """Raises an exception at one of the moments at which Python runs handlers of signals: when a function begins, or when
-    a call has returned. False: the call has fewer such moments."""
+    a call has returned. It must come out of the call. False: the call has fewer such moments."""
     seen = 0
 
     def profile(frame, event, what):
@@ -618,16 +618,21 @@ def interrupt(call, at):
         return True
     finally:
         sys.setprofile(None)
+    assert seen <= at, "what a handler raises at moment %d is lost" % at
     return False
 
 
 def test_an_interrupted_step_leaves_the_world_free():
-    """Whenever the signal comes, the world can take its next step, and is closed. With a lock that nobody releases, the
-    world refuses both, and the program would wait for ever when it ends."""
+    """Whenever the signal comes, also while a command is obeyed, what its handler raises is not lost, the world can take
+    its next step, and is closed. With a lock that nobody releases, the world refuses both, and the program would wait for
+    ever when it ends."""
     worlds = [troupe.World(text=LYING, secondaries=0) for _ in range(2)]
     for call in (worlds[0].step, lambda: worlds[0].run(steps=worlds[0].steps + 2), lambda: troupe.step_many(worlds)):
         at = 0
-        while interrupt(call, at):
+        while True:
+            worlds[0].command("/world/w/set_pose", {"name": "box", "position": {"z": 0.5}})
+            if not interrupt(call, at):
+                break
             for world in worlds:
                 world.step()
             at += 1

@@ -2,6 +2,8 @@
  * on_step, states in memory, recordings. The expectations are what the headers in include/troupe say. */
 #include "library.h"
 
+#include <troupe/inbox.h>
+
 #include <unistd.h>
 
 TestSuite(library_numbers, .timeout = 120);
@@ -43,6 +45,56 @@ static struct troupe_server *listened_to(const char *world, int secondaries, str
 static struct troupe_when at_step(uint64_t step)
 {
 	return (struct troupe_when){.step = step};
+}
+
+/* --- an inbox ----------------------------------------------------------------------------------------------------- */
+
+static bool next_reply(struct troupe_inbox *inbox, uint64_t step, bool good, const char *words)
+{
+	struct troupe_reply reply;
+	return troupe_inbox_take_reply(inbox, &reply) && reply.step == step && !reply.status == good &&
+	       !strcmp(reply.world, "w") && !strcmp(reply.topic, "/world/w/set_pose") && strstr(reply.text, words);
+}
+
+/* Replies and warnings in their order; the oldest are lost, but not the first failure. */
+Test(library_numbers, an_inbox_keeps_the_last_replies)
+{
+	struct troupe_server_def def = lib_def(LIB_SDF("<world name='w'><strange/>" LIB_HEAD LIB_MODEL(
+						       "m", "0 0 9 0 0 0", "<link name='l'/>") "</world>"),
+		1);
+	struct troupe_inbox *inbox;
+	struct troupe_error error;
+	struct troupe_reply reply;
+	const char *warning;
+	cr_assert_eq(troupe_inbox_create(0, &inbox, &error), TROUPE_EINVAL);
+	cr_assert_eq(troupe_inbox_create(TROUPE_INBOX_MAX + 1u, &inbox, &error), TROUPE_EINVAL);
+	cr_assert_eq(troupe_inbox_create(3, &inbox, &error), TROUPE_OK);
+	def.on_reply = troupe_inbox_put_reply;
+	def.on_warning = troupe_inbox_put_warning;
+	def.ctx = inbox;
+	struct troupe_server *server = lib_create(&def);
+	cr_assert(troupe_inbox_take_warning(inbox, &warning) && strstr(warning, "strange"));
+	cr_assert_not(troupe_inbox_take_warning(inbox, &warning));
+	cr_assert_not(troupe_inbox_take_reply(inbox, &reply) || troupe_inbox_take_failure(inbox, &reply));
+	for (int round = 0; round < 2; round++) {
+		uint64_t step = troupe_server_progress(server).steps;
+		lib_text(server, step, "/world/w/set_pose", "name: 'first'");
+		lib_text(server, step, "/world/w/set_pose", "name: 'second'");
+		lib_text(server, step + 1, "/world/w/set_pose", "name: 'm' position {z: 9}");
+		lib_text(server, step + 2, "/world/w/set_pose", "name: 'third'");
+		lib_step(server, 3);
+		cr_assert(next_reply(inbox, step, false, "second"));
+		cr_assert(troupe_inbox_take_failure(inbox, &reply));
+		cr_assert(reply.step == step && strstr(reply.text, "first"), "%s", reply.text);
+		cr_assert_not(troupe_inbox_take_failure(inbox, &reply));
+		cr_assert(next_reply(inbox, step + 1, true, "placed") && next_reply(inbox, step + 2, false, "third"));
+		cr_assert_not(troupe_inbox_take_reply(inbox, &reply));
+	}
+	lib_text(server, 0, "/world/w/set_pose", "name: 'left behind'");
+	lib_step(server, 1);
+	troupe_server_destroy(server);
+	troupe_inbox_destroy(inbox);
+	troupe_inbox_destroy(NULL);
 }
 
 /* --- numbers and text --------------------------------------------------------------------------------------------- */
@@ -554,6 +606,10 @@ Test(library_numbers, for_what_is_gone_or_takes_none_are_told_at_their_step)
 	must(troupe_command_twist(
 		server, &when[2], crate, &twist, NULL, &lib_error)); /* the crate takes no such command */
 	must(troupe_command_joint(server, &when[3], grip, 1, NULL, &lib_error));
+	when[4].late = (enum troupe_late)2;
+	cr_assert_eq(troupe_command_joint(server, &when[4], grip, 1, NULL, &lib_error), TROUPE_ECOMMAND);
+	cr_assert(strstr(lib_error.text, "late 2: expected"), "%s", lib_error.text);
+	when[4].late = TROUPE_LATE_NEXT;
 	must(troupe_command_joint_state(
 		server, &when[4], wheel, 1, 1, 0, NULL, &lib_error)); /* the wheel has one axis */
 	must(troupe_command_joint_state(

@@ -1,0 +1,153 @@
+/* Copies of replies and warnings, in two rings. A lock is held for each of them; the flag `failed` spares a program the
+ * lock that asks after each step whether a command has failed. */
+#include "base/base.h"
+
+#include <troupe/inbox.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct kept {
+	struct troupe_reply reply; /* its texts are owned. Of a warning only `text` */
+};
+
+struct ring {
+	struct kept *at; /* [depth] */
+	uint32_t first, count;
+	struct kept taken; /* whose texts the program may still read */
+};
+
+struct troupe_inbox {
+	pthread_mutex_t lock;
+	uint32_t depth;
+	struct ring replies, warnings;
+	struct kept failure, failure_taken;
+	_Atomic bool failed; /* there is `failure` */
+};
+
+static void forget(struct kept *kept)
+{
+	free((char *)(uintptr_t)kept->reply.world);
+	free((char *)(uintptr_t)kept->reply.topic);
+	free((char *)(uintptr_t)kept->reply.text);
+	*kept = (struct kept){0};
+}
+
+static struct kept copy(const struct troupe_reply *reply)
+{
+	struct kept kept = {*reply};
+	kept.reply.world = reply->world ? mem_strdup(reply->world) : NULL;
+	kept.reply.topic = reply->topic ? mem_strdup(reply->topic) : NULL;
+	kept.reply.text = reply->text ? mem_strdup(reply->text) : NULL;
+	return kept;
+}
+
+static void put(struct troupe_inbox *inbox, struct ring *ring, const struct troupe_reply *reply)
+{
+	struct kept *last = &ring->at[(ring->first + ring->count) % inbox->depth];
+	if (ring->count < inbox->depth)
+		ring->count++;
+	else
+		ring->first = (ring->first + 1) % inbox->depth;
+	forget(last);
+	*last = copy(reply);
+}
+
+static bool take(struct troupe_inbox *inbox, struct ring *ring)
+{
+	pthread_mutex_lock(&inbox->lock);
+	bool any = ring->count > 0;
+	if (any) {
+		forget(&ring->taken);
+		ring->taken = ring->at[ring->first];
+		ring->at[ring->first] = (struct kept){0};
+		ring->first = (ring->first + 1) % inbox->depth;
+		ring->count--;
+	}
+	pthread_mutex_unlock(&inbox->lock);
+	return any;
+}
+
+static void ring_fini(struct ring *ring, uint32_t depth)
+{
+	for (uint32_t i = 0; i < depth; i++)
+		forget(&ring->at[i]);
+	forget(&ring->taken);
+	free(ring->at);
+}
+
+troupe_status troupe_inbox_create(uint32_t depth, struct troupe_inbox **ret_inbox, struct troupe_error *error)
+{
+	if (depth < 1 || depth > TROUPE_INBOX_MAX)
+		return fail(error, TROUPE_EINVAL, "depth %u: expected 1 to %d", depth, TROUPE_INBOX_MAX);
+	struct troupe_inbox *inbox = mem_alloc(sizeof *inbox);
+	*inbox = (struct troupe_inbox){.depth = depth};
+	pthread_mutex_init(&inbox->lock, NULL);
+	inbox->replies.at = mem_alloc(depth * sizeof *inbox->replies.at);
+	inbox->warnings.at = mem_alloc(depth * sizeof *inbox->warnings.at);
+	*ret_inbox = inbox;
+	return TROUPE_OK;
+}
+
+void troupe_inbox_destroy(struct troupe_inbox *inbox)
+{
+	if (!inbox)
+		return;
+	ring_fini(&inbox->replies, inbox->depth);
+	ring_fini(&inbox->warnings, inbox->depth);
+	forget(&inbox->failure);
+	forget(&inbox->failure_taken);
+	pthread_mutex_destroy(&inbox->lock);
+	free(inbox);
+}
+
+void troupe_inbox_put_reply(void *ctx, const struct troupe_reply *reply)
+{
+	struct troupe_inbox *inbox = ctx;
+	pthread_mutex_lock(&inbox->lock);
+	put(inbox, &inbox->replies, reply);
+	if (reply->status && !reply->called && !atomic_load_explicit(&inbox->failed, memory_order_relaxed)) {
+		inbox->failure = copy(reply);
+		atomic_store_explicit(&inbox->failed, true, memory_order_release);
+	}
+	pthread_mutex_unlock(&inbox->lock);
+}
+
+void troupe_inbox_put_warning(void *ctx, const char *text)
+{
+	struct troupe_inbox *inbox = ctx;
+	pthread_mutex_lock(&inbox->lock);
+	put(inbox, &inbox->warnings, &(struct troupe_reply){.text = text});
+	pthread_mutex_unlock(&inbox->lock);
+}
+
+bool troupe_inbox_take_reply(struct troupe_inbox *inbox, struct troupe_reply *ret_reply)
+{
+	bool any = take(inbox, &inbox->replies);
+	if (any)
+		*ret_reply = inbox->replies.taken.reply;
+	return any;
+}
+
+bool troupe_inbox_take_warning(struct troupe_inbox *inbox, const char **ret_text)
+{
+	bool any = take(inbox, &inbox->warnings);
+	if (any)
+		*ret_text = inbox->warnings.taken.reply.text;
+	return any;
+}
+
+bool troupe_inbox_take_failure(struct troupe_inbox *inbox, struct troupe_reply *ret_reply)
+{
+	if (!atomic_load_explicit(&inbox->failed, memory_order_acquire))
+		return false;
+	pthread_mutex_lock(&inbox->lock);
+	forget(&inbox->failure_taken);
+	inbox->failure_taken = inbox->failure;
+	inbox->failure = (struct kept){0};
+	atomic_store_explicit(&inbox->failed, false, memory_order_relaxed);
+	pthread_mutex_unlock(&inbox->lock);
+	*ret_reply = inbox->failure_taken.reply;
+	return true;
+}
