@@ -87,6 +87,12 @@ within 30 "$troupe" topic echo /clock -n 1 --timeout 0.5
 [ $? = 1 ]
 check 'a client that comes after the run' $?
 
+# A process that may open few files runs without gz-transport, and says so.
+(ulimit -n 24 && timeout 60 "$troupe" run a.sdf --rtf 0 --until 0.1) >few.out 2>few.err
+check "a run that may open few files: $(tail -n 2 few.err)" $?
+grep -q 'no gz-transport: gz-transport: cannot open [0-9]* files: Too many open files' few.err
+check "it says what is missing: $(head -n 3 few.err)" $?
+
 # A hundred subscribers; one of them stops reading, and one is killed.
 timeout 60 "$troupe" run a.sdf --no-gz --rtf 0 --until 4 2>alone.err
 GZ_PARTITION=crowd$$

@@ -17,12 +17,13 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define ACCESS_ENDPOINT "inproc://zeromq.zap.01" /* fixed by ZeroMQ */
 #define ACCESS_DOMAIN "ign-auth"
-enum { HANDSHAKE_MS = 3000, MONITOR_EVENTS_MAX = 1024 };
+enum { HANDSHAKE_MS = 3000, MONITOR_EVENTS_MAX = 1024, FILES_OF_ZEROMQ = 32 };
 
 static bool set_number(void *socket, int option, int value)
 {
@@ -112,8 +113,24 @@ static bool open_access(struct node *node)
 	return node->access && set_number(node->access, ZMQ_LINGER, 0) && !zmq_bind(node->access, ACCESS_ENDPOINT);
 }
 
+/* Without room for its own files ZeroMQ ends the whole process. */
+static bool has_room_for_files(void)
+{
+	int files[FILES_OF_ZEROMQ], count = 0;
+	while (count < FILES_OF_ZEROMQ && (files[count] = eventfd(0, EFD_CLOEXEC)) >= 0)
+		count++;
+	int why = errno;
+	for (int i = 0; i < count; i++)
+		close(files[i]);
+	errno = why;
+	return count == FILES_OF_ZEROMQ;
+}
+
 troupe_status sockets_open(struct node *node, const struct node_options *options, struct troupe_error *error)
 {
+	if (!has_room_for_files())
+		return fail(
+			error, TROUPE_EIO, "gz-transport: cannot open %d files: %s", FILES_OF_ZEROMQ, strerror(errno));
 	node->zmq = zmq_ctx_new();
 	if (node->zmq && open_access(node) && open_publish(node, options) && open_subscribe(node, options) &&
 		open_services(node, options))

@@ -381,7 +381,7 @@ static bool adopt_file(struct web *web, int file)
 {
 	const lws_adopt_desc_t how = {
 		.vh = web->vhost, .type = LWS_ADOPT_RAW_FILE_DESC, .fd.filefd = file, .vh_prot_name = "(http)"};
-	return file >= 0 && lws_adopt_descriptor_vhost_via_info(&how);
+	return lws_adopt_descriptor_vhost_via_info(&how);
 }
 
 /* The library names only the function that failed. */
@@ -441,11 +441,21 @@ static troupe_status start_library(struct web *web, const struct web_def *def, s
 /* The library closes them at its end. */
 static troupe_status give_files(struct web *web, struct troupe_error *error)
 {
+	int bell = -1;
 	web->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	web->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (!adopt_file(web, fcntl(web->bell, F_DUPFD_CLOEXEC, 0)) || !adopt_file(web, web->timer) ||
-		!adopt_file(web, web->listener))
-		return fail(error, TROUPE_EIO, "web server: cannot start: %s", strerror(errno));
+	if (web->bell >= 0)
+		web->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (web->timer >= 0)
+		bell = fcntl(web->bell, F_DUPFD_CLOEXEC, 0);
+	if (bell < 0) {
+		int why = errno;
+		if (web->timer >= 0)
+			close(web->timer);
+		close(web->listener);
+		return fail(error, TROUPE_EIO, "web server: cannot start: %s", strerror(why));
+	}
+	if (!adopt_file(web, bell) || !adopt_file(web, web->timer) || !adopt_file(web, web->listener))
+		return fail(error, TROUPE_EIO, "web server: cannot start: its library takes no more files");
 	return TROUPE_OK;
 }
 
