@@ -39,6 +39,8 @@ struct primary_options {
 	 * "". called: a client called the service, and is told, too. */
 	void (*on_reply)(
 		void *ctx, uint64_t step, const char *topic, troupe_status status, const char *text, bool called);
+	/* A model was created for a robot client. Commands may be given, for the next step. */
+	void (*on_owned)(void *ctx, uint32_t model);
 	/* In each step that moves, before systems decide: primary_hear() may be called. */
 	void (*on_decide)(void *ctx);
 	/* Each command, after it was taken; status: its outcome. */

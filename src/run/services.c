@@ -272,12 +272,16 @@ static troupe_status admit(
 troupe_status service_obey(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
-	uint32_t owner = 0;
+	struct edit *edit = &primary->edit;
+	uint32_t owner = 0, before = edit->log.count;
 	troupe_status status = admit(primary, command, &owner, error);
-	primary->edit.creates_for = owner;
+	edit->creates_for = owner;
 	if (!status)
 		status = command->service->apply(primary, command, note, error);
-	primary->edit.creates_for = 0;
+	edit->creates_for = 0;
+	for (uint32_t i = before; owner && primary->options.on_owned && i < edit->log.count; i++)
+		if (edit->log.at[i].kind == EDIT_CREATE)
+			primary->options.on_owned(primary->options.ctx, edit->log.at[i].model);
 	return status;
 }
 

@@ -165,25 +165,38 @@ static void place_clients(struct network *network)
 	plan_learn_pins(&primary->plan);
 }
 
-/* Commands of the run itself: they are bound to the next step, and recorded. */
+/* A command of the run itself: it is bound to the next step, and recorded. */
+static void remove_model(struct network *network, const struct scene_model *model)
+{
+	char *service = mem_printf("/world/%s/remove", network->server->worlds[0].scene->name);
+	Gz__Msgs__Entity entity = GZ__MSGS__ENTITY__INIT;
+	struct text bytes = {0};
+	entity.name = message_string(model->name);
+	entity.type = GZ__MSGS__ENTITY__TYPE__MODEL;
+	message_add_bytes(&bytes, &entity.base);
+	(void)troupe_command_bytes(network->server, NULL, service, "gz.msgs.Entity", bytes.at, bytes.count, NULL, NULL);
+	text_fini(&bytes);
+	free(service);
+}
+
 static void remove_models(struct network *network, uint32_t owner)
 {
 	const struct scene *scene = network->server->worlds[0].scene;
-	char *service = mem_printf("/world/%s/remove", scene->name);
-	for (uint32_t m = 0; m < scene->model_count; m++) {
-		const struct scene_model *model = &scene->models[m];
-		if (!model->id || model->absent || model->owner != owner)
-			continue;
-		Gz__Msgs__Entity entity = GZ__MSGS__ENTITY__INIT;
-		struct text bytes = {0};
-		entity.name = message_string(model->name);
-		entity.type = GZ__MSGS__ENTITY__TYPE__MODEL;
-		message_add_bytes(&bytes, &entity.base);
-		(void)troupe_command_bytes(
-			network->server, NULL, service, "gz.msgs.Entity", bytes.at, bytes.count, NULL, NULL);
-		text_fini(&bytes);
-	}
-	free(service);
+	for (uint32_t m = 0; m < scene->model_count; m++)
+		if (scene->models[m].id && !scene->models[m].absent && scene->models[m].owner == owner)
+			remove_model(network, &scene->models[m]);
+}
+
+void network_meet_model(struct network *network, uint32_t model)
+{
+	const struct server_world *world = &network->server->worlds[0];
+	const struct scene_model *m = &world->scene->models[model];
+	const char *name = owners_name(&world->primary.edit.owners, m->owner);
+	pthread_mutex_lock(&network->lock);
+	bool here = name && has_name(network->clients.at, network->clients.count, name);
+	pthread_mutex_unlock(&network->lock);
+	if (name && !here && network->client_lost == TROUPE_CLIENT_LOST_REMOVE)
+		remove_model(network, m);
 }
 
 /* A message of the client comes before its models are removed, or is refused. */

@@ -42,6 +42,9 @@ void network_take_wishes(struct network *network);
  * what becomes of its models. An error: the run ends. */
 troupe_status network_lose_client(
 	struct network *network, uint32_t secondary, const struct troupe_error *why, struct troupe_error *error);
+/* A model was created for a client: it does not stay if models of clients that are gone are to be removed, and this one
+ * has gone meanwhile. In the primary's thread. */
+void network_meet_model(struct network *network, uint32_t model);
 /* After a network_gather() that failed: the same for clients that have not come. False: there is none, or a secondary
  * that is no client has not come. */
 bool network_lose_absent(struct network *network);

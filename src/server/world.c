@@ -123,6 +123,13 @@ static void on_reply(void *ctx, uint64_t step, const char *topic, troupe_status 
 	world_tell_reply(ctx, step, topic, status, text, called);
 }
 
+static void on_owned(void *ctx, uint32_t model)
+{
+	const struct server_world *world = ctx;
+	if (world->server->network)
+		network_meet_model(world->server->network, model);
+}
+
 static void on_decide(void *ctx)
 {
 	const struct server_world *world = ctx;
@@ -153,6 +160,7 @@ static void set_up_primary(struct server_world *world)
 		.chaos_moves = def->chaos_moves,
 		.on_event = def->on_event ? on_event : NULL,
 		.on_reply = on_reply,
+		.on_owned = on_owned,
 		.on_decide = on_decide,
 		.on_taken = def->record_path || def->on_taken ? on_taken : NULL,
 		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL,

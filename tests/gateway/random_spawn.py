@@ -5,6 +5,7 @@ robots, through the client's Foxglove port. Only Python's own modules.
 
 usage: random_spawn.py PORT NAMESPACE ROBOTS SECONDS SEED
        random_spawn.py --list PORT       only prints the topics that are offered within a second from the first
+       random_spawn.py --ask PORT NAMESPACE   asks for one robot, and ends before it is there
 
 It drives for SECONDS of simulated time after the last robot was created. It prints lines of a name and values:
 
@@ -173,9 +174,22 @@ def list_topics(port):
     print("topics", *sorted(fox.channels))
 
 
+def ask(port, namespace):
+    fox = Foxglove(port)
+    create = "/%s/world/large/create" % namespace
+    while create not in fox.services:
+        fox.step()
+    fox.call(create, {"sdf": MODEL.format(name="asked_for", x=0, y=0, yaw=0)}, None)
+    print("asked")
+    time.sleep(0.3)  # for the client to pass it on
+
+
 def main():
     if sys.argv[1] == "--list":
         list_topics(int(sys.argv[2]))
+        return
+    if sys.argv[1] == "--ask":
+        ask(int(sys.argv[2]), sys.argv[3])
         return
     port, namespace, robots, seconds, seed = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), sys.argv[5]
     chance = random.Random("%s %s" % (namespace, seed))

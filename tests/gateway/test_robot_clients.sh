@@ -155,6 +155,23 @@ for how in 'KILL remove' 'STOP keep'; do
 	end_processes
 done
 
+# A robot is asked for while a step of two seconds lasts, and the client is killed before the next.
+next_ports
+primary --client tb3_1 --rtf 0.0005
+secondary
+client tb3_1 $((port + 10000)) $port
+await 'the client takes part' 120 grep -q tb3_1 primary.err
+timeout 60 python3 "$source/tests/gateway/random_spawn.py" --ask $((port + 10000)) tb3_1 >asked 2>&1
+check "a robot is asked for: $(tail -n 1 asked)" $?
+kill -KILL "$(cat tb3_1.pid)"
+await 'the loss is noticed' 120 grep -q "client 'tb3_1' is gone" primary.err
+sleep 7
+finish secondary
+grep -q '^1 model created, 1 model removed' primary.err
+check "a robot that is created after its client is gone is removed: $(tail -n 3 primary.err)" $?
+same
+end_processes
+
 # --- clients come and go ---------------------------------------------------------------------------------------------
 
 next_ports
