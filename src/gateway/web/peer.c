@@ -20,7 +20,8 @@ bool web_send(struct web_peer *peer, bool binary, const void *bytes, size_t coun
 	if (waiting && waiting + count > peer->web->queue_bytes_max)
 		return false;
 	struct web_block *block = mem_alloc(sizeof *block);
-	*block = (struct web_block){.count = count, .binary = binary, .at = mem_realloc(NULL, LWS_PRE + count)};
+	/* and a byte, so that `at` of an empty message points into its memory: a search for leaks follows it */
+	*block = (struct web_block){.count = count, .binary = binary, .at = mem_realloc(NULL, LWS_PRE + count + 1)};
 	block->at += LWS_PRE;
 	if (count)
 		memcpy(block->at, bytes, count);
