@@ -238,6 +238,8 @@ static void on_crash(int number)
 	(void)raise(number);
 }
 
+enum { EXITS_AT_ONCE = 64 };
+
 /* exit() and quick_exit() call this on the thread that has called them. */
 static void on_exit_of_plugin(void)
 {
@@ -248,8 +250,12 @@ static void on_exit_of_plugin(void)
 void signals_name_plugins(void)
 {
 	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-	(void)atexit(on_exit_of_plugin);
-	(void)at_quick_exit(on_exit_of_plugin);
+	/* Secondaries may call exit() at the same time. Each takes a function off the list before it calls it, and the
+	 * one that finds none ends the process, with the status that the plug-in gave. */
+	for (int i = 0; i < EXITS_AT_ONCE; i++) {
+		(void)atexit(on_exit_of_plugin);
+		(void)at_quick_exit(on_exit_of_plugin);
+	}
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
 		struct sigaction before, action = {.sa_handler = on_crash, .sa_flags = SA_NODEFER | SA_ONSTACK};
 		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler == SIG_DFL)
