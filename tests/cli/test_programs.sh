@@ -376,7 +376,7 @@ cat >drive <<'END2'
 exec ./follow "$TROUPE_LOCKSTEP_SOCKET" /model/cart "$1"
 END2
 chmod +x drive
-steps=$(amount 2000 6000 6000)
+steps=$(amount 2000 2500 6000)
 lockstep="floor.sdf --resource-path $worlds --iterations $steps --hash-every $steps --lockstep-socket socket --wait-for follow"
 hash=
 for secondaries in 0 1 2; do

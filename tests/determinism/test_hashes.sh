@@ -56,10 +56,12 @@ one_of_four()
 }
 
 turn=0
-# some_ways: half of the steps, with a saved state, on three secondaries; then one of the other ways, by turns; then 500
-# steps from the saved state
+sampled=0
+# some_ways: half of the steps, with a saved state, on three secondaries; then, of every second case, one of the other
+# ways, by turns; then 500 steps from the saved state
 some_ways()
 {
+	sampled=$((sampled + 1))
 	whole=$reference whole_steps=$steps save=${saves##* }
 	[ "$steps" -le 1000 ] || shorten $((steps / 200 * 100))
 	[ "$save" -lt "$steps" ] || save=${saves%% *}
@@ -70,7 +72,7 @@ some_ways()
 		shorten $((steps / 200 * 100))
 	fi
 	check_counts
-	one_of_four
+	[ $((sampled % 2)) = 0 ] || one_of_four
 	reference=$whole steps=$whole_steps
 	shorten $((save / 100 * 100 + 500))
 	resume_at "$save" --secondaries 2 --chaos 4 --distribution "$last_policy"

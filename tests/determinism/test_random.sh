@@ -97,7 +97,7 @@ E2
 finds hash edits 2 resumed_hash
 
 # members that the report of a resumed run has lost
-for member in sim_time refused_commands pose asleep; do
+for member in $(amount pose 'pose asleep' 'sim_time refused_commands pose asleep'); do
 	wrong "resumed_$member" <<-E2
 		case "\$*" in *--resume*) spoil 's/"$member": [^,]*/"$member": 7/' report ;; esac
 	E2

@@ -78,7 +78,7 @@ for keyed in '' yes; do
 	export FLOOD_MAC
 	begin_flood garbage
 	meet "garbage$named"
-	for senders in 1 500; do
+	for senders in $(amount 500 500 "1 500"); do
 		export FLOOD_SENDERS=$senders
 		for role in 1 2; do
 			begin_flood announce $role 1 -

@@ -20,14 +20,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT_USUAL = 20, COUNT_QUICK = 5, JOBS_MAX = 64, WAYS_MAX = 10 };
+enum { COUNT_USUAL = 12, COUNT_QUICK = 5, JOBS_MAX = 64, WAYS_MAX = 10 };
 
 static const char usage[] =
 	"usage: random_worlds [--first SEED] [--count N] [--jobs J] [--keep FOLDER] [--only KIND]\n"
 	"                     [--shrink SECONDS] [--write FOLDER] [--stable]\n"
 	"\n"
 	"  --first SEED      the first seed (default 1)\n"
-	"  --count N         how many seeds (default 20)\n"
+	"  --count N         how many seeds (default 12)\n"
 	"  --jobs J          how many at a time (default 1)\n"
 	"  --keep FOLDER     where failing worlds are kept (default: a new temporary folder)\n"
 	"  --only KIND       make each seed's world of this kind: mixed, levels, joints, pile, edits, sleep,\n"
