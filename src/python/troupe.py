@@ -22,6 +22,7 @@ that only one thread uses. Other calls raise an error meanwhile. Do not fork() a
 
 Units: metres, kilograms, seconds, radians, newtons. Poses are x, y, z and a unit quaternion w, x, y, z."""
 
+import atexit
 import collections
 import ctypes
 import itertools
@@ -498,6 +499,7 @@ class _Owned:
     def __init__(self):
         self.server = c_void_p()
         self.inbox = c_void_p()
+        self.ends = False
         self.taking = threading.Lock()  # held while steps are taken
         self.clients = {}  # number: (pointer, lock that is held while a message is taken)
         self.reading = threading.Lock()  # held while replies and warnings are taken
@@ -531,7 +533,9 @@ class _Owned:
         return Error(_STATUS[self.reply.status], "step %d: %s: %s" % (found.step, found.topic, found.text))
 
     def end(self):
-        """Nothing refers to the world, or the interpreter exits: then a daemon thread may still take steps."""
+        """Nothing refers to the world, or the interpreter exits: then a daemon thread may still take steps. It must not begin
+        again: it would take the lock before this thread, which has to be woken for it, on a busy machine each time."""
+        self.ends = True
         while not self.taking.acquire(timeout=0.05):
             _lib.troupe_server_stop(self.server)
         try:
@@ -549,8 +553,31 @@ class _Owned:
             _lib.troupe_server_destroy(server)
 
 
+_exits = False  # the interpreter has begun to exit
+
+
+def _begin_exit():
+    global _exits
+    _exits = True
+
+
+# The module of finalizers registers a function for the exit when it makes the first of them. Of such functions the one
+# that was registered last is called first: this one comes before all worlds are closed.
+weakref.finalize(_Owned, int)
+atexit.register(_begin_exit)
+
+
+def _too_late(text):
+    """The exception of a call that finds its world closed, or being closed. When the interpreter exits, a daemon thread that
+    made it ends in silence: were it stopped in the middle of the lines that tell of an error, with the lock of the stream,
+    the interpreter would abort the process, because it needs the lock itself."""
+    if _exits and threading.current_thread() is not threading.main_thread():
+        return SystemExit()
+    return Error("EINVAL", text)
+
+
 def _taking_steps():
-    return Error("EINVAL", "the world takes steps on another thread: expected this call between steps")
+    return _too_late("the world takes steps on another thread: expected this call between steps")
 
 
 class World:
@@ -638,8 +665,8 @@ class World:
     def _any(self):
         """The server, for a call that any thread may make."""
         server = self._owned.server
-        if not server:
-            raise Error("EINVAL", "the world is closed")
+        if not server or self._owned.ends:
+            raise _too_late("the world is closed")
         return server
 
     def _use(self):
@@ -1355,7 +1382,7 @@ class Client:
         try:
             return self.world._owned.clients[self._number]
         except KeyError:
-            raise Error("EINVAL", "the client is closed, or its world is") from None
+            raise _too_late("the client is closed, or its world is") from None
 
     def _use(self):
         return self._entry()[0]
@@ -1450,7 +1477,7 @@ class Pool:
 
     def _use(self):
         if not self._finalizer.alive:
-            raise Error("EINVAL", "the pool is closed")
+            raise _too_late("the pool is closed")
         return self._pool
 
     def step(self, worlds, n=1):

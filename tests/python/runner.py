@@ -31,7 +31,7 @@ def main(module):
             print("skipped: %s: %s" % (name, why))
         except Exception:
             failed += 1
-            print("FAILED: %s: %s" % (name, (test.__doc__ or "").split("\n")[0]))
+            print("FAILED: %s: %s" % (name, traceback.format_exc().rstrip().split("\n")[-1]))
             print("    " + traceback.format_exc().replace("\n", "\n    ").rstrip())
         signal.alarm(0)
     print("%d passed, %d failed%s" % (passed, failed, ", %d skipped" % skipped if skipped else ""))

@@ -493,11 +493,13 @@ while not (world.steps or others[0].steps or %d):
 
 
 def test_daemon_threads_at_exit():
-    """A program may end while its daemon threads take steps or wait for messages: its worlds are stopped first."""
+    """A program may end while its daemon threads take steps or wait for messages: its worlds are stopped first, and the
+    threads end without a word."""
     for line, waits in (("world.run()", 0), ("world.step(2)", 0), ("pool.step(others, 20)", 0),
                         ("clock.take(timeout=1e6)", 1)):
         ended = subprocess.run([sys.executable, "-c", DAEMON % (line, waits)], capture_output=True, timeout=100)
-        assert ended.returncode == 0, "%s: %d: %s" % (line, ended.returncode, ended.stderr.decode()[-300:])
+        assert ended.returncode == 0 and not ended.stderr, \
+            "%s: %d: %s" % (line, ended.returncode, ended.stderr.decode()[-300:])
 
 
 def test_a_recording_that_is_not_whole():
