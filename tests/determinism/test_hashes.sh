@@ -57,8 +57,8 @@ one_of_four()
 
 turn=0
 sampled=0
-# some_ways: half of the steps, with a saved state, on three secondaries; then, of every second case, one of the other
-# ways, by turns; then 500 steps from the saved state
+# some_ways: half of the steps, with a saved state, on three secondaries; then, by turns from case to case, one of the
+# other ways, or 500 steps from the saved state
 some_ways()
 {
 	sampled=$((sampled + 1))
@@ -74,6 +74,7 @@ some_ways()
 	check_counts
 	[ $((sampled % 2)) = 0 ] || one_of_four
 	reference=$whole steps=$whole_steps
+	[ $((sampled % 2)) = 0 ] || return
 	shorten $((save / 100 * 100 + 500))
 	resume_at "$save" --secondaries 2 --chaos 4 --distribution "$last_policy"
 }

@@ -17,7 +17,8 @@ share=1.15 # on the average of a tenth of the run, one secondary has at most thi
 demo() { run "$scratch/trace.$1" "$world" "$commands" "$steps" --report "$scratch/report.$1" --trace --secondaries "$@"; }
 
 several=$(amount 2 2 '2 4' '2 3 4')
-for secondaries in 0 $several $carts; do
+one_each=$(amount "" "" "$carts") # a secondary for each cart: many for two cores
+for secondaries in 0 $several $one_each; do
 	demo "$secondaries"
 	check "--secondaries $secondaries: runs, and every command is obeyed" $?
 	hash=$(member "$scratch/report.$secondaries" state_hash)
@@ -50,8 +51,10 @@ awk '{ print $1, $3 }' "$scratch/goals" >"$scratch/headings"
 ends 'turned from the planned heading' $near_rad "$scratch/headings"
 
 # With a secondary for each cart, every contact of two carts, or of a cart and another's tote, is a meeting.
-[ "$(member "$scratch/report.$carts" meetings)" = 0 ]
-check "no cart touches another: $(member "$scratch/report.$carts" meetings) meetings" $?
+if [ -n "$one_each" ]; then
+	[ "$(member "$scratch/report.$carts" meetings)" = 0 ]
+	check "no cart touches another: $(member "$scratch/report.$carts" meetings) meetings" $?
+fi
 [ "$(member "$scratch/report.0" waiting_commands)" = 0 ] && [ "$(member "$scratch/report.0" refused_commands)" = 0 ]
 check 'no command waits or was refused' $?
 [ "$(member "$scratch/report.0" created)" -ge "$carts" ] && [ "$(member "$scratch/report.0" created)" = "$(member "$scratch/report.0" removed)" ]
