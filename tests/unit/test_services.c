@@ -109,6 +109,13 @@ Test(services, a_pose_and_a_velocity_are_one_command)
 	}
 	struct troupe_model_state m = lib_at(one, lib_model(one, "m"));
 	cr_assert(fabs(m.pose.x - 7) < 0.1 && fabs(m.twist.linear.y - 3) < 0.1);
+	for (int i = 0; i < 2; i++) { /* by its id */
+		struct troupe_server *server = i ? two : one;
+		(void)snprintf(text, sizeof text, "id: %llu pose {position {x: 1}} linear {x: 2}",
+			(unsigned long long)lib_model(server, "m").born);
+		does(server, "/world/w/set_velocity", text);
+		cr_assert(fabs(lib_at(server, lib_model(server, "m")).pose.x - 1) < 0.1);
+	}
 	static const struct {
 		const char *text, *words;
 	} wrong[] = {{"name: 'm' pose {position {z: 9}} angular {z: 20}", "would move at"},
