@@ -197,7 +197,7 @@ troupe_status edit_check_pose(const struct edit *edit, const Gz__Msgs__Pose *mes
 
 void edit_move_bodies(const struct scene_model *m, struct body_state *bodies, struct pose pose)
 {
-	struct pose by = pose_mul(pose, pose_inverse(edit_frame_of(m, bodies)));
+	struct pose by = pose_mul(pose, pose_inverse(state_frame_of(m, bodies)));
 	for (uint32_t b = 0; b < m->body_count; b++) {
 		struct pose to = pose_mul(by, body_pose(&bodies[b]));
 		bodies[b].p = to.p;

@@ -130,11 +130,6 @@ troupe_status edit_check_pose(const struct edit *edit, const Gz__Msgs__Pose *mes
 void edit_place(struct edit *edit, uint32_t model, struct pose pose);
 /* Moves the bodies of a model so that its frame has the pose. */
 void edit_move_bodies(const struct scene_model *m, struct body_state *bodies, struct pose pose);
-/* The frame of a model that has bodies. */
-static inline struct pose edit_frame_of(const struct scene_model *m, const struct body_state *bodies)
-{
-	return pose_mul(body_pose(&bodies[m->frame_body]), m->in_body);
-}
 
 /* True: some were off. The caller tells the plan. */
 bool edit_enable_all_collisions(struct edit *edit, uint32_t model);

@@ -87,7 +87,7 @@ static troupe_status set_in_motion(struct edit *edit, uint32_t model, const Trou
 	memcpy(moved, bodies, m->body_count * sizeof *moved);
 	if (pose)
 		edit_move_bodies(m, moved, *pose);
-	struct vec3 frame = edit_frame_of(m, moved).p;
+	struct vec3 frame = state_frame_of(m, moved).p;
 	struct twist twist = twist_of(&moved[m->frame_body], frame);
 	if (message->linear)
 		twist.linear = message_vec3(message->linear);

@@ -230,20 +230,20 @@ uint64_t state_hash_models(struct state *state)
 	return sum;
 }
 
-static struct pose model_frame(const struct scene_model *m, const struct body_state *bodies)
+struct pose state_frame_of(const struct scene_model *m, const struct body_state *bodies)
 {
 	return m->body_count ? pose_mul(body_pose(&bodies[m->frame_body]), m->in_body) : m->in_body;
 }
 
 struct pose state_model_pose(const struct state *state, uint32_t model, bool next)
 {
-	return model_frame(&state->scene->models[model], state_bodies(state, model, next));
+	return state_frame_of(&state->scene->models[model], state_bodies(state, model, next));
 }
 
 struct pose state_model_home(const struct state *state, uint32_t model)
 {
 	const uint64_t *words = state->initial + state->models[model].offset;
-	return model_frame(&state->scene->models[model], (const struct body_state *)(const void *)words);
+	return state_frame_of(&state->scene->models[model], (const struct body_state *)(const void *)words);
 }
 
 struct pose state_link_pose(const struct state *state, uint32_t link, bool next)

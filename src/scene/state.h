@@ -184,6 +184,8 @@ uint64_t state_hash_models(struct state *state);
 
 /* The pose of the model's frame in the world. */
 struct pose state_model_pose(const struct state *state, uint32_t model, bool next);
+/* The same with these bodies of the model. */
+struct pose state_frame_of(const struct scene_model *m, const struct body_state *bodies);
 /* The same in the initial state, which a reset restores. */
 struct pose state_model_home(const struct state *state, uint32_t model);
 /* The box of all geoms of the model that are not off; its origin, if there are none. */
