@@ -5,7 +5,8 @@
  *     def.on_warning = troupe_inbox_put_warning;
  *     def.ctx = inbox;
  *
- * Thread: the functions that put are called by the server; those that take, by one thread at a time, at any moment. */
+ * Thread: troupe_inbox_put_...() are called by the server. Any thread may call troupe_inbox_take_...(), but only one
+ * thread at a time. */
 #ifndef TROUPE_INBOX_H
 #define TROUPE_INBOX_H
 
@@ -19,8 +20,8 @@ struct troupe_inbox;
 
 enum { TROUPE_INBOX_MAX = 1 << 20 };
 
-/* depth: so many replies, and so many warnings, are kept; the oldest goes first. 1 to TROUPE_INBOX_MAX, or
- * TROUPE_EINVAL. It must outlive the server. */
+/* depth: the greatest number of replies, and of warnings, that are kept; when there are more, the oldest is lost. 1 to
+ * TROUPE_INBOX_MAX, or TROUPE_EINVAL. The inbox must outlive the server. */
 TROUPE_API troupe_status troupe_inbox_create(
 	uint32_t depth, struct troupe_inbox **ret_inbox, struct troupe_error *error);
 TROUPE_API void troupe_inbox_destroy(struct troupe_inbox *inbox); /* NULL is fine */
@@ -33,8 +34,8 @@ TROUPE_API void troupe_inbox_put_warning(void *inbox, const char *text);
  * destroyed. */
 TROUPE_API bool troupe_inbox_take_reply(struct troupe_inbox *inbox, struct troupe_reply *ret_reply);
 TROUPE_API bool troupe_inbox_take_warning(struct troupe_inbox *inbox, const char **ret_text);
-/* The first command that failed since the last call, except for those of clients, who are told. It is among the
- * replies, too, but is not lost when they are many. */
+/* The reply to the first command that failed since the last call. Commands of clients do not count, because their
+ * clients get the reply. The replies contain it, too; but here it is not lost when there are many replies. */
 TROUPE_API bool troupe_inbox_take_failure(struct troupe_inbox *inbox, struct troupe_reply *ret_reply);
 
 #ifdef __cplusplus

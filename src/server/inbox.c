@@ -1,5 +1,5 @@
-/* Copies of replies and warnings, in two rings. A lock is held for each of them; the flag `failed` spares a program the
- * lock that asks after each step whether a command has failed. */
+/* Copies of replies and warnings, in two rings under one lock. A program that asks after each step whether a command
+ * has failed reads only the flag `failed`, without the lock. */
 #include "base/base.h"
 
 #include <troupe/inbox.h>
@@ -8,44 +8,41 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct kept {
-	struct troupe_reply reply; /* its texts are owned. Of a warning only `text` */
-};
-
+/* The texts of each reply here are owned. Of a warning there is only `text`. */
 struct ring {
-	struct kept *at; /* [depth] */
+	struct troupe_reply *at; /* [depth] */
 	uint32_t first, count;
-	struct kept taken; /* whose texts the program may still read */
+	struct troupe_reply taken; /* the program may still read its texts */
 };
 
 struct troupe_inbox {
 	pthread_mutex_t lock;
 	uint32_t depth;
 	struct ring replies, warnings;
-	struct kept failure, failure_taken;
+	struct troupe_reply failure, failure_taken;
 	_Atomic bool failed; /* there is `failure` */
 };
 
-static void forget(struct kept *kept)
+static void forget(struct troupe_reply *kept)
 {
-	free((char *)(uintptr_t)kept->reply.world);
-	free((char *)(uintptr_t)kept->reply.topic);
-	free((char *)(uintptr_t)kept->reply.text);
-	*kept = (struct kept){0};
+	free((char *)(uintptr_t)kept->world);
+	free((char *)(uintptr_t)kept->topic);
+	free((char *)(uintptr_t)kept->text);
+	*kept = (struct troupe_reply){0};
 }
 
-static struct kept copy(const struct troupe_reply *reply)
+static struct troupe_reply copy(const struct troupe_reply *reply)
 {
-	struct kept kept = {*reply};
-	kept.reply.world = reply->world ? mem_strdup(reply->world) : NULL;
-	kept.reply.topic = reply->topic ? mem_strdup(reply->topic) : NULL;
-	kept.reply.text = reply->text ? mem_strdup(reply->text) : NULL;
+	struct troupe_reply kept = *reply;
+	kept.world = reply->world ? mem_strdup(reply->world) : NULL;
+	kept.topic = reply->topic ? mem_strdup(reply->topic) : NULL;
+	kept.text = reply->text ? mem_strdup(reply->text) : NULL;
 	return kept;
 }
 
 static void put(struct troupe_inbox *inbox, struct ring *ring, const struct troupe_reply *reply)
 {
-	struct kept *last = &ring->at[(ring->first + ring->count) % inbox->depth];
+	struct troupe_reply *last = &ring->at[(ring->first + ring->count) % inbox->depth];
 	if (ring->count < inbox->depth)
 		ring->count++;
 	else
@@ -61,7 +58,7 @@ static bool take(struct troupe_inbox *inbox, struct ring *ring)
 	if (any) {
 		forget(&ring->taken);
 		ring->taken = ring->at[ring->first];
-		ring->at[ring->first] = (struct kept){0};
+		ring->at[ring->first] = (struct troupe_reply){0};
 		ring->first = (ring->first + 1) % inbox->depth;
 		ring->count--;
 	}
@@ -126,7 +123,7 @@ bool troupe_inbox_take_reply(struct troupe_inbox *inbox, struct troupe_reply *re
 {
 	bool any = take(inbox, &inbox->replies);
 	if (any)
-		*ret_reply = inbox->replies.taken.reply;
+		*ret_reply = inbox->replies.taken;
 	return any;
 }
 
@@ -134,7 +131,7 @@ bool troupe_inbox_take_warning(struct troupe_inbox *inbox, const char **ret_text
 {
 	bool any = take(inbox, &inbox->warnings);
 	if (any)
-		*ret_text = inbox->warnings.taken.reply.text;
+		*ret_text = inbox->warnings.taken.text;
 	return any;
 }
 
@@ -145,9 +142,9 @@ bool troupe_inbox_take_failure(struct troupe_inbox *inbox, struct troupe_reply *
 	pthread_mutex_lock(&inbox->lock);
 	forget(&inbox->failure_taken);
 	inbox->failure_taken = inbox->failure;
-	inbox->failure = (struct kept){0};
+	inbox->failure = (struct troupe_reply){0};
 	atomic_store_explicit(&inbox->failed, false, memory_order_relaxed);
 	pthread_mutex_unlock(&inbox->lock);
-	*ret_reply = inbox->failure_taken.reply;
+	*ret_reply = inbox->failure_taken;
 	return true;
 }
