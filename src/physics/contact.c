@@ -10,6 +10,12 @@
  * Depth. ODE corrects penetration at up to one speed for the whole world. SDF gives each surface its own speed
  * (max_vel) and a depth that is not corrected (min_depth), so depth and error reduction are set contact by contact.
  *
+ * Springs. A surface with a stiffness makes contacts that are springs: at rest they hold their load at the depth at
+ * which a spring does. max_vel must not take from that force, or the load sinks for ever; but without max_vel a robot
+ * that begins 5 mm deep in a stiff floor would be thrown into the air. So where the spring would part the two bodies
+ * faster than max_vel in this step, its damper is made stronger, just so that they part at max_vel when nothing rests
+ * on them. Force and depth at rest stay what they are. For this estimate both models count as one mass each.
+ *
  * Belts and wheels. A system may ask for a surface that runs, and for slip (scene/control.h); the first direction of
  * friction is then that of the belt or of the wheel's axis. */
 #include "physics/internal.h"
@@ -199,6 +205,7 @@ struct meeting {
 	const struct surface_mix *mix;
 	struct vec3 direction; /* first friction direction, world; zero: none given */
 	struct vec3 gained;    /* velocity of the first against the second from gravity in the step */
+	double mobility;       /* 1 / kg: velocity of the first model against the second per unit of impulse */
 	dBodyID a, b;          /* 0: static */
 	/* The demands of systems; NULL: there are none. */
 	const struct surface_control *belt[2], *wheel[2];
@@ -346,11 +353,32 @@ static void set_direction(const struct meeting *m, dContact *contact)
 	contact->fdir1[2] = first.z / length;
 }
 
-static void set_depth(const struct surface_mix *mix, dContact *contact)
+/* The speed at which the spring would part the two models in this step, if its contacts alone held them. */
+static double contact_parting_speed(const struct meeting *m, const dContact *contact)
 {
+	const dContactGeom *at = &contact->geom;
+	struct vec3 v = vec3_sub(point_velocity(m->a, at->pos), point_velocity(m->b, at->pos));
+	double speed = vec3_dot(vec3_add(v, m->gained), (struct vec3){at->normal[0], at->normal[1], at->normal[2]});
+	double softness = contact->surface.soft_cfm, push = at->depth * m->mix->erp / m->mix->dt;
+	double share = m->count * m->mobility * m->mix->dt / softness;
+	return (speed + share * push) / (1 + share);
+}
+
+static void set_depth(const struct meeting *m, dContact *contact)
+{
+	const struct surface_mix *mix = m->mix;
 	double depth = MAX(contact->geom.depth - mix->min_depth, 0.0);
 	contact->geom.depth = depth;
-	contact->surface.soft_erp = depth * mix->erp > mix->reach ? mix->reach / depth : mix->erp;
+	contact->surface.soft_erp = mix->erp;
+	if (depth * mix->erp <= mix->reach)
+		return;
+	double reach = mix->spring ? MAX(mix->reach, 0.0) : mix->reach;
+	if (mix->spring && contact_parting_speed(m, contact) * mix->dt <= reach)
+		return;
+	contact->surface.soft_erp = reach / depth;
+	if (mix->spring)
+		contact->surface.soft_cfm =
+			MAX(contact->surface.soft_cfm * reach / (depth * mix->erp), PHYSICS_CFM_MIN);
 }
 
 static bool usable(const dContactGeom *found)
@@ -375,7 +403,7 @@ static void make(struct worker *worker, const struct meeting *m, const dContactG
 {
 	dContact contact = {.surface = m->mix->surface, .geom = *found};
 	set_direction(m, &contact);
-	set_depth(m->mix, &contact);
+	set_depth(m, &contact);
 	dJointID joint = dJointCreateContact(worker->ode_world->id, worker->contacts, &contact);
 	dJointAttach(joint, m->a, m->b);
 	if (observes_contact_forces(worker))
@@ -387,6 +415,12 @@ static const struct surface_control *surface_asked(const struct worker *worker, 
 {
 	const struct control *control = worker->owner->control;
 	return control->models[worker->scene->geoms[geom].model].surfaces ? &control->surfaces[geom] : NULL;
+}
+
+static double contact_mobility(const struct worker *worker, uint32_t geom)
+{
+	const struct scene_geom *g = &worker->scene->geoms[geom];
+	return g->body == SCENE_NONE ? 0 : worker->instances[g->model]->inverse_mass;
 }
 
 static void begin_meeting(const struct worker *worker, const struct geom_pair *pair, dGeomID ga, dGeomID gb,
@@ -407,6 +441,7 @@ static void begin_meeting(const struct worker *worker, const struct geom_pair *p
 		ret->wheel[i] = asked && asked->slips ? asked : NULL;
 	}
 	ret->gained = vec3_scale(vec3_sub(pull(worker, ret->a), pull(worker, ret->b)), mix->dt);
+	ret->mobility = contact_mobility(worker, pair->a) + contact_mobility(worker, pair->b);
 }
 
 static int find(struct worker *worker, const struct geom_pair *pair, dGeomID ga, dGeomID gb, dContactGeom *ret)

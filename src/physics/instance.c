@@ -49,6 +49,14 @@ static bool is_held(const struct scene *scene, const struct scene_model *model)
 	return has_kinematic_body(scene, model);
 }
 
+static double instance_inverse_mass(const struct scene *scene, const struct scene_model *model)
+{
+	double mass = 0;
+	for (uint32_t b = model->body_first; b < model->body_first + model->body_count; b++)
+		mass += scene->bodies[b].mass;
+	return mass > 0 && !has_kinematic_body(scene, model) ? 1 / mass : 0;
+}
+
 static char *set_up_block(struct ode_block *block, char *memory, size_t bytes)
 {
 	*block = (struct ode_block){.memory = memory, .bytes = bytes};
@@ -98,13 +106,18 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 	instance->kinematic = has_kinematic_body(physics->scene, m);
 	instance->held = is_held(physics->scene, m);
 	instance->commanded = is_commanded(physics->scene, model);
+	instance->inverse_mass = instance_inverse_mass(physics->scene, m);
 	instance->self_collides = m->body_count > 1 && model_self_collides(physics->scene, m);
 	ode_block_open(&instance->for_geoms);
 	for (uint32_t i = 0; m->body_count && i < m->geom_count; i++)
 		make_geom(physics, instance, i);
 	ode_block_close();
-	for (uint32_t i = 0; i < m->joint_count; i++)
+	for (uint32_t i = 0; i < m->joint_count; i++) {
+		const struct scene_joint *joint = &physics->scene->joints[m->joint_first + i];
 		instance->joint_rows += joint_rows(physics, m->joint_first + i);
+		for (uint32_t a = 0; a < joint->axis_count; a++)
+			instance->rates_limited |= isfinite(joint->axis[a].velocity);
+	}
 	instance->joint_rows += rows;
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
 		instance->has_added |= physics->scene->bodies[b].added != NULL;

@@ -33,6 +33,7 @@ struct surface_mix {
 	double dt;                    /* 0: not computed yet */
 	bool apart;                   /* their masks allow no contact */
 	bool directed;                /* one of them gives the first friction direction */
+	bool spring;                  /* one of them gives a stiffness: contacts are springs, not rigid */
 };
 
 struct surfaces {
@@ -52,6 +53,8 @@ struct axis_setting { /* NaN: not set yet */
 	double velocity, force_max, softness;
 	double low, high, stop_erp, stop_cfm;
 	double force; /* added to the force of the solver's row; not for a plain joint */
+	double held;  /* rate at which the axis is held in this step, because it would exceed its limit; NaN: it is not
+		       */
 };
 
 enum { COUPLING_BODIES_MAX = 4 };
@@ -106,6 +109,7 @@ struct instance {
 	struct aabb *boxes;             /* [model's geom_count] of state k */
 	bool *centred;                  /* [model's geom_count] at their body's origin */
 	struct aabb box;                /* of the model in state k */
+	double inverse_mass;            /* 1 / kg, of all its bodies together; 0: some body is kinematic */
 	bool boxes_known;
 	uint32_t measured_ns; /* see physics_measured_ns() */
 	struct aabb near;     /* `statics` lists all present static geoms that overlap this box */
@@ -116,12 +120,13 @@ struct instance {
 	dJointID *added;                 /* [added_rows()] rows of added mass, body by body */
 	bool has_added;                  /* some body has added mass */
 	bool self_collides;
-	bool kinematic; /* some body is kinematic */
-	bool commanded; /* all its bodies are, and no joint is at them: no force matters to it */
-	bool held;      /* to the world, by a joint or as a kinematic body */
-	bool touched;   /* something touched it in this step */
-	bool disturbed; /* in this step: see physics_disturb() */
-	bool spins;     /* some body turned far in this step: PHYSICS_TURN_FAR */
+	bool rates_limited; /* some axis has a limit of its rate */
+	bool kinematic;     /* some body is kinematic */
+	bool commanded;     /* all its bodies are, and no joint is at them: no force matters to it */
+	bool held;          /* to the world, by a joint or as a kinematic body */
+	bool touched;       /* something touched it in this step */
+	bool disturbed;     /* in this step: see physics_disturb() */
+	bool spins;         /* some body turned far in this step: PHYSICS_TURN_FAR */
 	bool asleep;
 	uint32_t set;                           /* in physics.touching */
 	struct ode_block for_geoms, for_bodies; /* the latter for joints as well */
@@ -392,6 +397,11 @@ void joint_store(struct physics *physics, uint32_t joint, dJointID id);
 void joint_store_all(struct physics *physics, const struct instance *instance);
 uint32_t joint_rows(const struct physics *physics, uint32_t joint);
 
+/* The axes of the group whose rate after the try exceeds their limit are held at the limit in the next try of the step.
+ * False: there are none. */
+bool joint_hold_rates(struct worker *worker, struct group *group);
+/* To be called before the first try. */
+void joint_release_rates(struct worker *worker, struct group *group);
 /* The force that the joint adds to an axis in this step, in addition to the solver's row. */
 double joint_added_force(
 	const struct physics *physics, uint32_t joint, const struct joint_setting *setting, uint32_t axis);

@@ -25,6 +25,10 @@
  * exactly. An oscillation that a step cannot resolve (fewer than some ten steps to a period) is damped. Dropped:
  * implicit Euler, which lost 6 % of the amplitude in two periods of 200 steps.
  *
+ * Limits of rates. Which axes a step would bring beyond their limits is only known when it is solved: a force, a load
+ * or a contact may do it. So the step is tried again from state k, with these axes held at their limits, until none
+ * exceeds its limit.
+ *
  * A screw is ODE's piston (it turns about its axis and slides along it) with a coupling between the two. Its motor and
  * stops act on the slide, in metres, since ODE's motor for the turning of a piston fails at its stops (0.16). A
  * gearbox is a coupling and has no ODE joint. A mimic is a coupling between two axes; see couple.c. */
@@ -215,6 +219,7 @@ struct moment {
 	dJointID id;
 	double position, dt;
 	double rate; /* known when the axis has a spring, or a stop or velocity limit in reach */
+	double held; /* see struct axis_setting */
 };
 
 static const struct scene_joint *joint_of(const struct moment *m)
@@ -456,6 +461,8 @@ static struct motor motor_of(const struct moment *m)
 	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
 	double hard = MAX(m->physics->scene->sdf->physics.cfm, PHYSICS_CFM_MIN);
 	double effort = isfinite(axis->effort) ? axis->effort : dInfinity;
+	if (!isnan(m->held))
+		return (struct motor){m->held, dInfinity, hard, false};
 	if (is_driven(m))
 		return (struct motor){
 			clamp(m->physics->control->joints[m->joint].velocity, axis->velocity), effort, hard, false};
@@ -535,7 +542,7 @@ static enum joint_way way_of(const struct scene_joint *joint)
 
 void joint_unset(const struct scene_joint *joint, struct joint_setting *ret)
 {
-	struct axis_setting unset = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0};
+	struct axis_setting unset = {NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NAN};
 	*ret = (struct joint_setting){.way = way_of(joint), .axis = {unset, unset}};
 	if (ret->way != JOINT_PLAIN)
 		return;
@@ -587,13 +594,78 @@ void joint_control(struct worker *worker, uint32_t index, dJointID id, struct jo
 			.axis = a,
 			.id = id,
 			.position = state_joint(worker->owner->state, index, false)->position[a],
-			.dt = dt};
+			.dt = dt,
+			.held = setting->axis[a].held};
 		if (is_passive(axis) || isfinite(axis->velocity) || may_reach_stop(&moment))
 			moment.rate = scene_axis_rate(worker->owner->state, index, a, false);
 		drive(&moment, &setting->axis[a]);
 	}
 	if (worker->collects && scene_joint_couplings(joint))
 		couple_collect(worker, index, id, dt);
+}
+
+/* --- limits of rates ---------------------------------------------------------------------------------------------- */
+
+#define RATE_NEAR 1e-9 /* relative: a rate this far beyond its limit is at it */
+
+static double joint_ode_rate(const struct scene_joint *joint, dJointID id, uint32_t axis)
+{
+	switch (joint->kind) {
+	case SDF_REVOLUTE:
+		return dJointGetHingeAngleRate(id);
+	case SDF_PRISMATIC:
+		return dJointGetSliderPositionRate(id);
+	case SDF_SCREW:
+		return dJointGetPistonAngleRate(id);
+	default:
+		return is_first(joint, axis) ? dJointGetUniversalAngle1Rate(id) : dJointGetUniversalAngle2Rate(id);
+	}
+}
+
+static bool joint_hold_axes(const struct scene_joint *joint, dJointID id, struct joint_setting *setting)
+{
+	bool held = false;
+	for (uint32_t a = 0; id && a < joint->axis_count; a++) {
+		double limit = axis_of(joint, a)->velocity;
+		if (!isfinite(limit) || !isnan(setting->axis[a].held))
+			continue;
+		double rate = joint_ode_rate(joint, id, a);
+		if (!(fabs(rate) > limit * (1 + RATE_NEAR)) || !isfinite(rate))
+			continue;
+		setting->axis[a].held = clamp(rate, limit);
+		held = true;
+	}
+	return held;
+}
+
+bool joint_hold_rates(struct worker *worker, struct group *group)
+{
+	bool held = false;
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		struct instance *instance = worker->instances[group->members.at[i]];
+		const struct scene_model *m = &worker->scene->models[instance->model];
+		for (uint32_t j = 0; instance->rates_limited && j < m->joint_count; j++)
+			held |= joint_hold_axes(&worker->scene->joints[m->joint_first + j], instance->joints[j],
+				&instance->settings[j]);
+	}
+	for (uint32_t i = 0; i < group->world_joints.count; i++) {
+		struct world_joint *own = &group->world_joints.at[i];
+		held |= joint_hold_axes(&worker->scene->joints[own->index], own->id, &own->setting);
+	}
+	return held;
+}
+
+void joint_release_rates(struct worker *worker, struct group *group)
+{
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		struct instance *instance = worker->instances[group->members.at[i]];
+		uint32_t joints = instance->rates_limited ? worker->scene->models[instance->model].joint_count : 0;
+		for (uint32_t j = 0; j < joints; j++)
+			instance->settings[j].axis[0].held = instance->settings[j].axis[1].held = NAN;
+	}
+	for (uint32_t i = 0; i < group->world_joints.count; i++)
+		for (uint32_t a = 0; a < 2; a++)
+			group->world_joints.at[i].setting.axis[a].held = NAN;
 }
 
 /* The angle nearest to `expected` that is `angle` modulo a full turn. */

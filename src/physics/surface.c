@@ -26,15 +26,20 @@ void surfaces_fit(struct surfaces *surfaces, uint32_t kinds)
 	surfaces->kinds = kinds;
 }
 
-static void soften(const struct sdf_surface *a, const struct sdf_surface *b, double dt, struct surface_mix *mix)
+/* A spring of stiffness kp with a damper kd, as an implicit step of it is a row of the solver: the row's velocity is
+ * erp depth / dt - soft_cfm force. So soft_erp and soft_cfm of a file are such a spring, too: at rest it holds the
+ * force erp depth / (dt soft_cfm). The stiffness of two surfaces combines in series, as Gazebo Classic has it. */
+static void surface_soften(const struct sdf_surface *a, const struct sdf_surface *b, double dt, struct surface_mix *mix)
 {
 	if (a->soft_given || b->soft_given) {
 		mix->erp = MIN(a->soft_erp, b->soft_erp);
 		mix->surface.soft_cfm = MAX(a->soft_cfm, b->soft_cfm);
+		mix->spring = mix->surface.soft_cfm > 0 && mix->erp > 0;
 	} else {
 		double kp = 1 / (1 / a->kp + 1 / b->kp), kd = a->kd + b->kd;
 		mix->erp = dt * kp / (dt * kp + kd);
 		mix->surface.soft_cfm = 1 / (dt * kp + kd);
+		mix->spring = kp > 0 && MIN(a->kp, b->kp) < SDF_SURFACE_KP;
 	}
 }
 
@@ -50,7 +55,6 @@ static void meet(const struct sdf_physics *world, const struct sdf_surface *a, c
 		.surface = {.mode = dContactApprox1 | dContactMu2 | dContactSoftERP | dContactSoftCFM,
 			.mu = MIN(a->mu, b->mu),
 			.mu2 = MIN(a->mu2, b->mu2)},
-		.min_depth = MAX(MAX(a->min_depth, b->min_depth), world->contact_surface_layer),
 		.reach = MIN(MIN(a->max_vel, b->max_vel), world->contact_max_correcting_vel) * dt,
 		.apart = !((a->category_bitmask & b->collide_bitmask) | (b->category_bitmask & a->collide_bitmask)),
 		.directed = is_directed(a) || is_directed(b),
@@ -68,7 +72,9 @@ static void meet(const struct sdf_physics *world, const struct sdf_surface *a, c
 		ret->surface.bounce = restitution;
 		ret->surface.bounce_vel = MIN(a->bounce_threshold, b->bounce_threshold);
 	}
-	soften(a, b, dt, ret);
+	surface_soften(a, b, dt, ret);
+	/* the layer keeps rigid contacts alive; the depth of a spring is its force */
+	ret->min_depth = MAX(MAX(a->min_depth, b->min_depth), ret->spring ? 0 : world->contact_surface_layer);
 }
 
 const struct surface_mix *surface_meet(struct surfaces *surfaces, const struct sdf_physics *world,

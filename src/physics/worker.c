@@ -83,6 +83,8 @@ void worker_begin(struct worker *worker, const struct physics_options *options)
 	ode_set_random(options->seed, options->rule == PHYSICS_BREAK_RANDOM);
 }
 
+enum { RATE_TRIES_MAX = 8 }; /* of a step in which axes exceed the limits of their rates */
+
 /* --- one pass ----------------------------------------------------------------------------------------------------- */
 
 static void load(struct physics *owner, const struct group *group)
@@ -166,14 +168,9 @@ static bool is_empty(const struct worker *worker)
 }
 
 /* Steps the ODE world at hand, or one island of it. Where axes are coupled it is stepped several times from state k,
- * until the forces of the couplings are found. False: the exact solver failed in one of these tries, so the result
- * must not be used. */
-static bool step_ode_world(struct worker *worker, struct solver_pass pass)
+ * until the forces of the couplings are found. False: the exact solver failed in one of these tries. */
+static bool worker_try_couplings(struct worker *worker, struct solver_pass pass)
 {
-	if (is_empty(worker)) {
-		begin_couplings(worker, worker->owner->dt, pass); /* there are none, and no contacts */
-		return true;
-	}
 	const double dt = worker->owner->dt;
 	bool good, begun = false, done = true;
 	do {
@@ -190,6 +187,34 @@ static bool step_ode_world(struct worker *worker, struct solver_pass pass)
 		begun = true;
 		done = couple_search(worker);
 	} while (!done);
+	return good;
+}
+
+/* Whether axes have to be held at the limits of their rates, so that the step is to be tried again. */
+static bool worker_hold_rates(struct worker *worker)
+{
+	bool held = false;
+	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
+		held |= joint_hold_rates(worker, group_at_hand(worker, i));
+	return held;
+}
+
+/* The same, until no axis exceeds the limit of its rate. False: the result must not be used. */
+static bool step_ode_world(struct worker *worker, struct solver_pass pass)
+{
+	if (is_empty(worker)) {
+		begin_couplings(worker, worker->owner->dt, pass); /* there are none, and no contacts */
+		return true;
+	}
+	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
+		joint_release_rates(worker, group_at_hand(worker, i));
+	bool good = worker_try_couplings(worker, pass);
+	for (uint32_t tries = 0; tries < RATE_TRIES_MAX && good && !worker->abandoned; tries++) {
+		/* in a pass for one island the rates of the others are those of state k */
+		if (pass.alone != SCENE_NONE || !worker_hold_rates(worker))
+			break;
+		good = worker_try_couplings(worker, pass);
+	}
 	return good;
 }
 

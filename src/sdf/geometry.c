@@ -185,7 +185,7 @@ struct sdf_surface sdf_surface_default(void)
 		.mu2 = 1,
 		.fdir1_link = SDF_NONE,
 		.bounce_threshold = 100000,
-		.kp = 1e12,
+		.kp = SDF_SURFACE_KP,
 		.kd = 1,
 		.max_vel = 0.01,
 		.soft_erp = 0.2,

@@ -31,6 +31,7 @@ enum {
 	SDF_MESSAGES_MAX = 200, /* number of warnings and errors that are kept; the others are only counted */
 };
 #define SDF_LENGTH_MAX 1e9  /* m: no coordinate or size beyond this */
+#define SDF_SURFACE_KP 1e12 /* N/m: the stiffness of a surface whose file gives none; such surfaces are rigid */
 #define SDF_LENGTH_MIN 1e-9 /* m: no size below this */
 #define SDF_MASS_MAX 1e30   /* kg; inertias to 1e48 kg m2 */
 #define SDF_MASS_MIN 1e-12
@@ -123,7 +124,7 @@ struct sdf_surface {
 	double slip1, slip2;       /* friction/ode, 0 */
 	double restitution;        /* bounce/restitution_coefficient, 0 */
 	double bounce_threshold;   /* bounce/threshold, 100000 m/s */
-	double kp, kd;             /* contact/ode, 1e12 N/m and 1 N s/m */
+	double kp, kd;             /* contact/ode, SDF_SURFACE_KP and 1 N s/m */
 	double max_vel;            /* contact/ode, 0.01 m/s */
 	double min_depth;          /* contact/ode, 0 m */
 	double soft_cfm, soft_erp; /* contact/ode, 0 and 0.2 */

@@ -147,6 +147,56 @@ Test(joints, velocity_is_followed_and_limited)
 	stop();
 }
 
+struct rates {
+	uint32_t axis;
+	double rate;
+};
+
+static void read_rate(void *ctx, const struct troupe_snapshot *snapshot)
+{
+	struct rates *rates = ctx;
+	rates->rate = snapshot->joints[0].velocity[rates->axis];
+}
+
+/* The greatest rate of an axis of the first joint in 200 steps. */
+static double greatest_rate(uint32_t axis)
+{
+	struct rates rates = {.axis = axis};
+	double greatest = 0;
+	for (int k = 1; k <= 200; k++) {
+		run_until(k * 0.001);
+		troupe_server_snapshot(server, read_rate, &rates);
+		greatest = fmax(greatest, fabs(rates.rate));
+	}
+	return greatest;
+}
+
+#define SLOW "<limit><velocity>0.5</velocity></limit>"
+
+/* A limit of the rate holds in the very step in which a force or a load would exceed it. */
+Test(joints, limits_of_rates_hold_in_every_step)
+{
+	static const char *const force[] = {"data: 5000", "data: -5000"};
+	for (size_t i = 0; i < ARRAY_LEN(force); i++) {
+		start("0 0 0", WHEEL(SLOW, "ApplyJointForce"));
+		command("/model/m/joint/j/cmd_force", force[i]);
+		expect("turned by 5 kN m: at most, rad/s", greatest_rate(0), 0.5, 1e-6);
+		stop();
+	}
+	start("0 0 -9800",
+		ARM("<joint name='j' type='revolute'>" AT_THE_END "<axis><xyz>0 1 0</xyz>" SLOW "</axis></joint>"));
+	expect("falls by 1000 g: at most, rad/s", greatest_rate(0), 0.5, 1e-6);
+	stop();
+	start("0 0 -9800",
+		ARM("<joint name='j' type='prismatic'>" AT_THE_END "<axis><xyz>0 0 1</xyz>" SLOW "</axis></joint>"));
+	expect("slides by 1000 g: at most, m/s", greatest_rate(0), 0.5, 1e-6);
+	stop();
+	start("0 0 -9800", ARM("<joint name='j' type='universal'>" AT_THE_END
+			       "<axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 1 0</xyz>" SLOW "</axis2></joint>"));
+	expect("second axis, falls by 1000 g: at most, rad/s", greatest_rate(1), 0.5, 1e-6);
+	stop();
+}
+
 Test(joints, force_accelerates_and_effort_limits)
 {
 	start("0 0 0", WHEEL("", "ApplyJointForce"));

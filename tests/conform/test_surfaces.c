@@ -300,7 +300,7 @@ Test(surfaces, stiffness)
 		add_model(&models, "ball", "0.2 0.1 0.2 0 0 0", BALL, soft);
 		begin(f, "0 0 -9.8", soft, &models);
 		run_until(3);
-		expect(label("kp: sinks by, m", f), 0.2 - pose_of("ball").z, 2 * G / 1e4 + 0.001, 2e-4);
+		expect(label("kp: sinks by, m", f), 0.2 - pose_of("ball").z, 2 * G / 1e4, 1e-5);
 		stop();
 	}
 }
@@ -317,8 +317,68 @@ Test(surfaces, softness)
 		begin(f, "0 0 -9.8", soft, &models);
 		run_until(3);
 		/* at rest erp / dt depth = cfm * force */
-		expect(label("soft_cfm: sinks by, m", f), 0.2 - pose_of("ball").z, 0.001 * 2 * G * 0.001 / 0.2 + 0.001,
-			2e-4);
+		expect(label("soft_cfm: sinks by, m", f), 0.2 - pose_of("ball").z, 0.001 * 2 * G * 0.001 / 0.2, 1e-6);
+		stop();
+	}
+}
+
+/* A box on four contacts, each with the default max_vel of 0.01 m/s, which is much less than what its spring would part
+ * two bodies at. The spring holds the load at the depth at which a spring does, for any stiffness, given on either side
+ * or on both, as kp or as soft_cfm and soft_erp; and the surface layer of rigid contacts is not added. */
+Test(surfaces, springs_hold_their_load)
+{
+	static const struct {
+		const char *box, *floor;
+		double stiffness;
+	} cases[] = {
+		{"<kp>1e6</kp><kd>100</kd>", "", 1e6},
+		{"<kp>1e5</kp><kd>100</kd>", "", 1e5},
+		{"<kp>3e4</kp><kd>1000</kd>", "", 3e4},
+		{"<kp>1e8</kp><kd>1</kd>", "", 1e8},
+		{"", "<kp>1e5</kp><kd>100</kd>", 1e5},
+		{"<kp>1e5</kp><kd>50</kd>", "<kp>3e5</kp><kd>50</kd>", 7.5e4},
+		{"<soft_cfm>0.01</soft_cfm><soft_erp>0.2</soft_erp>", "", 0.2 / (0.01 * 0.001)},
+		{"<kp>1e6</kp><kd>100</kd><max_vel>0</max_vel>", "", 1e6},
+	};
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++)
+		for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+			struct text models = {0}, box = {0}, floor = {0};
+			text_add(&box, "<contact><ode>%s</ode></contact>", cases[i].box);
+			text_add(&floor, "<contact><ode>%s</ode></contact>", cases[i].floor);
+			add_model(&models, "box", "0.2 0.1 0.1 0 0 0", BOX, box.at);
+			want.sleepless = true;
+			begin(f, "0 0 -9.8", floor.at, &models);
+			run_until(4);
+			double after = pose_of("box").z, depth = 2 * G / (4 * cases[i].stiffness);
+			bool held_still = strstr(cases[i].box, "max_vel"); /* it stops as deep as it got at first */
+			expect(label("a box on springs: sinks by, m", f), 0.1 - after, depth,
+				held_still ? 3 * depth : 0.02 * depth + 1e-9);
+			run_until(8);
+			expect(label("and no farther, m", f), pose_of("box").z - after, 0, 0.02 * depth + 1e-9);
+			stop();
+			want.sleepless = false;
+			text_fini(&box);
+			text_fini(&floor);
+		}
+}
+
+/* A stiff spring that begins deep inside does not throw its load into the air. */
+Test(surfaces, springs_part_at_the_correcting_velocity)
+{
+	static const char *const stiff =
+		"<contact><ode><kp>1e6</kp><kd>100</kd><max_vel>0.05</max_vel></ode></contact>";
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
+		struct text models = {0};
+		add_model(&models, "deep", "0.2 0.1 0.09 0 0 0", BOX, stiff);
+		begin(f, "0 0 -9.8", stiff, &models);
+		double highest = 0, before = 0.09;
+		for (int i = 1; i <= 500; i++) {
+			run_until(i * 0.001);
+			highest = fmax(highest, (pose_of("deep").z - before) / 0.001);
+			before = pose_of("deep").z;
+		}
+		expect(label("comes out of 10 mm at, m/s", f), highest, 0.05, 0.002);
+		expect(label("then rests at, m", f), before, 0.1, 1e-4);
 		stop();
 	}
 }
