@@ -17,8 +17,9 @@
 
 #ifdef HAVE_EMBREE
 
+#include "sensor/embree.h"
+
 #include <dlfcn.h>
-#include <embree3/rtcore.h>
 #include <fenv.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -65,7 +66,7 @@ struct tree {
 };
 
 struct search { /* what Embree hands through to meet_items() */
-	struct RTCIntersectContext context;
+	struct embree_query query;
 	tree_meet_fn *meet;
 	void *ctx;
 };
@@ -75,13 +76,14 @@ static troupe_status load(struct library *call, struct troupe_error *error)
 	void *library = dlopen(EMBREE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		return fail(error, TROUPE_EINVAL,
-			"Embree cannot be loaded: %.300s: expected " EMBREE_LIBRARY " (on Debian: libembree3-3)",
+			"Embree cannot be loaded: %.300s: expected " EMBREE_LIBRARY
+			" (on Debian: " EMBREE_PACKAGE ")",
 			dlerror());
 #define X(name)                                                                                                        \
 	*(void **)&call->name = dlsym(library, #name);                                                                 \
 	if (!call->name)                                                                                               \
 		return fail(error, TROUPE_EINVAL,                                                                      \
-			"Embree: " EMBREE_LIBRARY " has no function " #name ": expected version 3.13");
+			"Embree: " EMBREE_LIBRARY " has no function " #name ": expected version " EMBREE_OLDEST);
 	FUNCTIONS(X)
 #undef X
 	return TROUPE_OK;
@@ -120,7 +122,7 @@ troupe_status tree_maker_create(const char *set, struct tree_maker **ret_maker, 
 		maker->device = maker->call.rtcNewDevice(settings);
 		if (!maker->device)
 			status = fail(error, TROUPE_EINVAL,
-				"Embree does not start: error %d: expected an x86-64 CPU with SSE2",
+				"Embree does not start: error %d: expected a CPU for which it was built",
 				maker->call.rtcGetDeviceError(NULL));
 	}
 	fesetenv(&before);
@@ -263,8 +265,6 @@ void tree_search(const struct tree *tree, struct tree_rays *rays, tree_meet_fn *
 	struct RTCRayHit8 packet;
 	if (!tree->count)
 		return;
-	rtcInitIntersectContext(&search.context);
-	search.context.flags = RTC_INTERSECT_CONTEXT_FLAG_COHERENT;
 	memcpy(packet.ray.org_x, rays->origin[0], sizeof rays->origin[0]);
 	memcpy(packet.ray.org_y, rays->origin[1], sizeof rays->origin[1]);
 	memcpy(packet.ray.org_z, rays->origin[2], sizeof rays->origin[2]);
@@ -278,7 +278,8 @@ void tree_search(const struct tree *tree, struct tree_rays *rays, tree_meet_fn *
 	memset(packet.ray.mask, 0xff, sizeof packet.ray.mask);
 	memset(packet.ray.flags, 0, sizeof packet.ray.flags);
 	memset(packet.hit.geomID, 0xff, sizeof packet.hit.geomID);
-	tree->call->rtcIntersect8(rays->valid, tree->scene, &search.context, &packet);
+	embree_query_init(&search.query);
+	embree_intersect8(tree->call->rtcIntersect8, &search.query, rays->valid, tree->scene, &packet);
 	memcpy(rays->far, packet.ray.tfar, sizeof rays->far);
 }
 

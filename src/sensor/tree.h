@@ -1,4 +1,4 @@
-/* Trees of boxes that rays are searched through: Embree 3, and its only owner.
+/* Trees of boxes that rays are searched through: Embree 3 or 4, and its only owner.
  *
  * Embree works in single precision, and its bits differ between CPUs. So it decides nothing here: a tree gives all
  * items whose boxes a ray may meet, and the caller tests the item itself, exactly. Boxes that are larger than necessary

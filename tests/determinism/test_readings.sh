@@ -147,7 +147,9 @@ check "the replay measures the same: $(cat "$scratch/said")" $?
 
 # Where Embree cannot be loaded, lidars are ignored, and the other sensors measure.
 mkdir "$scratch/broken"
-echo 'no library' >"$scratch/broken/libembree3.so.3"
+for name in libembree3.so.3 libembree4.so.4; do
+	echo 'no library' >"$scratch/broken/$name"
+done
 echo "<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>
 	<sensor name='a' type='altimeter'><update_rate>10</update_rate></sensor><sensor name='eye' type='gpu_lidar'><update_rate>10
 	</update_rate><lidar><range><min>0.1</min><max>9</max></range></lidar></sensor></link></model></world></sdf>" >"$scratch/eye.sdf"
