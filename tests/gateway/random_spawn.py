@@ -3,7 +3,7 @@
 specification describes: it calls the client's create service with random poses, and sends random velocities to the
 robots, through the client's Foxglove port. Only Python's own modules.
 
-usage: random_spawn.py PORT NAMESPACE ROBOTS SECONDS SEED
+usage: random_spawn.py PORT NAMESPACE ROBOTS SECONDS SEED [--no-scans]   --no-scans: lidars do not measure
        random_spawn.py --list PORT       only prints the topics that are offered within a second from the first
        random_spawn.py --ask PORT NAMESPACE   asks for one robot, and ends before it is there
 
@@ -217,6 +217,8 @@ def main():
 
     odometry = {"/%s/model/%s/odometry" % (namespace, name): i + 1 for i, name in enumerate(names)}
     scans = {"/%s/%s/scan" % (namespace, name): robots + i + 1 for i, name in enumerate(names)}
+    if sys.argv[6:] == ["--no-scans"]:
+        scans = {}
     while not all(topic in fox.channels for topic in list(odometry) + list(scans)):
         fox.step()
 
