@@ -53,6 +53,9 @@ install)
 	;;
 esac
 END
+tool apt-cache <<'END'
+[ ! -e $state/no_index ] && ! grep -qx "$2" $state/not_offered
+END
 tool id <<'END'
 cat $state/uid
 END
@@ -75,6 +78,7 @@ machine()
 	rm -f "$scratch/state"/* "$scratch/bin/sudo" "$scratch/tree/configure"
 	: >"$scratch/state/calls"
 	: >"$scratch/state/cannot"
+	: >"$scratch/state/not_offered"
 	echo "$1" >"$scratch/state/uid"
 	shift
 	printf '%s\n' none "$@" >"$scratch/state/missing"
@@ -180,6 +184,31 @@ machine 0 libode-dev
 : >"$scratch/state/no_index"
 runs 0 build
 
+# Of two names of a package the first that the release has, unless one of them is installed.
+machine 0 libfastdds-dev libfastrtps-dev
+runs 0 check
+called 'apt-get update -q
+apt-get install -qy --no-install-recommends libfastdds-dev
+configure'
+machine 0 libfastdds-dev libfastrtps-dev
+echo libfastdds-dev >"$scratch/state/not_offered"
+runs 0 check
+called 'apt-get update -q
+apt-get install -qy --no-install-recommends libfastrtps-dev
+configure'
+machine 0 libfastdds-dev
+runs 0 check
+called 'configure'
+
+# A package that the release does not have is left out; configure knows whether the build needs it.
+machine 0 libembree-dev libode-dev
+echo libembree-dev >"$scratch/state/not_offered"
+runs 0 build
+says '^bootstrap: this release has no package libembree-dev: going on without it$'
+called 'apt-get update -q
+apt-get install -qy --no-install-recommends libode-dev
+configure'
+
 # a library that only tests need was installed after configure
 machine 0
 sed -i 's/^UNIT_TESTS = yes/UNIT_TESTS = missing/' "$scratch/tree/makefile"
@@ -267,6 +296,30 @@ again 1 $steady
 ! grep -q 'once more' "$scratch/out"
 check 'a test without programs of others has one try' $?
 says '^3 passed, 1 failed$'
+
+# Only the tests that are named.
+machine 0
+mkdir -p "$scratch/tree/tests/unit"
+touch "$scratch/tree/tests/unit/chosen.c"
+cat >"$scratch/tree/makefile" <<'END'
+SHELL = sh
+UNIT_TESTS = yes
+TESTS = tests/unit/other
+all:
+check: $(TESTS)
+list-tests:
+	@echo $(TESTS:=.log)
+tests/%:
+	@mkdir -p $(dir $@)
+	@printf ':test-result: PASS\n' >$@.trs; echo '1 passed, 0 failed' >$@.log; echo 'PASS: $@'
+END
+runs 0 check tests/unit/chosen
+says '^PASS: tests/unit/chosen$'
+says '^1 passed, 0 failed$'
+! grep -q '^PASS: tests/unit/other' "$scratch/out"
+check 'another test is not run' $?
+runs 1 check tests/unit/none
+says "^bootstrap: error: check: 'tests/unit/none': expected a test, such as tests/unit/test_base$"
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
