@@ -208,6 +208,7 @@ static troupe_status run_again(const struct settings *settings, struct troupe_se
 		for (uint32_t i = 0; i < children->count; i++)
 			children->sockets[i] = -1; /* the server owns it, or has closed it */
 	}
+	def->network = NULL;
 	return status;
 }
 
