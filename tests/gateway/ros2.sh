@@ -51,7 +51,9 @@ end()
 compile_peer()
 {
 	cxx=$(command -v c++ || command -v g++) || cxx=
-	[ -n "$cxx" ] && "$cxx" -std=c++17 -O0 "$source/tests/gateway/ros2_peer.cpp" -o peer -lfastrtps -lfastcdr 2>compiled && return
-	skip 'programs with Fast DDS' "no C++ compiler, libfastrtps-dev or libfastcdr-dev: $(head -n 1 compiled 2>/dev/null)"
+	library=fastdds # since version 3
+	[ -n "$cxx" ] && "$cxx" -E -include fastrtps/config.h -x c++ /dev/null >/dev/null 2>&1 && library=fastrtps
+	[ -n "$cxx" ] && "$cxx" -std=c++17 -O0 "$source/tests/gateway/ros2_peer.cpp" -o peer -l$library -lfastcdr 2>compiled && return
+	skip 'programs with Fast DDS' "no C++ compiler, or neither libfastdds-dev nor libfastrtps-dev: $(head -n 1 compiled 2>/dev/null)"
 	return 1
 }

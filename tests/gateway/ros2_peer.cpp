@@ -52,35 +52,72 @@ static Words split(const std::string &text, char by)
 	return words;
 }
 
+// What versions 2 and 3 of Fast DDS, and 1 and 2 of Fast CDR, call by other names.
+#if __has_include(<fastrtps/config.h>)
+namespace rtps = eprosima::fastrtps::rtps;
+static const auto CDR_VERSION = Cdr::DDS_CDR;
+static size_t length_of(const Cdr &cdr) { return cdr.getSerializedDataLength(); }
+static bool is_ok(const eprosima::fastrtps::types::ReturnCode_t &code) { return code == ReturnCode_t::RETCODE_OK; }
+#else
+namespace rtps = eprosima::fastdds::rtps;
+static const auto CDR_VERSION = eprosima::fastcdr::CdrVersion::XCDRv1;
+static size_t length_of(const Cdr &cdr) { return cdr.get_serialized_data_length(); }
+static bool is_ok(ReturnCode_t code) { return code == RETCODE_OK; }
+#endif
+
+static const uint32_t SAMPLE_MAX = 8 << 20;
+
 // A type that is only its name: its samples are CDR with its header.
 struct AnyType : TopicDataType {
+	static bool put(const void *data, rtps::SerializedPayload_t &payload)
+	{
+		const Bytes &bytes = *static_cast<const Bytes *>(data);
+		memcpy(payload.data, bytes.data(), bytes.size());
+		payload.length = static_cast<uint32_t>(bytes.size());
+		payload.encapsulation = CDR_LE;
+		return true;
+	}
+	static bool take(const rtps::SerializedPayload_t &payload, void *data)
+	{
+		const char *begin = reinterpret_cast<const char *>(payload.data);
+		static_cast<Bytes *>(data)->assign(begin, begin + payload.length);
+		return true;
+	}
+	static uint32_t size(const void *data) { return static_cast<uint32_t>(static_cast<const Bytes *>(data)->size()); }
+#if __has_include(<fastrtps/config.h>)
 	explicit AnyType(const std::string &name)
 	{
 		setName(name.c_str());
-		m_typeSize = 8 << 20;
+		m_typeSize = SAMPLE_MAX;
 		m_isGetKeyDefined = false;
 	}
-	bool serialize(void *data, eprosima::fastrtps::rtps::SerializedPayload_t *payload) override
-	{
-		const Bytes &bytes = *static_cast<Bytes *>(data);
-		memcpy(payload->data, bytes.data(), bytes.size());
-		payload->length = static_cast<uint32_t>(bytes.size());
-		payload->encapsulation = CDR_LE;
-		return true;
-	}
-	bool deserialize(eprosima::fastrtps::rtps::SerializedPayload_t *payload, void *data) override
-	{
-		const char *begin = reinterpret_cast<char *>(payload->data);
-		static_cast<Bytes *>(data)->assign(begin, begin + payload->length);
-		return true;
-	}
+	bool serialize(void *data, rtps::SerializedPayload_t *payload) override { return put(data, *payload); }
+	bool deserialize(rtps::SerializedPayload_t *payload, void *data) override { return take(*payload, data); }
 	std::function<uint32_t()> getSerializedSizeProvider(void *data) override
 	{
-		return [data]() { return static_cast<uint32_t>(static_cast<Bytes *>(data)->size()); };
+		return [data]() { return size(data); };
 	}
 	void *createData() override { return new Bytes; }
 	void deleteData(void *data) override { delete static_cast<Bytes *>(data); }
-	bool getKey(void *, eprosima::fastrtps::rtps::InstanceHandle_t *, bool) override { return false; }
+	bool getKey(void *, rtps::InstanceHandle_t *, bool) override { return false; }
+#else
+	explicit AnyType(const std::string &name)
+	{
+		set_name(name);
+		max_serialized_type_size = SAMPLE_MAX;
+		is_compute_key_provided = false;
+	}
+	bool serialize(const void *const data, rtps::SerializedPayload_t &payload, DataRepresentationId_t) override
+	{
+		return put(data, payload);
+	}
+	bool deserialize(rtps::SerializedPayload_t &payload, void *data) override { return take(payload, data); }
+	uint32_t calculate_serialized_size(const void *const data, DataRepresentationId_t) override { return size(data); }
+	void *create_data() override { return new Bytes; }
+	void delete_data(void *data) override { delete static_cast<Bytes *>(data); }
+	bool compute_key(rtps::SerializedPayload_t &, rtps::InstanceHandle_t &, bool) override { return false; }
+	bool compute_key(const void *const, rtps::InstanceHandle_t &, bool) override { return false; }
+#endif
 };
 
 // --- messages ------------------------------------------------------------------------------------------------------
@@ -134,7 +171,7 @@ static void skip(Cdr &cdr, size_t count)
 static void say(const std::string &type, Bytes &bytes)
 {
 	FastBuffer buffer(bytes.data(), bytes.size());
-	Cdr cdr(buffer, Cdr::DEFAULT_ENDIAN, Cdr::DDS_CDR);
+	Cdr cdr(buffer, Cdr::DEFAULT_ENDIAN, CDR_VERSION);
 	cdr.read_encapsulation();
 	if (type.size() > 9 && type.substr(type.size() - 9) == "_Response") { // which has a result first
 		printf(" client=%llx", (unsigned long long)get<uint64_t>(cdr));
@@ -227,7 +264,7 @@ static Bytes make(const std::string &type, const Words &values)
 {
 	Bytes bytes(1 << 20);
 	FastBuffer buffer(bytes.data(), bytes.size());
-	Cdr cdr(buffer, Cdr::DEFAULT_ENDIAN, Cdr::DDS_CDR);
+	Cdr cdr(buffer, Cdr::DEFAULT_ENDIAN, CDR_VERSION);
 	cdr.serialize_encapsulation();
 	auto number = [&](size_t i) { return i < values.size() ? strtod(values[i].c_str(), nullptr) : 0.0; };
 	if (type == "geometry_msgs/TwistStamped")
@@ -242,7 +279,7 @@ static Bytes make(const std::string &type, const Words &values)
 	} else { // std_msgs
 		cdr << number(0);
 	}
-	bytes.resize(cdr.getSerializedDataLength());
+	bytes.resize(length_of(cdr));
 	return bytes;
 }
 
@@ -341,14 +378,14 @@ int main(int argc, char **argv)
 			own.durability().kind = how == "static" ? TRANSIENT_LOCAL_DURABILITY_QOS : VOLATILE_DURABILITY_QOS;
 			own.history().depth = order[2] == "sensor_msgs/Image" ? 10 : 500; // this program may be late itself
 			own.user_data().assign(data.begin(), data.end());
-			own.endpoint().history_memory_policy = eprosima::fastrtps::rtps::DYNAMIC_RESERVE_MEMORY_MODE;
+			own.endpoint().history_memory_policy = rtps::DYNAMIC_RESERVE_MEMORY_MODE;
 			readings.push_back({order[1], order[2], subscriber->create_datareader(topic, own)});
 			continue;
 		}
 		DataWriterQos own = DATAWRITER_QOS_DEFAULT;
 		own.history().depth = 10;
 		own.user_data().assign(data.begin(), data.end());
-		own.endpoint().history_memory_policy = eprosima::fastrtps::rtps::DYNAMIC_RESERVE_MEMORY_MODE;
+		own.endpoint().history_memory_policy = rtps::DYNAMIC_RESERVE_MEMORY_MODE;
 		Words parts = split(how, '@');
 		double begin_s = parts.size() > 1 ? atof(parts[1].c_str()) : 0;
 		Bytes bytes = order[0].substr(0, 3) == "raw" ? of_hex(how) : make(order[2], split(parts[0], ','));
@@ -361,7 +398,7 @@ int main(int argc, char **argv)
 		for (Reading &reading : readings) {
 			Bytes bytes;
 			SampleInfo info;
-			while (now < hang_s && reading.reader->take_next_sample(&bytes, &info) == ReturnCode_t::RETCODE_OK)
+			while (now < hang_s && is_ok(reading.reader->take_next_sample(&bytes, &info)))
 				if (info.valid_data) {
 					had[reading.name]++;
 					printf("%s", reading.name.c_str());
