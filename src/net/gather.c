@@ -2,6 +2,7 @@
  * random id tells two processes apart that have the same name and number on different machines. */
 #include "net/gather.h"
 
+#include "config.h"
 #include "net/key.h"
 
 #include <stdarg.h>
@@ -20,7 +21,7 @@ troupe_status gather_hello(
 		return fail(error, TROUPE_EINVAL, "partition '%.40s...': expected at most %d bytes", partition,
 			HELLO_TEXT_MAX);
 	(void)gethostname(host, sizeof host - 1);
-	(void)snprintf(hello.build, sizeof hello.build, "%s", troupe_version());
+	(void)snprintf(hello.build, sizeof hello.build, "%s with %s", troupe_version(), BITS_LIBRARIES);
 	(void)snprintf(hello.partition, sizeof hello.partition, "%s", partition);
 	if (network->client && strlen(network->client) > HELLO_TEXT_MAX)
 		return fail(error, TROUPE_EINVAL, "client '%.40s...': expected at most %d bytes", network->client,

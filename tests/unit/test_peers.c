@@ -2,11 +2,15 @@
  * with frames in order but late; some peers are cut off, frozen, strangers, or too many, at any moment. */
 #include "net/peers.h"
 
+#include "config.h"
+
 #include "base/hash.h"
+#include "net/gather.h"
 
 #include "../amount.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -440,6 +444,23 @@ static void differs(struct hello theirs, const char *words)
 	cr_assert_eq(net.turned_away, 1);
 	cr_assert_eq(peers_present(net.nodes[0].peers), 0);
 	destroy(&net);
+}
+
+/* Two releases of a system differ in these first, and a user can see what to install. */
+Test(peers, the_build_names_the_libraries_on_which_bits_depend)
+{
+	struct troupe_network network = {0};
+	struct gather_self self = {.network = &network};
+	struct hello hello;
+	struct troupe_error error;
+	char expected[HELLO_TEXT_MAX + 1];
+	cr_assert_eq(gather_hello(&self, HELLO_SECONDARY, &hello, &error), TROUPE_OK);
+	snprintf(expected, sizeof expected, "%s with ODE ", troupe_version());
+	cr_assert(!strncmp(hello.build, expected, strlen(expected)), "%s", hello.build);
+	cr_assert(strlen(hello.build) < HELLO_TEXT_MAX, "cut: %s", hello.build);
+#ifdef HAVE_MESHES
+	cr_assert(strstr(hello.build, ", assimp "), "%s", hello.build);
+#endif
 }
 
 Test(peers, a_difference_is_named)
