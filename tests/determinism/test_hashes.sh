@@ -108,6 +108,14 @@ head -n 2 "$scratch/undoctored" >"$scratch/doctored"
 control 'golden hashes that end early' 1
 sed '1s/.$/x/; 3s/.$/x/' "$scratch/undoctored" >"$scratch/doctored"
 control 'golden hashes of another fingerprint' 2
+# of a machine on which they are known to be the same
+listed=$(sed -n "/^#/d; /^$fingerprint /d; s/ .*//p" "$source_dir/tests/determinism/fingerprints" | head -n 1)
+if grep -q "^$fingerprint " "$source_dir/tests/determinism/fingerprints"; then
+	sed "1s/.*/# fingerprint $listed/" "$scratch/undoctored" >"$scratch/doctored"
+	control 'golden hashes of another machine that has the same' 0
+	sed '3s/.$/x/' "$scratch/doctored" >"$scratch/other" && cp "$scratch/other" "$scratch/doctored"
+	control 'a golden hash that is another, of another machine' 1
+fi
 rm "$scratch/doctored"
 control 'no golden hashes' 1
 totals
