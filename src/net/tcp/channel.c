@@ -260,7 +260,7 @@ static troupe_status fail_io(struct channel *channel, int code, const char *when
 		guess = ": it may have no key, and this process has one";
 	else if (!channel->server && mute)
 		guess = ": it may have a key, and this process has none";
-	/* A peer that closes before it has read all that came resets the connection: to this side that is no other end. */
+	/* A peer that closes before it has read all that came resets the connection: here that is no other end. */
 	if (code && !(mute && code == ECONNRESET))
 		return break_off(
 			channel, TROUPE_EPEER, error, "the connection broke off%s: %s%s", when, strerror(code), guess);
