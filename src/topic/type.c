@@ -138,7 +138,7 @@ static bool defines(struct bytes file, message_type type)
 /* Marks the files that the file imports. They come before it. */
 static void mark_imports(const struct bytes *files, uint32_t file, bool *needed)
 {
-	struct bytes in = files[file], import, other;
+	struct bytes in = files[file], import, other = {0};
 	uint32_t number, name;
 	while (next_field(&in, &number, &import))
 		for (uint32_t i = 0; number == FILE_IMPORT && i < file; i++) {
