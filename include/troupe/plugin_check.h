@@ -19,6 +19,7 @@ struct troupe_plugin_check {
 	const char *plugin;                /* the file of the library */
 	const char *world_path;            /* as in troupe_server_def. Each <plugin> whose name is that of a kind of the
 					    * library is taken from it, whatever its filename says. */
+	const char *world_text;            /* as in troupe_server_def; may be NULL */
 	const char *const *resource_paths; /* as in troupe_server_def */
 	const char *const *plugin_paths;   /* the same; for other plug-ins of the world */
 	uint64_t steps;                    /* at least 1 */

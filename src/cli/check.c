@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/signals.h"
+#include "cli/xacro.h"
 #include "program/program.h"
 #include "scene/scene.h"
 #include "sensor/sensor.h"
@@ -22,8 +23,9 @@
 enum { STUCK_S = 10 };
 
 struct settings {
-	const char *world;
+	const char *world, *world_text; /* text: NULL: the world is in its file */
 	struct option_list resource_paths, plugin_paths;
+	struct xacro_settings xacro;
 	const char *plugin, *commands;
 	int64_t steps;
 	bool strict;
@@ -46,6 +48,7 @@ static const struct option_spec specs[] = {
 		.help = "steps to simulate with --plugin (default: 1000)"},
 	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands), .needs = "plugin",
 		.help = "with --plugin: commands bound to steps, as of run, for plug-ins that take messages"},
+	XACRO_OPTIONS(AT(xacro.expand), AT(xacro.arguments), NULL),
 	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
 		.help = "treat a warning as an error (exit status 1), and each ignored part that run warns of, too"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
@@ -201,13 +204,17 @@ static void list_ignored(struct totals *totals, struct plugins *plugins, const s
 
 static void check_file(struct totals *totals, const struct settings *settings, struct arena *arena)
 {
+	struct files files = {0};
 	struct sdf_options options = {.resource_paths = settings->resource_paths.at,
 		.use_environment = true,
-		.find = true,
+		.files = &files,
+		.find = !settings->world_text,
 		.visuals = SDF_VISUALS_IF_SEEN}; /* as a run */
 	struct plugins *plugins = plugins_create(settings->plugin_paths.at);
 	struct sdf *sdf = NULL;
 	struct troupe_error error;
+	if (settings->world_text)
+		files_add(&files, settings->world, settings->world_text, strlen(settings->world_text));
 	troupe_status status = sdf_load_file(settings->world, &options, &sdf, &error);
 	if (sdf)
 		count_messages(totals, sdf);
@@ -231,6 +238,7 @@ static void check_file(struct totals *totals, const struct settings *settings, s
 	}
 	plugins_destroy(plugins);
 	sdf_free(sdf);
+	files_fini(&files);
 }
 
 static void print_totals(const struct totals *t)
@@ -273,6 +281,7 @@ static int check_plugin_here(void *ctx)
 	signals_limit_plugins("check", STUCK_S);
 	struct troupe_plugin_check def = {.plugin = settings->plugin,
 		.world_path = settings->world,
+		.world_text = settings->world_text,
 		.resource_paths = settings->resource_paths.at,
 		.plugin_paths = settings->plugin_paths.at,
 		.steps = (uint64_t)settings->steps,
@@ -313,7 +322,9 @@ int cli_check(int argc, char **argv)
 	struct arena arena = {0};
 	struct totals totals;
 	int status = CLI_DONE;
-	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status)) {
+	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status) &&
+		xacro_expand(&settings.xacro, "check", settings.world, settings.resource_paths.at, &arena,
+			&settings.world, &settings.world_text, &status)) {
 		if (settings.plugin) {
 			status = check_plugin(&settings);
 			arena_fini(&arena);

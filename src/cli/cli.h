@@ -42,9 +42,9 @@ void cli_finding(enum sdf_severity severity, const char *text);
 /* The same for "ignored: TEXT", without colour. */
 void cli_ignored(const char *text);
 
-/* Loads a world for `check` and `print`. On failure prints the reason and sets *ret_exit; *ret_sdf may be set even
- * then. */
-bool cli_load(
-	const char *command, const char *path, const char *const *resource_paths, struct sdf **ret_sdf, int *ret_exit);
+/* Loads a world. text: what counts as the content of the file; NULL: what is in it. On failure prints the reason and
+ * sets *ret_exit; *ret_sdf may be set even then. */
+bool cli_load(const char *command, const char *path, const char *text, const char *const *resource_paths,
+	struct sdf **ret_sdf, int *ret_exit);
 
 #endif

@@ -113,12 +113,17 @@ void cli_ignored(const char *text)
 	say("ignored: ", "", line.text);
 }
 
-bool cli_load(
-	const char *command, const char *path, const char *const *resource_paths, struct sdf **ret_sdf, int *ret_exit)
+bool cli_load(const char *command, const char *path, const char *text, const char *const *resource_paths,
+	struct sdf **ret_sdf, int *ret_exit)
 {
-	struct sdf_options options = {.resource_paths = resource_paths, .use_environment = true, .find = true};
+	struct files files = {0};
+	struct sdf_options options = {
+		.resource_paths = resource_paths, .use_environment = true, .find = !text, .files = &files};
 	struct troupe_error error;
+	if (text)
+		files_add(&files, path, text, strlen(text));
 	troupe_status status = sdf_load_file(path, &options, ret_sdf, &error);
+	files_fini(&files);
 	if (!status)
 		return true;
 	uint32_t said = 0;

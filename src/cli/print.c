@@ -2,6 +2,7 @@
  * SDF loads to the same world, so it shows how a world file is interpreted. */
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/xacro.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 struct settings {
 	const char *world;
 	struct option_list resource_paths;
+	struct xacro_settings xacro;
 	bool flat;
 };
 
@@ -20,6 +22,7 @@ static const struct option_spec specs[] = {
 		.help = "print one line for each entity instead, sorted, with its pose in the world"},
 	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
 		.help = "search this folder for worlds, model:// and relative file names; may be repeated"},
+	XACRO_OPTIONS(AT(xacro.expand), AT(xacro.arguments), NULL),
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
 #undef AT
@@ -45,9 +48,12 @@ int cli_print(int argc, char **argv)
 	struct settings settings = {0};
 	struct arena arena = {0};
 	struct sdf *sdf = NULL;
+	const char *world, *expanded;
 	int status = CLI_DONE;
 	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status) &&
-		cli_load("print", settings.world, settings.resource_paths.at, &sdf, &status)) {
+		xacro_expand(&settings.xacro, "print", settings.world, settings.resource_paths.at, &arena, &world,
+			&expanded, &status) &&
+		cli_load("print", world, expanded, settings.resource_paths.at, &sdf, &status)) {
 		struct text text = {0};
 		struct troupe_error error;
 		(settings.flat ? sdf_print_flat : sdf_print)(sdf, &text);

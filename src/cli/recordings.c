@@ -237,14 +237,15 @@ static troupe_status read_all(
 	return status;
 }
 
-bool recordings_read(const char *world, const char *const *resource_paths, void (*warner)(void *ctx, const char *text),
-	void *ctx, struct arena *arena, struct recordings *ret_recordings, int *ret_exit)
+bool recordings_read(const char *world, const char *text, const char *const *resource_paths,
+	void (*warner)(void *ctx, const char *text), void *ctx, struct arena *arena, struct recordings *ret_recordings,
+	int *ret_exit)
 {
 	const struct reading reading = {arena, warner, ctx};
 	struct troupe_error error;
 	struct recordings recordings = {0};
 	struct sdf *sdf = NULL;
-	bool good = cli_load("run", world, resource_paths, &sdf, ret_exit);
+	bool good = cli_load("run", world, text, resource_paths, &sdf, ret_exit);
 	if (good && read_all(&reading, sdf, &recordings, &error)) {
 		cli_complain("run", "%s", error.text);
 		*ret_exit = cli_exit_status(error.status);

@@ -659,6 +659,10 @@ static int run_logged(struct run *run)
 	const struct run_settings *settings = &run->settings;
 	struct troupe_error error;
 	int exit_status = CLI_BAD_USAGE;
+	if (!run->server && settings->world &&
+		!xacro_expand(&settings->xacro, "run", settings->world, settings->resource_paths.at, &run->arena,
+			&run->settings.world, &run->settings.world_text, &exit_status))
+		return exit_status;
 	if (settings->recordings &&
 		!run_recordings_obey(&run->settings, &run->complaints, &run->arena, &run->recordings, &exit_status))
 		return exit_status;

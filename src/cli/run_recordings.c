@@ -104,8 +104,8 @@ bool run_recordings_obey(struct run_settings *settings, struct complaints *compl
 	struct recordings *ret_recordings, int *ret_exit)
 {
 	struct troupe_error error;
-	if (!recordings_read(settings->world, settings->resource_paths.at, complaints_warn, complaints, arena,
-		    ret_recordings, ret_exit))
+	if (!recordings_read(settings->world, settings->world_text, settings->resource_paths.at, complaints_warn,
+		    complaints, arena, ret_recordings, ret_exit))
 		return false;
 	if (ret_recordings->playback) {
 		*ret_exit = play_back(settings, ret_recordings, arena);

@@ -36,6 +36,7 @@ static const struct option_spec specs[] = {
 	{OPTION_LIST, .name = "plugin-path", .tags = ANY, .argument = "DIR", .offset = AT(plugin_paths),
 		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
 			"be repeated"},
+	XACRO_OPTIONS(AT(xacro.expand), AT(xacro.arguments), "resume"),
 	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
 		.help = "treat a warning about the world as an error: exit status 1 before the first step"},
 	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands),

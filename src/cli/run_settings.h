@@ -9,6 +9,7 @@
 #include "cli/lockstep.h"
 #include "cli/network.h"
 #include "cli/options.h"
+#include "cli/xacro.h"
 
 struct run_settings {
 	const char *world_text; /* the world itself, and `world` is only its name; NULL: it is in a file */
@@ -21,6 +22,7 @@ struct run_settings {
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */
 	bool paused, no_levels, no_sleep, sense_all, trace, anew, strict, programs, recordings;
+	struct xacro_settings xacro;
 	struct network_settings network;
 	struct gateways_settings gateways;
 	struct lockstep_settings lockstep;

@@ -2,6 +2,7 @@
  * is taken. */
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/xacro.h"
 
 #include "base/text.h"
 
@@ -15,6 +16,7 @@
 struct settings {
 	const char *world;
 	struct option_list resource_paths, plugin_paths;
+	struct xacro_settings xacro;
 	bool json;
 };
 
@@ -28,6 +30,7 @@ static const struct option_spec specs[] = {
 	{OPTION_LIST, .name = "plugin-path", .argument = "DIR", .offset = AT(plugin_paths),
 		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
 			"be repeated"},
+	XACRO_OPTIONS(AT(xacro.expand), AT(xacro.arguments), NULL),
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 };
 #undef AT
@@ -101,12 +104,13 @@ static troupe_status print_json(const struct troupe_topics *topics, struct troup
 	return status;
 }
 
-static int print_topics(const struct settings *settings)
+static int print_topics(const struct settings *settings, const char *world, const char *expanded)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server;
 	struct troupe_error error;
-	def.world_path = settings->world;
+	def.world_path = world;
+	def.world_text = expanded;
 	def.resource_paths = settings->resource_paths.at;
 	def.plugin_paths = settings->plugin_paths.at;
 	def.secondaries = 0;
@@ -128,9 +132,12 @@ int cli_topics(int argc, char **argv)
 {
 	struct settings settings = {0};
 	struct arena arena = {0};
+	const char *world, *expanded;
 	int status = CLI_DONE;
-	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
-		status = print_topics(&settings);
+	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status) &&
+		xacro_expand(&settings.xacro, "topics", settings.world, settings.resource_paths.at, &arena, &world,
+			&expanded, &status))
+		status = print_topics(&settings, world, expanded);
 	arena_fini(&arena);
 	return status;
 }

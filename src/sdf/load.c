@@ -300,6 +300,36 @@ static void check_version(struct load *load, struct load_file *file)
 			"SDF version %.20s is not one that is known: it is read like the nearest of 1.4 to 1.12", text);
 }
 
+/* The first element of xacro, or, in a robot, the first one with an expression of xacro in an attribute; NULL: none. No
+ * deeper than SDF_DEPTH_MAX. */
+static const struct sdf_element *load_find_macro(const struct sdf_element *element, bool robot)
+{
+	if (!strncmp(element->name, "xacro:", 6))
+		return element;
+	for (uint32_t i = 0; robot && i < element->attribute_count; i++)
+		if (strstr(element->attributes[i].value, "${") || strstr(element->attributes[i].value, "$("))
+			return element;
+	for (const struct sdf_element *at = element->child; at; at = at->next) {
+		const struct sdf_element *found = load_find_macro(at, robot);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+/* False, with an error: xacro must expand the file first. */
+static bool load_check_macros(struct load *load, const struct sdf_element *root)
+{
+	const struct sdf_element *macro = load_find_macro(root, xml_is(root, "robot"));
+	if (!macro)
+		return true;
+	load_error(load, macro,
+		"<%.40s> is a macro of xacro: expected the output of `xacro FILE`; the command makes it of its file "
+		"with --xacro",
+		macro->name);
+	return false;
+}
+
 /* The <sdf> that the text holds or means. NULL, with an error: it is no such text. */
 static const struct sdf_element *read_root(struct load *load, const char *text, size_t bytes, const char *path)
 {
@@ -309,6 +339,8 @@ static const struct sdf_element *read_root(struct load *load, const char *text, 
 		report_value(load, &error, SDF_ERROR);
 		return NULL;
 	}
+	if (!load_check_macros(load, root))
+		return NULL;
 	if (xml_is(root, "sdf"))
 		return root;
 	if (xml_is(root, "robot"))

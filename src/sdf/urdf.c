@@ -400,9 +400,7 @@ static void ignore_others(struct urdf *urdf)
 		bool is_known = false;
 		for (size_t i = 0; i < ARRAY_LEN(known); i++)
 			is_known |= xml_is(at, known[i]);
-		if (!is_known && !strncmp(at->name, "xacro:", 6))
-			load_error(urdf->load, at, "<%.40s> is a macro: expected the output of `xacro FILE`", at->name);
-		else if (!is_known)
+		if (!is_known)
 			load_warn_once(urdf->load, arena_printf(&urdf->load->sdf->arena, "urdf %.40s", at->name), at,
 				"<%.40s> in <robot> has no effect here", at->name);
 	}

@@ -85,6 +85,7 @@ static struct troupe_server_def definition(const struct check *check)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	def.world_path = check->def->world_path;
+	def.world_text = check->def->world_text;
 	def.resource_paths = check->def->resource_paths;
 	def.plugin_paths = check->def->plugin_paths;
 	def.plugin_file = check->def->plugin;
@@ -222,7 +223,7 @@ static void resume(struct check *check, const char *how)
 		return;
 	troupe_status status = troupe_server_pack(check->resumed, &bytes, &count, &why);
 	finish(&check->resumed);
-	def.world_path = NULL;
+	def.world_path = def.world_text = NULL;
 	def.resume_bytes = bytes;
 	def.resume_count = count;
 	if (!status)
