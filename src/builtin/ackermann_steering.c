@@ -5,6 +5,10 @@
  *     tan(left angle) = wheel_base / (r - kingpin_width / 2)     right: +
  *     rim of the left wheels = v (1 - wheel_separation / (2 r))  right: +
  *
+ * With <turn_is_angle> angular.z is the angle a of a wheel in the middle while the car drives forwards, at most
+ * <steering_limit>; backwards it turns to the same side. So r = wheel_base / tan(a). That is how ROS's plug-in of
+ * Gazebo Classic reads a Twist.
+ *
  * With <steering_only> a number is the angle a of a wheel in the middle, and no wheel is driven. The same circle, with
  * r = wheel_base / tan(a) and the wheel separation for the kingpins'. The speed of a steering joint, in rad/s, comes
  * from the error of its angle by a PID that begins anew in each step: so with an error e and a step of dt it is
@@ -19,7 +23,7 @@
 #define STEER_MAX_RAD 1.57   /* less than a right angle, at which the front axle would stand across the way */
 
 struct config {
-	bool steering_only;
+	bool steering_only, turn_is_angle;
 	struct builtin_joints left, right, left_steering, right_steering;
 	struct builtin_input input; /* of steering only */
 	double separation, kingpins, base, radius, steering_limit;
@@ -62,6 +66,7 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_BETWEEN("steering_limit", 1e-6, STEER_MAX_RAD, "rad, default 0.5"),
 	BUILTIN_BETWEEN("wheel_radius", 1e-6, 1e6, "m, default 0.2"),
 	BUILTIN_BOOL("steering_only", "messages are Doubles with an angle; default false"),
+	BUILTIN_BOOL("turn_is_angle", "angular.z is an angle; default false (not Gazebo's)"),
 	BUILTIN_ACTUATORS,
 	BUILTIN_NUMBER("steer_p_gain", "1/s, default 1"),
 	BUILTIN_NUMBER("steer_i_gain", "1/s2, default 0"),
@@ -131,6 +136,7 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	config->turn = host->field(self, "gz.msgs.Twist", "angular.z");
 	config->steering_only = host->boolean(self, plugin, "steering_only", false) ||
 				host->boolean(self, plugin, "use_actuator_msg", false);
+	config->turn_is_angle = host->boolean(self, plugin, "turn_is_angle", false);
 	if (!read_joints(self, plugin, config) || !read_numbers(self, plugin, config))
 		return false;
 	if (config->steering_only)
@@ -166,7 +172,7 @@ static void follow(const struct config *config, const struct troupe_step *step, 
 {
 	double ahead = builtin_limit(w->target_ahead, &config->limits, w->last_ahead, w->ahead_before, step->dt);
 	double turn = builtin_limit(w->target_turn, &config->limits, w->last_turn, w->turn_before, step->dt);
-	if (config->steering_only)
+	if (config->steering_only || config->turn_is_angle)
 		turn = builtin_clamp(turn, -config->steering_limit, config->steering_limit);
 	w->ahead_before = w->last_ahead;
 	w->turn_before = w->last_turn;
@@ -174,12 +180,20 @@ static void follow(const struct config *config, const struct troupe_step *step, 
 	w->last_turn = turn;
 }
 
+/* The radius of the circle that this angle of a wheel in the middle makes. */
+static double ackermann_steering_radius(const struct troupe_host *host, const struct config *config, double angle)
+{
+	return angle == 0 ? STRAIGHT_M : config->base / host->tan(angle);
+}
+
 /* The radius of the circle to the left; negative: to the right. */
 static double radius_of(const struct troupe_host *host, const struct config *config, const struct words *w)
 {
 	double least = config->base / host->sin(config->steering_limit);
 	if (config->steering_only)
-		return w->last_turn == 0 ? STRAIGHT_M : config->base / host->tan(w->last_turn);
+		return ackermann_steering_radius(host, config, w->last_turn);
+	if (config->turn_is_angle)
+		return ackermann_steering_radius(host, config, copysign(w->last_turn, w->last_turn * w->last_ahead));
 	if (fabs(w->last_turn) < STRAIGHT_RAD_S)
 		return STRAIGHT_M;
 	double radius = w->last_ahead / w->last_turn;

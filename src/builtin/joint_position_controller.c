@@ -1,13 +1,14 @@
 /* Holds joints at a position: by the force of a PID controller or, with <use_velocity_commands>, by the velocity that
- * reaches the position in this step, limited by <cmd_max> if that is given. The position of the first joint is
- * controlled; all joints are driven alike. It is active from the first step, with the target <initial_position> or 0,
- * as in Gazebo. */
+ * reaches the position in this step, or by <velocity_gain> times the error, as the simulated hardware of ros2_control
+ * does; the velocity is limited by <cmd_max> if that is given. The position of the first joint is controlled; all
+ * joints are driven alike. It is active from the first step, with the target <initial_position> or 0, as in Gazebo. */
 #include "builtin/parts.h"
 
 struct config {
 	struct builtin_control control;
 	bool by_velocity;
 	double velocity_max; /* limit of the velocity; infinite without <cmd_max> */
+	double gain;         /* 1/s; 0: the velocity that reaches the position in this step */
 };
 
 static const struct troupe_parameter parameters[] = {
@@ -16,6 +17,7 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_BETWEEN("joint_index", 0, 0, "only axis 0 has a motor"),
 	BUILTIN_PID,
 	BUILTIN_BOOL("use_velocity_commands", "by a velocity; default false"),
+	BUILTIN_VELOCITY_GAIN,
 	BUILTIN_ACTUATORS,
 	BUILTIN_TEXT("topic", "of the position; default: /model/NAME/joint/JOINT/0/cmd_pos"),
 	BUILTIN_TEXT("sub_topic", "the same, after /model/NAME/"),
@@ -30,6 +32,7 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	if (!builtin_read_control(self, plugin, "initial_position", &config->control))
 		return false;
 	config->by_velocity = host->boolean(self, plugin, "use_velocity_commands", false);
+	config->gain = host->number(self, plugin, "velocity_gain", 0);
 	config->velocity_max = host->child(plugin, "cmd_max", NULL) ? config->control.pid.cmd_max : HUGE_VAL;
 	if (config->by_velocity && config->velocity_max < 0)
 		return host->refuse(self, plugin, "<cmd_max> is %g: expected at least 0 with velocity commands",
@@ -42,9 +45,10 @@ static void pre_update(const struct troupe_system *self, const struct troupe_ste
 	const struct config *config = self->config;
 	struct builtin_control_words *w = words;
 	double error = self->host->joint_position(step, config->control.joints.at[0], 0, TROUPE_NOW) - w->target;
+	double velocity = builtin_velocity_to(-error, config->gain, step->dt);
 	if (config->by_velocity)
 		builtin_drive(self, step, &config->control.joints,
-			builtin_clamp(-error / step->dt, -config->velocity_max, config->velocity_max));
+			builtin_clamp(velocity, -config->velocity_max, config->velocity_max));
 	else
 		builtin_push(self, step, &config->control.joints,
 			builtin_pid_update(&config->control.pid, &w->pid, error, step->dt));

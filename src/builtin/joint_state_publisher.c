@@ -4,6 +4,7 @@
 static const struct troupe_parameter parameters[] = {
 	BUILTIN_TEXT("joint_name", "the joints; default: all"),
 	BUILTIN_TEXT("topic", "default: /world/WORLD/model/NAME/joint_state"),
+	BUILTIN_BETWEEN("update_rate", 0, BUILTIN_NUMBER_MAX, "Hz, default 0: in each step (not Gazebo's)"),
 	BUILTIN_END,
 };
 
@@ -25,7 +26,8 @@ static bool find_joints(struct troupe_system *self, const struct troupe_element 
 static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
 {
 	const struct troupe_host *host = self->host;
-	struct troupe_output output = {.gives = TROUPE_GIVES_JOINTS};
+	struct troupe_output output = {
+		.gives = TROUPE_GIVES_JOINTS, .rate_hz = host->number(self, plugin, "update_rate", 0)};
 	if (!find_joints(self, plugin, &output.only))
 		return false;
 	return builtin_give(self, plugin, "topic",

@@ -5,6 +5,11 @@
  *
  *     PID of (position - target) + PID of (velocity - target) + effort
  *
+ * Three parameters are not Gazebo's, but do what controllers of ROS do. With <interpolate> the target moves from point
+ * to point, from where the joint is when the trajectory starts: on a line, or on a cubic curve where the points give
+ * velocities. With <use_velocity_commands> a joint gets the velocity of its target and <velocity_gain> times the error,
+ * instead of a force; a joint without <initial_position> is then free until a trajectory names it.
+ *
  * Gains are given joint by joint, in the order of <joint_name>, or of the model's joints with one axis. It is active
  * from the first step, with the target <initial_position>. Names, defaults and targets are those of Gazebo's
  * JointTrajectoryController. Here the points are state, so their number has a limit. */
@@ -22,7 +27,9 @@ struct config {
 	const char *names[JOINTS_MAX];
 	struct builtin_pid position[JOINTS_MAX], velocity[JOINTS_MAX];
 	double initial[JOINTS_MAX];
-	bool header_starts;
+	bool held[JOINTS_MAX]; /* <initial_position> is given */
+	bool header_starts, by_velocity, interpolates;
+	double gain; /* 1/s; see builtin_velocity_to() */
 	uint32_t points_max;
 	const struct troupe_field *joint_names, *points, *values[KINDS], *after_s, *after_ns, *stamp_s, *stamp_ns;
 	const struct troupe_field *progress;
@@ -33,14 +40,20 @@ struct joint_words {
 	struct builtin_pid_words position, velocity;
 };
 
-/* The words: this, then the joints, then the points. A point: its end in s after the start, then for each joint target
- * of each kind; NAN: not given. */
+/* The words: this, then the joints, then the points, then, if the parameters that are not Gazebo's are used, a struct
+ * joint_course for each joint. A point: its end in s after the start, then for each joint target of each kind; NAN: not
+ * given. */
 struct words {
 	uint64_t count;   /* of points; 0: no trajectory */
 	uint64_t present; /* the point that is the target */
 	uint64_t begun;   /* the start is known */
 	uint64_t changed; /* in the last step a point became the target */
 	double start_s;
+};
+
+struct joint_course {
+	double begin;   /* position when the trajectory starts */
+	uint64_t named; /* by a trajectory */
 };
 
 #define GAIN(name, what) BUILTIN_NUMBER("position_" name, what), BUILTIN_NUMBER("velocity_" name, what)
@@ -58,6 +71,9 @@ static const struct troupe_parameter parameters[] = {
 	GAIN("cmd_min", "limits of the output; default 0"),
 	GAIN("cmd_max", "below cmd_min there are no limits; default -1"),
 	GAIN("cmd_offset", "is added to the output; default 0"),
+	BUILTIN_BOOL("interpolate", "the target moves between points; default false (not Gazebo's)"),
+	BUILTIN_BOOL("use_velocity_commands", "by velocities, not forces; default false (not Gazebo's)"),
+	BUILTIN_VELOCITY_GAIN,
 	BUILTIN_END,
 };
 
@@ -149,6 +165,11 @@ static uint32_t words_of_point(const struct config *config)
 	return 1 + KINDS * config->count;
 }
 
+static bool joint_trajectory_has_courses(const struct config *config)
+{
+	return config->by_velocity || config->interpolates;
+}
+
 static void add_words(struct troupe_system *self, const struct config *config)
 {
 	static const char *const of_joint[] = {"target position", "target velocity", "target effort",
@@ -163,6 +184,10 @@ static void add_words(struct troupe_system *self, const struct config *config)
 			host->add_words(self, host->print(self, "%s: %s", config->names[j], of_joint[i]),
 				TROUPE_WORD_DOUBLE, 1);
 	host->add_words(self, "points: number", TROUPE_WORD_DOUBLE, config->points_max * words_of_point(config));
+	for (uint32_t j = 0; j < config->count && joint_trajectory_has_courses(config); j++) {
+		host->add_words(self, host->print(self, "%s: begin", config->names[j]), TROUPE_WORD_DOUBLE, 1);
+		host->add_words(self, host->print(self, "%s: named", config->names[j]), TROUPE_WORD_INTEGER, 1);
+	}
 }
 _Static_assert(sizeof(struct words) == 5 * 8 && sizeof(struct joint_words) == 7 * 8, "each word has a name");
 
@@ -173,9 +198,13 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 	if (!host->must_move(self) || !find_fields(self, config) || !find_joints(self, plugin, config))
 		return false;
 	config->header_starts = host->boolean(self, plugin, "use_header_start_time", false);
+	config->by_velocity = host->boolean(self, plugin, "use_velocity_commands", false);
+	config->interpolates = host->boolean(self, plugin, "interpolate", false);
+	config->gain = host->number(self, plugin, "velocity_gain", 0);
 	config->points_max = POINT_WORDS / words_of_point(config);
 	for (uint32_t i = 0; i < config->count; i++) {
 		config->initial[i] = number(self, plugin, "initial_position", i, 0);
+		config->held[i] = !isnan(number(self, plugin, "initial_position", i, (double)NAN));
 		config->position[i] = read_pid(self, plugin, "position", i);
 		config->velocity[i] = read_pid(self, plugin, "velocity", i);
 	}
@@ -194,6 +223,11 @@ static struct joint_words *joints_of(void *words)
 static double *point_of(const struct config *config, void *words, uint64_t index)
 {
 	return (double *)(joints_of(words) + config->count) + index * words_of_point(config);
+}
+
+static struct joint_course *joint_trajectory_courses(const struct config *config, void *words)
+{
+	return (struct joint_course *)(void *)point_of(config, words, config->points_max);
 }
 
 static void init(const struct troupe_system *self, void *words)
@@ -246,6 +280,9 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 	*w = (struct words){
 		.count = host->count(message, config->points), .begun = starts, .start_s = starts ? stamp : 0};
 	w->present = UINT64_MAX;
+	for (uint32_t j = 0; j < config->count && joint_trajectory_has_courses(config); j++)
+		if (place_of(self, message, config->names[j]) != UINT32_MAX)
+			joint_trajectory_courses(config, words)[j].named = 1;
 	for (uint32_t p = 0; p < w->count; p++) {
 		const struct troupe_message *point = host->get_part(message, config->points, p);
 		double *to = point_of(config, words, p);
@@ -258,6 +295,54 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 									  : (double)NAN;
 		}
 	}
+}
+
+/* The last value of a kind that a point before this one gives a joint; `otherwise`: none does. */
+static double joint_trajectory_before(
+	const struct config *config, void *words, uint64_t point, uint32_t joint, uint32_t kind, double otherwise)
+{
+	while (point-- > 0) {
+		double value = point_of(config, words, point)[1 + joint * KINDS + kind];
+		if (!isnan(value))
+			return value;
+	}
+	return otherwise;
+}
+
+/* Moves the target of a joint towards the present point, from the point before it: on a line, or by Hermite's cubic
+ * with the velocities at both ends. */
+static void joint_trajectory_move(const struct config *config, double time_s, void *words, uint32_t joint)
+{
+	const struct words *w = words;
+	const double *to = point_of(config, words, w->present) + 1 + joint * KINDS;
+	double from_s = w->present ? point_of(config, words, w->present - 1)[0] : 0;
+	double span_s = point_of(config, words, w->present)[0] - from_s;
+	double *target = joints_of(words)[joint].target;
+	double begin = joint_trajectory_before(
+		config, words, w->present, joint, POSITION, joint_trajectory_courses(config, words)[joint].begin);
+	double speed =
+		joint_trajectory_before(config, words, w->present, joint, VELOCITY, w->present ? (double)NAN : 0);
+	double way = to[POSITION] - begin, s = span_s > 0 ? builtin_clamp((time_s - from_s) / span_s, 0, 1) : 1;
+	if (isnan(way))
+		return;
+	bool bent = !isnan(to[VELOCITY]) && !isnan(speed), moves = s > 0 && s < 1;
+	double out = bent ? speed * span_s : way, in = bent ? to[VELOCITY] * span_s : way;
+	/* with out = in = way this is the line */
+	target[POSITION] =
+		s < 1 ? begin + s * (out + s * (3 * way - 2 * out - in + s * (out + in - 2 * way))) : to[POSITION];
+	target[VELOCITY] =
+		moves ? (out + s * (2 * (3 * way - 2 * out - in) + s * 3 * (out + in - 2 * way))) / span_s : 0;
+}
+
+/* A trajectory starts from the last target, or from where the joint is if it had none. */
+static void joint_trajectory_start(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct config *config = self->config;
+	for (uint32_t j = 0; j < config->count; j++)
+		joint_trajectory_courses(config, words)[j].begin =
+			config->by_velocity && config->held[j]
+				? joints_of(words)[j].target[POSITION]
+				: self->host->joint_position(step, config->joints[j], 0, TROUPE_NOW);
 }
 
 /* Finds the point that is the target now. */
@@ -285,13 +370,44 @@ static void follow(const struct config *config, const struct troupe_step *step, 
 				joints_of(words)[j].target[k] = from[j * KINDS + k];
 }
 
+/* Between points. */
+static void joint_trajectory_interpolate(const struct troupe_system *self, const struct troupe_step *step, void *words)
+{
+	const struct config *config = self->config;
+	const struct words *w = words;
+	if (!w->count || w->count > config->points_max || w->present >= w->count)
+		return;
+	for (uint32_t j = 0; j < config->count; j++)
+		joint_trajectory_move(config, step->time_s - w->start_s, words, j);
+}
+
+static void joint_trajectory_drive(
+	const struct troupe_system *self, const struct troupe_step *step, void *words, uint32_t joint)
+{
+	const struct config *config = self->config;
+	const double *target = joints_of(words)[joint].target;
+	double position = self->host->joint_position(step, config->joints[joint], 0, TROUPE_NOW);
+	double velocity = builtin_velocity_to(target[POSITION] - position, config->gain, step->dt);
+	if (config->held[joint] || joint_trajectory_courses(config, words)[joint].named)
+		self->host->joint_drive(
+			step, config->joints[joint], velocity + (config->interpolates ? target[VELOCITY] : 0));
+}
+
 static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
 	const struct config *config = self->config;
+	if (config->interpolates && ((const struct words *)words)->present == UINT64_MAX)
+		joint_trajectory_start(self, step, words);
 	follow(config, step, words);
+	if (config->interpolates)
+		joint_trajectory_interpolate(self, step, words);
 	for (uint32_t i = 0; i < config->count; i++) {
 		struct joint_words *joint = &joints_of(words)[i];
+		if (config->by_velocity) {
+			joint_trajectory_drive(self, step, words, i);
+			continue;
+		}
 		double position = host->joint_position(step, config->joints[i], 0, TROUPE_NOW);
 		double velocity = host->joint_velocity(step, config->joints[i], 0, TROUPE_NOW);
 		double force = builtin_pid_update(

@@ -39,6 +39,7 @@ static const struct troupe_parameter parameters[] = {
 	BUILTIN_VECTOR("xyz_offset", "m, in the model's frame; default 0 0 0"),
 	BUILTIN_VECTOR("rpy_offset", "rad, in the model's frame; default 0 0 0"),
 	BUILTIN_BETWEEN("gaussian_noise", 0, BUILTIN_NUMBER_MAX, "m/s and rad/s, standard deviation; default 0"),
+	BUILTIN_PUBLISHED,
 	BUILTIN_END,
 };
 
@@ -99,6 +100,10 @@ static bool give(struct troupe_system *self, const struct troupe_element *plugin
 	struct troupe_output output = {
 		.gives = TROUPE_GIVES_REPORT, .rate_hz = host->number(self, plugin, "odom_publish_frequency", 50)};
 	for (int i = 0; i < OUTPUTS; i++) {
+		if (!host->boolean(self, plugin, i == TRANSFORM ? "publish_tf" : "publish_odometry", true)) {
+			config->output[i] = TROUPE_NOTHING;
+			continue;
+		}
 		output.type = topics[i].type;
 		output.child_frame = i == TRANSFORM ? config->child_frame : NULL;
 		const char *usual = host->print(self, "model/%s/%s", host->owner_name(self), topics[i].usual);

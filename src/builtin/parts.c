@@ -249,10 +249,12 @@ bool builtin_give_odometry(struct troupe_system *self, const struct troupe_eleme
 		.child_frame =
 			host->text(plugin, "child_frame_id", host->print(self, "%s/%s", model, link ? link + 1 : body)),
 	};
-	if (!builtin_give(self, plugin, "odom_topic", host->print(self, "model/%s/odometry", model), &output, NULL))
+	if (host->boolean(self, plugin, "publish_odometry", true) &&
+		!builtin_give(self, plugin, "odom_topic", host->print(self, "model/%s/odometry", model), &output, NULL))
 		return false;
 	output.gives = TROUPE_GIVES_TF;
-	return builtin_give(self, plugin, "tf_topic", host->print(self, "model/%s/tf", model), &output, NULL);
+	return !host->boolean(self, plugin, "publish_tf", true) ||
+	       builtin_give(self, plugin, "tf_topic", host->print(self, "model/%s/tf", model), &output, NULL);
 }
 
 /* By its series where that is exact to the last place. */
@@ -325,6 +327,11 @@ double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_word
 	if (pid->cmd_max >= pid->cmd_min)
 		out = builtin_clamp(out, pid->cmd_min, pid->cmd_max);
 	return builtin_clamp(out, -most, most);
+}
+
+double builtin_velocity_to(double distance, double gain, double dt)
+{
+	return gain > 0 && gain * dt < 1 ? gain * distance : distance / dt;
 }
 
 /* --- controllers of joints ---------------------------------------------------------------------------------------- */

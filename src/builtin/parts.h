@@ -209,7 +209,11 @@ struct builtin_speed builtin_limit_speeds(struct builtin_speeds *speeds, const s
 	BUILTIN_BETWEEN("odom_publish_frequency", 0, BUILTIN_NUMBER_MAX, "Hz, default 50; 0: in each step"),           \
 		BUILTIN_TEXT("odom_topic", "default: /model/NAME/odometry"),                                           \
 		BUILTIN_TEXT("tf_topic", "default: /model/NAME/tf"), BUILTIN_TEXT("frame_id", "default: NAME/odom"),   \
-		BUILTIN_TEXT("child_frame_id", "default: NAME/LINK")
+		BUILTIN_TEXT("child_frame_id", "default: NAME/LINK"), BUILTIN_PUBLISHED
+/* The same; not Gazebo's: the usual odometry of ROS may be another system's. */
+#define BUILTIN_PUBLISHED                                                                                              \
+	BUILTIN_BOOL("publish_odometry", "false: no odometry is published; default true"),                             \
+		BUILTIN_BOOL("publish_tf", "false: no transform is published; default true")
 /* Publishes what reckon() gives; topics, frames and rate as Gazebo names them. */
 bool builtin_give_odometry(struct troupe_system *self, const struct troupe_element *plugin);
 /* Words of odometry: the pose relative to the initial one; yaw counts full turns. */
@@ -257,6 +261,13 @@ void builtin_read_pid(struct troupe_system *self, const struct troupe_element *p
 	struct builtin_pid *pid);
 /* error: the actual value minus the desired value. Returns the output. */
 double builtin_pid_update(const struct builtin_pid *pid, struct builtin_pid_words *words, double error, double dt);
+
+/* A row of the table of parameters, of those that hold a position by velocities. Not Gazebo's. */
+#define BUILTIN_VELOCITY_GAIN                                                                                          \
+	BUILTIN_BETWEEN("velocity_gain", 0, BUILTIN_NUMBER_MAX,                                                        \
+		"1/s: the velocity for an error of 1; default 0: the velocity that removes the error in a step")
+/* The velocity that removes a distance with this gain, but in no less than a step. */
+double builtin_velocity_to(double distance, double gain, double dt);
 
 /* --- controllers of joints ---------------------------------------------------------------------------------------- */
 
