@@ -1,4 +1,5 @@
 /* Reads models and their frames; the last pass computes the world poses of all entities. */
+#include "sdf/foreign.h"
 #include "sdf/include.h"
 #include "sdf/load.h"
 #include "sdf/xml.h"
@@ -95,6 +96,8 @@ static void read_model(
 	struct load *load, const struct sdf_element *element, uint32_t parent, uint32_t scope, bool is_static)
 {
 	element = include_expand(load, rewrite_unflatten(load, element));
+	if (!load->poses_only)
+		element = foreign_model(load, element);
 	uint32_t index = declare_model(load, element, parent, scope, is_static);
 	load_model_children(load, element, index, load_scope_of(index));
 	struct sdf_world *world = load->world;

@@ -453,6 +453,10 @@ void sdf_print_bare(
 	const struct sdf_world *bare, struct pose pose, const sdf_lights_now *link_lights, struct text *out);
 void sdf_print_light(const char *name, struct pose pose, const struct sdf_shine *shine, struct text *out);
 
+/* What a user may write in place of a <plugin> of another simulator, as the end of a message: ": publish ...". "":
+ * nothing is known. */
+const char *sdf_plugin_advice(const struct sdf_element *plugin);
+
 /* An element of the file that has no effect here. */
 struct sdf_ignored {
 	const char *parent, *name;       /* name of the element around it, and its own name */

@@ -395,7 +395,8 @@ static void leave_out(struct urdf *urdf)
 
 static void ignore_others(struct urdf *urdf)
 {
-	static const char *const known[] = {"link", "joint", "material", "gazebo", "origin"};
+	static const char *const known[] = {
+		"link", "joint", "material", "gazebo", "origin", "ros2_control", "transmission"};
 	for (const struct sdf_element *at = urdf->robot->child; at; at = at->next) {
 		bool is_known = false;
 		for (size_t i = 0; i < ARRAY_LEN(known); i++)

@@ -338,6 +338,14 @@ static bool is_body(const struct urdf *urdf, uint32_t index)
 	return link->body == index && !link->left_out && (link->joint != SDF_NONE || strcmp(link->name, "world"));
 }
 
+/* SDF has no such elements; they are for the plug-ins of the model (sdf/foreign.h). */
+static void urdf_model_add_controls(struct urdf *urdf, struct load_builder *model)
+{
+	for (const struct sdf_element *at = urdf->robot->child; at; at = at->next)
+		if (xml_is(at, "ros2_control") || xml_is(at, "transmission"))
+			load_build_add(urdf->load, model, at);
+}
+
 const struct sdf_element *urdf_model(struct urdf *urdf)
 {
 	struct load_builder sdf = urdf_new(urdf, urdf->robot, "sdf", "");
@@ -359,6 +367,7 @@ const struct sdf_element *urdf_model(struct urdf *urdf)
 			add_frames(urdf, link, &model);
 	}
 	urdf_gazebo_model(urdf, &model);
+	urdf_model_add_controls(urdf, &model);
 	urdf_add(urdf, &sdf, model);
 	return sdf.element;
 }

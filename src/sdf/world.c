@@ -1,4 +1,5 @@
 /* Reads worlds: the elements that belong to the world itself, and the order of the passes. */
+#include "sdf/foreign.h"
 #include "sdf/include.h"
 #include "sdf/load.h"
 #include "sdf/xml.h"
@@ -164,7 +165,7 @@ void load_world(struct load *load, const struct sdf_element *element)
 		if (!strcmp(load->sdf->worlds.at[i].name, world.name))
 			load_error(load, element, "a second <world> \"%.80s\": expected different names", world.name);
 	load_begin(load, &world, element);
-	element = include_expand(load, element);
+	element = foreign_world(load, include_expand(load, element));
 	world.element = element;
 	load_world_values(load, element, &world);
 	load_world_children(load, element);

@@ -85,13 +85,15 @@ static void take_kinds(struct kinds *kinds, enum ignored_kind kind, struct ignor
 		else
 			(void)fail(&what, TROUPE_EWORLD, "plugin \"%.200s\" x%u", from->name, from->count);
 		const char *note = kind == IGNORED_PLUGINS ? advice(list, from) : "";
+		bool is_log = *note;
+		note = kind == IGNORED_PLUGINS && !is_log ? sdf_plugin_advice(from->first) : note;
 		(void)fail(&names, TROUPE_EWORLD, "%s", from->names.at ? from->names.at : note);
 		vec_push(&list->all, (struct ignored){.kind = kind,
 					     .what = clean(list, &what),
 					     .note = clean(list, &names),
 					     .first = from->first,
 					     .count = from->count,
-					     .is_log = *note});
+					     .is_log = is_log});
 		text_fini(&from->names);
 	}
 	vec_free(&kinds->all);

@@ -417,7 +417,7 @@ Test(urdf, what_is_wrong_has_a_line)
 Test(urdf, what_has_no_effect_is_said)
 {
 	warns(R(BODY("a") BODY("b") J("j", "floating", "a", "b", "")), "the joint \"j\" is floating and is left out");
-	warns(R(BODY("a") "<transmission name='t'/>"), "<transmission> in <robot> has no effect");
+	warns(R(BODY("a") "<transmission name='t'/>"), "<transmission> has no effect, because no plug-in of the robot reads it");
 	warns(R(BODY("a") "<gazebo reference='x'/>"), "<gazebo> refers to \"x\"");
 	warns(R(BODY("a") BODY("b") J("j", "fixed", "a", "b", "") "<gazebo reference='j'><sensor name='s' "
 								  "type='force_torque'/></gazebo>"),

@@ -1,0 +1,306 @@
+/* Plug-ins of ROS become systems and settings: what each parameter becomes, in both spellings; names of topics; what is
+ * refused or named in a warning, with its line. tests/cli/test_ros_robots.sh lets whole robots move. */
+#include "tests/unit/sdf_help.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+TestSuite(foreign, .timeout = 60);
+
+#define LINK(name, place)                                                                                              \
+	"<link name='" name "'><pose>" place " 0 0 0</pose><collision name='c'><geometry><sphere><radius>0.3</radius>"  \
+	"</sphere></geometry></collision></link>\n"
+#define AXLE(name, parent, child)                                                                                      \
+	"<joint name='" name "' type='revolute'><parent>" parent "</parent><child>" child                              \
+	"</child><axis><xyz>0 1 0</xyz></axis></joint>\n"
+#define CAR                                                                                                            \
+	LINK("base", "0 0 0")                                                                                          \
+	LINK("l", "0 1 0") LINK("r", "0 -1 0") LINK("fl", "2 1 0") LINK("fr", "2 -1 0") AXLE("jl", "base", "l")        \
+		AXLE("jr", "base", "r") AXLE("jfl", "base", "fl") AXLE("jfr", "base", "fr")
+#define MODEL(inside) "<sdf version='1.9'><model name='m'>" CAR inside "</model></sdf>"
+#define PLUGIN(file, inside) "<plugin name='p' filename='lib" file ".so'>" inside "</plugin>"
+
+static struct sdf *load(const char *text)
+{
+	return sdf_help_good(text, NULL);
+}
+
+static const struct sdf_element *plugin_of(const struct sdf *sdf, const char *system)
+{
+	const struct sdf_world *world = &sdf->worlds.at[0];
+	for (uint32_t i = 0; i < world->plugins.count; i++)
+		if (strstr(world->plugins.at[i].name, system))
+			return world->plugins.at[i].element;
+	return NULL;
+}
+
+/* All children of that name, with commas between; "-": there is none. */
+static void check_values(const char *text, const char *system, const char *name, const char *expected)
+{
+	struct sdf *sdf = load(text);
+	const struct sdf_element *plugin = plugin_of(sdf, system), *at = NULL;
+	struct text found = {0};
+	cr_assert_not_null(plugin, "no %s in %s", system, text);
+	while ((at = sdf_child(plugin, name, at)) != NULL)
+		text_add(&found, "%s%s", found.count ? "," : "", at->text);
+	cr_assert_str_eq(found.at ? found.at : "-", expected, "<%s> of %s is '%s', not '%s': %s", name, system,
+		found.at ? found.at : "-", expected, text);
+	text_fini(&found);
+	sdf_free(sdf);
+}
+
+static void check_warning(const char *text, const char *part)
+{
+	struct sdf *sdf = load(text);
+	cr_assert(sdf_help_says(sdf, SDF_WARNING, part), "'%s' is not said of %s", part, text);
+	sdf_free(sdf);
+}
+
+static void check_silence(const char *text)
+{
+	struct sdf *sdf = load(text);
+	cr_assert_eq(sdf->messages.count, 0, "'%s' is said of %s", sdf->messages.at[0].text, text);
+	sdf_free(sdf);
+}
+
+static void check_error(const char *text, const char *part)
+{
+	struct sdf *sdf;
+	struct troupe_error error = {0};
+	cr_assert_neq(sdf_help_load(text, NULL, &sdf, &error), TROUPE_OK, "accepted: %s", text);
+	cr_assert(strstr(error.text, part), "'%s' instead of '%s'", error.text, part);
+	sdf_free(sdf);
+}
+
+#define SNAKE                                                                                                          \
+	"<left_joint>jl</left_joint><right_joint>jr</right_joint><wheel_separation>2</wheel_separation>"               \
+	"<wheel_diameter>0.6</wheel_diameter><max_wheel_torque>7</max_wheel_torque>"                                   \
+	"<max_wheel_acceleration>3</max_wheel_acceleration>"
+#define CAMEL                                                                                                          \
+	"<leftJoint>jl</leftJoint><rightJoint>jr</rightJoint><wheelSeparation>2</wheelSeparation>"                     \
+	"<wheelDiameter>0.6</wheelDiameter><wheelTorque>7</wheelTorque><wheelAcceleration>3</wheelAcceleration>"
+
+Test(foreign, a_differential_drive_in_both_spellings)
+{
+	static const char *const texts[] = {MODEL(PLUGIN("gazebo_ros_diff_drive", SNAKE)),
+		MODEL(PLUGIN("gazebo_ros_diff_drive", CAMEL "<legacyMode>false</legacyMode>"))};
+	static const char *const values[][2] = {
+		{"left_joint", "jl"},
+		{"right_joint", "jr"},
+		{"wheel_separation", "2"},
+		{"wheel_radius", "0.3"},
+		{"max_linear_acceleration", "3"},
+		{"min_angular_acceleration", "-3"},
+		{"topic", "-"},
+		{"publish_odometry", "false"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		for (size_t k = 0; k < ARRAY_LEN(values); k++)
+			check_values(texts[i], "::DiffDrive", values[k][0], values[k][1]);
+		check_silence(texts[i]);
+		struct sdf *sdf = load(texts[i]);
+		cr_assert_eq(sdf->worlds.at[0].joints.at[0].axis[0].effort, 7);
+		cr_assert(isinf(sdf->worlds.at[0].joints.at[2].axis[0].effort));
+		sdf_free(sdf);
+	}
+}
+
+Test(foreign, the_odometry_is_the_true_place_unless_encoders_are_asked_for)
+{
+	static const char world[] = MODEL(PLUGIN("gazebo_ros_diff_drive",
+		SNAKE "<publish_odom>true</publish_odom><odometry_frame>map</odometry_frame><update_rate>30</update_rate>"));
+	static const char encoder[] =
+		MODEL(PLUGIN("gazebo_ros_diff_drive", CAMEL "<odometrySource>encoder</odometrySource>"));
+	check_values(world, "::OdometryPublisher", "odom_frame", "map");
+	check_values(world, "::OdometryPublisher", "robot_base_frame", "base_footprint");
+	check_values(world, "::OdometryPublisher", "odom_publish_frequency", "30");
+	check_values(world, "::OdometryPublisher", "publish_tf", "false");
+	check_values(world, "::OdometryPublisher", "publish_odometry", "-");
+	check_values(encoder, "::DiffDrive", "frame_id", "odom");
+	check_values(encoder, "::DiffDrive", "publish_odometry", "-");
+	struct sdf *sdf = load(encoder);
+	cr_assert_null(plugin_of(sdf, "OdometryPublisher"));
+	sdf_free(sdf);
+}
+
+/* The joint that stands on the left is the left one, unless the file says how it was meant. */
+Test(foreign, left_and_right_of_ros_1)
+{
+#define CROSSED(legacy)                                                                                                \
+	MODEL(PLUGIN("gazebo_ros_diff_drive", "<leftJoint>jr</leftJoint><rightJoint>jl</rightJoint>" legacy))
+	check_values(CROSSED(""), "::DiffDrive", "left_joint", "jl");
+	check_values(CROSSED("<legacyMode>true</legacyMode>"), "::DiffDrive", "left_joint", "jl");
+	check_values(CROSSED("<legacyMode>false</legacyMode>"), "::DiffDrive", "left_joint", "jr");
+	check_values(MODEL(PLUGIN("gazebo_ros_diff_drive", CAMEL)), "::DiffDrive", "left_joint", "jl");
+	check_values(MODEL(PLUGIN("gazebo_ros_diff_drive", CAMEL "<legacyMode>true</legacyMode>")), "::DiffDrive",
+		"left_joint", "jr");
+}
+
+Test(foreign, names_of_topics)
+{
+#define ROS(inside) MODEL(PLUGIN("gazebo_ros_planar_move", inside))
+	static const struct {
+		const char *text, *topic, *odometry;
+	} cases[] = {
+		{ROS(""), "-", "-"},
+		{ROS("<commandTopic>drive</commandTopic>"), "/model/m/drive", "-"},
+		{ROS("<commandTopic>/drive</commandTopic>"), "/drive", "-"},
+		{ROS("<robotNamespace>/a/b/</robotNamespace>"), "/a/b/cmd_vel", "/a/b/odom"},
+		{ROS("<robotNamespace>/</robotNamespace>"), "-", "-"},
+		{ROS("<robotNamespace>m</robotNamespace>"), "-", "-"},
+		{ROS("<ros><namespace>a</namespace></ros>"), "/a/cmd_vel", "/a/odom"},
+		{ROS("<ros><remapping>cmd_vel:=x</remapping><remapping>odom:=/y</remapping></ros>"), "/model/m/x", "/y"},
+		{ROS("<ros><namespace>a</namespace><remapping>/a/cmd_vel:=x</remapping></ros>"), "/a/x", "/a/odom"},
+		{ROS("<ros><remapping>/cmd_vel:=/m/x</remapping><remapping>bad</remapping></ros>"), "/model/m/x", "-"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		check_values(cases[i].text, "::VelocityControl", "topic", cases[i].topic);
+		check_values(cases[i].text, "::OdometryPublisher", "odom_topic", cases[i].odometry);
+	}
+}
+
+Test(foreign, what_has_no_effect_is_said)
+{
+	check_warning(MODEL(PLUGIN("gazebo_ros_diff_drive", SNAKE "<covariance_x>0.1</covariance_x><a/><b>0</b>"
+								  "<publish_wheel_tf>true</publish_wheel_tf>")),
+		"plugin \"libgazebo_ros_diff_drive.so\": <covariance_x>, <publish_wheel_tf> have no effect here");
+	check_warning(MODEL(PLUGIN("gazebo_ros_diff_drive", SNAKE "<wheel_separation>3</wheel_separation>")),
+		"<wheel_separation> is \"3\" for another pair of wheels: 2 is used for all");
+	check_error(MODEL("\n" PLUGIN("gazebo_ros_diff_drive", "<wheel_diameter>wide</wheel_diameter>")),
+		"t.sdf:11: <wheel_diameter> is \"wide\": expected a number");
+	check_warning(MODEL(PLUGIN("gazebo_ros_p3d", "<bodyName>none</bodyName>")), "expected a link of this model");
+	check_warning(MODEL(PLUGIN("gazebo_ros_p3d", "<bodyName>l</bodyName>")), "which moves in the model");
+	check_warning(MODEL(PLUGIN("gazebo_ros_imu", "<bodyName>none</bodyName>")), "is left out");
+}
+
+Test(foreign, an_ackermann_car_is_measured)
+{
+#define STEERED(wheel)                                                                                                 \
+	MODEL(PLUGIN("gazebo_ros_ackermann_drive",                                                                     \
+		"<front_left_joint>jfl</front_left_joint><front_right_joint>jfr</front_right_joint>"                   \
+		"<rear_left_joint>" wheel "</rear_left_joint><rear_right_joint>jr</rear_right_joint>"                  \
+		"<left_steering_joint>jfl</left_steering_joint><right_steering_joint>jfr</right_steering_joint>"))
+	static const char *const values[][2] = {{"left_joint", "jl"}, {"wheel_base", "2"}, {"wheel_separation", "2"},
+		{"kingpin_width", "2"}, {"wheel_radius", "0.3"}, {"steering_limit", "0.6"}, {"turn_is_angle", "true"},
+		{"max_velocity", "20"}, {"min_velocity", "-20"}};
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		check_values(STEERED("jl"), "::AckermannSteering", values[i][0], values[i][1]);
+	check_warning(STEERED("none"), "<rear_left_joint> names the joint \"none\": expected a joint of this model");
+	struct sdf *sdf = load(STEERED("none"));
+	cr_assert_eq(sdf->worlds.at[0].plugins.count, 0);
+	sdf_free(sdf);
+}
+
+static const struct sdf_sensor *sensor_of(const struct sdf *sdf)
+{
+	cr_assert_eq(sdf->worlds.at[0].sensors.count, 1);
+	return &sdf->worlds.at[0].sensors.at[0];
+}
+
+static void check_sensor(const char *text, const char *topic, const char *frame)
+{
+	struct sdf *sdf = load(text);
+	const struct sdf_sensor *sensor = sensor_of(sdf);
+	const char *found = sdf_sensor_topic(sensor), *found_frame = sensor->settings->frame_id;
+	cr_assert_str_eq(found ? found : "-", topic, "%s instead of %s: %s", found ? found : "-", topic, text);
+	cr_assert_str_eq(found_frame ? found_frame : "-", frame, "%s", text);
+	sdf_free(sdf);
+}
+
+Test(foreign, sensors_have_the_topics_and_frames_of_their_plugins)
+{
+#define SENSOR(type, inside)                                                                                           \
+	"<sdf version='1.9'><model name='m'><link name='base'><sensor name='s' type='" type "'>" inside               \
+	"</sensor></link></model></sdf>"
+#define CAMERA                                                                                                         \
+	"<camera><horizontal_fov>1</horizontal_fov><image><width>8</width><height>8</height></image></camera>"
+	check_sensor(SENSOR("ray", PLUGIN("gazebo_ros_ray_sensor", "")), "/model/m/p/out", "base");
+	check_sensor(SENSOR("ray", PLUGIN("gazebo_ros_ray_sensor", "<ros><remapping>~/out:=scan</remapping></ros>"
+								   "<frame_name>laser</frame_name>")),
+		"/model/m/scan", "laser");
+	check_sensor(SENSOR("ray", PLUGIN("gazebo_ros_laser", "<topicName>/front/scan</topicName>"
+							      "<frameName>laser</frameName>")),
+		"/front/scan", "laser");
+	check_sensor(SENSOR("ray", PLUGIN("gazebo_ros_ray_sensor", "<ros><remapping>~/out:=lidar/points</remapping></ros>"
+								   "<output_type>sensor_msgs/PointCloud2</output_type>")),
+		"/model/m/lidar", "base");
+	check_sensor(SENSOR("imu", PLUGIN("gazebo_ros_imu_sensor", "<ros><namespace>ns</namespace></ros>")), "/ns/p/out",
+		"base");
+	check_sensor(SENSOR("camera", CAMERA PLUGIN("gazebo_ros_camera", "<camera_name>eye</camera_name>")),
+		"/model/m/eye/image_raw", "-");
+	check_sensor(SENSOR("camera", CAMERA PLUGIN("gazebo_ros_camera", "<frame_name>lens</frame_name>")),
+		"/model/m/s/image_raw", "lens");
+	check_sensor(SENSOR("contact", "<contact><collision>c</collision></contact>" PLUGIN("gazebo_ros_bumper",
+					       "<bumperTopicName>bump</bumperTopicName>")),
+		"/model/m/bump", "base");
+	check_sensor(SENSOR("imu", PLUGIN("somebody_elses", "<topicName>x</topicName>")), "-", "-");
+	check_warning(SENSOR("ray", PLUGIN("gazebo_ros_range", "<output_type>sensor_msgs/Range</output_type>")),
+		"sensor_msgs/Range is not offered");
+}
+
+Test(foreign, plugins_of_the_model_that_are_sensors)
+{
+	struct sdf *sdf = load(MODEL(PLUGIN("hector_gazebo_ros_imu",
+		"<bodyName>l</bodyName><topicName>imu/data</topicName><updateRate>50</updateRate>"
+		"<gaussianNoise>0.1</gaussianNoise>")));
+	const struct sdf_sensor *sensor = sensor_of(sdf);
+	cr_assert_eq(sensor->kind, SDF_IMU);
+	cr_assert_eq(sensor->update_rate, 50);
+	cr_assert_str_eq(sdf->worlds.at[0].links.at[sensor->link].name, "l");
+	cr_assert_str_eq(sdf_sensor_topic(sensor), "/model/m/imu/data");
+	sdf_free(sdf);
+	sdf = load(MODEL(PLUGIN("gazebo_ros_ft_sensor", "<jointName>jr</jointName><topicName>force</topicName>")));
+	sensor = sensor_of(sdf);
+	cr_assert_eq(sensor->kind, SDF_FORCE_TORQUE);
+	cr_assert_str_eq(sdf->worlds.at[0].joints.at[sensor->joint].name, "jr");
+	cr_assert_str_eq(sdf_sensor_topic(sensor), "/model/m/force");
+	sdf_free(sdf);
+}
+
+#define ROBOT(inside)                                                                                                  \
+	"<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>" \
+	"<link name='b'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial></link>"               \
+	"<joint name='j' type='revolute'><parent link='a'/><child link='b'/>"                                          \
+	"<limit lower='-1' upper='1' effort='9' velocity='2'/></joint>" inside "</robot>"
+#define CONTROL "<gazebo><plugin name='c' filename='gz_ros2_control-system'/></gazebo>"
+#define BLOCK(inside) "<ros2_control name='s' type='system'><joint name='j'>" inside "</joint></ros2_control>"
+
+Test(foreign, joints_of_ros2_control)
+{
+	static const char position[] = ROBOT(CONTROL BLOCK("<command_interface name='velocity'/><command_interface "
+		"name='position'/><state_interface name='position'><param name='initial_value'>0.4</param></state_interface>"));
+	check_values(position, "::JointPositionController", "joint_name", "j");
+	check_values(position, "::JointPositionController", "velocity_gain", "10");
+	check_values(position, "::JointPositionController", "cmd_max", "2");
+	check_values(position, "::JointPositionController", "initial_position", "0.4");
+	check_values(position, "::JointStatePublisher", "topic", "-");
+	check_silence(position);
+	struct sdf *sdf = load(position);
+	cr_assert_eq(sdf->worlds.at[0].joints.at[0].axis[0].initial_position, 0.4);
+	sdf_free(sdf);
+	check_values(ROBOT(CONTROL BLOCK("<command_interface name='velocity'/>")), "::JointController", "joint_name", "j");
+	check_values(ROBOT(CONTROL BLOCK("<command_interface name='effort'/>")), "::ApplyJointForce", "joint_name", "j");
+	check_warning(ROBOT(BLOCK("")), "<ros2_control> has no effect, because no plug-in of the robot reads it");
+	check_warning(ROBOT(CONTROL "<ros2_control><joint name='x'/></ros2_control>"), "<joint> names \"x\"");
+	check_warning(ROBOT("<gazebo><plugin name='c' filename='gz_ros2_control-system'><parameters>no.yaml</parameters>"
+			    "</plugin></gazebo>"),
+		"\"no.yaml\"");
+	check_values(ROBOT("<transmission name='t'><joint name='j'><hardwareInterface>hardware_interface/EffortJointInterface"
+			   "</hardwareInterface></joint></transmission><gazebo><plugin name='c' "
+			   "filename='libgazebo_ros_control.so'/></gazebo>"),
+		"::ApplyJointForce", "joint_name", "j");
+}
+
+/* For each place that a plug-in asks for the model is read again: so their number is limited. */
+Test(foreign, places_are_limited)
+{
+	struct text text = {0};
+	text_add(&text, "<sdf version='1.9'><model name='m'>" CAR);
+	for (int i = 0; i < 70; i++)
+		text_add(&text, PLUGIN("gazebo_ros_p3d", "<bodyName>base</bodyName>"));
+	text_add(&text, "</model></sdf>");
+	check_error(text.at, "plug-ins need too many poses: expected at most 64");
+	text_fini(&text);
+}
