@@ -23,12 +23,14 @@
 /* Sorted by name, as the server's table is. */
 static const struct troupe_topic two_robots[] = {
 	PUBLISHED("/clock", "Clock"),
+	TAKEN("/drive", "Twist"),
 	PUBLISHED("/front", "LaserScan"),
 	TAKEN("/model/a/cmd_vel", "Twist"),
 	TAKEN("/model/a/enable", "Boolean"),
 	PUBLISHED("/model/a/odometry", "Odometry"),
 	PUBLISHED("/model/a/pose", "Pose_V"),
 	PUBLISHED("/model/a/tf", "Pose_V"),
+	TAKEN("/model/b/arm/joint_trajectory", "JointTrajectory"),
 	TAKEN("/model/b/joint/j/0/cmd_pos", "Double"),
 	TAKEN("/model/b/joint/j/cmd_force", "Double"),
 	TAKEN("/model/b/joint/k/cmd_vel", "Double"),
@@ -86,7 +88,10 @@ static void test_two_robots(void)
 {
 	static const char *const lines[] = {
 		"> /clock rosgraph_msgs/msg/Clock /clock",
+		"< /drive geometry_msgs/msg/Twist /drive",
+		"< /drive geometry_msgs/msg/TwistStamped /drive",
 		"> /front sensor_msgs/msg/LaserScan /front",
+		"< /b/arm/joint_trajectory trajectory_msgs/msg/JointTrajectory /model/b/arm/joint_trajectory",
 		"< /a/cmd_vel geometry_msgs/msg/Twist /model/a/cmd_vel",
 		"< /a/cmd_vel geometry_msgs/msg/TwistStamped /model/a/cmd_vel",
 		"< /a/enable std_msgs/msg/Bool /model/a/enable",

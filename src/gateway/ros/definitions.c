@@ -30,6 +30,8 @@ static const struct {
 } definitions[] = {
 	{"builtin_interfaces/Time", "int32 sec\n"
 				    "uint32 nanosec\n"},
+	{"builtin_interfaces/Duration", "int32 sec\n"
+					"uint32 nanosec\n"},
 	{"std_msgs/Header", "builtin_interfaces/Time stamp\n"
 			    "string frame_id\n"},
 	{"std_msgs/Empty", ""},
@@ -84,6 +86,14 @@ static const struct {
 				    "float64[] position\n"
 				    "float64[] velocity\n"
 				    "float64[] normalized\n"},
+	{"trajectory_msgs/JointTrajectoryPoint", "float64[] positions\n"
+						 "float64[] velocities\n"
+						 "float64[] accelerations\n"
+						 "float64[] effort\n"
+						 "builtin_interfaces/Duration time_from_start\n"},
+	{"trajectory_msgs/JointTrajectory", "std_msgs/Header header\n"
+					    "string[] joint_names\n"
+					    "trajectory_msgs/JointTrajectoryPoint[] points\n"},
 	{"sensor_msgs/JointState", "std_msgs/Header header\n"
 				   "string[] name\n"
 				   "float64[] position\n"

@@ -236,6 +236,17 @@ static bool offer_both(struct making *making, const struct ros_offer *what)
 	return true;
 }
 
+/* A Twist is taken with a header, too. False: it is no such topic. */
+static bool names_stamp(const struct ros_offer *what, struct ros_offer *ret_stamped)
+{
+	if (what->kind != TROUPE_TOPIC_TAKEN || strcmp(what->type, "geometry_msgs/msg/Twist") != 0)
+		return false;
+	*ret_stamped = *what;
+	ret_stamped->ros = ros_twist_stamped();
+	ret_stamped->type = ret_stamped->ros->name;
+	return true;
+}
+
 static void offer_with_kin(struct making *making, struct ros_offer *what, const struct parts *parts)
 {
 	struct arena *arena = &making->names->arena;
@@ -246,12 +257,10 @@ static void offer_with_kin(struct making *making, struct ros_offer *what, const 
 	}
 	if (!what->name)
 		return;
-	struct ros_offer kin = *what;
-	if (what->kind == TROUPE_TOPIC_TAKEN && !strcmp(what->type, "geometry_msgs/msg/Twist")) {
-		kin.ros = ros_twist_stamped();
-		kin.type = kin.ros->name;
+	struct ros_offer kin;
+	if (names_stamp(what, &kin))
 		(void)offer_both(making, &kin);
-	}
+	kin = *what;
 	if (!strcmp(parts->rest, "joint_state") && has(&making->joints, parts->space)) {
 		kin.name = names_clean(arena, arena_printf(arena, "%s/robot_joint_states", parts->space));
 		if (kin.name)
@@ -286,8 +295,9 @@ static void add_topic(struct making *making, const struct troupe_topic *topic)
 		}
 	} else if (!skip_world(&at)) {
 		what.name = names_clean(arena, at);
-		if (what.name)
-			(void)offer(making, &what);
+		struct ros_offer stamped;
+		if (what.name && offer(making, &what) && names_stamp(&what, &stamped))
+			(void)offer(making, &stamped);
 		if (what.name && *making->names->client && !strcmp(what.name, "/clock"))
 			(void)offer_as(making, &what, false);
 	}

@@ -84,6 +84,51 @@ READ(actuators)
 	free(message.normalized);
 }
 
+static double *read_kept_doubles(struct cdr_in *in, struct arena *arena, size_t *ret_count)
+{
+	uint32_t count = cdr_get_count(in, 8);
+	double *values = arena_array(arena, double, count);
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = cdr_get_f64(in);
+	*ret_count = count;
+	return values;
+}
+
+static Gz__Msgs__JointTrajectoryPoint *read_trajectory_point(struct cdr_in *in, struct arena *arena)
+{
+	Gz__Msgs__JointTrajectoryPoint *point = arena_new(arena, Gz__Msgs__JointTrajectoryPoint);
+	gz__msgs__joint_trajectory_point__init(point);
+	point->positions = read_kept_doubles(in, arena, &point->n_positions);
+	point->velocities = read_kept_doubles(in, arena, &point->n_velocities);
+	point->accelerations = read_kept_doubles(in, arena, &point->n_accelerations);
+	point->effort = read_kept_doubles(in, arena, &point->n_effort);
+	point->time_from_start = arena_new(arena, Gz__Msgs__Duration);
+	gz__msgs__duration__init(point->time_from_start);
+	point->time_from_start->sec = (int32_t)cdr_get(in, 4);
+	point->time_from_start->nsec = (int32_t)cdr_get(in, 4);
+	return point;
+}
+
+/* The stamp of the header is left out: ROS means by 0 that the trajectory starts at once, and other stamps are those of
+ * the sender's clock. */
+READ(joint_trajectory)
+{
+	enum { NAME_BYTES = 5, POINT_BYTES = 24 }; /* at least */
+	Gz__Msgs__JointTrajectory message = GZ__MSGS__JOINT_TRAJECTORY__INIT;
+	struct arena arena = {0};
+	skip_header(in);
+	message.n_joint_names = cdr_get_count(in, NAME_BYTES);
+	message.joint_names = arena_array(&arena, char *, message.n_joint_names);
+	for (size_t i = 0; i < message.n_joint_names; i++)
+		message.joint_names[i] = message_string(cdr_get_string(in));
+	message.n_points = cdr_get_count(in, POINT_BYTES);
+	message.points = arena_array(&arena, Gz__Msgs__JointTrajectoryPoint *, message.n_points);
+	for (size_t i = 0; i < message.n_points; i++)
+		message.points[i] = read_trajectory_point(in, &arena);
+	message_add_bytes(bytes, &message.base);
+	arena_fini(&arena);
+}
+
 static Gz__Msgs__Entity get_entity(struct cdr_in *in)
 {
 	Gz__Msgs__Entity entity = GZ__MSGS__ENTITY__INIT;

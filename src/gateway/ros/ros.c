@@ -39,6 +39,7 @@ static const struct ros_type types[] = {
 	{GZ(image), "sensor_msgs/msg/Image", write_image, NULL},
 	{GZ(int32), "std_msgs/msg/Int32", write_int32, read_int32},
 	{GZ(int64), "std_msgs/msg/Int64", write_int64, read_int64},
+	{GZ(joint_trajectory), "trajectory_msgs/msg/JointTrajectory", write_joint_trajectory, read_joint_trajectory},
 	{GZ(laser_scan), "sensor_msgs/msg/LaserScan", write_scan, NULL},
 	{GZ(magnetometer), "sensor_msgs/msg/MagneticField", write_magnetic_field, NULL},
 	{GZ(model), "sensor_msgs/msg/JointState", write_joint_state, NULL},

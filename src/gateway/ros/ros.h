@@ -47,7 +47,7 @@ troupe_status ros_of_bytes(
 	const struct ros_type *type, const void *bytes, size_t count, struct text *out, struct troupe_error *error);
 
 /* Whether messages of the type can be given to a topic from which the server takes messages: Twist, Actuators,
- * EntityWrench, Entity, Empty, String, TwistStamped and those with one number. */
+ * EntityWrench, Entity, Empty, JointTrajectory, String, TwistStamped and those with one number. */
 static inline bool ros_is_taken(const struct ros_type *type)
 {
 	return type->read;

@@ -149,6 +149,27 @@ WRITE(actuators)
 	return TROUPE_OK;
 }
 
+WRITE(joint_trajectory)
+{
+	MESSAGE(JointTrajectory);
+	(void)error;
+	part_header(out, m->header, NULL);
+	cdr_count(out, m->n_joint_names);
+	for (size_t i = 0; i < m->n_joint_names; i++)
+		cdr_string(out, m->joint_names[i]);
+	cdr_count(out, m->n_points);
+	for (size_t i = 0; i < m->n_points; i++) {
+		const Gz__Msgs__JointTrajectoryPoint *point = m->points[i];
+		put_doubles(out, point->positions, point->n_positions);
+		put_doubles(out, point->velocities, point->n_velocities);
+		put_doubles(out, point->accelerations, point->n_accelerations);
+		put_doubles(out, point->effort, point->n_effort);
+		cdr_u32(out, point->time_from_start ? (uint32_t)point->time_from_start->sec : 0);
+		cdr_u32(out, point->time_from_start ? (uint32_t)point->time_from_start->nsec : 0);
+	}
+	return TROUPE_OK;
+}
+
 static void put_axes(struct cdr_out *out, const Gz__Msgs__Model *model, uint32_t count, size_t offset)
 {
 	cdr_count(out, count);
