@@ -22,8 +22,8 @@ struct recordings {                /* zeroed: the world asks for nothing */
 	bool overwrite;
 };
 
-/* Reads the plug-ins of the world. text: see cli_load(). warn is called for each wish that cannot be fulfilled. All that
- * *ret_recordings points to is in the arena. False: *ret_exit is the exit status, and the error was printed. */
+/* Reads the plug-ins of the world. text: see cli_load(). warn is called for each wish that cannot be fulfilled. All
+ * that *ret_recordings points to is in the arena. False: *ret_exit is the exit status, and the error was printed. */
 bool recordings_read(const char *world, const char *text, const char *const *resource_paths,
 	void (*warn)(void *ctx, const char *text), void *ctx, struct arena *arena, struct recordings *ret_recordings,
 	int *ret_exit);

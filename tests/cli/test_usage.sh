@@ -452,7 +452,7 @@ config '<settings/>' 1 'c.xml:1: <settings>: expected <troupe>' w.sdf
 config '<troupe a="1"/>' 1 "c.xml:1: attribute 'a' of <troupe>: expected none" w.sdf
 config '<troupe>hello</troupe>' 1 "c.xml:1: 'hello' in <troupe>: expected only elements" w.sdf
 config '<troupe>
-<fly>1</fly></troupe>' 1 'c.xml:2: <fly>: no such setting: expected one of world resource-path plugin-path strict' w.sdf
+<fly>1</fly></troupe>' 1 'c.xml:2: <fly>: no such setting: expected one of world resource-path plugin-path xacro xacro-arg strict' w.sdf
 config '<troupe><config>x</config></troupe>' 1 'c.xml:1: <config>: no such setting: expected one of' w.sdf
 config '<troupe><help>true</help></troupe>' 1 'c.xml:1: <help>: no such setting: expected one of' w.sdf
 config '<troupe>
