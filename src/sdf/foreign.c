@@ -41,8 +41,7 @@ static const struct foreign_kind {
 		": write <plugin filename=\"gz-sim-joint-controller-system\" "
 		"name=\"gz::sim::systems::JointController\">"
 		"<joint_name>DRIVEN WHEEL</joint_name></plugin> and the same with JointPositionController for the "
-		"joint "
-		"that steers"},
+		"joint that steers"},
 	{"gazebo_ros_vacuum_gripper", NULL,
 		": write <plugin filename=\"gz-sim-detachable-joint-system\" "
 		"name=\"gz::sim::systems::DetachableJoint\"> with <parent_link>, <child_model> and <child_link>"},

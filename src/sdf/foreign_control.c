@@ -90,6 +90,21 @@ static const struct sdf_element *foreign_control_find(const struct control *cont
 	return found;
 }
 
+/* A list of names; a single name counts as a list with one. NULL: none. */
+static const struct sdf_element *foreign_control_list(
+	const struct control *control, const struct controller *of, const char *name)
+{
+	struct arena *arena = &control->foreign->load->sdf->arena;
+	const struct sdf_element *at = foreign_control_find(control, of->name, name);
+	if (!at || at->child || !*at->text)
+		return at;
+	struct sdf_element *list = arena_new(arena, struct sdf_element), *item = arena_new(arena, struct sdf_element);
+	*list = *item = *at;
+	item->next = list->next = NULL;
+	list->child = item;
+	return list;
+}
+
 static const char *foreign_control_text(
 	const struct control *control, const struct controller *of, const char *name, const char *otherwise)
 {
@@ -357,7 +372,7 @@ static void foreign_control_states(struct control *control, const struct control
 {
 	struct load_builder states =
 		foreign_begin(control->foreign, "gz-sim-joint-state-publisher-system", "JointStatePublisher");
-	const struct sdf_element *joints = of ? foreign_control_find(control, of->name, "joints") : NULL;
+	const struct sdf_element *joints = of ? foreign_control_list(control, of, "joints") : NULL;
 	for (const struct sdf_element *at = joints ? joints->child : NULL; at; at = at->next)
 		foreign_add(control->foreign, &states, at, "joint_name", at->text);
 	foreign_add_topic(control->foreign, &states, "topic", "joint_states", "joint_states");
@@ -387,8 +402,8 @@ static void foreign_control_diff(struct control *control, const struct controlle
 {
 	static const char *const quantities[] = {"velocity", "acceleration", "jerk"};
 	struct foreign *foreign = control->foreign;
-	const struct sdf_element *left = foreign_control_find(control, of->name, "left_wheel_names");
-	const struct sdf_element *right = foreign_control_find(control, of->name, "right_wheel_names");
+	const struct sdf_element *left = foreign_control_list(control, of, "left_wheel_names");
+	const struct sdf_element *right = foreign_control_list(control, of, "right_wheel_names");
 	struct load_builder drive = foreign_begin(foreign, "gz-sim-diff-drive-system", "DiffDrive");
 	double separation = foreign_control_number(control, of, "wheel_separation", 0) *
 			    foreign_control_number(control, of, "wheel_separation_multiplier", 1);
@@ -443,7 +458,7 @@ static void foreign_control_add_gain(struct control *control, const struct contr
 static void foreign_control_trajectory(struct control *control, const struct controller *of)
 {
 	struct foreign *foreign = control->foreign;
-	const struct sdf_element *joints = foreign_control_find(control, of->name, "joints");
+	const struct sdf_element *joints = foreign_control_list(control, of, "joints");
 	struct load_builder follower =
 		foreign_begin(foreign, "gz-sim-joint-trajectory-controller-system", "JointTrajectoryController");
 	if (!foreign_control_claim(control, of, joints))
@@ -471,7 +486,7 @@ static void foreign_control_trajectory(struct control *control, const struct con
 /* Each joint has its own topic; the controller's topic, a list of numbers without names, is not offered. */
 static void foreign_control_forward(struct control *control, const struct controller *of)
 {
-	const struct sdf_element *joints = foreign_control_find(control, of->name, "joints");
+	const struct sdf_element *joints = foreign_control_list(control, of, "joints");
 	enum quantity of_type = foreign_control_quantity(arena_printf(&control->foreign->load->sdf->arena, "%.*s",
 		(int)strcspn(of->type, "_"), of->type)); /* position_controllers/... */
 	if (!foreign_control_claim(control, of, joints))
@@ -481,24 +496,21 @@ static void foreign_control_forward(struct control *control, const struct contro
 			of_type ? of_type : foreign_control_commanded(control, of, "interface_name", at->text));
 	load_warn(control->foreign->load, of->at,
 		"controller \"%.80s\": its topic is not offered: expected commands on robot_joint_command (ROS 2), or "
-		"on the "
-		"topic of each joint",
+		"on the topic of each joint",
 		of->name);
 }
 
 /* A gripper is commanded as its joint is. */
 static void foreign_control_gripper(struct control *control, const struct controller *of)
 {
-	const struct sdf_element *joint = foreign_control_find(control, of->name, "joint");
-	struct sdf_element item = joint ? *joint : (struct sdf_element){0}, list = {.child = &item};
-	item.next = NULL;
-	if (!foreign_control_claim(control, of, joint ? &list : NULL))
+	const struct sdf_element *list = foreign_control_list(control, of, "joint");
+	if (!foreign_control_claim(control, of, list))
 		return;
+	const struct sdf_element *joint = list->child;
 	foreign_control_command(control, joint, joint->text, !strncmp(of->type, "effort_", 7) ? EFFORT : POSITION);
 	load_warn(control->foreign->load, of->at,
 		"controller \"%.80s\": its action is not offered: expected commands on robot_joint_command (ROS 2), or "
-		"on the "
-		"topic of its joint",
+		"on the topic of its joint",
 		of->name);
 }
 

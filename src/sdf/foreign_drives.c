@@ -237,8 +237,7 @@ static bool foreign_drives_find_wheel(struct foreign *foreign, const char *name,
 	if (!collision || !foreign_pose(foreign, link, &place)) {
 		load_warn(foreign->load, foreign->plugin,
 			"plugin \"%.80s\" is left out: <%s> names the joint \"%.80s\": expected a joint of this model "
-			"whose "
-			"child has a <collision>",
+			"whose child has a <collision>",
 			sdf_attribute(foreign->plugin, "filename"), name, joint);
 		return false;
 	}
@@ -266,8 +265,7 @@ static bool foreign_drives_add_car(struct foreign *foreign, struct load_builder 
 	if (!(separation > 1e-6) || !(base > 1e-6) || isnan(radius)) {
 		load_warn(foreign->load, foreign->plugin,
 			"plugin \"%.80s\" is left out: expected four wheels in four places, and a cylinder or sphere "
-			"as the "
-			"first <collision> of <rear_right_joint>'s child",
+			"as the first <collision> of <rear_right_joint>'s child",
 			sdf_attribute(foreign->plugin, "filename"));
 		return false;
 	}
