@@ -27,8 +27,8 @@
  * types (ignored.h). */
 static const char *const *const inherent[] = {NAMES("Physics"), NAMES("UserCommands"), NAMES("SceneBroadcaster"),
 	NAMES("Sensors"), NAMES("Label"), NAMES("AirPressure"), NAMES("AirSpeed"), NAMES("Altimeter"), NAMES("Contact"),
-	NAMES("DopplerVelocityLogSystem"), NAMES("ForceTorque"), NAMES("Imu"), NAMES("LogicalCamera"),
-	NAMES("Magnetometer"), NAMES("NavSat")};
+	NAMES("CpuLidar"), NAMES("DopplerVelocityLogSystem"), NAMES("ForceTorque"), NAMES("Imu"),
+	NAMES("LogicalCamera"), NAMES("Magnetometer"), NAMES("NavSat")};
 
 static bool is_inherent(const char *name)
 {
