@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/indices.h"
 #include "base/map.h"
+#include "base/near.h"
 #include "base/ranges.h"
 #include "base/text.h"
 
@@ -389,6 +390,44 @@ Test(base, distances)
 	memset(other, 'b', sizeof other);
 	longer[299] = other[299] = '\0';
 	cr_assert_eq(text_distance(longer, other), 127);
+}
+
+/* The names for a message: those that a wrong name may mean, the nearest first; if it may mean none, the nearest. */
+Test(base, near_names)
+{
+	static const char *const joints[] = {"left_wheel_joint", "right_wheel_joint", "caster", "arm", "Arm"};
+	static const struct {
+		const char *wrong, *best, *words;
+	} cases[] = {{"left_weel_joint", "left_wheel_joint", ", such as \"left_wheel_joint\" or \"right_wheel_joint\""},
+		{"right_wheel", "right_wheel_joint", ", such as \"right_wheel_joint\""},
+		{"CASTER", "caster", ", such as \"caster\""}, {"arms", "arm", ", such as \"arm\" or \"Arm\""},
+		{"robot::caster", "caster", ", such as \"caster\""},
+		{"zzz", NULL, ", such as \"arm\", \"Arm\", \"caster\" or \"left_wheel_joint\" (of 5)"},
+		{"", NULL, ", such as \"arm\", \"Arm\", \"caster\" or \"left_wheel_joint\" (of 5)"}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct near near = near_to(cases[i].wrong);
+		cr_assert_null(near_best(&near));
+		cr_assert_str_eq(near_such_as(&near), "");
+		for (size_t k = 0; k < ARRAY_LEN(joints); k++)
+			near_offer(&near, joints[k]);
+		const char *best = near_best(&near);
+		cr_assert(cases[i].best ? best && !strcmp(best, cases[i].best) : !best, "'%s': %s", cases[i].wrong, best);
+		cr_assert_str_eq(near_such_as(&near), cases[i].words, "'%s':%s", cases[i].wrong, near.words);
+	}
+}
+
+/* Names of any length are cut, never their number of bytes exceeded; after many comparisons offers are only counted. */
+Test(base, near_names_have_limits)
+{
+	char name[1000];
+	memset(name, 'a', sizeof name);
+	name[sizeof name - 1] = '\0';
+	struct near near = near_to(name);
+	for (uint32_t i = 0; i < NEAR_COMPARED_MAX; i++)
+		near_offer(&near, name + (i % 4));
+	near_offer(&near, "b");
+	cr_assert_eq(near.offered, NEAR_COMPARED_MAX + 1);
+	cr_assert_eq(strlen(near_such_as(&near)), strlen(", such as \"\", \"\", \"\" or \"\"") + 4 * 60);
 }
 
 /* In a pattern ? is one character, of however many bytes; * is any number of characters. */
