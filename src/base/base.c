@@ -1,11 +1,11 @@
-/* Failures and memory for all modules. A failure is a status and one line of text, from which control characters are
- * removed. Out of memory is not a failure that a caller sees: every allocation here either succeeds or ends the
+/* Failures and memory for all modules. A failure is a status and one line of text, in which control characters are
+ * escapes. Out of memory is not a failure that a caller sees: every allocation here either succeeds or ends the
  * process, without allocating anything for the message. */
 #include "base/base.h"
 
+#include "base/shown.h"
 #include "config.h"
 
-#include <ctype.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -33,11 +33,10 @@ troupe_status fail_v(struct troupe_error *error, troupe_status status, const cha
 {
 	if (!error)
 		return status;
+	char text[sizeof error->text];
 	error->status = status;
-	vsnprintf(error->text, sizeof error->text, format, args);
-	for (char *c = error->text; *c; c++)
-		if (iscntrl((unsigned char)*c))
-			*c = '?';
+	vsnprintf(text, sizeof text, format, args);
+	(void)shown_copy(error->text, sizeof error->text, text);
 	return status;
 }
 

@@ -1,7 +1,7 @@
 /* People leave letters out, exchange them, write another case, or leave out the beginning or end of a compound name
  * ("left_wheel" for "left_wheel_joint"). So a name is near by its distance (Levenshtein's), or because one of the two
- * contains the other. A wrong name must not hold up a world with a hundred thousand models: the number of comparisons is
- * limited, and so is the length that each looks at (text_distance()). */
+ * contains the other. A wrong name must not hold up a world with a hundred thousand models: the number of comparisons
+ * is limited, and so is the length that each looks at (text_distance()). */
 #include "base/near.h"
 
 #include "base/text.h"

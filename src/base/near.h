@@ -6,8 +6,8 @@
  *             near_offer(&near, name);
  *     fail(error, ..., "topic '%s': no such topic: expected a topic of the world%s", wrong, near_such_as(&near));
  *
- * The order of the offers decides between names that are equally like it, and nothing else. Upper and lower case are the
- * same. No allocation; a pure module. */
+ * The order of the offers decides between names that are equally like it, and nothing else. Upper and lower case are
+ * the same. No allocation; a pure module. */
 #ifndef BASE_NEAR_H
 #define BASE_NEAR_H
 
@@ -34,8 +34,8 @@ void near_offer(struct near *near, const char *name);
 /* The nearest name, if it is so much like the wrong one that it may be meant: one of the two contains the other, or at
  * most a third of the longer one differs. Otherwise NULL. */
 const char *near_best(const struct near *near);
-/* How a message goes on after "expected ...": `, such as "a" or "b"`. The names are those that may be meant; if none may
- * be, the nearest ones, with the number of the others: `, such as "a", "b", "c" or "d" (of 20)`. "" if nothing was
+/* How a message goes on after "expected ...": `, such as "a" or "b"`. The names are those that may be meant; if none
+ * may be, the nearest ones, with the number of the others: `, such as "a", "b", "c" or "d" (of 20)`. "" if nothing was
  * offered. The text lies in the struct; long names are cut. */
 const char *near_such_as(struct near *near);
 

@@ -6,6 +6,8 @@
  * slow and remains for the rest. */
 #include "base/text.h"
 
+#include "base/shown.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -200,13 +202,21 @@ void text_add_double(struct text *text, double value)
 void text_add_json(struct text *text, const char *string)
 {
 	text_add_bytes(text, "\"", 1);
-	for (const unsigned char *c = (const unsigned char *)string; *c; c++) {
-		if (*c == '"' || *c == '\\')
-			text_add(text, "\\%c", *c);
-		else if (*c < 0x20 || *c == 0x7f)
-			text_add(text, "\\u%04x", *c);
+	for (size_t count = strlen(string); count;) {
+		struct shown_character c = shown_at(string, count);
+		if (c.code == '"' || c.code == '\\')
+			text_add(text, "\\%c", (char)c.code);
+		else if (!c.valid)
+			text_add(text, "\\ufffd");
+		else if (c.hidden && c.code >= 0x10000)
+			text_add(
+				text, "\\u%04x\\u%04x", 0xd800 + ((c.code - 0x10000) >> 10), 0xdc00 + (c.code & 0x3ff));
+		else if (c.hidden)
+			text_add(text, "\\u%04x", c.code);
 		else
-			text_add_bytes(text, (const char *)c, 1);
+			text_add_bytes(text, string, c.bytes);
+		string += c.bytes;
+		count -= c.bytes;
 	}
 	text_add_bytes(text, "\"", 1);
 }

@@ -16,7 +16,8 @@ void text_reserve(struct text *text, size_t more);
 void text_add_bytes(struct text *text, const char *bytes, size_t count);
 /* The shortest decimal form that reads back as the same double ("nan" and "inf" as such). */
 void text_add_double(struct text *text, double value);
-/* A JSON string with quotes; bytes that are not printable ASCII or UTF-8 become \u escapes. */
+/* A JSON string with quotes. Characters that a person must not see as they are (base/shown.h) become \u escapes, and
+ * bytes that are no part of a character \ufffd. */
 void text_add_json(struct text *text, const char *string);
 void text_fini(struct text *text);
 /* Whether the bytes are UTF-8: the shortest form of each character, no surrogates, none beyond U+10FFFF. */

@@ -5,6 +5,8 @@
  * reduced to its first, lowest, highest and last point: the picture is the same as with all points. */
 #include "cli/chart.h"
 
+#include "base/shown.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,43 +59,25 @@ static const char style[] =
 
 /* --- texts -------------------------------------------------------------------------------------------------------- */
 
-/* The number of bytes of the UTF-8 character at `at`; 0: not valid UTF-8, or not allowed in XML. */
-static uint32_t character_bytes(const unsigned char *at)
-{
-	static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-	if (*at < 0x80)
-		return *at >= 0x20 && *at != 0x7f;
-	if (*at < 0xc2 || *at > 0xf4)
-		return 0;
-	uint32_t count = *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
-	unsigned code = *at & (0x7fu >> count);
-	for (uint32_t i = 1; i < count; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (at[i] & 0x3fu);
-	}
-	bool surrogate = code >= 0xd800 && code <= 0xdfff, none = code == 0xfffe || code == 0xffff || code < 0xa0;
-	return code < least[count] || code > 0x10ffff || surrogate || none ? 0 : count;
-}
-
-/* Appends text or an attribute value of XML. Characters that XML cannot contain become '?'; a long text is cut. */
+/* Appends text or an attribute value of XML. A long text is cut. */
 static void add_escaped(struct text *out, const char *string, uint32_t letters_max)
 {
-	const unsigned char *at = (const unsigned char *)string;
+	struct text shown = {0};
+	shown_add(&shown, string);
+	const char *at = shown.at ? shown.at : "";
 	for (uint32_t letters = 0; *at; letters++) {
-		uint32_t bytes = character_bytes(at);
+		uint32_t bytes = shown_at(at, strlen(at)).bytes;
 		if (letters == letters_max) {
 			text_add(out, "\xe2\x80\xa6");
-			return;
+			break;
 		}
-		if (!bytes)
-			text_add(out, "?");
-		else if (*at == '&' || *at == '<' || *at == '>' || *at == '"')
-			text_add(out, "&#%u;", *at);
+		if (*at == '&' || *at == '<' || *at == '>' || *at == '"')
+			text_add(out, "&#%d;", *at);
 		else
-			text_add_bytes(out, (const char *)at, bytes);
-		at += MAX(bytes, 1u);
+			text_add_bytes(out, at, bytes);
+		at += bytes;
 	}
+	text_fini(&shown);
 }
 
 static uint32_t letters_of(const char *string)

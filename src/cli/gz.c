@@ -3,6 +3,7 @@
 #include "cli/gz.h"
 
 #include "base/clock.h"
+#include "base/shown.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
 #include "topic/message.h"
@@ -136,6 +137,14 @@ static void settle(struct node *node)
 		node_event_fini(&event);
 }
 
+/* What other programs say of themselves. */
+static void gz_add_line(struct text *out, const char *before, const char *line)
+{
+	text_add(out, "%s", before);
+	shown_add(out, line);
+	text_add(out, "\n");
+}
+
 static int print_names(const char *command, struct node *node, bool services, bool json)
 {
 	struct node_records records;
@@ -152,7 +161,7 @@ static int print_names(const char *command, struct node *node, bool services, bo
 		if (json)
 			text_add_json(&out, record->name);
 		else
-			text_add(&out, "%s\n", record->name);
+			gz_add_line(&out, "", record->name);
 		last = record->name;
 		count++;
 	}
@@ -196,10 +205,10 @@ static void add_record_text(struct text *out, const struct node_record *record, 
 		text_add(out, record->is_service
 				      ? "Service providers [Address, Request Message Type, Response Message Type]:\n"
 				      : "Publishers [Address, Message Type]:\n");
-	text_add(out, "  %s, %s", record->address, record->type);
-	if (record->is_service)
-		text_add(out, ", %s", record->reply_type);
-	text_add(out, "\n");
+	char *line = mem_printf("%s, %s%s%s", record->address, record->type, record->is_service ? ", " : "",
+		record->is_service ? record->reply_type : "");
+	gz_add_line(out, "  ", line);
+	free(line);
 }
 
 static int print_records(const char *command, struct node *node, bool services, const char *name, bool json)

@@ -7,6 +7,7 @@
 #include "cli/log.h"
 
 #include "base/clock.h"
+#include "base/shown.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -106,16 +107,32 @@ static void write_rows(struct log *log)
 
 /* --- what is chosen ----------------------------------------------------------------------------------------------- */
 
+/* Line feeds are quoted, as CSV has it; other characters that a person must not see as they are become escapes. */
+static void log_add_shown(struct text *out, const char *name)
+{
+	for (size_t count = strlen(name); count;) {
+		struct shown_character c = shown_at(name, count);
+		char escape[SHOWN_ESCAPE_MAX];
+		bool escaped = (c.hidden || !c.valid) && c.code != '\n';
+		if (escaped)
+			shown_escape(c, escape);
+		if (escaped)
+			text_add_bytes(out, escape, strlen(escape));
+		else if (*name == '"')
+			text_add_bytes(out, "\"\"", 2);
+		else
+			text_add_bytes(out, name, c.bytes);
+		name += c.bytes;
+		count -= c.bytes;
+	}
+}
+
 static void add_name(struct text *out, const char *name)
 {
-	if (!strpbrk(name, ",\"\r\n")) {
-		text_add_bytes(out, name, strlen(name));
-		return;
-	}
-	text_add_bytes(out, "\"", 1);
-	for (; *name; name++)
-		text_add_bytes(out, *name == '"' ? "\"\"" : name, *name == '"' ? 2 : 1);
-	text_add_bytes(out, "\"", 1);
+	const char *quote = strpbrk(name, ",\"\r\n") ? "\"" : "";
+	text_add_bytes(out, quote, strlen(quote));
+	log_add_shown(out, name);
+	text_add_bytes(out, quote, strlen(quote));
 }
 
 static void add_row(

@@ -3,6 +3,8 @@
  * is written directly. After the first write error all further output is dropped. */
 #include "cli/output.h"
 
+#include "base/shown.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,15 +45,12 @@ static void add(struct output *output, const char *at, size_t count)
 
 void output_line(struct output *output, const char *format, ...)
 {
-	char line[LINE_BYTES];
+	char text[LINE_BYTES] = "", line[LINE_BYTES];
 	va_list args;
 	va_start(args, format);
-	int length = vsnprintf(line, sizeof line, format, args);
+	(void)vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	size_t count = length < 0 ? 0 : MIN((size_t)length, sizeof line - 1);
-	for (size_t i = 0; i < count; i++)
-		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-			line[i] = '?';
+	size_t count = shown_copy(line, sizeof line, text);
 	line[count] = '\n';
 	pthread_mutex_lock(&output->guard);
 	add(output, line, count + 1);

@@ -21,7 +21,7 @@ struct output {
 
 /* haste may be NULL. */
 void output_init(struct output *output, int file, outfile_haste_fn haste);
-/* Writes a line: adds the newline, and replaces control characters in the line by '?'. */
+/* Writes a line: adds the newline, and shows control characters in the line as escapes. */
 void output_line(struct output *output, const char *format, ...) TROUPE_PRINTF(2, 3);
 void output_text(struct output *output, const char *text);
 void output_flush(struct output *output);

@@ -1,6 +1,9 @@
 /* A program may write without end, or a line without end: memory and the amount of output are bounded, and the reader
- * is told how much is missing. Control characters become '?', so that a line stays one line. */
+ * is told how much is missing. Each byte of a character that must not reach a terminal as it is (base/shown.h)
+ * becomes '?', so that a line stays one line and as long as it was. */
 #include "cli/program_lines.h"
+
+#include "base/shown.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,10 +39,11 @@ static void end_line(struct program_lines *lines, uint64_t now_ns)
 	}
 	if (lines->count && !lines->cut && lines->line[lines->count - 1] == '\r')
 		lines->count--;
-	for (uint32_t i = 0; i < lines->count; i++) {
-		unsigned char byte = (unsigned char)lines->line[i];
-		if ((byte < 0x20 && byte != '\t') || byte == 0x7f)
-			lines->line[i] = '?';
+	for (uint32_t i = 0; i < lines->count;) {
+		struct shown_character c = shown_at(lines->line + i, lines->count - i);
+		if ((c.hidden || !c.valid) && c.code != '\t')
+			memset(lines->line + i, '?', c.bytes);
+		i += c.bytes;
 	}
 	bool few = lines->in_second++ < PROGRAM_LINES_PER_S_MAX;
 	if (!few || !say(lines, lines->line, (int)lines->count, lines->cut))

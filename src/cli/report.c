@@ -3,8 +3,12 @@
  * any world: of many things, the first are named and the others are counted. */
 #include "cli/report.h"
 
+#include "base/shown.h"
+
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum {
 	WORLDS_MAX = 2,        /* worlds with lines of their own */
@@ -24,9 +28,11 @@ static const char *plural(uint64_t count, const char *one, const char *many)
 /* Names come from files. */
 static void add_name(struct text *out, const char *name)
 {
-	for (uint32_t i = 0; *name && i < NAME_LETTERS_MAX; name++, i++)
-		text_add(out, "%c", (unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name);
-	text_add(out, *name ? "..." : "");
+	size_t length = strlen(name);
+	char *begin = mem_printf("%.*s", NAME_LETTERS_MAX, name);
+	shown_add(out, begin);
+	text_add(out, length > NAME_LETTERS_MAX ? "..." : "");
+	free(begin);
 }
 
 /* --- robots ------------------------------------------------------------------------------------------------------- */

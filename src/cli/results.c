@@ -3,6 +3,7 @@
 #include "cli/results.h"
 
 #include "base/outfile.h"
+#include "base/shown.h"
 #include "base/text.h"
 #include "cli/report.h"
 #include "cli/signals.h"
@@ -27,8 +28,11 @@ static void add_word(struct text *line, const char *option, const char *word)
 		return;
 	}
 	text_add(line, " '");
+	struct text quoted = {0};
 	for (; *word; word++)
-		text_add(line, *word == '\'' ? "'\\''" : "%c", (unsigned char)*word < 0x20 ? '?' : *word);
+		text_add_bytes(&quoted, *word == '\'' ? "'\\''" : word, *word == '\'' ? 4 : 1);
+	shown_add(line, quoted.at ? quoted.at : "");
+	text_fini(&quoted);
 	text_add(line, "'");
 }
 

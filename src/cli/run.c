@@ -3,6 +3,7 @@
  * All inputs and outputs are checked before the first step, so that a long run does not fail at its end. A state, log
  * or recording that cannot be written does not end the run: the other outputs are still written, and the exit status
  * tells of the failure. */
+#include "base/shown.h"
 #include "cli/camera_out.h"
 #include "cli/cli.h"
 #include "cli/client.h"
@@ -428,7 +429,9 @@ static void announce(const struct run *run)
 		return;
 	for (uint32_t i = 0; i < troupe_server_world_count(run->server); i++) {
 		uint32_t secondaries = troupe_server_secondaries(run->server, i);
-		fprintf(stderr, "world '%s', ", troupe_server_world_name(run->server, i));
+		char name[200];
+		(void)shown_copy(name, sizeof name, troupe_server_world_name(run->server, i));
+		fprintf(stderr, "world '%s', ", name);
 		if (secondaries)
 			fprintf(stderr, "a primary and %u %s\n", secondaries,
 				secondaries == 1 ? "secondary" : "secondaries");

@@ -4,7 +4,7 @@
 #include "cli/options.h"
 #include "cli/xacro.h"
 
-#include "base/text.h"
+#include "base/shown.h"
 
 #include <troupe/client.h>
 #include <troupe/server.h>
@@ -57,20 +57,30 @@ static const char *word_of(troupe_topic_kind kind)
 	return kind == TROUPE_TOPIC_PUBLISHED ? "out" : kind == TROUPE_TOPIC_TAKEN ? "in" : "service";
 }
 
+/* The topic as one line; width: of the names. Names of models are parts of names of topics. */
+static void topics_add_line(const struct troupe_topic *topic, size_t width, struct text *out)
+{
+	char rate[40] = "";
+	size_t begin;
+	if (topic->rate_hz > 0)
+		(void)snprintf(rate, sizeof rate, "  %g Hz", topic->rate_hz);
+	text_add(out, "%-8s ", word_of(topic->kind));
+	begin = out->count;
+	shown_add(out, topic->name);
+	text_add(out, "%*s  %s%s%s%s  (", (int)(width - MIN(width, out->count - begin)), "", topic->type,
+		topic->reply_type ? " -> " : "", topic->reply_type ? topic->reply_type : "", rate);
+	shown_add(out, topic->owner);
+	text_add(out, ")\n");
+}
+
 static troupe_status print_lines(const struct troupe_topics *topics, struct troupe_error *error)
 {
 	struct text out = {0};
 	size_t width = 0;
 	for (uint32_t i = 0; i < topics->count; i++)
 		width = MAX(width, strlen(topics->at[i].name));
-	for (uint32_t i = 0; i < topics->count; i++) {
-		const struct troupe_topic *t = &topics->at[i];
-		char rate[40] = "";
-		if (t->rate_hz > 0)
-			(void)snprintf(rate, sizeof rate, "  %g Hz", t->rate_hz);
-		text_add(&out, "%-8s %-*s  %s%s%s%s  (%s)\n", word_of(t->kind), (int)width, t->name, t->type,
-			t->reply_type ? " -> " : "", t->reply_type ? t->reply_type : "", rate, t->owner);
-	}
+	for (uint32_t i = 0; i < topics->count; i++)
+		topics_add_line(&topics->at[i], width, &out);
 	troupe_status status = cli_write(out.at, out.count, error);
 	text_fini(&out);
 	return status;

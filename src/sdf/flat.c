@@ -2,6 +2,8 @@
  * world and sensors of joints have no line, because the format has none for them. */
 #include "sdf/sdf.h"
 
+#include "base/shown.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,21 @@ static void add_number(struct text *out, double value)
 		out->count = start + 1 + CUT;
 		out->at[out->count] = '\0';
 	}
+}
+
+/* A name may hold any character, also one that ends a line. */
+static void flat_add_name(struct text *out, const char *before, const char *name)
+{
+	text_add(out, "%s ", before);
+	shown_add(out, name);
+}
+
+/* The name of a part of a link. */
+static void flat_add_part(struct text *out, const char *kind, const struct sdf_link *link, const char *name)
+{
+	flat_add_name(out, kind, link->scoped);
+	text_add(out, "::");
+	shown_add(out, name);
 }
 
 static void add_vec3(struct text *out, struct vec3 v)
@@ -99,7 +116,7 @@ static void add_links(const struct sdf_world *world, struct text *out)
 	for (uint32_t i = 0; i < world->links.count; i++) {
 		const struct sdf_link *link = &world->links.at[i];
 		struct sdf_inertial in = written(link);
-		text_add(out, "link %s", link->scoped);
+		flat_add_name(out, "link", link->scoped);
 		add_pose(out, link->in_world);
 		text_add(out, " mass");
 		add_number(out, in.mass);
@@ -116,13 +133,13 @@ static void add_parts(const struct sdf_world *world, struct text *out)
 {
 	for (uint32_t i = 0; i < world->collisions.count; i++) {
 		const struct sdf_collision *collision = &world->collisions.at[i];
-		text_add(out, "collision %s::%s", world->links.at[collision->link].scoped, collision->name);
+		flat_add_part(out, "collision", &world->links.at[collision->link], collision->name);
 		add_pose(out, collision->in_world);
 		add_shape(out, &collision->shape);
 	}
 	for (uint32_t i = 0; i < world->visuals.count; i++) {
 		const struct sdf_visual *visual = &world->visuals.at[i];
-		text_add(out, "visual %s::%s", world->links.at[visual->link].scoped, visual->name);
+		flat_add_part(out, "visual", &world->links.at[visual->link], visual->name);
 		add_pose(out, visual->in_world);
 		add_shape(out, &visual->shape);
 	}
@@ -130,7 +147,7 @@ static void add_parts(const struct sdf_world *world, struct text *out)
 		const struct sdf_sensor *sensor = &world->sensors.at[i];
 		if (sensor->link == SDF_NONE)
 			continue;
-		text_add(out, "sensor %s::%s", world->links.at[sensor->link].scoped, sensor->name);
+		flat_add_part(out, "sensor", &world->links.at[sensor->link], sensor->name);
 		add_pose(out, sensor->in_world);
 		text_add(out, " %s rate", sensor->type);
 		add_number(out, sensor->update_rate);
@@ -144,8 +161,10 @@ static void add_joints(const struct sdf_world *world, struct text *out)
 		const struct sdf_joint *joint = &world->joints.at[i];
 		if (joint->model == SDF_NONE)
 			continue;
-		text_add(out, "joint %s %s parent %s child %s", joint->scoped, sdf_joint_kind_text(joint->kind),
-			joint->parent_name, joint->child_name);
+		flat_add_name(out, "joint", joint->scoped);
+		text_add(out, " %s", sdf_joint_kind_text(joint->kind));
+		flat_add_name(out, " parent", joint->parent_name);
+		flat_add_name(out, " child", joint->child_name);
 		add_pose(out, joint->in_world);
 		for (uint32_t a = 0; a < joint->axis_count; a++) {
 			const struct sdf_axis *axis = &joint->axis[a];
@@ -164,21 +183,27 @@ static void add_models(const struct sdf_world *world, struct text *out)
 {
 	for (uint32_t i = 0; i < world->models.count; i++) {
 		const struct sdf_model *model = &world->models.at[i];
-		text_add(out, "model %s static=%d", model->scoped, model->is_static);
+		flat_add_name(out, "model", model->scoped);
+		text_add(out, " static=%d", model->is_static);
 		add_pose(out, model->in_world);
 		text_add(out, "\n");
 	}
 	for (uint32_t i = 0; i < world->lights.count; i++)
-		if (world->lights.at[i].link == SDF_NONE)
-			text_add(out, "light %s\n", world->lights.at[i].name);
-	for (uint32_t i = 0; i < world->actors.count; i++)
-		text_add(out, "actor %s\n", world->actors.at[i].name);
+		if (world->lights.at[i].link == SDF_NONE) {
+			flat_add_name(out, "light", world->lights.at[i].name);
+			text_add(out, "\n");
+		}
+	for (uint32_t i = 0; i < world->actors.count; i++) {
+		flat_add_name(out, "actor", world->actors.at[i].name);
+		text_add(out, "\n");
+	}
 }
 
 static void add_world(const struct sdf_world *world, bool bare, struct text *out)
 {
 	if (!bare) {
-		text_add(out, "world %s gravity", world->name);
+		flat_add_name(out, "world", world->name);
+		text_add(out, " gravity");
 		add_vec3(out, world->gravity);
 		text_add(out, " step");
 		add_number(out, world->physics.max_step_size);

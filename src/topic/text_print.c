@@ -2,6 +2,7 @@
  * printed text can be read again, and gives the same message: numbers have as many digits as this needs. */
 #include "topic/message.h"
 
+#include "base/shown.h"
 #include "topic/number.h"
 
 #include <inttypes.h>
@@ -10,14 +11,16 @@
 static void add_quoted(struct text *out, const char *bytes, size_t count, bool is_text)
 {
 	text_add(out, "\"");
-	for (size_t i = 0; i < count; i++) {
-		unsigned char c = (unsigned char)bytes[i];
-		if (c == '"' || c == '\\')
-			text_add(out, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f || (c >= 0x80 && !is_text))
-			text_add(out, "\\%03o", c);
-		else
-			text_add_bytes(out, &bytes[i], 1);
+	for (size_t i = 0; i < count;) {
+		struct shown_character c = shown_at(bytes + i, count - i);
+		bool as_it_is = c.valid && !c.hidden && (c.code < 0x80 || is_text);
+		if (as_it_is && (c.code == '"' || c.code == '\\'))
+			text_add(out, "\\");
+		if (as_it_is)
+			text_add_bytes(out, bytes + i, c.bytes);
+		for (uint32_t k = 0; !as_it_is && k < c.bytes; k++)
+			text_add(out, "\\%03o", (unsigned char)bytes[i + k]);
+		i += c.bytes;
 	}
 	text_add(out, "\"");
 }

@@ -14,9 +14,22 @@ export function element(tag, attributes = {}, ...children) {
 	return out;
 }
 
-// A name of a world may have any length and any characters: those that change the direction or break lines are shown.
+// A name of a world may have any length and any characters: those that change the direction or break lines are shown as
+// escapes. The same characters as in src/base/shown.c.
+const HIDDEN =
+	/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+
+function escape(character)
+{
+	const code = character.codePointAt(0), hex = code.toString(16);
+	return {"\n" : "\\n", "\t" : "\\t", "\r" : "\\r"}[character] ||
+	       (code < 0x80 ? `\\x${hex.padStart(2, "0")}`
+		       : code < 0x10000 ? `\\u${hex.padStart(4, "0")}`
+					: `\\U${hex.padStart(8, "0")}`);
+}
+
 export function name(text) {
-	const plain = String(text).replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, "\ufffd");
+	const plain = String(text).replace(HIDDEN, escape);
 	return plain.length > 120 ? `${plain.slice(0, 119)}…` : plain;
 }
 

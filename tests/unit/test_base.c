@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/near.h"
 #include "base/ranges.h"
+#include "base/shown.h"
 #include "base/text.h"
 
 #include <criterion/criterion.h>
@@ -428,6 +429,43 @@ Test(base, near_names_have_limits)
 	near_offer(&near, "b");
 	cr_assert_eq(near.offered, NEAR_COMPARED_MAX + 1);
 	cr_assert_eq(strlen(near_such_as(&near)), strlen(", such as \"\", \"\", \"\" or \"\"") + 4 * 60);
+}
+
+/* What a terminal would obey, and what turns the text around it, is shown as an escape; other text stays as it is. */
+Test(base, shown_text)
+{
+	static const struct {
+		const char *text, *shown;
+	} cases[] = {{"", ""},
+		{"plain caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\xa4\x96", "plain caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\xa4\x96"},
+		{"a\nb\tc\rd", "a\\nb\\tc\\rd"}, {"\x1b[2J\x7f", "\\x1b[2J\\x7f"},
+		{"\xc2\x9b"
+		 "31m",
+			"\\u009b31m"},
+		{"\xe2\x80\xaeX\xe2\x81\xa6", "\\u202eX\\u2066"}, {"\xe2\x80\xa8\xef\xbb\xbf", "\\u2028\\ufeff"},
+		{"\xf3\xa0\x81\x81", "\\U000e0041"}, {"\x9b\xff", "\\x9b\\xff"}, {"\xc0\xaf", "\\xc0\\xaf"},
+		{"\xed\xa0\x80", "\\xed\\xa0\\x80"}, {"cut \xe2\x82", "cut ?"}, {"cut \xc3\"", "cut ?\""}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct text out = {0};
+		char copy[100];
+		shown_add(&out, cases[i].text);
+		cr_assert_str_eq(out.at ? out.at : "", cases[i].shown, "%zu: %s", i, out.at);
+		cr_assert_eq(shown_copy(copy, sizeof copy, cases[i].text), strlen(cases[i].shown));
+		cr_assert_str_eq(copy, cases[i].shown);
+		text_fini(&out);
+	}
+	char small[8];
+	cr_assert_eq(shown_copy(small, sizeof small, "ab\xe2\x80\xae"), 2); /* an escape is not cut */
+	cr_assert_str_eq(small, "ab");
+	struct troupe_error error;
+	fail(&error, TROUPE_EWORLD, "%s: \"%s\"", "w.sdf",
+		"p\xc2\x9b"
+		"2J\nforged");
+	cr_assert_str_eq(error.text, "w.sdf: \"p\\u009b2J\\nforged\"");
+	struct text json = {0};
+	text_add_json(&json, "\"\xc2\x9b\xf3\xa0\x81\x81\xc3\xa9\x9b");
+	cr_assert_str_eq(json.at, "\"\\\"\\u009b\\udb40\\udc41\xc3\xa9\\ufffd\"");
+	text_fini(&json);
 }
 
 /* In a pattern ? is one character, of however many bytes; * is any number of characters. */

@@ -9,6 +9,7 @@
 #include "gateway/web/web_internal.h"
 
 #include "base/clock.h"
+#include "base/shown.h"
 #include "net/key.h"
 
 #include <assert.h>
@@ -176,10 +177,8 @@ void web_refused(struct web_peer *peer, const char *what)
 	if (!web->say || (web->said_ns && now_ns - web->said_ns < SAY_MS * MS_NS))
 		return;
 	web->said_ns = now_ns;
-	text_add(&line, "web: request of %s refused: %s", peer->name, what);
-	for (size_t i = 0; i < line.count; i++)
-		if ((unsigned char)line.at[i] < ' ' || line.at[i] == 0x7f)
-			line.at[i] = '?';
+	text_add(&line, "web: request of %s refused: ", peer->name);
+	shown_add(&line, what);
 	web->say(web->say_ctx, line.at);
 	text_fini(&line);
 }
