@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -75,6 +76,67 @@ enum files_kind files_look(struct files *files, const char *path)
 	if (S_ISREG(info.st_mode))
 		files_add(files, path, NULL, 0);
 	return S_ISREG(info.st_mode) ? FILES_FILE : S_ISDIR(info.st_mode) ? FILES_FOLDER : FILES_NOTHING;
+}
+
+/* --- the names in a folder ---------------------------------------------------------------------------------------- */
+
+struct files_listing {
+	VEC(const char *) names;
+	struct map seen;
+	struct arena *arena;
+};
+
+static void files_list_name(struct files_listing *listing, const char *name, size_t length)
+{
+	const char *copy = arena_printf(listing->arena, "%.*s", (int)MIN(length, (size_t)4096), name);
+	if (*copy && strcmp(copy, ".") && strcmp(copy, "..") && listing->names.count < FILES_LISTED_MAX &&
+		map_add(&listing->seen, copy, 0))
+		vec_push(&listing->names, copy);
+}
+
+static void files_list_kept(struct files_listing *listing, const struct files *files, const char *folder)
+{
+	size_t length = strlen(folder);
+	for (uint32_t i = 0; i < files->all.count; i++) {
+		const char *path = files->all.at[i].path, *rest = path + length;
+		if (!strncmp(path, folder, length) && *rest == '/')
+			files_list_name(listing, rest + 1, strcspn(rest + 1, "/"));
+	}
+}
+
+static void files_list_disk(struct files_listing *listing, const char *folder)
+{
+	DIR *all = opendir(folder);
+	struct dirent *entry;
+	while (all && listing->names.count < FILES_LISTED_MAX && (entry = readdir(all)))
+		files_list_name(listing, entry->d_name, strlen(entry->d_name));
+	if (all)
+		closedir(all);
+}
+
+static int files_by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+uint32_t files_list(const struct files *files, const char *folder, struct arena *arena, const char *const **ret_names)
+{
+	struct files_listing listing = {.arena = arena};
+	files_list_kept(&listing, files, folder);
+	if (files->before)
+		files_list_kept(&listing, files->before, folder);
+	if (!files->closed)
+		files_list_disk(&listing, folder);
+	uint32_t count = listing.names.count;
+	const char **names = arena_array(arena, const char *, count + 1);
+	for (uint32_t i = 0; i < count; i++)
+		names[i] = listing.names.at[i];
+	if (count)
+		qsort(names, count, sizeof *names, files_by_bytes);
+	map_fini(&listing.seen);
+	vec_free(&listing.names);
+	*ret_names = names;
+	return count;
 }
 
 troupe_status files_read(struct files *files, const char *path, size_t bytes_max, const char **ret_bytes,

@@ -7,8 +7,11 @@
 #ifndef BASE_FILES_H
 #define BASE_FILES_H
 
+#include "base/arena.h"
 #include "base/map.h"
 #include "base/pack.h"
+
+enum { FILES_LISTED_MAX = 20000 };
 
 enum files_kind { FILES_NOTHING, FILES_FILE, FILES_FOLDER };
 
@@ -30,6 +33,10 @@ enum files_kind files_look(struct files *files, const char *path);
 /* The whole file, terminated; the set owns *ret_bytes. Errors as text_read_file(). */
 troupe_status files_read(struct files *files, const char *path, size_t bytes_max, const char **ret_bytes,
 	size_t *ret_count, struct troupe_error *error);
+/* The names in a folder, in the order of their bytes, at most FILES_LISTED_MAX: those on the file system, unless the
+ * set is closed, and those that the set has. A folder that cannot be read has none. List and names live in the arena.
+ */
+uint32_t files_list(const struct files *files, const char *folder, struct arena *arena, const char *const **ret_names);
 /* Puts a file into a set and copies its bytes (NULL: the file exists but has not been read). A file that is already
  * in the set keeps its bytes; it gets these only if it had none. */
 void files_add(struct files *files, const char *path, const char *bytes, size_t count);

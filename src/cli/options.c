@@ -2,6 +2,7 @@
  * that the command line overrides. */
 #include "cli/options.h"
 
+#include "base/near.h"
 #include "cli/cli.h"
 #include "sdf/config.h"
 
@@ -255,20 +256,15 @@ static troupe_status take(struct parse *parse, const struct option_spec *spec, c
 /* Names the option that is most like the word, if it is so much like it that it may be meant. */
 static troupe_status unknown_option(struct parse *parse, const char *as)
 {
-	const struct option_spec *nearest = NULL;
-	uint32_t least = (uint32_t)MIN(strlen(as + 2) / 3, (size_t)3) + 1;
+	struct near near = near_to(as + 2);
 	for (uint32_t i = 0; i < parse->command->spec_count; i++) {
 		const struct option_spec *spec = &parse->command->specs[i];
-		if (!spec->name || spec->kind == OPTION_OPERAND || spec->kind == OPTION_ABSENT)
-			continue;
-		uint32_t distance = text_distance(as + 2, spec->name);
-		if (distance < least) {
-			least = distance;
-			nearest = spec;
-		}
+		if (spec->name && spec->kind != OPTION_OPERAND && spec->kind != OPTION_ABSENT)
+			near_offer(&near, spec->name);
 	}
-	return nearest ? usage(parse, "%s: no such option; there is --%s", as, nearest->name)
-		       : usage(parse, "%s: no such option", as);
+	const char *best = near_best(&near);
+	return best ? usage(parse, "%s: no such option; there is --%s", as, best)
+		    : usage(parse, "%s: no such option", as);
 }
 
 static troupe_status take_long(struct parse *parse, int argc, char **argv, int *index)

@@ -5,9 +5,12 @@
 #include "system/ignored.h"
 
 #include "base/map.h"
+#include "base/near.h"
+#include "builtin/builtin.h"
 #include "system/system.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct kind { /* one kind of sensors or plug-ins */
 	const char *name;
@@ -75,7 +78,31 @@ static const char *advice(struct ignored_list *list, const struct kind *plugin)
 	return "";
 }
 
-static void take_kinds(struct kinds *kinds, enum ignored_kind kind, struct ignored_list *list)
+/* The name without the namespaces before it: these are alike for all plug-ins of Gazebo. */
+static const char *ignored_stem(const char *name)
+{
+	const char *colons = strrchr(name, ':');
+	return colons ? colons + 1 : name;
+}
+
+/* Where the plug-in was searched for, and what has a name like its own. */
+static const char *ignored_search(struct ignored_list *list, struct plugins *libraries, const struct kind *plugin)
+{
+	const char *filename = sdf_attribute(plugin->first, "filename");
+	struct text why = {0};
+	struct near near = near_to(ignored_stem(plugin->name));
+	for (const struct troupe_kind *const *kind = builtin_plugin.kinds; *kind; kind++)
+		near_offer(&near, ignored_stem((*kind)->names[0]));
+	plugins_explain(libraries, filename ? filename : "", &why);
+	if (near_best(&near))
+		text_add(&why, "%sthere is the plugin \"%s\"", why.count ? "; " : "", near_best(&near));
+	const char *note = why.count ? arena_printf(&list->arena, ": %s", why.at) : "";
+	text_fini(&why);
+	return note;
+}
+
+static void take_kinds(
+	struct kinds *kinds, enum ignored_kind kind, struct plugins *libraries, struct ignored_list *list)
 {
 	for (uint32_t i = 0; i < kinds->all.count; i++) {
 		struct kind *from = &kinds->all.at[i];
@@ -86,7 +113,10 @@ static void take_kinds(struct kinds *kinds, enum ignored_kind kind, struct ignor
 			(void)fail(&what, TROUPE_EWORLD, "plugin \"%.200s\" x%u", from->name, from->count);
 		const char *note = kind == IGNORED_PLUGINS ? advice(list, from) : "";
 		bool is_log = *note;
-		note = kind == IGNORED_PLUGINS && !is_log ? sdf_plugin_advice(from->first) : note;
+		if (kind == IGNORED_PLUGINS && !is_log)
+			note = sdf_plugin_advice(from->first);
+		if (kind == IGNORED_PLUGINS && !*note)
+			note = ignored_search(list, libraries, from);
 		(void)fail(&names, TROUPE_EWORLD, "%s", from->names.at ? from->names.at : note);
 		vec_push(&list->all, (struct ignored){.kind = kind,
 					     .what = clean(list, &what),
@@ -135,8 +165,8 @@ void ignored_find(
 				(void)count(
 					&plugins, world->actor_plugins.at[i].name, world->actor_plugins.at[i].element);
 	}
-	take_kinds(&sensors, IGNORED_SENSORS, list);
-	take_kinds(&plugins, IGNORED_PLUGINS, list);
+	take_kinds(&sensors, IGNORED_SENSORS, libraries, list);
+	take_kinds(&plugins, IGNORED_PLUGINS, libraries, list);
 }
 
 const char *ignored_warning(struct ignored_list *list, const struct ignored *ignored)

@@ -6,7 +6,9 @@
  * members that the library does not know are NULL. */
 #include "system/plugins.h"
 
+#include "base/files.h"
 #include "base/hash.h"
+#include "base/near.h"
 #include "base/probe.h"
 #include "system/system.h"
 
@@ -144,6 +146,41 @@ static void find_file(const struct plugins *plugins, struct entry *entry)
 	else if (*entry->filename && !slash)
 		for (uint32_t i = 0; i < plugins->folders.count && !entry->path; i++)
 			entry->path = find_in(plugins->folders.at[i], entry->filename);
+}
+
+/* What stands for a library: "push", "push.so" and "libpush.so" are the same. */
+static void plugins_offer_folder(const char *folder, struct arena *arena, struct near *near)
+{
+	static const char ending[] = ".so";
+	struct files disk = {0};
+	const char *const *names;
+	uint32_t count = files_list(&disk, folder, arena, &names);
+	for (uint32_t i = 0; i < count; i++) {
+		size_t length = strlen(names[i]), tail = sizeof ending - 1;
+		if (length > tail && !strcmp(names[i] + length - tail, ending))
+			near_offer(near, names[i]);
+	}
+	files_fini(&disk);
+}
+
+void plugins_explain(struct plugins *plugins, const char *filename, struct text *out)
+{
+	enum { SHOWN = 3 };
+	struct arena arena = {0};
+	struct near near = near_to(filename);
+	uint32_t count = plugins ? plugins->folders.count : 0;
+	if (!count || !*filename || (strchr(filename, '/') && *filename != '/'))
+		return;
+	text_add(out, "its library \"%.80s\" is not found", filename);
+	for (uint32_t i = 0; *filename != '/' && i < count; i++) {
+		if (i < SHOWN)
+			text_add(out, "%s%.100s", !i ? " in " : i + 1 == count ? " or " : ", ", plugins->folders.at[i]);
+		plugins_offer_folder(plugins->folders.at[i], &arena, &near);
+	}
+	if (count > SHOWN && *filename != '/')
+		text_add(out, " or %u other folders", (unsigned)(count - SHOWN));
+	text_add(out, ": expected a library that is there%s", near_best(&near) ? near_such_as(&near) : "");
+	arena_fini(&arena);
 }
 
 /* --- what a library exports --------------------------------------------------------------------------------------- */

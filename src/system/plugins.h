@@ -54,6 +54,10 @@ void plugins_destroy(struct plugins *plugins); /* NULL is fine */
  * are no libraries. */
 troupe_status plugins_find(struct plugins *plugins, const struct sdf_plugin *plugin, bool uses,
 	const struct plugin_library **ret_library, struct troupe_error *error);
+/* For a warning that the library was not found: adds the folders that were searched, and which names are like its own:
+ *     not found in /a or /b: expected a library there, such as "libpush.so"
+ * Nothing is added if no library of that name is searched for. */
+void plugins_explain(struct plugins *plugins, const char *filename, struct text *out);
 /* Loads the file as if a world named it. */
 troupe_status plugins_open(struct plugins *plugins, const char *path, const struct plugin_library **ret_library,
 	struct troupe_error *error);

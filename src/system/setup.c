@@ -5,6 +5,7 @@
  * results of several calls at once. */
 #include "system/setup.h"
 
+#include "base/near.h"
 #include "geom/geom.h"
 #include "mesh/trimesh.h"
 #include "topic/table.h"
@@ -19,7 +20,7 @@
 
 #define RATE_MAX 1e9 /* Hz */
 
-enum { TOPIC_BYTES_MAX = 255, NAMES_LISTED_MAX = 8, TEXT_BYTES_MAX = TROUPE_ERROR_TEXT_BYTES };
+enum { TOPIC_BYTES_MAX = 255, TEXT_BYTES_MAX = TROUPE_ERROR_TEXT_BYTES };
 
 static struct system *own(struct troupe_system *self)
 {
@@ -341,6 +342,15 @@ static char *scoped(const struct troupe_system *self, const char *name)
 	return arena_printf(setup->arena, "%s::%s", setup->owner ? setup->owner->scoped : model->name, name);
 }
 
+/* Offers a part of the model by its name there. */
+static void setup_offer(const struct troupe_system *self, struct near *near, const char *full)
+{
+	const char *owner = scoped(self, "");
+	size_t length = strlen(owner);
+	if (!strncmp(full, owner, length))
+		near_offer(near, full + length);
+}
+
 static const struct sdf_joint *find_in_file(const struct scene_model *model, const char *name)
 {
 	if (model->actor) /* it has no joints */
@@ -367,12 +377,12 @@ static void refuse_joint(
 			name, sdf_joint_kind_text(joint->kind));
 		return;
 	}
-	struct text list = {0};
-	for (uint32_t i = 0; i < MIN(model->joint_count, (uint32_t)NAMES_LISTED_MAX); i++)
-		text_add(&list, "%s%s", i ? ", " : "", scene->joints[model->joint_first + i].name);
+	struct near near = near_to(name);
+	for (uint32_t i = 0; i < model->joint_count; i++)
+		setup_offer(self, &near, scene->joints[model->joint_first + i].scoped);
 	setup_leave_out(self, at, "<%s>: there is no joint '%s' in model '%s': expected %s%s", element, name,
-		model->name, list.count ? "one of " : "it to have joints", list.count ? list.at : "");
-	text_fini(&list);
+		setup_owner_name(self), near.offered ? "the name of a joint of it" : "it to have joints",
+		near_such_as(&near));
 }
 
 uint32_t setup_find_joint(const struct troupe_system *self, const char *name, bool any)
@@ -400,12 +410,21 @@ uint32_t setup_find_link(const struct troupe_system *self, const char *name)
 			      : TROUPE_NOTHING;
 }
 
+static void setup_refuse_link(struct troupe_system *self, const struct troupe_element *at, const char *name)
+{
+	const struct scene_model *model = model_of(self);
+	struct near near = near_to(name);
+	for (uint32_t i = 0; model && i < model->link_count; i++)
+		setup_offer(self, &near, system_of(self)->scene->links[model->link_first + i].scoped);
+	setup_leave_out(self, at, "<%s>: there is no link '%s' in model '%s': expected the name of a link of it%s",
+		at ? element_of(at)->name : "plugin", name, setup_owner_name(self), near_such_as(&near));
+}
+
 uint32_t setup_link(struct troupe_system *self, const struct troupe_element *at, const char *name)
 {
 	uint32_t link = setup_find_link(self, name);
 	if (link == TROUPE_NOTHING)
-		setup_leave_out(self, at, "<%s>: there is no link '%s' in model '%s'",
-			at ? element_of(at)->name : "plugin", name, setup_owner_name(self));
+		setup_refuse_link(self, at, name);
 	return link;
 }
 

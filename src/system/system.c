@@ -6,6 +6,7 @@
  * Models are added and removed between steps. The table of topics has a lock, because other threads ask it for the
  * types of topics. */
 #include "base/math.h"
+#include "base/near.h"
 #include "base/text.h"
 #include "builtin/builtin.h"
 #include "program/program.h"
@@ -594,44 +595,18 @@ message_type systems_topic_type(struct systems *systems, const char *topic)
 	return type;
 }
 
-enum { NEAR_MAX = 4 };
-
-struct near_topic {
-	uint32_t distance;
-	const char *name;
-};
-
-/* Keeps the nearest topics in the order of their distances; of equally near ones the first. */
-static void keep_nearest(struct near_topic *nearest, uint32_t *count, struct near_topic topic)
-{
-	uint32_t at = *count;
-	while (at > 0 && nearest[at - 1].distance > topic.distance)
-		at--;
-	if (at == NEAR_MAX)
-		return;
-	*count = MIN(*count + 1, (uint32_t)NEAR_MAX);
-	memmove(&nearest[at + 1], &nearest[at], (*count - 1 - at) * sizeof *nearest);
-	nearest[at] = topic;
-}
-
 void systems_near_topics(struct systems *systems, const char *like, char *ret_text, size_t bytes)
 {
-	enum { COMPARED_MAX = 1000 }; /* a wrong name must not hold up a world with many models */
-	struct near_topic nearest[NEAR_MAX];
-	uint32_t count = 0, compared = 0;
+	struct near near = near_to(like);
 	size_t used = 0;
 	*ret_text = '\0';
 	pthread_mutex_lock(&systems->lock);
-	for (uint32_t i = 0; i < systems->topics.count && compared < COMPARED_MAX; i++) {
-		const char *name = systems->topics.at[i].name;
-		if (!name)
-			continue;
-		compared++;
-		keep_nearest(nearest, &count, (struct near_topic){text_distance(like, name), name});
-	}
-	for (uint32_t i = 0; i < count && used < bytes; i++)
-		used += (size_t)snprintf(ret_text + used, bytes - used, "%s%s", i ? ", " : "", nearest[i].name);
-	if (compared > count && used < bytes)
+	for (uint32_t i = 0; i < systems->topics.count; i++)
+		if (systems->topics.at[i].name)
+			near_offer(&near, systems->topics.at[i].name);
+	for (uint32_t i = 0; i < near.count && used < bytes; i++)
+		used += (size_t)snprintf(ret_text + used, bytes - used, "%s%s", i ? ", " : "", near.names[i]);
+	if (near.offered > near.count && used < bytes)
 		(void)snprintf(ret_text + used, bytes - used, ", ...");
 	pthread_mutex_unlock(&systems->lock);
 }

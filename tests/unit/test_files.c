@@ -176,6 +176,35 @@ Test(files, a_set_keeps_what_it_read_and_what_it_found, .init = set_up, .fini = 
 	free(c);
 }
 
+/* The names in a folder are sorted; a closed set knows only those that it has. */
+Test(files, names_in_a_folder, .init = set_up, .fini = tear_down)
+{
+	struct files files = {0}, kept = {.closed = true}, before = {0};
+	struct arena arena = {0};
+	const char *const *names;
+	char *a = in_folder("a"), *b = in_folder("b"), *deep = in_folder("c/x/y"), *none = in_folder("none");
+	put(b, "");
+	put(a, "");
+	files_add(&before, deep, "text", 4);
+	files.before = &before;
+	cr_assert_eq(files_list(&files, folder, &arena, &names), 3);
+	cr_assert(!strcmp(names[0], "a") && !strcmp(names[1], "b") && !strcmp(names[2], "c"));
+	cr_assert_eq(files_list(&files, none, &arena, &names), 0);
+	cr_assert_eq(files.all.count, 0, "what is only listed is not kept");
+	files_add(&kept, deep, "text", 4);
+	files_add(&kept, b, NULL, 0);
+	cr_assert_eq(files_list(&kept, folder, &arena, &names), 2);
+	cr_assert(!strcmp(names[0], "b") && !strcmp(names[1], "c"));
+	files_fini(&files);
+	files_fini(&kept);
+	files_fini(&before);
+	arena_fini(&arena);
+	free(a);
+	free(b);
+	free(deep);
+	free(none);
+}
+
 Test(files, a_closed_set_is_all_there_is, .init = set_up, .fini = tear_down)
 {
 	struct files files = {0}, again = {0}, inner = {0};
