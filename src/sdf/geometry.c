@@ -161,6 +161,10 @@ static void load_friction(struct load *load, const struct sdf_element *friction,
 		load_double(load, bullet, "friction2", 0, INFINITY, &surface->mu2);
 		load_vec3(load, bullet, "fdir1", -1e100, 1e100, &surface->fdir1);
 	}
+	const struct sdf_element *torsional = sdf_child(friction, "torsional", NULL);
+	load_double(load, bullet, "rolling_friction", 0, SDF_LENGTH_MAX, &surface->rolling);
+	load_double(load, torsional, "coefficient", 0, 1e12, &surface->torsion);
+	load_double(load, torsional, "patch_radius", 0, SDF_LENGTH_MAX, &surface->patch);
 }
 
 static void load_contact(struct load *load, const struct sdf_element *contact, struct sdf_surface *surface)
@@ -182,6 +186,7 @@ static void load_contact(struct load *load, const struct sdf_element *contact, s
 struct sdf_surface sdf_surface_default(void)
 {
 	return (struct sdf_surface){.mu = 1,
+		.torsion = 1,
 		.mu2 = 1,
 		.fdir1_link = SDF_NONE,
 		.bounce_threshold = 100000,

@@ -122,6 +122,8 @@ struct sdf_surface {
 	struct vec3 fdir1;         /* friction/ode/fdir1, 0 0 0: none. In the frame of fdir1_link */
 	uint32_t fdir1_link;       /* SDF_NONE: the collision's frame; otherwise gz:expressed_in names another link */
 	double slip1, slip2;       /* friction/ode, 0 */
+	double rolling;            /* friction/bullet/rolling_friction, 0 m: torque against rolling for each N */
+	double torsion, patch;     /* friction/torsional/coefficient, 1, and /patch_radius, 0 m: against spinning */
 	double restitution;        /* bounce/restitution_coefficient, 0 */
 	double bounce_threshold;   /* bounce/threshold, 100000 m/s */
 	double kp, kd;             /* contact/ode, SDF_SURFACE_KP and 1 N s/m */

@@ -251,6 +251,57 @@ Test(surfaces, friction_between_two_that_slide)
 	}
 }
 
+#define ROLLING "<friction><bullet><rolling_friction>%s</rolling_friction></bullet></friction>"
+
+/* A ball that a force pulls along the floor: the torque of the contact against rolling is rolling_friction, of both
+ * surfaces together, times the force between them; it holds the ball, or slows it down. */
+Test(surfaces, rolling_friction)
+{
+	static const struct {
+		const char *ball, *floor;
+		double arm_m;
+	} cases[] = {{"0", "0", 0}, {"0.004", "0.006", 0.01}, {"0.01", "0", 0.01}, {"0.03", "0", 0.03}};
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++)
+		for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+			struct text models = {0}, ball = {0}, floor = {0};
+			text_add(&ball, ROLLING, cases[i].ball);
+			text_add(&floor, ROLLING, cases[i].floor);
+			add_model(&models, "ball", "0 0 0.2 0 0 0", BALL, ball.at);
+			begin(f, "1 0 -9.8", floor.at, &models);
+			run_until(1);
+			/* I / (m r^2) is 1.25 */
+			double gains = fmax(0, (1 - cases[i].arm_m * 9.8 / 0.2) / 2.25);
+			expect(label("rolling friction: rolls to, m", f), pose_of("ball").x, gains / 2, 4e-3);
+			stop();
+			text_fini(&ball);
+			text_fini(&floor);
+		}
+}
+
+/* A round patch of contact resists spinning by 3 pi / 16 of its radius, times the friction there and the force. */
+Test(surfaces, torsional_friction)
+{
+	for (size_t f = 0; f < ARRAY_LEN(floors); f++)
+		for (int patch = 0; patch < 2; patch++) {
+			struct text models = {0};
+			add_model(&models, "ball", "0 0 0.2 0 0 0", BALL,
+				patch ? "<friction><torsional><coefficient>0.5</coefficient><patch_radius>0.05</"
+					"patch_radius>"
+					"</torsional></friction>"
+				      : "");
+			begin(f, "0 0 -9.8", "", &models);
+			run_until(0.1);
+			command("/world/w/set_velocity", "name: 'ball' angular {z: 3}");
+			run_until(0.6);
+			double slowed = patch ? 3 * M_PI / 16 * 0.5 * 0.05 * 2 * 9.8 / 0.1 : 0;
+			struct troupe_pose pose = pose_of("ball");
+			double turned = 2 * atan2(pose.qz, pose.qw);
+			expect(label("torsional friction: turns by, rad", f), turned, 3 * 0.5 - slowed * 0.25 / 2,
+				2e-2);
+			stop();
+		}
+}
+
 static double highest_after(const char *name, double from_s, double to_s)
 {
 	double highest = -1;
