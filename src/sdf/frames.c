@@ -72,15 +72,29 @@ static const char *kind_text(enum frames_kind kind)
 	return text[kind];
 }
 
+/* In the order of the map's slots, which depends on the names alone. */
+const char *frames_such_as(struct frames *frames, uint32_t scope, const char *name, struct near *near)
+{
+	const struct map *names = &frames->scopes.at[scope].names;
+	*near = near_to(name);
+	if (frames->searches++ >= FRAMES_SEARCHES_MAX)
+		return "";
+	for (uint32_t i = 0; i < names->room && near->offered < NEAR_COMPARED_MAX; i++)
+		if (names->slots[i].name && *names->slots[i].name)
+			near_offer(near, names->slots[i].name);
+	return near_such_as(near);
+}
+
 /* scope: the scope in which the name was looked up */
-static void complain(const struct frames *frames, const struct frames_frame *frame, uint32_t scope, const char *what,
+static void complain(struct frames *frames, const struct frames_frame *frame, uint32_t scope, const char *what,
 	const char *name, frames_report_fn report, void *ctx)
 {
-	char text[400];
+	char text[800];
+	struct near near;
 	const char *where = frames->scopes.at[scope].model_frame == SDF_NONE ? "the world" : "this model";
 	snprintf(text, sizeof text,
-		"%s \"%.80s\" has %s \"%.80s\": expected the name of a link, joint, frame or model of %s",
-		kind_text(frame->kind), frame->name, what, name, where);
+		"%s \"%.80s\" has %s \"%.80s\": expected the name of a link, joint, frame or model of %s%s",
+		kind_text(frame->kind), frame->name, what, name, where, frames_such_as(frames, scope, name, &near));
 	report(ctx, frame->element, text);
 }
 
@@ -95,7 +109,7 @@ static void complain_circle(
 }
 
 /* Finds the frame that a name in the file means. If there is none, reports it and returns the root. */
-static uint32_t find_or_complain(const struct frames *frames, const struct frames_frame *frame, uint32_t scope,
+static uint32_t find_or_complain(struct frames *frames, const struct frames_frame *frame, uint32_t scope,
 	const char *what, const char *name, frames_report_fn report, void *ctx)
 {
 	uint32_t found = frames_find(frames, scope, name);

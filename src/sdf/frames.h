@@ -8,6 +8,7 @@
 #define SDF_FRAMES_H
 
 #include "base/map.h"
+#include "base/near.h"
 #include "sdf/sdf.h"
 
 enum frames_kind {
@@ -48,9 +49,13 @@ struct frames_scope {
 struct frames {
 	VEC(struct frames_frame) frames;
 	VEC(struct frames_scope) scopes;
+	uint32_t searches; /* by frames_such_as() */
 };
 
-enum { FRAMES_WORLD = 0 }; /* the first scope */
+enum {
+	FRAMES_WORLD = 0, /* the first scope */
+	FRAMES_SEARCHES_MAX = 100,
+};
 
 /* Is called for each problem, with the element that causes it. */
 typedef void (*frames_report_fn)(void *ctx, const struct sdf_element *element, const char *text);
@@ -61,6 +66,9 @@ uint32_t frames_open(struct frames *frames, uint32_t parent, uint32_t model_fram
 bool frames_add(struct frames *frames, struct frames_frame frame, uint32_t *ret_frame);
 /* SDF_NONE: no frame has that name. */
 uint32_t frames_find(const struct frames *frames, uint32_t scope, const char *name);
+/* How a message goes on that says that a scope has no such name (near_such_as()); "" after FRAMES_SEARCHES_MAX calls,
+ * because each one compares many names. The text lies in *near. */
+const char *frames_such_as(struct frames *frames, uint32_t scope, const char *name, struct near *near);
 /* Resolves all names, poses and attachments. Called once, after all frames were added and the scopes have their
  * canonical links, and before the functions below. */
 void frames_resolve(struct frames *frames, frames_report_fn report, void *ctx);

@@ -230,8 +230,8 @@ static void place_axis(
 		uint32_t frame = frames_find(&load->frames, scope, in);
 		if (frame == SDF_NONE)
 			load_error(load, xyz,
-				"<xyz> is expressed_in \"%.80s\": expected the name of a link, joint, frame or model",
-				in);
+				"<xyz> is expressed_in \"%.80s\": expected the name of a link, joint, frame or model%s",
+				in, frames_such_as(&load->frames, scope, in, &(struct near){0}));
 		else
 			q = load_world_pose(load, frame).q;
 		axis->xyz_frame = frame == SDF_NONE || is_joint(load, frame) ? NULL : in;
@@ -271,12 +271,14 @@ static enum end find_end(struct load *load, const struct sdf_joint *joint, uint3
 			joint->name);
 		return END_BAD;
 	}
+	struct near near;
 	bool by_frame = frame != SDF_NONE && ends_with_model_frame(name) && load_version_of(load, element) < 109;
 	if (frame == SDF_NONE || (by_frame && load->frames.frames.at[frame].kind == FRAMES_ROOT)) {
 		load_error(load, element,
 			"<%s> of joint \"%.80s\" is \"%.80s\": expected the name of a link, frame or model%s", which,
 			joint->name, name,
-			frame == SDF_NONE ? "" : " (before SDF 1.9 a model's frame goes by the model's name)");
+			frame == SDF_NONE ? frames_such_as(&load->frames, scope, name, &near)
+					  : " (before SDF 1.9 a model's frame goes by the model's name)");
 		return END_BAD;
 	}
 	if (frames_link(&load->frames, frame, ret_link, &missing))
@@ -303,6 +305,24 @@ static const char *name_from(const struct load *load, const struct sdf_joint *jo
 	return scoped + strlen(load->world->models.at[joint->model].scoped) + 2;
 }
 
+/* Whether the end names a link or a frame, and not a joint, whose frame moves with a link of its own. */
+static bool joint_ends_at_frame(const struct load *load, uint32_t scope, const char *name)
+{
+	uint32_t frame = frames_find(&load->frames, scope, name);
+	return frame != SDF_NONE && !is_joint(load, frame);
+}
+
+/* A joint between frames of one link holds nothing, so a model without it moves as with it, and Gazebo runs such
+ * models. What no one can mean is an error: the same name twice, or a joint that hangs on another joint of its own
+ * link. */
+static bool joint_may_miss(const struct load *load, const struct sdf_joint *joint, uint32_t scope)
+{
+	if (joint->model == SDF_NONE)
+		return true; /* Gazebo reads worlds with joints that it cannot make */
+	return strcmp(joint->parent_name, joint->child_name) && joint_ends_at_frame(load, scope, joint->parent_name) &&
+	       joint_ends_at_frame(load, scope, joint->child_name);
+}
+
 /* False: the joint must be left out. */
 static bool place_ends(struct load *load, struct sdf_joint *joint, uint32_t scope)
 {
@@ -313,8 +333,7 @@ static bool place_ends(struct load *load, struct sdf_joint *joint, uint32_t scop
 		return true; /* reported */
 	if (parent_end == END_DROP || child_end == END_DROP)
 		return false;
-	if (parent == child && joint->model == SDF_NONE) {
-		/* not an error: Gazebo reads worlds with joints that it cannot make */
+	if (parent == child && joint_may_miss(load, joint, scope)) {
 		load_warn(load, joint->element, "joint \"%.80s\" connects \"%.80s\" with itself: it is left out",
 			joint->name, name_from(load, joint, child));
 		return false;

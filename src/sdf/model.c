@@ -264,16 +264,33 @@ static struct pose *placed_pose(struct load *load, const struct load_placing *pl
 	}
 }
 
+/* Gazebo resolves the poses of parts only when it makes the parts, and makes them also where a pose cannot be resolved:
+ * the numbers count, from the default frame. Models, links, joints and frames are resolved earlier, and must be right.
+ */
+static void model_warn_unplaced(struct load *load, const struct load_placing *placing)
+{
+	static const char *const frames[] = {[LOAD_COLLISION] = "its link",
+		[LOAD_VISUAL] = "its link",
+		[LOAD_SENSOR] = "its link or joint",
+		[LOAD_LIGHT] = "its link, or the world",
+		[LOAD_ACTOR] = "the world",
+		[LOAD_CAMERA] = "its sensor"};
+	struct near near;
+	load_warn(load, placing->element,
+		"pose of <%s> is relative_to \"%.80s\", which is not there: the pose counts from %s: expected the name "
+		"of "
+		"a link, joint, frame or model%s",
+		placing->element->name, placing->relative_to, frames[placing->kind],
+		frames_such_as(&load->frames, placing->scope, placing->relative_to, &near));
+}
+
 static void place_deferred(struct load *load)
 {
 	for (uint32_t i = 0; i < load->placings.count; i++) {
 		const struct load_placing *placing = &load->placings.at[i];
 		uint32_t target = frames_find(&load->frames, placing->scope, placing->relative_to);
 		if (target == SDF_NONE) {
-			load_error(load, placing->element,
-				"pose of <%s> is relative_to \"%.80s\": expected the name of a link, joint, frame or "
-				"model",
-				placing->element->name, placing->relative_to);
+			model_warn_unplaced(load, placing);
 			continue;
 		}
 		struct pose *pose = placed_pose(load, placing);
