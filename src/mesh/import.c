@@ -213,6 +213,8 @@ static const struct aiScene *import(struct import_files *files, const char *path
 	struct aiPropertyStore *settings = aiCreatePropertyStore();
 	struct aiFileIO io = {open_file, close_file, (char *)(void *)files};
 	aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
+	/* worlds name parts as modelling programs show them, and not by the ids of the file */
+	aiSetImportPropertyInteger(settings, AI_CONFIG_IMPORT_COLLADA_USE_COLLADA_NAMES, 1);
 	mem_refuse_above(MESH_FILE_BYTES_MAX); /* a damaged file may ask for any amount */
 	const struct aiScene *scene = aiImportFileExWithProperties(path, aiProcess_Triangulate, &io, settings);
 	mem_refuse_above(SIZE_MAX);

@@ -113,6 +113,23 @@ static bool is_named(const struct mesh_part *part, const char *name)
 	return !name || !strcmp(part->name, name) || !strcmp(part->other_name, name);
 }
 
+/* A mesh of glTF with several materials is read as several parts, NAME-0, NAME-1, ... */
+static bool is_numbered(const struct mesh_part *part, const char *name)
+{
+	size_t length = strlen(name);
+	const char *rest = part->other_name + length;
+	return !strncmp(part->other_name, name, length) && *rest == '-' && rest[1] &&
+	       strspn(rest + 1, "0123456789") == strlen(rest + 1);
+}
+
+static bool mesh_has_part(const struct mesh *mesh, const char *name)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < mesh->parts.count; i++)
+		found = found || is_named(&mesh->parts.at[i], name);
+	return found;
+}
+
 static struct vec3 middle_of(const struct mesh *mesh)
 {
 	struct aabb box = AABB_NONE;
@@ -125,12 +142,12 @@ static struct vec3 middle_of(const struct mesh *mesh)
 
 bool mesh_cut(const struct mesh *mesh, const char *part, bool centre, struct vec3 scale, struct mesh *ret_mesh)
 {
-	bool mirrors = scale.x * scale.y * scale.z < 0;
+	bool mirrors = scale.x * scale.y * scale.z < 0, known = mesh_has_part(mesh, part);
 	for (uint32_t i = 0; i < mesh->points.count; i++)
 		mesh_add_point(ret_mesh, mesh->points.at[i]);
 	for (uint32_t i = 0; i < mesh->parts.count; i++) {
 		const struct mesh_part *from = &mesh->parts.at[i];
-		if (!is_named(from, part))
+		if (!(known ? is_named(from, part) : is_numbered(from, part)))
 			continue;
 		struct mesh_part to = {.name = arena_strdup(&ret_mesh->arena, from->name),
 			.other_name = arena_strdup(&ret_mesh->arena, from->other_name),

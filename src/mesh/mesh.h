@@ -20,7 +20,7 @@ enum {
 
 #define MESH_NONE UINT32_MAX
 
-struct mesh_part {                     /* the triangles of one node of the file */
+struct mesh_part {                     /* the triangles that one node of the file has of one of its meshes */
 	const char *name, *other_name; /* names of the node and of the mesh in the file */
 	uint32_t first, count;         /* triangles */
 };
@@ -48,8 +48,8 @@ void mesh_add_triangle(struct mesh *mesh, uint32_t a, uint32_t b, uint32_t c);
 /* Points at the same position become one; triangles without area are removed. Points are in the order of first use. */
 void mesh_weld(struct mesh *mesh);
 
-/* Copies the part of that name (NULL: all parts), centred on its box if `centre`, then scaled; a mirroring scale
- * reverses the triangles. False: no such part. *ret_mesh must be empty. */
+/* Copies the parts of that name, of a node or of a mesh of the file (NULL: all parts), centred on its box if `centre`,
+ * then scaled; a mirroring scale reverses the triangles. False: no such part. *ret_mesh must be empty. */
 bool mesh_cut(const struct mesh *mesh, const char *part, bool centre, struct vec3 scale, struct mesh *ret_mesh);
 
 /* True if every edge lies between two triangles that run along it in opposite directions. Welded meshes only. */

@@ -1,10 +1,10 @@
 /* Makes geoms from SDF's shapes. Primitives, cones and ellipsoids stay what they are.
  *
  * A mesh of a static model becomes its triangles. A mesh of a moving model becomes a convex hull for each part of its
- * file. (<mesh optimization="convex_hull"> makes one hull of all parts, for static models too.) Hulls of several
- * parts are closer to the true shape than one hull around all of them, and hulls can rest on each other, which
- * triangles cannot. A polyline of a moving model is divided into convex pieces, which are exact. Heightmaps do not
- * move.
+ * file. (<mesh optimization="convex_hull"> makes one hull of all parts, and "convex_decomposition" a hull of each of
+ * the pieces that mesh/decompose.c cuts, for static models too.) Hulls of several parts are closer to the true shape
+ * than one hull around all of them, and hulls can rest on each other, which triangles cannot. A polyline of a moving
+ * model is divided into convex pieces, which are exact. Heightmaps do not move.
  *
  * Hulls and trimeshes belong to the data of one compilation. Each mesh is converted once, however often it is used. */
 #include "scene/compile.h"
@@ -184,7 +184,7 @@ static void add_file(
 		enum compile_solid kind = is_static ? SOLID_TRIMESH : SOLID_PARTS;
 		if (shape->way != SDF_MESH_AS_FITS)
 			kind = shape->way == SDF_MESH_ONE_HULL ? SOLID_WHOLE : SOLID_PARTS;
-		add_mesh(c, from, shape->mesh, kind, geom, out);
+		add_mesh(c, from, shape->pieces ? shape->pieces : shape->mesh, kind, geom, out);
 	} else if (shape->kind == SDF_POLYLINE && is_static && shape->mesh) {
 		add_mesh(c, from, shape->mesh, SOLID_TRIMESH, geom, out);
 	} else if (shape->kind == SDF_POLYLINE && !is_static && shape->pieces) {

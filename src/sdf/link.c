@@ -16,7 +16,7 @@ static void load_collision(struct load *load, const struct sdf_element *element,
 		return;
 	collision.in_link = load_pose(load, element, &relative_to);
 	collision.shape = load_shape(load, sdf_child(element, "geometry", NULL));
-	load_solid(load, &collision.shape);
+	load_solid(load, true, &collision.shape);
 	collision.surface = load_surface(load, element, &collision.max_contacts);
 	load_double(load, element, "laser_retro", -INFINITY, INFINITY, &collision.laser_retro);
 	load_defer(load, (struct load_placing){

@@ -160,8 +160,8 @@ void load_surroundings(struct load *load, const struct sdf_element *world, const
 
 /* parts of links */
 struct sdf_shape load_shape(struct load *load, const struct sdf_element *geometry);
-/* Reads the data that a collision's shape needs: a mesh, an image, a polyline (solid.c). */
-void load_solid(struct load *load, struct sdf_shape *shape);
+/* Reads the data that a shape needs: a mesh, an image, a polyline (solid.c). collides: it is that of a collision. */
+void load_solid(struct load *load, bool collides, struct sdf_shape *shape);
 /* The same for all visuals of the world, if the options ask for it. */
 void load_visual_solids(struct load *load);
 void load_solids_fini(struct sdf *sdf);

@@ -92,9 +92,9 @@ enum sdf_shape_kind {
 
 /* The solid that a collision's mesh becomes (<mesh optimization>). */
 enum sdf_mesh_way {
-	SDF_MESH_AS_FITS,    /* a moving model: a hull for each part; a static model: its triangles */
-	SDF_MESH_ONE_HULL,   /* "convex_hull" */
-	SDF_MESH_PART_HULLS, /* "convex_decomposition": a hull for each part of the file; parts are not divided */
+	SDF_MESH_AS_FITS,  /* a moving model: a hull for each part; a static model: its triangles */
+	SDF_MESH_ONE_HULL, /* "convex_hull" */
+	SDF_MESH_PIECES,   /* "convex_decomposition": its convex pieces */
 };
 
 struct sdf_shape {
@@ -110,7 +110,7 @@ struct sdf_shape {
 	 * read, and a warning was given. */
 	const struct mesh *mesh;   /* mesh: the part that the file names, centred and scaled; polyline: extruded. In
 				    * the shape's frame, welded; the same address for the same file, part and scale. */
-	const struct mesh *pieces; /* polyline: the same as convex parts */
+	const struct mesh *pieces; /* as convex parts: a polyline; the mesh of a collision if it is SDF_MESH_PIECES */
 	const struct image *image; /* heightmap */
 	enum sdf_mesh_way way;
 	struct vec3 shift; /* heightmap: <pos> */

@@ -2,6 +2,7 @@
  * parts at each scale. A file that cannot be read gives one warning, and the model stays without that shape, as in
  * Gazebo. If the process that reads the file dies or reaches a limit, that is an error: on another machine it might
  * not, and peers would simulate different worlds. */
+#include "mesh/decompose.h"
 #include "sdf/load.h"
 
 #include <stdlib.h>
@@ -63,6 +64,27 @@ static uint32_t whole_file(struct load *load, const struct sdf_element *element,
 	return remember(load, &load->meshes, path, ok ? keep(load, mesh) : SDF_NONE);
 }
 
+/* Of a name that does not exist. Parts are known by the names of nodes and of meshes. */
+static void solid_warn_part(struct load *load, const struct sdf_element *submesh, const char *path,
+	const struct mesh *mesh, const char *name)
+{
+	struct near near = near_to(name);
+	struct map seen = {0};
+	for (uint32_t i = 0; i < mesh->parts.count; i++) {
+		const struct mesh_part *part = &mesh->parts.at[i];
+		if (*part->name && map_add(&seen, part->name, 0))
+			near_offer(&near, part->name);
+		if (*part->other_name && map_add(&seen, part->other_name, 0))
+			near_offer(&near, part->other_name);
+	}
+	map_fini(&seen);
+	load_warn(load, submesh,
+		"\"%.200s\" of model \"%.80s\" has no sub-mesh \"%.80s\": the model is without it: expected the name "
+		"of "
+		"a node or mesh%s",
+		path, load->owner ? load->owner : "", name, near_such_as(&near));
+}
+
 static uint32_t part_of(struct load *load, const struct sdf_element *element, const struct sdf_shape *shape)
 {
 	const struct sdf_element *submesh = sdf_child(element, "submesh", NULL);
@@ -79,9 +101,7 @@ static uint32_t part_of(struct load *load, const struct sdf_element *element, co
 		struct mesh mesh = {0};
 		index = SDF_NONE;
 		if (!mesh_cut(mesh_at(load, whole), name && *name ? name : NULL, centre, shape->size, &mesh))
-			load_warn(load, element,
-				"\"%.200s\" of model \"%.80s\" has no sub-mesh \"%.80s\": the model is without it",
-				shape->path, load->owner ? load->owner : "", name);
+			solid_warn_part(load, submesh, shape->path, mesh_at(load, whole), name);
 		else if (!mesh.corners.count)
 			load_warn(load, element, "\"%.200s\" of model \"%.80s\" has no area: the model is without it",
 				shape->path, load->owner ? load->owner : "");
@@ -95,23 +115,59 @@ static uint32_t part_of(struct load *load, const struct sdf_element *element, co
 	return index;
 }
 
-static void load_mesh(struct load *load, const struct sdf_element *element, struct sdf_shape *shape)
+/* A setting of <convex_decomposition>; beyond the limit the limit counts. */
+static uint32_t solid_setting(
+	struct load *load, const struct sdf_element *settings, const char *name, uint32_t usual, uint32_t most)
+{
+	uint32_t value = usual;
+	load_uint(load, settings, name, &value);
+	if (value > most)
+		load_warn_once(load, name, sdf_child(settings, name, NULL),
+			"<%s> is %u: %u is used: expected at most %u", name, (unsigned)value, (unsigned)most,
+			(unsigned)most);
+	return MIN(value, most);
+}
+
+/* The convex pieces of a mesh. NULL, with a warning: there are none, and the hulls of its parts take their place. */
+static const struct mesh *solid_pieces(struct load *load, const struct sdf_element *element, const struct mesh *mesh)
+{
+	const struct sdf_element *settings = sdf_child(element, "convex_decomposition", NULL);
+	uint32_t hulls = solid_setting(load, settings, "max_convex_hulls", DECOMPOSE_HULLS_USUAL, DECOMPOSE_HULLS_MAX);
+	uint32_t voxels =
+		solid_setting(load, settings, "voxel_resolution", DECOMPOSE_VOXELS_USUAL, DECOMPOSE_VOXELS_MAX);
+	char *key = mem_printf("\n%u %u %u", (unsigned)mesh->id, (unsigned)hulls, (unsigned)voxels);
+	uint32_t index;
+	if (!map_find(&load->meshes, key, &index)) {
+		struct mesh pieces = {0};
+		struct troupe_error error;
+		bool good = !decompose_mesh(mesh, hulls, voxels, &pieces, &error);
+		if (!good)
+			load_warn(load, element,
+				"convex_decomposition of a mesh of model \"%.80s\": %.200s; the hulls of its parts are "
+				"used",
+				load->owner ? load->owner : "", error.text);
+		index = remember(load, &load->meshes, key, good ? keep(load, pieces) : SDF_NONE);
+	}
+	free(key);
+	return mesh_at(load, index);
+}
+
+static void load_mesh(struct load *load, const struct sdf_element *element, bool collides, struct sdf_shape *shape)
 {
 	const char *way = sdf_attribute(element, "optimization");
 	if (way && !strcmp(way, "convex_hull"))
 		shape->way = SDF_MESH_ONE_HULL;
 	else if (way && !strcmp(way, "convex_decomposition"))
-		shape->way = SDF_MESH_PART_HULLS;
+		shape->way = SDF_MESH_PIECES;
 	else if (way && *way)
 		load_warn_once(load, "optimization", element,
 			"the optimization \"%.40s\" of <mesh> is not known: expected convex_hull or "
 			"convex_decomposition",
 			way);
-	if (shape->way == SDF_MESH_PART_HULLS)
-		load_warn_once(load, "convex_decomposition", element,
-			"convex_decomposition makes a convex hull of each part of the file, and does not cut parts up");
 	if (shape->path)
 		shape->mesh = mesh_at(load, part_of(load, element, shape));
+	if (collides && shape->mesh && shape->way == SDF_MESH_PIECES)
+		shape->pieces = solid_pieces(load, element, shape->mesh);
 }
 
 static void load_heightmap(struct load *load, const struct sdf_element *element, struct sdf_shape *shape)
@@ -211,13 +267,13 @@ static void load_polyline(struct load *load, const struct sdf_element *first, st
 		vec_free(&points[i]);
 }
 
-void load_solid(struct load *load, struct sdf_shape *shape)
+void load_solid(struct load *load, bool collides, struct sdf_shape *shape)
 {
 	const struct sdf_element *element = sdf_child(shape->element, sdf_shape_kind_text(shape->kind), NULL);
 	if (!element || load->poses_only)
 		return;
 	if (shape->kind == SDF_MESH)
-		load_mesh(load, element, shape);
+		load_mesh(load, element, collides, shape);
 	else if (shape->kind == SDF_HEIGHTMAP)
 		load_heightmap(load, element, shape);
 	else if (shape->kind == SDF_POLYLINE)
@@ -241,7 +297,7 @@ void load_visual_solids(struct load *load)
 	for (uint32_t i = 0; i < world->visuals.count; i++) {
 		struct sdf_visual *visual = &world->visuals.at[i];
 		load->owner = world->models.at[world->links.at[visual->link].model].scoped;
-		load_solid(load, &visual->shape);
+		load_solid(load, false, &visual->shape);
 	}
 	load->owner = NULL;
 }

@@ -1,4 +1,5 @@
 /* Reads, cuts and measures meshes, hulls, outlines and images. */
+#include "mesh/decompose.h"
 #include "mesh/hull.h"
 #include "mesh/importer.h"
 #include "mesh/trimesh.h"
@@ -101,6 +102,31 @@ Test(mesh, parts)
 	cr_expect_not(mesh_cut(&stool, "back", true, (struct vec3){1, 1, 2}, &none));
 	mesh_fini(&seat);
 	mesh_fini(&stool);
+}
+
+/* A part goes by the name of its node or of its mesh, as modelling programs show them; several parts that a format
+ * makes of one mesh are it together. */
+Test(mesh, names_of_parts)
+{
+	static const struct {
+		const char *file, *name;
+		uint32_t triangles;
+	} cases[] = {{"named.dae", "Wing", 4}, {"named.dae", "Body", 4}, {"named.dae", "wing_node", 4},
+		{"named.dae", "id-wing-mesh", 0}, {"named.obj", "Wing", 4}, {"named.obj", "Body", 8},
+		{"named.gltf", "Wing", 4}, {"named.gltf", "BodyNode", 8}, {"named.gltf", "Body", 8}};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char path[1000];
+		snprintf(path, sizeof path, DATA "%s", cases[i].file);
+		struct mesh mesh = read_mesh(path), part = {0};
+		bool found = mesh_cut(&mesh, cases[i].name, false, (struct vec3){1, 1, 1}, &part);
+		cr_expect_eq(found, cases[i].triangles > 0, "%s of %s", cases[i].name, cases[i].file);
+		cr_expect_eq(part.corners.count / 3, cases[i].triangles, "%s of %s: %u", cases[i].name, cases[i].file,
+			part.corners.count / 3);
+		for (uint32_t k = 0; k < mesh.parts.count && found != (cases[i].triangles > 0); k++)
+			fprintf(stderr, "has %s, %s\n", mesh.parts.at[k].name, mesh.parts.at[k].other_name);
+		mesh_fini(&part);
+		mesh_fini(&mesh);
+	}
 }
 
 /* An open surface is not closed. */
@@ -409,6 +435,182 @@ Test(mesh, hull_of_nothing)
 	cr_expect_eq(hull_make(same, 6, &hull, &error), TROUPE_EWORLD);
 	cr_expect_eq(hull_make(flat, 2, &hull, &error), TROUPE_EWORLD);
 	cr_expect_eq(hull.points.count, 0);
+}
+
+/* --- convex pieces ------------------------------------------------------------------------------------------------ */
+
+static struct mesh part_of(const struct mesh *mesh, uint32_t index)
+{
+	struct mesh part = {0};
+	const struct mesh_part *from = &mesh->parts.at[index];
+	for (uint32_t i = 0; i < mesh->points.count; i++)
+		mesh_add_point(&part, mesh->points.at[i]);
+	for (uint32_t t = from->first; t < from->first + from->count; t++)
+		mesh_add_triangle(
+			&part, mesh->corners.at[3 * t], mesh->corners.at[3 * t + 1], mesh->corners.at[3 * t + 2]);
+	vec_push(&part.parts, ((struct mesh_part){"", "", 0, from->count}));
+	mesh_weld(&part);
+	return part;
+}
+
+/* Whether the point lies inside of the part, by more than a little; the part is convex. */
+static bool holds(const struct mesh *part, struct vec3 point, double by)
+{
+	for (uint32_t i = 0; i < part->corners.count; i += 3) {
+		struct vec3 a = part->points.at[part->corners.at[i]];
+		struct vec3 n = vec3_cross(vec3_sub(part->points.at[part->corners.at[i + 1]], a),
+			vec3_sub(part->points.at[part->corners.at[i + 2]], a));
+		if (vec3_dot(vec3_unit(n), vec3_sub(point, a)) > -by)
+			return false;
+	}
+	return true;
+}
+
+static bool some_holds(const struct mesh *pieces, struct vec3 point, double by)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < pieces->parts.count; i++) {
+		struct mesh part = part_of(pieces, i);
+		found = found || holds(&part, point, by);
+		mesh_fini(&part);
+	}
+	return found;
+}
+
+/* Cuts the mesh, twice with the same result, into pieces that are convex and closed. Returns the sum of their volumes.
+ */
+static double decompose(const struct mesh *mesh, uint32_t hulls, uint32_t voxels, struct mesh *ret_pieces)
+{
+	struct mesh again = {0};
+	struct troupe_error error;
+	double volume = 0;
+	*ret_pieces = (struct mesh){0};
+	cr_assert_eq(decompose_mesh(mesh, hulls, voxels, ret_pieces, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(decompose_mesh(mesh, hulls, voxels, &again, &error), TROUPE_OK);
+	cr_assert(again.points.count == ret_pieces->points.count && again.corners.count == ret_pieces->corners.count);
+	cr_assert(!memcmp(again.points.at, ret_pieces->points.at, again.points.count * sizeof *again.points.at));
+	cr_assert(!memcmp(again.corners.at, ret_pieces->corners.at, again.corners.count * sizeof *again.corners.at));
+	cr_assert_leq(ret_pieces->parts.count, hulls);
+	mesh_fini(&again);
+	for (uint32_t i = 0; i < ret_pieces->parts.count; i++) {
+		struct mesh part = part_of(ret_pieces, i);
+		struct mesh_moments m = mesh_measure(&part);
+		cr_expect(mesh_is_closed(&part));
+		cr_expect(m.volume > 0 && holds(&part, m.centre, 0), "piece %u is not convex", i);
+		for (uint32_t k = 0; k < part.points.count; k++)
+			cr_expect(holds(&part, part.points.at[k], -1e-9));
+		volume += m.volume;
+		mesh_fini(&part);
+	}
+	return volume;
+}
+
+static struct mesh prism(const struct vec3 *outline, uint32_t count, struct quat turned)
+{
+	struct mesh mesh = {0};
+	struct troupe_error error;
+	cr_assert_eq(mesh_extrude(&(struct mesh_outline){outline, count}, 1, 1, false, &mesh, &error), TROUPE_OK);
+	for (uint32_t i = 0; i < mesh.points.count; i++)
+		mesh.points.at[i] = quat_rotate(turned, mesh.points.at[i]);
+	return mesh;
+}
+
+/* A channel whose walls are 0.3 thick: three pieces, and its inside stays open. */
+Test(mesh, a_channel_is_cut_at_its_walls)
+{
+	static const struct vec3 outline[] = {
+		{0, 0, 0}, {3, 0, 0}, {3, 2, 0}, {2.7, 2, 0}, {2.7, 0.3, 0}, {0.3, 0.3, 0}, {0.3, 2, 0}, {0, 2, 0}};
+	const struct quat turns[] = {QUAT_IDENTITY, quat_from_rpy(0.7, 0.3, 0.5)};
+	for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
+		struct mesh channel = prism(outline, ARRAY_LEN(outline), turns[i]), pieces;
+		double volume = decompose(&channel, 16, 200000, &pieces);
+		cr_expect_float_eq(volume, 1.92, i ? 0.6 : 1e-9, "%g", volume);
+		cr_expect(i || pieces.parts.count == 3, "%u pieces", pieces.parts.count);
+		for (int k = 0; k < 10; k++) {
+			struct vec3 inside = {0.8 + 0.15 * k, 0.8 + 0.1 * k, 0.5};
+			cr_expect(!some_holds(&pieces, quat_rotate(turns[i], inside), 0), "the channel is filled");
+			cr_expect(some_holds(
+				&pieces, quat_rotate(turns[i], (struct vec3){0.3 * k + 0.1, 0.15, 0.5}), -1e-6));
+			cr_expect(some_holds(&pieces, quat_rotate(turns[i], (struct vec3){0.15, 0.2 * k, 0.5}), -1e-6));
+			cr_expect(some_holds(&pieces, quat_rotate(turns[i], (struct vec3){2.85, 0.2 * k, 0.5}), -1e-6));
+		}
+		mesh_fini(&pieces);
+		volume = decompose(&channel, 2, 20000, &pieces);
+		cr_expect_gt(volume, 1.9);
+		mesh_fini(&pieces);
+		mesh_fini(&channel);
+	}
+}
+
+/* A ring: no cut with a plane makes it more convex, two do. */
+Test(mesh, a_ring_keeps_its_hole)
+{
+	enum { AROUND = 60, ACROSS = 24 };
+	struct mesh ring = {0}, pieces;
+	for (int i = 0; i < AROUND; i++)
+		for (int k = 0; k < ACROSS; k++) {
+			double a = 2 * M_PI * i / AROUND, b = 2 * M_PI * k / ACROSS, r = 1 + 0.25 * cos(b);
+			mesh_add_point(&ring, (struct vec3){r * cos(a), r * sin(a), 0.25 * sin(b)});
+		}
+	for (uint32_t i = 0; i < AROUND; i++)
+		for (uint32_t k = 0; k < ACROSS; k++) {
+			uint32_t next = (i + 1) % AROUND, beside = (k + 1) % ACROSS;
+			mesh_add_triangle(&ring, i * ACROSS + k, next * ACROSS + k, i * ACROSS + beside);
+			mesh_add_triangle(&ring, i * ACROSS + beside, next * ACROSS + k, next * ACROSS + beside);
+		}
+	vec_push(&ring.parts, ((struct mesh_part){"", "", 0, ring.corners.count / 3}));
+	double volume = decompose(&ring, 16, 200000, &pieces), own = mesh_measure(&ring).volume;
+	cr_expect(volume > own && volume < 1.2 * own, "%g of %g", volume, own);
+	cr_expect(
+		!some_holds(&pieces, (struct vec3){0, 0, 0}, 0) && !some_holds(&pieces, (struct vec3){0.5, 0.2, 0}, 0));
+	mesh_fini(&pieces);
+	mesh_fini(&ring);
+}
+
+/* What is convex stays one piece, however it is turned; so do parts of a file that are. */
+Test(mesh, convex_meshes_stay_whole)
+{
+	static const struct vec3 hexagon[] = {
+		{1, 0, 0}, {0.5, 0.9, 0}, {-0.5, 0.9, 0}, {-1, 0, 0}, {-0.5, -0.9, 0}, {0.5, -0.9, 0}};
+	for (int i = 0; i < 4; i++) {
+		struct mesh mesh = prism(hexagon, 6, quat_from_rpy(0.3 * i, 0.2 * i, 0.1 * i)), pieces;
+		double own = mesh_measure(&mesh).volume, volume = decompose(&mesh, 16, 20000, &pieces);
+		cr_expect_eq(pieces.parts.count, 1, "%u", pieces.parts.count);
+		cr_expect_float_eq(volume, own, 1e-9);
+		mesh_fini(&pieces);
+		mesh_fini(&mesh);
+	}
+	struct mesh stool = read_mesh(FILES "stool.obj"), pieces;
+	double volume = decompose(&stool, 16, 200000, &pieces);
+	cr_expect_eq(pieces.parts.count, 5);
+	cr_expect_float_eq(volume, 0.6 * 0.6 * 0.06 + 4 * 0.06 * 0.06 * 0.4, 1e-9);
+	mesh_fini(&pieces);
+	(void)decompose(&stool, 3, 200000, &pieces); /* fewer than it has parts */
+	mesh_fini(&pieces);
+	mesh_fini(&stool);
+}
+
+/* An open box of single triangles becomes walls of about a voxel; what has no extent has no pieces. */
+Test(mesh, pieces_of_surfaces)
+{
+	static const struct vec3 corners[] = {
+		{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+	static const uint32_t triangles[][3] = {{0, 2, 1}, {0, 3, 2}, {0, 1, 5}, {0, 5, 4}, {1, 2, 6}, {1, 6, 5},
+		{2, 3, 7}, {2, 7, 6}, {3, 0, 4}, {3, 4, 7}};
+	struct mesh box = {0}, nothing = {0}, pieces = {0};
+	struct troupe_error error;
+	for (size_t i = 0; i < ARRAY_LEN(corners); i++)
+		mesh_add_point(&box, corners[i]);
+	for (size_t i = 0; i < ARRAY_LEN(triangles); i++)
+		mesh_add_triangle(&box, triangles[i][0], triangles[i][1], triangles[i][2]);
+	vec_push(&box.parts, ((struct mesh_part){"", "", 0, ARRAY_LEN(triangles)}));
+	double volume = decompose(&box, 16, 200000, &pieces);
+	cr_expect(volume > 0.03 && volume < 0.2, "%g", volume);
+	cr_expect(!some_holds(&pieces, (struct vec3){0.5, 0.5, 0.5}, 0));
+	mesh_fini(&pieces);
+	mesh_fini(&box);
+	cr_expect_eq(decompose_mesh(&nothing, 16, 200000, &pieces, &error), TROUPE_EWORLD);
+	cr_expect_eq(pieces.points.count, 0);
 }
 
 /* --- images ----------------------------------------------------------------------------------------------------- */
