@@ -92,10 +92,10 @@ static void add_shape(struct text *out, const struct sdf_shape *shape)
 	text_add(out, "\n");
 }
 
-/* The inertia that the file gives, also for a link whose inertia is computed. */
+/* The inertia that the file gives, also for a link whose inertia is computed or replaced. */
 static struct sdf_inertial written(const struct sdf_link *link)
 {
-	if (!link->inertial.automatic)
+	if (!link->inertial.automatic && !link->inertial.replaced)
 		return link->inertial;
 	struct sdf_inertial in = {.mass = 1, .in_link = POSE_IDENTITY, .ixx = 1, .iyy = 1, .izz = 1};
 	const struct sdf_element *element = sdf_child(link->element, "inertial", NULL);

@@ -1,25 +1,97 @@
 /* Mass properties: those in the file or, for a link that asks for it (auto="true", SDF 1.11), computed from its
  * collisions. */
+#include "base/math.h"
 #include "mesh/hull.h"
 #include "sdf/load.h"
 
 #include <string.h>
 
-/* Whether a real body can have this inertia: positive definite, and no principal moment larger than the sum of the
- * other two. Both are tested by minors: of I, and of the matrix of second moments trace(I)/2 - I, which is positive
- * semidefinite exactly if the principal moments satisfy the triangle inequalities. */
-static bool is_physical(const struct sdf_inertial *in)
+/* --- inertias that cannot be simulated -----------------------------------------------------------------------------
+ */
+
+/* Libsdformat accepts each mass from 0 and each inertia without a negative principal moment whose largest moment is not
+ * above the sum of the other two; files of robots have links of mass 0 (helpers between two joints) and inertias of 0
+ * that nobody filled in. The step divides by both, so values that are 0, or next to it, are replaced. */
+#define INERTIA_LEAST_KG_M2 1e-24 /* an inertia whose inverse is too large to use is as bad as 0 */
+#define INERTIA_MASS_KG 1e-6      /* in place of a mass below SDF_MASS_MIN */
+#define INERTIA_THIN 1e-3         /* a moment of 0 beside other moments: this part of the largest */
+#define INERTIA_WATER_KG_M3 1000.0
+
+static double inertia_at(struct vec3 v, int i)
 {
-	double trace = in->ixx + in->iyy + in->izz, slack = 1e-6 * trace;
-	double a = trace / 2 - in->ixx + slack, b = trace / 2 - in->iyy + slack, c = trace / 2 - in->izz + slack;
-	double xy = in->ixy, xz = in->ixz, yz = in->iyz;
-	double det_i =
-		in->ixx * (in->iyy * in->izz - yz * yz) - xy * (xy * in->izz - yz * xz) + xz * (xy * yz - in->iyy * xz);
-	/* the second moments have the negated products off the diagonal */
-	double det_s = a * (b * c - yz * yz) - xy * (xy * c + yz * xz) - xz * (xy * yz + b * xz);
-	/* an inertia whose inverse is too large to use is as bad as 0 */
-	return in->ixx > 1e-24 && in->iyy > 1e-24 && in->izz > 1e-24 && in->ixx * in->iyy - xy * xy > 0 &&
-	       det_i > 1e-72 && a >= 0 && b >= 0 && c >= 0 && a * b - xy * xy >= 0 && det_s >= 0;
+	return i == 0 ? v.x : i == 1 ? v.y : v.z;
+}
+
+static struct vec3 inertia_principal(const struct sdf_inertial *in, struct mat3 *ret_axes)
+{
+	struct vec3 moments;
+	struct mat3 matrix = {{{in->ixx, in->ixy, in->ixz}, {in->ixy, in->iyy, in->iyz}, {in->ixz, in->iyz, in->izz}}};
+	mat3_principal(matrix, &moments, ret_axes);
+	return moments;
+}
+
+/* Whether a body, or the limit of bodies, can have these principal moments. */
+static bool inertia_is_physical(struct vec3 p)
+{
+	double sum = p.x + p.y + p.z, slack = 1e-6 * sum, most = MAX(p.x, MAX(p.y, p.z));
+	double least = MIN(p.x, MIN(p.y, p.z));
+	return sum >= 0 && least >= -1e-12 * sum && most <= sum - most + slack;
+}
+
+static bool inertia_is_usable(struct vec3 p)
+{
+	double most = MAX(p.x, MAX(p.y, p.z)), least = MIN(p.x, MIN(p.y, p.z));
+	return least > INERTIA_LEAST_KG_M2 && least > 1e-15 * most;
+}
+
+/* The moment of a ball of water. */
+static double inertia_of_ball(double mass)
+{
+	double r = math_exp(math_log(3 * mass / (4 * M_PI * INERTIA_WATER_KG_M3)) / 3);
+	return 0.4 * mass * r * r;
+}
+
+static void inertia_replace_moments(struct sdf_inertial *in, struct vec3 p, const struct mat3 *axes)
+{
+	double most = MAX(p.x, MAX(p.y, p.z)), ball = inertia_of_ball(in->mass), sum[3][3] = {{0}};
+	double least = most > INERTIA_LEAST_KG_M2 ? MAX(INERTIA_THIN * most, 2 * INERTIA_LEAST_KG_M2) : ball;
+	for (int i = 0; i < 3; i++)
+		for (int j = 0; j < 3; j++)
+			for (int k = 0; k < 3; k++)
+				sum[i][j] += axes->m[i][k] * MAX(inertia_at(p, k), least) * axes->m[j][k];
+	in->ixx = sum[0][0], in->iyy = sum[1][1], in->izz = sum[2][2];
+	in->ixy = sum[0][1], in->ixz = sum[0][2], in->iyz = sum[1][2];
+}
+
+/* Replaces what cannot be simulated, with a warning that names the new value. False: no body has such values. */
+static bool inertia_mend(struct load *load, const struct sdf_element *link, struct sdf_inertial *in)
+{
+	const struct sdf_element *element = sdf_child(link, "inertial", NULL);
+	const struct sdf_element *mass = sdf_child(element, "mass", NULL),
+				 *matrix = sdf_child(element, "inertia", NULL);
+	const char *name = sdf_attribute(link, "name");
+	struct mat3 axes;
+	struct vec3 p = inertia_principal(in, &axes);
+	if (!(in->mass >= 0) || !inertia_is_physical(p))
+		return false;
+	if (in->mass < SDF_MASS_MIN) {
+		load_warn(load, mass ? mass : element,
+			"<mass> of link \"%.80s\" is %g kg, too little for a simulation: %g kg is used: expected %g kg "
+			"or "
+			"more",
+			name ? name : "", in->mass, INERTIA_MASS_KG, SDF_MASS_MIN);
+		in->mass = INERTIA_MASS_KG;
+		in->replaced = true;
+	}
+	if (!inertia_is_usable(p)) {
+		inertia_replace_moments(in, p, &axes);
+		load_warn(load, matrix ? matrix : element,
+			"<inertia> of link \"%.80s\" has the principal moments %g %g %g, too little for a simulation: "
+			"ixx %g, iyy %g, izz %g kg m2 are used: expected moments above 0",
+			name ? name : "", p.x, p.y, p.z, in->ixx, in->iyy, in->izz);
+		in->replaced = true;
+	}
+	return true;
 }
 
 /* --- added mass --------------------------------------------------------------------------------------------------- */
@@ -89,12 +161,12 @@ struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *l
 	out.added = load_added(load, element);
 	if (is_static || out.automatic)
 		return out; /* not used, or computed */
-	if (!(out.mass >= SDF_MASS_MIN))
-		load_error(load, sdf_child(element, "mass", NULL), "<mass> is %g: expected %g kg or more", out.mass,
-			SDF_MASS_MIN);
-	else if (!is_physical(&out))
+	if (!(out.mass >= 0))
+		load_error(load, sdf_child(element, "mass", NULL), "<mass> is %g: expected 0 kg or more", out.mass);
+	else if (!inertia_mend(load, link, &out))
 		load_error(load, matrix ? matrix : element,
-			"<inertia> is not that of a body: expected positive principal moments, none larger than the "
+			"<inertia> is not that of a body: expected principal moments of 0 or more, none larger than "
+			"the "
 			"other two together");
 	else
 		check_added(load, element, &out);
@@ -290,8 +362,7 @@ void load_inertial_auto(struct load *load, struct sdf_link *link)
 		in->mass = wanted;
 		in->ixx *= by, in->iyy *= by, in->izz *= by, in->ixy *= by, in->ixz *= by, in->iyz *= by;
 	}
-	bool bounded = link->inertial.mass >= SDF_MASS_MIN && link->inertial.mass <= SDF_MASS_MAX;
-	if (!is_static && (!bounded || !is_physical(&link->inertial)))
+	if (!is_static && (link->inertial.mass > SDF_MASS_MAX || !inertia_mend(load, link->element, &link->inertial)))
 		load_error(load, element,
 			"auto inertia of link \"%.80s\" is not that of a body: expected collisions with a volume and a "
 			"density",

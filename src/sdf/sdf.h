@@ -182,6 +182,7 @@ struct sdf_inertial {
 	double ixx, iyy, izz, ixy, ixz, iyz; /* in the inertial frame, as written or computed */
 	bool automatic;                      /* auto="true": computed from the collisions and their densities; origin
 					      * at the centre of mass, axes of the link */
+	bool replaced; /* mass or moments cannot be simulated as written: others are used, and a warning names them */
 	/* <fluid_added_mass>, NULL: none. At the link's centre of mass, in the axes of the link; kg, kg m, kg m2. With
 	 * the mass and inertia of the link it is positive definite (except in a static model). */
 	const struct mat6 *added;
