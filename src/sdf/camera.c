@@ -231,7 +231,7 @@ static void load_camera(struct load *load, const struct sdf_element *element, en
 	load_distortion(load, element, camera);
 	load_lens(load, element, camera);
 	check_angle(load, element, kind, camera);
-	load_uint(load, element, "visibility_mask", &camera->visibility_mask);
+	load_mask(load, element, "visibility_mask", &camera->visibility_mask);
 }
 
 void load_cameras(struct load *load, const struct sdf_element *sensor, enum sdf_sensor_kind kind, uint32_t scope,

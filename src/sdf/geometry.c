@@ -177,9 +177,9 @@ static void load_contact(struct load *load, const struct sdf_element *contact, s
 	load_double(load, ode, "soft_cfm", 0, 1e12, &surface->soft_cfm);
 	load_double(load, ode, "soft_erp", 0, 1e12, &surface->soft_erp);
 	surface->soft_given = sdf_child(ode, "soft_cfm", NULL) || sdf_child(ode, "soft_erp", NULL);
-	load_uint(load, contact, "collide_bitmask", &surface->collide_bitmask);
+	load_mask(load, contact, "collide_bitmask", &surface->collide_bitmask);
 	surface->category_bitmask = surface->collide_bitmask; /* SDF: category_bitmask defaults to collide_bitmask */
-	load_uint(load, contact, "category_bitmask", &surface->category_bitmask);
+	load_mask(load, contact, "category_bitmask", &surface->category_bitmask);
 	load_bool(load, contact, "collide_without_contact", &surface->collide_without_contact);
 }
 

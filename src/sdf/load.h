@@ -82,6 +82,8 @@ void load_vec3(struct load *load, const struct sdf_element *parent, const char *
 	struct vec3 *value);
 /* A whole number, decimal or hexadecimal. */
 void load_uint(struct load *load, const struct sdf_element *parent, const char *name, uint32_t *value);
+/* Bits: the same, or a negative number, of which the two's complement counts (-1: all bits). */
+void load_mask(struct load *load, const struct sdf_element *parent, const char *name, uint32_t *value);
 /* The text of a child; NULL if it is missing, empty or "__default__". */
 const char *load_text(const struct sdf_element *parent, const char *name);
 /* A whole number in [lo, hi]. */

@@ -185,7 +185,7 @@ void load_looks(struct load *load, struct sdf_visual *visual)
 	load_bool(load, visual->element, "cast_shadows", &visual->cast_shadows);
 	load_double(load, visual->element, "transparency", 0, 1, &visual->transparency);
 	load_double(load, visual->element, "laser_retro", -1e9, 1e9, &visual->laser_retro);
-	load_uint(load, visual->element, "visibility_flags", &visual->visibility_flags);
+	load_mask(load, visual->element, "visibility_flags", &visual->visibility_flags);
 	load_double(load, sdf_child(visual->element, "meta", NULL), "layer", INT32_MIN, INT32_MAX, &layer);
 	visual->layer = (int32_t)layer;
 	warn_of_ground(load, visual);

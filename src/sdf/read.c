@@ -31,6 +31,16 @@ void load_uint(struct load *load, const struct sdf_element *parent, const char *
 	load_count(load, parent, name, 0, UINT32_MAX, value);
 }
 
+void load_mask(struct load *load, const struct sdf_element *parent, const char *name, uint32_t *value)
+{
+	const char *text = load_text(parent, name);
+	int64_t read;
+	if (text && text_int64(text, &read) && read < 0 && read >= INT32_MIN)
+		*value = (uint32_t)read;
+	else
+		load_uint(load, parent, name, value);
+}
+
 int load_word(struct load *load, const struct sdf_element *at, const char *what, const char *text,
 	const struct load_word *words, size_t count, int fallback)
 {

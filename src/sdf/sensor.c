@@ -208,7 +208,7 @@ static void load_lidar(
 		load_error(load, scan, "<scan> has %.0f rays: expected at most %d", fmax(rays, numbers), SDF_RAYS_MAX);
 	load_noise(load, element, SDF_NOISE_GAUSSIAN, &range->noise);
 	load_range(load, element, 0, range);
-	load_uint(load, element, "visibility_mask", &lidar->visibility_mask);
+	load_mask(load, element, "visibility_mask", &lidar->visibility_mask);
 	if (element && !sdf_child(element, "range", NULL))
 		load_warn(load, element, "sensor \"%.80s\" has no <range>: nothing is in its range", name);
 }
