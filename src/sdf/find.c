@@ -2,6 +2,7 @@
 #include "sdf/sdf.h"
 
 #include "base/data.h"
+#include "sdf/fuel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,22 @@ static void add_folders(struct text *out, const char *list, const char *below)
 	}
 }
 
+/* The caches of Fuel, where Gazebo's tools keep what they have fetched: that of today's Gazebo first. */
+static void add_caches(struct text *out)
+{
+	static const char *const below[] = {"/.gz/fuel", "/.ignition/fuel"};
+	const char *home = getenv("HOME");
+	add_folders(out, getenv("GZ_FUEL_CACHE_PATH"), "");
+	add_folders(out, getenv("IGN_FUEL_CACHE_PATH"), "");
+	for (size_t i = 0; home && *home == '/' && i < ARRAY_LEN(below); i++) {
+		struct stat info;
+		char *path = mem_printf("%s%s", home, below[i]);
+		if (!stat(path, &info) && S_ISDIR(info.st_mode))
+			add_folders(out, path, "");
+		free(path);
+	}
+}
+
 char *sdf_environment_folders(void)
 {
 	struct text out = {0};
@@ -78,11 +95,46 @@ char *sdf_environment_folders(void)
 	add_folders(&out, getenv("IGN_GAZEBO_RESOURCE_PATH"), "");
 	add_folders(&out, getenv("AMENT_PREFIX_PATH"), "/share");
 	add_folders(&out, getenv("ROS_PACKAGE_PATH"), "");
+	add_caches(&out);
 	return out.at ? out.at : mem_strdup("");
+}
+
+/* The file of an address of Fuel in one folder, which may be a cache. The caller frees it; NULL: it is not there. */
+static char *find_in_cache(const struct fuel_address *address, const char *cache)
+{
+	struct arena arena = {0};
+	struct files files = {0};
+	const char *path = NULL;
+	enum files_kind kind = fuel_find(&files, &arena, cache, address, &path);
+	if (kind == FILES_FOLDER)
+		path = fuel_world(&files, &arena, path);
+	char *found = path ? mem_strdup(path) : NULL;
+	files_fini(&files);
+	arena_fini(&arena);
+	return found;
+}
+
+static char *find_address(const char *name, const struct sdf_options *options)
+{
+	struct arena arena = {0};
+	struct fuel_address address;
+	char *found = NULL, *folders = options->use_environment ? sdf_environment_folders() : mem_strdup(""),
+	     *next = folders;
+	bool good = fuel_parse(&arena, name, &address);
+	for (const char *const *at = options->resource_paths; good && !found && at && *at; at++)
+		found = find_in_cache(&address, *at);
+	for (char *folder; good && !found && (folder = strsep(&next, ":"));)
+		if (*folder)
+			found = find_in_cache(&address, folder);
+	free(folders);
+	arena_fini(&arena);
+	return found;
 }
 
 char *sdf_find_file(const char *name, const char *ending, const struct sdf_options *options)
 {
+	if (fuel_is_remote(name))
+		return find_address(name, options);
 	const struct search search = {name, ends_with(name, ending) ? "" : ending};
 	char *found = try_in(&search, "", 0);
 	if (*name == '/' || !*name)

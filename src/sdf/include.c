@@ -3,99 +3,32 @@
  * is being read it is marked as open; an include of an open file is a cycle. */
 #include "sdf/include.h"
 
+#include "sdf/places.h"
 #include "sdf/rewrite.h"
+#include "sdf/stock.h"
 #include "sdf/xml.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_remote(const char *uri)
-{
-	return !strncmp(uri, "http://", 7) || !strncmp(uri, "https://", 8) || !strncmp(uri, "fuel://", 7);
-}
-
-/* The text after "scheme://", or the whole text. */
-static const char *local_part(const char *uri)
-{
-	const char *colon = strstr(uri, "://");
-	return colon ? colon + 3 : uri;
-}
-
-static enum files_kind try(
-	struct load *load, const char *folder, size_t length, const char *name, const char **ret_path)
-{
-	const char *path = !length ? name : arena_printf(&load->sdf->arena, "%.*s/%s", (int)length, folder, name);
-	enum files_kind found = files_look(load->disk, path);
-	if (found)
-		*ret_path = path;
-	return found;
-}
-
-static enum files_kind try_list(struct load *load, const char *list, const char *name, const char **ret_path)
-{
-	while (list && *list) {
-		size_t length = strcspn(list, ":");
-		enum files_kind found = length ? try(load, list, length, name, ret_path) : FILES_NOTHING;
-		if (found)
-			return found;
-		list += length + (list[length] == ':');
-	}
-	return FILES_NOTHING;
-}
-
-static enum files_kind try_options(struct load *load, const char *name, const char **ret_path)
-{
-	const char *const *at = load->options->resource_paths;
-	enum files_kind found = FILES_NOTHING;
-	for (; at && *at && !found; at++)
-		found = try(load, *at, strlen(*at), name, ret_path);
-	if (!found && load->options->use_environment) {
-		char *folders = sdf_environment_folders();
-		found = try_list(load, folders, name, ret_path);
-		free(folders);
-	}
-	return found;
-}
-
-/* Searches beside the file that contains the name, then beside that file's folder (models refer to their own meshes
- * as model://self/...), then in the resource paths. */
-static enum files_kind find(struct load *load, const char *from, const char *uri, const char **ret_path)
-{
-	const char *name = local_part(uri), *slash = strrchr(from, '/');
-	size_t length = slash ? (size_t)(slash - from) : 0;
-	if (!*name || strlen(name) > 4000)
-		return FILES_NOTHING;
-	if (*name == '/')
-		return try(load, "", 0, name, ret_path);
-	enum files_kind found =
-		slash ? try(load, from, MAX(length, 1u), name, ret_path) : try(load, ".", 1, name, ret_path);
-	if (!found) {
-		const char *above = slash ? arena_printf(&load->sdf->arena, "%.*s/..", (int)length, from) : "..";
-		found = try(load, above, strlen(above), name, ret_path);
-	}
-	/* the file of a robot is usually in a folder of its package: PACKAGE/urdf/robot.urdf */
-	if (!found && !strncmp(uri, "package://", 10)) {
-		const char *above = slash ? arena_printf(&load->sdf->arena, "%.*s/../..", (int)length, from) : "../..";
-		found = try(load, above, strlen(above), name, ret_path);
-	}
-	return found ? found : try_options(load, name, ret_path);
-}
-
 const char *include_find_file(struct load *load, const struct sdf_element *element, const char *uri)
 {
+	static const char *const schemes[] = {"model://", "file://", "package://"};
 	const char *path = NULL;
-	if (is_remote(uri)) {
-		load_warn_once(load, "remote file", element,
-			"\"%.200s\" is on another machine: such files are not fetched", uri);
-		return NULL;
-	}
-	if (strstr(uri, "://") && strncmp(uri, "model://", 8) && strncmp(uri, "file://", 7) &&
-		strncmp(uri, "package://", 10))
+	bool is_file = !strstr(uri, "://") || fuel_is_remote(uri);
+	for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
+		is_file = is_file || !strncmp(uri, schemes[i], strlen(schemes[i]));
+	if (!is_file)
 		return NULL; /* names of generated shapes, not of files */
-	if (find(load, element->file, uri, &path) == FILES_FILE)
+	if (places_find(load, element->file, uri, &path) == FILES_FILE)
 		return path;
-	load_warn_once(load, uri, element,
-		"\"%.200s\" of model \"%.80s\" is not found: expected a file in a resource path", uri, load->owner);
+	struct text where = {0};
+	if (load_is_new(load, fuel_is_remote(uri) ? "remote file" : uri)) {
+		places_explain(load, element->file, uri, &where);
+		load_warn(load, element, "\"%.200s\" of model \"%.80s\" %s%s", uri, load->owner ? load->owner : "",
+			fuel_is_remote(uri) ? "is on another machine, and is not found" : "is not found", where.at);
+	}
+	text_fini(&where);
 	return NULL;
 }
 
@@ -115,52 +48,75 @@ const char *include_name(struct load *load, const struct sdf_element *include)
 	return arena_printf(&load->sdf->arena, "%.*s", (int)(end - start), start);
 }
 
-/* The file of the newest known version that a model.config lists. */
-static const char *newest(const struct sdf_element *config)
+struct newest {
+	const char *file;
+	double version;
+};
+
+/* In a damaged file an <sdf> may stand deeper than it should. */
+static void find_newest(const struct sdf_element *element, struct newest *best)
 {
-	const char *best = NULL;
-	double best_version = -1;
-	for (const struct sdf_element *at = sdf_child(config, "sdf", NULL); at; at = sdf_child(config, "sdf", at)) {
+	for (const struct sdf_element *at = element->child; at; at = at->next) {
 		const char *text = sdf_attribute(at, "version"), *dot = text ? strchr(text, '.') : NULL;
 		double minor = 0;
 		if (dot)
 			text_double(dot + 1, &minor);
-		if (*at->text && minor > best_version && minor <= 12) {
-			best_version = minor;
-			best = at->text;
-		}
+		if (xml_is(at, "sdf") && *at->text && minor > best->version && minor <= 12)
+			*best = (struct newest){at->text, minor};
+		find_newest(at, best);
 	}
-	return best;
+}
+
+/* The file of the newest known version that a model.config lists. NULL: none. */
+static const char *newest(const struct sdf_element *config)
+{
+	struct newest best = {NULL, -1};
+	find_newest(config, &best);
+	return best.file;
+}
+
+/* The name that the model.config of a folder gives to the file of the model. NULL: none. Only this name is needed of
+ * it, so a damaged one is only warned of. *ret_config: the path of the file; NULL: the folder has none. */
+static const char *include_configured(
+	struct load *load, const struct sdf_element *include, const char *folder, const char **ret_config)
+{
+	static const char *const names[] = {"model.config", "manifest.xml"};
+	struct arena *arena = &load->sdf->arena;
+	const struct sdf_element *root = NULL;
+	struct troupe_error damage = {0};
+	const char *text, *config = NULL, *name = NULL;
+	size_t bytes;
+	for (size_t i = 0; i < ARRAY_LEN(names) && !config; i++) {
+		config = arena_printf(arena, "%s/%s", folder, names[i]);
+		if (files_look(load->disk, config) != FILES_FILE)
+			config = NULL;
+	}
+	*ret_config = config;
+	if (!config)
+		return NULL;
+	if (!files_read(load->disk, config, 1 << 20, &text, &bytes, &damage) &&
+		!xml_parse_tolerant(arena, text, bytes, config, &root, &damage))
+		name = newest(root);
+	if (damage.status)
+		load_warn_once(load, config, include, "%s: the file of the model is %s", damage.text,
+			name ? name : "model.sdf");
+	return name;
 }
 
 /* The SDF file of a model's folder; NULL, with an error: there is none. */
 static const char *file_of_folder(struct load *load, const struct sdf_element *include, const char *folder)
 {
-	static const char *const names[] = {"model.config", "manifest.xml"};
 	struct arena *arena = &load->sdf->arena;
-	const char *path = arena_printf(arena, "%s/model.sdf", folder);
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		const char *config = arena_printf(arena, "%s/%s", folder, names[i]), *name = NULL;
-		const struct sdf_element *root;
-		struct troupe_error error;
-		const char *text;
-		size_t bytes;
-		if (files_look(load->disk, config) != FILES_FILE)
-			continue;
-		if (files_read(load->disk, config, 1 << 20, &text, &bytes, &error)) {
-			load_error(load, include, "%s", error.text);
-			return NULL;
-		}
-		if (xml_parse(arena, text, bytes, config, &root, &error))
-			load_error(load, include, "%s", error.text);
-		else
-			name = newest(root);
-		if (name)
-			path = arena_printf(arena, "%s/%s", folder, name);
-		break;
-	}
+	const char *config, *name = include_configured(load, include, folder, &config);
+	const char *path = arena_printf(arena, "%s/%s", folder, name ? name : "model.sdf");
 	if (files_look(load->disk, path) == FILES_FILE)
 		return path;
+	const char *usual = arena_printf(arena, "%s/model.sdf", folder);
+	if (name && files_look(load->disk, usual) == FILES_FILE) {
+		load_warn_once(
+			load, usual, include, "%s: the file \"%.80s\" is not there: model.sdf is used", config, name);
+		return usual;
+	}
 	load_error(load, include,
 		"the folder \"%.200s\" holds no model: expected a model.config that names a file, or model.sdf",
 		folder);
@@ -181,15 +137,42 @@ static uint32_t open_file(struct load *load, const struct sdf_element *include, 
 	const struct sdf_element *root;
 	const char *text;
 	size_t bytes;
-	if (files_read(load->disk, path, SDF_FILE_BYTES_MAX, &text, &bytes, &error)) {
+	const char *stock = stock_text(path);
+	if (!stock && files_read(load->disk, path, SDF_FILE_BYTES_MAX, &text, &bytes, &error)) {
 		load_error(load, include, "%s", error.text);
 		return SDF_NONE;
 	}
-	load_read(load, text, bytes, path, &root);
+	load_read(load, stock ? stock : text, stock ? strlen(stock) : bytes, path, &root);
 	return map_find(&load->file_names, path, &index) ? index : SDF_NONE;
 }
 
 enum outcome { TAKEN, LEFT_OUT, WRONG };
+
+/* The built-in model that uri means. NULL: none. */
+static const char *include_stock(struct load *load, const char *uri)
+{
+	struct fuel_address address;
+	if (fuel_is_remote(uri))
+		return fuel_parse(&load->sdf->arena, uri, &address) ? stock_find_address(&address) : NULL;
+	return stock_find(!strncmp(uri, "model://", 8) ? uri + 8 : uri);
+}
+
+/* What is on another machine is left out with a warning, for each address. */
+static enum outcome include_complain(struct load *load, const struct sdf_element *include, const char *uri)
+{
+	bool remote = fuel_is_remote(uri);
+	struct text where = {0};
+	if (!remote || load_is_new(load, uri))
+		places_explain(load, include->file, uri, &where);
+	if (remote && where.at)
+		load_warn(load, include,
+			"<include> of \"%.200s\" is on another machine, and is not found%s; it is left out", uri,
+			where.at);
+	else if (!remote)
+		load_error(load, include, "<include> of \"%.200s\" is not found%s", uri, where.at);
+	text_fini(&where);
+	return LEFT_OUT;
+}
 
 /* The model, light or actor that an include names. */
 static enum outcome resolve(
@@ -206,19 +189,11 @@ static enum outcome resolve(
 		return WRONG;
 	}
 	load->includes++;
-	if (is_remote(uri)) {
-		load_warn_once(load, "remote include", include,
-			"<include> of \"%.200s\", which is on another machine: such includes are left out", uri);
-		return LEFT_OUT;
-	}
-	enum files_kind found = find(load, include->file, uri, &path);
-	if (!found) {
-		load_error(load, include,
-			"<include> of \"%.200s\" is not found: expected a file or folder beside this file or in a "
-			"resource path",
-			uri);
-		return LEFT_OUT;
-	}
+	enum files_kind found = places_find(load, include->file, uri, &path);
+	if (!found)
+		path = include_stock(load, uri);
+	if (!found && !path)
+		return include_complain(load, include, uri);
 	if (found == FILES_FOLDER && !(path = file_of_folder(load, include, path)))
 		return WRONG;
 	uint32_t file = open_file(load, include, path);

@@ -9,6 +9,7 @@
 #include "sdf/load.h"
 
 #include "sdf/bare.h"
+#include "sdf/fuel.h"
 #include "sdf/urdf.h"
 #include "sdf/xml.h"
 
@@ -58,12 +59,18 @@ void load_warn(struct load *load, const struct sdf_element *element, const char 
 	va_end(args);
 }
 
-void load_warn_once(struct load *load, const char *kind, const struct sdf_element *element, const char *format, ...)
+bool load_is_new(struct load *load, const char *kind)
 {
 	uint32_t ignored;
 	if (map_find(&load->warned, kind, &ignored))
+		return false;
+	return map_add(&load->warned, arena_strdup(&load->sdf->arena, kind), 0);
+}
+
+void load_warn_once(struct load *load, const char *kind, const struct sdf_element *element, const char *format, ...)
+{
+	if (!load_is_new(load, kind))
 		return;
-	map_add(&load->warned, arena_strdup(&load->sdf->arena, kind), 0);
 	va_list args;
 	va_start(args, format);
 	add_message(load, SDF_WARNING, TROUPE_OK, element, format, args);
@@ -440,6 +447,7 @@ static void load_fini(struct load *load)
 	reading_fini(load);
 	files_fini(&load->own_files);
 	map_fini(&load->file_names);
+	places_fini(&load->places);
 	map_fini(&load->meshes);
 	map_fini(&load->images);
 	importer_destroy(load->own_importer);
@@ -461,6 +469,7 @@ bool load_pose_inside(struct load *load, const struct sdf_element *model, const 
 		.options = load->options,
 		.disk = load->disk,
 		.file_names = load->file_names,
+		.places = load->places,
 		.files = load->files,
 		.version = load->version,
 		.depth = load->depth,
@@ -481,6 +490,7 @@ bool load_pose_inside(struct load *load, const struct sdf_element *model, const 
 	reading_fini(&inner);
 	load->files = inner.files;
 	load->file_names = inner.file_names;
+	load->places = inner.places;
 	load->includes = inner.includes;
 	load->copies = inner.copies;
 	sdf->messages.count = kept.messages.count;
@@ -588,7 +598,10 @@ static troupe_status load_path(const char *path, bool sought, const struct sdf_o
 		status = sdf_load_text(text, bytes, path, options, ret_sdf, error);
 	} else {
 		(void)fail(&more, status, "%s%s", why.text,
-			sought ? "; and no world of this name is in a resource path or comes with troupe" : "");
+			!sought ? ""
+			: fuel_is_remote(path)
+				? "; and no file of this address is in a cache of Fuel"
+				: "; and no world of this name is in a resource path or comes with troupe");
 		*ret_sdf = unread(path, &more);
 		if (error)
 			*error = more;

@@ -10,6 +10,7 @@
 
 #include "mesh/importer.h"
 #include "sdf/frames.h"
+#include "sdf/places.h"
 
 enum {
 	LOAD_FILES_MAX = 100000,
@@ -46,6 +47,7 @@ struct load {
 	struct troupe_error first;
 	struct map warned; /* kinds of warnings that are given only once */
 	struct map file_names;
+	struct places places;
 	struct importer *importer; /* that of the options, or own_importer; NULL until a mesh or image is read */
 	struct importer *own_importer;
 	struct importer_losses losses;
@@ -73,6 +75,8 @@ void load_warn(struct load *load, const struct sdf_element *element, const char 
 /* The same, unless a warning of that kind was given before. */
 void load_warn_once(struct load *load, const char *kind, const struct sdf_element *element, const char *format, ...)
 	TROUPE_PRINTF(4, 5);
+/* Whether no warning of that kind was given before. The caller gives it now. */
+bool load_is_new(struct load *load, const char *kind);
 
 /* Like sdf_child_...(), but an error is reported, and *value then does not change. */
 void load_double(

@@ -364,7 +364,8 @@ struct sdf {
 
 /* The folders that use_environment below means, in the order of the search, separated by colons. The caller frees the
  * text. They are those of GZ_SIM_RESOURCE_PATH, SDF_PATH and IGN_GAZEBO_RESOURCE_PATH, then PREFIX/share for each
- * PREFIX of AMENT_PREFIX_PATH, then those of ROS_PACKAGE_PATH. */
+ * PREFIX of AMENT_PREFIX_PATH, then those of ROS_PACKAGE_PATH; then the caches of Fuel: those of GZ_FUEL_CACHE_PATH and
+ * IGN_FUEL_CACHE_PATH, and .gz/fuel and .ignition/fuel of the home folder if they exist. */
 char *sdf_environment_folders(void);
 
 /* Whether the meshes and images of visuals are read, too. */
@@ -395,9 +396,10 @@ struct sdf_options {
 	const struct pose *bare_pose; /* in the world */
 };
 
-/* Finds the file that a person means by a name such as "warehouse"; such names end in `ending` (".sdf"). The path
- * itself is tried first, then the path with the ending; then the same in the resource paths, in the folders of the
- * environment, and among the worlds that come with troupe. The caller frees the result; NULL: not found. */
+/* Finds the file that a person means by a name such as "warehouse"; such names end in `ending` (".sdf"). An address of
+ * Fuel is searched for in the caches only (sdf/fuel.h). The path itself is tried first, then the path with the ending;
+ * then the same in the resource paths, in the folders of the environment, and among the worlds that come with troupe.
+ * The caller frees the result; NULL: not found. */
 char *sdf_find_file(const char *name, const char *ending, const struct sdf_options *options);
 
 /* Loads a file. Collects many errors: they are in (*ret_sdf)->messages, the first also in *error. TROUPE_OK, also if

@@ -11,9 +11,11 @@
 #include "sdf/xml.h"
 
 #include "base/map.h"
+#include "base/shown.h"
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <libxml/parser.h>
@@ -38,6 +40,8 @@ struct source {
 	const struct sdf_element *root;
 	struct troupe_error *error;
 	troupe_status status;
+	bool tolerant; /* goes on after each error of the parser; the first is in damage */
+	struct troupe_error damage;
 };
 
 static bool harmless(int code)
@@ -76,7 +80,11 @@ static void on_error(void *user, xmlErrorPtr xml_error)
 	memcpy(why, message, length);
 	why[length] = '\0';
 	uint32_t line = (uint32_t)(xml_error->line > 0 ? xml_error->line : 1) + source->lines_skipped;
-	stop(source, TROUPE_EWORLD, line, why, "well-formed XML");
+	if (!source->tolerant)
+		stop(source, TROUPE_EWORLD, line, why, "well-formed XML");
+	else if (!source->damage.status)
+		(void)fail(&source->damage, TROUPE_EWORLD, "%s:%u: %.200s: expected well-formed XML", source->file,
+			(unsigned)line, why);
 }
 
 static void on_entity_declaration(
@@ -218,24 +226,86 @@ static size_t skip_odd_start(const char *text, size_t bytes, uint32_t *ret_lines
 	return at;
 }
 
+/* What begins at '<' and is no tag. */
+static const char *const spans[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}, {"<!", ">"}};
+
+static size_t span_kind(const char *text, const char *end)
+{
+	size_t kind = 0;
+	while (kind < ARRAY_LEN(spans) &&
+		((size_t)(end - text) < strlen(spans[kind][0]) || memcmp(text, spans[kind][0], strlen(spans[kind][0]))))
+		kind++;
+	return kind;
+}
+
+static bool is_span(const char *text, const char *end)
+{
+	return span_kind(text, end) < ARRAY_LEN(spans);
+}
+
+/* Where the end of a span begins; the end of the text if it has none. */
+static const char *end_of_span(const char *text, const char *end)
+{
+	const char *close = spans[span_kind(text, end)][1];
+	const char *found = memmem(text + 2, (size_t)(end - text) - 2, close, strlen(close));
+	return found ? found : end;
+}
+
+/* Whether the '&' at the beginning of the text begins a reference: &name; &#1; &#x1; */
+static bool is_reference(const char *text, const char *end)
+{
+	const char *at = text + 1, *begin = at;
+	while (at < end && (isalnum((unsigned char)*at) || strchr("#_.:-", *at)))
+		at++;
+	return at > begin && at < end && *at == ';';
+}
+
+/* Gazebo's parser takes a '&' that begins no reference as it is ("Doors & walls", addresses with several parameters).
+ * Such a '&' becomes "&amp;" in *out, which stays empty if there is none. Returns the first one. */
+static const char *escape_bare(const char *text, const char *end, struct text *out)
+{
+	const char *first = NULL;
+	const char *from = text, *mark = memchr(text, '&', (size_t)(end - text));
+	while (mark) {
+		const char *tag = memchr(text, '<', (size_t)(mark - text));
+		if (tag) {
+			text = is_span(tag, end) ? end_of_span(tag, end) : tag + 1;
+		} else {
+			text = mark + 1;
+			if (!is_reference(mark, end)) {
+				first = first ? first : mark;
+				text_add_bytes(out, from, (size_t)(text - from));
+				text_add_bytes(out, "amp;", 4);
+				from = text;
+			}
+		}
+		if (mark < text)
+			mark = memchr(text, '&', (size_t)(end - text));
+	}
+	if (first)
+		text_add_bytes(out, from, (size_t)(end - from));
+	return first;
+}
+
+static uint32_t line_at(const char *text, const char *at)
+{
+	uint32_t line = 1;
+	for (; text < at; text++)
+		line += *text == '\n';
+	return line;
+}
+
 /* libxml2 compares each attribute of a tag with all others before it reports any, so a tag with a million attributes
  * would take an hour. In text that is not well-formed the count may be wrong, but such text is refused in any case. */
 static size_t most_attributes(const char *text, const char *end)
 {
-	static const char *const spans[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}, {"<!", ">"}};
-	size_t most = 0;
+	size_t most = 0, count;
 	while (text < end && (text = memchr(text, '<', (size_t)(end - text)))) {
-		size_t kind = 0, count = 0;
-		while (kind < ARRAY_LEN(spans) && ((size_t)(end - text) < strlen(spans[kind][0]) ||
-							  memcmp(text, spans[kind][0], strlen(spans[kind][0]))))
-			kind++;
-		if (kind < ARRAY_LEN(spans)) {
-			const char *close = spans[kind][1];
-			text = memmem(text + 2, (size_t)(end - text) - 2, close, strlen(close));
-			if (!text)
-				break;
+		if (is_span(text, end)) {
+			text = end_of_span(text, end);
 			continue;
 		}
+		count = 0;
 		for (char quote = 0; text < end && (quote || *text != '>'); text++) {
 			count += !quote && *text == '=';
 			if (quote ? *text == quote : *text == '"' || *text == '\'')
@@ -303,48 +373,91 @@ static void read_document(struct source *source, const char *text, size_t bytes)
 	xmlFreeParserCtxt(source->ctxt);
 }
 
+static troupe_status parse(struct source *source, const char *text, size_t bytes, const struct sdf_element **ret_root)
+{
+	_Static_assert(SDF_FILE_BYTES_MAX < INT_MAX, "libxml2 counts bytes in an int");
+	const char *file = source->file;
+	if (bytes > SDF_FILE_BYTES_MAX)
+		return fail(source->error, TROUPE_ELIMIT, "%s: larger than %d bytes", file, SDF_FILE_BYTES_MAX);
+	uint32_t line = line_of_zero(text, bytes);
+	if (line)
+		return fail(source->error, TROUPE_EWORLD, "%s:%u: a zero byte: expected text", file, line);
+	if (most_attributes(text, text + bytes) > ATTRIBUTES_MAX)
+		return fail(source->error, TROUPE_ELIMIT,
+			"%s:1: an element has too many attributes: expected at most %d", file, ATTRIBUTES_MAX);
+	struct text escaped = {0};
+	const char *bare = unit_bytes(text, bytes) == 1 ? escape_bare(text, text + bytes, &escaped) : NULL;
+	if (bare)
+		(void)fail(&source->damage, TROUPE_EWORLD, "%s:%u: a '&' that begins no reference: expected '&amp;'",
+			file, (unsigned)line_at(text, bare));
+	if (escaped.count > SDF_FILE_BYTES_MAX)
+		source->status =
+			fail(source->error, TROUPE_ELIMIT, "%s: larger than %d bytes", file, SDF_FILE_BYTES_MAX);
+	text = escaped.count ? escaped.at : text;
+	bytes = escaped.count ? escaped.count : bytes;
+	size_t skip = skip_odd_start(text, bytes, &source->lines_skipped);
+	if (!source->status)
+		read_document(source, text + skip, bytes - skip);
+	text_fini(&escaped);
+	map_fini(&source->names);
+	vec_free(&source->name_texts);
+	text_fini(&source->scratch);
+	for (size_t i = 0; i < ARRAY_LEN(source->levels); i++)
+		text_fini(&source->levels[i].text);
+	if (!source->status)
+		*ret_root = source->root;
+	return source->status;
+}
+
 troupe_status xml_parse(struct arena *arena, const char *text, size_t bytes, const char *file,
 	const struct sdf_element **ret_root, struct troupe_error *error)
 {
-	_Static_assert(SDF_FILE_BYTES_MAX < INT_MAX, "libxml2 counts bytes in an int");
-	if (bytes > SDF_FILE_BYTES_MAX)
-		return fail(error, TROUPE_ELIMIT, "%s: larger than %d bytes", file, SDF_FILE_BYTES_MAX);
 	struct source source = {.arena = arena, .file = file, .error = error};
-	uint32_t line = line_of_zero(text, bytes);
-	if (line)
-		return fail(error, TROUPE_EWORLD, "%s:%u: a zero byte: expected text", file, line);
-	if (most_attributes(text, text + bytes) > ATTRIBUTES_MAX)
-		return fail(error, TROUPE_ELIMIT, "%s:1: an element has too many attributes: expected at most %d", file,
-			ATTRIBUTES_MAX);
-	size_t skip = skip_odd_start(text, bytes, &source.lines_skipped);
-	read_document(&source, text + skip, bytes - skip);
-	map_fini(&source.names);
-	vec_free(&source.name_texts);
-	text_fini(&source.scratch);
-	for (size_t i = 0; i < ARRAY_LEN(source.levels); i++)
-		text_fini(&source.levels[i].text);
-	if (!source.status)
-		*ret_root = source.root;
-	return source.status;
+	return parse(&source, text, bytes, ret_root);
+}
+
+troupe_status xml_parse_tolerant(struct arena *arena, const char *text, size_t bytes, const char *file,
+	const struct sdf_element **ret_root, struct troupe_error *ret_damage)
+{
+	struct troupe_error error = {0};
+	struct source source = {.arena = arena, .file = file, .error = &error, .tolerant = true};
+	troupe_status status = parse(&source, text, bytes, ret_root);
+	if (ret_damage)
+		*ret_damage = status ? error : source.damage;
+	return status;
 }
 
 void xml_add_escaped(struct text *out, const char *text)
 {
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		switch (*c) {
-		case '&':
-			text_add_bytes(out, "&amp;", 5);
-			break;
-		case '<':
-			text_add_bytes(out, "&lt;", 4);
-			break;
-		case '>':
-			text_add_bytes(out, "&gt;", 4);
-			break;
-		case '"':
-			text_add_bytes(out, "&quot;", 6);
-			break;
-		default:
-			text_add_bytes(out, *c < 0x20 && *c != '\n' && *c != '\t' ? "?" : (const char *)c, 1);
-		}
+	for (size_t count = strlen(text); count;) {
+		struct shown_character c = shown_at(text, count);
+		const char *entity = c.code == '&'   ? "&amp;"
+				     : c.code == '<' ? "&lt;"
+				     : c.code == '>' ? "&gt;"
+				     : c.code == '"' ? "&quot;"
+						     : NULL;
+		bool is_blank = c.code == '\n' || c.code == '\t';
+		if (!c.valid || (c.code < 0x20 && !is_blank && c.code != '\r'))
+			text_add(out, "?");
+		else if (entity)
+			text_add(out, "%s", entity);
+		else if (c.hidden && !is_blank)
+			text_add(out, "&#x%x;", (unsigned)c.code);
+		else
+			text_add_bytes(out, text, c.bytes);
+		text += c.bytes;
+		count -= c.bytes;
+	}
+}
+
+void xml_add_attribute(struct text *out, const char *value)
+{
+	for (const char *end; *value; value = end) {
+		end = value + strcspn(value, "\n\t");
+		char *part = mem_printf("%.*s", (int)(end - value), value);
+		xml_add_escaped(out, part);
+		free(part);
+		if (*end)
+			text_add(out, "&#%d;", *end++);
+	}
 }
