@@ -5,6 +5,23 @@
 
 #include <string.h>
 
+struct rule;
+static const struct rule *rule_of(const struct sdf_element *element);
+
+/* The values of libsdformat's own elements may stand in an attribute, <mu1 value="0.3"/>: they become texts. */
+static const struct sdf_element *urdf_gazebo_texts(struct urdf *urdf, const struct sdf_element *gazebo)
+{
+	struct load_builder copy = load_build(urdf->load, gazebo);
+	for (const struct sdf_element *at = gazebo->child; at; at = at->next) {
+		const char *value = rule_of(at) || xml_is(at, "static") ? sdf_attribute(at, "value") : NULL;
+		if (value && !at->child)
+			urdf_add(urdf, &copy, urdf_new(urdf, at, at->name, value));
+		else
+			load_build_add(urdf->load, &copy, at);
+	}
+	return copy.element;
+}
+
 void urdf_gazebo_read(struct urdf *urdf)
 {
 	const struct sdf_element *at = NULL;
@@ -13,7 +30,8 @@ void urdf_gazebo_read(struct urdf *urdf)
 		uint32_t index = urdf->extensions.count, first;
 		if (!load_room(urdf->load, at, index))
 			return;
-		vec_push(&urdf->extensions, (struct urdf_extension){at, SDF_NONE, index});
+		const struct sdf_element *element = urdf_gazebo_texts(urdf, at);
+		vec_push(&urdf->extensions, (struct urdf_extension){element, SDF_NONE, index});
 		if (map_add(&urdf->references, reference ? reference : "", index))
 			continue;
 		(void)map_find(&urdf->references, reference ? reference : "", &first);
@@ -190,7 +208,7 @@ void urdf_gazebo_visual(struct urdf *urdf, const struct urdf_link *link, struct 
 {
 	const struct sdf_element *material = urdf_gazebo_child(urdf, link->name, "material");
 	struct node root = {0};
-	if (material)
+	if (material && (material->child || *material->text))
 		add_material(urdf, material, to);
 	collect(urdf, link->name, OF_VISUAL, &root);
 	emit(urdf, root.child, to);

@@ -203,15 +203,27 @@ static void add_frame(struct urdf *urdf, const struct urdf_link *link, const str
 	urdf_add(urdf, model, frame);
 }
 
-/* The names of a lumped joint and link go on as frames. In URDF a joint may have the name of a link, in SDF not: then
- * the name is that of the link. */
+/* Whether the SDF has a joint of this name. */
+static bool urdf_model_has_joint(const struct urdf *urdf, const char *name)
+{
+	uint32_t index;
+	if (!map_find(&urdf->joint_names, name, &index))
+		return false;
+	const struct urdf_joint *joint = &urdf->joints.at[index];
+	return !joint->lumped && joint->kind != URDF_FLOATING && joint->kind != URDF_PLANAR &&
+	       !urdf->links.at[joint->child].left_out;
+}
+
+/* The names of a lumped joint and link go on as frames. In URDF a joint may have the name of a link, in SDF not: the
+ * name is then that of the link, unless the link is lumped and the joint is not. */
 static void add_frames(struct urdf *urdf, const struct urdf_link *link, struct load_builder *model)
 {
 	const struct urdf_joint *joint = &urdf->joints.at[link->joint];
 	uint32_t index;
 	if (!map_find(&urdf->link_names, joint->name, &index))
 		add_frame(urdf, link, joint->element, joint->name, model);
-	add_frame(urdf, link, link->element, link->name, model);
+	if (!urdf_model_has_joint(urdf, link->name))
+		add_frame(urdf, link, link->element, link->name, model);
 	const struct sdf_element *sensor = urdf_gazebo_child(urdf, joint->name, "sensor");
 	if (sensor)
 		load_warn(urdf->load, sensor,
@@ -350,7 +362,7 @@ const struct sdf_element *urdf_model(struct urdf *urdf)
 {
 	struct load_builder sdf = urdf_new(urdf, urdf->robot, "sdf", "");
 	struct load_builder model = urdf_new(urdf, urdf->robot, "model", "");
-	load_build_attribute(urdf->load, &sdf, "version", "1.11");
+	load_build_attribute(urdf->load, &sdf, "version", "1.9");
 	load_build_attribute(urdf->load, &model, "name", sdf_attribute(urdf->robot, "name"));
 	if (!urdf_gazebo_child(urdf, "", "pose"))
 		add_pose(urdf, &model, urdf_origin(urdf, urdf->robot), NULL);

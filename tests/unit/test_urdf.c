@@ -105,6 +105,54 @@ Test(urdf, a_link_is_a_link)
 	sdf_free(sdf);
 }
 
+/* A lumped link and a joint of one name: the name is that of the joint, and libsdformat has no frame for the link. A
+ * joint that is lumped itself gives way to a link. */
+Test(urdf, a_lumped_link_may_have_the_name_of_a_joint)
+{
+	struct sdf *sdf = good(
+		R(BODY("base") BODY("HAA") BODY("hip") J("base_HAA", "fixed", "base", "HAA", "<origin xyz='0 0 1'/>")
+				J("HAA", "revolute", "HAA", "hip", LIMIT "<origin xyz='1 0 0'/><axis xyz='0 0 1'/>")));
+	const struct sdf_world *world = &sdf->worlds.at[0];
+	cr_assert_eq(sdf->warning_count, 0);
+	cr_assert(world->links.count == 2 && world->joints.count == 1);
+	cr_assert_str_eq(world->joints.at[0].name, "HAA");
+	cr_assert_str_eq(world->joints.at[0].parent_name, "base");
+	cr_assert_eq(world->frames.count, 1);
+	cr_assert_str_eq(world->frames.at[0].name, "base_HAA");
+	near3(link_of(sdf, "hip")->in_world.p, ((struct vec3){1, 0, 1}));
+	sdf_free(sdf);
+	/* both are lumped: one frame */
+	sdf = good(R(BODY("base") BODY("A") BODY("B") J("x", "fixed", "base", "A", "") J("A", "fixed", "A", "B", "")));
+	cr_assert_eq(sdf->worlds.at[0].frames.count, 3);
+	sdf_free(sdf);
+}
+
+/* The values of extensions may be attributes, as libsdformat has it. */
+Test(urdf, extensions_with_attributes)
+{
+	struct sdf *sdf = good(R(L("a",
+		MASS("1",
+			"0 0 0") "<collision><geometry><sphere radius='1'/></geometry></collision>"
+				 "<visual><geometry><sphere radius='1'/></geometry></visual>") "<gazebo "
+											       "reference='a'><mu1 "
+											       "value='0.3'/><kp "
+											       "value='100'/><material "
+											       "value='Gazebo/Red'/>"
+											       "<selfCollide "
+											       "value='true'/"
+											       "><turnGravityOff "
+											       "value='1'/></gazebo>"
+											       "<gazebo><static "
+											       "value='true'/></"
+											       "gazebo>"));
+	const struct sdf_world *world = &sdf->worlds.at[0];
+	cr_assert_eq(world->collisions.at[0].surface.mu, 0.3);
+	cr_assert_eq(world->collisions.at[0].surface.kp, 100);
+	cr_assert(world->visuals.at[0].material && world->visuals.at[0].material->diffuse.r == 1);
+	cr_assert(world->links.at[0].self_collide && !world->links.at[0].gravity && world->models.at[0].is_static);
+	sdf_free(sdf);
+}
+
 /* The inertia of an <inertial> with a turned origin is R I R^T in the axes of the link. */
 Test(urdf, a_turned_inertia_is_turned)
 {
