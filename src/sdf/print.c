@@ -25,7 +25,7 @@ static void indent(struct print *print)
 static void add_attribute(struct print *print, const char *name, const char *value)
 {
 	text_add(print->out, " %s=\"", name);
-	xml_add_escaped(print->out, value);
+	xml_add_attribute(print->out, value);
 	text_add(print->out, "\"");
 }
 
@@ -37,6 +37,14 @@ static void begin(struct print *print, const struct sdf_element *element, const 
 	for (uint32_t i = 0; i < element->attribute_count; i++)
 		if (!skip || strcmp(element->attributes[i].name, skip))
 			add_attribute(print, element->attributes[i].name, element->attributes[i].value);
+}
+
+/* Libsdformat refuses an element without its type; here it has a default. */
+static void print_begin_typed(struct print *print, const struct sdf_element *element, const char *type)
+{
+	begin(print, element, NULL);
+	if (!sdf_attribute(element, "type"))
+		add_attribute(print, "type", type);
 }
 
 static void open(struct print *print)
@@ -71,6 +79,36 @@ static void add_element(struct print *print, const struct sdf_element *element)
 		indent(print);
 	}
 	text_add(print->out, "</%s>\n", element->name);
+}
+
+/* Libsdformat refuses a <script> without its name or file. Here the name alone counts, and means Gazebo's materials. */
+static void print_script(struct print *print, const struct sdf_element *element)
+{
+	const char *name = sdf_child_text(element, "name"), *uri = sdf_child_text(element, "uri");
+	if (!name || !*name)
+		return;
+	if (uri && *uri) {
+		add_element(print, element);
+		return;
+	}
+	begin(print, element, NULL);
+	open(print);
+	add_element(print, sdf_child(element, "name", NULL));
+	indent(print);
+	text_add(print->out, "<uri>file://media/materials/scripts/gazebo.material</uri>\n");
+	close(print, element->name);
+}
+
+static void print_material(struct print *print, const struct sdf_element *element)
+{
+	begin(print, element, NULL);
+	open(print);
+	for (const struct sdf_element *child = element->child; child; child = child->next)
+		if (xml_is(child, "script"))
+			print_script(print, child);
+		else
+			add_element(print, child);
+	close(print, element->name);
 }
 
 static void add_numbers(struct print *print, const double *values, int count)
@@ -110,11 +148,16 @@ static void add_pose(struct print *print, struct pose pose, const char *relative
 /* A whole element, with its pose replaced. */
 static void add_posed(struct print *print, const struct sdf_element *element, struct pose pose, const char *relative_to)
 {
-	begin(print, element, NULL);
+	if (xml_is(element, "light"))
+		print_begin_typed(print, element, "point");
+	else
+		begin(print, element, NULL);
 	open(print);
 	add_pose(print, pose, relative_to);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		if (!xml_is(child, "pose"))
+		if (xml_is(child, "material") && xml_is(element, "visual"))
+			print_material(print, child);
+		else if (!xml_is(child, "pose"))
 			add_element(print, child);
 	close(print, element->name);
 }
@@ -404,6 +447,15 @@ static void add_physics(struct print *print)
 	close(print, "physics");
 }
 
+static void print_physics(struct print *print, const struct sdf_element *element)
+{
+	print_begin_typed(print, element, "ode");
+	open(print);
+	for (const struct sdf_element *child = element->child; child; child = child->next)
+		add_element(print, child);
+	close(print, element->name);
+}
+
 static void add_world(struct print *print)
 {
 	const struct sdf_element *element = print->world->element;
@@ -417,9 +469,12 @@ static void add_world(struct print *print)
 	if (stepped)
 		add_physics(print);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
-		if (!add_placed(print, child) && !xml_is(child, "joint") && !xml_is(child, "gravity") &&
-			!(stepped && xml_is(child, "physics")))
+		if (add_placed(print, child) || xml_is(child, "joint") || xml_is(child, "gravity"))
+			continue;
+		else if (!xml_is(child, "physics"))
 			add_element(print, child);
+		else if (!stepped)
+			print_physics(print, child);
 	if (print->now)
 		text_add(print->out, "%s", print->now->lights);
 	for (const struct sdf_element *child = element->child; child; child = child->next)
