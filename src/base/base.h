@@ -15,7 +15,7 @@
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 /* Fills *error (which may be NULL) and returns status, so that a failure is one line: return fail(error, ...).
- * A text that is too long is cut, and its control characters become '?': it may quote hostile input. */
+ * A text that is too long is cut, and its control characters become escapes: it may quote hostile input. */
 troupe_status fail(struct troupe_error *error, troupe_status status, const char *format, ...) TROUPE_PRINTF(3, 4);
 troupe_status fail_v(struct troupe_error *error, troupe_status status, const char *format, va_list args);
 

@@ -419,7 +419,8 @@ Test(sdf, physics_and_surface_are_read)
 		  "<surface><bounce><restitution_coefficient>0.5</restitution_coefficient></"
 		  "bounce><friction><ode><mu>inf</mu>"
 		  "<fdir1 gz:expressed_in='b'>0 1 "
-		  "0</fdir1></ode></friction><contact><collide_bitmask>0x0f</collide_bitmask><ode>"
+		  "0</fdir1></ode></friction><contact><collide_bitmask>0x0f</collide_bitmask>"
+		  "<category_bitmask>-1</category_bitmask><ode>"
 		  "<soft_erp>0.1</soft_erp></ode></contact></surface></collision></link><link name='b'/></model>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	const struct sdf_surface *surface = &world->collisions.at[0].surface;
@@ -429,6 +430,7 @@ Test(sdf, physics_and_surface_are_read)
 	cr_assert_eq(world->collisions.at[0].max_contacts, 3);
 	cr_assert(isinf(surface->mu) && surface->mu2 == 1 && surface->soft_given);
 	cr_assert_eq(surface->collide_bitmask, 15);
+	cr_assert_eq(surface->category_bitmask, UINT32_MAX);
 	cr_assert_eq(surface->fdir1_link, 1);
 	near(surface->restitution, 0.5);
 	cr_assert(world->links.at[0].self_collide);
