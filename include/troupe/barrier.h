@@ -37,6 +37,9 @@ typedef enum troupe_failure {
 	TROUPE_FAILURE_ENDS,  /* the run ends with TROUPE_EPEER; the error names the client */
 } troupe_failure;
 
+/* Whether a client can join under this name. NULL: no. */
+TROUPE_API bool troupe_barrier_name_is_valid(const char *name);
+
 struct troupe_barrier {
 	uint64_t step;   /* k: state k exists, step k has not begun */
 	int64_t time_ns; /* simulated time of state k */

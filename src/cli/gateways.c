@@ -450,9 +450,9 @@ void gateways_keep_places(const struct gateways *gateways, struct gateways_setti
 		settings->watch.listen = arena_printf(arena, "%.*s%s", (int)(colon - listen), listen, bound);
 }
 
-bool gateways_called(const struct gateways *gateways)
+bool gateways_can_be_joined(const struct gateways *gateways)
 {
-	return gateways && (gateways->gz || gateways->view || gateways->foxglove || gateways->rosbridge);
+	return gateways && (gateways->gz || gateways->rosbridge);
 }
 
 bool gateways_commanded(const struct gateways *gateways)

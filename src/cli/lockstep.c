@@ -13,14 +13,29 @@ static void add_awaited(const struct lockstep_settings *settings, const char *be
 		text_add(text, "%s%s", i ? ", " : before, settings->wait_for.at[i]);
 }
 
+/* A client that cannot join would be awaited for ever. */
+static troupe_status lockstep_check_names(const struct lockstep_settings *settings, struct troupe_error *error)
+{
+	const struct option_list *names = &settings->wait_for;
+	if (names->count > TROUPE_BARRIER_CLIENTS_MAX)
+		return fail(error, TROUPE_EINVAL, "--wait-for: %u names: expected at most %d", names->count,
+			TROUPE_BARRIER_CLIENTS_MAX);
+	for (uint32_t i = 0; i < names->count; i++)
+		if (!troupe_barrier_name_is_valid(names->at[i]))
+			return fail(error, TROUPE_EINVAL,
+				"--wait-for: '%.80s': expected 1 to %d letters, digits, '_', '-' and '.'", names->at[i],
+				TROUPE_BARRIER_NAME_MAX);
+	return TROUPE_OK;
+}
+
 /* Clients that join by services: the run waits for them without a socket of its own. */
-static troupe_status start_without_socket(const struct lockstep_settings *settings, bool called,
+static troupe_status start_without_socket(const struct lockstep_settings *settings, bool open,
 	void (*note)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
 {
 	struct text text = {0};
 	if (!settings->wait_for.count)
 		return TROUPE_OK;
-	if (!called)
+	if (!open)
 		return fail(error, TROUPE_EINVAL,
 			"--wait-for: no barrier client can join: expected --lockstep-socket, --lockstep-listen, "
 			"--rosbridge, or a run that programs see by gz-transport");
@@ -30,17 +45,20 @@ static troupe_status start_without_socket(const struct lockstep_settings *settin
 	return TROUPE_OK;
 }
 
-troupe_status lockstep_start(const struct lockstep_settings *settings, struct troupe_server *server, bool called,
+troupe_status lockstep_start(const struct lockstep_settings *settings, struct troupe_server *server, bool open,
 	void (*note)(void *ctx, const char *text), void *ctx, struct entrance **ret_entrance,
 	struct troupe_error *error)
 {
 	const struct entrance_options options = {settings->socket, settings->listen, settings->insecure};
 	struct text text = {0};
 	*ret_entrance = NULL;
+	troupe_status status = lockstep_check_names(settings, error);
+	if (status)
+		return status;
 	if (!options.path && !options.address)
-		return start_without_socket(settings, called, note, ctx, error);
+		return start_without_socket(settings, open, note, ctx, error);
 	struct troupe_error why;
-	troupe_status status = entrance_create(server, &options, ret_entrance, &why);
+	status = entrance_create(server, &options, ret_entrance, &why);
 	if (status) /* the error is in an option, or a file cannot be made: never an internal error */
 		return fail(error, TROUPE_EIO, "%s", why.text);
 	text_add(&text, "lockstep: clients join at ");

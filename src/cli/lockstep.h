@@ -14,10 +14,10 @@ struct lockstep_settings {
 	double wait_s; /* 0: for ever */
 };
 
-/* called: programs can call services of the run, and so join without a socket. note: called with a line that names the
- * sockets and the clients for which the run waits. *ret_entrance is NULL if no option asks for a socket.
- * TROUPE_EINVAL: the run would wait for clients that cannot join. */
-troupe_status lockstep_start(const struct lockstep_settings *settings, struct troupe_server *server, bool called,
+/* open: clients can join without a socket, through a gateway. note: called with a line that names the sockets and the
+ * clients for which the run waits. *ret_entrance is NULL if no option asks for a socket. TROUPE_EINVAL: the run would
+ * wait for clients that cannot join. */
+troupe_status lockstep_start(const struct lockstep_settings *settings, struct troupe_server *server, bool open,
 	void (*note)(void *ctx, const char *text), void *ctx, struct entrance **ret_entrance,
 	struct troupe_error *error);
 /* Waits until all clients have joined, or until the run is to stop. */

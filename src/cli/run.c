@@ -624,8 +624,8 @@ static int run_world(struct run *run)
 		status = begin_gateways(run, &error);
 	}
 	if (!status)
-		status = lockstep_start(&run->settings.lockstep, run->server, gateways_called(run->gateways), on_note,
-			run, &run->entrance, &error);
+		status = lockstep_start(&run->settings.lockstep, run->server, gateways_can_be_joined(run->gateways),
+			on_note, run, &run->entrance, &error);
 	bool misused = run->gateways && status == TROUPE_EINVAL;
 	if (!status && run_settings_from_input(&run->settings))
 		status = commands_in_create(

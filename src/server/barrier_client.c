@@ -142,7 +142,7 @@ const struct troupe_barrier_ops barrier_thread_ops = {begin, poll_state, out};
 
 /* --- the client's side -------------------------------------------------------------------------------------------- */
 
-static bool is_name(const char *name)
+bool troupe_barrier_name_is_valid(const char *name)
 {
 	static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
 	size_t count = name ? strnlen(name, TROUPE_BARRIER_NAME_MAX + 1) : 0;
@@ -155,7 +155,7 @@ static troupe_status check_join(
 	int64_t step_ns;
 	if (client->member)
 		return fail(error, TROUPE_EINVAL, "this client has joined already, as '%s'", client->member->name);
-	if (!is_name(join->name))
+	if (!troupe_barrier_name_is_valid(join->name))
 		return fail(error, TROUPE_EINVAL,
 			"a barrier client's name '%.80s': expected 1 to %d letters, digits, '_', '-' and '.'",
 			join->name ? join->name : "", TROUPE_BARRIER_NAME_MAX);

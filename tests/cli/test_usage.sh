@@ -153,6 +153,18 @@ bad 2 "troupe mcap: --topic: '@5': expected PATTERN or PATTERN@HZ" mcap r -o m -
 bad 1 'm/m: cannot write: ' mcap r -o m/m
 bad 2 'troupe run: --topic without --mcap: expected both' run --topic /clock w.sdf
 bad 2 "troupe run: --topic: 'x@y': expected PATTERN or PATTERN@HZ" run --mcap m --topic x@y w.sdf
+# a run waits only for clients that can come: not by way of gateways that have no services for them
+for gateway in '' '--foxglove 0' '--view-address 0' '--watch-listen 127.0.0.1:0' "--ros2 --ros2-domain $((10 + $$ % 90))"; do
+	# shellcheck disable=SC2086 # words
+	bad 2 '^troupe run: (--wait-for: no barrier client can join: expected|--[a-z0-9]*: .*build)' run -v 0 --no-gz --wait-for c \
+		--iterations 1 $gateway w.sdf
+done
+timeout 20 "$troupe" run -v 0 --no-gz --rosbridge 0 --wait-for c --wait-for-timeout 0.1 w.sdf >out 2>err
+case "$? $(cat err)" in
+"3 troupe run: barrier client 'c' did not join within 0.1 s" | '2 '*build*) report 0 '' ;;
+*) report 1 "clients that join by rosbridge are not awaited: $(cat err)" ;;
+esac
+bad 2 "troupe run: --wait-for: 'a b': expected 1 to 63 letters, digits, '_', '-' and '.'" run --wait-for 'a b' w.sdf
 bad 2 "troupe run: --record-path: " run --record-path=x w.sdf
 bad 2 "troupe run: --playback: " run --playback x
 bad 2 "troupe run: --physics-engine: .*ODE" run --physics-engine x w.sdf
