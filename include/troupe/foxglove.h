@@ -59,9 +59,10 @@ TROUPE_API troupe_status troupe_foxglove_open(const struct troupe_server_def *re
 TROUPE_API void troupe_foxglove_play(struct troupe_foxglove *foxglove);
 /* Any thread, also in a signal handler; also before troupe_foxglove_play(). */
 TROUPE_API void troupe_foxglove_stop(struct troupe_foxglove *foxglove);
-/* Clients get the last messages and replies, for which each has half a second; then all connections are closed.
- * foxglove may be NULL. */
-TROUPE_API void troupe_foxglove_end(struct troupe_foxglove *foxglove);
+/* Clients get the last messages and replies, for which each has half a second; then all connections are closed. why:
+ * the error with which the run has failed, which the clients are told; NULL: it has ended without one. foxglove may be
+ * NULL. */
+TROUPE_API void troupe_foxglove_end(struct troupe_foxglove *foxglove, const struct troupe_error *why);
 /* The address to enter in a viewer: "ws://127.0.0.1:8765/", with "?token=..." if there is one. */
 TROUPE_API void troupe_foxglove_address(const struct troupe_foxglove *foxglove, char *ret_text, size_t bytes);
 

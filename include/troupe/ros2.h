@@ -46,8 +46,9 @@ TROUPE_API troupe_status troupe_ros2_start(struct troupe_server *server, const s
 struct troupe_view_run;
 TROUPE_API troupe_status troupe_ros2_connect(const struct troupe_view_run *run, const struct troupe_ros2_def *def,
 	struct troupe_ros2 **ret_ros2, struct troupe_error *error);
-/* ros2 may be NULL. */
-TROUPE_API void troupe_ros2_end(struct troupe_ros2 *ros2);
+/* Programs whose services have not been answered get an answer. why: the error with which the run has failed, which it
+ * then has; NULL: it has ended without one. ros2 may be NULL. */
+TROUPE_API void troupe_ros2_end(struct troupe_ros2 *ros2, const struct troupe_error *why);
 
 struct troupe_ros2_counts {
 	uint32_t topics;          /* that are offered now, both ways */

@@ -52,9 +52,10 @@ TROUPE_API troupe_status troupe_rosbridge_start(struct troupe_server *server, co
 struct troupe_view_run;
 TROUPE_API troupe_status troupe_rosbridge_connect(const struct troupe_view_run *run,
 	const struct troupe_rosbridge_def *def, struct troupe_rosbridge **ret_rosbridge, struct troupe_error *error);
-/* Clients get the last messages and replies, for which each has half a second; then all connections are closed.
- * rosbridge may be NULL. */
-TROUPE_API void troupe_rosbridge_end(struct troupe_rosbridge *rosbridge);
+/* Clients get the last messages and replies, for which each has half a second; then all connections are closed. why:
+ * the error with which the run has failed, which the clients are told; NULL: it has ended without one. rosbridge may be
+ * NULL. */
+TROUPE_API void troupe_rosbridge_end(struct troupe_rosbridge *rosbridge, const struct troupe_error *why);
 /* The address for a client: "ws://127.0.0.1:9090/", with "?token=..." if there is one. */
 TROUPE_API void troupe_rosbridge_address(const struct troupe_rosbridge *rosbridge, char *ret_text, size_t bytes);
 

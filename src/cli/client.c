@@ -69,7 +69,7 @@ int client_run(const struct network_settings *network, const struct gateways_set
 	int status = network_be_secondary(network, plugin_paths, break_rule, verbosity, &client.hooks);
 	if (client.started)
 		pthread_join(client.thread, NULL);
-	gateways_end(client.gateways, NULL);
+	gateways_end(client.gateways, client.hooks.why.status ? &client.hooks.why : NULL);
 	free(client.address);
 	return client.failed ? CLI_BAD_INPUT : status;
 }

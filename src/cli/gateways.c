@@ -483,9 +483,9 @@ void gateways_end(struct gateways *gateways, const struct troupe_error *why)
 	if (!gateways)
 		return;
 	troupe_view_end(gateways->view, why);
-	troupe_foxglove_end(gateways->foxglove);
-	troupe_rosbridge_end(gateways->rosbridge);
-	troupe_ros2_end(gateways->ros2);
+	troupe_foxglove_end(gateways->foxglove, why);
+	troupe_rosbridge_end(gateways->rosbridge, why);
+	troupe_ros2_end(gateways->ros2, why);
 	troupe_gz_end(gateways->gz, why);
 	troupe_watch_end(gateways->watch, why);
 	free(gateways);

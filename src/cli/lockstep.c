@@ -3,6 +3,7 @@
 #include "cli/lockstep.h"
 
 #include "base/text.h"
+#include "gateway/ending.h"
 #include "gateway/lockstep/entrance.h"
 
 #include <troupe/barrier.h>
@@ -84,5 +85,5 @@ const char *lockstep_address(const struct entrance *entrance)
 
 void lockstep_end(struct entrance *entrance, troupe_status status, const struct troupe_error *error)
 {
-	entrance_destroy(entrance, status != TROUPE_OK, status ? error->text : "the run has ended");
+	entrance_destroy(entrance, status != TROUPE_OK, ending_text(status ? error : NULL));
 }

@@ -374,6 +374,8 @@ int network_be_secondary(const struct network_settings *settings, const char *co
 		signals_tell(NULL, NULL);
 	}
 	bool told_by_primary = settings->job && verbosity < 3; /* the primary's error line is enough */
+	if (status && hooks)
+		hooks->why = error;
 	if (status && (!started_here || verbosity >= 1) && !told_by_primary)
 		cli_complain("run", "%s", error.text);
 	troupe_secondary_destroy(secondary);

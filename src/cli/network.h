@@ -61,6 +61,7 @@ struct network_hooks {                                      /* of a robot client
 	void (*on_welcome)(void *ctx, const char *address); /* as in troupe_secondary_def */
 	void *ctx;
 	struct troupe_secondary *secondary; /* set before on_welcome() is called */
+	struct troupe_error why;            /* with which it failed; status TROUPE_OK: it did not */
 };
 
 /* Runs this process as a secondary, or with hooks as a robot client. verbosity: that of the command line. Returns the

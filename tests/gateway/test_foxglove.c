@@ -54,10 +54,10 @@ static void open_scene(struct scene *scene, double rtf)
 static void close_scene(struct scene *scene, bool gateway_first)
 {
 	if (gateway_first)
-		troupe_foxglove_end(scene->gateway);
+		troupe_foxglove_end(scene->gateway, NULL);
 	scene_end_run(scene);
 	if (!gateway_first)
-		troupe_foxglove_end(scene->gateway);
+		troupe_foxglove_end(scene->gateway, NULL);
 	troupe_server_destroy(scene->server);
 }
 
@@ -265,7 +265,8 @@ static void test_channels(void)
 	(void)client_say(client.file, "{\"op\":\"unadvertise\",\"channelIds\":[4,5,6]}");
 	check(await(&client, "{\"op\":\"removeStatus\",\"statusIds\":[\"channel 6\"]}"), "a channel that has gone");
 	check(count_of(&client, "\"op\":\"status\"") == 2 && count_of(&client, "removeStatus") == 2,
-		"told more than once: %u, %u", count_of(&client, "\"op\":\"status\""), count_of(&client, "removeStatus"));
+		"told more than once: %u, %u", count_of(&client, "\"op\":\"status\""),
+		count_of(&client, "removeStatus"));
 	check(troupe_foxglove_counts(scene.gateway).refused == 2, "%llu messages are refused",
 		(unsigned long long)troupe_foxglove_counts(scene.gateway).refused);
 	leave(&client);
@@ -422,7 +423,7 @@ static void close_recording(struct scene *scene)
 {
 	troupe_foxglove_stop(scene->gateway);
 	(void)pthread_join(scene->thread, NULL);
-	troupe_foxglove_end(scene->gateway);
+	troupe_foxglove_end(scene->gateway, NULL);
 }
 
 /* Jumps there and back, also one upon another, and a client that leaves in the middle of one. */
@@ -499,17 +500,42 @@ static void test_playback(void)
 	check(!remove(path), "the file");
 }
 
+/* A client that is connected when the run fails is told so, and why; it is a longer reason than the frame that closes
+ * the connection has room for, and is cut there within a character of two bytes. */
+static void test_failure(void)
+{
+	struct scene scene;
+	struct troupe_error failure = {.status = TROUPE_EINTERNAL};
+	for (size_t i = 0; i < 122; i++)
+		failure.text[i] = (char)('a' + i % 26);
+	memcpy(failure.text + 122, "\xc3\xa4 diverged", 12);
+	open_scene(&scene, 1);
+	struct client client = join(&scene);
+	scene_end_run(&scene);
+	troupe_foxglove_end(scene.gateway, &failure);
+	check(await(&client, "{\"op\":\"status\",\"level\":2,\"message\":\"the run has failed: abc"),
+		"the failure is not told: %s", client.table.at + client.table.count - MIN(client.table.count, 200));
+	while (take(&client))
+		;
+	const struct text *body = &client.frame.body;
+	check(client.frame.kind == 8 && body->count == 2 + 122 && !memcmp(body->at + 2, failure.text, 122),
+		"closed with %zu bytes: %s", body->count, body->count > 2 ? body->at + 2 : "");
+	leave(&client);
+	troupe_server_destroy(scene.server);
+}
+
 int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	(void)mallopt(M_PERTURB, 0xa5); /* freed memory does not keep what was in it */
-	troupe_foxglove_end(NULL);
+	troupe_foxglove_end(NULL, NULL);
 	test_topics();
 	test_news();
 	test_channels();
 	test_commands();
 	test_slow();
 	test_playback();
+	test_failure();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed > 0;
 }

@@ -47,10 +47,10 @@ static void start(struct scene *scene)
 static void close_scene(struct scene *scene, bool gateway_first)
 {
 	if (gateway_first)
-		troupe_rosbridge_end(scene->gateway);
+		troupe_rosbridge_end(scene->gateway, NULL);
 	scene_end_run(scene);
 	if (!gateway_first)
-		troupe_rosbridge_end(scene->gateway);
+		troupe_rosbridge_end(scene->gateway, NULL);
 	troupe_server_destroy(scene->server);
 }
 
@@ -635,6 +635,63 @@ static void takes_part(void)
 	leave(&client);
 }
 
+/* Takes until the server closes: all texts come, and the reason. */
+static void expect_last(struct client *client, const char *const *texts, size_t count, const char *reason)
+{
+	struct text all = {0};
+	struct client_frame frame = {0};
+	text_add(&all, "%s", "");
+	while (client_take(client->file, &frame) && frame.kind == 1) {
+		text_add_bytes(&all, frame.body.at, frame.body.count);
+		text_add(&all, "\n");
+		text_fini(&frame.body);
+	}
+	for (size_t i = 0; i < count; i++)
+		check(strstr(all.at, texts[i]), "%s is not in:\n%s", texts[i], all.at);
+	check(frame.kind == 8 && frame.body.count > 2 && !strncmp(frame.body.at, "\3\351", 2) && /* 1001 */
+			!strcmp(frame.body.at + 2, reason),
+		"closed with '%s': expected '%s'", frame.body.count > 2 ? frame.body.at + 2 : "", reason);
+	text_fini(&frame.body);
+	text_fini(&all);
+}
+
+/* Whoever waits for an answer has one when the run ends: with the error, if it has failed. No step is taken here, so
+ * nothing is answered before. */
+static void hears_end(const char *error)
+{
+	const char *const clean[] = {"\"values\":{\"ended\":{\"text\":\"the run has ended\"}},\"result\":true",
+		"\"service\":\"/world/w/hash\",\"values\":\"the run has ended\",\"result\":false",
+		"\"values\":{\"state\":{\"state\":0},\"result\":{\"result\":4,\"error_message\":\"the run has ended\"}",
+		"\"op\":\"action_result\",\"id\":9,", ",\"status\":6,"};
+	const char *const broken[] = {
+		"\"values\":{\"ended\":{\"failed\":true,\"text\":\"step 7: model 'c\\\"\xc3\xa4' diverged\"}},"
+		"\"result\":true",
+		"\"service\":\"/world/w/hash\",\"values\":\"step 7: ",
+		"\"values\":{\"state\":{\"state\":0},\"result\":{\"result\":4,\"error_message\":\"step 7: ",
+		"\"op\":\"action_result\",\"id\":9,",
+		"\"op\":\"status\",\"level\":\"error\",\"msg\":\"the run has failed: step 7: "};
+	struct scene scene;
+	struct troupe_error failure = {.status = TROUPE_EINTERNAL};
+	(void)snprintf(failure.text, sizeof failure.text, "%s", error ? error : "");
+	open_scene(&scene);
+	struct client client = join(&scene);
+	check(call(&client, "/lockstep/join", "{\"version\":1,\"name\":\"c\"}"), "%s", shown(&client));
+	(void)client_say(
+		client.file, "{\"op\":\"call_service\",\"service\":\"/lockstep/step\",\"args\":{\"name\":\"c\"}}");
+	(void)client_say(client.file, "{\"op\":\"call_service\",\"service\":\"/world/w/hash\"}");
+	(void)client_say(client.file, "{\"op\":\"call_service\",\"service\":\"/get_simulation_state\"}");
+	(void)client_say(client.file,
+		"{\"op\":\"send_action_goal\",\"action\":\"/simulate_steps\",\"id\":9,\"args\":{\"steps\":9}}");
+	check(call(&client, "/rosapi/get_time", "{}"), "%s", shown(&client)); /* so they were heard */
+	troupe_rosbridge_end(scene.gateway, error ? &failure : NULL);
+	if (error)
+		expect_last(&client, broken, ARRAY_LEN(broken), error);
+	else
+		expect_last(&client, clean, ARRAY_LEN(clean), "the run has ended");
+	leave(&client);
+	troupe_server_destroy(scene.server);
+}
+
 int main(void)
 {
 	struct scene scene;
@@ -642,7 +699,7 @@ int main(void)
 		printf("skipped: rosbridge: this build has no libwebsockets\n0 passed, 0 failed, 1 skipped\n");
 		return 0;
 	}
-	troupe_rosbridge_end(NULL);
+	troupe_rosbridge_end(NULL, NULL);
 	open_scene(&scene);
 	start(&scene);
 	subscribes(&scene);
@@ -659,6 +716,8 @@ int main(void)
 	close_scene(&scene, true);
 	leave(&last);
 	takes_part();
+	hears_end(NULL);
+	hears_end("step 7: model 'c\"\xc3\xa4' diverged");
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed ? 1 : 0;
 }

@@ -532,7 +532,7 @@ static void test_sockets(void)
 	expect_frame(first, 1, "x", 1);
 	int silent = client_connect(port); /* must not hold up the end */
 	uint64_t begin_ns = clock_now_ns();
-	web_stop(web);
+	web_stop(web, "the end");
 	check(clock_now_ns() - begin_ns < AT_ONCE_MS * MS, "the end takes long");
 	expect_close(first, 1001, NULL);
 	check(wait_for(&echo.open, 0), "%d are left after the end", echo.open);
@@ -545,7 +545,7 @@ static void test_sockets(void)
 
 static void *stop_web(void *web)
 {
-	web_stop(web);
+	web_stop(web, "the end");
 	return NULL;
 }
 

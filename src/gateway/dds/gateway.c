@@ -10,6 +10,7 @@
 #include "gateway/dds/graph.h"
 #include "gateway/dds/module.h"
 #include "gateway/dds/services.h"
+#include "gateway/ending.h"
 #include "gateway/ros/names.h"
 #include "gateway/ros/type_hash.h"
 #include "gateway/source.h"
@@ -83,6 +84,7 @@ struct troupe_ros2 {
 	void (*say)(void *ctx, const char *text);
 	void *say_ctx;
 	struct eventcount bell;
+	const struct troupe_error *failure; /* of the run; NULL: none. Set before `stop` */
 	_Atomic bool stop;
 	pthread_t thread;
 	bool started;
@@ -455,9 +457,10 @@ static void *work(void *ctx)
 			now = eventcount_await(&gateway->bell, seen, 0, 0);
 		seen = now;
 	}
-	/* the client that has ended the run gets the answer that it ends */
+	/* the client that has ended the run gets the answer that it ends, and others that wait get the reason */
 	for (int i = 0; i < LAST_TAKES && take_some(gateway); i++)
 		;
+	simulation_end(gateway->simulation, ending_text(gateway->failure));
 	return NULL;
 }
 
@@ -567,7 +570,7 @@ static troupe_status make(const struct source_place *place, const struct troupe_
 		gateway->address[i] = def->address[i];
 	status = start(gateway, place, def, error);
 	if (status) {
-		troupe_ros2_end(gateway);
+		troupe_ros2_end(gateway, error);
 		return status;
 	}
 	*ret_ros2 = gateway;
@@ -586,10 +589,11 @@ troupe_status troupe_ros2_connect(const struct troupe_view_run *run, const struc
 	return make(&(struct source_place){.run = run}, def, ret_ros2, error);
 }
 
-void troupe_ros2_end(struct troupe_ros2 *gateway)
+void troupe_ros2_end(struct troupe_ros2 *gateway, const struct troupe_error *why)
 {
 	if (!gateway)
 		return;
+	gateway->failure = why;
 	atomic_store(&gateway->stop, true);
 	wake(gateway);
 	if (gateway->started)

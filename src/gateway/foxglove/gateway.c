@@ -5,6 +5,7 @@
  * Viewers need the simulated time also when nothing else is subscribed to, so while a client is connected the clock is
  * read 60 times in a simulated second; they are told at each turn, not at each step, because a run may be far faster
  * than real time. */
+#include "gateway/ending.h"
 #include "gateway/foxglove/guest.h"
 #include "gateway/ros/stage.h"
 #include "server/viewer.h"
@@ -406,7 +407,9 @@ static void take_last(void *ctx)
 	for (int i = 0; i < LAST_BATCHES && !gateway->playback && take_some(gateway); i++)
 		;
 	tell_time(gateway);
-	fail_calls(gateway, "the run has ended");
+	fail_calls(gateway, ending_text(gateway->failure));
+	for (struct guest *guest = gateway->guests; guest && gateway->failure; guest = guest->after)
+		guest_complain(guest, WIRE_ERROR, "run", "the run has failed: %s", gateway->failure->text);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -479,7 +482,7 @@ static troupe_status start(struct troupe_foxglove *gateway, const struct troupe_
 		status = start_web(gateway, def, error);
 	}
 	if (status) {
-		troupe_foxglove_end(gateway);
+		troupe_foxglove_end(gateway, error);
 		return status;
 	}
 	*ret_foxglove = gateway;
@@ -525,13 +528,14 @@ void troupe_foxglove_stop(struct troupe_foxglove *gateway)
 	playback_stop(gateway->playback);
 }
 
-void troupe_foxglove_end(struct troupe_foxglove *gateway)
+void troupe_foxglove_end(struct troupe_foxglove *gateway, const struct troupe_error *why)
 {
 	if (!gateway)
 		return;
 	struct web *web = atomic_load(&gateway->web);
+	gateway->failure = why;
 	if (web)
-		web_stop(web);
+		web_stop(web, ending_text(why));
 	source_destroy(gateway->source); /* until now it may wake the web server */
 	web_end(web);
 	for (uint32_t i = 0; i < gateway->calls.count; i++)

@@ -37,10 +37,11 @@ struct troupe_foxglove {
 	struct sceneries sceneries;
 	struct guest *guests;
 	VEC(struct call) calls;
-	uint64_t tags;                  /* given so far */
-	uint64_t time_ns, time_told_ns; /* simulated time that is known, and that clients were told */
-	bool ticking;                   /* the clock is subscribed to for the time only */
-	struct playback *playback;      /* of a recording; NULL: a run */
+	uint64_t tags;                      /* given so far */
+	uint64_t time_ns, time_told_ns;     /* simulated time that is known, and that clients were told */
+	bool ticking;                       /* the clock is subscribed to for the time only */
+	struct playback *playback;          /* of a recording; NULL: a run */
+	const struct troupe_error *failure; /* of the run; NULL: none. Set before the web server is stopped */
 	_Atomic uint64_t published, taken, refused, lost;
 	_Atomic uint32_t clients;
 };

@@ -2,6 +2,7 @@
  * is compared with what the node offers when its epoch has grown. The server is asked for a topic only while a program
  * has subscribed to it, so that a topic without subscribers costs nothing. */
 #include "base/map.h"
+#include "gateway/ending.h"
 #include "gateway/gz/node.h"
 #include "gateway/lockstep/callers.h"
 #include "gateway/source.h"
@@ -353,7 +354,7 @@ void troupe_gz_end(struct troupe_gz *gateway, const struct troupe_error *why)
 	}
 	if (gateway->lockstep[CALLERS_STEP].service)
 		node_take_directly(gateway->lockstep[CALLERS_STEP].service, NULL);
-	callers_destroy(gateway->callers, why, why ? why->text : "the run has ended");
+	callers_destroy(gateway->callers, why, ending_text(why));
 	if (gateway->source && gateway->node) /* messages from before the end are still sent */
 		while (pass_on_some(gateway))
 			;

@@ -458,6 +458,15 @@ struct simulation *simulation_create(const struct simulation_def *def, const str
 	return simulation;
 }
 
+void simulation_end(struct simulation *simulation, const char *why)
+{
+	while (simulation->jobs) {
+		struct job *job = simulation->jobs;
+		job_answer(job, JOB_FAILED, "%s", why);
+		free_job(job);
+	}
+}
+
 void simulation_destroy(struct simulation *simulation)
 {
 	if (!simulation)

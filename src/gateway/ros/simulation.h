@@ -38,6 +38,8 @@ struct simulation_def {
 
 /* topics: of the server, for the names of its worlds. */
 struct simulation *simulation_create(const struct simulation_def *def, const struct troupe_topics *topics);
+/* Answers all requests that wait: the run is over, because of `why`. */
+void simulation_end(struct simulation *simulation, const char *why);
 /* Nobody is answered any more. NULL is fine. */
 void simulation_destroy(struct simulation *simulation);
 

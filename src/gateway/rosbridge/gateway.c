@@ -1,6 +1,7 @@
 /* All clients share one source (gateway/source.h), on the thread of the web server: a message is converted once,
  * whatever the number of its subscribers, and a topic without subscribers costs nothing. A message goes from protobuf's
  * bytes to CDR, as for every other gateway to ROS 2, and from there to JSON by the definition of its type. */
+#include "gateway/ending.h"
 #include "gateway/ros/json.h"
 #include "gateway/rosbridge/user.h"
 #include "topic/lockstep.pb-c.h"
@@ -246,17 +247,35 @@ static void turn(void *ctx)
 		user_turn(user);
 }
 
-/* Barrier clients that wait hear that the run has ended, and all hear its last messages. */
+/* Calls of services that have no reply yet. */
+static void gateway_fail_calls(struct troupe_rosbridge *gateway, const char *why)
+{
+	for (uint32_t i = 0; i < gateway->calls.count; i++) {
+		struct call *call = &gateway->calls.at[i];
+		if (call->user)
+			user_answer(call->user, call->service, call->id, NULL, why);
+		free_call(call);
+	}
+	gateway->calls.count = 0;
+}
+
+/* All hear the last messages of the run, and those that wait for an answer hear why it has ended. */
 static void take_last(void *ctx)
 {
 	struct troupe_rosbridge *gateway = ctx;
-	callers_destroy(gateway->callers, false, "the run has ended");
+	const char *why = ending_text(gateway->failure);
+	callers_destroy(gateway->callers, gateway->failure, why);
 	gateway->callers = NULL;
 	take_replies(gateway);
 	for (int i = 0; i < LAST_BATCHES && take_some(gateway); i++)
 		;
-	for (struct user *user = gateway->users; user; user = user->after)
+	simulation_end(gateway->simulation, why);
+	gateway_fail_calls(gateway, why);
+	for (struct user *user = gateway->users; user; user = user->after) {
 		user_turn(user);
+		if (gateway->failure)
+			user_complain(user, USER_ERROR, NULL, "the run has failed: %s", why);
+	}
 }
 
 static troupe_status call_server(void *ctx, const char *service, const char *type, const void *bytes, size_t count,
@@ -336,7 +355,7 @@ static troupe_status make(const struct source_place *place, const struct troupe_
 		status = start_web(gateway, def, error);
 	}
 	if (status) {
-		troupe_rosbridge_end(gateway);
+		troupe_rosbridge_end(gateway, error);
 		return status;
 	}
 	*ret_rosbridge = gateway;
@@ -355,15 +374,16 @@ troupe_status troupe_rosbridge_connect(const struct troupe_view_run *run, const 
 	return make(&(struct source_place){.run = run}, def, ret_rosbridge, error);
 }
 
-void troupe_rosbridge_end(struct troupe_rosbridge *gateway)
+void troupe_rosbridge_end(struct troupe_rosbridge *gateway, const struct troupe_error *why)
 {
 	if (!gateway)
 		return;
 	struct web *web = atomic_load(&gateway->web);
+	gateway->failure = why;
 	if (web)
-		web_stop(web);
-	callers_destroy(gateway->callers, false, "the run has ended"); /* only if there was no web server */
-	source_destroy(gateway->source);                               /* until now it may wake the web server */
+		web_stop(web, ending_text(why));
+	callers_destroy(gateway->callers, why, ending_text(why)); /* only if there was no web server */
+	source_destroy(gateway->source);                          /* until now it may wake the web server */
 	web_end(web);
 	simulation_destroy(gateway->simulation);
 	while (gateway->asked)

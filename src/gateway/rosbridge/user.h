@@ -63,10 +63,11 @@ struct troupe_rosbridge {
 	pthread_mutex_t guard;
 	struct replies replies; /* under the guard: the thread of the step replies */
 	struct asked *asked;
-	uint64_t tags;        /* given so far */
-	uint64_t connections; /* so far */
-	uint64_t time_ns;     /* simulated time that is known */
-	bool ticking;         /* the clock is subscribed to for the time */
+	uint64_t tags;                      /* given so far */
+	uint64_t connections;               /* so far */
+	uint64_t time_ns;                   /* simulated time that is known */
+	bool ticking;                       /* the clock is subscribed to for the time */
+	const struct troupe_error *failure; /* of the run; NULL: none. Set before the web server is stopped */
 	_Atomic uint64_t published, taken, refused, lost;
 	_Atomic uint32_t clients;
 };

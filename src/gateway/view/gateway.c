@@ -3,6 +3,7 @@
 #include "gateway/view/internal.h"
 
 #include "base/clock.h"
+#include "gateway/ending.h"
 #include "gateway/view/page_files.h"
 
 #include <inttypes.h>
@@ -421,7 +422,7 @@ static void fini(struct gateway *gateway)
 {
 	struct web *web = atomic_load(&gateway->web);
 	if (web)
-		web_stop(web);
+		web_stop(web, gateway->goodbye ? gateway->goodbye : ending_text(NULL));
 	end_clients(gateway);
 	web_end(web);
 	vec_free(&gateway->pages); /* web_stop() has closed all of them */
@@ -536,7 +537,7 @@ void troupe_view_end(struct troupe_view *view, const struct troupe_error *why)
 {
 	if (!view)
 		return;
-	view->gateway.goodbye = why ? why->text : "the run has ended";
+	view->gateway.goodbye = ending_text(why);
 	fini(&view->gateway);
 	free(view);
 }

@@ -4,6 +4,7 @@
 #include "gateway/watch/watch.h"
 
 #include "base/clock.h"
+#include "gateway/ending.h"
 #include "net/hello.h"
 #include "net/tcp/listener.h"
 #include "server/client.h"
@@ -424,7 +425,7 @@ static void say_end(struct watch_host *host)
 	bool failed = atomic_load(&host->failed);
 	struct stop stop = {.kind = failed ? STOP_FAILED : STOP_DONE};
 	struct text payload = {0};
-	(void)snprintf(stop.why, sizeof stop.why, "%s", failed ? host->why.text : "the run has ended");
+	(void)snprintf(stop.why, sizeof stop.why, "%s", ending_text(failed ? &host->why : NULL));
 	stop_encode(&stop, &payload);
 	serve_all(host);
 	for (uint32_t i = 0; i < host->viewers.count; i++) {

@@ -49,13 +49,29 @@ static void drop_first(struct web_peer *peer)
 	free(block);
 }
 
+/* A client would count a reason that is not UTF-8 as a violation of the protocol, and not show it. */
+static void peer_keep_reason(struct web_peer *peer, uint16_t code, const char *reason)
+{
+	char *kept = peer->close_reason;
+	size_t count = strnlen(reason, sizeof peer->close_reason);
+	bool is_cut = count == sizeof peer->close_reason;
+	count -= is_cut;
+	while (is_cut && count && ((unsigned char)reason[count] & 0xc0) == 0x80)
+		count--; /* not within a character */
+	memcpy(kept, reason, count);
+	kept[count] = '\0';
+	bool is_utf8 = text_is_utf8(kept, count);
+	for (size_t i = 0; i < count && !is_utf8; i++)
+		kept[i] = (unsigned char)kept[i] < 0x80 ? kept[i] : '?';
+	peer->close_code = code;
+}
+
 void web_close(struct web_peer *peer, uint16_t code, const char *reason)
 {
 	if (peer->is_closing)
 		return;
 	peer->is_closing = true;
-	peer->close_code = code;
-	(void)snprintf(peer->close_reason, sizeof peer->close_reason, "%s", reason);
+	peer_keep_reason(peer, code, reason);
 	while (peer->first)
 		drop_first(peer);
 	lws_callback_on_writable(peer->wsi);
@@ -67,8 +83,7 @@ void peer_leave(struct web_peer *peer, uint16_t code, const char *reason)
 	if (peer->is_closing)
 		return;
 	peer->is_leaving = true;
-	peer->close_code = code;
-	(void)snprintf(peer->close_reason, sizeof peer->close_reason, "%s", reason);
+	peer_keep_reason(peer, code, reason);
 	lws_callback_on_writable(peer->wsi);
 }
 

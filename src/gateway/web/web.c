@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/shown.h"
+#include "gateway/ending.h"
 #include "net/key.h"
 
 #include <assert.h>
@@ -197,7 +198,7 @@ static void close_all(struct web *web, void (*close)(struct web_peer *peer, uint
 	uint64_t end_ns = clock_now_ns() + (uint64_t)ms * MS_NS;
 	for (struct web_peer *peer = web->peers; peer; peer = peer->after)
 		if (peer->service)
-			close(peer, LWS_CLOSE_STATUS_GOINGAWAY, "the run has ended");
+			close(peer, LWS_CLOSE_STATUS_GOINGAWAY, web->goodbye);
 	set_timer(web, true); /* it ends the waiting */
 	while (web->socket_count && clock_now_ns() < end_ns && lws_service(web->context, 0) >= 0)
 		;
@@ -503,10 +504,11 @@ troupe_status web_start(const struct web_def *def, struct web **ret_web, struct 
 
 /* --- end ---------------------------------------------------------------------------------------------------------- */
 
-void web_stop(struct web *web)
+void web_stop(struct web *web, const char *reason)
 {
 	if (!web->started)
 		return;
+	web->goodbye = reason;
 	atomic_store(&web->stop, true);
 	ring(web);
 	pthread_join(web->thread, NULL);
@@ -518,7 +520,7 @@ void web_end(struct web *web)
 {
 	if (!web)
 		return;
-	web_stop(web);
+	web_stop(web, ending_text(NULL));
 	if (web->context) /* there was no thread */
 		lws_context_destroy(web->context);
 	for (uint32_t i = 0; i < web->file_count; i++) {

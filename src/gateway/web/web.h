@@ -87,10 +87,10 @@ struct web_def {                          /* all that it points to is copied, ex
 bool web_is_available(void);
 /* TROUPE_EINVAL: a setting is not valid, or this build has no web server; TROUPE_EIO: the port cannot be had. */
 troupe_status web_start(const struct web_def *def, struct web **ret_web, struct troupe_error *error);
-/* Gives the peers half a second to take what waits for them, closes them with "going away" and ends the thread. No
- * function of a service is called afterwards. Twice is fine. */
-void web_stop(struct web *web);
-/* web_stop(), then the memory. NULL is fine. */
+/* Gives the peers half a second to take what waits for them, closes them with "going away" and the reason, cut to
+ * WEB_REASON_MAX, and ends the thread. No function of a service is called afterwards. Twice is fine. */
+void web_stop(struct web *web, const char *reason);
+/* web_stop(), unless it was called, then the memory. NULL is fine. */
 void web_end(struct web *web);
 
 /* Has the services take a turn soon. Any thread, until web_end(): as on_ready of a client, for example. */

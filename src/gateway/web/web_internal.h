@@ -78,6 +78,7 @@ struct web {
 	struct web_peer *peers;
 	struct web_peer *adopting;
 	uint32_t peer_count, socket_count; /* connections; of them WebSockets */
+	const char *goodbye;               /* the reason, for all peers; set before `stop` is */
 	_Atomic bool woken, stop;          /* any thread */
 };
 

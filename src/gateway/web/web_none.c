@@ -33,8 +33,9 @@ static void impossible(const void *handle)
 	abort();
 }
 
-void web_stop(struct web *web)
+void web_stop(struct web *web, const char *reason)
 {
+	(void)reason;
 	impossible(web);
 }
 
