@@ -69,7 +69,7 @@ struct troupe_barrier_ops {
 
 struct troupe_join {
 	const char *name;     /* of the client; no other barrier client of the server has it */
-	const char *world;    /* NULL: the first */
+	const char *world;    /* as it is, or as topics have it; NULL: the first */
 	uint64_t period_ns;   /* simulated; a multiple of the world's step. 0: each step */
 	uint64_t deadline_ns; /* real time for each answer, up to TROUPE_BARRIER_DEADLINE_S_MAX; 0: 10 s */
 	troupe_failure failure;

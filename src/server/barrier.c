@@ -168,7 +168,7 @@ troupe_status barriers_world(struct barriers *barriers, const char *name, uint32
 	struct troupe_error *error)
 {
 	for (uint32_t i = 0; i < barriers->server->world_count; i++) {
-		if (name && strcmp(barriers->server->worlds[i].scene->name, name) != 0)
+		if (name && !topic_is_of_world(name, barriers->server->worlds[i].scene->name))
 			continue;
 		*ret_world = i;
 		*ret_step_ns = atomic_load_explicit(&barriers->step_ns[i], memory_order_relaxed);

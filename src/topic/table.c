@@ -128,6 +128,14 @@ const char *topic_in_world(const char *name, const char *world)
 	return length > begin ? part_after(name, clean, length) : NULL; /* NULL: the clean name is empty */
 }
 
+bool topic_is_of_world(const char *name, const char *world)
+{
+	char *topic = mem_printf("/world/%s/topic", name);
+	bool same = topic_in_world(topic, world);
+	free(topic);
+	return same;
+}
+
 /* --- changes ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t new_place(struct topic_table *table)

@@ -57,6 +57,8 @@ void topic_name_clean(char *name);
 /* The part of a name after "/world/NAME/", where NAME is the name of the world, as it is or cleaned; NULL: the topic or
  * service is of no world, or of another one. */
 const char *topic_in_world(const char *name, const char *world);
+/* Whether this is the name of the world, as it is or cleaned. */
+bool topic_is_of_world(const char *name, const char *world);
 
 /* Adds a row; the texts are copied. Returns its id, which no other row has. TOPIC_NONE: the table is full, or the name
  * is not valid, or a service has the name already. */

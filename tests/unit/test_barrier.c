@@ -400,6 +400,23 @@ Test(barrier, joining_is_checked)
 	troupe_server_destroy(server);
 }
 
+/* A program knows the name of a world from its file or from its topics. */
+Test(barrier, names_of_worlds)
+{
+	static const char text[] = LIB_SDF(LIB_WORLD("w", "") LIB_WORLD("my @world", LIB_ALL));
+	static const char *const names[] = {"my @world", "my_world"};
+	struct troupe_server *server = lib_server(text, 0);
+	struct troupe_client *client = client_of(server);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		must(troupe_client_join(client, &(struct troupe_join){.name = "x", .world = names[i]}, &lib_error));
+		troupe_client_leave(client);
+	}
+	refused(TROUPE_ECOMMAND,
+		troupe_client_join(client, &(struct troupe_join){.name = "x", .world = "my world"}, &lib_error));
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
 static void *run_ten(void *server)
 {
 	lib_run(server, 10);

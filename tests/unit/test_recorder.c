@@ -46,11 +46,14 @@ static bool has(const struct recorded *recorded, const char *topic)
 	return memmem(recorded->bytes, recorded->count, text, count) != NULL;
 }
 
-static struct recorded record(const struct troupe_mcap_topic *topics, uint32_t count)
+/* world: its name in `text`. */
+static struct recorded record_world(
+	const char *text, const char *world, const struct troupe_mcap_topic *topics, uint32_t count)
 {
+	char create[100];
 	struct troupe_mcap *mcap = NULL;
 	struct recorded recorded;
-	struct troupe_server_def def = lib_def(lib_all, 1);
+	struct troupe_server_def def = lib_def(text, 1);
 	int file = mkstemp(path);
 	cr_assert_geq(file, 0);
 	close(file);
@@ -60,7 +63,8 @@ static struct recorded record(const struct troupe_mcap_topic *topics, uint32_t c
 	struct troupe_server *server = lib_create(&def);
 	const struct troupe_mcap_def mcap_def = {.path = path, .topics = topics, .topic_count = count};
 	must(troupe_mcap_start(server, &mcap_def, &mcap, &lib_error));
-	lib_text(server, STEPS / 2, "/world/w/create",
+	(void)snprintf(create, sizeof create, "/world/%s/create", world);
+	lib_text(server, STEPS / 2, create,
 		"name: \"late\" sdf: \"<sdf version='1.9'><model name='m'><link name='l'/><plugin filename='x' "
 		"name='gz::sim::systems::OdometryPublisher'/></model></sdf>\"");
 	lib_run(server, STEPS);
@@ -71,6 +75,11 @@ static struct recorded record(const struct troupe_mcap_topic *topics, uint32_t c
 	unlink(path);
 	memcpy(strrchr(path, '.'), ".XXXXXX", 8);
 	return recorded;
+}
+
+static struct recorded record(const struct troupe_mcap_topic *topics, uint32_t count)
+{
+	return record_world(lib_all, "w", topics, count);
 }
 
 #define RECORD(...)                                                                                                    \
@@ -132,6 +141,18 @@ Test(recorder, usual_topics)
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		cr_assert(!has(&recorded, others[i]), "%s", others[i]);
 	cr_assert(!recorded.counts.unmatched);
+	free(recorded.bytes);
+}
+
+/* A world whose name cannot be in a topic as it is has its shapes and frames under the name that its topics have. */
+Test(recorder, names_of_worlds)
+{
+	static const char text[] = LIB_SDF(LIB_WORLD("my @world", LIB_ALL));
+	static const char *const names[] = {
+		"/world/my_world/scene/info", "/world/my_world/stage", "/world/my_world/stage/tf"};
+	struct recorded recorded = record_world(text, "my @world", NULL, 0);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		cr_assert(has(&recorded, names[i]), "no %s", names[i]);
 	free(recorded.bytes);
 }
 

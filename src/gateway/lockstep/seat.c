@@ -3,6 +3,7 @@
 #include "gateway/lockstep/seat.h"
 
 #include "topic/message.h"
+#include "topic/table.h"
 
 #include <troupe/server.h>
 
@@ -49,7 +50,7 @@ void seat_add_welcome(const struct seat *seat, const Troupe__Msgs__LockstepJoin 
 {
 	uint32_t i = 0;
 	while (*asked->world && i + 1 < troupe_server_world_count(seat->server) &&
-		strcmp(troupe_server_world_name(seat->server, i), asked->world) != 0)
+		!topic_is_of_world(asked->world, troupe_server_world_name(seat->server, i)))
 		i++;
 	packet_add_welcome(out, troupe_server_world_name(seat->server, i), troupe_server_step_s(seat->server, i));
 }

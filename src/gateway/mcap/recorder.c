@@ -18,6 +18,7 @@
 #include "gateway/ros/stage.h"
 #include "server/internal.h"
 #include "server/viewer.h"
+#include "topic/table.h"
 
 #include <troupe/client.h>
 #include <troupe/gateway.h>
@@ -129,20 +130,31 @@ static troupe_status read_mesh(
 	return viewer_triangles(ctx, geometry, mesh, error);
 }
 
+/* The name under which the server has a topic of the world. */
+static char *recorder_topic_of(const char *world, const char *end)
+{
+	char *name = mem_printf("/world/%s%s", world, end);
+	topic_name_clean(name);
+	return name;
+}
+
 static void add_sceneries(struct troupe_mcap *mcap)
 {
 	for (uint32_t i = 0; i < troupe_server_world_count(mcap->server); i++) {
 		const char *world = troupe_server_world_name(mcap->server, i);
 		struct scenery *scenery = vec_append(&mcap->sceneries, 1);
 		double rate_hz;
-		scenery->scene_info = mem_printf("/world/%s/scene/info", world);
-		scenery->poses = mem_printf("/world/%s/dynamic_pose/info", world);
-		scenery->shapes = mem_printf("/world/%s/stage", world);
-		scenery->frames = mem_printf("/world/%s/stage/tf", world);
+		char *folder = recorder_topic_of(world, "");
+		const char *named = strchr(folder + 1, '/'); /* NULL: no topic can have the name */
+		scenery->scene_info = recorder_topic_of(world, "/scene/info");
+		scenery->poses = recorder_topic_of(world, "/dynamic_pose/info");
+		scenery->shapes = recorder_topic_of(world, "/stage");
+		scenery->frames = recorder_topic_of(world, "/stage/tf");
 		scenery->has_shapes = is_chosen(mcap, scenery->shapes, true, &rate_hz);
 		scenery->has_frames = is_chosen(mcap, scenery->frames, true, &scenery->frames_hz);
 		scenery->shapes_channel = scenery->frames_channel = -1;
-		scenery->stage = stage_create(world, read_mesh, mcap->server);
+		scenery->stage = stage_create(named ? named + 1 : world, read_mesh, mcap->server);
+		free(folder);
 	}
 }
 
