@@ -38,6 +38,7 @@ struct troupe_topic {
 	const char *owner;      /* the part that serves it: "server", or the name of a system and its model */
 	double rate_hz;         /* messages per simulated second, at most; 0: one in each step, or only on changes */
 	bool changes;           /* its messages or requests may change the world or the run */
+	const char *model;      /* the model of the system or sensor that serves it; NULL: of none */
 };
 
 /* Immutable; sorted by name. */

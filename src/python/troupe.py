@@ -210,7 +210,7 @@ class _Def(Structure):
 
 class _Topic(Structure):
     _fields_ = [("name", c_char_p), ("kind", c_int), ("type", c_char_p), ("reply_type", c_char_p), ("owner", c_char_p),
-                ("rate_hz", c_double), ("changes", c_bool)]
+                ("rate_hz", c_double), ("changes", c_bool), ("model", c_char_p)]
 
 
 class _Topics(Structure):

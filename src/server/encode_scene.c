@@ -163,6 +163,26 @@ static Gz__Msgs__Collision *encode_collision(struct arena *arena, const struct t
 	return out;
 }
 
+/* Gazebo's message has no frames: one stands in the header of its link, with its name and its place there, as the three
+ * numbers of its position and the four (x, y, z, w) of its orientation. */
+static void encode_link_frame(struct arena *arena, const struct link_frame *frame, Gz__Msgs__Header *header)
+{
+	const struct troupe_pose *at = &frame->in_link;
+	const double numbers[] = {at->x, at->y, at->z, at->qx, at->qy, at->qz, at->qw};
+	struct text pose = {0};
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		text_add(&pose, "%s", i ? " " : "");
+		text_add_double(&pose, numbers[i]);
+	}
+	encode_header_add(arena, header, frame->is_odometry ? "odometry_frame" : "frame", frame->name);
+	Gz__Msgs__Header__Map *map = header->data[header->n_data - 1];
+	map->value = arena_array(arena, char *, 2);
+	map->value[0] = encode_text(frame->name);
+	map->value[1] = arena_strdup(arena, pose.at);
+	map->n_value = 2;
+	text_fini(&pose);
+}
+
 static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scene *scene, uint32_t link)
 {
 	const struct troupe_scene_link *from = &scene->links[link];
@@ -180,10 +200,15 @@ static Gz__Msgs__Link *encode_link(struct arena *arena, const struct troupe_scen
 	out->light = arena_array(arena, Gz__Msgs__Light *, from->light_count);
 	for (uint32_t l = from->light_first; l < from->light_first + from->light_count; l++)
 		out->light[out->n_light++] = encode_light(arena, scene, l);
-	if (from->fixed_to != link) {
+	const struct link_frames frames = view_link_frames(scene, link);
+	if (from->fixed_to != link || frames.count) {
 		out->header = ENCODE_NEW(arena, Gz__Msgs__Header, gz__msgs__header__init);
-		encode_header_add(arena, out->header, "fixed_to", scene->links[from->fixed_to].name);
+		out->header->data = arena_array(arena, Gz__Msgs__Header__Map *, frames.count + 1);
 	}
+	if (from->fixed_to != link)
+		encode_header_add(arena, out->header, "fixed_to", scene->links[from->fixed_to].name);
+	for (uint32_t i = 0; i < frames.count; i++)
+		encode_link_frame(arena, &frames.at[i], out->header);
 	return out;
 }
 

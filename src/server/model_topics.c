@@ -358,6 +358,7 @@ static void add_sensor_row(void *ctx, const struct topic_row *row)
 	own.world = rows->base.world;
 	own.key = rows->base.key;
 	own.owner = rows->base.owner;
+	own.model = rows->base.model;
 	own.client = rows->base.client;
 	add_row(rows->topics, rows->place, &own);
 }
@@ -415,7 +416,9 @@ static void add_model(struct model_topics *topics, uint32_t model)
 {
 	const struct scene *scene = topics->world->scene;
 	struct place *place = &topics->places[model];
-	struct topic_row row = {.world = topics->world->index, .key = key_of(scene, model)};
+	struct topic_row row = {.model = scene->models[model].name,
+		.world = topics->world->index,
+		.key = key_of(scene, model)};
 	char *of = mem_printf("model '%s'", scene->models[model].name);
 	const char *owner = owners_name(&topics->world->primary.edit.owners, scene->models[model].owner);
 	row.client = owner ? owner : "";

@@ -38,7 +38,8 @@ static void add(void *ctx, uint32_t id, const struct topic_row *row)
 					 .reply_type = row->reply ? arena_strdup(arena, row->reply) : NULL,
 					 .owner = arena_strdup(arena, row->owner),
 					 .rate_hz = row->rate_hz,
-					 .changes = changes(row)});
+					 .changes = changes(row),
+					 .model = row->model ? arena_strdup(arena, row->model) : NULL});
 }
 
 static const struct troupe_topics *list_for(struct troupe_server *server, const char *client)

@@ -22,6 +22,7 @@ struct view {
 	uint32_t *shape_of;                      /* [count of the scene's geoms] likewise */
 	uint32_t model_places, link_places, joint_places, geom_places;
 	struct view_sensor_frames *frames; /* [sensors of shown] see view_untold_frames() */
+	struct link_frames *link_frames;   /* [links of shown] see view_link_frames() */
 	struct view_polyline *polylines;   /* [shapes of shown] */
 };
 
@@ -44,6 +45,7 @@ struct making {
 	const struct systems *systems;
 	struct troupe_scene_sensor *sensors;
 	VEC(struct copied_mesh) meshes;
+	struct link_frames_index frames;
 };
 
 static const struct view *view_of(const struct troupe_scene *shown)
@@ -328,10 +330,14 @@ static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 				pose_mul(pose_inverse(base), first_pose(m->scene, link->body, link->in_body))),
 			.mass = link->body == SCENE_NONE ? 0 : m->scene->bodies[link->body].mass,
 			.fixed_to = to->link_first + first_of_body(m->scene, from, l)};
+		m->view->link_frames[at] = (struct link_frames){.count = 0};
 		if (from->sdf == SDF_NONE)
 			continue;
-		const struct sdf_link *sdf =
-			&from->from->links.at[from->from->models.at[from->sdf].link_first + l - from->link_first];
+		uint32_t place = from->from->models.at[from->sdf].link_first + l - from->link_first;
+		const struct sdf_link *sdf = &from->from->links.at[place];
+		link_frames_look(&m->frames, from->from);
+		m->view->link_frames[at] =
+			link_frames_of(&m->frames, from, place, systems_of(m->systems, model), &m->view->arena);
 		add_shapes(m, from->from, sdf, at);
 		add_lights_of_link(m, model, sdf, at);
 	}
@@ -539,6 +545,7 @@ static void make_room(struct making *m)
 	view->created = arena_array(&view->arena, bool, scene->model_count);
 	view->canonical = arena_array(&view->arena, uint32_t, scene->model_count);
 	view->links = arena_array(&view->arena, uint32_t, scene->link_count);
+	view->link_frames = arena_array(&view->arena, struct link_frames, scene->link_count);
 	view->joints = arena_array(&view->arena, uint32_t, scene->joint_count);
 	view->model_of = no_places(&view->arena, scene->model_count);
 	view->link_of = no_places(&view->arena, scene->link_count);
@@ -581,6 +588,7 @@ const struct troupe_scene *view_create(const struct scene *scene, const struct s
 	shown->shapes = m.shapes;
 	shown->lights = m.lights;
 	vec_free(&m.meshes);
+	link_frames_fini(&m.frames);
 	return shown;
 }
 
@@ -592,6 +600,11 @@ struct view_polyline view_polyline(const struct troupe_scene *shown, uint32_t sh
 struct view_sensor_frames view_untold_frames(const struct troupe_scene *shown, uint32_t sensor)
 {
 	return view_of(shown)->frames[sensor];
+}
+
+struct link_frames view_link_frames(const struct troupe_scene *shown, uint32_t link)
+{
+	return view_of(shown)->link_frames[link];
 }
 
 const struct troupe_scene *view_hold(const struct troupe_scene *shown)

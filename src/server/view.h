@@ -6,6 +6,7 @@
 #include "mesh/mesh.h"
 #include "scene/scene.h"
 #include "sensor/sensor.h"
+#include "server/link_frames.h"
 #include "system/system.h"
 
 #include <troupe/world.h>
@@ -36,6 +37,9 @@ struct view_sensor_frames {
 struct view_sensor_frames view_frames_of(const struct sdf_sensor *sensor);
 /* The same of a sensor of the view, without the frames of which a system of its model tells where they are. */
 struct view_sensor_frames view_untold_frames(const struct troupe_scene *view, uint32_t sensor);
+
+/* The frames that stand in a link of the view, which a message of the scene names. */
+struct link_frames view_link_frames(const struct troupe_scene *view, uint32_t link);
 
 /* A polyline of the view: its outlines, as the world's file has them, and its height in m. Points that are not numbers
  * in the file, and points beyond the limits of mesh_extrude(), are missing. No outlines: another shape. */

@@ -44,6 +44,7 @@ void topic_row_copy(const struct topic_row *row, struct topic_row *ret_row)
 	ret_row->type = copy(row->type);
 	ret_row->reply = copy(row->reply);
 	ret_row->owner = copy(row->owner);
+	ret_row->model = copy(row->model);
 	ret_row->frame = copy(row->frame);
 	ret_row->child_frame = copy(row->child_frame);
 	ret_row->only = copy(row->only);
@@ -56,6 +57,7 @@ void topic_row_fini(struct topic_row *row)
 	free((char *)(uintptr_t)row->type);
 	free((char *)(uintptr_t)row->reply);
 	free((char *)(uintptr_t)row->owner);
+	free((char *)(uintptr_t)row->model);
 	free((char *)(uintptr_t)row->frame);
 	free((char *)(uintptr_t)row->only);
 	free((char *)(uintptr_t)row->client);

@@ -28,6 +28,7 @@ struct topic_row {
 	const char *type;  /* "gz.msgs.Clock"; of a service: of its request */
 	const char *reply; /* of a service: the type of its reply; else NULL */
 	const char *owner; /* the part that added it, for people: "server", or a system and its model */
+	const char *model; /* the name of the model whose system or sensor it is; NULL: none */
 	double rate_hz;    /* messages per simulated second, at most; 0: one in each step, or on changes */
 	const void *ops;   /* the owner's: the functions that serve it */
 	uint64_t key;      /* the owner's: the object that it is for */

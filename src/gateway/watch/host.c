@@ -125,6 +125,7 @@ static void tell_topics(struct viewer *viewer)
 		rows[i].owner = message_string(topic->owner);
 		rows[i].rate_hz = topic->rate_hz;
 		rows[i].changes = topic->changes;
+		rows[i].model = message_string(topic->model ? topic->model : "");
 		list[i] = &rows[i];
 	}
 	out.what = TROUPE__MSGS__WATCH_TELL__WHAT__TOPICS;

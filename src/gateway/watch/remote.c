@@ -109,7 +109,8 @@ static struct listing *listing_of(const struct remote *remote, const Troupe__Msg
 			.reply_type = row->kind == TROUPE_TOPIC_SERVICE ? arena_strdup(arena, row->reply_type) : NULL,
 			.owner = arena_strdup(arena, row->owner),
 			.rate_hz = row->rate_hz,
-			.changes = row->changes};
+			.changes = row->changes,
+			.model = *row->model ? arena_strdup(arena, row->model) : NULL};
 	}
 	listing->shown = (struct troupe_topics){tell->epoch, (uint32_t)tell->n_row, rows};
 	return listing;
