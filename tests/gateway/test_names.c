@@ -20,6 +20,11 @@
 		.name = of, .kind = TROUPE_TOPIC_TAKEN, .type = "gz.msgs." what, .owner = "x"                          \
 	}
 
+#define FRAMES(of, whose)                                                                                              \
+	{                                                                                                              \
+		.name = of, .kind = TROUPE_TOPIC_PUBLISHED, .type = "gz.msgs.Pose_V", .owner = "x", .model = whose     \
+	}
+
 /* Sorted by name, as the server's table is. */
 static const struct troupe_topic two_robots[] = {
 	PUBLISHED("/clock", "Clock"),
@@ -56,16 +61,17 @@ static const struct troupe_topic two_robots[] = {
 		.owner = "x"},
 };
 
-/* "KIND NAME TYPE TOPIC" in lines. */
+/* "KIND NAME TYPE TOPIC" in lines, and behind it " of ROBOT" if only the robot's frames are in it. */
 static char *list(const struct ros_names *names)
 {
 	struct text out = {0};
 	text_add(&out, "%s", "");
 	for (uint32_t i = 0; i < names->offers.count; i++) {
 		const struct ros_offer *offer = &names->offers.at[i];
-		text_add(&out, "%s%s %s %s %s\n", offer->kind == TROUPE_TOPIC_TAKEN ? "<" : ">",
+		text_add(&out, "%s%s %s %s %s%s%s\n", offer->kind == TROUPE_TOPIC_TAKEN ? "<" : ">",
 			offer->keep == NAMES_STATIC ? "!" : "", offer->name, offer->type,
-			offer->topic ? offer->topic : offer->robot);
+			offer->topic ? offer->topic : offer->robot, offer->frames_of ? " of " : "",
+			offer->frames_of ? offer->frames_of : "");
 	}
 	return out.at;
 }
@@ -98,8 +104,11 @@ static void test_two_robots(void)
 		"> /a/odom nav_msgs/msg/Odometry /model/a/odometry",
 		"> /a/pose tf2_msgs/msg/TFMessage /model/a/pose",
 		"> /tf tf2_msgs/msg/TFMessage /model/a/tf",
+		"> /a/tf tf2_msgs/msg/TFMessage /model/a/tf of a",
 		"> /tf tf2_msgs/msg/TFMessage /model/b/pose",
+		"> /b/tf tf2_msgs/msg/TFMessage /model/b/pose of b",
 		"> /tf tf2_msgs/msg/TFMessage /model/b/pose_static",
+		"> /b/tf tf2_msgs/msg/TFMessage /model/b/pose_static of b",
 		"< /b/joint/j/cmd_pos std_msgs/msg/Float64 /model/b/joint/j/0/cmd_pos",
 		"< /b/joint/j/cmd_force std_msgs/msg/Float64 /model/b/joint/j/cmd_force",
 		"< /b/joint/k/cmd_vel std_msgs/msg/Float64 /model/b/joint/k/cmd_vel",
@@ -114,6 +123,9 @@ static void test_two_robots(void)
 		"> /b/robot_joint_states sensor_msgs/msg/JointState /world/w/model/b/joint_state",
 		"> /b/inner/imu sensor_msgs/msg/Imu /world/w/model/b/model/inner/link/l/sensor/imu/imu",
 		">! /tf_static tf2_msgs/msg/TFMessage /world/w/scene/info",
+		">! /a/tf_static tf2_msgs/msg/TFMessage /world/w/scene/info of a",
+		">! /b/tf_static tf2_msgs/msg/TFMessage /world/w/scene/info of b",
+		">! /b/inner/tf_static tf2_msgs/msg/TFMessage /world/w/scene/info of b/inner",
 	};
 	struct ros_names names = make(two_robots, ARRAY_LEN(two_robots), NULL);
 	char *all = list(&names);
@@ -144,7 +156,9 @@ static void test_client(void)
 		"< /c1/cmd_vel geometry_msgs/msg/Twist /c1/model/a/cmd_vel",
 		"< /c1/robot_joint_command sensor_msgs/msg/JointState a",
 		"> /tf tf2_msgs/msg/TFMessage /c1/model/a/tf",
+		"> /c1/a/tf tf2_msgs/msg/TFMessage /c1/model/a/tf of a",
 		">! /tf_static tf2_msgs/msg/TFMessage /c1/world/w/scene/info",
+		">! /c1/a/tf_static tf2_msgs/msg/TFMessage /c1/world/w/scene/info of a",
 	};
 	const struct troupe_topics table = {1, ARRAY_LEN(topics), topics};
 	struct ros_names names;
@@ -160,6 +174,71 @@ static void test_client(void)
 	check(topic && !strcmp(topic, "/c1/model/a/joint/k/cmd_vel"), "the topic of a joint: %s", topic ? topic : "");
 	free(topic);
 	free(all);
+	names_fini(&names);
+}
+
+/* Transforms of odometry whose topic a world names are found by their model, unless several models have the topic. */
+static void test_given_frames(void)
+{
+	static const struct troupe_topic topics[] = {
+		PUBLISHED("/model/a_b/odometry", "Odometry"),
+		FRAMES("/model/c/pose", "c"),
+		FRAMES("/model/o/model/i/tf", "o"),
+		FRAMES("/ns/tf", "a b"),
+		FRAMES("/q/tf", "q"),
+		FRAMES("/s/tf", "p"),
+		FRAMES("/s/tf", "r"),
+		FRAMES("/tf", "c"),
+		PUBLISHED("/world/w/scene/info", "Scene"),
+	};
+	static const char *const lines[] = {
+		"> /a_b/odom nav_msgs/msg/Odometry /model/a_b/odometry",
+		"> /tf tf2_msgs/msg/TFMessage /model/c/pose",
+		"> /tf tf2_msgs/msg/TFMessage /model/o/model/i/tf",
+		"> /o/i/tf tf2_msgs/msg/TFMessage /model/o/model/i/tf of o/i",
+		"> /ns/tf tf2_msgs/msg/TFMessage /ns/tf of a_b",
+		"> /a_b/tf tf2_msgs/msg/TFMessage /ns/tf of a_b",
+		"> /q/tf tf2_msgs/msg/TFMessage /q/tf of q",
+		"> /s/tf tf2_msgs/msg/TFMessage /s/tf",
+		"> /tf tf2_msgs/msg/TFMessage /tf",
+		"> /c/tf tf2_msgs/msg/TFMessage /tf of c",
+		">! /tf_static tf2_msgs/msg/TFMessage /world/w/scene/info",
+		">! /a_b/tf_static tf2_msgs/msg/TFMessage /world/w/scene/info of a_b",
+		">! /c/tf_static tf2_msgs/msg/TFMessage /world/w/scene/info of c",
+		">! /o/i/tf_static tf2_msgs/msg/TFMessage /world/w/scene/info of o/i",
+		">! /q/tf_static tf2_msgs/msg/TFMessage /world/w/scene/info of q",
+		">! /p/tf_static tf2_msgs/msg/TFMessage /world/w/scene/info of p",
+		">! /r/tf_static tf2_msgs/msg/TFMessage /world/w/scene/info of r",
+		">! /ns/tf_static tf2_msgs/msg/TFMessage /world/w/scene/info of a_b",
+	};
+	struct ros_names names = make(topics, ARRAY_LEN(topics), "q");
+	char *all = list(&names);
+	check(names.offers.count == ARRAY_LEN(lines), "as many names as expected:\n%s", all);
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		check(takes_line(all, lines[i]), "'%s' in:\n%s", lines[i], all);
+	free(all);
+	names_fini(&names);
+}
+
+/* A topic may have messages of several types: those of an offer are of its own. */
+static void test_convert(void)
+{
+	struct ros_names names = make(two_robots, ARRAY_LEN(two_robots), NULL);
+	struct text frames = {0}, other = {0};
+	struct troupe_error error;
+	const struct troupe_message of_frames = {.topic = "/model/b/pose", .type = "gz.msgs.Pose_V"},
+				    of_pose = {.topic = "/model/b/pose", .type = "gz.msgs.Pose"};
+	for (uint32_t i = 0; i < names.offers.count; i++) {
+		const struct ros_offer *offer = &names.offers.at[i];
+		if (!offer->topic || strcmp(offer->topic, "/model/b/pose") != 0 || offer->frames_of)
+			continue;
+		check(!names_convert(offer, &of_frames, &frames, &error) && frames.count, "no frames on %s",
+			offer->name);
+		check(!names_convert(offer, &of_pose, &other, &error) && !other.count, "a pose as frames on %s",
+			offer->name);
+	}
+	text_fini(&frames);
+	text_fini(&other);
 	names_fini(&names);
 }
 
@@ -385,6 +464,8 @@ static void test_graph(void)
 int main(void)
 {
 	test_two_robots();
+	test_given_frames();
+	test_convert();
 	test_robot();
 	test_client();
 	test_joint_topics();

@@ -411,6 +411,150 @@ static void check_fixed_frames(void)
 	text_fini(&json);
 }
 
+/* The transforms of a message as lines "PARENT CHILD X Y Z"; robot: whose they are, NULL: all. */
+static char *list_transforms(const struct ros_type *type, const char *robot, const char *text)
+{
+	struct text bytes = {0}, cdr = {0}, json = {0}, lines = {0};
+	struct troupe_error error = {.text = ""};
+	add_bytes(type->gz->name, text, &bytes);
+	check(!ros_of_bytes_for(type, robot, bytes.at, bytes.count, &cdr, &error), "%s", error.text);
+	text_add(&lines, "%s", "");
+	check(!cdr.count || !ros_json_of_cdr(type->name, cdr.at, cdr.count, &json, &error), "%s", error.text);
+	json_t *message = cdr.count ? json_loadb(json.at, json.count, 0, NULL) : NULL;
+	const json_t *one, *list = json_object_get(message, "transforms");
+	size_t i;
+	json_array_foreach(list, i, one)
+	{
+		const json_t *at = json_object_get(json_object_get(one, "transform"), "translation");
+		text_add(&lines, "%s %s %g %g %g\n",
+			json_string_value(json_object_get(json_object_get(one, "header"), "frame_id")),
+			json_string_value(json_object_get(one, "child_frame_id")),
+			json_number_value(json_object_get(at, "x")), json_number_value(json_object_get(at, "y")),
+			json_number_value(json_object_get(at, "z")));
+	}
+	json_decref(message);
+	text_fini(&bytes);
+	text_fini(&cdr);
+	text_fini(&json);
+	return lines.at;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* In any order. */
+static void expect_lines(const char *what, const char *text, const char *expected)
+{
+	enum { LINES = 64 };
+	char *copies[2] = {mem_strdup(text), mem_strdup(expected)}, *lines[2][LINES];
+	size_t counts[2] = {0, 0};
+	for (int i = 0; i < 2; i++) {
+		char *rest = NULL;
+		for (char *line = strtok_r(copies[i], "\n", &rest); line && counts[i] < LINES;
+			line = strtok_r(NULL, "\n", &rest))
+			lines[i][counts[i]++] = line;
+		qsort(lines[i], counts[i], sizeof *lines[i], by_text);
+	}
+	bool same = counts[0] == counts[1];
+	for (size_t i = 0; same && i < counts[0]; i++)
+		same = !strcmp(lines[0][i], lines[1][i]);
+	check(same, "%s:\n%sexpected:\n%s", what, text, expected);
+	free(copies[0]);
+	free(copies[1]);
+}
+
+/* The frames of one robot have names without the robot's, and those that are in its messages are there, too. The frame
+ * of its odometry is the root, whatever link it is, or none. */
+static void check_robot_frames(void)
+{
+#define LINK(name, more) "link {name: '" name "' " more "} "
+#define VALUE(key, name, pose) "data {key: '" key "' value: '" name "' value: '" pose "'} "
+#define FIXED "data {key: 'fixed_to' value: 'a'}"
+	static const struct {
+		const char *what, *robot, *scene, *expected;
+	} cases[] = {
+		{"links that fixed joints hold, a frame, a sensor", "m",
+			"model {name: 'm' " LINK("a", "header {" VALUE("odometry_frame", "m/a", "0 0 0 0 0 0 1") "}")
+				LINK("b", "pose {position {x: 1}} header {" FIXED VALUE("frame", "f",
+						  "0 0 0.5 0 0 0 1") "} sensor {name: 's' type: 'imu'}") "}",
+			"a b 1 0 0\nb f 0 0 0.5\nb b/s 0 0 0\nb/s m/b/s 0 0 0\na base_footprint 0 0 0\na base_link 0 0 "
+			"0\n"},
+		{"the same of all robots", NULL,
+			"model {name: 'm' " LINK("a", "header {" VALUE("odometry_frame", "m/a", "0 0 0 0 0 0 1") "}")
+				LINK("b", "pose {position {x: 1}} header {" FIXED VALUE("frame", "f",
+						  "0 0 0.5 0 0 0 1") "} sensor {name: 's' type: 'imu'}") "}",
+			"m/a m/b 1 0 0\nm/b m/f 0 0 0.5\nm/b m/b/s 0 0 0\n"},
+		{"odometry of a link that is not the first", "m",
+			"model {name: 'm' " LINK(
+				"a", "header {" VALUE("odometry_frame", "m/base_link", "1 0 0 0 0 0 1") "}")
+				LINK("base_link", "pose {position {x: 1}} header {" FIXED "}")
+					LINK("c", "pose {position {y: 1}} header {" FIXED "}") "}",
+			"base_link a -1 0 0\na c 0 1 0\nbase_link base_footprint 0 0 0\n"},
+		{"odometry of no link", "m",
+			"model {name: 'm' " LINK("a", "pose {position {z: 0.1}} header {" VALUE("odometry_frame",
+							      "m/base_footprint", "0 0 -0.1 0 0 0 1") "}") "}",
+			"base_footprint a 0 0 0.1\nbase_footprint base_link 0 0 0\n"},
+		{"odometry of no link, of all robots", NULL,
+			"model {name: 'm' " LINK("a", "header {" VALUE("odometry_frame", "base_footprint",
+							      "0 0 -0.1 0 0 0 1") "}") "} model {name: 'n' " LINK("a",
+				"header {" VALUE("odometry_frame", "base_footprint", "0 0 0 0 0 0 1") "}") "}",
+			"base_footprint m/a 0 0 0.1\nbase_footprint n/a 0 0 0\n"},
+		{"frames of sensors that the world names", "m",
+			"model {name: 'm' " LINK("a",
+				"sensor {name: 's' type: 'imu' pose {position {x: 1}} header {data "
+				"{key: 'frame_id' value: 'laser'}}} sensor {name: 't' type: 'imu' pose {position {x: "
+				"2}} "
+				"header {data {key: 'frame_id' value: 'm/range'}}}") "}",
+			"a a/s 1 0 0\na laser 1 0 0\na/s m/a/s 0 0 0\na a/t 2 0 0\na range 2 0 0\nrange m/range 0 0 0\n"
+			"a/t m/a/t 0 0 0\n"},
+		{"a name that topics have cleaned", "my_robot",
+			"model {name: 'my @robot' " LINK("a", "") LINK("b", "header {" FIXED "}") "}", "a b 0 0 0\n"},
+		{"a model within a model", "o/i",
+			"model {name: 'o' " LINK("a", "") LINK("b", "header {" FIXED "}") LINK("i::c", "") LINK("i::d",
+				"header {data {key: 'fixed_to' value: 'i::c'}}") "} model {name: 'i' " LINK("a", "")
+				LINK("b", "header {" FIXED "}") "}",
+			"c d 0 0 0\n"},
+		{"another robot", "n", "model {name: 'm' " LINK("a", "") LINK("b", "header {" FIXED "}") "}", ""},
+		{"damaged places, and joints that make a ring", "m",
+			"model {name: 'm' " LINK("a", "header {" VALUE("frame", "f", "0 0 x") VALUE(
+							      "odometry_frame", "m/g", "0 0 nan 0 0 0 1") "}") LINK("b",
+				"header {" VALUE("odometry_frame", "m/b",
+					"0 0 0 0 0 0 1") "}") "joint {name: 'j' type: FIXED parent: 'a' child: 'b'} "
+							      "joint {name: 'k' type: FIXED parent: 'b' "
+							      "child: 'a'}}",
+			"a b 0 0 0\nb a 0 0 0\nb base_footprint 0 0 0\nb base_link 0 0 0\n"},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char *found = list_transforms(ros_fixed_frames(), cases[i].robot, cases[i].scene);
+		expect_lines(cases[i].what, found, cases[i].expected);
+		free(found);
+	}
+}
+
+/* Transforms of one robot: the frames that its odometry names are there under both names, each once. */
+static void check_robot_tf(void)
+{
+	static const char odometry[] =
+		"pose {name: 'm::odom' position {x: 5} header {data {key: 'frame_id' value: 'm/odom'} "
+		"data {key: 'child_frame_id' value: 'm/base'}}}";
+	static const char poses[] = "pose {name: 'm' position {x: 1} header {data {key: 'frame_id' value: 'w'}}} "
+				    "pose {name: 'm::a' position {x: 2} header {data {key: 'frame_id' value: 'm'}}} "
+				    "pose {name: 'm::b' position {x: 3} header {data {key: 'frame_id' value: 'm'}}}";
+	static const char given[] = "pose {name: 'base_link' header {data {key: 'frame_id' value: 'odom'}}}";
+	const struct ros_type *tf = ros_type_find("gz.msgs.Pose_V", "/tf");
+	char *found = list_transforms(tf, "m", odometry);
+	expect_lines("odometry", found, "odom base 5 0 0\nodom m/odom 0 0 0\nbase m/base 0 0 0\n");
+	free(found);
+	found = list_transforms(tf, "m", poses);
+	expect_lines("poses", found, "w m 1 0 0\nm a 2 0 0\nm b 3 0 0\na m/a 0 0 0\nb m/b 0 0 0\n");
+	free(found);
+	found = list_transforms(tf, "m", given);
+	expect_lines("names that the world gives", found, "odom base_link 0 0 0\n");
+	free(found);
+}
+
 int main(int argc, char **argv)
 {
 	const char *source = getenv("SOURCE_DIR");
@@ -438,6 +582,8 @@ int main(int argc, char **argv)
 		check_refusals();
 		check_json_errors();
 		check_fixed_frames();
+		check_robot_frames();
+		check_robot_tf();
 		struct stage *stage = stage_create("w", NULL, NULL);
 		check_shapes(stage);
 		check_frames(stage);

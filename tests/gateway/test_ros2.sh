@@ -61,12 +61,13 @@ has()
 }
 
 begin --record run.rec --secondaries 2
-least="least:ros_discovery_info:1 least:/clock:300 least:/tf_static:1 least:/joint_states:100"
-for topic in tf odom cart/odom scan scan/points image camera_info imu navsat contact robot_joint_states; do
+least="least:ros_discovery_info:1 least:/clock:300 least:/tf_static:1 least:/cart/tf_static:1 least:/joint_states:100"
+for topic in tf cart/tf odom cart/odom scan scan/points image camera_info imu navsat contact robot_joint_states; do
 	least="$least least:/$topic:5"
 done
 # shellcheck disable=SC2086 # words
 peer for:6 $least nodes sub:/clock:rosgraph_msgs/Clock:best sub:/tf:tf2_msgs/TFMessage sub:/tf_static:tf2_msgs/TFMessage:static \
+	sub:/cart/tf:tf2_msgs/TFMessage sub:/cart/tf_static:tf2_msgs/TFMessage:static \
 	sub:/odom:nav_msgs/Odometry sub:/cart/odom:nav_msgs/Odometry sub:/scan:sensor_msgs/LaserScan:best \
 	sub:/scan/points:sensor_msgs/PointCloud2 sub:/image:sensor_msgs/Image sub:/camera_info:sensor_msgs/CameraInfo \
 	sub:/imu:sensor_msgs/Imu:best sub:/navsat:sensor_msgs/NavSatFix sub:/contact:ros_gz_interfaces/Contacts \
@@ -79,6 +80,12 @@ has /tf_static 'frame=cart/base child=cart/base/lidar translation=0.100000,0.000
 has /tf_static 'frame=cart/base/camera child=cart/base/camera/optical translation=0.000000,0.000000,0.000000 rotation=-0.5'
 has /tf_static 'frame=cart/base child=cart/plate translation=0.000000,0.000000,0.300000'
 has /tf_static 'frame=cart/plate child=cart/mast translation=0.200000,0.000000,0.200000'
+# for programs in the namespace of the robot: its frames without its name, and those that its messages name
+has /cart/tf 'frame=odom child=base translation=.* frame=odom child=cart/odom translation=0.0.* frame=base child=cart/base translation=0.0'
+has /cart/tf_static 'frame=base child=base/lidar translation=0.100000,0.000000,0.200000 rotation=0.000000,0.000000,0.000000,1.0'
+has /cart/tf_static 'frame=base/lidar child=cart/base/lidar translation=0.000000,0.000000,0.000000 rotation=0.000000,0.000000,0.000000,1.0'
+has /cart/tf_static 'frame=base child=base_link translation=0.000000,0.000000,0.000000'
+has /cart/tf_static 'frame=plate child=mast translation=0.200000,0.000000,0.200000'
 has /cart/odom 'frame=cart/odom child=cart/base'
 has /scan 'frame=cart/base/lidar -1.000000 1.000000 0.100000 .* ranges=21:'
 has /scan/points '21x1 fields=x:0:7:1,y:4:7:1,z:8:7:1,'

@@ -51,7 +51,7 @@ struct channel {   /* an end, and what makes it */
 };
 
 struct output { /* of a feed */
-	const struct ros_type *ros;
+	const struct ros_offer *offer;
 	uint32_t channel;
 };
 
@@ -168,7 +168,7 @@ static void add_output(struct troupe_ros2 *gateway, const struct ros_offer *offe
 		vec_push(&gateway->feeds, (struct feed){.topic = offer->topic});
 		map_add(&gateway->feed_of, offer->topic, at);
 	}
-	vec_push(&gateway->feeds.at[at].outputs, (struct output){offer->ros, channel});
+	vec_push(&gateway->feeds.at[at].outputs, (struct output){offer, channel});
 }
 
 static void drop_feeds(struct troupe_ros2 *gateway)
@@ -314,18 +314,18 @@ static void follow_readers(struct troupe_ros2 *gateway)
 
 /* --- from the server ---------------------------------------------------------------------------------------------- */
 
-static void write_output(struct troupe_ros2 *gateway, const struct output *output, const struct ros_type **made,
+/* made: of which the present CDR is; NULL: there is none. */
+static void write_output(struct troupe_ros2 *gateway, const struct output *output, const struct ros_offer **made,
 	const struct troupe_message *message, struct feed *feed)
 {
 	struct channel *channel = &gateway->channels.at[output->channel];
 	struct troupe_error error;
 	if (!channel->peers)
 		return;
-	if (*made != output->ros) {
+	if (!*made || !names_are_alike(*made, output->offer)) {
 		gateway->cdr.count = 0;
-		*made = output->ros;
-		if (ros_of_bytes(
-			    output->ros, message->bytes ? message->bytes : "", message->count, &gateway->cdr, &error)) {
+		*made = output->offer;
+		if (names_convert(output->offer, message, &gateway->cdr, &error)) {
 			gateway->cdr.count = 0;
 			if (!feed->failed_told)
 				say(gateway, "ROS 2: %s: a message is left out: %s", channel->name, error.text);
@@ -338,7 +338,7 @@ static void write_output(struct troupe_ros2 *gateway, const struct output *outpu
 
 static void pass_on(struct troupe_ros2 *gateway, const struct troupe_message *message)
 {
-	const struct ros_type *made = NULL;
+	const struct ros_offer *made = NULL;
 	uint32_t at;
 	if (!map_find(&gateway->feed_of, message->topic, &at))
 		return;

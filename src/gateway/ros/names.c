@@ -2,6 +2,8 @@
  * ROS 2. A name that does not have such a form was given by the world, and stays. */
 #include "gateway/ros/names.h"
 
+#include "topic/table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,15 @@ struct parts {
 	char *rest;          /* "cmd_vel", "scan/points" */
 };
 
+struct names_robot {
+	const char *name;
+	bool has_tf; /* publishes transforms, so that its poses are not needed for them */
+};
+
+struct names_static {
+	const char *name, *robot;
+};
+
 struct making {
 	struct ros_names *names;
 	const struct troupe_topics *topics;
@@ -20,6 +31,10 @@ struct making {
 	struct map frames; /* spaces that publish /model/SPACE/tf */
 	struct map given;  /* names that are in use, with their kind and type */
 	struct map joints; /* spaces whose joints take commands */
+	/* Models that publish, and models within them, by name as topics have it, in the order of the topics. */
+	VEC(struct names_robot) robots;
+	struct map robot_at;              /* index in robots */
+	VEC(struct names_static) statics; /* where the fixed frames of a robot are given */
 };
 
 /* Advances *at behind the word and its slash if it is the next part. */
@@ -121,6 +136,79 @@ static void note_sharing(struct making *making, const struct parts *parts)
 	map_find(&making->kinds, kind_key(arena, parts), &count);
 	if (count > 1)
 		map_add(&making->shared, sensor_key(arena, parts), 0);
+}
+
+/* The model of the topic, or the one within a model; NULL: it is of none. */
+static const char *names_robot_of(const struct making *making, const struct troupe_topic *topic)
+{
+	struct parts parts;
+	if (take_apart(making, topic->name, &parts))
+		return parts.space;
+	if (!topic->model)
+		return NULL;
+	char *name = arena_strdup(&making->names->arena, topic->model);
+	topic_name_clean(name);
+	return *name ? name : NULL;
+}
+
+/* A topic of several models, as "/tf" of a world with many equal robots: its messages are of all of them. */
+static bool names_is_shared(const struct making *making, uint32_t at)
+{
+	const struct troupe_topic *topics = making->topics->at, *topic = &topics[at];
+	uint32_t first = at, end = at + 1;
+	while (first && !strcmp(topics[first - 1].name, topic->name))
+		first--;
+	while (end < making->topics->count && !strcmp(topics[end].name, topic->name))
+		end++;
+	for (uint32_t i = first; i < end; i++)
+		if (topics[i].kind == topic->kind && topics[i].model &&
+			(!topic->model || strcmp(topics[i].model, topic->model) != 0))
+			return true;
+	return false;
+}
+
+/* Whether the topic has the transforms of one robot, under a name that the world or a plug-in gives them. */
+static bool names_is_tf(const struct making *making, uint32_t at)
+{
+	const struct troupe_topic *topic = &making->topics->at[at];
+	return topic->kind == TROUPE_TOPIC_PUBLISHED && !strcmp(topic->type, "gz.msgs.Pose_V") && topic->model &&
+	       ends_with(topic->name, "/tf") && !names_is_shared(making, at);
+}
+
+static void names_add_static(struct making *making, const char *space, const char *robot)
+{
+	struct arena *arena = &making->names->arena;
+	const char *name = names_clean(arena, arena_printf(arena, "%s/tf_static", space));
+	for (uint32_t i = 0; name && i < making->statics.count; i++)
+		if (!strcmp(making->statics.at[i].name, name))
+			return;
+	if (name && strcmp(name, "/tf_static") != 0)
+		vec_push(&making->statics, (struct names_static){name, robot});
+}
+
+static void names_look_for_robots(struct making *making)
+{
+	for (uint32_t i = 0; i < making->topics->count; i++) {
+		const struct troupe_topic *topic = &making->topics->at[i];
+		const char *robot = topic->kind == TROUPE_TOPIC_PUBLISHED ? names_robot_of(making, topic) : NULL;
+		uint32_t at = making->robots.count;
+		if (!robot || !ros_type_find(topic->type, topic->name))
+			continue;
+		if (map_add(&making->robot_at, robot, at)) {
+			vec_push(&making->robots, (struct names_robot){robot, false});
+			names_add_static(making, robot, robot);
+		}
+		map_find(&making->robot_at, robot, &at);
+		making->robots.at[at].has_tf |= names_is_tf(making, i) || has(&making->frames, robot);
+	}
+	for (uint32_t i = 0; i < making->topics->count; i++) {
+		const char *inner = inner_name(making, making->topics->at[i].name);
+		struct parts parts;
+		if (!names_is_tf(making, i) || take_apart(making, making->topics->at[i].name, &parts))
+			continue;
+		names_add_static(making, arena_printf(&making->names->arena, "%.*s", (int)strlen(inner) - 2, inner),
+			names_robot_of(making, &making->topics->at[i]));
+	}
 }
 
 static bool is_joint_command(const char *rest)
@@ -276,9 +364,66 @@ static bool is_odometry_frames(const struct making *making, const struct ros_off
 	return !strcmp(parts->rest, "tf") || (poses && !has(&making->frames, parts->space));
 }
 
-static void add_topic(struct making *making, const struct troupe_topic *topic)
+/* For the robot's own programs. Several topics may have transforms of one robot. */
+static void names_offer_tf(struct making *making, const struct ros_offer *what, const char *name, const char *robot)
 {
 	struct arena *arena = &making->names->arena;
+	struct ros_offer own = *what;
+	own.name = names_clean(arena, name);
+	own.frames_of = robot;
+	if (own.name && *making->names->client)
+		own.name = arena_printf(arena, "/%s%s", making->names->client, own.name);
+	if (own.name)
+		(void)offer_as(making, &own, true);
+}
+
+static void names_offer_robot_tf(struct making *making, const struct ros_offer *what, const char *robot)
+{
+	names_offer_tf(making, what, arena_printf(&making->names->arena, "%s/tf", robot), robot);
+}
+
+static bool names_has_tf(const struct making *making, const char *robot)
+{
+	uint32_t at;
+	return map_find(&making->robot_at, robot, &at) && making->robots.at[at].has_tf;
+}
+
+static void names_offer_stamped(struct making *making, const struct ros_offer *what)
+{
+	struct ros_offer stamped;
+	if (names_stamp(what, &stamped))
+		(void)offer(making, &stamped);
+}
+
+/* A topic that the world names. */
+static void names_add_given(struct making *making, struct ros_offer *what, const char *inner, uint32_t at)
+{
+	const char *robot = names_is_tf(making, at) ? names_robot_of(making, &making->topics->at[at]) : NULL;
+	what->name = names_clean(&making->names->arena, inner);
+	if (!what->name)
+		return;
+	bool has_frames = what->kind == TROUPE_TOPIC_PUBLISHED && !strcmp(what->type, "tf2_msgs/msg/TFMessage");
+	bool is_static = has_frames && !strcmp(what->name, "/tf_static");
+	what->keep = is_static ? NAMES_STATIC : NAMES_LATEST;
+	if (is_static || (has_frames && !strcmp(what->name, "/tf"))) /* with those of all others */
+		(void)offer_as(making, what, true);
+	else if (robot)
+		names_offer_tf(making, what, inner, robot);
+	else if (offer(making, what))
+		names_offer_stamped(making, what);
+	if (robot) {
+		char *usual = names_clean(&making->names->arena, arena_printf(&making->names->arena, "%s/tf", robot));
+		if (usual && strcmp(usual, what->name) != 0)
+			names_offer_robot_tf(making, what, robot);
+	}
+	if (*making->names->client && !strcmp(what->name, "/clock"))
+		(void)offer_as(making, what, false);
+}
+
+static void add_topic(struct making *making, uint32_t place)
+{
+	struct arena *arena = &making->names->arena;
+	const struct troupe_topic *topic = &making->topics->at[place];
 	const struct ros_type *ros = ros_type_find(topic->type, topic->name);
 	const char *at = inner_name(making, topic->name);
 	struct parts parts;
@@ -290,16 +435,13 @@ static void add_topic(struct making *making, const struct troupe_topic *topic)
 		if (is_odometry_frames(making, &what, &parts)) {
 			what.name = "/tf";
 			(void)offer_as(making, &what, true);
+			if (!strcmp(parts.rest, "tf") || !names_has_tf(making, parts.space))
+				names_offer_robot_tf(making, &what, parts.space);
 		} else {
 			offer_with_kin(making, &what, &parts);
 		}
 	} else if (!skip_world(&at)) {
-		what.name = names_clean(arena, at);
-		struct ros_offer stamped;
-		if (what.name && offer(making, &what) && names_stamp(&what, &stamped))
-			(void)offer(making, &stamped);
-		if (what.name && *making->names->client && !strcmp(what.name, "/clock"))
-			(void)offer_as(making, &what, false);
+		names_add_given(making, &what, at, place);
 	}
 }
 
@@ -316,6 +458,8 @@ static void add_fixed_frames(struct making *making, const struct troupe_topic *t
 		.ros = ros_fixed_frames(),
 		.topic = arena_strdup(&making->names->arena, topic->name)};
 	(void)offer_as(making, &what, true);
+	for (uint32_t i = 0; i < making->statics.count; i++)
+		names_offer_tf(making, &what, making->statics.at[i].name, making->statics.at[i].robot);
 }
 
 static void add_joint_commands(struct making *making)
@@ -342,6 +486,7 @@ void names_make(const struct troupe_topics *topics, const char *client, const ch
 	names.client = arena_strdup(&names.arena, client ? client : "");
 	struct making making = {.names = &names, .topics = topics};
 	const char *only = look(&making);
+	names_look_for_robots(&making);
 	const char *of_robot = robot ? robot : only;
 	names.robot = of_robot ? names_clean(&names.arena, of_robot) : NULL;
 	if (names.robot)
@@ -354,7 +499,7 @@ void names_make(const struct troupe_topics *topics, const char *client, const ch
 			map_add(&names.taken, arena_strdup(&names.arena, topic->name), i);
 		if (topic->kind == TROUPE_TOPIC_SERVICE || again)
 			continue;
-		add_topic(&making, topic);
+		add_topic(&making, i);
 		add_fixed_frames(&making, topic);
 	}
 	add_joint_commands(&making);
@@ -363,7 +508,26 @@ void names_make(const struct troupe_topics *topics, const char *client, const ch
 	map_fini(&making.frames);
 	map_fini(&making.given);
 	map_fini(&making.joints);
+	map_fini(&making.robot_at);
+	vec_free(&making.robots);
+	vec_free(&making.statics);
 	*ret_names = names;
+}
+
+troupe_status names_convert(const struct ros_offer *offer, const struct troupe_message *message, struct text *out,
+	struct troupe_error *error)
+{
+	if (!offer->ros || strcmp(offer->ros->gz->name, message->type) != 0)
+		return TROUPE_OK;
+	return ros_of_bytes_for(
+		offer->ros, offer->frames_of, message->bytes ? message->bytes : "", message->count, out, error);
+}
+
+bool names_are_alike(const struct ros_offer *a, const struct ros_offer *b)
+{
+	if (a->ros != b->ros || !a->frames_of != !b->frames_of)
+		return false;
+	return !a->frames_of || !strcmp(a->frames_of, b->frames_of);
 }
 
 void names_fini(struct ros_names *names)

@@ -6,6 +6,10 @@
  * names itself keep their names. Transforms of odometry (/model/M/tf, or /model/M/pose if there is no such) are /tf for
  * all models, and /tf_static has the frames that never move (ros_fixed_frames()).
  *
+ * Each model that publishes has these frames as /M/tf and /M/tf_static, too, without its name before theirs: programs
+ * for one robot that are started in its namespace read only these. A transform of odometry whose topic the world names,
+ * X/tf, is there, too, and as X/tf, with X/tf_static beside it.
+ *
  * Twists are taken as geometry_msgs/msg/Twist and as TwistStamped under one name. A model whose joints take commands
  * has /M/robot_joint_command, for all of them (joint_command.h), and gives its joint states as /M/robot_joint_states,
  * too: the usual names of ros2_control's topic-based hardware.
@@ -28,7 +32,10 @@
 
 #include <troupe/client.h>
 
-enum { NAMES_BYTES_MAX = 240 }; /* of a name; a longer one is left out */
+enum {
+	NAMES_BYTES_MAX = 240, /* of a name; a longer one is left out */
+	NAMES_DEPTH = 10,      /* of NAMES_LATEST: so many messages are kept, as ROS 2 has it */
+};
 
 enum names_keep {
 	NAMES_LATEST, /* the last messages count */
@@ -43,6 +50,7 @@ struct ros_offer {
 	const struct ros_type *ros; /* NULL: commands to joints */
 	const char *topic;          /* the server's; NULL: commands to joints */
 	const char *robot;          /* of commands to joints: for names_joint_topic() */
+	const char *frames_of; /* of frames: the robot for ros_of_bytes_for(); NULL: all frames, with their names */
 };
 
 struct ros_names {
@@ -58,6 +66,12 @@ struct ros_names {
  * names_fini(); nothing of the arguments is kept. */
 void names_make(const struct troupe_topics *topics, const char *client, const char *robot, struct ros_names *ret_names);
 void names_fini(struct ros_names *names);
+/* Appends a message of the offer's topic as CDR; nothing, if the offer is of other messages, or has none of it: a topic
+ * may have messages of several types, and frames of several robots. Errors as of ros_of_bytes(). */
+troupe_status names_convert(const struct ros_offer *offer, const struct troupe_message *message, struct text *out,
+	struct troupe_error *error);
+/* Whether names_convert() gives the same bytes for both. */
+bool names_are_alike(const struct ros_offer *a, const struct ros_offer *b);
 /* The name as ROS 2 takes it, "/my_world/get_entities" for "/my world/get_entities"; NULL: it does not. */
 char *names_clean(struct arena *arena, const char *name);
 /* The topic of the server that takes such commands for the joint, as the caller's to free; NULL: it takes none. */

@@ -97,8 +97,8 @@ void ros_add_schema(const struct ros_type *type, struct text *out)
 	free(name);
 }
 
-troupe_status ros_of_bytes(
-	const struct ros_type *type, const void *bytes, size_t count, struct text *out, struct troupe_error *error)
+troupe_status ros_of_bytes_for(const struct ros_type *type, const char *robot, const void *bytes, size_t count,
+	struct text *out, struct troupe_error *error)
 {
 	static const struct message_limits no_limits = {.bytes_max = UINT32_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *message;
@@ -108,11 +108,22 @@ troupe_status ros_of_bytes(
 	if (status)
 		return status;
 	struct cdr_out cdr = cdr_begin(out);
-	status = type->write(&cdr, message, error);
-	if (status)
+	if (robot && type->write == write_tf)
+		write_robot_tf(&cdr, message, robot);
+	else if (robot && type->write == write_fixed_frames)
+		write_robot_fixed_frames(&cdr, message, robot);
+	else
+		status = type->write(&cdr, message, error);
+	if (status || out->count == cdr.origin)
 		out->count = before;
 	arena_fini(&arena);
 	return status;
+}
+
+troupe_status ros_of_bytes(
+	const struct ros_type *type, const void *bytes, size_t count, struct text *out, struct troupe_error *error)
+{
+	return ros_of_bytes_for(type, NULL, bytes, count, out, error);
 }
 
 troupe_status ros_to_bytes(

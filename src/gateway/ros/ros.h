@@ -45,6 +45,11 @@ void ros_add_schema(const struct ros_type *type, struct text *out);
  * TROUPE_EINVAL: it has no form in ROS 2 (a picture with an unknown format of pixels). Nothing is appended then. */
 troupe_status ros_of_bytes(
 	const struct ros_type *type, const void *bytes, size_t count, struct text *out, struct troupe_error *error);
+/* The same of a list of frames (tf2_msgs/msg/TFMessage), as a robot's own programs expect it: the frames of this robot,
+ * as in robot_frames_inner(), without its name, and those that its other messages name with it, too. NULL: as above.
+ * Nothing is appended if the message has no frame of the robot. */
+troupe_status ros_of_bytes_for(const struct ros_type *type, const char *robot, const void *bytes, size_t count,
+	struct text *out, struct troupe_error *error);
 
 /* Whether messages of the type can be given to a topic from which the server takes messages: Twist, Actuators,
  * EntityWrench, Entity, Empty, JointTrajectory, String, TwistStamped and those with one number. */

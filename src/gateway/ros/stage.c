@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "gateway/ros/parts.h"
+#include "gateway/ros/sensor_frames.h"
 #include "topic/convert.h"
 #include "topic/scene.pb-c.h"
 #include "topic/troupe.pb-c.h"
@@ -151,22 +152,12 @@ static void add_fixture(struct stage *stage, const char *frame, const char *pare
 	vec_push(&stage->fixtures, (struct fixture){name.at, parent ? mem_strdup(parent) : NULL, pose, named});
 }
 
-/* Pictures have z forward and x to the right. */
-static const struct pose optical = {.q = {.w = 0.5, .x = -0.5, .y = 0.5, .z = -0.5}};
-
-/* The frames that the world names. All messages of most cameras are pictures, so that their only frame is turned as
- * pictures are; the points of a camera that measures depth have x forward. */
-static void add_named(
-	struct stage *stage, const Gz__Msgs__Sensor *sensor, const char *parent, struct pose at, bool takes_pictures)
+static void add_named(struct stage *stage, const Gz__Msgs__Sensor *sensor, const char *parent, struct pose at)
 {
-	const char *frame = part_header_value(sensor->header, "frame_id");
-	const char *picture = part_header_value(sensor->header, "optical_frame_id");
-	bool has_points = !strncmp(sensor->type, "depth", 5) || !strncmp(sensor->type, "rgbd", 4);
-	bool same = !strcmp(frame, picture);
-	if (*picture && (!same || !has_points))
-		add_fixture(stage, picture, parent, takes_pictures ? pose_mul(at, optical) : at, true);
-	if (*frame && (!same || has_points))
-		add_fixture(stage, frame, parent, at, true);
+	struct sensor_frame frames[2];
+	uint32_t count = sensor_frames_named(sensor, at, frames);
+	for (uint32_t i = 0; i < count; i++)
+		add_fixture(stage, frames[i].name, parent, frames[i].in_link, true);
 }
 
 /* The frames of a sensor: x forward, and for pictures as above. */
@@ -181,12 +172,11 @@ static void add_sensor(
 	part_add_picture_frame(&picture, name);
 	if (!message_pose(sensor->pose, &in_link, NULL) && !message_pose(link->pose, &in_model, NULL) &&
 		!message_pose(model->pose, &in_world, NULL)) {
-		bool takes_pictures = strstr(sensor->type, "camera") && strcmp(sensor->type, "logical_camera") != 0;
 		struct pose at = model->is_static ? pose_mul(pose_mul(in_world, in_model), in_link) : in_link;
 		add_fixture(stage, frame.at, model->is_static ? NULL : of_link, at, false);
-		if (takes_pictures)
-			add_fixture(stage, picture.at, frame.at, optical, false);
-		add_named(stage, sensor, model->is_static ? NULL : of_link, at, takes_pictures);
+		if (sensor_frames_has_pictures(sensor))
+			add_fixture(stage, picture.at, frame.at, sensor_frames_optical, false);
+		add_named(stage, sensor, model->is_static ? NULL : of_link, at);
 	}
 	text_fini(&frame);
 	text_fini(&picture);

@@ -43,6 +43,13 @@ WRITE(uint32);
 WRITE(uint64);
 WRITE(wrench);
 
+/* The frames of one robot, without its name: robot as in robot_frames_inner(). Nothing is appended if there are none.
+ */
+#define WRITE_OF_ROBOT(name)                                                                                           \
+	void write_robot_##name(struct cdr_out *out, const ProtobufCMessage *base, const char *robot)
+WRITE_OF_ROBOT(fixed_frames);
+WRITE_OF_ROBOT(tf);
+
 #define READ(name) void read_##name(struct cdr_in *in, struct text *bytes)
 READ(actuators);
 READ(boolean);

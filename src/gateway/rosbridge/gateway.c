@@ -71,12 +71,13 @@ static void complain(const struct channel *channel, const char *why)
 	}
 }
 
+/* Nothing is appended if the offer has none of the message. */
 static troupe_status convert(const struct ros_offer *offer, const struct troupe_message *message, struct text *json,
 	struct troupe_error *error)
 {
 	struct text cdr = {0};
-	troupe_status status = ros_of_bytes(offer->ros, message->bytes, message->count, &cdr, error);
-	if (!status)
+	troupe_status status = names_convert(offer, message, &cdr, error);
+	if (!status && cdr.count)
 		status = ros_json_of_cdr(offer->type, cdr.at, cdr.count, json, error);
 	text_fini(&cdr);
 	return status;
@@ -86,7 +87,7 @@ static troupe_status convert(const struct ros_offer *offer, const struct troupe_
 static void pass_on(struct troupe_rosbridge *gateway, const struct troupe_message *message)
 {
 	const struct board *board = &gateway->board;
-	const struct ros_type *converted = NULL;
+	const struct ros_offer *converted = NULL;
 	struct text json = {0};
 	struct troupe_error error;
 	for (uint32_t at = board_first_of_topic(board, message->topic); at != UINT32_MAX; at = board->same_topic[at]) {
@@ -94,16 +95,16 @@ static void pass_on(struct troupe_rosbridge *gateway, const struct troupe_messag
 		const struct channel *channel = board_channel(board, offer->name);
 		if (!channel)
 			continue;
-		if (converted != offer->ros) {
+		if (!converted || !names_are_alike(converted, offer)) {
 			json.count = 0;
-			converted = offer->ros;
+			converted = offer;
 			if (convert(offer, message, &json, &error)) {
 				complain(channel, error.text);
 				converted = NULL;
 				continue;
 			}
 		}
-		for (uint32_t i = 0; i < channel->hearings.count; i++)
+		for (uint32_t i = 0; i < channel->hearings.count && json.count; i++)
 			hearing_give(channel->hearings.at[i], offer->type, &json);
 	}
 	text_fini(&json);
