@@ -53,7 +53,7 @@ static double write_file(const float *messages, int count, uint64_t *ret_bytes)
 	uint64_t begin_ns = bench_now_ns();
 	must(mcap_file_open(path, "", "bench", NULL, &file, &error), &error);
 	int32_t channel = mcap_file_add_channel(
-		file, mcap_file_add_schema(file, "scan", "ros2msg", "", 0), "/scan", "cdr", NULL, NULL);
+		file, mcap_file_add_schema(file, "scan", "ros2msg", "", 0), "/scan", "cdr", NULL, 0);
 	for (int i = 0; i < count; i++)
 		mcap_file_message(file, channel, i * INT64_C(1000000), messages + (size_t)i * RANGES, MESSAGE_BYTES);
 	if (mcap_file_close(file, &counts))

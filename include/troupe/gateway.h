@@ -138,6 +138,13 @@ TROUPE_API struct troupe_view_counts troupe_view_counts(const struct troupe_view
 
 enum { TROUPE_MCAP_BEHIND_MAX = 64 };
 
+typedef enum troupe_mcap_names {
+	TROUPE_MCAP_GAZEBO, /* topics have the names of the run */
+	/* Topics have the names, and messages the types, that nodes of ROS 2 see (ros2.h), /tf and /tf_static included;
+	 * other topics are left out, and the two for 3D panels. So the file is a bag that `ros2 bag play` plays. */
+	TROUPE_MCAP_ROS,
+} troupe_mcap_names;
+
 struct troupe_mcap_topic {
 	const char *pattern; /* a name, in which * stands for any text and ? for any character */
 	double rate_hz;      /* messages per simulated second, at most; 0: the topic's own rate */
@@ -145,16 +152,19 @@ struct troupe_mcap_topic {
 
 struct troupe_mcap_def {
 	const char *path;
-	/* A topic is recorded if a pattern matches its name; the first pattern that matches gives the rate. NULL: all
-	 * topics that are published, except pictures and point clouds (gz.msgs.Image, gz.msgs.PointCloudPacked),
-	 * because they are large; statistics and messages of troupe.msgs, because they describe the run and not the
-	 * world, so that the file would depend on the machine; and NAME/clock, NAME/pose/info and
-	 * NAME/dynamic_pose/info, because /clock and NAME/stage/tf have the same data. NAME is /world/WORLD. */
+	/* A topic is recorded if a pattern matches its name in the file; the first pattern that matches gives the rate;
+	 * of several names of one topic the highest rate counts. NULL: all topics that are published, except pictures
+	 * and point clouds (gz.msgs.Image, gz.msgs.PointCloudPacked), because they are large; statistics and messages
+	 * of troupe.msgs, because they describe the run and not the world, so that the file would depend on the
+	 * machine; and NAME/clock, NAME/pose/info and NAME/dynamic_pose/info, because /clock and NAME/stage/tf have the
+	 * same data. NAME is /world/WORLD. */
 	const struct troupe_mcap_topic *topics;
 	uint32_t topic_count;
 	bool (*in_a_hurry)(void *ctx);               /* true: do not wait for the reader of a pipe. May be NULL */
 	void (*on_end)(void *ctx, const char *text); /* any thread: why the file ends before the run. May be NULL */
 	void *ctx;
+	troupe_mcap_names names;
+	const char *robot; /* with names of ROS 2: as in troupe_ros2_def; NULL: the only one */
 };
 
 struct troupe_mcap;

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 struct settings {
-	const char *recording, *output;
+	const char *recording, *output, *names, *robot;
 	struct option_list resource_paths, plugin_paths, topics;
 	int64_t secondaries, until_step, verbosity;
 	struct mcap_out out;
@@ -27,6 +27,10 @@ static const struct option_spec specs[] = {
 	{OPTION_TEXT, 'o', "output", "FILE", AT(output), .help = "write this file; must be given"},
 	{OPTION_LIST, .name = "topic", .argument = "PATTERN[@HZ]", .offset = AT(topics),
 		.help = "as for troupe run --mcap; may be repeated"},
+	{OPTION_CHOICE, .name = "names", .argument = "NAMES", .offset = AT(names), .choices = MCAP_OUT_NAMES,
+		.help = "as --mcap-names of troupe run: ros or gz (default: gz)"},
+	{OPTION_TEXT, .name = "robot", .argument = "MODEL", .offset = AT(robot),
+		.help = "with --names ros: as --mcap-robot of troupe run"},
 	{OPTION_WHOLE, .name = "until-step", .argument = "N", .offset = AT(until_step), .hi = WHOLE_MAX,
 		.help = "stop at the last recorded state that is not after step N; 0: no limit (the default)"},
 	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
@@ -132,8 +136,9 @@ static int check_and_make(struct settings *settings)
 		cli_complain("mcap", "no file given to write: expected -o FILE; see troupe mcap --help");
 		return CLI_BAD_USAGE;
 	}
-	troupe_status status =
-		mcap_out_init(&settings->out, settings->output, &settings->topics, on_warning, settings, &error);
+	const struct mcap_out_def def = {
+		settings->output, &settings->topics, settings->names, settings->robot, on_warning, settings};
+	troupe_status status = mcap_out_init(&settings->out, &def, &error);
 	outputs_add(&outputs, OUTPUT_INPUT, "the recording", settings->recording);
 	outputs_add(&outputs, OUTPUT_STREAM, "--output", settings->output);
 	if (!status) {

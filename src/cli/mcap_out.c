@@ -25,13 +25,12 @@ static troupe_status read_topic(struct mcap_out *out, const char *text, struct t
 	return TROUPE_OK;
 }
 
-troupe_status mcap_out_init(struct mcap_out *out, const char *path, const struct option_list *topics,
-	void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
+troupe_status mcap_out_init(struct mcap_out *out, const struct mcap_out_def *def, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
-	*out = (struct mcap_out){.path = path, .warn = warn, .ctx = ctx};
-	for (uint32_t i = 0; i < topics->count && !status; i++)
-		status = read_topic(out, topics->at[i], error);
+	*out = (struct mcap_out){.def = *def};
+	for (uint32_t i = 0; i < def->topics->count && !status; i++)
+		status = read_topic(out, def->topics->at[i], error);
 	return status;
 }
 
@@ -52,20 +51,22 @@ static void on_end(void *ctx, const char *text)
 static void say(const struct mcap_out *out, const char *format, const char *what)
 {
 	struct text line = {0};
-	text_add(&line, "%s: %s%s", out->path, format, what);
-	out->warn(out->ctx, line.at);
+	text_add(&line, "%s: %s%s", out->def.path, format, what);
+	out->def.warn(out->def.ctx, line.at);
 	text_fini(&line);
 }
 
 troupe_status mcap_out_begin(struct mcap_out *out, struct troupe_server *server, struct troupe_error *error)
 {
-	const struct troupe_mcap_def def = {.path = out->path,
+	const struct troupe_mcap_def def = {.path = out->def.path,
 		.topics = out->topics.at,
 		.topic_count = out->topics.count,
 		.in_a_hurry = in_a_hurry,
 		.on_end = on_end,
-		.ctx = out};
-	if (!out->path)
+		.ctx = out,
+		.names = out->def.names && !strcmp(out->def.names, "ros") ? TROUPE_MCAP_ROS : TROUPE_MCAP_GAZEBO,
+		.robot = out->def.robot};
+	if (!out->def.path)
 		return TROUPE_OK;
 	if (!mcap_file_compresses())
 		say(out, "not compressed, because this build has no zstd", "");
@@ -78,7 +79,7 @@ void mcap_out_step(struct mcap_out *out)
 		out->told = true;
 		struct text line = {0};
 		text_add(&line, "%s; the run goes on", out->why);
-		out->warn(out->ctx, line.at);
+		out->def.warn(out->def.ctx, line.at);
 		text_fini(&line);
 	}
 	troupe_mcap_step(out->mcap);

@@ -20,7 +20,7 @@
 
 struct settings {
 	const char *recording;
-	const char *transport, *mcap;
+	const char *transport, *mcap, *mcap_names, *mcap_robot;
 	struct option_list resource_paths, plugin_paths, topics;
 	int64_t secondaries, chaos, until_step, verbosity;
 	int64_t stale_ms;                  /* 0: not given */
@@ -56,6 +56,10 @@ static const struct option_spec specs[] = {
 			"run itself"},
 	{OPTION_LIST, .name = "topic", .needs = "mcap", .argument = "PATTERN[@HZ]", .offset = AT(topics),
 		.help = "with --mcap: as for troupe run; may be repeated"},
+	{OPTION_CHOICE, .name = "mcap-names", .needs = "mcap", .argument = "NAMES", .offset = AT(mcap_names),
+		.choices = MCAP_OUT_NAMES, .help = "with --mcap: as for troupe run (default: gz)"},
+	{OPTION_TEXT, .name = "mcap-robot", .needs = "mcap", .argument = "MODEL", .offset = AT(mcap_robot),
+		.help = "as for troupe run"},
 	{OPTION_TEXT, .name = "foxglove", .argument = "[ADDRESS:]PORT", .offset = AT(gateways.foxglove),
 		.help = "show the recording to Foxglove instead, and to clients of its WebSocket protocol, until this "
 			"is interrupted: the viewer chooses when it plays, how fast, and which step is shown; "
@@ -265,8 +269,9 @@ static int replay_and_write(struct settings *settings)
 	troupe_status status = outputs_check(&outputs, &error);
 	int exit_status = cli_exit_status(status);
 	if (!status) {
-		status = mcap_out_init(
-			&settings->mcap_out, settings->mcap, &settings->topics, on_warning, settings, &error);
+		const struct mcap_out_def def = {settings->mcap, &settings->topics, settings->mcap_names,
+			settings->mcap_robot, on_warning, settings};
+		status = mcap_out_init(&settings->mcap_out, &def, &error);
 		exit_status = status ? CLI_BAD_USAGE : replay(settings);
 		mcap_out_fini(&settings->mcap_out);
 	}

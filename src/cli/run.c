@@ -657,6 +657,23 @@ static int run_world(struct run *run)
 	return run->settings.mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
 }
 
+/* Programs of ROS that see the run, or will see its file. */
+static troupe_status run_prepare_mcap(struct run *run, struct troupe_error *error)
+{
+	const struct run_settings *settings = &run->settings;
+	const struct gateways_settings *gateways = &settings->gateways;
+	const char *robot = gateways->ros2_robot ? gateways->ros2_robot : gateways->rosbridge_robot;
+	const struct mcap_out_def def = {.path = settings->mcap,
+		.topics = &settings->topics,
+		.names = settings->mcap_names                    ? settings->mcap_names
+			 : gateways->ros2 || gateways->rosbridge ? "ros"
+								 : "gz",
+		.robot = settings->mcap_robot ? settings->mcap_robot : robot,
+		.warn = on_warning,
+		.ctx = run};
+	return mcap_out_init(&run->mcap_out, &def, error);
+}
+
 static int run_logged(struct run *run)
 {
 	const struct run_settings *settings = &run->settings;
@@ -672,7 +689,7 @@ static int run_logged(struct run *run)
 	troupe_status status = log_init(
 		&run->log, settings->log, (uint64_t)settings->log_every, settings->log_what, on_warning, run, &error);
 	if (!status)
-		status = mcap_out_init(&run->mcap_out, settings->mcap, &settings->topics, on_warning, run, &error);
+		status = run_prepare_mcap(run, &error);
 	if (!status)
 		exit_status = run_world(run);
 	else

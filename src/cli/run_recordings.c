@@ -41,8 +41,8 @@ static bool is_among(const char *name, const char *names)
 static int play_back(const struct run_settings *settings, const struct recordings *recordings, struct arena *arena)
 {
 	static const char passed[] =
-		"secondaries transport chaos network-stale-ms resource-path plugin-path mcap topic "
-		"verbose view-address view-cert view-key foxglove foxglove-cert foxglove-key "
+		"secondaries transport chaos network-stale-ms resource-path plugin-path mcap mcap-names mcap-robot "
+		"topic verbose view-address view-cert view-key foxglove foxglove-cert foxglove-key "
 		"foxglove-origin foxglove-insecure",
 			  set_aside[] = "recordings config strict programs no-gz rtf update-rate view distributed";
 	bool shown = settings->gateways.view || settings->gateways.view_address;
@@ -93,6 +93,7 @@ static troupe_status record_as_told(struct run_settings *settings, struct record
 					    recordings->place));
 	else if (recordings->mcap) {
 		settings->mcap = recordings->mcap;
+		settings->mcap_names = "gz"; /* of the topics that it names */
 		settings->topics = recordings->topics;
 	}
 	if (settings->verbosity >= 1)

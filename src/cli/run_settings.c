@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/mcap_out.h"
 
 #include <troupe/ros2.h>
 #include <troupe/server.h>
@@ -142,6 +143,13 @@ static const struct option_spec specs[] = {
 			"simulated "
 			"second; may be repeated (default: all but pictures, point clouds and those about the run "
 			"itself)"},
+	{OPTION_CHOICE, .name = "mcap-names", .needs = "mcap", .argument = "NAMES", .offset = AT(mcap_names),
+		.choices = MCAP_OUT_NAMES,
+		.help = "the names of topics in the file: ros: those that nodes see with --ros2, with the same types, "
+			"/tf and /tf_static, so that ros2 bag plays the file; gz: the run's own (default: ros with "
+			"--ros2 or --rosbridge, else gz)"},
+	{OPTION_TEXT, .name = "mcap-robot", .needs = "mcap", .argument = "MODEL", .offset = AT(mcap_robot),
+		.help = "with names of ROS 2: as --ros2-robot (default: what that or --rosbridge-robot says)"},
 	{OPTION_HEADING, .help = "Tables"},
 	{OPTION_TEXT, .name = "log", .argument = "FILE.csv", .offset = AT(log),
 		.help = "write the states of models, joints and other entities as a table: one row for each entity "

@@ -44,6 +44,29 @@ timeout 60 "$troupe" replay tape --mcap replay.mcap --secondaries 0 >said 2>&1
 check "the recording runs again: $(cat said)" $?
 same replay.mcap 'troupe replay --mcap'
 
+# a bag of ROS 2: the names depend on what there is, and a model comes in the middle
+record bag --secondaries 0 --mcap-names ros
+grep -aq '/clock' bag.mcap && ! grep -aq '/world/w/' bag.mcap
+check "names of ROS 2: $(grep -ao '/[a-z0-9_]*/[a-z_/]*' bag.mcap | sort -u | tr '\n' ' ')" $?
+record bag2 --secondaries 2 --transport tcp --network-stale-ms 60000 --chaos 7 --mcap-names ros
+timeout 60 "$troupe" mcap tape -o bag3.mcap --secondaries 2 --names ros >said 2>&1
+check "a bag is made of the recording: $(cat said)" $?
+timeout 60 "$troupe" replay tape --mcap bag4.mcap --mcap-names ros --secondaries 0 >said 2>&1
+check "and by replay: $(cat said)" $?
+bags='bag2 bag3 bag4'
+if "$troupe" run "$data/w.sdf" --iterations 1 --rosbridge 0 -v 0 >/dev/null 2>&1; then
+	record bag5 --rosbridge 0 --secondaries 1
+	bags="$bags bag5"
+fi
+for bag in $bags; do
+	cmp bag.mcap $bag.mcap >diff 2>&1
+	check "$bag is the same bag: $(cat diff)" $?
+done
+# 1.8 s of the model that comes at 0.7 s
+timeout 60 "$troupe" mcap tape -o late.mcap --names ros --robot late --topic '/imu@5' >said 2>&1 &&
+	grep -qE ', (9|10) messages of 1 topic' said
+check "names of the robot that is named: $(cat said)" $?
+
 record some --topic '/world/*/imu@50' --topic /clock@10
 timeout 60 "$troupe" mcap tape -o again.mcap --topic '/world/*/imu@50' --topic /clock@10 >said 2>&1 && cmp some.mcap again.mcap
 check "chosen topics, from the run and from the recording: $(cat said)" $?

@@ -278,7 +278,9 @@ static void read_of_summary(unsigned opcode, struct bytes *in, const struct byte
 			"channel %u", number);
 		uint64_t bytes = get(in, 4);
 		check(bytes == in->count - in->used && (number ? bytes > 0 : !bytes), "its pairs: %" PRIu64, bytes);
-		check(!number || (!strcmp(get_text(in), "key") && !strcmp(get_text(in), "value")), "its pair");
+		check(!number || (!strcmp(get_text(in), "key") && !strcmp(get_text(in), "value") &&
+					 !strcmp(get_text(in), "another key") && !*get_text(in)),
+			"its pairs");
 	} else if (opcode == STATISTICS) {
 		read_statistics(in);
 	} else if (opcode == CHUNK_INDEX) {
@@ -365,6 +367,7 @@ static void write_and_read(const char *path)
 	const struct outfile_options options = {.fresh = false};
 	struct mcap_file_counts counts;
 	struct mcap_file *file;
+	static const char *const pairs[] = {"key", "value", "another key", ""};
 	struct troupe_error error;
 	uint64_t dice = 1;
 	check(!mcap_file_open(path, "profile", "library", &options, &file, &error), "%s", error.text);
@@ -373,7 +376,7 @@ static void write_and_read(const char *path)
 	for (int32_t i = 0; i < CHANNELS; i++) {
 		char topic[16];
 		(void)snprintf(topic, sizeof topic, "/topic_%d", i);
-		check(mcap_file_add_channel(file, 1 + i % 2, topic, "cdr", i ? "key" : NULL, i ? "value" : NULL) == i,
+		check(mcap_file_add_channel(file, 1 + i % 2, topic, "cdr", pairs, i ? ARRAY_LEN(pairs) : 0) == i,
 			"a channel");
 	}
 	mcap_file_metadata(file, "name", (const char *const[]){"a", "b"}, 2);
@@ -420,7 +423,7 @@ static void fails(void)
 	check(mcap_file_open("/nowhere/x.mcap", "p", "l", &options, &file, &error) == TROUPE_EIO, "no such folder");
 	check(!mcap_file_open("/dev/full", "p", "l", &options, &file, &error), "%s", error.text);
 	check(mcap_file_failed(file) == ENOSPC, "the disk is full: %d", mcap_file_failed(file));
-	check(mcap_file_add_channel(file, 0, "/t", "cdr", NULL, NULL) == 0, "a channel");
+	check(mcap_file_add_channel(file, 0, "/t", "cdr", NULL, 0) == 0, "a channel");
 	mcap_file_message(file, 0, 1, "x", 1);
 	check(mcap_file_close(file, NULL) == ENOSPC, "the first error stays");
 	check(!mcap_file_open("/dev/null", "p", "l", &options, &file, &error), "%s", error.text);
@@ -429,9 +432,9 @@ static void fails(void)
 		last = mcap_file_add_schema(file, "s", "e", "", 0);
 	check(last == MCAP_CHANNELS_MAX && mcap_file_add_schema(file, "s", "e", "", 0) == -1, "schemas: %d", last);
 	for (int i = 0; i < MCAP_CHANNELS_MAX; i++)
-		last = mcap_file_add_channel(file, 1, "t", "e", NULL, NULL);
-	check(last == MCAP_CHANNELS_MAX - 1 && mcap_file_add_channel(file, 1, "t", "e", NULL, NULL) == -1,
-		"channels: %d", last);
+		last = mcap_file_add_channel(file, 1, "t", "e", NULL, 0);
+	check(last == MCAP_CHANNELS_MAX - 1 && mcap_file_add_channel(file, 1, "t", "e", NULL, 0) == -1, "channels: %d",
+		last);
 	mcap_file_message(file, 0, 1, "x", MCAP_MESSAGE_BYTES_MAX + (size_t)1);
 	check(mcap_file_failed(file) == EFBIG, "a message that is too long");
 	(void)mcap_file_close(file, NULL);

@@ -1,4 +1,4 @@
-// mcap.js WHOLE KILLED EMPTY: reads the three files of test_mcap.sh.
+// mcap.js WHOLE KILLED EMPTY FRAMED BAG: reads the files of test_mcap.sh.
 "use strict";
 const fs = require("fs");
 const { McapIndexedReader, McapStreamReader } = require("@mcap/core");
@@ -138,6 +138,29 @@ async function readFrames(bytes, handlers) {
 	}
 }
 
+// A bag of ROS 2: each message decodes by its definition, topics have ROS 2's names, and each channel the quality of
+// service as rosbag2 reads it.
+async function readBag(bytes, handlers) {
+	const { reader, last } = await readWhole(bytes, handlers);
+	for (const { topic, messageEncoding, metadata } of reader.channelsById.values()) {
+		const isStatic = topic.endsWith("/tf_static");
+		const qos = metadata.get("offered_qos_profiles") ?? "";
+		check(messageEncoding === "cdr" && !/^\/(world|model)\//.test(topic), `${topic}: ${messageEncoding}`);
+		check(/^RIHS01_[0-9a-f]{64}$/.test(metadata.get("topic_type_hash")), `${topic}: ${metadata.get("topic_type_hash")}`);
+		check(qos.startsWith(`- history: 1\n  depth: ${isStatic ? 1 : 10}\n  reliability: 1\n  durability: ${isStatic ? 1 : 2}\n`) &&
+			qos.match(/\n    sec: 9223372036\n    nsec: 854775807\n/g).length === 3, `${topic}: ${qos}`);
+	}
+	const tree = (name) => last[name].transforms.map((t) => `${t.header.frame_id}>${t.child_frame_id}`).sort().join(" ");
+	check(tree("/r2/tf") === "odom>base_footprint", `/r2/tf ${tree("/r2/tf")}`);
+	check(/base_footprint>base_link .*base_footprint>laser( |$)/.test(tree("/r2/tf_static")),
+		`/r2/tf_static ${tree("/r2/tf_static")}`);
+	check(last["/tf"].transforms.length === 1 && last["/r1/odom"].header.frame_id === "r1/odom", "the common frames");
+	const metadata = new Map();
+	for await (const record of reader.readMetadata()) metadata.set(record.name, record.metadata);
+	check(metadata.get("rosbag2").get("serialized_metadata").startsWith("version: 8\n"), "metadata of rosbag2");
+	check(metadata.get("troupe").get("names") === "ros", "metadata");
+}
+
 // As a stream, with all sums; returns the number of messages.
 function readStream(bytes, decompressHandlers) {
 	const reader = new McapStreamReader({ validateCrcs: true, decompressHandlers });
@@ -160,7 +183,7 @@ function refuses(bytes, at, handlers) {
 
 async function main() {
 	const handlers = await loadDecompressHandlers();
-	const [whole, killed, empty, framed] = process.argv.slice(2).map((path) => fs.readFileSync(path));
+	const [whole, killed, empty, framed, bag] = process.argv.slice(2).map((path) => fs.readFileSync(path));
 	const { reader, counts, last, contacts } = await readWhole(whole, handlers);
 	const stream = readStream(whole, handlers);
 	check(stream.done && BigInt(stream.count) === reader.statistics.messageCount, `a stream of ${stream.count} messages`);
@@ -194,6 +217,7 @@ async function main() {
 	check(metadata[0]?.metadata.get("world") === "w" && metadata[0]?.metadata.get("seed") === "0", "metadata");
 
 	await readFrames(framed, handlers);
+	await readBag(bag, handlers);
 
 	// ranges: the clock has a message in each step
 	await readRange(reader, "/clock", 0n, 99000000n, 100);

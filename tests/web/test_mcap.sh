@@ -37,7 +37,10 @@ $(sensor look camera 7 "<gz_frame_id>look</gz_frame_id><camera><image><width>8</
 END
 run said frames.sdf - 300 --mcap frames.mcap --topic '*'
 check 'a file with named frames is written' $?
-web_node "$SOURCE_DIR/tests/web/mcap.js" whole.mcap killed.mcap empty.mcap frames.mcap >said
+cp "$SOURCE_DIR/tests/data/ros/robots.sdf" "$SOURCE_DIR/tests/data/ros/bot.urdf" .
+run said robots.sdf - 100 --mcap bag.mcap --mcap-names ros --topic '*'
+check 'a bag of ROS 2 is written' $?
+web_node "$SOURCE_DIR/tests/web/mcap.js" whole.mcap killed.mcap empty.mcap frames.mcap bag.mcap >said
 check "the files are read: $(cat said)" $?
 tail -n 1 said
 totals

@@ -342,9 +342,10 @@ int32_t mcap_file_add_schema(
 }
 
 int32_t mcap_file_add_channel(struct mcap_file *file, int32_t schema, const char *topic, const char *encoding,
-	const char *key, const char *value)
+	const char *const *texts, uint32_t count)
 {
 	struct text *out = &file->channel_records;
+	size_t bytes = 0;
 	if (file->channels.count == MCAP_CHANNELS_MAX)
 		return -1;
 	size_t before = out->count, length = begin_record(out, CHANNEL);
@@ -352,11 +353,11 @@ int32_t mcap_file_add_channel(struct mcap_file *file, int32_t schema, const char
 	put(out, (uint64_t)schema, 2);
 	put_text(out, topic);
 	put_text(out, encoding);
-	put(out, key ? 8 + strlen(key) + strlen(value) : 0, 4);
-	if (key) {
-		put_text(out, key);
-		put_text(out, value);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		bytes += 4 + strlen(texts[i]);
+	put(out, bytes, 4);
+	for (uint32_t i = 0; i < count; i++)
+		put_text(out, texts[i]);
 	end_record(out, length);
 	text_add_bytes(&file->chunk, out->at + before, out->count - before);
 	(void)vec_append(&file->channels, 1);

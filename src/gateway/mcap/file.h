@@ -29,12 +29,12 @@ troupe_status mcap_file_open(const char *path, const char *profile, const char *
 	const struct outfile_options *options, struct mcap_file **ret_file, struct troupe_error *error);
 
 /* Adds a schema or a channel and returns its number, from 1 or from 0. encoding: "ros2msg", "protobuf". The channel of
- * a schema has messages in `encoding`: "cdr", "protobuf"; its metadata are one pair, whose key may be NULL. -1: there
- * are MCAP_CHANNELS_MAX already. */
+ * a schema has messages in `encoding`: "cdr", "protobuf"; its metadata are pairs of texts, as of mcap_file_metadata().
+ * -1: there are MCAP_CHANNELS_MAX already. */
 int32_t mcap_file_add_schema(
 	struct mcap_file *file, const char *name, const char *encoding, const void *bytes, size_t count);
 int32_t mcap_file_add_channel(struct mcap_file *file, int32_t schema, const char *topic, const char *encoding,
-	const char *key, const char *value);
+	const char *const *texts, uint32_t count);
 
 /* Adds a message to the present chunk. Its time is the log time and the publish time. */
 void mcap_file_message(struct mcap_file *file, int32_t channel, int64_t time_ns, const void *bytes, size_t count);

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/eventcount.h"
 #include "base/map.h"
-#include "gateway/mcap/file.h"
+#include "gateway/mcap/bag.h"
 #include "gateway/ros/ros.h"
 #include "gateway/ros/stage.h"
 #include "server/internal.h"
@@ -83,6 +83,7 @@ struct troupe_mcap {
 	struct map lanes_by_name;
 	VEC(struct lane) lanes;
 	struct map schemas_by_name; /* values: their numbers */
+	struct bag *bag;            /* with names of ROS 2, instead of lanes and sceneries; else NULL */
 	struct text key, body;
 	struct troupe_error why; /* before `failed` is set */
 };
@@ -109,8 +110,9 @@ static bool is_usual(const struct troupe_topic *topic)
 }
 
 /* Whether a pattern matches the name of a topic, or there is none and it is a usual one; and its rate. */
-static bool is_chosen(struct troupe_mcap *mcap, const char *name, bool usual, double *ret_rate_hz)
+static bool is_chosen(void *ctx, const char *name, bool usual, double *ret_rate_hz)
 {
+	struct troupe_mcap *mcap = ctx;
 	*ret_rate_hz = 0;
 	for (uint32_t i = 0; i < mcap->patterns.count; i++) {
 		struct pattern *pattern = &mcap->patterns.at[i];
@@ -178,7 +180,8 @@ static void subscribe_to(struct troupe_mcap *mcap, const struct troupe_topic *to
 	double rate_hz;
 	if (topic->kind != TROUPE_TOPIC_PUBLISHED || map_find(&mcap->subscribed, topic->name, &at))
 		return;
-	bool chosen = is_chosen(mcap, topic->name, is_usual(topic), &rate_hz);
+	bool chosen = mcap->bag ? bag_wants(mcap->bag, topic->name, &rate_hz)
+				: is_chosen(mcap, topic->name, is_usual(topic), &rate_hz);
 	enum role role = role_of(mcap, topic->name, &scenery);
 	if (!chosen && role == NO_ROLE)
 		return;
@@ -194,6 +197,8 @@ static void subscribe(struct troupe_mcap *mcap)
 {
 	const struct troupe_topics *topics = troupe_topics_list(mcap->server);
 	mcap->epoch = topics->epoch;
+	if (mcap->bag)
+		bag_update(mcap->bag, topics);
 	for (uint32_t i = 0; i < topics->count; i++)
 		subscribe_to(mcap, &topics->at[i]);
 	troupe_topics_release(topics);
@@ -238,10 +243,11 @@ static int32_t schema_of(struct troupe_mcap *mcap, const struct ros_type *ros, c
 
 static int32_t add_channel(struct troupe_mcap *mcap, const char *topic, const struct ros_type *ros, const char *type)
 {
+	static const char *const pairs[] = {"offered_qos_profiles", ""};
 	int32_t schema = schema_of(mcap, ros, type);
 	return schema < 0 ? -1
-			  : mcap_file_add_channel(mcap->file, schema, topic, ros ? "cdr" : "protobuf",
-				    ros ? "offered_qos_profiles" : NULL, "");
+			  : mcap_file_add_channel(mcap->file, schema, topic, ros ? "cdr" : "protobuf", pairs,
+				    ros ? ARRAY_LEN(pairs) : 0);
 }
 
 /* NULL: the file has too many channels. */
@@ -284,7 +290,7 @@ static bool add_scenery_channel(struct troupe_mcap *mcap, struct scenery *scener
 		if (!number)
 			number = add_schema(mcap, stage_schema_name, "jsonschema", &schema);
 		if (number >= 0)
-			*channel = mcap_file_add_channel(mcap->file, number, scenery->shapes, "json", NULL, NULL);
+			*channel = mcap_file_add_channel(mcap->file, number, scenery->shapes, "json", NULL, 0);
 		text_fini(&schema);
 	} else {
 		*channel = add_channel(mcap, scenery->frames, ros_type_find("gz.msgs.Pose_V", "/tf"), NULL);
@@ -341,15 +347,31 @@ static troupe_status write_own(struct troupe_mcap *mcap, const struct lane *lane
 	return TROUPE_OK;
 }
 
-static troupe_status write_message(
+static troupe_status recorder_write_in_bag(
+	struct troupe_mcap *mcap, const struct troupe_message *message, struct troupe_error *error)
+{
+	struct troupe_error why;
+	troupe_status status = bag_write(mcap->bag, message, &why);
+	return status == TROUPE_ELIMIT ? too_many(mcap, error)
+	       : status                ? not_converted(mcap, message, &why, error)
+				       : TROUPE_OK;
+}
+
+static troupe_status recorder_write_in_lane(
 	struct troupe_mcap *mcap, const struct troupe_message *message, struct troupe_error *error)
 {
 	const struct lane *lane = lane_of(mcap, message);
 	if (!lane)
 		return too_many(mcap, error);
 	troupe_status status = lane->channel >= 0 ? write_own(mcap, lane, message, error) : TROUPE_OK;
-	if (!status && lane->role != NO_ROLE)
-		status = write_scenery(mcap, lane, message, error);
+	return !status && lane->role != NO_ROLE ? write_scenery(mcap, lane, message, error) : status;
+}
+
+static troupe_status write_message(
+	struct troupe_mcap *mcap, const struct troupe_message *message, struct troupe_error *error)
+{
+	troupe_status status =
+		mcap->bag ? recorder_write_in_bag(mcap, message, error) : recorder_write_in_lane(mcap, message, error);
 	int code = mcap_file_failed(mcap->file);
 	return code && !status ? fail(error, TROUPE_EIO, "%s: cannot write: %s: the file ends at %.3f s", mcap->path,
 					 outfile_why(code), (double)message->time_ns * 1e-9)
@@ -410,12 +432,13 @@ static void *work(void *ctx)
 
 /* --- the step's side ---------------------------------------------------------------------------------------------- */
 
-static void await_thread(struct troupe_mcap *mcap)
+/* Until the thread is less than `behind` steps behind. */
+static void await_thread(struct troupe_mcap *mcap, uint64_t behind)
 {
 	uint64_t begin_ns = 0;
 	for (;;) {
 		uint32_t seen = eventcount_read(&mcap->done);
-		if (atomic_load(&mcap->failed) || mcap->steps - atomic_load(&mcap->done_steps) < TROUPE_MCAP_BEHIND_MAX)
+		if (atomic_load(&mcap->failed) || mcap->steps - atomic_load(&mcap->done_steps) < behind)
 			break;
 		begin_ns = begin_ns ? begin_ns : clock_now_ns();
 		(void)eventcount_await(&mcap->done, seen, 0, 0);
@@ -424,21 +447,31 @@ static void await_thread(struct troupe_mcap *mcap)
 		mcap->waited_ns += clock_now_ns() - begin_ns;
 }
 
+static void recorder_tell_thread(struct troupe_mcap *mcap)
+{
+	atomic_store(&mcap->told_steps, mcap->steps);
+	eventcount_advance(&mcap->told);
+}
+
 void troupe_mcap_step(struct troupe_mcap *mcap)
 {
 	if (!mcap || atomic_load_explicit(&mcap->failed, memory_order_relaxed))
 		return;
+	mcap->steps++;
 	if (troupe_topics_epoch(mcap->server) != mcap->epoch) {
+		if (mcap->bag) { /* what waits has its name by the topics that there were */
+			recorder_tell_thread(mcap);
+			await_thread(mcap, 1);
+		}
 		pthread_mutex_lock(&mcap->lock);
 		if (mcap->client)
 			subscribe(mcap);
 		pthread_mutex_unlock(&mcap->lock);
 	}
-	if (++mcap->steps % TELL_STEPS)
+	if (mcap->steps % TELL_STEPS)
 		return;
-	atomic_store(&mcap->told_steps, mcap->steps);
-	eventcount_advance(&mcap->told);
-	await_thread(mcap);
+	recorder_tell_thread(mcap);
+	await_thread(mcap, TROUPE_MCAP_BEHIND_MAX);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -456,8 +489,8 @@ static void add_metadata(struct troupe_mcap *mcap)
 	for (uint32_t i = 0; i < troupe_server_world_count(mcap->server); i++)
 		text_add(&worlds, "%s%s", i ? "\n" : "", troupe_server_world_name(mcap->server, i));
 	text_add(&seed, "%" PRIu64, mcap->server->def.seed);
-	const char *const texts[] = {"version", troupe_version(), "world", worlds.at, "seed", seed.at};
-	mcap_file_metadata(mcap->file, "troupe", texts, ARRAY_LEN(texts));
+	const char *const texts[] = {"version", troupe_version(), "world", worlds.at, "seed", seed.at, "names", "ros"};
+	mcap_file_metadata(mcap->file, "troupe", texts, ARRAY_LEN(texts) - (mcap->bag ? 0 : 2));
 	text_fini(&worlds);
 	text_fini(&seed);
 }
@@ -490,6 +523,7 @@ static void release(struct troupe_mcap *mcap)
 		free(scenery->frames);
 		stage_destroy(scenery->stage);
 	}
+	bag_destroy(mcap->bag);
 	vec_free(&mcap->sceneries);
 	vec_free(&mcap->patterns);
 	vec_free(&mcap->names);
@@ -530,8 +564,11 @@ troupe_status troupe_mcap_start(struct troupe_server *server, const struct troup
 		release(mcap);
 		return status;
 	}
+	if (def->names == TROUPE_MCAP_ROS)
+		mcap->bag = bag_create(&(struct bag_def){mcap->file, def->robot, is_chosen, is_usual, mcap});
+	else
+		add_sceneries(mcap);
 	add_metadata(mcap);
-	add_sceneries(mcap);
 	subscribe(mcap);
 	int code = pthread_create(&mcap->thread, NULL, work, mcap);
 	if (code) {
