@@ -10,9 +10,9 @@
  * it and is destroyed there; any threads step its ODE worlds, each with its own worker (worker.h). Memory is allocated
  * when groups change or grow; a warm step does not allocate. Surfaces combine as in Gazebo's ODE: friction, restitution
  * and its threshold the smaller of the two, stiffness in series, damping added, correcting velocity the smaller,
- * minimum depth the larger. A contact of which a surface gives a stiffness is a spring: at rest it holds its load at
- * the depth force / stiffness (beyond the minimum depth of the surfaces), and it parts two bodies no faster than the
- * correcting velocity. All other contacts are rigid. */
+ * minimum depth the larger. Slips are added, as in Gazebo's DART. A contact of which a surface gives a stiffness is a
+ * spring: at rest it holds its load at the depth force / stiffness (beyond the minimum depth of the surfaces), and it
+ * parts two bodies no faster than the correcting velocity. All other contacts are rigid. */
 #ifndef PHYSICS_PHYSICS_H
 #define PHYSICS_PHYSICS_H
 

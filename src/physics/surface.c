@@ -73,7 +73,7 @@ static void meet(const struct sdf_physics *world, const struct sdf_surface *a, c
 		.directed = is_directed(a) || is_directed(b),
 		.dt = dt,
 	};
-	double slip1 = MIN(a->slip1, b->slip1), slip2 = MIN(a->slip2, b->slip2);
+	double slip1 = a->slip1 + b->slip1, slip2 = a->slip2 + b->slip2; /* the same force acts on both */
 	if (slip1 > 0 || slip2 > 0) {
 		ret->surface.mode |= dContactSlip1 | dContactSlip2;
 		ret->surface.slip1 = slip1;
