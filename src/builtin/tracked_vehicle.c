@@ -5,14 +5,14 @@
  *
  * because tracks slide sideways in a turn, so that a vehicle turns slower than one on wheels. The tracks get their
  * velocities and the centre of the turn on their topics: the point beside <body_link> around which the vehicle turns,
- * or infinity when it goes straight (angular below 0.1 rad/s). Parameters, topics and formula are those of Gazebo's
- * TrackedVehicle, except for signs (track_controller.c) and odometry: its turn is that of the command, and not larger
- * by 1 / steering_efficiency. */
+ * or infinity when it goes straight. Parameters, topics and formula are those of Gazebo's TrackedVehicle, except for
+ * signs (track_controller.c), odometry (its turn is that of the command, and not larger by 1 / steering_efficiency) and
+ * slow commands: in Gazebo a vehicle goes straight below 0.1 rad/s, and turns about itself below 0.1 m/s. */
 #include "builtin/parts.h"
 
 #include <stdio.h>
 
-#define SLOW 0.1 /* m/s, rad/s: slower is none */
+#define RADIUS_MAX 1e8 /* m: farther away, the turn cannot be distinguished from a straight way */
 
 enum input { INPUT_VELOCITY, INPUT_EFFICIENCY };
 enum side { LEFT, RIGHT, SIDES };
@@ -194,9 +194,9 @@ static struct troupe_vec3 centre_of(
 {
 	const struct config *config = self->config;
 	struct troupe_pose body = self->host->link_pose(step, config->body, TROUPE_NOW);
-	if (fabs(speed->angular) < SLOW)
+	double radius = speed->angular != 0 ? speed->linear / speed->angular : HUGE_VAL;
+	if (!(fabs(radius) <= RADIUS_MAX))
 		return troupe_vec3_make(HUGE_VAL, HUGE_VAL, HUGE_VAL);
-	double radius = fabs(speed->linear) < SLOW ? 0 : speed->linear / speed->angular;
 	return troupe_pose_point(body, troupe_vec3_make(0, radius, 0));
 }
 
@@ -229,7 +229,7 @@ static void update(const struct troupe_system *self, const struct troupe_step *s
 	struct builtin_speed now = builtin_limit_speeds(&w->speeds, &config->linear, &config->angular, step->dt);
 	bool changes = w->fresh || now.linear != last.linear || now.angular != last.angular;
 	w->fresh = 0;
-	if (changes || fabs(now.angular) >= SLOW)
+	if (changes || now.angular != 0)
 		tell(self, step, w);
 }
 

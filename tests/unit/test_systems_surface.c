@@ -54,8 +54,10 @@ Test(surfaces, conveyor_tells_its_way)
 	const double a = 0.25, v = 0.5;
 	struct troupe_message message;
 	Gz__Msgs__Odometry *last = NULL;
-	start(CONVEYOR("0 0 0.05 0 0 0", "<max_velocity>0.5</max_velocity><max_acceleration>0.25</max_acceleration>"
-					 "<odometry_publish_frequency>10</odometry_publish_frequency>", ""));
+	start(CONVEYOR("0 0 0.05 0 0 0",
+		"<max_velocity>0.5</max_velocity><max_acceleration>0.25</max_acceleration>"
+		"<odometry_publish_frequency>10</odometry_publish_frequency>",
+		""));
 	struct troupe_client *client = client_of(server, 4096);
 	subscribe(client, "/model/belt/link/l/odometry", 0);
 	lib_text(server, 1000, "/model/belt/link/l/track_cmd_vel", "data: 1");
@@ -237,6 +239,34 @@ Test(surfaces, vehicle_goes_on_a_circle)
 	NEAR(is.twist.linear.x * sin(yaw) - is.twist.linear.y * cos(yaw), 0, 0.05);
 	NEAR(v / is.twist.angular.z, 0.5 / 0.4, 0.25);
 	stop();
+}
+
+/* The circle is that of the command at any speed and rate, however slow; and it is the straight way in the limit. */
+Test(surfaces, vehicle_goes_on_the_circle_of_any_command)
+{
+	static const double commands[][2] = {
+		{0.5, 0.09}, {0.09, 0.15}, {-0.5, 0.05}, {0.3, -0.09}, {0.05, 0.02}, {1, 1e-3}, {0.5, 1e-12}};
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		double linear = commands[i][0], angular = commands[i][1], seconds = fmin(12, fabs(2 / linear));
+		start(VEHICLE("0 0 0 0 0 0", ""));
+		command(500, linear, angular);
+		lib_run(server, 1500);
+		struct troupe_model_state before = model_of("tank");
+		lib_run(server, 1500 + (uint64_t)(seconds / LIB_DT_S));
+		struct troupe_model_state after = model_of("tank");
+		double turned = yaw_of(&after) - yaw_of(&before);
+		double chord = hypot(after.pose.x - before.pose.x, after.pose.y - before.pose.y);
+		if (fabs(angular) > 1e-6) {
+			/* the rate is a little above that of the command, because the faster track holds */
+			double part = turned / angular / seconds;
+			cr_expect(part > 0.95 && part < 1.6, "%g %g: turned %g", linear, angular, turned);
+			NEAR(2 * sin(turned / 2) * linear / angular, copysign(chord, linear * turned * angular),
+				0.03 * chord);
+		} else {
+			NEAR(chord, linear * seconds, 0.02);
+		}
+		stop();
+	}
 }
 
 Test(surfaces, vehicle_has_limits)
