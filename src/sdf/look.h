@@ -105,7 +105,7 @@ struct sdf_earth { /* <spherical_coordinates>: the place of the world's origin; 
 	double latitude_deg, longitude_deg, elevation_m, heading_deg; /* 0 */
 };
 
-struct sdf_air {                     /* <atmosphere type="adiabatic"> at the world's origin */
+struct sdf_air {                     /* <atmosphere type="adiabatic"> at sea level */
 	double temperature_K;        /* 288.15 */
 	double temperature_gradient; /* K/m, -0.0065 */
 	double pressure_Pa;          /* 101325 */

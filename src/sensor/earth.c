@@ -130,10 +130,10 @@ void earth_degree(const struct earth *earth, struct earth_place place, double *r
 }
 
 /* The constants are those of the standard; density by the law of ideal gases. */
-struct earth_air earth_air(const struct sdf_air *air, double height_m)
+struct earth_air earth_air(const struct sdf_air *air, double altitude_m)
 {
 	const double gravity = 9.80665, molar_mass = 28.9644, gas = 8314.32, radius_m = 6356766;
-	double height = height_m > -radius_m ? radius_m * height_m / (radius_m + height_m) : (double)-INFINITY;
+	double height = altitude_m > -radius_m ? radius_m * altitude_m / (radius_m + altitude_m) : (double)-INFINITY;
 	double temperature = air->temperature_K + air->temperature_gradient * height;
 	if (!(temperature > 0 && isfinite(temperature)))
 		return (struct earth_air){0};

@@ -46,14 +46,15 @@ struct earth_air {
 	double temperature_K, pressure_Pa, density_kg_m3;
 };
 
-/* The air at a height above the world's origin, to which <atmosphere> refers. The temperature changes linearly with the
+/* The air at an altitude; <atmosphere> describes that at sea level. The temperature changes linearly with the
  * geopotential height, and the pressure as it does in standard air (U.S. Standard Atmosphere 1976, equations 18 and
  * 33a):
  *
  *   H = r z / (r + z),  T = T0 + L H,  p = p0 (T0 / T)^(g M / (R L)),  or p0 exp(-g M H / (R T0)) if L is 0
  *
  * With the defaults of <atmosphere> this is the pressure of Gazebo's air pressure sensor, which has these defaults as
- * constants, and the density of its air speed sensor. Where T is not above 0 there is no air: all three are 0. */
-struct earth_air earth_air(const struct sdf_air *air, double height_m);
+ * constants, and the density of its air speed sensor. (Gazebo takes z of the world for the altitude, wherever on earth
+ * the world is.) Where T is not above 0 there is no air: all three are 0. */
+struct earth_air earth_air(const struct sdf_air *air, double altitude_m);
 
 #endif

@@ -126,15 +126,15 @@ void measure_magnetometer(const struct motion *motion, struct vec3 field, double
 	put(in_axes(motion->pose.q, field), signals);
 }
 
-void measure_air_pressure(const struct motion *motion, const struct sdf_air *air, double reference_m, double signals[1])
+void measure_air_pressure(const struct motion *motion, const struct sdf_air *air, double origin_m, double signals[1])
 {
-	signals[0] = earth_air(air, reference_m + motion->pose.p.z).pressure_Pa;
+	signals[0] = earth_air(air, origin_m + motion->pose.p.z).pressure_Pa;
 }
 
-void measure_air_speed(
-	const struct motion *motion, const struct sdf_air *air, double signals[1], double *ret_temperature_K)
+void measure_air_speed(const struct motion *motion, const struct sdf_air *air, double origin_m, double signals[1],
+	double *ret_temperature_K)
 {
-	struct earth_air here = earth_air(air, motion->pose.p.z);
+	struct earth_air here = earth_air(air, origin_m + motion->pose.p.z);
 	double speed = in_axes(motion->pose.q, motion->v).x;
 	signals[0] = here.density_kg_m3 / 2 * speed * fabs(speed);
 	*ret_temperature_K = here.temperature_K;

@@ -39,15 +39,15 @@ void measure_altimeter(const struct motion *motion, double reference_m, double s
 /* field: T, world axes. */
 void measure_magnetometer(const struct motion *motion, struct vec3 field, double signals[3]);
 
-/* reference_m: <reference_altitude>, the altitude of the world's z = 0. */
-void measure_air_pressure(
-	const struct motion *motion, const struct sdf_air *air, double reference_m, double signals[1]);
+/* origin_m: the altitude of the world's z = 0: the <elevation> of the world's origin, unless the sensor has a
+ * <reference_altitude> other than 0. */
+void measure_air_pressure(const struct motion *motion, const struct sdf_air *air, double origin_m, double signals[1]);
 
 /* The pressure of a pitot tube along the sensor's x in air at rest: rho / 2 u |u|, with the density at the sensor's
- * height (gz-sensors AirSpeedSensor, which has no wind either; its noise is in hPa, ours in Pa as SDF says). The wind
+ * altitude (gz-sensors AirSpeedSensor, which has no wind either; its noise is in hPa, ours in Pa as SDF says). The wind
  * that blows is in the words of WindEffects, one for each model, and not in the state that sensors see. */
-void measure_air_speed(
-	const struct motion *motion, const struct sdf_air *air, double signals[1], double *ret_temperature_K);
+void measure_air_speed(const struct motion *motion, const struct sdf_air *air, double origin_m, double signals[1],
+	double *ret_temperature_K);
 
 enum { /* the numbers of a navsat; the velocity is east, north, up */
 	NAVSAT_LATITUDE,

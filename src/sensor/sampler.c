@@ -108,8 +108,9 @@ static void read_air_pressure(const struct sample *sample)
 {
 	const struct sdf_settings *settings = sample->sensor->sdf->settings;
 	double signals[1], stddev = settings->signal_count ? settings->signals[0].noise.stddev : 0;
-	measure_air_pressure(
-		&sample->after, &sample->sensor->surroundings->air, *settings->reference_altitude_m, signals);
+	double own_m = *settings->reference_altitude_m;
+	measure_air_pressure(&sample->after, &sample->sensor->surroundings->air,
+		own_m != 0 ? own_m : sample->sensor->earth->elevation_m, signals);
 	add_noise(sample, 1, signals);
 	double *n = add(sample, 2);
 	n[0] = signals[0];
@@ -119,7 +120,8 @@ static void read_air_pressure(const struct sample *sample)
 static void read_air_speed(const struct sample *sample)
 {
 	double signals[1], temperature_K;
-	measure_air_speed(&sample->after, &sample->sensor->surroundings->air, signals, &temperature_K);
+	measure_air_speed(&sample->after, &sample->sensor->surroundings->air, sample->sensor->earth->elevation_m,
+		signals, &temperature_K);
 	add_noise(sample, 1, signals);
 	double *n = add(sample, 2);
 	n[0] = signals[0];

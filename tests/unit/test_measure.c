@@ -175,9 +175,12 @@ Test(measure, height_field_and_air)
 	near(signals[0], 89876, 2);
 	measure_air_pressure(&motion, &air, 4000, signals);
 	near(signals[0], 54048, 2);
-	measure_air_speed(&motion, &air, signals, &temperature); /* backwards at 30 m/s */
+	measure_air_speed(&motion, &air, 0, signals, &temperature); /* backwards at 30 m/s */
 	near(signals[0], -1.1117 / 2 * 900, 0.05);
 	near(temperature, 281.651, 1e-3);
+	measure_air_speed(&motion, &air, 4000, signals, &temperature);
+	near(signals[0], -0.73643 / 2 * 900, 0.05);
+	near(temperature, 255.676, 1e-3);
 }
 
 Test(measure, navsat)

@@ -51,16 +51,21 @@ struct seen { /* messages of one topic */
 static struct troupe_server *server;
 static struct troupe_client *client;
 
-static void start(void)
+static void start_world(const char *text)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_error error;
 	def.world_path = "w.sdf";
-	def.world_text = world;
+	def.world_text = text;
 	def.secondaries = 2;
 	def.pace = TROUPE_PACE_FACTOR;
 	cr_assert_eq(troupe_server_create(&def, &server, &error), TROUPE_OK, "%s", error.text);
 	client = client_of(server, 4096);
+}
+
+static void start(void)
+{
+	start_world(world);
 }
 
 static void stop(void)
@@ -150,6 +155,62 @@ Test(sensing, altitude_place_and_air)
 	near(navsat->altitude, 1000 - 9.8 * 1.01 * 1.01 / 2, 0.006, "altitude");
 	near(navsat->velocity_up, -9.8 * 1.01, 1e-6, "velocity up");
 	message_free(seen.message);
+	stop();
+}
+
+/* U.S. Standard Atmosphere 1976 at 488 m, the elevation of the world, and above. The altitude of z = 0 is that of the
+ * world, also after a command has changed it, or <reference_altitude>; an air speed sensor has the same air. */
+#define BAROMETER(name, z, own)                                                                                        \
+	"<model name='" name "'><static>1</static><pose>0 0 " z " 0 0 0</pose><link name='l'><sensor name='p' "        \
+	"type='air_pressure'><update_rate>10</update_rate>" own "</sensor><sensor name='s' type='air_speed'>"          \
+	"<update_rate>10</update_rate></sensor></link></model>"
+#define REFERENCE(altitude) "<air_pressure><reference_altitude>" altitude "</reference_altitude></air_pressure>"
+static const char valley[] =
+	"<sdf version='1.9'><world name='w'><spherical_coordinates><surface_model>EARTH_WGS84</surface_model>"
+	"<latitude_deg>47</latitude_deg><longitude_deg>8</longitude_deg><elevation>488</elevation>"
+	"</spherical_coordinates>" BAROMETER("low", "0", "") BAROMETER("high", "1012", REFERENCE("0"))
+		BAROMETER("own", "0", REFERENCE("2000")) "</world></sdf>";
+
+static void expect_air(const char *model, double pressure_Pa, double temperature_K)
+{
+	char *pressure = mem_printf("/world/w/model/%s/link/l/sensor/p/air_pressure", model);
+	char *speed = mem_printf("/world/w/model/%s/link/l/sensor/s/air_speed", model);
+	subscribe(client, pressure, 0);
+	subscribe(client, speed, 0);
+	take_steps(200);
+	struct troupe_message message;
+	uint32_t found = 0;
+	while (troupe_client_take(client, 0, &message)) {
+		void *decoded = decode(&message);
+		if (!strcmp(message.topic, pressure)) {
+			near(((Gz__Msgs__FluidPressure *)decoded)->pressure, pressure_Pa, 2e-5 * pressure_Pa, model);
+			found |= 1;
+		} else if (!strcmp(message.topic, speed)) {
+			near(((Gz__Msgs__AirSpeed *)decoded)->temperature, temperature_K, 1e-3, model);
+			found |= 2;
+		}
+		message_free(decoded);
+	}
+	cr_expect_eq(found, 3, "%s", model);
+	troupe_client_unsubscribe(client, pressure);
+	troupe_client_unsubscribe(client, speed);
+	free(pressure);
+	free(speed);
+}
+
+Test(sensing, air_is_that_of_the_altitude)
+{
+	struct troupe_error error;
+	start_world(valley);
+	expect_air("low", 95598, 284.978);
+	expect_air("high", 84560, 278.402);
+	expect_air("own", 79501, 284.978);
+	cr_assert_eq(troupe_command_text(server, NULL, "/world/w/set_spherical_coordinates",
+			     "latitude_deg: 47 longitude_deg: 8 elevation: 2488", NULL, &error),
+		TROUPE_OK, "%s", error.text);
+	take_steps(10);
+	expect_air("low", 74804, 271.984);
+	expect_air("own", 79501, 271.984);
 	stop();
 }
 
