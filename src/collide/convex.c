@@ -1,9 +1,13 @@
 /* Contacts of two convex shapes. The least translation that separates them (depth.c) gives the normal. When one of
  * them turns a face that way, the face or edge that the other turns towards it is clipped to that face, and every
- * remaining point behind the face is a contact. Otherwise the shapes touch at one point. */
+ * remaining point behind the face is a contact. Otherwise the shapes touch at one point. A hull may have several sides
+ * there, which are almost one: each of them is a face, and each rests. */
 #include "collide/internal.h"
 
 #define ALIGNED 0.9995 /* cosine of 1.8 degrees: within this angle a face counts as flat on the other shape */
+#define NEARLY 0.99    /* cosine of 8 degrees: within this angle sides of a hull may rest, too */
+
+enum { FOUND_MAX = 4 * CLIPPED_MAX };
 
 /* How well a polygon serves as the face on which the other shape rests; -1: not at all. */
 static double fitness(const struct polygon *polygon, struct vec3 towards)
@@ -27,21 +31,73 @@ static uint32_t rest_on(
 	return count;
 }
 
+static bool convex_reaches(const struct polygon *polygon, const struct polygon *face)
+{
+	for (uint32_t i = 0; i < polygon->count; i++)
+		if (vec3_dot(face->normal, vec3_sub(face->p[0], polygon->p[i])) > 0)
+			return true;
+	return false;
+}
+
+/* What a shape turns towards the other one. */
+struct convex_sides {
+	struct polygon first;
+	struct feature_walk others;
+};
+
+static void convex_turn(const struct collide_shape *shape, struct vec3 towards, struct convex_sides *ret)
+{
+	ret->others = feature_walk(shape, towards, ALIGNED, &ret->first);
+}
+
+static const struct polygon *convex_next(struct feature_walk *walk, struct polygon *space)
+{
+	return feature_next(walk, space) ? space : NULL;
+}
+
+/* Adds the contacts of all sides that rest on the face. normal is for the first shape. */
+static uint32_t convex_rest_all(const struct polygon *face, const struct convex_sides *resting, struct vec3 normal,
+	struct collide_contact contacts[FOUND_MAX], uint32_t count)
+{
+	struct polygon space;
+	struct feature_walk walk = resting->others;
+	walk.cosine = NEARLY;
+	for (const struct polygon *side = &resting->first; side; side = convex_next(&walk, &space)) {
+		if (!convex_reaches(side, face))
+			continue;
+		if (count > FOUND_MAX - CLIPPED_MAX)
+			count = reduce_flat(contacts, count);
+		count += rest_on(face, side, normal, contacts + count);
+	}
+	return count;
+}
+
+/* sign: 1 when the faces are of the second shape, or -1. */
+static uint32_t convex_rest(const struct convex_sides *base, const struct convex_sides *resting, double sign,
+	struct collide_contact contacts[FOUND_MAX])
+{
+	struct polygon space;
+	struct feature_walk walk = base->others;
+	uint32_t count = 0;
+	for (const struct polygon *face = &base->first; face; face = convex_next(&walk, &space))
+		count = convex_rest_all(face, resting, vec3_scale(face->normal, sign), contacts, count);
+	return reduce_flat(contacts, count);
+}
+
 uint32_t convex_manifold(const struct collide_shape *a, const struct collide_shape *b, struct collide_contact deepest,
 	struct collide_contact ret[COLLIDE_PAIR_MAX])
 {
-	struct polygon of_a, of_b;
-	struct collide_contact contacts[CLIPPED_MAX];
+	struct collide_contact contacts[FOUND_MAX];
+	struct convex_sides of_a, of_b;
 	struct vec3 n = deepest.normal, back = vec3_scale(n, -1);
-	feature_toward(a, back, &of_a);
-	feature_toward(b, n, &of_b);
-	double fit_a = fitness(&of_a, back), fit_b = fitness(&of_b, n);
+	convex_turn(a, back, &of_a);
+	convex_turn(b, n, &of_b);
+	double fit_a = fitness(&of_a.first, back), fit_b = fitness(&of_b.first, n);
 	uint32_t count = 0;
 	if (fit_b > ALIGNED && fit_b > fit_a - 1e-6)
-		count = rest_on(&of_b, &of_a, of_b.normal, contacts);
+		count = convex_rest(&of_b, &of_a, 1, contacts);
 	else if (fit_a > ALIGNED)
-		count = rest_on(&of_a, &of_b, vec3_scale(of_a.normal, -1), contacts);
-	count = reduce_flat(contacts, count);
+		count = convex_rest(&of_a, &of_b, -1, contacts);
 	for (uint32_t i = 0; i < count; i++)
 		ret[i] = contacts[i];
 	if (!count)
@@ -80,16 +136,21 @@ static uint32_t below(
 	return found;
 }
 
+/* A hull that is almost flat there may touch with points of several sides. */
 uint32_t collide_plane(
 	const struct collide_shape *a, struct vec3 n, double offset, struct collide_contact ret[COLLIDE_PAIR_MAX])
 {
 	struct polygon side;
-	struct collide_contact contacts[CLIPPED_MAX + 1];
+	struct collide_contact contacts[CLIPPED_MAX + 1 + HULL_CORNERS_MAX];
 	struct vec3 back = vec3_scale(n, -1), lowest = feature_support(a, back);
 	feature_toward(a, back, &side);
 	uint32_t count = below(&lowest, 1, n, offset, contacts);
 	if (count)
 		count += below(side.p, side.count, n, offset, contacts + 1);
+	for (uint32_t i = 0; count && a->kind == COLLIDE_HULL && i < a->hull->points.count; i++) {
+		struct vec3 corner = feature_point(a, a->hull->points.at[i]);
+		count += below(&corner, 1, n, offset, contacts + count);
+	}
 	count = reduce_flat(contacts, count);
 	for (uint32_t i = 0; i < count; i++)
 		ret[i] = contacts[i];

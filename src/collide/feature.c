@@ -9,7 +9,7 @@
 
 #define DISC_POINTS 16
 
-static struct vec3 to_frame(const struct collide_shape *shape, struct vec3 local)
+struct vec3 feature_point(const struct collide_shape *shape, struct vec3 local)
 {
 	return vec3_add(shape->p, support_turn(&shape->r, local));
 }
@@ -20,14 +20,14 @@ struct vec3 feature_support(const struct collide_shape *shape, struct vec3 d)
 {
 	if (shape->kind == COLLIDE_TRIANGLE)
 		return shape->corner[support_farthest(shape->corner, 3, d)];
-	return to_frame(shape, support_own(shape, support_turn_back(&shape->r, d)));
+	return feature_point(shape, support_own(shape, support_turn_back(&shape->r, d)));
 }
 
 /* --- sides ------------------------------------------------------------------------------------------------------ */
 
 static void add(struct polygon *out, const struct collide_shape *shape, struct vec3 local)
 {
-	out->p[out->count++] = to_frame(shape, local);
+	out->p[out->count++] = feature_point(shape, local);
 }
 
 static void box_side(const struct collide_shape *s, struct vec3 d, struct polygon *out)
@@ -101,32 +101,34 @@ static void cone_side(const struct collide_shape *s, struct vec3 d, struct polyg
 	out->normal = d;
 }
 
-static bool has_corner(const struct hull *hull, const struct hull_face *face, uint32_t point)
+static bool side_reaches(const struct hull *hull, const struct hull_face *side, struct vec3 d, double far)
 {
-	for (uint32_t i = 0; i < face->count; i++)
-		if (hull->corners.at[face->first + i] == point)
+	for (uint32_t i = 0; i < side->count; i++)
+		if (vec3_dot(hull->side_points.at[side->first + i], d) >= far)
 			return true;
 	return false;
 }
 
-/* Only faces around the farthest corner count: another face may point more along d and yet not reach that corner. */
-static void hull_side(const struct collide_shape *s, struct vec3 d, struct polygon *out)
+/* Only sides at the farthest corner count: another side may point more along d and yet not reach that corner. */
+static uint32_t best_side(const struct hull *hull, struct vec3 d)
 {
-	const struct hull *hull = s->hull;
-	uint32_t corner = support_farthest(hull->points.at, hull->points.count, d);
-	uint32_t best = 0;
-	double most = -2;
-	for (uint32_t i = 0; i < hull->faces.count; i++) {
-		double along = vec3_dot(hull->faces.at[i].normal, d);
-		if (along > most && has_corner(hull, &hull->faces.at[i], corner))
+	uint32_t corner = support_farthest(hull->points.at, hull->points.count, d), best = 0;
+	double far = vec3_dot(hull->points.at[corner], d) - hull->slack, most = -2;
+	for (uint32_t i = 0; i < hull->sides.count; i++) {
+		double along = vec3_dot(hull->sides.at[i].normal, d);
+		if (along > most && side_reaches(hull, &hull->sides.at[i], d, far))
 			most = along, best = i;
 	}
-	const struct hull_face *face = &hull->faces.at[best];
-	/* of a face with too many corners, every second (third, ...) corner is taken */
-	uint32_t stride = (face->count + POLYGON_MAX - 1) / POLYGON_MAX;
-	for (uint32_t i = 0; i < face->count; i += stride)
-		add(out, s, hull->points.at[hull->corners.at[face->first + i]]);
-	out->normal = face->normal;
+	return best;
+}
+
+static void hull_side(const struct collide_shape *s, uint32_t index, struct polygon *out)
+{
+	const struct hull_face *side = &s->hull->sides.at[index];
+	out->count = 0;
+	for (uint32_t i = 0; i < side->count; i++)
+		add(out, s, s->hull->side_points.at[side->first + i]);
+	out->normal = support_turn(&s->r, side->normal);
 	out->flat = true;
 }
 
@@ -146,8 +148,8 @@ void feature_toward(const struct collide_shape *shape, struct vec3 d, struct pol
 		cone_side(shape, local, out);
 		break;
 	case COLLIDE_HULL:
-		hull_side(shape, local, out);
-		break;
+		hull_side(shape, best_side(shape->hull, local), out);
+		return;
 	case COLLIDE_TRIANGLE:
 		for (int i = 0; i < 3; i++)
 			out->p[out->count++] = shape->corner[i];
@@ -167,6 +169,32 @@ void feature_toward(const struct collide_shape *shape, struct vec3 d, struct pol
 		break;
 	}
 	out->normal = support_turn(&shape->r, out->normal);
+}
+
+struct feature_walk feature_walk(
+	const struct collide_shape *shape, struct vec3 d, double cosine, struct polygon *ret_first)
+{
+	struct feature_walk walk = {shape, support_turn_back(&shape->r, d), cosine, 0, 0};
+	if (shape->kind == COLLIDE_HULL) {
+		walk.first = best_side(shape->hull, walk.d);
+		hull_side(shape, walk.first, ret_first);
+	} else {
+		feature_toward(shape, d, ret_first);
+	}
+	return walk;
+}
+
+bool feature_next(struct feature_walk *walk, struct polygon *ret_polygon)
+{
+	const struct hull *hull = walk->shape->hull;
+	uint32_t count = walk->shape->kind == COLLIDE_HULL ? hull->sides.count : 0;
+	for (; walk->next < count; walk->next++)
+		if (walk->next != walk->first && vec3_dot(hull->sides.at[walk->next].normal, walk->d) > walk->cosine)
+			break;
+	if (walk->next >= count)
+		return false;
+	hull_side(walk->shape, walk->next++, ret_polygon);
+	return true;
 }
 
 /* --- clipping --------------------------------------------------------------------------------------------------- */

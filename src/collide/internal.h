@@ -4,7 +4,7 @@
 
 #include "collide/collide.h"
 
-enum { POLYGON_MAX = 64, CLIPPED_MAX = 2 * POLYGON_MAX };
+enum { POLYGON_MAX = HULL_SIDE_CORNERS_MAX, CLIPPED_MAX = 2 * POLYGON_MAX };
 
 struct polygon { /* one point, two points, or a flat polygon, counter-clockwise when seen against normal */
 	struct vec3 p[CLIPPED_MAX];
@@ -13,10 +13,23 @@ struct polygon { /* one point, two points, or a flat polygon, counter-clockwise 
 	bool flat; /* a face: the other shape may rest on its plane */
 };
 
-/* feature.c: the farthest point along d, which need not be of unit length. */
+/* feature.c: a point of the shape's own frame in the working frame. */
+struct vec3 feature_point(const struct collide_shape *shape, struct vec3 local);
+/* The farthest point along d, which need not be of unit length. */
 struct vec3 feature_support(const struct collide_shape *shape, struct vec3 d);
 /* The face, edge or point of the shape that is turned most towards d (a unit vector). */
 void feature_toward(const struct collide_shape *shape, struct vec3 d, struct polygon *ret_polygon);
+/* The same, and then the other sides of a hull that are turned towards d within an angle: a surface that is almost flat
+ * has several. Other shapes have no more. */
+struct feature_walk {
+	const struct collide_shape *shape;
+	struct vec3 d; /* in the shape's own frame */
+	double cosine; /* of the angle */
+	uint32_t first, next;
+};
+struct feature_walk feature_walk(
+	const struct collide_shape *shape, struct vec3 d, double cosine, struct polygon *ret_first);
+bool feature_next(struct feature_walk *walk, struct polygon *ret_polygon);
 /* The part of `polygon` in the prism over `base` along base->normal: only its points are set. */
 void feature_clip(const struct polygon *polygon, const struct polygon *base, struct polygon *ret_polygon);
 

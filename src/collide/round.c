@@ -3,6 +3,9 @@
  * rolls over an edge. */
 #include "collide/internal.h"
 
+#define ALIGNED 0.9995 /* cosine of 1.8 degrees: within this angle sides are almost one */
+#define POINT 1e-24    /* m2: the square of a shorter segment is that of a point */
+
 void round_ends(const struct collide_shape *s, struct vec3 ret_ends[2])
 {
 	double half = s->kind == COLLIDE_CAPSULE ? s->size.z : 0;
@@ -56,41 +59,64 @@ static struct vec3 out_of(const struct collide_shape *at, struct vec3 v)
 		r->m[2][0] * v.x + r->m[2][1] * v.y + r->m[2][2] * v.z};
 }
 
-/* The face above which the segment is highest, and its height: negative when the segment dips below all faces. */
-static double highest_face(const struct hull *hull, const struct vec3 end[2], uint32_t *ret_face)
+/* The side above which the segment is highest, and its height: negative when the segment dips below all sides. */
+static double highest_side(const struct hull *hull, const struct vec3 end[2], uint32_t *ret_side)
 {
 	double most = -INFINITY;
-	for (uint32_t f = 0; f < hull->faces.count; f++) {
-		const struct hull_face *face = &hull->faces.at[f];
-		double high = MIN(vec3_dot(face->normal, end[0]), vec3_dot(face->normal, end[1])) - face->offset;
+	for (uint32_t f = 0; f < hull->sides.count; f++) {
+		const struct hull_face *side = &hull->sides.at[f];
+		double high = MIN(vec3_dot(side->normal, end[0]), vec3_dot(side->normal, end[1])) - side->offset;
 		if (high > most)
-			most = high, *ret_face = f;
+			most = high, *ret_side = f;
 	}
 	return most;
 }
 
-/* The parts of the segment over the face, moved outwards along its normal. */
-static uint32_t over_face(const struct hull *hull, const struct hull_face *face, const struct vec3 end[2],
+/* The parts of the segment over the side, moved outwards along its normal. */
+static uint32_t over_side(const struct hull *hull, const struct hull_face *side, const struct vec3 end[2],
 	double radius, struct collide_contact ret[2])
 {
 	struct polygon line, base, inside;
-	uint32_t stride = (face->count + POLYGON_MAX - 1) / POLYGON_MAX, count = 0;
+	uint32_t count = 0;
 	line.count = 2;
 	line.p[0] = end[0], line.p[1] = end[1];
 	base.count = 0;
-	base.normal = face->normal;
-	for (uint32_t i = 0; i < face->count; i += stride)
-		base.p[base.count++] = hull->points.at[hull->corners.at[face->first + i]];
+	base.normal = side->normal;
+	for (uint32_t i = 0; i < side->count; i++)
+		base.p[base.count++] = hull->side_points.at[side->first + i];
 	struct vec3 d = vec3_sub(end[1], end[0]);
-	if (vec3_dot(d, d) < 1e-24)
+	if (vec3_dot(d, d) < POINT)
 		line.count = 1;
 	feature_clip(&line, &base, &inside);
 	for (uint32_t i = 0; i < inside.count && count < 2; i++) {
-		double depth = radius + face->offset - vec3_dot(face->normal, inside.p[i]);
+		double depth = radius + side->offset - vec3_dot(side->normal, inside.p[i]);
 		if (depth > 0)
 			ret[count++] = (struct collide_contact){
-				vec3_sub(inside.p[i], vec3_scale(face->normal, radius)), face->normal, depth};
+				vec3_sub(inside.p[i], vec3_scale(side->normal, radius)), side->normal, depth};
 	}
+	return count;
+}
+
+/* A capsule that lies across the ridge between sides that are almost one touches each of them. */
+static uint32_t round_over_sides(const struct hull *hull, uint32_t highest, const struct vec3 end[2], double radius,
+	struct collide_contact ret[COLLIDE_PAIR_MAX])
+{
+	struct collide_contact found[2 * COLLIDE_PAIR_MAX];
+	const struct hull_face *first = &hull->sides.at[highest];
+	uint32_t count = over_side(hull, first, end, radius, found);
+	struct vec3 d = vec3_sub(end[1], end[0]);
+	for (uint32_t f = 0; vec3_dot(d, d) >= POINT && f < hull->sides.count; f++) {
+		const struct hull_face *side = &hull->sides.at[f];
+		if (f == highest || vec3_dot(side->normal, first->normal) <= ALIGNED)
+			continue;
+		if (count > 2 * COLLIDE_PAIR_MAX - 2)
+			count = reduce_flat(found, count);
+		count += over_side(hull, side, end, radius, found + count);
+	}
+	if (count > 2)
+		count = reduce_flat(found, count);
+	for (uint32_t i = 0; i < count; i++)
+		ret[i] = found[i];
 	return count;
 }
 
@@ -131,10 +157,10 @@ uint32_t round_hull(const struct collide_shape *a, const struct hull *hull, cons
 	round_ends(a, world);
 	end[0] = into(at, world[0]);
 	end[1] = into(at, world[1]);
-	double high = highest_face(hull, end, &f);
+	double high = highest_side(hull, end, &f);
 	if (high >= radius)
 		return 0;
-	count = over_face(hull, &hull->faces.at[f], end, radius, ret);
+	count = round_over_sides(hull, f, end, radius, ret);
 	if (!count && nearest_edge(hull, end, radius, ret))
 		count = 1;
 	for (uint32_t i = 0; i < count; i++) {

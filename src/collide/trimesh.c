@@ -12,6 +12,7 @@
 #define FACE 0.9998 /* cosine: a normal this near to the triangle's counts as the triangle's */
 #define SINK 1e-3   /* sine: a neighbour may rise this much above the plane */
 #define SAME 0.996  /* cosine of 5 degrees: contacts with normals this near are reduced together */
+#define NEARLY 0.99 /* cosine of 8 degrees: within this angle other sides of a hull may rest on the triangle, too */
 
 struct meeting {
 	const struct collide_shape *a;
@@ -37,11 +38,10 @@ static double height(const struct trimesh_triangle *t, struct vec3 point)
 	return vec3_dot(t->normal, vec3_sub(point, t->p[0]));
 }
 
-/* Contacts of the part of the shape's lower side that is over the triangle and below its plane. */
-static uint32_t on_face(const struct meeting *m, const struct polygon *side)
+/* Contacts of the part of a lower side of the shape that is over the triangle and below its plane. */
+static void on_face(const struct meeting *m, const struct polygon *side)
 {
 	struct polygon face, inside;
-	uint32_t count = 0;
 	polygon_of(&m->t, &face);
 	feature_clip(side, &face, &inside);
 	for (uint32_t i = 0; i < inside.count; i++) {
@@ -49,9 +49,25 @@ static uint32_t on_face(const struct meeting *m, const struct polygon *side)
 		if (depth <= 0)
 			continue;
 		vec_push(&m->space->found, (struct collide_contact){inside.p[i], m->t.normal, depth});
-		count++;
 	}
-	return count;
+}
+
+static bool trimesh_is_under(const struct meeting *m, const struct polygon *side)
+{
+	for (uint32_t i = 0; i < side->count; i++)
+		if (height(&m->t, side->p[i]) < 0)
+			return true;
+	return false;
+}
+
+/* The same for the first side, and for the others of a hull that is almost flat there. */
+static void trimesh_on_face(const struct meeting *m, const struct polygon *first, struct feature_walk others)
+{
+	struct polygon side;
+	on_face(m, first);
+	while (feature_next(&others, &side))
+		if (trimesh_is_under(m, &side))
+			on_face(m, &side);
 }
 
 /* Every point below the plane is over the triangle and farther from its edges than it is deep. */
@@ -220,9 +236,9 @@ static void meet(struct meeting *m, uint32_t index)
 	if (t->ridged && own_box_misses(m))
 		return;
 	struct polygon side;
-	feature_toward(m->a, vec3_scale(t->normal, -1), &side);
+	struct feature_walk others = feature_walk(m->a, vec3_scale(t->normal, -1), NEARLY, &side);
 	if (!t->ridged || well_inside(m, &side)) {
-		on_face(m, &side);
+		trimesh_on_face(m, &side, others);
 		return;
 	}
 	struct collide_shape triangle = {.kind = COLLIDE_TRIANGLE, .corner = {t->p[0], t->p[1], t->p[2]}};
@@ -231,7 +247,7 @@ static void meet(struct meeting *m, uint32_t index)
 			     : depth_find(m->a, &triangle, &deepest.normal, &deepest.depth, &deepest.at)))
 		return;
 	if (vec3_dot(deepest.normal, t->normal) > FACE || !is_right(m, deepest.normal)) {
-		on_face(m, &side);
+		trimesh_on_face(m, &side, others);
 		return;
 	}
 	uint32_t count = 1;

@@ -13,6 +13,8 @@ void hull_fini(struct hull *hull)
 	vec_free(&hull->points);
 	vec_free(&hull->faces);
 	vec_free(&hull->corners);
+	vec_free(&hull->sides);
+	vec_free(&hull->side_points);
 	*hull = (struct hull){0};
 }
 
@@ -166,6 +168,7 @@ troupe_status hull_make(const struct vec3 *points, uint32_t count, struct hull *
 		hull_fini(ret_hull);
 		return fail(error, TROUPE_EWORLD, "its points have no volume");
 	}
+	hull_find_sides(ret_hull);
 	return TROUPE_OK;
 }
 

@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HULL_CORNERS_MAX = 512 };
-
 static const char *file_of(const struct compile *c, const struct sdf_collision *from)
 {
 	return c->sdf->models.at[c->sdf->links.at[from->link].model].file;

@@ -3,6 +3,10 @@
 #include "config.h"
 #include "harness.h"
 
+#include "geom/geom.h"
+
+#include <unistd.h>
+
 #ifdef HAVE_MESHES
 
 TestSuite(shapes, .timeout = 120);
@@ -282,6 +286,157 @@ Test(shapes, heap_on_hills)
 			shapes[i % ARRAY_LEN(shapes)].name, p.x, p.y, p.z);
 	}
 	stop();
+}
+
+/* --- hulls of rounded coordinates --------------------------------------------------------------------------------- */
+
+/* A mesh in a file has rounded coordinates, so its flat sides are not flat: the hull of a can has many faces at each
+ * end, each turned a little from the others. bend: the corners of the ends are also moved inwards, at random. */
+static const struct rounded {
+	const char *name;
+	int decimals, digits;  /* of the numbers in the file; one of them is 0 */
+	double scale, in_file; /* m; what the file has for 1 m */
+	int corners;
+	double bend; /* of the scale */
+} rounded[] = {
+	{"can of 1 m", 6, 0, 1, 1, 31, 0},
+	{"can of 1 m, six digits", 0, 6, 1, 1, 64, 0},
+	{"can of 1 mm", 6, 0, 1e-3, 1, 16, 0},
+	{"can of 1 mm, in mm", 4, 0, 1e-3, 1000, 40, 0},
+	{"can of 3 cm, in inches", 0, 6, 0.03, 1 / 0.0254, 24, 0},
+	{"can of 100 m", 0, 6, 100, 1, 100, 0},
+	{"can of 100 m, three decimals", 3, 0, 100, 1, 23, 0},
+	{"bent can of 1 m", 6, 0, 1, 1, 20, 1e-4},
+	{"more bent can of 1 m", 6, 0, 1, 1, 30, 2e-3},
+	{"bent can of 10 m", 6, 0, 10, 1, 12, 5e-4},
+};
+
+/* The turn in the file, in which nothing lies along an axis, and the turn back. */
+#define FILE_TURN quat_from_rpy(0.7, 0.4, 0.9)
+
+static void turn_back(char text[100])
+{
+	struct mat3 m = quat_matrix(quat_conj(FILE_TURN));
+	snprintf(text, 100, "%.17g %.17g %.17g", atan2(m.m[2][1], m.m[2][2]), -asin(m.m[2][0]),
+		atan2(m.m[1][0], m.m[0][0]));
+}
+
+static void write_can(const char *path, const struct rounded *can)
+{
+	FILE *file = fopen(path, "w");
+	cr_assert(file);
+	double size = can->scale * can->in_file;
+	uint64_t random = 1;
+	for (int end = -1; end <= 1; end += 2)
+		for (int i = 0; i <= can->corners; i++) { /* the last is in the middle */
+			double r = i < can->corners ? 0.5 : 0, turn = 2 * M_PI * i / can->corners;
+			random = random * 6364136223846793005u + 1442695040888963407u;
+			double in = 1 - 2 * can->bend * (double)(random >> 40) / (1 << 24);
+			struct vec3 p = {r * cos(turn), r * sin(turn), 0.3 * end * in};
+			p = vec3_scale(quat_rotate(FILE_TURN, p), size);
+			if (can->decimals)
+				fprintf(file, "v %.*f %.*f %.*f\n", can->decimals, p.x, can->decimals, p.y,
+					can->decimals, p.z);
+			else
+				fprintf(file, "v %.*g %.*g %.*g\n", can->digits, p.x, can->digits, p.y, can->digits,
+					p.z);
+		}
+	int n = can->corners, up = n + 1;
+	for (int i = 0; i < n; i++) {
+		int k = (i + 1) % n;
+		fprintf(file, "f %d %d %d\nf %d %d %d\nf %d %d %d\nf %d %d %d\n", n + 1, k + 1, i + 1, up + n + 1,
+			up + i + 1, up + k + 1, i + 1, k + 1, up + k + 1, i + 1, up + k + 1, up + i + 1);
+	}
+	cr_assert_eq(fclose(file), 0);
+}
+
+static const struct {
+	const char *name, *begin;
+	double x, y, z; /* of the scale */
+	const char *end;
+	double top;
+} under[] = {
+	{"box", "<box><size>", 4, 4, 4, "</size></box>", 2},
+	{"mesh", "<mesh><uri>" FILES "tiles.obj</uri><scale>", 0.4, 0.4, 1, "</scale></mesh>", 0},
+	{"heightmap", "<heightmap><uri>" FILES "flat.png</uri><size>", 4, 4, 0.4, "</size></heightmap>", 0.4},
+	{"hull", "<mesh optimization='convex_hull'><uri>" FILES "block.obj</uri><scale>", 4, 4, 0.4, "</scale></mesh>",
+		0.2},
+};
+
+static void add_can(struct text *out, const char *name, double x, double z, const struct rounded *can, const char *path)
+{
+	char back[100];
+	double s = can->scale, mesh = 1 / can->in_file;
+	turn_back(back);
+	text_add(out,
+		"<model name='%s'><pose>%.9g 0 %.17g 0 0 0.3</pose><link "
+		"name='l'><inertial><mass>200</mass><inertia><ixx>%.9g"
+		"</ixx><iyy>%.9g</iyy><izz>%.9g</izz></inertia></inertial><collision name='c'><pose>0 0 0 %s</pose>"
+		"<geometry><mesh><uri>%s</uri><scale>%.17g %.17g "
+		"%.17g</scale></mesh></geometry></collision></link></model>",
+		name, x, z, 20 * s * s, 20 * s * s, 20 * s * s, back, path, mesh, mesh, mesh);
+}
+
+/* The cans stand on the plane, on each kind of ground, and on each other, at their height, and nothing creeps. */
+static void stand(const struct rounded *can, const char *path)
+{
+	struct text text = {0};
+	double s = can->scale, above = 5 * s, at[ARRAY_LEN(under) + 3];
+	char name[20];
+	size_t count = 0;
+	write_can(path, can);
+	text_add(&text, "%s", STATIC("<plane/>", "1"));
+	for (size_t g = 0; g < ARRAY_LEN(under); g++) {
+		text_add(&text,
+			"<model name='ground%zu'><static>true</static><pose>%.9g 0 %.9g 0 0 0</pose><link name='l'>"
+			"<collision name='c'><geometry>",
+			g, 8 * s * (double)(g + 1), above);
+		text_add(&text, "%s%.9g %.9g %.9g%s", under[g].begin, under[g].x * s, under[g].y * s, under[g].z * s,
+			under[g].end);
+		text_add(&text, "</geometry></collision></link></model>");
+		at[count++] = above + (under[g].top + 0.3) * s;
+	}
+	at[count++] = 0.3 * s;
+	at[count++] = 0.9 * s; /* on the can before it */
+	for (size_t i = 0; i < count; i++) {
+		snprintf(name, sizeof name, "can%zu", i);
+		add_can(&text, name, i < ARRAY_LEN(under) ? 8 * s * (double)(i + 1) : 0, at[i] + 1e-3 * s, can, path);
+	}
+	start("0 0 -9.8", "%s", text.at);
+	text_fini(&text);
+	struct troupe_pose before[ARRAY_LEN(at)];
+	run_until(3);
+	for (size_t i = 0; i < count; i++) {
+		snprintf(name, sizeof name, "can%zu", i);
+		before[i] = pose_of(name);
+	}
+	run_until(4);
+	for (size_t i = 0; i < count; i++) {
+		char what[100];
+		snprintf(name, sizeof name, "can%zu", i);
+		struct troupe_pose p = pose_of(name);
+		snprintf(what, sizeof what, "%s on %s: height, m", can->name,
+			i < ARRAY_LEN(under)    ? under[i].name
+			: i == ARRAY_LEN(under) ? "plane"
+						: "a can");
+		double layers = i > ARRAY_LEN(under) ? 2 : 1;
+		expect(what, p.z, at[i], layers * (fmin(1.1e-3, 0.2 * s) + 2e-5 * s + can->bend * s));
+		cr_expect(fabs(p.x - before[i].x) < 1e-4 * s && fabs(p.y - before[i].y) < 1e-4 * s &&
+				  fabs(p.z - before[i].z) < 1e-4 * s,
+			"%s: %g %g %g, before %g %g %g", what, p.x, p.y, p.z, before[i].x, before[i].y, before[i].z);
+	}
+	stop();
+}
+
+Test(shapes, hulls_of_rounded_coordinates_stand)
+{
+	char folder[] = "/tmp/troupe-shapes-XXXXXX", path[100];
+	cr_assert(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/can.obj", folder);
+	for (size_t i = 0; i < ARRAY_LEN(rounded); i++)
+		stand(&rounded[i], path);
+	(void)unlink(path);
+	(void)rmdir(folder);
 }
 
 #endif

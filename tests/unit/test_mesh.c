@@ -426,6 +426,70 @@ Test(mesh, hulls_of_clouds)
 	}
 }
 
+/* The points of the two ends of a can, rounded to six digits: the hull has many faces there, and its sides are the ends
+ * and the mantle. A side touches the hull, and no corner of its faces is farther inside than the slack. */
+Test(mesh, sides_of_rounded_hulls)
+{
+	enum { CORNERS = 40 };
+	for (double size = 1e-3; size < 1000; size *= 10) {
+		struct vec3 points[2 * CORNERS];
+		struct hull hull = {0};
+		struct quat turn = quat_from_rpy(0.7, 0.4, 0.9);
+		uint32_t ends = 0;
+		for (int i = 0; i < 2 * CORNERS; i++) {
+			double at = 2 * M_PI * i / CORNERS;
+			struct vec3 p = {size * cos(at), size * sin(at), i < CORNERS ? size : -size};
+			char text[100];
+			p = quat_rotate(turn, p);
+			snprintf(text, sizeof text, "%.6g %.6g %.6g", p.x, p.y, p.z);
+			cr_assert_eq(sscanf(text, "%lf %lf %lf", &points[i].x, &points[i].y, &points[i].z), 3);
+		}
+		cr_assert_eq(hull_make(points, ARRAY_LEN(points), &hull, NULL), TROUPE_OK);
+		cr_expect(hull.slack > 0 && hull.slack < 1e-5 * 4 * size + 2e-6 && hull.faces.count > hull.sides.count);
+		cr_expect_eq(hull.sides.count, CORNERS + 2, "%g m: %u", size, hull.sides.count);
+		for (uint32_t i = 0; i < hull.sides.count; i++) {
+			const struct hull_face *side = &hull.sides.at[i];
+			struct vec3 n = side->normal;
+			double farthest = -INFINITY;
+			ends += side->count >= CORNERS - 2;
+			for (uint32_t k = 0; k < hull.points.count; k++)
+				farthest = fmax(farthest, vec3_dot(n, hull.points.at[k]));
+			cr_expect_float_eq(farthest, side->offset, 1e-12 * size);
+			for (uint32_t k = 0; k < side->count; k++) {
+				struct vec3 a = hull.side_points.at[side->first + k],
+					    b = hull.side_points.at[side->first + (k + 1) % side->count];
+				struct vec3 in = vec3_cross(n, vec3_sub(b, a));
+				cr_expect_float_eq(vec3_dot(n, a), side->offset, 2 * hull.slack);
+				for (uint32_t l = 0; l < side->count; l++)
+					cr_expect(vec3_dot(in, vec3_sub(hull.side_points.at[side->first + l], a)) >
+						  -hull.slack * size);
+			}
+		}
+		cr_expect_eq(ends, 2, "%g m: %u ends", size, ends);
+		hull_fini(&hull);
+	}
+}
+
+/* A ball keeps its faces, but for those that happen to be almost in one plane, and a thin plate has both of its sides.
+ */
+Test(mesh, sides_of_other_hulls)
+{
+	struct vec3 points[400];
+	struct hull hull = {0};
+	for (int i = 0; i < 400; i++) {
+		double z = 1 - (2 * i + 1.0) / 400, r = sqrt(1 - z * z), turn = 2.4 * i;
+		points[i] = (struct vec3){r * cos(turn), r * sin(turn), z};
+	}
+	cr_assert_eq(hull_make(points, 400, &hull, NULL), TROUPE_OK);
+	cr_expect(hull.sides.count >= 0.95 * hull.faces.count, "%u of %u", hull.sides.count, hull.faces.count);
+	hull_fini(&hull);
+	for (int i = 0; i < 8; i++)
+		points[i] = (struct vec3){i & 1 ? 1 : -1, i & 2 ? 1 : -1, i & 4 ? 2e-6 : -2e-6};
+	cr_assert_eq(hull_make(points, 8, &hull, NULL), TROUPE_OK);
+	cr_expect_eq(hull.sides.count, 6, "%u", hull.sides.count);
+	hull_fini(&hull);
+}
+
 Test(mesh, hull_of_nothing)
 {
 	struct vec3 flat[5] = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0.5, 0.5, 0}}, same[6] = {{0, 0, 0}};
