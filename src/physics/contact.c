@@ -133,6 +133,12 @@ static bool bodies_may_touch(const struct worker *worker, uint32_t a, uint32_t b
 		instance_body(worker->owner, a), instance_body(worker->owner, b), dJointTypeContact);
 }
 
+/* Whether two links of one model may collide. */
+static bool contact_meet(const struct scene_link *a, const struct scene_link *b)
+{
+	return a->self_collide || b->self_collide || a->is_static || b->is_static;
+}
+
 static void pair_within(struct worker *worker, struct instance *instance)
 {
 	const struct scene *scene = worker->scene;
@@ -141,7 +147,7 @@ static void pair_within(struct worker *worker, struct instance *instance)
 		for (uint32_t h = g + 1; h < m->geom_count; h++) {
 			const struct scene_geom *a = &scene->geoms[m->geom_first + g],
 						*b = &scene->geoms[m->geom_first + h];
-			if ((scene->links[a->link].self_collide || scene->links[b->link].self_collide) &&
+			if (contact_meet(&scene->links[a->link], &scene->links[b->link]) &&
 				aabb_overlap(&instance->boxes[g], &instance->boxes[h]) &&
 				bodies_may_touch(worker, a->body, b->body))
 				add_pair(worker, m->geom_first + g, m->geom_first + h);
@@ -231,7 +237,7 @@ static struct vec3 given_direction(const struct worker *worker, const struct sce
 		return d;
 	if (geom->friction_link != SCENE_NONE)
 		return quat_rotate(turn_of_link(worker, geom->friction_link), d);
-	if (geom->kind == SCENE_PLANE)
+	if (geom->kind == SCENE_PLANE && geom->body == SCENE_NONE)
 		return quat_rotate(geom->in_body.q, d);
 	dQuaternion q;
 	dGeomGetQuaternion(id, q);

@@ -13,7 +13,7 @@ _Static_assert(offsetof(struct quat, w) == 0 && offsetof(struct quat, z) == 3 * 
 static bool model_self_collides(const struct scene *scene, const struct scene_model *model)
 {
 	for (uint32_t l = model->link_first; l < model->link_first + model->link_count; l++)
-		if (scene->links[l].self_collide)
+		if (scene->links[l].self_collide || scene->links[l].is_static)
 			return true;
 	return false;
 }

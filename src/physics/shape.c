@@ -19,6 +19,8 @@ dGeomID shape_make(const struct scene_geom *geom)
 	case SCENE_CAPSULE:
 		return dCreateCapsule(0, geom->size.x, geom->size.z * 2);
 	case SCENE_PLANE: {
+		if (geom->body != SCENE_NONE)
+			return dCreateSphere(0, HOLDER_RADIUS); /* ODE attaches no plane to a body */
 		struct vec3 n = quat_rotate(geom->in_body.q, geom->size);
 		return dCreatePlane(0, n.x, n.y, n.z, vec3_dot(n, geom->in_body.p));
 	}
@@ -34,12 +36,14 @@ dGeomID shape_make(const struct scene_geom *geom)
 
 /* Pairs of boxes, spheres, cylinders, capsules and planes; without a capsule on a box, which gets one contact from
  * ODE and sinks at one end, and without two cylinders, which drift. */
-static bool is_odes_pair(enum scene_shape_kind a, enum scene_shape_kind b)
+static bool is_odes_pair(const struct scene_geom *a, const struct scene_geom *b)
 {
-	enum scene_shape_kind low = MIN(a, b), high = MAX(a, b);
+	enum scene_shape_kind low = MIN(a->kind, b->kind), high = MAX(a->kind, b->kind);
 	bool poor = (high == SCENE_CAPSULE && (low == SCENE_BOX || low == SCENE_CYLINDER)) ||
 		    (high == SCENE_CYLINDER && low == SCENE_CYLINDER);
-	return high <= SCENE_PLANE && !poor;
+	bool held =
+		(a->kind == SCENE_PLANE && a->body != SCENE_NONE) || (b->kind == SCENE_PLANE && b->body != SCENE_NONE);
+	return high <= SCENE_PLANE && !poor && !held;
 }
 
 static bool is_trimesh(enum scene_shape_kind kind)
@@ -113,17 +117,35 @@ static struct collide_shape seen_from(const struct collide_shape *shape, struct 
 
 /* --- contacts --------------------------------------------------------------------------------------------------- */
 
-static uint32_t on_trimesh(struct worker *worker, const struct scene_geom *fixed, const struct collide_shape *shape,
-	uint32_t most, struct collide_contact *ret)
+static uint32_t on_trimesh(struct worker *worker, const struct scene_geom *fixed, dGeomID id,
+	const struct collide_shape *shape, uint32_t most, struct collide_contact *ret)
 {
-	struct mat3 r = quat_matrix(fixed->in_body.q);
-	struct collide_shape seen = seen_from(shape, fixed->in_body.p, &r);
+	struct vec3 p = fixed->in_body.p;
+	struct mat3 r;
+	if (fixed->body == SCENE_NONE) {
+		r = quat_matrix(fixed->in_body.q);
+	} else {
+		struct collide_shape held = shape_of(fixed, id);
+		p = held.p, r = held.r;
+	}
+	struct collide_shape seen = seen_from(shape, p, &r);
 	uint32_t count = collide_trimesh(&seen, fixed->trimesh, most, &worker->collide, ret);
 	for (uint32_t i = 0; i < count; i++) {
-		ret[i].at = vec3_add(fixed->in_body.p, forth(&r, ret[i].at));
+		ret[i].at = vec3_add(p, forth(&r, ret[i].at));
 		ret[i].normal = forth(&r, ret[i].normal);
 	}
 	return count;
+}
+
+static uint32_t shape_on_plane(struct worker *worker, const struct collide_shape *shape, uint32_t plane, dGeomID id,
+	struct collide_contact *ret)
+{
+	const struct scene_geom *geom = &worker->scene->geoms[plane];
+	if (geom->body == SCENE_NONE)
+		return collide_plane(shape, worker->statics[plane].normal, worker->statics[plane].offset, ret);
+	struct collide_shape held = shape_of(geom, id);
+	struct vec3 normal = forth(&held.r, geom->size);
+	return collide_plane(shape, normal, vec3_dot(normal, held.p), ret);
 }
 
 /* Contacts of the first shape with the second; only the second may be a plane or a trimesh. */
@@ -133,9 +155,9 @@ static uint32_t meet(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, 
 	const struct scene_geom *of_a = &worker->scene->geoms[a], *of_b = &worker->scene->geoms[b];
 	struct collide_shape shape = shape_of(of_a, ga), other;
 	if (is_trimesh(of_b->kind))
-		return on_trimesh(worker, of_b, &shape, most, ret);
+		return on_trimesh(worker, of_b, gb, &shape, most, ret);
 	if (of_b->kind == SCENE_PLANE)
-		return collide_plane(&shape, worker->statics[b].normal, worker->statics[b].offset, ret);
+		return shape_on_plane(worker, &shape, b, gb, ret);
 	other = shape_of(of_b, gb);
 	return collide_convex(&shape, &other, ret);
 }
@@ -144,10 +166,10 @@ _Static_assert((int)PHYSICS_CONTACTS_MAX >= (int)COLLIDE_PAIR_MAX, "a pair's con
 
 int shape_collide(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret)
 {
-	enum scene_shape_kind kind_a = worker->scene->geoms[a].kind, kind_b = worker->scene->geoms[b].kind;
-	if (is_odes_pair(kind_a, kind_b))
+	const struct scene_geom *of_a = &worker->scene->geoms[a];
+	if (is_odes_pair(of_a, &worker->scene->geoms[b]))
 		return dCollide(ga, gb, most, ret, sizeof *ret);
-	bool swap = kind_a == SCENE_PLANE || is_trimesh(kind_a);
+	bool swap = of_a->kind == SCENE_PLANE || is_trimesh(of_a->kind);
 	struct collide_contact found[PHYSICS_CONTACTS_MAX];
 	uint32_t count = swap ? meet(worker, b, a, gb, ga, (uint32_t)most, found)
 			      : meet(worker, a, b, ga, gb, (uint32_t)most, found);

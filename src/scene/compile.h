@@ -24,10 +24,11 @@ struct compile {
 	struct troupe_error first; /* the first error; status TROUPE_OK: none */
 	struct arena scratch;
 	uint32_t *top;          /* [sdf models] their top-level model */
+	bool *fixed;            /* [sdf models] of a top-level model: no part of it can move */
 	uint32_t *weld;         /* [sdf links] union-find; the root is the lowest */
 	uint32_t *body_of_root; /* [sdf links] valid at roots */
 	uint32_t *link_index;   /* [sdf links] index in scene links */
-	bool *link_static;      /* [sdf links] in a static top-level model */
+	bool *link_static;      /* [sdf links] in a top-level model of which no part can move */
 	bool *link_held;        /* [sdf links] at roots: the body is kinematic */
 	bool *joint_measured;   /* [sdf joints] a force-torque sensor reads it */
 	const char **link_tie;  /* [sdf links] at roots: the fixed joint that holds the body to the world */
@@ -47,7 +48,7 @@ struct compile {
  * kind is kept. */
 void scene_warn(struct compile *c, const char *kind, const char *format, ...) TROUPE_PRINTF(3, 4);
 
-/* Whether a link is fixed to the world: SDF_NONE, or a link of a static model. */
+/* Whether a link is fixed to the world: SDF_NONE, or a link of a model of which no part can move. */
 bool scene_in_world(const struct compile *c, uint32_t link);
 
 /* The body of a link; the link must have been compiled. SCENE_NONE: the world (joint.c). */
@@ -67,9 +68,10 @@ troupe_status scene_add_mimics(struct compile *c, struct troupe_error *error);
 /* Compiles the world's actors, after its models (actor.c). */
 troupe_status scene_add_actors(struct compile *c, struct troupe_error *error);
 /* Appends the geoms of a collision: copies of `geom` with their shapes filled in. A collision that is left out
- * appends none and gives a warning. is_static: the collision belongs to no body (solid.c). */
+ * appends none and gives a warning. stands: the collision belongs to no body, or to one that never moves by itself
+ * (solid.c). */
 void scene_add_shape(
-	struct compile *c, const struct sdf_collision *from, bool is_static, struct scene_geom geom, scene_geoms *out);
+	struct compile *c, const struct sdf_collision *from, bool stands, struct scene_geom geom, scene_geoms *out);
 
 /* Moves all compiled parts into the scene (install.c). Returns the place of the first model. at: the place for the
  * only model; NULL: the lowest free places. SCENE_NONE: another model has the place `at`. */

@@ -45,6 +45,16 @@ static uint32_t top_model(const struct compile *c, uint32_t link)
 	return c->top[c->sdf->links.at[link].model];
 }
 
+/* Whether no part of a top-level model can move: it is static, or holds static models alone. */
+static bool scene_is_fixed(const struct compile *c, uint32_t top)
+{
+	const struct sdf_model *model = &c->sdf->models.at[top];
+	bool fixed = model->is_static || model->link_count;
+	for (uint32_t i = model->link_first; i < model->link_first + model->link_count && fixed; i++)
+		fixed = c->sdf->models.at[c->sdf->links.at[i].model].is_static;
+	return fixed;
+}
+
 static void find_measured_joints(struct compile *c)
 {
 	for (uint32_t i = 0; i < c->sdf->sensors.count; i++) {
@@ -63,7 +73,7 @@ static void weld_links(struct compile *c)
 	for (uint32_t i = 0; i < sdf->links.count; i++) {
 		c->weld[i] = i;
 		const struct sdf_model *model = &sdf->models.at[sdf->links.at[i].model];
-		c->link_static[i] = sdf->models.at[c->top[sdf->links.at[i].model]].is_static;
+		c->link_static[i] = c->fixed[c->top[sdf->links.at[i].model]];
 		c->link_held[i] = model->is_static || sdf->links.at[i].kinematic;
 	}
 	for (uint32_t i = 0; i < sdf->joints.count; i++) {
@@ -187,6 +197,7 @@ static void add_links(struct compile *c, uint32_t model, bool is_static, uint32_
 			.body = SCENE_NONE,
 			.in_body = from->in_world,
 			.self_collide = from->self_collide,
+			.is_static = c->sdf->models.at[from->model].is_static,
 			.wind = from->wind};
 		if (!is_static) {
 			link.body = c->body_of_root[weld_root(c, i)];
@@ -198,6 +209,12 @@ static void add_links(struct compile *c, uint32_t model, bool is_static, uint32_
 }
 
 /* --- geoms ------------------------------------------------------------------------------------------------------ */
+
+/* Whether a link never moves by itself: its shapes may then be surfaces, which have no inside. */
+static bool scene_stands(const struct compile *c, uint32_t body)
+{
+	return body == SCENE_NONE || (c->bodies.at[body].kinematic && !c->bodies.at[body].commanded);
+}
 
 static void add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf_link, uint32_t body)
 {
@@ -217,7 +234,7 @@ static void add_link_geoms(struct compile *c, uint32_t model, uint32_t sdf_link,
 		geom.in_body =
 			body == SCENE_NONE ? from->in_world : pose_mul(c->links.at[geom.link].in_body, from->in_link);
 		c->of_collision.count = 0;
-		scene_add_shape(c, from, body == SCENE_NONE, geom, &c->of_collision);
+		scene_add_shape(c, from, scene_stands(c, body), geom, &c->of_collision);
 		for (uint32_t k = 0; k < c->of_collision.count; k++) {
 			geom = c->of_collision.at[k];
 			if (body == SCENE_NONE)
@@ -263,10 +280,11 @@ static troupe_status check_positions(
 static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_error *error)
 {
 	const struct sdf_model *from = &c->sdf->models.at[index];
+	bool fixed = c->fixed[index];
 	struct scene_model model = {
 		.name = from->name,
 		.line = from->line,
-		.is_static = from->is_static,
+		.is_static = fixed,
 		.may_sleep = from->allow_auto_disable,
 		.level = SCENE_NONE,
 		.body_first = c->bodies.count,
@@ -279,11 +297,11 @@ static troupe_status add_model(struct compile *c, uint32_t index, struct troupe_
 		.sdf = index,
 	};
 	uint32_t self = c->models.count;
-	if (!from->is_static)
+	if (!fixed)
 		add_bodies(c, self, from->link_first, from->link_count);
-	add_links(c, self, from->is_static, from->link_first, from->link_count);
-	add_geoms(c, self, from->is_static, from->link_first, from->link_count, model.body_first);
-	if (!from->is_static)
+	add_links(c, self, fixed, from->link_first, from->link_count);
+	add_geoms(c, self, fixed, from->link_first, from->link_count, model.body_first);
+	if (!fixed)
 		for (uint32_t i = from->joint_first; i < from->joint_first + from->joint_count; i++)
 			scene_add_joint(c, i, from->file, self);
 	model.body_count = c->bodies.count - model.body_first;
@@ -310,6 +328,7 @@ static void find_top_models(struct compile *c)
 	for (uint32_t i = 0; i < c->sdf->models.count; i++) {
 		uint32_t parent = c->sdf->models.at[i].parent;
 		c->top[i] = parent == SDF_NONE ? i : c->top[parent];
+		c->fixed[i] = parent == SDF_NONE && scene_is_fixed(c, i);
 	}
 }
 
@@ -361,6 +380,7 @@ static void compile_init(struct compile *c, const struct sdf_world *world, struc
 	uint32_t links = world->links.count;
 	*c = (struct compile){.scene = scene, .sdf = world, .own = own, .arena = &own->arena};
 	c->top = arena_array(&c->scratch, uint32_t, world->models.count);
+	c->fixed = arena_array(&c->scratch, bool, world->models.count);
 	c->weld = arena_array(&c->scratch, uint32_t, links);
 	c->body_of_root = arena_array(&c->scratch, uint32_t, links);
 	c->link_index = arena_array(&c->scratch, uint32_t, links);

@@ -34,12 +34,12 @@ enum scene_shape_kind {
 	SCENE_SPHERE,    /* size.x: radius */
 	SCENE_CYLINDER,  /* size.x: radius, size.z: half length */
 	SCENE_CAPSULE,   /* the same; half length of the cylindrical part */
-	SCENE_PLANE,     /* size: unit normal in the geom's frame; static models only */
+	SCENE_PLANE,     /* size: unit normal in the geom's frame; never moves by itself */
 	SCENE_CONE,      /* size.x: radius of the base, size.z: half height; apex at +z */
 	SCENE_ELLIPSOID, /* size: radii */
 	SCENE_CONVEX,    /* hull */
-	SCENE_MESH,      /* trimesh: triangles; static models only */
-	SCENE_HEIGHTMAP, /* trimesh: a grid; static models only */
+	SCENE_MESH,      /* trimesh: triangles; never moves by itself */
+	SCENE_HEIGHTMAP, /* trimesh: a grid; the same */
 };
 
 struct scene_geom { /* members that every step reads come first */
@@ -85,6 +85,7 @@ struct scene_link {
 	struct pose in_body;       /* in a static model: in the world */
 	struct pose reference;     /* in_body as it was at first */
 	bool self_collide;
+	bool is_static; /* of a static model, perhaps nested in one that moves, whose other parts it collides with */
 	bool wind; /* <enable_wind>: systems that make wind act on the link */
 };
 

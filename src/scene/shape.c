@@ -2,7 +2,7 @@
  * each axis has a closed form. The box of a convex hull is that of its points. A mesh or a heightmap may have
  * millions of points, so its box is that of the eight turned corners of the box in its own frame: it encloses the
  * surface, and may be larger than necessary. A plane is a half space, and has a bound only if its normal lies along
- * an axis. */
+ * an axis. A plane of a body ends where no body can be: boxes of models that may touch are finite. */
 #include "scene/scene.h"
 
 /* The half extent of a rotated box of these half edges along each axis. */
@@ -101,6 +101,12 @@ static struct aabb half_space(struct vec3 normal, struct vec3 point)
 	return box;
 }
 
+static struct aabb shape_bounded(struct aabb box)
+{
+	const struct vec3 far = {2 * SCENE_POSITION_MAX, 2 * SCENE_POSITION_MAX, 2 * SCENE_POSITION_MAX};
+	return (struct aabb){vec3_max(box.lo, vec3_scale(far, -1)), vec3_min(box.hi, far)};
+}
+
 struct aabb scene_geom_box(const struct scene_geom *geom, struct pose body)
 {
 	return scene_shape_box(geom, pose_mul(body, geom->in_body));
@@ -134,8 +140,10 @@ struct aabb scene_shape_box(const struct scene_geom *geom, struct pose pose)
 	case SCENE_MESH:
 	case SCENE_HEIGHTMAP:
 		return box_of_trimesh(pose, geom->trimesh);
-	case SCENE_PLANE:
-		return half_space(quat_rotate(pose.q, geom->size), pose.p);
+	case SCENE_PLANE: {
+		struct aabb box = half_space(quat_rotate(pose.q, geom->size), pose.p);
+		return geom->body == SCENE_NONE ? box : shape_bounded(box);
+	}
 	}
 	return (struct aabb){vec3_sub(pose.p, reach), vec3_add(pose.p, reach)};
 }

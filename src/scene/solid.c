@@ -1,10 +1,11 @@
 /* Makes geoms from SDF's shapes. Primitives, cones and ellipsoids stay what they are.
  *
- * A mesh of a static model becomes its triangles. A mesh of a moving model becomes a convex hull for each part of its
- * file. (<mesh optimization="convex_hull"> makes one hull of all parts, and "convex_decomposition" a hull of each of
- * the pieces that mesh/decompose.c cuts, for static models too.) Hulls of several parts are closer to the true shape
- * than one hull around all of them, and hulls can rest on each other, which triangles cannot. A polyline of a moving
- * model is divided into convex pieces, which are exact. Heightmaps do not move.
+ * A mesh that stands becomes its triangles: of a static model, also one that is nested in a model that moves, or of a
+ * link that a fixed joint holds to the world. A mesh that moves becomes a convex hull for each part of its file. (<mesh
+ * optimization="convex_hull"> makes one hull of all parts, and "convex_decomposition" a hull of each of the pieces that
+ * mesh/decompose.c cuts, for a mesh that stands, too.) Hulls of several parts are
+ * closer to the true shape than one hull around all of them, and hulls can rest on each other, which triangles cannot.
+ * A polyline that moves is divided into convex pieces, which are exact. Heightmaps and planes do not move.
  *
  * Hulls and trimeshes belong to the data of one compilation. Each mesh is converted once, however often it is used. */
 #include "scene/compile.h"
@@ -175,23 +176,23 @@ static void add_heightmap(struct compile *c, const struct sdf_collision *from, s
 /* --- all -------------------------------------------------------------------------------------------------------- */
 
 static void add_file(
-	struct compile *c, const struct sdf_collision *from, bool is_static, struct scene_geom geom, scene_geoms *out)
+	struct compile *c, const struct sdf_collision *from, bool stands, struct scene_geom geom, scene_geoms *out)
 {
 	const struct sdf_shape *shape = &from->shape;
 	if (shape->kind == SDF_MESH && shape->mesh) {
-		enum compile_solid kind = is_static ? SOLID_TRIMESH : SOLID_PARTS;
+		enum compile_solid kind = stands ? SOLID_TRIMESH : SOLID_PARTS;
 		if (shape->way != SDF_MESH_AS_FITS)
 			kind = shape->way == SDF_MESH_ONE_HULL ? SOLID_WHOLE : SOLID_PARTS;
 		add_mesh(c, from, shape->pieces ? shape->pieces : shape->mesh, kind, geom, out);
-	} else if (shape->kind == SDF_POLYLINE && is_static && shape->mesh) {
+	} else if (shape->kind == SDF_POLYLINE && stands && shape->mesh) {
 		add_mesh(c, from, shape->mesh, SOLID_TRIMESH, geom, out);
-	} else if (shape->kind == SDF_POLYLINE && !is_static && shape->pieces) {
+	} else if (shape->kind == SDF_POLYLINE && !stands && shape->pieces) {
 		add_mesh(c, from, shape->pieces, SOLID_PARTS, geom, out);
 	} else if (shape->kind == SDF_HEIGHTMAP && shape->image) {
-		if (is_static)
+		if (stands)
 			add_heightmap(c, from, geom, out);
 		else
-			leave_out(c, from, "a heightmap on a model that is not static");
+			leave_out(c, from, "a heightmap on a link that can move");
 	} /* else the loader has reported the reason */
 }
 
@@ -201,7 +202,7 @@ static bool is_ball(struct vec3 radii)
 }
 
 void scene_add_shape(
-	struct compile *c, const struct sdf_collision *from, bool is_static, struct scene_geom geom, scene_geoms *out)
+	struct compile *c, const struct sdf_collision *from, bool stands, struct scene_geom geom, scene_geoms *out)
 {
 	const struct sdf_shape *shape = &from->shape;
 	switch (shape->kind) {
@@ -229,17 +230,17 @@ void scene_add_shape(
 	case SDF_PLANE:
 		geom.kind = SCENE_PLANE;
 		geom.size = shape->normal;
-		if (!is_static) {
+		if (!stands) {
 			scene_warn(c, "plane on a dynamic model",
-				"%s:%u: collision '%s': a plane on a model that is not static is left out",
-				file_of(c, from), from->line, from->name);
+				"%s:%u: collision '%s': a plane on a link that can move is left out", file_of(c, from),
+				from->line, from->name);
 			return;
 		}
 		break;
 	case SDF_MESH:
 	case SDF_POLYLINE:
 	case SDF_HEIGHTMAP:
-		add_file(c, from, is_static, geom, out);
+		add_file(c, from, stands, geom, out);
 		return;
 	case SDF_EMPTY:
 		return;

@@ -288,6 +288,111 @@ Test(shapes, heap_on_hills)
 	stop();
 }
 
+/* --- what stands -------------------------------------------------------------------------------------------------- */
+
+/* An open room: 4 m by 4 m inside, a floor that is 0.2 m thick, walls of 1 m. */
+static void write_room(const char *path)
+{
+	static const double half[] = {2.2, 2.2, 2, 2}, z[] = {0, 1, 0.2, 1};
+	FILE *file = fopen(path, "w");
+	cr_assert(file);
+	for (int ring = 0; ring < 4; ring++) /* outside below and above, inside below and above */
+		for (int i = 0; i < 4; i++)
+			fprintf(file, "v %g %g %g\n", i == 1 || i == 2 ? half[ring] : -half[ring],
+				i > 1 ? half[ring] : -half[ring], z[ring]);
+	for (int i = 0; i < 4; i++) {
+		int k = (i + 1) % 4;
+		fprintf(file, "f %d %d %d %d\nf %d %d %d %d\nf %d %d %d %d\n", 1 + i, 1 + k, 5 + k, 5 + i, 9 + k, 9 + i,
+			13 + i, 13 + k, 5 + i, 5 + k, 13 + k, 13 + i);
+	}
+	fprintf(file, "f 4 3 2 1\nf 9 10 11 12\n");
+	cr_assert_eq(fclose(file), 0);
+}
+
+#define LINK_OF(name, geometry)                                                                                        \
+	"<link name='" name "'><collision name='c'><geometry>" geometry "</geometry></collision></link>"
+#define BALL_LINK                                                                                                      \
+	"<link "                                                                                                       \
+	"name='ball'><inertial><mass>1</mass><inertia><ixx>0.016</ixx><iyy>0.016</iyy><izz>0.016</izz></inertia></"    \
+	"inertial><collision name='c'><geometry><sphere><radius>0.2</radius></sphere></geometry></collision></link>"
+#define STATIC_OF(geometry) "<model name='hall'><static>true</static>" LINK_OF("l", geometry) "</model>"
+
+/* How the same ground stands in the world: as a model by itself, in models that move, or by a fixed joint. The ball is
+ * a model by itself, or a part of the model around the ground. */
+static const struct {
+	const char *name, *before, *after, *ball;
+	bool is_model; /* the ground is a static model; else a link */
+} standings[] = {
+	{"a static model", "", "", "ball", true},
+	{"in a model", "<model name='outer'>", "</model>", "ball", true},
+	{"in a model of a model", "<model name='outer'><model name='inner'>", "</model></model>", "ball", true},
+	{"in a model that moves, too", "<model name='outer'><link name='far'><pose>50 0 5 0 0 0</pose></link>",
+		"</model>", "ball", true},
+	{"beside the ball in a model", "<model name='outer'><link name='far'><pose>50 0 5 0 0 0</pose></link>",
+		"<model name='ball'><pose>-1 0.5 0.5 0 0 0</pose>" BALL_LINK "</model></model>", NULL, true},
+	{"welded to a link of a model", "<model name='outer'><link name='post'><pose>0 0 -5 0 0 0</pose></link>",
+		"<joint name='weld' type='fixed'><parent>hall::l</parent><child>post</child></joint></model>", "ball",
+		true},
+	{"held by a fixed joint", "<model name='outer'>",
+		"<joint name='bolt' type='fixed'><parent>world</parent><child>l</child></joint></model>", "ball",
+		false},
+};
+
+static struct troupe_pose link_of(const char *model, const char *link)
+{
+	struct troupe_link_state state;
+	cr_assert(troupe_get_link(server, troupe_find_link(server, troupe_find_model(server, 0, model), link), &state));
+	return state.pose;
+}
+
+static struct troupe_pose ball_in(size_t standing, const char *geometry, const char *gravity)
+{
+	struct text hall = {0};
+	text_add(&hall, standings[standing].is_model ? STATIC_OF("%s") : LINK_OF("l", "%s"), geometry);
+	start(gravity, "%s%s%s%s", standings[standing].before, hall.at, standings[standing].after,
+		standings[standing].ball ? "<model name='ball'><pose>-1 0.5 0.5 0 0 0</pose>" BALL_LINK "</model>"
+					 : "");
+	text_fini(&hall);
+	run_until(4);
+	struct troupe_pose p = standings[standing].ball ? pose_of("ball") : link_of("outer", "ball::ball");
+	stop();
+	return p;
+}
+
+Test(shapes, static_models_are_the_same_inside_of_others)
+{
+	char folder[] = "/tmp/troupe-shapes-XXXXXX", path[100], room[300];
+	cr_assert(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/room.obj", folder);
+	write_room(path);
+	snprintf(room, sizeof room, "<mesh><uri>%s</uri></mesh>", path);
+	const struct {
+		const char *name, *geometry, *gravity;
+		struct troupe_pose rest;
+	} halls[] = {
+		{"room", room, "1 0 -9.8", {.x = 1.8, .y = 0.5, .z = 0.4}},
+		{"polyline",
+			"<polyline><point>-2 -2</point><point>2 -2</point><point>2 2</point><point>-2 2</point>"
+			"<height>0.1</height></polyline>",
+			"0 0 -9.8", {.x = -1, .y = 0.5, .z = 0.3}},
+		{"heightmap",
+			"<heightmap><uri>" FILES "flat.png</uri><size>10 10 0.1</size><pos>0 0 0.1</pos></heightmap>",
+			"0 0 -9.8", {.x = -1, .y = 0.5, .z = 0.4}},
+		{"plane", "<plane><normal>0 0 1</normal></plane>", "0 0 -9.8", {.x = -1, .y = 0.5, .z = 0.2}},
+	};
+	for (size_t h = 0; h < ARRAY_LEN(halls); h++)
+		for (size_t s = 0; s < ARRAY_LEN(standings); s++) {
+			char what[100];
+			struct troupe_pose p = ball_in(s, halls[h].geometry, halls[h].gravity);
+			snprintf(what, sizeof what, "%s %s: height of the ball, m", halls[h].name, standings[s].name);
+			expect(what, p.z, halls[h].rest.z, 1.1e-3);
+			cr_expect(fabs(p.x - halls[h].rest.x) < 2e-3 && fabs(p.y - halls[h].rest.y) < 2e-3,
+				"%s: the ball is at %g %g", what, p.x, p.y);
+		}
+	(void)unlink(path);
+	(void)rmdir(folder);
+}
+
 /* --- hulls of rounded coordinates --------------------------------------------------------------------------------- */
 
 /* A mesh in a file has rounded coordinates, so its flat sides are not flat: the hull of a can has many faces at each

@@ -89,14 +89,14 @@ Test(scene, boxes_are_exact)
 }
 
 /* A plane is the half-space under it: bounded on one side when the plane's normal is along an axis, and nowhere
- * else. */
+ * else. That of a body is bounded by where bodies can be. */
 Test(scene, boxes_of_planes)
 {
 	const struct vec3 at = {1, 2, 3};
 	const struct vec3 normals[] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1},
 		{0.6, 0.8, 0}, {0.6, 0, 0.8}, {0, 0.6, 0.8}, {0.5, 0.5, 0.7071}};
 	for (size_t i = 0; i < ARRAY_LEN(normals); i++) {
-		struct scene_geom geom = {.kind = SCENE_PLANE, .size = normals[i]};
+		struct scene_geom geom = {.kind = SCENE_PLANE, .size = normals[i], .body = SCENE_NONE};
 		struct aabb expected = AABB_ALL, box = scene_shape_box(&geom, (struct pose){at, QUAT_IDENTITY});
 		double *const bounds[] = {
 			&expected.hi.x, &expected.lo.x, &expected.hi.y, &expected.lo.y, &expected.hi.z, &expected.lo.z};
@@ -105,6 +105,12 @@ Test(scene, boxes_of_planes)
 			*bounds[i] = values[i];
 		cr_expect(!memcmp(&box, &expected, sizeof box), "normal %g %g %g", normals[i].x, normals[i].y,
 			normals[i].z);
+		geom.body = 0;
+		box = scene_shape_box(&geom, (struct pose){at, QUAT_IDENTITY});
+		cr_expect(vec3_within(box.lo, 2 * SCENE_POSITION_MAX) && vec3_within(box.hi, 2 * SCENE_POSITION_MAX));
+		if (i < ARRAY_LEN(bounds))
+			cr_expect(box.hi.x == expected.hi.x || box.lo.x == expected.lo.x || box.hi.y == expected.hi.y ||
+				  box.lo.y == expected.lo.y || box.hi.z == expected.hi.z || box.lo.z == expected.lo.z);
 	}
 }
 
