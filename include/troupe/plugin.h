@@ -539,6 +539,13 @@ struct troupe_host {
 	/* Whether a system has released the joint of the own model in this step. In pre_update(): the systems before
 	 * this one. In post_update(): all. */
 	bool (*joint_released)(const struct troupe_step *step, uint32_t joint);
+	/* [setup] The fluid around a link of the own model adds to its mass: a symmetric matrix of 6 rows, in the frame
+	 * of the link, linear part first; kg, kg m, kg m2. As <fluid_added_mass> it takes part in the solution of
+	 * contacts and joints, and has no limit. The whole matrix acts on the motion of the link in the world, with its
+	 * Coriolis forces. False, with a warning: it is left out, because the mass of the link and what is added is not
+	 * positive definite. A link that forces do not move has none: true. */
+	bool (*link_add_mass)(
+		struct troupe_system *self, const struct troupe_element *at, uint32_t link, const double matrix[36]);
 };
 
 #ifdef __cplusplus

@@ -1,23 +1,19 @@
-/* The forces of water on a link that moves in it (T. I. Fossen, Guidance and
- * Control of Ocean Vehicles, pp. 37, 43).
+/* The forces of water on a link that moves in it (T. I. Fossen, Guidance and Control of Ocean Vehicles, pp. 37, 43).
  *
- * s = (u v w p q r): the velocity of the link's origin relative to the current,
- * and its angular velocity, both in the link's frame. Force and torque in the
- * same order (x y z k m n) are
+ * s = (u v w p q r): the velocity of the link's origin relative to the current, and its angular velocity, both in the
+ * link's frame. Force and torque in the same order (x y z k m n) are
  *
- *     f_i = sum_j (<iJ> + sum_k <iJabsK> |s_k| + <iJK> s_k) s_j    damping:
- * <xU> below 0 slows
- *         + sum_j <iDotJ> ds_j/dt                                  added mass:
- * <xDotU> below 0 is inertia
+ *     f_i = sum_j (<iJ> + sum_k <iJabsK> |s_k| + <iJK> s_k) s_j    damping: <xU> below 0 slows
+ *         + sum_j <iDotJ> ds_j/dt                                  added mass: <xDotU> below 0 is inertia
  *
- * and, of the diagonal D of the added mass and the linear and angular parts v
- * and w of s, the Coriolis force w x Dv with the torque v x Dv + w x Dw
- * (Kirchhoff's equations, which Gazebo's matrix gives but for the signs of two
- * elements).
+ * and, with A the matrix of the added mass, v and w the linear and angular parts of s, and P and L those of A s, the
+ * Coriolis force -w x P with the torque -v x P - w x L (Kirchhoff's equations; Gazebo takes the diagonal of A alone,
+ * with the wrong sign in two elements). Parameters, their signs and topics are those of Gazebo's Hydrodynamics.
  *
- * Parameters, their signs and topics are those of Gazebo's Hydrodynamics. The
- * derivative is that of the last step, so the added mass must stay below the
- * mass of the body; <fluid_added_mass> in the <inertial> has no such limit. */
+ * The added mass is a part of the link's mass (link_add_mass()), so it takes part in the solution of the step and may
+ * be larger than the mass of the link. Its motion is then that in the world, with the Coriolis forces; what the current
+ * makes different is a force of state k, without accelerations. Damping is a force of state k, too. However strong, it
+ * takes the link no farther in a step than to the least energy. */
 #include "builtin/parts.h"
 
 #include <string.h>
@@ -26,8 +22,9 @@ enum { WAYS = 6 };
 
 struct config {
 	uint32_t link;
-	double linear[WAYS][WAYS], added[WAYS][WAYS];
+	double linear[WAYS][WAYS], added[WAYS][WAYS]; /* added: with the sign of inertia */
 	double square[WAYS][WAYS][WAYS], absolute[WAYS][WAYS][WAYS];
+	double mobility[WAYS][WAYS]; /* the inverse of the mass of body and fluid; 0: it is not known */
 	bool has_square, adds_mass, turns_mass;
 	struct troupe_vec3 current;
 	const struct troupe_field *field[3];
@@ -35,21 +32,12 @@ struct config {
 
 struct words {
 	struct troupe_vec3 current; /* m/s, in the world's axes */
-	double last[WAYS];
-	uint64_t begun;
 };
 
 static const struct troupe_words words_of[] = {
 	{"current x", TROUPE_WORD_DOUBLE},
 	{"current y", TROUPE_WORD_DOUBLE},
 	{"current z", TROUPE_WORD_DOUBLE},
-	{"last u", TROUPE_WORD_DOUBLE},
-	{"last v", TROUPE_WORD_DOUBLE},
-	{"last w", TROUPE_WORD_DOUBLE},
-	{"last p", TROUPE_WORD_DOUBLE},
-	{"last q", TROUPE_WORD_DOUBLE},
-	{"last r", TROUPE_WORD_DOUBLE},
-	{"begun", TROUPE_WORD_INTEGER},
 	{NULL, TROUPE_WORD_DOUBLE},
 };
 _Static_assert(sizeof(struct words) == (sizeof words_of / sizeof *words_of - 1) * 8, "each word has a name");
@@ -112,11 +100,91 @@ static void read_numbers(struct troupe_system *self, const struct troupe_element
 			linear[0] = added[0] = moments[i];
 			linear[1] = added[4] = speeds[j];
 			config->linear[i][j] = self->host->number(self, plugin, linear, 0);
-			config->added[i][j] = self->host->number(self, plugin, added, 0);
+			config->added[i][j] = -self->host->number(self, plugin, added, 0);
 			read_squares(self, plugin, config, i, j);
 		}
 	config->adds_mass = !self->host->boolean(self, plugin, "disable_added_mass", false);
 	config->turns_mass = !self->host->boolean(self, plugin, "disable_coriolis", false);
+}
+
+/* A matrix of mass is symmetric. */
+static void hydrodynamics_even_out(
+	struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+{
+	for (int i = 0; i < WAYS; i++)
+		for (int j = 0; j < i; j++) {
+			double *a = &config->added[i][j], *b = &config->added[j][i];
+			if (*a != *b)
+				self->host->warn(self, plugin,
+					"<%cDot%c> is %g and <%cDot%c> is %g: expected the same; their mean is used",
+					moments[i], speeds[j], -*a, moments[j], speeds[i], -*b);
+			*a = *b = (*a + *b) / 2;
+		}
+}
+
+static void hydrodynamics_add_mass(
+	struct troupe_system *self, const struct troupe_element *plugin, struct config *config)
+{
+	double matrix[WAYS * WAYS];
+	bool some = false;
+	for (int i = 0; i < WAYS * WAYS; i++) {
+		matrix[i] = config->added[i / WAYS][i % WAYS];
+		some = some || matrix[i] != 0;
+	}
+	if (!some || (config->adds_mass && !self->host->link_add_mass(self, plugin, config->link, matrix)))
+		config->adds_mass = config->turns_mass = false;
+}
+
+/* The mass of the body that the link is a part of, for velocities of the link's origin. */
+static void hydrodynamics_body(const struct troupe_inertia *of, double mass[WAYS][WAYS])
+{
+	const double c[3] = {of->centre.x, of->centre.y, of->centre.z}, m = of->mass;
+	const double d[3] = {of->diagonal.x, of->diagonal.y, of->diagonal.z}, o[3] = {of->off.x, of->off.y, of->off.z};
+	const double square = c[0] * c[0] + c[1] * c[1] + c[2] * c[2];
+	for (int i = 0; i < 3; i++) {
+		int j = (i + 1) % 3, k = (i + 2) % 3; /* i x j is k */
+		mass[i][i] += m;
+		mass[i][3 + j] += m * c[k];
+		mass[i][3 + k] -= m * c[j];
+		mass[3 + j][i] += m * c[k];
+		mass[3 + k][i] -= m * c[j];
+		mass[3 + i][3 + i] += d[i] + m * (square - c[i] * c[i]);
+		double product = o[i + j - 1] - m * c[i] * c[j]; /* off: xy, xz, yz */
+		mass[3 + i][3 + j] += product;
+		mass[3 + j][3 + i] += product;
+	}
+}
+
+/* Gauss and Jordan's elimination, which needs no pivots where the matrix is positive definite. False: it is not. */
+static bool hydrodynamics_invert(double a[WAYS][WAYS], double ret[WAYS][WAYS])
+{
+	for (int i = 0; i < WAYS * WAYS; i++)
+		ret[i / WAYS][i % WAYS] = i / WAYS == i % WAYS;
+	for (int k = 0; k < WAYS; k++) {
+		double pivot = a[k][k];
+		if (!(pivot > 0))
+			return false;
+		for (int j = 0; j < WAYS; j++)
+			a[k][j] /= pivot, ret[k][j] /= pivot;
+		for (int i = 0; i < WAYS; i++) {
+			double times = a[i][k];
+			for (int j = 0; j < WAYS && i != k; j++)
+				a[i][j] -= times * a[k][j], ret[i][j] -= times * ret[k][j];
+		}
+	}
+	return true;
+}
+
+static void hydrodynamics_find_mobility(const struct troupe_system *self, struct config *config)
+{
+	double mass[WAYS][WAYS] = {{0}};
+	struct troupe_inertia inertia = self->host->link_inertia(self, config->link);
+	hydrodynamics_body(&inertia, mass);
+	for (int i = 0; i < WAYS && config->adds_mass; i++)
+		for (int j = 0; j < WAYS; j++)
+			mass[i][j] += config->added[i][j];
+	if (!hydrodynamics_invert(mass, config->mobility))
+		memset(config->mobility, 0, sizeof config->mobility);
 }
 
 static bool configure(struct troupe_system *self, const struct troupe_element *plugin)
@@ -131,6 +199,9 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 		config->field[i] = host->field(self, "gz.msgs.Vector3d", names[i]);
 	config->current = host->vector(self, plugin, "default_current", troupe_vec3_make(0, 0, 0));
 	read_numbers(self, plugin, config);
+	hydrodynamics_even_out(self, plugin, config);
+	hydrodynamics_add_mass(self, plugin, config);
+	hydrodynamics_find_mobility(self, config);
 	return host->take(self, plugin, *space ? host->print(self, "model/%s/ocean_current", space) : "ocean_current",
 		"gz.msgs.Vector3d", 0, TROUPE_NOTHING);
 }
@@ -162,48 +233,73 @@ static void damp(const struct config *config, const double s[WAYS], double f[WAY
 		}
 }
 
-/* a, b: linear and angular momentum of the water, with the sign of the added
- * mass. */
-static void turn_mass(const struct config *config, const double s[WAYS], double f[WAYS])
+/* Weakens a force that would bring the link beyond the least energy, where it would gain energy again. */
+static void hydrodynamics_bound(const struct config *config, const double s[WAYS], double dt, double f[WAYS])
 {
-	struct troupe_vec3 v = {s[0], s[1], s[2]}, w = {s[3], s[4], s[5]};
-	struct troupe_vec3 a = {config->added[0][0] * v.x, config->added[1][1] * v.y, config->added[2][2] * v.z};
-	struct troupe_vec3 b = {config->added[3][3] * w.x, config->added[4][4] * w.y, config->added[5][5] * w.z};
-	struct troupe_vec3 force = troupe_vec3_cross(w, a);
-	struct troupe_vec3 torque = troupe_vec3_add(troupe_vec3_cross(v, a), troupe_vec3_cross(w, b));
-	const double more[WAYS] = {force.x, force.y, force.z, torque.x, torque.y, torque.z};
-	for (int i = 0; i < WAYS; i++)
-		f[i] += more[i];
+	double power = 0, gain = 0;
+	for (int i = 0; i < WAYS; i++) {
+		double rate = 0;
+		for (int j = 0; j < WAYS; j++)
+			rate += config->mobility[i][j] * f[j];
+		power += s[i] * f[i];
+		gain += f[i] * rate * dt;
+	}
+	double part = power < 0 && gain > -power ? -power / gain : 1;
+	for (int i = 0; i < WAYS && part < 1; i++)
+		f[i] *= part;
 }
 
-static void add_mass(const struct config *config, const double rate[WAYS], double f[WAYS])
+/* Adds scale times the rate at which the momentum of the fluid turns with the link. */
+static void hydrodynamics_turn(const struct config *config, const double s[WAYS], double scale, double f[WAYS])
 {
+	double momentum[WAYS] = {0};
 	for (int i = 0; i < WAYS; i++)
 		for (int j = 0; j < WAYS; j++)
+			momentum[i] += config->added[i][j] * s[j];
+	struct troupe_vec3 v = {s[0], s[1], s[2]}, w = {s[3], s[4], s[5]};
+	struct troupe_vec3 p = {momentum[0], momentum[1], momentum[2]}, l = {momentum[3], momentum[4], momentum[5]};
+	struct troupe_vec3 force = troupe_vec3_cross(w, p);
+	struct troupe_vec3 torque = troupe_vec3_add(troupe_vec3_cross(v, p), troupe_vec3_cross(w, l));
+	const double more[WAYS] = {force.x, force.y, force.z, torque.x, torque.y, torque.z};
+	for (int i = 0; i < WAYS; i++)
+		f[i] += scale * more[i];
+}
+
+/* The added mass of the link resists the motion in the world, s plus the current. What is wanted is
+ * -A ds/dt - turn(s), what the link has is -A d(s + current)/dt - turn(s + current). */
+static void hydrodynamics_correct(
+	const struct config *config, const double s[WAYS], struct troupe_vec3 current, double f[WAYS])
+{
+	const double in_world[WAYS] = {s[0] + current.x, s[1] + current.y, s[2] + current.z, s[3], s[4], s[5]};
+	struct troupe_vec3 turned = troupe_vec3_cross(current, troupe_vec3_make(s[3], s[4], s[5]));
+	const double rate[3] = {turned.x, turned.y, turned.z}; /* of the current, in the turning frame */
+	bool still = current.x == 0 && current.y == 0 && current.z == 0;
+	if (config->adds_mass && still && config->turns_mass)
+		return;
+	for (int i = 0; i < WAYS && config->adds_mass; i++)
+		for (int j = 0; j < 3; j++)
 			f[i] += config->added[i][j] * rate[j];
+	if (config->adds_mass)
+		hydrodynamics_turn(config, in_world, 1, f);
+	if (config->turns_mass)
+		hydrodynamics_turn(config, s, -1, f);
 }
 
 static void pre_update(const struct troupe_system *self, const struct troupe_step *step, void *words)
 {
 	const struct troupe_host *host = self->host;
 	const struct config *config = self->config;
-	struct words *w = words;
+	const struct words *w = words;
 	struct troupe_twist twist = host->link_twist(step, config->link, TROUPE_NOW);
 	struct troupe_quat q = troupe_pose_turn(host->link_pose(step, config->link, TROUPE_NOW));
 	struct troupe_quat back = troupe_quat_inverse(q);
 	struct troupe_vec3 v = troupe_quat_rotate(back, troupe_vec3_sub(twist.linear, w->current));
 	struct troupe_vec3 turn = troupe_quat_rotate(back, twist.angular);
 	const double s[WAYS] = {v.x, v.y, v.z, turn.x, turn.y, turn.z};
-	double f[WAYS] = {0}, rate[WAYS];
-	for (int i = 0; i < WAYS; i++)
-		rate[i] = w->begun ? (s[i] - w->last[i]) / step->dt : 0;
+	double f[WAYS] = {0};
 	damp(config, s, f);
-	if (config->adds_mass)
-		add_mass(config, rate, f);
-	if (config->turns_mass)
-		turn_mass(config, s, f);
-	memcpy(w->last, s, sizeof s);
-	w->begun = 1;
+	hydrodynamics_bound(config, s, step->dt, f);
+	hydrodynamics_correct(config, s, troupe_quat_rotate(back, w->current), f);
 	host->link_force(step, config->link, troupe_vec3_make(0, 0, 0),
 		(struct troupe_wrench){troupe_quat_rotate(q, troupe_vec3_make(f[0], f[1], f[2])),
 			troupe_quat_rotate(q, troupe_vec3_make(f[3], f[4], f[5]))});

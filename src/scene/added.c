@@ -11,11 +11,14 @@
 
 #include "scene/compile.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #define NEAR_M 1e-9    /* the centres of mass are the same */
 #define SMALL 1e-12    /* of the mass: a row that is lighter is left out */
 #define LEFT_OVER 1e-9 /* of the diagonal: less counts as none */
 
-enum { ROWS_OF_LINK = 3 };
+enum { ROWS_OF_PART = 3 };
 
 struct division {
 	struct scene_added *added;
@@ -84,15 +87,14 @@ static void add_rows(
 	}
 }
 
-static void add_link(struct division *to, const struct compile_added *link, double mass)
+static void add_part(struct division *to, const struct scene_added_part *part, double mass)
 {
-	const struct mat6 *of_link = link->link->inertial.added;
 	struct mat6 rotational = {0};
 	for (int i = 3; i < 6; i++)
 		for (int k = 3; k < 6; k++)
-			rotational.m[i][k] = of_link->m[i][k];
-	add_rows(to, of_link, link->in_body, mass, &rotational);
-	rotational = mat6_moved(&rotational, (struct pose){{0, 0, 0}, link->in_body.q});
+			rotational.m[i][k] = part->matrix.m[i][k];
+	add_rows(to, &part->matrix, part->in_body, mass, &rotational);
+	rotational = mat6_moved(&rotational, (struct pose){{0, 0, 0}, part->in_body.q});
 	mat6_add(&to->rotational, &rotational, 1);
 }
 
@@ -114,14 +116,14 @@ static bool is_whole(const struct scene_added *added)
 }
 
 /* False: the inertia that is left for ODE's body is none. */
-static bool divide(struct division *to, const struct mat6 *own, const struct compile_added *links, uint32_t count)
+static bool divide(struct division *to, const struct mat6 *own, const struct scene_added_part *parts, uint32_t count)
 {
 	struct scene_added *added = to->added;
 	struct mat6 unwanted;
 	added->row_count = 0;
 	added->carried = *own;
 	for (uint32_t i = 0; i < count; i++)
-		add_link(to, &links[i], own->m[0][0]);
+		add_part(to, &parts[i], own->m[0][0]);
 	for (int i = 0; i < 3; i++)
 		added->carried.m[i][i] += to->isotropic;
 	added->mass = added->carried.m[0][0];
@@ -140,36 +142,52 @@ static bool divide(struct division *to, const struct mat6 *own, const struct com
 	return true;
 }
 
-static void warn(struct compile *c, const struct sdf_link *link, const struct scene_added *added)
+bool scene_add_added(struct arena *arena, struct scene_body *body, const struct scene_added_part *parts, uint32_t count)
 {
-	const struct sdf_element *at = sdf_child(sdf_child(link->element, "inertial", NULL), "fluid_added_mass", NULL);
-	if (!added->divided && at)
-		scene_warn(c, NULL,
-			"%s:%u: <fluid_added_mass> of link '%.80s' couples translation and rotation (xp to zr) in a "
-			"way that contacts and joints do not feel: they act as if this part were not there",
-			at->file, at->line, link->scoped);
-}
-
-void scene_add_added(struct compile *c, struct scene_body *body, const struct compile_added *links, uint32_t count)
-{
-	struct scene_added *added = arena_new(c->arena, struct scene_added);
-	struct scene_added_row *rows = arena_array(c->arena, struct scene_added_row, (size_t)count * ROWS_OF_LINK);
+	struct scene_added *added = arena_new(arena, struct scene_added);
+	struct scene_added_row *rows = arena_array(arena, struct scene_added_row, (size_t)count * ROWS_OF_PART);
 	struct division division = {.added = added, .rows = rows, .couples = true};
 	const struct mat6 own = {
 		{{body->mass}, {0, body->mass}, {0, 0, body->mass}, {0, 0, 0, body->ixx, body->ixy, body->ixz},
 			{0, 0, 0, body->ixy, body->iyy, body->iyz}, {0, 0, 0, body->ixz, body->iyz, body->izz}}};
 	added->whole = own;
 	for (uint32_t i = 0; i < count; i++) {
-		struct mat6 moved = mat6_moved(links[i].link->inertial.added, links[i].in_body);
+		struct mat6 moved = mat6_moved(&parts[i].matrix, parts[i].in_body);
 		mat6_add(&added->whole, &moved, 1);
 	}
 	if (!mat6_invert(&added->whole, &added->inverse))
-		return; /* each link was checked: only rounding can bring this about */
+		return true; /* each link was checked: only rounding can bring this about */
 	added->rows = rows;
-	if (!divide(&division, &own, links, count)) {
+	if (!divide(&division, &own, parts, count)) {
 		division = (struct division){.added = added, .rows = rows};
-		(void)divide(&division, &own, links, count);
+		(void)divide(&division, &own, parts, count);
 	}
+	struct scene_added_part *kept = arena_array(arena, struct scene_added_part, count);
+	memcpy(kept, parts, count * sizeof *kept);
+	added->parts = kept;
+	added->part_count = count;
 	body->added = added;
-	warn(c, links[0].link, added);
+	return added->divided;
+}
+
+bool scene_link_add_mass(struct scene *scene, uint32_t link, const struct mat6 *matrix, bool *ret_whole)
+{
+	const struct scene_link *l = &scene->links[link];
+	struct scene_body *body = l->body == SCENE_NONE ? NULL : &scene->bodies[l->body];
+	if (!body || body->kinematic)
+		return false;
+	struct scene_owned *owned = scene->models[l->model].owned;
+	const struct scene_added *before = body->added;
+	uint32_t count = before ? before->part_count : 0;
+	struct scene_added_part *parts = mem_alloc((count + 1) * sizeof *parts);
+	if (count)
+		memcpy(parts, before->parts, count * sizeof *parts);
+	parts[count] = (struct scene_added_part){*matrix, l->in_body};
+	body->added = NULL;
+	*ret_whole = scene_add_added(owned ? &owned->arena : &scene->own->arena, body, parts, count + 1);
+	bool done = body->added != NULL;
+	if (!done)
+		body->added = before;
+	free(parts);
+	return done;
 }

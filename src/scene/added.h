@@ -22,14 +22,20 @@ struct scene_added_row {
 	double mass;           /* kg, > 0 */
 };
 
+struct scene_added_part { /* what a link, or a system, gives */
+	struct mat6 matrix;
+	struct pose in_body; /* the frame of the matrix */
+};
+
 struct scene_added {
 	double mass; /* of ODE's body */
 	double ixx, iyy, izz, ixy, ixz, iyz;
 	struct mat6 whole, inverse; /* M + A, and its inverse */
 	struct mat6 carried;        /* that of ODE's body and the rows */
 	bool divided;               /* carried is the whole */
-	uint32_t row_count;
+	uint32_t row_count, part_count;
 	const struct scene_added_row *rows;
+	const struct scene_added_part *parts;
 };
 
 #endif

@@ -56,12 +56,10 @@ uint32_t scene_joint_body(const struct compile *c, uint32_t link);
 /* Compiles a joint of the file into the state of `model`. A joint that can move no body is left out (joint.c). */
 void scene_add_joint(struct compile *c, uint32_t index, const char *file, uint32_t model);
 
-struct compile_added { /* a link with added mass */
-	const struct sdf_link *link;
-	struct pose in_body; /* its centre of mass, with the axes of the link */
-};
-/* Sets body->added from those of its links; the body must not be kinematic (added.c). */
-void scene_add_added(struct compile *c, struct scene_body *body, const struct compile_added *links, uint32_t count);
+/* Sets body->added from the parts that its links have; the body must not be kinematic. False: contacts and joints do
+ * not feel all of it (added.c). */
+bool scene_add_added(
+	struct arena *arena, struct scene_body *body, const struct scene_added_part *parts, uint32_t count);
 
 /* Connects axes that mimic other axes, after all joints were compiled (joint.c). */
 troupe_status scene_add_mimics(struct compile *c, struct troupe_error *error);

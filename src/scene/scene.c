@@ -128,21 +128,32 @@ static void add_inertia(struct scene_body *body, const struct sdf_inertial *in, 
 	body->iyz += i.m[1][2] - in->mass * d.y * d.z;
 }
 
+static void warn_undivided(struct compile *c, const struct sdf_link *link)
+{
+	const struct sdf_element *at = sdf_child(sdf_child(link->element, "inertial", NULL), "fluid_added_mass", NULL);
+	if (at)
+		scene_warn(c, NULL,
+			"%s:%u: <fluid_added_mass> of link '%.80s' couples translation and rotation (xp to zr) in a "
+			"way that contacts and joints do not feel: they act as if this part were not there",
+			at->file, at->line, link->scoped);
+}
+
 static void add_fluid(struct compile *c, struct scene_body *body, uint32_t root, uint32_t first, uint32_t count)
 {
-	const struct sdf_link *links = c->sdf->links.at;
-	VEC(struct compile_added) added = {0};
+	const struct sdf_link *links = c->sdf->links.at, *link = NULL;
+	VEC(struct scene_added_part) parts = {0};
 	for (uint32_t i = first; i < first + count && !body->kinematic; i++) {
 		if (!links[i].inertial.added || weld_root(c, i) != root)
 			continue;
 		struct vec3 com = pose_point(links[i].in_world, links[i].inertial.in_link.p);
 		struct pose in_world = {com, quat_unit(links[i].in_world.q)};
 		struct pose in_body = pose_mul(pose_inverse(body->reference), in_world);
-		vec_push(&added, ((struct compile_added){&links[i], in_body}));
+		vec_push(&parts, ((struct scene_added_part){*links[i].inertial.added, in_body}));
+		link = link ? link : &links[i];
 	}
-	if (added.count)
-		scene_add_added(c, body, added.at, added.count);
-	vec_free(&added);
+	if (parts.count && !scene_add_added(c->arena, body, parts.at, parts.count))
+		warn_undivided(c, link);
+	vec_free(&parts);
 }
 
 static void measure_body(struct compile *c, struct scene_body *body, uint32_t root, uint32_t first, uint32_t count)

@@ -272,6 +272,10 @@ void scene_parts_destroy(struct scene_parts *parts); /* NULL is fine */
  * taken. *ret_warning: the first warning about the model, "" if none; it lives as long as the model. */
 troupe_status scene_add(struct scene *scene, struct scene_parts *parts, struct sdf *sdf, const struct scene_places *at,
 	uint32_t *ret_model, const char **ret_warning, struct troupe_error *error);
+/* Adds to the mass that the fluid adds to the body of a link: a symmetric matrix as in scene/added.h, in the frame of
+ * the link. While the model's systems are made, before it is simulated. *ret_whole: contacts and joints feel all of it.
+ * False: nothing is changed, because forces do not move the body, or its mass would not be positive definite. */
+bool scene_link_add_mass(struct scene *scene, uint32_t link, const struct mat6 *matrix, bool *ret_whole);
 /* Sets whether the model is absent: not part of the world, and its name is free. Its place and parts stay until
  * scene_free(). */
 void scene_set_absent(struct scene *scene, uint32_t model, bool absent);

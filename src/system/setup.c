@@ -562,6 +562,38 @@ struct troupe_inertia setup_link_own_inertia(const struct troupe_system *self, u
 	return inertia;
 }
 
+bool setup_link_add_mass(
+	struct troupe_system *self, const struct troupe_element *at, uint32_t link, const double matrix[36])
+{
+	struct scene *scene = system_of(self)->all->scene;
+	struct mat6 added;
+	bool whole = true;
+	if (!setup_of(self) || !own_link(self, link))
+		return false;
+	uint32_t body = scene->links[link].body;
+	if (body == SCENE_NONE || scene->bodies[body].kinematic)
+		return true;
+	for (int i = 0; i < 36; i++) {
+		if (!isfinite(matrix[i]))
+			return false;
+		added.m[i / 6][i % 6] = (matrix[i] + matrix[i % 6 * 6 + i / 6]) / 2;
+	}
+	if (!scene_link_add_mass(scene, link, &added, &whole)) {
+		setup_warn(self, at,
+			"the added mass with the mass and inertia of link '%s' is not positive definite: expected that "
+			"of a body in a fluid; it is left out",
+			setup_link_name(self, link));
+		return false;
+	}
+	if (!whole)
+		setup_warn(self, at,
+			"the added mass of link '%s' couples translation and rotation in a way that contacts and "
+			"joints "
+			"do not feel: they act as if this part were not there",
+			setup_link_name(self, link));
+	return true;
+}
+
 static const struct scene_geom *geom_of(const struct troupe_system *self, uint32_t link, uint32_t index)
 {
 	const struct scene *scene = system_of(self)->scene;

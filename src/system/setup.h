@@ -34,7 +34,8 @@ troupe_status setup_check(struct system *system, const struct sdf_element *plugi
 	.link_in_model = setup_link_in_model, .joint_in_model = setup_joint_in_model, .gravity = setup_gravity,        \
 	.wind = setup_wind, .link_triangles = setup_link_triangles, .link_own_inertia = setup_link_own_inertia,        \
 	.add_words = setup_add_words, .take = setup_take, .serve = setup_serve, .give = setup_give,                    \
-	.field = setup_field, .read_message = setup_read_message, .sibling = setup_sibling
+	.field = setup_field, .read_message = setup_read_message, .sibling = setup_sibling,                            \
+	.link_add_mass = setup_link_add_mass
 
 bool setup_refuse(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
 bool setup_leave_out(struct troupe_system *self, const struct troupe_element *at, const char *format, ...);
@@ -83,6 +84,8 @@ struct troupe_vec3 setup_wind(const struct troupe_system *self);
 struct troupe_vec3 *setup_link_triangles(
 	struct troupe_system *self, uint32_t link, uint32_t index, uint32_t *ret_corners);
 struct troupe_inertia setup_link_own_inertia(const struct troupe_system *self, uint32_t link);
+bool setup_link_add_mass(
+	struct troupe_system *self, const struct troupe_element *at, uint32_t link, const double matrix[36]);
 uint32_t setup_add_words(struct troupe_system *self, const char *name, enum troupe_word_kind kind, uint32_t count);
 bool setup_take(struct troupe_system *self, const struct troupe_element *at, const char *topic, const char *type,
 	uint32_t input, uint32_t drives);

@@ -463,7 +463,7 @@ static troupe_status create_all(
 }
 
 troupe_status systems_create(
-	const struct scene *scene, struct plugins *plugins, struct systems **ret_systems, struct troupe_error *error)
+	struct scene *scene, struct plugins *plugins, struct systems **ret_systems, struct troupe_error *error)
 {
 	return systems_create_telling(scene, plugins, NULL, NULL, ret_systems, error);
 }
@@ -498,7 +498,7 @@ troupe_status systems_check_worlds(const struct sdf *sdf, struct troupe_error *e
 	return TROUPE_OK;
 }
 
-troupe_status systems_create_telling(const struct scene *scene, struct plugins *plugins,
+troupe_status systems_create_telling(struct scene *scene, struct plugins *plugins,
 	void (*on_error)(void *ctx, const char *text), void *ctx, struct systems **ret_systems,
 	struct troupe_error *error)
 {

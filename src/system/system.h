@@ -115,7 +115,7 @@ struct system_set { /* of one model, or of the world */
  * systems_near_topics() may be called from any thread at any time. All other parts are read by runners during
  * steps. */
 struct systems {
-	const struct scene *scene;
+	struct scene *scene;        /* only the making of a system changes it: setup_link_add_mass() */
 	struct system_fault *fault; /* of init(), report() and update() */
 	bool rehearse;              /* systems of libraries are called twice, to compare what they do */
 	struct plugins *plugins;    /* NULL: no libraries */
@@ -140,9 +140,9 @@ troupe_status systems_check_worlds(const struct sdf *sdf, struct troupe_error *e
 
 /* plugins: where libraries come from, and longer in use than the systems; NULL: nowhere. */
 troupe_status systems_create(
-	const struct scene *scene, struct plugins *plugins, struct systems **ret_systems, struct troupe_error *error);
+	struct scene *scene, struct plugins *plugins, struct systems **ret_systems, struct troupe_error *error);
 /* The same, but goes on after an error and calls on_error for each plug-in's error. */
-troupe_status systems_create_telling(const struct scene *scene, struct plugins *plugins,
+troupe_status systems_create_telling(struct scene *scene, struct plugins *plugins,
 	void (*on_error)(void *ctx, const char *text), void *ctx, struct systems **ret_systems,
 	struct troupe_error *error);
 /* Whether the plug-in should have an effect here but has none: a model's plug-in that is no system, or a world's

@@ -555,7 +555,92 @@ Test(fluid, added_mass_turns_a_body_that_moves_askew)
 		lib_server(WORLD(NO_GRAVITY SUBMARINE("<xDotU>-0.5</xDotU><yDotV>-1.5</yDotV>")), 0);
 	lib_text(server, 0, "/world/w/set_velocity", "name: 'm' linear {x: 2 y: 3}");
 	lib_step(server, 1);
+	NEAR(twist_of(server, "m").angular.z, (-1.5 + 0.5) * 2 * 3 * LIB_DT_S, 1e-6);
+	troupe_server_destroy(server);
+	server = lib_server(WORLD(NO_GRAVITY SUBMARINE("<xDotU>-0.5</xDotU><yDotV>-1.5</yDotV>"
+						       "<disable_coriolis>true</disable_coriolis>")),
+		0);
+	lib_text(server, 0, "/world/w/set_velocity", "name: 'm' linear {x: 2 y: 3}");
+	lib_step(server, 1);
+	NEAR(twist_of(server, "m").angular.z, 0, 1e-6);
+	troupe_server_destroy(server);
+}
+
+/* The same moment acts on a body that is at rest in a current: its motion against the water counts. */
+Test(fluid, added_mass_turns_a_body_in_a_current)
+{
+	struct troupe_server *server =
+		lib_server(WORLD(NO_GRAVITY SUBMARINE("<xDotU>-0.5</xDotU><yDotV>-1.5</yDotV>"
+						      "<default_current>2 3 0</default_current>")),
+			0);
+	lib_step(server, 1);
 	NEAR(twist_of(server, "m").angular.z, (-1.5 + 0.5) * 2 * 3 * LIB_DT_S, 1e-9);
+	troupe_server_destroy(server);
+}
+
+/* A body sinks in water at (m + a) v' = m g - c v - d v^2, whether its added mass is below its mass or far above. The
+ * first is that of a common underwater robot. */
+Test(fluid, added_mass_may_exceed_the_mass)
+{
+	static const struct {
+		double mass, added, linear, square;
+	} cases[] = {{11.5, 14.57, 5.18, 36.99}, {11.5, 5, 5.18, 36.99}, {1, 400, 30, 0}, {0.5, 20, 0, 70}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		double m = cases[i].mass, a = cases[i].added, c = cases[i].linear, d = cases[i].square;
+		char world[1600];
+		(void)snprintf(world, sizeof world,
+			WORLD(GRAVITY
+				"<model name='m'><link name='l'><inertial><mass>%g</mass></inertial></link>" PLUGIN(
+					"Hydrodynamics", "<link_name>l</link_name><zDotW>%g</zDotW><zW>%g</zW>"
+							 "<zWabsW>%g</zWabsW>") "</model>"),
+			m, -a, -c, -d);
+		double v = 0, z = 0, h = LIB_DT_S / 10;
+		for (int k = 0; k < 30000; k++) {
+			double half = v + h / 2 * (m * G - c * v - d * v * v) / (m + a);
+			v += h * (m * G - c * half - d * half * half) / (m + a);
+			z -= h * half;
+		}
+		struct troupe_server *server = after(world, 3);
+		NEAR(twist_of(server, "m").linear.z, -v, 1e-3 * v);
+		NEAR(lib_link_at(server, lib_link(server, "m", "l")).pose.z, z, 2e-3 * fabs(z));
+		troupe_server_destroy(server);
+	}
+}
+
+/* A turn about an axis with much added inertia, and a coupling of sway and yaw: the momentum is that of the torque. */
+Test(fluid, added_inertia_may_exceed_the_inertia)
+{
+	struct troupe_server *server = lib_server(
+		WORLD(NO_GRAVITY SUBMARINE("<nDotR>-50</nDotR><yDotV>-30</yDotV><yDotR>-3</yDotR><nDotV>-3</nDotV>")),
+		0);
+	lib_text(server, 0, "/world/w/wrench/persistent", "entity {name: 'm'} wrench {torque {z: 0.6}}");
+	lib_step(server, 1000);
+	struct troupe_twist twist = twist_of(server, "m");
+	double determinant = (MASS + 30) * (1 + 50) - 3 * 3;
+	NEAR(twist.angular.z, 0.6 * (MASS + 30) / determinant, 1e-5);
+	NEAR(twist.linear.y, -0.6 * 3 / determinant, 1e-4);
+	troupe_server_destroy(server);
+}
+
+/* Drag that would stop the body in less than a step does not throw it back. */
+Test(fluid, strong_drag_stops_a_body)
+{
+	struct troupe_server *server =
+		lib_server(WORLD(NO_GRAVITY SUBMARINE("<xU>-1e5</xU><yVabsV>-1e6</yVabsV><nR>-1e5</nR>")), 0);
+	lib_text(server, 0, "/world/w/set_velocity", "name: 'm' linear {x: 2 y: 3} angular {z: 5}");
+	lib_step(server, 200);
+	struct troupe_twist twist = twist_of(server, "m");
+	NEAR(twist.linear.x, 0, 1e-3);
+	NEAR(twist.linear.y, 0, 0.1);
+	NEAR(twist.angular.z, 0, 1e-3);
+	troupe_server_destroy(server);
+}
+
+/* Signs for which the whole is no mass: the added mass is left out, and damping stays. */
+Test(fluid, added_mass_of_the_wrong_sign_is_left_out)
+{
+	struct troupe_server *server = pushed(WORLD(NO_GRAVITY SUBMARINE("<xDotU>5</xDotU><xU>-3</xU>")), 20);
+	NEAR(twist_of(server, "m").linear.x, 10.0 / 3, 1e-6);
 	troupe_server_destroy(server);
 }
 
