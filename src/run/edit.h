@@ -30,13 +30,18 @@ struct edit_options {
 	const char *const *resource_paths;
 	/* Searched before the file system; NULL: none. Must not change while a thread may be in edit_prepare(). */
 	struct files *files;
-	struct importer *importer; /* reads meshes and images; NULL: a new one for each created model */
-	struct plugins *plugins;   /* the libraries of plug-ins; NULL: none */
-	bool sees;                 /* the world has sensors that see the meshes of visuals, which are read then */
+	struct importer *importer;    /* reads meshes and images; NULL: a new one for each created model */
+	struct plugins *plugins;      /* the libraries of plug-ins; NULL: none */
+	struct edit_visuals *visuals; /* of the file; NULL: they were read with it */
 	/* The file and the world in it, for copies of its models; constant. NULL: this process obeys no commands. */
 	const struct sdf *sdf;
 	const struct sdf_world *world;
 };
+
+/* The meshes of the visuals of a world that was loaded without them (SDF_VISUALS_IF_SEEN), which are read when a model
+ * that sees is created. NULL: the file has sensors that see. The sdf, which is changed then, must outlive it. */
+struct edit_visuals *edit_visuals_create(struct sdf *sdf, uint32_t world);
+void edit_visuals_destroy(struct edit_visuals *visuals); /* NULL is fine */
 
 /* The changes of the scene, for copies of the scene on other machines. */
 enum edit_op_kind {
@@ -113,8 +118,8 @@ struct edit_source;
  * result. */
 struct edit_source *edit_prepare(const struct edit_options *options, const Gz__Msgs__EntityFactory *factory);
 void edit_unprepare(struct edit_source *source); /* NULL is fine */
-/* The files that were read; valid as long as the source. */
-const struct files *edit_prepared_files(const struct edit_source *source);
+/* Adds the files that were read. */
+void edit_prepared_files(const struct edit_source *source, struct files *files);
 /* Bytes of memory that it uses, roughly. */
 size_t edit_prepared_bytes(const struct edit_source *source);
 

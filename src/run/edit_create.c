@@ -98,7 +98,7 @@ static struct sdf_options options_of(
 		.use_environment = !files->closed,
 		.files = files,
 		.importer = options->importer,
-		.visuals = options->sees ? SDF_VISUALS_READ : SDF_VISUALS_IF_SEEN,
+		.visuals = SDF_VISUALS_READ, /* a model that sees may be created later */
 		.bare = true,
 		.bare_name = *source->name ? source->name : NULL,
 		.bare_pose = source->placed ? &source->pose : NULL};
@@ -245,6 +245,11 @@ struct edit_source *edit_prepare(const struct edit_options *options, const Gz__M
 		pose = POSE_IDENTITY;
 	struct edit_source *source = source_of(options, factory, has_pose(factory) ? &pose : NULL);
 	(void)edit_source_load(options, source, &source->files, NULL);
+	if (is_loaded(source) && options->visuals && !source->files.closed &&
+		sdf_world_sees(&source->sdf->worlds.at[0])) {
+		edit_visuals_prepare(options);
+		source->visuals = options->visuals;
+	}
 	return source;
 }
 
@@ -253,9 +258,10 @@ void edit_unprepare(struct edit_source *source)
 	edit_source_destroy(source);
 }
 
-const struct files *edit_prepared_files(const struct edit_source *source)
+void edit_prepared_files(const struct edit_source *source, struct files *files)
 {
-	return &source->files;
+	files_add_all(files, &source->files);
+	edit_visuals_add_files(source->visuals, files);
 }
 
 /* An element has some ten times the bytes of its text. */
@@ -412,6 +418,8 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 	owners_take(&edit->owners, &shared->scene->models[model], edit->creates_for);
 	if (!shared->scene->models[model].body_count)
 		indices_add(&edit->edited, model);
+	if (sdf_world_sees(shared->scene->models[model].from))
+		edit_visuals_put(&edit->options, &source->files);
 	edit->created++;
 	edit_note(edit, EDIT_CREATE, model);
 	if (!*warning && left_out)

@@ -21,10 +21,11 @@ struct edit_source {
 	plugin_marks plugins; /* of its plug-ins, when it has been added or was packed */
 	/* after edit_source_load(); NULL: not loaded yet, or handed to the scene */
 	struct sdf *sdf;
-	struct scene_parts *parts; /* NULL also when it cannot be simulated: `error` says why */
-	char *ignored;             /* "; ignored: ...", what is ignored of the SDF; "": nothing */
-	struct troupe_error error; /* why it could not be loaded or compiled */
-	uint32_t users;            /* beside the first; see edit_source_destroy() */
+	struct scene_parts *parts;    /* NULL also when it cannot be simulated: `error` says why */
+	char *ignored;                /* "; ignored: ...", what is ignored of the SDF; "": nothing */
+	struct troupe_error error;    /* why it could not be loaded or compiled */
+	uint32_t users;               /* beside the first; see edit_source_destroy() */
+	struct edit_visuals *visuals; /* prepared with it; NULL: none */
 };
 
 /* Frees the source when it has no other users. */
@@ -97,6 +98,16 @@ struct edit_light *edit_unpack_light(struct unpack *in);
 void edit_light_destroy(struct edit_light *light); /* NULL is fine */
 /* False: it does not fit the place. */
 bool edit_put_light(struct scene *scene, uint32_t place, const struct edit_light *light);
+
+/* edit_visuals.c. Reads the meshes; options->visuals is not NULL. Any thread. */
+void edit_visuals_prepare(const struct edit_options *options);
+/* From now on the visuals have their meshes, unless they have them already. If they were not prepared, they are read
+ * from these files; the files that were read are added. Nothing if options->visuals is NULL. */
+void edit_visuals_put(const struct edit_options *options, struct files *files);
+/* Adds the files that were read, while the visuals do not have their meshes. NULL: none. */
+void edit_visuals_add_files(struct edit_visuals *visuals, struct files *files);
+void edit_visuals_pack(const struct edit_visuals *visuals, struct text *out);
+bool edit_visuals_unpack(const struct edit_options *options, struct unpack *in);
 
 /* edit_earth.c. Refuses a place that is out of range. */
 troupe_status edit_check_globe(const Gz__Msgs__SphericalCoordinates *place, struct troupe_error *error);

@@ -111,6 +111,7 @@ void edit_pack(const struct edit *edit, struct text *out)
 	pack_double(out, edit->step_s);
 	pack_vec3(out, scene->gravity);
 	edit_pack_earth(scene, out);
+	edit_visuals_pack(edit->options.visuals, out);
 	pack_u64(out, scene->last_id);
 	pack_u64(out, edit->created);
 	pack_u64(out, edit->removed);
@@ -343,6 +344,8 @@ troupe_status edit_unpack(struct edit *edit, struct unpack *in, struct troupe_er
 	scene->gravity = unpack_vec3(in);
 	struct edit_earth earth = edit_unpack_earth(in);
 	edit_put_earth(scene, &earth);
+	if (!edit_visuals_unpack(&edit->options, in))
+		return bad_save(error, "the files of visuals");
 	edit->last_id = unpack_u64(in);
 	uint64_t created = unpack_u64(in), removed = unpack_u64(in);
 	uint32_t count = unpack_count(in, SDF_MODELS_MAX);

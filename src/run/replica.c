@@ -22,6 +22,7 @@ struct replica {
 	struct systems *systems;
 	struct shared shared;
 	struct edit edit;
+	struct edit_visuals *visuals;
 	bool ready; /* shared and edit are set up */
 	/* the present contents */
 	uint64_t next;     /* number of the next step */
@@ -149,9 +150,9 @@ static troupe_status load(
 	free(name);
 	if (status)
 		return status;
+	replica->visuals = edit_visuals_create(replica->sdf, 0);
 	struct edit_options options = {replica->origin.path, (const char *const *)replica->origin.folders.at,
-		&replica->origin.files, replica->importer, replica->plugins,
-		sdf_world_sees(&replica->sdf->worlds.at[0]), NULL, NULL};
+		&replica->origin.files, replica->importer, replica->plugins, replica->visuals, NULL, NULL};
 	replica->systems->seed = replica->origin.seed;
 	shared_init(&replica->shared, replica->scene, replica->systems);
 	replica->shared.physics.rule = rule;
@@ -203,6 +204,7 @@ void replica_destroy(struct replica *replica)
 	free_commands(replica);
 	if (replica->ready)
 		edit_fini(&replica->edit);
+	edit_visuals_destroy(replica->visuals);
 	shared_fini(&replica->shared);
 	systems_destroy(replica->systems);
 	scene_destroy(replica->scene);

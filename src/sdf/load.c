@@ -442,7 +442,7 @@ static void reading_fini(struct load *load)
 	vec_free(&load->joint_dropped);
 }
 
-static void load_fini(struct load *load)
+void load_fini(struct load *load)
 {
 	reading_fini(load);
 	files_fini(&load->own_files);
@@ -627,6 +627,7 @@ void sdf_free(struct sdf *sdf)
 	sdf_settle(sdf);
 	drop_worlds(sdf);
 	load_solids_fini(sdf);
+	sdf_free_visual_shapes(sdf->visual_shapes);
 	vec_free(&sdf->messages);
 	arena_fini(&sdf->arena);
 	free(sdf);

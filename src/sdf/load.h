@@ -68,6 +68,8 @@ struct load {
 	VEC(uint8_t) joint_dropped;
 };
 
+void load_fini(struct load *load); /* not the sdf */
+
 /* Adds "file:line: ..." as an error, or a warning, to the messages. */
 void load_error(struct load *load, const struct sdf_element *element, const char *format, ...) TROUPE_PRINTF(3, 4);
 void load_limit(struct load *load, const struct sdf_element *element, const char *format, ...) TROUPE_PRINTF(3, 4);

@@ -360,6 +360,7 @@ struct sdf {
 	VEC(struct image *) images; /* likewise */
 	struct arena arena;         /* owns all other data that the members above point to */
 	struct load *kept;          /* private, for sdf_edit(); NULL: it cannot be edited */
+	struct sdf_visual_shapes *visual_shapes; /* private, see sdf_put_visual_shapes() */
 };
 
 /* The folders that use_environment below means, in the order of the search, separated by colons. The caller frees the
@@ -411,6 +412,14 @@ troupe_status sdf_load_file(
 troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, const struct sdf_options *options,
 	struct sdf **ret_sdf, struct troupe_error *error);
 void sdf_free(struct sdf *sdf); /* NULL is fine */
+/* The meshes and images of the visuals of a world that was loaded without them. */
+struct sdf_visual_shapes;
+/* Reads them through options->files, while other threads read the world. A file that cannot be read leaves its visual
+ * as it is. */
+struct sdf_visual_shapes *sdf_read_visual_shapes(const struct sdf_world *world, const struct sdf_options *options);
+/* The visuals have them from now on, and the sdf, of whose worlds it is, owns them. */
+void sdf_put_visual_shapes(struct sdf *sdf, struct sdf_world *world, struct sdf_visual_shapes *read);
+void sdf_free_visual_shapes(struct sdf_visual_shapes *read); /* NULL is fine; not after sdf_put_visual_shapes() */
 /* Gives the entity of a bare sdf that was loaded without error another name and pose (see bare_name, bare_pose): the
  * result is what sdf_load_text() would give. The elements and meshes that are in memory are used again; no file is
  * looked at if options->files, the set that the sdf was loaded with, is closed. The options resource_paths and

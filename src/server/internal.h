@@ -33,7 +33,8 @@ struct server_world {
 	uint32_t secondaries;            /* the same, but at least 1 */
 	struct server_counts counts;
 	struct infos *infos; /* infos.h */
-	bool ready;          /* primary and shared are to be cleaned up */
+	struct edit_visuals *visuals;
+	bool ready; /* primary and shared are to be cleaned up */
 };
 
 struct troupe_server {

@@ -145,6 +145,7 @@ static void on_taken(void *ctx, uint64_t step, const struct command *command, tr
 static void set_up_primary(struct server_world *world)
 {
 	const struct troupe_server_def *def = &world->server->def;
+	world->visuals = edit_visuals_create(world->server->sdf, world->index);
 	struct primary_options options = {
 		.secondaries = world->secondaries,
 		.rtf = def->pace == TROUPE_PACE_FACTOR ? def->rtf : world->scene->real_time_factor,
@@ -164,8 +165,8 @@ static void set_up_primary(struct server_world *world)
 		.on_decide = on_decide,
 		.on_taken = def->record_path || def->on_taken ? on_taken : NULL,
 		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL,
-			world->server->importer, world->server->plugins, sdf_world_sees(world->scene->sdf),
-			world->server->sdf, &world->server->sdf->worlds.at[world->index]},
+			world->server->importer, world->server->plugins, world->visuals, world->server->sdf,
+			&world->server->sdf->worlds.at[world->index]},
 		.ctx = world,
 	};
 	primary_init(&world->primary, &options, &world->shared);
@@ -205,6 +206,7 @@ void world_fini(struct server_world *world)
 {
 	if (world->ready)
 		primary_fini(&world->primary);
+	edit_visuals_destroy(world->visuals);
 	if (world->observe)
 		pthread_mutex_destroy(&world->view_lock);
 	observe_destroy(world->observe);
