@@ -1,8 +1,8 @@
 /* Commands to a running world: as text on a topic or service, or as numbers for commands that are given often.
  *
- * Each command is bound to a step. It takes effect at the beginning of that step, and commands of one step take
- * effect in the order in which they were given. So the same commands at the same steps give the same bits. A
- * recording has all commands, also commands that were given as numbers.
+ * Each command is bound to a step or, with troupe_command_timed(), to simulated time. It takes effect at the beginning
+ * of that step, and commands of one step take effect in the order in which they were given. So the same commands at the
+ * same steps give the same bits. A recording has all commands, also commands that were given as numbers.
  *
  * Any thread may call these functions, also while the server runs, and also inside def.on_step, but not inside other
  * callbacks. Errors: TROUPE_ECOMMAND (no such topic, a bad message or number, an empty handle, a handle of no world
@@ -41,9 +41,18 @@ struct troupe_when {   /* NULL or zeroed: at the next step */
 TROUPE_API troupe_status troupe_command_text(struct troupe_server *server, const struct troupe_when *when,
 	const char *topic, const char *text, uint64_t *ret_step, struct troupe_error *error);
 
-/* The same with the message as bytes, in protobuf's encoding, and the name of its type: gz.msgs.Twist, which is also
- * ignition.msgs.Twist. A client of Gazebo leaves out the fields that have their default, and means the default: so a
- * WorldControl without pause lets the world run, and a coordinate of gravity that is not sent is 0. */
+/* A command that is bound to simulated time instead of a step: it is taken in the first step that moves from time_s
+ * after the start of the world (def.initial_time_s) or later. So a pause delays it with the world, and a reset of time
+ * lets it be taken again. Of one step, such commands come last, in the order of their times. If its time is past, it
+ * waits for a reset. It is recorded at each step at which it is taken, and is a part of saved states; a state that the
+ * world takes up while it runs brings its own in place of those that were given. A topic that names no world is for all
+ * worlds in which it has a listener, each at its own time. */
+TROUPE_API troupe_status troupe_command_timed(
+	struct troupe_server *server, double time_s, const char *topic, const char *text, struct troupe_error *error);
+
+/* As troupe_command_text(), with the message as bytes, in protobuf's encoding, and the name of its type: gz.msgs.Twist,
+ * which is also ignition.msgs.Twist. A client of Gazebo leaves out the fields that have their default, and means the
+ * default: so a WorldControl without pause lets the world run, and a coordinate of gravity that is not sent is 0. */
 TROUPE_API troupe_status troupe_command_bytes(struct troupe_server *server, const struct troupe_when *when,
 	const char *topic, const char *type, const void *bytes, size_t count, uint64_t *ret_step,
 	struct troupe_error *error);

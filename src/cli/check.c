@@ -47,7 +47,7 @@ static const struct option_spec specs[] = {
 	{OPTION_WHOLE, .name = "steps", .argument = "N", .offset = AT(steps), .lo = 1, .hi = 1e9, .needs = "plugin",
 		.help = "steps to simulate with --plugin (default: 1000)"},
 	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands), .needs = "plugin",
-		.help = "with --plugin: commands bound to steps, as of run, for plug-ins that take messages"},
+		.help = "with --plugin: commands of this file, as of run, for plug-ins that take messages"},
 	XACRO_OPTIONS(AT(xacro.expand), AT(xacro.arguments), NULL),
 	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
 		.help = "treat a warning as an error (exit status 1), and each ignored part that run warns of, too"},

@@ -5,6 +5,9 @@
 
 #include "base/text.h"
 
+#include <troupe/command.h>
+
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,21 +46,35 @@ static bool unquote(char **text)
 	return true;
 }
 
+static troupe_status commands_read_step(
+	const char *word, const char *path, struct command_line *line, struct troupe_error *error)
+{
+	if (line->timed && text_double(word, &line->time_s) && line->time_s >= 0 && isfinite(line->time_s))
+		return TROUPE_OK;
+	if (line->timed)
+		return fail(error, TROUPE_ECOMMAND, "%s:%u: time '%.80s': expected a number of seconds, 0 or more",
+			path, line->line, word);
+	if (all_digits(word) && text_uint64(word, &line->step))
+		return TROUPE_OK;
+	return fail(error, TROUPE_ECOMMAND, "%s:%u: step '%.80s': expected a whole number of 0 or more%s", path,
+		line->line, word, strchr(word, '.') ? "; for seconds, a first line 'time: simulated'" : "");
+}
+
 /* has_step: false if the line begins with its topic. */
-static troupe_status parse_line(char *at, const char *path, uint32_t number, bool has_step,
+static troupe_status parse_line(char *at, const char *path, uint32_t number, bool timed, bool has_step,
 	struct command_line *ret_line, struct troupe_error *error)
 {
-	struct command_line line = {.line = number};
+	struct command_line line = {.line = number, .timed = timed && has_step};
 	char *rest = at;
-	if (has_step) {
-		char *step = cut_word(at, &rest);
-		if (!all_digits(step) || !text_uint64(step, &line.step))
-			return fail(error, TROUPE_ECOMMAND, "%s:%u: step '%.80s': expected a whole number of 0 or more",
-				path, number, step);
-	}
+	troupe_status status = TROUPE_OK;
+	if (has_step)
+		status = commands_read_step(cut_word(at, &rest), path, &line, error);
+	if (status)
+		return status;
 	char *topic = cut_word(rest, &rest);
 	if (!*topic)
-		return fail(error, TROUPE_ECOMMAND, "%s:%u: no topic: expected STEP TOPIC TEXT", path, number);
+		return fail(error, TROUPE_ECOMMAND, "%s:%u: no topic: expected %s TOPIC TEXT", path, number,
+			timed ? "SECONDS" : "STEP");
 	if (*topic != '/')
 		return fail(error, TROUPE_ECOMMAND, "%s:%u: topic '%.150s': expected a topic that begins with '/'",
 			path, number, topic);
@@ -74,6 +91,30 @@ static void cut_trailing_blanks(char *line, size_t count)
 {
 	while (count && strchr(" \t\r", line[count - 1]))
 		line[--count] = '\0';
+}
+
+/* Whether the statement says to what the others are bound. It is cut into words then. */
+static bool commands_is_head(char *at)
+{
+	return !strncmp(at, "time:", 5) && strchr(" \t", at[5]); /* also '\0' */
+}
+
+static troupe_status commands_read_head(
+	char *at, const char *path, uint32_t number, struct command_form *form, struct troupe_error *error)
+{
+	char *rest, *word;
+	(void)cut_word(at, &rest);
+	word = cut_word(rest, &rest);
+	bool timed = !strcmp(word, "simulated");
+	if (*rest || (!timed && strcmp(word, "steps") != 0))
+		return fail(error, TROUPE_ECOMMAND,
+			"%s:%u: time: '%.80s%s%.80s': expected 'time: simulated' or 'time: steps'", path, number, word,
+			*rest ? " " : "", rest);
+	if (form->begun)
+		return fail(error, TROUPE_ECOMMAND, "%s:%u: 'time: %s' after a command: expected it before the first",
+			path, number, word);
+	*form = (struct command_form){.begun = true, .timed = timed};
+	return TROUPE_OK;
 }
 
 /* --- where a statement ends --------------------------------------------------------------------------------------- */
@@ -165,10 +206,13 @@ static troupe_status parse_statement(struct command_lines *commands, char *at, s
 	troupe_status status = cut_statement(commands->path, number, at, count, &line, error);
 	if (status || !line)
 		return status;
+	if (commands_is_head(line))
+		return commands_read_head(line, commands->path, number, &commands->form, error);
+	commands->form.begun = true;
 	if (commands->all.count == COMMANDS_MAX)
 		return fail(error, TROUPE_ELIMIT, "%s:%u: too many commands: expected at most %d", commands->path,
 			number, COMMANDS_MAX);
-	status = parse_line(line, commands->path, number, true, &command, error);
+	status = parse_line(line, commands->path, number, commands->form.timed, true, &command, error);
 	if (status)
 		return status;
 	if (is_open)
@@ -198,7 +242,7 @@ troupe_status commands_parse(
 	return TROUPE_OK;
 }
 
-troupe_status commands_parse_line(const char *name, uint32_t number, char *at, size_t count,
+troupe_status commands_parse_line(const char *name, uint32_t number, struct command_form *form, char *at, size_t count,
 	struct command_line *ret_line, bool *ret_has_step, struct troupe_error *error)
 {
 	at[count] = '\0';
@@ -209,7 +253,10 @@ troupe_status commands_parse_line(const char *name, uint32_t number, char *at, s
 	*ret_has_step = has_step;
 	if (status || !line)
 		return status;
-	status = parse_line(line, name, number, has_step, ret_line, error);
+	if (commands_is_head(line))
+		return commands_read_head(line, name, number, form, error);
+	form->begun = true;
+	status = parse_line(line, name, number, form->timed, has_step, ret_line, error);
 	if (!status && is_open)
 		status = fail_open(name, number, error);
 	return status;
@@ -229,22 +276,35 @@ static int by_step(const void *a, const void *b)
 	const struct command_line *y = *(const struct command_line *const *)b;
 	if (x->step != y->step)
 		return x->step < y->step ? -1 : 1;
+	if (x->time_s != y->time_s)
+		return x->time_s < y->time_s ? -1 : 1;
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-/* Sorts by step, and in one step in the order of the file. The server must get a creation before commands to topics
- * that exist only after the creation. */
+/* Sorts by step or time, and of one step or time in the order of the file. The server must get a creation before
+ * commands to topics that exist only after the creation. */
 static const struct command_line **in_order(const struct command_lines *commands)
 {
 	const struct command_line **order = mem_alloc((commands->all.count + 1) * sizeof(const struct command_line *));
 	bool sorted = true;
 	for (uint32_t i = 0; i < commands->all.count; i++) {
 		order[i] = &commands->all.at[i];
-		sorted = sorted && (!i || order[i - 1]->step <= order[i]->step);
+		sorted = sorted && (!i || by_step(&order[i - 1], &order[i]) <= 0);
 	}
 	if (!sorted)
 		qsort(order, commands->all.count, sizeof(const struct command_line *), by_step);
 	return order;
+}
+
+troupe_status commands_give(struct troupe_server *server, const char *name, const struct command_line *line,
+	bool has_step, struct troupe_error *error)
+{
+	struct troupe_when when = {.step = line->step};
+	struct troupe_error why;
+	troupe_status status =
+		line->timed ? troupe_command_timed(server, line->time_s, line->topic, line->text, &why)
+			    : troupe_command_text(server, has_step ? &when : NULL, line->topic, line->text, NULL, &why);
+	return status ? fail(error, status, "%s:%u: %s", name, line->line, why.text) : TROUPE_OK;
 }
 
 troupe_status commands_queue(
@@ -252,12 +312,8 @@ troupe_status commands_queue(
 {
 	const struct command_line **order = in_order(commands);
 	troupe_status status = TROUPE_OK;
-	for (uint32_t i = 0; i < commands->all.count && !status; i++) {
-		struct troupe_error why;
-		status = troupe_server_command(server, order[i]->step, order[i]->topic, order[i]->text, &why);
-		if (status)
-			fail(error, status, "%s:%u: %s", commands->path, order[i]->line, why.text);
-	}
+	for (uint32_t i = 0; i < commands->all.count && !status; i++)
+		status = commands_give(server, commands->path, order[i], true, error);
 	free(order);
 	return status;
 }

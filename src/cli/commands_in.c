@@ -6,8 +6,6 @@
 #include "base/text.h"
 #include "cli/commands.h"
 
-#include <troupe/command.h>
-
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -25,6 +23,7 @@ struct commands_in {
 	int file, woken; /* woken: an event file, which ends the thread */
 	pthread_t thread;
 	bool started;
+	struct command_form form;
 	struct text bytes; /* received bytes, without the lines that were taken */
 	uint32_t number;   /* number of lines that have begun */
 	bool skipping;     /* the rest of a line that was too long is skipped */
@@ -34,28 +33,18 @@ struct commands_in {
 
 /* --- lines -------------------------------------------------------------------------------------------------------- */
 
-static troupe_status give(
-	struct commands_in *in, const struct command_line *line, bool has_step, struct troupe_error *error)
-{
-	struct troupe_when when = {.step = line->step};
-	struct troupe_error why;
-	troupe_status status =
-		troupe_command_text(in->server, has_step ? &when : NULL, line->topic, line->text, NULL, &why);
-	if (status)
-		return fail(error, status, "%s:%u: %s", in->name, line->line, why.text);
-	in->given++;
-	return TROUPE_OK;
-}
-
 /* at: with room for a terminator. */
 static void take_line(struct commands_in *in, char *at, size_t count)
 {
 	struct command_line line;
 	struct troupe_error error;
 	bool has_step;
-	troupe_status status = commands_parse_line(in->name, ++in->number, at, count, &line, &has_step, &error);
-	if (!status && line.topic)
-		status = give(in, &line, has_step, &error);
+	troupe_status status =
+		commands_parse_line(in->name, ++in->number, &in->form, at, count, &line, &has_step, &error);
+	bool given = !status && line.topic;
+	if (given)
+		status = commands_give(in->server, in->name, &line, has_step, &error);
+	in->given += given && !status;
 	if (status)
 		in->complain(in->ctx, error.text);
 }

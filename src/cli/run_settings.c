@@ -41,8 +41,8 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
 		.help = "treat a warning about the world as an error: exit status 1 before the first step"},
 	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands),
-		.help = "obey the commands of this file, each at its step; each line is: STEP TOPIC TEXT. \"-\": read "
-			"lines "
+		.help = "obey the commands of this file, each at its step; each line is: STEP TOPIC TEXT; after a "
+			"first line \"time: simulated\": SECONDS TOPIC TEXT, again after each reset. \"-\": read lines "
 			"from standard input while the world runs; without STEP, or if it is past: at the next step"},
 	{OPTION_WHOLE, .name = "seed", .argument = "N", .offset = AT(seed), .hi = WHOLE_MAX,
 		.help = "seed of all random numbers: of the iterative solver, of plug-ins and of the noise of sensors "

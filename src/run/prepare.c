@@ -195,13 +195,18 @@ void preparer_destroy(struct preparer *preparer)
 	free(preparer);
 }
 
-void preparer_give(struct preparer *preparer, struct command *command, bool soon)
+static struct prepared prepared_raw(struct preparer *preparer, const struct command *command)
 {
-	struct prepared *new = mem_alloc(sizeof *new);
-	*new = (struct prepared){.preparer = preparer,
+	return (struct prepared){.preparer = preparer,
 		.message = command->message,
 		.several = command->message->descriptor == &gz__msgs__entity_factory__v__descriptor,
 		.step = command->step};
+}
+
+void preparer_give(struct preparer *preparer, struct command *command, bool soon)
+{
+	struct prepared *new = mem_alloc(sizeof *new);
+	*new = prepared_raw(preparer, command);
 	command->prepared = new;
 	pthread_mutex_lock(&preparer->lock);
 	bool now = (soon && !is_full(preparer)) || !start(preparer);
@@ -248,6 +253,12 @@ void prepared_collect(struct prepared *prepared, struct files *files)
 		collect_from(ready ? prepared->sources[i] : own, files);
 		edit_unprepare(own);
 	}
+}
+
+void preparer_collect(struct preparer *preparer, const struct command *command, struct files *files)
+{
+	struct prepared raw = prepared_raw(preparer, command);
+	prepared_collect(&raw, files);
 }
 
 void prepared_release(struct prepared *prepared)

@@ -39,6 +39,8 @@ void preparer_give(struct preparer *preparer, struct command *command, bool soon
 struct edit_source *const *prepared_wait(struct prepared *prepared);
 /* Adds the files from which the models were made. The files of a command that is not ready are read now. */
 void prepared_collect(struct prepared *prepared, struct files *files);
+/* The same for a command that was not given to the preparer: reads its files now. */
+void preparer_collect(struct preparer *preparer, const struct command *command, struct files *files);
 void prepared_release(struct prepared *prepared); /* NULL is fine */
 
 /* rest: returns when the preparer's own thread is idle, and it stays idle until preparer_rest(preparer, false). For a

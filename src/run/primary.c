@@ -501,18 +501,41 @@ static void take(struct primary *primary, uint64_t k, struct command *command)
 	vec_push(&primary->taken, *command);
 }
 
-static void take_commands(struct primary *primary, uint64_t k)
+static void primary_take_due(struct primary *primary, uint64_t k)
 {
 	struct command command;
-	free_taken(primary);
-	primary->due.count = 0;
-	schedule_open(&primary->schedule, k + 1);
 	while (!primary->ended && !waits_for_empty(primary, k) && schedule_due(&primary->schedule, k, &command)) {
 		if (command_passes(primary->shared->systems, &command))
 			command_fini(&command);
 		else
 			take(primary, k, &command);
 	}
+}
+
+/* Commands bound to simulated time are for steps that move. */
+static bool primary_feed(struct primary *primary, uint64_t k)
+{
+	double step_s = primary->edit.step_s;
+	double now_s = primary->even_since_s - primary->options.initial_time_s + (double)primary->even_steps * step_s;
+	return !primary->paused && !primary->ended && !waits_for_empty(primary, k) &&
+	       schedule_feed(&primary->schedule, k, now_s, step_s * 1e-6);
+}
+
+/* A timed command may reset the time, whereupon the first ones are due again: they are taken in the same step, as in
+ * the first step of the run. A further reset among them has no such effect before the next step. */
+static void primary_take_timed(struct primary *primary, uint64_t k)
+{
+	for (int i = 0; i < 2 && primary_feed(primary, k); i++)
+		primary_take_due(primary, k);
+}
+
+static void take_commands(struct primary *primary, uint64_t k)
+{
+	free_taken(primary);
+	primary->due.count = 0;
+	schedule_open(&primary->schedule, k + 1);
+	primary_take_due(primary, k);
+	primary_take_timed(primary, k);
 }
 
 /* What systems decide follows from state k, which has the effects of the commands of this step. It is not recorded or
@@ -527,6 +550,7 @@ static void take_decisions(struct primary *primary, uint64_t k)
 	for (uint32_t i = 0; i < primary->decided.count; i++)
 		take(primary, k, &primary->decided.at[i]);
 	primary->decided.count = 0;
+	primary_take_timed(primary, k); /* only after a reset */
 }
 
 /* A system broke a rule on this thread: the run ends before the step. */

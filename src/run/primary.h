@@ -192,7 +192,7 @@ bool primary_sleeps(const struct primary *primary, uint32_t model);
 struct system_step primary_view(struct primary *primary);
 /* The sensors of the present scene; between steps. */
 struct sensors *primary_sensors(struct primary *primary);
-/* Adds the files that the waiting commands name. Only commands that create models name files. */
+/* Adds the files that commands name: see schedule_collect(). */
 void primary_collect(struct primary *primary, struct files *files);
 /* Packs all that the rest of the run depends on and that is not in the world file; between steps. */
 void primary_pack(struct primary *primary, struct text *out);

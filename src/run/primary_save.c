@@ -20,10 +20,7 @@ enum { PAUSED = 1, EMPTIED = 2, DECIDED = 4 };
 
 void primary_collect(struct primary *primary, struct files *files)
 {
-	const struct command *command;
-	for (uint32_t i = 0; (command = schedule_peek(&primary->schedule, i)); i++)
-		if (command->prepared)
-			prepared_collect(command->prepared, files);
+	schedule_collect(&primary->schedule, files);
 }
 
 /* Packs which models are asleep. Still counts do not say it: of several models that were still for equally long, some

@@ -1,8 +1,9 @@
 /* Any thread posts a command at any time, but a command must be taken at exactly the step that its poster got.
  *
  * Posting threads push onto a lock-free list; the primary empties the list into a heap of its own, ordered by (step,
- * order of posting). Before the primary takes the commands of step k, it sets `open_step` to k+1 and waits until no
- * thread is between reading `open_step` and pushing. So no command is pushed for a step whose commands were taken. */
+ * order of posting), and timed commands into its timetable. Before the primary takes the commands of step k, it sets
+ * `open_step` to k+1 and waits until no thread is between reading `open_step` and pushing. So no command is pushed for
+ * a step whose commands were taken. */
 #include "run/schedule.h"
 
 #include "base/clock.h"
@@ -208,7 +209,7 @@ bool command_passes(struct systems *systems, const struct command *command)
 {
 	struct broadcast *broadcast = command->broadcast;
 	if (!broadcast)
-		return false;
+		return command->optional && !command->service && !systems_find_listeners(systems, command->topic);
 	bool accepted = systems_find_listeners(systems, command->topic) != NULL;
 	if (accepted)
 		atomic_store(&broadcast->accepted, true);
@@ -485,12 +486,16 @@ static void push_posted(struct schedule *schedule, struct posted *posted)
 		;
 }
 
-/* Before the command is bound to its step: if that step comes meanwhile, the command is late. */
+/* Before the command is bound to its step: if that step comes meanwhile, the command is late. Of a timed command only
+ * the order in which it is prepared depends on its step: as if each step took a millisecond. */
 void schedule_prepare(struct schedule *schedule, struct command *command)
 {
 	uint64_t soon = atomic_load(&schedule->open_step) + PREPARE_SOON_STEPS;
-	if (schedule->preparer && creates(command))
-		preparer_give(schedule->preparer, command, command->step < soon);
+	if (!schedule->preparer || !creates(command) || command->prepared)
+		return;
+	if (command->timed)
+		command->step = (uint64_t)(command->at_s * 1000);
+	preparer_give(schedule->preparer, command, !command->timed && command->step < soon);
 }
 
 troupe_status schedule_begin_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
@@ -566,7 +571,10 @@ static void take_posted(struct schedule *schedule)
 		newest = next;
 	}
 	for (; oldest; oldest = oldest->next)
-		push(schedule, oldest);
+		if (oldest->command.timed)
+			timetable_add(&schedule->timetable, oldest, oldest->command.at_s, true, false);
+		else
+			push(schedule, oldest);
 }
 
 struct command *schedule_next(struct schedule *schedule, uint64_t step)
@@ -595,12 +603,79 @@ bool schedule_pending(const struct schedule *schedule)
 
 uint64_t schedule_waiting(const struct schedule *schedule)
 {
-	return atomic_load_explicit(&schedule->count, memory_order_relaxed);
+	uint64_t passed = atomic_load_explicit(&schedule->passed, memory_order_relaxed);
+	uint64_t count = atomic_load_explicit(&schedule->count, memory_order_relaxed);
+	return count - MIN(passed, count);
+}
+
+/* --- timed commands ----------------------------------------------------------------------------------------------- */
+
+static void schedule_count_passed(struct schedule *schedule)
+{
+	atomic_store_explicit(&schedule->passed, schedule->timetable.passed, memory_order_relaxed);
+}
+
+/* The prepared models go with the copy, and have its message: so the copy gets the message that was there. */
+static void schedule_push_copy(struct schedule *schedule, struct posted *from, uint64_t step)
+{
+	struct posted *copy = mem_alloc(sizeof *copy);
+	struct command *command = &from->command;
+	*copy = (struct posted){.bytes = from->bytes, .command = *command};
+	copy->command.timed = false;
+	copy->command.step = step;
+	command->topic = command->topic ? mem_strdup(command->topic) : NULL;
+	command->text = command->text ? mem_strdup(command->text) : NULL;
+	command->message = command->message ? message_copy(command->message) : NULL;
+	command->prepared = NULL;
+	atomic_fetch_add_explicit(&schedule->count, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&schedule->bytes, copy->bytes, memory_order_relaxed);
+	push(schedule, copy);
+}
+
+bool schedule_feed(struct schedule *schedule, uint64_t step, double now_s, double slack_s)
+{
+	struct posted *due;
+	bool fed = false;
+	if (atomic_load_explicit(&schedule->posted, memory_order_relaxed))
+		take_posted(schedule);
+	timetable_settle(&schedule->timetable, now_s - slack_s);
+	for (; (due = timetable_due(&schedule->timetable, now_s + slack_s)); fed = true)
+		schedule_push_copy(schedule, due, step);
+	schedule_count_passed(schedule);
+	return fed;
+}
+
+static void schedule_prepare_timed(struct schedule *schedule)
+{
+	const struct timetable_entry *entry;
+	for (uint32_t i = schedule->timetable.passed; (entry = timetable_peek(&schedule->timetable, i)); i++)
+		schedule_prepare(schedule, &entry->posted->command);
+}
+
+void schedule_rewind(struct schedule *schedule)
+{
+	take_posted(schedule);
+	timetable_rewind(&schedule->timetable);
+	schedule_prepare_timed(schedule);
+	schedule_count_passed(schedule);
+}
+
+void schedule_drop_timed(struct schedule *schedule)
+{
+	const struct timetable_entry *entry;
+	take_posted(schedule);
+	for (uint32_t i = 0; (entry = timetable_peek(&schedule->timetable, i)); i++) {
+		uncount(schedule, 1, entry->posted->bytes);
+		command_fini(&entry->posted->command);
+		free(entry->posted);
+	}
+	timetable_fini(&schedule->timetable);
+	schedule_count_passed(schedule);
 }
 
 void schedule_fini(struct schedule *schedule)
 {
-	take_posted(schedule);
+	schedule_drop_timed(schedule);
 	for (uint32_t i = 0; i < schedule->heap.count; i++) {
 		struct command *command = &schedule->heap.at[i].posted->command;
 		command_answer(command, command->step, TROUPE_EPEER, "the run ended before this command was taken");
@@ -623,6 +698,22 @@ const struct command *schedule_peek(struct schedule *schedule, uint32_t i)
 			qsort(schedule->heap.at, schedule->heap.count, sizeof *schedule->heap.at, compare_queued);
 	}
 	return i < schedule->heap.count ? &schedule->heap.at[i].posted->command : NULL;
+}
+
+void schedule_collect(struct schedule *schedule, struct files *files)
+{
+	const struct command *command;
+	const struct timetable_entry *entry;
+	for (uint32_t i = 0; (command = schedule_peek(schedule, i)); i++)
+		if (command->prepared)
+			prepared_collect(command->prepared, files);
+	for (uint32_t i = 0; schedule->preparer && (entry = timetable_peek(&schedule->timetable, i)); i++) {
+		command = &entry->posted->command;
+		if (command->prepared)
+			prepared_collect(command->prepared, files);
+		else if (creates(command))
+			preparer_collect(schedule->preparer, command, files);
+	}
 }
 
 /* A command that was given by handle is packed by its handle. The handle is looked up only when the step comes,
@@ -670,18 +761,31 @@ static uint32_t packed_kind(const struct command *command)
 	return kind + (command->adopted ? PACKED_ADOPTED : 0);
 }
 
+static void schedule_pack_one(const struct command *command, struct text *out)
+{
+	pack_u64(out, packed_kind(command));
+	pack_u64(out, command->step);
+	if (command->target.kind)
+		pack_target(command, out);
+	else
+		command_pack(command, out);
+}
+
+enum { TIMED_FRESH = 1, TIMED_PASSED = 2, TIMED_OPTIONAL = 4 };
+
 void schedule_pack(struct schedule *schedule, struct text *out)
 {
 	const struct command *command;
+	const struct timetable_entry *entry;
 	pack_u64(out, atomic_load(&schedule->may_create));
-	for (uint32_t i = 0; (command = schedule_peek(schedule, i)); i++) {
-		pack_u64(out, packed_kind(command));
-		pack_u64(out, command->step);
-		if (command->target.kind) {
-			pack_target(command, out);
-			continue;
-		}
-		command_pack(command, out);
+	for (uint32_t i = 0; (command = schedule_peek(schedule, i)); i++)
+		schedule_pack_one(command, out);
+	pack_u64(out, PACKED_END);
+	for (uint32_t i = 0; (entry = timetable_peek(&schedule->timetable, i)); i++) {
+		schedule_pack_one(&entry->posted->command, out);
+		pack_double(out, entry->time_s);
+		pack_u64(out, (entry->fresh ? TIMED_FRESH : 0u) | (entry->passed ? TIMED_PASSED : 0u) |
+				      (entry->posted->command.optional ? TIMED_OPTIONAL : 0u));
 	}
 	pack_u64(out, PACKED_END);
 }
@@ -697,6 +801,55 @@ static struct broadcast *next_broadcast(broadcast_list *broadcasts, uint32_t *at
 	return broadcast;
 }
 
+/* kind: of the next command; its number follows in `in`. On failure *ret_command is not set. */
+static troupe_status schedule_unpack_one(struct schedule *schedule, const char *world, uint32_t kind, struct unpack *in,
+	struct command *ret_command, struct troupe_error *error)
+{
+	bool adopted = kind >= PACKED_ADOPTED;
+	in->bad |= kind == PACKED_ADOPTED;
+	uint64_t step = unpack_u64(in);
+	troupe_status status = TROUPE_OK;
+	if (kind % PACKED_ADOPTED == PACKED_TARGET)
+		unpack_target(in, step, ret_command);
+	else
+		status = command_unpack(in, world, step, &schedule->may_create, ret_command, error);
+	if (status || in->bad)
+		return status;
+	ret_command->saved = true;
+	ret_command->adopted = adopted;
+	return TROUPE_OK;
+}
+
+static troupe_status schedule_unpack_timed(
+	struct schedule *schedule, const char *world, struct unpack *in, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	uint32_t kind;
+	while (!status && (kind = unpack_count(in, PACKED_TARGET)) != PACKED_END) {
+		struct command command;
+		status = schedule_unpack_one(schedule, world, kind, in, &command, error);
+		if (status || in->bad)
+			continue;
+		command.timed = true;
+		command.at_s = unpack_double(in);
+		uint32_t flags = unpack_count(in, TIMED_FRESH | TIMED_PASSED | TIMED_OPTIONAL);
+		command.optional = flags & TIMED_OPTIONAL;
+		uint64_t bytes = bytes_of(&command);
+		in->bad |= !(command.at_s >= 0 && command.at_s <= COMMAND_TIME_MAX_S);
+		status = in->bad ? TROUPE_OK : count_in(schedule, 1, bytes, error);
+		if (status || in->bad) {
+			command_fini(&command);
+			continue;
+		}
+		struct posted *posted = mem_alloc(sizeof *posted);
+		*posted = (struct posted){.bytes = bytes, .command = command};
+		timetable_add(&schedule->timetable, posted, command.at_s, flags & TIMED_FRESH, flags & TIMED_PASSED);
+	}
+	schedule_prepare_timed(schedule);
+	schedule_count_passed(schedule);
+	return status;
+}
+
 troupe_status schedule_unpack(struct schedule *schedule, const char *world, broadcast_list *broadcasts,
 	struct unpack *in, struct troupe_error *error)
 {
@@ -705,22 +858,16 @@ troupe_status schedule_unpack(struct schedule *schedule, const char *world, broa
 	uint32_t kind, shared = 0;
 	atomic_store(&schedule->may_create, true); /* some may be for models that do not exist yet, or are gone */
 	while (!status && (kind = unpack_count(in, PACKED_TARGET + PACKED_ADOPTED)) != PACKED_END) {
-		bool adopted = kind >= PACKED_ADOPTED;
-		kind -= adopted ? PACKED_ADOPTED : 0;
-		in->bad |= kind == PACKED_END;
-		uint64_t step = unpack_u64(in);
 		struct command command;
-		if (kind == PACKED_TARGET)
-			unpack_target(in, step, &command);
-		else
-			status = command_unpack(in, world, step, &schedule->may_create, &command, error);
-		if (!status && !in->bad) {
-			command.saved = true;
-			command.adopted = adopted;
-			command.broadcast = kind == PACKED_SHARED ? next_broadcast(broadcasts, &shared) : NULL;
-			status = schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
-		}
+		status = schedule_unpack_one(schedule, world, kind, in, &command, error);
+		if (status || in->bad)
+			continue;
+		bool is_shared = kind % PACKED_ADOPTED == PACKED_SHARED;
+		command.broadcast = is_shared ? next_broadcast(broadcasts, &shared) : NULL;
+		status = schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
 	}
+	if (!status && !in->bad)
+		status = schedule_unpack_timed(schedule, world, in, error);
 	atomic_store(&schedule->may_create, may_create);
 	return in->bad ? fail(error, TROUPE_EWORLD, "damaged: a command") : status;
 }
@@ -755,11 +902,14 @@ troupe_status schedule_adopt(
 	struct schedule *schedule, struct schedule *other, uint64_t from, uint64_t to, struct troupe_error *error)
 {
 	take_posted(other);
-	uint64_t count = other->heap.count, bytes = atomic_load(&other->bytes);
+	uint64_t count = other->heap.count + other->timetable.all.count, bytes = atomic_load(&other->bytes);
 	troupe_status status = count_in(schedule, count, bytes, error);
 	if (status)
 		return status;
 	drop_adopted(schedule);
+	schedule_drop_timed(schedule);
+	schedule->timetable = other->timetable;
+	other->timetable = (struct timetable){0};
 	while (other->heap.count) {
 		struct posted *posted = pop(other);
 		posted->command.adopted = true;
@@ -772,5 +922,8 @@ troupe_status schedule_adopt(
 		push(schedule, posted);
 	}
 	uncount(other, count, bytes);
+	schedule_prepare_timed(schedule);
+	schedule_count_passed(schedule);
+	schedule_count_passed(other);
 	return TROUPE_OK;
 }

@@ -1,4 +1,4 @@
-/* Commands bound to steps. Any thread posts them, before the run or during it.
+/* Commands bound to steps, or to simulated time. Any thread posts them, before the run or during it.
  *
  *               post  due      X needs outside exclusion
  *   post         -     -       post: any thread; lock-free; wait-free for the primary. A command that creates models
@@ -6,6 +6,10 @@
  *   due          -     X       due: the primary, between steps
  *
  * A command costs O(log n) of the n commands that wait, in whatever order they come.
+ *
+ * A command that is bound to simulated time waits in a timetable (run/timetable.h) and stays there. When its time has
+ * come, and the world is not paused, schedule_feed() adds a copy to the commands of the step. From there on the copy is
+ * a command like the others: recorded at its step, and obeyed after those that were bound to the step.
  *
  * A command is for a service of the world, or for the systems that listen to its topic when its step comes: models
  * come and go. The type that a topic carries must be known when the command is posted. The exception: when a model
@@ -15,6 +19,7 @@
 
 #include "base/pack.h"
 #include "run/prepare.h"
+#include "run/timetable.h"
 #include "system/system.h"
 
 #include <stdatomic.h>
@@ -25,6 +30,7 @@ enum {
 	COMMAND_TEXT_BYTES_MAX = 4096, /* of a message whose type is not known yet */
 };
 #define SCHEDULE_BYTES_MAX (UINT64_C(1) << 30)
+#define COMMAND_TIME_MAX_S 1e12 /* of a timed command */
 
 /* The target of a command that was given by handle; it is looked up when the step of the command comes. */
 enum command_target_kind {
@@ -62,13 +68,16 @@ struct command_call {
 struct command_service;
 
 struct command {
-	uint64_t step;                         /* taken at the start of this step */
+	uint64_t step; /* taken at the start of this step */
+	bool timed;    /* bound to simulated time, at_s after the start of the world */
+	double at_s;
 	const struct command_service *service; /* run/services.h; NULL: for the systems that listen to its topic */
 	char *topic;                           /* owned; NULL while the command has only a target */
 	ProtobufCMessage *message;             /* owned; NULL while there is a text */
 	char *text; /* owned; the message as posted, while its type is not known; NULL: it was parsed */
 	struct command_target target;
-	struct broadcast *broadcast; /* NULL: the command was given to this world alone */
+	struct broadcast *broadcast; /* NULL: the command was given to this world alone, or it is timed */
+	bool optional;               /* timed, and given to several worlds: no listener in this one is no error */
 	struct prepared *prepared;   /* of a command that creates models, from the time when it is posted; owned */
 	bool saved;                  /* it waited in a saved state from which the run began, or which it has taken up */
 	bool adopted;                /* it waited in a saved state that this run, or the run that was saved, took up */
@@ -93,7 +102,9 @@ struct schedule {                        /* zeroed is empty */
 	VEC(struct queued) heap;         /* the primary's: the least (step, order) first */
 	uint64_t order;                  /* order of the next command */
 	_Atomic(struct posted *) posted; /* newest first. Writers: any thread; emptied by the primary. */
-	_Atomic uint64_t count, bytes;   /* of all that wait. Writers: posting threads, up; the primary, down. */
+	struct timetable timetable;      /* the primary's: the timed commands */
+	_Atomic uint64_t count, bytes;   /* of all commands here. Writers: posting threads, up; the primary, down. */
+	_Atomic uint64_t passed;         /* of these, timed ones that wait for a reset. Writer: the primary. */
 	_Atomic bool may_create;         /* some command creates models: topics may appear */
 	/* The first step whose commands the primary has not taken yet. A posting thread counts itself in `posting`
 	 * from before it reads this until its command is in the list. The primary raises this, then waits until
@@ -155,6 +166,11 @@ troupe_status schedule_post(struct schedule *schedule, const struct command *com
 troupe_status schedule_begin_post(struct schedule *schedule, const struct command *command, enum schedule_late late,
 	struct posted **ret_posted, struct troupe_error *error);
 void schedule_end_post(struct schedule *schedule, struct posted *posted, bool keep);
+/* Simulated time is now_s after the start of the world, and the world takes step `step` from there: the timed commands
+ * that are due, within slack_s, become commands of this step. False: there are none. The primary's, between steps. */
+bool schedule_feed(struct schedule *schedule, uint64_t step, double now_s, double slack_s);
+/* Simulated time was reset: all timed commands are due again. The primary's, between steps. */
+void schedule_rewind(struct schedule *schedule);
 /* Prepares a command that creates models, and is not posted but obeyed at once. */
 void schedule_prepare(struct schedule *schedule, struct command *command);
 /* Commands posted from now on are for `step` or later. The primary calls it before it takes the commands of the step
@@ -166,11 +182,14 @@ bool schedule_due(struct schedule *schedule, uint64_t step, struct command *ret_
 struct command *schedule_next(struct schedule *schedule, uint64_t step);
 /* Whether any command waits. */
 bool schedule_pending(const struct schedule *schedule);
-/* How many commands wait. Any thread. */
+/* How many commands wait for their step or time. Any thread. */
 uint64_t schedule_waiting(const struct schedule *schedule);
-/* The waiting commands, in order; NULL after the last. Ask from i = 0 up. Not while another thread posts. */
+/* The commands that wait for their steps, in order; NULL after the last. Ask from i = 0 up. Not while another thread
+ * posts. */
 const struct command *schedule_peek(struct schedule *schedule, uint32_t i);
-/* Packs all waiting commands. The schedule stays as it is. */
+/* Adds the files that the commands name. Only commands that create models name files. */
+void schedule_collect(struct schedule *schedule, struct files *files);
+/* Packs all commands. The schedule stays as it is. */
 void schedule_pack(struct schedule *schedule, struct text *out);
 /* Adds the packed commands. broadcasts: one for each command that worlds unpacked before share with this one, by
  * number; adds those of this world. */
@@ -178,11 +197,13 @@ troupe_status schedule_unpack(struct schedule *schedule, const char *world, broa
 	struct unpack *in, struct troupe_error *error);
 /* The world has taken up another state, in which the commands of `other` waited: drops the adopted commands, and adopts
  * those of `other`, which has none afterwards. Commands that were given to a run stay, also when the run was saved and
- * resumed since. A command of its
+ * resumed since; but the timed ones are replaced by those of `other`, because the time is its. A command of its
  * step `from`, or of an earlier one, is taken at step `to`; later ones as many steps later as before. Steps from `to`
  * on must not have begun. TROUPE_ELIMIT: too many commands would wait; then nothing is taken over. */
 troupe_status schedule_adopt(
 	struct schedule *schedule, struct schedule *other, uint64_t from, uint64_t to, struct troupe_error *error);
+/* Forgets the timed commands. */
+void schedule_drop_timed(struct schedule *schedule);
 void schedule_fini(struct schedule *schedule);
 
 #endif

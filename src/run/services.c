@@ -23,6 +23,7 @@ static void reset_time(struct primary *primary)
 	primary->moving_steps = primary->even_steps = 0;
 	primary->even_since_s = primary->options.initial_time_s;
 	primary->pace_ns = 0;
+	schedule_rewind(&primary->schedule);
 	for (uint32_t m = 0; m < primary->shared->scene->model_count; m++)
 		primary->shared->state->models[m].changed_at = 0; /* steps are counted anew: see primary_sleeps() */
 }

@@ -55,6 +55,8 @@ static troupe_status post(struct server_world *world, struct command *command, c
 
 struct given { /* a message as text, as bytes or as numbers: the one that is not NULL */
 	const struct troupe_when *when;
+	bool timed; /* bound to simulated time at_s; `when` is NULL */
+	double at_s;
 	const char *topic, *text;
 	const void *bytes;
 	const char *type; /* of bytes */
@@ -135,6 +137,8 @@ static troupe_status give(struct server_world *world, const struct given *given,
 		return status;
 	complete(world, &command);
 	command.call = given->call;
+	command.timed = given->timed;
+	command.at_s = given->at_s;
 	return post(world, &command, given->when, given->ret_step, error);
 }
 
@@ -231,6 +235,35 @@ static troupe_status post_copies(struct troupe_server *server, const struct give
 	return status;
 }
 
+/* Each world has a simulated time of its own, so each takes its copy at a step of its own. Posts to all worlds that
+ * have a listener or may get one, or to none of them. */
+static troupe_status command_give_timed(
+	struct troupe_server *server, const struct given *given, struct troupe_error *error)
+{
+	struct command copies[SDF_WORLDS_MAX];
+	uint32_t made = 0, taken = 0;
+	bool takes[SDF_WORLDS_MAX];
+	troupe_status status = check_taking(server, NULL, error);
+	for (uint32_t i = 0; i < server->world_count && !status; i++) {
+		takes[i] = may_listen(&server->worlds[i], given->topic);
+		if (takes[i])
+			status = make(&server->worlds[i], given, &copies[made], error);
+		made += takes[i] && !status;
+	}
+	for (uint32_t i = 0; taken < made; i++) {
+		if (!takes[i])
+			continue;
+		struct command *copy = &copies[taken++];
+		copy->timed = copy->optional = true;
+		copy->at_s = given->at_s;
+		if (status)
+			command_fini(copy);
+		else
+			status = post(&server->worlds[i], copy, NULL, NULL, error);
+	}
+	return status;
+}
+
 /* A command to a model's topic is posted to all worlds: models come and go, so the listeners are known only at its
  * step. At least one world must have a listener, or may get one. */
 static troupe_status give_to_all(struct troupe_server *server, const struct given *given, struct troupe_error *error)
@@ -242,6 +275,8 @@ static troupe_status give_to_all(struct troupe_server *server, const struct give
 		accepted |= may_listen(&server->worlds[i], given->topic);
 	if (!accepted)
 		return give(&server->worlds[0], given, error);
+	if (given->timed)
+		return command_give_timed(server, given, error);
 	troupe_status status = TROUPE_OK;
 	if (!given->text && !given->bytes) {
 		status = write_numbers(server, given, &text, error);
@@ -264,6 +299,15 @@ troupe_status troupe_command_text(struct troupe_server *server, const struct tro
 	const char *text, uint64_t *ret_step, struct troupe_error *error)
 {
 	struct given given = {.when = when, .topic = topic, .text = text, .ret_step = ret_step};
+	return give_any(server, &given, error);
+}
+
+troupe_status troupe_command_timed(
+	struct troupe_server *server, double time_s, const char *topic, const char *text, struct troupe_error *error)
+{
+	struct given given = {.timed = true, .at_s = time_s, .topic = topic, .text = text};
+	if (!(time_s >= 0 && time_s <= COMMAND_TIME_MAX_S))
+		return fail(error, TROUPE_ECOMMAND, "time %g: expected 0 to %g s", time_s, COMMAND_TIME_MAX_S);
 	return give_any(server, &given, error);
 }
 

@@ -17,6 +17,7 @@ static void drop_pending(struct server_world *world)
 {
 	struct command command, kept = {0};
 	struct schedule *schedule = &world->primary.schedule;
+	schedule_drop_timed(schedule);
 	while (schedule_due(schedule, UINT64_MAX, &command))
 		if (command.told)
 			kept = command;

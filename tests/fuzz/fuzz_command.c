@@ -159,6 +159,7 @@ static const char *const corpus[] = {
 	"1 /t data: \"\\",
 	"1 /actuators position: [1, -2.5] velocity: 3 position: 4e2 normalized: []\n2 /start \"\"\n3 /start\n"
 	"4 /world/w/control header {} run_to_sim_time {sec: 4 nsec: 5}\n5 /world/w/remove id: 3 type: LIGHT\n",
+	"# timed\ntime: simulated\n0.25 /model/v/cmd_vel linear: {x: 4.0}\n1e1 /world/w/control reset {all: true}\n",
 	"1 /t",
 	"1 /t '",
 	"",
@@ -167,7 +168,8 @@ static const char *const corpus[] = {
 static const char *const nasty[] = {"nan", "-inf", "1e308", "-1e9", "1e-320", "0", "-1", "", "4294967296", "\"", "'",
 	"\\", "\\\"", "\\x", "\\0", "\\777", "{", "}", "<", ">", "[", "]", "[]", ":", ",", ";", "#", "\n", "\r\n", "\t",
 	"header", "header {a: [{}]}", "pose", "data", "data: ", "name: 'n'", "type: WORLD", "\xc3", "\xc3\xa9",
-	"\xed\xa0\x80", "\n1 /t ", "'\n2 /u '", "{{{{{{{{{{{{{{{{{{{{", "[[[[[[[[[[[[[[[[[[[[", "a{a{a{a{a{a{a{a{a{a{"};
+	"\xed\xa0\x80", "\n1 /t ", "'\n2 /u '", "time: simulated\n", "{{{{{{{{{{{{{{{{{{{{", "[[[[[[[[[[[[[[[[[[[[",
+	"a{a{a{a{a{a{a{a{a{a{"};
 
 static void repeat(struct text *text, size_t at)
 {

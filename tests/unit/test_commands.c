@@ -20,7 +20,11 @@ static troupe_status parse(const char *text, struct command_lines *commands, str
 static const struct {
 	const char *file;
 	uint32_t count;
-	struct command_line all[3];
+	struct {
+		uint64_t step;
+		uint32_t line;
+		const char *topic, *text;
+	} all[3];
 } good[] = {
 	{"", 0, {{0}}},
 	{"\n \t\n# x 'y\n\r\n", 0, {{0}}},
@@ -57,11 +61,11 @@ Test(commands, every_form_is_read)
 		cr_assert_eq(parse(good[i].file, &commands, &error), TROUPE_OK, "%s: %s", good[i].file, error.text);
 		cr_assert_eq(commands.all.count, good[i].count, "%s: %u commands", good[i].file, commands.all.count);
 		for (uint32_t k = 0; k < good[i].count; k++) {
-			const struct command_line *got = &commands.all.at[k], *want = &good[i].all[k];
-			cr_assert_eq(got->step, want->step, "%s", good[i].file);
-			cr_assert_eq(got->line, want->line, "%s: line %u", good[i].file, got->line);
-			cr_assert_str_eq(got->topic, want->topic, "%s", good[i].file);
-			cr_assert_str_eq(got->text, want->text, "%s: %s", good[i].file, got->text);
+			const struct command_line *got = &commands.all.at[k];
+			cr_assert_eq(got->step, good[i].all[k].step, "%s", good[i].file);
+			cr_assert_eq(got->line, good[i].all[k].line, "%s: line %u", good[i].file, got->line);
+			cr_assert_str_eq(got->topic, good[i].all[k].topic, "%s", good[i].file);
+			cr_assert_str_eq(got->text, good[i].all[k].text, "%s: %s", good[i].file, got->text);
 		}
 		commands_fini(&commands);
 	}
@@ -206,7 +210,9 @@ Test(commands, a_line_stands_alone)
 		struct command_line line;
 		bool has_step;
 		char *bytes = strdup(lines[i].line);
-		troupe_status status = commands_parse_line("in", 3, bytes, strlen(bytes), &line, &has_step, &error);
+		struct command_form form = {0};
+		troupe_status status =
+			commands_parse_line("in", 3, &form, bytes, strlen(bytes), &line, &has_step, &error);
 		cr_assert_eq(status != TROUPE_OK, lines[i].error != NULL, "%s: %s", lines[i].line, error.text);
 		cr_assert_eq(has_step, lines[i].has_step, "%s", lines[i].line);
 		if (status)
@@ -218,6 +224,71 @@ Test(commands, a_line_stands_alone)
 			cr_assert(line.step == lines[i].step && line.line == 3 && !strcmp(line.topic, lines[i].topic) &&
 					  !strcmp(line.text, lines[i].text),
 				"%s: %s %s", lines[i].line, line.topic, line.text);
+		free(bytes);
+	}
+}
+
+static const struct {
+	const char *file;
+	bool timed;
+	double time_s; /* of the last command */
+	const char *error;
+} heads[] = {
+	{"time: simulated\n0.25 /t a\n1e1 /t b\n", true, 10, NULL},
+	{"# head\n\n time:  simulated \r\n0 /t a\n", true, 0, NULL},
+	{"time: steps\n25 /t a\n", false, 0, NULL},
+	{"time: simulated\n", true, 0, NULL},
+	{"time:\n", false, 0, "c:1: time: '': expected 'time: simulated' or 'time: steps'"},
+	{"time: real\n", false, 0, "c:1: time: 'real': expected 'time: simulated' or 'time: steps'"},
+	{"time: simulated now\n", false, 0, "c:1: time: 'simulated now': expected 'time: simulated'"},
+	{"1 /t a\ntime: simulated\n", false, 0, "c:2: 'time: simulated' after a command: expected it before the first"},
+	{"time: steps\ntime: simulated\n", false, 0, "c:2: 'time: simulated' after a command"},
+	{"time: simulated\n-1 /t a\n", false, 0, "c:2: time '-1': expected a number of seconds, 0 or more"},
+	{"time: simulated\ninf /t a\n", false, 0, "c:2: time 'inf': expected a number of seconds"},
+	{"time: simulated\nnan /t a\n", false, 0, "c:2: time 'nan': expected a number of seconds"},
+	{"time: simulated\nx /t a\n", false, 0, "c:2: time 'x': expected a number of seconds"},
+	{"time: simulated\n1.5\n", false, 0, "c:2: no topic: expected SECONDS TOPIC TEXT"},
+	{"1.5 /t a\n", false, 0,
+		"c:1: step '1.5': expected a whole number of 0 or more; for seconds, a first line 'time: simulated'"},
+	{"timer /t a\n", false, 0, "c:1: step 'timer'"},
+};
+
+Test(commands, the_first_line_says_to_what_they_are_bound)
+{
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++) {
+		struct command_lines commands;
+		struct troupe_error error = {0};
+		troupe_status status = parse(heads[i].file, &commands, &error);
+		cr_assert_eq(status != TROUPE_OK, heads[i].error != NULL, "%s: %s", heads[i].file, error.text);
+		if (status)
+			cr_assert(!strncmp(error.text, heads[i].error, strlen(heads[i].error)), "%s: %s", heads[i].file,
+				error.text);
+		else
+			cr_assert_eq(commands.form.timed, heads[i].timed, "%s", heads[i].file);
+		if (!status && commands.all.count) {
+			const struct command_line *last = &commands.all.at[commands.all.count - 1];
+			cr_assert(
+				last->timed == heads[i].timed && last->time_s == heads[i].time_s, "%s", heads[i].file);
+		}
+		commands_fini(&commands);
+	}
+}
+
+/* Lines of standard input: the form of one line holds for the next ones. */
+Test(commands, a_first_line_holds_for_lines_that_stand_alone)
+{
+	static const char *const given[] = {"# x", "time: simulated", "0.5 /t a", "/t b"};
+	struct command_form form = {0};
+	struct command_line line;
+	struct troupe_error error = {0};
+	bool has_step;
+	for (uint32_t i = 0; i < ARRAY_LEN(given); i++) {
+		char *bytes = strdup(given[i]);
+		cr_assert_eq(commands_parse_line("in", i + 1, &form, bytes, strlen(bytes), &line, &has_step, &error),
+			TROUPE_OK, "%s: %s", given[i], error.text);
+		cr_assert_eq(line.topic != NULL, i >= 2, "%s", given[i]);
+		cr_assert_eq(line.timed, i == 2, "%s", given[i]);
+		cr_assert(i != 2 || line.time_s == 0.5, "%g", line.time_s);
 		free(bytes);
 	}
 }

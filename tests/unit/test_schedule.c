@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,145 @@ Test(schedule, any_order_of_posting_comes_out_sorted_and_stable)
 			last[step] = (uint32_t)number;
 		}
 	cr_assert_eq(taken, COUNT);
+	schedule_fini(&schedule);
+}
+
+static void post_timed(struct schedule *schedule, double at_s, uint32_t number)
+{
+	struct command command = numbered(0, number);
+	command.timed = true;
+	command.at_s = at_s;
+	cr_assert_eq(schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, NULL), TROUPE_OK);
+}
+
+/* The numbers of the commands of a step that begins at this time. */
+static const char *fed(struct schedule *schedule, uint64_t step, double now_s)
+{
+	static char line[200];
+	size_t used = 0;
+	line[0] = '\0';
+	(void)schedule_feed(schedule, step, now_s, 1e-9);
+	for (int number; (number = next(schedule, step)) >= 0;)
+		used += (size_t)snprintf(line + used, sizeof line - used, "%d ", number);
+	return line;
+}
+
+Test(schedule, timed_commands_are_due_at_their_times_and_again_after_a_rewind)
+{
+	struct schedule schedule = {0};
+	post_timed(&schedule, 0.2, 1);
+	post_timed(&schedule, 0, 2);
+	post_timed(&schedule, 0.1, 3);
+	post_timed(&schedule, 0.2, 4);
+	post(&schedule, 7, 5);
+	cr_assert_eq(schedule_waiting(&schedule), 5);
+	for (int round = 0; round < 2; round++) {
+		cr_assert_str_eq(fed(&schedule, 5, 0), "2 ");
+		cr_assert_str_eq(fed(&schedule, 6, 0.05), "");
+		/* after those of the step; a command whose time was skipped is taken late */
+		cr_assert_str_eq(fed(&schedule, 7, 0.15), round ? "3 " : "5 3 ");
+		cr_assert_str_eq(fed(&schedule, 8, 0.2 - 1e-12), "1 4 "); /* times of steps are rounded */
+		cr_assert_str_eq(fed(&schedule, 9, 9), "");
+		cr_assert_eq(schedule_waiting(&schedule), 0);
+		schedule_rewind(&schedule);
+		cr_assert_eq(schedule_waiting(&schedule), 4);
+	}
+	schedule_drop_timed(&schedule);
+	cr_assert_eq(schedule.count, 0);
+	cr_assert_eq(schedule.bytes, 0);
+	schedule_fini(&schedule);
+}
+
+Test(schedule, a_timed_command_whose_time_is_past_waits_for_a_rewind)
+{
+	struct schedule schedule = {0};
+	post_timed(&schedule, 1, 1);
+	cr_assert_str_eq(fed(&schedule, 0, 1), "1 ");
+	post_timed(&schedule, 1, 2); /* the step from 1 s on has not been taken yet */
+	post_timed(&schedule, 0.5, 3);
+	post_timed(&schedule, 2, 4);
+	cr_assert_str_eq(fed(&schedule, 1, 1), "2 ");
+	cr_assert_eq(schedule_waiting(&schedule), 1);
+	cr_assert_str_eq(fed(&schedule, 2, 3), "4 ");
+	schedule_rewind(&schedule);
+	cr_assert_str_eq(fed(&schedule, 3, 3), "3 1 2 4 ");
+	schedule_fini(&schedule);
+}
+
+/* What has passed, and what is past, is so in the packed state, too. */
+Test(schedule, timed_commands_are_packed)
+{
+	struct schedule schedule = {0}, back = {0};
+	struct text bytes = {0};
+	struct troupe_error error;
+	broadcast_list broadcasts = {0};
+	for (uint32_t i = 0; i < 6; i++) {
+		struct command command = {.timed = true, .at_s = i, .topic = strdup("/t"), .text = strdup("data: 0")};
+		command.text[6] = (char)('0' + i);
+		cr_assert_eq(schedule_post(&schedule, &command, SCHEDULE_LATE_NEXT, NULL, NULL), TROUPE_OK);
+	}
+	struct command taken;
+	for (int i = 0; i < 3; i++) {
+		(void)schedule_feed(&schedule, 3, i, 1e-9);
+		cr_assert(schedule_due(&schedule, 3, &taken));
+		command_fini(&taken);
+	}
+	schedule_pack(&schedule, &bytes);
+	struct unpack in = {bytes.at, bytes.at + bytes.count, false};
+	cr_assert_eq(schedule_unpack(&back, "w", &broadcasts, &in, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(in.at, in.end);
+	cr_assert_eq(schedule_waiting(&back), 3);
+	(void)schedule_feed(&back, 9, 4, 1e-9);
+	for (int i = 3; i < 5; i++) {
+		cr_assert(schedule_due(&back, 9, &taken));
+		cr_assert(taken.saved && !taken.timed && taken.text[6] == '0' + i, "%s", taken.text);
+		command_fini(&taken);
+	}
+	cr_assert(!schedule_due(&back, 9, &taken));
+	/* cut anywhere, it is damaged, and nothing leaks */
+	for (size_t count = 0; count < bytes.count; count++) {
+		struct schedule cut = {0};
+		in = (struct unpack){bytes.at, bytes.at + count, false};
+		cr_assert_neq(schedule_unpack(&cut, "w", &broadcasts, &in, &error), TROUPE_OK, "%zu bytes", count);
+		schedule_fini(&cut);
+	}
+	text_fini(&bytes);
+	schedule_fini(&schedule);
+	schedule_fini(&back);
+}
+
+/* Timed commands of the state replace those that were given. */
+Test(schedule, timed_commands_are_adopted_with_their_time)
+{
+	struct schedule schedule = {0}, other = {0};
+	post_timed(&schedule, 1, 1);
+	post_timed(&schedule, 2, 2);
+	cr_assert_str_eq(fed(&schedule, 5, 1), "1 ");
+	post_timed(&other, 1, 3);
+	post_timed(&other, 3, 4);
+	cr_assert_str_eq(fed(&other, 1, 1), "3 ");
+	cr_assert_eq(schedule_adopt(&schedule, &other, 3, 9, NULL), TROUPE_OK);
+	cr_assert_eq(other.count, 0);
+	cr_assert_eq(schedule_waiting(&schedule), 1);
+	cr_assert_str_eq(fed(&schedule, 9, 2), "");
+	cr_assert_str_eq(fed(&schedule, 10, 3), "4 ");
+	schedule_rewind(&schedule);
+	cr_assert_str_eq(fed(&schedule, 11, 9), "3 4 ");
+	schedule_fini(&schedule);
+	schedule_fini(&other);
+}
+
+/* A million in descending order are sorted once, and one step a time costs no pass over all. */
+Test(schedule, many_timed_commands_take_no_longer, .timeout = 20)
+{
+	enum { COUNT = 1000000 };
+	struct schedule schedule = {0};
+	for (uint32_t i = 0; i < COUNT; i++)
+		post_timed(&schedule, COUNT - i, i);
+	for (uint32_t i = 1; i <= COUNT; i++) {
+		(void)schedule_feed(&schedule, i, i, 1e-9);
+		cr_assert_eq(next(&schedule, i), (int)(COUNT - i));
+	}
 	schedule_fini(&schedule);
 }
 

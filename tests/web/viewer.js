@@ -10,7 +10,7 @@ const fs = require("fs");
 const path = require("path");
 
 const [troupe, worlds, kept, folder, update] = process.argv.slice(2);
-const STEP = 20000;             // of the kept picture: the world's time is then 20 s
+const TIME_S = 20;              // of the kept picture
 const HOSTILE = "<img src=x onerror=globalThis.hacked=1>\u202e\"'`";
 
 // port: 0: any
@@ -21,12 +21,12 @@ function run(world, port, ...options) {
 // --- the demo -----------------------------------------------------------------------------------------------------------
 
 async function demo(context) {
-	// a pause at the step of the kept picture, and no commands after it: a paused world goes on counting steps. All carts
-	// are told to stop there, or they would go on as they were told last, and push the one that is driven.
+	// a pause at the time of the kept picture, and no commands after it. All carts are told to stop there, or they would go
+	// on as they were told last, and push the one that is driven.
 	const commands = fs.readFileSync(path.join(worlds, "warehouse.commands"), "utf8").split("\n");
-	const at = commands.findIndex(line => Number(line.split(" ")[0]) > STEP);
+	const at = commands.findIndex(line => Number(line.split(" ")[0]) > TIME_S);
 	const carts = new Set(commands.slice(0, at).map(line => line.split(" ")[1]).filter(topic => /^\/model\/[^/]+\/cmd_vel$/.test(topic)));
-	commands.splice(at, Infinity, ...[...carts].map(topic => `${STEP} ${topic} linear: {x: 0}`), `${STEP} /world/warehouse/control pause: true`);
+	commands.splice(at, Infinity, ...[...carts].map(topic => `${TIME_S} ${topic} linear: {x: 0}`), `${TIME_S} /world/warehouse/control pause: true`);
 	fs.writeFileSync(path.join(folder, "demo.commands"), commands.join("\n"));
 	const world = await run("warehouse.sdf", 0, "--commands", path.join(folder, "demo.commands"), "--secondaries", "3", "--rtf", "2");
 	const page = await open(context, world.address);
