@@ -46,7 +46,10 @@ struct troupe_report_world {
 	double first_s;          /* simulated time of this state */
 	double wall_s;           /* from the first step of this run to the last */
 	double serial_s;         /* time in which no secondary worked */
-	double rtf, steps_per_s; /* of the steps since first_step */
+	double paused_s;         /* of this time, in which the world was paused */
+	double passed_s;         /* simulated time that passed since first_step, also when time was reset meanwhile */
+	uint64_t paused_steps;   /* of the steps since first_step */
+	double rtf, steps_per_s; /* of the steps since first_step that were not paused, in the time without pauses */
 	uint64_t hash;
 	uint64_t moves, meetings;
 	uint64_t loads; /* loads of levels that were not loaded before */

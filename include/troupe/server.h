@@ -248,6 +248,7 @@ struct troupe_progress { /* may be older than the present step by a moment */
 	uint64_t levels_loaded;
 	double time_s;    /* simulated */
 	uint32_t awaited; /* networked mode, before the first step: secondaries that have not joined yet */
+	bool paused;      /* all worlds are */
 };
 
 /* Any thread. */

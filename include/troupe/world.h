@@ -182,6 +182,7 @@ struct troupe_odometry { /* of the first system of the model that does dead reck
 	double x, y, yaw;                    /* relative to the pose in state 0, in its frame; yaw: -pi .. pi */
 	double linear, angular;              /* m/s forward, rad/s to the left, as measured */
 	double drift_m, drift_rad, tilt_rad; /* difference to the true pose of the model: see the manual page */
+	double height_m;                     /* of the model above the plane in which its odometry reckons */
 };
 
 struct troupe_model_state {

@@ -6,6 +6,7 @@
 #include "base/shown.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@ enum {
 };
 #define NEAR_M 0.05
 #define UPRIGHT_RAD 0.5
-_Static_assert(WORLDS_MAX * 7 + 8 <= REPORT_LINES_MAX, "a world takes at most seven lines, the rest eight");
+#define LEVEL_M 1.0 /* a robot may stand so much higher or lower than it began, and more after a way on a slope */
+_Static_assert(WORLDS_MAX * 8 + 8 <= REPORT_LINES_MAX, "a world takes at most eight lines, the rest eight");
 
 static const char *plural(uint64_t count, const char *one, const char *many)
 {
@@ -37,22 +39,49 @@ static void add_name(struct text *out, const char *name)
 
 /* --- robots ------------------------------------------------------------------------------------------------------- */
 
-static void add_fallen(const struct troupe_report_world *world, struct text *out)
+/* Odometry knows no height: a robot that has dropped from the edge of the world is where its odometry says. */
+static bool report_left_level(const struct troupe_odometry *odometry)
 {
-	uint32_t fallen = 0;
+	return fabs(odometry->height_m) > LEVEL_M + hypot(odometry->x, odometry->y);
+}
+
+static bool report_leans(const struct troupe_odometry *odometry)
+{
+	return odometry->tilt_rad > UPRIGHT_RAD;
+}
+
+/* Names the first robots of which the predicate holds. Returns how many there are. */
+static uint32_t report_add_named(const struct troupe_report_world *world, const char *what,
+	bool (*holds)(const struct troupe_odometry *odometry), bool heights, struct text *out)
+{
+	uint32_t count = 0;
 	for (uint32_t i = 0; i < world->scene->mobile_count; i++) {
 		const struct troupe_odometry *odometry = &world->odometry[i];
-		if (!odometry->given || odometry->tilt_rad <= UPRIGHT_RAD)
+		if (!odometry->given || !holds(odometry) || count++ >= FALLEN_MAX)
 			continue;
-		if (fallen++ < FALLEN_MAX) {
-			text_add(out, fallen == 1 ? "not upright: " : ", ");
-			add_name(out, world->models[i].name);
-		}
+		text_add(out, "%s", count == 1 ? what : ", ");
+		add_name(out, world->models[i].name);
+		if (heights)
+			text_add(out, " %.3g m %s", fabs(odometry->height_m),
+				odometry->height_m < 0 ? "lower" : "higher");
 	}
-	if (fallen > FALLEN_MAX)
-		text_add(out, " and %u more", fallen - FALLEN_MAX);
-	if (fallen)
-		text_add(out, "\n");
+	if (count > FALLEN_MAX)
+		text_add(out, " and %u more", count - FALLEN_MAX);
+	return count;
+}
+
+static void add_fallen(const struct troupe_report_world *world, struct text *out)
+{
+	uint32_t lean = report_add_named(world, "not upright: ", report_leans, false, out);
+	const char *what = lean ? "; not at the height of the start: " : "not at the height of the start: ";
+	uint32_t left = report_add_named(world, what, report_left_level, true, out);
+	text_add(out, lean || left ? "\n" : "");
+}
+
+/* The distance to the place that the odometry gives. */
+static double report_off_m(const struct troupe_odometry *odometry)
+{
+	return report_left_level(odometry) ? hypot(odometry->drift_m, odometry->height_m) : odometry->drift_m;
 }
 
 /* Robots with wheel odometry. */
@@ -64,8 +93,8 @@ static void add_robots(const struct troupe_report_world *world, struct text *out
 		if (!odometry->given)
 			continue;
 		robots++;
-		good += odometry->drift_m <= NEAR_M && odometry->tilt_rad <= UPRIGHT_RAD;
-		if (worst == TROUPE_NONE || odometry->drift_m > world->odometry[worst].drift_m)
+		good += report_off_m(odometry) <= NEAR_M && odometry->tilt_rad <= UPRIGHT_RAD;
+		if (worst == TROUPE_NONE || report_off_m(odometry) > report_off_m(&world->odometry[worst]))
 			worst = i;
 	}
 	if (!robots)
@@ -74,7 +103,7 @@ static void add_robots(const struct troupe_report_world *world, struct text *out
 		robots == 1 ? "robot is" : "robots are", NEAR_M, plural(robots, "its", "their"));
 	text_add(out, "%s", robots == 1 ? "" : "the farthest is ");
 	add_name(out, world->models[worst].name);
-	text_add(out, ": %.3f m\n", world->odometry[worst].drift_m);
+	text_add(out, ": %.3f m\n", report_off_m(&world->odometry[worst]));
 	add_fallen(world, out);
 }
 
@@ -144,8 +173,13 @@ static void add_world(const struct troupe_report_world *world, struct text *out)
 	text_add(out, "%" PRIu64 " %s, ", world->steps, plural(world->steps, "step", "steps"));
 	if (world->first_step)
 		text_add(out, "%" PRIu64 " of them in this run, ", world->steps - world->first_step);
-	text_add(out, "%.6g s simulated in %.3f s: %.3g times real time, %.0f steps/s\n",
-		MAX(world->simulated_s - world->first_s, 0.0), world->wall_s, world->rtf, world->steps_per_s);
+	if (world->paused_steps)
+		text_add(out, "%" PRIu64 " paused for %.3f s, ", world->paused_steps, world->paused_s);
+	text_add(out, "%.6g s simulated in %.3f s: %.3g times real time, %.0f steps/s\n", world->passed_s,
+		MAX(world->wall_s - world->paused_s, 0.0), world->rtf, world->steps_per_s);
+	if (world->paused_steps)
+		text_add(out, "and paused for %.3f s, %" PRIu64 " of the %s\n", world->paused_s, world->paused_steps,
+			"steps");
 	add_moves(world, out);
 	if (world->readings)
 		text_add(out, "%" PRIu64 " %s of sensors, digest %016" PRIx64 "\n", world->readings,

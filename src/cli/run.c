@@ -23,6 +23,8 @@
 #include "cli/status.h"
 #include "cli/trace.h"
 
+#include "base/clock.h"
+
 #include <troupe/record.h>
 #include <troupe/server.h>
 
@@ -33,6 +35,7 @@
 #include <unistd.h>
 
 enum { LOADING_GRACE_MS = 500 };
+#define PAUSE_TOLD_NS UINT64_C(1000000000) /* a pause of this time is told */
 
 struct run {
 	struct run_settings settings;
@@ -55,6 +58,8 @@ struct run {
 	struct programs *programs; /* NULL: none are started */
 	struct recordings recordings;
 	uint64_t begun_at;     /* step */
+	uint64_t paused_at_ns; /* when on_watch() first saw the present pause; 0: there is none */
+	bool pause_told;
 	struct arena *lasting; /* of the first run of the process; used while no gateway runs */
 	bool no_world;
 	troupe_status ran; /* of the steps */
@@ -121,12 +126,33 @@ static void on_note(void *ctx, const char *text)
 	cli_complain("run", "%s", text);
 }
 
+/* Simulated time stands still in a pause, so a run with --until alone goes on for as long as the pause. */
+static void run_tell_pause(struct run *run, const struct troupe_progress *progress)
+{
+	uint64_t now_ns = clock_now_ns();
+	if (!progress->paused)
+		run->paused_at_ns = run->pause_told = 0;
+	else if (!run->paused_at_ns)
+		run->paused_at_ns = now_ns;
+	if (run->settings.until_s <= 0 || run->settings.iterations || run->settings.verbosity < 1 ||
+		!run->paused_at_ns || run->pause_told || now_ns - run->paused_at_ns < PAUSE_TOLD_NS)
+		return;
+	run->pause_told = true;
+	status_clear(&run->status);
+	cli_complain("run",
+		"paused at %.6g s: the run ends at %.6g s (--until), which it does not reach in a pause: to go on, "
+		"pause: false on /world/%s/control",
+		progress->time_s, run->settings.until_s, troupe_server_world_name(run->server, 0));
+}
+
 static void on_watch(void *ctx)
 {
 	struct run *run = ctx;
+	struct troupe_progress progress = troupe_server_progress(run->server);
 	output_flush(&run->output); /* a reader gets lines without waiting for a full buffer */
 	if (output_failed(&run->output))
 		troupe_server_stop(run->server);
+	run_tell_pause(run, &progress);
 	status_draw(&run->status, run->server);
 }
 

@@ -45,8 +45,6 @@ static void add_busy(void *ctx, const struct troupe_snapshot *snapshot)
 	text_add(text, "  busy");
 	for (uint32_t i = 0; i < snapshot->secondaries; i++)
 		text_add(text, " %.0f%%", MIN(snapshot->busy[i], 1.0) * 100);
-	if (snapshot->paused)
-		text_add(text, "  paused");
 }
 
 static void add_rates(struct status_line *line, const struct troupe_progress *progress, struct text *text)
@@ -69,6 +67,7 @@ static void add_run(struct status_line *line, struct troupe_server *server, cons
 	add_rates(line, progress, text);
 	text_add(text, "  levels %" PRIu64 "  moves %" PRIu64, progress->levels_loaded, progress->moves);
 	troupe_server_snapshot(server, add_busy, text);
+	text_add(text, progress->paused ? "  paused" : "");
 }
 
 void status_draw(struct status_line *line, struct troupe_server *server)

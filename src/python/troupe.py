@@ -105,7 +105,8 @@ class _JointState(Structure):
 
 class _Odometry(Structure):
     _fields_ = [("given", c_bool), ("x", c_double), ("y", c_double), ("yaw", c_double), ("linear", c_double),
-                ("angular", c_double), ("drift_m", c_double), ("drift_rad", c_double), ("tilt_rad", c_double)]
+                ("angular", c_double), ("drift_m", c_double), ("drift_rad", c_double), ("tilt_rad", c_double),
+                ("height_m", c_double)]
 
 
 class _Reading(Structure):
@@ -185,7 +186,7 @@ class _Limits(Structure):
 
 class _Progress(Structure):
     _fields_ = [("steps", c_uint64), ("moves", c_uint64), ("levels_loaded", c_uint64), ("time_s", c_double),
-                ("awaited", c_uint32)]
+                ("awaited", c_uint32), ("paused", c_bool)]
 
 
 _see = CFUNCTYPE(None, c_void_p, POINTER(_Snapshot))

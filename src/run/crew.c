@@ -52,6 +52,7 @@ struct crew {
 	uint64_t serial_ns, slept_ns; /* so far; slept_ns: by the primaries */
 	uint64_t decided_ns;          /* when the decision of the step that is out began; only if tuned */
 	uint64_t watched_ns;          /* last call of on_watch */
+	pthread_t caller;             /* of crew_run() */
 	uint64_t stepped_ns;          /* when the last secondary ended the step before; 0: not to be counted */
 	/* Teams whose step is not acknowledged yet. The thread that brings it to zero does the primaries' part. The
 	 * decrement is acquire-release, so that this thread sees the acks of the other teams. */
@@ -141,6 +142,15 @@ static void merge(struct crew *crew)
 		crew->watch.on_merged(crew->watch.ctx, steps);
 }
 
+/* now_ns: a recent clock read. */
+static void watch(struct crew *crew, uint64_t now_ns)
+{
+	if (!crew->watch.on_watch || now_ns - crew->watched_ns < WATCH_NS)
+		return;
+	crew->watched_ns = now_ns;
+	crew->watch.on_watch(crew->watch.ctx);
+}
+
 /* steps[i] is NULL for a team that has ended. False: all teams have ended. */
 static bool decide(struct crew *crew, const struct step **steps)
 {
@@ -151,6 +161,8 @@ static bool decide(struct crew *crew, const struct step **steps)
 			crew->watch.on_idle(crew->watch.ctx);
 		if (all_idle(crew) && crew->watch.woken)
 			(void)eventcount_await(crew->watch.woken, seen, 0, NAP_NS);
+		if (pthread_equal(pthread_self(), crew->caller)) /* another thread's caller watches meanwhile */
+			watch(crew, clock_now_ns());
 		crew->stepped_ns = 0;
 	}
 	if (crew->watch.on_turn) {
@@ -363,15 +375,6 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
 	return TROUPE_OK;
 }
 
-/* now_ns: a recent clock read. */
-static void watch(struct crew *crew, uint64_t now_ns)
-{
-	if (!crew->watch.on_watch || now_ns - crew->watched_ns < WATCH_NS)
-		return;
-	crew->watched_ns = now_ns;
-	crew->watch.on_watch(crew->watch.ctx);
-}
-
 static void run_alone(struct crew *crew)
 {
 	const struct step *steps[SDF_WORLDS_MAX];
@@ -421,6 +424,7 @@ static const struct troupe_error *who_is_lost(const struct team *team)
 troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 {
 	crew->stepped_ns = 0;
+	crew->caller = pthread_self();
 	if (crew->watch.on_idle)
 		crew->watch.on_idle(crew->watch.ctx);
 	if (crew->watch.on_watch)

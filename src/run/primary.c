@@ -128,6 +128,16 @@ double primary_time_s(const struct primary *primary)
 	return primary->even_since_s + (double)primary->even_steps * primary->edit.step_s;
 }
 
+double primary_passed_s(const struct primary *primary)
+{
+	return primary->begin_ns ? primary->passed_s + primary_time_s(primary) - primary->passed_from_s : 0;
+}
+
+void primary_sum_time(struct primary *primary)
+{
+	primary->passed_s = primary_passed_s(primary);
+}
+
 uint64_t primary_changes_hash(const struct primary *primary)
 {
 	return edit_hash(&primary->edit) + wrenches_hash(&primary->wrenches, primary->shared->scene);
@@ -136,6 +146,14 @@ uint64_t primary_changes_hash(const struct primary *primary)
 uint64_t primary_hash(const struct primary *primary)
 {
 	return state_hash(primary->shared->state) + plan_hash(&primary->plan) + primary_changes_hash(primary);
+}
+
+/* From a decision in a pause to the next one, or to the end, the world was paused. */
+static void primary_end_pause(struct primary *primary, uint64_t now_ns)
+{
+	if (primary->paused_since_ns && now_ns > primary->paused_since_ns)
+		primary->paused_ns += now_ns - primary->paused_since_ns;
+	primary->paused_since_ns = 0;
 }
 
 static void end(struct primary *primary, troupe_status status)
@@ -226,6 +244,7 @@ static void advance(struct primary *primary, struct ack *const *acks)
 	wrenches_taken(&primary->wrenches);
 	primary->moving_steps++;
 	primary->even_steps++;
+	primary->run_steps++;
 	bool last = primary->multi_steps && !--primary->multi_steps;
 	if (last || (primary->run_to_s > 0 && primary_has_reached(primary, primary->run_to_s)))
 		primary_pause(primary);
@@ -276,6 +295,7 @@ bool primary_take_acks(struct primary *primary, struct ack *const *acks)
 	if (!status)
 		primary_take_back(primary);
 	primary->end_ns = clock_now_ns();
+	primary_end_pause(primary, primary->end_ns);
 	end(primary, status);
 	return false;
 }
@@ -673,6 +693,7 @@ bool primary_will_step(const struct primary *primary)
 static void end_between_steps(struct primary *primary, uint64_t now_ns, troupe_status status)
 {
 	primary->end_ns = now_ns;
+	primary_end_pause(primary, now_ns);
 	atomic_store_explicit(&primary->seen_steps, primary->lockstep.number, memory_order_relaxed);
 	atomic_store_explicit(&primary->seen_time_s, primary_time_s(primary), memory_order_relaxed);
 	end(primary, status);
@@ -705,6 +726,7 @@ static void tell(struct primary *primary, uint64_t k, bool first)
 	}
 	atomic_store_explicit(&primary->seen_steps, k, memory_order_relaxed);
 	atomic_store_explicit(&primary->seen_time_s, primary_time_s(primary), memory_order_relaxed);
+	atomic_store_explicit(&primary->seen_paused, primary->paused, memory_order_relaxed);
 }
 
 /* Secondaries that worked so far take part once more, to release their models. */
@@ -872,11 +894,15 @@ const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_n
 	if (!primary->begin_ns) {
 		primary->begin_ns = *ret_begin_ns;
 		primary->begin_step = primary->lockstep.number;
-		primary->begin_time_s = primary_time_s(primary);
+		primary->begin_time_s = primary->passed_from_s = primary_time_s(primary);
 	}
+	primary_end_pause(primary, *ret_begin_ns);
 	if (limit_reached(primary) || atomic_load(&primary->stop)) {
 		end_between_steps(primary, *ret_begin_ns, TROUPE_OK);
 		return NULL;
 	}
-	return decide(primary);
+	const struct step *step = decide(primary);
+	if (step && primary->paused)
+		primary->paused_since_ns = *ret_begin_ns;
+	return step;
 }

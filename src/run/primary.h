@@ -139,13 +139,18 @@ struct primary {
 	uint64_t begin_ns, end_ns; /* first step out; last merged */
 	uint64_t begin_step;       /* the state at begin_ns: not 0 in a run that is resumed */
 	double begin_time_s;
-	uint64_t pace_ns; /* when the step of pace_at was due */
+	uint64_t run_steps;             /* since begin_ns, without paused ones */
+	uint64_t paused_ns;             /* of the time since begin_ns, in which the world was paused */
+	uint64_t paused_since_ns;       /* 0: the world is not paused */
+	double passed_s, passed_from_s; /* simulated time since begin_ns: passed_s, and the time since passed_from_s */
+	uint64_t pace_ns;               /* when the step of pace_at was due */
 	double pace_elapsed_s;
 	uint64_t slept_ns; /* sleep so far, to keep to real time */
 	_Atomic bool stop; /* writer: any thread; reader: the primary's part */
 	/* Written by the primary; read by any thread at any time. */
 	_Atomic uint64_t seen_steps, seen_moves, seen_levels;
 	_Atomic double seen_time_s;
+	_Atomic bool seen_paused;
 };
 
 void primary_init(struct primary *primary, const struct primary_options *options, struct shared *shared);
@@ -201,6 +206,8 @@ troupe_status primary_unpack(
 	struct primary *primary, struct unpack *in, broadcast_list *broadcasts, struct troupe_error *error);
 
 double primary_time_s(const struct primary *primary);
+/* Simulated time that has passed since the first step of this run, whether time was reset since or not. */
+double primary_passed_s(const struct primary *primary);
 /* The real-time factor that the run keeps to if it can; 0: as fast as possible. */
 double primary_pace(const struct primary *primary);
 /* Tells the systems that listen to the topic of something that follows from state k. Takes over the message. Called by

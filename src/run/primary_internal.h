@@ -13,6 +13,8 @@ void primary_answer_waiting(struct primary *primary, uint64_t step, troupe_statu
  */
 troupe_status primary_give(
 	struct primary *primary, const char *topic, const ProtobufCMessage *message, struct troupe_error *error);
+/* Call it before simulated time jumps; and after that set passed_from_s to the new time. */
+void primary_sum_time(struct primary *primary);
 /* Whether the steps add up to this time, within a millionth of a step. */
 bool primary_has_reached(const struct primary *primary, double time_s);
 /* Calls update() of all systems that have it. What they ask for is in primary->decided then; the caller obeys it in

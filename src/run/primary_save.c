@@ -368,6 +368,7 @@ troupe_status primary_take_up(struct primary *primary, const char *bytes, size_t
 	uint64_t refused = primary->refused;
 	pack_all(primary, &none, &before);
 	uint32_t logged = primary->edit.log.count;
+	primary_sum_time(primary);
 	troupe_status status = replace(primary, bytes, count, &waiting, &packed, error);
 	if (!status)
 		status = adopt(primary, &waiting, &packed, error);
@@ -375,6 +376,7 @@ troupe_status primary_take_up(struct primary *primary, const char *bytes, size_t
 		go_on_from(primary, &packed, refused);
 	else
 		go_back(primary, &before, logged);
+	primary->passed_from_s = primary_time_s(primary);
 	schedule_fini(&waiting);
 	text_fini(&before);
 	if (!status)

@@ -20,7 +20,9 @@
 
 static void reset_time(struct primary *primary)
 {
+	primary_sum_time(primary);
 	primary->moving_steps = primary->even_steps = 0;
+	primary->passed_from_s = primary->options.initial_time_s;
 	primary->even_since_s = primary->options.initial_time_s;
 	primary->pace_ns = 0;
 	schedule_rewind(&primary->schedule);

@@ -28,7 +28,8 @@ struct troupe_odometry read_odometry(const struct server_world *world, uint32_t 
 		.angular = r.angular,
 		.drift_m = drift.position_m,
 		.drift_rad = drift.yaw_rad,
-		.tilt_rad = drift.tilt_rad};
+		.tilt_rad = drift.tilt_rad,
+		.height_m = drift.height_m};
 }
 
 void read_model(

@@ -110,10 +110,11 @@ static void fill_totals(const struct server_world *world, struct arena *arena, s
 {
 	const struct primary *primary = &world->primary;
 	double wall_s = (double)(primary->end_ns - primary->begin_ns) * 1e-9;
+	double paused_s = (double)primary->paused_ns * 1e-9, run_s = MAX(wall_s - paused_s, 0.0);
 	bool begun = primary->begin_ns;
 	uint64_t first_step = begun ? primary->begin_step : primary->lockstep.number;
 	double first_s = begun ? primary->begin_time_s : primary_time_s(primary);
-	double taken_s = MAX(primary_time_s(primary) - first_s, 0.0); /* a reset sets the time back */
+	uint64_t steps = primary->lockstep.number - first_step;
 	*to = (struct troupe_report_world){.name = arena_strdup(arena, world->scene->name),
 		.steps = primary->lockstep.number,
 		.simulated_s = primary_time_s(primary),
@@ -122,8 +123,11 @@ static void fill_totals(const struct server_world *world, struct arena *arena, s
 		.first_s = first_s,
 		.wall_s = wall_s,
 		.serial_s = world->server->crew ? (double)crew_serial_ns(world->server->crew) * 1e-9 : 0,
-		.rtf = wall_s > 0 ? taken_s / wall_s : 0,
-		.steps_per_s = wall_s > 0 ? (double)(primary->lockstep.number - first_step) / wall_s : 0,
+		.paused_s = paused_s,
+		.passed_s = primary_passed_s(primary),
+		.paused_steps = steps - MIN(primary->run_steps, steps),
+		.rtf = run_s > 0 ? primary_passed_s(primary) / run_s : 0,
+		.steps_per_s = run_s > 0 ? (double)primary->run_steps / run_s : 0,
 		.hash = primary_hash(primary),
 		.moves = primary->plan.dispatch.moves,
 		.meetings = primary->plan.dispatch.meetings,
@@ -202,6 +206,8 @@ static void add_totals(const struct troupe_report *report, const struct troupe_r
 	text_add(out, ",\n  \"iterations\": %" PRIu64 ",\n", world->steps);
 	member(out, "sim_time", world->simulated_s);
 	member(out, "wall_time", world->wall_s);
+	member(out, "paused_time", world->paused_s);
+	text_add(out, "  \"paused_steps\": %" PRIu64 ",\n", world->paused_steps);
 	member(out, "serial_time", world->serial_s);
 	member(out, "rtf", world->rtf);
 	member(out, "steps_per_second", world->steps_per_s);
@@ -232,6 +238,7 @@ static void add_odometry(const struct troupe_odometry *odometry, struct text *ou
 		{"}, \"drift\": {\"position\": ", odometry->drift_m},
 		{", \"yaw\": ", odometry->drift_rad},
 		{", \"tilt\": ", odometry->tilt_rad},
+		{", \"height\": ", odometry->height_m},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(members); i++)
 		add_numbers(out, members[i].before, &members[i].value, 1, "");

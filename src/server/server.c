@@ -682,11 +682,13 @@ struct troupe_progress troupe_server_progress(const struct troupe_server *server
 	struct troupe_progress progress = {
 		.steps = atomic_load_explicit(&first->seen_steps, memory_order_relaxed),
 		.time_s = atomic_load_explicit(&first->seen_time_s, memory_order_relaxed),
+		.paused = true,
 	};
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		const struct primary *primary = &server->worlds[i].primary;
 		progress.moves += atomic_load_explicit(&primary->seen_moves, memory_order_relaxed);
 		progress.levels_loaded += atomic_load_explicit(&primary->seen_levels, memory_order_relaxed);
+		progress.paused &= atomic_load_explicit(&primary->seen_paused, memory_order_relaxed);
 	}
 	progress.awaited = server->network ? network_awaited(server->network) : 0;
 	return progress;

@@ -809,6 +809,7 @@ static struct system_drift drift_between(struct pose reckoned, struct pose is)
 	struct pose off = pose_mul(pose_inverse(reckoned), is);
 	return (struct system_drift){
 		.position_m = sqrt(off.p.x * off.p.x + off.p.y * off.p.y),
+		.height_m = off.p.z,
 		.yaw_rad = remainder(2 * math_atan2(off.q.z, off.q.w), 2 * M_PI),
 		.tilt_rad = 2 * math_asin(fmin(sqrt(off.q.x * off.q.x + off.q.y * off.q.y), 1)),
 	};

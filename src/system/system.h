@@ -204,6 +204,7 @@ void systems_name_word(const struct systems *systems, uint32_t model, uint32_t w
 struct system_drift {
 	double position_m; /* in the plane in which the odometry reckons */
 	double yaw_rad;    /* -pi .. pi, positive: the model has turned further to the left */
+	double height_m;   /* above this plane */
 	double tilt_rad;   /* 0 .. pi: between the model's upright axis and that of its initial pose */
 };
 /* drift: the difference between where the model is and where its odometry puts it. It is 0 for a robot whose wheels do

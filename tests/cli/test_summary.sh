@@ -82,9 +82,46 @@ rm state
 printf '10 /world/meeting/set_pose name: "cart_0" position {x: 50 y: 50 z: 2} orientation {x: 1 w: 0}\n' >commands
 sums 0 "$worlds/meeting.sdf" --commands commands --iterations 20 --secondaries 1
 has 1 '^7 of 8 robots are upright and within 0.05 m of where their odometry says; the farthest is cart_0: [1-9][0-9]\.[0-9]{3} m$'
-has 1 '^not upright: cart_0$'
+has 1 '^not upright: cart_0; not at the height of the start: cart_0 1.76 m higher$'
 has 0 '^work'
 again
+
+# a robot that drops from the edge of the world is upright, and where its odometry says, which knows no height
+place=$("$troupe" run "$worlds/meeting.sdf" --rtf 0 --iterations 1 -v 0 --report - | sed -n 's/.*"name": "cart_0", "pose": \[\([^,]*\), \([^,]*\),.*/position {x: \1 y: \2 z: -122}/p')
+printf '10 /world/meeting/set_pose name: "cart_0" %s\n' "$place" >commands
+sums 0 "$worlds/meeting.sdf" --commands commands --iterations 20 --secondaries 1
+has 1 '^7 of 8 robots are upright and within 0.05 m of where their odometry says; the farthest is cart_0: 122\.[0-9]* m$'
+has 1 '^not at the height of the start: cart_0 122 m lower$'
+
+# A pause is no time of the run, and a reset takes none of the simulated time away.
+printf '100 /world/meeting/control reset {all: true}\n200 /world/meeting/control pause: true\n' >commands
+sums 0 "$worlds/meeting.sdf" --commands commands --iterations 3000 --secondaries 1
+has 1 '^3000 steps, 2800 paused for [0-9.]+ s, 0.2 s simulated in [0-9.]+ s: [0-9.e+]+ times real time, [0-9]+ steps/s$'
+again
+"$troupe" run --rtf 0 "$worlds/meeting.sdf" --commands commands --iterations 3000 --report r.json -v 0 >out 2>err
+awk -F '[ ,]+' '/"(wall_time|paused_time|paused_steps|sim_time|rtf|steps_per_second)":/ { n[$2] = $3 }
+	END { t = n["\"wall_time\":"] - n["\"paused_time\":"]
+		exit !(t > 0 && n["\"paused_time\":"] > 0 && n["\"paused_steps\":"] == 2800 && n["\"sim_time\":"] == 0.1 &&
+			near(n["\"rtf\":"] * t, 0.2) && near(n["\"steps_per_second\":"] * t, 200)) }
+	function near(a, b) { return a > 0.99 * b && a < 1.01 * b }' r.json
+report $? "the speed of a run with a pause: $(grep -E 'time|rtf|per_second|paused' r.json | tr '\n' ' ')"
+
+# A run with --until that is paused says that it does not end, and obeys a signal.
+printf '5 /world/meeting/control pause: true\n' >commands
+for secondaries in 0 1 2; do
+	"$troupe" run "$worlds/meeting.sdf" --commands commands --until 0.1 --rtf 0 --secondaries $secondaries >out 2>err &
+	for _ in $(seq 600); do
+		grep -q 'paused at' err && break
+		sleep 0.1
+	done
+	kill -TERM $!
+	wait $!
+	status=$?
+	[ $status = 0 ]
+	report $? "--secondaries $secondaries: status $status of a paused run that was stopped"
+	has 1 '^troupe run: paused at 0.005 s: the run ends at 0.1 s \(--until\), which it does not reach in a pause: to go on, pause: false on /world/meeting/control$'
+	has 1 '^[0-9]+ steps, [0-9]+ paused for [0-9.]+ s, 0.005 s simulated'
+done
 
 # options on which the state depends are in the command, and names are quoted
 mkdir "it's a folder"
