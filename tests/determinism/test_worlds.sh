@@ -41,6 +41,12 @@ times=$(sed -n 's/^  "sim_time": \(.*\),$/\1/p' "$scratch/report" | tr '\n' ' ')
 [ "$times" = '0.5 0.1 ' ]
 check "one world is paused at 0.1 s, the other goes on to 0.5 s: $times" $?
 
+# The shapes of hill end in its valley: its highest place is 31 m high, and its lowest 18 m.
+run "$scratch/out" "$worlds/hill.sdf" - "$(amount 3000 25000 40000)" --secondaries 1 --report "$scratch/hill.json"
+lowest=$(sed -n 's/.*"pose": \[[^,]*, [^,]*, \([^,]*\),.*/\1/p' "$scratch/hill.json" | sort -n | head -n 1)
+awk -v lowest="$lowest" 'BEGIN { exit !(lowest > 18) }'
+check "nothing falls from the hill: the lowest shape is at $lowest m" $?
+
 # refused NAME REASON: the run is refused with exit status 1
 refused()
 {
