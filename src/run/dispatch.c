@@ -67,6 +67,8 @@ void dispatch_use(struct dispatch *dispatch, uint32_t count)
 {
 	assert(count >= 1 && count <= dispatch->most);
 	dispatch->secondaries = count;
+	dispatch->shares++;
+	dispatch->shares_anew = true;
 	dispatch->pairs_dirty = true;
 	roster_deal_anew(&dispatch->roster, count);
 	ghosts_mark_all(&dispatch->ghosts);
@@ -154,8 +156,8 @@ static void change_models(struct dispatch *dispatch, const struct loading *loadi
 		if (!dispatch->first[of.id])
 			dispatch->first[of.id] = of.to;
 		if (of.from && of.to && of.from != of.to && moves_alone(dispatch, loading, of.id)) {
-			event(dispatch, DISPATCH_MOVE, of.id, of.from, of.to);
-			dispatch->moves++;
+			event(dispatch, dispatch->shares_anew ? DISPATCH_SHARE : DISPATCH_MOVE, of.id, of.from, of.to);
+			dispatch->moves += !dispatch->shares_anew;
 		}
 	}
 }
@@ -327,4 +329,5 @@ void dispatch_decide(struct dispatch *dispatch, const struct loading *loading, u
 	change_ghosts(dispatch);
 	if (dispatch->pairs_dirty)
 		deal_pairs(dispatch);
+	dispatch->shares_anew = false;
 }

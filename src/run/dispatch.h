@@ -20,7 +20,14 @@ enum {
 	DISPATCH_MOVE_NS = 20000,     /* cost of moving a model; bench_moves measures it */
 };
 
-enum dispatch_event_kind { DISPATCH_MOVE, DISPATCH_LOAD, DISPATCH_UNLOAD, DISPATCH_GHOST_ON, DISPATCH_GHOST_OFF };
+enum dispatch_event_kind {
+	DISPATCH_MOVE,
+	DISPATCH_LOAD,
+	DISPATCH_UNLOAD,
+	DISPATCH_GHOST_ON,
+	DISPATCH_GHOST_OFF,
+	DISPATCH_SHARE, /* as MOVE, but only because another number of secondaries shares the work from this step on */
+};
 
 struct dispatch_event {
 	enum dispatch_event_kind kind;
@@ -49,6 +56,8 @@ struct dispatch {
 	VEC(struct dispatch_event) events;
 	struct step_part *parts; /* [most] with the pairs of each secondary; the primary fills in the commands */
 	uint64_t moves;          /* moves of movers and strays, so far */
+	uint64_t shares;         /* how often the number of secondaries has changed so far */
+	bool shares_anew;        /* it changes in this step */
 	uint64_t meetings;       /* pairs that began between models whose first secondaries differ */
 	uint32_t *first;         /* [room] the first secondary of each model */
 

@@ -212,16 +212,16 @@ static uint8_t *put_fixed32s(uint8_t *at, const uint32_t *values, size_t count)
 	return at;
 }
 
-void encode_often_view(struct text *out, int64_t time_ns, uint64_t step, double rtf, const struct troupe_scene *scene,
+void encode_often_view(struct text *out, const struct encode_moment *moment, const struct troupe_scene *scene,
 	const struct encode_picture *picture)
 {
-	enum { HEAD_BYTES = 2 + TIME_BYTES + 2 * 11 + 9 + 4 * 11, MODEL_BYTES = 2 * 4, LINK_BYTES = 4 + 7 * 4 };
+	enum { HEAD_BYTES = 2 + TIME_BYTES + 2 * 11 + 2 * 9 + 4 * 11, MODEL_BYTES = 2 * 4, LINK_BYTES = 4 + 7 * 4 };
 	uint32_t models = picture->model_count, links = picture->link_count;
 	uint8_t *at = begin(out, HEAD_BYTES + (size_t)models * MODEL_BYTES + (size_t)links * LINK_BYTES);
-	at = put_header(at, time_ns, NULL, NULL);
-	at = put_number(at, 2, step);
+	at = put_header(at, moment->time_ns, NULL, NULL);
+	at = put_number(at, 2, moment->step);
 	at = put_number(at, 3, scene->epoch);
-	at = put_list(put_double(at, 4, rtf), 5, models);
+	at = put_list(put_double(at, 4, moment->rtf), 5, models);
 	for (uint32_t i = 0; i < models; i++)
 		at = put_fixed32(at, (uint32_t)scene->models[i].id);
 	at = put_fixed32s(put_list(at, 6, models), picture->status, models);
@@ -235,7 +235,7 @@ void encode_often_view(struct text *out, int64_t time_ns, uint64_t step, double 
 		memcpy(bits, picture->poses[i], sizeof bits);
 		at = put_fixed32s(at, bits, ENCODE_POSE_NUMBERS);
 	}
-	end(out, at);
+	end(out, put_double(at, 9, moment->real_s));
 }
 
 void encode_often_mesh(

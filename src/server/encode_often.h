@@ -16,6 +16,12 @@ struct encode_picture {
 	float (*poses)[ENCODE_POSE_NUMBERS];
 };
 
+struct encode_moment { /* the state of which the picture is */
+	int64_t time_ns;
+	uint64_t step;
+	double rtf, real_s; /* real_s: since the run began */
+};
+
 static inline uint32_t encode_status(uint32_t secondary, bool asleep, bool loaded)
 {
 	return secondary | (uint32_t)asleep << 31 | (uint32_t)!loaded << 30;
@@ -34,7 +40,7 @@ void encode_often_tf(
 void encode_often_poses(struct text *out, int64_t time_ns);
 void encode_often_pose(struct text *out, const struct troupe_pose *pose, const char *name, uint32_t id);
 /* troupe.msgs.View. */
-void encode_often_view(struct text *out, int64_t time_ns, uint64_t step, double rtf, const struct troupe_scene *scene,
+void encode_often_view(struct text *out, const struct encode_moment *moment, const struct troupe_scene *scene,
 	const struct encode_picture *picture);
 /* troupe.msgs.Mesh. points: [3 * point_count]; corners: [3 * triangle_count]. */
 void encode_often_mesh(

@@ -289,6 +289,7 @@ static void fill_levels(struct frame *frame, const struct server_world *world)
 				(struct frame_ghost){
 					model, world_number(world, plan->dispatch.ghosts.now.at[i].secondary)});
 	}
+	frame->shares = plan->dispatch.shares;
 	for (uint32_t i = 0; i < plan->dispatch.events.count; i++) {
 		const struct dispatch_event *event = &plan->dispatch.events.at[i];
 		uint32_t model =

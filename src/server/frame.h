@@ -22,7 +22,7 @@ enum frame_part {
 	FRAME_HASH = 256,
 	FRAME_SDF = 512, /* gravity, added, link_lights */
 	FRAME_READINGS = 1024,
-	FRAME_WORK = 2048,    /* work */
+	FRAME_WORK = 2048, /* work */
 	/* of systems; model_topics_report() adds them after frame_make(), before any client has the frame */
 	FRAME_REPORTS = 4096,
 	FRAME_MEMBERS = 8192, /* members; while a subscription has it, contacts are noted in each step */
@@ -87,6 +87,7 @@ struct frame {
 	struct frame_level *levels;     /* [level_count] of the world's scene, in order */
 	VEC(struct frame_ghost) ghosts; /* by model */
 	VEC(struct frame_move) moves;
+	uint64_t shares;                  /* of struct dispatch */
 	VEC(struct frame_place) places;   /* by model, then level */
 	VEC(struct frame_work) work;      /* of each secondary */
 	VEC(struct frame_member) members; /* by model; components are numbered in the order of their first models */

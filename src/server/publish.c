@@ -191,6 +191,7 @@ static bool encode_all_levels(const struct frame *frame, const struct topic_row 
 	Troupe__Msgs__Levels levels = TROUPE__MSGS__LEVELS__INIT;
 	levels.header = encode_header(&arena, frame->time_ns);
 	levels.step = snapshot->step;
+	levels.shares = frame->shares;
 	levels.level = arena_array(&arena, Troupe__Msgs__Levels__Level *, frame->level_count);
 	for (uint32_t i = 0; i < frame->level_count; i++)
 		levels.level[levels.n_level++] = encode_level(&arena, &frame->levels[i]);

@@ -22,8 +22,9 @@
 static bool encode_view(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
 	(void)row;
-	encode_often_view(
-		out, frame->time_ns, frame->snapshot.step, frame->rtf, frame->snapshot.scene, &frame->picture);
+	const struct encode_moment moment = {
+		frame->time_ns, frame->snapshot.step, frame->rtf, (double)frame->real_ns * 1e-9};
+	encode_often_view(out, &moment, frame->snapshot.scene, &frame->picture);
 	return true;
 }
 

@@ -96,6 +96,8 @@ static void on_event(void *ctx, uint64_t step, const struct dispatch_event *even
 		[DISPATCH_GHOST_OFF] = TROUPE_EVENT_GHOST_OFF,
 	};
 	struct server_world *world = ctx;
+	if (event->kind == DISPATCH_SHARE) /* a trial of another number of secondaries: not a move */
+		return;
 	bool level = event->kind == DISPATCH_LOAD || event->kind == DISPATCH_UNLOAD;
 	struct troupe_event out = {
 		.world = world->scene->name,

@@ -8,7 +8,8 @@ function picture(bytes) {
 	if (bytes.byteLength < 32)
 		throw short("picture");
 	const view = new DataView(bytes), links = view.getUint32(24, true), models = view.getUint32(28, true);
-	if (bytes.byteLength < 32 + 32 * links + 8 * models)
+	const tail = 32 + 32 * links + 8 * models;
+	if (bytes.byteLength < tail + 8)
 		throw short("picture");
 	return {
 		kind: "picture",
@@ -17,6 +18,7 @@ function picture(bytes) {
 		realTimeFactor: view.getFloat32(4, true),
 		step: view.getFloat64(8, true),
 		time: view.getFloat64(16, true),
+		real: view.getFloat64(tail, true),
 		links: new Uint32Array(bytes, 32, links),
 		poses: new Float32Array(bytes, 32 + 4 * links, 7 * links),
 		models: new Uint32Array(bytes, 32 + 32 * links, models),

@@ -90,7 +90,7 @@ export class Levels {
 
 	// A message of the topic, or of the service
 	take(message) {
-		const step = Number(message.step || 0), events = [];
+		const step = Number(message.step || 0), shares = Number(message.shares || 0), events = [];
 		for (const from of message.level || []) {
 			const level = this.levels.get(from.name || "");
 			const loaded = Boolean(from.loaded), secondary = from.secondary || 0;
@@ -104,11 +104,14 @@ export class Levels {
 		}
 		for (const from of message.performer || []) {
 			const name = from.name || "", secondary = from.secondary || 0, old = this.performers.get(name);
-			if (this.known && old && old.secondary !== secondary && old.secondary && secondary)
-				events.push({step, kind: "move", text: `${name}  ${old.secondary} → ${secondary}`, name, secondary});
+			// what another number of secondaries has shared out did not move
+			const before = from.movedFrom || (old && shares === this.shares ? old.secondary : 0);
+			if (this.known && before && secondary && before !== secondary)
+				events.push({step, kind: "move", text: `${name}  ${before} → ${secondary}`, name, secondary});
 			this.performers.set(name, {secondary, ghosts: from.ghost || [], levels: from.level || [], near: from.near || []});
 		}
 		this.known = true;
+		this.shares = shares;
 		// a recording can jump: what differs then did not happen in one step
 		const jumped = Math.abs(step - (this.step || 0)) > this.jump;
 		this.step = step;

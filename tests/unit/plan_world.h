@@ -44,7 +44,7 @@ struct world {
 	bool ghost[MODELS][SECONDARIES_MAX + 1];
 	bool gone[MODELS];
 	bool woken;
-	uint64_t moves, loads, meetings;
+	uint64_t moves, loads, meetings, shares;
 	uint64_t key; /* differs for other loaded levels and for other models that outlived their level */
 
 	/* how often each event took place: a run without any would prove nothing */

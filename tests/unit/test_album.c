@@ -53,6 +53,7 @@ static void take_state(struct album *album, const struct state *state)
 	view.n_status = view.n_model;
 	view.step = (uint64_t)state->step;
 	view.real_time_factor = (double)state->rtf;
+	view.real_time_s = 3 * state->time_s;
 	message_add_bytes(&bytes, &view.base);
 	cr_assert_eq(album_take(album, bytes.at, bytes.count, (int64_t)(state->time_s * 1e9), &error), TROUPE_OK, "%s",
 		error.text);
@@ -84,7 +85,7 @@ static uint32_t read_picture(struct page *page, const char *at, size_t count, ui
 	cr_assert(kind == 1 && whole <= 1 && index == world);
 	at = take(take(take(at, &has->rtf, 4), &has->step, 8), &has->time_s, 8);
 	at = take(take(at, &links, 4), &models, 4);
-	cr_assert_eq(count, 32 + 32 * (size_t)links + 8 * (size_t)models);
+	cr_assert_eq(count, 32 + 32 * (size_t)links + 8 * (size_t)models + 8);
 	if (whole) {
 		memset(has->has_link, 0, sizeof has->has_link);
 		memset(has->has_model, 0, sizeof has->has_model);
@@ -100,6 +101,9 @@ static uint32_t read_picture(struct page *page, const char *at, size_t count, ui
 		at = take(at, &has->status[ids[i]], 4);
 		has->has_model[ids[i]] = true;
 	}
+	double real_s;
+	at = take(at, &real_s, sizeof real_s);
+	cr_assert_eq(real_s, 3 * has->time_s);
 	cr_assert_eq(at, end);
 	return links + models;
 }

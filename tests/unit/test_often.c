@@ -287,7 +287,9 @@ Test(often, view)
 		message.n_pose = 7 * message.n_link;
 		message.link = link_ids;
 		message.pose = poses[0];
-		encode_often_view(&written, ns, step, rtf, &scene, &picture);
+		message.real_time_s = rtf * 3;
+		const struct encode_moment moment = {ns, step, rtf, rtf * 3};
+		encode_often_view(&written, &moment, &scene, &picture);
 		expect(&written, &message.base);
 		dice = seed;
 	}

@@ -105,6 +105,7 @@ troupe_status album_take(
 		album->step = view->step;
 		album->time_s = (double)time_ns * 1e-9;
 		album->rtf = view->real_time_factor;
+		album->real_s = view->real_time_s;
 	}
 	troupe__msgs__view__free_unpacked(view, NULL);
 	return status;
@@ -163,11 +164,13 @@ void album_add_picture(const struct album *album, uint64_t seen, uint32_t world,
 	if (whole)
 		seen = 0;
 	uint32_t links = count_changed(&album->links, seen), models = count_changed(&album->models, seen);
-	size_t bytes = ALBUM_HEAD_BYTES + 4 * ((size_t)links * (1 + POSE_WORDS) + (size_t)models * (1 + STATUS_WORDS));
+	size_t words = (size_t)links * (1 + POSE_WORDS) + (size_t)models * (1 + STATUS_WORDS);
+	size_t bytes = ALBUM_HEAD_BYTES + 4 * words + ALBUM_TAIL_BYTES;
 	text_reserve(out, bytes);
 	uint8_t *at = put_head((uint8_t *)out->at + out->count, album, whole, world, links, models);
 	at = put_list(at, &album->links, seen);
 	at = put_list(at, &album->models, seen);
+	(void)put_double(at, album->real_s);
 	out->count += bytes;
 	out->at[out->count] = '\0';
 }

@@ -12,6 +12,7 @@ enum {
 	ALBUM_ENTRIES_MAX = 1 << 22, /* links, and models */
 	ALBUM_KIND = 1,              /* first byte of a picture */
 	ALBUM_HEAD_BYTES = 32,
+	ALBUM_TAIL_BYTES = 8,
 };
 
 struct album_list { /* of links or of models */
@@ -26,7 +27,7 @@ struct album {             /* zeroed is empty */
 	uint64_t number;   /* of the newest picture, from 1; 0: none yet */
 	uint64_t whole_at; /* the picture in which links or models came or went last */
 	uint64_t step;
-	double time_s, rtf;
+	double time_s, rtf, real_s;
 	struct album_list links, models;
 };
 
