@@ -223,6 +223,36 @@ static void add_shapes(struct making *m, const struct sdf_world *from, const str
 	to->shape_count = shown->shape_count - to->shape_first;
 }
 
+/* An actor is no model of the file: its shapes are made of what is simulated. */
+static struct sdf_shape view_shape_of_actor(const struct scene_geom *geom)
+{
+	static const enum sdf_shape_kind kinds[] = {[SCENE_BOX] = SDF_BOX,
+		[SCENE_SPHERE] = SDF_SPHERE,
+		[SCENE_CYLINDER] = SDF_CYLINDER,
+		[SCENE_CAPSULE] = SDF_CAPSULE};
+	return (struct sdf_shape){.kind = kinds[geom->kind],
+		.size = vec3_scale(geom->size, 2),
+		.radius = geom->size.x,
+		.length = 2 * geom->size.z};
+}
+
+static void view_add_actor(struct making *m, const struct scene_model *actor, uint32_t place, uint32_t link)
+{
+	struct troupe_scene *shown = &m->view->shown;
+	struct troupe_scene_link *to = &m->links[link];
+	to->shape_first = shown->shape_count;
+	for (uint32_t g = actor->geom_first; g < actor->geom_first + actor->geom_count; g++) {
+		const struct scene_geom *geom = &m->scene->geoms[g];
+		if (geom->link != place)
+			continue;
+		const struct sdf_shape shape = view_shape_of_actor(geom);
+		const char *scoped = m->scene->links[place].scoped, *name = geom->name + strlen(scoped) + 2;
+		add_shape(m, link, name, &shape, pose_mul(pose_inverse(m->scene->links[place].in_body), geom->in_body),
+			NULL);
+	}
+	to->shape_count = shown->shape_count - to->shape_first;
+}
+
 static void add_light(
 	struct making *m, const char *name, uint32_t link, uint32_t at, struct pose pose, const struct sdf_shine *shine)
 {
@@ -331,6 +361,8 @@ static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 			.mass = link->body == SCENE_NONE ? 0 : m->scene->bodies[link->body].mass,
 			.fixed_to = to->link_first + first_of_body(m->scene, from, l)};
 		m->view->link_frames[at] = (struct link_frames){.count = 0};
+		if (from->actor)
+			view_add_actor(m, from, l, at);
 		if (from->sdf == SDF_NONE)
 			continue;
 		uint32_t place = from->from->models.at[from->sdf].link_first + l - from->link_first;
@@ -527,6 +559,7 @@ static void make_room(struct making *m)
 	uint32_t shapes = 0, lights = scene->light_count;
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		const struct scene_model *model = &scene->models[i];
+		shapes += model->actor ? model->geom_count : 0;
 		if (model->absent || !model->id || model->sdf == SDF_NONE)
 			continue;
 		const struct sdf_model *sdf = &model->from->models.at[model->sdf];

@@ -557,6 +557,36 @@ Test(viewer, the_look_of_shapes_and_lights)
 	troupe_server_destroy(server);
 }
 
+/* An actor is no model of the file: a page has its shapes all the same, or there would be nothing to see. */
+Test(viewer, the_shapes_of_an_actor)
+{
+	struct troupe_server *server = lib_server(
+		LIB_SDF(LIB_WORLD("w",
+			"<actor name='walker'><pose>3 0 1 0 0 0</pose><link name='trunk'><pose>0 0 0.5 0 0 0</pose>"
+			"<collision name='c'><pose>0 0.25 0 0 0 0</pose><geometry><cylinder><radius>0.3</radius>"
+			"<length>1.6</length></cylinder></geometry></collision><collision name='head'><geometry><box>"
+			"<size>0.25 0.5 1</size></box></geometry></collision></link></actor>")),
+		1);
+	struct troupe_client *client = client_of(server, 256);
+	struct troupe_message message;
+	Gz__Msgs__Scene *scene = ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
+	cr_assert(scene, "%s", message.text);
+	const Gz__Msgs__Model *walker = scene->model[scene->n_model - 1];
+	cr_assert_str_eq(walker->name, "walker");
+	cr_assert(walker->n_link == 1 && walker->link[0]->n_collision == 2, "%zu links", walker->n_link);
+	const Gz__Msgs__Collision *trunk = walker->link[0]->collision[0], *head = walker->link[0]->collision[1];
+	cr_assert_str_eq(trunk->name, "c");
+	cr_assert_str_eq(head->name, "head");
+	cr_expect_float_eq(trunk->geometry->cylinder->radius, 0.3, 1e-12);
+	cr_expect_float_eq(trunk->geometry->cylinder->length, 1.6, 1e-12);
+	cr_expect_float_eq(trunk->pose->position->y, 0.25, 1e-12);
+	cr_expect_float_eq(trunk->pose->position->z, 0, 1e-12);
+	cr_expect_float_eq(head->geometry->box->size->y, 0.5, 1e-12);
+	message_free(&scene->base);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
 /* An L, which is concave, as a visual alone and as a collision; and a square with a hole. */
 #define L_POINTS                                                                                                       \
 	"<point>0 0</point><point>2 0</point><point>2 1</point><point>1 1</point><point>1 2</point><point>0 2</point>"
