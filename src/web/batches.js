@@ -14,6 +14,7 @@ function materialOf(look, lamps) {
 	const settings = {
 		vertexColors: VertexColors,
 		side: look.double ? DoubleSide : FrontSide,
+		shadowSide: look.double ? DoubleSide : FrontSide,   // a shadow begins where the body that casts it stands
 		transparent: look.opacity < 1, opacity: look.opacity, depthWrite: look.opacity >= 1,
 		polygonOffset: Boolean(look.plane), polygonOffsetFactor: look.plane ? 1 : 0, polygonOffsetUnits: look.plane ? 2 : 0,
 	};

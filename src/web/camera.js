@@ -1,11 +1,7 @@
 // The camera: orbit, shift and zoom with OrbitControls of three.js, keys, views of the whole world, and following a model.
 import {PerspectiveCamera, Vector3} from "./three/build/three.module.js";
 import {OrbitControls} from "./three/examples/jsm/controls/OrbitControls.js";
-
-const VIEWS = {
-	home: new Vector3(-.55, -1, .72), top: new Vector3(0, -.0001, 1), front: new Vector3(1, 0, .12), side: new Vector3(0, -1, .12),
-	alongX: new Vector3(-1, -.45, .5), alongY: new Vector3(-.45, -1, .5),
-};
+import {VIEWS} from "./framing.js";
 
 export class Camera {
 	// free(): the parts of the canvas that panels cover, in pixels: {left, right, top, bottom}
@@ -45,29 +41,62 @@ export class Camera {
 		return this.three.position.distanceTo(this.controls.target);
 	}
 
-	// Looks at a box from one of VIEWS, so that the whole of it is in the picture.
-	show(box, view) {
-		const centre = box.getCenter(new Vector3()), direction = VIEWS[view].clone().normalize();
+	// Tangents of half the angles of what no panel covers: across and up
+	opening() {
 		const {left, right, top, bottom} = this.free();
-		const width = this.canvas.clientWidth || 1, height = this.canvas.clientHeight || 1;
-		const up = Math.tan(this.three.fov * Math.PI / 360) * Math.max(.3, 1 - (top + bottom) / height);
-		const across = Math.tan(this.three.fov * Math.PI / 360) * width / height * Math.max(.3, 1 - (left + right) / width);
-		// of each corner: how far away the camera must be for it to be in the picture
+		const width = this.canvas.clientWidth || 1, height = this.canvas.clientHeight || 1, up = Math.tan(this.three.fov * Math.PI / 360);
+		return {across: up * width / height * Math.max(.3, 1 - (left + right) / width), up: up * Math.max(.3, 1 - (top + bottom) / height)};
+	}
+
+	// The directions right and up in a picture that is taken from this direction
+	axes(direction) {
 		const eye = this.three.clone();
 		eye.position.copy(direction);
 		eye.up.set(0, 0, 1);
 		eye.lookAt(0, 0, 0);
-		const x = new Vector3(1, 0, 0).applyQuaternion(eye.quaternion), y = new Vector3(0, 1, 0).applyQuaternion(eye.quaternion);
+		return [new Vector3(1, 0, 0).applyQuaternion(eye.quaternion), new Vector3(0, 1, 0).applyQuaternion(eye.quaternion)];
+	}
+
+	// Where the camera must be to have the whole of a box in the picture, and fill it: {eye, target, distance}.
+	// direction: from the target to the eye, of length 1
+	fit(box, direction) {
+		const centre = box.getCenter(new Vector3()), target = centre.clone(), {across, up} = this.opening(), axes = this.axes(direction);
 		let distance = .5;
-		for (let corner = 0; corner < 8; corner++) {
-			const at = new Vector3(corner & 1 ? box.max.x : box.min.x, corner & 2 ? box.max.y : box.min.y,
-				corner & 4 ? box.max.z : box.min.z).sub(centre);
-			const near = at.dot(direction);
-			distance = Math.max(distance, near + Math.abs(at.dot(x)) / across, near + Math.abs(at.dot(y)) / up);
-		}
-		this.controls.target.copy(centre);
-		this.three.position.copy(direction).multiplyScalar(1.04 * distance).add(centre);
-		this.three.near = Math.max(.02, distance / 2000);
+		// a corner is in the picture if it is within tangent * (distance - near) of the target, to either side
+		[across, up].forEach((tangent, axis) => {
+			let right = -Infinity, left = -Infinity;
+			for (let corner = 0; corner < 8; corner++) {
+				const at = new Vector3(corner & 1 ? box.max.x : box.min.x, corner & 2 ? box.max.y : box.min.y,
+					corner & 4 ? box.max.z : box.min.z).sub(centre);
+				const near = tangent * at.dot(direction), aside = at.dot(axes[axis]);
+				right = Math.max(right, near + aside);
+				left = Math.max(left, near - aside);
+				distance = Math.max(distance, near / tangent);
+			}
+			target.addScaledVector(axes[axis], (right - left) / 2);
+			distance = Math.max(distance, (right + left) / 2 / tangent);
+		});
+		distance *= 1.04;
+		return {eye: direction.clone().multiplyScalar(distance).add(target), target, distance};
+	}
+
+	// Looks at a box from one of VIEWS of framing.js, so that the whole of it is in the picture.
+	show(box, view) {
+		this.place(box, VIEWS[view].clone().normalize());
+	}
+
+	// Whether the point is in the picture, beside the panels
+	sees(point) {
+		const {across, up} = this.opening(), at = point.clone().sub(this.three.position).applyQuaternion(this.three.quaternion.clone().conjugate());
+		return at.z < 0 && Math.abs(at.x) <= across * -at.z && Math.abs(at.y) <= up * -at.z;
+	}
+
+	// nearer: the eye is at this part of the distance
+	place(box, direction, nearer = 1) {
+		const {target, distance} = this.fit(box, direction);
+		this.controls.target.copy(target);
+		this.three.position.copy(direction).multiplyScalar(nearer * distance).add(target);
+		this.three.near = Math.max(.02, nearer * distance / 2000);
 		this.three.far = Math.max(500, 20 * distance);
 		this.three.updateProjectionMatrix();
 		this.controls.update();

@@ -2,12 +2,15 @@
 import {Camera} from "./camera.js";
 import {Connection} from "./connection.js";
 import {Drive} from "./drive.js";
+import {lookFrom, subjectOf} from "./framing.js";
 import {Handling} from "./handling.js";
 import {Inspector} from "./inspector.js";
 import {Levels} from "./levels.js";
 import {Motion} from "./motion.js";
+import {Pace} from "./pace.js";
 import {$, element, name, notice} from "./page.js";
 import {World, matrixOf} from "./scene.js";
+import {Sight} from "./sight.js";
 import {TimeBar} from "./time.js";
 import {Timeline} from "./timeline.js";
 import {Topics} from "./topics.js";
@@ -24,7 +27,7 @@ const MENUS = ["add", "look", "more"];
 const NARROW_MENU = {"steps": "more-menu", "open-help": "more-menu", "figure-steps": "more-figures", "figure-rates": "more-figures"};
 const SHEETS = ["tree", "topics", "work"];   // a narrow screen has room for one of them, or for the inspector
 
-const options = {colour: "secondary", sleep: true, collisions: false};
+const options = {colour: "material", sleep: true, collisions: false};
 let view;
 try {
 	view = new View($("view"));
@@ -36,7 +39,7 @@ try {
 	throw error;
 }
 
-let worlds = [], worldName = "", whole = true, commands = false, recording = false, ends = [], topicsAt = 0, topicsTimer = 0, timelineHidden = true;
+let worlds = [], worldName = "", whole = true, commands = false, recording = false, moved = true, ends = [], topicsAt = 0, topicsTimer = 0, timelineHidden = true;
 
 // --- the parts -----------------------------------------------------------------------------------------------------------
 
@@ -60,13 +63,14 @@ const camera = new Camera($("view"), panels);
 const world = new World(view.three, options, geometry => connection.mesh(worldName, geometry));
 const motion = new Motion(world);
 const levels = new Levels(view.three, world);
-const work = new Work(showEvent);
+const pace = new Pace();
+const work = new Work(showEvent, pace);
 const timeline = new Timeline(message => connection.send(message));
 const tree = new Tree(world, select);
 const connection = new Connection(address(), {state: onState, hello: onHello, topics: onTopics, epoch: askTopics,
 	timeline: onTimeline, picture: onPicture,
 	error: text => notice(text, "bad")});
-const time = new TimeBar(request, timeline);
+const time = new TimeBar(request, timeline, pace);
 const drive = new Drive((topic, message) => connection.publish(topic, message));
 const handling = new Handling(view, camera, world, {
 	select, call, changed: () => inspector.press("move", Boolean(handling.moving)),
@@ -78,6 +82,10 @@ const inspector = new Inspector(world, levels, {
 	topic: topic => topics.toggle(topic),
 });
 
+pace.changed = () => {
+	time.showPace();
+	work.draw();
+};
 world.failed = text => notice(text, "bad");
 world.meshed = () => camera.keeps && show(camera.keeps);
 levels.onEvent = event => work.addEvent(event);
@@ -151,15 +159,17 @@ function showWorld(path, frame) {
 	levels.clear();
 	motion.clear();
 	world.clear();
+	pace.clear();
 	work.clear();
 	time.clear();
 	whole = frame;
+	moved = true;
 	ends = [
 		connection.subscribe(`${path}/scene/info`, SCENES_HZ, onScene),
 		connection.subscribe(`${path}/stats`, 5, message => time.stats(message)),
 		connection.subscribe(`${path}/secondaries`, 5, message => {
 			work.take(message);
-			time.setPace(message.pace || 0);
+			time.setWanted(message.pace || 0);
 		}),
 		connection.subscribe(`${path}/levels`, 0, onLevels),
 	];
@@ -196,7 +206,7 @@ function onScene(message) {
 	}
 	view.layGrid(world.extent());
 	if (whole) {
-		whole = false;
+		whole = moved = false;
 		show("first");
 	}
 	levels.makeGhosts();
@@ -234,7 +244,11 @@ function onPicture(picture) {
 	const now_ms = performance.now();
 	if (motion.take(picture, now_ms))
 		treeChanged = true;
-	time.picture(picture, now_ms);
+	pace.take(picture);
+	time.show();
+	if (!moved && camera.keeps === "first")   // the scene has things where they began, the picture where they are
+		show("first");
+	moved = true;
 	viewer.lastStep = picture.step;
 	viewer.lastTime = picture.time;
 	redraw();
@@ -282,13 +296,23 @@ function showEvent(event) {
 		}
 }
 
-// direction: of the camera; or first: what shows something of any world
+// What shows something of any world: what moves, from where one sees it
+function showFirst() {
+	const subject = subjectOf(world.items()), fit = (direction, nearer) => {
+		camera.place(subject.box, direction, nearer);
+		return camera.three.position.clone();
+	};
+	const {direction, nearer} = lookFrom(subject, fit, (eye, point) => camera.sees(point), new Sight(world));
+	camera.place(subject.box, direction, nearer);
+}
+
+// direction: of the camera; or first
 function show(direction) {
-	const first = direction === "first" ? world.firstLook() : null, ofWorld = direction === "home" || !world.selected;
+	const first = direction === "first", ofWorld = direction === "home" || !world.selected;
 	camera.follow(null);
 	inspector.press("follow", false);
 	if (first)
-		camera.show(first.box, first.view);
+		showFirst();
 	else
 		camera.show(ofWorld ? world.extent() : world.boxOf(world.selected).expandByScalar(2), direction);
 	camera.keeps = first || direction === "home" ? direction : null;
@@ -430,6 +454,13 @@ const looks = {
 		retheme();
 	},
 };
+
+function toggleColour() {
+	const control = $("look-colour");
+	control.value = options.colour === "secondary" ? "material" : "secondary";
+	control.dispatchEvent(new Event("change"));
+}
+
 for (const [key, apply] of Object.entries(looks)) {
 	const control = $(`look-${key}`);
 	control.addEventListener("change", () => {
@@ -451,7 +482,7 @@ function retheme() {
 const keys = {
 	" ": () => (commands || recording) && time.toggle(), ".": () => (commands || recording) && time.step(), ",": () => recording && time.step(-1),
 	"[": () => recording && timeline.find(true), "]": () => recording && timeline.find(false),
-	h: () => show("home"), 7: () => show("top"), 1: () => show("front"), 3: () => show("side"),
+	h: () => show("home"), k: toggleColour, 7: () => show("top"), 1: () => show("front"), 3: () => show("side"),
 	f: () => world.selected && toggleFollow(world.selected), m: () => world.selected && commands && handling.moveModel(world.selected),
 	g: () => world.selected && commands && toggleDrive(world.selected),
 	q: () => handling.turnModel(1), e: () => handling.turnModel(-1),
@@ -547,4 +578,4 @@ requestAnimationFrame(image);
 connection.open();
 
 // For the console of the browser, and for tests/web
-globalThis.viewer = {camera, connection, lastStep: 0, lastTime: 0, levels, motion, timeline, topics, touching, view, work, world};
+globalThis.viewer = {camera, connection, lastStep: 0, lastTime: 0, levels, motion, pace, show, timeline, topics, touching, view, work, world};

@@ -52,6 +52,11 @@ export function countText(value) {
 	return Math.round(value).toLocaleString("en").replace(/,/g, "\u202f");
 }
 
+// A real-time factor
+export function factorText(factor) {
+	return Number.isFinite(factor) ? `${number(factor, factor < 10 ? 2 : 1)}×` : "–";
+}
+
 // One of the symbols of index.html
 export function icon(which) {
 	const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg"), use = document.createElementNS("http://www.w3.org/2000/svg", "use");

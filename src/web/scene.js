@@ -8,19 +8,23 @@ import {
 	Vector3,
 } from "./three/build/three.module.js";
 import {Batches} from "./batches.js";
+import {extentOf, together} from "./framing.js";
 import {isDark, secondaryLight} from "./palette.js";
+import {castShadow} from "./shadow.js";
 import {shapeOf, shapeOfTriangles} from "./shapes.js";
 
-const PLAIN = {r: .72, g: .74, b: .77};       // a visual without material
-const STATIC = {r: .80, g: .81, b: .83};
+// Visuals without material: what stands is grey, and so are parts of a model that has materials. Other models that can
+// move have soft colours by their names, so that one can tell neighbours apart.
+const PLAIN = [
+	{r: .80, g: .56, b: .44}, {r: .85, g: .73, b: .47}, {r: .56, g: .69, b: .53}, {r: .48, g: .62, b: .76}, {r: .66, g: .56, b: .73},
+	{r: .46, g: .69, b: .68}, {r: .79, g: .61, b: .66},
+];
+const STATIC = {r: .76, g: .77, b: .80};
+const PART = {r: .40, g: .42, b: .46};
 const FLOORS = {light: {r: .90, g: .915, b: .935}, dark: {r: .24, g: .265, b: .31}};
 const ASLEEP = new Color(.42, .44, .48);
 const CHOSEN = new Color(1, .93, .55);
 const LIGHTS_MAX = 8;
-const EXTENT_MIN_M = 2;       // from nearer than that a small thing has no surroundings
-const ROW = 12;               // what is so many times as long as it is wide and high is a row
-const ROW_EDGES = 100;        // a row that is longer than so many of its models is a thin line
-const PART_EDGES = 30;        // a part of it that shows its models, in models
 const ONE = new Vector3(1, 1, 1);
 const AWAY = new Matrix4().makeScale(1e-9, 1e-9, 1e-9);   // of a model that is not loaded
 
@@ -45,25 +49,17 @@ export function anglesOf(quaternion) {
 	return {roll: euler.x, pitch: euler.y, yaw: euler.z};
 }
 
+function plainColour(name) {
+	let hash = 0;
+	for (let i = 0; i < name.length; i++)
+		hash = hash * 31 + name.charCodeAt(i) >>> 0;
+	return PLAIN[hash % PLAIN.length];
+}
+
 function colourOf(from, otherwise) {
 	if (!from)
 		return new Color(otherwise.r, otherwise.g, otherwise.b).convertSRGBToLinear();
 	return new Color(from.r || 0, from.g || 0, from.b || 0).convertSRGBToLinear();
-}
-
-// The begin of the part of this length in which the most of the places are
-function crowdedPart(places, length) {
-	const sorted = Float64Array.from(places).sort();
-	let best = 0, most = 0;
-	for (let from = 0, to = 0; from < sorted.length; from++) {
-		while (to < sorted.length && sorted[to] <= sorted[from] + length)
-			to++;
-		if (to - from > most) {
-			most = to - from;
-			best = from;
-		}
-	}
-	return sorted[best];
 }
 
 export class World {
@@ -131,6 +127,8 @@ export class World {
 			links: [], joints: from.joint || [], secondary: 0, asleep: false, loaded: true,
 		};
 		model.local = matrixOf(from.pose);
+		const hasMaterial = (from.link || []).some(link => (link.visual || []).some(visual => visual.material && visual.material.diffuse));
+		model.plain = model.isStatic ? STATIC : hasMaterial ? PART : plainColour(model.name);
 		for (const part of from.link || [])
 			this.addLink(model, part);
 		this.models.set(model.id, model);
@@ -179,8 +177,8 @@ export class World {
 		const shape = shapeOf(from.geometry || {});
 		if (!shape || from.visible === false && !collision)
 			return;
-		const isStatic = link.model.isStatic, material = collision ? null : from.material;
-		const plain = shape.plane ? FLOORS[isDark() ? "dark" : "light"] : isStatic ? STATIC : PLAIN;
+		const material = collision ? null : from.material;
+		const plain = shape.plane ? FLOORS[isDark() ? "dark" : "light"] : link.model.plain;
 		const alpha = material && material.diffuse ? material.diffuse.a || 0 : 1;
 		const opacity = Math.max(.08, (1 - (from.transparency || 0)) * (alpha || 1));
 		const instance = {link, from, shape, local: matrixOf(from.pose, shape.scale), batch: null,
@@ -242,51 +240,44 @@ export class World {
 		return out;
 	}
 
+	boxOfInstance(link, instance, out) {
+		return out.copy(instance.batch.source.boundingBox).applyMatrix4(
+			this.scratch.matrix.multiplyMatrices(link.matrix, instance.local));
+	}
+
 	boxOf(model, box = new Box3()) {
 		box.makeEmpty();
 		const part = new Box3();
 		for (const link of model.links)
 			for (const instance of link.instances)
-				if (instance.batch) {
-					part.copy(instance.batch.source.boundingBox).applyMatrix4(
-						this.scratch.matrix.multiplyMatrices(link.matrix, instance.local));
-					box.union(part);
-				}
+				if (instance.batch)
+					box.union(this.boxOfInstance(link, instance, part));
 		if (box.isEmpty())
 			box.setFromCenterAndSize(this.poseOf(model).position, new Vector3(.3, .3, .3));
 		return box;
 	}
 
-	// Of all that is there but planes; at least EXTENT_MIN_M long
+	// All models, also of levels that are not loaded, but no planes, and nothing static that is not drawn:
+	// [{model, box, isStatic}]
+	items() {
+		const out = [], part = new Box3();
+		for (const model of this.models.values()) {
+			const box = new Box3();
+			for (const link of model.links)
+				for (const instance of link.instances)
+					if (instance.batch && !instance.shape.plane)
+						box.union(this.boxOfInstance(link, instance, part));
+			if (box.isEmpty() && !model.isStatic)
+				this.boxOf(model, box);
+			if (!box.isEmpty())
+				out.push({model, box, isStatic: model.isStatic});
+		}
+		return out;
+	}
+
+	// Of all that is there, but what is far astray
 	extent() {
-		const box = new Box3(), part = new Box3();
-		for (const model of this.models.values())
-			if (model.loaded && !this.isPlane(model))
-				box.union(this.boxOf(model, part));
-		if (box.isEmpty())
-			box.set(new Vector3(-5, -5, 0), new Vector3(5, 5, 2));
-		const edge = Math.max(...box.getSize(new Vector3()).toArray());
-		return box.expandByScalar(Math.max(0, EXTENT_MIN_M - edge) / 2);
-	}
-
-	// What the camera shows first: {box, view: of camera.js}. It is the whole world, unless that is a row of which only a line
-	// could be seen: then it is the part with the most models, seen along the row.
-	firstLook() {
-		const whole = this.extent(), [x, y, z] = whole.getSize(new Vector3()).toArray(), along = x > y ? "x" : "y";
-		const long = Math.max(x, y), wide = Math.max(Math.min(x, y), z);
-		const boxes = [...this.models.values()].filter(model => model.loaded && !this.isPlane(model)).map(model => this.boxOf(model));
-		const edges = boxes.map(box => Math.max(...box.getSize(new Vector3()).toArray())).sort((a, b) => a - b);
-		const edge = edges.length ? edges[edges.length >> 1] : long;
-		if (long < ROW * wide || long < ROW_EDGES * edge)
-			return {box: whole, view: "home"};
-		const length = Math.max(PART_EDGES * edge, ROW / 2 * wide);
-		whole.min[along] = crowdedPart(boxes.map(box => box.min[along]), length);
-		whole.max[along] = Math.min(whole.max[along], whole.min[along] + length);
-		return {box: whole, view: along === "x" ? "alongX" : "alongY"};
-	}
-
-	isPlane(model) {
-		return model.links.some(link => link.instances.some(instance => instance.shape.plane));
+		return extentOf(together(this.items()));
 	}
 
 	pick(raycaster) {
@@ -326,7 +317,7 @@ export class World {
 					colour.copy(instance.colour);
 					if (!model.isStatic && model.secondary && this.options.colour === "secondary")
 						colour.lerp(secondaryLight(model.secondary), .82);
-					if (!model.isStatic && model.asleep && this.options.sleep)
+					if (!model.isStatic && model.asleep && this.options.colour === "secondary" && this.options.sleep)
 						colour.lerp(ASLEEP, .72);
 					if (model === this.selected)
 						colour.lerp(CHOSEN, .38);
@@ -395,9 +386,7 @@ export class World {
 			light.position.copy(direction).multiplyScalar(-50);
 			if (!this.sun) {
 				this.sun = light;
-				light.castShadow = true;
-				light.shadow.mapSize.set(2048, 2048);
-				light.shadow.bias = -.0006;
+				castShadow(light);
 			}
 			this.lights.add(light, light.target);
 			return;
@@ -411,21 +400,6 @@ export class World {
 		if (light.target) {
 			light.target.position.copy(at).add(direction);
 			this.lights.add(light.target);
-		}
-	}
-
-	// Shadows are sharp where the camera looks: the sun's shadow covers a square of that size around the target.
-	aimSun(target, size) {
-		const sun = this.sun;
-		if (!sun)
-			return;
-		const grid = size / 64, camera = sun.shadow.camera; // steps, so that shadows do not shimmer when the camera shifts
-		const x = Math.round(target.x / grid) * grid, y = Math.round(target.y / grid) * grid;
-		sun.target.position.set(x, y, target.z);
-		sun.position.copy(sun.userData.direction).multiplyScalar(-2 * size).add(sun.target.position);
-		if (camera.right !== size) {
-			Object.assign(camera, {left: -size, right: size, top: size, bottom: -size, near: .1, far: 4 * size});
-			camera.updateProjectionMatrix();
 		}
 	}
 }

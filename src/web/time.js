@@ -1,16 +1,15 @@
 // The bar: play, pause, step, speed, reset, and the figures of the run.
-import {$, clockText, countText, icon, number} from "./page.js";
+import {$, clockText, countText, factorText, icon} from "./page.js";
 import {FASTEST} from "./timeline.js";
 
 export class TimeBar {
-	// request(service, message) -> Promise of whether it was done; timeline: of a recording
-	constructor(request, timeline) {
+	// request(service, message) -> Promise of whether it was done; timeline: of a recording; pace: of pace.js
+	constructor(request, timeline, pace) {
 		this.request = request;
 		this.timeline = timeline;
+		this.pace = pace;
 		this.paused = null;
-		this.pace = null;        // real-time factor that the run keeps to; 0: as fast as possible
-		this.last = null;        // {now_ms, step}: for steps per second
-		this.rate = NaN;
+		this.wanted = null;      // real-time factor that the run keeps to; 0: as fast as possible
 		$("play").addEventListener("click", () => this.toggle());
 		$("step").addEventListener("click", () => this.step());
 		$("step-back").addEventListener("click", () => this.step(-1));
@@ -23,29 +22,28 @@ export class TimeBar {
 			this.timeline.play(this.speed());
 		else if (!this.timeline.active && $("speed").value !== "" &&
 			!await this.request("set_physics", {realTimeFactor: Number($("speed").value)}))
-			this.showPace();
+			this.showWanted();
 	}
 
 	// Any page or program may set the pace. One that does not change is not shown again: a person may be choosing another.
-	setPace(pace) {
-		if (pace === this.pace || this.timeline.active)
+	setWanted(factor) {
+		if (factor === this.wanted || this.timeline.active)
 			return;
-		this.pace = pace;
-		this.showPace();
+		this.wanted = factor;
+		this.showWanted();
 	}
 
-	showPace() {
+	showWanted() {
 		const other = [...$("speed").options].find(option => option.hidden);
-		$("speed").value = String(this.pace);
-		if ($("speed").value !== String(this.pace)) {
-			other.textContent = this.pace === null ? "as started" : `${Number(this.pace.toPrecision(3))}×`;
+		$("speed").value = String(this.wanted);
+		if ($("speed").value !== String(this.wanted)) {
+			other.textContent = this.wanted === null ? "as started" : `${Number(this.wanted.toPrecision(3))}×`;
 			$("speed").value = "";
 		}
 	}
 
 	clear() {
-		this.last = this.pace = null;
-		this.rate = NaN;
+		this.wanted = this.paused = null;
 		for (const figure of ["time", "step", "speed", "rate"])
 			$(`figure-${figure}`).textContent = "–";
 	}
@@ -91,23 +89,20 @@ export class TimeBar {
 		this.paused = paused;
 		$("play").replaceChildren(icon(paused ? "play" : "pause"));
 		$("play").setAttribute("aria-label", paused ? "Play" : "Pause");
-		if (paused) {
-			this.last = null;
-			$("figure-speed").textContent = "paused";
-			$("figure-rate").textContent = "–";
-		}
+		this.pace.setPaused(paused);
+		this.showPace();
 	}
 
-	picture(picture, now_ms) {
-		$("figure-time").textContent = clockText(picture.time);
-		$("figure-step").textContent = countText(picture.step);
-		$("figure-speed").textContent = this.paused ? "paused" : `${number(picture.realTimeFactor, picture.realTimeFactor < 10 ? 2 : 1)}×`;
-		if (!this.last || picture.step < this.last.step)
-			this.last = {now_ms, step: picture.step};
-		else if (now_ms - this.last.now_ms > 500) {
-			this.rate = (picture.step - this.last.step) / (now_ms - this.last.now_ms) * 1000;
-			this.last = {now_ms, step: picture.step};
-		}
-		$("figure-rate").textContent = this.paused || !Number.isFinite(this.rate) ? "–" : countText(this.rate);
+	// After each picture: its step and time
+	show() {
+		$("figure-time").textContent = clockText(this.pace.now.time);
+		$("figure-step").textContent = countText(this.pace.now.step);
+	}
+
+	// The figures that the chart has, too
+	showPace() {
+		const {factor, rate} = this.pace;
+		$("figure-speed").textContent = this.paused ? "paused" : factorText(factor);
+		$("figure-rate").textContent = this.paused || !Number.isFinite(rate) ? "–" : countText(rate);
 	}
 }

@@ -6,6 +6,9 @@ import {
 } from "./three/build/three.module.js";
 import {style} from "./page.js";
 import {isDark} from "./palette.js";
+import {aimShadow} from "./shadow.js";
+
+const EXTENT_MS = 500;
 
 // Without a graphics card each pixel costs time: soft shadows would take two thirds of it, and blurred panels a tenth.
 function isSoftware(context) {
@@ -74,7 +77,8 @@ export class View {
 			this.grid.geometry.dispose();
 		}
 		const points = [], colours = [], dark = isDark();
-		const faint = new Color(dark ? "#2b323d" : "#d5dae1").convertSRGBToLinear(), strong = new Color(dark ? "#3b4452" : "#bcc4cf").convertSRGBToLinear();
+		// dark lines, or on a dark floor light ones: on a shadow they must not shine
+		const faint = new Color(dark ? "#3a4250" : "#7d8896").convertSRGBToLinear(), strong = new Color(dark ? "#525d6e" : "#4c5766").convertSRGBToLinear();
 		for (let at = -half; at <= half; at += apart) {
 			const colour = Math.round(at / apart) % 10 === 0 ? strong : faint;
 			points.push(-half, at, 0, half, at, 0, at, -half, 0, at, half, 0);
@@ -84,7 +88,7 @@ export class View {
 		const geometry = new BufferGeometry();
 		geometry.setAttribute("position", new Float32BufferAttribute(points, 3));
 		geometry.setAttribute("color", new Float32BufferAttribute(colours, 3));
-		this.grid = new LineSegments(geometry, new LineBasicMaterial({vertexColors: true, transparent: true, opacity: .55, depthWrite: false}));
+		this.grid = new LineSegments(geometry, new LineBasicMaterial({vertexColors: true, transparent: true, opacity: .16, depthWrite: false}));
 		const centre = extent.getCenter(new Vector3());
 		this.grid.position.set(Math.round(centre.x / (10 * apart)) * 10 * apart, Math.round(centre.y / (10 * apart)) * 10 * apart, .004);
 		this.grid.visible = this.gridOn;
@@ -122,11 +126,22 @@ export class View {
 		return this.raycaster;
 	}
 
+	// What casts shadows. Found anew now and then: it takes longer than an image in a world of many models.
+	extentOf(world) {
+		const now_ms = performance.now();
+		if (!this.extent || now_ms - this.extent_ms > EXTENT_MS) {
+			this.extent = world.extent();
+			this.extent_ms = now_ms;
+		}
+		return this.extent;
+	}
+
 	draw(camera, world) {
 		const distance = camera.distance;
 		this.three.fog.near = Math.max(60, 3.5 * distance);
 		this.three.fog.far = Math.max(240, 11 * distance);
-		world.aimSun(camera.target, Math.min(120, Math.max(4, 2 ** Math.ceil(Math.log2(distance * .75)))));
+		if (world.sun && this.renderer.shadowMap.enabled)
+			aimShadow(world.sun, camera.three, this.extentOf(world));
 		this.renderer.render(this.three, camera.three);
 	}
 }

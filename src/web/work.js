@@ -1,6 +1,6 @@
 // Strip charts of the speed of the run and of each secondary's work, and the list of moves and loads.
 import {secondaryColour} from "./palette.js";
-import {$, canvas2d, countText, element, name, number, style} from "./page.js";
+import {$, canvas2d, countText, element, factorText, name, style} from "./page.js";
 
 const SAMPLES_MAX = 600;      // of a strip: one pixel each
 const EVENTS_MAX = 200;
@@ -8,16 +8,18 @@ const BAR_PX = 2;
 const MEAN_OF = 5;            // samples that a number is the mean of: one second, in real time
 
 export class Work {
-	constructor(choose) {
-		this.choose = choose;      // (event)
+	// choose(event); pace: of pace.js
+	constructor(choose, pace) {
+		this.choose = choose;
+		this.pace = pace;
 		this.rows = new Map();     // number of a secondary -> row
-		this.pace = null;          // the row of the whole run
+		this.speed = null;         // the row of the whole run
 		this.events = [];
 	}
 
 	clear() {
 		this.rows.clear();
-		this.pace = null;
+		this.speed = this.makeRow("speed", "speed");
 		$("work-rows").replaceChildren();
 		this.events = [];
 		$("event-list").replaceChildren(element("li", {class: "quiet"}, "none yet"));
@@ -25,7 +27,6 @@ export class Work {
 
 	// A message of /world/W/secondaries; what is drawn is the difference to the one before
 	take(message) {
-		this.takePace(message);
 		for (const from of message.secondary || []) {
 			const number = from.number || 0, row = this.rows.get(number) || this.addRow(number);
 			const busy = from.busyS || 0, waiting = from.waitingS || 0, steps = Number(from.steps || 0);
@@ -37,19 +38,6 @@ export class Work {
 			Object.assign(row, {busy, waiting, steps, known: true, models: from.models || 0});
 		}
 		this.draw();
-	}
-
-	// The real-time factor and the steps per second of the run; while it is paused there are no messages
-	takePace(message) {
-		const stamp = message.header && message.header.stamp || {}, row = this.pace || (this.pace = this.makeRow("speed", "speed"));
-		const now = {time: Number(stamp.sec || 0) + (stamp.nsec || 0) * 1e-9, steps: Number(message.step || 0), real: message.realTimeS || 0};
-		const before = row.marks[row.marks.length - 1];
-		// a jump in a recording, or a reset
-		if (before && (now.real <= before.real || now.steps <= before.steps || now.time < before.time))
-			row.marks = [];
-		else if (before)
-			this.addSample(row, (now.time - before.time) / (now.real - before.real));
-		row.marks = [...row.marks.slice(-MEAN_OF), now];
 	}
 
 	addSample(row, value) {
@@ -64,7 +52,7 @@ export class Work {
 			dot.style.background = colour;
 		const what = element("div", {class: "what"});
 		return {box: element("div", {class: "work"}, element("div", {class: "who"}, dot, text), canvas, what), canvas, what, samples: [],
-			marks: [], steps: 0, known: false};
+			steps: 0, known: false};
 	}
 
 	addRow(number) {
@@ -72,15 +60,14 @@ export class Work {
 			number, busy: 0, waiting: 0, models: 0, took_us: 0};
 		this.rows.set(number, row);
 		$("work").style.setProperty("--rows", this.rows.size + 1);
-		$("work-rows").replaceChildren(...[this.pace, ...[...this.rows.values()].sort((a, b) => a.number - b.number)].map(each => each.box));
+		$("work-rows").replaceChildren(...[this.speed, ...[...this.rows.values()].sort((a, b) => a.number - b.number)].map(each => each.box));
 		return row;
 	}
 
 	draw() {
-		if ($("work").hidden)
+		if ($("work").hidden || !this.speed)
 			return;
-		if (this.pace)
-			this.drawPace();
+		this.drawPace();
 		for (const row of this.rows.values()) {
 			const mean = this.drawStrip(row, secondaryColour(row.number), 1, .5);
 			row.what.replaceChildren(element("b", {}, Number.isFinite(mean) ? `${Math.round(100 * mean)} %` : "–"), ` at work`,
@@ -90,10 +77,9 @@ export class Work {
 
 	// The line is real time.
 	drawPace() {
-		const row = this.pace, first = row.marks[0], last = row.marks[row.marks.length - 1], took = last.real - first.real;
-		const factor = (last.time - first.time) / took, rate = (last.steps - first.steps) / took;
-		this.drawStrip(row, style("--quiet"), 1.25 * Math.max(1, ...row.samples), 1);
-		row.what.replaceChildren(element("b", {}, Number.isFinite(factor) ? `${number(factor, factor < 10 ? 2 : 1)}×` : "–"), " real time",
+		const {factor, rate, samples} = this.pace;
+		this.drawStrip({canvas: this.speed.canvas, samples}, style("--quiet"), 1.25 * Math.max(1, ...samples), 1);
+		this.speed.what.replaceChildren(element("b", {}, factorText(factor)), " real time",
 			element("br"), `${Number.isFinite(rate) ? countText(rate) : "–"} steps/s`);
 	}
 

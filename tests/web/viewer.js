@@ -41,6 +41,7 @@ async function demo(context) {
 	await part("the picture is the kept one", async () => {
 		const before = await page.evaluate(() => [...viewer.levels.levels.values()].filter(level => level.loaded).length);
 		await until(() => document.getElementById("figure-time").textContent === "20.00 s" && document.getElementById("figure-speed").textContent === "paused");
+		await page.evaluate(() => viewer.show("first"));   // as a person sees it who opens the page now
 		await settled();
 		await page.waitForTimeout(3000);
 		const taken = await page.screenshot();
@@ -53,7 +54,7 @@ async function demo(context) {
 		if (differ >= .02)
 			fs.writeFileSync(path.join(folder, "taken.png"), taken);
 		check(colours > 40, "and it is not empty", `${colours} colours`);
-		check(await page.evaluate(() => viewer.work.pace.samples.length > 10 && /steps\/s/.test(viewer.work.pace.what.innerText)), "the speed has a chart");
+		check(await page.evaluate(() => viewer.pace.samples.length > 10 && /steps\/s/.test(viewer.work.speed.what.innerText)), "the speed has a chart");
 		const events = await page.evaluate(() => viewer.work.events.map(event => event.kind));
 		check(before > 0 && events.includes("load"), "levels were seen to load", events.length);
 		check(events.includes("move"), "models were seen to move to another secondary", events.length);
@@ -201,6 +202,19 @@ async function demo(context) {
 		await until(() => viewer.view.three.background.toArray().reduce((sum, value) => sum + value) < .6);
 		check(true, "the world is dark when the system is");
 		await page.emulateMedia({colorScheme: "light"});
+	});
+
+	await part("back to the start", async () => {
+		if (await page.evaluate(() => document.getElementById("play").getAttribute("aria-label") === "Pause"))
+			await page.click("#play");
+		await page.click("#reset");
+		await until(() => viewer.lastTime < .001);
+		await settled();
+		const before = await model("cart_12");
+		await page.click("#play");
+		await until(() => viewer.lastTime > 1.5);
+		const now = await model("cart_12"), way = Math.hypot(now.x - before.x, now.y - before.y);
+		check(way > 1 && way < 6, "the carts are driven again", way);
 	});
 
 	await part("the connection is cut and restored", async () => {
