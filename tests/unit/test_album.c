@@ -53,7 +53,7 @@ static void take_state(struct album *album, const struct state *state)
 	view.n_status = view.n_model;
 	view.step = (uint64_t)state->step;
 	view.real_time_factor = (double)state->rtf;
-	view.real_time_s = 3 * state->time_s;
+	view.real_time_s = state->step / 8;
 	message_add_bytes(&bytes, &view.base);
 	cr_assert_eq(album_take(album, bytes.at, bytes.count, (int64_t)(state->time_s * 1e9), &error), TROUPE_OK, "%s",
 		error.text);
@@ -103,7 +103,7 @@ static uint32_t read_picture(struct page *page, const char *at, size_t count, ui
 	}
 	double real_s;
 	at = take(at, &real_s, sizeof real_s);
-	cr_assert_eq(real_s, 3 * has->time_s);
+	cr_assert_eq(real_s, has->step / 8);
 	cr_assert_eq(at, end);
 	return links + models;
 }

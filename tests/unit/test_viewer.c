@@ -571,9 +571,11 @@ Test(viewer, the_shapes_of_an_actor)
 	struct troupe_message message;
 	Gz__Msgs__Scene *scene = ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
 	cr_assert(scene, "%s", message.text);
-	const Gz__Msgs__Model *walker = scene->model[scene->n_model - 1];
-	cr_assert_str_eq(walker->name, "walker");
-	cr_assert(walker->n_link == 1 && walker->link[0]->n_collision == 2, "%zu links", walker->n_link);
+	const Gz__Msgs__Model *walker = NULL;
+	for (size_t i = 0; i < scene->n_model; i++)
+		if (!strcmp(scene->model[i]->name, "walker"))
+			walker = scene->model[i];
+	cr_assert(walker && walker->n_link == 1 && walker->link[0]->n_collision == 2);
 	const Gz__Msgs__Collision *trunk = walker->link[0]->collision[0], *head = walker->link[0]->collision[1];
 	cr_assert_str_eq(trunk->name, "c");
 	cr_assert_str_eq(head->name, "head");
