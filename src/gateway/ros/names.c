@@ -35,6 +35,7 @@ struct making {
 	VEC(struct names_robot) robots;
 	struct map robot_at;              /* index in robots */
 	VEC(struct names_static) statics; /* where the fixed frames of a robot are given */
+	struct map static_at;             /* index in statics */
 };
 
 /* Advances *at behind the word and its slash if it is the next part. */
@@ -151,18 +152,20 @@ static const char *names_robot_of(const struct making *making, const struct trou
 	return *name ? name : NULL;
 }
 
+static bool names_has_another_model(const struct troupe_topic *topic, const struct troupe_topic *other)
+{
+	return other->kind == topic->kind && other->model && (!topic->model || strcmp(other->model, topic->model) != 0);
+}
+
 /* A topic of several models, as "/tf" of a world with many equal robots: its messages are of all of them. */
 static bool names_is_shared(const struct making *making, uint32_t at)
 {
 	const struct troupe_topic *topics = making->topics->at, *topic = &topics[at];
-	uint32_t first = at, end = at + 1;
-	while (first && !strcmp(topics[first - 1].name, topic->name))
-		first--;
-	while (end < making->topics->count && !strcmp(topics[end].name, topic->name))
-		end++;
-	for (uint32_t i = first; i < end; i++)
-		if (topics[i].kind == topic->kind && topics[i].model &&
-			(!topic->model || strcmp(topics[i].model, topic->model) != 0))
+	for (uint32_t i = at; i-- > 0 && !strcmp(topics[i].name, topic->name);)
+		if (names_has_another_model(topic, &topics[i]))
+			return true;
+	for (uint32_t i = at + 1; i < making->topics->count && !strcmp(topics[i].name, topic->name); i++)
+		if (names_has_another_model(topic, &topics[i]))
 			return true;
 	return false;
 }
@@ -179,10 +182,7 @@ static void names_add_static(struct making *making, const char *space, const cha
 {
 	struct arena *arena = &making->names->arena;
 	const char *name = names_clean(arena, arena_printf(arena, "%s/tf_static", space));
-	for (uint32_t i = 0; name && i < making->statics.count; i++)
-		if (!strcmp(making->statics.at[i].name, name))
-			return;
-	if (name && strcmp(name, "/tf_static") != 0)
+	if (name && strcmp(name, "/tf_static") != 0 && map_add(&making->static_at, name, making->statics.count))
 		vec_push(&making->statics, (struct names_static){name, robot});
 }
 
@@ -509,6 +509,7 @@ void names_make(const struct troupe_topics *topics, const char *client, const ch
 	map_fini(&making.given);
 	map_fini(&making.joints);
 	map_fini(&making.robot_at);
+	map_fini(&making.static_at);
 	vec_free(&making.robots);
 	vec_free(&making.statics);
 	*ret_names = names;
