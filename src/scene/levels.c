@@ -81,21 +81,25 @@ static troupe_status add_performer(struct compile *c, const struct sdf_element *
 	return pinned;
 }
 
-static bool known_entity(const struct compile *c, const char *name)
+/* The names by which the levels of a world are read: each is looked up once for each level or <ref>. */
+struct levels_names {
+	struct map levels; /* those read so far */
+	struct map others; /* lights, actors, and joints of the world */
+};
+
+static void levels_list_others(const struct compile *c, struct map *others)
 {
 	for (uint32_t i = 0; i < c->sdf->lights.count; i++)
-		if (!strcmp(c->sdf->lights.at[i].name, name))
-			return true;
+		(void)map_add(others, c->sdf->lights.at[i].name, i);
 	for (uint32_t i = 0; i < c->sdf->actors.count; i++)
-		if (!strcmp(c->sdf->actors.at[i].name, name))
-			return true;
+		(void)map_add(others, c->sdf->actors.at[i].name, i);
 	for (uint32_t i = 0; i < c->sdf->joints.count; i++)
-		if (c->sdf->joints.at[i].model == SDF_NONE && !strcmp(c->sdf->joints.at[i].name, name))
-			return true;
-	return false;
+		if (c->sdf->joints.at[i].model == SDF_NONE)
+			(void)map_add(others, c->sdf->joints.at[i].name, i);
 }
 
-static void read_refs(struct compile *c, const struct sdf_element *element, struct scene_level *level)
+static void read_refs(struct compile *c, const struct levels_names *names, const struct sdf_element *element,
+	struct scene_level *level)
 {
 	uint32_t count = 0;
 	for (const struct sdf_element *ref = sdf_child(element, "ref", NULL); ref; ref = sdf_child(element, "ref", ref))
@@ -106,14 +110,15 @@ static void read_refs(struct compile *c, const struct sdf_element *element, stru
 		uint32_t index;
 		if (map_find(&c->scene->model_by_name, ref->text, &index))
 			models[level->model_count++] = index;
-		else if (!known_entity(c, ref->text))
+		else if (!map_find(&names->others, ref->text, &index))
 			scene_warn(c, NULL, "%s:%u: <level name='%s'>: the world has no entity '%s'", ref->file,
 				ref->line, level->name, ref->text);
 	}
 	level->models = models;
 }
 
-static troupe_status add_level(struct compile *c, const struct sdf_element *element, struct troupe_error *error)
+static troupe_status add_level(
+	struct compile *c, struct levels_names *names, const struct sdf_element *element, struct troupe_error *error)
 {
 	struct scene_level level = {.name = name_of(element), .line = element->line};
 	struct pose pose = POSE_IDENTITY;
@@ -134,13 +139,12 @@ static troupe_status add_level(struct compile *c, const struct sdf_element *elem
 			element->line, level.name, buffer);
 		buffer = 0;
 	}
-	for (uint32_t l = 0; l < c->levels.count; l++)
-		if (!strcmp(c->levels.at[l].name, level.name))
-			scene_warn(c, NULL, "%s:%u: a second <level name='%s'>: reports cannot tell them apart",
-				element->file, element->line, level.name);
+	if (!map_add(&names->levels, level.name, c->levels.count))
+		scene_warn(c, NULL, "%s:%u: a second <level name='%s'>: reports cannot tell them apart", element->file,
+			element->line, level.name);
 	level.box = aabb_around(pose.p, size);
 	level.outer = aabb_grow(level.box, buffer);
-	read_refs(c, element, &level);
+	read_refs(c, names, element, &level);
 	vec_push(&c->levels, level);
 	return TROUPE_OK;
 }
@@ -177,14 +181,18 @@ static troupe_status read_plugin(struct compile *c, const struct sdf_element *pl
 				plugin->file, plugin->line, secondaries);
 		c->scene->secondaries = (uint32_t)secondaries;
 	}
+	struct levels_names names = {0};
+	levels_list_others(c, &names.others);
 	for (const struct sdf_element *e = plugin->child; e && !status; e = e->next) {
 		if (!strcmp(e->name, "performer"))
 			status = add_performer(c, e, error);
 		else if (!strcmp(e->name, "level") && !options->ignore_levels)
-			status = add_level(c, e, error);
+			status = add_level(c, &names, e, error);
 		else if (strcmp(e->name, "level") && strcmp(e->name, "secondaries"))
 			scene_warn(c, e->name, "%s:%u: <%s> in plugin 'gz::sim' is ignored", e->file, e->line, e->name);
 	}
+	map_fini(&names.levels);
+	map_fini(&names.others);
 	return status;
 }
 
