@@ -25,6 +25,8 @@ const char *outfile_why(int code)
 		return "is a folder";
 	case EEXIST:
 		return "the file exists: expected a new name, or remove the file first";
+	case EWOULDBLOCK:
+		return "another run writes it: expected another name, or wait for the end of that run";
 	case ENOTSOCK:
 		return "is a socket: expected a file, a device or a pipe";
 	default:
@@ -32,7 +34,7 @@ const char *outfile_why(int code)
 	}
 }
 
-static troupe_status cannot_write(const char *path, int code, struct troupe_error *error)
+troupe_status outfile_fail(const char *path, int code, struct troupe_error *error)
 {
 	return code ? fail(error, TROUPE_EIO, "%s: cannot write: %s", path, outfile_why(code)) : TROUPE_OK;
 }
@@ -213,7 +215,7 @@ troupe_status outfile_replace(const char *path, const char *bytes, size_t count,
 					      : write_special(&place, bytes, count, options);
 	place_close(&place);
 	release_signals(&held);
-	return cannot_write(path, code, error);
+	return outfile_fail(path, code, error);
 }
 
 /* --- streams ------------------------------------------------------------------------------------------------------ */
@@ -222,13 +224,15 @@ static int open_plain(const struct place *place)
 {
 	int flags = O_WRONLY | (place->there ? 0 : O_CREAT) | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC | O_NONBLOCK;
 	int file = AGAIN(openat(place->folder, place->name, flags, 0666));
-	if (file >= 0 && place->there && AGAIN(ftruncate(file, 0))) {
-		int code = errno;
+	int code = file < 0 ? errno : claim_lock(file);
+	if (!code && AGAIN(ftruncate(file, 0))) /* also a new one, which another process may have written meanwhile */
+		code = errno;
+	if (!code)
+		return file;
+	if (file >= 0)
 		(void)close_once(file);
-		errno = code;
-		return -1;
-	}
-	return file;
+	errno = code;
+	return -1;
 }
 
 troupe_status outfile_open(
@@ -248,7 +252,7 @@ troupe_status outfile_open(
 	opened.file = file + 1;
 	if (!code)
 		*out = opened;
-	return cannot_write(path, code, error);
+	return outfile_fail(path, code, error);
 }
 
 int outfile_write(struct outfile *out, const char *bytes, size_t count)
@@ -275,11 +279,14 @@ int outfile_close(struct outfile *out)
 
 /* --- looking ahead ------------------------------------------------------------------------------------------------ */
 
-/* Finds what permissions do not show: a running program, an immutable file. 0 or errno. */
+/* Finds what permissions do not show: a running program, an immutable file, another writer. 0 or errno. */
 static int try_to_open(const struct place *place)
 {
 	int file = AGAIN(openat(place->folder, place->name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-	return file < 0 ? errno : close_once(file);
+	if (file < 0)
+		return errno;
+	int code = claim_lock(file), closed = close_once(file);
+	return code ? code : closed;
 }
 
 static int check_special(const struct place *place)
@@ -312,7 +319,7 @@ static troupe_status find_and_check(const char *path, bool stream, struct troupe
 	if (!code)
 		code = check(&place, stream);
 	place_close(&place);
-	return cannot_write(path, code, error);
+	return outfile_fail(path, code, error);
 }
 
 troupe_status outfile_check(const char *path, struct troupe_error *error)

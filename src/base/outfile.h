@@ -17,7 +17,11 @@
  * the rest is written. During a write SIGPIPE and SIGXFSZ are blocked in the calling thread, so they never end the
  * caller's process: a pipe without a reader and a file above the limit are errors.
  *
- * Memory is allocated by outfile_check() only. Thread: any, each struct outfile by one at a time. */
+ * A file has one writer. A stream is locked (flock) as long as it is open, and a claim locks a name before the file is
+ * opened or replaced; another process that wants the file gets an error, and changes nothing. On a file system without
+ * locks, and in a folder in which no file can be made, claims do not exclude.
+ *
+ * Memory is allocated by outfile_check() only. Thread: any, each struct outfile and claim by one at a time. */
 #ifndef BASE_OUTFILE_H
 #define BASE_OUTFILE_H
 
@@ -46,6 +50,18 @@ troupe_status outfile_check(const char *path, struct troupe_error *error);
 /* The same for a stream, which needs no room for a second file beside an existing one. */
 troupe_status outfile_check_stream(const char *path, struct troupe_error *error);
 
+struct outfile_claim {    /* zeroed: nothing is claimed */
+	int folder, file; /* the descriptors plus 1 */
+	char name[48];    /* of a hidden file beside the claimed one, which is locked */
+};
+
+/* No other process can claim the name, nor open it as a stream by outfile_open(), until outfile_release(). For devices,
+ * pipes and the like nothing is claimed. A process that claims a name twice gets the error, too. */
+troupe_status outfile_claim(struct outfile_claim *claim, const char *path, struct troupe_error *error);
+/* The same for a folder into which many files are written. */
+troupe_status outfile_claim_folder(struct outfile_claim *claim, const char *path, struct troupe_error *error);
+void outfile_release(struct outfile_claim *claim);
+
 /* options may be NULL. On failure the file has its old content; or the new one, when only writing the folder to the
  * disk failed. */
 troupe_status outfile_replace(const char *path, const char *bytes, size_t count, const struct outfile_options *options,
@@ -62,7 +78,7 @@ struct outfile {  /* zeroed: closed */
 	struct outfile_options options;
 };
 
-/* Empties an existing file. options may be NULL. */
+/* Empties an existing file, unless it is locked by another writer. options may be NULL. */
 troupe_status outfile_open(
 	struct outfile *out, const char *path, const struct outfile_options *options, struct troupe_error *error);
 static inline bool outfile_is_open(const struct outfile *out)

@@ -35,6 +35,8 @@ troupe_status camera_out_begin(struct camera_out *out, const char *folder, struc
 	if (mkdir(folder, 0777) && (errno != EEXIST || stat(folder, &info) || !S_ISDIR(info.st_mode)))
 		return fail(error, TROUPE_EIO, "%s: cannot make this folder for pictures: %s", folder,
 			strerror(errno == EEXIST ? ENOTDIR : errno));
+	if (outfile_claim_folder(&out->claim, folder, error))
+		return TROUPE_EIO;
 	/* messages of a step wait until on_step of the next one */
 	struct troupe_client_def def = {.depth = 1024};
 	troupe_status status = troupe_client_create(server, &def, &out->client, error);
@@ -188,6 +190,7 @@ troupe_status camera_out_end(struct camera_out *out, struct troupe_error *error)
 		drain(out);
 	troupe_client_destroy(out->client);
 	out->client = NULL;
+	outfile_release(&out->claim);
 	troupe_status status = out->why.status;
 	if (status && error)
 		*error = out->why;

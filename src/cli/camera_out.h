@@ -9,6 +9,8 @@
 #ifndef CLI_CAMERA_OUT_H
 #define CLI_CAMERA_OUT_H
 
+#include "base/outfile.h"
+
 #include <troupe/client.h>
 #include <troupe/server.h>
 
@@ -18,6 +20,7 @@ struct camera_out { /* zeroed: nothing is written */
 	const char *folder;
 	void (*warn)(void *ctx, const char *text);
 	void *ctx;
+	struct outfile_claim claim; /* of the folder */
 	struct troupe_client *client;
 	uint64_t epoch; /* of the topics to which it has subscribed */
 	uint64_t files;

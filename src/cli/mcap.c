@@ -143,6 +143,8 @@ static int check_and_make(struct settings *settings)
 	outputs_add(&outputs, OUTPUT_STREAM, "--output", settings->output);
 	if (!status) {
 		status = outputs_check(&outputs, &error);
+		if (!status)
+			status = outputs_claim(&outputs, &error);
 		exit_status = status ? CLI_BAD_INPUT : make(settings);
 	}
 	if (status)

@@ -3,8 +3,6 @@
  * compared, because each file is replaced as a whole: if two options wrote one file, only the last would remain. */
 #include "cli/outputs.h"
 
-#include "base/outfile.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +32,20 @@ static bool is_state(const struct outputs_item *item)
 	return item->kind == OUTPUT_STATE_READ || item->kind >= OUTPUT_STATE;
 }
 
+/* The path of the file, or of one of them; the caller frees it. */
+static char *outputs_path(const struct outputs_item *item)
+{
+	return item->kind == OUTPUT_STATES ? outputs_name(item->path, 0) : mem_strdup(item->path);
+}
+
+/* The error of base/outfile about the path, with the name as given, and the option. */
+static troupe_status outputs_fail(
+	const struct outputs_item *item, const char *path, const struct troupe_error *why, struct troupe_error *error)
+{
+	const char *text = !strncmp(why->text, path, strlen(path)) ? why->text + strlen(path) : ": cannot write";
+	return fail(error, why->status, "%s%s (%s)", item->path, text, item->option);
+}
+
 static troupe_status check_written(const struct outputs_item *item, struct troupe_error *error)
 {
 	const char *mark = item->kind == OUTPUT_STATES ? strstr(item->path, "%s") : NULL;
@@ -41,14 +53,11 @@ static troupe_status check_written(const struct outputs_item *item, struct troup
 		return fail(error, TROUPE_EIO,
 			"%s: cannot write: %%s in the name of a folder: expected %%s only in the name of the file",
 			item->path);
-	char *path = mark ? outputs_name(item->path, 0) : mem_strdup(item->path);
+	char *path = outputs_path(item);
 	struct troupe_error why;
 	troupe_status status = (item->kind == OUTPUT_STREAM ? outfile_check_stream : outfile_check)(path, &why);
-	/* the name as given */
-	const char *text =
-		status && !strncmp(why.text, path, strlen(path)) ? why.text + strlen(path) : ": cannot write";
 	if (status)
-		(void)fail(error, status, "%s%s (%s)", item->path, text, item->option);
+		(void)outputs_fail(item, path, &why, error);
 	free(path);
 	return status;
 }
@@ -81,7 +90,42 @@ troupe_status outputs_check(const struct outputs *outputs, struct troupe_error *
 	return TROUPE_OK;
 }
 
+/* States of one name replace one another: one claim is for all of them. */
+static bool outputs_is_claimed(const struct outputs *outputs, uint32_t index, const char *path)
+{
+	bool claimed = false;
+	for (uint32_t i = 0; i < index && !claimed; i++) {
+		const struct outputs_item *item = &outputs->all.at[i];
+		char *other = outputs_path(item);
+		claimed = is_written(item) && outfile_same(path, other);
+		free(other);
+	}
+	return claimed;
+}
+
+troupe_status outputs_claim(struct outputs *outputs, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	for (uint32_t i = 0; i < outputs->all.count && !status; i++) {
+		const struct outputs_item *item = &outputs->all.at[i];
+		struct outfile_claim claim = {0};
+		struct troupe_error why;
+		char *path = outputs_path(item);
+		if (is_written(item) && !outputs_is_claimed(outputs, i, path)) {
+			status = outfile_claim(&claim, path, &why);
+			if (status)
+				(void)outputs_fail(item, path, &why, error);
+			vec_push(&outputs->claims, claim);
+		}
+		free(path);
+	}
+	return status;
+}
+
 void outputs_fini(struct outputs *outputs)
 {
+	for (uint32_t i = 0; i < outputs->claims.count; i++)
+		outfile_release(&outputs->claims.at[i]);
+	vec_free(&outputs->claims);
 	vec_free(&outputs->all);
 }

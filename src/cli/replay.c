@@ -70,6 +70,8 @@ static const struct option_spec specs[] = {
 		.offset = AT(gateways.foxglove_key), .help = "as for troupe run"},
 	{OPTION_TEXT, .name = "foxglove-origin", .needs = "foxglove", .argument = "ORIGIN",
 		.offset = AT(gateways.foxglove_origin), .help = "with --foxglove: as for troupe run"},
+	{OPTION_FLAG, .name = "token", .needs = "foxglove", .excludes = "foxglove-insecure",
+		.offset = AT(gateways.token), .help = "with --foxglove: as for troupe run"},
 	{OPTION_FLAG, .name = "foxglove-insecure", .needs = "foxglove", .offset = AT(gateways.foxglove_insecure),
 		.help = "with --foxglove: as for troupe run"},
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
@@ -267,6 +269,8 @@ static int replay_and_write(struct settings *settings)
 	outputs_add(&outputs, OUTPUT_INPUT, "the recording", settings->recording);
 	outputs_add(&outputs, OUTPUT_STREAM, "--mcap", settings->mcap);
 	troupe_status status = outputs_check(&outputs, &error);
+	if (!status)
+		status = outputs_claim(&outputs, &error);
 	int exit_status = cli_exit_status(status);
 	if (!status) {
 		const struct mcap_out_def def = {settings->mcap, &settings->topics, settings->mcap_names,

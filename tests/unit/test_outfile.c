@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 TestSuite(outfile, .timeout = 60);
@@ -432,4 +433,70 @@ CASE(two_names_of_one_file)
 	cr_assert(!outfile_same("a", "new") && !outfile_same("new", "sub/new") && !outfile_same("new", "newer"));
 	cr_assert(!outfile_same("/dev/null", "/dev/null"), "two outputs may go to /dev/null");
 	cr_assert(!outfile_same("no/a", "no/a"));
+}
+
+/* --- two writers -------------------------------------------------------------------------------------------------- */
+
+static const char other_run[] = "another run writes it: expected another name, or wait for the end of that run";
+
+static bool says_other_run(const char *path)
+{
+	char *text = mem_printf("%s: cannot write: %s", path, other_run);
+	bool says = error.status == TROUPE_EIO && !strcmp(error.text, text);
+	free(text);
+	return says;
+}
+
+CASE(a_stream_has_one_writer)
+{
+	struct outfile first = {0}, second = {0};
+	cr_assert(!outfile_open(&first, "a", NULL, &error) && !outfile_write(&first, "kept", 4));
+	cr_assert(outfile_open(&second, "a", NULL, &error) && says_other_run("a"));
+	cr_assert(outfile_check_stream("a", &error) && says_other_run("a"));
+	cr_assert(!symlink("a", "link") && outfile_open(&second, "link", NULL, &error), "%s", error.text);
+	cr_assert(!outfile_write(&first, " whole", 6) && !outfile_close(&first));
+	char *text;
+	size_t count;
+	cr_assert(!text_read_file("a", 100, &text, &count, &error) && !strcmp(text, "kept whole"), "%s", text);
+	free(text);
+	cr_assert(!outfile_open(&second, "a", NULL, &error) && !outfile_close(&second));
+}
+
+CASE(a_claimed_name_has_one_writer)
+{
+	struct outfile_claim first = {0}, second = {0}, other = {0};
+	struct outfile stream = {0};
+	cr_assert(!outfile_claim(&first, "a", &error));
+	cr_assert(outfile_claim(&second, "a", &error) && says_other_run("a"));
+	cr_assert(outfile_claim(&second, "./a", &error) && !outfile_claim(&other, "b", &error));
+	cr_assert(replaces("a", "text"), "the claim does not hinder its owner: %s", error.text);
+	cr_assert(outfile_claim(&second, "a", &error), "a file that was replaced is still claimed");
+	outfile_release(&first);
+	cr_assert(!outfile_claim(&second, "a", &error), "%s", error.text);
+	outfile_release(&second);
+	outfile_release(&other);
+	cr_assert(!mkdir("c", 0777) && !outfile_claim_folder(&first, "c", &error));
+	cr_assert(outfile_claim_folder(&second, "c", &error));
+	outfile_release(&first);
+	cr_assert(!outfile_claim(&first, "/dev/null", &error) && !outfile_claim(&second, "/dev/null", &error));
+	outfile_release(&first);
+	outfile_release(&second);
+	cr_assert(!outfile_open(&stream, "a", NULL, &error) && !outfile_close(&stream));
+	DIR *all = opendir(".");
+	for (const struct dirent *entry; (entry = readdir(all));)
+		cr_assert(strncmp(entry->d_name, ".troupe", 7), "%s is left", entry->d_name);
+	closedir(all);
+}
+
+/* The claim of a process that was killed holds nobody up. */
+CASE(a_claim_ends_with_its_process)
+{
+	struct outfile_claim claim = {0};
+	pid_t child = fork();
+	if (!child)
+		_exit(outfile_claim(&claim, "a", &error) ? 1 : 0);
+	int status;
+	cr_assert(waitpid(child, &status, 0) == child && WIFEXITED(status) && !WEXITSTATUS(status));
+	cr_assert(!outfile_claim(&claim, "a", &error), "%s", error.text);
+	outfile_release(&claim);
 }
