@@ -28,7 +28,8 @@ struct troupe_foxglove_def { /* zeroed: this machine only, any free port */
 	const char *cert_path, *key_path; /* PEM: with TLS, for wss://; NULL: nothing is encrypted */
 	/* At least 16 letters, digits, - and _. NULL: a random one, where other hosts can connect. */
 	const char *token;
-	bool insecure; /* no token: any program that reaches the port can see and command everything */
+	bool needs_token; /* also where only this machine can connect */
+	bool insecure;    /* no token: any program that reaches the port can see and command everything */
 	/* The origin of another site whose web pages may connect: "https://viewer.example". Pages of Foxglove and of
 	 * this machine may connect in any case. NULL: no other site. */
 	const char *origin;
@@ -37,7 +38,7 @@ struct troupe_foxglove_def { /* zeroed: this machine only, any free port */
 	void *say_ctx;
 };
 
-/* Whether this build has it (libwebsockets). */
+/* Whether this build has it (a web server). */
 TROUPE_API bool troupe_foxglove_available(void);
 /* Starts a thread that serves until troupe_foxglove_end(), which must come before troupe_server_destroy().
  * TROUPE_EINVAL: a setting is not valid, or this build has no web server; TROUPE_EIO: the port cannot be had, or a file

@@ -72,13 +72,14 @@ struct troupe_view_def { /* zeroed: this machine only, any free port */
 	bool port_or_any; /* if the port is in use, any free one */
 	/* At least 16 letters, digits, - and _. NULL: a random one, or none where only this machine can connect. */
 	const char *token;
+	bool needs_token;                 /* also where only this machine can connect */
 	const char *cert_path, *key_path; /* PEM: the page is served with TLS; NULL: without */
 	void (*say)(
 		void *ctx, const char *text); /* a line for people: a request was refused, any thread; may be NULL */
 	void *ctx;
 };
 
-/* Whether this build has the viewer (libwebsockets, and three.js). */
+/* Whether this build has the viewer (a web server, and three.js). */
 TROUPE_API bool troupe_view_available(void);
 /* Starts threads that serve until troupe_view_end(), which must come before troupe_server_destroy(). TROUPE_EINVAL: a
  * setting is not valid, or this build has no viewer; TROUPE_EIO: the port cannot be had, or a file cannot be read. */
@@ -96,6 +97,7 @@ struct troupe_view_run {      /* of another process, which was started with --wa
 	 * that were created through the client, and the topics of the world, with "/NAME" before each topic, and takes
 	 * commands for these models. NULL: nothing can be changed. */
 	const char *client;
+	const char *ticket; /* of the client: troupe_secondary_ticket(); without it the run refuses the name */
 };
 
 /* Shows a run of another process, which is not disturbed: pages can change nothing. run: valid until troupe_view_end().

@@ -132,6 +132,7 @@ static troupe_status start_view(struct gateways *gateways, const struct gateways
 {
 	struct troupe_view_def def = {.port = VIEW_PORT,
 		.token = settings->view_token,
+		.needs_token = settings->token,
 		.port_or_any = !settings->view_address,
 		.cert_path = settings->view_cert,
 		.key_path = settings->view_key,
@@ -170,6 +171,7 @@ static troupe_status start_foxglove(struct gateways *gateways, const struct gate
 {
 	struct troupe_foxglove_def def = {.port = TROUPE_FOXGLOVE_PORT,
 		.token = settings->foxglove_token,
+		.needs_token = settings->token,
 		.insecure = settings->foxglove_insecure,
 		.cert_path = settings->foxglove_cert,
 		.key_path = settings->foxglove_key,
@@ -258,6 +260,7 @@ static troupe_status start_rosbridge(struct gateways *gateways, const struct gat
 {
 	struct troupe_rosbridge_def def = {.port = TROUPE_ROSBRIDGE_PORT,
 		.token = settings->rosbridge_token,
+		.needs_token = settings->token,
 		.insecure = settings->rosbridge_insecure,
 		.cert_path = settings->rosbridge_cert,
 		.key_path = settings->rosbridge_key,

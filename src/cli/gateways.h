@@ -27,6 +27,7 @@ struct gateways_settings {
 	const char *rosbridge_robot;                               /* NULL: the only one */
 	const char *view_token, *foxglove_token, *rosbridge_token; /* NULL: the gateway makes one if it needs one */
 	bool rosbridge_insecure;
+	bool token;               /* the page, Foxglove and rosbridge ask for a token on this machine, too */
 	bool ros2;                /* a node of ROS 2 */
 	int64_t ros2_domain;      /* -1: the one that ROS_DOMAIN_ID says, or 0 */
 	const char *ros2_address; /* as gz_address */

@@ -696,7 +696,7 @@ int main(void)
 {
 	struct scene scene;
 	if (!troupe_rosbridge_available()) {
-		printf("skipped: rosbridge: this build has no libwebsockets\n0 passed, 0 failed, 1 skipped\n");
+		printf("skipped: rosbridge: this build has no web server\n0 passed, 0 failed, 1 skipped\n");
 		return 0;
 	}
 	troupe_rosbridge_end(NULL, NULL);

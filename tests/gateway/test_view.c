@@ -552,7 +552,7 @@ int main(void)
 	struct scene scene;
 	struct page_client last;
 	if (!troupe_view_available()) {
-		printf("skipped: the viewer: this build has no libwebsockets or no three.js\n0 passed, 0 failed\n");
+		printf("skipped: the viewer: this build has no web server or no three.js\n0 passed, 0 failed\n");
 		return 0;
 	}
 	troupe_view_end(NULL, NULL);

@@ -440,6 +440,7 @@ static troupe_status start_web(
 		.port = def->port,
 		.token = def->token,
 		.needs_token = !def->insecure,
+		.needs_token_here = def->needs_token,
 		.cert_path = def->cert_path,
 		.key_path = def->key_path,
 		.services = &service,

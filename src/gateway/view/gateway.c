@@ -399,6 +399,7 @@ static troupe_status start_web(struct gateway *gateway, const struct troupe_view
 		.port_or_any = def->port_or_any,
 		.token = def->token,
 		.needs_token = true,
+		.needs_token_here = def->needs_token,
 		.cert_path = def->cert_path,
 		.key_path = def->key_path,
 		.policy = policy,
@@ -453,7 +454,7 @@ static troupe_status check_available(struct troupe_error *error)
 	if (troupe_view_available())
 		return TROUPE_OK;
 	return fail(error, TROUPE_EINVAL,
-		"this build has no viewer: expected libwebsockets and three.js when it was configured");
+		"this build has no viewer: expected three.js, and no --without-web, when it was configured");
 }
 
 /* Takes the view over. */

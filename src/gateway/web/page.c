@@ -1,146 +1,136 @@
 /* Everything before a WebSocket exists: the checks of each request, and the files. Answers are written whole by hand,
- * HTTP/1.1 only, because then each of them has the same headers, also the refusals; what libwebsockets would add or
- * leave out differs from path to path. A refused connection is closed, so no body of a request is ever read. */
+ * HTTP/1.1 only, each with the same headers, also the refusals. A refused connection is closed, so no body of a request
+ * is ever read. */
+#include "gateway/web/request.h"
 #include "gateway/web/web_internal.h"
 
 #include "base/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PIECE_BYTES = 32 << 10, VALUE_BYTES = 2048 };
-
-static struct web_peer *peer_of(struct lws *wsi)
-{
-	return lws_get_opaque_user_data(wsi);
-}
+#define MS_NS UINT64_C(1000000)
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
-static bool write_head(struct lws *wsi, struct text *head)
+static void page_add_head(struct web_peer *peer, const char *status, const char *type, size_t count)
 {
-	struct text room = {0};
-	text_reserve(&room, LWS_PRE + head->count);
-	memcpy(room.at + LWS_PRE, head->at, head->count);
-	int sent = lws_write(wsi, (unsigned char *)room.at + LWS_PRE, head->count, LWS_WRITE_HTTP_HEADERS);
-	text_fini(&room);
-	return sent == (int)head->count;
+	peer->answers = true;
+	peer->deadline_ns = clock_now_ns() + WEB_ANSWER_MS * MS_NS;
+	text_add(&peer->answer, "HTTP/1.1 %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\n%s", status, type, count,
+		peer->web->common);
 }
 
-static void begin_head(const struct web *web, struct text *head, const char *status, const char *type, size_t count)
+/* A refusal: one line of text; the connection ends. */
+static void page_refuse(struct web_peer *peer, const char *status, const char *more, const char *text)
 {
-	text_add(
-		head, "HTTP/1.1 %s\r\ncontent-type: %s\r\ncontent-length: %zu\r\n%s", status, type, count, web->common);
+	page_add_head(peer, status, "text/plain; charset=utf-8", strlen(text) + 1);
+	text_add(&peer->answer, "%sconnection: close\r\n\r\n%s\n", more, text);
+	peer->ends = true;
 }
 
-/* A refusal: one line of text; the connection ends. Returns the value of the callback. */
-static int refuse(struct lws *wsi, const char *status, const char *more, const char *text)
+static void page_answer_file(struct web_peer *peer, const struct web_file *file, bool only_head, bool new_cookie)
 {
-	struct text head = {0};
-	begin_head(peer_of(wsi)->web, &head, status, "text/plain; charset=utf-8", strlen(text) + 1);
-	text_add(&head, "%sconnection: close\r\n\r\n%s\n", more, text);
-	(void)write_head(wsi, &head);
-	text_fini(&head);
-	return -1;
-}
-
-/* Ready for the next request. */
-static int end_answer(struct lws *wsi)
-{
-	struct web_peer *peer = peer_of(wsi);
-	peer->deadline_ns = clock_now_ns() + WEB_REQUEST_MS * UINT64_C(1000000);
-	return lws_http_transaction_completed(wsi) ? -1 : 0;
-}
-
-static int write_body(struct lws *wsi)
-{
-	struct web_peer *peer = peer_of(wsi);
-	unsigned char room[LWS_PRE + PIECE_BYTES];
-	if (!peer || !peer->body)
-		return 0;
-	size_t count = MIN(peer->body_left, (size_t)PIECE_BYTES);
-	memcpy(room + LWS_PRE, peer->body, count);
-	peer->body += count;
-	peer->body_left -= count;
-	peer->deadline_ns = clock_now_ns() + WEB_ANSWER_MS * UINT64_C(1000000);
-	bool last = !peer->body_left;
-	if (lws_write(wsi, room + LWS_PRE, count, last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) != (int)count)
-		return -1;
-	if (last) {
-		peer->body = NULL;
-		return end_answer(wsi);
-	}
-	lws_callback_on_writable(wsi);
-	return 0;
-}
-
-static int answer_file(struct lws *wsi, const struct web_file *file, bool only_head, bool new_cookie)
-{
-	struct web_peer *peer = peer_of(wsi);
 	const struct web *web = peer->web;
-	struct text head = {0};
-	begin_head(web, &head, "200 OK", file->type, file->count);
+	page_add_head(peer, "200 OK", file->type, file->count);
 	if (new_cookie)
-		text_add(&head, "set-cookie: %s=%s; Path=/; HttpOnly; SameSite=Strict%s\r\n", web->cookie, web->token,
-			web->has_tls ? "; Secure" : "");
-	text_add(&head, "\r\n");
-	bool sent = write_head(wsi, &head);
-	text_fini(&head);
-	if (!sent)
-		return -1;
-	if (only_head || !file->count)
-		return end_answer(wsi);
+		text_add(&peer->answer, "set-cookie: %s=%s; Path=/; HttpOnly; SameSite=Strict%s\r\n", web->cookie,
+			web->token, web->tls ? "; Secure" : "");
+	text_add(&peer->answer, "%s\r\n", peer->ends ? "connection: close\r\n" : "");
 	peer->body = file->bytes;
-	peer->body_left = file->count;
-	lws_callback_on_writable(wsi);
-	return 0;
+	peer->body_left = only_head ? 0 : file->count;
+}
+
+/* Writes a part of the answer. False: no more now. */
+static bool page_write_some(struct web_peer *peer)
+{
+	size_t count, left = peer->answer.count - peer->answer_sent;
+	const void *at = left ? (const void *)(peer->answer.at + peer->answer_sent) : peer->body;
+	enum stream_result result =
+		stream_write(&peer->stream, at, left ? left : MIN(peer->body_left, (size_t)PIECE_BYTES), &count);
+	if (result == STREAM_GONE)
+		web_drop(peer);
+	if (result != STREAM_MOVED)
+		return false;
+	if (left) {
+		peer->answer_sent += count;
+	} else {
+		peer->body += count;
+		peer->body_left -= count;
+	}
+	if (peer->deadline_ns != UINT64_MAX)
+		peer->deadline_ns = clock_now_ns() + WEB_ANSWER_MS * MS_NS;
+	return true;
+}
+
+/* The answer has gone: the next request may be there already. */
+static void page_end_answer(struct web_peer *peer)
+{
+	peer->answer.count = peer->answer_sent = 0;
+	peer->answers = false;
+	if (peer->service)
+		return;
+	if (peer->ends) {
+		stream_end(&peer->stream);
+		peer->deadline_ns = clock_now_ns() + WEB_CLOSE_MS * MS_NS;
+		return;
+	}
+	peer->deadline_ns = clock_now_ns() + WEB_REQUEST_MS * MS_NS;
+	page_read(peer, "", 0);
+}
+
+void page_write(struct web_peer *peer)
+{
+	while (!peer->is_gone && peer->answers) {
+		if (peer->answer_sent == peer->answer.count && !peer->body_left)
+			page_end_answer(peer);
+		else if (!page_write_some(peer))
+			break;
+	}
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
-
-/* The value of a header; NULL: the request has none. A value that is too long, or empty, fits nothing. */
-static const char *value_of(struct lws *wsi, enum lws_token_indexes header, char ret_value[VALUE_BYTES])
-{
-	if (!lws_hdr_total_length(wsi, header))
-		return NULL;
-	if (lws_hdr_copy(wsi, ret_value, VALUE_BYTES, header) < 0)
-		*ret_value = '\0';
-	return ret_value;
-}
 
 struct access {
 	char host[VALUE_BYTES], origin[VALUE_BYTES], token[VALUE_BYTES], cookie[VALUE_BYTES];
 	bool by_address; /* the token stands in the address */
 };
 
-static const char *cookie_of(struct lws *wsi, const char *name, char ret_value[VALUE_BYTES])
+/* The value of a header; NULL: the request has none. A value that is too long, or comes twice, is empty and fits
+ * nothing. */
+static const char *page_value(const struct web_request *request, const char *name, char ret_value[VALUE_BYTES])
 {
-	size_t room = VALUE_BYTES;
-	if (!name || lws_http_cookie_get(wsi, name, ret_value, &room))
-		return NULL;
-	return ret_value;
+	struct web_piece value;
+	bool twice, once = request_header(request, name, &value, &twice);
+	request_copy(once ? value : (struct web_piece){"", 0}, ret_value, VALUE_BYTES);
+	return once || twice ? ret_value : NULL;
 }
 
-static enum admit judge(struct lws *wsi, const struct web_service *service, struct access *access)
+static enum admit page_judge(struct web_peer *peer, const struct web_request *request,
+	const struct web_service *service, struct access *access)
 {
-	const struct web *web = peer_of(wsi)->web;
-	struct admit_request request = {.host = value_of(wsi, WSI_TOKEN_HOST, access->host),
-		.origin = value_of(wsi, WSI_TOKEN_ORIGIN, access->origin),
-		.cookie = cookie_of(wsi, web->cookie, access->cookie),
-		.token = lws_get_urlarg_by_name(wsi, "token=", access->token, VALUE_BYTES),
+	const struct web *web = peer->web;
+	struct admit_request asked = {.host = page_value(request, "host", access->host),
+		.origin = page_value(request, "origin", access->origin),
+		.cookie = web->cookie ? request_cookie(request, web->cookie, access->cookie, VALUE_BYTES) : NULL,
+		.token = request_argument(request, "token", access->token, VALUE_BYTES),
 		.origins = service ? service->origins : NULL,
 		.local_origins = service && service->local_origins};
-	access->by_address = request.token;
-	return admit(&web->rules, &request);
+	access->by_address = asked.token;
+	enum admit result = admit(&web->rules, &asked);
+	peer->is_admitted |= !result;
+	return result;
 }
 
-static int refuse_access(struct lws *wsi, enum admit why, const struct access *access)
+static void page_refuse_access(struct web_peer *peer, enum admit why, const struct access *access)
 {
-	struct web_peer *peer = peer_of(wsi);
 	char what[256];
 	switch (why) {
 	case ADMIT_NO_HOST:
-		return refuse(wsi, "400 Bad Request", "", "Host: missing or not valid");
+		page_refuse(peer, "400 Bad Request", "", "Host: missing or not valid");
+		return;
 	case ADMIT_FOREIGN_HOST:
 		(void)snprintf(what, sizeof what, "Host '%.80s': expected a name of this machine", access->host);
 		break;
@@ -149,133 +139,155 @@ static int refuse_access(struct lws *wsi, enum admit why, const struct access *a
 		break;
 	default:
 		web_refused(peer, "token: missing or wrong");
-		return refuse(
-			wsi, "401 Unauthorized", "", "token: missing or wrong: expected the address that was printed");
+		page_refuse(
+			peer, "401 Unauthorized", "", "token: missing or wrong: expected the address that was printed");
+		return;
 	}
 	web_refused(peer, what);
-	return refuse(wsi, "403 Forbidden", "", what);
+	page_refuse(peer, "403 Forbidden", "", what);
 }
 
-static const struct web_file *find_file(const struct web *web, const char *path, size_t count)
+static const struct web_file *page_find_file(const struct web *web, struct web_piece path)
 {
 	for (uint32_t i = 0; i < web->file_count; i++)
-		if (strlen(web->files[i].path) == count && !memcmp(web->files[i].path, path, count))
+		if (strlen(web->files[i].path) == path.count && !memcmp(web->files[i].path, path.at, path.count))
 			return &web->files[i];
 	return NULL;
 }
 
-static bool has_body(struct lws *wsi)
+static bool page_has_body(const struct web_request *request)
 {
-	char value[VALUE_BYTES];
-	const char *length = value_of(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, value);
-	return (length && strcmp(length, "0") != 0) || lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING);
+	struct web_piece length;
+	bool twice, given = request_header(request, "content-length", &length, &twice);
+	return (given && !request_is(length, "0")) || twice || request_has(request, "transfer-encoding");
 }
 
-static int take_request(struct lws *wsi)
+static void page_take_request(struct web_peer *peer, const struct web_request *request)
 {
-	struct web_peer *peer = peer_of(wsi);
-	char *path = NULL;
-	int count = 0, method = lws_http_get_uri_and_method(wsi, &path, &count);
 	struct access access;
-	enum admit why = judge(wsi, NULL, &access);
+	enum admit why = page_judge(peer, request, NULL, &access);
+	bool is_get = request_is_exactly(request->method, "GET"), is_head = request_is_exactly(request->method, "HEAD");
+	const struct web_file *file = page_find_file(peer->web, request->path);
 	if (why)
-		return refuse_access(wsi, why, &access);
-	if (method != LWSHUMETH_GET && method != LWSHUMETH_HEAD)
-		return refuse(wsi, "405 Method Not Allowed", "allow: GET, HEAD\r\n", "expected GET or HEAD");
-	if (has_body(wsi))
-		return refuse(wsi, "413 Content Too Large", "", "expected a request without a body");
-	const struct web_file *file = path && count > 0 ? find_file(peer->web, path, (size_t)count) : NULL;
-	if (!file)
-		return refuse(wsi, "404 Not Found", "", "there is no such page");
-	return answer_file(wsi, file, method == LWSHUMETH_HEAD, peer->web->token && access.by_address);
+		page_refuse_access(peer, why, &access);
+	else if (!is_get && !is_head)
+		page_refuse(peer, "405 Method Not Allowed", "allow: GET, HEAD\r\n", "expected GET or HEAD");
+	else if (page_has_body(request))
+		page_refuse(peer, "413 Content Too Large", "", "expected a request without a body");
+	else if (!file)
+		page_refuse(peer, "404 Not Found", "", "there is no such page");
+	else
+		page_answer_file(peer, file, is_head, peer->web->token && access.by_address);
 }
 
-static const struct web_service *service_of(struct lws *wsi)
+/* --- WebSockets --------------------------------------------------------------------------------------------------- */
+
+static const struct web_name *page_name_of(const struct web *web, const struct web_request *request, bool *ret_asked)
 {
-	const struct web *web = peer_of(wsi)->web;
 	const char *names[WEB_NAMES_MAX];
 	char wanted[VALUE_BYTES];
 	for (uint32_t i = 0; i < web->name_count; i++)
 		names[i] = web->names[i].name;
-	const char *list = value_of(wsi, WSI_TOKEN_PROTOCOL, wanted);
+	const char *list = page_value(request, "sec-websocket-protocol", wanted);
 	int at = list ? admit_protocol(list, names, web->name_count) : -1;
-	if (!list && web->unnamed)
-		return web->unnamed->service;
-	return at < 0 ? NULL : web->names[at].service;
+	*ret_asked = list;
+	return at >= 0 ? &web->names[at] : list ? NULL : web->unnamed;
 }
 
-static int refuse_protocol(struct lws *wsi)
+static void page_refuse_protocol(struct web_peer *peer)
 {
-	const struct web *web = peer_of(wsi)->web;
+	const struct web *web = peer->web;
 	struct text text = {0};
 	text_add(&text, "Sec-WebSocket-Protocol: expected");
 	for (uint32_t i = 0; i < web->name_count; i++)
 		text_add(&text, "%s %s", i ? " or" : "", web->names[i].name);
-	int result = refuse(wsi, "400 Bad Request", "", text.at);
+	page_refuse(peer, "400 Bad Request", "", text.at);
 	text_fini(&text);
-	return result;
 }
 
-/* A request to become a WebSocket. 0 lets libwebsockets go on. */
-static int take_upgrade(struct lws *wsi, const char *to)
+static void page_accept(struct web_peer *peer, const struct web_name *name, bool asked, const char *accept)
 {
-	struct web_peer *peer = peer_of(wsi);
-	const struct web_service *service = service_of(wsi);
-	char *path = NULL, version[VALUE_BYTES];
-	int count = 0, method = lws_http_get_uri_and_method(wsi, &path, &count);
-	const char *has_version = value_of(wsi, WSI_TOKEN_VERSION, version);
+	text_add(&peer->answer,
+		"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n"
+		"sec-websocket-accept: %s\r\n",
+		accept);
+	if (asked)
+		text_add(&peer->answer, "sec-websocket-protocol: %s\r\n", name->name);
+	text_add(&peer->answer, "\r\n");
+	peer->answers = true;
+	peer_begin(peer, name);
+}
+
+/* A request to become a WebSocket. */
+static void page_take_upgrade(struct web_peer *peer, const struct web_request *request)
+{
+	bool asked;
+	const struct web_name *name = page_name_of(peer->web, request, &asked);
 	struct access access;
-	enum admit why = judge(wsi, service, &access);
-	if (why)
-		return refuse_access(wsi, why, &access);
-	if (strcasecmp(to, "websocket") != 0 || method != LWSHUMETH_GET || has_body(wsi))
-		return refuse(wsi, "400 Bad Request", "", "expected an upgrade to websocket, by GET");
-	if (!has_version || strcmp(version, "13") != 0)
-		return refuse(wsi, "426 Upgrade Required", "sec-websocket-version: 13\r\n", "expected version 13");
-	if (!service)
-		return refuse_protocol(wsi);
-	if (peer->web->socket_count >= peer->web->peers_max) {
+	struct web_piece version, key;
+	char accept[WS_ACCEPT_BYTES + 1];
+	enum admit why = page_judge(peer, request, name ? name->service : NULL, &access);
+	if (why) {
+		page_refuse_access(peer, why, &access);
+	} else if (!request_lists(request, "upgrade", "websocket") || !request_is_exactly(request->method, "GET") ||
+		   page_has_body(request)) {
+		page_refuse(peer, "400 Bad Request", "", "expected an upgrade to websocket, by GET");
+	} else if (!request_header(request, "sec-websocket-version", &version, NULL) || !request_is(version, "13")) {
+		page_refuse(peer, "426 Upgrade Required", "sec-websocket-version: 13\r\n", "expected version 13");
+	} else if (!name) {
+		page_refuse_protocol(peer);
+	} else if (!request_header(request, "sec-websocket-key", &key, NULL) || !ws_accept(key.at, key.count, accept)) {
+		page_refuse(peer, "400 Bad Request", "", "Sec-WebSocket-Key: expected 16 bytes in base64");
+	} else if (peer->web->socket_count >= peer->web->peers_max) {
 		web_refused(peer, "too many clients");
-		return refuse(wsi, "503 Service Unavailable", "", "too many clients");
+		page_refuse(peer, "503 Service Unavailable", "", "too many clients");
+	} else {
+		page_accept(peer, name, asked, accept);
 	}
-	peer->admitted = true;
-	return 0;
 }
 
-/* Whether this is an event of a WebSocket. Such events come here if the client has named no subprotocol. */
-static bool is_of_socket(enum lws_callback_reasons reason)
+/* --- what comes in ------------------------------------------------------------------------------------------------ */
+
+static void page_take(struct web_peer *peer, const struct web_request *request)
 {
-	return reason == LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION || reason == LWS_CALLBACK_ESTABLISHED ||
-	       reason == LWS_CALLBACK_RECEIVE || reason == LWS_CALLBACK_SERVER_WRITEABLE ||
-	       reason == LWS_CALLBACK_CLOSED;
+	peer->ends = !request->keeps;
+	if (request_has(request, "upgrade") && request_lists(request, "connection", "upgrade"))
+		page_take_upgrade(peer, request);
+	else
+		page_take_request(peer, request);
 }
 
-int page_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t count)
+void page_read(struct web_peer *peer, const char *bytes, size_t count)
 {
-	struct web_peer *peer = wsi ? lws_get_opaque_user_data(wsi) : NULL;
-	if (peer && peer->admitted && peer->web->unnamed && is_of_socket(reason))
-		return peer_callback(wsi, reason, user, in, count);
-	switch (reason) {
-	case LWS_CALLBACK_RAW_RX_FILE:
-		web_take_file(lws_context_user(lws_get_context(wsi)), wsi);
-		return 0;
-	case LWS_CALLBACK_HTTP:
-		return peer ? take_request(wsi) : -1;
-	case LWS_CALLBACK_HTTP_WRITEABLE:
-		return write_body(wsi);
-	case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE:
-		return peer ? take_upgrade(wsi, in) : -1;
-	case LWS_CALLBACK_WSI_DESTROY:
-		if (peer)
-			web_forget(peer);
-		return 0;
-	case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: /* each that is good has another protocol */
-	case LWS_CALLBACK_ESTABLISHED:
-	case LWS_CALLBACK_RAW_ADOPT:
-	case LWS_CALLBACK_RAW_RX:
-	case LWS_CALLBACK_HTTP_BODY:
-		return -1;
-	default: /* not lws_callback_http_dummy(): it answers */
-		return 0;
+	struct web_request request;
+	size_t length = 0;
+	if (peer->ends) /* nothing more is answered */
+		return;
+	text_add_bytes(&peer->request, bytes, count);
+	if (peer->answers)
+		return;
+	/* empty lines before a request are ignored (RFC 9112, 2.2) */
+	while (peer->request.count >= 2 && !memcmp(peer->request.at, "\r\n", 2)) {
+		peer->request.count -= 2;
+		memmove(peer->request.at, peer->request.at + 2, peer->request.count);
 	}
+	switch (request_read(peer->request.at ? peer->request.at : "", peer->request.count, &request, &length)) {
+	case REQUEST_WHOLE:
+		page_take(peer, &request);
+		break;
+	case REQUEST_BAD:
+		page_refuse(peer, "400 Bad Request", "", "expected a request of HTTP/1.1");
+		break;
+	default:
+		if (peer->request.count > WEB_REQUEST_BYTES_MAX)
+			page_refuse(peer, "431 Request Header Fields Too Large", "", "the request is too long");
+		break;
+	}
+	peer->request.count -= length;
+	if (length)
+		memmove(peer->request.at, peer->request.at + length, peer->request.count);
+	if (peer->service && peer->request.count) /* a client that did not wait for the answer */
+		peer_read(peer, (unsigned char *)peer->request.at, peer->request.count);
+	if (peer->service)
+		text_fini(&peer->request);
 }

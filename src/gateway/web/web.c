@@ -1,39 +1,40 @@
-/* The thread, the listener and the connections. Connections are accepted here and handed to libwebsockets, because then
- * an address in use is an error with a name, and the oldest visitor makes room for a new one: with its own listener,
- * silent connections fill all places until they time out.
+/* The thread, the listener and the connections, in one loop over epoll. Peers that go are freed when the loop has seen
+ * all events of its turn, because a later event may be theirs.
  *
- * Another thread wakes the loop by an event file, once for many wakes; lws_cancel_service() must not be called once the
- * library is going down. Timers of the library are polled for in their last millisecond; so the turn of each 50 ms
- * comes from a timer file, which runs only while a client is connected. Everything that it would print is dropped, but
- * its last line explains a failure of start. */
+ * A flood of connections must not keep a browser out. A new connection is read at once: the request of a browser is
+ * usually there, and a connection that has sent an admitted request makes room for nobody. Of all others, the host with
+ * the most loses its oldest when there are too many. When no file is free for a connection, accepting pauses. */
 #include "gateway/web/web_internal.h"
 
 #include "base/clock.h"
 #include "base/shown.h"
 #include "gateway/ending.h"
 #include "net/key.h"
+#include "net/tcp/tls.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <signal.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define MS_NS UINT64_C(1000000)
 enum {
 	BACKLOG = 128,
-	FILES_OF_OUR_OWN = 16, /* listener, timer, wake, and room */
-	PING_S = 30,
-	GONE_S = 45,
-	HEAR_BYTES = 16 << 10, /* as much of a message as is read at a time */
-	LAST_MS = 500,         /* for the last messages to the peers */
-	GOODBYE_MS = 500,      /* for the goodbye to those that have not taken them all */
-	SAY_MS = 2000,         /* one line about a refused request in this time */
+	ACCEPTS_MAX = 64, /* in one turn of the loop */
+	EVENTS_MAX = 64,
+	READ_BYTES = 16 << 10,
+	READS_MAX = 4,    /* of one peer in one turn of the loop */
+	PAUSE_MS = 100,   /* after accepting has failed */
+	LAST_MS = 500,    /* for the last messages to the peers */
+	GOODBYE_MS = 500, /* for the goodbye to those that have not taken them all */
+	SAY_MS = 2000,    /* one line about a refused request in this time */
 };
 
 bool web_is_available(void)
@@ -41,133 +42,194 @@ bool web_is_available(void)
 	return true;
 }
 
-/* --- the library -------------------------------------------------------------------------------------------------- */
-
-static _Thread_local char last_line[200];
-
-static void keep_line(int level, const char *line)
-{
-	(void)level;
-	(void)snprintf(last_line, sizeof last_line, "%s", line);
-	last_line[strcspn(last_line, "\n")] = '\0';
-}
-
-static void silence(void)
-{
-	lws_set_log_level(LLL_ERR | LLL_WARN, keep_line);
-}
-
 /* --- connections -------------------------------------------------------------------------------------------------- */
 
-static void set_timer(struct web *web, bool on)
+static void web_watch(const struct web *web, int file, void *ctx, uint32_t events)
 {
-	struct itimerspec every = {.it_interval.tv_nsec = on ? (long)(WEB_TURN_MS * MS_NS) : 0};
-	every.it_value = every.it_interval;
-	if (web->ticking == on)
+	struct epoll_event event = {.events = events, .data.ptr = ctx};
+	(void)epoll_ctl(web->events, EPOLL_CTL_MOD, file, &event);
+}
+
+void web_await(struct web_peer *peer)
+{
+	bool writes = peer->service ? peer->answers || peer_has_more(peer) : peer->answers;
+	bool reads = !peer->answers || peer->ends;
+	uint32_t events =
+		(reads ? (uint32_t)EPOLLIN : 0) | (writes || peer->stream.wants_write ? (uint32_t)EPOLLOUT : 0);
+	if (peer->is_gone || events == peer->events)
 		return;
-	web->ticking = on;
-	(void)timerfd_settime(web->timer, 0, &every, NULL);
+	peer->events = events;
+	web_watch(peer->web, peer->stream.file, peer, events);
 }
 
-void web_forget(struct web_peer *peer)
+static void web_set_rereads(struct web_peer *peer, bool rereads)
 {
-	struct web *web = peer->web;
+	peer->web->reread_count += rereads && !peer->rereads;
+	peer->web->reread_count -= !rereads && peer->rereads;
+	peer->rereads = rereads;
+}
+
+void web_drop(struct web_peer *peer)
+{
+	if (peer->is_gone)
+		return;
+	peer->is_gone = true;
+	web_set_rereads(peer, false);
+	stream_fini(&peer->stream); /* and it is watched no more */
 	peer_fini(peer);
-	if (peer->before)
-		peer->before->after = peer->after;
-	else
-		web->peers = peer->after;
-	if (peer->after)
-		peer->after->before = peer->before;
-	if (web->adopting == peer)
-		web->adopting = NULL;
-	if (!--web->peer_count)
-		set_timer(web, false);
-	free(peer);
 }
 
-static void kill_peer(struct web_peer *peer)
+/* Frees peers that are gone. */
+static void web_reap(struct web *web)
 {
-	peer->deadline_ns = UINT64_MAX;
-	lws_set_timeout(peer->wsi, PENDING_TIMEOUT_USER_REASON_BASE, LWS_TO_KILL_ASYNC);
+	for (struct web_peer *peer = web->peers, *next; peer; peer = next) {
+		next = peer->after;
+		if (!peer->is_gone)
+			continue;
+		if (peer->before)
+			peer->before->after = peer->after;
+		else
+			web->peers = peer->after;
+		if (peer->after)
+			peer->after->before = peer->before;
+		web->peer_count--;
+		text_fini(&peer->request);
+		text_fini(&peer->answer);
+		free(peer);
+	}
 }
 
-/* The oldest visitor goes if there are too many. */
-static void make_room(struct web *web)
+/* How badly a visitor is to make room: strangers by the share of their host, others when they are idle. */
+static uint32_t web_burden(struct web_peer *const *visitors, uint32_t count, const struct web_peer *peer)
 {
-	struct web_peer *oldest = NULL;
-	uint32_t visitors = 0;
-	for (struct web_peer *peer = web->peers; peer; peer = peer->after)
-		if (!peer->service && peer->wsi && peer->deadline_ns != UINT64_MAX) {
-			oldest = peer;
-			visitors++;
-		}
-	if (visitors > WEB_VISITORS_MAX)
-		kill_peer(oldest);
+	uint32_t share = 0;
+	if (peer->is_admitted)
+		return !peer->answers;
+	for (uint32_t i = 0; i < count; i++)
+		share += !strcmp(visitors[i]->host, peer->host);
+	return share;
 }
 
-static void adopt(struct web *web, int file, const struct place *from)
+/* One visitor goes if there are too many of its kind: those that have sent a request that was admitted, or the others.
+ */
+static void web_make_room(struct web *web, bool admitted)
+{
+	struct web_peer *visitors[WEB_VISITORS_MAX + 1], *goes = NULL;
+	uint32_t count = 0, most = 0;
+	for (struct web_peer *peer = web->peers; peer && count < ARRAY_LEN(visitors); peer = peer->after)
+		if (!peer->is_gone && !peer->service && peer->is_admitted == admitted)
+			visitors[count++] = peer;
+	if (count <= WEB_VISITORS_MAX)
+		return;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t burden = web_burden(visitors, count, visitors[i]);
+		if (burden >= most) /* of equal ones the oldest, which is the last in the list */
+			goes = visitors[i];
+		most = MAX(most, burden);
+	}
+	web_drop(goes);
+}
+
+static void web_read(struct web_peer *peer);
+
+static void web_adopt(struct web *web, int file, const struct place *from)
 {
 	struct web_peer *peer = mem_alloc(sizeof *peer);
 	*peer = (struct web_peer){.web = web,
 		.last = &peer->first,
 		.after = web->peers,
-		.deadline_ns = clock_now_ns() + WEB_REQUEST_MS * MS_NS};
+		.deadline_ns = clock_now_ns() + WEB_REQUEST_MS * MS_NS,
+		.events = EPOLLIN};
+	stream_init(&peer->stream, file, web->tls);
 	place_text(from, peer->name);
+	place_host_text(from, peer->host);
 	if (web->peers)
 		web->peers->before = peer;
 	web->peers = peer;
 	web->peer_count++;
-	set_timer(web, true);
-	web->adopting = peer;
-	const lws_adopt_desc_t how = {.vh = web->vhost,
-		.type = LWS_ADOPT_SOCKET | LWS_ADOPT_HTTP | LWS_ADOPT_ALLOW_SSL,
-		.fd.sockfd = file,
-		.opaque = peer};
-	struct lws *wsi = lws_adopt_descriptor_vhost_via_info(&how);
-	if (wsi)
-		peer->wsi = wsi;
-	else if (web->adopting)
-		web_forget(peer);
-	web->adopting = NULL;
-	make_room(web);
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = peer};
+	if (epoll_ctl(web->events, EPOLL_CTL_ADD, file, &event)) {
+		web_drop(peer);
+		return;
+	}
+	web_read(peer);
+	web_make_room(web, peer->is_admitted);
 }
 
-static void accept_one(struct web *web)
+/* False: no connection waits, or none can be accepted now. */
+static bool web_accept(struct web *web)
 {
 	struct place from = {.raw_bytes = sizeof from.raw};
 	int file = accept4(web->listener, (struct sockaddr *)&from.raw, &from.raw_bytes, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	if (file < 0)
-		return;
-	/* beyond this, visitors that were told to go have not gone yet */
-	if (web->peer_count >= web->peers_max + 2 * WEB_VISITORS_MAX)
-		close(file);
-	else
-		adopt(web, file, &from);
+	if (file >= 0) {
+		web_adopt(web, file, &from);
+		return true;
+	}
+	if (errno == EINTR || errno == ECONNABORTED)
+		return true;
+	if (errno != EAGAIN && errno != EWOULDBLOCK) {
+		web->pause_until_ns = clock_now_ns() + PAUSE_MS * MS_NS;
+		web_watch(web, web->listener, &web->listener, 0);
+	}
+	return false;
+}
+
+static void web_accept_some(struct web *web)
+{
+	for (int i = 0; i < ACCEPTS_MAX && web_accept(web); i++)
+		;
+}
+
+/* --- events ------------------------------------------------------------------------------------------------------- */
+
+static void web_write(struct web_peer *peer)
+{
+	page_write(peer);
+	if (!peer->is_gone && !peer->answers && peer->service)
+		peer_write(peer);
+	if (!peer->is_gone)
+		web_await(peer);
+}
+
+static void web_read(struct web_peer *peer)
+{
+	unsigned char bytes[READ_BYTES];
+	size_t count;
+	enum stream_result result = STREAM_MOVED;
+	int reads = 0;
+	for (; reads < READS_MAX && result == STREAM_MOVED && !peer->is_gone; reads++) {
+		if (peer->answers && !peer->ends) /* pipelined requests wait for the answer */
+			break;
+		result = stream_read(&peer->stream, bytes, sizeof bytes, &count);
+		if (result == STREAM_MOVED && peer->service)
+			peer_read(peer, bytes, count);
+		else if (result == STREAM_MOVED)
+			page_read(peer, (const char *)bytes, count);
+	}
+	if (result == STREAM_GONE)
+		web_drop(peer);
+	web_set_rereads(peer, !peer->is_gone && peer->stream.tls && result == STREAM_MOVED);
+	if (!peer->is_gone && peer->answers)
+		web_write(peer);
+	if (!peer->is_gone)
+		web_await(peer);
+}
+
+static void web_reread(struct web *web)
+{
+	for (struct web_peer *peer = web->peers; peer; peer = peer->after)
+		if (peer->rereads)
+			web_read(peer);
 }
 
 /* Visitors that are late go. */
-static void sweep(struct web *web)
+static void web_sweep(struct web *web, uint64_t now_ns)
 {
-	uint64_t now_ns = clock_now_ns();
 	for (struct web_peer *peer = web->peers; peer; peer = peer->after)
-		if (!peer->service && peer->wsi && now_ns > peer->deadline_ns)
-			kill_peer(peer);
-}
-
-void web_take_file(struct web *web, struct lws *wsi)
-{
-	uint64_t times;
-	int file = lws_get_socket_fd(wsi);
-	if (file == web->listener) {
-		accept_one(web);
-		return;
-	}
-	(void)!read(file, &times, sizeof times);
-	if (file == web->timer) {
-		atomic_store(&web->woken, true);
-		sweep(web);
-	}
+		if (!peer->is_gone && now_ns > peer->deadline_ns)
+			web_drop(peer);
+		else if (!peer->is_gone && peer->service)
+			peer_tick(peer, now_ns);
 }
 
 void web_refused(struct web_peer *peer, const char *what)
@@ -184,6 +246,62 @@ void web_refused(struct web_peer *peer, const char *what)
 	text_fini(&line);
 }
 
+/* Waits for events, for at most `most_ms`, or, negative, for as long as nothing is due. */
+static int web_timeout(const struct web *web, int most_ms)
+{
+	uint64_t now_ns = clock_now_ns(), until_ns = web->pause_until_ns ? web->pause_until_ns : UINT64_MAX;
+	if (web->reread_count)
+		return 0;
+	if (web->peer_count)
+		until_ns = MIN(until_ns, web->turn_ns);
+	if (until_ns == UINT64_MAX)
+		return most_ms;
+	int wait_ms = until_ns <= now_ns ? 0 : (int)((until_ns - now_ns) / MS_NS + 1);
+	return most_ms < 0 ? wait_ms : MIN(wait_ms, most_ms);
+}
+
+static void web_take_event(struct web *web, const struct epoll_event *event)
+{
+	struct web_peer *peer = event->data.ptr;
+	uint64_t times;
+	if (event->data.ptr == &web->bell) {
+		(void)!read(web->bell, &times, sizeof times);
+	} else if (event->data.ptr == &web->listener) {
+		web_accept_some(web);
+	} else if (!peer->is_gone) {
+		if (event->events & (EPOLLIN | EPOLLHUP | EPOLLERR) || peer->stream.wants_write)
+			web_read(peer);
+		if (!peer->is_gone && event->events & EPOLLOUT)
+			web_write(peer);
+	}
+}
+
+static void web_take_turn(struct web *web)
+{
+	uint64_t now_ns = clock_now_ns();
+	if (web->pause_until_ns && now_ns >= web->pause_until_ns) {
+		web->pause_until_ns = 0;
+		web_watch(web, web->listener, &web->listener, EPOLLIN);
+	}
+	if (web->peer_count && now_ns >= web->turn_ns) {
+		web->turn_ns = now_ns + WEB_TURN_MS * MS_NS;
+		web_sweep(web, now_ns);
+		atomic_store(&web->woken, true);
+	}
+}
+
+/* One turn of the loop. */
+static void web_serve(struct web *web, int most_ms)
+{
+	struct epoll_event events[EVENTS_MAX];
+	int count = epoll_wait(web->events, events, EVENTS_MAX, web_timeout(web, most_ms));
+	web_reread(web);
+	for (int i = 0; i < count; i++)
+		web_take_event(web, &events[i]);
+	web_take_turn(web);
+	web_reap(web);
+}
+
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
 static void take_turns(struct web *web)
@@ -198,10 +316,9 @@ static void close_all(struct web *web, void (*close)(struct web_peer *peer, uint
 	uint64_t end_ns = clock_now_ns() + (uint64_t)ms * MS_NS;
 	for (struct web_peer *peer = web->peers; peer; peer = peer->after)
 		if (peer->service)
-			close(peer, LWS_CLOSE_STATUS_GOINGAWAY, web->goodbye);
-	set_timer(web, true); /* it ends the waiting */
-	while (web->socket_count && clock_now_ns() < end_ns && lws_service(web->context, 0) >= 0)
-		;
+			close(peer, WS_GOING, web->goodbye);
+	while (web->socket_count && clock_now_ns() < end_ns)
+		web_serve(web, 10);
 }
 
 static void say_goodbye(struct web *web)
@@ -211,20 +328,20 @@ static void say_goodbye(struct web *web)
 			web->services[i].last(web->services[i].ctx);
 	close_all(web, peer_leave, LAST_MS);
 	close_all(web, web_close, GOODBYE_MS);
+	for (struct web_peer *peer = web->peers; peer; peer = peer->after)
+		web_drop(peer);
+	web_reap(web);
 }
 
 static void *work(void *arg)
 {
 	struct web *web = arg;
-	silence();
 	while (!atomic_load(&web->stop)) {
-		if (lws_service(web->context, 0) < 0)
-			break;
+		web_serve(web, -1);
 		if (atomic_exchange(&web->woken, false))
 			take_turns(web);
 	}
 	say_goodbye(web);
-	lws_context_destroy(web->context);
 	return NULL;
 }
 
@@ -293,7 +410,7 @@ static troupe_status choose_token(struct web *web, const struct web_def *def, st
 	troupe_status status = TROUPE_OK;
 	if (def->token) {
 		web->token = mem_strdup(def->token);
-	} else if (def->needs_token && !place_is_local(&web->place)) {
+	} else if (def->needs_token_here || (def->needs_token && !place_is_local(&web->place))) {
 		status = web_make_token(token, error);
 		if (!status)
 			web->token = mem_strdup(token);
@@ -315,7 +432,6 @@ static void copy_rules(struct web *web, const struct web_def *def)
 		"content-security-policy: %s\r\n",
 		def->policy ? def->policy : "default-src 'none'");
 	web->common = common.at;
-	web->has_tls = def->cert_path;
 	web->peers_max = def->peers_max ? def->peers_max : 64;
 	web->queue_bytes_max = def->queue_bytes_max ? def->queue_bytes_max : WEB_QUEUE_BYTES_USUAL;
 	web->say = def->say;
@@ -332,12 +448,7 @@ static void copy_rules(struct web *web, const struct web_def *def)
 static void add_name(struct web *web, const char *name, const struct web_service *service)
 {
 	assert(web->name_count < WEB_NAMES_MAX);
-	web->names[web->name_count] = (struct web_name){mem_strdup(name), service};
-	web->protocols[web->name_count + 1] = (struct lws_protocols){.name = web->names[web->name_count].name,
-		.callback = peer_callback,
-		.rx_buffer_size = HEAR_BYTES,
-		.user = &web->names[web->name_count]};
-	web->name_count++;
+	web->names[web->name_count++] = (struct web_name){mem_strdup(name), service};
 }
 
 /* A list of names that NULL ends, and which may be NULL. */
@@ -361,8 +472,6 @@ static void free_names(char **names)
 
 static void copy_services(struct web *web, const struct web_def *def)
 {
-	/* no client can ask for this name */
-	web->protocols[0] = (struct lws_protocols){.name = "(http)", .callback = page_callback};
 	web->service_count = def->service_count;
 	for (uint32_t i = 0; i < def->service_count; i++) {
 		web->services[i] = def->services[i];
@@ -374,17 +483,9 @@ static void copy_services(struct web *web, const struct web_def *def)
 		for (const char *const *name = def->services[i].names; *name; name++)
 			add_name(web, *name, &web->services[i]);
 	}
-	web->protocols[0].user = (void *)(uintptr_t)web->unnamed; /* such a client stays with this protocol */
 }
 
-static bool adopt_file(struct web *web, int file)
-{
-	const lws_adopt_desc_t how = {
-		.vh = web->vhost, .type = LWS_ADOPT_RAW_FILE_DESC, .fd.filefd = file, .vh_prot_name = "(http)"};
-	return lws_adopt_descriptor_vhost_via_info(&how);
-}
-
-/* The library names only the function that failed. */
+/* The library of TLS names only the function that failed. */
 static troupe_status check_readable(const char *path, struct troupe_error *error)
 {
 	int file = path ? AGAIN(open(path, O_RDONLY | O_CLOEXEC)) : -1;
@@ -395,68 +496,31 @@ static troupe_status check_readable(const char *path, struct troupe_error *error
 	return TROUPE_OK;
 }
 
-static troupe_status start_library(struct web *web, const struct web_def *def, struct troupe_error *error)
+static troupe_status start_tls(struct web *web, const struct web_def *def, struct troupe_error *error)
 {
-	static const lws_retry_bo_t idle = {.secs_since_valid_ping = PING_S, .secs_since_valid_hangup = GONE_S};
-	struct lws_context_creation_info info = {.options = LWS_SERVER_OPTION_EXPLICIT_VHOSTS |
-							    LWS_SERVER_OPTION_VALIDATE_UTF8 |
-							    LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS |
-							    (def->cert_path ? LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT : 0),
-		.port = CONTEXT_PORT_NO_LISTEN_SERVER,
-		.user = web,
-		.fd_limit_per_thread = web->peers_max + 2 * WEB_VISITORS_MAX + FILES_OF_OUR_OWN,
-		.max_http_header_data = WEB_REQUEST_BYTES_MAX,
-		.max_http_header_pool = 2 * WEB_VISITORS_MAX,
-		.pt_serv_buf_size = HEAR_BYTES,
-		.timeout_secs = WEB_REQUEST_MS / 1000,
-		.keepalive_timeout = WEB_REQUEST_MS / 1000,
-		.retry_and_idle_policy = &idle};
+	if (!def->cert_path)
+		return TROUPE_OK;
 	troupe_status status = check_readable(def->cert_path, error);
 	if (!status)
 		status = check_readable(def->key_path, error);
-	if (status)
-		return status;
-	struct sigaction before; /* of the program; lws_create_context() would have it ignore SIGPIPE */
-	silence();
-	*last_line = '\0';
-	(void)sigaction(SIGPIPE, NULL, &before);
-	web->context = lws_create_context(&info);
-	(void)sigaction(SIGPIPE, &before, NULL);
-	info.protocols = web->protocols;
-	info.vhost_name = "troupe";
-	info.alpn = "http/1.1";
-	info.ssl_cert_filepath = def->cert_path;
-	info.ssl_private_key_filepath = def->key_path;
-	info.port = CONTEXT_PORT_NO_LISTEN_SERVER;
-	web->vhost = web->context ? lws_create_vhost(web->context, &info) : NULL;
-	if (!web->vhost)
-		return fail(error, def->cert_path ? TROUPE_EINVAL : TROUPE_EIO, "%s%s%s%s: %s",
-			def->cert_path ? def->cert_path : "web server", def->cert_path ? ", " : "",
-			def->cert_path ? def->key_path : "",
-			def->cert_path ? ": cannot be used for TLS" : ": cannot start",
-			*last_line ? last_line : "no reason given");
-	return TROUPE_OK;
+	return status ? status : tls_context_of_certificate(def->cert_path, def->key_path, &web->tls, error);
 }
 
-/* The library closes them at its end. */
-static troupe_status give_files(struct web *web, struct troupe_error *error)
+static bool watch_first(const struct web *web, int file, void *ctx)
 {
-	int bell = -1;
-	web->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (web->bell >= 0)
-		web->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (web->timer >= 0)
-		bell = fcntl(web->bell, F_DUPFD_CLOEXEC, 0);
-	if (bell < 0) {
-		int why = errno;
-		if (web->timer >= 0)
-			close(web->timer);
-		close(web->listener);
-		return fail(error, TROUPE_EIO, "web server: cannot start: %s", strerror(why));
-	}
-	if (!adopt_file(web, bell) || !adopt_file(web, web->timer) || !adopt_file(web, web->listener))
-		return fail(error, TROUPE_EIO, "web server: cannot start: its library takes no more files");
-	return TROUPE_OK;
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = ctx};
+	return !epoll_ctl(web->events, EPOLL_CTL_ADD, file, &event);
+}
+
+static troupe_status start_loop(struct web *web, struct troupe_error *error)
+{
+	web->events = epoll_create1(EPOLL_CLOEXEC);
+	if (web->events >= 0)
+		web->bell = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (web->bell >= 0 && watch_first(web, web->bell, &web->bell) &&
+		watch_first(web, web->listener, &web->listener))
+		return TROUPE_OK;
+	return fail(error, TROUPE_EIO, "web server: cannot start: %s", strerror(errno));
 }
 
 static troupe_status start_thread(struct web *web, struct troupe_error *error)
@@ -479,19 +543,17 @@ troupe_status web_start(const struct web_def *def, struct web **ret_web, struct 
 	if (status)
 		return status;
 	struct web *web = mem_alloc(sizeof *web);
-	web->listener = web->timer = web->bell = -1;
+	web->listener = web->events = web->bell = -1;
 	status = start_listening(web, def, error);
 	if (!status)
 		status = choose_token(web, def, error);
 	if (!status) {
 		copy_rules(web, def);
 		copy_services(web, def);
-		status = start_library(web, def, error);
+		status = start_tls(web, def, error);
 	}
-	if (status && web->listener >= 0)
-		close(web->listener);
 	if (!status)
-		status = give_files(web, error);
+		status = start_loop(web, error);
 	if (!status)
 		status = start_thread(web, error);
 	if (status) {
@@ -504,6 +566,13 @@ troupe_status web_start(const struct web_def *def, struct web **ret_web, struct 
 
 /* --- end ---------------------------------------------------------------------------------------------------------- */
 
+static void close_file(int *file)
+{
+	if (*file >= 0)
+		(void)close(*file);
+	*file = -1;
+}
+
 void web_stop(struct web *web, const char *reason)
 {
 	if (!web->started)
@@ -513,7 +582,7 @@ void web_stop(struct web *web, const char *reason)
 	ring(web);
 	pthread_join(web->thread, NULL);
 	web->started = false;
-	web->context = NULL; /* the thread has destroyed it */
+	close_file(&web->listener);
 }
 
 void web_end(struct web *web)
@@ -521,8 +590,6 @@ void web_end(struct web *web)
 	if (!web)
 		return;
 	web_stop(web, ending_text(NULL));
-	if (web->context) /* there was no thread */
-		lws_context_destroy(web->context);
 	for (uint32_t i = 0; i < web->file_count; i++) {
 		free((void *)(uintptr_t)web->files[i].path);
 		free((void *)(uintptr_t)web->files[i].type);
@@ -531,8 +598,10 @@ void web_end(struct web *web)
 		free_names(web->origins[i]);
 	for (uint32_t i = 0; i < web->name_count; i++)
 		free((void *)(uintptr_t)web->names[i].name);
-	if (web->bell >= 0)
-		close(web->bell);
+	close_file(&web->listener);
+	close_file(&web->events);
+	close_file(&web->bell);
+	tls_context_drop(web->tls);
 	free(web->files);
 	free(web->token);
 	free(web->cookie);
@@ -560,7 +629,7 @@ void web_address(const struct web *web, const char *scheme, char *ret_text, size
 		name[sizeof name - 1] = '\0';
 		(void)snprintf(host, sizeof host, "%s:%u", name, web_port(web));
 	}
-	(void)snprintf(ret_text, bytes, "%s%s://%s/%s%s", scheme, web->has_tls ? "s" : "", host,
+	(void)snprintf(ret_text, bytes, "%s%s://%s/%s%s", scheme, web->tls ? "s" : "", host,
 		web->token ? "?token=" : "", web->token ? web->token : "");
 }
 

@@ -1,14 +1,16 @@
 /* A web server in the process: files for browsers, and WebSocket protocols, on one port, with one thread, the loop's
- * thread. libwebsockets has the bytes of HTTP, WebSocket and TLS; here are the rules.
+ * thread. It speaks HTTP/1.1 and WebSocket (RFC 6455) and takes nothing that is not as these have it; TLS is that of
+ * net/tcp/tls.h.
  *
  * Access. A page of a foreign site must not reach the server through the browser of its user. So the Host of each
  * request is checked while only this machine can connect (otherwise a name that the site made point to this machine
  * would do), and so is the Origin, if there is one: it must be this server's, unless the service allows others. With a
  * token, each request must have it: as `?token=...`, or as the cookie that the answer to such a request sets.
  *
- * Limits. Connections, the size of a request, the time to send one, the messages of a client, and the bytes that wait
- * for it. A peer that does not answer a ping within 45 s is gone. The connection that is idle for longest makes room
- * for a new one. A slow peer delays no other.
+ * Limits. Connections, the size of a request, the time to send one, the messages of a client and the time to send one,
+ * the bytes of unfinished messages of all clients together, and the bytes that wait for a client. A peer that does not
+ * answer a ping within 45 s is gone. Of the connections that have not sent a request that was admitted, one of the host
+ * that has most of them makes room for a new one. A slow peer delays no other.
  *
  * Threads: web_start(), web_stop() and web_end() are called by one thread. The functions of a service, and all
  * functions that take a web_peer, run on the loop's thread only. */
@@ -21,7 +23,9 @@ enum {
 	WEB_SERVICES_MAX = 8,
 	WEB_NAMES_MAX = 16, /* subprotocols of all services */
 	WEB_PEERS_MAX = 4096,
-	WEB_VISITORS_MAX = 64, /* connections that are no WebSocket, or not yet */
+	WEB_VISITORS_MAX = 64, /* connections that are no WebSocket, or not yet; also, beside them, those that have
+				* sent no request that was admitted */
+	WEB_HALF_BYTES_MAX = 64 << 20, /* of messages of which only a part has come, of all peers together */
 	WEB_REQUEST_BYTES_MAX = 16 << 10,
 	WEB_QUEUE_BYTES_USUAL = 8 << 20,
 	WEB_TOKEN_MIN = 16, /* characters: A-Z a-z 0-9 - _ */
@@ -69,7 +73,8 @@ struct web_def {                          /* all that it points to is copied, ex
 	uint16_t port;                    /* 0: any free one */
 	bool port_or_any;                 /* if the port is in use, any free one */
 	const char *token;                /* NULL: none, unless needs_token says otherwise */
-	bool needs_token;                 /* a random one, if token is NULL and other hosts can connect */
+	bool needs_token;                 /* a random one, if token is NULL and other hosts can connect, */
+	bool needs_token_here;            /* or also if only this machine can */
 	const char *cert_path, *key_path; /* PEM; both NULL: no TLS */
 	const char *policy;               /* Content-Security-Policy of each answer; NULL: default-src 'none' */
 	const struct web_file *files;
@@ -83,7 +88,7 @@ struct web_def {                          /* all that it points to is copied, ex
 	void *say_ctx;
 };
 
-/* Whether this build has libwebsockets. */
+/* False: configure was given --without-web. */
 bool web_is_available(void);
 /* TROUPE_EINVAL: a setting is not valid, or this build has no web server; TROUPE_EIO: the port cannot be had. */
 troupe_status web_start(const struct web_def *def, struct web **ret_web, struct troupe_error *error);

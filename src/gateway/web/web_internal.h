@@ -6,9 +6,10 @@
 #include "base/text.h"
 #include "gateway/web/admit.h"
 #include "gateway/web/place.h"
+#include "gateway/web/stream.h"
 #include "gateway/web/web.h"
+#include "gateway/web/ws.h"
 
-#include <libwebsockets.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -19,39 +20,57 @@ struct web_name { /* a subprotocol */
 
 struct web_block { /* a message that waits */
 	struct web_block *next;
-	size_t count;
-	bool binary;
-	unsigned char *at; /* LWS_PRE bytes of room stand before it */
+	size_t head, count, sent; /* bytes of the head of its frame, of the message, and of both that the kernel has */
+	bool begun;               /* it must be the next that is written */
+	unsigned char at[];       /* WS_OUT_HEAD_MAX bytes, at the end of which the head stands; the message */
 };
 
 struct web_peer { /* a connection; a WebSocket once it has a service */
 	struct web *web;
-	struct lws *wsi;
+	struct stream stream;
 	struct web_peer *before, *after; /* in web.peers, the newest first */
 	char name[PLACE_TEXT_BYTES];
-	uint64_t deadline_ns; /* by which a request must have come, or its answer have gone; not of a WebSocket */
-	/* of an HTTP answer */
+	char host[PLACE_TEXT_BYTES]; /* of the name, without the port */
+	uint32_t events;             /* for which the loop waits */
+	bool rereads;                /* there may be more to read, although the socket has nothing */
+	bool is_gone;                /* it is freed when the loop has seen all events */
+	bool is_admitted;            /* it has sent a request that was admitted */
+	/* By which a request must have come, its answer have gone, a message of a WebSocket be whole, or the last bytes
+	 * of a WebSocket be taken. UINT64_MAX: none. */
+	uint64_t deadline_ns;
+	/* of HTTP */
+	struct text request; /* bytes that have come, from the begin of a head */
+	struct text answer;  /* head of an answer */
+	size_t answer_sent;
 	const unsigned char *body;
 	size_t body_left;
+	bool answers, ends; /* an answer is on its way; the connection ends with it */
 	/* of a WebSocket */
-	bool admitted;
+	const char *protocol;
 	const struct web_service *service;
 	void *conn; /* the service's own; NULL: none, or gone */
 	struct web_block *first, **last;
-	size_t queued;  /* bytes in the list */
-	size_t held;    /* bytes of the message that libwebsockets has, but the kernel has not */
-	bool told_room; /* since the last message */
-	bool is_closing;
+	size_t queued;        /* bytes of messages in the list that the kernel has not */
+	struct text controls; /* frames that come before the list */
+	bool told_room;       /* since the last message */
+	bool is_closing, sent_close;
 	bool is_leaving; /* it is closed once all that waits has gone; nothing that comes is heard */
 	uint16_t close_code;
 	char close_reason[WEB_REASON_MAX + 1];
-	struct text heard; /* the message that is coming in */
+	uint64_t heard_ns; /* when something came last */
+	bool pinged;       /* since then */
+	/* what is coming in */
+	unsigned char head[WS_HEAD_MAX];
+	size_t head_count;
+	struct ws_frame frame; /* whose bytes are coming; only if in_frame */
+	bool in_frame;
+	uint64_t frame_at;   /* bytes of it that have come */
+	enum ws_kind opened; /* of the message that is coming in; WS_MORE: none is */
+	struct text heard;   /* of this message */
+	unsigned char control[WS_CONTROL_MAX];
 };
 
 struct web {
-	struct lws_context *context;
-	struct lws_vhost *vhost;
-	struct lws_protocols protocols[WEB_NAMES_MAX + 2];
 	struct web_service services[WEB_SERVICES_MAX];
 	char **origins[WEB_SERVICES_MAX]; /* the lists of services */
 	struct web_name names[WEB_NAMES_MAX];
@@ -64,44 +83,57 @@ struct web {
 	char host[PLACE_TEXT_BYTES];
 	char *token, *cookie; /* the cookie's name; NULL: none */
 	char *common;         /* headers of each answer */
-	bool has_tls;
+	struct tls_context *tls;
 	uint32_t peers_max;
 	size_t queue_bytes_max;
 	void (*say)(void *ctx, const char *text);
 	void *say_ctx;
-	uint64_t said_ns;    /* when it said something last; 0: never */
-	int listener, timer; /* files; libwebsockets closes them */
-	int bell;            /* event file, of which libwebsockets has a copy */
-	bool ticking;        /* the timer runs */
+	uint64_t said_ns; /* when it said something last; 0: never */
+	int listener, events, bell;
+	uint64_t pause_until_ns; /* before that nothing is accepted; 0: the loop waits for connections */
+	uint64_t turn_ns;        /* when the next turn is due */
 	pthread_t thread;
 	bool started;
 	struct web_peer *peers;
-	struct web_peer *adopting;
 	uint32_t peer_count, socket_count; /* connections; of them WebSockets */
 	const char *goodbye;               /* the reason, for all peers; set before `stop` is */
+	uint32_t reread_count;             /* peers that reread */
+	size_t half_bytes;                 /* of messages of which a part has come, of all peers */
 	_Atomic bool woken, stop;          /* any thread */
 };
 
-/* page.c: a callback of libwebsockets for protocols[0]; all connections begin there. */
-int page_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t count);
-/* peer.c: the callback for all other protocols. */
-int peer_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t count);
-/* peer.c: closes the peer as web_close() does, after all that waits for it. */
+/* page.c: bytes of requests have come, or an answer can go on. */
+void page_read(struct web_peer *peer, const char *bytes, size_t count);
+void page_write(struct web_peer *peer);
+
+/* peer.c: the connection becomes a WebSocket of this service; the answer to its request is on its way. */
+void peer_begin(struct web_peer *peer, const struct web_name *name);
+/* Bytes of frames have come. */
+void peer_read(struct web_peer *peer, unsigned char *bytes, size_t count);
+void peer_write(struct web_peer *peer);
+/* Closes the peer as web_close() does, after all that waits for it. */
 void peer_leave(struct web_peer *peer, uint16_t code, const char *reason);
-/* peer.c: frees what belongs to a connection that is gone. */
+/* Whether anything waits to be written. */
+bool peer_has_more(const struct web_peer *peer);
+/* Each WEB_TURN_MS: asks a silent peer whether it is there. */
+void peer_tick(struct web_peer *peer, uint64_t now_ns);
+/* Frees what belongs to a connection that is gone. */
 void peer_fini(struct web_peer *peer);
 
-/* web.c: the listener or the timer has something. */
-void web_take_file(struct web *web, struct lws *wsi);
-/* web.c: the connection is gone. */
-void web_forget(struct web_peer *peer);
+/* web.c: waits for what the peer needs now; to be called when that may have changed. */
+void web_await(struct web_peer *peer);
+/* web.c: the connection ends at once. */
+void web_drop(struct web_peer *peer);
 /* web.c: says so, unless it has been said too often. */
 void web_refused(struct web_peer *peer, const char *what);
 
 enum {
 	WEB_REQUEST_MS = 10000, /* to send a request, and to send the next one */
 	WEB_ANSWER_MS = 30000,  /* to take 32 KiB of an answer */
+	WEB_MESSAGE_MS = 60000, /* to send a whole message */
 	WEB_CLOSE_MS = 2000,    /* to take the last bytes of a WebSocket */
+	WEB_PING_MS = 30000,
+	WEB_GONE_MS = 45000,
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* Stands in for the web server where the build has no libwebsockets. Programs compile in the same way; at run time one
- * line says which library is missing. No handle can exist, so no function that takes one can be called. */
+/* Stands in for the web server in a build without it (configure --without-web). Programs compile in the same way; at
+ * run time one line says what is missing. No handle can exist, so no function that takes one can be called. */
 #include "gateway/web/web.h"
 
 #include <stdlib.h>
@@ -13,9 +13,7 @@ troupe_status web_start(const struct web_def *def, struct web **ret_web, struct 
 {
 	(void)def;
 	(void)ret_web;
-	return fail(error, TROUPE_EINVAL,
-		"this build has no web server: libwebsockets (libwebsockets-dev) was missing, or configure was given "
-		"--without-web");
+	return fail(error, TROUPE_EINVAL, "this build has no web server: configure was given --without-web");
 }
 
 troupe_status web_make_token(char ret_token[WEB_TOKEN_MAX + 1], struct troupe_error *error)

@@ -29,6 +29,7 @@ struct tls_context {
 	SSL_CTX *openssl;
 	BIO_METHOD *socket;
 	unsigned char secret[KEY_MAC_BYTES];
+	bool has_certificate; /* and no secret */
 };
 
 struct tls {
@@ -242,6 +243,9 @@ static bool set_up(struct tls_context *context)
 	SSL_CTX_set_session_cache_mode(openssl, SSL_SESS_CACHE_OFF);
 	SSL_CTX_set_mode(openssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	SSL_CTX_set_read_ahead(openssl, 1);
+	if (context->has_certificate)
+		return SSL_CTX_set_min_proto_version(openssl, TLS1_2_VERSION) && SSL_CTX_set_num_tickets(openssl, 0) &&
+		       SSL_CTX_set_options(openssl, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
 	SSL_CTX_set_psk_use_session_callback(openssl, use_session);
 	SSL_CTX_set_psk_find_session_callback(openssl, find_session);
 	return SSL_CTX_set_min_proto_version(openssl, TLS1_3_VERSION) &&
@@ -260,6 +264,41 @@ troupe_status tls_context_create(const struct key *key, struct tls_context **ret
 		ERR_error_string_n(ERR_get_error(), text, sizeof text);
 		tls_context_drop(context);
 		return fail(error, TROUPE_EINTERNAL, "OpenSSL cannot be set up: %s", text);
+	}
+	*ret_context = context;
+	return TROUPE_OK;
+}
+
+/* The key file has no pass phrase: nobody could enter it. */
+static int no_pass_phrase(char *ret_phrase, int room, int writes, void *ctx)
+{
+	(void)ret_phrase, (void)room, (void)writes, (void)ctx;
+	return 0;
+}
+
+static bool use_files(SSL_CTX *openssl, const char *cert_path, const char *key_path)
+{
+	SSL_CTX_set_default_passwd_cb(openssl, no_pass_phrase);
+	return SSL_CTX_use_certificate_chain_file(openssl, cert_path) == 1 &&
+	       SSL_CTX_use_PrivateKey_file(openssl, key_path, SSL_FILETYPE_PEM) == 1 &&
+	       SSL_CTX_check_private_key(openssl) == 1;
+}
+
+troupe_status tls_context_of_certificate(
+	const char *cert_path, const char *key_path, struct tls_context **ret_context, struct troupe_error *error)
+{
+	struct tls_context *context = mem_alloc(sizeof *context);
+	context->holders = 1;
+	context->has_certificate = true;
+	ERR_clear_error();
+	if (!set_up(context) || !use_files(context->openssl, cert_path, key_path)) {
+		char text[120];
+		check_memory();
+		ERR_error_string_n(ERR_peek_last_error(), text, sizeof text);
+		ERR_clear_error();
+		tls_context_drop(context);
+		return fail(
+			error, TROUPE_EINVAL, "%.200s, %.200s: cannot be used for TLS: %s", cert_path, key_path, text);
 	}
 	*ret_context = context;
 	return TROUPE_OK;
@@ -399,7 +438,7 @@ enum tls_result tls_handshake(struct tls *tls)
 	ERR_clear_error();
 	tls_look_again(tls);
 	enum tls_result result = result_of(tls, SSL_do_handshake(tls->openssl));
-	if (result == TLS_MOVED && !SSL_session_reused(tls->openssl))
+	if (result == TLS_MOVED && !tls->context->has_certificate && !SSL_session_reused(tls->openssl))
 		return refuse(tls); /* authenticated without the key: impossible, and must be refused */
 	return result;
 }

@@ -1,5 +1,6 @@
 /* TLS 1.3 with an external pre-shared key and nothing else (no certificate, no ticket, no early data), and the MAC of
- * announcements. In a build without OpenSSL every context is refused, so the other functions are never called.
+ * announcements; and for servers of web pages TLS with a certificate. In a build without OpenSSL every context is
+ * refused, so the other functions are never called.
  *
  * The key itself is not used. TLS and announcements each use a secret that is derived from it for their purpose. */
 #ifndef NET_TCP_TLS_H
@@ -16,6 +17,10 @@ enum { TLS_FIRST_MAX = 4096 };
 struct tls_context;
 
 troupe_status tls_context_create(const struct key *key, struct tls_context **ret_context, struct troupe_error *error);
+/* For servers to which browsers connect: TLS 1.2 or later with the certificates and the key of these PEM files; clients
+ * show none. TROUPE_EINVAL: a file cannot be used. */
+troupe_status tls_context_of_certificate(
+	const char *cert_path, const char *key_path, struct tls_context **ret_context, struct troupe_error *error);
 struct tls_context *tls_context_keep(struct tls_context *context); /* one more holder; returns it */
 void tls_context_drop(struct tls_context *context);                /* one fewer; NULL is fine */
 

@@ -16,6 +16,13 @@ troupe_status tls_context_create(const struct key *key, struct tls_context **ret
 	return fail(error, TROUPE_EINVAL, "this build has no TLS (configure --without-tls), and so cannot use a key");
 }
 
+troupe_status tls_context_of_certificate(
+	const char *cert_path, const char *key_path, struct tls_context **ret_context, struct troupe_error *error)
+{
+	(void)cert_path, (void)key_path, (void)ret_context;
+	return fail(error, TROUPE_EINVAL, "this build has no TLS (configure --without-tls): expected no certificate");
+}
+
 struct tls_context *tls_context_keep(struct tls_context *context)
 {
 	return context;
