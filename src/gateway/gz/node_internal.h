@@ -176,6 +176,8 @@ void links_fini(struct links *links);
 struct listener {
 	void *socket, *monitor;
 	char endpoint[NAMES_ENDPOINT_MAX + 1];
+	int file;             /* ZeroMQ's listening socket; -1: not known */
+	int reserve;          /* a file that is closed to make room for a connection that is to be refused; -1: none */
 	uint32_t connections; /* also those that are cut and of which ZeroMQ has not noticed the end */
 };
 

@@ -7,7 +7,10 @@
  *
  * ZeroMQ accepts connections without limit. So each listening socket has a monitor that counts them, and a connection
  * beyond the limit is cut. To stop listening instead would not do: zmq_unbind() closes all connections that the socket
- * has accepted, also those of subscribers that were there before the flood, and tells the monitor nothing of it. */
+ * has accepted, also those of subscribers that were there before the flood, and tells the monitor nothing of it.
+ *
+ * When no file is free for a connection, ZeroMQ tries to accept it again and again, on a thread of its own. So the
+ * connection is accepted here, with a file that is kept for this, and closed: its peer tries again later. */
 #include "gateway/gz/node_internal.h"
 
 #include "base/clock.h"
@@ -23,7 +26,7 @@
 
 #define ACCESS_ENDPOINT "inproc://zeromq.zap.01" /* fixed by ZeroMQ */
 #define ACCESS_DOMAIN "ign-auth"
-enum { HANDSHAKE_MS = 3000, MONITOR_EVENTS_MAX = 1024, FILES_OF_ZEROMQ = 32 };
+enum { HANDSHAKE_MS = 3000, MONITOR_EVENTS_MAX = 1024, FILES_OF_ZEROMQ = 32, SHED_MAX = 64 };
 
 static bool set_number(void *socket, int option, int value)
 {
@@ -58,7 +61,10 @@ static bool open_listener(struct node *node, struct listener *listener, void *so
 	size_t bytes = sizeof listener->endpoint;
 	listener->socket = socket;
 	(void)snprintf(endpoint, sizeof endpoint, "inproc://monitor-%p", (void *)listener);
-	if (!socket || zmq_socket_monitor(socket, endpoint, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED))
+	listener->file = listener->reserve = -1;
+	if (!socket ||
+		zmq_socket_monitor(socket, endpoint,
+			ZMQ_EVENT_LISTENING | ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED))
 		return false;
 	listener->monitor = zmq_socket(node->zmq, ZMQ_PAIR);
 	if (!listener->monitor || !set_number(listener->monitor, ZMQ_LINGER, 0) ||
@@ -66,7 +72,10 @@ static bool open_listener(struct node *node, struct listener *listener, void *so
 		return false;
 	(void)snprintf(endpoint, sizeof endpoint, "tcp://%u.%u.%u.%u:*", node->address >> 24, node->address >> 16 & 255,
 		node->address >> 8 & 255, node->address & 255);
-	return !zmq_bind(socket, endpoint) && !zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, listener->endpoint, &bytes);
+	if (zmq_bind(socket, endpoint) || zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, listener->endpoint, &bytes))
+		return false;
+	listener->reserve = eventfd(0, EFD_CLOEXEC);
+	return true;
 }
 
 static bool open_publish(struct node *node, const struct node_options *options)
@@ -151,6 +160,8 @@ void sockets_close(struct node *node)
 	for (int i = 0; i < NODE_LISTENERS; i++) {
 		close_socket(node->listeners[i].socket);
 		close_socket(node->listeners[i].monitor);
+		if (node->listeners[i].socket && node->listeners[i].reserve >= 0)
+			(void)close(node->listeners[i].reserve);
 	}
 	close_socket(node->subscribe);
 	close_socket(node->request);
@@ -187,23 +198,47 @@ static void cut(const struct listener *listener, int number)
 	(void)close(file);
 }
 
+/* No file is free. The file in reserve makes room for one connection at a time; another thread may take the room. */
+static void shed(struct listener *listener)
+{
+	if (listener->reserve < 0)
+		listener->reserve = eventfd(0, EFD_CLOEXEC);
+	if (listener->file < 0 || listener->reserve < 0)
+		return;
+	(void)close(listener->reserve);
+	for (int i = 0; i < SHED_MAX; i++) {
+		int file = accept4(listener->file, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (file < 0)
+			break;
+		(void)close(file);
+	}
+	listener->reserve = eventfd(0, EFD_CLOEXEC);
+}
+
 static void read_monitor(const struct node *node, struct listener *listener)
 {
+	bool failed = false;
 	for (int i = 0; i < MONITOR_EVENTS_MAX; i++) {
 		char event[6]; /* 16 bits: its kind; 32 bits: the descriptor; a second part has the address */
 		uint16_t kind;
 		int32_t number;
 		char address[256];
 		if (zmq_recv(listener->monitor, event, sizeof event, ZMQ_DONTWAIT) < 0)
-			return;
+			break;
 		memcpy(&kind, event, sizeof kind);
 		memcpy(&number, event + sizeof kind, sizeof number);
 		(void)zmq_recv(listener->monitor, address, sizeof address, ZMQ_DONTWAIT);
-		if (kind != ZMQ_EVENT_ACCEPTED)
+		if (kind == ZMQ_EVENT_LISTENING)
+			listener->file = number;
+		else if (kind == ZMQ_EVENT_ACCEPT_FAILED)
+			failed |= number == EMFILE || number == ENFILE;
+		else if (kind != ZMQ_EVENT_ACCEPTED)
 			listener->connections -= listener->connections > 0;
 		else if (listener->connections++ >= node->connections_max)
 			cut(listener, number);
 	}
+	if (failed)
+		shed(listener);
 }
 
 void sockets_watch(struct node *node)

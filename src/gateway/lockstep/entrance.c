@@ -1,5 +1,7 @@
 /* The entrance's thread has the connections whose clients have not joined, and closes connections that are over. A
- * connection that does not join in time is closed, so that idle ones cannot use up the places. */
+ * connection that does not join in time is closed, so that idle ones cannot use up the places. When no file is free for
+ * a connection, the listening socket stays readable; then nothing is accepted for a while, or the thread would try
+ * again all the time. */
 #include "gateway/lockstep/entrance.h"
 
 #include "base/clock.h"
@@ -20,7 +22,7 @@
 #include <unistd.h>
 
 #define JOIN_WITHIN_NS UINT64_C(5000000000)
-enum { LOOK_MS = 500, BACKLOG = 64, FIXED = 3 };
+enum { LOOK_MS = 500, BACKLOG = 64, FIXED = 3, PAUSE_MS = 100 };
 
 struct entrance {
 	struct troupe_server *server;
@@ -32,6 +34,7 @@ struct entrance {
 	bool started;
 	_Atomic bool stop;
 	/* the thread's */
+	uint64_t pause_until_ns; /* before that nothing is accepted */
 	VEC(struct visitor *) waiting, joined;
 	struct pollfd polled[FIXED + ENTRANCE_WAITING_MAX];
 };
@@ -48,6 +51,8 @@ static void wake(void *ctx)
 static void take_in(struct entrance *entrance, int socket)
 {
 	int file = accept4(socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), on = 1;
+	if (file < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+		entrance->pause_until_ns = clock_now_ns() + PAUSE_MS * UINT64_C(1000000);
 	if (file < 0)
 		return;
 	if (entrance->waiting.count == ENTRANCE_WAITING_MAX) {
@@ -102,12 +107,13 @@ static void *work(void *arg)
 	struct pollfd *polled = entrance->polled;
 	uint64_t rung;
 	while (!atomic_load(&entrance->stop)) {
+		bool pauses = clock_now_ns() < entrance->pause_until_ns;
 		polled[0] = (struct pollfd){entrance->woken, POLLIN, 0};
-		polled[1] = (struct pollfd){entrance->local, POLLIN, 0}; /* -1 is left out by poll() */
-		polled[2] = (struct pollfd){entrance->tcp, POLLIN, 0};
+		polled[1] = (struct pollfd){pauses ? -1 : entrance->local, POLLIN, 0}; /* -1 is left out by poll() */
+		polled[2] = (struct pollfd){pauses ? -1 : entrance->tcp, POLLIN, 0};
 		for (uint32_t i = 0; i < entrance->waiting.count; i++)
 			polled[FIXED + i] = (struct pollfd){visitor_file(entrance->waiting.at[i]), POLLIN, 0};
-		(void)poll(polled, FIXED + entrance->waiting.count, LOOK_MS);
+		(void)poll(polled, FIXED + entrance->waiting.count, pauses ? PAUSE_MS : LOOK_MS);
 		if (polled[0].revents)
 			(void)!read(entrance->woken, &rung, sizeof rung);
 		reap(entrance);
