@@ -1,81 +1,426 @@
 /* A world that was loaded once must load again from a save, or on another machine, with the same result. So every
  * file that the loader looks at or reads is kept in a set, and the set answers before the file system does. The first
- * content that was read stays valid: a later change of the file is not seen. A closed set never asks the file system.
- */
+ * content that was read stays valid: a later change of the file is not seen. The same holds for a file that was not
+ * there: else a model that was created without a mesh would have it when the run is resumed. A closed set never asks
+ * the file system.
+ *
+ * Where a file is, is judged by the open file: a name may lead elsewhere by the time at which it is opened. */
 #include "base/files.h"
 
 #include "base/text.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-static struct files_entry *find(struct files *files, const char *path)
+/* --- places ------------------------------------------------------------------------------------------------------- */
+
+static void files_add_place(struct files_places *places, char *folder)
+{
+	bool known = false;
+	for (uint32_t i = 0; i < places->all.count && !known; i++)
+		known = !strcmp(places->all.at[i], folder);
+	if (known)
+		free(folder);
+	else
+		vec_push(&places->all, folder);
+}
+
+void files_allow(struct files_places *places, const char *folder)
+{
+	char *real = realpath(folder && *folder ? folder : ".", NULL);
+	if (real)
+		files_add_place(places, real);
+}
+
+static bool files_is_package(const char *folder)
+{
+	static const char *const names[] = {"package.xml", "manifest.xml", "model.config"};
+	bool is = false;
+	for (size_t i = 0; i < ARRAY_LEN(names) && !is; i++) {
+		struct stat info;
+		char *path = mem_printf("%s/%s", folder, names[i]);
+		is = !stat(path, &info) && S_ISREG(info.st_mode);
+		free(path);
+	}
+	return is;
+}
+
+void files_allow_around(struct files_places *places, const char *path)
+{
+	enum { LEVELS = 3 }; /* PACKAGE/urdf/robots/robot.urdf */
+	const char *slash = strrchr(path, '/');
+	char *named = mem_printf("%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	char *folder = realpath(named, NULL);
+	free(named);
+	if (!folder)
+		return;
+	files_add_place(places, mem_strdup(folder));
+	for (int level = 0; level < LEVELS && folder[1]; level++) {
+		if (files_is_package(folder)) {
+			files_add_place(places, mem_strdup(folder));
+			break;
+		}
+		char *last = strrchr(folder, '/');
+		last[last == folder] = '\0';
+	}
+	free(folder);
+}
+
+void files_allow_all(struct files_places *places, const struct files_places *more)
+{
+	for (uint32_t i = 0; i < more->all.count; i++)
+		files_add_place(places, mem_strdup(more->all.at[i]));
+}
+
+/* Whether the path, which has no links, is this folder or below it. */
+static bool files_is_below(const char *path, const char *folder)
+{
+	size_t length = strlen(folder);
+	if (length == 1) /* "/" */
+		return true;
+	return !strncmp(path, folder, length) && (!path[length] || path[length] == '/');
+}
+
+static bool files_allows_real(const struct files_places *places, const char *real)
+{
+	for (uint32_t i = 0; i < places->all.count; i++)
+		if (files_is_below(real, places->all.at[i]))
+			return true;
+	return false;
+}
+
+bool files_allows(const struct files_places *places, const char *path)
+{
+	char *real = realpath(path, NULL);
+	bool allows = real && files_allows_real(places, real);
+	free(real);
+	return allows;
+}
+
+void files_places_fini(struct files_places *places)
+{
+	for (uint32_t i = 0; i < places->all.count; i++)
+		free(places->all.at[i]);
+	vec_free(&places->all);
+}
+
+/* Whether the open file is in a place. Without /proc its name is asked, as it leads now. */
+static bool files_allows_open(const struct files_places *places, int file, const char *path)
+{
+	char link[32], real[PATH_MAX];
+	(void)snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+	ssize_t count = readlink(link, real, sizeof real - 1);
+	if (count <= 0 || *real != '/')
+		return files_allows(places, path);
+	real[count] = '\0';
+	return files_allows_real(places, real);
+}
+
+/* --- entries ------------------------------------------------------------------------------------------------------ */
+
+static struct files_entry *find(const struct files *files, const char *path)
 {
 	uint32_t index;
 	return map_find(&files->by_path, path, &index) ? &files->all.at[index] : NULL;
 }
 
-void files_add(struct files *files, const char *path, const char *bytes, size_t count)
+/* Each folder in the path of a file, up to one that is known: then those above it are known, too. */
+static void files_add_folders(struct files *files, const char *path)
 {
-	struct files_entry *entry = find(files, path);
-	if (!entry) {
-		struct files_entry new = {.path = mem_strdup(path)};
-		(void)map_add(&files->by_path, new.path, files->all.count);
-		vec_push(&files->all, new);
-		entry = &files->all.at[files->all.count - 1];
+	char *folder = mem_strdup(path), *slash;
+	uint32_t index;
+	while ((slash = strrchr(folder, '/')) != NULL) {
+		slash[slash == folder] = '\0';
+		if (map_find(&files->folders, folder, &index))
+			break;
+		char *name = mem_strdup(folder);
+		(void)map_add(&files->folders, name, 0);
+		vec_push(&files->folder_names, name);
+		if (slash == folder)
+			break;
 	}
-	if (!bytes || entry->bytes)
-		return;
+	free(folder);
+}
+
+static struct files_entry *files_new(struct files *files, const char *path, bool absent)
+{
+	struct files_entry new = {.path = mem_strdup(path), .absent = absent};
+	(void)map_add(&files->by_path, new.path, files->all.count);
+	vec_push(&files->all, new);
+	if (!absent)
+		files_add_folders(files, path);
+	return &files->all.at[files->all.count - 1];
+}
+
+static void files_set_bytes(struct files_entry *entry, const char *bytes, size_t count)
+{
 	entry->bytes = mem_alloc(count + 1);
 	memcpy(entry->bytes, bytes, count);
 	entry->count = count;
 }
 
+void files_add(struct files *files, const char *path, const char *bytes, size_t count)
+{
+	struct files_entry *entry = find(files, path);
+	if (!entry)
+		entry = files_new(files, path, false);
+	if (bytes && !entry->bytes && !entry->absent)
+		files_set_bytes(entry, bytes, count);
+}
+
+static void files_add_absent(struct files *files, const char *path)
+{
+	if (!find(files, path))
+		(void)files_new(files, path, true);
+}
+
+static void files_add_entry(struct files *files, const struct files_entry *entry)
+{
+	if (entry->absent)
+		files_add_absent(files, entry->path);
+	else
+		files_add(files, entry->path, entry->bytes, entry->count);
+}
+
 void files_add_all(struct files *files, const struct files *more)
 {
 	for (uint32_t i = 0; i < more->all.count; i++)
-		files_add(files, more->all.at[i].path, more->all.at[i].bytes, more->all.at[i].count);
+		files_add_entry(files, &more->all.at[i]);
 }
 
-static bool is_folder_of_some(const struct files *files, const char *path)
+static bool files_entry_differs(const struct files_entry *a, const struct files_entry *b)
 {
+	return a->absent != b->absent ||
+	       (a->bytes && b->bytes && (a->count != b->count || memcmp(a->bytes, b->bytes, a->count) != 0));
+}
+
+bool files_holds(const struct files *files, const struct files_entry *entry)
+{
+	const struct files_entry *own = find(files, entry->path);
+	return own && !files_entry_differs(own, entry) && (own->bytes || !entry->bytes);
+}
+
+bool files_differ(const struct files *files, const struct files *more)
+{
+	bool differ = false;
+	for (uint32_t i = 0; i < more->all.count && !differ; i++) {
+		const struct files_entry *entry = find(files, more->all.at[i].path);
+		differ = entry && files_entry_differs(entry, &more->all.at[i]);
+	}
+	return differ;
+}
+
+void files_replace_all(struct files *files, const struct files *more)
+{
+	for (uint32_t i = 0; i < more->all.count; i++) {
+		const struct files_entry *from = &more->all.at[i];
+		struct files_entry *entry = find(files, from->path);
+		if (entry && files_entry_differs(entry, from)) {
+			free(entry->bytes);
+			entry->bytes = NULL;
+			entry->count = 0;
+			entry->absent = from->absent;
+			if (!from->absent)
+				files_add_folders(files, from->path);
+		}
+		files_add_entry(files, from);
+	}
+}
+
+void files_fini(struct files *files)
+{
+	for (uint32_t i = 0; i < files->all.count; i++) {
+		free(files->all.at[i].path);
+		free(files->all.at[i].bytes);
+	}
+	for (uint32_t i = 0; i < files->folder_names.count; i++)
+		free(files->folder_names.at[i]);
+	vec_free(&files->all);
+	vec_free(&files->folder_names);
+	map_fini(&files->by_path);
+	map_fini(&files->folders);
+}
+
+/* --- looking and reading ------------------------------------------------------------------------------------------ */
+
+static bool files_is_folder(const struct files *files, const char *path)
+{
+	uint32_t index;
 	size_t length = strlen(path);
-	for (uint32_t i = 0; length && i < files->all.count; i++)
-		if (!strncmp(files->all.at[i].path, path, length) &&
-			(files->all.at[i].path[length] == '/' || path[length - 1] == '/'))
-			return true;
-	return false;
+	while (length > 1 && path[length - 1] == '/')
+		length--;
+	char *plain = mem_printf("%.*s", (int)length, path);
+	bool is = length && map_find(&files->folders, plain, &index);
+	free(plain);
+	return is;
 }
 
 static enum files_kind files_look_in(const struct files *files, const char *path)
 {
-	uint32_t index;
-	if (map_find(&files->by_path, path, &index))
+	const struct files_entry *entry = find(files, path);
+	if (entry && !entry->absent)
 		return FILES_FILE;
-	return is_folder_of_some(files, path) ? FILES_FOLDER : FILES_NOTHING;
+	return files_is_folder(files, path) ? FILES_FOLDER : FILES_NOTHING;
+}
+
+static enum files_kind files_look_at_disk(const struct files *files, const char *path)
+{
+	struct stat info;
+	if (stat(path, &info))
+		return FILES_NOTHING;
+	if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
+		return FILES_REFUSED;
+	if (files->places && !files_allows(files->places, path))
+		return FILES_REFUSED;
+	return S_ISREG(info.st_mode) ? FILES_FILE : FILES_FOLDER;
 }
 
 enum files_kind files_look(struct files *files, const char *path)
 {
-	struct stat info;
-	if (find(files, path))
-		return FILES_FILE;
-	if (files->before) {
-		enum files_kind kind = files_look_in(files->before, path);
-		if (kind == FILES_FILE)
-			files_add(files, path, NULL, 0);
-		if (kind)
-			return kind;
-	}
+	enum files_kind kind = files_look_in(files, path);
+	if (kind || find(files, path))
+		return kind;
+	const struct files_entry *known = files->before ? find(files->before, path) : NULL;
+	if (known)
+		files_add_entry(files, &(struct files_entry){.path = known->path, .absent = known->absent});
+	if (known || (files->before && (kind = files_look_in(files->before, path)) != FILES_NOTHING))
+		return known ? files_look_in(files, path) : kind;
 	if (files->closed)
-		return is_folder_of_some(files, path) ? FILES_FOLDER : FILES_NOTHING;
-	if (stat(path, &info)) /* the folder may be gone, but its kept files count */
-		return is_folder_of_some(files, path) ? FILES_FOLDER : FILES_NOTHING;
-	if (S_ISREG(info.st_mode))
+		return FILES_NOTHING;
+	kind = files_look_at_disk(files, path);
+	if (kind == FILES_FILE)
 		files_add(files, path, NULL, 0);
-	return S_ISREG(info.st_mode) ? FILES_FILE : S_ISDIR(info.st_mode) ? FILES_FOLDER : FILES_NOTHING;
+	else if (kind != FILES_FOLDER)
+		files_add_absent(files, path);
+	return kind;
+}
+
+static troupe_status files_read_disk(const struct files *files, const char *path, size_t bytes_max, char **ret_bytes,
+	size_t *ret_count, struct troupe_error *error)
+{
+	int file = -1;
+	troupe_status status = text_open_plain(path, &file, error);
+	if (status)
+		return status;
+	if (files->places && !files_allows_open(files->places, file, path))
+		status = fail(error, TROUPE_EIO,
+			"%s: outside of the folders of which files may be read: expected a file below the folder of "
+			"the world, or in a resource path (--resource-path)",
+			path);
+	if (!status)
+		status = text_read_open(file, path, bytes_max, ret_bytes, ret_count, error);
+	(void)close(file);
+	return status;
+}
+
+/* Reads what is not kept. given: the user has named the file. */
+static troupe_status files_fetch(
+	struct files *files, const char *path, size_t bytes_max, bool given, struct troupe_error *error)
+{
+	char *bytes;
+	size_t count;
+	const struct files_entry *known = files->before ? find(files->before, path) : NULL;
+	struct files_entry *entry = find(files, path);
+	if (known && known->bytes) {
+		files_add(files, path, known->bytes, known->count);
+		return TROUPE_OK;
+	}
+	if (files->closed || (known && known->absent) || (entry && entry->absent))
+		return fail(error, TROUPE_EIO,
+			"%s: not among the kept files: expected a file that the state or recording holds", path);
+	troupe_status status = given ? text_read_file(path, bytes_max, &bytes, &count, error)
+				     : files_read_disk(files, path, bytes_max, &bytes, &count, error);
+	if (status)
+		return status;
+	files_add(files, path, NULL, 0);
+	entry = find(files, path);
+	entry->bytes = bytes;
+	entry->count = count;
+	return TROUPE_OK;
+}
+
+static troupe_status files_read_any(struct files *files, const char *path, size_t bytes_max, bool given,
+	const char **ret_bytes, size_t *ret_count, struct troupe_error *error)
+{
+	const struct files_entry *entry = find(files, path);
+	troupe_status status = entry && entry->bytes ? TROUPE_OK : files_fetch(files, path, bytes_max, given, error);
+	if (status)
+		return status;
+	entry = find(files, path);
+	if (entry->count > bytes_max)
+		return fail(error, TROUPE_ELIMIT, "%s: larger than %zu bytes", path, bytes_max);
+	*ret_bytes = entry->bytes;
+	*ret_count = entry->count;
+	return TROUPE_OK;
+}
+
+troupe_status files_read(struct files *files, const char *path, size_t bytes_max, const char **ret_bytes,
+	size_t *ret_count, struct troupe_error *error)
+{
+	return files_read_any(files, path, bytes_max, false, ret_bytes, ret_count, error);
+}
+
+troupe_status files_read_given(struct files *files, const char *path, size_t bytes_max, const char **ret_bytes,
+	size_t *ret_count, struct troupe_error *error)
+{
+	return files_read_any(files, path, bytes_max, true, ret_bytes, ret_count, error);
+}
+
+/* --- packed ------------------------------------------------------------------------------------------------------- */
+
+enum { PACKED_FOUND, PACKED_READ, PACKED_ABSENT };
+
+static void pack_entry(const struct files_entry *entry, struct text *out)
+{
+	pack_string(out, entry->path);
+	pack_u64(out, entry->absent ? PACKED_ABSENT : entry->bytes ? PACKED_READ : PACKED_FOUND);
+	pack_bytes(out, entry->bytes, entry->count);
+}
+
+void files_pack(const struct files *files, struct text *out)
+{
+	pack_u64(out, files->all.count);
+	for (uint32_t i = 0; i < files->all.count; i++)
+		pack_entry(&files->all.at[i], out);
+}
+
+void files_pack_both(const struct files *files, const struct files *more, struct text *out)
+{
+	uint64_t count = files->all.count;
+	for (uint32_t i = 0; i < more->all.count; i++)
+		count += !find(files, more->all.at[i].path);
+	pack_u64(out, count);
+	for (uint32_t i = 0; i < files->all.count; i++) {
+		const struct files_entry *entry = &files->all.at[i], *other = find(more, entry->path);
+		bool kept = entry->bytes || entry->absent || !other || other->absent;
+		pack_entry(kept ? entry : other, out);
+	}
+	for (uint32_t i = 0; i < more->all.count; i++)
+		if (!find(files, more->all.at[i].path))
+			pack_entry(&more->all.at[i], out);
+}
+
+void files_unpack(struct files *files, struct unpack *in)
+{
+	uint32_t count = unpack_count(in, UINT32_MAX);
+	for (uint32_t i = 0; i < count && !in->bad; i++) {
+		char *path = unpack_string(in);
+		uint32_t kind = unpack_count(in, PACKED_ABSENT);
+		size_t bytes;
+		const char *at = unpack_bytes(in, &bytes);
+		if (!in->bad && kind == PACKED_ABSENT)
+			files_add_absent(files, path);
+		else if (!in->bad)
+			files_add(files, path, kind == PACKED_READ ? at : NULL, bytes);
+		free(path);
+	}
+	files->closed = true;
 }
 
 /* --- the names in a folder ---------------------------------------------------------------------------------------- */
@@ -99,7 +444,7 @@ static void files_list_kept(struct files_listing *listing, const struct files *f
 	size_t length = strlen(folder);
 	for (uint32_t i = 0; i < files->all.count; i++) {
 		const char *path = files->all.at[i].path, *rest = path + length;
-		if (!strncmp(path, folder, length) && *rest == '/')
+		if (!files->all.at[i].absent && !strncmp(path, folder, length) && *rest == '/')
 			files_list_name(listing, rest + 1, strcspn(rest + 1, "/"));
 	}
 }
@@ -125,7 +470,7 @@ uint32_t files_list(const struct files *files, const char *folder, struct arena 
 	files_list_kept(&listing, files, folder);
 	if (files->before)
 		files_list_kept(&listing, files->before, folder);
-	if (!files->closed)
+	if (!files->closed && (!files->places || files_allows(files->places, folder)))
 		files_list_disk(&listing, folder);
 	uint32_t count = listing.names.count;
 	const char **names = arena_array(arena, const char *, count + 1);
@@ -137,91 +482,4 @@ uint32_t files_list(const struct files *files, const char *folder, struct arena 
 	vec_free(&listing.names);
 	*ret_names = names;
 	return count;
-}
-
-troupe_status files_read(struct files *files, const char *path, size_t bytes_max, const char **ret_bytes,
-	size_t *ret_count, struct troupe_error *error)
-{
-	struct files_entry *entry = find(files, path);
-	if (!entry || !entry->bytes) {
-		char *bytes;
-		size_t count;
-		const struct files_entry *known = files->before ? find(files->before, path) : NULL;
-		if (known && known->bytes) {
-			files_add(files, path, known->bytes, known->count);
-			return files_read(files, path, bytes_max, ret_bytes, ret_count, error);
-		}
-		if (files->closed)
-			return fail(error, TROUPE_EIO,
-				"%s: not among the kept files: expected a file that the state or recording holds",
-				path);
-		troupe_status status = text_read_file(path, bytes_max, &bytes, &count, error);
-		if (status)
-			return status;
-		files_add(files, path, NULL, 0);
-		entry = find(files, path);
-		entry->bytes = bytes;
-		entry->count = count;
-	}
-	if (entry->count > bytes_max)
-		return fail(error, TROUPE_ELIMIT, "%s: larger than %zu bytes", path, bytes_max);
-	*ret_bytes = entry->bytes;
-	*ret_count = entry->count;
-	return TROUPE_OK;
-}
-
-void files_fini(struct files *files)
-{
-	for (uint32_t i = 0; i < files->all.count; i++) {
-		free(files->all.at[i].path);
-		free(files->all.at[i].bytes);
-	}
-	vec_free(&files->all);
-	map_fini(&files->by_path);
-}
-
-static void pack_entry(const struct files_entry *entry, struct text *out)
-{
-	pack_string(out, entry->path);
-	pack_u64(out, entry->bytes != NULL);
-	pack_bytes(out, entry->bytes, entry->count);
-}
-
-void files_pack(const struct files *files, struct text *out)
-{
-	pack_u64(out, files->all.count);
-	for (uint32_t i = 0; i < files->all.count; i++)
-		pack_entry(&files->all.at[i], out);
-}
-
-void files_pack_both(const struct files *files, const struct files *more, struct text *out)
-{
-	uint32_t index;
-	uint64_t count = files->all.count;
-	for (uint32_t i = 0; i < more->all.count; i++)
-		count += !map_find(&files->by_path, more->all.at[i].path, &index);
-	pack_u64(out, count);
-	for (uint32_t i = 0; i < files->all.count; i++) {
-		const struct files_entry *entry = &files->all.at[i];
-		bool read = entry->bytes || !map_find(&more->by_path, entry->path, &index);
-		pack_entry(read ? entry : &more->all.at[index], out);
-	}
-	for (uint32_t i = 0; i < more->all.count; i++)
-		if (!map_find(&files->by_path, more->all.at[i].path, &index))
-			pack_entry(&more->all.at[i], out);
-}
-
-void files_unpack(struct files *files, struct unpack *in)
-{
-	uint32_t count = unpack_count(in, UINT32_MAX);
-	for (uint32_t i = 0; i < count && !in->bad; i++) {
-		char *path = unpack_string(in);
-		bool read = unpack_count(in, 1);
-		size_t bytes;
-		const char *at = unpack_bytes(in, &bytes);
-		if (!in->bad)
-			files_add(files, path, read ? at : NULL, bytes);
-		free(path);
-	}
-	files->closed = true;
 }

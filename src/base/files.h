@@ -1,9 +1,13 @@
 /* Sets of files as they were read. An open set reads from the file system and keeps what it reads; from then on the
- * kept content counts, whatever happens to the file system. A closed set never reads the file system, so that a world
- * that was loaded once can be loaded again elsewhere with the same result.
+ * kept content counts, whatever happens to the file system. It also keeps which files were not there. A closed set
+ * never reads the file system, so that a world that was loaded once can be loaded again elsewhere with the same result.
  *
- * Zeroed is open and empty. Paths are compared as they are written. One thread at a time; a set that no thread changes
- * may be the `before` of sets of several threads. */
+ * The author of a world chooses the names of files, and what is read goes into recordings and states, and to other
+ * machines. So an open set reads plain files with content only (base/text.h), and, if it has places, only below these
+ * folders, wherever links lead.
+ *
+ * Zeroed is open and empty, and has no places. Paths are compared as they are written. One thread at a time; a set that
+ * no thread changes may be the `before` of sets of several threads. */
 #ifndef BASE_FILES_H
 #define BASE_FILES_H
 
@@ -13,41 +17,75 @@
 
 enum { FILES_LISTED_MAX = 20000 };
 
-enum files_kind { FILES_NOTHING, FILES_FILE, FILES_FOLDER };
+enum files_kind {
+	FILES_NOTHING,
+	FILES_FILE,
+	FILES_FOLDER,
+	FILES_REFUSED, /* it is there, but may not be read: it is outside of the places, or no plain file */
+};
 
 struct files_entry {
 	char *path;
-	char *bytes; /* terminated; NULL: the file was found but not read */
+	char *bytes; /* terminated; NULL: the file was found but not read, or is absent */
 	size_t count;
+	bool absent; /* it was looked for, and could not be read */
 };
+
+/* The folders below which files may be read. Zeroed has none, and allows none. */
+struct files_places {
+	VEC(char *) all; /* without links */
+};
+
+/* Adds a folder; one that does not exist adds nothing. NULL or "": the present folder. */
+void files_allow(struct files_places *places, const char *folder);
+/* Adds the folder of a file; and if the file belongs to a package of ROS or to a model of Gazebo, which has a
+ * package.xml, manifest.xml or model.config in that folder or one of the two above it, the folder of the package. */
+void files_allow_around(struct files_places *places, const char *path);
+void files_allow_all(struct files_places *places, const struct files_places *more);
+/* Whether the folder or file, which exists, is one of the places or below one. */
+bool files_allows(const struct files_places *places, const char *path);
+void files_places_fini(struct files_places *places);
 
 struct files {
 	VEC(struct files_entry) all; /* in the order in which they were first asked for */
 	struct map by_path;          /* value: index in all */
+	struct map folders;          /* of the files that are not absent; owns its names */
+	VEC(char *) folder_names;
 	bool closed;
 	struct files *before; /* a set that is searched before the file system; what is found in it is kept here too */
+	const struct files_places *places; /* lent; NULL: files may be read anywhere */
 };
 
 /* What the path names. In a closed set, a path with which the path of a file begins is a folder. */
 enum files_kind files_look(struct files *files, const char *path);
-/* The whole file, terminated; the set owns *ret_bytes. Errors as text_read_file(). */
+/* The whole file, terminated; the set owns *ret_bytes. Errors as text_read_plain(); TROUPE_EIO also for a file outside
+ * of the places. */
 troupe_status files_read(struct files *files, const char *path, size_t bytes_max, const char **ret_bytes,
 	size_t *ret_count, struct troupe_error *error);
+/* The same for a file that the user has named, which may be anywhere, and also a pipe. */
+troupe_status files_read_given(struct files *files, const char *path, size_t bytes_max, const char **ret_bytes,
+	size_t *ret_count, struct troupe_error *error);
 /* The names in a folder, in the order of their bytes, at most FILES_LISTED_MAX: those on the file system, unless the
- * set is closed, and those that the set has. A folder that cannot be read has none. List and names live in the arena.
+ * set is closed, and those that the set has. A folder that cannot be read, or is outside of the places, has none. List and names live in the arena.
  */
 uint32_t files_list(const struct files *files, const char *folder, struct arena *arena, const char *const **ret_names);
 /* Puts a file into a set and copies its bytes (NULL: the file exists but has not been read). A file that is already
- * in the set keeps its bytes; it gets these only if it had none. */
+ * in the set keeps its bytes, or stays absent; it gets these only if it had none. */
 void files_add(struct files *files, const char *path, const char *bytes, size_t count);
-/* Puts all files of another set into a set: files_add() for each. */
+/* Puts all files of another set into a set: files_add() for each; what is absent there is absent here, too. */
 void files_add_all(struct files *files, const struct files *more);
+/* The same, but what differs in the other set replaces what is in this one. */
+void files_replace_all(struct files *files, const struct files *more);
+/* Whether the set has this file as it is, with the same bytes, or has it as absent, too. */
+bool files_holds(const struct files *files, const struct files_entry *entry);
+/* Whether the other set has a file with other bytes, or absent where this one has it, or the other way round. */
+bool files_differ(const struct files *files, const struct files *more);
 void files_fini(struct files *files);
 
 void files_pack(const struct files *files, struct text *out);
 /* The same as if all files of `more` were in the set. */
 void files_pack_both(const struct files *files, const struct files *more, struct text *out);
-/* Unpacks into an empty set and closes it. */
+/* Adds what was packed, and closes the set. */
 void files_unpack(struct files *files, struct unpack *in);
 
 #endif

@@ -40,6 +40,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -463,6 +464,8 @@ static troupe_status say_end(const struct sandbox *s, struct troupe_error *error
 	if (s->state == SANDBOX_OVER_TIME)
 		return fail(error, TROUPE_EINTERNAL, "took more than %u s of processor time, or %u s in all",
 			s->limits.cpu_s, s->limits.wall_s);
+	if (s->state == SANDBOX_GIVEN_UP)
+		return fail(error, TROUPE_EINTERNAL, "was ended, because nobody waits for it");
 	if (s->state == SANDBOX_STILL)
 		return fail(error, TROUPE_EINTERNAL, "waited for a lock that no thread releases");
 	if (s->no_exit)
@@ -501,6 +504,8 @@ bool sandbox_is_worn(const struct sandbox *s)
 static enum sandbox_state judge(struct sandbox *s)
 {
 	uint64_t now = clock_now_ns(), step = now - s->looked;
+	if (s->limits.given_up && atomic_load_explicit(s->limits.given_up, memory_order_relaxed))
+		return SANDBOX_GIVEN_UP;
 	if (step < TICK_NS)
 		return SANDBOX_RUNS;
 	uint64_t cpu = clock_process_ns(s->pid);

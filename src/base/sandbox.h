@@ -15,16 +15,18 @@
 struct sandbox;
 
 struct sandbox_limits {
-	size_t memory_bytes; /* address space beyond what this process has when the child begins */
-	uint32_t cpu_s;      /* processor time between two calls of sandbox_begin(); twice that in all */
-	uint32_t wall_s;     /* time between two calls of sandbox_begin() in which the parent waits */
-	uint32_t still_s;    /* time in which the parent waits and the child uses no processor time */
+	size_t memory_bytes;          /* address space beyond what this process has when the child begins */
+	uint32_t cpu_s;               /* processor time between two calls of sandbox_begin(); twice that in all */
+	uint32_t wall_s;              /* time between two calls of sandbox_begin() in which the parent waits */
+	uint32_t still_s;             /* time in which the parent waits and the child uses no processor time */
+	const _Atomic bool *given_up; /* the child is killed when another thread sets it; NULL: never */
 };
 
 enum sandbox_state {
 	SANDBOX_RUNS,
 	SANDBOX_DIED,      /* it ended by itself or by a signal */
 	SANDBOX_OVER_TIME, /* it was killed because of cpu_s or wall_s */
+	SANDBOX_GIVEN_UP,  /* it was killed because of given_up */
 	SANDBOX_STILL, /* it waited for ever: for a lock that another thread held when it began, or longer than still_s
 			*/
 };

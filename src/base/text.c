@@ -19,6 +19,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static locale_t c_locale;
@@ -380,7 +381,7 @@ uint32_t text_distance(const char *one, const char *other)
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-enum { READ_BYTES = 1 << 16 };
+enum { READ_BYTES = 1 << 16, PROC_MAGIC = 0x9fa0, SYSFS_MAGIC_NUMBER = 0x62656572 };
 
 struct reading {
 	const char *path;
@@ -392,12 +393,16 @@ struct reading {
 	struct text text;
 };
 
-static troupe_status open_to_read(struct reading *r, struct troupe_error *error)
+static troupe_status cannot_open(const char *path, struct troupe_error *error)
+{
+	return fail(error, TROUPE_EIO, "%s: cannot open: %s", path, strerror(errno));
+}
+
+static troupe_status begin_reading(struct reading *r, struct troupe_error *error)
 {
 	struct stat info;
-	r->file = AGAIN(open(r->path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
 	if (r->file < 0 || AGAIN(fstat(r->file, &info)))
-		return fail(error, TROUPE_EIO, "%s: cannot open: %s", r->path, strerror(errno));
+		return cannot_open(r->path, error);
 	if (S_ISDIR(info.st_mode))
 		return fail(error, TROUPE_EIO, "%s: is a folder: expected a file", r->path);
 	r->plain = S_ISREG(info.st_mode);
@@ -436,15 +441,16 @@ static troupe_status read_all(struct reading *r, struct troupe_error *error)
 	}
 }
 
-troupe_status text_read_file_of(const char *path, const char *beginning, size_t bytes_max, char **ret_text,
+/* Closes the file. */
+static troupe_status read_file(int file, const char *path, const char *beginning, size_t bytes_max, char **ret_text,
 	size_t *ret_bytes, struct troupe_error *error)
 {
-	struct reading r = {.path = path, .bytes_max = bytes_max, .beginning = beginning};
-	troupe_status status = open_to_read(&r, error);
+	struct reading r = {.path = path, .file = file, .bytes_max = bytes_max, .beginning = beginning};
+	troupe_status status = begin_reading(&r, error);
 	if (!status)
 		status = read_all(&r, error);
-	if (r.file >= 0)
-		(void)close(r.file);
+	if (file >= 0)
+		(void)close(file);
 	if (status) {
 		text_fini(&r.text);
 		return status;
@@ -452,6 +458,57 @@ troupe_status text_read_file_of(const char *path, const char *beginning, size_t 
 	*ret_text = mem_realloc(r.text.at, r.text.count + 1); /* callers keep many files */
 	*ret_bytes = r.text.count;
 	return TROUPE_OK;
+}
+
+/* A file that the kernel makes up has no size, or, below /sys, a size that means nothing. */
+static bool is_made_up(int file)
+{
+	struct statfs system;
+	return !AGAIN(fstatfs(file, &system)) && (system.f_type == PROC_MAGIC || system.f_type == SYSFS_MAGIC_NUMBER);
+}
+
+troupe_status text_open_plain(const char *path, int *ret_file, struct troupe_error *error)
+{
+	struct stat named, opened;
+	/* a device may do something when it is opened: so its name is looked at first, and then the open file */
+	if (AGAIN(stat(path, &named)))
+		return cannot_open(path, error);
+	int file = S_ISREG(named.st_mode) ? AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) : -1;
+	if (S_ISREG(named.st_mode) && file < 0)
+		return cannot_open(path, error);
+	bool plain = file >= 0 && !AGAIN(fstat(file, &opened)) && S_ISREG(opened.st_mode) && !is_made_up(file);
+	if (plain && opened.st_size > 0) {
+		*ret_file = file;
+		return TROUPE_OK;
+	}
+	if (file >= 0)
+		(void)close(file);
+	return fail(error, TROUPE_EIO, "%s: %s", path,
+		plain                    ? "an empty file: expected one with content"
+		: S_ISDIR(named.st_mode) ? "is a folder: expected a file"
+					 : "not a plain file: expected one");
+}
+
+troupe_status text_read_open(
+	int file, const char *path, size_t bytes_max, char **ret_text, size_t *ret_bytes, struct troupe_error *error)
+{
+	int own = AGAIN(fcntl(file, F_DUPFD_CLOEXEC, 0));
+	return read_file(own, path, NULL, bytes_max, ret_text, ret_bytes, error);
+}
+
+troupe_status text_read_plain(const char *path, const char *beginning, size_t bytes_max, char **ret_text,
+	size_t *ret_bytes, struct troupe_error *error)
+{
+	int file = -1;
+	troupe_status status = text_open_plain(path, &file, error);
+	return status ? status : read_file(file, path, beginning, bytes_max, ret_text, ret_bytes, error);
+}
+
+troupe_status text_read_file_of(const char *path, const char *beginning, size_t bytes_max, char **ret_text,
+	size_t *ret_bytes, struct troupe_error *error)
+{
+	int file = AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
+	return read_file(file, path, beginning, bytes_max, ret_text, ret_bytes, error);
 }
 
 troupe_status text_read_file(

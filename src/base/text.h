@@ -51,5 +51,13 @@ troupe_status text_read_file(
  * has to check the beginning and refuse the file. */
 troupe_status text_read_file_of(const char *path, const char *beginning, size_t bytes_max, char **ret_text,
 	size_t *ret_bytes, struct troupe_error *error);
+/* For paths that others choose: never blocks, and reads only files that have a size. A pipe, a device, an empty file,
+ * or one of the files that the kernel makes up while they are read (/proc, /sys) is TROUPE_EIO. */
+troupe_status text_read_plain(const char *path, const char *beginning, size_t bytes_max, char **ret_text,
+	size_t *ret_bytes, struct troupe_error *error);
+/* In two calls. Opens such a file; *ret_file is closed by the caller. Then reads it; path: for messages. */
+troupe_status text_open_plain(const char *path, int *ret_file, struct troupe_error *error);
+troupe_status text_read_open(
+	int file, const char *path, size_t bytes_max, char **ret_text, size_t *ret_bytes, struct troupe_error *error);
 
 #endif

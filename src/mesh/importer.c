@@ -24,6 +24,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -35,7 +36,7 @@
 #endif
 
 enum {
-	WALL_S = 600,
+	WALL_FACTOR = 10, /* time for a file, in units of the limit of processor time: the machine may be busy */
 	STILL_S = 5,
 	TRIES = 20,      /* attempts to read a file in children that stand still */
 	DEATHS_MAX = 50, /* deaths of children after which no more files are read */
@@ -180,6 +181,9 @@ static void serve(int stream, void *ctx)
 /* --- the parent ------------------------------------------------------------------------------------------------- */
 
 struct importer {
+	struct sandbox_limits limits;
+	struct troupe_error wrong; /* in the environment; status TROUPE_OK: nothing */
+	_Atomic bool given_up;
 	pthread_mutex_t lock;    /* held by the thread whose file is being read */
 	bool has_thread;         /* under the lock */
 	pthread_t thread;        /* started for the first file */
@@ -206,9 +210,32 @@ struct request {
 	bool distrusted; /* after the answer: its child is to be ended */
 };
 
+static const char memory_name[] = "TROUPE_MESH_MEMORY_MIB", cpu_name[] = "TROUPE_MESH_CPU_S";
+
+/* The number of this name in the environment, or else the usual one. */
+static uint32_t importer_limit(struct importer *importer, const char *name, uint32_t usual, uint32_t most)
+{
+	const char *text = getenv(name);
+	int64_t number;
+	if (!text || !*text)
+		return usual;
+	if (text_int64(text, &number) && number >= 1 && number <= most)
+		return (uint32_t)number;
+	(void)fail(&importer->wrong, TROUPE_EINTERNAL, "%s in the environment: '%.40s': expected 1 to %u", name, text,
+		most);
+	return usual;
+}
+
 struct importer *importer_create(void)
 {
 	struct importer *importer = mem_alloc(sizeof *importer);
+	uint32_t memory_mib = importer_limit(importer, memory_name, IMPORTER_MEMORY_MIB, IMPORTER_MEMORY_MIB_MAX);
+	uint32_t cpu_s = importer_limit(importer, cpu_name, IMPORTER_CPU_S, IMPORTER_CPU_S_MAX);
+	importer->limits = (struct sandbox_limits){.memory_bytes = (size_t)memory_mib << 20,
+		.cpu_s = cpu_s,
+		.wall_s = WALL_FACTOR * cpu_s,
+		.still_s = STILL_S,
+		.given_up = &importer->given_up};
 	pthread_mutex_init(&importer->lock, NULL);
 	(void)sem_init(&importer->asked, 0, 0);
 	(void)sem_init(&importer->answered, 0, 0);
@@ -230,15 +257,19 @@ void importer_destroy(struct importer *importer)
 	free(importer);
 }
 
+void importer_give_up(struct importer *importer)
+{
+	if (importer)
+		atomic_store(&importer->given_up, true);
+}
+
 static troupe_status start(struct importer *importer, struct troupe_error *error)
 {
-	static const struct sandbox_limits limits = {.memory_bytes = (size_t)IMPORTER_MEMORY_MIB << 20,
-		.cpu_s = IMPORTER_CPU_S,
-		.wall_s = WALL_S,
-		.still_s = STILL_S};
 	struct troupe_error why;
 	importer->used = false;
-	if (!sandbox_create(&limits, serve, NULL, &importer->sandbox, &why))
+	if (importer->wrong.status)
+		return fail(error, TROUPE_EINTERNAL, "%s", importer->wrong.text);
+	if (!sandbox_create(&importer->limits, serve, NULL, &importer->sandbox, &why))
 		return TROUPE_OK;
 	return fail(error, TROUPE_EINTERNAL, "%s", why.text);
 }
@@ -322,7 +353,8 @@ static troupe_status converse(struct importer *importer, struct request *request
 	if (status)
 		return status;
 	if (head.what == ANSWER_REFUSED && head.status == TROUPE_EINTERNAL)
-		return fail(error, TROUPE_EINTERNAL, "needs more than %d MiB of memory", IMPORTER_MEMORY_MIB);
+		return fail(error, TROUPE_EINTERNAL, "needs more than %zu MiB of memory",
+			importer->limits.memory_bytes >> 20);
 	*ret_head = head;
 	return receive(importer, head.bytes, out, error);
 }
@@ -331,17 +363,27 @@ static troupe_status converse(struct importer *importer, struct request *request
 static bool failed_by_chance(struct importer *importer, struct importer_losses *losses)
 {
 	enum sandbox_state state = sandbox_state(importer->sandbox);
-	if (state != SANDBOX_OVER_TIME && (importer->used || state == SANDBOX_STILL))
+	if (state != SANDBOX_OVER_TIME && state != SANDBOX_GIVEN_UP && (importer->used || state == SANDBOX_STILL))
 		return true;
 	losses->deaths++;
 	losses->over = state == SANDBOX_OVER_TIME || losses->deaths >= DEATHS_MAX;
 	return false;
 }
 
+/* How the user can change the limit that the child has reached. */
+static const char *importer_hint(const struct importer *importer, const struct troupe_error *why)
+{
+	if (importer->sandbox && sandbox_state(importer->sandbox) == SANDBOX_OVER_TIME)
+		return "; TROUPE_MESH_CPU_S in the environment changes this limit";
+	return strstr(why->text, "MiB of memory") ? "; TROUPE_MESH_MEMORY_MIB in the environment changes this limit"
+						  : "";
+}
+
 /* TROUPE_OK: request->head and *request->out are an answer. The thread's. */
 static troupe_status ask(struct importer *importer, struct request *request)
 {
 	struct troupe_error why = {0};
+	const char *hint = "";
 	bool again = true;
 	for (int tries = TRIES; again && tries; tries--) {
 		troupe_status status = importer->sandbox ? TROUPE_OK : start(importer, request->error);
@@ -352,12 +394,13 @@ static troupe_status ask(struct importer *importer, struct request *request)
 		status = converse(importer, request, &request->head, request->out, &why);
 		again = status && failed_by_chance(importer, request->losses);
 		importer->used = true;
+		hint = status ? importer_hint(importer, &why) : "";
 		if (status || sandbox_is_worn(importer->sandbox))
 			stop(importer);
 		if (!status)
 			return TROUPE_OK;
 	}
-	return fail(request->error, TROUPE_EINTERNAL, "the process that reads it %s", why.text);
+	return fail(request->error, TROUPE_EINTERNAL, "the process that reads it %.200s%s", why.text, hint);
 }
 
 static void *work(void *ctx)

@@ -28,14 +28,22 @@
 #include "mesh/image.h"
 #include "mesh/mesh.h"
 
-/* Limits of the child, for each file. A mesh of MESH_TRIANGLES_MAX needs a small part of both. */
-enum { IMPORTER_MEMORY_MIB = 4096, IMPORTER_CPU_S = 120 };
+/* Limits of the child, for each file, unless TROUPE_MESH_MEMORY_MIB or TROUPE_MESH_CPU_S in the environment of the
+ * process has another number. A mesh of MESH_TRIANGLES_MAX needs a part of both. */
+enum {
+	IMPORTER_MEMORY_MIB = 1024,
+	IMPORTER_MEMORY_MIB_MAX = 1 << 20,
+	IMPORTER_CPU_S = 30,
+	IMPORTER_CPU_S_MAX = 86400,
+};
 
 struct importer;
 
 /* Does not start the child yet. */
 struct importer *importer_create(void);
 void importer_destroy(struct importer *importer); /* NULL is fine */
+/* The file that is being read is given up, and no other one is read. Any thread. NULL is fine. */
+void importer_give_up(struct importer *importer);
 
 /* The failures with the files of one world or model; zeroed: none yet. If a file took too long, or the child died on 50
  * files, no more files of that world or model are read: otherwise a world of many such files would be refused only

@@ -131,6 +131,36 @@ static char *find_address(const char *name, const struct sdf_options *options)
 	return found;
 }
 
+static void allow_list(const char *list, struct files_places *places)
+{
+	while (list && *list) {
+		size_t length = strcspn(list, ":");
+		char *folder = mem_printf("%.*s", (int)length, list);
+		if (length)
+			files_allow(places, folder);
+		free(folder);
+		list += length + (list[length] == ':');
+	}
+}
+
+void sdf_allow(const char *path, const struct sdf_options *options, struct files_places *places)
+{
+	char *folder;
+	if (path)
+		files_allow_around(places, path);
+	for (const char *const *at = options->resource_paths; at && *at; at++)
+		allow_list(*at, places);
+	if (options->use_environment) {
+		char *folders = sdf_environment_folders();
+		allow_list(folders, places);
+		free(folders);
+	}
+	for (uint32_t i = 0; (folder = data_folder("worlds", i)); i++) {
+		files_allow(places, folder);
+		free(folder);
+	}
+}
+
 char *sdf_find_file(const char *name, const char *ending, const struct sdf_options *options)
 {
 	if (fuel_is_remote(name))

@@ -446,6 +446,7 @@ void load_fini(struct load *load)
 {
 	reading_fini(load);
 	files_fini(&load->own_files);
+	files_places_fini(&load->own_places);
 	map_fini(&load->file_names);
 	places_fini(&load->places);
 	map_fini(&load->meshes);
@@ -528,6 +529,10 @@ troupe_status sdf_load_text(const char *text, size_t bytes, const char *path, co
 	struct sdf *sdf = mem_alloc(sizeof *sdf);
 	struct load load = {.sdf = sdf, .options = options ? options : &defaults};
 	load.disk = load.options->files ? load.options->files : &load.own_files;
+	if (!load.options->files) {
+		sdf_allow(path, load.options, &load.own_places);
+		load.own_files.places = &load.own_places;
+	}
 	sdf->path = arena_strdup(&sdf->arena, path);
 	sdf->version = "";
 	sdf->names_version = 112;
@@ -593,7 +598,7 @@ static troupe_status load_path(const char *path, bool sought, const struct sdf_o
 	struct troupe_error why, more;
 	struct files own = {0};
 	struct files *files = options && options->files ? options->files : &own;
-	troupe_status status = files_read(files, path, SDF_FILE_BYTES_MAX, &text, &bytes, &why);
+	troupe_status status = files_read_given(files, path, SDF_FILE_BYTES_MAX, &text, &bytes, &why);
 	if (!status) {
 		status = sdf_load_text(text, bytes, path, options, ret_sdf, error);
 	} else {

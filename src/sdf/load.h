@@ -43,6 +43,8 @@ struct load {
 	const struct sdf_options *options;
 	struct files *disk; /* that of the options; own_files if they have none */
 	struct files own_files;
+	struct files_places own_places;
+	const char *refused;  /* a file that was looked for, and that may not be read; NULL: none */
 	troupe_status status; /* of the first error */
 	struct troupe_error first;
 	struct map warned; /* kinds of warnings that are given only once */

@@ -68,6 +68,10 @@ static const char *places_join(struct load *load, const char *folder, const char
 static enum files_kind places_look(struct load *load, const char *path, const char **ret_path)
 {
 	enum files_kind found = path ? files_look(load->disk, path) : FILES_NOTHING;
+	if (found == FILES_REFUSED) { /* another place may have it */
+		load->refused = path;
+		return FILES_NOTHING;
+	}
 	if (found)
 		*ret_path = path;
 	return found;
@@ -83,7 +87,7 @@ static enum files_kind places_try(struct load *load, const char *folder, const c
 /* Reads a file beside the load's set. */
 static const char *places_read_package_name(struct load *load, const char *path)
 {
-	struct files aside = {.before = load->disk, .closed = load->disk->closed};
+	struct files aside = {.before = load->disk, .closed = load->disk->closed, .places = load->disk->places};
 	struct arena tree = {0};
 	const struct sdf_element *root;
 	const char *text, *name = NULL;
@@ -282,13 +286,14 @@ static enum files_kind places_find_address(struct load *load, const char *uri, c
 		return FILES_NOTHING;
 	for (uint32_t i = 0; i < places->folders.count && !found; i++)
 		found = fuel_find(load->disk, arena, places->folders.at[i], &address, ret_path);
-	return found;
+	return found == FILES_REFUSED ? places_look(load, *ret_path, ret_path) : found;
 }
 
 enum files_kind places_find(struct load *load, const char *from, const char *uri, const char **ret_path)
 {
 	const char *name = places_local_part(uri);
 	places_list(load);
+	load->refused = NULL;
 	if (!*name || strlen(name) > 4000)
 		return FILES_NOTHING;
 	if (fuel_is_remote(uri))
@@ -360,6 +365,13 @@ void places_explain(struct load *load, const char *from, const char *uri, struct
 	const char *name = places_local_part(uri), *slash = strrchr(from, '/');
 	struct places *places = &load->places;
 	places_list(load);
+	if (load->refused) {
+		text_add(out,
+			": \"%.200s\" is there, but is no plain file below the folder of the world or a resource path: "
+			"expected one (--resource-path adds a folder)",
+			load->refused);
+		return;
+	}
 	if (fuel_is_remote(uri)) {
 		if (places->folders.count)
 			places_add_list_of(places, " in a cache of Fuel", out);

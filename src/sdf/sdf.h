@@ -27,8 +27,9 @@ enum {
 	SDF_MODELS_MAX = 1000000, /* including nested models; the same limit for links, joints, collisions and
 				   * visuals, each */
 	SDF_WORLDS_MAX = 64,
-	SDF_IGNORED_MAX = 1000, /* kinds of ignored elements that are listed */
-	SDF_MESSAGES_MAX = 200, /* number of warnings and errors that are kept; the others are only counted */
+	SDF_ITERATIONS_MAX = 100000, /* of the solver, in one step */
+	SDF_IGNORED_MAX = 1000,      /* kinds of ignored elements that are listed */
+	SDF_MESSAGES_MAX = 200,      /* number of warnings and errors that are kept; the others are only counted */
 };
 #define SDF_LENGTH_MAX 1e9  /* m: no coordinate or size beyond this */
 #define SDF_SURFACE_KP 1e12 /* N/m: the stiffness of a surface whose file gives none; such surfaces are rigid */
@@ -381,7 +382,8 @@ struct sdf_options {
 	 * file that contains the name. If use_environment is set, sdf_environment_folders() are searched last. */
 	const char *const *resource_paths;
 	bool use_environment;
-	struct files *files;       /* all files are read through it; NULL: from the file system */
+	/* All files are read through it; NULL: from the file system, where sdf_allow() allows it. */
+	struct files *files;
 	struct importer *importer; /* reads meshes and images (mesh/importer.h); NULL: an importer for this load only */
 	enum sdf_visuals visuals;
 	bool find; /* sdf_load_file() searches for a world of that name with sdf_find_file() */
@@ -396,6 +398,11 @@ struct sdf_options {
 	const char *bare_name;
 	const struct pose *bare_pose; /* in the world */
 };
+
+/* Adds the places of which the files of a world may be read: its own folder (files_allow_around()), the resource paths,
+ * the folders of the environment if the options use them, and those of the worlds that come with troupe. path: of the
+ * world's file; NULL: it has none. */
+void sdf_allow(const char *path, const struct sdf_options *options, struct files_places *places);
 
 /* Finds the file that a person means by a name such as "warehouse"; such names end in `ending` (".sdf"). An address of
  * Fuel is searched for in the caches only (sdf/fuel.h). The path itself is tried first, then the path with the ending;

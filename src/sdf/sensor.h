@@ -16,7 +16,7 @@
 #define SDF_NOISE_MAX 1e30
 
 enum {
-	SDF_PIXELS_MAX = 1 << 26, /* of one picture; width and height are at most SDF_WIDTH_MAX */
+	SDF_PIXELS_MAX = 1 << 25, /* of one picture; width and height are at most SDF_WIDTH_MAX */
 	SDF_WIDTH_MAX = 1 << 14,
 	SDF_RAYS_MAX = 1 << 24, /* of one scan */
 	SDF_SIGNALS_MAX = 9,    /* of one sensor */

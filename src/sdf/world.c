@@ -53,7 +53,7 @@ static void load_solver(struct load *load, const struct sdf_element *ode, struct
 	const struct sdf_element *solver = sdf_child(ode, "solver", NULL);
 	const struct sdf_element *constraints = sdf_child(ode, "constraints", NULL);
 	physics->solver = sdf_child_text(solver, "type");
-	load_uint(load, solver, "iters", &physics->iterations);
+	load_count(load, solver, "iters", 0, SDF_ITERATIONS_MAX, &physics->iterations);
 	load_double(load, solver, "sor", 0, 1e6, &physics->sor);
 	load_double(load, constraints, "cfm", 0, 1e6, &physics->cfm);
 	load_double(load, constraints, "erp", 0, 1, &physics->erp);

@@ -169,7 +169,10 @@ Test(files, a_set_keeps_what_it_read_and_what_it_found, .init = set_up, .fini = 
 	cr_assert_eq(files_read(&files, a, 4, &bytes, &count, &error), TROUPE_ELIMIT,
 		"limits hold for files that are kept, too");
 	cr_assert_eq(files_look(&files, b), FILES_FILE, "a file that was found is looked for again");
-	cr_assert_eq(files.all.count, 2);
+	put(c, "later");
+	cr_assert_eq(files_look(&files, c), FILES_NOTHING, "a file that was not there is looked for again");
+	cr_assert_eq(files_read(&files, c, 100, &bytes, &count, &error), TROUPE_EIO);
+	cr_assert_eq(files.all.count, 3);
 	files_fini(&files);
 	free(a);
 	free(b);
@@ -203,6 +206,107 @@ Test(files, names_in_a_folder, .init = set_up, .fini = tear_down)
 	free(b);
 	free(deep);
 	free(none);
+}
+
+/* What was not there stays so when the set is packed and asked before the file system. */
+Test(files, absences_are_kept, .init = set_up, .fini = tear_down)
+{
+	struct files files = {0}, again = {0}, inner = {0}, other = {0};
+	struct text out = {0};
+	struct troupe_error error;
+	const char *bytes;
+	size_t count;
+	char *a = in_folder("a"), *b = in_folder("b");
+	put(b, "b");
+	cr_assert_eq(files_look(&files, a), FILES_NOTHING);
+	cr_assert_eq(files_read(&files, b, 100, &bytes, &count, &error), TROUPE_OK);
+	files_pack(&files, &out);
+	put(a, "a");
+	struct unpack in = reading(&out);
+	files_unpack(&again, &in);
+	cr_assert(!in.bad && again.all.count == 2);
+	again.closed = false;
+	cr_assert_eq(files_look(&again, a), FILES_NOTHING);
+	cr_assert_eq(files_read(&again, a, 100, &bytes, &count, &error), TROUPE_EIO);
+	inner.before = &again;
+	cr_assert_eq(files_look(&inner, a), FILES_NOTHING);
+	cr_assert_eq(files_read(&inner, a, 100, &bytes, &count, &error), TROUPE_EIO);
+	cr_assert_eq(files_look(&again, folder), FILES_FOLDER);
+	/* another set in which it is there */
+	files_add(&other, a, "a", 1);
+	cr_assert(files_differ(&files, &other) && !files_holds(&files, &other.all.at[0]));
+	files_add_all(&files, &other);
+	cr_assert(!files_read(&other, a, 100, &bytes, &count, &error) && files_look(&files, a) == FILES_NOTHING);
+	files_replace_all(&files, &other);
+	cr_assert(!files_differ(&files, &other) && files_holds(&files, &other.all.at[0]));
+	cr_assert(!files_read(&files, a, 100, &bytes, &count, &error) && !strcmp(bytes, "a"));
+	files_fini(&other);
+	files_fini(&inner);
+	files_fini(&again);
+	files_fini(&files);
+	text_fini(&out);
+	free(a);
+	free(b);
+}
+
+/* Only what is below a place is read, wherever links lead; and no file but a plain one with content. */
+Test(files, places_bound_what_is_read, .init = set_up, .fini = tear_down)
+{
+	struct files_places places = {0};
+	struct files files = {.places = &places}, open = {0};
+	struct troupe_error error;
+	const char *bytes;
+	size_t count;
+	char *a = in_folder("a"), *inside = in_folder("a/x"), *link = in_folder("a/y"), *up = in_folder("a/../b");
+	char *b = in_folder("b"), *empty = in_folder("c"), *pipe = in_folder("d");
+	cr_assert(!mkdir(a, 0700) && !mkfifo(pipe, 0600));
+	put(inside, "inside");
+	put(b, "outside");
+	put(empty, "");
+	cr_assert(!symlink("../b", link));
+	files_allow(&places, a);
+	files_allow(&places, "/nowhere");
+	cr_assert(places.all.count == 1 && files_allows(&places, a) && files_allows(&places, inside));
+	cr_assert(!files_allows(&places, b) && !files_allows(&places, folder) && !files_allows(&places, link));
+	cr_assert_eq(files_look(&files, inside), FILES_FILE);
+	cr_assert(!files_read(&files, inside, 100, &bytes, &count, &error) && !strcmp(bytes, "inside"));
+	const char *const outside[] = {b, link, up, "/etc/passwd", "/proc/self/environ", "/dev/zero"};
+	for (size_t i = 0; i < ARRAY_LEN(outside); i++) {
+		struct files fresh = {.places = &places};
+		cr_assert_eq(files_read(&fresh, outside[i], 100, &bytes, &count, &error), TROUPE_EIO, "%s", outside[i]);
+		cr_assert(strstr(error.text, outside[i]));
+		cr_assert_eq(files_look(&fresh, outside[i]), FILES_REFUSED, "%s", outside[i]);
+		cr_assert_eq(files_look(&fresh, outside[i]), FILES_NOTHING, "it is absent then");
+		cr_assert(fresh.all.count == 1 && fresh.all.at[0].absent && !fresh.all.at[0].bytes);
+		files_fini(&fresh);
+	}
+	cr_assert(!files_read_given(&files, b, 100, &bytes, &count, &error) && !strcmp(bytes, "outside"));
+	const char *const special[] = {
+		pipe, empty, "/proc/self/environ", "/dev/zero", "/sys/kernel/mm/transparent_hugepage/enabled"};
+	for (size_t i = 0; i < ARRAY_LEN(special); i++)
+		cr_assert_eq(files_read(&open, special[i], 100, &bytes, &count, &error), TROUPE_EIO, "%s", special[i]);
+	files_fini(&open);
+	files_fini(&files);
+	files_places_fini(&places);
+	cr_assert(!unlink(inside) && !unlink(link) && !rmdir(a));
+	free(a), free(inside), free(link), free(up), free(b), free(empty), free(pipe);
+}
+
+/* A package reaches from the folder with its description; a file that has none, only to its own folder. */
+Test(files, a_package_is_a_place, .init = set_up, .fini = tear_down)
+{
+	struct files_places places = {0};
+	char *urdf = in_folder("a"), *robot = in_folder("a/robot.urdf"), *mark = in_folder("package.xml");
+	cr_assert(!mkdir(urdf, 0700));
+	put(robot, "x");
+	files_allow_around(&places, robot);
+	cr_assert(files_allows(&places, urdf) && !files_allows(&places, folder));
+	put(mark, "x");
+	files_allow_around(&places, robot);
+	cr_assert(files_allows(&places, folder) && !files_allows(&places, "/tmp"));
+	files_places_fini(&places);
+	cr_assert(!unlink(mark) && !unlink(robot) && !rmdir(urdf));
+	free(urdf), free(robot), free(mark);
 }
 
 Test(files, a_closed_set_is_all_there_is, .init = set_up, .fini = tear_down)
@@ -247,7 +351,7 @@ Test(files, a_closed_set_is_all_there_is, .init = set_up, .fini = tear_down)
 	cr_assert_eq(files_look(&again, ""), FILES_NOTHING);
 	cr_assert_eq(files_look(&again, a), FILES_FILE);
 	cr_assert(!files_read(&again, a, 100, &bytes, &count, &error) && !strcmp(bytes, "on the disk"));
-	cr_assert_eq(again.all.count, 4);
+	cr_assert_eq(again.all.count, 6, "what was not there is kept, too");
 	files_fini(&inner);
 	files_fini(&again);
 	files_fini(&files);

@@ -670,7 +670,7 @@ static const struct {
 	{CAMERA("<image><width>0</width></image>"), "t.sdf:4: <width> is \"0\": expected from 1 to 16384"},
 	{CAMERA("<image><height>100000</height></image>"), "t.sdf:4: <height> is \"100000\""},
 	{CAMERA("<image><width>16384</width><height>16384</height></image>"),
-		"t.sdf:4: <image> is 16384 x 16384: expected at most 67108864 pixels"},
+		"t.sdf:4: <image> is 16384 x 16384: expected at most 33554432 pixels"},
 	{CAMERA("<image><height>240.5</height></image>"),
 		"t.sdf:4: <height> is \"240.5\": expected a whole number from 1 to"},
 	{CAMERA("<visibility_mask>1.5</visibility_mask>"),
