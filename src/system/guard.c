@@ -94,10 +94,17 @@ static void end_thread(void *unused)
 }
 
 static pthread_key_t end_key;
+static volatile sig_atomic_t guard_is_copy; /* this process is a copy that fork() has made */
+
+static void guard_note_copy(void)
+{
+	guard_is_copy = 1;
+}
 
 static void make_end_key(void)
 {
 	(void)pthread_key_create(&end_key, end_thread);
+	(void)pthread_atfork(NULL, NULL, guard_note_copy);
 }
 
 static void prepare_thread(void)
@@ -125,14 +132,6 @@ void guard_enter(const struct system *system, const char *function)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-void guard_leave(void)
-{
-	atomic_signal_fence(memory_order_seq_cst);
-	if (entered)
-		fesetenv(&rounding);
-	entered = NULL;
-}
-
 /* Not snprintf(), which is not safe in a signal handler. */
 static void append(char *text, size_t bytes, size_t *length, const char *more)
 {
@@ -157,9 +156,24 @@ void troupe_plugin_interrupted(char *ret_text, size_t bytes)
 	bool of_model = system->self.model != SCENE_NONE;
 	const char *const parts[] = {"plugin '", system->self.kind->names[0], "' (", system->library->path, ") of ",
 		of_model ? "model '" : "the world", of_model ? system->scene->models[system->self.model].name : "",
-		of_model ? "': " : ": ", entered_function, thread_ends ? " ends its thread, and" : ""};
+		of_model ? "': " : ": ", entered_function,
+		guard_is_copy ? " has called fork(), and its copy of this process"
+		: thread_ends ? " ends its thread, and"
+			      : ""};
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		append(ret_text, bytes, &length, parts[i]);
+}
+
+/* A copy of the process that a plug-in has made by fork() comes back as if it were the run. It has one of its threads,
+ * and all files of the run, which both would write. */
+void guard_leave(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	if (entered)
+		fesetenv(&rounding);
+	if (entered && guard_is_copy)
+		abort();
+	entered = NULL;
 }
 
 /* --- faults ------------------------------------------------------------------------------------------------------- */
