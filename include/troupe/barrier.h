@@ -71,7 +71,8 @@ struct troupe_join {
 	const char *name;     /* of the client; no other barrier client of the server has it */
 	const char *world;    /* as it is, or as topics have it; NULL: the first */
 	uint64_t period_ns;   /* simulated; a multiple of the world's step. 0: each step */
-	uint64_t deadline_ns; /* real time for each answer, up to TROUPE_BARRIER_DEADLINE_S_MAX; 0: 10 s */
+	uint64_t deadline_ns; /* real time for each answer, up to barrier_deadline_s of the server; 0: 10 s, or less if
+			       * the limit is less */
 	troupe_failure failure;
 	const struct troupe_barrier_ops *ops; /* NULL: the client calls troupe_client_next() and troupe_client_done() */
 	void *ctx;

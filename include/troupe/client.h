@@ -71,6 +71,10 @@ struct troupe_client_def {
 	 * without any. It must be quick, and must not call the server. */
 	void (*on_ready)(void *ctx);
 	void *ctx;
+	/* For a thread that has several clients. What reads files or makes models is done on a thread of the server, so
+	 * that no call of this client waits for it. What is wrong with such a request then comes as its reply, and
+	 * further requests of the client wait for it, so that they keep their order. */
+	bool never_waits;
 };
 
 /* The client lives until troupe_client_destroy(), which must be called before troupe_server_destroy(). */

@@ -27,6 +27,15 @@ enum troupe_client_lost {
 	TROUPE_CLIENT_LOST_END,    /* the run ends, as when any other secondary is lost */
 };
 
+/* On what a robot client may act, and all that the plug-ins of its models ask for. */
+enum troupe_client_rights {
+	TROUPE_CLIENT_RIGHTS_SAVED, /* as in the state that is resumed; else its own models only */
+	TROUPE_CLIENT_RIGHTS_OWN,   /* the models that were created through it */
+	TROUPE_CLIENT_RIGHTS_WORLD, /* also models that were not created through any client, and plug-ins of the world
+				     */
+	TROUPE_CLIENT_RIGHTS_ALL,   /* everything, with all services */
+};
+
 struct troupe_network {
 	const char *transport; /* how steps travel, by name (troupe_transports()); NULL: the usual one, "tcp" */
 	uint32_t secondaries;  /* primary: starts with exactly this number; 1 .. TROUPE_SECONDARIES_MAX */
@@ -46,6 +55,7 @@ struct troupe_network {
 		*clients;     /* primary: waits for the clients of these names, too; NULL ends the list; or NULL */
 	uint32_t clients_max; /* primary: so many clients may take part at one time; at least the announced ones */
 	enum troupe_client_lost client_lost;
+	enum troupe_client_rights client_rights;
 	/* Stream sockets that are connected already (troupe_network_pair()); address, listen, partition, interface
 	 * and key are then not used. A primary has one socket for each secondary, a secondary has one socket. The
 	 * server or the secondary owns the sockets from its creation on, even if the creation fails. NULL: none. */
@@ -117,6 +127,9 @@ TROUPE_API void troupe_secondary_destroy(struct troupe_secondary *secondary);
  * members, joins it again, and gets the world as it is then. TROUPE_OK: the run is done, or the secondary was stopped.
  * May be called once. */
 TROUPE_API troupe_status troupe_secondary_run(struct troupe_secondary *secondary, struct troupe_error *error);
+/* In on_welcome(): the ticket with which gateways of this robot client connect (struct troupe_view_run); valid until
+ * on_welcome() returns. */
+TROUPE_API const char *troupe_secondary_ticket(const struct troupe_secondary *secondary);
 /* Leaves: the other peers are told, and end. Any thread; may be called from a signal handler. */
 TROUPE_API void troupe_secondary_stop(struct troupe_secondary *secondary);
 

@@ -122,6 +122,8 @@ enum troupe_kind_flags {
 	TROUPE_READS_CONTACTS = 16, /* update() or report() read contacts */
 	TROUPE_READS_SENSORS = 32,  /* update() or report() read sensors; says so, and no more */
 	TROUPE_IN_ACTOR = 64,       /* it may stand in an actor, which has links but no joints */
+	TROUPE_FOR_CLIENTS = 128,   /* in the world: it takes messages from robots of all robot clients, too, which else
+				     * reach systems of their own models only */
 };
 
 struct troupe_reckoning { /* dead reckoning: pose of a frame that is fixed to the model, relative to where it began */
@@ -494,11 +496,13 @@ struct troupe_host {
 	 * type. */
 	struct troupe_message *(*unpack)(
 		const struct troupe_step *step, const char *type, const void *bytes, size_t count);
-	/* To all systems that listen to the topic of the output, in this step, and to subscribers outside. */
+	/* To all systems that listen to the topic of the output, in this step, and to subscribers outside. If the own
+	 * model belongs to a robot client, only to those on which the client may act. */
 	void (*publish)(const struct troupe_system *self, const struct troupe_step *step, uint32_t output,
 		const struct troupe_message *message);
 	/* Joins a link of the own model rigidly to any other link, as they stand in state k, from this step on; until
-	 * detach(), or until one of the models is removed or reset. False: one of them does not exist. */
+	 * detach(), or until one of the models is removed or reset. False: one of them does not exist, or the own
+	 * model belongs to a robot client that may not act on the other one. */
 	bool (*attach)(const struct troupe_system *self, const struct troupe_step *step, uint32_t link, uint32_t other);
 	/* Ends all that this system has joined, from this step on. */
 	void (*detach)(const struct troupe_system *self, const struct troupe_step *step);
@@ -506,7 +510,7 @@ struct troupe_host {
 	bool (*attached)(const struct troupe_system *self, const struct troupe_step *step);
 	/* A request to a service of the world, as a command that is due in this step: "set_pose", "create", "remove",
 	 * ...; the message has the type of the service (`troupe topics` lists them). Its outcome is on the topic
-	 * replies. */
+	 * replies. If the own model belongs to a robot client, the request has the rights of this client. */
 	void (*request)(const struct troupe_system *self, const struct troupe_step *step, const char *service,
 		const struct troupe_message *message);
 

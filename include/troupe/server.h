@@ -65,10 +65,10 @@ struct troupe_reply {
 struct troupe_taken {
 	uint32_t world;
 	uint64_t step;
-	const char *topic;
-	const char *text; /* the message in text form, in one line */
-	bool refused;     /* it has changed nothing */
-	bool saved;       /* it waited in the state from which the server was resumed */
+	const char *topic; /* TOPIC@CLIENT if it acts for a robot client */
+	const char *text;  /* the message in text form, in one line */
+	bool refused;      /* it has changed nothing */
+	bool saved;        /* it waited in the state from which the server was resumed */
 	/* A command that was given to all worlds has the same number here in each world; no other command of the step
 	 * has it. 0: it was given to this world alone. */
 	uint64_t copy;
@@ -128,7 +128,10 @@ struct troupe_server_def {
 	 * radio), and the noise of sensors is made of them. A resumed state has its own seed. */
 	uint64_t seed;
 	double initial_time_s; /* simulated time of state 0 */
-	bool chaos;            /* forced moves: at random steps random components move to random secondaries */
+	/* The longest deadline that a barrier client (barrier.h) may ask for, for which the run may stand still; 0:
+	 * TROUPE_BARRIER_DEADLINE_S_MAX. */
+	double barrier_deadline_s;
+	bool chaos; /* forced moves: at random steps random components move to random secondaries */
 	uint64_t chaos_seed;
 	uint32_t chaos_moves;    /* components moved in each step; 0: one, in about one step of four */
 	uint32_t observe;        /* TROUPE_OBSERVE_...: what snapshots hold besides poses and velocities */
@@ -203,6 +206,9 @@ TROUPE_API troupe_status troupe_server_create(
 	const struct troupe_server_def *def, struct troupe_server **ret_server, struct troupe_error *error);
 /* NULL is fine. Not while it runs. */
 TROUPE_API void troupe_server_destroy(struct troupe_server *server);
+/* Whether a thread of the server still prepares what a client has asked for (troupe_client_def.never_waits):
+ * troupe_server_destroy() waits for it. Any thread. */
+TROUPE_API bool troupe_server_is_preparing(const struct troupe_server *server);
 
 struct troupe_limits {
 	uint64_t iterations; /* stop when this many steps have been taken since state 0; 0: no limit */
@@ -218,6 +224,17 @@ TROUPE_API troupe_status troupe_server_run(
  * troupe_server_save() in between that takes half a second more is given up. Any thread; may be called from a signal
  * handler. */
 TROUPE_API void troupe_server_stop(struct troupe_server *server);
+/* For a process that must end although a step does not: one thread is in troupe_server_run(), and another one calls
+ * this after troupe_server_stop(). Waits at most ms for the step to be in a part that can be given up: that of the
+ * secondaries, such as their plug-ins, the physics and the sensors.
+ * TROUPE_GIVEN_UP: the run has ended as one that was stopped before this step. The server can be asked and saved, but
+ * the threads of the step go on: it cannot run again or be destroyed, and the process has to end.
+ * TROUPE_STUCK: not possible within this time. TROUPE_NOT_STEPPING: the server does not run, or only gathers members.
+ * With 0 ms nothing is given up. Unless the server does not run, why, of so many bytes, says what the run waits for:
+ * "step 12: the physics". */
+enum troupe_given_up { TROUPE_GIVEN_UP, TROUPE_STUCK, TROUPE_NOT_STEPPING };
+TROUPE_API enum troupe_given_up troupe_server_give_up(
+	struct troupe_server *server, uint32_t ms, char *why, size_t bytes);
 /* Whether the last run ended because of troupe_server_stop(), or because a client called the service /server_control.
  * Call it while the server does not run. */
 TROUPE_API bool troupe_server_was_stopped(const struct troupe_server *server);

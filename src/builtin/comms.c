@@ -256,7 +256,7 @@ static void perfect_update(const struct troupe_system *self, const struct troupe
 
 const struct troupe_kind builtin_perfect_comms = {
 	.size = sizeof(struct troupe_kind),
-	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT,
+	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT | TROUPE_FOR_CLIENTS,
 	.names = BUILTIN_NAMES("PerfectComms"),
 	.parameters = perfect_parameters,
 	.configure = perfect_configure,
@@ -499,7 +499,7 @@ static void rf_update(const struct troupe_system *self, const struct troupe_step
 
 const struct troupe_kind builtin_rf_comms = {
 	.size = sizeof(struct troupe_kind),
-	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT,
+	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT | TROUPE_FOR_CLIENTS,
 	.names = BUILTIN_NAMES("RFComms"),
 	.parameters = rf_parameters,
 	.configure = rf_configure,
@@ -625,7 +625,7 @@ static void acoustic_update(const struct troupe_system *self, const struct troup
 
 const struct troupe_kind builtin_acoustic_comms = {
 	.size = sizeof(struct troupe_kind),
-	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT,
+	.flags = TROUPE_IN_WORLD | TROUPE_LENIENT | TROUPE_FOR_CLIENTS,
 	.names = BUILTIN_NAMES("AcousticComms"),
 	.parameters = acoustic_parameters,
 	.configure = acoustic_configure,

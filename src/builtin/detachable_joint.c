@@ -119,7 +119,7 @@ static void attach(const struct troupe_system *self, const struct troupe_step *s
 		tell(self, step, w, true);
 		return;
 	}
-	if (w->missed == 1 && !config->quiet)
+	if (w->missed == 1 && !config->quiet && other == TROUPE_NOTHING)
 		self->host->log_line(self, "model '%.80s' has no link '%.80s' now: it is attached when it has",
 			config->model, config->other);
 	w->missed += w->missed < 2;

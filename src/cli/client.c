@@ -14,7 +14,7 @@ struct client {
 	const struct gateways_settings *settings;
 	int64_t verbosity;
 	struct network_hooks hooks;
-	char *address;
+	char *address, *ticket;
 	pthread_t thread;
 	bool started;
 	/* the thread's; read when it has ended */
@@ -36,7 +36,8 @@ static void *start(void *arg)
 	const struct troupe_view_run run = {.address = client->address,
 		.key_file = client->network->key_file,
 		.insecure = client->network->insecure,
-		.client = client->network->name};
+		.client = client->network->name,
+		.ticket = client->ticket};
 	troupe_status status = gateways_connect(client->settings, &run, say, client, &client->gateways, &error);
 	client->failed = status;
 	if (!status)
@@ -56,6 +57,7 @@ static void on_welcome(void *ctx, const char *address)
 		return;
 	}
 	client->address = mem_strdup(address);
+	client->ticket = mem_strdup(troupe_secondary_ticket(client->hooks.secondary));
 	int failed = pthread_create(&client->thread, NULL, start, client);
 	mem_check_thread(failed);
 	client->started = !failed;
@@ -71,5 +73,6 @@ int client_run(const struct network_settings *network, const struct gateways_set
 		pthread_join(client.thread, NULL);
 	gateways_end(client.gateways, client.hooks.why.status ? &client.hooks.why : NULL);
 	free(client.address);
+	free(client.ticket);
 	return client.failed ? CLI_BAD_INPUT : status;
 }

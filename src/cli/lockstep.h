@@ -11,7 +11,8 @@ struct lockstep_settings {
 	const char *socket, *listen; /* NULL: none */
 	bool insecure;
 	struct option_list wait_for;
-	double wait_s; /* 0: for ever */
+	double wait_s;     /* 0: for ever */
+	double deadline_s; /* the longest that a client may ask for */
 };
 
 /* open: clients can join without a socket, through a gateway. note: called with a line that names the sockets and the

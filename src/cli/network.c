@@ -199,7 +199,7 @@ static void set_aside(struct network_settings *settings)
 	settings->address = settings->listen = settings->partition = settings->interface = settings->key_file = NULL;
 	settings->insecure = false;
 	settings->wait_s = 0;
-	settings->name = settings->client_lost = NULL;
+	settings->name = settings->client_lost = settings->client_rights = NULL;
 	settings->clients = (struct option_list){0};
 	settings->clients_max = 0;
 }
@@ -215,6 +215,15 @@ enum troupe_client_lost network_client_lost(const struct network_settings *setti
 	return !strcmp(given, "keep")  ? TROUPE_CLIENT_LOST_KEEP
 	       : !strcmp(given, "end") ? TROUPE_CLIENT_LOST_END
 				       : TROUPE_CLIENT_LOST_REMOVE;
+}
+
+enum troupe_client_rights network_client_rights(const struct network_settings *settings)
+{
+	const char *given = settings->client_rights;
+	return !given                    ? TROUPE_CLIENT_RIGHTS_SAVED
+	       : !strcmp(given, "all")   ? TROUPE_CLIENT_RIGHTS_ALL
+	       : !strcmp(given, "world") ? TROUPE_CLIENT_RIGHTS_WORLD
+					 : TROUPE_CLIENT_RIGHTS_OWN;
 }
 
 bool network_settle(struct network_settings *settings, enum network_mode mode, int64_t secondaries)

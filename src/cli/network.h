@@ -14,6 +14,7 @@ struct network_settings {
 	struct option_list clients; /* names that the primary waits for */
 	int64_t clients_max;        /* 0: only those */
 	const char *client_lost;    /* NULL: not given */
+	const char *client_rights;  /* the same */
 	int64_t secondaries;        /* 0: not given */
 	int64_t stale_ms;           /* 0: not given */
 	int64_t threads;            /* of a secondary; 0: not given */
@@ -56,6 +57,7 @@ void network_leave(struct network_settings *settings, int exit_status);
 bool network_awaits_clients(const struct network_settings *settings);
 /* What becomes of the models of a client that is gone. */
 enum troupe_client_lost network_client_lost(const struct network_settings *settings);
+enum troupe_client_rights network_client_rights(const struct network_settings *settings);
 
 struct network_hooks {                                      /* of a robot client */
 	void (*on_welcome)(void *ctx, const char *address); /* as in troupe_secondary_def */

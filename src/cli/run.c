@@ -14,6 +14,7 @@
 #include "cli/log.h"
 #include "cli/mcap_out.h"
 #include "cli/next.h"
+#include "cli/outputs.h"
 #include "cli/programs.h"
 #include "cli/results.h"
 #include "cli/run_recordings.h"
@@ -21,6 +22,7 @@
 #include "cli/saves.h"
 #include "cli/signals.h"
 #include "cli/status.h"
+#include "cli/stuck.h"
 #include "cli/trace.h"
 
 #include "base/clock.h"
@@ -52,11 +54,13 @@ struct run {
 	struct mcap_out mcap_out;
 	struct complaints complaints;
 	struct saves saves;
+	struct outputs outputs;
 	struct children children;
 	struct gateways *gateways;
 	struct entrance *entrance;
 	struct programs *programs; /* NULL: none are started */
 	struct recordings recordings;
+	struct stuck stuck;
 	uint64_t begun_at;     /* step */
 	uint64_t paused_at_ns; /* when on_watch() first saw the present pause; 0: there is none */
 	bool pause_told;
@@ -158,9 +162,12 @@ static void on_watch(void *ctx)
 
 /* --- being stopped ------------------------------------------------------------------------------------------------ */
 
+/* Called in a signal handler. */
 static void stop_server(void *ctx)
 {
-	troupe_server_stop(ctx);
+	struct run *run = ctx;
+	troupe_server_stop(run->server);
+	stuck_ask(&run->stuck);
 }
 
 static uint64_t steps_of(void *ctx)
@@ -247,6 +254,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.paused = settings->paused;
 	def.seed = (uint64_t)settings->seed;
 	def.initial_time_s = settings->initial_time_s;
+	def.barrier_deadline_s = settings->lockstep.deadline_s;
 	def.chaos = settings->chaos >= 0;
 	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;
 	def.chaos_moves = (uint32_t)settings->chaos_moves;
@@ -336,6 +344,7 @@ static struct troupe_network network_of(const struct run *run)
 		.clients = settings->clients.at,
 		.clients_max = (uint32_t)settings->clients_max,
 		.client_lost = network_client_lost(settings),
+		.client_rights = network_client_rights(settings),
 		.listen = settings->listen,
 		.partition = settings->partition,
 		.interface = settings->interface,
@@ -384,28 +393,26 @@ static troupe_status read_commands(struct run *run, struct troupe_error *error)
 	return status;
 }
 
-/* Checks all files that the run will write. */
-static troupe_status check_outputs(const struct run *run, struct troupe_error *error)
+/* Checks and claims all files that the run will write. */
+static troupe_status check_outputs(struct run *run, struct troupe_error *error)
 {
 	const struct run_settings *settings = &run->settings;
-	struct outputs outputs = {0};
-	outputs_add(&outputs, OUTPUT_INPUT, "the world", settings->world);
-	outputs_add(
-		&outputs, OUTPUT_INPUT, "--commands", run_settings_from_input(settings) ? NULL : settings->commands);
-	outputs_add(&outputs, OUTPUT_INPUT, "--config", settings->config);
-	outputs_add(&outputs, OUTPUT_STATE_READ, "--resume", settings->resume);
-	outputs_add(&outputs, OUTPUT_OWN, "--report",
+	struct outputs *outputs = &run->outputs;
+	outputs_add(outputs, OUTPUT_INPUT, "the world", settings->world);
+	outputs_add(outputs, OUTPUT_INPUT, "--commands", run_settings_from_input(settings) ? NULL : settings->commands);
+	outputs_add(outputs, OUTPUT_INPUT, "--config", settings->config);
+	outputs_add(outputs, OUTPUT_STATE_READ, "--resume", settings->resume);
+	outputs_add(outputs, OUTPUT_OWN, "--report",
 		settings->report && !strcmp(settings->report, "-") ? NULL : settings->report);
-	outputs_add(&outputs, OUTPUT_STREAM, "--record", settings->record);
-	outputs_add(&outputs, OUTPUT_STREAM, "--commands-out", settings->commands_out);
-	outputs_add(&outputs, OUTPUT_STREAM, "--costs", settings->costs);
-	outputs_add(&outputs, OUTPUT_STREAM, "--log", settings->log);
-	outputs_add(&outputs, OUTPUT_STREAM, "--mcap", settings->mcap);
-	saves_add_outputs(&run->saves, &outputs);
-	outputs_add(&outputs, OUTPUT_STATES, "--save-on-stop", settings->network.save_on_stop);
-	troupe_status status = outputs_check(&outputs, error);
-	outputs_fini(&outputs);
-	return status;
+	outputs_add(outputs, OUTPUT_STREAM, "--record", settings->record);
+	outputs_add(outputs, OUTPUT_STREAM, "--commands-out", settings->commands_out);
+	outputs_add(outputs, OUTPUT_STREAM, "--costs", settings->costs);
+	outputs_add(outputs, OUTPUT_STREAM, "--log", settings->log);
+	outputs_add(outputs, OUTPUT_STREAM, "--mcap", settings->mcap);
+	saves_add_outputs(&run->saves, outputs);
+	outputs_add(outputs, OUTPUT_STATES, "--save-on-stop", settings->network.save_on_stop);
+	troupe_status status = outputs_check(outputs, error);
+	return status ? status : outputs_claim(outputs, error);
 }
 
 static troupe_status check_default(const struct run *run, struct troupe_error *error)
@@ -488,11 +495,30 @@ static troupe_status save_on_stop(struct run *run, struct troupe_error *error)
 	return status;
 }
 
-/* *ret_stopped: the run was told to stop before its own end. */
+/* After the last step. *ret_stopped: the run was told to stop before its own end. */
+static troupe_status end_steps(struct run *run, troupe_status status, bool *ret_stopped)
+{
+	commands_in_end(run->commands_in);
+	bool asked = signals_asked();
+	*ret_stopped = asked || troupe_server_was_stopped(run->server);
+	signals_name_stuck(NULL, NULL);
+	signals_tell(NULL, NULL);
+	status_clear(&run->status);
+	if (status == TROUPE_EPEER && asked && run->settings.mode != NETWORK_RANKS)
+		status = TROUPE_OK; /* all processes were asked to stop: it does not matter which left first. Ranks go
+				     * on until the primary stops them, so one that is lost has not left. */
+	output_flush(&run->output);
+	return status;
+}
+
+static void leave_stuck(void *ctx);
+
 static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troupe_error *error)
 {
 	run->begun_at = troupe_server_progress(run->server).steps;
-	signals_tell(stop_server, run->server);
+	run->stuck = (struct stuck){.server = run->server, .leave = leave_stuck, .say = on_note, .ctx = run};
+	stuck_begin(&run->stuck);
+	signals_tell(stop_server, run);
 	signals_name_stuck(steps_of, run->server);
 	log_begin(&run->log, run->server, signals_haste);
 	commands_out_begin(&run->commands_out, signals_haste);
@@ -504,16 +530,8 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 		status = lockstep_await(&run->settings.lockstep, run->server, error);
 	if (!status)
 		status = run_and_save(run, error);
-	commands_in_end(run->commands_in);
-	bool asked = signals_asked();
-	*ret_stopped = asked || troupe_server_was_stopped(run->server);
-	signals_name_stuck(NULL, NULL);
-	signals_tell(NULL, NULL);
-	status_clear(&run->status);
-	if (status == TROUPE_EPEER && asked && run->settings.mode != NETWORK_RANKS)
-		status = TROUPE_OK; /* all processes were asked to stop: it does not matter which left first. Ranks go
-				     * on until the primary stops them, so one that is lost has not left. */
-	output_flush(&run->output);
+	status = end_steps(run, status, ret_stopped);
+	stuck_end(&run->stuck);
 	return status;
 }
 
@@ -550,13 +568,8 @@ static void deliver(struct run *run, bool failed, troupe_status *status, struct 
 
 /* The error of the run has priority over errors of its files; errors of files have priority in the order of the
  * calls. Files that are written during the run have warned by themselves. */
-static troupe_status go(struct run *run, struct troupe_error *error)
+static troupe_status end_outputs(struct run *run, troupe_status status, bool stopped, struct troupe_error *error)
 {
-	bool lines = run->settings.trace || run->settings.hash_every, stopped;
-	/* lines and a status line on one terminal would write over each other */
-	bool quiet = run->settings.verbosity < 1 || (lines && isatty(STDOUT_FILENO));
-	status_init(&run->status, quiet ? -1 : STDERR_FILENO);
-	troupe_status status = run_to_end(run, &stopped, error);
 	run->ran = status;
 	struct troupe_error later;
 	troupe_status saved = status || stopped ? save_on_stop(run, &later) : TROUPE_OK;
@@ -583,6 +596,16 @@ static troupe_status go(struct run *run, struct troupe_error *error)
 	if (!status)
 		status = complaints_result(&run->complaints, error);
 	return status;
+}
+
+static troupe_status go(struct run *run, struct troupe_error *error)
+{
+	bool lines = run->settings.trace || run->settings.hash_every, stopped;
+	/* lines and a status line on one terminal would write over each other */
+	bool quiet = run->settings.verbosity < 1 || (lines && isatty(STDOUT_FILENO));
+	status_init(&run->status, quiet ? -1 : STDERR_FILENO);
+	troupe_status status = run_to_end(run, &stopped, error);
+	return end_outputs(run, status, stopped, error);
 }
 
 static void on_gateway(void *ctx, bool loud, const char *text)
@@ -632,6 +655,47 @@ static void settle_next(struct run *run)
 		signals_release();
 }
 
+/* All that runs beside the server ends. */
+static void end_company(struct run *run, troupe_status status, const struct troupe_error *error)
+{
+	if (status)
+		cli_complain("run", "%s", error->text);
+	if (status || signals_asked())
+		signals_release();
+	commands_in_destroy(run->commands_in);
+	programs_stop(run->programs);
+	gateways_end(run->gateways, status ? error : NULL);
+	settle_next(run);
+	lockstep_end(run->entrance, status, error);
+}
+
+static int exit_status_of(const struct run *run, troupe_status status)
+{
+	return run->settings.mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
+}
+
+/* Some thread still uses the server, so it is not destroyed. */
+static void leave_for_good(struct run *run, troupe_status status)
+{
+	children_end(&run->children);
+	outputs_fini(&run->outputs);
+	if (run->settings.mode == NETWORK_RANKS)
+		network_leave(&run->settings.network, exit_status_of(run, status));
+	(void)fflush(stdout);
+	_exit(exit_status_of(run, status));
+}
+
+static void leave_stuck(void *ctx)
+{
+	struct run *run = ctx;
+	struct troupe_error error;
+	bool stopped;
+	troupe_status status = end_steps(run, TROUPE_OK, &stopped);
+	status = end_outputs(run, status, stopped, &error);
+	end_company(run, status, &error);
+	leave_for_good(run, status);
+}
+
 /* Returns the exit status. */
 static int run_world(struct run *run)
 {
@@ -662,15 +726,9 @@ static int run_world(struct run *run)
 		announce(run);
 		status = go(run, &error);
 	}
-	if (status)
-		cli_complain("run", "%s", error.text);
-	if (status || signals_asked())
-		signals_release();
-	commands_in_destroy(run->commands_in);
-	programs_stop(run->programs);
-	gateways_end(run->gateways, status ? &error : NULL);
-	settle_next(run);
-	lockstep_end(run->entrance, status, &error);
+	end_company(run, status, &error);
+	if (signals_asked() && run->server && troupe_server_is_preparing(run->server))
+		leave_for_good(run, status); /* what nobody waits for any more could take long */
 	troupe_server_destroy(run->server);
 	children_end(&run->children);
 	programs_destroy(run->programs);
@@ -678,9 +736,8 @@ static int run_world(struct run *run)
 	commands_fini(&run->commands);
 	commands_out_fini(&run->commands_out);
 	saves_fini(&run->saves);
-	if (misused)
-		return CLI_BAD_USAGE;
-	return run->settings.mode == NETWORK_NONE ? cli_exit_status(status) : network_exit_status(status);
+	outputs_fini(&run->outputs);
+	return misused ? CLI_BAD_USAGE : exit_status_of(run, status);
 }
 
 /* Programs of ROS that see the run, or will see its file. */

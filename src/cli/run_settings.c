@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/mcap_out.h"
 
+#include <troupe/barrier.h>
 #include <troupe/ros2.h>
 #include <troupe/server.h>
 
@@ -228,6 +229,12 @@ static const struct option_spec specs[] = {
 		.help = "primary: what happens when a client has left or was lost. remove: its models are removed (the "
 			"default); keep: other secondaries simulate them; end: the run ends. The loss of any other "
 			"secondary ends the run"},
+	{OPTION_CHOICE, .name = "client-rights", .tags = PRIMARY, .argument = "WHAT",
+		.offset = AT(network.client_rights), .choices = "own world all",
+		.help = "primary: on what clients, and the plug-ins of their models, may act. own: the models that "
+			"were created through the client (the default; of a resumed run: as before); world: also "
+			"models that were created through no client, and plug-ins of the world; all: everything, with "
+			"all services"},
 	{OPTION_HEADING, .help = "Other programs: topics and services of the running world"},
 	{OPTION_FLAG, .name = "no-gz", .tags = SERVING, .excludes = "gz-address", .offset = AT(gateways.no_gz),
 		.help = "do not offer topics and services by gz-transport (by default they are offered to programs on "
@@ -248,6 +255,9 @@ static const struct option_spec specs[] = {
 		.offset = AT(gateways.view_cert), .help = "serve the page with TLS: the certificate, a PEM file"},
 	{OPTION_TEXT, .name = "view-key", .tags = SERVING, .needs = "view-cert", .argument = "FILE",
 		.offset = AT(gateways.view_key), .help = "the key of the certificate, a PEM file"},
+	{OPTION_FLAG, .name = "token", .tags = SERVING, .excludes = "foxglove-insecure", .offset = AT(gateways.token),
+		.help = "the page, Foxglove and rosbridge ask for a token also at an address of this machine only: "
+			"other users of the machine, and their programs, do not have it"},
 	{OPTION_TEXT, .name = "watch-listen", .argument = "[HOST][:PORT]", .offset = AT(gateways.watch.listen),
 		.help = "viewers of other processes join at this address; *: all interfaces; "
 			"needs a key except on this machine (port 47083)"},
@@ -306,7 +316,7 @@ static const struct option_spec specs[] = {
 	{OPTION_TEXT, .name = "rosbridge-origin", .tags = SERVING, .needs = "rosbridge", .argument = "ORIGIN",
 		.offset = AT(gateways.rosbridge_origin),
 		.help = "web pages of ORIGIN (https://HOST[:PORT]) may connect, too, besides those of this machine"},
-	{OPTION_FLAG, .name = "rosbridge-insecure", .tags = SERVING, .needs = "rosbridge",
+	{OPTION_FLAG, .name = "rosbridge-insecure", .tags = SERVING, .needs = "rosbridge", .excludes = "token",
 		.offset = AT(gateways.rosbridge_insecure),
 		.help = "no token at any ADDRESS: any program that reaches it can see and command everything"},
 	{OPTION_HEADING, .help = "Barrier clients: programs that the run waits for"},
@@ -317,6 +327,10 @@ static const struct option_spec specs[] = {
 			"only)"},
 	{OPTION_FLAG, .name = "lockstep-insecure", .needs = "lockstep-listen", .offset = AT(lockstep.insecure),
 		.help = "HOST may be any address of this machine: any program that reaches it can command everything"},
+	{OPTION_REAL, .name = "lockstep-deadline", .argument = "SECONDS", .offset = AT(lockstep.deadline_s), .lo = 1e-3,
+		.hi = TROUPE_BARRIER_DEADLINE_S_MAX,
+		.help = "the longest time for an answer that a client may ask for (default: 60); the run stands still "
+			"so long if the client does not answer"},
 	{OPTION_LIST, .name = "wait-for", .argument = "NAME", .offset = AT(lockstep.wait_for),
 		.help = "take no step until a barrier client of this name has joined; may be repeated"},
 	{OPTION_REAL, .name = "wait-for-timeout", .needs = "wait-for", .argument = "SECONDS",
@@ -507,6 +521,7 @@ bool run_settings_parse(int argc, char **argv, struct arena *arena, struct run_s
 		.verbosity = 1,
 		.record_every = 1000,
 		.costs_every = 100,
+		.lockstep.deadline_s = 60,
 		.network.socket = -1};
 	return options_parse(&run_command, argc, argv, ret_settings, arena, ret_settings->sources, ret_exit);
 }

@@ -34,6 +34,7 @@ static const struct option_spec specs[] = {
 		.offset = AT(run.insecure), .help = "use no key"},
 	{OPTION_TEXT, .name = "view-address", .argument = "[ADDRESS:]PORT", .offset = AT(gateways.view_address),
 		.help = "as for troupe run (default: port 8686 or any free one, for this machine only)"},
+	{OPTION_FLAG, .name = "token", .offset = AT(gateways.token), .help = "as for troupe run"},
 	{OPTION_TEXT, .name = "view-cert", .needs = "view-key", .argument = "FILE", .offset = AT(gateways.view_cert),
 		.help = "as for troupe run"},
 	{OPTION_TEXT, .name = "view-key", .needs = "view-cert", .argument = "FILE", .offset = AT(gateways.view_key),

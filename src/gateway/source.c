@@ -92,7 +92,7 @@ static const struct source_ops ops = {subscribe, unsubscribe, publish, call, tak
 static troupe_status open_local(const struct source_place *place, uint32_t depth, source_ready on_ready, void *ctx,
 	struct source **ret_source, struct troupe_error *error)
 {
-	const struct troupe_client_def def = {.depth = depth, .on_ready = on_ready, .ctx = ctx};
+	const struct troupe_client_def def = {.depth = depth, .on_ready = on_ready, .ctx = ctx, .never_waits = true};
 	struct local *local = mem_alloc(sizeof *local);
 	*local = (struct local){.base.ops = &ops, .server = place->server};
 	troupe_status status = troupe_client_create(place->server, &def, &local->client, error);

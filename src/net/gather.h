@@ -23,10 +23,11 @@ struct gather_self {
 struct gather_members {
 	uint32_t secondaries; /* that are no robot clients */
 	uint32_t clients;
-	const char *const *names; /* [clients] */
-	uint32_t more;            /* further clients that may be let in: gather_host.knocked() is called for each */
-	uint16_t port;            /* where clients get their topics; 0: none */
-	bool again;               /* the run has begun, and goes on with these members */
+	const char *const *names;                           /* [clients] */
+	const unsigned char (*tickets)[HELLO_TICKET_BYTES]; /* [clients]: of their welcomes (net/hello.h) */
+	uint32_t more; /* further clients that may be let in: gather_host.knocked() is called for each */
+	uint16_t port; /* where clients get their topics; 0: none */
+	bool again;    /* the run has begun, and goes on with these members */
 };
 
 /* The world that a primary gives. */
@@ -51,8 +52,8 @@ struct gather_host {
 	 * is constant). Any thread. */
 	const char *(*knocked)(void *ctx, const char *client);
 	/* Joining, may be NULL. A primary has admitted this process. host: the primary's, as text; NULL: not known.
-	 * port: where a robot client gets its topics; 0: nowhere. */
-	void (*on_welcome)(void *ctx, const char *host, uint16_t port);
+	 * port: where a robot client gets its topics; 0: nowhere. ticket: its right to act there (net/hello.h). */
+	void (*on_welcome)(void *ctx, const char *host, uint16_t port, const unsigned char ticket[HELLO_TICKET_BYTES]);
 	/* Joining. The world has come. The owner takes bytes (free()), and begins to load it on another thread. number:
 	 * of this secondary, from 1. */
 	void (*on_world)(void *ctx, uint32_t number, char *bytes, size_t count);

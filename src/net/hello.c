@@ -44,6 +44,8 @@ static void pack_text(struct text *out, const char *text, size_t max)
 	}
 }
 
+_Static_assert(HELLO_TICKET_BYTES == HELLO_ID_BYTES, "a ticket is read as an id is");
+
 static void unpack_id(struct unpack *in, unsigned char ret_id[HELLO_ID_BYTES])
 {
 	for (int i = 0; i < HELLO_ID_BYTES / 8; i++) {
@@ -78,6 +80,7 @@ void hello_encode(const struct hello *hello, struct text *out)
 	pack_text(out, hello->build, HELLO_TEXT_MAX);
 	pack_text(out, hello->partition, HELLO_TEXT_MAX);
 	pack_text(out, hello->client, HELLO_TEXT_MAX);
+	text_add_bytes(out, (const char *)hello->ticket, HELLO_TICKET_BYTES);
 }
 
 static bool decode_rest(struct unpack *in, struct hello *hello)
@@ -90,6 +93,7 @@ static bool decode_rest(struct unpack *in, struct hello *hello)
 	unpack_text(in, hello->build, HELLO_TEXT_MAX);
 	unpack_text(in, hello->partition, HELLO_TEXT_MAX);
 	unpack_text(in, hello->client, HELLO_TEXT_MAX);
+	unpack_id(in, hello->ticket);
 	bool viewer = role == HELLO_VIEWER;
 	hello->role = viewer ? HELLO_VIEWER : role == HELLO_PRIMARY ? HELLO_PRIMARY : HELLO_SECONDARY;
 	return all_taken(in) && (viewer || role_is_known(role));
@@ -107,6 +111,16 @@ troupe_status hello_decode(const void *bytes, size_t count, struct hello *ret_he
 		return fail(error, TROUPE_EPROTOCOL, "its hello is not valid");
 	*ret_hello = hello;
 	return TROUPE_OK;
+}
+
+bool hello_ticket_is(const unsigned char given[HELLO_TICKET_BYTES], const unsigned char right[HELLO_TICKET_BYTES])
+{
+	unsigned char differs = 0, some = 0;
+	for (int i = 0; i < HELLO_TICKET_BYTES; i++) {
+		differs |= (unsigned char)(given[i] ^ right[i]);
+		some |= right[i];
+	}
+	return some && !differs;
 }
 
 const char *hello_role_name(enum hello_role role)
@@ -149,6 +163,7 @@ void welcome_encode(const struct welcome *welcome, struct text *out)
 	pack_u64(out, welcome->secondaries);
 	pack_u64(out, welcome->stale_ms);
 	pack_u64(out, welcome->port);
+	text_add_bytes(out, (const char *)welcome->ticket, HELLO_TICKET_BYTES);
 }
 
 troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *ret, struct troupe_error *error)
@@ -159,6 +174,7 @@ troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *re
 	welcome.secondaries = unpack_count(&in, TROUPE_SECONDARIES_MAX);
 	welcome.stale_ms = unpack_count(&in, HELLO_STALE_MS_MAX);
 	welcome.port = (uint16_t)unpack_count(&in, UINT16_MAX);
+	unpack_id(&in, welcome.ticket);
 	if (!all_taken(&in) || !welcome.secondary || welcome.secondary > welcome.secondaries || !welcome.stale_ms)
 		return fail(error, TROUPE_EPROTOCOL, "its welcome is not valid");
 	*ret = welcome;

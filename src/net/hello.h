@@ -8,8 +8,9 @@
 #include "base/text.h"
 
 enum {
-	HELLO_PROTOCOL = 9, /* raised by each change that an older peer would misunderstand */
+	HELLO_PROTOCOL = 10, /* raised by each change that an older peer would misunderstand */
 	HELLO_ID_BYTES = 16,
+	HELLO_TICKET_BYTES = 16,
 	HELLO_TEXT_MAX = 127,  /* bytes of name, build, partition, client, without the terminator */
 	HELLO_WORDS_MAX = 511, /* of a reason */
 	HELLO_WHO_MAX = 255,   /* of the peer that the reason is about: name and address */
@@ -33,12 +34,17 @@ struct hello {
 	char name[HELLO_TEXT_MAX + 1];      /* for people: host name and process number */
 	/* Secondary, viewer: the robot client that it is, or whose topics it serves; "": none. */
 	char client[HELLO_TEXT_MAX + 1];
+	/* Viewer that serves the topics of a client: what the primary told this client in its welcome. A name alone
+	 * gives no rights. */
+	unsigned char ticket[HELLO_TICKET_BYTES];
 };
 
 void hello_encode(const struct hello *hello, struct text *out);
 /* Of a hello of another protocol, only the protocol and the name are decoded, so that a refusal can name the
  * difference; the other fields are zero. */
 troupe_status hello_decode(const void *bytes, size_t count, struct hello *ret_hello, struct troupe_error *error);
+/* In a time that does not depend on where they differ. False: the right one is 0, and so no ticket. */
+bool hello_ticket_is(const unsigned char given[HELLO_TICKET_BYTES], const unsigned char right[HELLO_TICKET_BYTES]);
 /* "primary", "secondary" or "viewer". */
 const char *hello_role_name(enum hello_role role);
 /* Whether the two can be of one run, as primary and secondary. EPROTOCOL names the first mismatch of protocol,
@@ -50,6 +56,7 @@ struct welcome {
 	uint32_t secondaries; /* of how many */
 	uint32_t stale_ms;    /* the primary's; both sides use it */
 	uint16_t port;        /* of the primary's host, where robot clients get their topics; 0: none */
+	unsigned char ticket[HELLO_TICKET_BYTES]; /* random: this client's right to act there; else 0 */
 };
 
 void welcome_encode(const struct welcome *welcome, struct text *out);

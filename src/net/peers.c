@@ -578,6 +578,11 @@ bool peers_regroups(const struct peers *peers, uint32_t *ret_lost)
 	return peers->phase == PEERS_OVER && peers->end.kind == STOP_REGROUP;
 }
 
+const unsigned char *peers_ticket(const struct peers *peers)
+{
+	return peers->ticket;
+}
+
 uint16_t peers_port(const struct peers *peers)
 {
 	return peers->port;

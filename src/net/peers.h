@@ -43,6 +43,8 @@ struct peers_options {
 	 * the run, the others are told to join again (STOP_REGROUP) instead of the reason. */
 	uint32_t clients;
 	const char *const *client_names; /* [clients]; NULL: no peer is admitted. Outlives peers */
+	/* [clients]: of their welcomes; NULL: 0. Outlives peers */
+	const unsigned char (*client_tickets)[HELLO_TICKET_BYTES];
 	uint32_t more_clients; /* primary: so many further clients may be let in: they are told to come again */
 	bool again;            /* primary: if not all come in time, the others are told to join again */
 	uint16_t port;         /* primary: of struct welcome */
@@ -153,8 +155,9 @@ enum peers_phase peers_phase(const struct peers *peers);
 const struct stop *peers_end(const struct peers *peers);
 /* Whether the run goes on with other members. *ret_lost: primary: the secondary that was lost, or 0. */
 bool peers_regroups(const struct peers *peers, uint32_t *ret_lost);
-/* Secondary, once admitted: the port of struct welcome. */
+/* Secondary, once admitted: the port and the ticket of struct welcome. */
 uint16_t peers_port(const struct peers *peers);
+const unsigned char *peers_ticket(const struct peers *peers);
 /* OK for STOP_DONE, EPROTOCOL for STOP_BROKEN and STOP_REFUSED, EPEER otherwise; the error is one line with kind, who,
  * why and step. */
 troupe_status peers_end_status(const struct peers *peers, struct troupe_error *error);

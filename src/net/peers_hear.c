@@ -80,7 +80,10 @@ static void admit(struct peers *peers, uint32_t id, const struct hello *hello, u
 	send_hello(peers, id);
 	size_t begin = peers->bytes.count;
 	uint64_t stale_ms = peers->options.stale_ns / MS;
-	struct welcome welcome = {number, peers->options.secondaries, 1, peers->options.port};
+	struct welcome welcome = {number, peers->options.secondaries, 1, peers->options.port, {0}};
+	if (number > plain_count(peers) && peers->options.client_tickets)
+		memcpy(welcome.ticket, peers->options.client_tickets[number - plain_count(peers) - 1],
+			sizeof welcome.ticket);
 	welcome.stale_ms = (uint32_t)(stale_ms > HELLO_STALE_MS_MAX ? HELLO_STALE_MS_MAX : stale_ms ? stale_ms : 1);
 	welcome_encode(&welcome, &peers->bytes);
 	peers_push_send(peers, id, FRAME_WELCOME, begin);
@@ -190,6 +193,7 @@ static void hear_welcome(struct peers *peers, uint32_t id, const struct welcome 
 	peers->own = welcome->secondary;
 	peers->own_of = welcome->secondaries;
 	peers->port = welcome->port;
+	memcpy(peers->ticket, welcome->ticket, sizeof peers->ticket);
 	peers->options.stale_ns = welcome->stale_ms * MS;
 	peers->options.heartbeat_ns = peers->options.stale_ns / 5;
 	peers->phase = PEERS_LOADING;

@@ -48,8 +48,9 @@ struct peers {
 	uint64_t published_ns; /* time of publishing the step, or of the last busy heartbeat */
 	uint32_t acks;
 	struct stop end;
-	uint32_t lost; /* primary: the client because of which the run regroups; 0: none */
-	uint16_t port; /* secondary: of struct welcome */
+	uint32_t lost;                            /* primary: the client because of which the run regroups; 0: none */
+	uint16_t port;                            /* secondary: of struct welcome */
+	unsigned char ticket[HELLO_TICKET_BYTES]; /* the same */
 	VEC(struct queued) queue;
 	uint32_t taken;
 	struct text bytes; /* of the actions in the queue */

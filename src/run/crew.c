@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/eventcount.h"
 #include "base/hash.h"
+#include "run/turn.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 enum { CHAOS_STEPS = 16 }; /* steps between changes of the number of secondaries, under chaos */
 #define WATCH_NS 100000000u
+#define SEIZE_LOOK_NS 1000000u
 #define NAP_NS 20000000u /* an idle crew looks for commands this often */
 
 struct crew_member {
@@ -57,6 +59,8 @@ struct crew {
 	/* Teams whose step is not acknowledged yet. The thread that brings it to zero does the primaries' part. The
 	 * decrement is acquire-release, so that this thread sees the acks of the other teams. */
 	_Alignas(64) _Atomic uint32_t outstanding;
+	struct turn turn;
+	_Atomic bool watching; /* in on_watch() */
 };
 
 /* --- the primaries' part ------------------------------------------------------------------------------------------ */
@@ -142,13 +146,23 @@ static void merge(struct crew *crew)
 		crew->watch.on_merged(crew->watch.ctx, steps);
 }
 
+/* The flag is set before the turn is read, and a thread that seizes the crew does the reverse: so either it waits for
+ * the end of the call, or there is no call. */
+static void crew_call_watch(struct crew *crew)
+{
+	atomic_store(&crew->watching, true);
+	if (crew->watch.on_watch && turn_at(&crew->turn) != TURN_SEIZED)
+		crew->watch.on_watch(crew->watch.ctx);
+	atomic_store(&crew->watching, false);
+}
+
 /* now_ns: a recent clock read. */
 static void watch(struct crew *crew, uint64_t now_ns)
 {
-	if (!crew->watch.on_watch || now_ns - crew->watched_ns < WATCH_NS)
+	if (now_ns - crew->watched_ns < WATCH_NS)
 		return;
 	crew->watched_ns = now_ns;
-	crew->watch.on_watch(crew->watch.ctx);
+	crew_call_watch(crew);
 }
 
 /* steps[i] is NULL for a team that has ended. False: all teams have ended. */
@@ -218,6 +232,8 @@ static void decide_and_send(struct crew *crew)
 			going[count++] = &crew->teams[i];
 		}
 	atomic_store(&crew->outstanding, count); /* before any step can be acknowledged */
+	if (count)
+		turn_set(&crew->turn, TURN_STEPS);
 	bool refused = false;
 	for (uint32_t i = 0; i < count; i++)
 		refused |= send(going[i], steps[i]) != TROUPE_OK;
@@ -234,6 +250,7 @@ static void on_all_acked(void *ctx)
 		team->acks[i] = crew->ops->ack_of(team->transport, i).payload;
 	if (atomic_fetch_sub_explicit(&crew->outstanding, 1, memory_order_acq_rel) != 1)
 		return;
+	turn_set(&crew->turn, TURN_BUSY);
 	if (crew->watch.on_step)
 		crew->watch.on_step(crew->watch.ctx);
 	merge(crew);
@@ -360,6 +377,7 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
 	uint32_t threads = 0;
 	for (uint32_t i = 0; i < world_count; i++) {
 		crew->teams[i] = (struct team){.world = worlds[i], .crew = crew};
+		worlds[i].primary->turn = &crew->turn;
 		threads += worlds[i].threads;
 	}
 	troupe_status status = transport_check(ops, error);
@@ -380,9 +398,11 @@ static void run_alone(struct crew *crew)
 	const struct step *steps[SDF_WORLDS_MAX];
 	physics_thread_begin();
 	while (decide(crew, steps)) {
+		turn_set(&crew->turn, TURN_STEPS);
 		for (uint32_t i = 0; i < crew->team_count; i++)
 			if (steps[i])
 				crew->teams[i].acks[0] = secondary_step(crew->teams[i].members[0].secondary, steps[i]);
+		turn_set(&crew->turn, TURN_BUSY);
 		if (crew->watch.on_step)
 			crew->watch.on_step(crew->watch.ctx);
 		merge(crew);
@@ -395,8 +415,7 @@ static void run_together(struct crew *crew)
 	uint32_t seen = eventcount_read(&crew->idle);
 	decide_and_send(crew);
 	while (eventcount_await(&crew->idle, seen, 0, WATCH_NS) == seen)
-		if (crew->watch.on_watch)
-			crew->watch.on_watch(crew->watch.ctx);
+		crew_call_watch(crew);
 }
 
 /* Like run_together(), but this thread is also the first member. */
@@ -415,6 +434,68 @@ static void run_as_member(struct crew *crew)
 	}
 }
 
+/* --- steps that do not end ---------------------------------------------------------------------------------------- */
+
+/* Whether the secondaries have done what they do to state k itself: obeyed their commands. Remote ones have states of
+ * their own. */
+static bool all_have_begun(const struct crew *crew)
+{
+	bool all = true;
+	for (uint32_t i = 0; i < crew->team_count && all; i++) {
+		const struct team *team = &crew->teams[i];
+		for (uint32_t m = 0; team->out && !crew->ops->remote && m < MAX(MIN(team->count, team->active), 1u);
+			m++)
+			all &= secondary_has_begun(team->members[m].secondary, team->world.primary->step.number);
+	}
+	return all;
+}
+
+enum crew_seized crew_seize(struct crew *crew, uint32_t ms)
+{
+	uint64_t until_ns = clock_now_ns() + ms * UINT64_C(1000000);
+	enum turn_at from;
+	for (uint32_t i = 0; i < crew->team_count; i++)
+		atomic_store(&crew->teams[i].world.primary->stop, true);
+	while (!turn_seize(&crew->turn, &from)) {
+		if (from == TURN_IDLE || clock_now_ns() > until_ns)
+			return from == TURN_IDLE ? CREW_IDLE : CREW_STUCK;
+		clock_sleep_until_ns(clock_now_ns() + SEIZE_LOOK_NS);
+	}
+	while ((from == TURN_STEPS && !all_have_begun(crew)) || atomic_load(&crew->watching)) {
+		if (clock_now_ns() > until_ns) {
+			turn_return(&crew->turn, from);
+			return CREW_STUCK;
+		}
+		clock_sleep_until_ns(clock_now_ns() + SEIZE_LOOK_NS);
+	}
+	for (uint32_t i = 0; i < crew->team_count; i++)
+		primary_give_up(crew->teams[i].world.primary);
+	return CREW_SEIZED;
+}
+
+void crew_describe(const struct crew *crew, struct text *out)
+{
+	bool some = false;
+	enum turn_at at = turn_at(&crew->turn);
+	if (at == TURN_BUSY || at == TURN_UPDATES) {
+		text_add(out, at == TURN_BUSY ? "the commands and the clients" : "update() of the plug-ins");
+		return;
+	}
+	for (uint32_t i = 0; i < crew->team_count; i++)
+		for (uint32_t m = 0; m < MAX(crew->teams[i].count, 1u) && !crew->ops->remote; m++) {
+			const struct secondary *secondary = crew->teams[i].members[m].secondary;
+			const char *doing = secondary ? secondary_doing(secondary) : NULL;
+			if (!doing)
+				continue;
+			text_add(out, "%s%s", some ? "; " : "", doing);
+			if (crew->teams[i].world.threads > 1)
+				text_add(out, " (secondary %u)", m + 1);
+			some = true;
+		}
+	if (!some)
+		text_add(out, crew->ops->remote ? "the secondaries" : "the end of a step");
+}
+
 static const struct troupe_error *who_is_lost(const struct team *team)
 {
 	const struct transport_ops *ops = team->crew->ops;
@@ -425,6 +506,7 @@ troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 {
 	crew->stepped_ns = 0;
 	crew->caller = pthread_self();
+	turn_set(&crew->turn, TURN_BUSY);
 	if (crew->watch.on_idle)
 		crew->watch.on_idle(crew->watch.ctx);
 	if (crew->watch.on_watch)
@@ -435,6 +517,7 @@ troupe_status crew_run(struct crew *crew, struct troupe_error *error)
 		run_as_member(crew);
 	else
 		run_together(crew);
+	turn_set(&crew->turn, TURN_IDLE);
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		struct primary *primary = crew->teams[i].world.primary;
 		const struct troupe_error *lost = who_is_lost(&crew->teams[i]);
@@ -482,8 +565,10 @@ void crew_destroy(struct crew *crew)
 		return;
 	for (uint32_t i = 0; i < crew->team_count; i++)
 		stop_threads(&crew->teams[i]);
-	for (uint32_t i = 0; i < crew->team_count; i++)
+	for (uint32_t i = 0; i < crew->team_count; i++) {
+		crew->teams[i].world.primary->turn = NULL;
 		dismiss(&crew->teams[i]);
+	}
 	free(crew->teams);
 	free(crew);
 }

@@ -46,6 +46,18 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
 troupe_status crew_run(struct crew *crew, struct troupe_error *error);
 void crew_destroy(struct crew *crew);
 
+enum crew_seized { CREW_SEIZED, CREW_IDLE, CREW_STUCK };
+
+/* For another thread than the one in crew_run(), when that does not return because a step does not end. Waits for at
+ * most ms until no thread does the primaries' part, or is in update() of a system, and all secondaries have changed
+ * what they change of state k. Then no thread ever does the primaries' part again, the primaries have state k with its
+ * commands obeyed, as after a step that was given up or failed, and the caller may do what is done between steps. The
+ * crew must not be destroyed then, and the process must end. CREW_IDLE: no thread is in crew_run(). CREW_STUCK: it is
+ * the primaries' part that does not end. Nothing has changed then, except that no further step begins. */
+enum crew_seized crew_seize(struct crew *crew, uint32_t ms);
+/* Appends what the crew does now: "the physics (secondary 2)". Any thread, while the crew exists. */
+void crew_describe(const struct crew *crew, struct text *out);
+
 /* For a crew with a remote transport: as the slots of the transport, for all worlds. */
 bool crew_regroups(struct crew *crew, uint32_t *ret_lost);
 void crew_stop(struct crew *crew, enum stop_kind kind, const char *why);

@@ -36,6 +36,14 @@ struct edit_options {
 	/* The file and the world in it, for copies of its models; constant. NULL: this process obeys no commands. */
 	const struct sdf *sdf;
 	const struct sdf_world *world;
+	const struct files_places *places; /* where files of the world may be read; NULL: anywhere */
+};
+
+/* Which files a command that creates models may read. */
+enum edit_reading {
+	EDIT_READS_NAMED,  /* also a file that it names itself, wherever that is, and what is beside it */
+	EDIT_READS_PLACES, /* those of options->places */
+	EDIT_READS_KEPT,   /* only those of options->files: it is repeated */
 };
 
 /* The meshes of the visuals of a world that was loaded without them (SDF_VISUALS_IF_SEEN), which are read when a model
@@ -116,10 +124,11 @@ struct edit_source;
 /* Loads and compiles what can be without the world: reads files. Does not fail: edit_create() reports the errors at
  * the step of the command. NULL: the message has no model that could be loaded. Any thread. The caller owns the
  * result. */
-struct edit_source *edit_prepare(const struct edit_options *options, const Gz__Msgs__EntityFactory *factory);
+struct edit_source *edit_prepare(
+	const struct edit_options *options, enum edit_reading reading, const Gz__Msgs__EntityFactory *factory);
 void edit_unprepare(struct edit_source *source); /* NULL is fine */
-/* Adds the files that were read. */
-void edit_prepared_files(const struct edit_source *source, struct files *files);
+/* The files that were read, and those that were not there; valid as long as the source. */
+const struct files *edit_prepared_files(const struct edit_source *source);
 /* Bytes of memory that it uses, roughly. */
 size_t edit_prepared_bytes(const struct edit_source *source);
 

@@ -45,8 +45,23 @@ static char *path_beside(const char *world)
 	return mem_printf("%.*s(command)", slash ? (int)(slash + 1 - world) : 0, world);
 }
 
-static struct edit_source *source_of(
-	const struct edit_options *options, const Gz__Msgs__EntityFactory *factory, const struct pose *pose)
+/* The program that names a file may have it read: the file, or the model in the folder, is in its own place then. */
+static void allow_named(const struct edit_options *options, struct edit_source *source, const char *uri)
+{
+	const char *scheme = strstr(uri, "://"), *name = scheme ? scheme + 3 : uri;
+	const char *slash = strrchr(source->path, '/');
+	int length = *name != '/' && slash ? (int)(slash + 1 - source->path) : 0;
+	char *path = mem_printf("%.*s%s", length, source->path, name), *within = mem_printf("%s/.", path);
+	files_allow_all(&source->places, options->places);
+	files_allow_around(&source->places, path);
+	files_allow_around(&source->places, within); /* if it is a folder */
+	source->files.places = &source->places;
+	free(path);
+	free(within);
+}
+
+static struct edit_source *source_of(const struct edit_options *options, enum edit_reading reading,
+	const Gz__Msgs__EntityFactory *factory, const struct pose *pose)
 {
 	struct edit_source *source = mem_alloc(sizeof *source);
 	struct text include = {0};
@@ -65,6 +80,11 @@ static struct edit_source *source_of(
 	source->placed = pose != NULL;
 	source->pose = pose ? *pose : POSE_IDENTITY;
 	source->files.before = options->files;
+	source->files.closed = reading == EDIT_READS_KEPT;
+	source->files.places = options->places;
+	if (reading == EDIT_READS_NAMED && options->places &&
+		factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_SDF_FILENAME)
+		allow_named(options, source, factory->sdf_filename);
 	text_fini(&include);
 	return source;
 }
@@ -88,6 +108,7 @@ void edit_source_destroy(struct edit_source *source)
 	free(source->ignored);
 	plugin_marks_fini(&source->plugins);
 	files_fini(&source->files);
+	files_places_fini(&source->places);
 	free(source);
 }
 
@@ -235,7 +256,8 @@ static bool copies_of_file(const struct edit_options *options, const Gz__Msgs__E
 	return false;
 }
 
-struct edit_source *edit_prepare(const struct edit_options *options, const Gz__Msgs__EntityFactory *factory)
+struct edit_source *edit_prepare(
+	const struct edit_options *options, enum edit_reading reading, const Gz__Msgs__EntityFactory *factory)
 {
 	struct pose pose;
 	if (check_factory(factory, NULL) || factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT ||
@@ -243,7 +265,7 @@ struct edit_source *edit_prepare(const struct edit_options *options, const Gz__M
 		return NULL;
 	if (is_placed_late(factory))
 		pose = POSE_IDENTITY;
-	struct edit_source *source = source_of(options, factory, has_pose(factory) ? &pose : NULL);
+	struct edit_source *source = source_of(options, reading, factory, has_pose(factory) ? &pose : NULL);
 	(void)edit_source_load(options, source, &source->files, NULL);
 	if (is_loaded(source) && options->visuals && !source->files.closed &&
 		sdf_world_sees(&source->sdf->worlds.at[0])) {
@@ -511,6 +533,15 @@ static troupe_status create_model(struct edit *edit, const Gz__Msgs__EntityFacto
 	return TROUPE_OK;
 }
 
+/* A light belongs to nobody: robot clients that act on their own models only cannot create any. */
+static troupe_status check_light(const struct edit *edit, struct troupe_error *error)
+{
+	if (owners_may_act(&edit->owners, edit->creates_for, 0))
+		return TROUPE_OK;
+	return fail(error, TROUPE_ECOMMAND, "a light, created for client '%.80s': expected a model",
+		owners_name(&edit->owners, edit->creates_for));
+}
+
 troupe_status edit_create(struct edit *edit, const Gz__Msgs__EntityFactory *factory, struct edit_source *source,
 	char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
@@ -522,12 +553,19 @@ troupe_status edit_create(struct edit *edit, const Gz__Msgs__EntityFactory *fact
 		status = pose_of(edit, factory, &pose, error);
 	if (status)
 		return status;
-	if (factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT)
+	bool is_light = factory->from_case == GZ__MSGS__ENTITY_FACTORY__FROM_LIGHT;
+	bool is_file_light = !is_light && !is_copy(factory) && is_loaded(source) &&
+			     source->sdf->worlds.at[0].lights.count && !edit_source_entity(source);
+	if (is_light || is_file_light)
+		status = check_light(edit, error);
+	if (status)
+		return status;
+	if (is_light)
 		return create_light(edit, factory, note, error);
 	struct edit_source *own = NULL;
 	if (is_copy(factory))
 		status = find_copied(edit, factory, source, pose, &own, error);
-	else if (is_loaded(source) && source->sdf->worlds.at[0].lights.count && !edit_source_entity(source))
+	else if (is_file_light)
 		return edit_add_light(edit, &source->sdf->worlds.at[0].lights.at[0],
 			is_placed_late(factory) ? &pose : NULL, factory->allow_renaming, note, error);
 	if (!status)

@@ -18,7 +18,8 @@ struct edit_source {
 	bool placed;
 	struct pose pose; /* when placed */
 	struct files files;
-	plugin_marks plugins; /* of its plug-ins, when it has been added or was packed */
+	struct files_places places; /* of the files, if they are not those of the options */
+	plugin_marks plugins;       /* of its plug-ins, when it has been added or was packed */
 	/* after edit_source_load(); NULL: not loaded yet, or handed to the scene */
 	struct sdf *sdf;
 	struct scene_parts *parts;    /* NULL also when it cannot be simulated: `error` says why */

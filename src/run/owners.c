@@ -30,7 +30,7 @@ bool owner_name_is_valid(const char *name)
 	return true;
 }
 
-static uint32_t find(const struct owners *owners, const char *name)
+uint32_t owners_find(const struct owners *owners, const char *name)
 {
 	for (uint32_t i = 0; i < owners->all.count; i++)
 		if (!strcmp(owners->all.at[i].name, name))
@@ -40,7 +40,7 @@ static uint32_t find(const struct owners *owners, const char *name)
 
 troupe_status owners_add(struct owners *owners, const char *name, uint32_t *ret_owner, struct troupe_error *error)
 {
-	uint32_t owner = find(owners, name);
+	uint32_t owner = owners_find(owners, name);
 	if (!owner && !owner_name_is_valid(name))
 		return fail(error, TROUPE_ECOMMAND,
 			"client '%.80s': expected a letter, then letters, digits and _, at most %d in all", name,
@@ -54,6 +54,11 @@ troupe_status owners_add(struct owners *owners, const char *name, uint32_t *ret_
 	}
 	*ret_owner = owner;
 	return TROUPE_OK;
+}
+
+bool owners_may_act(const struct owners *owners, uint32_t from, uint32_t to)
+{
+	return !from || from == to || owners->rights == OWNERS_ALL || (!to && owners->rights == OWNERS_WORLD);
 }
 
 const char *owners_name(const struct owners *owners, uint32_t owner)
@@ -89,7 +94,7 @@ const char *owner_of_message(const ProtobufCMessage *message)
 	if (!field || field->descriptor != &gz__msgs__header__descriptor)
 		return NULL;
 	memcpy(&header, (const char *)message + field->offset, sizeof header);
-	for (size_t i = header ? header->n_data : 0; i-- > 0;) /* the last: the run's own comes after the client's */
+	for (size_t i = header ? header->n_data : 0; i-- > 0;)
 		if (!strcmp(header->data[i]->key, "client"))
 			return header->data[i]->n_value ? header->data[i]->value[0] : "";
 	return NULL;
@@ -100,6 +105,7 @@ const char *owner_of_message(const ProtobufCMessage *message)
 void owners_pack(const struct owners *owners, const struct scene *scene, struct text *out)
 {
 	uint32_t count = 0;
+	pack_u64(out, owners->rights);
 	pack_u64(out, owners->all.count);
 	for (uint32_t i = 0; i < owners->all.count; i++)
 		pack_string(out, owners->all.at[i].name);
@@ -127,6 +133,7 @@ static bool unpack_names(struct owners *owners, struct unpack *in, uint32_t *ret
 
 bool owners_unpack(struct owners *owners, struct scene *scene, struct unpack *in)
 {
+	owners->rights = (enum owner_rights)unpack_count(in, OWNERS_ALL);
 	uint32_t names = unpack_count(in, OWNERS_MAX);
 	uint32_t *places = mem_alloc((names + 1) * sizeof *places);
 	bool good = !in->bad && unpack_names(owners, in, places, names);

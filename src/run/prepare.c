@@ -18,6 +18,7 @@ struct prepared {
 	struct preparer *preparer;
 	const ProtobufCMessage *message; /* the command's */
 	bool several;
+	enum edit_reading reading;
 	uint64_t step, order;
 	/* Written under the lock, READY with release; read anywhere with acquire: the prepared models are then
 	 * visible. */
@@ -37,8 +38,9 @@ struct preparer {
 	VEC(struct prepared *) heap; /* raw commands; the least (step, order) first */
 	uint64_t order;
 	uint64_t held, held_bytes; /* commands that are ready and not released */
-	uint32_t waiting;          /* turns that wait */
+	uint32_t waiting;          /* turns that wait, and threads that wait for all commands */
 	bool busy, rest, end;
+	bool closed; /* set before any command */
 	bool has_thread;
 	pthread_t thread;
 };
@@ -61,7 +63,7 @@ static void make(const struct edit_options *options, struct prepared *prepared)
 	prepared->count = item_count(prepared);
 	prepared->sources = mem_alloc(prepared->count * sizeof(struct edit_source *));
 	for (uint32_t i = 0; i < prepared->count; i++) {
-		prepared->sources[i] = edit_prepare(options, item(prepared, i));
+		prepared->sources[i] = edit_prepare(options, prepared->reading, item(prepared, i));
 		if (prepared->sources[i])
 			prepared->bytes += edit_prepared_bytes(prepared->sources[i]);
 	}
@@ -135,6 +137,7 @@ static void *work(void *ctx)
 		struct prepared *next = pop(preparer);
 		if (next->dropped) {
 			destroy(next);
+			pthread_cond_broadcast(&preparer->done);
 			continue;
 		}
 		atomic_store_explicit(&next->state, WORKING, memory_order_relaxed);
@@ -195,10 +198,26 @@ void preparer_destroy(struct preparer *preparer)
 	free(preparer);
 }
 
+void preparer_close(struct preparer *preparer)
+{
+	preparer->closed = true;
+}
+
+/* A command that waited in a saved state has its files in this state. A system asks for what its world says, and a
+ * robot client has no more rights than its models. */
+static enum edit_reading reading_of(const struct preparer *preparer, const struct command *command)
+{
+	if (preparer->closed || command->saved)
+		return EDIT_READS_KEPT;
+	bool is_limited = command->told || command->client || owner_of_message(command->message);
+	return is_limited ? EDIT_READS_PLACES : EDIT_READS_NAMED;
+}
+
 static struct prepared prepared_raw(struct preparer *preparer, const struct command *command)
 {
 	return (struct prepared){.preparer = preparer,
 		.message = command->message,
+		.reading = reading_of(preparer, command),
 		.several = command->message->descriptor == &gz__msgs__entity_factory__v__descriptor,
 		.step = command->step};
 }
@@ -242,14 +261,15 @@ struct edit_source *const *prepared_wait(struct prepared *prepared)
 static void collect_from(const struct edit_source *source, struct files *files)
 {
 	if (source)
-		edit_prepared_files(source, files);
+		files_add_all(files, edit_prepared_files(source));
 }
 
 void prepared_collect(struct prepared *prepared, struct files *files)
 {
 	bool ready = atomic_load_explicit(&prepared->state, memory_order_acquire) == READY;
 	for (uint32_t i = 0; i < item_count(prepared); i++) {
-		struct edit_source *own = ready ? NULL : edit_prepare(&prepared->preparer->options, item(prepared, i));
+		struct edit_source *own =
+			ready ? NULL : edit_prepare(&prepared->preparer->options, prepared->reading, item(prepared, i));
 		collect_from(ready ? prepared->sources[i] : own, files);
 		edit_unprepare(own);
 	}
@@ -279,6 +299,17 @@ void prepared_release(struct prepared *prepared)
 	pthread_mutex_unlock(&preparer->lock);
 	if (ready)
 		destroy(prepared);
+}
+
+void preparer_finish(struct preparer *preparer)
+{
+	pthread_mutex_lock(&preparer->lock);
+	preparer->waiting++;
+	pthread_cond_signal(&preparer->work);
+	while (preparer->has_thread && (preparer->heap.count || preparer->busy))
+		pthread_cond_wait(&preparer->done, &preparer->lock);
+	preparer->waiting--;
+	pthread_mutex_unlock(&preparer->lock);
 }
 
 void preparer_rest(struct preparer *preparer, bool rest)

@@ -43,6 +43,11 @@ void prepared_collect(struct prepared *prepared, struct files *files);
 void preparer_collect(struct preparer *preparer, const struct command *command, struct files *files);
 void prepared_release(struct prepared *prepared); /* NULL is fine */
 
+/* From now on no command reads a file: all that they need is in options->files. Before any command. */
+void preparer_close(struct preparer *preparer);
+/* Returns when all commands that were given are ready. For a change of what options->files has, which may not change
+ * them. No turn may be taken meanwhile. */
+void preparer_finish(struct preparer *preparer);
 /* rest: returns when the preparer's own thread is idle, and it stays idle until preparer_rest(preparer, false). For a
  * change of options->files. No turn may be taken meanwhile. */
 void preparer_rest(struct preparer *preparer, bool rest);

@@ -12,6 +12,7 @@
 #include "geom/pack.h"
 #include "run/services.h"
 #include "run/sleepers.h"
+#include "run/turn.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -72,6 +73,7 @@ void primary_fini(struct primary *primary)
 	vec_free(&primary->published);
 	vec_free(&primary->surfaced);
 	vec_free(&primary->ties);
+	vec_free(&primary->ties_refused);
 	text_fini(&primary->published_bytes);
 	text_fini(&primary->touch_names[0]);
 	text_fini(&primary->touch_names[1]);
@@ -420,13 +422,23 @@ static troupe_status trigger(
 	return TROUPE_OK;
 }
 
-/* Messages of a robot client are for its own models. */
-static bool belongs_to(const struct primary *primary, uint32_t model, const char *client)
+/* Whether a message of the client, or of a system of one of its models, is for this listener. Some systems of the world
+ * are there for the robots of all clients. */
+static bool may_reach(const struct primary *primary, uint32_t owner, const struct system_listener *to)
 {
-	const char *owner = model == SCENE_NONE
-				    ? NULL
-				    : owners_name(&primary->edit.owners, primary->shared->scene->models[model].owner);
-	return owner && !strcmp(owner, client);
+	const struct systems *systems = primary->shared->systems;
+	uint32_t of = to->model == SCENE_NONE ? 0 : primary->shared->scene->models[to->model].owner;
+	return owners_may_act(&primary->edit.owners, owner, of) ||
+	       systems_of(systems, to->model)->at[to->system].self.kind->flags & TROUPE_FOR_CLIENTS;
+}
+
+bool primary_reaches(const struct primary *primary, uint32_t owner, const char *topic)
+{
+	const struct system_listeners *entry = systems_find_listeners(primary->shared->systems, topic);
+	for (uint32_t i = 0; entry && i < entry->listeners.count; i++)
+		if (may_reach(primary, owner, &entry->listeners.at[i]))
+			return true;
+	return false;
 }
 
 /* The message as the listener has it: a system that takes each type gets those of other types as an empty message of
@@ -440,22 +452,21 @@ static const ProtobufCMessage *as_taken(
 }
 
 /* A list of Actuators may be for some listeners only. */
-troupe_status primary_give(
-	struct primary *primary, const char *topic, const ProtobufCMessage *message, struct troupe_error *error)
+troupe_status primary_give(struct primary *primary, uint32_t owner, const char *topic, const ProtobufCMessage *message,
+	struct troupe_error *error)
 {
 	const struct systems *systems = primary->shared->systems;
 	const struct system_listeners *entry = systems_find_listeners(systems, topic);
 	uint32_t given = 0;
 	troupe_status first = TROUPE_OK;
-	const char *client = owner_of_message(message);
 	if (!entry)
 		return fail(error, TROUPE_ECOMMAND, "no model has a plug-in that listens to it");
 	for (uint32_t i = 0; i < entry->listeners.count; i++) {
 		const struct system_listener *to = &entry->listeners.at[i];
-		if (client && !belongs_to(primary, to->model, client)) {
+		if (!may_reach(primary, owner, to)) {
 			first = first ? first
 				      : fail(error, TROUPE_ECOMMAND, "no model of client '%.80s' listens to it",
-						client);
+						owners_name(&primary->edit.owners, owner));
 			continue;
 		}
 		const struct sdf_sensor *camera = camera_trigger_of(systems, to);
@@ -478,7 +489,13 @@ static troupe_status obey(
 	if (command->service)
 		return service_obey(primary, command, note, error);
 	troupe_status status = command_parse_late(primary->shared->systems, command, error);
-	return status ? status : primary_give(primary, command->topic, command->message, error);
+	const char *client = status ? NULL : command->client ? command->client : owner_of_message(command->message);
+	if (client && !command->owner) {
+		command->owner = owners_find(&primary->edit.owners, client);
+		if (!command->owner) /* and so no model of its own */
+			return fail(error, TROUPE_ECOMMAND, "no model of client '%.80s' listens to it", client);
+	}
+	return status ? status : primary_give(primary, command->owner, command->topic, command->message, error);
 }
 
 /* The next command that is due by step k, if it must wait until no secondary has anything; NULL: there is none. */
@@ -511,6 +528,8 @@ static void take(struct primary *primary, uint64_t k, struct command *command)
 	if (primary->options.on_reply && (status || command->service))
 		primary->options.on_reply(
 			primary->options.ctx, k, command->topic, status, status ? error.text : note, command->call);
+	if (!status && command->told && command->prepared && primary->options.on_made)
+		primary->options.on_made(primary->options.ctx, command);
 	tell_taken(primary, k, command, status);
 	primary->refused += status && !command->call; /* its caller is told */
 	if (!status && command_blocks(command) && (primary->multi_steps || primary->run_to_s > 0)) {
@@ -566,7 +585,11 @@ static void take_decisions(struct primary *primary, uint64_t k)
 		return;
 	if (primary->options.on_decide)
 		primary->options.on_decide(primary->options.ctx);
+	if (primary->turn)
+		turn_set(primary->turn, TURN_UPDATES);
 	primary_update_systems(primary);
+	if (primary->turn)
+		turn_set(primary->turn, TURN_BUSY);
 	for (uint32_t i = 0; i < primary->decided.count; i++)
 		take(primary, k, &primary->decided.at[i]);
 	primary->decided.count = 0;
@@ -703,6 +726,16 @@ void primary_fail(struct primary *primary, const struct troupe_error *error)
 {
 	primary->error = *error;
 	end_between_steps(primary, clock_now_ns(), error->status);
+}
+
+void primary_give_up(struct primary *primary)
+{
+	if (!lockstep_complete(&primary->lockstep)) {
+		lockstep_give_up(&primary->lockstep);
+		primary->emptied = false;
+		primary->repeats = true;
+	}
+	end_between_steps(primary, clock_now_ns(), TROUPE_OK);
 }
 
 bool primary_is_idle(const struct primary *primary)

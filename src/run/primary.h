@@ -43,6 +43,8 @@ struct primary_options {
 	void (*on_owned)(void *ctx, uint32_t model);
 	/* In each step that moves, before systems decide: primary_hear() may be called. */
 	void (*on_decide)(void *ctx);
+	/* A command for which a system asked was obeyed, and created models. */
+	void (*on_made)(void *ctx, const struct command *command);
 	/* Each command, after it was taken; status: its outcome. */
 	void (*on_taken)(void *ctx, uint64_t step, const struct command *command, troupe_status status);
 	void *ctx;
@@ -119,6 +121,7 @@ struct primary {
 	struct text touch_names[2]; /* of collisions; see primary_systems.c */
 
 	VEC(struct tie_asked) ties; /* by systems, for the step that is being decided */
+	indices ties_refused;       /* models of clients that asked for a tie to a model of others, and were told */
 	VEC(uint32_t) surfaced;     /* static models whose surfaces systems control in the step that is out */
 
 	struct readings readings; /* of the last step, sorted; at the present state or the one before it */
@@ -146,6 +149,7 @@ struct primary {
 	uint64_t pace_ns;               /* when the step of pace_at was due */
 	double pace_elapsed_s;
 	uint64_t slept_ns; /* sleep so far, to keep to real time */
+	struct turn *turn; /* of its crew; NULL: none */
 	_Atomic bool stop; /* writer: any thread; reader: the primary's part */
 	/* Written by the primary; read by any thread at any time. */
 	_Atomic uint64_t seen_steps, seen_moves, seen_levels;
@@ -179,6 +183,9 @@ bool primary_take_acks(struct primary *primary, struct ack *const *acks);
  * its commands stay obeyed. */
 void primary_advance(struct primary *primary, struct ack *const *acks);
 void primary_take_back(struct primary *primary);
+/* The step that is out, or is being decided, is given up, and this primary takes no further one. On another thread,
+ * which has seized the turn. */
+void primary_give_up(struct primary *primary);
 /* Decides the next step. NULL when there is none: primary->ended, ->status and ->error say why. When a command is due
  * that replaces the world, the step is one in which nothing moves and all secondaries release what they have; the
  * command, and those after it, are taken in the next step. May sleep, to keep to real time. *ret_begin_ns: when the
@@ -210,9 +217,10 @@ double primary_time_s(const struct primary *primary);
 double primary_passed_s(const struct primary *primary);
 /* The real-time factor that the run keeps to if it can; 0: as fast as possible. */
 double primary_pace(const struct primary *primary);
-/* Tells the systems that listen to the topic of something that follows from state k. Takes over the message. Called by
- * on_decide() only. */
-void primary_hear(struct primary *primary, const char *topic, ProtobufCMessage *message);
+/* Tells the systems that listen to the topic of something that follows from state k. Takes over the message. owner: of
+ * the model that it is about (run/owners.h), whose client must be allowed to act on the listener; 0: of the world.
+ * Called by on_decide() only. */
+void primary_hear(struct primary *primary, uint32_t owner, const char *topic, ProtobufCMessage *message);
 /* The state hash, and its part for what commands changed beside the states and the loaded levels. */
 uint64_t primary_hash(const struct primary *primary);
 uint64_t primary_changes_hash(const struct primary *primary);

@@ -9,10 +9,12 @@
 void primary_pause(struct primary *primary);
 /* Tells the callers that wait for steps to be taken. */
 void primary_answer_waiting(struct primary *primary, uint64_t step, troupe_status status, const char *text);
-/* Gives a message for systems to each listener of the topic that can take it. Fails when none does, or there is none.
- */
-troupe_status primary_give(
-	struct primary *primary, const char *topic, const ProtobufCMessage *message, struct troupe_error *error);
+/* Gives a message for systems to each listener of the topic that can take it, and that `owner` may act on
+ * (run/owners.h). Fails when none does, or there is none. */
+troupe_status primary_give(struct primary *primary, uint32_t owner, const char *topic, const ProtobufCMessage *message,
+	struct troupe_error *error);
+/* Whether the topic has a listener on which `owner` may act. */
+bool primary_reaches(const struct primary *primary, uint32_t owner, const char *topic);
 /* Call it before simulated time jumps; and after that set passed_from_s to the new time. */
 void primary_sum_time(struct primary *primary);
 /* Whether the steps add up to this time, within a millionth of a step. */

@@ -2,7 +2,10 @@
  *
  * Systems are called in a fixed order, those of the world first, then those of models in the order of their places; all
  * see the same state k. What they ask for is done after the last of them was called. So the order matters only between
- * systems of one model. */
+ * systems of one model.
+ *
+ * What a system asks for is asked for in the name of the robot client that owns its model (run/owners.h): it reaches
+ * what the client itself may reach, and nothing else. */
 #include "run/primary_internal.h"
 
 #include "run/services.h"
@@ -77,6 +80,13 @@ static void decide(struct primary *primary, struct command *command)
 	command_fini(command);
 }
 
+/* The robot client that owns the system's model; 0: none does. */
+static uint32_t owner_of(const struct primary *primary, const struct system *system)
+{
+	uint32_t model = system->self.model;
+	return model == SCENE_NONE ? 0 : primary->shared->scene->models[model].owner;
+}
+
 static void publish(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message)
 {
 	struct primary *primary = ctx;
@@ -89,20 +99,28 @@ static void publish(void *ctx, const struct system *system, uint32_t output, con
 		vec_push(&primary->published, (struct published){system->self.model, system->index, output, first,
 						      primary->published_bytes.count - first});
 	}
-	if (!systems_find_listeners(primary->shared->systems, topic))
+	uint32_t owner = owner_of(primary, system);
+	if (!primary_reaches(primary, owner, topic))
 		return;
 	struct command command = {.step = primary->lockstep.number,
+		.owner = owner,
 		.topic = mem_strdup(topic),
 		.message = message_copy(message),
 		.told = true};
 	decide(primary, &command);
 }
 
-void primary_hear(struct primary *primary, const char *topic, ProtobufCMessage *message)
+void primary_hear(struct primary *primary, uint32_t owner, const char *topic, ProtobufCMessage *message)
 {
-	struct command command = {
-		.step = primary->lockstep.number, .topic = mem_strdup(topic), .message = message, .told = true};
-	decide(primary, &command);
+	struct command command = {.step = primary->lockstep.number,
+		.owner = owner,
+		.topic = mem_strdup(topic),
+		.message = message,
+		.told = true};
+	if (primary_reaches(primary, owner, topic))
+		decide(primary, &command);
+	else
+		command_fini(&command);
 }
 
 static void request(void *ctx, const struct system *system, const char *name, const ProtobufCMessage *message)
@@ -126,6 +144,7 @@ static void request(void *ctx, const struct system *system, const char *name, co
 		return;
 	}
 	struct command command = {.step = primary->lockstep.number,
+		.owner = owner_of(primary, system),
 		.service = service,
 		.topic = topic,
 		.message = message_copy(message),
@@ -139,6 +158,27 @@ static void attach(void *ctx, const struct system *system, uint32_t link, uint32
 	struct primary *primary = ctx;
 	if (primary->ties.count < DECIDED_MAX)
 		vec_push(&primary->ties, (struct tie_asked){system->self.model, system->index, link, other});
+}
+
+/* Systems try again in each step: the refusal of a model's ties is told once. */
+static bool may_attach(void *ctx, const struct system *system, uint32_t other)
+{
+	struct primary *primary = ctx;
+	const struct scene *scene = primary->shared->scene;
+	const struct scene_model *self = &scene->models[system->self.model],
+				 *to = &scene->models[scene->links[other].model];
+	if (owners_may_act(&primary->edit.owners, self->owner, to->owner))
+		return true;
+	if (!indices_has(&primary->ties_refused, system->self.model)) {
+		struct troupe_error why;
+		(void)fail(&why, TROUPE_ECOMMAND,
+			"model '%.100s' of client '%.80s': model '%.100s' was not created by this client: expected a "
+			"model on which the client may act",
+			self->name, owners_name(&primary->edit.owners, self->owner), to->name);
+		refuse(primary, "attach", why.status, why.text);
+		indices_add(&primary->ties_refused, system->self.model);
+	}
+	return false;
 }
 
 static void detach(void *ctx, const struct system *system)
@@ -229,7 +269,8 @@ static const double *reading(void *ctx, uint32_t model, uint32_t sensor, uint32_
 
 static struct system_acts acts_of(struct primary *primary)
 {
-	return (struct system_acts){publish, request, attach, detach, touch, find_sensor, reading, is_there, primary};
+	return (struct system_acts){
+		publish, request, may_attach, attach, detach, touch, find_sensor, reading, is_there, primary};
 }
 
 struct system_step primary_view(struct primary *primary)

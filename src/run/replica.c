@@ -152,7 +152,7 @@ static troupe_status load(
 		return status;
 	replica->visuals = edit_visuals_create(replica->sdf, 0);
 	struct edit_options options = {replica->origin.path, (const char *const *)replica->origin.folders.at,
-		&replica->origin.files, replica->importer, replica->plugins, replica->visuals, NULL, NULL};
+		&replica->origin.files, replica->importer, replica->plugins, replica->visuals, NULL, NULL, NULL};
 	replica->systems->seed = replica->origin.seed;
 	shared_init(&replica->shared, replica->scene, replica->systems);
 	replica->shared.physics.rule = rule;

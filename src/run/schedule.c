@@ -239,6 +239,7 @@ void command_fini(struct command *command)
 	prepared_release(command->prepared);
 	message_free(command->message);
 	free(command->topic);
+	free(command->client);
 	free(command->text);
 	*command = (struct command){0};
 }
@@ -377,6 +378,7 @@ static ProtobufCMessage *unpack_message(struct unpack *in, message_type type)
 void command_pack(const struct command *command, struct text *out)
 {
 	pack_string(out, command->topic);
+	pack_string(out, command->client ? command->client : "");
 	pack_string(out, command->message ? command->message->descriptor->name : "");
 	if (command->message)
 		pack_message(command->message, out);
@@ -387,7 +389,7 @@ void command_pack(const struct command *command, struct text *out)
 troupe_status command_unpack(struct unpack *in, const char *world, uint64_t step, _Atomic bool *may_create,
 	struct command *ret_command, struct troupe_error *error)
 {
-	char *topic = unpack_string(in), *name = unpack_string(in);
+	char *topic = unpack_string(in), *client = unpack_string(in), *name = unpack_string(in);
 	struct command command = {.step = step};
 	troupe_status status = TROUPE_OK;
 	command.service = find_service(world, topic);
@@ -398,6 +400,9 @@ troupe_status command_unpack(struct unpack *in, const char *world, uint64_t step
 		command.text = unpack_string(in);
 		in->bad |= strlen(command.text) > COMMAND_TEXT_BYTES_MAX;
 	}
+	if (*client)
+		command.client = mem_strdup(client);
+	in->bad |= *client && !owner_name_is_valid(client);
 	if (!in->bad && type && (!command.message || command.message->descriptor != type))
 		status = other_type(*name ? name : "unknown", type, error);
 	if (in->bad || status) {
@@ -407,6 +412,7 @@ troupe_status command_unpack(struct unpack *in, const char *world, uint64_t step
 		*ret_command = command;
 	}
 	free(topic);
+	free(client);
 	free(name);
 	return status;
 }

@@ -73,8 +73,12 @@ struct command {
 	double at_s;
 	const struct command_service *service; /* run/services.h; NULL: for the systems that listen to its topic */
 	char *topic;                           /* owned; NULL while the command has only a target */
-	ProtobufCMessage *message;             /* owned; NULL while there is a text */
-	char *text; /* owned; the message as posted, while its type is not known; NULL: it was parsed */
+	char *client; /* owned; the robot client that it acts for, with no more rights than the client; NULL: none */
+	/* Of run/owners.h: the robot client that it acts for. The primary finds it by `client`, or by the header of the
+	 * message; of a command that a system asks for it is the owner of the system's model. 0: none. */
+	uint32_t owner;
+	ProtobufCMessage *message; /* owned; NULL while there is a text */
+	char *text;                /* owned; the message as posted, while its type is not known; NULL: it was parsed */
 	struct command_target target;
 	struct broadcast *broadcast; /* NULL: the command was given to this world alone, or it is timed */
 	bool optional;               /* timed, and given to several worlds: no listener in this one is no error */
@@ -148,8 +152,9 @@ troupe_status command_of_numbers(struct systems *systems, const char *world, uin
  * (TROUPE_ECOMMAND: the target is gone, or no system drives it) the command has a topic, too, for the report. */
 troupe_status command_find_target(
 	const struct systems *systems, const struct scene *scene, struct command *command, struct troupe_error *error);
-/* The topic and the message as bytes, for a recording, and back. command_unpack() checks the type of a service; a
- * command for systems is checked when its step comes, by command_parse_late(). TROUPE_ECOMMAND; in->bad: damaged. */
+/* The client, the topic and the message as bytes, for a recording, and back. command_unpack() checks the type of a
+ * service; a command for systems is checked when its step comes, by command_parse_late(). TROUPE_ECOMMAND; in->bad:
+ * damaged. */
 void command_pack(const struct command *command, struct text *out);
 troupe_status command_unpack(struct unpack *in, const char *world, uint64_t step, _Atomic bool *may_create,
 	struct command *ret_command, struct troupe_error *error);

@@ -73,6 +73,10 @@ struct secondary {
 	struct share share;
 	struct system_fault fault; /* of the systems, in this step */
 	_Atomic bool failed;       /* a part failed: the thread that set it fills in `ack` */
+	/* Written by its thread, read by any. begun: the number of the last step of which it has obeyed the commands,
+	 * plus 1. */
+	_Atomic(const char *) doing;
+	_Atomic uint64_t begun;
 };
 
 struct secondary *secondary_create(uint32_t number, struct shared *shared)
@@ -265,6 +269,22 @@ static bool help(struct secondary *secondary)
 		return true;
 	}
 	return false;
+}
+
+static void set_doing(struct secondary *secondary, const char *what)
+{
+	atomic_store_explicit(&secondary->doing, what, memory_order_relaxed);
+}
+
+const char *secondary_doing(const struct secondary *secondary)
+{
+	return atomic_load_explicit(&secondary->doing, memory_order_relaxed);
+}
+
+bool secondary_has_begun(const struct secondary *secondary, uint64_t step)
+{
+	/* acquire: the reader sees the words that the commands have changed */
+	return atomic_load_explicit(&secondary->begun, memory_order_acquire) == step + 1;
 }
 
 static bool all_have_begun(const struct secondary *secondary)
@@ -555,18 +575,23 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 	if (STATE_POISONED || shared->physics.anew)
 		poison_next(secondary);
 	bool shares = step->share && (secondary->mates || secondary->helper_count);
+	set_doing(secondary, "the sensors");
 	if (shares)
 		part_sensing(secondary, step);
 	else
 		sense(secondary, step, SENSOR_OF_WORLD);
+	set_doing(secondary, "the plug-ins, before the physics");
 	pre_update(secondary, &system_step);
 	push(secondary, part);
 	secondary->round = 0;
+	set_doing(secondary, shares ? "the physics and the sensors" : "the physics");
 	if (step_physics(secondary, step, part, shares) || physics_abandoned(secondary->physics))
 		return secondary->ack.status;
+	set_doing(secondary, "the plug-ins, after the physics");
 	post_update(secondary, &system_step);
 	if (take_fault(secondary))
 		return secondary->ack.status;
+	set_doing(secondary, "the sensors");
 	sense(secondary, step, SENSOR_OF_SELF);
 	const indices *models = physics_awake(secondary->physics);
 	for (uint32_t i = 0; shared_watches(shared) && i < models->count; i++)
@@ -629,8 +654,11 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->waited_ns = part->roused ? 0 : begin_ns - secondary->idle_since_ns;
 	secondary->idle_ns = 0;
 	physics_observe(secondary->physics, step->observe);
+	set_doing(secondary, "taking models, and commands for plug-ins");
 	apply_changes(secondary, step);
 	apply_commands(secondary, part);
+	/* release: pairs with secondary_has_begun() */
+	atomic_store_explicit(&secondary->begun, step->number + 1, memory_order_release);
 	if (step->paused)
 		(void)take_fault(secondary);
 	if (step->measure)
@@ -639,6 +667,7 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 		ack->status = update(secondary, step, part);
 		ack->abandoned = physics_abandoned(secondary->physics);
 	}
+	set_doing(secondary, NULL);
 	secondary->idle_since_ns = clock_now_ns();
 	ack->busy_ns = secondary->idle_since_ns - begin_ns - secondary->idle_ns;
 	ack->waited_ns += secondary->idle_ns;

@@ -24,6 +24,12 @@ troupe_status secondary_hire(struct secondary *secondary, uint32_t count, uint32
 /* One step. The ack stays the secondary's and is valid until its next step. */
 struct ack *secondary_step(struct secondary *secondary, const struct step *step);
 
+/* For a thread that wonders why a step does not end. Any thread, at any time. What the secondary does now, "the
+ * physics"; NULL: no step. */
+const char *secondary_doing(const struct secondary *secondary);
+/* Whether the secondary has changed all that it changes of state k in step k: it has obeyed its commands. */
+bool secondary_has_begun(const struct secondary *secondary, uint64_t step);
+
 /* Between steps. */
 struct physics_stats secondary_physics_stats(const struct secondary *secondary);
 

@@ -216,13 +216,16 @@ static troupe_status resume(
 
 /* --- robot clients ------------------------------------------------------------------------------------------------ */
 
-/* The model that a request of a client is about. */
+/* The model that a request of a client is about, or whose link or collision it is about: "model::link". */
 static troupe_status check_owner(
 	const struct primary *primary, uint32_t owner, uint64_t id, const char *name, struct troupe_error *error)
 {
 	uint32_t model;
-	troupe_status status = edit_find_by_id(&primary->edit, id, name, &model, error);
-	if (status || primary->shared->scene->models[model].owner == owner)
+	const char *colons = strstr(name, "::");
+	char *first = mem_printf("%.*s", (int)(colons ? colons - name : (ptrdiff_t)strlen(name)), name);
+	troupe_status status = edit_find_by_id(&primary->edit, id, first, &model, error);
+	free(first);
+	if (status || owners_may_act(&primary->edit.owners, owner, primary->shared->scene->models[model].owner))
 		return status;
 	return fail(error, TROUPE_ECOMMAND, "model '%.100s' was not created by client '%.80s'",
 		primary->shared->scene->models[model].name, owners_name(&primary->edit.owners, owner));
@@ -252,6 +255,38 @@ static troupe_status check_poses(
 	return status;
 }
 
+static troupe_status check_wrench(
+	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
+{
+	const Gz__Msgs__EntityWrench *wrench = (const void *)message;
+	return wrench->entity ? check_entity(primary, owner, &wrench->entity->base, error)
+			      : fail(error, TROUPE_ECOMMAND, "no entity: expected a model or a link");
+}
+
+static troupe_status check_velocity(
+	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
+{
+	const Troupe__Msgs__SetVelocity *velocity = (const void *)message;
+	return check_owner(primary, owner, velocity->id, velocity->name, error);
+}
+
+static troupe_status check_joint(
+	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
+{
+	const Troupe__Msgs__SetJoint *joint = (const void *)message;
+	return check_owner(primary, owner, joint->id, joint->name, error);
+}
+
+/* A model of a client stays on its secondary. */
+static troupe_status check_performer(
+	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
+{
+	const Troupe__Msgs__SetPerformer *performer = (const void *)message;
+	if (performer->secondary_given_case)
+		return fail(error, TROUPE_ECOMMAND, "a robot client cannot choose a secondary");
+	return check_owner(primary, owner, 0, performer->data, error);
+}
+
 /* What a client creates is its own, and messages for systems reach its own models alone: no other check is needed. */
 static troupe_status check_nothing(
 	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
@@ -260,24 +295,31 @@ static troupe_status check_nothing(
 	return TROUPE_OK;
 }
 
-static troupe_status admit(
-	struct primary *primary, const struct command *command, uint32_t *ret_owner, struct troupe_error *error)
+/* Finds the client that the command acts for, and checks whether it may. */
+static troupe_status admit(struct primary *primary, struct command *command, struct troupe_error *error)
 {
-	const char *client = owner_of_message(command->message);
-	if (!client)
-		return TROUPE_OK;
+	struct owners *owners = &primary->edit.owners;
+	const char *client = command->client ? command->client : owner_of_message(command->message);
+	troupe_status status = TROUPE_OK;
+	if (client && !command->owner)
+		status = owners_add(owners, client, &command->owner, error);
+	if (status || !command->owner || owners->rights == OWNERS_ALL)
+		return status;
 	if (!command->service->admit)
-		return fail(error, TROUPE_ECOMMAND, "a robot client cannot call this service");
-	troupe_status status = owners_add(&primary->edit.owners, client, ret_owner, error);
-	return status ? status : command->service->admit(primary, *ret_owner, command->message, error);
+		return fail(error, TROUPE_ECOMMAND,
+			"client '%.80s', or a plug-in of its models, asks for this service: expected one about its "
+			"models",
+			owners_name(owners, command->owner));
+	return command->service->admit(primary, command->owner, command->message, error);
 }
 
 troupe_status service_obey(
 	struct primary *primary, struct command *command, char note[EDIT_NOTE_BYTES], struct troupe_error *error)
 {
 	struct edit *edit = &primary->edit;
-	uint32_t owner = 0, before = edit->log.count;
-	troupe_status status = admit(primary, command, &owner, error);
+	uint32_t before = edit->log.count;
+	troupe_status status = admit(primary, command, error);
+	uint32_t owner = command->owner;
 	edit->creates_for = owner;
 	if (!status)
 		status = command->service->apply(primary, command, note, error);
@@ -368,7 +410,7 @@ static troupe_status slip_wheels(
 		return status;
 	char *topic = mem_printf("/world/%s/wheel_slip", primary->shared->scene->name);
 	topic_name_clean(topic);
-	status = primary_give(primary, topic, command->message, error);
+	status = primary_give(primary, command->owner, topic, command->message, error);
 	free(topic);
 	return status;
 }
@@ -394,28 +436,32 @@ static const struct command_service services[] = {
 	{"control/state", &gz__msgs__world_control_state__descriptor, .apply = control_state, .steps = true},
 	{"create", &gz__msgs__entity_factory__descriptor, .apply = create, .admit = check_nothing, .creates = true},
 	{"create_multiple", &gz__msgs__entity_factory__v__descriptor, .apply = create_multiple, .admit = check_nothing,
-		.creates = true},
+		.creates = true, .partial = true},
 	{"remove", &gz__msgs__entity__descriptor, .apply = remove_by_edit, .admit = check_entity},
 	{"set_pose", &gz__msgs__pose__descriptor, .apply = set_pose_by_edit, .admit = check_pose},
 	{"set_pose_vector", &gz__msgs__pose__v__descriptor, .apply = set_poses_by_edit, .admit = check_poses},
 	{"set_physics", &gz__msgs__physics__descriptor, .apply = set_physics},
 	{"level/set_performer", &troupe__msgs__set_performer__descriptor, .sent = &gz__msgs__string_msg__descriptor,
-		.apply = set_performer_by_edit},
-	{"enable_collision", &gz__msgs__entity__descriptor, .apply = enable_collision_by_edit},
-	{"disable_collision", &gz__msgs__entity__descriptor, .apply = disable_collision_by_edit},
+		.apply = set_performer_by_edit, .admit = check_performer},
+	{"enable_collision", &gz__msgs__entity__descriptor, .apply = enable_collision_by_edit, .admit = check_entity},
+	{"disable_collision", &gz__msgs__entity__descriptor, .apply = disable_collision_by_edit, .admit = check_entity},
 	{"light_config", &troupe__msgs__set_light__descriptor, .sent = &gz__msgs__light__descriptor,
 		.apply = light_config_by_edit, .is_topic = true},
 	{"wheel_slip", &gz__msgs__wheel_slip_parameters_cmd__descriptor, .apply = slip_wheels, .admit = check_nothing},
 	{"set_spherical_coordinates", &gz__msgs__spherical_coordinates__descriptor,
 		.apply = set_spherical_coordinates_by_edit},
-	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model},                     /* not Gazebo's */
-	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit}, /* not Gazebo's */
-	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit},          /* not Gazebo's */
+	/* not Gazebo's: */
+	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model, .admit = check_entity},
+	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit,
+		.admit = check_velocity},
+	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit, .admit = check_joint},
 	{"resume", &troupe__msgs__resume__descriptor, .sent = &gz__msgs__string_msg__descriptor, .apply = resume,
 		.replaces = true}, /* not Gazebo's */
-	{"wrench", &gz__msgs__entity_wrench__descriptor, .apply = push_once, .is_topic = true},
-	{"wrench/persistent", &gz__msgs__entity_wrench__descriptor, .apply = push_on, .is_topic = true},
-	{"wrench/clear", &gz__msgs__entity__descriptor, .apply = clear_wrenches, .is_topic = true},
+	{"wrench", &gz__msgs__entity_wrench__descriptor, .apply = push_once, .admit = check_wrench, .is_topic = true},
+	{"wrench/persistent", &gz__msgs__entity_wrench__descriptor, .apply = push_on, .admit = check_wrench,
+		.is_topic = true},
+	{"wrench/clear", &gz__msgs__entity__descriptor, .apply = clear_wrenches, .admit = check_entity,
+		.is_topic = true},
 };
 
 const struct command_service *services_list(uint32_t *ret_count)

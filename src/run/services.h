@@ -23,12 +23,13 @@ struct command_service {
 	message_type
 		sent; /* the type that clients of Gazebo send; NULL: `type`, else one with the first fields of it */
 	service_fn apply;
-	/* Whether a robot client (run/owners.h) may have this request obeyed, which is about models; owner: the client.
-	 * NULL: clients cannot call the service. */
+	/* Whether this request may be obeyed for a robot client (run/owners.h), or for a system of one of its models:
+	 * it is about models on which the client may act; owner: the client. NULL: such a request is refused. */
 	troupe_status (*admit)(const struct primary *primary, uint32_t owner, const ProtobufCMessage *message,
 		struct troupe_error *error);
 	bool is_topic; /* as in Gazebo it is also a topic: a message on it is a request without a reply */
 	bool creates;  /* models; what its message names is prepared before the step */
+	bool partial;  /* when it fails, a part of it may have been done */
 	bool replaces; /* the whole world by the state in its message: it is taken when no secondary has anything */
 	bool steps;    /* it asks for steps: a caller of name/blocking is told when they are taken */
 };

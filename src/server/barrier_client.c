@@ -149,6 +149,12 @@ bool troupe_barrier_name_is_valid(const char *name)
 	return count && count <= TROUPE_BARRIER_NAME_MAX && strspn(name, good) == count;
 }
 
+static uint64_t deadline_most_ns(const struct troupe_client *client)
+{
+	double given_s = client->server->def.barrier_deadline_s;
+	return (uint64_t)((given_s > 0 ? given_s : TROUPE_BARRIER_DEADLINE_S_MAX) * 1e9);
+}
+
 static troupe_status check_join(
 	struct troupe_client *client, const struct troupe_join *join, uint32_t *ret_world, struct troupe_error *error)
 {
@@ -159,9 +165,9 @@ static troupe_status check_join(
 		return fail(error, TROUPE_EINVAL,
 			"a barrier client's name '%.80s': expected 1 to %d letters, digits, '_', '-' and '.'",
 			join->name ? join->name : "", TROUPE_BARRIER_NAME_MAX);
-	if (join->deadline_ns > TROUPE_BARRIER_DEADLINE_S_MAX * UINT64_C(1000000000))
-		return fail(error, TROUPE_EINVAL, "client '%s': a deadline of %g s: expected at most %d", join->name,
-			(double)join->deadline_ns * 1e-9, TROUPE_BARRIER_DEADLINE_S_MAX);
+	if (join->deadline_ns > deadline_most_ns(client))
+		return fail(error, TROUPE_EINVAL, "client '%s': a deadline of %g s: expected at most %g", join->name,
+			(double)join->deadline_ns * 1e-9, (double)deadline_most_ns(client) * 1e-9);
 	if (join->failure != TROUPE_FAILURE_DROPS && join->failure != TROUPE_FAILURE_ENDS)
 		return fail(error, TROUPE_EINVAL, "client '%s': failure %d: expected 0 or 1", join->name,
 			(int)join->failure);
@@ -187,7 +193,7 @@ troupe_status troupe_client_join(
 		.client = client_hold(client),
 		.world = world,
 		.period_ns = (int64_t)join->period_ns,
-		.deadline_ns = join->deadline_ns ? join->deadline_ns : DEADLINE_USUAL_NS,
+		.deadline_ns = join->deadline_ns ? join->deadline_ns : MIN(DEADLINE_USUAL_NS, deadline_most_ns(client)),
 		.failure = join->failure,
 		.ops = join->ops ? join->ops : &barrier_thread_ops,
 		.ctx = join->ops ? join->ctx : member};

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "server/barrier.h"
+#include "server/next.h"
 #include "topic/message.h"
 #include "topic/plain.pb-c.h"
 
@@ -50,6 +51,7 @@ void reply_destroy(struct reply *reply)
 		frame_release(reply->frame);
 	topic_row_fini(&reply->row);
 	text_fini(&reply->request);
+	text_fini(&reply->answer);
 	free(reply);
 }
 
@@ -270,14 +272,22 @@ static void encode_outcome(const struct reply *reply, struct text *out)
 		message_add_bytes(out, &boolean.base);
 }
 
+void client_answer(struct troupe_client *client, struct reply *reply, struct text *out)
+{
+	const struct query_ops *ops = reply->row.ops;
+	reply->status =
+		ops->answer(reply->frame, &reply->row, reply->request.at, reply->request.count, out, &reply->what);
+	clients_answered(client->server->clients, reply);
+}
+
 static void take_reply(struct troupe_client *client, struct reply *reply, struct troupe_message *ret_message)
 {
 	client->bytes.count = 0;
-	if (reply->frame) {
-		const struct query_ops *ops = reply->row.ops;
-		reply->status = ops->answer(reply->frame, &reply->row, reply->request.at, reply->request.count,
-			&client->bytes, &reply->what);
-		clients_answered(client->server->clients, reply);
+	if (reply->answered) {
+		text_add_bytes(&client->bytes, reply->answer.at, reply->answer.count);
+	} else if (reply->frame) {
+		client_answer(client, reply, &client->bytes);
+		next_begin(client->server);
 	} else {
 		encode_outcome(reply, &client->bytes);
 	}

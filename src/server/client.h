@@ -39,6 +39,8 @@ struct reply {
 	struct troupe_error what; /* text: what was done, or what is wrong */
 	struct frame *frame;      /* of a query: the client makes the reply of it; NULL: none */
 	struct text request;      /* of a query */
+	struct text answer;       /* of a query that was answered in the background; then there is no frame */
+	bool answered;
 };
 
 struct want { /* a subscription */
@@ -92,9 +94,11 @@ void client_tell(struct troupe_client *client);
 /* Takes the reply over, and tells. Any thread. */
 void client_reply(struct troupe_client *client, struct reply *reply);
 void reply_destroy(struct reply *reply);
+/* Answers a query: appends the reply. */
+void client_answer(struct troupe_client *client, struct reply *reply, struct text *out);
 
 /* The client acts for a robot client from now on: it sees the topics of that client's models and what is everybody's,
- * and its requests carry the name (run/owners.h). Before any other call of it. */
+ * and its commands have the rights of that client (run/owners.h). Before any other call of it. */
 void client_act_for(struct troupe_client *client, const char *name);
 /* As troupe_topics_list(), for this client. */
 const struct troupe_topics *client_topics(struct troupe_client *client);

@@ -1,5 +1,10 @@
 /* What a client says: messages on topics that the server takes, and requests. A request that only asks is answered from
- * a frame of the next step boundary; any other request is a command, bound to a step as all commands are. */
+ * a frame of the next step boundary; any other request is a command, bound to a step as all commands are.
+ *
+ * A command that creates models, or takes up a saved state, reads files before it is bound. For clients that never wait
+ * this is done in the background. */
+#include "run/services.h"
+#include "server/background.h"
 #include "server/barrier.h"
 #include "server/client.h"
 #include "topic/message.h"
@@ -26,33 +31,10 @@ static troupe_status find_row(struct troupe_client *client, enum topic_kind kind
 	return TROUPE_OK;
 }
 
-/* A copy of a message of a robot client, with the client's name in its header (owner_of_message()). The parts of a
- * message that come twice are one, so the name can be put behind it. */
-static void sign(
-	const struct troupe_client *client, const char *type, const void *bytes, size_t count, struct text *out)
+/* The topic or service as a command names it: TOPIC@CLIENT of a robot client. The caller frees it. */
+static char *client_topic(const struct troupe_client *client, const char *topic)
 {
-	const ProtobufCMessageDescriptor *found = type_find(type);
-	const ProtobufCFieldDescriptor *field =
-		found ? protobuf_c_message_descriptor_get_field_by_name(found, "header") : NULL;
-	Gz__Msgs__Header__Map entry = GZ__MSGS__HEADER__MAP__INIT, *entries[] = {&entry};
-	Gz__Msgs__Header header = GZ__MSGS__HEADER__INIT;
-	char *values[] = {client->as};
-	struct text part = {0};
-	text_add_bytes(out, bytes ? bytes : "", count);
-	if (!field || field->descriptor != &gz__msgs__header__descriptor)
-		return;
-	entry.key = message_string("client");
-	entry.value = values;
-	entry.n_value = 1;
-	header.data = entries;
-	header.n_data = 1;
-	message_add_bytes(&part, &header.base);
-	_Static_assert(OWNER_NAME_MAX + 16 < 0x80, "the length of the header has one byte");
-	const char head[] = {(char)(field->id << 3 | 2), (char)part.count};
-	assert(field->id < 16);
-	text_add_bytes(out, head, sizeof head);
-	text_add_bytes(out, part.at, part.count);
-	text_fini(&part);
+	return client->as ? mem_printf("%s@%s", topic, client->as) : mem_strdup(topic);
 }
 
 static void count_command(struct troupe_client *client)
@@ -73,19 +55,117 @@ static troupe_status collect(struct troupe_client *client, const struct troupe_w
 	if (status)
 		return fail(error, status, "'%.150s': %s", row->name, why.text);
 	message_free(message);
-	return barrier_collect(client, when, row->name, type, bytes, count, call, ret_step, error);
+	char *topic = client_topic(client, row->name);
+	status = barrier_collect(client, when, topic, type, bytes, count, call, ret_step, error);
+	free(topic);
+	return status;
 }
 
-static troupe_status give_message(struct troupe_client *client, const struct troupe_when *when, const char *topic,
-	const char *type, const void *bytes, size_t count, uint64_t *ret_step, struct troupe_error *error)
+/* --- in the background -------------------------------------------------------------------------------------------- */
+
+struct request {                  /* a command that a client waits for */
+	struct command_call call; /* first: a request is its call */
+	struct troupe_client *client;
+	struct reply *reply;
+};
+
+struct call_job {                     /* a command that is yet to be given */
+	struct job job;               /* first: a call_job is its job */
+	struct troupe_client *client; /* one reference */
+	struct request *request;      /* NULL: a message on a topic */
+	struct troupe_when when;
+	bool has_when;
+	const char *topic, *type;
+	const void *bytes;
+	size_t count;
+	char copies[]; /* of the three */
+};
+
+static void call_job_free(struct call_job *job)
 {
-	struct text signed_bytes = {0};
-	if (!client->as)
-		return troupe_command_bytes(client->server, when, topic, type, bytes, count, ret_step, error);
-	sign(client, type, bytes, count, &signed_bytes);
-	troupe_status status = troupe_command_bytes(
-		client->server, when, topic, type, signed_bytes.at, signed_bytes.count, ret_step, error);
-	text_fini(&signed_bytes);
+	client_release(job->client);
+	free(job);
+}
+
+static void call_job_run(struct job *job, bool dropped)
+{
+	struct call_job *this = (struct call_job *)job;
+	struct troupe_client *client = this->client;
+	struct troupe_server *server = client->server;
+	struct troupe_error error;
+	troupe_status status = dropped ? fail(&error, TROUPE_EPEER, "the run ends")
+			       : this->request
+				       ? server_command(server, this->topic, this->type, this->bytes, this->count,
+						 &this->request->call, &error)
+				       : troupe_command_bytes(server, this->has_when ? &this->when : NULL, this->topic,
+						 this->type, this->bytes, this->count, NULL, &error);
+	if (!status) {
+		server_wake(server);
+	} else if (this->request) {
+		this->request->call.done(
+			&this->request->call, troupe_server_progress(server).steps, status, error.text);
+	} else if (!dropped) {
+		struct text text = {0};
+		text_add(&text, "a message of a client: %s", error.text);
+		server_warn(server, text.at);
+		text_fini(&text);
+	}
+	call_job_free(this);
+}
+
+/* Whether the command is to be given in the background: it reads files, or the client's commands before it are there
+ * still, and commands of one client keep their order. */
+static bool call_is_job(struct troupe_client *client, const struct topic_row *row)
+{
+	struct troupe_server *server = client->server;
+	if (!client->def.never_waits)
+		return false;
+	const char *name = topic_in_world(row->name, server->worlds[row->world].scene->name);
+	const struct command_service *service = name ? services_find(name) : NULL;
+	return (service && (service->creates || service->replaces)) || background_has(server->background, client);
+}
+
+/* Copies all but the request, which it takes over if all is well. */
+static troupe_status call_put_job(
+	struct troupe_client *client, const struct call_job *given, struct troupe_error *error)
+{
+	size_t topic = strlen(given->topic) + 1, type = strlen(given->type) + 1;
+	size_t bytes = sizeof(struct call_job) + topic + type + given->count;
+	struct call_job *job = mem_alloc(bytes);
+	*job = *given;
+	job->job = (struct job){.client = client, .bytes = bytes, .run = call_job_run};
+	job->client = client_hold(client);
+	job->topic = memcpy(job->copies, given->topic, topic);
+	job->type = memcpy(job->copies + topic, given->type, type);
+	job->bytes = job->copies + topic + type;
+	if (given->count)
+		memcpy(job->copies + topic + type, given->bytes, given->count);
+	troupe_status status = background_add(client->server->background, &job->job, error);
+	if (status)
+		call_job_free(job);
+	return status;
+}
+
+/* --- messages ----------------------------------------------------------------------------------------------------- */
+
+static troupe_status give_message(struct troupe_client *client, const struct troupe_when *when,
+	const struct topic_row *row, const char *type, const void *bytes, size_t count, uint64_t *ret_step,
+	struct troupe_error *error)
+{
+	char *named = client_topic(client, row->name);
+	troupe_status status;
+	if (call_is_job(client, row)) {
+		struct call_job job = {.topic = named, .type = type, .bytes = bytes, .count = count};
+		job.has_when = when;
+		if (when)
+			job.when = *when;
+		if (ret_step)
+			*ret_step = when ? when->step : 0;
+		status = call_put_job(client, &job, error);
+	} else {
+		status = troupe_command_bytes(client->server, when, named, type, bytes, count, ret_step, error);
+	}
+	free(named);
 	return status;
 }
 
@@ -100,7 +180,7 @@ troupe_status troupe_client_publish(struct troupe_client *client, const struct t
 	if (barrier_collects(client))
 		status = collect(client, when, &row, sent, bytes, count, NULL, ret_step, error);
 	else
-		status = give_message(client, when, topic, sent, bytes, count, ret_step, error);
+		status = give_message(client, when, &row, sent, bytes, count, ret_step, error);
 	if (!status) {
 		count_command(client);
 		server_wake(client->server);
@@ -110,12 +190,6 @@ troupe_status troupe_client_publish(struct troupe_client *client, const struct t
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
-
-struct request {                  /* a command that a client waits for */
-	struct command_call call; /* first: a request is its call */
-	struct troupe_client *client;
-	struct reply *reply;
-};
 
 static void on_done(struct command_call *call, uint64_t step, troupe_status status, const char *text)
 {
@@ -134,17 +208,18 @@ static troupe_status give_command(struct troupe_client *client, struct reply *re
 {
 	struct request *request = mem_alloc(sizeof *request);
 	*request = (struct request){{on_done}, client_hold(client), reply};
-	struct text signed_bytes = {0};
-	if (client->as) {
-		sign(client, type, bytes, count, &signed_bytes);
-		bytes = signed_bytes.at;
-		count = signed_bytes.count;
+	char *service = client_topic(client, reply->row.name);
+	troupe_status status;
+	if (barrier_collects(client)) {
+		status = collect(client, NULL, &reply->row, type, bytes, count, &request->call, NULL, error);
+	} else if (call_is_job(client, &reply->row)) {
+		const struct call_job job = {
+			.request = request, .topic = service, .type = type, .bytes = bytes, .count = count};
+		status = call_put_job(client, &job, error);
+	} else {
+		status = server_command(client->server, service, type, bytes, count, &request->call, error);
 	}
-	troupe_status status =
-		barrier_collects(client)
-			? collect(client, NULL, &reply->row, type, bytes, count, &request->call, NULL, error)
-			: server_command(client->server, reply->row.name, type, bytes, count, &request->call, error);
-	text_fini(&signed_bytes);
+	free(service);
 	if (!status) {
 		count_command(client);
 		return TROUPE_OK;

@@ -6,9 +6,11 @@
 #include "server/clients.h"
 
 #include "base/clock.h"
+#include "server/background.h"
 #include "server/client.h"
 #include "server/hear.h"
 #include "server/model_topics.h"
+#include "server/next.h"
 #include "server/sensor_topics.h"
 #include "server/view.h"
 #include "topic/message.h"
@@ -19,6 +21,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct answer_job {
+	struct job job; /* first: an answer_job is its job */
+	struct reply *reply;
+};
 
 struct question { /* a query that waits for a step boundary */
 	struct question *next;
@@ -543,6 +550,39 @@ static void act(struct server_world *world, struct reply *reply)
 	world_tell_reply(world, reply->step, reply->row.name, reply->status, reply->what.text, true);
 }
 
+static void answer_job_run(struct job *job, bool dropped)
+{
+	struct answer_job *this = (struct answer_job *)job;
+	struct troupe_client *client = job->client;
+	struct reply *reply = this->reply;
+	struct troupe_server *server = client->server;
+	if (dropped)
+		reply->status = fail(&reply->what, TROUPE_EPEER, "the run ends");
+	else
+		client_answer(client, reply, &reply->answer);
+	reply->answered = true;
+	frame_release(reply->frame);
+	reply->frame = NULL;
+	client_reply(client, reply);
+	client_release(client);
+	free(this);
+	if (!dropped)
+		next_begin(server);
+}
+
+/* False: the client is to answer itself. */
+static bool clients_answer_aside(struct clients *clients, struct troupe_client *client, struct reply *reply)
+{
+	struct answer_job *job = mem_alloc(sizeof *job);
+	*job = (struct answer_job){
+		{.client = client_hold(client), .bytes = reply->request.count, .run = answer_job_run}, reply};
+	if (!background_add(clients->server->background, &job->job, NULL))
+		return true;
+	client_release(client);
+	free(job);
+	return false;
+}
+
 static void answer(struct clients *clients)
 {
 	struct question *oldest =
@@ -560,7 +600,9 @@ static void answer(struct clients *clients)
 			reply->frame = frame_make(clients->pools[reply->row.world], world, ops->parts);
 		if (!ops->act && !reply->frame)
 			reply->status = fail(&reply->what, TROUPE_ELIMIT, "too many messages wait to be taken");
-		client_reply(oldest->client, reply);
+		if (!reply->frame || !ops->is_slow || !oldest->client->def.never_waits ||
+			!clients_answer_aside(clients, oldest->client, reply))
+			client_reply(oldest->client, reply);
 		free_question(oldest);
 		oldest = next;
 	}

@@ -44,6 +44,7 @@ struct query_ops {
 	troupe_status (*act)(struct server_world *world, const ProtobufCMessage *request, char note[EDIT_NOTE_BYTES],
 		struct troupe_error *error);
 	bool ends_run; /* answer() may end the run: not for programs that only watch */
+	bool is_slow;  /* answer() reads files: for clients that never wait it is done in the background */
 };
 
 struct clients *clients_create(struct troupe_server *server);

@@ -58,6 +58,7 @@ struct given { /* a message as text, as bytes or as numbers: the one that is not
 	bool timed; /* bound to simulated time at_s; `when` is NULL */
 	double at_s;
 	const char *topic, *text;
+	const char *client; /* the robot client that it acts for; NULL: none */
 	const void *bytes;
 	const char *type; /* of bytes */
 	const double *numbers;
@@ -129,12 +130,31 @@ static void complete(struct server_world *world, struct command *command)
 	free(path);
 }
 
+/* "TOPIC@CLIENT" names a robot client, for which the command acts. A name that is a part of a topic may have the sign,
+ * too. *ret_topic: memory of the new topic, or NULL; the caller frees it. */
+static troupe_status given_split(struct given *given, char **ret_topic, struct troupe_error *error)
+{
+	const char *at = strrchr(given->topic, '@');
+	*ret_topic = NULL;
+	if (!at || strchr(at, '/'))
+		return TROUPE_OK;
+	if (!owner_name_is_valid(at + 1))
+		return fail(error, TROUPE_ECOMMAND,
+			"topic '%.150s': expected TOPIC, or TOPIC@CLIENT with the name of a robot client",
+			given->topic);
+	*ret_topic = mem_printf("%.*s", (int)(at - given->topic), given->topic);
+	given->topic = *ret_topic;
+	given->client = at + 1;
+	return TROUPE_OK;
+}
+
 static troupe_status give(struct server_world *world, const struct given *given, struct troupe_error *error)
 {
 	struct command command;
 	troupe_status status = make(world, given, &command, error);
 	if (status)
 		return status;
+	command.client = given->client ? mem_strdup(given->client) : NULL;
 	complete(world, &command);
 	command.call = given->call;
 	command.timed = given->timed;
@@ -194,6 +214,7 @@ static troupe_status make_copies(
 			command_fini(&copies[--i]);
 		if (status)
 			return status;
+		copies[i].client = given->client ? mem_strdup(given->client) : NULL;
 	}
 	struct broadcast *broadcast = broadcast_create(server->world_count);
 	for (uint32_t i = 0; i < server->world_count; i++) {
@@ -288,11 +309,17 @@ static troupe_status give_to_all(struct troupe_server *server, const struct give
 	return status;
 }
 
-static troupe_status give_any(struct troupe_server *server, const struct given *given, struct troupe_error *error)
+static troupe_status give_any(struct troupe_server *server, struct given *given, struct troupe_error *error)
 {
+	char *topic;
+	troupe_status status = given_split(given, &topic, error);
+	if (status)
+		return status;
 	struct server_world *world =
 		server->world_count == 1 ? &server->worlds[0] : world_of_topic(server, given->topic);
-	return world ? give(world, given, error) : give_to_all(server, given, error);
+	status = world ? give(world, given, error) : give_to_all(server, given, error);
+	free(topic);
+	return status;
 }
 
 troupe_status troupe_command_text(struct troupe_server *server, const struct troupe_when *when, const char *topic,
@@ -336,9 +363,14 @@ troupe_status server_command(struct troupe_server *server, const char *service, 
 	struct server_world *world = world_of_topic(server, service);
 	if (!world)
 		return fail(error, TROUPE_ECOMMAND, "service '%.150s': there is no such world", service);
+	char *topic;
 	struct given given = {
 		.topic = service, .type = type, .bytes = bytes ? bytes : "", .count = count, .call = call};
-	return give(world, &given, error);
+	troupe_status status = given_split(&given, &topic, error);
+	if (!status)
+		status = give(world, &given, error);
+	free(topic);
+	return status;
 }
 
 troupe_status troupe_server_command(

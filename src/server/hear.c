@@ -167,6 +167,14 @@ static bool is_due(const struct hearing *hearing, const struct topic_row *row)
 	return floor((double)llround(time_s * 1e9) / period_ns) > floor((double)llround(before_s * 1e9) / period_ns);
 }
 
+/* The robot client of the model that the row is about. */
+static uint32_t owner_of(const struct hearing *hearing, const struct topic_row *row)
+{
+	const struct scene *scene = hearing->world->scene;
+	uint64_t place = row->key & UINT32_MAX;
+	return place && place <= scene->model_count ? scene->models[place - 1].owner : 0;
+}
+
 static void hear(struct hearing *hearing, const struct frame *frame, const struct topic_row *row)
 {
 	const struct publish_ops *ops = row->ops;
@@ -175,7 +183,7 @@ static void hear(struct hearing *hearing, const struct frame *frame, const struc
 	struct troupe_error why;
 	if (ops->encode(frame, row, &bytes) &&
 		!message_of_bytes(type_find(row->type), bytes.at, bytes.count, &message_limits_usual, &message, &why))
-		primary_hear(&hearing->world->primary, row->name, message);
+		primary_hear(&hearing->world->primary, owner_of(hearing, row), row->name, message);
 	text_fini(&bytes);
 }
 

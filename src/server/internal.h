@@ -41,7 +41,11 @@ struct troupe_server {
 	struct troupe_server_def def;
 	struct sdf *sdf;
 	struct program_list programs; /* of all worlds; constant after the creation */
-	struct files files;        /* the files that the worlds were loaded from; constant while commands are posted */
+	struct files files; /* the files that the worlds were loaded from; constant while commands are posted */
+	const char *const *given_paths; /* the resource paths of the definition, without those of a saved state */
+	/* Where files of the worlds may be read, and where those may be that are only shown to viewers. Constant when
+	 * the worlds are loaded. */
+	struct files_places places, shown_places;
 	struct plugins *plugins;   /* the libraries of plug-ins */
 	struct importer *importer; /* of meshes and images, also for models that are created while the world runs */
 	char *saved;               /* the state that is being resumed; NULL: none, or already resumed */
@@ -58,6 +62,7 @@ struct troupe_server {
 	struct network *network;   /* network.h; NULL: the secondaries are threads here */
 	struct costs *costs;       /* costs.h; NULL: no table of costs */
 	struct clients *clients;   /* clients.h */
+	struct background *background;
 	struct barriers *barriers; /* barrier.h */
 	const struct assign_policy *policy;
 	/* Held by a thread that makes snapshots between runs, and to begin and to end a run. */

@@ -395,6 +395,7 @@ static void add_systems(struct model_topics *topics, const struct system_set *se
 		for (uint32_t t = 0; t < system->topics.count; t++) {
 			struct topic_row taken = row;
 			taken.kind = TOPIC_TAKEN;
+			taken.client = system->self.kind->flags & TROUPE_FOR_CLIENTS ? NULL : row.client;
 			taken.name = system->topics.at[t].name;
 			taken.type = type_taken(system->all, &system->topics.at[t]);
 			add_row(topics, place, &taken);

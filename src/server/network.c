@@ -8,11 +8,16 @@
 #include "server/network.h"
 
 #include "net/backend.h"
+#include "net/key.h"
 #include "topic/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+struct client_ticket {
+	unsigned char bytes[HELLO_TICKET_BYTES];
+};
 
 struct network {
 	struct troupe_server *server;
@@ -22,8 +27,9 @@ struct network {
 	uint16_t port;
 	pthread_mutex_t lock;
 	/* under the lock; written by the thread that runs the server, and wishes by any */
-	VEC(char *) clients;   /* that take part, or are awaited */
-	VEC(uint64_t) serials; /* of these clients: above 0; no other client of the run has had the same */
+	VEC(char *) clients;               /* that take part, or are awaited */
+	VEC(uint64_t) serials;             /* of these clients: above 0; no other client of the run has had the same */
+	VEC(struct client_ticket) tickets; /* of these clients: random; each is told to its client alone */
 	uint64_t last_serial;
 	VEC(char *) wishes; /* that were told to come again */
 	/* Held while a message of a client is posted, and while a client is dropped. The lock above is taken inside. */
@@ -75,11 +81,15 @@ static bool has_name(char *const *names, uint32_t count, const char *name)
 	return false;
 }
 
-/* Takes the name over. */
+/* Takes the name over. Without random bytes the ticket is 0, which gives no rights. */
 static void add_client(struct network *network, char *name)
 {
+	struct client_ticket ticket;
+	if (key_random_bytes(ticket.bytes, sizeof ticket.bytes, NULL))
+		ticket = (struct client_ticket){{0}};
 	vec_push(&network->clients, name);
 	vec_push(&network->serials, ++network->last_serial);
+	vec_push(&network->tickets, ticket);
 }
 
 static const char *on_knock(void *ctx, const char *name)
@@ -113,12 +123,12 @@ bool network_has_wishes(struct network *network)
 	return some;
 }
 
-uint64_t network_find_client(struct network *network, const char *name)
+uint64_t network_find_client(struct network *network, const char *name, const unsigned char ticket[HELLO_TICKET_BYTES])
 {
 	uint64_t serial = 0;
 	pthread_mutex_lock(&network->lock);
 	for (uint32_t i = 0; i < network->clients.count; i++)
-		if (!strcmp(network->clients.at[i], name))
+		if (!strcmp(network->clients.at[i], name) && hello_ticket_is(ticket, network->tickets.at[i].bytes))
 			serial = network->serials.at[i];
 	pthread_mutex_unlock(&network->lock);
 	return serial;
@@ -210,8 +220,9 @@ static void drop_client(struct network *network, uint32_t at)
 	for (uint32_t i = at + 1; i < network->clients.count; i++) {
 		network->clients.at[i - 1] = network->clients.at[i];
 		network->serials.at[i - 1] = network->serials.at[i];
+		network->tickets.at[i - 1] = network->tickets.at[i];
 	}
-	network->serials.count = --network->clients.count;
+	network->tickets.count = network->serials.count = --network->clients.count;
 	pthread_mutex_unlock(&network->lock);
 	owners_place(&primary->edit.owners, primary->shared->scene, name, 0);
 	(void)owners_add(&primary->edit.owners, name, &owner, NULL);
@@ -297,6 +308,18 @@ static troupe_status take_clients(struct network *network, const struct troupe_n
 	return TROUPE_OK;
 }
 
+/* The world is set up, and no step was taken: a recording begins with these rights. */
+static void set_rights(struct troupe_server *server, enum troupe_client_rights rights)
+{
+	static const enum owner_rights given[] = {[TROUPE_CLIENT_RIGHTS_OWN] = OWNERS_OWN,
+		[TROUPE_CLIENT_RIGHTS_WORLD] = OWNERS_WORLD,
+		[TROUPE_CLIENT_RIGHTS_ALL] = OWNERS_ALL};
+	if (rights != TROUPE_CLIENT_RIGHTS_SAVED && rights < ARRAY_LEN(given))
+		server->worlds[0].primary.edit.owners.rights = given[rights];
+}
+
+_Static_assert(sizeof(struct client_ticket) == HELLO_TICKET_BYTES, "tickets are lent as an array of bytes");
+
 static void free_network(struct network *network)
 {
 	for (uint32_t i = 0; i < network->clients.count; i++)
@@ -305,6 +328,7 @@ static void free_network(struct network *network)
 		free(network->wishes.at[i]);
 	vec_free(&network->clients);
 	vec_free(&network->serials);
+	vec_free(&network->tickets);
 	vec_free(&network->wishes);
 	pthread_mutex_destroy(&network->lock);
 	pthread_mutex_destroy(&network->acting);
@@ -329,6 +353,7 @@ troupe_status network_create(struct troupe_server *server, struct network **ret_
 		.backend = backend};
 	pthread_mutex_init(&network->lock, NULL);
 	pthread_mutex_init(&network->acting, NULL);
+	set_rights(server, def->client_rights);
 	network->host = (struct gather_host){
 		.on_note = on_note, .stopped = is_stopped, .on_watch = on_watch, .knocked = on_knock, .ctx = network};
 	status = take_clients(network, def, error);
@@ -386,6 +411,7 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	network->members = (struct gather_members){.secondaries = network->plain,
 		.clients = network->clients.count,
 		.names = (const char *const *)network->clients.at,
+		.tickets = (const unsigned char(*)[HELLO_TICKET_BYTES])network->tickets.at,
 		.more = network->clients_max - network->clients.count,
 		.port = network->port,
 		.again = network->has_begun};

@@ -29,9 +29,9 @@ void network_offer(struct network *network, uint16_t port);
 /* Whether clients can take part; whether some wish to join, for which the run must regroup. */
 bool network_has_clients(const struct network *network);
 bool network_has_wishes(struct network *network);
-/* The number of the client of this name, which takes part or is awaited; 0: there is none. A client that is lost and
- * comes again has another number. Any thread. */
-uint64_t network_find_client(struct network *network, const char *name);
+/* The number of the client of this name, which takes part or is awaited, and whose ticket this is; 0: there is none. A
+ * client that is lost and comes again has another number and another ticket. Any thread. */
+uint64_t network_find_client(struct network *network, const char *name, const unsigned char ticket[HELLO_TICKET_BYTES]);
 /* Any thread that is to post a message of the client. False: the client takes part no longer. True: it stays until
  * network_leave_client(), on the same thread. */
 bool network_enter_client(struct network *network, uint64_t serial);

@@ -1,7 +1,7 @@
 /* Another run in the place of this one. A run belongs to one world and one seed, so the server does not change: the
  * program that has made it prepares another one (def.on_next), and this one ends. The world is read and made on the
- * thread of the client that asks, so no step waits, and a world that is bad leaves this run as it is. Files are
- * searched for as a <uri> in this world is. */
+ * thread of the client that asks, or in the background, so no step waits, and a world that is bad leaves this run as it
+ * is. Files are searched for as a <uri> in this world is. */
 #include "server/next.h"
 
 #include "topic/message.h"
@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 enum next_state { NEXT_FREE, NEXT_BUSY, NEXT_GIVEN };
 
@@ -36,14 +36,16 @@ static troupe_status find(
 {
 	struct sdf_options options = {.resource_paths = server->def.resource_paths, .use_environment = true};
 	const char *name = name_of(uri);
-	struct stat info;
+	int file = -1;
 	char *beside = *name == '/' ? mem_strdup(name) : path_beside(server, name);
 	*ret_path = sdf_find_file(beside, ".sdf", &options);
 	if (!*ret_path)
 		*ret_path = sdf_find_file(name, ".sdf", &options);
 	free(beside);
-	if (*ret_path && (stat(*ret_path, &info) || !S_ISREG(info.st_mode)))
+	if (*ret_path && text_open_plain(*ret_path, &file, NULL))
 		return fail(error, TROUPE_EIO, "uri '%.200s': no regular file: expected one with a world", uri);
+	if (file >= 0)
+		(void)close(file);
 	return *ret_path ? TROUPE_OK
 			 : fail(error, TROUPE_EIO,
 				   "uri '%.200s' is not found: expected a file beside that of this world or in a "
@@ -79,8 +81,7 @@ static troupe_status give(
 	return status;
 }
 
-/* The run ends after the step that is under way; the reply is made after this, on this thread. */
-static troupe_status begin_next(
+static troupe_status next_make(
 	struct troupe_server *server, const Troupe__Msgs__NextRun *asked, char **ret_world, struct troupe_error *error)
 {
 	int state = NEXT_FREE;
@@ -89,11 +90,15 @@ static troupe_status begin_next(
 			state == NEXT_BUSY ? "a world is being loaded already"
 					   : "this run ends, because a world is loaded");
 	troupe_status status = give(server, asked, ret_world, error);
-	bool ends = !status && !asked->asks;
-	atomic_store(&server->next, ends ? NEXT_GIVEN : NEXT_FREE);
-	if (ends)
-		troupe_server_stop(server);
+	atomic_store(&server->next, !status && !asked->asks ? NEXT_GIVEN : NEXT_FREE);
 	return status;
+}
+
+/* The run ends after the step that is under way. */
+void next_begin(struct troupe_server *server)
+{
+	if (atomic_load(&server->next) == NEXT_GIVEN)
+		troupe_server_stop(server);
 }
 
 static troupe_status answer_next_run(const struct frame *frame, const struct topic_row *row, const void *request,
@@ -107,7 +112,7 @@ static troupe_status answer_next_run(const struct frame *frame, const struct top
 		&troupe__msgs__next_run__descriptor, request, count, &message_limits_usual, &asked, error);
 	if (status)
 		return status;
-	status = begin_next(frame->server, (const void *)asked, &world, error);
+	status = next_make(frame->server, (const void *)asked, &world, error);
 	message_free(asked);
 	reply.data = message_string(world ? world : "");
 	if (!status)
@@ -116,4 +121,4 @@ static troupe_status answer_next_run(const struct frame *frame, const struct top
 	return status;
 }
 
-const struct query_ops ask_next_run = {0, .answer = answer_next_run, .ends_run = true};
+const struct query_ops ask_next_run = {0, .answer = answer_next_run, .ends_run = true, .is_slow = true};

@@ -6,5 +6,7 @@
 
 /* troupe.msgs.NextRun gives gz.msgs.StringMsg, the name of the world. Offered if def.on_next is given. */
 extern const struct query_ops ask_next_run;
+/* Ends this run if another one was made: to be called when the reply is there. Any thread. */
+void next_begin(struct troupe_server *server);
 
 #endif

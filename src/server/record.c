@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/outfile.h"
+#include "run/services.h"
 #include "server/costs.h"
 
 #include <troupe/record.h>
@@ -35,8 +36,7 @@ struct recorder {
 	uint64_t since;  /* bytes written since the last state */
 	uint64_t state_bytes;
 	struct text out, body;
-	struct files files; /* files that commands named during the run */
-	uint32_t files_written;
+	struct files files; /* that commands named during the run, as they were written last */
 	struct seen_world *worlds;
 	uint32_t world_count;
 };
@@ -231,21 +231,30 @@ void record_merged(struct troupe_server *server, uint64_t steps)
 
 /* --- commands ----------------------------------------------------------------------------------------------------- */
 
+/* Writes what the command read, and what it looked for in vain, if that is not in the recording yet. */
 static void add_files(struct server_world *world, const struct command *command)
 {
 	struct recorder *recorder = world->server->recorder;
-	struct files *files = &recorder->files;
-	prepared_collect(command->prepared, files);
-	if (files->all.count == recorder->files_written)
-		return;
-	struct files fresh = {0}; /* borrowed from `files` */
-	for (uint32_t i = recorder->files_written; i < files->all.count; i++)
-		vec_push(&fresh.all, files->all.at[i]);
-	recorder->files_written = files->all.count;
-	recorder->body.count = 0;
-	files_pack(&fresh, &recorder->body);
+	struct files used = {0}, fresh = {0}; /* fresh: borrowed from `used` */
+	prepared_collect(command->prepared, &used);
+	for (uint32_t i = 0; i < used.all.count; i++)
+		if (!files_holds(&recorder->files, &used.all.at[i]) &&
+			!files_holds(&world->server->files, &used.all.at[i]))
+			vec_push(&fresh.all, used.all.at[i]);
+	if (fresh.all.count) {
+		recorder->body.count = 0;
+		files_pack(&fresh, &recorder->body);
+		files_replace_all(&recorder->files, &fresh);
+		add_chunk(world->server, RECORD_FILES);
+	}
 	vec_free(&fresh.all);
-	add_chunk(world->server, RECORD_FILES);
+	files_fini(&used);
+}
+
+void record_made(struct server_world *world, const struct command *command)
+{
+	if (open_to_write(world->server->recorder) && command->prepared)
+		add_files(world, command);
 }
 
 void record_taken(struct server_world *world, uint64_t step, const struct command *command, troupe_status status)
@@ -253,15 +262,17 @@ void record_taken(struct server_world *world, uint64_t step, const struct comman
 	struct recorder *recorder = world->server->recorder;
 	if (!open_to_write(recorder))
 		return;
-	if (command->prepared)
-		add_files(world, command);
+	/* what was refused changed nothing, and leaves nothing of what it read */
+	bool failed = status && !(command->service && command->service->partial);
+	if (!failed)
+		record_made(world, command);
 	if (!open_to_write(recorder))
 		return;
 	bool heard = !command->service;
 	recorder->body.count = 0;
 	pack_u64(&recorder->body, step);
 	pack_u64(&recorder->body, world->index);
-	pack_u64(&recorder->body, (heard ? RECORD_COMMAND_HEARD : 0u) | (status ? RECORD_COMMAND_FAILED : 0u));
+	pack_u64(&recorder->body, (heard ? RECORD_COMMAND_HEARD : 0u) | (failed ? RECORD_COMMAND_FAILED : 0u));
 	command_pack(command, &recorder->body);
 	add_chunk(world->server, RECORD_COMMAND);
 }
@@ -278,7 +289,6 @@ troupe_status record_create(struct troupe_server *server, struct troupe_error *e
 		return status;
 	struct recorder *recorder = mem_alloc(sizeof *recorder);
 	*recorder = (struct recorder){.every = def->record_every, .world_count = server->world_count};
-	recorder->files.before = &server->files;
 	recorder->worlds = mem_alloc(server->world_count * sizeof *recorder->worlds);
 	server->recorder = recorder;
 	return TROUPE_OK;

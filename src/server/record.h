@@ -26,7 +26,7 @@
 enum record_kind { RECORD_START = 1, RECORD_FILES, RECORD_COMMAND, RECORD_HASH, RECORD_END, RECORD_STATE };
 
 enum {
-	RECORD_VERSION = 4,
+	RECORD_VERSION = 5,
 	RECORD_MAGIC_BYTES = 16,
 	RECORD_HEAD_BYTES = RECORD_MAGIC_BYTES + 8,
 	RECORD_CHUNK_BYTES = 3 * 8,
@@ -48,6 +48,9 @@ troupe_status record_create(struct troupe_server *server, struct troupe_error *e
  * recording has already begun. A later error ends the recording but not the run: def.on_warning is called with the
  * reason, and troupe_server_end_recording() returns it. */
 void record_begin(struct troupe_server *server);
+/* A command that is not recorded, because a system asked for it, was obeyed: keeps the files from which it created
+ * models, which a replay does not read again. */
+void record_made(struct server_world *world, const struct command *command);
 void record_taken(struct server_world *world, uint64_t step, const struct command *command, troupe_status status);
 /* Call it when all worlds have taken `steps` steps. */
 void record_merged(struct troupe_server *server, uint64_t steps);

@@ -3,7 +3,7 @@
  * recording.
  *
  * The type of a topic is compared with that of the command at its step, because it may change before that. A command
- * that no listener could take is left out: it changed nothing. */
+ * that was refused is left out: it changed nothing, and what it needed is not in the recording. */
 #include "server/replay.h"
 
 #include <inttypes.h>
@@ -69,6 +69,7 @@ static troupe_status begin(
 	replay->server->replaying = true;
 	replay->worlds = mem_alloc(replay->server->world_count * sizeof *replay->worlds);
 	for (uint32_t i = 0; i < replay->server->world_count; i++) {
+		preparer_close(replay->server->worlds[i].primary.schedule.preparer);
 		drop_pending(&replay->server->worlds[i]);
 		replay->server->worlds[i].primary.options.unpaced = true;
 		replay->server->worlds[i].primary.options.replays = true;
@@ -89,7 +90,7 @@ static troupe_status give(
 		return status;
 	bool heard = !command.service;
 	in->bad = heard != ((flags & RECORD_COMMAND_HEARD) != 0);
-	if (!in->bad && !(heard && (flags & RECORD_COMMAND_FAILED)))
+	if (!in->bad && !(flags & RECORD_COMMAND_FAILED))
 		return schedule_post(schedule, &command, SCHEDULE_LATE_NEXT, NULL, error);
 	command_fini(&command);
 	return TROUPE_OK;
@@ -196,14 +197,22 @@ troupe_status replay_reach(struct replay *replay, uint64_t step, struct troupe_e
 	return status;
 }
 
-/* Commands that wait may be prepared at the same time, from the same files. */
+/* Commands that wait may be prepared at the same time, from the same files. A file that has changed since is not for
+ * them: so they are prepared first. */
 static void take_files(struct replay *replay, struct unpack *in)
 {
-	for (uint32_t i = 0; i < replay->server->world_count; i++)
+	struct files files = {0};
+	files_unpack(&files, in);
+	bool changed = files_differ(&replay->server->files, &files);
+	for (uint32_t i = 0; i < replay->server->world_count; i++) {
+		if (changed)
+			preparer_finish(replay->server->worlds[i].primary.schedule.preparer);
 		preparer_rest(replay->server->worlds[i].primary.schedule.preparer, true);
-	files_unpack(&replay->server->files, in);
+	}
+	files_replace_all(&replay->server->files, &files);
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
 		preparer_rest(replay->server->worlds[i].primary.schedule.preparer, false);
+	files_fini(&files);
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */

@@ -243,6 +243,8 @@ static const struct files_entry *find_here(const struct troupe_server *server, c
 
 static bool same_bytes(const struct files_entry *a, const struct files_entry *b)
 {
+	if (a->absent != b->absent)
+		return false;
 	return !a->bytes || !b->bytes || (a->count == b->count && !memcmp(a->bytes, b->bytes, a->count));
 }
 
@@ -258,6 +260,8 @@ static troupe_status check_origin(
 	for (uint32_t i = 0; i < origin->files.all.count; i++) {
 		const struct files_entry *file = &origin->files.all.at[i],
 					 *here = find_here(server, origin->path, file->path);
+		if (!here && file->absent) /* a command that waited looked for it in vain, and does not look again */
+			continue;
 		if (!here)
 			return fail(error, TROUPE_EWORLD,
 				"%s: it has the file %.150s for commands that waited: expected a state without such "
@@ -336,7 +340,7 @@ troupe_status server_read_state(const struct server_world *world, const char *pa
 {
 	char *file = NULL;
 	size_t count = 0;
-	troupe_status status = text_read_file_of(path, magic, FILE_BYTES_MAX, &file, &count, error);
+	troupe_status status = text_read_plain(path, magic, FILE_BYTES_MAX, &file, &count, error);
 	if (!status)
 		status = check_head(path, file, count, error);
 	struct unpack in = {file + (status ? 0 : SAVE_HEAD_BYTES), file + count, false};

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -39,7 +40,8 @@ struct troupe_secondary {
 	wire_scratch scratch;
 	uint64_t hash;
 	uint32_t number;
-	uint32_t threads; /* threads that step the models */
+	uint32_t threads;                        /* threads that step the models */
+	char ticket[2 * HELLO_TICKET_BYTES + 1]; /* of the last welcome, in hexadecimal digits */
 	/* the run */
 	struct transport_codec codec;
 	struct transport *transport;
@@ -138,9 +140,11 @@ static bool is_stopped(void *ctx)
 	return atomic_load(&s->stop);
 }
 
-static void on_welcome(void *ctx, const char *host, uint16_t port)
+static void on_welcome(void *ctx, const char *host, uint16_t port, const unsigned char ticket[HELLO_TICKET_BYTES])
 {
 	struct troupe_secondary *s = ctx;
+	for (int i = 0; i < HELLO_TICKET_BYTES; i++)
+		(void)snprintf(s->ticket + 2 * i, 3, "%02x", ticket[i]);
 	bool known = host && port;
 	char *address = known ? mem_printf(strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port) : NULL;
 	if (s->def.on_welcome)
@@ -429,6 +433,11 @@ void troupe_secondary_destroy(struct troupe_secondary *s)
 	if (s->woken >= 0)
 		(void)close(s->woken);
 	free(s);
+}
+
+const char *troupe_secondary_ticket(const struct troupe_secondary *s)
+{
+	return s->ticket;
 }
 
 void troupe_secondary_stop(struct troupe_secondary *s)

@@ -12,6 +12,7 @@
 #include "base/math.h"
 #include "mesh/importer.h"
 #include "net/backend.h"
+#include "server/background.h"
 #include "server/barrier.h"
 #include "server/clients.h"
 #include "server/costs.h"
@@ -23,6 +24,8 @@
 #include "system/ignored.h"
 #include "topic/table.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -164,6 +167,23 @@ static void warn_of_ignored(const struct troupe_server *server)
 	warn_of_blindness(server);
 }
 
+/* A state or recording comes from somebody, as a world does, and has the files that it needs. So its author does not
+ * choose further folders of this machine, except for what is only shown. */
+static void allow_files(struct troupe_server *server, const struct sdf_options *options)
+{
+	const struct troupe_server_def *def = &server->def;
+	struct sdf_options given = *options;
+	char *found = options->find ? sdf_find_file(def->world_path, ".sdf", options) : NULL;
+	const char *path = found ? found : def->world_path;
+	given.resource_paths = server->given_paths;
+	given.use_environment = true;
+	sdf_allow(def->resume_path ? def->resume_path : path, &given, &server->places);
+	sdf_allow(path, options, &server->shown_places);
+	files_allow_all(&server->shown_places, &server->places);
+	server->files.places = &server->places;
+	free(found);
+}
+
 static troupe_status load_sdf(struct troupe_server *server, struct troupe_error *error)
 {
 	struct troupe_server_def *def = &server->def;
@@ -175,6 +195,7 @@ static troupe_status load_sdf(struct troupe_server *server, struct troupe_error 
 		.find = !def->resume_path && !def->world_text};
 	if (def->world_text)
 		files_add(&server->files, def->world_path, def->world_text, strlen(def->world_text));
+	allow_files(server, &options);
 	troupe_status status = sdf_load_file(def->world_path, &options, &server->sdf, error);
 	for (uint32_t i = 0; server->sdf && i < server->sdf->messages.count; i++)
 		if (server->sdf->messages.at[i].severity == SDF_WARNING)
@@ -333,6 +354,14 @@ double troupe_server_step_s(const struct troupe_server *server, uint32_t world)
 
 /* --- life ------------------------------------------------------------------------------------------------------- */
 
+/* For troupe_server_give_up(), on another thread. */
+static void set_crew(struct troupe_server *server, struct crew *crew)
+{
+	pthread_mutex_lock(&server->lock);
+	server->crew = crew;
+	pthread_mutex_unlock(&server->lock);
+}
+
 static troupe_status set_up_crew(struct troupe_server *server, struct troupe_error *error)
 {
 	struct crew_watch watch = {
@@ -347,8 +376,10 @@ static troupe_status set_up_crew(struct troupe_server *server, struct troupe_err
 			.link = server->network ? network_link(server->network) : NULL};
 	const struct transport_ops *ops =
 		server->network ? network_transport(server->network) : backend_local()->transport;
-	troupe_status status = crew_create(worlds, server->world_count, ops, &watch, &server->crew, error);
+	struct crew *crew = NULL;
+	troupe_status status = crew_create(worlds, server->world_count, ops, &watch, &crew, error);
 	free(worlds);
+	set_crew(server, crew);
 	return status;
 }
 
@@ -399,6 +430,7 @@ static troupe_status set_up(struct troupe_server *server, struct troupe_error *e
 		return status;
 	set_up_worlds(server, rule);
 	server->clients = clients_create(server);
+	server->background = background_create();
 	server->barriers = barriers_create(server);
 	publish_add_rows(server);
 	if (server->def.resume_path)
@@ -444,6 +476,7 @@ troupe_status server_create(const struct troupe_server_def *def, char *saved, si
 	}
 	struct troupe_server *server = mem_alloc(sizeof *server);
 	server->def = *def;
+	server->given_paths = def->resource_paths;
 	pthread_mutex_init(&server->lock, NULL);
 	atomic_store(&server->unseen, true);
 	server->importer = importer_create();
@@ -469,6 +502,8 @@ void troupe_server_destroy(struct troupe_server *server)
 		return;
 	if (server->network && server->crew)
 		crew_stop(server->crew, STOP_DONE, "done");
+	importer_give_up(server->importer);
+	background_destroy(server->background);
 	crew_destroy(server->crew);
 	barriers_destroy(server->barriers);
 	clients_destroy(server->clients);
@@ -481,6 +516,8 @@ void troupe_server_destroy(struct troupe_server *server)
 	programs_fini(&server->programs);
 	sdf_free(server->sdf);
 	files_fini(&server->files);
+	files_places_fini(&server->places);
+	files_places_fini(&server->shown_places);
 	importer_destroy(server->importer);
 	plugins_destroy(server->plugins);
 	free(server->saved);
@@ -490,6 +527,11 @@ void troupe_server_destroy(struct troupe_server *server)
 	vec_free(&server->folders);
 	pthread_mutex_destroy(&server->lock);
 	free(server);
+}
+
+bool troupe_server_is_preparing(const struct troupe_server *server)
+{
+	return server->background && background_is_busy(server->background);
 }
 
 /* Over a network: tells the peers that this process was stopped, or has failed. */
@@ -539,8 +581,9 @@ static troupe_status regroup(struct troupe_server *server, uint32_t lost, struct
 	if (!lost)
 		crew_stop(server->crew, STOP_REGROUP, "another client joins");
 	struct troupe_error why = *error; /* in the crew until now */
-	crew_destroy(server->crew);
-	server->crew = NULL;
+	struct crew *crew = server->crew;
+	set_crew(server, NULL);
+	crew_destroy(crew);
 	troupe_status status = lost ? network_lose_client(server->network, lost, &why, error) : TROUPE_OK;
 	bool stopped = false;
 	for (bool again = !status; again;) {
@@ -575,6 +618,19 @@ static troupe_status run_crews(struct troupe_server *server, struct troupe_error
 	}
 }
 
+/* What troupe_server_run() does after its last step. */
+static void server_end_run(struct troupe_server *server, troupe_status status, const struct troupe_error *error)
+{
+	clients_flush(server->clients);
+	tell_others(server, status, error);
+	server->stop_seen_ns = 0;
+	for (uint32_t i = 0; i < server->world_count; i++)
+		atomic_store(&server->worlds[i].primary.stop, false);
+	/* after the flags: so a stop that comes meanwhile counts, for this run or for the next */
+	server->was_stopped = atomic_exchange(&server->told, false);
+	set_running(server, false);
+}
+
 static troupe_status run_worlds(struct troupe_server *server, struct troupe_error *error)
 {
 	struct troupe_error unwanted;
@@ -594,15 +650,42 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 	}
 	set_running(server, true);
 	status = run_crews(server, error);
-	clients_flush(server->clients);
-	tell_others(server, status, error);
-	server->stop_seen_ns = 0;
-	for (uint32_t i = 0; i < server->world_count; i++)
-		atomic_store(&server->worlds[i].primary.stop, false);
-	/* after the flags: so a stop that comes meanwhile counts, for this run or for the next */
-	server->was_stopped = atomic_exchange(&server->told, false);
-	set_running(server, false);
+	server_end_run(server, status, error);
 	return status;
+}
+
+/* One short attempt under the lock: a run for other members makes another crew (regroup()). */
+static enum crew_seized server_seize(struct troupe_server *server, uint32_t ms, struct text *why)
+{
+	enum crew_seized seized = CREW_IDLE;
+	pthread_mutex_lock(&server->lock);
+	if (server->running && server->crew) {
+		text_add(why, "step %" PRIu64 ": ", troupe_server_progress(server).steps);
+		crew_describe(server->crew, why);
+		seized = ms ? crew_seize(server->crew, ms) : CREW_STUCK;
+	}
+	pthread_mutex_unlock(&server->lock);
+	return seized;
+}
+
+enum troupe_given_up troupe_server_give_up(struct troupe_server *server, uint32_t ms, char *why, size_t bytes)
+{
+	enum { ATTEMPT_MS = 5 };
+	uint64_t until_ns = clock_now_ns() + ms * UINT64_C(1000000);
+	struct text text = {0};
+	enum crew_seized seized;
+	for (;;) {
+		text.count = 0;
+		seized = server_seize(server, MIN(ms, (uint32_t)ATTEMPT_MS), &text);
+		if (seized != CREW_STUCK || clock_now_ns() >= until_ns)
+			break;
+		clock_sleep_until_ns(clock_now_ns() + ATTEMPT_MS * UINT64_C(1000000));
+	}
+	(void)snprintf(why, bytes, "%s", text.count ? text.at : "");
+	text_fini(&text);
+	if (seized == CREW_SEIZED)
+		server_end_run(server, TROUPE_OK, NULL);
+	return seized == CREW_SEIZED ? TROUPE_GIVEN_UP : seized == CREW_IDLE ? TROUPE_NOT_STEPPING : TROUPE_STUCK;
 }
 
 troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps, struct troupe_error *error)

@@ -6,11 +6,7 @@
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
 
-/* Whether the command, although it failed, may have created some of its models. */
-static bool may_do_a_part(const struct command *command)
-{
-	return command->service && command->service->type == &gz__msgs__entity_factory__v__descriptor;
-}
+#include <stdlib.h>
 
 /* A state that is resumed is named, but not written: the file of commands would have lines without end. */
 static void add_message(struct text *out, const struct command *command)
@@ -35,13 +31,15 @@ void taken_tell(struct server_world *world, uint64_t step, const struct command 
 		add_message(&text, command);
 	else
 		text_add(&text, "%s", command->text ? command->text : "");
+	char *topic = command->client ? mem_printf("%s@%s", command->topic, command->client) : NULL;
 	struct troupe_taken taken = {.world = world->index,
 		.step = step,
-		.topic = command->topic,
+		.topic = topic ? topic : command->topic,
 		.text = text.at,
-		.refused = status && !may_do_a_part(command),
+		.refused = status && !(command->service && command->service->partial),
 		.saved = command->saved,
 		.copy = (uintptr_t)command->broadcast};
 	server->def.on_taken(server->def.ctx, &taken);
+	free(topic);
 	text_fini(&text);
 }

@@ -455,7 +455,7 @@ static troupe_status add_heightmap(struct importer *importer, struct files *file
 static troupe_status read_triangles(struct troupe_server *server, const struct troupe_scene_shape *shape,
 	struct text *out, struct troupe_error *error)
 {
-	struct files files = {.before = &server->files};
+	struct files files = {.before = &server->files, .places = &server->shown_places};
 	struct troupe_error why;
 	if (!shape->path)
 		return fail(error, TROUPE_EWORLD, "'%.200s': the file was not found", shape->uri ? shape->uri : "");
@@ -549,4 +549,4 @@ static troupe_status answer_mesh(const struct frame *frame, const struct topic_r
 	return status;
 }
 
-const struct query_ops ask_mesh = {FRAME_SCENE, .answer = answer_mesh};
+const struct query_ops ask_mesh = {FRAME_SCENE, .answer = answer_mesh, .is_slow = true};

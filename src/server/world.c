@@ -144,6 +144,11 @@ static void on_taken(void *ctx, uint64_t step, const struct command *command, tr
 	taken_tell(ctx, step, command, status);
 }
 
+static void on_made(void *ctx, const struct command *command)
+{
+	record_made(ctx, command);
+}
+
 static void set_up_primary(struct server_world *world)
 {
 	const struct troupe_server_def *def = &world->server->def;
@@ -165,10 +170,11 @@ static void set_up_primary(struct server_world *world)
 		.on_reply = on_reply,
 		.on_owned = on_owned,
 		.on_decide = on_decide,
+		.on_made = def->record_path ? on_made : NULL,
 		.on_taken = def->record_path || def->on_taken ? on_taken : NULL,
-		.edit = {def->world_path, def->resource_paths, def->resume_path ? &world->server->files : NULL,
-			world->server->importer, world->server->plugins, world->visuals, world->server->sdf,
-			&world->server->sdf->worlds.at[world->index]},
+		.edit = {def->world_path, def->resource_paths, &world->server->files, world->server->importer,
+			world->server->plugins, world->visuals, world->server->sdf,
+			&world->server->sdf->worlds.at[world->index], &world->server->places},
 		.ctx = world,
 	};
 	primary_init(&world->primary, &options, &world->shared);

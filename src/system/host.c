@@ -506,7 +506,8 @@ static bool attach(const struct troupe_system *self, const struct troupe_step *s
 {
 	const struct system_acts *acts = inner(step)->acts;
 	if (!acts || !inner(step)->arena || !owns_link(step, link) || !has_link(scene_of(step), other) ||
-		!acts->is_there(acts->ctx, scene_of(step)->links[other].model))
+		!acts->is_there(acts->ctx, scene_of(step)->links[other].model) ||
+		!acts->may_attach(acts->ctx, system_of(self), other))
 		return false;
 	acts->attach(acts->ctx, system_of(self), link, other);
 	return true;

@@ -262,7 +262,8 @@ static troupe_status check_tables(const struct troupe_kind *kind, struct troupe_
 static troupe_status check_flags(const struct troupe_kind *kind, struct troupe_error *error)
 {
 	const uint32_t places = TROUPE_IN_MODEL | TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL | TROUPE_IN_ACTOR;
-	const uint32_t all = places | TROUPE_LENIENT | TROUPE_READS_CONTACTS | TROUPE_READS_SENSORS;
+	const uint32_t all =
+		places | TROUPE_LENIENT | TROUPE_READS_CONTACTS | TROUPE_READS_SENSORS | TROUPE_FOR_CLIENTS;
 	if (kind->flags & ~all)
 		return bad(error, "kind '%s' has flags %#x: expected bits of %#x", kind->names[0], kind->flags, all);
 	if (!(kind->flags & places))
@@ -403,7 +404,7 @@ static void hash_file(struct entry *entry)
 	char *bytes;
 	size_t count;
 	struct troupe_error why;
-	if (text_read_file(entry->path, PLUGIN_FILE_BYTES_MAX, &bytes, &count, &why)) {
+	if (text_read_plain(entry->path, NULL, PLUGIN_FILE_BYTES_MAX, &bytes, &count, &why)) {
 		(void)bad(&entry->why, "%s", why.text);
 		return;
 	}
@@ -487,7 +488,7 @@ static troupe_status judge(
 	return status;
 }
 
-troupe_status plugins_find(struct plugins *plugins, const struct sdf_plugin *plugin, bool uses,
+troupe_status plugins_find(struct plugins *plugins, const struct sdf_plugin *plugin,
 	const struct plugin_library **ret_library, struct troupe_error *error)
 {
 	const struct sdf_element *at = plugin->element;
@@ -498,12 +499,22 @@ troupe_status plugins_find(struct plugins *plugins, const struct sdf_plugin *plu
 	pthread_mutex_lock(&plugins->lock);
 	struct entry *entry = entry_of(plugins, plugin->filename);
 	look(plugins, entry, plugin->name);
-	entry->used |= uses;
 	troupe_status status = judge(entry, ret_library, &why);
 	pthread_mutex_unlock(&plugins->lock);
 	return status ? fail(error, status, "%s:%u: plugin '%.100s': %s", at->file, at->line, plugin->filename,
 				why.text)
 		      : TROUPE_OK;
+}
+
+void plugins_use(struct plugins *plugins, const char *filename)
+{
+	uint32_t index;
+	if (!plugins || !*filename)
+		return;
+	pthread_mutex_lock(&plugins->lock);
+	if (map_find(&plugins->by_filename, filename, &index))
+		plugins->entries.at[index]->used = true;
+	pthread_mutex_unlock(&plugins->lock);
 }
 
 troupe_status plugins_open(struct plugins *plugins, const char *path, const struct plugin_library **ret_library,

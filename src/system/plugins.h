@@ -50,14 +50,16 @@ troupe_status plugins_prefer(struct plugins *plugins, const char *path, struct t
 void plugins_destroy(struct plugins *plugins); /* NULL is fine */
 
 /* The library of the <plugin>; NULL: there is no such file. TROUPE_EWORLD with file:line: there is one, but it cannot
- * be used, or it is not the expected one. uses: it becomes a part of the run (plugins_marks()). plugins: NULL: there
- * are no libraries. */
-troupe_status plugins_find(struct plugins *plugins, const struct sdf_plugin *plugin, bool uses,
+ * be used, or it is not the expected one. plugins: NULL: there are no libraries. */
+troupe_status plugins_find(struct plugins *plugins, const struct sdf_plugin *plugin,
 	const struct plugin_library **ret_library, struct troupe_error *error);
 /* For a warning that the library was not found: adds the folders that were searched, and which names are like its own:
  *     not found in /a or /b: expected a library there, such as "libpush.so"
  * Nothing is added if no library of that name is searched for. */
 void plugins_explain(struct plugins *plugins, const char *filename, struct text *out);
+/* What plugins_find() found by this filename becomes a part of the run (plugins_list_marks()): the model or world that
+ * names it was made. */
+void plugins_use(struct plugins *plugins, const char *filename);
 /* Loads the file as if a world named it. */
 troupe_status plugins_open(struct plugins *plugins, const char *path, const struct plugin_library **ret_library,
 	struct troupe_error *error);

@@ -86,7 +86,7 @@ static troupe_status find_in_library(const struct plugin_library *library, const
 }
 
 /* *ret_kind: NULL: the plug-in is no system here. *ret_library: NULL: the kind is troupe's own. */
-static troupe_status kind_of(struct plugins *plugins, const struct sdf_plugin *plugin, bool uses,
+static troupe_status kind_of(struct plugins *plugins, const struct sdf_plugin *plugin,
 	const struct troupe_kind **ret_kind, const struct plugin_library **ret_library, struct troupe_error *error)
 {
 	const struct troupe_kind *own = plugin_kind(builtin_plugin.kinds, plugin->name);
@@ -94,7 +94,7 @@ static troupe_status kind_of(struct plugins *plugins, const struct sdf_plugin *p
 	*ret_library = NULL;
 	if (own || is_own(plugin))
 		return TROUPE_OK;
-	troupe_status status = plugins_find(plugins, plugin, uses, ret_library, error);
+	troupe_status status = plugins_find(plugins, plugin, ret_library, error);
 	return status || !*ret_library ? status : find_in_library(*ret_library, plugin, ret_kind, error);
 }
 
@@ -104,7 +104,7 @@ bool systems_ignore(struct plugins *plugins, const struct sdf_plugin *plugin)
 	const struct plugin_library *library;
 	if (is_own(plugin))
 		return plugin->in_actor && program_is(plugin);
-	return !kind_of(plugins, plugin, false, &kind, &library, NULL) && !kind;
+	return !kind_of(plugins, plugin, &kind, &library, NULL) && !kind;
 }
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
@@ -192,6 +192,7 @@ struct configuring {
 	uint32_t model; /* SCENE_NONE: the world */
 	struct arena *arena;
 	VEC(struct system) found;
+	VEC(const char *) filenames; /* of plug-ins of which a library was looked for */
 	uint32_t words;
 	VEC(const char *) warnings;
 	void (*on_error)(void *ctx, const char *text); /* NULL: stop at the first error */
@@ -359,7 +360,9 @@ static troupe_status configure_one(
 	const struct plugin_library *library;
 	struct troupe_error why;
 	bool for_model = in_world && c->model != SCENE_NONE;
-	troupe_status status = kind_of(c->systems->plugins, plugin, true, &kind, &library, &why);
+	troupe_status status = kind_of(c->systems->plugins, plugin, &kind, &library, &why);
+	if (!status && (!kind || library)) /* it was looked for */
+		vec_push(&c->filenames, plugin->filename);
 	if (status && for_model) /* the error was told when the systems of the world were made */
 		return TROUPE_OK;
 	bool each = kind && in_world && kind->flags & TROUPE_FOR_EACH_MODEL;
@@ -410,9 +413,12 @@ static troupe_status configure_model(struct configuring *c, struct troupe_error 
 	return status ? status : configure_triggers(c, error);
 }
 
-/* The systems that were found become the model's set, and listen to their topics. */
+/* The systems that were found become the model's set, and listen to their topics. The libraries that were looked for
+ * are a part of the run from now on, and not before: a model that was refused leaves nothing. */
 static void adopt(struct configuring *c, struct arena *owned)
 {
+	for (uint32_t i = 0; i < c->filenames.count; i++)
+		plugins_use(c->systems->plugins, c->filenames.at[i]);
 	struct system_set *set = c->model == SCENE_NONE ? &c->systems->world : &c->systems->sets[c->model];
 	*set = (struct system_set){c->found.at, c->found.count, c->words, false, owned};
 	for (uint32_t i = 0; i < set->count; i++) {
@@ -445,6 +451,7 @@ static troupe_status create_set(struct systems *systems, uint32_t model, void (*
 		forget_systems(c.found.at, c.found.count);
 	else
 		adopt(&c, NULL);
+	vec_free(&c.filenames);
 	*first = first->status ? *first : c.first;
 	return status;
 }
@@ -533,6 +540,7 @@ troupe_status systems_add(struct systems *systems, uint32_t model, const char **
 		*ret_warning = c.warnings.count ? c.warnings.at[0] : NULL;
 		adopt(&c, arena);
 	}
+	vec_free(&c.filenames);
 	vec_free(&c.warnings);
 	return status;
 }

@@ -64,6 +64,8 @@ static inline const struct system *system_of(const struct troupe_system *self)
 struct system_acts {
 	void (*publish)(void *ctx, const struct system *system, uint32_t output, const ProtobufCMessage *message);
 	void (*request)(void *ctx, const struct system *system, const char *service, const ProtobufCMessage *message);
+	/* Whether the system's model may be attached to this link. */
+	bool (*may_attach)(void *ctx, const struct system *system, uint32_t other);
 	void (*attach)(void *ctx, const struct system *system, uint32_t link, uint32_t other);
 	void (*detach)(void *ctx, const struct system *system);
 	bool (*touch)(void *ctx, uint32_t model, uint32_t i, struct troupe_touch *ret_touch);

@@ -394,6 +394,53 @@ for secondaries in 0 2; do
 	said "run: a function that does not return, --secondaries $secondaries" \
 		"^troupe run: plugin 'test::Push' \(found/libpush.so\) of model '[ab]': pre_update\(\) has not returned for some seconds: the run waits for it$"
 done
+# A run that is asked to stop in such a step says what it waits for, gives the step up, and saves the state before it.
+# gives_up WHAT OPTION...
+gives_up()
+{
+	what=$1
+	shift
+	rm -f stuck.state stuck.rec stuck.json
+	"$troupe" run w.sdf --iterations 50 --plugin-path stuck --save-on-stop stuck.state --record stuck.rec \
+		--report stuck.json "$@" >out 2>err &
+	stuck=$!
+	for _ in $(seq 300); do
+		[ ! -s stuck.rec ] || break
+		sleep 0.1
+	done
+	sleep 0.3
+	kill -TERM $stuck
+	for _ in $(seq 600); do
+		kill -0 $stuck 2>/dev/null || break
+		sleep 0.1
+	done
+	! kill -KILL $stuck 2>/dev/null
+	report $? "$*: the first signal ends the run"
+	wait $stuck
+	status=$?
+	[ $status = 0 ]
+	report $? "$*: status $status, not 0"
+	said "$*: what it waits for" "^troupe run: the stop waits for step 7: $what, which is given up$"
+	grep -q '"iterations": 7' stuck.json
+	report $? "$*: the report is written"
+	timeout 60 "$troupe" replay stuck.rec --plugin-path stuck >out 2>err
+	report $? "$*: the recording is whole"
+	run 1 run --resume stuck.state --iterations 7 --plugin-path good
+	said "$*: the state is saved" "plugin 'push': .* has hash"
+}
+library stuck/libpush.so -DSTUCK
+gives_up 'the plug-ins, before the physics' --secondaries 0
+gives_up 'the plug-ins, before the physics \(secondary [12]\).*' --secondaries 2
+library stuck/libpush.so -DSTUCK_UPDATE
+gives_up 'update\(\) of the plug-ins' --secondaries 0
+gives_up 'update\(\) of the plug-ins' --secondaries 2
+# A copy of the process that fork() has made does not go on as if it were the run.
+library forks/libpush.so -DFORKS
+run 0 run w.sdf --iterations 50 --plugin-path forks --record forks.rec --record-every 10
+said 'a plug-in that calls fork()' \
+	"^troupe: plugin 'test::Push' \(forks/libpush.so\) of model '[ab]': pre_update\(\) has called fork\(\), and its copy of this process crashes$"
+run 0 replay forks.rec --plugin-path forks
+said 'a recording beside a copy' 'the same'
 library soon/libpush.so -DSTUCK_SOON
 "$troupe" run w.sdf --iterations 50 --plugin-path soon >out 2>err &
 stuck=$!

@@ -1067,7 +1067,7 @@ static void test_small(void)
 	check(hello_match(&primary, &viewer, &why) == TROUPE_EPROTOCOL && strstr(why.text, "--watch-listen"),
 		"a viewer takes part as a secondary: %s", why.text);
 	out.count = 0;
-	welcome_encode(&(struct welcome){1, 2, 1000, 0}, &out);
+	welcome_encode(&(struct welcome){1, 2, 1000, 0, {0}}, &out);
 	ends_where_it_ends("a welcome", decode_welcome, &out, "its welcome is not valid");
 	refuses_number("a welcome", decode_welcome, &out, 0, 0);
 	refuses_number("a welcome", decode_welcome, &out, 0, 3);
@@ -1257,7 +1257,7 @@ static void lie_as_primary(struct channel *channel, enum lie lie)
 	(void)snprintf(hello.name, sizeof hello.name, "liar");
 	hello_encode(&hello, &out);
 	send_text(channel, FRAME_HELLO, &out);
-	welcome_encode(&(struct welcome){lie == LIE_WELCOME ? 2 : 1, 1, 20000, 0}, &out);
+	welcome_encode(&(struct welcome){lie == LIE_WELCOME ? 2 : 1, 1, 20000, 0, {0}}, &out);
 	send_text(channel, FRAME_WELCOME, &out);
 	if (lie == LIE_START_EARLY || lie == LIE_STEP_EARLY || lie == LIE_ACK) {
 		number_encode(0, &out);

@@ -33,7 +33,7 @@ enum { HULLS = 0 };
 
 enum call { PARSE, MESH, IMAGE, HULL, LOOK, READ, CALLS };
 static const char *const names[] = {
-	"xml_parse", "importer_mesh", "importer_image", "hull_make", "files_look on disk", "text_read_file"};
+	"xml_parse", "importer_mesh", "importer_image", "hull_make", "files_look on disk", "text_open_plain"};
 static _Atomic uint32_t in_turns[CALLS], in_all[CALLS];
 static _Thread_local bool in_turn;
 
@@ -68,9 +68,12 @@ WRAP(troupe_status, hull_make, HULL,
 	(const struct vec3 *points, uint32_t n, struct hull *ret_hull, struct troupe_error *error), points, n, ret_hull,
 	error)
 WRAP(int, stat, LOOK, (const char *path, struct stat *info), path, info)
-WRAP(troupe_status, text_read_file, READ,
-	(const char *path, size_t bytes_max, char **ret_bytes, size_t *ret_count, struct troupe_error *error), path,
-	bytes_max, ret_bytes, ret_count, error)
+WRAP(troupe_status, text_open_plain, READ, (const char *path, int *ret_file, struct troupe_error *error), path,
+	ret_file, error)
+WRAP(troupe_status, text_read_plain, READ,
+	(const char *path, const char *beginning, size_t bytes_max, char **ret_bytes, size_t *ret_count,
+		struct troupe_error *error),
+	path, beginning, bytes_max, ret_bytes, ret_count, error)
 
 const struct step *__real_primary_decide(struct primary *primary, uint64_t *ret_begin_ns);
 const struct step *__wrap_primary_decide(struct primary *primary, uint64_t *ret_begin_ns);

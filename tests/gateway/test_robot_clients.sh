@@ -92,13 +92,38 @@ same()
 # --- flows (a) to (d) ------------------------------------------------------------------------------------------------
 
 next_ports
-primary --client tb3_1 --client tb3_2 --foxglove $((port + 10003))
+primary --client tb3_1 --client tb3_2 --foxglove $((port + 10003)) --watch-listen 127.0.0.1:$((port + 10004))
 secondary
 client tb3_1 $((port + 10000)) $port
 client tb3_2 $((port + 10001)) $port
 spawner tb3_1 $((port + 10000)) 4 2
 spawner tb3_2 $((port + 10001)) 3 2
 await 'both drive' 120 sh -c 'grep -q driving tb3_1.said && grep -q driving tb3_2.said'
+# A viewer that says it is a client is none: it does not have the client's ticket.
+timeout 20 python3 - $((port + 10004)) "$("$troupe" --version | sed 's/.* //')" \
+	"$(sed -n 's/.*HELLO_PROTOCOL = \([0-9]*\).*/\1/p' "$source/src/net/hello.h")" >viewers 2>&1 <<'END'
+import os, socket, struct, sys
+
+def text(word):
+    return struct.pack("<Q", len(word)) + word.encode()
+
+def answer(client, ticket):
+    hello = b"troupe T" + struct.pack("<Q", int(sys.argv[3])) + text("viewer") + struct.pack("<Q", 3) + os.urandom(16)
+    hello += struct.pack("<QQQ", 0, 0, 0) + text(sys.argv[2]) + text("") + text(client) + ticket
+    with socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10) as s:
+        s.sendall(struct.pack("<IB", len(hello), 1) + hello)
+        bytes = b""
+        while len(bytes) < 5 or len(bytes) < 5 + struct.unpack("<I", bytes[:4])[0]:
+            bytes += s.recv(4096)
+    return {3: "refused", 14: "welcome"}.get(bytes[4], bytes[4]), bytes[5:]
+
+print("viewer", *answer("", bytes(16)))
+print("client", *answer("tb3_1", bytes(16)))
+print("client", *answer("tb3_1", os.urandom(16)))
+print("client", *answer("tb3_3", bytes(16)))
+END
+[ "$(cut -d ' ' -f 1,2 viewers | tr '\n' ',')" = 'viewer welcome,client refused,client refused,client refused,' ]
+check "a viewer with the name of a client: $(cat viewers)" $?
 timeout 20 python3 "$source/tests/gateway/random_spawn.py" --list $((port + 10003)) >listed 2>&1
 grep -q '^topics .*/clock .*/model/crate/odometry' listed
 check "the primary offers the topics of its own models: $(cut -c 1-200 listed)" $?

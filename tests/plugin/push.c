@@ -159,6 +159,10 @@ static double strength(const struct troupe_system *self, const struct troupe_ste
 	while (step->number >= 7)
 		(void)usleep(1000);
 #endif
+#ifdef FORKS
+	if (step->number == 7)
+		(void)fork();
+#endif
 #ifdef ABORT_LATE
 	if (step->number >= 7)
 		abort();
@@ -332,6 +336,15 @@ static void update(const struct troupe_system *self, const struct troupe_step *s
 }
 #endif
 
+#ifdef STUCK_UPDATE
+static void update(const struct troupe_system *self, const struct troupe_step *step, void *memory)
+{
+	(void)self, (void)memory;
+	while (step->number >= 7)
+		(void)usleep(1000);
+}
+#endif
+
 #ifdef CRASH
 __attribute__((constructor)) static void crash(void)
 {
@@ -387,7 +400,7 @@ static const struct troupe_kind push = {
 #endif
 	.pre_update = pre_update,
 	.post_update = post_update,
-#if defined ASKS || defined DECIDES || defined SPEAKS
+#if defined ASKS || defined DECIDES || defined SPEAKS || defined STUCK_UPDATE
 	.update = update,
 #endif
 #ifdef REPORTS

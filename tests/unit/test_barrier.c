@@ -446,6 +446,24 @@ Test(barrier, an_answer_is_for_its_own_step)
 	troupe_server_destroy(server);
 }
 
+/* The run can stand still for so long: who asks for more than the server allows does not join. */
+Test(barrier, the_server_limits_deadlines)
+{
+	struct troupe_server_def def = lib_def(lib_all, 0);
+	def.barrier_deadline_s = 60;
+	struct troupe_server *server = lib_create(&def);
+	struct troupe_client *client = client_of(server);
+	struct troupe_join join = {.name = "slow", .deadline_ns = UINT64_C(61000000000)};
+	refused(TROUPE_EINVAL, troupe_client_join(client, &join, &lib_error));
+	cr_assert(strstr(lib_error.text, "a deadline of 61 s: expected at most 60"), "%s", lib_error.text);
+	join.deadline_ns = UINT64_MAX;
+	refused(TROUPE_EINVAL, troupe_client_join(client, &join, &lib_error));
+	join.deadline_ns = UINT64_C(60000000000);
+	must(troupe_client_join(client, &join, &lib_error));
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
 Test(barrier, a_thread_that_is_late_is_told)
 {
 	struct troupe_server *server = server_that_warns();

@@ -463,6 +463,37 @@ Test(clients, questions_are_answered_at_a_step_boundary)
 	troupe_server_destroy(server);
 }
 
+/* A client that never waits: what makes models is prepared on a thread of the server, so even what is wrong with it
+ * comes as a reply; and the client's requests keep their order. */
+Test(clients, what_takes_time_is_done_in_the_background)
+{
+	struct troupe_server *server = lib_server(lib_all, 0);
+	struct troupe_client_def def = {.never_waits = true};
+	struct troupe_client *client;
+	struct troupe_message reply;
+	uint32_t replies = 0;
+	must(troupe_client_create(server, &def, &client, &lib_error));
+	request(client, "/world/w/create", "gz.msgs.EntityFactory", "sdf: 'rubbish'", 1);
+	request(client, "/world/w/create", "gz.msgs.EntityFactory", "sdf_filename: '/nowhere/x.sdf'", 2);
+	request(client, "/world/w/create", "gz.msgs.EntityFactory",
+		"sdf: \"<sdf version='1.9'><model name='new'><link name='l'/></model></sdf>\"", 3);
+	request(client, "/world/w/remove", "gz.msgs.Entity", "name: 'new' type: MODEL", 4);
+	while (replies < 4) {
+		lib_step(server, 1);
+		while (troupe_client_take(client, 1000000, &reply)) {
+			cr_assert(reply.is_reply && reply.tag >= 1 && reply.tag <= 4);
+			cr_assert_eq(reply.status != TROUPE_OK, reply.tag <= 2, "%d: %s", (int)reply.tag, reply.text);
+			replies++;
+		}
+	}
+	cr_assert(!troupe_server_is_preparing(server));
+	/* what waits is dropped with its client, and at the end of the server */
+	for (uint64_t i = 0; i < 20; i++)
+		request(client, "/world/w/create", "gz.msgs.EntityFactory", "sdf: 'rubbish'", 5 + i);
+	troupe_client_destroy(client);
+	troupe_server_destroy(server);
+}
+
 Test(clients, what_is_not_there_is_refused)
 {
 	struct troupe_server *server = lib_server(lib_all, 0);

@@ -27,7 +27,7 @@ static troupe_status subscribe_first(
 troupe_status seat_join(struct seat *seat, struct troupe_server *server, const Troupe__Msgs__LockstepJoin *asked,
 	const struct troupe_barrier_ops *ops, void *ctx, struct troupe_error *error)
 {
-	struct troupe_client_def def = {.depth = DEPTH};
+	struct troupe_client_def def = {.depth = DEPTH, .never_waits = true};
 	struct troupe_join join = {.name = asked->name,
 		.world = *asked->world ? asked->world : NULL,
 		.period_ns = asked->period_ns,

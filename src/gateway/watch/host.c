@@ -184,17 +184,18 @@ static bool is_viewer(const char *bytes, size_t count, struct hello *ret_hello, 
 	return false;
 }
 
-/* A connection of a robot client's process comes after the client has been admitted. 0: there is no such client. */
-static uint64_t find_client(const struct watch_host *host, const char *client)
+/* A connection of a robot client's process comes after the client has been admitted. 0: there is no such client, or the
+ * peer does not have its ticket: any viewer knows the names of clients, because topics have them. */
+static uint64_t find_client(const struct watch_host *host, const struct hello *hello)
 {
 	struct network *network = host->server->network;
-	return network ? network_find_client(network, client) : 0;
+	return network ? network_find_client(network, hello->client, hello->ticket) : 0;
 }
 
 static void hear_hello(struct viewer *viewer, enum frame_type type, const char *bytes, size_t count)
 {
 	struct watch_host *host = viewer->host;
-	struct troupe_client_def def = {.on_ready = wake, .ctx = host};
+	struct troupe_client_def def = {.on_ready = wake, .ctx = host, .never_waits = true};
 	struct troupe_error why;
 	struct hello hello;
 	uint32_t present = 0;
@@ -203,8 +204,8 @@ static void hear_hello(struct viewer *viewer, enum frame_type type, const char *
 		present += host->viewers.at[i]->client != NULL;
 	if (type != FRAME_HELLO || !is_viewer(bytes, count, &hello, &why)) {
 		refuse(viewer, type == FRAME_HELLO ? why.text : "expected HELLO");
-	} else if (*hello.client && !(acts = find_client(host, hello.client))) {
-		refuse(viewer, "the run has no robot client of this name");
+	} else if (*hello.client && !(acts = find_client(host, &hello))) {
+		refuse(viewer, "the run has no robot client of this name with this ticket");
 	} else if (present == WATCH_VIEWERS_MAX) {
 		refuse(viewer, "the run has as many viewers as it takes");
 	} else if (troupe_client_create(host->server, &def, &viewer->client, &why)) {

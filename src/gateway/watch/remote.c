@@ -534,13 +534,24 @@ static void destroy(struct source *source)
 static const struct source_ops ops = {subscribe, unsubscribe, publish, call, take, lost, topics, release, epoch,
 	world_count, world_name, commands, destroy};
 
-static troupe_status say_hello(struct remote *remote, const char *client, struct troupe_error *error)
+/* Anything else than a ticket is none, which the run refuses. */
+static void read_ticket(const char *text, unsigned char ret_ticket[HELLO_TICKET_BYTES])
+{
+	unsigned byte;
+	for (size_t i = 0; text && strlen(text) == 2 * HELLO_TICKET_BYTES && i < HELLO_TICKET_BYTES; i++)
+		if (sscanf(text + 2 * i, "%2x", &byte) == 1)
+			ret_ticket[i] = (unsigned char)byte;
+}
+
+static troupe_status say_hello(
+	struct remote *remote, const char *client, const char *ticket, struct troupe_error *error)
 {
 	struct hello hello = {.protocol = HELLO_PROTOCOL, .role = HELLO_VIEWER};
 	struct text payload = {0};
 	char host[64] = "?";
 	(void)gethostname(host, sizeof host - 1);
 	(void)snprintf(hello.client, sizeof hello.client, "%s", client ? client : "");
+	read_ticket(ticket, hello.ticket);
 	(void)snprintf(hello.build, sizeof hello.build, "%s", troupe_version());
 	(void)snprintf(hello.name, sizeof hello.name, "%s:%ld", host, (long)getpid());
 	troupe_status status = key_random_bytes(hello.id, sizeof hello.id, error);
@@ -573,7 +584,7 @@ static troupe_status join(struct remote *remote, const struct remote_options *op
 	channel_set_peer(remote->channel, ""); /* the error below has the name */
 	channel_limit(remote->channel, FRAME_PAYLOAD_MAX);
 	remote->over = false;
-	status = say_hello(remote, options->client, &why);
+	status = say_hello(remote, options->client, options->ticket, &why);
 	while (!status && !is_welcome(remote) && turn(remote)) {
 		send_asks(remote);
 		await_more(remote);
@@ -639,6 +650,7 @@ troupe_status remote_connect_run(const struct troupe_view_run *run, const struct
 	struct remote_options own = *options;
 	own.address = run->address;
 	own.client = run->client;
+	own.ticket = run->ticket;
 	own.key = has_key ? &key : NULL;
 	if (!status)
 		status = remote_connect(&own, ret_source, error);

@@ -14,6 +14,7 @@ struct remote_options {
 	/* The robot client whose process this is: topics and services have its name before theirs, and messages and
 	 * requests for its models are taken. NULL: a viewer. */
 	const char *client;
+	const char *ticket;    /* of the client: hexadecimal digits; NULL: none */
 	const struct key *key; /* NULL: none. Copied */
 	uint32_t depth;        /* messages that wait to be taken; 0: any number */
 	uint32_t wait_ms;      /* for the run to let this process in; 0: 5 s */

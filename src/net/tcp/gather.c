@@ -456,6 +456,7 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 		.wait_ns = gathering->members.again ? REGROUP_NS : gathering->wait_ns,
 		.clients = gathering->members.clients,
 		.client_names = gathering->members.names,
+		.client_tickets = gathering->members.tickets,
 		.more_clients = gathering->members.more,
 		.port = gathering->members.port,
 		.again = gathering->members.again,

@@ -103,7 +103,8 @@ static void tell_welcome(const struct joining *s)
 		return;
 	if (known)
 		address_host_text(&s->joined.address, host);
-	s->host->on_welcome(s->host->ctx, known ? host : NULL, peers_port(s->session.peers));
+	s->host->on_welcome(
+		s->host->ctx, known ? host : NULL, peers_port(s->session.peers), peers_ticket(s->session.peers));
 }
 
 static void on_action(void *ctx, const struct peers_action *action)
