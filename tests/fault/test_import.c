@@ -52,11 +52,14 @@ static void on_reply(void *ctx, const struct troupe_reply *reply)
 
 static struct troupe_server *create(const char *world, int secondaries, struct outcome *outcome)
 {
+	static const char *places[2];
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server = NULL;
 	struct troupe_error error = {0};
 	def.world_path = "w.sdf";
 	def.world_text = world;
+	places[0] = source();
+	def.resource_paths = places; /* its files are there */
 	def.secondaries = secondaries;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.on_reply = on_reply;

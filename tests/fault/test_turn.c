@@ -132,6 +132,8 @@ static void must(troupe_status status, const struct troupe_error *error)
 	exit(1);
 }
 
+static char folder[] = "/tmp/troupe_turn_XXXXXX";
+
 static const char world[] =
 	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
 	"<real_time_factor>0</real_time_factor></physics><model name='floor'><static>1</static><link name='l'>"
@@ -141,11 +143,13 @@ static const char world[] =
 
 static struct troupe_server *begin(struct outcome *outcome)
 {
+	static const char *const places[] = {folder, NULL};
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server = NULL;
 	struct troupe_error error = {0};
 	def.world_path = "w.sdf";
 	def.world_text = world;
+	def.resource_paths = places; /* files of models are there */
 	def.secondaries = 1;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.on_reply = on_reply;
@@ -171,8 +175,6 @@ static void run_to(struct troupe_server *server, uint64_t step)
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-static char folder[] = "/tmp/troupe_turn_XXXXXX";
-
 static void write_file(const char *name, const char *bytes, size_t count)
 {
 	char path[200];
@@ -190,7 +192,7 @@ static void copy_file(const char *from, const char *name)
 	size_t n;
 	struct troupe_error error = {0};
 	(void)snprintf(path, sizeof path, "%s/%s", source ? source : ".", from);
-	must(__real_text_read_file(path, 1 << 24, &bytes, &n, &error), &error);
+	must(text_read_file(path, 1 << 24, &bytes, &n, &error), &error);
 	write_file(name, bytes, n);
 	free(bytes);
 }

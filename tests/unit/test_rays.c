@@ -45,11 +45,15 @@ struct world {
 	struct rays *rays;
 };
 
+/* Files of these worlds are elsewhere than the worlds. */
+static const char *const files_at[] = {SOURCE_DIR "/worlds/models/shapes", NULL};
+
 static struct world load(const char *text, const char *set)
 {
 	if (!rays_available())
 		cr_skip_test("built without Embree");
-	struct world w = {.sdf = sdf_help_good(text, &(struct sdf_options){.visuals = SDF_VISUALS_READ})};
+	const struct sdf_options options = {.visuals = SDF_VISUALS_READ, .resource_paths = files_at};
+	struct world w = {.sdf = sdf_help_good(text, &options)};
 	struct troupe_error error = {0};
 	cr_assert(!scene_create(&w.sdf->worlds.at[0], NULL, &w.scene, &error), "%s", error.text);
 	w.state = state_create(w.scene, NULL);
@@ -493,7 +497,8 @@ Test(rays, meshes_of_visuals)
 		{ONE(MESH("block.obj") CAMERA), SDF_VISUALS_UNREAD, false},
 		{ONE(MESH("no_such_file.obj") CAMERA), SDF_VISUALS_IF_SEEN, false}};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct sdf *sdf = sdf_help_good(cases[i].text, &(struct sdf_options){.visuals = cases[i].visuals});
+		const struct sdf_options options = {.visuals = cases[i].visuals, .resource_paths = files_at};
+		struct sdf *sdf = sdf_help_good(cases[i].text, &options);
 		const struct mesh *mesh = sdf->worlds.at[0].visuals.at[0].shape.mesh;
 		if (i == 0 && sdf_help_says(sdf, SDF_WARNING, "built without meshes"))
 			cr_skip_test("built without meshes");
