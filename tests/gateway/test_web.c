@@ -532,6 +532,41 @@ static void test_halves(void)
 	free(bytes);
 }
 
+/* A flood of connections without the token, of which some are silent, some begin a request, and some ask with a wrong
+ * token again and again: each page that has the token loads all the same, and its WebSocket stays. */
+static void test_strangers(void)
+{
+	enum { ROUNDS = 20, EACH = 40 };
+	static const char *const said[] = {"", "GET / HT", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"GET /?token=abcdefghijklmnop_-13 HTTP/1.1\r\nHost: localhost\r\n\r\n"};
+	struct echo echo = {0};
+	struct web *web = start(&echo, token, (struct web_def){0});
+	uint16_t port = web_port(web);
+	struct text head = {0};
+	int strangers[EACH * ROUNDS], before = failed;
+	int page = join(port, "/?token=abcdefghijklmnop_-12", "Sec-WebSocket-Protocol: echo.v1\r\n", &head);
+	check(page >= 0, "no WebSocket: %s", head.at);
+	for (int i = 0; i < EACH * ROUNDS; i++) {
+		strangers[i] = client_connect(port);
+		if (strangers[i] >= 0)
+			(void)client_send(strangers[i], said[i % 4], strlen(said[i % 4]));
+		if (i % EACH == EACH - 1)
+			expect(port, "GET /?token=abcdefghijklmnop_-12 HTTP/1.1\r\nHost: %H" END, "200", "<p>hello");
+	}
+	check(failed == before, "a flood of strangers keeps pages out");
+	say(page, 0x81, "still here", 10);
+	expect_frame(page, 1, "still here", 10);
+	char byte;
+	check(recv(strangers[0], &byte, 1, 0) <= 0, "the oldest stranger is kept");
+	for (int i = 0; i < EACH * ROUNDS; i++)
+		if (strangers[i] >= 0)
+			close(strangers[i]);
+	close(page);
+	check(wait_for(&echo.open, 0), "%d are left", echo.open);
+	web_end(web);
+	text_fini(&head);
+}
+
 /* One client takes nothing; another one is served as fast as before, and the first loses messages, not memory. */
 static void test_slow(uint16_t port, struct echo *echo)
 {
@@ -747,6 +782,7 @@ int main(void)
 	test_token();
 	test_sockets();
 	test_halves();
+	test_strangers();
 	test_last();
 	test_late();
 	printf("%d passed, %d failed\n", passed, failed);
