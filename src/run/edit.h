@@ -127,8 +127,8 @@ struct edit_source;
 struct edit_source *edit_prepare(
 	const struct edit_options *options, enum edit_reading reading, const Gz__Msgs__EntityFactory *factory);
 void edit_unprepare(struct edit_source *source); /* NULL is fine */
-/* The files that were read, and those that were not there; valid as long as the source. */
-const struct files *edit_prepared_files(const struct edit_source *source);
+/* Adds the files that were read, and those that were not there. */
+void edit_prepared_files(const struct edit_source *source, struct files *files);
 /* Bytes of memory that it uses, roughly. */
 size_t edit_prepared_bytes(const struct edit_source *source);
 

@@ -56,6 +56,7 @@ void edit_visuals_prepare(const struct edit_options *options)
 	pthread_mutex_lock(&visuals->lock);
 	if (!visuals->tried) {
 		visuals->files.before = options->files;
+		visuals->files.places = options->places;
 		edit_visuals_read(visuals, options, &visuals->files);
 		visuals->files.before = NULL;
 	}

@@ -261,7 +261,7 @@ struct edit_source *const *prepared_wait(struct prepared *prepared)
 static void collect_from(const struct edit_source *source, struct files *files)
 {
 	if (source)
-		files_add_all(files, edit_prepared_files(source));
+		edit_prepared_files(source, files);
 }
 
 void prepared_collect(struct prepared *prepared, struct files *files)
