@@ -20,7 +20,7 @@ Test(base, error_is_one_clean_line)
 {
 	struct troupe_error error;
 	cr_assert_eq(fail(&error, TROUPE_EWORLD, "w.sdf:%d: %s", 3, "a\nb\x1b[31m"), TROUPE_EWORLD);
-	cr_assert_str_eq(error.text, "w.sdf:3: a?b?[31m");
+	cr_assert_str_eq(error.text, "w.sdf:3: a\\nb\\x1b[31m");
 	cr_assert_eq(error.status, TROUPE_EWORLD);
 	cr_assert_str_eq(troupe_status_text((troupe_status)9999), "unknown status");
 }

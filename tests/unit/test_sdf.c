@@ -241,10 +241,10 @@ Test(sdf, several_errors_are_collected_and_bounded)
 {
 	struct troupe_error error;
 	troupe_status status;
-	struct sdf *sdf =
-		load(W("<gravity>x</gravity>\n<model name='m'>\n<pose>y</pose><link name='a'><inertial>\n<mass>0</mass>"
-		       "</inertial></link></model>"),
-			&status, &error);
+	struct sdf *sdf = load(
+		W("<gravity>x</gravity>\n<model name='m'>\n<pose>y</pose><link name='a'><inertial>\n<mass>-1</mass>"
+		  "</inertial></link></model>"),
+		&status, &error);
 	cr_assert_eq(sdf->error_count, 3);
 	cr_assert(has_message(sdf, SDF_ERROR, "t.sdf:1: <gravity>") && has_message(sdf, SDF_ERROR, "t.sdf:3: <pose>") &&
 		  has_message(sdf, SDF_ERROR, "t.sdf:4: <mass>"));
@@ -802,7 +802,7 @@ Test(sdf, inertias_of_nothing_are_replaced)
 			"izz 3.31641e-05 kg m2 are used",
 			0.1, 3.31641e-5, 3.31641e-5, 3.31641e-5, 0},
 		{"<mass>1</mass><inertia><ixx>1e-30</ixx><iyy>1e-30</iyy><izz>1e-30</izz></inertia>",
-			"principal moments", 1, 1.53932e-3, 1.53932e-3, 1.53932e-3, 0},
+			"principal moments", 1, 1.53934e-3, 1.53934e-3, 1.53934e-3, 0},
 		/* a rod keeps its other moments */
 		{"<mass>1</mass><inertia><ixx>0</ixx><iyy>2</iyy><izz>2</izz></inertia>",
 			"ixx 0.002, iyy 2, izz 2 kg m2 are used", 1, 2e-3, 2, 2, 0},
