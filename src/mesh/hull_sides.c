@@ -9,9 +9,7 @@
 
 #define SLACK_M 1e-6 /* files have six decimals, or */
 #define SLACK 1e-5   /* of the size: six digits */
-#define ALONG                                                                                                          \
-	0.7 /* cosine: a face that is turned farther, such as the edge of a thin plate, is no part of the side         \
-	     */
+#define ALONG 0.7    /* cosine: a face that is turned farther, such as the edge of a thin plate, is no part of it */
 #define NO_SIDE UINT32_MAX
 
 struct hull_facet {
