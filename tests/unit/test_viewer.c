@@ -565,7 +565,9 @@ Test(viewer, the_shapes_of_an_actor)
 			"<actor name='walker'><pose>3 0 1 0 0 0</pose><link name='trunk'><pose>0 0 0.5 0 0 0</pose>"
 			"<collision name='c'><pose>0 0.25 0 0 0 0</pose><geometry><cylinder><radius>0.3</radius>"
 			"<length>1.6</length></cylinder></geometry></collision><collision name='head'><geometry><box>"
-			"<size>0.25 0.5 1</size></box></geometry></collision></link></actor>")),
+			"<size>0.25 0.5 1</size></box></geometry></collision></link><script><trajectory id='0' "
+			"type='walk'><waypoint><time>0</time><pose>0 0 0 0 0 0</pose></waypoint></trajectory></script>"
+			"</actor>")),
 		1);
 	struct troupe_client *client = client_of(server, 256);
 	struct troupe_message message;
