@@ -100,7 +100,7 @@ spawner tb3_1 $((port + 10000)) 4 2
 spawner tb3_2 $((port + 10001)) 3 2
 await 'both drive' 120 sh -c 'grep -q driving tb3_1.said && grep -q driving tb3_2.said'
 # A viewer that says it is a client is none: it does not have the client's ticket.
-timeout 20 python3 - $((port + 10004)) "$("$troupe" --version | sed 's/.* //')" \
+timeout 20 python3 - $((port + 10004)) "$("$troupe" --version | sed -n '1s/.* //p')" \
 	"$(sed -n 's/.*HELLO_PROTOCOL = \([0-9]*\).*/\1/p' "$source/src/net/hello.h")" >viewers 2>&1 <<'END'
 import os, socket, struct, sys
 
