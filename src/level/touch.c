@@ -2,7 +2,10 @@
  * step. So a tree holds boxes that are larger than the models' boxes, and each model lists the models whose large
  * boxes overlap its own. A model is looked up in the tree again only when its box has left the inner part of its
  * large box. In between, exact boxes are compared among listed neighbours only, and only where one of the two moved;
- * other pairs are copied from the answer before. */
+ * other pairs are copied from the answer before.
+ *
+ * Models of unloaded levels are in the tree, too, so that a model that is simulated finds them in the same way. Two
+ * unloaded models are no neighbours: a pile that nobody is near costs nothing. */
 #include "level/touch.h"
 
 #include <assert.h>
@@ -72,6 +75,7 @@ void touch_fini(struct touch *touch)
 	vec_free(&touch->joined);
 	vec_free(&touch->pairs);
 	vec_free(&touch->before);
+	vec_free(&touch->reached);
 }
 
 static void mark(struct touch *touch, uint32_t model)
@@ -102,7 +106,7 @@ static void meet_neighbours(struct touch *touch, uint32_t model)
 	bvh_query(&touch->tree, &self->fat, &touch->found);
 	for (uint32_t i = 0; i < touch->found.count; i++) {
 		uint32_t other = touch->found.at[i];
-		if (other == model)
+		if (other == model || (!self->here && !touch->models[other].here))
 			continue;
 		indices_add(&self->neighbours, other);
 		indices_add(&touch->models[other].neighbours, model);
@@ -142,11 +146,10 @@ static void find_neighbours(struct touch *touch, uint32_t model)
 	mark(touch, model);
 }
 
-/* All of an arrival but the insertion into the tree; false when the model has no geoms that are on. */
+/* All that an arrival or a move changes but the tree; false when the model has no geoms that are on. */
 static bool arrive(struct touch *touch, uint32_t model, const struct aabb *box)
 {
 	struct touch_model *self = &touch->models[model];
-	self->here = true;
 	touch->dirty |= touch->joined.count > 0;
 	self->stay = AABB_ALL;
 	self->solid = scene_is_solid(touch->scene, model);
@@ -157,13 +160,31 @@ static bool arrive(struct touch *touch, uint32_t model, const struct aabb *box)
 	return true;
 }
 
-void touch_add(struct touch *touch, uint32_t model, const struct aabb *box)
+/* The model's place in the tree stays when it is loaded or unloaded. */
+static void touch_enter(struct touch *touch, uint32_t model, const struct aabb *box, bool here)
 {
 	struct touch_model *self = &touch->models[model];
-	if (!arrive(touch, model, box))
-		return;
-	self->leaf = bvh_insert(&touch->tree, self->fat, model);
-	meet_neighbours(touch, model);
+	bool was_there = self->here || self->unloaded;
+	if (was_there && self->solid)
+		part_neighbours(touch, model);
+	self->here = here;
+	self->unloaded = !here;
+	if (was_there)
+		touch->dirty |= touch->joined.count > 0;
+	else if (arrive(touch, model, box))
+		self->leaf = bvh_insert(&touch->tree, self->fat, model);
+	if (self->solid)
+		meet_neighbours(touch, model);
+}
+
+void touch_add(struct touch *touch, uint32_t model, const struct aabb *box)
+{
+	touch_enter(touch, model, box, true);
+}
+
+void touch_unload(struct touch *touch, uint32_t model, const struct aabb *box)
+{
+	touch_enter(touch, model, box, false);
 }
 
 void touch_add_all(struct touch *touch, const uint32_t *models, uint32_t count, const struct aabb_line *boxes)
@@ -172,6 +193,7 @@ void touch_add_all(struct touch *touch, const uint32_t *models, uint32_t count, 
 	uint32_t solid = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		struct touch_model *self = &touch->models[models[i]];
+		self->here = true;
 		if (arrive(touch, models[i], &boxes[models[i]].box))
 			items[solid++] = (struct bvh_item){self->fat, models[i], &self->leaf};
 	}
@@ -185,7 +207,7 @@ void touch_add_all(struct touch *touch, const uint32_t *models, uint32_t count, 
 
 void touch_remove(struct touch *touch, uint32_t model)
 {
-	touch->models[model].here = false;
+	touch->models[model].here = touch->models[model].unloaded = false;
 	touch->dirty |= touch->joined.count > 0;
 	if (!touch->models[model].solid)
 		return;
@@ -211,11 +233,22 @@ void touch_move(struct touch *touch, uint32_t model, const struct aabb *box)
 
 /* --- pairs ------------------------------------------------------------------------------------------------------ */
 
+/* Whether both models are here. If one of them is, and the other one is unloaded, it is reached. */
+static bool touch_counts(struct touch *touch, uint32_t a, uint32_t b)
+{
+	const struct touch_model *one = &touch->models[a], *other = &touch->models[b];
+	if (one->here && other->unloaded)
+		vec_push(&touch->reached, b);
+	else if (one->unloaded && other->here)
+		vec_push(&touch->reached, a);
+	return one->here && other->here;
+}
+
 static void add_joined(struct touch *touch)
 {
 	for (uint32_t i = 0; i < touch->joined.count; i++) {
 		struct touch_pair pair = touch->joined.at[i];
-		if (!touch->models[pair.a].here || !touch->models[pair.b].here)
+		if (!touch_counts(touch, pair.a, pair.b))
 			continue;
 		uint32_t at = touch->pairs.count;
 		bool known = false;
@@ -232,23 +265,45 @@ static void add_joined(struct touch *touch)
 	}
 }
 
-static bool padded_overlap(const struct aabb *a, const struct aabb *b)
+bool touch_meet(const struct aabb_line *boxes, uint32_t a, uint32_t b)
 {
-	struct aabb padded = aabb_grow(*a, TOUCH_PAD);
-	return aabb_overlap(&padded, b);
+	struct aabb padded = aabb_grow(boxes[MIN(a, b)].box, TOUCH_PAD);
+	return aabb_overlap(&padded, &boxes[MAX(a, b)].box);
 }
 
 static void find_pairs_of(struct touch *touch, uint32_t a, const struct aabb_line *boxes)
 {
 	const bvh_values *neighbours = &touch->models[a].neighbours;
 	for (uint32_t k = indices_place(neighbours, a); k < neighbours->count; k++)
-		if (padded_overlap(&boxes[a].box, &boxes[neighbours->at[k]].box))
+		if (touch_meet(boxes, a, neighbours->at[k]) && touch_counts(touch, a, neighbours->at[k]))
 			vec_push(&touch->pairs, (struct touch_pair){a, neighbours->at[k]});
+}
+
+void touch_partners(const struct touch *touch, const struct aabb_line *boxes, uint32_t model, bvh_values *ret_found)
+{
+	const struct touch_model *self = &touch->models[model];
+	struct aabb padded = aabb_grow(boxes[model].box, TOUCH_PAD);
+	uint32_t kept = 0;
+	ret_found->count = 0;
+	if (self->solid && (self->here || self->unloaded))
+		bvh_query(&touch->tree, &padded, ret_found);
+	for (uint32_t i = 0; i < ret_found->count; i++)
+		if (ret_found->at[i] != model && touch_meet(boxes, model, ret_found->at[i]))
+			ret_found->at[kept++] = ret_found->at[i];
+	ret_found->count = kept;
+	for (uint32_t i = 0; i < touch->joined.count; i++) {
+		struct touch_pair pair = touch->joined.at[i];
+		uint32_t other = pair.a == model ? pair.b : pair.a;
+		if ((pair.a == model || pair.b == model) &&
+			(touch->models[other].here || touch->models[other].unloaded))
+			vec_push(ret_found, other);
+	}
 }
 
 bool touch_find(struct touch *touch, const struct aabb_line *boxes)
 {
 	uint32_t count = touch->pairs.count, old = 0;
+	touch->reached.count = 0;
 	if (!touch->dirty)
 		return false;
 	touch->dirty = false;

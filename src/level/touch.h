@@ -15,9 +15,10 @@ struct touch_pair {
 };
 
 struct touch_model {
-	bool here;
-	bool solid; /* it had geoms that are not off when it was added or moved: it is in the tree */
-	bool dirty; /* its box, or that of a neighbour, moved since the last touch_find() */
+	bool here;     /* it is simulated: it makes pairs */
+	bool unloaded; /* it exists in an unloaded level: models that are here reach it */
+	bool solid;    /* it had geoms that are not off when it was added or moved: it is in the tree */
+	bool dirty;    /* its box, or that of a neighbour, moved since the last touch_find() */
 	uint32_t leaf;
 	struct aabb stay;      /* while the box is within this one, its neighbours are known */
 	struct aabb fat;       /* stay, padded: what the tree holds */
@@ -35,7 +36,8 @@ struct touch {
 	VEC(struct touch_pair) joined; /* models that joints of the world or ties connect; always pairs */
 	VEC(struct touch_pair) pairs;  /* the answer of the last touch_find() */
 	VEC(struct touch_pair) before; /* the pairs of the call before */
-	bool dirty;                    /* some model is dirty */
+	bvh_values reached; /* the answer of the last touch_find(): unloaded models; one may be there twice */
+	bool dirty;         /* some model is dirty */
 };
 
 /* touch_fit(): to be called when the scene has room for more models. */
@@ -46,10 +48,13 @@ void touch_fini(struct touch *touch);
 /* To be called when ties of the scene have changed. */
 void touch_rejoin(struct touch *touch);
 
-/* A model without geoms, or with all geoms off, touches nothing, but joints of the world may connect it. */
+/* The model is here from now on, or unloaded. A model without geoms, or with all geoms off, touches nothing, but joints
+ * of the world may connect it. The box counts only if the model was neither before. */
 void touch_add(struct touch *touch, uint32_t model, const struct aabb *box);
-/* touch_add() for each of these models, given in ascending order, while no model has been added. */
+void touch_unload(struct touch *touch, uint32_t model, const struct aabb *box);
+/* touch_add() for each of these models, given in ascending order, while no model is here or unloaded. */
 void touch_add_all(struct touch *touch, const uint32_t *models, uint32_t count, const struct aabb_line *boxes);
+/* The model is neither here nor unloaded any more. */
 void touch_remove(struct touch *touch, uint32_t model);
 /* For a model whose box has left touch_model.stay, or whose geoms were switched on or off. */
 void touch_move(struct touch *touch, uint32_t model, const struct aabb *box);
@@ -70,8 +75,17 @@ static inline bool touch_leaves(const struct touch *touch, uint32_t model, const
 	return !aabb_within(box, &touch->models[model].stay);
 }
 
-/* Finds all pairs of added models whose padded boxes overlap or that a joint connects, ordered by (a, b), and writes
- * them to touch->pairs. False when they are the pairs of the last call. */
+/* Finds all pairs of models that are here and whose padded boxes overlap or that a joint connects, ordered by (a, b),
+ * and writes them to touch->pairs. False when they are the pairs of the last call.
+ *
+ * touch->reached: the unloaded models that make such a pair with a model that is here. They are found once, so the
+ * caller has them here, or that model elsewhere, before the next call. */
 bool touch_find(struct touch *touch, const struct aabb_line *boxes);
+
+/* Whether the padded boxes of two models overlap. */
+bool touch_meet(const struct aabb_line *boxes, uint32_t a, uint32_t b);
+/* Finds the models, here or unloaded, whose padded boxes overlap that of the model or that a joint connects to it; a
+ * model may be there twice. */
+void touch_partners(const struct touch *touch, const struct aabb_line *boxes, uint32_t model, bvh_values *ret_found);
 
 #endif

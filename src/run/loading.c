@@ -1,5 +1,10 @@
-/* Levels are checked only after a performer came near one or left it, strays in every step (there are few). A model
- * becomes active or ceases to be so in one place each, so that the lists of answers have every change once. */
+/* Levels are checked only after a performer came near one or left it. Strays are checked after pairs of models have
+ * changed; and in every step if a performer's volume or a level's box holds one of them, because no pair shows when
+ * that ends. A model becomes active or ceases to be so in one place each, so that the lists of answers have every
+ * change once.
+ *
+ * Which strays stay is a question about a graph: two strays that touch do not hold each other. So they are searched
+ * from the models and boxes that hold a stray by themselves, along pairs. */
 #include "run/loading.h"
 
 #include "base/hash.h"
@@ -26,6 +31,7 @@ void loading_fit(struct loading *loading)
 	MEM_FIT(loading->active, before, now);
 	MEM_FIT(loading->is_mover, before, now);
 	MEM_FIT(loading->statics, before, now);
+	MEM_FIT(loading->visited, before, now);
 	loading->room = now;
 }
 
@@ -46,12 +52,14 @@ void loading_fini(struct loading *loading)
 	free(loading->active);
 	free(loading->is_mover);
 	free(loading->statics);
+	free(loading->visited);
 	vec_free(&loading->strays);
 	vec_free(&loading->came);
 	vec_free(&loading->went);
 	vec_free(&loading->fetched);
 	vec_free(&loading->changed_levels);
 	vec_free(&loading->found);
+	vec_free(&loading->walk);
 }
 
 void loading_clear(struct loading *loading)
@@ -79,11 +87,14 @@ static void deactivate(struct loading *loading, uint32_t model)
 
 static void forget_stray(struct loading *loading, uint32_t model)
 {
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < loading->strays.count; i++)
-		if (loading->strays.at[i] != model)
-			loading->strays.at[kept++] = loading->strays.at[i];
-	loading->strays.count = kept;
+	indices_remove(&loading->strays, model);
+	loading->must_check = true;
+}
+
+static void loading_add_stray(struct loading *loading, uint32_t model)
+{
+	indices_add(&loading->strays, model);
+	loading->must_check = true;
 }
 
 bool loading_learn(struct loading *loading, uint32_t model)
@@ -135,7 +146,7 @@ void loading_performer(struct loading *loading, uint32_t model)
 		forget_stray(loading, model);
 		activate(loading, model);
 	} else if (!loading->loaded[m->level]) {
-		vec_push(&loading->strays, model);
+		loading_add_stray(loading, model);
 	}
 	loading->dirty = true;
 }
@@ -191,7 +202,7 @@ static void set_loaded(struct loading *loading, uint32_t level, bool loaded)
 			activate(loading, model);
 			vec_push(&loading->fetched, model);
 		} else if (!m->absent) {
-			vec_push(&loading->strays, model); /* removed unless it must stay: see update_strays() */
+			loading_add_stray(loading, model); /* it goes unless it must stay: see loading_drop_strays() */
 		}
 	}
 }
@@ -205,6 +216,7 @@ static bool is_needed(const struct loading *loading, uint32_t level)
 static void update_levels(struct loading *loading)
 {
 	loading->dirty = false;
+	loading->must_check = true;
 	for (uint32_t l = 0; l < loading->scene->level_count; l++) {
 		bool loaded = is_needed(loading, l);
 		if (loaded == loading->loaded[l])
@@ -214,64 +226,151 @@ static void update_levels(struct loading *loading)
 	}
 }
 
-/* Whether the box overlaps a model that no level can unload. */
-static bool meets_mover(struct loading *loading, const struct aabb *box)
+void loading_update(struct loading *loading)
 {
-	const struct shared *shared = loading->shared;
-	loading->found.count = 0;
-	bvh_query(&shared->touch.tree, box, &loading->found);
-	for (uint32_t i = 0; i < loading->found.count; i++)
-		if (loading->is_mover[loading->found.at[i]] &&
-			aabb_overlap(box, &shared->boxes[loading->found.at[i]].box))
-			return true;
-	return false;
+	if (loading->dirty)
+		update_levels(loading);
 }
 
-static bool must_stay(struct loading *loading, uint32_t model)
+/* Whether the box of an active stray overlaps the volume of a performer, or the box of a loaded level. */
+static bool loading_is_held_by_box(struct loading *loading, uint32_t model)
 {
 	const struct shared *shared = loading->shared;
+	const struct tracker *tracker = &shared->tracker;
 	const struct aabb *box = &shared->boxes[model].box;
-	if (meets_mover(loading, box))
-		return true;
-	for (uint32_t p = 0; p < shared->tracker.performers.count; p++) {
-		uint32_t performer = shared->tracker.performers.at[p].model;
+	for (uint32_t p = 0; p < tracker->performers.count; p++) {
+		uint32_t performer = tracker->performers.at[p].model;
 		struct aabb volume = aabb_around(
 			state_model_pose(shared->state, performer, false).p, loading->scene->models[performer].volume);
 		if (aabb_overlap(box, &volume) || aabb_overlap(box, &shared->boxes[performer].box))
 			return true;
 	}
-	for (uint32_t l = 0; l < loading->scene->level_count; l++)
-		if (is_needed(loading, l) && aabb_overlap(box, &loading->scene->levels[l].box))
+	loading->found.count = 0;
+	bvh_query(&tracker->levels, box, &loading->found);
+	for (uint32_t i = 0; i < loading->found.count; i++)
+		if (is_needed(loading, loading->found.at[i]) &&
+			aabb_overlap(box, &loading->scene->levels[loading->found.at[i]].box))
 			return true;
 	return false;
 }
 
-bool loading_expects(struct loading *loading, uint32_t model)
+/* Whether the model will exist without the help of another model of an unloaded level. */
+static bool loading_exists_by_itself(struct loading *loading, uint32_t model)
 {
 	uint32_t level = loading->scene->models[model].level;
-	if (loading->is_mover[model] || (level != SCENE_NONE && is_needed(loading, level)))
-		return true;
-	return loading->active[model] && must_stay(loading, model);
+	return loading->is_mover[model] || (level != SCENE_NONE && is_needed(loading, level)) ||
+	       (loading->active[model] && loading_is_held_by_box(loading, model));
 }
 
-static void update_strays(struct loading *loading)
+static void loading_visit(struct loading *loading, uint32_t model)
 {
-	uint32_t kept = 0;
-	for (uint32_t i = 0; i < loading->strays.count; i++) {
-		uint32_t model = loading->strays.at[i];
-		if (must_stay(loading, model))
-			loading->strays.at[kept++] = model;
+	if (loading->visited[model])
+		return;
+	loading->visited[model] = true;
+	vec_push(&loading->walk, model);
+}
+
+static void loading_end_walk(struct loading *loading)
+{
+	for (uint32_t i = 0; i < loading->walk.count; i++)
+		loading->visited[loading->walk.at[i]] = false;
+	loading->walk.count = 0;
+}
+
+/* Lists the models that the model touches, or that a joint connects to it, in loading->found. */
+static void loading_find_partners(struct loading *loading, uint32_t model)
+{
+	touch_partners(&loading->shared->touch, loading->shared->boxes, model, &loading->found);
+}
+
+bool loading_expects(struct loading *loading, uint32_t model)
+{
+	bool expects = false;
+	loading_visit(loading, model);
+	for (uint32_t i = 0; i < loading->walk.count && !expects; i++) {
+		expects = loading_exists_by_itself(loading, loading->walk.at[i]);
+		loading_find_partners(loading, loading->walk.at[i]);
+		for (uint32_t p = 0; p < loading->found.count; p++)
+			loading_visit(loading, loading->found.at[p]);
+	}
+	loading_end_walk(loading);
+	return expects;
+}
+
+static bool loading_is_stray(const struct loading *loading, uint32_t model)
+{
+	uint32_t level = loading->scene->models[model].level;
+	return loading->active[model] && !loading->is_mover[model] && !loading->loaded[level];
+}
+
+static void loading_visit_strays(struct loading *loading, uint32_t stray)
+{
+	loading_find_partners(loading, stray);
+	for (uint32_t i = 0; i < loading->found.count; i++)
+		if (loading_is_stray(loading, loading->found.at[i]))
+			loading_visit(loading, loading->found.at[i]);
+}
+
+/* Whether a model that no level can unload, or a model of a loaded level, touches the stray or is joined to it. */
+static bool loading_is_held_by_model(struct loading *loading, uint32_t stray)
+{
+	loading_find_partners(loading, stray);
+	for (uint32_t i = 0; i < loading->found.count; i++)
+		if (loading->active[loading->found.at[i]] && !loading_is_stray(loading, loading->found.at[i]))
+			return true;
+	return false;
+}
+
+/* Ends the existence of strays that nothing holds. True: there were some. */
+static bool loading_drop_strays(struct loading *loading)
+{
+	uint32_t kept = 0, before = loading->strays.count;
+	loading->must_check = false;
+	for (uint32_t i = 0; i < before; i++) {
+		uint32_t stray = loading->strays.at[i];
+		bool by_box = loading_is_held_by_box(loading, stray);
+		loading->must_check |= by_box;
+		if (by_box || loading_is_held_by_model(loading, stray))
+			loading_visit(loading, stray);
+	}
+	for (uint32_t i = 0; i < loading->walk.count; i++) /* the list grows */
+		loading_visit_strays(loading, loading->walk.at[i]);
+	for (uint32_t i = 0; i < before; i++) {
+		uint32_t stray = loading->strays.at[i];
+		if (loading->visited[stray])
+			loading->strays.at[kept++] = stray;
 		else
-			deactivate(loading, model);
+			deactivate(loading, stray);
 	}
 	loading->strays.count = kept;
+	loading_end_walk(loading);
+	return kept < before;
 }
 
-void loading_update(struct loading *loading)
+/* A model of an unloaded level becomes a stray. */
+static void loading_reach(struct loading *loading, uint32_t model)
 {
-	if (loading->dirty)
-		update_levels(loading);
-	update_strays(loading);
+	if (loading->active[model])
+		return;
+	activate(loading, model);
+	loading_add_stray(loading, model);
+	vec_push(&loading->fetched, model);
+}
+
+bool loading_settle(struct loading *loading, bool pairs_changed)
+{
+	const bvh_values *reached = &loading->shared->touch.reached;
+	for (uint32_t i = 0; i < reached->count; i++)
+		loading_reach(loading, reached->at[i]);
+	if (loading->came.count)
+		return true;
+	return loading->strays.count && (loading->must_check || pairs_changed) && loading_drop_strays(loading);
+}
+
+bool loading_is_cargo(const struct loading *loading, uint32_t model)
+{
+	const struct scene_model *m = &loading->scene->models[model];
+	return !m->absent && !m->is_static && m->level != SCENE_NONE && !m->performer;
 }
 
 /* --- hash, saving ------------------------------------------------------------------------------------------------- */
@@ -307,7 +406,7 @@ static void unpack_stray(struct loading *loading, struct unpack *in)
 		in->bad = true; /* the model exists already: with its level, or as a stray */
 		return;
 	}
-	vec_push(&loading->strays, model);
+	loading_add_stray(loading, model);
 	activate(loading, model);
 }
 

@@ -4,13 +4,14 @@
  *   a level           is loaded while some performer is near it
  *   a mover           exists: a declared performer, or a dynamic model without level
  *   a level's dynamic model (its cargo)
- *                     exists while the level is loaded, and longer while it overlaps a mover, a performer's volume or
- *                     the box of a loaded level: it is a stray then
+ *                     exists while the level is loaded; also while it may touch a model that exists, or a joint or tie
+ *                     connects them; and longer while it overlaps a performer's volume or the box of a loaded level. A
+ *                     model that exists without its level is a stray
  *   a static model    exists always: nothing may pass through it (law 4)
  *
- * Effects: its own fields, and shared.tracker. Reads scene, state k, shared.boxes and the tree of shared.touch, where
- * movers must be. The consequences for other modules are in lists, which the caller works off and empties
- * (loading_clear()).
+ * Effects: its own fields, and shared.tracker. Reads scene, state k, shared.boxes and shared.touch, where models that
+ * exist must be here, and the other models of levels unloaded. The consequences for other modules are in lists, which
+ * the caller works off and empties (loading_clear()).
  *
  * Thread: the primary's, between steps. Allocates only when something changes. */
 #ifndef RUN_LOADING_H
@@ -22,23 +23,26 @@
 struct loading {
 	struct shared *shared;
 	const struct scene *scene;
-	uint32_t room;        /* of the arrays by model */
-	bool *loaded;         /* [level_count] */
-	bool *active;         /* [room] movers and dynamic models that exist */
-	bool *is_mover;       /* [room] */
-	uint32_t *statics;    /* [room] static models that exist: see physics_set_statics() */
-	VEC(uint32_t) strays; /* active models whose level is not loaded */
-	uint64_t loads;       /* loads of levels that were not loaded, so far */
+	uint32_t room;     /* of the arrays by model */
+	bool *loaded;      /* [level_count] */
+	bool *active;      /* [room] movers and dynamic models that exist */
+	bool *is_mover;    /* [room] */
+	uint32_t *statics; /* [room] static models that exist: see physics_set_statics() */
+	indices strays;    /* active models whose level is not loaded */
+	uint64_t loads;    /* loads of levels that were not loaded, so far */
 
 	/* answers since loading_clear() */
 	VEC(uint32_t) came, went; /* models that became active, or stopped being so; in this order */
-	VEC(uint32_t) fetched;    /* models of levels that were loaded: the models under them may have gone, or moved */
+	/* Models of levels that were loaded, and new strays: the models under them may have gone, or moved. */
+	VEC(uint32_t) fetched;
 	VEC(uint32_t) changed_levels; /* levels that were loaded or unloaded */
 
 	/* private */
 	uint32_t placings; /* how often static models were placed, so far */
 	bool dirty;        /* the levels near a performer changed */
-	bvh_values found;
+	bool must_check;   /* a stray may have to go, even if no pair of models changes */
+	bvh_values found, walk;
+	bool *visited; /* [room] the model is in `walk` */
 };
 
 /* At first nothing is active, and no performer has been looked at: see loading_restart(). */
@@ -67,15 +71,16 @@ void loading_empty(struct loading *loading);
  * loading_update(). All performers must be looked at. */
 void loading_restart(struct loading *loading);
 
-/* Whether the model will be active after loading_update(), unless another change comes before. */
+/* A dynamic model of a level that is no performer, whether it exists now or not. */
+bool loading_is_cargo(const struct loading *loading, uint32_t model);
+/* Whether the model will be active in the coming step, unless another change comes before. */
 bool loading_expects(struct loading *loading, uint32_t model);
-/* Whether loading_update() has anything to do. */
-static inline bool loading_is_due(const struct loading *loading)
-{
-	return loading->dirty || loading->strays.count;
-}
-/* Loads and unloads levels, and lets strays go. */
+
+/* The coming step: first loading_update() loads and unloads levels. Then comes touch_find(), and loading_settle() with
+ * its result: unloaded models that were reached become active, and if there are none, strays that nothing holds go.
+ * While it returns true, models came or went, and both calls are repeated. */
 void loading_update(struct loading *loading);
+bool loading_settle(struct loading *loading, bool pairs_changed);
 
 /* Part of the state hash: loaded levels, and strays. */
 uint64_t loading_hash(const struct loading *loading);

@@ -35,7 +35,8 @@ void pairs_wake_sleepers(struct pairs *pairs, const struct aabb *box, uint64_t s
 	pairs->found.count = 0;
 	bvh_query(&shared->touch.tree, &padded, &pairs->found);
 	for (uint32_t i = 0; i < pairs->found.count; i++)
-		if (aabb_overlap(&padded, &shared->boxes[pairs->found.at[i]].box) &&
+		if (shared->touch.models[pairs->found.at[i]].here &&
+			aabb_overlap(&padded, &shared->boxes[pairs->found.at[i]].box) &&
 			*state_still(shared->state, pairs->found.at[i], false) >= steps)
 			pairs_wake(pairs, pairs->found.at[i]);
 }
@@ -93,8 +94,31 @@ void pairs_remove(struct pairs *pairs, uint32_t model)
 	pairs->due = 0; /* its pairs do not count any more */
 }
 
+void pairs_unload(struct pairs *pairs, uint32_t model)
+{
+	struct shared *shared = pairs->shared;
+	if (!shared->scene->models[model].body_count)
+		return;
+	bool was_here = shared->touch.models[model].here;
+	touch_unload(&shared->touch, model, &shared->boxes[model].box);
+	if (!was_here)
+		return;
+	wake_around(pairs, model);
+	pairs->due = 0;
+}
+
+void pairs_clear(struct pairs *pairs)
+{
+	struct touch *touch = &pairs->shared->touch;
+	for (uint32_t m = 0; m < touch->room; m++)
+		if (touch->models[m].here || touch->models[m].unloaded)
+			touch_remove(touch, m);
+}
+
 void pairs_forget(struct pairs *pairs, uint32_t model)
 {
+	if (pairs->shared->touch.models[model].unloaded)
+		touch_remove(&pairs->shared->touch, model);
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < pairs->recent.count; i++) {
 		struct recent_pair pair = pairs->recent.at[i];
@@ -116,14 +140,14 @@ void pairs_leaver(struct pairs *pairs, uint32_t model)
 {
 	struct touch *touch = &pairs->shared->touch;
 	const struct aabb *box = &pairs->shared->boxes[model].box;
-	if (touch->models[model].here && touch_leaves(touch, model, box))
+	if ((touch->models[model].here || touch->models[model].unloaded) && touch_leaves(touch, model, box))
 		touch_move(touch, model, box);
 }
 
 void pairs_reshaped(struct pairs *pairs, uint32_t model)
 {
 	struct touch *touch = &pairs->shared->touch;
-	if (touch->models[model].here)
+	if (touch->models[model].here || touch->models[model].unloaded)
 		touch_move(touch, model, &pairs->shared->boxes[model].box);
 }
 

@@ -40,8 +40,12 @@ void pairs_add(struct pairs *pairs, uint32_t model);
 /* The same for several models, in ascending order, while there is no active model. */
 void pairs_add_all(struct pairs *pairs, const uint32_t *models, uint32_t count);
 /* A model stopped being active: wakes the models around it, and the models that a joint of the world connects to it.
- * Its pairs end with the next update. */
+ * Its pairs end with the next update. pairs_unload(): it exists in a level that is not loaded; also for such a model
+ * that was not known before. */
 void pairs_remove(struct pairs *pairs, uint32_t model);
+void pairs_unload(struct pairs *pairs, uint32_t model);
+/* There is no model any more, active or unloaded. Wakes none. */
+void pairs_clear(struct pairs *pairs);
 /* The same model no longer has this place: its pairs end now. */
 void pairs_forget(struct pairs *pairs, uint32_t model);
 /* All recent pairs are forgotten, without changes. */
@@ -61,13 +65,18 @@ void pairs_wake_all(struct pairs *pairs);
 /* Private: the part of pairs_update() for `recent`. */
 void pairs_merge(struct pairs *pairs, uint64_t k);
 
-/* Finds the pairs of step k: shared.touch.pairs, and `recent`. True: shared.touch.pairs has changed. */
-static inline bool pairs_update(struct pairs *pairs, uint64_t k)
+/* Finds the pairs of the coming step, shared.touch.pairs, and the unloaded models that they reach. True: the pairs have
+ * changed. */
+static inline bool pairs_find(struct pairs *pairs)
 {
-	bool changed = touch_find(&pairs->shared->touch, pairs->shared->boxes);
+	return touch_find(&pairs->shared->touch, pairs->shared->boxes);
+}
+
+/* Brings `recent` to step k. changed: pairs_find() has found other pairs since the last call. */
+static inline void pairs_update(struct pairs *pairs, bool changed, uint64_t k)
+{
 	if (changed || pairs->due <= k)
 		pairs_merge(pairs, k);
-	return changed;
 }
 
 #endif

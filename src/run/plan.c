@@ -20,10 +20,19 @@ static void hand_on_models(struct plan *plan)
 	for (uint32_t i = 0; i < loading->fetched.count; i++)
 		pairs_wake(&plan->pairs, loading->fetched.at[i]);
 	for (uint32_t i = 0; i < loading->went.count; i++) {
-		pairs_remove(&plan->pairs, loading->went.at[i]);
-		dispatch_mark(&plan->dispatch, loading->went.at[i]);
+		uint32_t model = loading->went.at[i];
+		(loading_is_cargo(loading, model) ? pairs_unload : pairs_remove)(&plan->pairs, model);
+		dispatch_mark(&plan->dispatch, model);
 	}
 	loading_clear(loading);
+}
+
+/* Ends the existence of all models. */
+static void plan_end_models(struct plan *plan)
+{
+	loading_empty(&plan->loading);
+	hand_on_models(plan);
+	pairs_clear(&plan->pairs);
 }
 
 static void hand_on_pairs(struct plan *plan)
@@ -91,12 +100,14 @@ void plan_measure(struct plan *plan)
 void plan_reset(struct plan *plan)
 {
 	const struct tracker *tracker = &plan->shared->tracker;
-	loading_empty(&plan->loading);
-	hand_on_models(plan);
+	plan_end_models(plan);
 	plan_measure(plan);
 	loading_restart(&plan->loading);
 	pairs_add_all(&plan->pairs, plan->loading.came.at, plan->loading.came.count);
 	loading_clear(&plan->loading);
+	for (uint32_t m = 0; m < plan->shared->scene->model_count; m++)
+		if (loading_is_cargo(&plan->loading, m))
+			pairs_unload(&plan->pairs, m);
 	for (uint32_t p = 0; p < tracker->performers.count; p++)
 		look(plan, tracker->performers.at[p].model);
 	pairs_reset(&plan->pairs);
@@ -137,6 +148,8 @@ void plan_add(struct plan *plan, uint32_t model)
 	learn(plan, model);
 	loading_add(&plan->loading, model);
 	hand_on_models(plan);
+	if (loading_is_cargo(&plan->loading, model) && !plan->loading.active[model])
+		pairs_unload(&plan->pairs, model);
 	look(plan, model);
 }
 
@@ -206,14 +219,16 @@ bool plan_simulates(struct plan *plan, uint32_t model)
 
 void plan_step(struct plan *plan, uint64_t k)
 {
-	const struct loading *loading = &plan->loading;
-	if (loading_is_due(loading)) {
-		loading_update(&plan->loading);
+	struct loading *loading = &plan->loading;
+	bool changed = false;
+	loading_update(loading);
+	do {
 		for (uint32_t i = 0; i < loading->went.count; i++)
 			vec_push(&plan->gone, loading->went.at[i]);
 		hand_on_models(plan);
-	}
-	bool changed = pairs_update(&plan->pairs, k);
+		changed |= pairs_find(&plan->pairs);
+	} while (loading_settle(loading, changed));
+	pairs_update(&plan->pairs, changed, k);
 	if (plan->pairs.changes.count)
 		hand_on_pairs(plan);
 	dispatch_step(&plan->dispatch, loading, changed, k);
@@ -249,8 +264,7 @@ void plan_clear(struct plan *plan)
 {
 	const struct scene *scene = plan->shared->scene;
 	plan->pairs.restoring = true; /* what goes with its whole world wakes nothing */
-	loading_empty(&plan->loading);
-	hand_on_models(plan);
+	plan_end_models(plan);
 	plan->pairs.restoring = false;
 	for (uint32_t m = 0; m < scene->model_count; m++) {
 		dispatch_forget(&plan->dispatch, m);

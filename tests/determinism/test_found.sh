@@ -145,4 +145,16 @@ done
 same unloaded_floor 8000 4000
 between 'the crate has left the loaded floor, m' "$(coordinate crate_a 1)" 5.5 9
 between 'and stands on the other, m' "$(coordinate crate_a 3)" 0.24 0.26
+
+# What a tie or a joint of the world connects to a model that is simulated is simulated, too, whatever its level: it
+# follows the truck out of its level and back, and does not stay behind.
+same trailer 3200 900 2500
+between 'the last wagon was drawn along, m' "$(coordinate last 1)" -2.2 -1.8
+between 'the crate was let go on the way back, m' "$(coordinate crate 1)" 1.2 1.8
+
+# Models of unloaded levels are there for a model that comes near, and for the models that it pushes into others.
+same ghost 2000 600 1100
+between 'the first crate was pushed, m' "$(coordinate crate1 1)" 1.6 1.9
+between 'and the last, which stands apart, by the others, m' "$(coordinate crate3 1)" 3.6 3.9
+between 'the crate beside them was not loaded, m' "$(coordinate far 3)" 0.5 0.5
 totals

@@ -246,18 +246,15 @@ void world_must_be_loaded(struct world *world)
 	}
 }
 
-/* Whether a model must stay near which is in a level that is not loaded. */
-static bool must_stay(const struct world *world, uint32_t m)
+/* Whether a performer's volume or a loaded level's box holds a model of a level that is not loaded. */
+static bool world_is_held_by_box(const struct world *world, uint32_t m)
 {
 	struct aabb box = world_box(world, m);
 	for (uint32_t other = 0; other < MODELS; other++) {
 		const struct scene_model *model = world_model(world, other);
-		struct aabb reach = world_box(world, other);
-		if (world_moves_freely(world, other) && aabb_overlap(&box, &reach) &&
-			(model->performer || !model->is_static))
-			return true;
-		reach = aabb_around(state_model_pose(world->shared.state, other, false).p, model->volume);
-		if (model->performer && !model->absent && aabb_overlap(&box, &reach))
+		struct aabb reach = world_box(world, other),
+			    volume = aabb_around(state_model_pose(world->shared.state, other, false).p, model->volume);
+		if (model->performer && !model->absent && (aabb_overlap(&box, &reach) || aabb_overlap(&box, &volume)))
 			return true;
 	}
 	for (uint32_t l = 0; l < LEVELS; l++)
@@ -272,13 +269,49 @@ static bool outlives_its_level(const struct world *world, uint32_t m)
 	return !model->performer && model->level != SCENE_NONE && !world->loaded[model->level];
 }
 
+static bool world_may_touch(const struct world *world, uint32_t a, uint32_t b)
+{
+	bool bodies = !world_model(world, a)->is_static && !world_model(world, b)->is_static;
+	return bodies &&
+	       (world_reaches(world_box(world, MIN(a, b)), world_box(world, MAX(a, b))) || world_joined(world, a, b));
+}
+
+/* Adds to the set the models that may touch a model of the set, and so on. */
+static void world_close(const struct world *world, bool set[MODELS])
+{
+	for (bool grows = true; grows;) {
+		grows = false;
+		for (uint32_t a = 0; a < MODELS; a++)
+			for (uint32_t b = 0; b < MODELS && set[a]; b++) {
+				if (set[b] || a == b || world_model(world, b)->absent || !world_may_touch(world, a, b))
+					continue;
+				set[b] = grows = true;
+			}
+	}
+}
+
+/* Models of unloaded levels come, because a model that exists reaches them; or go, because nothing holds them. */
 void world_must_outlive(struct world *world)
 {
+	bool reached[MODELS], held[MODELS];
 	world->key = 0;
+	memcpy(reached, world->active, sizeof reached);
+	world_close(world, reached);
+	for (uint32_t m = 0; m < STATIC_FIRST; m++) {
+		world->reached[m] = reached[m] && !world->active[m];
+		if (!world->reached[m])
+			continue;
+		world->active[m] = true;
+		world->reaches++;
+		world_must_wake(world, m);
+	}
+	for (uint32_t m = 0; m < MODELS; m++)
+		held[m] = world->active[m] && (!outlives_its_level(world, m) || world_is_held_by_box(world, m));
+	world_close(world, held);
 	for (uint32_t m = 0; m < STATIC_FIRST; m++) {
 		if (!world->active[m] || !outlives_its_level(world, m))
 			continue;
-		if (must_stay(world, m)) {
+		if (held[m]) {
 			world->strays++;
 			world->key |= UINT64_C(1) << m;
 			continue;

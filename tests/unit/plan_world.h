@@ -42,13 +42,13 @@ struct world {
 	uint64_t still[MODELS];
 	uint32_t owner[MODELS], level_owner[LEVELS], first[MODELS];
 	bool ghost[MODELS][SECONDARIES_MAX + 1];
-	bool gone[MODELS];
+	bool gone[MODELS], reached[MODELS];
 	bool woken;
 	uint64_t moves, loads, meetings, shares;
 	uint64_t key; /* differs for other loaded levels and for other models that outlived their level */
 
 	/* how often each event took place: a run without any would prove nothing */
-	uint32_t pairs_ended, strays, wakes, components, pinned;
+	uint32_t pairs_ended, strays, reaches, wakes, components, pinned;
 };
 
 /* At first movers are active; no model counts as still; nothing is loaded, paired or assigned. */

@@ -9,6 +9,8 @@ TestSuite(pairs, .timeout = 240);
 static struct pairs pairs;
 static bool counts[MODELS][MODELS]; /* by the list of changes alone */
 static uint32_t asleep_on;          /* models that stayed asleep while others woke */
+static bool unloaded[MODELS];
+static uint32_t reaches; /* models that were unloaded until an active model reached them */
 
 static bool has_bodies(const struct world *world, uint32_t m)
 {
@@ -34,6 +36,7 @@ static void begin(struct world *world, uint64_t seed)
 	pairs_init(&pairs, &world->shared);
 	world->pairs = &pairs;
 	memset(counts, 0, sizeof counts);
+	memset(unloaded, 0, sizeof unloaded);
 	for (uint32_t m = 0; m < MODELS; m++)
 		if (world->active[m])
 			all[count++] = m;
@@ -45,12 +48,22 @@ static void begin(struct world *world, uint64_t seed)
 static void comes(struct world *world, uint32_t m)
 {
 	world->active[m] = true;
+	unloaded[m] = false;
 	pairs_add(&pairs, m);
+}
+
+static void unloads(struct world *world, uint32_t m)
+{
+	if (!world->active[m])
+		pairs_unload(&pairs, m); /* wakes none */
+	unloaded[m] = true;
 }
 
 static void goes(struct world *world, uint32_t m, bool for_good)
 {
-	pairs_remove(&pairs, m);
+	bool unload = !for_good && world_below(world, 2);
+	(unload ? pairs_unload : pairs_remove)(&pairs, m);
+	unloaded[m] = unload;
 	for (uint32_t other = 0; other < MODELS; other++) { /* a joint wakes a model that is not active, too */
 		if (world->active[other] || !world_joined(world, m, other))
 			continue;
@@ -129,6 +142,10 @@ static void happens(struct world *world)
 		restores(world, m);
 	else if (!has_bodies(world, m))
 		return;
+	else if (!world->active[m] && unloaded[m] && what < 20)
+		placed(world, m);
+	else if (!world->active[m] && what < 5)
+		unloads(world, m);
 	else if (!world->active[m])
 		comes(world, m);
 	else if (what < 20)
@@ -152,6 +169,38 @@ static void move(struct world *world)
 	}
 }
 
+static bool must_reach(const struct world *world, uint32_t m)
+{
+	bool reached = false;
+	for (uint32_t a = 0; a < STATIC_FIRST && unloaded[m]; a++)
+		reached |= world->active[a] && has_bodies(world, a) &&
+			   (world_joined(world, a, m) ||
+				   world_reaches(world_box(world, MIN(a, m)), world_box(world, MAX(a, m))));
+	return reached;
+}
+
+/* Models that were reached come, until there are none. */
+static bool find(struct world *world)
+{
+	bool changed = false, some = true;
+	while (some) {
+		bool reached[MODELS] = {false};
+		some = false;
+		changed |= pairs_find(&pairs);
+		for (uint32_t i = 0; i < world->shared.touch.reached.count; i++)
+			reached[world->shared.touch.reached.at[i]] = true;
+		for (uint32_t m = 0; m < MODELS; m++)
+			cr_assert_eq(reached[m], must_reach(world, m), "step %d: %u", (int)world->k, m);
+		for (uint32_t m = 0; m < MODELS; m++) {
+			if (reached[m])
+				comes(world, m);
+			some |= reached[m];
+			reaches += reached[m];
+		}
+	}
+	return changed;
+}
+
 static void one_step(struct world *world)
 {
 	struct touch_pair before[MODELS * MODELS];
@@ -161,8 +210,9 @@ static void one_step(struct world *world)
 	world->woken = pairs.woken = false;
 	for (uint32_t i = world_below(world, 20) ? 0 : 1 + world_below(world, 3); i > 0; i--)
 		happens(world);
+	bool changed = find(world);
 	world_must_touch(world);
-	bool changed = pairs_update(&pairs, world->k);
+	pairs_update(&pairs, changed, world->k);
 	take_changes(world);
 	world_check_pairs(world);
 	const struct touch *touch = &world->shared.touch;
@@ -193,6 +243,6 @@ Test(pairs, are_what_follows_from_the_definitions)
 		pairs_fini(&pairs);
 		world_destroy(&world);
 	}
-	cr_assert(ended > 10 && wakes > 500 && asleep_on > 500, "%u pairs ended, %u wakes, %u stayed asleep", ended,
-		wakes, asleep_on);
+	cr_assert(ended > 10 && wakes > 500 && asleep_on > 500 && reaches > 200,
+		"%u pairs ended, %u wakes, %u stayed asleep, %u reached", ended, wakes, asleep_on, reaches);
 }

@@ -300,7 +300,7 @@ static void one_step(struct world *world)
 Test(plan, is_what_follows_from_the_definitions)
 {
 	enum { SEEDS = 20, STEPS = 4000 };
-	uint32_t ended = 0, strays = 0, wakes = 0, components = 0, pinned = 0;
+	uint32_t ended = 0, strays = 0, reaches = 0, wakes = 0, components = 0, pinned = 0;
 	uint64_t moves = 0, meetings = 0;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
 		static struct world world;
@@ -309,6 +309,7 @@ Test(plan, is_what_follows_from_the_definitions)
 			one_step(&world);
 		ended += world.pairs_ended;
 		strays += world.strays;
+		reaches += world.reaches;
 		wakes += world.wakes;
 		components += world.components;
 		pinned += world.pinned;
@@ -316,8 +317,8 @@ Test(plan, is_what_follows_from_the_definitions)
 		meetings += the_plan.dispatch.meetings;
 		destroy(&world);
 	}
-	cr_assert(ended > 10 && strays > 500 && wakes > 500 && components > 1000 && pinned > 1000 && moves > 500 &&
-			  meetings > 50,
-		"%u pairs ended, %u strays, %u wakes, %u in components, %u pinned, %d moves, %d meetings", ended,
-		strays, wakes, components, pinned, (int)moves, (int)meetings);
+	cr_assert(ended > 10 && strays > 500 && reaches > 50 && wakes > 500 && components > 1000 && pinned > 1000 &&
+			  moves > 500 && meetings > 50,
+		"%u pairs ended, %u strays, %u reached, %u wakes, %u in components, %u pinned, %d moves, %d meetings",
+		ended, strays, reaches, wakes, components, pinned, (int)moves, (int)meetings);
 }
