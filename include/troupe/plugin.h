@@ -74,10 +74,19 @@ struct troupe_system {
 };
 
 struct troupe_step {
-	uint64_t number; /* k */
-	double time_s;   /* simulated time of the present state; in post_update(): of state k */
-	double dt;       /* s */
+	/* k, for messages to people. It goes on when the world is reset or takes up a saved state, so nothing that
+	 * should be the same then may depend on it: see troupe_random_index(). */
+	uint64_t number;
+	double time_s; /* simulated time of the present state; in post_update(): of state k */
+	double dt;     /* s */
 };
+
+/* The place of a step in a sequence of random numbers: its simulated time in ns. So noise is the same when the steps
+ * are the same again: after a reset, from a saved state, in a replay. */
+static inline uint64_t troupe_random_index(const struct troupe_step *step)
+{
+	return step->time_s > 0 ? (uint64_t)(step->time_s * 1e9 + 0.5) : 0;
+}
 
 enum troupe_time {
 	TROUPE_NOW,  /* state k; on the primary the present state */
@@ -528,7 +537,7 @@ struct troupe_host {
 	void (*sincos)(double x, double *ret_sin, double *ret_cos);
 	/* The number `index` of a sequence that belongs to this system and the seed of the run: uniform in [0, 1);
 	 * normal with mean 0 and deviation 1. The same call has the same result, always: count the index up in a word,
-	 * or use step->number. sequence: tells sequences of one system apart. */
+	 * or use troupe_random_index(step). sequence: tells sequences of one system apart. */
 	double (*random)(const struct troupe_system *self, uint32_t sequence, uint64_t index);
 	double (*random_normal)(const struct troupe_system *self, uint32_t sequence, uint64_t index);
 	/* A line in the run's log, for people; at most 200 bytes of it. Not in state or messages. It is dropped while

@@ -334,9 +334,10 @@ static struct troupe_vec3 measured(const struct troupe_system *self, const struc
 	const struct troupe_host *host = self->host;
 	double *axes[] = {&value.x, &value.y, &value.z};
 	const double means[] = {mean.x, mean.y, mean.z}, deviations[] = {deviation.x, deviation.y, deviation.z};
+	uint64_t index = troupe_random_index(step);
 	for (uint32_t i = 0; i < 3; i++)
 		if (deviations[i] > 0)
-			*axes[i] += means[i] + deviations[i] * host->random_normal(self, sequence + i, step->number);
+			*axes[i] += means[i] + deviations[i] * host->random_normal(self, sequence + i, index);
 	return value;
 }
 

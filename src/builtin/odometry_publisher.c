@@ -203,7 +203,7 @@ static void twist_of(const struct troupe_system *self, const struct troupe_step 
 	}
 	if (config->noise > 0)
 		for (uint32_t i = 0; i < TWIST_FIELDS; i++)
-			ret[i] += config->noise * self->host->random_normal(self, i, step->number);
+			ret[i] += config->noise * self->host->random_normal(self, i, troupe_random_index(step));
 }
 
 static void put_pose(const struct troupe_system *self, struct troupe_message *message,

@@ -268,13 +268,13 @@ static void command(const struct troupe_system *self, uint32_t input, const stru
 
 /* --- the step --------------------------------------------------------------------------------------------------- */
 
-static double noise_of(
-	const struct troupe_system *self, const struct config *config, uint32_t sequence, uint64_t number)
+static double noise_of(const struct troupe_system *self, const struct config *config, uint32_t sequence,
+	const struct troupe_step *step)
 {
 	const struct noise *noise = &config->noise[sequence];
 	if (!noise->deviation)
 		return noise->mean;
-	return noise->mean + noise->deviation * self->host->random_normal(self, sequence, number);
+	return noise->mean + noise->deviation * self->host->random_normal(self, sequence, troupe_random_index(step));
 }
 
 static double swing(const struct troupe_host *host, const struct varying *varying, double time_s)
@@ -299,12 +299,12 @@ static struct troupe_vec3 wind_now(const struct troupe_system *self, const struc
 	w->direction = w->begun ? follow(w->direction, direction, config->direction.lag, step->dt) : direction;
 	w->begun = 1;
 	magnitude = w->magnitude * (1 + swing(host, &config->magnitude, step->time_s)) +
-		    noise_of(self, config, NOISE_MAGNITUDE, step->number);
+		    noise_of(self, config, NOISE_MAGNITUDE, step);
 	direction = w->direction + swing(host, &config->direction, step->time_s) +
-		    noise_of(self, config, NOISE_DIRECTION, step->number);
+		    noise_of(self, config, NOISE_DIRECTION, step);
 	host->sincos(direction * (M_PI / 180), &sine, &cosine);
-	return troupe_vec3_make(magnitude * cosine, magnitude * sine,
-		w->vertical + noise_of(self, config, NOISE_VERTICAL, step->number));
+	return troupe_vec3_make(
+		magnitude * cosine, magnitude * sine, w->vertical + noise_of(self, config, NOISE_VERTICAL, step));
 }
 
 static bool is_in(const struct piece *piece, const double at[3])

@@ -1,7 +1,7 @@
 /* A sensor: how far its model leans from upright, in rad, with noise. It publishes gz.msgs.Double on /model/NAME/tilt.
  *
  * What it says follows from the present state alone, so it is report(): it has no words, and costs nothing while nobody
- * listens. The noise of a sample is a number of a random sequence at the place of the step: asked again, it is the
+ * listens. The noise of a sample is a number of a random sequence at the time of the step: asked again, it is the
  * same. */
 #include <troupe/plugin.h>
 
@@ -40,7 +40,8 @@ static bool report(const struct troupe_system *self, const struct troupe_step *s
 	double upright = troupe_quat_rotate(q, troupe_vec3_make(0, 0, 1)).z;
 	double tilt = host->acos(upright > 1 ? 1 : upright < -1 ? -1 : upright);
 	(void)words, (void)output;
-	host->put(message, config->data, tilt + config->stddev * host->random_normal(self, 0, step->number));
+	double noise = host->random_normal(self, 0, troupe_random_index(step));
+	host->put(message, config->data, tilt + config->stddev * noise);
 	return true;
 }
 
