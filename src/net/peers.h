@@ -36,6 +36,9 @@ enum peers_phase {
 	PEERS_OVER,
 };
 
+/* Only a process that hangs is late by so much; others may be late because the machine is busy. */
+#define PEERS_GIVEN_HELLO_NS UINT64_C(300000000000)
+
 struct peers_options {
 	struct hello self;    /* its role decides which side this is */
 	uint32_t secondaries; /* primary: exactly so many, 1..TROUPE_SECONDARIES_MAX */
@@ -52,10 +55,12 @@ struct peers_options {
 	uint64_t state_hash;   /* primary: of the first state; each secondary must compute the same */
 	uint64_t stale_ns;     /* a peer silent for so long is lost; 0: one second. Secondary: its primary's */
 	uint64_t heartbeat_ns; /* 0: a fifth of stale_ns */
-	uint64_t hello_ns;     /* from joining to the hello; 0: two seconds */
-	uint64_t step_ns;      /* primary: limit for the acks of a step; 0: no limit */
-	uint64_t wait_ns;      /* limit for all to join (secondary: to be admitted); 0: no limit */
-	bool seeks;            /* secondary: a refusal is not the end, as there may be other primaries */
+	/* From joining to the hello, and from the hello to its answer; 0: two seconds. A socket that was given leads to
+	 * a process that was started together with this one, whose end closes the socket: PEERS_GIVEN_HELLO_NS. */
+	uint64_t hello_ns;
+	uint64_t step_ns; /* primary: limit for the acks of a step; 0: no limit */
+	uint64_t wait_ns; /* limit for all to join (secondary: to be admitted); 0: no limit */
+	bool seeks;       /* secondary: a refusal is not the end, as there may be other primaries */
 };
 
 enum peers_action_kind {

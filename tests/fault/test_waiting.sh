@@ -251,4 +251,21 @@ else
 	[ $status = 3 ] && grep -q '0 of 2 secondaries present' terminal
 	check "on a terminal: $(cat terminal)" $?
 fi
+# A process that --transport tcp has started waits for its primary, however late that one is: here it says nothing for
+# longer than any other process would wait for it, and ends.
+cat >late.py <<-'EOF2'
+	import socket, subprocess, sys
+	one, other = socket.socketpair()
+	child = subprocess.Popen([sys.argv[1], "run", "--network-role", "secondary", "--network-socket", str(other.fileno())],
+	                         pass_fds=[other.fileno()])
+	other.close()
+	try:
+	    print("ended with status", child.wait(3))
+	except subprocess.TimeoutExpired:
+	    one.close()
+	    print("waited, then ended with status", child.wait(60))
+EOF2
+timeout 90 python3 late.py "$troupe" >late 2>&1
+[ "$(tail -n 1 late)" = 'waited, then ended with status 3' ]
+check "a process whose primary is late: $(tail -n 2 late)" $?
 totals

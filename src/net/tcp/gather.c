@@ -30,7 +30,7 @@ struct gathering {
 	struct hello hello;
 	struct gather_members members;
 	uint32_t secondaries, stale_ms;
-	uint64_t wait_ns;
+	uint64_t wait_ns, hello_ns; /* as in struct peers_options */
 	struct session session;
 	struct troupe_error unheard; /* why there is no multicast discovery */
 	bool keyed;
@@ -347,6 +347,7 @@ static troupe_status gathering_create(const struct gather_self *self, const stru
 	gathering->names = mem_alloc(def->secondaries * sizeof *gathering->names);
 	gathering->stale_ms = def->stale_ms ? def->stale_ms : STALE_MS;
 	gathering->wait_ns = (uint64_t)(def->wait_s * 1e9);
+	gathering->hello_ns = def->sockets ? PEERS_GIVEN_HELLO_NS : 0;
 	gathering->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (def->sockets)
 		status = take_sockets(gathering, def, error);
@@ -453,6 +454,7 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 		.first_step = world->first_step,
 		.state_hash = world->state_hash,
 		.stale_ns = gathering->stale_ms * UINT64_C(1000000),
+		.hello_ns = gathering->hello_ns,
 		.wait_ns = gathering->members.again ? REGROUP_NS : gathering->wait_ns,
 		.clients = gathering->members.clients,
 		.client_names = gathering->members.names,

@@ -451,8 +451,10 @@ troupe_status join_create(const struct gather_self *self, const struct gather_ho
 		(void)close(network->sockets[0]);
 	else if (!status)
 		status = find_way(s, network, error);
-	struct peers_options options = {
-		.self = s->hello, .wait_ns = (uint64_t)(network->wait_s * 1e9), .seeks = s->seeks || s->again};
+	struct peers_options options = {.self = s->hello,
+		.hello_ns = network->sockets ? PEERS_GIVEN_HELLO_NS : 0,
+		.wait_ns = (uint64_t)(network->wait_s * 1e9),
+		.seeks = s->seeks || s->again};
 	s->session.on_world = on_world;
 	s->session.on_action = on_action;
 	s->session.ctx = s;
