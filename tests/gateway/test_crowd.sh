@@ -130,7 +130,8 @@ kill -CONT $stopped
 kill -TERM $stopped
 wait $stopped 2>/dev/null
 
-# Two runs of one world: what a system of one publishes is no command to the other, which has the same topic.
+# Two runs of one world, and one of another world: what a system of one publishes is no command to the others, which have
+# the same topic.
 cat >twice.sdf <<'END'
 <sdf version='1.9'><world name='twice'>
 <model name='a'><link name='l'><inertial><mass>1</mass></inertial></link>
@@ -139,23 +140,34 @@ cat >twice.sdf <<'END'
 <output type='gz.msgs.Twist' topic='/model/a/cmd_vel'>linear: {x: 1}</output></plugin>
 </world></sdf>
 END
+sed "s/'twice'/'other'/; /TriggeredPublisher/d; /<output/d" twice.sdf >other.sdf
 echo '1500 /go' >go
-run_twice()
+: >none
+run_at_once() # WORLD COMMANDS OPTION...
 {
-	GZ_PARTITION=twice$$ timeout 120 "$troupe" run twice.sdf --commands go --iterations 3000 -v 0 --hash-every 100 "$@"
+	world=$1.sdf commands=$2
+	shift 2
+	GZ_PARTITION=twice$$ timeout 120 "$troupe" run "$world" --commands "$commands" --iterations 3000 -v 0 --hash-every 100 "$@"
 }
-run_twice --rtf 0 --no-gz >alone 2>err
+run_at_once twice go --rtf 0 --no-gz >alone 2>err
 check "twice.sdf runs: $(cat err)" $?
-run_twice --rtf 1 >first 2>first.err &
+run_at_once other none --rtf 0 --no-gz >alone_other 2>err
+check "other.sdf runs: $(cat err)" $?
+run_at_once twice go --rtf 1 >first 2>first.err &
 last=$!
 started="$started $last"
 within 60 "$troupe" topic echo /clock -n 1 --partition "twice$$"
-run_twice --rtf 1 >second 2>second.err
+run_at_once other none --rtf 1 >other 2>other.err &
+third=$!
+started="$started $third"
+run_at_once twice go --rtf 1 >second 2>second.err
 check "the second run of a world: $(cat second.err)" $?
 wait $last
 check "the first run of a world: $(cat first.err)" $?
-cmp -s alone first && cmp -s alone second
-check "two runs of a world at a time: $(diff alone first | head -n 2; diff alone second | head -n 2)" $?
+wait $third
+check "the run of the other world: $(cat other.err)" $?
+cmp -s alone first && cmp -s alone second && cmp -s alone_other other
+check "runs at a time: $(diff alone first | head -n 2; diff alone second | head -n 2; diff alone_other other | head -n 2)" $?
 
 # The same as with a crowd, with a genuine program that stops reading.
 if have_tools; then

@@ -276,30 +276,18 @@ static troupe_status offer_lockstep(struct troupe_gz *gateway, struct troupe_ser
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-/* What a system publishes and another one listens to stays in its run: two runs of one world on a machine, which have
- * the same topics, would else command each other, and have other bits than each alone. */
-static void add_family(struct source *source, struct text *out)
-{
-	text_add(out, "troupe");
-	for (uint32_t i = 0; i < source->ops->world_count(source); i++)
-		text_add(out, " %s", source->ops->world_name(source, i));
-}
-
 static troupe_status create_node(struct troupe_gz *gateway, const struct troupe_gz_def *def, struct troupe_error *error)
 {
-	struct node_options options = {.partition = NULL};
-	struct text family = {0};
+	/* What a system publishes and another one listens to stays in its run: two runs on a machine that have the same
+	 * topics would else command each other, and have other bits than each alone. */
+	struct node_options options = {.family = "troupe"};
 	troupe_status status = node_options_read_environment(&options, error);
 	if (status)
 		return status;
 	options.address = def->address; /* a variable does not open the run to other hosts */
 	if (def->partition)
 		options.partition = def->partition;
-	add_family(gateway->source, &family);
-	options.family = family.at;
-	status = node_create(&options, &gateway->node, error);
-	text_fini(&family);
-	return status;
+	return node_create(&options, &gateway->node, error);
 }
 
 static troupe_status start(const struct source_place *place, const struct troupe_gz_def *def, struct troupe_gz **ret_gz,
