@@ -177,8 +177,9 @@ struct troupe_server_def {
 	/* Like on_event. In each step all commands of one world, in their order, before those of the next world. */
 	void (*on_taken)(void *ctx, const struct troupe_taken *taken);
 	void (*on_watch)(void *ctx);
-	void (*on_warning)(void *ctx, const char *text); /* "file:line: ...", during the creation; later one call
-							  * like on_event: why recording ended */
+	/* "file:line: ...", during the creation; later why recording ended, like on_event, and lines of plug-ins, from
+	 * the threads of a step. Never two calls at once; it calls no function of the server. */
+	void (*on_warning)(void *ctx, const char *text);
 	/* Networked mode, messages for people: where the primary waits, which secondary joins, which peer is refused
 	 * and why. Called before the first step on the thread that called troupe_server_run(), then on some thread of
 	 * the server; never two calls at once. Many strangers that connect cause few calls. */

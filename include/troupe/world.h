@@ -6,8 +6,9 @@
  * name. A reset that brings the model back makes them valid again. Handles are also valid in a server that was resumed
  * from a state of this server. When a world takes up a state while it runs (/world/NAME/resume), handles of models that
  * exist in that state are valid; models that are created later may get the handles of models that were created after
- * the state was saved. A handle of zeros is no handle. A nested model has no handle of its own: it is a part of the
- * model around it.
+ * the state was saved. In the same way models that are created after a reset may get the handles of models that were
+ * created before it: the same ones, if the same commands are given again. A handle of zeros is no handle. A nested
+ * model has no handle of its own: it is a part of the model around it.
  *
  * Units: metres, kilograms, seconds, radians, newtons. Poses and velocities are in the world's axes unless the
  * comment says otherwise. Quaternions have unit length, up to rounding. */

@@ -1,6 +1,7 @@
 /* Commands come world by world, but in the file they are posted one after the other. A command to all worlds comes once
  * from each of them. So the lines of a step are collected: a copy of a line that is there already only moves the place
- * where the next lines of its world belong. Then each world finds its commands in the order in which it took them.
+ * where the next lines of its world belong. Then each world finds its commands in the order in which it took them. A
+ * world may come again, with commands that had to wait for one of their step.
  *
  * Lines are written when there are many, and after half a second, so that the file of a run that is killed lacks
  * little. */
@@ -55,7 +56,7 @@ static void end_step(struct commands_out *out)
 		add_line(out, &out->lines.at[i]);
 		free(out->lines.at[i].text);
 	}
-	out->lines.count = out->place = out->world = 0;
+	out->lines.count = out->places.count = 0;
 	if (out->out.count > OUT_BYTES || clock_now_ns() - out->written_ns > OUT_NS)
 		write_out(out);
 }
@@ -84,11 +85,11 @@ static char *make_text(const struct troupe_taken *taken)
 }
 
 /* Usually the copy is the next line: all worlds take their copies in one order. */
-static bool find_copy(const struct commands_out *out, uint64_t copy, uint32_t *ret_at)
+static bool find_copy(const struct commands_out *out, uint32_t world, uint64_t copy, uint32_t *ret_at)
 {
-	uint32_t count = out->world ? out->lines.count : 0;
+	uint32_t count = world ? out->lines.count : 0;
 	for (uint32_t i = 0; copy && i < count; i++) {
-		uint32_t at = (out->place + i) % count;
+		uint32_t at = (out->places.at[world] + i) % count;
 		if (out->lines.at[at].copy != copy)
 			continue;
 		*ret_at = at;
@@ -99,11 +100,13 @@ static bool find_copy(const struct commands_out *out, uint64_t copy, uint32_t *r
 
 static void insert(struct commands_out *out, const struct troupe_taken *taken)
 {
+	uint32_t place = out->places.at[taken->world];
 	(void)vec_append(&out->lines, 1);
-	struct commands_out_line *at = &out->lines.at[out->place];
-	memmove(at + 1, at, (out->lines.count - 1 - out->place) * sizeof *at);
+	struct commands_out_line *at = &out->lines.at[place];
+	memmove(at + 1, at, (out->lines.count - 1 - place) * sizeof *at);
 	*at = (struct commands_out_line){taken->copy, taken->refused, make_text(taken)};
-	out->place++;
+	for (uint32_t w = 0; w < out->places.count; w++)
+		out->places.at[w] += out->places.at[w] > place || w == taken->world;
 }
 
 void commands_out_take(struct commands_out *out, const struct troupe_taken *taken)
@@ -116,12 +119,11 @@ void commands_out_take(struct commands_out *out, const struct troupe_taken *take
 	if (!outfile_is_open(&out->file))
 		return;
 	out->step = taken->step;
-	if (taken->world != out->world)
-		out->place = 0;
-	out->world = taken->world;
-	if (find_copy(out, taken->copy, &at)) {
+	while (out->places.count <= taken->world)
+		vec_push(&out->places, 0);
+	if (find_copy(out, taken->world, taken->copy, &at)) {
 		out->lines.at[at].refused &= taken->refused;
-		out->place = MAX(out->place, at + 1);
+		out->places.at[taken->world] = MAX(out->places.at[taken->world], at + 1);
 	} else {
 		insert(out, taken);
 	}
@@ -147,5 +149,6 @@ void commands_out_fini(struct commands_out *out)
 	for (uint32_t i = 0; i < out->lines.count; i++)
 		free(out->lines.at[i].text);
 	vec_free(&out->lines);
+	vec_free(&out->places);
 	text_fini(&out->out);
 }

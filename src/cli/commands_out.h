@@ -28,7 +28,7 @@ struct commands_out {     /* zeroed: no file */
 	uint64_t written_ns;                 /* the time of the last write */
 	uint64_t step;                       /* of the lines */
 	uint64_t complete;                   /* all lines of earlier steps are written */
-	uint32_t world, place;               /* the world whose commands come now, and the place of its next command */
+	VEC(uint32_t) places;                /* by world: the place of its next command among the lines */
 	VEC(struct commands_out_line) lines; /* of this step */
 };
 

@@ -476,12 +476,22 @@ static void sample_sensors(struct log *log, struct troupe_server *server, uint64
 		troupe_server_look(server, sample_world, &sampling);
 }
 
+/* The default follows from the present step, so that a run has the same rows after it was resumed, and rows of 10 ms
+ * after the step has changed. */
+static uint64_t log_every(const struct log *log, const struct troupe_server *server)
+{
+	double step_s = troupe_server_step_s(server, 0);
+	if (log->every)
+		return log->every;
+	return step_s > 0 ? (uint64_t)MAX(1.0, round(1.0 / LOG_PER_SECOND / step_s)) : 1;
+}
+
 static void sample(struct log *log, struct troupe_server *server, uint64_t step)
 {
 	struct sampling sampling = {log, server, false, 0, step};
 	if (log->sensors)
 		sample_sensors(log, server, step);
-	if (step % log->every == 0)
+	if (step % log_every(log, server) == 0)
 		troupe_server_look(server, sample_world, &sampling);
 	log->sampled = step;
 	if (log->rows.count > ROWS_BYTES || clock_now_ns() - log->written_ns > ROWS_NS)
@@ -521,19 +531,11 @@ uint64_t log_step_every(const struct log *log)
 	return !log->path ? 0 : log->every && !log->sensors ? log->every : 1;
 }
 
-static void find_every(struct log *log, const struct troupe_server *server)
-{
-	double step_s = troupe_server_step_s(server, 0);
-	if (!log->every)
-		log->every = step_s > 0 ? (uint64_t)MAX(1.0, round(1.0 / LOG_PER_SECOND / step_s)) : 1;
-}
-
 void log_begin(struct log *log, struct troupe_server *server, outfile_haste_fn haste)
 {
 	struct troupe_error why;
 	if (!log->path)
 		return;
-	find_every(log, server);
 	if (outfile_open(&log->file, log->path, &(struct outfile_options){.haste = haste}, &why)) {
 		give_up(log, why.text);
 		return;

@@ -21,7 +21,7 @@ struct log_world;
 
 struct log {              /* zeroed: nothing is written */
 	const char *path; /* NULL: nothing is written */
-	uint64_t every;   /* steps between samples; 0: not known before log_begin() */
+	uint64_t every;   /* steps between samples; 0: as many as make 1 / LOG_PER_SECOND with the present step */
 	const char *what; /* the pattern of the choice */
 	struct choice choice;
 	bool has_rows;

@@ -1,8 +1,8 @@
 /* Obeys the commands that change the world between two steps. Creation, joints and motion have their own files.
  *
  * Each command is checked completely before it changes anything: a refused command leaves the world as it was. A
- * model is removed in two stages. It becomes absent at once; the place of a created model is given up at the start of
- * the next step, because runners release the model during this one. A model of the file keeps its place, so that a
+ * model is removed in two stages. It becomes absent at once; the place of a created model is given up after the
+ * step, because runners release the model during the step. A model of the file keeps its place, so that a
  * reset can restore it. */
 #include "run/edit_internal.h"
 
@@ -54,6 +54,8 @@ troupe_status edit_find(const struct edit *edit, const char *name, uint32_t *ret
 void edit_give_up(struct edit *edit, uint32_t model)
 {
 	struct shared *shared = edit->shared;
+	control_clear(
+		&shared->control, shared->scene, model); /* a surface of its place would belong to the next model */
 	systems_remove(shared->systems, model);
 	state_remove(shared->state, model);
 	scene_free(shared->scene, model);
@@ -67,6 +69,10 @@ void edit_begin(struct edit *edit)
 	edit->world_changed = false;
 	if (edit->renewed.at && !edit_is_renewed(edit))
 		text_fini(&edit->renewed);
+}
+
+void edit_give_up_places(struct edit *edit)
+{
 	for (uint32_t i = 0; i < edit->leaving.count; i++) {
 		edit_give_up(edit, edit->leaving.at[i]);
 		edit_note(edit, EDIT_GIVE_UP, edit->leaving.at[i]);
@@ -467,6 +473,7 @@ void edit_reset(struct edit *edit)
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (scene->models[m].created && !scene->models[m].absent)
 			leave(edit, m);
+	scene->last_id = scene->file_last_id; /* the same commands give the same ids again */
 	for (uint32_t i = 0; i < edit->edited.count; i++)
 		if (!scene->models[edit->edited.at[i]].created)
 			restore(edit, edit->edited.at[i]);

@@ -4,7 +4,7 @@
  *
  * Every change is a function of the world, the commands and the step; so is the place in the scene that a new model
  * gets. A removed model is gone from the state at once. Runners release it during the step, and its place is given up
- * at the start of the next step.
+ * after the step.
  *
  * The plan is not known here: a command leaves its effects in a list, and the primary takes them into its plan before
  * the next command. So the same module serves a replica, which makes the changes but has no plan.
@@ -99,7 +99,8 @@ struct edit {
 	indices edited;        /* models that differ from the file in what is not in the state words */
 	struct text renewed;   /* what edit_pack() wrote of the state that EDIT_RENEW stands for */
 	uint64_t created, removed;
-	/* Grows when models or lights come or go, when models change their role, and when a static model is placed. */
+	/* Grows when models or lights come or go, when models change their role, when a static model is placed, and
+	 * when a saved state is taken up. A place that is given up has had no model before. */
 	uint64_t epoch;
 	struct owners owners;    /* the robot clients, and what they own */
 	uint32_t creates_for;    /* the client whose request is being obeyed, by its place in owners plus 1; 0: none */
@@ -116,8 +117,11 @@ struct edit {
 void edit_init(struct edit *edit, struct shared *shared, const struct edit_options *options);
 void edit_fini(struct edit *edit);
 
-/* Call it first in a step: gives up the places of created models that were removed in the step before. */
+/* Call it first in a step. */
 void edit_begin(struct edit *edit);
+/* Gives up the places of created models that were removed, when no secondary has them any more: after each step, and
+ * before edit_pack(). */
+void edit_give_up_places(struct edit *edit);
 
 /* The model of an EntityFactory, as it is before it has a place in the world. */
 struct edit_source;
@@ -208,12 +212,12 @@ troupe_status edit_lasting_wrench(const struct edit *edit, const Gz__Msgs__Entit
 troupe_status edit_find_pushed(const struct edit *edit, const Gz__Msgs__Entity *entity, uint32_t *ret_model,
 	uint32_t *ret_link, struct troupe_error *error);
 
-/* Restores the models of the file as the file has them; created models are removed. The caller then resets the state,
- * and the plan after the effects. Time step and gravity stay. */
+/* Restores the models of the file as the file has them; created models are removed, and the ids of models to come begin
+ * as at the start. The caller then resets the state, and the plan after the effects. Time step and gravity stay. */
 void edit_reset(struct edit *edit);
 
 /* Packs the world as it is: places, changes, and the state of all models. Not between a removal and the next
- * edit_begin(). */
+ * edit_give_up_places(). */
 void edit_pack(const struct edit *edit, struct text *out);
 /* Unpacks into a world that is as its file has it. The caller then sets up plan and tracker anew. On failure
  * (TROUPE_EWORLD) the world must not be used before edit_renew(). */

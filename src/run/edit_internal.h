@@ -48,7 +48,8 @@ troupe_status edit_add(struct edit *edit, struct edit_source *source, const stru
 void edit_give_up(struct edit *edit, uint32_t model);
 static inline void edit_note(struct edit *edit, enum edit_op_kind kind, uint32_t model)
 {
-	edit->epoch += kind != EDIT_GRAVITY && kind != EDIT_EARTH && kind != EDIT_COLLISION && kind != EDIT_TIES;
+	edit->epoch += kind != EDIT_GIVE_UP && kind != EDIT_GRAVITY && kind != EDIT_EARTH && kind != EDIT_COLLISION &&
+		       kind != EDIT_TIES;
 	vec_push(&edit->log, (struct edit_op){kind, model});
 }
 

@@ -4,6 +4,7 @@
 
 #include "geom/pack.h"
 #include "physics/physics.h"
+#include "sensor/sensor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -395,17 +396,28 @@ static void renew_model(struct edit *edit, uint32_t index)
 	edit_restore_role(model);
 }
 
-void edit_renew(struct edit *edit)
+/* Sensors refer to the SDF of their model, so they go before it. */
+static void edit_drop_created(struct edit *edit)
 {
 	struct scene *scene = edit->shared->scene;
-	for (uint32_t m = scene->model_count; m-- > 0;) {
+	for (uint32_t m = 0; m < scene->model_count; m++) {
 		if (!scene->models[m].created)
 			continue;
 		if (!scene->models[m].absent)
 			systems_unsubscribe(edit->shared->systems, m);
 		scene_set_absent(scene, m, true);
-		edit_give_up(edit, m);
 	}
+	if (edit->shared->sensors)
+		sensors_update(edit->shared->sensors);
+	for (uint32_t m = scene->model_count; m-- > 0;)
+		if (scene->models[m].created)
+			edit_give_up(edit, m);
+}
+
+void edit_renew(struct edit *edit)
+{
+	struct scene *scene = edit->shared->scene;
+	edit_drop_created(edit);
 	for (uint32_t m = 0; m < scene->model_count; m++)
 		if (scene->models[m].id)
 			renew_model(edit, m);
@@ -418,6 +430,7 @@ void edit_renew(struct edit *edit)
 	edit->step_s = scene->step_s;
 	edit->leaving.count = edit->edited.count = edit->effects.count = 0;
 	edit->world_changed = true;
+	edit->epoch++;
 }
 
 void edit_renewed(struct edit *edit, const char *packed, size_t count)

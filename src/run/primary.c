@@ -284,7 +284,7 @@ static troupe_status take_acks(struct primary *primary, struct ack *const *acks)
 	if (!failed)
 		return TROUPE_OK;
 	lockstep_take_back(&primary->lockstep);
-	primary->repeats = true; /* if its state is saved and resumed, the step is taken with what was decided */
+	primary->repeats = true;
 	return fail(&primary->error, failed->status, "step %" PRIu64 ": %s", primary->step.number, failed->error.text);
 }
 
@@ -342,8 +342,10 @@ void primary_advance(struct primary *primary, struct ack *const *acks)
 	if (primary->remote.acked)
 		take_remote(primary, acks);
 	primary->edit.log.count = primary->shared->state->written.count = 0;
+	edit_give_up_places(&primary->edit);
 	if (primary->step.paused)
 		return;
+	primary->triggered.count = 0;
 	readings_clear(&primary->readings); /* not in a pause: systems see after it what was measured before it */
 	advance(primary, acks);
 	if (primary->step.observe)
@@ -506,12 +508,13 @@ static struct command *waits_for_empty(struct primary *primary, uint64_t k)
 }
 
 /* A command that waits for an empty step is told of when it begins to wait, before the state after that step is: given
- * again at that step, it is obeyed when it was. Its outcome is not known then. */
+ * again at that step, it is obeyed when it was. Its outcome is not known then. The commands behind it wait with it.
+ * They are told of when they are taken, with the step at which they were due: given again at that step, they wait
+ * behind it again, and come before the commands of a later step. */
 static void tell_taken(struct primary *primary, uint64_t k, struct command *command, troupe_status status)
 {
-	uint64_t step = service_replaces(command) ? MIN(command->step, k) : k;
 	if (primary->options.on_taken && !command->told)
-		primary->options.on_taken(primary->options.ctx, step, command, status);
+		primary->options.on_taken(primary->options.ctx, MIN(command->step, k), command, status);
 	command->told = true;
 }
 
@@ -581,8 +584,9 @@ static void take_commands(struct primary *primary, uint64_t k)
  * saved: a replay and a resumed run decide it again. A step that was given up is taken again with what was decided. */
 static void take_decisions(struct primary *primary, uint64_t k)
 {
-	if (primary->paused || primary->ended || waits_for_empty(primary, k) || primary->repeats)
+	if (primary->paused || primary->ended || waits_for_empty(primary, k) || primary->decided_step == k + 1)
 		return;
+	primary->decided_step = k + 1;
 	if (primary->options.on_decide)
 		primary->options.on_decide(primary->options.ctx);
 	if (primary->turn)
@@ -627,13 +631,14 @@ static uint32_t taker_of(const struct primary *primary, const struct due_command
 }
 
 /* Obeys commands on the primary's own state: those to the world, and to models that no secondary simulates. If the
- * secondaries are in other processes, they obey theirs on copies, so the primary obeys all. */
-static void obey_due(struct primary *primary)
+ * secondaries are in other processes, they obey theirs on copies, so the primary obeys all. all: no secondary will get
+ * the step. */
+static void obey_due(struct primary *primary, bool all)
 {
 	const struct shared *shared = primary->shared;
 	for (uint32_t i = 0; i < primary->due.count; i++) {
 		const struct due_command *due = &primary->due.at[i];
-		if (primary->remote.acked || taker_of(primary, due) == ASSIGN_NONE)
+		if (all || primary->remote.acked || taker_of(primary, due) == ASSIGN_NONE)
 			systems_command(shared->systems, &due->to, due->message, shared->state, shared->systems->fault);
 	}
 }
@@ -792,7 +797,8 @@ static void note_sleepers(struct primary *primary)
 static uint32_t needed(const struct primary *primary)
 {
 	const struct sensors *sensors = primary->shared->sensors;
-	return (sensors->forces ? (uint32_t)OBSERVE_FORCES : 0u) |
+	uint32_t heard = primary->options.on_observe ? primary->options.on_observe(primary->options.ctx) : 0;
+	return heard | (sensors->forces ? (uint32_t)OBSERVE_FORCES : 0u) |
 	       (sensors->contacts || primary->shared->systems->reading ? (uint32_t)OBSERVE_CONTACTS : 0u);
 }
 
@@ -842,7 +848,6 @@ static void fire_cameras(struct primary *primary)
 		if (model->id == triggered->id && !model->absent)
 			sensors_fire(primary->shared->sensors, triggered->camera.model, triggered->camera.index);
 	}
-	primary->triggered.count = 0;
 }
 
 static void begin_sensors(struct primary *primary)
@@ -857,11 +862,11 @@ static void begin_sensors(struct primary *primary)
 		sensors_look(sensors, primary->shared->state, NULL);
 }
 
-static const struct step *decide(struct primary *primary)
+/* Brings state k to what it is when the step begins. False: a system has broken a rule. */
+static bool primary_begin_step(struct primary *primary, uint64_t k, bool alone)
 {
-	uint64_t k = primary->lockstep.number;
 	struct step *step = &primary->step;
-	bool first = !primary->plan.begun;
+	primary->begun_step = k + 1;
 	step->state_changed = false;
 	choose_secondaries(primary);
 	plan_begin(&primary->plan);
@@ -869,7 +874,7 @@ static const struct step *decide(struct primary *primary)
 	take_commands(primary, k);
 	take_decisions(primary, k);
 	if (ends_by_fault(primary, k))
-		return NULL;
+		return false;
 	struct command *waiting = waits_for_empty(primary, k);
 	if (waiting)
 		tell_taken(primary, k, waiting, TROUPE_OK);
@@ -880,8 +885,23 @@ static const struct step *decide(struct primary *primary)
 	else
 		plan_step(&primary->plan, k);
 	deal_commands(primary);
-	obey_due(primary);
-	if (ends_by_fault(primary, k))
+	obey_due(primary, alone);
+	return !ends_by_fault(primary, k);
+}
+
+void primary_begin_alone(struct primary *primary)
+{
+	primary->ended = false;
+	(void)primary_begin_step(primary, primary->lockstep.number, true);
+	primary->ended = true;
+}
+
+static const struct step *decide(struct primary *primary)
+{
+	uint64_t k = primary->lockstep.number;
+	struct step *step = &primary->step;
+	bool first = !primary->plan.begun;
+	if (!primary_begin_step(primary, k, false))
 		return NULL;
 	wrenches_deal(&primary->wrenches, primary->shared->state, step->paused, primary->plan.dispatch.roster.now.model,
 		primary->plan.dispatch.parts, primary->options.secondaries);

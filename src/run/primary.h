@@ -45,6 +45,8 @@ struct primary_options {
 	void (*on_decide)(void *ctx);
 	/* A command for which a system asked was obeyed, and created models. */
 	void (*on_made)(void *ctx, const struct command *command);
+	/* In each step: the notes, bits OBSERVE_..., that primary_hear() is given messages of. */
+	uint32_t (*on_observe)(void *ctx);
 	/* Each command, after it was taken; status: its outcome. */
 	void (*on_taken)(void *ctx, uint64_t step, const struct command *command, troupe_status status);
 	void *ctx;
@@ -122,7 +124,7 @@ struct primary {
 
 	VEC(struct tie_asked) ties; /* by systems, for the step that is being decided */
 	indices ties_refused;       /* models of clients that asked for a tie to a model of others, and were told */
-	VEC(uint32_t) surfaced;     /* static models whose surfaces systems control in the step that is out */
+	indices surfaced;           /* static models whose surfaces systems control in the step that is out */
 
 	struct readings readings; /* of the last step, sorted; at the present state or the one before it */
 	uint64_t reading_count, reading_digest; /* of all readings so far */
@@ -130,6 +132,10 @@ struct primary {
 
 	uint64_t share_rounds; /* steps so far that were shared */
 	bool repeats;          /* the last step was given up, so the next step repeats it, as it was decided */
+	/* One more than the step for which systems have decided last; 0: none. They decide once for each step that is
+	 * not paused: what they decided for a step that was given up stays, in a saved state, too. */
+	uint64_t decided_step;
+	uint64_t begun_step; /* the same for the step whose commands were obeyed last, paused or not */
 
 	/* outcome */
 	bool ended; /* no further step */
@@ -191,6 +197,9 @@ void primary_give_up(struct primary *primary);
  * command, and those after it, are taken in the next step. May sleep, to keep to real time. *ret_begin_ns: when the
  * decision began, after the sleep, by clock_now_ns(). */
 const struct step *primary_decide(struct primary *primary, uint64_t *ret_begin_ns);
+/* Brings the present state to what it is after the commands and decisions of the next step, as primary_decide() does,
+ * but there is no such step: for a replay of a run that failed in it. Between steps; none can be taken after it. */
+void primary_begin_alone(struct primary *primary);
 /* Whether primary_decide() would decide a step now: no limit is reached, and it was not asked to stop. */
 bool primary_will_step(const struct primary *primary);
 /* Between steps: ends the primary with this error; it decides no further step. */
@@ -221,6 +230,12 @@ double primary_pace(const struct primary *primary);
  * the model that it is about (run/owners.h), whose client must be allowed to act on the listener; 0: of the world.
  * Called by on_decide() only. */
 void primary_hear(struct primary *primary, uint32_t owner, const char *topic, ProtobufCMessage *message);
+/* Whether the present state has the effects of the commands of the next step already: a step was begun and not taken.
+ */
+static inline bool primary_has_begun(const struct primary *primary)
+{
+	return primary->begun_step > primary->lockstep.number;
+}
 /* The state hash, and its part for what commands changed beside the states and the loaded levels. */
 uint64_t primary_hash(const struct primary *primary);
 uint64_t primary_changes_hash(const struct primary *primary);

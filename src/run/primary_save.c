@@ -8,6 +8,7 @@
 #include "run/primary_internal.h"
 
 #include "geom/pack.h"
+#include "run/surfaced.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -155,11 +156,75 @@ static void unpack_systems(struct primary *primary, struct unpack *in)
 		unpack_reading(primary, in);
 }
 
-/* A step that was given up has left what systems decided for it, which they must not decide again. */
+/* --- a step that was given up ------------------------------------------------------------------------------------- */
+
+/* Whether systems have decided for the coming step: a step that was given up has left what they decided. Most of it is
+ * in the words of the state, and in messages that were obeyed. */
 static bool is_decided(const struct primary *primary)
 {
-	return primary->shared->systems->updating && (primary->repeats || !lockstep_complete(&primary->lockstep));
+	return primary->decided_step > primary->lockstep.number;
 }
+
+static void pack_decisions(const struct primary *primary, struct text *out)
+{
+	const struct shared *shared = primary->shared;
+	if (!is_decided(primary))
+		return;
+	surfaced_pack(shared->scene, &shared->control, &primary->surfaced, out);
+	pack_u64(out, primary->published.count);
+	for (uint32_t i = 0; i < primary->published.count; i++) {
+		const struct published *published = &primary->published.at[i];
+		pack_u64(out, published->model);
+		pack_u64(out, published->system);
+		pack_u64(out, published->output);
+		pack_bytes(out, primary->published_bytes.at + published->first, published->count);
+	}
+}
+
+static void unpack_published(struct primary *primary, struct unpack *in)
+{
+	static const struct message_limits limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
+	const struct systems *systems = primary->shared->systems;
+	struct published published = {.model = unpack_count(in, SCENE_NONE)};
+	published.system = unpack_count(in, UINT32_MAX);
+	published.output = unpack_count(in, UINT32_MAX);
+	const char *bytes = unpack_bytes(in, &published.count);
+	bool there = published.model == SCENE_NONE || published.model < primary->shared->scene->model_count;
+	const struct system_set *set = there ? systems_of(systems, published.model) : NULL;
+	in->bad |=
+		!set || published.system >= set->count || published.output >= set->at[published.system].outputs.count;
+	if (in->bad)
+		return;
+	const struct system_output *output = &set->at[published.system].outputs.at[published.output];
+	ProtobufCMessage *message;
+	struct troupe_error why;
+	if (output->def.gives != TROUPE_GIVES_PUBLISHED ||
+		message_of_bytes(output->type, bytes, published.count, &limits, &message, &why)) {
+		in->bad = true;
+		return;
+	}
+	message_free(message);
+	published.first = primary->published_bytes.count;
+	text_add_bytes(&primary->published_bytes, bytes, published.count);
+	vec_push(&primary->published, published);
+}
+
+static void unpack_decisions(struct primary *primary, struct unpack *in)
+{
+	struct shared *shared = primary->shared;
+	surfaced_clear(shared->scene, &shared->control, &primary->surfaced);
+	primary->published.count = 0;
+	primary->published_bytes.count = 0;
+	if (!primary->decided_step)
+		return;
+	for (struct surfaced_geom geom; surfaced_unpack(in, &geom);)
+		in->bad |= !surfaced_set(shared->scene, &shared->control, &geom, &primary->surfaced);
+	uint32_t count = unpack_count(in, UINT32_MAX);
+	for (uint32_t i = 0; i < count && !in->bad; i++)
+		unpack_published(primary, in);
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 static uint32_t flags_of(const struct primary *primary)
 {
@@ -169,7 +234,7 @@ static uint32_t flags_of(const struct primary *primary)
 
 static void pack_all(struct primary *primary, struct schedule *waiting, struct text *out)
 {
-	edit_begin(&primary->edit); /* the next step would begin with this call */
+	edit_give_up_places(&primary->edit); /* there are some if the step was given up */
 	pack_u64(out, primary->lockstep.number);
 	pack_u64(out, primary_hash(primary));
 	pack_u64(out, primary->moving_steps);
@@ -192,6 +257,7 @@ static void pack_all(struct primary *primary, struct schedule *waiting, struct t
 	wrenches_pack(&primary->wrenches, out);
 	pack_triggered(primary, out);
 	pack_systems(primary, out);
+	pack_decisions(primary, out);
 	plan_pack_pins(&primary->plan, out);
 	owners_pack(&primary->edit.owners, primary->shared->scene, out);
 	if (primary->step.observe)
@@ -208,7 +274,8 @@ static bool within(double value, double max)
 	return value >= 0 && value <= max;
 }
 
-static troupe_status unpack_time(struct primary *primary, struct unpack *in, struct troupe_error *error)
+static troupe_status unpack_time(
+	struct primary *primary, uint64_t number, struct unpack *in, struct troupe_error *error)
 {
 	primary->moving_steps = unpack_u64(in);
 	primary->even_steps = unpack_u64(in);
@@ -219,7 +286,7 @@ static troupe_status unpack_time(struct primary *primary, struct unpack *in, str
 	uint32_t flags = unpack_count(in, PAUSED | EMPTIED | DECIDED);
 	primary->paused = flags & PAUSED;
 	primary->emptied = flags & EMPTIED;
-	primary->repeats = flags & DECIDED;
+	primary->decided_step = flags & DECIDED ? number + 1 : 0;
 	primary->multi_steps = unpack_u64(in);
 	primary->run_to_s = unpack_double(in);
 	double rtf = unpack_double(in), rate_hz = unpack_double(in);
@@ -249,7 +316,7 @@ static troupe_status unpack_all(struct primary *primary, struct unpack *in, stru
 {
 	*ret = (struct packed){.number = unpack_u64(in)};
 	ret->hash = unpack_u64(in);
-	troupe_status status = unpack_time(primary, in, error);
+	troupe_status status = unpack_time(primary, ret->number, in, error);
 	if (!status && ret->number > STEPS_MAX)
 		status = fail(error, TROUPE_EWORLD, "damaged: the number of the step");
 	ret->world = in->at;
@@ -272,6 +339,8 @@ static troupe_status unpack_all(struct primary *primary, struct unpack *in, stru
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: the forces of the coming steps");
 	unpack_systems(primary, in);
+	if (!in->bad)
+		unpack_decisions(primary, in);
 	if (in->bad)
 		return fail(error, TROUPE_EWORLD, "damaged: the state of the world's plugins");
 	if (!plan_unpack_pins(&primary->plan, in))
@@ -341,7 +410,9 @@ static void go_on_from(struct primary *primary, const struct packed *packed, uin
 {
 	primary->refused = refused;
 	primary->emptied = true; /* a further command may take up another state in this turn */
-	primary->due.count = 0;  /* earlier commands of this step are undone, too */
+	if (primary->decided_step)
+		primary->decided_step = primary->lockstep.number + 1;
+	primary->due.count = 0; /* earlier commands of this step are undone, too */
 	primary->pace_ns = 0;
 	edit_renewed(&primary->edit, packed->world, packed->world_bytes);
 	primary_answer_waiting(primary, primary->lockstep.number, TROUPE_OK, "a saved state was taken up");

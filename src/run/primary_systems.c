@@ -9,6 +9,7 @@
 #include "run/primary_internal.h"
 
 #include "run/services.h"
+#include "run/surfaced.h"
 #include "sensor/reading.h"
 
 #include <stdlib.h>
@@ -48,8 +49,8 @@ static void end_asking(struct primary *primary)
 			"%s%.100s%s: %u messages and requests in one step: expected at most %d, of all systems %d: the "
 			"last %u are dropped",
 			of_model ? "model '" : "the world",
-			of_model ? primary->shared->scene->models[self->model].name : "",
-			of_model ? "'" : "", asking->count + asking->dropped, ASKED_MAX, DECIDED_MAX, asking->dropped);
+			of_model ? primary->shared->scene->models[self->model].name : "", of_model ? "'" : "",
+			asking->count + asking->dropped, ASKED_MAX, DECIDED_MAX, asking->dropped);
 		refuse(primary, self->kind->names[0], TROUPE_ELIMIT, why.text);
 	}
 	primary->asking = (struct asking){0};
@@ -221,6 +222,8 @@ static bool touch(void *ctx, uint32_t model, uint32_t i, struct troupe_touch *re
 	struct primary *primary = ctx;
 	const struct scene *scene = primary->shared->scene;
 	const struct observed *observed = &primary->observed;
+	if (!primary->shared->systems->reading)
+		return false; /* what is noted for others is not for systems */
 	for (uint32_t c = 0; c < observed->contacts.count; c++) {
 		const struct contact_note *note = &observed->contacts.at[c];
 		const struct scene_geom *a = &scene->geoms[note->geoms[0]], *b = &scene->geoms[note->geoms[1]];
@@ -284,15 +287,6 @@ struct system_step primary_view(struct primary *primary)
 
 /* --- surfaces of static models ------------------------------------------------------------------------------------ */
 
-static void clear_surfaces(struct primary *primary)
-{
-	const struct scene *scene = primary->shared->scene;
-	for (uint32_t i = 0; i < primary->surfaced.count; i++)
-		if (primary->surfaced.at[i] < scene->model_count)
-			control_clear(&primary->shared->control, scene, primary->surfaced.at[i]);
-	primary->surfaced.count = 0;
-}
-
 /* A belt that runs wakes the models that have fallen asleep on it, or are about to. */
 static void wake_on(struct primary *primary, uint32_t model, double dt)
 {
@@ -313,7 +307,7 @@ static void update(struct primary *primary, uint32_t model, const struct system_
 	if (model == SCENE_NONE || !primary->shared->scene->models[model].is_static ||
 		!primary->shared->control.models[model].surfaces)
 		return;
-	vec_push(&primary->surfaced, model);
+	indices_add(&primary->surfaced, model);
 	wake_on(primary, model, step->step.dt);
 }
 
@@ -322,7 +316,7 @@ void primary_update_systems(struct primary *primary)
 	const struct systems *systems = primary->shared->systems;
 	primary->published.count = 0;
 	primary->published_bytes.count = 0;
-	clear_surfaces(primary);
+	surfaced_clear(primary->shared->scene, &primary->shared->control, &primary->surfaced);
 	if (!systems->updating)
 		return;
 	struct arena arena = {0};

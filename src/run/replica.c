@@ -43,7 +43,7 @@ struct replica {
 	VEC(struct due_command) commands;
 	VEC(ProtobufCMessage *) messages; /* of the commands */
 	VEC(struct due_wrench) wrenches;
-	indices surfaced; /* models whose surfaces have a control, without order */
+	indices surfaced; /* models whose surfaces have a control */
 	/* reports */
 	const struct ack *ack; /* of this step; NULL: none yet */
 	struct physics_stats stats, stats_before;
@@ -87,7 +87,7 @@ void replica_step_fini(struct replica_step *step)
 
 void replica_pack(struct primary *primary, struct text *out)
 {
-	edit_begin(&primary->edit); /* otherwise the next step would begin with this call */
+	edit_give_up_places(&primary->edit); /* there are some if the step was given up */
 	pack_string(out, primary->shared->scene->name);
 	pack_u64(out, primary->lockstep.number);
 	edit_pack(&primary->edit, out);
@@ -574,34 +574,18 @@ static troupe_status follow_wrenches(struct replica *replica, struct replica_ste
 	return TROUPE_OK;
 }
 
-static bool surface_sane(const struct surface_control *surface)
-{
-	double length = vec3_length(surface->axis);
-	return length > 0.9 && length < 1.1 && isfinite(surface->speed) && vec3_within(surface->centre, 1e10) &&
-	       surface->slip1 >= 0 && isfinite(surface->slip1) && surface->slip2 >= 0 && isfinite(surface->slip2);
-}
-
 /* The control of static models holds for one step. */
 static troupe_status follow_surfaces(struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	const struct control *control = &replica->shared.control;
-	if (!message->paused) {
-		for (uint32_t i = 0; i < replica->surfaced.count; i++)
-			if (replica->surfaced.at[i] < replica->scene->model_count)
-				control_clear(control, replica->scene, replica->surfaced.at[i]);
-		replica->surfaced.count = 0;
-	}
-	for (uint32_t i = 0; i < message->surfaces.count; i++) {
-		const struct replica_surface *surface = &message->surfaces.at[i];
-		if (!scene_has_geom(replica->scene, surface->geom) || message->paused ||
-			replica->scene->geoms[surface->geom].body != SCENE_NONE || !surface_sane(&surface->control))
+	if (!message->paused)
+		surfaced_clear(replica->scene, control, &replica->surfaced);
+	for (uint32_t i = 0; i < message->surfaces.count; i++)
+		if (message->paused ||
+			!surfaced_set(replica->scene, control, &message->surfaces.at[i], &replica->surfaced))
 			return bad(error,
 				"the surface of a static collision that does not exist, or beyond its limits, or "
 				"in a paused step");
-		if (!control->models[replica->scene->geoms[surface->geom].model].surfaces)
-			vec_push(&replica->surfaced, replica->scene->geoms[surface->geom].model);
-		*control_surface(control, replica->scene, surface->geom) = surface->control;
-	}
 	return TROUPE_OK;
 }
 

@@ -15,6 +15,7 @@
 
 #include "run/edit.h"
 #include "run/primary.h"
+#include "run/surfaced.h"
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
 
@@ -67,11 +68,6 @@ struct replica_command { /* the listener gives the type of the message */
 
 /* A step as it was received: complete, but not compared with the world yet. The bytes from which it was decoded must
  * stay until replica_follow(). */
-struct replica_surface { /* of a static model, in this step */
-	uint32_t geom;
-	struct surface_control control;
-};
-
 struct replica_step {
 	uint64_t number;
 	double time_s, dt; /* dt: 0 if it did not come */
@@ -87,7 +83,7 @@ struct replica_step {
 	VEC(struct replica_ghost) ghosts;
 	VEC(struct replica_command) commands;
 	VEC(struct due_wrench) wrenches;
-	VEC(struct replica_surface) surfaces;
+	VEC(struct surfaced_geom) surfaces;
 	struct replica_sense sense;
 };
 

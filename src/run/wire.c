@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "geom/pack.h"
+#include "run/surfaced.h"
 #include "run/wire_notes.h"
 #include "run/wire_sense.h"
 #include "run/wire_words.h"
@@ -388,26 +389,9 @@ static uint32_t encode_wrenches(const struct step_part *part, struct text *out)
 static uint32_t encode_surfaces(const struct wire *wire, const struct step *step, struct text *out)
 {
 	const struct primary *primary = wire->primary;
-	const struct scene *scene = primary->shared->scene;
 	if (step->paused || !primary->surfaced.count)
 		return 0;
-	for (uint32_t i = 0; i < primary->surfaced.count; i++) {
-		const struct scene_model *m = &scene->models[primary->surfaced.at[i]];
-		for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++) {
-			const struct surface_control *surface = &primary->shared->control.surfaces[g];
-			uint32_t how = surface->runs | surface->turns << 1 | surface->slips << 2;
-			if (!how)
-				continue;
-			pack_var(out, (uint64_t)g + 1);
-			pack_var(out, how);
-			pack_double(out, surface->speed);
-			pack_vec3(out, surface->axis);
-			pack_vec3(out, surface->centre);
-			pack_double(out, surface->slip1);
-			pack_double(out, surface->slip2);
-		}
-	}
-	pack_var(out, 0);
+	surfaced_pack(primary->shared->scene, &primary->shared->control, &primary->surfaced, out);
 	return WIRE_SURFACES;
 }
 

@@ -176,19 +176,8 @@ static troupe_status get_wrenches(struct unpack *in, struct replica_step *step)
 
 static troupe_status get_surfaces(struct unpack *in, struct replica_step *step)
 {
-	for (uint32_t code; (code = unpack_var_count(in, UINT32_MAX)) && !in->bad;) {
-		struct replica_surface surface = {.geom = code - 1};
-		uint32_t how = unpack_var_count(in, 7);
-		surface.control.runs = how & 1;
-		surface.control.turns = how & 2;
-		surface.control.slips = how & 4;
-		surface.control.speed = unpack_double(in);
-		surface.control.axis = unpack_vec3(in);
-		surface.control.centre = unpack_vec3(in);
-		surface.control.slip1 = unpack_double(in);
-		surface.control.slip2 = unpack_double(in);
-		vec_push(&step->surfaces, surface);
-	}
+	for (struct surfaced_geom geom; surfaced_unpack(in, &geom);)
+		vec_push(&step->surfaces, geom);
 	return TROUPE_OK;
 }
 

@@ -64,12 +64,24 @@ void scene_axis_rate_of(
 		scene_axis_turning(state, joint, axis, next, ret);
 }
 
+/* Whether a model that a joint of the world connects was removed: the words of that model are no state. */
+static bool axis_is_loose(const struct scene *scene, const struct scene_joint *joint)
+{
+	const uint32_t bodies[2] = {joint->child, joint->parent};
+	for (uint32_t i = 0; i < 2; i++)
+		if (bodies[i] != SCENE_NONE && scene->models[scene->bodies[bodies[i]].model].absent)
+			return true;
+	return false;
+}
+
 double scene_axis_rate(const struct state *state, uint32_t index, uint32_t axis, bool next)
 {
 	const struct scene_joint *joint = &state->scene->joints[index];
 	const uint32_t bodies[2] = {joint->child, joint->parent};
 	struct axis_rate of;
 	double rate = 0;
+	if (axis_is_loose(state->scene, joint))
+		return 0;
 	scene_axis_rate_of(state, joint, axis, next, &of);
 	for (uint32_t i = 0; i < 2; i++) {
 		if (bodies[i] == SCENE_NONE)

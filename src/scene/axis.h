@@ -24,7 +24,7 @@ void scene_axis_rate_of(
 /* The joint's anchor in the world, as it moves with ODE's first body of the joint: the child, or the parent if the
  * child is the world. */
 struct vec3 scene_axis_anchor(const struct state *state, const struct scene_joint *joint, bool next);
-/* The rate of an axis in rad/s, or in m/s for a prismatic joint. */
+/* The rate of an axis in rad/s, or in m/s for a prismatic joint; 0 if a model that the joint connects was removed. */
 double scene_axis_rate(const struct state *state, uint32_t joint, uint32_t axis, bool next);
 
 #endif

@@ -567,6 +567,7 @@ troupe_status scene_create(const struct sdf_world *world, const struct scene_opt
 	troupe_status status = add_models(&c, options, error);
 	if (!status) {
 		scene_install(&c, NULL);
+		scene->file_last_id = scene->last_id;
 		for (uint32_t j = 0; j < scene->joint_count; j++)
 			bend_find_begin(scene, j, keep_warning, &c);
 		status = scene_add_levels(&c, options, error);

@@ -236,6 +236,7 @@ struct scene {
 	struct ranges model_ranges, body_ranges, geom_ranges, joint_ranges, link_ranges;
 	uint32_t link_room;
 	uint64_t last_id, last_serial;
+	uint64_t file_last_id; /* the last id of a model of the file */
 };
 
 struct scene_options {

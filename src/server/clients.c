@@ -320,14 +320,14 @@ void clients_want_sensors(struct clients *clients)
 	}
 }
 
-/* Contacts are noted while some group wants to tell of them. */
-static void want_contacts(struct clients *clients)
+/* Contacts and efforts are noted while some group has messages with them. */
+static void want_notes(struct clients *clients)
 {
 	for (uint32_t w = 0; w < clients->server->world_count; w++)
 		clients->server->worlds[w].primary.watched = 0;
 	for (uint32_t i = 0; i < clients->groups.count; i++)
-		if (clients->groups.at[i]->parts & FRAME_MEMBERS)
-			clients->server->worlds[clients->groups.at[i]->world].primary.watched = OBSERVE_CONTACTS;
+		clients->server->worlds[clients->groups.at[i]->world].primary.watched |=
+			frame_notes(clients->groups.at[i]->parts);
 }
 
 static void remake_groups(struct clients *clients)
@@ -341,7 +341,7 @@ static void remake_groups(struct clients *clients)
 		look_at_client(&remake, clients->all.at[i]);
 	pthread_mutex_unlock(&clients->lock);
 	clients_want_sensors(clients);
-	want_contacts(clients);
+	want_notes(clients);
 	for (uint32_t i = 0; i < remake.old_count; i++)
 		group_release(remake.old[i]);
 	free(remake.old);
@@ -383,7 +383,7 @@ static bool has_published(const struct group *group, const struct server_world *
 static bool is_due(const struct group *group, const struct server_world *world, int64_t time_ns, bool stepped)
 {
 	if (group->when == PUBLISH_DECIDED)
-		return stepped && has_published(group, world);
+		return stepped && !world->primary.step.paused && has_published(group, world);
 	if (group->when == PUBLISH_READING)
 		return stepped && !world->primary.step.paused && (group->rate_hz <= 0 || time_ns >= group->next_ns) &&
 		       has_reading(group, world);
@@ -638,6 +638,11 @@ static void follow_pause(struct clients *clients, uint32_t world, int64_t time_n
 void clients_hear(struct clients *clients, uint32_t world)
 {
 	hearing_take(clients->hearing[world]);
+}
+
+uint32_t clients_hear_notes(struct clients *clients, uint32_t world)
+{
+	return hearing_notes(clients->hearing[world]);
 }
 
 void clients_serve(struct clients *clients, bool stepped)

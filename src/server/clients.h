@@ -58,6 +58,8 @@ void clients_serve(struct clients *clients, bool stepped);
 /* In each step that moves, before systems decide, on the same thread: tells the systems of the world what it publishes
  * (hear.h). */
 void clients_hear(struct clients *clients, uint32_t world);
+/* In each step, on the same thread: hearing_notes(). */
+uint32_t clients_hear_notes(struct clients *clients, uint32_t world);
 
 /* Between steps, on the same thread: says anew which sensors are wanted. */
 void clients_want_sensors(struct clients *clients);

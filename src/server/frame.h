@@ -13,7 +13,7 @@
 enum frame_part {
 	FRAME_MODELS = 1, /* snapshot.models */
 	FRAME_LINKS = 2,
-	FRAME_JOINTS = 4,
+	FRAME_JOINTS = 4, /* while a subscription has it, efforts are noted in each step */
 	FRAME_ODOMETRY = 8,
 	FRAME_CONTACTS = 16,
 	FRAME_LEVELS = 32, /* levels, ghosts, moves, places */
@@ -110,6 +110,13 @@ struct frame {
 };
 
 struct frame_pool;
+
+/* The notes of physics/notes.h, bits OBSERVE_..., that messages of these parts are made of. */
+static inline uint32_t frame_notes(uint32_t parts)
+{
+	return (parts & FRAME_MEMBERS ? (uint32_t)OBSERVE_CONTACTS : 0u) |
+	       (parts & FRAME_JOINTS ? (uint32_t)OBSERVE_EFFORTS : 0u);
+}
 
 struct frame_pool *frame_pool_create(void);
 /* Call it when no frame is in use. NULL is fine. */

@@ -18,6 +18,7 @@ struct hearing {
 	struct frame_pool *pool;
 	VEC(struct topic_row) rows;
 	VEC(const struct topic_row *) due; /* in the step */
+	uint32_t notes;                    /* that the messages of all rows are made of */
 	uint64_t seen_scene, seen_table;   /* the epochs for which the list was made */
 	bool warned;
 };
@@ -143,6 +144,9 @@ static void list_rows(struct hearing *hearing)
 	for (uint32_t i = 0; i < systems->topics.count; i++)
 		if (systems->topics.at[i].name)
 			add_rows(hearing, &systems->topics.at[i]);
+	hearing->notes = 0;
+	for (uint32_t i = 0; i < hearing->rows.count; i++)
+		hearing->notes |= frame_notes(((const struct publish_ops *)hearing->rows.at[i].ops)->parts);
 	if (hearing->rows.count)
 		qsort(hearing->rows.at, hearing->rows.count, sizeof *hearing->rows.at, compare);
 	hearing->seen_scene = scene;
@@ -185,6 +189,12 @@ static void hear(struct hearing *hearing, const struct frame *frame, const struc
 		!message_of_bytes(type_find(row->type), bytes.at, bytes.count, &message_limits_usual, &message, &why))
 		primary_hear(&hearing->world->primary, owner_of(hearing, row), row->name, message);
 	text_fini(&bytes);
+}
+
+uint32_t hearing_notes(struct hearing *hearing)
+{
+	list_rows(hearing);
+	return hearing->notes;
 }
 
 void hearing_take(struct hearing *hearing)

@@ -16,5 +16,7 @@ struct hearing *hearing_create(struct server_world *world, struct topic_table *t
 void hearing_destroy(struct hearing *hearing);
 /* Posts what is due in state k. Between steps, on the primary's thread, in steps that move. */
 void hearing_take(struct hearing *hearing);
+/* The notes, bits OBSERVE_..., that such messages are made of. Between steps, on the primary's thread. */
+uint32_t hearing_notes(struct hearing *hearing);
 
 #endif

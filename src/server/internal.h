@@ -65,6 +65,7 @@ struct troupe_server {
 	struct background *background;
 	struct barriers *barriers; /* barrier.h */
 	const struct assign_policy *policy;
+	pthread_mutex_t warn_lock; /* held while on_warning is called */
 	/* Held by a thread that makes snapshots between runs, and to begin and to end a run. */
 	pthread_mutex_t lock;
 	bool running;        /* under the lock */
@@ -78,7 +79,7 @@ struct troupe_server {
 	uint32_t client_files; /* new files that clients had made; between steps */
 };
 
-void server_warn(const struct troupe_server *server, const char *text);
+void server_warn(struct troupe_server *server, const char *text);
 
 /* How long writing a file of the server may wait or take; ctx is the server. After troupe_server_stop() no write
  * waits for the reader of a pipe. If the run has not ended half a second later, a file that is being replaced is

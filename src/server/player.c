@@ -42,10 +42,11 @@ struct troupe_player {
 static void note_chunk(struct troupe_player *player, uint64_t kind, struct unpack *in, struct recording_mark mark)
 {
 	struct troupe_player_info *info = &player->info;
-	uint64_t step = kind == RECORD_HASH || kind == RECORD_STATE ? unpack_u64(in) : 0;
+	bool hash = kind == RECORD_HASH || kind == RECORD_FAILED;
+	uint64_t step = hash || kind == RECORD_STATE ? unpack_u64(in) : 0;
 	if (kind == RECORD_STATE && !in->bad) {
 		vec_push(&player->starts, ((struct start){step, mark}));
-	} else if (kind == RECORD_HASH && !in->bad) {
+	} else if (hash && !in->bad) {
 		info->begin = info->hashes++ ? info->begin : step;
 		info->end = step;
 	} else if (kind == RECORD_END) {
@@ -164,8 +165,7 @@ troupe_status troupe_player_go(struct troupe_player *player, uint64_t step, stru
 	uint64_t to = MIN(MAX(step, player->info.begin), player->info.end), now = troupe_player_step(player);
 	const struct start *from = state_before(player, to);
 	bool far = to < now || (from && from->step > now && from->step - now > STEPS_AHEAD);
-	troupe_status status =
-		far ? jump(player, from, to, error) : advance(player, &player->replay, to, error);
+	troupe_status status = far ? jump(player, from, to, error) : advance(player, &player->replay, to, error);
 	atomic_store(&player->stop, false);
 	return status;
 }

@@ -434,7 +434,7 @@ static uint32_t add_services(struct troupe_server *server, uint32_t world)
 	return left_out;
 }
 
-static void warn_of_name(const struct troupe_server *server, uint32_t world, uint32_t left_out)
+static void warn_of_name(struct troupe_server *server, uint32_t world, uint32_t left_out)
 {
 	struct troupe_error line;
 	(void)fail(&line, TROUPE_EWORLD,

@@ -135,15 +135,17 @@ static void pack_world(struct text *out, const struct server_world *world, struc
 	pack_u64(out, 0);
 }
 
-static void add_hash(struct troupe_server *server, uint64_t step)
+static void add_hash(struct troupe_server *server, uint64_t step, enum record_kind kind)
 {
 	struct recorder *recorder = server->recorder;
 	recorder->body.count = 0;
 	pack_u64(&recorder->body, step);
 	pack_u64(&recorder->body, troupe_server_hash(server));
+	for (uint32_t i = 0; kind == RECORD_FAILED && i < server->world_count; i++)
+		pack_u64(&recorder->body, primary_has_begun(&server->worlds[i].primary));
 	for (uint32_t i = 0; i < server->world_count; i++)
 		pack_world(&recorder->body, &server->worlds[i], &recorder->worlds[i]);
-	add_chunk(server, RECORD_HASH);
+	add_chunk(server, kind);
 	if (open_to_write(recorder))
 		flush(server);
 	if (open_to_write(recorder))
@@ -216,7 +218,7 @@ void record_begin(struct troupe_server *server)
 	recorder->state_bytes = recorder->body.count;
 	recorder->since = 0;
 	if (open_to_write(recorder))
-		add_hash(server, recorder->step);
+		add_hash(server, recorder->step, RECORD_HASH);
 }
 
 void record_merged(struct troupe_server *server, uint64_t steps)
@@ -224,7 +226,7 @@ void record_merged(struct troupe_server *server, uint64_t steps)
 	struct recorder *recorder = server->recorder;
 	if (!open_to_write(recorder) || steps == recorder->step || steps % recorder->every != 0 || has_failed(server))
 		return;
-	add_hash(server, steps);
+	add_hash(server, steps, RECORD_HASH);
 	if (open_to_write(recorder) && recorder->since / STATE_SHARE >= recorder->state_bytes)
 		add_state(server, steps);
 }
@@ -300,8 +302,8 @@ static void end(struct troupe_server *server)
 	uint64_t steps = steps_of(server);
 	bool failed = has_failed(server);
 	record_begin(server); /* also for a run without steps */
-	if (open_to_write(recorder) && !failed && steps != recorder->step)
-		add_hash(server, steps);
+	if (open_to_write(recorder) && (failed || steps != recorder->step))
+		add_hash(server, steps, failed ? RECORD_FAILED : RECORD_HASH);
 	if (!open_to_write(recorder))
 		return;
 	recorder->body.count = 0;

@@ -14,6 +14,9 @@
  *   RECORD_HASH     step, hash of all worlds; for each world: steps, hash of its levels, hash of its changes, and for
  *                   each model that was removed, or whose words have changed, since the last RECORD_HASH: place + 1,
  *                   id (0: removed), name, number of words, words; then 0
+ *   RECORD_FAILED   the run failed in this step: the same as RECORD_HASH of the last state; but worlds that have begun
+ *                   the step have obeyed its commands, and their systems have decided. After the hash of all worlds
+ *                   stands, for each world, 1 if it has begun the step, or 0
  *   RECORD_STATE    step, and the state as a file of troupe_server_save(): so that a player (player.c) need not begin
  *                   at the first state. One is written after a RECORD_HASH when STATE_SHARE times as many other bytes
  *                   were written since the last one: so states are at most a fifth of a recording.
@@ -23,7 +26,15 @@
 
 #include "server/internal.h"
 
-enum record_kind { RECORD_START = 1, RECORD_FILES, RECORD_COMMAND, RECORD_HASH, RECORD_END, RECORD_STATE };
+enum record_kind {
+	RECORD_START = 1,
+	RECORD_FILES,
+	RECORD_COMMAND,
+	RECORD_HASH,
+	RECORD_END,
+	RECORD_STATE,
+	RECORD_FAILED
+};
 
 enum {
 	RECORD_VERSION = 5,

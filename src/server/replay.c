@@ -68,6 +68,7 @@ static troupe_status begin(
 		return status;
 	replay->server->replaying = true;
 	replay->worlds = mem_alloc(replay->server->world_count * sizeof *replay->worlds);
+	replay->begun = mem_alloc(replay->server->world_count * sizeof *replay->begun);
 	for (uint32_t i = 0; i < replay->server->world_count; i++) {
 		preparer_close(replay->server->worlds[i].primary.schedule.preparer);
 		drop_pending(&replay->server->worlds[i]);
@@ -154,26 +155,42 @@ static void tell_difference(struct replay *replay)
 	text_fini(&text);
 }
 
-static void read_hash(struct replay *replay, struct unpack *in)
+static void read_hash(struct replay *replay, bool failed, struct unpack *in)
 {
 	struct replay_hash *next = &replay->next;
 	next->step = unpack_u64(in);
 	next->hash = unpack_u64(in);
+	next->failed = failed;
+	for (uint32_t i = 0; failed && i < replay->server->world_count; i++)
+		replay->begun[i] = unpack_count(in, 1);
 	for (uint32_t i = 0; i < replay->server->world_count; i++)
 		record_world_update(&replay->worlds[i], in);
 	in->bad |= !fits(replay, next->step);
 	next->waits = !in->bad;
 }
 
+/* The state in which the run failed has the effects of the commands of the step that failed. */
+static void replay_begin_last(struct replay *replay)
+{
+	for (uint32_t i = 0; i < replay->server->world_count; i++)
+		if (replay->begun[i])
+			primary_begin_alone(&replay->server->worlds[i].primary);
+}
+
+/* A player shows the last state as it was before the step that failed. */
 static void compare(struct replay *replay)
 {
 	struct troupe_replay *result = &replay->result;
 	const struct replay_hash *next = &replay->next;
-	uint64_t found = troupe_server_hash(replay->server);
 	replay->next.waits = false;
+	if (next->failed && replay->server->shown)
+		return;
+	if (next->failed)
+		replay_begin_last(replay);
+	uint64_t found = troupe_server_hash(replay->server);
 	result->step = next->step;
 	result->hashes++;
-	if (replay->server->def.on_hash)
+	if (replay->server->def.on_hash && !next->failed)
 		replay->server->def.on_hash(replay->server->def.ctx, next->step, found);
 	if (found == next->hash) {
 		result->same = next->step;
@@ -226,7 +243,8 @@ static troupe_status take_chunk(struct replay *replay, uint64_t kind, struct unp
 	case RECORD_COMMAND:
 		return take_command(replay, in, error);
 	case RECORD_HASH:
-		read_hash(replay, in);
+	case RECORD_FAILED:
+		read_hash(replay, kind == RECORD_FAILED, in);
 		return TROUPE_OK;
 	case RECORD_STATE:
 		return TROUPE_OK;
@@ -280,7 +298,7 @@ static troupe_status catch_up(struct replay *replay, const struct recording_mark
 		if (kind == RECORD_FILES)
 			take_files(replay, &in);
 		else if (kind == RECORD_HASH)
-			read_hash(replay, &in);
+			read_hash(replay, false, &in);
 		replay->next.waits = false;
 	}
 	return TROUPE_OK;
@@ -333,6 +351,7 @@ void replay_fini(struct replay *replay)
 	for (uint32_t i = 0; replay->worlds && i < replay->server->world_count; i++)
 		record_world_fini(&replay->worlds[i]);
 	free(replay->worlds);
+	free(replay->begun);
 	troupe_server_destroy(replay->server);
 	for (uint32_t i = 0; i < replay->lists.count; i++)
 		free(replay->lists.at[i]);

@@ -12,7 +12,8 @@
 
 struct replay_hash { /* a recorded state; zeroed: there is none */
 	uint64_t step, hash;
-	bool waits; /* it was read, and the server has not reached it */
+	bool waits;  /* it was read, and the server has not reached it */
+	bool failed; /* it is the state in which the run failed */
 };
 
 struct replay {
@@ -20,6 +21,7 @@ struct replay {
 	struct troupe_server *server; /* NULL: the recording ends, or is damaged, before its first state */
 	struct record_world *worlds;  /* [server->world_count]: as they were recorded */
 	struct replay_hash next;      /* commands up to its step have been posted */
+	bool *begun;                  /* [server->world_count]: the worlds that have begun the step that failed */
 	VEC(char *) lists;            /* lists of resource paths; cut into `paths` */
 	VEC(const char *) paths;      /* NULL-terminated */
 	struct troupe_replay result;

@@ -187,7 +187,7 @@ static void take_origin(struct troupe_server *server, struct origin *origin)
 }
 
 /* If the fingerprint differs, later bits may differ; the state itself is as it was saved. */
-static void unpack_saver(const struct troupe_server *server, struct unpack *in)
+static void unpack_saver(struct troupe_server *server, struct unpack *in)
 {
 	char *saver = unpack_string(in), here[17];
 	const char *mark = strstr(saver, fingerprint_mark);

@@ -144,7 +144,7 @@ static troupe_status find_policy(struct troupe_server *server, struct troupe_err
 
 /* --- loading ---------------------------------------------------------------------------------------------------- */
 
-static void warn_of_blindness(const struct troupe_server *server)
+static void warn_of_blindness(struct troupe_server *server)
 {
 	struct troupe_error why, text;
 	bool sees = false;
@@ -156,7 +156,7 @@ static void warn_of_blindness(const struct troupe_server *server)
 	server_warn(server, text.text);
 }
 
-static void warn_of_ignored(const struct troupe_server *server)
+static void warn_of_ignored(struct troupe_server *server)
 {
 	struct ignored_list list = {0};
 	ignored_find(server->sdf, sensor_is_simulated, server->plugins, &list);
@@ -478,6 +478,7 @@ troupe_status server_create(const struct troupe_server_def *def, char *saved, si
 	server->def = *def;
 	server->given_paths = def->resource_paths;
 	pthread_mutex_init(&server->lock, NULL);
+	pthread_mutex_init(&server->warn_lock, NULL);
 	atomic_store(&server->unseen, true);
 	server->importer = importer_create();
 	server->plugins = plugins_create(def->plugin_paths);
@@ -526,6 +527,7 @@ void troupe_server_destroy(struct troupe_server *server)
 		free(server->folders.at[i]);
 	vec_free(&server->folders);
 	pthread_mutex_destroy(&server->lock);
+	pthread_mutex_destroy(&server->warn_lock);
 	free(server);
 }
 

@@ -16,10 +16,14 @@
 
 /* --- setting up ------------------------------------------------------------------------------------------------- */
 
-void server_warn(const struct troupe_server *server, const char *text)
+/* Lines of plug-ins come from the threads of a step. */
+void server_warn(struct troupe_server *server, const char *text)
 {
-	if (server->def.on_warning)
-		server->def.on_warning(server->def.ctx, text);
+	if (!server->def.on_warning)
+		return;
+	pthread_mutex_lock(&server->warn_lock);
+	server->def.on_warning(server->def.ctx, text);
+	pthread_mutex_unlock(&server->warn_lock);
 }
 
 static troupe_status compile(struct server_world *world, const struct sdf_world *sdf, struct troupe_error *error)
@@ -138,6 +142,12 @@ static void on_decide(void *ctx)
 	clients_hear(world->server->clients, world->index);
 }
 
+static uint32_t on_observe(void *ctx)
+{
+	const struct server_world *world = ctx;
+	return clients_hear_notes(world->server->clients, world->index);
+}
+
 static void on_taken(void *ctx, uint64_t step, const struct command *command, troupe_status status)
 {
 	record_taken(ctx, step, command, status);
@@ -171,6 +181,7 @@ static void set_up_primary(struct server_world *world)
 		.on_owned = on_owned,
 		.on_decide = on_decide,
 		.on_made = def->record_path ? on_made : NULL,
+		.on_observe = on_observe,
 		.on_taken = def->record_path || def->on_taken ? on_taken : NULL,
 		.edit = {def->world_path, def->resource_paths, &world->server->files, world->server->importer,
 			world->server->plugins, world->visuals, world->server->sdf,

@@ -84,6 +84,26 @@ ask 'one sample' z.csv 'steps == [0]'
 printf '5 /world/w/control pause: true\n15 /world/w/control pause: false\n17 /world/w/set_physics max_step_size: 0.01\n' >commands
 logged 'pauses and other steps' 0 w.sdf --iterations 20 --log p.csv --log-every 1 --commands commands
 ask 'time stands still, and goes faster' p.csv '[r["time"] for r in n("model", "ball")][14:] == [0.005, 0.005, 0.006, 0.007, 0.017, 0.027, 0.037]'
+printf '30 /world/w/set_physics max_step_size: 0.002\n' >commands
+logged 'the default interval, and other steps' 0 w.sdf --iterations 60 --log d.csv --commands commands --save-at 40 state
+ask '10 ms from sample to sample' d.csv 'steps == [0, 10, 20, 30, 35, 40, 45, 50, 55, 60]'
+logged 'and resumed' 0 --resume state --iterations 60 --log r.csv
+ask 'the same interval when it is resumed' r.csv 'steps == [40, 45, 50, 55, 60]'
+awk -F, 'NR > 1 && $1 >= 40' d.csv >rest
+tail -n +2 r.csv | cmp -s - rest
+check 'the same rows when it is resumed' $?
+# a joint of the world of which a model was removed does not move
+cat >loose.sdf <<'END_OF_WORLD'
+<sdf version="1.9"><world name="w"><model name="a"><link name="l"/></model><model name="b"><pose>2 0 0 0 0 0</pose><link name="l"/></model>
+<joint name="j" type="revolute"><pose relative_to="a::l"/><parent>a::l</parent><child>b::l</child><axis><xyz>0 0 1</xyz></axis></joint></world></sdf>
+END_OF_WORLD
+printf '0 /world/w/wrench entity {name: "a"} wrench {force {y: 100} torque {z: 50}}\n10 /world/w/remove name: "a"\n' >commands
+logged 'a joint without its parent' 0 loose.sdf --iterations 20 --log j.csv --log-every 1 --log-what joint --commands commands --save-at 12 state
+ask 'it turns, and then stands' j.csv 'all(abs(r["velocity"]) > 0.01 for r in rows if 2 < r["step"] <= 10) and all(r["velocity"] == 0 for r in rows if r["step"] > 10) and len(rows) == 21'
+logged 'and resumed' 0 --resume state --iterations 20 --log r.csv --log-every 1 --log-what joint
+awk -F, 'NR > 1 && $1 >= 12' j.csv >rest
+tail -n +2 r.csv | cmp -s - rest
+check "the joint in a resumed run: $(tail -n +2 r.csv | diff rest - | sed -n 2,3p)" $?
 printf '%s\n' "10 /world/w/create sdf: '<sdf version=\"1.9\"><model name=\"new\"><link name=\"l\"/></model></sdf>'" \
 	'30 /world/w/remove name: "new"' '40 /world/w/remove name: "ball"' >commands
 logged 'models that come and go' 0 w.sdf --iterations 60 --log m.csv --log-every 5 --commands commands

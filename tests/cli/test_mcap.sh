@@ -76,6 +76,45 @@ check "only the chosen topic, at its rate: $(cat said)" $?
 timeout 60 "$troupe" mcap tape -o none.mcap --topic /nothing >said 2>&1 && grep -q 'none.mcap: no topic matches --topic /nothing$' said
 check "a pattern that matches nothing is named: $(cat said)" $?
 
+# What else a run writes, and when, is not in the file; efforts are, though no other option asks for them; and what a
+# system has published once is there once, however long the world is paused after it.
+cat >more.sdf <<'END_OF_WORLD'
+<sdf version="1.9"><world name="w"><model name="a"><pose>0 0 2 0 0 0</pose><link name="l"/><link name="m"><pose>1 0 0 0 0 0</pose></link>
+<joint name="j" type="revolute"><parent>l</parent><child>m</child><axis><xyz>0 1 0</xyz></axis></joint>
+<joint name="w" type="fixed"><parent>world</parent><child>l</child></joint>
+<plugin name="gz::sim::systems::JointStatePublisher" filename="x"/>
+<plugin name="gz::sim::systems::JointController" filename="x"><joint_name>j</joint_name><initial_velocity>1</initial_velocity></plugin>
+<plugin name="gz::sim::systems::TriggeredPublisher" filename="x"><input type="gz.msgs.Empty" topic="/go"/>
+<output type="gz.msgs.Empty" topic="/went"/></plugin></model></world></sdf>
+END_OF_WORLD
+cat >more.commands <<'END_OF_COMMANDS'
+5 /world/w/create name: "b" sdf: "<sdf version='1.9'><model name='b'><link name='l'/></model></sdf>"
+10 /world/w/remove name: "b"
+20 /go
+21 /world/w/control pause: true
+30 /world/w/control pause: false
+END_OF_COMMANDS
+# more NAME OPTION...
+more()
+{
+	name=$1
+	shift
+	run "$name.said" more.sdf more.commands 60 --mcap "$name.mcap" "$@"
+	check "more.sdf is recorded with $*: $(cat "$name.said")" $?
+	cmp -s more.mcap "$name.mcap"
+	check "the same file with $*" $?
+}
+more more
+more saves --save-at 11 state --save-every 7 states
+more efforts --log more.csv --log-what effort,contact,link,sensor
+more others --record more.tape --commands-out more.out --report more.json --costs more.costs --trace --hash-every 1
+timeout 60 "$troupe" mcap more.tape -o more.again --topic '/world/*/joint_state' >said 2>&1 &&
+	timeout 60 "$troupe" run more.sdf --commands more.commands --rtf 0 -v 0 --iterations 60 --mcap more.joints --topic '/world/*/joint_state' &&
+	cmp -s more.again more.joints
+check "efforts from a recording: $(cat said)" $?
+timeout 60 "$troupe" mcap more.tape -o more.went --topic /went >said 2>&1 && grep -q ' 1 message' said
+check "what was published once: $(cat said)" $?
+
 # recordings that end early, or are no recordings
 head -c "$(($(wc -c <tape) * 2 / 3))" tape >cut
 timeout 60 "$troupe" mcap cut -o cut.mcap >said 2>&1

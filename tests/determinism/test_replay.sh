@@ -228,7 +228,7 @@ for byte in $((first + 30)) $(((first + size) / 2)) $((size - 10)); do
 	replay 5 'flip: (damaged|cut off) after step [0-9]*: .* all the same$' "$scratch/flip" --secondaries 1
 done
 flip 16 "$scratch/flip"
-replay 1 'flip: version 0: expected 4' "$scratch/flip"
+replay 1 'flip: version 0: expected 5' "$scratch/flip"
 replay 1 'meeting.sdf: not a recording' "$here/meeting.sdf"
 "$troupe" run "$here/meeting.sdf" --iterations 2 --save-at 1 "$scratch/saved" -v 0
 replay 1 'saved: not a recording of troupe: it is a saved state, which troupe run --resume takes' "$scratch/saved"
@@ -272,8 +272,8 @@ while at < len(data):
     kind, count, check = struct.unpack_from('<QQQ', data, at)
     body = bytearray(data[at + 24:at + 24 + count])
     assert checksum(kind, index, bytes(body)) == check
-    hashes += kind == 4
-    if kind == 4 and hashes == wanted:
+    hashes += kind in (4, 7)
+    if kind in (4, 7) and hashes == wanted:
         body[8] ^= 1
         # after step and hash: three numbers, the words of the world's plug-ins and their count
         model = 16 + 24 + 8 + 8 * struct.unpack_from('<Q', body, 16 + 24)[0]
@@ -338,4 +338,33 @@ fi
 timeout 60 "$troupe" run "$here/meeting.sdf" --rtf 0 --iterations 10 --record "$scratch/no/such" >"$scratch/out" 2>"$scratch/err"
 [ $? = 1 ] && grep -q 'no/such: cannot write' "$scratch/err" && [ "$(wc -l <"$scratch/err")" = 1 ]
 check "nowhere to record: $(cat "$scratch/err")" $?
+# --- a run that fails ----------------------------------------------------------------------------------------------
+# Its recording holds every step up to the failure, and the last state with the effects of the commands and decisions of
+# the step that failed.
+cat >"$scratch/fails.sdf" <<'END'
+<sdf version="1.9"><world name="w"><model name="belt"><static>true</static><link name="l"><collision name="c"><geometry><box>
+<size>20 1 0.2</size></box></geometry></collision></link>
+<plugin name="gz::sim::systems::TrackController" filename="x"><link>l</link></plugin></model>
+<model name="b"><pose>0 0 0.2 0 0 0</pose><link name="l"><inertial auto="true"/><collision name="c"><geometry><box>
+<size>0.2 0.2 0.2</size></box></geometry></collision></link></model>
+<model name="x"><pose>0 9 5 0 0 0</pose><link name="l"/></model></world></sdf>
+END
+{
+	echo '5 /model/belt/link/l/track_cmd_vel data: 1'
+	echo '100 /world/w/set_physics gravity {z: -1e6}'
+	for i in $(seq 100 200); do echo "$i /world/w/set_velocity name: \"b\" linear {x: 0.$i}"; done
+} >"$scratch/fails.commands"
+"$troupe" run "$scratch/fails.sdf" --commands "$scratch/fails.commands" --rtf 0 -v 0 --iterations 1000 --hash-every 1 \
+	--record "$tape" --secondaries 2 >"$scratch/out" 2>"$scratch/err"
+status=$? last=$(tail -n 1 "$scratch/out" | cut -d ' ' -f 2)
+[ $status = 4 ] && [ "${last:-0}" -gt 100 ] && [ "$last" -lt 200 ]
+check "a model diverges: status $status, step $last: $(cat "$scratch/err")" $?
+for options in '--secondaries 0' '--secondaries 3 --chaos 5' '--secondaries 2 --transport tcp --network-stale-ms 60000'; do
+	# shellcheck disable=SC2086
+	replay 0 "^$last steps, 2 hashes compared: all the same \(the recorded run failed after these steps\)\$" "$tape" $options
+done
+if need python3; then
+	doctor 2 rest
+	replay 1 "^step $last: \(the same up to step 0\) only the hash of the whole" "$scratch/doctored" --secondaries 1
+fi
 totals

@@ -194,6 +194,48 @@ check 'two states in one step' $?
 grep -q '"name": "kept"' "$scratch/json" && ! grep -q '"name": "gone' "$scratch/json" &&
 	[ "$(grep -c '^reply 51 /world/asleep/resume ok' "$scratch/out")" = 2 ]
 check "the last one counts, and what comes after it" $?
+from=50
+again order "$worlds/asleep.sdf" 100
+
+# Noise of systems is that of the simulated time, in a world that takes up a state and after a reset.
+cat >"$scratch/noise.sdf" <<-'EOF2'
+<sdf version="1.9"><world name="noise"><wind><linear_velocity>3 0 0</linear_velocity></wind>
+<plugin name="gz::sim::systems::WindEffects" filename="x"><horizontal><magnitude>
+<noise type="gaussian"><mean>0</mean><stddev>1</stddev></noise></magnitude></horizontal></plugin>
+<model name="m"><enable_wind>true</enable_wind><pose>0 0 9 0 0 0</pose><link name="l"/>
+<plugin name="gz::sim::systems::OdometryPublisher" filename="x"><odom_publish_frequency>0</odom_publish_frequency>
+<gaussian_noise>1</gaussian_noise></plugin>
+<plugin name="gz::sim::systems::TriggeredPublisher" filename="x"><input type="gz.msgs.Odometry" topic="/model/m/odometry">
+<match field="twist.linear.y" tol="0.5">0.5</match></input>
+<output type="gz.msgs.Twist" topic="/model/m/cmd_vel">linear: {z: 1}</output></plugin>
+<plugin name="gz::sim::systems::VelocityControl" filename="x"/></model>
+</world></sdf>
+EOF2
+follows noise "$scratch/noise.sdf" - 50 60 - 23
+again noise "$scratch/noise.sdf" 80
+echo '40 /world/noise/control reset {all: true}' >"$scratch/commands"
+run "$scratch/other" "$scratch/noise.sdf" "$scratch/commands" 80 --hash-every 1
+hashes "$scratch/other" 0 40 >"$scratch/one"
+hashes "$scratch/other" 40 80 | cmp -s "$scratch/one"
+check "noise after a reset: from step $(hashes "$scratch/other" 40 80 | cmp "$scratch/one" - 2>/dev/null | sed 's/.*line //')" $?
+
+# A created model with sensors goes when a state is taken up, and another one may get its place.
+sensors='<sensor name="imu" type="imu"><update_rate>100</update_rate></sensor><sensor name="lidar" type="lidar"><update_rate>50</update_rate><lidar><scan><horizontal><samples>9</samples><min_angle>-1</min_angle><max_angle>1</max_angle></horizontal></scan><range><min>0.1</min><max>9</max></range></lidar></sensor>'
+seeing="<sdf version='1.9'><model name='n'><link name='l'><visual name='v'><geometry><mesh><uri>model://shapes/block.obj</uri></mesh></geometry></visual>$(echo "$sensors" | tr '"' "'")</link></model></sdf>"
+cat >"$scratch/saved" <<-EOF2
+7 /world/w/create name: "kept" pose {position {x: 3 z: 9}} sdf: "$seeing"
+EOF2
+run "$scratch/out" "$scratch/w.sdf" "$scratch/saved" 21 --save-at 3 "$states/none" --save-at 12 "$states/one" --sense-all
+cat >"$scratch/commands" <<-EOF2
+5 /world/w/create name: "gone" pose {position {x: -3 z: 9}} sdf: "$seeing"
+5 /world/w/create name: "gone_too" pose {position {x: -6 z: 9}} sdf: "$seeing"
+20 /world/w/resume data: "none"
+31 /world/w/remove name: "kept"
+32 /world/w/resume data: "one"
+33 /world/w/create name: "new" pose {position {x: -3 z: 9}} sdf: "$seeing"
+EOF2
+from=20
+again sensors "$scratch/w.sdf" 60 --sense-all
 echo '20 /world/asleep/control pause: true' >"$scratch/pause"
 run "$scratch/out" "$worlds/asleep.sdf" "$scratch/pause" 40 --save-at 30 "$states/paused"
 echo '10 /world/asleep/resume data: "paused"' >"$scratch/commands"

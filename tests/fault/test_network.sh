@@ -98,6 +98,44 @@ hit_secondary TERM
 ended s1 && [ "$status" = 0 ]
 check "the secondary with SIGTERM has left: $status" $?
 
+# What systems have decided for the step in which a secondary is lost is in the saved state, and nothing of it is decided
+# again: a belt runs in that step, too, and a message is heard once.
+cat >belt.sdf <<-'EOF2'
+	<sdf version="1.9"><world name="w">
+	<model name="belt"><static>true</static><link name="l"><collision name="c"><geometry><box><size>900 1 0.2</size></box></geometry></collision></link>
+	<plugin name="gz::sim::systems::TrackController" filename="x"><link>l</link></plugin></model>
+	<model name="b"><pose>0 0 0.2 0 0 0</pose><link name="l"><inertial auto="true"/><collision name="c"><geometry><box><size>0.2 0.2 0.2</size></box></geometry></collision></link>
+	<plugin name="gz::sim::systems::OdometryPublisher" filename="x"><odom_publish_frequency>0</odom_publish_frequency></plugin></model>
+	<model name="c"><pose>0 9 0 0 0 0</pose><link name="l"><gravity>false</gravity></link>
+	<plugin name="gz::sim::systems::TriggeredPublisher" filename="x"><input type="gz.msgs.Odometry" topic="/model/b/odometry"/>
+	<output type="gz.msgs.Empty" topic="/model/d/detachable_joint/attach"/></plugin></model>
+	<model name="d"><pose>0 11 0 0 0 0</pose><link name="l"><gravity>false</gravity></link>
+	<plugin name="gz::sim::systems::TriggeredPublisher" filename="x"><input type="gz.msgs.Odometry" topic="/model/b/odometry"/><delay_ms>5</delay_ms>
+	<output type="gz.msgs.Twist" topic="/model/d/cmd_vel">linear: {x: 0.1}</output></plugin>
+	<plugin name="gz::sim::systems::VelocityControl" filename="x"/></model>
+	</world></sdf>
+EOF2
+echo '5 /model/belt/link/l/track_cmd_vel data: 1' >belt.commands
+for round in 1 2 3; do
+	end_processes
+	rm -f belt.state.*
+	start p belt.sdf --commands belt.commands --rtf 0 -v0 --iterations 0 --hash-every 1 --transport tcp --secondaries 2 \
+		--network-stale-ms 60000 --save-on-stop belt.state.%s --record belt.tape
+	await_secondaries 2
+	going
+	kill -KILL "${secondaries%% *}"
+	ended p && [ "$status" = 3 ]
+	check "a belt, round $round: the primary's exit status is 3: $status" $?
+	at=$(echo belt.state.*)
+	at=${at#belt.state.}
+	"$troupe" run belt.sdf --commands belt.commands --rtf 0 -v0 --iterations $((at + 40)) --hash-every 1 | tail -n 40 >alone
+	"$troupe" run --resume "belt.state.$at" --rtf 0 -v0 --iterations $((at + 40)) --hash-every 1 >resumed 2>&1
+	[ "$(wc -l <alone)" = 40 ] && cmp -s alone resumed
+	check "a belt, round $round, resumed at step $at: $(diff alone resumed | sed -n 2p)" $?
+	"$troupe" replay belt.tape --secondaries 1 >replayed 2>&1 && grep -q "^$at steps, .* all the same (the recorded run failed" replayed
+	check "a belt, round $round, replayed: $(tail -n 1 replayed)" $?
+done
+
 # holds FILE: waits until the tracer has made the file; false: the tracer ended before
 holds()
 {
