@@ -204,7 +204,8 @@ struct troupe_joint_state {
 	double position[2]; /* by axis: rad, with full turns counted, or m; relative to the pose in the file */
 	double velocity[2];
 	/* N m or N along the axis: what the joint exerted on the child in the last step, as the sum of motor, spring,
-	 * damper, friction and stop. 0 unless troupe_server_def.observe has TROUPE_OBSERVE_EFFORTS. */
+	 * damper, friction and stop. 0 unless troupe_server_def.observe has TROUPE_OBSERVE_EFFORTS, or messages with
+	 * efforts are sent. */
 	double effort[2];
 };
 

@@ -54,7 +54,8 @@ static const char *pose_text(struct maker *maker, struct vec3 at)
 
 static void give_message(struct maker *maker, uint64_t step, const struct topic *topic)
 {
-	struct part *command = make_command(maker, step, COMMAND_GIVE, 0, "%s ", topic->name);
+	struct part *command =
+		make_command(maker, step, topic->lasts ? COMMAND_LASTING : COMMAND_GIVE, 0, "%s ", topic->name);
 	for (const char *at = topic->message; *at; at += *at == '$') {
 		int count = (int)strcspn(at, "$");
 		part_add(maker->arena, command, PART_NEEDED, NULL, "%.*s", count, at);
@@ -377,7 +378,7 @@ enum deed { /* in the order of struct odds */
 
 static const uint32_t all_odds[DEED_END] = {35, 10, 3, 8, 14, 3, 7, 5, 3, 4, 4, 1, 4, 6, 5, 6, 6, 3};
 /* Commands that have the same effect when they are given again after a reset. */
-static const uint32_t again_odds[DEED_END] = {50, 0, 0, 8, 20, 5, 10, 7, 0, 0, 0, 0, 5, 5, 5, 5, 5, 3};
+static const uint32_t again_odds[DEED_END] = {50, 6, 2, 8, 20, 5, 10, 7, 0, 0, 0, 0, 5, 5, 5, 5, 5, 3};
 static const uint32_t driving_odds[DEED_END] = {90, 0, 0, 1, 4, 0, 0, 3, 1, 1, 0, 0, 2, 2, 2, 2, 2, 1};
 /* Without a new step size or gravity: a reset does not undo these. */
 static const uint32_t noise_odds[DEED_END] = {30, 14, 3, 12, 16, 4, 8, 6, 0, 3, 0, 0, 5, 5, 5, 5, 5, 3};
@@ -506,6 +507,14 @@ static void reset_and_repeat(struct maker *maker)
 	scenario->steps = at + dice_below(&maker->dice, 10);
 }
 
+/* All that falls diverges within some steps. */
+static void make_fail(struct maker *maker)
+{
+	uint32_t steps = (uint32_t)maker->scenario->steps;
+	make_command(maker, steps / 3 + dice_below(&maker->link_dice, steps / 3 + 1), COMMAND_GRAVITY, 0,
+		"/world/w%u/set_physics gravity {z: -1e6}", maker->world);
+}
+
 void make_commands(struct maker *maker)
 {
 	struct dice *dice = &maker->dice;
@@ -520,6 +529,8 @@ void make_commands(struct maker *maker)
 			reset_and_repeat(maker);
 			continue;
 		}
+		if (dice_chance(&maker->link_dice, 4))
+			make_fail(maker);
 		bool drives = scenario->kind == KIND_JOINTS && dice_chance(dice, 70);
 		tours(maker, 0, scenario->steps);
 		uint32_t count = scenario->kind == KIND_EDITS ? dice_from(dice, 10, 45) : dice_below(dice, 25);

@@ -14,6 +14,7 @@ struct topic {
 	/* TOPIC_MESSAGE: the message; each $ in it stands for a random number from low to high */
 	const char *message;
 	double low, high;
+	bool lasts; /* a reset does not undo it */
 };
 
 struct made { /* a model of the file, or one that a command creates */
@@ -23,6 +24,7 @@ struct made { /* a model of the file, or one that a command creates */
 	uint64_t from_step;     /* the step at which a command creates it */
 	struct vec3 at;         /* its place at the start */
 	const char *first_link; /* scoped by the model: "l0" */
+	struct part *part;      /* NULL: no plug-in is added to it later */
 	VEC(struct topic) topics;
 };
 
@@ -34,6 +36,7 @@ struct maker {
 	struct dice dice;
 	struct dice sensor_dice;    /* of its own, so that the world is the same with and without sensors */
 	struct dice system_dice;    /* says which worlds have systems, so that the others stay as they are */
+	struct dice link_dice;      /* the same for ties across levels and conveyors */
 	uint32_t world;             /* the world that is being made */
 	double region_m;            /* most models are within this distance of the origin */
 	double speed_max;           /* m/s: such a model crosses the region a few times in the run */
@@ -68,6 +71,10 @@ void make_world_joint(struct maker *maker, struct part *parent_part, const char 
 void make_driven(struct maker *maker, struct part *model, struct made *made);
 /* Adds none, or some, of the systems that any model may have. */
 void make_systems(struct maker *maker, struct part *model, struct made *made);
+/* A belt on a static model. */
+void make_conveyor(struct maker *maker, struct made *made);
+/* A detachable joint from a link of the one model to a link of the other. */
+void make_tie(struct maker *maker, struct made *parent, const struct made *child);
 /* Systems of the world; its models have been made. */
 void make_world_systems(struct maker *maker, struct part *world);
 /* An actor that follows a model; returns its index. */

@@ -727,6 +727,7 @@ uint32_t make_model(
 		make_value(maker, model, "enable_wind", "true");
 	if (maker->scenario->has_systems && kind != MODEL_PLANE)
 		make_systems(maker, model, &made);
+	made.part = model;
 	vec_push(&maker->models, made);
 	return maker->models.count - 1;
 }

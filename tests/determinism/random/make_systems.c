@@ -18,7 +18,7 @@ static void add_message(
 	struct maker *maker, struct made *made, const char *rest, const char *message, double low, double high)
 {
 	const char *name = *rest == '/' ? rest : arena_printf(maker->arena, "/model/%s/%s", made->name, rest);
-	vec_push(&made->topics, (struct topic){name, TOPIC_MESSAGE, message, low, high});
+	vec_push(&made->topics, (struct topic){name, TOPIC_MESSAGE, message, low, high, false});
 }
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
@@ -290,7 +290,6 @@ static void make_copter(struct maker *maker, struct part *model, struct made *ma
 			"</momentConstant><direction>%d</direction></rotor>",
 			i, i % 2 ? -1 : 1);
 	part_add(maker->arena, control, PART_NEEDED, NULL, "%s", "</rotorConfiguration>");
-	maker->scenario->new_after_reset = true;
 	if (dice_chance(dice, 40))
 		make_value(maker, control, "linearVelocityNoiseStdDev", "0.1 0.1 0.2");
 	if (dice_chance(dice, 20))
@@ -466,10 +465,8 @@ static void add_odometry(struct maker *maker, struct part *model, struct made *m
 	struct dice *dice = &maker->dice;
 	struct part *plugin = add_plugin(maker, model, "OdometryPublisher");
 	make_value(maker, plugin, "dimensions", "%g", DICE_OF(dice, 2, 3));
-	if (dice_chance(dice, 50)) {
-		maker->scenario->new_after_reset = true;
+	if (dice_chance(dice, 50))
 		make_value(maker, plugin, "gaussian_noise", "%g", DICE_OF(dice, 0.01, 1));
-	}
 	if (dice_chance(dice, 50))
 		make_value(maker, plugin, "odom_publish_frequency", "%g", DICE_OF(dice, 0, 10, 77));
 	if (dice_chance(dice, 50))
@@ -482,7 +479,6 @@ static void add_crumbs(struct maker *maker, struct part *model, struct made *mad
 {
 	struct dice *dice = &maker->dice;
 	struct part *plugin = add_plugin(maker, model, "Breadcrumbs");
-	maker->scenario->new_after_reset = true;
 	part_add(maker->arena, plugin, PART_NEEDED, NULL,
 		"<topic>/%s/drop</topic><max_deployments>%d</max_deployments><breadcrumb><sdf version='1.9'>"
 		"<model name='%s_crumb'><pose>%.3g 0 %.3g 0 0 0</pose><link name='l0'><collision "
@@ -518,6 +514,39 @@ static void add_hook(struct maker *maker, struct part *model, struct made *made)
 	if (dice_chance(dice, 30))
 		add_reaction(maker, model, "gz.msgs.StringMsg",
 			arena_printf(maker->arena, "/model/%s/detachable_joint/state", other), "");
+}
+
+void make_tie(struct maker *maker, struct made *parent, const struct made *child)
+{
+	struct dice *dice = &maker->link_dice;
+	struct part *plugin = add_plugin(maker, parent->part, "DetachableJoint");
+	part_add(maker->arena, plugin, PART_NEEDED, NULL,
+		"<parent_link>%s</parent_link><child_model>%s</child_model><child_link>%s</child_link>"
+		"<suppress_child_warning>true</suppress_child_warning>",
+		parent->first_link, child->name, child->first_link);
+	add_message(maker, parent, "detachable_joint/detach", "", 0, 0);
+	if (dice_chance(dice, 70))
+		add_message(maker, parent, "detachable_joint/attach", "", 0, 0);
+}
+
+void make_conveyor(struct maker *maker, struct made *made)
+{
+	struct dice *dice = &maker->link_dice;
+	struct part *plugin = add_plugin(maker, made->part, "TrackController");
+	const char *topic = arena_printf(maker->arena, "link/%s/track_cmd_vel", made->first_link);
+	part_add(maker->arena, plugin, PART_NEEDED, NULL, "<link>%s</link>", made->first_link);
+	if (dice_chance(dice, 30))
+		make_value(maker, plugin, "max_acceleration", "%g", DICE_OF(dice, 0.5, 20));
+	if (dice_chance(dice, 20))
+		make_value(maker, plugin, "max_command_age", "%g", DICE_OF(dice, 0.05, 0.3));
+	add_message(maker, made, topic, "data: $", -2, 2);
+	if (dice_chance(dice, 50))
+		add_message(maker, made,
+			arena_printf(maker->arena, "link/%s/track_cmd_center_of_rotation", made->first_link),
+			"x: $ y: $", -3, 3);
+	if (maker->scenario->kind != KIND_RESET) /* it makes its commands by itself */
+		make_command(maker, dice_below(dice, (uint32_t)maker->scenario->steps / 2 + 1), COMMAND_GIVE, 0,
+			"/model/%s/%s data: %.3g", made->name, topic, dice_between(dice, -2, 2));
 }
 
 static void add_radio(struct maker *maker, struct part *model, struct made *made)
@@ -649,7 +678,6 @@ static void add_wind(struct maker *maker, struct part *world, struct made *speak
 		dice_between(dice, -5, 5));
 	struct part *plugin = add_plugin(maker, world, "WindEffects");
 	make_value(maker, plugin, "force_approximation_scaling_factor", "%g", DICE_OF(dice, 0.1, 1));
-	maker->scenario->new_after_reset = true;
 	if (dice_chance(dice, 60))
 		make_value(maker, plugin, "horizontal",
 			"<magnitude><time_for_rise>%g</time_for_rise><noise type='gaussian'><mean>0</mean><stddev>1"
@@ -691,10 +719,10 @@ void make_world_systems(struct maker *maker, struct part *world)
 			speaker->name, dice_between(dice, -3, 3));
 	}
 	if (maker->scenario->kind != KIND_RESET && dice_chance(dice, 50)) {
-		maker->scenario->new_after_reset = true;
 		add_message(maker, speaker,
 			arena_printf(maker->arena, "/world/w%u/set_spherical_coordinates", maker->world),
 			"latitude_deg: $ longitude_deg: $ elevation: $ heading_deg: $", -90, 90);
+		speaker->topics.at[speaker->topics.count - 1].lasts = true;
 	}
 	const struct made *mover = any_mover(maker);
 	if (mover)

@@ -117,7 +117,7 @@ struct mix { /* of one kind of scenario: the greatest number of models of each k
 
 static const struct mix mixes[KIND_END] = {
 	[KIND_MIXED] = {3, 2, 1, 1, 3, 1, 3, 2, 1, 60, 20, 2},
-	[KIND_LEVELS] = {5, 1, 0, 1, 4, 1, 5, 1, 2, 60, 8, 2},
+	[KIND_LEVELS] = {5, 1, 0, 1, 4, 1, 5, 3, 2, 60, 8, 2},
 	[KIND_JOINTS] = {2, 3, 2, 0, 1, 0, 1, 3, 1, 50, 30, 2},
 	[KIND_PILE] = {2, 1, 0, 0, 1, 0, 2, 1, 1, 90, 30, 2},
 	[KIND_EDITS] = {3, 2, 1, 1, 3, 1, 2, 1, 1, 60, 25, 2},
@@ -175,6 +175,24 @@ static void add_world_joints(struct maker *maker, struct part *world, uint32_t f
 	}
 }
 
+/* Ties between models of any levels, and belts. The models of the file have been made. */
+static void add_links(struct maker *maker, uint32_t first)
+{
+	struct dice *dice = &maker->link_dice;
+	uint32_t models = maker->models.count - first;
+	bool often = maker->scenario->kind == KIND_LEVELS || maker->scenario->has_systems;
+	for (uint32_t i = models && dice_chance(dice, often ? 60 : 15) ? dice_from(dice, 1, 3) : 0; i > 0; i--) {
+		struct made *parent = &maker->models.at[first + dice_below(dice, models)];
+		const struct made *child = &maker->models.at[first + dice_below(dice, models)];
+		if (parent != child && parent->part && !parent->is_static && !parent->is_actor && !child->is_actor)
+			make_tie(maker, parent, child);
+	}
+	bool belts = dice_chance(dice, often ? 50 : 10);
+	for (uint32_t i = first; belts && i < maker->models.count; i++)
+		if (maker->models.at[i].is_static && maker->models.at[i].part && dice_chance(dice, 50))
+			make_conveyor(maker, &maker->models.at[i]);
+}
+
 static void add_content(struct maker *maker, struct part *world, struct part *levels)
 {
 	const struct mix *mix = &mixes[maker->scenario->kind];
@@ -201,6 +219,7 @@ static void add_content(struct maker *maker, struct part *world, struct part *le
 		make_world_systems(maker, world);
 	}
 	add_world_joints(maker, world, first, mix->world_joints);
+	add_links(maker, first);
 	for (uint32_t i = dice_from(dice, mix->tourists / 2, mix->tourists); i > 0; i--) {
 		const char *name = make_name(maker, "tour");
 		double edge = DICE_OF(dice, 0.1, 0.5, 1, 2);
@@ -318,7 +337,8 @@ void make_scenario(struct scenario *scenario, uint64_t seed, enum scenario_kind 
 		.arena = &scenario->arena,
 		.dice = {hash_mix(seed, 1), 0},
 		.sensor_dice = {hash_mix(seed, 2), 0},
-		.system_dice = {hash_mix(seed, 3), 0}};
+		.system_dice = {hash_mix(seed, 3), 0},
+		.link_dice = {hash_mix(seed, 4), 0}};
 	*scenario = (struct scenario){.seed = seed, .kind = kind == KIND_END ? kind_of(seed) : kind};
 	scenario->senses = dice_chance(&maker.sensor_dice, 40);
 	bool own_layout = scenario->kind == KIND_FLOOR || scenario->kind == KIND_TIED;

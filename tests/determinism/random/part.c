@@ -178,6 +178,11 @@ void scenario_write_halves(const struct scenario *scenario, const char *folder, 
 	text_fini(&after);
 }
 
+void scenario_write_text(const char *folder, const char *name, const struct text *text)
+{
+	write_bytes(folder, name, text->at ? text->at : "", text->count);
+}
+
 static uint32_t count_parts(const struct part *part)
 {
 	uint32_t count = part->kind != PART_NEEDED;

@@ -15,9 +15,10 @@ enum part_kind {
 enum command_kind {
 	COMMAND_EDIT,      /* changes the world: repeating it repeats its effect */
 	COMMAND_GIVE,      /* a command to a plug-in */
-	COMMAND_CREATES,   /* assigns new ids: repeating it does not repeat the state */
+	COMMAND_CREATES,   /* in the step of a reset, the places of the models before it are not free yet */
 	COMMAND_STEP_SIZE, /* value: the new length of a step in seconds */
 	COMMAND_GRAVITY,
+	COMMAND_LASTING, /* another change that a reset does not undo */
 	COMMAND_RESET_ALL,
 	COMMAND_RESET_TIME,
 	COMMAND_RESET_MODELS,
@@ -75,10 +76,7 @@ struct scenario {
 	bool actors;      /* the state depends on simulated time, because of actors or systems */
 	/* options of each run */
 	bool sleepless, paused;
-	bool senses; /* models have sensors, and all of them measure */
-	/* A reset does not repeat its states: noise has other numbers, models that it creates have new ids, or the
-	 * world keeps another place on the globe. */
-	bool new_after_reset;
+	bool senses;      /* models have sensors, and all of them measure */
 	bool has_systems; /* of all kinds, and not only those that drive joints and carts */
 	double initial_time_s;
 };
@@ -105,6 +103,8 @@ void scenario_options(const struct scenario *scenario, struct text *out);
 void scenario_write(const struct scenario *scenario, const char *source_dir, const char *folder);
 /* Writes the commands of steps before `step`, and the other commands, to two files. */
 void scenario_write_halves(const struct scenario *scenario, const char *folder, uint64_t step);
+/* Ends the process when the file cannot be written. */
+void scenario_write_text(const char *folder, const char *name, const struct text *text);
 /* The number of optional parts and commands that are left. */
 uint32_t scenario_count(const struct scenario *scenario);
 

@@ -12,8 +12,21 @@ struct process {
 	double cpu_s;    /* of the process and of the processes that it waited for */
 };
 
-/* Runs argv[0] in a folder, without input. limit_s: wall time. Ends this process when the program cannot be started. */
-void process_run(const char *const *argv, const char *folder, double limit_s, struct process *ret);
+enum process_blow { PROCESS_LOSES_CHILD, PROCESS_IS_TOLD_TO_STOP };
+
+/* What happens to the program when it has printed so many lines that begin with `line`: one of its children is killed,
+ * or it gets SIGTERM. A program that ends before has been spared. */
+struct process_strike {
+	enum process_blow blow;
+	const char *line;
+	uint64_t lines;
+	uint32_t child; /* which one, modulo their number */
+};
+
+/* Runs argv[0] in a folder, without input. limit_s: wall time. strike: NULL: none. Ends this process when the program
+ * cannot be started. */
+void process_run(const char *const *argv, const char *folder, double limit_s, const struct process_strike *strike,
+	struct process *ret);
 void process_fini(struct process *process);
 
 /* The words of a command line, which blanks separate; they point into the copy that *ret_copy owns. */

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT_USUAL = 12, COUNT_QUICK = 5, JOBS_MAX = 64, WAYS_MAX = 10 };
+enum { COUNT_USUAL = 12, COUNT_QUICK = 5, JOBS_MAX = 64, WAYS_MAX = 14 };
 
 static const char usage[] =
 	"usage: random_worlds [--first SEED] [--count N] [--jobs J] [--keep FOLDER] [--only KIND]\n"
@@ -76,6 +76,41 @@ static uint64_t some_step(struct dice *dice, uint64_t steps)
 	return dice_chance(dice, 5) ? 0 : dice_below(dice, (uint32_t)steps);
 }
 
+/* Ways about saved states that a stop leaves or a running world takes up, and about files. */
+static uint32_t choose_more(
+	struct dice *dice, const struct scenario *scenario, uint64_t steps, struct way ways[WAYS_MAX], uint32_t count)
+{
+	bool alone = scenario->world_count == 1;
+	struct way way = {.kind = WAY_LOST,
+		.first = some_placement(dice, scenario, false),
+		.second = some_placement(dice, scenario, true),
+		.third = some_placement(dice, scenario, true),
+		.more = (uint32_t)dice_roll(dice)};
+	if (alone && dice_chance(dice, 20)) {
+		way.told = dice_chance(dice, 30);
+		way.at = 1 + dice_below(dice, (uint32_t)steps);
+		if (!way.told) {
+			way.first.tuned = false;
+			way.first.tcp = true;
+			way.first.secondaries = dice_from(dice, 1, 3);
+		}
+		ways[count++] = way;
+	}
+	way.first = some_placement(dice, scenario, true);
+	way.at = some_step(dice, steps);
+	way.every = dice_from(dice, 1, 40);
+	if (alone && dice_chance(dice, 25)) {
+		way.kind = WAY_UNDER;
+		way.from = dice_below(dice, (uint32_t)MIN(steps, (uint64_t)60));
+		ways[count++] = way;
+	}
+	if (dice_chance(dice, 25)) {
+		way.kind = WAY_FILES;
+		ways[count++] = way;
+	}
+	return count;
+}
+
 /* All ways, in the order in which they are tried. */
 static uint32_t choose_ways(const struct troupe *troupe, const struct scenario *scenario,
 	const struct account *reference, struct way ways[WAYS_MAX])
@@ -119,7 +154,7 @@ static uint32_t choose_ways(const struct troupe *troupe, const struct scenario *
 		ways[count++] = (struct way){.kind = WAY_UNTIL,
 			.first = some_placement(&dice, scenario, false),
 			.at = 1 + dice_below(&dice, (uint32_t)steps)};
-	return count;
+	return choose_more(&dice, scenario, steps, ways, count);
 }
 
 static char *make_folder(const char *parent, uint64_t seed)
@@ -134,8 +169,9 @@ static char *make_folder(const char *parent, uint64_t seed)
 
 static void remove_folder(const struct scenario *scenario, const char *folder)
 {
-	static const char *const names[] = {
-		"world.sdf", "commands", "commands.before", "commands.after", "report", "state", "state2", "tape"};
+	static const char *const names[] = {"world.sdf", "commands", "commands.before", "commands.after",
+		"commands.under", "report", "state", "state2", "tape", "out", "costs", "saved", "a.mcap", "b.mcap",
+		"a.csv", "b.csv", "c.csv"};
 	for (size_t i = 0; i < ARRAY_LEN(names) + scenario->files.count; i++) {
 		const char *name = i < ARRAY_LEN(names) ? names[i] : scenario->files.at[i - ARRAY_LEN(names)].name;
 		char *path = mem_printf("%s/%s", folder, name);
@@ -426,7 +462,7 @@ static bool knows_anew(const char *program)
 {
 	const char *const argv[] = {program, "run", "--help", NULL};
 	struct process help;
-	process_run(argv, "/", 60, &help);
+	process_run(argv, "/", 60, NULL, &help);
 	bool knows = strstr(help.out, "--anew") != NULL;
 	process_fini(&help);
 	return knows;

@@ -191,9 +191,10 @@ static bool same_command(const struct part *a, const struct part *b)
 	return same;
 }
 
-static bool can_be_repeated(const struct part *command)
+static bool can_be_repeated(const struct part *command, uint64_t step)
 {
-	return command->command == COMMAND_EDIT || command->command == COMMAND_GIVE;
+	return command->command == COMMAND_EDIT || command->command == COMMAND_GIVE ||
+	       (command->command == COMMAND_CREATES && step);
 }
 
 /* The number of steps after the reset in which the commands are those after the start. */
@@ -207,7 +208,7 @@ static uint64_t alike(const struct scenario *scenario, uint32_t reset)
 			const struct part *then = next_of_step(all, &a, j), *now = next_of_step(all, &b, at + j);
 			if (!then && !now)
 				break;
-			if (!then || !now || !can_be_repeated(then) || !same_command(then, now))
+			if (!then || !now || !can_be_repeated(then, j) || !same_command(then, now))
 				return j;
 		}
 		if (j + 1 > at) /* the start has no more of these steps */
@@ -232,12 +233,12 @@ static bool reset_holds(
 	return true;
 }
 
-/* The rule holds only if the world has run from the start without a pause, with the file's step size and gravity, and
- * without noise, which follows from the number of the step, or models that the world creates itself. */
+/* The rule holds only if the world has run from the start without a pause, with the file's step size, gravity and place
+ * on the globe. */
 static bool resets_hold(const struct scenario *scenario, const struct account *reference, struct failure *ret)
 {
 	const part_list *all = &scenario->commands->children;
-	if (scenario->world_count > 1 || scenario->paused || scenario->new_after_reset || reference->first_hash != 1)
+	if (scenario->world_count > 1 || scenario->paused || reference->first_hash != 1)
 		return true;
 	for (uint32_t i = 0; i < all->count; i++) {
 		const struct part *command = all->at[i];
@@ -246,6 +247,7 @@ static bool resets_hold(const struct scenario *scenario, const struct account *r
 		switch (command->command) {
 		case COMMAND_STEP_SIZE:
 		case COMMAND_GRAVITY:
+		case COMMAND_LASTING:
 		case COMMAND_PAUSE:
 		case COMMAND_MULTI:
 			return true;

@@ -85,10 +85,12 @@ static void simplify_way(struct shrinking *s)
 	way = *s->way;
 	way.late = false;
 	(void)take_way(s, way);
-	simplify_placement(s, &s->way->first, s->way->kind != WAY_PLAIN);
-	if (s->way->kind == WAY_RESUME || s->way->kind == WAY_REPLAY || s->way->kind == WAY_STOP)
+	bool lost = s->way->kind == WAY_LOST, more = s->way->kind == WAY_UNDER || s->way->kind == WAY_FILES;
+	if (!lost)
+		simplify_placement(s, &s->way->first, s->way->kind != WAY_PLAIN);
+	if (s->way->kind == WAY_RESUME || s->way->kind == WAY_REPLAY || s->way->kind == WAY_STOP || lost || more)
 		simplify_placement(s, &s->way->second, true);
-	if (s->way->again)
+	if (s->way->again || more)
 		simplify_placement(s, &s->way->third, true);
 }
 
@@ -97,7 +99,8 @@ static void simplify_way(struct shrinking *s)
 static bool try_steps(struct shrinking *s, uint64_t steps)
 {
 	uint64_t before = s->scenario->steps;
-	if (time_is_up(s) || steps >= before || !steps || steps <= s->way->at || steps <= s->way->again)
+	if (time_is_up(s) || steps >= before || !steps || steps <= s->way->at || steps <= s->way->again ||
+		steps <= s->way->from)
 		return false;
 	s->scenario->steps = steps;
 	if (still_fails(s, s->way))

@@ -25,6 +25,8 @@ bool failure_set(struct failure *failure, const char *what, uint64_t step, const
 
 /* --- command lines ------------------------------------------------------------------------------------------------ */
 
+static const struct placement single = {.secondaries = 0};
+
 /* Options that run and replay share. */
 static void add_placement(const struct placement *placement, struct text *out)
 {
@@ -83,7 +85,66 @@ static bool is_late(const struct scenario *scenario, const struct way *way)
 	return false;
 }
 
-enum { LINES_MAX = 3 };
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+#define TABLE " --log-what model,joint,odometry,link,effort,contact,sensor"
+
+/* Options that must not change what is in other files. */
+static void add_files_of(const struct way *way, struct text *out)
+{
+	static const char *const options[] = {
+		" --record tape --record-every 7", " --commands-out out", " --costs costs", " --save-every 13 saved"};
+	for (uint32_t i = 0; i < ARRAY_LEN(options); i++)
+		if (way->more >> i & 1)
+			text_add(out, "%s", options[i]);
+}
+
+/* --- a state that is taken up while the world runs ---------------------------------------------------------------- */
+
+enum { UNDER_DEEDS = 4 };
+
+static const struct part *some_edit(const struct scenario *scenario, uint32_t number)
+{
+	const part_list *all = &scenario->commands->children;
+	for (uint32_t i = 0; i < all->count; i++) {
+		const struct part *part = all->at[(number + i) % all->count];
+		if (part_is_there(part) && (part->command == COMMAND_EDIT || part->command == COMMAND_CREATES))
+			return part;
+	}
+	return NULL;
+}
+
+/* The commands of the run that takes the state up: those before that step, and in it some edits and one resume or two;
+ * the last of them is a resume. */
+static void write_under(const struct scenario *scenario, const char *folder, const struct way *way)
+{
+	struct text out = {0};
+	text_add(&out, "%s", "");
+	for (uint32_t i = 0; i < scenario->commands->children.count; i++)
+		if (scenario->commands->children.at[i]->step < way->from)
+			part_print(scenario->commands->children.at[i], &out);
+	for (uint32_t i = 0; i < UNDER_DEEDS; i++) {
+		const struct part *edit = way->more >> i & 1 ? some_edit(scenario, way->more >> 4 << i) : NULL;
+		struct text line = {0};
+		if (edit)
+			part_print(edit, &line);
+		if (edit)
+			text_add(&out, "%" PRIu64 "%s", way->from, strchr(line.at, ' '));
+		if (i + 1 == UNDER_DEEDS || (i == 1 && way->more & 8))
+			text_add(&out, "%" PRIu64 " /world/w0/resume data: \"state\"\n", way->from);
+		text_fini(&line);
+	}
+	scenario_write_text(folder, "commands.under", &out);
+	text_fini(&out);
+}
+
+/* The step that leads from the state to the one after it is the step after that of the command. */
+static uint64_t steps_under(const struct scenario *scenario, const struct way *way)
+{
+	return way->from + 1 + (scenario->steps - way->at);
+}
+
+enum { LINES_MAX = 4 };
 
 /* The command lines of the way, in order, without the name of the program. Returns their number. */
 static uint32_t lines_of(const struct scenario *scenario, const struct way *way, struct text lines[LINES_MAX])
@@ -126,6 +187,34 @@ static uint32_t lines_of(const struct scenario *scenario, const struct way *way,
 		add_resume(scenario, "state", &way->second, &lines[1]);
 		count = 2;
 		break;
+	case WAY_LOST:
+		add_run(scenario, &way->first, &lines[0]);
+		text_add(&lines[0], " --save-on-stop state");
+		add_resume(scenario, "state", &way->second, &lines[1]);
+		count = 2;
+		break;
+	case WAY_UNDER:
+		add_run(scenario, &way->first, &lines[0]);
+		text_add(&lines[0], " --save-at %" PRIu64 " state", way->at);
+		add_run_of(scenario, "commands.under", steps_under(scenario, way), &way->second, &lines[1]);
+		text_add(&lines[1], " --save-dir . --record tape --record-every %" PRIu64 " --commands-out out",
+			way->every);
+		text_add(&lines[2], "replay tape -v 3");
+		add_placement(&way->third, &lines[2]);
+		add_run_of(scenario, "out", steps_under(scenario, way), &single, &lines[3]);
+		text_add(&lines[3], " --save-dir .");
+		count = 4;
+		break;
+	case WAY_FILES:
+		add_run(scenario, &way->first, &lines[0]);
+		text_add(&lines[0], " --mcap a.mcap --log a.csv" TABLE);
+		add_run(scenario, &way->second, &lines[1]);
+		text_add(&lines[1], " --mcap b.mcap --log b.csv" TABLE " --save-at %" PRIu64 " state", way->at);
+		add_files_of(way, &lines[1]);
+		add_resume(scenario, "state", &way->third, &lines[2]);
+		text_add(&lines[2], " --log c.csv" TABLE);
+		count = 3;
+		break;
 	case WAY_UNTIL:
 		if (!rules_until(scenario, way->at, &time_s, &step))
 			return 0;
@@ -135,8 +224,6 @@ static uint32_t lines_of(const struct scenario *scenario, const struct way *way,
 	}
 	return count;
 }
-
-static const struct placement single = {.secondaries = 0};
 
 static void reference_line(const struct scenario *scenario, struct text *out)
 {
@@ -181,6 +268,8 @@ static void read_lines(struct account *account)
 			const char *topic = strchr(at + 6, ' '), *outcome = topic ? strchr(topic + 1, ' ') : NULL;
 			account->has_failed |= outcome && !strncmp(outcome, " failed", 7);
 			vec_push(&account->replies, at);
+		} else {
+			vec_push(&account->others, at);
 		}
 		at = end + 1;
 	}
@@ -196,14 +285,15 @@ static char *read_report(const char *folder)
 	return good ? text : NULL;
 }
 
-static void run_line(struct troupe *troupe, const char *folder, const char *line, struct account *ret)
+static void run_line(struct troupe *troupe, const char *folder, const char *line, const struct process_strike *strike,
+	struct account *ret)
 {
 	char *whole = mem_printf("%s %s", troupe->program, line), *copy, *report = mem_printf("%s/report", folder);
 	word_list words = {0};
 	process_words(whole, &copy, &words);
 	*ret = (struct account){0};
 	(void)unlink(report);
-	process_run(words.at, folder, troupe->limit_s, &ret->process);
+	process_run(words.at, folder, troupe->limit_s, strike, &ret->process);
 	troupe->cpu_s += ret->process.cpu_s;
 	troupe->runs++;
 	ret->report = read_report(folder);
@@ -220,6 +310,7 @@ void account_fini(struct account *account)
 	free(account->report);
 	vec_free(&account->hashes);
 	vec_free(&account->replies);
+	vec_free(&account->others);
 	account->report = NULL;
 }
 
@@ -317,7 +408,7 @@ bool ways_reference(struct troupe *troupe, const struct scenario *scenario, cons
 {
 	struct text line = {0};
 	reference_line(scenario, &line);
-	run_line(troupe, folder, line.at, ret_reference);
+	run_line(troupe, folder, line.at, NULL, ret_reference);
 	bool good = ended_well(troupe, scenario, line.at, ret_reference, ret);
 	good = good && rules_hold(scenario, ret_reference, ret);
 	text_fini(&line);
@@ -452,8 +543,9 @@ static bool same_end(
 	return true;
 }
 
-static bool same(const struct scenario *scenario, const struct account *reference, struct account *run,
-	uint64_t from_step, const char *line, struct failure *ret)
+/* All but the reports: these say more when more is observed. */
+static bool same_run(const struct account *reference, struct account *run, uint64_t from_step, const char *line,
+	struct failure *ret)
 {
 	if (run->process.status == PROCESS_HANGS || run->process.status > 128)
 		return crash("ends", line, run, ret);
@@ -467,11 +559,26 @@ static bool same(const struct scenario *scenario, const struct account *referenc
 		*ret = length;
 	}
 	return good && same_replies(reference, run, from_step, line, ret) &&
-	       same_end(reference, run, from_step, line, ret) &&
+	       same_end(reference, run, from_step, line, ret);
+}
+
+static bool same(const struct scenario *scenario, const struct account *reference, struct account *run,
+	uint64_t from_step, const char *line, struct failure *ret)
+{
+	return same_run(reference, run, from_step, line, ret) &&
 	       same_reports(reference->report, run->report, line, ret) && rules_report(scenario, run->report, ret);
 }
 
 /* --- the ways ----------------------------------------------------------------------------------------------------- */
+
+/* Whether the replay tells of so many steps. */
+static bool replayed(const struct account *run, const char *all)
+{
+	bool found = false;
+	for (uint32_t i = 0; i < run->others.count && !found; i++)
+		found = !strncmp(run->others.at[i], all, strlen(all));
+	return found;
+}
 
 /* Whether all states of the replay are those of the reference, and the replay reports so. */
 static bool same_replay(const struct account *reference, struct account *run, const char *line, struct failure *ret)
@@ -486,6 +593,10 @@ static bool same_replay(const struct account *reference, struct account *run, co
 		if (strcmp(expected, run->hashes.at[i]) != 0)
 			return differ(ret, "replay", step, line, expected, run->hashes.at[i]);
 	}
+	char all[64];
+	(void)snprintf(all, sizeof all, "%" PRIu64 " steps, ", account_last_step(reference));
+	if (!run->process.status && reference->first_hash <= 1 && !replayed(run, all))
+		return failure_set(ret, "replay, length", UINT64_MAX, "%s\n  expected '%s...'", line, all);
 	if (!run->process.status)
 		return true;
 	char what[FAILURE_WHAT_BYTES], like[LIKE_BYTES];
@@ -495,16 +606,23 @@ static bool same_replay(const struct account *reference, struct account *run, co
 	return failure_set(ret, what, UINT64_MAX, "%s\n  ended with status %d: %s", line, run->process.status, said);
 }
 
-/* Compares the states of a shorter run, which differs only by its commands. */
-static bool same_beginning(const struct account *reference, struct account *run, const char *line, struct failure *ret)
+/* Compares the states that a run has with those of the reference. */
+static bool same_beginning_of(
+	const struct account *reference, const struct account *run, const char *line, struct failure *ret)
 {
-	if (run->process.status > 1)
-		return crash("ends", line, run, ret);
 	for (uint32_t i = 0; i < run->hashes.count && i < reference->hashes.count; i++)
 		if (strcmp(reference->hashes.at[i], run->hashes.at[i]) != 0)
 			return differ(ret, "hash", step_of(run->hashes.at[i]), line, reference->hashes.at[i],
 				run->hashes.at[i]);
 	return true;
+}
+
+/* Compares the states of a shorter run, which differs only by its commands. */
+static bool same_beginning(const struct account *reference, struct account *run, const char *line, struct failure *ret)
+{
+	if (run->process.status > 1)
+		return crash("ends", line, run, ret);
+	return same_beginning_of(reference, run, line, ret);
 }
 
 static bool same_until(const struct scenario *scenario, const struct account *reference, struct account *run,
@@ -529,8 +647,198 @@ static uint64_t begins_at(const struct account *reference, const struct way *way
 		return 0;
 	if (way->kind == WAY_STOP)
 		return account_last_step(reference) + 1;
+	if (way->kind == WAY_FILES)
+		return line == 1 ? 0 : way->at;
 	return line == 1 ? way->at : way->again;
 }
+
+/* --- a secondary that is lost ------------------------------------------------------------------------------------- */
+
+static bool has_file(const char *folder, const char *name)
+{
+	char *path = mem_printf("%s/%s", folder, name);
+	bool has = !access(path, R_OK);
+	free(path);
+	return has;
+}
+
+/* Whether the replies of both runs, one after the other, are those of the reference. */
+static bool same_replies_of_both(const struct account *reference, const struct account *first,
+	const struct account *second, const char *line, struct failure *ret)
+{
+	uint32_t count = first->replies.count + second->replies.count;
+	for (uint32_t i = 0; i < MAX(count, reference->replies.count); i++) {
+		const char *expected = i < reference->replies.count ? reference->replies.at[i] : NULL;
+		const char *found = i < first->replies.count ? first->replies.at[i]
+				    : i < count              ? second->replies.at[i - first->replies.count]
+							     : NULL;
+		if (!expected || !found || strcmp(expected, found) != 0)
+			return differ(ret, "reply", step_of(expected ? expected : found), line, expected, found);
+	}
+	return true;
+}
+
+/* Runs both lines. The step in which the run was struck follows from the states that the second run has. */
+static bool try_lost(struct troupe *troupe, const char *folder, const struct account *reference, const struct way *way,
+	const struct text *lines, struct failure *ret)
+{
+	const struct process_strike strike = {.blow = way->told ? PROCESS_IS_TOLD_TO_STOP : PROCESS_LOSES_CHILD,
+		.line = "hash ",
+		.lines = way->at,
+		.child = way->more};
+	struct account first, second = {0};
+	char *state = mem_printf("%s/state", folder);
+	(void)unlink(state);
+	run_line(troupe, folder, lines[0].at, &strike, &first);
+	bool good = first.process.status != PROCESS_HANGS && first.process.status <= 128;
+	if (!good)
+		(void)crash("ends", lines[0].at, &first, ret);
+	good = good && same_beginning_of(reference, &first, lines[0].at, ret);
+	bool spared = account_last_step(&first) == account_last_step(reference);
+	if (good && !spared && !has_file(folder, "state"))
+		good = crash("saves nothing", lines[0].at, &first, ret);
+	if (good && has_file(folder, "state")) {
+		run_line(troupe, folder, lines[1].at, NULL, &second);
+		good = second.process.status != PROCESS_HANGS && second.process.status <= 128;
+		if (!good)
+			(void)crash("ends", lines[1].at, &second, ret);
+		uint64_t from = second.hashes.count ? second.first_hash - 1 : account_last_step(reference);
+		good = good && same_hashes(reference, &second, from, lines[1].at, ret) &&
+		       same_replies_of_both(reference, &first, &second, lines[1].at, ret);
+	}
+	account_fini(&first);
+	account_fini(&second);
+	free(state);
+	return good;
+}
+
+/* --- a state that is taken up ------------------------------------------------------------------------------------- */
+
+/* A state in which commands wait that name files is refused. */
+static bool is_refused(const struct account *run)
+{
+	for (uint32_t i = 0; i < run->replies.count; i++)
+		if (strstr(run->replies.at[i], "for commands that waited: expected a state without such commands"))
+			return true;
+	return false;
+}
+
+/* The states after the step of the command are those of the reference after the state that was saved. */
+static bool same_under(const struct account *reference, struct account *run, const struct way *way, const char *line,
+	struct failure *ret)
+{
+	if (run->process.status == PROCESS_HANGS || run->process.status > 128)
+		return crash("ends", line, run, ret);
+	if (is_refused(run))
+		return true;
+	for (uint32_t i = 0; i < run->hashes.count; i++) {
+		uint64_t step = step_of(run->hashes.at[i]);
+		if (step <= way->from + 1)
+			continue;
+		uint64_t then = step - way->from - 1 + way->at;
+		if (then < reference->first_hash || then > account_last_step(reference))
+			continue;
+		const char *expected = reference->hashes.at[then - reference->first_hash];
+		if (strcmp(strrchr(expected, ' '), strrchr(run->hashes.at[i], ' ')) != 0)
+			return differ(ret, "taken up", step, line, expected, run->hashes.at[i]);
+	}
+	uint64_t last = way->from + 1 + account_last_step(reference) - way->at;
+	if (account_last_step(run) != last && account_last_step(run) > way->from)
+		return failure_set(ret, "taken up, length", UINT64_MAX,
+			"%s\n  ended at step %" PRIu64 ", expected %" PRIu64, line, account_last_step(run), last);
+	return true;
+}
+
+static bool try_under(struct troupe *troupe, const struct scenario *scenario, const char *folder,
+	const struct account *reference, const struct way *way, const struct text *lines, struct failure *ret)
+{
+	struct account save, under, other;
+	write_under(scenario, folder, way);
+	run_line(troupe, folder, lines[0].at, NULL, &save);
+	bool good = same(scenario, reference, &save, 0, lines[0].at, ret);
+	account_fini(&save);
+	if (!good)
+		return false;
+	run_line(troupe, folder, lines[1].at, NULL, &under);
+	good = same_under(reference, &under, way, lines[1].at, ret);
+	if (good) {
+		run_line(troupe, folder, lines[2].at, NULL, &other);
+		good = same_replay(&under, &other, lines[2].at, ret);
+		account_fini(&other);
+	}
+	if (good) {
+		run_line(troupe, folder, lines[3].at, NULL, &other);
+		good = same_hashes(&under, &other, 0, lines[3].at, ret);
+		account_fini(&other);
+	}
+	account_fini(&under);
+	return good;
+}
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static char *read_file(const char *folder, const char *name, size_t *ret_count)
+{
+	enum { FILE_BYTES_MAX = 1 << 28 };
+	char *path = mem_printf("%s/%s", folder, name), *bytes = NULL;
+	if (text_read_file(path, FILE_BYTES_MAX, &bytes, ret_count, NULL))
+		bytes = NULL;
+	free(path);
+	return bytes;
+}
+
+static bool same_files(const char *folder, const char *one, const char *other, const char *line, struct failure *ret)
+{
+	size_t count = 0, other_count = 0, at = 0;
+	char *a = read_file(folder, one, &count), *b = read_file(folder, other, &other_count);
+	while (a && b && at < MIN(count, other_count) && a[at] == b[at])
+		at++;
+	bool same = a && b && at == count && at == other_count;
+	if (!same)
+		(void)failure_set(ret, "files", UINT64_MAX, "%s\n  %s and %s differ from byte %zu on, of %zu and %zu",
+			line, one, other, at, count, other_count);
+	free(a);
+	free(b);
+	return same;
+}
+
+/* The rows of a table from this step on; the table stays the caller's. */
+static const char *rows_from(const char *table, uint64_t step)
+{
+	const char *row = strchr(table, '\n');
+	while (row && row[1] && strtoull(row + 1, NULL, 10) < step)
+		row = strchr(row + 1, '\n');
+	return row ? row + 1 : "";
+}
+
+static bool same_rows(const char *folder, uint64_t step, const char *line, struct failure *ret)
+{
+	size_t count = 0;
+	char *a = read_file(folder, "a.csv", &count), *c = read_file(folder, "c.csv", &count);
+	const char *expected = a ? rows_from(a, step) : "", *found = c ? rows_from(c, step) : "";
+	size_t at = 0, begin = 0;
+	for (; expected[at] && expected[at] == found[at]; at++)
+		begin = expected[at] == '\n' ? at + 1 : begin;
+	bool same = a && c && !expected[at] && !found[at];
+	if (!same)
+		(void)failure_set(ret, "rows", UINT64_MAX, "%s\n  expected %.*s\n  found    %.*s", line,
+			(int)strcspn(expected + begin, "\n"), expected + begin, (int)strcspn(found + begin, "\n"),
+			found + begin);
+	free(a);
+	free(c);
+	return same;
+}
+
+static bool compare_files(
+	const char *folder, const struct way *way, uint32_t line_number, const char *line, struct failure *ret)
+{
+	if (line_number == 1)
+		return same_files(folder, "a.csv", "b.csv", line, ret) &&
+		       same_files(folder, "a.mcap", "b.mcap", line, ret);
+	return line_number != 2 || same_rows(folder, way->at, line, ret);
+}
+
+/* --- one way ------------------------------------------------------------------------------------------------------ */
 
 bool ways_try(struct troupe *troupe, const struct scenario *scenario, const char *folder,
 	const struct account *reference, const struct way *way, struct failure *ret)
@@ -540,18 +848,25 @@ bool ways_try(struct troupe *troupe, const struct scenario *scenario, const char
 		return true; /* the smaller world does not diverge any more */
 	uint32_t count = lines_of(scenario, way, lines);
 	bool good = true;
-	bool late = is_late(scenario, way);
+	bool late = is_late(scenario, way), apart = way->kind == WAY_LOST || way->kind == WAY_UNDER;
 	if (late)
 		scenario_write_halves(scenario, folder, way->at);
-	for (uint32_t i = 0; i < count && good; i++) {
+	if (way->kind == WAY_LOST)
+		good = try_lost(troupe, folder, reference, way, lines, ret);
+	else if (way->kind == WAY_UNDER)
+		good = try_under(troupe, scenario, folder, reference, way, lines, ret);
+	for (uint32_t i = 0; i < count && good && !apart; i++) {
 		struct account run;
-		run_line(troupe, folder, lines[i].at, &run);
+		run_line(troupe, folder, lines[i].at, NULL, &run);
 		if (late && !i)
 			good = same_beginning(reference, &run, lines[i].at, ret);
 		else if (way->kind == WAY_UNTIL)
 			good = same_until(scenario, reference, &run, way, lines[i].at, ret);
 		else if (way->kind == WAY_REPLAY && i)
 			good = same_replay(reference, &run, lines[i].at, ret);
+		else if (way->kind == WAY_FILES)
+			good = same_run(reference, &run, begins_at(reference, way, i), lines[i].at, ret) &&
+			       compare_files(folder, way, i, lines[i].at, ret);
 		else
 			good = same(scenario, reference, &run, begins_at(reference, way, i), lines[i].at, ret);
 		account_fini(&run);

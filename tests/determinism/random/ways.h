@@ -25,6 +25,12 @@ enum way_kind {
 	WAY_REPLAY, /* recorded by the first placement, replayed by the second */
 	WAY_UNTIL,  /* until a simulated time */
 	WAY_STOP,   /* a run in which a model diverges: saved then by the first placement, resumed by the second */
+	WAY_LOST,   /* the first placement loses a secondary, or is told to stop, in some step: what is saved then is
+		       resumed by the second */
+	WAY_UNDER,  /* a state is saved by the first placement; another run, by the second, takes it up while it runs;
+		       its  recording is replayed by the third, and its commands are given again */
+	WAY_FILES, /* the MCAP file and the table of the first placement are those of the second with other options, and
+		      the table goes on when a state of the second is resumed by the third */
 };
 
 struct way {
@@ -33,6 +39,11 @@ struct way {
 	uint64_t at, again; /* steps at which states are saved; again: 0 for none; with WAY_UNTIL the last step */
 	uint64_t every;     /* recording: steps between states */
 	bool late;          /* resume: commands of later steps are given to the second run, not to the first */
+	bool told;          /* WAY_LOST: told to stop */
+	/* WAY_UNDER: the step at which the state is taken up; seed of what else is done there. WAY_LOST: the child that
+	 * is lost. WAY_FILES: seed of the options */
+	uint64_t from;
+	uint32_t more;
 };
 
 enum { FAILURE_WHAT_BYTES = 200, FAILURE_TEXT_BYTES = 1200 };
@@ -59,7 +70,7 @@ typedef VEC(const char *) line_list;
 struct account {
 	struct process process;
 	char *report; /* NULL: none was written */
-	line_list hashes, replies;
+	line_list hashes, replies, others;
 	uint64_t first_hash; /* step of hashes.at[0] */
 	bool has_failed;     /* a reply reports it */
 };
