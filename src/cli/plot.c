@@ -5,12 +5,12 @@
 #include "base/map.h"
 #include "base/outfile.h"
 #include "cli/chart.h"
-#include "cli/choice.h"
 #include "cli/cli.h"
 #include "cli/csv.h"
 #include "cli/options.h"
 #include "cli/outputs.h"
 #include "cli/signals.h"
+#include "gateway/log/choice.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -11,7 +11,6 @@
 #include "cli/commands_in.h"
 #include "cli/commands_out.h"
 #include "cli/complaints.h"
-#include "cli/log.h"
 #include "cli/mcap_out.h"
 #include "cli/next.h"
 #include "cli/outputs.h"
@@ -24,6 +23,7 @@
 #include "cli/status.h"
 #include "cli/stuck.h"
 #include "cli/trace.h"
+#include "gateway/log/log.h"
 
 #include "base/clock.h"
 
@@ -769,8 +769,8 @@ static int run_logged(struct run *run)
 	if (settings->recordings &&
 		!run_recordings_obey(&run->settings, &run->complaints, &run->arena, &run->recordings, &exit_status))
 		return exit_status;
-	troupe_status status = log_init(
-		&run->log, settings->log, (uint64_t)settings->log_every, settings->log_what, on_warning, run, &error);
+	troupe_status status = log_init(&run->log, settings->log, (uint64_t)settings->log_every, "--log-what",
+		settings->log_what, on_warning, run, &error);
 	if (!status)
 		status = run_prepare_mcap(run, &error);
 	if (!status)

@@ -7,7 +7,7 @@
  * that there is; and a chart holds no character that XML cannot hold. With WITHOUT_MAIN it is a target for
  * tests/fuzz/run. */
 #include "cli/chart.h"
-#include "cli/choice.h"
+#include "gateway/log/choice.h"
 #include "cli/csv.h"
 #include "rounds.h"
 

@@ -1,6 +1,6 @@
 /* The parts of `troupe plot`: patterns, the reader of CSV, the thinning of lines, and charts. */
 #include "cli/chart.h"
-#include "cli/choice.h"
+#include "gateway/log/choice.h"
 #include "cli/csv.h"
 
 #include <criterion/criterion.h>

@@ -2,7 +2,7 @@
  * the finished log. Items separated by commas were preferred to regular expressions: model names contain many
  * characters that are special in a regular expression, and a shell does not interpret * when nothing matches, unlike
  * |. A comma in a name is written as ?. */
-#include "cli/choice.h"
+#include "gateway/log/choice.h"
 
 #include "base/text.h"
 

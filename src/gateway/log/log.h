@@ -1,4 +1,4 @@
-/* The file of --log: the states of entities at regular steps, as CSV with one row for each entity and sample. The
+/* A log (troupe/log.h; --log of the command): the states of entities at regular steps, as CSV with one row for each entity and sample. The
  * manual page describes the columns.
  *
  * The rows depend only on the state and the pattern. So a log is the same for each assignment and transport, and for
@@ -6,12 +6,12 @@
  *
  * Thread: log_init(), log_begin(), log_end() and log_fini() by the thread that runs the server, while the server does
  * not run; log_step() from on_step. */
-#ifndef CLI_LOG_H
-#define CLI_LOG_H
+#ifndef GATEWAY_LOG_LOG_H
+#define GATEWAY_LOG_LOG_H
 
 #include "base/outfile.h"
 #include "base/text.h"
-#include "cli/choice.h"
+#include "gateway/log/choice.h"
 
 #include <troupe/server.h>
 
@@ -23,6 +23,7 @@ struct log {              /* zeroed: nothing is written */
 	const char *path; /* NULL: nothing is written */
 	uint64_t every;   /* steps between samples; 0: as many as make 1 / LOG_PER_SECOND with the present step */
 	const char *what; /* the pattern of the choice */
+	const char *name; /* of the option that has the pattern, in messages */
 	struct choice choice;
 	bool has_rows;
 	bool sensors; /* samples of sensors are written, too */
@@ -36,10 +37,10 @@ struct log {              /* zeroed: nothing is written */
 	VEC(struct log_world) worlds;
 };
 
-/* path and what must live as long as the log. path NULL: no log. what NULL: models, joints, odometry. warn is called,
- * from any thread, when writing the log fails, and when it ends without a row. TROUPE_EINVAL: wrong usage. Call
+/* path, name and what must live as long as the log. path NULL: no log. what NULL: models, joints, odometry. warn is
+ * called, from any thread, when writing the log fails, and when it ends without a row. TROUPE_EINVAL: wrong usage. Call
  * log_fini() in any case. */
-troupe_status log_init(struct log *log, const char *path, uint64_t every, const char *what,
+troupe_status log_init(struct log *log, const char *path, uint64_t every, const char *name, const char *what,
 	void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error);
 /* For the definition of the server: the TROUPE_OBSERVE_... bits, and the interval in steps at which log_step() must
  * be called; 0: never. */

@@ -10,8 +10,8 @@
  * single colon is the kind ("arm::hand" is a model's name).
  *
  * No I/O, no state; allocates memory. */
-#ifndef CLI_CHOICE_H
-#define CLI_CHOICE_H
+#ifndef GATEWAY_LOG_CHOICE_H
+#define GATEWAY_LOG_CHOICE_H
 
 #include "base/base.h"
 

@@ -4,7 +4,7 @@
  *
  * Rows are made between steps, so the run waits for them. They are collected, and written out twice a second or when
  * there are many; each write ends with a complete row. */
-#include "cli/log.h"
+#include "gateway/log/log.h"
 
 #include "base/clock.h"
 #include "base/shown.h"
@@ -506,12 +506,12 @@ void log_step(struct log *log, struct troupe_server *server, uint64_t step)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-troupe_status log_init(struct log *log, const char *path, uint64_t every, const char *what,
+troupe_status log_init(struct log *log, const char *path, uint64_t every, const char *name, const char *what,
 	void (*warn)(void *ctx, const char *text), void *ctx, struct troupe_error *error)
 {
 	what = what ? what : "model,joint,odometry";
-	*log = (struct log){.path = path, .every = every, .what = what, .warn = warn, .ctx = ctx};
-	troupe_status status = path ? choice_read(&log->choice, "--log-what", what, true, error) : TROUPE_OK;
+	*log = (struct log){.path = path, .every = every, .name = name, .what = what, .warn = warn, .ctx = ctx};
+	troupe_status status = path ? choice_read(&log->choice, name, what, true, error) : TROUPE_OK;
 	log->sensors = choice_may_have(&log->choice, "sensor");
 	return status;
 }
@@ -552,7 +552,7 @@ void log_begin(struct log *log, struct troupe_server *server, outfile_haste_fn h
 static void say_empty(const struct log *log)
 {
 	struct text text = {0};
-	text_add(&text, "%s: the log has no row: the run had nothing that --log-what '%.200s' chooses", log->path,
+	text_add(&text, "%s: the log has no row: the run had nothing that %s '%.200s' chooses", log->path, log->name,
 		log->what);
 	log->warn(log->ctx, text.at);
 	text_fini(&text);
