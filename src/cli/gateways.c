@@ -3,6 +3,7 @@
  * and Foxglove are served when an option asks for them. */
 #include "cli/gateways.h"
 
+#include "base/host_port.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
@@ -47,10 +48,10 @@ static void tell(
  * it; NULL: no HOST. */
 static char *address_for_clients(const char *listen)
 {
-	const char *colon = listen ? strrchr(listen, ':') : NULL;
-	bool port = colon && !strchr(colon, ']');
-	size_t count = listen ? (port ? (size_t)(colon - listen) : strlen(listen)) : 0;
-	return count ? mem_printf("%.*s:0", (int)count, listen) : NULL;
+	struct host_port parts;
+	if (!listen || !host_port_read(listen, &parts) || !*parts.host)
+		return NULL;
+	return mem_printf(strchr(parts.host, ':') ? "[%s]:0" : "%s:0", parts.host);
 }
 
 static troupe_status start_watch(struct gateways *gateways, const struct gateways_settings *settings,
@@ -99,18 +100,16 @@ static troupe_status start_gz(struct gateways *gateways, const struct gateways_s
 
 /* --- the viewer and Foxglove -------------------------------------------------------------------------------------- */
 
-/* Takes "[ADDRESS:]PORT" apart. The caller frees *ret_host; NULL: only a port. */
+/* Takes an address apart. *ret_port: the usual port before the call. The caller frees *ret_host; NULL: no host. */
 static troupe_status parse_address(
 	const char *option, const char *address, char **ret_host, uint16_t *ret_port, struct troupe_error *error)
 {
-	const char *colon = strrchr(address, ':'), *digits = colon ? colon + 1 : address;
-	int64_t port;
-	if (!text_int64(digits, &port) || port < 0 || port > UINT16_MAX || colon == address)
-		return fail(error, TROUPE_EINVAL,
-			"%s: '%.80s': expected [ADDRESS:]PORT, for example %u or 192.168.1.5:%u", option, address,
-			*ret_port, *ret_port);
-	*ret_host = colon ? mem_printf("%.*s", (int)(colon - address), address) : NULL;
-	*ret_port = (uint16_t)port;
+	struct host_port parts;
+	if (!host_port_read(address, &parts))
+		return fail(error, TROUPE_EINVAL, "%s: '%.80s': expected " HOST_PORT_FORMS ", for example %u or 192.168.1.5:%u",
+			option, address, *ret_port, *ret_port);
+	*ret_host = *parts.host ? mem_strdup(parts.host) : NULL;
+	*ret_port = parts.has_port ? parts.port : *ret_port;
 	return TROUPE_OK;
 }
 
@@ -425,17 +424,20 @@ struct gateways_addresses gateways_addresses(const struct gateways *gateways)
 	return all;
 }
 
-/* given: "[ADDRESS:]PORT", or NULL; address: "ws://HOST:PORT/?token=...", or "": the gateway is off. */
+/* given: an address, or NULL; address: "ws://HOST:PORT/?token=...", or "": the gateway is off. */
 static void keep_place(const char **given, const char **token, const char *address, struct arena *arena)
 {
 	static const char before_token[] = "?token=";
 	const char *host = strstr(address, "://"), *slash = host ? strchr(host + 3, '/') : NULL, *colon = slash;
-	const char *mark = strstr(address, before_token), *named = *given ? strrchr(*given, ':') : NULL;
+	const char *mark = strstr(address, before_token);
+	struct host_port named = {.port = 0};
 	while (colon && colon > host + 3 && *colon != ':')
 		colon--;
 	if (!slash || *colon != ':')
 		return;
-	*given = arena_printf(arena, "%.*s%.*s", named ? (int)(named + 1 - *given) : 0, named ? *given : "",
+	if (*given)
+		(void)host_port_read(*given, &named);
+	*given = arena_printf(arena, strchr(named.host, ':') ? "[%s]:%.*s" : "%s:%.*s", named.host,
 		(int)(slash - colon - 1), colon + 1);
 	if (mark)
 		*token = arena_strdup(arena, mark + sizeof before_token - 1);
@@ -444,13 +446,15 @@ static void keep_place(const char **given, const char **token, const char *addre
 void gateways_keep_places(const struct gateways *gateways, struct gateways_settings *settings, struct arena *arena)
 {
 	const struct gateways_addresses all = gateways_addresses(gateways);
-	const char *listen = settings->watch.listen, *colon = listen ? strrchr(listen, ':') : NULL;
 	const char *bound = strrchr(all.watch, ':');
+	struct host_port listen;
 	keep_place(&settings->view_address, &settings->view_token, all.view, arena);
 	keep_place(&settings->foxglove, &settings->foxglove_token, all.foxglove, arena);
 	keep_place(&settings->rosbridge, &settings->rosbridge_token, all.rosbridge, arena);
-	if (colon && bound && !strcmp(colon, ":0"))
-		settings->watch.listen = arena_printf(arena, "%.*s%s", (int)(colon - listen), listen, bound);
+	if (bound && settings->watch.listen && host_port_read(settings->watch.listen, &listen) && listen.has_port &&
+		!listen.port)
+		settings->watch.listen =
+			arena_printf(arena, strchr(listen.host, ':') ? "[%s]%s" : "%s%s", listen.host, bound);
 }
 
 bool gateways_can_be_joined(const struct gateways *gateways)

@@ -2,6 +2,7 @@
  * that the command line overrides. */
 #include "cli/options.h"
 
+#include "base/host_port.h"
 #include "base/near.h"
 #include "cli/cli.h"
 #include "sdf/config.h"
@@ -216,6 +217,12 @@ static bool looks_like_option(const char *word)
 	return word[0] == '-' && word[1] == '-' && word[2];
 }
 
+static bool looks_like_address(const char *word)
+{
+	struct host_port parts;
+	return host_port_read(word, &parts) && parts.has_port;
+}
+
 /* as: the option as it was given. value: the value joined to it, or NULL. *index: the index of the word; it is
  * advanced when the next word is the value. */
 static troupe_status take(struct parse *parse, const struct option_spec *spec, const char *as, const char *value,
@@ -223,6 +230,8 @@ static troupe_status take(struct parse *parse, const struct option_spec *spec, c
 {
 	if (spec->kind == OPTION_ABSENT)
 		return usage(parse, "%s: %s", as, spec->help);
+	if (spec->with && (value || (*index + 1 < argc && looks_like_address(argv[*index + 1]))))
+		return take(parse, find(parse->command, spec->with, strlen(spec->with)), as, value, argc, argv, index);
 	if (!spec->argument) {
 		if (value)
 			return usage(parse, "%s: '%s': expected no argument", as, value);

@@ -47,6 +47,7 @@ struct option_spec {
 	const char *bare;    /* value without an argument; NULL: the argument is required (OPTION_WHOLE) */
 	const char *choices; /* separated by blanks */
 	const char *(*list)(struct arena *arena); /* the choices, made when they are needed; NULL: see `choices` */
+	const char *with;                         /* of a flag: name of the option that has the address behind it */
 	const char *excludes;                     /* name of an option that must not be given with this one */
 	const char *needs;                        /* name of an option that must be given with this one */
 	unsigned tags;                            /* meaning defined by the command */

@@ -243,9 +243,10 @@ static const struct option_spec specs[] = {
 		.offset = AT(gateways.gz_address),
 		.help = "offer them to other hosts, too, through the interface of this machine that has this IPv4 "
 			"address; any program that reaches it can see and command everything"},
-	{OPTION_FLAG, .name = "view", .tags = SERVING, .excludes = "view-address", .offset = AT(gateways.view),
+	{OPTION_FLAG, .name = "view", .tags = SERVING, .with = "view-address", .excludes = "view-address",
+		.offset = AT(gateways.view),
 		.help = "show the run in a browser of this machine: prints the address of a page, at port 8686 or any "
-			"free one"},
+			"free one; --view [ADDRESS:]PORT is --view-address"},
 	{OPTION_TEXT, .name = "view-address", .tags = SERVING, .excludes = "view", .argument = "[ADDRESS:]PORT",
 		.offset = AT(gateways.view_address),
 		.help = "the same at this port, and through the interface of this machine that has this address, or "
@@ -323,8 +324,8 @@ static const struct option_spec specs[] = {
 	{OPTION_TEXT, .name = "lockstep-socket", .argument = "PATH", .offset = AT(lockstep.socket),
 		.help = "clients join at this local socket, which only its owner can use"},
 	{OPTION_TEXT, .name = "lockstep-listen", .argument = "[HOST:]PORT", .offset = AT(lockstep.listen),
-		.help = "clients join at this TCP port; HOST is an IPv4 address (default: 127.0.0.1, this machine "
-			"only)"},
+		.help = "clients join at this TCP port; HOST is an address of this machine (default: 127.0.0.1, this "
+			"machine only)"},
 	{OPTION_FLAG, .name = "lockstep-insecure", .needs = "lockstep-listen", .offset = AT(lockstep.insecure),
 		.help = "HOST may be any address of this machine: any program that reaches it can command everything"},
 	{OPTION_REAL, .name = "lockstep-deadline", .argument = "SECONDS", .offset = AT(lockstep.deadline_s), .lo = 1e-3,

@@ -461,9 +461,9 @@ static void test_addresses(void)
 	static const struct {
 		const char *address, *why;
 		bool insecure;
-	} bad[] = {{"0.0.0.0:0", "not this machine's loopback", false}, {"x:1", "expected [HOST:]PORT", false},
-		{"127.0.0.1:70000", "expected [HOST:]PORT", false}, {"", "expected [HOST:]PORT", false},
-		{"-1", "expected [HOST:]PORT", false}};
+	} bad[] = {{"0.0.0.0:0", "not this machine's loopback", false}, {"x:1", "expected an address of this machine", false},
+		{"127.0.0.1:70000", "expected PORT", false}, {"", "expected PORT", false},
+		{"-1", "expected PORT", false}, {"127.0.0.1", "expected PORT", false}};
 	struct scene scene = open_scene();
 	struct entrance *other;
 	struct troupe_error error;
@@ -474,6 +474,19 @@ static void test_addresses(void)
 				strstr(error.text, bad[i].why),
 			"'%s': %s", bad[i].address, error.text);
 	}
+	static const char *const loopback[] = {"0", ":0", "127.0.0.1:0"};
+	for (size_t i = 0; i < ARRAY_LEN(loopback); i++) {
+		struct entrance_options options = {.address = loopback[i]};
+		check(!entrance_create(scene.server, &options, &other, &error) &&
+				!strncmp(entrance_address(other), "127.0.0.1:", 10),
+			"'%s': %s", loopback[i], error.text);
+		entrance_destroy(other, false, "");
+	}
+	struct entrance_options six = {.address = "[::1]:0"};
+	troupe_status status = entrance_create(scene.server, &six, &other, &error);
+	check(status == TROUPE_EIO || (!status && !strncmp(entrance_address(other), "[::1]:", 6)), "%s", error.text);
+	if (!status)
+		entrance_destroy(other, false, "");
 	struct entrance_options same = {.path = path}, tcp = {.address = "localhost:0"},
 				open = {.address = "0.0.0.0:0", .insecure = true};
 	check(entrance_create(scene.server, &same, &other, &error) == TROUPE_EIO, "two on one path");

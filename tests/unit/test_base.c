@@ -1,6 +1,7 @@
 #include "base/arena.h"
 #include "base/data.h"
 #include "base/hash.h"
+#include "base/host_port.h"
 #include "base/indices.h"
 #include "base/map.h"
 #include "base/near.h"
@@ -23,6 +24,34 @@ Test(base, error_is_one_clean_line)
 	cr_assert_str_eq(error.text, "w.sdf:3: a\\nb\\x1b[31m");
 	cr_assert_eq(error.status, TROUPE_EWORLD);
 	cr_assert_str_eq(troupe_status_text((troupe_status)9999), "unknown status");
+}
+
+/* One grammar for the addresses of all options. A number alone is a port; colons without brackets are IPv6. */
+Test(base, addresses)
+{
+	static const struct {
+		const char *text, *host;
+		int port; /* -1: none */
+	} good[] = {{"8080", "", 8080}, {":8080", "", 8080}, {":0", "", 0}, {"localhost:8399", "localhost", 8399},
+		{"host", "host", -1}, {"10.0.0.3:65535", "10.0.0.3", 65535}, {"[::1]:80", "::1", 80}, {"[::1]", "::1", -1},
+		{"::1", "::1", -1}, {"2001:db8::2", "2001:db8::2", -1}, {"*", "*", -1}, {"*:47082", "*", 47082},
+		{"fe80::1%eth0", "fe80::1%eth0", -1}, {"[fe80::1%eth0]:9", "fe80::1%eth0", 9}};
+	static const char *const bad[] = {"", "65536", ":65536", "host:", ":", "host:x", "host:-1", "host: 1", "[::1", "[]:1",
+		"[::1]80", "[::1]:", "99999999999999999999", "host:99999999999999999999"};
+	struct host_port found;
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		cr_assert(host_port_read(good[i].text, &found), "%s", good[i].text);
+		cr_expect_str_eq(found.host, good[i].host, "%s", good[i].text);
+		cr_expect_eq(found.has_port ? found.port : -1, good[i].port, "%s", good[i].text);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		cr_expect_not(host_port_read(bad[i], &found), "%s", bad[i]);
+	char host[HOST_PORT_HOST_MAX + 1] = {0};
+	memset(host, 'h', sizeof host - 1);
+	cr_expect(host_port_read(host, &found));
+	char longer[HOST_PORT_HOST_MAX + 2] = {0};
+	memset(longer, 'h', sizeof longer - 1);
+	cr_expect_not(host_port_read(longer, &found));
 }
 
 Test(base, vec_grows_and_keeps)

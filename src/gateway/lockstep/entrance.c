@@ -5,9 +5,10 @@
 #include "gateway/lockstep/entrance.h"
 
 #include "base/clock.h"
+#include "base/host_port.h"
 #include "gateway/lockstep/visitor.h"
+#include "gateway/web/place.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -160,25 +161,16 @@ static troupe_status listen_locally(struct entrance *entrance, const char *path,
 }
 
 static troupe_status read_address(
-	const struct entrance_options *options, struct sockaddr_in *ret_name, struct troupe_error *error)
+	const struct entrance_options *options, struct place *ret_place, struct troupe_error *error)
 {
-	const char *colon = strrchr(options->address, ':'), *port = colon ? colon + 1 : options->address;
-	char host[64] = "127.0.0.1";
-	int64_t number;
-	if (colon && colon > options->address && (size_t)(colon - options->address) < sizeof host) {
-		memcpy(host, options->address, (size_t)(colon - options->address));
-		host[colon - options->address] = '\0';
-		if (!strcmp(host, "localhost"))
-			strcpy(host, "127.0.0.1");
-	}
-	*ret_name = (struct sockaddr_in){.sin_family = AF_INET};
-	if (inet_pton(AF_INET, host, &ret_name->sin_addr) != 1 || !*port || port[strspn(port, "0123456789")] ||
-		!text_int64(port, &number) || number < 0 || number > 65535)
-		return fail(error, TROUPE_EINVAL,
-			"--lockstep-listen: '%.100s': expected [HOST:]PORT, HOST an IPv4 address or localhost",
+	struct host_port parts;
+	struct troupe_error why;
+	if (!host_port_read(options->address, &parts) || !parts.has_port)
+		return fail(error, TROUPE_EINVAL, "--lockstep-listen: '%.100s': expected " HOST_PORT_FORMS,
 			options->address);
-	ret_name->sin_port = htons((uint16_t)number);
-	if (ntohl(ret_name->sin_addr.s_addr) >> 24 != 127 && !options->insecure)
+	if (place_parse(*parts.host ? parts.host : NULL, parts.port, ret_place, &why))
+		return fail(error, TROUPE_EINVAL, "--lockstep-listen: %s", why.text);
+	if (!place_is_local(ret_place) && !options->insecure)
 		return fail(error, TROUPE_EINVAL,
 			"--lockstep-listen: '%.100s' is not this machine's loopback: any program that reaches it could "
 			"command "
@@ -190,22 +182,22 @@ static troupe_status read_address(
 static troupe_status listen_tcp(
 	struct entrance *entrance, const struct entrance_options *options, struct troupe_error *error)
 {
-	struct sockaddr_in name;
-	socklen_t size = sizeof name;
+	struct place place;
 	int on = 1;
-	char host[INET_ADDRSTRLEN];
-	troupe_status status = read_address(options, &name, error);
+	char name[PLACE_TEXT_BYTES];
+	troupe_status status = read_address(options, &place, error);
 	if (status)
 		return status;
-	entrance->tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	entrance->tcp = socket(place.raw.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (entrance->tcp >= 0)
 		(void)setsockopt(entrance->tcp, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (entrance->tcp < 0 || bind(entrance->tcp, (const struct sockaddr *)&name, sizeof name) ||
-		listen(entrance->tcp, BACKLOG) || getsockname(entrance->tcp, (struct sockaddr *)&name, &size))
+	struct sockaddr *raw = (struct sockaddr *)(void *)&place.raw;
+	if (entrance->tcp < 0 || bind(entrance->tcp, raw, place.raw_bytes) || listen(entrance->tcp, BACKLOG) ||
+		getsockname(entrance->tcp, raw, &place.raw_bytes))
 		return fail(error, TROUPE_EIO, "--lockstep-listen: '%.100s': cannot listen: %s", options->address,
 			strerror(errno));
-	text_add(&entrance->address, "%s:%u", inet_ntop(AF_INET, &name.sin_addr, host, sizeof host),
-		ntohs(name.sin_port));
+	place_text(&place, name);
+	text_add(&entrance->address, "%s", name);
 	return TROUPE_OK;
 }
 

@@ -13,8 +13,8 @@ struct entrance;
 
 struct entrance_options {
 	const char *path;    /* of a local socket; NULL: none */
-	const char *address; /* "[HOST:]PORT" of a TCP socket, HOST an IPv4 address or "localhost" (the default); NULL:
-			      * none */
+	const char *address; /* of a TCP socket, see base/host_port.h; a port is required, and a host is an address of
+			      * this machine, or "localhost" (the default). NULL: none */
 	bool insecure;       /* HOST may be other than this machine's loopback */
 };
 

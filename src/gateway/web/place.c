@@ -1,5 +1,5 @@
-/* Numbers only: the address to listen on is one of this machine, and a name could change its meaning between two runs.
- */
+/* Numbers only, and localhost: the address to listen on is one of this machine, and another name could change its meaning
+ * between two runs. */
 #include "gateway/web/place.h"
 
 #include <arpa/inet.h>
@@ -39,7 +39,7 @@ troupe_status place_parse(const char *address, uint16_t port, struct place *ret_
 		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 	char text[INET6_ADDRSTRLEN + 2] = "127.0.0.1";
-	if (address)
+	if (address && strcmp(address, "localhost") != 0)
 		(void)snprintf(text, sizeof text, "%s", !strcmp(address, "*") ? "0.0.0.0" : address);
 	size_t count = strlen(text);
 	bool enclosed = *text == '[' && text[count - 1] == ']';
@@ -51,7 +51,7 @@ troupe_status place_parse(const char *address, uint16_t port, struct place *ret_
 		*ret_place = make(&v6, sizeof v6);
 	else
 		return fail(error, TROUPE_EINVAL,
-			"address '%.80s': expected an address of this machine such as 192.168.1.5 or ::1, or *",
+			"address '%.80s': expected an address of this machine such as 192.168.1.5 or ::1, localhost, or *",
 			address);
 	return TROUPE_OK;
 }

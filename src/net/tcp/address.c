@@ -3,6 +3,8 @@
  * before a field is read or written. All queries accept a zeroed address, which is neither kind. */
 #include "net/tcp/address.h"
 
+#include "base/host_port.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <net/if.h>
@@ -59,57 +61,18 @@ static void set_v4(struct address *ret, uint32_t host, uint16_t port)
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
-struct parts {
-	char host[ADDRESS_HOST_MAX + 1];
-	uint16_t port;
-};
-
-static bool take_port(const char *text, uint16_t *ret_port)
+/* port: if the text has none. An empty text is no host and no port. */
+static troupe_status parse_parts(const char *text, uint16_t port, struct host_port *ret, struct troupe_error *error)
 {
-	char *end;
-	if (*text < '0' || *text > '9')
-		return false;
-	unsigned long value = strtoul(text, &end, 10);
-	if (*end || value > UINT16_MAX)
-		return false;
-	*ret_port = (uint16_t)value;
-	return true;
-}
-
-/* What follows the host: nothing, or ":PORT". */
-static bool split(const char *text, uint16_t port, struct parts *ret)
-{
-	const char *host = text, *end;
-	if (*text == '[') {
-		host++;
-		end = strchr(host, ']');
-		text = end ? end + 1 : NULL;
-	} else {
-		end = strchr(host, ':');
-		if (end && strchr(end + 1, ':')) /* an IPv6 address alone */
-			end = NULL;
-		end = end ? end : host + strlen(host);
-		text = end;
-	}
-	if (!end || end - host > ADDRESS_HOST_MAX || (*text && *text != ':'))
-		return false;
-	ret->port = port;
-	if (*text == ':' && !take_port(text + 1, &ret->port))
-		return false;
-	memcpy(ret->host, host, (size_t)(end - host));
-	ret->host[end - host] = '\0';
-	return true;
-}
-
-static troupe_status parse_parts(const char *text, uint16_t port, struct parts *ret, struct troupe_error *error)
-{
-	if (!split(text, port, ret))
-		return fail(error, TROUPE_EINVAL, "'%.300s' is not an address: expected HOST, HOST:PORT or [IPv6]:PORT",
-			text);
+	*ret = (struct host_port){.port = port};
+	if (*text && !host_port_read(text, ret))
+		return fail(error, TROUPE_EINVAL, "'%.300s' is not an address: expected HOST, " HOST_PORT_FORMS, text);
+	if (!ret->has_port)
+		ret->port = port;
 	return TROUPE_OK;
 }
 
-static troupe_status resolve(const struct parts *parts, struct address *ret, struct troupe_error *error)
+static troupe_status resolve(const struct host_port *parts, struct address *ret, struct troupe_error *error)
 {
 	struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *all = NULL, *best;
 	int code = getaddrinfo(parts->host, NULL, &hints, &all);
@@ -132,7 +95,7 @@ static troupe_status resolve(const struct parts *parts, struct address *ret, str
 
 troupe_status address_parse(const char *text, uint16_t port, struct address *ret_address, struct troupe_error *error)
 {
-	struct parts parts;
+	struct host_port parts;
 	troupe_status status = parse_parts(text, port, &parts, error);
 	if (status)
 		return status;
@@ -147,7 +110,7 @@ troupe_status address_parse(const char *text, uint16_t port, struct address *ret
 troupe_status address_parse_listen(
 	const char *text, uint16_t port, struct address *ret_address, struct troupe_error *error)
 {
-	struct parts parts;
+	struct host_port parts;
 	troupe_status status = parse_parts(text, port, &parts, error);
 	if (status)
 		return status;

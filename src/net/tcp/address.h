@@ -7,7 +7,6 @@
 enum {
 	ADDRESS_RAW_BYTES = 32,
 	ADDRESS_TEXT_BYTES = 80, /* "[2001:db8::1%eth0]:4711", terminated */
-	ADDRESS_HOST_MAX = 255,  /* bytes of a host's name */
 	ADDRESS_PORT = 47082,    /* what a primary listens on, and discovery uses, unless told otherwise */
 };
 
@@ -17,7 +16,7 @@ struct address {
 	uint32_t raw_bytes;
 };
 
-/* "HOST:PORT", "HOST" (then the argument port), "[IPv6]:PORT", ":PORT" (this machine). Asks the resolver when HOST is a
+/* The forms of base/host_port.h. Without a port: the argument port; without a host: this machine. Asks the resolver when HOST is a
  * name, and so may block for seconds. When HOST has several addresses, the first one is taken, IPv4 before IPv6.
  * EINVAL: the text has none of these forms; EIO: there is no such host. */
 troupe_status address_parse(const char *text, uint16_t port, struct address *ret_address, struct troupe_error *error);
