@@ -8,8 +8,8 @@
 
 The same world, seed and commands give the same bits: in Python, in C, and with the command `troupe run`.
 
-Nothing but Python's own library is needed. Numbers of many models, links and joints, scans and pictures are memoryviews:
-numpy.asarray(view) takes them without a copy.
+Nothing but Python's own library is needed. Numbers of many models, links and joints, scans and pictures are arrays
+without a copy: of numpy, where numpy is installed; otherwise an Array of this module, with the same indices.
 
 Errors of the library are raised as troupe.Error, with its one line of text. Objects own their memory: a World ends its
 server in close(), at the end of `with`, or when nothing refers to it any more. Its models, links, joints, sensors and
@@ -25,6 +25,7 @@ Units: metres, kilograms, seconds, radians, newtons. Poses are x, y, z and a uni
 import atexit
 import collections
 import ctypes
+import difflib
 import itertools
 import json
 import math
@@ -36,8 +37,8 @@ import weakref
 from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32,
                     c_int64, c_size_t, c_uint32, c_uint64, c_void_p)
 
-__all__ = ["Client", "Contact", "Error", "Joint", "JointState", "Joints", "Link", "Links", "Message", "Model", "Models",
-           "Pool", "Pose", "Reading", "Reply", "Sensor", "Twist", "World", "fingerprint", "step_many", "version",
+__all__ = ["Array", "Client", "Contact", "Error", "Joint", "JointState", "Joints", "Link", "Links", "Message", "Model", "Models",
+           "Pool", "Pose", "Reading", "Reply", "Sensor", "Twist", "UnknownName", "World", "fingerprint", "step_many", "version",
            "worlds_folder"]
 
 # The makefile writes these: where the library and its worlds lie, relative to this file, and the library's version.
@@ -232,7 +233,20 @@ class _Numbers(Structure):
     _fields_ = [("kind", c_int), ("at", c_void_p), ("count", c_size_t)]
 
 
-_server = _client = _pool = _report = _inbox = c_void_p
+class _McapTopic(Structure):
+    _fields_ = [("pattern", c_char_p), ("rate_hz", c_double)]
+
+
+class _McapDef(Structure):
+    _fields_ = [("path", c_char_p), ("topics", POINTER(_McapTopic)), ("topic_count", c_uint32),
+                ("in_a_hurry", c_void_p), ("on_end", c_void_p), ("ctx", c_void_p)]
+
+
+class _LogDef(Structure):
+    _fields_ = [("path", c_char_p), ("what", c_char_p), ("every", c_uint64), ("on_warning", c_void_p), ("ctx", c_void_p)]
+
+
+_server = _client = _pool = _report = _inbox = _mcap = _log = c_void_p
 _error = POINTER(_Error)
 
 # name: result, arguments
@@ -310,6 +324,13 @@ _FUNCTIONS = {
     "troupe_message_from_json": (c_int, [c_char_p, c_char_p, POINTER(c_void_p), POINTER(c_size_t), _error]),
     "troupe_message_numbers": (c_int, [c_char_p, c_char_p, c_size_t, c_char_p, POINTER(_Numbers), _error]),
     "troupe_message_number": (c_int, [c_char_p, c_char_p, c_size_t, c_char_p, POINTER(c_double), _error]),
+    "troupe_mcap_start": (c_int, [_server, POINTER(_McapDef), POINTER(_mcap), _error]),
+    "troupe_mcap_step": (None, [_mcap]),
+    "troupe_mcap_end": (c_int, [_mcap, c_void_p, _error]),
+    "troupe_log_observes": (c_int, [c_char_p, POINTER(c_uint32), _error]),
+    "troupe_log_start": (c_int, [_server, POINTER(_LogDef), POINTER(_log), _error]),
+    "troupe_log_step": (None, [_log]),
+    "troupe_log_end": (c_int, [_log, _error]),
     "troupe_pool_create": (c_int, [c_uint32, POINTER(_pool), _error]),
     "troupe_pool_destroy": (None, [_pool]),
     "troupe_pool_threads": (c_uint32, [_pool]),
@@ -361,6 +382,30 @@ class Error(Exception):
         self.errors = errors
 
 
+class UnknownName(Error, KeyError):
+    """There is nothing of this name; the text has the names that exist. Also a KeyError."""
+
+    def __str__(self):
+        return self.text
+
+
+_NAMES_SHOWN = 12
+
+
+def _unknown(status, text, name, names):
+    """The exception; text: what is wrong. All names that exist if they are few, otherwise the most similar ones."""
+    names = list(dict.fromkeys(names))
+    if not names:
+        return UnknownName(status, "%s: there is none at all" % text)
+    if len(names) <= _NAMES_SHOWN:
+        shown, rest = names, ""
+    else:
+        near = names[:10000]
+        shown = difflib.get_close_matches(name, near, 4, 0.7) or difflib.get_close_matches(name, near, _NAMES_SHOWN, 0.0)
+        rest = " (of %d)" % len(names)
+    return UnknownName(status, "%s: expected %s%s" % (text, ", ".join("'%s'" % each for each in shown), rest))
+
+
 def _failure(error):
     return Error(_STATUS[error.status], error.text.decode(errors="replace"))
 
@@ -376,8 +421,13 @@ Twist = collections.namedtuple("Twist", "vx vy vz wx wy wz")
 Twist.__doc__ = "A velocity in m/s, and an angular velocity in rad/s."
 JointState = collections.namedtuple("JointState", "position velocity effort")
 JointState.__doc__ = "Of a joint's first axis: rad, rad/s, N m; or m, m/s, N. effort: 0 unless World(efforts=True)."
-Reading = collections.namedtuple("Reading", "step time numbers")
-Reading.__doc__ = "The last sample of a sensor: the state that it measured, its simulated time, {name: number}."
+Reading = collections.namedtuple("Reading", "step time numbers ranges angles vertical_angles picture depth",
+                                 defaults=(None,) * 5)
+Reading.__doc__ = """The last sample of a sensor: the state that it measured, its simulated time, {name: number}.
+
+Of a lidar also: ranges, an array of metres, one for each of `angles` (rad); of several rows: rows x columns, a row for
+each of `vertical_angles`. Of a camera: picture, an array rows x columns x channels, or rows x columns of 16-bit numbers;
+depth: rows x columns of metres. What a sensor does not have is None."""
 Contact = collections.namedtuple("Contact", "first second position normal depth")
 Contact.__doc__ = "Two collisions that touch, as \"model::link::collision\"; the normal points into the first."
 Reply = collections.namedtuple("Reply", "step topic ok text")
@@ -449,6 +499,119 @@ def _take_text(pointer):
     return text.decode()
 
 
+_SCALARS = {"B": "uint8", "H": "uint16", "f": "float32", "d": "float64", "I": "uint32", "i": "int32", "Q": "uint64",
+            "q": "int64"}
+
+
+def _numpy():
+    """The module, or None where it is not installed; imported when the first array is made."""
+    try:
+        import numpy
+    except ImportError:
+        return None
+    return numpy
+
+
+def _array(memory, format, shape):
+    """The numbers in these bytes as an array, without a copy."""
+    numpy = _numpy()
+    if numpy is not None and not math.prod(shape):
+        return numpy.zeros(shape, _SCALARS[format])
+    if numpy is not None:
+        return numpy.frombuffer(memory, _SCALARS[format]).reshape(shape)
+    flat = memoryview(memory).cast("B")
+    strides, step = [], 1
+    for count in reversed(shape):
+        strides.insert(0, step)
+        step *= count
+    return Array(flat.cast(format), 0, tuple(shape), tuple(strides))
+
+
+class Array:
+    """Numbers in rows and columns, where numpy is not installed: array[0], array[0, 1], array[:, 2], array[0][1] = 5,
+    len(), shape, tolist(), iteration. Parts of it are the same memory."""
+
+    __slots__ = ("_flat", "_begin", "shape", "_strides")
+
+    def __init__(self, flat, begin, shape, strides):
+        self._flat, self._begin, self.shape, self._strides = flat, begin, shape, strides
+
+    @property
+    def format(self):
+        """Of a number, as in the module struct: "d"."""
+        return self._flat.format
+
+    @property
+    def ndim(self):
+        return len(self.shape)
+
+    @property
+    def size(self):
+        return math.prod(self.shape)
+
+    @property
+    def view(self):
+        """The same numbers as a memoryview, if they lie side by side."""
+        expected = 1
+        for count, stride in zip(reversed(self.shape), reversed(self._strides)):
+            if count > 1 and stride != expected:
+                raise BufferError("numbers that do not lie side by side: expected whole rows")
+            expected *= count
+        part = self._flat[self._begin:self._begin + self.size]
+        return part.cast("B").cast(self.format, self.shape) if self.shape and self.size else part
+
+    def __buffer__(self, flags):  # Python 3.12 and later
+        return self.view
+
+    def __repr__(self):
+        return "Array(%s)" % (self.tolist(),)
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __iter__(self):
+        return (self[i] for i in range(self.shape[0]))
+
+    def tolist(self):
+        return [part.tolist() if isinstance(part, Array) else part for part in self]
+
+    def _part(self, index):
+        """The place of one number, or the array that an index chooses."""
+        index = index if isinstance(index, tuple) else (index,)
+        if len(index) > len(self.shape):
+            raise IndexError("%d indices: expected at most %d" % (len(index), len(self.shape)))
+        begin, shape, strides = self._begin, [], []
+        for axis, count in enumerate(self.shape):
+            at = index[axis] if axis < len(index) else slice(None)
+            if isinstance(at, slice):
+                chosen = range(count)[at]
+                begin += chosen.start * self._strides[axis] if len(chosen) else 0
+                shape.append(len(chosen))
+                strides.append(chosen.step * self._strides[axis])
+                continue
+            at = operator.index(at)
+            if not -count <= at < count:
+                raise IndexError("index %d: expected %d to %d" % (at, -count, count - 1))
+            begin += at % count * self._strides[axis]
+        return Array(self._flat, begin, tuple(shape), tuple(strides)) if shape else begin
+
+    def __getitem__(self, index):
+        part = self._part(index)
+        return part if isinstance(part, Array) else self._flat[part]
+
+    def __setitem__(self, index, values):
+        part = self._part(index)
+        if not isinstance(part, Array):
+            self._flat[part] = values
+            return
+        if hasattr(values, "__iter__"):
+            values = list(values)
+            if len(values) != len(part):
+                raise ValueError("%d values: expected %d" % (len(values), len(part)))
+        for i in range(len(part)):
+            part[i] = values[i] if isinstance(values, list) else values
+
+
 class _Table:
     """Numbers in memory of Python's: `at` is its address for the library, `view` what users see."""
 
@@ -456,10 +619,12 @@ class _Table:
         count = math.prod(shape)
         self.memory = bytearray(8 * count)
         self.at = (c_double * count).from_buffer(self.memory)  # keeps the memory where it is
-        self.view = memoryview(self.memory).cast("d", shape)
+        self.view = _array(self.memory, "d", shape)
 
     def take(self, values):
         """Copies numbers into the table: a buffer of doubles, or numbers in lists."""
+        if values is self.view:
+            return
         try:
             view = memoryview(values)
         except TypeError:
@@ -506,6 +671,7 @@ class _Owned:
         self.reading = threading.Lock()  # held while replies and warnings are taken
         self.read = []  # the warnings that were taken
         self.reply = _Reply()
+        self.outputs = []  # (step, end, pointer, definition that the library refers to) of each MCAP file and log
         error = _Error()
         _check(_lib.troupe_inbox_create(1000, byref(self.inbox), byref(error)), error)
 
@@ -544,14 +710,29 @@ class _Owned:
         finally:
             self.taking.release()
 
+    def stepped(self):
+        """After each step, while `taking` is held."""
+        for step, _, pointer, _ in self.outputs:
+            step(pointer)
+
     def destroy(self):
+        """Ends the files, too, so that they are whole when a program ends with an exception. Returns the first error of a
+        file, or None."""
         server, self.server = self.server, c_void_p()
         clients, self.clients = self.clients, {}
+        outputs, self.outputs = self.outputs, []
+        failed, error = None, _Error()
         for client, lock in clients.values():
             with lock:
                 _lib.troupe_client_destroy(client)
+        for _, end, pointer, _ in outputs:
+            if end(pointer, byref(error)):
+                failed = failed or _failure(error)
         if server:
+            if _lib.troupe_server_end_recording(server, byref(error)):
+                failed = failed or _failure(error)
             _lib.troupe_server_destroy(server)
+        return failed
 
 
 _exits = False  # the interpreter has begun to exit
@@ -594,18 +775,20 @@ class World:
     resource_paths  folders for model:// and relative names, before that of troupe's own worlds; plugin_paths: folders with libraries of plug-ins
     strict          step() and run() raise an error after a step in which a command failed
     contacts, efforts   observe them, for contacts() and JointState.effort
-    record          a file that records the run, for `troupe replay`; call close() in the end
+    record          a file that records the run, for `troupe replay`. It is whole after close(), and when the program ends
+                    with or without an exception; if the process is killed, it ends with the last state that was recorded
+    record_every    steps between recorded states
 
     warnings (a list of lines) has what the library had to say about the file."""
 
     def __init__(self, path=None, *, text=None, state=None, seed=0, secondaries=None, rtf=0.0, resource_paths=(),
                  plugin_paths=(), strict=True, sleepless=False, sense_all=False, ignore_levels=False, paused=False,
-                 initial_time=0.0, contacts=False, efforts=False, record=None, save_folder=None):
+                 initial_time=0.0, contacts=False, efforts=False, record=None, record_every=100, save_folder=None):
         owned = self._owned = _Owned()
         self.strict = strict
         self._taking = owned.taking
         self._slice = 256  # steps in one call, about
-        self._types = (None, {})
+        self._types = (None, {}, {})  # for an epoch of topics: those that take messages, and those that are published
         self._numbers = 0
         self._error = _Error()
         definition = _lib.troupe_server_def_default()
@@ -631,6 +814,7 @@ class World:
         definition.initial_time_s = initial_time
         definition.observe = _OBSERVE_CONTACTS * bool(contacts) | _OBSERVE_EFFORTS * bool(efforts)
         definition.record_path = _bytes(record)
+        definition.record_every = _whole("record_every", record_every)
         definition.save_folder = _bytes(save_folder)
         definition.on_reply = ctypes.cast(_lib.troupe_inbox_put_reply, c_void_p)
         definition.on_warning = ctypes.cast(_lib.troupe_inbox_put_warning, c_void_p)
@@ -642,16 +826,14 @@ class World:
     # life
 
     def close(self):
-        """Ends the server and frees its memory. Views of numbers stay valid. A second call does nothing."""
+        """Ends the server and its files, and frees its memory. Arrays of numbers stay valid. A second call does nothing."""
         if self._taking.locked():
             raise Error("EINVAL", "the world takes steps: expected close() when it does not")
-        status = 0
         with self._taking:
-            if self._owned.server and self._definition.record_path:
-                status = _lib.troupe_server_end_recording(self._owned.server, byref(self._error))
             self._finalizer.detach()
-            self._owned.destroy()
-        _check(status, self._error)
+            failed = self._owned.destroy()
+        if failed is not None:
+            raise failed
 
     @property
     def closed(self):
@@ -682,15 +864,26 @@ class World:
         """Takes n steps. A failure of the run raises its error, and the last good state stays. A command that failed
         raises an error too, unless strict is False; then all n steps have been taken. Ctrl-C ends it early."""
         n = _whole("n", n)
-        if n > self._slice:
+        if n > self._slice and not self._owned.outputs:
             self.run(min(self.steps + n, _STEPS_MAX))
             return
         self._use()
         with self._taking:
-            status = _lib.troupe_server_step(self._any(), n, self._error)
+            status = self._step_files(self._any(), n) if self._owned.outputs else \
+                _lib.troupe_server_step(self._any(), n, self._error)
             failed = self._owned.failure()
         if status or failed is not None:
             self._after(status, failed)
+
+    def _step_files(self, server, n):
+        """One step in each call, because MCAP files and logs look at each state."""
+        status = 0
+        while n and not status:
+            status, n = _lib.troupe_server_step(server, 1, self._error), n - 1
+            self._owned.stepped()
+            if _lib.troupe_server_was_stopped(server):
+                break
+        return status
 
     def run(self, steps=0, until=0.0):
         """Runs until so many steps have been taken since state 0, or until this simulated time; 0: no limit. Ends also
@@ -706,8 +899,10 @@ class World:
         """The interpreter handles signals only between calls: so a long run is many calls, of some 50 ms each."""
         while True:
             at, begin = _lib.troupe_server_progress(server).steps, time.monotonic()
-            limits.iterations = min(steps, at + self._slice) if steps else at + self._slice
+            most = 1 if self._owned.outputs else self._slice
+            limits.iterations = min(steps, at + most) if steps else at + most
             status = _lib.troupe_server_run(server, byref(limits), byref(self._error))
+            self._owned.stepped()
             took = time.monotonic() - begin
             ended = _lib.troupe_server_progress(server).steps < limits.iterations or limits.iterations == steps
             if status or ended or _lib.troupe_server_was_stopped(server):
@@ -737,6 +932,39 @@ class World:
         state = ctypes.string_at(at, count.value)
         _free(at)
         return state
+
+    # files
+
+    def mcap(self, path, topics=None):
+        """Records topics into an MCAP file, from the present state on, as `troupe run --mcap` does. topics: patterns with
+        * and ?, also with a rate in Hz ("/model/*/odometry@10"); None: all but pictures, point clouds and statistics. The
+        file is whole after close(), or when the program ends."""
+        if topics is not None:
+            topics = [topics] if isinstance(topics, str) else list(topics)
+        rows = (_McapTopic * len(topics or ()))(*(_mcap_topic(topic) for topic in topics or ()))
+        definition = _McapDef(_bytes(path), rows if len(rows) else None, len(rows), None,
+                              ctypes.cast(_lib.troupe_inbox_put_warning, c_void_p), self._owned.inbox)
+        self._add_file(_lib.troupe_mcap_start, _lib.troupe_mcap_step, _mcap_end, definition)
+
+    def log(self, path, what=None, every=0):
+        """Writes a table (CSV) of states, from the present one on, as `troupe run --log` does. what: "model", "joint:red",
+        "link:red/chassis", "contact", "effort", "sensor:*/imu" ..., separated by commas; None: models, joints and
+        odometry. every: steps between samples; 0: 10 ms. The file is whole after close(), or when the program ends."""
+        definition = _LogDef(_bytes(path), None if what is None else _name(what), _whole("every", every),
+                             ctypes.cast(_lib.troupe_inbox_put_warning, c_void_p), self._owned.inbox)
+        observed, error = c_uint32(), _Error()
+        _check(_lib.troupe_log_observes(definition.what, byref(observed), byref(error)), error)
+        for bit, option in ((_OBSERVE_CONTACTS, "contacts"), (_OBSERVE_EFFORTS, "efforts")):
+            if observed.value & bit and not self._definition.observe & bit:
+                raise Error("EINVAL", "log: '%s': expected World(%s=True), which observes them" % (what, option))
+        self._add_file(_lib.troupe_log_start, _lib.troupe_log_step, _lib.troupe_log_end, definition)
+
+    def _add_file(self, start, step, end, definition):
+        pointer, error = c_void_p(), _Error()
+        self._use()
+        with self._taking:
+            _check(start(self._any(), byref(definition), byref(pointer), byref(error)), error)
+            self._owned.outputs.append((step, end, pointer, definition))
 
     # asking
 
@@ -824,14 +1052,38 @@ class World:
     # handles
 
     def model(self, name, world=0):
-        """The Model of this name. KeyError: there is none."""
+        """The Model of this name. UnknownName, a KeyError: there is none."""
         found = _lib.troupe_find_model(self._use(), _world_number(world), _name(name))
-        return Model(self, _found(found, "model", name), name)
+        return Model(self, _found(found, "model", name, lambda: self._model_names(world)), name)
+
+    def _model_names(self, world=0):
+        return self._world(world, _model_names)
 
     def joint(self, name, world=0):
         """A joint of the world itself. Those of models: Model.joint()."""
         found = _lib.troupe_find_world_joint(self._use(), _world_number(world), _name(name))
-        return Joint(self, _found(found, "joint", name), name)
+        return Joint(self, _found(found, "joint of the world", name, lambda: self._world(world, _world_joint_names)), name)
+
+    def sensors(self, world=0):
+        """All sensors by their full names: {"scout_0::bumper::lidar": Sensor}."""
+        found = {}
+        for about in self.scene(world)["models"]:
+            for sensor in about["sensors"]:
+                model = self.model(about["name"], world)
+                handle = _lib.troupe_find_sensor(self._use(), model._handle, _name(sensor["name"]))
+                if handle.at:
+                    found["%s::%s" % (about["name"], sensor["name"])] = Sensor(model, handle, sensor["name"], sensor)
+        return found
+
+    def sensor(self, name, world=0):
+        """A Sensor by its full name, "scout_0::bumper::lidar"."""
+        parts = name.split("::") if isinstance(name, str) else [name]
+        for count in range(1, len(parts)):
+            model, rest = "::".join(parts[:count]), "::".join(parts[count:])
+            if _lib.troupe_find_model(self._use(), _world_number(world), _name(model)).at:
+                return self.model(model, world).sensor(rest)
+        _name(name)
+        raise _unknown("EINVAL", "no sensor '%s'" % name, name, self.sensors(world))
 
     def models(self, names=None, world=0):
         """Models as one group; names: of all models that can move, if None."""
@@ -856,20 +1108,35 @@ class World:
 
     def _type(self, name):
         """The type of the messages that a topic or service takes."""
+        taken, _ = self._names_of_topics()
+        try:
+            return taken[name]
+        except KeyError:
+            raise _unknown("ECOMMAND", "topic '%s' has no listener" % name, name, self._main_names(taken)) from None
+
+    def _names_of_topics(self):
+        """Of the topics and services that take messages, and of those that are published: {name: type} of each."""
         epoch = _lib.troupe_topics_epoch(self._any())
         if self._types[0] != epoch:
-            self._types = (epoch, {topic["name"]: topic["type"] for topic in self.topics()
-                                   if topic["kind"] != "published"})
-        try:
-            return self._types[1][name]
-        except KeyError:
-            raise Error("ECOMMAND", "topic '%s' has no listener" % name) from None
+            taken, published = {}, {}
+            for topic in self.topics():
+                (published if topic["kind"] == "published" else taken)[topic["name"]] = topic["type"]
+            self._types = (epoch, taken, published)
+        return self._types[1:]
+
+    @staticmethod
+    def _main_names(names):
+        """For a message: each service has a second name, which is left out."""
+        return [name for name in names if not name.endswith("/blocking")]
 
     def command(self, topic, message, step=None):
         """Gives a command on a topic or service, for the next step or for `step`, and returns the step. message: a dict
         (JSON), a text in the form of `gz topic -p`, numbers in the order of the message's fields, or bytes in binary
-        form. A step in the past is refused. Any thread."""
+        form. A step in the past is refused. A topic that does not exist is an error; while a model waits to be
+        created, a text is kept for its step. Any thread."""
         server, error, bound = self._any(), _Error(), c_uint64()
+        _name(topic)
+        topic = _plain(topic)
         name, when = _name(topic), _when(step)
         if isinstance(message, str):
             status = _lib.troupe_command_text(server, when, name, _name(message), byref(bound), byref(error))
@@ -888,15 +1155,22 @@ class World:
         """A Client: subscribes to topics and calls services. depth: step boundaries whose messages wait; 0: 64."""
         return Client(self, depth)
 
-    def subscribe(self, topic, rate=0.0, depth=0):
-        """A Client that is subscribed to this topic."""
+    def subscribe(self, topic, rate=0.0, depth=0, later=False):
+        """A Client that is subscribed to this topic. later: the topic may come later, with a model."""
         client = Client(self, depth)
-        client.subscribe(topic, rate)
+        try:
+            client.subscribe(topic, rate, later)
+        except BaseException:
+            client.close()
+            raise
         return client
 
     def call(self, service, request=None):
         """Calls a service, takes one step, because services are answered between steps, and returns the reply: a dict.
         A refusal raises an error."""
+        return self._call(service, request).dict()
+
+    def _call(self, service, request):
         client = Client(self, 0)
         try:
             tag = client.call(service, request)
@@ -909,16 +1183,134 @@ class World:
                 if reply.tag == tag:
                     if not reply.ok:
                         raise Error(reply.status, reply.text)
-                    return reply.dict()
+                    return reply
             raise Error("ECOMMAND", "service '%s': no reply within one step" % service)
         finally:
             client.close()
 
+    # changes. Each takes one step, as call() does, so that its effect can be seen, and raises an error if it is refused;
+    # with `step` it takes none: the change is made at the beginning of that step, whose number is returned.
 
-def _found(handle, kind, name):
+    def _change(self, service, request, world, step, name=None):
+        worlds = self.names
+        if not 0 <= world < len(worlds):
+            raise Error("EINVAL", "world %d: expected 0 to %d" % (world, len(worlds) - 1))
+        topic = "/world/%s/%s" % (_part_of_topic(worlds[world]), service)
+        if step is not None:
+            return self.command(topic, request, step)
+        try:
+            self._call(topic, request)
+        except Error as why:
+            if why.status == "ECOMMAND" and name is not None and name not in self._model_names(world):
+                raise _unknown(why.status, why.text, name, self._model_names(world)) from None
+            raise
+        return None
+
+    def spawn(self, model, name=None, pose=None, rename=False, world=0, step=None):
+        """Creates a model and returns it: a Model. model: a text of SDF or URDF, or a file of it, or its name in the
+        resource paths ("models/cart"). name: instead of the model's own. pose: x, y, z; or x, y, z, roll, pitch, yaw; or
+        x, y, z and the quaternion w, x, y, z. rename: a name that is in use gets a number; otherwise it is an error.
+        Takes one step; with `step` none, and the model is created at the beginning of that step, which is returned."""
+        text = os.fspath(model)
+        request = {"sdf": text} if text.lstrip().startswith("<") else \
+            {"sdf_filename": os.path.abspath(text) if os.path.isfile(text) else text}
+        if name is not None:
+            request["name"] = name
+        if pose is not None:
+            request["pose"] = _pose_dict(pose)
+        if rename:
+            request["allow_renaming"] = True
+        before = None if name is not None and not rename or step is not None else set(self._model_names(world))
+        bound = self._change("create", request, world, step)
+        if step is not None:
+            return bound
+        if before is not None:
+            name = next((each for each in self._model_names(world) if each not in before), name)
+        return self.model(name, world)
+
+    def remove(self, model, world=0, step=None):
+        """Removes a model: a name or a Model. Takes one step; with `step` none, as in spawn()."""
+        name = _name_of(model)
+        return self._change("remove", {"name": name, "type": "MODEL"}, world, step, name)
+
+    def reset(self, world=0, step=None):
+        """Puts the world back into its first state, at its first time; models that were spawned are removed. Takes one
+        step, the first one of the world anew; with `step` none, as in spawn(). `steps` goes on: it numbers commands."""
+        return self._change("control", {"reset": {"all": True}}, world, step)
+
+    def set_pose(self, model, pose, world=0, step=None):
+        """Places a model: a name or a Model; pose as in spawn(). Takes one step; with `step` none, as in spawn()."""
+        name = _name_of(model)
+        return self._change("set_pose", dict(_pose_dict(pose), name=name), world, step, name)
+
+    def set_twist(self, model, linear=(0, 0, 0), angular=(0, 0, 0), world=0, step=None):
+        """Sets the velocity of a model, a name or a Model, which moves as one rigid whole from then on: m/s and rad/s in
+        the world's axes. Takes one step; with `step` none, as in spawn()."""
+        name = _name_of(model)
+        request = {"name": name, "linear": dict(zip("xyz", _exactly(linear, 3))),
+                   "angular": dict(zip("xyz", _exactly(angular, 3)))}
+        return self._change("set_velocity", request, world, step, name)
+
+
+def _found(handle, kind, name, names):
+    """names: a function that returns those that exist."""
     if not handle.at:
-        raise KeyError("no %s '%s'" % (kind, name))
+        raise _unknown("EINVAL", "no %s '%s'" % (kind, name), name, names())
     return handle
+
+
+def _name_of(model):
+    if isinstance(model, Model):
+        return model.name
+    _name(model)
+    return model
+
+
+def _plain(topic):
+    """The name of a topic as the library lists it: with a slash before it, and none behind."""
+    return "/" + topic.strip("/")
+
+
+def _part_of_topic(name):
+    """A name of a world as it stands in topics."""
+    return "".join(c if c.isalnum() and c.isascii() or c in "_-." else "_" for c in name)
+
+
+def _mcap_topic(topic):
+    pattern, rate = topic if isinstance(topic, tuple) else topic.rpartition("@")[::2] if "@" in topic else (topic, 0)
+    return _McapTopic(_name(pattern), float(rate))
+
+
+def _mcap_end(pointer, error):
+    return _lib.troupe_mcap_end(pointer, None, error)
+
+
+def _pose_dict(pose):
+    """x, y, z and nothing, roll, pitch and yaw, or a quaternion w, x, y, z."""
+    numbers = [float(number) for number in pose]
+    if len(numbers) not in (3, 6, 7):
+        raise ValueError("%d numbers: expected x, y, z; or with roll, pitch, yaw; or with a quaternion w, x, y, z" %
+                         len(numbers))
+    found = {"position": dict(zip("xyz", numbers))}
+    if len(numbers) == 6:
+        (cr, sr), (cp, sp), (cy, sy) = ((math.cos(angle / 2), math.sin(angle / 2)) for angle in numbers[3:])
+        numbers[3:] = [cr * cp * cy + sr * sp * sy, sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy,
+                       cr * cp * sy - sr * sp * cy]
+    if len(numbers) == 7:
+        found["orientation"] = dict(zip("wxyz", numbers[3:]))
+    return found
+
+
+def _model_names(snapshot):
+    scene = snapshot.scene[0]
+    return [_text(scene.models[i].name) for i in range(scene.model_count)]
+
+
+def _world_joint_names(snapshot):
+    scene = snapshot.scene[0]
+    models = [scene.models[i] for i in range(scene.model_count)]
+    first = max([model.joint_first + model.joint_count for model in models], default=0)
+    return [_text(scene.joints[i].name) for i in range(first, scene.joint_count)]
 
 
 def _text(value):
@@ -1049,23 +1441,30 @@ class Model(_Thing):
         return {name: getattr(found, name) for name, _ in _Odometry._fields_[1:]}
 
     def link(self, name):
-        """A Link by its name in the model. KeyError: there is none."""
-        return Link(self.world, _found(_lib.troupe_find_link(self.world._use(), self._handle, _name(name)), "link", name),
-                    name)
+        """A Link by its name in the model. UnknownName, a KeyError: there is none."""
+        found = _lib.troupe_find_link(self.world._use(), self._handle, _name(name))
+        return Link(self.world, _found(found, "link", name, lambda: self._names("links")), name)
+
+    def _about(self):
+        self._read()  # a model that does not exist any more
+        return next(about for about in self.world.scene(self._handle.world)["models"] if about["name"] == self.name)
+
+    def _names(self, parts):
+        return [part["name"] for part in self._about()[parts]]
 
     def joint(self, name):
-        """A Joint by its name in the model. KeyError: there is none."""
+        """A Joint by its name in the model. UnknownName, a KeyError: there is none."""
         found = _lib.troupe_find_joint(self.world._use(), self._handle, _name(name))
-        return Joint(self.world, _found(found, "joint", name), name)
+        return Joint(self.world, _found(found, "joint", name, lambda: self._names("joints")), name)
 
-    def joints(self, names):
-        """Joints of the model as one group."""
-        return Joints([self.joint(name) for name in names])
+    def joints(self, names=None):
+        """Joints of the model as one group; names: of all joints, if None."""
+        return Joints([self.joint(name) for name in (self._names("joints") if names is None else names)])
 
     def sensor(self, name):
-        """A Sensor by its name with its link or joint ("base::imu"). KeyError: there is none."""
+        """A Sensor by its name with its link or joint ("base::imu"). UnknownName, a KeyError: there is none."""
         found = _lib.troupe_find_sensor(self.world._use(), self._handle, _name(name))
-        return Sensor(self, _found(found, "sensor", name), name)
+        return Sensor(self, _found(found, "sensor", name, lambda: self._names("sensors")), name)
 
     def command_twist(self, linear=(0, 0, 0), angular=(0, 0, 0), step=None):
         """A twist for the system that drives the model (DiffDrive, VelocityControl): x, y, z in m/s and in rad/s."""
@@ -1131,32 +1530,58 @@ class Joint(_Thing):
         return self._give(_lib.troupe_command_joint_state, step, _whole("axis", axis, _NONE), position, velocity)
 
 
+_MAIN_TYPES = {"LaserScan", "Image"}
+
+
 class Sensor(_Thing):
     """A sensor by its handle. It measures while it is held, or while one of its topics has a subscriber."""
 
-    def __init__(self, model, handle, name):
+    def __init__(self, model, handle, name, about=None):
         super().__init__(model.world, handle, name)
         self.model = model
-        self.type, self.rate, self.names = "", 0.0, []
-        for sensor in next(m for m in self.world.scene(handle.world)["models"] if m["name"] == model.name)["sensors"]:
-            if sensor["name"] in (name, name[len(model.name) + 2:]):
-                self.type, self.rate, self.names = sensor["type"], sensor["rate"], sensor["numbers"]
+        self._held = False
+        self._clients = []
+        self._last = {}  # "LaserScan", "picture", "depth": the last message
+        if about is None:
+            short = name[len(model.name) + 2:] if name.startswith(model.name + "::") else name
+            about = next(each for each in model._about()["sensors"] if each["name"] in (name, short))
+        self.type, self.rate, self.names = about["type"], about["rate"], about["numbers"]
 
     def hold(self, on=True):
         """From the next step on it measures, for `reading`, whether its topics have subscribers or not."""
-        if not _lib.troupe_hold_sensor(self.world._use(), self._handle, on):
+        held = _lib.troupe_hold_sensor(self.world._use(), self._handle, on)
+        for client in self._clients:
+            client.close()
+        self._clients, self._last = [], {}
+        if on:
+            self._clients = [self.world.subscribe(topic, depth=4) for topic, found in self.topics.items()
+                             if found.split(".")[-1] in _MAIN_TYPES]
+        if not held and not (self._clients and on):
             raise Error("EINVAL", "sensor '%s': expected one that exists and is simulated" % self.name)
+        self._held = on
         return self
 
     @property
     def reading(self):
-        """The last sample while it is held: a Reading with the sensor's numbers by name; None: it has not measured.
-        Whole scans and pictures are messages: subscribe()."""
-        found = _Reading()
-        if not _lib.troupe_get_sensor(self.world._use(), self._handle, found):
+        """The last sample: a Reading with the sensor's numbers by name, and with ranges and angles of a lidar, or the
+        picture of a camera. None: it has not measured yet. The first use of it holds the sensor, as hold() does."""
+        if not self._held:
             self.model._read()  # a model that does not exist any more
+            self.hold()
+        found, last = _Reading(), self._last
+        given = _lib.troupe_get_sensor(self.world._use(), self._handle, found)
+        for client in self._clients:
+            for message in client:
+                last[message._what()] = message
+        if not given and not last:
+            self.model._read()
             return None
-        return Reading(found.step, found.time_s, dict(zip(self.names, found.numbers)))
+        main = next(iter(last.values()), None)
+        step, time_s = (found.step, found.time_s) if given else (main.step, main.time)
+        numbers = dict(zip(self.names, found.numbers)) if given else {}
+        ranges, angles, vertical = last["scan"]._ranges() if "scan" in last else (None, None, None)
+        pictures = [last[what].array() if what in last else None for what in ("picture", "depth")]
+        return Reading(step, time_s, numbers, ranges, angles, vertical, *pictures)
 
     @property
     def topics(self):
@@ -1175,7 +1600,7 @@ class Sensor(_Thing):
                 continue
             if type is None or found.split(".")[-1] == type.split(".")[-1]:
                 return self.world.subscribe(name, rate, depth)
-        raise KeyError("sensor '%s' has no topic of type %s: expected one of %s" % (self.name, type, sorted(topics.values())))
+        raise _unknown("EINVAL", "sensor '%s' has no topic of type %s" % (self.name, type), str(type), topics.values())
 
 
 class _Group:
@@ -1321,15 +1746,32 @@ class Message:
 
     def array(self):
         """Of a scan: ranges, rows x columns. Of a picture: rows x columns x channels, or rows x columns of floats
-        (metres) or 16-bit numbers. Of a point cloud: rows x columns x bytes of a point. Views into `data`."""
+        (metres) or 16-bit numbers. Of a point cloud: rows x columns x bytes of a point. An array of numpy's, or an Array,
+        that is a view into `data`."""
         kind = self.type.split(".")[-1]
         try:
             shape, path, format = {"LaserScan": self._scan, "Image": self._image, "PointCloudPacked": self._points}[kind]()
         except KeyError:
             raise Error("EINVAL", "%s: expected a LaserScan, an Image or a PointCloudPacked" % self.type) from None
-        if not math.prod(shape):
-            return memoryview(b"").cast(format)
-        return self.numbers(path).cast("B").cast(format, shape)
+        return _array(self.numbers(path).cast("B") if math.prod(shape) else b"", format, shape)
+
+    def _what(self):
+        """What a Reading makes of it."""
+        if self.type.endswith("LaserScan"):
+            return "scan"
+        return "depth" if self._image()[2] == "f" else "picture"
+
+    def _ranges(self):
+        """Ranges, their angles, and those of the rows; of a single row: ranges in one dimension."""
+        ranges = self.array()
+        low, step, lowest, up = (self.number(name) for name in ("angle_min", "angle_step", "vertical_angle_min",
+                                                                "vertical_angle_step"))
+        rows, columns = ranges.shape
+        angles = _Table(columns)
+        angles.at[:] = [low + i * step for i in range(columns)]
+        vertical = _Table(rows)
+        vertical.at[:] = [lowest + i * up for i in range(rows)]
+        return ranges[0] if rows == 1 else ranges, angles.view, vertical.view
 
     def _whole(self, *names):
         return [int(self.number(name)) for name in names]
@@ -1388,17 +1830,26 @@ class Client:
     def _use(self):
         return self._entry()[0]
 
-    def subscribe(self, topic, rate=0.0):
-        """To a topic that may come later; rate: at most so many messages per simulated second; 0: the topic's rate."""
+    def subscribe(self, topic, rate=0.0, later=False):
+        """rate: at most so many messages per simulated second; 0: the topic's rate. later: the topic may come later, with a
+        model; otherwise a topic that does not exist is an error."""
         error = _Error()
+        _name(topic)
+        topic = _plain(topic)
+        _, published = self.world._names_of_topics()
+        if not later and topic not in published:
+            raise _unknown("EINVAL", "topic '%s' is not published" % topic, topic, published)
         _check(_lib.troupe_client_subscribe(self._use(), _name(topic), rate, byref(error)), error)
 
     def unsubscribe(self, topic):
-        _lib.troupe_client_unsubscribe(self._use(), _name(topic))
+        _name(topic)
+        _lib.troupe_client_unsubscribe(self._use(), _name(_plain(topic)))
 
     def call(self, service, request=None, type=None):
         """Calls a service with a dict or bytes. take() gives the reply, with the tag that is returned here, after the
         next step boundary."""
+        _name(service)
+        service = _plain(service)
         kind, error = type or self.world._type(service), _Error()
         if request is not None and not isinstance(request, (dict, bytes, bytearray)):
             raise TypeError("%.80r: expected a dict or bytes" % (request,))
@@ -1500,12 +1951,25 @@ class Pool:
                 if not all(taken):
                     raise _taking_steps()
                 servers = (c_void_p * len(worlds))(*(world._any() for world in worlds))
-                status = _lib.troupe_pool_step(pool, servers, len(worlds), n, errors, byref(error))
+                status = self._step_all(pool, worlds, servers, n, errors, error)
                 failures = [world._owned.failure() for world in worlds]
             finally:
                 nothing.extend(release)
         if status or any(failed is not None for failed in failures):
             _raise_of(worlds, errors, failures)
+
+
+    @staticmethod
+    def _step_all(pool, worlds, servers, n, errors, error):
+        """Files look at each state: then it is one step in each call."""
+        if not any(world._owned.outputs for world in worlds):
+            return _lib.troupe_pool_step(pool, servers, len(worlds), n, errors, byref(error))
+        status = 0
+        while n and not status:
+            status, n = _lib.troupe_pool_step(pool, servers, len(worlds), 1, errors, byref(error)), n - 1
+            for world in worlds:
+                world._owned.stepped()
+        return status
 
 
 def _raise_of(worlds, errors, failures):

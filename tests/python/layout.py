@@ -8,7 +8,7 @@ import sys
 
 import troupe
 
-HEADERS = ["client", "command", "message", "pool", "report", "server", "world"]
+HEADERS = ["client", "command", "gateway", "log", "message", "pool", "record", "report", "server", "world"]
 STRUCTS = {"_Error": "struct troupe_error", "_Model": "troupe_model", "_Link": "troupe_link", "_Joint": "troupe_joint",
            "_Sensor": "troupe_sensor", "_ModelState": "struct troupe_model_state",
            "_LinkState": "struct troupe_link_state", "_JointState": "struct troupe_joint_state",
@@ -21,7 +21,8 @@ STRUCTS = {"_Error": "struct troupe_error", "_Model": "troupe_model", "_Link": "
            "_Limits": "struct troupe_limits", "_Progress": "struct troupe_progress",
            "_Def": "struct troupe_server_def", "_Topic": "struct troupe_topic", "_Topics": "struct troupe_topics",
            "_ClientDef": "struct troupe_client_def", "_Message": "struct troupe_message",
-           "_Numbers": "struct troupe_numbers"}
+           "_Numbers": "struct troupe_numbers", "_McapTopic": "struct troupe_mcap_topic",
+           "_McapDef": "struct troupe_mcap_def", "_LogDef": "struct troupe_log_def"}
 PARTIAL = {"_Scene"}  # the module leaves out the last members
 PLAIN = {"_Pose": "struct troupe_pose", "_Twist": "struct troupe_twist", "_Vec3": "struct troupe_vec3"}
 NUMBERS = {"_ERROR_TEXT_BYTES": "TROUPE_ERROR_TEXT_BYTES", "_SECONDARIES_AUTO": "TROUPE_SECONDARIES_AUTO",

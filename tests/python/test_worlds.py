@@ -226,7 +226,12 @@ def test_groups():
 # --- numbers without a copy --------------------------------------------------------------------------------------------
 
 
-def address(view):
+def view_of(array):
+    return array.view if isinstance(array, troupe.Array) else memoryview(array)
+
+
+def address(array):
+    view = view_of(array)
     return ctypes.addressof((ctypes.c_char * view.nbytes).from_buffer(view))
 
 
@@ -235,7 +240,7 @@ def test_views_are_the_memory_that_the_library_writes():
     with troupe.World(text=CARTS) as world:
         carts = world.models()
         assert address(carts.poses) == ctypes.addressof(carts._poses.at)
-        assert carts.poses.shape == (4, 7) and carts.twists.shape == (4, 6) and carts.poses.format == "d"
+        assert carts.poses.shape == (4, 7) and carts.twists.shape == (4, 6) and view_of(carts.poses).format == "d"
         ctypes.memset(carts._poses.at, 0, 8)
         assert carts.poses[0, 0] == 0.0
 
@@ -260,6 +265,38 @@ def test_numpy_takes_views_without_a_copy():
         carts.command_twists(twists.astype(numpy.float32))
         raises(ValueError, "expected 24", carts.command_twists, twists[:3])
     assert poses.sum() == poses.sum(), "the array outlives the world"
+
+
+def test_indices_of_arrays():
+    """poses[0], poses[0][1], poses[0, 1], slices, negative indices, assignment; the same with and without numpy."""
+    found = troupe._numpy
+    for without in (False, True):
+        if without:
+            troupe._numpy = lambda: None
+        try:
+            table = troupe._Table(3, 2, 2)
+            table.at[:] = range(12)
+            a = table.view
+            assert isinstance(a, troupe.Array) or (numpy is not None and not without)
+            assert a.shape == (3, 2, 2) and len(a) == 3 and a[1].tolist() == [[4, 5], [6, 7]] and a[-1, 1, 0] == 10
+            assert a[0][1][1] == 3 and a[:, 0, 1].tolist() == [1, 5, 9] and a[1:, 1].tolist() == [[6, 7], [10, 11]]
+            assert a[::2, 0, 0].tolist() == [0, 8] and [row.tolist()[0][0] for row in a] == [0, 4, 8]
+            a[0] = [[1, 2], [3, 4]]
+            a[1, :, 0] = 9
+            a[2][0][1] = -1
+            assert list(table.at) == [1, 2, 3, 4, 9, 5, 9, 7, 8, -1, 10, 11]
+            raises(IndexError, "3", lambda: a[3])
+            raises(IndexError, "", lambda: a[0, 0, 0, 0])
+            raises(ValueError, "", a.__setitem__, 0, [1, 2, 3])
+            with troupe.World(text=CARTS) as world:
+                carts = world.models()
+                assert tuple(carts.poses[2]) == carts[2].pose
+                carts.commands[1] = [0.5, 0, 0, 0, 0, 0]
+                carts.command_twists(carts.commands)
+                world.step(200)
+                assert carts[1].twist.vx > 0.1 > abs(carts[0].twist.vx)
+        finally:
+            troupe._numpy = found
 
 
 def test_views_outlive_their_world():
@@ -312,6 +349,36 @@ def test_a_scan():
         assert message.array().tolist()[0] == ranges.tolist()
 
 
+def test_readings_of_lidars_and_cameras():
+    """A lidar's reading has its ranges and their angles, a camera's its picture, as they are in the messages."""
+    with troupe.World(text=LIDAR, secondaries=0) as world:
+        sensor = world.sensor("m::l::s")
+        assert list(world.sensors()) == ["m::l::s"] and sensor.reading is None
+        scans = sensor.subscribe("LaserScan")
+        world.step(30)
+        if any("lidars" in line for line in world.warnings):
+            raise Skip("this build has no rays")
+        reading, message = sensor.reading, scans.latest()
+        assert reading.step <= message.step and reading.ranges.tolist() == message.array().tolist()
+        assert reading.ranges.shape == (4, 6) and reading.picture is None and "range" in reading.numbers
+        close_to(reading.angles[0], -0.5, 1e-12)
+        close_to(reading.angles[5], 0.5, 1e-9)
+        close_to(reading.vertical_angles[3], 0.3, 1e-9)
+        close_to(reading.ranges[1, 2], 2.9 / math.cos(reading.angles[2]) / math.cos(reading.vertical_angles[1]), 1e-5)
+        sensor.hold(False)
+    for kind, pictured, deep in (("camera", True, False), ("depth_camera", False, True), ("rgbd_camera", True, True)):
+        with troupe.World(text=CAMERA % ("s", kind), secondaries=0) as world:
+            camera = world.sensor("m::l::s").hold()
+            world.step(30)
+            reading = camera.reading
+            assert (reading.picture is not None) == pictured and (reading.depth is not None) == deep, kind
+            if pictured:
+                assert reading.picture.shape == (8, 16, 3) and len(reading.picture[0][0]) == 3
+            if deep:
+                assert reading.depth.shape == (8, 16)
+                close_to(reading.depth[4, 8], 2.9, 1e-5)
+
+
 CAMERA = ("<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'><sensor name='%s' type='%s'>"
           "<update_rate>100</update_rate><camera><horizontal_fov>1</horizontal_fov><image><width>16</width>"
           "<height>8</height></image></camera></sensor></link></model><model name='wall'><static>1</static>"
@@ -341,7 +408,7 @@ def test_points():
         for row in range(4):
             for column in range(6):
                 begin = row * 6 * points.shape[2] + column * points.shape[2]
-                close_to(math.hypot(*struct.unpack_from("<3f", points.cast("B"), begin)), ranges[row, column], 1e-5)
+                close_to(math.hypot(*struct.unpack_from("<3f", view_of(points).cast("B"), begin)), ranges[row, column], 1e-5)
 
 
 def test_pictures():
@@ -355,7 +422,7 @@ def test_pictures():
                 raise Skip("this build has no rays")
             picture = message.array()
             assert picture.shape == shape, picture.shape
-            assert picture.obj is message.data
+            assert view_of(picture).obj is message.data
             if kind == "depth_camera":
                 close_to(picture[4, 8], 2.9, 0.01)
 
@@ -417,6 +484,124 @@ def test_errors():
         raises(troupe.Error, "closed", call)
     world.close()
     assert world.closed
+
+
+def test_names_that_exist_are_in_the_error():
+    """The most similar names come first; the error is a KeyError and an Error of the module, and has no quotes around."""
+    with troupe.World(text=CARTS) as world:
+        why = raises(KeyError, "no model 'cart_9': expected 'cart_0', 'cart_1', 'cart_2', 'cart_3', 'floor'", world.model,
+                     "cart_9")
+        assert isinstance(why, troupe.UnknownName) and isinstance(why, troupe.Error) and str(why) == why.text
+        cart = world.model("cart_0")
+        raises(troupe.UnknownName, "'chassis'", cart.link, "chasis")
+        raises(troupe.UnknownName, "'left_wheel_joint'", cart.joint, "left_wheel_join")
+        raises(troupe.UnknownName, "none at all", cart.sensor, "imu")
+        raises(troupe.UnknownName, "'/model/cart_0/odometry'", world.subscribe, "/model/cart_0/odometri")
+        raises(troupe.UnknownName, "'/model/cart_0/cmd_vel'", world.command, "/model/cart_0/cmd_vle", {})
+        raises(troupe.Error, "/model/cart_0/cmd_vel", world.command, "/model/cart_0/cmd_vle", "linear {x: 1}")
+        raises(troupe.UnknownName, "'cart_2'", world.remove, "cart_22")
+        raises(troupe.UnknownName, "'cart_2'", world.set_pose, "cart_22", (0, 0, 0))
+    with troupe.World("lidar", secondaries=0) as world:
+        raises(troupe.UnknownName, "'scout_0::bumper::lidar'", world.sensor, "scou_0::bumper::lidar")
+        raises(troupe.UnknownName, "'bumper::lidar'", world.sensor, "scout_0::bumper::lida")
+
+
+def test_a_topic_that_comes_later():
+    """It is an error unless it is asked for; then its messages come when its model does."""
+    with troupe.World(text=CARTS, resource_paths=WORLDS) as world:
+        raises(troupe.UnknownName, "/model/late/odometry", world.subscribe, "/model/late/odometry")
+        client = world.subscribe("/model/late/odometry", later=True)
+        world.step(100)
+        assert client.take() is None
+        world.spawn("models/cart", "late", pose=(0, -5, 0))
+        world.step(100)
+        assert client.take().topic == "/model/late/odometry"
+        slashed = world.subscribe("model/late/odometry/")
+        world.step(100)
+        assert slashed.take().topic == "/model/late/odometry"
+
+
+def test_changes_of_the_world():
+    """spawn, set_pose, set_twist, remove, reset: the effect is there after one step, or at the step that is named."""
+    with troupe.World(text=CARTS, resource_paths=WORLDS) as world:
+        cart = world.spawn("models/cart", "new", pose=(1, 20, 0, 0, 0, math.pi / 2))
+        assert world.steps == 1 and cart.name == "new"
+        close_to(cart.pose.y, 20, 1e-9)
+        close_to(cart.pose.qz, math.sqrt(0.5), 1e-3)
+        raises(troupe.Error, "exists already", world.spawn, "models/cart", "new")
+        other = world.spawn("models/cart", "new", pose=(1, 30, 0), rename=True)
+        assert other.name != "new"
+        close_to(other.pose.y, 30, 1e-9)
+        box = world.spawn("<sdf version='1.9'><model name='box'><pose>0 40 9 0 0 0</pose>%s</model></sdf>" % BOX)
+        assert box.name == "box"
+        world.set_pose(box, (1, 2, 30, 1, 0, 0, 0))
+        close_to(box.pose.z, 30, 1e-3)
+        world.set_twist("box", linear=(0, 3, 0), angular=(0, 0, 1))
+        close_to(box.twist.vy, 3, 1e-9)
+        close_to(box.twist.wz, 1, 1e-9)
+        assert world.remove("new", step=50) == 50 and cart.exists
+        assert world.spawn("models/cart", "fifty", step=50) == 50 == world.set_twist("box", (1, 0, 0), step=50)
+        world.step(51 - world.steps)
+        assert not cart.exists and world.model("fifty").exists
+        close_to(box.twist.vx, 1, 1e-9)
+        world.reset()
+        assert not box.exists and world.model("cart_0").exists and world.steps == 52
+        close_to(world.time, world.step_size, 1e-12)
+        for wrong in ((1, 2), (1, 2, 3, 4), "abc"):
+            raises(ValueError, "", world.set_pose, "cart_0", wrong)
+        raises(troupe.Error, "world 1", world.reset, world=1)
+
+
+def test_files_are_those_of_the_command():
+    """An MCAP file and a log have the bytes that troupe run writes for the same run; also when a pool takes the steps."""
+    options = ["--mcap", "run.mcap", "--log", "run.csv", "--log-what", "model,effort", "--log-every", "7"]
+    path = os.path.join(WORLDS, "controllers.sdf")
+    hash_of_run(path, 300, *options)
+
+    def go(name, steps):
+        with troupe.World(path, efforts=True, secondaries=0) as world:
+            world.mcap(name + ".mcap")
+            world.log(name + ".csv", "model,effort", every=7)
+            steps(world)
+
+    go("single", lambda world: world.step(300))
+    go("parts", lambda world: [world.step(100), world.run(steps=200), troupe.step_many([world], 100)])
+    for name in ("single", "parts"):
+        for kind in (".csv", ".mcap"):
+            with open(name + kind, "rb") as found, open("run" + kind, "rb") as expected:
+                assert found.read() == expected.read(), name + kind
+    with troupe.World(text=CARTS) as world:
+        raises(troupe.Error, "World(efforts=True)", world.log, "a.csv", "effort")
+        raises(troupe.Error, "no such kind", world.log, "a.csv", "speed:x")
+        raises(troupe.Error, "cannot write", world.log, "no/folder/a.csv")
+        raises(troupe.Error, "cannot write", world.mcap, "no/folder/a.mcap")
+        world.mcap("rates.mcap", ["/clock@5", ("/model/*", 10)])
+        world.step(10)
+
+
+DIES = """
+import os, sys, troupe
+world = troupe.World(%r, record=%r)
+world.log(%r)
+world.step(137)
+%s
+"""
+
+
+def test_a_recording_of_a_script_that_dies():
+    """It can be replayed up to the last step; of a process that is killed, up to the last recorded state."""
+    path = os.path.join(WORLDS, "controllers.sdf")
+    for name, line, last in (("exception", "raise ValueError('oops')", 137), ("exit", "sys.exit(3)", 137),
+                             ("killed", "os.kill(os.getpid(), 9)", 100)):
+        code = DIES % (path, name + ".rec", name + ".csv", line)
+        assert subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=100).returncode != 0
+        done = subprocess.run([os.environ["TROUPE"], "replay", name + ".rec"], capture_output=True, text=True, timeout=100)
+        text = done.stdout + done.stderr
+        assert ("%d steps" % last if last == 137 else "step %d" % last) in text, text
+        if last == 137:
+            assert done.returncode == 0, text
+            with open(name + ".csv") as log:
+                assert log.read().split("\n")[-2].startswith("130,")
 
 
 def test_numbers_that_c_cannot_hold():
