@@ -1,5 +1,6 @@
-/* A log: the states of a running world at regular steps, as a file of comma-separated values (CSV) with one row for each
- * entity and sample. It is the file of `troupe run --log`, with the same bytes; the manual page describes the columns. */
+/* A log: the states of a running world at regular steps, as a file of comma-separated values (CSV) with one row for
+ * each entity and sample. It is the file of `troupe run --log`, with the same bytes; the manual page describes the
+ * columns. */
 #ifndef TROUPE_LOG_H
 #define TROUPE_LOG_H
 
@@ -16,8 +17,8 @@ struct troupe_log;
 
 struct troupe_log_def {
 	const char *path;
-	/* What is logged: KIND, KIND:MODEL or KIND:MODEL/NAME, separated by commas, with * and ?. A kind is model, link,
-	 * joint, contact, odometry, secondary, effort or sensor. NULL: "model,joint,odometry". */
+	/* What is logged: KIND, KIND:MODEL or KIND:MODEL/NAME, separated by commas, with * and ?. A kind is model,
+	 * link, joint, contact, odometry, secondary, effort or sensor. NULL: "model,joint,odometry". */
 	const char *what;
 	uint64_t every; /* steps between samples; 0: 10 ms of simulated time. Sensors are logged when they measure */
 	/* Any thread: why the log ends before the run, or that it has ended without a row. May be NULL. */

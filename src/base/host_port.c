@@ -32,7 +32,8 @@ bool host_port_read(const char *text, struct host_port *ret)
 	const char *rest = enclosed ? end + 1 : end ? end : host + strlen(host);
 	if (!enclosed && (!end || strchr(end + 1, ':')))
 		rest = end = host + strlen(host);
-	if (end - host > HOST_PORT_HOST_MAX || (*rest && *rest != ':') || (*rest && !host_port_take_port(rest + 1, ret)))
+	if (end - host > HOST_PORT_HOST_MAX || (*rest && *rest != ':') ||
+		(*rest && !host_port_take_port(rest + 1, ret)))
 		return false;
 	memcpy(ret->host, host, (size_t)(end - host));
 	return true;

@@ -1,5 +1,6 @@
-/* How all options write an address: PORT, :PORT, HOST, HOST:PORT, [IPv6], [IPv6]:PORT or an IPv6 address alone. HOST may
- * be a number, a name, or * for all addresses of this machine. What a HOST or its absence means is the caller's affair. */
+/* How all options write an address: PORT, :PORT, HOST, HOST:PORT, [IPv6], [IPv6]:PORT or an IPv6 address alone. HOST
+ * may be a number, a name, or * for all addresses of this machine. What a HOST or its absence means is the caller's
+ * affair. */
 #ifndef BASE_HOST_PORT_H
 #define BASE_HOST_PORT_H
 

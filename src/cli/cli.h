@@ -26,6 +26,7 @@ int cli_check(int argc, char **argv);
 int cli_print(int argc, char **argv);
 int cli_view(int argc, char **argv);
 int cli_topics(int argc, char **argv);
+int cli_worlds(int argc, char **argv);
 int cli_keygen(int argc, char **argv);
 int cli_topic(int argc, char **argv);
 int cli_service(int argc, char **argv);

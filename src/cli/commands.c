@@ -78,6 +78,8 @@ static troupe_status parse_line(char *at, const char *path, uint32_t number, boo
 	if (*topic != '/')
 		return fail(error, TROUPE_ECOMMAND, "%s:%u: topic '%.150s': expected a topic that begins with '/'",
 			path, number, topic);
+	for (char *end = topic + strlen(topic) - 1; end > topic && *end == '/'; end--)
+		*end = '\0'; /* Gazebo's programs take such names */
 	if (!unquote(&rest))
 		return fail(error, TROUPE_ECOMMAND, "%s:%u: %.80s: expected the text in a pair of single quotes", path,
 			number, rest);

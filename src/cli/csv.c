@@ -14,6 +14,25 @@
 
 enum { READ_BYTES = 1 << 16 };
 
+/* What the file is if it begins like another kind of file; NULL: it does not. */
+static const char *csv_other_kind(const struct csv *csv)
+{
+	static const struct {
+		const char *beginning, *kind;
+	} kinds[] = {{"troupe record\n", "a recording of troupe, which troupe replay takes"},
+		{"troupe state\n", "a saved state of troupe, which troupe run --resume takes"},
+		{"\x89MCAP", "an MCAP file"}, {"\x89PNG", "a picture"}, {"<", "an XML file"}, {"{", "a JSON file"},
+		{"\x7f"
+		 "ELF",
+			"a program"},
+		{"PK\x03\x04", "an archive"}, {"\x1f\x8b", "a compressed file"}};
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		if (csv->count >= strlen(kinds[i].beginning) &&
+			!memcmp(csv->buffer, kinds[i].beginning, strlen(kinds[i].beginning)))
+			return kinds[i].kind;
+	return NULL;
+}
+
 static troupe_status damaged(const struct csv *csv, struct troupe_error *error, const char *what)
 {
 	return fail(error, TROUPE_EWORLD, "%s:%" PRIu64 ": %s", csv->path, csv->line, what);
@@ -222,6 +241,10 @@ troupe_status csv_open(struct csv *csv, const char *path, struct troupe_error *e
 		if (status)
 			return status;
 	}
+	const char *kind = csv_other_kind(csv);
+	if (kind)
+		return fail(error, TROUPE_EWORLD, "%s: %s: expected a table (CSV), as troupe run --log writes it", path,
+			kind);
 	skip_mark(csv);
 	return read_names(csv, error);
 }

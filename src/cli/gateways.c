@@ -106,8 +106,9 @@ static troupe_status parse_address(
 {
 	struct host_port parts;
 	if (!host_port_read(address, &parts))
-		return fail(error, TROUPE_EINVAL, "%s: '%.80s': expected " HOST_PORT_FORMS ", for example %u or 192.168.1.5:%u",
-			option, address, *ret_port, *ret_port);
+		return fail(error, TROUPE_EINVAL,
+			"%s: '%.80s': expected " HOST_PORT_FORMS ", for example %u or 192.168.1.5:%u", option, address,
+			*ret_port, *ret_port);
 	*ret_host = *parts.host ? mem_strdup(parts.host) : NULL;
 	*ret_port = parts.has_port ? parts.port : *ret_port;
 	return TROUPE_OK;

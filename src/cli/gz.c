@@ -285,6 +285,31 @@ static void print_help(const char *command, const char *about, const struct gz_a
 	printf("\nOptions\n  -h, --help                  print this help; after an action, the action's\n");
 }
 
+static bool gz_is_flag(const char *flags, const char *word)
+{
+	size_t length = strlen(word);
+	for (; flags && *flags; flags += strcspn(flags, " "), flags += *flags == ' ')
+		if (strcspn(flags, " ") == length && !strncmp(flags, word, length))
+			return true;
+	return false;
+}
+
+/* `gz topic -e -t TOPIC`: the action is named by an option, at any place. -1: none of the arguments is such an option.
+ */
+static int gz_act_by_flag(const struct gz_action *actions, uint32_t count, void *settings, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++)
+		for (uint32_t k = 0; k < count; k++) {
+			if (!gz_is_flag(actions[k].flags, argv[i]))
+				continue;
+			int rest = actions[k].flag_stays ? argc : argc - 1;
+			if (!actions[k].flag_stays) /* argv ends with NULL */
+				memmove(argv + i, argv + i + 1, (size_t)(argc - i) * sizeof *argv);
+			return act(&actions[k], settings, rest, argv);
+		}
+	return -1;
+}
+
 int gz_dispatch(const char *command, const char *about, const struct gz_action *actions, uint32_t count, void *settings,
 	int argc, char **argv)
 {
@@ -297,6 +322,9 @@ int gz_dispatch(const char *command, const char *about, const struct gz_action *
 	for (uint32_t i = 0; word && i < count; i++)
 		if (!strcmp(word, actions[i].name))
 			return act(&actions[i], settings, argc - 1, argv + 1);
+	int status = word && *word == '-' ? gz_act_by_flag(actions, count, settings, argc, argv) : -1;
+	if (status >= 0)
+		return status;
 	for (uint32_t i = 0; i < count; i++)
 		text_add(&names, "%s%s", i ? i + 1 < count ? ", " : " or " : "", actions[i].name);
 	if (word)

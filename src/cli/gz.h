@@ -62,9 +62,12 @@ struct gz_action {
 	const struct options_command *command;
 	/* Returns the exit status. arena: for texts that live as long as the settings. */
 	int (*act)(void *settings, struct arena *arena);
+	/* Gazebo's options for the action, "-e --echo": one of them among the arguments names it, too. */
+	const char *flags;
+	bool flag_stays; /* it is an option of the action */
 };
-/* Runs the action that the first argument names, with the options of its command in *settings, which holds the defaults
- * before the call. Returns the exit status. */
+/* Runs the action that the first argument, or an option of Gazebo's, names, with the options of its command in
+ * *settings, which holds the defaults before the call. Returns the exit status. */
 int gz_dispatch(const char *command, const char *about, const struct gz_action *actions, uint32_t count, void *settings,
 	int argc, char **argv);
 

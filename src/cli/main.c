@@ -30,6 +30,7 @@ static const struct subcommand subcommands[] = {
 	{"plot", cli_plot, "draw a log of a run as a chart"},
 	{"check", cli_check, "list all errors and warnings of a world"},
 	{"print", cli_print, "print a world as troupe understands it"},
+	{"worlds", cli_worlds, "list the worlds that can be run by name"},
 	{"topics", cli_topics, "list the topics and services of a world"},
 	{"keygen", cli_keygen, "write a new key for networked mode"},
 	{"topic", cli_topic, "list, echo, measure or publish topics"},

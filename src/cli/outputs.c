@@ -46,6 +46,32 @@ static troupe_status outputs_fail(
 	return fail(error, why->status, "%s%s (%s)", item->path, text, item->option);
 }
 
+static bool outputs_ends_with(const char *path, const char *ending)
+{
+	size_t length = strlen(path), wanted = strlen(ending);
+	return length > wanted && !strcmp(path + length - wanted, ending);
+}
+
+/* A name that ends like that of another kind of file is a mistake: its reader would not understand the file. Any other
+ * ending is the user's affair. */
+static troupe_status outputs_check_ending(const struct outputs_item *item, struct troupe_error *error)
+{
+	static const struct {
+		const char *option, *ending, *kind;
+	} kinds[] = {{"--mcap", ".mcap", "an MCAP file"}, {"--output", ".mcap", "an MCAP file"},
+		{"--record", ".rec", "a recording"}, {"--log", ".csv", "a table (CSV)"},
+		{"--costs", ".csv", "a table (CSV)"}, {"--out", ".svg", "a chart (SVG)"}};
+	static const char *const others[] = {".mcap", ".rec", ".csv", ".svg", ".png", ".jpg", ".pdf", ".sdf", ".world",
+		".urdf", ".json", ".commands", ".bag", ".db3"};
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+		for (size_t k = 0; k < ARRAY_LEN(others) && !strcmp(item->option, kinds[i].option); k++)
+			if (outputs_ends_with(item->path, others[k]) && strcmp(others[k], kinds[i].ending) != 0)
+				return fail(error, TROUPE_EIO,
+					"%s: cannot write: %s makes %s: expected a name that ends in %s", item->path,
+					item->option, kinds[i].kind, kinds[i].ending);
+	return TROUPE_OK;
+}
+
 static troupe_status check_written(const struct outputs_item *item, struct troupe_error *error)
 {
 	const char *mark = item->kind == OUTPUT_STATES ? strstr(item->path, "%s") : NULL;
@@ -78,7 +104,9 @@ troupe_status outputs_check(const struct outputs *outputs, struct troupe_error *
 {
 	for (uint32_t i = 0; i < outputs->all.count; i++) {
 		const struct outputs_item *item = &outputs->all.at[i];
-		troupe_status status = is_written(item) ? check_written(item, error) : TROUPE_OK;
+		troupe_status status = is_written(item) ? outputs_check_ending(item, error) : TROUPE_OK;
+		if (!status && is_written(item))
+			status = check_written(item, error);
 		for (uint32_t k = 0; k < i && !status; k++)
 			if (collide(item, &outputs->all.at[k]))
 				status = fail(error, TROUPE_EIO,

@@ -204,9 +204,9 @@ static int call(void *given, struct arena *arena)
 int cli_service(int argc, char **argv)
 {
 	static const struct gz_action actions[] = {
-		{"list", "list services", &list_command, list},
-		{"info", "print the providers of a service", &info_command, info},
-		{"call", "call a service and print its reply", &call_command, call},
+		{"list", "list services", &list_command, list, "-l --list", false},
+		{"info", "print the providers of a service", &info_command, info, "-i --info", false},
+		{"call", "call a service and print its reply", &call_command, call, "--req -r", true},
 	};
 	struct settings settings = {.service = NULL};
 	return gz_dispatch("service",

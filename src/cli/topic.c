@@ -372,11 +372,11 @@ static int pub(void *given, struct arena *arena)
 int cli_topic(int argc, char **argv)
 {
 	static const struct gz_action actions[] = {
-		{"list", "list topics", &list_command, list},
-		{"info", "print the publishers of a topic", &info_command, info},
-		{"echo", "print the messages of a topic", &echo_command, echo},
-		{"hz", "measure how often messages come", &hz_command, hz},
-		{"pub", "publish a message", &pub_command, pub},
+		{"list", "list topics", &list_command, list, "-l --list", false},
+		{"info", "print the publishers of a topic", &info_command, info, "-i --info", false},
+		{"echo", "print the messages of a topic", &echo_command, echo, "-e --echo", false},
+		{"hz", "measure how often messages come", &hz_command, hz, "-f --frequency", false},
+		{"pub", "publish a message", &pub_command, pub, "-p --pub", true},
 	};
 	struct settings settings = {.topic = NULL};
 	return gz_dispatch("topic",

@@ -39,6 +39,8 @@ struct sdf_catalog {
  * a source is wrong. On success the caller frees the list with sdf_catalog_fini(). */
 troupe_status sdf_catalog_read(
 	const struct sdf_catalog_request *request, struct sdf_catalog *ret_catalog, struct troupe_error *error);
+/* The worlds in the folders in which sdf_find_file() searches, in its order. */
+void sdf_catalog_worlds(const struct sdf_options *options, struct sdf_catalog *ret_catalog);
 void sdf_catalog_fini(struct sdf_catalog *catalog);
 
 #endif

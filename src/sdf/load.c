@@ -8,7 +8,9 @@
  * world. That reading keeps no messages, but it counts against the limits on includes and copies. */
 #include "sdf/load.h"
 
+#include "base/near.h"
 #include "sdf/bare.h"
+#include "sdf/catalog.h"
 #include "sdf/fuel.h"
 #include "sdf/urdf.h"
 #include "sdf/xml.h"
@@ -589,6 +591,27 @@ static struct sdf *unread(const char *path, const struct troupe_error *why)
 	return sdf;
 }
 
+/* Adds the worlds that may be meant to the message that there is none of this name. */
+static void load_add_near(const char *name, const struct sdf_options *options, struct troupe_error *error)
+{
+	struct sdf_catalog catalog;
+	struct near near = near_to(name);
+	struct troupe_error more;
+	sdf_catalog_worlds(options, &catalog);
+	for (uint32_t i = 0; i < catalog.entries.count; i++) {
+		const char *slash = strrchr(catalog.entries.at[i].uri, '/');
+		const char *file = slash ? slash + 1 : catalog.entries.at[i].uri, *dot = strrchr(file, '.');
+		size_t length = dot && !strcmp(dot, ".sdf") ? (size_t)(dot - file) : strlen(file);
+		near_offer(&near, arena_printf(&catalog.arena, "%.*s", (int)length, file));
+	}
+	if (near_best(&near)) {
+		(void)fail(
+			&more, error->status, "%s: expected the name of a world%s", error->text, near_such_as(&near));
+		*error = more;
+	}
+	sdf_catalog_fini(&catalog);
+}
+
 /* sought: the file was also searched for by name, and not found. */
 static troupe_status load_path(const char *path, bool sought, const struct sdf_options *options, struct sdf **ret_sdf,
 	struct troupe_error *error)
@@ -602,6 +625,8 @@ static troupe_status load_path(const char *path, bool sought, const struct sdf_o
 	if (!status) {
 		status = sdf_load_text(text, bytes, path, options, ret_sdf, error);
 	} else {
+		if (sought)
+			load_add_near(path, options, &why);
 		(void)fail(&more, status, "%s%s", why.text,
 			!sought ? ""
 			: fuel_is_remote(path)

@@ -53,8 +53,8 @@ sed 's|<mass>1</mass>|<mass>-1</mass>|' w.sdf >mass.sdf
 sed 's|<radius>0.1</radius>|<radius>abc</radius>|' w.sdf >radius.sdf
 
 # --- wrong usage ---------------------------------------------------------------------------------------------------
-bad 2 'no command given: expected run, replay, mcap, view, plot, check, print, topics, keygen, topic or service; see troupe --help'
-bad 2 "'fly': no such command: expected run, replay, mcap, view, plot, check, print, topics, keygen, topic or service" fly
+bad 2 'no command given: expected run, replay, mcap, view, plot, check, print, worlds, topics, keygen, topic or service; see troupe --help'
+bad 2 "'fly': no such command: expected run, replay, mcap, view, plot, check, print, worlds, topics, keygen, topic or service" fly
 bad 2 "'--fly': no such option" --fly
 bad 2 "'': no such command" ''
 bad 2 'troupe topic: no action given: expected list, info, echo, hz or pub; see troupe topic --help' topic
@@ -1066,6 +1066,56 @@ report $? 'two keys are the same, or not of the form that was promised'
 bad 1 '/dev/null/key: cannot write: Not a directory' keygen --output /dev/null/key
 bad 2 'keygen: ' keygen there
 
+# --- names and forms that people try ---------------------------------------------------------------------------------
+bad 1 'warehous: .*expected the name of a world, such as "warehouse"; and no world of this name' run warehous
+good '^warehouse  ' worlds
+good '^  {"name": "lidar", "file": ".*lidar.sdf", "description": ' worlds --json
+mkdir -p mine
+echo '<sdf version="1.9"><world name="w"/></sdf>' >mine/my_own.sdf
+good '^my_own  ' worlds --resource-path mine
+bad 1 'such as "my_own"' run my_onw --resource-path mine
+bad 2 'worlds: ' worlds there
+# files of one kind under the name of another
+timeout 20 "$troupe" run w.sdf --iterations 5 --rtf 0 --record a.rec >out 2>err
+bad 1 'a.rec: a recording of troupe, which troupe replay takes: expected a table' plot a.rec
+bad 1 'w.sdf: an XML file: expected a table' plot w.sdf
+bad 1 'a.csv: cannot write: --output makes an MCAP file: expected a name that ends in .mcap' mcap a.rec -o a.csv
+bad 1 'a.mcap: cannot write: --log makes a table \(CSV\): expected a name that ends in .csv' run w.sdf --log a.mcap
+bad 1 'a.csv: cannot write: --record makes a recording' run w.sdf --record a.csv
+[ ! -e a.csv ] && [ ! -e a.mcap ]
+report $? 'a file that was refused is there'
+# a topic with a slash behind it, as in comments of Gazebo's worlds
+printf '1 /world/w/control/ pause: true\n' >c.txt
+timeout 20 "$troupe" run w.sdf --iterations 5 --rtf 0 --commands c.txt --commands-out taken >out 2>err
+grep -q '^1 /world/w/control ' taken
+report $? "a topic that ends in a slash: $(cat err)"
+# the forms of gz topic and gz service
+bad 2 'troupe topic echo: no TOPIC given' topic -e
+bad 2 'troupe topic echo: -n: .0.: expected' topic -t /clock -e -n 0
+bad 2 'troupe topic info: no TOPIC given' topic -i
+bad 2 'troupe topic pub: no type' topic -t /t -p 'x: 1'
+bad 2 'troupe topic list: ' topic -l there
+bad 2 'troupe service call: no SERVICE given' service --reqtype Boolean --reptype Boolean --req 'data: true'
+bad 2 'troupe service info: no SERVICE given' service -i
+bad 2 "'-t': no such action" topic -t /clock
+# one grammar of addresses
+for option in --view-address --foxglove --rosbridge --lockstep-listen; do
+	for address in 127.0.0.1:x 127.0.0.1:70000 '[::1' :; do
+		bad 2 "${option#--lockstep-listen}.*'.*': expected PORT, :PORT, HOST:PORT or \[IPv6\]:PORT" run w.sdf --iterations 1 $option "$address"
+	done
+	for address in 0 :0 localhost:0 127.0.0.1:0; do
+		timeout 20 "$troupe" run w.sdf --iterations 1 --rtf 0 -v 1 $option $address >out 2>err
+		status=$?
+		[ $status = 0 ] || grep -q 'this build has no' err
+		report $? "$option $address: status $status: $(cat err)"
+	done
+done
+for address in 0 localhost:0 :0; do
+	timeout 20 "$troupe" run w.sdf --iterations 1 --rtf 0 -v 1 --view $address >out 2>err
+	grep -qE 'view: http://127.0.0.1:[0-9]+/|this build has no' err
+	report $? "--view $address: $(cat err)"
+done
+
 # --- the manual page -----------------------------------------------------------------------------------------------
 # --help and the manual page have the same options with the same arguments, for each command, and the same variables; no
 # line is wider than a terminal
@@ -1092,7 +1142,7 @@ for command in run replay mcap view plot check print keygen topic service; do
 	[ ! -s out ]
 	report $? "variables of $command --help that the manual page lacks"
 done
-for command in '' run replay mcap view plot check print keygen topic service 'topic list' 'topic info' 'topic echo' 'topic hz' \
+for command in '' run replay mcap view plot check print worlds topics keygen topic service 'topic list' 'topic info' 'topic echo' 'topic hz' \
 	'topic pub' 'service list' 'service info' 'service call'; do
 	# word splitting is meant
 	# shellcheck disable=SC2086

@@ -152,7 +152,7 @@ static void check_json_errors(void)
 		{"{\"transforms\":[{},{\"header\":{\"frame_id\":5}}]}", "transforms[1].header.frame_id: "},
 		{"{\"transforms\":[{\"transform\":{\"rotation\":{\"w\":\"x\"}}}]}",
 			"transforms[0].transform.rotation.w: "},
-		{"{\"transforms\":[{},{},{\"no\":1}]}", "transforms[2].no: "}};
+		{"{\"transforms\":[{},{},{\"no\":1}]}", "transforms[2].no: there is no such field: expected one of header, child_frame_id, transform"}};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct text out = {0};
 		struct troupe_error error = {.text = ""};

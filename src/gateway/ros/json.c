@@ -409,13 +409,21 @@ static troupe_status refuse_member(struct reader *r, const char *definition, con
 	json_object_foreach((json_t *)(uintptr_t)value, key, member)
 	{
 		const char *line = definition;
+		struct text names = {0};
 		struct field field;
 		bool found = false;
-		while (!found && next_field(&line, &field))
+		while (!found && next_field(&line, &field)) {
 			found = strlen(key) == field.name_count && !strncmp(key, field.name, field.name_count);
+			text_add(&names, "%s%.*s", names.count ? ", " : ": expected one of ", (int)field.name_count,
+				field.name);
+		}
 		if (!found)
-			return fail(r->error, TROUPE_ECOMMAND, "%.*s%s%.40s: there is no such field", PATH_BYTES,
-				r->path.count ? r->path.at : "", r->path.count ? "." : "", key);
+			(void)fail(r->error, TROUPE_ECOMMAND, "%.*s%s%.40s: there is no such field%s", PATH_BYTES,
+				r->path.count ? r->path.at : "", r->path.count ? "." : "", key,
+				names.count ? names.at : ": the message has none");
+		text_fini(&names);
+		if (!found)
+			return TROUPE_ECOMMAND;
 	}
 	return TROUPE_OK;
 }

@@ -1,5 +1,5 @@
-/* Numbers only, and localhost: the address to listen on is one of this machine, and another name could change its meaning
- * between two runs. */
+/* Numbers only, and localhost: the address to listen on is one of this machine, and another name could change its
+ * meaning between two runs. */
 #include "gateway/web/place.h"
 
 #include <arpa/inet.h>
@@ -51,7 +51,8 @@ troupe_status place_parse(const char *address, uint16_t port, struct place *ret_
 		*ret_place = make(&v6, sizeof v6);
 	else
 		return fail(error, TROUPE_EINVAL,
-			"address '%.80s': expected an address of this machine such as 192.168.1.5 or ::1, localhost, or *",
+			"address '%.80s': expected an address of this machine such as 192.168.1.5 or ::1, localhost, "
+			"or *",
 			address);
 	return TROUPE_OK;
 }

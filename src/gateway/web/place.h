@@ -13,7 +13,8 @@ struct place {
 	socklen_t raw_bytes;
 };
 
-/* An address of IPv4 or IPv6, with or without brackets; "*": all of this machine; NULL, "localhost": 127.0.0.1. TROUPE_EINVAL. */
+/* An address of IPv4 or IPv6, with or without brackets; "*": all of this machine; NULL, "localhost": 127.0.0.1.
+ * TROUPE_EINVAL. */
 troupe_status place_parse(const char *address, uint16_t port, struct place *ret_place, struct troupe_error *error);
 void place_set_port(struct place *place, uint16_t port);
 uint16_t place_port(const struct place *place);

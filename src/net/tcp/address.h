@@ -16,9 +16,9 @@ struct address {
 	uint32_t raw_bytes;
 };
 
-/* The forms of base/host_port.h. Without a port: the argument port; without a host: this machine. Asks the resolver when HOST is a
- * name, and so may block for seconds. When HOST has several addresses, the first one is taken, IPv4 before IPv6.
- * EINVAL: the text has none of these forms; EIO: there is no such host. */
+/* The forms of base/host_port.h. Without a port: the argument port; without a host: this machine. Asks the resolver
+ * when HOST is a name, and so may block for seconds. When HOST has several addresses, the first one is taken, IPv4
+ * before IPv6. EINVAL: the text has none of these forms; EIO: there is no such host. */
 troupe_status address_parse(const char *text, uint16_t port, struct address *ret_address, struct troupe_error *error);
 /* The same for a listening address: "*" and "*:PORT" are all interfaces, "" and ":PORT" are loopback, and port 0 lets
  * the system choose. */
