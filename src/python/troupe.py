@@ -524,17 +524,18 @@ def _array(memory, format, shape):
     for count in reversed(shape):
         strides.insert(0, step)
         step *= count
-    return Array(flat.cast(format), 0, tuple(shape), tuple(strides))
+    return Array(flat.cast(format), 0, tuple(shape), tuple(strides), flat.cast(format, tuple(shape)) if step else None)
 
 
 class Array:
     """Numbers in rows and columns, where numpy is not installed: array[0], array[0, 1], array[:, 2], array[0][1] = 5,
     len(), shape, tolist(), iteration. Parts of it are the same memory."""
 
-    __slots__ = ("_flat", "_begin", "shape", "_strides")
+    __slots__ = ("_flat", "_begin", "shape", "_strides", "_whole")
 
-    def __init__(self, flat, begin, shape, strides):
+    def __init__(self, flat, begin, shape, strides, whole=None):
         self._flat, self._begin, self.shape, self._strides = flat, begin, shape, strides
+        self._whole = whole  # a memoryview, which finds one number much faster than the lines below; None: only a part
 
     @property
     def format(self):
@@ -596,10 +597,21 @@ class Array:
         return Array(self._flat, begin, tuple(shape), tuple(strides)) if shape else begin
 
     def __getitem__(self, index):
+        if self._whole is not None and type(index) is tuple:
+            try:
+                return self._whole[index]
+            except (NotImplementedError, TypeError):  # not one number
+                pass
         part = self._part(index)
         return part if isinstance(part, Array) else self._flat[part]
 
     def __setitem__(self, index, values):
+        if self._whole is not None and type(index) is tuple:
+            try:
+                self._whole[index] = values
+                return
+            except (NotImplementedError, TypeError):
+                pass
         part = self._part(index)
         if not isinstance(part, Array):
             self._flat[part] = values

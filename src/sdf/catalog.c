@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { CATALOG_SENTENCE_BYTES = 160 }; /* of a description that are shown */
+
 struct reading {
 	const struct sdf_catalog_request *request;
 	struct sdf_catalog *catalog;
@@ -94,8 +96,33 @@ static const char *name_of(const struct tag *tag, struct arena *arena)
 	return NULL;
 }
 
-/* Whether the file holds what is asked for. *ret_name: NULL if it has none. */
-static bool has(const struct reading *reading, const char *path, const char **ret_name)
+/* The first sentence of the comment before the first element, in one line; "": there is none. */
+static const char *catalog_first_sentence(struct arena *arena, const char *head)
+{
+	const char *at = strchr(head, '<');
+	struct text line = {0};
+	while (at && at[1] == '?')
+		at = (at = skip(at)) ? strchr(at, '<') : NULL;
+	const char *end = at && !strncmp(at, "<!--", 4) ? strstr(at, "-->") : NULL;
+	if (!end)
+		return "";
+	for (at += 4; at < end && line.count < CATALOG_SENTENCE_BYTES; at++) {
+		bool blank = strchr(" \t\r\n", *at);
+		if (*at == '.' && strchr(" \t\r\n-", at[1]))
+			break;
+		if (!blank || (line.count && line.at[line.count - 1] != ' '))
+			text_add_bytes(&line, blank ? " " : at, 1);
+	}
+	while (line.count && line.at[line.count - 1] == ' ')
+		line.count--;
+	bool good = line.count && text_is_utf8(line.at, line.count);
+	const char *sentence = good ? arena_printf(arena, "%.*s", (int)line.count, line.at) : "";
+	text_fini(&line);
+	return sentence;
+}
+
+/* Whether the file holds what is asked for. *ret_name: NULL if it has none. ret_description may be NULL. */
+static bool has(const struct reading *reading, const char *path, const char **ret_name, const char **ret_description)
 {
 	static const char *const entities[] = {"model", "actor", "light"};
 	char *head = read_head(path);
@@ -110,6 +137,8 @@ static bool has(const struct reading *reading, const char *path, const char **re
 			for (size_t i = 0; i < ARRAY_LEN(entities) && !found; i++)
 				found = is_tag(&first, reading->request->worlds ? "world" : entities[i]);
 		*ret_name = found ? name_of(&first, &reading->catalog->arena) : NULL;
+		if (found && ret_description)
+			*ret_description = catalog_first_sentence(&reading->catalog->arena, head);
 	}
 	free(head);
 	return found;
@@ -147,7 +176,7 @@ static bool read_model(struct reading *reading, const char *folder, const char *
 	bool is_model = head && !xml_parse(arena, head, strlen(head), config, &root, NULL);
 	free(head);
 	if (!is_model)
-		return has(reading, arena_printf(arena, "%s/model.sdf", folder), ret_name);
+		return has(reading, arena_printf(arena, "%s/model.sdf", folder), ret_name, NULL);
 	const char *name = child_text(root, "name");
 	*ret_name = *name ? name : NULL;
 	*ret_description = child_text(root, "description");
@@ -173,7 +202,7 @@ static void look_at(struct reading *reading, const char *folder, const char *bel
 		found = !worlds && read_model(reading, path, &title, &description);
 	else
 		found = (ends_with(name, ".sdf") || ends_with(name, worlds ? ".world" : ".urdf")) &&
-			has(reading, path, &title);
+			has(reading, path, &title, worlds ? &description : NULL);
 	if (found)
 		add(reading,
 			worlds ? arena_printf(arena, "file://%s", path)

@@ -25,7 +25,7 @@ struct sdf_catalog_request {
 struct sdf_catalog_entry {
 	const char *uri; /* of a model "model://...", for an <include> with the same folders; of a world "file://..." */
 	const char *name;        /* as the file has it, or that of the file */
-	const char *description; /* "": none */
+	const char *description; /* of a world: the first sentence of the comment at its beginning; "": none */
 };
 
 struct sdf_catalog {

@@ -1068,11 +1068,11 @@ bad 2 'keygen: ' keygen there
 
 # --- names and forms that people try ---------------------------------------------------------------------------------
 bad 1 'warehous: .*expected the name of a world, such as "warehouse"; and no world of this name' run warehous
-good '^warehouse  ' worlds
+good '^warehouse  *A warehouse: 12 one-way aisles and 12 stations, each a level, and 24 carts$' worlds
 good '^  {"name": "lidar", "file": ".*lidar.sdf", "description": ' worlds --json
 mkdir -p mine
 echo '<sdf version="1.9"><world name="w"/></sdf>' >mine/my_own.sdf
-good '^my_own  ' worlds --resource-path mine
+good '^my_own  *[^ ]*/mine/my_own.sdf$' worlds --resource-path mine
 bad 1 'such as "my_own"' run my_onw --resource-path mine
 bad 2 'worlds: ' worlds there
 # files of one kind under the name of another
