@@ -1100,8 +1100,10 @@ bad 2 'troupe service info: no SERVICE given' service -i
 bad 2 "'-t': no such action" topic -t /clock
 # one grammar of addresses
 for option in --view-address --foxglove --rosbridge --lockstep-listen; do
+	wrong=2
+	[ $option != --lockstep-listen ] || wrong=1
 	for address in 127.0.0.1:x 127.0.0.1:70000 '[::1' :; do
-		bad 2 "${option#--lockstep-listen}.*'.*': expected PORT, :PORT, HOST:PORT or \[IPv6\]:PORT" run w.sdf --iterations 1 $option "$address"
+		bad $wrong "troupe run: $option: '.*': expected PORT, :PORT, HOST:PORT or \[IPv6\]:PORT" run w.sdf --iterations 1 $option "$address"
 	done
 	for address in 0 :0 localhost:0 127.0.0.1:0; do
 		timeout 20 "$troupe" run w.sdf --iterations 1 --rtf 0 -v 1 $option $address >out 2>err
