@@ -104,14 +104,14 @@ troupe_status outputs_check(const struct outputs *outputs, struct troupe_error *
 {
 	for (uint32_t i = 0; i < outputs->all.count; i++) {
 		const struct outputs_item *item = &outputs->all.at[i];
-		troupe_status status = is_written(item) ? outputs_check_ending(item, error) : TROUPE_OK;
-		if (!status && is_written(item))
-			status = check_written(item, error);
+		troupe_status status = is_written(item) ? check_written(item, error) : TROUPE_OK;
 		for (uint32_t k = 0; k < i && !status; k++)
 			if (collide(item, &outputs->all.at[k]))
 				status = fail(error, TROUPE_EIO,
 					"%s: cannot write: it is the file of %s and of %s: expected different files",
 					item->path, outputs->all.at[k].option, item->option);
+		if (!status && is_written(item))
+			status = outputs_check_ending(item, error);
 		if (status)
 			return status;
 	}
