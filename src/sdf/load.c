@@ -625,7 +625,7 @@ static troupe_status load_path(const char *path, bool sought, const struct sdf_o
 	if (!status) {
 		status = sdf_load_text(text, bytes, path, options, ret_sdf, error);
 	} else {
-		if (sought)
+		if (sought && !fuel_is_remote(path))
 			load_add_near(path, options, &why);
 		(void)fail(&more, status, "%s%s", why.text,
 			!sought ? ""
