@@ -349,13 +349,13 @@ Test(systems, drift_is_that_of_the_axle_wherever_the_models_origin_is)
 Test(systems, only_sound_odometry_has_a_drift)
 {
 	struct troupe_reckoning reckoning;
-	struct system_drift is = {1, 2, 3};
+	struct system_drift is = {1, 2, 4, 3};
 	start(PLUGIN("DiffDrive", WHEELS SIZES));
 	cr_assert_not(systems_reckon(systems, state, 1, &reckoning, &is), "a rock");
 	for (uint32_t i = 0; i < systems->sets[0].words; i++)
 		memcpy(&state_systems(state, 0, false)[i], &(double){NAN}, sizeof(double));
 	cr_assert_not(systems_reckon(systems, state, 0, &reckoning, &is), "a damaged state");
-	cr_assert(is.position_m == 1 && is.yaw_rad == 2 && is.tilt_rad == 3);
+	cr_assert(is.position_m == 1 && is.yaw_rad == 2 && is.height_m == 4 && is.tilt_rad == 3);
 	stop();
 }
 
