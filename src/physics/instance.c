@@ -114,11 +114,10 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 	ode_block_close();
 	for (uint32_t i = 0; i < m->joint_count; i++) {
 		const struct scene_joint *joint = &physics->scene->joints[m->joint_first + i];
-		instance->joint_rows += joint_rows(physics, m->joint_first + i);
 		for (uint32_t a = 0; a < joint->axis_count; a++)
 			instance->rates_limited |= isfinite(joint->axis[a].velocity);
 	}
-	instance->joint_rows += rows;
+	instance->joint_rows = physics_rows(physics->scene, model);
 	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
 		instance->has_added |= physics->scene->bodies[b].added != NULL;
 	return instance;

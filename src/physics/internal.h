@@ -395,7 +395,7 @@ void joint_control(struct worker *worker, uint32_t joint, dJointID id, struct jo
 void joint_store(struct physics *physics, uint32_t joint, dJointID id);
 /* Stores the model's own joints. */
 void joint_store_all(struct physics *physics, const struct instance *instance);
-uint32_t joint_rows(const struct physics *physics, uint32_t joint);
+uint32_t joint_rows(const struct scene *scene, uint32_t joint);
 
 /* The axes of the group whose rate after the try exceeds their limit are held at the limit in the next try of the step.
  * False: there are none. */

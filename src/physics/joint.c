@@ -746,9 +746,9 @@ void joint_store_all(struct physics *physics, const struct instance *instance)
 
 /* Rows that the joint adds to its island. Motors and stops count as if they were always active, so that the choice of
  * solver depends on the model and not on the state. */
-uint32_t joint_rows(const struct physics *physics, uint32_t index)
+uint32_t joint_rows(const struct scene *scene, uint32_t index)
 {
-	switch (physics->scene->joints[index].kind) {
+	switch (scene->joints[index].kind) {
 	case SDF_REVOLUTE:
 	case SDF_PRISMATIC:
 	case SDF_UNIVERSAL:

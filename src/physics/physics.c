@@ -34,8 +34,6 @@ struct physics *physics_create(const struct scene *scene, struct state *state, c
 	physics->state = state;
 	physics->control = control;
 	physics->options = *options;
-	if (!physics->options.exact_rows_max)
-		physics->options.exact_rows_max = PHYSICS_EXACT_ROWS;
 	physics->gravity = scene->gravity;
 	fit(physics);
 	return physics;

@@ -52,6 +52,11 @@ struct physics_options {
 	bool anew; /* for tests: every ODE object is destroyed and made again before each step */
 };
 
+/* Bodies that touch or are joined are solved exactly as long as they have at most so many constraint rows together. */
+uint32_t physics_exact_rows(const struct physics_options *options);
+/* The rows of the model alone, without contacts: of its joints and of added mass. */
+uint32_t physics_rows(const struct scene *scene, uint32_t model);
+
 struct physics_pair {
 	uint32_t a, b; /* models, a < b */
 };

@@ -30,7 +30,7 @@ static void join(struct worker *worker, struct island_join joined)
 static void join_joint(struct worker *worker, uint32_t index)
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
-	join(worker, (struct island_join){joint->parent, joint->child, joint_rows(worker->owner, index)});
+	join(worker, (struct island_join){joint->parent, joint->child, joint_rows(worker->scene, index)});
 }
 
 static void list_bodies(struct worker *worker)
@@ -115,7 +115,7 @@ void solver_begin_group(struct worker *worker, const struct group *group)
 	for (uint32_t i = 0; i < group->members.count; i++)
 		worker->rows += worker->instances[group->members.at[i]]->joint_rows;
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
-		worker->rows += joint_rows(worker->owner, group->world_joints.at[i].index);
+		worker->rows += joint_rows(worker->scene, group->world_joints.at[i].index);
 	worker->rows += group->ties.count * TIE_ROWS;
 }
 
@@ -133,16 +133,30 @@ void solver_end_group(struct worker *worker, struct group *group)
 
 /* The exact solver's worst case grows with the cube of the rows: with PHYSICS_EXACT_ROWS_MOST it takes about a second.
  */
-static uint32_t exact_rows_max(const struct worker *worker)
+uint32_t physics_exact_rows(const struct physics_options *options)
 {
-	switch (worker->owner->options.solver) {
+	switch (options->solver) {
 	case PHYSICS_SOLVER_WORLD:
 		return PHYSICS_EXACT_ROWS_MOST;
 	case PHYSICS_SOLVER_QUICK:
 		return 0;
 	default:
-		return worker->owner->options.exact_rows_max;
+		return options->exact_rows_max ? options->exact_rows_max : PHYSICS_EXACT_ROWS;
 	}
+}
+
+uint32_t physics_rows(const struct scene *scene, uint32_t model)
+{
+	const struct scene_model *m = &scene->models[model];
+	uint32_t rows = added_rows(scene, model);
+	for (uint32_t i = 0; i < m->joint_count; i++)
+		rows += joint_rows(scene, m->joint_first + i);
+	return rows;
+}
+
+static uint32_t exact_rows_max(const struct worker *worker)
+{
+	return physics_exact_rows(&worker->owner->options);
 }
 
 static bool is_exact(const struct worker *worker, uint32_t root)

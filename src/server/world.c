@@ -67,6 +67,38 @@ static void warn_of_pins(const struct server_world *world)
 	}
 }
 
+static bool world_model_mimics(const struct scene *scene, const struct scene_model *model)
+{
+	bool does = false;
+	for (uint32_t i = 0; i < model->joint_count && !does; i++)
+		does = scene_joint_couplings(&scene->joints[model->joint_first + i]) > 0;
+	return does;
+}
+
+/* Iterations do not end at the solution of large islands (bench/NOTES.md), so such a robot may not hold still. */
+static void world_warn_of_rows(const struct server_world *world)
+{
+	const struct scene *scene = world->scene;
+	uint32_t limit = physics_exact_rows(&world->shared.physics);
+	for (uint32_t i = 0; i < scene->model_count; i++) {
+		const struct scene_model *model = &scene->models[i];
+		uint32_t rows = model->is_static || !limit ? 0 : physics_rows(scene, i);
+		if (rows <= limit)
+			continue;
+		struct text text = {0};
+		text_add(&text,
+			"%s: model '%s' has joints of %u constraint rows: more than %u are solved by iterations, so it "
+			"may creep%s%s",
+			world->server->def.world_path, model->name, rows, limit,
+			world_model_mimics(scene, model) ? ", and joints that mimic others may fail to follow" : "",
+			world->shared.physics.solver == PHYSICS_SOLVER_WORLD
+				? ""
+				: " (<type>world</type> in <physics><ode><solver> solves more of them exactly)");
+		server_warn(world->server, text.at);
+		text_fini(&text);
+	}
+}
+
 static void on_log(void *ctx, const char *text)
 {
 	server_warn(ctx, text);
@@ -206,6 +238,7 @@ void world_set_up(struct server_world *world, uint32_t threads, enum physics_bre
 	world->secondaries = MAX(threads, 1u);
 	warn_of_pins(world);
 	set_up_shared(world, rule);
+	world_warn_of_rows(world);
 	set_up_primary(world);
 	const struct network *network = world->server->network;
 	uint32_t room = network ? network_room(network) : world->secondaries;
