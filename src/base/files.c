@@ -51,6 +51,16 @@ static bool files_is_package(const char *folder)
 	return is;
 }
 
+/* Robots are often copied without the description of their package; they lie in a folder of such a name in it. */
+static bool files_is_in_package(const char *folder)
+{
+	static const char *const names[] = {"urdf", "xacro", "robots", "sdf"};
+	bool is = false;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		is |= !strcmp(strrchr(folder, '/') + 1, names[i]);
+	return is;
+}
+
 void files_allow_around(struct files_places *places, const char *path)
 {
 	enum { LEVELS = 3 }; /* PACKAGE/urdf/robots/robot.urdf */
@@ -66,8 +76,11 @@ void files_allow_around(struct files_places *places, const char *path)
 			files_add_place(places, mem_strdup(folder));
 			break;
 		}
+		bool above = files_is_in_package(folder);
 		char *last = strrchr(folder, '/');
 		last[last == folder] = '\0';
+		if (above && folder[1])
+			files_add_place(places, mem_strdup(folder));
 	}
 	free(folder);
 }

@@ -39,7 +39,8 @@ struct files_places {
 /* Adds a folder; one that does not exist adds nothing. NULL or "": the present folder. */
 void files_allow(struct files_places *places, const char *folder);
 /* Adds the folder of a file; and if the file belongs to a package of ROS or to a model of Gazebo, which has a
- * package.xml, manifest.xml or model.config in that folder or one of the two above it, the folder of the package. */
+ * package.xml, manifest.xml or model.config in that folder or one of the two above it, the folder of the package; so
+ * does the folder above one that is named urdf, xacro, robots or sdf. */
 void files_allow_around(struct files_places *places, const char *path);
 void files_allow_all(struct files_places *places, const struct files_places *more);
 /* Whether the folder or file, which exists, is one of the places or below one. */
@@ -66,8 +67,8 @@ troupe_status files_read(struct files *files, const char *path, size_t bytes_max
 troupe_status files_read_given(struct files *files, const char *path, size_t bytes_max, const char **ret_bytes,
 	size_t *ret_count, struct troupe_error *error);
 /* The names in a folder, in the order of their bytes, at most FILES_LISTED_MAX: those on the file system, unless the
- * set is closed, and those that the set has. A folder that cannot be read, or is outside of the places, has none. List and names live in the arena.
- */
+ * set is closed, and those that the set has. A folder that cannot be read, or is outside of the places, has none. List
+ * and names live in the arena. */
 uint32_t files_list(const struct files *files, const char *folder, struct arena *arena, const char *const **ret_names);
 /* Puts a file into a set and copies its bytes (NULL: the file exists but has not been read). A file that is already
  * in the set keeps its bytes, or stays absent; it gets these only if it had none. */

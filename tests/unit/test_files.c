@@ -306,6 +306,15 @@ Test(files, a_package_is_a_place, .init = set_up, .fini = tear_down)
 	cr_assert(files_allows(&places, folder) && !files_allows(&places, "/tmp"));
 	files_places_fini(&places);
 	cr_assert(!unlink(mark) && !unlink(robot) && !rmdir(urdf));
+	/* without a description, by the name of the folder in which robots lie in a package */
+	struct files_places named = {0};
+	free(urdf), free(robot);
+	urdf = in_folder("urdf"), robot = in_folder("urdf/robot.urdf");
+	cr_assert(!mkdir(urdf, 0700));
+	files_allow_around(&named, robot);
+	cr_assert(files_allows(&named, folder) && !files_allows(&named, "/tmp"));
+	files_places_fini(&named);
+	cr_assert(!rmdir(urdf));
 	free(urdf), free(robot), free(mark);
 }
 
