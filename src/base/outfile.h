@@ -18,8 +18,8 @@
  * caller's process: a pipe without a reader and a file above the limit are errors.
  *
  * A file has one writer. A stream is locked (flock) as long as it is open, and a claim locks a name before the file is
- * opened or replaced; another process that wants the file gets an error, and changes nothing. On a file system without
- * locks, and in a folder in which no file can be made, claims do not exclude.
+ * opened or replaced; another process that wants the file gets an error, and changes nothing. Claims exclude processes of
+ * this machine (of one network namespace) only.
  *
  * Memory is allocated by outfile_check() only. Thread: any, each struct outfile and claim by one at a time. */
 #ifndef BASE_OUTFILE_H
@@ -50,9 +50,8 @@ troupe_status outfile_check(const char *path, struct troupe_error *error);
 /* The same for a stream, which needs no room for a second file beside an existing one. */
 troupe_status outfile_check_stream(const char *path, struct troupe_error *error);
 
-struct outfile_claim {    /* zeroed: nothing is claimed */
-	int folder, file; /* the descriptors plus 1 */
-	char name[48];    /* of a hidden file beside the claimed one, which is locked */
+struct outfile_claim { /* zeroed: nothing is claimed */
+	int file;      /* the descriptor plus 1 */
 };
 
 /* No other process can claim the name, nor open it as a stream by outfile_open(), until outfile_release(). For devices,

@@ -1,42 +1,48 @@
 /* Two runs that write one file: each line of the one would be written over lines of the other, and neither would know.
  * So a stream is locked while it is open. That alone is too late, because a run checks its names before it loads its
  * world, and opens its files when it begins; and a state is a new file each time. So a run claims its names when it
- * checks them. A claim locks a hidden file beside the named one, since the named one may not exist yet and may be
- * replaced. Its name is that of a temporary file (outfile_replace.c): if the process is killed, the next run that
- * writes into the folder removes it. */
+ * checks them. The named file may not exist yet and may be replaced, so it cannot be locked itself; and a lock file
+ * would stay behind where a process is killed or has no memory. A claim is a socket that has the name of the folder and
+ * file: an abstract name (unix(7)) belongs to one process of this machine, and goes with it. */
 #include "base/outfile_internal.h"
 
+#include "base/hash.h"
+
 #include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-
-enum { CLAIM_NUMBER = 99 };
-
-_Static_assert(CLAIM_NUMBER >= (int)REPLACE_NUMBERS, "no temporary file has the name of a claim");
+#include <sys/socket.h>
+#include <sys/un.h>
 
 int claim_lock(int file)
 {
 	return AGAIN(flock(file, LOCK_EX | LOCK_NB)) && errno == EWOULDBLOCK ? EWOULDBLOCK : 0;
 }
 
-/* The hidden file, locked; *ret_file -1: none can be made there. 0 or EWOULDBLOCK. A file that its owner removed
- * before it was locked here is no claim: then the next one is made. */
-static int claim_open(const struct place *place, const char *name, int *ret_file)
+/* *ret_file: the socket; -1: none can be made. 0 or EWOULDBLOCK. */
+static int claim_open(const struct place *place, int *ret_file)
 {
-	int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	for (;;) {
-		int file = AGAIN(openat(place->folder, name, flags, 0600));
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	struct stat folder;
+	*ret_file = -1;
+	if (fstat(place->folder, &folder))
+		return 0;
+	int length = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "troupe writes %llx %llx %016llx",
+		(unsigned long long)folder.st_dev, (unsigned long long)folder.st_ino,
+		(unsigned long long)hash_bytes(0, place->name, strlen(place->name)));
+	int file = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (file < 0)
+		return 0;
+	socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+	if (!bind(file, (const struct sockaddr *)&at, bytes)) {
 		*ret_file = file;
-		if (file < 0)
-			return 0;
-		int code = claim_lock(file);
-		if (!code && replace_is_named(place->folder, name, file))
-			return 0;
-		(void)close_once(file);
-		*ret_file = -1;
-		if (code)
-			return code;
+		return 0;
 	}
+	int code = errno == EADDRINUSE ? EWOULDBLOCK : 0;
+	(void)close_once(file);
+	return code;
 }
 
 /* Whether a stream of another process has the file open. 0 or EWOULDBLOCK. */
@@ -54,24 +60,16 @@ static int claim_try(const struct place *place)
 troupe_status outfile_claim(struct outfile_claim *claim, const char *path, struct troupe_error *error)
 {
 	struct place place;
-	struct outfile_claim made = {0};
 	int code = place_find(&place, path), file = -1;
-	_Static_assert(sizeof made.name == REPLACE_NAME_BYTES, "a claim has the name of a temporary file");
 	if (!code && place_is_plain(&place)) {
-		replace_name(&place, CLAIM_NUMBER, made.name);
-		code = claim_open(&place, made.name, &file);
+		code = claim_open(&place, &file);
 		if (!code)
 			code = claim_try(&place);
 	}
-	if (!code && file >= 0) {
-		made.folder = place.folder + 1;
-		made.file = file + 1;
-		place.folder = -1;
-		*claim = made;
-	} else if (file >= 0) {
-		(void)AGAIN(unlinkat(place.folder, made.name, 0));
+	if (!code)
+		*claim = (struct outfile_claim){.file = file + 1};
+	else if (file >= 0)
 		(void)close_once(file);
-	}
 	place_close(&place);
 	return outfile_fail(path, code, error);
 }
@@ -89,10 +87,6 @@ troupe_status outfile_claim_folder(struct outfile_claim *claim, const char *path
 
 void outfile_release(struct outfile_claim *claim)
 {
-	if (claim->folder) {
-		(void)AGAIN(unlinkat(claim->folder - 1, claim->name, 0));
-		(void)close_once(claim->folder - 1);
-	}
 	if (claim->file)
 		(void)close_once(claim->file - 1);
 	*claim = (struct outfile_claim){0};

@@ -38,11 +38,6 @@ bool place_is_plain(const struct place *place);
 int replace_file(const struct place *place, const char *bytes, size_t count, const struct outfile_options *options);
 /* Whether a temporary file can be made there. 0 or errno. */
 int replace_try(const struct place *place);
-enum { REPLACE_NAME_BYTES = 48, REPLACE_NUMBERS = 64 };
-/* The name of a temporary file of the place; a number from REPLACE_NUMBERS to 99 is for other users of such names. */
-void replace_name(const struct place *place, unsigned number, char ret_name[REPLACE_NAME_BYTES]);
-/* Whether the name in the folder is that of the open file. */
-bool replace_is_named(int folder, const char *name, int file);
 /* Removes temporary files that killed processes left in the folder. */
 void replace_clean(int folder);
 

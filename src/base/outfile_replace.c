@@ -38,8 +38,9 @@
 #include <sys/xattr.h>
 
 enum {
-	PART_BYTES = 4 << 20,        /* bytes written between two questions whether to go on */
-	NAMES_MAX = REPLACE_NUMBERS, /* temporary files of one target, from concurrent writers */
+	PART_BYTES = 4 << 20, /* bytes written between two questions whether to go on */
+	NAMES_MAX = 64,       /* temporary files of one target, from concurrent writers */
+	TEMPORARY_BYTES = 48,
 	HELPER_STACK_BYTES = 32768,
 	ACL_BYTES_MAX = 4096,
 };
@@ -48,9 +49,9 @@ enum {
 
 static const char prefix[] = ".troupe-", suffix[] = ".tmp";
 
-void replace_name(const struct place *place, unsigned number, char ret_name[REPLACE_NAME_BYTES])
+static void name_temporary(const struct place *place, unsigned number, char ret_name[TEMPORARY_BYTES])
 {
-	(void)snprintf(ret_name, REPLACE_NAME_BYTES, "%s%016" PRIx64 "-%u%s", prefix,
+	(void)snprintf(ret_name, TEMPORARY_BYTES, "%s%016" PRIx64 "-%u%s", prefix,
 		hash_bytes(1, place->name, strlen(place->name)), number, suffix);
 }
 
@@ -58,29 +59,22 @@ static bool is_temporary(const char *name)
 {
 	unsigned number;
 	int end = 0;
-	return strlen(name) < REPLACE_NAME_BYTES && !strncmp(name, prefix, strlen(prefix)) &&
+	return strlen(name) < TEMPORARY_BYTES && !strncmp(name, prefix, strlen(prefix)) &&
 	       sscanf(name + strlen(prefix), "%*16[0-9a-f]-%2u.tmp%n", &number, &end) == 1 &&
 	       end == (int)strlen(name + strlen(prefix));
-}
-
-bool replace_is_named(int folder, const char *name, int file)
-{
-	struct stat opened, named;
-	return !fstat(file, &opened) && !fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) &&
-	       opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
 /* Removes a temporary file that no living process writes: such a file is not locked. Only the process that has the lock
  * takes the name away, so the name is compared after locking. */
 static bool remove_stale(int folder, const char *name)
 {
-	struct stat info;
+	struct stat info, now;
 	int file = AGAIN(openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
 	if (file < 0)
 		return false;
 	bool stale = !fstat(file, &info) && S_ISREG(info.st_mode) && info.st_uid == geteuid() &&
-		     !AGAIN(flock(file, LOCK_EX | LOCK_NB)) && replace_is_named(folder, name, file) &&
-		     !AGAIN(unlinkat(folder, name, 0));
+		     !AGAIN(flock(file, LOCK_EX | LOCK_NB)) && !fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) &&
+		     now.st_dev == info.st_dev && now.st_ino == info.st_ino && !AGAIN(unlinkat(folder, name, 0));
 	(void)close_once(file);
 	return stale;
 }
@@ -106,7 +100,7 @@ struct replacing {
 	mode_t mode; /* of a new file */
 	int file;
 	char link[32]; /* link of /proc to the file without a name */
-	char temporary[REPLACE_NAME_BYTES];
+	char temporary[TEMPORARY_BYTES];
 	unsigned number; /* of the next temporary name */
 	/* written by the helper while this process waits for it */
 	volatile bool linked, renamed;
@@ -126,14 +120,16 @@ static void mark_as_written(int file)
 
 static bool is_named(const struct replacing *r, const char *name)
 {
-	return replace_is_named(r->place->folder, name, r->file);
+	struct stat file, named;
+	return !fstat(r->file, &file) && !fstatat(r->place->folder, name, &named, AT_SYMLINK_NOFOLLOW) &&
+	       file.st_dev == named.st_dev && file.st_ino == named.st_ino;
 }
 
 /* The next temporary name, when a living process uses the present one. False: no name is left. */
 static bool next_temporary(struct replacing *r)
 {
 	if (!*r->temporary || !remove_stale(r->place->folder, r->temporary))
-		replace_name(r->place, r->number++, r->temporary);
+		name_temporary(r->place, r->number++, r->temporary);
 	return r->number <= NAMES_MAX;
 }
 
