@@ -200,8 +200,9 @@ class _Def(Structure):
                 ("plugin_paths", _strings), ("secondaries", c_int32), ("distribution", c_char_p), ("pins", _strings),
                 ("sleepless", c_bool), ("sense_all", c_bool), ("ignore_levels", c_bool), ("pace", c_int),
                 ("rtf", c_double), ("rate_hz", c_double), ("paused", c_bool), ("no_world", c_bool), ("seed", c_uint64),
-                ("initial_time_s", c_double), ("chaos", c_bool), ("chaos_seed", c_uint64), ("chaos_moves", c_uint32),
-                ("observe", c_uint32), ("step_every", c_uint64), ("hash_every", c_uint64), ("record_path", c_char_p),
+                ("initial_time_s", c_double), ("barrier_deadline_s", c_double), ("chaos", c_bool),
+                ("chaos_seed", c_uint64), ("chaos_moves", c_uint32), ("observe", c_uint32),
+                ("step_every", c_uint64), ("hash_every", c_uint64), ("record_path", c_char_p),
                 ("costs_path", c_char_p), ("costs_every", c_uint64), ("record_every", c_uint64),
                 ("save_folder", c_char_p), ("logs_obeyed", c_bool), ("network", c_void_p), ("plugin_file", c_char_p),
                 ("rehearse", c_bool), ("anew", c_bool), ("break_rule", c_char_p), ("on_event", c_void_p),
@@ -220,7 +221,7 @@ class _Topics(Structure):
 
 
 class _ClientDef(Structure):
-    _fields_ = [("depth", c_uint32), ("on_ready", c_void_p), ("ctx", c_void_p)]
+    _fields_ = [("depth", c_uint32), ("on_ready", c_void_p), ("ctx", c_void_p), ("never_waits", c_bool)]
 
 
 class _Message(Structure):
@@ -239,7 +240,8 @@ class _McapTopic(Structure):
 
 class _McapDef(Structure):
     _fields_ = [("path", c_char_p), ("topics", POINTER(_McapTopic)), ("topic_count", c_uint32),
-                ("in_a_hurry", c_void_p), ("on_end", c_void_p), ("ctx", c_void_p)]
+                ("in_a_hurry", c_void_p), ("on_end", c_void_p), ("ctx", c_void_p), ("names", c_int),
+                ("robot", c_char_p)]
 
 
 class _LogDef(Structure):
@@ -947,15 +949,16 @@ class World:
 
     # files
 
-    def mcap(self, path, topics=None):
+    def mcap(self, path, topics=None, ros=False):
         """Records topics into an MCAP file, from the present state on, as `troupe run --mcap` does. topics: patterns with
         * and ?, also with a rate in Hz ("/model/*/odometry@10"); None: all but pictures, point clouds and statistics. The
-        file is whole after close(), or when the program ends."""
+        file is whole after close(), or when the program ends. ros: names, types and transforms are those that nodes of
+        ROS 2 see, so that the file is a bag."""
         if topics is not None:
             topics = [topics] if isinstance(topics, str) else list(topics)
         rows = (_McapTopic * len(topics or ()))(*(_mcap_topic(topic) for topic in topics or ()))
         definition = _McapDef(_bytes(path), rows if len(rows) else None, len(rows), None,
-                              ctypes.cast(_lib.troupe_inbox_put_warning, c_void_p), self._owned.inbox)
+                              ctypes.cast(_lib.troupe_inbox_put_warning, c_void_p), self._owned.inbox, bool(ros))
         self._add_file(_lib.troupe_mcap_start, _lib.troupe_mcap_step, _mcap_end, definition)
 
     def log(self, path, what=None, every=0):

@@ -557,10 +557,12 @@ def test_files_are_those_of_the_command():
     options = ["--mcap", "run.mcap", "--log", "run.csv", "--log-what", "model,effort", "--log-every", "7"]
     path = os.path.join(WORLDS, "controllers.sdf")
     hash_of_run(path, 300, *options)
+    hash_of_run(path, 300, "--mcap", "bag.mcap", "--mcap-names", "ros")
 
     def go(name, steps):
         with troupe.World(path, efforts=True, secondaries=0) as world:
             world.mcap(name + ".mcap")
+            world.mcap(name + "_bag.mcap", ros=True)
             world.log(name + ".csv", "model,effort", every=7)
             steps(world)
 
@@ -570,6 +572,8 @@ def test_files_are_those_of_the_command():
         for kind in (".csv", ".mcap"):
             with open(name + kind, "rb") as found, open("run" + kind, "rb") as expected:
                 assert found.read() == expected.read(), name + kind
+        with open(name + "_bag.mcap", "rb") as found, open("bag.mcap", "rb") as expected:
+            assert found.read() == expected.read(), name
     with troupe.World(text=CARTS) as world:
         raises(troupe.Error, "World(efforts=True)", world.log, "a.csv", "effort")
         raises(troupe.Error, "no such kind", world.log, "a.csv", "speed:x")
