@@ -12,7 +12,8 @@ static bool shown_is_hidden(uint32_t code)
 		uint32_t first, last;
 	} hidden[] = {{0, 0x1f}, {0x7f, 0x9f},                                        /* control characters */
 		{0x61c, 0x61c}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, /* lines, directions, no width */
-		{0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f}};
+		{0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xfffe, 0xffff}, /* no character; XML forbids them */
+		{0xe0000, 0xe007f}};
 	for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
 		if (code >= hidden[i].first && code <= hidden[i].last)
 			return true;

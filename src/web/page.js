@@ -16,8 +16,8 @@ export function element(tag, attributes = {}, ...children) {
 
 // A name of a world may have any length and any characters: those that change the direction or break lines are shown as
 // escapes. The same characters as in src/base/shown.c.
-const HIDDEN =
-	/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
+const HIDDEN = new RegExp("[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff" +
+	"\\ufff9-\\ufffb\\ufffe\\uffff\\u{e0000}-\\u{e007f}]", "gu");
 
 function escape(character)
 {
