@@ -207,7 +207,7 @@ ends 5 '' -- replay empty
 report $? 'a world on standard input'
 cat w.sdf | "$troupe" run /dev/stdin --rtf 0 --iterations 7 >out 2>err && grep -q '^7 steps' err
 report $? 'a world through a pipe'
-"$troupe" run w.sdf --commands /dev/stdin --rtf 0 --iterations 7 <commands >out 2>err && grep -q '^7 steps, 0.005 s' err
+"$troupe" run w.sdf --commands /dev/stdin --rtf 0 --iterations 7 <commands >out 2>err && grep -q '^7 steps, 2 paused for [0-9.]* s, 0.005 s' err
 report $? 'commands on standard input'
 cat kept_state | "$troupe" run --resume /dev/stdin --rtf 0 --iterations 17 >out 2>err && grep -q '^17 steps' err
 report $? 'a state through a pipe'

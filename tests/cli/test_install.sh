@@ -297,7 +297,7 @@ grep -q '^hash [0-9a-f]\{16\}$' "$root/pattern1.out" && cmp -s "$root/pattern1.o
 report $? "example pattern: two hashes: $(cat "$root"/pattern?.out)"
 example watch "$worlds/hill.sdf" 3
 # the last lines are those of the end; by then rolling models touch slopes
-awk '/^world hill: 42 models, 22 of them/ { worlds++ } /contacts$/ { time = $1; contacts = $3 } /touches/ { touches++ }
+awk '/^world hill: 46 models, 22 of them/ { worlds++ } /contacts$/ { time = $1; contacts = $3 } /touches/ { touches++ }
 	/m.s$/ { moves++ } END { exit !(worlds == 1 && time == 3 && contacts && touches && moves) }' "$root/watch.out"
 report $? "example watch: $(tail -n 30 "$root/watch.out")"
 if grep -q 'define HAVE_EMBREE' "$BUILD_DIR/config.h"; then

@@ -6,6 +6,7 @@
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 . "${SOURCE_DIR:-.}/tests/fault/processes.sh"
 data=$(cd "${SOURCE_DIR:-.}" && pwd)/tests/data/mesh
+export SDF_PATH="$data" # the files are not below the folders of the worlds
 
 model()
 {
@@ -185,7 +186,11 @@ fi
 model "$(mesh "$data/sound.obj")" >w.sdf
 start k w.sdf --iterations 100000000 --rtf 1
 if [ -n "$with_meshes" ]; then
-	until child=$(children "$(cat k.pid)") && [ -n "$child" ] || [ -s k.status ]; do sleep 0.05; done
+	for _ in $(seq 1200); do
+		child=$(children "$(cat k.pid)") && [ -n "$child" ] && break
+		sleep 0.05
+	done
+	[ -n "$child" ]
 	check "there is no process that reads files: $(cat k.err)" $?
 	kill -KILL "$(cat k.pid)"
 	for child in $child; do

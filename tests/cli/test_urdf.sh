@@ -39,6 +39,8 @@ done
 
 # --- in a world -------------------------------------------------------------------------------------------------------
 
+# the robots are not below the folder of the world
+export SDF_PATH="$robots"
 cat >world.sdf <<END
 <sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.002</max_step_size></physics>
 <model name='ground'><static>1</static><link name='l'><collision name='c'><geometry><plane/></geometry></collision>

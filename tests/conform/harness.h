@@ -44,6 +44,8 @@ static troupe_status create(const char *gravity, const char *body, struct troupe
 	struct troupe_server_def def = troupe_server_def_default();
 	def.world_path = SOURCE_DIR "/worlds/test.sdf";
 	def.world_text = text.at;
+	static const char *const folders[] = {"/tmp", NULL}; /* of the files that tests write */
+	def.resource_paths = folders;
 	def.secondaries = 0;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.on_warning = keep_warning;

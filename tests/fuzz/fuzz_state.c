@@ -310,6 +310,16 @@ static void read_light(struct tokens *tokens)
 	numbers(tokens, REAL, 26);
 }
 
+static void read_command(struct tokens *tokens)
+{
+	mark(tokens);
+	number(tokens, NUMBER);
+	string(tokens); /* topic, client, type, message */
+	string(tokens);
+	string(tokens);
+	string(tokens);
+}
+
 static void read_world(struct tokens *tokens)
 {
 	number(tokens, NUMBER);
@@ -324,6 +334,8 @@ static void read_world(struct tokens *tokens)
 	numbers(tokens, REAL, 4);
 	if (number(tokens, NUMBER)) /* a place on the globe */
 		numbers(tokens, REAL, 4);
+	if (number(tokens, NUMBER)) /* meshes of visuals that were read later */
+		read_files(tokens);
 	numbers(tokens, NUMBER, 3);
 	uint64_t models = number(tokens, NUMBER);
 	for (uint64_t m = 0; m < models && !tokens->in.bad; m++)
@@ -346,12 +358,13 @@ static void read_world(struct tokens *tokens)
 	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* strays */
 	mark(tokens);
 	number(tokens, NUMBER);
-	while (number(tokens, NUMBER) != 0 && !tokens->in.bad) { /* of one world, or of several */
-		mark(tokens);
+	while (number(tokens, NUMBER) != 0 && !tokens->in.bad) /* of one world, or of several */
+		read_command(tokens);
+	mark(tokens);
+	while (number(tokens, NUMBER) != 0 && !tokens->in.bad) { /* bound to simulated time */
+		read_command(tokens);
+		number(tokens, REAL);
 		number(tokens, NUMBER);
-		string(tokens); /* topic, type, message */
-		string(tokens);
-		string(tokens);
 	}
 	mark(tokens);
 	numbers(tokens, NUMBER, number(tokens, NUMBER)); /* who is asleep */
@@ -379,6 +392,7 @@ static void read_world(struct tokens *tokens)
 	mark(tokens);
 	numbers(tokens, NUMBER, 2 * number(tokens, NUMBER)); /* models that are pinned */
 	mark(tokens);
+	number(tokens, NUMBER);                                              /* what clients may act on */
 	for (uint64_t i = number(tokens, NUMBER); i && !tokens->in.bad; i--) /* robot clients */
 		string(tokens);
 	mark(tokens);

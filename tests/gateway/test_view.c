@@ -59,6 +59,8 @@ static void open_scene(struct scene *scene, double rtf)
 	(void)snprintf(sdf, sizeof sdf, world, folder);
 	def.world_path = "view.sdf";
 	def.world_text = sdf;
+	static const char *const folders[] = {folder, NULL}; /* of the mesh */
+	def.resource_paths = folders;
 	def.secondaries = 2;
 	def.record_path = recording;
 	def.record_every = 200;

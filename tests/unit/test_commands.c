@@ -83,7 +83,7 @@ static const struct {
 	{"1 /t\na: 1", "c:2: step 'a:': expected a whole number of 0 or more"},
 	{"1 /t \"\n2 /u a", "c:1: a quote in the text is not closed: expected its end"},
 	{"1 /t 'a\n\n2 /t b\n", "c:1: 'a: expected the text in a pair of single quotes"},
-	{"\n1 /t 'a\n' b\n2 /t b\n", "c:2: 'a?' b: expected the text in a pair of single quotes"},
+	{"\n1 /t 'a\n' b\n2 /t b\n", "c:2: 'a\\n' b: expected the text in a pair of single quotes"},
 	{"1 /t '", "c:1: ': expected the text in a pair of single quotes"},
 	{"1 /t 'a'b'", "c:1: 'a'b': expected the text in a pair of single quotes"},
 	{"\n1 /t a: \"\n2 /t b\n", "c:2: a quote in the text is not closed: expected its end"},

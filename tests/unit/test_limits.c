@@ -166,7 +166,6 @@ Test(limits, velocities_are_cut)
 }
 
 static const struct limit worlds[] = {
-	{"mass", WORLD(MODEL("<inertial><mass>@</mass></inertial>")), SDF_MASS_MIN, -1},
 	{"mass", WORLD(MODEL("<inertial><mass>@</mass></inertial>")), SDF_MASS_MAX, 1},
 	{"box", WORLD(MODEL("<collision name='c'><geometry><box><size>@ 1 1</size></box></geometry></collision>")),
 		SDF_LENGTH_MIN, -1},

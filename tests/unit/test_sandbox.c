@@ -196,7 +196,7 @@ Test(sandbox, ends)
 		const char *text;
 	} cases[] = {
 		{touch_nothing, SANDBOX_DIED, "ended by signal 11 (SIGSEGV)"},
-		{give_up, SANDBOX_DIED, "ended by signal 6 (SIGABRT): no more?[1m of this"},
+		{give_up, SANDBOX_DIED, "ended by signal 6 (SIGABRT): no more\\x1b[1m of this"},
 		{leave, SANDBOX_DIED, "ended with status 7"},
 		{run_for_ever, SANDBOX_OVER_TIME, "took more than 1 s of processor time, or 10 s in all"},
 		{wait_for_ever, SANDBOX_STILL, "waited for a lock that no thread releases"},

@@ -709,7 +709,7 @@ Test(systems, what_is_ignored_is_told_once_for_each_kind)
 	assert_warnings(
 		"<sdf version='1.9'><model name='m'><link name='l'><sensor name='a' type='a&#9;b'/></link></model>"
 		"</sdf>",
-		(const char *const[]){"t.sdf:1: ignored: sensors of type a?b x1: m::l::a", NULL});
+		(const char *const[]){"t.sdf:1: ignored: sensors of type a\\tb x1: m::l::a", NULL});
 }
 
 /* Sensors of joints, of nested models and of static models are named, too; old names of types count as the current
@@ -824,10 +824,10 @@ static const struct bad unfit[] = {
 		"t.sdf:12: the plugin has no <right_joint>: expected the name of a joint"},
 	{PLUGIN("DiffDrive", "\n<left_joint>lift</left_joint><right_joint>right</right_joint>"),
 		"t.sdf:13: <left_joint>: there is no joint 'lift' in model 'bot': "
-		"expected one of left, right, slide, neck, spin"},
+		"expected the name of a joint of it, such as \"left\""},
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint>\n\n<right_joint/>"),
 		"t.sdf:14: <right_joint>: there is no joint '' in model 'bot': "
-		"expected one of left, right, slide, neck, spin"},
+		"expected the name of a joint of it, such as \"left\", \"neck\", \"right\" or \"slide\" (of 5)"},
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint><right_joint>neck</right_joint>"),
 		"t.sdf:12: <right_joint>: joint 'neck' is of type ball: expected one that can be driven"},
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint><right_joint>weld</right_joint>"),

@@ -177,7 +177,7 @@ static const struct {
 	{"Twist", "linear {x: 0000000000000000000000000000000000000000000000000000000000000000000001}",
 		"column 12: linear.x: expected a number between -1e9 and 1e9, found "
 		"'0000000000000000000000000000000000000000...'"},
-	{"Twist", "\x01", "column 1: expected a field's name, found '?'"},
+	{"Twist", "\x01", "column 1: expected a field's name, found '\\x01'"},
 	{"Twist", "\xc3\xa9: 1", "column 1: expected a field's name, found '?'"},
 	{"Double", "data: true", "column 7: data: expected a number between -1e9 and 1e9, found 'true'"},
 	{"Double", "value: 1", "column 1: gz.msgs.Double has no field 'value': expected one of data"},

@@ -476,7 +476,10 @@ static struct troupe_server *meshed(void)
 				       "<visual name='b'><geometry><mesh><uri>%s/broken.obj</uri></mesh></geometry>"
 				       "</visual></link></model>")),
 		folder, folder);
-	return lib_server(sdf, 1);
+	static const char *const folders[] = {folder, NULL};
+	struct troupe_server_def def = lib_def(sdf, 1);
+	def.resource_paths = folders;
+	return lib_create(&def);
 }
 
 /* Of the body that triangles enclose. */
