@@ -71,9 +71,12 @@ void edit_visuals_put(const struct edit_options *options, struct files *files)
 	pthread_mutex_lock(&visuals->lock);
 	if (!visuals->put) {
 		if (!visuals->tried) {
+			/* a set has only what was asked for: the meshes are among the files of the world and its commands */
 			files_add_all(&visuals->files, files);
 			visuals->files.closed = true;
+			visuals->files.before = options->files;
 			edit_visuals_read(visuals, options, &visuals->files);
+			visuals->files.before = NULL;
 		}
 		files_add_all(files, &visuals->files);
 		sdf_put_visual_shapes(visuals->sdf, visuals->world, visuals->shapes);
