@@ -158,11 +158,20 @@ static void unpack_systems(struct primary *primary, struct unpack *in)
 
 /* --- a step that was given up ------------------------------------------------------------------------------------- */
 
+static bool save_has_systems(const struct shared *shared)
+{
+	bool any = systems_of(shared->systems, SCENE_NONE)->count;
+	for (uint32_t m = 0; m < shared->scene->model_count && !any; m++)
+		any = systems_of(shared->systems, m)->count;
+	return any;
+}
+
 /* Whether systems have decided for the coming step: a step that was given up has left what they decided. Most of it is
- * in the words of the state, and in messages that were obeyed. */
+ * in the words of the state, and in messages that were obeyed. Without systems nothing is decided: the state is as if
+ * the step had not begun. */
 static bool is_decided(const struct primary *primary)
 {
-	return primary->decided_step > primary->lockstep.number;
+	return primary->decided_step > primary->lockstep.number && save_has_systems(primary->shared);
 }
 
 static void pack_decisions(const struct primary *primary, struct text *out)
