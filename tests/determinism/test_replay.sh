@@ -228,7 +228,7 @@ for byte in $((first + 30)) $(((first + size) / 2)) $((size - 10)); do
 	replay 5 'flip: (damaged|cut off) after step [0-9]*: .* all the same$' "$scratch/flip" --secondaries 1
 done
 flip 16 "$scratch/flip"
-replay 1 'flip: version 0: expected 5' "$scratch/flip"
+replay 1 'flip: version 1: expected 5' "$scratch/flip"
 replay 1 'meeting.sdf: not a recording' "$here/meeting.sdf"
 "$troupe" run "$here/meeting.sdf" --iterations 2 --save-at 1 "$scratch/saved" -v 0
 replay 1 'saved: not a recording of troupe: it is a saved state, which troupe run --resume takes' "$scratch/saved"
@@ -275,15 +275,17 @@ while at < len(data):
     hashes += kind in (4, 7)
     if kind in (4, 7) and hashes == wanted:
         body[8] ^= 1
-        # after step and hash: three numbers, the words of the world's plug-ins and their count
-        model = 16 + 24 + 8 + 8 * struct.unpack_from('<Q', body, 16 + 24)[0]
+        # after step and hash, in the state of a step that failed whether the world had begun it: three numbers, the
+        # words of the world's plug-ins and their count
+        world = 16 + 8 * (kind == 7)
+        model = world + 24 + 8 + 8 * struct.unpack_from('<Q', body, world + 24)[0]
         words = model + 16 + 8 + struct.unpack_from('<Q', body, model + 16)[0] + 8
         if what == 'word':
             body[words + 8:words + 16] = struct.pack('<d', 123.5)
         elif what == 'id':
             body[model + 8] ^= 64
         elif what == 'levels':
-            body[16 + 8] ^= 1
+            body[world + 8] ^= 1
         elif what == 'rest':
             pass
     result += struct.pack('<QQQ', kind, len(body), checksum(kind, index, bytes(body))) + bytes(body)
