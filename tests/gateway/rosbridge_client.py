@@ -75,12 +75,14 @@ class Client:
             return None
 
     def call(self, service, args):
-        """The values of the reply; operations with a status that come before it are printed."""
+        """The values of the reply; operations with a status that come before it are printed. A refusal is an end."""
         self.send({"op": "call_service", "id": 1, "service": service, "args": args})
         operation = self.take()
         while operation and operation["op"] != "service_response":
             self.tell(operation)
             operation = self.take()
+        if operation and not operation["result"]:
+            raise SystemExit("%s: %s" % (service, operation["values"]))
         return operation and operation["values"]
 
     @staticmethod

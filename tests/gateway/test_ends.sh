@@ -41,7 +41,8 @@ serves()
 	check "$1 serves $2: $(cat "$1.err")" $?
 }
 
-# listen NAME PORT [PROTOCOL [CLIENT [FILE]]]: a program that is connected, in the background
+# listen NAME PORT [PROTOCOL [CLIENT [FILE]]]: a program that is connected, in the background. A barrier client asks for
+# 100 s for each answer, more than a run allows by itself.
 listeners=
 listen()
 {
@@ -74,7 +75,8 @@ heard()
 # begin COMMANDS: a run that waits for the barrier client `c`, with programs at each gateway
 begin()
 {
-	start run axle.sdf --commands "$1" --iterations 20 --rtf 0 --rosbridge 0 --foxglove 0 --view-address 0 --wait-for c
+	start run axle.sdf --commands "$1" --iterations 20 --rtf 0 --rosbridge 0 --foxglove 0 --view-address 0 --wait-for c \
+		--lockstep-deadline 100
 	serves run Foxglove && listen foxglove "$port" foxglove.sdk.v1
 	serves run view && listen view "$port" troupe.view.v1
 	serves run rosbridge && listen other "$port"
@@ -104,7 +106,7 @@ port=$((10000 + $$ % 2000 * 4)) # below the ports that the system gives to outgo
 next_port
 at=127.0.0.1:$port
 start primary axle.sdf --commands axle.commands --network-role primary --network-secondaries 1 --client tb3 \
-	--network-listen $at --rtf 0 --iterations 20 --rosbridge 0 --wait-for c
+	--network-listen $at --rtf 0 --iterations 20 --rosbridge 0 --wait-for c --lockstep-deadline 100
 serves primary rosbridge && listen barrier "$port" '' c all_there
 start tb3 --network-role client --name tb3 --network-address $at --rosbridge 0 --foxglove 0
 start secondary --network-role secondary --network-address $at
