@@ -128,7 +128,7 @@ complete()
 	check "completion of $*: $(cat out)" $?
 }
 touch a.sdf b.csv c.txt
-complete '' 'run replay mcap view plot check print topics keygen topic service --help --version'
+complete '' 'run replay mcap view plot check print worlds topics keygen topic service --help --version'
 complete ke keygen
 complete topic '' 'list info echo hz pub --help'
 complete topic echo --t '--topic --timeout'
