@@ -177,9 +177,6 @@ static void add_world(const struct troupe_report_world *world, struct text *out)
 		text_add(out, "%" PRIu64 " paused for %.3f s, ", world->paused_steps, world->paused_s);
 	text_add(out, "%.6g s simulated in %.3f s: %.3g times real time, %.0f steps/s\n", world->passed_s,
 		MAX(world->wall_s - world->paused_s, 0.0), world->rtf, world->steps_per_s);
-	if (world->paused_steps)
-		text_add(out, "and paused for %.3f s, %" PRIu64 " of the %s\n", world->paused_s, world->paused_steps,
-			"steps");
 	add_moves(world, out);
 	if (world->readings)
 		text_add(out, "%" PRIu64 " %s of sensors, digest %016" PRIx64 "\n", world->readings,

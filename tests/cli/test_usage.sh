@@ -572,11 +572,11 @@ report $? 'run --no-levels still has levels'
 	"$troupe" run --iterations 5 --hash-every 5 copy.sdf >out 2>err && cmp -s hash out
 report $? 'what print prints does not run to the same hash'
 echo '1 /world/w/control pause: true' >c.txt
-good '^5 steps, 0.001 s' run --iterations 5 --commands c.txt w.sdf
+good '^5 steps, 4 paused for [0-9.]+ s, 0.001 s simulated' run --iterations 5 --commands c.txt w.sdf
 printf '1 /world/w/control pause: true\n2 /world/w/control ""\n2 /world/w/control\n3 /world/w/control pause: false\n' >c.txt
-good '^5 steps, 0.003 s' run --iterations 5 --commands c.txt w.sdf
+good '^5 steps, 2 paused for [0-9.]+ s, 0.003 s simulated' run --iterations 5 --commands c.txt w.sdf
 printf "# a note\r\n\r\n  3 /world/w/control 'pause: false'  \r\n\t1   /world/w/control\tpause: true\r\n" >c.txt
-good '^5 steps, 0.003 s' run --iterations 5 --commands c.txt w.sdf
+good '^5 steps, 2 paused for [0-9.]+ s, 0.003 s simulated' run --iterations 5 --commands c.txt w.sdf
 
 umask 022
 "$troupe" run --iterations 5 --report r.json w.sdf >out 2>err && grep -q '"iterations": 5' r.json && [ ! -s out ] &&
@@ -593,7 +593,7 @@ report $? 'the report comes after the lines'
 printf '<?xml version="1.0"?>\n<!-- mine -->\n<troupe>\n <world>w.sdf</world> <iterations>7</iterations>\n
  <rtf>0.5</rtf><paused>true</paused> <hash-every>7</hash-every>\n</troupe>\n' >c.xml
 good '^hash 7 ' run --config c.xml -r --rtf 0
-good '^8 steps, 0 s' run --config c.xml --iterations 8
+good '^8 steps, 8 paused for [0-9.]+ s, 0 s simulated' run --config c.xml --iterations 8
 good '^7 steps' run --config c.xml -z 1e9
 cp w.sdf x.sdf
 good "^7 steps" run x.sdf --config c.xml
