@@ -187,7 +187,8 @@ model "$(mesh "$data/sound.obj")" >w.sdf
 start k w.sdf --iterations 100000000 --rtf 1
 if [ -n "$with_meshes" ]; then
 	for _ in $(seq 1200); do
-		child=$(children "$(cat k.pid)") && [ -n "$child" ] && break
+		child=$(children "$(cat k.pid)")
+		[ -z "$child" ] && [ ! -s k.status ] || break
 		sleep 0.05
 	done
 	[ -n "$child" ]
