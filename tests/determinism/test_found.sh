@@ -148,7 +148,8 @@ between 'and stands on the other, m' "$(coordinate crate_a 3)" 0.24 0.26
 
 # What a tie or a joint of the world connects to a model that is simulated is simulated, too, whatever its level: it
 # follows the truck out of its level and back, and does not stay behind.
-run "$scratch/other" "$found/trailer.sdf" "$found/trailer.commands" 1600 --secondaries 0 --report "$scratch/trailer.report"
+name=trailer report=$scratch/trailer.report
+run "$scratch/other" "$found/trailer.sdf" "$found/trailer.commands" 1600 --secondaries 0 --report "$report"
 between 'the last wagon is drawn along, two lengths of 1.5 m behind the truck at 8 m' "$(coordinate last 1)" 4.99 5.1
 same trailer 3200 900 2500
 between 'the last wagon came back: it is at most two lengths from the truck at 0, m' "$(coordinate last 1)" -3 -1.8
