@@ -18,8 +18,8 @@
  * caller's process: a pipe without a reader and a file above the limit are errors.
  *
  * A file has one writer. A stream is locked (flock) as long as it is open, and a claim locks a name before the file is
- * opened or replaced; another process that wants the file gets an error, and changes nothing. Claims exclude processes of
- * this machine (of one network namespace) only.
+ * opened or replaced; another process that wants the file gets an error, and changes nothing. Claims exclude
+ * processes of this machine (of one network namespace) only.
  *
  * Memory is allocated by outfile_check() only. Thread: any, each struct outfile and claim by one at a time. */
 #ifndef BASE_OUTFILE_H

@@ -71,7 +71,7 @@ void edit_visuals_put(const struct edit_options *options, struct files *files)
 	pthread_mutex_lock(&visuals->lock);
 	if (!visuals->put) {
 		if (!visuals->tried) {
-			/* a set has only what was asked for: the meshes are among the files of the world and its commands */
+			/* the meshes are among the files of the world and of its commands */
 			files_add_all(&visuals->files, files);
 			visuals->files.closed = true;
 			visuals->files.before = options->files;

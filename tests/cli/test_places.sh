@@ -212,7 +212,7 @@ AMENT_PREFIX_PATH=$folder/prefix "$troupe" check --strict r.urdf >out 2>err
 report $? 'below AMENT_PREFIX_PATH'
 robot other_description >src/My_Repo/urdf/beside.urdf
 package src/My_Repo2 other_description
-does 0 check --strict src/My_Repo/urdf/beside.urdf
+does 0 check --strict src/My_Repo/urdf/beside.urdf --resource-path src/My_Repo2
 ROS_PACKAGE_PATH=$folder/src "$troupe" run r.urdf --rtf 0 --iterations 10 --secondaries 1 --transport tcp --save-at 5 st2.5 --report tcp.json >out 2>err
 report $? 'a secondary has the package'
 mv src gone2
@@ -237,9 +237,9 @@ said 'a mesh' '^warning: w.sdf:1: "src/My_Repo/meshes/blok.obj" of model "m" is 
 does 1 run --strict w.sdf --iterations 1
 sub() { echo "<model name='$2'><static>1</static><link name='l'><collision name='c'><geometry><mesh><uri>$data/mesh/$1</uri><submesh><name>$3</name></submesh></mesh></geometry></collision></link></model>"; }
 world w.sdf "$(sub named.dae a Wing)$(sub named.gltf b BodyNode)$(sub named.obj c Wing)"
-does 0 check --strict w.sdf
+does 0 check --strict w.sdf --resource-path "$data/mesh"
 world w.sdf "$(sub named.dae a wing)"
-does 0 check w.sdf
+does 0 check w.sdf --resource-path "$data/mesh"
 said 'a sub-mesh' 'named.dae" of model "a" has no sub-mesh "wing": the model is without it: expected the name of a node or mesh, such as "Wing"'
 world w.sdf '<model name="m"><link name="base"/><link name="left_wheel"/><joint name="left_wheel_joint" type="revolute"><parent>base</parent><child>left_wheel</child><axis><xyz>0 1 0</xyz></axis></joint><plugin name="gz::sim::systems::JointController" filename="x"><joint_name>left_weel_joint</joint_name></plugin><plugin name="gz::sim::systems::VelocityControl" filename="x"><link_name>bas</link_name></plugin></model>'
 does 0 run w.sdf --rtf 0 --iterations 1
