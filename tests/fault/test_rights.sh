@@ -108,8 +108,10 @@ printf '<package><name>package</name></package>\n' >package/package.xml
 world package/urdf/w.sdf "$(mesh ../meshes/plain.obj)"
 reads package/urdf/w.sdf
 rm package/package.xml
-run 0 run package/urdf/w.sdf --iterations 3
-said 'a mesh beside the folder, without a package' '^warning: package/urdf/w.sdf:1: .*meshes/plain.obj.*: expected .*--resource-path'
+reads package/urdf/w.sdf # by the name of its folder
+mkdir package/here && cp package/urdf/w.sdf package/here
+run 0 run package/here/w.sdf --iterations 3
+said 'a mesh beside the folder, without a package' '^warning: package/here/w.sdf:1: .*meshes/plain.obj.*: expected .*--resource-path'
 ln -s "$folder/own" elsewhere
 world own/w.sdf "$(mesh meshes/inside.obj)"
 reads elsewhere/w.sdf
