@@ -432,7 +432,7 @@ async function token(context) {
 		check(without === 401 && wrong === 401, "without it, or with another, there is no page", `${without}, ${wrong}`);
 		const page = await open(context, address);
 		check((await model("post")).z === 1, "with it there is the world");
-		const socket = {Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dHJvdXBlIHRyb3VwZSB0ci4=", "Sec-WebSocket-Protocol": "troupe.view.v1"};
+		const socket = {Connection: "Upgrade", Upgrade: "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "dHJvdXBlIHRyb3VwZSB0cg==", "Sec-WebSocket-Protocol": "troupe.view.v1"};
 		check(await statusOf(`${plain}view`, socket) === 401, "without it there is no data either");
 		check(await statusOf(`${plain}view${new URL(address).search}`, socket) === 101, "with it there is");
 		await page.close();
