@@ -202,14 +202,6 @@ static void list_ignored(struct totals *totals, struct plugins *plugins, const s
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-/* A run would read these only. */
-static void check_allow(const struct settings *settings, const struct sdf_options *options, struct files_places *places)
-{
-	char *found = options->find ? sdf_find_file(settings->world, ".sdf", options) : NULL;
-	sdf_allow(found ? found : settings->world, options, places);
-	free(found);
-}
-
 static void check_file(struct totals *totals, const struct settings *settings, struct arena *arena)
 {
 	struct files_places places = {0};
@@ -222,7 +214,7 @@ static void check_file(struct totals *totals, const struct settings *settings, s
 	struct plugins *plugins = plugins_create(settings->plugin_paths.at);
 	struct sdf *sdf = NULL;
 	struct troupe_error error;
-	check_allow(settings, &options, &places);
+	sdf_allow(settings->world, &options, &places);
 	if (settings->world_text)
 		files_add(&files, settings->world, settings->world_text, strlen(settings->world_text));
 	troupe_status status = sdf_load_file(settings->world, &options, &sdf, &error);

@@ -36,7 +36,7 @@ int cli_exit_status(troupe_status status);
 /* Writes to standard output, and flushes it. EIO: it cannot be written. */
 troupe_status cli_write(const char *bytes, size_t count, struct troupe_error *error);
 
-/* One line on standard error, "troupe COMMAND: ..."; command may be NULL. Control characters become '?'. */
+/* One line on standard error, "troupe COMMAND: ..."; command may be NULL. Control characters are shown as escapes. */
 void cli_complain(const char *command, const char *format, ...) TROUPE_PRINTF(2, 3);
 /* The same for "error: TEXT" or "warning: TEXT"; in colour on a terminal unless NO_COLOR is set. */
 void cli_finding(enum sdf_severity severity, const char *text);

@@ -117,14 +117,17 @@ void cli_ignored(const char *text)
 bool cli_load(const char *command, const char *path, const char *text, const char *const *resource_paths,
 	struct sdf **ret_sdf, int *ret_exit)
 {
-	struct files files = {0};
+	struct files_places places = {0};
+	struct files files = {.places = &places};
 	struct sdf_options options = {
 		.resource_paths = resource_paths, .use_environment = true, .find = !text, .files = &files};
 	struct troupe_error error;
+	sdf_allow(path, &options, &places);
 	if (text)
 		files_add(&files, path, text, strlen(text));
 	troupe_status status = sdf_load_file(path, &options, ret_sdf, &error);
 	files_fini(&files);
+	files_places_fini(&places);
 	if (!status)
 		return true;
 	uint32_t said = 0;

@@ -308,12 +308,9 @@ void sdf_catalog_worlds(const struct sdf_options *options, struct sdf_catalog *r
 {
 	VEC(const char *) folders = {0};
 	struct arena arena = {0};
-	char *folder, *environment = options->use_environment ? sdf_environment_folders() : mem_strdup("");
-	for (const char *const *at = options->resource_paths; at && *at; at++)
+	char *folder;
+	for (const char *const *at = sdf_folders(options, &arena); *at; at++)
 		vec_push(&folders, *at);
-	for (const char *at = environment; *at; at += strcspn(at, ":"), at += *at == ':')
-		if (strcspn(at, ":"))
-			vec_push(&folders, arena_printf(&arena, "%.*s", (int)strcspn(at, ":"), at));
 	for (uint32_t i = 0; (folder = data_folder("worlds", i)); i++) {
 		vec_push(&folders, arena_strdup(&arena, folder));
 		free(folder);
@@ -322,7 +319,6 @@ void sdf_catalog_worlds(const struct sdf_options *options, struct sdf_catalog *r
 	const struct sdf_catalog_request request = {.folders = folders.at, .worlds = true};
 	if (sdf_catalog_read(&request, ret_catalog, NULL)) /* without sources nothing can be wrong */
 		*ret_catalog = (struct sdf_catalog){.cut = false};
-	free(environment);
 	vec_free(&folders);
 	arena_fini(&arena);
 }

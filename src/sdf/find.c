@@ -18,13 +18,12 @@ static bool is_there(const char *path)
 	return !stat(path, &info) && !S_ISDIR(info.st_mode);
 }
 
-/* The path of the name in the folder, without or with the ending. NULL: neither file exists. */
-static char *try_in(const struct search *search, const char *folder, size_t length)
+/* The path of the name in the folder ("": the name alone), without or with the ending. NULL: neither file exists. */
+static char *try_in(const struct search *search, const char *folder)
 {
-	const char *slash = length ? "/" : "";
+	const char *slash = *folder ? "/" : "";
 	for (int ended = 0; ended < (*search->ending ? 2 : 1); ended++) {
-		char *path =
-			mem_printf("%.*s%s%s%s", (int)length, folder, slash, search->name, ended ? search->ending : "");
+		char *path = mem_printf("%s%s%s%s", folder, slash, search->name, ended ? search->ending : "");
 		if (is_there(path))
 			return path;
 		free(path);
@@ -32,24 +31,11 @@ static char *try_in(const struct search *search, const char *folder, size_t leng
 	return NULL;
 }
 
-/* Searches a list of folders, separated by colons. */
-static char *try_list(const struct search *search, const char *list)
-{
-	char *found = NULL;
-	while (list && *list && !found) {
-		size_t length = strcspn(list, ":");
-		if (length)
-			found = try_in(search, list, length);
-		list += length + (list[length] == ':');
-	}
-	return found;
-}
-
 static char *try_data(const struct search *search)
 {
 	char *found = NULL, *folder;
 	for (uint32_t i = 0; !found && (folder = data_folder("worlds", i)); i++) {
-		found = try_in(search, folder, strlen(folder));
+		found = try_in(search, folder);
 		free(folder);
 	}
 	return found;
@@ -99,82 +85,83 @@ char *sdf_environment_folders(void)
 	return out.at ? out.at : mem_strdup("");
 }
 
-/* The file of an address of Fuel in one folder, which may be a cache. The caller frees it; NULL: it is not there. */
-static char *find_in_cache(const struct fuel_address *address, const char *cache)
+const char *const *sdf_folders(const struct sdf_options *options, struct arena *arena)
 {
-	struct arena arena = {0};
+	VEC(const char *) all = {0};
+	char *environment = options->use_environment ? sdf_environment_folders() : mem_strdup("");
+	for (const char *const *at = options->resource_paths; at && *at; at++)
+		if (**at)
+			vec_push(&all, arena_strdup(arena, *at));
+	for (const char *at = environment; *at; at += strcspn(at, ":"), at += *at == ':')
+		if (*at != ':')
+			vec_push(&all, arena_printf(arena, "%.*s", (int)strcspn(at, ":"), at));
+	const char **folders = arena_array(arena, const char *, all.count + 1);
+	for (uint32_t i = 0; i < all.count; i++)
+		folders[i] = all.at[i];
+	free(environment);
+	vec_free(&all);
+	return folders;
+}
+
+/* The file of an address of Fuel in one folder, which may be a cache. NULL: it is not there. */
+static const char *find_in_cache(const struct fuel_address *address, const char *cache, struct arena *arena)
+{
 	struct files files = {0};
 	const char *path = NULL;
-	enum files_kind kind = fuel_find(&files, &arena, cache, address, &path);
+	enum files_kind kind = fuel_find(&files, arena, cache, address, &path);
 	if (kind == FILES_FOLDER)
-		path = fuel_world(&files, &arena, path);
-	char *found = path ? mem_strdup(path) : NULL;
+		path = fuel_world(&files, arena, path);
 	files_fini(&files);
-	arena_fini(&arena);
-	return found;
+	return path;
 }
 
-static char *find_address(const char *name, const struct sdf_options *options)
+static const char *find_fuel(const char *name, const char *const *folders, struct arena *arena)
 {
-	struct arena arena = {0};
 	struct fuel_address address;
-	char *found = NULL, *folders = options->use_environment ? sdf_environment_folders() : mem_strdup(""),
-	     *next = folders;
-	bool good = fuel_parse(&arena, name, &address);
-	for (const char *const *at = options->resource_paths; good && !found && at && *at; at++)
-		found = find_in_cache(&address, *at);
-	for (char *folder; good && !found && (folder = strsep(&next, ":"));)
-		if (*folder)
-			found = find_in_cache(&address, folder);
-	free(folders);
-	arena_fini(&arena);
+	const char *found = NULL;
+	bool good = fuel_parse(arena, name, &address);
+	for (; good && !found && *folders; folders++)
+		found = find_in_cache(&address, *folders, arena);
 	return found;
-}
-
-static void allow_list(const char *list, struct files_places *places)
-{
-	while (list && *list) {
-		size_t length = strcspn(list, ":");
-		char *folder = mem_printf("%.*s", (int)length, list);
-		if (length)
-			files_allow(places, folder);
-		free(folder);
-		list += length + (list[length] == ':');
-	}
 }
 
 void sdf_allow(const char *path, const struct sdf_options *options, struct files_places *places)
 {
-	char *folder;
+	struct arena arena = {0};
+	char *folder, *found = path && options->find ? sdf_find_file(path, ".sdf", options) : NULL;
 	if (path)
-		files_allow_around(places, path);
-	for (const char *const *at = options->resource_paths; at && *at; at++)
-		allow_list(*at, places);
-	if (options->use_environment) {
-		char *folders = sdf_environment_folders();
-		allow_list(folders, places);
-		free(folders);
-	}
+		files_allow_around(places, found ? found : path);
+	free(found);
+	for (const char *const *at = sdf_folders(options, &arena); *at; at++)
+		files_allow(places, *at);
 	for (uint32_t i = 0; (folder = data_folder("worlds", i)); i++) {
 		files_allow(places, folder);
 		free(folder);
 	}
+	arena_fini(&arena);
+}
+
+static char *find_named(const struct search *search, const char *const *folders)
+{
+	char *found = try_in(search, "");
+	if (*search->name == '/' || !*search->name)
+		return found;
+	for (; !found && *folders; folders++)
+		found = try_in(search, *folders);
+	return found ? found : try_data(search);
 }
 
 char *sdf_find_file(const char *name, const char *ending, const struct sdf_options *options)
 {
-	if (fuel_is_remote(name))
-		return find_address(name, options);
-	const struct search search = {name, ends_with(name, ending) ? "" : ending};
-	char *found = try_in(&search, "", 0);
-	if (*name == '/' || !*name)
-		return found;
-	for (const char *const *at = options->resource_paths; !found && at && *at; at++)
-		found = try_in(&search, *at, strlen(*at));
-	if (!found && options->use_environment) {
-		char *folders = sdf_environment_folders();
-		found = try_list(&search, folders);
-		free(folders);
+	struct arena arena = {0};
+	const char *const *folders = sdf_folders(options, &arena), *path;
+	char *found;
+	if (fuel_is_remote(name)) {
+		path = find_fuel(name, folders, &arena);
+		found = path ? mem_strdup(path) : NULL;
+	} else {
+		found = find_named(&(struct search){name, ends_with(name, ending) ? "" : ending}, folders);
 	}
-	return found ? found : try_data(&search);
+	arena_fini(&arena);
+	return found;
 }

@@ -27,30 +27,14 @@ static bool places_is_package(const char *uri)
 	return !strncmp(uri, "package://", 10);
 }
 
-static void places_add_list(struct load *load, const char *list)
-{
-	while (*list) {
-		size_t length = strcspn(list, ":");
-		if (length)
-			vec_push(&load->places.folders, arena_printf(&load->sdf->arena, "%.*s", (int)length, list));
-		list += length + (list[length] == ':');
-	}
-}
-
 static void places_list(struct load *load)
 {
 	struct places *places = &load->places;
 	if (places->listed)
 		return;
 	places->listed = true;
-	for (const char *const *at = load->options->resource_paths; at && *at; at++)
-		if (**at)
-			vec_push(&places->folders, arena_strdup(&load->sdf->arena, *at));
-	if (load->options->use_environment) {
-		char *folders = sdf_environment_folders();
-		places_add_list(load, folders);
-		free(folders);
-	}
+	for (const char *const *at = sdf_folders(load->options, &load->sdf->arena); *at; at++)
+		vec_push(&places->folders, *at);
 }
 
 /* The folder of the file; "." if its path has none. */

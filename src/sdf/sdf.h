@@ -370,6 +370,11 @@ struct sdf {
  * IGN_FUEL_CACHE_PATH, and .gz/fuel and .ignition/fuel of the home folder if they exist. */
 char *sdf_environment_folders(void);
 
+struct sdf_options;
+/* The folders in which files are searched for: options->resource_paths, then, if options->use_environment is set, those
+ * of the environment. The list ends with NULL; list and texts live in the arena. */
+const char *const *sdf_folders(const struct sdf_options *options, struct arena *arena);
+
 /* Whether the meshes and images of visuals are read, too. */
 enum sdf_visuals {
 	SDF_VISUALS_UNREAD,
@@ -401,7 +406,7 @@ struct sdf_options {
 
 /* Adds the places of which the files of a world may be read: its own folder (files_allow_around()), the resource paths,
  * the folders of the environment if the options use them, and those of the worlds that come with troupe. path: of the
- * world's file; NULL: it has none. */
+ * world's file, or the name of a world if options->find is set; NULL: it has no file. */
 void sdf_allow(const char *path, const struct sdf_options *options, struct files_places *places);
 
 /* Finds the file that a person means by a name such as "warehouse"; such names end in `ending` (".sdf"). An address of

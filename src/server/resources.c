@@ -18,35 +18,27 @@ typedef Troupe__Msgs__Resources__Resource resource_t;
 enum { SOURCES_MAX = 256 };
 
 struct folders {
-	VEC(char *) all;
+	VEC(const char *) all;
+	struct arena arena;
 };
 
-static void add_list(struct folders *folders, const char *list)
-{
-	while (*list) {
-		size_t length = strcspn(list, ":");
-		if (length)
-			vec_push(&folders->all, mem_printf("%.*s", (int)length, list));
-		list += length + (list[length] == ':');
-	}
-}
-
-/* Ends with NULL. */
+/* The folder of the world, those in which files are searched for, and those of troupe's own worlds. Ends with NULL. */
 static void find_folders(const struct troupe_server_def *def, bool worlds, struct folders *folders)
 {
+	const struct sdf_options options = {.resource_paths = def->resource_paths, .use_environment = true};
 	const char *slash = strrchr(def->world_path, '/');
-	char *environment = sdf_environment_folders(), *data;
-	vec_push(&folders->all, slash == def->world_path
-					? mem_strdup("/")
-					: mem_printf("%.*s", slash ? (int)(slash - def->world_path) : 1,
-						  slash ? def->world_path : "."));
-	for (const char *const *at = def->resource_paths; at && *at; at++)
-		vec_push(&folders->all, mem_strdup(*at));
-	add_list(folders, environment);
-	for (uint32_t i = 0; worlds && (data = data_folder("worlds", i)); i++)
-		vec_push(&folders->all, data);
+	char *data;
+	vec_push(&folders->all, slash == def->world_path ? "/"
+					: !slash ? "."
+						 : arena_printf(&folders->arena, "%.*s",
+							   (int)(slash - def->world_path), def->world_path));
+	for (const char *const *at = sdf_folders(&options, &folders->arena); *at; at++)
+		vec_push(&folders->all, *at);
+	for (uint32_t i = 0; worlds && (data = data_folder("worlds", i)); i++) {
+		vec_push(&folders->all, arena_strdup(&folders->arena, data));
+		free(data);
+	}
 	vec_push(&folders->all, NULL);
-	free(environment);
 }
 
 static void encode(const struct sdf_catalog *catalog, struct text *out)
@@ -73,7 +65,7 @@ static troupe_status find_resources(const struct troupe_server_def *def, const T
 	if (asked->n_source > SOURCES_MAX)
 		return fail(error, TROUPE_ELIMIT, "%zu sources: expected at most %d", asked->n_source, SOURCES_MAX);
 	find_folders(def, asked->worlds, &folders);
-	struct sdf_catalog_request request = {.folders = (const char *const *)folders.all.at,
+	struct sdf_catalog_request request = {.folders = folders.all.at,
 		.sources = (const char *const *)asked->source,
 		.source_count = (uint32_t)asked->n_source,
 		.skip_wrong = asked->skip_wrong,
@@ -83,9 +75,8 @@ static troupe_status find_resources(const struct troupe_server_def *def, const T
 		encode(&catalog, out);
 		sdf_catalog_fini(&catalog);
 	}
-	for (uint32_t i = 0; i < folders.all.count; i++)
-		free(folders.all.at[i]);
 	vec_free(&folders.all);
+	arena_fini(&folders.arena);
 	return status;
 }
 

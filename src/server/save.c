@@ -26,10 +26,10 @@ enum { VERSION = 15 };
 
 static const char magic[16] = "troupe state\n";
 
-static bool lists(const char *const *folders, const char *name, size_t length)
+static bool save_lists(const char *const *folders, const char *name)
 {
 	for (; folders && *folders; folders++)
-		if (strlen(*folders) == length && !memcmp(*folders, name, length))
+		if (!strcmp(*folders, name))
 			return true;
 	return false;
 }
@@ -38,16 +38,14 @@ static bool lists(const char *const *folders, const char *name, size_t length)
  * among the first. */
 static void list_folders(const struct troupe_server_def *def, struct origin *origin)
 {
+	const struct sdf_options environment = {.use_environment = true};
+	struct arena arena = {0};
 	for (const char *const *at = def->resource_paths; at && *at; at++)
 		vec_push(&origin->folders, mem_strdup(*at));
-	char *folders = sdf_environment_folders();
-	for (const char *at = folders; *at;) {
-		size_t length = strcspn(at, ":");
-		if (length && !lists(def->resource_paths, at, length))
-			vec_push(&origin->folders, mem_printf("%.*s", (int)length, at));
-		at += length + (at[length] == ':');
-	}
-	free(folders);
+	for (const char *const *at = sdf_folders(&environment, &arena); *at; at++)
+		if (!save_lists(def->resource_paths, *at))
+			vec_push(&origin->folders, mem_strdup(*at));
+	arena_fini(&arena);
 }
 
 static void pack_origin(const struct troupe_server *server, const struct files *named, struct text *out)

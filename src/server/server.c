@@ -173,15 +173,12 @@ static void allow_files(struct troupe_server *server, const struct sdf_options *
 {
 	const struct troupe_server_def *def = &server->def;
 	struct sdf_options given = *options;
-	char *found = options->find ? sdf_find_file(def->world_path, ".sdf", options) : NULL;
-	const char *path = found ? found : def->world_path;
 	given.resource_paths = server->given_paths;
 	given.use_environment = true;
-	sdf_allow(def->resume_path ? def->resume_path : path, &given, &server->places);
-	sdf_allow(path, options, &server->shown_places);
+	sdf_allow(def->resume_path ? def->resume_path : def->world_path, &given, &server->places);
+	sdf_allow(def->world_path, options, &server->shown_places);
 	files_allow_all(&server->shown_places, &server->places);
 	server->files.places = &server->places;
-	free(found);
 }
 
 static troupe_status load_sdf(struct troupe_server *server, struct troupe_error *error)

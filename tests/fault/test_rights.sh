@@ -122,6 +122,10 @@ for uri in ../outside/model.sdf "$folder/outside/model.sdf" "file://$folder/outs
 	printf '<sdf version="1.9"><world name="w"><include><uri>%s</uri></include></world></sdf>\n' "$uri" >own/i.sdf
 	run 1 run own/i.sdf --iterations 3
 	said "an include of $uri" 'expected .*--resource-path'
+	for command in check print; do
+		run 1 $command own/i.sdf
+		said "$command: an include of $uri" 'expected .*--resource-path'
+	done
 	run 0 run own/i.sdf --iterations 3 --resource-path outside
 done
 
