@@ -440,7 +440,7 @@ int main(int argc, char **argv)
 	struct scene scene;
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (!troupe_rosbridge_available()) {
-		printf("skipped: bags: this build has no libwebsockets\n0 passed, 0 failed, 1 skipped\n");
+		printf("skipped: bags: this build has no web server\n0 passed, 0 failed, 1 skipped\n");
 		return 0;
 	}
 	setenv("TROUPE_MODULES", mem_printf("%s/.libs", build ? build : "."), 1);
