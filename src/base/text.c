@@ -442,8 +442,8 @@ static troupe_status read_all(struct reading *r, struct troupe_error *error)
 }
 
 /* Closes the file. */
-static troupe_status read_file(int file, const char *path, const char *beginning, size_t bytes_max, char **ret_text,
-	size_t *ret_bytes, struct troupe_error *error)
+static troupe_status text_read_whole(int file, const char *path, const char *beginning, size_t bytes_max,
+	char **ret_text, size_t *ret_bytes, struct troupe_error *error)
 {
 	struct reading r = {.path = path, .file = file, .bytes_max = bytes_max, .beginning = beginning};
 	troupe_status status = begin_reading(&r, error);
@@ -493,7 +493,7 @@ troupe_status text_read_open(
 	int file, const char *path, size_t bytes_max, char **ret_text, size_t *ret_bytes, struct troupe_error *error)
 {
 	int own = AGAIN(fcntl(file, F_DUPFD_CLOEXEC, 0));
-	return read_file(own, path, NULL, bytes_max, ret_text, ret_bytes, error);
+	return text_read_whole(own, path, NULL, bytes_max, ret_text, ret_bytes, error);
 }
 
 troupe_status text_read_plain(const char *path, const char *beginning, size_t bytes_max, char **ret_text,
@@ -501,14 +501,14 @@ troupe_status text_read_plain(const char *path, const char *beginning, size_t by
 {
 	int file = -1;
 	troupe_status status = text_open_plain(path, &file, error);
-	return status ? status : read_file(file, path, beginning, bytes_max, ret_text, ret_bytes, error);
+	return status ? status : text_read_whole(file, path, beginning, bytes_max, ret_text, ret_bytes, error);
 }
 
 troupe_status text_read_file_of(const char *path, const char *beginning, size_t bytes_max, char **ret_text,
 	size_t *ret_bytes, struct troupe_error *error)
 {
 	int file = AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY));
-	return read_file(file, path, beginning, bytes_max, ret_text, ret_bytes, error);
+	return text_read_whole(file, path, beginning, bytes_max, ret_text, ret_bytes, error);
 }
 
 troupe_status text_read_file(

@@ -496,7 +496,7 @@ static troupe_status save_on_stop(struct run *run, struct troupe_error *error)
 }
 
 /* After the last step. *ret_stopped: the run was told to stop before its own end. */
-static troupe_status end_steps(struct run *run, troupe_status status, bool *ret_stopped)
+static troupe_status run_end_steps(struct run *run, troupe_status status, bool *ret_stopped)
 {
 	commands_in_end(run->commands_in);
 	bool asked = signals_asked();
@@ -530,7 +530,7 @@ static troupe_status run_to_end(struct run *run, bool *ret_stopped, struct troup
 		status = lockstep_await(&run->settings.lockstep, run->server, error);
 	if (!status)
 		status = run_and_save(run, error);
-	status = end_steps(run, status, ret_stopped);
+	status = run_end_steps(run, status, ret_stopped);
 	stuck_end(&run->stuck);
 	return status;
 }
@@ -690,7 +690,7 @@ static void leave_stuck(void *ctx)
 	struct run *run = ctx;
 	struct troupe_error error;
 	bool stopped;
-	troupe_status status = end_steps(run, TROUPE_OK, &stopped);
+	troupe_status status = run_end_steps(run, TROUPE_OK, &stopped);
 	status = end_outputs(run, status, stopped, &error);
 	end_company(run, status, &error);
 	leave_for_good(run, status);

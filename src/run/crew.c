@@ -438,7 +438,7 @@ static void run_as_member(struct crew *crew)
 
 /* Whether the secondaries have done what they do to state k itself: obeyed their commands. Remote ones have states of
  * their own. */
-static bool all_have_begun(const struct crew *crew)
+static bool crew_all_have_begun(const struct crew *crew)
 {
 	bool all = true;
 	for (uint32_t i = 0; i < crew->team_count && all; i++) {
@@ -461,7 +461,7 @@ enum crew_seized crew_seize(struct crew *crew, uint32_t ms)
 			return from == TURN_IDLE ? CREW_IDLE : CREW_STUCK;
 		clock_sleep_until_ns(clock_now_ns() + SEIZE_LOOK_NS);
 	}
-	while ((from == TURN_STEPS && !all_have_begun(crew)) || atomic_load(&crew->watching)) {
+	while ((from == TURN_STEPS && !crew_all_have_begun(crew)) || atomic_load(&crew->watching)) {
 		if (clock_now_ns() > until_ns) {
 			turn_return(&crew->turn, from);
 			return CREW_STUCK;

@@ -205,7 +205,7 @@ void preparer_close(struct preparer *preparer)
 
 /* A command that waited in a saved state has its files in this state. A system asks for what its world says, and a
  * robot client has no more rights than its models. */
-static enum edit_reading reading_of(const struct preparer *preparer, const struct command *command)
+static enum edit_reading prepare_reading_of(const struct preparer *preparer, const struct command *command)
 {
 	if (preparer->closed || command->saved)
 		return EDIT_READS_KEPT;
@@ -217,7 +217,7 @@ static struct prepared prepared_raw(struct preparer *preparer, const struct comm
 {
 	return (struct prepared){.preparer = preparer,
 		.message = command->message,
-		.reading = reading_of(preparer, command),
+		.reading = prepare_reading_of(preparer, command),
 		.several = command->message->descriptor == &gz__msgs__entity_factory__v__descriptor,
 		.step = command->step};
 }

@@ -82,7 +82,7 @@ static void decide(struct primary *primary, struct command *command)
 }
 
 /* The robot client that owns the system's model; 0: none does. */
-static uint32_t owner_of(const struct primary *primary, const struct system *system)
+static uint32_t primary_owner_of(const struct primary *primary, const struct system *system)
 {
 	uint32_t model = system->self.model;
 	return model == SCENE_NONE ? 0 : primary->shared->scene->models[model].owner;
@@ -100,7 +100,7 @@ static void publish(void *ctx, const struct system *system, uint32_t output, con
 		vec_push(&primary->published, (struct published){system->self.model, system->index, output, first,
 						      primary->published_bytes.count - first});
 	}
-	uint32_t owner = owner_of(primary, system);
+	uint32_t owner = primary_owner_of(primary, system);
 	if (!primary_reaches(primary, owner, topic))
 		return;
 	struct command command = {.step = primary->lockstep.number,
@@ -145,7 +145,7 @@ static void request(void *ctx, const struct system *system, const char *name, co
 		return;
 	}
 	struct command command = {.step = primary->lockstep.number,
-		.owner = owner_of(primary, system),
+		.owner = primary_owner_of(primary, system),
 		.service = service,
 		.topic = topic,
 		.message = message_copy(message),

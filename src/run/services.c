@@ -270,7 +270,7 @@ static troupe_status check_velocity(
 	return check_owner(primary, owner, velocity->id, velocity->name, error);
 }
 
-static troupe_status check_joint(
+static troupe_status services_check_joint(
 	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
 {
 	const Troupe__Msgs__SetJoint *joint = (const void *)message;
@@ -278,7 +278,7 @@ static troupe_status check_joint(
 }
 
 /* A model of a client stays on its secondary. */
-static troupe_status check_performer(
+static troupe_status services_check_performer(
 	const struct primary *primary, uint32_t owner, const ProtobufCMessage *message, struct troupe_error *error)
 {
 	const Troupe__Msgs__SetPerformer *performer = (const void *)message;
@@ -442,7 +442,7 @@ static const struct command_service services[] = {
 	{"set_pose_vector", &gz__msgs__pose__v__descriptor, .apply = set_poses_by_edit, .admit = check_poses},
 	{"set_physics", &gz__msgs__physics__descriptor, .apply = set_physics},
 	{"level/set_performer", &troupe__msgs__set_performer__descriptor, .sent = &gz__msgs__string_msg__descriptor,
-		.apply = set_performer_by_edit, .admit = check_performer},
+		.apply = set_performer_by_edit, .admit = services_check_performer},
 	{"enable_collision", &gz__msgs__entity__descriptor, .apply = enable_collision_by_edit, .admit = check_entity},
 	{"disable_collision", &gz__msgs__entity__descriptor, .apply = disable_collision_by_edit, .admit = check_entity},
 	{"light_config", &troupe__msgs__set_light__descriptor, .sent = &gz__msgs__light__descriptor,
@@ -454,7 +454,7 @@ static const struct command_service services[] = {
 	{"reset_model", &gz__msgs__entity__descriptor, .apply = reset_model, .admit = check_entity},
 	{"set_velocity", &troupe__msgs__set_velocity__descriptor, .apply = set_velocity_by_edit,
 		.admit = check_velocity},
-	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit, .admit = check_joint},
+	{"set_joint", &troupe__msgs__set_joint__descriptor, .apply = set_joint_by_edit, .admit = services_check_joint},
 	{"resume", &troupe__msgs__resume__descriptor, .sent = &gz__msgs__string_msg__descriptor, .apply = resume,
 		.replaces = true}, /* not Gazebo's */
 	{"wrench", &gz__msgs__entity_wrench__descriptor, .apply = push_once, .admit = check_wrench, .is_topic = true},

@@ -87,7 +87,7 @@ static void add_rows(
 	}
 }
 
-static void add_part(struct division *to, const struct scene_added_part *part, double mass)
+static void added_add_part(struct division *to, const struct scene_added_part *part, double mass)
 {
 	struct mat6 rotational = {0};
 	for (int i = 3; i < 6; i++)
@@ -123,7 +123,7 @@ static bool divide(struct division *to, const struct mat6 *own, const struct sce
 	added->row_count = 0;
 	added->carried = *own;
 	for (uint32_t i = 0; i < count; i++)
-		add_part(to, &parts[i], own->m[0][0]);
+		added_add_part(to, &parts[i], own->m[0][0]);
 	for (int i = 0; i < 3; i++)
 		added->carried.m[i][i] += to->isotropic;
 	added->mass = added->carried.m[0][0];

@@ -172,7 +172,7 @@ static bool is_due(const struct hearing *hearing, const struct topic_row *row)
 }
 
 /* The robot client of the model that the row is about. */
-static uint32_t owner_of(const struct hearing *hearing, const struct topic_row *row)
+static uint32_t hear_owner_of(const struct hearing *hearing, const struct topic_row *row)
 {
 	const struct scene *scene = hearing->world->scene;
 	uint64_t place = row->key & UINT32_MAX;
@@ -187,7 +187,7 @@ static void hear(struct hearing *hearing, const struct frame *frame, const struc
 	struct troupe_error why;
 	if (ops->encode(frame, row, &bytes) &&
 		!message_of_bytes(type_find(row->type), bytes.at, bytes.count, &message_limits_usual, &message, &why))
-		primary_hear(&hearing->world->primary, owner_of(hearing, row), row->name, message);
+		primary_hear(&hearing->world->primary, hear_owner_of(hearing, row), row->name, message);
 	text_fini(&bytes);
 }
 

@@ -28,10 +28,10 @@ static void find_folders(const struct troupe_server_def *def, bool worlds, struc
 	const struct sdf_options options = {.resource_paths = def->resource_paths, .use_environment = true};
 	const char *slash = strrchr(def->world_path, '/');
 	char *data;
-	vec_push(&folders->all, slash == def->world_path ? "/"
-					: !slash ? "."
-						 : arena_printf(&folders->arena, "%.*s",
-							   (int)(slash - def->world_path), def->world_path));
+	vec_push(&folders->all,
+		slash == def->world_path ? "/"
+		: !slash                 ? "."
+			 : arena_printf(&folders->arena, "%.*s", (int)(slash - def->world_path), def->world_path));
 	for (const char *const *at = sdf_folders(&options, &folders->arena); *at; at++)
 		vec_push(&folders->all, *at);
 	for (uint32_t i = 0; worlds && (data = data_folder("worlds", i)); i++) {

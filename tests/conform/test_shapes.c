@@ -338,7 +338,7 @@ static const struct {
 		false},
 };
 
-static struct troupe_pose link_of(const char *model, const char *link)
+static struct troupe_pose shapes_link_of(const char *model, const char *link)
 {
 	struct troupe_link_state state;
 	cr_assert(troupe_get_link(server, troupe_find_link(server, troupe_find_model(server, 0, model), link), &state));
@@ -354,7 +354,7 @@ static struct troupe_pose ball_in(size_t standing, const char *geometry, const c
 					 : "");
 	text_fini(&hall);
 	run_until(4);
-	struct troupe_pose p = standings[standing].ball ? pose_of("ball") : link_of("outer", "ball::ball");
+	struct troupe_pose p = standings[standing].ball ? pose_of("ball") : shapes_link_of("outer", "ball::ball");
 	stop();
 	return p;
 }
@@ -419,7 +419,7 @@ static const struct rounded {
 /* The turn in the file, in which nothing lies along an axis, and the turn back. */
 #define FILE_TURN quat_from_rpy(0.7, 0.4, 0.9)
 
-static void turn_back(char text[100])
+static void shapes_turn_back(char text[100])
 {
 	struct mat3 m = quat_matrix(quat_conj(FILE_TURN));
 	snprintf(text, 100, "%.17g %.17g %.17g", atan2(m.m[2][1], m.m[2][2]), -asin(m.m[2][0]),
@@ -472,7 +472,7 @@ static void add_can(struct text *out, const char *name, double x, double z, cons
 {
 	char back[100];
 	double s = can->scale, mesh = 1 / can->in_file;
-	turn_back(back);
+	shapes_turn_back(back);
 	text_add(out,
 		"<model name='%s'><pose>%.9g 0 %.17g 0 0 0.3</pose><link "
 		"name='l'><inertial><mass>200</mass><inertia><ixx>%.9g"

@@ -36,7 +36,7 @@ struct heard {
 	uint32_t count;
 };
 
-static struct heard_topic *topic_of(struct heard *heard, const char *name)
+static struct heard_topic *bag_topic_of(struct heard *heard, const char *name)
 {
 	for (uint32_t i = 0; i < heard->count; i++)
 		if (!strcmp(heard->topics[i].name, name))
@@ -44,9 +44,9 @@ static struct heard_topic *topic_of(struct heard *heard, const char *name)
 	return NULL;
 }
 
-static struct heard_topic *add_topic(struct heard *heard, const char *name, const char *type)
+static struct heard_topic *bag_add_topic(struct heard *heard, const char *name, const char *type)
 {
-	struct heard_topic *topic = topic_of(heard, name);
+	struct heard_topic *topic = bag_topic_of(heard, name);
 	if (topic || heard->count == TOPICS_MAX)
 		return topic;
 	topic = &heard->topics[heard->count++];
@@ -92,7 +92,7 @@ static void no_word(void *ctx, const char *text)
 	(void)ctx, (void)text;
 }
 
-static bool read_whole(int file, void *bytes, size_t count)
+static bool bag_read_whole(int file, void *bytes, size_t count)
 {
 	for (char *at = bytes; count;) {
 		ssize_t got = AGAIN(read(file, at, count));
@@ -104,7 +104,7 @@ static bool read_whole(int file, void *bytes, size_t count)
 	return true;
 }
 
-static void write_whole(int file, const void *bytes, size_t count)
+static void bag_write_whole(int file, const void *bytes, size_t count)
 {
 	for (const char *at = bytes; count;) {
 		ssize_t put = AGAIN(write(file, at, count));
@@ -120,13 +120,13 @@ struct reader {
 	uint32_t index;
 };
 
-static void pass_on(void *ctx, uint64_t writer, const void *bytes, size_t count)
+static void bag_pass_on(void *ctx, uint64_t writer, const void *bytes, size_t count)
 {
 	const struct reader *reader = ctx;
 	uint32_t head[2] = {reader->index, (uint32_t)count};
 	(void)writer;
-	write_whole(reader->news, head, sizeof head);
-	write_whole(reader->news, bytes, count);
+	bag_write_whole(reader->news, head, sizeof head);
+	bag_write_whole(reader->news, bytes, count);
 }
 
 /* Orders: a line "NAME TYPE STATIC" for each topic, and an empty one. Then it says when all are matched. */
@@ -157,11 +157,11 @@ static void read_dds(uint32_t domain, int orders, int news)
 		uint32_t now = 0, came;
 		for (uint32_t i = 0; i < count; i++) {
 			struct reader reader = {news, i};
-			(void)glue->take(ends[i], pass_on, &reader);
+			(void)glue->take(ends[i], bag_pass_on, &reader);
 			now += glue->peers(ends[i], &came) > 0;
 		}
 		if (now == count && matched != count)
-			write_whole(news, (const uint32_t[]){UINT32_MAX, 0}, 8);
+			bag_write_whole(news, (const uint32_t[]){UINT32_MAX, 0}, 8);
 		matched = now;
 		(void)poll(NULL, 0, 1);
 	}
@@ -191,13 +191,13 @@ static bool take_dds(struct dds *dds, struct heard *heard, int timeout_ms, bool 
 {
 	uint32_t head[2];
 	struct pollfd file = {dds->news, POLLIN, 0};
-	if (poll(&file, 1, timeout_ms) <= 0 || !read_whole(dds->news, head, sizeof head))
+	if (poll(&file, 1, timeout_ms) <= 0 || !bag_read_whole(dds->news, head, sizeof head))
 		return false;
 	*ret_matched = head[0] == UINT32_MAX;
 	if (*ret_matched)
 		return true;
 	char *bytes = mem_alloc(head[1] + 1);
-	bool whole = read_whole(dds->news, bytes, head[1]);
+	bool whole = bag_read_whole(dds->news, bytes, head[1]);
 	if (whole && head[0] < heard->count)
 		add_cdr(&heard->topics[head[0]], bytes, head[1]);
 	free(bytes);
@@ -216,7 +216,7 @@ static bool take_json(int file, struct heard *heard, json_t **ret_reply)
 	text_fini(&frame.body);
 	const char *op = json_string_value(json_object_get(json, "op"));
 	const char *name = json_string_value(json_object_get(json, "topic"));
-	struct heard_topic *topic = name ? topic_of(heard, name) : NULL;
+	struct heard_topic *topic = name ? bag_topic_of(heard, name) : NULL;
 	if (op && !strcmp(op, "publish") && topic)
 		vec_push(&topic->json, json_incref(json_object_get(json, "msg")));
 	if (op && !strcmp(op, "service_response"))
@@ -251,8 +251,8 @@ static void subscribe_to_all(int file, struct heard *heard)
 		const char *text = json_string_value(name);
 		if (!is_published(file, heard, text))
 			continue;
-		struct heard_topic *topic =
-			add_topic(heard, text, json_string_value(json_array_get(json_object_get(values, "types"), i)));
+		struct heard_topic *topic = bag_add_topic(
+			heard, text, json_string_value(json_array_get(json_object_get(values, "types"), i)));
 		size_t length = strlen(text);
 		topic->is_static = length >= 10 && !strcmp(text + length - 10, "/tf_static");
 		(void)client_say(file, "{\"op\":\"subscribe\",\"topic\":\"%s\"}", text);
@@ -265,7 +265,7 @@ static void subscribe_to_all(int file, struct heard *heard)
 static void take_of_bag(
 	void *ctx, const struct mcap_read_channel *channel, int64_t time_ns, const void *bytes, size_t count)
 {
-	struct heard_topic *topic = add_topic(ctx, channel->topic, channel->type);
+	struct heard_topic *topic = bag_add_topic(ctx, channel->topic, channel->type);
 	const char *end = strrchr(channel->topic, '/');
 	bool is_static = topic->is_static = !strcmp(end, "/tf_static");
 	struct text hash = {0};
@@ -302,7 +302,7 @@ static json_t *json_of(const struct heard_topic *topic, const struct text *cdr)
 static void compare_with_rosbridge(struct heard *bag, struct heard *rosbridge)
 {
 	for (uint32_t i = 0; i < rosbridge->count; i++) {
-		const struct heard_topic *theirs = &rosbridge->topics[i], *ours = topic_of(bag, theirs->name);
+		const struct heard_topic *theirs = &rosbridge->topics[i], *ours = bag_topic_of(bag, theirs->name);
 		uint32_t count = ours ? ours->cdr.count : 0, same = 0;
 		for (; same < count && same < theirs->json.count; same++) {
 			json_t *json = json_of(ours, &ours->cdr.at[same]);
@@ -316,11 +316,11 @@ static void compare_with_rosbridge(struct heard *bag, struct heard *rosbridge)
 			theirs->json.count, same);
 	}
 	for (uint32_t i = 0; i < bag->count; i++)
-		check(topic_of(rosbridge, bag->topics[i].name), "%s is only in the bag", bag->topics[i].name);
+		check(bag_topic_of(rosbridge, bag->topics[i].name), "%s is only in the bag", bag->topics[i].name);
 }
 
 /* DDS fills a message up to a multiple of 4 bytes. */
-static bool is_same(const struct text *ours, const struct text *theirs)
+static bool bag_is_same(const struct text *ours, const struct text *theirs)
 {
 	return theirs->count >= ours->count && theirs->count <= ((ours->count + 3) & ~(size_t)3) &&
 	       !memcmp(ours->at, theirs->at, ours->count);
@@ -339,7 +339,7 @@ static json_t *unstamped(const struct heard_topic *topic, const struct text *cdr
 static bool is_alike(const struct heard_topic *ours, uint32_t place, const struct text *theirs)
 {
 	if (!ours->is_static)
-		return is_same(&ours->cdr.at[place], theirs);
+		return bag_is_same(&ours->cdr.at[place], theirs);
 	json_t *a = unstamped(ours, &ours->cdr.at[place]), *b = unstamped(ours, theirs);
 	bool same = json_equal(a, b);
 	json_decref(a);
@@ -354,7 +354,7 @@ static void compare_with_dds(struct heard *bag, const struct heard *dds)
 	enum { OUT_OF_TURN = 4 };
 	uint32_t most = 0;
 	for (uint32_t i = 0; i < dds->count; i++) {
-		const struct heard_topic *theirs = &dds->topics[i], *ours = topic_of(bag, theirs->name);
+		const struct heard_topic *theirs = &dds->topics[i], *ours = bag_topic_of(bag, theirs->name);
 		uint32_t at = 0, found = 0, others = 0;
 		for (uint32_t k = 0; ours && k < theirs->cdr.count; k++) {
 			uint32_t place = at;
@@ -374,7 +374,7 @@ static void compare_with_dds(struct heard *bag, const struct heard *dds)
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */
 
-static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
+static void bag_on_step(void *ctx, struct troupe_server *server, uint64_t step)
 {
 	(void)server, (void)step;
 	troupe_mcap_step(*(struct troupe_mcap **)ctx);
@@ -387,10 +387,10 @@ static void order_dds(struct dds *dds, const struct heard *topics, struct heard 
 		char line[500];
 		const struct heard_topic *topic = &topics->topics[i];
 		int count = snprintf(line, sizeof line, "%s %s %d\n", topic->name, topic->type, topic->is_static);
-		write_whole(dds->orders, line, (size_t)count);
-		add_topic(ret_heard, topic->name, topic->type)->is_static = topic->is_static;
+		bag_write_whole(dds->orders, line, (size_t)count);
+		bag_add_topic(ret_heard, topic->name, topic->type)->is_static = topic->is_static;
 	}
-	write_whole(dds->orders, "end end 0\n", 10);
+	bag_write_whole(dds->orders, "end end 0\n", 10);
 	while (!matched && take_dds(dds, ret_heard, PATIENCE_MS, &matched))
 		;
 	check(matched, "the reader in DDS is matched with all writers");
@@ -402,12 +402,12 @@ static void step(struct scene *scene, struct heard *rosbridge, struct dds *dds, 
 	bool matched;
 	for (uint32_t done = LOT; done <= STEPS; done += LOT) {
 		struct troupe_limits limits = {.iterations = done};
-		const struct heard_topic *clock = topic_of(rosbridge, "/clock");
+		const struct heard_topic *clock = bag_topic_of(rosbridge, "/clock");
 		check(!troupe_server_run(scene->server, &limits, &scene->error), "%s", scene->error.text);
 		json_t *reply;
 		while (clock->json.count < done + 1 && take_json(file, rosbridge, &reply))
 			json_decref(reply);
-		const struct heard_topic *other = dds->pid > 0 ? topic_of(by_dds, "/clock") : NULL;
+		const struct heard_topic *other = dds->pid > 0 ? bag_topic_of(by_dds, "/clock") : NULL;
 		while (other && other->cdr.count < done + 1 && take_dds(dds, by_dds, 1000, &matched))
 			;
 	}
@@ -420,7 +420,8 @@ static void await_dds(struct dds *dds, struct heard *by_dds, struct heard *rosbr
 	bool matched;
 	for (uint32_t i = 0; i < by_dds->count; i++) {
 		const struct heard_topic *topic = &by_dds->topics[i];
-		while (!topic->cdr.count && topic_of(rosbridge, topic->name)->json.count && waits < PATIENCE_MS / 1000)
+		while (!topic->cdr.count && bag_topic_of(rosbridge, topic->name)->json.count &&
+			waits < PATIENCE_MS / 1000)
 			waits += !take_dds(dds, by_dds, 1000, &matched);
 	}
 }
@@ -449,7 +450,7 @@ int main(int argc, char **argv)
 	def.world_path = world;
 	def.secondaries = 1;
 	def.rtf = 0;
-	def.on_step = on_step;
+	def.on_step = bag_on_step;
 	def.step_every = 1;
 	def.ctx = &mcap;
 	scene_create(&scene, &def);

@@ -439,7 +439,7 @@ static char *list_transforms(const struct ros_type *type, const char *robot, con
 	return lines.at;
 }
 
-static int by_text(const void *a, const void *b)
+static int ros_by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -455,7 +455,7 @@ static void expect_lines(const char *what, const char *text, const char *expecte
 		for (char *line = strtok_r(copies[i], "\n", &rest); line && counts[i] < LINES;
 			line = strtok_r(NULL, "\n", &rest))
 			lines[i][counts[i]++] = line;
-		qsort(lines[i], counts[i], sizeof *lines[i], by_text);
+		qsort(lines[i], counts[i], sizeof *lines[i], ros_by_text);
 	}
 	bool same = counts[0] == counts[1];
 	for (size_t i = 0; same && i < counts[0]; i++)

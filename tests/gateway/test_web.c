@@ -534,7 +534,7 @@ static void test_halves(void)
 
 /* A flood of connections without the token, of which some are silent, some begin a request, and some ask with a wrong
  * token again and again: each page that has the token loads all the same, and its WebSocket stays. */
-static void test_strangers(void)
+static void web_test_strangers(void)
 {
 	enum { ROUNDS = 20, EACH = 40 };
 	static const char *const said[] = {"", "GET / HT", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
@@ -782,7 +782,7 @@ int main(void)
 	test_token();
 	test_sockets();
 	test_halves();
-	test_strangers();
+	web_test_strangers();
 	test_last();
 	test_late();
 	printf("%d passed, %d failed\n", passed, failed);

@@ -22,12 +22,12 @@ TestSuite(foreign, .timeout = 60);
 #define MODEL(inside) "<sdf version='1.9'><model name='m'>" CAR inside "</model></sdf>"
 #define PLUGIN(file, inside) "<plugin name='p' filename='lib" file ".so'>" inside "</plugin>"
 
-static struct sdf *load(const char *text)
+static struct sdf *foreign_load(const char *text)
 {
 	return sdf_help_good(text, NULL);
 }
 
-static const struct sdf_element *plugin_of(const struct sdf *sdf, const char *system)
+static const struct sdf_element *foreign_plugin_of(const struct sdf *sdf, const char *system)
 {
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	for (uint32_t i = 0; i < world->plugins.count; i++)
@@ -39,8 +39,8 @@ static const struct sdf_element *plugin_of(const struct sdf *sdf, const char *sy
 /* All children of that name, with commas between; "-": there is none. */
 static void check_values(const char *text, const char *system, const char *name, const char *expected)
 {
-	struct sdf *sdf = load(text);
-	const struct sdf_element *plugin = plugin_of(sdf, system), *at = NULL;
+	struct sdf *sdf = foreign_load(text);
+	const struct sdf_element *plugin = foreign_plugin_of(sdf, system), *at = NULL;
 	struct text found = {0};
 	cr_assert_not_null(plugin, "no %s in %s", system, text);
 	while ((at = sdf_child(plugin, name, at)) != NULL)
@@ -53,19 +53,19 @@ static void check_values(const char *text, const char *system, const char *name,
 
 static void check_warning(const char *text, const char *part)
 {
-	struct sdf *sdf = load(text);
+	struct sdf *sdf = foreign_load(text);
 	cr_assert(sdf_help_says(sdf, SDF_WARNING, part), "'%s' is not said of %s", part, text);
 	sdf_free(sdf);
 }
 
 static void check_silence(const char *text)
 {
-	struct sdf *sdf = load(text);
+	struct sdf *sdf = foreign_load(text);
 	cr_assert_eq(sdf->messages.count, 0, "'%s' is said of %s", sdf->messages.at[0].text, text);
 	sdf_free(sdf);
 }
 
-static void check_error(const char *text, const char *part)
+static void foreign_check_error(const char *text, const char *part)
 {
 	struct sdf *sdf;
 	struct troupe_error error = {0};
@@ -100,7 +100,7 @@ Test(foreign, a_differential_drive_in_both_spellings)
 		for (size_t k = 0; k < ARRAY_LEN(values); k++)
 			check_values(texts[i], "::DiffDrive", values[k][0], values[k][1]);
 		check_silence(texts[i]);
-		struct sdf *sdf = load(texts[i]);
+		struct sdf *sdf = foreign_load(texts[i]);
 		cr_assert_eq(sdf->worlds.at[0].joints.at[0].axis[0].effort, 7);
 		cr_assert(isinf(sdf->worlds.at[0].joints.at[2].axis[0].effort));
 		sdf_free(sdf);
@@ -120,8 +120,8 @@ Test(foreign, the_odometry_is_the_true_place_unless_encoders_are_asked_for)
 	check_values(world, "::OdometryPublisher", "publish_odometry", "-");
 	check_values(encoder, "::DiffDrive", "frame_id", "odom");
 	check_values(encoder, "::DiffDrive", "publish_odometry", "-");
-	struct sdf *sdf = load(encoder);
-	cr_assert_null(plugin_of(sdf, "OdometryPublisher"));
+	struct sdf *sdf = foreign_load(encoder);
+	cr_assert_null(foreign_plugin_of(sdf, "OdometryPublisher"));
 	sdf_free(sdf);
 }
 
@@ -168,7 +168,7 @@ Test(foreign, what_has_no_effect_is_said)
 		"plugin \"libgazebo_ros_diff_drive.so\": <covariance_x>, <publish_wheel_tf> have no effect here");
 	check_warning(MODEL(PLUGIN("gazebo_ros_diff_drive", SNAKE "<wheel_separation>3</wheel_separation>")),
 		"<wheel_separation> is \"3\" for another pair of wheels: 2 is used for all");
-	check_error(MODEL("\n" PLUGIN("gazebo_ros_diff_drive", "<wheel_diameter>wide</wheel_diameter>")),
+	foreign_check_error(MODEL("\n" PLUGIN("gazebo_ros_diff_drive", "<wheel_diameter>wide</wheel_diameter>")),
 		"t.sdf:11: <wheel_diameter> is \"wide\": expected a number");
 	check_warning(MODEL(PLUGIN("gazebo_ros_p3d", "<bodyName>none</bodyName>")), "expected a link of this model");
 	check_warning(MODEL(PLUGIN("gazebo_ros_p3d", "<bodyName>l</bodyName>")), "which moves in the model");
@@ -188,12 +188,12 @@ Test(foreign, an_ackermann_car_is_measured)
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
 		check_values(STEERED("jl"), "::AckermannSteering", values[i][0], values[i][1]);
 	check_warning(STEERED("none"), "<rear_left_joint> names the joint \"none\": expected a joint of this model");
-	struct sdf *sdf = load(STEERED("none"));
+	struct sdf *sdf = foreign_load(STEERED("none"));
 	cr_assert_eq(sdf->worlds.at[0].plugins.count, 0);
 	sdf_free(sdf);
 }
 
-static const struct sdf_sensor *sensor_of(const struct sdf *sdf)
+static const struct sdf_sensor *foreign_sensor_of(const struct sdf *sdf)
 {
 	cr_assert_eq(sdf->worlds.at[0].sensors.count, 1);
 	return &sdf->worlds.at[0].sensors.at[0];
@@ -201,8 +201,8 @@ static const struct sdf_sensor *sensor_of(const struct sdf *sdf)
 
 static void check_sensor(const char *text, const char *topic, const char *frame)
 {
-	struct sdf *sdf = load(text);
-	const struct sdf_sensor *sensor = sensor_of(sdf);
+	struct sdf *sdf = foreign_load(text);
+	const struct sdf_sensor *sensor = foreign_sensor_of(sdf);
 	const char *found = sdf_sensor_topic(sensor), *found_frame = sensor->settings->frame_id;
 	cr_assert_str_eq(found ? found : "-", topic, "%s instead of %s: %s", found ? found : "-", topic, text);
 	cr_assert_str_eq(found_frame ? found_frame : "-", frame, "%s", text);
@@ -242,17 +242,18 @@ Test(foreign, sensors_have_the_topics_and_frames_of_their_plugins)
 
 Test(foreign, plugins_of_the_model_that_are_sensors)
 {
-	struct sdf *sdf = load(MODEL(PLUGIN("hector_gazebo_ros_imu",
+	struct sdf *sdf = foreign_load(MODEL(PLUGIN("hector_gazebo_ros_imu",
 		"<bodyName>l</bodyName><topicName>imu/data</topicName><updateRate>50</updateRate>"
 		"<gaussianNoise>0.1</gaussianNoise>")));
-	const struct sdf_sensor *sensor = sensor_of(sdf);
+	const struct sdf_sensor *sensor = foreign_sensor_of(sdf);
 	cr_assert_eq(sensor->kind, SDF_IMU);
 	cr_assert_eq(sensor->update_rate, 50);
 	cr_assert_str_eq(sdf->worlds.at[0].links.at[sensor->link].name, "l");
 	cr_assert_str_eq(sdf_sensor_topic(sensor), "/model/m/imu/data");
 	sdf_free(sdf);
-	sdf = load(MODEL(PLUGIN("gazebo_ros_ft_sensor", "<jointName>jr</jointName><topicName>force</topicName>")));
-	sensor = sensor_of(sdf);
+	sdf = foreign_load(
+		MODEL(PLUGIN("gazebo_ros_ft_sensor", "<jointName>jr</jointName><topicName>force</topicName>")));
+	sensor = foreign_sensor_of(sdf);
 	cr_assert_eq(sensor->kind, SDF_FORCE_TORQUE);
 	cr_assert_str_eq(sdf->worlds.at[0].joints.at[sensor->joint].name, "jr");
 	cr_assert_str_eq(sdf_sensor_topic(sensor), "/model/m/force");
@@ -277,7 +278,7 @@ Test(foreign, joints_of_ros2_control)
 	check_values(position, "::JointPositionController", "initial_position", "0.4");
 	check_values(position, "::JointStatePublisher", "topic", "-");
 	check_silence(position);
-	struct sdf *sdf = load(position);
+	struct sdf *sdf = foreign_load(position);
 	cr_assert_eq(sdf->worlds.at[0].joints.at[0].axis[0].initial_position, 0.4);
 	sdf_free(sdf);
 	check_values(ROBOT(CONTROL BLOCK("<command_interface name='velocity'/>")), "::JointController", "joint_name", "j");
@@ -301,6 +302,6 @@ Test(foreign, places_are_limited)
 	for (int i = 0; i < 70; i++)
 		text_add(&text, PLUGIN("gazebo_ros_p3d", "<bodyName>base</bodyName>"));
 	text_add(&text, "</model></sdf>");
-	check_error(text.at, "plug-ins need too many poses: expected at most 64");
+	foreign_check_error(text.at, "plug-ins need too many poses: expected at most 64");
 	text_fini(&text);
 }

@@ -504,7 +504,7 @@ Test(mesh, hull_of_nothing)
 
 /* --- convex pieces ------------------------------------------------------------------------------------------------ */
 
-static struct mesh part_of(const struct mesh *mesh, uint32_t index)
+static struct mesh mesh_part_of(const struct mesh *mesh, uint32_t index)
 {
 	struct mesh part = {0};
 	const struct mesh_part *from = &mesh->parts.at[index];
@@ -519,7 +519,7 @@ static struct mesh part_of(const struct mesh *mesh, uint32_t index)
 }
 
 /* Whether the point lies inside of the part, by more than a little; the part is convex. */
-static bool holds(const struct mesh *part, struct vec3 point, double by)
+static bool mesh_holds(const struct mesh *part, struct vec3 point, double by)
 {
 	for (uint32_t i = 0; i < part->corners.count; i += 3) {
 		struct vec3 a = part->points.at[part->corners.at[i]];
@@ -535,8 +535,8 @@ static bool some_holds(const struct mesh *pieces, struct vec3 point, double by)
 {
 	bool found = false;
 	for (uint32_t i = 0; i < pieces->parts.count; i++) {
-		struct mesh part = part_of(pieces, i);
-		found = found || holds(&part, point, by);
+		struct mesh part = mesh_part_of(pieces, i);
+		found = found || mesh_holds(&part, point, by);
 		mesh_fini(&part);
 	}
 	return found;
@@ -558,12 +558,12 @@ static double decompose(const struct mesh *mesh, uint32_t hulls, uint32_t voxels
 	cr_assert_leq(ret_pieces->parts.count, hulls);
 	mesh_fini(&again);
 	for (uint32_t i = 0; i < ret_pieces->parts.count; i++) {
-		struct mesh part = part_of(ret_pieces, i);
+		struct mesh part = mesh_part_of(ret_pieces, i);
 		struct mesh_moments m = mesh_measure(&part);
 		cr_expect(mesh_is_closed(&part));
-		cr_expect(m.volume > 0 && holds(&part, m.centre, 0), "piece %u is not convex", i);
+		cr_expect(m.volume > 0 && mesh_holds(&part, m.centre, 0), "piece %u is not convex", i);
 		for (uint32_t k = 0; k < part.points.count; k++)
-			cr_expect(holds(&part, part.points.at[k], -1e-9));
+			cr_expect(mesh_holds(&part, part.points.at[k], -1e-9));
 		volume += m.volume;
 		mesh_fini(&part);
 	}

@@ -180,7 +180,7 @@ static bool must_reach(const struct world *world, uint32_t m)
 }
 
 /* Models that were reached come, until there are none. */
-static bool find(struct world *world)
+static bool pairs_find_in(struct world *world)
 {
 	bool changed = false, some = true;
 	while (some) {
@@ -210,7 +210,7 @@ static void one_step(struct world *world)
 	world->woken = pairs.woken = false;
 	for (uint32_t i = world_below(world, 20) ? 0 : 1 + world_below(world, 3); i > 0; i--)
 		happens(world);
-	bool changed = find(world);
+	bool changed = pairs_find_in(world);
 	world_must_touch(world);
 	pairs_update(&pairs, changed, world->k);
 	take_changes(world);

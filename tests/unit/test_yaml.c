@@ -11,13 +11,13 @@
 
 TestSuite(yaml, .timeout = 60);
 
-static void print(const struct sdf_element *element, struct text *out)
+static void yaml_print(const struct sdf_element *element, struct text *out)
 {
 	for (const struct sdf_element *at = element->child; at; at = at->next) {
 		text_add(out, "%s%s", at == element->child ? "" : " ", at->name);
 		if (at->child) {
 			text_add(out, "(");
-			print(at, out);
+			yaml_print(at, out);
 			text_add(out, ")");
 		} else {
 			text_add(out, "=%s", at->text);
@@ -25,20 +25,20 @@ static void print(const struct sdf_element *element, struct text *out)
 	}
 }
 
-static void good(const char *text, const char *expected)
+static void yaml_good(const char *text, const char *expected)
 {
 	struct arena arena = {0};
 	struct troupe_error error = {0};
 	struct text out = {0};
 	const struct sdf_element *root = NULL;
 	cr_assert_eq(yaml_parse(&arena, text, "p.yaml", &root, &error), TROUPE_OK, "%s: %s", text, error.text);
-	print(root, &out);
+	yaml_print(root, &out);
 	cr_assert_str_eq(out.at ? out.at : "", expected, "%s\nis read as %s\nnot as  %s", text, out.at ? out.at : "", expected);
 	text_fini(&out);
 	arena_fini(&arena);
 }
 
-static void bad(const char *text, const char *expected)
+static void yaml_bad(const char *text, const char *expected)
 {
 	struct arena arena = {0};
 	struct troupe_error error = {0};
@@ -50,44 +50,44 @@ static void bad(const char *text, const char *expected)
 
 Test(yaml, maps)
 {
-	good("", "");
-	good("# only a comment\n\n", "");
-	good("a: 1\nb: two words # comment\nc:\n", "a=1 b=two words c=");
-	good("a:\n  b:\n    c: 1\n  d: 2\ne: 3", "a(b(c=1) d=2) e=3");
-	good("---\n/**:\n  ros__parameters:\n    linear.x.max: 1.0\n", "/**(ros__parameters(linear.x.max=1.0))");
-	good("a: x#y\nb: 'it''s # no comment'\n\"c d\": \"1\\\"\\n\"\n", "a=x#y b=it's # no comment c d=1\"\n");
-	good("a: pkg::Type\r\nb: 2\r\n", "a=pkg::Type b=2");
-	good("  a: 1\n  b: 2\n", "a=1 b=2");
+	yaml_good("", "");
+	yaml_good("# only a comment\n\n", "");
+	yaml_good("a: 1\nb: two words # comment\nc:\n", "a=1 b=two words c=");
+	yaml_good("a:\n  b:\n    c: 1\n  d: 2\ne: 3", "a(b(c=1) d=2) e=3");
+	yaml_good("---\n/**:\n  ros__parameters:\n    linear.x.max: 1.0\n", "/**(ros__parameters(linear.x.max=1.0))");
+	yaml_good("a: x#y\nb: 'it''s # no comment'\n\"c d\": \"1\\\"\\n\"\n", "a=x#y b=it's # no comment c d=1\"\n");
+	yaml_good("a: pkg::Type\r\nb: 2\r\n", "a=pkg::Type b=2");
+	yaml_good("  a: 1\n  b: 2\n", "a=1 b=2");
 }
 
 Test(yaml, lists)
 {
-	good("a:\n  - x\n  - y\nb: 1\n", "a(item=x item=y) b=1");
-	good("a:\n- x\n- y\nb: 1\n", "a(item=x item=y) b=1");
-	good("a: [x, 'y, z', 3.0]\n", "a(item=x item=y, z item=3.0)");
-	good("a: [1, 2,\n    3,  # three\n    4]\nb: 1\n", "a(item=1 item=2 item=3 item=4) b=1");
-	good("a: {p: 1, i: 0.5, d: {q: [1]}}\n", "a(p=1 i=0.5 d(q(item=1)))");
-	good("a: []\nb: {}\n", "a= b=");
-	good("- a: 1\n  b: 2\n- c\n-\n  d: 3\n", "item(a=1 b=2) item=c item(d=3)");
+	yaml_good("a:\n  - x\n  - y\nb: 1\n", "a(item=x item=y) b=1");
+	yaml_good("a:\n- x\n- y\nb: 1\n", "a(item=x item=y) b=1");
+	yaml_good("a: [x, 'y, z', 3.0]\n", "a(item=x item=y, z item=3.0)");
+	yaml_good("a: [1, 2,\n    3,  # three\n    4]\nb: 1\n", "a(item=1 item=2 item=3 item=4) b=1");
+	yaml_good("a: {p: 1, i: 0.5, d: {q: [1]}}\n", "a(p=1 i=0.5 d(q(item=1)))");
+	yaml_good("a: []\nb: {}\n", "a= b=");
+	yaml_good("- a: 1\n  b: 2\n- c\n-\n  d: 3\n", "item(a=1 b=2) item=c item(d=3)");
 }
 
 Test(yaml, what_is_refused)
 {
-	bad("a: &x 1\n", "p.yaml:1: an anchor");
-	bad("a: 1\nb: *x\n", "p.yaml:2: an anchor");
-	bad("a: |\n  text\n", "p.yaml:1: an anchor");
-	bad("a: !!int 1\n", "p.yaml:1: an anchor");
-	bad("a: - 1\n", "p.yaml:1: an anchor");
-	bad("a:\n\tb: 1\n", "p.yaml:2: a tab");
-	bad("a: 1\n---\nb: 2\n", "p.yaml:2: a second document");
-	bad("a: 1\nb\n", "p.yaml:2: a line without a colon");
-	bad("a: [1, 2\n", "p.yaml:2: brackets that do not end");
-	bad("a: {1 2}\n", "p.yaml:1: a key in braces without a colon");
-	bad("a: 'x\n", "p.yaml:2: a quote that does not end");
-	bad("a: 1\n  b: 2\n", "p.yaml:2: a line that is indented more");
-	bad("  a: 1\nb: 2\n", "p.yaml:2: a line that is indented less");
-	bad("a: [1] 2\n", "p.yaml:1: more behind a value");
-	bad("a: 'x' y\n", "p.yaml:1: more behind a value");
+	yaml_bad("a: &x 1\n", "p.yaml:1: an anchor");
+	yaml_bad("a: 1\nb: *x\n", "p.yaml:2: an anchor");
+	yaml_bad("a: |\n  text\n", "p.yaml:1: an anchor");
+	yaml_bad("a: !!int 1\n", "p.yaml:1: an anchor");
+	yaml_bad("a: - 1\n", "p.yaml:1: an anchor");
+	yaml_bad("a:\n\tb: 1\n", "p.yaml:2: a tab");
+	yaml_bad("a: 1\n---\nb: 2\n", "p.yaml:2: a second document");
+	yaml_bad("a: 1\nb\n", "p.yaml:2: a line without a colon");
+	yaml_bad("a: [1, 2\n", "p.yaml:2: brackets that do not end");
+	yaml_bad("a: {1 2}\n", "p.yaml:1: a key in braces without a colon");
+	yaml_bad("a: 'x\n", "p.yaml:2: a quote that does not end");
+	yaml_bad("a: 1\n  b: 2\n", "p.yaml:2: a line that is indented more");
+	yaml_bad("  a: 1\nb: 2\n", "p.yaml:2: a line that is indented less");
+	yaml_bad("a: [1] 2\n", "p.yaml:1: more behind a value");
+	yaml_bad("a: 'x' y\n", "p.yaml:1: more behind a value");
 }
 
 Test(yaml, depth_is_limited)
@@ -99,8 +99,8 @@ Test(yaml, depth_is_limited)
 		text_add(&brackets, "[");
 		text_add(&blocks, "%*sa:\n", i, "");
 	}
-	bad(brackets.at, "p.yaml:1: too many levels");
-	bad(blocks.at, "p.yaml:65: too many levels");
+	yaml_bad(brackets.at, "p.yaml:1: too many levels");
+	yaml_bad(blocks.at, "p.yaml:65: too many levels");
 	text_fini(&brackets);
 	text_fini(&blocks);
 }

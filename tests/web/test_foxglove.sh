@@ -69,7 +69,7 @@ check "a certificate that is none: $status $(cat err)" $?
 timeout 20 "$troupe" run w.sdf --foxglove 0 --foxglove-cert none.pem --foxglove-key key.pem --iterations 10 --rtf 0 >out 2>err
 grep -qx 'troupe run: --foxglove: none.pem: cannot open: No such file or directory' err
 check "a certificate that is missing: $(cat err)" $?
-for bad in x 1:x 99999 :80 nowhere:80; do
+for bad in x 1:x 99999 nowhere:80; do
 	timeout 20 "$troupe" run w.sdf --foxglove $bad --iterations 10 --rtf 0 >out 2>err
 	status=$?
 	[ $status -eq 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^troupe run: --foxglove: .*expected' err

@@ -88,7 +88,7 @@ check "with an address there is a token: $(cat err)" $?
 timeout 20 "$troupe" run w.sdf --rosbridge 0.0.0.0:0 --rosbridge-insecure --iterations 10 --rtf 0 >out 2>err
 grep -q 'rosbridge: ws://.*:[0-9]*/$' err
 check "without a token: $(cat err)" $?
-for bad in x 1:x 99999 :80 nowhere:80; do
+for bad in x 1:x 99999 nowhere:80; do
 	timeout 20 "$troupe" run w.sdf --rosbridge $bad --iterations 10 --rtf 0 >out 2>err
 	status=$?
 	[ $status -ne 0 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^troupe run: --rosbridge: .*expected' err

@@ -199,7 +199,7 @@ static void cut(const struct listener *listener, int number)
 }
 
 /* No file is free. The file in reserve makes room for one connection at a time; another thread may take the room. */
-static void shed(struct listener *listener)
+static void node_shed(struct listener *listener)
 {
 	if (listener->reserve < 0)
 		listener->reserve = eventfd(0, EFD_CLOEXEC);
@@ -238,7 +238,7 @@ static void read_monitor(const struct node *node, struct listener *listener)
 			cut(listener, number);
 	}
 	if (failed)
-		shed(listener);
+		node_shed(listener);
 }
 
 void sockets_watch(struct node *node)

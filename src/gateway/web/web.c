@@ -566,7 +566,7 @@ troupe_status web_start(const struct web_def *def, struct web **ret_web, struct 
 
 /* --- end ---------------------------------------------------------------------------------------------------------- */
 
-static void close_file(int *file)
+static void web_close_file(int *file)
 {
 	if (*file >= 0)
 		(void)close(*file);
@@ -582,7 +582,7 @@ void web_stop(struct web *web, const char *reason)
 	ring(web);
 	pthread_join(web->thread, NULL);
 	web->started = false;
-	close_file(&web->listener);
+	web_close_file(&web->listener);
 }
 
 void web_end(struct web *web)
@@ -598,9 +598,9 @@ void web_end(struct web *web)
 		free_names(web->origins[i]);
 	for (uint32_t i = 0; i < web->name_count; i++)
 		free((void *)(uintptr_t)web->names[i].name);
-	close_file(&web->listener);
-	close_file(&web->events);
-	close_file(&web->bell);
+	web_close_file(&web->listener);
+	web_close_file(&web->events);
+	web_close_file(&web->bell);
 	tls_context_drop(web->tls);
 	free(web->files);
 	free(web->token);

@@ -176,7 +176,7 @@ static void add_world_joints(struct maker *maker, struct part *world, uint32_t f
 }
 
 /* Ties between models of any levels, and belts. The models of the file have been made. */
-static void add_links(struct maker *maker, uint32_t first)
+static void make_world_add_links(struct maker *maker, uint32_t first)
 {
 	struct dice *dice = &maker->link_dice;
 	uint32_t models = maker->models.count - first;
@@ -219,7 +219,7 @@ static void add_content(struct maker *maker, struct part *world, struct part *le
 		make_world_systems(maker, world);
 	}
 	add_world_joints(maker, world, first, mix->world_joints);
-	add_links(maker, first);
+	make_world_add_links(maker, first);
 	for (uint32_t i = dice_from(dice, mix->tourists / 2, mix->tourists); i > 0; i--) {
 		const char *name = make_name(maker, "tour");
 		double edge = DICE_OF(dice, 0.1, 0.5, 1, 2);

@@ -715,7 +715,7 @@ static bool try_lost(struct troupe *troupe, const char *folder, const struct acc
 /* --- a state that is taken up ------------------------------------------------------------------------------------- */
 
 /* A state in which commands wait that name files is refused. */
-static bool is_refused(const struct account *run)
+static bool ways_is_refused(const struct account *run)
 {
 	for (uint32_t i = 0; i < run->replies.count; i++)
 		if (strstr(run->replies.at[i], "for commands that waited: expected a state without such commands"))
@@ -729,7 +729,7 @@ static bool same_under(const struct account *reference, struct account *run, con
 {
 	if (run->process.status == PROCESS_HANGS || run->process.status > 128)
 		return crash("ends", line, run, ret);
-	if (is_refused(run))
+	if (ways_is_refused(run))
 		return true;
 	for (uint32_t i = 0; i < run->hashes.count; i++) {
 		uint64_t step = step_of(run->hashes.at[i]);
@@ -777,7 +777,7 @@ static bool try_under(struct troupe *troupe, const struct scenario *scenario, co
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
-static char *read_file(const char *folder, const char *name, size_t *ret_count)
+static char *ways_read_file(const char *folder, const char *name, size_t *ret_count)
 {
 	enum { FILE_BYTES_MAX = 1 << 28 };
 	char *path = mem_printf("%s/%s", folder, name), *bytes = NULL;
@@ -790,7 +790,7 @@ static char *read_file(const char *folder, const char *name, size_t *ret_count)
 static bool same_files(const char *folder, const char *one, const char *other, const char *line, struct failure *ret)
 {
 	size_t count = 0, other_count = 0, at = 0;
-	char *a = read_file(folder, one, &count), *b = read_file(folder, other, &other_count);
+	char *a = ways_read_file(folder, one, &count), *b = ways_read_file(folder, other, &other_count);
 	while (a && b && at < MIN(count, other_count) && a[at] == b[at])
 		at++;
 	bool same = a && b && at == count && at == other_count;
@@ -814,7 +814,7 @@ static const char *rows_from(const char *table, uint64_t step)
 static bool same_rows(const char *folder, uint64_t step, const char *line, struct failure *ret)
 {
 	size_t count = 0;
-	char *a = read_file(folder, "a.csv", &count), *c = read_file(folder, "c.csv", &count);
+	char *a = ways_read_file(folder, "a.csv", &count), *c = ways_read_file(folder, "c.csv", &count);
 	const char *expected = a ? rows_from(a, step) : "", *found = c ? rows_from(c, step) : "";
 	size_t at = 0, begin = 0;
 	for (; expected[at] && expected[at] == found[at]; at++)
