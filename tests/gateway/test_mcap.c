@@ -374,7 +374,7 @@ static void write_and_read(const char *path)
 	for (int32_t i = 0; i < 2; i++)
 		check(mcap_file_add_schema(file, i ? "two" : "one", "ros2msg", "int8", 4) == i + 1, "a schema");
 	for (int32_t i = 0; i < CHANNELS; i++) {
-		char topic[16];
+		char topic[24];
 		(void)snprintf(topic, sizeof topic, "/topic_%d", i);
 		check(mcap_file_add_channel(file, 1 + i % 2, topic, "cdr", pairs, i ? ARRAY_LEN(pairs) : 0) == i,
 			"a channel");

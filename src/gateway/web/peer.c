@@ -262,7 +262,7 @@ static void peer_end_message(struct web_peer *peer)
 static void peer_hear_close(struct web_peer *peer)
 {
 	uint64_t count = peer->frame.count;
-	uint16_t code = count >= 2 ? (uint16_t)(peer->control[0] << 8 | peer->control[1]) : 0;
+	uint16_t code = (uint16_t)(count >= 2 ? peer->control[0] << 8 | peer->control[1] : 0);
 	bool was_closing = peer->is_closing;
 	peer_forget_message(peer);
 	if (was_closing && !peer->first && !peer->controls.count) /* both have said it */

@@ -170,7 +170,7 @@ static void request_decode(struct web_piece piece, char *ret_text, size_t room)
 	for (size_t i = 0; i < piece.count && count + 1 < room; i++) {
 		int high = piece.at[i] == '%' && i + 2 < piece.count ? request_digit(piece.at[i + 1]) : -1;
 		int low = high >= 0 ? request_digit(piece.at[i + 2]) : -1;
-		ret_text[count++] = low >= 0 ? (char)(high << 4 | low) : piece.at[i];
+		ret_text[count++] = (char)(low >= 0 ? high << 4 | low : piece.at[i]);
 		i += low >= 0 ? 2 : 0;
 	}
 	ret_text[piece.count < room ? count : 0] = '\0';
