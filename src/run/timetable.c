@@ -29,7 +29,7 @@ static int timetable_compare(const void *a, const void *b)
 
 static void timetable_sort(struct timetable *table)
 {
-	if (table->unsorted)
+	if (table->unsorted && table->all.count)
 		qsort(table->all.at, table->all.count, sizeof *table->all.at, timetable_compare);
 	table->unsorted = false;
 }
