@@ -12,9 +12,9 @@ ends()
 	shift 2
 	if [ "$1" = -- ]; then
 		shift
-		timeout 30 "$troupe" "$@" >out 2>err
+		timeout 60 "$troupe" "$@" >out 2>err
 	else
-		timeout 30 "$troupe" run w.sdf --rtf 0 --iterations 20 "$@" >out 2>err
+		timeout 60 "$troupe" run w.sdf --rtf 0 --iterations 20 "$@" >out 2>err
 	fi
 	status=$?
 	[ $status = "$want" ] && { [ -z "$pattern" ] || grep -qE -e "$pattern" err; }
