@@ -663,13 +663,30 @@ static void *stop_web(void *web)
 	return NULL;
 }
 
+/* While the goodbye is said nobody can join, neither by a new connection nor by one (early) that was there before. */
+static void web_test_latecomers(uint16_t port, int early)
+{
+	struct text answer = {0};
+	int file = client_connect(port);
+	char byte;
+	check(file < 0 || recv(file, &byte, 1, 0) <= 0, "a connection is accepted at the end");
+	client_add_upgrade(&answer, "/", "localhost", "Sec-WebSocket-Protocol: echo.v1\r\n");
+	client_send(early, answer.at, answer.count);
+	text_fini(&answer);
+	client_read_all(early, true, &answer);
+	check(!answer.count || strstr(answer.at, "HTTP/1.1 503"), "welcomed at the end: %s", answer.at);
+	text_fini(&answer);
+	if (file >= 0)
+		close(file);
+}
+
 /* What waits for a client at the end still comes to it, before the close; one that does not read cannot hold up the
  * end. */
 static void test_last(void)
 {
 	struct echo echo = {.lasts = 700};
 	struct web *web = start(&echo, NULL, (struct web_def){0});
-	int reader = join_echo(web_port(web)), lazy = join_echo(web_port(web)), got = 0;
+	int reader = join_echo(web_port(web)), lazy = join_echo(web_port(web)), early = client_connect(web_port(web)), got = 0;
 	struct client_frame frame;
 	pthread_t thread;
 	say(lazy, 0x81, "flood 60 100000", 15);
@@ -683,12 +700,14 @@ static void test_last(void)
 	check(got == echo.lasts, "%d of %d last messages came", got, echo.lasts);
 	check(frame.kind == 8 && frame.body.count > 2 && !memcmp(frame.body.at, "\x03\xe9", 2), "closed with 1001");
 	text_fini(&frame.body);
+	web_test_latecomers(web_port(web), early);
 	pthread_join(thread, NULL);
 	check(clock_now_ns() - begin_ns < AT_ONCE_MS * MS, "a client that does not read holds up the end");
 	check(!echo.open, "%d are left after the end", echo.open);
 	web_end(web);
 	close(reader);
 	close(lazy);
+	close(early);
 }
 
 /* A request that is not sent in time ends, however slowly it goes on. */

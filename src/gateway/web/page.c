@@ -238,6 +238,8 @@ static void page_take_upgrade(struct web_peer *peer, const struct web_request *r
 		page_refuse_protocol(peer);
 	} else if (!request_header(request, "sec-websocket-key", &key, NULL) || !ws_accept(key.at, key.count, accept)) {
 		page_refuse(peer, "400 Bad Request", "", "Sec-WebSocket-Key: expected 16 bytes in base64");
+	} else if (peer->web->is_leaving) {
+		page_refuse(peer, "503 Service Unavailable", "", peer->web->goodbye);
 	} else if (peer->web->socket_count >= peer->web->peers_max) {
 		web_refused(peer, "too many clients");
 		page_refuse(peer, "503 Service Unavailable", "", "too many clients");

@@ -302,6 +302,13 @@ static void web_serve(struct web *web, int most_ms)
 	web_reap(web);
 }
 
+static void web_close_file(int *file)
+{
+	if (*file >= 0)
+		(void)close(*file);
+	*file = -1;
+}
+
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
 static void take_turns(struct web *web)
@@ -321,8 +328,17 @@ static void close_all(struct web *web, void (*close)(struct web_peer *peer, uint
 		web_serve(web, 10);
 }
 
+/* A client that comes now must not be welcomed and then dropped without a close: it would miss that, and wait. */
+static void web_close_doors(struct web *web)
+{
+	web->is_leaving = true;
+	web->pause_until_ns = 0;
+	web_close_file(&web->listener);
+}
+
 static void say_goodbye(struct web *web)
 {
+	web_close_doors(web);
 	for (uint32_t i = 0; i < web->service_count; i++)
 		if (web->services[i].last)
 			web->services[i].last(web->services[i].ctx);
@@ -566,13 +582,6 @@ troupe_status web_start(const struct web_def *def, struct web **ret_web, struct 
 
 /* --- end ---------------------------------------------------------------------------------------------------------- */
 
-static void web_close_file(int *file)
-{
-	if (*file >= 0)
-		(void)close(*file);
-	*file = -1;
-}
-
 void web_stop(struct web *web, const char *reason)
 {
 	if (!web->started)
@@ -582,7 +591,6 @@ void web_stop(struct web *web, const char *reason)
 	ring(web);
 	pthread_join(web->thread, NULL);
 	web->started = false;
-	web_close_file(&web->listener);
 }
 
 void web_end(struct web *web)
