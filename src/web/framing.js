@@ -129,7 +129,9 @@ function seen(points, eye, sight, inPicture) {
 // eye stands before them.
 export function lookFrom(subject, fit, inPicture, sight) {
 	const centre = subject.box.getCenter(new Vector3()), step = Math.ceil(subject.items.length / POINTS_MAX) || 1;
-	const points = subject.items.filter((item, index) => index % step === 0).map(({box, model}) =>
+	// by name, because models come and go, and the picture must not depend on their order
+	const items = [...subject.items].sort((a, b) => a.model.name < b.model.name ? -1 : 1);
+	const points = items.filter((item, index) => index % step === 0).map(({box, model}) =>
 		({at: box.getCenter(new Vector3()), reach: box.getSize(new Vector3()).length() / 2, model}));
 	let best = {direction: VIEWS[subject.view].clone().normalize(), nearer: 1, part: -1};
 	for (const inRoom of [false, true])

@@ -41,6 +41,7 @@ async function demo(context) {
 	await part("the picture is the kept one", async () => {
 		const before = await page.evaluate(() => [...viewer.levels.levels.values()].filter(level => level.loaded).length);
 		await until(() => document.getElementById("figure-time").textContent === "20.00 s" && document.getElementById("figure-speed").textContent === "paused");
+		await settled();
 		await page.evaluate(() => viewer.show("first"));   // as a person sees it who opens the page now
 		await settled();
 		await page.waitForTimeout(3000);
