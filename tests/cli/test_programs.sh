@@ -329,7 +329,7 @@ for options in '' '--transport tcp --secondaries 2'; do
 	begin $options
 	kill -KILL "$pid"
 	wait $outer 2>/dev/null
-	becomes 0 $((all_ms + 5000))
+	becomes 0 $((all_ms + 20000))
 	report $? "$(marked) processes outlive a run that was killed $options"
 done
 # the keeper itself is killed: what the kernel can end, ends

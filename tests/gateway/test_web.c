@@ -686,7 +686,8 @@ static void test_last(void)
 {
 	struct echo echo = {.lasts = 700};
 	struct web *web = start(&echo, NULL, (struct web_def){0});
-	int reader = join_echo(web_port(web)), lazy = join_echo(web_port(web)), early = client_connect(web_port(web)), got = 0;
+	uint16_t port = web_port(web);
+	int reader = join_echo(port), lazy = join_echo(port), early = client_connect(port), got = 0;
 	struct client_frame frame;
 	pthread_t thread;
 	say(lazy, 0x81, "flood 60 100000", 15);
@@ -700,7 +701,7 @@ static void test_last(void)
 	check(got == echo.lasts, "%d of %d last messages came", got, echo.lasts);
 	check(frame.kind == 8 && frame.body.count > 2 && !memcmp(frame.body.at, "\x03\xe9", 2), "closed with 1001");
 	text_fini(&frame.body);
-	web_test_latecomers(web_port(web), early);
+	web_test_latecomers(port, early);
 	pthread_join(thread, NULL);
 	check(clock_now_ns() - begin_ns < AT_ONCE_MS * MS, "a client that does not read holds up the end");
 	check(!echo.open, "%d are left after the end", echo.open);
