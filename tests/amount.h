@@ -1,6 +1,6 @@
 /* How much of a test is run: little in builds with a sanitizer (TROUPE_TEST_QUICK), the usual part in `make check`,
- * more in .ci/run (TROUPE_TEST_FULL), all in `make check-long` (TROUPE_TEST_FULL and TROUPE_TEST_LONG). For scripts
- * tests/determinism/lib.sh has the same. */
+ * more for some tests in .ci/run (TROUPE_TEST_FULL), all in `make check-long` (TROUPE_TEST_FULL and TROUPE_TEST_LONG).
+ * For scripts tests/determinism/lib.sh has the same. */
 #ifndef TESTS_AMOUNT_H
 #define TESTS_AMOUNT_H
 

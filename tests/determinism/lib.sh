@@ -12,8 +12,8 @@ long=${TROUPE_TEST_LONG:-}
 run_limit_s=300 # time limit of one run
 
 # amount QUICK USUAL FULL [LONG]: the size of a test: QUICK in builds with a sanitizer (TROUPE_TEST_QUICK), USUAL in `make
-# check`, FULL in .ci/run (TROUPE_TEST_FULL), and LONG, which is otherwise FULL, in `make check-long` (TROUPE_TEST_FULL
-# and TROUPE_TEST_LONG). C programs: tests/amount.h.
+# check`, FULL for some tests in .ci/run (TROUPE_TEST_FULL), and LONG, which is otherwise FULL, in `make check-long`
+# (TROUPE_TEST_FULL and TROUPE_TEST_LONG). C programs: tests/amount.h.
 amount()
 {
 	if [ -n "$quick" ]; then
