@@ -305,8 +305,10 @@ cat >"$scratch/tree/makefile" <<'END'
 SHELL = sh
 UNIT_TESTS = yes
 TESTS = tests/unit/other
+check_PROGRAMS = all
 all:
 check: $(TESTS)
+	@echo 'PASS: with programs: $(check_PROGRAMS)'
 list-tests:
 	@echo $(TESTS:=.log)
 tests/%:
@@ -318,6 +320,10 @@ says '^PASS: tests/unit/chosen$'
 says '^1 passed, 0 failed$'
 ! grep -q '^PASS: tests/unit/other' "$scratch/out"
 check 'another test is not run' $?
+says '^PASS: with programs: tests/unit/chosen$'
+touch "$scratch/tree/tests/unit/chosen.sh"
+runs 0 check tests/unit/chosen tests/unit/chosen.sh
+says '^PASS: with programs: all$'
 runs 1 check tests/unit/none
 says "^bootstrap: error: check: 'tests/unit/none': expected a test, such as tests/unit/test_base$"
 
