@@ -26,6 +26,9 @@ static const char *source(void)
 	return folder ? folder : ".";
 }
 
+/* For all servers; main() fills it before there are threads. */
+static const char *import_places[2];
+
 /* --- a run -------------------------------------------------------------------------------------------------------- */
 
 static const char *const meshes[] = {"worlds/models/shapes/stool.obj", "worlds/models/shapes/gem.stl",
@@ -52,14 +55,12 @@ static void on_reply(void *ctx, const struct troupe_reply *reply)
 
 static struct troupe_server *create(const char *world, int secondaries, struct outcome *outcome)
 {
-	static const char *places[2];
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server = NULL;
 	struct troupe_error error = {0};
 	def.world_path = "w.sdf";
 	def.world_text = world;
-	places[0] = source();
-	def.resource_paths = places; /* its files are there */
+	def.resource_paths = import_places; /* its files are there */
 	def.secondaries = secondaries;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.on_reply = on_reply;
@@ -253,6 +254,7 @@ static void refuse_world(bool dies)
 int main(void)
 {
 	alarm(HANG_S);
+	import_places[0] = source();
 	struct outcome quiet = run(0);
 	uint32_t tried = (CREATED + 5) / 6;
 	/* the process that reads may survive a broken file by chance: then the model is created without its mesh */
