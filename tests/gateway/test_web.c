@@ -663,7 +663,7 @@ static void *stop_web(void *web)
 	return NULL;
 }
 
-/* While the goodbye is said nobody can join, neither by a new connection nor by one (early) that was there before. */
+/* While the server ends no client can join: neither by a new connection, nor by `early`, an older connection. */
 static void web_test_latecomers(uint16_t port, int early)
 {
 	struct text answer = {0};

@@ -97,7 +97,7 @@ struct web {
 	struct web_peer *peers;
 	uint32_t peer_count, socket_count; /* connections; of them WebSockets */
 	const char *goodbye;               /* the reason, for all peers; set before `stop` is */
-	bool is_leaving;                   /* the goodbye is being said: nobody is welcomed any more */
+	bool is_leaving;                   /* the server ends, and accepts no client any more */
 	uint32_t reread_count;             /* peers that reread */
 	size_t half_bytes;                 /* of messages of which a part has come, of all peers */
 	_Atomic bool woken, stop;          /* any thread */
