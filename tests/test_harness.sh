@@ -105,6 +105,27 @@ for at_a_time in 1 3; do
 		'FAIL: broken (status 3, N s),FAIL: hang (status 1, N s),FAIL: smoke (status 1, N s),PASS: smoke (N s)' \
 		"$(grep -E '^(PASS|FAIL)' out | sed 's/[0-9]* s)/N s)/' | LC_ALL=C sort | paste -sd,)"
 done
+# tests of real time, which pass at the second try; one of them has found a fault
+mkdir -p tests/gateway tests/determinism
+for name in tests/gateway/late.sh tests/determinism/late.sh tests/gateway/fault.sh; do
+	cat >"$name" <<'EOF'
+#!/bin/sh
+[ -e "$0.once" ] && exit 0
+touch "$0.once"
+case $0 in *fault.sh) echo 'SUMMARY: ThreadSanitizer: data race' ;; esac
+exit 1
+EOF
+	chmod +x "$name"
+done
+EACH_JOBS=3 "$tests/each" tests/gateway/late.sh tests/determinism/late.sh tests/gateway/fault.sh >out
+expect 'a test of real time gets a second try, others do not' '1 passed, 2 failed, once more, alone: tests/gateway/late.sh' \
+	"$(tail -n 1 out), $(grep 'once more' out)"
+for name in 1 2 3 4; do
+	printf '#!/bin/sh\nexit 1\n' >"tests/gateway/$name.sh"
+	chmod +x "tests/gateway/$name.sh"
+done
+"$tests/each" tests/gateway/[1-4].sh >out
+expect 'where many fail, none gets one' '0 passed, 4 failed, 0' "$(tail -n 1 out), $(grep -c 'once more' out)"
 
 # in processes of their own: they count for themselves, and remove their own files
 cat >counts <<'EOF'

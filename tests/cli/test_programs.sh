@@ -48,14 +48,16 @@ said()
 	[ "$(grep -cE -e "$2" err)" = "${3:-1}" ]
 	report $? "$1: expected ${3:-1} of /$2/"
 }
-# marked: how many processes with the mark there are
-marked()
+# marked_files: the lists of arguments of the processes with the mark; each argument ends with a zero byte
+marked_files() { grep -alxzF -e "$mark" /proc/[0-9]*/cmdline 2>/dev/null; }
+marked() { marked_files | wc -l; }
+# kill_marked: what is left of them
+kill_marked()
 {
-	count=0
-	for file in /proc/[0-9]*/cmdline; do
-		tr '\0' ' ' 2>/dev/null <"$file" | grep -q "^sleep $mark" && count=$((count + 1))
+	for file in $(marked_files); do
+		pid=${file#/proc/}
+		kill -KILL "${pid%/cmdline}"
 	done
-	echo $count
 }
 # becomes COUNT MS: whether so many processes have the mark within this time
 becomes()
@@ -66,12 +68,7 @@ becomes()
 		sleep 0.05
 	done
 }
-trap 'for file in /proc/[0-9]*/cmdline; do
-	if tr "\0" " " 2>/dev/null <"$file" | grep -q "^sleep $mark"; then
-		pid=${file#/proc/}
-		kill -KILL "${pid%/cmdline}"
-	fi
-done; rm -rf "$folder"' EXIT
+trap 'kill_marked; rm -rf "$folder"' EXIT
 
 # --- not without the option ----------------------------------------------------------------------------------------
 {
@@ -344,15 +341,10 @@ report $? 'the keeper is a child of the command, with a name of its own'
 kill -TERM "$pid"
 wait $outer
 report $? 'a run whose keeper was killed'
-for file in /proc/[0-9]*/cmdline; do
-	tr '\0' ' ' 2>/dev/null <"$file" | grep -q "sh -c .*sleep $mark" && echo "$file"
-done >left
+grep -alz "sleep $mark" /proc/[0-9]*/cmdline 2>/dev/null >left
 [ ! -s left ]
 report $? "the programs of a keeper that was killed: $(cat left)"
-for file in /proc/[0-9]*/cmdline; do
-	pid=${file#/proc/}
-	if tr '\0' ' ' 2>/dev/null <"$file" | grep -q "^sleep $mark"; then kill -KILL "${pid%/cmdline}"; fi
-done
+kill_marked
 # a world that cannot be run, and one that fails: no program is left
 shell left "exec sleep $mark" | world fails
 run 1 fails.sdf --programs --iterations 10 --report no/folder

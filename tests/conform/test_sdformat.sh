@@ -24,7 +24,7 @@ g++ -std=c++17 -O0 "$tests/conform/sdformat_flat.cc" -o flat $(pkg-config --cfla
 report $? "sdformat_flat.cc with $library" || { totals; exit; }
 
 # Each Nth file of the corpus, which has some two hundred. The one with 3000 models takes libsdformat two minutes.
-every=$(amount 40 8 1)
+every=$(amount 40 24 1)
 set --
 number=0
 for file in "$corpus"/gz-distributed/*.sdf "$corpus"/gz-examples/*.sdf "$corpus"/gz-test/*.sdf "$corpus"/sdformat/*.sdf; do
