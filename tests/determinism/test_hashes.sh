@@ -81,7 +81,7 @@ some_ways()
 
 sample()
 {
-	[ -z "$quick" ] || steps=$((steps / 20 < 200 ? 200 : steps / 20))
+	[ -z "$quick" ] || steps=$((steps / 40 < 200 ? 200 : steps / 40))
 	runnable || { skip "$name" "$missing" && return; }
 	run_reference
 	compare_golden

@@ -106,13 +106,26 @@ measure "$scratch/one" --sense-all --secondaries 0 --log "$scratch/one.csv" --lo
 check "the log has samples of sensors: $(wc -l <"$scratch/one.csv") lines" $?
 [ "$(head -n 1 "$scratch/one")" -gt 1000 ]
 check "sensors measure: $(head -n 1 "$scratch/one") readings" $?
-for options in '1' '2' '2 --distribution balanced' '5 --chaos 3' '2 --chaos 4 --chaos-moves 2' '2 --transport tcp --network-stale-ms 60000' \
-	'3 --transport tcp --chaos 5 --network-stale-ms 60000'; do
+# the ways in which the run is repeated
+ways()
+{
+	if [ -z "$quick" ]; then
+		echo '1
+2
+2 --distribution balanced
+5 --chaos 3
+2 --transport tcp --network-stale-ms 60000'
+	fi
+	echo '2 --chaos 4 --chaos-moves 2
+3 --transport tcp --chaos 5 --network-stale-ms 60000'
+}
+ways >"$scratch/ways"
+while read -r options <&3; do
 	# shellcheck disable=SC2086 # options are words
 	measure "$scratch/again" --sense-all --secondaries $options --log "$scratch/again.csv" --log-what sensor
 	same "the log of secondaries $options" "$scratch/one.csv" "$scratch/again.csv"
 	same "secondaries $options" "$scratch/one" "$scratch/again"
-done
+done 3<"$scratch/ways"
 
 measure "$scratch/none" --secondaries 1
 [ "$(head -n 1 "$scratch/none")" = 0 ] && [ "$(tail -n 1 "$scratch/none")" = "$(tail -n 1 "$scratch/one")" ]
@@ -126,7 +139,7 @@ check 'noise depends on the seed' $?
 measure "$scratch/again" --sense-all --secondaries 2 --save-at 37 "$scratch/s1" --save-at 130 "$scratch/s2" --save-at 152 \
 	"$scratch/s3" --save-at 333 "$scratch/s4" --record "$scratch/recording"
 same 'saved and recorded' "$scratch/one" "$scratch/again"
-for how in '1' '2' '3' '4' '2 --transport tcp --network-stale-ms 60000' '3 --transport tcp --network-stale-ms 60000'; do
+for how in 1 4 $(amount '' '2 3' '2 3') '2 --transport tcp --network-stale-ms 60000' '3 --transport tcp --network-stale-ms 60000'; do
 	# shellcheck disable=SC2086 # options are words
 	timeout "$run_limit_s" "$troupe" run --resume "$scratch/s${how%% *}" --rtf 0 -v 0 --iterations "$steps" \
 		--secondaries $how --report "$scratch/report" --log "$scratch/again.csv" --log-what sensor >"$scratch/said" 2>&1

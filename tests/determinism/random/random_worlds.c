@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { COUNT_USUAL = 12, COUNT_QUICK = 5, JOBS_MAX = 64, WAYS_MAX = 14 };
+enum { COUNT_USUAL = 12, COUNT_QUICK = 2, JOBS_MAX = 64, WAYS_MAX = 14 };
 
 static const char usage[] =
 	"usage: random_worlds [--first SEED] [--count N] [--jobs J] [--keep FOLDER] [--only KIND]\n"
@@ -37,7 +37,7 @@ static const char usage[] =
 	"  --stable          a model that diverges is a failure as well\n"
 	"\n"
 	"TROUPE names the program (default ./troupe), SOURCE_DIR its source folder (default .).\n"
-	"With TROUPE_TEST_QUICK set, the default count is 5.\n";
+	"With TROUPE_TEST_QUICK set, the default count is 2.\n";
 
 struct settings {
 	uint64_t first, count;
