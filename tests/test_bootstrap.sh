@@ -68,7 +68,7 @@ touch Makefile.in config.h.in
 END
 cp "$source/bootstrap" "$scratch/tree"
 mkdir "$scratch/tree/tests" "$scratch/tree/include" "$scratch/tree/src" "$scratch/tree/bench" "$scratch/tree/worlds"
-cp "$source/tests/summary" "$scratch/tree/tests"
+cp "$source/tests/summary" "$source/tests/real_time" "$scratch/tree/tests"
 touch "$scratch/tree/configure.ac" "$scratch/tree/Makefile.am"
 
 # machine UID [MISSING...]: a user, packages that are not installed; nothing is built yet

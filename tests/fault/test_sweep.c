@@ -492,9 +492,9 @@ static void sweep_all(void)
 	for (size_t i = 0; i < ARRAY_LEN(scenes); i++) {
 		const struct scene *scene = &scenes[i];
 		bool alone = i == 0;
-		sweep_files(scene, EIO, alone ? 2 : 9);
+		sweep_files(scene, EIO, alone ? 4 : 19);
 		sweep_files(scene, ENOSPC, alone ? 7 : 29);
-		sweep_files(scene, EINTR, alone ? 5 : 29);
+		sweep_files(scene, EINTR, alone ? 9 : 29);
 		sweep_short(scene);
 		sweep_memory(scene, false, alone ? 7 : 19);
 		sweep_memory(scene, true, alone ? 41 : 101);

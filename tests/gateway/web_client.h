@@ -16,7 +16,7 @@ static inline int client_connect(uint16_t port)
 {
 	struct sockaddr_in to = {
 		.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	struct timeval limit = {.tv_sec = 20};
+	struct timeval limit = {.tv_sec = 60};
 	int file = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	(void)setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	(void)setsockopt(file, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
