@@ -198,7 +198,8 @@ chmod +x deep/bin/tell
 	plugin '<executable>bin/tell</executable>'
 	echo '</model><link name="l"/></model>'
 } | world deep/tell
-TROUPE_MODEL=wrong run 0 deep/tell.sdf --until 1 --programs --lockstep-socket socket --lockstep-listen 0 --log l.csv --record r \
+tell_s=$(amount 8 2 2) # long enough for a program that starts troupe
+TROUPE_MODEL=wrong run 0 deep/tell.sdf --until "$tell_s" --programs --lockstep-socket socket --lockstep-listen 0 --log l.csv --record r \
 	--commands - 7<deep/tell.sdf </dev/null
 said 'arguments' '^\[tell\] arguments 3: <a b> <> <\$HOME ">$'
 address='127\.0\.0\.1:[0-9]+'
@@ -209,7 +210,7 @@ said 'the command' "^\[tell\] $("$troupe" --version | head -n1)$"
 said 'folder, input, files' "^\[tell\] folder: $folder/deep, input: 0 bytes, files: 0 1 2 3 $"
 # signals 32 and 33 are the C library's own: it does not change them
 said 'signals' '^\[tell\] Sig(Blk|Ign):.0{7}[01][08]0{7}$' 2
-run 0 deep/tell.sdf --until 1 --programs
+run 0 deep/tell.sdf --until "$tell_s" --programs
 said 'no sockets' '^\[tell\] variables: tell, deep/tell, none, none, none$'
 [ ! -s out ]
 report $? 'standard output is that of the run alone'
@@ -217,7 +218,7 @@ report $? 'standard output is that of the run alone'
 mkdir path
 ln -s "$folder/deep/bin/tell" path/tell-in-path
 plugin '<executable>tell-in-path</executable>' | world inpath
-PATH=$folder/path:$PATH run 0 inpath.sdf --until 1 --programs
+PATH=$folder/path:$PATH run 0 inpath.sdf --until "$tell_s" --programs
 said 'PATH' '^\[tell-in-path\] arguments 0: <> <> <>$'
 
 # --- how they end ---------------------------------------------------------------------------------------------------
