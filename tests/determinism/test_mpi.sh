@@ -37,9 +37,9 @@ same()
 	done
 }
 
-same meeting "$worlds/meeting.sdf" "$worlds/meeting.commands" "$(amount 300 600 1200 4000)"
-same warehouse "$worlds/warehouse.sdf" "$worlds/warehouse.commands" "$(amount 300 400 800 4000)"
-same patrol "$worlds/patrol.sdf" - "$(amount 300 400 800 4000)"
+same meeting "$worlds/meeting.sdf" "$worlds/meeting.commands" "$(amount 300 300 1200 4000)"
+same warehouse "$worlds/warehouse.sdf" "$worlds/warehouse.commands" "$(amount 300 300 800 4000)"
+same patrol "$worlds/patrol.sdf" - "$(amount 300 300 800 4000)"
 
 box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model></sdf>"
 cat >"$scratch/commands" <<-EOF2

@@ -41,13 +41,13 @@ same()
 	done 3<"$scratch/ways"
 }
 
-same meeting "$worlds/meeting.sdf" "$worlds/meeting.commands" "$(amount 400 1200 1600 4000)"
-same warehouse "$worlds/warehouse.sdf" "$worlds/warehouse.commands" "$(amount 200 700 1200 4000)"
-same mechanisms "$worlds/mechanisms.sdf" - "$(amount 200 500 800 2000)"
-[ -n "$quick" ] || same patrol "$worlds/patrol.sdf" - "$(amount 0 600 1200 4000)"
+same meeting "$worlds/meeting.sdf" "$worlds/meeting.commands" "$(amount 400 800 1600 4000)"
+same warehouse "$worlds/warehouse.sdf" "$worlds/warehouse.commands" "$(amount 200 400 1200 4000)"
+same mechanisms "$worlds/mechanisms.sdf" - "$(amount 200 300 800 2000)"
+[ -n "$quick" ] || same patrol "$worlds/patrol.sdf" - "$(amount 0 400 1200 4000)"
 [ -n "$quick" ] || same heap "$worlds/heap.sdf" - "$(amount 0 200 300 800)"
 [ -n "$quick" ] || same hill "$worlds/hill.sdf" - 400
-[ -n "$quick" ] || same specification "$worlds/specification.sdf" "$worlds/specification_1.commands" "$(amount 0 500 1000 4000)"
+[ -n "$quick" ] || same specification "$worlds/specification.sdf" "$worlds/specification_1.commands" "$(amount 0 300 1000 4000)"
 
 box="<sdf version='1.9'><model name='m'><link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model></sdf>"
 slab="<sdf version='1.9'><model name='m'><static>true</static><link name='l'><collision name='c'><geometry><box><size>9 3 0.2</size></box></geometry></collision></link></model></sdf>"

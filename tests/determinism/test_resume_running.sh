@@ -112,14 +112,14 @@ cat >"$scratch/before" <<-EOF2
 59 /world/asleep/wrench entity {name: "b2" type: MODEL} wrench {force {z: 500}}
 59 /world/asleep/set_pose name: "restless" position {x: 2 y: 4 z: 2}
 EOF2
-follows asleep "$worlds/asleep.sdf" "$scratch/saved" 200 "$(amount 60 250 400)" "$scratch/before" 60
-again asleep "$worlds/asleep.sdf" "$(amount 120 300 400)"
+follows asleep "$worlds/asleep.sdf" "$scratch/saved" 200 "$(amount 60 120 400)" "$scratch/before" 60
+again asleep "$worlds/asleep.sdf" "$(amount 120 200 400)"
 # a later state, or an earlier one; the first step; the last step before the state
 follows later "$worlds/asleep.sdf" "$scratch/before" 50 "$(amount 40 100 200)" "$scratch/saved" 230
-follows first "$worlds/asleep.sdf" "$scratch/saved" 0 "$(amount 40 205 300)" - 0
+follows first "$worlds/asleep.sdf" "$scratch/saved" 0 "$(amount 40 100 300)" - 0
 again first "$worlds/asleep.sdf" 60
 # levels come and go, performers are ghosts of others
-follows patrol "$worlds/patrol.sdf" - 700 "$(amount 60 300 900)" - 150
+follows patrol "$worlds/patrol.sdf" - 700 "$(amount 60 150 900)" - 150
 again patrol "$worlds/patrol.sdf" 300
 follows warehouse "$worlds/warehouse.sdf" "$worlds/warehouse.commands" 300 "$(amount 30 100 400)" - 100
 if [ -z "$quick" ]; then

@@ -24,7 +24,7 @@ run()
 
 want=
 load=
-for i in $(seq "$(amount 2 4 12 100)"); do
+for i in $(seq "$(amount 2 2 12 100)"); do
 	if [ $((i % 3)) = 0 ]; then # a load that comes and goes
 		timeout 5 sh -c 'while :; do :; done' &
 		load=$!
