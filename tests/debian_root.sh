@@ -109,7 +109,7 @@ copy_source()
 }
 
 # inside COMMAND...: runs the command in the root, in its folder, with no variables but those of the network,
-# TROUPE_TEST_QUICK and JOBS. The root becomes a mount of its own, as a machine's is: network namespaces need that.
+# TROUPE_TEST_QUICK, JOBS and CFLAGS (one word). The root becomes a mount of its own, as a machine's is: network namespaces need that.
 inside()
 {
 	# word splitting is meant: one word per variable
@@ -117,7 +117,7 @@ inside()
 	unshare --mount --pid --fork --kill-child sh -c '
 		mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && exec chroot "$0" env -i "$@"' "$root" \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-		$(env | grep -iE '^(http|https|no)_proxy=|^(TROUPE_TEST_QUICK|JOBS)=') sh -c 'cd /src/troupe && exec "$@"' sh "$@" </dev/null
+		$(env | grep -iE '^(http|https|no)_proxy=|^(TROUPE_TEST_QUICK|JOBS|CFLAGS)=') sh -c 'cd /src/troupe && exec "$@"' sh "$@" </dev/null
 }
 
 # root_make: all of it; where it cannot be, the test is skipped
