@@ -26,12 +26,15 @@
 
 #include "../amount.h"
 
-enum { REFUSED = 10, WRONG = 11, STEPS = 20 }; /* exit statuses of a run, beside 0 and MEM_EXIT_STATUS */
+enum { REFUSED = 10, WRONG = 11, STEPS = 20, READS_MAX = 4096 }; /* exit statuses of a run, beside 0 and MEM_EXIT_STATUS */
 
 struct plan { /* shared by the processes of a run */
 	_Atomic uint64_t count, chosen;
 	_Atomic bool lasting;
 	_Atomic uint64_t hash;
+	_Atomic uint32_t read_count; /* allocations in processes that read a file, by their numbers */
+	uint64_t reads[READS_MAX];
+	pid_t pid; /* of the run */
 	char error[TROUPE_ERROR_TEXT_BYTES];
 };
 
@@ -42,6 +45,8 @@ static bool is_refused(void)
 	if (!plan)
 		return false;
 	uint64_t number = atomic_fetch_add(&plan->count, 1) + 1, chosen = atomic_load(&plan->chosen);
+	if (plan->pid && plan->pid != getpid())
+		plan->reads[atomic_fetch_add(&plan->read_count, 1) % READS_MAX] = number;
 	return chosen && (number == chosen || (number > chosen && atomic_load(&plan->lasting)));
 }
 
@@ -133,6 +138,7 @@ static struct outcome run(uint64_t chosen, bool lasting)
 	atomic_store(&plan->chosen, chosen);
 	atomic_store(&plan->lasting, lasting);
 	atomic_store(&plan->hash, 0);
+	atomic_store(&plan->read_count, 0);
 	*plan->error = '\0';
 	(void)fflush(stdout);
 	if (pipe(ends))
@@ -142,16 +148,37 @@ static struct outcome run(uint64_t chosen, bool lasting)
 		(void)dup2(ends[1], STDERR_FILENO);
 		(void)close(ends[0]);
 		(void)alarm(60);
+		plan->pid = getpid();
 		_exit(simulate());
 	}
 	(void)close(ends[1]);
 	(void)AGAIN(waitpid(child, &status, 0));
+	plan->pid = 0;
 	atomic_store(&plan->chosen, 0);
 	ssize_t bytes = read(ends[0], outcome.said, sizeof outcome.said - 1);
 	outcome.said[bytes > 0 ? bytes : 0] = '\0';
 	(void)close(ends[0]);
 	outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 	return outcome;
+}
+
+struct counts {
+	uint32_t ended, same, refused, aborted;
+};
+
+/* An allocation is refused, and all later ones if lasting. */
+static void refuse(uint64_t number, bool lasting, uint64_t hash, struct counts *counts)
+{
+	struct outcome outcome = run(number, lasting);
+	bool ends = outcome.status == MEM_EXIT_STATUS && strstr(outcome.said, "troupe: out of memory");
+	bool goes_on = !outcome.status && atomic_load(&plan->hash) == hash;
+	check(ends || goes_on || outcome.status == REFUSED || outcome.status == -SIGABRT,
+		"allocation %" PRIu64 "%s: ended with %d, %s; hash %016" PRIx64 "; %s", number,
+		lasting ? " and later ones" : "", outcome.status, plan->error, atomic_load(&plan->hash), outcome.said);
+	counts->ended += ends;
+	counts->same += goes_on;
+	counts->refused += outcome.status == REFUSED;
+	counts->aborted += outcome.status == -SIGABRT;
 }
 
 int main(void)
@@ -164,28 +191,22 @@ int main(void)
 		return 1;
 	plan = shared;
 	struct outcome usual = run(0, false);
+	struct counts counts = {0};
+	static uint64_t reads[READS_MAX];
 	uint64_t all = atomic_load(&plan->count), hash = atomic_load(&plan->hash);
-	uint32_t ended = 0, same = 0, refused = 0, aborted = 0;
-	check(!usual.status && hash, "without a refusal: %d, %s%s", usual.status, plan->error, usual.said);
 	uint64_t runs = amount(40, 100, 3000), each = MAX(all / runs, 1u);
-	for (uint64_t number = 1; number <= all && !usual.status; number += each) {
-		bool lasting = number / each % 4 == 3;
-		struct outcome outcome = run(number, lasting);
-		bool ends = outcome.status == MEM_EXIT_STATUS && strstr(outcome.said, "troupe: out of memory");
-		bool goes_on = !outcome.status && atomic_load(&plan->hash) == hash;
-		check(ends || goes_on || outcome.status == REFUSED || outcome.status == -SIGABRT,
-			"allocation %" PRIu64 "%s: ended with %d, %s; hash %016" PRIx64 "; %s", number,
-			lasting ? " and later ones" : "", outcome.status, plan->error, atomic_load(&plan->hash),
-			outcome.said);
-		ended += ends;
-		same += goes_on;
-		refused += outcome.status == REFUSED;
-		aborted += outcome.status == -SIGABRT;
-	}
-	check(ended && refused, "of %" PRIu64 " allocations some should end the process and some a file", all);
-	check(aborted * 20 <= ended, "%u times abort() beside %u times the right end", aborted, ended);
-	printf("%" PRIu64 " allocations: %u ended, %u no matter, %u files refused, %u aborts\n", all, ended, same,
-		refused, aborted);
+	uint32_t read_count = MIN(atomic_load(&plan->read_count), READS_MAX), read_each = MAX(read_count / 12, 1u);
+	memcpy(reads, plan->reads, sizeof reads);
+	check(!usual.status && hash && read_count, "without a refusal: %d, %s%s", usual.status, plan->error, usual.said);
+	for (uint64_t number = 1; number <= all && !usual.status; number += each)
+		refuse(number, number / each % 4 == 3, hash, &counts);
+	for (uint32_t i = 0; i < read_count && !usual.status; i += read_each)
+		refuse(reads[i], false, hash, &counts);
+	check(counts.ended && counts.refused, "of %" PRIu64 " allocations some should end the process and some a file", all);
+	check(counts.aborted * 20 <= counts.ended, "%u times abort() beside %u times the right end", counts.aborted,
+		counts.ended);
+	printf("%" PRIu64 " allocations, %u to read files: %u ended, %u no matter, %u files refused, %u aborts\n", all,
+		read_count, counts.ended, counts.same, counts.refused, counts.aborted);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }

@@ -396,10 +396,10 @@ static void order_dds(struct dds *dds, const struct heard *topics, struct heard 
 	check(matched, "the reader in DDS is matched with all writers");
 }
 
-/* Steps so few at once that no queue overflows: until the last clock has come. */
+/* Steps so few at once that no queue overflows: until the last clock has come. One that DDS has lost is awaited once. */
 static void step(struct scene *scene, struct heard *rosbridge, struct dds *dds, struct heard *by_dds, int file)
 {
-	bool matched;
+	bool matched, lost = false;
 	for (uint32_t done = LOT; done <= STEPS; done += LOT) {
 		struct troupe_limits limits = {.iterations = done};
 		const struct heard_topic *clock = bag_topic_of(rosbridge, "/clock");
@@ -408,8 +408,9 @@ static void step(struct scene *scene, struct heard *rosbridge, struct dds *dds, 
 		while (clock->json.count < done + 1 && take_json(file, rosbridge, &reply))
 			json_decref(reply);
 		const struct heard_topic *other = dds->pid > 0 ? bag_topic_of(by_dds, "/clock") : NULL;
-		while (other && other->cdr.count < done + 1 && take_dds(dds, by_dds, 1000, &matched))
+		while (other && other->cdr.count < done + 1 && take_dds(dds, by_dds, lost ? 20 : 1000, &matched))
 			;
+		lost |= other && other->cdr.count < done + 1;
 	}
 }
 

@@ -336,15 +336,10 @@ static void say(int file, int first, const char *text, size_t count)
 	text_fini(&frame);
 }
 
-/* The server pings a client when a test takes long. */
 static void expect_frame(int file, int kind, const char *text, size_t count)
 {
 	struct client_frame frame;
-	bool got;
-	while ((got = client_take(file, &frame)) && frame.kind == 9) {
-		say(file, 0x8a, frame.body.at, frame.body.count);
-		text_fini(&frame.body);
-	}
+	bool got = client_take(file, &frame);
 	check(got && frame.kind == kind && frame.body.count == count && !memcmp(frame.body.at, text, count),
 		"frame %d of %zu bytes '%.40s' instead of %d of %zu '%.40s'", got ? frame.kind : -1,
 		got ? frame.body.count : 0, got ? frame.body.at : "", kind, count, text);

@@ -90,7 +90,7 @@ struct client_frame {
 };
 
 /* False: the connection has ended. */
-static inline bool client_take(int file, struct client_frame *ret_frame)
+static inline bool client_take_any(int file, struct client_frame *ret_frame)
 {
 	unsigned char head[2], wide[8];
 	if (!client_read(file, head, 2))
@@ -109,6 +109,21 @@ static inline bool client_take(int file, struct client_frame *ret_frame)
 	ret_frame->body.count = count;
 	ret_frame->body.at[count] = '\0';
 	return client_read(file, ret_frame->body.at, count);
+}
+
+/* The server pings a client when a test takes long, and leaves one that does not answer. */
+static inline bool client_take(int file, struct client_frame *ret_frame)
+{
+	while (client_take_any(file, ret_frame)) {
+		if (ret_frame->kind != 9)
+			return true;
+		struct text answer = {0};
+		client_add_frame(&answer, 0x8a, ret_frame->body.at, ret_frame->body.count);
+		(void)client_send(file, answer.at, answer.count);
+		text_fini(&answer);
+		text_fini(&ret_frame->body);
+	}
+	return false;
 }
 
 /* The lines of an upgrade, more: further headers. */
