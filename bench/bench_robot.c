@@ -38,9 +38,10 @@ static void on_hash(void *ctx, uint64_t step, uint64_t hash)
 	watch->hashes += hash != 0;
 }
 
-static struct troupe_server *create(const char *world, int secondaries, struct watch *watch)
+static struct troupe_server *create(const char *world, int secondaries, bool by_ode, struct watch *watch)
 {
 	struct troupe_server_def def = bench_def(world, secondaries);
+	def.by_ode = by_ode;
 	def.hash_every = HASH_EVERY;
 	def.on_hash = on_hash;
 	def.ctx = watch;
@@ -94,24 +95,34 @@ static void print_beside(const struct bench_options *options, const char *subjec
 
 /* Against the fastest of the bare loops, which counts; then against the others. */
 static void print(const struct bench_options *options, const char *subject, const struct bench_samples *mine,
-	const struct baselines *baselines, double allowance, uint64_t hash)
+	const struct baselines *baselines, double at_most, uint64_t hash)
 {
 	enum bare_kind best = fastest(baselines);
-	print_beside(options, subject, mine, baselines, best,
-		(struct bench_row){.at_most = 1.10, .allowance = allowance, .hash = hash});
+	print_beside(options, subject, mine, baselines, best, (struct bench_row){.at_most = at_most, .hash = hash});
 	for (enum bare_kind k = 0; k < BARE_KINDS; k++)
 		if (k != best)
 			print_beside(options, "  the same", mine, baselines, k, (struct bench_row){0});
+}
+
+/* The same robots, by the own solver and by ODE alone. */
+static void print_solvers(
+	const struct bench_options *options, const struct bench_samples *mine, const struct bench_samples *by_ode)
+{
+	bench_print(options, &(struct bench_row){.subject = "  the same, to troupe with --solver ode",
+				     .unit = "us",
+				     .values = mine,
+				     .baselines = by_ode});
 }
 
 /* steps: the number of steps of a turn */
 static void measure(const struct bench_options *options, int robots, int steps, int secondaries)
 {
 	static struct baselines theirs;
-	struct bench_samples mine = {0};
-	struct watch watch;
+	struct bench_samples mine = {0}, by_ode = {0};
+	struct watch watch, watch_ode;
 	char *world = robots_world_in_levels(robots, SPACING), subject[64];
-	struct troupe_server *server = create(world, secondaries, &watch);
+	struct troupe_server *server = create(world, secondaries, false, &watch);
+	struct troupe_server *other = create(world, secondaries, true, &watch_ode);
 	double per = (double)robots * steps * BENCH_TURNS * 1000;
 	uint64_t until = 0;
 	theirs = (struct baselines){0};
@@ -120,26 +131,32 @@ static void measure(const struct bench_options *options, int robots, int steps, 
 	for (enum bare_kind k = 0; k < BARE_KINDS; k++)
 		theirs.bare[k] = bare_create(k, robots, SPACING);
 	for (int r = -1; r < options->repeats; r++) {
-		double ns = 0;
+		double ns = 0, ode_ns = 0;
 		bench_progress(options, subject, r);
 		memset(theirs.ns, 0, sizeof theirs.ns);
 		for (int turn = 0; turn < BENCH_TURNS; turn++) {
 			ask(&watch);
+			ask(&watch_ode);
 			ns += bench_run(server, until += (uint64_t)steps);
+			ode_ns += bench_run(other, until);
 			for (enum bare_kind k = 0; k < BARE_KINDS; k++)
 				theirs.ns[k] += time_bare(theirs.bare[k], robots, steps);
 		}
 		if (r < 0)
 			continue;
 		bench_add(&mine, ns / per);
+		bench_add(&by_ode, ode_ns / per);
 		for (enum bare_kind k = 0; k < BARE_KINDS; k++)
 			bench_add(&theirs.us[k], theirs.ns[k] / per);
 	}
 	check_watched(&watch, until);
-	print(options, subject, &mine, &theirs, robots == 1 ? 1 : 0, troupe_server_hash(server));
+	check_watched(&watch_ode, until);
+	print(options, subject, &mine, &theirs, robots == 1 ? 0.7 : 0.35, troupe_server_hash(server));
 	for (enum bare_kind k = 0; k < BARE_KINDS; k++)
 		bare_destroy(theirs.bare[k]);
+	print_solvers(options, &mine, &by_ode);
 	troupe_server_destroy(server);
+	troupe_server_destroy(other);
 	free(world);
 }
 
@@ -161,7 +178,7 @@ static double use_troupe(int robots)
 {
 	struct watch watch;
 	char *world = robots_world_in_levels(robots, SPACING);
-	struct troupe_server *server = create(world, 1, &watch);
+	struct troupe_server *server = create(world, 1, false, &watch);
 	free(world);
 	bench_run(server, MEMORY_STEPS);
 	ask(&watch);

@@ -102,7 +102,7 @@ struct troupe_server_def {
 				  * paths, in the folders that the environment names, and among troupe's own worlds */
 	const char *world_text;  /* the world's SDF itself; world_path is then only its name in messages; may be NULL */
 	const char *resume_path; /* instead of a world: a file of troupe_server_save(). It has its world, seed,
-				  * ignore_levels and sleepless */
+				  * ignore_levels, sleepless and by_ode */
 	const void *resume_bytes; /* the same from memory: resume_count bytes of troupe_server_pack(), which are
 				   * copied. resume_path is then only their name in messages, and may be NULL */
 	size_t resume_count;
@@ -116,6 +116,7 @@ struct troupe_server_def {
 	const char *const *pins;  /* NULL-terminated "NAME=I": secondary I simulates the performer, model or level of
 				   * that name in the file, as if the file said so; may be NULL */
 	bool sleepless;           /* step models at rest too; gives other bits than with sleeping */
+	bool by_ode;              /* ODE solves all contacts and joints; gives other bits than troupe's own solver */
 	bool sense_all;           /* all sensors measure, not only those that a client has subscribed to */
 	bool ignore_levels;       /* all levels are loaded all the time */
 	troupe_pace pace;
@@ -162,6 +163,9 @@ struct troupe_server_def {
 	bool rehearse;
 	/* For tests only: the data of the physics engine are made anew before each step; no bit may change. */
 	bool anew;
+	/* For tests only: how many islands troupe's own solver steps side by side: 2, 4 or 8; 0: as many as the
+	 * processor has instructions for. No bit may change. */
+	uint32_t lanes;
 	/* For tests only: a rule of determinism to break. "random", "pairs", "rotation", "reference", or NULL. */
 	const char *break_rule;
 	/* Callbacks; each may be NULL. on_event and on_hash are called in step order, between steps, on some thread

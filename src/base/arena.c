@@ -1,7 +1,7 @@
 /* Many small allocations with one lifetime are cut from a chain of blocks, and only the chain is freed. A request
- * that does not fit into the last block gets a new block, of 64 KiB or as large as the request. The rest of the old
- * block is not used. Memory is zeroed when it is handed out: most arenas of a small message use a fraction of their
- * block. */
+ * that does not fit into the last block gets a new block, of 64 KiB (or what the owner wants) or as large as the
+ * request. The rest of the old block is not used. Memory is zeroed when it is handed out: most arenas of a small
+ * message use a fraction of their block. */
 #include "base/arena.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@ void *arena_alloc(struct arena *arena, size_t bytes)
 {
 	bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
 	if (!arena->last || arena->room - arena->used < bytes) {
-		size_t room = MAX((size_t)BLOCK_BYTES, bytes);
+		size_t room = MAX(arena->block_bytes ? arena->block_bytes : (size_t)BLOCK_BYTES, bytes);
 		struct arena_block *block = mem_realloc(NULL, sizeof *block + room);
 		block->before = arena->last;
 		arena->last = block;

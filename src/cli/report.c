@@ -20,7 +20,7 @@ enum {
 #define NEAR_M 0.05
 #define UPRIGHT_RAD 0.5
 #define LEVEL_M 1.0 /* a robot may stand so much higher or lower than it began, and more after a way on a slope */
-_Static_assert(WORLDS_MAX * 8 + 8 <= REPORT_LINES_MAX, "a world takes at most eight lines, the rest eight");
+_Static_assert(WORLDS_MAX * 9 + 8 <= REPORT_LINES_MAX, "a world takes at most nine lines, the rest eight");
 
 static const char *plural(uint64_t count, const char *one, const char *many)
 {
@@ -165,6 +165,35 @@ static void add_moves(const struct troupe_report_world *world, struct text *out)
 		plural(world->moves, "move", "moves"), world->loads, plural(world->loads, "load", "loads"));
 }
 
+/* Adds a line only if some islands were left to ODE. */
+static void report_add_solver(const struct troupe_report_world *world, struct text *out)
+{
+	uint64_t exact = 0, left = 0, counts[3] = {0};
+	static const char *const why[] = {"as the world asks", "too large", "not solved"};
+	for (uint32_t i = 0; i < world->secondary_count; i++) {
+		const struct troupe_report_secondary *each = &world->secondaries[i];
+		const uint64_t more[] = {each->by_ode_asked, each->by_ode_large, each->by_ode_unsolved};
+		exact += each->exact;
+		for (size_t k = 0; k < ARRAY_LEN(more); k++)
+			counts[k] += more[k];
+	}
+	for (size_t k = 0; k < ARRAY_LEN(counts); k++)
+		left += counts[k];
+	if (!left)
+		return;
+	double steps = (double)MAX(world->steps - world->first_step, 1u);
+	text_add(out, "solver: %.1f islands exact in each step, %.1f by ODE:", (double)exact / steps,
+		(double)left / steps);
+	const char *before = " ";
+	for (size_t k = 0; k < ARRAY_LEN(counts); k++) {
+		if (!counts[k])
+			continue;
+		text_add(out, "%s%s %.3g %%", before, why[k], 100 * (double)counts[k] / (double)left);
+		before = ", ";
+	}
+	text_add(out, "\n");
+}
+
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void add_world(const struct troupe_report_world *world, struct text *out)
@@ -182,6 +211,7 @@ static void add_world(const struct troupe_report_world *world, struct text *out)
 		text_add(out, "%" PRIu64 " %s of sensors, digest %016" PRIx64 "\n", world->readings,
 			plural(world->readings, "reading", "readings"), world->readings_digest);
 	add_shares(world, out);
+	report_add_solver(world, out);
 	add_commands(world, out);
 }
 

@@ -6,7 +6,7 @@
 
 #include <troupe/report.h>
 
-enum { REPORT_LINES_MAX = 25 };
+enum { REPORT_LINES_MAX = 26 };
 
 struct report_next {          /* command lines; NULL: not shown */
 	const char *again;    /* repeats the run in one process, as fast as possible: gives the same hash */

@@ -66,6 +66,8 @@ static void add_again(const struct results *results, struct text *line)
 	}
 	text_add(line, "%s%s%s", settings->no_levels ? " --no-levels" : "", settings->no_sleep ? " --no-sleep" : "",
 		settings->paused ? " --paused" : "");
+	if (settings->solver)
+		add_word(line, "--solver", settings->solver);
 	add_count(line, "--iterations", (int64_t)troupe_server_progress(results->server).steps, 0);
 	text_add(line, " --rtf 0");
 }

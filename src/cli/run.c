@@ -245,6 +245,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.distribution = settings->distribution;
 	def.pins = settings->pins.at;
 	def.sleepless = settings->no_sleep;
+	def.by_ode = settings->solver && !strcmp(settings->solver, "ode");
 	def.sense_all = settings->sense_all;
 	def.pace = settings->rtf >= 0 ? TROUPE_PACE_FACTOR : TROUPE_PACE_WORLD;
 	if (settings->rate_hz > 0)
@@ -269,6 +270,7 @@ static struct troupe_server_def definition(struct run *run)
 	run->log_every = log_step_every(&run->log);
 	def.step_every = settings->camera_out || settings->mcap ? 1 : run->log_every;
 	def.anew = settings->anew;
+	def.lanes = settings->lanes ? (uint32_t)atoi(settings->lanes) : 0;
 	def.break_rule = settings->break_rule;
 	def.on_event = settings->trace ? on_event : NULL;
 	def.on_hash = settings->hash_every ? on_hash : NULL;

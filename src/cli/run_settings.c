@@ -88,6 +88,10 @@ static const struct option_spec specs[] = {
 		.help = "ignore the levels of the world: all models are always loaded"},
 	{OPTION_FLAG, .name = "no-sleep", .offset = AT(no_sleep),
 		.help = "step models at rest, too; <allow_auto_disable>false does this for one model"},
+	{OPTION_CHOICE, .name = "solver", .argument = "NAME", .offset = AT(solver), .choices = "lanes ode",
+		.help = "who solves contacts and joints: lanes, troupe's own solver, which leaves to ODE what it "
+			"cannot "
+			"solve (the default); ode, ODE alone. They differ in the last digits"},
 	{OPTION_FLAG, .name = "sense-all", .offset = AT(sense_all),
 		.help = "all sensors measure, not only those whose topics have subscribers; the summary has their "
 			"digest"},
@@ -351,6 +355,9 @@ static const struct option_spec specs[] = {
 			"(the default)"},
 	{OPTION_FLAG, .name = "anew", .tags = ALONE, .offset = AT(anew),
 		.help = "make all objects of the physics engine anew before each step"},
+	{OPTION_CHOICE, .name = "lanes", .tags = ALONE, .argument = "N", .offset = AT(lanes), .choices = "2 4 8",
+		.help = "how many islands troupe's own solver steps side by side: 2, 4 or 8 (default: as many as the "
+			"processor has instructions for)"},
 	{OPTION_CHOICE, .name = "break", .tags = ANY, .argument = "RULE", .offset = AT(break_rule),
 		.choices = "random pairs rotation reference",
 		.help = "break one rule of determinism: random, pairs, rotation or reference"},

@@ -70,11 +70,11 @@ static struct vec6 plus(struct vec6 a, struct vec6 b, double scale)
 		vec3_add(a.linear, vec3_scale(b.linear, scale)), vec3_add(a.angular, vec3_scale(b.angular, scale))};
 }
 
-/* The turn of a step, as ODE makes it, or exactly where instance_turn() does. */
-static struct quat turn_by(struct vec3 spin, double dt)
+/* The turn of a step, as ODE makes it, or exactly where instance_turn() and lanes/ do. */
+static struct quat turn_by(struct vec3 spin, double dt, bool by_ode)
 {
 	double w = vec3_length(spin), along = dt / 2, real = 1;
-	if (w * dt > PHYSICS_TURN_FAR) {
+	if (w * dt > PHYSICS_TURN_FAR || (!by_ode && w > 0)) {
 		math_sincos(w * dt / 2, &along, &real);
 		along /= w;
 	}
@@ -82,11 +82,12 @@ static struct quat turn_by(struct vec3 spin, double dt)
 }
 
 /* The velocity at the end of the step, in the axes that the body has in state k. force: on the body, in these axes. */
-static struct vec6 free_velocity(const struct scene_added *added, struct vec6 now, struct vec6 force, double dt)
+static struct vec6 free_velocity(
+	const struct scene_added *added, struct vec6 now, struct vec6 force, double dt, bool by_ode)
 {
 	struct vec6 pushed = plus(mat6_apply(&added->whole, now), force, dt), next = now;
 	for (int round = 0; round < ROUNDS; round++) {
-		struct quat turn = turn_by(next.angular, dt);
+		struct quat turn = turn_by(next.angular, dt, by_ode);
 		struct vec6 momentum = pushed;
 		/* about the centre of mass, which the momentum has passed by */
 		momentum.angular = vec3_sub(momentum.angular, vec3_scale(vec3_cross(next.linear, pushed.linear), dt));
@@ -95,19 +96,34 @@ static struct vec6 free_velocity(const struct scene_added *added, struct vec6 no
 	return next;
 }
 
-static void push(const struct scene_body *from, dBodyID body, struct vec3 gravity, double dt)
+void added_push(const struct scene_body *from, struct vec3 gravity, double dt, bool by_ode, struct body_at_hand *body)
 {
-	const dReal *q = dBodyGetQuaternion(body), *v = dBodyGetLinearVel(body), *w = dBodyGetAngularVel(body);
-	const dReal *f = dBodyGetForce(body), *t = dBodyGetTorque(body);
-	struct quat frame = quat_unit((struct quat){q[0], q[1], q[2], q[3]});
-	struct vec6 now = into(frame, (struct vec6){{v[0], v[1], v[2]}, {w[0], w[1], w[2]}});
-	struct vec6 force = {{f[0], f[1], f[2]}, {t[0], t[1], t[2]}};
+	struct quat frame = quat_unit(body->q);
+	struct vec6 now = into(frame, (struct vec6){body->v, body->w}), force = {body->force, body->torque};
 	if (from->gravity)
 		force.linear = vec3_add(force.linear, vec3_scale(gravity, from->mass));
-	struct vec6 next = free_velocity(from->added, now, into(frame, force), dt);
+	struct vec6 next = free_velocity(from->added, now, into(frame, force), dt, by_ode);
 	force = out_of(frame, mat6_apply(&from->added->carried, plus(next, now, -1)));
-	dBodySetForce(body, force.linear.x / dt, force.linear.y / dt, force.linear.z / dt);
-	dBodySetTorque(body, force.angular.x / dt, force.angular.y / dt, force.angular.z / dt);
+	body->force = (struct vec3){force.linear.x / dt, force.linear.y / dt, force.linear.z / dt};
+	body->torque = (struct vec3){force.angular.x / dt, force.angular.y / dt, force.angular.z / dt};
+}
+
+static struct vec3 from_ode(const dReal *v)
+{
+	return (struct vec3){v[0], v[1], v[2]};
+}
+
+static void push_ode(const struct scene_body *from, dBodyID id, struct vec3 gravity, double dt)
+{
+	const dReal *q = dBodyGetQuaternion(id);
+	struct body_at_hand body = {.q = {q[0], q[1], q[2], q[3]},
+		.v = from_ode(dBodyGetLinearVel(id)),
+		.w = from_ode(dBodyGetAngularVel(id)),
+		.force = from_ode(dBodyGetForce(id)),
+		.torque = from_ode(dBodyGetTorque(id))};
+	added_push(from, gravity, dt, true, &body);
+	dBodySetForce(id, body.force.x, body.force.y, body.force.z);
+	dBodySetTorque(id, body.torque.x, body.torque.y, body.torque.z);
 }
 
 /* ODE's row: rate = (distance wanted - distance) / dt - softness * force. The other point is far enough away for the
@@ -133,7 +149,7 @@ void added_apply(const struct physics *physics, const struct instance *instance,
 		const struct scene_body *from = &physics->scene->bodies[m->body_first + i];
 		if (!from->added)
 			continue;
-		push(from, instance->bodies[i], physics->gravity, dt);
+		push_ode(from, instance->bodies[i], physics->gravity, dt);
 		for (uint32_t r = 0; r < from->added->row_count; r++)
 			aim(&from->added->rows[r], instance->bodies[i], instance->added[at++], dt);
 	}

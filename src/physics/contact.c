@@ -31,12 +31,17 @@
 
 /* --- pairs ------------------------------------------------------------------------------------------------------ */
 
+/* A geom that moves is put at its pose when it is first asked for in a step. */
 static dGeomID geom_id(struct worker *worker, uint32_t geom)
 {
 	const struct scene_geom *g = &worker->scene->geoms[geom];
 	if (g->body == SCENE_NONE)
 		return worker->statics[geom].geom;
-	return worker->instances[g->model]->geoms[geom - worker->scene->models[g->model].geom_first];
+	struct instance *instance = worker->instances[g->model];
+	uint32_t own = geom - worker->scene->models[g->model].geom_first;
+	if (!instance->placed[own])
+		instance_place_geom(worker, instance, own);
+	return instance->geoms[own];
 }
 
 static void add_pair(struct worker *worker, uint32_t a, uint32_t b)
@@ -129,8 +134,7 @@ static bool bodies_may_touch(const struct worker *worker, uint32_t a, uint32_t b
 {
 	if (a == b || (worker->scene->bodies[a].kinematic && worker->scene->bodies[b].kinematic))
 		return false;
-	return !dAreConnectedExcluding(
-		instance_body(worker->owner, a), instance_body(worker->owner, b), dJointTypeContact);
+	return !group_joins(worker->owner, worker->making, a, b);
 }
 
 /* Whether two links of one model may collide. */
@@ -212,7 +216,8 @@ struct meeting {
 	struct vec3 direction; /* first friction direction, world; zero: none given */
 	struct vec3 gained;    /* velocity of the first against the second from gravity in the step */
 	double mobility;       /* 1 / kg: velocity of the first model against the second per unit of impulse */
-	dBodyID a, b;          /* 0: static */
+	uint32_t bodies[2];    /* SCENE_NONE: static */
+	const struct body_at_hand *a, *b; /* NULL: static */
 	/* The demands of systems; NULL: there are none. */
 	const struct surface_control *belt[2], *wheel[2];
 	int count; /* of contacts */
@@ -223,9 +228,7 @@ static struct quat turn_of_link(const struct worker *worker, uint32_t index)
 	const struct scene_link *link = &worker->scene->links[index];
 	if (link->body == SCENE_NONE)
 		return link->in_body.q;
-	uint32_t first = worker->scene->models[link->model].body_first;
-	const dReal *q = dBodyGetQuaternion(worker->instances[link->model]->bodies[link->body - first]);
-	return quat_mul((struct quat){q[0], q[1], q[2], q[3]}, link->in_body.q);
+	return quat_mul(worker->hand[link->body].q, link->in_body.q);
 }
 
 /* fdir1 in world axes; zero when the surface has none. ODE knows no rotation of a plane, so that of a static geom comes
@@ -244,9 +247,10 @@ static struct vec3 given_direction(const struct worker *worker, const struct sce
 	return quat_rotate((struct quat){q[0], q[1], q[2], q[3]}, d);
 }
 
-static struct vec3 pull(const struct worker *worker, dBodyID body)
+static struct vec3 pull(const struct worker *worker, uint32_t body)
 {
-	bool falls = body && !dBodyIsKinematic(body) && dBodyGetGravityMode(body);
+	const struct scene_body *b = body == SCENE_NONE ? NULL : &worker->scene->bodies[body];
+	bool falls = b && !b->kinematic && b->gravity && !b->added;
 	return falls ? worker->scene->gravity : (struct vec3){0, 0, 0};
 }
 
@@ -255,19 +259,18 @@ static struct vec3 across(struct vec3 v, struct vec3 normal)
 	return vec3_sub(v, vec3_scale(normal, vec3_dot(v, normal)));
 }
 
-static struct vec3 point_velocity(dBodyID body, const dReal *at)
+static struct vec3 point_velocity(const struct body_at_hand *body, struct vec3 at)
 {
-	dVector3 v = {0, 0, 0};
-	if (body)
-		dBodyGetPointVel(body, at[0], at[1], at[2], v);
-	return (struct vec3){v[0], v[1], v[2]};
+	if (!body)
+		return (struct vec3){0, 0, 0};
+	return vec3_add(body->v, vec3_cross(body->w, vec3_sub(at, body->p)));
 }
 
 /* The slip that this step would bring without friction: the present slip and what gravity adds. */
-static struct vec3 coming_slip(const struct meeting *m, const dContactGeom *found, struct vec3 normal)
+static struct vec3 coming_slip(const struct meeting *m, const struct contact_row *row)
 {
-	struct vec3 now = vec3_sub(point_velocity(m->a, found->pos), point_velocity(m->b, found->pos));
-	return across(vec3_add(now, m->gained), normal);
+	struct vec3 now = vec3_sub(point_velocity(m->a, row->at), point_velocity(m->b, row->at));
+	return across(vec3_add(now, m->gained), row->normal);
 }
 
 /* Where the surface of the belt runs: 0 at its sides, where the normal is along the axis. */
@@ -278,12 +281,12 @@ static struct vec3 run_of(const struct surface_control *belt, struct vec3 normal
 
 /* The first direction of friction is that of the belt, or along a circle around its centre. *ret_speed: of the belt in
  * this direction. False: it does not run here. */
-static bool find_run(const struct surface_control *belt, struct vec3 normal, bool second, const dReal *at,
+static bool find_run(const struct surface_control *belt, struct vec3 normal, bool second, struct vec3 at,
 	struct vec3 *ret_first, double *ret_speed)
 {
 	struct vec3 run = run_of(belt, normal, second), first = run;
 	if (belt->turns)
-		first = vec3_cross(normal, vec3_sub((struct vec3){at[0], at[1], at[2]}, belt->centre));
+		first = vec3_cross(normal, vec3_sub(at, belt->centre));
 	double length = vec3_length(first);
 	if (vec3_length(run) < BELT_SIDE_MIN || length < 1e-9)
 		return false;
@@ -292,14 +295,15 @@ static bool find_run(const struct surface_control *belt, struct vec3 normal, boo
 	return true;
 }
 
-/* ODE brings the velocity of its first body against the second to "motion", in both directions. It is that at which the
- * surfaces do not slide. The first body of a contact with a static geom is the other one, and the normal is turned. */
-static bool set_motion(const struct meeting *m, struct vec3 normal, dContact *contact)
+/* The solver brings the velocity of the first body that moves against the second to "motion", in both directions. It is
+ * that at which the surfaces do not slide. The first body of a contact with a static geom is the other one, and the
+ * normal is turned. */
+static bool set_motion(const struct meeting *m, struct contact_row *row)
 {
-	struct vec3 first = {0, 0, 0};
+	struct vec3 first = {0, 0, 0}, normal = row->normal;
 	double speed = 0;
 	uint32_t own = 0;
-	while (own < 2 && !(m->belt[own] && find_run(m->belt[own], normal, own, contact->geom.pos, &first, &speed)))
+	while (own < 2 && !(m->belt[own] && find_run(m->belt[own], normal, own, row->at, &first, &speed)))
 		own++;
 	if (own == 2)
 		return false;
@@ -309,82 +313,73 @@ static bool set_motion(const struct meeting *m, struct vec3 normal, dContact *co
 		motion1 += vec3_dot(other, first);
 		motion2 += vec3_dot(other, vec3_cross(normal, first));
 	}
-	contact->surface.mode |= dContactFDir1 | dContactMotion1 | dContactMotion2;
-	contact->surface.motion1 = sign * motion1;
-	contact->surface.motion2 = motion2;
-	contact->fdir1[0] = first.x;
-	contact->fdir1[1] = first.y;
-	contact->fdir1[2] = first.z;
+	row->moves = true;
+	row->motion[0] = sign * motion1;
+	row->motion[1] = motion2;
+	row->first = first;
 	return true;
 }
 
 /* The compliances of both wheels and of the surfaces add up: the same force acts on each of them. The compliance of a
  * wheel holds for all contacts of the two geoms together, which share its force. */
-static struct vec3 set_slip(const struct meeting *m, struct vec3 normal, dContact *contact)
+static struct vec3 set_slip(const struct meeting *m, struct contact_row *row)
 {
 	struct vec3 axis = {0, 0, 0};
-	dSurfaceParameters *surface = &contact->surface;
 	for (uint32_t i = 0; i < 2; i++) {
 		if (!m->wheel[i])
 			continue;
-		if (!(surface->mode & dContactSlip1))
-			surface->slip1 = surface->slip2 = 0;
-		surface->mode |= dContactSlip1 | dContactSlip2;
-		surface->slip1 += m->count * m->wheel[i]->slip1;
-		surface->slip2 += m->count * m->wheel[i]->slip2;
+		if (!row->slips)
+			row->slip[0] = row->slip[1] = 0;
+		row->slips = true;
+		row->slip[0] += m->count * m->wheel[i]->slip1;
+		row->slip[1] += m->count * m->wheel[i]->slip2;
 		if (vec3_dot(axis, axis) < 1e-12)
-			axis = across(m->wheel[i]->axis, normal);
+			axis = across(m->wheel[i]->axis, row->normal);
 	}
 	return axis;
 }
 
-static void set_direction(const struct meeting *m, dContact *contact)
+static void set_direction(const struct meeting *m, struct contact_row *row)
 {
-	struct vec3 normal = {contact->geom.normal[0], contact->geom.normal[1], contact->geom.normal[2]};
 	struct vec3 first = {0, 0, 0};
 	if (m->wheel[0] || m->wheel[1])
-		first = set_slip(m, normal, contact);
-	if ((m->belt[0] || m->belt[1]) && set_motion(m, normal, contact))
+		first = set_slip(m, row);
+	if ((m->belt[0] || m->belt[1]) && set_motion(m, row))
 		return;
 	if (m->mix->directed && vec3_dot(first, first) < 1e-12)
-		first = across(m->direction, normal);
+		first = across(m->direction, row->normal);
 	if (vec3_dot(first, first) < 1e-12)
-		first = coming_slip(m, &contact->geom, normal);
+		first = coming_slip(m, row);
 	double length = vec3_length(first);
-	if (length <= SLIP_MIN) /* any direction is as good: ODE picks one from the normal */
+	if (length <= SLIP_MIN) /* any direction is as good: the solver picks one from the normal */
 		return;
-	contact->surface.mode |= dContactFDir1;
-	contact->fdir1[0] = first.x / length;
-	contact->fdir1[1] = first.y / length;
-	contact->fdir1[2] = first.z / length;
+	row->first = (struct vec3){first.x / length, first.y / length, first.z / length};
 }
 
 /* The speed at which the spring would part the two models in this step, if its contacts alone held them. */
-static double contact_parting_speed(const struct meeting *m, const dContact *contact)
+static double contact_parting_speed(const struct meeting *m, const struct contact_row *row)
 {
-	const dContactGeom *at = &contact->geom;
-	struct vec3 v = vec3_sub(point_velocity(m->a, at->pos), point_velocity(m->b, at->pos));
-	double speed = vec3_dot(vec3_add(v, m->gained), (struct vec3){at->normal[0], at->normal[1], at->normal[2]});
-	double softness = contact->surface.soft_cfm, push = at->depth * m->mix->erp / m->mix->dt;
-	double share = m->count * m->mobility * m->mix->dt / softness;
+	struct vec3 v = vec3_sub(point_velocity(m->a, row->at), point_velocity(m->b, row->at));
+	double speed = vec3_dot(vec3_add(v, m->gained), row->normal);
+	double push = row->depth * m->mix->erp / m->mix->dt;
+	double share = m->count * m->mobility * m->mix->dt / row->softness;
 	return (speed + share * push) / (1 + share);
 }
 
-static void set_depth(const struct meeting *m, dContact *contact)
+static void set_depth(const struct meeting *m, struct contact_row *row)
 {
 	const struct surface_mix *mix = m->mix;
-	double depth = MAX(contact->geom.depth - mix->min_depth, 0.0);
-	contact->geom.depth = depth;
-	contact->surface.soft_erp = mix->erp;
+	double depth = MAX(row->depth - mix->min_depth, 0.0);
+	row->depth = depth;
+	row->erp = mix->erp;
 	if (depth * mix->erp <= mix->reach)
 		return;
 	double reach = mix->spring ? MAX(mix->reach, 0.0) : mix->reach;
-	if (mix->spring && contact_parting_speed(m, contact) * mix->dt <= reach)
+	if (mix->spring && contact_parting_speed(m, row) * mix->dt <= reach)
 		return;
-	contact->surface.soft_erp = reach / depth;
+	row->erp = reach / depth;
 	if (mix->spring)
-		contact->surface.soft_cfm =
-			MAX(contact->surface.soft_cfm * reach / (depth * mix->erp), PHYSICS_CFM_MIN);
+		row->softness = MAX(row->softness * reach / (depth * mix->erp), PHYSICS_CFM_MIN);
 }
 
 static bool usable(const dContactGeom *found)
@@ -405,15 +400,61 @@ static void note_touch(struct worker *worker, const struct scene_geom *a, const 
 
 /* --- making them ------------------------------------------------------------------------------------------------ */
 
-static void make(struct worker *worker, const struct meeting *m, const dContactGeom *found)
+static void make(
+	struct worker *worker, const struct geom_pair *pair, const struct meeting *m, const dContactGeom *found)
 {
-	dContact contact = {.surface = m->mix->surface, .geom = *found};
-	set_direction(m, &contact);
-	set_depth(m, &contact);
+	const dSurfaceParameters *surface = &m->mix->surface;
+	struct contact_row row = {
+		.geoms = {pair->a, pair->b},
+		.bodies = {m->bodies[0], m->bodies[1]},
+		.at = {found->pos[0], found->pos[1], found->pos[2]},
+		.normal = {found->normal[0], found->normal[1], found->normal[2]},
+		.depth = found->depth,
+		.softness = surface->soft_cfm,
+		.mu = {surface->mu, surface->mu2},
+		.slip = {surface->slip1, surface->slip2},
+		.slips = surface->mode & dContactSlip1,
+		.bounces = surface->mode & dContactBounce,
+		.bounce = surface->bounce,
+		.bounce_rate = surface->bounce_vel,
+		.resists = surface->mode & dContactRolling,
+		.rolling = surface->rho,
+		.spinning = surface->rhoN,
+	};
+	set_direction(m, &row);
+	set_depth(m, &row);
+	vec_push(&worker->rows_of_contacts, row);
+}
+
+void contact_make_joint(struct worker *worker, const struct contact_row *row)
+{
+	dBodyID a = instance_body(worker->owner, row->bodies[0]), b = instance_body(worker->owner, row->bodies[1]);
+	dContact contact = {.surface = {.mode = dContactApprox1 | dContactMu2 | dContactSoftERP | dContactSoftCFM,
+				    .mu = row->mu[0],
+				    .mu2 = row->mu[1],
+				    .bounce = row->bounce,
+				    .bounce_vel = row->bounce_rate,
+				    .rho = row->rolling,
+				    .rho2 = row->rolling,
+				    .rhoN = row->spinning,
+				    .soft_erp = row->erp,
+				    .soft_cfm = row->softness,
+				    .motion1 = row->motion[0],
+				    .motion2 = row->motion[1],
+				    .slip1 = row->slip[0],
+				    .slip2 = row->slip[1]},
+		.geom = {.pos = {row->at.x, row->at.y, row->at.z},
+			.normal = {row->normal.x, row->normal.y, row->normal.z},
+			.depth = row->depth},
+		.fdir1 = {row->first.x, row->first.y, row->first.z}};
+	bool directed = row->first.x != 0 || row->first.y != 0 || row->first.z != 0;
+	contact.surface.mode |= (directed ? dContactFDir1 : 0) | (row->moves ? dContactMotion1 | dContactMotion2 : 0) |
+				(row->slips ? dContactSlip1 | dContactSlip2 : 0) | (row->bounces ? dContactBounce : 0) |
+				(row->resists ? dContactRolling : 0);
 	dJointID joint = dJointCreateContact(worker->ode_world->id, worker->contacts, &contact);
-	dJointAttach(joint, m->a, m->b);
+	dJointAttach(joint, a, b);
 	if (observes_contact_forces(worker))
-		observe_contact_joint(worker, joint, !m->a);
+		observe_contact_joint(worker, row, joint, !a);
 }
 
 /* The demands of systems for the surface of a geom; NULL: there are none. */
@@ -439,14 +480,16 @@ static void begin_meeting(const struct worker *worker, const struct geom_pair *p
 		if (vec3_dot(ret->direction, ret->direction) == 0)
 			ret->direction = given_direction(worker, &worker->scene->geoms[pair->b], gb);
 	}
-	ret->a = dGeomGetBody(ga);
-	ret->b = dGeomGetBody(gb);
+	for (uint32_t i = 0; i < 2; i++)
+		ret->bodies[i] = worker->scene->geoms[i ? pair->b : pair->a].body;
+	ret->a = ret->bodies[0] == SCENE_NONE ? NULL : &worker->hand[ret->bodies[0]];
+	ret->b = ret->bodies[1] == SCENE_NONE ? NULL : &worker->hand[ret->bodies[1]];
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct surface_control *asked = surface_asked(worker, i ? pair->b : pair->a);
 		ret->belt[i] = asked && asked->runs ? asked : NULL;
 		ret->wheel[i] = asked && asked->slips ? asked : NULL;
 	}
-	ret->gained = vec3_scale(vec3_sub(pull(worker, ret->a), pull(worker, ret->b)), mix->dt);
+	ret->gained = vec3_scale(vec3_sub(pull(worker, ret->bodies[0]), pull(worker, ret->bodies[1])), mix->dt);
 	ret->mobility = contact_mobility(worker, pair->a) + contact_mobility(worker, pair->b);
 }
 
@@ -501,9 +544,8 @@ static void collide(struct worker *worker, const struct geom_pair *pair)
 	begin_meeting(worker, pair, ga, gb, mix, &m);
 	m.count = count;
 	for (int i = 0; i < count; i++)
-		make(worker, &m, &found[i]);
+		make(worker, pair, &m, &found[i]);
 	note_touch(worker, a, b);
-	solver_join(worker, a->body, b->body, (uint32_t)count * 3);
 	if (worker->owner->observe & OBSERVE_CONTACTS)
 		observe_contacts(worker, pair, found, (uint32_t)count);
 	worker->contacts_made += (uint32_t)count;
@@ -522,12 +564,15 @@ static void find_pairs(struct worker *worker, const struct group *group)
 		pair_models(worker, group->pairs[i].a, group->pairs[i].b);
 }
 
-void contact_make(struct worker *worker, const struct group *group)
+void contact_make(struct worker *worker, struct group *group)
 {
+	worker->making = group;
+	group->row_first = worker->rows_of_contacts.count;
 	find_pairs(worker, group);
 	sort_pairs(worker);
 	crowd_thin_out(worker);
 	for (uint32_t i = 0; i < worker->geom_pairs.count && !worker_abandons(worker); i++)
 		if (worker->geom_pairs.at[i].part != CONTACT_NONE)
 			collide(worker, &worker->geom_pairs.at[i]);
+	group->row_count = worker->rows_of_contacts.count - group->row_first;
 }

@@ -3,17 +3,19 @@
  *
  * Versions do not suffice: one glibc file chooses its functions by the CPU (with FMA or without). So the number is
  * computed from everything outside troupe on which the bits of a run depend: rounding, subnormal numbers,
- * contraction, the functions of base/math.h (and libm's of single precision, which assimp calls for some files), and
- * ODE's colliders and solvers. Two machines with different numbers may still have the same
- * bits for a while. Two with the same number agree in samples dense enough that a function of which glibc has two
- * versions differs in hundreds of them. */
+ * contraction, the functions of base/math.h (and libm's of single precision, which assimp calls for some files),,
+ * ODE's colliders and solvers, and troupe's own solver in each width that this processor has. Two machines with
+ * different numbers may still have the same bits for a while. Two with the same number agree in samples dense enough
+ * that a function of which glibc has two versions differs in hundreds of them. */
 #include "physics/internal.h"
+#include "physics/lanes/kernel.h"
 
 #include "base/hash.h"
 #include "base/math.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SAMPLES = 8192, BODIES = 4, STEPS = 120, CONTACTS_MAX = 4 };
@@ -212,6 +214,86 @@ static uint64_t simulate(uint64_t hash)
 	return hash;
 }
 
+/* --- lanes -------------------------------------------------------------------------------------------------------- */
+
+enum { CHAIN = 3, CHAIN_SLOTS = 3 };
+
+/* A chain of bodies on hinges with laws, one of them free, that touches the ground. */
+static struct lanes_shape *fingerprint_shape(void)
+{
+	struct lanes_key key;
+	lanes_key_begin(&key);
+	for (int16_t b = 0; b < CHAIN; b++)
+		lanes_key_add_body(
+			&key, &(struct lanes_key_body){(int16_t)(b - 1), b ? LANES_HINGE : LANES_FREE, b ? 1u : 0u});
+	for (int16_t s = 0; s < CHAIN_SLOTS; s++)
+		lanes_key_add_slot(&key, &(struct lanes_key_slot){s, LANES_GROUND, false});
+	(void)lanes_key_end(&key);
+	return lanes_shape_create(&key);
+}
+
+/* The same island in each lane: any numbers, with the positive ones where the solver needs them. */
+static void fingerprint_fill(const struct lanes_shape *shape, uint32_t lanes, double *batch)
+{
+	static const double solid[] = {1.3, 0.4, 0.02, -0.01, 0.5, 0.03, 0.6}, turn[] = {0.8, 0.36, -0.48, 0},
+			    law[] = {0.7, 1e-5, -0.01, 0.02, -1e9, 1e9, 0, 0};
+	double *one = mem_alloc(shape->in_count * sizeof *one);
+	for (uint32_t i = 0; i < shape->in_count; i++)
+		one[i] = 0.3 * argument(600, i);
+	for (int b = 0; b < CHAIN; b++) {
+		memcpy(one + b * LANES_BODY_FIELDS + LANES_Q, turn, sizeof turn);
+		memcpy(one + b * LANES_BODY_FIELDS + LANES_MASS, solid, sizeof solid);
+	}
+	for (int d = 0; d < shape->dof_count; d++)
+		if (shape->axis[d] >= 0)
+			one[shape->axis[d] + LANES_AXIS_MASS] = 0.01;
+	for (int r = 0; r < shape->law_count; r++)
+		memcpy(one + shape->law_at + (size_t)r * LANES_LAW_FIELDS, law, sizeof law);
+	for (int s = 0; s < CHAIN_SLOTS; s++) {
+		double *slot = one + shape->slot_at[s];
+		slot[LANES_PUSH_SOFT] = slot[LANES_SLIP] = slot[LANES_SLIP + 1] = 1e-6;
+		slot[LANES_MU] = slot[LANES_MU + 1] = 0.6;
+	}
+	for (uint32_t i = 0; i < shape->in_count; i++)
+		for (uint32_t l = 0; l < lanes; l++)
+			batch[i * lanes + l] = one[i];
+	free(one);
+}
+
+static uint64_t fingerprint_step(const struct lanes_shape *shape, const struct lanes_kernel *kernel)
+{
+	const struct lanes_step step = {0.01, 0.2, 50};
+	const uint32_t lanes = kernel->lanes;
+	double *batch = mem_alloc_lines((size_t)shape->batch_count * lanes * sizeof *batch);
+	double *work = mem_alloc_lines((size_t)shape->work_count * lanes * sizeof *work);
+	uint64_t hash = 0;
+	fingerprint_fill(shape, lanes, batch);
+	for (uint32_t i = 0; i < STEPS; i++) {
+		kernel->step(shape, &step, batch, work);
+		for (uint32_t k = 0; k < (uint32_t)CHAIN * LANES_BODY_FIELDS * lanes; k++)
+			hash = k % lanes ? hash : add(hash, batch[k]);
+		for (uint32_t k = shape->impulses_at * lanes; k < shape->failed_at * lanes; k++)
+			hash = k % lanes ? hash : add(hash, batch[k]);
+	}
+	free(batch);
+	free(work);
+	return hash;
+}
+
+/* A width that this processor lacks changes nothing; one that has other bits than two lanes does. */
+static uint64_t lanes(uint64_t hash)
+{
+	struct lanes_shape *shape = fingerprint_shape();
+	uint64_t two = fingerprint_step(shape, lanes_kernel_of(LANES_LEAST));
+	hash = hash_mix(hash, two);
+	for (uint32_t width = 2 * LANES_LEAST; width <= LANES_MOST; width *= 2) {
+		uint64_t other = lanes_kernel_of(width) ? fingerprint_step(shape, lanes_kernel_of(width)) : two;
+		hash = other == two ? hash : hash_mix(hash, other);
+	}
+	lanes_shape_destroy(shape);
+	return hash;
+}
+
 /* --- in all ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t fingerprint;
@@ -220,7 +302,7 @@ static void compute(void)
 {
 	physics_thread_begin();
 	ode_set_random(0, false); /* each step of a runner on this thread sets it again */
-	fingerprint = simulate(functions(arithmetic(hash_bytes(1, math_name(), strlen(math_name())))));
+	fingerprint = lanes(simulate(functions(arithmetic(hash_bytes(1, math_name(), strlen(math_name()))))));
 	(void)ode_take_lost();
 }
 

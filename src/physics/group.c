@@ -4,6 +4,7 @@
  * because rebuilding costs 3-4 us a robot and models that touched tend to touch again. So a new partition joins the
  * pairs and the old groups, without groups that have been loose for too long. Groups that did not change are left
  * alone. */
+#include "physics/assembly.h"
 #include "physics/internal.h"
 
 #include <stdlib.h>
@@ -55,37 +56,52 @@ static bool in_group(const struct physics *physics, uint32_t body, uint32_t grou
 	return instance && instance->group == group;
 }
 
-static void make_world_joints(struct physics *physics, uint32_t index)
+static void list_world_joints(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
-	dWorldID ode_world = physics->ode_worlds.at[group->ode_world].id;
 	for (uint32_t i = 0; i < physics->scene->world_joints.count; i++) {
 		uint32_t j = physics->scene->world_joints.at[i];
 		const struct scene_joint *joint = &physics->scene->joints[j];
 		if (in_group(physics, joint->parent, index) && in_group(physics, joint->child, index)) {
-			struct world_joint own = {.index = j, .id = joint_make(physics, j, ode_world)};
-			joint_unset(joint, &own.setting);
-			if (physics->observe & OBSERVE_JOINTS)
-				observe_world_joint(physics, &own);
-			vec_push(&group->world_joints, own);
+			vec_push(&group->world_joints, (struct world_joint){.index = j});
 		}
 	}
 }
 
-/* Makes the bodies of all members in id order, then their joints in id order: the order decides the solver's result. */
-static void make_parts(struct physics *physics, uint32_t index)
+static void make_world_joints(struct physics *physics, struct group *group, dWorldID ode_world)
 {
-	struct group *group = &physics->groups.at[index];
-	dWorldID ode_world = physics->ode_worlds.at[group->ode_world].id;
-	group->alone = group->members.count == 1 && physics->instances[group->members.at[0]]->commanded;
-	if (group->alone)
-		return;
+	for (uint32_t i = 0; i < group->world_joints.count; i++) {
+		struct world_joint *own = &group->world_joints.at[i];
+		own->id = joint_make(physics, own->index, ode_world);
+		joint_unset(&physics->scene->joints[own->index], &own->setting);
+		if (physics->observe & OBSERVE_JOINTS)
+			observe_world_joint(physics, own);
+	}
+}
+
+/* Makes the bodies of all members in id order, then their joints in id order: the order decides the solver's result. */
+void group_make_ode(struct physics *physics, struct group *group)
+{
+	dWorldID ode_world = ode_world_id(physics, group->ode_world);
+	group->in_ode = true;
 	for (uint32_t i = 0; i < group->members.count; i++)
 		instance_make_bodies(physics, physics->instances[group->members.at[i]], ode_world);
 	for (uint32_t i = 0; i < group->members.count; i++)
 		instance_make_joints(physics, physics->instances[group->members.at[i]], ode_world);
-	make_world_joints(physics, index);
-	ties_make(physics, index);
+	make_world_joints(physics, group, ode_world);
+	ties_make_joints(physics, group, ode_world);
+}
+
+static void make_parts(struct physics *physics, uint32_t index)
+{
+	struct group *group = &physics->groups.at[index];
+	group->alone = group->members.count == 1 && physics->instances[group->members.at[0]]->commanded;
+	if (group->alone)
+		return;
+	list_world_joints(physics, index);
+	ties_list(physics, index);
+	if (physics->options.ode)
+		group_make_ode(physics, group);
 }
 
 static void build(struct physics *physics, uint32_t index)
@@ -106,14 +122,20 @@ void group_make_anew(struct physics *physics, uint32_t index)
 		ode_abandon(*instance);
 		*instance = instance_replace(physics, *instance);
 	}
-	group->world_joints.count = group->ties.count = 0;
-	make_parts(physics, index);
+	if (!group->in_ode)
+		return;
+	for (uint32_t i = 0; i < group->world_joints.count; i++)
+		group->world_joints.at[i].id = 0;
+	for (uint32_t i = 0; i < group->ties.count; i++)
+		group->ties.at[i].id = 0;
+	group_make_ode(physics, group);
 }
 
 static void free_slot(struct physics *physics, uint32_t index)
 {
 	ode_world_leave(physics, index);
 	physics->groups.at[index].loose_since = 0;
+	physics->groups.at[index].in_ode = false;
 	vec_push(&physics->free_groups, index);
 }
 
@@ -123,6 +145,7 @@ void group_remove(struct physics *physics, uint32_t model)
 	if (instance->group == SCENE_NONE)
 		return;
 	struct group *group = &physics->groups.at[instance->group];
+	assemblies_drop(group);
 	drop_world_joints(physics, group, model);
 	ties_drop(physics, group, model);
 	indices_remove(&group->members, model);
@@ -135,6 +158,7 @@ void group_remove(struct physics *physics, uint32_t model)
 static void dissolve(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
+	assemblies_drop(group);
 	drop_world_joints(physics, group, SCENE_NONE);
 	ties_drop(physics, group, SCENE_NONE);
 	for (uint32_t i = 0; i < group->members.count; i++)
@@ -284,8 +308,30 @@ void group_update(struct physics *physics)
 	list_busy(physics);
 }
 
+static bool are_ends(uint32_t a, uint32_t b, uint32_t end_a, uint32_t end_b)
+{
+	return (a == end_a && b == end_b) || (a == end_b && b == end_a);
+}
+
+bool group_joins(const struct physics *physics, const struct group *group, uint32_t body_a, uint32_t body_b)
+{
+	const struct scene *scene = physics->scene;
+	bool joined = false;
+	if (scene->bodies[body_a].model == scene->bodies[body_b].model)
+		joined = instance_joins(physics->instances[scene->bodies[body_a].model], body_a, body_b);
+	for (uint32_t i = 0; i < group->world_joints.count && !joined; i++) {
+		const struct scene_joint *joint = &scene->joints[group->world_joints.at[i].index];
+		joined = joint->kind != SDF_GEARBOX && are_ends(body_a, body_b, joint->parent, joint->child);
+	}
+	for (uint32_t i = 0; i < group->ties.count && !joined; i++)
+		joined = are_ends(body_a, body_b, group->ties.at[i].bodies[0], group->ties.at[i].bodies[1]);
+	return joined;
+}
+
 void group_fini(struct group *group)
 {
+	assemblies_drop(group);
+	vec_free(&group->assemblies);
 	vec_free(&group->members);
 	vec_free(&group->world_joints);
 	vec_free(&group->ties);

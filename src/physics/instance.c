@@ -1,4 +1,5 @@
 /* One model's ODE objects: made from the scene, loaded from state k, stored to state k+1. */
+#include "physics/exact.h"
 #include "physics/internal.h"
 
 #include "base/math.h"
@@ -64,15 +65,16 @@ static char *set_up_block(struct ode_block *block, char *memory, size_t bytes)
 }
 
 /* One piece of memory, so that the data of a model that a step reads lie together. */
-static struct instance *lay_out(const struct scene_model *m, uint32_t rows)
+static struct instance *lay_out(const struct scene_model *m, uint32_t rows, bool with_bodies)
 {
 	const struct ode_block_bytes ode = ode_block_bytes();
 	size_t bodies = m->body_count, geoms = m->geom_count, joints = m->joint_count;
-	size_t for_geoms = geoms * ode.geom, for_bodies = bodies * ode.body + (joints + rows) * ode.joint;
+	size_t for_geoms = geoms * ode.geom;
+	size_t for_bodies = with_bodies ? bodies * ode.body + (joints + rows) * ode.joint : 0;
 	struct instance *instance;
 	size_t arrays = sizeof *instance + joints * sizeof *instance->settings + geoms * sizeof *instance->boxes +
 			bodies * sizeof *instance->bodies + geoms * sizeof *instance->geoms +
-			(joints + rows) * sizeof *instance->joints + geoms * sizeof *instance->centred;
+			(joints + rows) * sizeof *instance->joints + 2 * geoms * sizeof *instance->centred;
 	arrays = ode_aligned(arrays);
 	instance = mem_alloc_lines(arrays + for_geoms + for_bodies);
 	instance->settings = (struct joint_setting *)(instance + 1);
@@ -82,6 +84,7 @@ static struct instance *lay_out(const struct scene_model *m, uint32_t rows)
 	instance->joints = (dJointID *)(instance->geoms + geoms);
 	instance->added = instance->joints + joints;
 	instance->centred = (bool *)(instance->added + rows);
+	instance->placed = instance->centred + geoms;
 	char *end = set_up_block(&instance->for_geoms, (char *)instance + arrays, for_geoms);
 	set_up_block(&instance->for_bodies, end, for_bodies);
 	return instance;
@@ -96,11 +99,42 @@ static void make_geom(struct physics *physics, struct instance *instance, uint32
 	dGeomSetData(instance->geoms[i], (void *)(uintptr_t)index);
 }
 
+static uint64_t instance_pair(uint32_t body_a, uint32_t body_b)
+{
+	return (uint64_t)MIN(body_a, body_b) << 32 | MAX(body_a, body_b);
+}
+
+static int instance_compare_pairs(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* A gearbox is no joint between its bodies. */
+static void instance_list_joined(const struct physics *physics, struct instance *instance)
+{
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++) {
+		const struct scene_joint *joint = &physics->scene->joints[j];
+		if (joint->kind != SDF_GEARBOX)
+			vec_push(&instance->joined, instance_pair(joint->parent, joint->child));
+	}
+	if (instance->joined.count)
+		qsort(instance->joined.at, instance->joined.count, sizeof *instance->joined.at, instance_compare_pairs);
+}
+
+bool instance_joins(const struct instance *instance, uint32_t body_a, uint32_t body_b)
+{
+	uint64_t pair = instance_pair(body_a, body_b);
+	return instance->joined.count && bsearch(&pair, instance->joined.at, instance->joined.count,
+						 sizeof *instance->joined.at, instance_compare_pairs);
+}
+
 struct instance *instance_create(struct physics *physics, uint32_t model)
 {
 	const struct scene_model *m = &physics->scene->models[model];
 	uint32_t rows = added_rows(physics->scene, model);
-	struct instance *instance = lay_out(m, rows);
+	struct instance *instance = lay_out(m, rows, physics->options.ode);
 	instance->model = model;
 	instance->group = SCENE_NONE;
 	instance->kinematic = has_kinematic_body(physics->scene, m);
@@ -108,6 +142,8 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 	instance->commanded = is_commanded(physics->scene, model);
 	instance->inverse_mass = instance_inverse_mass(physics->scene, m);
 	instance->self_collides = m->body_count > 1 && model_self_collides(physics->scene, m);
+	if (instance->self_collides)
+		instance_list_joined(physics, instance);
 	ode_block_open(&instance->for_geoms);
 	for (uint32_t i = 0; m->body_count && i < m->geom_count; i++)
 		make_geom(physics, instance, i);
@@ -129,6 +165,8 @@ struct instance *instance_replace(struct physics *physics, const struct instance
 	instance->group = before->group;
 	instance->set = before->set;
 	instance->disturbed = before->disturbed;
+	instance->touched = before->touched;
+	instance->spins = before->spins;
 	instance->measured_ns = before->measured_ns;
 	return instance;
 }
@@ -160,8 +198,23 @@ void instance_destroy(struct physics *physics, struct instance *instance)
 			dGeomDestroy(instance->geoms[i]);
 	ode_block_close();
 	vec_free(&instance->statics);
+	vec_free(&instance->joined);
 	free(instance->feedback);
 	free(instance);
+}
+
+void instance_place_geom(struct worker *worker, struct instance *instance, uint32_t i)
+{
+	const struct scene_geom *geom = &worker->scene->geoms[worker->scene->models[instance->model].geom_first + i];
+	const struct body_at_hand *body = &worker->hand[geom->body];
+	struct pose at = {body->p, body->q};
+	dQuaternion q;
+	if (!instance->centred[i])
+		at = pose_mul(at, geom->in_body);
+	ode_quaternion(at.q, q);
+	dGeomSetPosition(instance->geoms[i], at.p.x, at.p.y, at.p.z);
+	dGeomSetQuaternion(instance->geoms[i], q);
+	instance->placed[i] = true;
 }
 
 static void place_body(dBodyID body, const struct body_state *state)
@@ -227,6 +280,8 @@ void instance_make_bodies(struct physics *physics, struct instance *instance, dW
 			dGeomID geom = instance->geoms[g - m->geom_first];
 			struct pose offset = scene->geoms[g].in_body;
 			dQuaternion q;
+			if (!physics->options.ode)
+				break; /* contacts are found without bodies */
 			dGeomSetBody(geom, body);
 			if (instance->centred[g - m->geom_first])
 				continue; /* ODE multiplies by every offset that was ever set */
@@ -308,6 +363,50 @@ void instance_load(struct physics *physics, struct instance *instance)
 static struct vec3 from_ode(const dReal *v)
 {
 	return (struct vec3){v[0], v[1], v[2]};
+}
+
+static void hand_add_control(
+	const struct scene_body *from, const struct body_control *control, struct body_at_hand *hand)
+{
+	if (from->kinematic && !from->commanded ? control->place : control->drive) {
+		hand->v = control->v;
+		hand->w = control->w;
+	}
+	hand->force = vec3_add(hand->force, control->force);
+	hand->torque = vec3_add(hand->torque, control->torque);
+}
+
+void instance_hand(struct worker *worker, const struct instance *instance)
+{
+	const struct physics *physics = worker->owner;
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	const struct body_state *now = state_bodies(physics->state, instance->model, false);
+	bool asked = physics->control->models[instance->model].bodies;
+	for (uint32_t i = 0; i < m->body_count; i++) {
+		const struct scene_body *from = &physics->scene->bodies[m->body_first + i];
+		struct body_at_hand *hand = &worker->hand[m->body_first + i];
+		*hand = (struct body_at_hand){now[i].p, now[i].q, now[i].v, now[i].w, {0, 0, 0}, {0, 0, 0}};
+		if (from->gravity && !from->kinematic && !from->added)
+			hand->force = vec3_scale(physics->gravity, from->mass);
+		if (asked)
+			hand_add_control(from, &physics->control->bodies[m->body_first + i], hand);
+		if (from->added)
+			added_push(from, physics->gravity, physics->dt, false, hand);
+	}
+}
+
+/* ODE normalises the quaternions that it is given, so with ODE the bodies have these. */
+void instance_hand_of_ode(struct worker *worker, const struct instance *instance)
+{
+	uint32_t first = worker->scene->models[instance->model].body_first;
+	for (uint32_t i = 0; i < worker->scene->models[instance->model].body_count; i++) {
+		const dReal *q = dBodyGetQuaternion(instance->bodies[i]);
+		struct body_at_hand *hand = &worker->hand[first + i];
+		*hand = (struct body_at_hand){.p = from_ode(dBodyGetPosition(instance->bodies[i])),
+			.q = {q[0], q[1], q[2], q[3]},
+			.v = from_ode(dBodyGetLinearVel(instance->bodies[i])),
+			.w = from_ode(dBodyGetAngularVel(instance->bodies[i]))};
+	}
 }
 
 /* A kinematic body ends at its commanded pose, not where ODE's integration takes it. */
@@ -401,18 +500,59 @@ static void turn_exactly(dBodyID body, const struct body_state *now, double spin
 	dBodySetQuaternion(body, q);
 }
 
-void instance_turn(struct physics *physics, struct instance *instance, double dt)
+/* By ODE's body, if ODE steps it; else by what the lanes have stored, and for kinematic bodies by what they began with.
+ * So it does not depend on which groups have objects of ODE. */
+static struct vec3 instance_spin(const struct worker *worker, const struct instance *instance, uint32_t place)
 {
-	const struct body_state *now = state_bodies(physics->state, instance->model, false);
+	uint32_t body = worker->scene->models[instance->model].body_first + place;
+	if (worker->exact && !exact_moves(worker, body))
+		return worker->hand[body].w;
+	if (worker->exact && !exact_is_left(worker, body))
+		return state_body(worker->owner->state, body, true)->w;
+	const dReal *w = dBodyGetAngularVel(instance->bodies[place]);
+	return (struct vec3){w[0], w[1], w[2]};
+}
+
+void instance_turn(struct worker *worker, struct instance *instance, double dt)
+{
+	const struct body_state *now = state_bodies(worker->owner->state, instance->model, false);
+	uint32_t first = worker->scene->models[instance->model].body_first;
 	double most2 = 0, far2 = PHYSICS_TURN_FAR * PHYSICS_TURN_FAR / (dt * dt);
-	for (uint32_t i = 0; i < physics->scene->models[instance->model].body_count; i++) {
-		const dReal *w = dBodyGetAngularVel(instance->bodies[i]);
-		double spin2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2];
-		if (spin2 > far2 && isfinite(spin2))
+	for (uint32_t i = 0; i < worker->scene->models[instance->model].body_count; i++) {
+		struct vec3 w = instance_spin(worker, instance, i);
+		double spin2 = w.x * w.x + w.y * w.y + w.z * w.z;
+		bool by_ode = !worker->exact || exact_is_left(worker, first + i);
+		if (by_ode && spin2 > far2 && isfinite(spin2))
 			turn_exactly(instance->bodies[i], &now[i], sqrt(spin2), dt);
 		most2 = fmax(most2, spin2);
 	}
 	instance->spins = most2 > far2;
+}
+
+bool instance_store_without_ode(struct worker *worker, struct instance *instance)
+{
+	struct physics *physics = worker->owner;
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	const struct body_state *now = state_bodies(physics->state, instance->model, false);
+	struct body_state *next = state_bodies(physics->state, instance->model, true);
+	bool sane = true;
+	for (uint32_t i = 0; i < m->body_count; i++) {
+		uint32_t body = m->body_first + i;
+		const struct scene_body *from = &physics->scene->bodies[body];
+		if (exact_is_left(worker, body)) {
+			store_body(instance->bodies[i], &next[i]);
+		} else if (from->commanded) {
+			move_commanded(command_of(physics, instance, i), &now[i], physics->dt, &next[i]);
+		} else if (from->kinematic) {
+			const struct body_control moved = {.v = worker->hand[body].v, .w = worker->hand[body].w};
+			move_commanded(&moved, &now[i], physics->dt, &next[i]);
+			place_exactly(from, &physics->control->bodies[body], &next[i]);
+		}
+		sane = sane && body_state_sane(&next[i]);
+	}
+	if (sane)
+		joint_store_poses(physics, instance);
+	return sane;
 }
 
 bool instance_store(struct physics *physics, struct instance *instance)

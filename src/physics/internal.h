@@ -9,6 +9,9 @@
 #include "physics/sets.h"
 #include "physics/worker.h"
 
+struct assembly;
+struct exact;
+
 #ifdef ODE_IS_PRIVATE
 #include "private_ode/names.h"
 #endif
@@ -55,6 +58,13 @@ struct axis_setting { /* NaN: not set yet */
 	double force; /* added to the force of the solver's row; not for a plain joint */
 	double held;  /* rate at which the axis is held in this step, because it would exceed its limit; NaN: it is not
 		       */
+};
+
+/* What acts on an axis in a step, for lanes/: see LANES_TARGET and LANES_AXIS_MASS there. */
+struct axis_law {
+	bool row; /* it needs a row */
+	double target, soft, lo, hi, low, high, low_soft, high_soft;
+	double mass, push;
 };
 
 enum { COUPLING_BODIES_MAX = 4 };
@@ -108,6 +118,7 @@ struct instance {
 	dJointFeedback *feedback;       /* [model's joint_count] ODE writes it; NULL: no joints are observed */
 	struct aabb *boxes;             /* [model's geom_count] of state k */
 	bool *centred;                  /* [model's geom_count] at their body's origin */
+	bool *placed;                   /* [model's geom_count] the geom is at its pose in state k */
 	struct aabb box;                /* of the model in state k */
 	double inverse_mass;            /* 1 / kg, of all its bodies together; 0: some body is kinematic */
 	bool boxes_known;
@@ -119,6 +130,7 @@ struct instance {
 	uint32_t joint_rows;             /* of all its joints, and of added mass */
 	dJointID *added;                 /* [added_rows()] rows of added mass, body by body */
 	bool has_added;                  /* some body has added mass */
+	VEC(uint64_t) joined; /* pairs of bodies that joints connect, ascending; only if it collides with itself */
 	bool self_collides;
 	bool rates_limited; /* some axis has a limit of its rate */
 	bool kinematic;     /* some body is kinematic */
@@ -140,6 +152,7 @@ struct world_joint { /* one of the world's own joints; both its bodies are in th
 };
 
 struct tie_joint {          /* all its bodies are in the group */
+	uint32_t index;     /* in scene.ties */
 	uint32_t bodies[2]; /* as in struct scene_tie */
 	dJointID id;
 };
@@ -159,6 +172,10 @@ struct group {
 	VEC(struct tie_joint) ties;
 	const struct physics_pair *pairs; /* of this step; in physics.grouped */
 	uint32_t pair_count;
+	VEC(struct assembly *) assemblies;
+	bool assembled;                /* they are known */
+	uint32_t row_first, row_count; /* contacts of this step, in worker.rows_of_contacts */
+	bool in_ode;                   /* ODE has bodies and joints of it */
 	bool alone;           /* one model, which is commanded: ODE has no bodies of it */
 	uint64_t loose_since; /* step in which it was first seen as more than one set; 0: it is one set */
 };
@@ -178,6 +195,29 @@ struct static_geom {        /* of one worker: two threads must not use one ODE g
 	uint32_t placed;    /* physics.present of its model when it was made; 0: not made yet */
 	struct vec3 normal; /* planes */
 	double offset;
+};
+
+/* A body at the beginning of a step: its state k with the velocity that commands set, and the forces that act on it in
+ * the step, without gravity. */
+struct body_at_hand {
+	struct vec3 p;
+	struct quat q;
+	struct vec3 v, w, force, torque;
+};
+
+/* A contact of the step: three rows. The rate along the normal is erp depth / dt - softness force, unless the contact
+ * parts. The first of the two bodies is pushed along the normal. */
+struct contact_row {
+	uint32_t geoms[2], bodies[2]; /* bodies: SCENE_NONE: static */
+	struct vec3 at, normal;
+	struct vec3 first;           /* direction of friction; zero: any */
+	double depth, erp, softness; /* depth: m that the step corrects a part of; softness: m/s per N */
+	double mu[2];
+	double motion[2],
+		slip[2]; /* m/s wanted across the normal, and m/s per N; in the first direction and across it */
+	double bounce, bounce_rate;
+	double rolling, spinning;            /* m: torque about directions across the normal, and about it, per N */
+	bool moves, slips, bounces, resists; /* the members for it are set */
 };
 
 enum contact_part { CONTACT_ALL, CONTACT_DEEPEST, CONTACT_NONE }; /* which contacts of a pair are made */
@@ -247,7 +287,8 @@ struct physics {
 
 struct observed_contact {
 	dJointID joint;
-	bool turned; /* ODE's first body is that of the second geom */
+	bool turned;   /* ODE's first body is that of the second geom */
+	uint32_t note; /* of the ODE world at hand */
 };
 
 /* The working memory with which a thread steps ODE worlds, of any owner: one at a time, the ODE world at hand. */
@@ -257,6 +298,7 @@ struct worker {
 	bool gave_up;               /* ODE left a step by longjmp: no object may be freed */
 	uint64_t lost, helped;      /* see struct physics_stats */
 	uint64_t contacts_made;
+	uint64_t exact_count, left_count[PHYSICS_LEFT_COUNT]; /* the same */
 	uint64_t asked_to_stop_ns; /* when a request to stop was first seen in this step; 0: not yet */
 	bool abandoned;            /* the step was given up on this thread */
 
@@ -281,7 +323,12 @@ struct worker {
 	uint32_t *island_rows;          /* [room.bodies] at roots */
 	bool *island_lost;              /* [room.bodies] at roots: the exact solver fails on it in this step */
 	VEC(struct coupling) couplings; /* of the ODE world at hand */
+	struct exact *exact;            /* NULL: ODE solves all islands */
+	bool sane;                      /* no model of the ODE world at hand left all bounds in lanes */
 	bool collects;                  /* couplings are being listed: the first try of a step */
+	struct body_at_hand *hand;      /* [room.bodies] of the ODE world at hand */
+	const struct group *making;     /* the group whose contacts are made */
+	VEC(struct contact_row) rows_of_contacts; /* of the ODE world at hand, group by group */
 	VEC(struct geom_pair) geom_pairs;
 	VEC(struct geom_pair) sort_space;
 
@@ -348,6 +395,8 @@ uint32_t added_rows(const struct scene *scene, uint32_t model);
 void added_make(struct physics *physics, struct instance *instance, dWorldID ode_world);
 /* To be called when all forces of the step but gravity and couplings are on the bodies. */
 void added_apply(const struct physics *physics, const struct instance *instance, double dt);
+/* The same for one body. by_ode: ODE will turn the body, and not lanes/. */
+void added_push(const struct scene_body *from, struct vec3 gravity, double dt, bool by_ode, struct body_at_hand *body);
 
 /* shape.c */
 dGeomID shape_make(const struct scene_geom *geom);
@@ -371,14 +420,24 @@ void instance_destroy(struct physics *physics, struct instance *instance);
  * ODE may have left it in any state. */
 struct instance *instance_replace(struct physics *physics, const struct instance *instance);
 void instance_make_bodies(struct physics *physics, struct instance *instance, dWorldID ode_world);
+/* Whether a joint of the model connects the two bodies. */
+bool instance_joins(const struct instance *instance, uint32_t body_a, uint32_t body_b);
+/* Puts a geom at the pose of its body in worker.hand. */
+void instance_place_geom(struct worker *worker, struct instance *instance, uint32_t geom);
+/* Fills worker.hand for the bodies of the model: from state k and control; from ODE's bodies. */
+void instance_hand(struct worker *worker, const struct instance *instance);
+void instance_hand_of_ode(struct worker *worker, const struct instance *instance);
 void instance_make_joints(struct physics *physics, struct instance *instance, dWorldID ode_world);
 void instance_drop(struct physics *physics, struct instance *instance); /* bodies and joints; geoms stay */
 void instance_load(struct physics *physics, struct instance *instance);
 /* To be called after the step and before storing: turns bodies exactly that turned far. */
-void instance_turn(struct physics *physics, struct instance *instance, double dt);
+void instance_turn(struct worker *worker, struct instance *instance, double dt);
 /* A commanded model that ODE does not have: state k -> state k+1. False: beyond the bounds. */
 bool instance_move(struct physics *physics, struct instance *instance);
 bool instance_store(struct physics *physics, struct instance *instance); /* false: beyond the bounds of physics.h */
+/* The same where lanes have stored the bodies of islands: stores kinematic bodies, those that were left to ODE, and
+ * the positions of joints. */
+bool instance_store_without_ode(struct worker *worker, struct instance *instance);
 /* Whether a body, or the stored state of a model, is within these bounds. */
 bool body_state_sane(const struct body_state *body);
 bool instance_sane(dBodyID body);
@@ -395,8 +454,12 @@ void joint_control(struct worker *worker, uint32_t joint, dJointID id, struct jo
 void joint_store(struct physics *physics, uint32_t joint, dJointID id);
 /* Stores the model's own joints. */
 void joint_store_all(struct physics *physics, const struct instance *instance);
+/* The same from the poses of state k+1, without ODE. */
+void joint_store_poses(struct physics *physics, const struct instance *instance);
+void joint_store_pose(struct physics *physics, uint32_t joint);
 uint32_t joint_rows(const struct scene *scene, uint32_t joint);
 
+void joint_law(const struct physics *physics, uint32_t joint, uint32_t axis, double dt, struct axis_law *ret);
 /* The axes of the group whose rate after the try exceeds their limit are held at the limit in the next try of the step.
  * False: there are none. */
 bool joint_hold_rates(struct worker *worker, struct group *group);
@@ -418,8 +481,9 @@ static inline double joint_scale(const struct scene_joint *joint)
 
 /* tie.c */
 enum { TIE_ROWS = 6 };
-/* Makes the joints of all ties in the group, when its bodies have been made. */
-void ties_make(struct physics *physics, uint32_t group);
+/* Lists the ties in the group. Makes their joints, when the bodies have been made. */
+void ties_list(struct physics *physics, uint32_t group);
+void ties_make_joints(struct physics *physics, struct group *group, dWorldID ode_world);
 /* Destroys those at a model; SCENE_NONE: all. */
 void ties_drop(struct physics *physics, struct group *group, uint32_t model);
 
@@ -439,8 +503,10 @@ static inline void observe_begin_again(struct worker *worker)
 	worker->observed.count = 0;
 }
 void observe_contacts(struct worker *worker, const struct geom_pair *pair, const dContactGeom *found, uint32_t count);
-/* To be called for each contact joint that is made, in the order of observe_contacts(), if forces are wanted. */
-void observe_contact_joint(struct worker *worker, dJointID joint, bool turned);
+/* To be called for each contact joint that is made, if forces are wanted. */
+void observe_contact_joint(struct worker *worker, const struct contact_row *row, dJointID joint, bool turned);
+/* Notes the force on the body of the first geom of a contact in worker.rows_of_contacts. */
+void observe_contact_force(struct worker *worker, uint32_t contact, struct vec3 force);
 /* Sets up ODE's feedback for them, when all are made. */
 void observe_contact_joints(struct worker *worker);
 /* Notes efforts, reactions and forces of contacts of the ODE world at hand when the final result of its step is
@@ -498,6 +564,8 @@ void ode_world_enter(struct physics *physics, uint32_t group);
 /* For a group that has no members any more. */
 void ode_world_leave(struct physics *physics, uint32_t group);
 void ode_world_fini(struct ode_world *ode_world);
+/* The ODE world itself, which is made when it is first asked for. */
+dWorldID ode_world_id(struct physics *physics, uint32_t index);
 /* Makes a new ODE world for the same groups; the old ODE world is left as it is. A worker must lend its memory anew. */
 void ode_world_make_anew(struct physics *physics, struct ode_world *ode_world);
 
@@ -505,11 +573,18 @@ void ode_world_make_anew(struct physics *physics, struct ode_world *ode_world);
 void group_update(struct physics *physics);
 void group_remove(struct physics *physics, uint32_t model);
 void group_fini(struct group *group);
+/* Whether a joint or a tie connects two bodies of the group. */
+bool group_joins(const struct physics *physics, const struct group *group, uint32_t body_a, uint32_t body_b);
 /* Makes new ODE objects for a group; the old objects are left as they are. */
 void group_make_anew(struct physics *physics, uint32_t group);
+/* Makes bodies and joints of ODE for a group that has none. */
+void group_make_ode(struct physics *physics, struct group *group);
 
 /* contact.c */
-void contact_make(struct worker *worker, const struct group *group); /* in the ODE world at hand */
+/* Lists the contacts of a group of the ODE world at hand in worker.rows_of_contacts. */
+void contact_make(struct worker *worker, struct group *group);
+/* The contact as a joint of ODE. */
+void contact_make_joint(struct worker *worker, const struct contact_row *row);
 
 /* Finds at most PHYSICS_CONTACTS_MAX contacts; 0 also for shapes whose masks allow no contact. */
 int contact_find(struct worker *worker, const struct geom_pair *pair, dContactGeom *ret);
@@ -536,6 +611,8 @@ void solver_begin(struct worker *worker, struct solver_pass pass);
 /* The group's contacts are made between these two calls. */
 void solver_begin_group(struct worker *worker, const struct group *group);
 void solver_join(struct worker *worker, uint32_t body_a, uint32_t body_b, uint32_t rows);
+/* Whether the body is one of those that ODE steps now: all that move, or those that lanes have left. */
+bool solver_has(const struct worker *worker, uint32_t body);
 void solver_end_group(struct worker *worker, struct group *group);
 /* False: the exact solver failed on some island, so the result must not be used. Never false in the last pass. */
 bool solver_step(struct worker *worker, double dt);

@@ -32,8 +32,10 @@
  * A screw is ODE's piston (it turns about its axis and slides along it) with a coupling between the two. Its motor and
  * stops act on the slide, in metres, since ODE's motor for the turning of a piston fails at its stops (0.16). A
  * gearbox is a coupling and has no ODE joint. A mimic is a coupling between two axes; see couple.c. */
+#include "physics/exact.h"
 #include "physics/internal.h"
 
+#include "base/math.h"
 #include "scene/axis.h"
 
 #include <float.h>
@@ -45,6 +47,7 @@
 #define STOP_NEAR 1e-9           /* rad or m, and relative: the axis is at the stop */
 #define STOP_BACK_MAX_RAD_S 10.0 /* greatest speed back to the stop */
 #define STOP_BACK_MAX_M_S 1.0
+#define LAW_ENDLESS 1e300 /* in place of infinity, which lanes/ does not take */
 #define SPRING_STABLE 1.0 /* S above: k dt^2 / mass stays below it for every k */
 
 static const struct sdf_axis *axis_of(const struct scene_joint *joint, uint32_t axis)
@@ -515,6 +518,95 @@ static void drive(const struct moment *m, struct axis_setting *setting)
 		ode_add_force(m->physics, joint_of(m), m->id, m->axis, force);
 }
 
+/* --- laws for lanes/ ------------------------------------------------------------------------------------------------
+ */
+
+/* Softest of all that has unlimited strength is a coupling (link.c), then a motor; a stop or a limit of the rate holds
+ * against both. */
+#define LAW_END_CFM 1e-12
+
+/* A spring and a damper, as spring_of() has them, but as a mass on the axis: force = push - mass rate. */
+static void law_add_spring(const struct moment *m, struct axis_law *law)
+{
+	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
+	double k = axis->spring_stiffness, heavier = k * m->dt / SPRING_STABLE;
+	law->mass += m->dt * (damping_of(m) + heavier);
+	law->push += m->dt * (-k * (m->position - axis->spring_reference) + heavier * m->rate);
+}
+
+static void law_add_stops(const struct moment *m, struct axis_law *law)
+{
+	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
+	double own = joint_of(m)->sdf->ode.stop_cfm;
+	double cfm = isnan(own) ? m->physics->scene->sdf->physics.cfm : own;
+	law->low_soft = law->high_soft = fmin(MAX(cfm, LAW_END_CFM), STOP_CFM_MAX) / m->dt;
+	if (!has_stops(axis))
+		return;
+	if (!is_soft(axis)) {
+		law->low = velocity_to_low(m);
+		law->high = velocity_to_high(m);
+		if (axis->lower == axis->upper)
+			law->low = law->high = velocity_to(m, axis->lower - m->position, true);
+		return;
+	}
+	struct stop low = {.side = SIDE_LOW}, high = {.side = SIDE_HIGH};
+	soften(m, &low);
+	soften(m, &high);
+	if (low.velocity >= 0) {
+		law->low = low.velocity;
+		law->low_soft = fmin(MAX(low.softness, PHYSICS_CFM_MIN), STOP_CFM_MAX) / m->dt;
+	}
+	if (high.velocity <= 0) {
+		law->high = high.velocity;
+		law->high_soft = fmin(MAX(high.softness, PHYSICS_CFM_MIN), STOP_CFM_MAX) / m->dt;
+	}
+}
+
+/* The motor or friction of the axis; the limit of its rate is an end of the law. */
+static void law_add_motor(const struct moment *m, struct axis_law *law)
+{
+	const struct sdf_axis *axis = axis_of(joint_of(m), m->axis);
+	const struct sdf_joint_ode *ode = &joint_of(m)->sdf->ode;
+	double velocity = 0, most = axis->friction;
+	if (is_driven(m)) {
+		velocity = m->physics->control->joints[m->joint].velocity;
+		most = isfinite(axis->effort) ? axis->effort : LAW_ENDLESS;
+	} else if (has_own_motor(joint_of(m), m->axis)) {
+		velocity = ode->velocity;
+		most = isfinite(ode->max_force) ? ode->max_force : LAW_ENDLESS;
+	}
+	law->target = clamp(velocity, axis->velocity);
+	law->hi = most * m->dt;
+	law->lo = -law->hi;
+}
+
+void joint_law(const struct physics *physics, uint32_t index, uint32_t axis, double dt, struct axis_law *ret)
+{
+	const struct scene_joint *joint = &physics->scene->joints[index];
+	const struct sdf_axis *a = axis_of(joint, axis);
+	struct moment m = {.physics = physics,
+		.joint = index,
+		.axis = axis,
+		.position = state_joint(physics->state, index, false)->position[axis],
+		.dt = dt,
+		.held = NAN};
+	*ret = (struct axis_law){.soft = MAX(physics->scene->sdf->physics.cfm, PHYSICS_CFM_MIN) / dt,
+		.low = -LAW_ENDLESS,
+		.high = LAW_ENDLESS};
+	if (!axis)
+		ret->push = dt * clamp(physics->control->joints[index].force, a->effort);
+	if (is_passive(a)) {
+		m.rate = scene_axis_rate(physics->state, index, axis, false);
+		law_add_spring(&m, ret);
+	}
+	law_add_motor(&m, ret);
+	law_add_stops(&m, ret);
+	ret->low = clamp(MAX(ret->low, -a->velocity), a->velocity);
+	ret->high = clamp(MIN(ret->high, a->velocity), a->velocity);
+	ret->target = fmin(fmax(ret->target, ret->low), ret->high);
+	ret->row = ret->lo < ret->hi || ret->low > -LAW_ENDLESS || ret->high < LAW_ENDLESS;
+}
+
 /* Whether a stop is so near that the axis could pass it in this step: neither body moves faster than it does. */
 static bool may_reach_stop(const struct moment *m)
 {
@@ -600,7 +692,7 @@ void joint_control(struct worker *worker, uint32_t index, dJointID id, struct jo
 			moment.rate = scene_axis_rate(worker->owner->state, index, a, false);
 		drive(&moment, &setting->axis[a]);
 	}
-	if (worker->collects && scene_joint_couplings(joint))
+	if (worker->collects && scene_joint_couplings(joint) && (!worker->exact || !exact_has_joint(worker, index)))
 		couple_collect(worker, index, id, dt);
 }
 
@@ -622,9 +714,12 @@ static double joint_ode_rate(const struct scene_joint *joint, dJointID id, uint3
 	}
 }
 
-static bool joint_hold_axes(const struct scene_joint *joint, dJointID id, struct joint_setting *setting)
+static bool joint_hold_axes(const struct worker *worker, uint32_t index, dJointID id, struct joint_setting *setting)
 {
+	const struct scene_joint *joint = &worker->scene->joints[index];
 	bool held = false;
+	if (worker->exact && exact_has_joint(worker, index))
+		return false;
 	for (uint32_t a = 0; id && a < joint->axis_count; a++) {
 		double limit = axis_of(joint, a)->velocity;
 		if (!isfinite(limit) || !isnan(setting->axis[a].held))
@@ -645,12 +740,12 @@ bool joint_hold_rates(struct worker *worker, struct group *group)
 		struct instance *instance = worker->instances[group->members.at[i]];
 		const struct scene_model *m = &worker->scene->models[instance->model];
 		for (uint32_t j = 0; instance->rates_limited && j < m->joint_count; j++)
-			held |= joint_hold_axes(&worker->scene->joints[m->joint_first + j], instance->joints[j],
-				&instance->settings[j]);
+			held |= joint_hold_axes(
+				worker, m->joint_first + j, instance->joints[j], &instance->settings[j]);
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++) {
 		struct world_joint *own = &group->world_joints.at[i];
-		held |= joint_hold_axes(&worker->scene->joints[own->index], own->id, &own->setting);
+		held |= joint_hold_axes(worker, own->index, own->id, &own->setting);
 	}
 	return held;
 }
@@ -742,6 +837,119 @@ void joint_store_all(struct physics *physics, const struct instance *instance)
 			break;
 		}
 	}
+}
+
+/* --- positions from poses -------------------------------------------------------------------------------------------
+ */
+
+/* The rotation of a body in state k+1 against its pose in the file. */
+static struct quat joint_turn_of(const struct physics *physics, uint32_t body)
+{
+	if (body == SCENE_NONE)
+		return QUAT_IDENTITY;
+	return quat_mul(state_body(physics->state, body, true)->q, quat_conj(physics->scene->bodies[body].reference.q));
+}
+
+/* How the second body has turned in the first, against the poses in the file; its axes are those of the file. */
+static struct quat joint_turn_in(const struct physics *physics, uint32_t first, uint32_t second)
+{
+	return quat_mul(quat_conj(joint_turn_of(physics, first)), joint_turn_of(physics, second));
+}
+
+static double joint_twist(struct quat turn, struct vec3 axis)
+{
+	double angle = 2 * math_atan2(vec3_dot((struct vec3){turn.x, turn.y, turn.z}, axis), turn.w);
+	return angle > M_PI ? angle - 2 * M_PI : angle < -M_PI ? angle + 2 * M_PI : angle;
+}
+
+/* The turn is one about the first axis, then one about the second, which the first turns along:
+ * (c1 + s1 x)(c2 + s2 y) = c1 c2 + s1 c2 x + c1 s2 y + s1 s2 z. Doubled angles do not depend on its sign. */
+static double joint_universal_angle(const struct scene_joint *joint, struct quat turn, uint32_t axis)
+{
+	struct vec3 v = {turn.x, turn.y, turn.z}, x = joint->axis[0].xyz_world;
+	struct vec3 z = vec3_unit(vec3_cross(x, joint->axis[1].xyz_world)), y = vec3_cross(z, x);
+	double w = turn.w, a = vec3_dot(v, x), b = vec3_dot(v, y), c = vec3_dot(v, z);
+	return axis ? math_atan2(2 * (w * b + a * c), w * w + a * a - b * b - c * c)
+		    : math_atan2(2 * (w * a + b * c), w * w + b * b - a * a - c * c);
+}
+
+/* How far the child's centre has slid along the axis, which moves with the child. */
+static double joint_slide(const struct physics *physics, const struct scene_joint *joint)
+{
+	struct vec3 apart = {0, 0, 0};
+	const uint32_t bodies[2] = {joint->parent, joint->child};
+	for (uint32_t i = 0; i < 2; i++) {
+		if (bodies[i] == SCENE_NONE)
+			continue;
+		struct vec3 p = state_body(physics->state, bodies[i], true)->p;
+		const struct pose *reference = &physics->scene->bodies[bodies[i]].reference;
+		const struct pose *other =
+			bodies[!i] == SCENE_NONE ? NULL : &physics->scene->bodies[bodies[!i]].reference;
+		if (!other) /* the other end is a point of the world */
+			p = vec3_sub(p, reference->p);
+		else if (!i) /* where the child's centre was, as the parent moves it */
+			p = vec3_add(
+				p, quat_rotate(joint_turn_of(physics, bodies[0]), vec3_sub(other->p, reference->p)));
+		apart = i ? vec3_add(apart, p) : vec3_sub(apart, p);
+	}
+	return vec3_dot(scene_axis_direction(physics->state, joint, 0, true), apart);
+}
+
+static double joint_pose_position(const struct physics *physics, const struct scene_joint *joint, uint32_t axis)
+{
+	switch (joint->kind) {
+	case SDF_PRISMATIC:
+		return joint_slide(physics, joint);
+	case SDF_GEARBOX:
+		return joint_twist(joint_turn_in(physics, joint->reference, axis ? joint->child : joint->parent),
+			joint->axis[axis].xyz_world);
+	case SDF_REVOLUTE:
+	case SDF_SCREW:
+		return joint_twist(joint_turn_in(physics, joint->parent, joint->child), joint->axis[0].xyz_world);
+	default:
+		return joint_universal_angle(joint, joint_turn_in(physics, joint->parent, joint->child), axis);
+	}
+}
+
+/* The angle that the axis turned in this step, where its bodies turned far. */
+static double joint_far_turn(const struct physics *physics, const struct scene_joint *joint, uint32_t axis)
+{
+	bool gears = joint->kind == SDF_GEARBOX, far = false;
+	const uint32_t bodies[2] = {
+		gears && !axis ? joint->parent : joint->child, gears ? joint->reference : joint->parent};
+	struct vec3 spin[2] = {{0, 0, 0}, {0, 0, 0}};
+	for (uint32_t i = 0; i < 2; i++) {
+		if (bodies[i] == SCENE_NONE)
+			continue;
+		far = far || physics->instances[physics->scene->bodies[bodies[i]].model]->spins;
+		spin[i] = state_body(physics->state, bodies[i], true)->w;
+	}
+	if (!far)
+		return 0;
+	struct vec3 direction = scene_axis_direction(physics->state, joint, axis, false);
+	double turn = vec3_dot(direction, vec3_sub(spin[0], spin[1])) * physics->dt;
+	return isfinite(turn) ? turn : 0;
+}
+
+void joint_store_pose(struct physics *physics, uint32_t index)
+{
+	const struct scene_joint *joint = &physics->scene->joints[index];
+	const struct joint_state *now = state_joint(physics->state, index, false);
+	struct joint_state *next = state_joint(physics->state, index, true);
+	next->position[0] = next->position[1] = 0;
+	for (uint32_t a = 0; a < (joint->kind == SDF_GEARBOX ? 2 : joint->axis_count); a++) {
+		double position = joint_pose_position(physics, joint, a);
+		next->position[a] = joint->kind == SDF_PRISMATIC
+					    ? position
+					    : unwrap(now->position[a] + joint_far_turn(physics, joint, a), position);
+	}
+}
+
+void joint_store_poses(struct physics *physics, const struct instance *instance)
+{
+	const struct scene_model *m = &physics->scene->models[instance->model];
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
+		joint_store_pose(physics, j);
 }
 
 /* Rows that the joint adds to its island. Motors and stops count as if they were always active, so that the choice of

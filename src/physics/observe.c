@@ -16,6 +16,7 @@
  * A step may be tried several times from state k (couplings, a solver that failed). Each try makes the same contacts.
  * What was noted of the ODE world before is dropped whenever its step is begun again, and efforts and forces are taken
  * once, when the step is stored. */
+#include "physics/exact.h"
 #include "physics/internal.h"
 
 #include "scene/axis.h"
@@ -99,9 +100,10 @@ void observe_contacts(struct worker *worker, const struct geom_pair *pair, const
 						  });
 }
 
-void observe_contact_joint(struct worker *worker, dJointID joint, bool turned)
+void observe_contact_joint(struct worker *worker, const struct contact_row *row, dJointID joint, bool turned)
 {
-	vec_push(&worker->observed, (struct observed_contact){joint, turned});
+	uint32_t note = (uint32_t)(row - worker->rows_of_contacts.at);
+	vec_push(&worker->observed, (struct observed_contact){joint, turned, note});
 }
 
 void observe_contact_joints(struct worker *worker)
@@ -120,9 +122,14 @@ static void take_contact_forces(struct worker *worker)
 {
 	for (uint32_t i = 0; i < worker->observed.count; i++) {
 		struct vec3 force = from_ode(worker->feedback.at[i].f1);
-		worker->notes.contacts.at[worker->contacts_before + i].force =
+		worker->notes.contacts.at[worker->contacts_before + worker->observed.at[i].note].force =
 			worker->observed.at[i].turned ? vec3_scale(force, -1) : force;
 	}
+}
+
+void observe_contact_force(struct worker *worker, uint32_t contact, struct vec3 force)
+{
+	worker->notes.contacts.at[worker->contacts_before + contact].force = force;
 }
 
 /* --- efforts ------------------------------------------------------------------------------------------------------ */
@@ -226,18 +233,21 @@ static void note_joint(
 		note_reaction(worker, index, feedback, setting);
 }
 
+/* Joints whose islands were solved in lanes have no part of it. */
 static void note_group(struct worker *worker, const struct group *group)
 {
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct instance *instance = worker->owner->instances[group->members.at[i]];
 		const struct scene_model *m = &worker->scene->models[instance->model];
 		for (uint32_t j = 0; j < m->joint_count; j++)
-			note_joint(worker, m->joint_first + j, instance->joints[j] ? &instance->feedback[j] : NULL,
-				&instance->settings[j]);
+			if (!worker->exact || !exact_has_joint(worker, m->joint_first + j))
+				note_joint(worker, m->joint_first + j,
+					instance->joints[j] ? &instance->feedback[j] : NULL, &instance->settings[j]);
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++) {
 		const struct world_joint *own = &group->world_joints.at[i];
-		note_joint(worker, own->index, own->id ? own->feedback : NULL, &own->setting);
+		if (!worker->exact || !exact_has_joint(worker, own->index))
+			note_joint(worker, own->index, own->id ? own->feedback : NULL, &own->setting);
 	}
 }
 
@@ -304,7 +314,10 @@ void observe_result(struct worker *worker, double dt)
 	if (!(worker->owner->observe & OBSERVE_JOINTS))
 		return;
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
-		note_group(worker, group_at_hand(worker, i));
+		if (!worker->exact || group_at_hand(worker, i)->in_ode)
+			note_group(worker, group_at_hand(worker, i));
+	if (worker->exact)
+		exact_note_joints(worker, dt);
 	for (uint32_t i = 0; i < worker->couplings.count; i++)
 		add_coupling(worker, &worker->couplings.at[i], dt);
 }

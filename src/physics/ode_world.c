@@ -8,8 +8,9 @@
 #include "physics/internal.h"
 
 enum {
-	BODIES_MAX = 32, /* of small groups in one ODE world */
-	PARTS = 32,      /* a shared step should have at least so many ODE worlds */
+	BODIES_MAX = 32,              /* of small groups in one ODE world */
+	BODIES_MAX_WITHOUT_ODE = 128, /* the same where lanes are to be filled; more bodies leave the caches */
+	PARTS = 32,                   /* a shared step should have at least so many ODE worlds */
 };
 
 static void set_up_ode_world(const struct physics *physics, struct ode_world *ode_world)
@@ -43,7 +44,8 @@ void ode_world_make_anew(struct physics *physics, struct ode_world *ode_world)
 /* A step that other threads work on must not have too few ODE worlds. */
 static uint32_t room(const struct physics *physics)
 {
-	return physics->shared ? MIN(physics->taken_bodies / PARTS, BODIES_MAX) : BODIES_MAX;
+	uint32_t most = physics->options.ode ? BODIES_MAX : BODIES_MAX_WITHOUT_ODE;
+	return physics->shared ? MIN(physics->taken_bodies / PARTS, most) : most;
 }
 
 static uint32_t empty_ode_world(struct physics *physics)
@@ -51,8 +53,15 @@ static uint32_t empty_ode_world(struct physics *physics)
 	if (physics->free_ode_worlds.count)
 		return physics->free_ode_worlds.at[--physics->free_ode_worlds.count];
 	vec_push(&physics->ode_worlds, (struct ode_world){0});
-	set_up_ode_world(physics, &physics->ode_worlds.at[physics->ode_worlds.count - 1]);
 	return physics->ode_worlds.count - 1;
+}
+
+dWorldID ode_world_id(struct physics *physics, uint32_t index)
+{
+	struct ode_world *ode_world = &physics->ode_worlds.at[index];
+	if (!ode_world->id)
+		set_up_ode_world(physics, ode_world);
+	return ode_world->id;
 }
 
 static void open_ode_world(struct physics *physics, uint32_t index)
@@ -115,6 +124,8 @@ void ode_world_leave(struct physics *physics, uint32_t index)
 void ode_world_fini(struct ode_world *ode_world)
 {
 	vec_free(&ode_world->groups);
+	if (!ode_world->id)
+		return;
 	ode_destroy_world(ode_world->id);
 	dThreadingFreeImplementation(ode_world->threading);
 }

@@ -22,7 +22,8 @@ void physics_world_changed(struct physics *physics)
 		return;
 	physics->gravity = g;
 	for (uint32_t i = 0; i < physics->ode_worlds.count; i++)
-		dWorldSetGravity(physics->ode_worlds.at[i].id, g.x, g.y, g.z);
+		if (physics->ode_worlds.at[i].id)
+			dWorldSetGravity(physics->ode_worlds.at[i].id, g.x, g.y, g.z);
 }
 
 struct physics *physics_create(const struct scene *scene, struct state *state, const struct control *control,

@@ -8,7 +8,8 @@
  *
  * Thread: physics_init_process() once per process, from any thread. A struct physics belongs to the thread that made
  * it and is destroyed there; any threads step its ODE worlds, each with its own worker (worker.h). Memory is allocated
- * when groups change or grow; a warm step does not allocate. Surfaces combine as in Gazebo's ODE: friction, restitution
+ * when groups change or grow, and when an island has a shape (lanes/shape.h) that none had before; a warm step does
+ * not allocate. Surfaces combine as in Gazebo's ODE: friction, restitution
  * and its threshold the smaller of the two, stiffness in series, damping added, correcting velocity the smaller,
  * minimum depth the larger. Slips are added, as in Gazebo's DART. A contact of which a surface gives a stiffness is a
  * spring: at rest it holds its load at the depth force / stiffness (beyond the minimum depth of the surfaces), and it
@@ -46,23 +47,40 @@ struct physics_options {
 	enum physics_break rule;
 	uint64_t seed;  /* of the order in which the iterative solver visits the rows of an island */
 	bool sleepless; /* no model ever sleeps */
+	bool ode;       /* ODE solves all islands */
+	uint32_t lanes; /* of the exact solver; 0: as many as this processor has instructions for. No bit depends on it
+			 */
 	/* A step that still runs 0.3 s after this was set is given up: it returns TROUPE_OK, and physics_abandoned()
 	 * is true. Writer: any thread. NULL: steps are never given up. */
 	const _Atomic bool *stop;
 	bool anew; /* for tests: every ODE object is destroyed and made again before each step */
 };
 
+/* Whether options.lanes may be so many here. */
+bool physics_has_lanes(uint32_t lanes);
 /* Bodies that touch or are joined are solved exactly as long as they have at most so many constraint rows together. */
 uint32_t physics_exact_rows(const struct physics_options *options);
-/* The rows of the model alone, without contacts: of its joints and of added mass. */
+/* The rows of the model alone, without contacts: of its joints and of added mass. For ODE a joint is rows that take
+ * motion away; for the lanes it is the motion that it leaves, and has at most a row for each axis. */
 uint32_t physics_rows(const struct scene *scene, uint32_t model);
+uint32_t physics_lanes_rows(const struct scene *scene, uint32_t model);
 
 struct physics_pair {
 	uint32_t a, b; /* models, a < b */
 };
 
+/* Why an island is left to ODE (physics_options.ode: all are, and none is counted). */
+enum physics_left {
+	PHYSICS_LEFT_ASKED,    /* the world wants iterations */
+	PHYSICS_LEFT_LARGE,    /* it has more bodies, coordinates or rows than are solved exactly */
+	PHYSICS_LEFT_UNSOLVED, /* the exact solver found no solution within the bounds of a state */
+	PHYSICS_LEFT_COUNT,
+};
+
 struct physics_stats {
 	uint64_t contacts, regroups; /* since the start */
+	uint64_t exact;              /* islands that the exact solver has stepped, summed over steps */
+	uint64_t left[PHYSICS_LEFT_COUNT]; /* islands that were left to ODE, summed over steps */
 	uint64_t lost;               /* steps of ODE worlds that were begun again because the exact solver failed */
 	uint64_t helped;             /* steps of groups of other secondaries */
 	uint32_t groups;

@@ -1,6 +1,7 @@
 /* Chooses one of ODE's two steppers for an island. An island is a set of bodies that joints and contacts of this step
  * connect: the finest partition there is. It is a function of state k alone, so the size of the group around it does
  * not matter. */
+#include "physics/exact.h"
 #include "physics/internal.h"
 
 static uint32_t root_of(struct worker *worker, uint32_t body)
@@ -11,8 +12,19 @@ static uint32_t root_of(struct worker *worker, uint32_t body)
 	return body;
 }
 
+bool solver_has(const struct worker *worker, uint32_t body)
+{
+	return body != SCENE_NONE && (!worker->exact || exact_is_left(worker, body));
+}
+
 static void join(struct worker *worker, struct island_join joined)
 {
+	if (!solver_has(worker, joined.a))
+		joined.a = SCENE_NONE;
+	if (!solver_has(worker, joined.b))
+		joined.b = SCENE_NONE;
+	if (joined.a == SCENE_NONE && joined.b == SCENE_NONE)
+		return;
 	uint32_t a = joined.a == SCENE_NONE ? SCENE_NONE : root_of(worker, joined.a);
 	uint32_t b = joined.b == SCENE_NONE ? SCENE_NONE : root_of(worker, joined.b);
 	if (a == SCENE_NONE || (b != SCENE_NONE && b < a)) {
@@ -41,7 +53,8 @@ static void list_bodies(struct worker *worker)
 		for (uint32_t i = 0; i < group->members.count && !group->alone; i++) {
 			const struct scene_model *m = &worker->scene->models[group->members.at[i]];
 			for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
-				vec_push(&worker->bodies, b);
+				if (solver_has(worker, b))
+					vec_push(&worker->bodies, b);
 		}
 	}
 }
@@ -59,7 +72,7 @@ static void join_joints(struct worker *worker, const struct group *group)
 		const struct scene_model *m = &worker->scene->models[group->members.at[i]];
 		for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
 			join_joint(worker, j);
-		if (worker->instances[group->members.at[i]]->has_added)
+		if (group->in_ode && worker->instances[group->members.at[i]]->has_added)
 			join_added(worker, m);
 	}
 	for (uint32_t i = 0; i < group->world_joints.count; i++)
@@ -145,6 +158,17 @@ uint32_t physics_exact_rows(const struct physics_options *options)
 	}
 }
 
+uint32_t physics_lanes_rows(const struct scene *scene, uint32_t model)
+{
+	const struct scene_model *m = &scene->models[model];
+	uint32_t rows = added_rows(scene, model);
+	for (uint32_t i = 0; i < m->joint_count; i++) {
+		const struct scene_joint *joint = &scene->joints[m->joint_first + i];
+		rows += joint->axis_count + scene_joint_couplings(joint);
+	}
+	return rows;
+}
+
 uint32_t physics_rows(const struct scene *scene, uint32_t model)
 {
 	const struct scene_model *m = &scene->models[model];
@@ -178,6 +202,22 @@ static void enable(struct worker *worker, bool (*which)(struct worker *worker, u
 	}
 }
 
+/* Bodies of islands that lanes have solved are not stepped; kinematic bodies are, because contacts may need them. */
+static void enable_left(const struct worker *worker)
+{
+	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
+		const struct group *group = group_at_hand(worker, g);
+		for (uint32_t i = 0; group->in_ode && i < group->members.count; i++) {
+			const struct scene_model *m = &worker->scene->models[group->members.at[i]];
+			for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
+				if (worker->scene->bodies[b].kinematic || exact_is_left(worker, b))
+					dBodyEnable(instance_body(worker->owner, b));
+				else
+					dBodyDisable(instance_body(worker->owner, b));
+		}
+	}
+}
+
 static bool any(struct worker *worker, uint32_t root, uint32_t unused)
 {
 	(void)worker, (void)root, (void)unused;
@@ -198,7 +238,7 @@ static bool this_one(struct worker *worker, uint32_t root, uint32_t island)
 /* When no group has more rows than the limit, no island has, so islands need not be examined. */
 static bool all_exact(const struct worker *worker)
 {
-	if (worker->pass.again)
+	if (worker->pass.again || worker->exact)
 		return false;
 	return worker->owner->options.solver != PHYSICS_SOLVER_QUICK && worker->rows_most <= exact_rows_max(worker);
 }
@@ -207,6 +247,8 @@ static void step_by_island(struct worker *worker, double dt)
 {
 	bool found[2] = {false, false};
 	find_islands(worker, worker->pass.again);
+	if (worker->exact)
+		enable_left(worker);
 	for (uint32_t i = 0; i < worker->bodies.count; i++)
 		if (root_of(worker, worker->bodies.at[i]) == worker->bodies.at[i])
 			found[is_exact(worker, worker->bodies.at[i])] = true;
@@ -227,6 +269,8 @@ static void step_by_island(struct worker *worker, double dt)
 static void step_alone(struct worker *worker, double dt)
 {
 	find_islands(worker, true);
+	if (worker->exact)
+		enable_left(worker);
 	enable(worker, this_one, worker->pass.alone);
 	dWorldStep(worker->ode_world->id, dt);
 	enable(worker, any, 0);

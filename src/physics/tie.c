@@ -32,17 +32,22 @@ static dJointID make(const struct physics *physics, const struct scene_tie *tie,
 	return id;
 }
 
-void ties_make(struct physics *physics, uint32_t index)
+void ties_list(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
-	dWorldID ode_world = physics->ode_worlds.at[group->ode_world].id;
 	for (uint32_t i = 0; i < physics->scene->ties.count; i++) {
 		const struct scene_tie *tie = &physics->scene->ties.at[i];
 		if (!in_group(physics, tie->bodies[0], index) || !in_group(physics, tie->bodies[1], index))
 			continue;
-		struct tie_joint own = {{tie->bodies[0], tie->bodies[1]}, make(physics, tie, ode_world)};
+		struct tie_joint own = {i, {tie->bodies[0], tie->bodies[1]}, 0};
 		vec_push(&group->ties, own);
 	}
+}
+
+void ties_make_joints(struct physics *physics, struct group *group, dWorldID ode_world)
+{
+	for (uint32_t i = 0; i < group->ties.count; i++)
+		group->ties.at[i].id = make(physics, &physics->scene->ties.at[group->ties.at[i].index], ode_world);
 }
 
 static bool is_of(const struct physics *physics, const struct tie_joint *tie, uint32_t model)
@@ -58,10 +63,10 @@ void ties_drop(struct physics *physics, struct group *group, uint32_t model)
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < group->ties.count; i++) {
 		struct tie_joint own = group->ties.at[i];
-		if (is_of(physics, &own, model))
-			dJointDestroy(own.id);
-		else
+		if (!is_of(physics, &own, model))
 			group->ties.at[kept++] = own;
+		else if (own.id)
+			dJointDestroy(own.id);
 	}
 	group->ties.count = kept;
 }

@@ -2,11 +2,14 @@
  * it, in any order. Three things may go wrong, and each has its answer here: the exact solver fails on an island (the
  * world is stepped again, with that island solved iteratively); ODE gives up and leaves by longjmp (its objects are
  * left as they are and new ones are made); a model leaves all bounds (it is noted, and the owner's step fails). */
+#include "physics/assembly.h"
+#include "physics/exact.h"
 #include "physics/internal.h"
 
 #include "base/clock.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void fit(struct worker *worker)
 {
@@ -15,6 +18,7 @@ static void fit(struct worker *worker)
 	MEM_FIT(worker->island, before->bodies, now->bodies);
 	MEM_FIT(worker->island_rows, before->bodies, now->bodies);
 	MEM_FIT(worker->island_lost, before->bodies, now->bodies);
+	MEM_FIT(worker->hand, before->bodies, now->bodies);
 	worker->room = *now;
 }
 
@@ -42,7 +46,9 @@ void worker_destroy(struct worker *worker)
 		return;
 	if (!worker->gave_up)
 		free_ode(worker);
+	exact_destroy(worker->exact);
 	vec_free(&worker->couplings);
+	vec_free(&worker->rows_of_contacts);
 	vec_free(&worker->geom_pairs);
 	vec_free(&worker->sort_space);
 	vec_free(&worker->joins);
@@ -54,6 +60,7 @@ void worker_destroy(struct worker *worker)
 	collide_space_fini(&worker->collide);
 	surfaces_fini(&worker->surfaces);
 	free(worker->statics);
+	free(worker->hand);
 	free(worker->island);
 	free(worker->island_rows);
 	free(worker->island_lost);
@@ -65,18 +72,24 @@ void worker_add_stats(const struct worker *worker, struct physics_stats *stats)
 	stats->contacts += worker->contacts_made;
 	stats->lost += worker->lost;
 	stats->helped += worker->helped;
+	stats->exact += worker->exact_count;
+	for (int i = 0; i < PHYSICS_LEFT_COUNT; i++)
+		stats->left[i] += worker->left_count[i];
 }
 
 void worker_begin(struct worker *worker, const struct physics_options *options)
 {
 	const struct scene_room *room = &worker->scene->room;
-	if (worker->room.geoms != room->geoms || worker->room.bodies != room->bodies)
+	if (worker->room.geoms != room->geoms || worker->room.bodies != room->bodies ||
+		worker->room.joints != room->joints)
 		fit(worker);
 	surfaces_fit(&worker->surfaces, worker->scene->surfaces.count);
 	if (options->anew) {
 		static_geoms_forget(worker);
 		surfaces_forget(&worker->surfaces);
 	}
+	if (!options->ode && !worker->exact)
+		worker->exact = exact_create(options->lanes);
 	worker->asked_to_stop_ns = 0;
 	worker->abandoned = false;
 	worker->notes.contacts.count = worker->notes.efforts.count = worker->notes.reactions.count = 0;
@@ -87,14 +100,34 @@ enum { RATE_TRIES_MAX = 8 }; /* of a step in which axes exceed the limits of the
 
 /* --- one pass ----------------------------------------------------------------------------------------------------- */
 
-static void load(struct physics *owner, const struct group *group)
+/* The boxes of state k, if they are not known. */
+static void worker_measure(struct worker *worker, const struct group *group)
 {
 	for (uint32_t i = 0; i < group->members.count; i++) {
-		struct instance *instance = owner->instances[group->members.at[i]];
+		struct instance *instance = worker->instances[group->members.at[i]];
 		if (!instance->boxes_known)
-			instance_measure(owner, instance, false);
+			instance_measure(worker->owner, instance, false);
+	}
+}
+
+/* Puts the bodies of a group at hand, for contacts and, without ODE, for lanes. */
+static void worker_load(struct worker *worker, const struct group *group)
+{
+	struct physics *owner = worker->owner;
+	worker_measure(worker, group);
+	for (uint32_t i = 0; i < group->members.count; i++) {
+		struct instance *instance = owner->instances[group->members.at[i]];
+		uint32_t geoms = owner->scene->models[instance->model].geom_count;
 		instance->touched = false;
-		instance_load(owner, instance);
+		memset(instance->placed, owner->options.ode, geoms * sizeof *instance->placed);
+		if (owner->options.ode) {
+			instance_load(owner, instance);
+			instance_hand_of_ode(worker, instance);
+			continue;
+		}
+		instance->spins = false;
+		instance_hand(worker, instance);
+		state_keep_world_joints(owner->state, instance->model);
 	}
 }
 
@@ -114,20 +147,65 @@ static void control_joints(struct worker *worker, struct group *group, double dt
 			added_apply(worker->owner, worker->instances[group->members.at[i]], dt);
 }
 
+static void worker_make_contact_joints(struct worker *worker, const struct group *group)
+{
+	for (uint32_t i = group->row_first; i < group->row_first + group->row_count; i++) {
+		const struct contact_row *row = &worker->rows_of_contacts.at[i];
+		if (!solver_has(worker, row->bodies[0]) && !solver_has(worker, row->bodies[1]))
+			continue;
+		contact_make_joint(worker, row);
+		solver_join(worker, row->bodies[0], row->bodies[1], 3);
+	}
+}
+
+/* Whether lanes have left a body of the group to ODE. */
+static bool worker_is_left(const struct worker *worker, const struct group *group)
+{
+	bool left = false;
+	for (uint32_t i = 0; i < group->assemblies.count; i++)
+		left = left || exact_is_left(worker, group->assemblies.at[i]->bodies[0]);
+	return left;
+}
+
+/* The islands that lanes have left: their contacts are known, and ODE may have no objects for them yet. */
+static void worker_begin_left(struct worker *worker, struct group *group, double dt)
+{
+	struct physics *owner = worker->owner;
+	worker_measure(worker, group);
+	if (!group->in_ode && !worker_is_left(worker, group))
+		return;
+	if (!group->in_ode)
+		group_make_ode(owner, group);
+	for (uint32_t i = 0; i < group->members.count; i++)
+		instance_load(owner, owner->instances[group->members.at[i]]);
+	control_joints(worker, group, dt);
+	worker_make_contact_joints(worker, group);
+}
+
 /* ODE's objects then hold state k, and the forces and contacts of the step. */
 static void begin_ode_world(struct worker *worker, double dt, struct solver_pass pass)
 {
 	solver_begin(worker, pass);
-	observe_begin_again(worker);
+	if (worker->exact)
+		worker->observed.count = 0;
+	else
+		observe_begin_again(worker);
+	if (!worker->exact)
+		worker->rows_of_contacts.count = 0;
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++) {
 		struct group *group = group_at_hand(worker, i);
 		if (group->alone)
 			continue;
 		worker->stepping = group;
-		load(worker->owner, group);
+		if (worker->exact) {
+			worker_begin_left(worker, group, dt);
+			continue;
+		}
+		worker_load(worker, group);
 		control_joints(worker, group, dt);
 		solver_begin_group(worker, group);
 		contact_make(worker, group);
+		worker_make_contact_joints(worker, group);
 		solver_end_group(worker, group);
 	}
 	worker->stepping = NULL;
@@ -195,7 +273,8 @@ static bool worker_hold_rates(struct worker *worker)
 {
 	bool held = false;
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
-		held |= joint_hold_rates(worker, group_at_hand(worker, i));
+		if (group_at_hand(worker, i)->in_ode)
+			held |= joint_hold_rates(worker, group_at_hand(worker, i));
 	return held;
 }
 
@@ -207,7 +286,8 @@ static bool step_ode_world(struct worker *worker, struct solver_pass pass)
 		return true;
 	}
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
-		joint_release_rates(worker, group_at_hand(worker, i));
+		if (group_at_hand(worker, i)->in_ode)
+			joint_release_rates(worker, group_at_hand(worker, i));
 	bool good = worker_try_couplings(worker, pass);
 	for (uint32_t tries = 0; tries < RATE_TRIES_MAX && good && !worker->abandoned; tries++) {
 		/* in a pass for one island the rates of the others are those of state k */
@@ -268,25 +348,30 @@ static bool store_alone(struct physics *owner, const struct group *group)
 }
 
 /* False: some model is beyond the limits. */
-static bool store_group(struct physics *owner, struct group *group)
+static bool store_group(struct worker *worker, struct group *group)
 {
+	struct physics *owner = worker->owner;
 	bool sane = true;
-	for (uint32_t i = 0; i < group->members.count; i++) {
-		instance_turn(owner, owner->instances[group->members.at[i]], owner->dt);
-		state_keep_world_joints(owner->state, group->members.at[i]);
+	for (uint32_t i = 0; i < group->members.count; i++)
+		instance_turn(worker, owner->instances[group->members.at[i]], owner->dt);
+	if (!worker->exact) {
+		for (uint32_t i = 0; i < group->members.count; i++)
+			state_keep_world_joints(owner->state, group->members.at[i]);
+		for (uint32_t i = 0; i < group->world_joints.count; i++)
+			joint_store(owner, group->world_joints.at[i].index, group->world_joints.at[i].id);
 	}
-	for (uint32_t i = 0; i < group->world_joints.count; i++)
-		joint_store(owner, group->world_joints.at[i].index, group->world_joints.at[i].id);
 	note_held(owner, group);
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		struct instance *instance = owner->instances[group->members.at[i]];
-		if (!instance_store(owner, instance)) {
+		if (!(worker->exact ? instance_store_without_ode(worker, instance) : instance_store(owner, instance))) {
 			sane = false;
 			continue;
 		}
 		sleep_count(owner, instance, owner->dt);
 		instance_measure(owner, instance, true);
 	}
+	for (uint32_t i = 0; i < group->world_joints.count && worker->exact && sane; i++)
+		joint_store_pose(owner, group->world_joints.at[i].index);
 	return sane;
 }
 
@@ -295,7 +380,7 @@ static bool store_ode_world(struct worker *worker)
 	bool sane = true;
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++)
 		sane &= group_at_hand(worker, i)->alone ? store_alone(worker->owner, group_at_hand(worker, i))
-							: store_group(worker->owner, group_at_hand(worker, i));
+							: store_group(worker, group_at_hand(worker, i));
 	couple_store(worker, worker->owner->dt);
 	observe_result(worker, worker->owner->dt);
 	return sane;
@@ -312,6 +397,26 @@ static void note_all_diverged(const struct worker *worker)
 }
 
 /* --- attempts ----------------------------------------------------------------------------------------------------- */
+
+static void attempt_lanes_under_guard(void *ctx)
+{
+	struct worker *worker = ctx;
+	observe_begin_again(worker);
+	worker->rows_of_contacts.count = 0;
+	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++) {
+		struct group *group = group_at_hand(worker, i);
+		if (group->alone)
+			continue;
+		worker->stepping = group;
+		assemblies_make(worker->owner, group);
+		worker_load(worker, group);
+		contact_make(worker, group);
+	}
+	worker->stepping = NULL;
+	exact_step(worker, worker->owner->dt);
+	worker->couplings.count = 0;
+	worker->sane = worker->abandoned || exact_left_count(worker->exact) || store_ode_world(worker);
+}
 
 struct attempt {
 	struct worker *worker;
@@ -344,6 +449,8 @@ static void try_alone_under_guard(void *ctx)
 
 static void lend_memory(const struct worker *worker)
 {
+	if (!worker->ode_world->id)
+		return;
 	if (worker->ode_world->memory != worker->memory)
 		ode_lend_memory(worker->ode_world->id, worker->memory);
 	worker->ode_world->memory = worker->memory;
@@ -419,6 +526,16 @@ static void note_time(const struct worker *worker, uint64_t ns)
 	}
 }
 
+/* The islands of the ODE world at hand that lanes can solve. False: ODE gave up on a contact, with its message. */
+static bool worker_step_lanes(struct worker *worker, char *ret_message, size_t bytes)
+{
+	if (!ode_guard(attempt_lanes_under_guard, worker, ret_message, bytes))
+		return false;
+	if (!worker->sane)
+		note_all_diverged(worker);
+	return true;
+}
+
 /* False: ODE gave up, with its message. */
 static bool work_on(struct worker *worker, struct ode_world *ode_world, char *ret_message, size_t bytes)
 {
@@ -427,6 +544,14 @@ static bool work_on(struct worker *worker, struct ode_world *ode_world, char *re
 	struct attempt attempt = {.worker = worker, .pass = {false, SCENE_NONE}};
 	worker->ode_world = ode_world;
 	observe_begin_ode_world(worker);
+	if (worker->exact && !worker_step_lanes(worker, ret_message, bytes))
+		return false;
+	if (worker->exact && (worker->abandoned || !exact_left_count(worker->exact))) {
+		if (timed)
+			note_time(worker, clock_now_ns() - begin_ns);
+		return true;
+	}
+	ode_world_id(worker->owner, (uint32_t)(ode_world - worker->owner->ode_worlds.at));
 	lend_memory(worker);
 	bool survived = ode_guard(attempt_under_guard, &attempt, ret_message, bytes);
 	if (!survived)

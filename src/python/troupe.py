@@ -198,14 +198,14 @@ class _Def(Structure):
     _fields_ = [("world_path", c_char_p), ("world_text", c_char_p), ("resume_path", c_char_p),
                 ("resume_bytes", c_char_p), ("resume_count", c_size_t), ("resource_paths", _strings),
                 ("plugin_paths", _strings), ("secondaries", c_int32), ("distribution", c_char_p), ("pins", _strings),
-                ("sleepless", c_bool), ("sense_all", c_bool), ("ignore_levels", c_bool), ("pace", c_int),
+                ("sleepless", c_bool), ("by_ode", c_bool), ("sense_all", c_bool), ("ignore_levels", c_bool), ("pace", c_int),
                 ("rtf", c_double), ("rate_hz", c_double), ("paused", c_bool), ("no_world", c_bool), ("seed", c_uint64),
                 ("initial_time_s", c_double), ("barrier_deadline_s", c_double), ("chaos", c_bool),
                 ("chaos_seed", c_uint64), ("chaos_moves", c_uint32), ("observe", c_uint32),
                 ("step_every", c_uint64), ("hash_every", c_uint64), ("record_path", c_char_p),
                 ("costs_path", c_char_p), ("costs_every", c_uint64), ("record_every", c_uint64),
                 ("save_folder", c_char_p), ("logs_obeyed", c_bool), ("network", c_void_p), ("plugin_file", c_char_p),
-                ("rehearse", c_bool), ("anew", c_bool), ("break_rule", c_char_p), ("on_event", c_void_p),
+                ("rehearse", c_bool), ("anew", c_bool), ("lanes", c_uint32), ("break_rule", c_char_p), ("on_event", c_void_p),
                 ("on_hash", c_void_p), ("on_step", c_void_p), ("on_reply", c_void_p), ("on_taken", c_void_p),
                 ("on_watch", c_void_p), ("on_warning", c_void_p), ("on_note", c_void_p), ("on_next", c_void_p),
                 ("on_server", c_void_p), ("ctx", c_void_p), ("stamp_", c_uint32)]
@@ -796,7 +796,7 @@ class World:
     warnings (a list of lines) has what the library had to say about the file."""
 
     def __init__(self, path=None, *, text=None, state=None, seed=0, secondaries=None, rtf=0.0, resource_paths=(),
-                 plugin_paths=(), strict=True, sleepless=False, sense_all=False, ignore_levels=False, paused=False,
+                 plugin_paths=(), strict=True, sleepless=False, by_ode=False, sense_all=False, ignore_levels=False, paused=False,
                  initial_time=0.0, contacts=False, efforts=False, record=None, record_every=100, save_folder=None):
         owned = self._owned = _Owned()
         self.strict = strict
@@ -822,6 +822,7 @@ class World:
         definition.resource_paths = _list(folders + [folder for folder in [worlds_folder()] if folder])
         definition.plugin_paths = _list(plugin_paths)
         definition.sleepless = sleepless
+        definition.by_ode = by_ode
         definition.sense_all = sense_all
         definition.ignore_levels = ignore_levels
         definition.paused = paused

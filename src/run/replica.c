@@ -158,6 +158,7 @@ static troupe_status load(
 	replica->shared.physics.rule = rule;
 	replica->shared.physics.seed = replica->origin.seed;
 	replica->shared.physics.sleepless = replica->origin.sleepless;
+	replica->shared.physics.ode = replica->origin.by_ode;
 	if (replica->origin.sense_all)
 		sensors_want_all(replica->shared.sensors);
 	edit_init(&replica->edit, &replica->shared, &options);

@@ -450,6 +450,9 @@ static void decode_stats(struct wire_peer *peer, struct unpack *in)
 	peer->stats_next.contacts = peer->stats.contacts + unpack_var(in);
 	peer->stats_next.regroups = peer->stats.regroups + unpack_var(in);
 	peer->stats_next.lost = peer->stats.lost + unpack_var(in);
+	peer->stats_next.exact = peer->stats.exact + unpack_var(in);
+	for (int i = 0; i < PHYSICS_LEFT_COUNT; i++)
+		peer->stats_next.left[i] = peer->stats.left[i] + unpack_var(in);
 	peer->stats_next.groups = unpack_var_count(in, UINT32_MAX);
 }
 

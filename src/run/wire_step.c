@@ -271,6 +271,9 @@ static void put_stats(const struct replica_report *report, struct text *out)
 	pack_var(out, now->contacts - before->contacts);
 	pack_var(out, now->regroups - before->regroups);
 	pack_var(out, now->lost - before->lost);
+	pack_var(out, now->exact - before->exact);
+	for (int i = 0; i < PHYSICS_LEFT_COUNT; i++)
+		pack_var(out, now->left[i] - before->left[i]);
 	pack_var(out, now->groups);
 }
 

@@ -55,7 +55,11 @@ static void fill_secondary(const struct server_world *world, uint32_t index, uin
 		.contacts = physics.contacts,
 		.groups = physics.groups,
 		.regroups = physics.regroups,
-		.helped = physics.helped};
+		.helped = physics.helped,
+		.exact = physics.exact,
+		.by_ode_asked = physics.left[PHYSICS_LEFT_ASKED],
+		.by_ode_large = physics.left[PHYSICS_LEFT_LARGE],
+		.by_ode_unsolved = physics.left[PHYSICS_LEFT_UNSOLVED]};
 	to->levels = names_of(world, index + 1, true, arena, &to->level_count);
 	to->performers = names_of(world, index + 1, false, arena, &to->performer_count);
 }
@@ -315,9 +319,12 @@ static void add_secondary(const struct troupe_report_secondary *secondary, struc
 	add_numbers(out, ", \"busy_time\": ", &secondary->busy_s, 1, "");
 	add_numbers(out, ", \"waiting_time\": ", &secondary->waiting_s, 1, "");
 	add_numbers(out, ", \"critical_share\": ", &secondary->critical_share, 1, "");
-	text_add(out,
-		", \"contacts\": %" PRIu64 ", \"groups\": %u, \"regroups\": %" PRIu64 ", \"helped\": %" PRIu64 "}",
+	text_add(out, ", \"contacts\": %" PRIu64 ", \"groups\": %u, \"regroups\": %" PRIu64 ", \"helped\": %" PRIu64,
 		secondary->contacts, secondary->groups, secondary->regroups, secondary->helped);
+	text_add(out,
+		", \"islands_exact\": %" PRIu64 ", \"islands_by_ode\": {\"asked\": %" PRIu64 ", \"too_large\": %" PRIu64
+		", \"not_solved\": %" PRIu64 "}}",
+		secondary->exact, secondary->by_ode_asked, secondary->by_ode_large, secondary->by_ode_unsolved);
 }
 
 static void add_network(const struct troupe_report_network *network, struct text *out)

@@ -53,6 +53,7 @@ static void pack_origin(const struct troupe_server *server, const struct files *
 	struct origin origin = {.seed = server->def.seed,
 		.ignore_levels = server->def.ignore_levels,
 		.sleepless = server->def.sleepless,
+		.by_ode = server->def.by_ode,
 		.sense_all = server->def.sense_all,
 		.path = mem_strdup(server->def.world_path)};
 	list_folders(&server->def, &origin);
@@ -170,6 +171,7 @@ static void take_origin(struct troupe_server *server, struct origin *origin)
 	def->seed = origin->seed;
 	def->ignore_levels = origin->ignore_levels;
 	def->sleepless = origin->sleepless;
+	def->by_ode = origin->by_ode;
 	def->sense_all |= origin->sense_all;
 	def->world_path = server->saved_path = origin->path;
 	for (const char *const *at = def->resource_paths; at && *at; at++)
@@ -278,9 +280,12 @@ static troupe_status check_origin(
 	if (origin->seed != def->seed)
 		return fail(error, TROUPE_EWORLD, "%s: a state of a run with seed %" PRIu64 ": expected %" PRIu64, path,
 			origin->seed, def->seed);
-	if (origin->ignore_levels != def->ignore_levels || origin->sleepless != def->sleepless)
+	if (origin->ignore_levels != def->ignore_levels || origin->sleepless != def->sleepless ||
+		origin->by_ode != def->by_ode)
 		return fail(error, TROUPE_EWORLD,
-			"%s: a state of a run with other options: expected the same --no-levels and --no-sleep", path);
+			"%s: a state of a run with other options: expected the same --no-levels, --no-sleep and "
+			"--solver",
+			path);
 	return TROUPE_OK;
 }
 

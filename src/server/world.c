@@ -83,7 +83,7 @@ static void world_warn_of_rows(const struct server_world *world)
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		const struct scene_model *model = &scene->models[i];
 		uint32_t rows = model->is_static || !limit ? 0 : physics_rows(scene, i);
-		if (rows <= limit)
+		if (rows <= limit || (!world->shared.physics.ode && physics_lanes_rows(scene, i) <= limit))
 			continue;
 		struct text text = {0};
 		text_add(&text,
@@ -116,7 +116,9 @@ static void set_up_shared(struct server_world *world, enum physics_break rule)
 	shared->physics.rule = rule;
 	shared->physics.seed = world->server->def.seed;
 	shared->physics.sleepless = world->server->def.sleepless;
+	shared->physics.ode = world->server->def.by_ode;
 	shared->physics.anew = world->server->def.anew;
+	shared->physics.lanes = world->server->def.lanes;
 	if (world->server->def.sense_all)
 		sensors_want_all(shared->sensors);
 	shared_watch(shared);

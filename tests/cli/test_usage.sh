@@ -828,7 +828,7 @@ crate()
 		"</geometry></collision></link></model>"
 }
 pose_of() { sed -n "s/.*\"name\": \"$1\", \"pose\": \[\([^]]*\)\].*/\1/p" r.json; }
-one='' two=''
+rm -f first.*
 for order in 'one two' 'spun one two' 'one spun two' 'one two spun'; do
 	{
 		echo "<sdf version='1.9'><world name='w'><model name='ground'><static>true</static><link name='l'><collision name='c'>" \
@@ -842,11 +842,17 @@ for order in 'one two' 'spun one two' 'one spun two' 'one two spun'; do
 		done
 		echo '</world></sdf>'
 	} >crates.sdf
-	good '^world' run -v 3 --rtf 0 --iterations 2000 --secondaries 1 crates.sdf --report r.json
-	one=${one:-$(pose_of one)} two=${two:-$(pose_of two)}
-	[ -n "$one" ] && [ "$one $two" = "$(pose_of one) $(pose_of two)" ]
-	report $? "crates $order: those that ODE did not give up on are elsewhere"
+	for solver in lanes ode; do
+		good '^world' run -v 3 --rtf 0 --iterations 2000 --secondaries 1 --solver $solver crates.sdf --report r.json
+		echo "$(pose_of one) $(pose_of two)" >poses.$solver
+		[ -e first.$solver ] || cp poses.$solver first.$solver
+		[ "$(wc -w <poses.$solver)" = 14 ] && cmp -s poses.$solver first.$solver
+		report $? "crates $order, $solver: those that ODE did not give up on are elsewhere"
+	done
 done
+# with ODE alone a humanoid has more rows than are solved exactly
+good "model 'humanoid' has joints of 1[0-9]+ constraint rows: more than 96 are solved by iterations, so it may creep" \
+	run --solver ode --iterations 1 --rtf 0 "$SOURCE_DIR/tests/robots/humanoid.sdf"
 
 # --- signals -------------------------------------------------------------------------------------------------------
 # A long step is given up when the run gets a signal to stop: 700 boxes in one place. The state before the step is

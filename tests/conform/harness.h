@@ -21,7 +21,7 @@ static char warning[512]; /* the last warning of the server that was started las
 /* Settings of the next servers, which only some programs need; set before start(), best by the suite's .init. */
 static struct {
 	const char *solver; /* elements for the end of <physics> */
-	bool sleepless;
+	bool sleepless, by_ode;
 	void (*on_event)(void *ctx, const struct troupe_event *event);
 	void (*on_reply)(void *ctx, const struct troupe_reply *reply);
 } want;
@@ -52,6 +52,7 @@ static troupe_status create(const char *gravity, const char *body, struct troupe
 	def.on_event = want.on_event;
 	def.on_reply = want.on_reply;
 	def.sleepless = want.sleepless;
+	def.by_ode = want.by_ode;
 	warning[0] = '\0';
 	troupe_status status = troupe_server_create(&def, &server, error);
 	text_fini(&text);

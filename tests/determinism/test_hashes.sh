@@ -79,12 +79,36 @@ some_ways()
 	resume_at "$save" --secondaries 2 --chaos 4 --distribution "$last_policy"
 }
 
+# The own solver with fewer lanes, by turns from case to case; and ODE alone, with hashes from before there was another
+# solver.
+solvers()
+{
+	lanes=$((2 << sampled % 3))
+	if "$troupe" run "$worlds/specification.sdf" --lanes $lanes --iterations 1 --no-gz -v 0 >"$scratch/out" 2>&1; then
+		one_way --secondaries 2 --lanes $lanes
+	else
+		grep -q 'if this processor has the instructions' "$scratch/out"
+		check "$name: $lanes lanes: refused for want of instructions" $?
+	fi
+	[ -e "$golden"_ode/"$name" ] || return 0
+	ode_steps=$((($(wc -l <"$golden"_ode/"$name") - 1) * 100))
+	(run "$scratch/ode" "$world" "$commands" "$ode_steps" --hash-every 100 --secondaries 2 --solver ode)
+	golden_verdict "$golden"_ode/"$name" "$scratch/ode"
+	verdict=$?
+	if [ $verdict = 2 ]; then
+		skip "$name: golden hashes of ODE" "they are of another fingerprint than $fingerprint"
+	else
+		check "$name: --solver ode has other hashes than those in $golden"_ode $verdict
+	fi
+}
+
 sample()
 {
 	[ -z "$quick" ] || steps=$((steps / 40 < 200 ? 200 : steps / 40))
 	runnable || { skip "$name" "$missing" && return; }
 	run_reference
 	compare_golden
+	solvers
 	"$(amount most_ways some_ways most_ways all_ways)"
 }
 

@@ -55,7 +55,7 @@ for try in 1 2 3 4 5 6 7 8; do
 	check "large, all robots on one of two, run $try: runs" $?
 	cmp -s "$scratch/reference" "$scratch/other"
 	check "large, all robots on one of two, run $try: $(diff "$scratch/reference" "$scratch/other" | sed -n 2p)" $?
-	helped=$(sed -n 's/.*"secondary": 2,.*"helped": \([0-9]*\)}.*/\1/p' "$scratch/report.json")
+	helped=$(sed -n 's/.*"secondary": 2,.*"helped": \([0-9]*\).*/\1/p' "$scratch/report.json")
 	[ "${helped:-0}" -gt 0 ] && break
 done
 if [ "$(nproc)" -gt 1 ]; then

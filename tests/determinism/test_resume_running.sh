@@ -278,7 +278,7 @@ version|version: version .*: expected
 bits|bits: damaged: its checksum
 other|a state of another world: .*asleep.sdf has changed since
 seed|a state of a run with seed 7: expected 0
-awake|expected the same --no-levels and --no-sleep
+awake|expected the same --no-levels, --no-sleep and --solver
 waits|for commands that waited
 patrol|a state of the world in .*patrol.sdf: expected one of .*asleep.sdf
 ../x|expected the name of a file

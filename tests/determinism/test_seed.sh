@@ -4,7 +4,7 @@
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 
 heap=$worlds/heap.sdf
-steps=$(amount 100 300 1000)
+steps=$(amount 400 400 1000)
 half=$((steps / 2))
 
 # hashes FILE OPTION...: writes the hashes of the state half-way and at the end to FILE

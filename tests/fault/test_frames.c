@@ -153,8 +153,9 @@ static uint32_t owner_of(struct run *run, uint32_t model)
 /* --- acks --------------------------------------------------------------------------------------------------------- */
 
 /* The parts of an ack of some models; each case changes one part. */
+enum { STATS = 10, HEAD_NUMBERS = 2 + STATS }; /* each has one byte in a valid ack of the test */
 struct ack_parts {
-	uint64_t number, status, stats[6], code;
+	uint64_t number, status, stats[STATS], code;
 	uint32_t models[8], count;
 };
 
@@ -275,7 +276,7 @@ static void test_numbers(struct run *run, uint32_t side, struct ack_parts parts)
 	static const size_t counts[] = {2, 3, 10, 11, 11};
 	struct text sound = {0}, bytes = {0};
 	put_ack(run, side, &parts, &sound);
-	for (size_t field = 0; field < 9; field++) /* each field has one byte in a valid ack */
+	for (size_t field = 0; field < HEAD_NUMBERS + 1; field++)
 		for (size_t i = 0; i < ARRAY_LEN(long_forms); i++) {
 			bytes.count = 0;
 			text_add_bytes(&bytes, sound.at, field);
@@ -348,8 +349,8 @@ static void test_bits(struct run *run, uint32_t side, struct ack_parts parts)
 	parts.code = 1 << 1;
 	put_ack(run, side, &parts, &bytes);
 	if (bits % 8 == 0)
-		abort();                        /* the test needs another model */
-	bytes.at[10 + bits / 8] |= (char)-0x80; /* ten numbers of one byte stand before the bits */
+		abort();                                      /* the test needs another model */
+	bytes.at[HEAD_NUMBERS + 2 + bits / 8] |= (char)-0x80; /* the code and a model stand before the bits */
 	(void)snprintf(expected, sizeof expected, "its ack: the state of model '%s' is not valid",
 		scene_of(run)->models[parts.models[0]].name);
 	refuses_ack(run, side, &bytes, expected);

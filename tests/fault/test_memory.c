@@ -26,7 +26,12 @@
 
 #include "../amount.h"
 
-enum { REFUSED = 10, WRONG = 11, STEPS = 20, READS_MAX = 4096 }; /* exit statuses of a run, beside 0 and MEM_EXIT_STATUS */
+enum {
+	REFUSED = 10,
+	WRONG = 11,
+	STEPS = 20,
+	READS_MAX = 4096
+}; /* exit statuses of a run, beside 0 and MEM_EXIT_STATUS */
 
 struct plan { /* shared by the processes of a run */
 	_Atomic uint64_t count, chosen;
@@ -197,12 +202,14 @@ int main(void)
 	uint64_t runs = amount(40, 100, 3000), each = MAX(all / runs, 1u);
 	uint32_t read_count = MIN(atomic_load(&plan->read_count), READS_MAX), read_each = MAX(read_count / 12, 1u);
 	memcpy(reads, plan->reads, sizeof reads);
-	check(!usual.status && hash && read_count, "without a refusal: %d, %s%s", usual.status, plan->error, usual.said);
+	check(!usual.status && hash && read_count, "without a refusal: %d, %s%s", usual.status, plan->error,
+		usual.said);
 	for (uint64_t number = 1; number <= all && !usual.status; number += each)
 		refuse(number, number / each % 4 == 3, hash, &counts);
 	for (uint32_t i = 0; i < read_count && !usual.status; i += read_each)
 		refuse(reads[i], false, hash, &counts);
-	check(counts.ended && counts.refused, "of %" PRIu64 " allocations some should end the process and some a file", all);
+	check(counts.ended && counts.refused, "of %" PRIu64 " allocations some should end the process and some a file",
+		all);
 	check(counts.aborted * 20 <= counts.ended, "%u times abort() beside %u times the right end", counts.aborted,
 		counts.ended);
 	printf("%" PRIu64 " allocations, %u to read files: %u ended, %u no matter, %u files refused, %u aborts\n", all,

@@ -396,7 +396,8 @@ static void order_dds(struct dds *dds, const struct heard *topics, struct heard 
 	check(matched, "the reader in DDS is matched with all writers");
 }
 
-/* Steps so few at once that no queue overflows: until the last clock has come. One that DDS has lost is awaited once. */
+/* Steps so few at once that no queue overflows: until the last clock has come. One that DDS has lost is awaited once.
+ */
 static void step(struct scene *scene, struct heard *rosbridge, struct dds *dds, struct heard *by_dds, int file)
 {
 	bool matched, lost = false;

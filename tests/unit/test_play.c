@@ -26,8 +26,8 @@ struct scene {
 	_Atomic uint32_t servers; /* that took the place of another one */
 };
 
-/* A run that went on from a saved state. */
-static void record(void)
+/* A run that went on from a saved state. by_ode: for a rule of ODE that is to be broken. */
+static void record(bool by_ode)
 {
 	char saved[] = "/tmp/test_play_state.XXXXXX";
 	int files[] = {mkstemp(saved), mkstemp(tape)};
@@ -35,7 +35,9 @@ static void record(void)
 		cr_assert_geq(files[i], 0);
 		close(files[i]);
 	}
-	struct troupe_server *server = lib_server(lib_all, 1);
+	struct troupe_server_def begun = lib_def(lib_all, 1);
+	begun.by_ode = by_ode;
+	struct troupe_server *server = lib_create(&begun);
 	lib_run(server, FROM);
 	must(troupe_server_save(server, saved, &lib_error));
 	troupe_server_destroy(server);
@@ -70,7 +72,7 @@ static void open_tape(struct scene *scene, const char *broken)
 	def.resume_path = tape;
 	def.break_rule = broken;
 	scene->servers = 0;
-	record();
+	record(broken);
 	must(play_open(&def, count_server, scene, &scene->play, &lib_error));
 }
 
@@ -190,7 +192,7 @@ Test(play, a_long_jump_is_given_up)
 {
 	struct scene scene;
 	struct troupe_server_def def = lib_def(NULL, 1);
-	record();
+	record(false);
 	def.world_path = NULL;
 	def.resume_path = tape;
 	def.on_hash = wait_at_hash;

@@ -114,16 +114,16 @@ async function worlds(p, folder) {
   const { entities } = await p.expect(OK, "get_entities");
   check(entities.length > 50 && entities.includes("ground") && !entities.includes("ball"), `its models: ${entities}`);
   check((await p.hash()).startsWith("0 "), "at step 0");
-  check((await steps(p, 150)) === hash("other.5"), `as a run of its own: ${await p.hash()}`);
+  check((await steps(p, 300)) === hash("other.5"), `as a run of its own: ${await p.hash()}`);
   await p.change("troupe/set_seed", { seed: "9" });
   check((await p.expect(OK, "troupe/get_seed")).seed === "9" && (await p.state()) === 0 && (await p.hash()).startsWith("0 "), "another seed");
-  check((await steps(p, 150)) === hash("other.9") && hash("other.9") !== hash("other.5"), `as a run with that seed: ${await p.hash()}`);
+  check((await steps(p, 300)) === hash("other.9") && hash("other.9") !== hash("other.5"), `as a run with that seed: ${await p.hash()}`);
   // a relative name begins in the folder of the world; the seed is kept
   check((await p.change("load_world", uri("first.sdf"))).world.name === "w", "a relative name");
   await p.change("load_world", text(fs.readFileSync(`${folder}/other.sdf`, "utf8")));
-  check((await steps(p, 150)) === hash("other.9"), "as a text");
+  check((await steps(p, 300)) === hash("other.9"), "as a text");
   await p.change("troupe/set_seed", { seed: "5" });
-  check((await steps(p, 150)) === hash("other.5"), "the text anew");
+  check((await steps(p, 300)) === hash("other.5"), "the text anew");
   check((await p.change("load_world", { ...uri("asset.sdf"), ignore_missing_or_unsupported_assets: true })).world.name === "asset", "a missing file is ignored");
   check((await p.change("load_world", uri("warehouse"))).world.name === "warehouse", "a world of troupe");
   await p.change("load_world", uri(`${folder}/first.sdf`));

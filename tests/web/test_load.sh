@@ -20,7 +20,7 @@ echo '<sdf version="1.9"><world name="asset"><model name="m"><link name="l"><col
 <uri>model://none/none.obj</uri></mesh></geometry></collision></link></model></world></sdf>' >asset.sdf
 mkfifo pipe.sdf
 for seed in 5 9; do
-	"$troupe" run other.sdf --seed $seed --iterations 150 --hash-every 150 --secondaries 0 -v 0 >other.$seed.hash 2>err
+	"$troupe" run other.sdf --seed $seed --iterations 300 --hash-every 300 --secondaries 0 -v 0 >other.$seed.hash 2>err
 	check "a run of its own with seed $seed: $(cat err)" $?
 done
 

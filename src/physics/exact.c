@@ -1,0 +1,436 @@
+/* Islands, and their ways through the lanes. Islands of one shape wait until the lanes of a batch are full, or until
+ * all islands of the ODE world at hand are listed. A lane's result does not depend on its neighbours, so none of this
+ * changes a bit.
+ *
+ * Which islands are solved here is decided from the island alone: all whose shape is within the limits, and on which
+ * the solver does not fail. The others are left to ODE (solver.c). */
+#include "physics/exact_internal.h"
+
+#include "base/hash.h"
+#include "base/math.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct exact *exact_create(uint32_t lanes)
+{
+	struct exact *exact = mem_alloc(sizeof *exact);
+	exact->kernel = lanes ? lanes_kernel_of(lanes) : lanes_kernel_best();
+	return exact;
+}
+
+bool physics_has_lanes(uint32_t lanes)
+{
+	return !lanes || lanes_kernel_of(lanes);
+}
+
+static void exact_give_batch_back(struct exact *exact, struct exact_shape *shape)
+{
+	vec_push(&exact->spare, shape->batch);
+	shape->batch = (struct exact_memory){0};
+	shape->waiting = 0;
+}
+
+static void exact_forget_waiting(struct exact *exact)
+{
+	for (uint32_t i = 0; i < exact->busy.count; i++) {
+		struct exact_shape *shape = &exact->shapes.at[exact->busy.at[i]];
+		if (shape->waiting)
+			exact_give_batch_back(exact, shape);
+		shape->busy = false;
+	}
+	exact->busy.count = 0;
+}
+
+/* When none waits. */
+static void exact_forget_shapes(struct exact *exact)
+{
+	for (uint32_t i = 0; i < exact->shapes.count; i++) {
+		lanes_shape_destroy(exact->shapes.at[i].shape);
+	}
+	exact->shapes.count = 0;
+	memset(exact->table, 0, sizeof exact->table);
+}
+
+void exact_destroy(struct exact *exact)
+{
+	if (!exact)
+		return;
+	exact_forget_waiting(exact);
+	exact_forget_shapes(exact);
+	vec_free(&exact->shapes);
+	vec_free(&exact->busy);
+	vec_free(&exact->parts);
+	vec_free(&exact->laws);
+	vec_free(&exact->row_next);
+	vec_free(&exact->law_impulses);
+	vec_free(&exact->link_impulses);
+	vec_free(&exact->contact_impulses);
+	free(exact->note_of);
+	free(exact->work.at);
+	free(exact->narrow.at);
+	for (uint32_t i = 0; i < exact->spare.count; i++)
+		free(exact->spare.at[i].at);
+	vec_free(&exact->spare);
+	free(exact->part);
+	free(exact->place);
+	free(exact);
+}
+
+/* --- parts ----------------------------------------------------------------------------------------------------------
+ */
+
+static void exact_fit_room(struct worker *worker)
+{
+	struct exact *exact = worker->exact;
+	uint32_t room = worker->room.bodies;
+	MEM_FIT(exact->part, exact->room, room);
+	MEM_FIT(exact->place, exact->room, room);
+	exact->room = room;
+}
+
+static void exact_add_part(struct worker *worker, const struct assembly *assembly, double dt)
+{
+	struct exact *exact = worker->exact;
+	uint32_t index = exact->parts.count;
+	struct exact_part part = {.assembly = assembly,
+		.law_first = exact->laws.count,
+		.root = index,
+		.next = SCENE_NONE,
+		.row_first = SCENE_NONE};
+	for (uint32_t i = 0; i < assembly->count; i++) {
+		exact->part[assembly->bodies[i]] = index;
+		exact->place[assembly->bodies[i]] = i;
+	}
+	for (uint32_t i = 0; i < assembly->axes.count; i++) {
+		struct axis_law law;
+		joint_law(worker->owner, assembly->axes.at[i].joint, assembly->axes.at[i].axis, dt, &law);
+		vec_push(&exact->laws, law);
+	}
+	part.link_row_first = exact->link_rows;
+	for (uint32_t i = 0; i < assembly->links.count; i++)
+		exact->link_rows += assembly->links.at[i].key.equal_rows;
+	vec_push(&exact->parts, part);
+}
+
+static uint32_t exact_root(struct exact *exact, uint32_t part)
+{
+	struct exact_part *parts = exact->parts.at;
+	while (parts[part].root != part)
+		part = parts[part].root = parts[parts[part].root].root;
+	return part;
+}
+
+bool exact_moves(const struct worker *worker, uint32_t body)
+{
+	return body != SCENE_NONE && !worker->scene->bodies[body].kinematic;
+}
+
+static void exact_join(struct worker *worker, const struct contact_row *row)
+{
+	struct exact *exact = worker->exact;
+	if (!exact_moves(worker, row->bodies[0]) || !exact_moves(worker, row->bodies[1]))
+		return;
+	uint32_t a = exact_root(exact, exact->part[row->bodies[0]]), b = exact_root(exact, exact->part[row->bodies[1]]);
+	exact->parts.at[MAX(a, b)].root = MIN(a, b);
+}
+
+/* Lists parts and contacts by island, each ascending. */
+static void exact_list_islands(struct worker *worker)
+{
+	struct exact *exact = worker->exact;
+	const struct contact_row *rows = worker->rows_of_contacts.at;
+	uint32_t count = worker->rows_of_contacts.count;
+	for (uint32_t i = 0; i < count; i++)
+		exact_join(worker, &rows[i]);
+	for (uint32_t i = exact->parts.count; i-- > 0;) {
+		uint32_t root = exact_root(exact, i);
+		if (root == i)
+			continue;
+		exact->parts.at[i].next = exact->parts.at[root].next;
+		exact->parts.at[root].next = i;
+	}
+	exact->row_next.count = 0;
+	(void)vec_append(&exact->row_next, count);
+	for (uint32_t i = count; i-- > 0;) {
+		uint32_t body = rows[i].bodies[exact_moves(worker, rows[i].bodies[0]) ? 0 : 1];
+		if (!exact_moves(worker, body)) {
+			exact->row_next.at[i] = SCENE_NONE;
+			continue;
+		}
+		struct exact_part *root = &exact->parts.at[exact_root(exact, exact->part[body])];
+		exact->row_next.at[i] = root->row_first;
+		root->row_first = i;
+	}
+}
+
+/* --- shapes ---------------------------------------------------------------------------------------------------------
+ */
+
+static void exact_key_bodies(struct exact *exact, const struct exact_part *part)
+{
+	const struct assembly *assembly = part->assembly;
+	const struct axis_law *laws = exact->laws.at + part->law_first;
+	uint32_t axis = 0;
+	for (uint32_t i = 0; i < assembly->count; i++) {
+		struct lanes_key_body body = assembly->keys[i];
+		if (body.parent >= 0)
+			body.parent = (int16_t)(body.parent + (int)part->body_first);
+		for (; axis < assembly->axis_count && assembly->axes.at[axis].body == i; axis++)
+			body.law |= (laws[axis].row ? 1u : 0u) << assembly->axes.at[axis].dof;
+		lanes_key_add_body(&exact->key, &body);
+	}
+}
+
+static uint32_t exact_link_laws(
+	const struct exact *exact, const struct exact_part *part, const struct assembly_link *link)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < link->axes; i++)
+		count += exact_has_link_law(&exact->laws.at[part->law_first + link->law_first + i]);
+	return count;
+}
+
+static void exact_key_links(struct exact *exact, const struct exact_part *part)
+{
+	const struct assembly *assembly = part->assembly;
+	for (uint32_t i = 0; i < assembly->links.count; i++) {
+		struct lanes_key_link key = assembly->links.at[i].key;
+		for (uint32_t k = 0; k < key.body_count; k++)
+			key.bodies[k] = (int16_t)(key.bodies[k] + (int)part->body_first);
+		for (uint32_t k = 0; k < key.dof_count; k++)
+			key.dofs[k] = (int16_t)(key.dofs[k] + (int)part->dof_first);
+		key.law_rows = exact_link_laws(exact, part, &assembly->links.at[i]);
+		lanes_key_add_link(&exact->key, &key);
+	}
+}
+
+static int16_t exact_place_of(const struct worker *worker, uint32_t body)
+{
+	const struct exact *exact = worker->exact;
+	if (!exact_moves(worker, body))
+		return LANES_GROUND;
+	return (int16_t)(exact->place[body] + exact->parts.at[exact->part[body]].body_first);
+}
+
+/* False: the island is too large for a key. */
+static bool exact_make_key(struct worker *worker, uint32_t root)
+{
+	struct exact *exact = worker->exact;
+	uint32_t bodies = 0, dofs = 0;
+	exact->jointed = false;
+	lanes_key_begin(&exact->key);
+	for (uint32_t p = root; p != SCENE_NONE; p = exact->parts.at[p].next) {
+		struct exact_part *part = &exact->parts.at[p];
+		if (part->assembly->large || bodies + part->assembly->count > LANES_BODIES_MAX)
+			return false;
+		part->body_first = bodies;
+		part->dof_first = dofs;
+		bodies += part->assembly->count;
+		exact->jointed |= part->assembly->count > 1 || part->assembly->keys[0].joint != LANES_FREE ||
+				  part->assembly->links.count;
+		dofs += part->assembly->dof_count;
+		exact_key_bodies(exact, part);
+	}
+	for (uint32_t p = root; p != SCENE_NONE; p = exact->parts.at[p].next)
+		exact_key_links(exact, &exact->parts.at[p]);
+	for (uint32_t r = exact->parts.at[root].row_first; r != SCENE_NONE; r = exact->row_next.at[r]) {
+		const struct contact_row *row = &worker->rows_of_contacts.at[r];
+		int16_t a = exact_place_of(worker, row->bodies[0]), b = exact_place_of(worker, row->bodies[1]);
+		bool turned = a == LANES_GROUND;
+		lanes_key_add_slot(&exact->key, &(struct lanes_key_slot){turned ? b : a, turned ? a : b, row->resists});
+	}
+	return lanes_key_end(&exact->key);
+}
+
+/* The shape of exact.key; valid until the next shape is made. */
+static struct exact_shape *exact_find_shape(struct exact *exact)
+{
+	uint32_t mask = (1u << EXACT_TABLE_BITS) - 1, at = (uint32_t)exact->key.hash & mask;
+	for (; exact->table[at]; at = (at + 1) & mask) {
+		struct exact_shape *shape = &exact->shapes.at[exact->table[at] - 1];
+		if (lanes_key_is_equal(shape->shape->key, &exact->key))
+			return shape;
+	}
+	vec_push(&exact->shapes, (struct exact_shape){.shape = lanes_shape_create(&exact->key)});
+	exact->table[at] = exact->shapes.count;
+	return &exact->shapes.at[exact->shapes.count - 1];
+}
+
+/* --- batches --------------------------------------------------------------------------------------------------------
+ */
+
+static void exact_leave(struct worker *worker, uint32_t root, enum physics_left why)
+{
+	struct exact *exact = worker->exact;
+	worker->left_count[why]++;
+	for (uint32_t p = root; p != SCENE_NONE; p = exact->parts.at[p].next)
+		exact->parts.at[p].left = true;
+	exact->left++;
+}
+
+static double *exact_fit(struct exact_memory *memory, size_t groups, uint32_t lanes)
+{
+	size_t bytes = groups * lanes * sizeof(double);
+	if (bytes > memory->bytes) {
+		free(memory->at);
+		memory->bytes = 2 * bytes;
+		memory->at = mem_alloc_lines(memory->bytes);
+	}
+	return memory->at;
+}
+
+static void exact_take_batch(struct exact *exact, struct exact_shape *shape)
+{
+	if (exact->spare.count)
+		shape->batch = exact->spare.at[--exact->spare.count];
+	(void)exact_fit(&shape->batch, shape->shape->batch_count, exact->kernel->lanes);
+	if (!shape->busy)
+		vec_push(&exact->busy, (uint32_t)(shape - exact->shapes.at));
+	shape->busy = true;
+}
+
+/* The narrowest kernel that takes so many islands at once: few wide lanes cost as much as all of them, and more memory
+ * than the caches have. */
+static const struct lanes_kernel *exact_choose_kernel(const struct exact *exact, uint32_t islands)
+{
+	const struct lanes_kernel *narrow = NULL;
+	for (uint32_t lanes = LANES_LEAST; lanes < exact->kernel->lanes && !narrow; lanes *= 2)
+		if (islands <= lanes)
+			narrow = lanes_kernel_of(lanes);
+	return narrow ? narrow : exact->kernel;
+}
+
+/* The input of a batch in lanes for that kernel. */
+static double *exact_narrow(struct exact *exact, const struct exact_shape *shape, const struct lanes_kernel *kernel)
+{
+	const uint32_t from = exact->kernel->lanes, to = kernel->lanes;
+	if (from == to)
+		return shape->batch.at;
+	double *narrow = exact_fit(&exact->narrow, shape->shape->batch_count, to);
+	for (size_t i = 0; i < shape->shape->in_count; i++)
+		for (uint32_t l = 0; l < shape->waiting; l++)
+			narrow[i * to + l] = shape->batch.at[i * from + l];
+	return narrow;
+}
+
+/* Most islands are solved in less than ten rounds. Where ODE can solve an island exactly, too, more than a few dozen
+ * are not worth their time. For ODE the joints of the forest are rows. */
+static int exact_rounds(const struct worker *worker, const struct lanes_shape *shape)
+{
+	int joints = 6 * shape->body_count - shape->dof_count + shape->equal_count + shape->law_count;
+	int by_ode = joints + shape->row_count - shape->equal_count - shape->law_count;
+	if (by_ode <= (int)physics_exact_rows(&worker->owner->options))
+		return EXACT_ROUNDS;
+	return joints ? EXACT_ROUNDS_MOST : EXACT_ROUNDS_PILE;
+}
+
+static void exact_run(struct worker *worker, struct exact_shape *shape, double dt)
+{
+	struct exact *exact = worker->exact;
+	const struct lanes_step step = {dt, worker->scene->sdf->physics.erp, exact_rounds(worker, shape->shape)};
+	const struct lanes_kernel *kernel = exact_choose_kernel(exact, shape->waiting);
+	const uint32_t lanes = kernel->lanes;
+	double *batch = exact_narrow(exact, shape, kernel);
+	for (uint32_t l = shape->waiting; l < lanes; l++)
+		exact_copy_lane(shape->shape, batch, lanes, l);
+	kernel->step(shape->shape, &step, batch, exact_fit(&exact->work, shape->shape->work_count, lanes));
+	for (uint32_t l = 0; l < shape->waiting; l++) {
+		const struct exact_lane lane = {shape->shape, batch + l, lanes, shape->roots[l]};
+		uint64_t failed;
+		memcpy(&failed, &batch[(size_t)shape->shape->failed_at * lanes + l], sizeof failed);
+		if (!failed && exact_store(worker, &lane, dt))
+			worker->exact_count++;
+		else
+			exact_leave(worker, shape->roots[l], PHYSICS_LEFT_UNSOLVED);
+	}
+	exact_give_batch_back(exact, shape);
+}
+
+static void exact_run_all(struct worker *worker, double dt)
+{
+	struct exact *exact = worker->exact;
+	for (uint32_t i = 0; i < exact->busy.count; i++) {
+		struct exact_shape *shape = &exact->shapes.at[exact->busy.at[i]];
+		if (shape->waiting)
+			exact_run(worker, shape, dt);
+		shape->busy = false;
+	}
+	exact->busy.count = 0;
+}
+
+/* Whether the island of the key is solved here. One without joints is a pile. Most rows of a pile are not independent,
+ * and pivoting takes hundreds of rounds to find which of them hold; as long as ODE can solve it exactly, ODE is faster.
+ * Beyond that a pile at rest is worth the few rounds that it takes here: iterations would make it creep. */
+static bool exact_takes(const struct worker *worker)
+{
+	const struct physics_options *options = &worker->owner->options;
+	const uint32_t rows = worker->exact->key.rows, by_ode = physics_exact_rows(options);
+	if (options->solver == PHYSICS_SOLVER_QUICK)
+		return false;
+	if (!worker->exact->jointed)
+		return rows <= EXACT_PILE_ROWS || rows > by_ode;
+	return rows <= MAX(by_ode, EXACT_JOINTED_ROWS);
+}
+
+static void exact_add_island(struct worker *worker, uint32_t root, double dt)
+{
+	struct exact *exact = worker->exact;
+	if (!exact_make_key(worker, root) || !exact_takes(worker)) {
+		bool asked = worker->owner->options.solver == PHYSICS_SOLVER_QUICK;
+		exact_leave(worker, root, asked ? PHYSICS_LEFT_ASKED : PHYSICS_LEFT_LARGE);
+		return;
+	}
+	struct exact_shape *shape = exact_find_shape(exact);
+	if (!shape->waiting && exact->busy.count == EXACT_WAITING_MAX)
+		exact_run_all(worker, dt);
+	if (!shape->waiting)
+		exact_take_batch(exact, shape);
+	const struct exact_lane lane = {shape->shape, shape->batch.at + shape->waiting, exact->kernel->lanes, root};
+	exact_fill(worker, &lane, dt);
+	shape->roots[shape->waiting++] = root;
+	if (shape->waiting == exact->kernel->lanes)
+		exact_run(worker, shape, dt);
+}
+
+static void exact_begin_impulses(struct worker *worker)
+{
+	struct exact *exact = worker->exact;
+	exact->law_impulses.count = exact->link_impulses.count = exact->contact_impulses.count = 0;
+	(void)vec_append(&exact->law_impulses, exact->laws.count);
+	(void)vec_append(&exact->link_impulses, exact->link_rows);
+	(void)vec_append(&exact->contact_impulses, worker->rows_of_contacts.count);
+}
+
+void exact_step(struct worker *worker, double dt)
+{
+	struct exact *exact = worker->exact;
+	exact_fit_room(worker);
+	exact_forget_waiting(exact); /* left over where ODE gave up */
+	exact->parts.count = exact->laws.count = 0;
+	exact->left = exact->link_rows = 0;
+	if (exact->shapes.count > EXACT_SHAPES_MAX)
+		exact_forget_shapes(exact);
+	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
+		const struct group *group = group_at_hand(worker, g);
+		for (uint32_t i = 0; i < group->assemblies.count; i++)
+			exact_add_part(worker, group->assemblies.at[i], dt);
+	}
+	exact_list_islands(worker);
+	if (worker->owner->observe & (OBSERVE_JOINTS | OBSERVE_FORCES))
+		exact_begin_impulses(worker);
+	for (uint32_t i = 0; i < exact->parts.count && !worker_abandons(worker); i++)
+		if (exact->parts.at[i].root == i)
+			exact_add_island(worker, i, dt);
+	exact_run_all(worker, dt);
+}
+
+uint32_t exact_left_count(const struct exact *exact)
+{
+	return exact->left;
+}
+
+bool exact_is_left(const struct worker *worker, uint32_t body)
+{
+	return exact_moves(worker, body) && worker->exact->parts.at[worker->exact->part[body]].left;
+}
