@@ -811,12 +811,29 @@ static const char *rows_from(const char *table, uint64_t step)
 	return row ? row + 1 : "";
 }
 
+static size_t row_length(const char *row)
+{
+	return strcspn(row, "\n") + (strchr(row, '\n') != NULL);
+}
+
+/* Sensors that measure at the end of a step have measured the state that was saved before it was saved: the rows of this
+ * step that are not among those of the resumed run are passed over. */
+static void pass_saved_rows(const char **expected, const char **found, uint64_t step)
+{
+	while (**expected && strtoull(*expected, NULL, 10) == step) {
+		size_t length = row_length(*expected);
+		*found += strncmp(*expected, *found, length) ? 0 : length;
+		*expected += length;
+	}
+}
+
 static bool same_rows(const char *folder, uint64_t step, const char *line, struct failure *ret)
 {
 	size_t count = 0;
 	char *a = ways_read_file(folder, "a.csv", &count), *c = ways_read_file(folder, "c.csv", &count);
 	const char *expected = a ? rows_from(a, step) : "", *found = c ? rows_from(c, step) : "";
 	size_t at = 0, begin = 0;
+	pass_saved_rows(&expected, &found, step);
 	for (; expected[at] && expected[at] == found[at]; at++)
 		begin = expected[at] == '\n' ? at + 1 : begin;
 	bool same = a && c && !expected[at] && !found[at];
