@@ -788,6 +788,7 @@ class World:
     rtf             real-time factor; 0: as fast as possible; None: the world's own
     resource_paths  folders for model:// and relative names, before that of troupe's own worlds; plugin_paths: folders with libraries of plug-ins
     strict          step() and run() raise an error after a step in which a command failed
+    sleepless       models at rest are stepped, too; by_ode: ODE solves all contacts and joints. Both give other bits
     contacts, efforts   observe them, for contacts() and JointState.effort
     record          a file that records the run, for `troupe replay`. It is whole after close(), and when the program ends
                     with or without an exception; if the process is killed, it ends with the last state that was recorded
