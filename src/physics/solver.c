@@ -17,14 +17,20 @@ bool solver_has(const struct worker *worker, uint32_t body)
 	return body != SCENE_NONE && (!worker->exact || exact_is_left(worker, body));
 }
 
+/* For ODE an island goes on beyond a kinematic body. So islands that are left and touch the same one are one island. */
+static bool solver_reaches(const struct worker *worker, uint32_t body)
+{
+	return solver_has(worker, body) || (body != SCENE_NONE && worker->scene->bodies[body].kinematic);
+}
+
 static void join(struct worker *worker, struct island_join joined)
 {
-	if (!solver_has(worker, joined.a))
-		joined.a = SCENE_NONE;
-	if (!solver_has(worker, joined.b))
-		joined.b = SCENE_NONE;
-	if (joined.a == SCENE_NONE && joined.b == SCENE_NONE)
+	if (!solver_has(worker, joined.a) && !solver_has(worker, joined.b))
 		return;
+	if (!solver_reaches(worker, joined.a))
+		joined.a = SCENE_NONE;
+	if (!solver_reaches(worker, joined.b))
+		joined.b = SCENE_NONE;
 	uint32_t a = joined.a == SCENE_NONE ? SCENE_NONE : root_of(worker, joined.a);
 	uint32_t b = joined.b == SCENE_NONE ? SCENE_NONE : root_of(worker, joined.b);
 	if (a == SCENE_NONE || (b != SCENE_NONE && b < a)) {
@@ -53,7 +59,7 @@ static void list_bodies(struct worker *worker)
 		for (uint32_t i = 0; i < group->members.count && !group->alone; i++) {
 			const struct scene_model *m = &worker->scene->models[group->members.at[i]];
 			for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
-				if (solver_has(worker, b))
+				if (group->in_ode && solver_reaches(worker, b))
 					vec_push(&worker->bodies, b);
 		}
 	}
@@ -202,7 +208,7 @@ static void enable(struct worker *worker, bool (*which)(struct worker *worker, u
 	}
 }
 
-/* Bodies of islands that lanes have solved are not stepped; kinematic bodies are, because contacts may need them. */
+/* Bodies of islands that lanes have solved are not stepped. ODE itself enables what an island reaches. */
 static void enable_left(const struct worker *worker)
 {
 	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
@@ -210,7 +216,7 @@ static void enable_left(const struct worker *worker)
 		for (uint32_t i = 0; group->in_ode && i < group->members.count; i++) {
 			const struct scene_model *m = &worker->scene->models[group->members.at[i]];
 			for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
-				if (worker->scene->bodies[b].kinematic || exact_is_left(worker, b))
+				if (exact_is_left(worker, b))
 					dBodyEnable(instance_body(worker->owner, b));
 				else
 					dBodyDisable(instance_body(worker->owner, b));
@@ -250,8 +256,8 @@ static void step_by_island(struct worker *worker, double dt)
 	if (worker->exact)
 		enable_left(worker);
 	for (uint32_t i = 0; i < worker->bodies.count; i++)
-		if (root_of(worker, worker->bodies.at[i]) == worker->bodies.at[i])
-			found[is_exact(worker, worker->bodies.at[i])] = true;
+		if (solver_has(worker, worker->bodies.at[i]))
+			found[is_exact(worker, root_of(worker, worker->bodies.at[i]))] = true;
 	for (uint32_t exact = 0; exact < 2; exact++) {
 		if (!found[exact])
 			continue;
