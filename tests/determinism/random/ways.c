@@ -816,8 +816,8 @@ static size_t row_length(const char *row)
 	return strcspn(row, "\n") + (strchr(row, '\n') != NULL);
 }
 
-/* Sensors that measure at the end of a step have measured the state that was saved before it was saved: the rows of this
- * step that are not among those of the resumed run are passed over. */
+/* Sensors that measure at the end of a step have measured the state that was saved before it was saved: the rows of
+ * this step that are not among those of the resumed run are passed over. */
 static void pass_saved_rows(const char **expected, const char **found, uint64_t step)
 {
 	while (**expected && strtoull(*expected, NULL, 10) == step) {
