@@ -89,9 +89,8 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "no-sleep", .offset = AT(no_sleep),
 		.help = "step models at rest, too; <allow_auto_disable>false does this for one model"},
 	{OPTION_CHOICE, .name = "solver", .argument = "NAME", .offset = AT(solver), .choices = "lanes ode",
-		.help = "who solves contacts and joints: lanes, troupe's own solver, which leaves to ODE what it "
-			"cannot "
-			"solve (the default); ode, ODE alone. They differ in the last digits"},
+		.help = "the solver of contacts and joints: lanes, troupe's own solver, which leaves to ODE what it "
+			"cannot solve (the default); ode, ODE alone. They differ in the last digits"},
 	{OPTION_FLAG, .name = "sense-all", .offset = AT(sense_all),
 		.help = "all sensors measure, not only those whose topics have subscribers; the summary has their "
 			"digest"},

@@ -108,19 +108,14 @@ void added_push(const struct scene_body *from, struct vec3 gravity, double dt, b
 	body->torque = (struct vec3){force.angular.x / dt, force.angular.y / dt, force.angular.z / dt};
 }
 
-static struct vec3 from_ode(const dReal *v)
-{
-	return (struct vec3){v[0], v[1], v[2]};
-}
-
 static void push_ode(const struct scene_body *from, dBodyID id, struct vec3 gravity, double dt)
 {
 	const dReal *q = dBodyGetQuaternion(id);
 	struct body_at_hand body = {.q = {q[0], q[1], q[2], q[3]},
-		.v = from_ode(dBodyGetLinearVel(id)),
-		.w = from_ode(dBodyGetAngularVel(id)),
-		.force = from_ode(dBodyGetForce(id)),
-		.torque = from_ode(dBodyGetTorque(id))};
+		.v = ode_vector(dBodyGetLinearVel(id)),
+		.w = ode_vector(dBodyGetAngularVel(id)),
+		.force = ode_vector(dBodyGetForce(id)),
+		.torque = ode_vector(dBodyGetTorque(id))};
 	added_push(from, gravity, dt, true, &body);
 	dBodySetForce(id, body.force.x, body.force.y, body.force.z);
 	dBodySetTorque(id, body.torque.x, body.torque.y, body.torque.z);

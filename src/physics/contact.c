@@ -322,7 +322,7 @@ static bool set_motion(const struct meeting *m, struct contact_row *row)
 
 /* The compliances of both wheels and of the surfaces add up: the same force acts on each of them. The compliance of a
  * wheel holds for all contacts of the two geoms together, which share its force. */
-static struct vec3 set_slip(const struct meeting *m, struct contact_row *row)
+static struct vec3 contact_set_slip(const struct meeting *m, struct contact_row *row)
 {
 	struct vec3 axis = {0, 0, 0};
 	for (uint32_t i = 0; i < 2; i++) {
@@ -343,7 +343,7 @@ static void set_direction(const struct meeting *m, struct contact_row *row)
 {
 	struct vec3 first = {0, 0, 0};
 	if (m->wheel[0] || m->wheel[1])
-		first = set_slip(m, row);
+		first = contact_set_slip(m, row);
 	if ((m->belt[0] || m->belt[1]) && set_motion(m, row))
 		return;
 	if (m->mix->directed && vec3_dot(first, first) < 1e-12)
@@ -400,7 +400,7 @@ static void note_touch(struct worker *worker, const struct scene_geom *a, const 
 
 /* --- making them ------------------------------------------------------------------------------------------------ */
 
-static void make(
+static void contact_add(
 	struct worker *worker, const struct geom_pair *pair, const struct meeting *m, const dContactGeom *found)
 {
 	const dSurfaceParameters *surface = &m->mix->surface;
@@ -544,7 +544,7 @@ static void collide(struct worker *worker, const struct geom_pair *pair)
 	begin_meeting(worker, pair, ga, gb, mix, &m);
 	m.count = count;
 	for (int i = 0; i < count; i++)
-		make(worker, pair, &m, &found[i]);
+		contact_add(worker, pair, &m, &found[i]);
 	note_touch(worker, a, b);
 	if (worker->owner->observe & OBSERVE_CONTACTS)
 		observe_contacts(worker, pair, found, (uint32_t)count);

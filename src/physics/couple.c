@@ -36,8 +36,6 @@ enum {
 #define REACH_MAX 1e4      /* at most this many times what free bodies would need */
 #define NEAR 1e-3          /* of the error: this part counts as none in a first approach */
 #define FLAT 1e-8          /* of the effect on free bodies: this part counts as none */
-#define SLIDE_BACK_MAX 1.0 /* m/s: greatest speed at which a position error is corrected */
-#define TURN_BACK_MAX 10.0 /* rad/s */
 
 /* --- what is coupled -----------------------------------------------------------------------------------------------
  */
@@ -133,8 +131,8 @@ static void collect_thread(struct worker *worker, uint32_t index, dJointID id, d
 	scene_axis_turning(worker->owner->state, joint, 0, false, &turn);
 	add_rate(coupling, joint, &slide, 1);
 	add_rate(coupling, joint, &turn, -lead);
-	finish(worker, coupling, dJointGetPistonPosition(id) - lead * position_of(worker, index, 0), SLIDE_BACK_MAX,
-		dt);
+	finish(worker, coupling, dJointGetPistonPosition(id) - lead * position_of(worker, index, 0),
+		PHYSICS_SLIDE_BACK_MAX, dt);
 }
 
 /* SDF: theta_child = -ratio theta_parent, both against the reference body. */
@@ -150,8 +148,8 @@ static void collect_gears(struct worker *worker, uint32_t index, double dt)
 	add_body(coupling, joint->child, none, output, 1);
 	add_body(coupling, joint->reference, none, input, -ratio);
 	add_body(coupling, joint->reference, none, output, -1);
-	finish(worker, coupling, ratio * position_of(worker, index, 0) + position_of(worker, index, 1), TURN_BACK_MAX,
-		dt);
+	finish(worker, coupling, ratio * position_of(worker, index, 0) + position_of(worker, index, 1),
+		PHYSICS_TURN_BACK_MAX, dt);
 }
 
 static void collect_mimic(struct worker *worker, uint32_t index, uint32_t axis, uint32_t which, double dt)
@@ -169,7 +167,7 @@ static void collect_mimic(struct worker *worker, uint32_t index, uint32_t axis, 
 	double wanted =
 		mimic->multiplier * (position_of(worker, mimic->joint, mimic->axis) - mimic->reference) + mimic->offset;
 	finish(worker, coupling, position_of(worker, index, axis) - wanted,
-		joint->kind == SDF_PRISMATIC ? SLIDE_BACK_MAX : TURN_BACK_MAX, dt);
+		joint->kind == SDF_PRISMATIC ? PHYSICS_SLIDE_BACK_MAX : PHYSICS_TURN_BACK_MAX, dt);
 }
 
 void couple_collect(struct worker *worker, uint32_t index, dJointID id, double dt)

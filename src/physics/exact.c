@@ -318,11 +318,10 @@ static double *exact_narrow(struct exact *exact, const struct exact_shape *shape
  * are not worth their time. For ODE the joints of the forest are rows. */
 static int exact_rounds(const struct worker *worker, const struct lanes_shape *shape)
 {
-	int joints = 6 * shape->body_count - shape->dof_count + shape->equal_count + shape->law_count;
-	int by_ode = joints + shape->row_count - shape->equal_count - shape->law_count;
-	if (by_ode <= (int)physics_exact_rows(&worker->owner->options))
+	int held = 6 * shape->body_count - shape->dof_count;
+	if (held + shape->row_count <= (int)physics_exact_rows(&worker->owner->options))
 		return EXACT_ROUNDS;
-	return joints ? EXACT_ROUNDS_MOST : EXACT_ROUNDS_PILE;
+	return held + shape->law_count + shape->equal_count ? EXACT_ROUNDS_MOST : EXACT_ROUNDS_PILE;
 }
 
 static void exact_run(struct worker *worker, struct exact_shape *shape, double dt)
@@ -370,7 +369,7 @@ static bool exact_takes(const struct worker *worker)
 		return false;
 	if (!worker->exact->jointed)
 		return rows <= EXACT_PILE_ROWS || rows > by_ode;
-	return rows <= MAX(by_ode, EXACT_JOINTED_ROWS);
+	return rows <= by_ode;
 }
 
 static void exact_add_island(struct worker *worker, uint32_t root, double dt)

@@ -1,7 +1,7 @@
 /* Steps islands in lanes (lanes/). An island is a set of assemblies (assembly.h) that contacts of this step connect.
  *
- * A worker has one. Its functions are called for the ODE world at hand, in this order: exact_begin(), exact_step(),
- * then exact_left() and the queries. */
+ * A worker has one. Its functions are called for the ODE world at hand, in this order: exact_step(), then the
+ * queries and exact_note_joints(). */
 #ifndef PHYSICS_EXACT_H
 #define PHYSICS_EXACT_H
 

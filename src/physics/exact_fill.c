@@ -56,12 +56,6 @@ static void exact_fill_ground(
 	exact_fill_put3(lane, field + LANES_GROUND_W, ground->w);
 }
 
-static double exact_fill_thread(const struct worker *worker, uint32_t joint, double dt)
-{
-	double back = -worker->scene->sdf->physics.erp * link_thread_error(worker->owner->state, joint) / dt;
-	return fmin(fmax(back, -1), 1);
-}
-
 static void exact_fill_edge(const struct worker *worker, const struct exact_lane *lane,
 	const struct assembly_edge *edge, uint32_t field, double dt)
 {
@@ -73,7 +67,7 @@ static void exact_fill_edge(const struct worker *worker, const struct exact_lane
 		[LANES_SCREW] = LANES_THREAD};
 	exact_fill_put(lane, field, edge->fields, fields[edge->joint.motion]);
 	if (edge->joint.motion == LANES_SCREW)
-		exact_fill_put1(lane, field + LANES_THREAD, exact_fill_thread(worker, edge->joint.index, dt));
+		exact_fill_put1(lane, field + LANES_THREAD, link_thread_back(worker, edge->joint.index, dt));
 	if (edge->ground != SCENE_NONE) {
 		exact_fill_ground(worker, lane, edge, field);
 	} else {

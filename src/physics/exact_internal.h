@@ -1,4 +1,4 @@
-/* What exact.c, exact_fill.c, exact_store.c and reaction.c share. */
+/* What exact.c, exact_fill.c, exact_store.c and exact_notes.c share. */
 #ifndef PHYSICS_EXACT_INTERNAL_H
 #define PHYSICS_EXACT_INTERNAL_H
 
@@ -9,12 +9,11 @@
 enum {
 	EXACT_SHAPES_MAX = 2048, /* when there are more, all are made anew as they come again */
 	EXACT_TABLE_BITS = 13,
-	EXACT_PILE_ROWS = 24,
-	EXACT_JOINTED_ROWS = 96,
-	EXACT_ROUNDS = 24,
-	EXACT_ROUNDS_MOST = 400,
-	EXACT_ROUNDS_PILE = 8,
-	EXACT_WAITING_MAX = 64, /* shapes that wait at once: each needs memory for a batch */
+	EXACT_PILE_ROWS = 24,    /* rows of an island without joints, up to which lanes are faster than ODE */
+	EXACT_ROUNDS = 24,       /* of pivoting, where ODE can solve the island exactly, too */
+	EXACT_ROUNDS_MOST = 400, /* where it cannot */
+	EXACT_ROUNDS_PILE = 8,   /* where it cannot, and the island has no joints: ../bench/NOTES.md */
+	EXACT_WAITING_MAX = 64,  /* shapes that wait at once: each needs memory for a batch */
 };
 
 struct exact_part { /* an assembly in this step */

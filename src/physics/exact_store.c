@@ -1,8 +1,7 @@
 /* Takes the result of an island out of its lane: bodies of state k+1, the forces of couplings, and what is observed. */
 #include "physics/exact_internal.h"
 
-#include "base/math.h"
-
+#include <math.h>
 #include <string.h>
 
 static double exact_store_impulse(const struct exact_lane *lane, uint32_t row)
@@ -12,15 +11,6 @@ static double exact_store_impulse(const struct exact_lane *lane, uint32_t row)
 
 /* --- bodies ---------------------------------------------------------------------------------------------------------
  */
-
-/* A body that turns far is turned exactly by its angular velocity, not by an infinitesimal turn (instance.c). */
-static struct quat exact_store_far_turn(struct quat from, struct vec3 w, double spin, double dt)
-{
-	double sine, cosine;
-	math_sincos(spin * dt / 2, &sine, &cosine);
-	double along = sine / spin;
-	return quat_unit(quat_mul((struct quat){cosine, w.x * along, w.y * along, w.z * along}, from));
-}
 
 static bool exact_store_body(
 	struct worker *worker, const struct exact_lane *lane, uint32_t place, uint32_t body, double dt)
@@ -34,7 +24,7 @@ static bool exact_store_body(
 	memcpy(next, fields, sizeof *next);
 	double spin2 = vec3_dot(next->w, next->w);
 	if (spin2 * dt * dt > PHYSICS_TURN_FAR * PHYSICS_TURN_FAR && isfinite(spin2))
-		next->q = exact_store_far_turn(worker->hand[body].q, next->w, sqrt(spin2), dt);
+		next->q = quat_unit(instance_far_turn(worker->hand[body].q, next->w, sqrt(spin2), dt));
 	if (from->linear_damping > 0)
 		next->v = vec3_scale(next->v, 1 - from->linear_damping);
 	if (from->angular_damping > 0)

@@ -281,7 +281,7 @@ static uint64_t fingerprint_step(const struct lanes_shape *shape, const struct l
 }
 
 /* A width that this processor lacks changes nothing; one that has other bits than two lanes does. */
-static uint64_t lanes(uint64_t hash)
+static uint64_t fingerprint_lanes(uint64_t hash)
 {
 	struct lanes_shape *shape = fingerprint_shape();
 	uint64_t two = fingerprint_step(shape, lanes_kernel_of(LANES_LEAST));
@@ -302,7 +302,8 @@ static void compute(void)
 {
 	physics_thread_begin();
 	ode_set_random(0, false); /* each step of a runner on this thread sets it again */
-	fingerprint = lanes(simulate(functions(arithmetic(hash_bytes(1, math_name(), strlen(math_name()))))));
+	fingerprint =
+		fingerprint_lanes(simulate(functions(arithmetic(hash_bytes(1, math_name(), strlen(math_name()))))));
 	(void)ode_take_lost();
 }
 

@@ -56,7 +56,7 @@ static bool in_group(const struct physics *physics, uint32_t body, uint32_t grou
 	return instance && instance->group == group;
 }
 
-static void list_world_joints(struct physics *physics, uint32_t index)
+static void group_list_world_joints(struct physics *physics, uint32_t index)
 {
 	struct group *group = &physics->groups.at[index];
 	for (uint32_t i = 0; i < physics->scene->world_joints.count; i++) {
@@ -68,7 +68,7 @@ static void list_world_joints(struct physics *physics, uint32_t index)
 	}
 }
 
-static void make_world_joints(struct physics *physics, struct group *group, dWorldID ode_world)
+static void group_make_world_joints(struct physics *physics, struct group *group, dWorldID ode_world)
 {
 	for (uint32_t i = 0; i < group->world_joints.count; i++) {
 		struct world_joint *own = &group->world_joints.at[i];
@@ -88,7 +88,7 @@ void group_make_ode(struct physics *physics, struct group *group)
 		instance_make_bodies(physics, physics->instances[group->members.at[i]], ode_world);
 	for (uint32_t i = 0; i < group->members.count; i++)
 		instance_make_joints(physics, physics->instances[group->members.at[i]], ode_world);
-	make_world_joints(physics, group, ode_world);
+	group_make_world_joints(physics, group, ode_world);
 	ties_make_joints(physics, group, ode_world);
 }
 
@@ -98,7 +98,7 @@ static void make_parts(struct physics *physics, uint32_t index)
 	group->alone = group->members.count == 1 && physics->instances[group->members.at[0]]->commanded;
 	if (group->alone)
 		return;
-	list_world_joints(physics, index);
+	group_list_world_joints(physics, index);
 	ties_list(physics, index);
 	if (physics->options.ode)
 		group_make_ode(physics, group);
@@ -308,7 +308,7 @@ void group_update(struct physics *physics)
 	list_busy(physics);
 }
 
-static bool are_ends(uint32_t a, uint32_t b, uint32_t end_a, uint32_t end_b)
+static bool group_are_ends(uint32_t a, uint32_t b, uint32_t end_a, uint32_t end_b)
 {
 	return (a == end_a && b == end_b) || (a == end_b && b == end_a);
 }
@@ -321,10 +321,10 @@ bool group_joins(const struct physics *physics, const struct group *group, uint3
 		joined = instance_joins(physics->instances[scene->bodies[body_a].model], body_a, body_b);
 	for (uint32_t i = 0; i < group->world_joints.count && !joined; i++) {
 		const struct scene_joint *joint = &scene->joints[group->world_joints.at[i].index];
-		joined = joint->kind != SDF_GEARBOX && are_ends(body_a, body_b, joint->parent, joint->child);
+		joined = joint->kind != SDF_GEARBOX && group_are_ends(body_a, body_b, joint->parent, joint->child);
 	}
 	for (uint32_t i = 0; i < group->ties.count && !joined; i++)
-		joined = are_ends(body_a, body_b, group->ties.at[i].bodies[0], group->ties.at[i].bodies[1]);
+		joined = group_are_ends(body_a, body_b, group->ties.at[i].bodies[0], group->ties.at[i].bodies[1]);
 	return joined;
 }
 

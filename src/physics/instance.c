@@ -65,7 +65,7 @@ static char *set_up_block(struct ode_block *block, char *memory, size_t bytes)
 }
 
 /* One piece of memory, so that the data of a model that a step reads lie together. */
-static struct instance *lay_out(const struct scene_model *m, uint32_t rows, bool with_bodies)
+static struct instance *instance_lay_out(const struct scene_model *m, uint32_t rows, bool with_bodies)
 {
 	const struct ode_block_bytes ode = ode_block_bytes();
 	size_t bodies = m->body_count, geoms = m->geom_count, joints = m->joint_count;
@@ -134,7 +134,7 @@ struct instance *instance_create(struct physics *physics, uint32_t model)
 {
 	const struct scene_model *m = &physics->scene->models[model];
 	uint32_t rows = added_rows(physics->scene, model);
-	struct instance *instance = lay_out(m, rows, physics->options.ode);
+	struct instance *instance = instance_lay_out(m, rows, physics->options.ode);
 	instance->model = model;
 	instance->group = SCENE_NONE;
 	instance->kinematic = has_kinematic_body(physics->scene, m);
@@ -360,12 +360,7 @@ void instance_load(struct physics *physics, struct instance *instance)
 	}
 }
 
-static struct vec3 from_ode(const dReal *v)
-{
-	return (struct vec3){v[0], v[1], v[2]};
-}
-
-static void hand_add_control(
+static void instance_add_control(
 	const struct scene_body *from, const struct body_control *control, struct body_at_hand *hand)
 {
 	if (from->kinematic && !from->commanded ? control->place : control->drive) {
@@ -389,7 +384,7 @@ void instance_hand(struct worker *worker, const struct instance *instance)
 		if (from->gravity && !from->kinematic && !from->added)
 			hand->force = vec3_scale(physics->gravity, from->mass);
 		if (asked)
-			hand_add_control(from, &physics->control->bodies[m->body_first + i], hand);
+			instance_add_control(from, &physics->control->bodies[m->body_first + i], hand);
 		if (from->added)
 			added_push(from, physics->gravity, physics->dt, false, hand);
 	}
@@ -402,10 +397,10 @@ void instance_hand_of_ode(struct worker *worker, const struct instance *instance
 	for (uint32_t i = 0; i < worker->scene->models[instance->model].body_count; i++) {
 		const dReal *q = dBodyGetQuaternion(instance->bodies[i]);
 		struct body_at_hand *hand = &worker->hand[first + i];
-		*hand = (struct body_at_hand){.p = from_ode(dBodyGetPosition(instance->bodies[i])),
+		*hand = (struct body_at_hand){.p = ode_vector(dBodyGetPosition(instance->bodies[i])),
 			.q = {q[0], q[1], q[2], q[3]},
-			.v = from_ode(dBodyGetLinearVel(instance->bodies[i])),
-			.w = from_ode(dBodyGetAngularVel(instance->bodies[i]))};
+			.v = ode_vector(dBodyGetLinearVel(instance->bodies[i])),
+			.w = ode_vector(dBodyGetAngularVel(instance->bodies[i]))};
 	}
 }
 
@@ -464,10 +459,10 @@ bool body_state_sane(const struct body_state *body)
 static void store_body(dBodyID body, struct body_state *ret)
 {
 	const dReal *q = dBodyGetQuaternion(body);
-	ret->p = from_ode(dBodyGetPosition(body));
+	ret->p = ode_vector(dBodyGetPosition(body));
 	ret->q = (struct quat){q[0], q[1], q[2], q[3]};
-	ret->v = from_ode(dBodyGetLinearVel(body));
-	ret->w = from_ode(dBodyGetAngularVel(body));
+	ret->v = ode_vector(dBodyGetLinearVel(body));
+	ret->w = ode_vector(dBodyGetAngularVel(body));
 }
 
 bool instance_sane(dBodyID body)
@@ -488,15 +483,18 @@ bool instance_stored_sane(const struct physics *physics, const struct instance *
 
 /* ODE turns a body by an infinitesimal rotation. In a large turn this falls short: by 0.1 % at 0.1 rad, and it never
  * exceeds half a turn. Such a body is turned exactly by its angular velocity. */
-static void turn_exactly(dBodyID body, const struct body_state *now, double spin, double dt)
+struct quat instance_far_turn(struct quat from, struct vec3 w, double spin, double dt)
 {
-	const dReal *w = dBodyGetAngularVel(body);
 	double sine, cosine;
 	math_sincos(spin * dt / 2, &sine, &cosine);
 	double along = sine / spin;
-	struct quat turn = {cosine, w[0] * along, w[1] * along, w[2] * along};
+	return quat_mul((struct quat){cosine, w.x * along, w.y * along, w.z * along}, from);
+}
+
+static void instance_set_turn(dBodyID body, struct quat turn)
+{
 	dQuaternion q;
-	ode_quaternion(quat_mul(turn, now->q), q);
+	ode_quaternion(turn, q);
 	dBodySetQuaternion(body, q);
 }
 
@@ -523,7 +521,7 @@ void instance_turn(struct worker *worker, struct instance *instance, double dt)
 		double spin2 = w.x * w.x + w.y * w.y + w.z * w.z;
 		bool by_ode = !worker->exact || exact_is_left(worker, first + i);
 		if (by_ode && spin2 > far2 && isfinite(spin2))
-			turn_exactly(instance->bodies[i], &now[i], sqrt(spin2), dt);
+			instance_set_turn(instance->bodies[i], instance_far_turn(now[i].q, w, sqrt(spin2), dt));
 		most2 = fmax(most2, spin2);
 	}
 	instance->spins = most2 > far2;

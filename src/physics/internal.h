@@ -25,6 +25,9 @@ enum {
 	PHYSICS_CONTACTS_MAX = NOTES_PAIR_MAX, /* between two geoms */
 };
 #define PHYSICS_CFM_MIN 1e-10      /* 0 would leave redundant constraints singular */
+/* Greatest speeds at which the position error of a coupling is corrected: m/s, rad/s. */
+#define PHYSICS_SLIDE_BACK_MAX 1.0
+#define PHYSICS_TURN_BACK_MAX 10.0
 #define PHYSICS_TURN_FAR 0.1       /* rad: a body that turns farther in a step is turned exactly by instance_turn() */
 #define PHYSICS_STILL_S 0.5        /* how long a model must have been still before it may sleep */
 #define PHYSICS_STATIC_MARGIN 0.25 /* m: how far a model may move before its static neighbours are looked up again */
@@ -363,6 +366,11 @@ void static_geom_make(struct worker *worker, uint32_t geom);
 /* Destroys all of them. */
 void static_geoms_forget(struct worker *worker);
 
+static inline struct vec3 ode_vector(const dReal *v)
+{
+	return (struct vec3){v[0], v[1], v[2]};
+}
+
 static inline void ode_quaternion(struct quat q, dQuaternion ret)
 {
 	ret[0] = q.w;
@@ -431,6 +439,8 @@ void instance_make_joints(struct physics *physics, struct instance *instance, dW
 void instance_drop(struct physics *physics, struct instance *instance); /* bodies and joints; geoms stay */
 void instance_load(struct physics *physics, struct instance *instance);
 /* To be called after the step and before storing: turns bodies exactly that turned far. */
+/* `from`, turned by the angular velocity w for dt seconds; spin: the length of w. Not normalised. */
+struct quat instance_far_turn(struct quat from, struct vec3 w, double spin, double dt);
 void instance_turn(struct worker *worker, struct instance *instance, double dt);
 /* A commanded model that ODE does not have: state k -> state k+1. False: beyond the bounds. */
 bool instance_move(struct physics *physics, struct instance *instance);

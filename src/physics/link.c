@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define LINK_SLIDE_BACK_MAX 1.0 /* m/s: greatest speed at which an error of a coupling is corrected */
-#define LINK_TURN_BACK_MAX 10.0 /* rad/s */
 /* A coupling yields to a motor, a stop and a limit of a rate (joint.c): as much softer than these, so that a load of
  * 100 N m turns it by 1e-4 rad/s, which the correction of its position makes good. */
 #define LINK_COUPLING_YIELDS 1e4
@@ -170,7 +168,8 @@ static struct link_joint link_joint_of(const struct worker *worker, const struct
 	return joint;
 }
 
-double link_thread_error(const struct state *state, uint32_t index)
+/* How far a screw has slid, less what its turn says; in m. */
+static double link_thread_error(const struct state *state, uint32_t index)
 {
 	const struct scene_joint *joint = &state->scene->joints[index];
 	struct vec3 axis = scene_axis_direction(state, joint, 0, false), apart = {0, 0, 0};
@@ -189,16 +188,20 @@ double link_thread_error(const struct state *state, uint32_t index)
 	return vec3_dot(axis, apart) - state_joint(state, index, false)->position[0] / joint->sdf->thread_pitch;
 }
 
+double link_thread_back(const struct worker *worker, uint32_t joint, double dt)
+{
+	double back = -worker->scene->sdf->physics.erp * link_thread_error(worker->owner->state, joint) / dt;
+	return fmin(fmax(back, -PHYSICS_SLIDE_BACK_MAX), PHYSICS_SLIDE_BACK_MAX);
+}
+
 static void link_hold_thread(const struct link_work *work, const struct link_joint *joint, struct vec3 axis)
 {
 	uint32_t index = work->link->joint.index;
 	double lead = 1 / work->worker->scene->joints[index].sdf->thread_pitch;
-	double back = -work->worker->scene->sdf->physics.erp * link_thread_error(work->worker->owner->state, index) /
-		      work->dt;
 	struct link_row *row = link_row_begin(work, 0);
 	link_along(work, joint, row, axis, joint->child.anchor);
 	link_about(work, joint, row, vec3_scale(axis, -lead));
-	row->target += fmin(fmax(back, -LINK_SLIDE_BACK_MAX), LINK_SLIDE_BACK_MAX);
+	row->target += link_thread_back(work->worker, index, work->dt);
 }
 
 static void link_loop(struct link_work *work)
@@ -306,7 +309,7 @@ static void link_gears(const struct link_work *work)
 	link_correct(work, row,
 		ratio * link_position(work, work->link->joint.index, 0) +
 			link_position(work, work->link->joint.index, 1),
-		LINK_TURN_BACK_MAX);
+		PHYSICS_TURN_BACK_MAX);
 }
 
 static void link_mimic(const struct link_work *work)
@@ -325,7 +328,7 @@ static void link_mimic(const struct link_work *work)
 	double wanted =
 		mimic->multiplier * (link_position(work, mimic->joint, mimic->axis) - mimic->reference) + mimic->offset;
 	link_correct(work, row, link_position(work, index, axis) - wanted,
-		joint->kind == SDF_PRISMATIC ? LINK_SLIDE_BACK_MAX : LINK_TURN_BACK_MAX);
+		joint->kind == SDF_PRISMATIC ? PHYSICS_SLIDE_BACK_MAX : PHYSICS_TURN_BACK_MAX);
 }
 
 /* Each row resists acceleration as a mass does: rate = rate now - impulse / mass. */

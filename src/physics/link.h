@@ -27,7 +27,7 @@ void link_equalities(const struct worker *worker, const struct assembly_link *li
 /* The row of an axis of a loop; its target is what has to be added to that of the axis's law, because the ground
  * moves. */
 void link_axis(const struct worker *worker, const struct assembly_link *link, uint32_t axis, struct link_row *ret);
-/* How far a screw has slid, less what its turn says; in m. */
-double link_thread_error(const struct state *state, uint32_t joint);
+/* The speed along the axis, in m/s, that corrects how far a screw has slid, less what its turn says. */
+double link_thread_back(const struct worker *worker, uint32_t joint, double dt);
 
 #endif

@@ -209,7 +209,7 @@ static void enable(struct worker *worker, bool (*which)(struct worker *worker, u
 }
 
 /* Bodies of islands that lanes have solved are not stepped. ODE itself enables what an island reaches. */
-static void enable_left(const struct worker *worker)
+static void solver_enable_left(const struct worker *worker)
 {
 	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
 		const struct group *group = group_at_hand(worker, g);
@@ -254,7 +254,7 @@ static void step_by_island(struct worker *worker, double dt)
 	bool found[2] = {false, false};
 	find_islands(worker, worker->pass.again);
 	if (worker->exact)
-		enable_left(worker);
+		solver_enable_left(worker);
 	for (uint32_t i = 0; i < worker->bodies.count; i++)
 		if (solver_has(worker, worker->bodies.at[i]))
 			found[is_exact(worker, root_of(worker, worker->bodies.at[i]))] = true;
@@ -276,7 +276,7 @@ static void step_alone(struct worker *worker, double dt)
 {
 	find_islands(worker, true);
 	if (worker->exact)
-		enable_left(worker);
+		solver_enable_left(worker);
 	enable(worker, this_one, worker->pass.alone);
 	dWorldStep(worker->ode_world->id, dt);
 	enable(worker, any, 0);

@@ -19,7 +19,7 @@ static void place(dBodyID body, const struct pose *pose)
 	dBodySetQuaternion(body, q);
 }
 
-static dJointID make(const struct physics *physics, const struct scene_tie *tie, dWorldID ode_world)
+static dJointID tie_make(const struct physics *physics, const struct scene_tie *tie, dWorldID ode_world)
 {
 	static const struct pose origin = {{0, 0, 0}, {1, 0, 0, 0}};
 	dBodyID a = instance_body(physics, tie->bodies[0]), b = instance_body(physics, tie->bodies[1]);
@@ -47,7 +47,7 @@ void ties_list(struct physics *physics, uint32_t index)
 void ties_make_joints(struct physics *physics, struct group *group, dWorldID ode_world)
 {
 	for (uint32_t i = 0; i < group->ties.count; i++)
-		group->ties.at[i].id = make(physics, &physics->scene->ties.at[group->ties.at[i].index], ode_world);
+		group->ties.at[i].id = tie_make(physics, &physics->scene->ties.at[group->ties.at[i].index], ode_world);
 }
 
 static bool is_of(const struct physics *physics, const struct tie_joint *tie, uint32_t model)

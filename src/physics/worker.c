@@ -186,12 +186,12 @@ static void worker_begin_left(struct worker *worker, struct group *group, double
 static void begin_ode_world(struct worker *worker, double dt, struct solver_pass pass)
 {
 	solver_begin(worker, pass);
-	if (worker->exact)
-		worker->observed.count = 0;
-	else
+	if (worker->exact) {
+		worker->observed.count = 0; /* contacts stay */
+	} else {
 		observe_begin_again(worker);
-	if (!worker->exact)
 		worker->rows_of_contacts.count = 0;
+	}
 	for (uint32_t i = 0; i < worker->ode_world->groups.count; i++) {
 		struct group *group = group_at_hand(worker, i);
 		if (group->alone)
@@ -398,7 +398,7 @@ static void note_all_diverged(const struct worker *worker)
 
 /* --- attempts ----------------------------------------------------------------------------------------------------- */
 
-static void attempt_lanes_under_guard(void *ctx)
+static void worker_try_lanes_under_guard(void *ctx)
 {
 	struct worker *worker = ctx;
 	observe_begin_again(worker);
@@ -529,7 +529,7 @@ static void note_time(const struct worker *worker, uint64_t ns)
 /* The islands of the ODE world at hand that lanes can solve. False: ODE gave up on a contact, with its message. */
 static bool worker_step_lanes(struct worker *worker, char *ret_message, size_t bytes)
 {
-	if (!ode_guard(attempt_lanes_under_guard, worker, ret_message, bytes))
+	if (!ode_guard(worker_try_lanes_under_guard, worker, ret_message, bytes))
 		return false;
 	if (!worker->sane)
 		note_all_diverged(worker);

@@ -55,16 +55,6 @@ static inline vd simd_abs(vd a)
 	return (vd)((vl)a & INT64_MAX);
 }
 
-static inline vd simd_min(vd a, vd b)
-{
-	return simd_blend((vl)(a < b), a, b);
-}
-
-static inline vd simd_max(vd a, vd b)
-{
-	return simd_blend((vl)(a > b), a, b);
-}
-
 static inline bool simd_any(vl mask)
 {
 	int64_t some = 0;
