@@ -1,19 +1,21 @@
-/* Rigid bodies for the models that one runner simulates: groups, contacts, the step. The only user of ODE.
+/* Rigid bodies for the models that one runner simulates: groups, contacts, the step. The only user of ODE, which finds
+ * contacts, and steps what the solver of this folder (exact.h, lanes/) leaves to it.
  *
  * Models that may touch share a group. Each group is in one ODE world: its own, or one that it shares with other
  * small groups. Groups are made from the pairs of models whose boxes overlap in state k and are kept for a while
  * after. Results depend neither on the groups nor on which groups share an ODE world (rules in ../DETERMINISM.md;
- * tests break one rule at a time). Every step starts by loading state k into ODE, so ODE holds nothing that matters
+ * tests break one rule at a time). Every step starts from state k, so neither solver holds anything that matters
  * between steps, and a runner can take a model over from its state alone.
  *
- * Thread: physics_init_process() once per process, from any thread. A struct physics belongs to the thread that made
- * it and is destroyed there; any threads step its ODE worlds, each with its own worker (worker.h). Memory is allocated
- * when groups change or grow, and when an island has a shape (lanes/shape.h) that none had before; a warm step does
- * not allocate. Surfaces combine as in Gazebo's ODE: friction, restitution
- * and its threshold the smaller of the two, stiffness in series, damping added, correcting velocity the smaller,
- * minimum depth the larger. Slips are added, as in Gazebo's DART. A contact of which a surface gives a stiffness is a
- * spring: at rest it holds its load at the depth force / stiffness (beyond the minimum depth of the surfaces), and it
- * parts two bodies no faster than the correcting velocity. All other contacts are rigid. */
+ * Thread: physics_init_process() once per process, from any thread. A struct physics belongs to the thread that made it
+ * and is destroyed there; any threads step its ODE worlds, each with its own worker (worker.h). Memory is allocated
+ * when groups change or grow, and when an island has a shape (lanes/shape.h) that none had before; a warm step does not
+ * allocate. Surfaces combine as in Gazebo's ODE: friction, restitution and its threshold the smaller of the two,
+ * stiffness in series, damping added, correcting velocity the smaller, minimum depth the larger. Slips are added, as in
+ * Gazebo's DART. A contact of which a surface gives a stiffness is a spring: at rest it holds its load at the depth
+ * force / stiffness (beyond the minimum depth of the surfaces), and it parts two bodies no faster than the correcting
+ * velocity. All other contacts are rigid.
+ */
 #ifndef PHYSICS_PHYSICS_H
 #define PHYSICS_PHYSICS_H
 
