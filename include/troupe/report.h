@@ -18,10 +18,10 @@ struct troupe_report_secondary {
 	double busy_s, waiting_s; /* time at work, and time waiting for work */
 	double critical_share;    /* 0 .. 1: the share of the steps' time in which this runner was the slowest */
 	uint64_t contacts, regroups, helped;
-	/* Islands (bodies that touch or are joined) that troupe's own solver has stepped, summed over steps; and those
-	 * that it left to ODE, because the world asks for iterations, because they were too large, or because no
-	 * solution was found. */
-	uint64_t exact, by_ode_asked, by_ode_large, by_ode_unsolved;
+	/* Islands (bodies that touch or are joined) that troupe's own solver has stepped, summed over steps: exactly,
+	 * or in soft steps, as piles; and those that it left to ODE, because the world asks for iterations, because
+	 * they were too large, or because no solution was found. */
+	uint64_t exact, soft, by_ode_asked, by_ode_large, by_ode_unsolved;
 	uint32_t groups;
 };
 

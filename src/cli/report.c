@@ -168,12 +168,13 @@ static void add_moves(const struct troupe_report_world *world, struct text *out)
 /* Adds a line only if some islands were left to ODE. */
 static void report_add_solver(const struct troupe_report_world *world, struct text *out)
 {
-	uint64_t exact = 0, left = 0, counts[3] = {0};
+	uint64_t exact = 0, soft = 0, left = 0, counts[3] = {0};
 	static const char *const why[] = {"as the world asks", "too large", "not solved"};
 	for (uint32_t i = 0; i < world->secondary_count; i++) {
 		const struct troupe_report_secondary *each = &world->secondaries[i];
 		const uint64_t more[] = {each->by_ode_asked, each->by_ode_large, each->by_ode_unsolved};
 		exact += each->exact;
+		soft += each->soft;
 		for (size_t k = 0; k < ARRAY_LEN(more); k++)
 			counts[k] += more[k];
 	}
@@ -182,8 +183,8 @@ static void report_add_solver(const struct troupe_report_world *world, struct te
 	if (!left)
 		return;
 	double steps = (double)MAX(world->steps - world->first_step, 1u);
-	text_add(out, "solver: %.1f islands exact in each step, %.1f by ODE:", (double)exact / steps,
-		(double)left / steps);
+	text_add(out, "solver: %.1f islands exact in each step, %.1f in soft steps, %.1f by ODE:", (double)exact / steps,
+		(double)soft / steps, (double)left / steps);
 	const char *before = " ";
 	for (size_t k = 0; k < ARRAY_LEN(counts); k++) {
 		if (!counts[k])

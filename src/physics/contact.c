@@ -111,6 +111,11 @@ static void find_statics(struct worker *worker, struct instance *instance)
 	instance->statics_of = worker;
 }
 
+static struct aabb contact_box(const struct worker *worker, const struct aabb *box)
+{
+	return worker->near > 0 ? aabb_grow(*box, worker->near) : *box;
+}
+
 static void pair_with_statics(struct worker *worker, struct instance *instance)
 {
 	const struct scene *scene = worker->scene;
@@ -120,11 +125,11 @@ static void pair_with_statics(struct worker *worker, struct instance *instance)
 		uint32_t s = instance->statics.at[i];
 		const struct scene_geom *fixed = &scene->geoms[s];
 		for (uint32_t g = 0; g < m->geom_count; g++) {
-			const struct aabb *box = &instance->boxes[g];
-			if (!aabb_overlap(box, &fixed->box) ||
+			const struct aabb box = contact_box(worker, &instance->boxes[g]);
+			if (!aabb_overlap(&box, &fixed->box) ||
 				(instance->kinematic && scene->bodies[scene->geoms[m->geom_first + g].body].kinematic))
 				continue;
-			if (fixed->kind != SCENE_PLANE || below_plane(&worker->statics[s], box))
+			if (fixed->kind != SCENE_PLANE || below_plane(&worker->statics[s], &box))
 				add_pair(worker, m->geom_first + g, s);
 		}
 	}
@@ -149,10 +154,11 @@ static void pair_within(struct worker *worker, struct instance *instance)
 	const struct scene_model *m = &scene->models[instance->model];
 	for (uint32_t g = 0; g < m->geom_count; g++)
 		for (uint32_t h = g + 1; h < m->geom_count; h++) {
+			const struct aabb box = contact_box(worker, &instance->boxes[g]);
 			const struct scene_geom *a = &scene->geoms[m->geom_first + g],
 						*b = &scene->geoms[m->geom_first + h];
 			if (contact_meet(&scene->links[a->link], &scene->links[b->link]) &&
-				aabb_overlap(&instance->boxes[g], &instance->boxes[h]) &&
+				aabb_overlap(&box, &instance->boxes[h]) &&
 				bodies_may_touch(worker, a->body, b->body))
 				add_pair(worker, m->geom_first + g, m->geom_first + h);
 		}
@@ -164,10 +170,11 @@ static void pair_models(struct worker *worker, uint32_t model_a, uint32_t model_
 	const struct instance *a = worker->instances[model_a], *b = worker->instances[model_b];
 	const struct scene_model *ma = &scene->models[model_a], *mb = &scene->models[model_b];
 	for (uint32_t g = 0; g < ma->geom_count; g++) {
-		if (!aabb_overlap(&a->boxes[g], &b->box))
+		const struct aabb box = contact_box(worker, &a->boxes[g]);
+		if (!aabb_overlap(&box, &b->box))
 			continue;
 		for (uint32_t h = 0; h < mb->geom_count; h++)
-			if (aabb_overlap(&a->boxes[g], &b->boxes[h]) &&
+			if (aabb_overlap(&box, &b->boxes[h]) &&
 				bodies_may_touch(worker, scene->geoms[ma->geom_first + g].body,
 					scene->geoms[mb->geom_first + h].body))
 				add_pair(worker, ma->geom_first + g, mb->geom_first + h);
@@ -401,7 +408,7 @@ static void note_touch(struct worker *worker, const struct scene_geom *a, const 
 /* --- making them ------------------------------------------------------------------------------------------------ */
 
 static void contact_add(
-	struct worker *worker, const struct geom_pair *pair, const struct meeting *m, const dContactGeom *found)
+	const struct geom_pair *pair, const struct meeting *m, const dContactGeom *found, contact_rows *to)
 {
 	const dSurfaceParameters *surface = &m->mix->surface;
 	struct contact_row row = {
@@ -410,6 +417,9 @@ static void contact_add(
 		.at = {found->pos[0], found->pos[1], found->pos[2]},
 		.normal = {found->normal[0], found->normal[1], found->normal[2]},
 		.depth = found->depth,
+		.overlap = found->depth,
+		.push = MAX(m->mix->push, 0.0),
+		.spring = m->mix->spring,
 		.softness = surface->soft_cfm,
 		.mu = {surface->mu, surface->mu2},
 		.slip = {surface->slip1, surface->slip2},
@@ -423,7 +433,7 @@ static void contact_add(
 	};
 	set_direction(m, &row);
 	set_depth(m, &row);
-	vec_push(&worker->rows_of_contacts, row);
+	vec_push(to, row);
 }
 
 void contact_make_joint(struct worker *worker, const struct contact_row *row)
@@ -497,7 +507,8 @@ static int find(struct worker *worker, const struct geom_pair *pair, dGeomID ga,
 {
 	const struct scene_geom *a = &worker->scene->geoms[pair->a], *b = &worker->scene->geoms[pair->b];
 	uint32_t most = MIN(MIN(a->max_contacts, b->max_contacts), (uint32_t)PHYSICS_CONTACTS_MAX);
-	int count = most ? shape_collide(worker, pair->a, pair->b, ga, gb, (int)most, ret) : 0, kept = 0;
+	int count = most ? shape_collide(worker, pair->a, pair->b, ga, gb, worker->near, (int)most, ret) : 0;
+	int kept = 0;
 	for (int i = 0; i < count; i++)
 		if (usable(&ret[i]))
 			ret[kept++] = ret[i];
@@ -527,25 +538,34 @@ static int keep_deepest(dContactGeom *found, int count)
 	return MIN(count, 1);
 }
 
-static void collide(struct worker *worker, const struct geom_pair *pair)
+/* Appends the contacts of a pair to *to; *ret: as ODE has them. Returns their number. */
+static int contact_meet_pair(
+	struct worker *worker, const struct geom_pair *pair, dContactGeom *ret, contact_rows *to)
 {
-	const struct scene_geom *a = &worker->scene->geoms[pair->a], *b = &worker->scene->geoms[pair->b];
 	const struct surface_mix *mix = mix_of(worker, pair);
 	if (mix->apart)
-		return;
+		return 0;
 	dGeomID ga = geom_id(worker, pair->a), gb = geom_id(worker, pair->b);
-	dContactGeom found[PHYSICS_CONTACTS_MAX];
-	int count = find(worker, pair, ga, gb, found);
+	int count = find(worker, pair, ga, gb, ret);
 	if (pair->part == CONTACT_DEEPEST)
-		count = keep_deepest(found, count);
+		count = keep_deepest(ret, count);
 	if (!count)
-		return;
+		return 0;
 	struct meeting m;
 	begin_meeting(worker, pair, ga, gb, mix, &m);
 	m.count = count;
 	for (int i = 0; i < count; i++)
-		contact_add(worker, pair, &m, &found[i]);
-	note_touch(worker, a, b);
+		contact_add(pair, &m, &ret[i], to);
+	return count;
+}
+
+static void collide(struct worker *worker, const struct geom_pair *pair)
+{
+	dContactGeom found[PHYSICS_CONTACTS_MAX];
+	int count = contact_meet_pair(worker, pair, found, &worker->rows_of_contacts);
+	if (!count)
+		return;
+	note_touch(worker, &worker->scene->geoms[pair->a], &worker->scene->geoms[pair->b]);
 	if (worker->owner->observe & OBSERVE_CONTACTS)
 		observe_contacts(worker, pair, found, (uint32_t)count);
 	worker->contacts_made += (uint32_t)count;
@@ -562,6 +582,23 @@ static void find_pairs(struct worker *worker, const struct group *group)
 	}
 	for (uint32_t i = 0; i < group->pair_count; i++)
 		pair_models(worker, group->pairs[i].a, group->pairs[i].b);
+}
+
+void contact_list_near(struct worker *worker, const struct group *group, double near,
+	bool (*wanted)(const struct worker *worker, const struct geom_pair *pair), contact_rows *ret)
+{
+	dContactGeom found[PHYSICS_CONTACTS_MAX];
+	worker->making = group;
+	worker->near = near;
+	find_pairs(worker, group);
+	sort_pairs(worker);
+	crowd_thin_out(worker);
+	for (uint32_t i = 0; i < worker->geom_pairs.count && !worker_abandons(worker); i++) {
+		const struct geom_pair *pair = &worker->geom_pairs.at[i];
+		if (pair->part != CONTACT_NONE && wanted(worker, pair))
+			(void)contact_meet_pair(worker, pair, found, ret);
+	}
+	worker->near = 0;
 }
 
 void contact_make(struct worker *worker, struct group *group)

@@ -15,6 +15,7 @@
 struct exact *exact_create(uint32_t lanes)
 {
 	struct exact *exact = mem_alloc(sizeof *exact);
+	exact->soft = soft_create();
 	exact->kernel = lanes ? lanes_kernel_of(lanes) : lanes_kernel_best();
 	return exact;
 }
@@ -58,6 +59,7 @@ void exact_destroy(struct exact *exact)
 		return;
 	exact_forget_waiting(exact);
 	exact_forget_shapes(exact);
+	soft_destroy(exact->soft);
 	vec_free(&exact->shapes);
 	vec_free(&exact->busy);
 	vec_free(&exact->parts);
@@ -113,7 +115,7 @@ static void exact_add_part(struct worker *worker, const struct assembly *assembl
 	vec_push(&exact->parts, part);
 }
 
-static uint32_t exact_root(struct exact *exact, uint32_t part)
+uint32_t exact_root(struct exact *exact, uint32_t part)
 {
 	struct exact_part *parts = exact->parts.at;
 	while (parts[part].root != part)
@@ -126,12 +128,12 @@ bool exact_moves(const struct worker *worker, uint32_t body)
 	return body != SCENE_NONE && !worker->scene->bodies[body].kinematic;
 }
 
-static void exact_join(struct worker *worker, const struct contact_row *row)
+void exact_join(struct worker *worker, uint32_t body_a, uint32_t body_b)
 {
 	struct exact *exact = worker->exact;
-	if (!exact_moves(worker, row->bodies[0]) || !exact_moves(worker, row->bodies[1]))
+	if (!exact_moves(worker, body_a) || !exact_moves(worker, body_b))
 		return;
-	uint32_t a = exact_root(exact, exact->part[row->bodies[0]]), b = exact_root(exact, exact->part[row->bodies[1]]);
+	uint32_t a = exact_root(exact, exact->part[body_a]), b = exact_root(exact, exact->part[body_b]);
 	exact->parts.at[MAX(a, b)].root = MIN(a, b);
 }
 
@@ -142,7 +144,8 @@ static void exact_list_islands(struct worker *worker)
 	const struct contact_row *rows = worker->rows_of_contacts.at;
 	uint32_t count = worker->rows_of_contacts.count;
 	for (uint32_t i = 0; i < count; i++)
-		exact_join(worker, &rows[i]);
+		exact_join(worker, rows[i].bodies[0], rows[i].bodies[1]);
+	soft_join(worker);
 	for (uint32_t i = exact->parts.count; i-- > 0;) {
 		uint32_t root = exact_root(exact, i);
 		if (root == i)
@@ -260,7 +263,7 @@ static struct exact_shape *exact_find_shape(struct exact *exact)
 /* --- batches --------------------------------------------------------------------------------------------------------
  */
 
-static void exact_leave(struct worker *worker, uint32_t root, enum physics_left why)
+void exact_leave(struct worker *worker, uint32_t root, enum physics_left why)
 {
 	struct exact *exact = worker->exact;
 	worker->left_count[why]++;
@@ -269,7 +272,7 @@ static void exact_leave(struct worker *worker, uint32_t root, enum physics_left 
 	exact->left++;
 }
 
-static double *exact_fit(struct exact_memory *memory, size_t groups, uint32_t lanes)
+double *exact_fit(struct exact_memory *memory, size_t groups, uint32_t lanes)
 {
 	size_t bytes = groups * lanes * sizeof(double);
 	if (bytes > memory->bytes) {
@@ -340,6 +343,8 @@ static void exact_run(struct worker *worker, struct exact_shape *shape, double d
 		memcpy(&failed, &batch[(size_t)shape->shape->failed_at * lanes + l], sizeof failed);
 		if (!failed && exact_store(worker, &lane, dt))
 			worker->exact_count++;
+		else if (soft_covers(worker, shape->roots[l]))
+			soft_add(worker, shape->roots[l]);
 		else
 			exact_leave(worker, shape->roots[l], PHYSICS_LEFT_UNSOLVED);
 	}
@@ -361,22 +366,26 @@ static void exact_run_all(struct worker *worker, double dt)
 /* Whether the island of the key is solved here. One without joints is a pile. Most rows of a pile are not independent,
  * and pivoting takes hundreds of rounds to find which of them hold; as long as ODE can solve it exactly, ODE is faster.
  * Beyond that a pile at rest is worth the few rounds that it takes here: iterations would make it creep. */
-static bool exact_takes(const struct worker *worker)
+static bool exact_takes(struct worker *worker, uint32_t root)
 {
 	const struct physics_options *options = &worker->owner->options;
 	const uint32_t rows = worker->exact->key.rows, by_ode = physics_exact_rows(options);
 	if (options->solver == PHYSICS_SOLVER_QUICK)
 		return false;
 	if (!worker->exact->jointed)
-		return rows <= EXACT_PILE_ROWS || rows > by_ode;
+		return rows <= EXACT_PILE_ROWS && !soft_was_pile(worker, root);
 	return rows <= by_ode;
 }
 
 static void exact_add_island(struct worker *worker, uint32_t root, double dt)
 {
 	struct exact *exact = worker->exact;
-	if (!exact_make_key(worker, root) || !exact_takes(worker)) {
+	if (!exact_make_key(worker, root) || !exact_takes(worker, root)) {
 		bool asked = worker->owner->options.solver == PHYSICS_SOLVER_QUICK;
+		if (!asked && soft_covers(worker, root)) {
+			soft_add(worker, root);
+			return;
+		}
 		exact_leave(worker, root, asked ? PHYSICS_LEFT_ASKED : PHYSICS_LEFT_LARGE);
 		return;
 	}
@@ -408,6 +417,7 @@ void exact_step(struct worker *worker, double dt)
 	exact_forget_waiting(exact); /* left over where ODE gave up */
 	exact->parts.count = exact->laws.count = 0;
 	exact->left = exact->link_rows = 0;
+	soft_begin(worker);
 	if (exact->shapes.count > EXACT_SHAPES_MAX)
 		exact_forget_shapes(exact);
 	for (uint32_t g = 0; g < worker->ode_world->groups.count; g++) {
@@ -422,6 +432,7 @@ void exact_step(struct worker *worker, double dt)
 		if (exact->parts.at[i].root == i)
 			exact_add_island(worker, i, dt);
 	exact_run_all(worker, dt);
+	soft_step(worker, dt);
 }
 
 uint32_t exact_left_count(const struct exact *exact)

@@ -196,8 +196,7 @@ static void exact_fill_link(const struct worker *worker, const struct exact_lane
 /* --- contacts -------------------------------------------------------------------------------------------------------
  */
 
-/* A direction across the normal, where any will do. */
-static struct vec3 exact_fill_any_direction(struct vec3 n)
+struct vec3 exact_any_direction(struct vec3 n)
 {
 	struct vec3 other = fabs(n.z) > 0.7 ? (struct vec3){0, -n.z, n.y} : (struct vec3){-n.y, n.x, 0};
 	return vec3_unit(other);
@@ -232,7 +231,7 @@ static void exact_fill_slot(const struct worker *worker, const struct exact_lane
 	double least = MAX(worker->scene->sdf->physics.cfm, PHYSICS_CFM_MIN);
 	struct vec3 normal = turned ? vec3_scale(row->normal, -1) : row->normal, first = row->first;
 	if (first.x == 0 && first.y == 0 && first.z == 0)
-		first = exact_fill_any_direction(normal);
+		first = exact_any_direction(normal);
 	struct vec3 second = vec3_cross(normal, first), moves = {0, 0, 0};
 	if (ground != SCENE_NONE && !exact_moves(worker, ground))
 		moves = exact_fill_velocity(worker, ground, row->at);

@@ -5,6 +5,7 @@
 #include "physics/exact.h"
 #include "physics/internal.h"
 #include "physics/lanes/kernel.h"
+#include "physics/soft.h"
 
 enum {
 	EXACT_SHAPES_MAX = 2048, /* when there are more, all are made anew as they come again */
@@ -24,6 +25,8 @@ struct exact_part { /* an assembly in this step */
 	uint32_t row_first; /* of a root: the first contact of the island; the others through exact.row_next */
 	uint32_t body_first, dof_first; /* of its bodies and coordinates among those of the island */
 	uint32_t link_row_first;        /* in exact.link_impulses: of the equalities of its links */
+	uint32_t impulses;              /* of its bodies in the state, as points */
+	uint32_t pile;                  /* of a root: number of the island in soft.c, plus 1; 0: it is none of them */
 	bool left;                      /* the island is left to ODE */
 };
 
@@ -40,6 +43,7 @@ struct exact_shape {
 };
 
 struct exact {
+	struct soft *soft;
 	const struct lanes_kernel *kernel; /* with the most lanes */
 	VEC(struct exact_shape) shapes;
 	uint32_t table[1u << EXACT_TABLE_BITS]; /* index + 1 of a shape, by the hash of its key; 0: free */
@@ -79,6 +83,15 @@ static inline bool exact_has_link_law(const struct axis_law *law)
 	return law->row || law->mass != 0 || law->push != 0;
 }
 
+/* exact.c */
+double *exact_fit(struct exact_memory *memory, size_t groups, uint32_t lanes);
+/* The islands of two bodies become one, if both move. */
+void exact_join(struct worker *worker, uint32_t body_a, uint32_t body_b);
+/* The root of the part's island. */
+uint32_t exact_root(struct exact *exact, uint32_t part);
+/* Leaves the island to ODE. */
+void exact_leave(struct worker *worker, uint32_t root, enum physics_left why);
+
 /* exact_notes.c */
 /* I v, of a body that is turned by q. solid: mass and inertia of an assembly. */
 struct vec3 exact_times_inertia(const double *solid, struct quat q, struct vec3 v);
@@ -86,6 +99,8 @@ struct vec3 exact_times_inertia(const double *solid, struct quat q, struct vec3 
 struct vec3 exact_turned_spin(const double *solid, struct quat q, struct vec3 w, double h);
 
 /* exact_fill.c */
+/* A direction across the normal, where any will do. */
+struct vec3 exact_any_direction(struct vec3 normal);
 void exact_fill(struct worker *worker, const struct exact_lane *lane, double dt);
 /* A lane without an island gets what the first has. */
 void exact_copy_lane(const struct lanes_shape *shape, double *batch, uint32_t lanes, uint32_t lane);

@@ -36,6 +36,7 @@ enum {
 struct surface_mix {
 	dSurfaceParameters surface;   /* without soft_erp and the direction flag: these are set contact by contact */
 	double erp, min_depth, reach; /* reach: m by which the step may correct a contact */
+	double push;                  /* the same as a rate: m/s */
 	double dt;                    /* 0: not computed yet */
 	bool apart;                   /* their masks allow no contact */
 	bool directed;                /* one of them gives the first friction direction */
@@ -215,13 +216,17 @@ struct contact_row {
 	struct vec3 at, normal;
 	struct vec3 first;           /* direction of friction; zero: any */
 	double depth, erp, softness; /* depth: m that the step corrects a part of; softness: m/s per N */
+	double overlap, push;        /* m, with the depth that need not be corrected; m/s at which it may be */
 	double mu[2];
 	double motion[2],
 		slip[2]; /* m/s wanted across the normal, and m/s per N; in the first direction and across it */
 	double bounce, bounce_rate;
 	double rolling, spinning;            /* m: torque about directions across the normal, and about it, per N */
 	bool moves, slips, bounces, resists; /* the members for it are set */
+	bool spring;                         /* see struct surface_mix */
 };
+
+typedef VEC(struct contact_row) contact_rows;
 
 enum contact_part { CONTACT_ALL, CONTACT_DEEPEST, CONTACT_NONE }; /* which contacts of a pair are made */
 
@@ -301,7 +306,7 @@ struct worker {
 	bool gave_up;               /* ODE left a step by longjmp: no object may be freed */
 	uint64_t lost, helped;      /* see struct physics_stats */
 	uint64_t contacts_made;
-	uint64_t exact_count, left_count[PHYSICS_LEFT_COUNT]; /* the same */
+	uint64_t exact_count, soft_count, left_count[PHYSICS_LEFT_COUNT]; /* the same */
 	uint64_t asked_to_stop_ns; /* when a request to stop was first seen in this step; 0: not yet */
 	bool abandoned;            /* the step was given up on this thread */
 
@@ -331,7 +336,8 @@ struct worker {
 	bool collects;                  /* couplings are being listed: the first try of a step */
 	struct body_at_hand *hand;      /* [room.bodies] of the ODE world at hand */
 	const struct group *making;     /* the group whose contacts are made */
-	VEC(struct contact_row) rows_of_contacts; /* of the ODE world at hand, group by group */
+	double near; /* m: geoms that are no farther apart are pairs */
+	contact_rows rows_of_contacts; /* of the ODE world at hand, group by group */
 	VEC(struct geom_pair) geom_pairs;
 	VEC(struct geom_pair) sort_space;
 
@@ -408,8 +414,11 @@ void added_push(const struct scene_body *from, struct vec3 gravity, double dt, b
 
 /* shape.c */
 dGeomID shape_make(const struct scene_geom *geom);
-/* dCollide() for all kinds of geoms: writes at most `most` contacts to *ret; normals push the first geom away. */
-int shape_collide(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret);
+/* dCollide() for all kinds of geoms: writes at most `most` contacts to *ret; normals push the first geom away. With
+ * near > 0 also for geoms that are less than `near` m apart, with a negative depth, unless both are of convex meshes,
+ * triangles and planes. */
+int shape_collide(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, double near, int most,
+	dContactGeom *ret);
 
 /* ODE worlds of any threads may use one memory, one of them at a time. An ODE world that has used a shared memory must
  * be destroyed by ode_destroy_world(), because ODE's reference counts of memories are not thread-safe. */
@@ -593,6 +602,10 @@ void group_make_ode(struct physics *physics, struct group *group);
 /* contact.c */
 /* Lists the contacts of a group of the ODE world at hand in worker.rows_of_contacts. */
 void contact_make(struct worker *worker, struct group *group);
+/* The same for the pairs that are wanted, and with contacts of geoms less than `near` m apart, for a solver that stops
+ * bodies before they touch: appends them to *ret. They are not touches for anybody else. */
+void contact_list_near(struct worker *worker, const struct group *group, double near,
+	bool (*wanted)(const struct worker *worker, const struct geom_pair *pair), contact_rows *ret);
 /* The contact as a joint of ODE. */
 void contact_make_joint(struct worker *worker, const struct contact_row *row);
 

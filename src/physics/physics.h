@@ -74,14 +74,14 @@ struct physics_pair {
 /* Why an island is left to ODE (physics_options.ode: all are, and none is counted). */
 enum physics_left {
 	PHYSICS_LEFT_ASKED,    /* the world wants iterations */
-	PHYSICS_LEFT_LARGE,    /* it has more bodies, coordinates or rows than are solved exactly */
+	PHYSICS_LEFT_LARGE,    /* it has joints, and more bodies, coordinates or rows than are solved exactly */
 	PHYSICS_LEFT_UNSOLVED, /* the exact solver found no solution within the bounds of a state */
 	PHYSICS_LEFT_COUNT,
 };
 
 struct physics_stats {
 	uint64_t contacts, regroups; /* since the start */
-	uint64_t exact;              /* islands that the exact solver has stepped, summed over steps */
+	uint64_t exact, soft;        /* islands that the exact solver, and that of piles, have stepped, summed over steps */
 	uint64_t left[PHYSICS_LEFT_COUNT]; /* islands that were left to ODE, summed over steps */
 	uint64_t lost;               /* steps of ODE worlds that were begun again because the exact solver failed */
 	uint64_t helped;             /* steps of groups of other secondaries */

@@ -148,31 +148,75 @@ static uint32_t shape_on_plane(struct worker *worker, const struct collide_shape
 	return collide_plane(shape, normal, vec3_dot(normal, held.p), ret);
 }
 
+/* --- growth ------------------------------------------------------------------------------------------------------- */
+
+struct shape_growth { /* m, of two geoms on all sides */
+	double a, b;
+};
+
+static bool shape_can_grow(const struct scene_geom *geom)
+{
+	return geom->kind != SCENE_PLANE && geom->kind != SCENE_CONVEX && !is_trimesh(geom->kind);
+}
+
+static struct vec3 shape_grown(const struct scene_geom *geom, double by)
+{
+	if (by == 0 || !shape_can_grow(geom))
+		return geom->size;
+	bool round = geom->kind == SCENE_CAPSULE; /* its ends grow with its radius */
+	return vec3_add(geom->size, (struct vec3){by, by, round ? 0 : by});
+}
+
+static void shape_resize(const struct scene_geom *geom, dGeomID id, double by)
+{
+	struct vec3 size = shape_grown(geom, by);
+	switch (geom->kind) {
+	case SCENE_BOX:
+		dGeomBoxSetLengths(id, size.x * 2, size.y * 2, size.z * 2);
+		break;
+	case SCENE_SPHERE:
+		dGeomSphereSetRadius(id, size.x);
+		break;
+	case SCENE_CYLINDER:
+		dGeomCylinderSetParams(id, size.x, size.z * 2);
+		break;
+	case SCENE_CAPSULE:
+		dGeomCapsuleSetParams(id, size.x, size.z * 2);
+		break;
+	default:
+		break;
+	}
+}
+
 /* Contacts of the first shape with the second; only the second may be a plane or a trimesh. */
-static uint32_t meet(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, uint32_t most,
-	struct collide_contact *ret)
+static uint32_t meet(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb,
+	const struct shape_growth *growth, uint32_t most, struct collide_contact *ret)
 {
 	const struct scene_geom *of_a = &worker->scene->geoms[a], *of_b = &worker->scene->geoms[b];
 	struct collide_shape shape = shape_of(of_a, ga), other;
+	shape.size = shape_grown(of_a, growth->a);
 	if (is_trimesh(of_b->kind))
 		return on_trimesh(worker, of_b, gb, &shape, most, ret);
 	if (of_b->kind == SCENE_PLANE)
 		return shape_on_plane(worker, &shape, b, gb, ret);
 	other = shape_of(of_b, gb);
+	other.size = shape_grown(of_b, growth->b);
 	return collide_convex(&shape, &other, ret);
 }
 
 _Static_assert((int)PHYSICS_CONTACTS_MAX >= (int)COLLIDE_PAIR_MAX, "a pair's contacts must fit");
 
-int shape_collide(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, int most, dContactGeom *ret)
+static int shape_collide_grown(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb,
+	struct shape_growth growth, int most, dContactGeom *ret)
 {
 	const struct scene_geom *of_a = &worker->scene->geoms[a];
 	if (is_odes_pair(of_a, &worker->scene->geoms[b]))
 		return dCollide(ga, gb, most, ret, sizeof *ret);
 	bool swap = of_a->kind == SCENE_PLANE || is_trimesh(of_a->kind);
 	struct collide_contact found[PHYSICS_CONTACTS_MAX];
-	uint32_t count = swap ? meet(worker, b, a, gb, ga, (uint32_t)most, found)
-			      : meet(worker, a, b, ga, gb, (uint32_t)most, found);
+	const struct shape_growth turned = {growth.b, growth.a};
+	uint32_t count = swap ? meet(worker, b, a, gb, ga, &turned, (uint32_t)most, found)
+			      : meet(worker, a, b, ga, gb, &growth, (uint32_t)most, found);
 	count = MIN(count, (uint32_t)most);
 	double sign = swap ? -1 : 1;
 	for (uint32_t i = 0; i < count; i++) {
@@ -186,4 +230,22 @@ int shape_collide(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGe
 			.side2 = -1};
 	}
 	return (int)count;
+}
+
+int shape_collide(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, double near, int most,
+	dContactGeom *ret)
+{
+	const struct scene_geom *of_a = &worker->scene->geoms[a], *of_b = &worker->scene->geoms[b];
+	bool grows_a = shape_can_grow(of_a), grows_b = shape_can_grow(of_b);
+	if (near == 0 || (!grows_a && !grows_b))
+		return shape_collide_grown(worker, a, b, ga, gb, (struct shape_growth){0, 0}, most, ret);
+	const struct shape_growth growth = {grows_a ? near / (1 + grows_b) : 0, grows_b ? near / (1 + grows_a) : 0};
+	shape_resize(of_a, ga, growth.a);
+	shape_resize(of_b, gb, growth.b);
+	int count = shape_collide_grown(worker, a, b, ga, gb, growth, most, ret);
+	shape_resize(of_a, ga, 0);
+	shape_resize(of_b, gb, 0);
+	for (int i = 0; i < count; i++)
+		ret[i].depth -= near;
+	return count;
 }

@@ -99,6 +99,7 @@ static bool put_to_rest(struct physics *physics, uint32_t model)
 		return false;
 	memcpy(state_words(physics->state, model, true), state_words(physics->state, model, false),
 		physics->state->models[model].system_first * sizeof(uint64_t));
+	state_keep_impulses(physics->state, model);
 	struct body_state *next = state_bodies(physics->state, model, true);
 	for (uint32_t i = 0; i < m->body_count; i++)
 		next[i].v = next[i].w = (struct vec3){0, 0, 0};

@@ -68,11 +68,12 @@ static void meet(const struct sdf_physics *world, const struct sdf_surface *a, c
 		.surface = {.mode = dContactApprox1 | dContactMu2 | dContactSoftERP | dContactSoftCFM,
 			.mu = MIN(a->mu, b->mu),
 			.mu2 = MIN(a->mu2, b->mu2)},
-		.reach = MIN(MIN(a->max_vel, b->max_vel), world->contact_max_correcting_vel) * dt,
+		.push = MIN(MIN(a->max_vel, b->max_vel), world->contact_max_correcting_vel),
 		.apart = !((a->category_bitmask & b->collide_bitmask) | (b->category_bitmask & a->collide_bitmask)),
 		.directed = is_directed(a) || is_directed(b),
 		.dt = dt,
 	};
+	ret->reach = ret->push * dt;
 	double slip1 = a->slip1 + b->slip1, slip2 = a->slip2 + b->slip2; /* the same force acts on both */
 	if (slip1 > 0 || slip2 > 0) {
 		ret->surface.mode |= dContactSlip1 | dContactSlip2;

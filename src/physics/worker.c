@@ -73,6 +73,7 @@ void worker_add_stats(const struct worker *worker, struct physics_stats *stats)
 	stats->lost += worker->lost;
 	stats->helped += worker->helped;
 	stats->exact += worker->exact_count;
+	stats->soft += worker->soft_count;
 	for (int i = 0; i < PHYSICS_LEFT_COUNT; i++)
 		stats->left[i] += worker->left_count[i];
 }
@@ -119,6 +120,7 @@ static void worker_load(struct worker *worker, const struct group *group)
 		struct instance *instance = owner->instances[group->members.at[i]];
 		uint32_t geoms = owner->scene->models[instance->model].geom_count;
 		instance->touched = false;
+		state_clear_impulses(owner->state, instance->model, true);
 		memset(instance->placed, owner->options.ode, geoms * sizeof *instance->placed);
 		if (owner->options.ode) {
 			instance_load(owner, instance);
@@ -339,6 +341,7 @@ static bool store_alone(struct physics *owner, const struct group *group)
 {
 	struct instance *instance = owner->instances[group->members.at[0]];
 	instance->touched = instance->spins = false;
+	state_clear_impulses(owner->state, instance->model, true);
 	state_keep_world_joints(owner->state, instance->model);
 	if (!instance_move(owner, instance))
 		return false;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define ID_MAX (UINT64_MAX / 2)
+#define IMPULSE_MAX 1e30f          /* N s, and m: an impulse of a pile is begun with as it is saved */
 #define POSITION_MAX_OF_JOINT 1e15 /* rad or m: limit for a saved position; turns are counted */
 
 enum { HOLES_MAX = 1 << 18 }; /* free places below the created models that a small file may have */
@@ -100,10 +101,10 @@ static void pack_model(const struct edit *edit, uint32_t index, struct text *out
 	if (!m->body_count)
 		edit_pack_pose(out, &m->in_body);
 	pack_switches(edit->shared->scene, m, out);
-	uint32_t words = m->absent ? 0 : state->models[index].words;
+	uint32_t words = m->absent ? 0 : state_count_all(state, index);
 	pack_u64(out, words);
 	for (uint32_t i = 0; i < words; i++)
-		pack_u64(out, state_words(state, index, false)[i]);
+		pack_u64(out, state_word_of_all(state, index, i));
 }
 
 void edit_pack(const struct edit *edit, struct text *out)
@@ -195,6 +196,21 @@ static bool sane_numbers(const struct state *state, uint32_t model, bool next)
 	return true;
 }
 
+/* The last three of the six floats of an impulse; where it was does not matter. */
+static bool sane_impulses(const struct state *state, uint32_t model, bool next)
+{
+	uint32_t count;
+	const uint64_t *words = state_impulses(state, model, next, &count);
+	for (uint32_t i = 0; i < count; i += STATE_IMPULSE_WORDS) {
+		float numbers[6];
+		memcpy(numbers, &words[i + 1], sizeof numbers);
+		for (uint32_t k = 0; k < 6; k++)
+			if (!(fabsf(numbers[k]) <= IMPULSE_MAX))
+				return false;
+	}
+	return true;
+}
+
 bool edit_words_sane(const struct state *state, uint32_t model, bool next)
 {
 	const struct body_state *bodies = state_bodies(state, model, next);
@@ -205,18 +221,22 @@ bool edit_words_sane(const struct state *state, uint32_t model, bool next)
 			!vec3_within(s->v, PHYSICS_VELOCITY_MAX) || !vec3_within(s->w, PHYSICS_SPIN_MAX))
 			return false;
 	}
-	return sane_numbers(state, model, next);
+	return sane_numbers(state, model, next) && sane_impulses(state, model, next);
 }
 
 static troupe_status unpack_words(struct edit *edit, uint32_t index, struct unpack *in, struct troupe_error *error)
 {
 	struct state *state = edit->shared->state;
 	uint32_t words = unpack_count(in, UINT32_MAX);
-	if (in->bad || (words && words != state->models[index].words) ||
+	if (in->bad || (words && !state_resize_all(state, index, words)) ||
 		(!words && state->models[index].words && !edit->shared->scene->models[index].absent))
 		return bad_save(error, "the state of a model has another size");
-	for (uint32_t i = 0; i < words; i++)
+	uint32_t fixed = MIN(words, state->models[index].words);
+	for (uint32_t i = 0; i < fixed; i++)
 		state_words(state, index, false)[i] = unpack_u64(in);
+	uint64_t *impulses = state_resize_impulses(state, index, false, words - fixed);
+	for (uint32_t i = fixed; i < words; i++)
+		impulses[i - fixed] = unpack_u64(in);
 	state_touched(state, index);
 	return in->bad || (words && !edit_words_sane(state, index, false)) ? bad_save(error, "the state of a model")
 									   : TROUPE_OK;

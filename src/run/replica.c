@@ -328,11 +328,8 @@ static bool take_words(struct replica *replica, const struct replica_words *word
 {
 	struct state *state = replica->shared.state;
 	struct unpack in = {words->bytes, words->bytes + (size_t)words->count * 8, false};
-	if (words->count != state->models[words->model].words)
-		return false;
 	state_touched(state, words->model);
-	return wire_get_words(&in, state_words(state, words->model, false), words->count) &&
-	       edit_words_sane(state, words->model, false);
+	return wire_get_all(&in, state, words->model, words->count) && edit_words_sane(state, words->model, false);
 }
 
 /* Whether this is the first time in this step that words of the model come. */

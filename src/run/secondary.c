@@ -536,6 +536,7 @@ static bool post_update_asleep(struct secondary *secondary, uint32_t model, cons
 	const uint64_t *now = state_words(shared->state, model, false);
 	uint64_t *next = state_words(shared->state, model, true);
 	memcpy(next, now, m->system_first * sizeof *next);
+	state_keep_impulses(shared->state, model);
 	systems_post_update(shared->systems, model, step);
 	uint32_t words = m->words - m->system_first;
 	return words && memcmp(next + m->system_first, now + m->system_first, words * sizeof *next) != 0;

@@ -211,13 +211,6 @@ static bool is_own(const struct wire *wire, uint32_t secondary, uint32_t model)
 	return wire->primary->plan.dispatch.roster.now.model[model] == secondary + 1;
 }
 
-static void encode_words(const struct wire *wire, uint32_t model, struct text *out)
-{
-	const struct state *state = wire->primary->shared->state;
-	pack_var(out, state->models[model].words);
-	wire_put_words(out, state_words(state, model, false), state->models[model].words);
-}
-
 /* Taken over from the same secondary: it has the words already. */
 static bool is_again(const struct step *step, uint32_t at)
 {
@@ -242,7 +235,7 @@ static void encode_change(struct wire *wire, const struct step *step, uint32_t a
 	pack_var(out, again ? WIRE_TAKE_AGAIN : codes[change->kind]);
 	pack_var(out, change->id);
 	if (change->kind == CHANGE_TAKE && !again)
-		encode_words(wire, change->id, out);
+		wire_put_all(out, wire->primary->shared->state, change->id);
 	if ((change->kind == CHANGE_TAKE && !again) || change->kind == CHANGE_GHOST_ON)
 		wire->met[change->id] = wire->calls;
 }
@@ -272,7 +265,7 @@ static uint32_t encode_written(struct wire *wire, uint32_t secondary, struct tex
 			continue;
 		wire->met[model] = wire->calls;
 		pack_var(out, (uint64_t)model + 1);
-		encode_words(wire, model, out);
+		wire_put_all(out, shared->state, model);
 		any = WIRE_WRITTEN;
 	}
 	if (any)
@@ -451,6 +444,7 @@ static void decode_stats(struct wire_peer *peer, struct unpack *in)
 	peer->stats_next.regroups = peer->stats.regroups + unpack_var(in);
 	peer->stats_next.lost = peer->stats.lost + unpack_var(in);
 	peer->stats_next.exact = peer->stats.exact + unpack_var(in);
+	peer->stats_next.soft = peer->stats.soft + unpack_var(in);
 	for (int i = 0; i < PHYSICS_LEFT_COUNT; i++)
 		peer->stats_next.left[i] = peer->stats.left[i] + unpack_var(in);
 	peer->stats_next.groups = unpack_var_count(in, UINT32_MAX);

@@ -272,6 +272,7 @@ static void put_stats(const struct replica_report *report, struct text *out)
 	pack_var(out, now->regroups - before->regroups);
 	pack_var(out, now->lost - before->lost);
 	pack_var(out, now->exact - before->exact);
+	pack_var(out, now->soft - before->soft);
 	for (int i = 0; i < PHYSICS_LEFT_COUNT; i++)
 		pack_var(out, now->left[i] - before->left[i]);
 	pack_var(out, now->groups);

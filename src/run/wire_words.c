@@ -33,6 +33,24 @@ bool wire_get_words(struct unpack *in, uint64_t *ret_words, size_t count)
 	return true;
 }
 
+void wire_put_all(struct text *out, const struct state *state, uint32_t model)
+{
+	uint32_t impulse_words;
+	const uint64_t *impulses = state_impulses(state, model, false, &impulse_words);
+	pack_var(out, state_count_all(state, model));
+	wire_put_words(out, state_words(state, model, false), state->models[model].words);
+	wire_put_words(out, impulses, impulse_words);
+}
+
+bool wire_get_all(struct unpack *in, const struct state *state, uint32_t model, uint32_t count)
+{
+	uint32_t words = state->models[model].words;
+	if (!state_resize_all(state, model, count))
+		return false;
+	return wire_get_words(in, state_words(state, model, false), words) &&
+	       wire_get_words(in, state_resize_impulses(state, model, false, count - words), count - words);
+}
+
 /* --- bits and words ----------------------------------------------------------------------------------------------- */
 
 struct put {
@@ -152,6 +170,10 @@ void wire_put_next(struct text *out, const struct state *state, uint32_t model, 
 	}
 	put_changed(&put, now + parts.rest, next + parts.rest, parts.end - parts.rest);
 	put_end(&put);
+	uint32_t count;
+	const uint64_t *impulses = state_impulses(state, model, true, &count);
+	pack_var(out, count / STATE_IMPULSE_WORDS);
+	wire_put_words(out, impulses, count);
 }
 
 bool wire_get_next(struct unpack *in, const struct state *state, uint32_t model)
@@ -168,7 +190,10 @@ bool wire_get_next(struct unpack *in, const struct state *state, uint32_t model)
 		memcpy(next + parts.anchors + b * ANCHOR_WORDS, next + b * BODY_WORDS, ANCHOR_WORDS * sizeof *next);
 	get_changed(&get, next + parts.anchors, parts.end - parts.anchors);
 	get_end(&get);
-	return !in->bad;
+	uint32_t count = STATE_IMPULSE_WORDS * unpack_var_count(in, STATE_IMPULSES_MAX);
+	if (in->bad || (size_t)(in->end - in->at) / 8 < count)
+		return false;
+	return wire_get_words(in, state_resize_impulses(state, model, true, count), count);
 }
 
 void wire_put_change(

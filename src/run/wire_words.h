@@ -38,6 +38,9 @@ enum wire_change {
 	WIRE_TAKE_AGAIN, /* the secondary just released it and has its words already */
 };
 
+/* The words of state k of a model, with those of its impulses. */
+void wire_put_all(struct text *out, const struct state *state, uint32_t model);
+bool wire_get_all(struct unpack *in, const struct state *state, uint32_t model, uint32_t count);
 void wire_put_words(struct text *out, const uint64_t *words, size_t count);
 bool wire_get_words(struct unpack *in, uint64_t *ret_words, size_t count);
 

@@ -30,6 +30,8 @@ static void fit_models(struct state *state)
 	const struct scene_room *room = &state->scene->room;
 	state->models = mem_grow(
 		state->models, state->room.models * sizeof *state->models, room->models * sizeof *state->models);
+	state->impulses = mem_grow(
+		state->impulses, state->room.models * sizeof *state->impulses, room->models * sizeof *state->impulses);
 	state->joint_offset = mem_grow(state->joint_offset, state->room.joints * sizeof *state->joint_offset,
 		room->joints * sizeof *state->joint_offset);
 	state->joint_coupling = mem_grow(state->joint_coupling, state->room.joints * sizeof *state->joint_coupling,
@@ -61,6 +63,7 @@ static void lay_out_parts(struct state *state, uint32_t model)
 {
 	const struct scene_model *m = &state->scene->models[model];
 	state->models[model] = (struct state_model){.words = m->body_count * BODY_WORDS};
+	state->impulses[model].count[0] = state->impulses[model].count[1] = 0;
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
 		lay_out_joint(state, j);
 }
@@ -145,17 +148,28 @@ void state_add(struct state *state, uint32_t model, uint32_t system_words)
 		bend_begin(state, j);
 }
 
+static void free_impulses(struct state_impulses *impulses)
+{
+	free(impulses->at[0]);
+	free(impulses->at[1]);
+	*impulses = (struct state_impulses){0};
+}
+
 void state_remove(struct state *state, uint32_t model)
 {
 	struct state_model *m = &state->models[model];
 	ranges_give(&state->lines, m->offset / LINE_WORDS, lines_of(m));
 	*m = (struct state_model){0};
+	free_impulses(&state->impulses[model]);
 }
 
 void state_destroy(struct state *state)
 {
 	if (!state)
 		return;
+	for (uint32_t m = 0; m < state->room.models; m++)
+		free_impulses(&state->impulses[m]);
+	free(state->impulses);
 	free(state->models);
 	free(state->joint_offset);
 	free(state->joint_coupling);
@@ -178,7 +192,46 @@ void state_set_initial_of(struct state *state, uint32_t model)
 
 void state_poison_next(const struct state *state, uint32_t model)
 {
+	struct state_impulses *impulses = &state->impulses[model];
+	uint32_t next = state->models[model].copy ^ 1;
 	memset(state_words(state, model, true), 0xff, state->models[model].words * sizeof(uint64_t));
+	if (!impulses->room[next])
+		return;
+	impulses->count[next] = STATE_IMPULSE_WORDS;
+	memset(impulses->at[next], 0xff, STATE_IMPULSE_WORDS * sizeof(uint64_t));
+}
+
+uint64_t *state_resize_impulses(const struct state *state, uint32_t model, bool next, uint32_t count)
+{
+	struct state_impulses *impulses = &state->impulses[model];
+	uint32_t copy = state->models[model].copy ^ (next ? 1u : 0u);
+	if (count > impulses->room[copy]) {
+		uint32_t room = MAX(count, 2 * impulses->room[copy]);
+		impulses->at[copy] = mem_grow(impulses->at[copy], impulses->room[copy] * sizeof(uint64_t), room * sizeof(uint64_t));
+		impulses->room[copy] = room;
+	}
+	if (impulses->count[copy] != count)
+		impulses->count[copy] = count;
+	return impulses->at[copy];
+}
+
+bool state_resize_all(const struct state *state, uint32_t model, uint32_t count)
+{
+	uint32_t words = state->models[model].words;
+	if (count < words || (count - words) % STATE_IMPULSE_WORDS ||
+		count - words > STATE_IMPULSES_MAX * STATE_IMPULSE_WORDS)
+		return false;
+	(void)state_resize_impulses(state, model, false, count - words);
+	return true;
+}
+
+void state_keep_impulses(const struct state *state, uint32_t model)
+{
+	uint32_t count;
+	const uint64_t *now = state_impulses(state, model, false, &count);
+	uint64_t *next = state_resize_impulses(state, model, true, count);
+	if (count)
+		memcpy(next, now, count * sizeof *next);
 }
 
 void state_set_initial(struct state *state)
@@ -194,6 +247,7 @@ void state_reset_model(struct state *state, uint32_t model)
 	const struct state_model *m = &state->models[model];
 	if (m->words)
 		memcpy(state_words(state, model, false), state->initial + m->offset, m->words * 8);
+	state_clear_impulses(state, model, false);
 	state_wrote(state, model);
 }
 
@@ -221,8 +275,12 @@ uint64_t state_hash_models(struct state *state)
 		if (!model->words || state->scene->models[m].absent)
 			continue;
 		if (!model->hashed) {
+			uint32_t count;
+			const uint64_t *impulses = state_impulses(state, m, false, &count);
 			model->hash =
 				hash_words(state->scene->models[m].id, state_words(state, m, false), model->words);
+			if (count)
+				model->hash = hash_words(model->hash, impulses, count);
 			model->hashed = true;
 		}
 		sum += model->hash;

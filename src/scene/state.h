@@ -11,6 +11,9 @@
  *   anchors   a struct body_anchor for each body, in body order: its pose when it became still (physics: sleeping)
  *   still     one word, if the model has bodies: the number of steps for which it has been still
  *   systems   the words of its systems (commands in force, odometry, integrals), each system at its own offset
+ * Behind them come its impulses, if there are any, whose number changes from step to step: STATE_IMPULSE_WORDS words
+ * for each point at which it touches a model with a higher number or a static one, as the solver of piles leaves them
+ * (physics/soft.c), where it begins in the next step.
  * There are two copies of each model's words. `now` is state k, and any runner may read it during step k. `next` is
  * written during step k, only by the runner that simulates the model. state_advance() makes next the new now. A model
  * that no runner stepped keeps its words.
@@ -44,6 +47,16 @@ struct joint_state {
 	double position[2]; /* rad (with full turns) or m, relative to the pose in the file */
 };
 
+enum {
+	STATE_IMPULSE_WORDS = 4,
+	STATE_IMPULSES_MAX = 1u << 14, /* points of a model */
+};
+
+struct state_impulses {
+	uint32_t count[2], room[2]; /* words, in each copy */
+	uint64_t *at[2];
+};
+
 struct state_model {
 	uint32_t offset;       /* first word in each copy */
 	uint32_t words;        /* number of words */
@@ -57,6 +70,7 @@ struct state_model {
 struct state {
 	const struct scene *scene;
 	struct state_model *models; /* [room.models] */
+	struct state_impulses *impulses; /* [room.models] */
 	uint32_t *joint_offset;     /* [room.joints] first word, relative to its model's first word */
 	uint32_t *joint_coupling;   /* [room.joints] the same for the joint's first coupling */
 	uint64_t *words[2];
@@ -130,6 +144,46 @@ static inline struct body_anchor *state_anchors(const struct state *state, uint3
 {
 	return (struct body_anchor *)(void *)state_still(state, model, next) - state->scene->models[model].body_count;
 }
+
+/* The words of its impulses; *ret_count of them. */
+static inline const uint64_t *state_impulses(
+	const struct state *state, uint32_t model, bool next, uint32_t *ret_count)
+{
+	const struct state_impulses *own = &state->impulses[model];
+	uint32_t copy = state->models[model].copy ^ (next ? 1u : 0u);
+	*ret_count = own->count[copy];
+	return own->at[copy];
+}
+
+/* The words of state k with those of its impulses behind them. */
+static inline uint32_t state_count_all(const struct state *state, uint32_t model)
+{
+	return state->models[model].words + state->impulses[model].count[state->models[model].copy];
+}
+
+static inline uint64_t state_word_of_all(const struct state *state, uint32_t model, uint32_t word)
+{
+	uint32_t words = state->models[model].words, count;
+	return word < words ? state_words(state, model, false)[word]
+			    : state_impulses(state, model, false, &count)[word - words];
+}
+
+/* Makes room for so many words of state k in all; the caller writes them. False: a model like this cannot have so
+ * many. */
+bool state_resize_all(const struct state *state, uint32_t model, uint32_t count);
+
+/* Makes their number `count` words, with room for them; the caller writes them. */
+uint64_t *state_resize_impulses(const struct state *state, uint32_t model, bool next, uint32_t count);
+
+static inline void state_clear_impulses(const struct state *state, uint32_t model, bool next)
+{
+	uint32_t *count = &state->impulses[model].count[state->models[model].copy ^ (next ? 1u : 0u)];
+	if (*count) /* others may read the line */
+		*count = 0;
+}
+
+/* Copies the impulses from `now` to `next`. */
+void state_keep_impulses(const struct state *state, uint32_t model);
 
 /* Overwrites `next` of the model with numbers that no step computes. So a word that a step forgets to write becomes
  * visible. */

@@ -192,7 +192,7 @@ struct sdf_surface sdf_surface_default(void)
 		.bounce_threshold = 100000,
 		.kp = SDF_SURFACE_KP,
 		.kd = 1,
-		.max_vel = 0.01,
+		.max_vel = SDF_SURFACE_MAX_VEL,
 		.soft_erp = 0.2,
 		.collide_bitmask = 0xffff,
 		.category_bitmask = 0xffff};

@@ -32,6 +32,7 @@ enum {
 	SDF_MESSAGES_MAX = 200,      /* number of warnings and errors that are kept; the others are only counted */
 };
 #define SDF_LENGTH_MAX 1e9  /* m: no coordinate or size beyond this */
+#define SDF_SURFACE_MAX_VEL 0.01 /* m/s: the default of max_vel */
 #define SDF_SURFACE_KP 1e12 /* N/m: the stiffness of a surface whose file gives none; such surfaces are rigid */
 #define SDF_LENGTH_MIN 1e-9 /* m: no size below this */
 #define SDF_MASS_MAX 1e30   /* kg; inertias to 1e48 kg m2 */
@@ -128,7 +129,7 @@ struct sdf_surface {
 	double restitution;        /* bounce/restitution_coefficient, 0 */
 	double bounce_threshold;   /* bounce/threshold, 100000 m/s */
 	double kp, kd;             /* contact/ode, SDF_SURFACE_KP and 1 N s/m */
-	double max_vel;            /* contact/ode, 0.01 m/s */
+	double max_vel;            /* contact/ode, SDF_SURFACE_MAX_VEL */
 	double min_depth;          /* contact/ode, 0 m */
 	double soft_cfm, soft_erp; /* contact/ode, 0 and 0.2 */
 	bool soft_given;           /* the file gives soft_cfm or soft_erp, which then replace kp and kd */

@@ -105,6 +105,10 @@ static enum word_kind name_word(const struct server_world *world, uint32_t m, ui
 			out, "link '%s': %s", link_of(world->scene, model, word / BODY_WORDS), body[word % BODY_WORDS]);
 		return WORD_REAL;
 	}
+	if (word >= world->shared.state->models[m].words) {
+		text_add(out, "impulses of a pile");
+		return WORD_BITS;
+	}
 	if (word >= systems) {
 		enum troupe_word_kind kind;
 		systems_name_word(world->systems, m, word - systems, out, &kind);
@@ -137,25 +141,24 @@ static void add_word(struct text *out, enum word_kind kind, uint64_t word)
 static bool compare_words(
 	const struct record_model *recorded, const struct server_world *world, uint32_t m, struct text *out)
 {
-	const uint64_t *words = state_words(world->shared.state, m, false);
-	uint32_t count = world->shared.state->models[m].words;
+	const struct state *state = world->shared.state;
+	uint32_t count = state_count_all(state, m);
 	text_add(out, "model '%s'", recorded->name);
-	if (count != recorded->count) {
-		text_add(out, ": recorded %u words of state, found %u", recorded->count, count);
-		return true;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		if (words[i] == recorded->words[i])
+	for (uint32_t i = 0; i < MIN(count, recorded->count); i++) {
+		uint64_t found = state_word_of_all(state, m, i);
+		if (found == recorded->words[i])
 			continue;
 		text_add(out, ", ");
 		enum word_kind kind = name_word(world, m, i, out);
 		text_add(out, ": recorded ");
 		add_word(out, kind, recorded->words[i]);
 		text_add(out, ", found ");
-		add_word(out, kind, words[i]);
+		add_word(out, kind, found);
 		return true;
 	}
-	return false;
+	if (count != recorded->count)
+		text_add(out, ": recorded %u words of state, found %u", recorded->count, count);
+	return count != recorded->count;
 }
 
 static bool compare_place(
@@ -240,17 +243,17 @@ static bool compare_models(const struct server_world *a, const struct server_wor
 		text_add(out, "model '%s': another model is in its place", model->name);
 		return true;
 	}
-	uint32_t count = model->id && !model->absent ? MIN(one->models[m].words, two->models[m].words) : 0;
-	const uint64_t *x = state_words(one, m, false), *y = state_words(two, m, false);
+	uint32_t count = model->id && !model->absent ? MIN(state_count_all(one, m), state_count_all(two, m)) : 0;
 	for (uint32_t i = 0; i < count; i++) {
-		if (x[i] == y[i])
+		uint64_t x = state_word_of_all(one, m, i), y = state_word_of_all(two, m, i);
+		if (x == y)
 			continue;
 		text_add(out, "model '%s', ", model->name);
 		enum word_kind kind = name_word(a, m, i, out);
 		text_add(out, ": ");
-		add_word(out, kind, x[i]);
+		add_word(out, kind, x);
 		text_add(out, " and ");
-		add_word(out, kind, y[i]);
+		add_word(out, kind, y);
 		return true;
 	}
 	return false;

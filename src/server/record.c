@@ -101,13 +101,13 @@ static void add_chunk(struct troupe_server *server, enum record_kind kind)
 static void pack_model(struct text *out, const struct server_world *world, uint32_t place, struct seen now)
 {
 	const struct state *state = world->shared.state;
-	uint32_t count = now.id ? state->models[place].words : 0;
+	uint32_t count = now.id ? state_count_all(state, place) : 0;
 	pack_u64(out, (uint64_t)place + 1);
 	pack_u64(out, now.id);
 	pack_string(out, now.id ? world->scene->models[place].name : "");
 	pack_u64(out, count);
 	for (uint32_t i = 0; i < count; i++)
-		pack_u64(out, state_words(state, place, false)[i]);
+		pack_u64(out, state_word_of_all(state, place, i));
 }
 
 /* Writes what primary_hash() has just hashed. */

@@ -57,6 +57,7 @@ static void fill_secondary(const struct server_world *world, uint32_t index, uin
 		.regroups = physics.regroups,
 		.helped = physics.helped,
 		.exact = physics.exact,
+		.soft = physics.soft,
 		.by_ode_asked = physics.left[PHYSICS_LEFT_ASKED],
 		.by_ode_large = physics.left[PHYSICS_LEFT_LARGE],
 		.by_ode_unsolved = physics.left[PHYSICS_LEFT_UNSOLVED]};
@@ -322,9 +323,9 @@ static void add_secondary(const struct troupe_report_secondary *secondary, struc
 	text_add(out, ", \"contacts\": %" PRIu64 ", \"groups\": %u, \"regroups\": %" PRIu64 ", \"helped\": %" PRIu64,
 		secondary->contacts, secondary->groups, secondary->regroups, secondary->helped);
 	text_add(out,
-		", \"islands_exact\": %" PRIu64 ", \"islands_by_ode\": {\"asked\": %" PRIu64 ", \"too_large\": %" PRIu64
+		", \"islands_exact\": %" PRIu64 ", \"islands_soft\": %" PRIu64 ", \"islands_by_ode\": {\"asked\": %" PRIu64 ", \"too_large\": %" PRIu64
 		", \"not_solved\": %" PRIu64 "}}",
-		secondary->exact, secondary->by_ode_asked, secondary->by_ode_large, secondary->by_ode_unsolved);
+		secondary->exact, secondary->soft, secondary->by_ode_asked, secondary->by_ode_large, secondary->by_ode_unsolved);
 }
 
 static void add_network(const struct troupe_report_network *network, struct text *out)

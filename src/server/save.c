@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSION = 15 };
+enum { VERSION = 16 };
 #define FILE_BYTES_MAX ((size_t)4 << 30)
 
 static const char magic[16] = "troupe state\n";

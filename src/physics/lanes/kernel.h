@@ -15,6 +15,7 @@
 #define PHYSICS_LANES_KERNEL_H
 
 #include "physics/lanes/shape.h"
+#include "physics/lanes/soft.h"
 
 struct lanes_step {
 	double dt;  /* s */
@@ -31,6 +32,7 @@ struct lanes_kernel {
 	uint32_t lanes;
 	const char *needs; /* instruction set, for messages */
 	lanes_step_fn *step;
+	lanes_soft_fn *soft; /* soft.h */
 };
 
 /* kernel_2.c, kernel_4.c, kernel_8.c */
