@@ -183,7 +183,8 @@ static void report_add_solver(const struct troupe_report_world *world, struct te
 	if (!left)
 		return;
 	double steps = (double)MAX(world->steps - world->first_step, 1u);
-	text_add(out, "solver: %.1f islands exact in each step, %.1f in soft steps, %.1f by ODE:", (double)exact / steps,
+	text_add(out,
+		"solver: %.1f islands exact in each step, %.1f in soft steps, %.1f by ODE:", (double)exact / steps,
 		(double)soft / steps, (double)left / steps);
 	const char *before = " ";
 	for (size_t k = 0; k < ARRAY_LEN(counts); k++) {

@@ -158,8 +158,7 @@ static void pair_within(struct worker *worker, struct instance *instance)
 			const struct scene_geom *a = &scene->geoms[m->geom_first + g],
 						*b = &scene->geoms[m->geom_first + h];
 			if (contact_meet(&scene->links[a->link], &scene->links[b->link]) &&
-				aabb_overlap(&box, &instance->boxes[h]) &&
-				bodies_may_touch(worker, a->body, b->body))
+				aabb_overlap(&box, &instance->boxes[h]) && bodies_may_touch(worker, a->body, b->body))
 				add_pair(worker, m->geom_first + g, m->geom_first + h);
 		}
 }
@@ -539,8 +538,7 @@ static int keep_deepest(dContactGeom *found, int count)
 }
 
 /* Appends the contacts of a pair to *to; *ret: as ODE has them. Returns their number. */
-static int contact_meet_pair(
-	struct worker *worker, const struct geom_pair *pair, dContactGeom *ret, contact_rows *to)
+static int contact_meet_pair(struct worker *worker, const struct geom_pair *pair, dContactGeom *ret, contact_rows *to)
 {
 	const struct surface_mix *mix = mix_of(worker, pair);
 	if (mix->apart)

@@ -2,8 +2,8 @@
  * all islands of the ODE world at hand are listed. A lane's result does not depend on its neighbours, so none of this
  * changes a bit.
  *
- * Which islands are solved here is decided from the island alone: all whose shape is within the limits, and on which
- * the solver does not fail. The others are left to ODE (solver.c). */
+ * Which islands are solved exactly is decided from the island alone: all whose shape is within the limits, and on which
+ * the solver does not fail. The others are piles (soft.c), or are left to ODE (solver.c). */
 #include "physics/exact_internal.h"
 
 #include "base/hash.h"
@@ -317,20 +317,24 @@ static double *exact_narrow(struct exact *exact, const struct exact_shape *shape
 	return narrow;
 }
 
-/* Most islands are solved in less than ten rounds. Where ODE can solve an island exactly, too, more than a few dozen
- * are not worth their time. For ODE the joints of the forest are rows. */
-static int exact_rounds(const struct worker *worker, const struct lanes_shape *shape)
+/* Who steps an island that the exact solver gives up. For ODE the joints of the forest are rows. */
+enum exact_else { EXACT_ELSE_SOFT, EXACT_ELSE_ODE, EXACT_ELSE_NOTHING };
+
+static enum exact_else exact_else_of(const struct worker *worker, const struct lanes_shape *shape)
 {
 	int held = 6 * shape->body_count - shape->dof_count;
-	if (held + shape->row_count <= (int)physics_exact_rows(&worker->owner->options))
-		return EXACT_ROUNDS;
-	return held + shape->law_count + shape->equal_count ? EXACT_ROUNDS_MOST : EXACT_ROUNDS_PILE;
+	if (!held && !shape->law_count && !shape->equal_count)
+		return EXACT_ELSE_SOFT;
+	return held + shape->row_count <= (int)physics_exact_rows(&worker->owner->options) ? EXACT_ELSE_ODE
+											   : EXACT_ELSE_NOTHING;
 }
 
 static void exact_run(struct worker *worker, struct exact_shape *shape, double dt)
 {
 	struct exact *exact = worker->exact;
-	const struct lanes_step step = {dt, worker->scene->sdf->physics.erp, exact_rounds(worker, shape->shape)};
+	const enum exact_else way = exact_else_of(worker, shape->shape);
+	const struct lanes_step step = {
+		dt, worker->scene->sdf->physics.erp, way == EXACT_ELSE_NOTHING ? EXACT_ROUNDS_MOST : EXACT_ROUNDS};
 	const struct lanes_kernel *kernel = exact_choose_kernel(exact, shape->waiting);
 	const uint32_t lanes = kernel->lanes;
 	double *batch = exact_narrow(exact, shape, kernel);
@@ -343,7 +347,7 @@ static void exact_run(struct worker *worker, struct exact_shape *shape, double d
 		memcpy(&failed, &batch[(size_t)shape->shape->failed_at * lanes + l], sizeof failed);
 		if (!failed && exact_store(worker, &lane, dt))
 			worker->exact_count++;
-		else if (soft_covers(worker, shape->roots[l]))
+		else if (way != EXACT_ELSE_ODE && soft_covers(worker, shape->roots[l]))
 			soft_add(worker, shape->roots[l]);
 		else
 			exact_leave(worker, shape->roots[l], PHYSICS_LEFT_UNSOLVED);
@@ -363,9 +367,8 @@ static void exact_run_all(struct worker *worker, double dt)
 	exact->busy.count = 0;
 }
 
-/* Whether the island of the key is solved here. One without joints is a pile. Most rows of a pile are not independent,
- * and pivoting takes hundreds of rounds to find which of them hold; as long as ODE can solve it exactly, ODE is faster.
- * Beyond that a pile at rest is worth the few rounds that it takes here: iterations would make it creep. */
+/* Whether the island of the key is solved exactly. One without joints is a pile: most of its rows are not independent,
+ * and pivoting takes hundreds of rounds to find which of them hold. */
 static bool exact_takes(struct worker *worker, uint32_t root)
 {
 	const struct physics_options *options = &worker->owner->options;

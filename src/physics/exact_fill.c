@@ -238,12 +238,14 @@ static void exact_fill_slot(const struct worker *worker, const struct exact_lane
 	exact_fill_put3(lane, field + LANES_AT, row->at);
 	exact_fill_put3(lane, field + LANES_NORMAL, normal);
 	exact_fill_put3(lane, field + LANES_FIRST, first);
+	/* the other body comes first in the lane; see set_motion() of contact.c for static ones */
+	bool opposite = turned && row->bodies[0] != SCENE_NONE;
 	const double rest[] = {
 		exact_fill_push(worker, row, dt) + vec3_dot(normal, moves),
 		row->softness / dt,
 		fmin(row->mu[0], 1e100),
 		fmin(row->mu[1], 1e100),
-		row->motion[0] + vec3_dot(first, moves),
+		(opposite ? -row->motion[0] : row->motion[0]) + vec3_dot(first, moves),
 		row->motion[1] + vec3_dot(second, moves),
 		(row->slips ? row->slip[0] : least) / dt,
 		(row->slips ? row->slip[1] : least) / dt,

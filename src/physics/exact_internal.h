@@ -10,11 +10,11 @@
 enum {
 	EXACT_SHAPES_MAX = 2048, /* when there are more, all are made anew as they come again */
 	EXACT_TABLE_BITS = 13,
-	EXACT_PILE_ROWS = 24,    /* rows of an island without joints, up to which lanes are faster than ODE */
-	EXACT_ROUNDS = 24,       /* of pivoting, where ODE can solve the island exactly, too */
-	EXACT_ROUNDS_MOST = 400, /* where it cannot */
-	EXACT_ROUNDS_PILE = 8,   /* where it cannot, and the island has no joints: ../bench/NOTES.md */
-	EXACT_WAITING_MAX = 64,  /* shapes that wait at once: each needs memory for a batch */
+	EXACT_PILE_ROWS = 24, /* rows of an island without joints, up to which lanes are faster than ODE */
+	EXACT_ROUNDS = 24,    /* of pivoting; most islands are solved in less than ten */
+	EXACT_ROUNDS_MOST =
+		400, /* where nobody else would do as well: joints, and too many rows for ODE's exact solver */
+	EXACT_WAITING_MAX = 64, /* shapes that wait at once: each needs memory for a batch */
 };
 
 struct exact_part { /* an assembly in this step */
@@ -95,6 +95,8 @@ void exact_leave(struct worker *worker, uint32_t root, enum physics_left why);
 /* exact_notes.c */
 /* I v, of a body that is turned by q. solid: mass and inertia of an assembly. */
 struct vec3 exact_times_inertia(const double *solid, struct quat q, struct vec3 v);
+/* The rate of an axis at the end of the step, by its direction at the beginning. */
+double exact_rate_after(const struct worker *worker, uint32_t joint, uint32_t axis);
 /* x with (I + h [I w]) x = I w: see kernel_turned_momentum() of lanes/kernel.inc. */
 struct vec3 exact_turned_spin(const double *solid, struct quat q, struct vec3 w, double h);
 

@@ -10,8 +10,7 @@
 /* --- efforts --------------------------------------------------------------------------------------------------------
  */
 
-/* The rate of an axis at the end of the step, by its direction at the beginning. */
-static double exact_notes_rate(const struct worker *worker, uint32_t index, uint32_t axis)
+double exact_rate_after(const struct worker *worker, uint32_t index, uint32_t axis)
 {
 	const struct scene_joint *joint = &worker->scene->joints[index];
 	const uint32_t bodies[2] = {joint->child, joint->parent};
@@ -43,7 +42,7 @@ static void exact_notes_add_axes(struct worker *worker, const struct exact_part 
 		if (i < part->assembly->axis_count) { /* of a loop's axis the law is all that acts */
 			impulse += law->push;
 			if (law->mass != 0)
-				impulse -= law->mass * exact_notes_rate(worker, axis->joint, axis->axis);
+				impulse -= law->mass * exact_rate_after(worker, axis->joint, axis->axis);
 		}
 		exact_notes_add(worker, axis->joint, axis->axis, impulse / dt);
 	}

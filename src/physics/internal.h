@@ -336,8 +336,8 @@ struct worker {
 	bool collects;                  /* couplings are being listed: the first try of a step */
 	struct body_at_hand *hand;      /* [room.bodies] of the ODE world at hand */
 	const struct group *making;     /* the group whose contacts are made */
-	double near; /* m: geoms that are no farther apart are pairs */
-	contact_rows rows_of_contacts; /* of the ODE world at hand, group by group */
+	double near;                    /* m: geoms that are no farther apart are pairs */
+	contact_rows rows_of_contacts;  /* of the ODE world at hand, group by group */
 	VEC(struct geom_pair) geom_pairs;
 	VEC(struct geom_pair) sort_space;
 

@@ -39,7 +39,8 @@ static void link_add(
 static struct link_row *link_row_begin(const struct link_work *work, double drift)
 {
 	struct link_row *row = &work->rows->row[work->rows->count++];
-	*row = (struct link_row){.target = drift * work->erp / work->dt, .soft = work->soft};
+	double back = drift * work->erp / work->dt;
+	*row = (struct link_row){.target = back, .soft = work->soft, .back = back};
 	return row;
 }
 
@@ -201,7 +202,8 @@ static void link_hold_thread(const struct link_work *work, const struct link_joi
 	struct link_row *row = link_row_begin(work, 0);
 	link_along(work, joint, row, axis, joint->child.anchor);
 	link_about(work, joint, row, vec3_scale(axis, -lead));
-	row->target += link_thread_back(work->worker, index, work->dt);
+	row->back = link_thread_back(work->worker, index, work->dt);
+	row->target += row->back;
 }
 
 static void link_loop(struct link_work *work)
@@ -290,7 +292,8 @@ static void link_add_rate(
 /* amiss: the error of the coupled position. */
 static void link_correct(const struct link_work *work, struct link_row *row, double amiss, double most)
 {
-	row->target += fmin(fmax(-work->erp * amiss / work->dt, -most), most);
+	row->back = fmin(fmax(-work->erp * amiss / work->dt, -most), most);
+	row->target += row->back;
 }
 
 /* SDF: theta_child = -ratio theta_parent, both against the reference body. */

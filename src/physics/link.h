@@ -13,6 +13,7 @@ struct link_row {
 	struct vec3 linear[LANES_LINK_BODIES_MAX], angular[LANES_LINK_BODIES_MAX]; /* as link.bodies */
 	double factor[LANES_LINK_DOFS_MAX];
 	double target, soft;
+	double back; /* the part of the target that corrects positions */
 };
 
 struct link_rows {

@@ -81,7 +81,7 @@ enum physics_left {
 
 struct physics_stats {
 	uint64_t contacts, regroups; /* since the start */
-	uint64_t exact, soft;        /* islands that the exact solver, and that of piles, have stepped, summed over steps */
+	uint64_t exact, soft; /* islands that the exact solver, and that of piles, have stepped, summed over steps */
 	uint64_t left[PHYSICS_LEFT_COUNT]; /* islands that were left to ODE, summed over steps */
 	uint64_t lost;               /* steps of ODE worlds that were begun again because the exact solver failed */
 	uint64_t helped;             /* steps of groups of other secondaries */

@@ -232,8 +232,8 @@ static int shape_collide_grown(struct worker *worker, uint32_t a, uint32_t b, dG
 	return (int)count;
 }
 
-int shape_collide(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, double near, int most,
-	dContactGeom *ret)
+int shape_collide(
+	struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb, double near, int most, dContactGeom *ret)
 {
 	const struct scene_geom *of_a = &worker->scene->geoms[a], *of_b = &worker->scene->geoms[b];
 	bool grows_a = shape_can_grow(of_a), grows_b = shape_can_grow(of_b);

@@ -207,7 +207,8 @@ uint64_t *state_resize_impulses(const struct state *state, uint32_t model, bool 
 	uint32_t copy = state->models[model].copy ^ (next ? 1u : 0u);
 	if (count > impulses->room[copy]) {
 		uint32_t room = MAX(count, 2 * impulses->room[copy]);
-		impulses->at[copy] = mem_grow(impulses->at[copy], impulses->room[copy] * sizeof(uint64_t), room * sizeof(uint64_t));
+		impulses->at[copy] =
+			mem_grow(impulses->at[copy], impulses->room[copy] * sizeof(uint64_t), room * sizeof(uint64_t));
 		impulses->room[copy] = room;
 	}
 	if (impulses->count[copy] != count)

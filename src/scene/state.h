@@ -146,8 +146,7 @@ static inline struct body_anchor *state_anchors(const struct state *state, uint3
 }
 
 /* The words of its impulses; *ret_count of them. */
-static inline const uint64_t *state_impulses(
-	const struct state *state, uint32_t model, bool next, uint32_t *ret_count)
+static inline const uint64_t *state_impulses(const struct state *state, uint32_t model, bool next, uint32_t *ret_count)
 {
 	const struct state_impulses *own = &state->impulses[model];
 	uint32_t copy = state->models[model].copy ^ (next ? 1u : 0u);

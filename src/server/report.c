@@ -323,9 +323,11 @@ static void add_secondary(const struct troupe_report_secondary *secondary, struc
 	text_add(out, ", \"contacts\": %" PRIu64 ", \"groups\": %u, \"regroups\": %" PRIu64 ", \"helped\": %" PRIu64,
 		secondary->contacts, secondary->groups, secondary->regroups, secondary->helped);
 	text_add(out,
-		", \"islands_exact\": %" PRIu64 ", \"islands_soft\": %" PRIu64 ", \"islands_by_ode\": {\"asked\": %" PRIu64 ", \"too_large\": %" PRIu64
-		", \"not_solved\": %" PRIu64 "}}",
-		secondary->exact, secondary->soft, secondary->by_ode_asked, secondary->by_ode_large, secondary->by_ode_unsolved);
+		", \"islands_exact\": %" PRIu64 ", \"islands_soft\": %" PRIu64
+		", \"islands_by_ode\": {\"asked\": %" PRIu64 ", \"too_large\": %" PRIu64 ", \"not_solved\": %" PRIu64
+		"}}",
+		secondary->exact, secondary->soft, secondary->by_ode_asked, secondary->by_ode_large,
+		secondary->by_ode_unsolved);
 }
 
 static void add_network(const struct troupe_report_network *network, struct text *out)

@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-static const struct lanes_kernel kernels[] = {
-	{2, "SSE2", lanes_step_2, lanes_soft_2}, {4, "AVX2", lanes_step_4, lanes_soft_4}, {8, "AVX-512", lanes_step_8, lanes_soft_8}};
+static const struct lanes_kernel kernels[] = {{2, "SSE2", lanes_step_2, lanes_soft_2},
+	{4, "AVX2", lanes_step_4, lanes_soft_4}, {8, "AVX-512", lanes_step_8, lanes_soft_8}};
 
 static bool kernel_runs(const struct lanes_kernel *kernel)
 {
