@@ -221,7 +221,7 @@ static bool exact_make_key(struct worker *worker, uint32_t root)
 {
 	struct exact *exact = worker->exact;
 	uint32_t bodies = 0, dofs = 0;
-	exact->jointed = false;
+	exact->jointed = exact->deep = false;
 	lanes_key_begin(&exact->key);
 	for (uint32_t p = root; p != SCENE_NONE; p = exact->parts.at[p].next) {
 		struct exact_part *part = &exact->parts.at[p];
@@ -241,6 +241,7 @@ static bool exact_make_key(struct worker *worker, uint32_t root)
 		const struct contact_row *row = &worker->rows_of_contacts.at[r];
 		int16_t a = exact_place_of(worker, row->bodies[0]), b = exact_place_of(worker, row->bodies[1]);
 		bool turned = a == LANES_GROUND;
+		exact->deep |= row->overlap > EXACT_DEPTH_MAX && !row->spring;
 		lanes_key_add_slot(&exact->key, &(struct lanes_key_slot){turned ? b : a, turned ? a : b, row->resists});
 	}
 	return lanes_key_end(&exact->key);
@@ -368,12 +369,13 @@ static void exact_run_all(struct worker *worker, double dt)
 }
 
 /* Whether the island of the key is solved exactly. One without joints is a pile: most of its rows are not independent,
- * and pivoting takes hundreds of rounds to find which of them hold. */
+ * and pivoting takes hundreds of rounds to find which of them hold. Where bodies are
+ * stuck in each other no motion satisfies all rows, and an exact solution throws them about. */
 static bool exact_takes(struct worker *worker, uint32_t root)
 {
 	const struct physics_options *options = &worker->owner->options;
 	const uint32_t rows = worker->exact->key.rows, by_ode = physics_exact_rows(options);
-	if (options->solver == PHYSICS_SOLVER_QUICK)
+	if (options->solver == PHYSICS_SOLVER_QUICK || (worker->exact->deep && soft_covers(worker, root)))
 		return false;
 	if (!worker->exact->jointed)
 		return rows <= EXACT_PILE_ROWS && !soft_was_pile(worker, root);

@@ -17,6 +17,8 @@ enum {
 	EXACT_WAITING_MAX = 64, /* shapes that wait at once: each needs memory for a batch */
 };
 
+#define EXACT_DEPTH_MAX 0.02 /* m: of a rigid contact in an island that is solved exactly */
+
 struct exact_part { /* an assembly in this step */
 	const struct assembly *assembly;
 	uint32_t law_first; /* in exact.laws: of its axes */
@@ -52,6 +54,7 @@ struct exact {
 	struct exact_memory work, narrow;       /* narrow: a batch for a kernel of fewer lanes */
 	struct lanes_key key;                   /* of an island */
 	bool jointed;                           /* it has joints, ties or couplings */
+	bool deep;                              /* some rigid contact is deeper than EXACT_DEPTH_MAX */
 
 	/* about the ODE world at hand */
 	VEC(struct exact_part) parts;

@@ -89,15 +89,13 @@ static void link_about(
 	link_add(work, row, joint->parent.body, none, vec3_scale(axis, -1));
 }
 
-/* Keeps the anchors together along a direction. The child's moves with the child, the parent's with the parent. */
+/* Keeps the anchors together along a direction. Both are pushed at one point between them: forces at two points that
+ * have drifted apart would turn the two bodies. */
 static void link_hold_point(const struct link_work *work, const struct link_joint *joint, struct vec3 along)
 {
 	struct link_row *row =
 		link_row_begin(work, vec3_dot(along, vec3_sub(joint->parent.anchor, joint->child.anchor)));
-	struct vec3 child = vec3_sub(joint->child.anchor, joint->child.pose.p),
-		    parent = vec3_sub(joint->parent.anchor, joint->parent.pose.p);
-	link_add(work, row, joint->child.body, along, vec3_cross(child, along));
-	link_add(work, row, joint->parent.body, vec3_scale(along, -1), vec3_cross(along, parent));
+	link_along(work, joint, row, along, vec3_scale(vec3_add(joint->child.anchor, joint->parent.anchor), 0.5));
 }
 
 /* The same where the child may slide, so that its anchor is not where the parent's is. */

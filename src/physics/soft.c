@@ -9,7 +9,8 @@
 enum { SOFT_SUBSTEPS_MIN = 2, SOFT_SUBSTEPS_MAX = 16 };
 #define SOFT_SPIN_LEAST 1e-3 /* rad/s: a slower body is not turned by its own spin */
 
-static const struct soft_class soft_classes[SOFT_CLASSES] = {{4, 1, 1}, {16, 2, 1}, {1e300, 4, 1}, {INFINITY, 4, 2}};
+static const struct soft_class soft_classes[SOFT_CLASSES] = {
+	{4, 1, 1, SOFT_PUSH}, {16, 2, 1, SOFT_PUSH}, {1e300, 4, 1, SOFT_PUSH}, {INFINITY, 4, 2, SDF_SURFACE_MAX_VEL}};
 
 struct soft *soft_create(void)
 {
@@ -225,6 +226,7 @@ static void soft_add_movers(struct worker *worker, const struct assembly *assemb
 		const struct body_at_hand *hand = &worker->hand[body];
 		double *inverse = soft->inverse.at + 7 * (size_t)number;
 		soft_invert(assembly->solid[i], hand->q, inverse);
+		memcpy(soft->bodies.at[number].inertia, inverse + 1, sizeof soft->bodies.at[number].inertia);
 		vec_push(&soft->movers, (struct soft_mover){.body = body,
 						.solid = assembly->solid[i],
 						.gained = vec3_scale(hand->force, inverse[0] * soft->h),
@@ -345,17 +347,35 @@ static struct quat soft_turned(struct quat q, struct vec3 w, double h)
 	return quat_unit((struct quat){q.w + h * by.w, q.x + h * by.x, q.y + h * by.y, q.z + h * by.z});
 }
 
+/* To first order: dJ = [turn] J + ([turn] J)^T. */
+static void soft_turn_inertia(struct lanes_soft_body *body)
+{
+	const double *j = body->inertia, *t = body->turn;
+	const double rows[3][3] = {{j[0], j[1], j[2]}, {j[1], j[3], j[4]}, {j[2], j[4], j[5]}};
+	double turned[3][3];
+	for (int c = 0; c < 3; c++) {
+		turned[0][c] = t[1] * rows[2][c] - t[2] * rows[1][c];
+		turned[1][c] = t[2] * rows[0][c] - t[0] * rows[2][c];
+		turned[2][c] = t[0] * rows[1][c] - t[1] * rows[0][c];
+	}
+	for (int a = 0, at = 0; a < 3; a++)
+		for (int b = a; b < 3; b++)
+			body->inertia[at++] += turned[a][b] + turned[b][a];
+}
+
 static void soft_move(struct soft *soft)
 {
 	for (uint32_t i = 1; i < soft->bodies.count; i++) {
 		struct lanes_soft_body *body = &soft->bodies.at[i];
 		for (int k = 0; k < 3; k++) {
-			body->moved[k] += soft->h * body->v[k];
-			body->turned[k] += soft->h * body->w[k];
+			body->move[k] = soft->h * body->v[k];
+			body->turn[k] = soft->h * body->w[k];
 		}
 		if (i >= soft->fixed) {
 			struct soft_mover *mover = &soft->movers.at[i - soft->fixed];
+			mover->moved = vec3_add(mover->moved, soft_get3(body->move));
 			mover->q = soft_turned(mover->q, soft_get3(body->w), soft->h);
+			soft_turn_inertia(body);
 		}
 	}
 }
@@ -401,7 +421,7 @@ static bool soft_store_body(struct worker *worker, uint32_t mover)
 	const struct lanes_soft_body *body = &soft->bodies.at[soft->fixed + mover];
 	const struct scene_body *of = &worker->scene->bodies[from->body];
 	struct body_state *next = state_body(worker->owner->state, from->body, true);
-	next->p = soft_unsigned(vec3_add(worker->hand[from->body].p, soft_get3(body->moved)));
+	next->p = soft_unsigned(vec3_add(worker->hand[from->body].p, from->moved));
 	next->q = (struct quat){from->q.w + 0.0, from->q.x + 0.0, from->q.y + 0.0, from->q.z + 0.0};
 	next->v = soft_unsigned(soft_get3(body->v));
 	next->w = soft_unsigned(soft_get3(body->w));

@@ -230,7 +230,7 @@ static void soft_contact_fill_stiffness(
 {
 	const double damped = 2 * SOFT_DAMPING + SOFT_STIFFNESS;
 	double depth = row->overlap, rate = SOFT_STIFFNESS / (soft->h * damped), give = -1 / (SOFT_STIFFNESS * damped),
-	       push = row->push == SDF_SURFACE_MAX_VEL ? SOFT_PUSH : row->push;
+	       push = row->push == SDF_SURFACE_MAX_VEL ? soft->class->push : row->push;
 	if (row->spring) {
 		double stiffness = row->erp / (dt * row->softness), damping = (1 - row->erp) / row->softness;
 		double resists = stiffness * soft->h + damping;

@@ -8,8 +8,8 @@
 
 /* ../bench/NOTES.md has what was tried. */
 #define SOFT_STIFFNESS 0.75 /* rad: a rigid contact is a spring that turns so far in a substep */
-#define SOFT_DAMPING 30.0   /* its damping ratio */
-#define SOFT_PUSH 0.1       /* m/s: rate at which overlaps are pushed apart where no file says otherwise */
+#define SOFT_DAMPING 5.0    /* its damping ratio */
+#define SOFT_PUSH 0.1       /* m/s: see lanes_soft.push, and struct soft_class */
 #define SOFT_MARGIN 1e-3    /* m: contacts are found so long before bodies touch */
 #define SOFT_NEAR 0.01      /* m: a point is that of the step before if it was so near, on its body */
 
@@ -18,6 +18,7 @@ enum { SOFT_CLASSES = 4 };
 struct soft_class {
 	double ratio;             /* of masses, up to which an island is of the class */
 	uint32_t factor, relaxes; /* of substeps; passes that relax, in each */
+	double push;              /* m/s: rate at which overlaps are pushed apart where no file says otherwise */
 };
 
 struct soft_island {
@@ -31,6 +32,7 @@ struct soft_mover {
 	uint32_t body;
 	const double *solid;
 	struct vec3 gained, spun; /* velocities from forces in a substep */
+	struct vec3 moved;        /* since the step began */
 	struct quat q;
 };
 

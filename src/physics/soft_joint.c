@@ -192,6 +192,13 @@ void soft_list_joints(struct worker *worker, double dt)
 
 /* --- lanes -------------------------------------------------------------------------------------------------------- */
 
+/* The parent of a joint, if it moves. */
+static uint32_t soft_joint_last(const struct soft_link *link)
+{
+	bool to_parent = link->of.key.body_count == 2 && link->of.joint.kind != ASSEMBLY_MIMIC;
+	return to_parent ? link->bodies[1] : 0;
+}
+
 static void soft_joint_enqueue(struct soft *soft, uint32_t index)
 {
 	struct soft_queue *queue = &soft->queue;
@@ -216,6 +223,7 @@ static void soft_joint_fill_blocks(struct soft *soft, uint32_t colour, uint32_t 
 		struct lanes_soft_links *block = &soft->link_blocks.at[soft->link_blocks.count - 1];
 		for (uint32_t b = 0; b < link->of.key.body_count; b++)
 			block->body[b][lane] = link->bodies[b];
+		block->last[lane] = soft_joint_last(link);
 		block->rows = MAX(block->rows, link->row_count);
 		block->body_count = MAX(block->body_count, link->of.key.body_count);
 		link->block = soft->link_blocks.count - 1;

@@ -21,6 +21,7 @@ static char warning[512]; /* the last warning of the server that was started las
 /* Settings of the next servers, which only some programs need; set before start(), best by the suite's .init. */
 static struct {
 	const char *solver; /* elements for the end of <physics> */
+	const char *step;   /* s; NULL: 0.001 */
 	bool sleepless, by_ode;
 	void (*on_event)(void *ctx, const struct troupe_event *event);
 	void (*on_reply)(void *ctx, const struct troupe_reply *reply);
@@ -32,15 +33,15 @@ static void keep_warning(void *ctx, const char *text)
 	snprintf(warning, sizeof warning, "%s", text);
 }
 
-/* Steps of 1 ms; gravity as in <gravity>. The body begins on line 2 of the text. */
+/* Steps of 1 ms, if want.step gives none; gravity as in <gravity>. The body begins on line 2 of the text. */
 static troupe_status create(const char *gravity, const char *body, struct troupe_error *error)
 {
 	struct text text = {0};
 	text_add(&text,
 		"<sdf version='1.11'><world name='w'><gravity>%s</gravity><physics name='p' "
-		"type='ode'><max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor>%s</physics>\n"
+		"type='ode'><max_step_size>%s</max_step_size><real_time_factor>0</real_time_factor>%s</physics>\n"
 		"%s</world></sdf>",
-		gravity, want.solver ? want.solver : "", body);
+		gravity, want.step ? want.step : "0.001", want.solver ? want.solver : "", body);
 	struct troupe_server_def def = troupe_server_def_default();
 	def.world_path = SOURCE_DIR "/worlds/test.sdf";
 	def.world_text = text.at;

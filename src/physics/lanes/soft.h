@@ -22,7 +22,7 @@ enum { LANES_SOFT_POINTS = 8 }; /* at most in a block */
  * are zero. */
 enum {
 	LANES_SOFT_MASS_A,    /* 1 / mass */
-	LANES_SOFT_INERTIA_A, /* inverse inertia: xx xy xz yy yz zz */
+	LANES_SOFT_INERTIA_A, /* inverse inertia: xx xy xz yy yz zz. In: when the step begins; then followed */
 	LANES_SOFT_MASS_B = 7,
 	LANES_SOFT_INERTIA_B,
 	LANES_SOFT_BLOCK_FIELDS = 14,
@@ -35,7 +35,7 @@ enum {
 	LANES_SOFT_ARM_B = 9,
 	LANES_SOFT_IMPULSE = 12,  /* along the normal, the first direction, across both. In: to begin with; out: in the
 				   * last substep */
-	LANES_SOFT_DEPTH = 15,    /* at the beginning of the step */
+	LANES_SOFT_DEPTH = 15,    /* in: when the step begins; then followed */
 	LANES_SOFT_RATE,          /* 1/s: rate at which the overlap is pushed apart, for each m of it */
 	LANES_SOFT_GIVE,          /* m/s of this rate lost for each N s. In: < 0: -that of a mass of 1 kg */
 	LANES_SOFT_PUSH,          /* greatest rate, when nothing rests on it; LANES_SOFT_ENDLESS: it is a spring */
@@ -63,7 +63,7 @@ enum { /* of a block, for each body: as LANES_SOFT_MASS_A, LANES_SOFT_INERTIA_A 
 };
 
 enum {                     /* of a row: rate = target - soft impulse, while the impulse is between its bounds */
-	LANES_SOFT_LINEAR, /* then LANES_SOFT_LINK_BODIES - 1 more, each followed by its angular */
+	LANES_SOFT_LINEAR, /* then LANES_SOFT_LINK_BODIES - 1 more, each followed by its angular; they turn */
 	LANES_SOFT_ANGULAR = 3,
 	LANES_SOFT_TARGET = 6 * LANES_SOFT_LINK_BODIES,
 	LANES_SOFT_BACK,  /* the part of the target that corrects positions */
@@ -80,11 +80,13 @@ struct lanes_soft_links {                         /* a block */
 	uint32_t at, rows;                        /* the most that one of its links has */
 	uint32_t body_count;                      /* the same */
 	uint32_t body[LANES_SOFT_LINK_BODIES][8]; /* lane by lane; 0: none */
+	uint32_t last[8];                         /* the body with which its rows turn; 0: they do not */
 };
 
 struct lanes_soft_body {
 	double v[3], w[3];
-	double moved[3], turned[3]; /* since the step began */
+	double move[3], turn[3]; /* in the last substep: m, rad */
+	double inertia[6];       /* inverse, now: xx xy xz yy yz zz */
 };
 
 struct lanes_soft_block {
