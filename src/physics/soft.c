@@ -39,10 +39,18 @@ void soft_destroy(struct soft *soft)
 
 /* --- islands ------------------------------------------------------------------------------------------------------ */
 
+static void soft_forget_numbers(struct soft *soft)
+{
+	for (uint32_t i = 0; i < soft->numbered.count; i++)
+		soft->number[soft->numbered.at[i]] = 0;
+	soft->numbered.count = 0;
+}
+
 void soft_begin(struct worker *worker)
 {
 	struct soft *soft = worker->exact->soft;
 	soft->islands.count = 0;
+	soft_forget_numbers(soft); /* left over where ODE gave up */
 	MEM_FIT(soft->number, soft->body_room, worker->room.bodies);
 	soft->body_room = worker->room.bodies;
 	MEM_FIT(soft->found, soft->model_room, worker->room.models);
@@ -240,7 +248,7 @@ static void soft_list_bodies(struct worker *worker)
 {
 	struct exact *exact = worker->exact;
 	struct soft *soft = exact->soft;
-	soft->bodies.count = soft->movers.count = soft->inverse.count = soft->colours.count = soft->numbered.count = 0;
+	soft->bodies.count = soft->movers.count = soft->inverse.count = soft->colours.count = 0;
 	(void)soft_add_body(soft, SCENE_NONE, NULL);
 	for (uint32_t r = 0; r < soft->rows.count; r++)
 		for (uint32_t end = 0; end < 2; end++) {
@@ -470,8 +478,7 @@ static void soft_step_class(struct worker *worker, double dt)
 	soft_store_bodies(worker);
 	soft_store_contacts(worker);
 	soft_store_joints(worker, dt);
-	for (uint32_t i = 0; i < soft->numbered.count; i++)
-		soft->number[soft->numbered.at[i]] = 0;
+	soft_forget_numbers(soft);
 }
 
 void soft_step(struct worker *worker, double dt)

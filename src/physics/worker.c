@@ -82,7 +82,7 @@ void worker_begin(struct worker *worker, const struct physics_options *options)
 {
 	const struct scene_room *room = &worker->scene->room;
 	if (worker->room.geoms != room->geoms || worker->room.bodies != room->bodies ||
-		worker->room.joints != room->joints)
+		worker->room.joints != room->joints || worker->room.models != room->models)
 		fit(worker);
 	surfaces_fit(&worker->surfaces, worker->scene->surfaces.count);
 	if (options->anew) {

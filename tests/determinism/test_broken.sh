@@ -29,10 +29,10 @@ control()
 heap=$worlds/heap.sdf meeting=$worlds/meeting.sdf
 heap_steps=$(amount 500 500 1500)
 control - "$heap" - "$heap_steps"
-control random "$heap" - "$heap_steps"
 control pairs "$heap" - "$heap_steps"
-# objects of ODE keep nothing where troupe's own solver works
+# objects of ODE keep nothing where troupe's own solver works, and it draws nothing
 control - "$heap" - "$heap_steps" --solver ode
+control random "$heap" - "$heap_steps" --solver ode
 control pairs "$heap" - "$heap_steps" --solver ode
 control rotation "$heap" - "$heap_steps" --solver ode
 control - "$meeting" "$worlds/meeting.commands" 4000

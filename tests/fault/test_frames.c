@@ -153,7 +153,7 @@ static uint32_t owner_of(struct run *run, uint32_t model)
 /* --- acks --------------------------------------------------------------------------------------------------------- */
 
 /* The parts of an ack of some models; each case changes one part. */
-enum { STATS = 10, HEAD_NUMBERS = 2 + STATS }; /* each has one byte in a valid ack of the test */
+enum { STATS = 11, HEAD_NUMBERS = 2 + STATS }; /* each has one byte in a valid ack of the test */
 struct ack_parts {
 	uint64_t number, status, stats[STATS], code;
 	uint32_t models[8], count;
@@ -319,6 +319,31 @@ static void spoil_word(struct run *run, uint32_t side, const struct ack_parts *p
 		scene_of(run)->models[parts->models[0]].name);
 	refuses_ack(run, side, &bytes, expected);
 	words[word] = was;
+	text_fini(&bytes);
+}
+
+/* An impulse of a pile that is no number, and more of them than are allowed. */
+static void test_impulses(struct run *run, uint32_t side, const struct ack_parts *parts)
+{
+	const struct state *next = copies_shared(&run->sides[side])->state;
+	struct text bytes = {0};
+	char expected[200];
+	uint64_t *words = state_resize_impulses(next, parts->models[0], true, 2 * STATE_IMPULSE_WORDS);
+	memset(words, 0, 2 * STATE_IMPULSE_WORDS * sizeof *words);
+	put_ack(run, side, parts, &bytes);
+	check(takes_ack(run, side, &bytes, &(struct troupe_error){0}), "an ack with impulses is refused");
+	(void)snprintf(expected, sizeof expected, "its ack: the state of model '%s' is not valid",
+		scene_of(run)->models[parts->models[0]].name);
+	for (uint32_t word = 1; word < STATE_IMPULSE_WORDS; word++) {
+		words[STATE_IMPULSE_WORDS + word] = UINT64_MAX; /* two floats that are no numbers */
+		put_ack(run, side, parts, &bytes);
+		refuses_ack(run, side, &bytes, expected);
+		words[STATE_IMPULSE_WORDS + word] = 0;
+	}
+	(void)state_resize_impulses(next, parts->models[0], true, (STATE_IMPULSES_MAX + 1) * STATE_IMPULSE_WORDS);
+	put_ack(run, side, parts, &bytes);
+	refuses_ack(run, side, &bytes, expected);
+	(void)state_resize_impulses(next, parts->models[0], true, 0);
 	text_fini(&bytes);
 }
 
@@ -560,6 +585,7 @@ static void test_acks(void)
 	test_numbers(&run, side, parts);
 	test_ends(&run, side, &parts);
 	test_words(&run, side, &parts);
+	test_impulses(&run, side, &parts);
 	test_bits(&run, side, parts);
 	test_failures(&run, side, parts);
 	test_notes(&run, side, &parts, foreign);
