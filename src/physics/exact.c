@@ -221,7 +221,7 @@ static bool exact_make_key(struct worker *worker, uint32_t root)
 {
 	struct exact *exact = worker->exact;
 	uint32_t bodies = 0, dofs = 0;
-	exact->jointed = exact->deep = false;
+	exact->jointed = false;
 	lanes_key_begin(&exact->key);
 	for (uint32_t p = root; p != SCENE_NONE; p = exact->parts.at[p].next) {
 		struct exact_part *part = &exact->parts.at[p];
@@ -241,8 +241,7 @@ static bool exact_make_key(struct worker *worker, uint32_t root)
 		const struct contact_row *row = &worker->rows_of_contacts.at[r];
 		int16_t a = exact_place_of(worker, row->bodies[0]), b = exact_place_of(worker, row->bodies[1]);
 		bool turned = a == LANES_GROUND;
-		exact->deep |= row->overlap > EXACT_DEPTH_MAX && !row->spring;
-		lanes_key_add_slot(&exact->key, &(struct lanes_key_slot){turned ? b : a, turned ? a : b, row->resists});
+ 		lanes_key_add_slot(&exact->key, &(struct lanes_key_slot){turned ? b : a, turned ? a : b, row->resists});
 	}
 	return lanes_key_end(&exact->key);
 }
@@ -330,6 +329,17 @@ static enum exact_else exact_else_of(const struct worker *worker, const struct l
 											   : EXACT_ELSE_NOTHING;
 }
 
+/* Whether the world names the solver of ODE that the island gets when it is not solved exactly here. */
+static bool exact_is_asked_of_ode(const struct worker *worker, uint32_t root)
+{
+	const struct physics_options *options = &worker->owner->options;
+	uint32_t rows = 0;
+	for (uint32_t r = worker->exact->parts.at[root].row_first; r != SCENE_NONE; r = worker->exact->row_next.at[r])
+		rows += 3;
+	return options->solver == PHYSICS_SOLVER_QUICK ||
+	       (options->solver == PHYSICS_SOLVER_WORLD && rows <= physics_exact_rows(options));
+}
+
 static void exact_run(struct worker *worker, struct exact_shape *shape, double dt)
 {
 	struct exact *exact = worker->exact;
@@ -348,7 +358,8 @@ static void exact_run(struct worker *worker, struct exact_shape *shape, double d
 		memcpy(&failed, &batch[(size_t)shape->shape->failed_at * lanes + l], sizeof failed);
 		if (!failed && exact_store(worker, &lane, dt))
 			worker->exact_count++;
-		else if (way != EXACT_ELSE_ODE && soft_covers(worker, shape->roots[l]))
+		else if (way != EXACT_ELSE_ODE && !exact_is_asked_of_ode(worker, shape->roots[l]) &&
+			 soft_covers(worker, shape->roots[l]))
 			soft_add(worker, shape->roots[l]);
 		else
 			exact_leave(worker, shape->roots[l], PHYSICS_LEFT_UNSOLVED);
@@ -368,6 +379,37 @@ static void exact_run_all(struct worker *worker, double dt)
 	exact->busy.count = 0;
 }
 
+/* Whether two contacts push a body from opposite sides. */
+static bool exact_squeeze(const struct contact_row *a, const struct contact_row *b)
+{
+	double along = vec3_dot(a->normal, b->normal);
+	for (uint32_t i = 0; i < 2; i++)
+		for (uint32_t k = 0; k < 2; k++)
+			if (a->bodies[i] != SCENE_NONE && a->bodies[i] == b->bodies[k] &&
+				(i == k ? along : -along) < -EXACT_OPPOSITE)
+				return true;
+	return false;
+}
+
+/* Whether some body is deep in others on opposite sides, by the first contacts that are so deep. */
+static bool exact_is_stuck(const struct worker *worker, uint32_t root)
+{
+	const struct exact *exact = worker->exact;
+	const struct contact_row *deep[EXACT_DEEP_MAX];
+	uint32_t count = 0;
+	for (uint32_t r = exact->parts.at[root].row_first; r != SCENE_NONE && count < EXACT_DEEP_MAX;
+		r = exact->row_next.at[r]) {
+		const struct contact_row *row = &worker->rows_of_contacts.at[r];
+		if (row->overlap <= EXACT_DEPTH_MAX || row->spring)
+			continue;
+		for (uint32_t i = 0; i < count; i++)
+			if (exact_squeeze(deep[i], row))
+				return true;
+		deep[count++] = row;
+	}
+	return false;
+}
+
 /* Whether the island of the key is solved exactly. One without joints is a pile: most of its rows are not independent,
  * and pivoting takes hundreds of rounds to find which of them hold. Where bodies are
  * stuck in each other no motion satisfies all rows, and an exact solution throws them about. */
@@ -375,7 +417,7 @@ static bool exact_takes(struct worker *worker, uint32_t root)
 {
 	const struct physics_options *options = &worker->owner->options;
 	const uint32_t rows = worker->exact->key.rows, by_ode = physics_exact_rows(options);
-	if (options->solver == PHYSICS_SOLVER_QUICK || (worker->exact->deep && soft_covers(worker, root)))
+	if (options->solver == PHYSICS_SOLVER_QUICK || (exact_is_stuck(worker, root) && soft_covers(worker, root)))
 		return false;
 	if (!worker->exact->jointed)
 		return rows <= EXACT_PILE_ROWS && !soft_was_pile(worker, root);
@@ -386,7 +428,7 @@ static void exact_add_island(struct worker *worker, uint32_t root, double dt)
 {
 	struct exact *exact = worker->exact;
 	if (!exact_make_key(worker, root) || !exact_takes(worker, root)) {
-		bool asked = worker->owner->options.solver == PHYSICS_SOLVER_QUICK;
+		bool asked = exact_is_asked_of_ode(worker, root);
 		if (!asked && soft_covers(worker, root)) {
 			soft_add(worker, root);
 			return;

@@ -13,11 +13,13 @@ enum {
 	EXACT_PILE_ROWS = 24, /* rows of an island without joints, up to which lanes are faster than ODE */
 	EXACT_ROUNDS = 24,    /* of pivoting; most islands are solved in less than ten */
 	EXACT_ROUNDS_MOST =
-		400, /* where nobody else would do as well: joints, and too many rows for ODE's exact solver */
+		400,         /* where nobody else would do as well: joints, and too many rows for ODE's exact solver */
+	EXACT_DEEP_MAX = 32, /* contacts among which opposite ones are looked for */
 	EXACT_WAITING_MAX = 64, /* shapes that wait at once: each needs memory for a batch */
 };
 
-#define EXACT_DEPTH_MAX 0.02 /* m: of a rigid contact in an island that is solved exactly */
+#define EXACT_OPPOSITE 0.5   /* cosine: of 120 degrees and more */
+#define EXACT_DEPTH_MAX 0.02 /* m: a body that is deeper in others on two opposite sides is stuck */
 
 struct exact_part { /* an assembly in this step */
 	const struct assembly *assembly;
@@ -54,7 +56,6 @@ struct exact {
 	struct exact_memory work, narrow;       /* narrow: a batch for a kernel of fewer lanes */
 	struct lanes_key key;                   /* of an island */
 	bool jointed;                           /* it has joints, ties or couplings */
-	bool deep;                              /* some rigid contact is deeper than EXACT_DEPTH_MAX */
 
 	/* about the ODE world at hand */
 	VEC(struct exact_part) parts;

@@ -33,7 +33,7 @@ enum physics_break {
 };
 
 enum physics_solver {
-	PHYSICS_SOLVER_AUTO,  /* per island: exact when small, else iterative */
+	PHYSICS_SOLVER_AUTO,  /* per island: exact when small, else in soft steps or iterative */
 	PHYSICS_SOLVER_WORLD, /* dWorldStep, exact */
 	PHYSICS_SOLVER_QUICK, /* dWorldQuickStep, iterative */
 };
