@@ -410,8 +410,11 @@ static void soft_run(struct worker *worker)
 		pass(&work, LANES_SOFT_SOLVE);
 		soft_move(soft);
 		work.backward = !work.backward;
-		for (uint32_t r = 0; r < soft->class->relaxes; r++)
+		for (uint32_t r = 0; r < soft->class->relaxes; r++) {
+			work.moved = !r;
 			pass(&work, r + 1 < soft->class->relaxes ? LANES_SOFT_RELAX : LANES_SOFT_END);
+		}
+		work.moved = false;
 	}
 	pass(&work, LANES_SOFT_REBOUND);
 }

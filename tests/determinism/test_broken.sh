@@ -8,7 +8,7 @@ control()
 {
 	rule=$1 world=$2 commands=$3 steps=$4
 	shift 4
-	[ "$rule" = - ] || set -- --break "$rule"
+	[ "$rule" = - ] || set -- "$@" --break "$rule"
 	different=0
 	run "$scratch/reference" "$world" "$commands" "$steps" --hash-every 100 --secondaries 0 "$@" || different=error
 	for options in '2' '3 --chaos 1' '3 --chaos 2'; do

@@ -103,6 +103,7 @@ struct lanes_soft {
 	uint32_t block_count, link_count;
 	struct lanes_soft_body *bodies;
 	uint32_t fixed; /* bodies below this number do not move by forces; 0 is ground at rest */
+	bool moved;     /* bodies have moved since the pass before: contacts and links follow them first */
 	bool backward;  /* links, blocks and points are taken in the opposite order */
 	double push;    /* m/s: by no greater rate than this, or than its own, does a rigid contact hold its load. So
 			 * contacts that press against each other for ever cannot press ever more */
