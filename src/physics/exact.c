@@ -379,19 +379,19 @@ static void exact_run_all(struct worker *worker, double dt)
 	exact->busy.count = 0;
 }
 
-/* Whether two contacts push a body from opposite sides. */
+/* Whether two contacts push a body in different directions. */
 static bool exact_squeeze(const struct contact_row *a, const struct contact_row *b)
 {
 	double along = vec3_dot(a->normal, b->normal);
 	for (uint32_t i = 0; i < 2; i++)
 		for (uint32_t k = 0; k < 2; k++)
 			if (a->bodies[i] != SCENE_NONE && a->bodies[i] == b->bodies[k] &&
-				(i == k ? along : -along) < -EXACT_OPPOSITE)
+				(i == k ? along : -along) < EXACT_ASTRIDE)
 				return true;
 	return false;
 }
 
-/* Whether some body is deep in others on opposite sides, by the first contacts that are so deep. */
+/* Whether some body is deep in others in different directions, by the first contacts that are so deep. */
 static bool exact_is_stuck(const struct worker *worker, uint32_t root)
 {
 	const struct exact *exact = worker->exact;

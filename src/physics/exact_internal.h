@@ -14,12 +14,12 @@ enum {
 	EXACT_ROUNDS = 24,    /* of pivoting; most islands are solved in less than ten */
 	EXACT_ROUNDS_MOST =
 		400,         /* where nobody else would do as well: joints, and too many rows for ODE's exact solver */
-	EXACT_DEEP_MAX = 32, /* contacts among which opposite ones are looked for */
+	EXACT_DEEP_MAX = 32, /* contacts of which the directions are compared */
 	EXACT_WAITING_MAX = 64, /* shapes that wait at once: each needs memory for a batch */
 };
 
-#define EXACT_OPPOSITE 0.5   /* cosine: of 120 degrees and more */
-#define EXACT_DEPTH_MAX 0.02 /* m: a body that is deeper in others on two opposite sides is stuck */
+#define EXACT_ASTRIDE 0.5 /* cosine of the angle between two directions that are not about the same */
+#define EXACT_DEPTH_MAX 0.01 /* m: a body that is deeper in others, in two directions, is stuck */
 
 struct exact_part { /* an assembly in this step */
 	const struct assembly *assembly;
