@@ -81,17 +81,20 @@ static bool soft_are_near(const struct worker *worker, uint32_t a, uint32_t b)
 	return aabb_overlap(&grown, box[1]);
 }
 
-static void soft_join_pair(struct worker *worker, uint32_t a, uint32_t b)
+/* An impulse counts for a body of the model that has it: whether the other model is at hand depends on groups. */
+static void soft_join_pair(struct worker *worker, uint32_t model, uint32_t a, uint32_t b)
 {
 	struct exact *exact = worker->exact;
+	const struct scene_geom *geoms = worker->scene->geoms;
 	bool is_a = soft_has_geom(worker, a), is_b = soft_has_geom(worker, b);
-	if (!is_a && !is_b)
+	bool own_a = is_a && geoms[a].model == model, own_b = is_b && geoms[b].model == model;
+	if (!own_a && !own_b)
 		return;
-	uint32_t body = worker->scene->geoms[is_a ? a : b].body;
+	uint32_t body = geoms[own_a ? a : b].body;
 	if (exact_moves(worker, body))
 		exact->parts.at[exact->part[body]].impulses++;
 	if (is_a && is_b && soft_are_near(worker, a, b))
-		exact_join(worker, worker->scene->geoms[a].body, worker->scene->geoms[b].body);
+		exact_join(worker, geoms[a].body, geoms[b].body);
 }
 
 static void soft_join_model(struct worker *worker, uint32_t model)
@@ -100,7 +103,7 @@ static void soft_join_model(struct worker *worker, uint32_t model)
 	const uint64_t *impulses = state_impulses(worker->owner->state, model, false, &words);
 	for (uint32_t i = 0; i < words; i += STATE_IMPULSE_WORDS)
 		if (!(impulses[i] & SOFT_KEY_OF_JOINT))
-			soft_join_pair(worker, (uint32_t)(impulses[i] >> 32), (uint32_t)impulses[i]);
+			soft_join_pair(worker, model, (uint32_t)(impulses[i] >> 32), (uint32_t)impulses[i]);
 }
 
 void soft_join(struct worker *worker)
