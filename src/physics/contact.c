@@ -557,7 +557,7 @@ static int contact_meet_pair(struct worker *worker, const struct geom_pair *pair
 	return count;
 }
 
-static void collide(struct worker *worker, const struct geom_pair *pair)
+static void contact_collide(struct worker *worker, const struct geom_pair *pair)
 {
 	dContactGeom found[PHYSICS_CONTACTS_MAX];
 	int count = contact_meet_pair(worker, pair, found, &worker->rows_of_contacts);
@@ -608,6 +608,6 @@ void contact_make(struct worker *worker, struct group *group)
 	crowd_thin_out(worker);
 	for (uint32_t i = 0; i < worker->geom_pairs.count && !worker_abandons(worker); i++)
 		if (worker->geom_pairs.at[i].part != CONTACT_NONE)
-			collide(worker, &worker->geom_pairs.at[i]);
+			contact_collide(worker, &worker->geom_pairs.at[i]);
 	group->row_count = worker->rows_of_contacts.count - group->row_first;
 }

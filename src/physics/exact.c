@@ -241,7 +241,7 @@ static bool exact_make_key(struct worker *worker, uint32_t root)
 		const struct contact_row *row = &worker->rows_of_contacts.at[r];
 		int16_t a = exact_place_of(worker, row->bodies[0]), b = exact_place_of(worker, row->bodies[1]);
 		bool turned = a == LANES_GROUND;
- 		lanes_key_add_slot(&exact->key, &(struct lanes_key_slot){turned ? b : a, turned ? a : b, row->resists});
+		lanes_key_add_slot(&exact->key, &(struct lanes_key_slot){turned ? b : a, turned ? a : b, row->resists});
 	}
 	return lanes_key_end(&exact->key);
 }
@@ -317,7 +317,7 @@ static double *exact_narrow(struct exact *exact, const struct exact_shape *shape
 	return narrow;
 }
 
-/* Who steps an island that the exact solver gives up. For ODE the joints of the forest are rows. */
+/* What steps an island that the exact solver gives up. For ODE the joints of the forest are rows. */
 enum exact_else { EXACT_ELSE_SOFT, EXACT_ELSE_ODE, EXACT_ELSE_NOTHING };
 
 static enum exact_else exact_else_of(const struct worker *worker, const struct lanes_shape *shape)
@@ -334,10 +334,11 @@ static bool exact_is_asked_of_ode(const struct worker *worker, uint32_t root)
 {
 	const struct physics_options *options = &worker->owner->options;
 	uint32_t rows = 0;
+	if (options->solver != PHYSICS_SOLVER_WORLD)
+		return options->solver == PHYSICS_SOLVER_QUICK;
 	for (uint32_t r = worker->exact->parts.at[root].row_first; r != SCENE_NONE; r = worker->exact->row_next.at[r])
 		rows += 3;
-	return options->solver == PHYSICS_SOLVER_QUICK ||
-	       (options->solver == PHYSICS_SOLVER_WORLD && rows <= physics_exact_rows(options));
+	return rows <= physics_exact_rows(options);
 }
 
 static void exact_run(struct worker *worker, struct exact_shape *shape, double dt)

@@ -10,12 +10,11 @@
 enum {
 	EXACT_SHAPES_MAX = 2048, /* when there are more, all are made anew as they come again */
 	EXACT_TABLE_BITS = 13,
-	EXACT_PILE_ROWS = 24, /* rows of an island without joints, up to which lanes are faster than ODE */
-	EXACT_ROUNDS = 24,    /* of pivoting; most islands are solved in less than ten */
-	EXACT_ROUNDS_MOST =
-		400,         /* where nobody else would do as well: joints, and too many rows for ODE's exact solver */
-	EXACT_DEEP_MAX = 32, /* contacts of which the directions are compared */
-	EXACT_WAITING_MAX = 64, /* shapes that wait at once: each needs memory for a batch */
+	EXACT_PILE_ROWS = 24,    /* rows of an island without joints, up to which it is solved exactly */
+	EXACT_ROUNDS = 24,       /* of pivoting; most islands are solved in less than ten */
+	EXACT_ROUNDS_MOST = 400, /* the same with joints and too many rows for ODE's exact solver */
+	EXACT_DEEP_MAX = 32,     /* contacts of which the directions are compared */
+	EXACT_WAITING_MAX = 64,  /* shapes that wait at once: each needs memory for a batch */
 };
 
 #define EXACT_ASTRIDE 0.5 /* cosine of the angle between two directions that are not about the same */
@@ -112,6 +111,8 @@ void exact_fill(struct worker *worker, const struct exact_lane *lane, double dt)
 void exact_copy_lane(const struct lanes_shape *shape, double *batch, uint32_t lanes, uint32_t lane);
 
 /* exact_store.c */
+/* Takes the damping of a step from the velocities of state k+1. */
+void exact_damp(const struct scene_body *from, struct body_state *next);
 /* False: a body is beyond the bounds of a state; nothing of the result is noted. */
 bool exact_store(struct worker *worker, const struct exact_lane *lane, double dt);
 

@@ -12,6 +12,14 @@ static double exact_store_impulse(const struct exact_lane *lane, uint32_t row)
 /* --- bodies ---------------------------------------------------------------------------------------------------------
  */
 
+void exact_damp(const struct scene_body *from, struct body_state *next)
+{
+	if (from->linear_damping > 0)
+		next->v = vec3_scale(next->v, 1 - from->linear_damping);
+	if (from->angular_damping > 0)
+		next->w = vec3_scale(next->w, 1 - from->angular_damping);
+}
+
 static bool exact_store_body(
 	struct worker *worker, const struct exact_lane *lane, uint32_t place, uint32_t body, double dt)
 {
@@ -25,10 +33,7 @@ static bool exact_store_body(
 	double spin2 = vec3_dot(next->w, next->w);
 	if (spin2 * dt * dt > PHYSICS_TURN_FAR * PHYSICS_TURN_FAR && isfinite(spin2))
 		next->q = quat_unit(instance_far_turn(worker->hand[body].q, next->w, sqrt(spin2), dt));
-	if (from->linear_damping > 0)
-		next->v = vec3_scale(next->v, 1 - from->linear_damping);
-	if (from->angular_damping > 0)
-		next->w = vec3_scale(next->w, 1 - from->angular_damping);
+	exact_damp(from, next);
 	return body_state_sane(next);
 }
 _Static_assert(sizeof(struct body_state) == LANES_FORCE * sizeof(double), "a state is copied as it lies");

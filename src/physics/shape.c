@@ -189,7 +189,7 @@ static void shape_resize(const struct scene_geom *geom, dGeomID id, double by)
 }
 
 /* Contacts of the first shape with the second; only the second may be a plane or a trimesh. */
-static uint32_t meet(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb,
+static uint32_t shape_meet(struct worker *worker, uint32_t a, uint32_t b, dGeomID ga, dGeomID gb,
 	const struct shape_growth *growth, uint32_t most, struct collide_contact *ret)
 {
 	const struct scene_geom *of_a = &worker->scene->geoms[a], *of_b = &worker->scene->geoms[b];
@@ -215,8 +215,8 @@ static int shape_collide_grown(struct worker *worker, uint32_t a, uint32_t b, dG
 	bool swap = of_a->kind == SCENE_PLANE || is_trimesh(of_a->kind);
 	struct collide_contact found[PHYSICS_CONTACTS_MAX];
 	const struct shape_growth turned = {growth.b, growth.a};
-	uint32_t count = swap ? meet(worker, b, a, gb, ga, &turned, (uint32_t)most, found)
-			      : meet(worker, a, b, ga, gb, &growth, (uint32_t)most, found);
+	uint32_t count = swap ? shape_meet(worker, b, a, gb, ga, &turned, (uint32_t)most, found)
+			      : shape_meet(worker, a, b, ga, gb, &growth, (uint32_t)most, found);
 	count = MIN(count, (uint32_t)most);
 	double sign = swap ? -1 : 1;
 	for (uint32_t i = 0; i < count; i++) {

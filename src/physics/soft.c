@@ -23,13 +23,13 @@ void soft_destroy(struct soft *soft)
 	vec_free(&soft->rows);
 	vec_free(&soft->bodies);
 	vec_free(&soft->movers);
-	vec_free(&soft->inverse);
 	vec_free(&soft->colours);
 	vec_free(&soft->pairs);
 	vec_free(&soft->links);
 	vec_free(&soft->link_rows);
 	vec_free(&soft->blocks);
 	vec_free(&soft->link_blocks);
+	vec_free(&soft->queue.next);
 	vec_free(&soft->numbered);
 	free(soft->groups.at);
 	free(soft->number);
@@ -159,10 +159,10 @@ uint32_t soft_island_of(const struct worker *worker, uint32_t body)
 
 static const struct soft_class *soft_class_of(const struct soft_island *island)
 {
-	const struct soft_class *class = soft_classes;
-	while (island->ratio > class->ratio)
-		class ++;
-	return class;
+	uint32_t c = 0;
+	while (island->ratio > soft_classes[c].ratio)
+		c++;
+	return &soft_classes[c];
 }
 
 bool soft_is_at_hand(const struct soft *soft, uint32_t island)
@@ -221,7 +221,6 @@ static uint32_t soft_add_body(struct soft *soft, uint32_t body, const struct bod
 	}
 	vec_push(&soft->bodies, added);
 	vec_push(&soft->colours, 0);
-	memset(vec_append(&soft->inverse, 7), 0, 7 * sizeof(double));
 	if (body != SCENE_NONE) {
 		soft->number[body] = number;
 		vec_push(&soft->numbered, body);
@@ -235,9 +234,8 @@ static void soft_add_movers(struct worker *worker, const struct assembly *assemb
 	for (uint32_t i = 0; i < assembly->count; i++) {
 		uint32_t body = assembly->bodies[i], number = soft_add_body(soft, body, &worker->hand[body]);
 		const struct body_at_hand *hand = &worker->hand[body];
-		double *inverse = soft->inverse.at + 7 * (size_t)number;
+		double *inverse = soft->bodies.at[number].inverse;
 		soft_invert(assembly->solid[i], hand->q, inverse);
-		memcpy(soft->bodies.at[number].inertia, inverse + 1, sizeof soft->bodies.at[number].inertia);
 		vec_push(&soft->movers, (struct soft_mover){.body = body,
 						.solid = assembly->solid[i],
 						.gained = vec3_scale(hand->force, inverse[0] * soft->h),
@@ -251,7 +249,7 @@ static void soft_list_bodies(struct worker *worker)
 {
 	struct exact *exact = worker->exact;
 	struct soft *soft = exact->soft;
-	soft->bodies.count = soft->movers.count = soft->inverse.count = soft->colours.count = 0;
+	soft->bodies.count = soft->movers.count = soft->colours.count = 0;
 	(void)soft_add_body(soft, SCENE_NONE, NULL);
 	for (uint32_t r = 0; r < soft->rows.count; r++)
 		for (uint32_t end = 0; end < 2; end++) {
@@ -279,16 +277,18 @@ uint32_t soft_number_of(const struct soft *soft, uint32_t body)
 void soft_set_body(const struct soft *soft, const struct soft_lane *lane, uint32_t field, uint32_t body)
 {
 	for (uint32_t k = 0; k < 7; k++)
-		soft_set(lane, field + k, soft->inverse.at[7 * (size_t)body + k]);
+		soft_set(lane, field + k, soft->bodies.at[body].inverse[k]);
 }
 
-void soft_begin_colours(struct soft *soft)
+void soft_begin_queue(struct soft *soft)
 {
+	struct soft_queue *queue = &soft->queue;
 	memset(soft->colours.at, 0, soft->colours.count * sizeof *soft->colours.at);
-	memset(&soft->queue, 0xff, sizeof soft->queue);
+	memset(queue->head, 0xff, sizeof queue->head);
+	queue->next.count = 0;
 }
 
-uint32_t soft_colour(struct soft *soft, const uint32_t *bodies, uint32_t count)
+static uint32_t soft_colour(struct soft *soft, const uint32_t *bodies, uint32_t count)
 {
 	uint64_t taken = 0;
 	for (uint32_t i = 0; i < count; i++)
@@ -299,6 +299,18 @@ uint32_t soft_colour(struct soft *soft, const uint32_t *bodies, uint32_t count)
 	for (uint32_t i = 0; i < count; i++)
 		soft->colours.at[bodies[i]] |= UINT64_C(1) << colour;
 	return colour;
+}
+
+void soft_enqueue(struct soft *soft, const uint32_t *bodies, uint32_t count)
+{
+	struct soft_queue *queue = &soft->queue;
+	uint32_t colour = soft_colour(soft, bodies, count), item = queue->next.count;
+	vec_push(&queue->next, SCENE_NONE);
+	if (queue->head[colour] == SCENE_NONE)
+		queue->head[colour] = item;
+	else
+		queue->next.at[queue->tail[colour]] = item;
+	queue->tail[colour] = item;
 }
 
 /* --- impulses of the step before ---------------------------------------------------------------------------------- */
@@ -361,7 +373,8 @@ static struct quat soft_turned(struct quat q, struct vec3 w, double h)
 /* To first order: dJ = [turn] J + ([turn] J)^T. */
 static void soft_turn_inertia(struct lanes_soft_body *body)
 {
-	const double *j = body->inertia, *t = body->turn;
+	const double *t = body->turn;
+	double *j = body->inverse + 1;
 	const double rows[3][3] = {{j[0], j[1], j[2]}, {j[1], j[3], j[4]}, {j[2], j[4], j[5]}};
 	double turned[3][3];
 	for (int c = 0; c < 3; c++) {
@@ -371,7 +384,7 @@ static void soft_turn_inertia(struct lanes_soft_body *body)
 	}
 	for (int a = 0, at = 0; a < 3; a++)
 		for (int b = a; b < 3; b++)
-			body->inertia[at++] += turned[a][b] + turned[b][a];
+			j[at++] += turned[a][b] + turned[b][a];
 }
 
 static void soft_move(struct soft *soft)
@@ -433,16 +446,12 @@ static bool soft_store_body(struct worker *worker, uint32_t mover)
 	const struct soft *soft = worker->exact->soft;
 	const struct soft_mover *from = &soft->movers.at[mover];
 	const struct lanes_soft_body *body = &soft->bodies.at[soft->fixed + mover];
-	const struct scene_body *of = &worker->scene->bodies[from->body];
 	struct body_state *next = state_body(worker->owner->state, from->body, true);
 	next->p = soft_unsigned(vec3_add(worker->hand[from->body].p, from->moved));
 	next->q = (struct quat){from->q.w + 0.0, from->q.x + 0.0, from->q.y + 0.0, from->q.z + 0.0};
 	next->v = soft_unsigned(soft_get3(body->v));
 	next->w = soft_unsigned(soft_get3(body->w));
-	if (of->linear_damping > 0)
-		next->v = vec3_scale(next->v, 1 - of->linear_damping);
-	if (of->angular_damping > 0)
-		next->w = vec3_scale(next->w, 1 - of->angular_damping);
+	exact_damp(&worker->scene->bodies[from->body], next);
 	return body_state_sane(next);
 }
 

@@ -104,11 +104,6 @@ static uint32_t soft_contact_owner(const struct worker *worker, const struct con
 	return owner;
 }
 
-static bool soft_contact_are_of_one_pair(const struct contact_row *a, const struct contact_row *b)
-{
-	return a->geoms[0] == b->geoms[0] && a->geoms[1] == b->geoms[1];
-}
-
 static void soft_contact_add(struct worker *worker, uint32_t r)
 {
 	struct soft *soft = worker->exact->soft;
@@ -117,7 +112,8 @@ static void soft_contact_add(struct worker *worker, uint32_t r)
 	uint32_t island = soft_contact_island(worker, row);
 	if (!soft_is_at_hand(soft, island))
 		return;
-	if (last && last->count < LANES_SOFT_POINTS && soft_contact_are_of_one_pair(&soft->rows.at[last->row], row)) {
+	if (last && last->count < LANES_SOFT_POINTS &&
+		soft_contact_key(&soft->rows.at[last->row]) == soft_contact_key(row)) {
 		last->count++;
 		return;
 	}
@@ -126,25 +122,13 @@ static void soft_contact_add(struct worker *worker, uint32_t r)
 			.count = 1,
 			.island = island,
 			.bodies = {soft_number_of(soft, row->bodies[0]), soft_number_of(soft, row->bodies[1])},
-			.owner = soft_contact_owner(worker, row),
-			.next = SCENE_NONE});
-}
-
-static void soft_contact_enqueue(struct soft *soft, uint32_t pair)
-{
-	struct soft_queue *queue = &soft->queue;
-	uint32_t colour = soft_colour(soft, soft->pairs.at[pair].bodies, 2);
-	if (queue->head[colour] == SCENE_NONE)
-		queue->head[colour] = pair;
-	else
-		soft->pairs.at[queue->tail[colour]].next = pair;
-	queue->tail[colour] = pair;
+			.owner = soft_contact_owner(worker, row)});
 }
 
 static void soft_contact_fill_blocks(struct soft *soft, uint32_t colour, uint32_t lanes)
 {
 	uint32_t lane = lanes;
-	for (uint32_t i = soft->queue.head[colour]; i != SCENE_NONE; i = soft->pairs.at[i].next) {
+	for (uint32_t i = soft->queue.head[colour]; i != SCENE_NONE; i = soft->queue.next.at[i]) {
 		struct soft_pair *pair = &soft->pairs.at[i];
 		if (lane == lanes || colour == SOFT_COLOURS) {
 			vec_push(&soft->blocks, (struct lanes_soft_block){0});
@@ -165,9 +149,9 @@ void soft_deal_contacts(struct worker *worker)
 	soft->pairs.count = soft->blocks.count = 0;
 	for (uint32_t r = 0; r < soft->rows.count; r++)
 		soft_contact_add(worker, r);
-	soft_begin_colours(soft);
+	soft_begin_queue(soft);
 	for (uint32_t i = 0; i < soft->pairs.count; i++)
-		soft_contact_enqueue(soft, i);
+		soft_enqueue(soft, soft->pairs.at[i].bodies, 2);
 	for (uint32_t colour = 0; colour <= SOFT_COLOURS; colour++)
 		soft_contact_fill_blocks(soft, colour, worker->exact->kernel->lanes);
 	for (uint32_t i = 0; i < soft->blocks.count; i++) {
@@ -322,16 +306,18 @@ static struct vec3 soft_contact_sum(const struct soft_lane *point, uint32_t fiel
 	return (struct vec3){sum.x + 0.0, sum.y + 0.0, sum.z + 0.0}; /* zeros have no sign: see soft.c */
 }
 
-/* Those who ask for the forces of contacts know the contacts that touch: the nearest one of the pair has it. */
+/* Observers of forces know only the contacts that touch, so the nearest of them in the pair gets the impulse. */
 static void soft_contact_note(struct worker *worker, const struct contact_row *near, uint32_t root, struct vec3 impulse)
 {
 	struct exact *exact = worker->exact;
 	const struct contact_row *rows = worker->rows_of_contacts.at;
 	uint32_t best = SCENE_NONE;
 	double least = INFINITY;
+	if (vec3_dot(impulse, impulse) == 0) /* most of those that do not touch: the search is long */
+		return;
 	for (uint32_t r = exact->parts.at[root].row_first; r != SCENE_NONE; r = exact->row_next.at[r]) {
 		struct vec3 d = vec3_sub(rows[r].at, near->at);
-		if (!soft_contact_are_of_one_pair(&rows[r], near) || vec3_dot(d, d) >= least)
+		if (soft_contact_key(&rows[r]) != soft_contact_key(near) || vec3_dot(d, d) >= least)
 			continue;
 		least = vec3_dot(d, d);
 		best = r;

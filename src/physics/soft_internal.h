@@ -41,7 +41,6 @@ struct soft_pair {           /* of geoms */
 	uint32_t island;     /* in soft.islands */
 	uint32_t bodies[2];  /* in soft.bodies */
 	uint32_t owner;      /* the model that has its impulses */
-	uint32_t next;       /* of its colour */
 	uint32_t block, lane;
 };
 
@@ -53,7 +52,7 @@ struct soft_link { /* a joint, a tie or a coupling */
 	uint32_t row_first, row_count;           /* in soft.link_rows */
 	uint32_t owner;                          /* as above; SCENE_NONE: none */
 	uint64_t key;                            /* of its impulses */
-	uint32_t next, block, lane;
+	uint32_t block, lane;
 };
 
 struct soft_link_row {
@@ -64,8 +63,9 @@ struct soft_link_row {
 
 enum { SOFT_COLOURS = 64 }; /* what gets none of them is solved one by one */
 
-struct soft_queue { /* by colour, in their order */
+struct soft_queue { /* pairs or links, by colour, in their order */
 	uint32_t head[SOFT_COLOURS + 1], tail[SOFT_COLOURS + 1];
+	VEC(uint32_t) next; /* of the same colour; SCENE_NONE: it is the last */
 };
 
 struct soft {
@@ -79,7 +79,6 @@ struct soft {
 	VEC(struct lanes_soft_body) bodies; /* ground, kinematic bodies, movers */
 	uint32_t fixed;                     /* number of the first mover */
 	VEC(struct soft_mover) movers;
-	VEC(double) inverse;   /* [bodies][7] 1 / mass, and inverse inertia in the world's axes */
 	VEC(uint64_t) colours; /* [bodies] that one of its pairs, or links, has */
 	VEC(struct soft_pair) pairs;
 	VEC(struct soft_link) links;
@@ -151,9 +150,9 @@ uint32_t soft_island_of(const struct worker *worker, uint32_t body);
 bool soft_is_at_hand(const struct soft *soft, uint32_t island); /* in the class at hand */
 uint32_t soft_number_of(const struct soft *soft, uint32_t body);
 void soft_set_body(const struct soft *soft, const struct soft_lane *lane, uint32_t field, uint32_t body);
-/* Colours: the lowest that none of these bodies has yet. */
-void soft_begin_colours(struct soft *soft);
-uint32_t soft_colour(struct soft *soft, const uint32_t *bodies, uint32_t count);
+/* Empties soft.queue; adds the next pair or link to it, under the lowest colour that none of its bodies has yet. */
+void soft_begin_queue(struct soft *soft);
+void soft_enqueue(struct soft *soft, const uint32_t *bodies, uint32_t count);
 /* Impulses of the step before with this key, at most `room`; returns their number. They are looked for from where the
  * last was found. */
 uint32_t soft_recall(struct worker *worker, uint32_t model, uint64_t key, struct soft_impulse *ret, uint32_t room);

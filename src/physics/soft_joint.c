@@ -199,22 +199,10 @@ static uint32_t soft_joint_last(const struct soft_link *link)
 	return to_parent ? link->bodies[1] : 0;
 }
 
-static void soft_joint_enqueue(struct soft *soft, uint32_t index)
-{
-	struct soft_queue *queue = &soft->queue;
-	const struct soft_link *link = &soft->links.at[index];
-	uint32_t colour = soft_colour(soft, link->bodies, link->of.key.body_count);
-	if (queue->head[colour] == SCENE_NONE)
-		queue->head[colour] = index;
-	else
-		soft->links.at[queue->tail[colour]].next = index;
-	queue->tail[colour] = index;
-}
-
 static void soft_joint_fill_blocks(struct soft *soft, uint32_t colour, uint32_t lanes)
 {
 	uint32_t lane = lanes;
-	for (uint32_t i = soft->queue.head[colour]; i != SCENE_NONE; i = soft->links.at[i].next) {
+	for (uint32_t i = soft->queue.head[colour]; i != SCENE_NONE; i = soft->queue.next.at[i]) {
 		struct soft_link *link = &soft->links.at[i];
 		if (lane == lanes || colour == SOFT_COLOURS) {
 			vec_push(&soft->link_blocks, (struct lanes_soft_links){0});
@@ -235,11 +223,9 @@ void soft_deal_joints(struct worker *worker)
 {
 	struct soft *soft = worker->exact->soft;
 	soft->link_blocks.count = 0;
-	soft_begin_colours(soft);
+	soft_begin_queue(soft);
 	for (uint32_t i = 0; i < soft->links.count; i++)
-		soft->links.at[i].next = SCENE_NONE;
-	for (uint32_t i = 0; i < soft->links.count; i++)
-		soft_joint_enqueue(soft, i);
+		soft_enqueue(soft, soft->links.at[i].bodies, soft->links.at[i].of.key.body_count);
 	for (uint32_t colour = 0; colour <= SOFT_COLOURS; colour++)
 		soft_joint_fill_blocks(soft, colour, worker->exact->kernel->lanes);
 	for (uint32_t i = 0; i < soft->link_blocks.count; i++) {

@@ -196,7 +196,7 @@ static bool sane_numbers(const struct state *state, uint32_t model, bool next)
 	return true;
 }
 
-/* The last three of the six floats of an impulse; where it was does not matter. */
+/* Of an impulse all but its key are floats. A key that means nothing is never asked for. */
 static bool sane_impulses(const struct state *state, uint32_t model, bool next)
 {
 	uint32_t count;

@@ -11,9 +11,9 @@
  *   anchors   a struct body_anchor for each body, in body order: its pose when it became still (physics: sleeping)
  *   still     one word, if the model has bodies: the number of steps for which it has been still
  *   systems   the words of its systems (commands in force, odometry, integrals), each system at its own offset
- * Behind them come its impulses, if there are any, whose number changes from step to step: STATE_IMPULSE_WORDS words
- * for each point at which it touches a model with a higher number or a static one, as the solver of piles leaves them
- * (physics/soft.c), where it begins in the next step.
+ * Behind them come its impulses, if it is in a pile (physics/soft.c); their number changes from step to step. They are
+ * those with which the last step ended and the next one begins: STATE_IMPULSE_WORDS words for each point at which the
+ * model touches one with a higher number or a static one, and for each six rows of its joints.
  * There are two copies of each model's words. `now` is state k, and any runner may read it during step k. `next` is
  * written during step k, only by the runner that simulates the model. state_advance() makes next the new now. A model
  * that no runner stepped keeps its words.
@@ -49,7 +49,7 @@ struct joint_state {
 
 enum {
 	STATE_IMPULSE_WORDS = 4,
-	STATE_IMPULSES_MAX = 1u << 14, /* points of a model */
+	STATE_IMPULSES_MAX = 1u << 14, /* of a model */
 };
 
 struct state_impulses {

@@ -87,6 +87,23 @@ static inline struct v3 simd3_zero(void)
 	return (struct v3){simd_all(0), simd_all(0), simd_all(0)};
 }
 
+static inline struct v3 simd3_load(const vd *at)
+{
+	return (struct v3){at[0], at[1], at[2]};
+}
+
+static inline void simd3_store(vd *at, struct v3 a)
+{
+	at[0] = a.x;
+	at[1] = a.y;
+	at[2] = a.z;
+}
+
+static inline struct sym3 simd_sym_load(const vd *at)
+{
+	return (struct sym3){at[0], at[1], at[2], at[3], at[4], at[5]};
+}
+
 static inline struct v3 simd3_add(struct v3 a, struct v3 b)
 {
 	return (struct v3){a.x + b.x, a.y + b.y, a.z + b.z};

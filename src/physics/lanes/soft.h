@@ -86,7 +86,7 @@ struct lanes_soft_links {                         /* a block */
 struct lanes_soft_body {
 	double v[3], w[3];
 	double move[3], turn[3]; /* in the last substep: m, rad */
-	double inertia[6];       /* inverse, now: xx xy xz yy yz zz */
+	double inverse[7];       /* 1 / mass, and the inverse inertia as the body is turned now: xx xy xz yy yz zz */
 };
 
 struct lanes_soft_block {
