@@ -298,7 +298,7 @@ static bool is_noticed(lanes_step_fn *step)
 {
 	static struct island from[ISLANDS], result[ISLANDS], other[ISLANDS];
 	const uint32_t order[ISLANDS] = {0, 1, 2, 3, 4, 5, 6, 7};
-	const struct lanes_kernel broken = {2, "", step};
+	const struct lanes_kernel broken = {.lanes = 2, .needs = "", .step = step};
 	bool noticed = false;
 	for (int round = 0; round < 50; round++) {
 		struct kind kind = any_kind();
