@@ -325,8 +325,9 @@ async function events(context) {
 		check(moved > 0 && moved < 300, "the next move is shown", moved);
 		await page.selectOption("#seek-event", "contact");
 		await page.focus("#view");
+		await rest(() => page.evaluate(() => viewer.timeline.seek(100)));
 		const before = await rest(() => page.keyboard.press("["));
-		check(before > 0 && before < moved, "and the contact before it", before);
+		check(before > 0 && before < 100, "and the contact before a step", before);
 		const again = await rest(() => page.keyboard.press(","));
 		check(again === before - 1, "one step back", again);
 		check(await rest(() => page.keyboard.press("]")) === before, "the same contact is found from there");
