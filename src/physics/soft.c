@@ -484,7 +484,9 @@ static void soft_step_class(struct worker *worker, double dt)
 	soft_deal_contacts(worker);
 	soft_deal_joints(worker);
 	size_t bytes = soft->group_count * worker->exact->kernel->lanes * sizeof(double);
-	memset(exact_fit(&soft->groups, soft->group_count, worker->exact->kernel->lanes), 0, bytes);
+	double *groups = exact_fit(&soft->groups, soft->group_count, worker->exact->kernel->lanes);
+	if (bytes) /* none, and perhaps no memory yet, for bodies that nothing touches any more */
+		memset(groups, 0, bytes);
 	for (uint32_t i = 0; i < soft->movers.count; i++)
 		soft->found[worker->scene->bodies[soft->movers.at[i].body].model] = 0;
 	soft_fill_contacts(worker, dt);
