@@ -1,6 +1,7 @@
 /* Measures a step of one body that lies or stands on the ground, for each shape and each kind of ground. The baseline
- * is a bare ODE loop with ODE's own colliders and the same contact parameters. ODE has no cones and no ellipsoids. Its
- * colliders find other numbers of contacts, so the solver's work differs, too. */
+ * is a bare ODE loop with ODE's own colliders and the same contact parameters, and then troupe with --solver ode. ODE
+ * has no cones and no ellipsoids. Its colliders find other numbers of contacts, so the solver's work differs, too.
+ * Then a step of 3 000 bodies that stand apart, awake, on a plane. */
 #include "config.h"
 
 #include "bench.h"
@@ -302,7 +303,7 @@ static void bare_end(struct bare *bare)
 	dThreadingFreeImplementation(bare->threading);
 }
 
-/* --- both -------------------------------------------------------------------------------------------------------- */
+/* --- measuring --------------------------------------------------------------------------------------------------- */
 
 static double time_bare(struct bare *bare, int steps)
 {
@@ -311,43 +312,103 @@ static double time_bare(struct bare *bare, int steps)
 	return (double)(bench_now_ns() - begin);
 }
 
+static struct troupe_server *create_awake(const char *world, bool by_ode)
+{
+	struct troupe_server_def def = bench_def(world, 1);
+	def.sleepless = true;
+	def.by_ode = by_ode;
+	return bench_create(&def);
+}
+
+static void print(const struct bench_options *options, const char *subject, const struct bench_samples *own,
+	const struct bench_samples *odes, uint64_t hash)
+{
+	bench_print(options,
+		&(struct bench_row){
+			.subject = subject, .unit = "us/step", .values = own, .baselines = odes, .hash = hash});
+}
+
 static void measure(
 	const struct bench_options *options, enum shape_kind kind, enum ground_kind ground, const char *folder)
 {
-	struct bench_samples mine = {0}, odes = {0};
+	struct bench_samples own = {0}, odes = {0}, by_ode = {0};
 	int steps = options->smoke ? 20 : 4000;
 	char *world = make_world(&shapes[kind], ground, folder), subject[64];
-	struct troupe_server_def def = bench_def(world, 1);
-	def.sleepless = true;
-	struct troupe_server *server = bench_create(&def);
+	struct troupe_server *server = create_awake(world, false), *other = create_awake(world, true);
 	struct bare bare;
 	bool has_ode = bare_begin(&bare, kind, ground);
 	snprintf(subject, sizeof subject, "%s on %s", shapes[kind].name, ground_names[ground]);
 	bench_run(server, (uint64_t)steps);
+	bench_run(other, (uint64_t)steps);
 	bool rests = has_ode && bare_steps(&bare, steps) &&
 		     fabs(dBodyGetPosition(bare.body)[2] - ground_tops[ground] - shapes[kind].height) < 0.01;
 	for (int r = 0; r < options->repeats; r++) {
+		uint64_t until = (uint64_t)(steps * (r + 2));
 		bench_progress(options, subject, r);
-		bench_add(&mine, bench_run(server, (uint64_t)(steps * (r + 2))) / steps / 1000);
+		bench_add(&own, bench_run(server, until) / steps / 1000);
+		bench_add(&by_ode, bench_run(other, until) / steps / 1000);
 		if (rests)
 			bench_add(&odes, time_bare(&bare, steps) / steps / 1000);
 	}
-	bench_print(options, &(struct bench_row){.subject = subject,
-				     .unit = "us/step",
-				     .values = &mine,
-				     .baselines = rests ? &odes : NULL,
-				     .hash = troupe_server_hash(server)});
+	print(options, subject, &own, rests ? &odes : NULL, troupe_server_hash(server));
+	print(options, "  the same, to troupe with --solver ode", &own, &by_ode, 0);
 	if (has_ode)
 		bare_end(&bare);
 	troupe_server_destroy(server);
+	troupe_server_destroy(other);
+	free(world);
+}
+
+/* As Gazebo's example of 3 000 shapes: boxes, cylinders and spheres in turn, each alone on a plane. */
+static char *make_many(int count)
+{
+	struct text out = {0};
+	text_add(&out, "<sdf version='1.11'><world name='shapes'>");
+	add_ground(&out, PLANE, "");
+	for (int i = 0; i < count; i++) {
+		const struct shape *shape = &shapes[i % 3 == 0 ? BOX : i % 3 == 1 ? CYLINDER : SPHERE];
+		text_add(&out,
+			"<model name='it_%d'><pose>%d %d %.17g 0 0 0</pose><link name='l'><inertial auto='true'/>"
+			"<collision name='c'><geometry>%s</geometry></collision></link></model>",
+			i, 2 * (i % 60), 2 * (i / 60), shape->height + 0.01, shape->geometry);
+	}
+	text_add(&out, "</world></sdf>");
+	return out.at;
+}
+
+static void measure_many(const struct bench_options *options)
+{
+	struct bench_samples own = {0}, by_ode = {0}, factor = {0};
+	const int count = options->smoke ? 30 : 3000, steps = options->smoke ? 10 : 200;
+	char *world = make_many(count), subject[64];
+	struct troupe_server *servers[2] = {create_awake(world, false), create_awake(world, true)};
+	snprintf(subject, sizeof subject, "%d bodies", count);
+	for (int i = 0; i < 2; i++)
+		bench_run(servers[i], (uint64_t)steps);
+	for (int r = 0; r < options->repeats; r++) {
+		bench_progress(options, subject, r);
+		for (int i = 0; i < 2; i++) {
+			double us = bench_run(servers[i], (uint64_t)(steps * (r + 2))) / steps / 1000;
+			bench_add(i ? &by_ode : &own, us);
+			if (!i)
+				bench_add(&factor, STEP * 1e6 / us);
+		}
+	}
+	print(options, subject, &own, &by_ode, troupe_server_hash(servers[0]));
+	bench_print(options, &(struct bench_row){.subject = "  the same",
+				     .unit = "times real time",
+				     .values = &factor,
+				     .at_least = options->smoke ? 0 : 0.33});
+	for (int i = 0; i < 2; i++)
+		troupe_server_destroy(servers[i]);
 	free(world);
 }
 
 int main(int argc, char **argv)
 {
 	struct bench_options options = bench_parse(argc, argv,
-		"bench_shapes: a step of one body on something; baseline: bare ODE, where the body rests with its "
-		"colliders");
+		"bench_shapes: a step of one body on something; baselines: bare ODE where the body rests with its "
+		"colliders, and --solver ode");
 	char folder[] = "/tmp/bench-shapes-XXXXXX";
 	dInitODE2(0);
 	bare_thread_begin();
@@ -361,5 +422,6 @@ int main(int argc, char **argv)
 			measure(&options, (enum shape_kind)shape, (enum ground_kind)ground, folder);
 		}
 	remove_folder(folder);
+	measure_many(&options);
 	return 0;
 }

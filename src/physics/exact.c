@@ -304,16 +304,27 @@ static const struct lanes_kernel *exact_choose_kernel(const struct exact *exact,
 	return narrow ? narrow : exact->kernel;
 }
 
-/* The input of a batch in lanes for that kernel. */
+/* The islands that wait in lanes `from`, in all lanes `to`; lanes without an island have the first one's. */
+static inline void exact_spread(
+	const double *from, uint32_t from_lanes, uint32_t waiting, double *to, uint32_t to_lanes, size_t groups)
+{
+	for (size_t i = 0; i < groups; i++, from += from_lanes, to += to_lanes)
+		for (uint32_t l = 0; l < to_lanes; l++)
+			to[l] = from[l < waiting ? l : 0];
+}
+
+/* The input of a batch in lanes for that kernel, with islands in all of them. */
 static double *exact_narrow(struct exact *exact, const struct exact_shape *shape, const struct lanes_kernel *kernel)
 {
 	const uint32_t from = exact->kernel->lanes, to = kernel->lanes;
-	if (from == to)
+	const size_t groups = shape->shape->in_count;
+	if (from == to && shape->waiting == to)
 		return shape->batch.at;
-	double *narrow = exact_fit(&exact->narrow, shape->shape->batch_count, to);
-	for (size_t i = 0; i < shape->shape->in_count; i++)
-		for (uint32_t l = 0; l < shape->waiting; l++)
-			narrow[i * to + l] = shape->batch.at[i * from + l];
+	double *narrow = from == to ? shape->batch.at : exact_fit(&exact->narrow, shape->shape->batch_count, to);
+	if (shape->waiting == 1 && to == LANES_LEAST) /* most often; as constants they cost half */
+		exact_spread(shape->batch.at, from, 1, narrow, LANES_LEAST, groups);
+	else
+		exact_spread(shape->batch.at, from, shape->waiting, narrow, to, groups);
 	return narrow;
 }
 
@@ -350,8 +361,6 @@ static void exact_run(struct worker *worker, struct exact_shape *shape, double d
 	const struct lanes_kernel *kernel = exact_choose_kernel(exact, shape->waiting);
 	const uint32_t lanes = kernel->lanes;
 	double *batch = exact_narrow(exact, shape, kernel);
-	for (uint32_t l = shape->waiting; l < lanes; l++)
-		exact_copy_lane(shape->shape, batch, lanes, l);
 	kernel->step(shape->shape, &step, batch, exact_fit(&exact->work, shape->shape->work_count, lanes));
 	for (uint32_t l = 0; l < shape->waiting; l++) {
 		const struct exact_lane lane = {shape->shape, batch + l, lanes, shape->roots[l]};

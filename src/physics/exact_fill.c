@@ -274,9 +274,3 @@ void exact_fill(struct worker *worker, const struct exact_lane *lane, double dt)
 	for (uint32_t r = exact->parts.at[lane->root].row_first; r != SCENE_NONE; r = exact->row_next.at[r])
 		exact_fill_slot(worker, lane, &worker->rows_of_contacts.at[r], lane->shape->slot_at[slot++], dt);
 }
-
-void exact_copy_lane(const struct lanes_shape *shape, double *batch, uint32_t lanes, uint32_t lane)
-{
-	for (size_t i = 0; i < shape->in_count; i++)
-		batch[i * lanes + lane] = batch[i * lanes];
-}

@@ -107,8 +107,6 @@ struct vec3 exact_turned_spin(const double *solid, struct quat q, struct vec3 w,
 /* A direction across the normal, where any will do. */
 struct vec3 exact_any_direction(struct vec3 normal);
 void exact_fill(struct worker *worker, const struct exact_lane *lane, double dt);
-/* A lane without an island gets what the first has. */
-void exact_copy_lane(const struct lanes_shape *shape, double *batch, uint32_t lanes, uint32_t lane);
 
 /* exact_store.c */
 /* Takes the damping of a step from the velocities of state k+1. */
