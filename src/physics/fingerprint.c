@@ -280,15 +280,104 @@ static uint64_t fingerprint_step(const struct lanes_shape *shape, const struct l
 	return hash;
 }
 
+/* --- soft steps --------------------------------------------------------------------------------------------------- */
+
+enum {
+	SOFT_BODIES = 3, /* the ground, and two that move */
+	SOFT_POINTS = 3,
+	SOFT_LINK_AT = LANES_SOFT_BLOCK_FIELDS + SOFT_POINTS * LANES_SOFT_POINT_FIELDS,
+	SOFT_GROUPS = SOFT_LINK_AT + LANES_SOFT_LINK_FIELDS + LANES_SOFT_ROW_FIELDS,
+};
+
+/* A body on the ground, which bounces and resists to roll, and a joint's row between it and another: any numbers, with
+ * the positive ones where the solver needs them. */
+static void fingerprint_fill_soft(double *one, struct lanes_soft_body *bodies)
+{
+	static const double solid[] = {0.8, 2.5, 0.1, -0.2, 2, 0.05, 3};
+	for (uint32_t i = 0; i < SOFT_GROUPS; i++)
+		one[i] = 0.3 * argument(700, i);
+	memcpy(one + LANES_SOFT_MASS_A, solid, sizeof solid);
+	memset(one + LANES_SOFT_MASS_B, 0, sizeof solid);
+	for (uint32_t p = 0; p < SOFT_POINTS; p++) {
+		double *point = one + LANES_SOFT_BLOCK_FIELDS + p * LANES_SOFT_POINT_FIELDS;
+		const double normal[] = {0, 0.6, 0.8, 1, 0, 0};
+		memcpy(point + LANES_SOFT_NORMAL, normal, sizeof normal);
+		point[LANES_SOFT_IMPULSE] = 0.01;
+		point[LANES_SOFT_DEPTH] = 0.001 * (p + 1.0);
+		point[LANES_SOFT_RATE] = 300;
+		point[LANES_SOFT_GIVE] = -0.2;
+		point[LANES_SOFT_PUSH] = 3;
+		point[LANES_SOFT_FRICTION] = point[LANES_SOFT_FRICTION + 1] = 0.7;
+		point[LANES_SOFT_SLIP] = point[LANES_SOFT_SLIP + 1] = 1e-3;
+		point[LANES_SOFT_BOUNCE] = 0.4;
+		point[LANES_SOFT_BOUNCE + 1] = 0.01;
+		point[LANES_SOFT_RESIST] = point[LANES_SOFT_RESIST + 1] = 1e-3;
+	}
+	for (uint32_t b = 0; b < LANES_SOFT_LINK_BODIES; b++)
+		memcpy(one + SOFT_LINK_AT + 7 * b, solid, sizeof solid);
+	double *row = one + SOFT_LINK_AT + LANES_SOFT_LINK_FIELDS;
+	row[LANES_SOFT_YIELD] = 1e-4;
+	row[LANES_SOFT_LO] = -0.05;
+	row[LANES_SOFT_HI] = 0.05;
+	for (uint32_t b = 1; b < SOFT_BODIES; b++) {
+		for (uint32_t k = 0; k < 3; k++) {
+			bodies[b].v[k] = argument(800 + b, k);
+			bodies[b].w[k] = argument(810 + b, k);
+			bodies[b].move[k] = 1e-3 * argument(820 + b, k);
+			bodies[b].turn[k] = 1e-3 * argument(830 + b, k);
+		}
+		memcpy(bodies[b].inverse, solid, sizeof solid);
+	}
+	bodies[1].v[2] -= 2; /* against the ground */
+}
+
+static uint64_t fingerprint_soft_step(const struct lanes_kernel *kernel)
+{
+	static const enum lanes_soft_pass passes[] = {LANES_SOFT_PREPARE, LANES_SOFT_START, LANES_SOFT_SOLVE,
+		LANES_SOFT_RELAX, LANES_SOFT_END, LANES_SOFT_START, LANES_SOFT_SOLVE, LANES_SOFT_END,
+		LANES_SOFT_REBOUND};
+	const uint32_t lanes = kernel->lanes;
+	struct lanes_soft_body bodies[SOFT_BODIES] = {0};
+	const struct lanes_soft_block block = {.points = SOFT_POINTS, .a = {1}, .bounces = true, .resists = true};
+	const struct lanes_soft_links links = {
+		.at = SOFT_LINK_AT, .rows = 1, .body_count = 2, .body = {{1}, {2}}, .last = {1}};
+	double one[SOFT_GROUPS], *groups = mem_alloc_lines(SOFT_GROUPS * lanes * sizeof *groups);
+	struct lanes_soft soft = {groups, &block, &links, 1, 1, bodies, 1, false, false, 0.1, 4000};
+	uint64_t hash = 0;
+	fingerprint_fill_soft(one, bodies);
+	for (uint32_t i = 0; i < SOFT_GROUPS * lanes; i++)
+		groups[i] = i % lanes ? 0 : one[i / lanes];
+	for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+		soft.moved = passes[i] == LANES_SOFT_RELAX || passes[i] == LANES_SOFT_END;
+		soft.backward = i % 2;
+		kernel->soft(&soft, passes[i]);
+	}
+	for (uint32_t i = 0; i < SOFT_GROUPS; i++)
+		hash = add(hash, groups[i * lanes] + 0.0); /* zeros have no sign */
+	for (uint32_t b = 1; b < SOFT_BODIES; b++)
+		for (uint32_t k = 0; k < 3; k++)
+			hash = add(add(hash, bodies[b].v[k]), bodies[b].w[k]);
+	free(groups);
+	return hash;
+}
+
+/* --- both --------------------------------------------------------------------------------------------------------- */
+
+static uint64_t fingerprint_kernel(const struct lanes_shape *shape, uint32_t lanes)
+{
+	const struct lanes_kernel *kernel = lanes_kernel_of(lanes);
+	return kernel ? hash_mix(fingerprint_step(shape, kernel), fingerprint_soft_step(kernel)) : 0;
+}
+
 /* A width that this processor lacks changes nothing; one that has other bits than two lanes does. */
 static uint64_t fingerprint_lanes(uint64_t hash)
 {
 	struct lanes_shape *shape = fingerprint_shape();
-	uint64_t two = fingerprint_step(shape, lanes_kernel_of(LANES_LEAST));
+	uint64_t two = fingerprint_kernel(shape, LANES_LEAST);
 	hash = hash_mix(hash, two);
 	for (uint32_t width = 2 * LANES_LEAST; width <= LANES_MOST; width *= 2) {
-		uint64_t other = lanes_kernel_of(width) ? fingerprint_step(shape, lanes_kernel_of(width)) : two;
-		hash = other == two ? hash : hash_mix(hash, other);
+		uint64_t other = fingerprint_kernel(shape, width);
+		hash = !other || other == two ? hash : hash_mix(hash, other);
 	}
 	lanes_shape_destroy(shape);
 	return hash;
