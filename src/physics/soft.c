@@ -7,6 +7,10 @@
 
 #define SOFT_SUBSTEP_S 2.5e-4 /* unless that makes fewer or more substeps than these */
 enum { SOFT_SUBSTEPS_MIN = 2, SOFT_SUBSTEPS_MAX = 16 };
+/* Of free bodies: the spin of those that are slower than both loses this part of itself in a second */
+#define SOFT_CALM_M_S 1e-3
+#define SOFT_CALM_RAD_S 0.1
+#define SOFT_CALM_PER_S 5.0
 #define SOFT_SPIN_LEAST 1e-3 /* rad/s: a slower body is not turned by its own spin */
 
 static const struct soft_class soft_classes[SOFT_CLASSES] = {
@@ -441,7 +445,16 @@ static struct vec3 soft_unsigned(struct vec3 v)
 	return (struct vec3){v.x + 0.0, v.y + 0.0, v.z + 0.0};
 }
 
-static bool soft_store_body(struct worker *worker, uint32_t mover)
+/* A box between two corners spins for ever about the line through them: friction of single points has no moment about
+ * it, and the pile would never sleep. Real corners are blunt. */
+static void soft_calm(struct body_state *body, double dt)
+{
+	if (vec3_dot(body->v, body->v) < SOFT_CALM_M_S * SOFT_CALM_M_S &&
+		vec3_dot(body->w, body->w) < SOFT_CALM_RAD_S * SOFT_CALM_RAD_S)
+		body->w = vec3_scale(body->w, 1 / (1 + SOFT_CALM_PER_S * dt));
+}
+
+static bool soft_store_body(struct worker *worker, const struct soft_island *island, uint32_t mover)
 {
 	const struct soft *soft = worker->exact->soft;
 	const struct soft_mover *from = &soft->movers.at[mover];
@@ -452,6 +465,8 @@ static bool soft_store_body(struct worker *worker, uint32_t mover)
 	next->v = soft_unsigned(soft_get3(body->v));
 	next->w = soft_unsigned(soft_get3(body->w));
 	exact_damp(&worker->scene->bodies[from->body], next);
+	if (island->ratio < INFINITY)
+		soft_calm(next, soft->substeps * soft->h);
 	return body_state_sane(next);
 }
 
@@ -464,7 +479,7 @@ static void soft_store_bodies(struct worker *worker)
 			continue;
 		island->sane = true;
 		for (uint32_t k = 0; k < island->mover_count; k++)
-			island->sane &= soft_store_body(worker, island->mover + k);
+			island->sane &= soft_store_body(worker, island, island->mover + k);
 		if (island->sane)
 			worker->soft_count++;
 		else
