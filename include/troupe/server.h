@@ -101,8 +101,8 @@ struct troupe_server_def {
 	const char *world_path;  /* an SDF file, or the name of a world: "warehouse" is searched for in the resource
 				  * paths, in the folders that the environment names, and among troupe's own worlds */
 	const char *world_text;  /* the world's SDF itself; world_path is then only its name in messages; may be NULL */
-	const char *resume_path; /* instead of a world: a file of troupe_server_save(). It has its world, seed,
-				  * ignore_levels, sleepless and by_ode */
+	const char *resume_path; /* instead of a world: a file of troupe_server_save(). It has its world, seed and
+				  * ignore_levels; sleepless and by_ode hold if it or this definition has them */
 	const void *resume_bytes; /* the same from memory: resume_count bytes of troupe_server_pack(), which are
 				   * copied. resume_path is then only their name in messages, and may be NULL */
 	size_t resume_count;

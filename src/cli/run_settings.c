@@ -87,10 +87,12 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "no-levels", .offset = AT(no_levels),
 		.help = "ignore the levels of the world: all models are always loaded"},
 	{OPTION_FLAG, .name = "no-sleep", .offset = AT(no_sleep),
-		.help = "step models at rest, too; <allow_auto_disable>false does this for one model"},
+		.help = "step models at rest, too; <allow_auto_disable>false does this for one model; with --resume, "
+			"from there on"},
 	{OPTION_CHOICE, .name = "solver", .argument = "NAME", .offset = AT(solver), .choices = "lanes ode",
 		.help = "the solver of contacts and joints: lanes, troupe's own solver, which leaves to ODE what it "
-			"cannot solve (the default); ode, ODE alone. They differ in the last digits"},
+			"cannot solve (the default); ode, ODE alone, with --resume from there on. Both change the "
+			"bits"},
 	{OPTION_FLAG, .name = "sense-all", .offset = AT(sense_all),
 		.help = "all sensors measure, not only those whose topics have subscribers; the summary has their "
 			"digest"},

@@ -164,14 +164,14 @@ static troupe_status check_head(const char *path, const char *bytes, size_t coun
 	return TROUPE_OK;
 }
 
-/* Folders that are given now come before the saved ones. */
+/* Folders that are given now come before the saved ones. ODE, and no sleep, may be asked for from here on. */
 static void take_origin(struct troupe_server *server, struct origin *origin)
 {
 	struct troupe_server_def *def = &server->def;
 	def->seed = origin->seed;
 	def->ignore_levels = origin->ignore_levels;
-	def->sleepless = origin->sleepless;
-	def->by_ode = origin->by_ode;
+	def->sleepless |= origin->sleepless;
+	def->by_ode |= origin->by_ode;
 	def->sense_all |= origin->sense_all;
 	def->world_path = server->saved_path = origin->path;
 	for (const char *const *at = def->resource_paths; at && *at; at++)

@@ -350,4 +350,20 @@ models "$scratch/whole" >"$scratch/a"
 models "$scratch/resumed" >"$scratch/b"
 cmp -s "$scratch/a" "$scratch/b"
 check "models asleep after a resume: $(diff "$scratch/a" "$scratch/b" | sed -n 2p)" $?
+# a run may go on with ODE, or without sleep, from a saved state
+"$troupe" run "$worlds/asleep.sdf" --rtf 0 --secondaries 0 --iterations 600 --save-at 600 "$scratch/stacks" -v 0 >"$scratch/out" 2>&1
+check "stacks are saved: $(cat "$scratch/out")" $?
+for option in '' '--solver ode' --no-sleep; do
+	for secondaries in 0 3; do
+		# shellcheck disable=SC2086
+		"$troupe" run --resume "$scratch/stacks" --rtf 0 --iterations 1600 --hash-every 50 -v 0 $option \
+			--secondaries $secondaries >"$scratch/with.$secondaries" 2>"$scratch/err"
+		check "resumed with '$option': $(cat "$scratch/err")" $?
+	done
+	cmp -s "$scratch/with.0" "$scratch/with.3"
+	check "resumed with '$option': the same with three secondaries" $?
+	[ -z "$option" ] && cp "$scratch/with.0" "$scratch/as_before" && continue
+	! cmp -s "$scratch/with.0" "$scratch/as_before"
+	check "resumed with '$option': the option acts" $?
+done
 totals
