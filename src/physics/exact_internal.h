@@ -11,13 +11,13 @@ enum {
 	EXACT_SHAPES_MAX = 2048, /* when there are more, all are made anew as they come again */
 	EXACT_TABLE_BITS = 13,
 	EXACT_PILE_ROWS = 24,    /* rows of an island without joints, up to which it is solved exactly */
-	EXACT_ROUNDS = 24,       /* of pivoting; most islands are solved in less than ten */
+	EXACT_ROUNDS = 40,       /* of pivoting; most islands are solved in less than ten */
 	EXACT_ROUNDS_MOST = 400, /* the same with joints and too many rows for ODE's exact solver */
 	EXACT_DEEP_MAX = 32,     /* contacts of which the directions are compared */
 	EXACT_WAITING_MAX = 64,  /* shapes that wait at once: each needs memory for a batch */
 };
 
-#define EXACT_ASTRIDE 0.5 /* cosine of the angle between two directions that are not about the same */
+#define EXACT_ASTRIDE 0.5    /* cosine of the angle between two directions that are not about the same */
 #define EXACT_DEPTH_MAX 0.01 /* m: a body that is deeper in others, in two directions, is stuck */
 
 struct exact_part { /* an assembly in this step */
