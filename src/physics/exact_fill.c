@@ -247,8 +247,8 @@ static void exact_fill_slot(const struct worker *worker, const struct exact_lane
 		fmin(row->mu[1], 1e100),
 		(opposite ? -row->motion[0] : row->motion[0]) + vec3_dot(first, moves),
 		row->motion[1] + vec3_dot(second, moves),
-		(row->slips ? row->slip[0] : least) / dt,
-		(row->slips ? row->slip[1] : least) / dt,
+		fmax(row->slips ? row->slip[0] : 0, least) / dt,
+		fmax(row->slips ? row->slip[1] : 0, least) / dt,
 	};
 	exact_fill_put(lane, field + LANES_PUSH, rest, sizeof rest / sizeof *rest);
 	if (!row->resists)

@@ -116,6 +116,39 @@ Test(solvers, are_near_each_other)
 	}
 }
 
+/* --- what is left to ODE ------------------------------------------------------------------------------------------ */
+
+#define WHEEL(name, at)                                                                                                \
+	"<link name='" name "'><pose>" at                                                                              \
+	"</pose><inertial><mass>2</mass><inertia><ixx>0.02</ixx><iyy>0.02</iyy><izz>"                                  \
+	"0.02</izz></inertia></inertial><collision name='c'><geometry><sphere><radius>0.15</radius></sphere>"          \
+	"</geometry></collision></link><joint name='" name "_joint' type='revolute'><parent>base</parent><child>" name \
+	"</child><axis><xyz>0 1 0</xyz></axis></joint>"
+#define NO_SLIP(wheel)                                                                                                 \
+	"<wheel link_name='" wheel "'><slip_compliance_lateral>0</slip_compliance_lateral>"                            \
+	"<slip_compliance_longitudinal>0</slip_compliance_longitudinal><wheel_radius>0.15</"                           \
+	"wheel_radius><wheel_normal_force>50</wheel_normal_force></"                                                   \
+	"wheel>"
+
+/* Three wheels that shall not slip have more rows than the robot has ways to move. */
+Test(solvers, slips_of_zero_are_solved_exactly)
+{
+	struct troupe_server *of = begin("-2 0 -9.8", FLOOR
+		"<model name='m'><link name='base'><pose>0 0 0.3 0 0 0</pose><inertial><mass>10</mass><inertia><ixx>1"
+		"</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link>" WHEEL("front", "0.5 0 0.15 0 0 0")
+			WHEEL("left", "-0.2 0.3 0.15 0 0 0")
+				WHEEL("right", "-0.2 -0.3 0.15 0 0 0") "<plugin name='gz::sim::systems::WheelSlip' "
+								       "filename='x'>" NO_SLIP("front") NO_SLIP("left")
+									       NO_SLIP("right") "</plugin></model>");
+	step_to(of, 1000);
+	struct troupe_report *report = troupe_server_report(of);
+	const struct troupe_report_secondary *counts = report->worlds[0].secondaries;
+	cr_expect_gt(counts->exact, 900);
+	cr_expect_eq(counts->by_ode_unsolved + counts->by_ode_large + counts->by_ode_asked, 0);
+	troupe_report_free(report);
+	troupe_server_destroy(of);
+}
+
 /* --- energy ------------------------------------------------------------------------------------------------------- */
 
 static double energy_of(const struct troupe_server *of, double gravity)
