@@ -46,7 +46,13 @@ static void add_box(struct text *out, const struct part *part)
 			pose, s[0], s[1], s[2]);
 }
 
-static void add_part(struct text *out, const struct part *part)
+/* How the part is driven: by a controller, or as it hangs, or by another joint that it follows. */
+struct drive {
+	bool hangs;
+	const char *follows;
+};
+
+static void add_driven(struct text *out, const struct part *part, const struct drive *drive)
 {
 	text_add(out, "<link name='%s'><pose>%.9g %.9g %.9g 0 0 0</pose>", part->name, part->at[0], part->at[1],
 		part->at[2]);
@@ -61,13 +67,27 @@ static void add_part(struct text *out, const struct part *part)
 	}
 	text_add(out,
 		"<joint name='%s_joint' type='revolute'><parent>%s</parent><child>%s</child><axis><xyz>%d %d "
-		"%d</xyz><limit>"
-		"<lower>-2.5</lower><upper>2.5</upper><effort>400</effort><velocity>20</velocity></limit><dynamics>"
-		"<damping>%.9g</damping></dynamics></axis></joint>\n<plugin "
-		"name='gz::sim::systems::JointPositionController' "
-		"filename='x'><joint_name>%s_joint</joint_name><p_gain>%.9g</p_gain><d_gain>0.1</d_gain></plugin>\n",
+		"%d</xyz><limit><lower>-2.5</lower><upper>2.5</upper><effort>400</effort><velocity>20</velocity></"
+		"limit>"
+		"<dynamics><damping>%.9g</damping></dynamics>",
 		part->name, part->parent, part->name, part->axis == 'x', part->axis == 'y', part->axis == 'z',
-		part->stiff / 100, part->name, part->stiff);
+		part->stiff / 100);
+	if (drive->follows)
+		text_add(out,
+			"<mimic joint='%s_joint'><multiplier>1</multiplier><offset>0</offset><reference>0"
+			"</reference></mimic>",
+			drive->follows);
+	text_add(out, "</axis></joint>\n");
+	if (!drive->hangs && !drive->follows)
+		text_add(out,
+			"<plugin name='gz::sim::systems::JointPositionController' filename='x'><joint_name>%s_joint"
+			"</joint_name><p_gain>%.9g</p_gain><d_gain>0.1</d_gain></plugin>\n",
+			part->name, part->stiff);
+}
+
+static void add_part(struct text *out, const struct part *part)
+{
+	add_driven(out, part, &(struct drive){0});
 }
 
 static void add_arm(struct text *out)
@@ -84,6 +104,28 @@ static void add_arm(struct text *out)
 				      false, 400});
 		z += length;
 	}
+}
+
+/* Six fingers, of which five follow the first or hang. */
+static void add_gripper(struct text *out, bool mimic)
+{
+	static const char *const names[] = {"f1", "f2", "f3", "f4", "f5", "f6"};
+	add_arm(out);
+	for (int i = 0; i < 6; i++) {
+		const struct part finger = {names[i], "a7", {0.02 * (i - 2.5), 0, 1.2}, {0, 0, 0.03},
+			{0.01, 0.02, 0.06}, 0.1, 'y', false, 20};
+		add_driven(out, &finger, &(struct drive){.hangs = i > 0, .follows = mimic && i ? names[0] : NULL});
+	}
+}
+
+static void add_mimics(struct text *out)
+{
+	add_gripper(out, true);
+}
+
+static void add_fingers(struct text *out)
+{
+	add_gripper(out, false);
 }
 
 #define THIGH_M 0.25 /* and shank; legs are bent by 0.6 rad in the pose in which all angles are 0 */
@@ -173,17 +215,42 @@ struct machine {
 	double at_most_us;    /* wanted, for each robot and step */
 	const char *beats[4]; /* the joints that are bent in each beat, up to a space; NULL: none moves */
 	double bend_rad;
+	/* What the second row compares with: NULL: itself with --solver ode; else the same without what costs more, and
+	 * the most that it may cost. */
+	void (*add_without)(struct text *out);
+	const char *without;
+	double at_most;
 };
 
 static const struct machine machines[] = {
-	{"arm of 7 joints, moving", "a7", add_arm, 0.5, 5, {"a2 a4", "a6 a3", "a2 a6", "a1 a5"}, 0.3},
-	{"quadruped of 12, standing", "trunk", add_quadruped, 0.35, 25, {NULL}, 0},
-	{"quadruped of 12, walking", "trunk", add_quadruped, 0.3, 25,
-		{"fl_shank hr_shank", "fl_shank hr_shank", "fr_shank hl_shank", "fr_shank hl_shank"}, 0.3},
-	{"humanoid of 44, standing", "pelvis", add_humanoid, 0.85, 100, {NULL}, 0},
+	{.name = "arm of 7 joints, moving",
+		.base = "a7",
+		.add = add_arm,
+		.least_m = 0.5,
+		.at_most_us = 5,
+		.beats = {"a2 a4", "a6 a3", "a2 a6", "a1 a5"},
+		.bend_rad = 0.3},
+	{.name = "arm with five mimic joints",
+		.base = "a7",
+		.add = add_mimics,
+		.least_m = 0.5,
+		.beats = {"a2 a4", "a6 a3", "a2 f1", "a1 f1"},
+		.bend_rad = 0.3,
+		.add_without = add_fingers,
+		.without = "joints that hang",
+		.at_most = 1.2},
+	{.name = "quadruped of 12, standing", .base = "trunk", .add = add_quadruped, .least_m = 0.35, .at_most_us = 25},
+	{.name = "quadruped of 12, walking",
+		.base = "trunk",
+		.add = add_quadruped,
+		.least_m = 0.3,
+		.at_most_us = 25,
+		.beats = {"fl_shank hr_shank", "fl_shank hr_shank", "fr_shank hl_shank", "fr_shank hl_shank"},
+		.bend_rad = 0.3},
+	{.name = "humanoid of 44, standing", .base = "pelvis", .add = add_humanoid, .least_m = 0.85, .at_most_us = 100},
 };
 
-static char *make_world(const struct machine *machine, int robots)
+static char *make_world(void (*add)(struct text *out), int robots)
 {
 	struct text out = {0};
 	text_add(&out, "<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001"
@@ -192,7 +259,7 @@ static char *make_world(const struct machine *machine, int robots)
 	for (int i = 0; i < robots; i++) {
 		text_add(&out, "<model name='r%d'><pose>%.9g %.9g 0 0 0 0</pose>", i, SPACING_M * (i % 4),
 			SPACING_M * (double)(i / 4));
-		machine->add(&out);
+		add(&out);
 		text_add(&out, "</model>");
 	}
 	text_add(&out, "</world></sdf>");
@@ -268,13 +335,14 @@ static void expect_upright(struct troupe_server *server, const struct machine *m
 
 static void measure(const struct bench_options *options, const struct machine *machine, int robots)
 {
-	char *world = make_world(machine, robots), name[80];
+	void (*other)(struct text *) = machine->add_without ? machine->add_without : machine->add;
+	char *worlds[2] = {make_world(machine->add, robots), make_world(other, robots)}, name[80];
 	struct bench_samples samples[2] = {0};
 	struct troupe_server *servers[2];
 	uint64_t beats[2] = {0};
 	for (int i = 0; i < 2; i++) {
-		struct troupe_server_def def = bench_def(world, 0);
-		def.by_ode = i == 1;
+		struct troupe_server_def def = bench_def(worlds[i], 0);
+		def.by_ode = i == 1 && !machine->add_without;
 		def.sleepless = true;
 		servers[i] = bench_create(&def);
 		(void)run_beats(servers[i], machine, robots, options->smoke ? 1 : SETTLE_STEPS / BEAT_STEPS, &beats[i]);
@@ -292,13 +360,16 @@ static void measure(const struct bench_options *options, const struct machine *m
 				     .values = &samples[0],
 				     .at_most = machine->at_most_us,
 				     .hash = troupe_server_hash(servers[0])});
-	bench_print(options, &(struct bench_row){.subject = "  the same, to --solver ode",
+	snprintf(name, sizeof name, "  the same, to %s", machine->without ? machine->without : "--solver ode");
+	bench_print(options, &(struct bench_row){.subject = name,
 				     .unit = "us/robot-step",
 				     .values = &samples[0],
-				     .baselines = &samples[1]});
-	for (int i = 0; i < 2; i++)
+				     .baselines = &samples[1],
+				     .at_most = machine->at_most});
+	for (int i = 0; i < 2; i++) {
 		troupe_server_destroy(servers[i]);
-	free(world);
+		free(worlds[i]);
+	}
 }
 
 int main(int argc, char **argv)
