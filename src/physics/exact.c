@@ -304,7 +304,7 @@ static const struct lanes_kernel *exact_choose_kernel(const struct exact *exact,
 	return narrow ? narrow : exact->kernel;
 }
 
-/* The islands that wait in lanes `from`, in all lanes `to`; lanes without an island have the first one's. */
+/* Islands that wait, in a batch of other lanes; lanes without an island get the first one's. */
 static inline void exact_spread(
 	const double *from, uint32_t from_lanes, uint32_t waiting, double *to, uint32_t to_lanes, size_t groups)
 {
