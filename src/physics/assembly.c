@@ -87,6 +87,19 @@ static void assembly_plan_add_joint(struct assembly_plan *plan, uint32_t index)
 		vec_push(&plan->joints, add);
 }
 
+static int assembly_compare_bodies(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* A model that was created may have lower bodies than one of a lower place. */
+static void assembly_plan_sort(struct assembly_plan *plan)
+{
+	if (plan->bodies.count)
+		qsort(plan->bodies.at, plan->bodies.count, sizeof *plan->bodies.at, assembly_compare_bodies);
+}
+
 static void assembly_plan_list(struct assembly_plan *plan)
 {
 	const struct scene *scene = plan->scene;
@@ -97,6 +110,7 @@ static void assembly_plan_list(struct assembly_plan *plan)
 			if (!scene->bodies[b].kinematic)
 				vec_push(&plan->bodies, b);
 	}
+	assembly_plan_sort(plan);
 	for (uint32_t i = 0; i < group->members.count; i++) {
 		const struct scene_model *m = &scene->models[group->members.at[i]];
 		for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)

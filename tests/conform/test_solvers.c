@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 TestSuite(solvers, .timeout = 120);
 
@@ -146,6 +147,65 @@ Test(solvers, slips_of_zero_are_solved_exactly)
 	cr_expect_gt(counts->exact, 900);
 	cr_expect_eq(counts->by_ode_unsolved + counts->by_ode_large + counts->by_ode_asked, 0);
 	troupe_report_free(report);
+	troupe_server_destroy(of);
+}
+
+/* --- models that come --------------------------------------------------------------------------------------------- */
+
+static void give(struct troupe_server *of, const char *topic, const char *text)
+{
+	struct troupe_error error;
+	cr_assert_eq(troupe_server_command(of, 0, topic, text, &error), TROUPE_OK, "%s", error.text);
+}
+
+#define BODY                                                                                                           \
+	"<inertial><mass>1</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy><izz>0.01</izz></inertia></"                   \
+	"inertial><collision "                                                                                         \
+	"name='c'><geometry><box><size>0.22 0.2 0.2</size></box></geometry></collision>"
+
+static void create_model(struct troupe_server *of, const char *name, double x, const char *links)
+{
+	struct text text = {0};
+	text_add(&text, "sdf: \"<sdf version='1.9'><model name='%s'><pose>%g 0 5 0 0 0</pose>%s</model></sdf>\"", name,
+		x, links);
+	give(of, "/world/w/create", text.at);
+	text_fini(&text);
+}
+
+static double momentum_y(const struct troupe_server *of, uint32_t model)
+{
+	const struct scene *scene = of->worlds[0].scene;
+	const struct scene_model *m = &scene->models[model];
+	double sum = 0;
+	for (uint32_t b = m->body_first; b < m->body_first + m->body_count; b++)
+		sum += scene->bodies[b].mass * state_body(of->worlds[0].shared.state, b, false)->v.y;
+	return sum;
+}
+
+/* A model takes the lowest place that is free, and has its bodies after those of a higher place, which it touches. A
+ * joint of which a body is not found would be one to the ground. */
+Test(solvers, joints_of_models_that_come_are_whole)
+{
+	struct troupe_server *of = begin("0 0 0", "");
+	create_model(of, "gone", 9, "<link name='l'>" BODY "</link>");
+	create_model(of, "low", 0, "<link name='l'>" BODY "</link>");
+	step_to(of, 1);
+	give(of, "/world/w/remove", "name: \"gone\"");
+	step_to(of, 2);
+	create_model(of, "two", 0.215,
+		"<link name='a'>" BODY "</link><link name='b'><pose>0.3 0 0 0 0 0</pose></link><joint name='j' "
+		"type='universal'><parent>a</parent><child>b</child><axis><xyz>0 1 0</xyz></axis><axis2><xyz>0 0 "
+		"1</xyz></axis2></joint>");
+	step_to(of, 3);
+	const struct scene *scene = of->worlds[0].scene;
+	uint32_t two = scene_find_model(scene, "two"), low = scene_find_model(scene, "low");
+	cr_assert(two != SCENE_NONE && low != SCENE_NONE, "the models are not there");
+	const uint32_t first = scene->models[two].body_first;
+	cr_assert(two < low && first > scene->models[low].body_first, "the places are not those that this test is for");
+	state_body(of->worlds[0].shared.state, first, false)->v.y = 1;
+	step_to(of, 100);
+	double after = momentum_y(of, two) + momentum_y(of, low);
+	cr_expect_float_eq(after, scene->bodies[first].mass, 1e-9, "%g kg m/s", after);
 	troupe_server_destroy(of);
 }
 
