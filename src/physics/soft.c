@@ -465,7 +465,7 @@ static bool soft_store_body(struct worker *worker, const struct soft_island *isl
 	next->v = soft_unsigned(soft_get3(body->v));
 	next->w = soft_unsigned(soft_get3(body->w));
 	exact_damp(&worker->scene->bodies[from->body], next);
-	if (island->ratio < INFINITY)
+	if (isfinite(island->ratio)) /* no joints */
 		soft_calm(next, soft->substeps * soft->h);
 	return body_state_sane(next);
 }
