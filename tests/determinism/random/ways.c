@@ -4,8 +4,8 @@
 #include "ways.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
