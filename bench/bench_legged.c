@@ -11,9 +11,8 @@
 #include <string.h>
 
 #define SPACING_M 3.0
-#define BEAT_S 0.1 /* targets of joints change so often */
 
-enum { ROBOTS_MAX = 16, SETTLE_STEPS = 1000, BEAT_STEPS = 100 };
+enum { ROBOTS_MAX = 16, SETTLE_STEPS = 1000, BEAT_STEPS = 100 /* between changes of the joints' targets */ };
 
 /* --- robots ------------------------------------------------------------------------------------------------------- */
 
@@ -106,7 +105,7 @@ static void add_arm(struct text *out)
 	}
 }
 
-/* Six fingers, of which five follow the first or hang. */
+/* An arm with six fingers: the first has a controller, the other five follow it (mimic) or hang. */
 static void add_gripper(struct text *out, bool mimic)
 {
 	static const char *const names[] = {"f1", "f2", "f3", "f4", "f5", "f6"};
@@ -278,7 +277,7 @@ static void give(struct troupe_server *server, int robot, const char *joint, siz
 	}
 }
 
-/* The joints of the beat before go back, those of this one are bent. */
+/* The joints of the beat before go back, then the joints of this beat are bent. */
 static void move(struct troupe_server *server, const struct machine *machine, int robots, uint64_t beat)
 {
 	for (int back = 1; back >= 0; back--) {

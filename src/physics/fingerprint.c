@@ -342,7 +342,15 @@ static uint64_t fingerprint_soft_step(const struct lanes_kernel *kernel)
 	const struct lanes_soft_links links = {
 		.at = SOFT_LINK_AT, .rows = 1, .body_count = 2, .body = {{1}, {2}}, .last = {1}};
 	double one[SOFT_GROUPS], *groups = mem_alloc_lines(SOFT_GROUPS * lanes * sizeof *groups);
-	struct lanes_soft soft = {groups, &block, &links, 1, 1, bodies, 1, false, false, 0.1, 4000};
+	struct lanes_soft soft = {.groups = groups,
+		.blocks = &block,
+		.links = &links,
+		.block_count = 1,
+		.link_count = 1,
+		.bodies = bodies,
+		.fixed = 1,
+		.push = 0.1,
+		.per_s = 4000};
 	uint64_t hash = 0;
 	fingerprint_fill_soft(one, bodies);
 	for (uint32_t i = 0; i < SOFT_GROUPS * lanes; i++)

@@ -7,7 +7,7 @@
 
 #define SOFT_SUBSTEP_S 2.5e-4 /* unless that makes fewer or more substeps than these */
 enum { SOFT_SUBSTEPS_MIN = 2, SOFT_SUBSTEPS_MAX = 16 };
-/* Of free bodies: the spin of those that are slower than both loses this part of itself in a second */
+/* A free body that is slower than both limits loses its spin at this rate */
 #define SOFT_CALM_M_S 1e-3
 #define SOFT_CALM_RAD_S 0.1
 #define SOFT_CALM_PER_S 5.0

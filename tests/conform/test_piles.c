@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "server/internal.h"
 
+#include "bodies.h"
 #include "harness.h"
 
 TestSuite(piles, .timeout = 120);
@@ -394,12 +395,9 @@ static struct vec3 momentum(struct vec3 *ret_angular)
 	for (uint32_t b = 0; b < scene->body_count; b++) {
 		const struct scene_body *body = &scene->bodies[b];
 		const struct body_state *now = state_body(state, b, false);
-		struct vec3 own = vec3_scale(now->v, body->mass), w = quat_rotate(quat_conj(now->q), now->w);
-		struct vec3 spin = {body->ixx * w.x + body->ixy * w.y + body->ixz * w.z,
-			body->ixy * w.x + body->iyy * w.y + body->iyz * w.z,
-			body->ixz * w.x + body->iyz * w.y + body->izz * w.z};
+		struct vec3 own = vec3_scale(now->v, body->mass);
 		sum = vec3_add(sum, own);
-		*ret_angular = vec3_add(*ret_angular, vec3_add(vec3_cross(now->p, own), quat_rotate(now->q, spin)));
+		*ret_angular = vec3_add(*ret_angular, vec3_add(vec3_cross(now->p, own), bodies_spin(body, now)));
 	}
 	return sum;
 }

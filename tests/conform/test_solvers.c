@@ -3,6 +3,8 @@
  * they differ one of them is not. */
 #include "server/internal.h"
 
+#include "bodies.h"
+
 #include "base/text.h"
 
 #include <criterion/criterion.h>
@@ -218,11 +220,8 @@ static double energy_of(const struct troupe_server *of, double gravity)
 	for (uint32_t b = 0; b < scene->body_count; b++) {
 		const struct scene_body *body = &scene->bodies[b];
 		const struct body_state *now = state_body(of->worlds[0].shared.state, b, false);
-		struct vec3 w = quat_rotate(quat_conj(now->q), now->w);
-		struct vec3 spin = {body->ixx * w.x + body->ixy * w.y + body->ixz * w.z,
-			body->ixy * w.x + body->iyy * w.y + body->iyz * w.z,
-			body->ixz * w.x + body->iyz * w.y + body->izz * w.z};
-		sum += body->mass * (vec3_dot(now->v, now->v) / 2 + gravity * now->p.z) + vec3_dot(spin, w) / 2;
+		sum += body->mass * (vec3_dot(now->v, now->v) / 2 + gravity * now->p.z) +
+		       vec3_dot(bodies_spin(body, now), now->w) / 2;
 	}
 	return sum;
 }
