@@ -45,7 +45,7 @@ typedef enum troupe_status {
 } troupe_status;
 
 /* The greatest number of secondaries of a world, with any transport: as many as ranks on a few nodes of a cluster. */
-enum { TROUPE_SECONDARIES_MAX = 1024 };
+enum { TROUPE_SECONDARIES_MAX = 1024, TROUPE_WINDOW_MAX = 1000 };
 
 enum { TROUPE_ERROR_TEXT_BYTES = 512 };
 

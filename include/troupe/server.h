@@ -132,6 +132,10 @@ struct troupe_server_def {
 	/* The longest deadline that a barrier client (barrier.h) may ask for, for which the run may stand still; 0:
 	 * TROUPE_BARRIER_DEADLINE_S_MAX. */
 	double barrier_deadline_s;
+	/* The most steps that are taken between two exchanges of the runners (a window); 0: found out, and short enough
+	 * that no command waits for more than 0.02 s of simulated time; 1: each step is exchanged. No bit depends on
+	 * it. At most TROUPE_WINDOW_MAX. */
+	uint32_t window;
 	bool chaos; /* forced moves: at random steps random components move to random secondaries */
 	uint64_t chaos_seed;
 	uint32_t chaos_moves;    /* components moved in each step; 0: one, in about one step of four */

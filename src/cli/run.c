@@ -256,6 +256,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.seed = (uint64_t)settings->seed;
 	def.initial_time_s = settings->initial_time_s;
 	def.barrier_deadline_s = settings->lockstep.deadline_s;
+	def.window = (uint32_t)settings->window;
 	def.chaos = settings->chaos >= 0;
 	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;
 	def.chaos_moves = (uint32_t)settings->chaos_moves;

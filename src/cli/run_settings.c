@@ -79,6 +79,10 @@ static const struct option_spec specs[] = {
 		.choices = "round-robin balanced",
 		.help = "how performers and levels are assigned to secondaries: round-robin, in turn (the default); "
 			"balanced, by measured cost. The state does not depend on it"},
+	{OPTION_WHOLE, .name = "window", .argument = "N", .offset = AT(window), .hi = TROUPE_WINDOW_MAX,
+		.help = "the most steps that secondaries take before they exchange with the primary; 1: each step by "
+			"itself; 0: found out, while nothing is due, and so that no command waits for more than 20 ms "
+			"of simulated time (the default). The state does not depend on it"},
 	{OPTION_LIST, .name = "pin", .argument = "PERFORMER=I", .offset = AT(pins),
 		.help = "simulate this performer (its own name, or its model's) or this level on secondary I, as "
 			"<secondary> in the world does; may be repeated, once for each name"},

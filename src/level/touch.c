@@ -75,6 +75,8 @@ void touch_fini(struct touch *touch)
 	vec_free(&touch->joined);
 	vec_free(&touch->pairs);
 	vec_free(&touch->before);
+	vec_free(&touch->near);
+	vec_free(&touch->near_before);
 	vec_free(&touch->reached);
 }
 
@@ -327,4 +329,108 @@ bool touch_find(struct touch *touch, const struct aabb_line *boxes)
 		add_joined(touch);
 	return touch->pairs.count != count ||
 	       (count && memcmp(touch->pairs.at, touch->before.at, count * sizeof *touch->pairs.at) != 0);
+}
+
+/* --- windows ------------------------------------------------------------------------------------------------------ */
+
+static int touch_order(struct touch_pair one, struct touch_pair other)
+{
+	return one.a != other.a ? (one.a < other.a ? -1 : 1) : one.b != other.b ? (one.b < other.b ? -1 : 1) : 0;
+}
+
+static void touch_add_near_of(struct touch *touch, uint32_t a, const struct aabb_line *boxes)
+{
+	const struct touch_model *self = &touch->models[a];
+	const struct aabb box = aabb_grow(boxes[a].box, self->reach + TOUCH_PAD);
+	for (uint32_t i = indices_place(&self->neighbours, a); self->here && i < self->neighbours.count; i++) {
+		const struct touch_model *other = &touch->models[self->neighbours.at[i]];
+		struct aabb grown = aabb_grow(boxes[self->neighbours.at[i]].box, other->reach);
+		if (other->here && aabb_overlap(&box, &grown))
+			vec_push(&touch->near, (struct touch_pair){a, self->neighbours.at[i]});
+	}
+}
+
+/* The present pairs that are not among them: of joints, and where a reach was no reach. */
+static void touch_merge_pairs(struct touch *touch)
+{
+	const touch_pairs found = touch->near, *pairs = &touch->pairs;
+	touch->near = touch->before; /* of touch_find(), which is not needed between two calls */
+	touch->before = found;
+	touch->near.count = 0;
+	for (uint32_t i = 0, j = 0; i < found.count || j < pairs->count;) {
+		int order = i == found.count    ? 1
+			    : j == pairs->count ? -1
+						: touch_order(found.at[i], pairs->at[j]);
+		vec_push(&touch->near, order <= 0 ? found.at[i] : pairs->at[j]);
+		i += order <= 0;
+		j += order >= 0;
+	}
+}
+
+bool touch_find_near(struct touch *touch, const struct aabb_line *boxes,
+	double (*reach)(const void *ctx, uint32_t model), const void *ctx)
+{
+	const touch_pairs last = touch->near;
+	touch->near = touch->near_before;
+	touch->near_before = last;
+	touch->near.count = 0;
+	for (uint32_t i = 0; i < touch->crowded.count; i++)
+		touch->models[touch->crowded.at[i]].reach = reach(ctx, touch->crowded.at[i]);
+	for (uint32_t i = 0; i < touch->crowded.count; i++)
+		touch_add_near_of(touch, touch->crowded.at[i], boxes);
+	touch_merge_pairs(touch);
+	return touch->near.count != last.count ||
+	       (last.count && memcmp(touch->near.at, last.at, last.count * sizeof *last.at) != 0);
+}
+
+static bool touch_is_near(const struct touch *touch, uint32_t one, uint32_t other)
+{
+	const struct touch_pair pair = {MIN(one, other), MAX(one, other)};
+	uint32_t lo = 0, hi = touch->near.count;
+	while (lo < hi) {
+		uint32_t middle = lo + (hi - lo) / 2;
+		if (touch_order(touch->near.at[middle], pair) < 0)
+			lo = middle + 1;
+		else
+			hi = middle;
+	}
+	return lo < touch->near.count && !touch_order(touch->near.at[lo], pair);
+}
+
+/* A box in the tree that is too large only makes neighbours be compared. */
+static void touch_widen(struct touch *touch, uint32_t model, const struct aabb *sweep)
+{
+	struct touch_model *self = &touch->models[model];
+	self->fat = aabb_join(self->fat, aabb_grow(*sweep, TOUCH_PAD));
+	bvh_move(&touch->tree, self->leaf, self->fat);
+}
+
+bool touch_prove(struct touch *touch, const struct touch_sweep *sweeps, const struct aabb_line *boxes, uint64_t mark,
+	const uint32_t *moved, uint32_t count)
+{
+	bool proven = true;
+	for (uint32_t i = 0; i < count; i++)
+		if (touch->models[moved[i]].solid && touch_leaves(touch, moved[i], &sweeps[moved[i]].box))
+			touch_widen(touch, moved[i], &sweeps[moved[i]].box);
+	for (uint32_t i = 0; i < count && proven; i++) {
+		const struct touch_model *self = &touch->models[moved[i]];
+		const struct aabb *sweep = &sweeps[moved[i]].box;
+		bool leaves = touch_leaves(touch, moved[i], sweep);
+		if (!self->solid || (!self->neighbours.count && !leaves))
+			continue;
+		const struct aabb padded = aabb_grow(*sweep, TOUCH_PAD);
+		touch->found.count = 0;
+		if (leaves)
+			bvh_query(&touch->tree, &padded, &touch->found);
+		const bvh_values *others = leaves ? &touch->found : &self->neighbours;
+		for (uint32_t k = 0; k < others->count && proven; k++) {
+			uint32_t other = others->at[k];
+			const struct aabb *box =
+				sweeps[other].mark == mark ? &sweeps[other].box : &boxes[other].box;
+			const struct aabb wide = aabb_grow(*box, TOUCH_PAD); /* as touch_meet() pads either */
+			proven = other == moved[i] || !(aabb_overlap(&padded, box) || aabb_overlap(sweep, &wide)) ||
+				 touch_is_near(touch, moved[i], other);
+		}
+	}
+	return proven;
 }

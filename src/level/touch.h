@@ -19,10 +19,23 @@ struct touch_model {
 	bool unloaded; /* it exists in an unloaded level: models that are here reach it */
 	bool solid;    /* it had geoms that are not off when it was added or moved: it is in the tree */
 	bool dirty;    /* its box, or that of a neighbour, moved since the last touch_find() */
+	double reach;  /* m: see touch_find_near() */
 	uint32_t leaf;
 	struct aabb stay;      /* while the box is within this one, its neighbours are known */
 	struct aabb fat;       /* stay, padded: what the tree holds */
 	bvh_values neighbours; /* models whose fat boxes overlap this one's; ascending */
+};
+
+typedef VEC(struct touch_pair) touch_pairs;
+typedef VEC(uint32_t) touch_models;
+
+/* Where a model was in the states of a window after the first one: what is proven afterwards is proven of these
+ * boxes. */
+struct touch_sweep {
+	_Alignas(64) struct aabb box; /* of all its geoms */
+	uint64_t mark;                /* of the last window in which the model moved; the rest is about that window */
+	uint32_t last;                /* its step in which the model moved last, from 1 */
+	struct aabb origin;           /* of its frame's origin; only where it is asked for */
 };
 
 struct touch {
@@ -33,9 +46,11 @@ struct touch {
 	bvh_values crowded;            /* models with neighbours, ascending */
 	bool *is_crowded;              /* [room] the model is in `crowded` */
 	bvh_values found;              /* scratch */
-	VEC(struct touch_pair) joined; /* models that joints of the world or ties connect; always pairs */
-	VEC(struct touch_pair) pairs;  /* the answer of the last touch_find() */
-	VEC(struct touch_pair) before; /* the pairs of the call before */
+	touch_pairs joined; /* models that joints of the world or ties connect; always pairs */
+	touch_pairs pairs;  /* the answer of the last touch_find() */
+	touch_pairs before; /* the pairs of the call before */
+	touch_pairs near;   /* the answer of the last touch_find_near() */
+	touch_pairs near_before;
 	bvh_values reached; /* the answer of the last touch_find(): unloaded models; one may be there twice */
 	bool dirty;         /* some model is dirty */
 };
@@ -81,6 +96,19 @@ static inline bool touch_leaves(const struct touch *touch, uint32_t model, const
  * touch->reached: the unloaded models that make such a pair with a model that is here. They are found once, so the
  * caller has them here, or that model elsewhere, before the next call. */
 bool touch_find(struct touch *touch, const struct aabb_line *boxes);
+
+/* After touch_find(): finds the pairs of models that are here and may touch in a later step of a window, ordered by
+ * (a, b), and writes them to touch->near: the present pairs, and those whose padded boxes would overlap if each box grew
+ * by the reach of its model. reach() says how far a model is expected to get, in m; it is a guess, which touch_prove()
+ * checks. False when they are the pairs of the last call. */
+bool touch_find_near(struct touch *touch, const struct aabb_line *boxes,
+	double (*reach)(const void *ctx, uint32_t model), const void *ctx);
+/* Whether the guess of the last touch_find_near() held in the window `mark`, of these models, which are all that moved:
+ * no two models whose padded boxes may have overlapped after the first state, one of them here and the other one here
+ * or unloaded, are missing in touch->near. False also for some that only came close. sweeps: by model; boxes: of models
+ * that did not move. */
+bool touch_prove(struct touch *touch, const struct touch_sweep *sweeps, const struct aabb_line *boxes, uint64_t mark,
+	const uint32_t *moved, uint32_t count);
 
 /* Whether the padded boxes of two models overlap. */
 bool touch_meet(const struct aabb_line *boxes, uint32_t a, uint32_t b);

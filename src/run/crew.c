@@ -40,6 +40,7 @@ struct team { /* of one world */
 	uint32_t spins;
 	struct ack **acks;
 	bool out; /* a step is out; written between steps */
+	uint64_t exchange; /* number of the next message; numbers of steps leave out some, and come again in repeats */
 };
 
 struct crew {
@@ -115,7 +116,8 @@ static void tune(struct crew *crew)
 	if (!crew->tuned || primary->step.paused)
 		return;
 	if (!options->chaos)
-		primary_use(primary, tune_step(&crew->tune, clock_now_ns() - crew->decided_ns));
+		primary_use(primary,
+			tune_step(&crew->tune, (clock_now_ns() - crew->decided_ns) / primary->step.window));
 	else if (primary->step.number % CHAOS_STEPS == 0)
 		primary_use(primary,
 			(uint32_t)(hash_mix(options->chaos_seed, primary->step.number) % options->secondaries) + 1);
@@ -125,24 +127,25 @@ static void tune(struct crew *crew)
 static void merge(struct crew *crew)
 {
 	uint64_t steps = 0;
-	bool good = true, taken[SDF_WORLDS_MAX];
+	bool good = true, proven = true, taken[SDF_WORLDS_MAX];
 	count_serial(crew);
 	tune(crew);
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		struct team *team = &crew->teams[i];
 		taken[i] = team->out && primary_take_acks(team->world.primary, team->acks);
 		good = good && taken[i] == team->out;
+		proven = (!taken[i] || primary_prove(team->world.primary, team->acks)) && proven;
 	}
 	for (uint32_t i = 0; i < crew->team_count; i++) {
 		struct team *team = &crew->teams[i];
-		if (taken[i] && good)
+		if (taken[i] && good && proven)
 			primary_advance(team->world.primary, team->acks);
 		else if (taken[i])
 			primary_take_back(team->world.primary);
 		team->out = false;
 		steps = MAX(steps, team->world.primary->lockstep.number);
 	}
-	if (!end_together(crew) && crew->watch.on_merged)
+	if (!end_together(crew) && crew->watch.on_merged && proven)
 		crew->watch.on_merged(crew->watch.ctx, steps);
 }
 
@@ -204,7 +207,7 @@ static troupe_status send(struct team *team, const struct step *step)
 		team->crew->ops->resize(team->transport, active);
 	team->active = active;
 	troupe_status status =
-		team->crew->ops->publish(team->transport, (struct transport_message){step->number, payload});
+		team->crew->ops->publish(team->transport, (struct transport_message){team->exchange++, payload});
 	if (status)
 		team->world.primary->status = fail(&team->world.primary->error, status,
 			"transport '%s' refused step %llu", team->crew->ops->name, (unsigned long long)step->number);
@@ -376,7 +379,8 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
 	crew->teams = mem_alloc(world_count * sizeof *crew->teams);
 	uint32_t threads = 0;
 	for (uint32_t i = 0; i < world_count; i++) {
-		crew->teams[i] = (struct team){.world = worlds[i], .crew = crew};
+		crew->teams[i] = (struct team){
+			.world = worlds[i], .crew = crew, .exchange = worlds[i].primary->lockstep.number};
 		worlds[i].primary->turn = &crew->turn;
 		threads += worlds[i].threads;
 	}

@@ -10,6 +10,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 void dispatch_fit(struct dispatch *dispatch)
 {
@@ -44,6 +45,8 @@ void dispatch_init(struct dispatch *dispatch, const struct shared *shared, uint3
 	dispatch_fit(dispatch);
 	dispatch->level_pin = mem_alloc(scene->level_count * sizeof *dispatch->level_pin);
 	dispatch->parts = mem_alloc(secondaries * sizeof *dispatch->parts);
+	dispatch->counts = mem_alloc(secondaries * sizeof *dispatch->counts);
+	dispatch->places = mem_alloc(secondaries * sizeof *dispatch->places);
 	for (uint32_t l = 0; l < scene->level_count; l++)
 		dispatch->level_pin[l] = pin_of(dispatch, scene->levels[l].pin);
 	for (uint32_t m = 0; m < scene->model_count; m++)
@@ -56,11 +59,14 @@ void dispatch_fini(struct dispatch *dispatch)
 	free(dispatch->model_pin);
 	free(dispatch->level_pin);
 	free(dispatch->parts);
+	free(dispatch->counts);
+	free(dispatch->places);
 	roster_fini(&dispatch->roster);
 	ghosts_fini(&dispatch->ghosts);
 	vec_free(&dispatch->changes);
 	vec_free(&dispatch->events);
 	vec_free(&dispatch->pairs);
+	vec_free(&dispatch->near);
 }
 
 void dispatch_use(struct dispatch *dispatch, uint32_t count)
@@ -208,9 +214,10 @@ static void change_ghosts(struct dispatch *dispatch)
 
 /* --- assignment --------------------------------------------------------------------------------------------------- */
 
-bool dispatch_measures(const struct dispatch *dispatch, uint64_t k)
+bool dispatch_measures(const struct dispatch *dispatch, uint64_t k, uint32_t window)
 {
-	return (dispatch->measure || dispatch_balances(dispatch)) && k % DISPATCH_MEASURE_STEPS == 0;
+	uint64_t due = (k + DISPATCH_MEASURE_STEPS - 1) / DISPATCH_MEASURE_STEPS * DISPATCH_MEASURE_STEPS;
+	return (dispatch->measure || dispatch_balances(dispatch)) && due < k + window;
 }
 
 /* Calls the policy with the whole world, though perhaps nothing has changed. */
@@ -288,36 +295,47 @@ void dispatch_empty(struct dispatch *dispatch, const struct loading *loading)
 
 /* --- parts -------------------------------------------------------------------------------------------------------- */
 
-static struct step_part *part_of(struct dispatch *dispatch, struct touch_pair pair)
+/* Sorts pairs by secondary, and counts those of each. */
+static void dispatch_deal(struct dispatch *dispatch, const touch_pairs *pairs, physics_pairs *ret_dealt)
 {
-	return &dispatch->parts[dispatch->roster.now.model[pair.a] - 1];
+	const uint32_t *owner = dispatch->roster.now.model;
+	uint32_t *counts = dispatch->counts, *places = dispatch->places;
+	memset(counts, 0, dispatch->most * sizeof *counts);
+	/* no pair is ever split, whatever other errors there are */
+	for (uint32_t i = 0; i < pairs->count; i++)
+		assert(owner[pairs->at[i].a] == owner[pairs->at[i].b]);
+	for (uint32_t i = 0; i < pairs->count; i++)
+		counts[owner[pairs->at[i].a] - 1]++;
+	for (uint32_t s = 0, at = 0; s < dispatch->most; at += counts[s++])
+		places[s] = at;
+	ret_dealt->count = 0;
+	struct physics_pair *first = vec_append(ret_dealt, pairs->count);
+	for (uint32_t i = 0; i < pairs->count; i++)
+		first[places[owner[pairs->at[i].a] - 1]++] = (struct physics_pair){pairs->at[i].a, pairs->at[i].b};
 }
 
 /* The pairs of each secondary. Both models of a pair are in one component, so they are on one secondary. */
 static void deal_pairs(struct dispatch *dispatch)
 {
 	const struct touch *touch = &dispatch->shared->touch;
-	const uint32_t *owner = dispatch->roster.now.model;
-	for (uint32_t s = 0; s < dispatch->most; s++)
-		dispatch->parts[s].pair_count = 0;
-	/* no pair is ever split, whatever other errors there are */
-	for (uint32_t i = 0; i < touch->pairs.count; i++)
-		assert(owner[touch->pairs.at[i].a] == owner[touch->pairs.at[i].b]);
-	for (uint32_t i = 0; i < touch->pairs.count; i++)
-		part_of(dispatch, touch->pairs.at[i])->pair_count++;
-	dispatch->pairs.count = 0;
-	struct physics_pair *at = vec_append(&dispatch->pairs, touch->pairs.count), *first = at;
-	for (uint32_t s = 0; s < dispatch->most; s++) {
-		dispatch->parts[s].pairs = at;
-		at += dispatch->parts[s].pair_count;
-		dispatch->parts[s].pair_count = 0;
-	}
-	for (uint32_t i = 0; i < touch->pairs.count; i++) {
-		struct step_part *part = part_of(dispatch, touch->pairs.at[i]);
-		first[part->pairs - first + part->pair_count++] =
-			(struct physics_pair){touch->pairs.at[i].a, touch->pairs.at[i].b};
+	dispatch_deal(dispatch, &touch->pairs, &dispatch->pairs);
+	for (uint32_t s = 0, at = 0; s < dispatch->most; s++) {
+		dispatch->parts[s].pairs = dispatch->pairs.at + at;
+		dispatch->parts[s].pair_count = dispatch->counts[s];
+		at += dispatch->counts[s];
 	}
 	dispatch->pairs_dirty = false;
+}
+
+void dispatch_deal_near(struct dispatch *dispatch, bool some)
+{
+	static const touch_pairs none = {0};
+	dispatch_deal(dispatch, some ? &dispatch->shared->touch.near : &none, &dispatch->near);
+	for (uint32_t s = 0, at = 0; s < dispatch->most; s++) {
+		dispatch->parts[s].near = dispatch->near.at + at;
+		dispatch->parts[s].near_count = dispatch->counts[s];
+		at += dispatch->counts[s];
+	}
 }
 
 void dispatch_decide(struct dispatch *dispatch, const struct loading *loading, uint64_t k)

@@ -63,7 +63,8 @@ struct dispatch {
 
 	/* private */
 	uint32_t room;                  /* of the arrays by model */
-	VEC(struct physics_pair) pairs; /* by secondary, then (a, b) */
+	physics_pairs pairs, near;      /* by secondary, then (a, b) */
+	uint32_t *counts, *places;      /* [most] scratch: pairs of each secondary */
 	bool pairs_dirty;
 	uint32_t body_cost;    /* ns, from the bodies that have been measured */
 	uint64_t balance_from; /* from this step on costs alone are a reason to ask the policy */
@@ -97,8 +98,11 @@ void dispatch_cut(struct dispatch *dispatch, uint32_t a, uint32_t b);
 /* Another model comes in this place. */
 void dispatch_forget(struct dispatch *dispatch, uint32_t model);
 
-/* Whether costs are to be measured in step k. */
-bool dispatch_measures(const struct dispatch *dispatch, uint64_t k);
+/* After dispatch_step(): gives each secondary those of shared.touch.near that are its own; some: false: none. */
+void dispatch_deal_near(struct dispatch *dispatch, bool some);
+
+/* Whether costs are to be measured in step k, or in one of `window` steps from there on. */
+bool dispatch_measures(const struct dispatch *dispatch, uint64_t k, uint32_t window);
 /* --- private: a step in which nothing changed should cost next to nothing ----------------------------------------- */
 
 static inline bool dispatch_balances(const struct dispatch *dispatch)

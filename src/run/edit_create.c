@@ -373,6 +373,8 @@ static void fit_control(struct shared *shared, const struct scene_room *before)
 		control->surfaces, before->geoms * sizeof *control->surfaces, now->geoms * sizeof *control->surfaces);
 	shared->boxes = mem_grow_lines(
 		shared->boxes, before->models * sizeof *shared->boxes, now->models * sizeof *shared->boxes);
+	shared->sweeps = mem_grow_lines(
+		shared->sweeps, before->models * sizeof *shared->sweeps, now->models * sizeof *shared->sweeps);
 }
 
 /* The previous model in this place may have left values behind. */

@@ -101,6 +101,7 @@ bool loading_learn(struct loading *loading, uint32_t model)
 {
 	bool exists = static_exists(loading, model), changed = exists != (loading->statics[model] != 0);
 	loading->is_mover[model] = moves_freely(loading, model);
+	loading->cargo_known = false;
 	if (changed)
 		loading->statics[model] = exists ? ++loading->placings : 0;
 	return changed;
@@ -371,6 +372,17 @@ bool loading_is_cargo(const struct loading *loading, uint32_t model)
 {
 	const struct scene_model *m = &loading->scene->models[model];
 	return !m->absent && !m->is_static && m->level != SCENE_NONE && !m->performer;
+}
+
+bool loading_has_cargo(struct loading *loading)
+{
+	if (loading->cargo_known)
+		return loading->some_cargo;
+	loading->cargo_known = true;
+	loading->some_cargo = false;
+	for (uint32_t m = 0; m < loading->scene->model_count; m++)
+		loading->some_cargo |= loading_is_cargo(loading, m);
+	return loading->some_cargo;
 }
 
 /* --- hash, saving ------------------------------------------------------------------------------------------------- */

@@ -41,6 +41,7 @@ struct loading {
 	uint32_t placings; /* how often static models were placed, so far */
 	bool dirty;        /* the levels near a performer changed */
 	bool must_check;   /* a stray may have to go, even if no pair of models changes */
+	bool cargo_known, some_cargo; /* see loading_has_cargo() */
 	bvh_values found, walk;
 	bool *visited; /* [room] the model is in `walk` */
 };
@@ -73,6 +74,9 @@ void loading_restart(struct loading *loading);
 
 /* A dynamic model of a level that is no performer, whether it exists now or not. */
 bool loading_is_cargo(const struct loading *loading, uint32_t model);
+/* Whether some level has such models, which come and go with it: otherwise no bit of a state depends on when a level is
+ * loaded, but on which levels are. */
+bool loading_has_cargo(struct loading *loading);
 /* Whether the model will be active in the coming step, unless another change comes before. */
 bool loading_expects(struct loading *loading, uint32_t model);
 

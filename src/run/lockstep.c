@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-troupe_status lockstep_publish(struct lockstep *lockstep, uint64_t number, struct troupe_error *error)
+troupe_status lockstep_publish(struct lockstep *lockstep, uint64_t number, uint32_t window, struct troupe_error *error)
 {
 	if (lockstep->out)
 		return fail(error, TROUPE_EPROTOCOL,
@@ -15,6 +15,7 @@ troupe_status lockstep_publish(struct lockstep *lockstep, uint64_t number, struc
 		return fail(
 			error, TROUPE_EPROTOCOL, "step %" PRIu64 ": expected step %" PRIu64, number, lockstep->number);
 	lockstep->out = true;
+	lockstep->window = window;
 	lockstep->next = 1;
 	return TROUPE_OK;
 }
@@ -41,14 +42,14 @@ troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t secondary, uint64
 	lockstep->next++;
 	if (secondary == lockstep->secondaries) {
 		lockstep->out = false;
-		lockstep->number++;
+		lockstep->number += lockstep->window;
 	}
 	return TROUPE_OK;
 }
 
 void lockstep_take_back(struct lockstep *lockstep)
 {
-	lockstep->number--;
+	lockstep->number -= lockstep->window;
 }
 
 void lockstep_give_up(struct lockstep *lockstep)

@@ -2,6 +2,8 @@
  * only in such a step, and when one of its pairs is due to end. */
 #include "run/pairs.h"
 
+#include <math.h>
+
 void pairs_init(struct pairs *pairs, struct shared *shared)
 {
 	*pairs = (struct pairs){.shared = shared};
@@ -164,20 +166,45 @@ static bool still_counts(const struct pairs *pairs, const struct recent_pair *ol
 	return old->until > k && models[old->a].here && models[old->b].here;
 }
 
+/* How far a model may get in the time: a guess. Bodies turn, too, so their centres alone say too little. */
+static double pairs_reach(const void *ctx, uint32_t model)
+{
+	enum { TURNS = 2 };
+	const double slack = 0.02, gravity = 10;
+	const struct pairs *pairs = ctx;
+	const struct body_state *bodies = state_bodies(pairs->shared->state, model, false);
+	double fastest = 0, s = pairs->ahead_s;
+	if (pairs->blind)
+		return 0;
+	for (uint32_t i = 0; i < pairs->shared->scene->models[model].body_count; i++)
+		fastest = fmax(fastest, vec3_dot(bodies[i].v, bodies[i].v));
+	return fastest == 0 ? 0 : slack + TURNS * sqrt(fastest) * s + 0.5 * gravity * s * s;
+}
+
+bool pairs_look_ahead(struct pairs *pairs, double ahead_s)
+{
+	bool other = (ahead_s > 0) != (pairs->ahead_s > 0);
+	pairs->ahead_s = ahead_s;
+	return (ahead_s > 0 &&
+		       touch_find_near(&pairs->shared->touch, pairs->shared->boxes, pairs_reach, pairs)) ||
+	       other;
+}
+
 /* Merges the present pairs with the ones that ended lately, in order. */
 void pairs_merge(struct pairs *pairs, uint64_t k)
 {
 	const struct touch *touch = &pairs->shared->touch;
+	const touch_pairs *found = pairs->ahead_s > 0 ? &touch->near : &touch->pairs;
 	const recent_pairs olds = pairs->recent;
 	pairs->recent = pairs->before;
 	pairs->before = olds;
 	pairs->recent.count = 0;
 	pairs->due = UINT64_MAX;
-	for (uint32_t i = 0, j = 0; i < touch->pairs.count || j < olds.count;) {
+	for (uint32_t i = 0, j = 0; i < found->count || j < olds.count;) {
 		struct recent_pair none = {UINT32_MAX, UINT32_MAX, 0};
 		struct recent_pair old = j < olds.count ? olds.at[j] : none;
 		struct touch_pair pair =
-			i < touch->pairs.count ? touch->pairs.at[i] : (struct touch_pair){none.a, none.b};
+			i < found->count ? found->at[i] : (struct touch_pair){none.a, none.b};
 		int order = compare(pair.a, pair.b, old.a, old.b);
 		j += order >= 0;
 		if (order <= 0) {

@@ -217,7 +217,7 @@ bool plan_simulates(struct plan *plan, uint32_t model)
 	return loading_expects(&plan->loading, model);
 }
 
-void plan_step(struct plan *plan, uint64_t k)
+void plan_step(struct plan *plan, uint64_t k, double ahead_s)
 {
 	struct loading *loading = &plan->loading;
 	bool changed = false;
@@ -228,6 +228,7 @@ void plan_step(struct plan *plan, uint64_t k)
 		hand_on_models(plan);
 		changed |= pairs_find(&plan->pairs);
 	} while (loading_settle(loading, changed));
+	changed |= pairs_look_ahead(&plan->pairs, ahead_s);
 	pairs_update(&plan->pairs, changed, k);
 	if (plan->pairs.changes.count)
 		hand_on_pairs(plan);

@@ -84,8 +84,8 @@ bool plan_unpack_pins(struct plan *plan, struct unpack *in);
 
 /* Whether a secondary will simulate the model in step k, unless a further command changes that. Before plan_step(). */
 bool plan_simulates(struct plan *plan, uint32_t model);
-/* Decides step k. */
-void plan_step(struct plan *plan, uint64_t k);
+/* Decides step k, or a window that begins with it and goes on for ahead_s after it. */
+void plan_step(struct plan *plan, uint64_t k, double ahead_s);
 
 /* Part of the state hash: which levels are loaded, and which models outlived their level. */
 uint64_t plan_hash(const struct plan *plan);

@@ -17,6 +17,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NAP_NS 20000000u           /* a sleeping primary checks `stop` this often */
 #define PACE_LAG_MAX_NS 500000000u /* a larger delay is not caught up */
@@ -32,6 +33,7 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	primary->schedule.preparer = preparer_create(&options->edit);
 	primary->even_since_s = options->initial_time_s;
 	primary->seen_ns = INT64_MAX;
+	window_init(&primary->window, &options->window);
 	primary->plan.dispatch.measure = options->measure;
 	primary->plan.dispatch.chaos = options->chaos;
 	primary->plan.dispatch.chaos_seed = options->chaos_seed;
@@ -74,6 +76,7 @@ void primary_fini(struct primary *primary)
 	vec_free(&primary->surfaced);
 	vec_free(&primary->ties);
 	vec_free(&primary->ties_refused);
+	vec_free(&primary->moved);
 	text_fini(&primary->published_bytes);
 	text_fini(&primary->touch_names[0]);
 	text_fini(&primary->touch_names[1]);
@@ -164,6 +167,21 @@ static void end(struct primary *primary, troupe_status status)
 	primary->status = status;
 }
 
+double primary_pace(const struct primary *primary)
+{
+	const struct primary_options *o = &primary->options;
+	if (o->unpaced)
+		return 0;
+	return o->rate_hz > 0 ? o->rate_hz * primary->edit.step_s : o->rtf;
+}
+
+/* Real time that a step should take, in s; 0: as little as possible. */
+static double step_real_s(const struct primary *primary)
+{
+	double factor = primary_pace(primary);
+	return factor > 0 ? primary->edit.step_s / factor : 0;
+}
+
 /* --- merge ------------------------------------------------------------------------------------------------------ */
 
 static void count_time(struct primary *primary, struct ack *const *acks)
@@ -171,7 +189,7 @@ static void count_time(struct primary *primary, struct ack *const *acks)
 	uint32_t slowest = 0;
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++) {
 		struct secondary_stats *stats = &primary->stats[i];
-		stats->steps++;
+		stats->steps += primary->window.steps;
 		stats->busy_ns += acks[i]->busy_ns;
 		stats->waited_ns += acks[i]->waited_ns;
 		if (acks[i]->busy_ns > acks[slowest]->busy_ns)
@@ -230,7 +248,15 @@ static void take_remote(struct primary *primary, struct ack *const *acks)
 	primary->remote.acked(primary->remote.ctx, &primary->step);
 }
 
-/* State k becomes state k+1 for all models that changed. */
+/* The number of the moving step, of those that were just taken, in which the model changed last. */
+static uint64_t last_change(const struct primary *primary, uint32_t model)
+{
+	const struct touch_sweep *sweep = &primary->shared->sweeps[model];
+	uint32_t step = primary->window.steps > 1 ? sweep->last : 1;
+	return primary->moving_steps + step;
+}
+
+/* State k becomes that after the step for all models that changed. */
 static void advance(struct primary *primary, struct ack *const *acks)
 {
 	struct shared *shared = primary->shared;
@@ -239,15 +265,16 @@ static void advance(struct primary *primary, struct ack *const *acks)
 		primary->changed += acks[i]->changed.count;
 		for (uint32_t m = 0; m < acks[i]->changed.count; m++) {
 			state_advance(shared->state, acks[i]->changed.at[m]);
-			shared->state->models[acks[i]->changed.at[m]].changed_at = primary->moving_steps + 1;
+			shared->state->models[acks[i]->changed.at[m]].changed_at = last_change(primary, acks[i]->changed.at[m]);
 			touch_moved(&shared->touch, acks[i]->changed.at[m]);
 		}
 	}
+	const uint32_t steps = primary->window.steps;
 	wrenches_taken(&primary->wrenches);
-	primary->moving_steps++;
-	primary->even_steps++;
-	primary->run_steps++;
-	bool last = primary->multi_steps && !--primary->multi_steps;
+	primary->moving_steps += steps;
+	primary->even_steps += steps;
+	primary->run_steps += steps;
+	bool last = primary->multi_steps && !(primary->multi_steps -= MIN(primary->multi_steps, steps));
 	if (last || (primary->run_to_s > 0 && primary_has_reached(primary, primary->run_to_s)))
 		primary_pause(primary);
 }
@@ -302,6 +329,53 @@ bool primary_take_acks(struct primary *primary, struct ack *const *acks)
 	return false;
 }
 
+/* Whether no performer may have come near a level or left it within the window, so that models should have come or
+ * gone with the level. */
+static bool primary_prove_levels(const struct primary *primary)
+{
+	const struct shared *shared = primary->shared;
+	bool proven = true;
+	for (uint32_t i = 0; proven && i < primary->moved.count; i++) {
+		uint32_t model = primary->moved.at[i], performer = shared->tracker.performer_of[model];
+		if (performer != SCENE_NONE)
+			proven = aabb_within(
+				&shared->sweeps[model].origin, &shared->tracker.performers.at[performer].stay);
+	}
+	return proven;
+}
+
+static uint32_t primary_good_steps(const struct primary *primary, struct ack *const *acks)
+{
+	uint32_t good = primary->window.steps;
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
+		good = MIN(good, acks[i]->good);
+	return good;
+}
+
+bool primary_prove(struct primary *primary, struct ack *const *acks)
+{
+	struct shared *shared = primary->shared;
+	if (primary->step.window == 1) {
+		window_proven(&primary->window);
+		return true;
+	}
+	uint32_t good = primary_good_steps(primary, acks);
+	primary->moved.count = 0;
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
+		if (acks[i]->changed.count)
+			memcpy(vec_append(&primary->moved, acks[i]->changed.count), acks[i]->changed.at,
+				acks[i]->changed.count * sizeof *acks[i]->changed.at);
+	bool proven = good == primary->step.window &&
+		      (!primary->step.origins || primary_prove_levels(primary)) &&
+		      touch_prove(&shared->touch, shared->sweeps, shared->boxes, primary->step.mark,
+			      primary->moved.at, primary->moved.count);
+	if (proven)
+		window_proven(&primary->window);
+	else
+		window_refuted(&primary->window, good);
+	return proven;
+}
+
 /* The step is state k to k+1; a reading of another time than that of k+1 is of k. */
 static void keep_last(const struct primary *primary, const struct readings *readings)
 {
@@ -320,7 +394,10 @@ static void keep_last(const struct primary *primary, const struct readings *read
 static void take_readings(struct primary *primary, struct ack *const *acks)
 {
 	struct readings *readings = &primary->readings;
-	primary->seen_ns = primary->step.times.now_ns;
+	primary->seen_ns = primary->window.steps > 1
+				   ? sensor_time_ns(primary->even_since_s +
+						    (double)(primary->even_steps - 1) * primary->edit.step_s)
+				   : primary->step.times.now_ns;
 	if (!primary->shared->sensors->wanted)
 		return;
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
@@ -339,6 +416,7 @@ static void take_readings(struct primary *primary, struct ack *const *acks)
 void primary_advance(struct primary *primary, struct ack *const *acks)
 {
 	count_time(primary, acks);
+	primary->pace_elapsed_s += step_real_s(primary) * primary->step.window;
 	if (primary->remote.acked)
 		take_remote(primary, acks);
 	primary->edit.log.count = primary->shared->state->written.count = 0;
@@ -560,7 +638,7 @@ static bool primary_feed(struct primary *primary, uint64_t k)
 	double step_s = primary->edit.step_s;
 	double now_s = primary->even_since_s - primary->options.initial_time_s + (double)primary->even_steps * step_s;
 	return !primary->paused && !primary->ended && !waits_for_empty(primary, k) &&
-	       schedule_feed(&primary->schedule, k, now_s, step_s * 1e-6);
+	       schedule_feed(&primary->schedule, k, now_s - (primary->window.steps - 1) * step_s, now_s, step_s * 1e-6);
 }
 
 /* A timed command may reset the time, whereupon the first ones are due again: they are taken in the same step, as in
@@ -675,21 +753,6 @@ static bool limit_reached(const struct primary *primary)
 	return o->until_s > 0 && primary_has_reached(primary, o->until_s);
 }
 
-double primary_pace(const struct primary *primary)
-{
-	const struct primary_options *o = &primary->options;
-	if (o->unpaced)
-		return 0;
-	return o->rate_hz > 0 ? o->rate_hz * primary->edit.step_s : o->rtf;
-}
-
-/* Real time that a step should take, in s; 0: as little as possible. */
-static double step_real_s(const struct primary *primary)
-{
-	double factor = primary_pace(primary);
-	return factor > 0 ? primary->edit.step_s / factor : 0;
-}
-
 static void sleep_until(struct primary *primary, uint64_t now_ns, uint64_t when_ns)
 {
 	uint64_t begin_ns = now_ns;
@@ -710,7 +773,6 @@ static void pace(struct primary *primary)
 		primary->pace_elapsed_s = 0;
 	}
 	sleep_until(primary, now, primary->pace_ns + (uint64_t)(primary->pace_elapsed_s * 1e9));
-	primary->pace_elapsed_s += real_s;
 }
 
 bool primary_will_step(const struct primary *primary)
@@ -737,6 +799,8 @@ void primary_give_up(struct primary *primary)
 {
 	if (!lockstep_complete(&primary->lockstep)) {
 		lockstep_give_up(&primary->lockstep);
+		for (uint32_t m = 0; primary->step.window > 1 && m < primary->shared->scene->model_count; m++)
+			state_leave_window(primary->shared->state, m);
 		primary->emptied = false;
 		primary->repeats = true;
 	}
@@ -802,13 +866,18 @@ static uint32_t needed(const struct primary *primary)
 	       (sensors->contacts || primary->shared->systems->reading ? (uint32_t)OBSERVE_CONTACTS : 0u);
 }
 
+uint32_t primary_observes(const struct primary *primary)
+{
+	return primary->options.observe | primary->watched | needed(primary);
+}
+
 /* Sets what is observed from this step on, and drops kept notes that no longer hold. Notes that the simulation itself
  * begins to read begin anew, because they must not depend on clients that have watched before. */
 static void observe(struct primary *primary)
 {
 	struct observed *observed = &primary->observed;
 	uint32_t need = needed(primary), renewed = need & ~observed->needed;
-	uint32_t what = primary->options.observe | primary->watched | need;
+	uint32_t what = primary_observes(primary);
 	bool begins = ((what & ~primary->step.observe) | renewed) & OBSERVE_CONTACTS;
 	if (primary->step.observe != what || renewed)
 		observed_keep(observed, what & ~renewed);
@@ -850,6 +919,20 @@ static void fire_cameras(struct primary *primary)
 	}
 }
 
+/* Decides how many steps are taken together from step k on. */
+static void primary_begin_window(struct primary *primary, uint64_t k)
+{
+	struct step *step = &primary->step;
+	uint32_t most = window_most(&primary->window, k, primary->edit.step_s);
+	step->window = (uint32_t)primary_horizon(primary, k, most);
+	window_begin(&primary->window, step->window);
+	step->mark = primary->window.mark;
+	step->origins = step->window > 1 && loading_has_cargo(&primary->plan.loading);
+	step->even_since_s = primary->even_since_s;
+	step->even_steps = primary->even_steps;
+	primary->plan.pairs.blind = window_is_blind(&primary->window, k);
+}
+
 static void begin_sensors(struct primary *primary)
 {
 	struct sensors *sensors = primary_sensors(primary);
@@ -880,10 +963,12 @@ static bool primary_begin_step(struct primary *primary, uint64_t k, bool alone)
 		tell_taken(primary, k, waiting, TROUPE_OK);
 	primary->emptied = waiting;
 	step->paused = primary->paused || primary->emptied;
+	primary_begin_window(primary, k);
 	if (primary->emptied)
 		plan_empty(&primary->plan);
 	else
-		plan_step(&primary->plan, k);
+		plan_step(&primary->plan, k, (step->window - 1) * primary->edit.step_s);
+	dispatch_deal_near(&primary->plan.dispatch, step->window > 1);
 	deal_commands(primary);
 	obey_due(primary, alone);
 	return !ends_by_fault(primary, k);
@@ -912,11 +997,11 @@ static const struct step *decide(struct primary *primary)
 	step->time_s = primary_time_s(primary);
 	step->dt = primary->edit.step_s;
 	step->world_changed = primary->edit.world_changed;
-	step->measure = dispatch_measures(&primary->plan.dispatch, k);
+	step->measure = dispatch_measures(&primary->plan.dispatch, k, step->window);
 	/* Steps that are measured are not shared: the cost must be measured where the model is. Steps in which little
 	 * moves, and at most one slice of a reading is measured, are not shared either: they are not worth it. */
 	step->secondaries = primary->lockstep.secondaries;
-	step->share = !step->measure && step->secondaries > 1 &&
+	step->share = !step->measure && step->secondaries > 1 && step->window == 1 &&
 		      (primary->changed > step->secondaries || (!step->paused && primary->shared->sensors->looks > 1));
 	primary->share_rounds += step->share;
 	step->share_round = (uint32_t)primary->share_rounds;
@@ -929,7 +1014,7 @@ static const struct step *decide(struct primary *primary)
 	step->changes = primary->plan.dispatch.changes.at;
 	step->change_count = primary->plan.dispatch.changes.count;
 	step->parts = primary->plan.dispatch.parts;
-	troupe_status status = lockstep_publish(&primary->lockstep, k, &primary->error);
+	troupe_status status = lockstep_publish(&primary->lockstep, k, step->window, &primary->error);
 	if (status) {
 		end(primary, status);
 		return NULL;

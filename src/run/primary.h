@@ -11,6 +11,7 @@
 #include "run/lockstep.h"
 #include "run/observed.h"
 #include "run/schedule.h"
+#include "run/window.h"
 #include "run/wrenches.h"
 
 #include <stdatomic.h>
@@ -33,6 +34,10 @@ struct primary_options {
 	uint32_t chaos_moves;
 	uint32_t observe; /* bits OBSERVE_... of physics/notes.h: the notes that `observed` is to have */
 	struct edit_options edit;
+	struct window_options window;
+	/* How many steps may be taken from step k on before something outside wants to see the state; at least 1. May
+	 * be NULL. */
+	uint64_t (*on_horizon)(void *ctx, uint64_t k);
 	/* Each may be NULL. Called in step order, between steps. */
 	void (*on_event)(void *ctx, uint64_t step, const struct dispatch_event *event);
 	/* The outcome of a command to a service of the world, or of a command that no listener could take; text may be
@@ -88,6 +93,8 @@ struct primary {
 	struct edit edit;
 	struct schedule schedule;
 	struct lockstep lockstep;
+	struct window window;
+	touch_models moved;               /* scratch: in a window, of all acks */
 	struct primary_remote remote;     /* all zero: the secondaries are in this process */
 	struct observed observed;         /* after the last merged step and the commands obeyed since */
 	struct step step;                 /* the step that is out */
@@ -184,9 +191,11 @@ uint32_t primary_taking_part(const struct primary *primary);
  * or reports that its secondary gave the step up. Then primary->ended, ->status and ->error say why, and the state
  * stays the one before the step. */
 bool primary_take_acks(struct primary *primary, struct ack *const *acks);
+/* After primary_take_acks(): whether what was guessed for this window of steps held. If not, it must be taken back. */
+bool primary_prove(struct primary *primary, struct ack *const *acks);
 /* Call one of these two after primary_take_acks() returned true. primary_advance(): the state after the step becomes
- * the present one. primary_take_back(): another world did not take this step, so this one does not take it either;
- * its commands stay obeyed. */
+ * the present one. primary_take_back(): the guesses of this world or of another did not hold, or another world did not
+ * take this step, so this one does not take it either; its commands stay obeyed. */
 void primary_advance(struct primary *primary, struct ack *const *acks);
 void primary_take_back(struct primary *primary);
 /* The step that is out, or is being decided, is given up, and this primary takes no further one. On another thread,

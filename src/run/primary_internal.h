@@ -19,6 +19,11 @@ bool primary_reaches(const struct primary *primary, uint32_t owner, const char *
 void primary_sum_time(struct primary *primary);
 /* Whether the steps add up to this time, within a millionth of a step. */
 bool primary_has_reached(const struct primary *primary, double time_s);
+/* How many steps, at most `most`, may be taken together from step k on, whose commands were obeyed already; at least 1.
+ * Commands that are posted from now on are for steps after those. */
+uint64_t primary_horizon(struct primary *primary, uint64_t k, uint64_t most);
+/* The notes, bits OBSERVE_..., that are wanted of the coming step. */
+uint32_t primary_observes(const struct primary *primary);
 /* Calls update() of all systems that have it. What they ask for is in primary->decided then; the caller obeys it in
  * this step, in that order. */
 void primary_update_systems(struct primary *primary);

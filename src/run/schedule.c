@@ -583,6 +583,13 @@ static void take_posted(struct schedule *schedule)
 			push(schedule, oldest);
 }
 
+uint64_t schedule_next_step(struct schedule *schedule)
+{
+	if (atomic_load_explicit(&schedule->posted, memory_order_relaxed))
+		take_posted(schedule);
+	return schedule->heap.count ? schedule->heap.at[0].step : UINT64_MAX;
+}
+
 struct command *schedule_next(struct schedule *schedule, uint64_t step)
 {
 	if (atomic_load_explicit(&schedule->posted, memory_order_relaxed))
@@ -638,17 +645,23 @@ static void schedule_push_copy(struct schedule *schedule, struct posted *from, u
 	push(schedule, copy);
 }
 
-bool schedule_feed(struct schedule *schedule, uint64_t step, double now_s, double slack_s)
+bool schedule_feed(struct schedule *schedule, uint64_t step, double from_s, double now_s, double slack_s)
 {
 	struct posted *due;
 	bool fed = false;
 	if (atomic_load_explicit(&schedule->posted, memory_order_relaxed))
 		take_posted(schedule);
-	timetable_settle(&schedule->timetable, now_s - slack_s);
+	timetable_settle(&schedule->timetable, from_s - slack_s);
 	for (; (due = timetable_due(&schedule->timetable, now_s + slack_s)); fed = true)
 		schedule_push_copy(schedule, due, step);
 	schedule_count_passed(schedule);
 	return fed;
+}
+
+double schedule_next_time(struct schedule *schedule)
+{
+	const struct timetable_entry *next = timetable_peek(&schedule->timetable, schedule->timetable.passed);
+	return next ? next->time_s : (double)INFINITY;
 }
 
 static void schedule_prepare_timed(struct schedule *schedule)

@@ -172,8 +172,15 @@ troupe_status schedule_begin_post(struct schedule *schedule, const struct comman
 	struct posted **ret_posted, struct troupe_error *error);
 void schedule_end_post(struct schedule *schedule, struct posted *posted, bool keep);
 /* Simulated time is now_s after the start of the world, and the world takes step `step` from there: the timed commands
- * that are due, within slack_s, become commands of this step. False: there are none. The primary's, between steps. */
-bool schedule_feed(struct schedule *schedule, uint64_t step, double now_s, double slack_s);
+ * that are due, within slack_s, become commands of this step. False: there are none. from_s: commands for a time before
+ * this that were posted since the last call were too late: now_s, or the time at which a window of several steps had
+ * begun its second step. The primary's, between steps. */
+bool schedule_feed(struct schedule *schedule, uint64_t step, double from_s, double now_s, double slack_s);
+/* Until when nothing is due, of all that was posted so far: the first step of a command, UINT64_MAX if none waits for
+ * its step; after schedule_feed() the time of the next timed command, by the same clock, INFINITY if there is none. The
+ * primary's, between steps. */
+uint64_t schedule_next_step(struct schedule *schedule);
+double schedule_next_time(struct schedule *schedule);
 /* Simulated time was reset: all timed commands are due again. The primary's, between steps. */
 void schedule_rewind(struct schedule *schedule);
 /* Prepares a command that creates models, and is not posted but obeyed at once. */

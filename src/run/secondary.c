@@ -15,10 +15,9 @@
 #include "run/secondary.h"
 
 #include "base/clock.h"
-#include "physics/worker.h"
+#include "run/pack.h"
 #include "run/sense.h"
 #include "run/share.h"
-#include "scene/actor.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -42,9 +41,9 @@ struct helper {
 struct secondary {
 	uint32_t number;
 	struct shared *shared;
-	struct physics *physics;
+	struct pack pack;
+	struct physics *physics; /* of the pack */
 	struct worker *worker; /* of its thread */
-	indices with_systems;  /* taken models that have systems or a script */
 	indices with_sensors;  /* taken models that have bodies and sensors: sense_statics() has the others */
 	struct readings readings;
 	uint64_t sensed_ns; /* in this step, by sensors of the world */
@@ -71,7 +70,6 @@ struct secondary {
 	_Atomic bool dismissed;
 	struct notes notes, notes_scratch; /* of all workers, when there are helpers */
 	struct share share;
-	struct system_fault fault; /* of the systems, in this step */
 	_Atomic bool failed;       /* a part failed: the thread that set it fills in `ack` */
 	/* Written by its thread, read by any. begun: the number of the last step of which it has obeyed the commands,
 	 * plus 1. */
@@ -84,7 +82,8 @@ struct secondary *secondary_create(uint32_t number, struct shared *shared)
 	struct secondary *secondary = mem_alloc_lines(sizeof *secondary);
 	secondary->number = number;
 	secondary->shared = shared;
-	secondary->physics = physics_create(shared->scene, shared->state, &shared->control, &shared->physics);
+	pack_init(&secondary->pack, shared);
+	secondary->physics = secondary->pack.physics;
 	secondary->worker = worker_create(shared->scene, secondary->physics);
 	secondary->ack.secondary = number;
 	secondary->idle_since_ns = clock_now_ns();
@@ -107,9 +106,8 @@ void secondary_destroy(struct secondary *secondary)
 	dismiss(secondary);
 	notes_fini(&secondary->notes);
 	notes_fini(&secondary->notes_scratch);
-	physics_destroy(secondary->physics);
+	pack_fini(&secondary->pack);
 	worker_destroy(secondary->worker);
-	vec_free(&secondary->with_systems);
 	vec_free(&secondary->with_sensors);
 	vec_free(&secondary->sensing);
 	vec_free(&secondary->slices);
@@ -148,17 +146,14 @@ struct physics_stats secondary_physics_stats(const struct secondary *secondary)
 static void take(struct secondary *secondary, uint32_t model)
 {
 	const struct scene_model *m = &secondary->shared->scene->models[model];
-	physics_take(secondary->physics, model);
-	if (m->actor || (systems_count(secondary->shared->systems, model) && m->body_count))
-		indices_add(&secondary->with_systems, model);
+	pack_take(&secondary->pack, model);
 	if (secondary->shared->sensors->sets[model].count && m->body_count) /* a performer may be static */
 		indices_add(&secondary->with_sensors, model);
 }
 
 static void release(struct secondary *secondary, uint32_t model)
 {
-	physics_release(secondary->physics, model);
-	indices_remove(&secondary->with_systems, model);
+	pack_release(&secondary->pack, model);
 	indices_remove(&secondary->with_sensors, model);
 }
 
@@ -192,7 +187,7 @@ static void apply_commands(struct secondary *secondary, const struct step_part *
 	for (uint32_t i = 0; i < part->command_count; i++) {
 		const struct due_command *command = &part->commands[i];
 		systems_command(secondary->shared->systems, &command->to, command->message, secondary->shared->state,
-			&secondary->fault);
+			&secondary->pack.fault);
 	}
 }
 
@@ -206,15 +201,15 @@ static void fail_step(struct secondary *secondary, troupe_status status, const s
 	secondary->ack.error = *error;
 }
 
-/* A system that broke a rule fails the step as a model does that diverged. */
-static troupe_status take_fault(struct secondary *secondary)
+/* What the pack says of a step that it took. */
+static troupe_status secondary_take_fault(struct secondary *secondary)
 {
 	struct ack *ack = &secondary->ack;
-	if (ack->status || !secondary->fault.error.status)
+	if (ack->status || !pack_take_fault(&secondary->pack))
 		return ack->status;
-	ack->status = secondary->fault.error.status;
-	ack->error = secondary->fault.error;
-	ack->diverged = secondary->fault.model;
+	ack->status = secondary->pack.status;
+	ack->error = secondary->pack.error;
+	ack->diverged = secondary->pack.diverged;
 	return ack->status;
 }
 
@@ -426,7 +421,7 @@ static troupe_status step_physics(
 	struct ack *ack = &secondary->ack;
 	worker_begin(secondary->worker, &secondary->shared->physics);
 	ack->status = physics_begin(physics, part->pairs, part->pair_count, step->dt, &ack->error);
-	(void)take_fault(secondary);
+	(void)secondary_take_fault(secondary);
 	uint32_t worlds = ack->status ? 0 : physics_ode_world_count(physics);
 	if (shares) {
 		atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
@@ -480,27 +475,6 @@ static void part_sensing(struct secondary *secondary, const struct step *step)
 
 /* --- update ------------------------------------------------------------------------------------------------------ */
 
-static void poison_next(const struct secondary *secondary)
-{
-	const indices *taken = physics_taken(secondary->physics);
-	for (uint32_t i = 0; i < taken->count; i++)
-		state_poison_next(secondary->shared->state, taken->at[i]);
-}
-
-static void pre_update(struct secondary *secondary, const struct system_step *step)
-{
-	const struct shared *shared = secondary->shared;
-	for (uint32_t i = 0; i < secondary->with_systems.count; i++) {
-		uint32_t model = secondary->with_systems.at[i];
-		control_clear(&shared->control, shared->scene, model);
-		if (shared->scene->models[model].actor)
-			actor_drive(step->state, step->control, model, step->step.time_s, step->step.dt);
-		systems_pre_update(shared->systems, model, step);
-		if (control_acts(&shared->control, shared->scene, model))
-			physics_disturb(secondary->physics, model);
-	}
-}
-
 /* Adds the wrenches to what the systems ask for. */
 static void push(struct secondary *secondary, const struct step_part *part)
 {
@@ -527,54 +501,25 @@ static void let_go(struct secondary *secondary, const struct step_part *part)
 		control_clear(&shared->control, shared->scene, shared->scene->bodies[part->wrenches[i].body].model);
 }
 
-/* The systems of a sleeping model may still change their own words. Then the rest of state k is reported with these
- * words. */
-static bool post_update_asleep(struct secondary *secondary, uint32_t model, const struct system_step *step)
+/* The models in the list of the pack that left the boxes in which nothing about them can change. */
+static void secondary_report(struct secondary *secondary)
 {
 	const struct shared *shared = secondary->shared;
-	const struct state_model *m = &shared->state->models[model];
-	const uint64_t *now = state_words(shared->state, model, false);
-	uint64_t *next = state_words(shared->state, model, true);
-	memcpy(next, now, m->system_first * sizeof *next);
-	state_keep_impulses(shared->state, model);
-	systems_post_update(shared->systems, model, step);
-	uint32_t words = m->words - m->system_first;
-	return words && memcmp(next + m->system_first, now + m->system_first, words * sizeof *next) != 0;
-}
-
-static void append(struct ack *ack, const uint32_t *models, uint32_t count)
-{
-	if (count)
-		memcpy(vec_append(&ack->changed, count), models, count * sizeof *models);
-}
-
-static void post_update(struct secondary *secondary, const struct system_step *step)
-{
+	const struct pack *pack = &secondary->pack;
 	struct ack *ack = &secondary->ack;
-	const indices *awake = physics_awake(secondary->physics);
-	append(ack, awake->at, awake->count);
-	ack->stepped = awake->count;
-	for (uint32_t i = 0; i < secondary->with_systems.count; i++) {
-		uint32_t model = secondary->with_systems.at[i];
-		bool stepped =
-			!physics_sleeps(secondary->physics, model) || physics_fell_asleep(secondary->physics, model);
-		if (stepped)
-			systems_post_update(secondary->shared->systems, model, step);
-		else if (post_update_asleep(secondary, model, step))
-			append(ack, &model, 1);
-	}
-	append(ack, physics_fallen_asleep(secondary->physics)->at, physics_fallen_asleep(secondary->physics)->count);
+	if (pack->changed.count)
+		memcpy(vec_append(&ack->changed, pack->changed.count), pack->changed.at,
+			pack->changed.count * sizeof *ack->changed.at);
+	ack->stepped = pack->stepped;
+	for (uint32_t i = 0; shared_watches(shared) && i < pack->changed.count; i++)
+		if (shared->scene->models[pack->changed.at[i]].body_count && shared_leaves(shared, pack->changed.at[i]))
+			vec_push(&ack->leavers, pack->changed.at[i]);
 }
 
 static troupe_status simulate(struct secondary *secondary, const struct step *step, const struct step_part *part)
 {
-	struct shared *shared = secondary->shared;
-	struct system_step system_step = {.step = {step->number, step->time_s, step->dt},
-		.state = shared->state,
-		.control = &shared->control,
-		.fault = &secondary->fault};
-	if (STATE_POISONED || shared->physics.anew)
-		poison_next(secondary);
+	struct pack *pack = &secondary->pack;
+	struct system_step system_step = pack_view(pack, step->number, step->time_s, step->dt);
 	bool shares = step->share && (secondary->mates || secondary->helper_count);
 	set_doing(secondary, "the sensors");
 	if (shares)
@@ -582,22 +527,19 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 	else
 		sense(secondary, step, SENSOR_OF_WORLD);
 	set_doing(secondary, "the plug-ins, before the physics");
-	pre_update(secondary, &system_step);
+	pack_pre_update(pack, &system_step);
 	push(secondary, part);
 	secondary->round = 0;
 	set_doing(secondary, shares ? "the physics and the sensors" : "the physics");
 	if (step_physics(secondary, step, part, shares) || physics_abandoned(secondary->physics))
 		return secondary->ack.status;
 	set_doing(secondary, "the plug-ins, after the physics");
-	post_update(secondary, &system_step);
-	if (take_fault(secondary))
+	pack_post_update(pack, &system_step);
+	if (secondary_take_fault(secondary))
 		return secondary->ack.status;
 	set_doing(secondary, "the sensors");
 	sense(secondary, step, SENSOR_OF_SELF);
-	const indices *models = physics_awake(secondary->physics);
-	for (uint32_t i = 0; shared_watches(shared) && i < models->count; i++)
-		if (shared_leaves(shared, models->at[i]))
-			vec_push(&secondary->ack.leavers, models->at[i]);
+	secondary_report(secondary);
 	if (shares)
 		help_others(secondary);
 	if (step->observe)
@@ -605,9 +547,27 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 	return TROUPE_OK;
 }
 
+/* Steps that are taken together: no sensor measures but at the beginning, and nothing acts from outside. A failure in
+ * the first of them is that of step k; one in a later step shows again when that step is taken alone. */
+static troupe_status secondary_take_window(
+	struct secondary *secondary, const struct step *step, const struct step_part *part)
+{
+	struct pack *pack = &secondary->pack;
+	set_doing(secondary, "the sensors");
+	sense(secondary, step, SENSOR_OF_WORLD);
+	set_doing(secondary, "the physics");
+	secondary->round = 0;
+	worker_begin(secondary->worker, &secondary->shared->physics);
+	secondary->ack.good = pack_take_window(pack, secondary->worker, step, part);
+	if (secondary->ack.good == step->window)
+		secondary_report(secondary);
+	return TROUPE_OK;
+}
+
 static troupe_status update(struct secondary *secondary, const struct step *step, const struct step_part *part)
 {
-	troupe_status status = simulate(secondary, step, part);
+	troupe_status status = step->window > 1 ? secondary_take_window(secondary, step, part)
+						: simulate(secondary, step, part);
 	let_go(secondary, part);
 	return status;
 }
@@ -643,7 +603,8 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->number = step->number;
 	ack->status = TROUPE_OK;
 	ack->diverged = SCENE_NONE;
-	secondary->fault.error.status = TROUPE_OK;
+	pack_begin(&secondary->pack);
+	ack->good = step->window;
 	ack->abandoned = false;
 	ack->changed.count = ack->leavers.count = ack->stepped = 0;
 	ack->notes = NULL;
@@ -661,8 +622,8 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	/* release: pairs with secondary_has_begun() */
 	atomic_store_explicit(&secondary->begun, step->number + 1, memory_order_release);
 	if (step->paused)
-		(void)take_fault(secondary);
-	if (step->measure)
+		(void)secondary_take_fault(secondary);
+	if (step->measure && step->window == 1)
 		physics_measure(secondary->physics);
 	if (!step->paused) {
 		ack->status = update(secondary, step, part);
@@ -673,7 +634,7 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	ack->busy_ns = secondary->idle_since_ns - begin_ns - secondary->idle_ns;
 	ack->waited_ns += secondary->idle_ns;
 	if (step->measure && !step->paused && !ack->status)
-		learn_costs(secondary, ack->busy_ns);
+		learn_costs(secondary, ack->busy_ns / step->window);
 	ack->end_ns = secondary->idle_since_ns;
 	return ack;
 }

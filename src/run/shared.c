@@ -23,6 +23,7 @@ void shared_init(struct shared *shared, struct scene *scene, struct systems *sys
 	shared->control.models = mem_alloc_lines(scene->room.models * sizeof *shared->control.models);
 	shared->control.surfaces = mem_alloc_lines(scene->room.geoms * sizeof *shared->control.surfaces);
 	shared->boxes = mem_alloc_lines(scene->room.models * sizeof *shared->boxes);
+	shared->sweeps = mem_alloc_lines(scene->room.models * sizeof *shared->sweeps);
 	cost_fit(&shared->costs, scene->room.models);
 	shared->physics.solver = choose_solver(scene);
 }
@@ -46,5 +47,6 @@ void shared_fini(struct shared *shared)
 	free(shared->control.models);
 	free(shared->control.surfaces);
 	free(shared->boxes);
+	free(shared->sweeps);
 	cost_fini(&shared->costs);
 }

@@ -47,10 +47,14 @@ static inline bool due_wrench_sane(const struct scene *scene, const struct due_w
 	       vec3_within(wrench->torque, DUE_WRENCH_MAX);
 }
 
+typedef VEC(struct physics_pair) physics_pairs;
+
 /* The part of a step for one secondary. */
 struct step_part {
 	const struct physics_pair *pairs; /* pairs of models that it simulates; by (a, b) */
 	uint32_t pair_count;
+	const struct physics_pair *near; /* the same that may be pairs in the other steps of a window */
+	uint32_t near_count;             /* 0 if the window is one step */
 	const struct due_command *commands; /* in the order given */
 	uint32_t command_count;
 	const struct due_wrench *wrenches; /* on bodies of models that it simulates, in the order given */
@@ -58,9 +62,15 @@ struct step_part {
 	bool roused; /* it had no part in the step before: its knowledge of the world may be old */
 };
 
-/* Step k: the primary writes it before publishing it; all secondaries read it until they acknowledge. */
+/* Step k, or a window of several steps that begins with step k: the primary writes it before publishing it; all
+ * secondaries read it until they acknowledge. What it says of one step it says of step k. */
 struct step {
 	uint64_t number;           /* k */
+	uint32_t window;           /* steps that are taken, from 1: what it asks for is done in the first */
+	uint64_t mark;             /* a number of its own, also if the steps are repeated; in struct touch_sweep */
+	bool origins;              /* the sweeps of performers are to have the boxes of their origins */
+	double even_since_s;       /* the simulated time of state k + i is this + (even_steps + i) dt */
+	uint64_t even_steps;
 	double time_s;             /* simulated time of state k */
 	double dt;                 /* s */
 	struct sensor_times times; /* the same in ns, for sensors */
@@ -88,11 +98,12 @@ struct ack {
 	troupe_status status;
 	bool abandoned; /* the step was given up because the primary is to stop: nothing moved */
 	uint64_t number;
+	uint32_t good;      /* steps of the window after which all was well; step.window unless one after them failed */
 	uint64_t busy_ns;   /* at work, from taking the step to the ack */
 	uint64_t waited_ns; /* waiting: before the step, and in the step when there was no work */
 	uint64_t begin_ns;  /* when the step was taken, and when the ack was ready, by this process's clock */
 	uint64_t end_ns;
-	VEC(uint32_t) changed; /* models whose state k+1 is in `next`; all others keep state k */
+	VEC(uint32_t) changed; /* models whose state after the step is in `next`; all others keep state k */
 	uint32_t stepped;      /* the first `stepped` of these were stepped by physics; the others were asleep */
 	/* The notes that the step asked for, about these models. In one process it also has notes about models that
 	 * this secondary stepped for another one, whose `changed` lists them. The secondary owns it. NULL: no notes
@@ -118,6 +129,7 @@ struct shared {
 	struct control control;
 	struct aabb_line
 		*boxes;     /* [model_count] of all geoms in state k; k+1 once the model's secondary has stepped it */
+	struct touch_sweep *sweeps; /* [model_count] in windows of several steps, by the models' secondaries */
 	struct touch touch; /* primary's; secondaries read .models[].stay. Zero in a replica, as is the tracker */
 	struct tracker tracker;   /* primary's; secondaries read .performers */
 	struct model_costs costs; /* learnt in steps that have `measure`. No bit of a state may depend on them */

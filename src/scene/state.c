@@ -45,7 +45,7 @@ static void fit_words(struct state *state)
 		return;
 	uint32_t room = MAX(state->lines.end, state->line_room + state->line_room / 2);
 	size_t before = (size_t)state->line_room * LINE_WORDS * 8, bytes = (size_t)room * LINE_WORDS * 8;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < STATE_COPIES; i++)
 		state->words[i] = mem_grow_lines(state->words[i], before, bytes);
 	state->initial = mem_grow_lines(state->initial, before, bytes);
 	state->line_room = room;
@@ -62,8 +62,8 @@ static void lay_out_joint(struct state *state, uint32_t joint)
 static void lay_out_parts(struct state *state, uint32_t model)
 {
 	const struct scene_model *m = &state->scene->models[model];
-	state->models[model] = (struct state_model){.words = m->body_count * BODY_WORDS};
-	state->impulses[model].count[0] = state->impulses[model].count[1] = 0;
+	state->models[model] = (struct state_model){.words = m->body_count * BODY_WORDS, .next = 1};
+	memset(state->impulses[model].count, 0, sizeof state->impulses[model].count);
 	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++)
 		lay_out_joint(state, j);
 }
@@ -150,8 +150,8 @@ void state_add(struct state *state, uint32_t model, uint32_t system_words)
 
 static void free_impulses(struct state_impulses *impulses)
 {
-	free(impulses->at[0]);
-	free(impulses->at[1]);
+	for (int i = 0; i < STATE_COPIES; i++)
+		free(impulses->at[i]);
 	*impulses = (struct state_impulses){0};
 }
 
@@ -173,8 +173,8 @@ void state_destroy(struct state *state)
 	free(state->models);
 	free(state->joint_offset);
 	free(state->joint_coupling);
-	free(state->words[0]);
-	free(state->words[1]);
+	for (int i = 0; i < STATE_COPIES; i++)
+		free(state->words[i]);
 	free(state->initial);
 	free(state->world.words);
 	free(state->world.initial);
@@ -193,7 +193,7 @@ void state_set_initial_of(struct state *state, uint32_t model)
 void state_poison_next(const struct state *state, uint32_t model)
 {
 	struct state_impulses *impulses = &state->impulses[model];
-	uint32_t next = state->models[model].copy ^ 1;
+	uint32_t next = state->models[model].next;
 	memset(state_words(state, model, true), 0xff, state->models[model].words * sizeof(uint64_t));
 	if (!impulses->room[next])
 		return;
@@ -204,7 +204,7 @@ void state_poison_next(const struct state *state, uint32_t model)
 uint64_t *state_resize_impulses(const struct state *state, uint32_t model, bool next, uint32_t count)
 {
 	struct state_impulses *impulses = &state->impulses[model];
-	uint32_t copy = state->models[model].copy ^ (next ? 1u : 0u);
+	uint32_t copy = state_copy(state, model, next);
 	if (count > impulses->room[copy]) {
 		uint32_t room = MAX(count, 2 * impulses->room[copy]);
 		impulses->at[copy] =

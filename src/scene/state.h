@@ -14,9 +14,10 @@
  * Behind them come its impulses, if it is in a pile (physics/soft.c); their number changes from step to step. They are
  * those with which the last step ended and the next one begins: STATE_IMPULSE_WORDS words for each point at which the
  * model touches one with a higher number or a static one, and for each six rows of its joints.
- * There are two copies of each model's words. `now` is state k, and any runner may read it during step k. `next` is
+ * There are copies of each model's words. `now` is state k, and any runner may read it during step k. `next` is
  * written during step k, only by the runner that simulates the model. state_advance() makes next the new now. A model
- * that no runner stepped keeps its words.
+ * that no runner stepped keeps its words. In a window of several steps `now` and `next` move on with the model, which
+ * its runner alone may look at then; state k is kept, and is `now` again when the window ends (state_close_window()).
  *
  * Thread: as above for now and next. All other members belong to the primary, between steps. */
 #ifndef SCENE_STATE_H
@@ -52,9 +53,13 @@ enum {
 	STATE_IMPULSES_MAX = 1u << 14, /* of a model */
 };
 
+/* The copies of a model's words. Two would do for single steps; in a window of several steps one of them stays state k
+ * while the other two take turns. */
+enum { STATE_COPIES = 3 };
+
 struct state_impulses {
-	uint32_t count[2], room[2]; /* words, in each copy */
-	uint64_t *at[2];
+	uint32_t count[STATE_COPIES], room[STATE_COPIES]; /* words, in each copy */
+	uint64_t *at[STATE_COPIES];
 };
 
 struct state_model {
@@ -62,7 +67,8 @@ struct state_model {
 	uint32_t words;        /* number of words */
 	uint32_t system_first; /* first word of the systems, relative to the model's first word */
 	uint64_t changed_at;   /* the primary's: the last moving step that wrote the model */
-	uint32_t copy;         /* index of the copy that is now: 0 or 1 */
+	uint8_t copy, next;    /* indices of the copies that are `now` and `next` */
+	uint8_t base;          /* between steps: copy; within a window: the copy that is state k */
 	bool hashed;           /* hash is the hash of now */
 	uint64_t hash;
 };
@@ -73,7 +79,7 @@ struct state {
 	struct state_impulses *impulses; /* [room.models] */
 	uint32_t *joint_offset;     /* [room.joints] first word, relative to its model's first word */
 	uint32_t *joint_coupling;   /* [room.joints] the same for the joint's first coupling */
-	uint64_t *words[2];
+	uint64_t *words[STATE_COPIES];
 	uint64_t *initial; /* state 0, for resets */
 	struct {
 		uint64_t *words, *initial; /* NULL: none */
@@ -100,10 +106,16 @@ void state_destroy(struct state *state);
 void state_add(struct state *state, uint32_t model, uint32_t system_words);
 void state_remove(struct state *state, uint32_t model);
 
+/* The index of the copy that is `now`, or `next`. */
+static inline uint32_t state_copy(const struct state *state, uint32_t model, bool next)
+{
+	return next ? state->models[model].next : state->models[model].copy;
+}
+
 static inline uint64_t *state_words(const struct state *state, uint32_t model, bool next)
 {
 	const struct state_model *m = &state->models[model];
-	return state->words[m->copy ^ (next ? 1u : 0u)] + m->offset;
+	return state->words[next ? m->next : m->copy] + m->offset;
 }
 
 static inline struct body_state *state_bodies(const struct state *state, uint32_t model, bool next)
@@ -149,7 +161,7 @@ static inline struct body_anchor *state_anchors(const struct state *state, uint3
 static inline const uint64_t *state_impulses(const struct state *state, uint32_t model, bool next, uint32_t *ret_count)
 {
 	const struct state_impulses *own = &state->impulses[model];
-	uint32_t copy = state->models[model].copy ^ (next ? 1u : 0u);
+	uint32_t copy = state_copy(state, model, next);
 	*ret_count = own->count[copy];
 	return own->at[copy];
 }
@@ -176,7 +188,7 @@ uint64_t *state_resize_impulses(const struct state *state, uint32_t model, bool 
 
 static inline void state_clear_impulses(const struct state *state, uint32_t model, bool next)
 {
-	uint32_t *count = &state->impulses[model].count[state->models[model].copy ^ (next ? 1u : 0u)];
+	uint32_t *count = &state->impulses[model].count[state_copy(state, model, next)];
 	if (*count) /* others may read the line */
 		*count = 0;
 }
@@ -203,8 +215,39 @@ static inline void state_keep_world_joints(const struct state *state, uint32_t m
 /* Makes next the new now. */
 static inline void state_advance(struct state *state, uint32_t model)
 {
-	state->models[model].copy ^= 1;
-	state->models[model].hashed = false;
+	struct state_model *m = &state->models[model];
+	uint8_t old = m->copy;
+	m->copy = m->base = m->next;
+	m->next = old;
+	m->hashed = false;
+}
+
+/* Within a window, by the runner that simulates the model: the same, but state k is kept. */
+static inline void state_go_on(struct state *state, uint32_t model)
+{
+	struct state_model *m = &state->models[model];
+	m->copy = m->next;
+	m->next = (uint8_t)(STATE_COPIES - m->base - m->copy);
+}
+
+/* At the end of a window: state k is `now` again, and the last state is `next`. For models that went on in it. */
+static inline void state_close_window(struct state *state, uint32_t model)
+{
+	struct state_model *m = &state->models[model];
+	if (m->copy == m->base)
+		return;
+	m->next = m->copy;
+	m->copy = m->base;
+}
+
+/* A window is given up: state k is `now` again. */
+static inline void state_leave_window(struct state *state, uint32_t model)
+{
+	struct state_model *m = &state->models[model];
+	if (m->copy == m->base)
+		return;
+	m->copy = m->base;
+	m->next = (uint8_t)((m->base + 1) % STATE_COPIES);
 }
 
 /* Must be called when now was written in place (a command, a reset). */

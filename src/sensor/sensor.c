@@ -431,6 +431,25 @@ bool sensor_rate_is_due(uint64_t micro_hz, int64_t after_ns, int64_t until_ns)
 	return !micro_hz || samples_until(micro_hz, until_ns) > samples_until(micro_hz, after_ns);
 }
 
+/* The first time after this one at which a sample is due. */
+static int64_t sensor_rate_next_ns(uint64_t micro_hz, int64_t after_ns)
+{
+	if (!micro_hz)
+		return after_ns + 1;
+	unsigned __int128 at = (unsigned __int128)samples_until(micro_hz, after_ns) * NS_MICRO_HZ;
+	unsigned __int128 ns = (at + micro_hz - 1) / micro_hz;
+	return ns < INT64_MAX ? (int64_t)ns : INT64_MAX;
+}
+
+int64_t sensors_next_ns(const struct sensors *sensors, int64_t after_ns)
+{
+	int64_t next = INT64_MAX;
+	for (uint32_t i = 0; sensors->wanted && i < sensors->rates.count; i++)
+		if (sensors->rates.at[i].wanted)
+			next = MIN(next, sensor_rate_next_ns(sensors->rates.at[i].micro_hz, after_ns));
+	return next;
+}
+
 static double step_s(const struct sensors *sensors)
 {
 	return sensors->scene->step_s;

@@ -159,6 +159,9 @@ void sensors_use(struct sensors *sensors, struct sensor *sensor);
 /* Before a step that is not paused: finds out which sensors measure in it. times: of the step. Quick while no sensor is
  * wanted. */
 void sensors_begin(struct sensors *sensors, const struct sensor_times *times);
+/* The first time after this one at which a wanted sensor is to measure, if it does not wait to be triggered; INT64_MAX:
+ * none is. */
+int64_t sensors_next_ns(const struct sensors *sensors, int64_t after_ns);
 /* Then, for each camera that was triggered for this step; it measures if it is wanted. */
 void sensors_fire(struct sensors *sensors, uint32_t model, uint32_t index);
 /* Then, if sensors measure that see: puts what they see where it is in state `now`. hidden: see rays_hide(). */

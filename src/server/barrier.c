@@ -352,6 +352,11 @@ static void look_again(struct barriers *barriers)
 	pthread_mutex_unlock(&barriers->lock);
 }
 
+bool barriers_are_held(const struct barriers *barriers)
+{
+	return barriers->present.count || atomic_load_explicit(&barriers->count, memory_order_relaxed);
+}
+
 void barriers_turn(struct barriers *barriers)
 {
 	find_steps(barriers);

@@ -17,6 +17,9 @@ void barriers_destroy(struct barriers *barriers);
  * barrier at the present state. A client whose failure ends the run ends the primary of its world. */
 void barriers_turn(struct barriers *barriers);
 
+/* Whether clients have joined, which may have a barrier at each state. The same thread. */
+bool barriers_are_held(const struct barriers *barriers);
+
 /* For client_call.c: whether the client's messages and calls wait for its barrier. */
 bool barrier_collects(const struct troupe_client *client);
 /* Keeps a message or request for the client's next barrier. call: of a request, or NULL; it gets its reply in any case,

@@ -63,6 +63,7 @@ struct clients {
 	/* Clients that were delivered something and not told of it yet; one reference each. */
 	VEC(struct troupe_client *) stirred;
 	bool in_steps[SDF_WORLDS_MAX]; /* some group is due in every step, or on changes */
+	bool reads[SDF_WORLDS_MAX];    /* some group is due when a sensor has measured */
 };
 
 struct clients *clients_create(struct troupe_server *server)
@@ -285,7 +286,7 @@ static void find_next(struct clients *clients)
 {
 	for (uint32_t i = 0; i < clients->server->world_count; i++) {
 		clients->next_ns[i] = INT64_MAX;
-		clients->in_steps[i] = false;
+		clients->in_steps[i] = clients->reads[i] = false;
 	}
 	bool told[SDF_WORLDS_MAX] = {false};
 	for (uint32_t i = 0; i < clients->groups.count; i++) {
@@ -293,6 +294,8 @@ static void find_next(struct clients *clients)
 		clients->next_ns[group->world] = MIN(clients->next_ns[group->world], group->next_ns);
 		if (group->when == PUBLISH_REPLIES)
 			told[group->world] = true;
+		else if (group->when == PUBLISH_READING)
+			clients->reads[group->world] = true;
 		else if (group->when != PUBLISH_IN_TIME && group->when != PUBLISH_FIGURES)
 			clients->in_steps[group->world] = true;
 		else
@@ -645,6 +648,21 @@ uint32_t clients_hear_notes(struct clients *clients, uint32_t world)
 	return hearing_notes(clients->hearing[world]);
 }
 
+/* A group of readings is due when its sensor has measured, which the run knows in advance itself. */
+uint64_t clients_horizon(struct clients *clients, uint32_t world)
+{
+	const struct primary *primary = &clients->server->worlds[world].primary;
+	int64_t time_ns = llround(primary_time_s(primary) * 1e9);
+	if (hearing_hears(clients->hearing[world]))
+		return 1;
+	if (atomic_load_explicit(&clients->wanted, memory_order_acquire) == 0)
+		return UINT64_MAX;
+	if (clients->in_steps[world])
+		return 1;
+	double steps = ceil((double)(clients->next_ns[world] - time_ns) / (primary->edit.step_s * 1e9) - 1e-6);
+	return steps >= 1e9 ? UINT64_MAX : steps >= 1 ? (uint64_t)steps : 1;
+}
+
 void clients_serve(struct clients *clients, bool stepped)
 {
 	/* acquire: pairs with the release in clients_unlock() */
@@ -656,14 +674,15 @@ void clients_serve(struct clients *clients, bool stepped)
 	if (wanted != clients->seen_wanted || topic_epoch(clients->table) != clients->seen_epoch)
 		remake_groups(clients);
 	for (uint32_t i = 0; i < clients->server->world_count; i++) {
-		if (!clients->in_steps[i] && clients->next_ns[i] == INT64_MAX)
+		bool in_steps = clients->in_steps[i] || clients->reads[i];
+		if (!in_steps && clients->next_ns[i] == INT64_MAX)
 			continue;
 		int64_t time_ns = llround(primary_time_s(&clients->server->worlds[i].primary) * 1e9);
 		if (time_ns < clients->last_ns[i])
 			restart(clients, i);
 		follow_pause(clients, i, time_ns);
 		clients->last_ns[i] = time_ns;
-		if (clients->in_steps[i] || time_ns >= clients->next_ns[i])
+		if (in_steps || time_ns >= clients->next_ns[i])
 			serve_groups(clients, i, time_ns, stepped);
 	}
 	if (atomic_load_explicit(&clients->asked, memory_order_relaxed))

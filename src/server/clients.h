@@ -61,6 +61,10 @@ void clients_hear(struct clients *clients, uint32_t world);
 /* In each step, on the same thread: hearing_notes(). */
 uint32_t clients_hear_notes(struct clients *clients, uint32_t world);
 
+/* Before a window of steps, on the same thread, after clients_serve() and clients_hear(): how many steps may be taken
+ * before something is to be published or heard; at least 1. */
+uint64_t clients_horizon(struct clients *clients, uint32_t world);
+
 /* Between steps, on the same thread: says anew which sensors are wanted. */
 void clients_want_sensors(struct clients *clients);
 

@@ -197,6 +197,11 @@ uint32_t hearing_notes(struct hearing *hearing)
 	return hearing->notes;
 }
 
+bool hearing_hears(const struct hearing *hearing)
+{
+	return hearing->rows.count;
+}
+
 void hearing_take(struct hearing *hearing)
 {
 	uint32_t parts = 0;

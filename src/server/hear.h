@@ -18,5 +18,7 @@ void hearing_destroy(struct hearing *hearing);
 void hearing_take(struct hearing *hearing);
 /* The notes, bits OBSERVE_..., that such messages are made of. Between steps, on the primary's thread. */
 uint32_t hearing_notes(struct hearing *hearing);
+/* Whether anything is heard, so that each step may have an effect that follows from the state before it. */
+bool hearing_hears(const struct hearing *hearing);
 
 #endif

@@ -107,6 +107,9 @@ static troupe_status check_def(const struct troupe_server_def *def, struct troup
 	if (!physics_has_lanes(def->lanes))
 		return fail(error, TROUPE_EINVAL,
 			"%u lanes: expected 2, or 4 or 8 if this processor has the instructions", def->lanes);
+	if (def->window > TROUPE_WINDOW_MAX)
+		return fail(error, TROUPE_EINVAL, "windows of %u steps: expected 0 to %d", def->window,
+			TROUPE_WINDOW_MAX);
 	if (def->observe & ~all)
 		return fail(error, TROUPE_EINVAL, "observe %#x: expected bits of %#x", def->observe, all);
 	if (def->save_folder && !folder_is_writable(def->save_folder))

@@ -7,6 +7,7 @@
 #include "server/infos.h"
 #include "server/network.h"
 #include "server/read.h"
+#include "server/barrier.h"
 #include "server/record.h"
 #include "server/taken.h"
 #include "server/view.h"
@@ -188,6 +189,26 @@ static void on_taken(void *ctx, uint64_t step, const struct command *command, tr
 	taken_tell(ctx, step, command, status);
 }
 
+/* Steps from k on until the next multiple of `every`; 0: there is none. */
+static uint64_t steps_to(uint64_t k, uint64_t every)
+{
+	return every ? every - k % every : UINT64_MAX;
+}
+
+static uint64_t on_horizon(void *ctx, uint64_t k)
+{
+	const struct server_world *world = ctx;
+	const struct troupe_server *server = world->server;
+	const struct troupe_server_def *def = &server->def;
+	uint64_t steps = clients_horizon(server->clients, world->index);
+	if (barriers_are_held(server->barriers))
+		steps = 1;
+	steps = MIN(steps, steps_to(k, def->on_hash ? def->hash_every : 0));
+	steps = MIN(steps, steps_to(k, def->on_step ? def->step_every : 0));
+	steps = MIN(steps, steps_to(k, def->record_path ? def->record_every : 0));
+	return MIN(steps, steps_to(k, def->costs_path ? def->costs_every : 0));
+}
+
 static void on_made(void *ctx, const struct command *command)
 {
 	record_made(ctx, command);
@@ -213,6 +234,10 @@ static void set_up_primary(struct server_world *world)
 		.on_event = def->on_event ? on_event : NULL,
 		.on_reply = on_reply,
 		.on_owned = on_owned,
+		.window = {.steps = world->server->world_count > 1 ? 1 : def->window,
+			.random = def->chaos && !def->window,
+			.seed = def->chaos_seed},
+		.on_horizon = on_horizon,
 		.on_decide = on_decide,
 		.on_made = def->record_path ? on_made : NULL,
 		.on_observe = on_observe,

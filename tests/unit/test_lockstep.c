@@ -17,7 +17,7 @@ Test(lockstep, a_step_is_complete_when_all_have_answered_in_order)
 	struct troupe_error error;
 	for (uint64_t k = 0; k < 5; k++) {
 		cr_assert(lockstep_complete(&l));
-		cr_assert_eq(lockstep_publish(&l, k, &error), TROUPE_OK);
+		cr_assert_eq(lockstep_publish(&l, k, 1, &error), TROUPE_OK);
 		for (uint32_t s = 1; s <= 3; s++) {
 			cr_assert(!lockstep_complete(&l));
 			cr_assert_eq(lockstep_ack(&l, s, k, &error), TROUPE_OK);
@@ -31,9 +31,9 @@ Test(lockstep, each_wrong_ack_has_a_name)
 	struct lockstep l = {.secondaries = 3, .number = 7};
 	struct troupe_error error;
 	refused(lockstep_ack(&l, 1, 7, &error), &error, "no step is out");
-	refused(lockstep_publish(&l, 8, &error), &error, "expected step 7");
-	cr_assert_eq(lockstep_publish(&l, 7, &error), TROUPE_OK);
-	refused(lockstep_publish(&l, 8, &error), &error, "secondary 1 owes");
+	refused(lockstep_publish(&l, 8, 1, &error), &error, "expected step 7");
+	cr_assert_eq(lockstep_publish(&l, 7, 1, &error), TROUPE_OK);
+	refused(lockstep_publish(&l, 8, 1, &error), &error, "secondary 1 owes");
 	refused(lockstep_ack(&l, 0, 7, &error), &error, "there are secondaries 1 to 3");
 	refused(lockstep_ack(&l, 4, 7, &error), &error, "there are secondaries 1 to 3");
 	refused(lockstep_ack(&l, 1, 6, &error), &error, "late ack from secondary 1");

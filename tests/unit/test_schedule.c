@@ -99,7 +99,7 @@ static const char *fed(struct schedule *schedule, uint64_t step, double now_s)
 	static char line[200];
 	size_t used = 0;
 	line[0] = '\0';
-	(void)schedule_feed(schedule, step, now_s, 1e-9);
+	(void)schedule_feed(schedule, step, now_s, now_s, 1e-9);
 	for (int number; (number = next(schedule, step)) >= 0;)
 		used += (size_t)snprintf(line + used, sizeof line - used, "%d ", number);
 	return line;
@@ -161,7 +161,7 @@ Test(schedule, timed_commands_are_packed)
 	}
 	struct command taken;
 	for (int i = 0; i < 3; i++) {
-		(void)schedule_feed(&schedule, 3, i, 1e-9);
+		(void)schedule_feed(&schedule, 3, i, i, 1e-9);
 		cr_assert(schedule_due(&schedule, 3, &taken));
 		command_fini(&taken);
 	}
@@ -170,7 +170,7 @@ Test(schedule, timed_commands_are_packed)
 	cr_assert_eq(schedule_unpack(&back, "w", &broadcasts, &in, &error), TROUPE_OK, "%s", error.text);
 	cr_assert_eq(in.at, in.end);
 	cr_assert_eq(schedule_waiting(&back), 3);
-	(void)schedule_feed(&back, 9, 4, 1e-9);
+	(void)schedule_feed(&back, 9, 4, 4, 1e-9);
 	for (int i = 3; i < 5; i++) {
 		cr_assert(schedule_due(&back, 9, &taken));
 		cr_assert(taken.saved && !taken.timed && taken.text[6] == '0' + i, "%s", taken.text);
@@ -218,7 +218,7 @@ Test(schedule, many_timed_commands_take_no_longer, .timeout = 20)
 	for (uint32_t i = 0; i < COUNT; i++)
 		post_timed(&schedule, COUNT - i, i);
 	for (uint32_t i = 1; i <= COUNT; i++) {
-		(void)schedule_feed(&schedule, i, i, 1e-9);
+		(void)schedule_feed(&schedule, i, i, i, 1e-9);
 		cr_assert_eq(next(&schedule, i), (int)(COUNT - i));
 	}
 	schedule_fini(&schedule);

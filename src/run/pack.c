@@ -1,0 +1,235 @@
+/* In a window the states of the pack go on by themselves: state k is kept (scene/state.h), so that a window which does
+ * not count leaves nothing behind but what the physics remembers, and the next step makes it forget that. */
+#include "run/pack.h"
+
+#include "scene/actor.h"
+
+#include <string.h>
+
+void pack_init(struct pack *pack, struct shared *shared)
+{
+	*pack = (struct pack){.shared = shared};
+	pack->physics = physics_create(shared->scene, shared->state, &shared->control, &shared->physics);
+}
+
+void pack_fini(struct pack *pack)
+{
+	physics_destroy(pack->physics);
+	vec_free(&pack->with_systems);
+	vec_free(&pack->changed);
+	vec_free(&pack->pairs);
+	vec_free(&pack->moved);
+}
+
+void pack_take(struct pack *pack, uint32_t model)
+{
+	const struct scene_model *m = &pack->shared->scene->models[model];
+	physics_take(pack->physics, model);
+	if (m->actor || (systems_count(pack->shared->systems, model) && m->body_count))
+		indices_add(&pack->with_systems, model);
+}
+
+void pack_release(struct pack *pack, uint32_t model)
+{
+	physics_release(pack->physics, model);
+	indices_remove(&pack->with_systems, model);
+}
+
+void pack_begin(struct pack *pack)
+{
+	pack->status = TROUPE_OK;
+	pack->diverged = SCENE_NONE;
+	pack->fault.error.status = TROUPE_OK;
+	pack->changed.count = pack->stepped = 0;
+}
+
+/* --- a step ------------------------------------------------------------------------------------------------------- */
+
+static void pack_poison(const struct pack *pack)
+{
+	const indices *taken = physics_taken(pack->physics);
+	if (!STATE_POISONED && !pack->shared->physics.anew)
+		return;
+	for (uint32_t i = 0; i < taken->count; i++)
+		state_poison_next(pack->shared->state, taken->at[i]);
+}
+
+struct system_step pack_view(struct pack *pack, uint64_t number, double time_s, double dt)
+{
+	return (struct system_step){.step = {number, time_s, dt},
+		.state = pack->shared->state,
+		.control = &pack->shared->control,
+		.fault = &pack->fault};
+}
+
+void pack_pre_update(struct pack *pack, const struct system_step *step)
+{
+	const struct shared *shared = pack->shared;
+	pack_poison(pack);
+	for (uint32_t i = 0; i < pack->with_systems.count; i++) {
+		uint32_t model = pack->with_systems.at[i];
+		control_clear(&shared->control, shared->scene, model);
+		if (shared->scene->models[model].actor)
+			actor_drive(step->state, step->control, model, step->step.time_s, step->step.dt);
+		systems_pre_update(shared->systems, model, step);
+		if (control_acts(&shared->control, shared->scene, model))
+			physics_disturb(pack->physics, model);
+	}
+}
+
+/* The systems of a sleeping model may still change their own words. Then the rest of state k is reported with these
+ * words. */
+static bool pack_post_update_asleep(struct pack *pack, uint32_t model, const struct system_step *step)
+{
+	const struct shared *shared = pack->shared;
+	const struct state_model *m = &shared->state->models[model];
+	const uint64_t *now = state_words(shared->state, model, false);
+	uint64_t *next = state_words(shared->state, model, true);
+	memcpy(next, now, m->system_first * sizeof *next);
+	state_keep_impulses(shared->state, model);
+	systems_post_update(shared->systems, model, step);
+	uint32_t words = m->words - m->system_first;
+	return words && memcmp(next + m->system_first, now + m->system_first, words * sizeof *next) != 0;
+}
+
+static void pack_append(struct pack *pack, const uint32_t *models, uint32_t count)
+{
+	if (count)
+		memcpy(vec_append(&pack->changed, count), models, count * sizeof *models);
+}
+
+void pack_post_update(struct pack *pack, const struct system_step *step)
+{
+	const indices *awake = physics_awake(pack->physics), *fallen = physics_fallen_asleep(pack->physics);
+	pack_append(pack, awake->at, awake->count);
+	pack->stepped = awake->count;
+	for (uint32_t i = 0; i < pack->with_systems.count; i++) {
+		uint32_t model = pack->with_systems.at[i];
+		bool stepped = !physics_sleeps(pack->physics, model) || physics_fell_asleep(pack->physics, model);
+		if (stepped)
+			systems_post_update(pack->shared->systems, model, step);
+		else if (pack_post_update_asleep(pack, model, step))
+			pack_append(pack, &model, 1);
+	}
+	pack_append(pack, fallen->at, fallen->count);
+}
+
+troupe_status pack_take_fault(struct pack *pack)
+{
+	if (pack->status || !pack->fault.error.status)
+		return pack->status;
+	pack->status = pack->fault.error.status;
+	pack->error = pack->fault.error;
+	pack->diverged = pack->fault.model;
+	return pack->status;
+}
+
+/* --- a window ----------------------------------------------------------------------------------------------------- */
+
+/* A tie or a joint of the world makes a pair, however far apart the models are. */
+static bool pack_joins(const struct scene *scene, uint32_t body_a, uint32_t body_b, struct physics_pair pair)
+{
+	if (body_a == SCENE_NONE || body_b == SCENE_NONE)
+		return false;
+	uint32_t a = scene->bodies[body_a].model, b = scene->bodies[body_b].model;
+	return MIN(a, b) == pair.a && MAX(a, b) == pair.b;
+}
+
+static bool pack_are_joined(const struct scene *scene, struct physics_pair pair)
+{
+	bool joined = false;
+	for (uint32_t i = 0; i < scene->world_joints.count && !joined; i++) {
+		const struct scene_joint *joint = &scene->joints[scene->world_joints.at[i]];
+		joined = pack_joins(scene, joint->parent, joint->child, pair);
+	}
+	for (uint32_t i = 0; i < scene->ties.count && !joined; i++)
+		joined = pack_joins(scene, scene->ties.at[i].bodies[0], scene->ties.at[i].bodies[1], pair);
+	return joined;
+}
+
+static void pack_find_pairs(struct pack *pack, const struct step_part *part)
+{
+	const struct shared *shared = pack->shared;
+	pack->pairs.count = 0;
+	for (uint32_t i = 0; i < part->near_count; i++) {
+		struct physics_pair pair = part->near[i];
+		if (touch_meet(shared->boxes, pair.a, pair.b) || pack_are_joined(shared->scene, pair))
+			vec_push(&pack->pairs, pair);
+	}
+}
+
+/* The model has its next state, the i-th of the window. */
+static void pack_go_on(struct pack *pack, uint32_t model, uint32_t i, const struct step *step)
+{
+	struct shared *shared = pack->shared;
+	struct touch_sweep *sweep = &shared->sweeps[model];
+	state_go_on(shared->state, model);
+	if (sweep->mark != step->mark) {
+		sweep->mark = step->mark;
+		sweep->box = sweep->origin = AABB_NONE;
+		vec_push(&pack->changed, model);
+	}
+	sweep->last = i;
+	sweep->box = aabb_join(sweep->box, shared->boxes[model].box);
+	if (step->origins) {
+		struct vec3 at = state_model_pose(shared->state, model, false).p;
+		sweep->origin = aabb_join(sweep->origin, (struct aabb){at, at});
+	}
+}
+
+static troupe_status pack_step_physics(
+	struct pack *pack, struct worker *worker, const struct physics_pair *pairs, uint32_t count, double dt)
+{
+	struct physics *physics = pack->physics;
+	pack->status = physics_begin(physics, pairs, count, dt, &pack->error);
+	if (pack_take_fault(pack))
+		return pack->status;
+	pack->status = worker_step(worker, physics, 0, physics_ode_world_count(physics), &pack->error);
+	if (!pack->status)
+		pack->status = physics_end(physics, pack->shared->boxes, &pack->error);
+	return pack->status;
+}
+
+/* The i-th step, from 1. False: it failed, or was given up. */
+static bool pack_take_one(struct pack *pack, struct worker *worker, const struct step *step,
+	const struct step_part *part, uint32_t i)
+{
+	const double time_s = step->even_since_s + (double)(step->even_steps + i - 1) * step->dt;
+	struct system_step view = pack_view(pack, step->number + i - 1, time_s, step->dt);
+	if (i > 1)
+		pack_find_pairs(pack, part);
+	pack_pre_update(pack, &view);
+	if (step->measure && i == step->window)
+		physics_measure(pack->physics);
+	if (pack_step_physics(pack, worker, i > 1 ? pack->pairs.at : part->pairs,
+		    i > 1 ? pack->pairs.count : part->pair_count, step->dt) ||
+		physics_abandoned(pack->physics))
+		return false;
+	const uint32_t before = pack->changed.count;
+	pack_post_update(pack, &view);
+	pack->moved.count = 0;
+	if (pack->changed.count > before)
+		memcpy(vec_append(&pack->moved, pack->changed.count - before), pack->changed.at + before,
+			(pack->changed.count - before) * sizeof *pack->moved.at);
+	pack->changed.count = before;
+	if (pack_take_fault(pack))
+		return false;
+	for (uint32_t m = 0; m < pack->moved.count; m++)
+		pack_go_on(pack, pack->moved.at[m], i, step);
+	return true;
+}
+
+uint32_t pack_take_window(
+	struct pack *pack, struct worker *worker, const struct step *step, const struct step_part *part)
+{
+	struct state *state = pack->shared->state;
+	uint32_t good = 0;
+	while (good < step->window && pack_take_one(pack, worker, step, part, good + 1))
+		good++;
+	pack->stepped = 0;
+	for (uint32_t i = 0; i < pack->changed.count; i++)
+		(good == step->window ? state_close_window : state_leave_window)(state, pack->changed.at[i]);
+	if (good < step->window)
+		pack->changed.count = 0;
+	return good;
+}

@@ -1,0 +1,53 @@
+/* A pack: models that one thread steps together, and the steps of a window in which nothing else matters to them. It is
+ * the part of a secondary that knows no other secondary: which models may touch in a step it finds out itself, from
+ * their boxes.
+ *
+ * Thread: one at a time, which has a worker. Allocates when models come, or when more of them come near each other than
+ * before. */
+#ifndef RUN_PACK_H
+#define RUN_PACK_H
+
+#include "physics/worker.h"
+#include "run/step.h"
+
+struct pack {
+	struct shared *shared;
+	struct physics *physics;
+	indices with_systems; /* its models that have systems or a script */
+
+	/* of the last step or window */
+	VEC(uint32_t) changed; /* models whose last state is in `next` */
+	uint32_t stepped;      /* the first `stepped` of them were stepped by physics; in a window: 0 */
+	troupe_status status;
+	uint32_t diverged;
+	struct troupe_error error;
+	struct system_fault fault;
+
+	/* private */
+	physics_pairs pairs;  /* of the present step of a window */
+	VEC(uint32_t) moved;  /* in the present step of a window */
+};
+
+void pack_init(struct pack *pack, struct shared *shared);
+void pack_fini(struct pack *pack);
+void pack_take(struct pack *pack, uint32_t model);
+void pack_release(struct pack *pack, uint32_t model);
+
+/* Before the commands of a step. */
+void pack_begin(struct pack *pack);
+/* A step, in this order: pack_pre_update(), physics_begin() to physics_end(), pack_post_update(). */
+struct system_step pack_view(struct pack *pack, uint64_t number, double time_s, double dt);
+/* Systems decide what to do. */
+void pack_pre_update(struct pack *pack, const struct system_step *step);
+/* Systems look at the next state; lists what has changed. */
+void pack_post_update(struct pack *pack, const struct system_step *step);
+/* The first fault of a system fails the step, as a model does that diverged. */
+troupe_status pack_take_fault(struct pack *pack);
+
+/* All steps of a window of several steps. worker_begin() was called. The result is as that of one step, and where each
+ * changed model was in between is in shared->sweeps. Returns how many steps were well: fewer than the window has when
+ * one of them failed or was given up (physics_abandoned()); then nothing has changed. */
+uint32_t pack_take_window(
+	struct pack *pack, struct worker *worker, const struct step *step, const struct step_part *part);
+
+#endif

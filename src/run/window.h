@@ -1,0 +1,51 @@
+/* How many steps are taken between two exchanges: DESIGN 6a. Up to the *horizon*, the next step at which something from
+ * outside of the models is due, what does not depend on anything else may go on alone. How far it goes is found out: a
+ * window grows while its guesses prove right (level/touch.h, touch_prove()), and is repeated with fewer steps where
+ * one does not. No bit of a state depends on it.
+ *
+ * Thread: the primary's, between steps. */
+#ifndef RUN_WINDOW_H
+#define RUN_WINDOW_H
+
+#include "base/base.h"
+
+enum {
+	WINDOW_FOUND_MAX = 64,      /* that are found out: longer ones gain nothing more */
+};
+#define WINDOW_LIVE_S 0.02 /* simulated time that a live command may have to wait, unless the user says otherwise */
+
+struct window_options {
+	uint32_t steps; /* of each window; 0: found out */
+	bool random;    /* for tests: a random number, and guesses that are often wrong */
+	uint64_t seed;
+};
+
+struct window_counts {
+	uint64_t windows, steps;            /* that count */
+	uint64_t repeated, repeated_steps;  /* that were given up because a guess was wrong */
+	uint32_t longest;
+};
+
+struct window {
+	struct window_options options;
+	uint32_t found; /* steps that windows have, if nothing is due earlier */
+	uint32_t cut;   /* most steps of a window that is repeated; 0: the last one was not given up */
+	uint32_t steps; /* of the window that is out */
+	uint64_t mark;  /* of the window that is out: see struct touch_sweep */
+	struct window_counts counts;
+};
+
+void window_init(struct window *window, const struct window_options *options);
+
+/* How many steps the window that begins with step k may have; step_s: the time step. */
+uint32_t window_most(const struct window *window, uint64_t k, double step_s);
+/* It begins, with so many steps (>= 1). */
+void window_begin(struct window *window, uint32_t steps);
+/* Whether the guesses of this window are to be bad ones. */
+bool window_is_blind(const struct window *window, uint64_t k);
+/* The window that is out counts. */
+void window_proven(struct window *window);
+/* It does not: `good` of its steps were well as far as is known, and it is repeated. */
+void window_refuted(struct window *window, uint32_t good);
+
+#endif
