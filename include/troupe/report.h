@@ -58,6 +58,10 @@ struct troupe_report_world {
 	uint64_t moves, meetings;
 	uint64_t loads; /* loads of levels that were not loaded before */
 	uint64_t created, removed, refused_commands, waiting_commands;
+	/* Windows of steps that the secondaries took between two exchanges, and the steps of windows that were taken
+	 * again because a guess about them had been wrong. */
+	uint64_t windows, repeated_steps;
+	uint32_t longest_window; /* steps */
 	/* The readings of sensors since state 0: their number, and the sum of a hash of each. It does not depend on the
 	 * number of secondaries, if the same sensors measured. */
 	uint64_t readings, readings_digest;

@@ -165,6 +165,20 @@ static void add_moves(const struct troupe_report_world *world, struct text *out)
 		plural(world->moves, "move", "moves"), world->loads, plural(world->loads, "load", "loads"));
 }
 
+/* Adds a line only if steps were taken together. */
+static void report_add_windows(const struct troupe_report_world *world, struct text *out)
+{
+	uint64_t steps = world->steps - world->first_step;
+	if (!world->windows || world->longest_window <= 1)
+		return;
+	text_add(out, "windows of %.3g steps, at most %u", (double)steps / (double)world->windows,
+		world->longest_window);
+	if (world->repeated_steps)
+		text_add(out, "; %.2g %% of the steps were repeated",
+			100 * (double)world->repeated_steps / (double)MAX(steps, 1u));
+	text_add(out, "\n");
+}
+
 /* Adds a line only if some islands were left to ODE. */
 static void report_add_solver(const struct troupe_report_world *world, struct text *out)
 {
@@ -213,6 +227,7 @@ static void add_world(const struct troupe_report_world *world, struct text *out)
 		text_add(out, "%" PRIu64 " %s of sensors, digest %016" PRIx64 "\n", world->readings,
 			plural(world->readings, "reading", "readings"), world->readings_digest);
 	add_shares(world, out);
+	report_add_windows(world, out);
 	report_add_solver(world, out);
 	add_commands(world, out);
 }

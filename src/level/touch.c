@@ -383,18 +383,22 @@ bool touch_find_near(struct touch *touch, const struct aabb_line *boxes,
 	       (last.count && memcmp(touch->near.at, last.at, last.count * sizeof *last.at) != 0);
 }
 
-static bool touch_is_near(const struct touch *touch, uint32_t one, uint32_t other)
+static bool touch_has(const touch_pairs *pairs, struct touch_pair pair)
 {
-	const struct touch_pair pair = {MIN(one, other), MAX(one, other)};
-	uint32_t lo = 0, hi = touch->near.count;
+	uint32_t lo = 0, hi = pairs->count;
 	while (lo < hi) {
 		uint32_t middle = lo + (hi - lo) / 2;
-		if (touch_order(touch->near.at[middle], pair) < 0)
+		if (touch_order(pairs->at[middle], pair) < 0)
 			lo = middle + 1;
 		else
 			hi = middle;
 	}
-	return lo < touch->near.count && !touch_order(touch->near.at[lo], pair);
+	return lo < pairs->count && !touch_order(pairs->at[lo], pair);
+}
+
+bool touch_is_pair(const struct touch *touch, struct touch_pair pair)
+{
+	return touch_has(&touch->pairs, pair);
 }
 
 /* A box in the tree that is too large only makes neighbours be compared. */
@@ -429,7 +433,7 @@ bool touch_prove(struct touch *touch, const struct touch_sweep *sweeps, const st
 				sweeps[other].mark == mark ? &sweeps[other].box : &boxes[other].box;
 			const struct aabb wide = aabb_grow(*box, TOUCH_PAD); /* as touch_meet() pads either */
 			proven = other == moved[i] || !(aabb_overlap(&padded, box) || aabb_overlap(sweep, &wide)) ||
-				 touch_is_near(touch, moved[i], other);
+				 touch_has(&touch->near, (struct touch_pair){MIN(moved[i], other), MAX(moved[i], other)});
 		}
 	}
 	return proven;

@@ -35,7 +35,8 @@ struct touch_sweep {
 	_Alignas(64) struct aabb box; /* of all its geoms */
 	uint64_t mark;                /* of the last window in which the model moved; the rest is about that window */
 	uint32_t last;                /* its step in which the model moved last, from 1 */
-	struct aabb origin;           /* of its frame's origin; only where it is asked for */
+	struct aabb origin;           /* of its frame's origin, if that is asked for: see enum step_origins */
+	uint64_t hash;                /* of its last state, if that is asked for */
 };
 
 struct touch {
@@ -110,6 +111,8 @@ bool touch_find_near(struct touch *touch, const struct aabb_line *boxes,
 bool touch_prove(struct touch *touch, const struct touch_sweep *sweeps, const struct aabb_line *boxes, uint64_t mark,
 	const uint32_t *moved, uint32_t count);
 
+/* Whether the pair is an answer of the last touch_find(). */
+bool touch_is_pair(const struct touch *touch, struct touch_pair pair);
 /* Whether the padded boxes of two models overlap. */
 bool touch_meet(const struct aabb_line *boxes, uint32_t a, uint32_t b);
 /* Finds the models, here or unloaded, whose padded boxes overlap that of the model or that a joint connects to it; a

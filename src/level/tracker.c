@@ -66,7 +66,7 @@ void tracker_add(struct tracker *tracker, uint32_t model)
 	vec_push(&tracker->performers, (struct tracked){0});
 	for (; at > 0 && tracker->performers.at[at - 1].model > model; at--)
 		tracker->performers.at[at] = tracker->performers.at[at - 1];
-	tracker->performers.at[at] = (struct tracked){.model = model, .stay = nowhere};
+	tracker->performers.at[at] = (struct tracked){.model = model, .stay = nowhere, .calm = nowhere};
 	number_from(tracker, at);
 }
 
@@ -98,7 +98,7 @@ void tracker_reset(struct tracker *tracker)
 	for (uint32_t p = 0; p < tracker->performers.count; p++) {
 		struct tracked *performer = &tracker->performers.at[p];
 		performer->in.count = performer->near.count = 0;
-		performer->stay = nowhere;
+		performer->stay = performer->calm = nowhere;
 		performer->entered = false;
 	}
 	memset(tracker->in_count, 0, tracker->scene->level_count * sizeof *tracker->in_count);
@@ -180,15 +180,18 @@ bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 	tracker->found.count = tracker->in.count = tracker->near.count = 0;
 	bvh_query(&tracker->levels, &reach, &tracker->found);
 	struct aabb stay = aabb_around(origin, (struct vec3){2 * REACH, 2 * REACH, 2 * REACH});
+	struct aabb calm = stay;
 	for (uint32_t i = 0; i < tracker->found.count; i++) {
 		const struct scene_level *level = &tracker->scene->levels[tracker->found.at[i]];
 		narrow(&stay, origin, &volume, &level->box);
-		narrow(&stay, origin, &volume, &level->outer);
+		narrow(&calm, origin, &volume, &level->outer);
 		if (aabb_overlap(&volume, &level->outer))
 			indices_add(&tracker->near, tracker->found.at[i]);
 		if (aabb_overlap(&volume, &level->box))
 			indices_add(&tracker->in, tracker->found.at[i]);
 	}
+	performer->calm = without_rounding(calm, &volume);
+	stay = (struct aabb){vec3_max(stay.lo, calm.lo), vec3_min(stay.hi, calm.hi)};
 	performer->stay = without_rounding(stay, &volume);
 	performer->entered = false;
 	if (same(&performer->in, &tracker->in) && same(&performer->near, &tracker->near))

@@ -15,6 +15,7 @@
 struct tracked {
 	uint32_t model;
 	struct aabb stay;    /* no set changes while the origin is within it; empty: not looked at yet */
+	struct aabb calm;    /* the set `near` does not change while the origin is within it; empty: as above */
 	bvh_values in, near; /* levels, ascending; `near` includes `in` */
 	bool entered;        /* the last look found it in a level that it was not in before */
 };

@@ -117,8 +117,12 @@ static bool began_apart(const struct dispatch *dispatch, uint32_t a, uint32_t b)
 
 void dispatch_link(struct dispatch *dispatch, uint32_t a, uint32_t b)
 {
-	dispatch->meetings += began_apart(dispatch, a, b);
 	roster_link(&dispatch->roster, a, b);
+}
+
+void dispatch_meet(struct dispatch *dispatch, uint32_t a, uint32_t b)
+{
+	dispatch->meetings += began_apart(dispatch, a, b);
 }
 
 void dispatch_cut(struct dispatch *dispatch, uint32_t a, uint32_t b)

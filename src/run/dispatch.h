@@ -95,6 +95,8 @@ void dispatch_crossed(struct dispatch *dispatch, uint32_t model, bool entered);
 /* Two models must be on one secondary from now on, or need not any more. */
 void dispatch_link(struct dispatch *dispatch, uint32_t a, uint32_t b);
 void dispatch_cut(struct dispatch *dispatch, uint32_t a, uint32_t b);
+/* They may touch. */
+void dispatch_meet(struct dispatch *dispatch, uint32_t a, uint32_t b);
 /* Another model comes in this place. */
 void dispatch_forget(struct dispatch *dispatch, uint32_t model);
 

@@ -19,7 +19,7 @@ static bool horizon_is_near(struct primary *primary)
 	const struct shared *shared = primary->shared;
 	return primary->paused || primary->emptied || shared->systems->updating || primary->triggered.count ||
 	       primary->wrenches.once.count || primary->wrenches.lasting.count || primary->surfaced.count ||
-	       loading->strays.count || loading->must_check || primary_observes(primary);
+	       loading->strays.count || primary_observes(primary);
 }
 
 static uint64_t horizon_of_limits(const struct primary *primary, uint64_t k)
@@ -65,14 +65,15 @@ static uint64_t horizon_of_sensors(struct primary *primary, uint64_t most)
 	return steps;
 }
 
-/* Where levels have models that come and go with them, a window ends about where the first performer is expected to
+/* Where it matters in which step a level is loaded, a window ends about where the first performer is expected to
  * come near a level or to leave it. */
 static uint64_t horizon_of_levels(struct primary *primary, uint64_t most)
 {
 	const struct shared *shared = primary->shared;
 	const struct scene *scene = shared->scene;
+	const double SURE = 0.95; /* speeds change */
 	double least_s = INFINITY;
-	if (!loading_has_cargo(&primary->plan.loading))
+	if (!primary_minds_levels(primary))
 		return most;
 	for (uint32_t i = 0; i < shared->tracker.performers.count; i++) {
 		const struct tracked *performer = &shared->tracker.performers.at[i];
@@ -82,14 +83,15 @@ static uint64_t horizon_of_levels(struct primary *primary, uint64_t most)
 		struct vec3 at = state_model_pose(shared->state, performer->model, false).p;
 		double v = sqrt(vec3_dot(state_bodies(shared->state, performer->model, false)->v,
 			state_bodies(shared->state, performer->model, false)->v));
-		const struct aabb *stay = &performer->stay;
-		double left = fmin(fmin(fmin(at.x - stay->lo.x, stay->hi.x - at.x),
-					   fmin(at.y - stay->lo.y, stay->hi.y - at.y)),
-			fmin(at.z - stay->lo.z, stay->hi.z - at.z));
-		if (v > 0)
+		const struct aabb *calm = &performer->calm;
+		double left = fmin(fmin(fmin(at.x - calm->lo.x, calm->hi.x - at.x),
+					   fmin(at.y - calm->lo.y, calm->hi.y - at.y)),
+			fmin(at.z - calm->lo.z, calm->hi.z - at.z));
+			if (v > 0)
 			least_s = fmin(least_s, left / v);
 	}
-	return MIN(most, steps_before(0, least_s, primary->edit.step_s));
+	double steps = least_s / primary->edit.step_s * SURE;
+	return steps >= (double)most ? most : steps >= 1 ? (uint64_t)steps : 1;
 }
 
 uint64_t primary_horizon(struct primary *primary, uint64_t k, uint64_t most)

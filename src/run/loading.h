@@ -63,9 +63,9 @@ void loading_add(struct loading *loading, uint32_t model);
 void loading_remove(struct loading *loading, uint32_t model);
 void loading_performer(struct loading *loading, uint32_t model);
 
-/* Finds the levels that a performer is in and near, by its pose in state k. True: they changed; .entered of struct
+/* Finds the levels that a performer is in and near when its origin is there. True: they changed; .entered of struct
  * tracked says whether the performer entered one. False for a model that is no performer. */
-bool loading_look(struct loading *loading, uint32_t model);
+bool loading_look(struct loading *loading, uint32_t model, struct vec3 origin);
 /* Ends the existence of all active models, as before a restart. */
 void loading_empty(struct loading *loading);
 /* As at the start, when loading_empty() has been called: movers become active, and no level is loaded before

@@ -19,6 +19,7 @@ void pack_fini(struct pack *pack)
 	vec_free(&pack->changed);
 	vec_free(&pack->pairs);
 	vec_free(&pack->moved);
+	vec_free(&pack->hashes);
 }
 
 void pack_take(struct pack *pack, uint32_t model)
@@ -163,17 +164,28 @@ static void pack_go_on(struct pack *pack, uint32_t model, uint32_t i, const stru
 {
 	struct shared *shared = pack->shared;
 	struct touch_sweep *sweep = &shared->sweeps[model];
-	state_go_on(shared->state, model);
 	if (sweep->mark != step->mark) {
 		sweep->mark = step->mark;
 		sweep->box = sweep->origin = AABB_NONE;
+		if (step->hashes)
+			sweep->hash = state_hash_of(shared->state, model);
 		vec_push(&pack->changed, model);
 	}
+	struct vec3 before = {0}, after;
+	if (step->origins == STEP_ORIGINS_LAST && i == step->window)
+		before = state_model_pose(shared->state, model, false).p;
+	state_go_on(shared->state, model);
 	sweep->last = i;
 	sweep->box = aabb_join(sweep->box, shared->boxes[model].box);
-	if (step->origins) {
-		struct vec3 at = state_model_pose(shared->state, model, false).p;
-		sweep->origin = aabb_join(sweep->origin, (struct aabb){at, at});
+	after = step->origins ? state_model_pose(shared->state, model, false).p : before;
+	if (step->origins == STEP_ORIGINS_ALL)
+		sweep->origin = aabb_join(sweep->origin, (struct aabb){after, after});
+	else if (step->origins == STEP_ORIGINS_LAST)
+		sweep->origin = i == step->window ? (struct aabb){before, before} : (struct aabb){after, after};
+	if (step->hashes) {
+		uint64_t hash = state_hash_of(shared->state, model);
+		pack->hashes.at[i - 1] += hash - sweep->hash;
+		sweep->hash = hash;
 	}
 }
 
@@ -224,6 +236,9 @@ uint32_t pack_take_window(
 {
 	struct state *state = pack->shared->state;
 	uint32_t good = 0;
+	pack->hashes.count = 0;
+	if (step->hashes)
+		memset(vec_append(&pack->hashes, step->window), 0, step->window * sizeof *pack->hashes.at);
 	while (good < step->window && pack_take_one(pack, worker, step, part, good + 1))
 		good++;
 	pack->stepped = 0;

@@ -22,6 +22,7 @@ struct pack {
 	uint32_t diverged;
 	struct troupe_error error;
 	struct system_fault fault;
+	VEC(uint64_t) hashes; /* as those of an ack */
 
 	/* private */
 	physics_pairs pairs;  /* of the present step of a window */

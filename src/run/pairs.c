@@ -127,7 +127,7 @@ void pairs_forget(struct pairs *pairs, uint32_t model)
 		if (pair.a != model && pair.b != model)
 			pairs->recent.at[kept++] = pair;
 		else
-			vec_push(&pairs->changes, (struct pair_change){pair.a, pair.b, false});
+			vec_push(&pairs->changes, (struct pair_change){pair.a, pair.b, PAIR_ENDS});
 	}
 	pairs->recent.count = kept;
 }
@@ -201,7 +201,7 @@ void pairs_merge(struct pairs *pairs, uint64_t k)
 	pairs->recent.count = 0;
 	pairs->due = UINT64_MAX;
 	for (uint32_t i = 0, j = 0; i < found->count || j < olds.count;) {
-		struct recent_pair none = {UINT32_MAX, UINT32_MAX, 0};
+		struct recent_pair none = {UINT32_MAX, UINT32_MAX, 0, false};
 		struct recent_pair old = j < olds.count ? olds.at[j] : none;
 		struct touch_pair pair =
 			i < found->count ? found->at[i] : (struct touch_pair){none.a, none.b};
@@ -210,14 +210,17 @@ void pairs_merge(struct pairs *pairs, uint64_t k)
 		if (order <= 0) {
 			i++;
 			if (order < 0)
-				vec_push(&pairs->changes, (struct pair_change){pair.a, pair.b, true});
-			vec_push(&pairs->recent, (struct recent_pair){pair.a, pair.b, UINT64_MAX});
+				vec_push(&pairs->changes, (struct pair_change){pair.a, pair.b, PAIR_BEGINS});
+			bool meets = touch_is_pair(touch, pair), met = order == 0 && old.met;
+			if (meets && !met)
+				vec_push(&pairs->changes, (struct pair_change){pair.a, pair.b, PAIR_MEETS});
+			vec_push(&pairs->recent, (struct recent_pair){pair.a, pair.b, UINT64_MAX, met || meets});
 			continue;
 		}
 		if (old.until == UINT64_MAX)
 			old.until = k + PAIRS_KEEP_STEPS;
 		if (!still_counts(pairs, &old, k)) {
-			vec_push(&pairs->changes, (struct pair_change){old.a, old.b, false});
+			vec_push(&pairs->changes, (struct pair_change){old.a, old.b, PAIR_ENDS});
 			continue;
 		}
 		pairs->due = MIN(pairs->due, old.until);

@@ -9,12 +9,19 @@ enum { PAIRS_KEEP_STEPS = 500 };
 
 struct recent_pair { /* a < b */
 	uint32_t a, b;
-	uint64_t until; /* from this step on it does not count; UINT64_MAX: they may touch now */
+	uint64_t until; /* from this step on it does not count; UINT64_MAX: they may touch now, or in the window */
+	bool met;       /* they did so at the beginning of some window since they began to count */
+};
+
+enum pair_event {
+	PAIR_BEGINS, /* to count */
+	PAIR_MEETS,  /* they may touch now, for the first time since then */
+	PAIR_ENDS,
 };
 
 struct pair_change {
 	uint32_t a, b;
-	bool begins; /* to count; false: it ends */
+	enum pair_event event;
 };
 
 typedef VEC(struct recent_pair) recent_pairs;

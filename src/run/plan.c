@@ -39,16 +39,26 @@ static void hand_on_pairs(struct plan *plan)
 {
 	for (uint32_t i = 0; i < plan->pairs.changes.count; i++) {
 		struct pair_change change = plan->pairs.changes.at[i];
-		(change.begins ? dispatch_link : dispatch_cut)(&plan->dispatch, change.a, change.b);
+		if (change.event == PAIR_BEGINS)
+			dispatch_link(&plan->dispatch, change.a, change.b);
+		else if (change.event == PAIR_ENDS)
+			dispatch_cut(&plan->dispatch, change.a, change.b);
+		else
+			dispatch_meet(&plan->dispatch, change.a, change.b);
 	}
 	plan->pairs.changes.count = 0;
 }
 
-static void look(struct plan *plan, uint32_t model)
+static void plan_look_at(struct plan *plan, uint32_t model, struct vec3 origin)
 {
 	const struct tracker *tracker = &plan->shared->tracker;
-	if (loading_look(&plan->loading, model))
+	if (loading_look(&plan->loading, model, origin))
 		dispatch_crossed(&plan->dispatch, model, tracker->performers.at[tracker->performer_of[model]].entered);
+}
+
+static void look(struct plan *plan, uint32_t model)
+{
+	plan_look_at(plan, model, state_model_pose(plan->shared->state, model, false).p);
 }
 
 /* Takes the scene's data of the model. */
@@ -137,6 +147,19 @@ void plan_leaver(struct plan *plan, uint32_t model)
 	if (performer != SCENE_NONE && tracker_must_look(&shared->tracker.performers.at[performer],
 					       state_model_pose(shared->state, model, false).p))
 		look(plan, model);
+}
+
+void plan_look_back(struct plan *plan, uint32_t model, struct vec3 origin)
+{
+	const struct tracker *tracker = &plan->shared->tracker;
+	uint32_t performer = tracker->performer_of[model];
+	if (performer != SCENE_NONE && tracker_must_look(&tracker->performers.at[performer], origin))
+		plan_look_at(plan, model, origin);
+}
+
+void plan_looked_back(struct plan *plan)
+{
+	loading_update(&plan->loading);
 }
 
 void plan_add(struct plan *plan, uint32_t model)

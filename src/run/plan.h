@@ -33,6 +33,11 @@ void plan_fini(struct plan *plan);
 
 /* The model left its box or was put elsewhere: looks at it again. */
 void plan_leaver(struct plan *plan, uint32_t model);
+/* After a window of several steps, in a world without models that come and go with levels: takes notice of the
+ * performer's origin in the last state but one, as the plan of the last step would have done; then, when all are
+ * looked at, plan_looked_back(). */
+void plan_look_back(struct plan *plan, uint32_t model, struct vec3 origin);
+void plan_looked_back(struct plan *plan);
 /* A step was given up: the boxes of all models are measured again from state k. */
 void plan_measure(struct plan *plan);
 /* State k was written from outside: looks at everything again. */

@@ -77,6 +77,7 @@ void primary_fini(struct primary *primary)
 	vec_free(&primary->ties);
 	vec_free(&primary->ties_refused);
 	vec_free(&primary->moved);
+	vec_free(&primary->hashes);
 	text_fini(&primary->published_bytes);
 	text_fini(&primary->touch_names[0]);
 	text_fini(&primary->touch_names[1]);
@@ -339,7 +340,7 @@ static bool primary_prove_levels(const struct primary *primary)
 		uint32_t model = primary->moved.at[i], performer = shared->tracker.performer_of[model];
 		if (performer != SCENE_NONE)
 			proven = aabb_within(
-				&shared->sweeps[model].origin, &shared->tracker.performers.at[performer].stay);
+				&shared->sweeps[model].origin, &shared->tracker.performers.at[performer].calm);
 	}
 	return proven;
 }
@@ -366,7 +367,7 @@ bool primary_prove(struct primary *primary, struct ack *const *acks)
 			memcpy(vec_append(&primary->moved, acks[i]->changed.count), acks[i]->changed.at,
 				acks[i]->changed.count * sizeof *acks[i]->changed.at);
 	bool proven = good == primary->step.window &&
-		      (!primary->step.origins || primary_prove_levels(primary)) &&
+		      (primary->step.origins != STEP_ORIGINS_ALL || primary_prove_levels(primary)) &&
 		      touch_prove(&shared->touch, shared->sweeps, shared->boxes, primary->step.mark,
 			      primary->moved.at, primary->moved.count);
 	if (proven)
@@ -413,6 +414,46 @@ static void take_readings(struct primary *primary, struct ack *const *acks)
 	primary->reading_digest += readings_digest(readings);
 }
 
+static void primary_look_back(struct primary *primary)
+{
+	for (uint32_t i = 0; i < primary->moved.count; i++)
+		plan_look_back(&primary->plan, primary->moved.at[i],
+			primary->shared->sweeps[primary->moved.at[i]].origin.lo);
+	plan_looked_back(&primary->plan);
+}
+
+/* Of the states after each step of the window, from the last one back: the sum of the models' hashes is all that has
+ * changed between them. */
+static void primary_note_hashes(struct primary *primary, struct ack *const *acks)
+{
+	uint32_t steps = primary->step.window;
+	primary->hashes.count = 0;
+	if (!primary->options.hash_steps)
+		return;
+	uint64_t *hashes = vec_append(&primary->hashes, steps);
+	hashes[steps - 1] = primary_hash(primary);
+	for (uint32_t s = steps - 1; s; s--) {
+		hashes[s - 1] = hashes[s];
+		for (uint32_t i = 0; i < primary_taking_part(primary); i++)
+			hashes[s - 1] -= acks[i]->hashes.at[s];
+	}
+}
+
+static void primary_take_step(struct primary *primary, struct ack *const *acks)
+{
+	primary->triggered.count = 0;
+	readings_clear(&primary->readings); /* not in a pause: systems see after it what was measured before it */
+	advance(primary, acks);
+	if (primary->step.observe)
+		observed_merge(&primary->observed, primary->shared->scene, acks, primary_taking_part(primary));
+	take_readings(primary, acks);
+	if (primary->step.origins == STEP_ORIGINS_LAST)
+		primary_look_back(primary);
+	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
+		for (uint32_t s = 0; s < acks[i]->leavers.count; s++)
+			plan_leaver(&primary->plan, acks[i]->leavers.at[s]);
+}
+
 void primary_advance(struct primary *primary, struct ack *const *acks)
 {
 	count_time(primary, acks);
@@ -421,17 +462,9 @@ void primary_advance(struct primary *primary, struct ack *const *acks)
 		take_remote(primary, acks);
 	primary->edit.log.count = primary->shared->state->written.count = 0;
 	edit_give_up_places(&primary->edit);
-	if (primary->step.paused)
-		return;
-	primary->triggered.count = 0;
-	readings_clear(&primary->readings); /* not in a pause: systems see after it what was measured before it */
-	advance(primary, acks);
-	if (primary->step.observe)
-		observed_merge(&primary->observed, primary->shared->scene, acks, primary_taking_part(primary));
-	take_readings(primary, acks);
-	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
-		for (uint32_t s = 0; s < acks[i]->leavers.count; s++)
-			plan_leaver(&primary->plan, acks[i]->leavers.at[s]);
+	if (!primary->step.paused)
+		primary_take_step(primary, acks);
+	primary_note_hashes(primary, acks);
 }
 
 /* Forgets what was derived from state k+1 so far. */
@@ -919,6 +952,11 @@ static void fire_cameras(struct primary *primary)
 	}
 }
 
+bool primary_minds_levels(struct primary *primary)
+{
+	return primary->options.hash_steps || loading_has_cargo(&primary->plan.loading);
+}
+
 /* Decides how many steps are taken together from step k on. */
 static void primary_begin_window(struct primary *primary, uint64_t k)
 {
@@ -927,7 +965,10 @@ static void primary_begin_window(struct primary *primary, uint64_t k)
 	step->window = (uint32_t)primary_horizon(primary, k, most);
 	window_begin(&primary->window, step->window);
 	step->mark = primary->window.mark;
-	step->origins = step->window > 1 && loading_has_cargo(&primary->plan.loading);
+	step->hashes = step->window > 1 && primary->options.hash_steps;
+	step->origins = step->window == 1 || !primary->shared->tracker.performers.count ? STEP_ORIGINS_NONE
+			: primary_minds_levels(primary) ? STEP_ORIGINS_ALL
+							: STEP_ORIGINS_LAST;
 	step->even_since_s = primary->even_since_s;
 	step->even_steps = primary->even_steps;
 	primary->plan.pairs.blind = window_is_blind(&primary->window, k);

@@ -38,6 +38,7 @@ struct primary_options {
 	/* How many steps may be taken from step k on before something outside wants to see the state; at least 1. May
 	 * be NULL. */
 	uint64_t (*on_horizon)(void *ctx, uint64_t k);
+	bool hash_steps; /* primary.hashes are wanted */
 	/* Each may be NULL. Called in step order, between steps. */
 	void (*on_event)(void *ctx, uint64_t step, const struct dispatch_event *event);
 	/* The outcome of a command to a service of the world, or of a command that no listener could take; text may be
@@ -95,6 +96,7 @@ struct primary {
 	struct lockstep lockstep;
 	struct window window;
 	touch_models moved;               /* scratch: in a window, of all acks */
+	VEC(uint64_t) hashes; /* the state hash after each step that was advanced last, if they are wanted */
 	struct primary_remote remote;     /* all zero: the secondaries are in this process */
 	struct observed observed;         /* after the last merged step and the commands obeyed since */
 	struct step step;                 /* the step that is out */

@@ -22,6 +22,8 @@ bool primary_has_reached(const struct primary *primary, double time_s);
 /* How many steps, at most `most`, may be taken together from step k on, whose commands were obeyed already; at least 1.
  * Commands that are posted from now on are for steps after those. */
 uint64_t primary_horizon(struct primary *primary, uint64_t k, uint64_t most);
+/* Whether a window must not go on where a performer comes near a level or leaves it. */
+bool primary_minds_levels(struct primary *primary);
 /* The notes, bits OBSERVE_..., that are wanted of the coming step. */
 uint32_t primary_observes(const struct primary *primary);
 /* Calls update() of all systems that have it. What they ask for is in primary->decided then; the caller obeys it in

@@ -117,6 +117,7 @@ void secondary_destroy(struct secondary *secondary)
 	readings_fini(&secondary->readings);
 	vec_free(&secondary->ack.changed);
 	vec_free(&secondary->ack.leavers);
+	vec_free(&secondary->ack.hashes);
 	free(secondary);
 }
 
@@ -561,6 +562,9 @@ static troupe_status secondary_take_window(
 	secondary->ack.good = pack_take_window(pack, secondary->worker, step, part);
 	if (secondary->ack.good == step->window)
 		secondary_report(secondary);
+	if (pack->hashes.count)
+		memcpy(vec_append(&secondary->ack.hashes, pack->hashes.count), pack->hashes.at,
+			pack->hashes.count * sizeof *pack->hashes.at);
 	return TROUPE_OK;
 }
 
@@ -606,7 +610,7 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	pack_begin(&secondary->pack);
 	ack->good = step->window;
 	ack->abandoned = false;
-	ack->changed.count = ack->leavers.count = ack->stepped = 0;
+	ack->changed.count = ack->leavers.count = ack->hashes.count = ack->stepped = 0;
 	ack->notes = NULL;
 	ack->readings = NULL;
 	readings_clear(&secondary->readings);

@@ -62,13 +62,18 @@ struct step_part {
 	bool roused; /* it had no part in the step before: its knowledge of the world may be old */
 };
 
+/* Where the origins of models were, of which levels take notice: nowhere that matters; in all states after state k; or
+ * in the last but one. */
+enum step_origins { STEP_ORIGINS_NONE, STEP_ORIGINS_ALL, STEP_ORIGINS_LAST };
+
 /* Step k, or a window of several steps that begins with step k: the primary writes it before publishing it; all
  * secondaries read it until they acknowledge. What it says of one step it says of step k. */
 struct step {
 	uint64_t number;           /* k */
 	uint32_t window;           /* steps that are taken, from 1: what it asks for is done in the first */
 	uint64_t mark;             /* a number of its own, also if the steps are repeated; in struct touch_sweep */
-	bool origins;              /* the sweeps of performers are to have the boxes of their origins */
+	enum step_origins origins; /* in the sweeps of models */
+	bool hashes;               /* how the state hash changes is to be noted for each step of the window */
 	double even_since_s;       /* the simulated time of state k + i is this + (even_steps + i) dt */
 	uint64_t even_steps;
 	double time_s;             /* simulated time of state k */
@@ -111,6 +116,7 @@ struct ack {
 	const struct notes *notes;
 	/* What its sensors measured in this step; the secondary owns it. NULL: nothing. */
 	const struct readings *readings;
+	VEC(uint64_t) hashes; /* [step.window] if asked for: what each step adds to the sum of the models' hashes */
 	/* Models that left the box within which nothing about them can change. Empty in an ack from another process:
 	 * the primary finds them, because they follow from state k+1. */
 	VEC(uint32_t) leavers;

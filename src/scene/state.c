@@ -268,6 +268,15 @@ uint64_t state_hash(struct state *state)
 	return of_world + state_hash_models(state);
 }
 
+uint64_t state_hash_of(const struct state *state, uint32_t model)
+{
+	uint32_t count;
+	const uint64_t *impulses = state_impulses(state, model, false, &count);
+	uint64_t hash = hash_words(
+		state->scene->models[model].id, state_words(state, model, false), state->models[model].words);
+	return count ? hash_words(hash, impulses, count) : hash;
+}
+
 uint64_t state_hash_models(struct state *state)
 {
 	uint64_t sum = 0;
@@ -276,12 +285,7 @@ uint64_t state_hash_models(struct state *state)
 		if (!model->words || state->scene->models[m].absent)
 			continue;
 		if (!model->hashed) {
-			uint32_t count;
-			const uint64_t *impulses = state_impulses(state, m, false, &count);
-			model->hash =
-				hash_words(state->scene->models[m].id, state_words(state, m, false), model->words);
-			if (count)
-				model->hash = hash_words(model->hash, impulses, count);
+			model->hash = state_hash_of(state, m);
 			model->hashed = true;
 		}
 		sum += model->hash;

@@ -275,6 +275,8 @@ void state_reset_model(struct state *state, uint32_t model);
  * world's systems, if there are any. A model's hash covers its id and its words of now. A model that did not change
  * since the last call is not hashed again. */
 uint64_t state_hash(struct state *state);
+/* The part of one model, anew. Any thread that may read the model. */
+uint64_t state_hash_of(const struct state *state, uint32_t model);
 /* The same without the words of the world's systems. */
 uint64_t state_hash_models(struct state *state);
 

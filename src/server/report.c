@@ -141,6 +141,9 @@ static void fill_totals(const struct server_world *world, struct arena *arena, s
 		.removed = primary->edit.removed,
 		.refused_commands = primary->refused,
 		.waiting_commands = schedule_waiting(&primary->schedule),
+		.windows = primary->window.counts.windows,
+		.repeated_steps = primary->window.counts.repeated_steps,
+		.longest_window = primary->window.counts.longest,
 		.readings = primary->reading_count,
 		.readings_digest = primary->reading_digest};
 }
@@ -347,6 +350,9 @@ static void add_world(const struct troupe_report *report, const struct troupe_re
 	text_add(out, "{\n");
 	add_totals(report, world, out);
 	add_models(world, report->observed & TROUPE_OBSERVE_EFFORTS, out);
+	text_add(out,
+		"  \"windows\": {\"count\": %" PRIu64 ", \"longest\": %u, \"repeated_steps\": %" PRIu64 "},\n",
+		world->windows, world->longest_window, world->repeated_steps);
 	if (world->network.given)
 		add_network(&world->network, out);
 	if (world->tuning.given)

@@ -265,12 +265,26 @@ static void on_step(void *ctx)
 			world_publish(&server->worlds[i], true);
 }
 
+/* Several worlds take each step by itself. */
+static void tell_hashes(struct troupe_server *server, uint64_t steps)
+{
+	const struct troupe_server_def *def = &server->def;
+	const struct primary *primary = &server->worlds[0].primary;
+	for (uint32_t i = 0; server->world_count == 1 && i + 1 < primary->hashes.count; i++) {
+		uint64_t step = steps - primary->hashes.count + 1 + i;
+		if (step % def->hash_every == 0)
+			def->on_hash(def->ctx, step, primary->hashes.at[i]);
+	}
+	if (steps % def->hash_every == 0)
+		def->on_hash(def->ctx, steps, troupe_server_hash(server));
+}
+
 static void on_merged(void *ctx, uint64_t steps)
 {
 	struct troupe_server *server = ctx;
 	const struct troupe_server_def *def = &server->def;
-	if (def->on_hash && def->hash_every && steps && steps % def->hash_every == 0)
-		def->on_hash(def->ctx, steps, troupe_server_hash(server));
+	if (def->on_hash && def->hash_every && steps)
+		tell_hashes(server, steps);
 	if (def->on_step && def->step_every && steps && steps % def->step_every == 0)
 		def->on_step(def->ctx, server, steps);
 	record_merged(server, steps);

@@ -189,6 +189,9 @@ static void on_taken(void *ctx, uint64_t step, const struct command *command, tr
 	taken_tell(ctx, step, command, status);
 }
 
+/* Up to this distance hashes are noted within windows; farther apart, a window ends at each. */
+enum { HASH_STEPS = 4 };
+
 /* Steps from k on until the next multiple of `every`; 0: there is none. */
 static uint64_t steps_to(uint64_t k, uint64_t every)
 {
@@ -203,7 +206,8 @@ static uint64_t on_horizon(void *ctx, uint64_t k)
 	uint64_t steps = clients_horizon(server->clients, world->index);
 	if (barriers_are_held(server->barriers))
 		steps = 1;
-	steps = MIN(steps, steps_to(k, def->on_hash ? def->hash_every : 0));
+	if (!world->primary.options.hash_steps)
+		steps = MIN(steps, steps_to(k, def->on_hash ? def->hash_every : 0));
 	steps = MIN(steps, steps_to(k, def->on_step ? def->step_every : 0));
 	steps = MIN(steps, steps_to(k, def->record_path ? def->record_every : 0));
 	return MIN(steps, steps_to(k, def->costs_path ? def->costs_every : 0));
@@ -238,6 +242,7 @@ static void set_up_primary(struct server_world *world)
 			.random = def->chaos && !def->window,
 			.seed = def->chaos_seed},
 		.on_horizon = on_horizon,
+		.hash_steps = def->on_hash && def->hash_every && def->hash_every <= HASH_STEPS,
 		.on_decide = on_decide,
 		.on_made = def->record_path ? on_made : NULL,
 		.on_observe = on_observe,

@@ -57,7 +57,7 @@ static void take_answers(struct world *world)
 static void look_at_all(void)
 {
 	for (uint32_t m = 0; m < MODELS; m++)
-		(void)loading_look(&loading, m);
+		(void)loading_look(&loading, m, state_model_pose(loading.shared->state, m, false).p);
 }
 
 static void begin(struct world *world, uint64_t seed)
@@ -85,7 +85,7 @@ static void put(struct world *world, uint32_t m, struct vec3 p)
 	if ((shared->touch.models[m].here || shared->touch.models[m].unloaded) &&
 		touch_leaves(&shared->touch, m, &shared->boxes[m].box))
 		touch_move(&shared->touch, m, &shared->boxes[m].box);
-	(void)loading_look(&loading, m);
+	(void)loading_look(&loading, m, state_model_pose(loading.shared->state, m, false).p);
 }
 
 static void removed(struct world *world, uint32_t m)
@@ -106,7 +106,7 @@ static void returns(struct world *world, uint32_t m)
 	loading_add(&loading, m);
 	take_answers(world);
 	touch_unloaded(world, m);
-	(void)loading_look(&loading, m);
+	(void)loading_look(&loading, m, state_model_pose(loading.shared->state, m, false).p);
 	world->active[m] = world_moves_freely(world, m) || (model->level != SCENE_NONE && world->loaded[model->level]);
 }
 
@@ -120,7 +120,7 @@ static void performs(struct world *world, uint32_t m, bool performer)
 	cr_assert(!loading_learn(&loading, m));
 	loading_performer(&loading, m);
 	take_answers(world);
-	(void)loading_look(&loading, m);
+	(void)loading_look(&loading, m, state_model_pose(loading.shared->state, m, false).p);
 	if (model->is_static && !performer)
 		world_must_leave(world, m);
 	else if (performer || model->level == SCENE_NONE)
