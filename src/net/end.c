@@ -50,9 +50,11 @@ struct transport {
 	struct line *lines;
 	uint32_t line_count;
 	bool out;            /* primary: a step was published, and its outcome not taken up */
-	uint64_t next;       /* number of the step to come */
+	uint64_t next;       /* number of the step to come, if the last one is not repeated */
+	uint64_t taken;      /* number of the step that is out, or was last; UINT64_MAX: none was */
 	uint64_t sent_ns;    /* time of publishing the step */
-	uint64_t longest_ns; /* longest time of a step so far */
+	uint32_t more;       /* primary: further steps of the window that was published last */
+	uint64_t longest_ns; /* longest time of a step so far; in a window, of each on average */
 	bool loads;          /* the published step may load something */
 	bool ended;          /* this side ended the run: later events are no loss */
 	bool alarmed;
@@ -62,7 +64,6 @@ struct transport {
 	/* fields of a secondary's end */
 	struct text step; /* the step that came */
 	bool step_waits, owes_ack;
-	uint64_t taken; /* number of the step that it works on */
 	int quit;       /* event file: ends the keeper */
 	bool spins;
 	pthread_t io, keeper;
@@ -132,6 +133,12 @@ static void alarm_once(struct transport *transport)
 		transport->options.alarm(transport->options.ctx);
 }
 
+/* A step that follows the last one, or the last one again. */
+static bool is_due(const struct transport *transport, uint64_t number)
+{
+	return number == transport->next || number == transport->taken;
+}
+
 /* --- frames ------------------------------------------------------------------------------------------------------- */
 
 /* An ack that is not awaited is not decoded: the primary may be at work on the last ack of that secondary. */
@@ -148,7 +155,8 @@ static void take_ack(struct transport *transport, uint32_t id, const char *bytes
 		return;
 	transport->lines[id].ack = ack;
 	if (!transport->loads)
-		transport->longest_ns = MAX(transport->longest_ns, now - transport->sent_ns);
+		transport->longest_ns =
+			MAX(transport->longest_ns, (now - transport->sent_ns) / (transport->more + UINT64_C(1)));
 }
 
 /* Keeps a copy, because the step is decoded while the keeper may use the channel. Its number is checked then. */
@@ -297,24 +305,27 @@ static bool send_step(struct transport *transport, uint32_t secondary, const voi
 static uint64_t deadline_ns(const struct transport *transport)
 {
 	uint64_t stale_ns = transport->link->stale_ms * UINT64_C(1000000);
-	return transport->loads ? LOAD_NS : MAX(stale_ns, DEADLINE_FACTOR * transport->longest_ns);
+	return transport->loads ? LOAD_NS : MAX(stale_ns, DEADLINE_FACTOR * transport->longest_ns * (transport->more + 1));
 }
 
 static troupe_status publish(struct transport *transport, struct transport_message step)
 {
 	const struct transport_codec *codec = transport->options.codec;
-	if (transport->out || step.number != transport->next)
+	if (transport->out || !is_due(transport, step.number))
 		return TROUPE_EPROTOCOL;
+	transport->more = step.more;
 	transport->loads = codec->loads && codec->loads(codec->ctx, step.payload);
 	transport->sent_ns = clock_now_ns();
 	peers_allow(transport->peers, deadline_ns(transport));
 	bool sent = peers_publish(transport->peers, step.number, transport->sent_ns);
+	peers_widen(transport->peers, step.number, step.more);
 	for (uint32_t i = 0; i < transport->line_count && sent; i++)
 		sent = send_step(transport, i, step.payload);
 	act(transport);
 	if (!sent)
 		return atomic_load(&transport->lost) ? transport->why.status : TROUPE_EPEER;
-	transport->next++;
+	transport->taken = step.number;
+	transport->next = step.number + 1 + step.more;
 	transport->out = true;
 	return TROUPE_OK;
 }
@@ -345,7 +356,7 @@ static troupe_status decode(struct transport *transport, struct transport_messag
 	struct transport_message step;
 	troupe_status status = codec->decode_step(
 		codec->ctx, transport->link->secondary - 1, transport->step.at, transport->step.count, &step, &error);
-	if (!status && step.number != transport->next)
+	if (!status && !is_due(transport, step.number))
 		status = fail(&error, TROUPE_EPROTOCOL, "step %" PRIu64 ": expected step %" PRIu64, step.number,
 			transport->next);
 	hold(transport);
@@ -354,7 +365,11 @@ static troupe_status decode(struct transport *transport, struct transport_messag
 	act(transport);
 	transport->step_waits = false;
 	transport->owes_ack = !status;
-	transport->taken = transport->next++;
+	if (!status) {
+		peers_widen(transport->peers, step.number, step.more);
+		transport->taken = step.number;
+		transport->next = step.number + 1 + step.more;
+	}
 	let_go(transport);
 	if (!status)
 		*ret_step = step;
@@ -543,6 +558,7 @@ troupe_status end_create(
 		.ops = link->ops,
 		.carrier = link->carrier,
 		.next = link->first_step,
+		.taken = UINT64_MAX,
 		.seen_ns = now};
 	link->carrier = NULL;
 	set_up_lines(transport, now);

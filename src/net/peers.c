@@ -238,7 +238,7 @@ void peers_stop(struct peers *peers, enum stop_kind kind, const char *why)
 	const char *name = peers->options.self.name;
 	bool in_vain = is_primary(peers) && kind == STOP_FAILED && !peers->step_is_out;
 	if (in_vain && peers->phase == PEERS_RUNNING && peers->next_step > peers->options.first_step)
-		peers->next_step--;
+		peers->next_step -= (uint64_t)peers->more + 1;
 	if (is_primary(peers))
 		text_add(&who, "the primary (%s)", name);
 	else if (peers->own)
@@ -309,8 +309,10 @@ bool peers_publish(struct peers *peers, uint64_t number, uint64_t now_ns)
 	assert(is_primary(peers));
 	if (peers->phase != PEERS_RUNNING)
 		return false;
-	assert(!peers->step_is_out && number == peers->next_step);
+	assert(!peers->step_is_out && (number == peers->next_step || number == peers->published));
 	peers->step_is_out = true;
+	peers->published = peers->next_step = number;
+	peers->more = 0;
 	peers->acks = 0;
 	peers->published_ns = now_ns;
 	for (uint32_t i = 1; i <= peers->options.secondaries; i++)
@@ -351,6 +353,15 @@ bool peers_step(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_
 	return true;
 }
 
+void peers_widen(struct peers *peers, uint64_t number, uint32_t more)
+{
+	peers->more = more;
+	if (is_primary(peers))
+		return;
+	peers->next_step = number;
+	peers->expected = number + 1 + more;
+}
+
 bool peers_ack(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_ns)
 {
 	if (!peers_heard(peers, id, FRAME_ACK, now_ns))
@@ -365,7 +376,7 @@ bool peers_ack(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_n
 	peer->acked = true;
 	if (++peers->acks == peers->options.secondaries) {
 		peers->step_is_out = false;
-		peers->next_step++;
+		peers->next_step += (uint64_t)peers->more + 1;
 	}
 	return true;
 }

@@ -127,13 +127,18 @@ void peers_ready(struct peers *peers, uint64_t state_hash);
 void peers_begin(struct peers *peers, const char *const *names, uint32_t own, uint32_t own_of, uint64_t now_ns);
 /* Primary: sets peers_options.step_ns for the steps to come. */
 void peers_allow(struct peers *peers, uint64_t step_ns);
-/* Primary: publishes the next step, once all have acknowledged the previous one. False: the run is over. */
+/* Primary: publishes the next step, or the previous one again, once all have acknowledged the previous one. False: the
+ * run is over. */
 bool peers_publish(struct peers *peers, uint64_t number, uint64_t now_ns);
 /* From now on a peer that is silent for stale_ns is lost, if that is sooner than before. */
 void peers_hurry(struct peers *peers, uint64_t stale_ns);
 /* A valid STEP came from id. False: we are not a secondary, it may not come now, or it is not the next step; handled as
  * by peers_break(). */
 bool peers_step(struct peers *peers, uint32_t id, uint64_t number, uint64_t now_ns);
+/* After one of these two: the step is the first of a window, with `more` further steps that are acknowledged together
+ * with it. Secondary: its number is `number`, that of the next step or of the one before, which is repeated then; the
+ * number in peers_step() was only expected. */
+void peers_widen(struct peers *peers, uint64_t number, uint32_t more);
 /* Secondary: acknowledges the step that came. The caller sends the ACK. False: the run is over. */
 bool peers_acknowledge(struct peers *peers);
 /* A valid ACK came from id. False: we are not the primary, it may not come now, it is of another step, or it is

@@ -45,6 +45,8 @@ struct peers {
 	bool step_is_out;      /* primary: not acknowledged by all; secondary: not by us */
 	uint64_t next_step;    /* all have acknowledged all steps below it, as far as known here */
 	uint64_t expected;     /* secondary: the step that comes next */
+	uint64_t published;    /* primary: the step that was published last */
+	uint32_t more;         /* further steps of the window that is out, or was last */
 	uint64_t published_ns; /* time of publishing the step, or of the last busy heartbeat */
 	uint32_t acks;
 	struct stop end;

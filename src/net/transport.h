@@ -24,6 +24,7 @@
 struct transport_message {
 	uint64_t number; /* of the step */
 	void *payload; /* lent: valid until the step is fully acknowledged (a step) or the next is published (an ack) */
+	uint32_t more; /* of a step: further steps that are taken, and acknowledged, together with it (a window) */
 };
 
 /* Encodes payloads as bytes and decodes them, for a transport that carries bytes. A transport that lends payloads does
@@ -83,8 +84,9 @@ struct transport_ops {
 	troupe_status (*create)(
 		const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error);
 	/* Primary. Makes a step visible to all secondaries; does not block. The payload is lent until the step is fully
-	 * acknowledged or given up. The previous step must be fully acknowledged, numbers must go up by one, and the
-	 * transport must not be closed: otherwise TROUPE_EPROTOCOL. After a loss: the status of lost(); nothing is sent
+	 * acknowledged or given up. The previous step must be fully acknowledged; the number must be the one after the
+	 * steps of the previous message, or the same as in that message, which is repeated then; and the transport
+	 * must not be closed: otherwise TROUPE_EPROTOCOL. After a loss: the status of lost(); nothing is sent
 	 * then. */
 	troupe_status (*publish)(struct transport *transport, struct transport_message step);
 	/* Secondary. Blocks until there is a step that this secondary has not seen. TROUPE_EPEER once closed, and when

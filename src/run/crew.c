@@ -40,7 +40,6 @@ struct team { /* of one world */
 	uint32_t spins;
 	struct ack **acks;
 	bool out; /* a step is out; written between steps */
-	uint64_t exchange; /* number of the next message; numbers of steps leave out some, and come again in repeats */
 };
 
 struct crew {
@@ -140,6 +139,8 @@ static void merge(struct crew *crew)
 		struct team *team = &crew->teams[i];
 		if (taken[i] && good && proven)
 			primary_advance(team->world.primary, team->acks);
+		else if (taken[i] && good)
+			primary_refute(team->world.primary);
 		else if (taken[i])
 			primary_take_back(team->world.primary);
 		team->out = false;
@@ -207,7 +208,7 @@ static troupe_status send(struct team *team, const struct step *step)
 		team->crew->ops->resize(team->transport, active);
 	team->active = active;
 	troupe_status status =
-		team->crew->ops->publish(team->transport, (struct transport_message){team->exchange++, payload});
+		team->crew->ops->publish(team->transport, (struct transport_message){step->number, payload, step->window - 1});
 	if (status)
 		team->world.primary->status = fail(&team->world.primary->error, status,
 			"transport '%s' refused step %llu", team->crew->ops->name, (unsigned long long)step->number);
@@ -285,7 +286,7 @@ static void enlist(struct crew_member *member)
 static void step_and_ack(struct crew_member *member, struct transport_message message)
 {
 	struct ack *ack = secondary_step(member->secondary, message.payload);
-	member->crew->ops->ack(member->team->transport, member->index, (struct transport_message){message.number, ack});
+	member->crew->ops->ack(member->team->transport, member->index, (struct transport_message){.number = message.number, .payload = ack});
 }
 
 static void *work(void *arg)
@@ -379,8 +380,7 @@ troupe_status crew_create(const struct crew_world *worlds, uint32_t world_count,
 	crew->teams = mem_alloc(world_count * sizeof *crew->teams);
 	uint32_t threads = 0;
 	for (uint32_t i = 0; i < world_count; i++) {
-		crew->teams[i] = (struct team){
-			.world = worlds[i], .crew = crew, .exchange = worlds[i].primary->lockstep.number};
+		crew->teams[i] = (struct team){.world = worlds[i], .crew = crew};
 		worlds[i].primary->turn = &crew->turn;
 		threads += worlds[i].threads;
 	}

@@ -107,6 +107,7 @@ void primary_regroup(struct primary *primary, uint32_t secondaries)
 	primary->ended = false;
 	primary->status = TROUPE_OK;
 	primary->pace_ns = 0;
+	primary->refuted = false;
 	plan_regroup(&primary->plan, secondaries);
 }
 
@@ -246,7 +247,7 @@ static void take_remote(struct primary *primary, struct ack *const *acks)
 {
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
 		derive(primary, acks[i]);
-	primary->remote.acked(primary->remote.ctx, &primary->step);
+	primary->remote.acked(primary->remote.ctx, &primary->step, true);
 }
 
 /* The number of the moving step, of those that were just taken, in which the model changed last. */
@@ -465,6 +466,16 @@ void primary_advance(struct primary *primary, struct ack *const *acks)
 	if (!primary->step.paused)
 		primary_take_step(primary, acks);
 	primary_note_hashes(primary, acks);
+}
+
+void primary_refute(struct primary *primary)
+{
+	if (primary->remote.acked)
+		primary->remote.acked(primary->remote.ctx, &primary->step, false);
+	primary->edit.log.count = primary->shared->state->written.count = 0;
+	edit_give_up_places(&primary->edit);
+	primary_take_back(primary);
+	primary->refuted = true;
 }
 
 /* Forgets what was derived from state k+1 so far. */
@@ -1048,7 +1059,8 @@ static const struct step *decide(struct primary *primary)
 	step->share_round = (uint32_t)primary->share_rounds;
 	step->help_first = primary->options.chaos && !primary->options.chaos_moves;
 	step->repeated = primary->repeats;
-	primary->repeats = false;
+	step->again = primary->refuted;
+	primary->repeats = primary->refuted = false;
 	step->state_changed |= primary->plan.pairs.woken;
 	step->statics_changed = primary->plan.statics_changed;
 	step->statics = primary->plan.loading.statics;

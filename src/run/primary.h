@@ -60,9 +60,9 @@ struct primary_options {
 
 /* For secondaries in other processes, which have copies of the state and get each step as bytes (run/wire.h). */
 struct primary_remote {
-	/* All acks of the step are good, and it counts. Called by primary_advance(), while state k is still the
-	 * present one. */
-	void (*acked)(void *ctx, const struct step *step);
+	/* All acks of the step are good. counts: it counts; otherwise it is a window that was refuted and will be taken
+	 * again. Called by primary_advance() or primary_refute(), while state k is still the present one. */
+	void (*acked)(void *ctx, const struct step *step, bool counts);
 	void *ctx;
 };
 
@@ -140,6 +140,7 @@ struct primary {
 	uint64_t sensed_epoch;                  /* of the changes of the scene that the sensors follow, plus one */
 
 	uint64_t share_rounds; /* steps so far that were shared */
+	bool refuted;          /* the last step was a window whose guesses did not hold */
 	bool repeats;          /* the last step was given up, so the next step repeats it, as it was decided */
 	/* One more than the step for which systems have decided last; 0: none. They decide once for each step that is
 	 * not paused: what they decided for a step that was given up stays, in a saved state, too. */
@@ -193,12 +194,14 @@ uint32_t primary_taking_part(const struct primary *primary);
  * or reports that its secondary gave the step up. Then primary->ended, ->status and ->error say why, and the state
  * stays the one before the step. */
 bool primary_take_acks(struct primary *primary, struct ack *const *acks);
-/* After primary_take_acks(): whether what was guessed for this window of steps held. If not, it must be taken back. */
+/* After primary_take_acks(): whether what was guessed for this window of steps held. */
 bool primary_prove(struct primary *primary, struct ack *const *acks);
-/* Call one of these two after primary_take_acks() returned true. primary_advance(): the state after the step becomes
- * the present one. primary_take_back(): the guesses of this world or of another did not hold, or another world did not
- * take this step, so this one does not take it either; its commands stay obeyed. */
+/* Call one of these three after primary_take_acks() returned true. primary_advance(): the state after the step becomes
+ * the present one. primary_refute(): a guess did not hold, so the window is taken again, with fewer steps or others
+ * together. primary_take_back(): another world did not take this step, so this one does not take it either. Commands
+ * of a step that is not taken stay obeyed. */
 void primary_advance(struct primary *primary, struct ack *const *acks);
+void primary_refute(struct primary *primary);
 void primary_take_back(struct primary *primary);
 /* The step that is out, or is being decided, is given up, and this primary takes no further one. On another thread,
  * which has seized the turn. */

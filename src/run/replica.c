@@ -35,7 +35,8 @@ struct replica {
 	uint32_t room;
 	uint64_t steps;
 	uint32_t share_rounds; /* number of steps so far that were shared */
-	VEC(struct physics_pair) pairs, pairs_next;
+	VEC(struct physics_pair) pairs, pairs_next, near;
+	bool began; /* a step has come */
 	/* the present step */
 	struct step step;
 	struct step_part *parts; /* [number]: only the secondary's own part is used */
@@ -59,7 +60,10 @@ void replica_step_clear(struct replica_step *step)
 	step->pairs_changed = false;
 	step->changes.count = step->written.count = step->statics.count = step->pairs_gone.count = 0;
 	step->pairs_come.count = step->ghosts.count = step->commands.count = step->wrenches.count = 0;
-	step->surfaces.count = 0;
+	step->surfaces.count = step->near.count = 0;
+	step->window = 1;
+	step->origins = STEP_ORIGINS_NONE;
+	step->hashes = step->again = false;
 	step->sense.fired.count = step->sense.wanted.count = step->sense.seen.count = step->sense.secondaries = 0;
 	step->sense.looks = false;
 	step->sense.changed = step->sense.all = false;
@@ -78,6 +82,7 @@ void replica_step_fini(struct replica_step *step)
 	vec_free(&step->commands);
 	vec_free(&step->wrenches);
 	vec_free(&step->surfaces);
+	vec_free(&step->near);
 	vec_free(&step->sense.wanted);
 	vec_free(&step->sense.fired);
 	vec_free(&step->sense.seen);
@@ -225,6 +230,7 @@ void replica_destroy(struct replica *replica)
 	vec_free(&replica->changes);
 	vec_free(&replica->pairs);
 	vec_free(&replica->pairs_next);
+	vec_free(&replica->near);
 	vec_free(&replica->commands);
 	vec_free(&replica->messages);
 	vec_free(&replica->wrenches);
@@ -499,6 +505,29 @@ static troupe_status follow_pairs(struct replica *replica, struct replica_step *
 	return status;
 }
 
+/* The boxes of models that may come near each other are followed here from step to step of a window. */
+static void replica_measure(struct replica *replica, uint32_t model)
+{
+	replica->shared.boxes[model].box = state_model_box(replica->shared.state, model, false);
+}
+
+static troupe_status follow_near(struct replica *replica, struct replica_step *message, struct troupe_error *error)
+{
+	replica->near.count = 0;
+	if (message->window > 1 && (message->wrenches.count || message->surfaces.count))
+		return bad(error, "a window in which something acts from outside");
+	for (uint32_t i = 0; i < message->near.count; i++) {
+		struct physics_pair pair = message->near.at[i];
+		if (pair.a >= pair.b || !is_own(replica, pair.a) || !is_own(replica, pair.b) ||
+			(i && !before(message->near.at[i - 1], pair)))
+			return bad(error, "models that may come near each other, twice, or not all its own");
+		vec_push(&replica->near, pair);
+		replica_measure(replica, pair.a);
+		replica_measure(replica, pair.b);
+	}
+	return TROUPE_OK;
+}
+
 static uint32_t words_of_bodies(const struct replica *replica, uint32_t model)
 {
 	return replica->scene->models[model].body_count * (uint32_t)(sizeof(struct body_state) / 8);
@@ -679,13 +708,27 @@ static troupe_status follow_sense(struct replica *replica, struct replica_step *
 static troupe_status follow_head(struct replica *replica, struct replica_step *message, struct troupe_error *error)
 {
 	struct step *step = &replica->step;
-	if (message->number != replica->next)
+	const uint64_t expected = message->again && replica->began ? step->number : replica->next;
+	if (message->number != expected)
 		return fail(error, TROUPE_EPROTOCOL, "step %" PRIu64 ": expected step %" PRIu64, message->number,
-			replica->next);
+			expected);
+	if (message->again && (!replica->began || !replica->ack || step->window == 1))
+		return bad(error, "again, though it is not a window that was acknowledged");
 	if (message->dt == 0 && step->dt == 0)
 		return bad(error, "its beginning");
-	advance(replica);
-	replica->next++;
+	if (message->again)
+		replica->ack = NULL;
+	else
+		advance(replica);
+	replica->began = true;
+	replica->next = message->number + message->window;
+	step->window = message->window;
+	step->again = step->repeated = message->again;
+	step->mark++;
+	step->origins = message->origins;
+	step->hashes = message->hashes;
+	step->even_since_s = message->even_since_s;
+	step->even_steps = message->even_steps;
 	replica->steps++;
 	step->number = message->number;
 	step->time_s = message->time_s;
@@ -712,6 +755,8 @@ static const struct step *make_step(struct replica *replica, uint32_t share_over
 {
 	replica->parts[replica->number - 1] = (struct step_part){.pairs = replica->pairs.at,
 		.pair_count = replica->pairs.count,
+		.near = replica->near.at,
+		.near_count = replica->near.count,
 		.commands = replica->commands.at,
 		.command_count = replica->commands.count,
 		.wrenches = replica->wrenches.at,
@@ -734,7 +779,7 @@ troupe_status replica_follow(struct replica *replica, struct replica_step *messa
 	static troupe_status (*const parts[])(
 		struct replica * replica, struct replica_step * message, struct troupe_error * error) = {follow_head,
 		follow_edits, follow_changes, follow_written, follow_statics, follow_pairs, follow_ghosts,
-		follow_commands, follow_wrenches, follow_surfaces, follow_sense, check_pairs};
+		follow_commands, follow_wrenches, follow_surfaces, follow_sense, follow_near, check_pairs};
 	struct troupe_error why;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (parts[i](replica, message, &why))

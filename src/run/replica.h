@@ -72,6 +72,13 @@ struct replica_step {
 	uint64_t number;
 	double time_s, dt; /* dt: 0 if it did not come */
 	bool paused, state_changed, statics_changed, world_changed, measure;
+	bool again; /* see struct step, as for the next members */
+	uint32_t window;
+	enum step_origins origins;
+	bool hashes;
+	double even_since_s;
+	uint64_t even_steps;
+	VEC(struct physics_pair) near; /* as received */
 	uint32_t observe;
 	edit_changes edits;
 	VEC(struct replica_change) changes;

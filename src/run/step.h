@@ -81,6 +81,7 @@ struct step {
 	struct sensor_times times; /* the same in ns, for sensors */
 	bool paused;               /* nothing moves; commands still arrive */
 	bool repeated;             /* the step before was given up: this is the same step again */
+	bool again;                /* the same, and all secondaries have begun it before */
 	bool state_changed;        /* the primary wrote state k: forget what was derived from it */
 	bool statics_changed;
 	bool world_changed;           /* the scene changed: models were added, or its gravity changed */

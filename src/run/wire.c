@@ -12,6 +12,7 @@
 #include "run/surfaced.h"
 #include "run/wire_notes.h"
 #include "run/wire_sense.h"
+#include "run/wire_window.h"
 #include "run/wire_words.h"
 
 #include <inttypes.h>
@@ -94,18 +95,25 @@ static void keep_ghosts(struct wire *wire)
 	}
 }
 
+/* What the peer reported counts. */
+static void keep_ack_of(struct wire_peer *peer)
+{
+	peer->changed_before.count = 0;
+	if (peer->ack.changed.count)
+		memcpy(vec_append(&peer->changed_before, peer->ack.changed.count), peer->ack.changed.at,
+			peer->ack.changed.count * sizeof *peer->changed_before.at);
+	peer->stats = peer->stats_next;
+}
+
+/* The peer has followed the step. */
 static void keep_of(struct wire *wire, uint32_t number, const struct step *step)
 {
 	struct wire_peer *peer = &wire->peers[number - 1];
 	const struct step_part *part = &step->parts[number - 1];
 	peer->dt = step->dt;
-	peer->pairs.count = peer->changed_before.count = 0;
+	peer->pairs.count = 0;
 	if (part->pair_count)
 		memcpy(vec_append(&peer->pairs, part->pair_count), part->pairs, part->pair_count * sizeof *part->pairs);
-	if (peer->ack.changed.count)
-		memcpy(vec_append(&peer->changed_before, peer->ack.changed.count), peer->ack.changed.at,
-			peer->ack.changed.count * sizeof *peer->changed_before.at);
-	peer->stats = peer->stats_next;
 	peer->wants = peer->wants_next;
 	for (uint32_t i = 0; i < step->change_count; i++)
 		if (step->changes[i].secondary == number && step->changes[i].kind != CHANGE_LOAD &&
@@ -116,15 +124,27 @@ static void keep_of(struct wire *wire, uint32_t number, const struct step *step)
 	peer->sights.count = 0;
 	wire->counts.step_bytes += peer->step_bytes;
 	wire->counts.ack_bytes += peer->ack_bytes;
-	wire->counts.robot_steps += peer->ack.changed.count;
 }
 
-static void acked(void *ctx, const struct step *step)
+/* A model that moved in each step of a window counts as often. */
+static uint64_t robot_steps(const struct wire *wire, const struct ack *ack, const struct step *step)
+{
+	uint64_t sum = step->window == 1 ? ack->changed.count : 0;
+	for (uint32_t i = 0; step->window > 1 && i < ack->changed.count; i++)
+		sum += wire->primary->shared->sweeps[ack->changed.at[i]].last;
+	return sum;
+}
+
+static void acked(void *ctx, const struct step *step, bool counts)
 {
 	struct wire *wire = ctx;
 	fit(wire);
 	for (uint32_t i = 0; i < wire->peer_count; i++)
 		keep_of(wire, i + 1, step);
+	for (uint32_t i = 0; i < wire->peer_count && counts; i++) {
+		keep_ack_of(&wire->peers[i]);
+		wire->counts.robot_steps += robot_steps(wire, &wire->peers[i].ack, step);
+	}
 	uint32_t models = wire->primary->shared->scene->model_count;
 	if (edit_is_renewed(&wire->primary->edit) && wire->room)
 		memset(wire->statics, 0, wire->room * sizeof *wire->statics);
@@ -156,6 +176,7 @@ void wire_destroy(struct wire *wire)
 		vec_free(&peer->changed_before);
 		vec_free(&peer->ack.changed);
 		vec_free(&peer->ack.leavers);
+		vec_free(&peer->ack.hashes);
 		vec_free(&peer->ack.costs);
 		notes_fini(&peer->notes);
 		readings_fini(&peer->readings);
@@ -393,7 +414,8 @@ static uint32_t plain_flags(const struct wire *wire, const struct wire_peer *pee
 	return (step->paused ? WIRE_PAUSED : 0u) | (step->state_changed ? WIRE_STATE_CHANGED : 0u) |
 	       (step->statics_changed ? WIRE_STATICS : 0u) | (step->world_changed ? WIRE_WORLD_CHANGED : 0u) |
 	       (step->dt != peer->dt ? WIRE_DT : 0u) | (wire->primary->edit.log.count ? WIRE_EDITS : 0u) |
-	       (step->measure ? WIRE_MEASURE : 0u) | step->observe * WIRE_OBSERVE;
+	       (step->measure ? WIRE_MEASURE : 0u) | (step->window > 1 ? WIRE_WINDOW : 0u) |
+	       (step->again ? WIRE_AGAIN : 0u) | step->observe * WIRE_OBSERVE;
 }
 
 void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct text *out)
@@ -426,6 +448,8 @@ void wire_encode_step(void *ctx, uint32_t secondary, const void *payload, struct
 		secondary + 1, peer->wants, peer->seen, wire->met, wire->calls, &wire->eyes};
 	if (wire_put_sense(out, &view, step, &peer->sights))
 		flags |= WIRE_SENSE;
+	if (flags & WIRE_WINDOW)
+		wire_put_window(out, step, &step->parts[secondary]);
 	peer->wants_next = wire->primary->shared->sensors->epoch;
 	for (uint32_t i = 0; i < WIRE_FLAG_BYTES; i++)
 		out->at[begin + i] = (char)(flags >> 8 * i & 0xff);
@@ -556,6 +580,11 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 		status = decode_notes(wire, peer, in, error);
 	if (!status && !in->bad && !ack->status)
 		status = decode_readings(wire, secondary, in, error);
+	ack->good = wire->primary->step.window;
+	ack->hashes.count = 0;
+	if (!status && !in->bad && !ack->status && ack->good > 1)
+		status = wire_get_sweeps(
+			in, &wire->primary->step, ack, wire->primary->shared->sweeps, error);
 	if (!status && in->bad)
 		status = fail(error, TROUPE_EPROTOCOL, "it is cut off, or a number is out of range");
 	if (!status && in->at != in->end)
@@ -574,6 +603,7 @@ troupe_status wire_decode_ack(void *ctx, uint32_t secondary, const char *bytes, 
 	wire->peers[secondary].ack_bytes = count;
 	if (decode_ack(wire, secondary, &in, &why))
 		return fail(error, TROUPE_EPROTOCOL, "its ack: %s", why.text);
-	*ret_ack = (struct transport_message){wire->peers[secondary].ack.number, &wire->peers[secondary].ack};
+	*ret_ack = (struct transport_message){
+		.number = wire->peers[secondary].ack.number, .payload = &wire->peers[secondary].ack};
 	return TROUPE_OK;
 }

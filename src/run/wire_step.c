@@ -5,6 +5,7 @@
 #include "geom/pack.h"
 #include "run/wire_notes.h"
 #include "run/wire_sense.h"
+#include "run/wire_window.h"
 #include "run/wire_words.h"
 
 #include <string.h>
@@ -198,13 +199,14 @@ static troupe_status get_head(
 	step->time_s = unpack_double(in);
 	if (flags & WIRE_DT)
 		step->dt = unpack_double(in);
-	if (in->bad || flags > WIRE_FLAGS || ((flags & WIRE_DT) && !(step->dt >= SDF_STEP_MIN && step->dt <= 1e6)))
+	if (in->bad || (flags & ~(uint32_t)WIRE_FLAGS) || ((flags & WIRE_DT) && !(step->dt >= SDF_STEP_MIN && step->dt <= 1e6)))
 		return bad(error, "its beginning");
 	step->paused = flags & WIRE_PAUSED;
 	step->state_changed = flags & WIRE_STATE_CHANGED;
 	step->statics_changed = flags & WIRE_STATICS;
 	step->world_changed = flags & WIRE_WORLD_CHANGED;
 	step->measure = flags & WIRE_MEASURE;
+	step->again = flags & WIRE_AGAIN;
 	step->observe = flags / WIRE_OBSERVE & OBSERVE_ALL;
 	*ret_flags = flags;
 	return TROUPE_OK;
@@ -232,6 +234,8 @@ static troupe_status get_part(
 		return get_surfaces(in, step);
 	case WIRE_SENSE:
 		return wire_get_sense(in, &step->sense, error);
+	case WIRE_WINDOW:
+		return wire_get_window(in, step, error);
 	}
 	return get_wrenches(in, step);
 }
@@ -239,7 +243,7 @@ static troupe_status get_part(
 static troupe_status get_step(struct unpack *in, uint32_t number, struct replica_step *step, struct troupe_error *error)
 {
 	static const uint32_t parts[] = {WIRE_EDITS, WIRE_CHANGES, WIRE_WRITTEN, WIRE_STATICS, WIRE_PAIRS, WIRE_GHOSTS,
-		WIRE_COMMANDS, WIRE_WRENCHES, WIRE_SURFACES, WIRE_SENSE};
+		WIRE_COMMANDS, WIRE_WRENCHES, WIRE_SURFACES, WIRE_SENSE, WIRE_WINDOW};
 	uint32_t flags = 0;
 	troupe_status status = get_head(in, number, step, &flags, error);
 	for (size_t i = 0; i < ARRAY_LEN(parts) && !status && !in->bad; i++)
@@ -314,4 +318,6 @@ void wire_encode_ack(struct replica *replica, wire_scratch *scratch, struct text
 		wire_put_notes(out, report.step->observe, shared->scene, ack);
 	if (shared->sensors->wanted && !report.step->paused)
 		wire_put_readings(out, ack->readings);
+	if (report.step->window > 1)
+		wire_put_sweeps(out, report.step, ack, shared->sweeps);
 }

@@ -93,7 +93,7 @@ static void step(struct troupe_secondary *s)
 		struct ack *ack = secondary_step(s->secondary, message.payload);
 		struct physics_stats stats = secondary_physics_stats(s->secondary);
 		replica_stepped(s->replica, ack, &stats);
-		if (ops_of(s)->ack(s->transport, s->number - 1, (struct transport_message){message.number, ack}))
+		if (ops_of(s)->ack(s->transport, s->number - 1, (struct transport_message){.number = message.number, .payload = ack}))
 			break;
 	}
 }
@@ -199,7 +199,7 @@ static troupe_status decode_step(void *ctx, uint32_t number, const char *bytes, 
 		status = replica_follow(s->replica, &s->message, share_over(s), &step, error);
 	if (status)
 		return status;
-	*ret_step = (struct transport_message){step->number, NULL};
+	*ret_step = (struct transport_message){.number = step->number, .more = step->window - 1};
 	memcpy(&ret_step->payload, &step, sizeof step); /* the transport has no const: it only carries the pointer */
 	return TROUPE_OK;
 }

@@ -66,7 +66,8 @@ static troupe_status inproc_publish(struct transport *transport, struct transpor
 	if (atomic_load_explicit(&transport->outstanding, memory_order_relaxed) || atomic_load(&transport->closed))
 		return TROUPE_EPROTOCOL;
 	uint32_t published = atomic_load_explicit(&transport->published, memory_order_relaxed);
-	if (published && step.number != transport->slots[(published - 1) & MASK].number + 1)
+	const struct transport_message *last = published ? &transport->slots[(published - 1) & MASK] : NULL;
+	if (last && step.number != last->number && step.number != last->number + 1 + last->more)
 		return TROUPE_EPROTOCOL;
 	transport->slots[published & MASK] = step;
 	/* ordered before the release below: a thread that sees the step sees the full count */
