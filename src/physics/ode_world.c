@@ -10,7 +10,8 @@
 enum {
 	BODIES_MAX = 32,              /* of small groups in one ODE world */
 	BODIES_MAX_WITHOUT_ODE = 128, /* the same where lanes are to be filled; more bodies leave the caches */
-	PARTS = 32,                   /* a shared step should have at least so many ODE worlds */
+	PARTS = 32,        /* a shared step should have at least so many ODE worlds */
+	BODIES_LANES = 32, /* but lanes should be filled: small robots on each of eight */
 };
 
 static void set_up_ode_world(const struct physics *physics, struct ode_world *ode_world)
@@ -45,7 +46,8 @@ void ode_world_make_anew(struct physics *physics, struct ode_world *ode_world)
 static uint32_t room(const struct physics *physics)
 {
 	uint32_t most = physics->options.ode ? BODIES_MAX : BODIES_MAX_WITHOUT_ODE;
-	return physics->shared ? MIN(physics->taken_bodies / PARTS, most) : most;
+	uint32_t least = physics->options.ode ? 0 : BODIES_LANES;
+	return physics->shared ? MIN(MAX(physics->taken_bodies / PARTS, least), most) : most;
 }
 
 static uint32_t empty_ode_world(struct physics *physics)
