@@ -307,8 +307,10 @@ void peers_allow(struct peers *peers, uint64_t step_ns)
 bool peers_publish(struct peers *peers, uint64_t number, uint64_t now_ns)
 {
 	assert(is_primary(peers));
-	if (peers->phase != PEERS_RUNNING)
+	if (peers->phase != PEERS_RUNNING) {
+		peers->end.next_step = MIN(peers->end.next_step, number);
 		return false;
+	}
 	assert(!peers->step_is_out && (number == peers->next_step || number == peers->published));
 	peers->step_is_out = true;
 	peers->published = peers->next_step = number;

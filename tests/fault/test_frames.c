@@ -1439,6 +1439,7 @@ static void test_primary(enum lie_of_secondary lie)
 	def.world_text = world;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.network = &network;
+	def.window = 1; /* the lies are about single steps */
 	struct channel *channel = make_channel(files[1], CHANNEL_CLIENT);
 	copies_must(troupe_server_create(&def, &end.server, &end.error), "a server", &end.error);
 	if (pthread_create(&end.thread, NULL, run_server, &end))

@@ -23,6 +23,7 @@ struct parcel {
 	uint64_t at_ns;
 	enum frame_type type;
 	uint64_t number; /* of the step, in STEP and ACK */
+	uint32_t more;   /* further steps of its window */
 	void *payload;   /* of STEP and ACK, without a codec */
 	struct text bytes;
 };
@@ -45,6 +46,7 @@ struct node {
 	bool has_step, computes; /* a step has arrived; the step is worked on */
 	bool owes;               /* wait() gave the step; its ack is due */
 	uint64_t number, done_ns;
+	uint64_t expected; /* the step after the last window */
 	struct parcel step, done; /* the step that came; the ack, until the step is done */
 	bool has_done, is_bad;    /* is_bad: the step was not valid */
 	struct troupe_error bad;
@@ -67,6 +69,7 @@ struct transport {
 	bool driving, closed, lost, alarmed;
 	bool told;       /* the primary itself ended the run, so this is no loss */
 	uint64_t number; /* of the step that was published last */
+	uint32_t more;   /* further steps of its window */
 	uint32_t acks;
 	bool all_acked, gave_up; /* all_acked() or gave_up() must be called */
 	struct troupe_error why;
@@ -249,6 +252,8 @@ static void begin(struct transport *transport, uint64_t first_step)
 		struct node *node = &transport->nodes[i];
 		node->peers = make_peers(transport, i, first_step);
 		node->in.closed_ns = node->out.closed_ns = NEVER;
+		node->expected = first_step;
+		node->number = UINT64_MAX;
 	}
 	for (uint32_t i = 1; i < transport->count; i++) {
 		transport->nodes[i].out.id = peers_join(transport->nodes[0].peers, "sim", transport->now_ns);
@@ -262,8 +267,14 @@ static void begin(struct transport *transport, uint64_t first_step)
 static void take_step(struct transport *transport, uint32_t index, struct parcel *parcel)
 {
 	struct node *node = &transport->nodes[index];
-	if (!peers_step(node->peers, node->in.id, parcel->number, transport->now_ns))
+	if (!peers_step(node->peers, node->in.id, node->expected, transport->now_ns))
 		return;
+	if (parcel->number != node->expected && parcel->number != node->number) {
+		peers_break(node->peers, node->in.id, "another step", transport->now_ns);
+		return;
+	}
+	peers_widen(node->peers, parcel->number, parcel->more);
+	node->expected = parcel->number + 1 + parcel->more;
 	text_fini(&node->step.bytes);
 	node->step = *parcel;
 	parcel->bytes = (struct text){0};
@@ -280,7 +291,7 @@ static void take_ack(struct transport *transport, uint32_t index, const struct p
 	struct node *primary = &transport->nodes[0], *node = &transport->nodes[index];
 	const struct transport_codec *codec = transport->options.codec;
 	struct troupe_error error;
-	struct transport_message ack = {parcel->number, parcel->payload};
+	struct transport_message ack = {.number = parcel->number, .payload = parcel->payload};
 	if (codec && peers_owes(primary->peers, node->out.id) &&
 		codec->decode_ack(codec->ctx, index - 1, parcel->bytes.at, parcel->bytes.count, &ack, &error)) {
 		peers_break(primary->peers, node->out.id, error.text, transport->now_ns);
@@ -494,6 +505,7 @@ static void send_steps(struct transport *transport)
 	transport->sent = true;
 	if (!peers_publish(transport->nodes[0].peers, transport->number, transport->now_ns))
 		return;
+	peers_widen(transport->nodes[0].peers, transport->number, transport->more);
 	for (uint32_t i = 1; i < transport->count; i++) {
 		/* peers may number the secondaries in another order than nodes[]; the step number is the same for all
 		 */
@@ -593,7 +605,7 @@ static void encode_steps(struct transport *transport, struct transport_message s
 	for (uint32_t i = 1; i < transport->count; i++) {
 		struct parcel *next = &transport->nodes[i].next;
 		text_fini(&next->bytes);
-		*next = (struct parcel){.type = FRAME_STEP, .number = step.number};
+		*next = (struct parcel){.type = FRAME_STEP, .number = step.number, .more = step.more};
 		if (codec)
 			codec->encode_step(codec->ctx, i - 1, step.payload, &next->bytes);
 		else
@@ -604,7 +616,8 @@ static void encode_steps(struct transport *transport, struct transport_message s
 static troupe_status publish(struct transport *transport, struct transport_message step)
 {
 	if (transport->out || transport->all_acked || transport->closed ||
-		(transport->begun && step.number != transport->number + 1))
+		(transport->begun && step.number != transport->number &&
+			step.number != transport->number + 1 + transport->more))
 		return TROUPE_EPROTOCOL;
 	if (transport->lost)
 		return transport->why.status;
@@ -614,6 +627,7 @@ static troupe_status publish(struct transport *transport, struct transport_messa
 	if (!transport->begun)
 		begin(transport, step.number);
 	transport->number = step.number;
+	transport->more = step.more;
 	transport->out = true;
 	transport->sent = false;
 	transport->acks = 0;
@@ -635,7 +649,8 @@ static troupe_status give_step(struct transport *transport, uint32_t index, stru
 {
 	struct node *node = &transport->nodes[index];
 	const struct transport_codec *codec = transport->options.codec;
-	struct transport_message step = {node->step.number, node->step.payload};
+	struct transport_message step = {
+		.number = node->step.number, .payload = node->step.payload, .more = node->step.more};
 	troupe_status status = TROUPE_OK;
 	node->has_step = false;
 	if (codec)
