@@ -170,7 +170,8 @@ struct troupe_server_def {
 	/* For tests only: how many islands troupe's own solver steps side by side: 2, 4 or 8; 0: as many as the
 	 * processor has instructions for. No bit may change. */
 	uint32_t lanes;
-	/* For tests only: a rule of determinism to break. "random", "pairs", "rotation", "reference", or NULL. */
+	/* For tests only: a rule of determinism to break. "random", "pairs", "rotation", "reference", "proof",
+	 * "sleepers", "levels", "ties", or NULL. */
 	const char *break_rule;
 	/* Callbacks; each may be NULL. on_event and on_hash are called in step order, between steps, on some thread
 	 * of the server. They must be quick and must not call the server. on_watch is called about ten times a second

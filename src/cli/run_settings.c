@@ -364,8 +364,9 @@ static const struct option_spec specs[] = {
 		.help = "how many islands troupe's own solver steps side by side: 2, 4 or 8 (default: as many as the "
 			"processor has instructions for)"},
 	{OPTION_CHOICE, .name = "break", .tags = ANY, .argument = "RULE", .offset = AT(break_rule),
-		.choices = "random pairs rotation reference",
-		.help = "break one rule of determinism: random, pairs, rotation or reference"},
+		.choices = "random pairs rotation reference proof sleepers levels ties",
+		.help = "break one rule of determinism: random, pairs, rotation or reference; or one about windows: "
+			"proof, sleepers, levels or ties"},
 	{OPTION_HEADING, .help = "Other"},
 	{OPTION_NOTHING, 's', .tags = ANY, .help = "no effect; in Gazebo: run the server without a window"},
 	{OPTION_FLAG, .name = "distributed", .tags = ANY, .offset = AT(network.distributed),

@@ -16,8 +16,8 @@ struct run_settings {
 	const char *world, *resume, *save_dir, *distribution, *commands, *commands_out, *report, *config, *break_rule,
 		*record, *costs, *solver, *lanes, *log, *log_what, *camera_out, *mcap, *mcap_names, *mcap_robot;
 	struct option_list resource_paths, plugin_paths, pins, save_at, save_every, topics;
-	int64_t secondaries, iterations, seed, chaos, chaos_moves, window, hash_every, verbosity, record_every, costs_every,
-		log_every;
+	int64_t secondaries, iterations, seed, chaos, chaos_moves, window, hash_every, verbosity, record_every,
+		costs_every, log_every;
 	double until_s, initial_time_s;
 	double rate_hz; /* 0: not given */
 	double rtf;     /* negative: not given */

@@ -358,9 +358,7 @@ static void touch_merge_pairs(struct touch *touch)
 	touch->before = found;
 	touch->near.count = 0;
 	for (uint32_t i = 0, j = 0; i < found.count || j < pairs->count;) {
-		int order = i == found.count    ? 1
-			    : j == pairs->count ? -1
-						: touch_order(found.at[i], pairs->at[j]);
+		int order = i == found.count ? 1 : j == pairs->count ? -1 : touch_order(found.at[i], pairs->at[j]);
 		vec_push(&touch->near, order <= 0 ? found.at[i] : pairs->at[j]);
 		i += order <= 0;
 		j += order >= 0;
@@ -429,11 +427,13 @@ bool touch_prove(struct touch *touch, const struct touch_sweep *sweeps, const st
 		const bvh_values *others = leaves ? &touch->found : &self->neighbours;
 		for (uint32_t k = 0; k < others->count && proven; k++) {
 			uint32_t other = others->at[k];
-			const struct aabb *box =
-				sweeps[other].mark == mark ? &sweeps[other].box : &boxes[other].box;
+			if (sweeps[other].mark != mark && !boxes)
+				continue;
+			const struct aabb *box = sweeps[other].mark == mark ? &sweeps[other].box : &boxes[other].box;
 			const struct aabb wide = aabb_grow(*box, TOUCH_PAD); /* as touch_meet() pads either */
 			proven = other == moved[i] || !(aabb_overlap(&padded, box) || aabb_overlap(sweep, &wide)) ||
-				 touch_has(&touch->near, (struct touch_pair){MIN(moved[i], other), MAX(moved[i], other)});
+				 touch_has(
+					 &touch->near, (struct touch_pair){MIN(moved[i], other), MAX(moved[i], other)});
 		}
 	}
 	return proven;

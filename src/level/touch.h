@@ -44,9 +44,9 @@ struct touch {
 	struct bvh tree;
 	struct touch_model *models; /* [room] */
 	uint32_t room;
-	bvh_values crowded;            /* models with neighbours, ascending */
-	bool *is_crowded;              /* [room] the model is in `crowded` */
-	bvh_values found;              /* scratch */
+	bvh_values crowded; /* models with neighbours, ascending */
+	bool *is_crowded;   /* [room] the model is in `crowded` */
+	bvh_values found;   /* scratch */
 	touch_pairs joined; /* models that joints of the world or ties connect; always pairs */
 	touch_pairs pairs;  /* the answer of the last touch_find() */
 	touch_pairs before; /* the pairs of the call before */
@@ -99,15 +99,15 @@ static inline bool touch_leaves(const struct touch *touch, uint32_t model, const
 bool touch_find(struct touch *touch, const struct aabb_line *boxes);
 
 /* After touch_find(): finds the pairs of models that are here and may touch in a later step of a window, ordered by
- * (a, b), and writes them to touch->near: the present pairs, and those whose padded boxes would overlap if each box grew
- * by the reach of its model. reach() says how far a model is expected to get, in m; it is a guess, which touch_prove()
- * checks. False when they are the pairs of the last call. */
+ * (a, b), and writes them to touch->near: the present pairs, and those whose padded boxes would overlap if each box
+ * grew by the reach of its model. reach() says how far a model is expected to get, in m; it is a guess, which
+ * touch_prove() checks. False when they are the pairs of the last call. */
 bool touch_find_near(struct touch *touch, const struct aabb_line *boxes,
 	double (*reach)(const void *ctx, uint32_t model), const void *ctx);
 /* Whether the guess of the last touch_find_near() held in the window `mark`, of these models, which are all that moved:
  * no two models whose padded boxes may have overlapped after the first state, one of them here and the other one here
  * or unloaded, are missing in touch->near. False also for some that only came close. sweeps: by model; boxes: of models
- * that did not move. */
+ * that did not move; NULL: they are forgotten, which is wrong. */
 bool touch_prove(struct touch *touch, const struct touch_sweep *sweeps, const struct aabb_line *boxes, uint64_t mark,
 	const uint32_t *moved, uint32_t count);
 

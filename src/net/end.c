@@ -64,7 +64,7 @@ struct transport {
 	/* fields of a secondary's end */
 	struct text step; /* the step that came */
 	bool step_waits, owes_ack;
-	int quit;       /* event file: ends the keeper */
+	int quit; /* event file: ends the keeper */
 	bool spins;
 	pthread_t io, keeper;
 	bool has_io, has_keeper;
@@ -133,10 +133,10 @@ static void alarm_once(struct transport *transport)
 		transport->options.alarm(transport->options.ctx);
 }
 
-/* A step that follows the last one, or the last one again. */
+/* A step that follows the last one, or a window again. */
 static bool is_due(const struct transport *transport, uint64_t number)
 {
-	return number == transport->next || number == transport->taken;
+	return number == transport->next || (number == transport->taken && transport->next > transport->taken + 1);
 }
 
 /* --- frames ------------------------------------------------------------------------------------------------------- */
@@ -305,7 +305,8 @@ static bool send_step(struct transport *transport, uint32_t secondary, const voi
 static uint64_t deadline_ns(const struct transport *transport)
 {
 	uint64_t stale_ns = transport->link->stale_ms * UINT64_C(1000000);
-	return transport->loads ? LOAD_NS : MAX(stale_ns, DEADLINE_FACTOR * transport->longest_ns * (transport->more + 1));
+	return transport->loads ? LOAD_NS
+				: MAX(stale_ns, DEADLINE_FACTOR * transport->longest_ns * (transport->more + 1));
 }
 
 static troupe_status publish(struct transport *transport, struct transport_message step)

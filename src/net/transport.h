@@ -85,7 +85,7 @@ struct transport_ops {
 		const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error);
 	/* Primary. Makes a step visible to all secondaries; does not block. The payload is lent until the step is fully
 	 * acknowledged or given up. The previous step must be fully acknowledged; the number must be the one after the
-	 * steps of the previous message, or the same as in that message, which is repeated then; and the transport
+	 * steps of the previous message, or if this was a window, the same, because it is repeated; and the transport
 	 * must not be closed: otherwise TROUPE_EPROTOCOL. After a loss: the status of lost(); nothing is sent
 	 * then. */
 	troupe_status (*publish)(struct transport *transport, struct transport_message step);

@@ -10,8 +10,8 @@
 enum {
 	BODIES_MAX = 32,              /* of small groups in one ODE world */
 	BODIES_MAX_WITHOUT_ODE = 128, /* the same where lanes are to be filled; more bodies leave the caches */
-	PARTS = 32,        /* a shared step should have at least so many ODE worlds */
-	BODIES_LANES = 32, /* but lanes should be filled: small robots on each of eight */
+	PARTS = 32,                   /* a shared step should have at least so many ODE worlds */
+	BODIES_LANES = 32,            /* but lanes should be filled: small robots on each of eight */
 };
 
 static void set_up_ode_world(const struct physics *physics, struct ode_world *ode_world)

@@ -30,6 +30,11 @@ enum physics_break {
 	PHYSICS_BREAK_PAIRS,     /* contacts are made in the order in which pairs were found */
 	PHYSICS_BREAK_ROTATION,  /* rotations stay in ODE instead of being set from the state */
 	PHYSICS_BREAK_REFERENCE, /* joints are attached at the current pose instead of the pose in the file */
+	/* of windows (run/window.h) */
+	PHYSICS_BREAK_PROOF,    /* nothing that was guessed is proven */
+	PHYSICS_BREAK_SLEEPERS, /* the proof forgets models that did not move */
+	PHYSICS_BREAK_LEVELS,   /* the proof forgets levels */
+	PHYSICS_BREAK_TIES,     /* models that only a joint or a tie connects do not count as a pair within a window */
 };
 
 enum physics_solver {
@@ -83,8 +88,8 @@ struct physics_stats {
 	uint64_t contacts, regroups; /* since the start */
 	uint64_t exact, soft; /* islands that the exact solver, and that of piles, have stepped, summed over steps */
 	uint64_t left[PHYSICS_LEFT_COUNT]; /* islands that were left to ODE, summed over steps */
-	uint64_t lost;               /* steps of ODE worlds that were begun again because the exact solver failed */
-	uint64_t helped;             /* steps of groups of other secondaries */
+	uint64_t lost;   /* steps of ODE worlds that were begun again because the exact solver failed */
+	uint64_t helped; /* steps of groups of other secondaries */
 	uint32_t groups;
 };
 

@@ -115,8 +115,8 @@ static void tune(struct crew *crew)
 	if (!crew->tuned || primary->step.paused)
 		return;
 	if (!options->chaos)
-		primary_use(primary,
-			tune_step(&crew->tune, (clock_now_ns() - crew->decided_ns) / primary->step.window));
+		primary_use(
+			primary, tune_step(&crew->tune, (clock_now_ns() - crew->decided_ns) / primary->step.window));
 	else if (primary->step.number % CHAOS_STEPS == 0)
 		primary_use(primary,
 			(uint32_t)(hash_mix(options->chaos_seed, primary->step.number) % options->secondaries) + 1);
@@ -207,8 +207,8 @@ static troupe_status send(struct team *team, const struct step *step)
 	if (active != team->active)
 		team->crew->ops->resize(team->transport, active);
 	team->active = active;
-	troupe_status status =
-		team->crew->ops->publish(team->transport, (struct transport_message){step->number, payload, step->window - 1});
+	troupe_status status = team->crew->ops->publish(
+		team->transport, (struct transport_message){step->number, payload, step->window - 1});
 	if (status)
 		team->world.primary->status = fail(&team->world.primary->error, status,
 			"transport '%s' refused step %llu", team->crew->ops->name, (unsigned long long)step->number);
@@ -286,7 +286,8 @@ static void enlist(struct crew_member *member)
 static void step_and_ack(struct crew_member *member, struct transport_message message)
 {
 	struct ack *ack = secondary_step(member->secondary, message.payload);
-	member->crew->ops->ack(member->team->transport, member->index, (struct transport_message){.number = message.number, .payload = ack});
+	member->crew->ops->ack(member->team->transport, member->index,
+		(struct transport_message){.number = message.number, .payload = ack});
 }
 
 static void *work(void *arg)

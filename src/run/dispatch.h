@@ -62,9 +62,9 @@ struct dispatch {
 	uint32_t *first;         /* [room] the first secondary of each model */
 
 	/* private */
-	uint32_t room;                  /* of the arrays by model */
-	physics_pairs pairs, near;      /* by secondary, then (a, b) */
-	uint32_t *counts, *places;      /* [most] scratch: pairs of each secondary */
+	uint32_t room;             /* of the arrays by model */
+	physics_pairs pairs, near; /* by secondary, then (a, b) */
+	uint32_t *counts, *places; /* [most] scratch: pairs of each secondary */
 	bool pairs_dirty;
 	uint32_t body_cost;    /* ns, from the bodies that have been measured */
 	uint64_t balance_from; /* from this step on costs alone are a reason to ask the policy */

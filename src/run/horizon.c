@@ -73,7 +73,7 @@ static uint64_t horizon_of_levels(struct primary *primary, uint64_t most)
 	const struct scene *scene = shared->scene;
 	const double SURE = 0.95; /* speeds change */
 	double least_s = INFINITY;
-	if (!primary_minds_levels(primary))
+	if (!primary_minds_levels(primary) || primary->plan.pairs.blind)
 		return most;
 	for (uint32_t i = 0; i < shared->tracker.performers.count; i++) {
 		const struct tracked *performer = &shared->tracker.performers.at[i];
@@ -84,10 +84,10 @@ static uint64_t horizon_of_levels(struct primary *primary, uint64_t most)
 		double v = sqrt(vec3_dot(state_bodies(shared->state, performer->model, false)->v,
 			state_bodies(shared->state, performer->model, false)->v));
 		const struct aabb *calm = &performer->calm;
-		double left = fmin(fmin(fmin(at.x - calm->lo.x, calm->hi.x - at.x),
-					   fmin(at.y - calm->lo.y, calm->hi.y - at.y)),
+		double left = fmin(
+			fmin(fmin(at.x - calm->lo.x, calm->hi.x - at.x), fmin(at.y - calm->lo.y, calm->hi.y - at.y)),
 			fmin(at.z - calm->lo.z, calm->hi.z - at.z));
-			if (v > 0)
+		if (v > 0)
 			least_s = fmin(least_s, left / v);
 	}
 	double steps = least_s / primary->edit.step_s * SURE;

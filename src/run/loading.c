@@ -156,8 +156,7 @@ bool loading_look(struct loading *loading, uint32_t model, struct vec3 origin)
 {
 	const struct shared *shared = loading->shared;
 	uint32_t performer = shared->tracker.performer_of[model];
-	if (performer == SCENE_NONE ||
-		!tracker_look(&loading->shared->tracker, performer, origin))
+	if (performer == SCENE_NONE || !tracker_look(&loading->shared->tracker, performer, origin))
 		return false;
 	loading->dirty = true;
 	return true;

@@ -38,9 +38,9 @@ struct loading {
 	VEC(uint32_t) changed_levels; /* levels that were loaded or unloaded */
 
 	/* private */
-	uint32_t placings; /* how often static models were placed, so far */
-	bool dirty;        /* the levels near a performer changed */
-	bool must_check;   /* a stray may have to go, even if no pair of models changes */
+	uint32_t placings;            /* how often static models were placed, so far */
+	bool dirty;                   /* the levels near a performer changed */
+	bool must_check;              /* a stray may have to go, even if no pair of models changes */
 	bool cargo_known, some_cargo; /* see loading_has_cargo() */
 	bvh_values found, walk;
 	bool *visited; /* [room] the model is in `walk` */

@@ -14,8 +14,7 @@ struct lockstep { /* before the first step all fields but secondaries are zero *
 
 /* Step `number` goes out, the first of `window` (>= 1) steps that are acknowledged together. TROUPE_EPROTOCOL when a
  * step is out already, or when the number is not the expected one. */
-troupe_status lockstep_publish(
-	struct lockstep *lockstep, uint64_t number, uint32_t window, struct troupe_error *error);
+troupe_status lockstep_publish(struct lockstep *lockstep, uint64_t number, uint32_t window, struct troupe_error *error);
 /* Takes the ack of one secondary, in the order of secondaries. TROUPE_EPROTOCOL names what is wrong with it: the
  * secondary does not exist, the ack is repeated, out of order, of another step, or no step is out. */
 troupe_status lockstep_ack(struct lockstep *lockstep, uint32_t secondary, uint64_t number, struct troupe_error *error);

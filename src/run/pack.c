@@ -154,7 +154,8 @@ static void pack_find_pairs(struct pack *pack, const struct step_part *part)
 	pack->pairs.count = 0;
 	for (uint32_t i = 0; i < part->near_count; i++) {
 		struct physics_pair pair = part->near[i];
-		if (touch_meet(shared->boxes, pair.a, pair.b) || pack_are_joined(shared->scene, pair))
+		if (touch_meet(shared->boxes, pair.a, pair.b) ||
+			(shared->physics.rule != PHYSICS_BREAK_TIES && pack_are_joined(shared->scene, pair)))
 			vec_push(&pack->pairs, pair);
 	}
 }
@@ -203,8 +204,8 @@ static troupe_status pack_step_physics(
 }
 
 /* The i-th step, from 1. False: it failed, or was given up. */
-static bool pack_take_one(struct pack *pack, struct worker *worker, const struct step *step,
-	const struct step_part *part, uint32_t i)
+static bool pack_take_one(
+	struct pack *pack, struct worker *worker, const struct step *step, const struct step_part *part, uint32_t i)
 {
 	const double time_s = step->even_since_s + (double)(step->even_steps + i - 1) * step->dt;
 	struct system_step view = pack_view(pack, step->number + i - 1, time_s, step->dt);

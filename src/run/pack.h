@@ -25,8 +25,8 @@ struct pack {
 	VEC(uint64_t) hashes; /* as those of an ack */
 
 	/* private */
-	physics_pairs pairs;  /* of the present step of a window */
-	VEC(uint32_t) moved;  /* in the present step of a window */
+	physics_pairs pairs; /* of the present step of a window */
+	VEC(uint32_t) moved; /* in the present step of a window */
 };
 
 void pack_init(struct pack *pack, struct shared *shared);

@@ -185,8 +185,7 @@ bool pairs_look_ahead(struct pairs *pairs, double ahead_s)
 {
 	bool other = (ahead_s > 0) != (pairs->ahead_s > 0);
 	pairs->ahead_s = ahead_s;
-	return (ahead_s > 0 &&
-		       touch_find_near(&pairs->shared->touch, pairs->shared->boxes, pairs_reach, pairs)) ||
+	return (ahead_s > 0 && touch_find_near(&pairs->shared->touch, pairs->shared->boxes, pairs_reach, pairs)) ||
 	       other;
 }
 
@@ -203,8 +202,7 @@ void pairs_merge(struct pairs *pairs, uint64_t k)
 	for (uint32_t i = 0, j = 0; i < found->count || j < olds.count;) {
 		struct recent_pair none = {UINT32_MAX, UINT32_MAX, 0, false};
 		struct recent_pair old = j < olds.count ? olds.at[j] : none;
-		struct touch_pair pair =
-			i < found->count ? found->at[i] : (struct touch_pair){none.a, none.b};
+		struct touch_pair pair = i < found->count ? found->at[i] : (struct touch_pair){none.a, none.b};
 		int order = compare(pair.a, pair.b, old.a, old.b);
 		j += order >= 0;
 		if (order <= 0) {

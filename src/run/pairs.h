@@ -33,7 +33,7 @@ struct pairs {
 	bool woken;                      /* the state of a model was written; the caller clears it */
 	bool restoring;                  /* the caller's: no model is woken */
 	double ahead_s; /* time of the coming window after its first step; 0: it is one step. See pairs_find() */
-	bool blind;     /* the caller's: expects nothing to move in a window, so that its guesses are often wrong */
+	bool blind;     /* the caller's: no model is expected to move in a window, so that guesses are often wrong */
 
 	/* private */
 	recent_pairs before;
@@ -81,8 +81,9 @@ static inline bool pairs_find(struct pairs *pairs)
 	return touch_find(&pairs->shared->touch, pairs->shared->boxes);
 }
 
-/* After pairs_find(): finds the pairs of a window of several steps, shared.touch.near, which lasts for ahead_s after its
- * first step. True: they have changed since the last window. ahead_s = 0: the coming step is alone, and has none. */
+/* After pairs_find(): finds the pairs of a window of several steps, shared.touch.near, which lasts for ahead_s after
+ * its first step. True: they have changed since the last window. ahead_s = 0: the coming step is alone, and has none.
+ */
 bool pairs_look_ahead(struct pairs *pairs, double ahead_s);
 
 /* Brings `recent` to step k. changed: pairs_find() or pairs_look_ahead() has found other pairs since the last call.

@@ -267,7 +267,8 @@ static void advance(struct primary *primary, struct ack *const *acks)
 		primary->changed += acks[i]->changed.count;
 		for (uint32_t m = 0; m < acks[i]->changed.count; m++) {
 			state_advance(shared->state, acks[i]->changed.at[m]);
-			shared->state->models[acks[i]->changed.at[m]].changed_at = last_change(primary, acks[i]->changed.at[m]);
+			shared->state->models[acks[i]->changed.at[m]].changed_at =
+				last_change(primary, acks[i]->changed.at[m]);
 			touch_moved(&shared->touch, acks[i]->changed.at[m]);
 		}
 	}
@@ -354,9 +355,20 @@ static uint32_t primary_good_steps(const struct primary *primary, struct ack *co
 	return good;
 }
 
-bool primary_prove(struct primary *primary, struct ack *const *acks)
+static bool primary_prove_guesses(struct primary *primary)
 {
 	struct shared *shared = primary->shared;
+	const enum physics_break rule = shared->physics.rule;
+	const struct aabb_line *boxes = rule == PHYSICS_BREAK_SLEEPERS ? NULL : shared->boxes;
+	bool minds_levels = primary->step.origins == STEP_ORIGINS_ALL && rule != PHYSICS_BREAK_LEVELS;
+	return rule == PHYSICS_BREAK_PROOF ||
+	       ((!minds_levels || primary_prove_levels(primary)) &&
+		       touch_prove(&shared->touch, shared->sweeps, boxes, primary->step.mark, primary->moved.at,
+			       primary->moved.count));
+}
+
+bool primary_prove(struct primary *primary, struct ack *const *acks)
+{
 	if (primary->step.window == 1) {
 		window_proven(&primary->window);
 		return true;
@@ -367,10 +379,7 @@ bool primary_prove(struct primary *primary, struct ack *const *acks)
 		if (acks[i]->changed.count)
 			memcpy(vec_append(&primary->moved, acks[i]->changed.count), acks[i]->changed.at,
 				acks[i]->changed.count * sizeof *acks[i]->changed.at);
-	bool proven = good == primary->step.window &&
-		      (primary->step.origins != STEP_ORIGINS_ALL || primary_prove_levels(primary)) &&
-		      touch_prove(&shared->touch, shared->sweeps, shared->boxes, primary->step.mark,
-			      primary->moved.at, primary->moved.count);
+	bool proven = good == primary->step.window && primary_prove_guesses(primary);
 	if (proven)
 		window_proven(&primary->window);
 	else
@@ -418,8 +427,8 @@ static void take_readings(struct primary *primary, struct ack *const *acks)
 static void primary_look_back(struct primary *primary)
 {
 	for (uint32_t i = 0; i < primary->moved.count; i++)
-		plan_look_back(&primary->plan, primary->moved.at[i],
-			primary->shared->sweeps[primary->moved.at[i]].origin.lo);
+		plan_look_back(
+			&primary->plan, primary->moved.at[i], primary->shared->sweeps[primary->moved.at[i]].origin.lo);
 	plan_looked_back(&primary->plan);
 }
 
@@ -973,16 +982,16 @@ static void primary_begin_window(struct primary *primary, uint64_t k)
 {
 	struct step *step = &primary->step;
 	uint32_t most = window_most(&primary->window, k, primary->edit.step_s);
+	primary->plan.pairs.blind = window_is_blind(&primary->window, k);
 	step->window = (uint32_t)primary_horizon(primary, k, most);
 	window_begin(&primary->window, step->window);
 	step->mark = primary->window.mark;
 	step->hashes = step->window > 1 && primary->options.hash_steps;
 	step->origins = step->window == 1 || !primary->shared->tracker.performers.count ? STEP_ORIGINS_NONE
-			: primary_minds_levels(primary) ? STEP_ORIGINS_ALL
-							: STEP_ORIGINS_LAST;
+			: primary_minds_levels(primary)                                 ? STEP_ORIGINS_ALL
+											: STEP_ORIGINS_LAST;
 	step->even_since_s = primary->even_since_s;
 	step->even_steps = primary->even_steps;
-	primary->plan.pairs.blind = window_is_blind(&primary->window, k);
 }
 
 static void begin_sensors(struct primary *primary)

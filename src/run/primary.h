@@ -95,11 +95,11 @@ struct primary {
 	struct schedule schedule;
 	struct lockstep lockstep;
 	struct window window;
-	touch_models moved;               /* scratch: in a window, of all acks */
-	VEC(uint64_t) hashes; /* the state hash after each step that was advanced last, if they are wanted */
-	struct primary_remote remote;     /* all zero: the secondaries are in this process */
-	struct observed observed;         /* after the last merged step and the commands obeyed since */
-	struct step step;                 /* the step that is out */
+	touch_models moved;           /* scratch: in a window, of all acks */
+	VEC(uint64_t) hashes;         /* the state hash after each step that was advanced last, if they are wanted */
+	struct primary_remote remote; /* all zero: the secondaries are in this process */
+	struct observed observed;     /* after the last merged step and the commands obeyed since */
+	struct step step;             /* the step that is out */
 	VEC(struct due_command) commands; /* by secondary */
 	VEC(struct due_command) due;      /* in the order given */
 	VEC(struct command) taken;        /* commands of this step; they own what `due` points to */

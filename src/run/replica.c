@@ -710,8 +710,8 @@ static troupe_status follow_head(struct replica *replica, struct replica_step *m
 	struct step *step = &replica->step;
 	const uint64_t expected = message->again && replica->began ? step->number : replica->next;
 	if (message->number != expected)
-		return fail(error, TROUPE_EPROTOCOL, "step %" PRIu64 ": expected step %" PRIu64, message->number,
-			expected);
+		return fail(
+			error, TROUPE_EPROTOCOL, "step %" PRIu64 ": expected step %" PRIu64, message->number, expected);
 	if (message->again && (!replica->began || !replica->ack || step->window == 1))
 		return bad(error, "again, though it is not a window that was acknowledged");
 	if (message->dt == 0 && step->dt == 0)

@@ -43,8 +43,8 @@ struct secondary {
 	struct shared *shared;
 	struct pack pack;
 	struct physics *physics; /* of the pack */
-	struct worker *worker; /* of its thread */
-	indices with_sensors;  /* taken models that have bodies and sensors: sense_statics() has the others */
+	struct worker *worker;   /* of its thread */
+	indices with_sensors;    /* taken models that have bodies and sensors: sense_statics() has the others */
 	struct readings readings;
 	uint64_t sensed_ns; /* in this step, by sensors of the world */
 	struct ack ack;
@@ -70,7 +70,7 @@ struct secondary {
 	_Atomic bool dismissed;
 	struct notes notes, notes_scratch; /* of all workers, when there are helpers */
 	struct share share;
-	_Atomic bool failed;       /* a part failed: the thread that set it fills in `ack` */
+	_Atomic bool failed; /* a part failed: the thread that set it fills in `ack` */
 	/* Written by its thread, read by any. begun: the number of the last step of which it has obeyed the commands,
 	 * plus 1. */
 	_Atomic(const char *) doing;
@@ -570,8 +570,8 @@ static troupe_status secondary_take_window(
 
 static troupe_status update(struct secondary *secondary, const struct step *step, const struct step_part *part)
 {
-	troupe_status status = step->window > 1 ? secondary_take_window(secondary, step, part)
-						: simulate(secondary, step, part);
+	troupe_status status =
+		step->window > 1 ? secondary_take_window(secondary, step, part) : simulate(secondary, step, part);
 	let_go(secondary, part);
 	return status;
 }

@@ -53,8 +53,8 @@ typedef VEC(struct physics_pair) physics_pairs;
 struct step_part {
 	const struct physics_pair *pairs; /* pairs of models that it simulates; by (a, b) */
 	uint32_t pair_count;
-	const struct physics_pair *near; /* the same that may be pairs in the other steps of a window */
-	uint32_t near_count;             /* 0 if the window is one step */
+	const struct physics_pair *near;    /* the same that may be pairs in the other steps of a window */
+	uint32_t near_count;                /* 0 if the window is one step */
 	const struct due_command *commands; /* in the order given */
 	uint32_t command_count;
 	const struct due_wrench *wrenches; /* on bodies of models that it simulates, in the order given */
@@ -135,9 +135,9 @@ struct shared {
 	struct state *state;
 	struct control control;
 	struct aabb_line
-		*boxes;     /* [model_count] of all geoms in state k; k+1 once the model's secondary has stepped it */
+		*boxes; /* [model_count] of all geoms in state k; k+1 once the model's secondary has stepped it */
 	struct touch_sweep *sweeps; /* [model_count] in windows of several steps, by the models' secondaries */
-	struct touch touch; /* primary's; secondaries read .models[].stay. Zero in a replica, as is the tracker */
+	struct touch touch;       /* primary's; secondaries read .models[].stay. Zero in a replica, as is the tracker */
 	struct tracker tracker;   /* primary's; secondaries read .performers */
 	struct model_costs costs; /* learnt in steps that have `measure`. No bit of a state may depend on them */
 	struct physics_options physics;

@@ -10,7 +10,7 @@
 #include "base/base.h"
 
 enum {
-	WINDOW_FOUND_MAX = 64,      /* that are found out: longer ones gain nothing more */
+	WINDOW_FOUND_MAX = 64, /* that are found out: longer ones gain nothing more */
 };
 #define WINDOW_LIVE_S 0.02 /* simulated time that a live command may have to wait, unless the user says otherwise */
 
@@ -21,8 +21,8 @@ struct window_options {
 };
 
 struct window_counts {
-	uint64_t windows, steps;            /* that count */
-	uint64_t repeated, repeated_steps;  /* that were given up because a guess was wrong */
+	uint64_t windows, steps;           /* that count */
+	uint64_t repeated, repeated_steps; /* that were given up because a guess was wrong */
 	uint32_t longest;
 };
 

@@ -583,8 +583,7 @@ static troupe_status decode_ack(struct wire *wire, uint32_t secondary, struct un
 	ack->good = wire->primary->step.window;
 	ack->hashes.count = 0;
 	if (!status && !in->bad && !ack->status && ack->good > 1)
-		status = wire_get_sweeps(
-			in, &wire->primary->step, ack, wire->primary->shared->sweeps, error);
+		status = wire_get_sweeps(in, &wire->primary->step, ack, wire->primary->shared->sweeps, error);
 	if (!status && in->bad)
 		status = fail(error, TROUPE_EPROTOCOL, "it is cut off, or a number is out of range");
 	if (!status && in->at != in->end)

@@ -199,7 +199,8 @@ static troupe_status get_head(
 	step->time_s = unpack_double(in);
 	if (flags & WIRE_DT)
 		step->dt = unpack_double(in);
-	if (in->bad || (flags & ~(uint32_t)WIRE_FLAGS) || ((flags & WIRE_DT) && !(step->dt >= SDF_STEP_MIN && step->dt <= 1e6)))
+	if (in->bad || (flags & ~(uint32_t)WIRE_FLAGS) ||
+		((flags & WIRE_DT) && !(step->dt >= SDF_STEP_MIN && step->dt <= 1e6)))
 		return bad(error, "its beginning");
 	step->paused = flags & WIRE_PAUSED;
 	step->state_changed = flags & WIRE_STATE_CHANGED;

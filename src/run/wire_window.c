@@ -1,5 +1,5 @@
-/* The boxes that models sweep travel as floats, rounded outwards: a proof for the larger boxes is one for the boxes. What
- * the state depends on, an origin in the last state but one, travels as it is. */
+/* The boxes that models sweep travel as floats, rounded outwards: a proof for the larger boxes is one for the boxes.
+ * What the state depends on, an origin in the last state but one, travels as it is. */
 #include "run/wire_window.h"
 
 #include "geom/pack.h"

@@ -11,7 +11,8 @@ void wire_put_window(struct text *out, const struct step *step, const struct ste
 troupe_status wire_get_window(struct unpack *in, struct replica_step *ret_step, struct troupe_error *error);
 
 /* The secondary's: how many steps were well, and if all were, where each model in ack->changed was meanwhile. */
-void wire_put_sweeps(struct text *out, const struct step *step, const struct ack *ack, const struct touch_sweep *sweeps);
+void wire_put_sweeps(
+	struct text *out, const struct step *step, const struct ack *ack, const struct touch_sweep *sweeps);
 /* ack->changed must be filled already. Writes their sweeps, as of this step, and ack->good and ack->hashes. */
 troupe_status wire_get_sweeps(struct unpack *in, const struct step *step, struct ack *ack, struct touch_sweep *sweeps,
 	struct troupe_error *error);

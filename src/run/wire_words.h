@@ -22,7 +22,7 @@ enum {
 	WIRE_WRENCHES = 4096,
 	WIRE_SENSE = 8192, /* which sensors measure, and when */
 	WIRE_SURFACES = 16384,
-	WIRE_OBSERVE = 32768, /* this times OBSERVE_...: the ack has these notes */
+	WIRE_OBSERVE = 32768,  /* this times OBSERVE_...: the ack has these notes */
 	WIRE_WINDOW = 1 << 21, /* several steps are taken */
 	WIRE_AGAIN = 1 << 22,  /* the steps of the message before, which do not count, are to be taken again */
 	WIRE_FLAGS = 32767 | WIRE_OBSERVE * OBSERVE_ALL | WIRE_WINDOW | WIRE_AGAIN,

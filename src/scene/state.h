@@ -75,10 +75,10 @@ struct state_model {
 
 struct state {
 	const struct scene *scene;
-	struct state_model *models; /* [room.models] */
+	struct state_model *models;      /* [room.models] */
 	struct state_impulses *impulses; /* [room.models] */
-	uint32_t *joint_offset;     /* [room.joints] first word, relative to its model's first word */
-	uint32_t *joint_coupling;   /* [room.joints] the same for the joint's first coupling */
+	uint32_t *joint_offset;          /* [room.joints] first word, relative to its model's first word */
+	uint32_t *joint_coupling;        /* [room.joints] the same for the joint's first coupling */
 	uint64_t *words[STATE_COPIES];
 	uint64_t *initial; /* state 0, for resets */
 	struct {

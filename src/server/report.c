@@ -350,8 +350,7 @@ static void add_world(const struct troupe_report *report, const struct troupe_re
 	text_add(out, "{\n");
 	add_totals(report, world, out);
 	add_models(world, report->observed & TROUPE_OBSERVE_EFFORTS, out);
-	text_add(out,
-		"  \"windows\": {\"count\": %" PRIu64 ", \"longest\": %u, \"repeated_steps\": %" PRIu64 "},\n",
+	text_add(out, "  \"windows\": {\"count\": %" PRIu64 ", \"longest\": %u, \"repeated_steps\": %" PRIu64 "},\n",
 		world->windows, world->longest_window, world->repeated_steps);
 	if (world->network.given)
 		add_network(&world->network, out);

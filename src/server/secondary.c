@@ -93,7 +93,8 @@ static void step(struct troupe_secondary *s)
 		struct ack *ack = secondary_step(s->secondary, message.payload);
 		struct physics_stats stats = secondary_physics_stats(s->secondary);
 		replica_stepped(s->replica, ack, &stats);
-		if (ops_of(s)->ack(s->transport, s->number - 1, (struct transport_message){.number = message.number, .payload = ack}))
+		if (ops_of(s)->ack(s->transport, s->number - 1,
+			    (struct transport_message){.number = message.number, .payload = ack}))
 			break;
 	}
 }

@@ -108,8 +108,8 @@ static troupe_status check_def(const struct troupe_server_def *def, struct troup
 		return fail(error, TROUPE_EINVAL,
 			"%u lanes: expected 2, or 4 or 8 if this processor has the instructions", def->lanes);
 	if (def->window > TROUPE_WINDOW_MAX)
-		return fail(error, TROUPE_EINVAL, "windows of %u steps: expected 0 to %d", def->window,
-			TROUPE_WINDOW_MAX);
+		return fail(
+			error, TROUPE_EINVAL, "windows of %u steps: expected 0 to %d", def->window, TROUPE_WINDOW_MAX);
 	if (def->observe & ~all)
 		return fail(error, TROUPE_EINVAL, "observe %#x: expected bits of %#x", def->observe, all);
 	if (def->save_folder && !folder_is_writable(def->save_folder))
@@ -128,7 +128,9 @@ troupe_status server_break_rule(const char *name, enum physics_break *ret_rule, 
 		const char *name;
 		enum physics_break rule;
 	} rules[] = {{"random", PHYSICS_BREAK_RANDOM}, {"pairs", PHYSICS_BREAK_PAIRS},
-		{"rotation", PHYSICS_BREAK_ROTATION}, {"reference", PHYSICS_BREAK_REFERENCE}};
+		{"rotation", PHYSICS_BREAK_ROTATION}, {"reference", PHYSICS_BREAK_REFERENCE},
+		{"proof", PHYSICS_BREAK_PROOF}, {"sleepers", PHYSICS_BREAK_SLEEPERS}, {"levels", PHYSICS_BREAK_LEVELS},
+		{"ties", PHYSICS_BREAK_TIES}};
 	*ret_rule = PHYSICS_BREAK_NOTHING;
 	if (!name)
 		return TROUPE_OK;
@@ -137,7 +139,10 @@ troupe_status server_break_rule(const char *name, enum physics_break *ret_rule, 
 			*ret_rule = rules[i].rule;
 			return TROUPE_OK;
 		}
-	return fail(error, TROUPE_EINVAL, "rule '%s': expected random, pairs, rotation or reference", name);
+	return fail(error, TROUPE_EINVAL,
+		"rule '%s': expected random, pairs, rotation, reference, proof, sleepers, levels "
+		"or ties",
+		name);
 }
 
 static troupe_status find_policy(struct troupe_server *server, struct troupe_error *error)

@@ -30,6 +30,8 @@ Test(transport_inproc, order_and_once)
 	CHECK(suite_order_and_once(&stage, 1, 20000));
 	CHECK(suite_order_and_once(&stage, 2, 20000));
 	CHECK(suite_order_and_once(&stage, 7, 1000));
+	CHECK(suite_windows(&stage, 1, 20001));
+	CHECK(suite_windows(&stage, 3, 20001));
 }
 
 Test(transport_inproc, refusals)
@@ -90,7 +92,7 @@ static void next_step(void *ctx)
 	}
 	all->active[number] = (uint32_t)(hash_mix(number / 3, 7) % ALL) + 1;
 	transport_inproc.resize(all->transport, all->active[number]);
-	if (transport_inproc.publish(all->transport, (struct transport_message){number, NULL}))
+	if (transport_inproc.publish(all->transport, (struct transport_message){.number = number}))
 		all->wrong++;
 }
 

@@ -127,6 +127,7 @@ int main(void)
 	uint32_t secondaries = job->job.size - 1;
 	report("slots", transport_check(&transport_mpi, &error) ? "a slot is not filled" : NULL);
 	report("order and once", suite_order_and_once(&stage, secondaries, 2000));
+	report("windows", suite_windows(&stage, secondaries, 1000));
 	report("publish refuses", suite_publish_refuses(&stage, secondaries));
 	report("ack refuses", suite_ack_refuses(&stage, secondaries));
 	report("create refuses", suite_create_refuses(&stage));

@@ -41,6 +41,8 @@ Test(transport_sim, order_and_once)
 	CHECK(suite_order_and_once(&stage, 1, 2000));
 	CHECK(suite_order_and_once(&stage, 2, 2000));
 	CHECK(suite_order_and_once(&stage, 7, 200));
+	CHECK(suite_windows(&stage, 1, 1000));
+	CHECK(suite_windows(&stage, 3, 1000));
 }
 
 Test(transport_sim, refusals)

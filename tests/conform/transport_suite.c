@@ -18,7 +18,7 @@
 enum { MOMENT_US = 100000 }; /* longer than a message is under way */
 
 struct words {
-	uint64_t number, value;
+	uint64_t number, value, more;
 };
 
 struct bed;
@@ -41,6 +41,7 @@ struct bed {
 	uint32_t secondaries;
 	uint64_t steps; /* the number of steps that the primary publishes by itself, from `first` on */
 	uint64_t first;
+	bool windows; /* messages are about several steps, and some are repeated: see message_of() */
 	struct end ends[SUITE_SECONDARIES_MAX + 1];
 	struct words acks[SUITE_SECONDARIES_MAX]; /* decoded; not atomic, so that a race would be detected */
 	struct transport_codec codec;
@@ -53,6 +54,19 @@ static void wrong(struct bed *bed, const char *why)
 {
 	const char *none = NULL;
 	atomic_compare_exchange_strong(&bed->why, &none, why);
+}
+
+/* Of each three messages: one about a step, one about the seven after it, which turns out to be wrong, and the same
+ * again for three steps. */
+static struct transport_message message_of(const struct bed *bed, uint64_t index)
+{
+	uint64_t round = index / 3, part = index % 3;
+	if (!bed->windows)
+		return (struct transport_message){.number = bed->first + index};
+	return (struct transport_message){.number = bed->first + 4 * round + (part > 0),
+		.more = part == 1   ? 6
+			: part == 2 ? 2
+				    : 0};
 }
 
 static uint64_t step_value(uint64_t number)
@@ -71,6 +85,7 @@ static void encode(const struct words *words, struct text *out)
 {
 	pack_u64(out, words->number);
 	pack_u64(out, words->value);
+	pack_u64(out, words->more);
 }
 
 static troupe_status decode(
@@ -79,7 +94,8 @@ static troupe_status decode(
 	struct unpack in = {bytes, bytes + count, false};
 	words->number = unpack_u64(&in);
 	words->value = unpack_u64(&in);
-	*ret = (struct transport_message){words->number, words};
+	words->more = unpack_u64(&in);
+	*ret = (struct transport_message){.number = words->number, .payload = words, .more = (uint32_t)words->more};
 	return in.bad || in.at != in.end ? fail(error, TROUPE_EPROTOCOL, "cut off") : TROUPE_OK;
 }
 
@@ -123,11 +139,17 @@ static struct transport *transport_of(struct end *end)
 	return end->bed->stage->is_shared ? primary_of(end->bed) : end->transport;
 }
 
-static troupe_status publish(struct bed *bed, uint64_t number)
+static troupe_status publish_message(struct bed *bed, struct transport_message message)
 {
 	struct end *primary = &bed->ends[0];
-	primary->out = (struct words){number, step_value(number)};
-	return bed->ops->publish(primary->transport, (struct transport_message){number, &primary->out});
+	primary->out = (struct words){message.number, step_value(message.number), message.more};
+	message.payload = &primary->out;
+	return bed->ops->publish(primary->transport, message);
+}
+
+static troupe_status publish(struct bed *bed, uint64_t number)
+{
+	return publish_message(bed, (struct transport_message){.number = number});
 }
 
 /* Ends the run without an error. A transport with shared ends tells its peers in close(). */
@@ -142,14 +164,14 @@ static void on_all_acked(void *ctx)
 {
 	struct end *primary = ctx;
 	struct bed *bed = primary->bed;
-	uint64_t number = bed->first + atomic_load(&bed->acked);
+	uint64_t index = atomic_load(&bed->acked), number = message_of(bed, index).number;
 	for (uint32_t i = 0; i < bed->secondaries; i++) {
 		struct transport_message ack = bed->ops->ack_of(primary->transport, i);
 		const struct words *words = ack.payload;
 		if (ack.number != number || words->number != number || words->value != ack_value(number, i))
 			wrong(bed, "an ack does not have the payload that its secondary gave");
 	}
-	if (number + 1 < bed->first + bed->steps && publish(bed, number + 1))
+	if (index + 1 < bed->steps && publish_message(bed, message_of(bed, index + 1)))
 		wrong(bed, "publish refused a good step");
 	atomic_fetch_add(&bed->acked, 1);
 }
@@ -251,8 +273,9 @@ static bool comes(const _Atomic uint64_t *number, uint64_t value)
 
 static troupe_status acknowledge(struct end *end, uint64_t number)
 {
-	end->out = (struct words){number, ack_value(number, end->node - 1)};
-	return end->bed->ops->ack(transport_of(end), end->node - 1, (struct transport_message){number, &end->out});
+	end->out = (struct words){number, ack_value(number, end->node - 1), 0};
+	const struct transport_message ack = {.number = number, .payload = &end->out};
+	return end->bed->ops->ack(transport_of(end), end->node - 1, ack);
 }
 
 /* Takes and acknowledges steps until the end. */
@@ -262,8 +285,11 @@ static const char *serve(struct end *end)
 	struct transport_message step;
 	while (bed->ops->wait(transport_of(end), end->node - 1, &step) == TROUPE_OK) {
 		const struct words *words = step.payload;
-		if (step.number != bed->first + end->got || words->number != step.number)
+		const struct transport_message wanted = message_of(bed, end->got);
+		if (step.number != wanted.number || words->number != step.number)
 			return "steps do not come each once and in order";
+		if (step.more != wanted.more)
+			return "a window does not have the length that the primary gave";
 		if (words->value != step_value(step.number))
 			return "a step does not have the payload that the primary gave";
 		end->got++;
@@ -325,6 +351,15 @@ static const char *publish_all(struct bed *bed)
 	return check_well(&bed->ends[0]);
 }
 
+const char *suite_windows(struct stage *stage, uint32_t secondaries, uint64_t messages)
+{
+	static struct bed bed;
+	begin(&bed, stage, secondaries);
+	bed.steps = messages;
+	bed.windows = true;
+	return play(&bed, publish_all, serve_all);
+}
+
 const char *suite_order_and_once(struct stage *stage, uint32_t secondaries, uint64_t steps)
 {
 	static struct bed bed;
@@ -348,7 +383,7 @@ static const char *publish_wrongly(struct bed *bed)
 		return "publish refused a good step";
 	if (publish(bed, bed->first + 1) != TROUPE_EPROTOCOL)
 		return "published while a step is out";
-	bed->ends[0].out = (struct words){bed->first, step_value(bed->first)};
+	bed->ends[0].out = (struct words){bed->first, step_value(bed->first), 0};
 	if (!comes(&bed->acked, 1))
 		return "the primary did not get all acks of the step";
 	if (publish(bed, bed->first + 2) != TROUPE_EPROTOCOL || publish(bed, bed->first) != TROUPE_EPROTOCOL)
@@ -370,7 +405,8 @@ const char *suite_publish_refuses(struct stage *stage, uint32_t secondaries)
 
 static troupe_status acknowledge_wrongly(struct end *end, uint64_t number)
 {
-	return end->bed->ops->ack(transport_of(end), end->node - 1, (struct transport_message){number, &end->out});
+	return end->bed->ops->ack(
+		transport_of(end), end->node - 1, (struct transport_message){.number = number, .payload = &end->out});
 }
 
 static const char *acknowledge_badly(struct end *end)

@@ -29,6 +29,8 @@ struct stage {
 
 /* Each returns NULL on success, otherwise the fault. */
 const char *suite_order_and_once(struct stage *stage, uint32_t secondaries, uint64_t steps);
+/* The same with messages about several steps, and with messages that come again. */
+const char *suite_windows(struct stage *stage, uint32_t secondaries, uint64_t messages);
 const char *suite_publish_refuses(struct stage *stage, uint32_t secondaries);
 const char *suite_ack_refuses(struct stage *stage, uint32_t secondaries);
 const char *suite_close_wakes(struct stage *stage, uint32_t secondaries);

@@ -10,7 +10,7 @@ control()
 	shift 4
 	[ "$rule" = - ] || set -- "$@" --break "$rule"
 	different=0
-	run "$scratch/reference" "$world" "$commands" "$steps" --hash-every 100 --secondaries 0 "$@" || different=error
+	run "$scratch/reference" "$world" "$commands" "$steps" --hash-every 100 --secondaries 0 --window 1 "$@" || different=error
 	for options in '2' '3 --chaos 1' '3 --chaos 2'; do
 		[ "$different" = 0 ] || break # one difference is enough
 		# shellcheck disable=SC2086
@@ -38,4 +38,12 @@ control rotation "$heap" - "$heap_steps" --solver ode
 control - "$meeting" "$worlds/meeting.commands" 4000
 control reference "$meeting" "$worlds/meeting.commands" 4000
 control reference "$meeting" "$worlds/meeting.commands" 4000 --solver ode
+# what windows rest on; their guesses are often wrong under chaos
+patrol=$worlds/patrol.sdf mechanisms=$worlds/mechanisms.sdf
+control proof "$meeting" "$worlds/meeting.commands" 3000
+control sleepers "$meeting" "$worlds/meeting.commands" 3000
+control - "$patrol" - 3000
+control levels "$patrol" - 3000
+control - "$mechanisms" - 1000
+control ties "$mechanisms" - 1000
 totals

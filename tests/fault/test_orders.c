@@ -311,7 +311,8 @@ struct runner {
 static void publish(struct field *field)
 {
 	write_words(field->published, field->turns);
-	if (transport_inproc.publish(field->transport, (struct transport_message){field->turns, field->published}))
+	if (transport_inproc.publish(
+		    field->transport, (struct transport_message){.number = field->turns, .payload = field->published}))
 		field->wrong++;
 }
 
@@ -342,7 +343,7 @@ static void *run(void *arg)
 			break;
 		runner->wrong += step.number != runner->got || wrong_words(step.payload, step.number);
 		write_words(field->acknowledged[runner->index], step.number + runner->index);
-		struct transport_message ack = {step.number, field->acknowledged[runner->index]};
+		struct transport_message ack = {.number = step.number, .payload = field->acknowledged[runner->index]};
 		if (transport_inproc.ack(field->transport, runner->index, ack))
 			runner->wrong++;
 	}
@@ -459,7 +460,7 @@ static void acknowledge(struct field *field, uint32_t index)
 	if (transport_inproc.wait(field->transport, index, &step))
 		abort();
 	write_words(field->acknowledged[index], index);
-	struct transport_message ack = {step.number, field->acknowledged[index]};
+	struct transport_message ack = {.number = step.number, .payload = field->acknowledged[index]};
 	if (transport_inproc.ack(field->transport, index, ack))
 		abort();
 }

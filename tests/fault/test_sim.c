@@ -291,7 +291,8 @@ static void *work(void *arg)
 	while (!transport_sim.wait(transport, worker->index, &message)) {
 		struct ack *ack = secondary_step(worker->side.secondary, message.payload);
 		ack->busy_ns = ack->waited_ns = 0; /* measured times would give other bytes when the run is repeated */
-		if (transport_sim.ack(transport, worker->index, (struct transport_message){.number = message.number, .payload = ack}))
+		if (transport_sim.ack(transport, worker->index,
+			    (struct transport_message){.number = message.number, .payload = ack}))
 			break;
 	}
 	copies_end(&worker->side);
@@ -329,8 +330,8 @@ static void play(struct run *run)
 		.link = &run->link};
 	primary->options.iterations = STEPS;
 	primary->options.observe = run->windows ? 0 : OBSERVE_ALL; /* what is observed is so in each step */
-	primary->window.options = (struct window_options){
-		.steps = run->windows ? 0 : 1, .random = run->windows, .seed = run->chaos_seed};
+	primary->window.options =
+		(struct window_options){.steps = run->windows ? 0 : 1, .random = run->windows, .seed = run->chaos_seed};
 	run->wire = wire_create(primary);
 	copies_must(crew_create(&world, 1, &transport_sim, &watch, &run->crew, &run->error), "a crew", &run->error);
 	go(run);
@@ -399,7 +400,10 @@ static void check_steps(const struct run *run)
 	 * step. And a flipped bit may be in this number. */
 	bool told = !run->link.fault_count || (!hit_by(run, SIM_CUT) && fault->node) || hit_by(run, SIM_LEAVE);
 	if (run->link.began && least <= most && !hit_by(run, SIM_RUBBISH))
-		check(most - least <= (told ? 0 : run->windows ? WINDOW_MOST : 1), "last steps %" PRIu64 " to %" PRIu64, least, most);
+		check(most - least <= (told                  ? 0
+					      : run->windows ? WINDOW_MOST
+							     : 1),
+			"last steps %" PRIu64 " to %" PRIu64, least, most);
 	if (counts(run, 0))
 		check(run->link.ends[0].next_step == run->steps, "the primary says %" PRIu64 ", and has done %" PRIu64,
 			run->link.ends[0].next_step, run->steps);

@@ -215,7 +215,7 @@ static void set_up_transport(void)
 static void publish_and_close(void *arg)
 {
 	(void)arg;
-	if (transport_inproc.publish(the_transport, (struct transport_message){7, NULL}))
+	if (transport_inproc.publish(the_transport, (struct transport_message){.number = 7}))
 		abort();
 	transport_inproc.close(the_transport);
 }
@@ -254,7 +254,7 @@ static uint32_t taken_count[2];
 
 static void publish_step(uint64_t number)
 {
-	if (transport_inproc.publish(the_transport, (struct transport_message){number, NULL}))
+	if (transport_inproc.publish(the_transport, (struct transport_message){.number = number}))
 		abort();
 }
 

@@ -46,7 +46,7 @@ struct node {
 	bool has_step, computes; /* a step has arrived; the step is worked on */
 	bool owes;               /* wait() gave the step; its ack is due */
 	uint64_t number, done_ns;
-	uint64_t expected; /* the step after the last window */
+	uint64_t expected;        /* the step after the last window */
 	struct parcel step, done; /* the step that came; the ack, until the step is done */
 	bool has_done, is_bad;    /* is_bad: the step was not valid */
 	struct troupe_error bad;
@@ -269,7 +269,8 @@ static void take_step(struct transport *transport, uint32_t index, struct parcel
 	struct node *node = &transport->nodes[index];
 	if (!peers_step(node->peers, node->in.id, node->expected, transport->now_ns))
 		return;
-	if (parcel->number != node->expected && parcel->number != node->number) {
+	if (parcel->number != node->expected &&
+		!(parcel->number == node->number && node->expected > node->number + 1)) {
 		peers_break(node->peers, node->in.id, "another step", transport->now_ns);
 		return;
 	}
@@ -616,8 +617,8 @@ static void encode_steps(struct transport *transport, struct transport_message s
 static troupe_status publish(struct transport *transport, struct transport_message step)
 {
 	if (transport->out || transport->all_acked || transport->closed ||
-		(transport->begun && step.number != transport->number &&
-			step.number != transport->number + 1 + transport->more))
+		(transport->begun && step.number != transport->number + 1 + transport->more &&
+			!(transport->more && step.number == transport->number)))
 		return TROUPE_EPROTOCOL;
 	if (transport->lost)
 		return transport->why.status;

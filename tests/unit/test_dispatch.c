@@ -133,8 +133,10 @@ static bool pair(struct world *world)
 	touch->pairs.count = 0;
 	for (uint32_t a = 0; a < MODELS; a++)
 		for (uint32_t b = a + 1; b < MODELS; b++) {
-			if (!until[a][b] && world->until[a][b])
+			if (!until[a][b] && world->until[a][b]) {
 				dispatch_link(&dispatch, a, b);
+				dispatch_meet(&dispatch, a, b);
+			}
 			if (until[a][b] && !world->until[a][b])
 				dispatch_cut(&dispatch, a, b);
 			changed |= (until[a][b] == UINT64_MAX) != (world->until[a][b] == UINT64_MAX);
@@ -155,7 +157,7 @@ static void one_step(struct world *world)
 				vec3_add(state_model_pose(world->shared.state, m, false).p,
 					(struct vec3){
 						world_between(world, -0.2, 0.2), world_between(world, -0.2, 0.2), 0}));
-	if (dispatch_measures(&dispatch, world->k)) {
+	if (dispatch_measures(&dispatch, world->k, 1)) {
 		cost_learn(&world->shared.costs, world_below(world, MODELS), world_below(world, 1000000));
 		samples++;
 	}

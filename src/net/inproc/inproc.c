@@ -67,7 +67,7 @@ static troupe_status inproc_publish(struct transport *transport, struct transpor
 		return TROUPE_EPROTOCOL;
 	uint32_t published = atomic_load_explicit(&transport->published, memory_order_relaxed);
 	const struct transport_message *last = published ? &transport->slots[(published - 1) & MASK] : NULL;
-	if (last && step.number != last->number && step.number != last->number + 1 + last->more)
+	if (last && step.number != last->number + 1 + last->more && !(last->more && step.number == last->number))
 		return TROUPE_EPROTOCOL;
 	transport->slots[published & MASK] = step;
 	/* ordered before the release below: a thread that sees the step sees the full count */

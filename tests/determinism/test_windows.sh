@@ -1,0 +1,74 @@
+#!/bin/sh
+# Steps that are taken between two exchanges: each state has the hash that it has when each step is taken by itself, for
+# windows of each length, of random lengths with wrong guesses, over a network, and in runs that are resumed or replayed
+# from their middle. The hashes are of every step, so those within windows are compared, too.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+
+# windows FILE: how many steps the longest window of the run had, and how many steps were repeated
+longest() { sed -n 's/.*"windows": {"count": [0-9]*, "longest": \([0-9]*\),.*/\1/p' "$1"; }
+repeated() { sed -n 's/.*"windows": {.*"repeated_steps": \([0-9]*\)}.*/\1/p' "$1"; }
+
+# one LEAST OPTION...: with these options the hashes are those of single steps, and some window is so long
+all_repeated=0
+one()
+{
+	least=$1
+	shift
+	run "$scratch/other" "$world" "$commands" "$steps" --hash-every 1 --report "$scratch/report" "$@"
+	cmp -s "$scratch/single" "$scratch/other"
+	check "$name $*: $(diff "$scratch/single" "$scratch/other" 2>&1 | sed -n 2p)" $?
+	[ "$(longest "$scratch/report")" -ge "$least" ]
+	check "$name $*: a window of $(longest "$scratch/report") steps, expected $least" $?
+	all_repeated=$((all_repeated + $(repeated "$scratch/report")))
+}
+
+# each NAME STEPS LEAST: LEAST: what the longest window has at least, if it is found out
+each()
+{
+	name=$1 world=$worlds/$1.sdf commands=$worlds/$1.commands steps=$2 least=$3
+	[ -e "$commands" ] || commands=-
+	run "$scratch/single" "$world" "$commands" "$steps" --hash-every 1 --secondaries 0 --window 1 --report "$scratch/report"
+	check "$name: runs" $?
+	[ "$(longest "$scratch/report")" = 1 ] && [ "$(wc -l <"$scratch/single")" = "$steps" ]
+	check "$name: each step by itself" $?
+	one "$least" --secondaries 0
+	one 2 --secondaries 2 --window 2
+	one "$((least < 7 ? least : 7))" --secondaries 0 --window 7
+	one "$((least > 20 ? 64 : least))" --secondaries 3 --window 64
+	one "$least" --secondaries 2 --chaos "$steps"
+	one "$least" --secondaries 0 --chaos 2
+	[ -n "$quick" ] || one "$((least < 7 ? least : 7))" --transport tcp --secondaries 2 --window 7
+	one "$least" --transport tcp --secondaries 2 --chaos 4
+}
+
+most=$(amount 600 1500 4000)
+each meeting "$((most * 2))" 20
+each patrol "$most" 9
+each warehouse "$((most / 2))" 20
+each crowd "$most" 20
+each large "$((most / 4))" 5
+each churn "$most" 7
+each mechanisms "$((most / 3))" 9
+[ "$all_repeated" -gt 100 ]
+check "wrong guesses were repeated: $all_repeated steps" $?
+
+# a state is saved, and a run recorded, at the step that was asked for, though a window would have gone on
+world=$worlds/meeting.sdf commands=$worlds/meeting.commands steps=2000
+run "$scratch/single" "$world" "$commands" "$steps" --hash-every 1 --secondaries 0 --window 1
+run "$scratch/other" "$world" "$commands" "$steps" --hash-every 1 --secondaries 2 --chaos 3 --save-at 1003 "$scratch/state" \
+	--record "$scratch/tape" --record-every 77
+cmp -s "$scratch/single" "$scratch/other"
+check 'a run that is saved and recorded' $?
+sed 1,1003d "$scratch/single" >"$scratch/rest"
+timeout "$run_limit_s" "$troupe" run --resume "$scratch/state" --rtf 0 -v 0 --iterations "$steps" --secondaries 2 \
+	--hash-every 1 --window 13 >"$scratch/other" 2>"$scratch/other.err"
+cmp -s "$scratch/rest" "$scratch/other"
+check "resumed at 1003: $(diff "$scratch/rest" "$scratch/other" | sed -n 2p)" $?
+timeout "$run_limit_s" "$troupe" replay "$scratch/tape" --secondaries 3 --chaos 5 >"$scratch/out" 2>"$scratch/err"
+check "replayed: $(tail -1 "$scratch/err")" $?
+
+# what is expected of the number
+"$troupe" run "$world" --window 1001 -v 0 2>"$scratch/err"
+[ $? = 2 ] && grep -q -- "--window: '1001': expected a whole number from 0 to 1000" "$scratch/err"
+check "--window 1001: $(cat "$scratch/err")" $?
+totals

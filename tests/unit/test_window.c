@@ -1,0 +1,250 @@
+/* Windows: what is guessed before one and proven after it (level/touch.h), compared with exhaustive search, and how
+ * long one is (run/window.h). */
+#include "level/touch.h"
+#include "run/window.h"
+
+#include "base/hash.h"
+
+#include <criterion/criterion.h>
+
+#include <math.h>
+
+TestSuite(window, .timeout = 60);
+
+static double uniform(uint64_t *seed)
+{
+	*seed = hash_mix(*seed, 0x9e3779b97f4a7c15u);
+	return (double)(*seed >> 11) / 9007199254740992.0;
+}
+
+/* --- guess and proof ---------------------------------------------------------------------------------------------- */
+
+enum { COUNT = 60, STEPS = 12, WINDOWS = 3000 };
+
+static struct aabb_line boxes[COUNT];
+static struct touch_sweep sweeps[COUNT];
+static struct aabb path[STEPS][COUNT]; /* the boxes after each step of a window */
+static struct vec3 speeds[COUNT];
+static struct scene_model boxed[COUNT];
+static struct scene_body bodies[COUNT];
+static struct scene_geom geoms[COUNT];
+static double reaches[COUNT];
+
+static double reach_of(const void *ctx, uint32_t model)
+{
+	return ctx ? 0 : reaches[model];
+}
+
+/* Whether two models come so near in a state after the first that a step from it would pair them. */
+static bool meet_on_the_way(uint32_t a, uint32_t b)
+{
+	for (int s = 0; s < STEPS; s++) {
+		struct aabb padded = aabb_grow(path[s][a], TOUCH_PAD);
+		if (aabb_overlap(&padded, &path[s][b]))
+			return true;
+	}
+	return false;
+}
+
+static bool is_listed(const struct touch *touch, uint32_t a, uint32_t b)
+{
+	for (uint32_t i = 0; i < touch->near.count; i++)
+		if (touch->near.at[i].a == a && touch->near.at[i].b == b)
+			return true;
+	return false;
+}
+
+static bool is_unloaded(const struct touch *touch, uint32_t m)
+{
+	return touch->models[m].unloaded;
+}
+
+struct tally {
+	uint32_t proven, refuted, in_vain,
+		far; /* in_vain: though no two came too near; far: a box left what was known */
+};
+
+static void walk(struct touch *touch, uint64_t *seed, uint64_t mark, uint32_t *moved, uint32_t *ret_count)
+{
+	*ret_count = 0;
+	for (uint32_t m = 0; m < COUNT; m++) {
+		bool moves = !is_unloaded(touch, m) && uniform(seed) < 0.6;
+		struct aabb box = boxes[m].box;
+		sweeps[m].box = AABB_NONE;
+		for (int s = 0; s < STEPS; s++) {
+			struct vec3 by = vec3_scale(speeds[m], moves ? 0.02 * uniform(seed) : 0);
+			box = (struct aabb){vec3_add(box.lo, by), vec3_add(box.hi, by)};
+			path[s][m] = box;
+			sweeps[m].box = aabb_join(sweeps[m].box, box);
+		}
+		if (!moves)
+			continue;
+		sweeps[m].mark = mark;
+		moved[(*ret_count)++] = m;
+	}
+}
+
+/* The models go where they went, in the steps that count, and turn back at the walls of their room. */
+static void arrive(struct touch *touch, const uint32_t *moved, uint32_t count, int steps)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t m = moved[i];
+		boxes[m].box = path[steps - 1][m];
+		const struct aabb *box = &boxes[m].box;
+		speeds[m].x = box->lo.x < 0 ? fabs(speeds[m].x) : box->hi.x > 16 ? -fabs(speeds[m].x) : speeds[m].x;
+		speeds[m].y = box->lo.y < 0 ? fabs(speeds[m].y) : box->hi.y > 16 ? -fabs(speeds[m].y) : speeds[m].y;
+		speeds[m].z = box->lo.z < 0 ? fabs(speeds[m].z) : box->hi.z > 3 ? -fabs(speeds[m].z) : speeds[m].z;
+		touch_moved(touch, m);
+		if (touch_leaves(touch, m, box))
+			touch_move(touch, m, box);
+	}
+}
+
+/* Now and then a model is unloaded; one that is reached is here from then on. */
+static void load(struct touch *touch, uint64_t *seed)
+{
+	if (uniform(seed) < 0.1)
+		touch_unload(touch, (uint32_t)(uniform(seed) * COUNT), NULL);
+	for ((void)touch_find(touch, boxes); touch->reached.count; (void)touch_find(touch, boxes))
+		for (uint32_t i = 0; i < touch->reached.count; i++)
+			touch_add(touch, touch->reached.at[i], &boxes[touch->reached.at[i]].box);
+}
+
+static void check_window(struct touch *touch, uint64_t *seed, uint64_t mark, struct tally *tally)
+{
+	uint32_t moved[COUNT], count, at = 0;
+	bool blind = mark % 3 == 0, met = false, left = false;
+	for (uint32_t m = 0; m < COUNT; m++)
+		reaches[m] = uniform(seed) < 0.02 ? 0 : 0.15 + 0.1 * uniform(seed);
+	load(touch, seed);
+	(void)touch_find_near(touch, boxes, reach_of, blind ? touch : NULL);
+	for (uint32_t i = 1; i < touch->near.count; i++)
+		cr_assert(touch->near.at[i - 1].a < touch->near.at[i].a ||
+				  (touch->near.at[i - 1].a == touch->near.at[i].a &&
+					  touch->near.at[i - 1].b < touch->near.at[i].b),
+			"window %d: out of order", (int)mark);
+	for (uint32_t i = 0; i < touch->pairs.count; i++)
+		cr_assert(is_listed(touch, touch->pairs.at[i].a, touch->pairs.at[i].b),
+			"window %d: pair %u, %u is not listed", (int)mark, touch->pairs.at[i].a, touch->pairs.at[i].b);
+	for (; at < touch->near.count; at++)
+		cr_assert(!is_unloaded(touch, touch->near.at[at].a) && !is_unloaded(touch, touch->near.at[at].b));
+	walk(touch, seed, mark, moved, &count);
+	for (uint32_t i = 0; i < count; i++)
+		left |= touch_leaves(touch, moved[i], &sweeps[moved[i]].box);
+	bool proven = touch_prove(touch, sweeps, boxes, mark, moved, count);
+	for (uint32_t a = 0; a < COUNT; a++)
+		for (uint32_t b = a + 1; b < COUNT; b++) {
+			if ((is_unloaded(touch, a) && is_unloaded(touch, b)) || is_listed(touch, a, b) ||
+				!meet_on_the_way(a, b) || (sweeps[a].mark != mark && sweeps[b].mark != mark))
+				continue;
+			met = true;
+			cr_assert(!proven, "window %d: %u and %u met, and it is proven that none did", (int)mark, a, b);
+		}
+	tally->proven += proven;
+	tally->refuted += met;
+	tally->in_vain += !proven && !met;
+	tally->far += left && proven;
+	arrive(touch, moved, count, proven ? STEPS : 1);
+}
+
+/* A third of the guesses expects that nothing moves. */
+Test(window, what_is_proven_holds)
+{
+	struct scene scene = {.models = boxed, .model_count = COUNT, .bodies = bodies, .geoms = geoms};
+	struct touch touch;
+	struct tally tally = {0};
+	uint64_t seed = 11;
+	for (uint32_t m = 0; m < COUNT; m++) {
+		boxed[m] = (struct scene_model){.geom_first = m, .geom_count = 1};
+		bodies[m].model = m;
+		geoms[m].off = false;
+		sweeps[m].mark = 0;
+	}
+	touch_init(&touch, &scene);
+	for (uint32_t m = 0; m < COUNT; m++) {
+		struct vec3 at = {uniform(&seed) * 16, uniform(&seed) * 16, uniform(&seed) * 3};
+		boxes[m].box = aabb_around(at, (struct vec3){0.5, 0.5, 0.5});
+		speeds[m] = (struct vec3){uniform(&seed) - 0.5, uniform(&seed) - 0.5, uniform(&seed) - 0.5};
+		(m % 10 == 0 ? touch_unload : touch_add)(&touch, m, &boxes[m].box);
+	}
+	for (uint64_t mark = 1; mark <= WINDOWS; mark++)
+		check_window(&touch, &seed, mark, &tally);
+	cr_assert(tally.proven > WINDOWS / 4 && tally.refuted > WINDOWS / 20 && tally.far > 20,
+		"%u proven, %u refuted, %u with models that went far", tally.proven, tally.refuted, tally.far);
+	cr_assert_lt(tally.in_vain, WINDOWS / 5, "%u were refuted in vain", tally.in_vain);
+	touch_fini(&touch);
+}
+
+/* --- how long ------------------------------------------------------------------------------------------------------
+ */
+
+static uint32_t take(struct window *window, uint64_t k, uint64_t horizon, double step_s)
+{
+	uint32_t steps = (uint32_t)MIN((uint64_t)window_most(window, k, step_s), horizon);
+	window_begin(window, steps);
+	return steps;
+}
+
+Test(window, grows_to_what_a_live_command_may_wait)
+{
+	struct window window;
+	uint32_t last = 0;
+	window_init(&window, &(struct window_options){0});
+	for (uint64_t k = 0; k < 200; k += last) {
+		uint32_t steps = take(&window, k, UINT64_MAX, 0.001);
+		cr_assert(steps >= last && steps <= 20, "%u after %u", steps, last);
+		last = steps;
+		window_proven(&window);
+	}
+	cr_assert_eq(last, 20);
+	cr_assert_eq(take(&window, 200, UINT64_MAX, 0.01), 2);
+	cr_assert_eq(take(&window, 200, UINT64_MAX, 0.05), 1, "a step that is longer than that is taken alone");
+	for (int i = 0; i < 9; i++, window_proven(&window))
+		last = take(&window, 200, UINT64_MAX, 1e-5);
+	cr_assert_eq(last, WINDOW_FOUND_MAX);
+}
+
+Test(window, refuted_ones_come_again_with_fewer_steps_until_one_is_left)
+{
+	struct window window;
+	uint32_t steps;
+	window_init(&window, &(struct window_options){.steps = 40});
+	cr_assert_eq(take(&window, 0, UINT64_MAX, 0.001), 40);
+	window_refuted(&window, 17);
+	cr_assert_eq(take(&window, 0, UINT64_MAX, 0.001), 17, "the steps that were well come again");
+	for (steps = 17; steps > 1;) {
+		window_refuted(&window, steps);
+		uint32_t next = take(&window, 0, UINT64_MAX, 0.001);
+		cr_assert_lt(next, steps);
+		steps = next;
+	}
+	window_proven(&window);
+	cr_assert_eq(take(&window, 1, UINT64_MAX, 0.001), 40);
+	cr_assert_eq(take(&window, 1, 3, 0.001), 3, "never beyond the horizon");
+	cr_assert_eq(window.counts.windows, 1);
+	cr_assert_gt(window.counts.repeated_steps, 40);
+}
+
+Test(window, one_step_is_a_window_of_its_own_if_asked_for)
+{
+	struct window window;
+	window_init(&window, &(struct window_options){.steps = 1});
+	for (uint64_t k = 0; k < 50; k++) {
+		cr_assert_eq(take(&window, k, UINT64_MAX, 0.001), 1);
+		window_proven(&window);
+	}
+}
+
+Test(window, random_ones_have_all_lengths_and_bad_guesses)
+{
+	struct window window;
+	uint32_t seen = 0, blind = 0;
+	window_init(&window, &(struct window_options){.random = true, .seed = 3});
+	for (uint64_t k = 0; k < 1000; k++) {
+		seen |= 1u << take(&window, k, UINT64_MAX, 0.001);
+		blind += window_is_blind(&window, k);
+		window_proven(&window);
+	}
+	cr_assert_eq(seen, (1u << 25) - 2, "lengths %x", seen);
+	cr_assert(blind > 150 && blind < 350, "%u of 1000", blind);
+}
