@@ -44,6 +44,6 @@ control proof "$meeting" "$worlds/meeting.commands" 3000
 control sleepers "$meeting" "$worlds/meeting.commands" 3000
 control - "$patrol" - 3000
 control levels "$patrol" - 3000
-control - "$mechanisms" - 1000
-control ties "$mechanisms" - 1000
+control - "$mechanisms" - 3000
+control ties "$mechanisms" - 3000
 totals

@@ -2,6 +2,7 @@
  * long one is (run/window.h). */
 #include "level/touch.h"
 #include "run/window.h"
+#include "run/wire_window.h"
 
 #include "base/hash.h"
 
@@ -247,4 +248,95 @@ Test(window, random_ones_have_all_lengths_and_bad_guesses)
 	}
 	cr_assert_eq(seen, (1u << 25) - 2, "lengths %x", seen);
 	cr_assert(blind > 150 && blind < 350, "%u of 1000", blind);
+}
+
+/* --- as bytes ----------------------------------------------------------------------------------------------------- */
+
+enum { TOLD = 40 };
+
+static void make_told(struct step *step, struct ack *ack, struct touch_sweep *sent, uint64_t *seed)
+{
+	*step = (struct step){.window = 9, .mark = 5, .origins = STEP_ORIGINS_LAST, .hashes = true};
+	*ack = (struct ack){.good = 9};
+	for (uint32_t m = 0; m < TOLD; m++) {
+		struct vec3 at = {uniform(seed) * 2e5 - 1e5, uniform(seed) - 0.5, (uniform(seed) - 0.5) * 1e-7};
+		sent[m] = (struct touch_sweep){.box = aabb_around(at, (struct vec3){uniform(seed), 1e-9, 3}),
+			.mark = 5,
+			.last = 1 + m % 9,
+			.origin = {at, at}};
+		vec_push(&ack->changed, m);
+	}
+	for (uint32_t s = 0; s < step->window; s++)
+		vec_push(&ack->hashes, hash_mix(s, 1));
+}
+
+static troupe_status hear(const struct text *bytes, size_t count, const struct step *step, struct ack *ack,
+	struct touch_sweep *got, bool *ret_bad)
+{
+	struct unpack in = {bytes->at, bytes->at + count, false};
+	struct troupe_error error;
+	troupe_status status = wire_get_sweeps(&in, step, ack, got, &error);
+	*ret_bad = in.bad || in.at != in.end;
+	return status;
+}
+
+Test(window, sweeps_arrive_no_smaller_and_what_bits_depend_on_arrives_as_it_is)
+{
+	static struct touch_sweep sent[TOLD], got[TOLD];
+	struct step step;
+	struct ack ack, heard = {0};
+	struct text bytes = {0};
+	uint64_t seed = 4;
+	bool bad;
+	make_told(&step, &ack, sent, &seed);
+	wire_put_sweeps(&bytes, &step, &ack, sent);
+	heard.changed = ack.changed;
+	cr_assert(!hear(&bytes, bytes.count, &step, &heard, got, &bad) && !bad);
+	cr_assert_eq(heard.good, 9);
+	for (uint32_t m = 0; m < TOLD; m++) {
+		struct aabb wide = aabb_grow(sent[m].box, 0.02);
+		cr_assert(aabb_within(&sent[m].box, &got[m].box), "model %u: a smaller box", m);
+		cr_assert(aabb_within(&got[m].box, &wide), "model %u: a far larger box", m);
+		cr_assert(!memcmp(&got[m].origin, &sent[m].origin, sizeof got[m].origin) &&
+			  got[m].last == sent[m].last && got[m].mark == 5);
+	}
+	cr_assert(!memcmp(heard.hashes.at, ack.hashes.at, 9 * sizeof *ack.hashes.at));
+	for (size_t count = 0; count < bytes.count; count++)
+		cr_assert(hear(&bytes, count, &step, &heard, got, &bad) || bad, "cut off at %d", (int)count);
+	bytes.at[0] = 8;
+	cr_assert_eq(
+		hear(&bytes, bytes.count, &step, &heard, got, &bad), TROUPE_EPROTOCOL, "models moved, and it failed");
+	bytes.at[0] = 10;
+	cr_assert(hear(&bytes, bytes.count, &step, &heard, got, &bad) || bad, "more good steps than there are");
+	vec_free(&ack.changed);
+	vec_free(&ack.hashes);
+	vec_free(&heard.hashes);
+	text_fini(&bytes);
+}
+
+Test(window, what_a_window_is_about_arrives_and_nothing_else_is_taken)
+{
+	const struct physics_pair near[] = {{1, 4}, {1, 9}, {3, 4}, {70000, 70001}};
+	const struct step_part part = {.near = near, .near_count = 4};
+	struct step step = {
+		.window = 33, .origins = STEP_ORIGINS_ALL, .hashes = true, .even_since_s = 0.1, .even_steps = 7};
+	struct replica_step got;
+	struct troupe_error error;
+	struct text bytes = {0};
+	memset(&got, 0, sizeof got);
+	wire_put_window(&bytes, &step, &part);
+	struct unpack in = {bytes.at, bytes.at + bytes.count, false};
+	cr_assert(!wire_get_window(&in, &got, &error) && !in.bad && in.at == in.end);
+	cr_assert(got.window == 33 && got.origins == STEP_ORIGINS_ALL && got.hashes && got.even_since_s == 0.1 &&
+		  got.even_steps == 7 && got.near.count == 4 && !memcmp(got.near.at, near, sizeof near));
+	for (int what = 0; what < 3; what++) {
+		got.paused = what == 0;
+		got.observe = what == 1;
+		if (what == 2)
+			bytes.at[0] = 1; /* a window of one step */
+		in = (struct unpack){bytes.at, bytes.at + bytes.count, false};
+		cr_assert_eq(wire_get_window(&in, &got, &error), TROUPE_EPROTOCOL);
+	}
+	replica_step_fini(&got);
+	text_fini(&bytes);
 }
