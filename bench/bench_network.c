@@ -2,6 +2,7 @@
  * a polled loopback connection; the baseline of robots is secondaries that are threads. Both run without and with TLS.
  * The secondaries are processes: this program, executed again. */
 #include "bench.h"
+#include "remote.h"
 #include "robots.h"
 
 #include "base/base.h"
@@ -25,7 +26,7 @@
 #define SPACING 4.0 /* m: between robots that a camera sees, or not */
 #define NEAR 5.0
 
-enum { STEPS_LEAST = 200, STEPS_MOST = 20000, SECONDARIES = 2, EXCHANGES = 1000, STALE_MS = 60000 };
+enum { STEPS_LEAST = 200, STEPS_MOST = 20000, EXCHANGES = 1000 };
 enum { STEP_BYTES = 17, ACK_BYTES = 18 }; /* the sizes of an empty step and its ack */
 
 enum way { TCP, TLS };
@@ -35,90 +36,6 @@ static void die(const char *what)
 {
 	fprintf(stderr, "bench_network: %s\n", what);
 	exit(1);
-}
-
-/* --- secondaries -------------------------------------------------------------------------------------------------- */
-
-/* argv: "--be-secondary", a number of threads, then a socket, or an address and a key's file. */
-static int be_secondary(int argc, char **argv)
-{
-	int file = argc == 4 ? atoi(argv[3]) : -1;
-	struct troupe_network network = {.address = argv[3], .key_file = argc == 5 ? argv[4] : NULL, .wait_s = 60};
-	if (argc == 4)
-		network = (struct troupe_network){.sockets = &file};
-	struct troupe_secondary_def def = {.network = &network, .threads = (uint32_t)atoi(argv[2])};
-	struct troupe_secondary *secondary;
-	struct troupe_error error;
-	troupe_status status = troupe_secondary_create(&def, &secondary, &error);
-	if (!status)
-		status = troupe_secondary_run(secondary, &error);
-	if (status)
-		fprintf(stderr, "bench_network: %s\n", error.text);
-	return status ? 1 : 0;
-}
-
-static int execute(int file, const char *where, int threads, const char *key)
-{
-	char number[16];
-	(void)snprintf(number, sizeof number, "%d", threads);
-	char name[] = "bench_network", be[] = "--be-secondary", *place = mem_strdup(where), *secret = mem_strdup(key);
-	char *arguments[] = {name, be, number, place, *key ? secret : NULL, NULL};
-	fflush(NULL);
-	int process = fork();
-	if (!process) {
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (file >= 0)
-			(void)fcntl(file, F_SETFD, 0);
-		(void)execv("/proc/self/exe", arguments);
-		_exit(1);
-	}
-	free(place);
-	free(secret);
-	return process;
-}
-
-struct remote { /* a server whose secondaries are processes */
-	struct troupe_server *server;
-	int processes[SECONDARIES], count;
-};
-
-static struct remote start(const char *world, enum way way, int secondaries, int threads, const char *key)
-{
-	static int port;
-	struct remote remote = {.count = secondaries};
-	struct troupe_server_def def = bench_def(world, secondaries);
-	def.sense_all = true;
-	struct troupe_error error;
-	int sockets[SECONDARIES], ends[2];
-	char where[32];
-	/* ports below the range that the system gives to outgoing connections, and far from the ports of another bench
-	 * that began just before */
-	port = port ? port + 1 : 20000 + (int)(getpid() * 64 % 12000);
-	(void)snprintf(where, sizeof where, "127.0.0.1:%d", port);
-	struct troupe_network network = {
-		.secondaries = (uint32_t)secondaries, .stale_ms = STALE_MS, .listen = where, .key_file = key};
-	for (int i = 0; i < secondaries && way == TCP; i++) {
-		char number[16];
-		if (socket_pair_create(ends, &error))
-			die(error.text);
-		(void)snprintf(number, sizeof number, "%d", ends[1]);
-		remote.processes[i] = execute(ends[1], number, threads, "");
-		(void)close(ends[1]);
-		sockets[i] = ends[0];
-		network.sockets = sockets;
-	}
-	def.network = &network;
-	remote.server = bench_create(&def);
-	for (int i = 0; i < secondaries && way == TLS; i++)
-		remote.processes[i] = execute(-1, where, threads, key);
-	return remote;
-}
-
-static void end(struct remote *remote)
-{
-	troupe_server_destroy(remote->server);
-	for (int i = 0; i < remote->count; i++)
-		(void)waitpid(remote->processes[i], NULL, 0);
 }
 
 /* --- the bare exchange -------------------------------------------------------------------------------------------- */
@@ -212,7 +129,9 @@ static void measure_empty(const struct bench_options *options, enum way way, con
 {
 	struct bench_samples mine = {0}, bare = {0};
 	char *world = robots_world(0, 1), subject[64];
-	struct remote remote = start(world, way, 1, 1, key);
+	/* an exchange in each step: that is what the bare exchange is compared with */
+	struct remote remote = remote_start(&(struct remote_def){
+		.world = world, .secondaries = 1, .threads = 1, .key = way == TLS ? key : NULL, .window = 1});
 	uint64_t until = 0, steps = steps_of_turn(remote.server, &until);
 	steps = options->smoke ? 50 : steps;
 	(void)snprintf(subject, sizeof subject, "empty step, %s", way_names[way]);
@@ -234,7 +153,7 @@ static void measure_empty(const struct bench_options *options, enum way way, con
 				     .baselines = &bare,
 				     .at_most = way == TCP ? 1.5 : 0,
 				     .hash = troupe_server_hash(remote.server)});
-	end(&remote);
+	remote_end(&remote);
 	free(world);
 }
 
@@ -244,7 +163,8 @@ static void measure_robots(const struct bench_options *options, int robots, int 
 {
 	struct bench_samples mine = {0}, local = {0};
 	char *world = robots_world(robots, beside), subject[80], many[24] = "";
-	struct remote remote = start(world, way, secondaries, threads, key);
+	struct remote remote = remote_start(&(struct remote_def){
+		.world = world, .secondaries = secondaries, .threads = threads, .key = way == TLS ? key : NULL});
 	struct troupe_server *here = bench_server(world, beside);
 	uint64_t until = 0, steps = steps_of_turn(remote.server, &until);
 	steps = options->smoke ? 10 : MAX(steps / 2, UINT64_C(10));
@@ -274,7 +194,7 @@ static void measure_robots(const struct bench_options *options, int robots, int 
 				     .values = &mine,
 				     .baselines = &local,
 				     .hash = troupe_server_hash(here)});
-	end(&remote);
+	remote_end(&remote);
 	troupe_server_destroy(here);
 	free(world);
 }
@@ -297,14 +217,15 @@ static char *world_with_camera(int robots, double far)
 static double bytes_of_step(const struct bench_options *options, int robots, double far, uint64_t *ret_hash)
 {
 	char *world = world_with_camera(robots, far);
-	struct remote remote = start(world, TCP, SECONDARIES, 1, "");
+	struct remote remote =
+		remote_start(&(struct remote_def){.world = world, .secondaries = REMOTE_SECONDARIES, .threads = 1});
 	uint64_t steps = options->smoke ? 20 : 500;
 	(void)bench_run(remote.server, steps);
 	double before = bytes_so_far(remote.server);
 	(void)bench_run(remote.server, 2 * steps);
 	double bytes = (bytes_so_far(remote.server) - before) / (double)steps;
 	*ret_hash = troupe_server_hash(remote.server);
-	end(&remote);
+	remote_end(&remote);
 	free(world);
 	return bytes;
 }
@@ -320,7 +241,8 @@ static void measure_sight(const struct bench_options *options, int robots)
 	bench_add(&all, bytes_of_step(options, robots, 1000, &hash_all));
 	if (hash != hash_all)
 		die("what a camera sees changes the state");
-	(void)snprintf(subject, sizeof subject, "%d on %d, one sees %g m; baseline: all", robots, SECONDARIES, NEAR);
+	(void)snprintf(
+		subject, sizeof subject, "%d on %d, one sees %g m; baseline: all", robots, REMOTE_SECONDARIES, NEAR);
 	bench_print(options,
 		&(struct bench_row){
 			.subject = subject, .unit = "B/step", .values = &near, .baselines = &all, .hash = hash});
@@ -328,8 +250,7 @@ static void measure_sight(const struct bench_options *options, int robots)
 
 int main(int argc, char **argv)
 {
-	if (argc >= 4 && !strcmp(argv[1], "--be-secondary"))
-		return be_secondary(argc, argv);
+	remote_main(argc, argv);
 	char folder[] = "/tmp/bench_network.XXXXXX", key[64];
 	struct troupe_error error;
 	struct bench_options options = bench_parse(argc, argv,
@@ -344,7 +265,7 @@ int main(int argc, char **argv)
 		measure_empty(&options, way, key);
 	static const int robots[] = {0, 64, 512};
 	for (size_t i = 0; i < ARRAY_LEN(robots); i++)
-		for (int secondaries = 1; secondaries <= SECONDARIES; secondaries++)
+		for (int secondaries = 1; secondaries <= REMOTE_SECONDARIES; secondaries++)
 			for (enum way way = TCP; way <= (keyed ? TLS : TCP); way++)
 				measure_robots(&options, options.smoke ? MIN(robots[i], 8) : robots[i], secondaries, 1,
 					secondaries, way, key);

@@ -136,6 +136,9 @@ struct troupe_server_def {
 	 * that no command waits for more than 0.02 s of simulated time; 1: each step is exchanged. No bit depends on
 	 * it. At most TROUPE_WINDOW_MAX. */
 	uint32_t window;
+	/* No command is given during troupe_server_run(), but before it, for later steps, and no client joins: then
+	 * windows may be longer over a network, up to 0.25 s. */
+	bool scripted;
 	bool chaos; /* forced moves: at random steps random components move to random secondaries */
 	uint64_t chaos_seed;
 	uint32_t chaos_moves;    /* components moved in each step; 0: one, in about one step of four */

@@ -230,6 +230,16 @@ static troupe_status run_and_save(struct run *run, struct troupe_error *error)
 
 static troupe_status on_next(void *ctx, const struct troupe_next *asked, char **ret_world, struct troupe_error *error);
 
+/* Whether nobody outside can give commands while the world runs. */
+static bool is_scripted(const struct run_settings *settings)
+{
+	const struct gateways_settings *ways = &settings->gateways;
+	bool open = !ways->no_gz || ways->view || ways->view_address || ways->watch.listen || ways->clients ||
+		    ways->foxglove || ways->rosbridge || ways->ros2;
+	bool live = settings->commands && !strcmp(settings->commands, "-");
+	return !open && !live && !settings->lockstep.socket && !settings->lockstep.listen && !settings->programs;
+}
+
 static struct troupe_server_def definition(struct run *run)
 {
 	const struct run_settings *settings = &run->settings;
@@ -257,6 +267,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.initial_time_s = settings->initial_time_s;
 	def.barrier_deadline_s = settings->lockstep.deadline_s;
 	def.window = (uint32_t)settings->window;
+	def.scripted = is_scripted(settings);
 	def.chaos = settings->chaos >= 0;
 	def.chaos_seed = def.chaos ? (uint64_t)settings->chaos : 0;
 	def.chaos_moves = (uint32_t)settings->chaos_moves;

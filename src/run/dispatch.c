@@ -234,15 +234,18 @@ static void ask_unasked(struct dispatch *dispatch, const struct loading *loading
 	dispatch->body_cost = cost_of_body(&dispatch->shared->costs, dispatch->scene, loading->active);
 }
 
-/* Moves random components to random secondaries. Their models are taken over anew, also on the same secondary. */
+/* Moves random components to random secondaries. Their models are taken over anew, also on the same secondary. A window
+ * has the moves of all its steps when it begins. */
 static void make_chaos(struct dispatch *dispatch, uint64_t k)
 {
-	uint64_t random = hash_mix(dispatch->chaos_seed, k + 1);
-	uint32_t moves = dispatch->chaos_moves ? dispatch->chaos_moves : random % 4 == 0;
 	uint32_t count = dispatch->roster.part.component_count;
-	for (uint32_t i = 0; count && i < moves; i++)
-		roster_move(&dispatch->roster, (uint32_t)(hash_mix(random, 2 * i + 1) % count),
-			(uint32_t)(hash_mix(random, 2 * i + 2) % dispatch->secondaries) + 1);
+	for (uint64_t step = k; count && step < k + MAX(dispatch->window, 1u); step++) {
+		uint64_t random = hash_mix(dispatch->chaos_seed, step + 1);
+		uint32_t moves = dispatch->chaos_moves ? dispatch->chaos_moves : random % 4 == 0;
+		for (uint32_t i = 0; i < moves; i++)
+			roster_move(&dispatch->roster, (uint32_t)(hash_mix(random, 2 * i + 1) % count),
+				(uint32_t)(hash_mix(random, 2 * i + 2) % dispatch->secondaries) + 1);
+	}
 }
 
 static struct roster_view view_of(const struct dispatch *dispatch, const struct loading *loading)

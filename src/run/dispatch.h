@@ -45,6 +45,7 @@ struct dispatch {
 	bool chaos;
 	uint64_t chaos_seed;
 	uint32_t chaos_moves; /* random components moved in each step; 0: one, in one step of four */
+	uint32_t window;      /* the caller's: steps that are decided together; 0: one */
 
 	struct roster roster;
 	struct ghosts ghosts;

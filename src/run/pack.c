@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-void pack_init(struct pack *pack, struct shared *shared)
+void pack_init(struct pack *pack, struct shared *shared, _Atomic(const char *) *doing)
 {
-	*pack = (struct pack){.shared = shared};
+	*pack = (struct pack){.shared = shared, .doing = doing};
 	pack->physics = physics_create(shared->scene, shared->state, &shared->control, &shared->physics);
 }
 
@@ -125,6 +125,10 @@ troupe_status pack_take_fault(struct pack *pack)
 	return pack->status;
 }
 
+const char pack_doing_before[] = "the plug-ins, before the physics";
+const char pack_doing_physics[] = "the physics";
+const char pack_doing_after[] = "the plug-ins, after the physics";
+
 /* --- a window ----------------------------------------------------------------------------------------------------- */
 
 /* A tie or a joint of the world makes a pair, however far apart the models are. */
@@ -190,6 +194,11 @@ static void pack_go_on(struct pack *pack, uint32_t model, uint32_t i, const stru
 	}
 }
 
+static void pack_says(struct pack *pack, const char *what)
+{
+	atomic_store_explicit(pack->doing, what, memory_order_relaxed);
+}
+
 static troupe_status pack_step_physics(
 	struct pack *pack, struct worker *worker, const struct physics_pair *pairs, uint32_t count, double dt)
 {
@@ -211,7 +220,9 @@ static bool pack_take_one(
 	struct system_step view = pack_view(pack, step->number + i - 1, time_s, step->dt);
 	if (i > 1)
 		pack_find_pairs(pack, part);
+	pack_says(pack, pack_doing_before);
 	pack_pre_update(pack, &view);
+	pack_says(pack, pack_doing_physics);
 	if (step->measure && i == step->window)
 		physics_measure(pack->physics);
 	if (pack_step_physics(pack, worker, i > 1 ? pack->pairs.at : part->pairs,
@@ -219,6 +230,7 @@ static bool pack_take_one(
 		physics_abandoned(pack->physics))
 		return false;
 	const uint32_t before = pack->changed.count;
+	pack_says(pack, pack_doing_after);
 	pack_post_update(pack, &view);
 	pack->moved.count = 0;
 	if (pack->changed.count > before)

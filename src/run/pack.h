@@ -10,6 +10,8 @@
 #include "physics/worker.h"
 #include "run/step.h"
 
+#include <stdatomic.h>
+
 struct pack {
 	struct shared *shared;
 	struct physics *physics;
@@ -23,13 +25,14 @@ struct pack {
 	struct troupe_error error;
 	struct system_fault fault;
 	VEC(uint64_t) hashes; /* as those of an ack */
+	_Atomic(const char *) *doing; /* of its secondary: what is told of a step that does not end */
 
 	/* private */
 	physics_pairs pairs; /* of the present step of a window */
 	VEC(uint32_t) moved; /* in the present step of a window */
 };
 
-void pack_init(struct pack *pack, struct shared *shared);
+void pack_init(struct pack *pack, struct shared *shared, _Atomic(const char *) *doing);
 void pack_fini(struct pack *pack);
 void pack_take(struct pack *pack, uint32_t model);
 void pack_release(struct pack *pack, uint32_t model);
@@ -42,6 +45,8 @@ struct system_step pack_view(struct pack *pack, uint64_t number, double time_s, 
 void pack_pre_update(struct pack *pack, const struct system_step *step);
 /* Systems look at the next state; lists what has changed. */
 void pack_post_update(struct pack *pack, const struct system_step *step);
+/* What `doing` is set to; a step by itself uses the same words. */
+extern const char pack_doing_before[], pack_doing_physics[], pack_doing_after[];
 /* The first fault of a system fails the step, as a model does that diverged. */
 troupe_status pack_take_fault(struct pack *pack);
 

@@ -814,7 +814,9 @@ static void sleep_until(struct primary *primary, uint64_t now_ns, uint64_t when_
 	primary->slept_ns += now_ns - begin_ns;
 }
 
-/* Each step has a due time. After a late step the next ones start at once, until the delay is caught up. */
+/* Each step has a due time. After a late step the next ones start at once, until the delay is caught up. A window waits
+ * for the due time of its last step, so that no state is there too early; how many steps it will have is not known yet,
+ * but seldom changes. */
 static void pace(struct primary *primary)
 {
 	double real_s = step_real_s(primary);
@@ -825,7 +827,8 @@ static void pace(struct primary *primary)
 		primary->pace_ns = now;
 		primary->pace_elapsed_s = 0;
 	}
-	sleep_until(primary, now, primary->pace_ns + (uint64_t)(primary->pace_elapsed_s * 1e9));
+	double due_s = primary->pace_elapsed_s + real_s * (primary->window.steps - 1);
+	sleep_until(primary, now, primary->pace_ns + (uint64_t)(due_s * 1e9));
 }
 
 bool primary_will_step(const struct primary *primary)
@@ -981,11 +984,14 @@ bool primary_minds_levels(struct primary *primary)
 static void primary_begin_window(struct primary *primary, uint64_t k)
 {
 	struct step *step = &primary->step;
-	uint32_t most = window_most(&primary->window, k, primary->edit.step_s);
+	/* a run that keeps to real time gains nothing from windows, unless messages take long */
+	bool waits = primary_pace(primary) > 0 && !primary->remote.acked && window_is_found(&primary->window);
+	uint32_t most = waits ? 1 : window_most(&primary->window, k, primary->edit.step_s);
 	primary->plan.pairs.blind = window_is_blind(&primary->window, k);
 	step->window = (uint32_t)primary_horizon(primary, k, most);
 	window_begin(&primary->window, step->window);
 	step->mark = primary->window.mark;
+	primary->plan.dispatch.window = step->window;
 	step->hashes = step->window > 1 && primary->options.hash_steps;
 	step->origins = step->window == 1 || !primary->shared->tracker.performers.count ? STEP_ORIGINS_NONE
 			: primary_minds_levels(primary)                                 ? STEP_ORIGINS_ALL

@@ -82,7 +82,7 @@ struct secondary *secondary_create(uint32_t number, struct shared *shared)
 	struct secondary *secondary = mem_alloc_lines(sizeof *secondary);
 	secondary->number = number;
 	secondary->shared = shared;
-	pack_init(&secondary->pack, shared);
+	pack_init(&secondary->pack, shared, &secondary->doing);
 	secondary->physics = secondary->pack.physics;
 	secondary->worker = worker_create(shared->scene, secondary->physics);
 	secondary->ack.secondary = number;
@@ -527,14 +527,14 @@ static troupe_status simulate(struct secondary *secondary, const struct step *st
 		part_sensing(secondary, step);
 	else
 		sense(secondary, step, SENSOR_OF_WORLD);
-	set_doing(secondary, "the plug-ins, before the physics");
+	set_doing(secondary, pack_doing_before);
 	pack_pre_update(pack, &system_step);
 	push(secondary, part);
 	secondary->round = 0;
-	set_doing(secondary, shares ? "the physics and the sensors" : "the physics");
+	set_doing(secondary, shares ? "the physics and the sensors" : pack_doing_physics);
 	if (step_physics(secondary, step, part, shares) || physics_abandoned(secondary->physics))
 		return secondary->ack.status;
-	set_doing(secondary, "the plug-ins, after the physics");
+	set_doing(secondary, pack_doing_after);
 	pack_post_update(pack, &system_step);
 	if (secondary_take_fault(secondary))
 		return secondary->ack.status;
@@ -556,7 +556,6 @@ static troupe_status secondary_take_window(
 	struct pack *pack = &secondary->pack;
 	set_doing(secondary, "the sensors");
 	sense(secondary, step, SENSOR_OF_WORLD);
-	set_doing(secondary, "the physics");
 	secondary->round = 0;
 	worker_begin(secondary->worker, &secondary->shared->physics);
 	secondary->ack.good = pack_take_window(pack, secondary->worker, step, part);

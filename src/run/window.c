@@ -22,17 +22,18 @@ bool window_is_blind(const struct window *window, uint64_t k)
 }
 
 /* The most steps that are found out. */
-static uint32_t window_limit(double step_s)
+static uint32_t window_limit(const struct window *window, double step_s)
 {
-	double live = WINDOW_LIVE_S / step_s;
-	return live >= WINDOW_FOUND_MAX ? WINDOW_FOUND_MAX : live >= 1 ? (uint32_t)(live + 1e-6) : 1;
+	const uint32_t most = window->options.alone ? WINDOW_ALONE_MAX : WINDOW_FOUND_MAX;
+	double steps = (window->options.alone ? WINDOW_ALONE_S : WINDOW_LIVE_S) / step_s;
+	return steps >= most ? most : steps >= 1 ? (uint32_t)(steps + 1e-6) : 1;
 }
 
 uint32_t window_most(const struct window *window, uint64_t k, double step_s)
 {
 	uint32_t steps = window->options.random  ? window_random(window, k)
 			 : window->options.steps ? window->options.steps
-						 : MIN(window->found, window_limit(step_s));
+						 : MIN(window->found, window_limit(window, step_s));
 	return window->cut ? MIN(steps, window->cut) : steps;
 }
 
@@ -50,7 +51,7 @@ void window_proven(struct window *window)
 	if (window->cut)
 		window->found = MAX(window->steps, 1u) + 1;
 	else if (window->steps >= window->found)
-		window->found = MIN(2 * window->found, (uint32_t)WINDOW_FOUND_MAX);
+		window->found = MIN(2 * window->found, (uint32_t)WINDOW_ALONE_MAX);
 	window->cut = 0;
 }
 

@@ -10,12 +10,15 @@
 #include "base/base.h"
 
 enum {
-	WINDOW_FOUND_MAX = 64, /* that are found out: longer ones gain nothing more */
+	WINDOW_FOUND_MAX = 64,  /* steps that are found out: longer windows gain nothing more */
+	WINDOW_ALONE_MAX = 256, /* the same over a network, where an exchange may take as long as many steps */
 };
-#define WINDOW_LIVE_S 0.02 /* simulated time that a live command may have to wait, unless the user says otherwise */
+#define WINDOW_LIVE_S 0.02  /* simulated time that a live command may have to wait, unless the user says otherwise */
+#define WINDOW_ALONE_S 0.25 /* the same where no command is given live */
 
 struct window_options {
 	uint32_t steps; /* of each window; 0: found out */
+	bool alone;     /* over a network, and no command is given while it runs */
 	bool random;    /* for tests: a random number, and guesses that are often wrong */
 	uint64_t seed;
 };
@@ -39,6 +42,12 @@ void window_init(struct window *window, const struct window_options *options);
 
 /* How many steps the window that begins with step k may have; step_s: the time step. */
 uint32_t window_most(const struct window *window, uint64_t k, double step_s);
+/* Whether nobody asks for a certain number. */
+static inline bool window_is_found(const struct window *window)
+{
+	return !window->options.steps && !window->options.random;
+}
+
 /* It begins, with so many steps (>= 1). */
 void window_begin(struct window *window, uint32_t steps);
 /* Whether the guesses of this window are to be bad ones. */

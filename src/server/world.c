@@ -218,6 +218,13 @@ static void on_made(void *ctx, const struct command *command)
 	record_made(ctx, command);
 }
 
+/* Several worlds take each step together, and models that are moved in every step must not be alone for longer. */
+static uint32_t window_of(const struct troupe_server *server)
+{
+	const struct troupe_server_def *def = &server->def;
+	return server->world_count > 1 || (def->chaos_moves && !def->window) ? 1 : def->window;
+}
+
 static void set_up_primary(struct server_world *world)
 {
 	const struct troupe_server_def *def = &world->server->def;
@@ -238,8 +245,9 @@ static void set_up_primary(struct server_world *world)
 		.on_event = def->on_event ? on_event : NULL,
 		.on_reply = on_reply,
 		.on_owned = on_owned,
-		.window = {.steps = world->server->world_count > 1 ? 1 : def->window,
-			.random = def->chaos && !def->window,
+		.window = {.steps = window_of(world->server),
+			.alone = def->scripted && world->server->network,
+			.random = def->chaos && !def->chaos_moves && !def->window && world->server->world_count == 1,
 			.seed = def->chaos_seed},
 		.on_horizon = on_horizon,
 		.hash_steps = def->on_hash && def->hash_every && def->hash_every <= HASH_STEPS,

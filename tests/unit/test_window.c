@@ -203,6 +203,10 @@ Test(window, grows_to_what_a_live_command_may_wait)
 	for (int i = 0; i < 9; i++, window_proven(&window))
 		last = take(&window, 200, UINT64_MAX, 1e-5);
 	cr_assert_eq(last, WINDOW_FOUND_MAX);
+	window.options.alone = true;
+	for (int i = 0; i < 9; i++, window_proven(&window))
+		last = take(&window, 200, UINT64_MAX, 0.002);
+	cr_assert_eq(last, 125, "0.25 s where nobody waits");
 }
 
 Test(window, refuted_ones_come_again_with_fewer_steps_until_one_is_left)
