@@ -154,11 +154,12 @@ void physics_state_changed(struct physics *physics)
 	physics->regroup = true; /* sleep is decided anew */
 }
 
-/* Models that fell asleep in the step are awake in state k. */
+/* Models that fell asleep in the steps are awake in state k, and must fall asleep again. Those that slept in state k do
+ * so, too, which changes nothing: they are at rest. */
 void physics_repeat(struct physics *physics)
 {
-	for (uint32_t i = 0; i < physics->fell_asleep.count; i++)
-		physics->instances[physics->fell_asleep.at[i]]->asleep = false;
+	for (uint32_t i = 0; i < physics->taken.count; i++)
+		physics->instances[physics->taken.at[i]]->asleep = false;
 	physics->fell_asleep.count = 0;
 	physics_state_changed(physics);
 }

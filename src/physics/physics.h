@@ -142,7 +142,8 @@ bool physics_sleeps(const struct physics *physics, uint32_t model);
 /* State k was written from outside (a reset, a new pose): everything derived from it is forgotten. */
 void physics_state_changed(struct physics *physics);
 
-/* The last step that was begun was given up, by this runner or another, and will be begun again. */
+/* The last step that was begun was given up, by this runner or another, and will be begun again; or several steps were,
+ * and the state is that before the first of them. */
 void physics_repeat(struct physics *physics);
 
 /* The next step, and only that one, is timed. */
