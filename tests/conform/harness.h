@@ -51,6 +51,7 @@ static troupe_status create(const char *gravity, const char *body, struct troupe
 	def.pace = TROUPE_PACE_FACTOR;
 	def.on_warning = keep_warning;
 	def.on_event = want.on_event;
+	def.window = want.on_event ? 1 : 0; /* what is told of a window is told of its beginning */
 	def.on_reply = want.on_reply;
 	def.sleepless = want.sleepless;
 	def.by_ode = want.by_ode;

@@ -11,7 +11,7 @@ example()
 		printf 'load 0 L1 1\nload 0 L2 2\n'
 		cat
 	} >"$scratch/expected"
-	run "$scratch/trace" "$worlds/specification.sdf" "$worlds/specification_$1.commands" 400 --secondaries 3 --trace
+	run "$scratch/trace" "$worlds/specification.sdf" "$worlds/specification_$1.commands" 400 --secondaries 3 --window 1 --trace
 	diff "$scratch/expected" "$scratch/trace"
 	check "example $1: $2" $?
 }

@@ -120,7 +120,7 @@ static bool same_file(const char *a, const char *b)
 static char *report_of(struct troupe_server *server)
 {
 	static const char *const apart[] = {"wall_time", "serial_time", "paused_time", "paused_steps", "rtf",
-		"steps_per_second", "moves", "meetings", "peak_memory_bytes", "tuning", "secondary", "secondaries"};
+		"steps_per_second", "moves", "meetings", "peak_memory_bytes", "windows", "tuning", "secondary", "secondaries"};
 	struct troupe_report *numbers = troupe_server_report(server);
 	char *report = troupe_report_json(numbers), *rest = report;
 	troupe_report_free(numbers);

@@ -158,6 +158,11 @@ Test(ode_worlds, a_step_that_others_work_on_falls_into_many)
 	begin(&place);
 	struct physics *physics = runner(&place, 0, CRATES);
 	physics_share(physics);
+	cr_assert_eq(step(&place, physics, NULL, 0), (CRATES + 31) / 32, "lanes want to be filled");
+	physics_destroy(physics);
+	options.ode = true;
+	physics = runner(&place, 0, CRATES);
+	physics_share(physics);
 	cr_assert_eq(step(&place, physics, NULL, 0), CRATES / 2);
 	physics_destroy(physics);
 	end(&place);
