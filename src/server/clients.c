@@ -648,19 +648,25 @@ uint32_t clients_hear_notes(struct clients *clients, uint32_t world)
 	return hearing_notes(clients->hearing[world]);
 }
 
-/* A group of readings is due when its sensor has measured, which the run knows in advance itself. */
+/* Groups that are due when a sensor has measured, or when something has happened, are left out: the run knows in advance
+ * itself when that may be. */
 uint64_t clients_horizon(struct clients *clients, uint32_t world)
 {
 	const struct primary *primary = &clients->server->worlds[world].primary;
-	int64_t time_ns = llround(primary_time_s(primary) * 1e9);
+	const double time_ns = primary_time_s(primary) * 1e9, step_ns = primary->edit.step_s * 1e9;
+	double least = INFINITY;
 	if (hearing_hears(clients->hearing[world]))
 		return 1;
 	if (atomic_load_explicit(&clients->wanted, memory_order_acquire) == 0)
 		return UINT64_MAX;
 	if (clients->in_steps[world])
 		return 1;
-	double steps = ceil((double)(clients->next_ns[world] - time_ns) / (primary->edit.step_s * 1e9) - 1e-6);
-	return steps >= 1e9 ? UINT64_MAX : steps >= 1 ? (uint64_t)steps : 1;
+	for (uint32_t i = 0; i < clients->groups.count; i++) {
+		const struct group *group = clients->groups.at[i];
+		if (group->world == world && (group->when == PUBLISH_IN_TIME || group->when == PUBLISH_FIGURES))
+			least = fmin(least, ceil(((double)group->next_ns - time_ns) / step_ns - 1e-6));
+	}
+	return least >= 1e9 ? UINT64_MAX : least >= 1 ? (uint64_t)least : 1;
 }
 
 void clients_serve(struct clients *clients, bool stepped)
