@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-void pack_init(struct pack *pack, struct shared *shared, _Atomic(const char *) *doing)
+void pack_init(struct pack *pack, struct shared *shared)
 {
-	*pack = (struct pack){.shared = shared, .doing = doing};
+	*pack = (struct pack){.shared = shared};
 	pack->physics = physics_create(shared->scene, shared->state, &shared->control, &shared->physics);
 }
 
@@ -199,22 +199,23 @@ static void pack_says(struct pack *pack, const char *what)
 	atomic_store_explicit(pack->doing, what, memory_order_relaxed);
 }
 
-static troupe_status pack_step_physics(
-	struct pack *pack, struct worker *worker, const struct physics_pair *pairs, uint32_t count, double dt)
+static troupe_status pack_step_physics(struct pack *pack, const struct physics_pair *pairs, uint32_t count, double dt)
 {
 	struct physics *physics = pack->physics;
 	pack->status = physics_begin(physics, pairs, count, dt, &pack->error);
 	if (pack_take_fault(pack))
 		return pack->status;
-	pack->status = worker_step(worker, physics, 0, physics_ode_world_count(physics), &pack->error);
-	if (!pack->status)
-		pack->status = physics_end(physics, pack->shared->boxes, &pack->error);
+	pack->status = pack->step_worlds(pack->ctx, &pack->error);
+	struct troupe_error end_error;
+	troupe_status ended = physics_end(physics, pack->shared->boxes, &end_error); /* also after a failure */
+	if (!pack->status && ended)
+		pack->error = end_error;
+	pack->status = pack->status ? pack->status : ended;
 	return pack->status;
 }
 
 /* The i-th step, from 1. False: it failed, or was given up. */
-static bool pack_take_one(
-	struct pack *pack, struct worker *worker, const struct step *step, const struct step_part *part, uint32_t i)
+static bool pack_take_one(struct pack *pack, const struct step *step, const struct step_part *part, uint32_t i)
 {
 	const double time_s = step->even_since_s + (double)(step->even_steps + i - 1) * step->dt;
 	struct system_step view = pack_view(pack, step->number + i - 1, time_s, step->dt);
@@ -225,8 +226,8 @@ static bool pack_take_one(
 	pack_says(pack, pack_doing_physics);
 	if (step->measure && i == step->window)
 		physics_measure(pack->physics);
-	if (pack_step_physics(pack, worker, i > 1 ? pack->pairs.at : part->pairs,
-		    i > 1 ? pack->pairs.count : part->pair_count, step->dt) ||
+	if (pack_step_physics(pack, i > 1 ? pack->pairs.at : part->pairs, i > 1 ? pack->pairs.count : part->pair_count,
+		    step->dt) ||
 		physics_abandoned(pack->physics))
 		return false;
 	const uint32_t before = pack->changed.count;
@@ -244,15 +245,14 @@ static bool pack_take_one(
 	return true;
 }
 
-uint32_t pack_take_window(
-	struct pack *pack, struct worker *worker, const struct step *step, const struct step_part *part)
+uint32_t pack_take_window(struct pack *pack, const struct step *step, const struct step_part *part)
 {
 	struct state *state = pack->shared->state;
 	uint32_t good = 0;
 	pack->hashes.count = 0;
 	if (step->hashes)
 		memset(vec_append(&pack->hashes, step->window), 0, step->window * sizeof *pack->hashes.at);
-	while (good < step->window && pack_take_one(pack, worker, step, part, good + 1))
+	while (good < step->window && pack_take_one(pack, step, part, good + 1))
 		good++;
 	pack->stepped = 0;
 	for (uint32_t i = 0; i < pack->changed.count; i++)

@@ -2,12 +2,11 @@
  * the part of a secondary that knows no other secondary: which models may touch in a step it finds out itself, from
  * their boxes.
  *
- * Thread: one at a time, which has a worker. Allocates when models come, or when more of them come near each other than
+ * Thread: one at a time. Allocates when models come, or when more of them come near each other than
  * before. */
 #ifndef RUN_PACK_H
 #define RUN_PACK_H
 
-#include "physics/worker.h"
 #include "run/step.h"
 
 #include <stdatomic.h>
@@ -25,14 +24,19 @@ struct pack {
 	struct troupe_error error;
 	struct system_fault fault;
 	VEC(uint64_t) hashes; /* as those of an ack */
-	_Atomic(const char *) *doing; /* of its secondary: what is told of a step that does not end */
+	/* Its secondary's. doing: what is told of a step that does not end. step_worlds(): steps the ODE worlds of
+	 * pack.physics in a step of a window; on failure *ret_error says why. */
+	_Atomic(const char *) *doing;
+	troupe_status (*step_worlds)(void *ctx, struct troupe_error *ret_error);
+	void *ctx;
 
 	/* private */
 	physics_pairs pairs; /* of the present step of a window */
 	VEC(uint32_t) moved; /* in the present step of a window */
 };
 
-void pack_init(struct pack *pack, struct shared *shared, _Atomic(const char *) *doing);
+/* The caller sets the members that are its own. */
+void pack_init(struct pack *pack, struct shared *shared);
 void pack_fini(struct pack *pack);
 void pack_take(struct pack *pack, uint32_t model);
 void pack_release(struct pack *pack, uint32_t model);
@@ -50,10 +54,9 @@ extern const char pack_doing_before[], pack_doing_physics[], pack_doing_after[];
 /* The first fault of a system fails the step, as a model does that diverged. */
 troupe_status pack_take_fault(struct pack *pack);
 
-/* All steps of a window of several steps. worker_begin() was called. The result is as that of one step, and where each
+/* All steps of a window of several steps. The result is as that of one step, and where each
  * changed model was in between is in shared->sweeps. Returns how many steps were well: fewer than the window has when
  * one of them failed or was given up (physics_abandoned()); then nothing has changed. */
-uint32_t pack_take_window(
-	struct pack *pack, struct worker *worker, const struct step *step, const struct step_part *part);
+uint32_t pack_take_window(struct pack *pack, const struct step *step, const struct step_part *part);
 
 #endif

@@ -15,6 +15,7 @@
 #include "run/secondary.h"
 
 #include "base/clock.h"
+#include "physics/worker.h"
 #include "run/pack.h"
 #include "run/sense.h"
 #include "run/share.h"
@@ -25,11 +26,13 @@
 
 /* A part should be short compared with a step, since a secondary may have to wait for a part that has just begun. It
  * should be long compared with the cost of taking it. */
-enum { PARTS_MAX = 64, LOOKS = 20 };
+enum { PARTS_MAX = 64, LOOKS = 20, WINDOW_ROUND = 1 << 23 /* no number of a step's round */ };
 
 struct sense_part { /* of a step: some models, and what their sensors measured; of the thread that has the part */
 	_Alignas(64) struct readings readings;
 };
+
+static troupe_status secondary_step_worlds(void *ctx, struct troupe_error *ret_error);
 
 struct helper {
 	_Alignas(64) struct secondary *secondary;
@@ -65,6 +68,10 @@ struct secondary {
 	struct helper *helpers;      /* [helper_count]; NULL: none */
 	uint32_t helper_count;
 	uint32_t round;          /* of the step, if it is shared; else 0 */
+	uint32_t window_rounds;  /* so far: each step of a window that is shared is a round */
+	bool window_shares;      /* helpers may take parts of the steps of this window */
+	_Atomic uint32_t idle;   /* of the first secondary: mates that have done their window, and look for parts */
+	_Atomic bool in_window;  /* it has begun a window, and not done all of its steps */
 	struct eventcount calls; /* opened when there are parts for the helpers, and when they are to end */
 	struct eventcount ready; /* opened by each helper once */
 	_Atomic bool dismissed;
@@ -82,7 +89,10 @@ struct secondary *secondary_create(uint32_t number, struct shared *shared)
 	struct secondary *secondary = mem_alloc_lines(sizeof *secondary);
 	secondary->number = number;
 	secondary->shared = shared;
-	pack_init(&secondary->pack, shared, &secondary->doing);
+	pack_init(&secondary->pack, shared);
+	secondary->pack.doing = &secondary->doing;
+	secondary->pack.step_worlds = secondary_step_worlds;
+	secondary->pack.ctx = secondary;
 	secondary->physics = secondary->pack.physics;
 	secondary->worker = worker_create(shared->scene, secondary->physics);
 	secondary->ack.secondary = number;
@@ -323,6 +333,54 @@ static void finish_own(struct secondary *secondary)
 	}
 }
 
+/* --- windows ------------------------------------------------------------------------------------------------------ */
+
+static bool some_are_in_windows(const struct secondary *secondary, uint64_t step)
+{
+	bool some = false;
+	for (uint32_t i = 0; i < secondary->mate_count && !some; i++)
+		some = atomic_load(&secondary->mates[i]->in_window) || !secondary_has_begun(secondary->mates[i], step);
+	return some;
+}
+
+/* A window is done when all its steps are: a secondary that has taken its own may help the others with theirs. */
+static void help_in_windows(struct secondary *secondary, uint64_t step)
+{
+	uint64_t begin_ns = clock_now_ns(), helped_ns = 0, was_ns = begin_ns;
+	atomic_fetch_add(&secondary->mates[0]->idle, 1);
+	for (uint32_t looks = 0; looks <= secondary->spins * LOOKS && some_are_in_windows(secondary, step); looks++) {
+		if (help(secondary)) {
+			looks = 0;
+			helped_ns += clock_now_ns() - was_ns;
+		}
+		eventcount_relax();
+		was_ns = clock_now_ns();
+	}
+	atomic_fetch_sub(&secondary->mates[0]->idle, 1);
+	secondary->idle_ns += clock_now_ns() - begin_ns - helped_ns;
+}
+
+/* Opens the ODE worlds of a step within a window to those who have nothing else to do. */
+static troupe_status secondary_step_worlds(void *ctx, struct troupe_error *ret_error)
+{
+	struct secondary *secondary = ctx;
+	const uint32_t worlds = physics_ode_world_count(secondary->physics);
+	bool idle = secondary->mate_count > 1 && atomic_load_explicit(&secondary->mates[0]->idle, memory_order_relaxed);
+	if (worlds < 2 || !(idle || secondary->window_shares))
+		return worker_step(secondary->worker, secondary->physics, 0, worlds, ret_error);
+	atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
+	secondary->parts = MIN(worlds, PARTS_MAX);
+	secondary->round = ++secondary->window_rounds | WINDOW_ROUND;
+	share_open(&secondary->share, secondary->parts, secondary->round);
+	if (secondary->helper_count)
+		eventcount_advance(&secondary->calls);
+	finish_own(secondary);
+	troupe_status status = secondary->ack.status;
+	*ret_error = secondary->ack.error;
+	secondary->ack.status = TROUPE_OK; /* the step is taken again by itself, and then says so */
+	return status;
+}
+
 /* --- helpers ------------------------------------------------------------------------------------------------------ */
 
 /* The worker begins the step with its first part: a helper that comes too late for a step has no part in it. */
@@ -557,13 +615,18 @@ static troupe_status secondary_take_window(
 	set_doing(secondary, "the sensors");
 	sense(secondary, step, SENSOR_OF_WORLD);
 	secondary->round = 0;
+	secondary->sense_parts = secondary->slices.count = 0;
+	secondary->window_shares = step->share && secondary->helper_count;
 	worker_begin(secondary->worker, &secondary->shared->physics);
-	secondary->ack.good = pack_take_window(pack, secondary->worker, step, part);
+	secondary->ack.good = pack_take_window(pack, step, part);
+	atomic_store(&secondary->in_window, false);
 	if (secondary->ack.good == step->window)
 		secondary_report(secondary);
 	if (pack->hashes.count)
 		memcpy(vec_append(&secondary->ack.hashes, pack->hashes.count), pack->hashes.at,
 			pack->hashes.count * sizeof *pack->hashes.at);
+	if (secondary->mate_count > 1)
+		help_in_windows(secondary, step->number);
 	return TROUPE_OK;
 }
 
@@ -622,6 +685,7 @@ struct ack *secondary_step(struct secondary *secondary, const struct step *step)
 	set_doing(secondary, "taking models, and commands for plug-ins");
 	apply_changes(secondary, step);
 	apply_commands(secondary, part);
+	atomic_store(&secondary->in_window, step->window > 1);
 	/* release: pairs with secondary_has_begun() */
 	atomic_store_explicit(&secondary->begun, step->number + 1, memory_order_release);
 	if (step->paused)
