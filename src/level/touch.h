@@ -36,6 +36,7 @@ struct touch_sweep {
 	uint64_t mark;                /* of the last window in which the model moved; the rest is about that window */
 	uint32_t last;                /* its step in which the model moved last, from 1 */
 	struct aabb origin;           /* of its frame's origin, if that is asked for: see enum step_origins */
+	struct vec3 before;           /* where this origin was in the last state but one, if one of them is asked for */
 	uint64_t hash;                /* of its last state, if that is asked for */
 };
 

@@ -172,6 +172,14 @@ static void enter_all(struct tracker *tracker, struct tracked *performer)
 	}
 }
 
+static bool tracker_minds(const struct tracker *tracker, const struct scene_level *level)
+{
+	bool minds = tracker->minds_all;
+	for (uint32_t i = 0; i < level->model_count && !minds; i++)
+		minds = !tracker->scene->models[level->models[i]].is_static;
+	return minds;
+}
+
 bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 {
 	struct tracked *performer = &tracker->performers.at[index];
@@ -184,14 +192,15 @@ bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 	for (uint32_t i = 0; i < tracker->found.count; i++) {
 		const struct scene_level *level = &tracker->scene->levels[tracker->found.at[i]];
 		narrow(&stay, origin, &volume, &level->box);
-		narrow(&calm, origin, &volume, &level->outer);
+		narrow(&stay, origin, &volume, &level->outer);
+		if (tracker_minds(tracker, level))
+			narrow(&calm, origin, &volume, &level->outer);
 		if (aabb_overlap(&volume, &level->outer))
 			indices_add(&tracker->near, tracker->found.at[i]);
 		if (aabb_overlap(&volume, &level->box))
 			indices_add(&tracker->in, tracker->found.at[i]);
 	}
 	performer->calm = without_rounding(calm, &volume);
-	stay = (struct aabb){vec3_max(stay.lo, calm.lo), vec3_min(stay.hi, calm.hi)};
 	performer->stay = without_rounding(stay, &volume);
 	performer->entered = false;
 	if (same(&performer->in, &tracker->in) && same(&performer->near, &tracker->near))

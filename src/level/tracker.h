@@ -14,15 +14,20 @@
 
 struct tracked {
 	uint32_t model;
-	struct aabb stay;    /* no set changes while the origin is within it; empty: not looked at yet */
-	struct aabb calm;    /* the set `near` does not change while the origin is within it; empty: as above */
+	struct aabb stay; /* no set changes while the origin is within it; empty: not looked at yet */
+	/* Of the levels that matter, none comes into the set `near` or leaves it while the origin is within this box;
+	 * empty: as above. */
+	struct aabb calm;
 	bvh_values in, near; /* levels, ascending; `near` includes `in` */
 	bool entered;        /* the last look found it in a level that it was not in before */
 };
 
 struct tracker {
 	const struct scene *scene;
-	struct bvh levels;              /* by their outer boxes */
+	struct bvh levels; /* by their outer boxes */
+	/* All levels matter to struct tracked.calm; otherwise those that name a model that can move, which comes and
+	 * goes with the level. The caller's. */
+	bool minds_all;
 	VEC(struct tracked) performers; /* by model, ascending */
 	uint32_t *performer_of;         /* [room] index in performers, SCENE_NONE */
 	uint32_t room;

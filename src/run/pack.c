@@ -176,17 +176,16 @@ static void pack_go_on(struct pack *pack, uint32_t model, uint32_t i, const stru
 			sweep->hash = state_hash_of(shared->state, model);
 		vec_push(&pack->changed, model);
 	}
-	struct vec3 before = {0}, after;
-	if (step->origins == STEP_ORIGINS_LAST && i == step->window)
-		before = state_model_pose(shared->state, model, false).p;
+	if (step->origins && i == step->window)
+		sweep->before = state_model_pose(shared->state, model, false).p;
 	state_go_on(shared->state, model);
 	sweep->last = i;
 	sweep->box = aabb_join(sweep->box, shared->boxes[model].box);
-	after = step->origins ? state_model_pose(shared->state, model, false).p : before;
-	if (step->origins == STEP_ORIGINS_ALL)
-		sweep->origin = aabb_join(sweep->origin, (struct aabb){after, after});
-	else if (step->origins == STEP_ORIGINS_LAST)
-		sweep->origin = i == step->window ? (struct aabb){before, before} : (struct aabb){after, after};
+	if (step->origins) {
+		struct vec3 at = state_model_pose(shared->state, model, false).p;
+		sweep->origin = aabb_join(sweep->origin, (struct aabb){at, at});
+		sweep->before = i < step->window ? at : sweep->before;
+	}
 	if (step->hashes) {
 		uint64_t hash = state_hash_of(shared->state, model);
 		pack->hashes.at[i - 1] += hash - sweep->hash;

@@ -274,8 +274,10 @@ void plan_pack(const struct plan *plan, struct text *out)
 static void track_anew(struct plan *plan)
 {
 	struct tracker *tracker = &plan->shared->tracker;
+	const bool minds_all = tracker->minds_all;
 	tracker_fini(tracker);
 	tracker_init(tracker, plan->shared->scene);
+	tracker->minds_all = minds_all;
 }
 
 void plan_empty(struct plan *plan)

@@ -28,6 +28,7 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	primary->lockstep.secondaries = primary->wanted = options->secondaries;
 	primary->stats = mem_alloc(options->secondaries * sizeof *primary->stats);
 	primary->stats_room = options->secondaries;
+	shared->tracker.minds_all = options->hash_steps;
 	plan_init(&primary->plan, shared, options->secondaries, options->policy ? options->policy : assign_policies);
 	edit_init(&primary->edit, shared, &options->edit);
 	primary->schedule.preparer = preparer_create(&options->edit);
@@ -428,7 +429,7 @@ static void primary_look_back(struct primary *primary)
 {
 	for (uint32_t i = 0; i < primary->moved.count; i++)
 		plan_look_back(
-			&primary->plan, primary->moved.at[i], primary->shared->sweeps[primary->moved.at[i]].origin.lo);
+			&primary->plan, primary->moved.at[i], primary->shared->sweeps[primary->moved.at[i]].before);
 	plan_looked_back(&primary->plan);
 }
 
@@ -457,7 +458,7 @@ static void primary_take_step(struct primary *primary, struct ack *const *acks)
 	if (primary->step.observe)
 		observed_merge(&primary->observed, primary->shared->scene, acks, primary_taking_part(primary));
 	take_readings(primary, acks);
-	if (primary->step.origins == STEP_ORIGINS_LAST)
+	if (primary->step.origins)
 		primary_look_back(primary);
 	for (uint32_t i = 0; i < primary_taking_part(primary); i++)
 		for (uint32_t s = 0; s < acks[i]->leavers.count; s++)

@@ -62,9 +62,9 @@ struct step_part {
 	bool roused; /* it had no part in the step before: its knowledge of the world may be old */
 };
 
-/* Where the origins of models were, of which levels take notice: nowhere that matters; in all states after state k; or
- * in the last but one. */
-enum step_origins { STEP_ORIGINS_NONE, STEP_ORIGINS_ALL, STEP_ORIGINS_LAST };
+/* Where the origins of models were, of which levels take notice: it does not matter; in the last state but one; or
+ * there, and in all states after state k. */
+enum step_origins { STEP_ORIGINS_NONE, STEP_ORIGINS_LAST, STEP_ORIGINS_ALL };
 
 /* Step k, or a window of several steps that begins with step k: the primary writes it before publishing it; all
  * secondaries read it until they acknowledge. What it says of one step it says of step k. */

@@ -73,13 +73,13 @@ troupe_status wire_get_window(struct unpack *in, struct replica_step *ret_step, 
 {
 	struct physics_pair pair = {0, 0};
 	ret_step->window = unpack_var_count(in, TROUPE_WINDOW_MAX);
-	uint32_t flags = unpack_var_count(in, STEP_ORIGINS_LAST | WIRE_WINDOW_HASHES);
+	uint32_t flags = unpack_var_count(in, 3 | WIRE_WINDOW_HASHES);
 	ret_step->even_since_s = unpack_double(in);
 	ret_step->even_steps = unpack_var(in);
 	ret_step->hashes = flags & WIRE_WINDOW_HASHES;
 	flags &= ~(uint32_t)WIRE_WINDOW_HASHES;
 	ret_step->origins = (enum step_origins)flags;
-	if (in->bad || ret_step->window < 2 || flags > STEP_ORIGINS_LAST || !isfinite(ret_step->even_since_s) ||
+	if (in->bad || ret_step->window < 2 || flags > STEP_ORIGINS_ALL || !isfinite(ret_step->even_since_s) ||
 		ret_step->even_steps > UINT64_C(1) << 53)
 		return fail(error, TROUPE_EPROTOCOL, "the length of a window");
 	if (ret_step->paused || ret_step->observe)
@@ -102,10 +102,10 @@ void wire_put_sweeps(struct text *out, const struct step *step, const struct ack
 		const struct touch_sweep *sweep = &sweeps[ack->changed.at[i]];
 		pack_var(out, step->window - sweep->last);
 		put_box(out, &sweep->box);
+		if (step->origins)
+			pack_vec3(out, sweep->before);
 		if (step->origins == STEP_ORIGINS_ALL)
 			put_box(out, &sweep->origin);
-		else if (step->origins == STEP_ORIGINS_LAST)
-			pack_vec3(out, sweep->origin.lo);
 	}
 	for (uint32_t i = 0; i < ack->hashes.count; i++)
 		pack_u64(out, ack->hashes.at[i]);
@@ -122,11 +122,11 @@ troupe_status wire_get_sweeps(struct unpack *in, const struct step *step, struct
 		sweep->mark = step->mark;
 		sweep->last = step->window - unpack_var_count(in, step->window - 1);
 		sweep->box = get_box(in);
+		if (step->origins)
+			sweep->before = unpack_vec3(in);
 		if (step->origins == STEP_ORIGINS_ALL)
 			sweep->origin = get_box(in);
-		else if (step->origins == STEP_ORIGINS_LAST)
-			sweep->origin.lo = sweep->origin.hi = unpack_vec3(in);
-		in->bad |= step->origins && !vec3_within(sweep->origin.lo, 2 * PHYSICS_POSITION_MAX);
+		in->bad |= step->origins && !vec3_within(sweep->before, 2 * PHYSICS_POSITION_MAX);
 	}
 	ack->hashes.count = 0;
 	for (uint32_t i = 0; step->hashes && i < step->window && !in->bad; i++)

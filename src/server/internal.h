@@ -143,6 +143,8 @@ troupe_status server_pin(struct troupe_server *server, struct troupe_error *erro
 troupe_status world_init(
 	struct server_world *world, struct troupe_server *server, uint32_t index, struct troupe_error *error);
 void world_set_up(struct server_world *world, uint32_t threads, enum physics_break rule);
+/* Over a network, where it costs most: says which plug-in makes each step a window of its own, if one does. */
+void world_note_windows(const struct server_world *world);
 /* The run goes on with so many secondaries, of which none has anything: see primary_regroup(). */
 void world_regroup(struct server_world *world, uint32_t secondaries);
 void world_fini(struct server_world *world);

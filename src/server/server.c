@@ -671,6 +671,8 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 			server->worlds[0].primary.error = *error;
 			return status;
 		}
+		for (uint32_t i = 0; server->network && i < server->world_count; i++)
+			world_note_windows(&server->worlds[i]);
 	}
 	set_running(server, true);
 	status = run_crews(server, error);

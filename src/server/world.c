@@ -198,6 +198,32 @@ static uint64_t steps_to(uint64_t k, uint64_t every)
 	return every ? every - k % every : UINT64_MAX;
 }
 
+/* The first plug-in of these that has update(). */
+static const struct system *updating_of(const struct system_set *set)
+{
+	for (uint32_t i = 0; i < set->count; i++)
+		if (set->at[i].self.kind->update)
+			return &set->at[i];
+	return NULL;
+}
+
+void world_note_windows(const struct server_world *world)
+{
+	const struct systems *systems = world->systems;
+	const struct troupe_server_def *def = &world->server->def;
+	const struct system *system = updating_of(&systems->world);
+	for (uint32_t m = 0; m < systems->scene->model_count && !system; m++)
+		system = updating_of(&systems->sets[m]);
+	if (!system || !def->on_note || world->primary.window.options.steps == 1)
+		return;
+	const char *model = system->self.model == SCENE_NONE ? NULL : world->scene->models[system->self.model].name;
+	struct troupe_error line;
+	(void)fail(&line, TROUPE_OK,
+		"each step is exchanged: plug-in '%.100s' of %s%.100s%s may look at the whole world in each step",
+		system->self.kind->names[0], model ? "model '" : "the world", model ? model : "", model ? "'" : "");
+	def->on_note(def->ctx, line.text);
+}
+
 static uint64_t on_horizon(void *ctx, uint64_t k)
 {
 	const struct server_world *world = ctx;
