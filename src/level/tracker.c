@@ -180,6 +180,29 @@ static bool tracker_minds(const struct tracker *tracker, const struct scene_leve
 	return minds;
 }
 
+/* Rounding is monotone, so a volume that overlaps wherever the origin is least and greatest overlaps in between. */
+bool tracker_holds(struct tracker *tracker, uint32_t index, const struct aabb *origins)
+{
+	const struct tracked *performer = &tracker->performers.at[index];
+	const struct vec3 size = tracker->scene->models[performer->model].volume;
+	const struct aabb least = aabb_around(origins->lo, size), most = aabb_around(origins->hi, size);
+	const struct aabb all = aabb_join(least, most), common = {most.lo, least.hi};
+	bool holds = true;
+	tracker->found.count = 0;
+	bvh_query(&tracker->levels, &all, &tracker->found);
+	for (uint32_t i = 0; i < tracker->found.count && holds; i++) {
+		uint32_t l = tracker->found.at[i];
+		const struct scene_level *level = &tracker->scene->levels[l];
+		bool is_empty = common.lo.x > common.hi.x || common.lo.y > common.hi.y || common.lo.z > common.hi.z;
+		bool always = !is_empty && aabb_overlap(&common, &level->outer);
+		holds = !tracker_minds(tracker, level) || (always && indices_has(&performer->near, l));
+	}
+	for (uint32_t i = 0; i < performer->near.count && holds; i++) /* those that it has left */
+		holds = aabb_overlap(&all, &tracker->scene->levels[performer->near.at[i]].outer) ||
+			!tracker_minds(tracker, &tracker->scene->levels[performer->near.at[i]]);
+	return holds;
+}
+
 bool tracker_look(struct tracker *tracker, uint32_t index, struct vec3 origin)
 {
 	struct tracked *performer = &tracker->performers.at[index];

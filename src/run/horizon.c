@@ -71,7 +71,7 @@ static uint64_t horizon_of_levels(struct primary *primary, uint64_t most)
 {
 	const struct shared *shared = primary->shared;
 	const struct scene *scene = shared->scene;
-	const double SURE = 0.95; /* speeds change */
+	const double SURE = 0.95 /* speeds change */, STANDS_M_S = 1e-3;
 	double least_s = INFINITY;
 	if (!primary_minds_levels(primary) || primary->plan.pairs.blind)
 		return most;
@@ -87,8 +87,9 @@ static uint64_t horizon_of_levels(struct primary *primary, uint64_t most)
 		double left = fmin(
 			fmin(fmin(at.x - calm->lo.x, calm->hi.x - at.x), fmin(at.y - calm->lo.y, calm->hi.y - at.y)),
 			fmin(at.z - calm->lo.z, calm->hi.z - at.z));
-		if (v > 0)
-			least_s = fmin(least_s, left / v);
+		/* a performer that stands at a border stays there, unless it turns out that it does not */
+		if (v > (left > 0 ? 0 : STANDS_M_S))
+			least_s = fmin(least_s, fmax(left, 0) / v);
 	}
 	double steps = least_s / primary->edit.step_s * SURE;
 	return steps >= (double)most ? most : steps >= 1 ? (uint64_t)steps : 1;

@@ -335,15 +335,17 @@ bool primary_take_acks(struct primary *primary, struct ack *const *acks)
 
 /* Whether no performer may have come near a level or left it within the window, so that models should have come or
  * gone with the level. */
-static bool primary_prove_levels(const struct primary *primary)
+static bool primary_prove_levels(struct primary *primary)
 {
-	const struct shared *shared = primary->shared;
+	struct shared *shared = primary->shared;
 	bool proven = true;
 	for (uint32_t i = 0; proven && i < primary->moved.count; i++) {
 		uint32_t model = primary->moved.at[i], performer = shared->tracker.performer_of[model];
-		if (performer != SCENE_NONE)
-			proven = aabb_within(
-				&shared->sweeps[model].origin, &shared->tracker.performers.at[performer].calm);
+		if (performer == SCENE_NONE)
+			continue;
+		const struct aabb *origins = &shared->sweeps[model].origin;
+		proven = aabb_within(origins, &shared->tracker.performers.at[performer].calm) ||
+			 tracker_holds(&shared->tracker, performer, origins);
 	}
 	return proven;
 }

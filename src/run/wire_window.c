@@ -104,8 +104,10 @@ void wire_put_sweeps(struct text *out, const struct step *step, const struct ack
 		put_box(out, &sweep->box);
 		if (step->origins)
 			pack_vec3(out, sweep->before);
-		if (step->origins == STEP_ORIGINS_ALL)
-			put_box(out, &sweep->origin);
+		if (step->origins == STEP_ORIGINS_ALL) {
+			pack_vec3(out, sweep->origin.lo);
+			pack_vec3(out, sweep->origin.hi);
+		}
 	}
 	for (uint32_t i = 0; i < ack->hashes.count; i++)
 		pack_u64(out, ack->hashes.at[i]);
@@ -124,8 +126,10 @@ troupe_status wire_get_sweeps(struct unpack *in, const struct step *step, struct
 		sweep->box = get_box(in);
 		if (step->origins)
 			sweep->before = unpack_vec3(in);
-		if (step->origins == STEP_ORIGINS_ALL)
-			sweep->origin = get_box(in);
+		if (step->origins == STEP_ORIGINS_ALL) {
+			sweep->origin.lo = unpack_vec3(in);
+			sweep->origin.hi = unpack_vec3(in);
+		}
 		in->bad |= step->origins && !vec3_within(sweep->before, 2 * PHYSICS_POSITION_MAX);
 	}
 	ack->hashes.count = 0;
