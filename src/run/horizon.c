@@ -65,31 +65,36 @@ static uint64_t horizon_of_sensors(struct primary *primary, uint64_t most)
 	return steps;
 }
 
+/* The time after which a coordinate leaves its range at this speed. A performer that stands at a border stays there,
+ * unless it turns out that it does not. */
+static double leaves_after_s(double at, double speed, double lo, double hi)
+{
+	const double STANDS_M_S = 1e-6;
+	return speed > STANDS_M_S    ? fmax(hi - at, 0) / speed
+	       : speed < -STANDS_M_S ? fmax(at - lo, 0) / -speed
+				     : (double)INFINITY;
+}
+
 /* Where it matters in which step a level is loaded, a window ends about where the first performer is expected to
  * come near a level or to leave it. */
 static uint64_t horizon_of_levels(struct primary *primary, uint64_t most)
 {
+	const double SURE = 0.95; /* speeds change */
 	const struct shared *shared = primary->shared;
-	const struct scene *scene = shared->scene;
-	const double SURE = 0.95 /* speeds change */, STANDS_M_S = 1e-3;
 	double least_s = INFINITY;
 	if (!primary_minds_levels(primary) || primary->plan.pairs.blind)
 		return most;
 	for (uint32_t i = 0; i < shared->tracker.performers.count; i++) {
 		const struct tracked *performer = &shared->tracker.performers.at[i];
-		const struct scene_model *m = &scene->models[performer->model];
+		const struct scene_model *m = &shared->scene->models[performer->model];
 		if (m->absent || !m->body_count)
 			continue;
-		struct vec3 at = state_model_pose(shared->state, performer->model, false).p;
-		double v = sqrt(vec3_dot(state_bodies(shared->state, performer->model, false)->v,
-			state_bodies(shared->state, performer->model, false)->v));
+		const struct vec3 at = state_model_pose(shared->state, performer->model, false).p;
+		const struct vec3 v = state_bodies(shared->state, performer->model, false)->v;
 		const struct aabb *calm = &performer->calm;
-		double left = fmin(
-			fmin(fmin(at.x - calm->lo.x, calm->hi.x - at.x), fmin(at.y - calm->lo.y, calm->hi.y - at.y)),
-			fmin(at.z - calm->lo.z, calm->hi.z - at.z));
-		/* a performer that stands at a border stays there, unless it turns out that it does not */
-		if (v > (left > 0 ? 0 : STANDS_M_S))
-			least_s = fmin(least_s, fmax(left, 0) / v);
+		least_s = fmin(least_s, leaves_after_s(at.x, v.x, calm->lo.x, calm->hi.x));
+		least_s = fmin(least_s, leaves_after_s(at.y, v.y, calm->lo.y, calm->hi.y));
+		least_s = fmin(least_s, leaves_after_s(at.z, v.z, calm->lo.z, calm->hi.z));
 	}
 	double steps = least_s / primary->edit.step_s * SURE;
 	return steps >= (double)most ? most : steps >= 1 ? (uint64_t)steps : 1;
