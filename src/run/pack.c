@@ -181,10 +181,9 @@ static void pack_go_on(struct pack *pack, uint32_t model, uint32_t i, const stru
 	state_go_on(shared->state, model);
 	sweep->last = i;
 	sweep->box = aabb_join(sweep->box, shared->boxes[model].box);
-	if (step->origins) {
+	if (step->origins == STEP_ORIGINS_ALL) {
 		struct vec3 at = state_model_pose(shared->state, model, false).p;
 		sweep->origin = aabb_join(sweep->origin, (struct aabb){at, at});
-		sweep->before = i < step->window ? at : sweep->before;
 	}
 	if (step->hashes) {
 		uint64_t hash = state_hash_of(shared->state, model);
@@ -254,6 +253,11 @@ uint32_t pack_take_window(struct pack *pack, const struct step *step, const stru
 	while (good < step->window && pack_take_one(pack, step, part, good + 1))
 		good++;
 	pack->stepped = 0;
+	for (uint32_t i = 0; step->origins && i < pack->changed.count; i++) {
+		struct touch_sweep *sweep = &pack->shared->sweeps[pack->changed.at[i]];
+		if (sweep->last < step->window) /* it has not moved in the last step */
+			sweep->before = state_model_pose(state, pack->changed.at[i], false).p;
+	}
 	for (uint32_t i = 0; i < pack->changed.count; i++)
 		(good == step->window ? state_close_window : state_leave_window)(state, pack->changed.at[i]);
 	if (good < step->window)
