@@ -54,8 +54,8 @@ static inline bool tracker_must_look(const struct tracked *performer, struct vec
 /* Looks at one performer; true when one of its sets changed. */
 bool tracker_look(struct tracker *tracker, uint32_t performer, struct vec3 origin);
 
-/* Whether none of the levels that matter came into the set `near`, or left it, since the last look, while the origin was
- * within this box. Exact also for a performer that stands just at a border. */
+/* Whether none of the levels that matter came into the set `near`, or left it, since the last look, while the origin
+ * was within this box. Exact also for a performer that stands just at a border. */
 bool tracker_holds(struct tracker *tracker, uint32_t performer, const struct aabb *origins);
 
 /* Forgets everything, as if no performer had been looked at. */

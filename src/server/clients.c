@@ -648,8 +648,8 @@ uint32_t clients_hear_notes(struct clients *clients, uint32_t world)
 	return hearing_notes(clients->hearing[world]);
 }
 
-/* Groups that are due when a sensor has measured, or when something has happened, are left out: the run knows in advance
- * itself when that may be. */
+/* Groups that are due when a sensor has measured, or when something has happened, are left out: the run knows in
+ * advance itself when that may be. */
 uint64_t clients_horizon(struct clients *clients, uint32_t world)
 {
 	const struct primary *primary = &clients->server->worlds[world].primary;
