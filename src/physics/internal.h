@@ -24,7 +24,7 @@ enum {
 	PHYSICS_KEEP_STEPS = 500,       /* steps for which a group is kept after its models came apart */
 	PHYSICS_CONTACTS_MAX = NOTES_PAIR_MAX, /* between two geoms */
 };
-#define PHYSICS_CFM_MIN 1e-10      /* 0 would leave redundant constraints singular */
+#define PHYSICS_CFM_MIN 1e-10 /* 0 would leave redundant constraints singular */
 /* Greatest speeds at which the position error of a coupling is corrected: m/s, rad/s. */
 #define PHYSICS_SLIDE_BACK_MAX 1.0
 #define PHYSICS_TURN_BACK_MAX 10.0
@@ -144,6 +144,7 @@ struct instance {
 	bool disturbed;     /* in this step: see physics_disturb() */
 	bool spins;         /* some body turned far in this step: PHYSICS_TURN_FAR */
 	bool asleep;
+	bool ahead, is_near;                    /* the first: its ODE world is; is_near: scratch of ahead.c */
 	uint32_t set;                           /* in physics.touching */
 	struct ode_block for_geoms, for_bodies; /* the latter for joints as well */
 };
@@ -180,8 +181,8 @@ struct group {
 	bool assembled;                /* they are known */
 	uint32_t row_first, row_count; /* contacts of this step, in worker.rows_of_contacts */
 	bool in_ode;                   /* ODE has bodies and joints of it */
-	bool alone;           /* one model, which is commanded: ODE has no bodies of it */
-	uint64_t loose_since; /* step in which it was first seen as more than one set; 0: it is one set */
+	bool alone;                    /* one model, which is commanded: ODE has no bodies of it */
+	uint64_t loose_since;          /* step in which it was first seen as more than one set; 0: it is one set */
 };
 
 /* An ODE world and the groups that are stepped in it. */
@@ -192,6 +193,7 @@ struct ode_world {
 	VEC(uint32_t) groups;
 	uint32_t bodies; /* of its groups */
 	bool open;       /* in physics.open_ode_worlds */
+	bool ahead;      /* in physics.ahead: it takes the steps of a window by itself, and no group enters it */
 };
 
 struct static_geom {        /* of one worker: two threads must not use one ODE geom */
@@ -285,8 +287,11 @@ struct physics {
 	indices fell_asleep; /* models that fell asleep in this step while still moving a little */
 	struct sets grouping;
 	uint32_t loose_groups;
-	bool timed;       /* this step */
-	uint32_t observe; /* see physics_observe() */
+	VEC(uint32_t) ahead;        /* ODE worlds: see physics_find_ahead() */
+	VEC(uint32_t) ahead_models; /* of each of them */
+	VEC(uint32_t) ahead_first;  /* where those of each begin, and where all end */
+	bool timed;                 /* this step */
+	uint32_t observe;           /* see physics_observe() */
 
 	uint32_t room;       /* of the arrays by model */
 	uint32_t *present;   /* [room] see physics_set_statics() */

@@ -7,6 +7,8 @@
  * two groups. */
 #include "physics/internal.h"
 
+#include <string.h>
+
 enum {
 	BODIES_MAX = 32,              /* of small groups in one ODE world */
 	BODIES_MAX_WITHOUT_ODE = 128, /* the same where lanes are to be filled; more bodies leave the caches */
@@ -75,11 +77,17 @@ static void open_ode_world(struct physics *physics, uint32_t index)
 /* A full ODE world is tried again when a group leaves it. */
 static uint32_t ode_world_with_room(struct physics *physics, uint32_t bodies)
 {
-	for (; physics->open_ode_worlds.count; physics->open_ode_worlds.count--) {
-		uint32_t index = physics->open_ode_worlds.at[physics->open_ode_worlds.count - 1];
+	uint32_t kept = physics->open_ode_worlds.count;
+	for (uint32_t i = physics->open_ode_worlds.count; i-- > 0;) {
+		uint32_t index = physics->open_ode_worlds.at[i];
+		if (physics->ode_worlds.at[index].ahead)
+			continue;
 		if (physics->ode_worlds.at[index].bodies + bodies <= room(physics))
 			return index;
 		physics->ode_worlds.at[index].open = false;
+		memmove(physics->open_ode_worlds.at + i, physics->open_ode_worlds.at + i + 1,
+			(--kept - i) * sizeof *physics->open_ode_worlds.at);
+		physics->open_ode_worlds.count = kept;
 	}
 	uint32_t index = empty_ode_world(physics);
 	open_ode_world(physics, index);

@@ -70,6 +70,9 @@ void physics_destroy(struct physics *physics)
 	vec_free(&physics->set_sleeps);
 	vec_free(&physics->disturbed);
 	vec_free(&physics->fell_asleep);
+	vec_free(&physics->ahead);
+	vec_free(&physics->ahead_models);
+	vec_free(&physics->ahead_first);
 	sets_fini(&physics->touching);
 	sets_fini(&physics->grouping);
 	free(physics->instances);

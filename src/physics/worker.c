@@ -577,26 +577,51 @@ static troupe_status gave_up(struct worker *worker, const char *message, struct 
 	return diverged_in_ode(worker, message, error);
 }
 
-/* After a failure, which was reported, and in a step that is given up the result is not used. */
-troupe_status worker_step(
-	struct worker *worker, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error)
+/* After a failure, which was reported, and in a step that is given up the result is not used. False: stop. */
+static bool worker_step_one(
+	struct worker *worker, struct ode_world *ode_world, troupe_status *ret_status, struct troupe_error *error)
 {
 	char message[200];
+	struct physics *owner = worker->owner;
+	if (worker->gave_up || atomic_load_explicit(&owner->gave_up, memory_order_relaxed))
+		return false;
+	if (!worker->abandoned && !work_on(worker, ode_world, message, sizeof message)) {
+		*ret_status = gave_up(worker, message, error);
+		return false;
+	}
+	if (worker->abandoned) {
+		atomic_store_explicit(&owner->abandoned, true, memory_order_relaxed);
+		return false;
+	}
+	if (owner != worker->home)
+		worker->helped += ode_world->groups.count;
+	return true;
+}
+
+static void worker_work_for(struct worker *worker, struct physics *owner)
+{
 	worker->owner = owner;
 	worker->instances = owner->instances;
 	worker->stepping = NULL;
+}
+
+troupe_status worker_step(
+	struct worker *worker, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	worker_work_for(worker, owner);
 	for (uint32_t w = first; w < first + count; w++) {
 		struct ode_world *ode_world = &owner->ode_worlds.at[owner->busy_ode_worlds.at[w]];
-		if (worker->gave_up || atomic_load_explicit(&owner->gave_up, memory_order_relaxed))
-			return TROUPE_OK;
-		if (!worker->abandoned && !work_on(worker, ode_world, message, sizeof message))
-			return gave_up(worker, message, error);
-		if (worker->abandoned) {
-			atomic_store_explicit(&owner->abandoned, true, memory_order_relaxed);
-			return TROUPE_OK;
-		}
-		if (owner != worker->home)
-			worker->helped += ode_world->groups.count;
+		if (!ode_world->ahead && !worker_step_one(worker, ode_world, &status, error))
+			break;
 	}
-	return TROUPE_OK;
+	return status;
+}
+
+troupe_status worker_step_ahead(struct worker *worker, struct physics *owner, uint32_t at, struct troupe_error *error)
+{
+	troupe_status status = TROUPE_OK;
+	worker_work_for(worker, owner);
+	(void)worker_step_one(worker, &owner->ode_worlds.at[owner->ahead.at[at]], &status, error);
+	return status;
 }

@@ -19,12 +19,14 @@ void worker_destroy(struct worker *worker);
 
 /* To be called first in every step in which the worker takes part. `options` are those of the owners. */
 void worker_begin(struct worker *worker, const struct physics_options *options);
-/* Steps ODE worlds first .. first + count - 1 of the owner's step, each of them once in a step: between physics_begin()
- * and physics_end() of the owner, which do not run meanwhile. Several workers may step different worlds of one owner at
- * the same time. What a worker wrote must be made visible to the owner's thread by the caller. The owner has the
- * worker's scene. TROUPE_EDIVERGED: ODE gave up; the error names the model. */
+/* Steps ODE worlds first .. first + count - 1 of the owner's step, each of them once in a step (none that has gone
+ * ahead): between physics_begin() and physics_end() of the owner, which do not run meanwhile. Several workers may step
+ * different worlds of one owner at the same time. What a worker wrote must be made visible to the owner's thread by the
+ * caller. The owner has the worker's scene. TROUPE_EDIVERGED: ODE gave up; the error names the model. */
 troupe_status worker_step(
 	struct worker *worker, struct physics *owner, uint32_t first, uint32_t count, struct troupe_error *error);
+/* The same for one that has gone ahead: see physics_find_ahead(). */
+troupe_status worker_step_ahead(struct worker *worker, struct physics *owner, uint32_t at, struct troupe_error *error);
 /* Notes about all ODE worlds that the worker stepped since worker_begin(); to be called when its work on the step is
  * done. Valid until the next worker_begin(). */
 const struct notes *worker_notes(struct worker *worker);

@@ -20,13 +20,19 @@ void pack_fini(struct pack *pack)
 	vec_free(&pack->pairs);
 	vec_free(&pack->moved);
 	vec_free(&pack->hashes);
+	vec_free(&pack->ahead);
+}
+
+static bool pack_has_systems(const struct pack *pack, uint32_t model)
+{
+	const struct scene_model *m = &pack->shared->scene->models[model];
+	return m->actor || (systems_count(pack->shared->systems, model) && m->body_count);
 }
 
 void pack_take(struct pack *pack, uint32_t model)
 {
-	const struct scene_model *m = &pack->shared->scene->models[model];
 	physics_take(pack->physics, model);
-	if (m->actor || (systems_count(pack->shared->systems, model) && m->body_count))
+	if (pack_has_systems(pack, model))
 		indices_add(&pack->with_systems, model);
 }
 
@@ -52,7 +58,8 @@ static void pack_poison(const struct pack *pack)
 	if (!STATE_POISONED && !pack->shared->physics.anew)
 		return;
 	for (uint32_t i = 0; i < taken->count; i++)
-		state_poison_next(pack->shared->state, taken->at[i]);
+		if (!physics_is_ahead(pack->physics, taken->at[i]))
+			state_poison_next(pack->shared->state, taken->at[i]);
 }
 
 struct system_step pack_view(struct pack *pack, uint64_t number, double time_s, double dt)
@@ -63,17 +70,23 @@ struct system_step pack_view(struct pack *pack, uint64_t number, double time_s, 
 		.fault = &pack->fault};
 }
 
-void pack_pre_update(struct pack *pack, const struct system_step *step)
+/* True: something acts on the model. */
+static bool pack_drive(const struct pack *pack, uint32_t model, const struct system_step *step)
 {
 	const struct shared *shared = pack->shared;
+	control_clear(&shared->control, shared->scene, model);
+	if (shared->scene->models[model].actor)
+		actor_drive(step->state, step->control, model, step->step.time_s, step->step.dt);
+	systems_pre_update(shared->systems, model, step);
+	return control_acts(&shared->control, shared->scene, model);
+}
+
+void pack_pre_update(struct pack *pack, const struct system_step *step)
+{
 	pack_poison(pack);
 	for (uint32_t i = 0; i < pack->with_systems.count; i++) {
 		uint32_t model = pack->with_systems.at[i];
-		control_clear(&shared->control, shared->scene, model);
-		if (shared->scene->models[model].actor)
-			actor_drive(step->state, step->control, model, step->step.time_s, step->step.dt);
-		systems_pre_update(shared->systems, model, step);
-		if (control_acts(&shared->control, shared->scene, model))
+		if (!physics_is_ahead(pack->physics, model) && pack_drive(pack, model, step))
 			physics_disturb(pack->physics, model);
 	}
 }
@@ -95,8 +108,9 @@ static bool pack_post_update_asleep(struct pack *pack, uint32_t model, const str
 
 static void pack_append(struct pack *pack, const uint32_t *models, uint32_t count)
 {
-	if (count)
-		memcpy(vec_append(&pack->changed, count), models, count * sizeof *models);
+	for (uint32_t i = 0; i < count; i++)
+		if (!physics_is_ahead(pack->physics, models[i]))
+			vec_push(&pack->changed, models[i]);
 }
 
 void pack_post_update(struct pack *pack, const struct system_step *step)
@@ -106,6 +120,8 @@ void pack_post_update(struct pack *pack, const struct system_step *step)
 	pack->stepped = awake->count;
 	for (uint32_t i = 0; i < pack->with_systems.count; i++) {
 		uint32_t model = pack->with_systems.at[i];
+		if (physics_is_ahead(pack->physics, model))
+			continue;
 		bool stepped = !physics_sleeps(pack->physics, model) || physics_fell_asleep(pack->physics, model);
 		if (stepped)
 			systems_post_update(pack->shared->systems, model, step);
@@ -164,17 +180,18 @@ static void pack_find_pairs(struct pack *pack, const struct step_part *part)
 	}
 }
 
-/* The model has its next state, the i-th of the window. */
-static void pack_go_on(struct pack *pack, uint32_t model, uint32_t i, const struct step *step)
+/* The model has its next state, the i-th of the window. True: the first that it has in this window. */
+static bool pack_go_on(struct pack *pack, uint32_t model, uint32_t i)
 {
+	const struct step *step = pack->step;
 	struct shared *shared = pack->shared;
 	struct touch_sweep *sweep = &shared->sweeps[model];
-	if (sweep->mark != step->mark) {
+	bool first = sweep->mark != step->mark;
+	if (first) {
 		sweep->mark = step->mark;
 		sweep->box = sweep->origin = AABB_NONE;
 		if (step->hashes)
 			sweep->hash = state_hash_of(shared->state, model);
-		vec_push(&pack->changed, model);
 	}
 	if (step->origins && i == step->window)
 		sweep->before = state_model_pose(shared->state, model, false).p;
@@ -187,22 +204,120 @@ static void pack_go_on(struct pack *pack, uint32_t model, uint32_t i, const stru
 	}
 	if (step->hashes) {
 		uint64_t hash = state_hash_of(shared->state, model);
-		pack->hashes.at[i - 1] += hash - sweep->hash;
+		/* a sum of many threads: the order does not matter */
+		(void)__atomic_fetch_add(&pack->hashes.at[i - 1], hash - sweep->hash, __ATOMIC_RELAXED);
 		sweep->hash = hash;
 	}
+	return first;
 }
+
+/* --- those that go ahead ------------------------------------------------------------------------------------------ */
+
+static struct system_step pack_view_of(struct pack *pack, uint32_t i)
+{
+	const struct step *step = pack->step;
+	const double time_s = step->even_since_s + (double)(step->even_steps + i - 1) * step->dt;
+	return pack_view(pack, step->number + i - 1, time_s, step->dt);
+}
+
+static void pack_pre_update_ahead(
+	struct pack *pack, const uint32_t *models, uint32_t count, const struct system_step *view)
+{
+	for (uint32_t m = 0; m < count; m++) {
+		if (STATE_POISONED)
+			state_poison_next(pack->shared->state, models[m]);
+		if (pack_has_systems(pack, models[m]) && pack_drive(pack, models[m], view))
+			physics_disturb_ahead(pack->physics, models[m]);
+	}
+}
+
+/* The i-th step. In the first one systems have decided already, together with all others. False: it failed, or was
+ * given up. */
+static bool pack_step_ahead(struct pack *pack, struct worker *worker, uint32_t at, uint32_t i)
+{
+	struct physics *physics = pack->physics;
+	struct pack_ahead *own = &pack->ahead.at[at];
+	struct system_step view = pack_view_of(pack, i);
+	struct troupe_error error;
+	uint32_t count;
+	const uint32_t *models = physics_ahead_models(physics, at, &count);
+	view.fault = &own->fault;
+	if (i > 1)
+		pack_pre_update_ahead(pack, models, count, &view);
+	troupe_status status = worker_step_ahead(worker, physics, at, &error);
+	physics_end_ahead(physics, at, pack->shared->boxes);
+	if (status || physics_abandoned(physics) || physics_diverged(physics) != SCENE_NONE)
+		return false;
+	for (uint32_t m = 0; m < count; m++)
+		if (pack_has_systems(pack, models[m]))
+			systems_post_update(pack->shared->systems, models[m], &view);
+	if (own->fault.error.status)
+		return false;
+	for (uint32_t m = 0; m < count; m++)
+		(void)pack_go_on(pack, models[m], i);
+	return true;
+}
+
+void pack_take_ahead(struct pack *pack, struct worker *worker, uint32_t at)
+{
+	struct pack_ahead *own = &pack->ahead.at[at];
+	own->good = 0;
+	own->fault.error.status = TROUPE_OK;
+	while (own->good < pack->step->window && pack_step_ahead(pack, worker, at, own->good + 1))
+		own->good++;
+}
+
+/* After physics_begin() of the first step. */
+static void pack_send_ahead(struct pack *pack, const struct step_part *part)
+{
+	struct physics *physics = pack->physics;
+	const struct step *step = pack->step;
+	pack->ahead.count = 0;
+	if (step->measure || pack->shared->physics.anew)
+		return;
+	uint32_t tasks = physics_find_ahead(physics, step->window, part->near, part->near_count), count;
+	if (!tasks)
+		return;
+	(void)vec_append(&pack->ahead, tasks);
+	pack->go_ahead(pack->ctx, tasks);
+	for (uint32_t at = 0; at < tasks; at++) {
+		const uint32_t *models = physics_ahead_models(physics, at, &count);
+		pack->ahead_good = MIN(pack->ahead_good, pack->ahead.at[at].good);
+		for (uint32_t m = 0; m < count; m++)
+			if (pack->shared->sweeps[models[m]].mark == step->mark)
+				vec_push(&pack->changed, models[m]);
+	}
+}
+
+/* Whether nothing is left to do in the steps after the first: all that is awake, or has systems, has gone ahead. */
+static bool pack_is_all_ahead(const struct pack *pack)
+{
+	const indices *awake = physics_awake(pack->physics);
+	bool all = true;
+	for (uint32_t i = 0; i < awake->count && all; i++)
+		all = physics_is_ahead(pack->physics, awake->at[i]);
+	for (uint32_t i = 0; i < pack->with_systems.count && all; i++)
+		all = physics_is_ahead(pack->physics, pack->with_systems.at[i]);
+	return all;
+}
+
+/* --- all others, step by step ------------------------------------------------------------------------------------- */
 
 static void pack_says(struct pack *pack, const char *what)
 {
 	atomic_store_explicit(pack->doing, what, memory_order_relaxed);
 }
 
-static troupe_status pack_step_physics(struct pack *pack, const struct physics_pair *pairs, uint32_t count, double dt)
+static troupe_status pack_step_physics(struct pack *pack, const struct step_part *part, uint32_t i)
 {
 	struct physics *physics = pack->physics;
-	pack->status = physics_begin(physics, pairs, count, dt, &pack->error);
+	const struct physics_pair *pairs = i > 1 ? pack->pairs.at : part->pairs;
+	pack->status = physics_begin(
+		physics, pairs, i > 1 ? pack->pairs.count : part->pair_count, pack->step->dt, &pack->error);
 	if (pack_take_fault(pack))
 		return pack->status;
+	if (i == 1)
+		pack_send_ahead(pack, part);
 	pack->status = pack->step_worlds(pack->ctx, &pack->error);
 	struct troupe_error end_error;
 	troupe_status ended = physics_end(physics, pack->shared->boxes, &end_error); /* also after a failure */
@@ -213,20 +328,17 @@ static troupe_status pack_step_physics(struct pack *pack, const struct physics_p
 }
 
 /* The i-th step, from 1. False: it failed, or was given up. */
-static bool pack_take_one(struct pack *pack, const struct step *step, const struct step_part *part, uint32_t i)
+static bool pack_take_one(struct pack *pack, const struct step_part *part, uint32_t i)
 {
-	const double time_s = step->even_since_s + (double)(step->even_steps + i - 1) * step->dt;
-	struct system_step view = pack_view(pack, step->number + i - 1, time_s, step->dt);
+	struct system_step view = pack_view_of(pack, i);
 	if (i > 1)
 		pack_find_pairs(pack, part);
 	pack_says(pack, pack_doing_before);
 	pack_pre_update(pack, &view);
 	pack_says(pack, pack_doing_physics);
-	if (step->measure && i == step->window)
+	if (pack->step->measure && i == pack->step->window)
 		physics_measure(pack->physics);
-	if (pack_step_physics(pack, i > 1 ? pack->pairs.at : part->pairs, i > 1 ? pack->pairs.count : part->pair_count,
-		    step->dt) ||
-		physics_abandoned(pack->physics))
+	if (pack_step_physics(pack, part, i) || physics_abandoned(pack->physics))
 		return false;
 	const uint32_t before = pack->changed.count;
 	pack_says(pack, pack_doing_after);
@@ -239,19 +351,31 @@ static bool pack_take_one(struct pack *pack, const struct step *step, const stru
 	if (pack_take_fault(pack))
 		return false;
 	for (uint32_t m = 0; m < pack->moved.count; m++)
-		pack_go_on(pack, pack->moved.at[m], i, step);
+		if (pack_go_on(pack, pack->moved.at[m], i))
+			vec_push(&pack->changed, pack->moved.at[m]);
 	return true;
+}
+
+/* Returns how many steps were well. */
+static uint32_t pack_take_steps(struct pack *pack, const struct step_part *part)
+{
+	uint32_t good = 0;
+	pack->ahead_good = pack->step->window;
+	while (good < pack->ahead_good && pack_take_one(pack, part, good + 1))
+		if (++good == 1 && pack_is_all_ahead(pack))
+			good = pack->ahead_good;
+	physics_close_ahead(pack->physics);
+	return MIN(good, pack->ahead_good);
 }
 
 uint32_t pack_take_window(struct pack *pack, const struct step *step, const struct step_part *part)
 {
 	struct state *state = pack->shared->state;
-	uint32_t good = 0;
+	pack->step = step;
 	pack->hashes.count = 0;
 	if (step->hashes)
 		memset(vec_append(&pack->hashes, step->window), 0, step->window * sizeof *pack->hashes.at);
-	while (good < step->window && pack_take_one(pack, step, part, good + 1))
-		good++;
+	uint32_t good = pack_take_steps(pack, part);
 	pack->stepped = 0;
 	for (uint32_t i = 0; step->origins && i < pack->changed.count; i++) {
 		struct touch_sweep *sweep = &pack->shared->sweeps[pack->changed.at[i]];

@@ -7,9 +7,15 @@
 #ifndef RUN_PACK_H
 #define RUN_PACK_H
 
+#include "physics/worker.h"
 #include "run/step.h"
 
 #include <stdatomic.h>
+
+struct pack_ahead { /* of one ODE world that takes all steps of a window at once */
+	uint32_t good;
+	struct system_fault fault;
+};
 
 struct pack {
 	struct shared *shared;
@@ -28,11 +34,16 @@ struct pack {
 	 * pack.physics in a step of a window; on failure *ret_error says why. */
 	_Atomic(const char *) *doing;
 	troupe_status (*step_worlds)(void *ctx, struct troupe_error *ret_error);
+	/* Calls pack_take_ahead() for each number below count, on any threads. */
+	void (*go_ahead)(void *ctx, uint32_t count);
 	void *ctx;
 
 	/* private */
-	physics_pairs pairs; /* of the present step of a window */
-	VEC(uint32_t) moved; /* in the present step of a window */
+	const struct step *step;      /* of the window */
+	VEC(struct pack_ahead) ahead; /* of the window: see pack_take_ahead() */
+	uint32_t ahead_good;          /* steps of the window after which all was well with those that went ahead */
+	physics_pairs pairs;          /* of the present step of a window */
+	VEC(uint32_t) moved;          /* in the present step of a window */
 };
 
 /* The caller sets the members that are its own. */
@@ -58,5 +69,8 @@ troupe_status pack_take_fault(struct pack *pack);
  * changed model was in between is in shared->sweeps. Returns how many steps were well: fewer than the window has when
  * one of them failed or was given up (physics_abandoned()); then nothing has changed. */
 uint32_t pack_take_window(struct pack *pack, const struct step *step, const struct step_part *part);
+/* Models that concern nobody in a window take all its steps while they are in the caches. This is one such task, as
+ * large as an ODE world, for the thread that has the worker; go_ahead() deals them out. */
+void pack_take_ahead(struct pack *pack, struct worker *worker, uint32_t at);
 
 #endif

@@ -33,6 +33,7 @@ struct sense_part { /* of a step: some models, and what their sensors measured; 
 };
 
 static troupe_status secondary_step_worlds(void *ctx, struct troupe_error *ret_error);
+static void secondary_go_ahead(void *ctx, uint32_t count);
 
 struct helper {
 	_Alignas(64) struct secondary *secondary;
@@ -69,6 +70,7 @@ struct secondary {
 	uint32_t helper_count;
 	uint32_t round;          /* of the step, if it is shared; else 0 */
 	uint32_t window_rounds;  /* so far: each step of a window that is shared is a round */
+	bool goes_ahead;         /* the parts are tasks of pack_take_ahead() */
 	bool window_shares;      /* helpers may take parts of the steps of this window */
 	_Atomic uint32_t idle;   /* of the first secondary: mates that have done their window, and look for parts */
 	_Atomic bool in_window;  /* it has begun a window, and not done all of its steps */
@@ -92,6 +94,7 @@ struct secondary *secondary_create(uint32_t number, struct shared *shared)
 	pack_init(&secondary->pack, shared);
 	secondary->pack.doing = &secondary->doing;
 	secondary->pack.step_worlds = secondary_step_worlds;
+	secondary->pack.go_ahead = secondary_go_ahead;
 	secondary->pack.ctx = secondary;
 	secondary->physics = secondary->pack.physics;
 	secondary->worker = worker_create(shared->scene, secondary->physics);
@@ -253,7 +256,9 @@ static void physics_part(struct worker *worker, struct secondary *owner, uint32_
 static void work_on(struct worker *worker, struct secondary *owner, uint32_t number)
 {
 	uint32_t slices_end = owner->sense_parts + owner->slices.count;
-	if (number < owner->sense_parts)
+	if (owner->goes_ahead)
+		pack_take_ahead(&owner->pack, worker, number);
+	else if (number < owner->sense_parts)
 		sense_part(owner, number);
 	else if (number < slices_end)
 		sense_slice(
@@ -360,6 +365,30 @@ static void help_in_windows(struct secondary *secondary, uint64_t step)
 	secondary->idle_ns += clock_now_ns() - begin_ns - helped_ns;
 }
 
+/* Opens a round of parts to all who have nothing else to do, and returns when all are done. */
+static void secondary_share(struct secondary *secondary, uint32_t parts)
+{
+	secondary->round = ++secondary->window_rounds | WINDOW_ROUND;
+	share_open(&secondary->share, parts, secondary->round);
+	if (secondary->helper_count)
+		eventcount_advance(&secondary->calls);
+	finish_own(secondary);
+}
+
+/* Here threads take tasks from each other without waiting for each other. */
+static void secondary_go_ahead(void *ctx, uint32_t count)
+{
+	struct secondary *secondary = ctx;
+	if (count < 2 || !(secondary->mate_count > 1 || secondary->window_shares)) {
+		for (uint32_t at = 0; at < count; at++)
+			pack_take_ahead(&secondary->pack, secondary->worker, at);
+		return;
+	}
+	secondary->goes_ahead = true;
+	secondary_share(secondary, count);
+	secondary->goes_ahead = false;
+}
+
 /* Opens the ODE worlds of a step within a window to those who have nothing else to do. */
 static troupe_status secondary_step_worlds(void *ctx, struct troupe_error *ret_error)
 {
@@ -370,11 +399,7 @@ static troupe_status secondary_step_worlds(void *ctx, struct troupe_error *ret_e
 		return worker_step(secondary->worker, secondary->physics, 0, worlds, ret_error);
 	atomic_store_explicit(&secondary->failed, false, memory_order_relaxed);
 	secondary->parts = MIN(worlds, PARTS_MAX);
-	secondary->round = ++secondary->window_rounds | WINDOW_ROUND;
-	share_open(&secondary->share, secondary->parts, secondary->round);
-	if (secondary->helper_count)
-		eventcount_advance(&secondary->calls);
-	finish_own(secondary);
+	secondary_share(secondary, secondary->parts);
 	troupe_status status = secondary->ack.status;
 	*ret_error = secondary->ack.error;
 	secondary->ack.status = TROUPE_OK; /* the step is taken again by itself, and then says so */
