@@ -127,6 +127,64 @@ Test(level, tracker_agrees_with_exhaustive_search)
 	}
 }
 
+static bool is_near_as_looked(const struct tracker *tracker, uint32_t m, struct vec3 origin)
+{
+	const struct tracked *performer = &tracker->performers.at[tracker->performer_of[m]];
+	struct aabb volume = aabb_around(origin, models[m].volume);
+	bool same = true;
+	for (uint32_t l = 0; l < LEVELS; l++)
+		same = same && holds(&performer->near, l) == aabb_overlap(&volume, &levels[l].outer);
+	return same;
+}
+
+static double somewhere(double lo, double hi, uint64_t *dice)
+{
+	double part = uniform(dice);
+	return part < 0.2 ? lo : part > 0.8 ? hi : lo + (hi - lo) * part;
+}
+
+/* All levels matter here. */
+Test(level, what_holds_while_the_origin_was_within_a_box)
+{
+	uint32_t held = 0, broken = 0, calm = 0, at_border = 0;
+	for (uint64_t seed = 1; seed < 6; seed++) {
+		make_levels(seed);
+		struct tracker tracker;
+		tracker_init(&tracker, &scene);
+		tracker.minds_all = true;
+		uint64_t dice = seed * 77;
+		for (int round = 0; round < 4000; round++) {
+			uint32_t m = (uint32_t)(uniform(&dice) * PERFORMERS);
+			const struct scene_level *level = &levels[(uint32_t)(uniform(&dice) * LEVELS)];
+			struct vec3 at = {somewhere(level->outer.lo.x, level->outer.hi.x, &dice),
+				somewhere(level->outer.lo.y, level->outer.hi.y, &dice), 0};
+			if (uniform(&dice) < 0.5) /* just at a border: there each box of no size holds */
+				at.x = level->outer.hi.x + models[m].volume.x / 2;
+			(void)tracker_look(&tracker, tracker.performer_of[m], at);
+			struct aabb there = {at, at};
+			cr_assert(tracker_holds(&tracker, tracker.performer_of[m], &there));
+			at_border += !aabb_within(&there, &tracker.performers.at[tracker.performer_of[m]].calm);
+			double size = 0.5 * uniform(&dice);
+			there.lo = vec3_sub(at, (struct vec3){size * uniform(&dice), size * uniform(&dice), 0});
+			there.hi = vec3_add(at, (struct vec3){size * uniform(&dice), size * uniform(&dice), 0});
+			bool holds_there = tracker_holds(&tracker, tracker.performer_of[m], &there), all = true;
+			for (int i = 0; i < 30; i++)
+				all = all && is_near_as_looked(&tracker, m,
+						     (struct vec3){somewhere(there.lo.x, there.hi.x, &dice),
+							     somewhere(there.lo.y, there.hi.y, &dice), 0});
+			cr_assert(all || !holds_there, "seed %d, round %d: it does not hold", (int)seed, round);
+			bool within = aabb_within(&there, &tracker.performers.at[tracker.performer_of[m]].calm);
+			cr_assert(all || !within, "seed %d, round %d: not calm", (int)seed, round);
+			held += holds_there;
+			calm += within;
+			broken += !all;
+		}
+		tracker_fini(&tracker);
+	}
+	cr_assert(held > 3000 && broken > 3000 && calm > 1000 && at_border > 3000,
+		"%u hold, %u do not, %u calm, %u at a border", held, broken, calm, at_border);
+}
+
 Test(level, touching_counts_and_entering_is_told)
 {
 	make_levels(1);

@@ -67,13 +67,14 @@ struct tally {
 
 static void walk(struct touch *touch, uint64_t *seed, uint64_t mark, uint32_t *moved, uint32_t *ret_count)
 {
+	const double pace = mark % 5 ? 0.02 : 0.4; /* in some windows models go far beyond what is known around them */
 	*ret_count = 0;
 	for (uint32_t m = 0; m < COUNT; m++) {
 		bool moves = !is_unloaded(touch, m) && uniform(seed) < 0.6;
 		struct aabb box = boxes[m].box;
 		sweeps[m].box = AABB_NONE;
 		for (int s = 0; s < STEPS; s++) {
-			struct vec3 by = vec3_scale(speeds[m], moves ? 0.02 * uniform(seed) : 0);
+			struct vec3 by = vec3_scale(speeds[m], moves ? pace * uniform(seed) : 0);
 			box = (struct aabb){vec3_add(box.lo, by), vec3_add(box.hi, by)};
 			path[s][m] = box;
 			sweeps[m].box = aabb_join(sweeps[m].box, box);
@@ -127,6 +128,14 @@ static void check_window(struct touch *touch, uint64_t *seed, uint64_t mark, str
 	for (uint32_t i = 0; i < touch->pairs.count; i++)
 		cr_assert(is_listed(touch, touch->pairs.at[i].a, touch->pairs.at[i].b),
 			"window %d: pair %u, %u is not listed", (int)mark, touch->pairs.at[i].a, touch->pairs.at[i].b);
+	for (uint32_t a = 0; a < COUNT && !blind; a++)
+		for (uint32_t b = a + 1; b < COUNT; b++) {
+			struct aabb one = aabb_grow(boxes[a].box, reaches[a] + TOUCH_PAD);
+			struct aabb other = aabb_grow(boxes[b].box, reaches[b]);
+			bool near = !is_unloaded(touch, a) && !is_unloaded(touch, b) && aabb_overlap(&one, &other);
+			near = near && indices_has(&touch->models[a].neighbours, b); /* others are left to the proof */
+			cr_assert(!near || is_listed(touch, a, b), "window %d: %u and %u may meet", (int)mark, a, b);
+		}
 	for (; at < touch->near.count; at++)
 		cr_assert(!is_unloaded(touch, touch->near.at[at].a) && !is_unloaded(touch, touch->near.at[at].b));
 	walk(touch, seed, mark, moved, &count);
