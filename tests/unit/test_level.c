@@ -167,6 +167,10 @@ Test(level, what_holds_while_the_origin_was_within_a_box)
 			double size = 0.5 * uniform(&dice);
 			there.lo = vec3_sub(at, (struct vec3){size * uniform(&dice), size * uniform(&dice), 0});
 			there.hi = vec3_add(at, (struct vec3){size * uniform(&dice), size * uniform(&dice), 0});
+			if (uniform(&dice) < 0.3) { /* it has moved on since it was looked at */
+				struct vec3 by = {2 * uniform(&dice) - 1, 2 * uniform(&dice) - 1, 0};
+				there = (struct aabb){vec3_add(there.lo, by), vec3_add(there.hi, by)};
+			}
 			bool holds_there = tracker_holds(&tracker, tracker.performer_of[m], &there), all = true;
 			for (int i = 0; i < 30; i++)
 				all = all && is_near_as_looked(&tracker, m,
