@@ -70,7 +70,7 @@ check "wrong guesses were repeated: $all_repeated steps" $?
 name=falls world=$scratch/falls.sdf commands=- steps=400
 run "$scratch/single" "$world" - "$steps" --hash-every 1 --secondaries 0 --window 1
 check 'falls: runs' $?
-for seed in 1 2 3 4 5 6 7 8; do
+for seed in 1 2 15 29; do
 	one 20 --secondaries 0 --chaos "$seed"
 done
 # which models are said to be asleep, at a step that a window ends at after some fell asleep in it
