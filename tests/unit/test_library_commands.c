@@ -818,6 +818,59 @@ Test(library_accepted, by_other_threads_while_it_runs)
 	accept_from_threads(2);
 }
 
+/* Windows of steps: no command waits for more than 0.02 s of simulated time after the state that the world has reached.
+ * The number that is read may still be that of the window before. */
+enum { WAITED_STEPS_MAX = 20, CALLS = 100 };
+
+struct caller {
+	struct troupe_server *server;
+	troupe_model model;
+	uint64_t longest; /* steps from the state after a call to the step that takes the command */
+};
+
+static void *call_and_stop(void *arg)
+{
+	static const struct troupe_twist twist = {{0.1, 0, 0}, {0, 0, 0}};
+	struct caller *caller = arg;
+	while (lib_steps(caller->server) < 200)
+		usleep(100);
+	for (int i = 0; i < CALLS; i++) {
+		uint64_t step;
+		must(troupe_command_velocity(caller->server, NULL, caller->model, &twist, &step, &lib_error));
+		uint64_t now = lib_steps(caller->server);
+		if (step > now && step - now > caller->longest)
+			caller->longest = step - now;
+		usleep(200);
+	}
+	troupe_server_stop(caller->server);
+	return NULL;
+}
+
+static void call_while_it_runs(int secondaries)
+{
+	struct troupe_limits limits = {.iterations = 0};
+	struct troupe_server *server = lib_server(weightless, secondaries);
+	struct caller caller = {.server = server, .model = lib_model(server, "a")};
+	pthread_t thread;
+	cr_assert_eq(pthread_create(&thread, NULL, call_and_stop, &caller), 0);
+	must(troupe_server_run(server, &limits, &lib_error));
+	pthread_join(thread, NULL);
+	struct troupe_report *report = troupe_server_report(server);
+	cr_assert(report->worlds[0].windows);
+	cr_assert_leq(report->worlds[0].longest_window, WAITED_STEPS_MAX);
+	cr_assert_leq(caller.longest, 2 * WAITED_STEPS_MAX, "a command waited for %llu steps",
+		(unsigned long long)caller.longest);
+	troupe_report_free(report);
+	troupe_server_destroy(server);
+}
+
+Test(library_accepted, within_twenty_milliseconds_though_steps_come_in_windows)
+{
+	call_while_it_runs(0);
+	call_while_it_runs(1);
+	call_while_it_runs(2);
+}
+
 /* --- on_step ------------------------------------------------------------------------------------------------------ */
 
 struct calls {
