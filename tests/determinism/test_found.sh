@@ -78,6 +78,17 @@ same trial_fails 60 30
 # of the ODE world: for the cart's boxes, too; otherwise a wheel that state k+1 lifts loses its contact.
 same second_try 40 1
 
+# In some steps a first try, whose state k+1 was stored, has noted the efforts of joints already. Those of the second try
+# take their place: efforts that come twice ended a run over a network.
+same noted_twice 300 100
+for options in '0' '2 --transport tcp --chaos 3 --network-stale-ms 60000'; do
+	# shellcheck disable=SC2086
+	run "$scratch/other" "$found/noted_twice.sdf" - 300 --secondaries $options --log "$scratch/${options%% *}.csv" \
+		--log-every 1 --log-what effort
+	check "noted_twice: logs efforts: --secondaries $options" $?
+done
+compare 'noted_twice: efforts over tcp' "$scratch/0.csv" "$scratch/2.csv"
+
 # The creation of a static model changes no other model in the states that are saved later.
 same static_created 1500 500 1100
 same static_in_file 1500 500 1100
