@@ -518,18 +518,19 @@ void observe_joints(struct physics *physics, struct instance *instance);
 void observe_world_joint(struct physics *physics, struct world_joint *joint);
 /* To be called when work on the ODE world at hand begins in this step. */
 void observe_begin_ode_world(struct worker *worker);
-/* Drops the notes of the ODE world at hand, because its step is begun again; with its contacts as they were found,
- * those of the forces alone. */
-static inline void observe_begin_forces_again(struct worker *worker)
+/* Drops the notes of joints of the ODE world at hand, because its step is tried again with the contacts that were
+ * found. */
+static inline void observe_begin_joints_again(struct worker *worker)
 {
 	worker->notes.efforts.count = worker->efforts_before;
 	worker->notes.reactions.count = worker->reactions_before;
 	worker->observed.count = 0;
 }
+/* The same, and those of contacts. */
 static inline void observe_begin_again(struct worker *worker)
 {
 	worker->notes.contacts.count = worker->contacts_before;
-	observe_begin_forces_again(worker);
+	observe_begin_joints_again(worker);
 }
 void observe_contacts(struct worker *worker, const struct geom_pair *pair, const dContactGeom *found, uint32_t count);
 /* To be called for each contact joint that is made, if forces are wanted. */

@@ -189,7 +189,7 @@ static void begin_ode_world(struct worker *worker, double dt, struct solver_pass
 {
 	solver_begin(worker, pass);
 	if (worker->exact) {
-		observe_begin_forces_again(worker); /* contacts stay, and an attempt before may have noted joints */
+		observe_begin_joints_again(worker); /* contacts stay, and an attempt before may have noted joints */
 	} else {
 		observe_begin_again(worker);
 		worker->rows_of_contacts.count = 0;
