@@ -240,7 +240,7 @@ bool plan_simulates(struct plan *plan, uint32_t model)
 	return loading_expects(&plan->loading, model);
 }
 
-void plan_step(struct plan *plan, uint64_t k, double ahead_s)
+bool plan_levels(struct plan *plan)
 {
 	struct loading *loading = &plan->loading;
 	bool changed = false;
@@ -251,11 +251,16 @@ void plan_step(struct plan *plan, uint64_t k, double ahead_s)
 		hand_on_models(plan);
 		changed |= pairs_find(&plan->pairs);
 	} while (loading_settle(loading, changed));
+	return changed;
+}
+
+void plan_step(struct plan *plan, bool changed, uint64_t k, double ahead_s)
+{
 	changed |= pairs_look_ahead(&plan->pairs, ahead_s);
 	pairs_update(&plan->pairs, changed, k);
 	if (plan->pairs.changes.count)
 		hand_on_pairs(plan);
-	dispatch_step(&plan->dispatch, loading, changed, k);
+	dispatch_step(&plan->dispatch, &plan->loading, changed, k);
 }
 
 uint64_t plan_hash(const struct plan *plan)

@@ -89,8 +89,12 @@ bool plan_unpack_pins(struct plan *plan, struct unpack *in);
 
 /* Whether a secondary will simulate the model in step k, unless a further command changes that. Before plan_step(). */
 bool plan_simulates(struct plan *plan, uint32_t model);
-/* Decides step k, or a window that begins with it and goes on for ahead_s after it. */
-void plan_step(struct plan *plan, uint64_t k, double ahead_s);
+/* Decides for step k which levels are loaded and which models exist, and finds the pairs of these. True: pairs have
+ * changed. What exists then decides how long a window may be: a stray must be looked at in each step. */
+bool plan_levels(struct plan *plan);
+/* Decides step k, or a window that begins with it and goes on for ahead_s after it. changed: plan_levels(), which was
+ * called before. */
+void plan_step(struct plan *plan, bool changed, uint64_t k, double ahead_s);
 
 /* Part of the state hash: which levels are loaded, and which models outlived their level. */
 uint64_t plan_hash(const struct plan *plan);

@@ -1033,11 +1033,12 @@ static bool primary_begin_step(struct primary *primary, uint64_t k, bool alone)
 		tell_taken(primary, k, waiting, TROUPE_OK);
 	primary->emptied = waiting;
 	step->paused = primary->paused || primary->emptied;
+	bool changed = !primary->emptied && plan_levels(&primary->plan);
 	primary_begin_window(primary, k);
 	if (primary->emptied)
 		plan_empty(&primary->plan);
 	else
-		plan_step(&primary->plan, k, (step->window - 1) * primary->edit.step_s);
+		plan_step(&primary->plan, changed, k, (step->window - 1) * primary->edit.step_s);
 	dispatch_deal_near(&primary->plan.dispatch, step->window > 1);
 	deal_commands(primary);
 	obey_due(primary, alone);

@@ -91,6 +91,12 @@ for seed in 1 2 3; do
 	one 1 --secondaries 2 --chaos "$seed"
 done
 one 1 --secondaries 0 --window 64
+# a stray of the first step, which nothing holds after step 21
+name=stray_left world=${SOURCE_DIR:-.}/tests/determinism/found/stray_left.sdf commands=- steps=60
+run "$scratch/single" "$world" "$commands" "$steps" --hash-every 1 --secondaries 0 --window 1
+check 'stray_left: runs' $?
+one 1 --secondaries 0 --window 64
+one 1 --secondaries 2 --window 32 --transport tcp
 
 # a state is saved, and a run recorded, at the step that was asked for, though a window would have gone on
 world=$worlds/meeting.sdf commands=$worlds/meeting.commands steps=2000

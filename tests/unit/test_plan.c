@@ -276,7 +276,7 @@ static void one_step(struct world *world)
 	world_must_be_loaded(world);
 	world_must_outlive(world);
 	world_must_touch(world);
-	plan_step(plan, world->k, 0);
+	plan_step(plan, plan_levels(plan), world->k, 0);
 	world_check_loading(world);
 	world_check_hash(world, plan_hash(plan));
 	world_check_still(world);
