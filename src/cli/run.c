@@ -230,7 +230,7 @@ static troupe_status run_and_save(struct run *run, struct troupe_error *error)
 
 static troupe_status on_next(void *ctx, const struct troupe_next *asked, char **ret_world, struct troupe_error *error);
 
-/* Whether nobody outside can give commands while the world runs. */
+/* Whether no command can come from outside while the world runs. */
 static bool is_scripted(const struct run_settings *settings)
 {
 	const struct gateways_settings *ways = &settings->gateways;

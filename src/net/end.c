@@ -134,7 +134,7 @@ static void alarm_once(struct transport *transport)
 }
 
 /* A step that follows the last one, or a window again. */
-static bool is_due(const struct transport *transport, uint64_t number)
+static bool end_is_due(const struct transport *transport, uint64_t number)
 {
 	return number == transport->next || (number == transport->taken && transport->next > transport->taken + 1);
 }
@@ -312,7 +312,7 @@ static uint64_t deadline_ns(const struct transport *transport)
 static troupe_status publish(struct transport *transport, struct transport_message step)
 {
 	const struct transport_codec *codec = transport->options.codec;
-	if (transport->out || !is_due(transport, step.number))
+	if (transport->out || !end_is_due(transport, step.number))
 		return TROUPE_EPROTOCOL;
 	transport->more = step.more;
 	transport->loads = codec->loads && codec->loads(codec->ctx, step.payload);
@@ -357,7 +357,7 @@ static troupe_status decode(struct transport *transport, struct transport_messag
 	struct transport_message step;
 	troupe_status status = codec->decode_step(
 		codec->ctx, transport->link->secondary - 1, transport->step.at, transport->step.count, &step, &error);
-	if (!status && !is_due(transport, step.number))
+	if (!status && !end_is_due(transport, step.number))
 		status = fail(&error, TROUPE_EPROTOCOL, "step %" PRIu64 ": expected step %" PRIu64, step.number,
 			transport->next);
 	hold(transport);

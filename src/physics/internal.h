@@ -526,7 +526,7 @@ static inline void observe_begin_joints_again(struct worker *worker)
 	worker->notes.reactions.count = worker->reactions_before;
 	worker->observed.count = 0;
 }
-/* The same, and those of contacts. */
+/* The same, and the notes of contacts. */
 static inline void observe_begin_again(struct worker *worker)
 {
 	worker->notes.contacts.count = worker->contacts_before;

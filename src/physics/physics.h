@@ -174,15 +174,15 @@ bool physics_abandoned(const struct physics *physics);
 
 /* --- windows of several steps ------------------------------------------------------------------------------------- */
 
-/* After physics_begin() of the first of so many steps: finds the ODE worlds that may go ahead, whose models concern
- * nobody in these steps, and returns their number. near: models that may come near each other in the window. Each of
- * them is then stepped by worker_step_ahead(), with physics_end_ahead() after each step, by any thread, as often as
- * there are steps; the state of its models must go on in between. The other ODE worlds are stepped as always, from
- * worker_step() of the first step on, which leaves these out. Their models are among those that physics_awake() lists.
- * When all steps are taken: physics_close_ahead(). */
+/* After physics_begin() of the first of so many steps: finds the ODE worlds that may go ahead, whose models are
+ * near no other in these steps, and returns their number. near: models that may come near each other in the window.
+ * Each such ODE world is then stepped by worker_step_ahead(), with physics_end_ahead() after each step, by any thread,
+ * as often as there are steps; the state of its models must go on in between. The other ODE worlds are stepped as
+ * always, from worker_step() of the first step on, which leaves these out. Their models are among those that
+ * physics_awake() lists. When all steps are taken: physics_close_ahead(). */
 uint32_t physics_find_ahead(
 	struct physics *physics, uint32_t steps, const struct physics_pair *near, uint32_t near_count);
-/* The models of one of them. */
+/* The models of such an ODE world. */
 const uint32_t *physics_ahead_models(const struct physics *physics, uint32_t at, uint32_t *ret_count);
 bool physics_is_ahead(const struct physics *physics, uint32_t model);
 /* As physics_disturb(), for a model that is ahead, in a later step than the first. */

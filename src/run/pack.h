@@ -69,7 +69,7 @@ troupe_status pack_take_fault(struct pack *pack);
  * changed model was in between is in shared->sweeps. Returns how many steps were well: fewer than the window has when
  * one of them failed or was given up (physics_abandoned()); then nothing has changed. */
 uint32_t pack_take_window(struct pack *pack, const struct step *step, const struct step_part *part);
-/* Models that concern nobody in a window take all its steps while they are in the caches. This is one such task, as
+/* Models that are near no other in a window take all its steps while they are in the caches. This is one such task, as
  * large as an ODE world, for the thread that has the worker; go_ahead() deals them out. */
 void pack_take_ahead(struct pack *pack, struct worker *worker, uint32_t at);
 

@@ -56,7 +56,7 @@ static void plan_look_at(struct plan *plan, uint32_t model, struct vec3 origin)
 		dispatch_crossed(&plan->dispatch, model, tracker->performers.at[tracker->performer_of[model]].entered);
 }
 
-static void look(struct plan *plan, uint32_t model)
+static void plan_look(struct plan *plan, uint32_t model)
 {
 	plan_look_at(plan, model, state_model_pose(plan->shared->state, model, false).p);
 }
@@ -119,7 +119,7 @@ void plan_reset(struct plan *plan)
 		if (loading_is_cargo(&plan->loading, m))
 			pairs_unload(&plan->pairs, m);
 	for (uint32_t p = 0; p < tracker->performers.count; p++)
-		look(plan, tracker->performers.at[p].model);
+		plan_look(plan, tracker->performers.at[p].model);
 	pairs_reset(&plan->pairs);
 	dispatch_reset(&plan->dispatch);
 }
@@ -146,7 +146,7 @@ void plan_leaver(struct plan *plan, uint32_t model)
 	pairs_leaver(&plan->pairs, model);
 	if (performer != SCENE_NONE && tracker_must_look(&shared->tracker.performers.at[performer],
 					       state_model_pose(shared->state, model, false).p))
-		look(plan, model);
+		plan_look(plan, model);
 }
 
 void plan_look_back(struct plan *plan, uint32_t model, struct vec3 origin)
@@ -173,7 +173,7 @@ void plan_add(struct plan *plan, uint32_t model)
 	hand_on_models(plan);
 	if (loading_is_cargo(&plan->loading, model) && !plan->loading.active[model])
 		pairs_unload(&plan->pairs, model);
-	look(plan, model);
+	plan_look(plan, model);
 }
 
 void plan_remove(struct plan *plan, uint32_t model)
@@ -229,7 +229,7 @@ void plan_performer(struct plan *plan, uint32_t model)
 	learn(plan, model); /* a static performer exists whether its levels are loaded or not */
 	loading_performer(&plan->loading, model);
 	hand_on_models(plan);
-	look(plan, model);
+	plan_look(plan, model);
 	dispatch_crossed(&plan->dispatch, model, false);
 }
 

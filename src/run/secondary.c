@@ -365,7 +365,7 @@ static void help_in_windows(struct secondary *secondary, uint64_t step)
 	secondary->idle_ns += clock_now_ns() - begin_ns - helped_ns;
 }
 
-/* Opens a round of parts to all who have nothing else to do, and returns when all are done. */
+/* Opens a round of parts to all threads that have nothing else to do, and returns when all parts are done. */
 static void secondary_share(struct secondary *secondary, uint32_t parts)
 {
 	secondary->round = ++secondary->window_rounds | WINDOW_ROUND;
@@ -389,7 +389,7 @@ static void secondary_go_ahead(void *ctx, uint32_t count)
 	secondary->goes_ahead = false;
 }
 
-/* Opens the ODE worlds of a step within a window to those who have nothing else to do. */
+/* Opens the ODE worlds of a step within a window to threads that have nothing else to do. */
 static troupe_status secondary_step_worlds(void *ctx, struct troupe_error *ret_error)
 {
 	struct secondary *secondary = ctx;

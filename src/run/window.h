@@ -42,7 +42,7 @@ void window_init(struct window *window, const struct window_options *options);
 
 /* How many steps the window that begins with step k may have; step_s: the time step. */
 uint32_t window_most(const struct window *window, uint64_t k, double step_s);
-/* Whether nobody asks for a certain number. */
+/* Whether the number of steps is neither asked for nor random. */
 static inline bool window_is_found(const struct window *window)
 {
 	return !window->options.steps && !window->options.random;

@@ -9,7 +9,7 @@
 
 enum { WIRE_WINDOW_HASHES = 4 }; /* beside an enum step_origins */
 
-static void put_float(struct text *out, double value, bool up)
+static void wire_window_put_float(struct text *out, double value, bool up)
 {
 	float as = (float)value;
 	if (up ? (double)as < value : (double)as > value)
@@ -20,7 +20,7 @@ static void put_float(struct text *out, double value, bool up)
 		text_add_bytes(out, &(char){(char)(bits >> 8 * i & 0xff)}, 1);
 }
 
-static double get_float(struct unpack *in)
+static double wire_window_get_float(struct unpack *in)
 {
 	uint32_t bits = 0;
 	float value;
@@ -38,7 +38,7 @@ static void put_box(struct text *out, const struct aabb *box)
 {
 	const double at[] = {box->lo.x, box->lo.y, box->lo.z, box->hi.x, box->hi.y, box->hi.z};
 	for (int i = 0; i < 6; i++)
-		put_float(out, at[i], i >= 3);
+		wire_window_put_float(out, at[i], i >= 3);
 }
 
 /* Within the bounds of a state, with some room for the sizes of models. */
@@ -46,7 +46,7 @@ static struct aabb get_box(struct unpack *in)
 {
 	double at[6];
 	for (int i = 0; i < 6; i++) {
-		at[i] = get_float(in);
+		at[i] = wire_window_get_float(in);
 		in->bad |= !(fabs(at[i]) <= 2 * PHYSICS_POSITION_MAX) || (i >= 3 && at[i] < at[i - 3]);
 	}
 	return (struct aabb){{at[0], at[1], at[2]}, {at[3], at[4], at[5]}};
