@@ -1,6 +1,6 @@
-/* ODE worlds that take several steps at once, while the others wait. It may be done with an ODE
- * world in which no model is near another one and none can fall asleep meanwhile. So nothing that is decided for all
- * models in a step, which are awake and which share a group, can come out differently for them. */
+/* ODE worlds that take several steps at once, while the others wait. It may be done with an ODE world in
+ * which no model is near another one and none can fall asleep meanwhile. So nothing that is decided for all models in a
+ * step, which are awake and which share a group, can come out differently for them. */
 #include "physics/internal.h"
 
 static bool ahead_can_sleep(const struct physics *physics, uint32_t model, uint32_t steps)

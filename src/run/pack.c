@@ -211,8 +211,7 @@ static bool pack_go_on(struct pack *pack, uint32_t model, uint32_t i)
 	return first;
 }
 
-/* --- models that go ahead ------------------------------------------------------------------------------------------
- */
+/* --- models that go ahead ----------------------------------------------------------------------------------------- */
 
 static struct system_step pack_view_of(struct pack *pack, uint32_t i)
 {
