@@ -18,6 +18,7 @@ void pack_fini(struct pack *pack)
 	vec_free(&pack->with_systems);
 	vec_free(&pack->changed);
 	vec_free(&pack->pairs);
+	vec_free(&pack->joined);
 	vec_free(&pack->moved);
 	vec_free(&pack->hashes);
 	vec_free(&pack->ahead);
@@ -168,14 +169,22 @@ static bool pack_are_joined(const struct scene *scene, struct physics_pair pair)
 	return joined;
 }
 
-static void pack_find_pairs(struct pack *pack, const struct step_part *part)
+/* Ties and joints of the world stay as they are in a window. */
+static void pack_note_joined(struct pack *pack, const struct step_part *part)
 {
 	const struct shared *shared = pack->shared;
+	pack->joined.count = 0;
+	for (uint32_t i = 0; i < part->near_count; i++)
+		vec_push(&pack->joined,
+			shared->physics.rule != PHYSICS_BREAK_TIES && pack_are_joined(shared->scene, part->near[i]));
+}
+
+static void pack_find_pairs(struct pack *pack, const struct step_part *part)
+{
 	pack->pairs.count = 0;
 	for (uint32_t i = 0; i < part->near_count; i++) {
 		struct physics_pair pair = part->near[i];
-		if (touch_meet(shared->boxes, pair.a, pair.b) ||
-			(shared->physics.rule != PHYSICS_BREAK_TIES && pack_are_joined(shared->scene, pair)))
+		if (pack->joined.at[i] || touch_meet(pack->shared->boxes, pair.a, pair.b))
 			vec_push(&pack->pairs, pair);
 	}
 }
@@ -361,6 +370,7 @@ static uint32_t pack_take_steps(struct pack *pack, const struct step_part *part)
 {
 	uint32_t good = 0;
 	pack->ahead_good = pack->step->window;
+	pack_note_joined(pack, part);
 	while (good < pack->ahead_good && pack_take_one(pack, part, good + 1))
 		if (++good == 1 && pack_is_all_ahead(pack))
 			good = pack->ahead_good;
