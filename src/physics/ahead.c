@@ -1,6 +1,7 @@
 /* ODE worlds that take several steps at once, while the others wait. It may be done with an ODE world in
  * which no model is near another one and none can fall asleep meanwhile. So nothing that is decided for all models in a
- * step, which are awake and which share a group, can come out differently for them. */
+ * step, which are awake and which share a group, can come out differently for them. Models that have come apart share
+ * their group for a while, until a step of the window, perhaps, in which it is dissolved: they do not go ahead. */
 #include "physics/internal.h"
 
 static bool ahead_can_sleep(const struct physics *physics, uint32_t model, uint32_t steps)
@@ -12,7 +13,7 @@ static bool ahead_can_sleep(const struct physics *physics, uint32_t model, uint3
 
 static bool ahead_may_group(const struct physics *physics, const struct group *group, uint32_t steps)
 {
-	bool may = !group->pair_count && !group->ties.count && !group->world_joints.count;
+	bool may = group->members.count == 1 && !group->ties.count && !group->world_joints.count;
 	for (uint32_t i = 0; i < group->members.count && may; i++) {
 		uint32_t model = group->members.at[i];
 		may = !physics->instances[model]->is_near && !ahead_can_sleep(physics, model, steps);

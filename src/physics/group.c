@@ -1,6 +1,6 @@
 /* Groups: which models are stepped together.
  *
- * The pairs of this step say which models must share a group. A group that came apart is kept for PHYSICS_KEEP_STEPS,
+ * The pairs of this step say which models must share a group. A group that came apart is kept for some steps,
  * because rebuilding costs 3-4 us a robot and models that touched tend to touch again. So a new partition joins the
  * pairs and the old groups, without groups that have been loose for too long. Groups that did not change are left
  * alone. */
@@ -177,6 +177,11 @@ static void form(struct physics *physics, const uint32_t *members, uint32_t coun
 
 /* --- the partition ---------------------------------------------------------------------------------------------- */
 
+static uint32_t group_keep_steps(const struct physics *physics)
+{
+	return physics->options.keep_steps ? physics->options.keep_steps : PHYSICS_KEEP_STEPS;
+}
+
 /* Joins the models of each old group, unless it has been more than one set for too long. */
 static void join_groups(struct physics *physics)
 {
@@ -194,7 +199,7 @@ static void join_groups(struct physics *physics)
 	}
 	for (uint32_t g = 0; g < physics->groups.count; g++) {
 		struct group *group = &physics->groups.at[g];
-		if (group->loose_since && physics->step - group->loose_since >= PHYSICS_KEEP_STEPS)
+		if (group->loose_since && physics->step - group->loose_since >= group_keep_steps(physics))
 			continue;
 		physics->loose_groups += group->loose_since != 0;
 		for (uint32_t i = 1; i < group->members.count; i++)
@@ -236,7 +241,7 @@ static bool some_group_expired(const struct physics *physics)
 		return false;
 	for (uint32_t g = 0; g < physics->groups.count; g++)
 		if (physics->groups.at[g].loose_since &&
-			physics->step - physics->groups.at[g].loose_since >= PHYSICS_KEEP_STEPS)
+			physics->step - physics->groups.at[g].loose_since >= group_keep_steps(physics))
 			return true;
 	return false;
 }

@@ -60,7 +60,9 @@ struct physics_options {
 	/* A step that still runs 0.3 s after this was set is given up: it returns TROUPE_OK, and physics_abandoned()
 	 * is true. Writer: any thread. NULL: steps are never given up. */
 	const _Atomic bool *stop;
-	bool anew; /* for tests: every ODE object is destroyed and made again before each step */
+	uint32_t keep_steps; /* for which a group is kept after its models came apart; 0: as many as pay. No bit depends
+			      * on it */
+	bool anew;           /* for tests: every ODE object is destroyed and made again before each step */
 };
 
 /* Whether options.lanes may be so many here. */

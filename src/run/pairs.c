@@ -216,7 +216,7 @@ void pairs_merge(struct pairs *pairs, uint64_t k)
 			continue;
 		}
 		if (old.until == UINT64_MAX)
-			old.until = k + PAIRS_KEEP_STEPS;
+			old.until = k + (pairs->keep_steps ? pairs->keep_steps : PAIRS_KEEP_STEPS);
 		if (!still_counts(pairs, &old, k)) {
 			vec_push(&pairs->changes, (struct pair_change){old.a, old.b, PAIR_ENDS});
 			continue;

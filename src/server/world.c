@@ -119,6 +119,8 @@ static void set_up_shared(struct server_world *world, enum physics_break rule)
 	shared->physics.sleepless = world->server->def.sleepless;
 	shared->physics.ode = world->server->def.by_ode;
 	shared->physics.anew = world->server->def.anew;
+	if (world->server->def.chaos)
+		shared->physics.keep_steps = 1 + (uint32_t)(world->server->def.chaos_seed % CHAOS_KEEP_STEPS);
 	shared->physics.lanes = world->server->def.lanes;
 	if (world->server->def.sense_all)
 		sensors_want_all(shared->sensors);

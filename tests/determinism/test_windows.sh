@@ -52,6 +52,14 @@ each mechanisms "$((most / 3))" 9
 [ "$all_repeated" -gt 100 ]
 check "wrong guesses were repeated: $all_repeated steps" $?
 
+# Models that met come apart, and share a group for some hundreds of steps more; it is dissolved within a window.
+name=large world=$worlds/large.sdf commands=$worlds/large.commands steps=2400
+run "$scratch/single" "$world" "$commands" "$steps" --hash-every 20 --secondaries 0 --window 1
+check 'large: 2400 steps' $?
+run "$scratch/other" "$world" "$commands" "$steps" --hash-every 20 --secondaries 0
+cmp -s "$scratch/single" "$scratch/other"
+check "large: groups that are dissolved: $(diff "$scratch/single" "$scratch/other" 2>&1 | sed -n 2p)" $?
+
 # Crates fall asleep within windows that are refuted, because balls fall on others at that time: they fall asleep again.
 {
 	echo "<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.002</max_step_size></physics>"
