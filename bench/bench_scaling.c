@@ -1,7 +1,9 @@
 /* Measures the speed-up of several secondaries over one. The baseline is the speed-up of the bare ODE loop on as many
  * threads. The bench also shows the reason of the difference: how long each secondary works and waits, and the time
- * between steps. */
+ * between steps. Then it says what worlds would cost on up to 64 machines, whose baseline is one core (paper.h). */
 #include "bench.h"
+#include "paper.h"
+#include "remote.h"
 #include "robots.h"
 
 #include <pthread.h>
@@ -129,12 +131,36 @@ static int cores(void)
 	return sched_getaffinity(0, sizeof allowed, &allowed) ? 1 : CPU_COUNT(&allowed);
 }
 
+static void measure_paper(const struct bench_options *options)
+{
+	const bool smoke = options->smoke;
+	char *many = robots_world(smoke ? 8 : 512, SPACING),
+	     *most = robots_world_in_levels(smoke ? 16 : 10000, SPACING);
+	const struct paper_world worlds[] = {
+		{.name = "warehouse", .begin = 2000, .steps = 4000, .most = 64},
+		{.name = "large", .begin = 2000, .steps = 2000, .most = 64},
+		{.name = "crowd", .begin = 2000, .steps = 4000, .most = 64},
+		{.name = "512 robots", .text = many, .begin = 300, .steps = 600, .most = 64},
+		{.name = "10 000 robots in levels", .text = most, .begin = 100, .steps = 100, .most = 64},
+	};
+	for (size_t i = 0; i < sizeof worlds / sizeof worlds[0]; i++) {
+		struct paper_world world = worlds[i];
+		if (smoke)
+			world.begin = world.steps = 40, world.most = 2;
+		paper_print(options, &world);
+	}
+	free(many);
+	free(most);
+}
+
 int main(int argc, char **argv)
 {
+	remote_main(argc, argv);
 	struct bench_options options = bench_parse(argc, argv,
 		"bench_scaling: speed-up over one secondary; baseline: that of a bare ODE loop on as many threads");
 	measure(&options, 64, options.smoke ? 10 : 200, 2, 0);
 	for (int threads = 2; threads <= THREADS_MAX && (threads == 2 || threads <= cores()); threads *= 2)
 		measure(&options, options.smoke ? 16 : 512, options.smoke ? 10 : 25 * (threads / 2), threads, 0.95);
+	measure_paper(&options);
 	return 0;
 }

@@ -180,8 +180,10 @@ struct remote remote_start(const struct remote_def *def)
 	static int port;
 	struct remote remote = {0};
 	struct troupe_server_def server = bench_def(def->world, def->secondaries);
-	int sockets[REMOTE_SECONDARIES];
+	int sockets[REMOTE_SECONDARIES_MAX];
 	char where[32];
+	if (def->path)
+		server.world_path = def->path;
 	server.sense_all = true;
 	server.window = def->window;
 	server.scripted = true;

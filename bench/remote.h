@@ -5,15 +5,16 @@
 
 #include <troupe/server.h>
 
-enum { REMOTE_SECONDARIES = 2, REMOTE_STALE_MS = 60000 };
+enum { REMOTE_SECONDARIES = 2, REMOTE_SECONDARIES_MAX = 64, REMOTE_STALE_MS = 60000 };
 
 struct remote {
 	struct troupe_server *server;
-	int processes[2 * REMOTE_SECONDARIES], count; /* of secondaries and relays */
+	int processes[2 * REMOTE_SECONDARIES_MAX], count; /* of secondaries and relays */
 };
 
 struct remote_def {
-	const char *world;
+	const char *world; /* as text; NULL: see path */
+	const char *path;  /* a file, which may name others beside it */
 	int secondaries, threads; /* threads: of each secondary */
 	const char *key;          /* a file: over TLS, found by its address; NULL: over sockets that they inherit */
 	int delay_us;             /* each way; only without a key */

@@ -39,6 +39,7 @@ struct troupe_report_network { /* if secondaries are other processes */
 	uint64_t bytes_sent, bytes_received; /* by the primary, on all connections */
 	uint64_t step_bytes, ack_bytes;      /* before encryption */
 	uint64_t robot_steps;                /* steps of models, summed over models */
+	double largest_part_s; /* the most processor time of a secondary's stepping thread, summed over windows */
 };
 
 struct troupe_report_world {

@@ -30,6 +30,13 @@ uint64_t clock_process_ns(int process)
 	return clock_getcpuclockid(process, &clock) || clock_gettime(clock, &used) ? 0 : in_ns(&used);
 }
 
+uint64_t clock_thread_ns(void)
+{
+	struct timespec used;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+	return in_ns(&used);
+}
+
 void clock_sleep_until_ns(uint64_t when_ns)
 {
 	struct timespec when = {(time_t)(when_ns / 1000000000u), (long)(when_ns % 1000000000u)};

@@ -9,5 +9,6 @@ uint64_t clock_of_day_ns(void); /* since 1970 */
 void clock_sleep_until_ns(uint64_t when_ns); /* returns early on a signal */
 /* Processor time that a process has used; 0 when there is no such process. */
 uint64_t clock_process_ns(int process);
+uint64_t clock_thread_ns(void); /* processor time that the calling thread has used; a system call */
 
 #endif

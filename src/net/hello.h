@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 enum {
-	HELLO_PROTOCOL = 11, /* raised by each change that an older peer would misunderstand */
+	HELLO_PROTOCOL = 12, /* raised by each change that an older peer would misunderstand */
 	HELLO_ID_BYTES = 16,
 	HELLO_TICKET_BYTES = 16,
 	HELLO_TEXT_MAX = 127,  /* bytes of name, build, partition, client, without the terminator */

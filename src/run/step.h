@@ -106,6 +106,9 @@ struct ack {
 	uint64_t number;
 	uint32_t good;      /* steps of the window after which all was well; step.window unless one after them failed */
 	uint64_t busy_ns;   /* at work, from taking the step to the ack */
+	/* An ack from another process: processor time of the thread that stepped, with the reading of the step, and the
+	 * writing of the ack before. */
+	uint64_t processor_ns;
 	uint64_t waited_ns; /* waiting: before the step, and in the step when there was no work */
 	uint64_t begin_ns;  /* when the step was taken, and when the ack was ready, by this process's clock */
 	uint64_t end_ns;

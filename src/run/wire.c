@@ -138,9 +138,13 @@ static uint64_t robot_steps(const struct wire *wire, const struct ack *ack, cons
 static void acked(void *ctx, const struct step *step, bool counts)
 {
 	struct wire *wire = ctx;
+	uint64_t largest_ns = 0;
 	fit(wire);
-	for (uint32_t i = 0; i < wire->peer_count; i++)
+	for (uint32_t i = 0; i < wire->peer_count; i++) {
 		keep_of(wire, i + 1, step);
+		largest_ns = MAX(largest_ns, wire->peers[i].ack.processor_ns);
+	}
+	wire->counts.largest_part_ns += largest_ns;
 	for (uint32_t i = 0; i < wire->peer_count && counts; i++) {
 		keep_ack_of(&wire->peers[i]);
 		wire->counts.robot_steps += robot_steps(wire, &wire->peers[i].ack, step);
@@ -462,6 +466,7 @@ static void decode_stats(struct wire_peer *peer, struct unpack *in)
 {
 	peer->ack.busy_ns = unpack_var(in);
 	peer->ack.waited_ns = unpack_var(in);
+	peer->ack.processor_ns = unpack_var(in);
 	peer->ack.end_ns = clock_now_ns(); /* the peer's clock may differ */
 	peer->ack.begin_ns = peer->ack.end_ns - peer->ack.busy_ns;
 	peer->stats_next.contacts = peer->stats.contacts + unpack_var(in);

@@ -34,6 +34,7 @@ void wire_destroy(struct wire *wire);
 struct wire_counts {
 	uint64_t step_bytes, ack_bytes; /* payloads so far */
 	uint64_t robot_steps;           /* models whose state came back, added up over steps */
+	uint64_t largest_part_ns;       /* the most processor time of a secondary, added up over windows */
 };
 struct wire_counts wire_counts(const struct wire *wire);
 /* The secondary's statistics as of its last ack. */
@@ -51,7 +52,7 @@ troupe_status wire_decode_ack(void *wire, uint32_t secondary, const char *bytes,
  * bytes only: the same bytes give the same message. */
 troupe_status wire_decode_step(
 	uint32_t number, const char *bytes, size_t count, struct replica_step *ret_step, struct troupe_error *error);
-/* Encodes the ack that replica_stepped() was given. */
-void wire_encode_ack(struct replica *replica, wire_scratch *scratch, struct text *out);
+/* Encodes the ack that replica_stepped() was given. processor_ns: as in struct ack. */
+void wire_encode_ack(struct replica *replica, wire_scratch *scratch, uint64_t processor_ns, struct text *out);
 
 #endif

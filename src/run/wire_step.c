@@ -268,11 +268,12 @@ troupe_status wire_decode_step(
 
 /* --- acks --------------------------------------------------------------------------------------------------------- */
 
-static void put_stats(const struct replica_report *report, struct text *out)
+static void put_stats(const struct replica_report *report, uint64_t processor_ns, struct text *out)
 {
 	const struct physics_stats *now = &report->stats, *before = &report->stats_before;
 	pack_var(out, report->ack->busy_ns);
 	pack_var(out, report->ack->waited_ns);
+	pack_var(out, processor_ns);
 	pack_var(out, now->contacts - before->contacts);
 	pack_var(out, now->regroups - before->regroups);
 	pack_var(out, now->lost - before->lost);
@@ -297,14 +298,14 @@ static void put_list(const struct replica_report *report, struct text *out)
 	}
 }
 
-void wire_encode_ack(struct replica *replica, wire_scratch *scratch, struct text *out)
+void wire_encode_ack(struct replica *replica, wire_scratch *scratch, uint64_t processor_ns, struct text *out)
 {
 	const struct replica_report report = replica_report(replica);
 	const struct shared *shared = replica_shared(replica);
 	const struct ack *ack = report.ack;
 	pack_var(out, ack->number);
 	pack_var(out, (uint64_t)ack->status);
-	put_stats(&report, out);
+	put_stats(&report, processor_ns, out);
 	if (ack->status) {
 		pack_string(out, ack->error.text);
 		pack_var(out, ack->diverged == SCENE_NONE ? 0 : ack->diverged + 1);

@@ -462,5 +462,6 @@ void network_report(
 		.bytes_received = bytes.received,
 		.step_bytes = counts.step_bytes,
 		.ack_bytes = counts.ack_bytes,
-		.robot_steps = counts.robot_steps};
+		.robot_steps = counts.robot_steps,
+		.largest_part_s = (double)counts.largest_part_ns * 1e-9};
 }

@@ -342,6 +342,7 @@ static void add_network(const struct troupe_report_network *network, struct text
 		network->step_bytes, network->ack_bytes, network->robot_steps);
 	text_add(out, ", \"bytes_per_robot_step\": ");
 	text_add_double(out, network->robot_steps ? bytes / (double)network->robot_steps : 0);
+	add_numbers(out, ", \"largest_part_s\": ", &network->largest_part_s, 1, "");
 	text_add(out, "},\n");
 }
 

@@ -44,6 +44,7 @@ struct troupe_secondary {
 	char ticket[2 * HELLO_TICKET_BYTES + 1]; /* of the last welcome, in hexadecimal digits */
 	/* the run */
 	struct transport_codec codec;
+	uint64_t step_began_ns, ack_took_ns; /* processor time of the stepping thread */
 	struct transport *transport;
 };
 
@@ -180,7 +181,9 @@ static void encode_ack(void *ctx, uint32_t number, const void *payload, struct t
 	struct troupe_secondary *s = ctx;
 	(void)number;
 	(void)payload; /* the replica has it already */
-	wire_encode_ack(s->replica, &s->scratch, out);
+	uint64_t now_ns = clock_thread_ns();
+	wire_encode_ack(s->replica, &s->scratch, now_ns - s->step_began_ns + s->ack_took_ns, out);
+	s->ack_took_ns = clock_thread_ns() - now_ns;
 }
 
 /* Waking a helper takes tens of us: about as long as a few models of a step. */
@@ -195,6 +198,7 @@ static troupe_status decode_step(void *ctx, uint32_t number, const char *bytes, 
 {
 	struct troupe_secondary *s = ctx;
 	const struct step *step;
+	s->step_began_ns = clock_thread_ns();
 	troupe_status status = wire_decode_step(number + 1, bytes, count, &s->message, error);
 	if (!status)
 		status = replica_follow(s->replica, &s->message, share_over(s), &step, error);

@@ -109,7 +109,7 @@ static inline void copies_encode_ack(struct copies_secondary *side, const struct
 {
 	struct physics_stats stats = secondary_physics_stats(side->secondary);
 	replica_stepped(side->replica, ack, &stats);
-	wire_encode_ack(side->replica, &side->scratch, out);
+	wire_encode_ack(side->replica, &side->scratch, 0, out);
 }
 
 static inline bool copies_same_words(
