@@ -195,13 +195,15 @@ static bool is_exact(const struct worker *worker, uint32_t root)
 	       worker->island_rows[root] <= exact_rows_max(worker);
 }
 
-/* Only islands with an enabled body are stepped by ODE. */
+/* Only islands with an enabled body are stepped by ODE. Beside lanes a kinematic body is never one with which ODE
+ * begins, because the order of an island's bodies would depend on it: ODE enables it when it reaches it. */
 static void enable(struct worker *worker, bool (*which)(struct worker *worker, uint32_t root, uint32_t argument),
 	uint32_t argument)
 {
 	for (uint32_t i = 0; i < worker->bodies.count; i++) {
 		dBodyID body = instance_body(worker->owner, worker->bodies.at[i]);
-		if (which(worker, root_of(worker, worker->bodies.at[i]), argument))
+		if (solver_has(worker, worker->bodies.at[i]) &&
+			which(worker, root_of(worker, worker->bodies.at[i]), argument))
 			dBodyEnable(body);
 		else
 			dBodyDisable(body);

@@ -81,6 +81,8 @@ same second_try 40 1
 # In some steps a first try, whose state k+1 was stored, has noted the efforts of joints already. Those of the second try
 # take their place: efforts that come twice ended a run over a network.
 same noted_twice 300 100
+# ODE steps an island around a kinematic body, beside another one in the same ODE world, or alone in one
+same kinematic_between 100 60
 for options in '0' '2 --transport tcp --chaos 3 --network-stale-ms 60000'; do
 	# shellcheck disable=SC2086
 	run "$scratch/other" "$found/noted_twice.sdf" - 300 --secondaries $options --log "$scratch/${options%% *}.csv" \
