@@ -5,7 +5,10 @@
  * If a peer is lost, leaves, or sends data that is not valid, the run ends for all peers: troupe_server_run() and
  * troupe_secondary_run() return TROUPE_EPEER or TROUPE_EPROTOCOL, with the peer, the reason, and the last step that
  * all peers acknowledged. The server's state is then the state after that step. It can be saved, and the run can be
- * resumed from it. */
+ * resumed from it.
+ *
+ * With on_loss TROUPE_ON_LOSS_CONTINUE the run goes on from that state with the secondaries that are left, and others
+ * may come in: the bits are those of a run in which nobody was lost, and each step, command and message counts once. */
 #ifndef TROUPE_NETWORK_H
 #define TROUPE_NETWORK_H
 
@@ -19,6 +22,12 @@ extern "C" {
 #endif
 
 enum { TROUPE_NETWORK_THREADS_MAX = 256 };
+
+/* What a primary does when a secondary that is no robot client is lost. */
+enum troupe_on_loss {
+	TROUPE_ON_LOSS_STOP,     /* the run ends */
+	TROUPE_ON_LOSS_CONTINUE, /* it goes on with the others; if none is left, it waits for one, at most wait_s */
+};
 
 /* What becomes of the models of a robot client that has left or was lost. */
 enum troupe_client_lost {
@@ -60,6 +69,12 @@ struct troupe_network {
 	 * and key are then not used. A primary has one socket for each secondary, a secondary has one socket. The
 	 * server or the secondary owns the sockets from its creation on, even if the creation fails. NULL: none. */
 	const int *sockets;
+	/* Primary; not with a transport of kind TROUPE_TRANSPORT_JOB, whose processes are fixed. */
+	enum troupe_on_loss on_loss;
+	/* So many secondaries may take part at one time: those beyond `secondaries` come in while the world runs. 0, or
+	 * less than `secondaries`: no more than these. */
+	uint32_t secondaries_max;
+	uint32_t spares; /* with CONTINUE: so many more may wait until one is lost; they come again until then */
 	/* For a transport of kind TROUPE_TRANSPORT_JOB: the processes that the launcher started. Such a transport uses
 	 * of the other fields only secondaries, stale_ms and wait_s. The server or the secondary borrows the job. */
 	struct troupe_job *job;
@@ -130,7 +145,8 @@ TROUPE_API troupe_status troupe_secondary_run(struct troupe_secondary *secondary
 /* In on_welcome(): the ticket with which gateways of this robot client connect (struct troupe_view_run); valid until
  * on_welcome() returns. */
 TROUPE_API const char *troupe_secondary_ticket(const struct troupe_secondary *secondary);
-/* Leaves: the other peers are told, and end. Any thread; may be called from a signal handler. */
+/* Leaves: between two steps, if the run goes on without this secondary; otherwise the other peers are told, and end.
+ * Any thread; may be called from a signal handler. */
 TROUPE_API void troupe_secondary_stop(struct troupe_secondary *secondary);
 
 #ifdef __cplusplus

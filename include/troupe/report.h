@@ -34,12 +34,28 @@ struct troupe_report_tuning { /* if the number of secondaries was found by trial
 	double alone_step_s, together_step_s;
 };
 
+enum troupe_member_change {
+	TROUPE_MEMBER_CAME, /* it takes part from this step on */
+	TROUPE_MEMBER_LEFT, /* it asked to leave */
+	TROUPE_MEMBER_LOST, /* it was killed, hung, cut off, or sent invalid data */
+};
+
+struct troupe_report_member { /* a change of the members of a networked run, while the world ran */
+	enum troupe_member_change change;
+	const char *who;
+	uint64_t step;           /* the state from which the run went on */
+	uint64_t repeated_steps; /* that were out when it was lost, and were taken again */
+	double stood_still_s;    /* from when the change was noticed to the next step */
+};
+
 struct troupe_report_network { /* if secondaries are other processes */
 	bool given;
 	uint64_t bytes_sent, bytes_received; /* by the primary, on all connections */
 	uint64_t step_bytes, ack_bytes;      /* before encryption */
 	uint64_t robot_steps;                /* steps of models, summed over models */
 	double largest_part_s; /* the most processor time of a secondary's stepping thread, summed over windows */
+	uint32_t change_count;
+	const struct troupe_report_member *changes; /* of the members, in the order of time */
 };
 
 struct troupe_report_world {

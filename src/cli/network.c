@@ -217,6 +217,12 @@ enum troupe_client_lost network_client_lost(const struct network_settings *setti
 				       : TROUPE_CLIENT_LOST_REMOVE;
 }
 
+enum troupe_on_loss network_on_loss(const struct network_settings *settings)
+{
+	bool goes_on = settings->on_loss && !strcmp(settings->on_loss, "continue");
+	return goes_on ? TROUPE_ON_LOSS_CONTINUE : TROUPE_ON_LOSS_STOP;
+}
+
 enum troupe_client_rights network_client_rights(const struct network_settings *settings)
 {
 	const char *given = settings->client_rights;

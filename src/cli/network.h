@@ -16,6 +16,8 @@ struct network_settings {
 	const char *client_lost;    /* NULL: not given */
 	const char *client_rights;  /* the same */
 	int64_t secondaries;        /* 0: not given */
+	const char *on_loss;        /* NULL: not given */
+	int64_t most, spares;       /* 0: not given */
 	int64_t stale_ms;           /* 0: not given */
 	int64_t threads;            /* of a secondary; 0: not given */
 	int64_t socket;             /* descriptor, for a secondary that was started here; negative: none */
@@ -58,6 +60,7 @@ bool network_awaits_clients(const struct network_settings *settings);
 /* What becomes of the models of a client that is gone. */
 enum troupe_client_lost network_client_lost(const struct network_settings *settings);
 enum troupe_client_rights network_client_rights(const struct network_settings *settings);
+enum troupe_on_loss network_on_loss(const struct network_settings *settings);
 
 struct network_hooks {                                      /* of a robot client */
 	void (*on_welcome)(void *ctx, const char *address); /* as in troupe_secondary_def */

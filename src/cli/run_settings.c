@@ -188,6 +188,20 @@ static const struct option_spec specs[] = {
 	{OPTION_WHOLE, .name = "network-secondaries", .tags = PRIMARY, .argument = "N",
 		.offset = AT(network.secondaries), .lo = 1, .hi = TROUPE_SECONDARIES_MAX,
 		.help = "primary: start when exactly N secondaries are there; --secondaries means the same"},
+	{OPTION_WHOLE, .name = "network-max", .tags = PRIMARY, .argument = "M", .offset = AT(network.most), .lo = 1,
+		.hi = TROUPE_SECONDARIES_MAX,
+		.help = "primary: further secondaries may join while the world runs, up to M in all (default: as many "
+			"as "
+			"it starts with)"},
+	{OPTION_CHOICE, .name = "on-loss", .tags = PRIMARY | CHILDREN, .argument = "WHAT",
+		.offset = AT(network.on_loss), .choices = "stop continue",
+		.help = "primary: what happens when a secondary is lost. stop: the run ends (the default); continue: "
+			"it "
+			"goes on with the others from the last state that all had, with the same results; without any, "
+			"it waits for one (--network-wait)"},
+	{OPTION_WHOLE, .name = "network-spares", .needs = "on-loss", .tags = PRIMARY, .argument = "N",
+		.offset = AT(network.spares), .lo = 1, .hi = TROUPE_SECONDARIES_MAX,
+		.help = "primary: let N more secondaries wait, to take the place of one that is lost"},
 	{OPTION_TEXT, .name = "network-listen", .tags = PRIMARY, .argument = "[HOST][:PORT]",
 		.offset = AT(network.listen),
 		.help = "primary: the address to listen on; *: all interfaces (default: all interfaces with a key, "
@@ -236,8 +250,8 @@ static const struct option_spec specs[] = {
 	{OPTION_CHOICE, .name = "client-lost", .tags = PRIMARY, .argument = "WHAT", .offset = AT(network.client_lost),
 		.choices = "remove keep end",
 		.help = "primary: what happens when a client has left or was lost. remove: its models are removed (the "
-			"default); keep: other secondaries simulate them; end: the run ends. The loss of any other "
-			"secondary ends the run"},
+			"default); keep: other secondaries simulate them; end: the run ends. For the others see "
+			"--on-loss"},
 	{OPTION_CHOICE, .name = "client-rights", .tags = PRIMARY, .argument = "WHAT",
 		.offset = AT(network.client_rights), .choices = "own world all",
 		.help = "primary: on what clients, and the plug-ins of their models, may act. own: the models that "

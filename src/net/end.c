@@ -45,7 +45,8 @@ struct transport {
 	const struct transport_link *link;
 	const struct carrier_ops *ops;
 	struct carrier *carrier;
-	_Atomic bool held; /* guards the carrier and all below; set by the thread that holds them */
+	struct transport_link *given; /* the caller's, if it is to get the carrier back */
+	_Atomic bool held;            /* guards the carrier and all below; set by the thread that holds them */
 	struct peers *peers;
 	struct line *lines;
 	uint32_t line_count;
@@ -58,6 +59,7 @@ struct transport {
 	bool loads;          /* the published step may load something */
 	bool ended;          /* this side ended the run: later events are no loss */
 	bool alarmed;
+	bool asked;              /* a secondary asks to leave, and the owner was not told yet */
 	struct troupe_error why; /* the reason, when lost */
 	_Atomic bool lost, done, closed;
 	uint64_t seen_ns; /* time of the keeper's last check */
@@ -113,6 +115,8 @@ static void act(struct transport *transport)
 				action.count, NULL);
 		else if (action.kind == PEERS_ENDED)
 			end(transport);
+		else if (action.kind == PEERS_LEAVES)
+			transport->asked = true;
 }
 
 static bool is_over(const struct transport *transport)
@@ -131,6 +135,17 @@ static void alarm_once(struct transport *transport)
 	let_go(transport);
 	if (first && transport->options.alarm)
 		transport->options.alarm(transport->options.ctx);
+}
+
+/* The same. */
+static void ask_once(struct transport *transport)
+{
+	hold(transport);
+	bool asked = transport->asked;
+	transport->asked = false;
+	let_go(transport);
+	if (asked && transport->options.asked)
+		transport->options.asked(transport->options.ctx);
 }
 
 /* A step that follows the last one, or a window again. */
@@ -279,6 +294,8 @@ static void *run_io(void *arg)
 		enum turn turn = take_turn(transport);
 		let_go(transport);
 		alarm_once(transport);
+		if (some)
+			ask_once(transport);
 		if (turn == TURN_ACKED)
 			transport->options.all_acked(transport->options.ctx);
 		else if (turn == TURN_GAVE_UP && transport->options.gave_up)
@@ -454,6 +471,7 @@ static void *run_keeper(void *arg)
 		let_go(transport);
 		wake(transport); /* the keeper may have read what another thread waits for */
 		alarm_once(transport);
+		ask_once(transport);
 	}
 	return NULL;
 }
@@ -481,6 +499,18 @@ void end_close(struct transport *transport)
 	(void)!write(transport->quit, &one, sizeof one);
 }
 
+/* The connections are used again by those that are to join again. */
+static bool give_back(struct transport *transport)
+{
+	uint32_t lost;
+	if (!transport->given || !peers_regroups(transport->peers, &lost))
+		return false;
+	for (uint32_t i = 0; i < transport->line_count; i++)
+		transport->given->over[i] = !peers_stays(transport->peers, i);
+	transport->given->carrier = transport->carrier;
+	return true;
+}
+
 void end_destroy(struct transport *transport)
 {
 	if (!transport)
@@ -490,8 +520,10 @@ void end_destroy(struct transport *transport)
 		pthread_join(transport->io, NULL);
 	if (transport->has_keeper)
 		pthread_join(transport->keeper, NULL);
-	transport->ops->finish(transport->carrier, FLUSH_MS);
-	transport->ops->destroy(transport->carrier);
+	if (!give_back(transport)) {
+		transport->ops->finish(transport->carrier, FLUSH_MS);
+		transport->ops->destroy(transport->carrier);
+	}
 	if (transport->quit >= 0)
 		(void)close(transport->quit);
 	text_fini(&transport->step);
@@ -517,6 +549,7 @@ static void set_up_lines(struct transport *transport, uint64_t now)
 	uint32_t secondaries = transport->options.secondaries;
 	struct peers_options options = {.secondaries = secondaries,
 		.clients = link->clients,
+		.goes_on = link->goes_on,
 		.first_step = link->first_step,
 		.stale_ns = link->stale_ms * UINT64_C(1000000),
 		.self = {.role = link->secondary ? HELLO_SECONDARY : HELLO_PRIMARY}};
@@ -562,6 +595,7 @@ troupe_status end_create(
 		.taken = UINT64_MAX,
 		.seen_ns = now};
 	link->carrier = NULL;
+	transport->given = link->over ? link : NULL;
 	set_up_lines(transport, now);
 	transport->quit = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	transport->spins = eventcount_spins(MAX(link->pollers, 1u)) > 0;
@@ -582,6 +616,23 @@ bool end_regroups(struct transport *transport, uint32_t *ret_lost)
 	bool regroups = peers_regroups(transport->peers, ret_lost);
 	let_go(transport);
 	return regroups;
+}
+
+bool end_leaving(struct transport *transport, uint32_t secondary)
+{
+	hold(transport);
+	bool leaving = peers_is_leaving(transport->peers, secondary);
+	let_go(transport);
+	return leaving;
+}
+
+void end_leave(struct transport *transport)
+{
+	hold(transport);
+	peers_leave(transport->peers, clock_now_ns());
+	act(transport);
+	let_go(transport);
+	wake(transport);
 }
 
 bool end_is_done(struct transport *transport)

@@ -17,13 +17,17 @@
 
 struct transport_link {
 	/* The transport takes the carrier and leaves NULL: it owns it from then on, also when its creation fails after
-	 * that. */
+	 * that; but see `over`. */
 	const struct carrier_ops *ops;
 	struct carrier *carrier;
 	const char *const *names; /* of the peers, by line, as messages name them; used by the creation only */
 	uint32_t secondary;       /* the secondary whose end this is, from 1; 0: the primary's end */
 	uint64_t first_step;      /* number of the first step to come */
 	uint32_t clients;         /* primary: the last so many of the secondaries are robot clients, which may leave */
+	bool goes_on;             /* primary: the others may leave, too */
+	/* When the run goes on with other members, the transport gives the carrier back when it is destroyed, and says
+	 * which lines are in use no longer. NULL: it does not. */
+	bool *over; /* [lines] */
 	uint32_t stale_ms;
 	const char *name; /* of this process, for messages */
 	uint32_t pollers; /* processes on this machine that poll for one another */
@@ -38,6 +42,8 @@ struct transport_message end_ack_of(struct transport *transport, uint32_t second
 const struct troupe_error *end_lost(struct transport *transport);
 void end_stop(struct transport *transport, enum stop_kind kind, const char *why);
 bool end_regroups(struct transport *transport, uint32_t *ret_lost);
+bool end_leaving(struct transport *transport, uint32_t secondary);
+void end_leave(struct transport *transport);
 bool end_is_done(struct transport *transport);
 struct transport_counts end_counts(struct transport *transport);
 void end_close(struct transport *transport);
@@ -45,7 +51,7 @@ void end_destroy(struct transport *transport);
 
 #define END_SLOTS                                                                                                      \
 	.remote = true, .create = end_create, .publish = end_publish, .wait = end_wait, .ack = end_ack,                \
-	.ack_of = end_ack_of, .lost = end_lost, .regroups = end_regroups, .stop = end_stop, .is_done = end_is_done,    \
-	.counts = end_counts, .close = end_close, .destroy = end_destroy
+	.ack_of = end_ack_of, .lost = end_lost, .regroups = end_regroups, .leaving = end_leaving, .leave = end_leave,  \
+	.stop = end_stop, .is_done = end_is_done, .counts = end_counts, .close = end_close, .destroy = end_destroy
 
 #endif

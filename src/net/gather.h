@@ -16,18 +16,21 @@
 struct gather_self {
 	const struct troupe_network *network; /* checked; used by the creation only */
 	uint64_t fingerprint;                 /* of its floating-point arithmetic */
-	bool again;                           /* joining: the run goes on with other members, so a refusal is no end */
 };
 
 /* The members that a primary gathers. Lent until the next gathering_run(). */
 struct gather_members {
-	uint32_t secondaries; /* that are no robot clients */
+	/* That are no robot clients: so many; with `again` at most so many, and `expected` more than those whose
+	 * connections were kept. */
+	uint32_t secondaries, expected;
 	uint32_t clients;
 	const char *const *names;                           /* [clients] */
 	const unsigned char (*tickets)[HELLO_TICKET_BYTES]; /* [clients]: of their welcomes (net/hello.h) */
-	uint32_t more; /* further clients that may be let in: gather_host.knocked() is called for each */
-	uint16_t port; /* where clients get their topics; 0: none */
-	bool again;    /* the run has begun, and goes on with these members */
+	uint32_t more;  /* further clients that may be let in: gather_host.knocked() is called for each */
+	uint16_t port;  /* where clients get their topics; 0: none */
+	bool again;     /* the run has begun, and goes on with these members: see struct peers_options */
+	bool goes_on;   /* and would go on without any of them */
+	bool more_come; /* further secondaries may come: gather_host.knocked() is called for each */
 };
 
 /* The world that a primary gives. */
@@ -47,10 +50,10 @@ struct gather_host {
 	bool (*stopped)(void *ctx);
 	/* Gathering, may be NULL. Called about twenty times a second. */
 	void (*on_watch)(void *ctx);
-	/* Gathering, may be NULL if no further client may be let in. A robot client that is not awaited has come.
-	 * NULL: it is told to come again, because it is going to be awaited; else why it is not, for its user (the text
-	 * is constant). Any thread. */
-	const char *(*knocked)(void *ctx, const char *client);
+	/* Gathering, may be NULL if none may be let in later. A secondary that is not awaited has come: a robot client
+	 * of this name, or "", with the id of its process. NULL: it is told to come again, because it may be let in;
+	 * else why not, for its user (the text is constant). Any thread. */
+	const char *(*knocked)(void *ctx, const char *client, const unsigned char id[HELLO_ID_BYTES]);
 	/* Joining, may be NULL. A primary has admitted this process. host: the primary's, as text; NULL: not known.
 	 * port: where a robot client gets its topics; 0: nowhere. ticket: its right to act there (net/hello.h). */
 	void (*on_welcome)(void *ctx, const char *host, uint16_t port, const unsigned char ticket[HELLO_TICKET_BYTES]);
@@ -79,6 +82,7 @@ struct joining;
  * TROUPE_EPEER or TROUPE_EPROTOCOL for what peers do; error names the peer and the reason. All slots are filled, except
  * the first two in a back end without jobs. */
 struct gather_ops {
+	bool changes_members; /* secondaries may come, and may be lost, while the world runs */
 	/* The slots of troupe_job_join() and troupe_job_leave(). */
 	troupe_status (*job_join)(struct troupe_job **ret_job, struct troupe_error *error);
 	void (*job_leave)(struct troupe_job *job, bool well);
@@ -90,13 +94,20 @@ struct gather_ops {
 	 * host: lent until destruction. */
 	troupe_status (*gathering_create)(const struct gather_self *self, const struct gather_host *host,
 		struct gathering **ret_gathering, struct troupe_error *error);
-	/* Blocks until all secondaries have joined and have rebuilt the world, with this state. Once; where the back
-	 * end has clients, again after the transport of the call before is destroyed. When it fails, the peers that
-	 * had joined have been told. TROUPE_EPEER when the owner was told to stop. */
+	/* Blocks until all secondaries have joined and have rebuilt the world, with this state. Once; where members may
+	 * change (changes_members), again after the transport of the call before is destroyed. When it fails, the
+	 * peers that had joined have been told. TROUPE_EPEER when the owner was told to stop. */
 	troupe_status (*gathering_run)(
 		struct gathering *gathering, const struct gather_world *world, struct troupe_error *error);
-	/* After a gathering_run() that failed: whether this secondary, from 1, had joined. */
-	bool (*gathering_has)(const struct gathering *gathering, uint32_t secondary);
+	/* After a gathering_run() that failed: a client that did not come back, so that the caller gathers again
+	 * without it; NULL: that is not why. */
+	const char *(*gathering_missing)(const struct gathering *gathering);
+	/* After a gathering_run() that failed: whether another one was lost meanwhile, so that the caller gathers
+	 * again. */
+	bool (*gathering_regroups)(const struct gathering *gathering);
+	/* After gathering_run(): how many secondaries take part, with the clients. *ret_new: of those that are no
+	 * clients, how many have not taken part before; they come last. */
+	uint32_t (*gathering_members)(const struct gathering *gathering, uint32_t *ret_new);
 	/* The number of secondaries that have not joined yet. Any thread. */
 	uint32_t (*gathering_awaited)(const struct gathering *gathering);
 	/* After gathering_run(). The link belongs to the gathering, and outlives its transport. */
@@ -116,6 +127,10 @@ struct gather_ops {
 	/* After a joining_run() that failed: whether the run goes on with other members, so that this process is to
 	 * join again. */
 	bool (*joining_regroups)(const struct joining *joining);
+	/* After that, and after the transport's destruction: joining_run() may be called again, and joins the same
+	 * primary, on the same connection if it lives. wait_s: as in struct troupe_network. Not where members cannot
+	 * change. */
+	troupe_status (*joining_renew)(struct joining *joining, double wait_s, struct troupe_error *error);
 	/* Any thread, also a signal handler. joining_run() asks the host again. */
 	void (*joining_wake)(struct joining *joining);
 	/* As gathering_link(). *ret_secondaries: how many take part. */

@@ -183,18 +183,18 @@ troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *re
 
 void heartbeat_encode(const struct heartbeat *heartbeat, struct text *out)
 {
-	pack_u64(out, heartbeat->busy);
+	pack_u64(out, (uint64_t)heartbeat->busy | (uint64_t)heartbeat->leaves << 1);
 	pack_u64(out, heartbeat->step);
 }
 
 troupe_status heartbeat_decode(const void *bytes, size_t count, struct heartbeat *ret, struct troupe_error *error)
 {
 	struct unpack in = unpack_of(bytes, count);
-	uint32_t busy = unpack_count(&in, 1);
+	uint32_t flags = unpack_count(&in, 3);
 	uint64_t step = unpack_u64(&in);
 	if (!all_taken(&in))
 		return fail(error, TROUPE_EPROTOCOL, "its heartbeat is not valid");
-	*ret = (struct heartbeat){busy, step};
+	*ret = (struct heartbeat){flags & 1, flags & 2, step};
 	return TROUPE_OK;
 }
 

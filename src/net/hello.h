@@ -64,6 +64,7 @@ troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *re
 
 struct heartbeat {
 	bool busy;     /* loading a world or a level: the step deadline waits */
+	bool leaves;   /* secondary: asks to leave between two steps */
 	uint64_t step; /* the step that it expects or works on */
 };
 

@@ -30,6 +30,7 @@ struct peers *peers_create(const struct peers_options *options, uint64_t now_ns)
 	own->stale_ns = own->stale_ns ? own->stale_ns : 1000 * MS;
 	own->heartbeat_ns = own->heartbeat_ns ? own->heartbeat_ns : MAX(own->stale_ns / 5, 1);
 	own->hello_ns = own->hello_ns ? own->hello_ns : 2000 * MS;
+	own->kept_ns = own->kept_ns ? own->kept_ns : own->hello_ns;
 	peers->room = is_primary(peers) ? own->secondaries + PEERS_STRANGERS_MAX : 1;
 	peers->all = mem_alloc(peers->room * sizeof *peers->all);
 	peers->members = mem_alloc((own->secondaries + 1) * sizeof *peers->members);
@@ -45,6 +46,8 @@ void peers_destroy(struct peers *peers)
 {
 	if (!peers)
 		return;
+	for (uint32_t id = 0; id < peers->room; id++)
+		free(peers->all[id].hello);
 	free(peers->all);
 	free(peers->members);
 	vec_free(&peers->queue);
@@ -112,6 +115,8 @@ static void send_stop(struct peers *peers, uint32_t id, const struct stop *stop)
 	peers_push_send(peers, id, FRAME_STOP, begin);
 }
 
+static void send_heartbeats(struct peers *peers, uint64_t now_ns);
+
 /* --- going -------------------------------------------------------------------------------------------------------- */
 
 void peers_copy_words(char *to, size_t room, const char *from)
@@ -121,9 +126,18 @@ void peers_copy_words(char *to, size_t room, const char *from)
 	to[count] = '\0';
 }
 
+static void free_peer(struct peers *peers, struct peer *peer)
+{
+	peers->kept -= peer->kept;
+	free(peer->hello);
+	*peer = (struct peer){.stage = FREE};
+}
+
 void peers_forget(struct peers *peers, uint32_t id, uint64_t now_ns)
 {
 	struct peer *peer = &peers->all[id];
+	if (peer->kept) /* one less is hoped for */
+		peers->options.expected = MAX(peers->options.expected, 2) - 1;
 	if (peer->stage == MEMBER) {
 		peers->members[peer->secondary] = PEERS_NONE;
 		peers->present--;
@@ -134,7 +148,26 @@ void peers_forget(struct peers *peers, uint32_t id, uint64_t now_ns)
 			peers->gathering_ns = now_ns;
 		}
 	}
-	*peer = (struct peer){.stage = FREE};
+	free_peer(peers, peer);
+}
+
+/* The run has ended. Those that are to join again keep their connections. handled: the caller has told it, or it us. */
+static void part_with(struct peers *peers, uint32_t id, bool handled)
+{
+	struct peer *peer = &peers->all[id];
+	const bool regroups = peers->end.kind == STOP_REGROUP, member = peer->stage == MEMBER;
+	struct stop left = {.kind = STOP_LEFT, .next_step = peers->end.next_step};
+	peers_copy_words(left.who, sizeof left.who, peer->name);
+	peers_copy_words(left.why, sizeof left.why, "it was told to stop");
+	if (peer->hello)
+		peers_send_refuse(peers, id, "the members change once more", true);
+	if (member && !handled)
+		send_stop(peers, id, regroups && peer->leaving ? &left : &peers->end);
+	if (regroups && member && !peer->leaving && !(handled && is_primary(peers)))
+		return;
+	if (!handled)
+		peers_push_close(peers, id);
+	free_peer(peers, peer);
 }
 
 void peers_end_all(struct peers *peers, enum stop_kind kind, const char *who, const char *why, uint32_t but)
@@ -145,19 +178,14 @@ void peers_end_all(struct peers *peers, enum stop_kind kind, const char *who, co
 	peers_copy_words(peers->end.who, sizeof peers->end.who, who);
 	peers_copy_words(peers->end.why, sizeof peers->end.why, why);
 	peers->phase = PEERS_OVER;
-	for (uint32_t id = 0; id < peers->room; id++) {
-		struct peer *peer = &peers->all[id];
-		if (peer->stage == MEMBER && id != but)
-			send_stop(peers, id, &peers->end);
-		if (peer->stage != FREE && id != but)
-			peers_push_close(peers, id);
-		*peer = (struct peer){.stage = FREE};
-	}
+	for (uint32_t id = 0; id < peers->room; id++)
+		if (peers->all[id].stage != FREE)
+			part_with(peers, id, id == but);
 	peers_push(peers, (struct peers_action){.kind = PEERS_ENDED}, peers->bytes.count);
 }
 
-/* A robot client is lost: the client is told why, and the others are told to join again. */
-static void lose_client(
+/* The peer is told why it is lost, and the others are told to join again. */
+static void lose_one(
 	struct peers *peers, uint32_t id, enum stop_kind kind, const char *who, const char *why, enum farewell farewell)
 {
 	struct stop own = {.kind = kind, .next_step = peers->next_step};
@@ -171,9 +199,10 @@ static void lose_client(
 	peers_end_all(peers, STOP_REGROUP, who, why, id);
 }
 
-static bool is_client(const struct peers *peers, const struct peer *peer)
+bool peers_goes_on_without(const struct peers *peers, const struct peer *peer)
 {
-	return is_primary(peers) && peer->secondary > peers->options.secondaries - peers->options.clients;
+	bool client = peer->secondary > peers->options.secondaries - peers->options.clients;
+	return is_primary(peers) && (peers->options.goes_on || peers->options.again || client);
 }
 
 void peers_lose(
@@ -183,12 +212,17 @@ void peers_lose(
 	char who[PEERS_NAME_BYTES];
 	bool matters = peer->stage == MEMBER || !is_primary(peers); /* the loss of a stranger does not matter */
 	uint32_t number = peer->secondary;
+	if (peers->phase == PEERS_OVER) { /* it will not join again */
+		free_peer(peers, peer);
+		return;
+	}
 	memcpy(who, peer->name, sizeof who);
-	if (peers->phase == PEERS_RUNNING && peer->stage == MEMBER) {
+	bool again = is_primary(peers) && peers->options.again && peers->phase == PEERS_LOADING;
+	if ((peers->phase == PEERS_RUNNING || again) && peer->stage == MEMBER) {
 		if (farewell == FAREWELL_CLOSE)
 			peers_push_close(peers, id);
-		if (is_client(peers, peer))
-			lose_client(peers, id, kind, who, why, farewell);
+		if (peers_goes_on_without(peers, peer))
+			lose_one(peers, id, kind, who, why, farewell);
 		else
 			peers_end_all(peers, kind, who, why, farewell == FAREWELL_WORDS ? PEERS_NONE : id);
 		return;
@@ -232,6 +266,15 @@ void peers_abandon(struct peers *peers, uint32_t id, const char *why, uint64_t n
 		peers_lose(peers, id, STOP_LOST, why, FAREWELL_WORDS, now_ns);
 }
 
+void peers_leave(struct peers *peers, uint64_t now_ns)
+{
+	assert(!is_primary(peers));
+	if (peers->phase != PEERS_RUNNING)
+		return;
+	peers->all[peers->members[0]].leaving = true;
+	send_heartbeats(peers, now_ns);
+}
+
 void peers_stop(struct peers *peers, enum stop_kind kind, const char *why)
 {
 	struct text who = {0};
@@ -253,7 +296,7 @@ void peers_stop(struct peers *peers, enum stop_kind kind, const char *why)
 
 bool peers_heard(struct peers *peers, uint32_t id, enum frame_type type, uint64_t now_ns)
 {
-	if (!is_here(peers, id))
+	if (!is_here(peers, id) || peers->phase == PEERS_OVER)
 		return false;
 	if (!peers_is_due(peers, &peers->all[id], type)) {
 		struct troupe_error error;
@@ -409,7 +452,8 @@ static void send_heartbeats(struct peers *peers, uint64_t now_ns)
 		if (peers->all[id].stage != MEMBER || (!is_primary(peers) && !peers->own))
 			continue;
 		size_t begin = peers->bytes.count;
-		heartbeat_encode(&(struct heartbeat){peers->busy, step}, &peers->bytes);
+		heartbeat_encode(&(struct heartbeat){peers->busy, peers->all[id].leaving && !is_primary(peers), step},
+			&peers->bytes);
 		peers_push_send(peers, id, FRAME_HEARTBEAT, begin);
 	}
 	peers->beat_ns = now_ns;
@@ -437,8 +481,7 @@ void peers_wake_at(struct peers *peers, uint64_t when_ns)
 	peers->deadline_ns = MIN(peers->deadline_ns, when_ns);
 }
 
-/* Whether `span_ns` has passed since since_ns. If not, peers_tick() will be due when it has. */
-static bool passed(struct peers *peers, uint64_t since_ns, uint64_t span_ns, uint64_t now_ns)
+bool peers_passed(struct peers *peers, uint64_t since_ns, uint64_t span_ns, uint64_t now_ns)
 {
 	if (now_ns >= since_ns && now_ns - since_ns >= span_ns)
 		return true;
@@ -452,14 +495,17 @@ static void tick_peer(struct peers *peers, uint32_t id, uint64_t now_ns)
 	const struct peer *peer = &peers->all[id];
 	struct troupe_error why;
 	bool admitted = peer->stage == MEMBER && (is_primary(peers) || peers->own);
+	if (peer->hello)
+		return;
 	if (!admitted) {
-		if (passed(peers, peer->joined_ns, peers->options.hello_ns, now_ns))
+		uint64_t span_ns = peer->kept ? peers->options.kept_ns : peers->options.hello_ns;
+		if (peers_passed(peers, peer->joined_ns, span_ns, now_ns))
 			peers_lose(peers, id, STOP_LOST,
 				peer->stage == MEMBER ? "did not answer the hello in time" : "sent no hello in time",
 				FAREWELL_WORDS, now_ns);
 		return;
 	}
-	if (!passed(peers, peer->heard_ns, peers->options.stale_ns, now_ns))
+	if (!peers_passed(peers, peer->heard_ns, peers->options.stale_ns, now_ns))
 		return;
 	fail(&why, TROUPE_EPEER, "silent for %llu ms", (unsigned long long)((now_ns - peer->heard_ns) / MS));
 	peers_lose(peers, id, STOP_LOST, why.text, FAREWELL_WORDS, now_ns);
@@ -472,7 +518,7 @@ static void tick_step(struct peers *peers, uint64_t now_ns)
 	uint32_t first = PEERS_NONE;
 	struct troupe_error why;
 	if (!peers->step_is_out || !peers->options.step_ns ||
-		!passed(peers, peers->published_ns, peers->options.step_ns, now_ns))
+		!peers_passed(peers, peers->published_ns, peers->options.step_ns, now_ns))
 		return;
 	for (uint32_t i = peers->options.secondaries; i > 0; i--) {
 		const struct peer *peer = &peers->all[peers->members[i]];
@@ -520,11 +566,11 @@ static void say_who_is_missing(const struct peers *peers, struct text *out)
 static void tick_wait(struct peers *peers, uint64_t now_ns)
 {
 	if (peers->phase != PEERS_GATHERING || !peers->options.wait_ns ||
-		!passed(peers, peers->gathering_ns, peers->options.wait_ns, now_ns))
+		!peers_passed(peers, peers->gathering_ns, peers->options.wait_ns, now_ns))
 		return;
 	struct text why = {0};
 	say_who_is_missing(peers, &why);
-	peers_stop(peers, peers->options.again ? STOP_REGROUP : STOP_MISSING, why.at);
+	peers_stop(peers, STOP_MISSING, why.at);
 	text_fini(&why);
 }
 
@@ -536,10 +582,12 @@ void peers_tick(struct peers *peers, uint64_t now_ns)
 			tick_peer(peers, id, now_ns);
 	if (peers->phase == PEERS_RUNNING && is_primary(peers))
 		tick_step(peers, now_ns);
+	if (peers->options.again)
+		peers_settle(peers, now_ns);
 	tick_wait(peers, now_ns);
 	if (peers->phase == PEERS_OVER || !peers->present)
 		return;
-	if (passed(peers, peers->beat_ns, peers->options.heartbeat_ns, now_ns)) {
+	if (peers_passed(peers, peers->beat_ns, peers->options.heartbeat_ns, now_ns)) {
 		send_heartbeats(peers, now_ns);
 		peers_wake_at(peers, now_ns + peers->options.heartbeat_ns);
 	}
@@ -589,6 +637,34 @@ bool peers_regroups(const struct peers *peers, uint32_t *ret_lost)
 {
 	*ret_lost = peers->lost;
 	return peers->phase == PEERS_OVER && peers->end.kind == STOP_REGROUP;
+}
+
+const char *peers_missing(const struct peers *peers)
+{
+	return peers->missing;
+}
+
+bool peers_stays(const struct peers *peers, uint32_t id)
+{
+	return peers->phase == PEERS_OVER && peers->end.kind == STOP_REGROUP && id < peers->room &&
+	       peers->all[id].stage == MEMBER;
+}
+
+bool peers_is_leaving(const struct peers *peers, uint32_t secondary)
+{
+	uint32_t id = peers_id_of(peers, secondary);
+	return is_primary(peers) && id != PEERS_NONE && peers->all[id].leaving;
+}
+
+bool peers_is_new(const struct peers *peers, uint32_t secondary)
+{
+	uint32_t id = peers_id_of(peers, secondary);
+	return id != PEERS_NONE && !peers->all[id].known;
+}
+
+uint32_t peers_secondaries(const struct peers *peers)
+{
+	return peers->options.secondaries;
 }
 
 const unsigned char *peers_ticket(const struct peers *peers)

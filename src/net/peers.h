@@ -5,7 +5,8 @@
  *   primary:    gathers exactly N secondaries, waits until all are ready, then runs. A secondary that is one too many,
  *               differs or comes later is refused with the reason. Before the start, a secondary that leaves is
  *               forgotten, and another may come. After the start the set is fixed: a secondary that leaves ends the run
- *               for all.
+ *               for all, unless options.goes_on: then the others are told to join again, on their connections
+ *               (STOP_REGROUP), and other peers of this primary, with options.again, gather them anew.
  *   secondary:  has one primary at a time. Before the start it may join another primary when it loses the first or is
  *               refused.
  *
@@ -42,14 +43,24 @@ enum peers_phase {
 struct peers_options {
 	struct hello self;    /* its role decides which side this is */
 	uint32_t secondaries; /* primary: exactly so many, 1..TROUPE_SECONDARIES_MAX */
-	/* Primary: the last `clients` of the secondaries are robot clients, each with its name. When one is lost during
-	 * the run, the others are told to join again (STOP_REGROUP) instead of the reason. */
+	/* Primary: when a secondary is lost during the run, the others are told to join again (STOP_REGROUP) instead of
+	 * the reason. */
+	bool goes_on;
+	/* Primary: the last `clients` of the secondaries are robot clients, each with its name. For the loss of one of
+	 * these, goes_on is set in any case. */
 	uint32_t clients;
 	const char *const *client_names; /* [clients]; NULL: no peer is admitted. Outlives peers */
 	/* [clients]: of their welcomes; NULL: 0. Outlives peers */
 	const unsigned char (*client_tickets)[HELLO_TICKET_BYTES];
 	uint32_t more_clients; /* primary: so many further clients may be let in: they are told to come again */
-	bool again;            /* primary: if not all come in time, the others are told to join again */
+	bool more_plain;       /* primary: the same for secondaries that are no clients, any number of them */
+	/* Primary: the run goes on with those that come, 1 .. secondaries with all clients. They are admitted together:
+	 * when all clients and `expected` others have come; or after settle_ns, if no connection that was kept
+	 * (peers_keep()) still owes its hello, with those that have come. If a client is missing then, or if one that
+	 * was admitted is lost before all are ready, the others are told to join again. */
+	bool again;
+	uint32_t expected;
+	uint64_t settle_ns;
 	uint16_t port;         /* primary: of struct welcome */
 	uint64_t first_step;   /* primary: number of the first step */
 	uint64_t state_hash;   /* primary: of the first state; each secondary must compute the same */
@@ -58,6 +69,7 @@ struct peers_options {
 	/* From joining to the hello, and from the hello to its answer; 0: two seconds. A socket that was given leads to
 	 * a process that was started together with this one, whose end closes the socket: PEERS_GIVEN_HELLO_NS. */
 	uint64_t hello_ns;
+	uint64_t kept_ns; /* primary: the same for a connection that was kept, whose peer may be in a step */
 	uint64_t step_ns; /* primary: limit for the acks of a step; 0: no limit */
 	uint64_t wait_ns; /* limit for all to join (secondary: to be admitted); 0: no limit */
 	bool seeks;       /* secondary: a refusal is not the end, as there may be other primaries */
@@ -70,7 +82,9 @@ enum peers_action_kind {
 	PEERS_LOST,     /* before the start: the connection of this number is lost (its CLOSE comes, too); text: why */
 	PEERS_REFUSED,  /* secondary that seeks: this primary refused us (its CLOSE comes, too); text: why */
 	PEERS_TURNED_AWAY, /* primary: a stranger was refused, or sent invalid data; text: who and why */
-	PEERS_KNOCKED,     /* primary: a client that is not awaited was told to come again; text: its name */
+	PEERS_KNOCKED,     /* primary: one that is not awaited was told to come again: the HELLO_ID_BYTES of its id,
+			    * then as a text the client's name, "" for a secondary that is none */
+	PEERS_LEAVES,      /* primary: during the run this secondary asked to leave (PEERS_LEAVES comes once) */
 	PEERS_STARTED,     /* all are ready */
 	PEERS_ENDED,       /* see peers_end(). Only SEND and CLOSE come after it */
 };
@@ -80,6 +94,7 @@ struct peers_action {
 	uint32_t id;          /* connection */
 	uint32_t secondary;   /* ADMITTED, LOST: number, from 1; 0: a primary */
 	enum frame_type type; /* SEND */
+	bool again;           /* REFUSED: it may let us in later */
 	const char *bytes;    /* SEND: payload; LOST, REFUSED, TURNED_AWAY: text. Until the next call of any kind */
 	size_t count;
 };
@@ -107,6 +122,9 @@ void peers_woke(struct peers *peers, uint64_t now_ns);
 uint32_t peers_join(struct peers *peers, const char *address, uint64_t now_ns);
 void peers_receive(
 	struct peers *peers, uint32_t id, enum frame_type type, const void *bytes, size_t count, uint64_t now_ns);
+/* The same for a connection of the run before, after STOP_REGROUP. Primary: what comes on it before its hello belongs
+ * to that run, and is ignored; the hello may take options.kept_ns. */
+uint32_t peers_keep(struct peers *peers, const char *address, uint64_t now_ns);
 /* A frame of the world came. False: this peer may not send it now; handled as by peers_break(). */
 bool peers_heard(struct peers *peers, uint32_t id, enum frame_type type, uint64_t now_ns);
 /* Part of a large frame came: the peer lives. */
@@ -150,10 +168,13 @@ bool peers_owes(const struct peers *peers, uint32_t id);
 /* This side loads a world or a level, or has finished. Heartbeats say so, and the step deadline waits on both sides. A
  * heartbeat is sent at once. */
 void peers_busy(struct peers *peers, bool busy, uint64_t now_ns);
-/* This side ends the run with STOP_DONE, STOP_LEFT (the announced leave) or STOP_FAILED; all peers are told. When a
- * primary fails between two steps, the last acknowledged step is taken for the one that failed, when its acks were
- * merged, and does not count. A primary should not fail at any other time between steps; if it did, a step that counts
- * would be taken back. */
+/* Secondary: asks to leave. If the run goes on without it, the primary lets it leave between two steps, so that no step
+ * is repeated; otherwise this ends the run for all. Either way STOP_LEFT comes. */
+void peers_leave(struct peers *peers, uint64_t now_ns);
+/* This side ends the run with STOP_REGROUP, for a primary, STOP_DONE, STOP_LEFT (the announced leave) or STOP_FAILED;
+ * all peers are told. When a primary fails between two steps, the last acknowledged step is taken for the one that
+ * failed, when its acks were merged, and does not count. A primary should not fail at any other time between steps; if
+ * it did, a step that counts would be taken back. */
 void peers_stop(struct peers *peers, enum stop_kind kind, const char *why);
 
 /* --- what is known ----------------------------------------------------------------------------------------------- */
@@ -165,6 +186,16 @@ enum peers_phase peers_phase(const struct peers *peers);
 const struct stop *peers_end(const struct peers *peers);
 /* Whether the run goes on with other members. *ret_lost: primary: the secondary that was lost, or 0. */
 bool peers_regroups(const struct peers *peers, uint32_t *ret_lost);
+/* After that: primary: the client that did not come back; NULL: that was not why. */
+const char *peers_missing(const struct peers *peers);
+/* After that: whether the peer of this connection is to join again on it. */
+bool peers_stays(const struct peers *peers, uint32_t id);
+/* Primary: whether this secondary, from 1, asked to leave. */
+bool peers_is_leaving(const struct peers *peers, uint32_t secondary);
+/* Primary, with options.again: whether the secondary, from 1, has come on a connection that was not kept. */
+bool peers_is_new(const struct peers *peers, uint32_t secondary);
+/* Primary: of options.secondaries; with options.again those that were admitted. */
+uint32_t peers_secondaries(const struct peers *peers);
 /* Secondary, once admitted: the port and the ticket of struct welcome. */
 uint16_t peers_port(const struct peers *peers);
 const unsigned char *peers_ticket(const struct peers *peers);

@@ -3,6 +3,7 @@
  * on. A frame that fails a check ends the connection to its peer. */
 #include "net/peers_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void set_name(struct peer *peer, const char *what, uint32_t number, const char *name)
@@ -25,7 +26,7 @@ static void send_hello(struct peers *peers, uint32_t id)
 
 /* --- coming ------------------------------------------------------------------------------------------------------- */
 
-uint32_t peers_join(struct peers *peers, const char *address, uint64_t now_ns)
+static uint32_t join(struct peers *peers, const char *address, bool kept, uint64_t now_ns)
 {
 	uint32_t id = 0;
 	while (id < peers->room && peers->all[id].stage != FREE)
@@ -34,18 +35,31 @@ uint32_t peers_join(struct peers *peers, const char *address, uint64_t now_ns)
 		return PEERS_NONE;
 	struct peer *peer = &peers->all[id];
 	*peer = (struct peer){.stage = STRANGER, .joined_ns = now_ns, .heard_ns = now_ns};
+	peer->known = peer->kept = kept && is_primary(peers);
+	peers->kept += peer->kept;
 	peers_copy_words(peer->address, sizeof peer->address, address);
 	peers_copy_words(peer->name, sizeof peer->name, peer->address);
-	peers_wake_at(peers, now_ns + peers->options.hello_ns);
+	peers_wake_at(peers, now_ns + (peer->kept ? peers->options.kept_ns : peers->options.hello_ns));
 	if (!is_primary(peers))
 		send_hello(peers, id);
 	return id;
 }
 
+uint32_t peers_join(struct peers *peers, const char *address, uint64_t now_ns)
+{
+	return join(peers, address, false, now_ns);
+}
+
+uint32_t peers_keep(struct peers *peers, const char *address, uint64_t now_ns)
+{
+	return join(peers, address, true, now_ns);
+}
+
 static const struct peer *find_member(const struct peers *peers, const unsigned char process[HELLO_ID_BYTES])
 {
 	for (uint32_t id = 0; id < peers->room; id++)
-		if (peers->all[id].stage == MEMBER && !memcmp(peers->all[id].id, process, HELLO_ID_BYTES))
+		if ((peers->all[id].stage == MEMBER || peers->all[id].hello) &&
+			!memcmp(peers->all[id].id, process, HELLO_ID_BYTES))
 			return &peers->all[id];
 	return NULL;
 }
@@ -94,6 +108,77 @@ static void admit(struct peers *peers, uint32_t id, const struct hello *hello, u
 	peers_wake_at(peers, now_ns);
 }
 
+/* --- coming in a run that goes on --------------------------------------------------------------------------------- */
+
+/* How many have come and wait: clients, or others. */
+static uint32_t count_waiting(const struct peers *peers, bool clients)
+{
+	uint32_t count = 0;
+	for (uint32_t id = 0; id < peers->room; id++)
+		count += peers->all[id].hello && (*peers->all[id].hello->client != '\0') == clients;
+	return count;
+}
+
+/* Secondaries that are no clients first, in the order of their connections. */
+static void admit_all(struct peers *peers, uint32_t plain, uint64_t now_ns)
+{
+	peers->options.secondaries = plain + peers->options.clients;
+	for (int clients = 0; clients < 2; clients++)
+		for (uint32_t id = 0; id < peers->room; id++) {
+			struct hello *hello = peers->all[id].hello;
+			if (!hello || (*hello->client != '\0') != clients)
+				continue;
+			peers->all[id].hello = NULL;
+			admit(peers, id, hello, now_ns);
+			free(hello);
+		}
+}
+
+static const char *missing_client(const struct peers *peers)
+{
+	for (uint32_t i = 0; i < peers->options.clients; i++) {
+		bool here = false;
+		for (uint32_t id = 0; id < peers->room && !here; id++)
+			here = peers->all[id].hello &&
+			       !strcmp(peers->all[id].hello->client, peers->options.client_names[i]);
+		if (!here)
+			return peers->options.client_names[i];
+	}
+	return NULL;
+}
+
+void peers_settle(struct peers *peers, uint64_t now_ns)
+{
+	if (peers->phase != PEERS_GATHERING)
+		return;
+	uint32_t plain = count_waiting(peers, false), clients = count_waiting(peers, true);
+	if (plain >= MAX(peers->options.expected, 1) && clients == peers->options.clients) {
+		admit_all(peers, plain, now_ns);
+		return;
+	}
+	if (!peers_passed(peers, peers->gathering_ns, peers->options.settle_ns, now_ns) || peers->kept || !plain)
+		return;
+	peers->missing = missing_client(peers);
+	if (peers->missing) {
+		struct troupe_error why;
+		fail(&why, TROUPE_EPEER, "client '%s' did not come back", peers->missing);
+		peers_stop(peers, STOP_REGROUP, why.text);
+		return;
+	}
+	admit_all(peers, plain, now_ns);
+}
+
+static void let_wait(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
+{
+	struct peer *peer = &peers->all[id];
+	peer->hello = mem_alloc(sizeof *peer->hello);
+	*peer->hello = *hello;
+	memcpy(peer->id, hello->id, sizeof peer->id);
+	peers_settle(peers, now_ns);
+}
+
+/* --- judging ------------------------------------------------------------------------------------------------------ */
+
 /* Whether a stranger is admitted; if not, the reason. */
 static troupe_status judge(struct peers *peers, uint32_t id, const struct hello *hello, struct troupe_error *why)
 {
@@ -102,12 +187,15 @@ static troupe_status judge(struct peers *peers, uint32_t id, const struct hello 
 		send_hello(peers, id); /* so that the other side can name the difference, too */
 		return TROUPE_EPROTOCOL;
 	}
-	if (peers->phase == PEERS_RUNNING)
+	bool again = peers->options.again;
+	if (peers->phase == PEERS_RUNNING || (again && peers->phase == PEERS_LOADING))
 		return fail(why, TROUPE_EPEER, "the run has begun with %u %s", peers->present,
 			peers->present == 1 ? "secondary" : "secondaries");
 	if (twin)
 		return fail(why, TROUPE_EPEER, "the same process has joined already, as %s", twin->name);
 	uint32_t place = place_for(peers, hello->client);
+	if (again && !*hello->client)
+		place = count_waiting(peers, false) < plain_count(peers);
 	if (*hello->client && place && peers->members[place] != PEERS_NONE)
 		return fail(why, TROUPE_EPEER, "client '%.80s' takes part already, as %s", hello->client,
 			peers->all[peers->members[place]].name);
@@ -120,20 +208,22 @@ static troupe_status judge(struct peers *peers, uint32_t id, const struct hello 
 	return TROUPE_OK;
 }
 
-/* Whether it is a client that may be let in later. */
+/* Whether it may be let in later. */
 static bool knocks(const struct peers *peers, const struct hello *hello)
 {
-	return *hello->client && peers->options.more_clients && !place_for(peers, hello->client) &&
-	       !hello_match(&peers->options.self, hello, NULL);
+	bool client = *hello->client != '\0';
+	bool may = client ? peers->options.more_clients && !place_for(peers, hello->client) : peers->options.more_plain;
+	return may && !find_member(peers, hello->id) && !hello_match(&peers->options.self, hello, NULL);
 }
 
-static void hear_knock(struct peers *peers, uint32_t id, const char *client, const char *why, uint64_t now_ns)
+static void hear_knock(struct peers *peers, uint32_t id, const struct hello *hello, const char *why, uint64_t now_ns)
 {
 	peers_send_refuse(peers, id, why, true);
 	peers_push_close(peers, id);
 	peers_forget(peers, id, now_ns);
 	size_t begin = peers->bytes.count;
-	text_add(&peers->bytes, "%s", client);
+	text_add_bytes(&peers->bytes, (const char *)hello->id, sizeof hello->id);
+	text_add(&peers->bytes, "%s", hello->client);
 	peers_push(peers, (struct peers_action){.kind = PEERS_KNOCKED, .id = id}, begin);
 }
 
@@ -143,11 +233,14 @@ static void hear_stranger(struct peers *peers, uint32_t id, const struct hello *
 	struct troupe_error why;
 	set_name(&peers->all[id], *hello->client ? "a client" : "a secondary", 0, hello->name);
 	if (!judge(peers, id, hello, &why)) {
-		admit(peers, id, hello, now_ns);
+		if (peers->options.again)
+			let_wait(peers, id, hello, now_ns);
+		else
+			admit(peers, id, hello, now_ns);
 		return;
 	}
 	if (knocks(peers, hello)) {
-		hear_knock(peers, id, hello->client, why.text, now_ns);
+		hear_knock(peers, id, hello, why.text, now_ns);
 		return;
 	}
 	peers_push_turned_away(peers, id, why.text);
@@ -168,7 +261,7 @@ static void not_let_in(struct peers *peers, uint32_t id, const char *why, bool a
 	peers_forget(peers, id, now_ns);
 	size_t begin = peers->bytes.count;
 	text_add(&peers->bytes, "%s turned this process away: %s", name, why);
-	peers_push(peers, (struct peers_action){.kind = PEERS_REFUSED, .id = id}, begin);
+	peers_push(peers, (struct peers_action){.kind = PEERS_REFUSED, .id = id, .again = again}, begin);
 }
 
 /* Secondary. */
@@ -242,14 +335,15 @@ bool peers_is_due(const struct peers *peers, const struct peer *peer, enum frame
 	bool started = peers->phase == PEERS_RUNNING;
 	switch (type) {
 	case FRAME_HELLO:
-		return !member;
+		return !member && !peer->hello;
 	case FRAME_WELCOME:
 		return !primary && member && !admitted;
 	case FRAME_REFUSE:
 		return !(member && started);
 	case FRAME_HEARTBEAT:
-	case FRAME_STOP:
 		return admitted;
+	case FRAME_STOP:
+		return admitted || peer->kept;
 	case FRAME_WORLD:
 	case FRAME_WORLD_DATA:
 		return !primary && admitted && !started;
@@ -271,9 +365,19 @@ bool peers_is_due(const struct peers *peers, const struct peer *peer, enum frame
 
 static void hear_heartbeat(struct peers *peers, uint32_t id, const struct heartbeat *heartbeat, uint64_t now_ns)
 {
-	peers->all[id].busy = heartbeat->busy;
+	struct peer *peer = &peers->all[id];
+	peer->busy = heartbeat->busy;
 	if (heartbeat->busy)
 		peers->published_ns = now_ns; /* a busy secondary extends the step deadline */
+	if (!heartbeat->leaves || peer->leaving || !is_primary(peers))
+		return;
+	if (peers->phase != PEERS_RUNNING || !peers_goes_on_without(peers, peer)) {
+		peers_lose(peers, id, STOP_LEFT, "it was told to stop", FAREWELL_WORDS, now_ns);
+		return;
+	}
+	peer->leaving = true;
+	peers_push(peers, (struct peers_action){.kind = PEERS_LEAVES, .id = id, .secondary = peer->secondary},
+		peers->bytes.count);
 }
 
 static void hear_stop(struct peers *peers, uint32_t id, const struct stop *stop, uint64_t now_ns)
@@ -281,7 +385,8 @@ static void hear_stop(struct peers *peers, uint32_t id, const struct stop *stop,
 	if (!is_primary(peers)) {
 		/* the primary knows better; bounded, because the number is input */
 		peers->next_step = MIN(MAX(stop->next_step, peers->options.first_step), peers->expected);
-		peers_push_close(peers, id);
+		if (stop->kind != STOP_REGROUP || peers->all[id].leaving)
+			peers_push_close(peers, id);
 		peers_end_all(peers, stop->kind, stop->who, stop->why, id);
 		return;
 	}
@@ -389,11 +494,23 @@ static take_fn *const takes[FRAME_TYPES] = {
 	[FRAME_START] = take_start,
 };
 
+/* Whether it was sent before the peer knew that it is to join again. */
+static bool peers_is_old(struct peers *peers, uint32_t id, enum frame_type type)
+{
+	if (id >= peers->room || !peers->all[id].kept)
+		return false;
+	if (type != FRAME_HELLO)
+		return type != FRAME_STOP && type != FRAME_REFUSE;
+	peers->all[id].kept = false;
+	peers->kept--;
+	return false;
+}
+
 void peers_receive(
 	struct peers *peers, uint32_t id, enum frame_type type, const void *bytes, size_t count, uint64_t now_ns)
 {
 	struct troupe_error error;
-	if (!peers_heard(peers, id, type, now_ns))
+	if (peers_is_old(peers, id, type) || !peers_heard(peers, id, type, now_ns))
 		return;
 	if (!takes[type])
 		fail(&error, TROUPE_EPROTOCOL, "sent %s, which only the other side may send", frame_name(type));

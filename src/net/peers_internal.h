@@ -15,10 +15,14 @@ enum stage {
 
 struct peer {
 	enum stage stage;
-	bool ready;         /* has rebuilt the state; a secondary's primary: was told that we have */
-	bool busy;          /* its last heartbeat said so */
-	bool acked;         /* has acknowledged the current step */
-	uint32_t secondary; /* its number, in a primary's table */
+	bool ready;          /* has rebuilt the state; a secondary's primary: was told that we have */
+	bool busy;           /* its last heartbeat said so */
+	bool acked;          /* has acknowledged the current step */
+	bool kept;           /* primary: its connection is of the run before, and its hello has not come */
+	bool known;          /* primary: its connection is of the run before */
+	bool leaving;        /* primary: it asked to leave; secondary: we did */
+	struct hello *hello; /* primary: it has come, and is to be admitted with others; owned */
+	uint32_t secondary;  /* its number, in a primary's table */
 	uint64_t joined_ns, heard_ns;
 	unsigned char id[HELLO_ID_BYTES];
 	char address[PEERS_ADDRESS_BYTES];
@@ -50,7 +54,9 @@ struct peers {
 	uint64_t published_ns; /* time of publishing the step, or of the last busy heartbeat */
 	uint32_t acks;
 	struct stop end;
-	uint32_t lost;                            /* primary: the client because of which the run regroups; 0: none */
+	uint32_t lost;                            /* primary: that because of which the run regroups; 0: none */
+	const char *missing;                      /* primary: the client that did not come back; NULL: none */
+	uint32_t kept;                            /* primary: connections that still owe their hello */
 	uint16_t port;                            /* secondary: of struct welcome */
 	unsigned char ticket[HELLO_TICKET_BYTES]; /* the same */
 	VEC(struct queued) queue;
@@ -85,6 +91,12 @@ enum farewell {
 /* A peer is lost. While the run goes on, the loss of a member ends it; before the start, the peer is only forgotten. */
 void peers_lose(struct peers *peers, uint32_t id, enum stop_kind kind, const char *why, enum farewell farewell,
 	uint64_t now_ns);
+/* Whether the run goes on without this one. */
+bool peers_goes_on_without(const struct peers *peers, const struct peer *peer);
+/* Primary, with options.again: admits those that have come, when it is time. */
+void peers_settle(struct peers *peers, uint64_t now_ns);
+/* Whether a span has passed. If not, peers_tick() will be due when it has. */
+bool peers_passed(struct peers *peers, uint64_t since_ns, uint64_t span_ns, uint64_t now_ns);
 /* Removes the connection from the table, in any stage. */
 void peers_forget(struct peers *peers, uint32_t id, uint64_t now_ns);
 /* Makes peers_tick() due at that time, if it is not due earlier. */

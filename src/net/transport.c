@@ -7,6 +7,8 @@ static const char *hole_of_remote(const struct transport_ops *ops)
 {
 	return !ops->lost       ? "lost"
 	       : !ops->regroups ? "regroups"
+	       : !ops->leaving  ? "leaving"
+	       : !ops->leave    ? "leave"
 	       : !ops->stop     ? "stop"
 	       : !ops->is_done  ? "is_done"
 	       : !ops->counts   ? "counts"
@@ -20,6 +22,8 @@ static const char *hole_of_local(const struct transport_ops *ops)
 {
 	return ops->lost                         ? "lost, which only a remote one has"
 	       : ops->regroups                   ? "regroups, which only a remote one has"
+	       : ops->leaving                    ? "leaving, which only a remote one has"
+	       : ops->leave                      ? "leave, which only a remote one has"
 	       : ops->stop                       ? "stop, which only a remote one has"
 	       : ops->is_done                    ? "is_done, which only a remote one has"
 	       : ops->counts                     ? "counts, which only a remote one has"

@@ -58,6 +58,8 @@ struct transport_options {
 	/* Either end. May be NULL. A peer is lost: no later step will be acknowledged by all, so the caller must stop
 	 * waiting for anything else. Called at most once, on any thread, at any time; lost() then has the reason. */
 	void (*alarm)(void *ctx);
+	/* Primary. May be NULL. A secondary asks to leave between two steps: leaving() says which. Any thread. */
+	void (*asked)(void *ctx);
 	/* Primary. May be NULL. Called instead of all_acked() when a peer was lost before all had acknowledged the
 	 * published step, after alarm(). A step that all have acknowledged counts. */
 	void (*gave_up)(void *ctx);
@@ -118,6 +120,12 @@ struct transport_ops {
 	 * (STOP_REGROUP); lost() has a text for people then. *ret_lost: primary: the secondary that was lost, from 1,
 	 * or 0: none. */
 	bool (*regroups)(struct transport *transport, uint32_t *ret_lost);
+	/* Remote. Primary; any thread; does not block. Whether the secondary, from 1, asked to leave. The caller then
+	 * stops the transport with STOP_REGROUP, between two steps. */
+	bool (*leaving)(struct transport *transport, uint32_t secondary);
+	/* Remote. Secondary; any thread; does not block. Asks to leave: the run goes on without this secondary if the
+	 * primary allows that, otherwise it ends for all. Steps that come until then are to be acknowledged. */
+	void (*leave)(struct transport *transport);
 	/* Remote. Any thread; does not block. Tells all peers that the run is over and why, unless it is over already;
 	 * after that, no peer counts as lost. Steps count as in peers_stop(). `why` is copied. */
 	void (*stop)(struct transport *transport, enum stop_kind kind, const char *why);

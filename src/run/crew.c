@@ -261,7 +261,7 @@ static void on_all_acked(void *ctx)
 	decide_and_send(crew);
 }
 
-/* Stops whatever the primary's part waits for; crew_run() then asks for the reason. */
+/* Stops whatever the primary's part waits for; crew_run() then asks for the reason, or its caller does. */
 static void on_alarm(void *ctx)
 {
 	struct team *team = ctx;
@@ -352,6 +352,7 @@ static troupe_status start_team(struct team *team, uint32_t all_threads, struct 
 		.threads = all_threads,
 		.all_acked = on_all_acked,
 		.alarm = on_alarm,
+		.asked = on_alarm,
 		.gave_up = on_gave_up,
 		.ctx = team,
 		.codec = team->world.codec,
@@ -581,6 +582,15 @@ void crew_destroy(struct crew *crew)
 bool crew_regroups(struct crew *crew, uint32_t *ret_lost)
 {
 	return crew->ops->remote && crew->ops->regroups(crew->teams[0].transport, ret_lost);
+}
+
+uint32_t crew_leaver_after(struct crew *crew, uint32_t secondary)
+{
+	struct team *team = &crew->teams[0];
+	for (uint32_t i = secondary + 1; crew->ops->remote && i <= team->world.threads; i++)
+		if (crew->ops->leaving(team->transport, i))
+			return i;
+	return 0;
 }
 
 void crew_stop(struct crew *crew, enum stop_kind kind, const char *why)

@@ -60,6 +60,8 @@ void crew_describe(const struct crew *crew, struct text *out);
 
 /* For a crew with a remote transport: as the slots of the transport, for all worlds. */
 bool crew_regroups(struct crew *crew, uint32_t *ret_lost);
+/* The first secondary after this one (0: of all) that asked to leave; 0: none. */
+uint32_t crew_leaver_after(struct crew *crew, uint32_t secondary);
 void crew_stop(struct crew *crew, enum stop_kind kind, const char *why);
 struct transport_counts crew_counts(const struct crew *crew);
 

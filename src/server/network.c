@@ -4,13 +4,20 @@
  * Members change only between two transports: the run is given up at a step boundary, all members but the primary
  * forget the world, and gather again, as for a run that is resumed (regroup() in server.c). So nothing that steps has
  * to know of it, and the bits are those of a resumed run. Secondaries that are no robot clients come first; the number
- * of a client follows from its place among the clients. */
+ * of a client follows from its place among the clients.
+ *
+ * A secondary that comes while there is no place for it, or while the world runs, is told to come again, which it does
+ * a few times a second (a waiter). If there is a place, the run changes its members for it; a spare waits until one is
+ * lost. One that came in vain does not make the run change its members again soon. */
 #include "server/network.h"
 
+#include "base/clock.h"
 #include "net/backend.h"
+#include "net/end.h"
 #include "net/key.h"
 #include "topic/message.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +26,22 @@ struct client_ticket {
 	unsigned char bytes[HELLO_TICKET_BYTES];
 };
 
+struct waiter { /* a secondary that comes again and again */
+	unsigned char id[HELLO_ID_BYTES];
+	uint64_t seen_ns;  /* when it came last */
+	uint64_t asked_ns; /* when the run changed its members for it; 0: never */
+};
+
+#define WAITER_FRESH_NS UINT64_C(1500000000) /* one that came so lately will come again */
+#define WAITER_AGAIN_NS UINT64_C(10000000000)
+enum { WAITERS_MAX = 2 * TROUPE_SECONDARIES_MAX };
+
 struct network {
 	struct troupe_server *server;
 	uint32_t plain;       /* secondaries that are no robot clients */
+	uint32_t plain_max;   /* so many may take part */
+	uint32_t spares;      /* so many more may wait */
+	bool goes_on;         /* without any of them */
 	uint32_t clients_max; /* 0: no client can take part */
 	enum troupe_client_lost client_lost;
 	uint16_t port;
@@ -32,6 +52,10 @@ struct network {
 	VEC(struct client_ticket) tickets; /* of these clients: random; each is told to its client alone */
 	uint64_t last_serial;
 	VEC(char *) wishes; /* that were told to come again */
+	VEC(struct waiter) waiters;
+	struct wire_counts counts; /* of the wires before this one; and the bytes of their transports */
+	struct transport_counts bytes;
+	VEC(struct troupe_report_member) changes; /* the texts are owned */
 	/* Held while a message of a client is posted, and while a client is dropped. The lock above is taken inside. */
 	pthread_mutex_t acting;
 	struct gather_members members;
@@ -71,6 +95,17 @@ bool troupe_client_name_is_valid(const char *name)
 	return owner_name_is_valid(name);
 }
 
+static void tell(const struct network *network, const char *format, ...) TROUPE_PRINTF(2, 3);
+static void tell(const struct network *network, const char *format, ...)
+{
+	struct troupe_error text;
+	va_list args;
+	va_start(args, format);
+	fail_v(&text, TROUPE_OK, format, args);
+	va_end(args);
+	on_note((void *)(uintptr_t)network, text.text);
+}
+
 /* --- robot clients ------------------------------------------------------------------------------------------------ */
 
 static bool has_name(char *const *names, uint32_t count, const char *name)
@@ -92,9 +127,8 @@ static void add_client(struct network *network, char *name)
 	vec_push(&network->tickets, ticket);
 }
 
-static const char *on_knock(void *ctx, const char *name)
+static const char *client_knocks(struct network *network, const char *name)
 {
-	struct network *network = ctx;
 	pthread_mutex_lock(&network->lock);
 	bool fits = network->clients.count + network->wishes.count < network->clients_max;
 	bool here = has_name(network->clients.at, network->clients.count, name);
@@ -110,15 +144,92 @@ static const char *on_knock(void *ctx, const char *name)
 			       : "no further client may join";
 }
 
+/* --- secondaries that wait ---------------------------------------------------------------------------------------- */
+
+/* Under the lock. Those that come no longer are forgotten. */
+static void forget_waiters(struct network *network, uint64_t now_ns)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < network->waiters.count; i++)
+		if (now_ns - network->waiters.at[i].seen_ns < WAITER_FRESH_NS)
+			network->waiters.at[kept++] = network->waiters.at[i];
+	network->waiters.count = kept;
+}
+
+static struct waiter *find_waiter(struct network *network, const unsigned char id[HELLO_ID_BYTES])
+{
+	for (uint32_t i = 0; i < network->waiters.count; i++)
+		if (!memcmp(network->waiters.at[i].id, id, HELLO_ID_BYTES))
+			return &network->waiters.at[i];
+	return NULL;
+}
+
+static bool may_come(const struct waiter *waiter, uint64_t now_ns)
+{
+	return !waiter->asked_ns || now_ns - waiter->asked_ns >= WAITER_AGAIN_NS;
+}
+
+/* Under the lock. How many of those that wait find a place. */
+static uint32_t count_welcome(struct network *network, uint64_t now_ns)
+{
+	uint32_t count = 0;
+	forget_waiters(network, now_ns);
+	for (uint32_t i = 0; i < network->waiters.count; i++)
+		count += may_come(&network->waiters.at[i], now_ns);
+	return MIN(count, network->plain_max - MIN(network->plain_max, network->plain));
+}
+
+/* The others may have come in meanwhile. */
+static uint32_t count_unasked(const struct network *network)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < network->waiters.count; i++)
+		count += !network->waiters.at[i].asked_ns;
+	return count;
+}
+
+static const char *secondary_knocks(struct network *network, const unsigned char id[HELLO_ID_BYTES])
+{
+	uint64_t now_ns = clock_now_ns();
+	pthread_mutex_lock(&network->lock);
+	forget_waiters(network, now_ns);
+	struct waiter *waiter = find_waiter(network, id);
+	uint32_t places = network->plain_max - MIN(network->plain_max, network->plain) + network->spares;
+	bool waits = waiter || (count_unasked(network) < places && network->waiters.count < WAITERS_MAX);
+	if (waiter) {
+		waiter->seen_ns = now_ns;
+	} else if (waits) {
+		struct waiter come = {.seen_ns = now_ns};
+		memcpy(come.id, id, sizeof come.id);
+		vec_push(&network->waiters, come);
+	}
+	bool welcome = network->has_begun && count_welcome(network, now_ns);
+	pthread_mutex_unlock(&network->lock);
+	if (welcome)
+		server_interrupt(network->server);
+	return waits ? NULL : "one too many: no further secondary may join";
+}
+
+static const char *on_knock(void *ctx, const char *name, const unsigned char id[HELLO_ID_BYTES])
+{
+	struct network *network = ctx;
+	return *name ? client_knocks(network, name) : secondary_knocks(network, id);
+}
+
 bool network_has_clients(const struct network *network)
 {
 	return network->clients_max > 0;
 }
 
+bool network_changes(const struct network *network)
+{
+	return network->clients_max > 0 || network->goes_on || network->plain_max > network->plain;
+}
+
 bool network_has_wishes(struct network *network)
 {
 	pthread_mutex_lock(&network->lock);
-	bool some = network->wishes.count > 0;
+	bool some = network->wishes.count > 0 || count_welcome(network, clock_now_ns()) > 0;
 	pthread_mutex_unlock(&network->lock);
 	return some;
 }
@@ -232,51 +343,89 @@ static void drop_client(struct network *network, uint32_t at)
 	free(name);
 }
 
-static void tell(const struct network *network, const char *format, ...) TROUPE_PRINTF(2, 3);
-static void tell(const struct network *network, const char *format, ...)
+static troupe_status lose_client(
+	struct network *network, uint32_t at, const struct troupe_error *why, struct troupe_error *error)
 {
-	struct troupe_error text;
-	va_list args;
-	va_start(args, format);
-	fail_v(&text, TROUPE_OK, format, args);
-	va_end(args);
-	on_note((void *)(uintptr_t)network, text.text);
-}
-
-troupe_status network_lose_client(
-	struct network *network, uint32_t secondary, const struct troupe_error *why, struct troupe_error *error)
-{
-	struct troupe_error reason = *why;
 	const char *models =
 		network->client_lost == TROUPE_CLIENT_LOST_REMOVE ? "its models are removed" : "its models stay";
-	uint32_t at = secondary - network->plain - 1;
-	if (secondary <= network->plain || at >= network->clients.count)
-		return fail(error, TROUPE_EINTERNAL, "secondary %u is no client", secondary);
 	if (network->client_lost == TROUPE_CLIENT_LOST_END)
-		return fail(error, reason.status, "client '%s' is gone: %s", network->clients.at[at], reason.text);
+		return fail(error, why->status, "client '%s' is gone: %s", network->clients.at[at], why->text);
 	tell(network, "client '%s' is gone, %s, and the run goes on: %.300s", network->clients.at[at], models,
-		reason.text);
+		why->text);
 	drop_client(network, at);
 	return TROUPE_OK;
 }
 
-bool network_lose_absent(struct network *network)
+/* A change of members, for the report. The run is between two steps. */
+static void note_change(struct network *network, enum troupe_member_change kind, const char *who)
+{
+	const struct primary *primary = &network->server->worlds[0].primary;
+	struct troupe_report_member change = {.change = kind,
+		.who = mem_strdup(who),
+		.step = primary->lockstep.number,
+		.repeated_steps = kind == TROUPE_MEMBER_LOST && !lockstep_complete(&primary->lockstep)
+					  ? primary->step.window
+					  : 0};
+	vec_push(&network->changes, change);
+}
+
+/* Its number and its process: the first words of the reason say which one it is. */
+static void name_member(const struct network *network, uint32_t secondary, char *ret_who, size_t room)
+{
+	bool named = network->link && network->link->names && secondary;
+	(void)snprintf(ret_who, room, "%s", named ? network->link->names[secondary - 1] : "a secondary");
+}
+
+troupe_status network_lose(
+	struct network *network, uint32_t secondary, const struct troupe_error *why, struct troupe_error *error)
+{
+	struct troupe_error reason = *why;
+	char who[HELLO_WHO_MAX + 1];
+	name_member(network, secondary, who, sizeof who);
+	if (!secondary || secondary > network->plain + network->clients.count)
+		return fail(error, TROUPE_EINTERNAL, "secondary %u does not exist", secondary);
+	note_change(network, TROUPE_MEMBER_LOST, who);
+	if (secondary > network->plain)
+		return lose_client(network, secondary - network->plain - 1, &reason, error);
+	if (!network->goes_on)
+		return fail(error, reason.status, "%s", reason.text);
+	tell(network, "%.500s: the run goes on from there", reason.text);
+	network->plain--;
+	return TROUPE_OK;
+}
+
+troupe_status network_let_leave(struct network *network, uint32_t secondary, struct troupe_error *error)
+{
+	char who[HELLO_WHO_MAX + 1];
+	name_member(network, secondary, who, sizeof who);
+	note_change(network, TROUPE_MEMBER_LEFT, who);
+	if (secondary > network->plain) {
+		struct troupe_error why;
+		(void)fail(&why, TROUPE_EPEER, "it was told to stop");
+		return lose_client(network, secondary - network->plain - 1, &why, error);
+	}
+	tell(network, "%s leaves at step %" PRIu64 ": the run goes on", who,
+		network->server->worlds[0].primary.lockstep.number);
+	network->plain--;
+	return TROUPE_OK;
+}
+
+bool network_gathers_again(struct network *network)
 {
 	const struct gather_ops *gather = network->backend->gather;
-	uint32_t absent = 0;
-	for (uint32_t i = 1; i <= network->plain; i++)
-		if (!gather->gathering_has(network->gathering, i))
-			return false;
-	for (uint32_t i = network->clients.count; i-- > 0;) {
-		if (gather->gathering_has(network->gathering, network->plain + 1 + i))
+	const char *missing = gather->gathering_missing(network->gathering);
+	if (!gather->gathering_regroups(network->gathering))
+		return false;
+	for (uint32_t i = 0; missing && i < network->clients.count; i++) {
+		if (strcmp(network->clients.at[i], missing))
 			continue;
 		if (network->client_lost == TROUPE_CLIENT_LOST_END)
 			return false;
-		tell(network, "client '%s' did not come back: the run goes on without it", network->clients.at[i]);
+		tell(network, "client '%s' did not come back: the run goes on without it", missing);
 		drop_client(network, i);
-		absent++;
+		break;
 	}
-	return absent > 0;
+	return true;
 }
 
 /* If there is no transport of this name, any back end closes the sockets that were passed on. */
@@ -308,6 +457,27 @@ static troupe_status take_clients(struct network *network, const struct troupe_n
 	return TROUPE_OK;
 }
 
+static troupe_status take_places(struct network *network, const struct troupe_network *def, struct troupe_error *error)
+{
+	network->goes_on = def->on_loss == TROUPE_ON_LOSS_CONTINUE;
+	network->plain_max = MAX(def->secondaries, def->secondaries_max);
+	network->spares = def->spares;
+	if (network->plain_max > TROUPE_SECONDARIES_MAX || network->spares > TROUPE_SECONDARIES_MAX)
+		return fail(error, TROUPE_EINVAL, "%u secondaries and %u spares at most: expected at most %d of each",
+			network->plain_max, network->spares, TROUPE_SECONDARIES_MAX);
+	if (network->spares && !network->goes_on)
+		return fail(error, TROUPE_EINVAL,
+			"spares wait until a secondary is lost: expected that the run goes on "
+			"then");
+	if (network_changes(network) && !network->backend->gather->changes_members)
+		return fail(error, TROUPE_EINVAL,
+			"the processes of this transport are fixed: expected that the run ends when one is lost");
+	if ((network->plain_max > network->plain || network->spares) && def->sockets)
+		return fail(error, TROUPE_EINVAL,
+			"secondaries that join later, or wait as spares: expected secondaries that find the primary");
+	return TROUPE_OK;
+}
+
 /* The world is set up, and no step was taken: a recording begins with these rights. */
 static void set_rights(struct troupe_server *server, enum troupe_client_rights rights)
 {
@@ -330,6 +500,10 @@ static void free_network(struct network *network)
 	vec_free(&network->serials);
 	vec_free(&network->tickets);
 	vec_free(&network->wishes);
+	vec_free(&network->waiters);
+	for (uint32_t i = 0; i < network->changes.count; i++)
+		free((char *)(uintptr_t)network->changes.at[i].who);
+	vec_free(&network->changes);
 	pthread_mutex_destroy(&network->lock);
 	pthread_mutex_destroy(&network->acting);
 	free(network);
@@ -357,6 +531,8 @@ troupe_status network_create(struct troupe_server *server, struct network **ret_
 	network->host = (struct gather_host){
 		.on_note = on_note, .stopped = is_stopped, .on_watch = on_watch, .knocked = on_knock, .ctx = network};
 	status = take_clients(network, def, error);
+	if (!status)
+		status = take_places(network, def, error);
 	if (status)
 		network_refuse(def);
 	else
@@ -384,7 +560,7 @@ uint32_t network_secondaries(const struct network *network)
 
 uint32_t network_room(const struct network *network)
 {
-	return network->plain + network->clients_max;
+	return MAX(network->plain, network->plain_max) + network->clients_max;
 }
 
 uint32_t network_awaited(const struct network *network)
@@ -399,33 +575,102 @@ static bool loads(void *ctx, const void *payload)
 	return step->change_count || step->world_changed || step->statics_changed;
 }
 
-troupe_status network_gather(struct network *network, struct troupe_error *error)
+static void forget_wire(struct network *network)
 {
-	const struct gather_ops *gather = network->backend->gather;
-	struct primary *primary = &network->server->worlds[0].primary;
-	struct text bytes = {0};
+	if (!network->wire)
+		return;
+	struct wire_counts counts = wire_counts(network->wire);
+	network->counts.step_bytes += counts.step_bytes;
+	network->counts.ack_bytes += counts.ack_bytes;
+	network->counts.robot_steps += counts.robot_steps;
+	network->counts.largest_part_ns += counts.largest_part_ns;
 	wire_destroy(network->wire);
 	network->wire = NULL;
-	place_clients(network);
-	server_pack_replica(network->server, &bytes);
-	network->members = (struct gather_members){.secondaries = network->plain,
+}
+
+/* For the next gathering. Those that wait are asked to come now. */
+static void list_members(struct network *network)
+{
+	uint64_t now_ns = clock_now_ns();
+	pthread_mutex_lock(&network->lock);
+	uint32_t welcome = count_welcome(network, now_ns);
+	for (uint32_t i = 0; network->has_begun && i < network->waiters.count; i++)
+		network->waiters.at[i].asked_ns = now_ns;
+	pthread_mutex_unlock(&network->lock);
+	network->members = (struct gather_members){
+		.secondaries = network->has_begun ? MAX(network->plain, network->plain_max) : network->plain,
+		.expected = welcome,
 		.clients = network->clients.count,
 		.names = (const char *const *)network->clients.at,
 		.tickets = (const unsigned char(*)[HELLO_TICKET_BYTES])network->tickets.at,
 		.more = network->clients_max - network->clients.count,
 		.port = network->port,
-		.again = network->has_begun};
+		.again = network->has_begun,
+		.goes_on = network->goes_on,
+		.more_come = network->spares || network->goes_on || network->plain_max > network->plain};
+}
+
+/* The run has these members now. Of those that were to join again some may not have come. */
+static void take_members(struct network *network)
+{
+	uint32_t new, all = network->backend->gather->gathering_members(network->gathering, &new);
+	uint32_t before = network->plain, plain = all - network->clients.count;
+	pthread_mutex_lock(&network->lock);
+	network->plain = plain;
+	pthread_mutex_unlock(&network->lock);
+	if (!network->has_begun)
+		return;
+	for (uint32_t i = plain - new; i < before; i++)
+		note_change(network, TROUPE_MEMBER_LOST, "a secondary that was to join again");
+	for (uint32_t i = 0; i < new; i++)
+		note_change(network, TROUPE_MEMBER_CAME, network->link->names[plain - new + i]);
+	world_regroup(&network->server->worlds[0], all);
+	place_clients(network);
+}
+
+troupe_status network_gather(struct network *network, struct troupe_error *error)
+{
+	const struct gather_ops *gather = network->backend->gather;
+	struct primary *primary = &network->server->worlds[0].primary;
+	struct text bytes = {0};
+	forget_wire(network);
+	place_clients(network);
+	server_pack_replica(network->server, &bytes);
+	list_members(network);
 	struct gather_world world = {bytes.at, bytes.count, replica_hash_of(primary), primary->lockstep.number,
-		network->clients_max ? &network->members : NULL};
+		gather->changes_members ? &network->members : NULL};
 	troupe_status status = gather->gathering_run(network->gathering, &world, error);
 	text_fini(&bytes);
 	if (status)
 		return status;
+	status = gather->gathering_link(network->gathering, &network->link, error);
+	if (status)
+		return status;
+	take_members(network);
 	network->has_begun = true;
 	network->wire = wire_create(primary);
 	network->codec = (struct transport_codec){
 		.encode_step = wire_encode_step, .decode_ack = wire_decode_ack, .loads = loads, .ctx = network->wire};
-	return gather->gathering_link(network->gathering, &network->link, error);
+	return TROUPE_OK;
+}
+
+void network_went_on(struct network *network, uint32_t changes_before, uint64_t stood_ns)
+{
+	for (uint32_t i = changes_before; i < network->changes.count; i++)
+		network->changes.at[i].stood_still_s = (double)stood_ns * 1e-9;
+	tell(network, "the run goes on with %u %s; it stood still for %.2f s", network_secondaries(network),
+		network_secondaries(network) == 1 ? "secondary" : "secondaries", (double)stood_ns * 1e-9);
+}
+
+uint32_t network_change_count(const struct network *network)
+{
+	return network->changes.count;
+}
+
+void network_keep_bytes(struct network *network, struct transport_counts bytes)
+{
+	network->bytes.sent += bytes.sent;
+	network->bytes.received += bytes.received;
 }
 
 const struct transport_ops *network_transport(const struct network *network)
@@ -457,11 +702,14 @@ void network_report(
 	const struct network *network, struct transport_counts bytes, struct troupe_report_network *ret_report)
 {
 	struct wire_counts counts = network->wire ? wire_counts(network->wire) : (struct wire_counts){0};
+	const struct wire_counts *before = &network->counts;
 	*ret_report = (struct troupe_report_network){.given = true,
-		.bytes_sent = bytes.sent,
-		.bytes_received = bytes.received,
-		.step_bytes = counts.step_bytes,
-		.ack_bytes = counts.ack_bytes,
-		.robot_steps = counts.robot_steps,
-		.largest_part_s = (double)counts.largest_part_ns * 1e-9};
+		.bytes_sent = network->bytes.sent + bytes.sent,
+		.bytes_received = network->bytes.received + bytes.received,
+		.step_bytes = before->step_bytes + counts.step_bytes,
+		.ack_bytes = before->ack_bytes + counts.ack_bytes,
+		.robot_steps = before->robot_steps + counts.robot_steps,
+		.largest_part_s = (double)(before->largest_part_ns + counts.largest_part_ns) * 1e-9,
+		.changes = network->changes.at,
+		.change_count = network->changes.count};
 }

@@ -26,8 +26,10 @@ uint32_t network_awaited(const struct network *network);
 
 /* Robot clients. The port at which they get their topics; before the first network_gather(). */
 void network_offer(struct network *network, uint16_t port);
-/* Whether clients can take part; whether some wish to join, for which the run must regroup. */
+/* Whether clients can take part. */
 bool network_has_clients(const struct network *network);
+/* Whether members can change while the world runs; whether some wish to join, for which the run must regroup. */
+bool network_changes(const struct network *network);
 bool network_has_wishes(struct network *network);
 /* The number of the client of this name, which takes part or is awaited, and whose ticket this is; 0: there is none. A
  * client that is lost and comes again has another number and another ticket. Any thread. */
@@ -38,21 +40,28 @@ bool network_enter_client(struct network *network, uint64_t serial);
 void network_leave_client(struct network *network);
 /* Clients that wish to join are awaited from now on. Call it while there is no transport. */
 void network_take_wishes(struct network *network);
-/* Call it while there is no transport. The secondary is a client and is gone, for the reason `why`: the definition says
- * what becomes of its models. An error: the run ends. */
-troupe_status network_lose_client(
+/* Call it while there is no transport. The secondary was lost, for the reason `why`: the definition says whether the
+ * run goes on, and what becomes of the models of a client. An error: the run ends. */
+troupe_status network_lose(
 	struct network *network, uint32_t secondary, const struct troupe_error *why, struct troupe_error *error);
+/* The same for one that asked to leave. Of several, the one with the greatest number first. */
+troupe_status network_let_leave(struct network *network, uint32_t secondary, struct troupe_error *error);
 /* A model was created for a client: it does not stay if models of clients that are gone are to be removed, and this one
  * has gone meanwhile. In the primary's thread. */
 void network_meet_model(struct network *network, uint32_t model);
-/* After a network_gather() that failed: the same for clients that have not come. False: there is none, or a secondary
- * that is no client has not come. */
-bool network_lose_absent(struct network *network);
+/* After a network_gather() that failed: whether another one was lost meanwhile, or a client did not come back, so that
+ * the run gathers again. */
+bool network_gathers_again(struct network *network);
 
 /* Call it before the first step, and again when other members are to take part: blocks until all secondaries have
  * joined, have loaded the present world, and have the same state hash. TROUPE_EPEER when the primary of the world is
  * told to stop. */
 troupe_status network_gather(struct network *network, struct troupe_error *error);
+/* The run goes on, after it stood still for so long; changes_before: network_change_count() before. */
+void network_went_on(struct network *network, uint32_t changes_before, uint64_t stood_ns);
+uint32_t network_change_count(const struct network *network);
+/* The bytes of a crew that is to be destroyed. */
+void network_keep_bytes(struct network *network, struct transport_counts bytes);
 /* For the crew, after network_gather(). */
 const struct transport_ops *network_transport(const struct network *network);
 const struct transport_codec *network_codec(const struct network *network);
@@ -61,7 +70,7 @@ struct transport_link *network_link(const struct network *network);
 void network_stop(struct network *network, enum stop_kind kind, const char *why);
 
 struct physics_stats network_physics_stats(const struct network *network, uint32_t secondary);
-/* bytes: of the crew, or 0 if there was none. */
+/* bytes: of the crew, or 0 if there was none. The list of changes is lent until the members change. */
 void network_report(
 	const struct network *network, struct transport_counts bytes, struct troupe_report_network *ret_report);
 

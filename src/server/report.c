@@ -153,6 +153,17 @@ static struct transport_counts bytes_of(const struct troupe_server *server)
 	return server->crew ? crew_counts(server->crew) : (struct transport_counts){0, 0};
 }
 
+static void fill_network(struct troupe_server *server, struct arena *arena, struct troupe_report_network *to)
+{
+	network_report(server->network, bytes_of(server), to);
+	struct troupe_report_member *changes = arena_array(arena, struct troupe_report_member, to->change_count);
+	for (uint32_t i = 0; i < to->change_count; i++) {
+		changes[i] = to->changes[i];
+		changes[i].who = arena_strdup(arena, changes[i].who);
+	}
+	to->changes = changes;
+}
+
 struct troupe_report *troupe_server_report(struct troupe_server *server)
 {
 	struct whole_report *report = mem_alloc(sizeof *report);
@@ -164,7 +175,7 @@ struct troupe_report *troupe_server_report(struct troupe_server *server)
 		fill_parts(&server->worlds[i], &report->arena, &worlds[i]);
 		fill_tuning(&server->worlds[i], &worlds[i].tuning);
 		if (server->network)
-			network_report(server->network, bytes_of(server), &worlds[i].network);
+			fill_network(server, &report->arena, &worlds[i].network);
 		fill_secondaries(&server->worlds[i], &report->arena, &worlds[i]);
 	}
 	report->shown = (struct troupe_report){.steps = first->lockstep.number,
@@ -333,6 +344,16 @@ static void add_secondary(const struct troupe_report_secondary *secondary, struc
 		secondary->by_ode_unsolved);
 }
 
+static void add_change(const struct troupe_report_member *change, const char *before, struct text *out)
+{
+	static const char *const names[] = {
+		[TROUPE_MEMBER_CAME] = "came", [TROUPE_MEMBER_LEFT] = "left", [TROUPE_MEMBER_LOST] = "lost"};
+	text_add(out, "%s{\"change\": \"%s\", \"who\": ", before, names[change->change]);
+	text_add_json(out, change->who);
+	text_add(out, ", \"step\": %" PRIu64 ", \"repeated_steps\": %" PRIu64, change->step, change->repeated_steps);
+	add_numbers(out, ", \"stood_still_s\": ", &change->stood_still_s, 1, "}");
+}
+
 static void add_network(const struct troupe_report_network *network, struct text *out)
 {
 	double bytes = (double)network->step_bytes + (double)network->ack_bytes;
@@ -343,7 +364,10 @@ static void add_network(const struct troupe_report_network *network, struct text
 	text_add(out, ", \"bytes_per_robot_step\": ");
 	text_add_double(out, network->robot_steps ? bytes / (double)network->robot_steps : 0);
 	add_numbers(out, ", \"largest_part_s\": ", &network->largest_part_s, 1, "");
-	text_add(out, "},\n");
+	text_add(out, ", \"changes\": [");
+	for (uint32_t i = 0; i < network->change_count; i++)
+		add_change(&network->changes[i], i ? ", " : "", out);
+	text_add(out, "]},\n");
 }
 
 static void add_world(const struct troupe_report *report, const struct troupe_report_world *world, struct text *out)

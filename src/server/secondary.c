@@ -16,11 +16,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 500, STOP_LOOK_MS = 20, SHARE_MODELS = 8, REJOIN_S = 30 };
+enum { GRACE_MS = 500, STOP_LOOK_MS = 20, SHARE_MODELS = 8, LEAVE_MS = 5000, REJOIN_S = 30 };
 
 struct troupe_secondary {
 	struct troupe_secondary_def def;
-	struct troupe_network network; /* a copy, with its texts */
 	const struct backend *backend;
 	struct gather_host host;
 	struct joining *joining;
@@ -229,17 +228,25 @@ static troupe_status start(struct troupe_secondary *s, struct troupe_error *erro
 
 static void wait_for_end(struct troupe_secondary *s)
 {
-	uint64_t until = UINT64_MAX;
+	uint64_t until = UINT64_MAX, leave_by_ns = 0;
+	uint32_t lost;
 	while (!atomic_load(&s->finished) && clock_now_ns() < until) {
 		bool over = ops_of(s)->lost(s->transport) || ops_of(s)->is_done(s->transport);
-		if (atomic_load(&s->stop) && !over) {
+		if (atomic_load(&s->stop) && !over && !leave_by_ns) {
+			ops_of(s)->leave(s->transport);
+			leave_by_ns = clock_now_ns() + LEAVE_MS * UINT64_C(1000000);
+		}
+		if (leave_by_ns && !over && clock_now_ns() >= leave_by_ns) {
 			ops_of(s)->stop(s->transport, STOP_LEFT, "it was told to stop");
 			ops_of(s)->close(s->transport);
 			over = true;
 		}
+		/* a step may take a while, and the primary waits for those that are to join again */
+		bool again = over && !atomic_load(&s->stop) && ops_of(s)->regroups(s->transport, &lost);
 		if (over && until == UINT64_MAX)
-			until = clock_now_ns() + GRACE_MS * UINT64_C(1000000);
-		wait_for_news(s, over ? STOP_LOOK_MS : 1000);
+			until = clock_now_ns() +
+				(again ? REJOIN_S * UINT64_C(1000000000) : GRACE_MS * UINT64_C(1000000));
+		wait_for_news(s, over ? STOP_LOOK_MS : leave_by_ns ? 100 : 1000);
 	}
 	s->stuck = !atomic_load(&s->finished);
 }
@@ -271,7 +278,7 @@ static void wait_for_thread(struct troupe_secondary *s)
 		pthread_join(s->thread, NULL);
 }
 
-/* Forgets the run, but not where it is. False: the second thread does not end. */
+/* Forgets the world, but not where it comes from. False: the second thread does not end. */
 static bool forget(struct troupe_secondary *s)
 {
 	if (s->has_thread)
@@ -280,9 +287,6 @@ static bool forget(struct troupe_secondary *s)
 		return false;
 	if (s->transport)
 		ops_of(s)->destroy(s->transport);
-	struct joining *joining = s->joining;
-	s->joining = NULL; /* a signal handler may look at it */
-	s->backend->gather->joining_destroy(joining);
 	s->transport = NULL;
 	replica_step_fini(&s->message);
 	s->message = (struct replica_step){0};
@@ -301,15 +305,10 @@ static bool forget(struct troupe_secondary *s)
 /* The run goes on with other members. */
 static troupe_status join_again(struct troupe_secondary *s, struct troupe_error *error)
 {
-	struct gather_self self = {.network = &s->network, .fingerprint = physics_fingerprint(), .again = true};
 	on_note(s, "the run gets other members: joining it again");
 	if (!forget(s))
 		return fail(error, TROUPE_EPEER, "the run gets other members, and this process is still in a step");
-	struct joining *joining;
-	troupe_status status = s->backend->gather->joining_create(&self, &s->host, &joining, error);
-	if (!status)
-		s->joining = joining;
-	return status;
+	return s->backend->gather->joining_renew(s->joining, REJOIN_S, error);
 }
 
 static troupe_status run_once(struct troupe_secondary *s, bool *ret_again, struct troupe_error *error)
@@ -336,7 +335,6 @@ troupe_status troupe_secondary_run(struct troupe_secondary *s, struct troupe_err
 	error = error ? error : &unwanted;
 	troupe_status status = run_once(s, &again, error);
 	while (again && !atomic_load(&s->stop)) {
-		s->network.wait_s = REJOIN_S;
 		status = join_again(s, error);
 		if (!status)
 			status = run_once(s, &again, error);
@@ -356,39 +354,11 @@ static void refuse(const struct troupe_network *def)
 	network_refuse(&one);
 }
 
-static char *keep(const char *text)
-{
-	return text ? mem_strdup(text) : NULL;
-}
-
-/* Sockets and jobs can be used once. */
-static void keep_network(struct troupe_secondary *s, const struct troupe_network *network)
-{
-	s->network = (struct troupe_network){.transport = keep(network->transport),
-		.address = keep(network->address),
-		.partition = keep(network->partition),
-		.interface = keep(network->interface),
-		.key_file = keep(network->key_file),
-		.client = keep(network->client),
-		.insecure = network->insecure};
-}
-
-static void free_network(struct troupe_network *network)
-{
-	free((char *)(uintptr_t)network->transport);
-	free((char *)(uintptr_t)network->address);
-	free((char *)(uintptr_t)network->partition);
-	free((char *)(uintptr_t)network->interface);
-	free((char *)(uintptr_t)network->key_file);
-	free((char *)(uintptr_t)network->client);
-}
-
 troupe_status troupe_secondary_create(
 	const struct troupe_secondary_def *def, struct troupe_secondary **ret_secondary, struct troupe_error *error)
 {
 	struct troupe_secondary *s = mem_alloc_lines(sizeof *s);
 	s->def = *def;
-	keep_network(s, def->network);
 	s->threads = def->threads ? def->threads : MIN(eventcount_cores(), (uint32_t)TROUPE_NETWORK_THREADS_MAX);
 	s->host = (struct gather_host){.on_note = on_note,
 		.stopped = is_stopped,
@@ -434,7 +404,6 @@ void troupe_secondary_destroy(struct troupe_secondary *s)
 	vec_free(&s->scratch);
 	replica_destroy(s->replica);
 	text_fini(&s->world);
-	free_network(&s->network);
 	if (s->woken >= 0)
 		(void)close(s->woken);
 	free(s);

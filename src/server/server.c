@@ -574,16 +574,17 @@ static void tell_others(struct troupe_server *server, troupe_status status, cons
 
 /* --- other members ------------------------------------------------------------------------------------------------ */
 
-/* Whether the run goes on with other members, because a robot client was lost (*ret_lost: its secondary) or wishes to
- * join (0). */
+/* Whether the run goes on with other members, because a secondary was lost (*ret_lost), or because one asked to leave
+ * or wishes to join (0). */
 static bool is_to_regroup(struct troupe_server *server, uint32_t *ret_lost)
 {
 	*ret_lost = 0;
-	if (!server->network || !network_has_clients(server->network))
+	if (!server->network || !network_changes(server->network))
 		return false;
 	if (crew_regroups(server->crew, ret_lost))
 		return true;
-	return !server->worlds[0].primary.status && !atomic_load(&server->told) && network_has_wishes(server->network);
+	return !server->worlds[0].primary.status && !atomic_load(&server->told) &&
+	       (crew_leaver_after(server->crew, 0) || network_has_wishes(server->network));
 }
 
 /* The stop flag also ends a run for other members. A client that came while the members were gathered has set it
@@ -596,32 +597,53 @@ static void clear_stop(struct troupe_server *server)
 		atomic_store(&server->worlds[0].primary.stop, true);
 }
 
+/* Tells the members that the run goes on with others, and lets those go that are gone or asked to leave. error: why one
+ * is lost; and why the run ends instead. */
+static troupe_status part_with_some(struct troupe_server *server, uint32_t lost, struct troupe_error *error)
+{
+	struct troupe_error why = *error; /* in the crew until now */
+	struct crew *crew = server->crew;
+	VEC(uint32_t) leavers = {0};
+	for (uint32_t leaver;
+		!lost && (leaver = crew_leaver_after(crew, leavers.count ? leavers.at[leavers.count - 1] : 0));)
+		vec_push(&leavers, leaver);
+	if (!lost)
+		crew_stop(crew, STOP_REGROUP, leavers.count ? "a secondary leaves" : "another one joins");
+	set_crew(server, NULL);
+	network_keep_bytes(server->network, crew_counts(crew));
+	crew_destroy(crew);
+	troupe_status status = lost ? network_lose(server->network, lost, &why, error) : TROUPE_OK;
+	while (leavers.count && !status)
+		status = network_let_leave(server->network, leavers.at[--leavers.count], error);
+	vec_free(&leavers);
+	return status;
+}
+
 /* The run goes on from the present state, as a run that is resumed. If it is told to stop while the members are
  * gathered, it has stopped after its last step, as a run does that is stopped in a step: TROUPE_OK, and there is no
  * crew. */
 static troupe_status regroup(struct troupe_server *server, uint32_t lost, struct troupe_error *error)
 {
 	struct server_world *world = &server->worlds[0];
-	if (!lost)
-		crew_stop(server->crew, STOP_REGROUP, "another client joins");
-	struct troupe_error why = *error; /* in the crew until now */
-	struct crew *crew = server->crew;
-	set_crew(server, NULL);
-	crew_destroy(crew);
-	troupe_status status = lost ? network_lose_client(server->network, lost, &why, error) : TROUPE_OK;
+	uint64_t since_ns = clock_now_ns();
+	uint32_t changes = network_change_count(server->network);
+	troupe_status status = part_with_some(server, lost, error);
 	bool stopped = false;
 	for (bool again = !status; again;) {
 		network_take_wishes(server->network);
-		world_regroup(world, network_secondaries(server->network));
+		world_regroup(world, network_room(server->network));
 		clear_stop(server);
 		status = network_gather(server->network, error);
 		stopped = status && atomic_load(&server->told);
-		again = status && !stopped && network_lose_absent(server->network);
+		again = status && !stopped && network_gathers_again(server->network);
 	}
 	clear_stop(server);
 	if (stopped)
 		return TROUPE_OK;
-	return status ? status : set_up_crew(server, error);
+	status = status ? status : set_up_crew(server, error);
+	if (!status)
+		network_went_on(server->network, changes, clock_now_ns() - since_ns);
+	return status;
 }
 
 static troupe_status run_crews(struct troupe_server *server, struct troupe_error *error)

@@ -153,7 +153,7 @@ static uint32_t owner_of(struct run *run, uint32_t model)
 /* --- acks --------------------------------------------------------------------------------------------------------- */
 
 /* The parts of an ack of some models; each case changes one part. */
-enum { STATS = 11, HEAD_NUMBERS = 2 + STATS }; /* each has one byte in a valid ack of the test */
+enum { STATS = 12, HEAD_NUMBERS = 2 + STATS }; /* each has one byte in a valid ack of the test */
 struct ack_parts {
 	uint64_t number, status, stats[STATS], code;
 	uint32_t models[8], count;
@@ -1102,9 +1102,9 @@ static void test_small(void)
 	refuses_number("a welcome", decode_welcome, &out, 16, 0);
 	refuses_number("a welcome", decode_welcome, &out, 16, (uint64_t)HELLO_STALE_MS_MAX + 1);
 	out.count = 0;
-	heartbeat_encode(&(struct heartbeat){true, 7}, &out);
+	heartbeat_encode(&(struct heartbeat){.busy = true, .step = 7}, &out);
 	ends_where_it_ends("a heartbeat", decode_heartbeat, &out, "its heartbeat is not valid");
-	refuses_number("a heartbeat", decode_heartbeat, &out, 0, 2);
+	refuses_number("a heartbeat", decode_heartbeat, &out, 0, 4);
 	out.count = 0;
 	for (enum stop_kind kind = STOP_DONE; kind < STOP_REFUSED; kind++) {
 		struct stop stop;
@@ -1271,7 +1271,7 @@ static void send_world(struct channel *channel, enum lie lie)
 
 static troupe_status own_hello(enum hello_role role, struct hello *ret_hello)
 {
-	struct gather_self self = {&(struct troupe_network){.secondaries = 1}, physics_fingerprint(), false};
+	struct gather_self self = {&(struct troupe_network){.secondaries = 1}, physics_fingerprint()};
 	return gather_hello(&self, role, ret_hello, NULL);
 }
 

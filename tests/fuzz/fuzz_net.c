@@ -277,7 +277,7 @@ static void make_stream(struct text *stream, bool from_primary)
 		add_frame(stream, FRAME_WELCOME, &payload);
 		payload.count = 0;
 	}
-	heartbeat_encode(&(struct heartbeat){true, 0}, &payload);
+	heartbeat_encode(&(struct heartbeat){.busy = true, .step = 0}, &payload);
 	add_frame(stream, FRAME_HEARTBEAT, &payload);
 	add_number(stream, from_primary ? FRAME_START : FRAME_READY, from_primary ? 0 : 77);
 	add_number(stream, from_primary ? FRAME_STEP : FRAME_HEARTBEAT, 0);
@@ -306,7 +306,7 @@ static void make_corpus(void)
 	hello_encode(&hello, &corpus[corpus_count++]);
 	announcement_encode(&announcement, &corpus[corpus_count++]);
 	welcome_encode(&(struct welcome){1, 2, 1000, 0, {0}}, &corpus[corpus_count++]);
-	heartbeat_encode(&(struct heartbeat){true, 5}, &corpus[corpus_count++]);
+	heartbeat_encode(&(struct heartbeat){.busy = true, .step = 5}, &corpus[corpus_count++]);
 	stop_encode(&stop, &corpus[corpus_count++]);
 	refuse_encode("one too many", false, &corpus[corpus_count++]);
 	number_encode(8, &corpus[corpus_count++]);

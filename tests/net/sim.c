@@ -217,6 +217,7 @@ static void act(struct transport *transport, uint32_t node, const struct peers_a
 	case PEERS_LOST:
 	case PEERS_REFUSED:
 	case PEERS_KNOCKED:
+	case PEERS_LEAVES:
 	case PEERS_TURNED_AWAY:
 		break;
 	}
@@ -788,6 +789,18 @@ static bool sim_regroups(struct transport *transport, uint32_t *ret_lost)
 	return false;
 }
 
+static bool sim_leaving(struct transport *transport, uint32_t secondary)
+{
+	(void)transport;
+	(void)secondary;
+	return false;
+}
+
+static void sim_leave(struct transport *transport)
+{
+	(void)transport;
+}
+
 const struct transport_ops transport_sim = {
 	.name = "sim",
 	.remote = true,
@@ -798,6 +811,8 @@ const struct transport_ops transport_sim = {
 	.ack_of = sim_ack_of,
 	.lost = sim_lost,
 	.regroups = sim_regroups,
+	.leaving = sim_leaving,
+	.leave = sim_leave,
 	.stop = sim_stop,
 	.is_done = sim_is_done,
 	.counts = sim_counts,

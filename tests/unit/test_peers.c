@@ -167,6 +167,7 @@ static void act(struct net *net, uint32_t node, const struct peers_action *actio
 		net->refused++;
 		break;
 	case PEERS_KNOCKED:
+	case PEERS_LEAVES:
 	case PEERS_TURNED_AWAY:
 		net->turned_away++;
 		break;

@@ -319,9 +319,22 @@ static troupe_status gathering_run(
 }
 
 /* Ranks do not come and go. */
-static bool gathering_has(const struct gathering *gathering, uint32_t secondary)
+static const char *gathering_missing(const struct gathering *gathering)
 {
-	return secondary <= gathering->secondaries;
+	(void)gathering;
+	return NULL;
+}
+
+static bool gathering_regroups(const struct gathering *gathering)
+{
+	(void)gathering;
+	return false;
+}
+
+static uint32_t gathering_members(const struct gathering *gathering, uint32_t *ret_new)
+{
+	*ret_new = 0;
+	return gathering->secondaries;
 }
 
 static bool joining_regroups(const struct joining *joining)
@@ -502,7 +515,9 @@ const struct gather_ops gather_mpi = {
 	.refuse = refuse,
 	.gathering_create = gathering_create,
 	.gathering_run = gathering_run,
-	.gathering_has = gathering_has,
+	.gathering_missing = gathering_missing,
+	.gathering_regroups = gathering_regroups,
+	.gathering_members = gathering_members,
 	.joining_regroups = joining_regroups,
 	.gathering_awaited = gathering_awaited,
 	.gathering_link = gathering_link,

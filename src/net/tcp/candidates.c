@@ -187,8 +187,12 @@ void candidates_settle(
 	candidate->tried -= candidate->tried > 0;
 	if (fate == CANDIDATE_LEFT)
 		return;
-	candidate->failures = fate == CANDIDATE_JOINED ? 0 : candidate->failures + (refused ? REFUSED_FAILURES : 1);
+	bool fine = fate == CANDIDATE_JOINED || fate == CANDIDATE_LATER;
+	candidate->failures = fine ? 0 : candidate->failures + (refused ? REFUSED_FAILURES : 1);
+	candidate->laters = fate == CANDIDATE_LATER ? candidate->laters + 1 : 0;
 	candidate->due_ns = now_ns;
+	if (candidate->laters)
+		candidate->due_ns += MIN(CANDIDATES_LATER_NS << MIN(candidate->laters - 1, 8u), CANDIDATES_RETRY_NS);
 	if (candidate->failures)
 		candidate->due_ns +=
 			pause_ns(candidate->failures, refused ? CANDIDATES_REFUSED_MAX_NS : CANDIDATES_RETRY_MAX_NS);

@@ -17,6 +17,7 @@ enum { CANDIDATES_MAX = 32 };
 #define CANDIDATES_AGAIN_NS UINT64_C(400000000)         /* then a second attempt starts beside the first */
 #define CANDIDATES_SETTLE_NS UINT64_C(100000000)        /* from its first announcement to the first attempt */
 #define CANDIDATES_RETRY_NS UINT64_C(200000000)         /* wait after the first failure; then doubled */
+#define CANDIDATES_LATER_NS UINT64_C(20000000)          /* the same when it may let us in later; at most the above */
 #define CANDIDATES_RETRY_MAX_NS UINT64_C(1600000000)    /* longest wait after a failure */
 #define CANDIDATES_REFUSED_MAX_NS UINT64_C(51200000000) /* longest wait after a refusal */
 
@@ -28,6 +29,7 @@ struct candidate {
 	uint64_t tried_ns; /* start of the last attempt */
 	uint32_t missing;  /* secondaries that it awaits */
 	uint32_t failures; /* consecutive */
+	uint32_t laters;   /* how often it has said, in a row, that it may let us in later */
 	uint64_t heard_ns; /* time of its last announcement */
 	uint64_t due_ns;   /* earliest time of the next attempt */
 };
@@ -42,6 +44,7 @@ struct candidates {
 enum candidate_fate {
 	CANDIDATE_JOINED,  /* it admitted us; a later loss does not count as its failure */
 	CANDIDATE_FAILED,  /* it could not be reached, or the connection broke off */
+	CANDIDATE_LATER,   /* it said that it may let us in later */
 	CANDIDATE_REFUSED, /* it said that we do not belong to its run */
 	CANDIDATE_LEFT,    /* the attempt was given up in favour of another candidate */
 };

@@ -23,7 +23,10 @@
 #include <unistd.h>
 
 enum { DOOR_LOOK_MS = 500, DOOR_ACCEPTS_PER_SECOND = 200, QUEUE_BYTES = 1 << 20, STALE_MS = 1000 };
-#define REGROUP_NS UINT64_C(10000000000) /* for all members to come when the run goes on with others */
+/* When the run goes on with other members: for those that come without a connection that was kept; and for the hello of
+ * one that was, because its process may be in a step. */
+#define SETTLE_NS UINT64_C(1000000000)
+#define KEPT_NS UINT64_C(20000000000)
 
 struct gathering {
 	const struct gather_host *host;
@@ -46,8 +49,12 @@ struct gathering {
 	bool started, ended;
 	/* the run */
 	struct transport_link link;
-	struct channel **channels;
-	const char **names; /* [secondaries] */
+	struct channel **channels; /* [secondaries] */
+	const char **names;        /* [secondaries] */
+	char **where;              /* [secondaries] the peer's end of each connection, as text; owned */
+	uint32_t where_count;
+	VEC(struct channel *) kept; /* for the next gathering, where their peers join again; owned */
+	uint32_t kept_plain;        /* of these, of secondaries that are no clients */
 	pthread_t doorman;
 	bool has_doorman;
 	int quit;
@@ -137,18 +144,20 @@ static void hear_announcements(struct gathering *gathering)
 static void note_joined(struct gathering *gathering, const struct peers_action *action)
 {
 	const struct channel *channel = gathering->session.channels.at[action->id];
-	uint32_t number = action->secondary;
+	uint32_t number = action->secondary, all = peers_secondaries(gathering->session.peers);
 	gathering->join_shown[number] =
 		!gathering->met[number] || log_limit_again(&gathering->log_limit_members, clock_now_ns());
 	gathering->met[number] = true;
+	gathering->join_shown[number] &= !gathering->members.again || peers_is_new(gathering->session.peers, number);
 	if (!gathering->join_shown[number])
 		return;
-	if (number > gathering->members.secondaries)
+	uint32_t plain = all - gathering->members.clients;
+	if (number > plain)
 		note(gathering, "client '%s' joined as secondary %u of %u, from %s",
-			gathering->members.names[number - gathering->members.secondaries - 1], number,
-			gathering->secondaries, channel ? channel_peer(channel) : "?");
+			gathering->members.names[number - plain - 1], number, all,
+			channel ? channel_peer(channel) : "?");
 	else
-		note(gathering, "secondary %u of %u joined from %s", number, gathering->secondaries,
+		note(gathering, "secondary %u of %u joined from %s", number, all,
 			channel ? channel_peer(channel) : peers_name(gathering->session.peers, action->id));
 }
 
@@ -216,10 +225,13 @@ static void on_action(void *ctx, const struct peers_action *action)
 		   log_limit_take(&gathering->log_limit, "", 0, action->bytes, now)) {
 		note(gathering, "turned away %s", action->bytes);
 	} else if (action->kind == PEERS_KNOCKED) {
-		(void)gathering->host->knocked(gathering->host->ctx, action->bytes);
+		(void)gathering->host->knocked(
+			gathering->host->ctx, action->bytes + HELLO_ID_BYTES, (const unsigned char *)action->bytes);
 	} else if (action->kind == PEERS_STARTED) {
 		gathering->started = true;
-		note(gathering, "%u %s ready: the run begins", gathering->secondaries, word(gathering->secondaries));
+		if (!gathering->members.again) /* otherwise the owner says so */
+			note(gathering, "%u %s ready: the run begins", gathering->secondaries,
+				word(gathering->secondaries));
 	} else if (action->kind == PEERS_ENDED) {
 		gathering->ended = true;
 	}
@@ -234,7 +246,8 @@ static void announce(struct gathering *gathering, enum announcement_kind kind)
 		return;
 	memcpy(announcement.id, gathering->hello.id, sizeof announcement.id);
 	announcement.port = address_port(listener_address(gathering->session.listener));
-	announcement.secondaries = gathering->secondaries;
+	bool begun = gathering->has_doorman; /* then there is always room for one to knock */
+	announcement.secondaries = gathering->secondaries + (begun && gathering->members.more_come);
 	announcement.present = gathering->session.peers ? peers_present(gathering->session.peers) : 0;
 	memcpy(announcement.name, gathering->hello.name, sizeof announcement.name);
 	(void)discovery_send(gathering->session.discovery, &announcement, clock_now_ns(), NULL);
@@ -374,6 +387,15 @@ static void dismiss_doorman(struct gathering *gathering)
 	gathering->has_doorman = false;
 }
 
+static void forget_places(struct gathering *gathering)
+{
+	for (uint32_t i = 0; i < gathering->where_count; i++)
+		free(gathering->where[i]);
+	free(gathering->where);
+	gathering->where = NULL;
+	gathering->where_count = 0;
+}
+
 static void gathering_destroy(struct gathering *gathering)
 {
 	if (!gathering)
@@ -389,17 +411,37 @@ static void gathering_destroy(struct gathering *gathering)
 	session_fini(&gathering->session);
 	if (gathering->quit >= 0)
 		(void)close(gathering->quit);
+	for (uint32_t i = 0; i < gathering->kept.count; i++)
+		channel_destroy(gathering->kept.at[i]);
+	vec_free(&gathering->kept);
+	forget_places(gathering);
 	free(gathering->channels);
 	free(gathering->names);
+	free(gathering->link.over);
 	free(gathering->met);
 	free(gathering->join_shown);
 	vec_free(&gathering->sent);
 	free(gathering);
 }
 
-static bool gathering_has(const struct gathering *gathering, uint32_t secondary)
+static uint32_t gathering_members(const struct gathering *gathering, uint32_t *ret_new)
 {
-	return gathering->session.peers && peers_id_of(gathering->session.peers, secondary) != PEERS_NONE;
+	uint32_t plain = gathering->secondaries - gathering->members.clients;
+	*ret_new = 0;
+	for (uint32_t i = 1; gathering->members.again && i <= plain; i++)
+		*ret_new += peers_is_new(gathering->session.peers, i);
+	return gathering->secondaries;
+}
+
+static bool gathering_regroups(const struct gathering *gathering)
+{
+	uint32_t lost;
+	return gathering->ended && peers_regroups(gathering->session.peers, &lost);
+}
+
+static const char *gathering_missing(const struct gathering *gathering)
+{
+	return gathering->ended ? peers_missing(gathering->session.peers) : NULL;
 }
 
 static uint32_t gathering_awaited(const struct gathering *gathering)
@@ -409,20 +451,62 @@ static uint32_t gathering_awaited(const struct gathering *gathering)
 
 /* --- gathering ---------------------------------------------------------------------------------------------------- */
 
-/* Drops the peers and channels of the run before, so that peers can be gathered again. */
+/* number: of the secondary, from 1, of so many. */
+static void keep(struct gathering *gathering, struct channel *channel, uint32_t number, uint32_t of)
+{
+	vec_push(&gathering->kept, channel);
+	gathering->kept_plain += number <= of - gathering->members.clients;
+}
+
+/* The connections of a run that goes on. */
+static void keep_those_of_run(struct gathering *gathering)
+{
+	if (!gathering->link.carrier)
+		return;
+	tcp_carrier_dissolve(gathering->link.carrier, gathering->channels);
+	gathering->link.carrier = NULL;
+	for (uint32_t i = 0; i < gathering->where_count; i++) {
+		channel_set_peer(gathering->channels[i], gathering->where[i]);
+		if (gathering->link.over[i])
+			session_finish(&gathering->session, gathering->channels[i]);
+		else
+			keep(gathering, gathering->channels[i], i + 1, gathering->where_count);
+		gathering->channels[i] = NULL;
+	}
+}
+
+/* Drops the peers of the run before, so that peers can be gathered again; keeps the connections of those that are to
+ * join again. */
 static void begin_again(struct gathering *gathering)
 {
+	struct session *session = &gathering->session;
 	dismiss_doorman(gathering);
-	peers_destroy(gathering->session.peers);
-	for (uint32_t i = 0; i < gathering->session.channels.count; i++) {
-		channel_destroy(gathering->session.channels.at[i]);
-		gathering->session.channels.at[i] = NULL;
+	keep_those_of_run(gathering);
+	for (uint32_t i = 0; i < session->channels.count; i++) {
+		struct channel *channel = session_take(session, i);
+		if (channel && peers_stays(session->peers, i))
+			keep(gathering, channel, peers_secondary_of(session->peers, i),
+				peers_secondaries(session->peers));
+		else if (channel)
+			session_finish(session, channel);
 	}
+	peers_destroy(session->peers);
+	session->peers = NULL;
 	free(gathering->channels);
 	gathering->channels = NULL;
+	forget_places(gathering);
 	gathering->sent.count = 0;
 	gathering->started = gathering->ended = false;
-	listener_slow_down(gathering->session.listener, 0);
+	if (session->listener)
+		listener_slow_down(session->listener, 0);
+}
+
+/* After the creation of peers. */
+static void join_kept(struct gathering *gathering)
+{
+	for (uint32_t i = 0; i < gathering->kept.count; i++)
+		session_keep(&gathering->session, gathering->kept.at[i]);
+	gathering->kept.count = 0;
 }
 
 static void take_members(struct gathering *gathering, const struct gather_members *members)
@@ -433,18 +517,22 @@ static void take_members(struct gathering *gathering, const struct gather_member
 	free(gathering->met);
 	free(gathering->join_shown);
 	free(gathering->names);
+	free(gathering->link.over);
 	gathering->met = mem_alloc((count + 1) * sizeof *gathering->met);
 	gathering->join_shown = mem_alloc((count + 1) * sizeof *gathering->join_shown);
 	gathering->names = mem_alloc(count * sizeof *gathering->names);
+	gathering->link.over = mem_alloc(count * sizeof *gathering->link.over);
 	atomic_store(&gathering->awaited, count);
 }
 
 static void begin_gathering(struct gathering *gathering, const struct gather_world *world)
 {
+	gathering->kept_plain = 0;
 	if (gathering->session.peers)
 		begin_again(gathering);
 	if (world->members)
 		take_members(gathering, world->members);
+	gathering->members.expected += gathering->kept_plain;
 	gathering->world = world;
 	gathering->described = bundle_describe(world->bytes, world->count);
 	gathering->hello.world = gathering->described.hash[0];
@@ -455,13 +543,17 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 		.state_hash = world->state_hash,
 		.stale_ns = gathering->stale_ms * UINT64_C(1000000),
 		.hello_ns = gathering->hello_ns,
-		.wait_ns = gathering->members.again ? REGROUP_NS : gathering->wait_ns,
+		.kept_ns = KEPT_NS,
+		.wait_ns = gathering->wait_ns,
+		.settle_ns = SETTLE_NS,
 		.clients = gathering->members.clients,
 		.client_names = gathering->members.names,
 		.client_tickets = gathering->members.tickets,
 		.more_clients = gathering->members.more,
+		.more_plain = gathering->members.more_come,
 		.port = gathering->members.port,
 		.again = gathering->members.again,
+		.expected = gathering->members.expected,
 	};
 	gathering->session.on_world = on_world;
 	gathering->session.on_action = on_action;
@@ -472,6 +564,7 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 		session_join(&gathering->session, gathering->channels[i]);
 		gathering->channels[i] = NULL;
 	}
+	join_kept(gathering);
 }
 
 /* The number of processes that poll for one another on this machine: at most the primary and all secondaries. */
@@ -483,17 +576,22 @@ static uint32_t pollers_of(const struct gathering *gathering)
 static void take_channels(struct gathering *gathering)
 {
 	struct peers *peers = gathering->session.peers;
+	gathering->secondaries = peers_secondaries(peers);
 	if (!gathering->channels)
 		gathering->channels = mem_alloc(gathering->secondaries * sizeof *gathering->channels);
+	gathering->where = mem_alloc(gathering->secondaries * sizeof *gathering->where);
 	for (uint32_t i = 0; i < gathering->secondaries; i++) {
 		uint32_t id = peers_id_of(peers, i + 1);
 		gathering->channels[i] = session_take(&gathering->session, id);
 		gathering->names[i] = peers_name(peers, id);
+		gathering->where[gathering->where_count++] = mem_strdup(channel_peer(gathering->channels[i]));
 	}
 	gathering->link = (struct transport_link){.ops = &tcp_carrier_ops,
 		.names = gathering->names,
 		.first_step = gathering->world->first_step,
 		.clients = gathering->members.clients,
+		.goes_on = gathering->members.goes_on,
+		.over = gathering->link.over,
 		.stale_ms = gathering->stale_ms,
 		.name = gathering->hello.name,
 		.pollers = pollers_of(gathering)};
@@ -521,7 +619,7 @@ static void note_late(struct gathering *gathering, const struct channel *channel
 		note(gathering, "turned away %s: it %s: the run has begun", peer, what);
 }
 
-/* Whether the peer is a robot client that may be let in; the owner is told. *ret_why: if it is a client and may not. */
+/* Whether the peer may be let in later; the owner is told. *ret_why: if it could be, but may not. */
 static bool knocks(struct gathering *gathering, struct channel *channel, const char **ret_why)
 {
 	enum frame_type type;
@@ -530,10 +628,10 @@ static bool knocks(struct gathering *gathering, struct channel *channel, const c
 	troupe_status status;
 	struct hello hello;
 	if (!gathering->host->knocked || !channel_receive(channel, &type, &bytes, &count, &status, NULL) ||
-		type != FRAME_HELLO || hello_decode(bytes, count, &hello, NULL) || !*hello.client ||
-		hello_match(&gathering->hello, &hello, NULL))
+		type != FRAME_HELLO || hello_decode(bytes, count, &hello, NULL) ||
+		hello_match(&gathering->hello, &hello, NULL) || (!*hello.client && !gathering->members.more_come))
 		return false;
-	*ret_why = gathering->host->knocked(gathering->host->ctx, hello.client);
+	*ret_why = gathering->host->knocked(gathering->host->ctx, hello.client, hello.id);
 	return !*ret_why;
 }
 
@@ -546,9 +644,9 @@ static void turn_away(struct gathering *gathering, struct channel *channel)
 	(void)snprintf(begun, sizeof begun, "the run has begun with %u %s", gathering->secondaries,
 		word(gathering->secondaries));
 	/* members that come back may be sooner than the gathering */
-	if (!gathering->members.clients && !gathering->members.more)
+	if (!gathering->members.clients && !gathering->members.more && !again)
 		note_late(gathering, channel);
-	refuse_encode(again ? "it comes in with the next change of members" : why, again, &bytes);
+	refuse_encode(again ? "it may come in with the next change of members" : why, again, &bytes);
 	(void)channel_send(channel, FRAME_REFUSE, bytes.at, bytes.count, NULL);
 	text_fini(&bytes);
 	session_finish(&gathering->session, channel);
@@ -575,7 +673,7 @@ static void *keep_door(void *arg)
 			turn_away(gathering, channel);
 		session_flush(&gathering->session, 0);
 		if (is_to_announce(gathering))
-			announce(gathering, ANNOUNCE_FIXED);
+			announce(gathering, gathering->members.more_come ? ANNOUNCE_HERE : ANNOUNCE_FIXED);
 	}
 }
 
@@ -590,17 +688,27 @@ static troupe_status open_for_late(struct gathering *gathering, struct troupe_er
 	return failed ? fail(error, TROUPE_ELIMIT, "cannot start a thread: %s", strerror(failed)) : TROUPE_OK;
 }
 
-/* When sockets were given, no other secondaries can join. So the run fails if a socket closes, also before its peer
- * has sent a hello. */
+/* When sockets were given, no other secondaries can join. So the run fails if a socket closes before it has begun, also
+ * before its peer has sent a hello; and when none is left. */
 static void count_sockets(struct gathering *gathering)
 {
 	uint32_t open = 0;
 	for (uint32_t i = 0; i < gathering->session.channels.count; i++)
 		open += gathering->session.channels.at[i] != NULL;
-	if (gathering->channels && open < gathering->secondaries && !gathering->ended) {
-		peers_stop(gathering->session.peers, STOP_FAILED, "a secondary left before the run began");
-		session_act(&gathering->session);
-	}
+	const char *why = gathering->channels && open < gathering->secondaries ? "a secondary left before the run began"
+			  : gathering->members.again && !open                  ? "no secondary is left"
+									       : NULL;
+	if (gathering->session.listener || gathering->ended || !why)
+		return;
+	peers_stop(gathering->session.peers, STOP_FAILED, why);
+	session_act(&gathering->session);
+}
+
+static uint32_t count_awaited(const struct gathering *gathering)
+{
+	const struct gather_members *members = &gathering->members;
+	uint32_t all = members->again ? members->expected + members->clients : gathering->secondaries;
+	return all - MIN(all, peers_present(gathering->session.peers));
 }
 
 static void work(struct gathering *gathering)
@@ -613,7 +721,7 @@ static void work(struct gathering *gathering)
 	session_work(&gathering->session, SESSION_TICK_MS, NULL, 0);
 	if (!gathering->started)
 		count_sockets(gathering);
-	atomic_store(&gathering->awaited, gathering->secondaries - peers_present(gathering->session.peers));
+	atomic_store(&gathering->awaited, count_awaited(gathering));
 	if (gathering->session.listener)
 		note_refusals(gathering);
 	hear_announcements(gathering);
@@ -645,7 +753,11 @@ static troupe_status gathering_run(
 	struct gathering *gathering, const struct gather_world *world, struct troupe_error *error)
 {
 	begin_gathering(gathering, world);
-	note_waiting(gathering);
+	if (!gathering->members.again)
+		note_waiting(gathering);
+	else if (count_awaited(gathering) > gathering->kept_plain)
+		note(gathering, "the run gets other members: waiting for %u %s", count_awaited(gathering),
+			word(count_awaited(gathering)));
 	while (!gathering->started && !gathering->ended)
 		work(gathering);
 	if (gathering->ended) {
@@ -660,10 +772,13 @@ static troupe_status gathering_run(
 }
 
 const struct gather_ops gather_tcp = {
+	.changes_members = true,
 	.refuse = refuse,
 	.gathering_create = gathering_create,
 	.gathering_run = gathering_run,
-	.gathering_has = gathering_has,
+	.gathering_missing = gathering_missing,
+	.gathering_regroups = gathering_regroups,
+	.gathering_members = gathering_members,
 	.gathering_awaited = gathering_awaited,
 	.gathering_link = gathering_link,
 	.gathering_stop = gathering_stop,
@@ -671,6 +786,7 @@ const struct gather_ops gather_tcp = {
 	.joining_create = join_create,
 	.joining_run = join_run,
 	.joining_regroups = join_regroups,
+	.joining_renew = join_renew,
 	.joining_wake = join_wake,
 	.joining_link = join_link,
 	.joining_destroy = join_destroy,

@@ -11,6 +11,7 @@
 #include "net/tcp/log_limit.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -32,7 +33,7 @@ struct joining {
 	struct candidates candidates;
 	bool addressed; /* the one candidate is a given address */
 	bool seeks;     /* other primaries may still be found */
-	bool again;     /* gather_self.again */
+	bool again;     /* the run goes on with other members, so a refusal is no end */
 	struct attempt attempts[ATTEMPTS_MAX];
 	uint64_t attempt_ns;                           /* start of the last attempt */
 	struct candidate joined;                       /* the candidate of the session's present or last connection */
@@ -50,6 +51,8 @@ struct joining {
 	uint32_t number;
 	/* the run */
 	struct transport_link link;
+	bool over[1]; /* of the link */
+	char where[ADDRESS_TEXT_BYTES];
 	const char *name; /* of the primary */
 };
 
@@ -119,11 +122,17 @@ static void on_action(void *ctx, const struct peers_action *action)
 			s->number, all);
 		tell_welcome(s);
 	} else if (action->kind == PEERS_LOST || action->kind == PEERS_REFUSED) {
-		bool refused = action->kind == PEERS_REFUSED && !s->again && !*s->hello.client;
+		bool later = action->kind == PEERS_REFUSED && action->again;
+		bool refused = action->kind == PEERS_REFUSED && !later && !s->again && !*s->hello.client;
 		s->admitted = false;
 		s->ended |= s->wanted || !may_find_another(s); /* another primary would have another world */
-		candidates_settle(
-			&s->candidates, &s->joined, refused ? CANDIDATE_REFUSED : CANDIDATE_FAILED, clock_now_ns());
+		candidates_settle(&s->candidates, &s->joined,
+			later     ? CANDIDATE_LATER
+			: refused ? CANDIDATE_REFUSED
+				  : CANDIDATE_FAILED,
+			clock_now_ns());
+		if (later && !*s->hello.client && log_limit_take(&s->log_limit, "", 0, "later", clock_now_ns()))
+			gather_note(s->host, "%s; this process comes again until it is let in", action->bytes);
 		if (refused || action->kind == PEERS_LOST)
 			note_failure(s, action->bytes);
 	} else if (action->kind == PEERS_STARTED) {
@@ -300,7 +309,7 @@ static troupe_status why_not_started(const struct joining *s, struct troupe_erro
 
 troupe_status join_run(struct joining *s, struct troupe_error *error)
 {
-	if (s->sought.count)
+	if (s->sought.count && !has_connection(s))
 		gather_note(s->host, "looking for a primary %s", s->sought.at);
 	while (!s->started && !s->ended) {
 		if (s->host->stopped(s->host->ctx))
@@ -347,10 +356,12 @@ troupe_status join_link(
 	struct channel *channel = session_take(&s->session, id);
 	(void)peers_own_number(peers, &all);
 	s->name = peers_name(peers, id);
+	(void)snprintf(s->where, sizeof s->where, "%s", channel ? channel_peer(channel) : "the primary");
 	s->link = (struct transport_link){.ops = &tcp_carrier_ops,
 		.names = &s->name,
 		.secondary = s->number,
 		.first_step = peers_first_step(peers),
+		.over = s->over,
 		.stale_ms = (uint32_t)(peers_stale_ns(peers) / 1000000),
 		.name = s->hello.name,
 		.pollers = is_here(&s->joined.address) ? 1 + all : 1};
@@ -360,6 +371,46 @@ troupe_status join_link(
 		return status;
 	*ret_link = &s->link;
 	*ret_secondaries = all;
+	return TROUPE_OK;
+}
+
+/* --- other members ------------------------------------------------------------------------------------------------ */
+
+/* The connection on which it is to join again; NULL: it is gone. */
+static struct channel *take_kept(struct joining *s)
+{
+	struct channel *channel = NULL;
+	if (s->link.carrier) {
+		tcp_carrier_dissolve(s->link.carrier, &channel);
+		s->link.carrier = NULL;
+		if (!s->over[0])
+			return channel;
+		channel_destroy(channel);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < s->session.channels.count && !channel; i++)
+		if (s->session.channels.at[i] && peers_stays(s->session.peers, i))
+			channel = session_take(&s->session, i);
+	return channel;
+}
+
+troupe_status join_renew(struct joining *s, double wait_s, struct troupe_error *error)
+{
+	struct channel *channel = take_kept(s);
+	if (!channel && !may_find_another(s))
+		return fail(error, TROUPE_EPEER, "the connection to the primary is gone");
+	struct peers_options options = {
+		.self = s->hello, .hello_ns = PEERS_GIVEN_HELLO_NS, .wait_ns = (uint64_t)(wait_s * 1e9), .seeks = true};
+	peers_destroy(s->session.peers);
+	s->session.peers = peers_create(&options, clock_now_ns());
+	text_fini(&s->world);
+	s->world = (struct text){0};
+	s->wanted = s->given = s->admitted = s->ready_sent = s->started = s->ended = false;
+	s->again = true;
+	if (channel) {
+		channel_set_peer(channel, s->where);
+		session_keep(&s->session, channel);
+	}
 	return TROUPE_OK;
 }
 
@@ -438,7 +489,6 @@ troupe_status join_create(const struct gather_self *self, const struct gather_ho
 	const struct troupe_network *network = self->network;
 	struct joining *s = mem_alloc(sizeof *s);
 	s->host = host;
-	s->again = self->again;
 	s->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	uint64_t secret = 0;
 	troupe_status status = gather_hello(self, HELLO_SECONDARY, &s->hello, error);
@@ -454,7 +504,7 @@ troupe_status join_create(const struct gather_self *self, const struct gather_ho
 	struct peers_options options = {.self = s->hello,
 		.hello_ns = network->sockets ? PEERS_GIVEN_HELLO_NS : 0,
 		.wait_ns = (uint64_t)(network->wait_s * 1e9),
-		.seeks = s->seeks || s->again};
+		.seeks = s->seeks};
 	s->session.on_world = on_world;
 	s->session.on_action = on_action;
 	s->session.ctx = s;

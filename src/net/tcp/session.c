@@ -57,9 +57,8 @@ struct channel *session_take(struct session *session, uint32_t id)
 	return channel;
 }
 
-void session_join(struct session *session, struct channel *channel)
+static void enter(struct session *session, struct channel *channel, uint32_t id)
 {
-	uint32_t id = peers_join(session->peers, channel_peer(channel), clock_now_ns());
 	if (id == PEERS_NONE) {
 		channel_destroy(channel);
 		return;
@@ -68,6 +67,16 @@ void session_join(struct session *session, struct channel *channel)
 		vec_push(&session->channels, NULL);
 	session->channels.at[id] = channel;
 	session_act(session);
+}
+
+void session_join(struct session *session, struct channel *channel)
+{
+	enter(session, channel, peers_join(session->peers, channel_peer(channel), clock_now_ns()));
+}
+
+void session_keep(struct session *session, struct channel *channel)
+{
+	enter(session, channel, peers_keep(session->peers, channel_peer(channel), clock_now_ns()));
 }
 
 void session_fini(struct session *session)
@@ -121,6 +130,7 @@ void session_act(struct session *session)
 		case PEERS_REFUSED:
 		case PEERS_TURNED_AWAY:
 		case PEERS_KNOCKED:
+		case PEERS_LEAVES:
 		case PEERS_STARTED:
 		case PEERS_ENDED:
 			break;

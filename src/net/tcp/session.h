@@ -46,6 +46,8 @@ struct session {
 void session_fini(struct session *session);
 /* Adds an open channel. The session owns it, and closes it when there is no room. */
 void session_join(struct session *session, struct channel *channel);
+/* The same for a connection of the run before (peers_keep()). */
+void session_keep(struct session *session, struct channel *channel);
 /* Waits for at most timeout_ms and handles all events. more: other files to wait for, at most SESSION_MORE_MAX; their
  * revents are filled in. */
 void session_work(struct session *session, int timeout_ms, struct pollfd *more, uint32_t more_count);
