@@ -459,6 +459,16 @@ static void look_after(struct transport *transport)
 	transport->seen_ns = now;
 }
 
+/* The run goes on with other members, and this secondary is still in a step. */
+static void linger(struct transport *transport)
+{
+	struct troupe_error why;
+	peers_linger(transport->peers);
+	act(transport);
+	for (uint32_t i = 0; i < transport->line_count; i++)
+		(void)transport->ops->work(transport->carrier, i, &why);
+}
+
 static void *run_keeper(void *arg)
 {
 	struct transport *transport = arg;
@@ -468,6 +478,8 @@ static void *run_keeper(void *arg)
 		hold(transport);
 		if (!is_over(transport))
 			look_after(transport);
+		else if (!is_primary(transport))
+			linger(transport);
 		let_go(transport);
 		wake(transport); /* the keeper may have read what another thread waits for */
 		alarm_once(transport);

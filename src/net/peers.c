@@ -497,7 +497,8 @@ static void tick_peer(struct peers *peers, uint32_t id, uint64_t now_ns)
 	bool admitted = peer->stage == MEMBER && (is_primary(peers) || peers->own);
 	if (peer->hello)
 		return;
-	if (!admitted) {
+	bool hung = peer->kept && peers_passed(peers, peer->heard_ns, peers->options.stale_ns, now_ns);
+	if (!admitted && !hung) {
 		uint64_t span_ns = peer->kept ? peers->options.kept_ns : peers->options.hello_ns;
 		if (peers_passed(peers, peer->joined_ns, span_ns, now_ns))
 			peers_lose(peers, id, STOP_LOST,
@@ -505,7 +506,7 @@ static void tick_peer(struct peers *peers, uint32_t id, uint64_t now_ns)
 				FAREWELL_WORDS, now_ns);
 		return;
 	}
-	if (!peers_passed(peers, peer->heard_ns, peers->options.stale_ns, now_ns))
+	if (!hung && !peers_passed(peers, peer->heard_ns, peers->options.stale_ns, now_ns))
 		return;
 	fail(&why, TROUPE_EPEER, "silent for %llu ms", (unsigned long long)((now_ns - peer->heard_ns) / MS));
 	peers_lose(peers, id, STOP_LOST, why.text, FAREWELL_WORDS, now_ns);
@@ -654,6 +655,14 @@ bool peers_is_leaving(const struct peers *peers, uint32_t secondary)
 {
 	uint32_t id = peers_id_of(peers, secondary);
 	return is_primary(peers) && id != PEERS_NONE && peers->all[id].leaving;
+}
+
+void peers_linger(struct peers *peers)
+{
+	size_t begin = peers->bytes.count;
+	heartbeat_encode(&(struct heartbeat){.step = peers->expected}, &peers->bytes);
+	if (!is_primary(peers) && peers_stays(peers, peers->members[0]))
+		peers_push_send(peers, peers->members[0], FRAME_HEARTBEAT, begin);
 }
 
 bool peers_is_new(const struct peers *peers, uint32_t secondary)

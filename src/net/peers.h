@@ -123,7 +123,8 @@ uint32_t peers_join(struct peers *peers, const char *address, uint64_t now_ns);
 void peers_receive(
 	struct peers *peers, uint32_t id, enum frame_type type, const void *bytes, size_t count, uint64_t now_ns);
 /* The same for a connection of the run before, after STOP_REGROUP. Primary: what comes on it before its hello belongs
- * to that run, and is ignored; the hello may take options.kept_ns. */
+ * to that run, and shows only that the peer lives; the hello may take options.kept_ns, but the peer must not be silent.
+ */
 uint32_t peers_keep(struct peers *peers, const char *address, uint64_t now_ns);
 /* A frame of the world came. False: this peer may not send it now; handled as by peers_break(). */
 bool peers_heard(struct peers *peers, uint32_t id, enum frame_type type, uint64_t now_ns);
@@ -194,6 +195,8 @@ bool peers_stays(const struct peers *peers, uint32_t id);
 bool peers_is_leaving(const struct peers *peers, uint32_t secondary);
 /* Primary, with options.again: whether the secondary, from 1, has come on a connection that was not kept. */
 bool peers_is_new(const struct peers *peers, uint32_t secondary);
+/* Secondary, after STOP_REGROUP: says that it lives, though it is still in a step. */
+void peers_linger(struct peers *peers);
 /* Primary: of options.secondaries; with options.again those that were admitted. */
 uint32_t peers_secondaries(const struct peers *peers);
 /* Secondary, once admitted: the port and the ticket of struct welcome. */

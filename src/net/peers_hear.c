@@ -88,6 +88,7 @@ static void admit(struct peers *peers, uint32_t id, const struct hello *hello, u
 	peers->members[number] = id;
 	peer->stage = MEMBER;
 	peer->secondary = number;
+	peer->heard_ns = now_ns; /* it may have waited for others, and had nothing to say */
 	memcpy(peer->id, hello->id, sizeof peer->id);
 	set_name(peer, *hello->client ? hello->client : "secondary", *hello->client ? 0 : number, hello->name);
 	peers->present++;
@@ -495,10 +496,11 @@ static take_fn *const takes[FRAME_TYPES] = {
 };
 
 /* Whether it was sent before the peer knew that it is to join again. */
-static bool peers_is_old(struct peers *peers, uint32_t id, enum frame_type type)
+static bool peers_is_old(struct peers *peers, uint32_t id, enum frame_type type, uint64_t now_ns)
 {
 	if (id >= peers->room || !peers->all[id].kept)
 		return false;
+	peers->all[id].heard_ns = now_ns;
 	if (type != FRAME_HELLO)
 		return type != FRAME_STOP && type != FRAME_REFUSE;
 	peers->all[id].kept = false;
@@ -510,7 +512,7 @@ void peers_receive(
 	struct peers *peers, uint32_t id, enum frame_type type, const void *bytes, size_t count, uint64_t now_ns)
 {
 	struct troupe_error error;
-	if (peers_is_old(peers, id, type) || !peers_heard(peers, id, type, now_ns))
+	if (peers_is_old(peers, id, type, now_ns) || !peers_heard(peers, id, type, now_ns))
 		return;
 	if (!takes[type])
 		fail(&error, TROUPE_EPROTOCOL, "sent %s, which only the other side may send", frame_name(type));

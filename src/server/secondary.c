@@ -285,13 +285,13 @@ static bool forget(struct troupe_secondary *s)
 		wait_for_thread(s);
 	if (s->stuck)
 		return false;
-	if (s->transport)
-		ops_of(s)->destroy(s->transport);
-	s->transport = NULL;
 	replica_step_fini(&s->message);
 	s->message = (struct replica_step){0};
 	replica_destroy(s->replica);
 	s->replica = NULL;
+	if (s->transport) /* last: until then it says that this process lives */
+		ops_of(s)->destroy(s->transport);
+	s->transport = NULL;
 	s->secondary = NULL;
 	text_fini(&s->world);
 	s->has_thread = false;

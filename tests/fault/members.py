@@ -144,6 +144,7 @@ class Run:
             try:
                 secondary.wait(timeout=max(0.1, until - time.monotonic()))
             except subprocess.TimeoutExpired:
+                self.happened.append('secondary%d-stays' % i)
                 secondary.kill()
                 secondary.wait()
                 left += 1

@@ -5,6 +5,9 @@
  * time, and with the same last step reported. Then the primary has the state of that step, and a run in one process
  * that goes on from this state must have the same state at its end.
  *
+ * In other runs the run goes on when secondaries are lost or leave, also while it changes its members, and others come:
+ * it must end like the same run in one process, each step merged once.
+ *
  * TROUPE_TEST_SEED=N: only that run, twice, with its outcome. TROUPE_TEST_ROUNDS=N: the number of runs. */
 #include "../amount.h"
 #include "../net/sim.h"
@@ -203,6 +206,14 @@ struct run {
 	uint64_t other;    /* the first step after which the state was not that of one process; 0: none */
 	uint64_t noted;    /* the same for observations */
 	bool alarmed;      /* the stop flag was raised, or the primary itself failed */
+	/* runs that go on with other members */
+	bool goes_on;
+	uint64_t dice;
+	bool again;       /* it goes on with other members now */
+	uint32_t staying; /* of those that it had */
+	uint32_t rounds, lost, left, came;
+	uint64_t merged; /* steps, as they were told */
+	bool twice;      /* a step was told twice, or left out */
 	troupe_status status;
 	struct troupe_error error;
 	struct text saved;
@@ -274,6 +285,8 @@ static troupe_status decode_ack(void *ctx, uint32_t secondary, const char *bytes
 static void on_merged(void *ctx, uint64_t steps)
 {
 	struct run *run = ctx;
+	run->twice |= steps <= run->merged || (!run->windows && run->merged && steps != run->merged + 1);
+	run->merged = steps;
 	if (!run->other && primary_hash(primary_of(run)) != run->tale->hashes[steps])
 		run->other = steps;
 	if (!run->noted && !run->windows && copies_observed(primary_of(run)) != run->tale->notes[steps])
@@ -299,6 +312,63 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* --- other members ------------------------------------------------------------------------------------------------ */
+
+enum { ROUNDS_MAX = 8 };
+
+/* What happens to secondaries until the members change again, or the run is over. */
+static void draw_faults(struct run *run)
+{
+	static const enum sim_fault_kind kinds[] = {
+		SIM_KILL, SIM_KILL, SIM_ASK, SIM_ASK, SIM_HANG, SIM_CUT, SIM_FREEZE, SIM_LEAVE, SIM_RUBBISH, SIM_SLOW};
+	uint64_t at_ns = 0;
+	run->link.seed = below(&run->dice, UINT64_MAX);
+	run->link.fault_count = run->rounds < ROUNDS_MAX ? (uint32_t)below(&run->dice, 4) : 0;
+	for (uint32_t i = 0; i < run->link.fault_count; i++) {
+		struct sim_fault *fault = &run->link.faults[i];
+		fault->kind = kinds[below(&run->dice, ARRAY_LEN(kinds))];
+		fault->node = 1 + (uint32_t)below(&run->dice, run->secondaries);
+		fault->at_ns = at_ns += below(&run->dice, below(&run->dice, 2) ? 3 * run->link.delay_ns + 2 : 200 * MS);
+		fault->ns = below(&run->dice, 1500) * MS;
+		if (fault->kind == SIM_SLOW)
+			fault->ns %= 100 * MS;
+	}
+}
+
+/* Whether the run goes on with others, because one was lost, or asked to leave. */
+static bool goes_on(struct run *run)
+{
+	struct transport *transport = run->link.transport;
+	uint32_t lost, leavers = 0;
+	bool regroups = transport_sim.regroups(transport, &lost);
+	for (uint32_t i = 1; i <= run->secondaries && !regroups; i++)
+		leavers += transport_sim.leaving(transport, i);
+	if (leavers && !run->status && primary_of(run)->lockstep.number < STEPS) {
+		transport_sim.stop(transport, STOP_REGROUP, "a secondary leaves");
+		regroups = true;
+	}
+	if (!regroups)
+		return false;
+	run->lost += lost != 0;
+	run->left += leavers;
+	return true;
+}
+
+/* The primary's world and state stay as they are. */
+static void change_members(struct run *run)
+{
+	uint32_t come = below(&run->dice, 3) == 0 || !run->link.staying;
+	run->secondaries = MIN(run->link.staying + come, (uint32_t)SECONDARIES_MAX);
+	run->came += come;
+	run->rounds++;
+	run->link.again = true;
+	run->link.began = false;
+	memset(run->link.ends, 0, sizeof run->link.ends);
+	draw_faults(run);
+	world_regroup(&run->server->worlds[0], run->secondaries);
+	atomic_store(&primary_of(run)->stop, false);
+}
+
 /* Acts as the process of the primary. */
 static void go(struct run *run)
 {
@@ -308,40 +378,50 @@ static void go(struct run *run)
 			abort();
 	}
 	run->status = crew_run(run->crew, &run->error);
+	run->again = run->goes_on && goes_on(run);
 	run->alarmed = atomic_load(&primary_of(run)->stop);
-	if (run->status && !transport_sim.lost(run->link.transport))
+	if (run->status && !run->again && !transport_sim.lost(run->link.transport))
 		transport_sim.stop(run->link.transport, STOP_FAILED, run->error.text);
 	transport_sim.close(run->link.transport);
 	for (uint32_t i = 0; i < run->secondaries; i++)
 		pthread_join(run->workers[i].thread, NULL);
 }
 
-static void play(struct run *run)
+/* With these secondaries, until the members change or the run is over. */
+static void play_round(struct run *run)
 {
 	const struct transport_codec codec = {encode_step, decode_step, encode_ack, decode_ack, .ctx = run};
 	const struct crew_watch watch = {.on_merged = on_merged, .ctx = run};
-	run->server = copies_server(run->state, run->secondaries, run->chaos_seed);
-	run->world = copies_world(run->server);
 	struct primary *primary = primary_of(run);
+	run->world = copies_world(run->server);
 	const struct crew_world world = {.primary = primary,
 		.shared = &run->server->worlds[0].shared,
 		.threads = run->secondaries,
 		.codec = &codec,
 		.link = &run->link};
+	run->wire = wire_create(primary);
+	copies_must(crew_create(&world, 1, &transport_sim, &watch, &run->crew, &run->error), "a crew", &run->error);
+	go(run);
+	crew_destroy(run->crew);
+	wire_destroy(run->wire);
+	text_fini(&run->world);
+}
+
+static void play(struct run *run)
+{
+	run->server = copies_server(run->state, run->secondaries, run->chaos_seed);
+	struct primary *primary = primary_of(run);
 	primary->options.iterations = STEPS;
 	primary->options.observe = run->windows ? 0 : OBSERVE_ALL; /* what is observed is so in each step */
 	primary->window.options =
 		(struct window_options){.steps = run->windows ? 0 : 1, .random = run->windows, .seed = run->chaos_seed};
-	run->wire = wire_create(primary);
-	copies_must(crew_create(&world, 1, &transport_sim, &watch, &run->crew, &run->error), "a crew", &run->error);
-	go(run);
+	run->merged = primary->lockstep.number;
+	for (play_round(run); run->again; play_round(run))
+		change_members(run);
 	run->steps = primary->lockstep.number;
 	run->hash = primary_hash(primary);
 	run->moves = primary->plan.dispatch.moves;
 	server_pack(run->server, &run->saved);
-	crew_destroy(run->crew);
-	wire_destroy(run->wire);
-	text_fini(&run->world);
 	troupe_server_destroy(run->server);
 }
 
@@ -364,13 +444,17 @@ static void make_plot(struct run *run, uint64_t seed)
 	run->link.wait_ns = 5000 * MS;
 	run->link.fault_count = below(&state, 8) ? 1 : 0;
 	struct sim_fault *fault = &run->link.faults[0];
-	fault->kind = (enum sim_fault_kind)below(&state, SIM_FAULT_KINDS);
+	fault->kind = (enum sim_fault_kind)below(&state, SIM_ASK);
 	fault->node = (uint32_t)below(&state, run->secondaries + 1);
 	/* as many faults during the start as in the run */
 	fault->at_ns = below(&state, below(&state, 2) ? 5 * run->link.delay_ns + 1 : 1000 * MS);
 	fault->ns = below(&state, 2) ? below(&state, 700) * MS : 5000 * MS;
 	if (fault->kind == SIM_SLOW)
 		fault->ns %= 300 * MS;
+	run->dice = state;
+	run->goes_on = run->link.goes_on = below(&state, 2);
+	if (run->goes_on)
+		draw_faults(run);
 }
 
 /* Whether the end of this node counts: the node lives, and the message about the end could reach it. */
@@ -457,11 +541,32 @@ static void check_time(const struct run *run)
 			(run->link.now_ns - fault->at_ns) / MS);
 }
 
+/* Counts of outcomes, so that a world in which nothing happens is noticed. */
+static struct tally {
+	uint64_t done, diverged, stopped, lost_before, moves, lost, left, came, none_came;
+} tally;
+
+/* Nobody sees that members were lost, left and came. */
+static void check_members(const struct run *run)
+{
+	/* before the first step all must come; later at least one */
+	bool none_came =
+		run->link.ends[0].kind == STOP_MISSING && (!run->rounds || strstr(run->error.text, "none present"));
+	tally.none_came += none_came;
+	check(is_whole(run) || none_came, "in round %u with %u secondaries, after step %" PRIu64 ": %s", run->rounds,
+		run->secondaries, run->steps, run->error.text);
+	check(!run->twice, "a step was told twice, or not at all");
+}
+
 static void check_run(const struct run *run)
 {
 	const struct tale *tale = run->tale;
 	bool done = run->link.ends[0].kind == STOP_DONE, failed_it = run->link.ends[0].kind == STOP_FAILED;
 	check_state(run);
+	if (run->goes_on) {
+		check_members(run);
+		return;
+	}
 	for (uint32_t node = 0; node <= run->secondaries; node++)
 		if (counts(run, node))
 			check(run->link.ends[node].kind, "node %u has no end", node);
@@ -475,7 +580,7 @@ static void check_run(const struct run *run)
 	check_time(run);
 }
 
-static const char *const kinds[] = {"kill", "freeze", "hang", "cut", "leave", "rubbish", "slow", "nothing"};
+static const char *const kinds[] = {"kill", "freeze", "hang", "cut", "leave", "rubbish", "slow", "ask", "nothing"};
 _Static_assert(ARRAY_LEN(kinds) == SIM_FAULT_KINDS + 1, "one name for each fault");
 
 static void print_run(const struct run *run)
@@ -492,11 +597,6 @@ static void print_run(const struct run *run)
 			run->link.ends[node].next_step, run->link.ends[node].who, run->link.ends[node].why);
 }
 
-/* Counts of outcomes, so that a world in which nothing happens is noticed. */
-static struct tally {
-	uint64_t done, diverged, stopped, lost_before, moves;
-} tally;
-
 static void count_run(const struct run *run)
 {
 	tally.done += !run->status;
@@ -504,6 +604,9 @@ static void count_run(const struct run *run)
 	tally.stopped += run->status && run->status != TROUPE_EDIVERGED && run->link.began;
 	tally.lost_before += !run->link.began;
 	tally.moves += run->moves;
+	tally.lost += run->lost;
+	tally.left += run->left;
+	tally.came += run->came;
 }
 
 static void check_tally(uint64_t runs)
@@ -513,6 +616,11 @@ static void check_tally(uint64_t runs)
 	check(tally.diverged && tally.lost_before && tally.moves >= runs,
 		"%" PRIu64 " diverged, %" PRIu64 " ended before the start, %" PRIu64 " moves", tally.diverged,
 		tally.lost_before, tally.moves);
+	check(tally.none_came <= runs / 10, "%" PRIu64 " did not begin, or had no secondary left", tally.none_came);
+	check(tally.lost >= runs / 4 && tally.left >= runs / 20 && tally.came >= runs / 8,
+		"%" PRIu64 " lost, %" PRIu64 " left, %" PRIu64 " came", tally.lost, tally.left, tally.came);
+	printf("%" PRIu64 " secondaries were lost, %" PRIu64 " left, and %" PRIu64 " came while the world ran\n",
+		tally.lost, tally.left, tally.came);
 }
 
 /* Takes each run twice: the outcome must be the same, however threads are scheduled. */
@@ -531,6 +639,7 @@ static void test_seed(uint64_t seed, bool print)
 		return;
 	make_plot(&again, seed);
 	play(&again);
+	check(again.rounds == run.rounds, "%u rounds the second time, %u the first", again.rounds, run.rounds);
 	check(again.hash == run.hash && again.steps == run.steps && again.link.now_ns == run.link.now_ns &&
 			!memcmp(again.link.ends, run.link.ends, sizeof run.link.ends),
 		"another end the second time: after %" PRIu64 " and %" PRIu64 " ns", run.link.now_ns,

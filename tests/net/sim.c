@@ -71,7 +71,7 @@ struct transport {
 	uint64_t number; /* of the step that was published last */
 	uint32_t more;   /* further steps of its window */
 	uint32_t acks;
-	bool all_acked, gave_up; /* all_acked() or gave_up() must be called */
+	bool all_acked, gave_up, asked; /* all_acked(), gave_up() or asked() must be called */
 	struct troupe_error why;
 	struct transport_counts counts; /* of the primary: payloads */
 };
@@ -181,6 +181,10 @@ static void end_node(struct transport *transport, uint32_t node)
 	transport->link->ends[node] = *peers_end(transport->nodes[node].peers);
 	if (node)
 		return;
+	transport->link->staying = 0;
+	for (uint32_t i = 1; i < transport->count; i++)
+		transport->link->staying += transport->nodes[i].out.id != PEERS_NONE &&
+					    peers_stays(transport->nodes[0].peers, transport->nodes[i].out.id);
 	if (peers_end_status(transport->nodes[0].peers, &transport->why) && !transport->told)
 		transport->lost = true;
 	if (transport->lost && transport->out)
@@ -208,8 +212,16 @@ static void act(struct transport *transport, uint32_t node, const struct peers_a
 			peers_ready(transport->nodes[node].peers, transport->link->seed);
 		break;
 	case PEERS_STARTED:
+		if (!node && peers_secondaries(transport->nodes[0].peers) != transport->count - 1) {
+			/* one was lost before it came: the others begin anew, without it */
+			peers_stop(transport->nodes[0].peers, STOP_REGROUP, "not all have come");
+			break;
+		}
 		transport->running |= !node;
 		transport->link->began |= !node;
+		break;
+	case PEERS_LEAVES:
+		transport->asked = true;
 		break;
 	case PEERS_ENDED:
 		end_node(transport, node);
@@ -217,7 +229,6 @@ static void act(struct transport *transport, uint32_t node, const struct peers_a
 	case PEERS_LOST:
 	case PEERS_REFUSED:
 	case PEERS_KNOCKED:
-	case PEERS_LEAVES:
 	case PEERS_TURNED_AWAY:
 		break;
 	}
@@ -240,6 +251,10 @@ static struct peers *make_peers(const struct transport *transport, uint32_t node
 		.wait_ns = transport->link->wait_ns,
 		.self = {.protocol = HELLO_PROTOCOL, .role = node ? HELLO_SECONDARY : HELLO_PRIMARY}};
 	options.secondaries = node ? 0 : transport->count - 1;
+	options.goes_on = transport->link->goes_on;
+	options.again = transport->link->again && !node;
+	options.expected = transport->count - 1;
+	options.settle_ns = SECOND_NS;
 	options.self.id[0] = (unsigned char)node;
 	(void)snprintf(options.self.name, sizeof options.self.name, "sim:%u", node);
 	return peers_create(&options, transport->now_ns);
@@ -257,7 +272,12 @@ static void begin(struct transport *transport, uint64_t first_step)
 		node->number = UINT64_MAX;
 	}
 	for (uint32_t i = 1; i < transport->count; i++) {
-		transport->nodes[i].out.id = peers_join(transport->nodes[0].peers, "sim", transport->now_ns);
+		/* half of them on connections of the run before, so that what they still sent there may arrive */
+		bool kept = transport->link->again && i % 2;
+		transport->nodes[i].out.id =
+			(kept ? peers_keep : peers_join)(transport->nodes[0].peers, "sim", transport->now_ns);
+		if (kept)
+			put(transport, i, i, (struct parcel){.type = FRAME_HEARTBEAT});
 		transport->nodes[i].in.id = peers_join(transport->nodes[i].peers, "sim", transport->now_ns);
 		drain(transport, i);
 	}
@@ -386,6 +406,11 @@ static void strike(struct transport *transport, const struct sim_fault *fault)
 		break;
 	case SIM_SLOW:
 		node->slow_ns = fault->ns;
+		break;
+	case SIM_ASK:
+		if (!node->dead && node->peers)
+			peers_leave(node->peers, transport->now_ns);
+		drain(transport, fault->node);
 		break;
 	case SIM_FAULT_KINDS:
 		break;
@@ -535,17 +560,19 @@ static void call(struct transport *transport, void (*function)(void *ctx))
 
 static bool call_primary(struct transport *transport)
 {
-	bool all_acked = transport->all_acked, gave_up = transport->gave_up;
+	bool all_acked = transport->all_acked, gave_up = transport->gave_up, asked = transport->asked;
 	bool alarm = transport->lost && !transport->alarmed;
-	transport->all_acked = transport->gave_up = false;
+	transport->all_acked = transport->gave_up = transport->asked = false;
 	transport->alarmed |= alarm;
 	if (alarm)
 		call(transport, transport->options.alarm);
+	if (asked)
+		call(transport, transport->options.asked);
 	if (all_acked)
 		call(transport, transport->options.all_acked);
 	if (gave_up)
 		call(transport, transport->options.gave_up);
-	return alarm || all_acked || gave_up;
+	return alarm || asked || all_acked || gave_up;
 }
 
 /* Returns whether anything happened. Virtual time stands still while no thread waits for a peer. */
@@ -781,21 +808,24 @@ static struct transport_counts sim_counts(struct transport *transport)
 	return counts;
 }
 
-/* Its members are fixed. */
 static bool sim_regroups(struct transport *transport, uint32_t *ret_lost)
 {
-	(void)transport;
 	*ret_lost = 0;
-	return false;
+	pthread_mutex_lock(&transport->guard);
+	bool regroups = transport->begun && peers_regroups(transport->nodes[0].peers, ret_lost);
+	pthread_mutex_unlock(&transport->guard);
+	return regroups;
 }
 
 static bool sim_leaving(struct transport *transport, uint32_t secondary)
 {
-	(void)transport;
-	(void)secondary;
-	return false;
+	pthread_mutex_lock(&transport->guard);
+	bool leaving = transport->begun && peers_is_leaving(transport->nodes[0].peers, secondary);
+	pthread_mutex_unlock(&transport->guard);
+	return leaving;
 }
 
+/* Faults let secondaries ask. */
 static void sim_leave(struct transport *transport)
 {
 	(void)transport;

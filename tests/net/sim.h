@@ -21,6 +21,7 @@ enum sim_fault_kind {
 	SIM_LEAVE,   /* reports that it leaves */
 	SIM_RUBBISH, /* one bit of its next frame is flipped; only with a codec */
 	SIM_SLOW,    /* each of its actions takes `ns` longer */
+	SIM_ASK,     /* a secondary asks to leave */
 	SIM_FAULT_KINDS,
 };
 
@@ -38,14 +39,17 @@ struct transport_link {
 	uint64_t work_ns;                        /* the greatest time of a step on a secondary, drawn in the same way */
 	uint64_t step_ns;                        /* deadline of a step; 0: none */
 	uint64_t wait_ns;                        /* for all secondaries to join; 0: no limit */
+	bool goes_on;                            /* the run goes on when a secondary is lost or leaves (regroups()) */
+	bool again;                              /* it does so now, with these secondaries */
 	struct sim_fault faults[SIM_FAULTS_MAX]; /* by at_ns */
 	uint32_t fault_count;
 
 	/* Written by the transport; read after all threads have left it. How the run ended for each node; kind 0: it
 	 * did not end there (the node was killed, or the transport was destroyed before). */
 	struct stop ends[SIM_SECONDARIES_MAX + 1];
-	uint64_t now_ns; /* virtual time at the end */
-	bool began;      /* all secondaries joined and were ready */
+	uint64_t now_ns;  /* virtual time at the end */
+	bool began;       /* all secondaries joined and were ready */
+	uint32_t staying; /* when the run ended at the primary and goes on: so many secondaries are to join again */
 	/* written by the transport, for the threads of secondaries; NULL before and after its life */
 	struct transport *transport;
 };
