@@ -369,6 +369,13 @@ static void note_change(struct network *network, enum troupe_member_change kind,
 	vec_push(&network->changes, change);
 }
 
+static void count_down(struct network *network)
+{
+	pthread_mutex_lock(&network->lock);
+	network->plain--;
+	pthread_mutex_unlock(&network->lock);
+}
+
 /* Its number and its process: the first words of the reason say which one it is. */
 static void name_member(const struct network *network, uint32_t secondary, char *ret_who, size_t room)
 {
@@ -390,7 +397,7 @@ troupe_status network_lose(
 	if (!network->goes_on)
 		return fail(error, reason.status, "%s", reason.text);
 	tell(network, "%.500s: the run goes on from there", reason.text);
-	network->plain--;
+	count_down(network);
 	return TROUPE_OK;
 }
 
@@ -406,7 +413,7 @@ troupe_status network_let_leave(struct network *network, uint32_t secondary, str
 	}
 	tell(network, "%s leaves at step %" PRIu64 ": the run goes on", who,
 		network->server->worlds[0].primary.lockstep.number);
-	network->plain--;
+	count_down(network);
 	return TROUPE_OK;
 }
 
@@ -647,7 +654,9 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	if (status)
 		return status;
 	take_members(network);
+	pthread_mutex_lock(&network->lock);
 	network->has_begun = true;
+	pthread_mutex_unlock(&network->lock);
 	network->wire = wire_create(primary);
 	network->codec = (struct transport_codec){
 		.encode_step = wire_encode_step, .decode_ack = wire_decode_ack, .loads = loads, .ctx = network->wire};

@@ -239,15 +239,15 @@ static void on_action(void *ctx, const struct peers_action *action)
 
 /* --- being found -------------------------------------------------------------------------------------------------- */
 
-static void announce(struct gathering *gathering, enum announcement_kind kind)
+/* more: secondaries that may come beyond those that are awaited, as far as one has to know. */
+static void announce(struct gathering *gathering, enum announcement_kind kind, uint32_t more)
 {
 	struct announcement announcement = {.kind = kind};
 	if (!gathering->session.discovery)
 		return;
 	memcpy(announcement.id, gathering->hello.id, sizeof announcement.id);
 	announcement.port = address_port(listener_address(gathering->session.listener));
-	bool begun = gathering->has_doorman; /* then there is always room for one to knock */
-	announcement.secondaries = gathering->secondaries + (begun && gathering->members.more_come);
+	announcement.secondaries = gathering->secondaries + more;
 	announcement.present = gathering->session.peers ? peers_present(gathering->session.peers) : 0;
 	memcpy(announcement.name, gathering->hello.name, sizeof announcement.name);
 	(void)discovery_send(gathering->session.discovery, &announcement, clock_now_ns(), NULL);
@@ -401,7 +401,7 @@ static void gathering_destroy(struct gathering *gathering)
 	if (!gathering)
 		return;
 	dismiss_doorman(gathering);
-	announce(gathering, ANNOUNCE_LEAVING);
+	announce(gathering, ANNOUNCE_LEAVING, 0);
 	if (gathering->session.peers)
 		session_flush(&gathering->session, 200);
 	for (uint32_t i = 0; gathering->channels && i < gathering->secondaries; i++) /* channels not passed on */
@@ -659,6 +659,7 @@ static void *keep_door(void *arg)
 	struct listener *listener = gathering->session.listener;
 	struct channel *channel;
 	struct pollfd fds[LISTENER_POLL_MAX + 1];
+	const uint32_t more = gathering->members.more_come; /* there is always room for one to knock */
 	for (;;) {
 		uint32_t count = listener_poll(listener, clock_now_ns(), fds);
 		fds[count] = (struct pollfd){.fd = gathering->quit, .events = POLLIN};
@@ -673,7 +674,7 @@ static void *keep_door(void *arg)
 			turn_away(gathering, channel);
 		session_flush(&gathering->session, 0);
 		if (is_to_announce(gathering))
-			announce(gathering, gathering->members.more_come ? ANNOUNCE_HERE : ANNOUNCE_FIXED);
+			announce(gathering, more ? ANNOUNCE_HERE : ANNOUNCE_FIXED, more);
 	}
 }
 
@@ -717,7 +718,7 @@ static void work(struct gathering *gathering)
 	if (host->stopped(host->ctx))
 		peers_stop(gathering->session.peers, STOP_LEFT, "it was told to stop before the run began");
 	if (is_to_announce(gathering))
-		announce(gathering, ANNOUNCE_HERE);
+		announce(gathering, ANNOUNCE_HERE, 0);
 	session_work(&gathering->session, SESSION_TICK_MS, NULL, 0);
 	if (!gathering->started)
 		count_sockets(gathering);

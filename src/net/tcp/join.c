@@ -407,6 +407,7 @@ troupe_status join_renew(struct joining *s, double wait_s, struct troupe_error *
 	s->world = (struct text){0};
 	s->wanted = s->given = s->admitted = s->ready_sent = s->started = s->ended = false;
 	s->again = true;
+	s->log_limit = (struct log_limit){0}; /* what was said before may be said again */
 	if (channel) {
 		channel_set_peer(channel, s->where);
 		session_keep(&s->session, channel);
