@@ -95,6 +95,8 @@ struct troupe_next {
 	bool all_assets; /* a mesh or an image that is not found is an error */
 };
 
+struct troupe_report_member;
+
 /* The server keeps the pointers: the texts and lists must stay as they are until troupe_server_destroy() (for a player
  * of record.h: troupe_player_close()), except for resume_bytes and network. */
 struct troupe_server_def {
@@ -196,6 +198,9 @@ struct troupe_server_def {
 	 * and why. Called before the first step on the thread that called troupe_server_run(), then on some thread of
 	 * the server; never two calls at once. Many strangers that connect cause few calls. */
 	void (*on_note)(void *ctx, const char *text);
+	/* Networked mode: the members of the run have changed (report.h), between two steps; like on_event. It is not
+	 * known yet for how long the run stands still. */
+	void (*on_member)(void *ctx, const struct troupe_report_member *change);
 	/* Prepares the run that a client asks for, whole, so that nothing can fail later; the server goes on meanwhile.
 	 * On success *ret_world is the name of its world, to be freed with free(), and the server ends this run as
 	 * troupe_server_stop() does, when the client's reply is on its way; later requests are refused. Errors:

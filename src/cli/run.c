@@ -80,6 +80,12 @@ static void on_event(void *ctx, const struct troupe_event *event)
 	trace_event(&run->output, event, troupe_server_world_count(run->server) > 1);
 }
 
+static void on_member(void *ctx, const struct troupe_report_member *change)
+{
+	struct run *run = ctx;
+	trace_member(&run->output, change);
+}
+
 static void on_hash(void *ctx, uint64_t step, uint64_t hash)
 {
 	struct run *run = ctx;
@@ -285,6 +291,7 @@ static struct troupe_server_def definition(struct run *run)
 	def.lanes = settings->lanes ? (uint32_t)atoi(settings->lanes) : 0;
 	def.break_rule = settings->break_rule;
 	def.on_event = settings->trace ? on_event : NULL;
+	def.on_member = settings->trace ? on_member : NULL;
 	def.on_hash = settings->hash_every ? on_hash : NULL;
 	def.on_step = settings->log || settings->camera_out || settings->mcap ? on_step : NULL;
 	def.on_reply = on_reply;

@@ -1,6 +1,8 @@
 /* Each line is a word, a step, and fields separated by blanks, so that a script can read it. */
 #include "cli/trace.h"
 
+#include <troupe/report.h>
+
 #include "base/text.h"
 
 #include <troupe/server.h>
@@ -34,6 +36,13 @@ void trace_reply(struct output *output, const struct troupe_reply *reply)
 {
 	output_line(output, "reply %" PRIu64 " %s %s %s", reply->step, reply->topic, reply->status ? "failed" : "ok",
 		reply->text);
+}
+
+void trace_member(struct output *output, const struct troupe_report_member *change)
+{
+	static const char *const names[] = {
+		[TROUPE_MEMBER_CAME] = "came", [TROUPE_MEMBER_LEFT] = "left", [TROUPE_MEMBER_LOST] = "lost"};
+	output_line(output, "%s %" PRIu64 " %s", names[change->change], change->step, change->who);
 }
 
 void trace_hash(struct output *output, uint64_t step, uint64_t hash)

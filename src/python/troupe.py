@@ -208,7 +208,8 @@ class _Def(Structure):
                 ("save_folder", c_char_p), ("logs_obeyed", c_bool), ("network", c_void_p), ("plugin_file", c_char_p),
                 ("rehearse", c_bool), ("anew", c_bool), ("lanes", c_uint32), ("break_rule", c_char_p), ("on_event", c_void_p),
                 ("on_hash", c_void_p), ("on_step", c_void_p), ("on_reply", c_void_p), ("on_taken", c_void_p),
-                ("on_watch", c_void_p), ("on_warning", c_void_p), ("on_note", c_void_p), ("on_next", c_void_p),
+                ("on_watch", c_void_p), ("on_warning", c_void_p), ("on_note", c_void_p), ("on_member", c_void_p),
+                ("on_next", c_void_p),
                 ("on_server", c_void_p), ("ctx", c_void_p), ("stamp_", c_uint32)]
 
 

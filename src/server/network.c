@@ -367,6 +367,8 @@ static void note_change(struct network *network, enum troupe_member_change kind,
 					  ? primary->step.window
 					  : 0};
 	vec_push(&network->changes, change);
+	if (network->server->def.on_member)
+		network->server->def.on_member(network->server->def.ctx, &change);
 }
 
 static void count_down(struct network *network)

@@ -94,7 +94,7 @@ grep -q '"step": ' p.report
 check 'without --on-loss the run ends, with its report' $((!$?))
 
 # One is told to leave: it leaves with status 0, and nothing is repeated.
-primary --network-secondaries 2 --on-loss continue
+primary --network-secondaries 2 --on-loss continue --trace
 secondary s1
 secondary s2
 begun
@@ -104,6 +104,8 @@ says p 'secondary [12] (.*) leaves at step [0-9]*: the run goes on'
 same 'one leaves'
 [ "$(changes)" = 'left 0' ]
 check "the report says that it left, and that nothing was repeated: $(changes)" $?
+grep -q '^left [0-9]* secondary [12] (.*)$' p.out
+check "the trace says that it left" $?
 
 # A third one joins; a fourth is one too many; then one is lost, and another comes in its place.
 primary --network-secondaries 2 --network-max 3 --on-loss continue
