@@ -8,7 +8,7 @@
  * resumed from it.
  *
  * With on_loss TROUPE_ON_LOSS_CONTINUE the run goes on from that state with the secondaries that are left, and others
- * may come in: the bits are those of a run in which nobody was lost, and each step, command and message counts once. */
+ * may come in: the bits are those of a run without a loss, and each step, command and message counts once. */
 #ifndef TROUPE_NETWORK_H
 #define TROUPE_NETWORK_H
 
@@ -71,8 +71,8 @@ struct troupe_network {
 	const int *sockets;
 	/* Primary; not with a transport of kind TROUPE_TRANSPORT_JOB, whose processes are fixed. */
 	enum troupe_on_loss on_loss;
-	/* So many secondaries may take part at one time: those beyond `secondaries` come in while the world runs. 0, or
-	 * less than `secondaries`: no more than these. */
+	/* So many secondaries may take part at one time: further ones join while the world runs. 0, or less than
+	 * `secondaries`: no others join. */
 	uint32_t secondaries_max;
 	uint32_t spares; /* with CONTINUE: so many more may wait until one is lost; they come again until then */
 	/* For a transport of kind TROUPE_TRANSPORT_JOB: the processes that the launcher started. Such a transport uses

@@ -40,6 +40,9 @@ enum troupe_member_change {
 	TROUPE_MEMBER_LOST, /* it was killed, hung, cut off, or sent invalid data */
 };
 
+/* "came", "left" or "lost". */
+TROUPE_API const char *troupe_member_change_name(enum troupe_member_change change);
+
 struct troupe_report_member { /* a change of the members of a networked run, while the world ran */
 	enum troupe_member_change change;
 	const char *who;

@@ -40,9 +40,7 @@ void trace_reply(struct output *output, const struct troupe_reply *reply)
 
 void trace_member(struct output *output, const struct troupe_report_member *change)
 {
-	static const char *const names[] = {
-		[TROUPE_MEMBER_CAME] = "came", [TROUPE_MEMBER_LEFT] = "left", [TROUPE_MEMBER_LOST] = "lost"};
-	output_line(output, "%s %" PRIu64 " %s", names[change->change], change->step, change->who);
+	output_line(output, "%s %" PRIu64 " %s", troupe_member_change_name(change->change), change->step, change->who);
 }
 
 void trace_hash(struct output *output, uint64_t step, uint64_t hash)

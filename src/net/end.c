@@ -137,15 +137,12 @@ static void alarm_once(struct transport *transport)
 		transport->options.alarm(transport->options.ctx);
 }
 
-/* The same. */
-static void ask_once(struct transport *transport)
+/* The caller holds the carrier. Whether the owner is to be told that a secondary asks to leave. */
+static bool end_take_asked(struct transport *transport)
 {
-	hold(transport);
-	bool asked = transport->asked;
+	bool asked = transport->asked && transport->options.asked;
 	transport->asked = false;
-	let_go(transport);
-	if (asked && transport->options.asked)
-		transport->options.asked(transport->options.ctx);
+	return asked;
 }
 
 /* A step that follows the last one, or a window again. */
@@ -292,10 +289,11 @@ static void *run_io(void *arg)
 		hold(transport);
 		bool some = work_all(transport);
 		enum turn turn = take_turn(transport);
+		bool asked = end_take_asked(transport);
 		let_go(transport);
 		alarm_once(transport);
-		if (some)
-			ask_once(transport);
+		if (asked)
+			transport->options.asked(transport->options.ctx);
 		if (turn == TURN_ACKED)
 			transport->options.all_acked(transport->options.ctx);
 		else if (turn == TURN_GAVE_UP && transport->options.gave_up)
@@ -460,7 +458,7 @@ static void look_after(struct transport *transport)
 }
 
 /* The run goes on with other members, and this secondary is still in a step. */
-static void linger(struct transport *transport)
+static void end_linger(struct transport *transport)
 {
 	struct troupe_error why;
 	peers_linger(transport->peers);
@@ -478,12 +476,14 @@ static void *run_keeper(void *arg)
 		hold(transport);
 		if (!is_over(transport))
 			look_after(transport);
-		else if (!is_primary(transport))
-			linger(transport);
+		else if (!is_primary(transport) && peers_stays(transport->peers, 0))
+			end_linger(transport);
+		bool asked = end_take_asked(transport);
 		let_go(transport);
 		wake(transport); /* the keeper may have read what another thread waits for */
 		alarm_once(transport);
-		ask_once(transport);
+		if (asked)
+			transport->options.asked(transport->options.ctx);
 	}
 	return NULL;
 }
@@ -511,8 +511,8 @@ void end_close(struct transport *transport)
 	(void)!write(transport->quit, &one, sizeof one);
 }
 
-/* The connections are used again by those that are to join again. */
-static bool give_back(struct transport *transport)
+/* Secondaries that join again do so on the connections that they have. */
+static bool end_give_back(struct transport *transport)
 {
 	uint32_t lost;
 	if (!transport->given || !peers_regroups(transport->peers, &lost))
@@ -532,7 +532,7 @@ void end_destroy(struct transport *transport)
 		pthread_join(transport->io, NULL);
 	if (transport->has_keeper)
 		pthread_join(transport->keeper, NULL);
-	if (!give_back(transport)) {
+	if (!end_give_back(transport)) {
 		transport->ops->finish(transport->carrier, FLUSH_MS);
 		transport->ops->destroy(transport->carrier);
 	}

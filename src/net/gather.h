@@ -20,8 +20,8 @@ struct gather_self {
 
 /* The members that a primary gathers. Lent until the next gathering_run(). */
 struct gather_members {
-	/* That are no robot clients: so many; with `again` at most so many, and `expected` more than those whose
-	 * connections were kept. */
+	/* Secondaries that are no robot clients: so many. With `again`: at most so many; and `expected` is how many are
+	 * expected beside the secondaries whose connections were kept. */
 	uint32_t secondaries, expected;
 	uint32_t clients;
 	const char *const *names;                           /* [clients] */
@@ -29,7 +29,7 @@ struct gather_members {
 	uint32_t more;  /* further clients that may be let in: gather_host.knocked() is called for each */
 	uint16_t port;  /* where clients get their topics; 0: none */
 	bool again;     /* the run has begun, and goes on with these members: see struct peers_options */
-	bool goes_on;   /* and would go on without any of them */
+	bool goes_on;   /* the run would go on without a member that is lost */
 	bool more_come; /* further secondaries may come: gather_host.knocked() is called for each */
 };
 
@@ -80,7 +80,7 @@ struct joining;
 
 /* A status fails with TROUPE_EINVAL or TROUPE_EIO for wrong settings, TROUPE_ELIMIT for what the machine lacks,
  * TROUPE_EPEER or TROUPE_EPROTOCOL for what peers do; error names the peer and the reason. All slots are filled, except
- * the first two in a back end without jobs. */
+ * job_join and job_leave in a back end without jobs, and joining_renew where members do not change. */
 struct gather_ops {
 	bool changes_members; /* secondaries may come, and may be lost, while the world runs */
 	/* The slots of troupe_job_join() and troupe_job_leave(). */
@@ -105,8 +105,8 @@ struct gather_ops {
 	/* After a gathering_run() that failed: whether another one was lost meanwhile, so that the caller gathers
 	 * again. */
 	bool (*gathering_regroups)(const struct gathering *gathering);
-	/* After gathering_run(): how many secondaries take part, with the clients. *ret_new: of those that are no
-	 * clients, how many have not taken part before; they come last. */
+	/* After gathering_run(): how many secondaries take part, with the clients. *ret_new: how many secondaries that
+	 * are no clients have not taken part before; they have the greatest numbers before the clients. */
 	uint32_t (*gathering_members)(const struct gathering *gathering, uint32_t *ret_new);
 	/* The number of secondaries that have not joined yet. Any thread. */
 	uint32_t (*gathering_awaited)(const struct gathering *gathering);

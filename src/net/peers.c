@@ -115,8 +115,6 @@ static void send_stop(struct peers *peers, uint32_t id, const struct stop *stop)
 	peers_push_send(peers, id, FRAME_STOP, begin);
 }
 
-static void send_heartbeats(struct peers *peers, uint64_t now_ns);
-
 /* --- going -------------------------------------------------------------------------------------------------------- */
 
 void peers_copy_words(char *to, size_t room, const char *from)
@@ -126,7 +124,7 @@ void peers_copy_words(char *to, size_t room, const char *from)
 	to[count] = '\0';
 }
 
-static void free_peer(struct peers *peers, struct peer *peer)
+static void peers_free(struct peers *peers, struct peer *peer)
 {
 	peers->kept -= peer->kept;
 	free(peer->hello);
@@ -148,11 +146,11 @@ void peers_forget(struct peers *peers, uint32_t id, uint64_t now_ns)
 			peers->gathering_ns = now_ns;
 		}
 	}
-	free_peer(peers, peer);
+	peers_free(peers, peer);
 }
 
 /* The run has ended. Those that are to join again keep their connections. handled: the caller has told it, or it us. */
-static void part_with(struct peers *peers, uint32_t id, bool handled)
+static void peers_part_with(struct peers *peers, uint32_t id, bool handled)
 {
 	struct peer *peer = &peers->all[id];
 	const bool regroups = peers->end.kind == STOP_REGROUP, member = peer->stage == MEMBER;
@@ -167,7 +165,7 @@ static void part_with(struct peers *peers, uint32_t id, bool handled)
 		return;
 	if (!handled)
 		peers_push_close(peers, id);
-	free_peer(peers, peer);
+	peers_free(peers, peer);
 }
 
 void peers_end_all(struct peers *peers, enum stop_kind kind, const char *who, const char *why, uint32_t but)
@@ -180,12 +178,12 @@ void peers_end_all(struct peers *peers, enum stop_kind kind, const char *who, co
 	peers->phase = PEERS_OVER;
 	for (uint32_t id = 0; id < peers->room; id++)
 		if (peers->all[id].stage != FREE)
-			part_with(peers, id, id == but);
+			peers_part_with(peers, id, id == but);
 	peers_push(peers, (struct peers_action){.kind = PEERS_ENDED}, peers->bytes.count);
 }
 
 /* The peer is told why it is lost, and the others are told to join again. */
-static void lose_one(
+static void peers_lose_one(
 	struct peers *peers, uint32_t id, enum stop_kind kind, const char *who, const char *why, enum farewell farewell)
 {
 	struct stop own = {.kind = kind, .next_step = peers->next_step};
@@ -202,7 +200,7 @@ static void lose_one(
 bool peers_goes_on_without(const struct peers *peers, const struct peer *peer)
 {
 	bool client = peer->secondary > peers->options.secondaries - peers->options.clients;
-	return is_primary(peers) && (peers->options.goes_on || peers->options.again || client);
+	return is_primary(peers) && (peers->options.goes_on || client);
 }
 
 void peers_lose(
@@ -213,7 +211,7 @@ void peers_lose(
 	bool matters = peer->stage == MEMBER || !is_primary(peers); /* the loss of a stranger does not matter */
 	uint32_t number = peer->secondary;
 	if (peers->phase == PEERS_OVER) { /* it will not join again */
-		free_peer(peers, peer);
+		peers_free(peers, peer);
 		return;
 	}
 	memcpy(who, peer->name, sizeof who);
@@ -222,7 +220,7 @@ void peers_lose(
 		if (farewell == FAREWELL_CLOSE)
 			peers_push_close(peers, id);
 		if (peers_goes_on_without(peers, peer))
-			lose_one(peers, id, kind, who, why, farewell);
+			peers_lose_one(peers, id, kind, who, why, farewell);
 		else
 			peers_end_all(peers, kind, who, why, farewell == FAREWELL_WORDS ? PEERS_NONE : id);
 		return;
@@ -264,15 +262,6 @@ void peers_abandon(struct peers *peers, uint32_t id, const char *why, uint64_t n
 {
 	if (is_here(peers, id))
 		peers_lose(peers, id, STOP_LOST, why, FAREWELL_WORDS, now_ns);
-}
-
-void peers_leave(struct peers *peers, uint64_t now_ns)
-{
-	assert(!is_primary(peers));
-	if (peers->phase != PEERS_RUNNING)
-		return;
-	peers->all[peers->members[0]].leaving = true;
-	send_heartbeats(peers, now_ns);
 }
 
 void peers_stop(struct peers *peers, enum stop_kind kind, const char *why)
@@ -459,6 +448,15 @@ static void send_heartbeats(struct peers *peers, uint64_t now_ns)
 	peers->beat_ns = now_ns;
 }
 
+void peers_leave(struct peers *peers, uint64_t now_ns)
+{
+	assert(!is_primary(peers));
+	if (peers->phase != PEERS_RUNNING)
+		return;
+	peers->all[peers->members[0]].leaving = true;
+	send_heartbeats(peers, now_ns);
+}
+
 void peers_busy(struct peers *peers, bool busy, uint64_t now_ns)
 {
 	peers->busy = busy;
@@ -495,21 +493,18 @@ static void tick_peer(struct peers *peers, uint32_t id, uint64_t now_ns)
 	const struct peer *peer = &peers->all[id];
 	struct troupe_error why;
 	bool admitted = peer->stage == MEMBER && (is_primary(peers) || peers->own);
-	if (peer->hello)
+	if (peer->hello) /* it waits for others */
 		return;
-	bool hung = peer->kept && peers_passed(peers, peer->heard_ns, peers->options.stale_ns, now_ns);
-	if (!admitted && !hung) {
-		uint64_t span_ns = peer->kept ? peers->options.kept_ns : peers->options.hello_ns;
-		if (peers_passed(peers, peer->joined_ns, span_ns, now_ns))
-			peers_lose(peers, id, STOP_LOST,
-				peer->stage == MEMBER ? "did not answer the hello in time" : "sent no hello in time",
-				FAREWELL_WORDS, now_ns);
+	if ((admitted || peer->kept) && peers_passed(peers, peer->heard_ns, peers->options.stale_ns, now_ns)) {
+		fail(&why, TROUPE_EPEER, "silent for %llu ms", (unsigned long long)((now_ns - peer->heard_ns) / MS));
+		peers_lose(peers, id, STOP_LOST, why.text, FAREWELL_WORDS, now_ns);
 		return;
 	}
-	if (!hung && !peers_passed(peers, peer->heard_ns, peers->options.stale_ns, now_ns))
-		return;
-	fail(&why, TROUPE_EPEER, "silent for %llu ms", (unsigned long long)((now_ns - peer->heard_ns) / MS));
-	peers_lose(peers, id, STOP_LOST, why.text, FAREWELL_WORDS, now_ns);
+	uint64_t span_ns = peer->kept ? peers->options.kept_ns : peers->options.hello_ns;
+	if (!admitted && peers_passed(peers, peer->joined_ns, span_ns, now_ns))
+		peers_lose(peers, id, STOP_LOST,
+			peer->stage == MEMBER ? "did not answer the hello in time" : "sent no hello in time",
+			FAREWELL_WORDS, now_ns);
 }
 
 /* Primary. When the deadline of the step has passed and no secondary that owes its ack is busy, the one with the lowest
@@ -566,7 +561,9 @@ static void say_who_is_missing(const struct peers *peers, struct text *out)
 
 static void tick_wait(struct peers *peers, uint64_t now_ns)
 {
-	if (peers->phase != PEERS_GATHERING || !peers->options.wait_ns ||
+	/* in a run that goes on: for one to come when none is left */
+	bool some = peers->options.again && (peers->kept || peers_count_waiting(peers, false));
+	if (peers->phase != PEERS_GATHERING || !peers->options.wait_ns || some ||
 		!peers_passed(peers, peers->gathering_ns, peers->options.wait_ns, now_ns))
 		return;
 	struct text why = {0};
@@ -640,6 +637,11 @@ bool peers_regroups(const struct peers *peers, uint32_t *ret_lost)
 	return peers->phase == PEERS_OVER && peers->end.kind == STOP_REGROUP;
 }
 
+const char *peers_address(const struct peers *peers, uint32_t id)
+{
+	return peers->all[id].address;
+}
+
 const char *peers_missing(const struct peers *peers)
 {
 	return peers->missing;
@@ -660,9 +662,10 @@ bool peers_is_leaving(const struct peers *peers, uint32_t secondary)
 void peers_linger(struct peers *peers)
 {
 	size_t begin = peers->bytes.count;
+	if (is_primary(peers) || !peers_stays(peers, peers->members[0]))
+		return;
 	heartbeat_encode(&(struct heartbeat){.step = peers->expected}, &peers->bytes);
-	if (!is_primary(peers) && peers_stays(peers, peers->members[0]))
-		peers_push_send(peers, peers->members[0], FRAME_HEARTBEAT, begin);
+	peers_push_send(peers, peers->members[0], FRAME_HEARTBEAT, begin);
 }
 
 bool peers_is_new(const struct peers *peers, uint32_t secondary)

@@ -6,7 +6,7 @@
  *               differs or comes later is refused with the reason. Before the start, a secondary that leaves is
  *               forgotten, and another may come. After the start the set is fixed: a secondary that leaves ends the run
  *               for all, unless options.goes_on: then the others are told to join again, on their connections
- *               (STOP_REGROUP), and other peers of this primary, with options.again, gather them anew.
+ *               (STOP_REGROUP), and another object of this primary, with options.again, gathers them anew.
  *   secondary:  has one primary at a time. Before the start it may join another primary when it loses the first or is
  *               refused.
  *
@@ -54,13 +54,14 @@ struct peers_options {
 	const unsigned char (*client_tickets)[HELLO_TICKET_BYTES];
 	uint32_t more_clients; /* primary: so many further clients may be let in: they are told to come again */
 	bool more_plain;       /* primary: the same for secondaries that are no clients, any number of them */
-	/* Primary: the run goes on with those that come, 1 .. secondaries with all clients. They are admitted together:
-	 * when all clients and `expected` others have come; or after settle_ns, if no connection that was kept
-	 * (peers_keep()) still owes its hello, with those that have come. If a client is missing then, or if one that
-	 * was admitted is lost before all are ready, the others are told to join again. */
+	/* Primary: the run goes on with the secondaries that come, at most so many. They are admitted together:
+	 * when all clients and `expected` others have come; or after settle_ns, if all clients have come and no
+	 * connection that was kept (peers_keep()) still owes its hello, even if fewer others have come, but one at
+	 * least. If a client is missing after clients_ns, the secondaries that have come are told to join again. After
+	 * the admission a loss has the effect that it has during the run. wait_ns is for one to come when none has. */
 	bool again;
 	uint32_t expected;
-	uint64_t settle_ns;
+	uint64_t settle_ns, clients_ns;
 	uint16_t port;         /* primary: of struct welcome */
 	uint64_t first_step;   /* primary: number of the first step */
 	uint64_t state_hash;   /* primary: of the first state; each secondary must compute the same */
@@ -197,7 +198,7 @@ bool peers_is_leaving(const struct peers *peers, uint32_t secondary);
 bool peers_is_new(const struct peers *peers, uint32_t secondary);
 /* Secondary, after STOP_REGROUP: says that it lives, though it is still in a step. */
 void peers_linger(struct peers *peers);
-/* Primary: of options.secondaries; with options.again those that were admitted. */
+/* Primary: how many secondaries, with clients, take part; with options.again once they are admitted. */
 uint32_t peers_secondaries(const struct peers *peers);
 /* Secondary, once admitted: the port and the ticket of struct welcome. */
 uint16_t peers_port(const struct peers *peers);
@@ -216,6 +217,8 @@ uint32_t peers_present(const struct peers *peers);
 uint32_t peers_id_of(const struct peers *peers, uint32_t secondary);
 /* The secondary number of a connection, from 1; 0: the primary, or no number yet. */
 uint32_t peers_secondary_of(const struct peers *peers, uint32_t id);
+/* As given to peers_join(). */
+const char *peers_address(const struct peers *peers, uint32_t id);
 /* "secondary 2 (robots:4711 at 10.0.0.3:55012)". */
 const char *peers_name(const struct peers *peers, uint32_t id);
 /* Secondary: its own number and of how many, once admitted. */

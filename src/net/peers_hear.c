@@ -26,7 +26,7 @@ static void send_hello(struct peers *peers, uint32_t id)
 
 /* --- coming ------------------------------------------------------------------------------------------------------- */
 
-static uint32_t join(struct peers *peers, const char *address, bool kept, uint64_t now_ns)
+static uint32_t peers_enter(struct peers *peers, const char *address, bool kept, uint64_t now_ns)
 {
 	uint32_t id = 0;
 	while (id < peers->room && peers->all[id].stage != FREE)
@@ -47,12 +47,12 @@ static uint32_t join(struct peers *peers, const char *address, bool kept, uint64
 
 uint32_t peers_join(struct peers *peers, const char *address, uint64_t now_ns)
 {
-	return join(peers, address, false, now_ns);
+	return peers_enter(peers, address, false, now_ns);
 }
 
 uint32_t peers_keep(struct peers *peers, const char *address, uint64_t now_ns)
 {
-	return join(peers, address, true, now_ns);
+	return peers_enter(peers, address, true, now_ns);
 }
 
 static const struct peer *find_member(const struct peers *peers, const unsigned char process[HELLO_ID_BYTES])
@@ -111,8 +111,7 @@ static void admit(struct peers *peers, uint32_t id, const struct hello *hello, u
 
 /* --- coming in a run that goes on --------------------------------------------------------------------------------- */
 
-/* How many have come and wait: clients, or others. */
-static uint32_t count_waiting(const struct peers *peers, bool clients)
+uint32_t peers_count_waiting(const struct peers *peers, bool clients)
 {
 	uint32_t count = 0;
 	for (uint32_t id = 0; id < peers->room; id++)
@@ -121,7 +120,7 @@ static uint32_t count_waiting(const struct peers *peers, bool clients)
 }
 
 /* Secondaries that are no clients first, in the order of their connections. */
-static void admit_all(struct peers *peers, uint32_t plain, uint64_t now_ns)
+static void peers_admit_all(struct peers *peers, uint32_t plain, uint64_t now_ns)
 {
 	peers->options.secondaries = plain + peers->options.clients;
 	for (int clients = 0; clients < 2; clients++)
@@ -135,7 +134,7 @@ static void admit_all(struct peers *peers, uint32_t plain, uint64_t now_ns)
 		}
 }
 
-static const char *missing_client(const struct peers *peers)
+static const char *peers_missing_client(const struct peers *peers)
 {
 	for (uint32_t i = 0; i < peers->options.clients; i++) {
 		bool here = false;
@@ -152,24 +151,27 @@ void peers_settle(struct peers *peers, uint64_t now_ns)
 {
 	if (peers->phase != PEERS_GATHERING)
 		return;
-	uint32_t plain = count_waiting(peers, false), clients = count_waiting(peers, true);
+	uint32_t plain = peers_count_waiting(peers, false), clients = peers_count_waiting(peers, true);
 	if (plain >= MAX(peers->options.expected, 1) && clients == peers->options.clients) {
-		admit_all(peers, plain, now_ns);
+		peers_admit_all(peers, plain, now_ns);
 		return;
 	}
 	if (!peers_passed(peers, peers->gathering_ns, peers->options.settle_ns, now_ns) || peers->kept || !plain)
 		return;
-	peers->missing = missing_client(peers);
-	if (peers->missing) {
+	const char *missing = peers_missing_client(peers);
+	if (missing && !peers_passed(peers, peers->gathering_ns, peers->options.clients_ns, now_ns))
+		return;
+	if (missing) {
+		peers->missing = missing;
 		struct troupe_error why;
 		fail(&why, TROUPE_EPEER, "client '%s' did not come back", peers->missing);
 		peers_stop(peers, STOP_REGROUP, why.text);
 		return;
 	}
-	admit_all(peers, plain, now_ns);
+	peers_admit_all(peers, plain, now_ns);
 }
 
-static void let_wait(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
+static void peers_let_wait(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
 {
 	struct peer *peer = &peers->all[id];
 	peer->hello = mem_alloc(sizeof *peer->hello);
@@ -196,7 +198,7 @@ static troupe_status judge(struct peers *peers, uint32_t id, const struct hello 
 		return fail(why, TROUPE_EPEER, "the same process has joined already, as %s", twin->name);
 	uint32_t place = place_for(peers, hello->client);
 	if (again && !*hello->client)
-		place = count_waiting(peers, false) < plain_count(peers);
+		place = peers_count_waiting(peers, false) < plain_count(peers);
 	if (*hello->client && place && peers->members[place] != PEERS_NONE)
 		return fail(why, TROUPE_EPEER, "client '%.80s' takes part already, as %s", hello->client,
 			peers->all[peers->members[place]].name);
@@ -235,7 +237,7 @@ static void hear_stranger(struct peers *peers, uint32_t id, const struct hello *
 	set_name(&peers->all[id], *hello->client ? "a client" : "a secondary", 0, hello->name);
 	if (!judge(peers, id, hello, &why)) {
 		if (peers->options.again)
-			let_wait(peers, id, hello, now_ns);
+			peers_let_wait(peers, id, hello, now_ns);
 		else
 			admit(peers, id, hello, now_ns);
 		return;

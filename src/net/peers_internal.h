@@ -93,10 +93,12 @@ void peers_lose(struct peers *peers, uint32_t id, enum stop_kind kind, const cha
 	uint64_t now_ns);
 /* Whether the run goes on without this one. */
 bool peers_goes_on_without(const struct peers *peers, const struct peer *peer);
-/* Primary, with options.again: admits those that have come, when it is time. */
+/* Primary, with options.again: admits the secondaries that have come, when it is time. */
 void peers_settle(struct peers *peers, uint64_t now_ns);
 /* Whether a span has passed. If not, peers_tick() will be due when it has. */
 bool peers_passed(struct peers *peers, uint64_t since_ns, uint64_t span_ns, uint64_t now_ns);
+/* Primary, with options.again: how many have come and wait to be admitted: clients, or others. */
+uint32_t peers_count_waiting(const struct peers *peers, bool clients);
 /* Removes the connection from the table, in any stage. */
 void peers_forget(struct peers *peers, uint32_t id, uint64_t now_ns);
 /* Makes peers_tick() due at that time, if it is not due earlier. */

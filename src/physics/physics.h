@@ -60,9 +60,10 @@ struct physics_options {
 	/* A step that still runs 0.3 s after this was set is given up: it returns TROUPE_OK, and physics_abandoned()
 	 * is true. Writer: any thread. NULL: steps are never given up. */
 	const _Atomic bool *stop;
-	uint32_t keep_steps; /* for which a group is kept after its models came apart; 0: as many as pay. No bit depends
-			      * on it */
-	bool anew;           /* for tests: every ODE object is destroyed and made again before each step */
+	/* For so many steps models that came apart stay in one group, and count as a pair (run/pairs.h); 0: as many as
+	 * pay. No bit depends on it. */
+	uint32_t keep_steps;
+	bool anew; /* for tests: every ODE object is destroyed and made again before each step */
 };
 
 /* Whether options.lanes may be so many here. */

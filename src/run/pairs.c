@@ -189,6 +189,12 @@ bool pairs_look_ahead(struct pairs *pairs, double ahead_s)
 	       other;
 }
 
+static uint64_t pairs_keep_steps(const struct pairs *pairs)
+{
+	uint32_t steps = pairs->shared->physics.keep_steps;
+	return steps ? steps : PAIRS_KEEP_STEPS;
+}
+
 /* Merges the present pairs with the ones that ended lately, in order. */
 void pairs_merge(struct pairs *pairs, uint64_t k)
 {
@@ -216,7 +222,7 @@ void pairs_merge(struct pairs *pairs, uint64_t k)
 			continue;
 		}
 		if (old.until == UINT64_MAX)
-			old.until = k + (pairs->keep_steps ? pairs->keep_steps : PAIRS_KEEP_STEPS);
+			old.until = k + pairs_keep_steps(pairs);
 		if (!still_counts(pairs, &old, k)) {
 			vec_push(&pairs->changes, (struct pair_change){old.a, old.b, PAIR_ENDS});
 			continue;

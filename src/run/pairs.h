@@ -32,9 +32,8 @@ struct pairs {
 	VEC(struct pair_change) changes; /* of `recent` since the caller last set .count to 0, in order */
 	bool woken;                      /* the state of a model was written; the caller clears it */
 	bool restoring;                  /* the caller's: no model is woken */
-	double ahead_s;      /* time of the coming window after its first step; 0: it is one step. See pairs_find() */
-	uint32_t keep_steps; /* the caller's; 0: PAIRS_KEEP_STEPS. No bit depends on it */
-	bool blind; /* the caller's: no model is expected to move in a window, so that guesses are often wrong */
+	double ahead_s; /* time of the coming window after its first step; 0: it is one step. See pairs_find() */
+	bool blind;     /* the caller's: no model is expected to move in a window, so that guesses are often wrong */
 
 	/* private */
 	recent_pairs before;

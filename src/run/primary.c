@@ -37,7 +37,6 @@ void primary_init(struct primary *primary, const struct primary_options *options
 	window_init(&primary->window, &options->window);
 	primary->plan.dispatch.measure = options->measure;
 	primary->plan.dispatch.chaos = options->chaos;
-	primary->plan.pairs.keep_steps = options->chaos ? 1 + (uint32_t)(options->chaos_seed % CHAOS_KEEP_STEPS) : 0;
 	primary->plan.dispatch.chaos_seed = options->chaos_seed;
 	primary->plan.dispatch.chaos_moves = options->chaos_moves;
 }

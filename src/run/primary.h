@@ -16,8 +16,6 @@
 
 #include <stdatomic.h>
 
-enum { CHAOS_KEEP_STEPS = 200 }; /* with chaos, models that came apart are kept together for so many steps at most */
-
 struct primary_options {
 	uint32_t secondaries; /* >= 1: secondaries that exist; primary_use() says how many work */
 	uint64_t iterations;  /* stop before this step; 0: no limit */

@@ -34,14 +34,14 @@ struct waiter { /* a secondary that comes again and again */
 
 #define WAITER_FRESH_NS UINT64_C(1500000000) /* one that came so lately will come again */
 #define WAITER_AGAIN_NS UINT64_C(10000000000)
-enum { WAITERS_MAX = 2 * TROUPE_SECONDARIES_MAX };
+enum { WAITERS_MAX = 2 * TROUPE_SECONDARIES_MAX, CHANGES_MAX = 10000 };
 
 struct network {
 	struct troupe_server *server;
 	uint32_t plain;       /* secondaries that are no robot clients */
 	uint32_t plain_max;   /* so many may take part */
 	uint32_t spares;      /* so many more may wait */
-	bool goes_on;         /* without any of them */
+	bool goes_on;         /* the run does, when one of them is lost */
 	uint32_t clients_max; /* 0: no client can take part */
 	enum troupe_client_lost client_lost;
 	uint16_t port;
@@ -127,7 +127,7 @@ static void add_client(struct network *network, char *name)
 	vec_push(&network->tickets, ticket);
 }
 
-static const char *client_knocks(struct network *network, const char *name)
+static const char *network_client_knocks(struct network *network, const char *name)
 {
 	pthread_mutex_lock(&network->lock);
 	bool fits = network->clients.count + network->wishes.count < network->clients_max;
@@ -146,8 +146,8 @@ static const char *client_knocks(struct network *network, const char *name)
 
 /* --- secondaries that wait ---------------------------------------------------------------------------------------- */
 
-/* Under the lock. Those that come no longer are forgotten. */
-static void forget_waiters(struct network *network, uint64_t now_ns)
+/* Under the lock. Forgets the waiters that come no longer. */
+static void network_forget_waiters(struct network *network, uint64_t now_ns)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < network->waiters.count; i++)
@@ -156,7 +156,7 @@ static void forget_waiters(struct network *network, uint64_t now_ns)
 	network->waiters.count = kept;
 }
 
-static struct waiter *find_waiter(struct network *network, const unsigned char id[HELLO_ID_BYTES])
+static struct waiter *network_find_waiter(struct network *network, const unsigned char id[HELLO_ID_BYTES])
 {
 	for (uint32_t i = 0; i < network->waiters.count; i++)
 		if (!memcmp(network->waiters.at[i].id, id, HELLO_ID_BYTES))
@@ -164,23 +164,23 @@ static struct waiter *find_waiter(struct network *network, const unsigned char i
 	return NULL;
 }
 
-static bool may_come(const struct waiter *waiter, uint64_t now_ns)
+static bool network_waiter_may_come(const struct waiter *waiter, uint64_t now_ns)
 {
 	return !waiter->asked_ns || now_ns - waiter->asked_ns >= WAITER_AGAIN_NS;
 }
 
-/* Under the lock. How many of those that wait find a place. */
-static uint32_t count_welcome(struct network *network, uint64_t now_ns)
+/* Under the lock. How many waiters find a place. */
+static uint32_t network_count_welcome(struct network *network, uint64_t now_ns)
 {
 	uint32_t count = 0;
-	forget_waiters(network, now_ns);
+	network_forget_waiters(network, now_ns);
 	for (uint32_t i = 0; i < network->waiters.count; i++)
-		count += may_come(&network->waiters.at[i], now_ns);
+		count += network_waiter_may_come(&network->waiters.at[i], now_ns);
 	return MIN(count, network->plain_max - MIN(network->plain_max, network->plain));
 }
 
-/* The others may have come in meanwhile. */
-static uint32_t count_unasked(const struct network *network)
+/* The waiters for which the run has changed its members already may have come in meanwhile. */
+static uint32_t network_count_unasked(const struct network *network)
 {
 	uint32_t count = 0;
 	for (uint32_t i = 0; i < network->waiters.count; i++)
@@ -188,14 +188,14 @@ static uint32_t count_unasked(const struct network *network)
 	return count;
 }
 
-static const char *secondary_knocks(struct network *network, const unsigned char id[HELLO_ID_BYTES])
+static const char *network_secondary_knocks(struct network *network, const unsigned char id[HELLO_ID_BYTES])
 {
 	uint64_t now_ns = clock_now_ns();
 	pthread_mutex_lock(&network->lock);
-	forget_waiters(network, now_ns);
-	struct waiter *waiter = find_waiter(network, id);
+	network_forget_waiters(network, now_ns);
+	struct waiter *waiter = network_find_waiter(network, id);
 	uint32_t places = network->plain_max - MIN(network->plain_max, network->plain) + network->spares;
-	bool waits = waiter || (count_unasked(network) < places && network->waiters.count < WAITERS_MAX);
+	bool waits = waiter || (network_count_unasked(network) < places && network->waiters.count < WAITERS_MAX);
 	if (waiter) {
 		waiter->seen_ns = now_ns;
 	} else if (waits) {
@@ -203,7 +203,7 @@ static const char *secondary_knocks(struct network *network, const unsigned char
 		memcpy(come.id, id, sizeof come.id);
 		vec_push(&network->waiters, come);
 	}
-	bool welcome = network->has_begun && count_welcome(network, now_ns);
+	bool welcome = network->has_begun && network_count_welcome(network, now_ns);
 	pthread_mutex_unlock(&network->lock);
 	if (welcome)
 		server_interrupt(network->server);
@@ -213,7 +213,7 @@ static const char *secondary_knocks(struct network *network, const unsigned char
 static const char *on_knock(void *ctx, const char *name, const unsigned char id[HELLO_ID_BYTES])
 {
 	struct network *network = ctx;
-	return *name ? client_knocks(network, name) : secondary_knocks(network, id);
+	return *name ? network_client_knocks(network, name) : network_secondary_knocks(network, id);
 }
 
 bool network_has_clients(const struct network *network)
@@ -229,7 +229,7 @@ bool network_changes(const struct network *network)
 bool network_has_wishes(struct network *network)
 {
 	pthread_mutex_lock(&network->lock);
-	bool some = network->wishes.count > 0 || count_welcome(network, clock_now_ns()) > 0;
+	bool some = network->wishes.count > 0 || network_count_welcome(network, clock_now_ns()) > 0;
 	pthread_mutex_unlock(&network->lock);
 	return some;
 }
@@ -343,7 +343,7 @@ static void drop_client(struct network *network, uint32_t at)
 	free(name);
 }
 
-static troupe_status lose_client(
+static troupe_status network_lose_client(
 	struct network *network, uint32_t at, const struct troupe_error *why, struct troupe_error *error)
 {
 	const char *models =
@@ -356,30 +356,33 @@ static troupe_status lose_client(
 	return TROUPE_OK;
 }
 
-/* A change of members, for the report. The run is between two steps. */
-static void note_change(struct network *network, enum troupe_member_change kind, const char *who)
+/* A change of members, for the report, which has the first CHANGES_MAX. The run is between two steps. */
+static void network_note_change(struct network *network, enum troupe_member_change kind, const char *who)
 {
 	const struct primary *primary = &network->server->worlds[0].primary;
 	struct troupe_report_member change = {.change = kind,
-		.who = mem_strdup(who),
+		.who = who,
 		.step = primary->lockstep.number,
 		.repeated_steps = kind == TROUPE_MEMBER_LOST && !lockstep_complete(&primary->lockstep)
 					  ? primary->step.window
 					  : 0};
-	vec_push(&network->changes, change);
 	if (network->server->def.on_member)
 		network->server->def.on_member(network->server->def.ctx, &change);
+	if (network->changes.count == CHANGES_MAX)
+		return;
+	change.who = mem_strdup(who);
+	vec_push(&network->changes, change);
 }
 
-static void count_down(struct network *network)
+static void network_count_down(struct network *network)
 {
 	pthread_mutex_lock(&network->lock);
 	network->plain--;
 	pthread_mutex_unlock(&network->lock);
 }
 
-/* Its number and its process: the first words of the reason say which one it is. */
-static void name_member(const struct network *network, uint32_t secondary, char *ret_who, size_t room)
+/* Names the secondary as messages do: its number and its process. */
+static void network_name_member(const struct network *network, uint32_t secondary, char *ret_who, size_t room)
 {
 	bool named = network->link && network->link->names && secondary;
 	(void)snprintf(ret_who, room, "%s", named ? network->link->names[secondary - 1] : "a secondary");
@@ -390,32 +393,32 @@ troupe_status network_lose(
 {
 	struct troupe_error reason = *why;
 	char who[HELLO_WHO_MAX + 1];
-	name_member(network, secondary, who, sizeof who);
+	network_name_member(network, secondary, who, sizeof who);
 	if (!secondary || secondary > network->plain + network->clients.count)
 		return fail(error, TROUPE_EINTERNAL, "secondary %u does not exist", secondary);
-	note_change(network, TROUPE_MEMBER_LOST, who);
+	network_note_change(network, TROUPE_MEMBER_LOST, who);
 	if (secondary > network->plain)
-		return lose_client(network, secondary - network->plain - 1, &reason, error);
+		return network_lose_client(network, secondary - network->plain - 1, &reason, error);
 	if (!network->goes_on)
 		return fail(error, reason.status, "%s", reason.text);
 	tell(network, "%.500s: the run goes on from there", reason.text);
-	count_down(network);
+	network_count_down(network);
 	return TROUPE_OK;
 }
 
 troupe_status network_let_leave(struct network *network, uint32_t secondary, struct troupe_error *error)
 {
 	char who[HELLO_WHO_MAX + 1];
-	name_member(network, secondary, who, sizeof who);
-	note_change(network, TROUPE_MEMBER_LEFT, who);
+	network_name_member(network, secondary, who, sizeof who);
+	network_note_change(network, TROUPE_MEMBER_LEFT, who);
 	if (secondary > network->plain) {
 		struct troupe_error why;
 		(void)fail(&why, TROUPE_EPEER, "it was told to stop");
-		return lose_client(network, secondary - network->plain - 1, &why, error);
+		return network_lose_client(network, secondary - network->plain - 1, &why, error);
 	}
 	tell(network, "%s leaves at step %" PRIu64 ": the run goes on", who,
 		network->server->worlds[0].primary.lockstep.number);
-	count_down(network);
+	network_count_down(network);
 	return TROUPE_OK;
 }
 
@@ -466,7 +469,8 @@ static troupe_status take_clients(struct network *network, const struct troupe_n
 	return TROUPE_OK;
 }
 
-static troupe_status take_places(struct network *network, const struct troupe_network *def, struct troupe_error *error)
+static troupe_status network_take_places(
+	struct network *network, const struct troupe_network *def, struct troupe_error *error)
 {
 	network->goes_on = def->on_loss == TROUPE_ON_LOSS_CONTINUE;
 	network->plain_max = MAX(def->secondaries, def->secondaries_max);
@@ -541,7 +545,7 @@ troupe_status network_create(struct troupe_server *server, struct network **ret_
 		.on_note = on_note, .stopped = is_stopped, .on_watch = on_watch, .knocked = on_knock, .ctx = network};
 	status = take_clients(network, def, error);
 	if (!status)
-		status = take_places(network, def, error);
+		status = network_take_places(network, def, error);
 	if (status)
 		network_refuse(def);
 	else
@@ -584,7 +588,7 @@ static bool loads(void *ctx, const void *payload)
 	return step->change_count || step->world_changed || step->statics_changed;
 }
 
-static void forget_wire(struct network *network)
+static void network_forget_wire(struct network *network)
 {
 	if (!network->wire)
 		return;
@@ -597,12 +601,12 @@ static void forget_wire(struct network *network)
 	network->wire = NULL;
 }
 
-/* For the next gathering. Those that wait are asked to come now. */
-static void list_members(struct network *network)
+/* For the next gathering, in which the waiters are expected, too. */
+static void network_list_members(struct network *network)
 {
 	uint64_t now_ns = clock_now_ns();
 	pthread_mutex_lock(&network->lock);
-	uint32_t welcome = count_welcome(network, now_ns);
+	uint32_t welcome = network_count_welcome(network, now_ns);
 	for (uint32_t i = 0; network->has_begun && i < network->waiters.count; i++)
 		network->waiters.at[i].asked_ns = now_ns;
 	pthread_mutex_unlock(&network->lock);
@@ -619,8 +623,9 @@ static void list_members(struct network *network)
 		.more_come = network->spares || network->goes_on || network->plain_max > network->plain};
 }
 
-/* The run has these members now. Of those that were to join again some may not have come. */
-static void take_members(struct network *network)
+/* The run has these members now. Some of the secondaries that were to join again may not have come: an error, if the
+ * run does not go on without them. */
+static troupe_status network_take_members(struct network *network, struct troupe_error *error)
 {
 	uint32_t new, all = network->backend->gather->gathering_members(network->gathering, &new);
 	uint32_t before = network->plain, plain = all - network->clients.count;
@@ -628,13 +633,19 @@ static void take_members(struct network *network)
 	network->plain = plain;
 	pthread_mutex_unlock(&network->lock);
 	if (!network->has_begun)
-		return;
-	for (uint32_t i = plain - new; i < before; i++)
-		note_change(network, TROUPE_MEMBER_LOST, "a secondary that was to join again");
+		return TROUPE_OK;
+	if (plain - new < before && !network->goes_on)
+		return fail(error, TROUPE_EPEER, "%u of %u secondaries did not join again when the members changed",
+			before - (plain - new), before);
+	for (uint32_t i = plain - new; i < before; i++) {
+		network_note_change(network, TROUPE_MEMBER_LOST, "a secondary that was to join again");
+		tell(network, "a secondary did not join again: the run goes on without it");
+	}
 	for (uint32_t i = 0; i < new; i++)
-		note_change(network, TROUPE_MEMBER_CAME, network->link->names[plain - new + i]);
+		network_note_change(network, TROUPE_MEMBER_CAME, network->link->names[plain - new + i]);
 	world_regroup(&network->server->worlds[0], all);
 	place_clients(network);
+	return TROUPE_OK;
 }
 
 troupe_status network_gather(struct network *network, struct troupe_error *error)
@@ -642,10 +653,10 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	const struct gather_ops *gather = network->backend->gather;
 	struct primary *primary = &network->server->worlds[0].primary;
 	struct text bytes = {0};
-	forget_wire(network);
+	network_forget_wire(network);
 	place_clients(network);
 	server_pack_replica(network->server, &bytes);
-	list_members(network);
+	network_list_members(network);
 	struct gather_world world = {bytes.at, bytes.count, replica_hash_of(primary), primary->lockstep.number,
 		gather->changes_members ? &network->members : NULL};
 	troupe_status status = gather->gathering_run(network->gathering, &world, error);
@@ -653,9 +664,10 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	if (status)
 		return status;
 	status = gather->gathering_link(network->gathering, &network->link, error);
+	if (!status)
+		status = network_take_members(network, error);
 	if (status)
 		return status;
-	take_members(network);
 	pthread_mutex_lock(&network->lock);
 	network->has_begun = true;
 	pthread_mutex_unlock(&network->lock);

@@ -153,7 +153,7 @@ static struct transport_counts bytes_of(const struct troupe_server *server)
 	return server->crew ? crew_counts(server->crew) : (struct transport_counts){0, 0};
 }
 
-static void fill_network(struct troupe_server *server, struct arena *arena, struct troupe_report_network *to)
+static void report_fill_network(struct troupe_server *server, struct arena *arena, struct troupe_report_network *to)
 {
 	network_report(server->network, bytes_of(server), to);
 	struct troupe_report_member *changes = arena_array(arena, struct troupe_report_member, to->change_count);
@@ -175,7 +175,7 @@ struct troupe_report *troupe_server_report(struct troupe_server *server)
 		fill_parts(&server->worlds[i], &report->arena, &worlds[i]);
 		fill_tuning(&server->worlds[i], &worlds[i].tuning);
 		if (server->network)
-			fill_network(server, &report->arena, &worlds[i].network);
+			report_fill_network(server, &report->arena, &worlds[i].network);
 		fill_secondaries(&server->worlds[i], &report->arena, &worlds[i]);
 	}
 	report->shown = (struct troupe_report){.steps = first->lockstep.number,
@@ -344,11 +344,17 @@ static void add_secondary(const struct troupe_report_secondary *secondary, struc
 		secondary->by_ode_unsolved);
 }
 
-static void add_change(const struct troupe_report_member *change, const char *before, struct text *out)
+const char *troupe_member_change_name(enum troupe_member_change change)
 {
 	static const char *const names[] = {
 		[TROUPE_MEMBER_CAME] = "came", [TROUPE_MEMBER_LEFT] = "left", [TROUPE_MEMBER_LOST] = "lost"};
-	text_add(out, "%s{\"change\": \"%s\", \"who\": ", before, names[change->change]);
+	return (size_t)change < ARRAY_LEN(names) ? names[change] : "?";
+}
+
+static void report_add_change(const struct troupe_report_member *change, const char *before, struct text *out)
+{
+	const char *what = troupe_member_change_name(change->change);
+	text_add(out, "%s{\"change\": \"%s\", \"who\": ", before, what);
 	text_add_json(out, change->who);
 	text_add(out, ", \"step\": %" PRIu64 ", \"repeated_steps\": %" PRIu64, change->step, change->repeated_steps);
 	add_numbers(out, ", \"stood_still_s\": ", &change->stood_still_s, 1, "}");
@@ -366,7 +372,7 @@ static void add_network(const struct troupe_report_network *network, struct text
 	add_numbers(out, ", \"largest_part_s\": ", &network->largest_part_s, 1, "");
 	text_add(out, ", \"changes\": [");
 	for (uint32_t i = 0; i < network->change_count; i++)
-		add_change(&network->changes[i], i ? ", " : "", out);
+		report_add_change(&network->changes[i], i ? ", " : "", out);
 	text_add(out, "]},\n");
 }
 

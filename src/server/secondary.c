@@ -241,7 +241,7 @@ static void wait_for_end(struct troupe_secondary *s)
 			ops_of(s)->close(s->transport);
 			over = true;
 		}
-		/* a step may take a while, and the primary waits for those that are to join again */
+		/* a step may take a while, and the primary waits until this secondary joins again */
 		bool again = over && !atomic_load(&s->stop) && ops_of(s)->regroups(s->transport, &lost);
 		if (over && until == UINT64_MAX)
 			until = clock_now_ns() +

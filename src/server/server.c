@@ -597,9 +597,9 @@ static void clear_stop(struct troupe_server *server)
 		atomic_store(&server->worlds[0].primary.stop, true);
 }
 
-/* Tells the members that the run goes on with others, and lets those go that are gone or asked to leave. error: why one
- * is lost; and why the run ends instead. */
-static troupe_status part_with_some(struct troupe_server *server, uint32_t lost, struct troupe_error *error)
+/* Tells the members that the run goes on with others, and takes the secondary that is lost, and all that asked to
+ * leave, out of the run. error: on entry why the one is lost; on failure why the run ends instead. */
+static troupe_status server_part_with_some(struct troupe_server *server, uint32_t lost, struct troupe_error *error)
 {
 	struct troupe_error why = *error; /* in the crew until now */
 	struct crew *crew = server->crew;
@@ -627,7 +627,7 @@ static troupe_status regroup(struct troupe_server *server, uint32_t lost, struct
 	struct server_world *world = &server->worlds[0];
 	uint64_t since_ns = clock_now_ns();
 	uint32_t changes = network_change_count(server->network);
-	troupe_status status = part_with_some(server, lost, error);
+	troupe_status status = server_part_with_some(server, lost, error);
 	bool stopped = false;
 	for (bool again = !status; again;) {
 		network_take_wishes(server->network);

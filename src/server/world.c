@@ -105,6 +105,8 @@ static void on_log(void *ctx, const char *text)
 	server_warn(ctx, text);
 }
 
+enum { CHAOS_KEEP_STEPS = 200 }; /* with chaos: the most for which models that came apart are kept together */
+
 static void set_up_shared(struct server_world *world, enum physics_break rule)
 {
 	struct shared *shared = &world->shared;

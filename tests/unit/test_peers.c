@@ -902,3 +902,151 @@ Test(peers, random_schedules_end_well_or_all_stop_at_the_same_step)
 	for (uint32_t fate = 0; fate < FATES; fate++)
 		cr_assert_gt(counts[fate], 20, "fate %u struck %u runs only", fate, counts[fate]);
 }
+
+/* --- members that change ------------------------------------------------------------------------------------------ */
+
+static struct peers *make_again(uint32_t secondaries, uint32_t expected, bool goes_on)
+{
+	struct peers_options options = {.self = hello_of(HELLO_PRIMARY, 0),
+		.secondaries = secondaries,
+		.expected = expected,
+		.again = true,
+		.goes_on = goes_on,
+		.settle_ns = 1000 * MS,
+		.kept_ns = 20000 * MS,
+		.state_hash = HASH};
+	return peers_create(&options, 0);
+}
+
+static void hear_hello(struct peers *peers, uint32_t id, uint64_t now_ns)
+{
+	struct text bytes = {0};
+	struct hello hello = hello_of(HELLO_SECONDARY, id + 1);
+	hello_encode(&hello, &bytes);
+	peers_receive(peers, id, FRAME_HELLO, bytes.at, bytes.count, now_ns);
+	text_fini(&bytes);
+}
+
+static void hear_beat(struct peers *peers, uint32_t id, bool leaves, uint64_t now_ns)
+{
+	struct text bytes = {0};
+	heartbeat_encode(&(struct heartbeat){.leaves = leaves}, &bytes);
+	peers_receive(peers, id, FRAME_HEARTBEAT, bytes.at, bytes.count, now_ns);
+	text_fini(&bytes);
+}
+
+/* Takes all actions. How many are of this kind; of SEND, how many carry STOP with this kind of end. */
+static uint32_t count_actions(struct peers *peers, enum peers_action_kind kind, enum stop_kind end)
+{
+	struct peers_action action;
+	struct stop stop;
+	uint32_t count = 0;
+	while (peers_next(peers, &action))
+		count += action.kind == kind &&
+			 (kind != PEERS_SEND ||
+				 (action.type == FRAME_STOP && !stop_decode(action.bytes, action.count, &stop, NULL) &&
+					 stop.kind == end));
+	return count;
+}
+
+/* They say hello, are admitted, and are ready. */
+static void begin_all(struct peers *peers, uint32_t count)
+{
+	for (uint32_t id = 0; id < count; id++) {
+		cr_assert_eq(peers_keep(peers, "a", 0), id);
+		hear_hello(peers, id, MS);
+	}
+	cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), count);
+	for (uint32_t id = 0; id < count; id++) {
+		const uint64_t hash = HASH;
+		peers_receive(peers, id, FRAME_READY, &hash, sizeof hash, 2 * MS);
+	}
+	cr_assert_eq(peers_phase(peers), PEERS_RUNNING);
+}
+
+Test(peers, one_that_hangs_while_the_members_change_is_lost)
+{
+	struct peers *peers = make_again(2, 2, true);
+	(void)peers_keep(peers, "a", 0);
+	(void)peers_keep(peers, "b", 0);
+	hear_hello(peers, 0, 10 * MS);
+	peers_tick(peers, 990 * MS);
+	cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 0);
+	peers_tick(peers, 1010 * MS); /* the second has said nothing for the stale time */
+	cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 1);
+	cr_assert_eq(peers_secondaries(peers), 1);
+	peers_tick(peers, 1020 * MS); /* the first had nothing to say meanwhile, and is not lost for that */
+	cr_assert_eq(peers_phase(peers), PEERS_LOADING);
+	peers_destroy(peers);
+}
+
+Test(peers, one_that_is_in_a_step_is_waited_for)
+{
+	struct peers *peers = make_again(2, 2, true);
+	(void)peers_keep(peers, "a", 0);
+	(void)peers_keep(peers, "b", 0);
+	hear_hello(peers, 0, 10 * MS);
+	for (uint64_t now_ms = 500; now_ms < 5000; now_ms += 500) {
+		hear_beat(peers, 1, false, now_ms * MS);
+		peers_tick(peers, now_ms * MS);
+		cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 0);
+	}
+	hear_hello(peers, 1, 5000 * MS);
+	cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 2);
+	peers_destroy(peers);
+}
+
+Test(peers, one_that_leaves_is_told_so_and_the_others_join_again)
+{
+	struct peers *peers = make_again(2, 2, true);
+	begin_all(peers, 2);
+	(void)count_actions(peers, PEERS_SEND, STOP_DONE);
+	hear_beat(peers, 1, true, 3 * MS);
+	cr_assert(peers_is_leaving(peers, 2));
+	peers_stop(peers, STOP_REGROUP, "a secondary leaves");
+	cr_assert(peers_stays(peers, 0));
+	cr_assert_not(peers_stays(peers, 1));
+	cr_assert_eq(count_actions(peers, PEERS_SEND, STOP_LEFT), 1);
+	peers_destroy(peers);
+}
+
+Test(peers, a_loss_before_all_are_ready_ends_a_run_that_does_not_go_on)
+{
+	for (int goes_on = 0; goes_on < 2; goes_on++) {
+		struct peers *peers = make_again(2, 2, goes_on);
+		uint32_t lost;
+		for (uint32_t id = 0; id < 2; id++) {
+			(void)peers_keep(peers, "a", 0);
+			hear_hello(peers, id, MS);
+		}
+		cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 2);
+		peers_drop(peers, 0, "closed the connection", 2 * MS);
+		cr_assert_eq(peers_phase(peers), PEERS_OVER);
+		cr_assert_eq(peers_regroups(peers, &lost), goes_on);
+		cr_assert_eq(lost, goes_on ? 1 : 0);
+		cr_assert_eq(count_actions(peers, PEERS_SEND, goes_on ? STOP_REGROUP : STOP_LOST), 1);
+		peers_destroy(peers);
+	}
+}
+
+/* The time limit holds while no secondary has come, and not while one waits for the other. */
+Test(peers, the_time_to_wait_is_for_the_first_one_to_come)
+{
+	struct peers_options options = {.self = hello_of(HELLO_PRIMARY, 0),
+		.secondaries = 2,
+		.expected = 2,
+		.again = true,
+		.goes_on = true,
+		.settle_ns = 9000 * MS,
+		.wait_ns = 3000 * MS};
+	struct peers *peers = peers_create(&options, 0);
+	(void)peers_join(peers, "a", 0);
+	hear_hello(peers, 0, MS);
+	peers_tick(peers, 3001 * MS);
+	cr_assert_eq(peers_phase(peers), PEERS_GATHERING);
+	peers_destroy(peers);
+	peers = peers_create(&options, 0);
+	peers_tick(peers, 3001 * MS);
+	cr_assert_eq(peers_phase(peers), PEERS_OVER);
+	peers_destroy(peers);
+}

@@ -319,19 +319,19 @@ static troupe_status gathering_run(
 }
 
 /* Ranks do not come and go. */
-static const char *gathering_missing(const struct gathering *gathering)
+static const char *gather_mpi_missing(const struct gathering *gathering)
 {
 	(void)gathering;
 	return NULL;
 }
 
-static bool gathering_regroups(const struct gathering *gathering)
+static bool gather_mpi_regroups(const struct gathering *gathering)
 {
 	(void)gathering;
 	return false;
 }
 
-static uint32_t gathering_members(const struct gathering *gathering, uint32_t *ret_new)
+static uint32_t gather_mpi_members(const struct gathering *gathering, uint32_t *ret_new)
 {
 	*ret_new = 0;
 	return gathering->secondaries;
@@ -515,9 +515,9 @@ const struct gather_ops gather_mpi = {
 	.refuse = refuse,
 	.gathering_create = gathering_create,
 	.gathering_run = gathering_run,
-	.gathering_missing = gathering_missing,
-	.gathering_regroups = gathering_regroups,
-	.gathering_members = gathering_members,
+	.gathering_missing = gather_mpi_missing,
+	.gathering_regroups = gather_mpi_regroups,
+	.gathering_members = gather_mpi_members,
 	.joining_regroups = joining_regroups,
 	.gathering_awaited = gathering_awaited,
 	.gathering_link = gathering_link,

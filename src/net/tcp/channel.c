@@ -47,7 +47,8 @@ struct channel {
 	} in;
 	struct text out; /* bytes that wait, from out_begin on */
 	size_t out_begin, frame_begin, queue_max;
-	uint64_t sent, received; /* bytes without TLS */
+	uint64_t sent, received;               /* bytes without TLS */
+	uint64_t sent_before, received_before; /* the part of `sent` and `received` that is counted no more */
 };
 
 static troupe_status break_off(struct channel *channel, troupe_status status, struct troupe_error *error,
@@ -220,14 +221,20 @@ size_t channel_pending(const struct channel *channel)
 	return channel->out.count - channel->out_begin;
 }
 
+void channel_forget_counts(struct channel *channel)
+{
+	channel->sent_before += channel_bytes_sent(channel);
+	channel->received_before += channel_bytes_received(channel);
+}
+
 uint64_t channel_bytes_sent(const struct channel *channel)
 {
-	return channel->tls ? tls_bytes_sent(channel->tls) : channel->sent;
+	return (channel->tls ? tls_bytes_sent(channel->tls) : channel->sent) - channel->sent_before;
 }
 
 uint64_t channel_bytes_received(const struct channel *channel)
 {
-	return channel->tls ? tls_bytes_received(channel->tls) : channel->received;
+	return (channel->tls ? tls_bytes_received(channel->tls) : channel->received) - channel->received_before;
 }
 
 void channel_limit(struct channel *channel, uint32_t payload_bytes)

@@ -57,6 +57,8 @@ const char *channel_peer(const struct channel *channel);
  * name. */
 void channel_set_peer(struct channel *channel, const char *peer);
 int channel_fd(const struct channel *channel);
+/* The bytes so far are counted no more. */
+void channel_forget_counts(struct channel *channel);
 /* The events to poll() channel_fd() for. */
 short channel_poll_events(const struct channel *channel);
 /* When channel_work() must be called even if nothing happens; UINT64_MAX: need not be. */

@@ -23,9 +23,10 @@
 #include <unistd.h>
 
 enum { DOOR_LOOK_MS = 500, DOOR_ACCEPTS_PER_SECOND = 200, QUEUE_BYTES = 1 << 20, STALE_MS = 1000 };
-/* When the run goes on with other members: for those that come without a connection that was kept; and for the hello of
- * one that was, because its process may be in a step. */
+/* When the run goes on with other members: how long it waits for secondaries without a connection that was kept, for
+ * robot clients, and for the hello on a connection that was kept, whose process may be in a step. */
 #define SETTLE_NS UINT64_C(1000000000)
+#define CLIENTS_NS UINT64_C(10000000000)
 #define KEPT_NS UINT64_C(20000000000)
 
 struct gathering {
@@ -49,10 +50,8 @@ struct gathering {
 	bool started, ended;
 	/* the run */
 	struct transport_link link;
-	struct channel **channels; /* [secondaries] */
-	const char **names;        /* [secondaries] */
-	char **where;              /* [secondaries] the peer's end of each connection, as text; owned */
-	uint32_t where_count;
+	struct channel **channels;  /* [secondaries] */
+	const char **names;         /* [secondaries] */
 	VEC(struct channel *) kept; /* for the next gathering, where their peers join again; owned */
 	uint32_t kept_plain;        /* of these, of secondaries that are no clients */
 	pthread_t doorman;
@@ -239,7 +238,7 @@ static void on_action(void *ctx, const struct peers_action *action)
 
 /* --- being found -------------------------------------------------------------------------------------------------- */
 
-/* more: secondaries that may come beyond those that are awaited, as far as one has to know. */
+/* more: 1 if a secondary may come though none is awaited. */
 static void announce(struct gathering *gathering, enum announcement_kind kind, uint32_t more)
 {
 	struct announcement announcement = {.kind = kind};
@@ -387,15 +386,6 @@ static void dismiss_doorman(struct gathering *gathering)
 	gathering->has_doorman = false;
 }
 
-static void forget_places(struct gathering *gathering)
-{
-	for (uint32_t i = 0; i < gathering->where_count; i++)
-		free(gathering->where[i]);
-	free(gathering->where);
-	gathering->where = NULL;
-	gathering->where_count = 0;
-}
-
 static void gathering_destroy(struct gathering *gathering)
 {
 	if (!gathering)
@@ -414,7 +404,6 @@ static void gathering_destroy(struct gathering *gathering)
 	for (uint32_t i = 0; i < gathering->kept.count; i++)
 		channel_destroy(gathering->kept.at[i]);
 	vec_free(&gathering->kept);
-	forget_places(gathering);
 	free(gathering->channels);
 	free(gathering->names);
 	free(gathering->link.over);
@@ -424,7 +413,7 @@ static void gathering_destroy(struct gathering *gathering)
 	free(gathering);
 }
 
-static uint32_t gathering_members(const struct gathering *gathering, uint32_t *ret_new)
+static uint32_t gather_tcp_members(const struct gathering *gathering, uint32_t *ret_new)
 {
 	uint32_t plain = gathering->secondaries - gathering->members.clients;
 	*ret_new = 0;
@@ -433,13 +422,13 @@ static uint32_t gathering_members(const struct gathering *gathering, uint32_t *r
 	return gathering->secondaries;
 }
 
-static bool gathering_regroups(const struct gathering *gathering)
+static bool gather_tcp_regroups(const struct gathering *gathering)
 {
 	uint32_t lost;
 	return gathering->ended && peers_regroups(gathering->session.peers, &lost);
 }
 
-static const char *gathering_missing(const struct gathering *gathering)
+static const char *gather_tcp_missing(const struct gathering *gathering)
 {
 	return gathering->ended ? peers_missing(gathering->session.peers) : NULL;
 }
@@ -452,40 +441,43 @@ static uint32_t gathering_awaited(const struct gathering *gathering)
 /* --- gathering ---------------------------------------------------------------------------------------------------- */
 
 /* number: of the secondary, from 1, of so many. */
-static void keep(struct gathering *gathering, struct channel *channel, uint32_t number, uint32_t of)
+static void gather_keep(struct gathering *gathering, struct channel *channel, uint32_t number, uint32_t of)
 {
 	vec_push(&gathering->kept, channel);
 	gathering->kept_plain += number <= of - gathering->members.clients;
 }
 
-/* The connections of a run that goes on. */
-static void keep_those_of_run(struct gathering *gathering)
+/* The connections of a run that goes on. The owner has counted their bytes. */
+static void gather_keep_connections(struct gathering *gathering)
 {
 	if (!gathering->link.carrier)
 		return;
 	tcp_carrier_dissolve(gathering->link.carrier, gathering->channels);
 	gathering->link.carrier = NULL;
-	for (uint32_t i = 0; i < gathering->where_count; i++) {
-		channel_set_peer(gathering->channels[i], gathering->where[i]);
+	for (uint32_t i = 0; i < gathering->secondaries; i++) {
+		struct channel *channel = gathering->channels[i];
+		const struct peers *peers = gathering->session.peers;
+		channel_set_peer(channel, peers_address(peers, peers_id_of(peers, i + 1)));
+		channel_forget_counts(channel);
 		if (gathering->link.over[i])
-			session_finish(&gathering->session, gathering->channels[i]);
+			session_finish(&gathering->session, channel);
 		else
-			keep(gathering, gathering->channels[i], i + 1, gathering->where_count);
+			gather_keep(gathering, channel, i + 1, gathering->secondaries);
 		gathering->channels[i] = NULL;
 	}
 }
 
-/* Drops the peers of the run before, so that peers can be gathered again; keeps the connections of those that are to
+/* Drops the peers of the run before, so that peers can be gathered again; keeps the connections on which secondaries
  * join again. */
 static void begin_again(struct gathering *gathering)
 {
 	struct session *session = &gathering->session;
 	dismiss_doorman(gathering);
-	keep_those_of_run(gathering);
+	gather_keep_connections(gathering);
 	for (uint32_t i = 0; i < session->channels.count; i++) {
 		struct channel *channel = session_take(session, i);
 		if (channel && peers_stays(session->peers, i))
-			keep(gathering, channel, peers_secondary_of(session->peers, i),
+			gather_keep(gathering, channel, peers_secondary_of(session->peers, i),
 				peers_secondaries(session->peers));
 		else if (channel)
 			session_finish(session, channel);
@@ -494,7 +486,6 @@ static void begin_again(struct gathering *gathering)
 	session->peers = NULL;
 	free(gathering->channels);
 	gathering->channels = NULL;
-	forget_places(gathering);
 	gathering->sent.count = 0;
 	gathering->started = gathering->ended = false;
 	if (session->listener)
@@ -502,7 +493,7 @@ static void begin_again(struct gathering *gathering)
 }
 
 /* After the creation of peers. */
-static void join_kept(struct gathering *gathering)
+static void gather_join_kept(struct gathering *gathering)
 {
 	for (uint32_t i = 0; i < gathering->kept.count; i++)
 		session_keep(&gathering->session, gathering->kept.at[i]);
@@ -546,6 +537,8 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 		.kept_ns = KEPT_NS,
 		.wait_ns = gathering->wait_ns,
 		.settle_ns = SETTLE_NS,
+		.clients_ns = CLIENTS_NS,
+		.goes_on = gathering->members.goes_on,
 		.clients = gathering->members.clients,
 		.client_names = gathering->members.names,
 		.client_tickets = gathering->members.tickets,
@@ -564,7 +557,7 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 		session_join(&gathering->session, gathering->channels[i]);
 		gathering->channels[i] = NULL;
 	}
-	join_kept(gathering);
+	gather_join_kept(gathering);
 }
 
 /* The number of processes that poll for one another on this machine: at most the primary and all secondaries. */
@@ -579,12 +572,10 @@ static void take_channels(struct gathering *gathering)
 	gathering->secondaries = peers_secondaries(peers);
 	if (!gathering->channels)
 		gathering->channels = mem_alloc(gathering->secondaries * sizeof *gathering->channels);
-	gathering->where = mem_alloc(gathering->secondaries * sizeof *gathering->where);
 	for (uint32_t i = 0; i < gathering->secondaries; i++) {
 		uint32_t id = peers_id_of(peers, i + 1);
 		gathering->channels[i] = session_take(&gathering->session, id);
 		gathering->names[i] = peers_name(peers, id);
-		gathering->where[gathering->where_count++] = mem_strdup(channel_peer(gathering->channels[i]));
 	}
 	gathering->link = (struct transport_link){.ops = &tcp_carrier_ops,
 		.names = gathering->names,
@@ -705,7 +696,7 @@ static void count_sockets(struct gathering *gathering)
 	session_act(&gathering->session);
 }
 
-static uint32_t count_awaited(const struct gathering *gathering)
+static uint32_t gather_count_awaited(const struct gathering *gathering)
 {
 	const struct gather_members *members = &gathering->members;
 	uint32_t all = members->again ? members->expected + members->clients : gathering->secondaries;
@@ -722,7 +713,7 @@ static void work(struct gathering *gathering)
 	session_work(&gathering->session, SESSION_TICK_MS, NULL, 0);
 	if (!gathering->started)
 		count_sockets(gathering);
-	atomic_store(&gathering->awaited, count_awaited(gathering));
+	atomic_store(&gathering->awaited, gather_count_awaited(gathering));
 	if (gathering->session.listener)
 		note_refusals(gathering);
 	hear_announcements(gathering);
@@ -756,9 +747,9 @@ static troupe_status gathering_run(
 	begin_gathering(gathering, world);
 	if (!gathering->members.again)
 		note_waiting(gathering);
-	else if (count_awaited(gathering) > gathering->kept_plain)
-		note(gathering, "the run gets other members: waiting for %u %s", count_awaited(gathering),
-			word(count_awaited(gathering)));
+	else if (gather_count_awaited(gathering) > gathering->kept_plain)
+		note(gathering, "the run gets other members: waiting for %u %s", gather_count_awaited(gathering),
+			word(gather_count_awaited(gathering)));
 	while (!gathering->started && !gathering->ended)
 		work(gathering);
 	if (gathering->ended) {
@@ -777,9 +768,9 @@ const struct gather_ops gather_tcp = {
 	.refuse = refuse,
 	.gathering_create = gathering_create,
 	.gathering_run = gathering_run,
-	.gathering_missing = gathering_missing,
-	.gathering_regroups = gathering_regroups,
-	.gathering_members = gathering_members,
+	.gathering_missing = gather_tcp_missing,
+	.gathering_regroups = gather_tcp_regroups,
+	.gathering_members = gather_tcp_members,
 	.gathering_awaited = gathering_awaited,
 	.gathering_link = gathering_link,
 	.gathering_stop = gathering_stop,

@@ -11,7 +11,6 @@
 #include "net/tcp/log_limit.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -51,8 +50,7 @@ struct joining {
 	uint32_t number;
 	/* the run */
 	struct transport_link link;
-	bool over[1]; /* of the link */
-	char where[ADDRESS_TEXT_BYTES];
+	bool over[1];     /* of the link */
 	const char *name; /* of the primary */
 };
 
@@ -356,7 +354,6 @@ troupe_status join_link(
 	struct channel *channel = session_take(&s->session, id);
 	(void)peers_own_number(peers, &all);
 	s->name = peers_name(peers, id);
-	(void)snprintf(s->where, sizeof s->where, "%s", channel ? channel_peer(channel) : "the primary");
 	s->link = (struct transport_link){.ops = &tcp_carrier_ops,
 		.names = &s->name,
 		.secondary = s->number,
@@ -377,7 +374,7 @@ troupe_status join_link(
 /* --- other members ------------------------------------------------------------------------------------------------ */
 
 /* The connection on which it is to join again; NULL: it is gone. */
-static struct channel *take_kept(struct joining *s)
+static struct channel *join_take_kept(struct joining *s)
 {
 	struct channel *channel = NULL;
 	if (s->link.carrier) {
@@ -396,7 +393,10 @@ static struct channel *take_kept(struct joining *s)
 
 troupe_status join_renew(struct joining *s, double wait_s, struct troupe_error *error)
 {
-	struct channel *channel = take_kept(s);
+	struct channel *channel = join_take_kept(s);
+	uint32_t id = peers_id_of(s->session.peers, 0);
+	if (channel && id != PEERS_NONE)
+		channel_set_peer(channel, peers_address(s->session.peers, id));
 	if (!channel && !may_find_another(s))
 		return fail(error, TROUPE_EPEER, "the connection to the primary is gone");
 	struct peers_options options = {
@@ -408,10 +408,8 @@ troupe_status join_renew(struct joining *s, double wait_s, struct troupe_error *
 	s->wanted = s->given = s->admitted = s->ready_sent = s->started = s->ended = false;
 	s->again = true;
 	s->log_limit = (struct log_limit){0}; /* what was said before may be said again */
-	if (channel) {
-		channel_set_peer(channel, s->where);
+	if (channel)
 		session_keep(&s->session, channel);
-	}
 	return TROUPE_OK;
 }
 

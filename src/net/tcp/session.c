@@ -57,7 +57,7 @@ struct channel *session_take(struct session *session, uint32_t id)
 	return channel;
 }
 
-static void enter(struct session *session, struct channel *channel, uint32_t id)
+static void session_enter(struct session *session, struct channel *channel, uint32_t id)
 {
 	if (id == PEERS_NONE) {
 		channel_destroy(channel);
@@ -71,12 +71,12 @@ static void enter(struct session *session, struct channel *channel, uint32_t id)
 
 void session_join(struct session *session, struct channel *channel)
 {
-	enter(session, channel, peers_join(session->peers, channel_peer(channel), clock_now_ns()));
+	session_enter(session, channel, peers_join(session->peers, channel_peer(channel), clock_now_ns()));
 }
 
 void session_keep(struct session *session, struct channel *channel)
 {
-	enter(session, channel, peers_keep(session->peers, channel_peer(channel), clock_now_ns()));
+	session_enter(session, channel, peers_keep(session->peers, channel_peer(channel), clock_now_ns()));
 }
 
 void session_fini(struct session *session)
