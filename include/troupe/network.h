@@ -45,6 +45,8 @@ enum troupe_client_rights {
 	TROUPE_CLIENT_RIGHTS_ALL,   /* everything, with all services */
 };
 
+struct troupe_takeover;
+
 struct troupe_network {
 	const char *transport; /* how steps travel, by name (troupe_transports()); NULL: the usual one, "tcp" */
 	uint32_t secondaries;  /* primary: starts with exactly this number; 1 .. TROUPE_SECONDARIES_MAX */
@@ -74,6 +76,13 @@ struct troupe_network {
 	/* So many secondaries may take part at one time: further ones join while the world runs. 0, or less than
 	 * `secondaries`: no others join. */
 	uint32_t secondaries_max;
+	/* Of a standby (standby.h): the server resumes its state, and goes on with the run in the place of the primary
+	 * that was lost. `secondaries` is that of troupe_standby_was(), and a part of them is enough. NULL: none. */
+	const struct troupe_takeover *takeover;
+	/* Primary: where the run is to end, which a standby is told (troupe_standby_was()); as in struct troupe_limits.
+	 */
+	uint64_t iterations;
+	double until_s;
 	uint32_t spares; /* with CONTINUE: so many more may wait until one is lost; they come again until then */
 	/* For a transport of kind TROUPE_TRANSPORT_JOB: the processes that the launcher started. Such a transport uses
 	 * of the other fields only secondaries, stale_ms and wait_s. The server or the secondary borrows the job. */

@@ -57,6 +57,7 @@ struct troupe_report_network { /* if secondaries are other processes */
 	uint64_t step_bytes, ack_bytes;      /* before encryption */
 	uint64_t robot_steps;                /* steps of models, summed over models */
 	double largest_part_s; /* the most processor time of a secondary's stepping thread, summed over windows */
+	uint64_t term;         /* of the primary: 1 more each time that a standby has taken over (standby.h) */
 	uint32_t change_count;
 	const struct troupe_report_member *changes; /* of the members, in the order of time */
 };

@@ -117,10 +117,14 @@ bool network_choose(struct network_settings *settings, enum network_mode *ret_mo
 		settings->role = from_environment("ROLE", "--network-role", settings->role_variable);
 	const char *role = settings->role ? settings->role : "none";
 	bool primary = !strcasecmp(role, "primary"), client = !strcasecmp(role, "client");
-	bool secondary = client || !strcasecmp(role, "secondary");
-	const char *chosen = primary ? "primary" : client ? "client" : "secondary";
-	if (!primary && !secondary && strcasecmp(role, "none") != 0)
-		return refuse("--network-role: '%.40s': expected primary, secondary, client or none", role);
+	bool secondary = client || !strcasecmp(role, "secondary"), standby = !strcasecmp(role, "standby");
+	const char *chosen = primary ? "primary" : client ? "client" : standby ? "standby" : "secondary";
+	if (!primary && !secondary && !standby && strcasecmp(role, "none") != 0)
+		return refuse("--network-role: '%.40s': expected primary, secondary, client, standby or none", role);
+	if ((children || ranks) && standby)
+		return refuse("--transport %s and --network-role standby: expected only one of them: the processes of "
+			      "this transport are fixed",
+			settings->transport);
 	if (children && (primary || secondary))
 		return refuse("--transport tcp and --network-role %s: expected only one of them: tcp starts its "
 			      "secondaries on this machine, and this role %s",
@@ -129,12 +133,13 @@ bool network_choose(struct network_settings *settings, enum network_mode *ret_mo
 		return refuse("--transport %s and --network-role %s: expected only one of them: the rank of a process "
 			      "is its role",
 			settings->transport, chosen);
-	settings->taken_back = settings->role && !primary && !secondary;
+	settings->taken_back = settings->role && !primary && !secondary && !standby;
 	*ret_mode = children    ? NETWORK_CHILDREN
 		    : ranks     ? NETWORK_RANKS
 		    : primary   ? NETWORK_PRIMARY
 		    : client    ? NETWORK_CLIENT
 		    : secondary ? NETWORK_SECONDARY
+		    : standby   ? NETWORK_STANDBY
 				: NETWORK_NONE;
 	return true;
 }
@@ -237,7 +242,7 @@ bool network_settle(struct network_settings *settings, enum network_mode mode, i
 	if (settings->taken_back)
 		set_aside(settings);
 	tell_of_ignored(settings, mode);
-	bool finds_others = mode == NETWORK_PRIMARY || mode == NETWORK_CLIENT ||
+	bool finds_others = mode == NETWORK_PRIMARY || mode == NETWORK_CLIENT || mode == NETWORK_STANDBY ||
 			    (mode == NETWORK_SECONDARY && settings->socket < 0);
 	if (finds_others)
 		settle_partition(settings);
@@ -254,6 +259,12 @@ bool network_settle(struct network_settings *settings, enum network_mode mode, i
 			settings->name);
 	if (mode == NETWORK_CLIENT && !settings->address)
 		return refuse("--network-role client without --network-address: expected HOST[:PORT] of the primary");
+	if (mode == NETWORK_SECONDARY && settings->standby && !settings->address)
+		return refuse("--network-standby without --network-address: expected HOST[:PORT] of the primary");
+	if (mode == NETWORK_SECONDARY && settings->listen && !settings->standby)
+		return refuse("--network-listen: not with --network-role secondary: it is for the primary");
+	if (mode == NETWORK_STANDBY && !settings->address)
+		return refuse("--network-role standby without --network-address: expected HOST[:PORT] of the primary");
 	return mode != NETWORK_PRIMARY || settle_primary(settings, secondaries);
 }
 

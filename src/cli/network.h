@@ -23,6 +23,7 @@ struct network_settings {
 	int64_t socket;             /* descriptor, for a secondary that was started here; negative: none */
 	double wait_s;
 	bool insecure, distributed;
+	bool standby;           /* of a secondary: start a standby beside it */
 	char role_variable[64]; /* environment variable that gave the role; "": none did */
 	struct troupe_job *job; /* NULL: none */
 	bool taken_back;        /* the role is "none": network settings of the configuration file are not used */
@@ -35,6 +36,7 @@ enum network_mode {
 	NETWORK_CHILDREN, /* a primary that starts its secondaries on this machine */
 	NETWORK_CLIENT,   /* a secondary with a name, through which models are created */
 	NETWORK_RANKS,    /* one of the processes that a launcher started together */
+	NETWORK_STANDBY,  /* follows a primary, and becomes NETWORK_PRIMARY when that is lost */
 };
 
 /* network_choose() finds the mode, also from environment variables. Then the caller refuses options that do not fit

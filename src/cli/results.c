@@ -77,15 +77,15 @@ static void add_again(const struct results *results, struct text *line)
 static bool can_repeat(const struct results *results)
 {
 	const struct run_settings *settings = results->settings;
-	const char *const files[] = {settings->resume ? settings->resume : settings->world,
-		settings->commands_out ? settings->commands_out : settings->commands};
+	const char *world = settings->resume ? settings->resume : settings->world; /* NULL: a standby has its state */
+	const char *const files[] = {world, settings->commands_out ? settings->commands_out : settings->commands};
 	struct stat info;
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		if (files[i] && !stat(files[i], &info) && !S_ISREG(info.st_mode))
 			return false;
 	if (settings->commands_out ? results->commands_lost : results->commanded || run_settings_from_input(settings))
 		return false;
-	return !settings->world_text && !settings->break_rule &&
+	return world && !settings->world_text && !settings->break_rule &&
 	       troupe_server_progress(results->server).steps > results->begun_at;
 }
 

@@ -21,6 +21,7 @@
 #include "cli/saves.h"
 #include "cli/signals.h"
 #include "cli/status.h"
+#include "cli/standby.h"
 #include "cli/stuck.h"
 #include "cli/trace.h"
 #include "gateway/log/log.h"
@@ -61,8 +62,9 @@ struct run {
 	struct programs *programs; /* NULL: none are started */
 	struct recordings recordings;
 	struct stuck stuck;
-	uint64_t begun_at;     /* step */
-	uint64_t paused_at_ns; /* when on_watch() first saw the present pause; 0: there is none */
+	struct troupe_standby *standby; /* took over: the server resumes its state; NULL: not so */
+	uint64_t begun_at;              /* step */
+	uint64_t paused_at_ns;          /* when on_watch() first saw the present pause; 0: there is none */
 	bool pause_told;
 	struct arena *lasting; /* of the first run of the process; used while no gateway runs */
 	bool no_world;
@@ -369,6 +371,8 @@ static struct troupe_network network_of(const struct run *run)
 		.on_loss = network_on_loss(settings),
 		.secondaries_max = (uint32_t)settings->most,
 		.spares = (uint32_t)settings->spares,
+		.iterations = (uint64_t)run->settings.iterations,
+		.until_s = run->settings.until_s,
 		.listen = settings->listen,
 		.partition = settings->partition,
 		.interface = settings->interface,
@@ -390,10 +394,17 @@ static troupe_status create_server(struct run *run, struct troupe_error *error)
 	if (status)
 		return status;
 	struct troupe_network network = network_of(run);
+	if (run->standby) {
+		def.resume_path = "the state of the primary";
+		def.resume_bytes = troupe_standby_state(run->standby, &def.resume_count);
+		network.takeover = troupe_standby_takeover(run->standby);
+	}
 	def.network = run->settings.mode == NETWORK_NONE ? NULL : &network;
 	signals_name_stuck_in_loading(true);
 	status = troupe_server_create(&def, &run->server, error);
 	signals_name_stuck_in_loading(false);
+	troupe_standby_destroy(run->standby);
+	run->standby = NULL;
 	for (uint32_t i = 0; i < run->children.count; i++)
 		run->children.sockets[i] = -1; /* the server owns it, or has closed it */
 	return status;
@@ -840,6 +851,32 @@ static int run_as_rank(struct run *run)
 	return exit_status;
 }
 
+static int run_as_standby(struct run *run)
+{
+	struct run_settings *settings = &run->settings;
+	const char *given = settings->resume                                           ? "--resume"
+			    : settings->commands && !run_settings_from_input(settings) ? "--commands"
+										       : NULL;
+	if (given) {
+		cli_complain("run",
+			"%s: not with --network-role standby: the state, and the commands that wait in it, come from "
+			"the "
+			"primary; see troupe run --help",
+			given);
+		return CLI_BAD_USAGE;
+	}
+	if (settings->world)
+		cli_complain("run", "%s: ignored, because a standby gets its world from the primary", settings->world);
+	settings->world = NULL;
+	int exit_status = standby_follow(settings, &run->standby);
+	if (!run->standby)
+		return exit_status;
+	signals_watch(LOADING_GRACE_MS, leave_loading, run);
+	exit_status = run_all(run);
+	troupe_standby_destroy(run->standby); /* if no server was created */
+	return exit_status;
+}
+
 static int run_as_told(struct run *run)
 {
 	struct run_settings *settings = &run->settings;
@@ -848,6 +885,8 @@ static int run_as_told(struct run *run)
 	if (!run_settings_choose(settings, &run->arena))
 		return CLI_BAD_USAGE;
 	bool world = settings->world || settings->resume;
+	if (run->settings.mode == NETWORK_STANDBY)
+		return run_as_standby(run);
 	bool secondary = run->settings.mode == NETWORK_SECONDARY || run->settings.mode == NETWORK_CLIENT;
 	if (!secondary && !world) {
 		cli_complain("run", "no WORLD.sdf given; see troupe run --help");
@@ -862,8 +901,12 @@ static int run_as_told(struct run *run)
 	if (run->settings.mode == NETWORK_CLIENT)
 		return client_run(&settings->network, &settings->gateways, settings->plugin_paths.at,
 			settings->break_rule, settings->verbosity);
-	return network_be_secondary(
+	int standby = settings->network.standby ? standby_start_beside(&settings->network, settings->verbosity) : 0;
+	if (settings->network.standby && !standby)
+		return CLI_BROKEN;
+	int exit_status = network_be_secondary(
 		&settings->network, settings->plugin_paths.at, settings->break_rule, settings->verbosity, NULL);
+	return standby ? standby_end_beside(standby, exit_status) : exit_status;
 }
 
 int cli_run(int argc, char **argv)

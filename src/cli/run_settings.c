@@ -25,7 +25,8 @@ enum {
 	CHILDREN = 1 << NETWORK_CHILDREN,
 	CLIENT = 1 << NETWORK_CLIENT,
 	RANKS = 1 << NETWORK_RANKS,
-	ANY = ALONE | PRIMARY | SECONDARY | CLIENT | CHILDREN | RANKS,
+	STANDBY = 1 << NETWORK_STANDBY,
+	ANY = ALONE | PRIMARY | SECONDARY | CLIENT | CHILDREN | RANKS | STANDBY,
 	SERVING = ANY & ~SECONDARY, /* processes that have gateways */
 };
 static const struct option_spec specs[] = {
@@ -183,8 +184,9 @@ static const struct option_spec specs[] = {
 	{OPTION_TEXT, .name = "network-role", .tags = ANY, .argument = "ROLE", .offset = AT(network.role),
 		.help = "primary: this process has the world, and waits for its secondaries; secondary: this process "
 			"finds a primary, which sends it the world; client: a secondary with a name, to which the "
-			"models belong that are created through it; none: ignore the role that the configuration file "
-			"or the environment gives"},
+			"models belong that are created through it; standby: follows a primary, and takes its place "
+			"when it is lost; none: ignore the role that the configuration file or the environment "
+			"gives"},
 	{OPTION_WHOLE, .name = "network-secondaries", .tags = PRIMARY, .argument = "N",
 		.offset = AT(network.secondaries), .lo = 1, .hi = TROUPE_SECONDARIES_MAX,
 		.help = "primary: start when exactly N secondaries are there; --secondaries means the same"},
@@ -202,14 +204,18 @@ static const struct option_spec specs[] = {
 	{OPTION_WHOLE, .name = "network-spares", .needs = "on-loss", .tags = PRIMARY, .argument = "N",
 		.offset = AT(network.spares), .lo = 1, .hi = TROUPE_SECONDARIES_MAX,
 		.help = "primary: let N more secondaries wait, to take the place of one that is lost"},
-	{OPTION_TEXT, .name = "network-listen", .tags = PRIMARY, .argument = "[HOST][:PORT]",
+	{OPTION_FLAG, .name = "network-standby", .tags = SECONDARY, .offset = AT(network.standby),
+		.help = "secondary: start a standby beside it, as another process, with the same --network options; "
+			"needs --network-address"},
+	{OPTION_TEXT, .name = "network-listen", .tags = PRIMARY | SECONDARY, .argument = "[HOST][:PORT]",
 		.offset = AT(network.listen),
 		.help = "primary: the address to listen on; *: all interfaces (default: all interfaces with a key, "
-			"without one only this machine; port 47082)"},
-	{OPTION_TEXT, .name = "network-address", .excludes = "network-interface", .tags = SECONDARY | CLIENT,
+			"without one only this machine; port 47082); standby: the address on which it listens when it "
+			"has taken over"},
+	{OPTION_TEXT, .name = "network-address", .excludes = "network-interface", .tags = SECONDARY | CLIENT | STANDBY,
 		.argument = "HOST[:PORT]", .offset = AT(network.address),
 		.help = "secondary: the address of the primary (default: found by multicast; port 47082); a client "
-			"needs it"},
+			"and a standby need it"},
 	{OPTION_TEXT, .name = "network-interface", .excludes = "network-address", .tags = PRIMARY | SECONDARY,
 		.argument = "NAME", .offset = AT(network.interface),
 		.help = "the interface for multicast, by its name or its IPv4 address (default: all that allow "
@@ -422,7 +428,8 @@ const struct options_command run_command = {
 	.usage = "troupe run [OPTIONS] WORLD.sdf\n"
 		 "       troupe run [OPTIONS] --resume FILE\n"
 		 "       troupe run [OPTIONS] --network-role secondary\n"
-		 "       troupe run [OPTIONS] --network-role client --name NAME",
+		 "       troupe run [OPTIONS] --network-role client --name NAME\n"
+		 "       troupe run [OPTIONS] --network-role standby --network-address HOST",
 	.about = "Runs a world until a limit is reached, or until Ctrl-C stops it at the end of a step. The "
 		 "state depends on the world, the seed and the commands. It does not depend on the number of "
 		 "secondaries.",
@@ -493,7 +500,8 @@ const struct options_command run_command = {
 
 unsigned run_settings_modes(const struct option_spec *spec)
 {
-	return spec->tags ? spec->tags : ANY & ~(SECONDARY | CLIENT);
+	unsigned modes = spec->tags ? spec->tags : ANY & ~(SECONDARY | CLIENT);
+	return modes & PRIMARY ? modes | STANDBY : modes; /* it may become one */
 }
 
 /* Says with which mode the option cannot be combined, in the words by which the mode was chosen. */
@@ -503,7 +511,8 @@ static void complain_of_misfit(
 	static const char *const roles[] = {[NETWORK_NONE] = "none",
 		[NETWORK_PRIMARY] = "primary",
 		[NETWORK_SECONDARY] = "secondary",
-		[NETWORK_CLIENT] = "client"};
+		[NETWORK_CLIENT] = "client",
+		[NETWORK_STANDBY] = "standby"};
 	const struct network_settings *network = &settings->network;
 	bool for_primary = (settings->mode == NETWORK_SECONDARY || settings->mode == NETWORK_CLIENT) && fits & PRIMARY;
 	struct text with = {0};

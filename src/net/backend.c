@@ -8,20 +8,20 @@
 
 #include <string.h>
 
-/* X(name, summary, kind, transport, gatherer) */
+/* X(name, summary, kind, transport, gatherer, follower) */
 #define BACKENDS(X)                                                                                                    \
-	X("inproc", "threads of one process", THREADS, &transport_inproc, NULL)                                        \
-	X("tcp", "processes, over TCP or TLS", PROCESSES, &transport_tcp, &gather_tcp)                                 \
-	X("mpi", "processes that mpirun or srun starts", JOB, &transport_mpi, &gather_mpi)
+	X("inproc", "threads of one process", THREADS, &transport_inproc, NULL, NULL)                                  \
+	X("tcp", "processes, over TCP or TLS", PROCESSES, &transport_tcp, &gather_tcp, &follow_tcp)                    \
+	X("mpi", "processes that mpirun or srun starts", JOB, &transport_mpi, &gather_mpi, NULL)
 
 static const struct troupe_transport shown[] = {
-#define X(name, summary, kind, transport, gather) {name, summary, TROUPE_TRANSPORT_##kind},
+#define X(name, summary, kind, transport, gather, follow) {name, summary, TROUPE_TRANSPORT_##kind},
 	BACKENDS(X)
 #undef X
 };
 
 static const struct backend backends[] = {
-#define X(name, summary, kind, transport, gather) {name, transport, gather},
+#define X(name, summary, kind, transport, gather, follow) {name, transport, gather, follow},
 	BACKENDS(X)
 #undef X
 };

@@ -9,6 +9,7 @@ struct backend {
 	const char *name;
 	const struct transport_ops *transport;
 	const struct gather_ops *gather; /* of a remote transport; NULL: local */
+	const struct follow_ops *follow; /* NULL: without standbys */
 };
 
 /* The local transport. */

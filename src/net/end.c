@@ -630,6 +630,14 @@ bool end_regroups(struct transport *transport, uint32_t *ret_lost)
 	return regroups;
 }
 
+bool end_orphaned(struct transport *transport)
+{
+	hold(transport);
+	bool orphan = peers_is_orphan(transport->peers);
+	let_go(transport);
+	return orphan;
+}
+
 bool end_leaving(struct transport *transport, uint32_t secondary)
 {
 	hold(transport);

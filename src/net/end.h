@@ -42,6 +42,7 @@ struct transport_message end_ack_of(struct transport *transport, uint32_t second
 const struct troupe_error *end_lost(struct transport *transport);
 void end_stop(struct transport *transport, enum stop_kind kind, const char *why);
 bool end_regroups(struct transport *transport, uint32_t *ret_lost);
+bool end_orphaned(struct transport *transport);
 bool end_leaving(struct transport *transport, uint32_t secondary);
 void end_leave(struct transport *transport);
 bool end_is_done(struct transport *transport);
@@ -51,7 +52,8 @@ void end_destroy(struct transport *transport);
 
 #define END_SLOTS                                                                                                      \
 	.remote = true, .create = end_create, .publish = end_publish, .wait = end_wait, .ack = end_ack,                \
-	.ack_of = end_ack_of, .lost = end_lost, .regroups = end_regroups, .leaving = end_leaving, .leave = end_leave,  \
-	.stop = end_stop, .is_done = end_is_done, .counts = end_counts, .close = end_close, .destroy = end_destroy
+	.ack_of = end_ack_of, .lost = end_lost, .regroups = end_regroups, .orphaned = end_orphaned,                    \
+	.leaving = end_leaving, .leave = end_leave, .stop = end_stop, .is_done = end_is_done, .counts = end_counts,    \
+	.close = end_close, .destroy = end_destroy
 
 #endif

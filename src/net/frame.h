@@ -12,7 +12,7 @@ enum { FRAME_HEADER_BYTES = 5 };
 /* X(number, NAME, limit of the payload in bytes). The numbers are part of the protocol: a number is never reused. */
 #define FRAME_LIST(X)                                                                                                  \
 	X(1, HELLO, 1024)       /* both ways, the first frame: describes its sender (net/hello.h) */                   \
-	X(2, WELCOME, 64)       /* to the secondary: it is admitted, and its number */                                 \
+	X(2, WELCOME, 256)      /* to the secondary: it is admitted, and its number */                                 \
 	X(3, REFUSE, 1024)      /* either way, the last frame: the reason for a refusal */                             \
 	X(4, HEARTBEAT, 64)     /* both ways */                                                                        \
 	X(5, STOP, 1024)        /* either way, the last frame: the run is over, why, and the last step */              \
@@ -24,7 +24,8 @@ enum { FRAME_HEADER_BYTES = 5 };
 	X(11, STEP, 1 << 28)    /* to the secondary */                                                                 \
 	X(12, ACK, 1 << 28)     /* to the primary */                                                                   \
 	X(13, ASK, 1 << 20)     /* from a viewer: gateway/watch/PROTOCOL.md */                                         \
-	X(14, TELL, 1 << 28)    /* to a viewer */
+	X(14, TELL, 1 << 28)    /* to a viewer */                                                                      \
+	X(15, FOLLOW, 65536)    /* to a standby: net/follow.h */
 
 enum frame_type {
 #define X(number, name, limit) FRAME_##name = number,
@@ -32,7 +33,7 @@ enum frame_type {
 #undef X
 };
 
-enum { FRAME_TYPES = 15, FRAME_PAYLOAD_MAX = 1 << 28 };
+enum { FRAME_TYPES = 16, FRAME_PAYLOAD_MAX = 1 << 28 };
 
 /* The most bytes a payload of this type may have; 0: no such type. */
 uint32_t frame_limit(uint32_t type);

@@ -29,8 +29,15 @@ troupe_status gather_hello(
 	(void)snprintf(hello.client, sizeof hello.client, "%s", network->client ? network->client : "");
 	(void)snprintf(hello.name, sizeof hello.name, "%s:%ld", host, (long)getpid());
 	hello.secondaries = role == HELLO_PRIMARY ? network->secondaries : 0;
+	memcpy(hello.run, self->term.run, sizeof hello.run);
+	hello.term = self->term.term;
+	troupe_status status = key_random_bytes(hello.id, sizeof hello.id, error);
+	if (!status && role == HELLO_PRIMARY && !hello.term) {
+		hello.term = 1;
+		status = key_random_bytes(hello.run, sizeof hello.run, error);
+	}
 	*ret_hello = hello;
-	return key_random_bytes(ret_hello->id, sizeof ret_hello->id, error);
+	return status;
 }
 
 void gather_note(const struct gather_host *host, const char *format, ...)

@@ -7,6 +7,7 @@
 #ifndef NET_GATHER_H
 #define NET_GATHER_H
 
+#include "net/follow.h"
 #include "net/hello.h"
 #include "net/transport.h"
 
@@ -16,6 +17,7 @@
 struct gather_self {
 	const struct troupe_network *network; /* checked; used by the creation only */
 	uint64_t fingerprint;                 /* of its floating-point arithmetic */
+	struct follow_term term;              /* primary; term 0: a run begins */
 };
 
 /* The members that a primary gathers. Lent until the next gathering_run(). */
@@ -26,11 +28,13 @@ struct gather_members {
 	uint32_t clients;
 	const char *const *names;                           /* [clients] */
 	const unsigned char (*tickets)[HELLO_TICKET_BYTES]; /* [clients]: of their welcomes (net/hello.h) */
-	uint32_t more;  /* further clients that may be let in: gather_host.knocked() is called for each */
-	uint16_t port;  /* where clients get their topics; 0: none */
-	bool again;     /* the run has begun, and goes on with these members: see struct peers_options */
-	bool goes_on;   /* the run would go on without a member that is lost */
-	bool more_come; /* further secondaries may come: gather_host.knocked() is called for each */
+	uint32_t more;       /* further clients that may be let in: gather_host.knocked() is called for each */
+	uint16_t port;       /* where clients get their topics; 0: none */
+	uint32_t least;      /* with `again`: fewer secondaries than so many do not take part; 0: one */
+	const char *standby; /* where a standby is to be found when the primary is lost; NULL: there is none */
+	bool again;          /* the run has begun, and goes on with these members: see struct peers_options */
+	bool goes_on;        /* the run would go on without a member that is lost */
+	bool more_come;      /* further secondaries may come: gather_host.knocked() is called for each */
 };
 
 /* The world that a primary gives. */
@@ -54,6 +58,10 @@ struct gather_host {
 	 * of this name, or "", with the id of its process. NULL: it is told to come again, because it may be let in;
 	 * else why not, for its user (the text is constant). Any thread. */
 	const char *(*knocked)(void *ctx, const char *client, const unsigned char id[HELLO_ID_BYTES]);
+	/* Gathering, may be NULL: then there are no standbys. Whether a standby may follow now; if not, why, and it is
+	 * told to come again (the text is constant). Then it has come: the owner takes the feed. One thread. */
+	const char *(*may_follow)(void *ctx);
+	void (*followed)(void *ctx, struct feed *feed);
 	/* Joining, may be NULL. A primary has admitted this process. host: the primary's, as text; NULL: not known.
 	 * port: where a robot client gets its topics; 0: nowhere. ticket: its right to act there (net/hello.h). */
 	void (*on_welcome)(void *ctx, const char *host, uint16_t port, const unsigned char ticket[HELLO_TICKET_BYTES]);
@@ -108,6 +116,9 @@ struct gather_ops {
 	/* After gathering_run(): how many secondaries take part, with the clients. *ret_new: how many secondaries that
 	 * are no clients have not taken part before; they have the greatest numbers before the clients. */
 	uint32_t (*gathering_members)(const struct gathering *gathering, uint32_t *ret_new);
+	/* During gathering_run() with `again`, in a function of the host: how many secondaries of the run before are
+	 * here, or may still join. */
+	uint32_t (*gathering_known)(const struct gathering *gathering);
 	/* The number of secondaries that have not joined yet. Any thread. */
 	uint32_t (*gathering_awaited)(const struct gathering *gathering);
 	/* After gathering_run(). The link belongs to the gathering, and outlives its transport. */
@@ -127,9 +138,16 @@ struct gather_ops {
 	/* After a joining_run() that failed: whether the run goes on with other members, so that this process is to
 	 * join again. */
 	bool (*joining_regroups)(const struct joining *joining);
-	/* After that, and after the transport's destruction: joining_run() may be called again, and joins the same
-	 * primary, on the same connection if it lives. wait_s: as in struct troupe_network. Not where members cannot
-	 * change. */
+	/* After a joining_run() that failed: whether that was because the primary was lost without a word. */
+	bool (*joining_orphaned)(const struct joining *joining);
+	/* Where the primary said that a standby is to be found when it is lost; "": nowhere. */
+	const char *(*joining_standby)(const struct joining *joining);
+	/* After a run that was lost with its primary: joining_run() may be called again, and joins the standby, when it
+	 * has taken over. wait_s: as in struct troupe_network. TROUPE_EPEER: there is none. */
+	troupe_status (*joining_seek_standby)(struct joining *joining, double wait_s, struct troupe_error *error);
+	/* After joining_regroups(), and after the transport's destruction: joining_run() may be called again, and joins
+	 * the same primary, on the same connection if it lives. wait_s: as in struct troupe_network. Not where members
+	 * cannot change. */
 	troupe_status (*joining_renew)(struct joining *joining, double wait_s, struct troupe_error *error);
 	/* Any thread, also a signal handler. joining_run() asks the host again. */
 	void (*joining_wake)(struct joining *joining);

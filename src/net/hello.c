@@ -44,7 +44,7 @@ static void pack_text(struct text *out, const char *text, size_t max)
 	}
 }
 
-_Static_assert(HELLO_TICKET_BYTES == HELLO_ID_BYTES, "a ticket is read as an id is");
+_Static_assert(HELLO_TICKET_BYTES == HELLO_ID_BYTES && HELLO_RUN_BYTES == HELLO_ID_BYTES, "all are read as an id is");
 
 static void unpack_id(struct unpack *in, unsigned char ret_id[HELLO_ID_BYTES])
 {
@@ -81,6 +81,9 @@ void hello_encode(const struct hello *hello, struct text *out)
 	pack_text(out, hello->partition, HELLO_TEXT_MAX);
 	pack_text(out, hello->client, HELLO_TEXT_MAX);
 	text_add_bytes(out, (const char *)hello->ticket, HELLO_TICKET_BYTES);
+	text_add_bytes(out, (const char *)hello->run, HELLO_RUN_BYTES);
+	pack_u64(out, hello->term);
+	pack_text(out, hello->listen, HELLO_TEXT_MAX);
 }
 
 static bool decode_rest(struct unpack *in, struct hello *hello)
@@ -94,9 +97,12 @@ static bool decode_rest(struct unpack *in, struct hello *hello)
 	unpack_text(in, hello->partition, HELLO_TEXT_MAX);
 	unpack_text(in, hello->client, HELLO_TEXT_MAX);
 	unpack_id(in, hello->ticket);
-	bool viewer = role == HELLO_VIEWER;
-	hello->role = viewer ? HELLO_VIEWER : role == HELLO_PRIMARY ? HELLO_PRIMARY : HELLO_SECONDARY;
-	return all_taken(in) && (viewer || role_is_known(role));
+	unpack_id(in, hello->run);
+	hello->term = unpack_u64(in);
+	unpack_text(in, hello->listen, HELLO_TEXT_MAX);
+	bool known = role >= HELLO_PRIMARY && role <= HELLO_STANDBY;
+	hello->role = known ? (enum hello_role)role : HELLO_SECONDARY;
+	return all_taken(in) && known;
 }
 
 troupe_status hello_decode(const void *bytes, size_t count, struct hello *ret_hello, struct troupe_error *error)
@@ -125,7 +131,28 @@ bool hello_ticket_is(const unsigned char given[HELLO_TICKET_BYTES], const unsign
 
 const char *hello_role_name(enum hello_role role)
 {
-	return role == HELLO_VIEWER ? "viewer" : role == HELLO_PRIMARY ? "primary" : "secondary";
+	static const char *const names[] = {[HELLO_PRIMARY] = "primary",
+		[HELLO_SECONDARY] = "secondary",
+		[HELLO_VIEWER] = "viewer",
+		[HELLO_STANDBY] = "standby"};
+	return names[role];
+}
+
+/* A primary whose place another one has taken has an older term. */
+static troupe_status hello_match_term(const struct hello *ours, const struct hello *theirs, struct troupe_error *error)
+{
+	static const unsigned char none[HELLO_RUN_BYTES];
+	if (!memcmp(ours->run, none, sizeof none) || memcmp(ours->run, theirs->run, sizeof none) != 0)
+		return TROUPE_OK;
+	if (ours->role == HELLO_PRIMARY && theirs->term > ours->term)
+		return fail(error, TROUPE_EPROTOCOL,
+			"another primary has taken over this run: it is of term %llu, this process of term %llu",
+			(unsigned long long)theirs->term, (unsigned long long)ours->term);
+	if (theirs->role == HELLO_PRIMARY && theirs->term < ours->term)
+		return fail(error, TROUPE_EPROTOCOL,
+			"it is of term %llu, but another primary has taken over its run: expected term %llu or later",
+			(unsigned long long)theirs->term, (unsigned long long)ours->term);
+	return TROUPE_OK;
 }
 
 troupe_status hello_match(const struct hello *ours, const struct hello *theirs, struct troupe_error *error)
@@ -138,6 +165,8 @@ troupe_status hello_match(const struct hello *ours, const struct hello *theirs, 
 			ours->partition);
 	if (ours->role == theirs->role)
 		return fail(error, TROUPE_EPROTOCOL, "it is a %s, as this process is", hello_role_name(ours->role));
+	if (ours->role != HELLO_PRIMARY && theirs->role == HELLO_STANDBY)
+		return fail(error, TROUPE_EPROTOCOL, "it is a standby: expected a primary");
 	if (theirs->role == HELLO_VIEWER)
 		return fail(error, TROUPE_EPROTOCOL,
 			"it is a viewer: expected a secondary (viewers join the address of "
@@ -152,7 +181,7 @@ troupe_status hello_match(const struct hello *ours, const struct hello *theirs, 
 	if (ours->world && theirs->world && ours->world != theirs->world)
 		return fail(error, TROUPE_EPROTOCOL, "its world has hash %016llx: expected %016llx",
 			(unsigned long long)theirs->world, (unsigned long long)ours->world);
-	return TROUPE_OK;
+	return hello_match_term(ours, theirs, error);
 }
 
 /* --- the small ones ----------------------------------------------------------------------------------------------- */
@@ -164,6 +193,7 @@ void welcome_encode(const struct welcome *welcome, struct text *out)
 	pack_u64(out, welcome->stale_ms);
 	pack_u64(out, welcome->port);
 	text_add_bytes(out, (const char *)welcome->ticket, HELLO_TICKET_BYTES);
+	pack_text(out, welcome->standby, HELLO_TEXT_MAX);
 }
 
 troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *ret, struct troupe_error *error)
@@ -175,6 +205,7 @@ troupe_status welcome_decode(const void *bytes, size_t count, struct welcome *re
 	welcome.stale_ms = unpack_count(&in, HELLO_STALE_MS_MAX);
 	welcome.port = (uint16_t)unpack_count(&in, UINT16_MAX);
 	unpack_id(&in, welcome.ticket);
+	unpack_text(&in, welcome.standby, HELLO_TEXT_MAX);
 	if (!all_taken(&in) || !welcome.secondary || welcome.secondary > welcome.secondaries || !welcome.stale_ms)
 		return fail(error, TROUPE_EPROTOCOL, "its welcome is not valid");
 	*ret = welcome;

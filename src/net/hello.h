@@ -8,9 +8,10 @@
 #include "base/text.h"
 
 enum {
-	HELLO_PROTOCOL = 12, /* raised by each change that an older peer would misunderstand */
+	HELLO_PROTOCOL = 13, /* raised by each change that an older peer would misunderstand */
 	HELLO_ID_BYTES = 16,
 	HELLO_TICKET_BYTES = 16,
+	HELLO_RUN_BYTES = 16,
 	HELLO_TEXT_MAX = 127,  /* bytes of name, build, partition, client, without the terminator */
 	HELLO_WORDS_MAX = 511, /* of a reason */
 	HELLO_WHO_MAX = 255,   /* of the peer that the reason is about: name and address */
@@ -20,7 +21,8 @@ enum {
 	ANNOUNCEMENT_ECHOES_MAX = 32,
 };
 
-enum hello_role { HELLO_PRIMARY = 1, HELLO_SECONDARY = 2, HELLO_VIEWER = 3 }; /* a viewer sends no announcements */
+/* Viewers and standbys send no announcements. A standby follows a primary, and takes its place when it is lost. */
+enum hello_role { HELLO_PRIMARY = 1, HELLO_SECONDARY = 2, HELLO_VIEWER = 3, HELLO_STANDBY = 4 };
 
 struct hello {
 	uint32_t protocol; /* HELLO_PROTOCOL */
@@ -37,6 +39,12 @@ struct hello {
 	/* Viewer that serves the topics of a client: what the primary told this client in its welcome. A name alone
 	 * gives no rights. */
 	unsigned char ticket[HELLO_TICKET_BYTES];
+	/* The run and its primary's term. The first primary of a run draws `run`, and has term 1; a standby that takes
+	 * its place has the next term. Secondary: of the primary that it had last; zeros: it had none. */
+	unsigned char run[HELLO_RUN_BYTES];
+	uint64_t term;
+	/* Standby: where it is to be found when it has taken over, HOST:PORT, or :PORT on its own host; else "". */
+	char listen[HELLO_TEXT_MAX + 1];
 };
 
 void hello_encode(const struct hello *hello, struct text *out);
@@ -45,10 +53,11 @@ void hello_encode(const struct hello *hello, struct text *out);
 troupe_status hello_decode(const void *bytes, size_t count, struct hello *ret_hello, struct troupe_error *error);
 /* In a time that does not depend on where they differ. False: the right one is 0, and so no ticket. */
 bool hello_ticket_is(const unsigned char given[HELLO_TICKET_BYTES], const unsigned char right[HELLO_TICKET_BYTES]);
-/* "primary", "secondary" or "viewer". */
+/* "primary", "secondary", "viewer" or "standby". */
 const char *hello_role_name(enum hello_role role);
-/* Whether the two can be of one run, as primary and secondary. EPROTOCOL names the first mismatch of protocol,
- * partition, build, fingerprint, world, role. */
+/* Whether the two can be of one run, as primary and secondary or as primary and standby. EPROTOCOL names the first
+ * mismatch of protocol, partition, build, fingerprint, world, role; or the primary's term is not the latest that the
+ * two know. */
 troupe_status hello_match(const struct hello *ours, const struct hello *theirs, struct troupe_error *error);
 
 struct welcome {
@@ -57,6 +66,7 @@ struct welcome {
 	uint32_t stale_ms;    /* the primary's; both sides use it */
 	uint16_t port;        /* of the primary's host, where robot clients get their topics; 0: none */
 	unsigned char ticket[HELLO_TICKET_BYTES]; /* random: this client's right to act there; else 0 */
+	char standby[HELLO_TEXT_MAX + 1]; /* where to go when the primary is lost, as listen above; "": nowhere */
 };
 
 void welcome_encode(const struct welcome *welcome, struct text *out);

@@ -223,6 +223,7 @@ void peers_lose(
 			peers_lose_one(peers, id, kind, who, why, farewell);
 		else
 			peers_end_all(peers, kind, who, why, farewell == FAREWELL_WORDS ? PEERS_NONE : id);
+		peers->orphan = !is_primary(peers) && kind == STOP_LOST;
 		return;
 	}
 	if (farewell == FAREWELL_WORDS)
@@ -642,6 +643,26 @@ const char *peers_address(const struct peers *peers, uint32_t id)
 	return peers->all[id].address;
 }
 
+bool peers_is_orphan(const struct peers *peers)
+{
+	return peers->orphan;
+}
+
+const unsigned char *peers_run(const struct peers *peers)
+{
+	return peers->run;
+}
+
+uint64_t peers_term(const struct peers *peers)
+{
+	return peers->term;
+}
+
+const char *peers_standby(const struct peers *peers)
+{
+	return peers->standby;
+}
+
 const char *peers_missing(const struct peers *peers)
 {
 	return peers->missing;
@@ -672,6 +693,14 @@ bool peers_is_new(const struct peers *peers, uint32_t secondary)
 {
 	uint32_t id = peers_id_of(peers, secondary);
 	return id != PEERS_NONE && !peers->all[id].known;
+}
+
+uint32_t peers_known(const struct peers *peers)
+{
+	uint32_t count = 0;
+	for (uint32_t id = 0; id < peers->room; id++)
+		count += peers->all[id].stage != FREE && peers->all[id].known;
+	return count;
 }
 
 uint32_t peers_secondaries(const struct peers *peers)

@@ -61,8 +61,10 @@ struct peers_options {
 	 * the admission a loss has the effect that it has during the run. wait_ns is for one to come when none has. */
 	bool again;
 	uint32_t expected;
+	uint32_t least; /* with again: fewer than so many others are not admitted; 0: one */
 	uint64_t settle_ns, clients_ns;
 	uint16_t port;         /* primary: of struct welcome */
+	const char *standby;   /* the same; NULL: "". Outlives peers */
 	uint64_t first_step;   /* primary: number of the first step */
 	uint64_t state_hash;   /* primary: of the first state; each secondary must compute the same */
 	uint64_t stale_ns;     /* a peer silent for so long is lost; 0: one second. Secondary: its primary's */
@@ -188,7 +190,9 @@ enum peers_phase peers_phase(const struct peers *peers);
 const struct stop *peers_end(const struct peers *peers);
 /* Whether the run goes on with other members. *ret_lost: primary: the secondary that was lost, or 0. */
 bool peers_regroups(const struct peers *peers, uint32_t *ret_lost);
-/* After that: primary: the client that did not come back; NULL: that was not why. */
+/* Secondary: whether the run ended here because the primary was lost, without a word from it. */
+bool peers_is_orphan(const struct peers *peers);
+/* After STOP_REGROUP: primary: the client that did not come back; NULL: that was not why. */
 const char *peers_missing(const struct peers *peers);
 /* After that: whether the peer of this connection is to join again on it. */
 bool peers_stays(const struct peers *peers, uint32_t id);
@@ -196,8 +200,16 @@ bool peers_stays(const struct peers *peers, uint32_t id);
 bool peers_is_leaving(const struct peers *peers, uint32_t secondary);
 /* Primary, with options.again: whether the secondary, from 1, has come on a connection that was not kept. */
 bool peers_is_new(const struct peers *peers, uint32_t secondary);
+/* Primary, with options.again: how many secondaries of the run before are here, or may still join, on their
+ * connections. */
+uint32_t peers_known(const struct peers *peers);
 /* Secondary, after STOP_REGROUP: says that it lives, though it is still in a step. */
 void peers_linger(struct peers *peers);
+/* Secondary: what its primary said in its hello and its welcome. The run's id, HELLO_RUN_BYTES of them; the term; where
+ * to go when the primary is lost. */
+const unsigned char *peers_run(const struct peers *peers);
+uint64_t peers_term(const struct peers *peers);
+const char *peers_standby(const struct peers *peers);
 /* Primary: how many secondaries, with clients, take part; with options.again once they are admitted. */
 uint32_t peers_secondaries(const struct peers *peers);
 /* Secondary, once admitted: the port and the ticket of struct welcome. */

@@ -95,7 +95,8 @@ static void admit(struct peers *peers, uint32_t id, const struct hello *hello, u
 	send_hello(peers, id);
 	size_t begin = peers->bytes.count;
 	uint64_t stale_ms = peers->options.stale_ns / MS;
-	struct welcome welcome = {number, peers->options.secondaries, 1, peers->options.port, {0}};
+	struct welcome welcome = {number, peers->options.secondaries, 1, peers->options.port, {0}, {0}};
+	peers_copy_words(welcome.standby, sizeof welcome.standby, peers->options.standby ? peers->options.standby : "");
 	if (number > plain_count(peers) && peers->options.client_tickets)
 		memcpy(welcome.ticket, peers->options.client_tickets[number - plain_count(peers) - 1],
 			sizeof welcome.ticket);
@@ -152,11 +153,12 @@ void peers_settle(struct peers *peers, uint64_t now_ns)
 	if (peers->phase != PEERS_GATHERING)
 		return;
 	uint32_t plain = peers_count_waiting(peers, false), clients = peers_count_waiting(peers, true);
-	if (plain >= MAX(peers->options.expected, 1) && clients == peers->options.clients) {
+	const uint32_t least = MAX(peers->options.least, 1);
+	if (plain >= MAX(peers->options.expected, least) && clients == peers->options.clients) {
 		peers_admit_all(peers, plain, now_ns);
 		return;
 	}
-	if (!peers_passed(peers, peers->gathering_ns, peers->options.settle_ns, now_ns) || peers->kept || !plain)
+	if (!peers_passed(peers, peers->gathering_ns, peers->options.settle_ns, now_ns) || peers->kept || plain < least)
 		return;
 	const char *missing = peers_missing_client(peers);
 	if (missing && !peers_passed(peers, peers->gathering_ns, peers->options.clients_ns, now_ns))
@@ -234,6 +236,13 @@ static void hear_knock(struct peers *peers, uint32_t id, const struct hello *hel
 static void hear_stranger(struct peers *peers, uint32_t id, const struct hello *hello, uint64_t now_ns)
 {
 	struct troupe_error why;
+	if (hello->role == HELLO_STANDBY && !hello_match(&peers->options.self, hello, NULL)) {
+		peers_send_refuse(
+			peers, id, "a standby follows a world that runs, and this one does not run yet", true);
+		peers_push_close(peers, id);
+		peers_forget(peers, id, now_ns);
+		return;
+	}
 	set_name(&peers->all[id], *hello->client ? "a client" : "a secondary", 0, hello->name);
 	if (!judge(peers, id, hello, &why)) {
 		if (peers->options.again)
@@ -278,6 +287,8 @@ static void hear_primary(struct peers *peers, uint32_t id, const struct hello *h
 		return;
 	}
 	memcpy(peer->id, hello->id, sizeof peer->id);
+	memcpy(peers->run, hello->run, sizeof peers->run);
+	peers->term = hello->term;
 	peer->stage = MEMBER;
 	peer->joined_ns = now_ns; /* the time limit for the welcome starts */
 	peers->members[0] = id;
@@ -290,6 +301,7 @@ static void hear_welcome(struct peers *peers, uint32_t id, const struct welcome 
 	peers->own_of = welcome->secondaries;
 	peers->port = welcome->port;
 	memcpy(peers->ticket, welcome->ticket, sizeof peers->ticket);
+	memcpy(peers->standby, welcome->standby, sizeof peers->standby);
 	peers->options.stale_ns = welcome->stale_ms * MS;
 	peers->options.heartbeat_ns = peers->options.stale_ns / 5;
 	peers->phase = PEERS_LOADING;
@@ -359,8 +371,9 @@ bool peers_is_due(const struct peers *peers, const struct peer *peer, enum frame
 		return !primary && started;
 	case FRAME_ACK:
 		return primary && member && started;
-	case FRAME_ASK: /* of viewers, which are no peers */
+	case FRAME_ASK: /* of viewers and standbys, which are no peers */
 	case FRAME_TELL:
+	case FRAME_FOLLOW:
 		return false;
 	}
 	return false;

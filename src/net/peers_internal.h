@@ -59,6 +59,10 @@ struct peers {
 	uint32_t kept;                            /* primary: connections that still owe their hello */
 	uint16_t port;                            /* secondary: of struct welcome */
 	unsigned char ticket[HELLO_TICKET_BYTES]; /* the same */
+	char standby[HELLO_TEXT_MAX + 1];         /* the same */
+	unsigned char run[HELLO_RUN_BYTES];       /* secondary: of its primary's hello */
+	uint64_t term;                            /* the same */
+	bool orphan;                              /* secondary: its primary was lost without a word */
 	VEC(struct queued) queue;
 	uint32_t taken;
 	struct text bytes; /* of the actions in the queue */

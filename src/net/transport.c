@@ -7,6 +7,7 @@ static const char *hole_of_remote(const struct transport_ops *ops)
 {
 	return !ops->lost       ? "lost"
 	       : !ops->regroups ? "regroups"
+	       : !ops->orphaned ? "orphaned"
 	       : !ops->leaving  ? "leaving"
 	       : !ops->leave    ? "leave"
 	       : !ops->stop     ? "stop"
@@ -22,6 +23,7 @@ static const char *hole_of_local(const struct transport_ops *ops)
 {
 	return ops->lost                         ? "lost, which only a remote one has"
 	       : ops->regroups                   ? "regroups, which only a remote one has"
+	       : ops->orphaned                   ? "orphaned, which only a remote one has"
 	       : ops->leaving                    ? "leaving, which only a remote one has"
 	       : ops->leave                      ? "leave, which only a remote one has"
 	       : ops->stop                       ? "stop, which only a remote one has"

@@ -120,6 +120,9 @@ struct transport_ops {
 	 * (STOP_REGROUP); lost() has a text for people then. *ret_lost: primary: the secondary that was lost, from 1,
 	 * or 0: none. */
 	bool (*regroups)(struct transport *transport, uint32_t *ret_lost);
+	/* Remote. Secondary; any thread; does not block. Whether the transport is over because the primary was lost
+	 * without a word. */
+	bool (*orphaned)(struct transport *transport);
 	/* Remote. Primary; any thread; does not block. Whether the secondary, from 1, asked to leave. The caller then
 	 * stops the transport with STOP_REGROUP, between two steps. */
 	bool (*leaving)(struct transport *transport, uint32_t secondary);

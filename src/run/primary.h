@@ -231,6 +231,8 @@ struct sensors *primary_sensors(struct primary *primary);
 void primary_collect(struct primary *primary, struct files *files);
 /* Packs all that the rest of the run depends on and that is not in the world file; between steps. */
 void primary_pack(struct primary *primary, struct text *out);
+/* The same with other commands that wait. */
+void primary_pack_with(struct primary *primary, struct schedule *waiting, struct text *out);
 /* Unpacks into a primary of the same world that has not begun. On failure the primary must not be used. */
 troupe_status primary_unpack(
 	struct primary *primary, struct unpack *in, broadcast_list *broadcasts, struct troupe_error *error);

@@ -241,7 +241,7 @@ static uint32_t flags_of(const struct primary *primary)
 	       (is_decided(primary) ? DECIDED : 0u);
 }
 
-static void pack_all(struct primary *primary, struct schedule *waiting, struct text *out)
+void primary_pack_with(struct primary *primary, struct schedule *waiting, struct text *out)
 {
 	edit_give_up_places(&primary->edit); /* there are some if the step was given up */
 	pack_u64(out, primary->lockstep.number);
@@ -275,7 +275,7 @@ static void pack_all(struct primary *primary, struct schedule *waiting, struct t
 
 void primary_pack(struct primary *primary, struct text *out)
 {
-	pack_all(primary, &primary->schedule, out);
+	primary_pack_with(primary, &primary->schedule, out);
 }
 
 static bool within(double value, double max)
@@ -446,7 +446,7 @@ troupe_status primary_take_up(struct primary *primary, const char *bytes, size_t
 	struct text before = {0};
 	struct packed packed;
 	uint64_t refused = primary->refused;
-	pack_all(primary, &none, &before);
+	primary_pack_with(primary, &none, &before);
 	uint32_t logged = primary->edit.log.count;
 	primary_sum_time(primary);
 	troupe_status status = replace(primary, bytes, count, &waiting, &packed, error);

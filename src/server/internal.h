@@ -104,6 +104,8 @@ troupe_status server_run_to(struct troupe_server *server, const uint64_t *steps,
 
 /* save.c. Appends the bytes of a saved state. */
 void server_pack(struct troupe_server *server, struct text *out);
+/* The same with other commands that wait, [server->world_count]. */
+void server_pack_with(struct troupe_server *server, struct schedule *waiting, struct text *out);
 /* Appends the bytes from which a replica of the only world is made: see run/replica.h. */
 void server_pack_replica(struct troupe_server *server, struct text *out);
 /* Writes the head of a state (magic, version, checksum of the rest) over its first SAVE_HEAD_BYTES. server_pack()

@@ -15,6 +15,8 @@
 #include "net/backend.h"
 #include "net/end.h"
 #include "net/key.h"
+#include "server/followed.h"
+#include "server/standby.h"
 #include "topic/message.h"
 
 #include <inttypes.h>
@@ -33,6 +35,8 @@ struct waiter { /* a secondary that comes again and again */
 };
 
 #define WAITER_FRESH_NS UINT64_C(1500000000) /* one that came so lately will come again */
+#define STANDBY_AGAIN_NS UINT64_C(500000000) /* after the loss of a standby; each one changes all welcomes */
+#define UNTIL_MAX_S 1e18                     /* no run gets there */
 #define WAITER_AGAIN_NS UINT64_C(10000000000)
 enum { WAITERS_MAX = 2 * TROUPE_SECONDARIES_MAX, CHANGES_MAX = 10000 };
 
@@ -53,13 +57,25 @@ struct network {
 	uint64_t last_serial;
 	VEC(char *) wishes; /* that were told to come again */
 	VEC(struct waiter) waiters;
+	struct feed *came; /* a standby that came and is not in yet */
+	bool standby_lost; /* the one that is in */
+	uint64_t standby_lost_ns;
+	char standby_why[256];     /* why it was lost */
 	struct wire_counts counts; /* of the wires before this one; and the bytes of their transports */
 	struct transport_counts bytes;
 	VEC(struct troupe_report_member) changes; /* the texts are owned */
 	/* Held while a message of a client is posted, and while a client is dropped. The lock above is taken inside. */
 	pthread_mutex_t acting;
 	struct gather_members members;
-	bool has_begun; /* the first gathering is over */
+	bool has_begun;                /* the first gathering is over */
+	struct follow_term taken_over; /* of a primary that was lost; term 0: the run is this one's */
+	/* The standby. Secondaries know it from their last welcome. It knows of `told` of them, of which `left` were
+	 * not lost since; told is 0 when no secondary knows a standby. */
+	struct followed *followed; /* NULL: none */
+	uint32_t told, left;
+	bool gathers; /* the network is in gathering_run() */
+	uint64_t iterations;
+	double until_s; /* limits, for the standby */
 	const struct backend *backend;
 	struct gather_host host;
 	struct gathering *gathering;
@@ -76,10 +92,23 @@ static void on_note(void *ctx, const char *text)
 		def->on_note(def->ctx, text);
 }
 
+/* Whether the standby is lost, and so many secondaries that it may have taken over with them. */
+static bool network_may_be_replaced(struct network *network)
+{
+	pthread_mutex_lock(&network->lock);
+	bool lost = !network->followed || network->standby_lost;
+	pthread_mutex_unlock(&network->lock);
+	if (!lost || !network->told)
+		return false;
+	if (network->gathers)
+		network->left = MIN(network->left, network->backend->gather->gathering_known(network->gathering));
+	return follow_may_be_replaced(network->told, network->told - network->left);
+}
+
 static bool is_stopped(void *ctx)
 {
 	struct network *network = ctx;
-	return atomic_load(&network->server->told);
+	return atomic_load(&network->server->told) || network_may_be_replaced(network);
 }
 
 static void on_watch(void *ctx)
@@ -223,13 +252,14 @@ bool network_has_clients(const struct network *network)
 
 bool network_changes(const struct network *network)
 {
-	return network->clients_max > 0 || network->goes_on || network->plain_max > network->plain;
+	return network->backend->gather->changes_members;
 }
 
 bool network_has_wishes(struct network *network)
 {
 	pthread_mutex_lock(&network->lock);
-	bool some = network->wishes.count > 0 || network_count_welcome(network, clock_now_ns()) > 0;
+	bool some = network->wishes.count > 0 || network_count_welcome(network, clock_now_ns()) > 0 ||
+		    (network->has_begun && (network->came || network->standby_lost));
 	pthread_mutex_unlock(&network->lock);
 	return some;
 }
@@ -379,6 +409,7 @@ static void network_count_down(struct network *network)
 	pthread_mutex_lock(&network->lock);
 	network->plain--;
 	pthread_mutex_unlock(&network->lock);
+	network->left -= network->left > 0;
 }
 
 /* Names the secondary as messages do: its number and its process. */
@@ -419,8 +450,143 @@ troupe_status network_let_leave(struct network *network, uint32_t secondary, str
 	tell(network, "%s leaves at step %" PRIu64 ": the run goes on", who,
 		network->server->worlds[0].primary.lockstep.number);
 	network_count_down(network);
+	network->told -= network->told > 0; /* it ends, and goes to no standby */
 	return TROUPE_OK;
 }
+
+/* --- the standby -------------------------------------------------------------------------------------------------- */
+
+static const char *network_may_follow(void *ctx)
+{
+	struct network *network = ctx;
+	pthread_mutex_lock(&network->lock);
+	bool free_place = network->has_begun && !network->came && !network->followed &&
+			  clock_now_ns() - network->standby_lost_ns >= STANDBY_AGAIN_NS;
+	pthread_mutex_unlock(&network->lock);
+	return free_place ? NULL : "there is a standby already";
+}
+
+static void on_standby_lost(void *ctx, const char *why)
+{
+	struct network *network = ctx;
+	pthread_mutex_lock(&network->lock);
+	network->standby_lost = true;
+	network->standby_lost_ns = clock_now_ns();
+	(void)snprintf(network->standby_why, sizeof network->standby_why, "%s", why);
+	pthread_mutex_unlock(&network->lock);
+	server_interrupt(network->server);
+}
+
+static void on_followed(void *ctx, struct feed *feed)
+{
+	struct network *network = ctx;
+	pthread_mutex_lock(&network->lock);
+	network->came = feed;
+	pthread_mutex_unlock(&network->lock);
+	server_interrupt(network->server);
+}
+
+static void network_note_standby(struct network *network, enum troupe_member_change kind, const char *why)
+{
+	char who[HELLO_WHO_MAX + 1];
+	const char *where = followed_where(network->followed);
+	(void)snprintf(who, sizeof who, "the standby at %s%s", *where == ':' ? "port " : "", where + (*where == ':'));
+	network_note_change(network, kind, who);
+	if (kind == TROUPE_MEMBER_CAME)
+		tell(network, "%s follows this primary", who);
+	else
+		tell(network, "%s is lost: %s", who, why);
+}
+
+/* Before a gathering: the welcomes name the standby that is there. */
+static void network_change_standby(struct network *network)
+{
+	const struct feed_host host = {.lost = on_standby_lost, .ctx = network};
+	char why[sizeof network->standby_why];
+	pthread_mutex_lock(&network->lock);
+	bool lost = network->standby_lost;
+	struct feed *came = network->came;
+	memcpy(why, network->standby_why, sizeof why);
+	network->standby_lost = false;
+	network->came = NULL;
+	pthread_mutex_unlock(&network->lock);
+	if (lost) {
+		network_note_standby(network, TROUPE_MEMBER_LOST, why);
+		followed_end(network->followed, NULL);
+	}
+	pthread_mutex_lock(&network->lock);
+	if (lost)
+		network->followed = NULL;
+	if (came)
+		network->followed = followed_create(network->backend->follow, came);
+	pthread_mutex_unlock(&network->lock);
+	if (!came)
+		return;
+	network->backend->follow->feed_start(came, &host);
+	network_note_standby(network, TROUPE_MEMBER_CAME, NULL);
+}
+
+static troupe_status network_fail_replaced(const struct network *network, struct troupe_error *error)
+{
+	return fail(error, TROUPE_EPEER,
+		"the standby and %u of %u secondaries are lost: with them the standby may have taken over this run",
+		network->told - network->left, network->told);
+}
+
+/* After a gathering: the standby knows of the secondaries that are there. */
+static troupe_status network_tell_standby(struct network *network, struct troupe_error *error)
+{
+	const struct follow_run run = {network->plain, network->goes_on, network->iterations, network->until_s};
+	if (network->followed && followed_confirm(network->followed, &run)) {
+		network->told = network->left = network->plain;
+		return TROUPE_OK;
+	}
+	if (network_may_be_replaced(network))
+		return network_fail_replaced(network, error);
+	if (!network->followed)
+		network->told = network->left = 0;
+	return TROUPE_OK;
+}
+
+void network_made(struct network *network, struct server_world *world, const struct command *command)
+{
+	if (network->followed)
+		followed_made(network->followed, world, command);
+}
+
+void network_taken(struct network *network, struct server_world *world, uint64_t step, const struct command *command,
+	troupe_status status)
+{
+	if (network->followed)
+		followed_taken(network->followed, world, step, command, status);
+}
+
+void network_merged(struct network *network, uint64_t steps)
+{
+	if (network->followed && !network->server->worlds[0].primary.status)
+		followed_merged(network->followed, network->server, steps);
+}
+
+/* At the end of the run. */
+static void network_end_standby(struct network *network)
+{
+	struct server_world *world = &network->server->worlds[0];
+	const struct primary *primary = network->server->world_count ? &world->primary : NULL;
+	bool failed = primary && primary->status, stopped = network->server->was_stopped;
+	struct stop stop = {.kind = failed    ? STOP_FAILED
+				    : stopped ? STOP_LEFT
+					      : STOP_DONE,
+		.next_step = primary ? primary->lockstep.number : 0};
+	(void)snprintf(stop.why, sizeof stop.why, "%s",
+		failed    ? primary->error.text
+		: stopped ? "it was told to stop"
+			  : "done");
+	followed_end(network->followed, &stop);
+	if (network->came)
+		network->backend->follow->feed_end(network->came, &stop);
+}
+
+/* --- other members ------------------------------------------------------------------------------------------------ */
 
 bool network_gathers_again(struct network *network)
 {
@@ -482,7 +648,8 @@ static troupe_status network_take_places(
 		return fail(error, TROUPE_EINVAL,
 			"spares wait until a secondary is lost: expected that the run goes on "
 			"then");
-	if (network_changes(network) && !network->backend->gather->changes_members)
+	bool changes = network->clients_max > 0 || network->goes_on || network->plain_max > network->plain;
+	if (changes && !network_changes(network))
 		return fail(error, TROUPE_EINVAL,
 			"the processes of this transport are fixed: expected that the run ends when one is lost");
 	if ((network->plain_max > network->plain || network->spares) && def->sockets)
@@ -537,12 +704,21 @@ troupe_status network_create(struct troupe_server *server, struct network **ret_
 		.plain = def->secondaries,
 		.clients_max = def->clients_max,
 		.client_lost = def->client_lost,
+		.iterations = def->iterations,
+		.until_s = def->until_s > 0 && def->until_s < UNTIL_MAX_S ? def->until_s : 0,
 		.backend = backend};
 	pthread_mutex_init(&network->lock, NULL);
 	pthread_mutex_init(&network->acting, NULL);
 	set_rights(server, def->client_rights);
-	network->host = (struct gather_host){
-		.on_note = on_note, .stopped = is_stopped, .on_watch = on_watch, .knocked = on_knock, .ctx = network};
+	if (def->takeover)
+		network->taken_over = self.term = def->takeover->term;
+	network->host = (struct gather_host){.on_note = on_note,
+		.stopped = is_stopped,
+		.on_watch = on_watch,
+		.knocked = on_knock,
+		.may_follow = backend->follow ? network_may_follow : NULL,
+		.followed = on_followed,
+		.ctx = network};
 	status = take_clients(network, def, error);
 	if (!status)
 		status = network_take_places(network, def, error);
@@ -561,6 +737,7 @@ void network_destroy(struct network *network)
 {
 	if (!network)
 		return;
+	network_end_standby(network);
 	network->backend->gather->gathering_destroy(network->gathering);
 	wire_destroy(network->wire);
 	free_network(network);
@@ -610,17 +787,20 @@ static void network_list_members(struct network *network)
 	for (uint32_t i = 0; network->has_begun && i < network->waiters.count; i++)
 		network->waiters.at[i].asked_ns = now_ns;
 	pthread_mutex_unlock(&network->lock);
-	network->members = (struct gather_members){
-		.secondaries = network->has_begun ? MAX(network->plain, network->plain_max) : network->plain,
-		.expected = welcome,
-		.clients = network->clients.count,
-		.names = (const char *const *)network->clients.at,
-		.tickets = (const unsigned char(*)[HELLO_TICKET_BYTES])network->tickets.at,
-		.more = network->clients_max - network->clients.count,
-		.port = network->port,
-		.again = network->has_begun,
-		.goes_on = network->goes_on,
-		.more_come = network->spares || network->goes_on || network->plain_max > network->plain};
+	const bool again = network->has_begun || network->taken_over.term;
+	network->members =
+		(struct gather_members){.secondaries = again ? MAX(network->plain, network->plain_max) : network->plain,
+			.expected = network->has_begun ? welcome : network->plain,
+			.least = network->has_begun ? 0 : network->taken_over.least,
+			.standby = network->followed ? followed_where(network->followed) : NULL,
+			.clients = network->clients.count,
+			.names = (const char *const *)network->clients.at,
+			.tickets = (const unsigned char(*)[HELLO_TICKET_BYTES])network->tickets.at,
+			.more = network->clients_max - network->clients.count,
+			.port = network->port,
+			.again = again,
+			.goes_on = network->goes_on,
+			.more_come = network->spares || network->goes_on || network->plain_max > network->plain};
 }
 
 /* The run has these members now. Some of the secondaries that were to join again may not have come: an error, if the
@@ -632,17 +812,19 @@ static troupe_status network_take_members(struct network *network, struct troupe
 	pthread_mutex_lock(&network->lock);
 	network->plain = plain;
 	pthread_mutex_unlock(&network->lock);
-	if (!network->has_begun)
+	if (!network->has_begun && !network->taken_over.term)
 		return TROUPE_OK;
-	if (plain - new < before && !network->goes_on)
+	uint32_t known = network->has_begun ? plain - new : plain; /* all that follow a standby took part before */
+	if (known < before && !network->goes_on)
 		return fail(error, TROUPE_EPEER, "%u of %u secondaries did not join again when the members changed",
-			before - (plain - new), before);
-	for (uint32_t i = plain - new; i < before; i++) {
+			before - known, before);
+	network->left -= MIN(network->left, before - MIN(before, known));
+	for (uint32_t i = known; i < before; i++) {
 		network_note_change(network, TROUPE_MEMBER_LOST, "a secondary that was to join again");
 		tell(network, "a secondary did not join again: the run goes on without it");
 	}
-	for (uint32_t i = 0; i < new; i++)
-		network_note_change(network, TROUPE_MEMBER_CAME, network->link->names[plain - new + i]);
+	for (uint32_t i = known; i < plain; i++)
+		network_note_change(network, TROUPE_MEMBER_CAME, network->link->names[i]);
 	world_regroup(&network->server->worlds[0], all);
 	place_clients(network);
 	return TROUPE_OK;
@@ -656,16 +838,23 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	network_forget_wire(network);
 	place_clients(network);
 	server_pack_replica(network->server, &bytes);
+	network_change_standby(network);
 	network_list_members(network);
 	struct gather_world world = {bytes.at, bytes.count, replica_hash_of(primary), primary->lockstep.number,
 		gather->changes_members ? &network->members : NULL};
+	network->gathers = true;
 	troupe_status status = gather->gathering_run(network->gathering, &world, error);
+	network->gathers = false;
 	text_fini(&bytes);
+	if (status && network_may_be_replaced(network))
+		status = network_fail_replaced(network, error);
 	if (status)
 		return status;
 	status = gather->gathering_link(network->gathering, &network->link, error);
 	if (!status)
 		status = network_take_members(network, error);
+	if (!status)
+		status = network_tell_standby(network, error);
 	if (status)
 		return status;
 	pthread_mutex_lock(&network->lock);
@@ -733,6 +922,7 @@ void network_report(
 		.ack_bytes = before->ack_bytes + counts.ack_bytes,
 		.robot_steps = before->robot_steps + counts.robot_steps,
 		.largest_part_s = (double)(before->largest_part_ns + counts.largest_part_ns) * 1e-9,
+		.term = network->taken_over.term ? network->taken_over.term : 1,
 		.changes = network->changes.at,
 		.change_count = network->changes.count};
 }

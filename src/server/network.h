@@ -28,7 +28,8 @@ uint32_t network_awaited(const struct network *network);
 void network_offer(struct network *network, uint16_t port);
 /* Whether clients can take part. */
 bool network_has_clients(const struct network *network);
-/* Whether members can change while the world runs; whether some wish to join, for which the run must regroup. */
+/* Whether members can change while the world runs; whether some wish to join, or a standby has come or is lost, for
+ * which the run must regroup. */
 bool network_changes(const struct network *network);
 bool network_has_wishes(struct network *network);
 /* The number of the client of this name, which takes part or is awaited, and whose ticket this is; 0: there is none. A
@@ -57,6 +58,11 @@ bool network_gathers_again(struct network *network);
  * joined, have loaded the present world, and have the same state hash. TROUPE_EPEER when the primary of the world is
  * told to stop. */
 troupe_status network_gather(struct network *network, struct troupe_error *error);
+/* For the standby, if there is one: as record_made(), record_taken() and record_merged(). In the primary's thread. */
+void network_made(struct network *network, struct server_world *world, const struct command *command);
+void network_taken(struct network *network, struct server_world *world, uint64_t step, const struct command *command,
+	troupe_status status);
+void network_merged(struct network *network, uint64_t steps);
 /* The run goes on, after it stood still for so long; changes_before: network_change_count() before. */
 void network_went_on(struct network *network, uint32_t changes_before, uint64_t stood_ns);
 uint32_t network_change_count(const struct network *network);

@@ -31,12 +31,10 @@ struct recorder {
 	struct troupe_error why; /* the error that ended the recording */
 	bool begun, ended;
 	uint64_t every;
-	uint64_t step;   /* step of the last hash */
-	uint64_t chunks; /* chunks written */
-	uint64_t since;  /* bytes written since the last state */
+	uint64_t step;  /* step of the last hash */
+	uint64_t since; /* bytes written since the last state */
 	uint64_t state_bytes;
-	struct text out, body;
-	struct files files; /* that commands named during the run, as they were written last */
+	struct record_writer to;
 	struct seen_world *worlds;
 	uint32_t world_count;
 };
@@ -46,6 +44,133 @@ const char record_magic[RECORD_MAGIC_BYTES] = "troupe record\n";
 uint64_t record_checksum(uint64_t kind, uint64_t index, const char *bytes, size_t count)
 {
 	return hash_bytes(hash_mix(kind, index), bytes, count);
+}
+
+/* --- the form ----------------------------------------------------------------------------------------------------- */
+
+/* Writes writer->body as a chunk. */
+static void record_put_chunk(struct record_writer *writer, enum record_kind kind)
+{
+	const struct text *body = &writer->body;
+	pack_u64(&writer->out, kind);
+	pack_u64(&writer->out, body->count);
+	pack_u64(&writer->out, record_checksum(kind, writer->chunks++, body->at, body->count));
+	text_add_bytes(&writer->out, body->at, body->count);
+}
+
+/* Writes the resource paths: the names of files depend on them. */
+static void pack_paths(const struct troupe_server *server, struct text *out)
+{
+	const char *const *given = server->def.resource_paths;
+	uint64_t count = 0;
+	struct text paths = {0};
+	for (; given && given[count]; count++)
+		pack_string(&paths, given[count]);
+	char *folders = sdf_environment_folders();
+	pack_string(&paths, folders);
+	count++;
+	free(folders);
+	pack_u64(out, count);
+	text_add_bytes(out, paths.at, paths.count);
+	text_fini(&paths);
+}
+
+void record_put_start(struct record_writer *writer, struct troupe_server *server)
+{
+	writer->chunks = 0;
+	files_fini(&writer->files);
+	writer->files = (struct files){0};
+	text_add_bytes(&writer->out, record_magic, RECORD_MAGIC_BYTES);
+	pack_u64(&writer->out, RECORD_VERSION);
+	writer->body.count = 0;
+	pack_paths(server, &writer->body);
+	server_pack(server, &writer->body);
+	record_put_chunk(writer, RECORD_START);
+}
+
+static void record_put_fresh(struct record_writer *writer, const struct troupe_server *server, const struct files *used)
+{
+	struct files fresh = {0}; /* borrowed from `used` */
+	for (uint32_t i = 0; i < used->all.count; i++)
+		if (!files_holds(&writer->files, &used->all.at[i]) && !files_holds(&server->files, &used->all.at[i]))
+			vec_push(&fresh.all, used->all.at[i]);
+	if (fresh.all.count) {
+		writer->body.count = 0;
+		files_pack(&fresh, &writer->body);
+		files_replace_all(&writer->files, &fresh);
+		record_put_chunk(writer, RECORD_FILES);
+	}
+	vec_free(&fresh.all);
+}
+
+void record_put_files(struct record_writer *writer, struct server_world *world, const struct command *command)
+{
+	struct files used = {0};
+	prepared_collect(command->prepared, &used);
+	record_put_fresh(writer, world->server, &used);
+	files_fini(&used);
+}
+
+bool record_has_failed(const struct command *command, troupe_status status)
+{
+	return status && !(command->service && command->service->partial);
+}
+
+void record_put_command(struct record_writer *writer, struct server_world *world, uint64_t step,
+	const struct command *command, bool failed)
+{
+	bool heard = !command->service;
+	writer->body.count = 0;
+	pack_u64(&writer->body, step);
+	pack_u64(&writer->body, world->index);
+	pack_u64(&writer->body, (heard ? RECORD_COMMAND_HEARD : 0u) | (failed ? RECORD_COMMAND_FAILED : 0u));
+	command_pack(command, &writer->body);
+	record_put_chunk(writer, RECORD_COMMAND);
+}
+
+static void pack_world_head(struct text *out, const struct server_world *world)
+{
+	const struct state *state = world->shared.state;
+	pack_u64(out, world->primary.lockstep.number);
+	pack_u64(out, plan_hash(&world->primary.plan));
+	pack_u64(out, primary_changes_hash(&world->primary));
+	pack_u64(out, state->world.count);
+	for (uint32_t i = 0; i < state->world.count; i++)
+		pack_u64(out, state->world.words[i]);
+}
+
+void record_put_commit(struct record_writer *writer, struct troupe_server *server, uint64_t step)
+{
+	struct text waiting = {0};
+	struct files named = {0};
+	for (uint32_t i = 0; i < server->world_count; i++)
+		primary_collect(&server->worlds[i].primary, &named);
+	record_put_fresh(writer, server, &named);
+	files_fini(&named);
+	writer->body.count = 0;
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		waiting.count = 0;
+		schedule_pack(&server->worlds[i].primary.schedule, &waiting);
+		pack_bytes(&writer->body, waiting.at, waiting.count);
+	}
+	text_fini(&waiting);
+	record_put_chunk(writer, RECORD_WAITING);
+	writer->body.count = 0;
+	pack_u64(&writer->body, step);
+	pack_u64(&writer->body, troupe_server_hash(server));
+	for (uint32_t i = 0; i < server->world_count; i++) {
+		pack_world_head(&writer->body, &server->worlds[i]);
+		pack_u64(&writer->body, 0);
+	}
+	record_put_chunk(writer, RECORD_HASH);
+}
+
+void record_writer_fini(struct record_writer *writer)
+{
+	files_fini(&writer->files);
+	text_fini(&writer->out);
+	text_fini(&writer->body);
+	*writer = (struct record_writer){0};
 }
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
@@ -76,24 +201,26 @@ static void give_up_writing(struct troupe_server *server, int code)
 static void flush(struct troupe_server *server)
 {
 	struct recorder *recorder = server->recorder;
-	int code = outfile_write(&recorder->file, recorder->out.at, recorder->out.count);
-	recorder->out.count = 0;
+	int code = outfile_write(&recorder->file, recorder->to.out.at, recorder->to.out.count);
+	recorder->to.out.count = 0;
 	if (code)
 		give_up_writing(server, code);
 }
 
-/* Writes recorder->body as a chunk. */
+/* Call it when a chunk was put. */
+static void record_count(struct troupe_server *server, size_t bytes)
+{
+	struct recorder *recorder = server->recorder;
+	recorder->since += bytes;
+	if (recorder->to.out.count > BUFFER_BYTES)
+		flush(server);
+}
+
 static void add_chunk(struct troupe_server *server, enum record_kind kind)
 {
 	struct recorder *recorder = server->recorder;
-	const struct text *body = &recorder->body;
-	pack_u64(&recorder->out, kind);
-	pack_u64(&recorder->out, body->count);
-	pack_u64(&recorder->out, record_checksum(kind, recorder->chunks++, body->at, body->count));
-	text_add_bytes(&recorder->out, body->at, body->count);
-	recorder->since += RECORD_CHUNK_BYTES + body->count;
-	if (recorder->out.count > BUFFER_BYTES)
-		flush(server);
+	record_put_chunk(&recorder->to, kind);
+	record_count(server, RECORD_CHUNK_BYTES + recorder->to.body.count);
 }
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
@@ -115,12 +242,7 @@ static void pack_world(struct text *out, const struct server_world *world, struc
 {
 	const struct scene *scene = world->scene;
 	const struct state *state = world->shared.state;
-	pack_u64(out, world->primary.lockstep.number);
-	pack_u64(out, plan_hash(&world->primary.plan));
-	pack_u64(out, primary_changes_hash(&world->primary));
-	pack_u64(out, state->world.count);
-	for (uint32_t i = 0; i < state->world.count; i++)
-		pack_u64(out, state->world.words[i]);
+	pack_world_head(out, world);
 	uint32_t more = scene->model_count - MIN(seen->models.count, scene->model_count);
 	(void)vec_append(&seen->models, more);
 	for (uint32_t m = 0; m < seen->models.count; m++) {
@@ -138,13 +260,13 @@ static void pack_world(struct text *out, const struct server_world *world, struc
 static void add_hash(struct troupe_server *server, uint64_t step, enum record_kind kind)
 {
 	struct recorder *recorder = server->recorder;
-	recorder->body.count = 0;
-	pack_u64(&recorder->body, step);
-	pack_u64(&recorder->body, troupe_server_hash(server));
+	recorder->to.body.count = 0;
+	pack_u64(&recorder->to.body, step);
+	pack_u64(&recorder->to.body, troupe_server_hash(server));
 	for (uint32_t i = 0; kind == RECORD_FAILED && i < server->world_count; i++)
-		pack_u64(&recorder->body, primary_has_begun(&server->worlds[i].primary));
+		pack_u64(&recorder->to.body, primary_has_begun(&server->worlds[i].primary));
 	for (uint32_t i = 0; i < server->world_count; i++)
-		pack_world(&recorder->body, &server->worlds[i], &recorder->worlds[i]);
+		pack_world(&recorder->to.body, &server->worlds[i], &recorder->worlds[i]);
 	add_chunk(server, kind);
 	if (open_to_write(recorder))
 		flush(server);
@@ -155,10 +277,10 @@ static void add_hash(struct troupe_server *server, uint64_t step, enum record_ki
 static void add_state(struct troupe_server *server, uint64_t step)
 {
 	struct recorder *recorder = server->recorder;
-	recorder->body.count = 0;
-	pack_u64(&recorder->body, step);
-	server_pack(server, &recorder->body);
-	recorder->state_bytes = recorder->body.count;
+	recorder->to.body.count = 0;
+	pack_u64(&recorder->to.body, step);
+	server_pack(server, &recorder->to.body);
+	recorder->state_bytes = recorder->to.body.count;
 	add_chunk(server, RECORD_STATE);
 	recorder->since = 0;
 }
@@ -179,23 +301,6 @@ static bool has_failed(const struct troupe_server *server)
 	return false;
 }
 
-/* Writes the resource paths: the names of files depend on them. */
-static void pack_paths(const struct troupe_server *server, struct text *out)
-{
-	const char *const *given = server->def.resource_paths;
-	uint64_t count = 0;
-	struct text paths = {0};
-	for (; given && given[count]; count++)
-		pack_string(&paths, given[count]);
-	char *folders = sdf_environment_folders();
-	pack_string(&paths, folders);
-	count++;
-	free(folders);
-	pack_u64(out, count);
-	text_add_bytes(out, paths.at, paths.count);
-	text_fini(&paths);
-}
-
 void record_begin(struct troupe_server *server)
 {
 	struct recorder *recorder = server->recorder;
@@ -209,13 +314,9 @@ void record_begin(struct troupe_server *server)
 		give_up(server, why.text);
 		return;
 	}
-	text_add_bytes(&recorder->out, record_magic, RECORD_MAGIC_BYTES);
-	pack_u64(&recorder->out, RECORD_VERSION);
-	recorder->body.count = 0;
-	pack_paths(server, &recorder->body);
-	server_pack(server, &recorder->body);
-	add_chunk(server, RECORD_START);
-	recorder->state_bytes = recorder->body.count;
+	record_put_start(&recorder->to, server);
+	recorder->state_bytes = recorder->to.body.count;
+	record_count(server, 0);
 	recorder->since = 0;
 	if (open_to_write(recorder))
 		add_hash(server, recorder->step, RECORD_HASH);
@@ -233,24 +334,12 @@ void record_merged(struct troupe_server *server, uint64_t steps)
 
 /* --- commands ----------------------------------------------------------------------------------------------------- */
 
-/* Writes what the command read, and what it looked for in vain, if that is not in the recording yet. */
 static void add_files(struct server_world *world, const struct command *command)
 {
 	struct recorder *recorder = world->server->recorder;
-	struct files used = {0}, fresh = {0}; /* fresh: borrowed from `used` */
-	prepared_collect(command->prepared, &used);
-	for (uint32_t i = 0; i < used.all.count; i++)
-		if (!files_holds(&recorder->files, &used.all.at[i]) &&
-			!files_holds(&world->server->files, &used.all.at[i]))
-			vec_push(&fresh.all, used.all.at[i]);
-	if (fresh.all.count) {
-		recorder->body.count = 0;
-		files_pack(&fresh, &recorder->body);
-		files_replace_all(&recorder->files, &fresh);
-		add_chunk(world->server, RECORD_FILES);
-	}
-	vec_free(&fresh.all);
-	files_fini(&used);
+	size_t before = recorder->to.out.count;
+	record_put_files(&recorder->to, world, command);
+	record_count(world->server, recorder->to.out.count - before);
 }
 
 void record_made(struct server_world *world, const struct command *command)
@@ -264,19 +353,13 @@ void record_taken(struct server_world *world, uint64_t step, const struct comman
 	struct recorder *recorder = world->server->recorder;
 	if (!open_to_write(recorder))
 		return;
-	/* what was refused changed nothing, and leaves nothing of what it read */
-	bool failed = status && !(command->service && command->service->partial);
+	bool failed = record_has_failed(command, status);
 	if (!failed)
 		record_made(world, command);
 	if (!open_to_write(recorder))
 		return;
-	bool heard = !command->service;
-	recorder->body.count = 0;
-	pack_u64(&recorder->body, step);
-	pack_u64(&recorder->body, world->index);
-	pack_u64(&recorder->body, (heard ? RECORD_COMMAND_HEARD : 0u) | (failed ? RECORD_COMMAND_FAILED : 0u));
-	command_pack(command, &recorder->body);
-	add_chunk(world->server, RECORD_COMMAND);
+	record_put_command(&recorder->to, world, step, command, failed);
+	record_count(world->server, RECORD_CHUNK_BYTES + recorder->to.body.count);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
@@ -306,9 +389,9 @@ static void end(struct troupe_server *server)
 		add_hash(server, steps, failed ? RECORD_FAILED : RECORD_HASH);
 	if (!open_to_write(recorder))
 		return;
-	recorder->body.count = 0;
-	pack_u64(&recorder->body, steps);
-	pack_u64(&recorder->body, failed);
+	recorder->to.body.count = 0;
+	pack_u64(&recorder->to.body, steps);
+	pack_u64(&recorder->to.body, failed);
 	add_chunk(server, RECORD_END);
 	if (open_to_write(recorder))
 		flush(server);
@@ -341,8 +424,6 @@ void record_destroy(struct recorder *recorder)
 	for (uint32_t i = 0; i < recorder->world_count; i++)
 		vec_free(&recorder->worlds[i].models);
 	free(recorder->worlds);
-	files_fini(&recorder->files);
-	text_fini(&recorder->out);
-	text_fini(&recorder->body);
+	record_writer_fini(&recorder->to);
 	free(recorder);
 }

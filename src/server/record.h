@@ -20,7 +20,9 @@
  *   RECORD_STATE    step, and the state as a file of troupe_server_save(): so that a player (player.c) need not begin
  *                   at the first state. One is written after a RECORD_HASH when STATE_SHARE times as many other bytes
  *                   were written since the last one: so states are at most a fifth of a recording.
- *   RECORD_END      last: step, and whether the run failed in that step; absent if the run did not end */
+ *   RECORD_END      last: step, and whether the run failed in that step; absent if the run did not end
+ *   RECORD_WAITING  only in what a standby gets (followed.h), before a RECORD_HASH: the commands that wait in that
+ * state; for each world schedule_pack(), as bytes. There a RECORD_HASH has no models */
 #ifndef SERVER_RECORD_H
 #define SERVER_RECORD_H
 
@@ -33,7 +35,8 @@ enum record_kind {
 	RECORD_HASH,
 	RECORD_END,
 	RECORD_STATE,
-	RECORD_FAILED
+	RECORD_FAILED,
+	RECORD_WAITING
 };
 
 enum {
@@ -50,6 +53,28 @@ enum {
 
 extern const char record_magic[RECORD_MAGIC_BYTES];
 uint64_t record_checksum(uint64_t kind, uint64_t index, const char *bytes, size_t count);
+
+/* --- the form (record.c); also of what a standby gets --------------------------------------------------------------
+ */
+
+struct record_writer {   /* zeroed; record_writer_fini() */
+	uint64_t chunks; /* written */
+	struct text out; /* the caller takes bytes from here; `body` is for one chunk */
+	struct text body;
+	struct files files; /* that commands named during the run, as they were written last */
+};
+
+/* The head of a file, and the state in which the run begins. Begins anew. */
+void record_put_start(struct record_writer *writer, struct troupe_server *server);
+/* Writes what the command read, and what it looked for in vain, if that is not in the recording yet. */
+void record_put_files(struct record_writer *writer, struct server_world *world, const struct command *command);
+void record_put_command(struct record_writer *writer, struct server_world *world, uint64_t step,
+	const struct command *command, bool failed);
+/* What was refused changed nothing, and leaves nothing of what it read; but a service may have done a part. */
+bool record_has_failed(const struct command *command, troupe_status status);
+/* A RECORD_WAITING and a RECORD_HASH without models. */
+void record_put_commit(struct record_writer *writer, struct troupe_server *server, uint64_t step);
+void record_writer_fini(struct record_writer *writer);
 
 /* --- writing (record.c); the thread that does the primaries' work ------------------------------------------------ */
 

@@ -58,7 +58,7 @@ static troupe_status begin(
 	memcpy(saved, in->at, count);
 	def.world_path = def.world_text = def.record_path = NULL;
 	def.logs_obeyed = true; /* a LogRecord in the world has nothing to record here */
-	def.pace = TROUPE_PACE_FACTOR;
+	def.pace = replay->follows ? TROUPE_PACE_WORLD : TROUPE_PACE_FACTOR; /* kept for the state at the end */
 	def.rtf = 0;
 	def.paused = false;
 	def.initial_time_s = 0;
@@ -190,7 +190,7 @@ static void compare(struct replay *replay)
 	uint64_t found = troupe_server_hash(replay->server);
 	result->step = next->step;
 	result->hashes++;
-	if (replay->server->def.on_hash && !next->failed)
+	if (replay->server->def.on_hash && !next->failed && !replay->follows)
 		replay->server->def.on_hash(replay->server->def.ctx, next->step, found);
 	if (found == next->hash) {
 		result->same = next->step;
@@ -247,6 +247,11 @@ static troupe_status take_chunk(struct replay *replay, uint64_t kind, struct unp
 		read_hash(replay, kind == RECORD_FAILED, in);
 		return TROUPE_OK;
 	case RECORD_STATE:
+		return TROUPE_OK;
+	case RECORD_WAITING:
+		replay->waiting.count = 0;
+		text_add_bytes(&replay->waiting, in->at, (size_t)(in->end - in->at));
+		in->at = in->end;
 		return TROUPE_OK;
 	case RECORD_END:
 		(void)unpack_u64(in);
@@ -326,12 +331,11 @@ static troupe_status begin_at(struct replay *replay, const struct troupe_server_
 	return status ? status : catch_up(replay, state, error);
 }
 
-troupe_status replay_begin(struct replay *replay, const struct troupe_server_def *def,
+static troupe_status replay_open(struct replay *replay, const struct troupe_server_def *def,
 	const struct recording_mark *state, struct troupe_error *error)
 {
 	uint64_t kind;
 	struct unpack in;
-	*replay = (struct replay){0};
 	troupe_status status = def && def->resume_path
 				       ? recording_open(&replay->recording, def->resume_path, error)
 				       : fail(error, TROUPE_EINVAL, "no recording: expected a path in resume_path");
@@ -345,8 +349,16 @@ troupe_status replay_begin(struct replay *replay, const struct troupe_server_def
 	return status;
 }
 
+troupe_status replay_begin(struct replay *replay, const struct troupe_server_def *def,
+	const struct recording_mark *state, struct troupe_error *error)
+{
+	*replay = (struct replay){0};
+	return replay_open(replay, def, state, error);
+}
+
 void replay_fini(struct replay *replay)
 {
+	text_fini(&replay->waiting);
 	recording_close(&replay->recording);
 	for (uint32_t i = 0; replay->worlds && i < replay->server->world_count; i++)
 		record_world_fini(&replay->worlds[i]);
@@ -377,6 +389,58 @@ static troupe_status replay_all(struct replay *replay, uint64_t until, struct tr
 		replay->result.readings += replay->server->worlds[i].primary.reading_count;
 		replay->result.readings_digest += replay->server->worlds[i].primary.reading_digest;
 	}
+	return status;
+}
+
+/* --- for a standby ------------------------------------------------------------------------------------------------ */
+
+static troupe_status replay_pack_waiting(struct replay *replay, struct text *out, struct troupe_error *error)
+{
+	struct troupe_server *server = replay->server;
+	struct unpack in = {replay->waiting.at, replay->waiting.at + replay->waiting.count, false};
+	struct schedule *waiting = mem_alloc(server->world_count * sizeof *waiting);
+	broadcast_list broadcasts = {0};
+	troupe_status status = TROUPE_OK;
+	for (uint32_t i = 0; i < server->world_count && !status; i++) {
+		size_t count;
+		const char *bytes = unpack_bytes(&in, &count);
+		struct unpack part = {bytes, bytes + count, in.bad};
+		status = schedule_unpack(&waiting[i], server->worlds[i].scene->name, &broadcasts, &part, error);
+	}
+	if (!status)
+		server_pack_with(server, waiting, out);
+	vec_free(&broadcasts);
+	for (uint32_t i = 0; i < server->world_count; i++)
+		schedule_fini(&waiting[i]);
+	free(waiting);
+	return status;
+}
+
+static troupe_status replay_to_end(struct replay *replay, uint64_t *ret_step, struct troupe_error *error)
+{
+	troupe_status status = replay_all(replay, 0, error);
+	const struct troupe_replay *result = &replay->result;
+	if (status)
+		return status;
+	if (result->end == TROUPE_REPLAY_DIFFERS)
+		return fail(error, TROUPE_EWORLD, "step %" PRIu64 " differs here from that of the primary: %s",
+			result->step, result->difference);
+	if (result->end != TROUPE_REPLAY_CUT || !result->hashes || !replay->waiting.count)
+		return fail(error, TROUPE_EWORLD, "what the primary sent is damaged");
+	*ret_step = result->same;
+	return TROUPE_OK;
+}
+
+troupe_status replay_follow(
+	const struct troupe_server_def *def, struct text *out, uint64_t *ret_step, struct troupe_error *error)
+{
+	struct replay replay = {.follows = true};
+	troupe_status status = replay_open(&replay, def, NULL, error);
+	if (!status)
+		status = replay_to_end(&replay, ret_step, error);
+	if (!status)
+		status = replay_pack_waiting(&replay, out, error);
+	replay_fini(&replay);
 	return status;
 }
 

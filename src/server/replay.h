@@ -25,8 +25,10 @@ struct replay {
 	VEC(char *) lists;            /* lists of resource paths; cut into `paths` */
 	VEC(const char *) paths;      /* NULL-terminated */
 	struct troupe_replay result;
-	bool done;        /* nothing is left to be read; result.end says why */
-	bool has_network; /* the server has taken the network of the definition */
+	bool done;           /* nothing is left to be read; result.end says why */
+	bool has_network;    /* the server has taken the network of the definition */
+	bool follows;        /* see replay_follow() */
+	struct text waiting; /* the last RECORD_WAITING */
 };
 
 /* Opens the recording def->resume_path and makes a server with the state of the RECORD_STATE at `state`; NULL: with its
@@ -41,6 +43,11 @@ troupe_status replay_read(struct replay *replay, struct troupe_error *error);
 /* Runs until `step` (at most replay->next.step) or until the server is stopped. At the step of the next hash the state
  * is compared; if it differs, replay->done. */
 troupe_status replay_reach(struct replay *replay, uint64_t step, struct troupe_error *error);
+/* Takes all steps of a recording that a standby got (followed.h) and appends the last state, with the commands that
+ * wait in it, as server_pack() does. *ret_step: its number. Errors as of troupe_replay_run(); TROUPE_EWORLD: another
+ * state than the recorded one comes out. */
+troupe_status replay_follow(
+	const struct troupe_server_def *def, struct text *out, uint64_t *ret_step, struct troupe_error *error);
 /* The number of the present state. */
 uint64_t replay_step(const struct replay *replay);
 

@@ -370,7 +370,7 @@ static void add_network(const struct troupe_report_network *network, struct text
 	text_add(out, ", \"bytes_per_robot_step\": ");
 	text_add_double(out, network->robot_steps ? bytes / (double)network->robot_steps : 0);
 	add_numbers(out, ", \"largest_part_s\": ", &network->largest_part_s, 1, "");
-	text_add(out, ", \"changes\": [");
+	text_add(out, ", \"term\": %" PRIu64 ", \"changes\": [", network->term);
 	for (uint32_t i = 0; i < network->change_count; i++)
 		report_add_change(&network->changes[i], i ? ", " : "", out);
 	text_add(out, "]},\n");

@@ -78,17 +78,23 @@ static void pack_saver(struct text *out)
 
 void server_pack(struct troupe_server *server, struct text *out)
 {
+	server_pack_with(server, NULL, out);
+}
+
+void server_pack_with(struct troupe_server *server, struct schedule *waiting, struct text *out)
+{
 	struct text body = {0}, world = {0};
 	pack_saver(&body);
 	struct files named = {.before = &server->files}; /* named by waiting commands */
 	for (uint32_t i = 0; i < server->world_count; i++)
-		primary_collect(&server->worlds[i].primary, &named);
+		schedule_collect(waiting ? &waiting[i] : &server->worlds[i].primary.schedule, &named);
 	pack_origin(server, &named, &body);
 	files_fini(&named);
 	pack_u64(&body, server->world_count);
 	for (uint32_t i = 0; i < server->world_count; i++) {
 		world.count = 0;
-		primary_pack(&server->worlds[i].primary, &world);
+		struct primary *primary = &server->worlds[i].primary;
+		primary_pack_with(primary, waiting ? &waiting[i] : &primary->schedule, &world);
 		pack_string(&body, server->worlds[i].scene->name);
 		pack_bytes(&body, world.at, world.count);
 	}

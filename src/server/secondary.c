@@ -226,6 +226,14 @@ static troupe_status start(struct troupe_secondary *s, struct troupe_error *erro
 	return ops_of(s)->create(&options, &s->transport, error);
 }
 
+/* Whether the primary was lost without a word, and had named a standby. */
+static bool secondary_has_standby(const struct troupe_secondary *s)
+{
+	bool orphaned =
+		s->transport ? ops_of(s)->orphaned(s->transport) : s->backend->gather->joining_orphaned(s->joining);
+	return orphaned && *s->backend->gather->joining_standby(s->joining);
+}
+
 static void wait_for_end(struct troupe_secondary *s)
 {
 	uint64_t until = UINT64_MAX, leave_by_ns = 0;
@@ -242,7 +250,8 @@ static void wait_for_end(struct troupe_secondary *s)
 			over = true;
 		}
 		/* a step may take a while, and the primary waits until this secondary joins again */
-		bool again = over && !atomic_load(&s->stop) && ops_of(s)->regroups(s->transport, &lost);
+		bool again = over && !atomic_load(&s->stop) &&
+			     (ops_of(s)->regroups(s->transport, &lost) || secondary_has_standby(s));
 		if (over && until == UINT64_MAX)
 			until = clock_now_ns() +
 				(again ? REJOIN_S * UINT64_C(1000000000) : GRACE_MS * UINT64_C(1000000));
@@ -311,6 +320,20 @@ static troupe_status join_again(struct troupe_secondary *s, struct troupe_error 
 	return s->backend->gather->joining_renew(s->joining, REJOIN_S, error);
 }
 
+/* error: on entry how the primary was lost. */
+static troupe_status secondary_seek_standby(struct troupe_secondary *s, struct troupe_error *error)
+{
+	struct troupe_error note;
+	const char *lost = strstr(error->text, "; "), *standby = s->backend->gather->joining_standby(s->joining);
+	(void)fail(&note, TROUPE_OK, "%.*s: looking for the standby at %s%s",
+		(int)(lost ? lost - error->text : (ptrdiff_t)strlen(error->text)), error->text,
+		*standby == ':' ? "the same host" : "", standby);
+	on_note(s, note.text);
+	if (!forget(s))
+		return fail(error, TROUPE_EPEER, "the primary is lost, and this process is still in a step");
+	return s->backend->gather->joining_seek_standby(s->joining, REJOIN_S, error);
+}
+
 static troupe_status run_once(struct troupe_secondary *s, bool *ret_again, struct troupe_error *error)
 {
 	uint32_t lost;
@@ -334,14 +357,15 @@ troupe_status troupe_secondary_run(struct troupe_secondary *s, struct troupe_err
 	bool again;
 	error = error ? error : &unwanted;
 	troupe_status status = run_once(s, &again, error);
-	while (again && !atomic_load(&s->stop)) {
-		status = join_again(s, error);
-		if (!status)
-			status = run_once(s, &again, error);
-		else
-			again = false;
+	for (;;) {
+		bool orphaned = status && secondary_has_standby(s);
+		if ((!again && !orphaned) || atomic_load(&s->stop))
+			return status;
+		status = orphaned ? secondary_seek_standby(s, error) : join_again(s, error);
+		if (status)
+			return status;
+		status = run_once(s, &again, error);
 	}
-	return status;
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */

@@ -293,6 +293,8 @@ static void on_merged(void *ctx, uint64_t steps)
 	if (def->on_step && def->step_every && steps && steps % def->step_every == 0)
 		def->on_step(def->ctx, server, steps);
 	record_merged(server, steps);
+	if (server->network)
+		network_merged(server->network, steps);
 	costs_merged(server, steps);
 	clients_serve(server->clients, true);
 }

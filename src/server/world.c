@@ -189,7 +189,10 @@ static uint32_t on_observe(void *ctx)
 
 static void on_taken(void *ctx, uint64_t step, const struct command *command, troupe_status status)
 {
-	record_taken(ctx, step, command, status);
+	struct server_world *world = ctx;
+	record_taken(world, step, command, status);
+	if (world->server->network)
+		network_taken(world->server->network, world, step, command, status);
 	taken_tell(ctx, step, command, status);
 }
 
@@ -245,7 +248,10 @@ static uint64_t on_horizon(void *ctx, uint64_t k)
 
 static void on_made(void *ctx, const struct command *command)
 {
-	record_made(ctx, command);
+	struct server_world *world = ctx;
+	record_made(world, command);
+	if (world->server->network)
+		network_made(world->server->network, world, command);
 }
 
 /* Several worlds take each step together, and models that are moved in every step must not be alone for longer. */
@@ -282,9 +288,9 @@ static void set_up_primary(struct server_world *world)
 		.on_horizon = on_horizon,
 		.hash_steps = def->on_hash && def->hash_every && def->hash_every <= HASH_STEPS,
 		.on_decide = on_decide,
-		.on_made = def->record_path ? on_made : NULL,
+		.on_made = def->record_path || def->network ? on_made : NULL,
 		.on_observe = on_observe,
-		.on_taken = def->record_path || def->on_taken ? on_taken : NULL,
+		.on_taken = def->record_path || def->on_taken || def->network ? on_taken : NULL,
 		.edit = {def->world_path, def->resource_paths, &world->server->files, world->server->importer,
 			world->server->plugins, world->visuals, world->server->sdf,
 			&world->server->sdf->worlds.at[world->index], &world->server->places},

@@ -169,7 +169,7 @@ bad 2 "troupe run: --record-path: " run --record-path=x w.sdf
 bad 2 "troupe run: --playback: " run --playback x
 bad 2 "troupe run: --physics-engine: .*ODE" run --physics-engine x w.sdf
 bad 2 "troupe run: --network-role primary without --network-secondaries: expected" run --network-role primary w.sdf
-bad 2 "troupe run: --network-role: 'x': expected primary, secondary, client or none" run --network-role x w.sdf
+bad 2 "troupe run: --network-role: 'x': expected primary, secondary, client, standby or none" run --network-role x w.sdf
 bad 2 "troupe run: no WORLD.sdf given" run --network-role Primary --network-secondaries 2
 bad 2 "troupe run: --network-secondaries: '0': expected a whole number from 1 to" run --network-secondaries 0 w.sdf
 bad 2 "troupe run: --secondaries 3 and --network-secondaries 2: expected the same number, or only one of them" run --network-role PRIMARY --network-secondaries 2 \

@@ -195,7 +195,7 @@ refused 'on-loss' --secondaries 2 --on-loss continue
 end_processes
 next_port
 mkdir build && ln -s "$troupe" build/troupe
-awk '/^A run can also survive this/ { inside = 1 } inside && /^    / { print } inside && /^On a cluster/ { exit }' \
+awk '/^A run can also survive this/ { inside = 1 } inside && /^    / { print } inside && /^The primary may be lost, too/ { exit }' \
 	"$worlds/../README" | sed "s/--network-role primary/& --network-listen 127.0.0.1:$port --network-partition $partition/
 s/127.0.0.1 /127.0.0.1:$port --network-partition $partition /" >readme.sh
 [ "$(grep -c 'build/troupe' readme.sh)" = 4 ]

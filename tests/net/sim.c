@@ -825,6 +825,13 @@ static bool sim_leaving(struct transport *transport, uint32_t secondary)
 	return leaving;
 }
 
+/* The loss of a primary is not simulated. */
+static bool sim_orphaned(struct transport *transport)
+{
+	(void)transport;
+	return false;
+}
+
 /* Faults let secondaries ask. */
 static void sim_leave(struct transport *transport)
 {
@@ -841,6 +848,7 @@ const struct transport_ops transport_sim = {
 	.ack_of = sim_ack_of,
 	.lost = sim_lost,
 	.regroups = sim_regroups,
+	.orphaned = sim_orphaned,
 	.leaving = sim_leaving,
 	.leave = sim_leave,
 	.stop = sim_stop,

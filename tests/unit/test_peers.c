@@ -1050,3 +1050,134 @@ Test(peers, the_time_to_wait_is_for_the_first_one_to_come)
 	cr_assert_eq(peers_phase(peers), PEERS_OVER);
 	peers_destroy(peers);
 }
+
+/* --- another primary ---------------------------------------------------------------------------------------------- */
+
+static void refuses_term(struct hello ours, const struct hello *theirs, const char *words)
+{
+	struct troupe_error why = {.text = ""};
+	cr_assert_eq(hello_match(&ours, theirs, &why), TROUPE_EPROTOCOL);
+	cr_assert(strstr(why.text, words), "'%s' lacks '%s'", why.text, words);
+}
+
+Test(peers, a_primary_of_an_earlier_term_is_refused)
+{
+	struct hello primary = hello_of(HELLO_PRIMARY, 0), secondary = hello_of(HELLO_SECONDARY, 1),
+		     standby = hello_of(HELLO_STANDBY, 2);
+	memset(primary.run, 7, sizeof primary.run);
+	memset(secondary.run, 7, sizeof secondary.run);
+	primary.term = 1;
+	cr_assert_eq(hello_match(&secondary, &primary, NULL), TROUPE_OK, "the secondary had no primary before");
+	secondary.term = 1;
+	cr_assert_eq(hello_match(&secondary, &primary, NULL), TROUPE_OK);
+	cr_assert_eq(hello_match(&primary, &secondary, NULL), TROUPE_OK);
+	primary.term = 2;
+	cr_assert_eq(hello_match(&secondary, &primary, NULL), TROUPE_OK, "the term may be later");
+	cr_assert_eq(hello_match(&primary, &secondary, NULL), TROUPE_OK);
+	secondary.term = 3;
+	refuses_term(secondary, &primary, "it is of term 2, but another primary has taken over its run");
+	refuses_term(primary, &secondary, "another primary has taken over this run: it is of term 3");
+	secondary.run[15] = 8;
+	cr_assert_eq(hello_match(&secondary, &primary, NULL), TROUPE_OK, "terms of two runs are not compared");
+	cr_assert_eq(hello_match(&primary, &standby, NULL), TROUPE_OK);
+	refuses_term(secondary, &standby, "it is a standby: expected a primary");
+	standby.term = 3;
+	memset(standby.run, 7, sizeof standby.run);
+	refuses_term(standby, &primary, "it is of term 2");
+}
+
+Test(peers, a_standby_takes_no_place_and_comes_again)
+{
+	struct peers *peers = make_again(2, 2, true);
+	struct text bytes = {0};
+	struct hello standby = hello_of(HELLO_STANDBY, 9);
+	struct peers_action action;
+	bool again = false;
+	char why[HELLO_WORDS_MAX + 1];
+	uint32_t id = peers_join(peers, "a", 0), refused = 0;
+	hello_encode(&standby, &bytes);
+	peers_receive(peers, id, FRAME_HELLO, bytes.at, bytes.count, MS);
+	while (peers_next(peers, &action))
+		if (action.kind == PEERS_SEND && action.type == FRAME_REFUSE && ++refused)
+			cr_assert_eq(refuse_decode(action.bytes, action.count, why, &again, NULL), TROUPE_OK);
+	cr_assert_eq(refused, 1);
+	cr_assert(again);
+	cr_assert_eq(peers_join(peers, "b", MS), id, "its place is free");
+	text_fini(&bytes);
+	peers_destroy(peers);
+}
+
+static struct peers *make_taken_over(uint32_t secondaries, uint32_t least)
+{
+	struct peers_options options = {.self = hello_of(HELLO_PRIMARY, 0),
+		.secondaries = secondaries,
+		.expected = secondaries,
+		.least = least,
+		.again = true,
+		.goes_on = true,
+		.settle_ns = 1000 * MS,
+		.state_hash = HASH};
+	return peers_create(&options, 0);
+}
+
+Test(peers, fewer_than_the_least_are_not_admitted)
+{
+	struct peers *peers = make_taken_over(3, 2);
+	cr_assert_eq(peers_join(peers, "a", 0), 0);
+	hear_hello(peers, 0, MS);
+	peers_tick(peers, 5000 * MS);
+	cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 0);
+	cr_assert_eq(peers_join(peers, "b", 5000 * MS), 1);
+	hear_hello(peers, 1, 5001 * MS);
+	peers_tick(peers, 5010 * MS); /* the time in which all could have come has passed */
+	cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 2);
+	cr_assert_eq(peers_secondaries(peers), 2);
+	peers_destroy(peers);
+}
+
+/* A secondary in a run, whose welcome named a standby. */
+static struct peers *make_welcomed(void)
+{
+	struct peers *peers = make_secondary(1, 0, 0);
+	struct hello primary = hello_of(HELLO_PRIMARY, 0);
+	struct welcome welcome = {1, 1, 1000, 0, {0}, "10.0.0.9:4711"};
+	struct text bytes = {0};
+	memset(primary.run, 7, sizeof primary.run);
+	primary.term = 5;
+	cr_assert_eq(peers_join(peers, "a", 0), 0);
+	hello_encode(&primary, &bytes);
+	peers_receive(peers, 0, FRAME_HELLO, bytes.at, bytes.count, MS);
+	bytes.count = 0;
+	welcome_encode(&welcome, &bytes);
+	peers_receive(peers, 0, FRAME_WELCOME, bytes.at, bytes.count, MS);
+	peers_ready(peers, HASH);
+	bytes.count = 0;
+	number_encode(17, &bytes);
+	peers_receive(peers, 0, FRAME_START, bytes.at, bytes.count, MS);
+	cr_assert_eq(peers_phase(peers), PEERS_RUNNING);
+	text_fini(&bytes);
+	return peers;
+}
+
+Test(peers, one_that_loses_its_primary_knows_where_to_go)
+{
+	struct peers *silent = make_welcomed(), *gone = make_welcomed(), *told = make_welcomed();
+	const struct stop stop = {.kind = STOP_LOST, .next_step = 17};
+	struct text bytes = {0};
+	cr_assert_str_eq(peers_standby(silent), "10.0.0.9:4711");
+	cr_assert_eq(peers_term(silent), 5);
+	cr_assert_eq(peers_run(silent)[HELLO_RUN_BYTES - 1], 7);
+	cr_assert_not(peers_is_orphan(silent));
+	peers_tick(silent, 1500 * MS);
+	cr_assert(peers_is_orphan(silent));
+	peers_drop(gone, 0, "closed the connection", 10 * MS);
+	cr_assert(peers_is_orphan(gone));
+	stop_encode(&stop, &bytes); /* another one was lost, and the primary says so */
+	peers_receive(told, 0, FRAME_STOP, bytes.at, bytes.count, 10 * MS);
+	cr_assert_eq(peers_phase(told), PEERS_OVER);
+	cr_assert_not(peers_is_orphan(told), "the primary has said that the run is over");
+	text_fini(&bytes);
+	peers_destroy(silent);
+	peers_destroy(gone);
+	peers_destroy(told);
+}

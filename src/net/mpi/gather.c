@@ -325,6 +325,11 @@ static const char *gather_mpi_missing(const struct gathering *gathering)
 	return NULL;
 }
 
+static uint32_t gather_mpi_known(const struct gathering *gathering)
+{
+	return gathering->secondaries;
+}
+
 static bool gather_mpi_regroups(const struct gathering *gathering)
 {
 	(void)gathering;
@@ -509,6 +514,19 @@ static void joining_destroy(struct joining *joining)
 	free(joining);
 }
 
+static const char *gather_mpi_standby(const struct joining *joining)
+{
+	(void)joining;
+	return "";
+}
+
+static troupe_status gather_mpi_seek_standby(struct joining *joining, double wait_s, struct troupe_error *error)
+{
+	(void)joining;
+	(void)wait_s;
+	return fail(error, TROUPE_EPEER, "ranks have no standby");
+}
+
 const struct gather_ops gather_mpi = {
 	.job_join = mpi_job_join,
 	.job_leave = mpi_job_leave,
@@ -519,6 +537,10 @@ const struct gather_ops gather_mpi = {
 	.gathering_regroups = gather_mpi_regroups,
 	.gathering_members = gather_mpi_members,
 	.joining_regroups = joining_regroups,
+	.joining_orphaned = joining_regroups,
+	.joining_standby = gather_mpi_standby,
+	.joining_seek_standby = gather_mpi_seek_standby,
+	.gathering_known = gather_mpi_known,
 	.gathering_awaited = gathering_awaited,
 	.gathering_link = gathering_link,
 	.gathering_stop = gathering_stop,

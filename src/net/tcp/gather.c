@@ -7,6 +7,8 @@
  * rate (log_limit.h), because any process can connect at any rate. */
 #include "base/clock.h"
 #include "net/bundle.h"
+#include "net/tcp/feed.h"
+#include "net/tcp/following.h"
 #include "net/tcp/join.h"
 #include "net/tcp/session.h"
 #include "net/tcp/tcp.h"
@@ -422,6 +424,11 @@ static uint32_t gather_tcp_members(const struct gathering *gathering, uint32_t *
 	return gathering->secondaries;
 }
 
+static uint32_t gather_tcp_known(const struct gathering *gathering)
+{
+	return peers_known(gathering->session.peers);
+}
+
 static bool gather_tcp_regroups(const struct gathering *gathering)
 {
 	uint32_t lost;
@@ -547,6 +554,8 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 		.port = gathering->members.port,
 		.again = gathering->members.again,
 		.expected = gathering->members.expected,
+		.least = gathering->members.least,
+		.standby = gathering->members.standby,
 	};
 	gathering->session.on_world = on_world;
 	gathering->session.on_action = on_action;
@@ -611,36 +620,57 @@ static void note_late(struct gathering *gathering, const struct channel *channel
 }
 
 /* Whether the peer may be let in later; the owner is told. *ret_why: if it could be, but may not. */
-static bool knocks(struct gathering *gathering, struct channel *channel, const char **ret_why)
+static bool knocks(struct gathering *gathering, const struct hello *hello, const char **ret_why)
+{
+	if (!gathering->host->knocked || (!*hello->client && !gathering->members.more_come))
+		return false;
+	*ret_why = gathering->host->knocked(gathering->host->ctx, hello->client, hello->id);
+	return !*ret_why;
+}
+
+static void gather_refuse(struct gathering *gathering, struct channel *channel, const char *why, bool again)
+{
+	struct text bytes = {0};
+	refuse_encode(why, again, &bytes);
+	(void)channel_send(channel, FRAME_REFUSE, bytes.at, bytes.count, NULL);
+	text_fini(&bytes);
+	session_finish(&gathering->session, channel);
+}
+
+/* A standby whose hello matches. */
+static void gather_take_standby(struct gathering *gathering, struct channel *channel, const struct hello *hello)
+{
+	const struct gather_host *host = gathering->host;
+	const char *why = host->may_follow ? host->may_follow(host->ctx) : "it has no place for a standby";
+	if (why)
+		gather_refuse(gathering, channel, why, true);
+	else
+		host->followed(host->ctx, feed_create(channel, &gathering->hello, hello, gathering->stale_ms));
+}
+
+/* One that comes after the start. */
+static void gather_hear_late(struct gathering *gathering, struct channel *channel)
 {
 	enum frame_type type;
 	const char *bytes;
 	size_t count;
 	troupe_status status;
 	struct hello hello;
-	if (!gathering->host->knocked || !channel_receive(channel, &type, &bytes, &count, &status, NULL) ||
-		type != FRAME_HELLO || hello_decode(bytes, count, &hello, NULL) ||
-		hello_match(&gathering->hello, &hello, NULL) || (!*hello.client && !gathering->members.more_come))
-		return false;
-	*ret_why = gathering->host->knocked(gathering->host->ctx, hello.client, hello.id);
-	return !*ret_why;
-}
-
-static void turn_away(struct gathering *gathering, struct channel *channel)
-{
-	struct text bytes = {0};
 	char begun[160];
 	const char *why = begun;
-	bool again = knocks(gathering, channel, &why);
+	bool valid = channel_receive(channel, &type, &bytes, &count, &status, NULL) && type == FRAME_HELLO &&
+		     !hello_decode(bytes, count, &hello, NULL) && !hello_match(&gathering->hello, &hello, NULL);
+	if (valid && hello.role == HELLO_STANDBY) {
+		gather_take_standby(gathering, channel, &hello);
+		return;
+	}
+	bool again = valid && knocks(gathering, &hello, &why);
 	(void)snprintf(begun, sizeof begun, "the run has begun with %u %s", gathering->secondaries,
 		word(gathering->secondaries));
 	/* members that come back may be sooner than the gathering */
 	if (!gathering->members.clients && !gathering->members.more && !again)
 		note_late(gathering, channel);
-	refuse_encode(again ? "it may come in with the next change of members" : why, again, &bytes);
-	(void)channel_send(channel, FRAME_REFUSE, bytes.at, bytes.count, NULL);
-	text_fini(&bytes);
-	session_finish(&gathering->session, channel);
+	gather_refuse(gathering, channel, again ? "it may come in with the next change of members" : why, again);
 }
 
 /* The thread that refuses peers after the start, so that a stranger costs the run nothing. */
@@ -662,7 +692,7 @@ static void *keep_door(void *arg)
 		listener_work(listener, clock_now_ns());
 		note_refusals(gathering);
 		while ((channel = listener_take(listener)))
-			turn_away(gathering, channel);
+			gather_hear_late(gathering, channel);
 		session_flush(&gathering->session, 0);
 		if (is_to_announce(gathering))
 			announce(gathering, more ? ANNOUNCE_HERE : ANNOUNCE_FIXED, more);
@@ -771,6 +801,7 @@ const struct gather_ops gather_tcp = {
 	.gathering_missing = gather_tcp_missing,
 	.gathering_regroups = gather_tcp_regroups,
 	.gathering_members = gather_tcp_members,
+	.gathering_known = gather_tcp_known,
 	.gathering_awaited = gathering_awaited,
 	.gathering_link = gathering_link,
 	.gathering_stop = gathering_stop,
@@ -779,7 +810,23 @@ const struct gather_ops gather_tcp = {
 	.joining_run = join_run,
 	.joining_regroups = join_regroups,
 	.joining_renew = join_renew,
+	.joining_orphaned = join_orphaned,
+	.joining_standby = join_standby,
+	.joining_seek_standby = join_seek_standby,
 	.joining_wake = join_wake,
 	.joining_link = join_link,
 	.joining_destroy = join_destroy,
+};
+
+const struct follow_ops follow_tcp = {
+	.feed_start = feed_start,
+	.feed_where = feed_where,
+	.feed_send = feed_send,
+	.feed_waiting = feed_waiting,
+	.feed_confirm = feed_confirm,
+	.feed_end = feed_end,
+	.following_create = following_create,
+	.following_run = following_run,
+	.following_wake = following_wake,
+	.following_destroy = following_destroy,
 };

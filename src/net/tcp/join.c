@@ -11,6 +11,7 @@
 #include "net/tcp/log_limit.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -30,9 +31,12 @@ struct joining {
 	struct key key;
 	bool keyed;
 	struct candidates candidates;
-	bool addressed; /* the one candidate is a given address */
-	bool seeks;     /* other primaries may still be found */
-	bool again;     /* the run goes on with other members, so a refusal is no end */
+	bool addressed;                   /* the one candidate is a given address */
+	bool seeks;                       /* other primaries may still be found */
+	bool again;                       /* the run goes on with other members, so a refusal is no end */
+	bool orphaned;                    /* its primary was lost without a word */
+	struct address primary;           /* the last that admitted it; raw_bytes 0: a connection was given */
+	char standby[HELLO_TEXT_MAX + 1]; /* that the last primary named; "": none */
 	struct attempt attempts[ATTEMPTS_MAX];
 	uint64_t attempt_ns;                           /* start of the last attempt */
 	struct candidate joined;                       /* the candidate of the session's present or last connection */
@@ -108,6 +112,24 @@ static void tell_welcome(const struct joining *s)
 		s->host->ctx, known ? host : NULL, peers_port(s->session.peers), peers_ticket(s->session.peers));
 }
 
+/* What is needed when this primary is lost. */
+static void join_remember(struct joining *s)
+{
+	(void)snprintf(s->standby, sizeof s->standby, "%s", peers_standby(s->session.peers));
+	memcpy(s->hello.run, peers_run(s->session.peers), sizeof s->hello.run);
+	s->hello.term = peers_term(s->session.peers);
+	s->primary = s->joined.address;
+	s->orphaned = false;
+}
+
+/* The standby says that the primary is there: only our own connection to it has failed. */
+static void join_go_back(struct joining *s)
+{
+	s->orphaned = false;
+	if (s->primary.raw_bytes)
+		candidates_give(&s->candidates, &s->primary);
+}
+
 static void on_action(void *ctx, const struct peers_action *action)
 {
 	struct joining *s = ctx;
@@ -115,6 +137,7 @@ static void on_action(void *ctx, const struct peers_action *action)
 		uint32_t all;
 		s->number = peers_own_number(s->session.peers, &all);
 		s->admitted = true;
+		join_remember(s);
 		candidates_settle(&s->candidates, &s->joined, CANDIDATE_JOINED, clock_now_ns());
 		gather_note(s->host, "joined %s, as secondary %u of %u", peers_name(s->session.peers, action->id),
 			s->number, all);
@@ -122,6 +145,10 @@ static void on_action(void *ctx, const struct peers_action *action)
 	} else if (action->kind == PEERS_LOST || action->kind == PEERS_REFUSED) {
 		bool later = action->kind == PEERS_REFUSED && action->again;
 		bool refused = action->kind == PEERS_REFUSED && !later && !s->again && !*s->hello.client;
+		if (s->orphaned && action->kind == PEERS_REFUSED && !later)
+			join_go_back(s);
+		if (!s->orphaned && action->kind == PEERS_LOST && (s->wanted || (s->again && *s->standby)))
+			s->orphaned = s->ended = true; /* also of a primary that is lost while the members change */
 		s->admitted = false;
 		s->ended |= s->wanted || !may_find_another(s); /* another primary would have another world */
 		candidates_settle(&s->candidates, &s->joined,
@@ -148,6 +175,8 @@ static void hear_announcements(struct joining *s)
 	struct announcement announcement;
 	struct address address;
 	uint64_t now = clock_now_ns();
+	if (s->orphaned) /* the primary that was lost may still be heard */
+		return;
 	while (discovery && !s->admitted && discovery_receive(discovery, now, &announcement, &address))
 		candidates_hear(&s->candidates, &announcement, &address, now);
 }
@@ -307,7 +336,7 @@ static troupe_status why_not_started(const struct joining *s, struct troupe_erro
 
 troupe_status join_run(struct joining *s, struct troupe_error *error)
 {
-	if (s->sought.count && !has_connection(s))
+	if (s->sought.count && !has_connection(s) && !s->orphaned)
 		gather_note(s->host, "looking for a primary %s", s->sought.at);
 	while (!s->started && !s->ended) {
 		if (s->host->stopped(s->host->ctx))
@@ -391,6 +420,21 @@ static struct channel *join_take_kept(struct joining *s)
 	return channel;
 }
 
+static void join_begin_again(struct joining *s, struct channel *channel, double wait_s)
+{
+	struct peers_options options = {
+		.self = s->hello, .hello_ns = PEERS_GIVEN_HELLO_NS, .wait_ns = (uint64_t)(wait_s * 1e9), .seeks = true};
+	peers_destroy(s->session.peers);
+	s->session.peers = peers_create(&options, clock_now_ns());
+	text_fini(&s->world);
+	s->world = (struct text){0};
+	s->wanted = s->given = s->admitted = s->ready_sent = s->started = s->ended = s->orphaned = false;
+	s->again = true;
+	s->log_limit = (struct log_limit){0}; /* what was said before may be said again */
+	if (channel)
+		session_keep(&s->session, channel);
+}
+
 troupe_status join_renew(struct joining *s, double wait_s, struct troupe_error *error)
 {
 	struct channel *channel = join_take_kept(s);
@@ -399,18 +443,49 @@ troupe_status join_renew(struct joining *s, double wait_s, struct troupe_error *
 		channel_set_peer(channel, peers_address(s->session.peers, id));
 	if (!channel && !may_find_another(s))
 		return fail(error, TROUPE_EPEER, "the connection to the primary is gone");
-	struct peers_options options = {
-		.self = s->hello, .hello_ns = PEERS_GIVEN_HELLO_NS, .wait_ns = (uint64_t)(wait_s * 1e9), .seeks = true};
-	peers_destroy(s->session.peers);
-	s->session.peers = peers_create(&options, clock_now_ns());
-	text_fini(&s->world);
-	s->world = (struct text){0};
-	s->wanted = s->given = s->admitted = s->ready_sent = s->started = s->ended = false;
-	s->again = true;
-	s->log_limit = (struct log_limit){0}; /* what was said before may be said again */
-	if (channel)
-		session_keep(&s->session, channel);
+	join_begin_again(s, channel, wait_s);
 	return TROUPE_OK;
+}
+
+/* The host of a standby that named none is that of the primary. */
+static troupe_status join_find_standby(const struct joining *s, struct address *ret_address, struct troupe_error *error)
+{
+	char host[ADDRESS_TEXT_BYTES] = "";
+	if (!*s->standby)
+		return fail(error, TROUPE_EPEER, "there is no standby");
+	if (*s->standby == ':' && s->joined.address.raw_bytes)
+		address_host_text(&s->joined.address, host);
+	char *where = mem_printf(strchr(host, ':') ? "[%s]%s" : "%s%s", host, s->standby);
+	troupe_status status = address_parse(where, ADDRESS_PORT, ret_address, error);
+	free(where);
+	return status;
+}
+
+troupe_status join_seek_standby(struct joining *s, double wait_s, struct troupe_error *error)
+{
+	struct address address;
+	uint64_t secret = s->candidates.share.secret;
+	troupe_status status = join_find_standby(s, &address, error);
+	if (status)
+		return status;
+	channel_destroy(join_take_kept(s));
+	candidates_init(&s->candidates, secret);
+	candidates_give(&s->candidates, &address);
+	s->sought.count = 0;
+	text_add(&s->sought, "at the standby");
+	join_begin_again(s, NULL, wait_s);
+	s->orphaned = s->addressed = true;
+	return TROUPE_OK;
+}
+
+bool join_orphaned(const struct joining *s)
+{
+	return s->orphaned;
+}
+
+const char *join_standby(const struct joining *s)
+{
+	return s->standby;
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */

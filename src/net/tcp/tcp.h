@@ -9,6 +9,7 @@
 
 extern const struct transport_ops transport_tcp;
 extern const struct gather_ops gather_tcp;
+extern const struct follow_ops follow_tcp;
 
 extern const struct carrier_ops tcp_carrier_ops;
 /* Takes open channels, one for each line, and leaves NULL in the array. TROUPE_ELIMIT: no file is left; then the caller

@@ -1,0 +1,164 @@
+/* The same wait as that of a secondary process: a standby has nothing to save before it takes over. */
+#include "cli/standby.h"
+
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/signals.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STANDBY_LEAVE_MS = 900, STANDBY_END_MS = 10000, STANDBY_LOOK_MS = 20, STANDBY_WORDS_MAX = 24 };
+
+static void standby_stop(void *ctx)
+{
+	troupe_standby_stop(ctx);
+}
+
+/* There is nothing to save. */
+static void standby_leave(void *ctx)
+{
+	(void)ctx;
+	_exit(CLI_DONE);
+}
+
+static void standby_note(void *ctx, const char *text)
+{
+	const struct run_settings *settings = ctx;
+	if (settings->verbosity >= 1)
+		cli_complain("run", "%s", text);
+}
+
+static void standby_hash(void *ctx, uint64_t step, uint64_t hash)
+{
+	(void)ctx;
+	(void)printf("hash %" PRIu64 " %016" PRIx64 "\n", step, hash);
+}
+
+static void standby_become_primary(struct run_settings *settings, const struct troupe_standby *standby)
+{
+	struct troupe_followed_run was = troupe_standby_was(standby);
+	struct network_settings *network = &settings->network;
+	settings->mode = NETWORK_PRIMARY;
+	network->secondaries = was.secondaries;
+	if (!network->on_loss && was.on_loss == TROUPE_ON_LOSS_CONTINUE)
+		network->on_loss = "continue";
+	if (!settings->iterations && settings->until_s <= 0) {
+		settings->iterations = (int64_t)MIN(was.iterations, (uint64_t)INT64_MAX);
+		settings->until_s = was.until_s;
+	}
+}
+
+int standby_follow(struct run_settings *settings, struct troupe_standby **ret_standby)
+{
+	const struct network_settings *network = &settings->network;
+	struct troupe_network own = {.address = network->address,
+		.listen = network->listen,
+		.partition = network->partition,
+		.key_file = network->key_file,
+		.insecure = network->insecure,
+		.wait_s = network->wait_s};
+	struct troupe_standby_def def = {.network = &own,
+		.plugin_paths = settings->plugin_paths.at,
+		.resource_paths = settings->resource_paths.at,
+		.on_note = standby_note,
+		.hash_every = (uint64_t)settings->hash_every,
+		.on_hash = settings->hash_every ? standby_hash : NULL,
+		.ctx = settings};
+	struct troupe_standby *standby = NULL;
+	struct troupe_error error;
+	signals_unwatch();
+	signals_watch(STANDBY_LEAVE_MS, standby_leave, NULL);
+	troupe_status status = troupe_standby_create(&def, &standby, &error);
+	if (!status) {
+		signals_tell(standby_stop, standby);
+		status = troupe_standby_run(standby, &error);
+		signals_tell(NULL, NULL);
+	}
+	if (status)
+		cli_complain("run", "%s", error.text);
+	*ret_standby = NULL;
+	(void)fflush(stdout);
+	signals_unwatch();
+	if (!status && troupe_standby_takeover(standby)) {
+		standby_become_primary(settings, standby);
+		*ret_standby = standby;
+		return CLI_DONE;
+	}
+	troupe_standby_destroy(standby);
+	return network_exit_status(status);
+}
+
+/* --- beside a secondary ------------------------------------------------------------------------------------------- */
+
+/* In the new process, between fork() and exec(). */
+static void standby_become(int parent, char *const *words)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(CLI_PEER_LOST);
+	(void)execv("/proc/self/exe", words);
+	_exit(CLI_BROKEN);
+}
+
+static void standby_add(const char **words, uint32_t *count, const char *option, const char *value)
+{
+	if (!value)
+		return;
+	words[(*count)++] = option;
+	words[(*count)++] = value;
+}
+
+int standby_start_beside(const struct network_settings *settings, int64_t verbosity)
+{
+	const char *words[STANDBY_WORDS_MAX] = {"troupe", "run", "--network-role", "standby"};
+	char level[24], wait_s[40], *copies[STANDBY_WORDS_MAX] = {NULL};
+	uint32_t count = 4;
+	int parent = getpid();
+	(void)snprintf(level, sizeof level, "%" PRId64, verbosity);
+	(void)snprintf(wait_s, sizeof wait_s, "%.9g", settings->wait_s);
+	standby_add(words, &count, "--network-address", settings->address);
+	standby_add(words, &count, "--network-listen", settings->listen);
+	standby_add(words, &count, "--network-partition", settings->partition);
+	standby_add(words, &count, "--network-key-file", settings->key_file);
+	standby_add(words, &count, "--network-wait", settings->wait_s > 0 ? wait_s : NULL);
+	standby_add(words, &count, "--verbose", level);
+	if (settings->insecure)
+		words[count++] = "--network-insecure";
+	for (uint32_t i = 0; i < count; i++)
+		copies[i] = mem_strdup(words[i]);
+	fflush(NULL);
+	int process = fork();
+	if (!process)
+		standby_become(parent, copies);
+	if (process < 0)
+		cli_complain("run", "--network-standby: cannot start a process: %s", strerror(errno));
+	for (uint32_t i = 0; i < count; i++)
+		free(copies[i]);
+	return MAX(process, 0);
+}
+
+int standby_end_beside(int process, int exit_status)
+{
+	int how = 0, ended = 0;
+	if (exit_status || signals_asked())
+		(void)kill(process, SIGTERM);
+	for (int waited_ms = 0; !ended && waited_ms < STANDBY_END_MS; waited_ms += STANDBY_LOOK_MS) {
+		ended = waitpid(process, &how, WNOHANG);
+		if (!ended)
+			(void)usleep(STANDBY_LOOK_MS * 1000);
+	}
+	if (!ended) {
+		(void)kill(process, SIGTERM);
+		(void)waitpid(process, &how, 0);
+	}
+	int its = WIFEXITED(how) ? WEXITSTATUS(how) : CLI_BROKEN;
+	return exit_status ? exit_status : its;
+}

@@ -1,0 +1,105 @@
+/* A state and a commit cost time of the step, so each comes only after some twenty times as long as it took. A command
+ * is followed by a commit at once, because it cannot be repeated from anything else. */
+#include "server/followed.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+enum { FOLLOWED_SHARE = 20 };
+#define FOLLOWED_STATE_NS UINT64_C(1000000000)
+#define FOLLOWED_COMMIT_NS UINT64_C(20000000)
+#define FOLLOWED_WAITING_BYTES ((size_t)64 << 20) /* no commit while so much is not sent */
+
+struct followed {
+	const struct follow_ops *ops;
+	struct feed *feed;
+	struct record_writer to;
+	bool begun;
+	bool taken; /* a command, since the last commit */
+	uint64_t state_due_ns, commit_due_ns;
+};
+
+struct followed *followed_create(const struct follow_ops *ops, struct feed *feed)
+{
+	struct followed *followed = mem_alloc(sizeof *followed);
+	followed->ops = ops;
+	followed->feed = feed;
+	return followed;
+}
+
+void followed_made(struct followed *followed, struct server_world *world, const struct command *command)
+{
+	if (followed->begun && command->prepared)
+		record_put_files(&followed->to, world, command);
+}
+
+void followed_taken(struct followed *followed, struct server_world *world, uint64_t step, const struct command *command,
+	troupe_status status)
+{
+	bool failed = record_has_failed(command, status);
+	if (!followed->begun)
+		return;
+	if (!failed)
+		followed_made(followed, world, command);
+	record_put_command(&followed->to, world, step, command, failed);
+	followed->taken = true;
+}
+
+static void followed_commit(struct followed *followed, struct troupe_server *server, uint64_t steps)
+{
+	struct text step = {0};
+	struct text *out = &followed->to.out;
+	record_put_commit(&followed->to, server, steps);
+	followed->ops->feed_send(followed->feed, FOLLOW_BYTES, out->at, out->count);
+	out->count = 0;
+	pack_u64(&step, steps);
+	followed->ops->feed_send(followed->feed, FOLLOW_COMMIT, step.at, step.count);
+	text_fini(&step);
+	followed->taken = false;
+}
+
+/* The commands since the last commit are in the state. */
+static void followed_begin(struct followed *followed, struct troupe_server *server)
+{
+	followed->to.out.count = 0;
+	followed->ops->feed_send(followed->feed, FOLLOW_BEGIN, NULL, 0);
+	record_put_start(&followed->to, server);
+	followed->begun = true;
+}
+
+void followed_merged(struct followed *followed, struct troupe_server *server, uint64_t steps)
+{
+	uint64_t now_ns = clock_now_ns();
+	bool state = !followed->begun || now_ns >= followed->state_due_ns;
+	if (!state && !followed->taken && now_ns < followed->commit_due_ns)
+		return;
+	if (!followed->taken && followed->begun && followed->ops->feed_waiting(followed->feed) > FOLLOWED_WAITING_BYTES)
+		return;
+	if (state)
+		followed_begin(followed, server);
+	followed_commit(followed, server, steps);
+	uint64_t then_ns = clock_now_ns(), pause_ns = FOLLOWED_SHARE * (then_ns - now_ns);
+	followed->commit_due_ns = then_ns + MAX(FOLLOWED_COMMIT_NS, pause_ns);
+	if (state)
+		followed->state_due_ns = then_ns + MAX(FOLLOWED_STATE_NS, pause_ns);
+}
+
+bool followed_confirm(struct followed *followed, const struct follow_run *run)
+{
+	return followed->ops->feed_confirm(followed->feed, run);
+}
+
+const char *followed_where(const struct followed *followed)
+{
+	return followed->ops->feed_where(followed->feed);
+}
+
+void followed_end(struct followed *followed, const struct stop *stop)
+{
+	if (!followed)
+		return;
+	followed->ops->feed_end(followed->feed, stop);
+	record_writer_fini(&followed->to);
+	free(followed);
+}

@@ -1,0 +1,224 @@
+/* What comes from the primary is kept as it is: the last recording that is whole up to a commit, and the next one until
+ * it is. Only when this process takes over are the steps since its first state taken, from the file in memory that a
+ * replay reads. */
+#include "server/standby.h"
+
+#include "base/pack.h"
+#include "base/text.h"
+#include "net/backend.h"
+#include "physics/physics.h"
+#include "server/replay.h"
+
+#include <troupe/standby.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct troupe_standby {
+	struct troupe_standby_def def;
+	const struct backend *backend;
+	struct follow_host host;
+	struct following *following;
+	_Atomic bool stop;
+	struct text now, next; /* recordings */
+	bool in_next;          /* bytes that come are of `next` */
+	size_t whole;          /* bytes of `now` up to its last commit */
+	uint64_t step;         /* of this commit */
+	struct text state;
+	struct troupe_takeover takeover; /* its term is 0: it does not take over */
+};
+
+static void standby_on_note(void *ctx, const char *text)
+{
+	struct troupe_standby *standby = ctx;
+	if (standby->def.on_note)
+		standby->def.on_note(standby->def.ctx, text);
+}
+
+static bool standby_is_stopped(void *ctx)
+{
+	struct troupe_standby *standby = ctx;
+	return atomic_load(&standby->stop);
+}
+
+static void standby_commit(struct troupe_standby *standby, const char *bytes, size_t count)
+{
+	struct unpack in = {bytes, bytes + count, false};
+	uint64_t step = unpack_u64(&in);
+	if (in.bad)
+		return;
+	if (standby->in_next) {
+		struct text old = standby->now;
+		standby->now = standby->next;
+		standby->next = old;
+	}
+	standby->in_next = false;
+	standby->whole = standby->now.count;
+	standby->step = step;
+}
+
+static void standby_on_follow(void *ctx, enum follow_kind kind, const char *bytes, size_t count)
+{
+	struct troupe_standby *standby = ctx;
+	if (kind == FOLLOW_BEGIN) {
+		standby->in_next = true;
+		standby->next.count = 0;
+	} else if (kind == FOLLOW_BYTES) {
+		text_add_bytes(standby->in_next ? &standby->next : &standby->now, bytes, count);
+	} else {
+		standby_commit(standby, bytes, count);
+	}
+}
+
+/* --- taking over -------------------------------------------------------------------------------------------------- */
+
+static troupe_status standby_write(const struct troupe_standby *standby, int file, struct troupe_error *error)
+{
+	for (size_t at = 0; at < standby->whole;) {
+		ssize_t count = write(file, standby->now.at + at, standby->whole - at);
+		if (count < 0 && errno != EINTR)
+			return fail(error, TROUPE_ELIMIT, "cannot keep the run in memory: %s", strerror(errno));
+		at += (size_t)MAX(count, 0);
+	}
+	return TROUPE_OK;
+}
+
+static troupe_status standby_repeat(struct troupe_standby *standby, const char *path, struct troupe_error *error)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	uint64_t step;
+	def.resume_path = path;
+	def.plugin_paths = standby->def.plugin_paths;
+	def.resource_paths = standby->def.resource_paths;
+	def.hash_every = standby->def.hash_every;
+	def.on_hash = standby->def.on_hash;
+	def.ctx = standby->def.ctx;
+	troupe_status status = replay_follow(&def, &standby->state, &step, error);
+	if (!status && step != standby->step)
+		return fail(error, TROUPE_EINTERNAL, "the run was repeated up to step %" PRIu64 ": expected %" PRIu64,
+			step, standby->step);
+	return status;
+}
+
+static troupe_status standby_take_over(struct troupe_standby *standby, struct troupe_error *error)
+{
+	int file = memfd_create("troupe-standby", MFD_CLOEXEC);
+	if (file < 0)
+		return fail(error, TROUPE_ELIMIT, "cannot keep the run in memory: %s", strerror(errno));
+	char *path = mem_printf("/proc/self/fd/%d", file);
+	troupe_status status = standby_write(standby, file, error);
+	if (!status)
+		status = standby_repeat(standby, path, error);
+	free(path);
+	(void)close(file);
+	text_fini(&standby->now);
+	text_fini(&standby->next);
+	standby->now = standby->next = (struct text){0};
+	struct troupe_error line;
+	(void)fail(&line, TROUPE_OK,
+		"this standby takes over as primary of term %" PRIu64 ": the run goes on from step %" PRIu64,
+		standby->takeover.term.term, standby->step);
+	if (!status)
+		standby_on_note(standby, line.text);
+	return status;
+}
+
+troupe_status troupe_standby_run(struct troupe_standby *standby, struct troupe_error *error)
+{
+	struct troupe_error unwanted;
+	error = error ? error : &unwanted;
+	troupe_status status =
+		standby->backend->follow->following_run(standby->following, &standby->takeover.term, error);
+	if (!status && standby->takeover.term.term)
+		status = standby_take_over(standby, error);
+	if (status)
+		standby->takeover.term.term = 0;
+	return status;
+}
+
+/* --- life --------------------------------------------------------------------------------------------------------- */
+
+static troupe_status standby_check(const struct troupe_network *network, struct troupe_error *error)
+{
+	if (!network->address)
+		return fail(error, TROUPE_EINVAL, "a standby without the address of the primary");
+	if (network->sockets || network->job)
+		return fail(error, TROUPE_EINVAL, "a standby of processes that are started together: expected none");
+	if (!(network->wait_s >= 0 && network->wait_s <= 1e9))
+		return fail(error, TROUPE_EINVAL, "waiting for %g s: expected 0 to 1e9", network->wait_s);
+	return TROUPE_OK;
+}
+
+troupe_status troupe_standby_create(
+	const struct troupe_standby_def *def, struct troupe_standby **ret_standby, struct troupe_error *error)
+{
+	struct troupe_standby *standby = mem_alloc(sizeof *standby);
+	standby->def = *def;
+	standby->host = (struct follow_host){.on_note = standby_on_note,
+		.stopped = standby_is_stopped,
+		.on_follow = standby_on_follow,
+		.ctx = standby};
+	struct gather_self self = {.network = def->network};
+	troupe_status status = standby_check(def->network, error);
+	if (!status)
+		status = backend_remote(def->network->transport, &standby->backend, error);
+	if (!status && !standby->backend->follow)
+		status = fail(error, TROUPE_EINVAL, "this transport has no standbys");
+	if (!status)
+		status = physics_init_process(error);
+	self.fingerprint = status ? 0 : physics_fingerprint();
+	if (!status)
+		status = standby->backend->follow->following_create(&self, &standby->host, &standby->following, error);
+	if (status) {
+		troupe_standby_destroy(standby);
+		return status;
+	}
+	*ret_standby = standby;
+	return TROUPE_OK;
+}
+
+void troupe_standby_destroy(struct troupe_standby *standby)
+{
+	if (!standby)
+		return;
+	if (standby->following)
+		standby->backend->follow->following_destroy(standby->following);
+	text_fini(&standby->now);
+	text_fini(&standby->next);
+	text_fini(&standby->state);
+	free(standby);
+}
+
+const struct troupe_takeover *troupe_standby_takeover(const struct troupe_standby *standby)
+{
+	return standby->takeover.term.term ? &standby->takeover : NULL;
+}
+
+const void *troupe_standby_state(const struct troupe_standby *standby, size_t *ret_count)
+{
+	*ret_count = standby->state.count;
+	return standby->state.at;
+}
+
+struct troupe_followed_run troupe_standby_was(const struct troupe_standby *standby)
+{
+	const struct follow_run *was = &standby->takeover.term.was;
+	return (struct troupe_followed_run){.secondaries = was->secondaries,
+		.on_loss = was->goes_on ? TROUPE_ON_LOSS_CONTINUE : TROUPE_ON_LOSS_STOP,
+		.iterations = was->iterations,
+		.until_s = was->until_s};
+}
+
+void troupe_standby_stop(struct troupe_standby *standby)
+{
+	int code = errno;
+	atomic_store(&standby->stop, true);
+	standby->backend->follow->following_wake(standby->following);
+	errno = code;
+}

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Peers that are no good: a primary that a standby follows, and a standby that follows a primary.
+
+usage: follow.py primary PORT     listens; each standby that connects is sent another thing that is not valid; prints it
+       follow.py standby PORT     prints 'ready' once it has asked the primary there, which must not have begun; then follows
+                                  it several times, and each time says another thing that is not valid
+"""
+import os
+import socket
+import struct
+import sys
+import time
+
+HELLO, REFUSE, HEARTBEAT, STOP, STEP, FOLLOW = 1, 3, 4, 5, 11, 15
+BEGIN, BYTES, COMMIT, RUN = 1, 2, 3, 4
+ROLE_PRIMARY, ROLE_SECONDARY, ROLE_STANDBY = 1, 2, 4
+
+
+def numbers(*values):
+    return struct.pack('<%dQ' % len(values), *values)
+
+
+def frame(kind, payload=b''):
+    return struct.pack('<IB', len(payload), kind) + payload
+
+
+def receive(s):
+    head = b''
+    while len(head) < 5:
+        more = s.recv(5 - len(head))
+        if not more:
+            return None, b''
+        head += more
+    count, kind = struct.unpack('<IB', head)
+    payload = b''
+    while len(payload) < count:
+        more = s.recv(count - len(payload))
+        if not more:
+            return None, b''
+        payload += more
+    return kind, payload
+
+
+def with_role(hello, role, **changes):
+    """The hello of the other side, as that of another process in that role."""
+    at = 16 + 8 + struct.unpack('<Q', hello[16:24])[0]  # behind magic, protocol and name
+    out = hello[:at] + numbers(role) + os.urandom(16) + hello[at + 24:at + 32] + numbers(0, changes.get('secondaries', 0))  # any world
+    rest = hello[at + 48:]
+    texts = []
+    for _ in range(3):
+        count = struct.unpack('<Q', rest[:8])[0]
+        texts.append(rest[:8 + count])
+        rest = rest[8 + count:]
+    listen = changes.get('listen', b'')
+    return out + b''.join(texts) + bytes(16) + changes.get('run', b'\7' * 16) + numbers(changes.get('term', 1)) + \
+        numbers(len(listen)) + listen
+
+
+RUN_FINE = frame(FOLLOW, numbers(RUN, 1, 1, 0, 0, 0, 400))
+LIES = [
+    ('a hello of another run', None),
+    ('rubbish', b'\xff' * 64),
+    ('no kind', frame(FOLLOW, b'')),
+    ('kind 0', frame(FOLLOW, numbers(0))),
+    ('kind 5', frame(FOLLOW, numbers(5))),
+    ('a commit before it said what the run is', frame(FOLLOW, numbers(COMMIT, 7))),
+    ('a run of no secondaries', frame(FOLLOW, numbers(RUN, 1, 0, 0, 0, 0, 400))),
+    ('a run of too many secondaries', frame(FOLLOW, numbers(RUN, 1, 1 << 40, 0, 0, 0, 400))),
+    ('a stale time of 0', frame(FOLLOW, numbers(RUN, 1, 1, 0, 0, 0, 0))),
+    ('a limit that is no number', frame(FOLLOW, numbers(RUN, 1, 1, 0, 0) + struct.pack('<d', float('nan')) + numbers(400))),
+    ('a run with more behind it', frame(FOLLOW, numbers(RUN, 1, 1, 0, 0, 0, 400, 1))),
+    ('a frame that is too long', struct.pack('<IB', 1 << 27, FOLLOW)),
+    ('a step', frame(STEP, bytes(64))),
+    ('a second hello', None),
+    ('a bad stop', frame(STOP, numbers(99))),
+    ('rubbish as a recording', RUN_FINE + frame(FOLLOW, numbers(BEGIN)) + frame(FOLLOW, numbers(BYTES) + os.urandom(5000)) +
+     frame(FOLLOW, numbers(COMMIT, 3))),
+]
+
+
+def be_primary(port):
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(('127.0.0.1', port))
+    listener.listen(8)
+    listener.settimeout(20)
+    for what, bytes_ in LIES:
+        s, _ = listener.accept()
+        s.settimeout(20)
+        _, hello = receive(s)
+        ours = with_role(hello, ROLE_PRIMARY, secondaries=1)
+        s.sendall(frame(HELLO, ours) + (bytes_ or frame(HELLO, ours)))
+        if what == 'rubbish as a recording':
+            time.sleep(0.3)
+        else:
+            while receive(s)[0] is not None:  # until the standby closes
+                pass
+        s.close()
+        print(what, flush=True)
+
+
+def hello_of(port):
+    """A primary that waits for its secondaries answers the hello of another protocol with its own."""
+    with socket.create_connection(('127.0.0.1', port), 20) as s:
+        s.settimeout(20)
+        s.sendall(frame(HELLO, b'troupe T' + numbers(1, 1) + b'x'))
+        kind, payload = receive(s)
+    return payload if kind == HELLO else sys.exit('no hello but frame %s' % kind)
+
+
+def follow(port, theirs):
+    """A connection that is followed by a feed."""
+    for _ in range(200):
+        s = socket.create_connection(('127.0.0.1', port), 20)
+        s.settimeout(20)
+        s.sendall(frame(HELLO, with_role(theirs, ROLE_STANDBY, listen=b':1', run=bytes(16), term=0)))
+        kind, _ = receive(s)
+        while kind not in (FOLLOW, REFUSE, None):
+            kind, _ = receive(s)
+        if kind == FOLLOW:
+            return s
+        s.close()
+        time.sleep(0.05)  # the run has not begun, or another one has just been lost
+    sys.exit('never let in')
+
+
+def be_standby(port):
+    theirs = hello_of(port)
+    print('ready', flush=True)
+    for lie in [frame(HEARTBEAT, numbers(0, 1 << 60)), frame(HEARTBEAT, b'x'), frame(FOLLOW, numbers(COMMIT, 1)), b'\0' * 64,
+                frame(STEP, bytes(8)), b'']:
+        s = follow(port, theirs)
+        s.sendall(lie)
+        time.sleep(0.1)
+        s.close()
+        print('followed', flush=True)
+
+
+(be_primary if sys.argv[1] == 'primary' else be_standby)(int(sys.argv[2]))

@@ -1,0 +1,301 @@
+#!/bin/sh
+# The primary is killed, hangs or is cut off, and a standby takes its place (--network-role standby, --network-standby):
+# each step has the hash that it has in a run that nobody disturbs. Then random ones of these, by seed (primaries.py).
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
+script=$(cd "${SOURCE_DIR:-.}" && pwd)/tests/fault/primaries.py
+peers=$(cd "${SOURCE_DIR:-.}" && pwd)/tests/fault/follow.py
+. "${SOURCE_DIR:-.}/tests/fault/processes.sh"
+port=$((20000 + $$ * 64 % 12000))
+steps=4000
+
+run_options="$worlds/warehouse.sdf --commands $worlds/warehouse.commands --iterations $steps"
+# shellcheck disable=SC2086
+"$troupe" run $run_options --rtf 0 --secondaries 0 -v 0 --hash-every 20 >calm.out 2>/dev/null
+check 'the run that nobody disturbs' $?
+
+# primary OPTION...: a primary at a port of its own; so many times as fast as real time
+pace=2
+primary()
+{
+	end_processes
+	rm -f ./*.err ./*.out.p ./*.report
+	next_port
+	# shellcheck disable=SC2086
+	start p $run_options --rtf $pace --hash-every 20 --report p.report --network-role primary \
+		--network-listen 127.0.0.1:$port --network-stale-ms 400 "$@"
+	await p.err 'waiting for'
+}
+secondary() # NAME OPTION...
+{
+	secondary_name=$1
+	shift
+	start "$secondary_name" --network-role secondary --network-address 127.0.0.1:$port --network-threads 1 "$@"
+}
+# standby NAME OPTION...: follows the primary at $port, and is at $port afterwards
+standby()
+{
+	standby_name=$1
+	shift
+	followed=$port
+	next_port
+	start "$standby_name" --network-role standby --network-address 127.0.0.1:$followed \
+		--network-listen 127.0.0.1:$port --hash-every 20 --network-stale-ms 400 --network-wait 20 "$@"
+}
+# says NAME PATTERN: in time
+says()
+{
+	await "$1.err" "$2"
+	grep -q -e "$2" "$1.err"
+	check "$1 says '$2': $(cat "$1.err")" $?
+}
+# ends NAME STATUS
+ends()
+{
+	ended "$1" && [ "$status" = "$2" ]
+	check "$1: exit status $status, not $2: $(tail -n 1 "$1.err")" $?
+}
+# same WHAT NAME...: these processes printed no other hash than that of its step, and the last one printed the last step. The
+# last lines of a process that was killed may be missing or cut.
+same()
+{
+	what=$1
+	shift
+	for last; do
+		grep -E '^hash [0-9]+ [0-9a-f]{16}$' "$last.out"
+	done >mine.all
+	sort -u mine.all >mine
+	sort -u calm.out >calm.sorted
+	[ -z "$(comm -23 mine calm.sorted)" ] && [ "$(wc -l <mine)" -ge $((steps / 20 - 30)) ] &&
+		grep -qx "$(tail -n 1 calm.out)" "$last.out"
+	check "$what: the same hashes ($(wc -l <mine) of them; $(comm -23 mine calm.sorted | head -n 1))" $?
+}
+
+# The primary is killed; the standby goes on with both secondaries, and another one follows it and takes over, too.
+primary --network-secondaries 2
+secondary s1
+secondary s2
+standby b
+says b 'follows the primary at 127.0.0.1:[0-9]*, of 2 secondaries'
+says p 'the standby at port [0-9]* follows this primary'
+await p.out '^hash [6-9]..'
+kill -KILL "$(cat p.pid)"
+says s1 'was lost: .*: looking for the standby at the same host'
+says b 'this standby takes over as primary of term 2: the run goes on from step [0-9]*'
+standby c
+says c 'follows the primary'
+await b.out '^hash [2-3]...'
+kill -KILL "$(cat b.pid)"
+says c 'takes over as primary of term 3'
+ends c 0
+ends s1 0
+ends s2 0
+same 'killed twice' p b c
+
+# It hangs, and wakes when another one has taken over: it ends, and says why.
+primary --network-secondaries 3 --on-loss continue
+secondary s1
+secondary s2
+secondary s3
+standby b --on-loss continue
+says b 'follows the primary'
+await p.out '^hash [6-9]..'
+kill -STOP "$(cat p.pid)"
+says b 'takes over as primary of term 2'
+await b.out '^hash'
+kill -CONT "$(cat p.pid)"
+ends p 3
+says p 'the standby and 3 of 3 secondaries are lost: with them the standby may have taken over this run'
+ends b 0
+for name in s1 s2 s3; do ends $name 0; done
+same 'hangs and wakes' p b
+
+# A secondary is lost with it: the other two of three are a majority, with the standby. One of three is none.
+primary --network-secondaries 3 --on-loss continue
+secondary s1
+secondary s2
+secondary s3
+standby b --on-loss continue --report b.report
+says b 'follows the primary'
+await p.out '^hash [6-9]..'
+kill -KILL "$(cat p.pid)" "$(cat s2.pid)"
+says b 'takes over as primary of term 2'
+says b 'a secondary did not join again: the run goes on without it'
+ends b 0
+ends s1 0
+same 'a secondary is lost with it' p b
+primary --network-secondaries 3 --on-loss continue
+secondary s1
+secondary s2
+secondary s3
+standby b --network-wait 2
+says b 'follows the primary'
+kill -KILL "$(cat p.pid)" "$(cat s2.pid)" "$(cat s3.pid)"
+ends b 3
+says b 'the primary was lost, and 1 of 3 secondaries came to this standby: expected 2'
+
+# Where the loss of a secondary ends the run, the standby needs all of them.
+primary --network-secondaries 2
+secondary s1
+secondary s2
+standby b --network-wait 2
+says b 'follows the primary'
+kill -KILL "$(cat p.pid)" "$(cat s2.pid)"
+ends b 3
+says b 'the primary was lost, and 1 of 2 secondaries came to this standby: expected 2'
+
+# The standby is cut off: the run goes on without it. It follows again when it is back, and then takes over.
+primary --network-secondaries 2
+secondary s1
+secondary s2
+standby b
+says b 'follows the primary'
+kill -STOP "$(cat b.pid)"
+says p 'the standby at port [0-9]* is lost'
+says p 'the run goes on with 2 secondaries'
+kill -CONT "$(cat b.pid)"
+await p.err 'follows this primary' 2
+await b.err 'follows the primary' 2
+kill -KILL "$(cat p.pid)"
+ends b 0
+same 'the standby was cut off' p b
+
+# It is beside a secondary; the report of a run that ends well has it.
+primary --network-secondaries 2
+followed=$port
+next_port
+start s1 --network-role secondary --network-address 127.0.0.1:$followed --network-threads 1 --network-standby \
+	--network-listen 127.0.0.1:$port
+start s2 --network-role secondary --network-address 127.0.0.1:$followed --network-threads 1
+says p 'the standby at port [0-9]* follows this primary'
+ends p 0
+ends s1 0
+ends s2 0
+grep -q '"change": "came", "who": "the standby at port' p.report
+check "the report has the standby: $(grep change p.report)" $?
+[ -z "$(children "$(cat s1.pid)")" ]
+check 'the standby beside a secondary ends with it' $?
+
+# The run is ended by its user: for the standby, too. A standby that is ended leaves the run as it is.
+primary --network-secondaries 1
+secondary s1
+standby b
+says b 'follows the primary'
+kill -TERM "$(cat b.pid)"
+ends b 0
+says p 'is lost: it left'
+standby c
+port=$followed
+sleep 0.3
+kill -TERM "$(cat p.pid)"
+ends p 0
+ends c 3
+
+# A primary is killed while the members change, while it saves, and after it was resumed.
+primary --network-secondaries 2 --network-max 3 --on-loss continue --save-every 50 every
+secondary s1
+secondary s2
+standby b
+says b 'follows the primary'
+primary_port=$followed
+start s3 --network-role secondary --network-address 127.0.0.1:$primary_port --network-threads 1
+await p.err 'secondary 3 of 3 joined from'
+kill -KILL "$(cat p.pid)"
+ends b 0
+ends s1 0
+same 'while one joins' p b
+if [ -s every ]; then
+	port=$((port + 3))
+	start p --resume every --rtf 2 --iterations $steps --hash-every 20 --network-role primary --network-secondaries 2 \
+		--network-listen 127.0.0.1:$port --network-stale-ms 400
+	secondary s1
+	secondary s2
+	standby b
+	says b 'follows the primary'
+	kill -KILL "$(cat p.pid)"
+	ends b 0
+	grep -qx "$(tail -n 1 calm.out)" b.out
+	check "a resumed run goes on: $(tail -n 1 b.out)" $?
+fi
+
+# With a key; a standby without it, or with another one, is no standby.
+"$troupe" keygen --output key >/dev/null 2>&1
+"$troupe" keygen --output other >/dev/null 2>&1
+if [ -s key ]; then
+	primary --network-secondaries 1 --network-key-file key
+	secondary s1 --network-key-file key
+	await p.out '^hash'
+	standby x --network-key-file other --network-wait 0.5
+	port=$followed
+	ends x 3
+	standby b --network-key-file key
+	says b 'follows the primary'
+	kill -KILL "$(cat p.pid)"
+	ends b 0
+	same 'with a key' p b
+fi
+
+# A primary that sends other than it should, and a standby that does: nobody else is harmed.
+if command -v python3 >/dev/null; then
+	end_processes
+	next_port
+	timeout 60 python3 "$peers" primary $port >lies.out 2>lies.err &
+	liar=$!
+	standby b --network-wait 40
+	wait $liar
+	check "a primary that lies: $(cat lies.out lies.err)" $?
+	[ "$(wc -l <lies.out)" = 16 ] && kill -TERM "$(cat b.pid)"
+	check "the standby asked each time: $(tail -n 1 lies.out)" $?
+	ends b 0
+	pace=0.8
+	primary --network-secondaries 2
+	pace=2
+	timeout 60 python3 "$peers" standby $port >lies.out 2>lies.err &
+	liar=$!
+	await lies.out ready
+	secondary s1
+	secondary s2
+	wait $liar
+	[ "$(grep -c '^followed' lies.out)" = 6 ]
+	check "a standby that lies: $(cat lies.out lies.err) $(tail -n 3 p.err)" $?
+	ends p 0
+	same 'a standby that lies' p
+fi
+
+# what is refused
+refused() # PATTERN OPTION...
+{
+	pattern=$1
+	shift
+	"$troupe" run "$@" >refused.out 2>&1
+	[ $? != 0 ] && grep -q -e "$pattern" refused.out
+	check "$*: $(cat refused.out)" $?
+}
+refused 'without --network-address: expected HOST' --network-role standby
+refused 'not with --network-role standby: the state' --network-role standby --network-address 127.0.0.1 --resume x
+refused 'not with --network-role standby: the state' --network-role standby --network-address 127.0.0.1 --commands x
+refused 'without --network-address: expected HOST' --network-role secondary --network-standby
+refused 'network-listen: not with --network-role secondary' --network-role secondary --network-address 127.0.0.1 --network-listen :1
+refused 'network-standby: not with --network-role primary' --network-role primary --network-standby
+
+# README's commands, with ports of this test.
+end_processes
+next_port
+mkdir build && ln -s "$troupe" build/troupe
+awk '/^The primary may be lost, too/ { inside = 1 } inside && /^    / { print } inside && /^On a cluster/ { exit }' \
+	"$worlds/../README" | sed "s/--network-role primary/& --network-listen 127.0.0.1:$port/
+s/127.0.0.1 /127.0.0.1:$port /; s/:47083/:$((port + 1))/" >readme.sh
+[ "$(grep -c 'build/troupe' readme.sh)" = 4 ]
+check "README has the commands: $(cat readme.sh)" $?
+timeout 60 sh readme.sh >readme.out 2>readme.err
+[ "$(sort -u readme.out)" = '"sim_time": 8
+"term": 2' ]
+check "README's standby: $(cat readme.out readme.err)" $?
+
+# Primaries that are killed and hang, with secondaries and standbys, at random.
+if command -v python3 >/dev/null; then
+	TROUPE=$troupe python3 "$script" "$worlds" "$scratch/random" 1 "$(amount 2 4 12 200)" >random.out 2>&1
+	check "random losses of primaries: $(cat random.out)" $?
+else
+	skip 'random losses of primaries: there is no python3'
+fi
+totals
