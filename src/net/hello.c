@@ -241,7 +241,7 @@ troupe_status stop_decode(const void *bytes, size_t count, struct stop *ret, str
 {
 	struct unpack in = unpack_of(bytes, count);
 	struct stop stop;
-	uint32_t kind = unpack_count(&in, STOP_REGROUP);
+	uint32_t kind = unpack_count(&in, STOP_AGAIN);
 	stop.next_step = unpack_u64(&in);
 	unpack_text(&in, stop.who, HELLO_WHO_MAX);
 	unpack_text(&in, stop.why, HELLO_WORDS_MAX);

@@ -91,6 +91,7 @@ enum stop_kind {
 	STOP_MISSING = 6, /* it never began: not all secondaries came in time */
 	STOP_REFUSED = 7, /* this peer was not admitted; sent as REFUSE */
 	STOP_REGROUP = 8, /* the run goes on with other members: those that are to take part join again */
+	STOP_AGAIN = 9,   /* the run goes on without this peer, which was lost, and may come again as a new one */
 };
 
 struct stop {

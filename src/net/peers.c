@@ -186,7 +186,8 @@ void peers_end_all(struct peers *peers, enum stop_kind kind, const char *who, co
 static void peers_lose_one(
 	struct peers *peers, uint32_t id, enum stop_kind kind, const char *who, const char *why, enum farewell farewell)
 {
-	struct stop own = {.kind = kind, .next_step = peers->next_step};
+	const bool client = peers->all[id].secondary > peers->options.secondaries - peers->options.clients;
+	struct stop own = {.kind = kind == STOP_LOST && !client ? STOP_AGAIN : kind, .next_step = peers->next_step};
 	peers_copy_words(own.who, sizeof own.who, who);
 	peers_copy_words(own.why, sizeof own.why, why);
 	peers->lost = peers->all[id].secondary;
@@ -617,6 +618,7 @@ static const char *deed_of(enum stop_kind kind)
 	case STOP_LEFT:
 		return "left";
 	case STOP_LOST:
+	case STOP_AGAIN:
 		return "was lost";
 	case STOP_BROKEN:
 		return "sent invalid data";
@@ -634,8 +636,8 @@ static const char *deed_of(enum stop_kind kind)
 
 bool peers_regroups(const struct peers *peers, uint32_t *ret_lost)
 {
-	*ret_lost = peers->lost;
-	return peers->phase == PEERS_OVER && peers->end.kind == STOP_REGROUP;
+	*ret_lost = is_primary(peers) ? peers->lost : peers->end.kind == STOP_AGAIN;
+	return peers->phase == PEERS_OVER && (peers->end.kind == STOP_REGROUP || peers->end.kind == STOP_AGAIN);
 }
 
 const char *peers_address(const struct peers *peers, uint32_t id)

@@ -118,7 +118,7 @@ struct transport_ops {
 	const struct troupe_error *(*lost)(struct transport *transport);
 	/* Remote. Any thread; does not block. Whether the transport is over because the run goes on with other members
 	 * (STOP_REGROUP); lost() has a text for people then. *ret_lost: primary: the secondary that was lost, from 1,
-	 * or 0: none. */
+	 * or 0: none; secondary: 1: it was lost, and may join again on another connection, or 0. */
 	bool (*regroups)(struct transport *transport, uint32_t *ret_lost);
 	/* Remote. Secondary; any thread; does not block. Whether the transport is over because the primary was lost
 	 * without a word. */

@@ -16,7 +16,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 500, STOP_LOOK_MS = 20, SHARE_MODELS = 8, LEAVE_MS = 5000, REJOIN_S = 30 };
+enum { GRACE_MS = 500, STOP_LOOK_MS = 20, SHARE_MODELS = 8, LEAVE_MS = 5000, REJOIN_S = 30, COME_AGAIN_S = 5 };
 
 struct troupe_secondary {
 	struct troupe_secondary_def def;
@@ -311,13 +311,17 @@ static bool forget(struct troupe_secondary *s)
 	return true;
 }
 
-/* The run goes on with other members. */
+/* The run goes on with other members, or has gone on without this process. */
 static troupe_status join_again(struct troupe_secondary *s, struct troupe_error *error)
 {
-	on_note(s, "the run gets other members: joining it again");
+	uint32_t lost = 0;
+	if (s->transport)
+		(void)ops_of(s)->regroups(s->transport, &lost);
+	on_note(s, lost ? "the run goes on without this process, which was lost: joining it again"
+			: "the run gets other members: joining it again");
 	if (!forget(s))
 		return fail(error, TROUPE_EPEER, "the run gets other members, and this process is still in a step");
-	return s->backend->gather->joining_renew(s->joining, REJOIN_S, error);
+	return s->backend->gather->joining_renew(s->joining, lost ? COME_AGAIN_S : REJOIN_S, error);
 }
 
 /* error: on entry how the primary was lost. */

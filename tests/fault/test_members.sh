@@ -82,6 +82,22 @@ check "the report names both: $(changes)" $?
 kill -CONT "$(cat s2.pid)"
 ends s2 3
 
+# One that hung, and was lost, comes in again when it wakes.
+primary --network-secondaries 2 --on-loss continue
+secondary s1
+secondary s2
+begun
+kill -STOP "$(cat s2.pid)"
+says p 'the run goes on with 1 secondary'
+kill -CONT "$(cat s2.pid)"
+says s2 'the run goes on without this process, which was lost: joining it again'
+says p 'the run goes on with 2 secondaries'
+same 'one hangs, is lost and comes again'
+ends s1 0
+ends s2 0
+[ "$(changes | cut -d' ' -f1 | tr '\n' ' ')" = 'lost came ' ]
+check "the report says that it was lost, and came: $(changes)" $?
+
 # The default is that the run ends.
 primary --network-secondaries 2
 secondary s1

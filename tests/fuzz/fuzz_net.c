@@ -105,7 +105,7 @@ static void one_small(const char *bytes, size_t count)
 	}
 	if (!stop_decode(bytes, count, &stop, NULL)) {
 		must(sane(stop.who, HELLO_WHO_MAX) && sane(stop.why, HELLO_WORDS_MAX) && stop.kind >= STOP_DONE &&
-				stop.kind <= STOP_REGROUP && stop.kind != STOP_REFUSED,
+				stop.kind <= STOP_AGAIN && stop.kind != STOP_REFUSED,
 			"a stop that is not sane", bytes, count);
 		stop_encode(&stop, &again);
 		same_again(&again, bytes, count);
