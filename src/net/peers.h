@@ -188,8 +188,8 @@ enum peers_phase peers_phase(const struct peers *peers);
  * primary vanished, or the secondary itself ended the run): it knows only the steps that it has received, so its
  * next_step may be one less. */
 const struct stop *peers_end(const struct peers *peers);
-/* Whether the run goes on with other members. *ret_lost: primary: the secondary that was lost, or 0; secondary: 1 if it is
- * the one that was lost, and may come again on another connection, else 0. */
+/* Whether the run goes on with other members. *ret_lost: primary: the secondary that was lost, or 0; secondary: 1 if it
+ * is the one that was lost, and may come again on another connection, else 0. */
 bool peers_regroups(const struct peers *peers, uint32_t *ret_lost);
 /* Secondary: whether the run ended here because the primary was lost, without a word from it. */
 bool peers_is_orphan(const struct peers *peers);

@@ -4,6 +4,7 @@
 #include "server/frame.h"
 
 #include "base/clock.h"
+#include "server/network.h"
 #include "server/read.h"
 #include "server/view.h"
 
@@ -30,6 +31,13 @@ struct frame_pool *frame_pool_create(void)
 	return mem_alloc(sizeof(struct frame_pool));
 }
 
+static void frame_forget_changes(struct frame *frame)
+{
+	for (uint32_t i = 0; i < frame->changes.count; i++)
+		free((char *)(uintptr_t)frame->changes.at[i].member.who);
+	frame->changes.count = 0;
+}
+
 static void free_frame(struct frame *frame)
 {
 	free(frame->arrays.models);
@@ -43,6 +51,8 @@ static void free_frame(struct frame *frame)
 	vec_free(&frame->ghosts);
 	vec_free(&frame->moves);
 	vec_free(&frame->places);
+	frame_forget_changes(frame);
+	vec_free(&frame->changes);
 	vec_free(&frame->work);
 	vec_free(&frame->members);
 	vec_free(&frame->reports);
@@ -271,6 +281,19 @@ static void fill_places(struct frame *frame, const struct server_world *world)
 	}
 }
 
+enum { FRAME_CHANGES_MAX = 32 };
+
+static void frame_fill_changes(struct frame *frame, const struct network *network)
+{
+	uint32_t count;
+	const struct troupe_report_member *all = network_changes_so_far(network, &count);
+	for (uint32_t i = count - MIN(count, (uint32_t)FRAME_CHANGES_MAX); i < count; i++) {
+		struct frame_change change = {all[i]};
+		change.member.who = mem_strdup(all[i].who);
+		vec_push(&frame->changes, change);
+	}
+}
+
 static void fill_levels(struct frame *frame, const struct server_world *world)
 {
 	const struct plan *plan = &world->primary.plan;
@@ -299,6 +322,8 @@ static void fill_levels(struct frame *frame, const struct server_world *world)
 							world_number(world, event->to)});
 	}
 	fill_places(frame, world);
+	if (world->server->network)
+		frame_fill_changes(frame, world->server->network);
 }
 
 /* The lights of the models from this description that commands changed. model: one of them; SCENE_NONE: all. */
@@ -396,6 +421,7 @@ struct frame *frame_make(struct frame_pool *pool, struct server_world *world, ui
 	frame->parts = parts;
 	frame->reports.count = 0;
 	frame->report_bytes.count = 0;
+	frame_forget_changes(frame);
 	frame->level_count = frame->ghosts.count = frame->moves.count = frame->places.count = frame->work.count = 0;
 	frame->members.count = 0;
 	readings_clear(&frame->readings);

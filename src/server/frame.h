@@ -10,13 +10,15 @@
 #include "server/encode_often.h"
 #include "server/internal.h"
 
+#include <troupe/report.h>
+
 enum frame_part {
 	FRAME_MODELS = 1, /* snapshot.models */
 	FRAME_LINKS = 2,
 	FRAME_JOINTS = 4, /* while a subscription has it, efforts are noted in each step */
 	FRAME_ODOMETRY = 8,
 	FRAME_CONTACTS = 16,
-	FRAME_LEVELS = 32, /* levels, ghosts, moves, places */
+	FRAME_LEVELS = 32, /* levels, ghosts, moves, places, changes */
 	FRAME_SCENE = 64,  /* snapshot.scene; every other part brings it, too */
 	FRAME_BEFORE = 128,
 	FRAME_HASH = 256,
@@ -54,6 +56,10 @@ struct frame_member {              /* of a component with other members */
 	uint32_t model, component; /* index in snapshot.scene; a number from 0 */
 };
 
+struct frame_change {                       /* of the processes of a networked run */
+	struct troupe_report_member member; /* its text is the frame's */
+};
+
 struct frame_place { /* a performer in a level, or near it */
 	uint32_t model, level;
 	bool in;
@@ -89,6 +95,7 @@ struct frame {
 	VEC(struct frame_move) moves;
 	uint64_t shares;                  /* of struct dispatch */
 	VEC(struct frame_place) places;   /* by model, then level */
+	VEC(struct frame_change) changes; /* the last ones, in order */
 	VEC(struct frame_work) work;      /* of each secondary */
 	VEC(struct frame_member) members; /* by model; components are numbered in the order of their first models */
 	VEC(struct frame_report) reports; /* by key, then `of` */

@@ -879,6 +879,12 @@ uint32_t network_change_count(const struct network *network)
 	return network->changes.count;
 }
 
+const struct troupe_report_member *network_changes_so_far(const struct network *network, uint32_t *ret_count)
+{
+	*ret_count = network->changes.count;
+	return network->changes.at;
+}
+
 void network_keep_bytes(struct network *network, struct transport_counts bytes)
 {
 	network->bytes.sent += bytes.sent;

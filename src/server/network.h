@@ -66,6 +66,8 @@ void network_merged(struct network *network, uint64_t steps);
 /* The run goes on, after it stood still for so long; changes_before: network_change_count() before. */
 void network_went_on(struct network *network, uint32_t changes_before, uint64_t stood_ns);
 uint32_t network_change_count(const struct network *network);
+/* The changes of the members so far. Lent until the members change; in the primary's thread. */
+const struct troupe_report_member *network_changes_so_far(const struct network *network, uint32_t *ret_count);
 /* The bytes of a crew that is to be destroyed. */
 void network_keep_bytes(struct network *network, struct transport_counts bytes);
 /* For the crew, after network_gather(). */

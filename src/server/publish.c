@@ -182,6 +182,22 @@ static void add_box(struct arena *arena, const struct scene_level *level, Troupe
 	out->buffer = level->outer.hi.x - level->box.hi.x;
 }
 
+static void encode_changes(struct arena *arena, const struct frame *frame, Troupe__Msgs__Levels *levels)
+{
+	levels->change = arena_array(arena, Troupe__Msgs__Levels__Change *, frame->changes.count);
+	for (uint32_t i = 0; i < frame->changes.count; i++) {
+		const struct troupe_report_member *from = &frame->changes.at[i].member;
+		Troupe__Msgs__Levels__Change *to = arena_array(arena, Troupe__Msgs__Levels__Change, 1);
+		troupe__msgs__levels__change__init(to);
+		to->what = encode_text(troupe_member_change_name(from->change));
+		to->who = encode_text(from->who);
+		to->step = from->step;
+		to->repeated_steps = from->repeated_steps;
+		to->stood_still_s = from->stood_still_s;
+		levels->change[levels->n_change++] = to;
+	}
+}
+
 /* All levels, all declared performers, and the other models that moved to another secondary in this step. */
 static bool encode_all_levels(const struct frame *frame, const struct topic_row *row, bool boxes, struct text *out)
 {
@@ -201,6 +217,7 @@ static bool encode_all_levels(const struct frame *frame, const struct topic_row 
 	for (uint32_t i = 0; i < snapshot->model_count; i++)
 		if (snapshot->scene->models[i].performer || move_of(frame, i))
 			levels.performer[levels.n_performer++] = encode_performer(&arena, frame, i);
+	encode_changes(&arena, frame, &levels);
 	return encode_end(&levels.base, &arena, out);
 }
 

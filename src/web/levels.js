@@ -26,6 +26,7 @@ export class Levels {
 		three.add(this.group, this.ghosts);
 		this.levels = new Map();      // name -> {parts, loaded, secondary}
 		this.performers = new Map();  // name -> {secondary, ghosts}
+		this.changes = new Set();     // of the processes: those that were told
 		this.quiet = "#8b94a3";
 		this.jump = Infinity;         // two messages farther apart, in steps, are not compared
 		this.onEvent = () => {};      // {step, text, name, secondary}
@@ -36,6 +37,7 @@ export class Levels {
 		this.ghosts.remove(...this.ghosts.children);
 		this.levels.clear();
 		this.performers.clear();
+		this.changes.clear();
 		this.known = false;
 	}
 
@@ -110,6 +112,8 @@ export class Levels {
 				events.push({step, kind: "move", text: `${name}  ${before} → ${secondary}`, name, secondary});
 			this.performers.set(name, {secondary, ghosts: from.ghost || [], levels: from.level || [], near: from.near || []});
 		}
+		for (const from of message.change || [])
+			this.addChange(from);
 		this.known = true;
 		this.shares = shares;
 		// a recording can jump: what differs then did not happen in one step
@@ -118,6 +122,17 @@ export class Levels {
 		for (const event of jumped ? [] : events)
 			this.onEvent(event);
 		this.makeGhosts();
+	}
+
+	// Of the processes of a networked run: each message has the last ones, so each is told once
+	addChange({what = "", who = "", step = 0, repeatedSteps = 0, stoodStillS = 0}) {
+		const key = `${step} ${what} ${who}`;
+		if (this.changes.has(key))
+			return;
+		this.changes.add(key);
+		const notes = [Number(repeatedSteps) > 0 ? `${repeatedSteps} steps again` : "", stoodStillS > 0 ? `${stoodStillS.toFixed(2)} s still` : ""];
+		this.onEvent({step: Number(step), kind: what === "lost" ? "loss" : "member", text: [`${who} ${what}`, ...notes].filter(Boolean).join(", "),
+			name: "", secondary: 0});
 	}
 
 	// A frame around a performer for each secondary that knows it as a ghost, each a little larger than the one before

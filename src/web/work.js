@@ -117,8 +117,8 @@ export class Work {
 		if (this.events.length === 0)
 			return;
 		$("event-list").replaceChildren(...this.events.map(event => {
-			const dot = element("span", {class: event.kind === "load" ? "dot hollow" : "dot"});
-			if (event.kind !== "load")
+			const dot = element("span", {class: event.kind === "move" ? "dot" : "dot hollow"});
+			if (event.kind === "move")
 				dot.style.background = secondaryColour(event.secondary);
 			return element("li", {}, element("button", {click: () => this.choose(event)},
 				element("span", {class: "at"}, countText(event.step)), dot, element("span", {class: "text"}, name(event.text))));

@@ -105,7 +105,7 @@ class Run:
             self.happened.append('secondary-killed')
 
     def play(self):
-        """The last primary."""
+        """The last primary, which ends well; None: the run may end early."""
         primary, name = self.begin(), 'p0'
         for term in range(1, self.dice.randint(2, 4)):
             standby_name, standby = self.standby(term)
@@ -134,8 +134,8 @@ class Run:
             if hangs:
                 time.sleep(self.dice.random())
                 primary.send_signal(signal.SIGCONT)
-            if not took_over:
-                return standby
+            if not took_over:  # it was there again before most had lost it: the others may end the run
+                return None if hangs else standby
             primary, name = standby, standby_name
         return primary
 
@@ -160,7 +160,7 @@ class Run:
         left = self.end()
         if left:
             return '%s did not end' % ' '.join(left)
-        if last.returncode != 0:
+        if last and last.returncode != 0:
             return 'exit status %d of the last primary' % last.returncode
         calm, mine = hashes(self.calm), {}
         for entry in os.listdir(os.path.dirname(self.files)):
@@ -170,6 +170,8 @@ class Run:
                 if other:
                     return '%s has another hash of step %s' % (entry, other[0])
                 mine.update(found)
+        if not last:
+            return ''
         # what a primary printed last was not written when it was killed; the standby prints up to a second of it again
         missing = [step for step in calm if step not in mine]
         lost = len(missing) > UNWRITTEN * len(self.happened) or (missing and int(missing[-1]) == max(map(int, calm)))

@@ -82,7 +82,11 @@ check "the report names both: $(changes)" $?
 kill -CONT "$(cat s2.pid)"
 ends s2 3
 
-# One that hung, and was lost, comes in again when it wakes.
+# One that hung, and was lost, comes in again when it wakes. The topic of levels tells of both.
+GZ_PARTITION=$partition
+export GZ_PARTITION
+no_gz=${TROUPE_NO_GZ:-}
+unset TROUPE_NO_GZ
 primary --network-secondaries 2 --on-loss continue
 secondary s1
 secondary s2
@@ -92,6 +96,12 @@ says p 'the run goes on with 1 secondary'
 kill -CONT "$(cat s2.pid)"
 says s2 'the run goes on without this process, which was lost: joining it again'
 says p 'the run goes on with 2 secondaries'
+timeout 30 "$troupe" topic echo -n 1 -t /world/warehouse/levels >levels 2>&1
+unset GZ_PARTITION
+TROUPE_NO_GZ=$no_gz
+export TROUPE_NO_GZ
+[ "$(sed -n 's/^  what: "\(.*\)"/\1/p' levels | tr '\n' ' ')" = 'lost came ' ] && grep -q '^  who: "secondary 2 (' levels
+check "/world/warehouse/levels: $(tail -n 12 levels)" $?
 same 'one hangs, is lost and comes again'
 ends s1 0
 ends s2 0

@@ -228,6 +228,15 @@ async function figures(context) {
 			return work.events.slice(0, work.events.length - before).map(({step, text}) => `${step} ${text}`);
 		});
 		check(events.join() === "40 ball  1 → 2", "are not moves", events.join());
+		const members = await page.evaluate(() => {
+			const {levels, work} = viewer, before = work.events.length;
+			const change = [{what: "lost", who: "secondary 2 (<b>h</b>:7)", step: 41, repeatedSteps: 20, stoodStillS: .01}];
+			for (const step of [42, 43])      // each message has it
+				levels.take({step, change});
+			work.drawEvents();
+			return work.events.slice(0, work.events.length - before).map(({step, kind, text}) => `${step} ${kind} ${text}`);
+		});
+		check(members.join() === "41 loss secondary 2 (<b>h</b>:7) lost, 20 steps again, 0.01 s still", "a lost secondary is told once", members.join());
 	});
 	await run_.end();
 	await page.close();

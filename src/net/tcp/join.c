@@ -164,6 +164,7 @@ static void on_action(void *ctx, const struct peers_action *action)
 		s->started = true;
 	} else if (action->kind == PEERS_ENDED) {
 		s->ended = true;
+		s->orphaned = false; /* no standby took over in time */
 	}
 }
 
