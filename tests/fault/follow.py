@@ -64,6 +64,8 @@ LIES = [
     ('kind 0', frame(FOLLOW, numbers(0))),
     ('kind 5', frame(FOLLOW, numbers(5))),
     ('a commit before it said what the run is', frame(FOLLOW, numbers(COMMIT, 7))),
+    ('bytes before a recording begins', RUN_FINE + frame(FOLLOW, numbers(BYTES) + b'x')),
+    ('a commit before a recording begins', RUN_FINE + frame(FOLLOW, numbers(COMMIT, 7))),
     ('a run of no secondaries', frame(FOLLOW, numbers(RUN, 1, 0, 0, 0, 0, 400))),
     ('a run of too many secondaries', frame(FOLLOW, numbers(RUN, 1, 1 << 40, 0, 0, 0, 400))),
     ('a stale time of 0', frame(FOLLOW, numbers(RUN, 1, 1, 0, 0, 0, 0))),

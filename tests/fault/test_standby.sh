@@ -175,6 +175,19 @@ check "the report has the standby: $(grep change p.report)" $?
 [ -z "$(children "$(cat s1.pid)")" ]
 check 'the standby beside a secondary ends with it' $?
 
+# A robot client goes to the standby, too, if that lets clients in.
+primary --network-secondaries 1 --clients 1
+secondary s1
+standby b --clients 1
+says b 'follows the primary'
+start c --network-role client --name tb3 --network-address 127.0.0.1:$followed --network-threads 1
+await p.err "client 'tb3' joined"
+kill -KILL "$(cat p.pid)"
+says b "client 'tb3' joined as secondary 2 of 2"
+ends b 0
+ends c 0
+ends s1 0
+
 # The run is ended by its user: for the standby, too. A standby that is ended leaves the run as it is.
 primary --network-secondaries 1
 secondary s1
@@ -243,7 +256,7 @@ if command -v python3 >/dev/null; then
 	standby b --network-wait 40
 	wait $liar
 	check "a primary that lies: $(cat lies.out lies.err)" $?
-	[ "$(wc -l <lies.out)" = 16 ] && kill -TERM "$(cat b.pid)"
+	[ "$(wc -l <lies.out)" = 18 ] && kill -TERM "$(cat b.pid)"
 	check "the standby asked each time: $(tail -n 1 lies.out)" $?
 	ends b 0
 	pace=0.8

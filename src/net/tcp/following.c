@@ -13,6 +13,7 @@
 #include "net/tcp/log_limit.h"
 #include "net/tcp/session.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 enum { FOLLOWING_LOOK_MS = 50, FOLLOWING_VOTES_MAX = 2 * TROUPE_SECONDARIES_MAX, FOLLOWING_FINISHING_MAX = 64 };
+#define FOLLOWING_BYTES_MAX (UINT64_C(4) << 30)
 #define FOLLOWING_RETRY_NS UINT64_C(200000000)
 #define FOLLOWING_VOTE_NS UINT64_C(1500000000)   /* a secondary that came so lately has not found a primary */
 #define FOLLOWING_FINISH_NS UINT64_C(1000000000) /* for the last frame of one that was sent away */
@@ -52,6 +54,8 @@ struct following {
 	struct channel *channel; /* NULL: none */
 	bool greeted;            /* our hello is sent */
 	bool met;                /* its hello has come, and matches */
+	bool begun;              /* a recording, on this connection */
+	uint64_t bytes;          /* of this recording */
 	bool follows;            /* it has sent a commit on this connection */
 	uint64_t heard_ns, beat_ns, retry_ns, looked_ns;
 	/* the run, as the primary told it last */
@@ -102,7 +106,7 @@ static void following_connect(struct following *s, uint64_t now_ns)
 		.role = CHANNEL_CLIENT, .key = s->keyed ? &s->key : NULL, .handshake_ns = 10 * FOLLOWING_RETRY_NS};
 	struct troupe_error why;
 	s->retry_ns = now_ns + FOLLOWING_RETRY_NS;
-	s->greeted = s->met = s->follows = false;
+	s->greeted = s->met = s->begun = s->follows = false;
 	if (channel_connect(&s->address, &options, now_ns, &s->channel, &why) &&
 		log_limit_take(&s->log_limit, "", 0, why.text, now_ns))
 		following_note(s, "%s", why.text);
@@ -179,8 +183,15 @@ static troupe_status following_take_follow(
 {
 	struct unpack in = {bytes, bytes + count, false};
 	uint64_t kind = unpack_u64(&in);
-	if (in.bad || !s->met || !kind || kind >= FOLLOW_KINDS || (kind == FOLLOW_COMMIT && !s->was.secondaries))
+	bool due = kind == FOLLOW_RUN || kind == FOLLOW_BEGIN || (kind == FOLLOW_BYTES && s->begun) ||
+		   (kind == FOLLOW_COMMIT && s->begun && s->was.secondaries);
+	if (in.bad || !s->met || !due)
 		return fail(error, TROUPE_EPROTOCOL, "it sent a part of the run that is not due");
+	s->begun |= kind == FOLLOW_BEGIN;
+	s->bytes = kind == FOLLOW_BEGIN ? 0 : s->bytes + count;
+	if (s->bytes > FOLLOWING_BYTES_MAX)
+		return fail(error, TROUPE_EPROTOCOL, "it sent more than %" PRIu64 " bytes without a new state",
+			FOLLOWING_BYTES_MAX);
 	if (kind == FOLLOW_RUN)
 		return following_take_run(s, &in, error);
 	if (kind == FOLLOW_COMMIT && !s->follows) {
