@@ -115,8 +115,7 @@ static void tune(struct crew *crew)
 	if (!crew->tuned || primary->step.paused)
 		return;
 	if (!options->chaos)
-		primary_use(
-			primary, tune_step(&crew->tune, (clock_now_ns() - crew->decided_ns) / primary->step.window));
+		primary_use(primary, tune_step(&crew->tune, clock_now_ns() - crew->decided_ns, primary->step.window));
 	else if (primary->step.number % CHAOS_STEPS == 0)
 		primary_use(primary,
 			(uint32_t)(hash_mix(options->chaos_seed, primary->step.number) % options->secondaries) + 1);
@@ -366,7 +365,7 @@ static troupe_status start_team(struct team *team, uint32_t all_threads, struct 
 static void set_up_tuning(struct crew *crew)
 {
 	const struct crew_world *world = &crew->teams[0].world;
-	crew->tuned = crew->team_count == 1 && world->first && world->threads > 1 && crew->ops->resize;
+	crew->tuned = crew->team_count == 1 && world->first && world->threads > 1;
 	if (!crew->tuned)
 		return;
 	tune_init(&crew->tune, world->threads, MIN(world->first, world->threads),

@@ -898,7 +898,8 @@ static void choose_secondaries(struct primary *primary)
 		dispatch_use(&primary->plan.dispatch, now);
 	for (uint32_t s = 0; s < primary->options.secondaries; s++)
 		primary->plan.dispatch.parts[s].roused = s >= primary->lockstep.secondaries;
-	primary->lockstep.secondaries = MAX(before, now);
+	primary->lockstep.secondaries =
+		primary->options.all_take_part ? primary->options.secondaries : MAX(before, now);
 }
 
 /* Models that sleep when contacts are first asked for have no notes. */

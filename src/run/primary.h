@@ -24,6 +24,7 @@ struct primary_options {
 	double rate_hz;       /* steps per second instead, when > 0 */
 	bool resume_pace;     /* primary_unpack() takes rtf and rate_hz from the saved state */
 	bool unpaced;         /* never waits for real time, whatever the commands say */
+	bool all_take_part;   /* all secondaries acknowledge each step, also those without work (primary_use()) */
 	bool replays;         /* all commands are posted that are to be taken, also those that waited in saved states */
 	double initial_time_s;
 	bool paused;

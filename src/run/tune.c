@@ -20,7 +20,7 @@
 #define PATIENCE_MAX 4096.0
 #define DISAPPOINTED 1.25 /* factor on the expected time */
 
-enum { STRETCH_STEPS = 6, SETTLING_STEPS = 2 };
+enum { STRETCH_STEPS = 6, SETTLING_WINDOWS = 2 };
 
 void tune_init(struct tune *tune, uint32_t most, uint32_t first, uint64_t change_ns)
 {
@@ -29,7 +29,7 @@ void tune_init(struct tune *tune, uint32_t most, uint32_t first, uint64_t change
 		.chosen = first,
 		.now = first,
 		.up = first == 1,
-		.settling = SETTLING_STEPS,
+		.settling = SETTLING_WINDOWS,
 		.patience = {PATIENCE_MIN, PATIENCE_MIN}};
 }
 
@@ -41,7 +41,7 @@ static bool is_trial(const struct tune *tune)
 static void go_to(struct tune *tune, uint32_t number)
 {
 	tune->now = number;
-	tune->settling = SETTLING_STEPS;
+	tune->settling = SETTLING_WINDOWS;
 	tune->stretch = (struct tune_stretch){0};
 }
 
@@ -136,16 +136,16 @@ static void end_stretch(struct tune *tune)
 	begin_trial(tune);
 }
 
-uint32_t tune_step(struct tune *tune, uint64_t step_ns)
+uint32_t tune_step(struct tune *tune, uint64_t ns, uint32_t steps)
 {
-	tune->budget_ns += SHARE * (double)step_ns;
+	tune->budget_ns += SHARE * (double)ns;
 	if (is_trial(tune))
-		tune->cost_ns += (double)step_ns - tune->step_ns;
+		tune->cost_ns += (double)ns - (double)steps * tune->step_ns;
 	if (tune->settling) {
 		tune->settling--;
 	} else {
-		tune->stretch.steps++;
-		tune->stretch.ns += step_ns;
+		tune->stretch.steps += steps;
+		tune->stretch.ns += ns;
 	}
 	if (is_trial(tune)) {
 		judge_trial(tune);

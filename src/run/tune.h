@@ -29,7 +29,7 @@ struct tune {
 	/* private */
 	uint32_t now;      /* the number in use: chosen, or another number on trial */
 	bool up;           /* the next trial is with more secondaries */
-	uint32_t settling; /* steps that are not counted yet, since work has just changed hands */
+	uint32_t settling; /* windows that are not counted yet, since work has just changed hands */
 	struct tune_stretch stretch;
 	double step_ns;     /* of a step with the chosen number, smoothed; 0: not known yet */
 	double expected_ns; /* step_ns when the number was chosen */
@@ -42,8 +42,8 @@ struct tune {
 /* most >= 1; first: number to begin with, 1 .. most; change_ns: approximate cost of sharing the work out among
  * another number. */
 void tune_init(struct tune *tune, uint32_t most, uint32_t first, uint64_t change_ns);
-/* Reports the time of one step, from its decision to its last ack, without sleep for real time. Returns the number of
- * secondaries for the next step. */
-uint32_t tune_step(struct tune *tune, uint64_t step_ns);
+/* Reports the time of a window of so many steps, from its decision to its last ack, without sleep for real time.
+ * Returns the number of secondaries for the next one. */
+uint32_t tune_step(struct tune *tune, uint64_t ns, uint32_t steps);
 
 #endif

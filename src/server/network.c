@@ -44,6 +44,7 @@ struct network {
 	struct troupe_server *server;
 	uint32_t plain;       /* secondaries that are no robot clients */
 	uint32_t plain_max;   /* so many may take part */
+	bool tunes;           /* more than the first ones may */
 	uint32_t spares;      /* so many more may wait */
 	bool goes_on;         /* the run does, when one of them is lost */
 	uint32_t clients_max; /* 0: no client can take part */
@@ -253,6 +254,11 @@ bool network_has_clients(const struct network *network)
 bool network_changes(const struct network *network)
 {
 	return network->backend->gather->changes_members;
+}
+
+bool network_tunes(const struct network *network)
+{
+	return network->tunes && !network->clients_max;
 }
 
 bool network_has_wishes(struct network *network)
@@ -640,6 +646,7 @@ static troupe_status network_take_places(
 {
 	network->goes_on = def->on_loss == TROUPE_ON_LOSS_CONTINUE;
 	network->plain_max = MAX(def->secondaries, def->secondaries_max);
+	network->tunes = network->plain_max > def->secondaries;
 	network->spares = def->spares;
 	if (network->plain_max > TROUPE_SECONDARIES_MAX || network->spares > TROUPE_SECONDARIES_MAX)
 		return fail(error, TROUPE_EINVAL, "%u secondaries and %u spares at most: expected at most %d of each",

@@ -32,6 +32,9 @@ bool network_has_clients(const struct network *network);
  * which the run must regroup. */
 bool network_changes(const struct network *network);
 bool network_has_wishes(struct network *network);
+/* Whether it is found out how many of the secondaries pay. Not if their number is fixed: then a user knows what each
+ * one simulates; and not with robot clients, which have models of their own. */
+bool network_tunes(const struct network *network);
 /* The number of the client of this name, which takes part or is awaited, and whose ticket this is; 0: there is none. A
  * client that is lost and comes again has another number and another ticket. Any thread. */
 uint64_t network_find_client(struct network *network, const char *name, const unsigned char ticket[HELLO_TICKET_BYTES]);

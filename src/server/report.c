@@ -79,8 +79,7 @@ static void fill_secondaries(const struct server_world *world, struct arena *are
 
 static void fill_tuning(const struct server_world *world, struct troupe_report_tuning *to)
 {
-	const struct tune *tune =
-		world->server->crew && !world->server->network ? crew_tune(world->server->crew) : NULL;
+	const struct tune *tune = world->server->crew ? crew_tune(world->server->crew) : NULL;
 	if (!tune)
 		return;
 	*to = (struct troupe_report_tuning){.given = true,

@@ -236,8 +236,12 @@ static uint32_t first_of(const struct server_world *world)
 {
 	const struct troupe_server *server = world->server;
 	uint64_t guess_ns = (uint64_t)world->scene->body_count * COST_BODY_NS;
-	bool given = server->network || server->def.secondaries >= 0 || world->scene->secondaries != SCENE_NONE;
-	if (given || server->shown || world->primary.plan.dispatch.pinned)
+	bool given = server->def.secondaries >= 0 || world->scene->secondaries != SCENE_NONE;
+	if (server->shown || world->primary.plan.dispatch.pinned)
+		return 0;
+	if (server->network)
+		return network_tunes(server->network) ? world->threads : 0;
+	if (given)
 		return 0;
 	return guess_ns >= LONG_STEP_NS ? world->threads : 1;
 }

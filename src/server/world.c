@@ -285,6 +285,7 @@ static void set_up_primary(struct server_world *world)
 			.alone = def->scripted && world->server->network,
 			.random = def->chaos && !def->chaos_moves && !def->window && world->server->world_count == 1,
 			.seed = def->chaos_seed},
+		.all_take_part = def->network != NULL,
 		.on_horizon = on_horizon,
 		.hash_steps = def->on_hash && def->hash_every && def->hash_every <= HASH_STEPS,
 		.on_decide = on_decide,

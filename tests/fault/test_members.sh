@@ -153,6 +153,8 @@ same 'some join, one is lost'
 for name in s2 s3 s5; do ends $name 0; done
 [ "$(changes | cut -d' ' -f1 | tr '\n' ' ')" = 'came lost came ' ]
 check "the report says who came: $(changes)" $?
+grep -q '"tuning": {"working": [1-3], "secondaries": 3' p.report
+check "how many of them pay is found out: $(grep tuning p.report)" $?
 
 # A spare waits until one is lost.
 primary --network-secondaries 1 --on-loss continue --network-spares 1

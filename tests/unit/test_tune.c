@@ -73,17 +73,20 @@ static double fixed_ns(const struct machine *m, uint64_t seed, uint32_t secondar
 	return sum;
 }
 
-static double tuned_ns(const struct machine *m, uint64_t seed, struct tune *ret_tune)
+/* Windows of so many steps are reported. */
+static double tuned_ns(const struct machine *m, uint64_t seed, uint32_t window, struct tune *ret_tune)
 {
 	double sum = 0;
 	uint32_t now = m->first, before = now;
 	tune_init(ret_tune, m->most, m->first, (uint64_t)(2 * m->work_ns));
-	for (uint64_t step = 0; (double)step < m->steps; step++) {
+	for (uint64_t step = 0; (double)step < m->steps; step += window) {
 		/* models that change their secondary are built anew, which takes as long as two steps */
-		double ns = time_of(m, seed, step, now) + (now != before ? 2 * time_of(m, seed, step, 1) : 0);
+		double ns = now != before ? 2 * time_of(m, seed, step, 1) : 0;
+		for (uint32_t i = 0; i < window; i++)
+			ns += time_of(m, seed, step + i, now);
 		before = now;
 		sum += ns;
-		now = tune_step(ret_tune, (uint64_t)ns);
+		now = tune_step(ret_tune, (uint64_t)ns, window);
 		cr_assert(now >= 1 && now <= m->most);
 	}
 	return sum;
@@ -102,10 +105,14 @@ Test(tune, is_never_much_slower_than_the_best_fixed_number)
 				which = ns < best ? s : which;
 				best = fmin(best, ns);
 			}
-			double tuned = tuned_ns(m, seed, &tune);
-			printf("%-54s best %2u, chosen %2u at the end, %4.3f of its time, %u trials\n", m->what, which,
-				tune.chosen, tuned / best, tune.trials);
-			cr_expect(tuned <= 1.05 * best, "%s: %g times the best", m->what, tuned / best);
+			for (uint32_t window = 1; window <= 10; window += 9) {
+				double tuned = tuned_ns(m, seed, window, &tune);
+				printf("%-54s windows of %2u: best %2u, chosen %2u at the end, %4.3f of its time, %u "
+				       "trials\n",
+					m->what, window, which, tune.chosen, tuned / best, tune.trials);
+				cr_expect(tuned <= 1.05 * best, "%s, windows of %u: %g times the best", m->what, window,
+					tuned / best);
+			}
 		}
 	}
 }
@@ -115,7 +122,7 @@ Test(tune, trials_cost_what_they_may)
 {
 	struct machine m = {"a hundred times slower on two", 2, 1, 1e6, 0, 1e8, 0, 0, 0, 20000, 0, 0};
 	struct tune tune;
-	double tuned = tuned_ns(&m, 1, &tune), best = fixed_ns(&m, 1, 1);
+	double tuned = tuned_ns(&m, 1, 1, &tune), best = fixed_ns(&m, 1, 1);
 	printf("%g of the best, %u trials\n", tuned / best, tune.trials);
 	cr_expect(tuned <= 1.05 * best);
 	cr_expect(tune.trials > 0);
@@ -127,7 +134,7 @@ Test(tune, one_secondary_is_one)
 	struct tune tune;
 	tune_init(&tune, 1, 1, 0);
 	for (int i = 0; i < 100000; i++)
-		cr_assert_eq(tune_step(&tune, 1000), 1u);
+		cr_assert_eq(tune_step(&tune, 1000, 1), 1u);
 	cr_expect_eq(tune.trials, 0u);
 }
 
@@ -143,11 +150,11 @@ Test(tune, trials_go_by_halves_and_doubles)
 		tune_init(&tune, cases[i].most, cases[i].first, 0);
 		uint32_t now = cases[i].first;
 		for (int step = 0; step < 100000 && now == cases[i].first; step++)
-			now = tune_step(&tune, 1000000);
+			now = tune_step(&tune, 1000000, 1);
 		cr_assert_eq(now, cases[i].next, "of %u: %u after %u", cases[i].most, now, cases[i].first);
 		/* the trial takes twice as long */
 		for (int step = 0; step < 1000 && now != cases[i].first; step++)
-			now = tune_step(&tune, 2000000);
+			now = tune_step(&tune, 2000000, 1);
 		bool compared = cases[i].first == 1 || cases[i].next == 1;
 		cr_assert_eq(tune.together, compared ? MAX(cases[i].first, cases[i].next) : 0, "of %u: together is %u",
 			cases[i].most, tune.together);
