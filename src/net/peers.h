@@ -61,7 +61,7 @@ struct peers_options {
 	 * the admission a loss has the effect that it has during the run. wait_ns is for one to come when none has. */
 	bool again;
 	uint32_t expected;
-	uint32_t least; /* with again: fewer than so many others are not admitted; 0: one */
+	uint32_t least; /* with again, at most `expected`: fewer others than so many are not admitted; 0: one */
 	uint64_t settle_ns, clients_ns;
 	uint16_t port;         /* primary: of struct welcome */
 	const char *standby;   /* the same; NULL: "". Outlives peers */

@@ -154,7 +154,7 @@ void peers_settle(struct peers *peers, uint64_t now_ns)
 		return;
 	uint32_t plain = peers_count_waiting(peers, false), clients = peers_count_waiting(peers, true);
 	const uint32_t least = MAX(peers->options.least, 1);
-	if (plain >= MAX(peers->options.expected, least) && clients == peers->options.clients) {
+	if (plain >= MAX(peers->options.expected, 1) && clients == peers->options.clients) {
 		peers_admit_all(peers, plain, now_ns);
 		return;
 	}

@@ -1,5 +1,5 @@
 /* A state and a commit cost time of the step, so each comes only after some twenty times as long as it took. A command
- * is followed by a commit at once, because it cannot be repeated from anything else. */
+ * is followed by a commit as soon as that allows, because it cannot be repeated from anything else. */
 #include "server/followed.h"
 
 #include "base/clock.h"
@@ -16,8 +16,9 @@ struct followed {
 	struct feed *feed;
 	struct record_writer to;
 	bool begun;
-	bool taken; /* a command, since the last commit */
-	uint64_t state_due_ns, commit_due_ns;
+	bool taken;                           /* a command, since the last commit */
+	uint64_t state_due_ns, commit_due_ns; /* commit: without a command */
+	uint64_t pause_ns, end_ns;            /* until the next one at least; when the last one was made */
 };
 
 struct followed *followed_create(const struct follow_ops *ops, struct feed *feed)
@@ -72,17 +73,19 @@ void followed_merged(struct followed *followed, struct troupe_server *server, ui
 {
 	uint64_t now_ns = clock_now_ns();
 	bool state = !followed->begun || now_ns >= followed->state_due_ns;
-	if (!state && !followed->taken && now_ns < followed->commit_due_ns)
+	uint64_t due_ns = followed->taken ? followed->end_ns + followed->pause_ns : followed->commit_due_ns;
+	if (!state && now_ns < due_ns)
 		return;
 	if (!followed->taken && followed->begun && followed->ops->feed_waiting(followed->feed) > FOLLOWED_WAITING_BYTES)
 		return;
 	if (state)
 		followed_begin(followed, server);
 	followed_commit(followed, server, steps);
-	uint64_t then_ns = clock_now_ns(), pause_ns = FOLLOWED_SHARE * (then_ns - now_ns);
-	followed->commit_due_ns = then_ns + MAX(FOLLOWED_COMMIT_NS, pause_ns);
+	followed->end_ns = clock_now_ns();
+	followed->pause_ns = FOLLOWED_SHARE * (followed->end_ns - now_ns);
+	followed->commit_due_ns = followed->end_ns + MAX(FOLLOWED_COMMIT_NS, followed->pause_ns);
 	if (state)
-		followed->state_due_ns = then_ns + MAX(FOLLOWED_STATE_NS, pause_ns);
+		followed->state_due_ns = followed->end_ns + MAX(FOLLOWED_STATE_NS, followed->pause_ns);
 }
 
 bool followed_confirm(struct followed *followed, const struct follow_run *run)

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "base/hash.h"
+#include "net/follow.h"
 #include "net/gather.h"
 
 #include "../amount.h"
@@ -1161,7 +1162,8 @@ static struct peers *make_welcomed(void)
 
 Test(peers, one_that_loses_its_primary_knows_where_to_go)
 {
-	struct peers *silent = make_welcomed(), *gone = make_welcomed(), *told = make_welcomed();
+	struct peers *silent = make_welcomed(), *gone = make_welcomed(), *told = make_welcomed(),
+		     *bad = make_welcomed();
 	const struct stop stop = {.kind = STOP_LOST, .next_step = 17};
 	struct text bytes = {0};
 	cr_assert_str_eq(peers_standby(silent), "10.0.0.9:4711");
@@ -1176,8 +1178,25 @@ Test(peers, one_that_loses_its_primary_knows_where_to_go)
 	peers_receive(told, 0, FRAME_STOP, bytes.at, bytes.count, 10 * MS);
 	cr_assert_eq(peers_phase(told), PEERS_OVER);
 	cr_assert_not(peers_is_orphan(told), "the primary has said that the run is over");
+	peers_receive(bad, 0, FRAME_HEARTBEAT, "x", 1, 10 * MS);
+	cr_assert_eq(peers_phase(bad), PEERS_OVER);
+	cr_assert_not(peers_is_orphan(bad), "a primary that sends invalid data may send it to the standby, too");
 	text_fini(&bytes);
 	peers_destroy(silent);
 	peers_destroy(gone);
 	peers_destroy(told);
+	peers_destroy(bad);
+}
+
+/* For any number of secondaries, and any number of these that are lost to the primary together with the standby: if the
+ * standby may take over with them, the primary ends; and if the primary has all others, one of the two goes on. */
+Test(peers, never_do_two_primaries_go_on)
+{
+	for (uint32_t all = 1; all <= TROUPE_SECONDARIES_MAX; all++)
+		for (uint32_t lost = 0; lost <= all; lost++) {
+			bool takes_over = lost >= follow_least(all), ends = follow_may_be_replaced(all, lost);
+			cr_assert_eq(takes_over, ends, "%u of %u", lost, all);
+			cr_assert(takes_over == (2 * (lost + 1) > all + 1), "%u of %u: a majority, with the standby",
+				lost, all);
+		}
 }
