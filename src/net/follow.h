@@ -19,19 +19,21 @@ enum follow_kind {
 	FOLLOW_BEGIN = 1, /* nothing: a recording begins with the next bytes */
 	FOLLOW_BYTES,     /* the next bytes of the recording */
 	FOLLOW_COMMIT,    /* step: the recording is whole up to this state */
-	FOLLOW_RUN,       /* a number, the fields of struct follow_run, the stale time in ms */
+	FOLLOW_RUN,       /* a number, the fields of struct follow_run but processes, the stale time in ms, processes */
 	FOLLOW_KINDS,
 };
 
 /* What the run is, beside its state. */
 struct follow_run {
-	uint32_t secondaries; /* that are no robot clients */
-	bool goes_on;         /* when one of them is lost */
-	uint64_t iterations;  /* limits, as in struct troupe_limits */
+	uint32_t secondaries;                             /* that are no robot clients */
+	const unsigned char (*processes)[HELLO_ID_BYTES]; /* [secondaries]: of their hellos; lent */
+	bool goes_on;                                     /* when one of them is lost */
+	uint64_t iterations;                              /* limits, as in struct troupe_limits */
 	double until_s;
 };
 
-/* A run under one primary; that of a standby that has taken over says how to go on. */
+/* A run under one primary; that of a standby that has taken over says how to go on: at least `least` of was.processes
+ * must join it. */
 struct follow_term {
 	unsigned char run[HELLO_RUN_BYTES]; /* random */
 	uint64_t term;                      /* from 1 */

@@ -28,9 +28,11 @@ struct gather_members {
 	uint32_t clients;
 	const char *const *names;                           /* [clients] */
 	const unsigned char (*tickets)[HELLO_TICKET_BYTES]; /* [clients]: of their welcomes (net/hello.h) */
-	uint32_t more;       /* further clients that may be let in: gather_host.knocked() is called for each */
-	uint16_t port;       /* where clients get their topics; 0: none */
-	uint32_t least;      /* with `again`: fewer secondaries than so many do not take part; 0: one */
+	uint32_t more; /* further clients that may be let in: gather_host.knocked() is called for each */
+	uint16_t port; /* where clients get their topics; 0: none */
+	/* With `again`: of these processes, [least_of_count], so many at least take part; 0: any one. */
+	uint32_t least, least_of_count;
+	const unsigned char (*least_of)[HELLO_ID_BYTES];
 	const char *standby; /* where a standby is to be found when the primary is lost; NULL: there is none */
 	bool again;          /* the run has begun, and goes on with these members: see struct peers_options */
 	bool goes_on;        /* the run would go on without a member that is lost */
@@ -119,6 +121,8 @@ struct gather_ops {
 	/* During gathering_run() with `again`, in a function of the host: how many secondaries of the run before are
 	 * here, or may still join. */
 	uint32_t (*gathering_known)(const struct gathering *gathering);
+	/* After gathering_run(): the process of a secondary, from 1: HELLO_ID_BYTES of its hello. */
+	const unsigned char *(*gathering_process)(const struct gathering *gathering, uint32_t secondary);
 	/* The number of secondaries that have not joined yet. Any thread. */
 	uint32_t (*gathering_awaited)(const struct gathering *gathering);
 	/* After gathering_run(). The link belongs to the gathering, and outlives its transport. */

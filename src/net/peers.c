@@ -697,6 +697,11 @@ bool peers_is_new(const struct peers *peers, uint32_t secondary)
 	return id != PEERS_NONE && !peers->all[id].known;
 }
 
+const unsigned char *peers_process(const struct peers *peers, uint32_t secondary)
+{
+	return peers->all[peers_id_of(peers, secondary)].id;
+}
+
 uint32_t peers_known(const struct peers *peers)
 {
 	uint32_t count = 0;

@@ -61,7 +61,10 @@ struct peers_options {
 	 * the admission a loss has the effect that it has during the run. wait_ns is for one to come when none has. */
 	bool again;
 	uint32_t expected;
-	uint32_t least; /* with again, at most `expected`: fewer others than so many are not admitted; 0: one */
+	/* With again: of these processes, [least_of_count], so many must have come before any is admitted. At most
+	 * `expected`; 0: any one. Outlives peers. */
+	uint32_t least, least_of_count;
+	const unsigned char (*least_of)[HELLO_ID_BYTES];
 	uint64_t settle_ns, clients_ns;
 	uint16_t port;         /* primary: of struct welcome */
 	const char *standby;   /* the same; NULL: "". Outlives peers */
@@ -201,6 +204,8 @@ bool peers_stays(const struct peers *peers, uint32_t id);
 bool peers_is_leaving(const struct peers *peers, uint32_t secondary);
 /* Primary, with options.again: whether the secondary, from 1, has come on a connection that was not kept. */
 bool peers_is_new(const struct peers *peers, uint32_t secondary);
+/* Primary: the process of a secondary that takes part, from 1: HELLO_ID_BYTES of its hello. */
+const unsigned char *peers_process(const struct peers *peers, uint32_t secondary);
 /* Primary, with options.again: how many secondaries of the run before are here, or may still join, on their
  * connections. */
 uint32_t peers_known(const struct peers *peers);

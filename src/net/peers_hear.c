@@ -148,17 +148,28 @@ static const char *peers_missing_client(const struct peers *peers)
 	return NULL;
 }
 
+/* How many of options.least_of have come. */
+static uint32_t peers_count_least(const struct peers *peers)
+{
+	uint32_t count = 0;
+	for (uint32_t i = 0; i < peers->options.least_of_count; i++)
+		for (uint32_t id = 0; id < peers->room; id++)
+			count += peers->all[id].hello &&
+				 !memcmp(peers->all[id].id, peers->options.least_of[i], HELLO_ID_BYTES);
+	return count;
+}
+
 void peers_settle(struct peers *peers, uint64_t now_ns)
 {
 	if (peers->phase != PEERS_GATHERING)
 		return;
 	uint32_t plain = peers_count_waiting(peers, false), clients = peers_count_waiting(peers, true);
-	const uint32_t least = MAX(peers->options.least, 1);
-	if (plain >= MAX(peers->options.expected, 1) && clients == peers->options.clients) {
+	const bool enough = plain && peers_count_least(peers) >= peers->options.least;
+	if (enough && plain >= peers->options.expected && clients == peers->options.clients) {
 		peers_admit_all(peers, plain, now_ns);
 		return;
 	}
-	if (!peers_passed(peers, peers->gathering_ns, peers->options.settle_ns, now_ns) || peers->kept || plain < least)
+	if (!peers_passed(peers, peers->gathering_ns, peers->options.settle_ns, now_ns) || peers->kept || !enough)
 		return;
 	const char *missing = peers_missing_client(peers);
 	if (missing && !peers_passed(peers, peers->gathering_ns, peers->options.clients_ns, now_ns))

@@ -28,6 +28,10 @@ struct client_ticket {
 	unsigned char bytes[HELLO_TICKET_BYTES];
 };
 
+struct process {
+	unsigned char id[HELLO_ID_BYTES];
+};
+
 struct waiter { /* a secondary that comes again and again */
 	unsigned char id[HELLO_ID_BYTES];
 	uint64_t seen_ns;  /* when it came last */
@@ -74,7 +78,8 @@ struct network {
 	 * not lost since; told is 0 when no secondary knows a standby. */
 	struct followed *followed; /* NULL: none */
 	uint32_t told, left;
-	bool gathers; /* the network is in gathering_run() */
+	VEC(struct process) processes; /* of the secondaries; at first those of the run that is taken over */
+	bool gathers;                  /* the network is in gathering_run() */
 	uint64_t iterations;
 	double until_s; /* limits, for the standby */
 	const struct backend *backend;
@@ -539,10 +544,26 @@ static troupe_status network_fail_replaced(const struct network *network, struct
 		network->told - network->left, network->told);
 }
 
+static void network_list_processes(struct network *network)
+{
+	const struct gather_ops *gather = network->backend->gather;
+	network->processes.count = 0;
+	for (uint32_t i = 1; i <= network->plain; i++) {
+		struct process process;
+		memcpy(process.id, gather->gathering_process(network->gathering, i), sizeof process.id);
+		vec_push(&network->processes, process);
+	}
+}
+
 /* After a gathering: the standby knows of the secondaries that are there. */
 static troupe_status network_tell_standby(struct network *network, struct troupe_error *error)
 {
-	const struct follow_run run = {network->plain, network->goes_on, network->iterations, network->until_s};
+	network_list_processes(network);
+	const struct follow_run run = {.secondaries = network->plain,
+		.processes = (const unsigned char(*)[HELLO_ID_BYTES])network->processes.at,
+		.goes_on = network->goes_on,
+		.iterations = network->iterations,
+		.until_s = network->until_s};
 	if (network->followed && followed_confirm(network->followed, &run)) {
 		network->told = network->left = network->plain;
 		return TROUPE_OK;
@@ -675,6 +696,7 @@ static void set_rights(struct troupe_server *server, enum troupe_client_rights r
 		server->worlds[0].primary.edit.owners.rights = given[rights];
 }
 
+_Static_assert(sizeof(struct process) == HELLO_ID_BYTES, "ids are lent as an array of bytes");
 _Static_assert(sizeof(struct client_ticket) == HELLO_TICKET_BYTES, "tickets are lent as an array of bytes");
 
 static void free_network(struct network *network)
@@ -688,12 +710,25 @@ static void free_network(struct network *network)
 	vec_free(&network->tickets);
 	vec_free(&network->wishes);
 	vec_free(&network->waiters);
+	vec_free(&network->processes);
 	for (uint32_t i = 0; i < network->changes.count; i++)
 		free((char *)(uintptr_t)network->changes.at[i].who);
 	vec_free(&network->changes);
 	pthread_mutex_destroy(&network->lock);
 	pthread_mutex_destroy(&network->acting);
 	free(network);
+}
+
+/* The lists of the term are the standby's, which goes soon. */
+static void network_take_over(struct network *network, struct gather_self *self, const struct follow_term *term)
+{
+	network->taken_over = self->term = *term;
+	for (uint32_t i = 0; i < term->was.secondaries; i++) {
+		struct process process;
+		memcpy(process.id, term->was.processes[i], sizeof process.id);
+		vec_push(&network->processes, process);
+	}
+	network->taken_over.was.processes = self->term.was.processes = NULL;
 }
 
 troupe_status network_create(struct troupe_server *server, struct network **ret_network, struct troupe_error *error)
@@ -718,7 +753,7 @@ troupe_status network_create(struct troupe_server *server, struct network **ret_
 	pthread_mutex_init(&network->acting, NULL);
 	set_rights(server, def->client_rights);
 	if (def->takeover)
-		network->taken_over = self.term = def->takeover->term;
+		network_take_over(network, &self, &def->takeover->term);
 	network->host = (struct gather_host){.on_note = on_note,
 		.stopped = is_stopped,
 		.on_watch = on_watch,
@@ -799,6 +834,8 @@ static void network_list_members(struct network *network)
 		(struct gather_members){.secondaries = again ? MAX(network->plain, network->plain_max) : network->plain,
 			.expected = network->has_begun ? welcome : network->plain,
 			.least = network->has_begun ? 0 : network->taken_over.least,
+			.least_of = (const unsigned char(*)[HELLO_ID_BYTES])network->processes.at,
+			.least_of_count = network->has_begun ? 0 : network->processes.count,
 			.standby = network->followed ? followed_where(network->followed) : NULL,
 			.clients = network->clients.count,
 			.names = (const char *const *)network->clients.at,

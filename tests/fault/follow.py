@@ -4,6 +4,8 @@
 usage: follow.py primary PORT     listens; each standby that connects is sent another thing that is not valid; prints it
        follow.py standby PORT     prints 'ready' once it has asked the primary there, which must not have begun; then follows
                                   it several times, and each time says another thing that is not valid
+       follow.py secondary PORT STANDBY   the same beginning; then asks the standby, until that follows the primary, as a
+                                  secondary that the primary has lost: prints whether it is to come again (1), and why
 """
 import os
 import socket
@@ -56,7 +58,7 @@ def with_role(hello, role, **changes):
         numbers(len(listen)) + listen
 
 
-RUN_FINE = frame(FOLLOW, numbers(RUN, 1, 1, 0, 0, 0, 400))
+RUN_FINE = frame(FOLLOW, numbers(RUN, 1, 1, 0, 0, 0, 400) + b'p' * 16)
 LIES = [
     ('a hello of another run', None),
     ('rubbish', b'\xff' * 64),
@@ -66,11 +68,12 @@ LIES = [
     ('a commit before it said what the run is', frame(FOLLOW, numbers(COMMIT, 7))),
     ('bytes before a recording begins', RUN_FINE + frame(FOLLOW, numbers(BYTES) + b'x')),
     ('a commit before a recording begins', RUN_FINE + frame(FOLLOW, numbers(COMMIT, 7))),
+    ('a run without its processes', frame(FOLLOW, numbers(RUN, 1, 2, 0, 0, 0, 400) + b'p' * 16)),
     ('a run of no secondaries', frame(FOLLOW, numbers(RUN, 1, 0, 0, 0, 0, 400))),
     ('a run of too many secondaries', frame(FOLLOW, numbers(RUN, 1, 1 << 40, 0, 0, 0, 400))),
-    ('a stale time of 0', frame(FOLLOW, numbers(RUN, 1, 1, 0, 0, 0, 0))),
-    ('a limit that is no number', frame(FOLLOW, numbers(RUN, 1, 1, 0, 0) + struct.pack('<d', float('nan')) + numbers(400))),
-    ('a run with more behind it', frame(FOLLOW, numbers(RUN, 1, 1, 0, 0, 0, 400, 1))),
+    ('a stale time of 0', frame(FOLLOW, numbers(RUN, 1, 1, 0, 0, 0, 0) + b'p' * 16)),
+    ('a limit that is no number', frame(FOLLOW, numbers(RUN, 1, 1, 0, 0) + struct.pack('<d', float('nan')) + numbers(400) + b'p' * 16)),
+    ('a run with more behind it', frame(FOLLOW, numbers(RUN, 1, 1, 0, 0, 0, 400, 1) + b'p' * 16)),
     ('a frame that is too long', struct.pack('<IB', 1 << 27, FOLLOW)),
     ('a step', frame(STEP, bytes(64))),
     ('a second hello', None),
@@ -138,4 +141,30 @@ def be_standby(port):
         print('followed', flush=True)
 
 
+def be_secondary(port, standby):
+    theirs = hello_of(port)
+    print('ready', flush=True)
+    at = len(theirs)
+    listen = struct.unpack('<Q', theirs[at - 8:])[0]  # a primary's is empty
+    assert listen == 0
+    run, term = theirs[at - 32:at - 16], struct.unpack('<Q', theirs[at - 16:at - 8])[0]
+    ours = with_role(theirs, ROLE_SECONDARY, run=run, term=term)
+    for _ in range(300):
+        try:
+            with socket.create_connection(('127.0.0.1', standby), 20) as s:
+                s.settimeout(20)
+                s.sendall(frame(HELLO, ours))
+                kind, payload = receive(s)
+        except ConnectionRefusedError:
+            kind, payload = None, b''
+        if kind == REFUSE and payload[-8:] == numbers(0):
+            print('again 0: ' + payload[8:-8].decode())
+            return
+        time.sleep(0.05)
+    print('again 1')
+
+
+if sys.argv[1] == 'secondary':
+    be_secondary(int(sys.argv[2]), int(sys.argv[3]))
+    sys.exit()
 (be_primary if sys.argv[1] == 'primary' else be_standby)(int(sys.argv[2]))

@@ -144,10 +144,12 @@ ends b 3
 says b 'the primary was lost, and 1 of 2 secondaries came to this standby: expected 2'
 
 # The standby is cut off: the run goes on without it. It follows again when it is back, and then takes over.
+pace=1.3
 primary --network-secondaries 2
+pace=2
 secondary s1
 secondary s2
-standby b
+standby b --network-wait 1
 says b 'follows the primary'
 kill -STOP "$(cat b.pid)"
 says p 'the standby at port [0-9]* is lost'
@@ -155,6 +157,7 @@ says p 'the run goes on with 2 secondaries'
 kill -CONT "$(cat b.pid)"
 await p.err 'follows this primary' 2
 await b.err 'follows the primary' 2
+await p.out '^hash 3[5-9]..' # the time to wait, which began with the loss, has passed
 kill -KILL "$(cat p.pid)"
 ends b 0
 same 'the standby was cut off' p b
@@ -256,7 +259,7 @@ if command -v python3 >/dev/null; then
 	standby b --network-wait 40
 	wait $liar
 	check "a primary that lies: $(cat lies.out lies.err)" $?
-	[ "$(wc -l <lies.out)" = 18 ] && kill -TERM "$(cat b.pid)"
+	[ "$(wc -l <lies.out)" = 19 ] && kill -TERM "$(cat b.pid)"
 	check "the standby asked each time: $(tail -n 1 lies.out)" $?
 	ends b 0
 	pace=0.8
@@ -272,6 +275,20 @@ if command -v python3 >/dev/null; then
 	check "a standby that lies: $(cat lies.out lies.err) $(tail -n 3 p.err)" $?
 	ends p 0
 	same 'a standby that lies' p
+	# A secondary without which the primary goes on has no vote, though one would be enough here.
+	primary --network-secondaries 1 --on-loss continue
+	timeout 60 python3 "$peers" secondary $port $((port + 1)) >voter.out 2>voter.err &
+	voter=$!
+	await voter.out ready
+	secondary s1
+	standby b
+	wait $voter
+	grep -q '^again 0: it is a standby, and the primary is not lost' voter.out
+	check "a secondary that is no member: $(cat voter.out voter.err)" $?
+	! grep -q 'lost the primary\|takes over' b.err
+	check "its vote does not count: $(tail -n 2 b.err)" $?
+	ends p 0
+	ends b 0
 fi
 
 # what is refused

@@ -1108,12 +1108,20 @@ Test(peers, a_standby_takes_no_place_and_comes_again)
 	peers_destroy(peers);
 }
 
+/* The processes of the nodes 1 and 2 took part before. */
 static struct peers *make_taken_over(uint32_t secondaries, uint32_t least)
 {
+	static unsigned char before[2][HELLO_ID_BYTES];
+	for (uint32_t i = 0; i < 2; i++) {
+		struct hello hello = hello_of(HELLO_SECONDARY, i + 1);
+		memcpy(before[i], hello.id, sizeof before[i]);
+	}
 	struct peers_options options = {.self = hello_of(HELLO_PRIMARY, 0),
 		.secondaries = secondaries,
 		.expected = secondaries,
 		.least = least,
+		.least_of = (const unsigned char(*)[HELLO_ID_BYTES])before,
+		.least_of_count = 2,
 		.again = true,
 		.goes_on = true,
 		.settle_ns = 1000 * MS,
@@ -1128,11 +1136,15 @@ Test(peers, fewer_than_the_least_are_not_admitted)
 	hear_hello(peers, 0, MS);
 	peers_tick(peers, 5000 * MS);
 	cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 0);
-	cr_assert_eq(peers_join(peers, "b", 5000 * MS), 1);
-	hear_hello(peers, 1, 5001 * MS);
-	peers_tick(peers, 5010 * MS); /* the time in which all could have come has passed */
-	cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 2);
-	cr_assert_eq(peers_secondaries(peers), 2);
+	cr_assert_eq(peers_join(peers, "c", 5000 * MS), 1);
+	cr_assert_eq(peers_join(peers, "b", 5000 * MS), 2);
+	hear_hello(peers, 2, 5001 * MS); /* of node 3, which did not take part */
+	peers_tick(peers, 5010 * MS);    /* the time in which all could have come has passed */
+	cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 0);
+	hear_hello(peers, 1, 5011 * MS);
+	peers_tick(peers, 5012 * MS);
+	cr_assert_eq(count_actions(peers, PEERS_ADMITTED, 0), 3);
+	cr_assert_eq(peers_secondaries(peers), 3);
 	peers_destroy(peers);
 }
 

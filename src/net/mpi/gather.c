@@ -325,6 +325,14 @@ static const char *gather_mpi_missing(const struct gathering *gathering)
 	return NULL;
 }
 
+static const unsigned char *gather_mpi_process(const struct gathering *gathering, uint32_t secondary)
+{
+	static const unsigned char none[HELLO_ID_BYTES];
+	(void)gathering;
+	(void)secondary;
+	return none;
+}
+
 static uint32_t gather_mpi_known(const struct gathering *gathering)
 {
 	return gathering->secondaries;
@@ -541,6 +549,7 @@ const struct gather_ops gather_mpi = {
 	.joining_standby = gather_mpi_standby,
 	.joining_seek_standby = gather_mpi_seek_standby,
 	.gathering_known = gather_mpi_known,
+	.gathering_process = gather_mpi_process,
 	.gathering_awaited = gathering_awaited,
 	.gathering_link = gathering_link,
 	.gathering_stop = gathering_stop,

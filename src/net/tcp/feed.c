@@ -258,6 +258,7 @@ bool feed_confirm(struct feed *feed, const struct follow_run *run)
 	pack_u64(&message, run->iterations);
 	pack_double(&message, run->until_s);
 	pack_u64(&message, feed->stale_ms);
+	text_add_bytes(&message, (const char *)run->processes, run->secondaries * sizeof *run->processes);
 	feed_send(feed, FOLLOW_RUN, message.at, message.count);
 	text_fini(&message);
 	pthread_mutex_lock(&feed->lock);

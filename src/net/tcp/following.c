@@ -4,7 +4,8 @@
  * failed is sent back to the primary.
  *
  * That a secondary has come shows only that it lost the primary then. How many follow this process is known when they
- * have joined it: peers.h waits for so many (struct peers_options, least). */
+ * have joined it: peers.h waits for so many (struct peers_options, least). In both cases only those count that the
+ * primary had when it told of them last. */
 #include "net/tcp/following.h"
 
 #include "base/clock.h"
@@ -61,7 +62,8 @@ struct following {
 	/* the run, as the primary told it last */
 	uint64_t number, stale_ms;
 	struct follow_run was;
-	bool known; /* there is a recording to go on from */
+	unsigned char (*processes)[HELLO_ID_BYTES]; /* of was; owned */
+	bool known;                                 /* there is a recording to go on from */
 	/* the primary is lost */
 	uint64_t began_ns, lost_ns; /* 0: it is not */
 	VEC(struct vote) votes;
@@ -169,8 +171,13 @@ static troupe_status following_take_run(struct following *s, struct unpack *in, 
 	run.iterations = unpack_u64(in);
 	run.until_s = unpack_double(in);
 	uint64_t stale_ms = unpack_count(in, HELLO_STALE_MS_MAX);
-	if (in->bad || in->at != in->end || !run.secondaries || !stale_ms || !(run.until_s >= 0))
+	size_t bytes = run.secondaries * sizeof *s->processes;
+	if (in->bad || (size_t)(in->end - in->at) != bytes || !bytes || !stale_ms || !(run.until_s >= 0))
 		return fail(error, TROUPE_EPROTOCOL, "what it said of the run is not valid");
+	free(s->processes);
+	s->processes = mem_alloc(bytes);
+	memcpy(s->processes, in->at, bytes);
+	run.processes = s->processes;
 	s->number = number;
 	s->was = run;
 	s->stale_ms = stale_ms;
@@ -329,21 +336,36 @@ static bool following_count_vote(struct following *s, const unsigned char id[HEL
 	return false;
 }
 
+static bool following_is_member(const struct following *s, const unsigned char id[HELLO_ID_BYTES])
+{
+	for (uint32_t i = 0; i < s->was.secondaries; i++)
+		if (!memcmp(s->processes[i], id, HELLO_ID_BYTES))
+			return true;
+	return false;
+}
+
 static uint32_t following_votes(struct following *s, uint64_t now_ns)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < s->votes.count; i++)
-		if (now_ns - s->votes.at[i].seen_ns < FOLLOWING_VOTE_NS)
+		if (now_ns - s->votes.at[i].seen_ns < FOLLOWING_VOTE_NS && following_is_member(s, s->votes.at[i].id))
 			s->votes.at[kept++] = s->votes.at[i];
 	s->votes.count = kept;
 	return kept;
 }
 
-/* Whether it is a secondary of the primary that this process follows. */
+/* Whether it is, or was, a secondary of the primary that this process follows. */
 static bool following_is_ours(const struct following *s, const struct hello *hello)
 {
 	return s->known && hello->role == HELLO_SECONDARY && !*hello->client && hello->term == s->hello.term &&
 	       !memcmp(hello->run, s->hello.run, sizeof hello->run);
+}
+
+/* One that the primary has lost before has no vote: the primary goes on without it. False: it is to join the primary
+ * again. */
+static bool following_takes_vote(struct following *s, const unsigned char id[HELLO_ID_BYTES], uint64_t now_ns)
+{
+	return following_is_member(s, id) ? following_count_vote(s, id, now_ns) : !s->follows;
 }
 
 static void following_answer(struct following *s, struct channel *channel, uint64_t now_ns)
@@ -360,7 +382,7 @@ static void following_answer(struct following *s, struct channel *channel, uint6
 		     !hello_decode(bytes, count, &hello, &why) && !hello_match(&s->hello, &hello, &why);
 	if (!again) {
 		words = "it is a standby";
-	} else if (following_is_ours(s, &hello) && !following_count_vote(s, hello.id, now_ns)) {
+	} else if (following_is_ours(s, &hello) && !following_takes_vote(s, hello.id, now_ns)) {
 		words = "it is a standby, and the primary is not lost";
 		again = false;
 	}
@@ -553,6 +575,7 @@ void following_destroy(struct following *s)
 		channel_destroy(s->sent_away.at[i].channel);
 	vec_free(&s->sent_away);
 	vec_free(&s->votes);
+	free(s->processes);
 	channel_destroy(s->channel);
 	listener_destroy(s->listener);
 	key_forget(&s->key);

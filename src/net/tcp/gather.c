@@ -424,6 +424,11 @@ static uint32_t gather_tcp_members(const struct gathering *gathering, uint32_t *
 	return gathering->secondaries;
 }
 
+static const unsigned char *gather_tcp_process(const struct gathering *gathering, uint32_t secondary)
+{
+	return peers_process(gathering->session.peers, secondary);
+}
+
 static uint32_t gather_tcp_known(const struct gathering *gathering)
 {
 	return peers_known(gathering->session.peers);
@@ -555,6 +560,8 @@ static void begin_gathering(struct gathering *gathering, const struct gather_wor
 		.again = gathering->members.again,
 		.expected = gathering->members.expected,
 		.least = gathering->members.least,
+		.least_of = gathering->members.least_of,
+		.least_of_count = gathering->members.least_of_count,
 		.standby = gathering->members.standby,
 	};
 	gathering->session.on_world = on_world;
@@ -802,6 +809,7 @@ const struct gather_ops gather_tcp = {
 	.gathering_regroups = gather_tcp_regroups,
 	.gathering_members = gather_tcp_members,
 	.gathering_known = gather_tcp_known,
+	.gathering_process = gather_tcp_process,
 	.gathering_awaited = gathering_awaited,
 	.gathering_link = gathering_link,
 	.gathering_stop = gathering_stop,
