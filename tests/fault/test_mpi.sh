@@ -103,12 +103,23 @@ going 0.5
 kill -ABRT "$(pid_of 2)"
 lost 'rank 2 aborts' 134 'troupe run: secondary 2 (.* at rank 2) was lost: silent'
 
-begin 3 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --save-on-stop saved-%s
-going 0.5
+# Also the primary may be lost, with --save-every: README's second line goes on from there.
+rm -f saved
+begin 3 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --save-every 100 saved
+until [ -s saved ]; do sleep 0.02; done
 left=$(pid_of 0)
 kill -KILL "$left"
 all_ended && [ "$status" = 137 ] || [ "$status" = unknown ]
 check "rank 0 was killed: status $status" $?
+grep -q '^    mpirun -n 5 build/troupe run --resume saved --iterations 3000 --transport mpi$' "$worlds/../README"
+check "README says how to go on" $?
+begin 3 --resume saved --iterations 900 --rtf 0 --hash-every 900
+all_ended
+check "a job that goes on from the saved state: status $status: $(tail -n 1 p.err)" $?
+timeout "$run_limit_s" "$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 0 -v0 --iterations 900 \
+	--hash-every 900 --secondaries 0 >whole
+[ "$(grep '^hash' p.out)" = "$(cat whole)" ]
+check "it has the same hash: $(grep '^hash' p.out)" $?
 
 for signal in TERM INT; do
 	begin 3 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --save-on-stop saved-%s
