@@ -55,7 +55,8 @@ TROUPE_API troupe_status troupe_standby_create(
 TROUPE_API void troupe_standby_destroy(struct troupe_standby *standby);
 /* Blocks until the run is over, the standby is stopped, or it is to take over. TROUPE_EPEER: the primary ended the run
  * because of an error; or it was lost and may not be replaced. TROUPE_EPROTOCOL: the primary refuses this process.
- * TROUPE_EWORLD: the state comes out otherwise here. May be called once. */
+ * Other errors: this process could not go on with the run, which it tries once while it follows. TROUPE_EWORLD: the
+ * state comes out otherwise here. May be called once. */
 TROUPE_API troupe_status troupe_standby_run(struct troupe_standby *standby, struct troupe_error *error);
 /* After troupe_standby_run(): NULL: it is not to take over. Valid until troupe_standby_destroy(), as the state is. */
 TROUPE_API const struct troupe_takeover *troupe_standby_takeover(const struct troupe_standby *standby);

@@ -1,6 +1,6 @@
 /* What comes from the primary is kept as it is: the last recording that is whole up to a commit, and the next one until
  * it is. Only when this process takes over are the steps since its first state taken, from the file in memory that a
- * replay reads. */
+ * replay reads; and once before, on a thread of its own, to see whether that can be done here. */
 #include "server/standby.h"
 
 #include "base/pack.h"
@@ -13,12 +13,22 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+struct standby_trial { /* of the first recording */
+	bool begun, runs;
+	pthread_t thread;
+	struct text bytes;
+	uint64_t step;
+	_Atomic bool failed;
+	struct troupe_error why; /* read after `failed` */
+};
 
 struct troupe_standby {
 	struct troupe_standby_def def;
@@ -31,6 +41,7 @@ struct troupe_standby {
 	size_t whole;          /* bytes of `now` up to its last commit */
 	uint64_t step;         /* of this commit */
 	struct text state;
+	struct standby_trial trial;
 	struct troupe_takeover takeover; /* its term is 0: it does not take over */
 };
 
@@ -44,8 +55,100 @@ static void standby_on_note(void *ctx, const char *text)
 static bool standby_is_stopped(void *ctx)
 {
 	struct troupe_standby *standby = ctx;
-	return atomic_load(&standby->stop);
+	return atomic_load(&standby->stop) || atomic_load(&standby->trial.failed);
 }
+
+/* --- repeating a recording ---------------------------------------------------------------------------------------- */
+
+static troupe_status standby_write(int file, const char *bytes, size_t count, struct troupe_error *error)
+{
+	for (size_t at = 0; at < count;) {
+		ssize_t wrote = write(file, bytes + at, count - at);
+		if (wrote < 0 && errno != EINTR)
+			return fail(error, TROUPE_ELIMIT, "cannot keep the run in memory: %s", strerror(errno));
+		at += (size_t)MAX(wrote, 0);
+	}
+	return TROUPE_OK;
+}
+
+/* Repeats the recording, and appends the state of its last commit. shows: hashes are told of. */
+static troupe_status standby_repeat(const struct troupe_standby *standby, const char *path, bool shows,
+	uint64_t expected, struct text *state, struct troupe_error *error)
+{
+	struct troupe_server_def def = troupe_server_def_default();
+	uint64_t step;
+	def.resume_path = path;
+	def.plugin_paths = standby->def.plugin_paths;
+	def.resource_paths = standby->def.resource_paths;
+	def.hash_every = shows ? standby->def.hash_every : 0;
+	def.on_hash = shows ? standby->def.on_hash : NULL;
+	def.ctx = standby->def.ctx;
+	troupe_status status = replay_follow(&def, state, &step, error);
+	if (!status && step != expected)
+		return fail(error, TROUPE_EINTERNAL, "the run was repeated up to step %" PRIu64 ": expected %" PRIu64,
+			step, expected);
+	return status;
+}
+
+static troupe_status standby_rebuild(const struct troupe_standby *standby, const char *bytes, size_t count, bool shows,
+	uint64_t step, struct text *state, struct troupe_error *error)
+{
+	int file = memfd_create("troupe-standby", MFD_CLOEXEC);
+	if (file < 0)
+		return fail(error, TROUPE_ELIMIT, "cannot keep the run in memory: %s", strerror(errno));
+	char *path = mem_printf("/proc/self/fd/%d", file);
+	troupe_status status = standby_write(file, bytes, count, error);
+	if (!status)
+		status = standby_repeat(standby, path, shows, step, state, error);
+	size_t named = strlen(path);
+	if (status && !strncmp(error->text, path, named) && !strncmp(error->text + named, ": ", 2))
+		(void)fail(error, status, "what the primary sent: %.400s", error->text + named + 2);
+	free(path);
+	(void)close(file);
+	return status;
+}
+
+/* --- trying it ---------------------------------------------------------------------------------------------------- */
+
+/* What this machine lacks, such as the library of a plug-in, is found while the primary is there. */
+static void *standby_try(void *arg)
+{
+	struct troupe_standby *standby = arg;
+	struct standby_trial *trial = &standby->trial;
+	struct text state = {0};
+	troupe_status status =
+		standby_rebuild(standby, trial->bytes.at, trial->bytes.count, false, trial->step, &state, &trial->why);
+	text_fini(&state);
+	if (status)
+		atomic_store(&trial->failed, true);
+	standby->backend->follow->following_wake(standby->following);
+	return NULL;
+}
+
+static void standby_begin_trial(struct troupe_standby *standby)
+{
+	struct standby_trial *trial = &standby->trial;
+	if (trial->begun)
+		return;
+	trial->begun = true;
+	trial->step = standby->step;
+	text_add_bytes(&trial->bytes, standby->now.at, standby->whole);
+	int failed = pthread_create(&trial->thread, NULL, standby_try, standby);
+	mem_check_thread(failed);
+	trial->runs = !failed; /* without a thread it is not tried */
+}
+
+static void standby_end_trial(struct troupe_standby *standby)
+{
+	struct standby_trial *trial = &standby->trial;
+	if (trial->runs)
+		pthread_join(trial->thread, NULL);
+	trial->runs = false;
+	text_fini(&trial->bytes);
+	trial->bytes = (struct text){0};
+}
+
+/* --- what comes from the primary ---------------------------------------------------------------------------------- */
 
 static void standby_commit(struct troupe_standby *standby, const char *bytes, size_t count)
 {
@@ -61,6 +164,7 @@ static void standby_commit(struct troupe_standby *standby, const char *bytes, si
 	standby->in_next = false;
 	standby->whole = standby->now.count;
 	standby->step = step;
+	standby_begin_trial(standby);
 }
 
 static void standby_on_follow(void *ctx, enum follow_kind kind, const char *bytes, size_t count)
@@ -78,45 +182,10 @@ static void standby_on_follow(void *ctx, enum follow_kind kind, const char *byte
 
 /* --- taking over -------------------------------------------------------------------------------------------------- */
 
-static troupe_status standby_write(const struct troupe_standby *standby, int file, struct troupe_error *error)
-{
-	for (size_t at = 0; at < standby->whole;) {
-		ssize_t count = write(file, standby->now.at + at, standby->whole - at);
-		if (count < 0 && errno != EINTR)
-			return fail(error, TROUPE_ELIMIT, "cannot keep the run in memory: %s", strerror(errno));
-		at += (size_t)MAX(count, 0);
-	}
-	return TROUPE_OK;
-}
-
-static troupe_status standby_repeat(struct troupe_standby *standby, const char *path, struct troupe_error *error)
-{
-	struct troupe_server_def def = troupe_server_def_default();
-	uint64_t step;
-	def.resume_path = path;
-	def.plugin_paths = standby->def.plugin_paths;
-	def.resource_paths = standby->def.resource_paths;
-	def.hash_every = standby->def.hash_every;
-	def.on_hash = standby->def.on_hash;
-	def.ctx = standby->def.ctx;
-	troupe_status status = replay_follow(&def, &standby->state, &step, error);
-	if (!status && step != standby->step)
-		return fail(error, TROUPE_EINTERNAL, "the run was repeated up to step %" PRIu64 ": expected %" PRIu64,
-			step, standby->step);
-	return status;
-}
-
 static troupe_status standby_take_over(struct troupe_standby *standby, struct troupe_error *error)
 {
-	int file = memfd_create("troupe-standby", MFD_CLOEXEC);
-	if (file < 0)
-		return fail(error, TROUPE_ELIMIT, "cannot keep the run in memory: %s", strerror(errno));
-	char *path = mem_printf("/proc/self/fd/%d", file);
-	troupe_status status = standby_write(standby, file, error);
-	if (!status)
-		status = standby_repeat(standby, path, error);
-	free(path);
-	(void)close(file);
+	troupe_status status =
+		standby_rebuild(standby, standby->now.at, standby->whole, true, standby->step, &standby->state, error);
 	text_fini(&standby->now);
 	text_fini(&standby->next);
 	standby->now = standby->next = (struct text){0};
@@ -135,7 +204,11 @@ troupe_status troupe_standby_run(struct troupe_standby *standby, struct troupe_e
 	error = error ? error : &unwanted;
 	troupe_status status =
 		standby->backend->follow->following_run(standby->following, &standby->takeover.term, error);
-	if (!status && standby->takeover.term.term)
+	standby_end_trial(standby);
+	const struct standby_trial *trial = &standby->trial;
+	if (!status && atomic_load(&trial->failed))
+		status = fail(error, trial->why.status, "this process cannot go on with the run: %s", trial->why.text);
+	else if (!status && standby->takeover.term.term)
 		status = standby_take_over(standby, error);
 	if (status)
 		standby->takeover.term.term = 0;
@@ -187,6 +260,7 @@ void troupe_standby_destroy(struct troupe_standby *standby)
 {
 	if (!standby)
 		return;
+	standby_end_trial(standby);
 	if (standby->following)
 		standby->backend->follow->following_destroy(standby->following);
 	text_fini(&standby->now);

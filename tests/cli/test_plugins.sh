@@ -487,4 +487,17 @@ said 'check: a world without it' 'empty.sdf: no <plugin> of it is of a kind of g
 run 1 check --plugin nowhere.so w.sdf
 said 'check: no such file' 'nowhere.so'
 
+# --- a standby without the library ------------------------------------------------------------------------------------
+
+# It says so as soon as it follows, and not when the primary is lost.
+port=$((20000 + $$ % 12000))
+timeout 60 "$troupe" run w.sdf --plugin-path good --rtf 1 --until 20 --network-role primary --network-secondaries 1 \
+	--network-listen 127.0.0.1:$port >primary.out 2>primary.err &
+primary=$!
+timeout 60 "$troupe" run --network-role secondary --plugin-path good --network-address 127.0.0.1:$port >secondary.out 2>&1 &
+run 1 run --network-role standby --network-address 127.0.0.1:$port --network-listen 127.0.0.1:0
+said 'a standby without the library' "this process cannot go on with the run: .*push"
+kill -TERM $primary
+wait
+
 totals
