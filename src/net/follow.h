@@ -39,6 +39,7 @@ struct follow_term {
 	uint64_t term;                      /* from 1 */
 	uint32_t least;                     /* secondaries to go on with; 0: the run begins */
 	struct follow_run was;              /* of a run that goes on, as the primary told it last */
+	uint64_t lost_ns;                   /* the same: when its loss was noticed (base/clock.h) */
 };
 
 /* Beside the standby, of so many secondaries: a majority of the secondaries and the standby, which the primary then

@@ -910,6 +910,17 @@ troupe_status network_gather(struct network *network, struct troupe_error *error
 	return TROUPE_OK;
 }
 
+void network_took_over(struct network *network)
+{
+	char who[HELLO_WHO_MAX + 1];
+	uint32_t before = network->changes.count;
+	if (!network->taken_over.term)
+		return;
+	(void)snprintf(who, sizeof who, "the primary of term %" PRIu64, network->taken_over.term - 1);
+	network_note_change(network, TROUPE_MEMBER_LOST, who);
+	network_went_on(network, before, clock_now_ns() - network->taken_over.lost_ns);
+}
+
 void network_went_on(struct network *network, uint32_t changes_before, uint64_t stood_ns)
 {
 	for (uint32_t i = changes_before; i < network->changes.count; i++)

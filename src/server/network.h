@@ -68,6 +68,8 @@ void network_taken(struct network *network, struct server_world *world, uint64_t
 void network_merged(struct network *network, uint64_t steps);
 /* The run goes on, after it stood still for so long; changes_before: network_change_count() before. */
 void network_went_on(struct network *network, uint32_t changes_before, uint64_t stood_ns);
+/* The first steps can be taken. If a standby has taken over: the run goes on, after the loss of the primary. */
+void network_took_over(struct network *network);
 uint32_t network_change_count(const struct network *network);
 /* The changes of the members so far. Lent until the members change; in the primary's thread. */
 const struct troupe_report_member *network_changes_so_far(const struct network *network, uint32_t *ret_count);

@@ -701,6 +701,8 @@ static troupe_status run_worlds(struct troupe_server *server, struct troupe_erro
 		}
 		for (uint32_t i = 0; server->network && i < server->world_count; i++)
 			world_note_windows(&server->worlds[i]);
+		if (server->network)
+			network_took_over(server->network);
 	}
 	set_running(server, true);
 	status = run_crews(server, error);

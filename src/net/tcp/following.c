@@ -501,6 +501,7 @@ troupe_status following_run(struct following *s, struct follow_term *ret_term, s
 	memcpy(ret_term->run, s->hello.run, sizeof ret_term->run);
 	ret_term->term = s->hello.term + 1;
 	ret_term->was = s->was;
+	ret_term->lost_ns = s->lost_ns ? s->lost_ns : clock_now_ns();
 	ret_term->least = following_needed(s);
 	return TROUPE_OK;
 }
