@@ -58,7 +58,8 @@ def with_role(hello, role, **changes):
         numbers(len(listen)) + listen
 
 
-RUN_FINE = frame(FOLLOW, numbers(RUN, 1, 1, 0, 0, 0, 400) + b'p' * 16)
+STALE_S = 6
+RUN_FINE = frame(FOLLOW, numbers(RUN, 1, 1, 0, 0, 0, 1000 * STALE_S) + b'p' * 16)
 LIES = [
     ('a hello of another run', None),
     ('rubbish', b'\xff' * 64),
@@ -98,8 +99,11 @@ def be_primary(port):
         if what == 'rubbish as a recording':
             time.sleep(0.3)
         else:
+            since = time.monotonic()
             while receive(s)[0] is not None:  # until the standby closes
                 pass
+            if time.monotonic() - since >= STALE_S:
+                sys.exit(what + ' was not noticed')  # only the silence after it was
         s.close()
         print(what, flush=True)
 
