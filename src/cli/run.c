@@ -860,8 +860,7 @@ static int run_as_standby(struct run *run)
 	if (given) {
 		cli_complain("run",
 			"%s: not with --network-role standby: the state, and the commands that wait in it, come from "
-			"the "
-			"primary; see troupe run --help",
+			"the primary; see troupe run --help",
 			given);
 		return CLI_BAD_USAGE;
 	}

@@ -1,4 +1,4 @@
-/* The same wait as that of a secondary process: a standby has nothing to save before it takes over. */
+/* A standby that is told to end has nothing to save before it takes over; afterwards run.c runs it as a primary. */
 #include "cli/standby.h"
 
 #include "base/text.h"

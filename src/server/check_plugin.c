@@ -36,8 +36,8 @@ static void say(struct check *check, bool wrong, const char *format, ...)
 
 static void describe_parameter(struct check *check, const struct troupe_parameter *p)
 {
-	static const char *const kinds[] = {
-		"number", "true or false", "text", "three numbers", "pose", "elements", "no effect"};
+	static const char *const kinds[] = {"number", "true or false", "text", "three numbers", "pose", "elements",
+		"no effect"};
 	if (p->kind == TROUPE_NUMBER || p->kind == TROUPE_VECTOR)
 		say(check, false, "  <%s>: %s from %g to %g: %.200s", p->name, kinds[p->kind], p->low, p->high,
 			p->what ? p->what : "");

@@ -34,7 +34,7 @@ struct frame_pool *frame_pool_create(void)
 static void frame_forget_changes(struct frame *frame)
 {
 	for (uint32_t i = 0; i < frame->changes.count; i++)
-		free((char *)(uintptr_t)frame->changes.at[i].member.who);
+		free((char *)(uintptr_t)frame->changes.at[i].who);
 	frame->changes.count = 0;
 }
 
@@ -288,8 +288,8 @@ static void frame_fill_changes(struct frame *frame, const struct network *networ
 	uint32_t count;
 	const struct troupe_report_member *all = network_changes_so_far(network, &count);
 	for (uint32_t i = count - MIN(count, (uint32_t)FRAME_CHANGES_MAX); i < count; i++) {
-		struct frame_change change = {all[i]};
-		change.member.who = mem_strdup(all[i].who);
+		struct troupe_report_member change = all[i];
+		change.who = mem_strdup(all[i].who);
 		vec_push(&frame->changes, change);
 	}
 }

@@ -56,10 +56,6 @@ struct frame_member {              /* of a component with other members */
 	uint32_t model, component; /* index in snapshot.scene; a number from 0 */
 };
 
-struct frame_change {                       /* of the processes of a networked run */
-	struct troupe_report_member member; /* its text is the frame's */
-};
-
 struct frame_place { /* a performer in a level, or near it */
 	uint32_t model, level;
 	bool in;
@@ -93,10 +89,10 @@ struct frame {
 	struct frame_level *levels;     /* [level_count] of the world's scene, in order */
 	VEC(struct frame_ghost) ghosts; /* by model */
 	VEC(struct frame_move) moves;
-	uint64_t shares;                  /* of struct dispatch */
-	VEC(struct frame_place) places;   /* by model, then level */
-	VEC(struct frame_change) changes; /* the last ones, in order */
-	VEC(struct frame_work) work;      /* of each secondary */
+	uint64_t shares;                          /* of struct dispatch */
+	VEC(struct frame_place) places;           /* by model, then level */
+	VEC(struct troupe_report_member) changes; /* the last ones, in order; their texts are the frame's */
+	VEC(struct frame_work) work;              /* of each secondary */
 	VEC(struct frame_member) members; /* by model; components are numbered in the order of their first models */
 	VEC(struct frame_report) reports; /* by key, then `of` */
 	struct text report_bytes;

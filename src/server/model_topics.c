@@ -95,7 +95,9 @@ static bool encode_poses(const struct frame *frame, const struct topic_row *row,
 }
 
 /* row->of of a pose that is published alone: the bits of troupe_output.of, then the part. */
-enum { OF_BITS = 8, PARTS_MAX = 1 << 24, OF_OTHERS = TROUPE_OF_COLLISIONS | TROUPE_OF_VISUALS | TROUPE_OF_SENSORS };
+enum { OF_BITS = 8,
+	PARTS_MAX = 1 << 24,
+	OF_OTHERS = TROUPE_OF_COLLISIONS | TROUPE_OF_VISUALS | TROUPE_OF_SENSORS };
 _Static_assert(TROUPE_OF_FIXED < 1 << OF_BITS, "all bits of `of` fit");
 
 static bool encode_one_pose(const struct frame *frame, const struct topic_row *row, struct text *out)
@@ -104,8 +106,8 @@ static bool encode_one_pose(const struct frame *frame, const struct topic_row *r
 	struct arena arena = {0};
 	if (model == TROUPE_NONE)
 		return false;
-	Gz__Msgs__Pose *pose =
-		pose_parts_encode(&arena, frame, model, row->of >> OF_BITS, row->of & ((1 << OF_BITS) - 1));
+	Gz__Msgs__Pose *pose = pose_parts_encode(
+		&arena, frame, model, row->of >> OF_BITS, row->of & ((1 << OF_BITS) - 1));
 	if (pose)
 		return encode_end(&pose->base, &arena, out);
 	arena_fini(&arena);
@@ -415,8 +417,9 @@ static void add_model(struct model_topics *topics, uint32_t model)
 {
 	const struct scene *scene = topics->world->scene;
 	struct place *place = &topics->places[model];
-	struct topic_row row = {
-		.model = scene->models[model].name, .world = topics->world->index, .key = key_of(scene, model)};
+	struct topic_row row = {.model = scene->models[model].name,
+		.world = topics->world->index,
+		.key = key_of(scene, model)};
 	char *of = mem_printf("model '%s'", scene->models[model].name);
 	const char *owner = owners_name(&topics->world->primary.edit.owners, scene->models[model].owner);
 	row.client = owner ? owner : "";

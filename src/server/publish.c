@@ -182,11 +182,11 @@ static void add_box(struct arena *arena, const struct scene_level *level, Troupe
 	out->buffer = level->outer.hi.x - level->box.hi.x;
 }
 
-static void encode_changes(struct arena *arena, const struct frame *frame, Troupe__Msgs__Levels *levels)
+static void publish_encode_changes(struct arena *arena, const struct frame *frame, Troupe__Msgs__Levels *levels)
 {
 	levels->change = arena_array(arena, Troupe__Msgs__Levels__Change *, frame->changes.count);
 	for (uint32_t i = 0; i < frame->changes.count; i++) {
-		const struct troupe_report_member *from = &frame->changes.at[i].member;
+		const struct troupe_report_member *from = &frame->changes.at[i];
 		Troupe__Msgs__Levels__Change *to = arena_array(arena, Troupe__Msgs__Levels__Change, 1);
 		troupe__msgs__levels__change__init(to);
 		to->what = encode_text(troupe_member_change_name(from->change));
@@ -217,7 +217,7 @@ static bool encode_all_levels(const struct frame *frame, const struct topic_row 
 	for (uint32_t i = 0; i < snapshot->model_count; i++)
 		if (snapshot->scene->models[i].performer || move_of(frame, i))
 			levels.performer[levels.n_performer++] = encode_performer(&arena, frame, i);
-	encode_changes(&arena, frame, &levels);
+	publish_encode_changes(&arena, frame, &levels);
 	return encode_end(&levels.base, &arena, out);
 }
 

@@ -208,7 +208,7 @@ static void flush(struct troupe_server *server)
 }
 
 /* Call it when a chunk was put. */
-static void record_count(struct troupe_server *server, size_t bytes)
+static void record_count_bytes(struct troupe_server *server, size_t bytes)
 {
 	struct recorder *recorder = server->recorder;
 	recorder->since += bytes;
@@ -220,7 +220,7 @@ static void add_chunk(struct troupe_server *server, enum record_kind kind)
 {
 	struct recorder *recorder = server->recorder;
 	record_put_chunk(&recorder->to, kind);
-	record_count(server, RECORD_CHUNK_BYTES + recorder->to.body.count);
+	record_count_bytes(server, RECORD_CHUNK_BYTES + recorder->to.body.count);
 }
 
 /* --- states ------------------------------------------------------------------------------------------------------- */
@@ -316,7 +316,7 @@ void record_begin(struct troupe_server *server)
 	}
 	record_put_start(&recorder->to, server);
 	recorder->state_bytes = recorder->to.body.count;
-	record_count(server, 0);
+	record_count_bytes(server, 0);
 	recorder->since = 0;
 	if (open_to_write(recorder))
 		add_hash(server, recorder->step, RECORD_HASH);
@@ -339,7 +339,7 @@ static void add_files(struct server_world *world, const struct command *command)
 	struct recorder *recorder = world->server->recorder;
 	size_t before = recorder->to.out.count;
 	record_put_files(&recorder->to, world, command);
-	record_count(world->server, recorder->to.out.count - before);
+	record_count_bytes(world->server, recorder->to.out.count - before);
 }
 
 void record_made(struct server_world *world, const struct command *command)
@@ -359,7 +359,7 @@ void record_taken(struct server_world *world, uint64_t step, const struct comman
 	if (!open_to_write(recorder))
 		return;
 	record_put_command(&recorder->to, world, step, command, failed);
-	record_count(world->server, RECORD_CHUNK_BYTES + recorder->to.body.count);
+	record_count_bytes(world->server, RECORD_CHUNK_BYTES + recorder->to.body.count);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */

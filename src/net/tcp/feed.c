@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { FEED_LOOK_MS = 50, FEED_PART_BYTES = 60000, FEED_GOODBYE_MS = 500, FEED_WHY_BYTES = 256 };
+enum { FEED_LOOK_MS = 50, FEED_PART_BYTES = 60000, FEED_GOODBYE_MS = 500 };
 #define FEED_ROOM_BYTES ((size_t)4 << 20)    /* that may wait in the channel */
 #define FEED_WAITING_BYTES ((size_t)1 << 30) /* that may wait in the queue */
 

@@ -22,23 +22,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { FOLLOWING_LOOK_MS = 50, FOLLOWING_VOTES_MAX = 2 * TROUPE_SECONDARIES_MAX, FOLLOWING_FINISHING_MAX = 64 };
+enum { FOLLOWING_LOOK_MS = 50, FOLLOWING_VOTES_MAX = 2 * TROUPE_SECONDARIES_MAX };
 #define FOLLOWING_BYTES_MAX (UINT64_C(4) << 30)
 #define FOLLOWING_RETRY_NS UINT64_C(200000000)
-#define FOLLOWING_VOTE_NS UINT64_C(1500000000)   /* a secondary that came so lately has not found a primary */
-#define FOLLOWING_FINISH_NS UINT64_C(1000000000) /* for the last frame of one that was sent away */
-#define FOLLOWING_PATIENCE_NS                                                                                          \
-	UINT64_C(30000000000) /* how long secondaries that have lost a primary look for another                        \
-			       */
+#define FOLLOWING_VOTE_NS UINT64_C(1500000000) /* a secondary that came so lately has not found a primary */
+/* How long secondaries that have lost a primary look for another one. */
+#define FOLLOWING_PATIENCE_NS UINT64_C(30000000000)
 
 struct vote {
 	unsigned char id[HELLO_ID_BYTES];
 	uint64_t first_ns, seen_ns; /* when it came first, and last */
-};
-
-struct sent_away {
-	struct channel *channel;
-	uint64_t until_ns;
 };
 
 struct following {
@@ -47,9 +40,9 @@ struct following {
 	struct address address; /* of the primary */
 	struct key key;
 	bool keyed;
-	uint64_t wait_ns; /* for the primary to accept this process; 0: no limit */
-	struct listener *listener;
-	int woken; /* event file */
+	uint64_t wait_ns;       /* for the primary to accept this process; 0: no limit */
+	struct session session; /* only its listener, and connections that are being closed */
+	int woken;              /* event file */
 	struct log_limit log_limit;
 	/* the connection to the primary */
 	struct channel *channel; /* NULL: none */
@@ -67,7 +60,6 @@ struct following {
 	/* the primary is lost */
 	uint64_t began_ns, lost_ns; /* 0: it is not */
 	VEC(struct vote) votes;
-	VEC(struct sent_away) sent_away;
 	uint32_t told; /* votes that people were told of */
 	/* the end */
 	bool over, takes_over;
@@ -389,12 +381,7 @@ static void following_answer(struct following *s, struct channel *channel, uint6
 	refuse_encode(words, again, &refusal);
 	(void)channel_send(channel, FRAME_REFUSE, refusal.at, refusal.count, NULL);
 	text_fini(&refusal);
-	channel_finish(channel);
-	(void)channel_work(channel, now_ns, NULL);
-	if (s->sent_away.count == FOLLOWING_FINISHING_MAX)
-		channel_destroy(channel);
-	else
-		vec_push(&s->sent_away, (struct sent_away){channel, now_ns + FOLLOWING_FINISH_NS});
+	session_finish(&s->session, channel);
 }
 
 static void following_listen(struct following *s, uint64_t now_ns)
@@ -402,20 +389,12 @@ static void following_listen(struct following *s, uint64_t now_ns)
 	struct channel *channel;
 	struct address from;
 	struct troupe_error unwanted;
-	uint32_t kept = 0;
-	listener_work(s->listener, now_ns);
-	while ((channel = listener_take(s->listener)))
+	listener_work(s->session.listener, now_ns);
+	while ((channel = listener_take(s->session.listener)))
 		following_answer(s, channel, now_ns);
-	while (listener_take_refusal(s->listener, &from, &unwanted))
+	while (listener_take_refusal(s->session.listener, &from, &unwanted))
 		;
-	for (uint32_t i = 0; i < s->sent_away.count; i++) {
-		struct sent_away *one = &s->sent_away.at[i];
-		if (now_ns >= one->until_ns || channel_work(one->channel, now_ns, NULL))
-			channel_destroy(one->channel);
-		else
-			s->sent_away.at[kept++] = *one;
-	}
-	s->sent_away.count = kept;
+	session_flush(&s->session, 0);
 }
 
 /* --- deciding ----------------------------------------------------------------------------------------------------- */
@@ -454,7 +433,7 @@ static void following_wait(struct following *s)
 	uint64_t rung;
 	if (s->channel)
 		fds[count++] = (struct pollfd){channel_fd(s->channel), channel_poll_events(s->channel), 0};
-	count += listener_poll(s->listener, clock_now_ns(), fds + count);
+	count += listener_poll(s->session.listener, clock_now_ns(), fds + count);
 	int least_ms = s->stale_ms ? (int)(s->stale_ms / 5 + 1) : FOLLOWING_LOOK_MS;
 	(void)poll(fds, count, MIN(FOLLOWING_LOOK_MS, least_ms));
 	if (fds[0].revents)
@@ -492,8 +471,8 @@ troupe_status following_run(struct following *s, struct follow_term *ret_term, s
 	}
 	if (s->channel && s->met)
 		following_say_goodbye(s);
-	listener_destroy(s->listener);
-	s->listener = NULL;
+	listener_destroy(s->session.listener);
+	s->session.listener = NULL;
 	channel_destroy(s->channel);
 	s->channel = NULL;
 	if (!s->takes_over)
@@ -517,7 +496,7 @@ void following_wake(struct following *s)
 /* Secondaries are told the host only if it is one that others can reach; else they take it from the connection. */
 static void following_describe(struct following *s)
 {
-	const struct address *at = listener_address(s->listener);
+	const struct address *at = listener_address(s->session.listener);
 	char where[ADDRESS_TEXT_BYTES];
 	address_text(at, where);
 	if (address_is_wildcard(at) || address_is_loopback(at))
@@ -544,7 +523,7 @@ static troupe_status following_open(
 	if (!status)
 		status = address_parse_listen(where, ADDRESS_PORT, &options.address, error);
 	if (!status)
-		status = listener_create(&options, &s->listener, error);
+		status = listener_create(&options, &s->session.listener, error);
 	if (!status)
 		following_describe(s);
 	return status;
@@ -572,13 +551,10 @@ void following_destroy(struct following *s)
 {
 	if (!s)
 		return;
-	for (uint32_t i = 0; i < s->sent_away.count; i++)
-		channel_destroy(s->sent_away.at[i].channel);
-	vec_free(&s->sent_away);
 	vec_free(&s->votes);
 	free(s->processes);
 	channel_destroy(s->channel);
-	listener_destroy(s->listener);
+	session_fini(&s->session);
 	key_forget(&s->key);
 	if (s->woken >= 0)
 		(void)close(s->woken);

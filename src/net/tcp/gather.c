@@ -627,7 +627,7 @@ static void note_late(struct gathering *gathering, const struct channel *channel
 }
 
 /* Whether the peer may be let in later; the owner is told. *ret_why: if it could be, but may not. */
-static bool knocks(struct gathering *gathering, const struct hello *hello, const char **ret_why)
+static bool gather_knocks(struct gathering *gathering, const struct hello *hello, const char **ret_why)
 {
 	if (!gathering->host->knocked || (!*hello->client && !gathering->members.more_come))
 		return false;
@@ -671,7 +671,7 @@ static void gather_hear_late(struct gathering *gathering, struct channel *channe
 		gather_take_standby(gathering, channel, &hello);
 		return;
 	}
-	bool again = valid && knocks(gathering, &hello, &why);
+	bool again = valid && gather_knocks(gathering, &hello, &why);
 	(void)snprintf(begun, sizeof begun, "the run has begun with %u %s", gathering->secondaries,
 		word(gathering->secondaries));
 	/* members that come back may be sooner than the gathering */
