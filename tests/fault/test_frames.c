@@ -1094,7 +1094,7 @@ static void test_small(void)
 	check(hello_match(&primary, &viewer, &why) == TROUPE_EPROTOCOL && strstr(why.text, "--watch-listen"),
 		"a viewer takes part as a secondary: %s", why.text);
 	out.count = 0;
-	welcome_encode(&(struct welcome){1, 2, 1000, 0, {0}}, &out);
+	welcome_encode(&(struct welcome){.secondary = 1, .secondaries = 2, .stale_ms = 1000}, &out);
 	ends_where_it_ends("a welcome", decode_welcome, &out, "its welcome is not valid");
 	refuses_number("a welcome", decode_welcome, &out, 0, 0);
 	refuses_number("a welcome", decode_welcome, &out, 0, 3);
@@ -1271,7 +1271,8 @@ static void send_world(struct channel *channel, enum lie lie)
 
 static troupe_status own_hello(enum hello_role role, struct hello *ret_hello)
 {
-	struct gather_self self = {&(struct troupe_network){.secondaries = 1}, physics_fingerprint()};
+	struct gather_self self = {
+		.network = &(struct troupe_network){.secondaries = 1}, .fingerprint = physics_fingerprint()};
 	return gather_hello(&self, role, ret_hello, NULL);
 }
 
@@ -1284,7 +1285,8 @@ static void lie_as_primary(struct channel *channel, enum lie lie)
 	(void)snprintf(hello.name, sizeof hello.name, "liar");
 	hello_encode(&hello, &out);
 	send_text(channel, FRAME_HELLO, &out);
-	welcome_encode(&(struct welcome){lie == LIE_WELCOME ? 2 : 1, 1, 20000, 0, {0}}, &out);
+	welcome_encode(
+		&(struct welcome){.secondary = lie == LIE_WELCOME ? 2 : 1, .secondaries = 1, .stale_ms = 20000}, &out);
 	send_text(channel, FRAME_WELCOME, &out);
 	if (lie == LIE_START_EARLY || lie == LIE_STEP_EARLY || lie == LIE_ACK) {
 		number_encode(0, &out);

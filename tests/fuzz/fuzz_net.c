@@ -273,7 +273,7 @@ static void make_stream(struct text *stream, bool from_primary)
 	add_frame(stream, FRAME_HELLO, &payload);
 	payload.count = 0;
 	if (from_primary) {
-		welcome_encode(&(struct welcome){1, 1, 1000, 0, {0}}, &payload);
+		welcome_encode(&(struct welcome){.secondary = 1, .secondaries = 1, .stale_ms = 1000}, &payload);
 		add_frame(stream, FRAME_WELCOME, &payload);
 		payload.count = 0;
 	}
@@ -305,7 +305,8 @@ static void make_corpus(void)
 	hello.protocol = HELLO_PROTOCOL + 1;
 	hello_encode(&hello, &corpus[corpus_count++]);
 	announcement_encode(&announcement, &corpus[corpus_count++]);
-	welcome_encode(&(struct welcome){1, 2, 1000, 0, {0}}, &corpus[corpus_count++]);
+	welcome_encode(&(struct welcome){.secondary = 1, .secondaries = 2, .stale_ms = 1000, .standby = "spare:11400"},
+		&corpus[corpus_count++]);
 	heartbeat_encode(&(struct heartbeat){.busy = true, .step = 5}, &corpus[corpus_count++]);
 	stop_encode(&stop, &corpus[corpus_count++]);
 	refuse_encode("one too many", false, &corpus[corpus_count++]);
