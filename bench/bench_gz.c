@@ -229,15 +229,15 @@ static struct troupe_server *create(const char *world, int secondaries, enum way
 }
 
 /* Until the other process has all subscriptions: then each step of an odometry publishes one message for each robot. */
-static void await_subscriber(struct troupe_gz *gz, struct troupe_server *server, int robots, uint64_t *until)
+static void await_subscriber(struct troupe_gateway *gz, struct troupe_server *server, int robots, uint64_t *until)
 {
 	uint64_t begin_ns = bench_now_ns();
 	for (;;) {
-		uint64_t before = troupe_gz_counts(gz).published;
+		uint64_t before = troupe_gateway_counts(gz).published;
 		*until += (uint64_t)odometry_steps;
 		(void)bench_run(server, *until);
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = 100000000}, NULL);
-		if (troupe_gz_counts(gz).published >= before + (uint64_t)robots + (uint64_t)odometry_steps)
+		if (troupe_gateway_counts(gz).published >= before + (uint64_t)robots + (uint64_t)odometry_steps)
 			return;
 		if (bench_now_ns() - begin_ns > WAIT_S * UINT64_C(1000000000))
 			die("the subscriber did not come");
@@ -262,7 +262,7 @@ static void measure(const struct bench_options *options, int robots, int seconda
 	struct troupe_server *servers[WAYS];
 	struct bench_samples rates[WAYS] = {0};
 	struct troupe_error error;
-	struct troupe_gz *gz;
+	struct troupe_gateway *gz;
 	uint64_t until = 0;
 	(void)snprintf(partition, sizeof partition, "bench_gz_%ld_%d", (long)getpid(), robots);
 	pid_t by_node = start_process(receive_by_node, partition, robots);
@@ -275,7 +275,13 @@ static void measure(const struct bench_options *options, int robots, int seconda
 	}
 	if (pthread_create(&sender.thread, NULL, send_all, &sender))
 		die("no thread");
-	must(troupe_gz_start(servers[WAY_GZ], &(struct troupe_gz_def){.partition = partition}, &gz, &error), &error);
+	const struct troupe_gateway_setting settings[] = {{"partition", partition}};
+	must(troupe_gateway_start(&(struct troupe_gateway_def){.name = "gz",
+					  .settings = settings,
+					  .setting_count = 1,
+					  .server = servers[WAY_GZ]},
+		     &gz, &error),
+		&error);
 	await_subscriber(gz, servers[WAY_GZ], robots, &until);
 	for (int way = 0; way < WAYS; way++)
 		(void)bench_run(servers[way], until);
@@ -287,8 +293,8 @@ static void measure(const struct bench_options *options, int robots, int seconda
 	print(options, "gz-transport, to bare ZeroMQ", robots, secondaries, &rates[WAY_GZ], &rates[WAY_BARE],
 		servers[WAY_GZ], 0.95);
 	bench_same(servers[WAY_ALONE], servers[WAY_GZ], "with and without a subscriber");
-	struct troupe_gz_counts counts = troupe_gz_counts(gz);
-	troupe_gz_end(gz, NULL);
+	struct troupe_gateway_counts counts = troupe_gateway_counts(gz);
+	troupe_gateway_end(gz, NULL);
 	close_sender(&sender);
 	fprintf(stderr, "%d robots on %d: %lu messages by gz-transport, %lu step boundaries lost; %lu bare\n", robots,
 		secondaries, (unsigned long)counts.published, (unsigned long)counts.boundaries_lost,

@@ -194,16 +194,16 @@ int main(int argc, char **argv)
 		barrier_die("no ZeroMQ socket");
 	receive_parts(socket, 1);
 	struct troupe_server *server = bench_server(barrier_world, 0), *alone = bench_server(barrier_world, 0);
-	struct troupe_gz_def def = {.address = NULL};
-	struct troupe_gz *gz;
+	const struct troupe_gateway_def def = {.name = "gz", .server = server};
+	struct troupe_gateway *gz;
 	struct troupe_error error;
 	const char *const names[] = {"b", NULL};
-	if (troupe_gz_start(server, &def, &gz, &error) || troupe_server_await(server, names, 10000000000u, &error))
+	if (troupe_gateway_start(&def, &gz, &error) || troupe_server_await(server, names, 10000000000u, &error))
 		barrier_die(error.text);
 	struct barrier_rates rates = {0};
 	barrier_measure(&options, server, alone, exchange, socket, steps, &rates);
 	barrier_print(&options, "gz-transport, a cart, an exchange in each step", &rates, 0, 0.7, server);
-	troupe_gz_end(gz, NULL);
+	troupe_gateway_end(gz, NULL);
 	kill(bare, SIGTERM);
 	(void)waitpid(bare, NULL, 0);
 	(void)waitpid(client, NULL, 0);

@@ -21,7 +21,7 @@ enum way { WAY_ALONE, WAY_NO_PAGE, WAY_STUCK, WAY_PAGE, WAYS };
 static const char *const names[WAYS] = {"no viewer", "a viewer without a page", "a page that takes nothing", "a page"};
 
 struct page {
-	struct troupe_view *view;
+	struct troupe_gateway *view;
 	int file;
 	pthread_t thread;
 	bool reads;
@@ -75,7 +75,7 @@ static void connect_page(struct page *page)
 	char address[200], host[40];
 	unsigned port = 0;
 	struct text upgrade = {0}, answer = {0}, frame = {0};
-	troupe_view_address(page->view, address, sizeof address);
+	troupe_gateway_describe(page->view, address, sizeof address);
 	must(sscanf(address, "http://127.0.0.1:%u/", &port) == 1, address);
 	(void)snprintf(host, sizeof host, "127.0.0.1:%u", port);
 	page->file = client_connect((uint16_t)port);
@@ -93,20 +93,20 @@ static void connect_page(struct page *page)
 
 static void start(struct page *page, struct troupe_server *server, enum way way)
 {
-	const struct troupe_view_def def = {.port = 0};
+	const struct troupe_gateway_def def = {.name = "view", .address = "0", .server = server};
 	struct troupe_error error;
 	page->file = -1;
 	page->reads = way == WAY_PAGE;
 	if (way == WAY_ALONE)
 		return;
-	must(!troupe_view_start(server, &def, &page->view, &error), error.text);
+	must(!troupe_gateway_start(&def, &page->view, &error), error.text);
 	if (way != WAY_NO_PAGE)
 		connect_page(page);
 }
 
 static void stop(struct page *page)
 {
-	troupe_view_end(page->view, NULL);
+	troupe_gateway_end(page->view, NULL);
 	if (page->reads)
 		(void)pthread_join(page->thread, NULL);
 	if (page->file >= 0)

@@ -1,9 +1,35 @@
 /* Gateways: adapters through which other programs see a running server and act on it. A gateway reads what the server
  * publishes and posts what arrives (client.h); it never touches the world.
  *
- * gz-transport: all topics and services of a server for Gazebo's programs, unchanged (`gz topic`, `gz service`,
- * bridges, GUIs), of both generations: Ignition and Gz. Barrier clients join by the services /lockstep/join, step and
- * leave (src/gateway/lockstep/PROTOCOL.md). */
+ *   gz         all topics and services for Gazebo's programs, unchanged (`gz topic`, `gz service`, bridges, GUIs), of
+ *              both generations: Ignition and Gz. Barrier clients join by the services /lockstep/join, step and leave
+ *              (src/gateway/lockstep/PROTOCOL.md). Address: of an interface through which other hosts are served;
+ *              none: programs of this machine only. Settings: partition (not given: GZ_PARTITION or IGN_PARTITION, or
+ *              else "HOST:USER"). Besides it reads GZ_DISCOVERY_MULTICAST_IP, GZ_DISCOVERY_MSG_PORT,
+ *              GZ_DISCOVERY_SRV_PORT, GZ_RELAY, GZ_TRANSPORT_USERNAME and _PASSWORD, GZ_TRANSPORT_TOPIC_STATISTICS,
+ *              _SNDHWM and _RCVHWM; each also with IGN_. Messages of another run with the same names of worlds are not
+ *              taken, or it would command this one.
+ *   view       a page for browsers that shows the worlds and commands them. The page is a part of the library; no other
+ *              host is asked for anything. src/gateway/view/PROTOCOL.md has the protocol between page and library.
+ *              Shows recordings. Port 8686. Settings: any-port, and those of all ports (below).
+ *   foxglove   Foxglove, Lichtblick and other clients of their WebSocket protocol; src/ROS2.md has the types. Shows
+ *              recordings: clients choose with the protocol's playback control whether it plays, how fast, and which
+ *              step is shown. Port 8765. Settings: insecure, origin, and those of all ports.
+ *   rosbridge  the protocol of rosbridge, version 2, for roslibjs, roslibpy and other such libraries: topics and
+ *              services under the names and with the types of ROS 2 (src/gateway/rosbridge/PROTOCOL.md, src/ROS2.md).
+ *              Barrier clients can join. Port 9090. Settings: robot (the model whose topics have names without its
+ *              namespace, too; not given: the only model with topics, if there is one), insecure, origin, and those of
+ *              all ports.
+ *   ros2       a node of ROS 2, /troupe, through DDS (src/ROS2.md). Address: as of gz. Settings: domain (0 to 232),
+ *              robot, distro (humble or jazzy). In one process there is one such gateway in each domain.
+ *   ws         topics and services as Gazebo names them, as JSON or as protobuf, through a plain WebSocket
+ *              (src/gateway/ws/PROTOCOL.md). Barrier clients can join. Port 9002. Settings: insecure, origin, and those
+ *              of all ports.
+ *
+ * Settings of all ports: token (at least 16 letters, digits, - and _; not given: a random one, where other hosts can
+ * connect), require-token (true: also where only this machine can connect), cert and key (PEM files: TLS; both or none);
+ * insecure (true: no token: any program that reaches the port can see and command everything); origin (of another site
+ * whose web pages may connect: "https://panel.example"; pages of this machine may in any case). */
 #ifndef TROUPE_GATEWAY_H
 #define TROUPE_GATEWAY_H
 
@@ -19,77 +45,14 @@ extern "C" {
 
 struct troupe_server;
 struct troupe_server_def;
-struct troupe_gz;
+struct troupe_gateway;
 
-struct troupe_gz_def { /* zeroed: what the environment says, on this machine only */
-	/* The IPv4 address of an interface of this machine: programs that reach it can see and command everything, and
-	 * nothing is encrypted. NULL: programs of this machine only. */
-	const char *address;
-	const char *partition; /* NULL: GZ_PARTITION or IGN_PARTITION, or else "HOST:USER" */
+struct troupe_gateway_setting {
+	const char *key, *value; /* value of a flag: "true", "false"; NULL: true */
 };
 
-/* Whether this build has gz-transport (ZeroMQ). */
-TROUPE_API bool troupe_gz_available(void);
-/* Starts a thread that serves until troupe_gz_end(), which must come before troupe_server_destroy(). Besides the
- * partition it reads GZ_DISCOVERY_MULTICAST_IP, GZ_DISCOVERY_MSG_PORT, GZ_DISCOVERY_SRV_PORT, GZ_RELAY,
- * GZ_TRANSPORT_USERNAME and _PASSWORD, GZ_TRANSPORT_TOPIC_STATISTICS, _SNDHWM and _RCVHWM; each also with IGN_.
- * Messages of another run with the same names of worlds are not taken, or it would command this one.
- * TROUPE_EINVAL: a setting is not valid, or this build has no gz-transport; TROUPE_EIO: no socket or no multicast. */
-TROUPE_API troupe_status troupe_gz_start(struct troupe_server *server, const struct troupe_gz_def *def,
-	struct troupe_gz **ret_gz, struct troupe_error *error);
-/* The same in the process of the robot client run->client. Barrier clients cannot join there. run is not used after the
- * call. Further errors: as troupe_view_connect(). */
-struct troupe_view_run;
-TROUPE_API troupe_status troupe_gz_connect(const struct troupe_view_run *run, const struct troupe_gz_def *def,
-	struct troupe_gz **ret_gz, struct troupe_error *error);
-/* Says goodbye to all peers. why: the run has failed, and barrier clients are told the reason; NULL: it has ended. gz
- * may be NULL. */
-TROUPE_API void troupe_gz_end(struct troupe_gz *gz, const struct troupe_error *why);
-
-struct troupe_gz_counts {
-	uint64_t published;       /* messages that were sent */
-	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
-	uint64_t taken, refused;  /* messages and requests that came: how many were valid, and how many were not */
-	uint64_t commands;        /* how many of `taken` were commands to the simulation */
-	uint64_t joined;          /* barrier clients that have joined so far (barrier.h) */
-};
-/* Any thread. */
-TROUPE_API struct troupe_gz_counts troupe_gz_counts(const struct troupe_gz *gz);
-/* One line for people: "partition host:user, discovery 239.255.0.7:10317 on 127.0.0.1 (this machine only)". */
-TROUPE_API void troupe_gz_describe(const struct troupe_gz *gz, char *ret_text, size_t bytes);
-
-/* --- the viewer --------------------------------------------------------------------------------------------------- */
-
-/* A page for browsers that shows the running worlds and commands them. The page is a part of the library; no other host
- * is asked for anything. The protocol between page and library is in src/gateway/view/PROTOCOL.md. */
-struct troupe_view;
-
-struct troupe_view_def { /* zeroed: this machine only, any free port */
-	/* An IPv4 or IPv6 address of this machine; "*": all; NULL: 127.0.0.1. Where other hosts can connect, each page
-	 * must give the token. */
-	const char *address;
-	uint16_t port;    /* 0: any free one */
-	bool port_or_any; /* if the port is in use, any free one */
-	/* At least 16 letters, digits, - and _. NULL: a random one, or none where only this machine can connect. */
-	const char *token;
-	bool needs_token;                 /* also where only this machine can connect */
-	const char *cert_path, *key_path; /* PEM: the page is served with TLS; NULL: without */
-	void (*say)(
-		void *ctx, const char *text); /* a line for people: a request was refused, any thread; may be NULL */
-	void *ctx;
-};
-
-/* Whether this build has the viewer (a web server, and three.js). */
-TROUPE_API bool troupe_view_available(void);
-/* Starts threads that serve until troupe_view_end(), which must come before troupe_server_destroy(). TROUPE_EINVAL: a
- * setting is not valid, or this build has no viewer; TROUPE_EIO: the port cannot be had, or a file cannot be read. */
-TROUPE_API troupe_status troupe_view_start(struct troupe_server *server, const struct troupe_view_def *def,
-	struct troupe_view **ret_view, struct troupe_error *error);
-/* Shows a recording (record.h) in the same way: pages say which step is shown, or how fast it plays; they cannot change
- * it. `recording` is as for troupe_player_open(), and so are further errors. */
-TROUPE_API troupe_status troupe_view_open(const struct troupe_server_def *recording, const struct troupe_view_def *def,
-	struct troupe_view **ret_view, struct troupe_error *error);
-struct troupe_view_run {      /* of another process, which was started with --watch-listen */
+/* A run of another process, which was started with --watch-listen. */
+struct troupe_view_run {
 	const char *address;  /* HOST[:PORT]; port 47083 if none is given */
 	const char *key_file; /* as in troupe_watch_def */
 	bool insecure;
@@ -100,28 +63,59 @@ struct troupe_view_run {      /* of another process, which was started with --wa
 	const char *ticket; /* of the client: troupe_secondary_ticket(); without it the run refuses the name */
 };
 
-/* Shows a run of another process, which is not disturbed: pages can change nothing. run: valid until troupe_view_end().
- * TROUPE_EPEER: it cannot be reached; TROUPE_EPROTOCOL: it refuses. */
-TROUPE_API troupe_status troupe_view_connect(const struct troupe_view_run *run, const struct troupe_view_def *def,
-	struct troupe_view **ret_view, struct troupe_error *error);
-/* After troupe_view_open(): plays, as pages ask, until troupe_view_stop(). After troupe_view_connect(): waits for the
- * end of the run, or troupe_view_stop(); *error has the reason. TROUPE_OK: the run has ended; TROUPE_EPEER: the
- * connection was lost; else the run has failed. Blocks. */
-TROUPE_API troupe_status troupe_view_play(struct troupe_view *view, struct troupe_error *error);
-/* Any thread, also in a signal handler; also before troupe_view_play(). */
-TROUPE_API void troupe_view_stop(struct troupe_view *view);
-/* Tells all pages why they are left: the run has failed, or, with NULL, has ended. view may be NULL. */
-TROUPE_API void troupe_view_end(struct troupe_view *view, const struct troupe_error *why);
-/* The address of the page, with its token: "http://127.0.0.1:8686/". */
-TROUPE_API void troupe_view_address(const struct troupe_view *view, char *ret_text, size_t bytes);
+struct troupe_gateway_def {
+	const char *name; /* "rosbridge" */
+	/* Of a gateway with a port: PORT, :PORT, HOST, HOST:PORT, [IPv6]:PORT; HOST is an address of this machine, or "*"
+	 * for all; none: 127.0.0.1; port 0: any free one. Of gz and ros2: an IPv4 address. NULL: the usual one, for
+	 * programs of this machine. */
+	const char *address;
+	const struct troupe_gateway_setting *settings; /* the last of several with one key counts */
+	uint32_t setting_count;
+	/* What it shows; one of these. */
+	struct troupe_server *server;
+	const struct troupe_view_run *run; /* barrier clients cannot join there */
+	const struct troupe_server_def *recording; /* as for troupe_player_open() (record.h) */
+	/* A line for people: which client or request was refused and why. Any thread. May be NULL. */
+	void (*say)(void *ctx, const char *text);
+	void *ctx;
+};
 
-struct troupe_view_counts {
-	uint32_t pages;           /* that are connected */
-	uint64_t commands;        /* to the simulation */
+/* Whether there is a gateway of this name, and this build has what it needs. */
+TROUPE_API bool troupe_gateway_is_available(const char *name);
+/* The name of the gateway at this index, and what people call it; NULL: there are no more. */
+TROUPE_API const char *troupe_gateway_name(uint32_t index, const char **ret_title);
+/* Starts a thread that serves until troupe_gateway_end(), which must come before troupe_server_destroy(). What def
+ * points to is not used after the call, except for server and ctx. TROUPE_EINVAL: the name, the address or a setting is
+ * not valid, or this build has no such gateway; TROUPE_EIO: the address cannot be had, or a file cannot be read;
+ * TROUPE_EPEER: the run of another process cannot be reached; TROUPE_EPROTOCOL: it refuses. Further errors as of
+ * troupe_player_open(). */
+TROUPE_API troupe_status troupe_gateway_start(
+	const struct troupe_gateway_def *def, struct troupe_gateway **ret_gateway, struct troupe_error *error);
+/* Of a recording: plays, as clients ask, until troupe_gateway_stop(). Of a run of another process: waits for its end, or
+ * troupe_gateway_stop(); *error has the reason. TROUPE_OK: the run has ended; TROUPE_EPEER: the connection was lost; else
+ * the run has failed. Of a server: returns at once. */
+TROUPE_API troupe_status troupe_gateway_play(struct troupe_gateway *gateway, struct troupe_error *error);
+/* Any thread, also in a signal handler; also before troupe_gateway_play(). */
+TROUPE_API void troupe_gateway_stop(struct troupe_gateway *gateway);
+/* Clients get the last messages and replies, and the end: why: the error with which the run has failed; NULL: it has
+ * ended. Then all connections are closed. gateway may be NULL. */
+TROUPE_API void troupe_gateway_end(struct troupe_gateway *gateway, const struct troupe_error *why);
+/* The address for clients, with its token, "ws://127.0.0.1:9090/?token=..."; or a line for people, "partition host:user,
+ * discovery 239.255.0.7:10317 on 127.0.0.1 (this machine only)", "domain 0, node /troupe, this machine only". */
+TROUPE_API void troupe_gateway_describe(const struct troupe_gateway *gateway, char *ret_text, size_t bytes);
+
+struct troupe_gateway_counts {
+	uint32_t clients;         /* connected now; of gz and ros2: 0 */
+	uint32_t topics;          /* of ros2: that are offered now, both ways; else 0 */
+	uint64_t published;       /* messages that were sent or queued, once for each subscription */
+	uint64_t lost;            /* how many of `published` were lost, because their clients were slow */
 	uint64_t boundaries_lost; /* step boundaries whose messages were lost, because the gateway was too slow */
+	uint64_t taken, refused;  /* messages and requests that came: how many were valid, and how many were not */
+	uint64_t commands;        /* how many of `taken` were commands to the simulation */
+	uint64_t joined;          /* barrier clients that have joined so far (barrier.h) */
 };
 /* Any thread. */
-TROUPE_API struct troupe_view_counts troupe_view_counts(const struct troupe_view *view);
+TROUPE_API struct troupe_gateway_counts troupe_gateway_counts(const struct troupe_gateway *gateway);
 
 /* --- MCAP files --------------------------------------------------------------------------------------------------- */
 
@@ -166,7 +160,7 @@ struct troupe_mcap_def {
 	void (*on_end)(void *ctx, const char *text); /* any thread: why the file ends before the run. May be NULL */
 	void *ctx;
 	troupe_mcap_names names;
-	const char *robot; /* with names of ROS 2: as in troupe_ros2_def; NULL: the only one */
+	const char *robot; /* with names of ROS 2: as the setting of ros2; NULL: the only one */
 };
 
 struct troupe_mcap;

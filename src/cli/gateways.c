@@ -6,11 +6,9 @@
 #include "base/host_port.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/serve.h"
 #include "cli/signals.h"
 
-#include <troupe/foxglove.h>
-#include <troupe/ros2.h>
-#include <troupe/rosbridge.h>
 #include <troupe/server.h>
 
 #include <stdio.h>
@@ -18,15 +16,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { VIEW_PORT = 8686, OPENING_GRACE_MS = 500 };
+enum { OPENING_GRACE_MS = 500 };
 
 struct gateways {
-	struct troupe_gz *gz;
-	struct troupe_view *view;
 	struct troupe_watch *watch;
-	struct troupe_foxglove *foxglove;
-	struct troupe_ros2 *ros2;
-	struct troupe_rosbridge *rosbridge;
+	struct troupe_gateway *all[GATEWAYS_MAX];
+	struct serve asked[GATEWAYS_MAX];
+	uint32_t count;
+	struct arena arena; /* texts of `asked` */
 	void (*say)(void *ctx, bool loud, const char *text);
 	void *ctx;
 };
@@ -75,50 +72,113 @@ static troupe_status start_watch(struct gateways *gateways, const struct gateway
 	return TROUPE_OK;
 }
 
-/* server or run is NULL. */
-static troupe_status start_gz(struct gateways *gateways, const struct gateways_settings *settings,
-	struct troupe_server *server, const struct troupe_view_run *run, struct troupe_error *error)
+/* --- what is asked for -------------------------------------------------------------------------------------------- */
+
+static struct serve *ask(struct gateways *gateways, const char *option, const char *name, const char *address)
+{
+	struct serve *asked = &gateways->asked[gateways->count++];
+	*asked = (struct serve){.option = option, .name = name, .address = address};
+	return asked;
+}
+
+/* "--foxglove-cert" and its kin. */
+static void add_common(struct serve *asked, const char *cert, const char *key, const char *token, bool needs_token)
+{
+	serve_add(asked, "cert", cert);
+	serve_add(asked, "key", key);
+	serve_add(asked, "token", token);
+	serve_add_flag(asked, "require-token", needs_token);
+}
+
+static void ask_view(struct gateways *gateways, const struct gateways_settings *settings)
+{
+	struct serve *asked = ask(gateways, "--view", "view", settings->view_address);
+	add_common(asked, settings->view_cert, settings->view_key, settings->view_token, settings->token);
+	serve_add_flag(asked, "any-port", !settings->view_address);
+}
+
+static void ask_foxglove(struct gateways *gateways, const struct gateways_settings *settings)
+{
+	struct serve *asked = ask(gateways, "--foxglove", "foxglove", settings->foxglove);
+	add_common(asked, settings->foxglove_cert, settings->foxglove_key, settings->foxglove_token, settings->token);
+	serve_add(asked, "origin", settings->foxglove_origin);
+	serve_add_flag(asked, "insecure", settings->foxglove_insecure);
+}
+
+static void ask_rosbridge(struct gateways *gateways, const struct gateways_settings *settings)
+{
+	struct serve *asked = ask(gateways, "--rosbridge", "rosbridge", settings->rosbridge);
+	add_common(asked, settings->rosbridge_cert, settings->rosbridge_key, settings->rosbridge_token, settings->token);
+	serve_add(asked, "origin", settings->rosbridge_origin);
+	serve_add(asked, "robot", settings->rosbridge_robot);
+	serve_add_flag(asked, "insecure", settings->rosbridge_insecure);
+}
+
+static void ask_ros2(struct gateways *gateways, const struct gateways_settings *settings)
+{
+	struct serve *asked = ask(gateways, "--ros2", "ros2", settings->ros2_address);
+	if (settings->ros2_domain >= 0)
+		serve_add(asked, "domain", arena_printf(&gateways->arena, "%lld", (long long)settings->ros2_domain));
+	serve_add(asked, "robot", settings->ros2_robot);
+	serve_add(asked, "distro", settings->ros2_distro);
+}
+
+static bool is_served(const struct gateways *gateways, const char *name)
+{
+	for (uint32_t i = 0; i < gateways->count; i++)
+		if (!strcmp(gateways->asked[i].name, name))
+			return true;
+	return false;
+}
+
+/* Those of --serve. */
+static troupe_status ask_served(
+	struct gateways *gateways, const struct gateways_settings *settings, struct troupe_error *error)
+{
+	for (uint32_t i = 0; i < settings->serve.count; i++) {
+		struct serve served;
+		troupe_status status = serve_parse(settings->serve.at[i], &gateways->arena, &served, error);
+		if (status)
+			return status;
+		if (is_served(gateways, served.name))
+			return fail(error, TROUPE_EINVAL, "--serve %.40s: it is asked for twice: expected once",
+				served.name);
+		if (gateways->count == GATEWAYS_MAX)
+			return fail(error, TROUPE_ELIMIT, "--serve: expected at most %d gateways", (int)GATEWAYS_MAX);
+		serve_add_flag(&served, "require-token", settings->token && strcmp(served.name, "gz") &&
+								   strcmp(served.name, "ros2"));
+		gateways->asked[gateways->count++] = served;
+	}
+	return TROUPE_OK;
+}
+
+/* gz is served unless it is not wanted; *ret_usual: no option asks for it. */
+static bool wants_gz(const struct gateways_settings *settings)
 {
 	const char *never = getenv("TROUPE_NO_GZ");
-	struct troupe_gz_def def = {.address = settings->gz_address};
-	char line[256];
-	struct troupe_error why;
-	if (settings->no_gz || (!settings->gz_address && ((never && *never) || !troupe_gz_available())))
-		return TROUPE_OK;
-	troupe_status status = server ? troupe_gz_start(server, &def, &gateways->gz, &why)
-				      : troupe_gz_connect(run, &def, &gateways->gz, &why);
-	if (!status) {
-		troupe_gz_describe(gateways->gz, line, sizeof line);
-		tell(gateways, settings->gz_address, "gz-transport: ", line, settings->gz_address ? commands_open : "");
-		return TROUPE_OK;
-	}
-	if (settings->gz_address)
-		return fail(error, status, "--gz-address: %s", why.text);
-	tell(gateways, true, "no gz-transport: ", why.text, " (--no-gz leaves it out)");
-	return TROUPE_OK;
+	if (settings->no_gz)
+		return false;
+	return settings->gz_address || (!(never && *never) && troupe_gateway_is_available("gz"));
 }
 
-/* --- the viewer and Foxglove -------------------------------------------------------------------------------------- */
-
-/* Takes an address apart. *ret_port: the usual port before the call. The caller frees *ret_host; NULL: no host. */
-static troupe_status parse_address(
-	const char *option, const char *address, char **ret_host, uint16_t *ret_port, struct troupe_error *error)
+static troupe_status ask_all(
+	struct gateways *gateways, const struct gateways_settings *settings, struct troupe_error *error)
 {
-	struct host_port parts;
-	if (!host_port_read(address, &parts))
-		return fail(error, TROUPE_EINVAL,
-			"%s: '%.80s': expected " HOST_PORT_FORMS ", for example %u or 192.168.1.5:%u", option, address,
-			*ret_port, *ret_port);
-	*ret_host = *parts.host ? mem_strdup(parts.host) : NULL;
-	*ret_port = parts.has_port ? parts.port : *ret_port;
-	return TROUPE_OK;
+	if (settings->ros2)
+		ask_ros2(gateways, settings);
+	if (settings->rosbridge)
+		ask_rosbridge(gateways, settings);
+	if (settings->view || settings->view_address)
+		ask_view(gateways, settings);
+	if (settings->foxglove)
+		ask_foxglove(gateways, settings);
+	troupe_status status = ask_served(gateways, settings, error);
+	if (!status && wants_gz(settings) && !is_served(gateways, "gz") && gateways->count < GATEWAYS_MAX)
+		(void)ask(gateways, settings->gz_address ? "--gz-address" : "", "gz", settings->gz_address);
+	return status;
 }
 
-static void say_refused(void *ctx, const char *text)
-{
-	const struct gateways *gateways = ctx;
-	gateways->say(gateways->ctx, false, text);
-}
+/* --- starting ----------------------------------------------------------------------------------------------------- */
 
 /* The object that is shown: one of these, the others are NULL. */
 struct shown {
@@ -127,195 +187,143 @@ struct shown {
 	const struct troupe_view_run *run;
 };
 
-static troupe_status start_view(struct gateways *gateways, const struct gateways_settings *settings,
-	const struct shown *shown, struct troupe_error *error)
-{
-	struct troupe_view_def def = {.port = VIEW_PORT,
-		.token = settings->view_token,
-		.needs_token = settings->token,
-		.port_or_any = !settings->view_address,
-		.cert_path = settings->view_cert,
-		.key_path = settings->view_key,
-		.say = say_refused,
-		.ctx = gateways};
-	char *host = NULL, address[512];
-	troupe_status status = TROUPE_OK;
-	struct troupe_error why;
-	if (settings->view_address)
-		status = parse_address("--view-address", settings->view_address, &host, &def.port, error);
-	if (status)
-		return status;
-	def.address = host;
-	if (shown->server)
-		status = troupe_view_start(shown->server, &def, &gateways->view, &why);
-	else if (shown->recording)
-		status = troupe_view_open(shown->recording, &def, &gateways->view, &why);
-	else
-		status = troupe_view_connect(shown->run, &def, &gateways->view, &why);
-	free(host);
-	if (status)
-		return fail(error, status, "%s%s", shown->server ? "--view: " : "", why.text);
-	troupe_view_address(gateways->view, address, sizeof address);
-	tell(gateways, true, "view: ", address, "");
-	return TROUPE_OK;
-}
-
-static void say_refused_loudly(void *ctx, const char *text)
+static void say_loudly(void *ctx, const char *text)
 {
 	const struct gateways *gateways = ctx;
 	gateways->say(gateways->ctx, true, text);
 }
 
-static troupe_status start_foxglove(struct gateways *gateways, const struct gateways_settings *settings,
-	const struct shown *shown, struct troupe_error *error)
+static void say_quietly(void *ctx, const char *text)
 {
-	struct troupe_foxglove_def def = {.port = TROUPE_FOXGLOVE_PORT,
-		.token = settings->foxglove_token,
-		.needs_token = settings->token,
-		.insecure = settings->foxglove_insecure,
-		.cert_path = settings->foxglove_cert,
-		.key_path = settings->foxglove_key,
-		.origin = settings->foxglove_origin,
-		.say = say_refused_loudly,
-		.say_ctx = gateways};
-	char *host = NULL, address[512];
-	struct troupe_error why;
-	if (!settings->foxglove)
-		return TROUPE_OK;
-	troupe_status status = parse_address("--foxglove", settings->foxglove, &host, &def.port, error);
-	if (status)
-		return status;
-	def.address = host;
-	if (shown->server)
-		status = troupe_foxglove_start(shown->server, &def, &gateways->foxglove, &why);
-	else if (shown->run)
-		status = troupe_foxglove_connect(shown->run, &def, &gateways->foxglove, &why);
-	else
-		status = troupe_foxglove_open(shown->recording, &def, &gateways->foxglove, &why);
-	free(host);
-	if (status)
-		return fail(error, status, "%s%s", shown->server || status == TROUPE_EINVAL ? "--foxglove: " : "",
-			why.text);
-	troupe_foxglove_address(gateways->foxglove, address, sizeof address);
-	tell(gateways, true, "Foxglove: ", address, "");
-	return TROUPE_OK;
+	const struct gateways *gateways = ctx;
+	gateways->say(gateways->ctx, false, text);
 }
 
-/* ROS_DOMAIN_ID is what all programs of ROS 2 read. */
-static troupe_status find_domain(int64_t given, uint32_t *ret_domain, struct troupe_error *error)
+static bool is_one_of(const char *name, const char *one, const char *other)
 {
-	const char *said = getenv("ROS_DOMAIN_ID");
-	int64_t domain = MAX(given, 0);
-	if (given < 0 && said && *said && (!text_int64(said, &domain) || domain < 0 || domain > TROUPE_ROS2_DOMAIN_MAX))
-		return fail(error, TROUPE_EINVAL, "ROS_DOMAIN_ID: '%.40s': expected 0 .. %d", said,
-			(int)TROUPE_ROS2_DOMAIN_MAX);
-	*ret_domain = (uint32_t)domain;
-	return TROUPE_OK;
+	return !strcmp(name, one) || !strcmp(name, other);
 }
 
-/* A model may be created later, so a name that no model has is not refused. server may be NULL. */
-static void check_robot(
-	struct gateways *gateways, const char *option, const struct troupe_server *server, const char *robot)
+/* A model may be created later, so a name that no model has is not refused. */
+static void check_robot(const struct gateways *gateways, const struct serve *asked, const struct troupe_server *server)
 {
-	char line[400];
+	const char *robot = serve_value(asked, "robot");
+	struct text line = {0};
 	for (uint32_t world = 0; robot && server && world < troupe_server_world_count(server); world++)
 		if (troupe_find_model(server, world, robot).at)
 			return;
 	if (!robot || !server)
 		return;
-	(void)snprintf(line, sizeof line,
-		"no model '%.150s' is in the world: until there is, no topic has a name without its namespace", robot);
-	tell(gateways, true, option, line, "");
+	text_add(&line, "%s-robot: no model '%.150s' is in the world: until there is, no topic has a name without its "
+			"namespace", strcmp(asked->option, "--serve") ? asked->option : asked->name, robot);
+	gateways->say(gateways->ctx, true, line.at);
+	text_fini(&line);
 }
 
-/* server or run is NULL. */
-static troupe_status start_ros2(struct gateways *gateways, const struct gateways_settings *settings,
-	struct troupe_server *server, const struct troupe_view_run *run, struct troupe_error *error)
+static const char *title_of(const char *name)
 {
-	struct troupe_ros2_def def = {.address = settings->ros2_address,
-		.robot = settings->ros2_robot,
-		.humble = settings->ros2_distro && !strcmp(settings->ros2_distro, "humble"),
-		.say = say_refused_loudly,
-		.say_ctx = gateways};
-	char line[128];
+	const char *title = name, *found;
+	for (uint32_t i = 0; (found = troupe_gateway_name(i, &title)); i++)
+		if (!strcmp(found, name))
+			return title;
+	return name;
+}
+
+static void tell_where(const struct gateways *gateways, uint32_t at)
+{
+	const struct serve *asked = &gateways->asked[at];
+	bool open = asked->address && is_one_of(asked->name, "gz", "ros2");
+	char where[512], before[80];
+	troupe_gateway_describe(gateways->all[at], where, sizeof where);
+	(void)snprintf(before, sizeof before, "%s: ", title_of(asked->name));
+	tell(gateways, *asked->option, before, where, open ? commands_open : "");
+}
+
+/* The subject of a message: the option, where one asks for the gateway. */
+static troupe_status name_option(const struct gateways *gateways, const struct serve *asked, const struct shown *shown,
+	troupe_status status, const struct troupe_error *why, struct troupe_error *error)
+{
+	bool by_serve = !strcmp(asked->option, "--serve");
+	bool is_address = asked->address && status == TROUPE_EINVAL && strstr(why->text, "': expected " HOST_PORT_FORMS);
+	(void)gateways;
+	if (!shown->server && status != TROUPE_EINVAL)
+		return fail(error, status, "%s", why->text);
+	if (!strcmp(asked->name, "view") && !by_serve && !shown->server && !is_address)
+		return fail(error, status, "%s", why->text);
+	return fail(error, status, "%s%s%s%s: %s", asked->option, by_serve ? " " : "", by_serve ? asked->name : "",
+		is_address && !strcmp(asked->option, "--view") ? "-address" : "", why->text);
+}
+
+static troupe_status start_one(
+	struct gateways *gateways, uint32_t at, const struct shown *shown, struct troupe_error *error)
+{
+	const struct serve *asked = &gateways->asked[at];
 	struct troupe_error why;
-	if (!settings->ros2)
+	const struct troupe_gateway_def def = {.name = asked->name,
+		.address = asked->address,
+		.settings = asked->settings,
+		.setting_count = asked->setting_count,
+		.server = shown->server,
+		.run = shown->run,
+		.recording = shown->recording,
+		.say = strcmp(asked->name, "view") ? say_loudly : say_quietly,
+		.ctx = gateways};
+	troupe_status status = troupe_gateway_start(&def, &gateways->all[at], &why);
+	if (status && *asked->option)
+		return name_option(gateways, asked, shown, status, &why, error);
+	if (status) {
+		tell(gateways, true, "no gz-transport: ", why.text, " (--no-gz leaves it out)");
 		return TROUPE_OK;
-	troupe_status status = find_domain(settings->ros2_domain, &def.domain, error);
-	if (status)
-		return status;
-	status = server ? troupe_ros2_start(server, &def, &gateways->ros2, &why)
-			: troupe_ros2_connect(run, &def, &gateways->ros2, &why);
-	if (status)
-		return fail(error, status, "--ros2: %s", why.text);
-	troupe_ros2_describe(gateways->ros2, line, sizeof line);
-	tell(gateways, true, "ROS 2: ", line, settings->ros2_address ? commands_open : "");
-	check_robot(gateways, "--ros2-robot: ", server, def.robot);
+	}
+	tell_where(gateways, at);
+	check_robot(gateways, asked, shown->server);
 	return TROUPE_OK;
 }
 
-/* server or run is NULL. */
-static troupe_status start_rosbridge(struct gateways *gateways, const struct gateways_settings *settings,
-	struct troupe_server *server, const struct troupe_view_run *run, struct troupe_error *error)
+static troupe_status start_all(struct gateways *gateways, const struct shown *shown, struct troupe_error *error)
 {
-	struct troupe_rosbridge_def def = {.port = TROUPE_ROSBRIDGE_PORT,
-		.token = settings->rosbridge_token,
-		.needs_token = settings->token,
-		.insecure = settings->rosbridge_insecure,
-		.cert_path = settings->rosbridge_cert,
-		.key_path = settings->rosbridge_key,
-		.origin = settings->rosbridge_origin,
-		.robot = settings->rosbridge_robot,
-		.say = say_refused_loudly,
-		.say_ctx = gateways};
-	char *host = NULL, address[512];
-	struct troupe_error why;
-	if (!settings->rosbridge)
-		return TROUPE_OK;
-	troupe_status status = parse_address("--rosbridge", settings->rosbridge, &host, &def.port, error);
-	if (status)
-		return status;
-	def.address = host;
-	status = server ? troupe_rosbridge_start(server, &def, &gateways->rosbridge, &why)
-			: troupe_rosbridge_connect(run, &def, &gateways->rosbridge, &why);
-	free(host);
-	if (status)
-		return fail(error, status, "--rosbridge: %s", why.text);
-	troupe_rosbridge_address(gateways->rosbridge, address, sizeof address);
-	tell(gateways, true, "rosbridge: ", address, "");
-	check_robot(gateways, "--rosbridge-robot: ", server, def.robot);
-	return TROUPE_OK;
+	troupe_status status = TROUPE_OK;
+	for (uint32_t i = 0; i < gateways->count && !status; i++)
+		status = start_one(gateways, i, shown, error);
+	return status;
 }
+
+static struct gateways *make(
+	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways)
+{
+	struct gateways *gateways = *ret_gateways = mem_alloc(sizeof *gateways);
+	*gateways = (struct gateways){.say = say, .ctx = ctx};
+	return gateways;
+}
+
+/* --- showing ------------------------------------------------------------------------------------------------------ */
 
 static troupe_status open_shown(const struct gateways_settings *settings, const struct troupe_server_def *def,
 	const struct troupe_view_run *run, void (*say)(void *ctx, bool loud, const char *text), void *ctx,
 	struct gateways **ret_gateways, struct troupe_error *error)
 {
 	const struct shown shown = {.recording = run ? NULL : def, .run = run};
-	struct gateways *gateways = mem_alloc(sizeof *gateways);
-	*gateways = (struct gateways){.say = say, .ctx = ctx};
-	*ret_gateways = gateways;
-	return settings->foxglove ? start_foxglove(gateways, settings, &shown, error)
-				  : start_view(gateways, settings, &shown, error);
+	struct gateways *gateways = make(say, ctx, ret_gateways);
+	troupe_status status = ask_served(gateways, settings, error);
+	if (!status && settings->foxglove)
+		ask_foxglove(gateways, settings);
+	else if (!status && !gateways->count)
+		ask_view(gateways, settings);
+	if (!status && gateways->count > 1)
+		status = fail(error, TROUPE_EINVAL, "--serve: expected one gateway that shows the recording");
+	return status ? status : start_all(gateways, &shown, error);
 }
 
 static void stop_playing(void *ctx)
 {
 	struct gateways *gateways = ctx;
-	if (gateways->view)
-		troupe_view_stop(gateways->view);
-	else
-		troupe_foxglove_stop(gateways->foxglove);
+	troupe_gateway_stop(gateways->all[0]);
 }
 
 static troupe_status play(struct gateways *gateways, struct troupe_error *error)
 {
-	troupe_status status = TROUPE_OK;
 	signals_tell(stop_playing, gateways);
-	if (gateways->view)
-		status = troupe_view_play(gateways->view, error);
-	else
-		troupe_foxglove_play(gateways->foxglove);
+	troupe_status status = troupe_gateway_play(gateways->all[0], error);
 	signals_tell(NULL, NULL);
 	return status;
 }
@@ -374,63 +382,48 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error)
 {
-	struct gateways *gateways = mem_alloc(sizeof *gateways);
-	*gateways = (struct gateways){.say = say, .ctx = ctx};
-	*ret_gateways = gateways;
-	troupe_status status = start_gz(gateways, settings, server, NULL, error);
+	struct gateways *gateways = make(say, ctx, ret_gateways);
+	troupe_status status = ask_all(gateways, settings, error);
 	if (!status)
 		status = start_watch(gateways, settings, server, error);
-	if (!status)
-		status = start_ros2(gateways, settings, server, NULL, error);
-	if (!status)
-		status = start_rosbridge(gateways, settings, server, NULL, error);
-	if (!status && (settings->view || settings->view_address))
-		status = start_view(gateways, settings, &(struct shown){.server = server}, error);
-	return status ? status : start_foxglove(gateways, settings, &(struct shown){.server = server}, error);
+	return status ? status : start_all(gateways, &(struct shown){.server = server}, error);
 }
 
 troupe_status gateways_connect(const struct gateways_settings *settings, const struct troupe_view_run *run,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error)
 {
-	const struct shown shown = {.run = run};
-	struct gateways *gateways = mem_alloc(sizeof *gateways);
-	*gateways = (struct gateways){.say = say, .ctx = ctx};
-	*ret_gateways = gateways;
-	troupe_status status = start_gz(gateways, settings, NULL, run, error);
-	if (!status)
-		status = start_ros2(gateways, settings, NULL, run, error);
-	if (!status)
-		status = start_rosbridge(gateways, settings, NULL, run, error);
-	if (!status && (settings->view || settings->view_address))
-		status = start_view(gateways, settings, &shown, error);
-	return status ? status : start_foxglove(gateways, settings, &shown, error);
+	struct gateways *gateways = make(say, ctx, ret_gateways);
+	troupe_status status = ask_all(gateways, settings, error);
+	return status ? status : start_all(gateways, &(struct shown){.run = run}, error);
+}
+
+static void describe(const struct gateways *gateways, const char *name, char *ret_text, size_t bytes)
+{
+	for (uint32_t i = 0; i < gateways->count; i++)
+		if (gateways->all[i] && !strcmp(gateways->asked[i].name, name))
+			troupe_gateway_describe(gateways->all[i], ret_text, bytes);
 }
 
 struct gateways_addresses gateways_addresses(const struct gateways *gateways)
 {
 	struct gateways_addresses all = {0};
-	if (gateways->view)
-		troupe_view_address(gateways->view, all.view, sizeof all.view);
-	if (gateways->foxglove)
-		troupe_foxglove_address(gateways->foxglove, all.foxglove, sizeof all.foxglove);
-	if (gateways->rosbridge)
-		troupe_rosbridge_address(gateways->rosbridge, all.rosbridge, sizeof all.rosbridge);
+	describe(gateways, "view", all.view, sizeof all.view);
+	describe(gateways, "foxglove", all.foxglove, sizeof all.foxglove);
+	describe(gateways, "rosbridge", all.rosbridge, sizeof all.rosbridge);
+	describe(gateways, "gz", all.gz, sizeof all.gz);
+	describe(gateways, "ros2", all.ros2, sizeof all.ros2);
 	if (gateways->watch)
 		troupe_watch_describe(gateways->watch, all.watch, sizeof all.watch);
-	if (gateways->gz)
-		troupe_gz_describe(gateways->gz, all.gz, sizeof all.gz);
-	if (gateways->ros2)
-		troupe_ros2_describe(gateways->ros2, all.ros2, sizeof all.ros2);
 	return all;
 }
 
-/* given: an address, or NULL; address: "ws://HOST:PORT/?token=...", or "": the gateway is off. */
-static void keep_place(const char **given, const char **token, const char *address, struct arena *arena)
+/* given: an address, or NULL; where: "ws://HOST:PORT/?token=...", or "": the gateway is off. */
+static void keep_place(const char **given, const char **token, const char *where, struct arena *arena)
 {
 	static const char before_token[] = "?token=";
-	const char *host = strstr(address, "://"), *slash = host ? strchr(host + 3, '/') : NULL, *colon = slash;
-	const char *mark = strstr(address, before_token);
+	const char *host = strstr(where, "://"), *slash = host ? strchr(host + 3, '/') : NULL, *colon = slash;
+	const char *mark = strstr(where, before_token);
 	struct host_port named = {.port = 0};
 	while (colon && colon > host + 3 && *colon != ':')
 		colon--;
@@ -444,14 +437,32 @@ static void keep_place(const char **given, const char **token, const char *addre
 		*token = arena_strdup(arena, mark + sizeof before_token - 1);
 }
 
+/* The same for one of --serve. */
+static const char *keep_served(const struct gateways *gateways, const char *text, struct arena *arena)
+{
+	struct serve served;
+	char where[512] = "";
+	const char *token = NULL;
+	if (serve_parse(text, arena, &served, NULL))
+		return text;
+	describe(gateways, served.name, where, sizeof where);
+	keep_place(&served.address, &token, where, arena);
+	return strstr(where, "://") ? serve_text(&served, served.address, token, arena) : text;
+}
+
 void gateways_keep_places(const struct gateways *gateways, struct gateways_settings *settings, struct arena *arena)
 {
 	const struct gateways_addresses all = gateways_addresses(gateways);
 	const char *bound = strrchr(all.watch, ':');
 	struct host_port listen;
-	keep_place(&settings->view_address, &settings->view_token, all.view, arena);
-	keep_place(&settings->foxglove, &settings->foxglove_token, all.foxglove, arena);
-	keep_place(&settings->rosbridge, &settings->rosbridge_token, all.rosbridge, arena);
+	for (uint32_t i = 0; i < settings->serve.count; i++)
+		settings->serve.at[i] = keep_served(gateways, settings->serve.at[i], arena);
+	if (settings->view || settings->view_address)
+		keep_place(&settings->view_address, &settings->view_token, all.view, arena);
+	if (settings->foxglove)
+		keep_place(&settings->foxglove, &settings->foxglove_token, all.foxglove, arena);
+	if (settings->rosbridge)
+		keep_place(&settings->rosbridge, &settings->rosbridge_token, all.rosbridge, arena);
 	if (bound && settings->watch.listen && host_port_read(settings->watch.listen, &listen) && listen.has_port &&
 		!listen.port)
 		settings->watch.listen =
@@ -460,41 +471,32 @@ void gateways_keep_places(const struct gateways *gateways, struct gateways_setti
 
 bool gateways_can_be_joined(const struct gateways *gateways)
 {
-	return gateways && (gateways->gz || gateways->rosbridge);
+	for (uint32_t i = 0; gateways && i < gateways->count; i++)
+		if (gateways->all[i] && (is_one_of(gateways->asked[i].name, "gz", "rosbridge") ||
+						!strcmp(gateways->asked[i].name, "ws")))
+			return true;
+	return false;
 }
 
 bool gateways_commanded(const struct gateways *gateways)
 {
-	if (!gateways)
-		return false;
-	if (gateways->view && troupe_view_counts(gateways->view).commands)
-		return true;
-	if (gateways->foxglove && troupe_foxglove_counts(gateways->foxglove).commands)
-		return true;
-	if (gateways->rosbridge) {
-		struct troupe_rosbridge_counts counts = troupe_rosbridge_counts(gateways->rosbridge);
+	for (uint32_t i = 0; gateways && i < gateways->count; i++) {
+		if (!gateways->all[i])
+			continue;
+		const struct troupe_gateway_counts counts = troupe_gateway_counts(gateways->all[i]);
 		if (counts.commands || counts.joined)
 			return true;
 	}
-	if (gateways->ros2 && troupe_ros2_counts(gateways->ros2).commands)
-		return true;
-	if (gateways->watch && troupe_watch_commands(gateways->watch))
-		return true;
-	if (!gateways->gz)
-		return false;
-	struct troupe_gz_counts counts = troupe_gz_counts(gateways->gz);
-	return counts.commands || counts.joined;
+	return gateways && gateways->watch && troupe_watch_commands(gateways->watch);
 }
 
 void gateways_end(struct gateways *gateways, const struct troupe_error *why)
 {
 	if (!gateways)
 		return;
-	troupe_view_end(gateways->view, why);
-	troupe_foxglove_end(gateways->foxglove, why);
-	troupe_rosbridge_end(gateways->rosbridge, why);
-	troupe_ros2_end(gateways->ros2, why);
-	troupe_gz_end(gateways->gz, why);
+	for (uint32_t i = gateways->count; i-- > 0;)
+		troupe_gateway_end(gateways->all[i], why);
 	troupe_watch_end(gateways->watch, why);
+	arena_fini(&gateways->arena);
 	free(gateways);
 }

@@ -3,12 +3,16 @@
 #define CLI_GATEWAYS_H
 
 #include "base/arena.h"
+#include "cli/options.h"
 
 #include <troupe/gateway.h>
 
 struct troupe_server;
 
+enum { GATEWAYS_MAX = 16 };
+
 struct gateways_settings {
+	struct option_list serve; /* as serve_parse() (cli/serve.h) takes them, beside those of the other fields */
 	bool no_gz;               /* no gz-transport */
 	const char *gz_address;   /* of the interface through which other hosts are served; NULL: this machine only */
 	bool view;                /* a page for browsers, on this machine, at the usual port or any free one */
@@ -49,8 +53,8 @@ troupe_status gateways_start(const struct gateways_settings *settings, struct tr
 troupe_status gateways_connect(const struct gateways_settings *settings, const struct troupe_view_run *run,
 	void (*say)(void *ctx, bool loud, const char *text), void *ctx, struct gateways **ret_gateways,
 	struct troupe_error *error);
-/* Shows instead the recording of def, to Foxglove if settings->foxglove is given and to browsers if not, or to browsers
- * the run of another process (def or run is NULL): prints the address, and shows it until a signal asks the process to
+/* Shows instead the recording of def through the gateway that is asked for, or to browsers if none is, or the run of
+ * another process (def or run is NULL): prints the address, and shows it until a signal asks the process to
  * stop, or that run is over. Sets on_warning and ctx of def. command: of troupe, for messages; verbosity: its -v.
  * Returns the exit status: CLI_BAD_USAGE for a wrong address, and where this build has no such gateway. */
 struct troupe_server_def;
@@ -59,8 +63,7 @@ int gateways_show(const char *command, const struct gateways_settings *settings,
 /* The addresses by which programs reach those that are on; "": it is off. */
 struct gateways_addresses {
 	char view[512], foxglove[512], rosbridge[512], watch[128];
-	char gz[256];   /* what troupe_gz_describe() says */
-	char ros2[128]; /* what troupe_ros2_describe() says */
+	char gz[256], ros2[128]; /* what troupe_gateway_describe() says */
 };
 struct gateways_addresses gateways_addresses(const struct gateways *gateways);
 /* Has a later start with these settings serve at the same ports, with the same tokens. Texts are in the arena. */

@@ -8,7 +8,6 @@
 #include "cli/mcap_out.h"
 
 #include <troupe/barrier.h>
-#include <troupe/ros2.h>
 #include <troupe/server.h>
 
 #include <stddef.h>
@@ -265,6 +264,11 @@ static const struct option_spec specs[] = {
 			"models that were created through no client, and plug-ins of the world; all: everything, with "
 			"all services"},
 	{OPTION_HEADING, .help = "Other programs: topics and services of the running world"},
+	{OPTION_LIST, .name = "serve", .tags = SERVING, .argument = "NAME[=ADDRESS][,KEY=VALUE]...",
+		.offset = AT(gateways.serve),
+		.help = "serve a protocol: gz, view, foxglove, rosbridge, ros2, or ws (JSON and protobuf through a "
+			"plain WebSocket); ADDRESS: [ADDRESS:]PORT; may be repeated. The other options here are other "
+			"ways to write this one"},
 	{OPTION_FLAG, .name = "no-gz", .tags = SERVING, .excludes = "gz-address", .offset = AT(gateways.no_gz),
 		.help = "do not offer topics and services by gz-transport (by default they are offered to programs on "
 			"this machine)"},
@@ -318,7 +322,7 @@ static const struct option_spec specs[] = {
 		.help = "be a node of ROS 2, /troupe, for nodes of this machine: topics under ROS 2's names, in the "
 			"domain of ROS_DOMAIN_ID (0)"},
 	{OPTION_WHOLE, .name = "ros2-domain", .tags = SERVING, .needs = "ros2", .argument = "ID", .lo = 0,
-		.hi = TROUPE_ROS2_DOMAIN_MAX, .offset = AT(gateways.ros2_domain),
+		.hi = 232, .offset = AT(gateways.ros2_domain),
 		.help = "the domain, whatever ROS_DOMAIN_ID says"},
 	{OPTION_TEXT, .name = "ros2-robot", .tags = SERVING, .needs = "ros2", .argument = "MODEL",
 		.offset = AT(gateways.ros2_robot),

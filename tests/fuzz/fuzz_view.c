@@ -22,7 +22,7 @@ static const char world[] =
 	"filename='x'/></model>"
 	"</world></sdf>";
 static struct troupe_server *server;
-static struct troupe_view *view;
+static struct troupe_gateway *view;
 static pthread_t thread;
 static _Atomic bool stop;
 static uint16_t port;
@@ -51,7 +51,6 @@ static void *run(void *arg)
 static void begin(void)
 {
 	struct troupe_server_def def = troupe_server_def_default();
-	struct troupe_view_def shown = {0};
 	struct troupe_error error = {.text = ""};
 	char address[256];
 	def.world_path = "fuzz.sdf";
@@ -60,8 +59,10 @@ static void begin(void)
 	def.pace = TROUPE_PACE_RATE;
 	def.rate_hz = 1000;
 	must(!troupe_server_create(&def, &server, &error), error.text);
-	must(!troupe_view_start(server, &shown, &view, &error), error.text);
-	troupe_view_address(view, address, sizeof address);
+	must(!troupe_gateway_start(&(struct troupe_gateway_def){.name = "view", .address = "0", .server = server}, &view,
+		     &error),
+		error.text);
+	troupe_gateway_describe(view, address, sizeof address);
 	port = (uint16_t)strtoul(strrchr(address, ':') + 1, NULL, 10);
 	must(!pthread_create(&thread, NULL, run, NULL), "no thread");
 }
@@ -71,7 +72,7 @@ static void end(void)
 	atomic_store(&stop, true);
 	troupe_server_stop(server);
 	pthread_join(thread, NULL);
-	troupe_view_end(view, NULL);
+	troupe_gateway_end(view, NULL);
 	troupe_server_destroy(server);
 	view = NULL;
 }
@@ -119,7 +120,7 @@ static bool is_served(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
-	if (!troupe_view_available())
+	if (!troupe_gateway_is_available("view"))
 		return 0;
 	if (!view)
 		begin();
@@ -181,7 +182,7 @@ int main(int argc, char **argv)
 		seeds_write(folder, "view", i, corpus[i], strlen(corpus[i]));
 	if (folder)
 		return 0;
-	if (!troupe_view_available()) {
+	if (!troupe_gateway_is_available("view")) {
 		printf("skipped: this build has no viewer\n0 passed, 0 failed, 1 skipped\n");
 		return 77;
 	}

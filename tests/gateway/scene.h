@@ -6,6 +6,7 @@
 #include "../fault/check.h"
 #include "web_client.h"
 
+#include <troupe/gateway.h>
 #include <troupe/server.h>
 
 #include <pthread.h>
@@ -13,7 +14,7 @@
 
 struct scene {
 	struct troupe_server *server;
-	void *gateway; /* the test begins and ends it */
+	struct troupe_gateway *gateway; /* the test ends it */
 	pthread_t thread;
 	troupe_status status; /* of the run, once it has ended */
 	struct troupe_error error;
@@ -48,6 +49,18 @@ static inline void scene_listen(struct scene *scene, const char *scheme, const c
 	unsigned long port = here ? strtoul(address + n + sizeof host - 1, &end, 10) : 0;
 	check(here && port > 0 && port <= UINT16_MAX && *end == '/', "%s", address);
 	scene->port = (uint16_t)port;
+}
+
+/* Starts a gateway at any free port, of the server or of a recording. */
+static inline void scene_serve(
+	struct scene *scene, const char *name, const char *scheme, const struct troupe_server_def *recording)
+{
+	char address[200] = "";
+	const struct troupe_gateway_def def = {
+		.name = name, .address = "0", .server = recording ? NULL : scene->server, .recording = recording};
+	check(!troupe_gateway_start(&def, &scene->gateway, &scene->error), "%s", scene->error.text);
+	troupe_gateway_describe(scene->gateway, address, sizeof address);
+	scene_listen(scene, scheme, address);
 }
 
 static inline void scene_start(struct scene *scene, void *(*run)(void *), void *arg)

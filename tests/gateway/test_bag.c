@@ -13,8 +13,6 @@
 #include "mcap_read.h"
 
 #include <troupe/gateway.h>
-#include <troupe/rosbridge.h>
-#include <troupe/ros2.h>
 
 #include <jansson.h>
 #include <poll.h>
@@ -432,21 +430,23 @@ int main(int argc, char **argv)
 {
 	static struct heard bag, rosbridge, by_dds;
 	static struct mcap_read read;
-	char *path = argc > 1 ? argv[1] : mem_printf("/tmp/test_bag.%d.mcap", (int)getpid()), address[200];
+	char *path = argc > 1 ? argv[1] : mem_printf("/tmp/test_bag.%d.mcap", (int)getpid());
 	const char *source = getenv("SOURCE_DIR"), *build = getenv("BUILD_DIR");
 	uint32_t domain = 100 + (uint32_t)getpid() % 100;
 	struct troupe_mcap *mcap = NULL;
 	struct troupe_mcap_counts counts;
-	struct troupe_rosbridge *gateway = NULL;
-	struct troupe_ros2 *node = NULL;
+	struct troupe_gateway *node = NULL;
 	struct troupe_server_def def = troupe_server_def_default();
 	struct scene scene;
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (!troupe_rosbridge_available()) {
+	if (!troupe_gateway_is_available("rosbridge")) {
 		printf("skipped: bags: this build has no web server\n0 passed, 0 failed, 1 skipped\n");
 		return 0;
 	}
 	setenv("TROUPE_MODULES", mem_printf("%s/.libs", build ? build : "."), 1);
+	char number[16];
+	(void)snprintf(number, sizeof number, "%u", domain);
+	const struct troupe_gateway_setting in_domain = {"domain", number};
 	struct dds dds = start_dds(domain);
 	char *world = mem_printf("%s/tests/data/ros/robots.sdf", source ? source : ".");
 	def.world_path = world;
@@ -462,14 +462,14 @@ int main(int argc, char **argv)
 			      .path = path, .topics = &all, .topic_count = 1, .names = TROUPE_MCAP_ROS},
 		      &mcap, &scene.error),
 		"%s", scene.error.text);
-	check(!troupe_rosbridge_start(scene.server, &(struct troupe_rosbridge_def){.port = 0}, &gateway, &scene.error),
-		"%s", scene.error.text);
+	scene_serve(&scene, "rosbridge", "ws", NULL);
 	if (dds.pid > 0)
-		check(!troupe_ros2_start(
-			      scene.server, &(struct troupe_ros2_def){.domain = domain}, &node, &scene.error),
+		check(!troupe_gateway_start(&(struct troupe_gateway_def){.name = "ros2",
+						    .settings = &in_domain,
+						    .setting_count = 1,
+						    .server = scene.server},
+			      &node, &scene.error),
 			"%s", scene.error.text);
-	troupe_rosbridge_address(gateway, address, sizeof address);
-	scene_listen(&scene, "ws", address);
 	int file = client_join(scene.port, "/", "localhost", "");
 	subscribe_to_all(file, &rosbridge);
 	if (node)
@@ -477,11 +477,11 @@ int main(int argc, char **argv)
 	step(&scene, &rosbridge, &dds, &by_dds, file);
 	if (node)
 		await_dds(&dds, &by_dds, &rosbridge);
-	troupe_rosbridge_end(gateway, NULL);
+	troupe_gateway_end(scene.gateway, NULL);
 	json_t *reply;
 	while (take_json(file, &rosbridge, &reply))
 		json_decref(reply);
-	troupe_ros2_end(node, NULL);
+	troupe_gateway_end(node, NULL);
 	check(!troupe_mcap_end(mcap, &counts, &scene.error), "%s", scene.error.text);
 	troupe_server_destroy(scene.server);
 	read.message = take_of_bag;

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 
-#include <troupe/foxglove.h>
 #include <troupe/record.h>
 
 #include <jansson.h>
@@ -31,11 +30,8 @@ static void write_world(struct text *out)
 
 static void open_scene(struct scene *scene, double rtf)
 {
-	char address[200];
 	struct text sdf = {0};
 	struct troupe_server_def def = troupe_server_def_default();
-	const struct troupe_foxglove_def foxglove = {.port = 0};
-	struct troupe_foxglove *gateway = NULL;
 	def.world_path = "w.sdf";
 	write_world(&sdf);
 	def.world_text = sdf.at;
@@ -44,20 +40,17 @@ static void open_scene(struct scene *scene, double rtf)
 	def.rtf = rtf;
 	scene_create(scene, &def);
 	text_fini(&sdf);
-	check(!troupe_foxglove_start(scene->server, &foxglove, &gateway, &scene->error), "%s", scene->error.text);
-	troupe_foxglove_address(gateway, address, sizeof address);
-	scene_listen(scene, "ws", address);
-	scene->gateway = gateway;
+	scene_serve(scene, "foxglove", "ws", NULL);
 	scene_start(scene, scene_run, scene);
 }
 
 static void close_scene(struct scene *scene, bool gateway_first)
 {
 	if (gateway_first)
-		troupe_foxglove_end(scene->gateway, NULL);
+		troupe_gateway_end(scene->gateway, NULL);
 	scene_end_run(scene);
 	if (!gateway_first)
-		troupe_foxglove_end(scene->gateway, NULL);
+		troupe_gateway_end(scene->gateway, NULL);
 	troupe_server_destroy(scene->server);
 }
 
@@ -186,7 +179,7 @@ static void test_topics(void)
 				      "\"foxglove.SceneUpdate\",\"schemaEncoding\":\"jsonschema\",\"schema\":\"{"),
 		"the type of the scene");
 	clock_sleep_until_ns(clock_now_ns() + 300 * MS);
-	check(troupe_foxglove_counts(scene.gateway).published == 0, "messages without a subscription");
+	check(troupe_gateway_counts(scene.gateway).published == 0, "messages without a subscription");
 	(void)client_say(client.file, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":7,\"channelId\":%u}]}", clock);
 	uint64_t last = 0;
 	for (int i = 0; i < 50; i++) {
@@ -198,9 +191,9 @@ static void test_topics(void)
 	(void)client_say(client.file, "{\"op\":\"unsubscribe\",\"subscriptionIds\":[7]}");
 	(void)client_say(client.file, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":8,\"channelId\":%u}]}", stage);
 	check(next(&client, 8) && strstr(client.frame.body.at + 13, "\"cubes\":[{"), "no shapes");
-	uint64_t published = troupe_foxglove_counts(scene.gateway).published;
+	uint64_t published = troupe_gateway_counts(scene.gateway).published;
 	clock_sleep_until_ns(clock_now_ns() + 300 * MS);
-	check(troupe_foxglove_counts(scene.gateway).published <= published + 2,
+	check(troupe_gateway_counts(scene.gateway).published <= published + 2,
 		"messages after a subscription has ended");
 	leave(&client);
 	close_scene(&scene, false);
@@ -267,8 +260,8 @@ static void test_channels(void)
 	check(count_of(&client, "\"op\":\"status\"") == 2 && count_of(&client, "removeStatus") == 2,
 		"told more than once: %u, %u", count_of(&client, "\"op\":\"status\""),
 		count_of(&client, "removeStatus"));
-	check(troupe_foxglove_counts(scene.gateway).refused == 2, "%llu messages are refused",
-		(unsigned long long)troupe_foxglove_counts(scene.gateway).refused);
+	check(troupe_gateway_counts(scene.gateway).refused == 2, "%llu messages are refused",
+		(unsigned long long)troupe_gateway_counts(scene.gateway).refused);
 	leave(&client);
 	close_scene(&scene, true);
 }
@@ -293,9 +286,9 @@ static void test_commands(void)
 		"{\"op\":\"advertise\",\"channels\":[{\"id\":4,\"topic\":\"/model/cart/cmd_vel\",\"encoding\":\"json\","
 		"\"schemaName\":\"gz.msgs.Twist\"}]}");
 	say(&client, 0x82, "\1\4\0\0\0{\"linear\":{\"x\":1}}", 23);
-	for (int i = 0; i < 5000 && troupe_foxglove_counts(scene.gateway).commands < 2; i++)
+	for (int i = 0; i < 5000 && troupe_gateway_counts(scene.gateway).commands < 2; i++)
 		clock_sleep_until_ns(clock_now_ns() + MS);
-	struct troupe_foxglove_counts counts = troupe_foxglove_counts(scene.gateway);
+	struct troupe_gateway_counts counts = troupe_gateway_counts(scene.gateway);
 	check(counts.commands >= 2 && counts.taken == 3 && counts.refused == 1,
 		"%llu commands, %llu taken, %llu refused", (unsigned long long)counts.commands,
 		(unsigned long long)counts.taken, (unsigned long long)counts.refused);
@@ -334,9 +327,9 @@ static void test_slow(void)
 	}
 	uint64_t end_ns = clock_now_ns() + 60000 * MS, last = 0;
 	int got = 0;
-	while (clock_now_ns() < end_ns && !troupe_foxglove_counts(scene.gateway).lost)
+	while (clock_now_ns() < end_ns && !troupe_gateway_counts(scene.gateway).lost)
 		got += next(&quick, 1) > 0;
-	check(got > 100 && troupe_foxglove_counts(scene.gateway).lost,
+	check(got > 100 && troupe_gateway_counts(scene.gateway).lost,
 		"%d messages, none lost by a client that does not read", got);
 	uint64_t before = next(&quick, 1);
 	for (int i = 0; i < 200000 && last < before; i++)
@@ -377,7 +370,7 @@ static void record(const char *path)
 
 static void *play(void *arg)
 {
-	troupe_foxglove_play(arg);
+	(void)troupe_gateway_play(arg, NULL);
 	return NULL;
 }
 
@@ -406,24 +399,18 @@ static bool await_state(struct client *client, char name)
 
 static void open_recording(struct scene *scene, const char *path)
 {
-	char address[200];
 	struct troupe_server_def def = troupe_server_def_default();
-	const struct troupe_foxglove_def foxglove = {.port = 0};
-	struct troupe_foxglove *gateway = NULL;
 	def.resume_path = path;
 	*scene = (struct scene){.status = TROUPE_OK};
-	check(!troupe_foxglove_open(&def, &foxglove, &gateway, &scene->error), "%s", scene->error.text);
-	troupe_foxglove_address(gateway, address, sizeof address);
-	scene_listen(scene, "ws", address);
-	scene->gateway = gateway;
-	scene_start(scene, play, gateway);
+	scene_serve(scene, "foxglove", "ws", &def);
+	scene_start(scene, play, scene->gateway);
 }
 
 static void close_recording(struct scene *scene)
 {
-	troupe_foxglove_stop(scene->gateway);
+	troupe_gateway_stop(scene->gateway);
 	(void)pthread_join(scene->thread, NULL);
-	troupe_foxglove_end(scene->gateway, NULL);
+	troupe_gateway_end(scene->gateway, NULL);
 }
 
 /* Jumps there and back, also one upon another, and a client that leaves in the middle of one. */
@@ -485,7 +472,7 @@ static void test_playback(void)
 		last = next(&client, 7);
 	check(last == TIME_NS(RECORDED), "the end is not shown");
 	leave(&client);
-	for (int i = 0; i < 20000 && troupe_foxglove_counts(scene.gateway).clients; i++)
+	for (int i = 0; i < 20000 && troupe_gateway_counts(scene.gateway).clients; i++)
 		clock_sleep_until_ns(clock_now_ns() + MS);
 	client = join_as(&scene, "foxglove.websocket.v1");
 	(void)client_say(client.file, "{\"op\":\"subscribe\",\"subscriptions\":[{\"id\":7,\"channelId\":%u}]}",
@@ -512,7 +499,7 @@ static void test_failure(void)
 	open_scene(&scene, 1);
 	struct client client = join(&scene);
 	scene_end_run(&scene);
-	troupe_foxglove_end(scene.gateway, &failure);
+	troupe_gateway_end(scene.gateway, &failure);
 	check(await(&client, "{\"op\":\"status\",\"level\":2,\"message\":\"the run has failed: abc"),
 		"the failure is not told: %s", client.table.at + client.table.count - MIN(client.table.count, 200));
 	while (take(&client))
@@ -528,7 +515,7 @@ int main(void)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	(void)mallopt(M_PERTURB, 0xa5); /* freed memory does not keep what was in it */
-	troupe_foxglove_end(NULL, NULL);
+	troupe_gateway_end(NULL, NULL);
 	test_topics();
 	test_news();
 	test_channels();

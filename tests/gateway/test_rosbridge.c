@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 
-#include <troupe/rosbridge.h>
 #include <troupe/world.h>
 
 #include <jansson.h>
@@ -23,20 +22,14 @@ static const char world[] =
 
 static void open_scene(struct scene *scene)
 {
-	char address[200];
 	struct troupe_server_def def = troupe_server_def_default();
-	const struct troupe_rosbridge_def rosbridge = {.port = 0};
-	struct troupe_rosbridge *gateway = NULL;
 	def.world_path = "w.sdf";
 	def.world_text = world;
 	def.secondaries = 1;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.rtf = 1;
 	scene_create(scene, &def);
-	check(!troupe_rosbridge_start(scene->server, &rosbridge, &gateway, &scene->error), "%s", scene->error.text);
-	troupe_rosbridge_address(gateway, address, sizeof address);
-	scene_listen(scene, "ws", address);
-	scene->gateway = gateway;
+	scene_serve(scene, "rosbridge", "ws", NULL);
 }
 
 static void start(struct scene *scene)
@@ -47,10 +40,10 @@ static void start(struct scene *scene)
 static void close_scene(struct scene *scene, bool gateway_first)
 {
 	if (gateway_first)
-		troupe_rosbridge_end(scene->gateway, NULL);
+		troupe_gateway_end(scene->gateway, NULL);
 	scene_end_run(scene);
 	if (!gateway_first)
-		troupe_rosbridge_end(scene->gateway, NULL);
+		troupe_gateway_end(scene->gateway, NULL);
 	troupe_server_destroy(scene->server);
 }
 
@@ -302,7 +295,7 @@ static double place_of_cart(const struct scene *scene)
 static void publishes(const struct scene *scene)
 {
 	struct client client = join(scene);
-	struct troupe_rosbridge_counts before = troupe_rosbridge_counts(scene->gateway);
+	struct troupe_gateway_counts before = troupe_gateway_counts(scene->gateway);
 	expect_silence(
 		&client, "{\"op\":\"advertise\",\"topic\":\"/cart/cmd_vel\",\"type\":\"geometry_msgs/msg/Twist\"}");
 	(void)client_say(client.file, "{\"op\":\"subscribe\",\"topic\":\"/cart/odom\"}");
@@ -311,7 +304,7 @@ static void publishes(const struct scene *scene)
 	for (int i = 0; i < 2000 && x < 0.1 && take_message(&client, "/cart/odom"); i++)
 		x = number(&client, "msg.pose.pose.position.x");
 	check(x >= 0.1, "the cart is driven: it is at %g", x);
-	struct troupe_rosbridge_counts after = troupe_rosbridge_counts(scene->gateway);
+	struct troupe_gateway_counts after = troupe_gateway_counts(scene->gateway);
 	check(after.commands == before.commands + 1, "%d commands", (int)(after.commands - before.commands));
 	check(after.taken == before.taken + 2, "%d operations were taken", (int)(after.taken - before.taken));
 	check(after.clients == 1 && after.refused == before.refused && after.published > before.published &&
@@ -355,12 +348,12 @@ static void publishes(const struct scene *scene)
 		{"warning", "no goal with this id",
 			"{\"op\":\"cancel_action_goal\",\"action\":\"/simulate_steps\",\"id\":5}"},
 	};
-	uint64_t refused = troupe_rosbridge_counts(scene->gateway).refused, errors = 0;
+	uint64_t refused = troupe_gateway_counts(scene->gateway).refused, errors = 0;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		expect_status(&client, bad[i].level, bad[i].why, bad[i].operation);
 		errors += !strcmp(bad[i].level, "error");
 	}
-	check(troupe_rosbridge_counts(scene->gateway).refused == refused + errors, "errors are counted");
+	check(troupe_gateway_counts(scene->gateway).refused == refused + errors, "errors are counted");
 	struct text frame = {0};
 	client_add_frame(&frame, 0x82, "{}", 2);
 	(void)client_send(client.file, frame.at, frame.count);
@@ -574,7 +567,7 @@ static void leaves(const struct scene *scene)
 		check(take_message(&other, "/clock"), "the other one is served");
 	uint32_t clients = 0;
 	for (int i = 0; i < 500; i++) {
-		clients = troupe_rosbridge_counts(scene->gateway).clients;
+		clients = troupe_gateway_counts(scene->gateway).clients;
 		if (clients == 2)
 			break;
 		(void)poll(NULL, 0, 10);
@@ -598,7 +591,7 @@ static void takes_part(void)
 	check(!call(&other, "/lockstep/join", "{\"version\":1,\"name\":\"c\"}") &&
 			strstr(word(&other, "values"), "joined already"),
 		"%s", shown(&other));
-	check(troupe_rosbridge_counts(scene.gateway).joined == 1, "one has joined");
+	check(troupe_gateway_counts(scene.gateway).joined == 1, "one has joined");
 	start(&scene);
 	char done[64] = "";
 	for (int i = 1; i <= 4; i++) {
@@ -683,7 +676,7 @@ static void hears_end(const char *error)
 	(void)client_say(client.file,
 		"{\"op\":\"send_action_goal\",\"action\":\"/simulate_steps\",\"id\":9,\"args\":{\"steps\":9}}");
 	check(call(&client, "/rosapi/get_time", "{}"), "%s", shown(&client)); /* so they were heard */
-	troupe_rosbridge_end(scene.gateway, error ? &failure : NULL);
+	troupe_gateway_end(scene.gateway, error ? &failure : NULL);
 	if (error)
 		expect_last(&client, broken, ARRAY_LEN(broken), error);
 	else
@@ -695,11 +688,11 @@ static void hears_end(const char *error)
 int main(void)
 {
 	struct scene scene;
-	if (!troupe_rosbridge_available()) {
+	if (!troupe_gateway_is_available("rosbridge")) {
 		printf("skipped: rosbridge: this build has no web server\n0 passed, 0 failed, 1 skipped\n");
 		return 0;
 	}
-	troupe_rosbridge_end(NULL, NULL);
+	troupe_gateway_end(NULL, NULL);
 	open_scene(&scene);
 	start(&scene);
 	subscribes(&scene);

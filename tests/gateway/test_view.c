@@ -48,10 +48,8 @@ static void write_pyramid(void)
 
 static void open_scene(struct scene *scene, double rtf)
 {
-	char sdf[sizeof world + 64], address[200];
+	char sdf[sizeof world + 64];
 	struct troupe_server_def def = troupe_server_def_default();
-	struct troupe_view_def view_def = {.port = 0};
-	struct troupe_view *view = NULL;
 	(void)snprintf(folder, sizeof folder, "/tmp/test_view.XXXXXX");
 	check(mkdtemp(folder), "a folder");
 	write_pyramid();
@@ -67,10 +65,7 @@ static void open_scene(struct scene *scene, double rtf)
 	def.pace = TROUPE_PACE_FACTOR;
 	def.rtf = rtf;
 	scene_create(scene, &def);
-	check(!troupe_view_start(scene->server, &view_def, &view, &scene->error), "%s", scene->error.text);
-	troupe_view_address(view, address, sizeof address);
-	scene_listen(scene, "http", address);
-	scene->gateway = view;
+	scene_serve(scene, "view", "http", NULL);
 }
 
 static void close_scene(struct scene *scene)
@@ -436,7 +431,7 @@ static void replay(void)
 
 static void *play(void *view)
 {
-	(void)troupe_view_play(view, NULL);
+	(void)troupe_gateway_play(view, NULL);
 	return NULL;
 }
 
@@ -465,18 +460,12 @@ static void seek(struct page_client *page, uint32_t i)
 static void show_recording(struct scene *scene)
 {
 	struct troupe_server_def def = troupe_server_def_default();
-	const struct troupe_view_def view_def = {.port = 0};
 	struct page_client page;
-	char address[200];
-	struct troupe_view *view = NULL;
 	uint32_t last = recorded_count - 1;
 	def.resume_path = recording;
 	def.secondaries = 1;
-	check(!troupe_view_open(&def, &view_def, &view, &scene->error), "%s", scene->error.text);
-	troupe_view_address(view, address, sizeof address);
-	scene_listen(scene, "http", address);
-	scene->gateway = view;
-	scene_start(scene, play, view);
+	scene_serve(scene, "view", "http", &def);
+	scene_start(scene, play, scene->gateway);
 	connect_page(scene, &page);
 	check(json_is_true(json_object_get(page.json, "recording")), "hello says that it is a recording");
 	check(take_op(&page, "timeline") && whole(&page, "step") == 0 && whole(&page, "end") == recorded[last].step,
@@ -498,9 +487,9 @@ static void show_recording(struct scene *scene)
 	expect_error(&page, "{\"op\":\"seek\",\"step\":-1}", "step");
 	expect_error(&page, "{\"op\":\"play\",\"speed\":1001}", "speed");
 	expect_error(&page, "{\"op\":\"seek\"}", "step");
-	troupe_view_stop(scene->gateway);
+	troupe_gateway_stop(scene->gateway);
 	(void)pthread_join(scene->thread, NULL);
-	troupe_view_end(scene->gateway, NULL);
+	troupe_gateway_end(scene->gateway, NULL);
 	check(take_op(&page, "bye"), "a goodbye");
 	close_page(&page);
 }
@@ -553,11 +542,11 @@ int main(void)
 {
 	struct scene scene;
 	struct page_client last;
-	if (!troupe_view_available()) {
+	if (!troupe_gateway_is_available("view")) {
 		printf("skipped: the viewer: this build has no web server or no three.js\n0 passed, 0 failed\n");
 		return 0;
 	}
-	troupe_view_end(NULL, NULL);
+	troupe_gateway_end(NULL, NULL);
 	say_an_image();
 	open_scene(&scene, 1);
 	call_before_the_run(&scene);
@@ -570,10 +559,10 @@ int main(void)
 	send_nonsense(&scene);
 	read_slowly(&scene);
 	see_new_topics(&scene);
-	check(troupe_view_counts(scene.gateway).commands >= 2, "commands are counted");
+	check(troupe_gateway_counts(scene.gateway).commands >= 2, "commands are counted");
 	connect_page(&scene, &last);
 	scene_end_run(&scene);
-	troupe_view_end(scene.gateway, NULL);
+	troupe_gateway_end(scene.gateway, NULL);
 	check(take_op(&last, "bye") && !strcmp(member(&last, "text"), "the run has ended"), "a goodbye");
 	check(!take(&last), "the connection is closed");
 	close_page(&last);

@@ -437,17 +437,17 @@ static bool sees_motion(int file)
 static void serves_many_pages(void)
 {
 	struct run run;
-	struct troupe_view *view = NULL;
+	struct troupe_gateway *view = NULL;
 	struct troupe_error error;
 	char address[256];
 	int pages[PAGES];
-	if (!troupe_view_available())
+	if (!troupe_gateway_is_available("view"))
 		return;
 	begin(&run, NULL, true, 1000);
 	const struct troupe_view_run there = {.address = run.address, .insecure = true};
-	const struct troupe_view_def def = {.port = 0};
-	check(!troupe_view_connect(&there, &def, &view, &error), "connect: %s", error.text);
-	troupe_view_address(view, address, sizeof address);
+	const struct troupe_gateway_def def = {.name = "view", .address = "0", .run = &there};
+	check(!troupe_gateway_start(&def, &view, &error), "connect: %s", error.text);
+	troupe_gateway_describe(view, address, sizeof address);
 	for (int i = 0; i < PAGES; i++)
 		pages[i] = open_page(address);
 	for (int i = 0; i < PAGES; i++)
@@ -456,8 +456,8 @@ static void serves_many_pages(void)
 	for (int i = 0; i < PAGES; i++)
 		close(pages[i]);
 	end(&run, true, NULL);
-	check(!troupe_view_play(view, &error) && !strcmp(error.text, "the run has ended"), "the end: %s", error.text);
-	troupe_view_end(view, NULL);
+	check(!troupe_gateway_play(view, &error) && !strcmp(error.text, "the run has ended"), "the end: %s", error.text);
+	troupe_gateway_end(view, NULL);
 }
 
 static void refuses_addresses(void)

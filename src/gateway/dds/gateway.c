@@ -10,15 +10,12 @@
 #include "gateway/dds/graph.h"
 #include "gateway/dds/module.h"
 #include "gateway/dds/services.h"
-#include "gateway/ending.h"
+#include "gateway/hub/kinds.h"
+#include "gateway/hub/settings.h"
+#include "gateway/ros/give.h"
 #include "gateway/ros/names.h"
+#include "gateway/ros/simulation.h"
 #include "gateway/ros/type_hash.h"
-#include "gateway/source.h"
-#include "topic/message.h"
-#include "topic/plain.pb-c.h"
-
-#include <troupe/gateway.h>
-#include <troupe/ros2.h>
 
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -29,10 +26,9 @@
 
 enum {
 	QUEUE_DEPTH = 256, /* step boundaries that wait: a turn of a fast run has many */
-	BATCH = 1024,
 	ENDS_MAX = 16384,
 	TURN_NS = 1000000,
-	LAST_TAKES = 16,
+	DOMAIN_MAX = 232,
 };
 
 static const char node_name[] = "troupe"; /* in the namespace of the robot client, if it is one */
@@ -58,16 +54,14 @@ struct output { /* of a feed */
 struct feed { /* a topic of the server */
 	const char *topic;
 	VEC(struct output) outputs;
-	bool on; /* subscribed to */
 	bool failed_told;
 };
 
-struct troupe_ros2 {
+struct dds {
 	const struct glue *glue;
 	struct glue_node *node;
 	struct glue_end *graph;
-	struct source *source;
-	struct simulation *simulation;
+	struct hub *hub;
 	struct services *services;
 	struct ros_names names; /* of the table now; feeds and channels point into it */
 	VEC(struct channel) channels;
@@ -75,50 +69,34 @@ struct troupe_ros2 {
 	VEC(struct feed) feeds;
 	struct map feed_of; /* by topic */
 	struct text cdr;    /* of the message that is being sent */
-	char *client;       /* the robot client whose process this is; NULL: none */
-	char *robot;        /* see troupe_ros2_def; NULL: not known yet */
-	bool humble, looked, full_told;
-	uint64_t epoch, round;
+	char *robot;        /* whose topics have second names; NULL: not known yet */
+	bool humble, full_told;
+	uint64_t round;
 	uint32_t domain;
 	char address[INET_ADDRSTRLEN]; /* "": this machine only */
-	void (*say)(void *ctx, const char *text);
-	void *say_ctx;
 	struct eventcount bell;
-	const struct troupe_error *failure; /* of the run; NULL: none. Set before `stop` */
 	_Atomic bool stop;
 	pthread_t thread;
 	bool started;
 	_Atomic uint32_t topics;
-	_Atomic uint64_t published, taken, refused;
 };
 
-static void wake(void *ctx)
+static void dds_wake(void *ctx)
 {
-	struct troupe_ros2 *gateway = ctx;
+	struct dds *gateway = ctx;
 	eventcount_advance(&gateway->bell);
 }
 
-static void say(struct troupe_ros2 *gateway, const char *format, ...) TROUPE_PRINTF(2, 3);
-static void say(struct troupe_ros2 *gateway, const char *format, ...)
+static void dds_warn(void *ctx, const char *text)
 {
-	struct troupe_error line;
-	va_list args;
-	va_start(args, format);
-	(void)fail_v(&line, TROUPE_OK, format, args);
-	va_end(args);
-	if (gateway->say)
-		gateway->say(gateway->say_ctx, line.text);
-}
-
-static void warn(void *ctx, const char *text)
-{
-	say(ctx, "ROS 2: the DDS library warns, and further warnings are not shown: %s", text);
+	const struct dds *gateway = ctx;
+	hub_say(gateway->hub, "ROS 2: the DDS library warns, and further warnings are not shown: %s", text);
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 /* NULL: there is no room for another writer or reader; a warning was given. */
-static struct channel *make_channel(struct troupe_ros2 *gateway, const struct ros_offer *offer, char *key)
+static struct channel *dds_make_channel(struct dds *gateway, const struct ros_offer *offer, char *key)
 {
 	char why[GLUE_WHY_BYTES] = "there are too many topics";
 	char *topic = graph_topic(offer->name), *type = graph_type(offer->type);
@@ -139,7 +117,7 @@ static struct channel *make_channel(struct troupe_ros2 *gateway, const struct ro
 	free(type);
 	if (!end) {
 		if (!gateway->full_told)
-			say(gateway, "ROS 2: topic '%s' and perhaps others are left out: %s", offer->name, why);
+			hub_say(gateway->hub, "ROS 2: topic '%s' and perhaps others are left out: %s", offer->name, why);
 		gateway->full_told = true;
 		free(key);
 		return NULL;
@@ -150,17 +128,17 @@ static struct channel *make_channel(struct troupe_ros2 *gateway, const struct ro
 	return &gateway->channels.at[gateway->channels.count - 1];
 }
 
-static struct channel *find_channel(struct troupe_ros2 *gateway, const struct ros_offer *offer)
+static struct channel *dds_find_channel(struct dds *gateway, const struct ros_offer *offer)
 {
 	char *key = mem_printf("%d%s|%s", (int)offer->kind, offer->name, offer->type);
 	uint32_t at;
 	if (!map_find(&gateway->channel_of, key, &at))
-		return make_channel(gateway, offer, key);
+		return dds_make_channel(gateway, offer, key);
 	free(key);
 	return &gateway->channels.at[at];
 }
 
-static void add_output(struct troupe_ros2 *gateway, const struct ros_offer *offer, uint32_t channel)
+static void dds_add_output(struct dds *gateway, const struct ros_offer *offer, uint32_t channel)
 {
 	uint32_t at;
 	if (!map_find(&gateway->feed_of, offer->topic, &at)) {
@@ -171,7 +149,7 @@ static void add_output(struct troupe_ros2 *gateway, const struct ros_offer *offe
 	vec_push(&gateway->feeds.at[at].outputs, (struct output){offer, channel});
 }
 
-static void drop_feeds(struct troupe_ros2 *gateway)
+static void dds_drop_feeds(struct dds *gateway)
 {
 	for (uint32_t i = 0; i < gateway->feeds.count; i++)
 		vec_free(&gateway->feeds.at[i].outputs);
@@ -180,7 +158,7 @@ static void drop_feeds(struct troupe_ros2 *gateway)
 	gateway->feed_of = (struct map){0};
 }
 
-static void drop_channel(struct troupe_ros2 *gateway, uint32_t at)
+static void dds_drop_channel(struct dds *gateway, uint32_t at)
 {
 	struct channel *channel = &gateway->channels.at[at];
 	struct channel *last = &gateway->channels.at[gateway->channels.count - 1];
@@ -196,20 +174,20 @@ static void drop_channel(struct troupe_ros2 *gateway, uint32_t at)
 	gateway->channels.count--;
 }
 
-static void drop_gone_channels(struct troupe_ros2 *gateway)
+static void dds_drop_gone_channels(struct dds *gateway)
 {
 	for (uint32_t i = gateway->channels.count; i-- > 0;)
 		if (gateway->channels.at[i].round != gateway->round)
-			drop_channel(gateway, i);
+			dds_drop_channel(gateway, i);
 }
 
-static void tell_graph(struct troupe_ros2 *gateway)
+static void dds_tell_graph(struct dds *gateway)
 {
 	unsigned char participant[GLUE_GUID_BYTES];
 	uint32_t count = services_ends(gateway->services, NULL);
 	struct graph_end *ends = mem_alloc((count + gateway->channels.count) * sizeof *ends + 1);
 	struct text out = {0};
-	char *space = mem_printf("/%s", gateway->client ? gateway->client : "");
+	char *space = mem_printf("/%s", gateway->hub->client ? gateway->hub->client : "");
 	(void)services_ends(gateway->services, ends);
 	for (uint32_t i = 0; i < gateway->channels.count; i++, count++) {
 		ends[count].kind = gateway->channels.at[i].kind;
@@ -223,18 +201,20 @@ static void tell_graph(struct troupe_ros2 *gateway)
 	free(ends);
 }
 
-/* Makes all feeds anew. Subscriptions to topics that stay are kept; subscriptions to topics that are gone end. */
-static void rebuild(struct troupe_ros2 *gateway, struct ros_names *names)
+static bool dds_is_fed(const void *ctx, const char *topic)
 {
-	struct map was_on = {0};
-	for (uint32_t i = 0; i < gateway->feeds.count; i++)
-		if (gateway->feeds.at[i].on)
-			map_add(&was_on, gateway->feeds.at[i].topic, i);
-	drop_feeds(gateway);
+	const struct dds *gateway = ctx;
+	return map_find(&gateway->feed_of, topic, &(uint32_t){0});
+}
+
+/* Makes all feeds anew. Subscriptions to topics that stay are kept; subscriptions to topics that are gone end. */
+static void dds_rebuild(struct dds *gateway, struct ros_names *names)
+{
+	dds_drop_feeds(gateway);
 	gateway->round++;
 	for (uint32_t i = 0; i < names->offers.count; i++) {
 		const struct ros_offer *offer = &names->offers.at[i];
-		struct channel *channel = find_channel(gateway, offer);
+		struct channel *channel = dds_find_channel(gateway, offer);
 		if (!channel)
 			continue;
 		channel->round = gateway->round;
@@ -242,51 +222,36 @@ static void rebuild(struct troupe_ros2 *gateway, struct ros_names *names)
 		channel->topic = offer->topic;
 		channel->robot = offer->robot;
 	}
-	drop_gone_channels(gateway);
+	dds_drop_gone_channels(gateway);
 	for (uint32_t i = 0; i < names->offers.count; i++) {
 		const struct ros_offer *offer = &names->offers.at[i];
 		char *key = mem_printf("%d%s|%s", (int)offer->kind, offer->name, offer->type);
 		uint32_t at;
 		if (offer->kind == TROUPE_TOPIC_PUBLISHED && map_find(&gateway->channel_of, key, &at))
-			add_output(gateway, offer, at);
+			dds_add_output(gateway, offer, at);
 		free(key);
 	}
-	for (uint32_t i = 0; i < was_on.room; i++) {
-		uint32_t at;
-		if (!was_on.slots[i].name)
-			continue;
-		if (map_find(&gateway->feed_of, was_on.slots[i].name, &at))
-			gateway->feeds.at[at].on = true;
-		else
-			gateway->source->ops->unsubscribe(gateway->source, was_on.slots[i].name);
-	}
-	map_fini(&was_on);
+	hub_prune(gateway->hub, dds_is_fed, gateway);
 }
 
-static void look(struct troupe_ros2 *gateway)
+static void dds_change_topics(void *ctx, const struct troupe_topics *topics)
 {
-	uint64_t epoch = gateway->source->ops->epoch(gateway->source);
+	struct dds *gateway = ctx;
 	struct ros_names names, before = gateway->names;
-	if (gateway->looked && epoch == gateway->epoch)
-		return;
-	const struct troupe_topics *topics = gateway->source->ops->topics(gateway->source);
-	gateway->epoch = topics->epoch;
-	gateway->looked = true;
-	names_make(topics, gateway->client, gateway->robot, &names);
-	gateway->source->ops->release(gateway->source, topics);
+	names_make(topics, gateway->hub->client, gateway->robot, &names);
 	if (!gateway->robot && names.robot)
 		gateway->robot = mem_strdup(names.robot);
-	rebuild(gateway, &names);
+	dds_rebuild(gateway, &names);
 	gateway->names = names;
 	names_fini(&before);
 	atomic_store_explicit(&gateway->topics, gateway->channels.count, memory_order_relaxed);
-	tell_graph(gateway);
+	dds_tell_graph(gateway);
 }
 
 /* --- readers come and go ------------------------------------------------------------------------------------------ */
 
 /* A reader that has just come gets a message at once: subscribing again asks for one. */
-static void follow_readers(struct troupe_ros2 *gateway)
+static void dds_follow_readers(struct dds *gateway)
 {
 	bool *fresh = mem_alloc(gateway->channels.count + 1);
 	for (uint32_t i = 0; i < gateway->channels.count; i++) {
@@ -303,11 +268,10 @@ static void follow_readers(struct troupe_ros2 *gateway)
 			wanted |= gateway->channels.at[feed->outputs.at[o].channel].peers > 0;
 			again |= fresh[feed->outputs.at[o].channel];
 		}
-		if (wanted && (!feed->on || again))
-			(void)gateway->source->ops->subscribe(gateway->source, feed->topic, 0, NULL);
-		else if (!wanted && feed->on)
-			gateway->source->ops->unsubscribe(gateway->source, feed->topic);
-		feed->on = wanted;
+		if (wanted && (again || !hub_is_subscribed(gateway->hub, feed->topic)))
+			(void)hub_subscribe(gateway->hub, feed->topic, 0, NULL);
+		else if (!wanted)
+			hub_unsubscribe(gateway->hub, feed->topic);
 	}
 	free(fresh);
 }
@@ -315,7 +279,7 @@ static void follow_readers(struct troupe_ros2 *gateway)
 /* --- from the server ---------------------------------------------------------------------------------------------- */
 
 /* made: of which the present CDR is; NULL: there is none. */
-static void write_output(struct troupe_ros2 *gateway, const struct output *output, const struct ros_offer **made,
+static void dds_write_output(struct dds *gateway, const struct output *output, const struct ros_offer **made,
 	const struct troupe_message *message, struct feed *feed)
 {
 	struct channel *channel = &gateway->channels.at[output->channel];
@@ -328,128 +292,79 @@ static void write_output(struct troupe_ros2 *gateway, const struct output *outpu
 		if (names_convert(output->offer, message, &gateway->cdr, &error)) {
 			gateway->cdr.count = 0;
 			if (!feed->failed_told)
-				say(gateway, "ROS 2: %s: a message is left out: %s", channel->name, error.text);
+				hub_say(gateway->hub, "ROS 2: %s: a message is left out: %s", channel->name, error.text);
 			feed->failed_told = true;
 		}
 	}
 	if (gateway->cdr.count && gateway->glue->write(channel->end, gateway->cdr.at, gateway->cdr.count))
-		atomic_fetch_add_explicit(&gateway->published, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&gateway->hub->published, 1, memory_order_relaxed);
 }
 
-static void pass_on(struct troupe_ros2 *gateway, const struct troupe_message *message)
+static void dds_pass_on(void *ctx, const struct troupe_message *message)
 {
+	struct dds *gateway = ctx;
 	const struct ros_offer *made = NULL;
 	uint32_t at;
 	if (!map_find(&gateway->feed_of, message->topic, &at))
 		return;
 	struct feed *feed = &gateway->feeds.at[at];
 	for (uint32_t i = 0; i < feed->outputs.count; i++)
-		write_output(gateway, &feed->outputs.at[i], &made, message, feed);
-}
-
-/* Whether there may be more. */
-static bool take_some(struct troupe_ros2 *gateway)
-{
-	struct troupe_message message;
-	for (int i = 0; i < BATCH; i++) {
-		if (!gateway->source->ops->take(gateway->source, 0, &message))
-			return false;
-		if (message.is_reply)
-			simulation_take(gateway->simulation, &message);
-		else
-			pass_on(gateway, &message);
-	}
-	return true;
+		dds_write_output(gateway, &feed->outputs.at[i], &made, message, feed);
 }
 
 /* --- to the server ------------------------------------------------------------------------------------------------ */
 
 struct giving {
-	struct troupe_ros2 *gateway;
+	struct dds *gateway;
 	struct channel *channel;
-	struct troupe_error error;
-	troupe_status status;
 };
 
-static void give_joint(void *ctx, const char *joint, enum joint_quantity quantity, double value)
+static troupe_status dds_publish(void *ctx, const char *topic, const void *bytes, size_t count, struct troupe_error *error)
 {
-	struct giving *giving = ctx;
-	struct troupe_ros2 *gateway = giving->gateway;
-	Gz__Msgs__Double message = GZ__MSGS__DOUBLE__INIT;
-	struct text bytes = {0};
-	char *topic = names_joint_topic(&gateway->names, giving->channel->robot, joint, quantity);
-	if (!topic) {
-		static const char *const words[] = {"a position", "a velocity", "an effort"};
-		if (!giving->status)
-			giving->status = fail(&giving->error, TROUPE_ECOMMAND, "joint '%.80s' takes no command of %s",
-				joint, words[quantity]);
-		return;
-	}
-	text_add(&bytes, "%s", "");
-	message.data = value;
-	message_add_bytes(&bytes, &message.base);
-	troupe_status status =
-		gateway->source->ops->publish(gateway->source, topic, NULL, bytes.at, bytes.count, &giving->error);
-	if (status)
-		giving->status = status;
-	text_fini(&bytes);
-	free(topic);
+	struct dds *gateway = ctx;
+	return hub_publish(gateway->hub, topic, NULL, bytes, count, error);
 }
 
-static void give_message(struct giving *giving, const void *cdr, size_t count)
-{
-	const struct channel *channel = giving->channel;
-	struct text bytes = {0};
-	text_add(&bytes, "%s", "");
-	giving->status = ros_to_bytes(channel->ros, cdr, count, &bytes, &giving->error);
-	if (!giving->status)
-		giving->status = giving->gateway->source->ops->publish(
-			giving->gateway->source, channel->topic, NULL, bytes.at, bytes.count, &giving->error);
-	text_fini(&bytes);
-}
-
-static void give(void *ctx, uint64_t writer, const void *cdr, size_t count)
+static void dds_give(void *ctx, uint64_t writer, const void *cdr, size_t count)
 {
 	(void)writer;
 	struct giving *giving = ctx;
-	struct troupe_ros2 *gateway = giving->gateway;
-	giving->status = TROUPE_OK;
-	if (giving->channel->ros) {
-		give_message(giving, cdr, count);
-	} else {
-		troupe_status status = joint_command_read(cdr, count, give_joint, giving, &giving->error);
-		giving->status = giving->status ? giving->status : status;
-	}
-	atomic_fetch_add_explicit(giving->status ? &gateway->refused : &gateway->taken, 1, memory_order_relaxed);
-	if (giving->status && !giving->channel->refused_told) {
-		giving->channel->refused_told = true;
-		say(gateway, "ROS 2: %s: a message is refused: %s", giving->channel->name, giving->error.text);
+	struct dds *gateway = giving->gateway;
+	struct channel *channel = giving->channel;
+	struct troupe_error error;
+	const struct ros_offer offer = {.ros = channel->ros, .topic = channel->topic, .robot = channel->robot};
+	troupe_status status = ros_give(&gateway->names, &offer, cdr, count, dds_publish, gateway, &error);
+	atomic_fetch_add_explicit(
+		status ? &gateway->hub->refused : &gateway->hub->taken, 1, memory_order_relaxed);
+	if (status && !channel->refused_told) {
+		channel->refused_told = true;
+		hub_say(gateway->hub, "ROS 2: %s: a message is refused: %s", channel->name, error.text);
 	}
 }
 
-static void take_commands(struct troupe_ros2 *gateway)
+static void dds_take_commands(struct dds *gateway)
 {
 	for (uint32_t i = 0; i < gateway->channels.count; i++) {
 		struct channel *channel = &gateway->channels.at[i];
 		struct giving giving = {.gateway = gateway, .channel = channel};
 		if (channel->kind == TROUPE_TOPIC_TAKEN && channel->peers)
-			(void)gateway->glue->take(channel->end, give, &giving);
+			(void)gateway->glue->take(channel->end, dds_give, &giving);
 	}
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static void *work(void *ctx)
+static void *dds_work(void *ctx)
 {
-	struct troupe_ros2 *gateway = ctx;
+	struct dds *gateway = ctx;
 	uint32_t seen = eventcount_read(&gateway->bell);
 	while (!atomic_load(&gateway->stop)) {
 		uint64_t begin_ns = clock_now_ns();
-		look(gateway);
-		follow_readers(gateway);
-		take_commands(gateway);
+		hub_look(gateway->hub);
+		dds_follow_readers(gateway);
+		dds_take_commands(gateway);
 		services_turn(gateway->services);
-		bool more = take_some(gateway);
+		bool more = hub_turn(gateway->hub);
 		if (!more)
 			clock_sleep_until_ns(begin_ns + TURN_NS);
 		uint32_t now = eventcount_read(&gateway->bell);
@@ -458,71 +373,84 @@ static void *work(void *ctx)
 		seen = now;
 	}
 	/* the client that has ended the run gets the answer that it ends, and others that wait get the reason */
-	for (int i = 0; i < LAST_TAKES && take_some(gateway); i++)
-		;
-	simulation_end(gateway->simulation, ending_text(gateway->failure));
+	hub_finish(gateway->hub);
 	return NULL;
 }
 
-static troupe_status open_node(
-	struct troupe_ros2 *gateway, const struct troupe_ros2_def *def, struct troupe_error *error)
+static troupe_status dds_open_node(struct dds *gateway, struct troupe_error *error)
 {
 	char why[GLUE_WHY_BYTES];
-	const struct glue_place place = {.domain = def->domain,
-		.address = def->address,
+	const struct glue_place place = {.domain = gateway->domain,
+		.address = *gateway->address ? gateway->address : NULL,
 		.user_data = "enclave=/;",
-		.wake = wake,
-		.say = warn,
+		.wake = dds_wake,
+		.say = dds_warn,
 		.ctx = gateway};
 	if (!gateway->glue->open(&place, &gateway->node, why))
-		return fail(error, TROUPE_EIO, "domain %u: %s", def->domain, why);
+		return fail(error, TROUPE_EIO, "domain %u: %s", gateway->domain, why);
 	if (!gateway->glue->write_end(gateway->node, "ros_discovery_info",
 		    "rmw_dds_common::msg::dds_::ParticipantEntitiesInfo_", GLUE_STATIC, NULL, &gateway->graph, why))
-		return fail(error, TROUPE_EIO, "domain %u: %s", def->domain, why);
+		return fail(error, TROUPE_EIO, "domain %u: %s", gateway->domain, why);
 	return TROUPE_OK;
 }
 
 /* --- services ----------------------------------------------------------------------------------------------------- */
 
-static troupe_status call_server(void *ctx, const char *service, const char *type, const void *bytes, size_t count,
-	uint64_t tag, struct troupe_error *error)
+static void dds_say_of_services(void *ctx, const char *text)
 {
-	struct troupe_ros2 *gateway = ctx;
-	return gateway->source->ops->call(gateway->source, service, type, bytes, count, tag, error);
+	const struct dds *gateway = ctx;
+	hub_say(gateway->hub, "ROS 2: %s", text);
 }
 
-static void say_of_services(void *ctx, const char *text)
+static void dds_open_services(struct dds *gateway)
 {
-	say(ctx, "ROS 2: %s", text);
-}
-
-static void open_services(struct troupe_ros2 *gateway)
-{
-	const struct troupe_topics *topics = gateway->source->ops->topics(gateway->source);
-	gateway->simulation = simulation_create(&(struct simulation_def){call_server, gateway}, topics);
-	gateway->source->ops->release(gateway->source, topics);
 	gateway->services = services_create(&(struct services_def){.glue = gateway->glue,
 		.node = gateway->node,
-		.simulation = gateway->simulation,
-		.say = say_of_services,
+		.simulation = gateway->hub->simulation,
+		.say = dds_say_of_services,
 		.ctx = gateway});
 }
 
 /* --- start and end ------------------------------------------------------------------------------------------------ */
 
+/* ROS_DOMAIN_ID is what all programs of ROS 2 read. */
+static troupe_status dds_find_domain(const char *given, uint32_t *ret_domain, struct troupe_error *error)
+{
+	const char *said = given ? given : getenv("ROS_DOMAIN_ID");
+	int64_t domain = 0;
+	if (said && *said && (!text_int64(said, &domain) || domain < 0 || domain > DOMAIN_MAX))
+		return fail(error, TROUPE_EINVAL, "%s: '%.40s': expected 0 .. %d", given ? "domain" : "ROS_DOMAIN_ID", said,
+			(int)DOMAIN_MAX);
+	*ret_domain = (uint32_t)domain;
+	return TROUPE_OK;
+}
+
+static troupe_status dds_read_settings(struct dds *gateway, const struct troupe_gateway_def *def, struct troupe_error *error)
+{
+	const char *robot = settings_text(def, "robot"), *distro = settings_text(def, "distro");
+	struct in_addr address;
+	if (def->address && inet_pton(AF_INET, def->address, &address) != 1)
+		return fail(error, TROUPE_EINVAL,
+			"address '%.80s': expected the IPv4 address of an interface of this machine", def->address);
+	if (distro && strcmp(distro, "humble") && strcmp(distro, "jazzy"))
+		return fail(error, TROUPE_EINVAL, "distro '%.40s': expected humble or jazzy", distro);
+	for (size_t i = 0; def->address && def->address[i] && i + 1 < sizeof gateway->address; i++)
+		gateway->address[i] = def->address[i];
+	gateway->robot = robot ? mem_strdup(robot) : NULL;
+	gateway->humble = distro && !strcmp(distro, "humble");
+	return dds_find_domain(settings_text(def, "domain"), &gateway->domain, error);
+}
+
 /* Threads of the library and the gateway's own take over the mask: signals are for the program. */
-static troupe_status start(struct troupe_ros2 *gateway, const struct source_place *place,
-	const struct troupe_ros2_def *def, struct troupe_error *error)
+static troupe_status dds_start_thread(struct dds *gateway, struct troupe_error *error)
 {
 	sigset_t all, before;
 	sigfillset(&all);
-	troupe_status status = source_open(place, QUEUE_DEPTH, wake, gateway, &gateway->source, error);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	troupe_status status = dds_open_node(gateway, error);
 	if (!status)
-		status = open_node(gateway, def, error);
-	if (!status)
-		open_services(gateway);
-	int failed = status ? 0 : pthread_create(&gateway->thread, NULL, work, gateway);
+		dds_open_services(gateway);
+	int failed = status ? 0 : pthread_create(&gateway->thread, NULL, dds_work, gateway);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	mem_check_thread(failed);
 	if (failed)
@@ -531,111 +459,92 @@ static troupe_status start(struct troupe_ros2 *gateway, const struct source_plac
 	return status;
 }
 
-static troupe_status check(const struct troupe_ros2_def *def, struct troupe_error *error)
+static troupe_status dds_start(struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
 {
-	struct in_addr address;
-	if (def->domain > TROUPE_ROS2_DOMAIN_MAX)
-		return fail(
-			error, TROUPE_EINVAL, "domain %u: expected 0 .. %d", def->domain, (int)TROUPE_ROS2_DOMAIN_MAX);
-	if (def->address && inet_pton(AF_INET, def->address, &address) != 1)
-		return fail(error, TROUPE_EINVAL,
-			"address '%.80s': expected the IPv4 address of an interface of this machine", def->address);
-	return TROUPE_OK;
-}
-
-bool troupe_ros2_available(void)
-{
-	return module_is_available();
-}
-
-static troupe_status make(const struct source_place *place, const struct troupe_ros2_def *def,
-	struct troupe_ros2 **ret_ros2, struct troupe_error *error)
-{
-	const struct glue *glue;
-	const char *client = place->run ? place->run->client : NULL;
-	troupe_status status = check(def, error);
+	struct dds *gateway = hub->gateway = mem_alloc_lines(sizeof *gateway);
+	gateway->hub = hub;
+	troupe_status status = dds_read_settings(gateway, def, error);
 	if (!status)
-		status = module_load(&glue, error);
-	if (status)
-		return status;
-	struct troupe_ros2 *gateway = mem_alloc_lines(sizeof *gateway);
-	gateway->glue = glue;
-	gateway->domain = def->domain;
-	gateway->humble = def->humble;
-	gateway->client = client ? mem_strdup(client) : NULL;
-	gateway->robot = def->robot ? mem_strdup(def->robot) : NULL;
-	gateway->say = def->say;
-	gateway->say_ctx = def->say_ctx;
-	for (size_t i = 0; def->address && def->address[i] && i + 1 < sizeof gateway->address; i++)
-		gateway->address[i] = def->address[i];
-	status = start(gateway, place, def, error);
-	if (status) {
-		troupe_ros2_end(gateway, error);
-		return status;
-	}
-	*ret_ros2 = gateway;
-	return TROUPE_OK;
+		status = module_load(&gateway->glue, error);
+	if (!status)
+		status = hub_open(hub, def,
+			&(struct hub_options){
+				.wake = dds_wake, .ctx = gateway, .depth = QUEUE_DEPTH, .ros_services = true},
+			error);
+	return status ? status : dds_start_thread(gateway, error);
 }
 
-troupe_status troupe_ros2_start(struct troupe_server *server, const struct troupe_ros2_def *def,
-	struct troupe_ros2 **ret_ros2, struct troupe_error *error)
+static void dds_stop(void *ctx)
 {
-	return make(&(struct source_place){.server = server}, def, ret_ros2, error);
-}
-
-troupe_status troupe_ros2_connect(const struct troupe_view_run *run, const struct troupe_ros2_def *def,
-	struct troupe_ros2 **ret_ros2, struct troupe_error *error)
-{
-	return make(&(struct source_place){.run = run}, def, ret_ros2, error);
-}
-
-void troupe_ros2_end(struct troupe_ros2 *gateway, const struct troupe_error *why)
-{
-	if (!gateway)
-		return;
-	gateway->failure = why;
+	struct dds *gateway = ctx;
 	atomic_store(&gateway->stop, true);
-	wake(gateway);
+	dds_wake(gateway);
 	if (gateway->started)
 		(void)pthread_join(gateway->thread, NULL);
+}
+
+static void dds_destroy(void *ctx)
+{
+	struct dds *gateway = ctx;
 	while (gateway->channels.count)
-		drop_channel(gateway, gateway->channels.count - 1);
-	simulation_destroy(gateway->simulation);
+		dds_drop_channel(gateway, gateway->channels.count - 1);
+	simulation_destroy(gateway->hub->simulation);
+	gateway->hub->simulation = NULL;
 	services_destroy(gateway->services);
 	if (gateway->graph)
 		gateway->glue->close_end(gateway->graph);
 	if (gateway->node)
 		gateway->glue->close(gateway->node);
-	source_destroy(gateway->source);
-	drop_feeds(gateway);
+	dds_drop_feeds(gateway);
 	vec_free(&gateway->feeds);
 	vec_free(&gateway->channels);
 	map_fini(&gateway->channel_of);
 	names_fini(&gateway->names);
 	text_fini(&gateway->cdr);
-	free(gateway->client);
 	free(gateway->robot);
 	free(gateway);
 }
 
-struct troupe_ros2_counts troupe_ros2_counts(const struct troupe_ros2 *gateway)
+static void dds_reply(void *gateway, void *client, void *request, const struct hub_reply *reply)
 {
-	uint64_t taken, refused;
-	services_counts(gateway->services, &taken, &refused);
-	return (struct troupe_ros2_counts){.topics = atomic_load_explicit(&gateway->topics, memory_order_relaxed),
-		.published = atomic_load_explicit(&gateway->published, memory_order_relaxed),
-		.boundaries_lost = gateway->source->ops->lost(gateway->source),
-		.taken = taken + atomic_load_explicit(&gateway->taken, memory_order_relaxed),
-		.refused = refused + atomic_load_explicit(&gateway->refused, memory_order_relaxed),
-		.commands = gateway->source->ops->commands(gateway->source)};
+	/* only the services of simulation_interfaces call the run */
+	(void)gateway, (void)client, (void)request, (void)reply;
 }
 
-void troupe_ros2_describe(const struct troupe_ros2 *gateway, char *ret_text, size_t bytes)
+static void dds_count(const void *ctx, struct troupe_gateway_counts *counts)
 {
-	struct text text = {0};
-	text_add(&text, "domain %u, node %s%s/%s, %s%s", gateway->domain, gateway->client ? "/" : "",
-		gateway->client ? gateway->client : "", node_name, *gateway->address ? "through " : "this machine only",
-		gateway->address);
-	snprintf(ret_text, bytes, "%s", text.at);
-	text_fini(&text);
+	const struct dds *gateway = ctx;
+	uint64_t taken, refused;
+	services_counts(gateway->services, &taken, &refused);
+	counts->topics = atomic_load_explicit(&gateway->topics, memory_order_relaxed);
+	counts->taken += taken;
+	counts->refused += refused;
 }
+
+static void dds_describe(const void *ctx, struct text *out)
+{
+	const struct dds *gateway = ctx;
+	text_add(out, "domain %u, node %s%s/%s, %s%s", gateway->domain, gateway->hub->client ? "/" : "",
+		gateway->hub->client ? gateway->hub->client : "", node_name,
+		*gateway->address ? "through " : "this machine only", gateway->address);
+}
+
+const struct hub_kind kind_ros2 = {
+	.name = "ros2",
+	.title = "ROS 2",
+	.settings = (const char *const[]){"domain", "robot", "distro", NULL},
+	.is_available = module_is_available,
+	.start = dds_start,
+	.topic_came = hub_ignore_row,
+	.topic_gone = hub_ignore_row,
+	.topics_changed = dds_change_topics,
+	.message = dds_pass_on,
+	.reply = dds_reply,
+	.refused = hub_ignore_refused,
+	.moved = hub_ignore_moved,
+	.end = hub_ignore_end,
+	.stop = dds_stop,
+	.destroy = dds_destroy,
+	.describe = dds_describe,
+	.count = dds_count,
+};

@@ -2,7 +2,7 @@
  * and goes on with what can be done. Requests of services are answered by their own failure. */
 #include "gateway/foxglove/guest.h"
 
-#include "base/clock.h"
+#include "gateway/hub/convert.h"
 #include "topic/message.h"
 
 #include <stdio.h>
@@ -10,13 +10,6 @@
 #include <string.h>
 
 enum { BATCH_BYTES = 256 << 10 };
-#define LOST_TELL_NS UINT64_C(1000000000)
-
-void guest_say(struct guest *guest, const struct text *json)
-{
-	if (!web_send(guest->peer, false, json->at, json->count))
-		web_close(guest->peer, 1008, "the client does not read");
-}
 
 void guest_complain(struct guest *guest, enum wire_level level, const char *id, const char *format, ...)
 {
@@ -27,13 +20,13 @@ void guest_complain(struct guest *guest, enum wire_level level, const char *id, 
 	(void)fail_v(&line, TROUPE_OK, format, args);
 	va_end(args);
 	wire_add_status(&json, level, id, line.text);
-	guest_say(guest, &json);
+	port_say_text(guest->client, &json);
 	text_fini(&json);
 }
 
 static void refuse(struct guest *guest, const char *what, const char *why)
 {
-	atomic_fetch_add_explicit(&guest->gateway->refused, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&guest->gateway->hub->refused, 1, memory_order_relaxed);
 	guest_complain(guest, WIRE_ERROR, NULL, "%s: %s", what, why);
 }
 
@@ -41,7 +34,7 @@ static void refuse(struct guest *guest, const char *what, const char *why)
 
 static void drop_hearer(struct guest *guest, uint32_t channel, uint32_t id)
 {
-	struct offer *offer = table_of_id(&guest->gateway->table, TROUPE_TOPIC_PUBLISHED, channel);
+	struct offer *offer = table_of_id(&guest->gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, channel);
 	if (!offer)
 		return;
 	for (uint32_t i = 0; i < offer->hearers.count; i++)
@@ -73,7 +66,7 @@ static bool has_subscription(const struct guest *guest, uint32_t id)
 
 static void subscribe(struct guest *guest, uint32_t id, uint32_t channel)
 {
-	struct offer *offer = table_of_id(&guest->gateway->table, TROUPE_TOPIC_PUBLISHED, channel);
+	struct offer *offer = table_of_id(&guest->gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, channel);
 	if (!offer) { /* the channel may have gone in the meantime */
 		guest_complain(guest, WIRE_WARNING, NULL, "subscribe: there is no channel %u", channel);
 		return;
@@ -115,7 +108,7 @@ static void take_back(struct guest *guest, struct outlet *outlet)
 		return;
 	name_status(outlet, name);
 	wire_add_no_status(&json, name);
-	guest_say(guest, &json);
+	port_say_text(guest->client, &json);
 	text_fini(&json);
 }
 
@@ -123,14 +116,14 @@ static void take_back(struct guest *guest, struct outlet *outlet)
  * from which the run takes nothing is no error: the 3D panel of Foxglove always advertises three topics. */
 static const struct offer *taker_of(struct guest *guest, struct outlet *outlet)
 {
-	const struct offer *offer = table_find(&guest->gateway->table, TROUPE_TOPIC_TAKEN, outlet->topic);
+	const struct offer *offer = table_find(&guest->gateway->hub->mirror, TROUPE_TOPIC_TAKEN, outlet->topic);
 	char name[32];
 	if (offer && (!outlet->is_cdr || (offer->ros && ros_is_taken(offer->ros))))
 		return offer;
 	name_status(outlet, name);
 	if (!outlet->told && offer)
 		guest_complain(guest, WIRE_ERROR, name, "topic '%.200s': %s cannot be taken as cdr: expected json",
-			outlet->topic, offer->type);
+			outlet->topic, offer->row->type);
 	else if (!outlet->told)
 		guest_complain(guest, WIRE_WARNING, name, "topic '%.200s': the run takes no messages from it",
 			outlet->topic);
@@ -177,23 +170,9 @@ static void unadvertise(struct guest *guest, uint32_t id)
 	*outlet = guest->outlets.at[--guest->outlets.count];
 }
 
-/* Appends protobuf's bytes of a message that came as JSON. */
-static troupe_status json_to_bytes(
-	const char *type, const char *json, size_t count, struct text *out, struct troupe_error *error)
-{
-	ProtobufCMessage *message;
-	troupe_status status = message_of_json(
-		type_find(type), count ? json : "{}", count ? count : 2, &message_limits_usual, &message, error);
-	if (status)
-		return status;
-	message_add_bytes(out, message);
-	message_free(message);
-	return TROUPE_OK;
-}
-
 static void take_message(struct guest *guest, const struct wire_binary *binary)
 {
-	struct troupe_foxglove *gateway = guest->gateway;
+	struct foxglove *gateway = guest->gateway;
 	struct outlet *outlet = find_outlet(guest, binary->id);
 	const struct offer *offer = outlet ? taker_of(guest, outlet) : NULL;
 	struct text bytes = {0};
@@ -201,19 +180,20 @@ static void take_message(struct guest *guest, const struct wire_binary *binary)
 	if (!outlet)
 		refuse(guest, "message", "its channel is not advertised");
 	else if (!offer)
-		atomic_fetch_add_explicit(&gateway->refused, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&gateway->hub->refused, 1, memory_order_relaxed);
 	if (!offer)
 		return;
+	const struct mirror_row *row = offer->row;
 	text_add(&bytes, "%s", "");
-	troupe_status status = outlet->is_cdr ? ros_to_bytes(offer->ros, binary->body, binary->count, &bytes, &error)
-					      : json_to_bytes(offer->type, binary->body, binary->count, &bytes, &error);
+	troupe_status status =
+		outlet->is_cdr ? ros_to_bytes(offer->ros, binary->body, binary->count, &bytes, &error)
+			       : convert_from_json(row->type, binary->body, binary->count, &bytes, &error);
 	if (!status)
-		status = gateway->source->ops->publish(
-			gateway->source, offer->name, offer->type, bytes.at, bytes.count, &error);
+		status = hub_publish(gateway->hub, row->name, row->type, bytes.at, bytes.count, &error);
 	if (status)
-		refuse(guest, offer->name, error.text);
+		refuse(guest, row->name, error.text);
 	else
-		atomic_fetch_add_explicit(&gateway->taken, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
 	text_fini(&bytes);
 }
 
@@ -231,16 +211,16 @@ void guest_tell_refusal(struct guest *guest, const char *topic, const char *why)
 static void fail_call(struct guest *guest, const struct wire_binary *binary, const char *why)
 {
 	struct text json = {0};
-	atomic_fetch_add_explicit(&guest->gateway->refused, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&guest->gateway->hub->refused, 1, memory_order_relaxed);
 	wire_add_call_failure(&json, binary->id, binary->call, why);
-	guest_say(guest, &json);
+	port_say_text(guest->client, &json);
 	text_fini(&json);
 }
 
 static void take_call(struct guest *guest, const struct wire_binary *binary)
 {
-	struct troupe_foxglove *gateway = guest->gateway;
-	const struct offer *offer = table_of_id(&gateway->table, TROUPE_TOPIC_SERVICE, binary->id);
+	struct foxglove *gateway = guest->gateway;
+	const struct offer *offer = table_of_id(&gateway->hub->mirror, TROUPE_TOPIC_SERVICE, binary->id);
 	struct text bytes = {0};
 	struct troupe_error error;
 	if (!offer) {
@@ -251,22 +231,20 @@ static void take_call(struct guest *guest, const struct wire_binary *binary)
 		fail_call(guest, binary, "encoding of the request: expected json");
 		return;
 	}
-	text_add(&bytes, "%s", "");
-	troupe_status status = json_to_bytes(offer->type, binary->body, binary->count, &bytes, &error);
+	struct call *call = mem_alloc(sizeof *call);
+	*call = (struct call){binary->id, binary->call};
+	const struct hub_caller caller = {guest->client, guest->client->connection, call};
+	const struct mirror_row *row = offer->row;
+	troupe_status status = convert_from_json(row->type, binary->body, binary->count, &bytes, &error);
 	if (!status)
-		status = gateway->source->ops->call(
-			gateway->source, offer->name, offer->type, bytes.at, bytes.count, gateway->tags + 1, &error);
+		status = hub_call(gateway->hub, &caller, row->name, row->type, bytes.at, bytes.count, &error);
 	text_fini(&bytes);
 	if (status) {
+		free(call);
 		fail_call(guest, binary, error.text);
 		return;
 	}
-	atomic_fetch_add_explicit(&gateway->taken, 1, memory_order_relaxed);
-	vec_push(&gateway->calls, (struct call){.tag = ++gateway->tags,
-					  .guest = guest,
-					  .service = binary->id,
-					  .id = binary->call,
-					  .reply_type = mem_strdup(offer->reply_type)});
+	atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
 }
 
 /* --- operations --------------------------------------------------------------------------------------------------- */
@@ -275,7 +253,7 @@ static void refuse_asset(struct guest *guest, uint32_t request)
 {
 	struct text bytes = {0};
 	wire_add_no_asset(&bytes, request, "troupe serves no assets");
-	outbox_put(&guest->outbox, true, bytes.at, bytes.count);
+	outbox_put(&guest->client->outbox, true, bytes.at, bytes.count);
 	text_fini(&bytes);
 }
 
@@ -318,9 +296,9 @@ static void obey(struct guest *guest, const Troupe__Msgs__FoxgloveRequest *reque
 	}
 }
 
-void guest_hear(void *conn, bool binary, const void *bytes, size_t count)
+void guest_hear(struct port_client *client, bool binary, const void *bytes, size_t count)
 {
-	struct guest *guest = conn;
+	struct guest *guest = client->data;
 	struct troupe_error error;
 	Troupe__Msgs__FoxgloveRequest *request;
 	if (binary) {
@@ -352,22 +330,16 @@ void guest_tell_graph(struct guest *guest, const char *gone)
 	if (!guest->wants_graph)
 		return;
 	wire_begin(&json, "connectionGraphUpdate");
-	table_add_graph(&guest->gateway->table, &json);
+	table_add_graph(&guest->gateway->hub->mirror, &json);
 	text_add(&json, "%s", gone ? gone : ",\"removedTopics\":[],\"removedServices\":[]");
 	wire_end(&json);
-	guest_say(guest, &json);
+	port_say_text(guest->client, &json);
 	text_fini(&json);
 }
 
-void guest_tell_lost(struct guest *guest)
+void guest_tell_lost(struct port_client *client, uint64_t lost)
 {
-	uint64_t now_ns = clock_now_ns(), lost = guest->outbox.lost;
-	if (lost == guest->lost_told || now_ns - guest->lost_told_ns < LOST_TELL_NS)
-		return;
-	atomic_fetch_add_explicit(&guest->gateway->lost, lost - guest->lost_told, memory_order_relaxed);
-	guest->lost_told = lost;
-	guest->lost_told_ns = now_ns;
-	guest_complain(guest, WIRE_WARNING, "lost",
+	guest_complain(client->data, WIRE_WARNING, "lost",
 		"%llu messages were lost so far: this client, or its connection, is too slow",
 		(unsigned long long)lost);
 }
@@ -376,22 +348,22 @@ void guest_tell_lost(struct guest *guest)
 static void tell_all(struct guest *guest, troupe_topic_kind kind, const char *op, const char *list,
 	void (*add)(const struct offer *offer, struct text *out))
 {
-	const struct table *table = &guest->gateway->table;
+	const struct mirror *mirror = &guest->gateway->hub->mirror;
 	struct text json = {0};
-	for (uint32_t i = 0; i <= table->offers.count; i++) {
-		bool at_end = i == table->offers.count;
+	for (uint32_t i = 0; i <= mirror->rows.count; i++) {
+		bool at_end = i == mirror->rows.count;
 		if (json.count && (at_end || json.count > BATCH_BYTES)) {
 			text_add(&json, "]}");
-			guest_say(guest, &json);
+			port_say_text(guest->client, &json);
 			json.count = 0;
 		}
-		if (at_end || table->offers.at[i]->kind != kind)
+		if (at_end || mirror->rows.at[i]->kind != kind)
 			continue;
 		if (!json.count)
 			text_add(&json, "{\"op\":\"%s\",\"%s\":[", op, list);
 		else
 			text_add(&json, ",");
-		add(table->offers.at[i], &json);
+		add(mirror->rows.at[i]->data, &json);
 	}
 	text_fini(&json);
 }
@@ -400,29 +372,24 @@ static void tell_all(struct guest *guest, troupe_topic_kind kind, const char *op
 
 static void greet(struct guest *guest)
 {
-	const struct troupe_foxglove *gateway = guest->gateway;
+	const struct foxglove *gateway = guest->gateway;
 	struct wire_playback range = {0};
 	struct text json = {0};
 	if (gateway->playback)
 		playback_range(gateway->playback, &range);
 	wire_add_server_info(&json, gateway->session, gateway->playback ? WIRE_RECORDING : WIRE_RUN,
 		guest->has_controls ? &range : NULL);
-	guest_say(guest, &json);
+	port_say_text(guest->client, &json);
 	text_fini(&json);
 }
 
-void *guest_open(void *ctx, struct web_peer *peer)
+void *guest_open(void *ctx, struct port_client *client)
 {
-	struct troupe_foxglove *gateway = ctx;
-	struct guest *guest = mem_alloc(sizeof *guest);
-	foxglove_look(gateway);
-	*guest = (struct guest){.gateway = gateway, .peer = peer, .after = gateway->guests, .outbox.peer = peer};
-	if (gateway->guests)
-		gateway->guests->before = guest;
-	gateway->guests = guest;
-	atomic_fetch_add(&gateway->clients, 1);
+	struct foxglove *gateway = ctx;
+	struct guest *guest = client->data = mem_alloc(sizeof *guest);
+	*guest = (struct guest){.gateway = gateway, .client = client};
 	gateway->time_told_ns = 0; /* the new one is told, too */
-	guest->is_sdk = !strcmp(web_peer_protocol(peer), "foxglove.sdk.v1");
+	guest->is_sdk = !strcmp(web_peer_protocol(client->peer), "foxglove.sdk.v1");
 	guest->has_controls = gateway->playback && guest->is_sdk;
 	greet(guest);
 	tell_all(guest, TROUPE_TOPIC_PUBLISHED, "advertise", "channels", table_add_channel);
@@ -432,34 +399,16 @@ void *guest_open(void *ctx, struct web_peer *peer)
 	return guest;
 }
 
-void guest_room(void *conn)
+void guest_close(struct port_client *client)
 {
-	struct guest *guest = conn;
-	outbox_flush(&guest->outbox);
-}
-
-void guest_close(void *conn)
-{
-	struct guest *guest = conn;
-	struct troupe_foxglove *gateway = guest->gateway;
-	for (uint32_t i = 0; i < gateway->calls.count; i++)
-		if (gateway->calls.at[i].guest == guest)
-			gateway->calls.at[i].guest = NULL;
+	struct guest *guest = client->data;
 	while (guest->subscriptions.count) {
 		struct subscription last = guest->subscriptions.at[--guest->subscriptions.count];
 		drop_hearer(guest, last.channel, last.id);
 	}
-	if (guest->before)
-		guest->before->after = guest->after;
-	else
-		gateway->guests = guest->after;
-	if (guest->after)
-		guest->after->before = guest->before;
-	outbox_fini(&guest->outbox);
 	vec_free(&guest->subscriptions);
 	while (guest->outlets.count)
 		free(guest->outlets.at[--guest->outlets.count].topic);
 	vec_free(&guest->outlets);
-	atomic_fetch_sub(&gateway->clients, 1);
 	free(guest);
 }

@@ -7,12 +7,7 @@
 #include "gateway/foxglove/scenery.h"
 #include "gateway/foxglove/table.h"
 #include "gateway/foxglove/wire.h"
-#include "gateway/source.h"
-#include "gateway/web/outbox.h"
-
-#include <troupe/foxglove.h>
-
-#include <stdatomic.h>
+#include "gateway/hub/port.h"
 
 enum {
 	GUEST_SUBSCRIPTIONS_MAX = 8192,
@@ -21,29 +16,17 @@ enum {
 };
 
 struct call { /* of a service, whose reply is awaited */
-	uint64_t tag;
-	struct guest *guest; /* NULL: gone */
 	uint32_t service, id;
-	char *reply_type;
 };
 
-struct troupe_foxglove {
-	struct source_place place; /* run: only until the source is opened */
-	struct source *source;
-	char *clock;             /* the topic of simulated time */
-	struct web *_Atomic web; /* set once it runs */
+struct foxglove {
+	struct hub *hub;
+	struct port port;
 	char session[WEB_TOKEN_MAX + 1];
-	struct table table;
 	struct sceneries sceneries;
-	struct guest *guests;
-	VEC(struct call) calls;
-	uint64_t tags;                      /* given so far */
-	uint64_t time_ns, time_told_ns;     /* simulated time that is known, and that clients were told */
-	bool ticking;                       /* the clock is subscribed to for the time only */
-	struct playback *playback;          /* of a recording; NULL: a run */
-	const struct troupe_error *failure; /* of the run; NULL: none. Set before the web server is stopped */
-	_Atomic uint64_t published, taken, refused, lost;
-	_Atomic uint32_t clients;
+	struct playback *playback;      /* of a recording; NULL: a run */
+	uint64_t time_ns, time_told_ns; /* simulated time that is known, and that clients were told */
+	struct news *news;              /* while the mirror changes */
 };
 
 struct subscription { /* of a guest */
@@ -58,27 +41,21 @@ struct outlet { /* a channel that a client advertised */
 };
 
 struct guest {
-	struct troupe_foxglove *gateway;
-	struct web_peer *peer;
-	struct guest *before, *after;
-	struct outbox outbox;
+	struct foxglove *gateway;
+	struct port_client *client;
 	VEC(struct subscription) subscriptions;
 	VEC(struct outlet) outlets;
 	bool wants_graph;
 	bool is_sdk;           /* its protocol is foxglove.sdk.v1 */
 	bool has_controls;     /* its protocol has a playback control, and a recording is shown */
-	uint64_t lost_told;    /* of outbox.lost */
-	uint64_t lost_told_ns; /* real time */
 };
 
-/* For a web_service of which the context is a struct troupe_foxglove. */
-void *guest_open(void *ctx, struct web_peer *peer);
-void guest_hear(void *conn, bool binary, const void *bytes, size_t count);
-void guest_room(void *conn);
-void guest_close(void *conn);
+/* As the operations of a port (hub/port.h). */
+void *guest_open(void *gateway, struct port_client *client);
+void guest_hear(struct port_client *client, bool binary, const void *bytes, size_t count);
+void guest_close(struct port_client *client);
+void guest_tell_lost(struct port_client *client, uint64_t lost);
 
-/* Sends an operation. A client that does not read even these is closed. */
-void guest_say(struct guest *guest, const struct text *json);
 void guest_complain(struct guest *guest, enum wire_level level, const char *id, const char *format, ...)
 	TROUPE_PRINTF(4, 5);
 /* The table has changed: takes back what the guest was told of topics that are taken by now. */
@@ -87,17 +64,8 @@ void guest_look(struct guest *guest);
 void guest_tell_graph(struct guest *guest, const char *gone);
 /* If the guest advertises the topic: that what it published there was refused. */
 void guest_tell_refusal(struct guest *guest, const char *topic, const char *why);
-/* Tells how many messages were lost because the guest was slow: at most once a second. */
-void guest_tell_lost(struct guest *guest);
 
-/* gateway.c: takes over what has changed in the server's table. */
-void foxglove_look(struct troupe_foxglove *gateway);
 /* gateway.c: the audience of the channel has changed; more: a subscriber has come, which gets a message at once. */
-void foxglove_listen(struct troupe_foxglove *gateway, const struct offer *offer, bool more);
-/* gateway.c: all topics that clients have subscribed to give a message at once. */
-void foxglove_renew(struct troupe_foxglove *gateway);
-/* gateway.c: another server has the state from now on; calls of the former one fail, and foxglove_renew() must follow.
- */
-void foxglove_adopt(struct troupe_foxglove *gateway, struct troupe_server *server);
+void foxglove_listen(struct foxglove *gateway, const struct offer *offer, bool more);
 
 #endif

@@ -10,12 +10,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct playback {
-	struct troupe_foxglove *gateway;
+	struct foxglove *gateway;
 	struct play *play;
-	struct troupe_server *_Atomic next_server; /* another server, until it is taken over */
+	bool moved;                                /* another server has the state since the last turn */
 	struct play_state now;                     /* at the last turn */
 	struct play_state told;                    /* what all clients know of it */
 	uint64_t from_step;                        /* the step that was asked for last */
@@ -46,22 +45,21 @@ static void tell(const struct playback *playback, struct guest *guest, bool did_
 	if (!guest->has_controls)
 		return;
 	wire_add_playback_state(&bytes, &state);
-	if (!web_send(guest->peer, true, bytes.at, bytes.count))
-		web_close(guest->peer, 1008, "the client does not read");
+	port_say(guest->client, true, bytes.at, bytes.count);
 	text_fini(&bytes);
 }
 
 static void tell_everybody(const struct playback *playback, bool did_seek, const struct guest *but)
 {
-	for (struct guest *guest = playback->gateway->guests; guest; guest = guest->after)
-		if (guest != but)
-			tell(playback, guest, did_seek, NULL);
+	for (struct port_client *client = playback->gateway->port.clients; client; client = client->after)
+		if (client->data != but)
+			tell(playback, client->data, did_seek, NULL);
 }
 
 static void tell_failure(const struct playback *playback)
 {
-	for (struct guest *guest = playback->gateway->guests; guest; guest = guest->after)
-		guest_complain(guest, WIRE_ERROR, "playback", "%s", playback->now.text);
+	for (struct port_client *client = playback->gateway->port.clients; client; client = client->after)
+		guest_complain(client->data, WIRE_ERROR, "playback", "%s", playback->now.text);
 }
 
 /* --- what clients ask --------------------------------------------------------------------------------------------- */
@@ -71,8 +69,8 @@ static void seek(struct playback *playback, uint64_t step)
 	playback->from_step = step;
 	playback->now.seeking = true; /* until a turn sees the step, however soon it is there */
 	play_seek(playback->play, step);
-	for (struct guest *guest = playback->gateway->guests; guest; guest = guest->after)
-		outbox_clear(&guest->outbox);
+	for (struct port_client *client = playback->gateway->port.clients; client; client = client->after)
+		outbox_clear(&client->outbox);
 }
 
 void playback_obey(struct playback *playback, struct guest *guest, const struct wire_binary *request)
@@ -96,11 +94,13 @@ void playback_obey(struct playback *playback, struct guest *guest, const struct 
 
 void playback_welcome(struct playback *playback, struct guest *guest)
 {
-	for (const struct guest *other = playback->gateway->guests; other; other = other->after)
+	for (const struct port_client *client = playback->gateway->port.clients; client; client = client->after) {
+		const struct guest *other = client->data;
 		if (other->has_controls) {
 			tell(playback, guest, false, NULL);
 			return;
 		}
+	}
 	if (playback->now.step >= playback->now.end)
 		seek(playback, playback->now.begin);
 	play_control(playback->play, true, playback->now.speed);
@@ -123,20 +123,22 @@ uint64_t playback_time(const struct playback *playback)
 	return play_time_ns(playback->play, playback->now.seeking ? playback->from_step : playback->now.step);
 }
 
+void playback_moved(struct playback *playback)
+{
+	playback->moved = true;
+}
+
 void playback_turn(struct playback *playback)
 {
-	struct troupe_server *next = atomic_load(&playback->next_server);
 	struct play_state *now = &playback->now;
-	bool was_seeking = now->seeking;
-	if (next) {
-		foxglove_adopt(playback->gateway, next);
-		atomic_store(&playback->next_server, NULL);
-	}
+	bool was_seeking = now->seeking || playback->moved;
+	playback->moved = false;
+	bool seeks = now->seeking;
 	play_state(playback->play, now);
-	if (was_seeking && !now->seeking)
+	if (seeks && !now->seeking)
 		playback->from_step = MIN(playback->from_step, now->step); /* it is not reached if the way fails */
-	if ((was_seeking || next) && !now->seeking)
-		foxglove_renew(playback->gateway);
+	if (was_seeking && !now->seeking)
+		hub_renew(playback->gateway->hub, true);
 }
 
 void playback_tell(struct playback *playback)
@@ -149,59 +151,17 @@ void playback_tell(struct playback *playback)
 	playback->told = *now;
 }
 
-/* On the thread that plays, which destroys the former server afterwards. */
-static void change_server(void *ctx, struct troupe_server *server)
-{
-	static const struct timespec nap = {.tv_nsec = 1000000};
-	struct playback *playback = ctx;
-	atomic_store(&playback->next_server, server);
-	while (atomic_load(&playback->next_server)) {
-		struct web *web = atomic_load(&playback->gateway->web);
-		web_wake(web);
-		(void)nanosleep(&nap, NULL);
-	}
-}
-
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-troupe_status playback_open(struct troupe_foxglove *gateway, const struct troupe_server_def *recording,
-	struct playback **ret_playback, struct troupe_error *error)
+struct playback *playback_create(struct foxglove *gateway, struct play *play)
 {
 	struct playback *playback = mem_alloc(sizeof *playback);
 	playback->gateway = gateway;
-	troupe_status status = play_open(recording, change_server, playback, &playback->play, error);
-	if (status) {
-		free(playback);
-		return status;
-	}
-	play_state(playback->play, &playback->now);
+	playback->play = play;
+	play_state(play, &playback->now);
 	playback->told = playback->now;
 	playback->from_step = playback->now.begin;
-	*ret_playback = playback;
-	return TROUPE_OK;
-}
-
-void playback_close(struct playback *playback)
-{
-	if (!playback)
-		return;
-	play_close(playback->play);
-	free(playback);
-}
-
-struct troupe_server *playback_server(const struct playback *playback)
-{
-	return play_server(playback->play);
-}
-
-void playback_run(struct playback *playback)
-{
-	play_run(playback->play);
-}
-
-void playback_stop(struct playback *playback)
-{
-	play_stop(playback->play);
+	return playback;
 }
 
 void playback_range(const struct playback *playback, struct wire_playback *ret_range)

@@ -1,5 +1,5 @@
 /* The playback control of a recording: clients say when it plays, how fast, and which step is shown. All on the thread
- * of the web server, but for playback_open(), playback_run(), playback_stop() and playback_close().
+ * of the web server, but for playback_create().
  *
  * Times are those of the time line of gateway/play.h. */
 #ifndef GATEWAY_FOXGLOVE_PLAYBACK_H
@@ -9,21 +9,16 @@
 
 struct guest;
 struct playback;
-struct troupe_foxglove;
+struct foxglove;
+struct play;
 struct troupe_message;
-struct troupe_server;
-struct troupe_server_def;
 struct wire_binary;
 struct wire_playback;
 
-/* Errors as of play_open(). */
-troupe_status playback_open(struct troupe_foxglove *gateway, const struct troupe_server_def *recording,
-	struct playback **ret_playback, struct troupe_error *error);
-void playback_close(struct playback *playback); /* NULL is fine */
-struct troupe_server *playback_server(const struct playback *playback);
-/* See play_run() and play_stop(). */
-void playback_run(struct playback *playback);
-void playback_stop(struct playback *playback);
+/* play: the hub's. The caller frees it. */
+struct playback *playback_create(struct foxglove *gateway, struct play *play);
+/* Another server has the state from now on. */
+void playback_moved(struct playback *playback);
 
 void playback_range(const struct playback *playback, struct wire_playback *ret_range);
 /* Call it when a client has come. A client without controls could not start the recording, so the recording plays at
@@ -31,7 +26,7 @@ void playback_range(const struct playback *playback, struct wire_playback *ret_r
 void playback_welcome(struct playback *playback, struct guest *guest);
 /* A request of the control. */
 void playback_obey(struct playback *playback, struct guest *guest, const struct wire_binary *request);
-/* Before messages are taken: takes over another server, and looks which step is shown. */
+/* Before messages are taken: looks which step is shown. */
 void playback_turn(struct playback *playback);
 /* When all messages of that step were taken: tells clients what has changed. */
 void playback_tell(struct playback *playback);

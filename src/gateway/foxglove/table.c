@@ -1,5 +1,4 @@
-/* Numbers are counted up and never used again: a client that still asks for a channel that is gone must not get another
- * one. One pointer remains of an offer that is gone. */
+/* The JSON of channels and services, with the schemas of their types. */
 #include "gateway/foxglove/table.h"
 
 #include "gateway/foxglove/wire.h"
@@ -10,97 +9,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_offer(struct offer *offer)
+void table_came(struct mirror_row *row)
 {
+	struct offer *offer = mem_alloc(sizeof *offer);
+	*offer = (struct offer){.row = row,
+		.ros = row->kind == TROUPE_TOPIC_SERVICE ? NULL : ros_type_find(row->type, row->name)};
+	row->data = offer;
+}
+
+void table_gone(struct mirror_row *row)
+{
+	struct offer *offer = row->data;
 	vec_free(&offer->hearers);
-	free(offer->name);
-	free(offer->type);
-	free(offer->reply_type);
-	free(offer->owner);
 	free(offer);
 }
 
-static struct offer *add_offer(struct table *table, const struct troupe_topic *topic)
+struct offer *table_find(const struct mirror *mirror, troupe_topic_kind kind, const char *name)
 {
-	struct offer *offer = mem_alloc(sizeof *offer);
-	if (!table->by_id.count)
-		vec_push(&table->by_id, NULL); /* 0 is no number */
-	*offer = (struct offer){.id = table->by_id.count,
-		.kind = topic->kind,
-		.name = mem_strdup(topic->name),
-		.type = mem_strdup(topic->type),
-		.reply_type = topic->reply_type ? mem_strdup(topic->reply_type) : NULL,
-		.owner = mem_strdup(topic->owner),
-		.ros = topic->kind == TROUPE_TOPIC_SERVICE ? NULL : ros_type_find(topic->type, topic->name)};
-	vec_push(&table->by_id, offer);
-	map_add(&table->index[offer->kind], offer->name, table->offers.count);
-	vec_push(&table->offers, offer);
-	return offer;
+	const struct mirror_row *row = mirror_find(mirror, kind, name);
+	return row ? row->data : NULL;
 }
 
-static void drop_offer(struct table *table, uint32_t at)
+struct offer *table_of_id(const struct mirror *mirror, troupe_topic_kind kind, uint32_t id)
 {
-	struct offer *offer = table->offers.at[at], *last = table->offers.at[--table->offers.count];
-	map_remove(&table->index[offer->kind], offer->name);
-	if (last != offer) {
-		map_remove(&table->index[last->kind], last->name);
-		map_add(&table->index[last->kind], last->name, at);
-		table->offers.at[at] = last;
-	}
-	table->by_id.at[offer->id] = NULL;
-	free_offer(offer);
-}
-
-/* A topic whose type changes is another one. */
-static bool is_same(const struct offer *offer, const struct troupe_topic *topic)
-{
-	return offer && !strcmp(offer->type, topic->type) &&
-	       !strcmp(offer->reply_type ? offer->reply_type : "", topic->reply_type ? topic->reply_type : "");
-}
-
-void table_update(struct table *table, const struct troupe_topics *topics, void (*came)(void *ctx, struct offer *offer),
-	void (*goes)(void *ctx, struct offer *offer), void *ctx)
-{
-	table->epoch = topics->epoch;
-	table->round++;
-	for (uint32_t i = 0; i < topics->count; i++) {
-		struct offer *offer = table_find(table, topics->at[i].kind, topics->at[i].name);
-		if (is_same(offer, &topics->at[i]))
-			offer->round = table->round;
-	}
-	for (uint32_t i = table->offers.count; i-- > 0;)
-		if (table->offers.at[i]->round != table->round) {
-			goes(ctx, table->offers.at[i]);
-			drop_offer(table, i);
-		}
-	for (uint32_t i = 0; i < topics->count; i++)
-		if (!table_find(table, topics->at[i].kind, topics->at[i].name)) {
-			struct offer *offer = add_offer(table, &topics->at[i]);
-			offer->round = table->round;
-			came(ctx, offer);
-		}
-}
-
-void table_fini(struct table *table)
-{
-	while (table->offers.count)
-		drop_offer(table, table->offers.count - 1);
-	for (int kind = 0; kind < 3; kind++)
-		map_fini(&table->index[kind]);
-	vec_free(&table->offers);
-	vec_free(&table->by_id);
-}
-
-struct offer *table_find(const struct table *table, troupe_topic_kind kind, const char *name)
-{
-	uint32_t at;
-	return map_find(&table->index[kind], name, &at) ? table->offers.at[at] : NULL;
-}
-
-struct offer *table_of_id(const struct table *table, troupe_topic_kind kind, uint32_t id)
-{
-	struct offer *offer = id < table->by_id.count ? table->by_id.at[id] : NULL;
-	return offer && offer->kind == kind ? offer : NULL;
+	const struct mirror_row *row = mirror_of_number(mirror, kind, id);
+	return row ? row->data : NULL;
 }
 
 /* --- JSON --------------------------------------------------------------------------------------------------------- */
@@ -199,15 +132,15 @@ static void add_ros_schema(const struct ros_type *ros, struct text *out)
 
 void table_add_channel(const struct offer *offer, struct text *out)
 {
-	text_add(out, "{\"id\":%u", offer->id);
-	wire_add_string(out, "topic", offer->name);
+	text_add(out, "{\"id\":%u", offer->row->number);
+	wire_add_string(out, "topic", offer->row->name);
 	wire_add_string(out, "encoding", offer->ros ? "cdr" : "json");
-	wire_add_string(out, "schemaName", offer->ros ? offer->ros->name : offer->type);
+	wire_add_string(out, "schemaName", offer->ros ? offer->ros->name : offer->row->type);
 	wire_add_string(out, "schemaEncoding", offer->ros ? "ros2msg" : "jsonschema");
 	if (offer->ros)
 		add_ros_schema(offer->ros, out);
 	else
-		add_json_schema(offer->type, "schema", out);
+		add_json_schema(offer->row->type, "schema", out);
 	text_add(out, "}");
 }
 
@@ -223,40 +156,40 @@ static void add_half(const char *half, const char *type, struct text *out)
 
 void table_add_service(const struct offer *offer, struct text *out)
 {
-	text_add(out, "{\"id\":%u", offer->id);
-	wire_add_string(out, "name", offer->name);
-	wire_add_string(out, "type", offer->type);
-	add_half("request", offer->type, out);
-	add_half("response", offer->reply_type, out);
+	text_add(out, "{\"id\":%u", offer->row->number);
+	wire_add_string(out, "name", offer->row->name);
+	wire_add_string(out, "type", offer->row->type);
+	add_half("request", offer->row->type, out);
+	add_half("response", offer->row->reply_type, out);
 	/* Foxglove Studio 1 reads only these, and ends with an exception where they are missing. */
-	add_json_schema(offer->type, "requestSchema", out);
-	add_json_schema(offer->reply_type, "responseSchema", out);
+	add_json_schema(offer->row->type, "requestSchema", out);
+	add_json_schema(offer->row->reply_type, "responseSchema", out);
 	text_add(out, "}");
 }
 
 static void add_side(
-	const struct table *table, troupe_topic_kind kind, const char *list, const char *ids, struct text *out)
+	const struct mirror *mirror, troupe_topic_kind kind, const char *list, const char *ids, struct text *out)
 {
 	const char *between = "";
 	wire_member(out, list);
 	text_add(out, "[");
-	for (uint32_t i = 0; i < table->offers.count; i++) {
-		const struct offer *offer = table->offers.at[i];
-		if (offer->kind != kind)
+	for (uint32_t i = 0; i < mirror->rows.count; i++) {
+		const struct mirror_row *row = mirror->rows.at[i];
+		if (row->kind != kind)
 			continue;
 		text_add(out, "%s{\"name\":", between);
-		text_add_json(out, offer->name);
+		text_add_json(out, row->name);
 		text_add(out, ",\"%s\":[", ids);
-		text_add_json(out, offer->owner);
+		text_add_json(out, row->owner);
 		text_add(out, "]}");
 		between = ",";
 	}
 	text_add(out, "]");
 }
 
-void table_add_graph(const struct table *table, struct text *out)
+void table_add_graph(const struct mirror *mirror, struct text *out)
 {
-	add_side(table, TROUPE_TOPIC_PUBLISHED, "publishedTopics", "publisherIds", out);
-	add_side(table, TROUPE_TOPIC_TAKEN, "subscribedTopics", "subscriberIds", out);
-	add_side(table, TROUPE_TOPIC_SERVICE, "advertisedServices", "providerIds", out);
+	add_side(mirror, TROUPE_TOPIC_PUBLISHED, "publishedTopics", "publisherIds", out);
+	add_side(mirror, TROUPE_TOPIC_TAKEN, "subscribedTopics", "subscriberIds", out);
+	add_side(mirror, TROUPE_TOPIC_SERVICE, "advertisedServices", "providerIds", out);
 }

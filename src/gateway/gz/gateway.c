@@ -1,383 +1,292 @@
-/* One thread carries everything: it sleeps until the node has an event or the server has a message. The table of topics
- * is compared with what the node offers when its epoch has grown. The server is asked for a topic only while a program
- * has subscribed to it, so that a topic without subscribers costs nothing. */
-#include "base/map.h"
-#include "gateway/ending.h"
+/* One thread carries everything: it sleeps until the node has an event or the run has a message. The run is asked for a
+ * topic only while a program has subscribed to it, so that a topic without subscribers costs nothing. */
+#include "base/base.h"
 #include "gateway/gz/node.h"
+#include "gateway/hub/kinds.h"
+#include "gateway/hub/settings.h"
 #include "gateway/lockstep/callers.h"
-#include "gateway/source.h"
-
-#include <troupe/client.h>
-#include <troupe/gateway.h>
 
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 100, BATCH = 256 };
+enum { GZ_LOOK_MS = 100, GZ_BATCH = 256 };
 
-struct offer { /* a topic or service of the server, as the node has it */
-	struct troupe_gz *gateway;
-	char *name, *type;
-	troupe_topic_kind kind;
+struct gz_offer { /* a row of the mirror, as the node has it */
+	struct gz *gateway;
+	const struct mirror_row *row;
 	struct node_publisher *publisher;
 	struct node_subscription *subscription;
 	struct node_service *service;
-	bool wanted;      /* the server is asked for it */
-	bool is_lockstep; /* a service of barrier clients: one of gateway.lockstep */
 	uint64_t subscribers;
-	uint64_t epoch; /* of the table in which it was seen last */
 };
 
-struct troupe_gz {
-	struct source *source;
+struct gz {
+	struct hub *hub;
 	struct node *node;
 	pthread_t thread;
+	bool started;
 	int woken; /* event file */
 	_Atomic bool stop;
-	struct map index[3]; /* by kind: name -> index in offers */
-	VEC(struct offer *) offers;
-	struct callers *callers; /* barrier clients that join by calls */
-	struct offer lockstep[CALLERS_SERVICES];
-	uint64_t epoch;
-	_Atomic uint64_t published, taken, refused;
+	/* the service of barrier clients whose requests are taken on the node's thread; NULL: none */
+	struct node_service *step;
 };
 
-static void wake(void *ctx)
+static void gz_wake(void *ctx)
 {
-	struct troupe_gz *gateway = ctx;
+	struct gz *gateway = ctx;
 	uint64_t one = 1;
 	(void)!write(gateway->woken, &one, sizeof one);
 }
 
-/* --- the table ---------------------------------------------------------------------------------------------------- */
+/* --- topics ------------------------------------------------------------------------------------------------------- */
 
-static troupe_status open_offer(struct troupe_gz *gateway, struct offer *offer, const struct troupe_topic *topic)
+/* On the node's thread. */
+static bool gz_take_answer(void *ctx, uint64_t request, const void *bytes, size_t count)
 {
-	if (topic->kind == TROUPE_TOPIC_PUBLISHED)
-		return node_advertise(gateway->node, topic->name, topic->type, 0, offer, &offer->publisher, NULL);
-	if (topic->kind == TROUPE_TOPIC_TAKEN)
-		return node_subscribe(gateway->node, topic->name, 0, offer, &offer->subscription, NULL);
-	return node_offer(gateway->node, topic->name, topic->type, topic->reply_type, offer, &offer->service, NULL);
+	const struct gz_offer *offer = ctx;
+	return callers_answer(offer->gateway->hub->callers, request, bytes, count);
 }
 
-static void close_offer(struct troupe_gz *gateway, struct offer *offer)
+static troupe_status gz_open_offer(struct gz_offer *offer, const struct mirror_row *row)
 {
+	struct node *node = offer->gateway->node;
+	if (row->kind == TROUPE_TOPIC_PUBLISHED)
+		return node_advertise(node, row->name, row->type, 0, offer, &offer->publisher, NULL);
+	if (row->kind == TROUPE_TOPIC_TAKEN)
+		return node_subscribe(node, row->name, 0, offer, &offer->subscription, NULL);
+	return node_offer(node, row->name, row->type, row->reply_type, offer, &offer->service, NULL);
+}
+
+/* What the node cannot offer (a name that gz-transport does not allow, too many) is left out: the table shows it. */
+static void gz_topic_came(void *ctx, struct mirror_row *row)
+{
+	struct gz *gateway = ctx;
+	struct gz_offer *offer = mem_alloc(sizeof *offer);
+	*offer = (struct gz_offer){.gateway = gateway, .row = row};
+	if (gz_open_offer(offer, row)) {
+		free(offer);
+		return;
+	}
+	row->data = offer;
+	if (gateway->hub->callers && offer->service && !strcmp(row->name, callers_rows[CALLERS_STEP].name)) {
+		gateway->step = offer->service;
+		node_take_directly(gateway->step, gz_take_answer);
+	}
+}
+
+static void gz_topic_gone(void *ctx, struct mirror_row *row)
+{
+	struct gz *gateway = ctx;
+	struct gz_offer *offer = row->data;
+	if (!offer)
+		return;
 	if (offer->publisher)
 		node_unadvertise(offer->publisher);
 	if (offer->subscription)
 		node_unsubscribe(offer->subscription);
 	if (offer->service)
 		node_withdraw(offer->service);
-	if (offer->wanted)
-		gateway->source->ops->unsubscribe(gateway->source, offer->name);
-	free(offer->name);
-	free(offer->type);
+	if (row->kind == TROUPE_TOPIC_PUBLISHED)
+		hub_unsubscribe(gateway->hub, row->name);
 	free(offer);
-}
-
-/* What the node cannot offer (a name that gz-transport does not allow, too many) is left out: the table shows it. */
-static void add_offer(struct troupe_gz *gateway, const struct troupe_topic *topic)
-{
-	struct offer *offer = mem_alloc(sizeof *offer);
-	*offer = (struct offer){.gateway = gateway,
-		.name = mem_strdup(topic->name),
-		.type = mem_strdup(topic->type),
-		.kind = topic->kind,
-		.epoch = gateway->epoch};
-	if (open_offer(gateway, offer, topic)) {
-		close_offer(gateway, offer);
-		return;
-	}
-	map_add(&gateway->index[offer->kind], offer->name, gateway->offers.count);
-	vec_push(&gateway->offers, offer);
-}
-
-static void see_topic(struct troupe_gz *gateway, const struct troupe_topic *topic)
-{
-	uint32_t at;
-	if (map_find(&gateway->index[topic->kind], topic->name, &at))
-		gateway->offers.at[at]->epoch = gateway->epoch;
-	else
-		add_offer(gateway, topic);
-}
-
-static void drop_offer(struct troupe_gz *gateway, uint32_t at)
-{
-	struct offer *offer = gateway->offers.at[at], *last;
-	map_remove(&gateway->index[offer->kind], offer->name);
-	last = gateway->offers.at[--gateway->offers.count];
-	if (last != offer) {
-		map_remove(&gateway->index[last->kind], last->name);
-		map_add(&gateway->index[last->kind], last->name, at);
-		gateway->offers.at[at] = last;
-	}
-	close_offer(gateway, offer);
-}
-
-static void compare_tables(struct troupe_gz *gateway)
-{
-	if (gateway->source->ops->epoch(gateway->source) == gateway->epoch)
-		return;
-	const struct troupe_topics *topics = gateway->source->ops->topics(gateway->source);
-	gateway->epoch = topics->epoch;
-	for (uint32_t i = 0; i < topics->count; i++)
-		see_topic(gateway, &topics->at[i]);
-	gateway->source->ops->release(gateway->source, topics);
-	for (uint32_t i = gateway->offers.count; i-- > 0;)
-		if (gateway->offers.at[i]->epoch != gateway->epoch)
-			drop_offer(gateway, i);
 }
 
 /* --- from the node ------------------------------------------------------------------------------------------------ */
 
 /* Each subscriber that comes gets a message at once: a paused world has no next one, and a scene changes rarely. */
-static void change_audience(struct troupe_gz *gateway, struct offer *offer, uint64_t subscribers)
+static void gz_change_subscribers(struct gz *gateway, struct gz_offer *offer, uint64_t subscribers)
 {
-	bool more = subscribers > offer->subscribers, wanted = subscribers > 0;
+	bool more = subscribers > offer->subscribers;
 	offer->subscribers = subscribers;
-	if (more && !gateway->source->ops->subscribe(gateway->source, offer->name, 0, NULL))
-		offer->wanted = true;
-	if (wanted || !offer->wanted)
-		return;
-	gateway->source->ops->unsubscribe(gateway->source, offer->name);
-	offer->wanted = false;
+	if (more)
+		(void)hub_subscribe(gateway->hub, offer->row->name, 0, NULL);
+	else if (!subscribers)
+		hub_unsubscribe(gateway->hub, offer->row->name);
 }
 
-static void take_event(struct troupe_gz *gateway, const struct node_event *event)
+static void gz_take_event(struct gz *gateway, const struct node_event *event)
 {
-	struct offer *offer = event->ctx;
+	struct gz_offer *offer = event->ctx;
+	/* the request is the number of the node's: none is 0 */
+	const struct hub_caller caller = {.request = (void *)(uintptr_t)event->number};
 	troupe_status status = TROUPE_OK;
 	switch (event->kind) {
 	case NODE_SUBSCRIBERS:
-		change_audience(gateway, offer, event->number);
+		gz_change_subscribers(gateway, offer, event->number);
 		return;
 	case NODE_MESSAGE:
-		status = gateway->source->ops->publish(
-			gateway->source, offer->name, event->type, event->bytes, event->count, NULL);
+		status = hub_publish(gateway->hub, offer->row->name, event->type, event->bytes, event->count, NULL);
 		break;
 	case NODE_REQUEST:
-		if (offer->is_lockstep) {
-			if (!event->one_way)
-				callers_take(gateway->callers, (enum callers_service)(offer - gateway->lockstep), 0,
-					event->number, event->bytes, event->count);
-			break;
-		}
-		status = gateway->source->ops->call(gateway->source, offer->name, event->type, event->bytes,
-			event->count, event->one_way ? 0 : event->number, NULL);
+		status = hub_call(gateway->hub, event->one_way ? NULL : &caller, offer->row->name, event->type,
+			event->bytes, event->count, NULL);
 		if (status && !event->one_way)
 			(void)node_reply(gateway->node, event->number, false, NULL, 0);
 		break;
 	default:
 		return;
 	}
-	atomic_fetch_add_explicit(status ? &gateway->refused : &gateway->taken, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(
+		status ? &gateway->hub->refused : &gateway->hub->taken, 1, memory_order_relaxed);
 }
 
-static void take_events(struct troupe_gz *gateway)
+static void gz_take_events(struct gz *gateway)
 {
 	struct node_event event;
-	for (uint32_t i = 0; i < BATCH && node_next(gateway->node, 0, &event); i++) {
-		take_event(gateway, &event);
+	for (uint32_t i = 0; i < GZ_BATCH && node_next(gateway->node, 0, &event); i++) {
+		gz_take_event(gateway, &event);
 		node_event_fini(&event);
 	}
 }
 
-/* --- from the server ---------------------------------------------------------------------------------------------- */
+/* --- from the run ------------------------------------------------------------------------------------------------- */
+
+static void gz_message(void *ctx, const struct troupe_message *message)
+{
+	struct gz *gateway = ctx;
+	const struct mirror_row *row = mirror_find(&gateway->hub->mirror, TROUPE_TOPIC_PUBLISHED, message->topic);
+	const struct gz_offer *offer = row ? row->data : NULL;
+	if (offer && node_queue(offer->publisher, message->bytes, message->count) == NODE_SENT)
+		atomic_fetch_add_explicit(&gateway->hub->published, 1, memory_order_relaxed);
+}
 
 /* Gazebo's services say "no" by a Boolean; other types of reply have no place for it. */
-static bool is_good(const struct troupe_message *message)
+static void gz_reply(void *ctx, void *client, void *request, const struct hub_reply *reply)
 {
-	return message->status == TROUPE_OK || !strcmp(message->type, "gz.msgs.Boolean");
+	struct gz *gateway = ctx;
+	bool good = !reply->status || (reply->type && !strcmp(reply->type, "gz.msgs.Boolean"));
+	(void)client;
+	(void)node_reply(gateway->node, (uint64_t)(uintptr_t)request, good, reply->bytes, reply->count);
 }
 
-static void pass_on(struct troupe_gz *gateway, const struct troupe_message *message)
+/* To a barrier client, on any thread. */
+static void gz_reply_at_once(void *ctx, void *request, const void *bytes, size_t count)
 {
-	uint32_t at;
-	if (message->is_reply) {
-		if (message->tag)
-			(void)node_reply(gateway->node, message->tag, is_good(message), message->bytes, message->count);
-		else if (message->status) /* a run of another process has refused a message */
-			atomic_fetch_add_explicit(&gateway->refused, 1, memory_order_relaxed);
-		return;
-	}
-	if (!map_find(&gateway->index[TROUPE_TOPIC_PUBLISHED], message->topic, &at))
-		return;
-	if (node_queue(gateway->offers.at[at]->publisher, message->bytes, message->count) == NODE_SENT)
-		atomic_fetch_add_explicit(&gateway->published, 1, memory_order_relaxed);
+	struct gz *gateway = ctx;
+	(void)node_reply(gateway->node, (uint64_t)(uintptr_t)request, true, bytes, count);
 }
 
-/* Whether there may be more. */
-static bool pass_on_some(struct troupe_gz *gateway)
+static void gz_refused(void *ctx, const char *topic, const char *why)
 {
-	struct troupe_message message;
-	uint32_t count = 0;
-	while (count < BATCH && gateway->source->ops->take(gateway->source, 0, &message)) {
-		pass_on(gateway, &message);
-		count++;
-	}
-	if (count)
-		node_flush(gateway->node);
-	return count == BATCH;
+	struct gz *gateway = ctx;
+	(void)topic, (void)why;
+	atomic_fetch_add_explicit(&gateway->hub->refused, 1, memory_order_relaxed);
 }
 
-static void *work(void *arg)
+static void *gz_work(void *ctx)
 {
-	struct troupe_gz *gateway = arg;
+	struct gz *gateway = ctx;
 	bool more = false;
 	while (!atomic_load(&gateway->stop)) {
 		struct pollfd fds[] = {
 			{.fd = node_fd(gateway->node), .events = POLLIN}, {.fd = gateway->woken, .events = POLLIN}};
 		uint64_t rung;
-		(void)poll(fds, 2, more ? 0 : LOOK_MS);
+		(void)poll(fds, 2, more ? 0 : GZ_LOOK_MS);
 		if (fds[1].revents)
 			(void)!read(gateway->woken, &rung, sizeof rung);
-		compare_tables(gateway);
-		take_events(gateway);
-		more = pass_on_some(gateway);
+		hub_look(gateway->hub);
+		gz_take_events(gateway);
+		more = hub_turn(gateway->hub);
+		node_flush(gateway->node);
 	}
 	return NULL;
 }
 
-/* --- barrier clients ---------------------------------------------------------------------------------------------- */
-
-static void reply(void *ctx, uint64_t request, const void *bytes, size_t count)
-{
-	struct troupe_gz *gateway = ctx;
-	(void)node_reply(gateway->node, request, true, bytes, count);
-}
-
-/* On the node's thread. */
-static bool take_answer(void *ctx, uint64_t request, const void *bytes, size_t count)
-{
-	const struct offer *offer = ctx;
-	return callers_answer(offer->gateway->callers, request, bytes, count);
-}
-
-static troupe_status offer_lockstep(struct troupe_gz *gateway, struct troupe_server *server, struct troupe_error *error)
-{
-	troupe_status status = TROUPE_OK;
-	gateway->callers = callers_create(server, reply, gateway);
-	for (int i = 0; i < CALLERS_SERVICES && !status; i++) {
-		struct offer *offer = &gateway->lockstep[i];
-		*offer = (struct offer){.gateway = gateway, .kind = TROUPE_TOPIC_SERVICE, .is_lockstep = true};
-		status = node_offer(gateway->node, callers_rows[i].name, callers_rows[i].type,
-			callers_rows[i].reply_type, offer, &offer->service, error);
-	}
-	if (!status)
-		node_take_directly(gateway->lockstep[CALLERS_STEP].service, take_answer);
-	return status;
-}
-
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status create_node(struct troupe_gz *gateway, const struct troupe_gz_def *def, struct troupe_error *error)
+static troupe_status gz_create_node(struct gz *gateway, const struct troupe_gateway_def *def, struct troupe_error *error)
 {
 	/* What a system publishes and another one listens to stays in its run: two runs on a machine that have the same
 	 * topics would else command each other, and have other bits than each alone. */
 	struct node_options options = {.family = "troupe"};
+	const char *partition = settings_text(def, "partition");
 	troupe_status status = node_options_read_environment(&options, error);
 	if (status)
 		return status;
 	options.address = def->address; /* a variable does not open the run to other hosts */
-	if (def->partition)
-		options.partition = def->partition;
+	if (partition)
+		options.partition = partition;
 	return node_create(&options, &gateway->node, error);
 }
 
-static troupe_status start(const struct source_place *place, const struct troupe_gz_def *def, struct troupe_gz **ret_gz,
-	struct troupe_error *error)
+static troupe_status gz_start(struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
 {
-	struct troupe_gz *gateway = mem_alloc(sizeof *gateway);
+	struct gz *gateway = hub->gateway = mem_alloc(sizeof *gateway);
+	gateway->hub = hub;
 	gateway->woken = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	troupe_status status = gateway->woken < 0
-				       ? fail(error, TROUPE_EIO, "gz-transport: no event file: %s", strerror(errno))
-				       : source_open(place, 0, wake, gateway, &gateway->source, error);
+	if (gateway->woken < 0)
+		return fail(error, TROUPE_EIO, "gz-transport: no event file: %s", strerror(errno));
+	troupe_status status = gz_create_node(gateway, def, error);
 	if (!status)
-		status = create_node(gateway, def, error);
-	if (!status && place->server)
-		status = offer_lockstep(gateway, place->server, error);
-	if (!status) {
-		compare_tables(gateway);
-		int failed = pthread_create(&gateway->thread, NULL, work, gateway);
-		mem_check_thread(failed);
-		if (failed)
-			status =
-				fail(error, TROUPE_ELIMIT, "gz-transport: cannot start a thread: %s", strerror(failed));
-	}
-	if (status) {
-		atomic_store(&gateway->stop, true);
-		gateway->thread = pthread_self(); /* there is none to wait for */
-		troupe_gz_end(gateway, error);
+		status = hub_open(hub, def,
+			&(struct hub_options){.wake = gz_wake,
+				.ctx = gateway,
+				.barrier_clients = true,
+				.reply_at_once = gz_reply_at_once},
+			error);
+	if (status)
 		return status;
-	}
-	*ret_gz = gateway;
+	hub_look(hub);
+	int failed = pthread_create(&gateway->thread, NULL, gz_work, gateway);
+	mem_check_thread(failed);
+	if (failed)
+		return fail(error, TROUPE_ELIMIT, "gz-transport: cannot start a thread: %s", strerror(failed));
+	gateway->started = true;
 	return TROUPE_OK;
 }
 
-troupe_status troupe_gz_start(struct troupe_server *server, const struct troupe_gz_def *def, struct troupe_gz **ret_gz,
-	struct troupe_error *error)
+static void gz_stop(void *ctx)
 {
-	return start(&(struct source_place){.server = server}, def, ret_gz, error);
-}
-
-troupe_status troupe_gz_connect(const struct troupe_view_run *run, const struct troupe_gz_def *def,
-	struct troupe_gz **ret_gz, struct troupe_error *error)
-{
-	return start(&(struct source_place){.run = run}, def, ret_gz, error);
-}
-
-void troupe_gz_end(struct troupe_gz *gateway, const struct troupe_error *why)
-{
-	if (!gateway)
-		return;
-	if (!atomic_exchange(&gateway->stop, true)) {
-		wake(gateway);
+	struct gz *gateway = ctx;
+	if (gateway->started) {
+		atomic_store(&gateway->stop, true);
+		gz_wake(gateway);
 		pthread_join(gateway->thread, NULL);
 	}
-	if (gateway->lockstep[CALLERS_STEP].service)
-		node_take_directly(gateway->lockstep[CALLERS_STEP].service, NULL);
-	callers_destroy(gateway->callers, why, ending_text(why));
-	if (gateway->source && gateway->node) /* messages from before the end are still sent */
-		while (pass_on_some(gateway))
-			;
-	while (gateway->offers.count)
-		drop_offer(gateway, gateway->offers.count - 1);
-	for (int kind = 0; kind < 3; kind++)
-		map_fini(&gateway->index[kind]);
-	vec_free(&gateway->offers);
+	if (gateway->step)
+		node_take_directly(gateway->step, NULL);
+	hub_finish(gateway->hub); /* messages from before the end are still sent */
+	if (gateway->node)
+		node_flush(gateway->node);
+}
+
+static void gz_destroy(void *ctx)
+{
+	struct gz *gateway = ctx;
 	if (gateway->node)
 		node_destroy(gateway->node);
-	source_destroy(gateway->source);
 	if (gateway->woken >= 0)
 		close(gateway->woken);
 	free(gateway);
 }
 
-struct troupe_gz_counts troupe_gz_counts(const struct troupe_gz *gateway)
+static void gz_describe(const void *ctx, struct text *out)
 {
-	return (struct troupe_gz_counts){.published = atomic_load_explicit(&gateway->published, memory_order_relaxed),
-		.boundaries_lost = gateway->source->ops->lost(gateway->source),
-		.taken = atomic_load_explicit(&gateway->taken, memory_order_relaxed),
-		.refused = atomic_load_explicit(&gateway->refused, memory_order_relaxed),
-		.commands = gateway->source->ops->commands(gateway->source),
-		.joined = gateway->callers ? callers_joined(gateway->callers) : 0};
+	const struct gz *gateway = ctx;
+	node_describe(gateway->node, out);
 }
 
-void troupe_gz_describe(const struct troupe_gz *gateway, char *ret_text, size_t bytes)
-{
-	struct text text = {0};
-	node_describe(gateway->node, &text);
-	(void)snprintf(ret_text, bytes, "%s", text.at);
-	text_fini(&text);
-}
-
-bool troupe_gz_available(void)
-{
-	return node_is_available();
-}
+const struct hub_kind kind_gz = {
+	.name = "gz",
+	.title = "gz-transport",
+	.settings = (const char *const[]){"partition", NULL},
+	.is_available = node_is_available,
+	.start = gz_start,
+	.topic_came = gz_topic_came,
+	.topic_gone = gz_topic_gone,
+	.topics_changed = hub_ignore_topics,
+	.message = gz_message,
+	.reply = gz_reply,
+	.refused = gz_refused,
+	.moved = hub_ignore_moved,
+	.end = hub_ignore_end,
+	.stop = gz_stop,
+	.destroy = gz_destroy,
+	.describe = gz_describe,
+	.count = hub_ignore_count,
+};

@@ -25,11 +25,14 @@ static void give_joint(void *ctx, const char *joint, enum joint_quantity quantit
 	message.data = value;
 	text_add(&bytes, "%s", "");
 	message_add_bytes(&bytes, &message.base);
-	troupe_status status = topic ? giving->fn(giving->ctx, topic, bytes.at, bytes.count, giving->error)
-				     : fail(giving->error, TROUPE_ECOMMAND, "joint '%.80s' takes no command of %s",
-					       joint, words[quantity]);
-	if (status)
+	struct troupe_error why;
+	troupe_status status = topic ? giving->fn(giving->ctx, topic, bytes.at, bytes.count, &why)
+				     : fail(&why, TROUPE_ECOMMAND, "joint '%.80s' takes no command of %s", joint,
+					       words[quantity]);
+	if (status && !giving->status) { /* the first of several is told */
 		giving->status = status;
+		*giving->error = why;
+	}
 	text_fini(&bytes);
 	free(topic);
 }

@@ -2,6 +2,8 @@
  * stay. What is subscribed to at the server follows from both. */
 #include "gateway/rosbridge/board.h"
 
+#include "gateway/hub/hub.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,36 +51,19 @@ struct channel *board_channel(const struct board *board, const char *name)
 	return map_find(&board->channel_of, name, &at) ? board->channels.at[at] : NULL;
 }
 
-static bool is_needed(const struct board *board, const char *topic)
+static bool is_needed(const void *ctx, const char *topic)
 {
+	const struct board *board = ctx;
 	for (uint32_t at = board_first_of_topic(board, topic); at != UINT32_MAX; at = board->same_topic[at])
 		if (board_channel(board, board->names.offers.at[at].name))
 			return true;
 	return false;
 }
 
-static void ask(struct board *board, const char *topic)
-{
-	if (!map_find(&board->is_asked, topic, &(uint32_t){0})) {
-		char *name = mem_strdup(topic);
-		vec_push(&board->asked, name);
-		map_add(&board->is_asked, name, 0);
-	}
-	board->ask(board->ctx, topic, true);
-}
-
 /* Drops the subscriptions that no client needs any more. */
-static void forget(struct board *board)
+static void board_prune(struct board *board)
 {
-	for (uint32_t i = board->asked.count; i-- > 0;) {
-		char *topic = board->asked.at[i];
-		if (is_needed(board, topic))
-			continue;
-		board->ask(board->ctx, topic, false);
-		map_remove(&board->is_asked, topic);
-		board->asked.at[i] = board->asked.at[--board->asked.count];
-		free(topic);
-	}
+	hub_prune(board->hub, is_needed, board);
 }
 
 void board_hear(struct board *board, const char *name, struct hearing *hearing)
@@ -93,7 +78,7 @@ void board_hear(struct board *board, const char *name, struct hearing *hearing)
 	vec_push(&channel->hearings, hearing);
 	for (uint32_t at = board_first(board, name); at != UINT32_MAX; at = board->same_name[at])
 		if (board->names.offers.at[at].kind == TROUPE_TOPIC_PUBLISHED)
-			ask(board, board->names.offers.at[at].topic);
+			(void)hub_subscribe(board->hub, board->names.offers.at[at].topic, 0, NULL);
 }
 
 static void drop_channel(struct board *board, struct channel *channel)
@@ -124,7 +109,7 @@ void board_leave(struct board *board, const char *name, struct hearing *hearing)
 		}
 	if (!channel->hearings.count) {
 		drop_channel(board, channel);
-		forget(board);
+		board_prune(board);
 	}
 }
 
@@ -157,7 +142,6 @@ void board_update(struct board *board, const struct troupe_topics *topics)
 	if (!board->robot && board->names.robot)
 		board->robot = mem_strdup(board->names.robot);
 	board->is_made = true;
-	board->epoch = topics->epoch;
 	uint32_t count = board->names.offers.count;
 	board->same_name = mem_alloc((count + 1) * sizeof *board->same_name);
 	board->same_topic = mem_alloc((count + 1) * sizeof *board->same_topic);
@@ -167,12 +151,12 @@ void board_update(struct board *board, const struct troupe_topics *topics)
 		if (offer->kind == TROUPE_TOPIC_PUBLISHED)
 			link_offer(&board->by_topic, board->same_topic, offer->topic, i);
 	}
-	forget(board);
+	board_prune(board);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct ros_offer *offer = &board->names.offers.at[i];
 		if (offer->kind == TROUPE_TOPIC_PUBLISHED && board_channel(board, offer->name) &&
-			!map_find(&board->is_asked, offer->topic, &(uint32_t){0}))
-			ask(board, offer->topic);
+			!hub_is_subscribed(board->hub, offer->topic))
+			(void)hub_subscribe(board->hub, offer->topic, 0, NULL);
 	}
 }
 
@@ -182,12 +166,7 @@ void board_fini(struct board *board)
 		drop_names(board);
 	while (board->channels.count)
 		drop_channel(board, board->channels.at[board->channels.count - 1]);
-	for (uint32_t i = 0; i < board->asked.count; i++)
-		free(board->asked.at[i]);
 	vec_free(&board->channels);
-	vec_free(&board->asked);
 	map_fini(&board->channel_of);
-	map_fini(&board->is_asked);
-	free(board->client);
 	free(board->robot);
 }

@@ -6,6 +6,7 @@
 #include "gateway/ros/names.h"
 
 struct hearing;
+struct hub;
 
 struct channel {
 	char *name; /* with its slash */
@@ -14,21 +15,16 @@ struct channel {
 
 struct board { /* zeroed is empty */
 	struct ros_names names;
-	char *client; /* as in names_make() */
+	const char *client; /* as in names_make() */
 	char *robot;  /* whose topics have second names; NULL: none yet */
 	bool is_made;
-	uint64_t epoch;       /* of the server's table */
 	struct map by_name;   /* name -> the last of its offers */
 	struct map by_topic;  /* the server's topic -> the last of its offers */
 	uint32_t *same_name;  /* of each offer: the one before it with this name; UINT32_MAX: none */
 	uint32_t *same_topic; /* the same for the topic, among published ones */
 	struct map channel_of;
 	VEC(struct channel *) channels;
-	struct map is_asked; /* topics that are subscribed to -> 0 */
-	VEC(char *) asked;
-	/* Subscribes to a topic of the server, which gives a message at once, or unsubscribes. */
-	void (*ask)(void *ctx, const char *topic, bool more);
-	void *ctx;
+	struct hub *hub; /* subscribes to topics of the run */
 };
 
 /* Takes over what the server has now. */

@@ -2,6 +2,7 @@
  * node, /troupe. */
 #include "gateway/rosbridge/rosapi.h"
 
+#include "gateway/lockstep/callers.h"
 #include "gateway/ros/json.h"
 
 #include <jansson.h>
@@ -11,7 +12,7 @@
 static const char node[] = "/troupe";
 
 struct request {
-	struct troupe_rosbridge *gateway;
+	struct rosbridge *gateway;
 	const json_t *args;
 	struct text *out;
 	struct troupe_error *error;
@@ -134,16 +135,16 @@ static void list_one(void *ctx, const char *name, const char *type)
 
 static void list_services(const struct request *request, struct listing listing)
 {
-	struct source *source = request->gateway->source;
-	const struct troupe_topics *all = source->ops->topics(source);
+	struct hub *hub = request->gateway->hub;
+	const struct troupe_topics *all = hub_topics(hub);
 	each_own(list_one, &listing);
-	simulation_each_service(request->gateway->simulation, list_one, &listing);
-	for (int i = 0; i < CALLERS_SERVICES && request->gateway->callers; i++)
+	simulation_each_service(request->gateway->hub->simulation, list_one, &listing);
+	for (int i = 0; i < CALLERS_SERVICES && hub->callers; i++)
 		list_one(&listing, callers_rows[i].name, callers_rows[i].type);
 	for (uint32_t i = 0; i < all->count; i++)
 		if (all->at[i].kind == TROUPE_TOPIC_SERVICE)
 			list_one(&listing, all->at[i].name, all->at[i].type);
-	source->ops->release(source, all);
+	hub_release(hub, all);
 }
 
 static troupe_status services(const struct request *request)
@@ -347,7 +348,7 @@ static troupe_status action_feedback_details(const struct request *request)
 
 static troupe_status get_time(const struct request *request)
 {
-	uint64_t ns = request->gateway->time_ns;
+	uint64_t ns = request->gateway->hub->time_ns;
 	text_add(request->out, "{\"time\":{\"sec\":%llu,\"nanosec\":%llu}}", (unsigned long long)(ns / 1000000000),
 		(unsigned long long)(ns % 1000000000));
 	return TROUPE_OK;
@@ -361,7 +362,7 @@ static troupe_status get_ros_version(const struct request *request)
 
 static void list_actions(const struct request *request, struct listing listing)
 {
-	simulation_each_action(request->gateway->simulation, list_one, &listing);
+	simulation_each_action(request->gateway->hub->simulation, list_one, &listing);
 }
 
 static troupe_status action_servers(const struct request *request)
@@ -438,7 +439,7 @@ bool rosapi_has(const char *service)
 	return find(service) < ARRAY_LEN(table);
 }
 
-troupe_status rosapi_call(struct troupe_rosbridge *gateway, const char *service, const struct json_t *args,
+troupe_status rosapi_call(struct rosbridge *gateway, const char *service, const struct json_t *args,
 	struct text *values, struct troupe_error *error)
 {
 	const struct request request = {gateway, args, values, error};

@@ -9,7 +9,7 @@ struct json_t; /* of jansson */
 /* Whether it is one of these services; "/rosapi/topics". */
 bool rosapi_has(const char *service);
 /* Appends the values of the response. TROUPE_ECOMMAND: the request is not valid. */
-troupe_status rosapi_call(struct troupe_rosbridge *gateway, const char *service, const struct json_t *args,
+troupe_status rosapi_call(struct rosbridge *gateway, const char *service, const struct json_t *args,
 	struct text *values, struct troupe_error *error);
 
 #endif

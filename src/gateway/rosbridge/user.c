@@ -3,10 +3,10 @@
 #include "gateway/rosbridge/user.h"
 
 #include "base/clock.h"
+#include "gateway/hub/convert.h"
 #include "gateway/ros/give.h"
 #include "gateway/ros/json.h"
 #include "gateway/rosbridge/rosapi.h"
-#include "topic/message.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -17,12 +17,6 @@
 #define MS_NS 1e6
 
 /* --- what is said ------------------------------------------------------------------------------------------------- */
-
-void user_say(struct user *user, const struct text *json)
-{
-	if (!web_send(user->peer, false, json->at, json->count))
-		web_close(user->peer, 1008, "the client does not read");
-}
 
 static void add_id(struct text *out, const char *id)
 {
@@ -37,7 +31,7 @@ void user_complain(struct user *user, enum user_level level, const char *id, con
 	struct text json = {0};
 	va_list args;
 	if (level == USER_ERROR)
-		atomic_fetch_add_explicit(&user->gateway->refused, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&user->gateway->hub->refused, 1, memory_order_relaxed);
 	if (level < user->level)
 		return;
 	va_start(args, format);
@@ -48,7 +42,7 @@ void user_complain(struct user *user, enum user_level level, const char *id, con
 	text_add(&json, "\"level\":\"%s\",\"msg\":", names[level]);
 	text_add_json(&json, line.text);
 	text_add(&json, "}");
-	user_say(user, &json);
+	port_say_text(user->client, &json);
 	text_fini(&json);
 }
 
@@ -66,8 +60,8 @@ void user_answer(struct user *user, const char *service, const char *id, const s
 		text_add_bytes(&json, values->at, values->count);
 	text_add(&json, ",\"result\":%s}", why ? "false" : "true");
 	if (why)
-		atomic_fetch_add_explicit(&user->gateway->refused, 1, memory_order_relaxed);
-	user_say(user, &json);
+		atomic_fetch_add_explicit(&user->gateway->hub->refused, 1, memory_order_relaxed);
+	port_say_text(user->client, &json);
 	text_fini(&json);
 }
 
@@ -230,9 +224,8 @@ static struct demand most_of(const struct hearing *hearing)
 
 static void send_message(struct hearing *hearing, const char *json, size_t count, uint64_t now_ns)
 {
-	outbox_put(&hearing->user->outbox, false, json, count);
+	port_publish(hearing->user->client, false, json, count);
 	hearing->sent_ns = now_ns;
-	atomic_fetch_add_explicit(&hearing->user->gateway->published, 1, memory_order_relaxed);
 }
 
 static bool is_time(const struct hearing *hearing, const struct demand *demand, uint64_t now_ns)
@@ -285,15 +278,14 @@ static void send_waiting(struct hearing *hearing, uint64_t now_ns)
 
 void user_turn(struct user *user)
 {
-	uint64_t now_ns = clock_now_ns(), lost = user->outbox.lost;
+	uint64_t now_ns = clock_now_ns();
 	for (uint32_t i = 0; i < user->hearings.count; i++)
 		send_waiting(user->hearings.at[i], now_ns);
-	if (lost == user->lost_told || now_ns - user->lost_told_ns < TELL_NS)
-		return;
-	atomic_fetch_add_explicit(&user->gateway->lost, lost - user->lost_told, memory_order_relaxed);
-	user->lost_told = lost;
-	user->lost_told_ns = now_ns;
-	user_complain(user, USER_WARNING, NULL,
+}
+
+void user_tell_lost(struct port_client *client, uint64_t lost)
+{
+	user_complain(client->data, USER_WARNING, NULL,
 		"%llu messages were lost so far: this client, or its connection, is too slow",
 		(unsigned long long)lost);
 }
@@ -369,8 +361,8 @@ static void unadvertise(struct user *user, const struct operation *operation)
 static troupe_status publish_bytes(
 	void *ctx, const char *topic, const void *bytes, size_t count, struct troupe_error *error)
 {
-	const struct troupe_rosbridge *gateway = ctx;
-	return gateway->source->ops->publish(gateway->source, topic, NULL, bytes, count, error);
+	const struct rosbridge *gateway = ctx;
+	return hub_publish(gateway->hub, topic, NULL, bytes, count, error);
 }
 
 static troupe_status give(
@@ -404,87 +396,41 @@ static void publish(struct user *user, const struct operation *operation)
 	if (status)
 		user_complain(user, USER_ERROR, operation->id, "publish: %.200s: %s", name, error.text);
 	else
-		atomic_fetch_add_explicit(&user->gateway->taken, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&user->gateway->hub->taken, 1, memory_order_relaxed);
 	free(name);
 }
 
 /* --- services ----------------------------------------------------------------------------------------------------- */
 
-/* The service of the server; NULL: there is none. The caller releases *ret_topics. */
-static const struct troupe_topic *find_service(
-	struct troupe_rosbridge *gateway, const char *service, const struct troupe_topics **ret_topics)
+void user_free_call(struct call *call)
 {
-	*ret_topics = gateway->source->ops->topics(gateway->source);
-	for (uint32_t i = 0; i < (*ret_topics)->count; i++) {
-		const struct troupe_topic *topic = &(*ret_topics)->at[i];
-		if (topic->kind == TROUPE_TOPIC_SERVICE && !strcmp(topic->name, service))
-			return topic;
-	}
-	return NULL;
+	free(call->service);
+	free(call->id);
+	free(call);
 }
 
-static troupe_status request_of(const char *type, const json_t *args, struct text *out, struct troupe_error *error)
+/* Calls a service of the run, or of barrier clients. */
+static troupe_status call_run(
+	struct user *user, const struct operation *operation, const char *name, const json_t *args, struct troupe_error *error)
 {
-	ProtobufCMessage *message;
-	char *json = args ? json_dumps(args, JSON_COMPACT) : mem_strdup("{}");
-	troupe_status status = message_of_json(
-		type_find(type), json ? json : "", json ? strlen(json) : 0, &message_limits_usual, &message, error);
+	struct hub *hub = user->gateway->hub;
+	hub_look(hub);
+	const struct mirror_row *service = mirror_find(&hub->mirror, TROUPE_TOPIC_SERVICE, name);
+	struct text bytes = {0};
+	if (!service)
+		return fail(error, TROUPE_ECOMMAND, "there is no service %.200s", name);
+	char *json = args ? json_dumps(args, JSON_COMPACT) : NULL;
+	troupe_status status = convert_from_json(service->type, json, json ? strlen(json) : 0, &bytes, error);
 	free(json);
-	if (status)
-		return status;
-	text_add(out, "%s", "");
-	message_add_bytes(out, message);
-	message_free(message);
-	return TROUPE_OK;
-}
-
-/* Its reply is awaited under this tag. */
-static uint64_t await_call(struct user *user, const struct operation *operation, const char *reply_type)
-{
-	struct troupe_rosbridge *gateway = user->gateway;
-	vec_push(&gateway->calls, (struct call){.tag = ++gateway->tags,
-					  .user = user,
-					  .service = mem_strdup(text_of(operation, "service")),
-					  .id = operation->id ? mem_strdup(operation->id) : NULL,
-					  .reply_type = mem_strdup(reply_type)});
-	return gateway->tags;
-}
-
-static troupe_status call_server(struct user *user, const struct operation *operation,
-	const struct troupe_topic *service, const json_t *args, struct troupe_error *error)
-{
-	struct troupe_rosbridge *gateway = user->gateway;
-	struct text bytes = {0};
-	troupe_status status = request_of(service->type, args, &bytes, error);
-	if (!status)
-		status = gateway->source->ops->call(
-			gateway->source, service->name, service->type, bytes.at, bytes.count, gateway->tags + 1, error);
-	text_fini(&bytes);
-	if (!status)
-		(void)await_call(user, operation, service->reply_type);
-	return status;
-}
-
-/* --- services of barrier clients ---------------------------------------------------------------------------------- */
-
-/* CALLERS_SERVICES: it is none of them. */
-static enum callers_service lockstep_service(const struct troupe_rosbridge *gateway, const char *name)
-{
-	int i = gateway->callers ? 0 : CALLERS_SERVICES;
-	while (i < CALLERS_SERVICES && strcmp(callers_rows[i].name, name) != 0)
-		i++;
-	return (enum callers_service)i;
-}
-
-static troupe_status call_lockstep(struct user *user, const struct operation *operation, enum callers_service service,
-	const json_t *args, struct troupe_error *error)
-{
-	const struct callers_row *row = &callers_rows[service];
-	struct text bytes = {0};
-	troupe_status status = request_of(row->type, args, &bytes, error);
-	if (!status)
-		callers_take(user->gateway->callers, service, user->connection,
-			await_call(user, operation, row->reply_type), bytes.at, bytes.count);
+	if (!status) {
+		struct call *call = mem_alloc(sizeof *call);
+		*call = (struct call){.service = mem_strdup(text_of(operation, "service")),
+			.id = operation->id ? mem_strdup(operation->id) : NULL};
+		const struct hub_caller caller = {user->client, user->client->connection, call};
+		status = hub_call(hub, &caller, service->name, service->type, bytes.at, bytes.count, error);
+		if (status)
+			user_free_call(call);
+	}
 	text_fini(&bytes);
 	return status;
 }
@@ -522,7 +468,7 @@ static void end_asked(void *ctx, enum simulation_end end, const struct text *val
 	if (asked->user && asked->is_goal) {
 		add_action(&json, "action_result", asked->id, asked->name, values);
 		text_add(&json, ",\"status\":%d,\"result\":true}", (int)end);
-		user_say(asked->user, &json);
+		port_say_text(asked->user->client, &json);
 	} else if (asked->user) {
 		user_answer(asked->user, asked->name, asked->id, values, NULL);
 	}
@@ -539,14 +485,14 @@ static void pass_feedback(void *ctx, const struct text *values)
 		return;
 	add_action(&json, "action_feedback", asked->id, asked->name, values);
 	text_add(&json, "}");
-	outbox_put(&asked->user->outbox, false, json.at, json.count);
+	outbox_put(&asked->user->client->outbox, false, json.at, json.count);
 	text_fini(&json);
 }
 
 static void ask_simulation(
 	struct user *user, const struct operation *operation, const char *said, const char *name, bool is_goal)
 {
-	struct troupe_rosbridge *gateway = user->gateway;
+	struct rosbridge *gateway = user->gateway;
 	struct asked *asked = mem_alloc(sizeof *asked);
 	*asked = (struct asked){.gateway = gateway,
 		.after = gateway->asked,
@@ -561,7 +507,7 @@ static void ask_simulation(
 	bool none = json_is_null(args) || (json_is_array(args) && !json_array_size(args));
 	bool feedback = is_goal && json_is_true(json_object_get(operation->json, "feedback"));
 	const struct simulation_asker asker = {end_asked, feedback ? pass_feedback : NULL, asked};
-	simulation_call(gateway->simulation, name, none ? NULL : args, &asker);
+	simulation_call(gateway->hub->simulation, name, none ? NULL : args, &asker);
 }
 
 static void refuse_goal(struct user *user, const char *id, const char *action, const char *why)
@@ -570,8 +516,8 @@ static void refuse_goal(struct user *user, const char *id, const char *action, c
 	text_add_json(&values, why);
 	add_action(&json, "action_result", id, action, &values);
 	text_add(&json, ",\"status\":%d,\"result\":false}", (int)SIMULATION_ABORTED);
-	atomic_fetch_add_explicit(&user->gateway->refused, 1, memory_order_relaxed);
-	user_say(user, &json);
+	atomic_fetch_add_explicit(&user->gateway->hub->refused, 1, memory_order_relaxed);
+	port_say_text(user->client, &json);
 	text_fini(&json);
 	text_fini(&values);
 }
@@ -582,13 +528,13 @@ static void send_action_goal(struct user *user, const struct operation *operatio
 	char *name = said ? board_full_name(said) : NULL;
 	if (!name) {
 		user_complain(user, USER_ERROR, operation->id, "send_action_goal: action: expected a name");
-	} else if (!simulation_has_action(user->gateway->simulation, name)) {
+	} else if (!simulation_has_action(user->gateway->hub->simulation, name)) {
 		struct troupe_error why;
 		(void)fail(&why, TROUPE_ECOMMAND, "there is no action %.200s", name);
 		refuse_goal(user, operation->id, said, why.text);
 	} else {
 		ask_simulation(user, operation, said, name, true);
-		atomic_fetch_add_explicit(&user->gateway->taken, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&user->gateway->hub->taken, 1, memory_order_relaxed);
 	}
 	free(name);
 }
@@ -600,7 +546,7 @@ static void cancel_action_goal(struct user *user, const struct operation *operat
 				!strcmp(asked->id, operation->id)))
 		asked = asked->after;
 	if (asked)
-		simulation_cancel(user->gateway->simulation, asked);
+		simulation_cancel(user->gateway->hub->simulation, asked);
 	else
 		user_complain(user, USER_WARNING, operation->id, "cancel_action_goal: there is no goal with this id");
 }
@@ -609,10 +555,9 @@ static void cancel_action_goal(struct user *user, const struct operation *operat
 
 static void call_service(struct user *user, const struct operation *operation)
 {
-	struct troupe_rosbridge *gateway = user->gateway;
+	struct rosbridge *gateway = user->gateway;
 	const char *said = text_of(operation, "service");
 	const json_t *args = json_object_get(operation->json, "args");
-	const struct troupe_topics *topics = NULL;
 	struct text values = {0};
 	struct troupe_error error;
 	if (!said || !*said) {
@@ -621,14 +566,12 @@ static void call_service(struct user *user, const struct operation *operation)
 	}
 	char *name = board_full_name(said);
 	bool is_rosapi = rosapi_has(name);
-	if (!is_rosapi && simulation_has_service(gateway->simulation, name)) {
+	if (!is_rosapi && simulation_has_service(gateway->hub->simulation, name)) {
 		ask_simulation(user, operation, said, name, false);
-		atomic_fetch_add_explicit(&gateway->taken, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
 		free(name);
 		return;
 	}
-	enum callers_service lockstep = lockstep_service(gateway, name);
-	const struct troupe_topic *service = is_rosapi ? NULL : find_service(gateway, name, &topics);
 	troupe_status status = TROUPE_OK;
 	if (json_is_null(args) || (json_is_array(args) && !json_array_size(args)))
 		args = NULL;
@@ -636,17 +579,12 @@ static void call_service(struct user *user, const struct operation *operation)
 		status = fail(&error, TROUPE_ECOMMAND, "args: expected an object");
 	else if (is_rosapi)
 		status = rosapi_call(gateway, name, args, &values, &error);
-	else if (lockstep != CALLERS_SERVICES)
-		status = call_lockstep(user, operation, lockstep, args, &error);
-	else if (service)
-		status = call_server(user, operation, service, args, &error);
 	else
-		status = fail(&error, TROUPE_ECOMMAND, "there is no service %.200s", name);
+		status = call_run(user, operation, name, args, &error);
 	if (status || is_rosapi)
 		user_answer(user, said, operation->id, &values, status ? error.text : NULL);
 	if (!status)
-		atomic_fetch_add_explicit(&gateway->taken, 1, memory_order_relaxed);
-	gateway->source->ops->release(gateway->source, topics);
+		atomic_fetch_add_explicit(&gateway->hub->taken, 1, memory_order_relaxed);
 	text_fini(&values);
 	free(name);
 }
@@ -712,9 +650,9 @@ static void take(struct user *user, const json_t *json, const char *wrong)
 }
 
 /* Integers beyond 64 bits and NUL characters are refused, but in answer to the operation that has them. */
-void user_hear(void *conn, bool binary, const void *bytes, size_t count)
+void user_hear(struct port_client *client, bool binary, const void *bytes, size_t count)
 {
-	struct user *user = conn;
+	struct user *user = client->data;
 	struct troupe_error wrong;
 	json_error_t why, again;
 	if (binary) {
@@ -738,43 +676,21 @@ void user_hear(void *conn, bool binary, const void *bytes, size_t count)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-void *user_open(void *ctx, struct web_peer *peer)
+void *user_open(void *gateway, struct port_client *client)
 {
-	struct troupe_rosbridge *gateway = ctx;
 	struct user *user = mem_alloc(sizeof *user);
-	*user = (struct user){.gateway = gateway,
-		.peer = peer,
-		.connection = ++gateway->connections,
-		.after = gateway->users,
-		.outbox.peer = peer,
-		.level = USER_WARNING};
-	if (gateway->users)
-		gateway->users->before = user;
-	gateway->users = user;
-	atomic_fetch_add(&gateway->clients, 1);
-	rosbridge_look(gateway);
+	*user = (struct user){.gateway = gateway, .client = client, .level = USER_WARNING};
 	return user;
 }
 
-void user_room(void *conn)
+void user_close(struct port_client *client)
 {
-	struct user *user = conn;
-	outbox_flush(&user->outbox);
-}
-
-void user_close(void *conn)
-{
-	struct user *user = conn;
-	struct troupe_rosbridge *gateway = user->gateway;
-	for (uint32_t i = 0; i < gateway->calls.count; i++)
-		if (gateway->calls.at[i].user == user)
-			gateway->calls.at[i].user = NULL;
-	if (gateway->callers)
-		callers_lose(gateway->callers, user->connection);
+	struct user *user = client->data;
+	struct rosbridge *gateway = user->gateway;
 	for (struct asked *asked = gateway->asked; asked; asked = asked->after)
 		if (asked->user == user) {
 			asked->user = NULL;
-			simulation_cancel(gateway->simulation, asked);
+			simulation_cancel(gateway->hub->simulation, asked);
 		}
 	while (user->hearings.count)
 		drop_hearing(user, user->hearings.at[user->hearings.count - 1]);
@@ -782,15 +698,7 @@ void user_close(void *conn)
 		free(user->outlets.at[i].name);
 		free(user->outlets.at[i].type);
 	}
-	if (user->before)
-		user->before->after = user->after;
-	else
-		gateway->users = user->after;
-	if (user->after)
-		user->after->before = user->before;
-	outbox_fini(&user->outbox);
 	vec_free(&user->hearings);
 	vec_free(&user->outlets);
-	atomic_fetch_sub(&gateway->clients, 1);
 	free(user);
 }

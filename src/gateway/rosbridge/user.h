@@ -3,16 +3,9 @@
 #ifndef GATEWAY_ROSBRIDGE_USER_H
 #define GATEWAY_ROSBRIDGE_USER_H
 
-#include "gateway/lockstep/callers.h"
+#include "gateway/hub/port.h"
 #include "gateway/ros/simulation.h"
 #include "gateway/rosbridge/board.h"
-#include "gateway/source.h"
-#include "gateway/web/outbox.h"
-
-#include <troupe/rosbridge.h>
-
-#include <pthread.h>
-#include <stdatomic.h>
 
 enum {
 	USER_HEAR_MAX = 4 << 20,       /* bytes of an operation: its JSON takes far more memory than its text */
@@ -27,49 +20,23 @@ enum {
 /* From the level with most messages to the level with none. */
 enum user_level { USER_INFO, USER_WARNING, USER_ERROR, USER_NONE };
 
-struct call { /* of a service of the server, or of barrier clients, whose reply is awaited */
-	uint64_t tag;
-	struct user *user;  /* NULL: gone */
+struct call { /* of a service, whose reply is awaited */
 	char *service, *id; /* as the client has them; id: JSON or NULL */
-	char *reply_type;
 };
 
 struct asked { /* a call of a service of simulation.h, or the goal of an action, that is not answered yet */
-	struct troupe_rosbridge *gateway;
+	struct rosbridge *gateway;
 	struct asked *before, *after;
 	struct user *user; /* NULL: gone */
 	char *name, *id;   /* as the client has them; id: JSON or NULL */
 	bool is_goal;
 };
 
-struct reply { /* to a call of a service of barrier clients */
-	uint64_t tag;
-	char *bytes;
-	size_t count;
-};
-struct replies {
-	VEC(struct reply) all;
-};
-
-struct troupe_rosbridge {
-	struct source *source;
-	char *clock;             /* the topic */
-	struct web *_Atomic web; /* set once it runs */
+struct rosbridge {
+	struct hub *hub;
+	struct port port;
 	struct board board;
-	struct user *users;
-	VEC(struct call) calls;
-	struct simulation *simulation;
-	struct callers *callers; /* barrier clients; NULL: the run is another process */
-	pthread_mutex_t guard;
-	struct replies replies; /* under the guard: the thread of the step replies */
 	struct asked *asked;
-	uint64_t tags;                      /* given so far */
-	uint64_t connections;               /* so far */
-	uint64_t time_ns;                   /* simulated time that is known */
-	bool ticking;                       /* the clock is subscribed to for the time */
-	const struct troupe_error *failure; /* of the run; NULL: none. Set before the web server is stopped */
-	_Atomic uint64_t published, taken, refused, lost;
-	_Atomic uint32_t clients;
 };
 
 struct demand { /* one of a client's subscriptions to one topic */
@@ -96,44 +63,35 @@ struct outlet {            /* a topic that a client has advertised */
 };
 
 struct user {
-	struct troupe_rosbridge *gateway;
-	struct web_peer *peer;
-	uint64_t connection; /* its number, not 0 */
-	struct user *before, *after;
-	struct outbox outbox;
+	struct rosbridge *gateway;
+	struct port_client *client;
 	VEC(struct hearing *) hearings;
 	VEC(struct outlet) outlets;
 	size_t queue_bytes;    /* of all hearings */
 	enum user_level level; /* the least that is said */
-	uint64_t lost_told;    /* of outbox.lost */
-	uint64_t lost_told_ns; /* real time */
 };
 
-/* For a web_service of which the context is a struct troupe_rosbridge. */
-void *user_open(void *ctx, struct web_peer *peer);
-void user_hear(void *conn, bool binary, const void *bytes, size_t count);
-void user_room(void *conn);
-void user_close(void *conn);
+/* As the operations of a port (hub/port.h). */
+void *user_open(void *gateway, struct port_client *client);
+void user_hear(struct port_client *client, bool binary, const void *bytes, size_t count);
+void user_close(struct port_client *client);
+void user_tell_lost(struct port_client *client, uint64_t lost);
 
 /* Gives a message, as JSON, to a subscription: now, later or never, as it wants. */
 void hearing_give(struct hearing *hearing, const char *type, const struct text *json);
-/* Sends the messages whose time has come, and tells how many were lost. */
+/* Sends the messages whose time has come. */
 void user_turn(struct user *user);
 
-/* Sends an operation. A client that does not read even these is closed. */
-void user_say(struct user *user, const struct text *json);
 /* id: of the operation, as JSON; NULL: it has none. */
 void user_complain(struct user *user, enum user_level level, const char *id, const char *format, ...)
 	TROUPE_PRINTF(4, 5);
 /* Answers the call of a service. values: JSON; NULL: it has failed, because of why. */
 void user_answer(struct user *user, const char *service, const char *id, const struct text *values, const char *why);
 
+void user_free_call(struct call *call);
 /* Whether the client has advertised the name, with its slash. */
 bool user_advertises(struct user *user, const char *name);
 /* Frees it. */
 void user_drop_asked(struct asked *asked);
-
-/* gateway.c: takes over what has changed in the server's table. */
-void rosbridge_look(struct troupe_rosbridge *gateway);
 
 #endif

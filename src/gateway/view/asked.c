@@ -20,7 +20,7 @@ struct request {
 
 static void say(struct page *page, struct text *text)
 {
-	page_send_text(page, text);
+	port_say_text(page->client, text);
 	text_fini(text);
 }
 
@@ -139,15 +139,17 @@ static troupe_status ask_call(struct request *request, struct troupe_error *erro
 	if (!row)
 		return fail(error, TROUPE_ECOMMAND, "service '%.150s': there is none of this name", service);
 	status = get_message(request, "request", type_find(row->type), &bytes, error);
-	if (!status)
-		status = gateway->client->ops->call(
-			gateway->client, service, NULL, bytes.at, bytes.count, ++gateway->next_tag, error);
+	if (!status) {
+		uint64_t *id = mem_alloc(sizeof *id);
+		*id = request->id;
+		const struct hub_caller caller = {page->client, page->client->connection, id};
+		status = hub_call(gateway->hub, &caller, service, NULL, bytes.at, bytes.count, error);
+		if (status)
+			free(id);
+	}
 	text_fini(&bytes);
-	if (status)
-		return status;
-	page->calls++;
-	vec_push(&gateway->calls, (struct call){gateway->next_tag, request->id, page->serial});
-	return TROUPE_OK;
+	page->calls += !status;
+	return status;
 }
 
 static troupe_status ask_publish(struct request *request, struct troupe_error *error)
@@ -163,7 +165,7 @@ static troupe_status ask_publish(struct request *request, struct troupe_error *e
 		return fail(error, TROUPE_ECOMMAND, "topic '%.150s': there is none of this name", topic);
 	status = get_message(request, "message", type_find(row->type), &bytes, error);
 	if (!status)
-		status = gateway->client->ops->publish(gateway->client, topic, NULL, bytes.at, bytes.count, error);
+		status = hub_publish(gateway->hub, topic, NULL, bytes.at, bytes.count, error);
 	text_fini(&bytes);
 	return status;
 }
@@ -206,7 +208,7 @@ static troupe_status ask_mesh(struct request *request, struct troupe_error *erro
 		status = get_message(request, "geometry", type_find("gz.msgs.Geometry"), &bytes, error);
 	if (!status)
 		status = meshes_ask(
-			page->gateway->meshes, page->serial, request->id, world->prefix, bytes.at, bytes.count, error);
+			page->gateway->meshes, page->client->connection, request->id, world->prefix, bytes.at, bytes.count, error);
 	text_fini(&bytes);
 	page->calls += !status;
 	return status;
@@ -214,7 +216,7 @@ static troupe_status ask_mesh(struct request *request, struct troupe_error *erro
 
 static troupe_status get_play(const struct request *request, struct play **ret_play, struct troupe_error *error)
 {
-	*ret_play = request->page->gateway->play;
+	*ret_play = request->page->gateway->hub->play;
 	return *ret_play ? TROUPE_OK : fail(error, TROUPE_ECOMMAND, "no recording is shown");
 }
 

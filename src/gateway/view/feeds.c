@@ -1,6 +1,6 @@
 /* Pages share the subscriptions: the server is asked once for each topic, at the highest rate that a page wants, and a
  * message is made JSON once. A page that wants fewer messages does not get the others, but always the newest, a little
- * later: when the world pauses, no other comes. A page whose queue is full loses messages, and delays no other page. */
+ * later: when the world pauses, no other comes. */
 #include "gateway/view/internal.h"
 
 #include "base/clock.h"
@@ -51,7 +51,7 @@ static void drop(struct gateway *gateway, struct feed *feed)
 		map_add(&gateway->feed_of, last->topic, at);
 		gateway->feeds.at[at] = last;
 	}
-	gateway->client->ops->unsubscribe(gateway->client, feed->topic);
+	hub_unsubscribe(gateway->hub, feed->topic);
 	free_feed(feed);
 }
 
@@ -101,7 +101,7 @@ troupe_status feeds_subscribe(
 	}
 	if (!status) {
 		*listener = (struct listener){.page = page, .rate_hz = rate_hz, .fresh = true};
-		status = gateway->client->ops->subscribe(gateway->client, topic, rate_of(feed), error);
+		status = hub_subscribe(gateway->hub, topic, rate_of(feed), error);
 		if (status)
 			drop_listener(gateway, feed, page);
 	} else if (!feed->listeners.count) {
@@ -172,7 +172,7 @@ static bool give(struct feed *feed, const struct troupe_message *message, uint64
 		if (!said.count)
 			binary = said_message(message, &said);
 		if (said.count)
-			(void)web_send(listener->page->peer, binary, said.at, said.count);
+			port_publish(listener->page->client, binary, said.at, said.count);
 	}
 	text_fini(&said);
 	return waits;
@@ -206,8 +206,8 @@ void feeds_renew(struct gateway *gateway, bool all)
 			continue;
 		for (uint32_t k = 0; k < feed->listeners.count; k++)
 			feed->listeners.at[k].fresh = true;
-		(void)gateway->client->ops->subscribe(gateway->client, feed->topic, rate_of(feed), NULL);
 	}
+	hub_renew(gateway->hub, all);
 }
 
 void feeds_fini(struct gateway *gateway)

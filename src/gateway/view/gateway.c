@@ -1,140 +1,107 @@
-/* All of the viewer's gateway runs on the loop's thread of the web server: it takes the messages of the server, gives
- * them to the pages, and posts the requests of the pages. The server wakes that thread when it has something. */
+/* The pages share the hub's bus for all but pictures, which have one of their own: of pictures only the newest count. */
 #include "gateway/view/internal.h"
 
 #include "base/clock.h"
-#include "gateway/ending.h"
+#include "gateway/hub/kinds.h"
 #include "gateway/view/page_files.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
-	BATCH = 256,
-	PICTURES_DEPTH = 4, /* only the newest count */
-	HEAR_BYTES_MAX = 17 << 20,
-	QUEUE_BYTES_MAX = 16 << 20,
-	PAGES_MAX = 256,
-	TOO_SLOW = 1013, /* RFC 6455: try again later */
+	VIEW_PORT = 8686,
+	VIEW_PICTURES_DEPTH = 4, /* only the newest count */
+	VIEW_HEAR_BYTES_MAX = 17 << 20,
+	VIEW_QUEUE_BYTES_MAX = 16 << 20,
+	VIEW_PAGES_MAX = 256,
+	VIEW_TOO_SLOW = 1013, /* RFC 6455: try again later */
 };
-#define TELL_EPOCH_NS UINT64_C(1000000000)
-#define TELL_TIMELINE_NS UINT64_C(100000000)
+#define VIEW_TELL_EPOCH_NS UINT64_C(1000000000)
+#define VIEW_TELL_TIMELINE_NS UINT64_C(100000000)
 
-struct troupe_view {
-	struct gateway gateway;
-};
-
-static const char policy[] =
+static const char view_policy[] =
 	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; "
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/* Before the web server is there, no page can have asked for anything. */
-static void wake(void *ctx)
-{
-	struct gateway *gateway = ctx;
-	struct web *web = atomic_load(&gateway->web);
-	if (web)
-		web_wake(web);
-}
-
 /* --- pages -------------------------------------------------------------------------------------------------------- */
 
-/* If a page does not take a text, its connection is closed: the page connects again and asks for everything anew. */
-void page_send_text(struct page *page, const struct text *json)
+bool page_is_idle(const struct page *page)
 {
-	if (!web_send(page->peer, false, json->at, json->count))
-		web_close(page->peer, TOO_SLOW, "the connection is too slow");
+	return !web_waiting(page->peer) && outbox_is_empty(&page->client->outbox);
 }
 
-struct page *gateway_page(struct gateway *gateway, uint64_t serial)
-{
-	for (uint32_t i = 0; i < gateway->pages.count; i++)
-		if (gateway->pages.at[i]->serial == serial)
-			return gateway->pages.at[i];
-	return NULL;
-}
-
-static void *open_page(void *ctx, struct web_peer *peer)
+static void *view_open(void *ctx, struct port_client *client)
 {
 	struct gateway *gateway = ctx;
 	struct page *page = mem_alloc(sizeof *page);
 	struct text hello = {0};
-	*page = (struct page){.gateway = gateway, .peer = peer, .serial = ++gateway->next_serial};
-	vec_push(&gateway->pages, page);
-	atomic_store(&gateway->page_count, gateway->pages.count);
+	*page = (struct page){.gateway = gateway, .client = client, .peer = client->peer};
 	said_hello(gateway, &hello);
-	page_send_text(page, &hello);
+	port_say_text(client, &hello);
 	text_fini(&hello);
 	gateway->told_play_ns = 0; /* it is told of the time line, too */
 	return page;
 }
 
-static void hear(void *conn, bool binary, const void *bytes, size_t count)
+static void view_hear(struct port_client *client, bool binary, const void *bytes, size_t count)
 {
 	if (!binary)
-		page_hear(conn, bytes, count);
+		page_hear(client->data, bytes, count);
 }
 
-static void room(void *conn)
+static void view_room(struct port_client *client)
 {
-	motion_send(conn, clock_now_ns());
+	outbox_flush(&client->outbox);
+	motion_send(client->data, clock_now_ns());
 }
 
-static void close_page(void *conn)
+static void view_close(struct port_client *client)
 {
-	struct page *page = conn;
-	struct gateway *gateway = page->gateway;
+	struct page *page = client->data;
 	motion_end(page);
-	feeds_drop_page(gateway, page);
-	for (uint32_t i = 0; i < gateway->pages.count; i++)
-		if (gateway->pages.at[i] == page)
-			gateway->pages.at[i--] = gateway->pages.at[--gateway->pages.count];
-	atomic_store(&gateway->page_count, gateway->pages.count);
+	feeds_drop_page(page->gateway, page);
 	free(page);
+}
+
+static void view_tell_all(const struct gateway *gateway, const struct text *text)
+{
+	for (struct port_client *client = gateway->port.clients; client; client = client->after)
+		port_say_text(client, text);
 }
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
-static void drop_topics(struct gateway *gateway)
+static void view_drop_topics(struct gateway *gateway)
 {
-	if (gateway->topics)
-		gateway->client->ops->release(gateway->client, gateway->topics);
+	hub_release(gateway->hub, gateway->topics);
 	gateway->topics = NULL;
 }
 
-static void read_topics(struct gateway *gateway)
+static uint64_t view_epoch(const struct gateway *gateway)
 {
-	if (gateway->topics && gateway->topics->epoch == gateway->client->ops->epoch(gateway->client))
+	return gateway->hub->bus->ops->epoch(gateway->hub->bus);
+}
+
+static void view_read_topics(struct gateway *gateway)
+{
+	if (gateway->topics && gateway->topics->epoch == view_epoch(gateway))
 		return;
-	drop_topics(gateway);
-	gateway->topics = gateway->client->ops->topics(gateway->client);
+	view_drop_topics(gateway);
+	gateway->topics = hub_topics(gateway->hub);
 }
 
 const struct troupe_topic *gateway_find_topic(struct gateway *gateway, troupe_topic_kind kind, const char *name)
 {
-	read_topics(gateway);
-	const struct troupe_topics *topics = gateway->topics;
-	uint32_t low = 0, high = topics->count;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (strcmp(topics->at[middle].name, name) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < topics->count && !strcmp(topics->at[low].name, name); low++)
-		if (topics->at[low].kind == kind)
-			return &topics->at[low];
-	return NULL;
+	view_read_topics(gateway);
+	return hub_find(gateway->topics, kind, name);
 }
 
 /* Each world has a topic for pictures. */
-static void find_worlds(struct gateway *gateway)
+static void view_find_worlds(struct gateway *gateway)
 {
 	static const char type[] = "troupe.msgs.View", end[] = "/view";
-	read_topics(gateway);
+	view_read_topics(gateway);
 	for (uint32_t i = 0; i < gateway->topics->count; i++) {
 		const struct troupe_topic *topic = &gateway->topics->at[i];
 		if (topic->kind != TROUPE_TOPIC_PUBLISHED || strcmp(topic->type, type))
@@ -147,123 +114,116 @@ static void find_worlds(struct gateway *gateway)
 	}
 }
 
-static void tell_epoch(struct gateway *gateway, uint64_t now_ns)
+static void view_tell_epoch(struct gateway *gateway, uint64_t now_ns)
 {
-	uint64_t epoch = gateway->client->ops->epoch(gateway->client);
-	if (epoch == gateway->told_epoch || now_ns - gateway->told_ns < TELL_EPOCH_NS)
+	uint64_t epoch = view_epoch(gateway);
+	if (epoch == gateway->told_epoch || now_ns - gateway->told_ns < VIEW_TELL_EPOCH_NS)
 		return;
 	struct text text = {0};
 	text_add(&text, "{\"op\":\"epoch\",\"epoch\":%" PRIu64 "}", epoch);
-	for (uint32_t i = 0; i < gateway->pages.count; i++)
-		page_send_text(gateway->pages.at[i], &text);
+	view_tell_all(gateway, &text);
 	text_fini(&text);
 	gateway->told_epoch = epoch;
 	gateway->told_ns = now_ns;
 }
 
-/* --- a turn ------------------------------------------------------------------------------------------------------- */
+/* --- from the run ------------------------------------------------------------------------------------------------- */
 
-static void give_reply(struct gateway *gateway, const struct troupe_message *message)
+static void view_message(void *ctx, const struct troupe_message *message)
 {
-	struct call call = {0};
-	for (uint32_t i = 0; i < gateway->calls.count; i++)
-		if (gateway->calls.at[i].tag == message->tag) {
-			call = gateway->calls.at[i];
-			gateway->calls.at[i--] = gateway->calls.at[--gateway->calls.count];
-		}
-	struct page *page = gateway_page(gateway, call.page);
-	if (!page)
-		return;
-	struct text text = {0};
-	page->calls--;
-	said_reply(call.id, message, &text);
-	page_send_text(page, &text);
-	text_fini(&text);
+	feeds_give(ctx, message);
 }
 
-/* A run of another process has refused what a page published; it is not known which page. */
-static void give_refusal(struct gateway *gateway, const struct troupe_message *message)
+static void view_reply(void *gateway, void *client, void *request, const struct hub_reply *reply)
+{
+	struct port_client *to = client;
+	uint64_t *id = request;
+	struct text text = {0};
+	(void)gateway;
+	if (to) {
+		struct page *page = to->data;
+		page->calls--;
+		if (reply->type)
+			said_reply(*id, reply, &text);
+		else
+			said_refusal(*id, reply->why, &text);
+		port_say_text(to, &text);
+	}
+	text_fini(&text);
+	free(id);
+}
+
+static void view_refused(void *ctx, const char *topic, const char *why)
 {
 	struct text text = {0}, line = {0};
-	text_add(&line, "topic '%.150s': %s", message->topic, message->text);
+	text_add(&line, "topic '%.150s': %s", topic, why);
 	said_error(line.at, &text);
-	for (uint32_t i = 0; i < gateway->pages.count; i++)
-		page_send_text(gateway->pages.at[i], &text);
+	view_tell_all(ctx, &text);
 	text_fini(&line);
 	text_fini(&text);
 }
 
-/* Whether there may be more. */
-static bool take_messages(struct gateway *gateway)
+static struct port_client *view_find_client(const struct gateway *gateway, uint64_t connection)
 {
-	struct troupe_message message;
-	uint32_t count = 0;
-	while (count < BATCH && gateway->client->ops->take(gateway->client, 0, &message)) {
-		if (message.is_reply && !message.tag)
-			give_refusal(gateway, &message);
-		else if (message.is_reply)
-			give_reply(gateway, &message);
-		else
-			feeds_give(gateway, &message);
-		count++;
-	}
-	return count == BATCH;
+	struct port_client *client = gateway->port.clients;
+	while (client && client->connection != connection)
+		client = client->after;
+	return client;
 }
 
-static void give_mesh(struct gateway *gateway, const struct meshes_result *result)
+static void view_give_mesh(const struct gateway *gateway, const struct meshes_result *result)
 {
-	struct page *page = gateway_page(gateway, result->page);
+	struct port_client *client = view_find_client(gateway, result->page);
 	struct text text = {0};
-	if (!page)
+	if (!client)
 		return;
+	struct page *page = client->data;
 	page->calls--;
-	if (!result->good) {
-		said_refusal(result->id, result->bytes.at, &text);
-		page_send_text(page, &text);
-		text_fini(&text);
-	} else if (!web_send(page->peer, true, result->bytes.at, result->bytes.count)) {
-		web_close(page->peer, TOO_SLOW, "the connection is too slow");
+	if (result->good) {
+		port_say(client, true, result->bytes.at, result->bytes.count);
+		return;
 	}
+	said_refusal(result->id, result->bytes.at, &text);
+	port_say_text(client, &text);
+	text_fini(&text);
 }
 
-static void take_meshes(struct gateway *gateway)
+static void view_take_meshes(struct gateway *gateway)
 {
 	for (struct meshes_result *result = meshes_take(gateway->meshes); result;
 		result = meshes_take(gateway->meshes)) {
-		give_mesh(gateway, result);
+		view_give_mesh(gateway, result);
 		meshes_result_free(result);
 	}
 }
 
-static void say_goodbye(struct gateway *gateway, const char *why)
+static void view_say_goodbye(const struct gateway *gateway, const char *why)
 {
 	struct text text = {0};
 	text_add(&text, "{\"op\":\"bye\",\"text\":");
 	text_add_json(&text, why);
 	text_add(&text, "}");
-	for (uint32_t i = 0; i < gateway->pages.count; i++)
-		page_send_text(gateway->pages.at[i], &text);
+	view_tell_all(gateway, &text);
 	text_fini(&text);
 }
 
 /* --- recordings --------------------------------------------------------------------------------------------------- */
 
 /* Told at most ten times a second, and when a page has come. */
-static void tell_timeline(struct gateway *gateway, uint64_t now_ns)
+static void view_tell_timeline(struct gateway *gateway, uint64_t now_ns)
 {
 	struct play_state now;
 	struct text text = {0};
-	if (!gateway->play || now_ns - gateway->told_play_ns < TELL_TIMELINE_NS)
+	if (!gateway->hub->play || now_ns - gateway->told_play_ns < VIEW_TELL_TIMELINE_NS)
 		return;
-	play_state(gateway->play, &now);
+	play_state(gateway->hub->play, &now);
 	const struct play_state *told = &gateway->told_play;
 	if (gateway->told_play_ns && now.step == told->step && now.has_hash == told->has_hash &&
 		now.speed == told->speed && now.playing == told->playing && now.seeking == told->seeking &&
 		now.reached == told->reached && !strcmp(now.text, told->text))
 		return;
 	said_timeline(&now, &text);
-	for (uint32_t i = 0; i < gateway->pages.count; i++)
-		page_send_text(gateway->pages.at[i], &text);
+	view_tell_all(gateway, &text);
 	text_fini(&text);
 	/* the step at which it came to rest is shown, whatever the rates are */
 	if (!now.playing && !now.seeking && (now.step != told->step || told->playing || told->seeking)) {
@@ -274,290 +234,160 @@ static void tell_timeline(struct gateway *gateway, uint64_t now_ns)
 	gateway->told_play_ns = now_ns;
 }
 
-static void refuse_calls(struct gateway *gateway, const char *why)
+static troupe_status view_begin_clients(
+	struct gateway *gateway, const struct source_place *place, struct troupe_error *error)
 {
-	for (uint32_t i = 0; i < gateway->calls.count; i++) {
-		struct page *page = gateway_page(gateway, gateway->calls.at[i].page);
-		struct text text = {0};
-		if (!page)
-			continue;
-		page->calls--;
-		said_refusal(gateway->calls.at[i].id, why, &text);
-		page_send_text(page, &text);
-		text_fini(&text);
-	}
-	gateway->calls.count = 0;
+	troupe_status status =
+		source_open(place, VIEW_PICTURES_DEPTH, port_wake, &gateway->port, &gateway->pictures, error);
+	return status ? status : meshes_create(place, port_wake, &gateway->port, &gateway->meshes, error);
 }
 
-static troupe_status begin_clients(struct gateway *gateway, struct troupe_error *error)
+static void view_end_clients(struct gateway *gateway)
 {
-	const struct source_place *place = &gateway->place;
-	troupe_status status = source_open(place, PICTURES_DEPTH, wake, gateway, &gateway->pictures, error);
-	if (!status)
-		status = source_open(place, 0, wake, gateway, &gateway->client, error);
-	return status ? status : meshes_create(place, wake, gateway, &gateway->meshes, error);
-}
-
-static void end_clients(struct gateway *gateway)
-{
-	drop_topics(gateway);
+	if (gateway->hub->bus)
+		view_drop_topics(gateway);
 	meshes_destroy(gateway->meshes);
 	source_destroy(gateway->pictures);
-	source_destroy(gateway->client);
 	gateway->meshes = NULL;
-	gateway->pictures = gateway->client = NULL;
+	gateway->pictures = NULL;
 }
 
-/* The thread that plays waits until this is done, and then destroys the former server. */
-static void adopt_server(struct gateway *gateway, struct troupe_server *server)
+static void view_moved(void *ctx, bool is_open)
 {
+	struct gateway *gateway = ctx;
 	struct troupe_error error;
-	take_meshes(gateway);
-	refuse_calls(gateway, "the recording has jumped to another step");
-	end_clients(gateway);
-	gateway->place.server = server;
-	if (begin_clients(gateway, &error)) {
-		say_goodbye(gateway, error.text);
+	if (!is_open) {
+		view_take_meshes(gateway);
+		view_end_clients(gateway);
+		return;
+	}
+	if (view_begin_clients(gateway, &gateway->hub->place, &error)) {
+		view_end_clients(gateway);
+		view_say_goodbye(gateway, error.text);
 	} else {
 		feeds_renew(gateway, true);
 		motion_renew(gateway);
 	}
 	gateway->told_epoch = 0;
-	atomic_store(&gateway->next_server, NULL);
 }
 
-/* On the thread that plays. */
-static void change_server(void *ctx, struct troupe_server *server)
-{
-	static const struct timespec nap = {.tv_nsec = 1000000};
-	struct gateway *gateway = ctx;
-	atomic_store(&gateway->next_server, server);
-	while (atomic_load(&gateway->next_server)) {
-		wake(gateway);
-		(void)nanosleep(&nap, NULL);
-	}
-}
+/* --- a turn ------------------------------------------------------------------------------------------------------- */
 
-/* When a run of another process has ended, or its connection is lost, the viewer ends. */
-static void look_at_remote(struct gateway *gateway)
-{
-	struct troupe_error why;
-	if (gateway->place.server || atomic_load(&gateway->is_over) || !remote_is_over(gateway->client, &why))
-		return;
-	gateway->why = why;
-	say_goodbye(gateway, why.text);
-	atomic_store(&gateway->is_over, true);
-}
-
-static void turn(void *ctx)
+static void view_turn(void *ctx, bool more)
 {
 	struct gateway *gateway = ctx;
-	struct troupe_server *next = atomic_load(&gateway->next_server);
-	if (next)
-		adopt_server(gateway, next);
+	(void)more;
 	if (!gateway->meshes)
 		return; /* there was no other thread for it, and all pages were told */
-	bool more = motion_take(gateway);
-	more |= take_messages(gateway);
-	take_meshes(gateway);
+	if (motion_take(gateway))
+		port_wake(&gateway->port);
+	view_take_meshes(gateway);
 	uint64_t now_ns = clock_now_ns();
-	tell_epoch(gateway, now_ns);
+	view_tell_epoch(gateway, now_ns);
 	feeds_turn(gateway, now_ns);
-	tell_timeline(gateway, now_ns);
-	for (uint32_t i = 0; i < gateway->pages.count; i++)
-		motion_send(gateway->pages.at[i], now_ns);
-	look_at_remote(gateway);
-	if (more)
-		wake(gateway);
+	view_tell_timeline(gateway, now_ns);
+	for (struct port_client *client = gateway->port.clients; client; client = client->after)
+		motion_send(client->data, now_ns);
 }
 
 /* The pages see the last state, and hear why they are left. */
-static void say_last(void *ctx)
+static void view_end(void *ctx, const char *why, bool failed)
 {
-	struct gateway *gateway = ctx;
-	turn(gateway);
-	if (gateway->goodbye && !atomic_load(&gateway->is_over))
-		say_goodbye(gateway, gateway->goodbye);
+	(void)failed;
+	view_turn(ctx, false);
+	view_say_goodbye(ctx, why);
 }
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status start_web(struct gateway *gateway, const struct troupe_view_def *def, struct troupe_error *error)
+static const struct port_protocol view_protocol = {
+	.names = (const char *const[]){"troupe.view.v1", NULL},
+	.scheme = "http",
+	.port = VIEW_PORT,
+	.clients_max = VIEW_PAGES_MAX,
+	.hear_bytes_max = VIEW_HEAR_BYTES_MAX,
+	.queue_bytes_max = VIEW_QUEUE_BYTES_MAX,
+	.slow_code = VIEW_TOO_SLOW,
+	.slow_text = "the connection is too slow",
+	.policy = view_policy,
+	.files = page_files,
+	.open = view_open,
+	.hear = view_hear,
+	.room = view_room,
+	.close = view_close,
+	.turn = view_turn,
+};
+
+static bool view_is_available(void)
 {
-	static const char *const names[] = {"troupe.view.v1", NULL};
-	const struct web_service service = {.names = names,
-		.hear_bytes_max = HEAR_BYTES_MAX,
-		.open = open_page,
-		.hear = hear,
-		.room = room,
-		.close = close_page,
-		.turn = turn,
-		.last = say_last,
-		.ctx = gateway};
-	struct web_def web = {.address = def->address,
-		.port = def->port,
-		.port_or_any = def->port_or_any,
-		.token = def->token,
-		.needs_token = true,
-		.needs_token_here = def->needs_token,
-		.cert_path = def->cert_path,
-		.key_path = def->key_path,
-		.policy = policy,
-		.services = &service,
-		.service_count = 1,
-		.peers_max = PAGES_MAX,
-		.queue_bytes_max = QUEUE_BYTES_MAX,
-		.say = def->say,
-		.say_ctx = def->ctx};
 	struct web_file files[PAGE_FILES_MAX];
-	struct web *started;
-	web.files = files;
-	web.file_count = page_files(files);
-	troupe_status status = web_start(&web, &started, error);
-	if (!status)
-		atomic_store(&gateway->web, started);
-	return status;
+	return web_is_available() && page_files(files);
 }
 
-static void fini(struct gateway *gateway)
+static troupe_status view_start(struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
 {
-	struct web *web = atomic_load(&gateway->web);
-	if (web)
-		web_stop(web, gateway->goodbye ? gateway->goodbye : ending_text(NULL));
-	end_clients(gateway);
-	web_end(web);
-	vec_free(&gateway->pages); /* web_stop() has closed all of them */
+	if (!view_is_available())
+		return fail(error, TROUPE_EINVAL,
+			"this build has no viewer: expected three.js, and no --without-web, when it was configured");
+	struct gateway *gateway = hub->gateway = mem_alloc(sizeof *gateway);
+	gateway->hub = hub;
+	troupe_status status = hub_open(
+		hub, def, &(struct hub_options){.wake = port_wake, .ctx = &gateway->port, .for_clients = true}, error);
+	const struct source_place place = {.server = hub->place.server, .run = def->run};
+	if (!status)
+		status = view_begin_clients(gateway, &place, error);
+	if (status)
+		return status;
+	view_find_worlds(gateway);
+	gateway->told_epoch = gateway->topics->epoch;
+	return port_start(&gateway->port, hub, &view_protocol, def, error);
+}
+
+static void view_stop(void *ctx)
+{
+	struct gateway *gateway = ctx;
+	port_stop(&gateway->port);
+	view_end_clients(gateway);
+}
+
+static void view_destroy(void *ctx)
+{
+	struct gateway *gateway = ctx;
+	port_end(&gateway->port);
 	feeds_fini(gateway);
-	vec_free(&gateway->calls);
 	for (uint32_t i = 0; i < gateway->worlds.count; i++) {
 		free(gateway->worlds.at[i].prefix);
 		free(gateway->worlds.at[i].topic);
 		album_fini(&gateway->worlds.at[i].album);
 	}
 	vec_free(&gateway->worlds);
-	play_close(gateway->play);
+	free(gateway);
 }
 
-static troupe_status start(struct gateway *gateway, const struct troupe_view_def *def, struct troupe_error *error)
+static void view_describe(const void *ctx, struct text *out)
 {
-	troupe_status status = begin_clients(gateway, error);
-	gateway->place.run = NULL; /* it is the caller's */
-	if (status)
-		return status;
-	find_worlds(gateway);
-	gateway->told_epoch = gateway->topics->epoch;
-	return start_web(gateway, def, error);
+	const struct gateway *gateway = ctx;
+	port_describe(&gateway->port, out);
 }
 
-static troupe_status check_available(struct troupe_error *error)
-{
-	if (troupe_view_available())
-		return TROUPE_OK;
-	return fail(error, TROUPE_EINVAL,
-		"this build has no viewer: expected three.js, and no --without-web, when it was configured");
-}
-
-/* Takes the view over. */
-static troupe_status start_view(struct troupe_view *view, const struct troupe_view_def *def,
-	struct troupe_view **ret_view, struct troupe_error *error)
-{
-	troupe_status status = start(&view->gateway, def, error);
-	if (!status) {
-		*ret_view = view;
-		return TROUPE_OK;
-	}
-	fini(&view->gateway);
-	free(view);
-	return status;
-}
-
-troupe_status troupe_view_start(struct troupe_server *server, const struct troupe_view_def *def,
-	struct troupe_view **ret_view, struct troupe_error *error)
-{
-	troupe_status status = check_available(error);
-	if (status)
-		return status;
-	struct troupe_view *view = mem_alloc(sizeof *view);
-	view->gateway.place.server = server;
-	return start_view(view, def, ret_view, error);
-}
-
-troupe_status troupe_view_open(const struct troupe_server_def *recording, const struct troupe_view_def *def,
-	struct troupe_view **ret_view, struct troupe_error *error)
-{
-	troupe_status status = check_available(error);
-	if (status)
-		return status;
-	struct troupe_view *view = mem_alloc(sizeof *view);
-	status = play_open(recording, change_server, &view->gateway, &view->gateway.play, error);
-	if (status) {
-		free(view);
-		return status;
-	}
-	view->gateway.place.server = play_server(view->gateway.play);
-	return start_view(view, def, ret_view, error);
-}
-
-troupe_status troupe_view_connect(const struct troupe_view_run *run, const struct troupe_view_def *def,
-	struct troupe_view **ret_view, struct troupe_error *error)
-{
-	troupe_status status = check_available(error);
-	if (status)
-		return status;
-	struct troupe_view *view = mem_alloc(sizeof *view);
-	view->gateway.place.run = run;
-	return start_view(view, def, ret_view, error);
-}
-
-static troupe_status watch(struct gateway *gateway, struct troupe_error *error)
-{
-	static const struct timespec nap = {.tv_nsec = 20000000};
-	while (!atomic_load(&gateway->stop) && !atomic_load(&gateway->is_over))
-		(void)nanosleep(&nap, NULL);
-	if (!atomic_load(&gateway->is_over))
-		return TROUPE_OK;
-	return fail(error, gateway->why.status, "%s", gateway->why.text);
-}
-
-troupe_status troupe_view_play(struct troupe_view *view, struct troupe_error *error)
-{
-	if (!view->gateway.play)
-		return watch(&view->gateway, error);
-	play_run(view->gateway.play);
-	return TROUPE_OK;
-}
-
-void troupe_view_stop(struct troupe_view *view)
-{
-	atomic_store(&view->gateway.stop, true);
-	if (view->gateway.play)
-		play_stop(view->gateway.play);
-}
-
-void troupe_view_end(struct troupe_view *view, const struct troupe_error *why)
-{
-	if (!view)
-		return;
-	view->gateway.goodbye = ending_text(why);
-	fini(&view->gateway);
-	free(view);
-}
-
-void troupe_view_address(const struct troupe_view *view, char *ret_text, size_t bytes)
-{
-	web_address(atomic_load(&view->gateway.web), "http", ret_text, bytes);
-}
-
-struct troupe_view_counts troupe_view_counts(const struct troupe_view *view)
-{
-	const struct gateway *gateway = &view->gateway;
-	return (struct troupe_view_counts){.pages = atomic_load(&gateway->page_count),
-		.commands = !source_only_watches(gateway->client) ? gateway->client->ops->commands(gateway->client) : 0,
-		.boundaries_lost = gateway->client->ops->lost(gateway->client)};
-}
-
-bool troupe_view_available(void)
-{
-	struct web_file files[PAGE_FILES_MAX];
-	return web_is_available() && page_files(files);
-}
+const struct hub_kind kind_view = {
+	.name = "view",
+	.title = "view",
+	.settings = (const char *const[]){"token", "require-token", "cert", "key", "any-port", NULL},
+	.shows_recordings = true,
+	.has_port = true,
+	.is_available = view_is_available,
+	.start = view_start,
+	.topic_came = hub_ignore_row,
+	.topic_gone = hub_ignore_row,
+	.topics_changed = hub_ignore_topics,
+	.message = view_message,
+	.reply = view_reply,
+	.refused = view_refused,
+	.moved = view_moved,
+	.end = view_end,
+	.stop = view_stop,
+	.destroy = view_destroy,
+	.describe = view_describe,
+	.count = hub_ignore_count,
+};

@@ -4,17 +4,10 @@
 #define GATEWAY_VIEW_INTERNAL_H
 
 #include "base/map.h"
+#include "gateway/hub/port.h"
+#include "gateway/play.h"
 #include "gateway/view/album.h"
 #include "gateway/view/meshes.h"
-#include "gateway/play.h"
-#include "gateway/watch/remote.h"
-#include "gateway/web/web.h"
-
-#include <troupe/client.h>
-#include <troupe/gateway.h>
-
-#include <pthread.h>
-#include <stdatomic.h>
 
 enum {
 	VIEW_PICTURES_HZ = 30,  /* of real time, for each page */
@@ -27,8 +20,8 @@ struct gateway;
 
 struct page { /* a browser that is connected */
 	struct gateway *gateway;
-	struct web_peer *peer;
-	uint64_t serial;        /* no other page has it */
+	struct port_client *client;
+	struct web_peer *peer;  /* the client's */
 	uint32_t topics, calls; /* subscriptions; replies for which it waits */
 	/* pictures */
 	struct watched *watched;    /* NULL: it wants none */
@@ -52,10 +45,6 @@ struct feed { /* a topic to which pages have subscribed */
 	struct text kept_type, kept_bytes;
 };
 
-struct call {                   /* a request that waits for its reply */
-	uint64_t tag, id, page; /* id: the page's; page: its serial */
-};
-
 struct watched {              /* a world of which pages want pictures */
 	char *prefix, *topic; /* "/world/w", "/world/w/view" */
 	uint32_t index;
@@ -68,33 +57,22 @@ struct watched {              /* a world of which pages want pictures */
 };
 
 struct gateway {
-	struct source_place place;
-	struct play *play; /* NULL: no recording is shown */
+	struct hub *hub;
+	struct port port;
 	struct play_state told_play;
 	uint64_t told_play_ns;
-	_Atomic(struct troupe_server *) next_server; /* that takes the place of place.server; NULL: none */
-	/* One source for pictures, of which only the newest count, and one for all else. */
-	struct source *pictures, *client;
-	_Atomic(struct web *) web; /* writer: troupe_view_start() */
+	struct source *pictures; /* a bus of its own for pictures, of which only the newest count */
 	struct meshes *meshes;
 	const struct troupe_topics *topics; /* as pages were told of them last, or later */
 	uint64_t told_epoch, told_ns;       /* of which pages were told */
-	VEC(struct page *) pages;
 	VEC(struct feed *) feeds;
-	struct map feed_of; /* topic -> index in feeds */
-	VEC(struct call) calls;
+	struct map feed_of;         /* topic -> index in feeds */
 	VEC(struct watched) worlds; /* does not change */
-	uint64_t next_serial, next_tag;
-	/* the end */
-	struct troupe_error why; /* a run of another process is over; read when is_over was seen */
-	_Atomic bool is_over, stop;
-	const char *goodbye;         /* why pages are left; NULL: not yet; read after web_stop() has begun */
-	_Atomic uint32_t page_count; /* for other threads */
 };
 
 /* gateway.c */
-void page_send_text(struct page *page, const struct text *json);
-struct page *gateway_page(struct gateway *gateway, uint64_t serial); /* NULL: it is gone */
+/* Whether all that was sent to the page is on its way. */
+bool page_is_idle(const struct page *page);
 /* A row of the present table; NULL: there is none. Valid until the next call. */
 const struct troupe_topic *gateway_find_topic(struct gateway *gateway, troupe_topic_kind kind, const char *name);
 
@@ -135,7 +113,7 @@ void said_topics(const struct troupe_topics *topics, const char *begin, struct t
 void said_timeline(const struct play_state *state, struct text *out);
 void said_error(const char *text, struct text *out);
 void said_refusal(uint64_t id, const char *text, struct text *out);
-void said_reply(uint64_t id, const struct troupe_message *message, struct text *out);
+void said_reply(uint64_t id, const struct hub_reply *reply, struct text *out);
 /* False: a text; true: a binary frame of kind 2. */
 bool said_message(const struct troupe_message *message, struct text *out);
 

@@ -60,9 +60,9 @@ void motion_renew(struct gateway *gateway)
 /* Whether some page of the world takes what it is sent. */
 static bool is_open(const struct gateway *gateway, const struct watched *watched)
 {
-	for (uint32_t i = 0; i < gateway->pages.count; i++) {
-		const struct page *page = gateway->pages.at[i];
-		if (page->watched == watched && !web_waiting(page->peer))
+	for (const struct port_client *client = gateway->port.clients; client; client = client->after) {
+		const struct page *page = client->data;
+		if (page && page->watched == watched && page_is_idle(page))
 			return true;
 	}
 	return false;
@@ -123,9 +123,9 @@ bool motion_take(struct gateway *gateway)
 void motion_send(struct page *page, uint64_t now_ns)
 {
 	struct watched *watched = page->watched;
-	if (watched && watched->rests && !web_waiting(page->peer))
+	if (watched && watched->rests && page_is_idle(page))
 		ask(page->gateway, watched, watched->asked_hz, now_ns);
-	if (!watched || watched->album.number <= page->seen || web_waiting(page->peer) ||
+	if (!watched || watched->album.number <= page->seen || !page_is_idle(page) ||
 		!feeds_is_due(&page->due_ns, page->period_ns, now_ns))
 		return;
 	struct text picture = {0};

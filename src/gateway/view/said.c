@@ -17,8 +17,8 @@ void said_hello(const struct gateway *gateway, struct text *out)
 		text_add(out, i ? "," : "");
 		text_add_json(out, gateway->worlds.at[i].prefix);
 	}
-	text_add(out, "],\"recording\":%s,\"commands\":%s,\"rate\":%d}", gateway->play ? "true" : "false",
-		gateway->play || source_only_watches(gateway->client) ? "false" : "true", VIEW_PICTURES_HZ);
+	text_add(out, "],\"recording\":%s,\"commands\":%s,\"rate\":%d}", gateway->hub->play ? "true" : "false",
+		gateway->hub->play || source_only_watches(gateway->hub->bus) ? "false" : "true", VIEW_PICTURES_HZ);
 }
 
 void said_timeline(const struct play_state *state, struct text *out)
@@ -108,14 +108,15 @@ static ProtobufCMessage *decode(const struct troupe_message *message)
 	return decoded;
 }
 
-void said_reply(uint64_t id, const struct troupe_message *message, struct text *out)
+void said_reply(uint64_t id, const struct hub_reply *reply, struct text *out)
 {
-	ProtobufCMessage *decoded = decode(message);
+	const struct troupe_message message = {.type = reply->type, .bytes = reply->bytes, .count = reply->count};
+	ProtobufCMessage *decoded = decode(&message);
 	text_add(out, "{\"op\":\"reply\",\"id\":%" PRIu64 ",\"ok\":%s,\"step\":%" PRIu64 ",\"text\":", id,
-		message->status ? "false" : "true", message->step);
-	text_add_json(out, message->text ? message->text : "");
+		reply->status ? "false" : "true", reply->step);
+	text_add_json(out, reply->why ? reply->why : "");
 	text_add(out, ",\"type\":");
-	text_add_json(out, message->type);
+	text_add_json(out, reply->type);
 	if (decoded) {
 		text_add(out, ",\"reply\":");
 		message_add_json(out, decoded);
