@@ -1,6 +1,6 @@
 /* A log: the states of a running world at regular steps, as a file of comma-separated values (CSV) with one row for
- * each entity and sample. It is the file of `troupe run --log`, with the same bytes; the manual page describes the
- * columns. */
+ * each entity and sample. It is the file of `troupe run --log`, with the same bytes; the manual page
+ * troupe-recordings(5) describes the columns. */
 #ifndef TROUPE_LOG_H
 #define TROUPE_LOG_H
 

@@ -110,7 +110,7 @@ struct troupe_report {
 TROUPE_API struct troupe_report *troupe_server_report(struct troupe_server *server);
 /* NULL is fine. */
 TROUPE_API void troupe_report_free(struct troupe_report *report);
-/* As JSON, ends with a newline; free() it. See the manual page for its members. */
+/* As JSON, ends with a newline; free() it. See troupe-report(5) for its members. */
 TROUPE_API char *troupe_report_json(const struct troupe_report *report);
 
 #ifdef __cplusplus

@@ -149,8 +149,8 @@ struct troupe_server_def {
 	uint64_t hash_every;     /* steps between calls of on_hash; 0: none */
 	const char *record_path; /* records the run into this file (record.h); NULL: no recording. The server's
 				  * creation checks that the file can be written, its first run opens it. */
-	const char *costs_path;  /* writes the cost of a step of each model into this file: a table, see the manual
-				  * page */
+	const char *costs_path;  /* writes the cost of a step of each model into this file: a table, see
+				  * troupe-recordings(5) */
 	uint64_t costs_every;    /* steps between samples in costs_path (default 100); at least 1 */
 	uint64_t record_every;   /* steps between states in the recording (default 1000); at least 1 */
 	/* An existing folder in which clients may save the state with the service /world/NAME/save, as files of
@@ -295,7 +295,7 @@ TROUPE_API uint32_t troupe_server_world_count(const struct troupe_server *server
 TROUPE_API const char *troupe_server_world_name(const struct troupe_server *server, uint32_t world);
 
 /* A program that the file names in a <plugin name="troupe::Program">. The library starts none: `troupe run --programs`
- * does (see the manual page, PROGRAMS). */
+ * does (see PROGRAMS in troupe-sdf(5)). */
 struct troupe_program {
 	const char *name;        /* no other program of the file has it; a barrier client can have it (barrier.h) */
 	const char *world;       /* its name */

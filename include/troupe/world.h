@@ -146,7 +146,7 @@ struct troupe_scene_sensor {
 	double rate_hz;   /* in simulated time; 0: it measures in each state */
 	struct troupe_pose in_link; /* of its frame (of a camera: of its picture's) in the link, or in the joint's */
 	/* The names of the numbers of its struct troupe_reading. None: a camera, or a type that is not simulated. See
-	 * the manual page, columns of the log. */
+	 * LOGS in troupe-recordings(5). */
 	uint32_t number_count;
 	const char *const *numbers;
 };
@@ -182,7 +182,7 @@ struct troupe_odometry { /* of the first system of the model that does dead reck
 	bool given;
 	double x, y, yaw;                    /* relative to the pose in state 0, in its frame; yaw: -pi .. pi */
 	double linear, angular;              /* m/s forward, rad/s to the left, as measured */
-	double drift_m, drift_rad, tilt_rad; /* difference to the true pose of the model: see the manual page */
+	double drift_m, drift_rad, tilt_rad; /* difference to the true pose of the model: see troupe-report(5) */
 	double height_m;                     /* of the model above the plane in which its odometry reckons */
 };
 
@@ -192,7 +192,7 @@ struct troupe_model_state {
 	struct troupe_twist twist; /* of that frame */
 	uint32_t secondary;        /* the secondary that simulates the model; 0: none, or the single runner */
 	bool loaded;
-	bool asleep; /* at rest, and not stepped until a contact or a command wakes it: see the manual page */
+	bool asleep; /* at rest, and not stepped until a contact or a command wakes it: see SLEEP in troupe-sdf(5) */
 };
 
 struct troupe_link_state {

@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "sdf/sdf.h"
 
-/* The exit statuses, documented in the manual page. */
+/* The exit statuses, documented in the manual page troupe(1). */
 enum cli_exit {
 	CLI_DONE = 0,
 	CLI_BAD_INPUT = 1, /* world, commands, configuration; or output that cannot be written */

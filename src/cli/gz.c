@@ -283,6 +283,7 @@ static void print_help(const char *command, const char *about, const struct gz_a
 	for (uint32_t i = 0; i < count; i++)
 		printf("  %-28s%s\n", actions[i].name, actions[i].help);
 	printf("\nOptions\n  -h, --help                  print this help; after an action, the action's\n");
+	printf("\nThe manual page (man troupe-%s) says more.\n", command);
 }
 
 static bool gz_is_flag(const char *flags, const char *word)

@@ -167,7 +167,7 @@ static void print_help(void)
 	       "  3  networked mode: a process was lost, did not come, or turned this one away\n"
 	       "  4  internal error, out of memory, or a model diverged\n"
 	       "  5  replay, mcap: a recording that was cut off or is damaged\n\n"
-	       "The manual page (man troupe) says more.\n");
+	       "The manual pages (man troupe, man troupe-COMMAND) say more.\n");
 }
 
 static int complain_of_command(const char *word)

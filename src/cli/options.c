@@ -519,6 +519,8 @@ static void print_help(const struct options_command *command)
 	}
 	if (command->after)
 		printf("\n%s", command->after);
+	/* "topic list" is in the page of topic */
+	printf("\nThe manual page (man troupe-%.*s) says more.\n", (int)strcspn(command->name, " "), command->name);
 }
 
 /* --- all together ------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* Options of a sub-command. One table for each sub-command defines the command line, --help and the configuration
- * file; a test compares the table with the manual page.
+ * file; a test compares the table with the manual page of the command.
  *
  * Accepted forms: "--name value", "--name=value", "-n value", "-nvalue" and clusters of letters, before and after the
  * operand. "--" ends the options. If an option is given twice, the last one counts. Choices are not case-sensitive.

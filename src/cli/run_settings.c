@@ -1,4 +1,4 @@
-/* The table of the options of `troupe run`. A test compares it with the manual page.
+/* The table of the options of `troupe run`. A test compares it with the manual page troupe-run(1).
  *
  * An option that has no effect in the mode of the run is refused, because the user expects an effect. */
 #include "cli/run_settings.h"

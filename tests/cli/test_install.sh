@@ -35,10 +35,12 @@ present()
 }
 present lib/pkgconfig/troupe.pc
 present libtroupe.so
-present man1/troupe.1
 present share/bash-completion/completions/troupe
 for header in "$SOURCE_DIR"/include/troupe/*.h; do
 	present "include/troupe/${header##*/}"
+done
+for page in "$SOURCE_DIR"/src/doc/man/*.[1-9]; do
+	present "man${page##*.}/${page##*/}"
 done
 for world in "$SOURCE_DIR"/worlds/*.sdf "$SOURCE_DIR"/worlds/*.commands; do
 	[ ! -e "$world" ] || present "share/troupe/worlds/${world##*/}"

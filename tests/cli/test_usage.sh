@@ -1,6 +1,7 @@
 #!/bin/sh
-# Shows what the command accepts and refuses: the exit status, and the one line that says why. Compares --help with
-# the manual page.
+# Shows what the command accepts and refuses: the exit status, and the one line that says why. Compares the --help of
+# each command with its manual page.
+# optional commands: groff
 on_terminal=$(cd "${BUILD_DIR:-.}" && pwd)/tests/cli/on_terminal
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 
@@ -370,7 +371,7 @@ for prefix in IGN_GAZEBO_NETWORK GZ_SIM_NETWORK; do
 	unset ${prefix}_ROLE ${prefix}_SECONDARIES
 	for variable in ${prefix}_ROLE ${prefix}_SECONDARIES; do
 		"$troupe" run --help >out 2>err
-		grep -q $variable out && grep -q "$variable" "$source/src/cli/troupe.1"
+		grep -q $variable out && grep -q "$variable" "$source/src/doc/man/troupe-run.1"
 		report $? "$variable in --help and in the manual page"
 	done
 done
@@ -404,7 +405,7 @@ GZ_PARTITION=here timeout 20 "$troupe" run --network-role secondary --network-wa
 report $? "a secondary's partition"
 for variable in GZ_PARTITION IGN_PARTITION; do
 	"$troupe" run --help >out 2>err
-	grep -q $variable out && grep -q "$variable" "$source/src/cli/troupe.1"
+	grep -q $variable out && grep -q "$variable" "$source/src/doc/man/troupe-run.1"
 	report $? "$variable in --help and in the manual page"
 done
 
@@ -1124,10 +1125,10 @@ for address in 0 localhost:0 :0; do
 	report $? "--view $address: $(cat err)"
 done
 
-# --- the manual page -----------------------------------------------------------------------------------------------
-# --help and the manual page have the same options with the same arguments, for each command, and the same variables; no
-# line is wider than a terminal
-page=$source/src/cli/troupe.1
+# --- the manual pages ----------------------------------------------------------------------------------------------
+# --help and the manual page of each command have the same usage, the same options with the same arguments, the same exit
+# statuses, and the same variables; no line is wider than a terminal
+pages=$source/src/doc/man
 # help_of COMMAND: prints the help; for a command with actions that of all actions
 help_of()
 {
@@ -1137,18 +1138,36 @@ help_of()
 	*) "$troupe" "$1" --help ;;
 	esac
 }
-for command in run replay mcap view plot check print keygen topic service; do
+# section NAME PAGE: the lines of a section
+section() { sed -n "/^\.SH $1$/,/^\.SH/p" "$2" | sed '1d; /^\.SH/d'; }
+# plain: lines of a page as they are read, without fonts
+plain() { sed -E 's/\\f[IR]//g; s/\\-/-/g; s/"//g; s/^\.[BIR]+ //; s/ +/ /g; s/\[ /[/; s/ \]/]/'; }
+[ "$("$troupe" --help | sed -n '/^Commands$/,/^$/s/^  \([a-z]*\) .*/\1/p')" = "$(section COMMANDS "$pages/troupe.1" |
+	sed -n 's/^\.BR troupe\\-\([a-z]*\) (1)$/\1/p')" ]
+report $? 'commands in --help and in the manual page'
+for command in run replay mcap view plot check print worlds topics keygen topic service; do
+	page=$pages/troupe-$command.1
 	help_of $command >help
-	sed -nE 's/^ {2,6}(-.*)$/\1/p' help | sed -E 's/  .*//; s/,? +-/, -/' | sort -u >in_help
-	sed -n "/^\.SH OPTIONS OF $(echo $command | tr a-z A-Z)$/,\$p" "$page" | sed "1d; /^\.SH/,\$d" | grep -A1 "^\.TP" |
-		sed -nE 's/\\f[IR]//g; s/\\-/-/g; s/"//g; s/ +/ /g; s/\[ /[/; s/ \]/]/; s/^\.B[IR]* (-.*)$/\1/p' | sort >in_man
+	sed -nE '/^(usage:|      ) (troupe .*)$/{ s//\2/; s/ \| (--connect)/\ntroupe '$command' [OPTIONS] \1/; p; }' help | sort >in_help
+	section SYNOPSIS "$page" | plain | tr '\n' ' ' | sed 's/ \.br /\n/g; s/HOST *\[: PORT *\]/HOST[:PORT]/; s/ $/\n/' |
+		sort >in_man
 	diff in_help in_man >out 2>err && [ -s in_man ]
-	report $? "options of $command in --help (<) and in the manual page (>)"
+	report $? "usage of $command in --help (<) and in the manual page (>): $(cat out)"
+	sed -nE 's/^ {2,6}(-.*)$/\1/p' help | sed -E 's/  .*//; s/,? +-/, -/' | sort -u >in_help
+	section OPTIONS "$page" | grep -A1 '^\.TP' | grep '^\.B' | plain | grep '^-' | sort >in_man
+	diff in_help in_man >out 2>err && [ -s in_man ]
+	report $? "options of $command in --help (<) and in the manual page (>): $(cat out)"
+	sed -n '/^Exit status/,$p' help | grep -oE '(^  |; )[0-9] ' | tr -dc '0-9\n' | sort -u >in_help
+	section 'EXIT STATUS' "$page" | sed -n 's/^\.B \([0-9]\)$/\1/p' >in_man
+	diff in_help in_man >out 2>err && [ -s in_man ]
+	report $? "exit statuses of $command in --help (<) and in the manual page (>): $(cat out)"
 	grep -oE '\b[A-Z]+(_[A-Z]+)+\b' help | sort -u | while read -r variable; do
-		sed -n '/^\.SH ENVIRONMENT/,/^\.SH FILES/p' "$page" | grep -q "$variable" || echo "$variable"
+		section 'ENVIRONMENT' "$page" | grep -qw "$variable" || section FILES "$page" | grep -qw "$variable" || echo "$variable"
 	done >out
 	[ ! -s out ]
-	report $? "variables of $command --help that the manual page lacks"
+	report $? "variables of $command --help that the manual page lacks: $(cat out)"
+	tail -n 1 help | grep -qx "The manual page (man troupe-$command) says more\."
+	report $? "$command --help does not name its manual page"
 done
 for command in '' run replay mcap view plot check print worlds topics keygen topic service 'topic list' 'topic info' 'topic echo' 'topic hz' \
 	'topic pub' 'service list' 'service info' 'service call'; do
@@ -1159,17 +1178,55 @@ for command in '' run replay mcap view plot check print worlds topics keygen top
 	report $? "lines of troupe $command --help wider than 79 columns"
 done
 for status in 0 1 2 3 4 5; do
-	"$troupe" --help | grep -q "^  $status  " && sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/p' "$page" | grep -qx "\.B $status"
+	"$troupe" --help | grep -q "^  $status  " && section 'EXIT STATUS' "$pages/troupe.1" | grep -qx "\.B $status"
 	report $? "exit status $status in --help and in the manual page"
 done
-# every service of a world is in the manual page and in src/GAZEBO.md
+# Every page has the sections that readers expect, and is named in troupe(1); a page that another one cites is there, and
+# has the section that is cited: "see SECTION in" and the page in the next line, or "see SECTION." in the page itself.
+for page in "$pages"/*.[0-9]; do
+	name=${page##*/}
+	for section in NAME DESCRIPTION 'SEE ALSO'; do
+		grep -qx "\.SH $section" "$page"
+		report $? "$name has no section $section"
+	done
+	case $name in
+	*.7) ;;
+	*)
+		grep -qx '\.SH SYNOPSIS' "$page"
+		report $? "$name has no section SYNOPSIS"
+		;;
+	esac
+	sed -n '/^\.SH NAME/{ n; p; }' "$page" | plain | grep -q "^${name%.[0-9]} - "
+	report $? "$name has another name"
+	[ "$name" = troupe.1 ] || plain <"$pages/troupe.1" | grep -q "^${name%.[0-9]} (${name##*.})"
+	report $? "$name is not in troupe(1)"
+	if command -v groff >/dev/null; then
+		groff -ww -man -Tutf8 -z "$page" >out 2>&1
+		[ ! -s out ]
+		report $? "$name: $(cat out)"
+	fi
+	sed -n "s/^\.BR \(troupe[a-z\\-]*\) (\([0-9]\)).*/\1.\2/p" "$page" | tr -d '\\' | sort -u | while read -r cited; do
+		[ -e "$pages/$cited" ] || echo "$cited"
+	done >out
+	[ ! -s out ]
+	report $? "pages that $name cites, and that are not there: $(cat out)"
+	awk 'cited && /^\.BR troupe/ { page = $2; sub(/\\-/, "-", page); n = $3; gsub(/[^0-9]/, "", n); print page "." n "\t" cited }
+		{ cited = "" } / in$/ { text = $0; sub(/ in$/, "", text); sub(/^\(/, "", text); sub(/.*[sS]ee /, "", text); sub(/.*[,;:.] /, "", text)
+			if (text ~ /^[A-Z]/) cited = text }
+		match($0, /[sS]ee [A-Z][A-Z -]+[.;)]/) { print own "\t" substr($0, RSTART + 4, RLENGTH - 5) }' own="$name" "$page" | while IFS='	' read -r cited section; do
+		grep -qxF -e ".SH $section" -e ".SS $section" "$pages/$cited" || echo "$section in $cited"
+	done >out
+	[ ! -s out ]
+	report $? "sections that $name cites, and that are not there: $(cat out)"
+done
+# every service of a world is in its manual page and in src/GAZEBO.md
 echo '1 /world/w/fly x: 1' >c.txt
 timeout 20 "$troupe" run --iterations 5 --commands c.txt w.sdf >out 2>err
 services=$(sed -n "s/.*has no service 'fly': expected one of \(.*\)$/\1/p" err | tr -d ,)
 [ "$(echo "$services" | wc -w)" -ge 8 ]
 report $? 'the services of a world are not listed'
 for service in $services; do
-	grep -q "/world/NAME/$service " "$source/src/cli/troupe.1"
+	grep -q "/world/NAME/$service " "$pages/troupe-commands.5"
 	report $? "$service is not in the manual page"
 	grep -qw "$service" "$source/src/GAZEBO.md"
 	report $? "$service is not in src/GAZEBO.md"

@@ -1,5 +1,5 @@
 /* A log (troupe/log.h; --log of the command): the states of entities at regular steps, as CSV with one row for each
- * entity and sample. The manual page describes the columns.
+ * entity and sample. The manual page troupe-recordings(5) describes the columns.
  *
  * The rows depend only on the state and the pattern. So a log is the same for each assignment and transport, and for
  * a run that was resumed. The exception is the column `secondary`, which is filled only if the pattern asks for it.
