@@ -118,6 +118,33 @@ if have_tools; then
 	check "a program of gz-transport is heard: $(cat out err)" $?
 fi
 
+# Each example of a service in the manual page troupe-commands(5), in a world that has what they name. The last one ends
+# the run.
+cp "$worlds/models/shapes/ramp.dae" cart.dae
+cat >w.sdf <<'END'
+<sdf version="1.9"><world name="w"><model name="ball"><link name="l">
+  <collision name="c"><geometry><mesh><uri>cart.dae</uri></mesh></geometry></collision><sensor name="imu" type="imu"/>
+</link></model></world></sdf>
+END
+"$troupe" run w.sdf --paused --save-dir . -v 0 >run.out 2>&1 &
+run=$!
+started="$started $run"
+sed -n '/^\.SH OTHER SERVICES/,/^\.SH REPLIES/s/^\(troupe service call.*\)/\1/p' "$source/src/doc/man/troupe-commands.5" | sed 's/\\-/-/g' >examples
+count=0
+while read -r _ _ _ service _ request; do
+	# the request stands in the quotes of a shell
+	request=${request#\'} request=${request%\'}
+	client 'an example' 0 '.*[^ ].*' service call "$service" --timeout 50000 ${request:+--req "$request"}
+	! grep -q 'data: false' out
+	check "refused: $service $request" $?
+	count=$((count + 1))
+done <examples
+[ $count = 17 ]
+check "$count examples of services, not 17" $?
+wait $run
+check "the run of the examples: $(cat run.out)" $?
+rm w.sdf cart.dae before.state
+
 # complete WORDS... EXPECTED: what bash offers for the last of the words
 complete()
 {
