@@ -1200,6 +1200,16 @@ for page in "$pages"/*.[0-9]; do
 	report $? "$name has another name"
 	[ "$name" = troupe.1 ] || plain <"$pages/troupe.1" | grep -q "^${name%.[0-9]} (${name##*.})"
 	report $? "$name is not in troupe(1)"
+	sed -n '/^\.nf/,/^\.fi/p' "$page" | sed 's/\\-/-/g' | grep -oE 'troupe [a-z]+ .*' | while read -r _ command words; do
+		help_of "$command" >help
+		for word in ${words%% && *}; do
+			case $word in
+			-*) grep -qE -e "(^  ?|,) +$word( |\$|,)" help || echo "$command $word" ;;
+			esac
+		done
+	done >out
+	[ ! -s out ]
+	report $? "options in examples of $name that are not in --help: $(cat out)"
 	if command -v groff >/dev/null; then
 		groff -ww -man -Tutf8 -z "$page" >out 2>&1
 		[ ! -s out ]
