@@ -30,6 +30,7 @@ struct web_peer {
 static uint64_t time_now_ns;
 static struct web_peer peers[PAGES];
 static struct page all[PAGES];
+static struct port_client clients[PAGES];
 static struct gateway gateway;
 
 static uint64_t test_now_ns(void)
@@ -119,8 +120,8 @@ static void go_on(uint32_t periods)
 		if (made.subscribed)
 			make();
 		(void)motion_take(&gateway);
-		for (uint32_t p = 0; p < gateway.pages.count; p++)
-			motion_send(gateway.pages.at[p], time_now_ns);
+		for (struct port_client *client = gateway.port.clients; client; client = client->after)
+			motion_send(client->data, time_now_ns);
 	}
 }
 
@@ -131,8 +132,9 @@ static void begin(uint32_t pages)
 	vec_push(&gateway.worlds,
 		(struct watched){.prefix = mem_strdup("/world/w"), .topic = mem_strdup("/world/w/view")});
 	for (uint32_t p = 0; p < pages; p++) {
-		all[p] = (struct page){.gateway = &gateway, .peer = &peers[p], .serial = p + 1};
-		vec_push(&gateway.pages, &all[p]);
+		clients[p] = (struct port_client){.peer = &peers[p], .data = &all[p], .after = gateway.port.clients};
+		gateway.port.clients = &clients[p];
+		all[p] = (struct page){.gateway = &gateway, .client = &clients[p]};
 		motion_begin(&all[p], motion_find(&gateway, "/world/w"), 0);
 	}
 }
@@ -143,7 +145,6 @@ static void end(void)
 	free(gateway.worlds.at[0].prefix);
 	free(gateway.worlds.at[0].topic);
 	vec_free(&gateway.worlds);
-	vec_free(&gateway.pages);
 	text_fini(&made.bytes);
 }
 
@@ -197,10 +198,10 @@ Test(pages, other_pages_keep_the_pictures_of_a_stuck_one)
 	cr_expect(made.subscribed);
 	cr_expect_geq(peers[1].pictures, 290);
 	motion_end(&all[1]);
-	gateway.pages.count = 1;
+	gateway.port.clients = &clients[0];
 	go_on(30);
 	cr_expect(!made.subscribed, "only the stuck one is left");
-	vec_push(&gateway.pages, &all[1]);
+	gateway.port.clients = &clients[1];
 	motion_begin(&all[1], motion_find(&gateway, "/world/w"), 0);
 	cr_expect(made.subscribed, "a page has come that takes pictures");
 	uint32_t pictures = peers[1].pictures;

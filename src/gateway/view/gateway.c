@@ -26,17 +26,12 @@ static const char view_policy[] =
 
 /* --- pages -------------------------------------------------------------------------------------------------------- */
 
-bool page_is_idle(const struct page *page)
-{
-	return !web_waiting(page->peer) && outbox_is_empty(&page->client->outbox);
-}
-
 static void *view_open(void *ctx, struct port_client *client)
 {
 	struct gateway *gateway = ctx;
 	struct page *page = mem_alloc(sizeof *page);
 	struct text hello = {0};
-	*page = (struct page){.gateway = gateway, .client = client, .peer = client->peer};
+	*page = (struct page){.gateway = gateway, .client = client};
 	said_hello(gateway, &hello);
 	port_say_text(client, &hello);
 	text_fini(&hello);

@@ -21,7 +21,6 @@ struct gateway;
 struct page { /* a browser that is connected */
 	struct gateway *gateway;
 	struct port_client *client;
-	struct web_peer *peer;  /* the client's */
 	uint32_t topics, calls; /* subscriptions; replies for which it waits */
 	/* pictures */
 	struct watched *watched;    /* NULL: it wants none */
@@ -71,8 +70,6 @@ struct gateway {
 };
 
 /* gateway.c */
-/* Whether all that was sent to the page is on its way. */
-bool page_is_idle(const struct page *page);
 /* A row of the present table; NULL: there is none. Valid until the next call. */
 const struct troupe_topic *gateway_find_topic(struct gateway *gateway, troupe_topic_kind kind, const char *name);
 

@@ -24,6 +24,12 @@ struct watched *motion_find(struct gateway *gateway, const char *prefix)
 	return NULL;
 }
 
+/* Whether all that was sent to the page is on its way. */
+static bool motion_is_idle(const struct page *page)
+{
+	return !web_waiting(page->client->peer) && outbox_is_empty(&page->client->outbox);
+}
+
 static void ask(struct gateway *gateway, struct watched *watched, double rate_hz, uint64_t now_ns)
 {
 	watched->asked_hz = rate_hz;
@@ -62,7 +68,7 @@ static bool is_open(const struct gateway *gateway, const struct watched *watched
 {
 	for (const struct port_client *client = gateway->port.clients; client; client = client->after) {
 		const struct page *page = client->data;
-		if (page && page->watched == watched && page_is_idle(page))
+		if (page && page->watched == watched && motion_is_idle(page))
 			return true;
 	}
 	return false;
@@ -123,14 +129,14 @@ bool motion_take(struct gateway *gateway)
 void motion_send(struct page *page, uint64_t now_ns)
 {
 	struct watched *watched = page->watched;
-	if (watched && watched->rests && page_is_idle(page))
+	if (watched && watched->rests && motion_is_idle(page))
 		ask(page->gateway, watched, watched->asked_hz, now_ns);
-	if (!watched || watched->album.number <= page->seen || !page_is_idle(page) ||
+	if (!watched || watched->album.number <= page->seen || !motion_is_idle(page) ||
 		!feeds_is_due(&page->due_ns, page->period_ns, now_ns))
 		return;
 	struct text picture = {0};
 	album_add_picture(&watched->album, page->seen, watched->index, &picture);
-	if (web_send(page->peer, true, picture.at, picture.count))
+	if (web_send(page->client->peer, true, picture.at, picture.count))
 		page->seen = watched->album.number;
 	text_fini(&picture);
 }
