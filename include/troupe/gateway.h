@@ -27,9 +27,9 @@
  *              of all ports.
  *
  * Settings of all ports: token (at least 16 letters, digits, - and _; not given: a random one, where other hosts can
- * connect), require-token (true: also where only this machine can connect), cert and key (PEM files: TLS; both or none);
- * insecure (true: no token: any program that reaches the port can see and command everything); origin (of another site
- * whose web pages may connect: "https://panel.example"; pages of this machine may in any case). */
+ * connect), require-token (true: also where only this machine can connect), cert and key (PEM files: TLS; both or
+ * none); insecure (true: no token: any program that reaches the port can see and command everything); origin (of
+ * another site whose web pages may connect: "https://panel.example"; pages of this machine may in any case). */
 #ifndef TROUPE_GATEWAY_H
 #define TROUPE_GATEWAY_H
 
@@ -65,15 +65,15 @@ struct troupe_view_run {
 
 struct troupe_gateway_def {
 	const char *name; /* "rosbridge" */
-	/* Of a gateway with a port: PORT, :PORT, HOST, HOST:PORT, [IPv6]:PORT; HOST is an address of this machine, or "*"
-	 * for all; none: 127.0.0.1; port 0: any free one. Of gz and ros2: an IPv4 address. NULL: the usual one, for
+	/* Of a gateway with a port: PORT, :PORT, HOST, HOST:PORT, [IPv6]:PORT; HOST is an address of this machine, or
+	 * "*" for all; none: 127.0.0.1; port 0: any free one. Of gz and ros2: an IPv4 address. NULL: the usual one, for
 	 * programs of this machine. */
 	const char *address;
 	const struct troupe_gateway_setting *settings; /* the last of several with one key counts */
 	uint32_t setting_count;
 	/* What it shows; one of these. */
 	struct troupe_server *server;
-	const struct troupe_view_run *run; /* barrier clients cannot join there */
+	const struct troupe_view_run *run;         /* barrier clients cannot join there */
 	const struct troupe_server_def *recording; /* as for troupe_player_open() (record.h) */
 	/* A line for people: which client or request was refused and why. Any thread. May be NULL. */
 	void (*say)(void *ctx, const char *text);
@@ -91,17 +91,18 @@ TROUPE_API const char *troupe_gateway_name(uint32_t index, const char **ret_titl
  * troupe_player_open(). */
 TROUPE_API troupe_status troupe_gateway_start(
 	const struct troupe_gateway_def *def, struct troupe_gateway **ret_gateway, struct troupe_error *error);
-/* Of a recording: plays, as clients ask, until troupe_gateway_stop(). Of a run of another process: waits for its end, or
- * troupe_gateway_stop(); *error has the reason. TROUPE_OK: the run has ended; TROUPE_EPEER: the connection was lost; else
- * the run has failed. Of a server: returns at once. */
+/* Of a recording: plays, as clients ask, until troupe_gateway_stop(). Of a run of another process: waits for its end,
+ * or troupe_gateway_stop(); *error has the reason. TROUPE_OK: the run has ended; TROUPE_EPEER: the connection was lost;
+ * else the run has failed. Of a server: returns at once. */
 TROUPE_API troupe_status troupe_gateway_play(struct troupe_gateway *gateway, struct troupe_error *error);
 /* Any thread, also in a signal handler; also before troupe_gateway_play(). */
 TROUPE_API void troupe_gateway_stop(struct troupe_gateway *gateway);
 /* Clients get the last messages and replies, and the end: why: the error with which the run has failed; NULL: it has
  * ended. Then all connections are closed. gateway may be NULL. */
 TROUPE_API void troupe_gateway_end(struct troupe_gateway *gateway, const struct troupe_error *why);
-/* The address for clients, with its token, "ws://127.0.0.1:9090/?token=..."; or a line for people, "partition host:user,
- * discovery 239.255.0.7:10317 on 127.0.0.1 (this machine only)", "domain 0, node /troupe, this machine only". */
+/* The address for clients, with its token, "ws://127.0.0.1:9090/?token=..."; or a line for people, "partition
+ * host:user, discovery 239.255.0.7:10317 on 127.0.0.1 (this machine only)", "domain 0, node /troupe, this machine
+ * only". */
 TROUPE_API void troupe_gateway_describe(const struct troupe_gateway *gateway, char *ret_text, size_t bytes);
 
 struct troupe_gateway_counts {

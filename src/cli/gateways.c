@@ -108,7 +108,8 @@ static void ask_foxglove(struct gateways *gateways, const struct gateways_settin
 static void ask_rosbridge(struct gateways *gateways, const struct gateways_settings *settings)
 {
 	struct serve *asked = ask(gateways, "--rosbridge", "rosbridge", settings->rosbridge);
-	add_common(asked, settings->rosbridge_cert, settings->rosbridge_key, settings->rosbridge_token, settings->token);
+	add_common(
+		asked, settings->rosbridge_cert, settings->rosbridge_key, settings->rosbridge_token, settings->token);
 	serve_add(asked, "origin", settings->rosbridge_origin);
 	serve_add(asked, "robot", settings->rosbridge_robot);
 	serve_add_flag(asked, "insecure", settings->rosbridge_insecure);
@@ -145,8 +146,8 @@ static troupe_status ask_served(
 				served.name);
 		if (gateways->count == GATEWAYS_MAX)
 			return fail(error, TROUPE_ELIMIT, "--serve: expected at most %d gateways", (int)GATEWAYS_MAX);
-		serve_add_flag(&served, "require-token", settings->token && strcmp(served.name, "gz") &&
-								   strcmp(served.name, "ros2"));
+		serve_add_flag(&served, "require-token",
+			settings->token && strcmp(served.name, "gz") && strcmp(served.name, "ros2"));
 		gateways->asked[gateways->count++] = served;
 	}
 	return TROUPE_OK;
@@ -214,8 +215,10 @@ static void check_robot(const struct gateways *gateways, const struct serve *ask
 			return;
 	if (!robot || !server)
 		return;
-	text_add(&line, "%s-robot: no model '%.150s' is in the world: until there is, no topic has a name without its "
-			"namespace", strcmp(asked->option, "--serve") ? asked->option : asked->name, robot);
+	text_add(&line,
+		"%s-robot: no model '%.150s' is in the world: until there is, no topic has a name without its "
+		"namespace",
+		strcmp(asked->option, "--serve") ? asked->option : asked->name, robot);
 	gateways->say(gateways->ctx, true, line.at);
 	text_fini(&line);
 }
@@ -240,13 +243,14 @@ static void tell_where(const struct gateways *gateways, uint32_t at)
 }
 
 /* The subject of a message: the option, where one asks for the gateway. */
-static troupe_status name_option(const struct gateways *gateways, const struct serve *asked, const struct shown *shown,
-	troupe_status status, const struct troupe_error *why, struct troupe_error *error)
+static troupe_status name_option(const struct serve *asked, const struct shown *shown, troupe_status status,
+	const struct troupe_error *why, struct troupe_error *error)
 {
 	bool by_serve = !strcmp(asked->option, "--serve");
-	bool is_address = asked->address && status == TROUPE_EINVAL && strstr(why->text, "': expected " HOST_PORT_FORMS);
-	(void)gateways;
-	if (!shown->server && status != TROUPE_EINVAL)
+	bool is_own = !strncmp(why->text, "ROS_DOMAIN_ID", strlen("ROS_DOMAIN_ID")); /* the subject is in it */
+	bool is_address =
+		asked->address && status == TROUPE_EINVAL && strstr(why->text, "': expected " HOST_PORT_FORMS);
+	if (is_own || (!shown->server && status != TROUPE_EINVAL))
 		return fail(error, status, "%s", why->text);
 	if (!strcmp(asked->name, "view") && !by_serve && !shown->server && !is_address)
 		return fail(error, status, "%s", why->text);
@@ -270,7 +274,7 @@ static troupe_status start_one(
 		.ctx = gateways};
 	troupe_status status = troupe_gateway_start(&def, &gateways->all[at], &why);
 	if (status && *asked->option)
-		return name_option(gateways, asked, shown, status, &why, error);
+		return name_option(asked, shown, status, &why, error);
 	if (status) {
 		tell(gateways, true, "no gz-transport: ", why.text, " (--no-gz leaves it out)");
 		return TROUPE_OK;

@@ -24,7 +24,7 @@ struct settings {
 	struct option_list resource_paths, plugin_paths, topics;
 	int64_t secondaries, chaos, until_step, verbosity;
 	int64_t stale_ms;                  /* 0: not given */
-	struct gateways_settings gateways; /* foxglove: it is shown, and not run to its end */
+	struct gateways_settings gateways; /* foxglove, serve: it is shown, and not run to its end */
 	struct mcap_out mcap_out;
 	troupe_status mcap_status; /* of its file */
 	struct troupe_error mcap_error;
@@ -60,6 +60,9 @@ static const struct option_spec specs[] = {
 		.choices = MCAP_OUT_NAMES, .help = "with --mcap: as for troupe run (default: gz)"},
 	{OPTION_TEXT, .name = "mcap-robot", .needs = "mcap", .argument = "MODEL", .offset = AT(mcap_robot),
 		.help = "as for troupe run"},
+	{OPTION_LIST, .name = "serve", .argument = "NAME[=ADDRESS][,KEY=VALUE]...", .offset = AT(gateways.serve),
+		.help = "show the recording through this gateway instead, view or foxglove, until this is "
+			"interrupted; as for troupe run"},
 	{OPTION_TEXT, .name = "foxglove", .argument = "[ADDRESS:]PORT", .offset = AT(gateways.foxglove),
 		.help = "show the recording to Foxglove instead, and to clients of its WebSocket protocol, until this "
 			"is interrupted: the viewer chooses when it plays, how fast, and which step is shown; "
@@ -70,8 +73,8 @@ static const struct option_spec specs[] = {
 		.offset = AT(gateways.foxglove_key), .help = "as for troupe run"},
 	{OPTION_TEXT, .name = "foxglove-origin", .needs = "foxglove", .argument = "ORIGIN",
 		.offset = AT(gateways.foxglove_origin), .help = "with --foxglove: as for troupe run"},
-	{OPTION_FLAG, .name = "token", .needs = "foxglove", .excludes = "foxglove-insecure",
-		.offset = AT(gateways.token), .help = "with --foxglove: as for troupe run"},
+	{OPTION_FLAG, .name = "token", .excludes = "foxglove-insecure", .offset = AT(gateways.token),
+		.help = "with --foxglove: as for troupe run"},
 	{OPTION_FLAG, .name = "foxglove-insecure", .needs = "foxglove", .offset = AT(gateways.foxglove_insecure),
 		.help = "with --foxglove: as for troupe run"},
 	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3",
@@ -107,6 +110,11 @@ static bool is_tcp(const struct settings *settings)
 	return network_is_children(settings->transport);
 }
 
+static bool is_shown(const struct settings *settings)
+{
+	return settings->gateways.foxglove || settings->gateways.serve.count;
+}
+
 /* The first option that makes no sense for a recording that is shown; NULL: there is none. */
 static const char *not_shown(const struct settings *settings)
 {
@@ -126,9 +134,9 @@ static bool check(const struct settings *settings)
 	else if (is_tcp(settings) && !settings->secondaries)
 		cli_complain("replay",
 			"--transport tcp with --secondaries 0: expected at least 1; see troupe replay --help");
-	else if (settings->gateways.foxglove && not_shown(settings))
-		cli_complain("replay", "--foxglove and %s: expected only one of them; see troupe replay --help",
-			not_shown(settings));
+	else if (is_shown(settings) && not_shown(settings))
+		cli_complain("replay", "%s and %s: expected only one of them; see troupe replay --help",
+			settings->gateways.foxglove ? "--foxglove" : "--serve", not_shown(settings));
 	else
 		return true;
 	return false;
@@ -291,9 +299,9 @@ int cli_replay(int argc, char **argv)
 	struct arena arena = {0};
 	int status;
 	if (options_parse(&command, argc, argv, &settings, &arena, NULL, &status))
-		status = !check(&settings)            ? CLI_BAD_USAGE
-			 : settings.gateways.foxglove ? show(&settings)
-						      : replay_and_write(&settings);
+		status = !check(&settings)     ? CLI_BAD_USAGE
+			 : is_shown(&settings) ? show(&settings)
+					       : replay_and_write(&settings);
 	arena_fini(&arena);
 	return status;
 }

@@ -42,7 +42,7 @@ static int play_back(const struct run_settings *settings, const struct recording
 {
 	static const char passed[] =
 		"secondaries transport chaos network-stale-ms resource-path plugin-path mcap mcap-names mcap-robot "
-		"topic verbose view-address view-cert view-key foxglove foxglove-cert foxglove-key "
+		"topic verbose serve view-address view-cert view-key foxglove foxglove-cert foxglove-key "
 		"foxglove-origin foxglove-insecure",
 			  set_aside[] = "recordings config strict programs no-gz rtf update-rate view distributed";
 	bool shown = settings->gateways.view || settings->gateways.view_address;

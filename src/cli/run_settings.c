@@ -290,7 +290,7 @@ static const struct option_spec specs[] = {
 	{OPTION_TEXT, .name = "view-key", .tags = SERVING, .needs = "view-cert", .argument = "FILE",
 		.offset = AT(gateways.view_key), .help = "the key of the certificate, a PEM file"},
 	{OPTION_FLAG, .name = "token", .tags = SERVING, .excludes = "foxglove-insecure", .offset = AT(gateways.token),
-		.help = "the page, Foxglove and rosbridge ask for a token also at an address of this machine only: "
+		.help = "all gateways with a port ask for a token also at an address of this machine only: "
 			"other users of the machine, and their programs, do not have it"},
 	{OPTION_TEXT, .name = "watch-listen", .argument = "[HOST][:PORT]", .offset = AT(gateways.watch.listen),
 		.help = "viewers of other processes join at this address; *: all interfaces; "

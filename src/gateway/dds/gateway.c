@@ -117,7 +117,8 @@ static struct channel *dds_make_channel(struct dds *gateway, const struct ros_of
 	free(type);
 	if (!end) {
 		if (!gateway->full_told)
-			hub_say(gateway->hub, "ROS 2: topic '%s' and perhaps others are left out: %s", offer->name, why);
+			hub_say(gateway->hub, "ROS 2: topic '%s' and perhaps others are left out: %s", offer->name,
+				why);
 		gateway->full_told = true;
 		free(key);
 		return NULL;
@@ -292,7 +293,8 @@ static void dds_write_output(struct dds *gateway, const struct output *output, c
 		if (names_convert(output->offer, message, &gateway->cdr, &error)) {
 			gateway->cdr.count = 0;
 			if (!feed->failed_told)
-				hub_say(gateway->hub, "ROS 2: %s: a message is left out: %s", channel->name, error.text);
+				hub_say(gateway->hub, "ROS 2: %s: a message is left out: %s", channel->name,
+					error.text);
 			feed->failed_told = true;
 		}
 	}
@@ -319,7 +321,8 @@ struct giving {
 	struct channel *channel;
 };
 
-static troupe_status dds_publish(void *ctx, const char *topic, const void *bytes, size_t count, struct troupe_error *error)
+static troupe_status dds_publish(
+	void *ctx, const char *topic, const void *bytes, size_t count, struct troupe_error *error)
 {
 	struct dds *gateway = ctx;
 	return hub_publish(gateway->hub, topic, NULL, bytes, count, error);
@@ -334,8 +337,7 @@ static void dds_give(void *ctx, uint64_t writer, const void *cdr, size_t count)
 	struct troupe_error error;
 	const struct ros_offer offer = {.ros = channel->ros, .topic = channel->topic, .robot = channel->robot};
 	troupe_status status = ros_give(&gateway->names, &offer, cdr, count, dds_publish, gateway, &error);
-	atomic_fetch_add_explicit(
-		status ? &gateway->hub->refused : &gateway->hub->taken, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(status ? &gateway->hub->refused : &gateway->hub->taken, 1, memory_order_relaxed);
 	if (status && !channel->refused_told) {
 		channel->refused_told = true;
 		hub_say(gateway->hub, "ROS 2: %s: a message is refused: %s", channel->name, error.text);
@@ -419,13 +421,14 @@ static troupe_status dds_find_domain(const char *given, uint32_t *ret_domain, st
 	const char *said = given ? given : getenv("ROS_DOMAIN_ID");
 	int64_t domain = 0;
 	if (said && *said && (!text_int64(said, &domain) || domain < 0 || domain > DOMAIN_MAX))
-		return fail(error, TROUPE_EINVAL, "%s: '%.40s': expected 0 .. %d", given ? "domain" : "ROS_DOMAIN_ID", said,
-			(int)DOMAIN_MAX);
+		return fail(error, TROUPE_EINVAL, "%s: '%.40s': expected 0 .. %d", given ? "domain" : "ROS_DOMAIN_ID",
+			said, (int)DOMAIN_MAX);
 	*ret_domain = (uint32_t)domain;
 	return TROUPE_OK;
 }
 
-static troupe_status dds_read_settings(struct dds *gateway, const struct troupe_gateway_def *def, struct troupe_error *error)
+static troupe_status dds_read_settings(
+	struct dds *gateway, const struct troupe_gateway_def *def, struct troupe_error *error)
 {
 	const char *robot = settings_text(def, "robot"), *distro = settings_text(def, "distro");
 	struct in_addr address;

@@ -1,5 +1,5 @@
-/* A message is encoded once, whatever the number of its subscribers: only the number of the subscription differs between
- * their copies.
+/* A message is encoded once, whatever the number of its subscribers: only the number of the subscription differs
+ * between their copies.
  *
  * Viewers need the simulated time also when nothing else is subscribed to, and are told it at each turn, not at each
  * step, because a run may be far faster than real time. */
@@ -199,15 +199,14 @@ static uint64_t foxglove_time_of(const struct foxglove *gateway, const struct tr
 	return gateway->playback ? playback_time_of(gateway->playback, message) : (uint64_t)message->time_ns;
 }
 
-static void foxglove_pass_on(
-	const struct foxglove *gateway, struct offer *offer, const struct troupe_message *message)
+static void foxglove_pass_on(const struct foxglove *gateway, struct offer *offer, const struct troupe_message *message)
 {
 	struct text data = {0};
 	struct troupe_error error;
 	wire_add_data_head(&data, foxglove_time_of(gateway, message));
-	troupe_status status =
-		offer->ros ? ros_of_bytes(offer->ros, message->bytes, message->count, &data, &error)
-			   : convert_to_json(message->type, message->bytes, message->count, &data, &error);
+	troupe_status status = offer->ros
+				       ? ros_of_bytes(offer->ros, message->bytes, message->count, &data, &error)
+				       : convert_to_json(message->type, message->bytes, message->count, &data, &error);
 	if (status)
 		foxglove_complain(offer, error.text);
 	else

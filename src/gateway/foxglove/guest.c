@@ -125,8 +125,8 @@ static const struct offer *taker_of(struct guest *guest, struct outlet *outlet)
 		guest_complain(guest, WIRE_ERROR, name, "topic '%.200s': %s cannot be taken as cdr: expected json",
 			outlet->topic, offer->row->type);
 	else if (!outlet->told)
-		guest_complain(guest, WIRE_WARNING, name, "topic '%.200s': the run takes no messages from it",
-			outlet->topic);
+		guest_complain(
+			guest, WIRE_WARNING, name, "topic '%.200s': the run takes no messages from it", outlet->topic);
 	outlet->told = true;
 	return NULL;
 }
@@ -185,9 +185,9 @@ static void take_message(struct guest *guest, const struct wire_binary *binary)
 		return;
 	const struct mirror_row *row = offer->row;
 	text_add(&bytes, "%s", "");
-	troupe_status status =
-		outlet->is_cdr ? ros_to_bytes(offer->ros, binary->body, binary->count, &bytes, &error)
-			       : convert_from_json(row->type, binary->body, binary->count, &bytes, &error);
+	troupe_status status = outlet->is_cdr
+				       ? ros_to_bytes(offer->ros, binary->body, binary->count, &bytes, &error)
+				       : convert_from_json(row->type, binary->body, binary->count, &bytes, &error);
 	if (!status)
 		status = hub_publish(gateway->hub, row->name, row->type, bytes.at, bytes.count, &error);
 	if (status)

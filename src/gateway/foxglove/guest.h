@@ -46,8 +46,8 @@ struct guest {
 	VEC(struct subscription) subscriptions;
 	VEC(struct outlet) outlets;
 	bool wants_graph;
-	bool is_sdk;           /* its protocol is foxglove.sdk.v1 */
-	bool has_controls;     /* its protocol has a playback control, and a recording is shown */
+	bool is_sdk;       /* its protocol is foxglove.sdk.v1 */
+	bool has_controls; /* its protocol has a playback control, and a recording is shown */
 };
 
 /* As the operations of a port (hub/port.h). */

@@ -14,10 +14,10 @@
 struct playback {
 	struct foxglove *gateway;
 	struct play *play;
-	bool moved;                                /* another server has the state since the last turn */
-	struct play_state now;                     /* at the last turn */
-	struct play_state told;                    /* what all clients know of it */
-	uint64_t from_step;                        /* the step that was asked for last */
+	bool moved;             /* another server has the state since the last turn */
+	struct play_state now;  /* at the last turn */
+	struct play_state told; /* what all clients know of it */
+	uint64_t from_step;     /* the step that was asked for last */
 };
 
 /* --- what clients are told ---------------------------------------------------------------------------------------- */

@@ -12,8 +12,8 @@
 void table_came(struct mirror_row *row)
 {
 	struct offer *offer = mem_alloc(sizeof *offer);
-	*offer = (struct offer){.row = row,
-		.ros = row->kind == TROUPE_TOPIC_SERVICE ? NULL : ros_type_find(row->type, row->name)};
+	*offer = (struct offer){
+		.row = row, .ros = row->kind == TROUPE_TOPIC_SERVICE ? NULL : ros_type_find(row->type, row->name)};
 	row->data = offer;
 }
 

@@ -131,8 +131,7 @@ static void gz_take_event(struct gz *gateway, const struct node_event *event)
 	default:
 		return;
 	}
-	atomic_fetch_add_explicit(
-		status ? &gateway->hub->refused : &gateway->hub->taken, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(status ? &gateway->hub->refused : &gateway->hub->taken, 1, memory_order_relaxed);
 }
 
 static void gz_take_events(struct gz *gateway)
@@ -199,7 +198,8 @@ static void *gz_work(void *ctx)
 
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
-static troupe_status gz_create_node(struct gz *gateway, const struct troupe_gateway_def *def, struct troupe_error *error)
+static troupe_status gz_create_node(
+	struct gz *gateway, const struct troupe_gateway_def *def, struct troupe_error *error)
 {
 	/* What a system publishes and another one listens to stays in its run: two runs on a machine that have the same
 	 * topics would else command each other, and have other bits than each alone. */

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 
-/* Appends the JSON of a message that comes from the run. TROUPE_ECOMMAND: the type is not known, or the bytes are no such
- * message. */
+/* Appends the JSON of a message that comes from the run. TROUPE_ECOMMAND: the type is not known, or the bytes are no
+ * such message. */
 troupe_status convert_to_json(
 	const char *type, const void *bytes, size_t count, struct text *out, struct troupe_error *error);
 /* Appends the bytes of a message that comes from a client, as one object of JSON; count 0: an empty message. The limits

@@ -1,6 +1,6 @@
 /* One turn does everything in a fixed order: a recording that has jumped, topics that came and went, the clock, replies
- * to barrier clients, messages. A turn takes a bounded number of messages, so that the gateway's thread has time for its
- * clients in between.
+ * to barrier clients, messages. A turn takes a bounded number of messages, so that the gateway's thread has time for
+ * its clients in between.
  *
  * Replies to barrier clients may come on the thread of the step: they wait in a list of their own until a turn, unless
  * the gateway can answer on any thread. */
@@ -408,7 +408,8 @@ static void hub_take_reply(struct hub *hub, const struct troupe_message *message
 	if (message->status && !(why && *why))
 		why = troupe_status_text(message->status);
 	hub_reply(hub, call,
-		&(struct hub_reply){message->status, why, message->type, message->bytes, message->count, message->step});
+		&(struct hub_reply){
+			message->status, why, message->type, message->bytes, message->count, message->step});
 }
 
 /* Whether there may be more. */
@@ -478,14 +479,16 @@ static void hub_tell_end(struct hub *hub, const char *why, bool failed)
 	hub->end_told = true;
 }
 
-/* A run of another process that has ended, or whose connection is lost. */
+/* A run of another process that has ended, or whose connection is lost. The process of a robot client ends its gateways
+ * itself, with what it knows of the reason. */
 static void hub_look_at_remote(struct hub *hub)
 {
 	struct troupe_error why;
 	if (hub->place.server || hub->is_over || !remote_is_over(hub->bus, &why))
 		return;
 	hub->over_why = why;
-	hub_tell_end(hub, why.text, why.status != TROUPE_OK);
+	if (!hub->client)
+		hub_tell_end(hub, why.text, why.status != TROUPE_OK);
 	atomic_store(&hub->is_over, true);
 }
 

@@ -1,5 +1,5 @@
-/* What all gateways share. A gateway is a constant table of operations (struct hub_kind) with memory of its own; its hub
- * has the rest: the bus to the run, a mirror of its topics and services, the subscriptions, the simulated time, the
+/* What all gateways share. A gateway is a constant table of operations (struct hub_kind) with memory of its own; its
+ * hub has the rest: the bus to the run, a mirror of its topics and services, the subscriptions, the simulated time, the
  * calls that wait for replies, barrier clients, the services of simulation_interfaces, the recording that is shown, and
  * the end of the run with its reason.
  *

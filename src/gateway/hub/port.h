@@ -1,10 +1,12 @@
 /* The clients of a gateway whose protocol runs over WebSockets: a web server (web/web.h) on a port of its own, whose
- * thread is the gateway's thread. What a client does not read is lost, its oldest messages first (web/outbox.h), and the
- * client is told so.
+ * thread is the gateway's thread. What a client does not read is lost, its oldest messages first (web/outbox.h), and
+ * the client is told so.
  *
- * Settings that each such gateway has: `cert` and `key` (PEM files; both or none), `token` (at least 16 letters, digits,
+ * Settings that each such gateway has: `cert` and `key` (PEM files; both or none), `token` (at least 16 letters,
+ * digits,
  * - and _; not given: a random one, where other hosts can connect), `require-token` (also where only this machine can
- * connect). Those whose protocol allows it: `insecure` (no token), `origin` (of another site whose pages may connect). */
+ * connect). Those whose protocol allows it: `insecure` (no token), `origin` (of another site whose pages may connect).
+ */
 #ifndef GATEWAY_HUB_PORT_H
 #define GATEWAY_HUB_PORT_H
 
@@ -37,7 +39,7 @@ struct port_protocol {
 	size_t hear_bytes_max, queue_bytes_max;
 	uint16_t slow_code; /* with which a client is closed that does not even read replies */
 	const char *slow_text;
-	const char *policy; /* as in web_def */
+	const char *policy;                                           /* as in web_def */
 	uint32_t (*files)(struct web_file ret_files[PORT_FILES_MAX]); /* the files that it serves; NULL: none */
 	/* A client has come; its data is set afterwards. The mirror is up to date. */
 	void *(*open)(void *gateway, struct port_client *client);

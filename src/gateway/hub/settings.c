@@ -21,20 +21,19 @@ static bool settings_is_set(const char *value)
 	return !value || !*value || !strcmp(value, "true");
 }
 
-static troupe_status settings_refuse(
-	const char *key, const char *const *keys, struct troupe_error *error)
+static troupe_status settings_refuse(const char *key, const char *const *keys, struct troupe_error *error)
 {
 	struct text list = {0};
 	for (size_t i = 0; keys[i]; i++)
 		text_add(&list, "%s%s", i ? ", " : "", keys[i]);
-	troupe_status status = fail(error, TROUPE_EINVAL, "setting '%.40s': expected %s%s", key, list.count ? "one of " : "",
-		list.count ? list.at : "none");
+	troupe_status status = fail(error, TROUPE_EINVAL, "setting '%.40s': expected %s%s", key,
+		list.count ? "one of " : "", list.count ? list.at : "none");
 	text_fini(&list);
 	return status;
 }
 
-static troupe_status settings_check_one(const struct troupe_gateway_setting *setting,
-	const char *const *keys, struct troupe_error *error)
+static troupe_status settings_check_one(
+	const struct troupe_gateway_setting *setting, const char *const *keys, struct troupe_error *error)
 {
 	size_t i = 0;
 	while (keys[i] && strcmp(keys[i], setting->key))
@@ -51,8 +50,7 @@ static troupe_status settings_check_one(const struct troupe_gateway_setting *set
 	return TROUPE_OK;
 }
 
-troupe_status settings_check(
-	const struct troupe_gateway_def *def, const char *const *keys, struct troupe_error *error)
+troupe_status settings_check(const struct troupe_gateway_def *def, const char *const *keys, struct troupe_error *error)
 {
 	troupe_status status = TROUPE_OK;
 	for (uint32_t i = 0; i < def->setting_count && !status; i++)

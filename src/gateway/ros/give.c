@@ -26,9 +26,9 @@ static void give_joint(void *ctx, const char *joint, enum joint_quantity quantit
 	text_add(&bytes, "%s", "");
 	message_add_bytes(&bytes, &message.base);
 	struct troupe_error why;
-	troupe_status status = topic ? giving->fn(giving->ctx, topic, bytes.at, bytes.count, &why)
-				     : fail(&why, TROUPE_ECOMMAND, "joint '%.80s' takes no command of %s", joint,
-					       words[quantity]);
+	troupe_status status =
+		topic ? giving->fn(giving->ctx, topic, bytes.at, bytes.count, &why)
+		      : fail(&why, TROUPE_ECOMMAND, "joint '%.80s' takes no command of %s", joint, words[quantity]);
 	if (status && !giving->status) { /* the first of several is told */
 		giving->status = status;
 		*giving->error = why;

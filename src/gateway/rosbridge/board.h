@@ -16,7 +16,7 @@ struct channel {
 struct board { /* zeroed is empty */
 	struct ros_names names;
 	const char *client; /* as in names_make() */
-	char *robot;  /* whose topics have second names; NULL: none yet */
+	char *robot;        /* whose topics have second names; NULL: none yet */
 	bool is_made;
 	struct map by_name;   /* name -> the last of its offers */
 	struct map by_topic;  /* the server's topic -> the last of its offers */

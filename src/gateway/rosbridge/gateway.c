@@ -70,8 +70,8 @@ static const char *rosbridge_read_barrier(const struct hub_reply *reply, struct 
 {
 	static const struct message_limits limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 	ProtobufCMessage *message;
-	if (message_of_bytes(&troupe__msgs__lockstep_to_client__descriptor, reply->bytes, reply->count, &limits,
-		    &message, why))
+	if (message_of_bytes(
+		    &troupe__msgs__lockstep_to_client__descriptor, reply->bytes, reply->count, &limits, &message, why))
 		return why->text;
 	const Troupe__Msgs__LockstepToClient *said = (const void *)message;
 	bool refused = said->what_case == TROUPE__MSGS__LOCKSTEP_TO_CLIENT__WHAT_REFUSED;
@@ -109,8 +109,7 @@ static void rosbridge_refused(void *ctx, const char *topic, const char *why)
 			const struct ros_offer *offer = &names->offers.at[i];
 			if (offer->kind == TROUPE_TOPIC_TAKEN && offer->topic && !strcmp(offer->topic, topic) &&
 				user_advertises(client->data, offer->name))
-				user_complain(
-					client->data, USER_ERROR, NULL, "publish: %.200s: %s", offer->name, why);
+				user_complain(client->data, USER_ERROR, NULL, "publish: %.200s: %s", offer->name, why);
 		}
 }
 
@@ -159,8 +158,7 @@ static const struct port_protocol rosbridge_protocol = {
 	.tell_lost = user_tell_lost,
 };
 
-static troupe_status rosbridge_start(
-	struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
+static troupe_status rosbridge_start(struct hub *hub, const struct troupe_gateway_def *def, struct troupe_error *error)
 {
 	const char *robot = settings_text(def, "robot");
 	struct rosbridge *gateway = hub->gateway = mem_alloc(sizeof *gateway);

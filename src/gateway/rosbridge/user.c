@@ -410,8 +410,8 @@ void user_free_call(struct call *call)
 }
 
 /* Calls a service of the run, or of barrier clients. */
-static troupe_status call_run(
-	struct user *user, const struct operation *operation, const char *name, const json_t *args, struct troupe_error *error)
+static troupe_status call_run(struct user *user, const struct operation *operation, const char *name,
+	const json_t *args, struct troupe_error *error)
 {
 	struct hub *hub = user->gateway->hub;
 	hub_look(hub);

@@ -20,7 +20,7 @@ enum {
 /* From the level with most messages to the level with none. */
 enum user_level { USER_INFO, USER_WARNING, USER_ERROR, USER_NONE };
 
-struct call { /* of a service, whose reply is awaited */
+struct call {               /* of a service, whose reply is awaited */
 	char *service, *id; /* as the client has them; id: JSON or NULL */
 };
 

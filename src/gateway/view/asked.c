@@ -207,8 +207,8 @@ static troupe_status ask_mesh(struct request *request, struct troupe_error *erro
 	if (!status)
 		status = get_message(request, "geometry", type_find("gz.msgs.Geometry"), &bytes, error);
 	if (!status)
-		status = meshes_ask(
-			page->gateway->meshes, page->client->connection, request->id, world->prefix, bytes.at, bytes.count, error);
+		status = meshes_ask(page->gateway->meshes, page->client->connection, request->id, world->prefix,
+			bytes.at, bytes.count, error);
 	text_fini(&bytes);
 	page->calls += !status;
 	return status;

@@ -1,4 +1,5 @@
-/* The pages share the hub's bus for all but pictures, which have one of their own: of pictures only the newest count. */
+/* The pages share the hub's bus for all but pictures, which have one of their own: of pictures only the newest count.
+ */
 #include "gateway/view/internal.h"
 
 #include "base/clock.h"

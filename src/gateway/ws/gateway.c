@@ -154,8 +154,8 @@ static troupe_status ws_add_json(const struct troupe_message *message, struct te
 
 static void ws_add_protobuf(const struct troupe_message *message, struct text *out)
 {
-	text_add(out, "%s %s %" PRIu64 " %" PRIi64 "\n", message->topic, message->type, message->step,
-		message->time_ns);
+	text_add(
+		out, "%s %s %" PRIu64 " %" PRIi64 "\n", message->topic, message->type, message->step, message->time_ns);
 	text_add_bytes(out, message->bytes ? message->bytes : "", message->count);
 }
 
@@ -305,7 +305,8 @@ static troupe_status ws_obey_subscribe(struct port_client *client, const json_t 
 	troupe_status status = ws_text(json, "topic", &topic, error);
 	if (status)
 		return status;
-	if (rate && !(json_is_number(rate) && json_number_value(rate) >= 0 && json_number_value(rate) <= WS_RATE_HZ_MAX))
+	if (rate &&
+		!(json_is_number(rate) && json_number_value(rate) >= 0 && json_number_value(rate) <= WS_RATE_HZ_MAX))
 		return fail(error, TROUPE_ECOMMAND, "\"rate\": expected a number from 0 to %g", WS_RATE_HZ_MAX);
 	if (format && strcmp(format, "json") && strcmp(format, "protobuf"))
 		return fail(error, TROUPE_ECOMMAND, "\"format\": '%.40s': expected \"json\" or \"protobuf\"", format);
@@ -318,8 +319,9 @@ static troupe_status ws_obey_subscribe(struct port_client *client, const json_t 
 		subscriber = vec_append(&channel->subscribers, 1);
 		own->subscriptions++;
 	}
-	*subscriber = (struct ws_subscriber){
-		.client = client, .rate_hz = json_number_value(rate), .protobuf = format && !strcmp(format, "protobuf")};
+	*subscriber = (struct ws_subscriber){.client = client,
+		.rate_hz = json_number_value(rate),
+		.protobuf = format && !strcmp(format, "protobuf")};
 	status = hub_subscribe(gateway->hub, topic, ws_rate_of(channel), error);
 	if (status)
 		ws_unsubscribe(gateway, channel, client);
@@ -382,8 +384,7 @@ static troupe_status ws_obey_publish(struct port_client *client, const json_t *j
 	return status;
 }
 
-static troupe_status ws_call(
-	struct port_client *client, const json_t *json, int64_t number, struct troupe_error *error)
+static troupe_status ws_call(struct port_client *client, const json_t *json, int64_t number, struct troupe_error *error)
 {
 	struct ws *gateway = client->gateway;
 	struct ws_client *own = client->data;
@@ -454,8 +455,8 @@ static troupe_status ws_obey(struct port_client *client, const json_t *json, str
 	for (size_t i = 0; op && i < ARRAY_LEN(ops); i++)
 		if (!strcmp(op, ops[i].op))
 			return ops[i].obey(client, json, error);
-	return fail(error, TROUPE_ECOMMAND,
-		"\"op\": '%.40s': expected topics, subscribe, unsubscribe, publish or call", op ? op : "");
+	return fail(error, TROUPE_ECOMMAND, "\"op\": '%.40s': expected topics, subscribe, unsubscribe, publish or call",
+		op ? op : "");
 }
 
 /* A message in binary form: the name of a topic, a line feed, and protobuf's bytes. */
@@ -537,10 +538,8 @@ static troupe_status ws_start(struct hub *hub, const struct troupe_gateway_def *
 	struct ws *gateway = hub->gateway = mem_alloc(sizeof *gateway);
 	gateway->hub = hub;
 	troupe_status status = hub_open(hub, def,
-		&(struct hub_options){.wake = port_wake,
-			.ctx = &gateway->port,
-			.for_clients = true,
-			.barrier_clients = true},
+		&(struct hub_options){
+			.wake = port_wake, .ctx = &gateway->port, .for_clients = true, .barrier_clients = true},
 		error);
 	return status ? status : port_start(&gateway->port, hub, &ws_protocol, def, error);
 }
