@@ -1,6 +1,6 @@
 /* Piles, which are stepped by physics/soft.c, stand, fall asleep, slide, bounce, ride on belts and keep their momentum
  * as formulas say, whatever the length of a step. Each test makes sure that its pile is one. */
-#include "base/hash.h"
+#include "../random.h"
 #include "server/internal.h"
 
 #include "bodies.h"
@@ -174,10 +174,8 @@ Test(piles, a_random_pile_comes_to_rest)
 	double random[6];
 	text_add(&models, FLOOR, "");
 	for (int i = 0; i < 100; i++) {
-		for (size_t k = 0; k < ARRAY_LEN(random); k++) {
-			dice = hash_mix(dice, 3);
-			random[k] = (double)(dice >> 11) / 9007199254740992.0;
-		}
+		for (size_t k = 0; k < ARRAY_LEN(random); k++)
+			random[k] = random_unit(&dice);
 		double size = 0.16 + 0.08 * random[0];
 		add_box(&models, numbered("b", i),
 			(struct vec3){0.3 * (i % 4) + 0.05 * random[1], 0.3 * (i / 4 % 5) + 0.05 * random[2],

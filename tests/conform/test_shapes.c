@@ -1,6 +1,7 @@
 /* Every kind of shape on every kind of ground, and on every other shape: heights at rest, slides and rolls are
  * compared with values computed by hand. */
 #include "config.h"
+#include "../random.h"
 #include "harness.h"
 
 #include "geom/geom.h"
@@ -435,8 +436,7 @@ static void write_can(const char *path, const struct rounded *can)
 	for (int end = -1; end <= 1; end += 2)
 		for (int i = 0; i <= can->corners; i++) { /* the last is in the middle */
 			double r = i < can->corners ? 0.5 : 0, turn = 2 * M_PI * i / can->corners;
-			random = random * 6364136223846793005u + 1442695040888963407u;
-			double in = 1 - 2 * can->bend * (double)(random >> 40) / (1 << 24);
+			double in = random_between(&random, 1, 1 - 2 * can->bend);
 			struct vec3 p = {r * cos(turn), r * sin(turn), 0.3 * end * in};
 			p = vec3_scale(quat_rotate(FILE_TURN, p), size);
 			if (can->decimals)

@@ -16,8 +16,8 @@
  * PARTITION "-" is the default one. FLOOD_SENDERS=N in the environment: from N addresses of 127.1.0.0/16, in turn.
  * FLOOD_MAC=0: announcements without a MAC. FLOOD_KEPT=N: keeps N connections open. The first line of output, printed
  * when the flood has begun, is "flooding"; the last is "N in S s". */
+#include "../random.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "net/tcp/discovery.h"
 
 #include <arpa/inet.h>
@@ -42,11 +42,6 @@ static void on_signal(int number)
 {
 	(void)number;
 	over = 1;
-}
-
-static uint64_t draw(void)
-{
-	return state = hash_mix(state, 0x9e3779b97f4a7c15u);
 }
 
 static void die(const char *what)
@@ -128,7 +123,7 @@ static void next_garbage(struct datagram *datagram)
 {
 	datagram->count = 300;
 	for (size_t i = 0; i + 8 <= datagram->count; i += 8) {
-		uint64_t word = draw();
+		uint64_t word = random_bits(&state);
 		memcpy(datagram->bytes + i, &word, sizeof word);
 	}
 }
@@ -160,15 +155,15 @@ static void listen_for_numbers(void)
 static void next_announcement(struct datagram *datagram)
 {
 	struct text out = {0};
-	uint64_t id = draw(), fresh = draw();
+	uint64_t id = random_bits(&state), fresh = random_bits(&state);
 	if (ear >= 0 && done % LOOK_EVERY == 0)
 		listen_for_numbers();
 	memcpy(forged.id, &id, sizeof id);
 	forged.fresh = fresh;
-	forged.port = forged.role == HELLO_PRIMARY ? (uint16_t)(draw() % 60000 + 1) : 0;
+	forged.port = forged.role == HELLO_PRIMARY ? (uint16_t)(random_bits(&state) % 60000 + 1) : 0;
 	announcement_encode(&forged, &out);
 	for (int i = 0; with_mac && i < ANNOUNCEMENT_MAC_BYTES / 8; i++) {
-		uint64_t word = draw();
+		uint64_t word = random_bits(&state);
 		text_add_bytes(&out, (const char *)&word, sizeof word);
 	}
 	datagram->count = out.count;

@@ -1,5 +1,6 @@
 /* Threads cast rays at the same time, between steps in which everything moves. With ThreadSanitizer a search that wrote
  * to what threads share would be reported; without it, a hit that depends on other threads shows as another hash. */
+#include "../random.h"
 #include "check.h"
 
 #include "base/hash.h"
@@ -10,18 +11,6 @@
 #include <string.h>
 
 enum { MODELS = 200, THREADS = 4, STEPS = 5, CHUNKS = 50, RAYS = 61 };
-
-static double uniform(uint64_t *seed, double lo, double hi)
-{
-	*seed = hash_mix(*seed, 91);
-	return lo + (hi - lo) * ((double)(*seed >> 11) / 9007199254740992.0);
-}
-
-static struct vec3 random_vec3(uint64_t *seed, double size)
-{
-	double x = uniform(seed, -size, size), y = uniform(seed, -size, size);
-	return (struct vec3){x, y, uniform(seed, -size, size)};
-}
 
 static uint64_t add_double(uint64_t hash, double value)
 {

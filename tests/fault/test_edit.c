@@ -4,6 +4,7 @@
  * reset restores the world of the file. Then come the faults that this test found, one by one. TROUPE_TEST_SEED=N:
  * only that sequence. */
 #include "../amount.h"
+#include "../random.h"
 #include "check.h"
 
 #include "base/text.h"
@@ -303,37 +304,20 @@ static char *make_world(void)
 
 /* --- sequences ---------------------------------------------------------------------------------------------------- */
 
-struct dice {
-	uint64_t state;
-};
-
-static uint32_t roll(struct dice *dice, uint32_t sides)
-{
-	dice->state ^= dice->state << 13;
-	dice->state ^= dice->state >> 7;
-	dice->state ^= dice->state << 17;
-	return (uint32_t)((dice->state >> 24) % sides);
-}
-
-static double between(struct dice *dice, double low, double high)
-{
-	return low + (high - low) * roll(dice, 10001) / 10000;
-}
-
 static const char *const movers[] = {"crate_0", "crate_1", "crate_2", "top_0", "top_1", "top_2", "slider_0", "slider_1",
 	"base", "rider", "hook", "lamp", "left", "right", "walker"};
 static const char *const statics[] = {"floor_0", "floor_1", "floor_2", "slab", "post"};
 static const char *const drivers[] = {"slider_0", "slider_1", "left"};
 
 /* The name of a model of the file, of a model that may have been created, or, seldom, a name that no model ever has. */
-static const char *any_name(struct dice *dice, char name[NAME_BYTES])
+static const char *any_name(uint64_t *dice, char name[NAME_BYTES])
 {
-	uint32_t kind = roll(dice, 10);
+	uint32_t kind = random_below(dice, 10);
 	if (kind < 4)
-		return movers[roll(dice, ARRAY_LEN(movers))];
+		return movers[random_below(dice, ARRAY_LEN(movers))];
 	if (kind < 6)
-		return statics[roll(dice, ARRAY_LEN(statics))];
-	snprintf(name, NAME_BYTES, kind < 9 ? "new_%u" : "nobody_%u", roll(dice, 6));
+		return statics[random_below(dice, ARRAY_LEN(statics))];
+	snprintf(name, NAME_BYTES, kind < 9 ? "new_%u" : "nobody_%u", random_below(dice, 6));
 	return name;
 }
 
@@ -372,60 +356,62 @@ static const char *const kinds[] = {
 	"<light name='m' type='point'/>",
 };
 
-static void random_place(struct dice *dice, char text[160])
+static void random_place(uint64_t *dice, char text[160])
 {
-	bool row = roll(dice, 3) > 0;
-	double x = row ? between(dice, -4, 20) : between(dice, -3, 7),
-	       y = row ? between(dice, -4, 4) : between(dice, 8, 12);
-	snprintf(text, 160, "position {x: %g y: %g z: %g} orientation {w: 1 z: %g}", x, y, between(dice, 0.2, 2.5),
-		roll(dice, 2) ? between(dice, -1, 1) : 0);
+	bool row = random_below(dice, 3) > 0;
+	double x = row ? random_between(dice, -4, 20) : random_between(dice, -3, 7),
+	       y = row ? random_between(dice, -4, 4) : random_between(dice, 8, 12);
+	snprintf(text, 160, "position {x: %g y: %g z: %g} orientation {w: 1 z: %g}", x, y,
+		random_between(dice, 0.2, 2.5), random_below(dice, 2) ? random_between(dice, -1, 1) : 0);
 }
 
-static void add_create(lines *commands, struct dice *dice, uint64_t step)
+static void add_create(lines *commands, uint64_t *dice, uint64_t step)
 {
 	char pose[160];
 	random_place(dice, pose);
 	add(commands, step, "/world/w/create",
 		"name: 'new_%u' allow_renaming: %s sdf: \"<sdf version='1.9'>%s</sdf>\" "
 		"pose {%s}",
-		roll(dice, 6), roll(dice, 8) ? "false" : "true", kinds[roll(dice, ARRAY_LEN(kinds))], pose);
+		random_below(dice, 6), random_below(dice, 8) ? "false" : "true",
+		kinds[random_below(dice, ARRAY_LEN(kinds))], pose);
 }
 
-static void add_drive(lines *commands, struct dice *dice, uint64_t step)
+static void add_drive(lines *commands, uint64_t *dice, uint64_t step)
 {
 	char topic[96], name[NAME_BYTES];
-	const char *who = drivers[roll(dice, ARRAY_LEN(drivers))];
-	if (roll(dice, 3) == 0)
+	const char *who = drivers[random_below(dice, ARRAY_LEN(drivers))];
+	if (random_below(dice, 3) == 0)
 		who = any_name(dice, name);
-	if (roll(dice, 5) == 0) {
+	if (random_below(dice, 5) == 0) {
 		snprintf(topic, sizeof topic, "/model/%s/joint/j/cmd_vel", who);
-		add(commands, step, topic, "data: %g", between(dice, -4, 4));
+		add(commands, step, topic, "data: %g", random_between(dice, -4, 4));
 	} else {
 		snprintf(topic, sizeof topic, "/model/%s/cmd_vel", who);
-		add(commands, step, topic, "linear: {x: %g y: %g}", between(dice, -6, 8), between(dice, -1, 1));
+		add(commands, step, topic, "linear: {x: %g y: %g}", random_between(dice, -6, 8),
+			random_between(dice, -1, 1));
 	}
 }
 
 /* In most cases a control that lets the world run. */
-static void add_pace(lines *commands, struct dice *dice, uint64_t step)
+static void add_pace(lines *commands, uint64_t *dice, uint64_t step)
 {
-	uint32_t kind = roll(dice, 6), steps = roll(dice, 200) + 1;
+	uint32_t kind = random_below(dice, 6), steps = random_below(dice, 200) + 1;
 	const char *pause = kind == 0 ? "pause: true" : kind < 4 ? "pause: false" : "";
 	uint64_t until_ns = step * 2000000 + steps * 1000000u;
-	if (roll(dice, 3) == 0)
+	if (random_below(dice, 3) == 0)
 		add(commands, step, "/world/w/control", "%s run_to_sim_time {sec: %" PRIu64 " nsec: %" PRIu64 "}",
 			pause, until_ns / 1000000000, until_ns % 1000000000);
 	else
 		add(commands, step, "/world/w/control", "%s multi_step: %u", pause, steps);
 }
 
-static void add_random(lines *commands, struct dice *dice, uint64_t step)
+static void add_random(lines *commands, uint64_t *dice, uint64_t step)
 {
 	char pose[160], more[160], name[NAME_BYTES], other[NAME_BYTES];
 	random_place(dice, pose);
 	random_place(dice, more);
 	const char *who = any_name(dice, name), *whom = any_name(dice, other);
-	switch (roll(dice, 28)) {
+	switch (random_below(dice, 28)) {
 	case 0 ... 4:
 		add_create(commands, dice, step);
 		break;
@@ -441,21 +427,22 @@ static void add_random(lines *commands, struct dice *dice, uint64_t step)
 		break;
 	case 12:
 		add(commands, step, "/world/w/set_physics", "max_step_size: %g gravity {z: %g}",
-			roll(dice, 2) ? 0.002 : 0.001, roll(dice, 2) ? -9.8 : between(dice, -15, -5));
+			random_below(dice, 2) ? 0.002 : 0.001,
+			random_below(dice, 2) ? -9.8 : random_between(dice, -15, -5));
 		break;
 	case 13:
 		add(commands, step, "/world/w/level/set_performer", "data: '%s' size {x: %g}", who,
-			between(dice, 0.5, 4));
+			random_between(dice, 0.5, 4));
 		break;
 	case 14:
 		add(commands, step, "/world/w/level/set_performer", "data: '%s' remove: true", who);
 		break;
 	case 15:
-		if (roll(dice, 4) == 0)
+		if (random_below(dice, 4) == 0)
 			add(commands, step, "/world/w/control", "reset {%s: true}",
-				roll(dice, 3) == 0 ? "all"
-				: roll(dice, 2)    ? "model_only"
-						   : "time_only");
+				random_below(dice, 3) == 0 ? "all"
+				: random_below(dice, 2)    ? "model_only"
+							   : "time_only");
 		else
 			add_pace(commands, dice, step);
 		break;
@@ -463,30 +450,31 @@ static void add_random(lines *commands, struct dice *dice, uint64_t step)
 		add(commands, step, "/world/w/reset_model", "name: '%s'", who);
 		break;
 	case 22:
-		add(commands, step, "/world/w/remove", "name: '%s' type: LIGHT", roll(dice, 2) ? "sun" : "lamp");
+		add(commands, step, "/world/w/remove", "name: '%s' type: LIGHT",
+			random_below(dice, 2) ? "sun" : "lamp");
 		break;
 	case 23:
-		add(commands, step, "/world/w/remove", "id: %u", roll(dice, 40));
+		add(commands, step, "/world/w/remove", "id: %u", random_below(dice, 40));
 		break;
 	case 24:
-		add(commands, step, "/world/w/set_pose", "id: %u %s", roll(dice, 40), pose);
+		add(commands, step, "/world/w/set_pose", "id: %u %s", random_below(dice, 40), pose);
 		break;
 	case 25:
 		add(commands, step, "/world/w/set_velocity", "name: '%s' linear {x: %g z: %g} angular {z: %g}", who,
-			between(dice, -6, 8), between(dice, 0, 3), between(dice, -5, 5));
+			random_between(dice, -6, 8), random_between(dice, 0, 3), random_between(dice, -5, 5));
 		break;
 	case 26:
 		add(commands, step, "/world/w/wrench",
 			"entity {name: '%s'} wrench {force {y: %g} torque {x: %g} force_offset {z: %g}}", who,
-			between(dice, -500, 500), between(dice, -50, 50), between(dice, -1, 1));
+			random_between(dice, -500, 500), random_between(dice, -50, 50), random_between(dice, -1, 1));
 		break;
 	case 27:
 		add(commands, step, "/world/w/set_joint", "name: '%s' joint: '%s' position: %g velocity: %g", who,
-			roll(dice, 2) ? "tie" : "j", between(dice, -2, 2), between(dice, -3, 3));
+			random_below(dice, 2) ? "tie" : "j", random_between(dice, -2, 2), random_between(dice, -3, 3));
 		break;
 	case 18: /* two commands in one step */
 		add_create(commands, dice, step);
-		add(commands, step, "/world/w/remove", "name: 'new_%u'", roll(dice, 6));
+		add(commands, step, "/world/w/remove", "name: 'new_%u'", random_below(dice, 6));
 		add_create(commands, dice, step);
 		break;
 	default:
@@ -506,14 +494,13 @@ static int by_step(const void *a, const void *b)
  * have topics without a listener. */
 static void make_sequence(uint64_t seed, lines *commands)
 {
-	struct dice dice = {seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
-	for (int i = 0; i < 8; i++)
-		(void)roll(&dice, 2);
+	uint64_t dice = seed;
 	add_create(commands, &dice, 0);
 	for (int burst = 0; burst < BURSTS; burst++) {
-		uint64_t step = (uint64_t)burst * (SEQUENCE_STEPS / BURSTS) + roll(&dice, SEQUENCE_STEPS / BURSTS);
-		for (uint32_t i = roll(&dice, 4); i < 4; i++)
-			add_random(commands, &dice, step + (roll(&dice, 3) ? 0 : roll(&dice, 4)));
+		uint64_t step =
+			(uint64_t)burst * (SEQUENCE_STEPS / BURSTS) + random_below(&dice, SEQUENCE_STEPS / BURSTS);
+		for (uint32_t i = random_below(&dice, 4); i < 4; i++)
+			add_random(commands, &dice, step + (random_below(&dice, 3) ? 0 : random_below(&dice, 4)));
 	}
 	for (size_t i = 0; i < ARRAY_LEN(drivers); i++) {
 		char topic[96];

@@ -9,6 +9,7 @@
  * it must end like the same run in one process, each step merged once.
  *
  * TROUPE_TEST_SEED=N: only that run, twice, with its outcome. TROUPE_TEST_ROUNDS=N: the number of runs. */
+#include "../random.h"
 #include "../amount.h"
 #include "../net/sim.h"
 #include "check.h"
@@ -27,15 +28,9 @@
 #define MS UINT64_C(1000000)
 enum { SECONDARIES_MAX = 4, STEPS = 40, TALES = 64, LATER = 14, HANG_S = 20, WINDOW_MOST = 24 };
 
-static uint64_t below(uint64_t *state, uint64_t limit)
-{
-	*state = hash_mix(*state, 0x9e3779b97f4a7c15u);
-	return *state % limit;
-}
-
 static double between(uint64_t *state, double least, double most)
 {
-	return least + (most - least) * (double)below(state, 1001) / 1000;
+	return least + (most - least) * (double)random_below64(state, 1001) / 1000;
 }
 
 /* --- tales: what is commanded, and what comes of it in one process ----------------------------------------------- */
@@ -83,9 +78,9 @@ static void draw_command(struct troupe_server *server, uint64_t step, uint64_t *
 {
 	static const char *const movable[] = {"a", "b", "c", "arm", "crate_0", "crate_1", "crate_2", "new"};
 	static const char *const driven[] = {"/model/a/cmd_vel", "/model/b/cmd_vel"};
-	const char *who = movable[below(dice, ARRAY_LEN(movable))];
+	const char *who = movable[random_below64(dice, ARRAY_LEN(movable))];
 	double x = between(dice, -1, 5), y = between(dice, -1, 1), v = between(dice, -9, 9);
-	switch (below(dice, 12)) {
+	switch (random_below64(dice, 12)) {
 	case 0:
 		command(server, step, "/world/w/create",
 			"name: 'new' pose {position {x: %g y: %g z: 1}} sdf: \"<sdf version='1.9'><model name='m'>"
@@ -101,20 +96,20 @@ static void draw_command(struct troupe_server *server, uint64_t step, uint64_t *
 		break;
 	case 3:
 		command(server, step, "/world/w/set_pose", "name: 'floor_%d' position {x: %g z: -0.25}",
-			(int)below(dice, 3), x);
+			(int)random_below64(dice, 3), x);
 		break;
 	case 4:
 		command(server, step, "/world/w/control", "pause: true");
-		command(server, step + 1 + below(dice, 5), "/world/w/control",
-			below(dice, 3) ? "pause: false" : "pause: true multi_step: 4");
+		command(server, step + 1 + random_below64(dice, 5), "/world/w/control",
+			random_below64(dice, 3) ? "pause: false" : "pause: true multi_step: 4");
 		break;
 	case 5: /* one velocity in four is more than physics accepts, after some steps */
 		command(server, step, "/world/w/set_physics", "gravity {z: %g} max_step_size: %g",
-			below(dice, 4) ? v : -1e6, below(dice, 2) ? 0.01 : 0.008);
+			random_below64(dice, 4) ? v : -1e6, random_below64(dice, 2) ? 0.01 : 0.008);
 		break;
 	case 6:
 		command(server, step, "/world/w/control",
-			below(dice, 3) ? "reset {model_only: true}" : "reset {all: true}");
+			random_below64(dice, 3) ? "reset {model_only: true}" : "reset {all: true}");
 		break;
 	case 7:
 		command(server, step, "/model/arm/joint/j/0/cmd_pos", "data: %g", x);
@@ -124,10 +119,10 @@ static void draw_command(struct troupe_server *server, uint64_t step, uint64_t *
 		break;
 	case 9:
 		command(server, step, "/world/w/level/set_performer", "data: 'floor_%d' size {x: %g} remove: %s",
-			(int)below(dice, 3), between(dice, 0, 4), below(dice, 3) ? "false" : "true");
+			(int)random_below64(dice, 3), between(dice, 0, 4), random_below64(dice, 3) ? "false" : "true");
 		break;
 	default:
-		command(server, step, driven[below(dice, 2)], "linear {x: %g y: %g}", v, y);
+		command(server, step, driven[random_below64(dice, 2)], "linear {x: %g y: %g}", v, y);
 	}
 }
 
@@ -155,8 +150,8 @@ static void write_tale(struct tale *tale, uint64_t number)
 	struct troupe_error error;
 	struct crew *crew;
 	uint64_t dice = number;
-	for (uint64_t i = below(&dice, 8); i; i--)
-		draw_command(server, 1 + below(&dice, STEPS), &dice);
+	for (uint64_t i = random_below64(&dice, 8); i; i--)
+		draw_command(server, 1 + random_below64(&dice, STEPS), &dice);
 	server_pack(server, &tale->states[0]);
 	troupe_server_destroy(server);
 	tale->server = copies_server(&tale->states[0], 0, 0);
@@ -322,14 +317,15 @@ static void draw_faults(struct run *run)
 	static const enum sim_fault_kind kinds[] = {
 		SIM_KILL, SIM_KILL, SIM_ASK, SIM_ASK, SIM_HANG, SIM_CUT, SIM_FREEZE, SIM_LEAVE, SIM_RUBBISH, SIM_SLOW};
 	uint64_t at_ns = 0;
-	run->link.seed = below(&run->dice, UINT64_MAX);
-	run->link.fault_count = run->rounds < ROUNDS_MAX ? (uint32_t)below(&run->dice, 4) : 0;
+	run->link.seed = random_below64(&run->dice, UINT64_MAX);
+	run->link.fault_count = run->rounds < ROUNDS_MAX ? (uint32_t)random_below64(&run->dice, 4) : 0;
 	for (uint32_t i = 0; i < run->link.fault_count; i++) {
 		struct sim_fault *fault = &run->link.faults[i];
-		fault->kind = kinds[below(&run->dice, ARRAY_LEN(kinds))];
-		fault->node = 1 + (uint32_t)below(&run->dice, run->secondaries);
-		fault->at_ns = at_ns += below(&run->dice, below(&run->dice, 2) ? 3 * run->link.delay_ns + 2 : 200 * MS);
-		fault->ns = below(&run->dice, 1500) * MS;
+		fault->kind = kinds[random_below64(&run->dice, ARRAY_LEN(kinds))];
+		fault->node = 1 + (uint32_t)random_below64(&run->dice, run->secondaries);
+		fault->at_ns = at_ns += random_below64(
+			&run->dice, random_below64(&run->dice, 2) ? 3 * run->link.delay_ns + 2 : 200 * MS);
+		fault->ns = random_below64(&run->dice, 1500) * MS;
 		if (fault->kind == SIM_SLOW)
 			fault->ns %= 100 * MS;
 	}
@@ -357,7 +353,7 @@ static bool goes_on(struct run *run)
 /* The primary's world and state stay as they are. */
 static void change_members(struct run *run)
 {
-	uint32_t come = below(&run->dice, 3) == 0 || !run->link.staying;
+	uint32_t come = random_below64(&run->dice, 3) == 0 || !run->link.staying;
 	run->secondaries = MIN(run->link.staying + come, (uint32_t)SECONDARIES_MAX);
 	run->came += come;
 	run->rounds++;
@@ -432,27 +428,27 @@ static void make_plot(struct run *run, uint64_t seed)
 	uint64_t state = seed;
 	text_fini(&run->saved);
 	memset(run, 0, sizeof *run);
-	run->secondaries = 1 + (uint32_t)below(&state, SECONDARIES_MAX);
-	run->chaos_seed = below(&state, UINT64_MAX);
-	run->windows = below(&state, 2);
-	run->tale = tale_of(below(&state, TALES));
-	run->state = &run->tale->states[below(&state, 3) == 0 && run->tale->states[1].count];
-	run->link.seed = below(&state, UINT64_MAX);
-	run->link.delay_ns = below(&state, 20) * MS;
-	run->link.work_ns = below(&state, 10) * MS;
+	run->secondaries = 1 + (uint32_t)random_below64(&state, SECONDARIES_MAX);
+	run->chaos_seed = random_below64(&state, UINT64_MAX);
+	run->windows = random_below64(&state, 2);
+	run->tale = tale_of(random_below64(&state, TALES));
+	run->state = &run->tale->states[random_below64(&state, 3) == 0 && run->tale->states[1].count];
+	run->link.seed = random_below64(&state, UINT64_MAX);
+	run->link.delay_ns = random_below64(&state, 20) * MS;
+	run->link.work_ns = random_below64(&state, 10) * MS;
 	run->link.step_ns = 800 * MS;
 	run->link.wait_ns = 5000 * MS;
-	run->link.fault_count = below(&state, 8) ? 1 : 0;
+	run->link.fault_count = random_below64(&state, 8) ? 1 : 0;
 	struct sim_fault *fault = &run->link.faults[0];
-	fault->kind = (enum sim_fault_kind)below(&state, SIM_ASK);
-	fault->node = (uint32_t)below(&state, run->secondaries + 1);
+	fault->kind = (enum sim_fault_kind)random_below64(&state, SIM_ASK);
+	fault->node = (uint32_t)random_below64(&state, run->secondaries + 1);
 	/* as many faults during the start as in the run */
-	fault->at_ns = below(&state, below(&state, 2) ? 5 * run->link.delay_ns + 1 : 1000 * MS);
-	fault->ns = below(&state, 2) ? below(&state, 700) * MS : 5000 * MS;
+	fault->at_ns = random_below64(&state, random_below64(&state, 2) ? 5 * run->link.delay_ns + 1 : 1000 * MS);
+	fault->ns = random_below64(&state, 2) ? random_below64(&state, 700) * MS : 5000 * MS;
 	if (fault->kind == SIM_SLOW)
 		fault->ns %= 300 * MS;
 	run->dice = state;
-	run->goes_on = run->link.goes_on = below(&state, 2);
+	run->goes_on = run->link.goes_on = random_below64(&state, 2);
 	if (run->goes_on)
 		draw_faults(run);
 }

@@ -1,11 +1,11 @@
 /* A running world takes up states that are damaged. A state is either refused, and then the world goes on as if nothing
  * had been tried, to the last bit; or it has the hash that was saved. The checksum of each damaged state is right, as
  * that of a state that was forged. */
+#include "../random.h"
 #include "check.h"
 #include "world.h"
 
 #include "../amount.h"
-#include "base/hash.h"
 #include "server/internal.h"
 
 #include <inttypes.h>
@@ -111,25 +111,19 @@ static void write_state(const char *bytes, size_t count)
 
 static uint64_t dice = 1;
 
-static uint64_t roll(uint64_t below)
-{
-	dice = hash_mix(dice, 77);
-	return dice % below;
-}
-
 /* One or two places in the last `deep` bytes, which are the world's. */
 static void damage(char *bytes, size_t count, size_t deep)
 {
 	static const uint64_t values[] = {0, 1, 2, UINT64_MAX, UINT64_C(1) << 62, UINT64_C(0x7ff8000000000000),
 		UINT64_C(0x7fe0000000000000), 0xffffffff, 1000, UINT64_C(0x3ff0000000000000)};
-	for (uint64_t times = 1 + roll(2); times; times--) {
-		size_t at = count - deep + (size_t)roll(deep - 8);
-		if (roll(3)) /* numbers stand at multiples of 8, up to the first string */
+	for (uint64_t times = 1 + random_below64(&dice, 2); times; times--) {
+		size_t at = count - deep + (size_t)random_below64(&dice, deep - 8);
+		if (random_below64(&dice, 3)) /* numbers stand at multiples of 8, up to the first string */
 			at -= (at - (count - deep)) % 8;
-		if (roll(2))
-			bytes[at] = (char)(bytes[at] ^ (1 << roll(8)));
+		if (random_below64(&dice, 2))
+			bytes[at] = (char)(bytes[at] ^ (1 << random_below64(&dice, 8)));
 		else
-			memcpy(bytes + at, &values[roll(ARRAY_LEN(values))], 8);
+			memcpy(bytes + at, &values[random_below64(&dice, ARRAY_LEN(values))], 8);
 	}
 	server_seal(bytes, count);
 }

@@ -3,10 +3,10 @@
  * are found by scanning for tags, not by parsing: where the scan is wrong the change is just a wilder one. */
 #include "damage.h"
 
+#include "../random.h"
+
 #include <ctype.h>
 #include <string.h>
-
-#include "base/hash.h"
 
 enum { TEXT_MAX = 400000 }; /* nothing is added beyond this many bytes */
 
@@ -31,8 +31,7 @@ struct span {
 
 size_t damage_below(struct damage *damage, size_t limit)
 {
-	damage->state = hash_mix(damage->state, 0x9e3779b97f4a7c15u);
-	return limit ? (size_t)(damage->state % limit) : 0;
+	return random_below64(&damage->state, limit);
 }
 
 #define PICK(damage, array) ((array)[damage_below((damage), ARRAY_LEN(array))])

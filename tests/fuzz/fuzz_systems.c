@@ -8,6 +8,7 @@
  * moves. Both have the same state at the end, or both end with a model that diverged. Build with
  * --enable-sanitize=address to see more. */
 
+#include "../random.h"
 #include "base/base.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -26,18 +27,11 @@
 
 enum { STEPS = 60 };
 
-static struct {
-	uint64_t seed, count;
-} draws;
-
-static uint64_t draw(uint64_t below)
-{
-	return hash_mix(draws.seed, draws.count++) % below;
-}
+static uint64_t dice;
 
 static const char *one_of(const char *const *texts, size_t count)
 {
-	return texts[draw(count)];
+	return texts[random_below64(&dice, count)];
 }
 
 /* --- a plug-in ---------------------------------------------------------------------------------------------------- */
@@ -55,10 +49,10 @@ static const char *const inner[] = {"link", "link_name", "velocity_topic", "cent
 static void add_number(struct text *out, double low, double high)
 {
 	const double values[] = {0, 1, -1, 0.5, 2, 1e-9, 100, low, high, low - 1, high * 2 + 1, 1e308};
-	double value = values[draw(draw(4) ? 5 : ARRAY_LEN(values))];
-	if (!draw(200))
+	double value = values[random_below64(&dice, random_below64(&dice, 4) ? 5 : ARRAY_LEN(values))];
+	if (!random_below64(&dice, 200))
 		text_add(out, "%s", one_of(nonsense, ARRAY_LEN(nonsense)));
-	else if (draw(60) && (value < low || value > high))
+	else if (random_below64(&dice, 60) && (value < low || value > high))
 		text_add(out, "%.17g", low > -1e300 && low > 0 ? low : high < 0 ? high : 0);
 	else
 		text_add(out, "%.17g", value);
@@ -66,7 +60,7 @@ static void add_number(struct text *out, double low, double high)
 
 static void add_numbers(struct text *out, const struct troupe_parameter *parameter, uint64_t count)
 {
-	for (uint64_t i = draw(100) ? 0 : draw(count); i < count; i++) {
+	for (uint64_t i = random_below64(&dice, 100) ? 0 : random_below64(&dice, count); i < count; i++) {
 		add_number(out, parameter->low, parameter->high);
 		text_add(out, " ");
 	}
@@ -74,7 +68,7 @@ static void add_numbers(struct text *out, const struct troupe_parameter *paramet
 
 static void add_text(struct text *out)
 {
-	if (!draw(40))
+	if (!random_below64(&dice, 40))
 		for (int i = 0; i < 300; i++)
 			text_add(out, "/long");
 	text_add(out, "%s", one_of(names, ARRAY_LEN(names)));
@@ -82,12 +76,12 @@ static void add_text(struct text *out)
 
 static void add_inner(struct text *out, unsigned depth)
 {
-	for (uint64_t i = draw(5); i > 0; i--) {
+	for (uint64_t i = random_below64(&dice, 5); i > 0; i--) {
 		const char *name = one_of(inner, ARRAY_LEN(inner));
 		text_add(out, "<%s>", name);
-		if (depth && !draw(4))
+		if (depth && !random_below64(&dice, 4))
 			add_inner(out, depth - 1);
-		else if (draw(2))
+		else if (random_below64(&dice, 2))
 			add_number(out, -1e9, 1e9);
 		else
 			add_text(out);
@@ -98,7 +92,7 @@ static void add_inner(struct text *out, unsigned depth)
 static void add_parameter(struct text *out, const struct troupe_parameter *parameter)
 {
 	text_add(out, "<%s", parameter->name);
-	if (parameter->kind == TROUPE_PARTS && draw(2))
+	if (parameter->kind == TROUPE_PARTS && random_below64(&dice, 2))
 		text_add(out, " link_name='%s' topic='t' type='gz.msgs.Double'", one_of(names, 6));
 	text_add(out, ">");
 	switch (parameter->kind) {
@@ -106,7 +100,7 @@ static void add_parameter(struct text *out, const struct troupe_parameter *param
 		add_number(out, parameter->low, parameter->high);
 		break;
 	case TROUPE_BOOL:
-		text_add(out, "%s", draw(100) ? (draw(2) ? "true" : "0") : "maybe");
+		text_add(out, "%s", random_below64(&dice, 100) ? (random_below64(&dice, 2) ? "true" : "0") : "maybe");
 		break;
 	case TROUPE_TEXT:
 		add_text(out);
@@ -128,10 +122,14 @@ static void add_parameter(struct text *out, const struct troupe_parameter *param
 static bool add_likely(struct text *out, const struct troupe_parameter *parameter)
 {
 	bool joint = strstr(parameter->name, "joint") != NULL, link = strstr(parameter->name, "link") != NULL;
-	if (parameter->kind != TROUPE_TEXT || (!joint && !link) || !draw(6))
+	if (parameter->kind != TROUPE_TEXT || (!joint && !link) || !random_below64(&dice, 6))
 		return false;
 	const char *right = strstr(parameter->name, "right") ? "s" : "j";
-	text_add(out, "<%s>%s</%s>", parameter->name, joint ? right : draw(2) ? "l" : "k", parameter->name);
+	text_add(out, "<%s>%s</%s>", parameter->name,
+		joint                      ? right
+		: random_below64(&dice, 2) ? "l"
+					   : "k",
+		parameter->name);
 	return true;
 }
 
@@ -141,20 +139,20 @@ static const struct troupe_kind *draw_kind(uint32_t place)
 	uint32_t count = 0;
 	while (builtin_plugin.kinds[count])
 		count++;
-	const struct troupe_kind *kind = builtin_plugin.kinds[draw(count)];
-	while (place == TROUPE_IN_ACTOR && draw(100) && !(kind->flags & place))
-		kind = builtin_plugin.kinds[draw(count)];
+	const struct troupe_kind *kind = builtin_plugin.kinds[random_below64(&dice, count)];
+	while (place == TROUPE_IN_ACTOR && random_below64(&dice, 100) && !(kind->flags & place))
+		kind = builtin_plugin.kinds[random_below64(&dice, count)];
 	return kind;
 }
 
 static void add_plugin(struct text *out, uint32_t place)
 {
 	const struct troupe_kind *kind = draw_kind(place);
-	if (draw(8) && !(kind->flags & place))
+	if (random_below64(&dice, 8) && !(kind->flags & place))
 		return;
 	text_add(out, "<plugin name='%s' filename='x'>", kind->names[0]);
 	for (const struct troupe_parameter *p = kind->parameters; p && p->name; p++)
-		for (uint64_t i = draw(3); i > 0; i -= i > 1 && draw(8) ? 2 : 1)
+		for (uint64_t i = random_below64(&dice, 3); i > 0; i -= i > 1 && random_below64(&dice, 8) ? 2 : 1)
 			if (!add_likely(out, p))
 				add_parameter(out, p);
 	text_add(out, "</plugin>\n");
@@ -176,7 +174,7 @@ static void add_model(struct text *out, const char *name, int x, bool is_static)
 			"k", "0 0.6 0 0 0 0") LINK("r", "0 -0.6 0 0 0 0") JOINT("j", "l", "k") JOINT("s", "l", "r"),
 		name, is_static, x);
 	text_add(out, "<model name='inner'>" LINK("k", "0 0 1 0 0 0") "</model>\n");
-	for (uint64_t i = 1 + draw(3); i > 0; i--)
+	for (uint64_t i = 1 + random_below64(&dice, 3); i > 0; i--)
 		add_plugin(out, TROUPE_IN_MODEL);
 	text_add(out, "</model>\n");
 }
@@ -188,14 +186,14 @@ static void make_world(struct text *out)
 		"<real_time_factor>0</real_time_factor></physics><model name='ground'><static>1</static><link name='l'>"
 		"<collision name='c'><geometry><plane><normal>0 0 "
 		"1</normal></plane></geometry></collision></link></model>\n");
-	add_model(out, "m", 0, !draw(6));
+	add_model(out, "m", 0, !random_below64(&dice, 6));
 	add_model(out, "n", 1, false);
-	if (!draw(4)) {
+	if (!random_below64(&dice, 4)) {
 		text_add(out, "<actor name='a'><pose>0 0 0.5 0 0 0</pose>" LINK("l", "0 0 0 0 0 0"));
 		add_plugin(out, TROUPE_IN_ACTOR);
 		text_add(out, "</actor>\n");
 	}
-	for (uint64_t i = draw(2); i > 0; i--)
+	for (uint64_t i = random_below64(&dice, 2); i > 0; i--)
 		add_plugin(out, TROUPE_IN_WORLD | TROUPE_FOR_EACH_MODEL);
 	text_add(out, "</world></sdf>");
 }
@@ -254,8 +252,7 @@ int main(int argc, char **argv)
 	for (uint64_t round = 0; round < rounds; round++) {
 		struct text world = {0};
 		bool no, again;
-		draws.seed = hash_mix(seed, round);
-		draws.count = 0;
+		dice = hash_mix(seed, round);
 		make_world(&world);
 		uint64_t one = run(&world, 0, round, &no), two = run(&world, 2, round, &again);
 		must(no == again, "refused by one of two", "", &world, round);

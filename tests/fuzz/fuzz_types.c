@@ -6,7 +6,8 @@
  * The first byte of an input is the form, the second the type. Whatever comes in: what is read is within the limits, is
  * written in each form, and is read again from each form as the same message; protobuf-c reads the same from its bytes;
  * and an error is one line. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
-#include "../topic/random.h"
+#include "../random.h"
+#include "../topic/random_message.h"
 #include "seeds.h"
 
 #include <stdio.h>
@@ -173,26 +174,21 @@ static const char *const nasty[] = {"{", "}", "[", "]", ":", "\"", "'", "\\", "\
 
 static uint64_t state;
 
-static size_t below(size_t limit)
-{
-	state = hash_mix(state, 0x9e3779b97f4a7c15u);
-	return limit ? (size_t)((state >> 10) % limit) : 0;
-}
-
 static void damage(struct text *text)
 {
-	size_t at = 2 + below(text->count - 1), cut = below(3) ? 0 : below(12);
-	const char *word = nasty[below(ARRAY_LEN(nasty))];
+	size_t at = 2 + random_below64(&state, text->count - 1),
+	       cut = random_below64(&state, 3) ? 0 : random_below64(&state, 12);
+	const char *word = nasty[random_below64(&state, ARRAY_LEN(nasty))];
 	struct text out = {0};
 	at = MIN(at, text->count);
 	cut = MIN(cut, text->count - at);
 	text_add_bytes(&out, text->at, at);
-	switch (below(4)) {
+	switch (random_below64(&state, 4)) {
 	case 0:
 		text_add_bytes(&out, text->at + at, MIN((size_t)20, text->count - at));
 		break;
 	case 1:
-		text_add_bytes(&out, (char[]){(char)below(256)}, 1);
+		text_add_bytes(&out, (char[]){(char)random_below64(&state, 256)}, 1);
 		break;
 	default:
 		text_add_bytes(&out, word, strlen(word));
@@ -230,7 +226,7 @@ int main(int argc, char **argv)
 			for (size_t i = 0; !seeds && i < rounds; i++) {
 				struct text copy = {0};
 				text_add_bytes(&copy, input.at, input.count);
-				for (size_t n = 1 + below(4); n > 0; n--)
+				for (size_t n = 1 + random_below64(&state, 4); n > 0; n--)
 					damage(&copy);
 				good += one((const uint8_t *)copy.at, copy.count);
 				tried++;

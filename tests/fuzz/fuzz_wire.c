@@ -7,11 +7,11 @@
  * A primary and two secondaries, each with a world of its own, in one thread. A round takes some sound steps; then it
  * damages the bytes of one step or ack, the same way for the same seed. With WITHOUT_MAIN it is a target for
  * tests/fuzz/run. */
+#include "../random.h"
 #include "../amount.h"
 #include "../fault/copies.h"
 #include "seeds.h"
 
-#include "base/hash.h"
 #include "sensor/rays.h"
 
 #include <unistd.h>
@@ -91,12 +91,7 @@ static const struct {
 	{60, "/world/w/control", "reset {all: true}"},
 };
 
-static uint64_t seed = 1, drawn;
-
-static uint64_t draw(uint64_t below)
-{
-	return hash_mix(seed, ++drawn) % below;
-}
+static uint64_t seed = 1, dice;
 
 static void must(bool good, const char *what, const struct troupe_error *error)
 {
@@ -382,14 +377,15 @@ static void forge(const struct text *state)
 static void damage(struct text *bytes)
 {
 	static const unsigned char telling[] = {0, 1, 2, 0x7f, 0x80, 0xff, 0xf0, 0x3f};
-	for (uint64_t times = 1 + draw(3); times && bytes->count; times--) {
-		size_t at = draw(bytes->count), some = 1 + draw(9), count = MIN(some, bytes->count - at);
-		switch (draw(6)) {
+	for (uint64_t times = 1 + random_below64(&dice, 3); times && bytes->count; times--) {
+		size_t at = random_below64(&dice, bytes->count), some = 1 + random_below64(&dice, 9),
+		       count = MIN(some, bytes->count - at);
+		switch (random_below64(&dice, 6)) {
 		case 0:
-			bytes->at[at] ^= (char)(1u << draw(8));
+			bytes->at[at] ^= (char)(1u << random_below64(&dice, 8));
 			break;
 		case 1:
-			bytes->at[at] = (char)telling[draw(ARRAY_LEN(telling))];
+			bytes->at[at] = (char)telling[random_below64(&dice, ARRAY_LEN(telling))];
 			break;
 		case 2: /* cut off */
 			bytes->count = at;
@@ -400,7 +396,7 @@ static void damage(struct text *bytes)
 			break;
 		case 4:
 			for (size_t i = 0; i < count; i++)
-				bytes->at[at + i] = (char)draw(256);
+				bytes->at[at + i] = (char)random_below64(&dice, 256);
 			break;
 		default: /* some come twice */
 			text_add_bytes(bytes, "        ", count);
@@ -440,10 +436,10 @@ int main(int argc, char **argv)
 		printf("skipped: a forged scan: built without Embree\n");
 	for (uint64_t i = 0; i < rounds; i++) {
 		alarm(HANG_S);
-		drawn = 0;
-		struct round round = {.sound = draw(SOUND_MAX), .change = damage_one};
-		round.whose = (uint32_t)draw(SECONDARIES);
-		round.to_ack = draw(2);
+		dice = seed;
+		struct round round = {.sound = random_below64(&dice, SOUND_MAX), .change = damage_one};
+		round.whose = (uint32_t)random_below64(&dice, SECONDARIES);
+		round.to_ack = random_below64(&dice, 2);
 		refused += go_round(&state, &round);
 		seed++;
 	}

@@ -4,7 +4,7 @@
 #ifndef TESTS_FUZZ_ROUNDS_H
 #define TESTS_FUZZ_ROUNDS_H
 
-#include "base/hash.h"
+#include "../random.h"
 #include "base/text.h"
 
 #include "seeds.h"
@@ -14,8 +14,7 @@ static uint64_t rounds_state; /* the seed to begin with */
 /* A random number below limit; 0 when that is 0. */
 static inline size_t rounds_below(size_t limit)
 {
-	rounds_state = hash_mix(rounds_state, 0x9e3779b97f4a7c15u);
-	return limit ? (size_t)(rounds_state % limit) : 0;
+	return random_below64(&rounds_state, limit);
 }
 
 /* Puts `count` bytes in the place of `cut` bytes at `at`, or of as many as follow there. */

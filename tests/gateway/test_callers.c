@@ -1,6 +1,7 @@
 /* Barrier clients that take part by calls of services, without a transport: a client that does all right, and every way
  * to do it wrong. The run is a thread; the calls come from this one, and their replies are kept until they are asked
  * for. A plain program, so that it runs under the sanitizers too. */
+#include "../random.h"
 #include "gateway/lockstep/callers.h"
 #include "topic/message.h"
 #include "topic/lockstep.pb-c.h"
@@ -420,11 +421,6 @@ static void test_failed(void)
 }
 
 static uint64_t dice = 1;
-static uint32_t roll(uint32_t below)
-{
-	dice = dice * 6364136223846793005u + 1442695040888963407u;
-	return (uint32_t)(dice >> 33) % below;
-}
 
 /* Bytes that are no messages, or have one bit wrong: each request has one reply at most, and a run is as it was. */
 static void test_hostile(void)
@@ -435,15 +431,15 @@ static void test_hostile(void)
 	for (uint64_t round = amount(2, 20, 200); round--;) {
 		open_scene(&scene);
 		for (int i = 0; i < 150; i++) {
-			size_t count = roll(2) ? sizeof good - 1 : roll(sizeof bytes);
+			size_t count = random_below(&dice, 2) ? sizeof good - 1 : random_below(&dice, sizeof bytes);
 			for (size_t b = 0; b < count; b++)
-				bytes[b] = count == sizeof good - 1 ? good[b] : (char)roll(256);
+				bytes[b] = count == sizeof good - 1 ? good[b] : (char)random_below(&dice, 256);
 			if (count)
-				bytes[roll((uint32_t)count)] ^= (char)(1 << roll(8));
+				bytes[random_below(&dice, (uint32_t)count)] ^= (char)(1 << random_below(&dice, 8));
 			last_request++;
 			if (!callers_answer(scene.callers, last_request, bytes, count))
-				callers_take(scene.callers, (enum callers_service)roll(CALLERS_SERVICES), 0,
-					last_request, bytes, count);
+				callers_take(scene.callers, (enum callers_service)random_below(&dice, CALLERS_SERVICES),
+					0, last_request, bytes, count);
 		}
 		close_scene(&scene, false, "the run has ended");
 		pthread_mutex_lock(&guard);

@@ -1,6 +1,7 @@
 /* Files of MCAP as they are, byte by byte, with a reader of its own: each record, all three sums, numbers of messages,
  * indices that lead to what they name, and the summary. A plain program; tests/web/test_mcap.sh reads what a run writes
  * with another project's library. */
+#include "../random.h"
 #include "../fault/check.h"
 
 #include "gateway/mcap/file.h"
@@ -382,9 +383,9 @@ static void write_and_read(const char *path)
 	mcap_file_metadata(file, "name", (const char *const[]){"a", "b"}, 2);
 	int64_t time_ns = 5000000000;
 	for (int i = 0; i < ROUNDS; i++) {
-		dice = dice * 6364136223846793005u + 1442695040888963407u;
-		send_message(file, (int32_t)((dice >> 33) % CHANNELS), time_ns, (dice >> 40) % 2000);
-		time_ns += (int64_t)(dice >> 44) % 2000000;
+		int32_t channel = (int32_t)random_below(&dice, CHANNELS);
+		send_message(file, channel, time_ns, random_below64(&dice, 2000));
+		time_ns += random_below(&dice, 2000000);
 	}
 	/* a message of no bytes; one larger than a chunk; the last of a second, and the first after it; time that is
 	 * reset */

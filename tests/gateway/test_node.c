@@ -1,6 +1,7 @@
 /* Nodes of gz-transport among themselves: two in one process, one in another that is stopped or killed, floods. Each
  * run has discovery ports of its own, so that runs side by side do not hear each other. A plain program, so that it
  * runs under the sanitizers too. */
+#include "../random.h"
 #include "../fault/check.h"
 
 #include "base/clock.h"
@@ -679,7 +680,7 @@ static void test_datagrams(void)
 	uint64_t state = 1;
 	for (int i = 0; i < 2000; i++) {
 		for (size_t k = 0; k < sizeof junk; k++)
-			junk[k] = (char)((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
+			junk[k] = (char)random_bits(&state);
 		uint16_t length = (uint16_t)(sizeof junk - 2);
 		if (i % 2)
 			memcpy(junk, &length, sizeof length);

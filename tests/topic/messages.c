@@ -4,7 +4,7 @@
  *                               descriptors, and prints the names of the types
  *   messages same FOLDER        reads FOLDER/TYPE.read of each type, which another program wrote as text, and prints
  *                               the names of the types where it is not the message in FOLDER/TYPE.bytes */
-#include "random.h"
+#include "random_message.h"
 
 #include <stdio.h>
 

@@ -1,15 +1,14 @@
 /* The definitions, without regard to cost: each function looks at the whole world in every step. */
 #include "plan_world.h"
 
-#include "base/hash.h"
+#include "../random.h"
 #include "sdf_help.h"
 
 /* --- chance ------------------------------------------------------------------------------------------------------- */
 
 uint32_t world_below(struct world *world, uint32_t limit)
 {
-	world->seed = hash_mix(world->seed, 1);
-	return (uint32_t)((world->seed >> 11) % limit);
+	return random_below(&world->seed, limit);
 }
 
 double world_between(struct world *world, double low, double high)

@@ -1,6 +1,6 @@
 /* Pictures for pages: only what has changed since the page's last picture, however long ago that was; all of it when
  * links or models came or went; the bytes are those of PROTOCOL.md, read here by a reader of their own. */
-#include "base/hash.h"
+#include "../random.h"
 #include "gateway/view/album.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
@@ -14,11 +14,6 @@ TestSuite(album, .timeout = 60);
 enum { LINKS = 40, MODELS = 20, PAGES = 5, ROUNDS = 3000 };
 
 static uint64_t dice;
-static uint32_t roll(uint32_t below)
-{
-	dice = hash_mix(dice, 0x9e3779b97f4a7c15u);
-	return (uint32_t)(dice >> 8) % below;
-}
 
 struct state { /* of a world, and what a page has of it; by id */
 	bool has_link[LINKS], has_model[MODELS];
@@ -137,17 +132,17 @@ static void expect_same(const struct state *a, const struct state *b)
 
 static void change(struct state *world, bool may_come)
 {
-	for (uint32_t i = roll(6); i-- > 0;)
-		world->pose[roll(LINKS)][roll(7)] = (float)roll(1000);
-	if (!roll(3))
-		world->status[roll(MODELS)] = roll(1u << 31);
-	if (may_come && !roll(20))
-		world->has_link[roll(LINKS)] ^= true;
-	if (may_come && !roll(20))
-		world->has_model[roll(MODELS)] ^= true;
+	for (uint32_t i = random_below(&dice, 6); i-- > 0;)
+		world->pose[random_below(&dice, LINKS)][random_below(&dice, 7)] = (float)random_below(&dice, 1000);
+	if (!random_below(&dice, 3))
+		world->status[random_below(&dice, MODELS)] = random_below(&dice, 1u << 31);
+	if (may_come && !random_below(&dice, 20))
+		world->has_link[random_below(&dice, LINKS)] ^= true;
+	if (may_come && !random_below(&dice, 20))
+		world->has_model[random_below(&dice, MODELS)] ^= true;
 	world->step++;
 	world->time_s = world->step * 0.001;
-	world->rtf = (float)roll(100);
+	world->rtf = (float)random_below(&dice, 100);
 }
 
 /* Each page looks now and then, and always sees the world as it is. */
@@ -164,7 +159,7 @@ Test(album, every_page_sees_the_world)
 			change(&world, come);
 			take_state(&album, &world);
 			for (uint32_t p = 0; p < PAGES; p++)
-				if (!roll(1 + p * p)) {
+				if (!random_below(&dice, 1 + p * p)) {
 					(void)show(&album, &pages[p]);
 					expect_same(&pages[p].has, &world);
 				}

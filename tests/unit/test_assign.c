@@ -12,9 +12,9 @@
  *   ?            after this step also tell where everything is
  * The outcome has the moves of models from one secondary to another in each step but the first, " | " between steps,
  * and for ? the place of everything, "P1@1 L1@1". */
+#include "../random.h"
 #include "assign/assign.h"
 #include "assign/table.h"
-#include "base/hash.h"
 #include "base/text.h"
 #include "joined.h"
 
@@ -447,30 +447,24 @@ Test(assign, what_is_new_goes_to_the_idle_then_in_turn)
 
 /* Below: the same kind of world, changed at random. */
 
-static uint32_t draw(uint64_t *state, uint32_t bound)
-{
-	*state = hash_mix(*state, 0x9e3779b97f4a7c15u);
-	return (uint32_t)(*state >> 33) % bound;
-}
-
 static void world_random(struct world *world, uint64_t *state, bool with_pins)
 {
 	world_init(world);
-	world->secondaries = 1 + draw(state, 7);
+	world->secondaries = 1 + random_below(state, 7);
 	for (uint32_t m = 0; m < CARGO; m++)
-		world->loaded[m] = draw(state, 3) > 0;
+		world->loaded[m] = random_below(state, 3) > 0;
 	for (uint32_t m = CARGO; m < MODELS; m++)
-		world->cargo_of[m] = 1 + draw(state, LEVELS);
+		world->cargo_of[m] = 1 + random_below(state, LEVELS);
 	for (uint32_t m = 0; with_pins && m < MODELS; m += 9)
-		world->model_pin[m] = draw(state, world->secondaries + 2);
+		world->model_pin[m] = random_below(state, world->secondaries + 2);
 	for (uint32_t l = 0; with_pins && l < LEVELS; l += 5)
-		world->level_pin[l] = draw(state, world->secondaries + 2);
+		world->level_pin[l] = random_below(state, world->secondaries + 2);
 }
 
 static void change_one_thing(struct world *world, uint64_t *state)
 {
-	uint32_t m = draw(state, CARGO), other = draw(state, MODELS), l = draw(state, LEVELS);
-	switch (draw(state, 6)) {
+	uint32_t m = random_below(state, CARGO), other = random_below(state, MODELS), l = random_below(state, LEVELS);
+	switch (random_below(state, 6)) {
 	case 0:
 		if (world->loaded[m])
 			act(world, false, m, '>', true, l);
@@ -479,16 +473,16 @@ static void change_one_thing(struct world *world, uint64_t *state)
 		memset(world->in[m], 0, sizeof world->in[m]);
 		break;
 	case 2:
-		act(world, true, l, draw(state, 2) ? '~' : '!', false, m);
+		act(world, true, l, random_below(state, 2) ? '~' : '!', false, m);
 		break;
 	case 3:
-		if (draw(state, 4) == 0) {
+		if (random_below(state, 4) == 0) {
 			world->loaded[m] = !world->loaded[m];
 			memset(world->in[m], 0, sizeof world->in[m]);
 		}
 		break;
 	default:
-		act(world, false, m, draw(state, 3) ? '!' : '~', false, other);
+		act(world, false, m, random_below(state, 3) ? '!' : '~', false, other);
 	}
 }
 
@@ -583,7 +577,7 @@ static void live(uint64_t seed, bool with_pins)
 		char where[64];
 		snprintf(where, sizeof where, "seed %llu step %u", (unsigned long long)seed, k);
 		memset(world.entered, 0, sizeof world.entered);
-		for (uint32_t changes = draw(&state, 4); changes > 0; changes--)
+		for (uint32_t changes = random_below(&state, 4); changes > 0; changes--)
 			change_one_thing(&world, &state);
 		struct world before = world;
 		step(&world);
@@ -615,8 +609,8 @@ Test(assign, the_table_counts_what_is_placed)
 	struct assign_scratch scratch = {0};
 	uint64_t state = 5;
 	for (uint32_t m = 0; m < NODES; m++) {
-		component[m] = draw(&state, 8) ? draw(&state, GROUPS) : TABLE_NONE;
-		is_mover[m] = draw(&state, 3) > 0;
+		component[m] = random_below(&state, 8) ? random_below(&state, GROUPS) : TABLE_NONE;
+		is_mover[m] = random_below(&state, 3) > 0;
 	}
 	struct assign_input input = {.secondaries = SECONDARIES,
 		.model_count = NODES,
@@ -633,7 +627,7 @@ Test(assign, the_table_counts_what_is_placed)
 	for (int i = 0; i < 500; i++) {
 		uint32_t models[SECONDARIES + 1] = {0}, movers[SECONDARIES + 1] = {0}, with[SECONDARIES + 1] = {0},
 					      idle = 0;
-		table_place(&table, draw(&state, GROUPS), 1 + draw(&state, SECONDARIES));
+		table_place(&table, random_below(&state, GROUPS), 1 + random_below(&state, SECONDARIES));
 		for (uint32_t c = 0; c < GROUPS; c++) {
 			const struct table_component *placed = &table.components[c];
 			models[placed->secondary] += placed->models;
@@ -700,8 +694,8 @@ Test(assign, components_do_not_depend_on_the_order_of_joins)
 	for (uint32_t i = 0; i < NODES; i++)
 		loaded[i] = true;
 	for (uint32_t i = 0; i < JOINS; i++) {
-		a[i] = draw(&state, NODES);
-		b[i] = draw(&state, NODES);
+		a[i] = random_below(&state, NODES);
+		b[i] = random_below(&state, NODES);
 	}
 	joined_begin(&forth, NODES, 0);
 	joined_begin(&back, NODES, 0);
@@ -765,9 +759,9 @@ static uint32_t crowd_join(struct crowd *crowd, struct joined *components, uint3
 	memset(crowd->level_held, 1, MANY_LEVELS);
 	memset(crowd->near, 0, MANY_LEVELS * sizeof *crowd->near);
 	for (uint32_t m = 0; m < MANY_MODELS; m++) {
-		if (draw(state, 50) == 0) {
+		if (random_below(state, 50) == 0) {
 			crowd->entered[m] = true;
-			crowd->level_of[m] = draw(state, MANY_LEVELS);
+			crowd->level_of[m] = random_below(state, MANY_LEVELS);
 		}
 		if (crowd->level_of[m] != UINT32_MAX)
 			joined_level(components, m, crowd->level_of[m]);
@@ -822,7 +816,7 @@ Test(assign, warm_calls_keep_their_memory)
 	const void *memory = world.scratch.memory, *parent = world.components.components.of;
 	for (uint32_t k = 0; k < 100; k++) {
 		for (uint32_t m = 1; m < CARGO; m++)
-			act(&world, false, m, draw(&state, 3) ? '!' : '~', false, m - 1);
+			act(&world, false, m, random_below(&state, 3) ? '!' : '~', false, m - 1);
 		step(&world);
 	}
 	cr_assert_eq(world.scratch.bytes, bytes);

@@ -1,26 +1,20 @@
 /* Contacts between pairs of shapes whose depth is known, in random orientations; and that the result does not depend on
  * the order of the two shapes. */
+#include "../random.h"
 #include "collide/internal.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "config.h"
 
 TestSuite(collide, .timeout = 60);
 
-static double uniform(uint64_t *seed)
-{
-	*seed = hash_mix(*seed, 7);
-	return (double)(*seed >> 11) * 0x1p-53;
-}
-
 static struct pose random_pose(uint64_t *seed)
 {
-	return (struct pose){{uniform(seed) * 10 - 5, uniform(seed) * 10 - 5, uniform(seed) * 10 - 5},
-		quat_from_rpy(uniform(seed) * 6, uniform(seed) * 6, uniform(seed) * 6)};
+	return (struct pose){{random_unit(seed) * 10 - 5, random_unit(seed) * 10 - 5, random_unit(seed) * 10 - 5},
+		quat_from_rpy(random_unit(seed) * 6, random_unit(seed) * 6, random_unit(seed) * 6)};
 }
 
 static void place(struct collide_shape *shape, struct pose pose)
@@ -38,7 +32,7 @@ static void check_sunk(struct collide_shape a, double height_a, struct collide_s
 	for (int trial = 0; trial < 50; trial++) {
 		struct pose frame = random_pose(&seed);
 		struct collide_contact c[COLLIDE_PAIR_MAX];
-		struct pose over = {{0, 0, top_b + height_a - sunk}, quat_from_rpy(0, 0, uniform(&seed))};
+		struct pose over = {{0, 0, top_b + height_a - sunk}, quat_from_rpy(0, 0, random_unit(&seed))};
 		place(&b, frame);
 		place(&a, pose_mul(frame, over));
 		uint32_t count = collide_convex(&a, &b, c);
@@ -281,7 +275,7 @@ Test(collide, lies_on_all_of_each_side)
 
 static struct vec3 random_point(uint64_t *seed)
 {
-	return (struct vec3){uniform(seed) * 2 - 1, uniform(seed) * 2 - 1, uniform(seed) * 2 - 1};
+	return (struct vec3){random_unit(seed) * 2 - 1, random_unit(seed) * 2 - 1, random_unit(seed) * 2 - 1};
 }
 
 static double apart(struct vec3 a, struct vec3 b)
@@ -299,7 +293,7 @@ Test(collide, nearest_points_of_lines)
 		struct vec3 a = random_point(&seed), b = random_point(&seed), c = random_point(&seed),
 			    d = random_point(&seed);
 		if (trial % 10 == 1)
-			d = vec3_add(c, vec3_scale(vec3_sub(b, a), uniform(&seed) * 2 - 1));
+			d = vec3_add(c, vec3_scale(vec3_sub(b, a), random_unit(&seed) * 2 - 1));
 		if (trial % 10 == 2)
 			b = a;
 		if (trial % 10 == 3)
@@ -327,11 +321,11 @@ Test(collide, kept_contacts_span)
 	uint64_t seed = 9;
 	for (int trial = 0; trial < 500; trial++) {
 		struct collide_contact c[12];
-		uint32_t count = 3 + (uint32_t)(uniform(&seed) * 9), deepest = 0;
+		uint32_t count = 3 + (uint32_t)(random_unit(&seed) * 9), deepest = 0;
 		double most = 0, kept = 0, way = trial % 2 ? 1 : -1;
 		for (uint32_t i = 0; i < count; i++) {
-			c[i] = (struct collide_contact){
-				{uniform(&seed), uniform(&seed), 0}, {0, 0, way}, 0.1 + 0.1 * uniform(&seed)};
+			c[i] = (struct collide_contact){{random_unit(&seed), random_unit(&seed), 0}, {0, 0, way},
+				0.1 + 0.1 * random_unit(&seed)};
 			deepest = c[i].depth > c[deepest].depth ? i : deepest;
 		}
 		for (uint32_t i = 0; i < count; i++)
@@ -396,13 +390,13 @@ Test(collide, the_deepest_on_a_surface_is_kept)
 	for (int trial = 0; trial < 60; trial++) {
 		float heights[SIDE * SIDE];
 		for (int i = 0; i < SIDE * SIDE; i++)
-			heights[i] = (float)(0.3 * uniform(&seed));
+			heights[i] = (float)(0.3 * random_unit(&seed));
 		struct trimesh trimesh = grid_of(heights, SIDE, SIDE);
 		struct collide_space space = {0};
 		struct collide_contact found[MANY];
 		struct collide_shape box = {.kind = COLLIDE_BOX, .size = {2.5, 2.5, 0.3}};
-		place(&box,
-			(struct pose){{3.5, 3.5, 0.5}, quat_from_rpy(0.1 * uniform(&seed), 0.1 * uniform(&seed), 1)});
+		place(&box, (struct pose){{3.5, 3.5, 0.5},
+				    quat_from_rpy(0.1 * random_unit(&seed), 0.1 * random_unit(&seed), 1)});
 		double deepest = 0;
 		uint32_t all = collide_trimesh(&box, &trimesh, MANY, &space, found);
 		for (uint32_t i = 0; i < all; i++)

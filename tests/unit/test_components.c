@@ -1,8 +1,7 @@
 /* Links nodes and cuts links at random. The components must be those that a search of all edges finds, and the sums
  * of a component must be those of its nodes. */
+#include "../random.h"
 #include "assign/components.h"
-
-#include "base/hash.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -19,12 +18,6 @@ struct world {
 	uint32_t owner[NODES]; /* owners given at the last settlement */
 	uint64_t seed;
 };
-
-static uint32_t below(struct world *world, uint32_t limit)
-{
-	world->seed = hash_mix(world->seed, 1);
-	return (uint32_t)(world->seed % limit);
-}
 
 /* For each node the lowest node that it is connected with. */
 static void find_lowest(const struct world *world, uint32_t *lowest)
@@ -95,7 +88,7 @@ static void settle(struct world *world, const uint32_t *lowest)
 	struct components *c = &world->components;
 	for (uint32_t i = 0; i < NODES; i++)
 		if (c->sets.at[c->of[i]].owner == COMPONENTS_OPEN)
-			components_own(c, c->of[i], below(world, OWNERS));
+			components_own(c, c->of[i], random_below(&world->seed, OWNERS));
 	for (uint32_t i = 0; i < NODES; i++)
 		world->owner[i] = c->sets.at[c->of[i]].owner;
 	memcpy(world->was, lowest, sizeof world->was);
@@ -104,15 +97,16 @@ static void settle(struct world *world, const uint32_t *lowest)
 
 static void change(struct world *world, uint32_t density)
 {
-	uint32_t a = below(world, NODES), b = below(world, NODES), kind = below(world, 12);
+	uint32_t a = random_below(&world->seed, NODES), b = random_below(&world->seed, NODES),
+		 kind = random_below(&world->seed, 12);
 	if (kind == 0) {
-		world->mover[a] = below(world, 2);
-		world->pinned[a] = !below(world, 10);
+		world->mover[a] = random_below(&world->seed, 2);
+		world->pinned[a] = !random_below(&world->seed, 10);
 		components_describe(&world->components, a, world->mover[a], world->pinned[a]);
-	} else if (kind == 1 && !below(world, 10)) {
+	} else if (kind == 1 && !random_below(&world->seed, 10)) {
 		components_open(&world->components, a);
 	} else if (a != b) {
-		bool link = below(world, NODES) < density;
+		bool link = random_below(&world->seed, NODES) < density;
 		world->linked[a][b] = world->linked[b][a] = link;
 		(link ? components_link : components_cut)(&world->components, a, b);
 	}
@@ -133,7 +127,7 @@ Test(components, are_those_that_a_search_of_everything_finds)
 				continue;
 			check_components(&world, lowest);
 			check_owners(&world, lowest);
-			if (!below(&world, 4))
+			if (!random_below(&world.seed, 4))
 				settle(&world, lowest);
 		}
 		components_fini(&world.components);

@@ -1,4 +1,4 @@
-#include "base/hash.h"
+#include "../random.h"
 #include "geom/bvh.h"
 #include "scene/scene.h"
 
@@ -28,16 +28,10 @@ Test(geom, rotations_compose_and_invert)
 		quat_rotate(a.q, v));
 }
 
-static double uniform(uint64_t *seed)
-{
-	*seed = hash_mix(*seed, 77);
-	return (double)(*seed >> 11) / 9007199254740992.0;
-}
-
 static struct aabb random_box(uint64_t *seed)
 {
-	struct vec3 centre = {uniform(seed) * 100, uniform(seed) * 100, uniform(seed) * 10};
-	return aabb_around(centre, (struct vec3){uniform(seed) * 8, uniform(seed) * 8, uniform(seed) * 8});
+	struct vec3 centre = {random_unit(seed) * 100, random_unit(seed) * 100, random_unit(seed) * 10};
+	return aabb_around(centre, (struct vec3){random_unit(seed) * 8, random_unit(seed) * 8, random_unit(seed) * 8});
 }
 
 /* The box of each node is the box around its children; its height is one more than that of its higher child; it is the
@@ -57,7 +51,7 @@ static uint32_t check_tree(const struct bvh *tree, uint32_t index)
 
 static struct aabb moved(struct aabb box, uint64_t *seed)
 {
-	struct vec3 by = {uniform(seed) - 0.5, uniform(seed) - 0.5, 0};
+	struct vec3 by = {random_unit(seed) - 0.5, random_unit(seed) - 0.5, 0};
 	return (struct aabb){vec3_add(box.lo, by), vec3_add(box.hi, by)};
 }
 
@@ -74,9 +68,9 @@ Test(geom, tree_agrees_with_exhaustive_search)
 	uint32_t count = 0;
 	for (int round = 0; round < 12000; round++) {
 		/* few boxes at first: also one alone, and two */
-		uint32_t i = (uint32_t)(uniform(&seed) * (round < 500 ? 3 : COUNT));
-		if (here[i] && uniform(&seed) < 0.7) {
-			boxes[i] = i == 7 || uniform(&seed) < 0.1 ? random_box(&seed) : moved(boxes[i], &seed);
+		uint32_t i = (uint32_t)(random_unit(&seed) * (round < 500 ? 3 : COUNT));
+		if (here[i] && random_unit(&seed) < 0.7) {
+			boxes[i] = i == 7 || random_unit(&seed) < 0.1 ? random_box(&seed) : moved(boxes[i], &seed);
 			bvh_move(&tree, leaves[i], boxes[i]);
 		} else if (here[i]) {
 			bvh_remove(&tree, leaves[i]);
@@ -166,13 +160,14 @@ Test(geom, shape_boxes_are_tight)
 		for (int trial = 0; trial < 20; trial++) {
 			struct scene_geom geom = {.kind = (enum scene_shape_kind)kind,
 				.size = {0.5, kind == SCENE_BOX ? 0.2 : 0, 0.8},
-				.in_body = {{0.1, 0.2, 0.3}, quat_from_rpy(uniform(&seed), 1, 2)}};
-			struct pose body = {
-				{5, -3, 1}, quat_from_rpy(uniform(&seed) * 6, uniform(&seed) * 3, uniform(&seed) * 6)};
+				.in_body = {{0.1, 0.2, 0.3}, quat_from_rpy(random_unit(&seed), 1, 2)}};
+			struct pose body = {{5, -3, 1},
+				quat_from_rpy(random_unit(&seed) * 6, random_unit(&seed) * 3, random_unit(&seed) * 6)};
 			struct aabb box = scene_geom_box(&geom, body), grown = AABB_NONE;
 			struct pose pose = pose_mul(body, geom.in_body);
 			for (int i = 0; i < 20000; i++) {
-				double u = uniform(&seed) * 2 - 1, phi = uniform(&seed) * 2 * M_PI, s = sqrt(1 - u * u);
+				double u = random_unit(&seed) * 2 - 1, phi = random_unit(&seed) * 2 * M_PI,
+				       s = sqrt(1 - u * u);
 				struct vec3 unit = {s * cos(phi), s * sin(phi), u}, p = {0, 0, 0};
 				if (kind == SCENE_BOX)
 					p = (struct vec3){

@@ -1,8 +1,7 @@
 /* Performers wander among levels whose secondaries change at random. The ghosts found from the marked models alone
  * must be those found by looking at all models. */
+#include "../random.h"
 #include "run/ghosts.h"
-
-#include "base/hash.h"
 
 #include <criterion/criterion.h>
 
@@ -22,12 +21,6 @@ struct world {
 	uint64_t seed;
 };
 
-static uint32_t below(struct world *world, uint32_t limit)
-{
-	world->seed = hash_mix(world->seed, 1);
-	return (uint32_t)(world->seed % limit);
-}
-
 /* Three by three levels of 10 m, with buffers that overlap. */
 static void make(struct world *world, uint64_t seed)
 {
@@ -43,7 +36,8 @@ static void make(struct world *world, uint64_t seed)
 		world->levels[l].outer = aabb_grow(world->levels[l].box, 1.5);
 	}
 	for (uint32_t m = 0; m < MODELS; m++)
-		world->models[m] = (struct scene_model){.performer = below(world, 8) > 0, .volume = {1, 1, 1}};
+		world->models[m] =
+			(struct scene_model){.performer = random_below(&world->seed, 8) > 0, .volume = {1, 1, 1}};
 	tracker_init(&world->tracker, &world->scene);
 	ghosts_fit(&world->ghosts, MODELS);
 	world->now = (struct assignment){.model = world->model, .level = world->level};
@@ -51,7 +45,8 @@ static void make(struct world *world, uint64_t seed)
 
 static void move(struct world *world, uint32_t model)
 {
-	world->at[model] = (struct vec3){below(world, 300) * 0.1 - 5, below(world, 300) * 0.1 - 5, 0};
+	world->at[model] =
+		(struct vec3){random_below(&world->seed, 300) * 0.1 - 5, random_below(&world->seed, 300) * 0.1 - 5, 0};
 	if (tracker_look(&world->tracker, world->tracker.performer_of[model], world->at[model]))
 		ghosts_mark(&world->ghosts, model);
 }
@@ -72,20 +67,21 @@ static void reset(struct world *world)
 	tracker_reset(&world->tracker);
 	ghosts_mark_all(&world->ghosts);
 	for (uint32_t m = 0; m < MODELS; m++)
-		if (world->tracker.performer_of[m] != SCENE_NONE && below(world, 2))
+		if (world->tracker.performer_of[m] != SCENE_NONE && random_below(&world->seed, 2))
 			move(world, m);
 }
 
 static void happen(struct world *world)
 {
-	uint32_t model = below(world, MODELS), level = below(world, LEVELS), what = below(world, 40);
+	uint32_t model = random_below(&world->seed, MODELS), level = random_below(&world->seed, LEVELS),
+		 what = random_below(&world->seed, 40);
 	if (what < 24 && world->tracker.performer_of[model] != SCENE_NONE) {
 		move(world, model);
 	} else if (what < 30) {
-		world->model[model] = below(world, 4);
+		world->model[model] = random_below(&world->seed, 4);
 		ghosts_mark(&world->ghosts, model);
 	} else if (what < 36) {
-		world->level[level] = below(world, 4);
+		world->level[level] = random_below(&world->seed, 4);
 		ghosts_mark_around(&world->ghosts, &world->tracker, level);
 	} else if (what < 39) {
 		enlist(world, model);
@@ -138,7 +134,7 @@ Test(ghosts, what_is_marked_is_enough)
 		for (uint32_t step = 0; step < STEPS; step++) {
 			uint32_t levels[LEVELS];
 			memcpy(levels, world.level, sizeof levels);
-			for (uint32_t i = below(&world, 4); i > 0; i--)
+			for (uint32_t i = random_below(&world.seed, 4); i > 0; i--)
 				happen(&world);
 			for (uint32_t l = 0; l < LEVELS; l++)
 				if (levels[l] != world.level[l])

@@ -2,9 +2,9 @@
  * at the corners of a box have the moments of any body with three planes of symmetry, if the box is of the right size;
  * and points are easily added up. */
 #include "config.h"
+#include "../random.h"
 #include "sdf/sdf.h"
 
-#include "base/hash.h"
 #include "geom/geom.h"
 
 #include <criterion/criterion.h>
@@ -17,12 +17,6 @@
 TestSuite(inertia, .timeout = 30);
 
 static uint64_t dice = 3;
-
-static double between(double low, double high)
-{
-	dice = hash_mix(dice, 41);
-	return low + (high - low) * ((double)(dice >> 11) / 9007199254740992.0);
-}
 
 /* Sums over points. */
 struct sums {
@@ -57,9 +51,10 @@ static struct vec3 round_second(double r, double along)
 
 static void add_shape(struct text *out, struct sums *sums, double density, struct pose pose)
 {
-	struct vec3 s = {between(0.1, 1), between(0.1, 1), between(0.1, 1)}, none = {0, 0, 0};
+	struct vec3 s = {random_between(&dice, 0.1, 1), random_between(&dice, 0.1, 1), random_between(&dice, 0.1, 1)},
+		    none = {0, 0, 0};
 	double r = s.x, l = s.z;
-	switch ((int)between(0, 8)) {
+	switch ((int)random_between(&dice, 0, 8)) {
 	case 0:
 		text_add(out, "<box><size>%.17g %.17g %.17g</size></box>", s.x, s.y, s.z);
 		add_body(sums, pose, density * s.x * s.y * s.z,
@@ -103,7 +98,7 @@ static void add_shape(struct text *out, struct sums *sums, double density, struc
 		break;
 	default: /* a cube; mirrored, its triangles face inwards */
 		text_add(out, "<mesh><scale>%.17g %.17g %.17g</scale><uri>models/shapes/block.obj</uri></mesh>",
-			between(0, 1) < 0.5 ? s.x : -s.x, s.y, s.z);
+			random_between(&dice, 0, 1) < 0.5 ? s.x : -s.x, s.y, s.z);
 		add_body(sums, pose, density * s.x * s.y * s.z,
 			(struct vec3){s.x * s.x / 12, s.y * s.y / 12, s.z * s.z / 12}, none);
 	}
@@ -154,14 +149,14 @@ Test(inertia, of_random_shapes)
 	for (int round = 0; round < 60; round++) {
 		struct text out = {0};
 		struct sums sums = {0};
-		int count = 1 + (int)between(0, 4);
+		int count = 1 + (int)random_between(&dice, 0, 4);
 		text_add(&out,
 			"<sdf version='1.11'><world name='w'><model name='m'><link name='l'><inertial auto='true'>"
 			"<density>700</density></inertial>");
 		for (int i = 0; i < count; i++) {
-			double at[6], density = i % 2 ? 700 : between(100, 2000);
+			double at[6], density = i % 2 ? 700 : random_between(&dice, 100, 2000);
 			for (int k = 0; k < 6; k++)
-				at[k] = between(-1.5, 1.5);
+				at[k] = random_between(&dice, -1.5, 1.5);
 			struct pose pose = {{at[0], at[1], at[2]}, quat_from_rpy(at[3], at[4], at[5])};
 			text_add(&out, "<collision name='c%d'><pose>%.17g %.17g %.17g %.17g %.17g %.17g</pose>", i,
 				at[0], at[1], at[2], at[3], at[4], at[5]);

@@ -4,9 +4,9 @@
  * here a second time from their definitions, in plain vectors of bodies. A solver that stops early, flips a sign or
  * leaves a row out has a residual. */
 #include "config.h"
+#include "../random.h"
 #include "physics/lanes/kernel.h"
 
-#include "base/hash.h"
 #include "geom/geom.h"
 
 #include <criterion/criterion.h>
@@ -22,26 +22,10 @@ enum { ISLANDS = 8, BODIES = 8, SLOTS = 6, FIELDS = 4096 };
 
 static uint64_t dice = 1;
 
-static double between(double low, double high)
-{
-	dice = hash_mix(dice, 77);
-	return low + (high - low) * ((double)(dice >> 11) / 9007199254740992.0);
-}
-
-static uint32_t below(uint32_t count)
-{
-	return (uint32_t)between(0, count);
-}
-
-static struct vec3 any_vector(double size)
-{
-	return (struct vec3){between(-size, size), between(-size, size), between(-size, size)};
-}
-
 static struct quat any_turn(void)
 {
-	struct vec3 v = vec3_unit(any_vector(1));
-	double angle = between(-3, 3);
+	struct vec3 v = vec3_unit(random_vec3(&dice, 1));
+	double angle = random_between(&dice, -3, 3);
 	return (struct quat){cos(angle / 2), v.x * sin(angle / 2), v.y * sin(angle / 2), v.z * sin(angle / 2)};
 }
 
@@ -87,21 +71,21 @@ static uint32_t axes_of(enum lanes_joint joint)
 
 static struct kind any_kind(void)
 {
-	struct kind kind = {.bodies = 1 + below(BODIES), .slots = below(SLOTS + 1)};
+	struct kind kind = {.bodies = 1 + random_below(&dice, BODIES), .slots = random_below(&dice, SLOTS + 1)};
 	for (uint32_t b = 0; b < kind.bodies; b++) {
-		bool free = !b ? below(3) > 0 : below(6) == 0;
-		kind.body[b].joint = free ? LANES_FREE : 1 + below(LANES_SCREW);
-		kind.body[b].parent = b && below(8) ? (int16_t)below(b) : LANES_GROUND;
+		bool free = !b ? random_below(&dice, 3) > 0 : random_below(&dice, 6) == 0;
+		kind.body[b].joint = free ? LANES_FREE : 1 + random_below(&dice, LANES_SCREW);
+		kind.body[b].parent = b && random_below(&dice, 8) ? (int16_t)random_below(&dice, b) : LANES_GROUND;
 		for (uint32_t a = 0; a < axes_of(kind.body[b].joint); a++)
-			kind.body[b].law |= (uint32_t)(below(3) > 0) << a;
+			kind.body[b].law |= (uint32_t)(random_below(&dice, 3) > 0) << a;
 	}
 	for (uint32_t s = 0; s < kind.slots; s++) {
-		kind.slot[s].a = (int16_t)below(kind.bodies);
-		kind.slot[s].b = (int16_t)below(kind.bodies);
-		if (kind.slot[s].b == kind.slot[s].a || below(2))
+		kind.slot[s].a = (int16_t)random_below(&dice, kind.bodies);
+		kind.slot[s].b = (int16_t)random_below(&dice, kind.bodies);
+		if (kind.slot[s].b == kind.slot[s].a || random_below(&dice, 2))
 			kind.slot[s].b = LANES_GROUND;
 	}
-	kind.tied = kind.bodies > 2 && !below(3);
+	kind.tied = kind.bodies > 2 && !random_below(&dice, 3);
 	kind.link =
 		(struct lanes_key_link){.body_count = 2, .bodies = {0, (int16_t)(kind.bodies - 1)}, .equal_rows = 2};
 	return kind;
@@ -128,22 +112,23 @@ static void place_body(const struct kind *kind, struct island *island, uint32_t 
 {
 	const struct lanes_key_body *key = &kind->body[b];
 	struct pose parent = key->parent < 0 || key->joint == LANES_FREE ? POSE_IDENTITY : island->pose[key->parent];
-	struct vec3 own = any_vector(0.5), other = any_vector(0.5), axis = vec3_unit(any_vector(1));
+	struct vec3 own = random_vec3(&dice, 0.5), other = random_vec3(&dice, 0.5),
+		    axis = vec3_unit(random_vec3(&dice, 1));
 	struct quat q = any_turn();
-	double slid = key->joint == LANES_SLIDER || key->joint == LANES_SCREW ? between(-0.2, 0.2) : 0;
+	double slid = key->joint == LANES_SLIDER || key->joint == LANES_SCREW ? random_between(&dice, -0.2, 0.2) : 0;
 	if (key->joint == LANES_HINGE || key->joint == LANES_SCREW) /* any turn about the axis */
 		q = quat_mul(parent.q,
 			quat_mul((struct quat){cos(1.0), axis.x * sin(1.0), axis.y * sin(1.0), axis.z * sin(1.0)},
 				QUAT_IDENTITY));
 	struct vec3 along = quat_rotate(parent.q, axis), own_axis = along;
 	if (key->joint == LANES_UNIVERSAL) /* across the parent's axis */
-		own_axis = vec3_unit(vec3_cross(along, any_vector(1)));
+		own_axis = vec3_unit(vec3_cross(along, random_vec3(&dice, 1)));
 	island->anchor[b] = vec3_add(pose_point(parent, other), vec3_scale(along, slid));
 	island->axis[b][0] = along;
 	island->axis[b][1] = own_axis;
 	island->pose[b] = (struct pose){vec3_sub(island->anchor[b], quat_rotate(q, own)), q};
 	if (key->joint == LANES_FREE) {
-		island->pose[b].p = any_vector(1);
+		island->pose[b].p = random_vec3(&dice, 1);
 		return;
 	}
 	put3(island, edge + LANES_OWN_ANCHOR, own);
@@ -159,28 +144,29 @@ static void place_body(const struct kind *kind, struct island *island, uint32_t 
 
 static void put_law(struct island *island, uint32_t at)
 {
-	double *law = island->field + at, most = below(3) ? between(0, 0.02) : 1e297;
-	law[LANES_TARGET] = between(-2, 2);
-	law[LANES_SOFT] = below(2) ? 1e-7 : between(0, 0.1);
-	law[LANES_HI] = below(3) ? most : 0;
+	double *law = island->field + at, most = random_below(&dice, 3) ? random_between(&dice, 0, 0.02) : 1e297;
+	law[LANES_TARGET] = random_between(&dice, -2, 2);
+	law[LANES_SOFT] = random_below(&dice, 2) ? 1e-7 : random_between(&dice, 0, 0.1);
+	law[LANES_HI] = random_below(&dice, 3) ? most : 0;
 	law[LANES_LO] = -law[LANES_HI];
-	law[LANES_LOW] = below(2) ? between(-1, 0) : -1e300;
-	law[LANES_HIGH] = below(2) ? between(0, 1) : 1e300;
+	law[LANES_LOW] = random_below(&dice, 2) ? random_between(&dice, -1, 0) : -1e300;
+	law[LANES_HIGH] = random_below(&dice, 2) ? random_between(&dice, 0, 1) : 1e300;
 	law[LANES_TARGET] = fmin(fmax(law[LANES_TARGET], law[LANES_LOW]), law[LANES_HIGH]);
-	law[LANES_LOW_SOFT] = law[LANES_HIGH_SOFT] = below(2) ? 1e-7 : between(0, 0.1);
+	law[LANES_LOW_SOFT] = law[LANES_HIGH_SOFT] = random_below(&dice, 2) ? 1e-7 : random_between(&dice, 0, 0.1);
 }
 
 static void put_slot(const struct kind *kind, struct island *island, uint32_t s, uint32_t at)
 {
-	struct vec3 normal = vec3_unit(any_vector(1)), first = vec3_unit(vec3_cross(normal, any_vector(1)));
-	put3(island, at + LANES_AT, vec3_add(island->pose[kind->slot[s].a].p, any_vector(0.3)));
+	struct vec3 normal = vec3_unit(random_vec3(&dice, 1)),
+		    first = vec3_unit(vec3_cross(normal, random_vec3(&dice, 1)));
+	put3(island, at + LANES_AT, vec3_add(island->pose[kind->slot[s].a].p, random_vec3(&dice, 0.3)));
 	put3(island, at + LANES_NORMAL, normal);
 	put3(island, at + LANES_FIRST, first);
-	island->field[at + LANES_PUSH] = between(0, 0.1);
+	island->field[at + LANES_PUSH] = random_between(&dice, 0, 0.1);
 	island->field[at + LANES_PUSH_SOFT] = 1e-6;
 	for (uint32_t k = 0; k < 2; k++) {
-		island->field[at + LANES_MU + k] = below(4) ? between(0, 2) : 0;
-		island->field[at + LANES_MOTION + k] = below(2) ? 0 : between(-1, 1);
+		island->field[at + LANES_MU + k] = random_below(&dice, 4) ? random_between(&dice, 0, 2) : 0;
+		island->field[at + LANES_MOTION + k] = random_below(&dice, 2) ? 0 : random_between(&dice, -1, 1);
 		island->field[at + LANES_SLIP + k] = 1e-7;
 	}
 }
@@ -193,29 +179,32 @@ static void fill(const struct kind *kind, const struct lanes_shape *shape, struc
 		place_body(kind, island, b, shape->edge[b]);
 		put3(island, at + LANES_P, island->pose[b].p);
 		put4(island, at + LANES_Q, island->pose[b].q);
-		put3(island, at + LANES_V, any_vector(2));
-		put3(island, at + LANES_W, any_vector(2));
-		put3(island, at + LANES_FORCE, any_vector(20));
-		put3(island, at + LANES_TORQUE, any_vector(2));
-		island->field[at + LANES_MASS] = between(0.5, 5);
+		put3(island, at + LANES_V, random_vec3(&dice, 2));
+		put3(island, at + LANES_W, random_vec3(&dice, 2));
+		put3(island, at + LANES_FORCE, random_vec3(&dice, 20));
+		put3(island, at + LANES_TORQUE, random_vec3(&dice, 2));
+		island->field[at + LANES_MASS] = random_between(&dice, 0.5, 5);
 		for (uint32_t k = 0; k < 6; k++)
-			island->field[at + LANES_INERTIA + k] =
-				k == 0 || k == 3 || k == 5 ? between(0.2, 0.4) : between(-0.02, 0.02);
+			island->field[at + LANES_INERTIA + k] = k == 0 || k == 3 || k == 5
+									? random_between(&dice, 0.2, 0.4)
+									: random_between(&dice, -0.02, 0.02);
 		for (uint32_t a = 0; a < axes_of(kind->body[b].joint); a++)
-			if (below(2)) {
-				island->field[shape->axis[shape->dof[b] + (int)a] + LANES_AXIS_MASS] = between(0, 1);
+			if (random_below(&dice, 2)) {
+				island->field[shape->axis[shape->dof[b] + (int)a] + LANES_AXIS_MASS] =
+					random_between(&dice, 0, 1);
 				island->field[shape->axis[shape->dof[b] + (int)a] + LANES_AXIS_PUSH] =
-					between(-0.1, 0.1);
+					random_between(&dice, -0.1, 0.1);
 			}
 	}
 	for (int r = 0; r < shape->law_count; r++)
 		put_law(island, shape->law_at + (uint32_t)r * LANES_LAW_FIELDS);
 	for (int r = 0; r < shape->equal_count; r++) {
-		island->field[shape->equal_at + (uint32_t)r * LANES_EQUAL_FIELDS + LANES_TARGET] = between(-0.1, 0.1);
+		island->field[shape->equal_at + (uint32_t)r * LANES_EQUAL_FIELDS + LANES_TARGET] =
+			random_between(&dice, -0.1, 0.1);
 		island->field[shape->equal_at + (uint32_t)r * LANES_EQUAL_FIELDS + LANES_SOFT] = 1e-7;
 	}
 	for (uint32_t k = 0; kind->tied && k < 2 * 2 * LANES_LINK_BODY_FIELDS; k++)
-		island->field[shape->links[0].at + k] = between(-1, 1);
+		island->field[shape->links[0].at + k] = random_between(&dice, -1, 1);
 	for (uint32_t s = 0; s < kind->slots; s++)
 		put_slot(kind, island, s, shape->slot_at[s]);
 }
@@ -273,7 +262,7 @@ Test(lanes, bits_depend_on_the_island_alone)
 				continue;
 			widths += !round;
 			for (uint32_t i = ISLANDS - 1; i > 0; i--) { /* other neighbours, other lanes */
-				uint32_t k = below(i + 1), swap = order[i];
+				uint32_t k = random_below(&dice, i + 1), swap = order[i];
 				order[i] = order[k];
 				order[k] = swap;
 			}

@@ -1,4 +1,4 @@
-#include "base/hash.h"
+#include "../random.h"
 #include "level/touch.h"
 #include "level/tracker.h"
 
@@ -7,12 +7,6 @@
 #include <string.h>
 
 TestSuite(level, .timeout = 60);
-
-static double uniform(uint64_t *seed)
-{
-	*seed = hash_mix(*seed, 33);
-	return (double)(*seed >> 11) / 9007199254740992.0;
-}
 
 /* --- tracker ---------------------------------------------------------------------------------------------------- */
 
@@ -27,10 +21,10 @@ static void make_levels(uint64_t seed)
 	for (uint32_t m = 0; m < PERFORMERS; m++)
 		models[m] = (struct scene_model){.performer = true, .volume = {2, 1, 1}};
 	for (uint32_t l = 0; l < LEVELS; l++) {
-		levels[l].box =
-			aabb_around((struct vec3){uniform(&seed) * 60, uniform(&seed) * 20, uniform(&seed) * 6 - 3},
-				(struct vec3){uniform(&seed) * 12, 2 + uniform(&seed) * 8, 1 + uniform(&seed) * 4});
-		levels[l].outer = aabb_grow(levels[l].box, l % 3 ? uniform(&seed) * 3 : 0);
+		levels[l].box = aabb_around(
+			(struct vec3){random_unit(&seed) * 60, random_unit(&seed) * 20, random_unit(&seed) * 6 - 3},
+			(struct vec3){random_unit(&seed) * 12, 2 + random_unit(&seed) * 8, 1 + random_unit(&seed) * 4});
+		levels[l].outer = aabb_grow(levels[l].box, l % 3 ? random_unit(&seed) * 3 : 0);
 	}
 	scene = (struct scene){.models = models, .model_count = PERFORMERS, .levels = levels, .level_count = LEVELS};
 }
@@ -70,8 +64,8 @@ static void check_counts(const struct tracker *tracker)
 /* Performers come and go, and now and then the tracker is emptied. */
 static void disturb(struct tracker *tracker, uint64_t *dice)
 {
-	uint32_t m = (uint32_t)(uniform(dice) * PERFORMERS);
-	if (uniform(dice) < 0.2) {
+	uint32_t m = (uint32_t)(random_unit(dice) * PERFORMERS);
+	if (random_unit(dice) < 0.2) {
 		tracker_reset(tracker);
 		for (uint32_t p = 0; p < tracker->performers.count; p++)
 			cr_assert(tracker_must_look(&tracker->performers.at[p], (struct vec3){0, 0, 0}) &&
@@ -101,9 +95,9 @@ Test(level, tracker_agrees_with_exhaustive_search)
 				disturb(&tracker, &walk);
 			for (uint32_t m = 0; m < PERFORMERS; m++) {
 				uint32_t p = tracker.performer_of[m];
-				at[m].x += (uniform(&walk) - 0.5) * 0.05 + 0.003 * (m == 0 ? 1 : -1);
-				at[m].y += (uniform(&walk) - 0.5) * 0.05;
-				at[m].z += (uniform(&walk) - 0.5) * 0.2 - 0.001 * at[m].z;
+				at[m].x += (random_unit(&walk) - 0.5) * 0.05 + 0.003 * (m == 0 ? 1 : -1);
+				at[m].y += (random_unit(&walk) - 0.5) * 0.05;
+				at[m].z += (random_unit(&walk) - 0.5) * 0.2 - 0.001 * at[m].z;
 				if (p == SCENE_NONE)
 					continue;
 				if (tracker_must_look(&tracker.performers.at[p], at[m])) {
@@ -139,7 +133,7 @@ static bool is_near_as_looked(const struct tracker *tracker, uint32_t m, struct 
 
 static double somewhere(double lo, double hi, uint64_t *dice)
 {
-	double part = uniform(dice);
+	double part = random_unit(dice);
 	return part < 0.2 ? lo : part > 0.8 ? hi : lo + (hi - lo) * part;
 }
 
@@ -154,21 +148,21 @@ Test(level, what_holds_while_the_origin_was_within_a_box)
 		tracker.minds_all = true;
 		uint64_t dice = seed * 77;
 		for (int round = 0; round < 4000; round++) {
-			uint32_t m = (uint32_t)(uniform(&dice) * PERFORMERS);
-			const struct scene_level *level = &levels[(uint32_t)(uniform(&dice) * LEVELS)];
+			uint32_t m = (uint32_t)(random_unit(&dice) * PERFORMERS);
+			const struct scene_level *level = &levels[(uint32_t)(random_unit(&dice) * LEVELS)];
 			struct vec3 at = {somewhere(level->outer.lo.x, level->outer.hi.x, &dice),
 				somewhere(level->outer.lo.y, level->outer.hi.y, &dice), 0};
-			if (uniform(&dice) < 0.5) /* just at a border: there each box of no size holds */
+			if (random_unit(&dice) < 0.5) /* just at a border: there each box of no size holds */
 				at.x = level->outer.hi.x + models[m].volume.x / 2;
 			(void)tracker_look(&tracker, tracker.performer_of[m], at);
 			struct aabb there = {at, at};
 			cr_assert(tracker_holds(&tracker, tracker.performer_of[m], &there));
 			at_border += !aabb_within(&there, &tracker.performers.at[tracker.performer_of[m]].calm);
-			double size = 0.5 * uniform(&dice);
-			there.lo = vec3_sub(at, (struct vec3){size * uniform(&dice), size * uniform(&dice), 0});
-			there.hi = vec3_add(at, (struct vec3){size * uniform(&dice), size * uniform(&dice), 0});
-			if (uniform(&dice) < 0.3) { /* it has moved on since it was looked at */
-				struct vec3 by = {2 * uniform(&dice) - 1, 2 * uniform(&dice) - 1, 0};
+			double size = 0.5 * random_unit(&dice);
+			there.lo = vec3_sub(at, (struct vec3){size * random_unit(&dice), size * random_unit(&dice), 0});
+			there.hi = vec3_add(at, (struct vec3){size * random_unit(&dice), size * random_unit(&dice), 0});
+			if (random_unit(&dice) < 0.3) { /* it has moved on since it was looked at */
+				struct vec3 by = {2 * random_unit(&dice) - 1, 2 * random_unit(&dice) - 1, 0};
 				there = (struct aabb){vec3_add(there.lo, by), vec3_add(there.hi, by)};
 			}
 			bool holds_there = tracker_holds(&tracker, tracker.performer_of[m], &there), all = true;
@@ -261,9 +255,10 @@ static void check_touching(bool at_once, bool joined)
 	uint64_t seed = 5;
 	uint32_t moves = 0, changes = 0, switches = 0;
 	for (uint32_t m = 0; m < COUNT; m++) {
-		boxes[m].box = aabb_around((struct vec3){uniform(&seed) * 6, uniform(&seed) * 6, uniform(&seed) * 3},
+		boxes[m].box = aabb_around(
+			(struct vec3){random_unit(&seed) * 6, random_unit(&seed) * 6, random_unit(&seed) * 3},
 			(struct vec3){0.6, 0.6, 0.6});
-		speed[m] = (struct vec3){uniform(&seed) - 0.5, uniform(&seed) - 0.5, uniform(&seed) - 0.5};
+		speed[m] = (struct vec3){random_unit(&seed) - 0.5, random_unit(&seed) - 0.5, random_unit(&seed) - 0.5};
 		all[m] = m;
 		if (!at_once)
 			touch_add(&touch, m, &boxes[m].box);
@@ -272,10 +267,10 @@ static void check_touching(bool at_once, bool joined)
 		touch_add_all(&touch, all, COUNT, boxes);
 	for (int step = 0; step < 4000; step++) {
 		for (uint32_t m = 0; m < COUNT; m++) {
-			if (uniform(&seed) <
+			if (random_unit(&seed) <
 				(step % 3 ? 0.5 : 0.98)) /* in most steps most models stay, in some nearly all */
 				continue;
-			struct vec3 by = vec3_scale(speed[m], 0.05 * uniform(&seed));
+			struct vec3 by = vec3_scale(speed[m], 0.05 * random_unit(&seed));
 			turn_back(&speed[m], &boxes[m].box);
 			boxes[m].box = (struct aabb){vec3_add(boxes[m].box.lo, by), vec3_add(boxes[m].box.hi, by)};
 			if (!touch.models[m].here) {

@@ -1,4 +1,5 @@
 /* Reads, cuts and measures meshes, hulls, outlines and images. */
+#include "../random.h"
 #include "mesh/decompose.h"
 #include "mesh/hull.h"
 #include "mesh/importer.h"
@@ -368,12 +369,6 @@ Test(mesh, deaths)
 
 /* --- hulls ------------------------------------------------------------------------------------------------------ */
 
-static double uniform(uint64_t *seed)
-{
-	*seed = hash_mix(*seed, 7);
-	return (double)(*seed >> 11) * 0x1p-53 * 2 - 1;
-}
-
 Test(mesh, hull_of_a_cube)
 {
 	struct vec3 points[27 + 100];
@@ -385,7 +380,8 @@ Test(mesh, hull_of_a_cube)
 			for (int z = -1; z <= 1; z++)
 				points[count++] = (struct vec3){x, y, z};
 	for (int i = 0; i < 100; i++)
-		points[count++] = (struct vec3){uniform(&seed), uniform(&seed), uniform(&seed)};
+		points[count++] = (struct vec3){
+			random_between(&seed, -1, 1), random_between(&seed, -1, 1), random_between(&seed, -1, 1)};
 	cr_assert_eq(hull_make(points, count, &hull, NULL), TROUPE_OK);
 	cr_expect_eq(hull.points.count, 8);
 	cr_expect_eq(hull.faces.count, 6, "coplanar facets are one: %u", hull.faces.count);
@@ -405,7 +401,8 @@ Test(mesh, hulls_of_clouds)
 		struct hull hull = {0};
 		uint32_t edges = 0;
 		for (size_t i = 0; i < ARRAY_LEN(points); i++)
-			points[i] = (struct vec3){uniform(&seed), uniform(&seed), uniform(&seed) * 0.1};
+			points[i] = (struct vec3){random_between(&seed, -1, 1), random_between(&seed, -1, 1),
+				random_between(&seed, -1, 1) * 0.1};
 		cr_assert_eq(hull_make(points, ARRAY_LEN(points), &hull, NULL), TROUPE_OK);
 		for (uint32_t f = 0; f < hull.faces.count; f++) {
 			const struct hull_face *face = &hull.faces.at[f];
@@ -768,8 +765,7 @@ Test(mesh, outlines_at_random)
 		struct vec3 points[60];
 		double twice = 0;
 		for (size_t i = 0; i < ARRAY_LEN(points); i++) {
-			seed = hash_mix(seed, 11);
-			double r = 0.2 + (double)(seed >> 11) * 0x1p-53, a = 2 * M_PI * (double)i / ARRAY_LEN(points);
+			double r = random_between(&seed, 0.2, 1.2), a = 2 * M_PI * (double)i / ARRAY_LEN(points);
 			points[i] = (struct vec3){r * cos(a), r * sin(a), 0};
 		}
 		for (size_t i = 0; i < ARRAY_LEN(points); i++) {

@@ -1,6 +1,6 @@
 /* Messages that are written as bytes without structs have the bytes that protobuf-c writes: random numbers, zeros of
  * both signs, nan, times before 0, names from none to longer than a length of one byte. */
-#include "base/hash.h"
+#include "../random.h"
 #include "server/encode.h"
 #include "server/encode_often.h"
 #include "topic/message.h"
@@ -19,22 +19,19 @@ TestSuite(often, .timeout = 60);
 enum { ROUNDS = 20000, POSES = 4, NAME_MAX_BYTES = 20000 };
 
 static uint64_t dice;
-static uint64_t roll(uint64_t below)
-{
-	dice = hash_mix(dice, 0x9e3779b97f4a7c15u);
-	return (dice >> 8) % below;
-}
 
 static double number(void)
 {
 	static const double some[] = {0, -0.0, 1, -1, 0.5, NAN, INFINITY, 5e-324};
-	return roll(3) ? (double)roll(1u << 30) / 1e4 - 5e4 : some[roll(ARRAY_LEN(some))];
+	return random_below64(&dice, 3) ? (double)random_below64(&dice, 1u << 30) / 1e4 - 5e4
+					: some[random_below64(&dice, ARRAY_LEN(some))];
 }
 
 static int64_t time_ns(void)
 {
 	static const int64_t some[] = {0, 1, 999999999, 1000000000, -1, -1000000001, INT64_MAX, INT64_MIN};
-	return roll(3) ? (int64_t)roll(UINT64_C(1) << 50) : some[roll(ARRAY_LEN(some))];
+	return random_below64(&dice, 3) ? (int64_t)random_below64(&dice, UINT64_C(1) << 50)
+					: some[random_below64(&dice, ARRAY_LEN(some))];
 }
 
 /* Lengths about the places where lengths of parts need one more byte. */
@@ -43,8 +40,10 @@ static const char *name(void)
 	static char names[8][NAME_MAX_BYTES + 1];
 	static unsigned next;
 	char *out = names[next++ % 8];
-	size_t count = roll(4) ? roll(20) : roll(8) ? roll(160) : roll(NAME_MAX_BYTES);
-	memset(out, 'a' + (int)roll(26), count);
+	size_t count = random_below64(&dice, 4)   ? random_below64(&dice, 20)
+		       : random_below64(&dice, 8) ? random_below64(&dice, 160)
+						  : random_below64(&dice, NAME_MAX_BYTES);
+	memset(out, 'a' + (int)random_below64(&dice, 26), count);
 	out[count] = '\0';
 	return out;
 }
@@ -165,7 +164,8 @@ Test(often, odometry)
 	for (dice = 1; dice <= ROUNDS; dice++) {
 		uint64_t seed = dice;
 		int64_t ns = time_ns();
-		const char *frame = roll(4) ? name() : NULL, *child = roll(4) ? name() : NULL;
+		const char *frame = random_below64(&dice, 4) ? name() : NULL,
+			   *child = random_below64(&dice, 4) ? name() : NULL;
 		struct troupe_pose at = random_pose();
 		double linear = number(), angular = number();
 		struct text written = {0};
@@ -192,7 +192,8 @@ Test(often, tf)
 	for (dice = 1; dice <= ROUNDS; dice++) {
 		uint64_t seed = dice;
 		int64_t ns = time_ns();
-		const char *frame = roll(4) ? name() : NULL, *child = roll(4) ? name() : NULL;
+		const char *frame = random_below64(&dice, 4) ? name() : NULL,
+			   *child = random_below64(&dice, 4) ? name() : NULL;
 		struct troupe_pose at = random_pose();
 		struct text written = {0};
 		struct header header, of_pose;
@@ -221,13 +222,14 @@ Test(often, poses)
 		Gz__Msgs__Pose *list[POSES];
 		Gz__Msgs__PoseV message = GZ__MSGS__POSE__V__INIT;
 		message.header = fill_header(&header, ns, NULL, NULL);
-		message.n_pose = roll(POSES + 1);
+		message.n_pose = random_below64(&dice, POSES + 1);
 		message.pose = list;
 		encode_often_poses(&written, ns);
 		for (size_t i = 0; i < message.n_pose; i++) {
 			struct troupe_pose at = random_pose();
 			const char *of = name();
-			uint32_t id = roll(2) ? (uint32_t)roll(300) : (uint32_t)roll(UINT64_C(1) << 32);
+			uint32_t id = random_below64(&dice, 2) ? (uint32_t)random_below64(&dice, 300)
+							       : (uint32_t)random_below64(&dice, UINT64_C(1) << 32);
 			list[i] = fill_pose(&poses[i], &at, of, id);
 			encode_often_pose(&written, &at, of, id);
 		}
@@ -254,24 +256,26 @@ Test(often, view)
 		double rtf = number();
 		struct troupe_scene_model models[MODELS] = {0};
 		struct troupe_scene_link links[LINKS] = {0};
-		struct troupe_scene scene = {.models = models, .links = links, .epoch = roll(3) ? roll(1u << 20) : 0};
-		uint64_t step = roll(3) ? roll(UINT64_C(1) << 40) : 0;
+		struct troupe_scene scene = {.models = models,
+			.links = links,
+			.epoch = random_below64(&dice, 3) ? random_below64(&dice, 1u << 20) : 0};
+		uint64_t step = random_below64(&dice, 3) ? random_below64(&dice, UINT64_C(1) << 40) : 0;
 		uint32_t ids[MODELS], status[MODELS], link_ids[LINKS];
 		float poses[LINKS][7];
-		const struct encode_picture picture = {
-			(uint32_t)roll(MODELS + 1), (uint32_t)roll(LINKS + 1), status, poses};
+		const struct encode_picture picture = {(uint32_t)random_below64(&dice, MODELS + 1),
+			(uint32_t)random_below64(&dice, LINKS + 1), status, poses};
 		struct text written = {0};
 		struct header header;
 		Troupe__Msgs__View message = TROUPE__MSGS__VIEW__INIT;
 		for (uint32_t i = 0; i < picture.model_count; i++) {
-			ids[i] = (uint32_t)(models[i].id = roll(UINT64_C(1) << 32));
-			uint32_t secondary = (uint32_t)roll(9);
-			bool asleep = roll(2), loaded = roll(2);
+			ids[i] = (uint32_t)(models[i].id = random_below64(&dice, UINT64_C(1) << 32));
+			uint32_t secondary = (uint32_t)random_below64(&dice, 9);
+			bool asleep = random_below64(&dice, 2), loaded = random_below64(&dice, 2);
 			status[i] = encode_status(secondary, asleep, loaded);
 			cr_expect_eq(status[i], secondary + (asleep ? 1u << 31 : 0) + (loaded ? 0 : 1u << 30));
 		}
 		for (uint32_t i = 0; i < picture.link_count; i++) {
-			links[i].handle.at = (uint32_t)roll(1000);
+			links[i].handle.at = (uint32_t)random_below64(&dice, 1000);
 			link_ids[i] = ENCODE_LINK_ID | links[i].handle.at;
 			struct troupe_pose pose = random_pose();
 			add_floats(&pose, poses[i]);
@@ -301,13 +305,14 @@ Test(often, mesh)
 		uint64_t seed = dice;
 		double points[3 * 9];
 		float singles[3 * 9];
-		uint32_t corners[3 * 9], point_count = (uint32_t)roll(10), triangle_count = (uint32_t)roll(10);
+		uint32_t corners[3 * 9], point_count = (uint32_t)random_below64(&dice, 10),
+					 triangle_count = (uint32_t)random_below64(&dice, 10);
 		struct text written = {0};
 		Troupe__Msgs__Mesh message = TROUPE__MSGS__MESH__INIT;
 		for (size_t i = 0; i < ARRAY_LEN(points); i++) {
 			points[i] = number();
 			singles[i] = (float)points[i];
-			corners[i] = (uint32_t)roll(1000);
+			corners[i] = (uint32_t)random_below64(&dice, 1000);
 		}
 		message.n_point = 3 * point_count;
 		message.point = singles;

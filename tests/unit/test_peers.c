@@ -1,10 +1,10 @@
 /* Each rule of the membership of peers by itself, then thousands of random schedules: a primary and secondaries,
  * with frames in order but late; some peers are cut off, frozen, strangers, or too many, at any moment. */
+#include "../random.h"
 #include "net/peers.h"
 
 #include "config.h"
 
-#include "base/hash.h"
 #include "net/follow.h"
 #include "net/gather.h"
 
@@ -69,12 +69,6 @@ struct net {
 	uint64_t delay_max_ns;
 };
 
-static uint64_t below(struct net *net, uint64_t limit)
-{
-	net->seed = hash_mix(net->seed, 0x9e3779b97f4a7c15u);
-	return net->seed % limit;
-}
-
 static struct hello hello_of(enum hello_role role, uint32_t node)
 {
 	struct hello hello = {
@@ -108,7 +102,7 @@ static void put(struct net *net, struct line *line, enum frame_type type, const 
 	cr_assert_leq(line->end - line->begin, LINE_MAX, "a line overflows");
 	cr_assert_leq(count, sizeof frame->bytes);
 	uint64_t before = line->end - 1 > line->begin ? line->frames[(line->end - 2) % LINE_MAX].at_ns : 0;
-	uint64_t at_ns = net->now_ns + below(net, net->delay_max_ns);
+	uint64_t at_ns = net->now_ns + random_below64(&net->seed, net->delay_max_ns);
 	frame->at_ns = MAX(before, at_ns);
 	frame->type = type;
 	frame->count = count;
@@ -147,7 +141,7 @@ static void act(struct net *net, uint32_t node, const struct peers_action *actio
 	case PEERS_CLOSE:
 		cr_assert_not_null(c, "closed a connection that is not there");
 		line->closed = true;
-		line->closed_ns = net->now_ns + below(net, net->delay_max_ns);
+		line->closed_ns = net->now_ns + random_below64(&net->seed, net->delay_max_ns);
 		*(node ? &c->secondary_id : &c->primary_id) = PEERS_NONE;
 		break;
 	case PEERS_STARTED:
@@ -232,7 +226,7 @@ static void secondary_takes(struct net *net, uint32_t node, struct connection *c
 		return;
 	n->works = true;
 	n->step = number;
-	n->works_ns = net->now_ns + below(net, 3 * MS);
+	n->works_ns = net->now_ns + random_below64(&net->seed, 3 * MS);
 }
 
 static void deliver(struct net *net, uint32_t node, bool to_primary)
@@ -869,18 +863,19 @@ static enum fate play(uint64_t seed)
 	static struct net net;
 	uint64_t number = seed;
 	net.seed = seed;
-	uint32_t secondaries = 1 + (uint32_t)below(&net, 3), extra = (uint32_t)below(&net, 2);
+	uint32_t secondaries = 1 + (uint32_t)random_below64(&net.seed, 3),
+		 extra = (uint32_t)random_below64(&net.seed, 2);
 	uint64_t state = net.seed;
 	set_up(&net, secondaries, extra, state);
-	net.delay_max_ns = 1 + below(&net, 40) * MS;
-	struct plot plot = {(enum fate)below(&net, FATES), 0, below(&net, 400) * MS};
-	plot.node = (uint32_t)below(&net, net.count);
+	net.delay_max_ns = 1 + random_below64(&net.seed, 40) * MS;
+	struct plot plot = {(enum fate)random_below64(&net.seed, FATES), 0, random_below64(&net.seed, 400) * MS};
+	plot.node = (uint32_t)random_below64(&net.seed, net.count);
 	for (uint32_t i = 1; i < net.count; i++)
 		if (plot.at_ns > i * 3 * MS || i != plot.node)
 			connect_node(&net, i);
 	bool struck = false;
 	while (net.now_ns < 14000 * MS && !all_ended(&net)) {
-		pass(&net, MS + below(&net, 2 * MS));
+		pass(&net, MS + random_below64(&net.seed, 2 * MS));
 		if (!struck && net.now_ns >= plot.at_ns) {
 			struck = true;
 			strike(&net, &plot);

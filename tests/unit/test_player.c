@@ -1,6 +1,7 @@
 /* A player of recordings: each state that it shows is the recorded one, whatever the order of the jumps and the number
  * of secondaries; clients of its server see it; commands are refused; recordings that are cut off, damaged or forged
  * end with one line, or show what is left. */
+#include "../random.h"
 #include "clients.h"
 
 #include "topic/troupe.pb-c.h"
@@ -99,10 +100,8 @@ Test(player, any_step_has_its_hash)
 		for (size_t i = 0; i < ARRAY_LEN(steps); i++)
 			go(player, steps[i], hashes);
 		uint64_t state = 7;
-		for (int i = 0; i < 20; i++) {
-			state = state * 6364136223846793005u + 1442695040888963407u;
-			go(player, (state >> 33) % (STEPS + 1), hashes);
-		}
+		for (int i = 0; i < 20; i++)
+			go(player, random_below64(&state, STEPS + 1), hashes);
 		cr_assert_gt(servers, 5u);
 		troupe_player_close(player);
 	}

@@ -1,6 +1,7 @@
 /* Rays hit what is there. Each ray is compared with a search over all visuals that knows no tree: a box of the tree
  * that is too small, a ray that is cut too short, a visual that was not followed, or a tie that depends on the order,
  * would give another hit. */
+#include "../random.h"
 #include "base/hash.h"
 #include "sdf_help.h"
 #include "sensor/pierce.h"
@@ -14,18 +15,6 @@
 #include <stdlib.h>
 
 TestSuite(rays, .timeout = 120);
-
-static double uniform(uint64_t *seed, double lo, double hi)
-{
-	*seed = hash_mix(*seed, 55);
-	return lo + (hi - lo) * ((double)(*seed >> 11) / 9007199254740992.0);
-}
-
-static struct vec3 random_vec3(uint64_t *seed, double size)
-{
-	double x = uniform(seed, -size, size), y = uniform(seed, -size, size);
-	return (struct vec3){x, y, uniform(seed, -size, size)};
-}
 
 static struct vec3 random_direction(uint64_t *seed)
 {
@@ -170,7 +159,8 @@ Test(rays, formulas_agree_with_the_definitions)
 	uint32_t hits = 0, misses = 0;
 	for (int i = 0; i < 12000; i++) {
 		enum sdf_shape_kind kind = kinds[i % (int)ARRAY_LEN(kinds)];
-		struct vec3 s = {uniform(&seed, 0.2, 3), uniform(&seed, 0.2, 3), uniform(&seed, 0.2, 3)};
+		struct vec3 s = {
+			random_between(&seed, 0.2, 3), random_between(&seed, 0.2, 3), random_between(&seed, 0.2, 3)};
 		bool far = i % 3 == 0;
 		struct vec3 direction = random_direction(&seed);
 		if (i % 5 == 1) /* along an axis */
@@ -231,8 +221,8 @@ Test(rays, a_room_is_right_to_a_micrometre)
 		struct world w = load_room(middles[m]);
 		uint64_t seed = 3;
 		for (int i = 0; i < 20000; i++) {
-			struct vec3 in = {
-				uniform(&seed, -4.9, 4.9), uniform(&seed, -3.4, 3.4), uniform(&seed, -1.4, 1.4)};
+			struct vec3 in = {random_between(&seed, -4.9, 4.9), random_between(&seed, -3.4, 3.4),
+				random_between(&seed, -1.4, 1.4)};
 			struct vec3 d = random_direction(&seed), from = vec3_add(in, middles[m]);
 			in = vec3_sub(from, middles[m]); /* as rounded */
 			double tx = (copysign(5, d.x) - in.x) / d.x, ty = (copysign(3.5, d.y) - in.y) / d.y,
@@ -296,7 +286,8 @@ static void turn_bodies(struct world *w, uint64_t seed)
 	for (uint32_t b = 0; b < w->scene->body_count; b++) {
 		struct body_state *body = state_body(w->state, b, false);
 		body->p = vec3_add(body->p, random_vec3(&seed, 1));
-		body->q = quat_from_rpy(uniform(&seed, -3, 3), uniform(&seed, -3, 3), uniform(&seed, -3, 3));
+		body->q = quat_from_rpy(
+			random_between(&seed, -3, 3), random_between(&seed, -3, 3), random_between(&seed, -3, 3));
 	}
 	rays_follow(w->rays, w->state);
 }
@@ -370,8 +361,8 @@ static struct ray_hit search_all(const struct world *w, const struct ray *ray, u
 static void make_rays(struct ray *cast, uint32_t count, double size, uint64_t seed)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		double min = i % 7 == 3 ? uniform(&seed, 0, 2 * size) : 0,
-		       max = i % 7 == 4 ? uniform(&seed, 0, 2 * size) : (double)INFINITY;
+		double min = i % 7 == 3 ? random_between(&seed, 0, 2 * size) : 0,
+		       max = i % 7 == 4 ? random_between(&seed, 0, 2 * size) : (double)INFINITY;
 		struct vec3 from = random_vec3(&seed, size), d = random_direction(&seed);
 		if (i % 11 == 0)
 			d = (struct vec3){i % 3 == 0, i % 3 == 1, i % 3 == 2};

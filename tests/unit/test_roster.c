@@ -1,8 +1,8 @@
 /* A world changes at random, step after step. The roster looks only at changes; its assignment must be that of a
  * policy that sees the whole world in every step. */
+#include "../random.h"
 #include "run/roster.h"
 
-#include "base/hash.h"
 #include "joined.h"
 #include "run/step.h"
 
@@ -33,16 +33,10 @@ struct world {
 	uint32_t model[MODELS], level[LEVELS], home[MODELS], component_of[MODELS];
 };
 
-static uint32_t below(struct world *world, uint32_t limit)
-{
-	world->seed = hash_mix(world->seed, 1);
-	return (uint32_t)(world->seed % limit);
-}
-
 static void make(struct world *world, uint64_t seed)
 {
 	*world = (struct world){.seed = seed};
-	world->secondaries = 1 + below(world, 4);
+	world->secondaries = 1 + random_below(&world->seed, 4);
 	world->scene = (struct scene){.models = world->models,
 		.model_count = MODELS,
 		.levels = world->levels,
@@ -51,14 +45,14 @@ static void make(struct world *world, uint64_t seed)
 	for (uint32_t l = 0; l < LEVELS; l++)
 		world->levels[l].models = world->named[l];
 	for (uint32_t m = 0; m < MODELS; m++) {
-		uint32_t level = m < CARGO ? SCENE_NONE : below(world, LEVELS);
+		uint32_t level = m < CARGO ? SCENE_NONE : random_below(&world->seed, LEVELS);
 		world->models[m] = (struct scene_model){.performer = m < CARGO, .level = level, .body_count = 1};
 		world->is_mover[m] = m < CARGO;
-		world->active[m] = m < CARGO && below(world, 3);
+		world->active[m] = m < CARGO && random_below(&world->seed, 3);
 		if (level != SCENE_NONE)
 			world->named[level][world->levels[level].model_count++] = m;
-		if (!below(world, 12))
-			world->model_pin[m] = below(world, world->secondaries) + 1;
+		if (!random_below(&world->seed, 12))
+			world->model_pin[m] = random_below(&world->seed, world->secondaries) + 1;
 	}
 	tracker_init(&world->tracker, &world->scene);
 	roster_init(&world->roster, world->secondaries, LEVELS, assign_policies);
@@ -140,16 +134,19 @@ static void touch(struct world *world, uint32_t a, uint32_t b, bool on)
 
 static void happen(struct world *world)
 {
-	uint32_t model = below(world, CARGO), kind = below(world, 20);
+	uint32_t model = random_below(&world->seed, CARGO), kind = random_below(&world->seed, 20);
 	if (kind == 0) {
 		set_active(world, model, !world->active[model]);
 	} else if (kind == 1) {
-		world->model_pin[model] = below(world, 2) ? below(world, world->secondaries + 1) : ASSIGN_NONE;
+		world->model_pin[model] = random_below(&world->seed, 2)
+						  ? random_below(&world->seed, world->secondaries + 1)
+						  : ASSIGN_NONE;
 		roster_mark(&world->roster, model);
 	} else if (kind < 8) {
-		touch(world, below(world, MODELS), below(world, MODELS), below(world, 3) == 0);
+		touch(world, random_below(&world->seed, MODELS), random_below(&world->seed, MODELS),
+			random_below(&world->seed, 3) == 0);
 	} else if (world->active[model]) {
-		set_near(world, model, below(world, LEVELS), below(world, 3));
+		set_near(world, model, random_below(&world->seed, LEVELS), random_below(&world->seed, 3));
 	}
 }
 
@@ -241,7 +238,7 @@ Test(roster, assigns_as_if_it_saw_all_in_every_step)
 	for (uint64_t seed = 1; seed <= 400; seed++) {
 		struct world world;
 		make(&world, seed);
-		uint32_t busy = 1 + below(&world, 6);
+		uint32_t busy = 1 + random_below(&world.seed, 6);
 		for (uint32_t k = 0; k < 150; k++) {
 			for (uint32_t i = 0; i < busy && k; i++)
 				happen(&world);

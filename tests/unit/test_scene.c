@@ -1,6 +1,6 @@
 /* The boxes of shapes are compared with points of the shapes' surfaces, in random poses. A part outside the box would
  * touch nothing. */
-#include "base/hash.h"
+#include "../random.h"
 #include "mesh/hull.h"
 #include "scene/scene.h"
 #include "sdf_help.h"
@@ -12,16 +12,12 @@ TestSuite(scene, .timeout = 20);
 
 static uint64_t dice = 1;
 
-static double between(double low, double high)
-{
-	dice = hash_mix(dice, 77);
-	return low + (high - low) * ((double)(dice >> 11) / 9007199254740992.0);
-}
-
 static struct pose any_pose(void)
 {
-	struct quat q = {between(-1, 1), between(-1, 1), between(-1, 1), between(-1, 1)};
-	return (struct pose){{between(-9, 9), between(-9, 9), between(-9, 9)}, quat_unit(q)};
+	struct quat q = {random_between(&dice, -1, 1), random_between(&dice, -1, 1), random_between(&dice, -1, 1),
+		random_between(&dice, -1, 1)};
+	return (struct pose){{random_between(&dice, -9, 9), random_between(&dice, -9, 9), random_between(&dice, -9, 9)},
+		quat_unit(q)};
 }
 
 /* A point of the surface, or inside it. u and v from 0 to 1 reach all of the surface. */
@@ -76,9 +72,12 @@ Test(scene, boxes_are_exact)
 		for (int round = 0; round < 12; round++) {
 			struct hull hull = {0};
 			struct scene_geom geom = {.kind = kinds[i], .hull = &hull};
-			geom.size = (struct vec3){between(0.2, 1), between(0.2, 1), between(0.2, 1)};
+			geom.size = (struct vec3){random_between(&dice, 0.2, 1), random_between(&dice, 0.2, 1),
+				random_between(&dice, 0.2, 1)};
 			for (int k = 0; k < 9; k++)
-				vec_push(&hull.points, ((struct vec3){between(-1, 1), between(-1, 1), between(-1, 1)}));
+				vec_push(&hull.points,
+					((struct vec3){random_between(&dice, -1, 1), random_between(&dice, -1, 1),
+						random_between(&dice, -1, 1)}));
 			/* upright poses, too: there the formulas divide by numbers that are zero, or nearly zero */
 			struct pose pose = round ? any_pose() : POSE_IDENTITY, inside = any_pose();
 			check_box(&geom, pose, scene_shape_box(&geom, pose));

@@ -1,3 +1,4 @@
+#include "../random.h"
 #include "run/schedule.h"
 #include "run/services.h"
 #include "server/internal.h"
@@ -69,8 +70,7 @@ Test(schedule, any_order_of_posting_comes_out_sorted_and_stable)
 	uint32_t last[STEPS] = {0}, taken = 0;
 	uint64_t random = 1;
 	for (uint32_t i = 0; i < COUNT; i++) {
-		random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-		post(&schedule, (random >> 33) % STEPS, i + 1);
+		post(&schedule, random_below64(&random, STEPS), i + 1);
 		if (i == COUNT / 2) /* some commands are taken in between */
 			for (int number; (number = next(&schedule, 9)) >= 0; taken++)
 				;

@@ -1,6 +1,6 @@
 /* The three forms of messages: which texts and bytes are read, which are refused and with which message, and that each
  * form gives back the message that another form made, for random messages of every type. */
-#include "../topic/random.h"
+#include "../topic/random_message.h"
 #include "base/text.h"
 #include "topic/convert.h"
 #include "topic/message.h"

@@ -1,5 +1,6 @@
 /* Windows: what is guessed before one and proven after it (level/touch.h), compared with exhaustive search, and how
  * long one is (run/window.h). */
+#include "../random.h"
 #include "level/touch.h"
 #include "run/window.h"
 #include "run/wire_window.h"
@@ -11,12 +12,6 @@
 #include <math.h>
 
 TestSuite(window, .timeout = 60);
-
-static double uniform(uint64_t *seed)
-{
-	*seed = hash_mix(*seed, 0x9e3779b97f4a7c15u);
-	return (double)(*seed >> 11) / 9007199254740992.0;
-}
 
 /* --- guess and proof ---------------------------------------------------------------------------------------------- */
 
@@ -70,11 +65,11 @@ static void walk(struct touch *touch, uint64_t *seed, uint64_t mark, uint32_t *m
 	const double pace = mark % 5 ? 0.02 : 0.4; /* in some windows models go far beyond what is known around them */
 	*ret_count = 0;
 	for (uint32_t m = 0; m < COUNT; m++) {
-		bool moves = !is_unloaded(touch, m) && uniform(seed) < 0.6;
+		bool moves = !is_unloaded(touch, m) && random_unit(seed) < 0.6;
 		struct aabb box = boxes[m].box;
 		sweeps[m].box = AABB_NONE;
 		for (int s = 0; s < STEPS; s++) {
-			struct vec3 by = vec3_scale(speeds[m], moves ? pace * uniform(seed) : 0);
+			struct vec3 by = vec3_scale(speeds[m], moves ? pace * random_unit(seed) : 0);
 			box = (struct aabb){vec3_add(box.lo, by), vec3_add(box.hi, by)};
 			path[s][m] = box;
 			sweeps[m].box = aabb_join(sweeps[m].box, box);
@@ -105,8 +100,8 @@ static void arrive(struct touch *touch, const uint32_t *moved, uint32_t count, i
 /* Now and then a model is unloaded; one that is reached is here from then on. */
 static void load(struct touch *touch, uint64_t *seed)
 {
-	if (uniform(seed) < 0.1)
-		touch_unload(touch, (uint32_t)(uniform(seed) * COUNT), NULL);
+	if (random_unit(seed) < 0.1)
+		touch_unload(touch, (uint32_t)(random_unit(seed) * COUNT), NULL);
 	for ((void)touch_find(touch, boxes); touch->reached.count; (void)touch_find(touch, boxes))
 		for (uint32_t i = 0; i < touch->reached.count; i++)
 			touch_add(touch, touch->reached.at[i], &boxes[touch->reached.at[i]].box);
@@ -117,7 +112,7 @@ static void check_window(struct touch *touch, uint64_t *seed, uint64_t mark, str
 	uint32_t moved[COUNT], count, at = 0;
 	bool blind = mark % 3 == 0, met = false, left = false;
 	for (uint32_t m = 0; m < COUNT; m++)
-		reaches[m] = uniform(seed) < 0.02 ? 0 : 0.15 + 0.1 * uniform(seed);
+		reaches[m] = random_unit(seed) < 0.02 ? 0 : 0.15 + 0.1 * random_unit(seed);
 	load(touch, seed);
 	(void)touch_find_near(touch, boxes, reach_of, blind ? touch : NULL);
 	for (uint32_t i = 1; i < touch->near.count; i++)
@@ -172,9 +167,9 @@ Test(window, what_is_proven_holds)
 	}
 	touch_init(&touch, &scene);
 	for (uint32_t m = 0; m < COUNT; m++) {
-		struct vec3 at = {uniform(&seed) * 16, uniform(&seed) * 16, uniform(&seed) * 3};
+		struct vec3 at = {random_unit(&seed) * 16, random_unit(&seed) * 16, random_unit(&seed) * 3};
 		boxes[m].box = aabb_around(at, (struct vec3){0.5, 0.5, 0.5});
-		speeds[m] = (struct vec3){uniform(&seed) - 0.5, uniform(&seed) - 0.5, uniform(&seed) - 0.5};
+		speeds[m] = (struct vec3){random_unit(&seed) - 0.5, random_unit(&seed) - 0.5, random_unit(&seed) - 0.5};
 		(m % 10 == 0 ? touch_unload : touch_add)(&touch, m, &boxes[m].box);
 	}
 	for (uint64_t mark = 1; mark <= WINDOWS; mark++)
@@ -272,8 +267,9 @@ static void make_told(struct step *step, struct ack *ack, struct touch_sweep *se
 	*step = (struct step){.window = 9, .mark = 5, .origins = STEP_ORIGINS_ALL, .hashes = true};
 	*ack = (struct ack){.good = 9};
 	for (uint32_t m = 0; m < TOLD; m++) {
-		struct vec3 at = {uniform(seed) * 2e5 - 1e5, uniform(seed) - 0.5, (uniform(seed) - 0.5) * 1e-7};
-		sent[m] = (struct touch_sweep){.box = aabb_around(at, (struct vec3){uniform(seed), 1e-9, 3}),
+		struct vec3 at = {
+			random_unit(seed) * 2e5 - 1e5, random_unit(seed) - 0.5, (random_unit(seed) - 0.5) * 1e-7};
+		sent[m] = (struct touch_sweep){.box = aabb_around(at, (struct vec3){random_unit(seed), 1e-9, 3}),
 			.mark = 5,
 			.last = 1 + m % 9,
 			.origin = {at, at},

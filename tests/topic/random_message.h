@@ -1,10 +1,10 @@
 /* Random messages of any type, from its descriptor: each field is given or not, lists have up to three elements, parts
  * are nested a few levels deep. The same seed gives the same message. */
-#ifndef TESTS_TOPIC_RANDOM_H
-#define TESTS_TOPIC_RANDOM_H
+#ifndef TESTS_TOPIC_RANDOM_MESSAGE_H
+#define TESTS_TOPIC_RANDOM_MESSAGE_H
 
+#include "../random.h"
 #include "base/arena.h"
-#include "base/hash.h"
 #include "topic/message.h"
 
 #include <math.h>
@@ -17,19 +17,13 @@ struct random_source {
 	bool any_number;    /* the numbers may be inf and nan, too */
 };
 
-static inline size_t random_below(struct random_source *source, size_t limit)
-{
-	source->state = hash_mix(source->state, 0x9e3779b97f4a7c15u);
-	return (size_t)(source->state >> 20) % limit;
-}
-
 static inline double random_double(struct random_source *source)
 {
 	static const double some[] = {0, 1, -1, 0.1, -2.5e-7, 1e9, 123456789.125, 3e-310, 1e-40, 16777217,
 		3.40282346638528859812e38, INFINITY, -INFINITY, NAN};
-	size_t i = random_below(source, ARRAY_LEN(some) + 4);
+	size_t i = random_below(&source->state, ARRAY_LEN(some) + 4);
 	if (i >= ARRAY_LEN(some) || (!source->any_number && !isfinite(some[i])))
-		return (double)(int64_t)random_below(source, SIZE_MAX) / 7e12 - 1e6;
+		return (double)(int64_t)random_below64(&source->state, SIZE_MAX) / 7e12 - 1e6;
 	return some[i];
 }
 
@@ -37,7 +31,7 @@ static inline const char *random_string(struct random_source *source, size_t *re
 {
 	static const char *const some[] = {
 		"", "a", "vehicle blue", "say \"no\"\\ 'yes'", "\n\t\r\x01\x7f", "\xc3\xa9\xe2\x82\xac", "# {}[]<>:;,"};
-	size_t i = random_below(source, ARRAY_LEN(some) + 1);
+	size_t i = random_below(&source->state, ARRAY_LEN(some) + 1);
 	if (i == ARRAY_LEN(some) && !is_text) {
 		*ret_count = 5;
 		return "\0\xff\x80\n\0";
@@ -54,7 +48,7 @@ static inline void random_value(
 {
 	static const uint64_t whole[] = {0, 1, 5, 127, 128, 0x7fffffff, 0x80000000, 0xffffffff, 0x7fffffffffffffff,
 		0x8000000000000000, UINT64_MAX, (uint64_t)-3};
-	uint64_t bits = whole[random_below(source, ARRAY_LEN(whole))];
+	uint64_t bits = whole[random_below(&source->state, ARRAY_LEN(whole))];
 	const ProtobufCEnumDescriptor *values;
 	size_t count;
 	switch (field->type) {
@@ -65,11 +59,11 @@ static inline void random_value(
 		*(float *)place = (float)random_double(source);
 		break;
 	case PROTOBUF_C_TYPE_BOOL:
-		*(protobuf_c_boolean *)place = (protobuf_c_boolean)random_below(source, 2);
+		*(protobuf_c_boolean *)place = (protobuf_c_boolean)random_below(&source->state, 2);
 		break;
 	case PROTOBUF_C_TYPE_ENUM:
 		values = type_enum_of_field(field);
-		*(int *)place = values->values[random_below(source, values->n_values)].value;
+		*(int *)place = values->values[random_below(&source->state, values->n_values)].value;
 		break;
 	case PROTOBUF_C_TYPE_STRING:
 		*(char **)place = arena_strdup(&source->arena, random_string(source, &count, true));
@@ -95,10 +89,11 @@ static inline ProtobufCMessage *random_message(struct random_source *source, mes
 		const ProtobufCFieldDescriptor *field = &type->fields[f];
 		char *place = (char *)message + field->offset, *quantifier = (char *)message + field->quantifier_offset;
 		bool is_part = field->type == PROTOBUF_C_TYPE_MESSAGE;
-		if (random_below(source, 3) == 0 || (is_part && (!depth || random_below(source, 3) == 0)))
+		if (random_below(&source->state, 3) == 0 ||
+			(is_part && (!depth || random_below(&source->state, 3) == 0)))
 			continue;
 		if (field->label == PROTOBUF_C_LABEL_REPEATED) {
-			size_t count = random_below(source, 4), bytes = type_field_bytes(field);
+			size_t count = random_below(&source->state, 4), bytes = type_field_bytes(field);
 			char *elements = arena_alloc(&source->arena, count * bytes);
 			for (size_t i = 0; i < count; i++)
 				random_value(source, field, elements + i * bytes, depth);
