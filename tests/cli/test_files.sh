@@ -37,10 +37,7 @@ nothing_left()
 	report $? "$1: $(cat found)"
 }
 
-cat >w.sdf <<'END'
-<sdf version="1.9"><world name="w"><model name="ball"><pose>0 0 5 0 0 0</pose><link name="l"><collision name="c">
-<geometry><sphere><radius>0.5</radius></sphere></geometry></collision></link></model></world></sdf>
-END
+named ball >w.sdf
 echo '5 /world/w/control pause: true' >commands
 : >err
 
@@ -82,7 +79,7 @@ if [ "$(id -u)" != 0 ]; then
 	report $? 'the default of --save-on-stop in a folder that is read-only'
 fi
 printf '%0250d' 1 | tr 0 n >long
-sed "s/world name=\"w\"/world name=\"$(cat long)\"/" w.sdf >long.sdf
+sed "s/world name='w'/world name='$(cat long)'/" w.sdf >long.sdf
 ends 1 'cannot write: File name too long' -- run long.sdf --transport tcp --secondaries 1 --iterations 5
 # A refused run leaves an old recording and an old table as they were.
 echo old >r && echo old >c
@@ -249,7 +246,7 @@ ends 1 'm/model.config:2: a zero byte' -- run includes.sdf
 iconv -f UTF-8 -t UTF-16 w.sdf >wide.sdf
 ends 0 '^7 steps' -- run wide.sdf --rtf 0 --iterations 7
 { iconv -f UTF-8 -t UTF-16 w.sdf; printf '\000\000'; } >wide_zero.sdf
-ends 1 'wide_zero.sdf:3: a zero byte' -- run wide_zero.sdf
+ends 1 'wide_zero.sdf:5: a zero byte' -- run wide_zero.sdf
 
 # --- being stopped -------------------------------------------------------------------------------------------------
 # catches PID: whether the process has a handler for SIGTERM

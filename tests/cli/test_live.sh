@@ -8,14 +8,8 @@ set -u
 worlds=$(cd "$worlds" && pwd)
 case $troupe in /*) ;; *) troupe=$PWD/$troupe ;; esac
 cd "$scratch" || exit 1
-cat >w.sdf <<'END'
-<sdf version='1.9'><world name='w'>
-<physics name='p' type='ode'><max_step_size>0.001</max_step_size><real_time_factor>1</real_time_factor></physics>
-<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1</normal>
-</plane></geometry></collision></link></model>
-<include><uri>models/cart</uri><name>cart</name></include>
-<include><uri>models/cart</uri><name>other</name><pose>0 3 0 0 0 0</pose></include></world></sdf>
-END
+named floor '<include><uri>models/cart</uri><name>other</name><pose>0 3 0 0 0 0</pose></include>' |
+	sed "s/name='floor'/name='w'/; s/factor>0</factor>1</; 1d" >w.sdf
 sed "s/world name='w'/world name='v'/; s/>other</>third</" w.sdf | sed '1,1s/<sdf[^>]*>//; s,</sdf>,,' >v.part
 sed 's,</sdf>,,' w.sdf | cat - v.part >two.sdf
 echo '</sdf>' >>two.sdf

@@ -356,14 +356,7 @@ report $? 'a run that was refused'
 # shellcheck disable=SC2086
 ${TEST_CC:-cc} -Wall -Wextra -Werror "$source/tests/examples/follow.c" -o follow -lm
 report $? 'the example follow does not build'
-cat >floor.sdf <<'END2'
-<sdf version='1.9'><world name='floor'>
-<physics name='p' type='ode'><max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor></physics>
-<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1</normal>
-</plane></geometry></collision></link></model>
-<include><uri>models/cart</uri><name>cart</name></include>
-<plugin filename='troupe' name='troupe::Program'><executable>./drive</executable><arg>300</arg></plugin></world></sdf>
-END2
+named floor "<plugin filename='troupe' name='troupe::Program'><executable>./drive</executable><arg>300</arg></plugin>" >floor.sdf
 cat >drive <<'END2'
 #!/bin/sh
 exec ./follow "$TROUPE_LOCKSTEP_SOCKET" /model/cart "$1"

@@ -139,9 +139,7 @@ again
 has 0 'transport tcp --secondaries 3'
 
 # nothing is reported that the world does not have
-cat >w.sdf <<'END_OF_WORLD'
-<sdf version="1.9"><world name="w"><model name="ball"><pose>0 0 5 0 0 0</pose><link name="l"/></model></world></sdf>
-END_OF_WORLD
+named ball >w.sdf
 sums 0 w.sdf --iterations 20
 has 1 '^20 steps, 0.02 s simulated'
 has 1 '^state [0-9a-f]{16}$'

@@ -41,19 +41,13 @@ done
 
 # the robots are not below the folder of the world
 export SDF_PATH="$robots"
-cat >world.sdf <<END
-<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.002</max_step_size></physics>
-<model name='ground'><static>1</static><link name='l'><collision name='c'><geometry><plane/></geometry></collision>
-</link></model>
-<model name='wall'><static>1</static><pose>3 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box>
+named ground "<model name='wall'><static>1</static><pose>3 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box>
 <size>0.2 4 1</size></box></geometry></collision><visual name='v'><geometry><box><size>0.2 4 1</size></box></geometry>
 </visual></link></model>
 <include><uri>$robots/turtle.urdf</uri></include>
 <include><uri>$robots/turtle.urdf</uri><name>other</name><pose>0 2 0 0 0 1</pose></include>
 <include><uri>$robots/arm.urdf</uri><pose>0 -3 0 0 0 0</pose></include>
-<include><uri>$robots/gripper.urdf</uri><pose>2 -3 1 0 0 0</pose></include>
-</world></sdf>
-END
+<include><uri>$robots/gripper.urdf</uri><pose>2 -3 1 0 0 0</pose></include>" | sed 's/0.001/0.002/' >world.sdf
 cat >commands <<END
 10 /cmd_vel linear {x: 0.4}
 20 /model/arm/joint/elbow_joint/0/cmd_pos data: 0.8
@@ -122,11 +116,7 @@ for variable in AMENT_PREFIX_PATH=elsewhere ROS_PACKAGE_PATH=elsewhere/share GZ_
 done
 
 # The body falls on its side, where its shape decides; so each run below has the mesh, also without the variable.
-cat >fall.sdf <<'END'
-<sdf version='1.9'><world name='w'><model name='ground'><static>1</static><link name='l'><collision name='c'><geometry>
-<plane/></geometry></collision></link></model><include><uri>alone.urdf</uri><pose>0 0 0.3 0.4 0.2 0</pose></include>
-</world></sdf>
-END
+named ground '<include><uri>alone.urdf</uri><pose>0 0 0.3 0.4 0.2 0</pose></include>' >fall.sdf
 # falls NAME ARGUMENT...: the hash of the last step, in the file NAME
 falls()
 {

@@ -6,6 +6,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 troupe=${TROUPE:-./troupe}
 worlds=${SOURCE_DIR:-.}/worlds
+named_worlds=$(cd "${SOURCE_DIR:-.}/tests/worlds" && pwd)
 quick=${TROUPE_TEST_QUICK:-}
 full=${TROUPE_TEST_FULL:-}
 long=${TROUPE_TEST_LONG:-}
@@ -76,6 +77,11 @@ run()
 		return 1
 	}
 }
+
+# named_head NAME: the world tests/worlds/NAME.sdf without its end, for a script that adds models
+named_head() { sed '$d' "$named_worlds/$1.sdf"; }
+# named NAME [ELEMENTS]: that world, with these elements added to it
+named() { named_head "$1" && printf '%s</world></sdf>\n' "${2:-}"; }
 
 # The value of this member in a report, if it is a number.
 member() { sed -n "s/^  \"$2\": \"*\([0-9a-fx.]*\)\"*,*\$/\1/p" "$1"; }

@@ -4,13 +4,7 @@
 # without the controller; the controller is killed; it does not come; the run is stopped while it waits.
 . "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 set -u
-cat >"$scratch/floor.sdf" <<'END'
-<sdf version='1.9'><world name='floor'>
-<physics name='p' type='ode'><max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor></physics>
-<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1</normal>
-</plane></geometry></collision></link></model>
-<include><uri>models/cart</uri><name>cart</name></include></world></sdf>
-END
+named floor >"$scratch/floor.sdf"
 # shellcheck disable=SC2086
 ${TEST_CC:-cc} -Wall -Wextra -Werror "${SOURCE_DIR:-.}/tests/examples/follow.c" -o "$scratch/follow" -lm
 check 'the example follow does not build' $?

@@ -344,14 +344,7 @@ check "nowhere to record: $(cat "$scratch/err")" $?
 # --- a run that fails ----------------------------------------------------------------------------------------------
 # Its recording holds every step up to the failure, and the last state with the effects of the commands and decisions of
 # the step that failed.
-cat >"$scratch/fails.sdf" <<'END'
-<sdf version="1.9"><world name="w"><model name="belt"><static>true</static><link name="l"><collision name="c"><geometry><box>
-<size>20 1 0.2</size></box></geometry></collision></link>
-<plugin name="gz::sim::systems::TrackController" filename="x"><link>l</link></plugin></model>
-<model name="b"><pose>0 0 0.2 0 0 0</pose><link name="l"><inertial auto="true"/><collision name="c"><geometry><box>
-<size>0.2 0.2 0.2</size></box></geometry></collision></link></model>
-<model name="x"><pose>0 9 5 0 0 0</pose><link name="l"/></model></world></sdf>
-END
+named belt "<model name='x'><pose>0 9 5 0 0 0</pose><link name='l'/></model>" >"$scratch/fails.sdf"
 {
 	echo '5 /model/belt/link/l/track_cmd_vel data: 1'
 	echo '100 /world/w/set_physics gravity {z: -1e6}'

@@ -298,10 +298,7 @@ for word in x -1 1.5 ''; do
 	check "--save-at '$word': $(cat "$scratch/err")" $ok
 done
 # The state before a step in which a model diverges is saved with the number of this step, and without any effect of it.
-cat >"$scratch/wild.sdf" <<-END
-<sdf version="1.9"><world name="w"><gravity>0 0 -1000000</gravity><model name="m"><link name="l">
-<collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry></collision></link></model></world></sdf>
-END
+named falls >"$scratch/wild.sdf"
 for options in '0' '2'; do
 	"$troupe" run "$scratch/wild.sdf" --rtf 0 -v 0 --secondaries $options --hash-every 1 --save-on-stop "$scratch/wild.%s" \
 		>"$scratch/out" 2>"$scratch/err"

@@ -58,8 +58,7 @@ done
 # A stack that is solved iteratively, as this one is by ODE, trembles, and falls asleep all the same; a model that
 # sinks by 2 mm/s, held by its damper, does not.
 {
-	echo '<sdf version="1.9"><world name="w">
-	<model name="ground"><static>1</static><link name="l"><collision name="c"><geometry><plane/></geometry></collision></link></model>'
+	named_head ground
 	for i in 0 1 2 3 4 5 6 7 8 9; do
 		echo "<model name='crate_$i'><pose>0 0 $i.5 0 0 0</pose><link name='l'><inertial><mass>$((1 + i % 3))</mass></inertial>
 		<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model>"

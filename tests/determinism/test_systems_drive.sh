@@ -87,12 +87,7 @@ following()
 }
 
 {
-	cat <<-'END'
-		<sdf version='1.9' xmlns:gz='http://gazebosim.org/schema'><world name='drives'>
-		<physics name='p' type='ode'><max_step_size>0.004</max_step_size></physics><model name='ground'>
-		<static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1</normal></plane></geometry>
-		</collision></link></model>
-	END
+	named_head ground | sed "s/name='w'/name='drives'/; s/0.001/0.004/"
 	steered steered_0 '0 0 0 0 0 0'
 	steered steered_1 '0 5 0 0 0 0'
 	rolling rolling_0 '3 0.3 0 0 0 1'

@@ -62,10 +62,8 @@ level()
 }
 
 {
+	named_head ground | sed "s/name='w'/name='joints'/; s/0.001/0.004/"
 	cat <<-'END'
-		<sdf version='1.9'><world name='joints'><physics name='p' type='ode'><max_step_size>0.004</max_step_size></physics>
-		<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1</normal>
-		</plane></geometry></collision></link></model>
 		<model name='crane'><static>true</static><pose>0 -3 2 0 0 0</pose><link name='l'/><plugin
 		name='gz::sim::systems::DetachableJoint' filename='x'><parent_link>l</parent_link><child_model>load</child_model>
 		<child_link>l</child_link></plugin></model>

@@ -76,11 +76,7 @@ box()
 }
 
 {
-	cat <<-'END'
-		<sdf version='1.9'><world name='surfaces'><physics name='p' type='ode'><max_step_size>0.004</max_step_size></physics>
-		<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1</normal>
-		</plane></geometry></collision></link></model>
-	END
+	named_head ground | sed "s/name='w'/name='surfaces'/; s/0.001/0.004/"
 	tank tank_0 '0 0 0 0 0 0'
 	tank tank_1 '2 0.1 0 0 0 3.1'
 	cart cart_0 '0 3 0 0 0 0'

@@ -62,8 +62,7 @@ check "large: groups that are dissolved: $(diff "$scratch/single" "$scratch/othe
 
 # Crates fall asleep within windows that are refuted, because balls fall on others at that time: they fall asleep again.
 {
-	echo "<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.002</max_step_size></physics>"
-	echo "<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane/></geometry></collision></link></model>"
+	named_head ground | sed 's/0.001/0.002/'
 	for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
 		echo "<model name='crate_$i'><pose>$((2 * i)) 0 $(awk "BEGIN { print 0.25 + $i % 3 * 0.0001 }") 0 0 0</pose>"
 		echo "<link name='l'><collision name='c'><geometry><box>"

@@ -2,9 +2,9 @@
  * dropped; an ack can be decoded again, also after a damaged one. In memory, a primary and its secondaries take the
  * steps of a world in this way. At each step the state is that of the same world in one process; so are the state in
  * the middle of a step, and the bytes of a saved state. */
+#include "../named.h"
 #include "check.h"
 #include "copies.h"
-#include "three_levels.h"
 
 #include "net/inproc/inproc.h"
 
@@ -68,13 +68,11 @@ static struct text make_begin(void)
 	struct troupe_server *server;
 	struct troupe_error error;
 	struct text out = {0};
-	char *text = three_levels_world();
 	def.world_path = "w.sdf";
-	def.world_text = text;
+	def.world_text = named_world("levels", NULL);
 	def.secondaries = 0;
 	def.pace = TROUPE_PACE_FACTOR;
 	copies_must(troupe_server_create(&def, &server, &error), "the world", &error);
-	free(text);
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		copies_must(
 			troupe_server_command(server, commands[i].step, commands[i].topic, commands[i].text, &error),

@@ -1,6 +1,7 @@
 /* Meshes are read while the process has other threads: models with meshes are created in a running world, while threads
  * allocate, and while other servers load. The result is the same whatever the threads do. And files on which the
  * process that reads them dies: the run goes on, and a secondary that gets such a file refuses the world. */
+#include "../named.h"
 #include "check.h"
 
 #include "base/hash.h"
@@ -82,11 +83,11 @@ static void add_model(struct text *out, const char *name, const char *mesh, doub
 
 static void add_world(struct text *out)
 {
-	text_add(out, "<sdf version='1.9'><world name='w'><model name='floor'><static>1</static><link name='l'>"
-		      "<collision name='c'><geometry><plane/></geometry></collision></link></model>");
-	add_model(out, "first", meshes[0], -5);
-	add_model(out, "second", meshes[1], -3);
-	text_add(out, "</world></sdf>");
+	struct text models = {0};
+	add_model(&models, "first", meshes[0], -5);
+	add_model(&models, "second", meshes[1], -3);
+	text_add(out, "%s", named_world("ground", models.at));
+	text_fini(&models);
 }
 
 static void command_creation(struct troupe_server *server, uint64_t step, int number, const char *mesh)

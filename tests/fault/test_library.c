@@ -3,6 +3,7 @@
  * until it is released, and each accepted command reported once. Uses only the public headers. ThreadSanitizer and
  * AddressSanitizer find the rest. */
 #include "../amount.h"
+#include "../named.h"
 #include "check.h"
 
 #include <troupe/command.h>
@@ -223,22 +224,19 @@ static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
 		troupe_server_stop(server);
 }
 
-static char *make_world(char *at, size_t room)
+static const char *make_world(void)
 {
-	int used = snprintf(at, room,
-		"<sdf version='1.9'><world name='w'><model name='ground'><static>true</static><link name='l'>"
-		"<collision name='c'><geometry><plane><size>9 9</size></plane></geometry></collision></link></model>");
+	char models[8192];
+	int used = 0;
 	for (int i = 0; i < BODIES; i++)
-		used += snprintf(at + used, room - (size_t)used,
+		used += snprintf(models + used, sizeof models - (size_t)used,
 			"<model name='m_%d'><pose>%d 0 0.25 0 0 0</pose>" BOX "%s</model>", i, 2 * i,
 			i % 2 ? DRIVEN : ARM);
-	snprintf(at + used, room - (size_t)used, "</world></sdf>");
-	return at;
+	return named_world("ground", models);
 }
 
 static void run_with(int secondaries, uint64_t steps)
 {
-	char world[8192];
 	struct shared shared = {.until = steps};
 	struct poster posters[POSTERS];
 	pthread_t watching[WATCHERS], posting[POSTERS];
@@ -246,7 +244,7 @@ static void run_with(int secondaries, uint64_t steps)
 	struct troupe_limits limits = {0};
 	struct troupe_error error;
 	def.world_path = "library";
-	def.world_text = make_world(world, sizeof world);
+	def.world_text = make_world();
 	def.secondaries = secondaries;
 	def.pace = TROUPE_PACE_RATE;
 	def.rate_hz = 5000;

@@ -100,21 +100,13 @@ check "the secondary with SIGTERM has left: $status" $?
 
 # What systems have decided for the step in which a secondary is lost is in the saved state, and nothing of it is decided
 # again: a belt runs in that step, too, and a message is heard once.
-cat >belt.sdf <<-'EOF2'
-	<sdf version="1.9"><world name="w">
-	<model name="belt"><static>true</static><link name="l"><collision name="c"><geometry><box><size>900 1 0.2</size></box></geometry></collision></link>
-	<plugin name="gz::sim::systems::TrackController" filename="x"><link>l</link></plugin></model>
-	<model name="b"><pose>0 0 0.2 0 0 0</pose><link name="l"><inertial auto="true"/><collision name="c"><geometry><box><size>0.2 0.2 0.2</size></box></geometry></collision></link>
-	<plugin name="gz::sim::systems::OdometryPublisher" filename="x"><odom_publish_frequency>0</odom_publish_frequency></plugin></model>
-	<model name="c"><pose>0 9 0 0 0 0</pose><link name="l"><gravity>false</gravity></link>
-	<plugin name="gz::sim::systems::TriggeredPublisher" filename="x"><input type="gz.msgs.Odometry" topic="/model/b/odometry"/>
-	<output type="gz.msgs.Empty" topic="/model/d/detachable_joint/attach"/></plugin></model>
-	<model name="d"><pose>0 11 0 0 0 0</pose><link name="l"><gravity>false</gravity></link>
-	<plugin name="gz::sim::systems::TriggeredPublisher" filename="x"><input type="gz.msgs.Odometry" topic="/model/b/odometry"/><delay_ms>5</delay_ms>
-	<output type="gz.msgs.Twist" topic="/model/d/cmd_vel">linear: {x: 0.1}</output></plugin>
-	<plugin name="gz::sim::systems::VelocityControl" filename="x"/></model>
-	</world></sdf>
-EOF2
+named belt "<model name='c'><pose>0 9 0 0 0 0</pose><link name='l'><gravity>false</gravity></link>
+<plugin name='gz::sim::systems::TriggeredPublisher' filename='x'><input type='gz.msgs.Odometry' topic='/model/b/odometry'/>
+<output type='gz.msgs.Empty' topic='/model/d/detachable_joint/attach'/></plugin></model>
+<model name='d'><pose>0 11 0 0 0 0</pose><link name='l'><gravity>false</gravity></link>
+<plugin name='gz::sim::systems::TriggeredPublisher' filename='x'><input type='gz.msgs.Odometry' topic='/model/b/odometry'/><delay_ms>5</delay_ms>
+<output type='gz.msgs.Twist' topic='/model/d/cmd_vel'>linear: {x: 0.1}</output></plugin>
+<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>" >belt.sdf
 echo '5 /model/belt/link/l/track_cmd_vel data: 1' >belt.commands
 for round in 1 2 3; do
 	end_processes
@@ -351,10 +343,7 @@ ended s1 && [ "$status" = 0 ]
 check "the secondary's exit status: $status" $?
 
 # A model diverges: the step in which it does so counts for no process.
-cat >wild.sdf <<-END
-<sdf version="1.9"><world name="w"><gravity>0 0 -1000000</gravity><model name="m"><link name="l">
-<collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry></collision></link></model></world></sdf>
-END
+named falls >wild.sdf
 end_processes
 next_port
 start p wild.sdf --rtf 0 --network-role primary --network-secondaries 1 --network-listen 127.0.0.1:$port --save-on-stop saved.%s

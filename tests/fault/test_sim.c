@@ -9,12 +9,12 @@
  * it must end like the same run in one process, each step merged once.
  *
  * TROUPE_TEST_SEED=N: only that run, twice, with its outcome. TROUPE_TEST_ROUNDS=N: the number of runs. */
-#include "../random.h"
 #include "../amount.h"
+#include "../named.h"
+#include "../random.h"
 #include "../net/sim.h"
 #include "check.h"
 #include "copies.h"
-#include "three_levels.h"
 
 #include "base/hash.h"
 #include "net/inproc/inproc.h"
@@ -50,13 +50,11 @@ static struct troupe_server *create_world(void)
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_server *server;
 	struct troupe_error error;
-	char *text = three_levels_world();
 	def.world_path = "w.sdf";
-	def.world_text = text;
+	def.world_text = named_world("levels", NULL);
 	def.secondaries = 0;
 	def.pace = TROUPE_PACE_FACTOR;
 	copies_must(troupe_server_create(&def, &server, &error), "the world", &error);
-	free(text);
 	return server;
 }
 

@@ -1,6 +1,7 @@
 /* Hundreds of thousands of models are created and removed: memory must not grow, and names, topics and places must
  * become free again. Every model stands on a sleeping model, drives, and listens to a topic. */
 #include "../amount.h"
+#include "../named.h"
 #include "check.h"
 
 #include "base/base.h"
@@ -37,10 +38,6 @@ static void command(struct troupe_server *server, uint64_t step, const char *top
 	struct troupe_error error;
 	must(troupe_server_command(server, step, topic, text, &error), &error);
 }
-
-static const char world[] =
-	"<sdf version='1.9'><world name='w'><model name='ground'><static>true</static><link name='l'>"
-	"<collision name='c'><geometry><plane/></geometry></collision></link></model></world></sdf>";
 
 #define LINK "<link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link>"
 
@@ -101,7 +98,7 @@ int main(void)
 	struct troupe_error error;
 	uint32_t shown = 0;
 	def.world_path = "spawn.sdf";
-	def.world_text = world;
+	def.world_text = named_world("ground", NULL);
 	def.secondaries = 1;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.on_reply = on_reply;

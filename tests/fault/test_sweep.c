@@ -10,6 +10,7 @@
  * TROUPE_TEST_FULL=1 takes one in twelve or more, `make check-long` one in three, TROUPE_TEST_ALL=1 all: some ten
  * minutes. */
 #include "../amount.h"
+#include "../named.h"
 #include "check.h"
 #include "inject.h"
 
@@ -295,17 +296,6 @@ static bool is_among(int status, const int *statuses)
 
 static void write_inputs(void)
 {
-	static const char world[] =
-		"<sdf version='1.9'><world name='w'><plugin name='gz::sim' filename='x'>"
-		"<performer name='p'><ref>box</ref><geometry><box><size>1 1 1</size></box></geometry></performer>"
-		"<level name='hall'><geometry><box><size>9 9 9</size></box></geometry><ref>ball</ref></level></plugin>"
-		"<model name='ground'><static>1</static><link name='l'><collision name='c'><geometry><plane>"
-		"<normal>0 0 1</normal><size>9 9</size></plane></geometry></collision></link></model>"
-		"<model name='box'><pose>0 0 0.6 0 0 0</pose><link name='l'><collision name='c'><geometry><box>"
-		"<size>1 1 1</size></box></geometry></collision></link>"
-		"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>"
-		"<model name='ball'><pose>2 0 1 0 0 0</pose><link name='l'><collision name='c'><geometry><sphere>"
-		"<radius>0.5</radius></sphere></geometry></collision></link></model></world></sdf>\n";
 	static const char commands[] =
 		"3 /model/box/cmd_vel linear: {x: 1}\n"
 		"7 /world/w/create name: 'late' pose {position {x: -2 z: 1}} sdf: \"<sdf version='1.9'><model name='m'>"
@@ -313,14 +303,11 @@ static void write_inputs(void)
 		"name='c'><geometry><sphere><radius>0.2</radius></sphere></geometry></collision>"
 		"</link></model></sdf>\"\n"
 		"15 /world/w/remove name: 'late' type: MODEL\n";
-	static const char wild[] =
-		"<sdf version='1.9'><world name='w'><gravity>0 0 -1000000</gravity><model name='m'><link name='l'>"
-		"<collision "
-		"name='c'><geometry><sphere><radius>1</radius></sphere></geometry></collision></link></model>"
-		"</world></sdf>\n";
-	put("w.sdf", world, sizeof world - 1);
+	const char *world = named_world("hall", NULL);
+	put("w.sdf", world, strlen(world));
 	put("commands", commands, sizeof commands - 1);
-	put("wild.sdf", wild, sizeof wild - 1);
+	world = named_world("falls", NULL);
+	put("wild.sdf", world, strlen(world));
 }
 
 /* --- sweeping ----------------------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
  * thread that prepares. */
 #include "config.h"
 
+#include "../named.h"
 #include "check.h"
 
 #include "mesh/importer.h"
@@ -134,12 +135,8 @@ static void must(troupe_status status, const struct troupe_error *error)
 
 static char folder[] = "/tmp/troupe_turn_XXXXXX";
 
-static const char world[] =
-	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
-	"<real_time_factor>0</real_time_factor></physics><model name='floor'><static>1</static><link name='l'>"
-	"<collision name='c'><geometry><plane/></geometry></collision></link></model><model name='there'>"
-	"<pose>3 4 1 0 0 0.5</pose><link name='l'><collision name='c'><geometry><sphere><radius>0.5</radius>"
-	"</sphere></geometry></collision></link></model></world></sdf>";
+static const char there[] = "<model name='there'><pose>3 4 1 0 0 0.5</pose><link name='l'><collision name='c'>"
+			    "<geometry><sphere><radius>0.5</radius></sphere></geometry></collision></link></model>";
 
 static struct troupe_server *begin(struct outcome *outcome)
 {
@@ -148,7 +145,7 @@ static struct troupe_server *begin(struct outcome *outcome)
 	struct troupe_server *server = NULL;
 	struct troupe_error error = {0};
 	def.world_path = "w.sdf";
-	def.world_text = world;
+	def.world_text = named_world("ground", there);
 	def.resource_paths = places; /* files of models are there */
 	def.secondaries = 1;
 	def.pace = TROUPE_PACE_FACTOR;

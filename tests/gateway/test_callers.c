@@ -1,6 +1,7 @@
 /* Barrier clients that take part by calls of services, without a transport: a client that does all right, and every way
  * to do it wrong. The run is a thread; the calls come from this one, and their replies are kept until they are asked
  * for. A plain program, so that it runs under the sanitizers too. */
+#include "../named.h"
 #include "../random.h"
 #include "gateway/lockstep/callers.h"
 #include "topic/message.h"
@@ -18,12 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static const char world[] =
-	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
-	"<real_time_factor>0</real_time_factor></physics><gravity>0 0 0</gravity>"
-	"<model name='box'><link name='l'><inertial><mass>1</mass></inertial></link>"
-	"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model></world></sdf>";
 
 enum { STEPS = 20, REQUESTS_MAX = 4096, WAIT_S = 20 };
 
@@ -106,7 +101,7 @@ static void open_scene(struct scene *scene)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	def.world_path = "callers.sdf";
-	def.world_text = world;
+	def.world_text = named_world("driven", NULL);
 	def.secondaries = 0;
 	def.on_warning = on_warning;
 	check(!troupe_server_create(&def, &scene->server, &scene->error), "%s", scene->error.text);

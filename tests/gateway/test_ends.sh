@@ -23,12 +23,7 @@ command -v python3 >/dev/null || {
 }
 
 # a force on a small mass, at step 10, makes the model diverge
-cat >axle.sdf <<'END'
-<sdf version='1.9'><world name='w'><model name='spun'><link name='a'/><link name='b'><inertial><mass>1e-9</mass><inertia>
-<ixx>1e-12</ixx><iyy>1e-12</iyy><izz>1e-12</izz></inertia></inertial></link><joint name='axle' type='revolute'>
-<parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint><plugin name='gz::sim::systems::ApplyJointForce'
-filename='x'><joint_name>axle</joint_name></plugin></model></world></sdf>
-END
+named axle >axle.sdf
 echo '10 /model/spun/joint/axle/cmd_force data: 1e5' >axle.commands
 : >no.commands
 

@@ -4,13 +4,7 @@
 # repeat the run without the script; the world starts the script; the script is killed; it does not come. (Other ways to do it wrong: test_callers.)
 . "${SOURCE_DIR:-.}/tests/gateway/lib.sh"
 follow=$source/tests/examples/follow.sh
-cat >floor.sdf <<'END_OF_WORLD'
-<sdf version='1.9'><world name='floor'>
-<physics name='p' type='ode'><max_step_size>0.001</max_step_size><real_time_factor>0</real_time_factor></physics>
-<model name='ground'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1</normal>
-</plane></geometry></collision></link></model>
-<include><uri>models/cart</uri><name>cart</name></include></world></sdf>
-END_OF_WORLD
+named floor >floor.sdf
 
 limit=3000
 # run NAME OPTION...: its output is in NAME.out and NAME.err

@@ -1,6 +1,7 @@
 /* The lockstep socket, spoken to by hand: a client that does all right, and every way to do it wrong. Each case runs a
  * world of its own; what the client does is a script, and what the run must then say is compared. The script is run by
  * a thread, because the run waits for it. A plain program, so that it runs under the sanitizers too. */
+#include "../named.h"
 #include "gateway/lockstep/entrance.h"
 #include "gateway/lockstep/packet.h"
 #include "topic/message.h"
@@ -24,12 +25,6 @@
 /* Checks are counted by two threads. One check may contain another. */
 static pthread_mutex_t checking = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 #define check(...) (pthread_mutex_lock(&checking), check(__VA_ARGS__), pthread_mutex_unlock(&checking))
-
-static const char world[] =
-	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
-	"<real_time_factor>0</real_time_factor></physics><gravity>0 0 0</gravity>"
-	"<model name='box'><link name='l'><inertial><mass>1</mass></inertial></link>"
-	"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model></world></sdf>";
 
 enum { STEPS = 20, FRAME_MAX = 1 << 20 };
 
@@ -292,7 +287,7 @@ static struct scene open_scene(void)
 	struct troupe_server_def def = troupe_server_def_default();
 	struct entrance_options options = {.path = path};
 	def.world_path = "lockstep.sdf";
-	def.world_text = world;
+	def.world_text = named_world("driven", NULL);
 	def.secondaries = 0;
 	def.on_warning = on_warning;
 	check(!troupe_server_create(&def, &scene.server, &error), "%s", error.text);

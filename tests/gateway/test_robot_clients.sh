@@ -34,15 +34,11 @@ fi
 
 [ -z "$no_scans" ] || skip 'scans of robots' 'built without Embree'
 
-cat >ground.sdf <<'END'
-<sdf version='1.9'><world name='large'><physics type='ode'><max_step_size>0.001</max_step_size></physics>
-<model name='ground'><static>true</static><link name='l'>
-<collision name='c'><geometry><plane><normal>0 0 1</normal></plane></geometry></collision></link></model>
-<model name='crate'><pose>3 3 0.25 0 0 0</pose><link name='l'>
+named ground "<model name='crate'><pose>3 3 0.25 0 0 0</pose><link name='l'>
 <inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial>
 <collision name='c'><geometry><box><size>0.5 0.5 0.5</size></box></geometry></collision></link>
-<plugin filename='gz-sim-odometry-publisher-system' name='gz::sim::systems::OdometryPublisher'/></model></world></sdf>
-END
+<plugin filename='gz-sim-odometry-publisher-system' name='gz::sim::systems::OdometryPublisher'/></model>" |
+	sed "s/name='w'/name='large'/" >ground.sdf
 
 # await WHAT SECONDS COMMAND...: until the command succeeds
 await()

@@ -233,11 +233,7 @@ done
 # Its own process is a node with its name, which offers its robots and takes commands for them; the primary is none.
 port=$((10000 + $$ % 2000 * 4)) # below the ports that the system gives to outgoing connections
 while grep -qi ":$(printf %04x $port) " /proc/net/tcp; do port=$((port + 1)); done
-cat >ground.sdf <<'END'
-<sdf version='1.9'><world name='large'><physics type='ode'><max_step_size>0.001</max_step_size></physics>
-<model name='ground'><static>true</static><link name='l'>
-<collision name='c'><geometry><plane><normal>0 0 1</normal></plane></geometry></collision></link></model></world></sdf>
-END
+named ground | sed "s/name='w'/name='large'/" >ground.sdf
 "$troupe" run ground.sdf --network-role primary --network-secondaries 1 --client tb3_1 --network-listen 127.0.0.1:$port --rtf 1 \
 	--record client.rec >primary.out 2>primary.err &
 run=$!

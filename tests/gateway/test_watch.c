@@ -1,6 +1,7 @@
 /* Viewers of other processes: what they see is the run's, they can change nothing, they come and go without an effect
  * on any bit; strangers and peers of another build are refused with a reason; a viewer learns why a run is over. A
  * plain program, so that it runs under the sanitizers, too. */
+#include "../named.h"
 #include "gateway/watch/remote.h"
 #include "gateway/watch/watch.h"
 #include "net/hello.h"
@@ -27,15 +28,10 @@
 static pthread_mutex_t checking = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 #define check(...) (pthread_mutex_lock(&checking), check(__VA_ARGS__), pthread_mutex_unlock(&checking))
 
-static const char world[] =
-	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size>"
-	"<real_time_factor>0</real_time_factor></physics>"
-	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1"
-	"</normal></plane></geometry></collision></link></model>"
-	"<model name='ball'><pose>0 0 5 0 0 0</pose><link name='l'><inertial><mass>1</mass></inertial><collision "
-	"name='c'>"
-	"<geometry><sphere><radius>0.5</radius></sphere></geometry></collision></link>"
-	"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model></world></sdf>";
+static const char ball[] = "<model name='ball'><pose>0 0 5 0 0 0</pose><link "
+			   "name='l'><inertial><mass>1</mass></inertial><collision name='c'>"
+			   "<geometry><sphere><radius>0.5</radius></sphere></geometry></collision></link>"
+			   "<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>";
 
 enum { STEPS = 60000, TRIES = 20000 };
 
@@ -66,7 +62,7 @@ static void begin(struct run *run, const struct key *key, bool hosted, double ra
 	struct troupe_error error;
 	struct text text = {0};
 	def.world_path = "watch.sdf";
-	def.world_text = world;
+	def.world_text = named_world("ground", ball);
 	def.secondaries = 1;
 	def.pace = rate_hz > 0 ? TROUPE_PACE_RATE : TROUPE_PACE_FACTOR;
 	def.rate_hz = rate_hz;
@@ -468,7 +464,7 @@ static void refuses_addresses(void)
 	struct watch_host *host = NULL;
 	struct troupe_error error;
 	def.world_path = "watch.sdf";
-	def.world_text = world;
+	def.world_text = named_world("ground", ball);
 	check(!troupe_server_create(&def, &server, &error), "create");
 	check(watch_host_create(server, &options, &host, &error) == TROUPE_EINVAL, "all interfaces without a key");
 	options.insecure = true;
@@ -491,7 +487,7 @@ static void serves_programs(void)
 	char text[100] = "";
 	unsigned port = 0;
 	def.world_path = "watch.sdf";
-	def.world_text = world;
+	def.world_text = named_world("ground", ball);
 	check(!troupe_server_create(&def, &server, &error), "create");
 	const struct troupe_watch_def open = {.listen = "0.0.0.0:0"},
 				      usual = {.insecure = true, .listen = "127.0.0.1:0"};

@@ -1,5 +1,6 @@
 /* The library as an observing program sees it: handles, steps, scenes, snapshots, reports. The expectations are what
  * the headers in include/troupe say. test_library_commands.c has the programs that control. */
+#include "../named.h"
 #include "library.h"
 
 #include <troupe/client.h>
@@ -394,12 +395,9 @@ Test(library_steps, more_than_can_be_counted_go_on_until_a_stop)
 	troupe_server_destroy(server);
 }
 
-static const char wild_world[] = LIB_SDF("<world name='w'><gravity>0 0 -1000000</gravity>" LIB_HEAD LIB_MODEL(
-	"stone", "0 0 0 0 0 0", LIB_BOX) "</world>");
-
 Test(library_steps, end_with_the_models_name_when_it_diverges)
 {
-	struct troupe_server *server = lib_server(wild_world, 0);
+	struct troupe_server *server = lib_server(named_world("falls", NULL), 0);
 	troupe_model stone = lib_model(server, "stone");
 	refused(TROUPE_EDIVERGED, troupe_server_step(server, 10000, &lib_error));
 	cr_assert(strstr(lib_error.text, "stone"), "%s", lib_error.text);

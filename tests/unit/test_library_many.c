@@ -1,5 +1,6 @@
 /* The library for programs in languages in which calls are dear: many handles in one call, many servers stepped at
  * once, and messages without protobuf. Each is compared with the call for one, or with the numbers that went in. */
+#include "../named.h"
 #include "library.h"
 
 #include <troupe/client.h>
@@ -162,9 +163,6 @@ Test(library_many, steps_servers_to_the_same_bits)
 }
 
 static const char light_world[] = LIB_SDF(LIB_WORLD("w", LIB_MODEL("stone", "0 0 1 0 0 0", LIB_BOX)));
-static const char wild_world[] = LIB_SDF("<world name='w'><gravity>0 0 -1000000</gravity>" LIB_HEAD LIB_MODEL(
-	"stone", "0 0 0 0 0 0", LIB_BOX) "</world>");
-
 /* Every other server fails. */
 Test(library_many, gives_the_error_of_each_server)
 {
@@ -173,7 +171,7 @@ Test(library_many, gives_the_error_of_each_server)
 	struct troupe_error errors[SERVERS];
 	struct troupe_pool *pool = pool_of(3);
 	for (int i = 0; i < SERVERS; i++)
-		servers[i] = lib_server(i % 2 ? wild_world : light_world, 0);
+		servers[i] = lib_server(i % 2 ? named_world("falls", NULL) : light_world, 0);
 	refused(TROUPE_EDIVERGED, troupe_pool_step(pool, servers, SERVERS, STEPS, errors, &lib_error));
 	cr_assert_str_eq(lib_error.text, errors[1].text, "the first that failed");
 	cr_assert(strstr(lib_error.text, "stone"), "%s", lib_error.text);

@@ -1,5 +1,6 @@
 /* Which models share an ODE world: small models that touch nothing, as many as there is room for. No bit depends on it,
  * nor on which workers step which ODE worlds. */
+#include "../named.h"
 #include "physics/worker.h"
 
 #include <criterion/criterion.h>
@@ -24,12 +25,9 @@ struct place {
 	struct worker *worker;
 };
 
-static char *world_text(void)
+static const char *world_text(void)
 {
 	struct text out = {0};
-	text_add(&out, "<sdf version='1.9'><world name='w'><model name='ground'><static>true</static><link name='l'>"
-		       "<collision name='c'><geometry><plane><normal>0 0 1</normal><size>9 9</size></plane></geometry>"
-		       "</collision></link></model>");
 	for (int i = 0; i < CRATES; i++)
 		text_add(&out,
 			"<model name='crate_%d'><pose>%d 0 0.8 0.3 0.%d 0</pose><link "
@@ -38,8 +36,9 @@ static char *world_text(void)
 			"name='c'><geometry>"
 			"<box><size>1 1 %g</size></box></geometry></collision></link></model>",
 			i, 3 * i, 1 + i % 9, 1 + i % 5, 0.5 + 0.01 * i);
-	text_add(&out, "</world></sdf>");
-	return out.at;
+	const char *text = named_world("ground", out.at);
+	text_fini(&out);
+	return text;
 }
 
 static void begin(struct place *place)
@@ -47,11 +46,10 @@ static void begin(struct place *place)
 	struct troupe_error error = {0};
 	struct sdf_options sdf_options = {0};
 	struct scene_options scene_options = {0};
-	char *text = world_text();
+	const char *text = world_text();
 	*place = (struct place){0};
 	cr_assert_eq(sdf_load_text(text, strlen(text), "t.sdf", &sdf_options, &place->sdf, &error), TROUPE_OK, "%s",
 		error.text);
-	free(text);
 	cr_assert_eq(scene_create(&place->sdf->worlds.at[0], &scene_options, &place->scene, &error), TROUPE_OK, "%s",
 		error.text);
 	cr_assert_eq(physics_init_process(&error), TROUPE_OK, "%s", error.text);

@@ -9,9 +9,7 @@ web_begin barrier.js
 run_limit_s=60
 
 {
-	echo '<sdf version="1.9"><world name="w"><physics name="p" type="ode"><max_step_size>0.01</max_step_size>
-	<real_time_factor>0</real_time_factor></physics><model name="ground"><static>true</static><link name="l"><collision name="c">
-	<geometry><plane><normal>0 0 1</normal></plane></geometry></collision></link></model>'
+	named_head ground | sed 's/0.001/0.01/'
 	for name in a b; do
 		echo "<model name='${name}_robot'><pose>0 $([ $name = a ] && echo 0 || echo 3) 0.2 0 0 0</pose><link name='l'><inertial>
 		<mass>1</mass></inertial><collision name='c'><geometry><box><size>0.4 0.4 0.4</size></box></geometry></collision></link>
