@@ -33,10 +33,19 @@ static void keep_warning(void *ctx, const char *text)
 	snprintf(warning, sizeof warning, "%s", text);
 }
 
-/* Steps of 1 ms, if want.step gives none; gravity as in <gravity>. The body begins on line 2 of the text. */
+/* The .fini of each suite. */
+static void stop(void)
+{
+	troupe_server_destroy(server);
+	server = NULL;
+}
+
+/* Destroys the server that was started before. Steps of 1 ms, if want.step gives none; gravity as in <gravity>. The
+ * body begins on line 2 of the text. */
 static troupe_status create(const char *gravity, const char *body, struct troupe_error *error)
 {
 	struct text text = {0};
+	stop();
 	text_add(&text,
 		"<sdf version='1.11'><world name='w'><gravity>%s</gravity><physics name='p' "
 		"type='ode'><max_step_size>%s</max_step_size><real_time_factor>0</real_time_factor>%s</physics>\n"
@@ -80,11 +89,6 @@ static inline void refuse(const char *what, const char *body, const char *expect
 	cr_assert_neq(create("0 0 -9.8", body, &error), TROUPE_OK, "%s", what);
 	printf("%-20s %s\n", what, error.text);
 	cr_assert(strstr(error.text, "/test.sdf:2") && strstr(error.text, expected), "%s: %s", what, error.text);
-}
-
-static void stop(void)
-{
-	troupe_server_destroy(server);
 }
 
 static inline void run_until(double time_s)

@@ -19,7 +19,7 @@ static void set_up(void)
 	want.on_event = on_event;
 }
 
-TestSuite(actors, .init = set_up, .timeout = 60);
+TestSuite(actors, .init = set_up, .fini = stop, .timeout = 60);
 
 #define POINT(time, pose) "<waypoint><time>" time "</time><pose>" pose "</pose></waypoint>"
 #define ONCE "<loop>false</loop>"
@@ -49,7 +49,6 @@ Test(actors, position_is_the_spline_s)
 	expect("rotation at 3/4: rad", yaw(pose_of("a")), 0.75, 1e-12);
 	run_until(9);
 	expect("without a loop it stays at the end: m", pose_of("a").x, 6, 0);
-	stop();
 }
 
 Test(actors, tension_shortens_the_tangents)
@@ -67,7 +66,6 @@ Test(actors, tension_shortens_the_tangents)
 	expect("tension 1: y half-way between points 0 and 1: m", pose_of("b").y, 0, 1e-12);
 	run_until(0.75); /* 3 t^2 - 2 t^3 of the way when there are no tangents */
 	expect("tension 1: x at 3/4: m", pose_of("b").x, 2 * (3 * 0.5625 - 2 * 0.421875), 1e-12);
-	stop();
 }
 
 /* Where a trajectory ends at its start, the tangent there is that of a closed curve. */
@@ -82,7 +80,6 @@ Test(actors, closed_trajectory_loops_smoothly)
 	expect("closed: y half-way to point 1: m", pose_of("a").y, 0.5 + 1. / 8, 1e-12);
 	run_until(40.5);
 	expect("closed: x in the eleventh round: m", pose_of("a").x, 0.5 - 1. / 8, 1e-9);
-	stop();
 }
 
 Test(actors, trajectories_follow_each_other_by_id_after_the_delay)
@@ -100,7 +97,6 @@ Test(actors, trajectories_follow_each_other_by_id_after_the_delay)
 	expect("and with the actor's rotation: rad", yaw(pose_of("a")), M_PI / 2, 1e-12);
 	run_until(9);
 	expect("end: m", pose_of("a").x, 10 - 2, 1e-12);
-	stop();
 }
 
 Test(actors, not_started_stays_at_its_pose_and_a_reset_begins_anew)
@@ -120,7 +116,6 @@ Test(actors, not_started_stays_at_its_pose_and_a_reset_begins_anew)
 	struct troupe_report *report = troupe_server_report(server);
 	cr_expect_eq(report->steps, 8001, "there was no reset");
 	troupe_report_free(report);
-	stop();
 }
 
 #define WALL                                                                                                           \
@@ -146,7 +141,6 @@ Test(actors, what_is_in_the_way_is_pushed)
 	expect("the box is pushed along: m", pose_of("box").x, 3.125 + 0.35, 0.01);
 	run_until(6);
 	expect("and stays where the walker stopped: m", pose_of("box").x, 4 + 0.35, 0.06);
-	stop();
 }
 
 /* At the end of its script the actor jumps back to the start: this must push nothing. */
@@ -157,7 +151,6 @@ Test(actors, a_jump_pushes_nothing)
 						    POINT("1", "4 0 0 0 0 0") "</trajectory></script></actor>");
 	run_until(5.5);
 	expect("a box that it jumps over: m", pose_of("box").x, 0.6, 1e-4);
-	stop();
 }
 
 #define LEVEL(name, x)                                                                                                 \
@@ -194,7 +187,6 @@ Test(actors, a_performer_loads_levels_as_it_walks)
 		}
 		expect(i < 2 ? "loaded: s" : "unloaded: s", (double)events[i / 2][i % 2] * 0.001, low * 20, 0.0011);
 	}
-	stop();
 }
 
 #define SCRIPT(text) "<actor name='a'><script>" text "</script></actor>"
@@ -228,7 +220,6 @@ Test(actors, what_cannot_be_had_is_warned_about)
 	cr_assert(strstr(warning, "expected a box"), "%s", warning);
 	run_until(0.1);
 	expect("an empty script: m", pose_of("a").x, 0, 0);
-	stop();
 }
 
 /* --- FollowActor -------------------------------------------------------------------------------------------------- */
@@ -263,7 +254,6 @@ Test(actors, a_follower_walks_to_its_target_and_stops_before_it)
 	double steps = ceil((way - nearest) / (velocity * DT) - 1e-6);
 	expect("follower: it stops at min_distance: m", far_from("a", 4, -4), way - steps * velocity * DT, 1e-9);
 	cr_assert_leq(far_from("a", 4, -4), nearest);
-	stop();
 }
 
 /* 0.8 m/s, between 1.2 m and 4 m. It walks again as soon as the target is near enough. */
@@ -284,7 +274,6 @@ Test(actors, a_follower_stands_while_its_target_is_far)
 	command("/world/w/set_pose", "name: 't' position {y: 3.9}");
 	run_until(9);
 	expect("it stops at the default distance: m", pose_of("a").y, 3.9 - 1.2, 0.8 * DT);
-	stop();
 }
 
 /* A target that drives around: the follower stays behind it, on its track of pursuit. */
@@ -300,7 +289,6 @@ Test(actors, a_follower_stays_behind_a_target_that_moves)
 	/* it catches up, then walks when the distance is above min_distance: it is behind by up to a step of both */
 	expect("behind: m", pose_of("t").x - pose_of("a").x, 1.2, 1.5 * DT + 1e-9);
 	expect("the target: m", pose_of("t").x, 12, 1e-6);
-	stop();
 }
 
 Test(actors, a_follower_waits_for_its_target)
@@ -317,7 +305,6 @@ Test(actors, a_follower_waits_for_its_target)
 	command("/world/w/remove", "name: 't' type: MODEL");
 	run_until(5);
 	expect("it stands when the target has gone: m", pose_of("a").y, 2 + 0.8, 0.8 * DT + 1e-9);
-	stop();
 }
 
 /* As one with a script: see above. */
@@ -329,7 +316,6 @@ Test(actors, a_follower_pushes_what_is_in_the_way_and_can_be_created)
 	run_until(6);
 	expect("the walker: m", pose_of("a").x, 0.8 * 6, 1e-9);
 	expect("the box before it: m", pose_of("box").x, 0.8 * 6 + 0.35, 0.01);
-	stop();
 }
 
 Test(actors, bad_followers_are_refused_with_their_place)
@@ -348,14 +334,10 @@ Test(actors, followers_that_cannot_walk_are_warned_about)
 	cr_assert(strstr(warning, "test.sdf:2: the plugin has no <target>"), "%s", warning);
 	run_until(1);
 	expect("its script moves it: m", pose_of("a").x, 2, 1e-12);
-	stop();
 	start("0 0 -9.8", WALKER("0 0 0 0 0 0", "<max_distance>1</max_distance>"));
 	cr_assert(strstr(warning, "max_distance 1 m is not above min_distance 1.2 m"), "%s", warning);
-	stop();
 	start("0 0 -9.8", "<actor name='a'><plugin name='gz::sim::systems::DiffDrive' filename='x'/></actor>");
 	cr_assert(strstr(warning, "ignored: plugin \"gz::sim::systems::DiffDrive\" x1"), "%s", warning);
-	stop();
 	start("0 0 -9.8", "<model name='m'><static>1</static>" FOLLOW("") "</model>");
 	cr_assert(strstr(warning, "ignored: plugin \"gz::sim::systems::FollowActor\" x1"), "%s", warning);
-	stop();
 }

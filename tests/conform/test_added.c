@@ -18,7 +18,7 @@ static void set_up(void)
 	want.sleepless = true;
 }
 
-TestSuite(added, .init = set_up, .timeout = 60);
+TestSuite(added, .init = set_up, .fini = stop, .timeout = 60);
 
 #define LINK(name, pose, added, rest)                                                                                  \
 	"<link name='" name "'><pose>" pose                                                                            \
@@ -75,7 +75,6 @@ Test(added, a_sphere_falls_slower)
 	steps(500);
 	expect("v = m g t / (m + ma)", body("s", "l")->v.z, -M * G * 0.5 / (M + 3), EXACT);
 	expect("a body without", body("n", "l")->v.z, -G * 0.5, EXACT);
-	stop();
 }
 
 Test(added, each_direction_has_its_mass_and_gravity_only_the_body_s)
@@ -86,7 +85,6 @@ Test(added, each_direction_has_its_mass_and_gravity_only_the_body_s)
 	steps(1);
 	struct vec3 v = {DT * (M * 1 + 5) / mass[0], DT * (M * -2 + 7) / mass[1], DT * (M * -G + 9) / mass[2]};
 	expect_vector("v after a step", body("s", "l")->v, v, 1e-8);
-	stop();
 }
 
 /* A torque about one axis alone, from rest: no other term acts. */
@@ -101,7 +99,6 @@ Test(added, each_axis_has_its_inertia)
 	command("/world/w/wrench", text);
 	steps(1);
 	expect_vector("w = torque t / (I + qq)", body("s", "l")->w, vec3_scale(axis, DT / (I + 0.5)), EXACT);
-	stop();
 }
 
 /* A slide along a direction that is not a principal one: the joint's force has to act on the whole mass. */
@@ -117,7 +114,6 @@ Test(added, on_a_prismatic_joint)
 	/* the joint holds the body against Munk's moment, which a free body would follow within the step */
 	expect("x", body("s", "l")->v.x, 0.6 * 0.6 * M * 3 / along, DT);
 	expect("y", body("s", "l")->v.y, 0.8 * 0.6 * M * 3 / along, DT);
-	stop();
 }
 
 /* A pendulum turns its body and moves it. */
@@ -135,7 +131,6 @@ Test(added, on_a_hinge)
 	steps(599);
 	double drop = 9 - body("s", "l")->p.z, w = body("s", "l")->w.y;
 	expect("energy", 0.5 * (I + 0.5 + (M + 6) * 4) * w * w, M * G * drop, 0.01 * M * G * drop);
-	stop();
 }
 
 /* The force of the ground slows the body as the whole mass: friction stops it after v^2 (m + xx) / (2 mu m g). */
@@ -156,7 +151,6 @@ Test(added, on_the_ground)
 	expect("distance", body("s", "l")->p.x - x, 2 * 2 * (M + 3) / (2 * 0.5 * M * G), 5e-3);
 	expect("it stands", vec3_length(body("s", "l")->v), 0, 1e-6);
 	expect("on the ground", body("s", "l")->p.z, 0.5, 2e-3);
-	stop();
 }
 
 /* Each link brings its added mass to its own place: two links at the ends of a rod, one of them with added mass. */
@@ -174,7 +168,6 @@ Test(added, welded_links)
 	double a = 2 * M + 3, b = -3, d = 2 * M + 2 * I + 0.25 + 3, det = a * d - b * b;
 	expect("v", body("s", "a")->v.z, DT * 5 * d / det, 1e-8);
 	expect("w", body("s", "a")->w.y, DT * 5 * -b / det, 1e-8);
-	stop();
 }
 
 /* A coupling that a shift explains: the joint feels all of it. The hinge holds the body beside its centre of mass. */
@@ -192,7 +185,6 @@ Test(added, a_coupled_body_on_a_hinge)
 	/* v = w x (com - anchor) = (0, -w / 2, 0) */
 	double inertia = (I + 1) + (M + 4) * 0.25 - 2 * 1.5 * 0.5;
 	expect("w", body("s", "l")->w.z, DT * 3 / inertia, 1e-8);
-	stop();
 }
 
 /* --- tumbling ----------------------------------------------------------------------------------------------------- */
@@ -225,7 +217,6 @@ static void tumble(const char *world, double tolerance)
 	/* a step is too short by a part of the turn in it, as in all of ODE's steps: it loses, and never gains */
 	expect("energy", later, energy, 0.05 * energy);
 	cr_expect_leq(later, energy * (1 + 1e-9));
-	stop();
 }
 
 Test(added, a_tumbling_body_keeps_momentum_and_energy)
@@ -272,7 +263,6 @@ Test(added, a_full_matrix)
 	struct vec6 v = mat6_apply(&inverse, (struct vec6){{DT * 1, DT * 2, DT * -3}, {DT * 4, DT * -5, DT * 6}});
 	expect_vector("v", body("s", "l")->v, v.linear, 1e-6);
 	expect_vector("w", body("s", "l")->w, v.angular, 1e-4);
-	stop();
 	text_fini(&fluid);
 }
 
@@ -284,7 +274,6 @@ Test(added, no_body_is_refused)
 	refuse("not a number", WITH("<rr>many</rr>"), "<rr>");
 	refuse("infinite", WITH("<yy>inf</yy>"), "<yy>");
 	start("0 0 0", "%s", WITH("<xx>-1.5</xx><xq>0.1</xq>")); /* less than the body's own */
-	stop();
 }
 
 /* Kinematic and static ones have no use for it. */
@@ -295,5 +284,4 @@ Test(added, what_forces_do_not_move)
 			"9 0 9 0 0 0", "<static>true</static>" LINK("l", "0 0 0 0 0 0", FLUID("<xx>-9</xx>"), "")));
 	steps(100);
 	expect("it stays", body("s", "l")->p.z, 9, 0);
-	stop();
 }

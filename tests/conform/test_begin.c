@@ -13,7 +13,7 @@ static void set_up(void)
 	want.sleepless = true;
 }
 
-TestSuite(begin, .init = set_up, .timeout = 60);
+TestSuite(begin, .init = set_up, .fini = stop, .timeout = 60);
 
 #define LINK(name, pose)                                                                                               \
 	"<link name='" name "'><pose>" pose                                                                            \
@@ -85,7 +85,6 @@ Test(begin, links_follow_their_joints)
 	expect_arm(0.3, -0.7, EXACT);
 	steps(200);
 	expect_arm(0.3, -0.7, HELD);
-	stop();
 }
 
 /* More than a turn is a position of its own. */
@@ -96,7 +95,6 @@ Test(begin, full_turns_count)
 	steps(50);
 	expect("position", position("m", "one", 0), 7, HELD);
 	expect("x", body("m", "b")->p.x, 1.5 * cos(7), HELD);
-	stop();
 }
 
 Test(begin, each_kind_of_axis)
@@ -120,7 +118,6 @@ Test(begin, each_kind_of_axis)
 		expect("universal: second axis", position("u", "j", 1), -0.2, tolerance);
 		steps(100);
 	}
-	stop();
 }
 
 #define LIMITS "<limit><lower>-0.5</lower><upper>0.25</upper></limit>"
@@ -134,12 +131,10 @@ Test(begin, a_joint_begins_between_its_stops)
 	expect_arm(0.25, -0.5, EXACT);
 	steps(100);
 	expect_arm(0.25, -0.5, 1e-6);
-	stop();
 	/* a joint without an initial position begins where the file has it, also beyond a stop */
 	start("0 0 0", "%s", MODEL("m", ARM("<limit><lower>0.25</lower><upper>0.5</upper></limit>", "")));
 	cr_expect_str_empty(warning);
 	expect_arm(0, 0, EXACT);
-	stop();
 }
 
 Test(begin, an_axis_that_mimics_begins_with_its_leader)
@@ -150,14 +145,12 @@ Test(begin, an_axis_that_mimics_begins_with_its_leader)
 	expect_arm(0.3, -2 * (0.3 - 0.2) + 0.1, EXACT);
 	steps(100);
 	expect_arm(0.3, -2 * (0.3 - 0.2) + 0.1, HELD);
-	stop();
 	start("0 0 0", "%s",
 		MODEL("m", ARM(AT("0.3"), AT("0.4") "<mimic joint='one'><multiplier>1</multiplier><offset>0</offset>"
 						    "<reference>0</reference></mimic>")));
 	cr_assert(strstr(warning, "/test.sdf:2: <initial_position> of joint 'two': it mimics joint 'one'"), "%s",
 		warning);
 	expect_arm(0.3, 0.3, EXACT);
-	stop();
 }
 
 Test(begin, a_joint_that_others_bridge_begins_where_the_file_has_it)
@@ -167,7 +160,6 @@ Test(begin, a_joint_that_others_bridge_begins_where_the_file_has_it)
 			  strstr(warning, "ties bodies that move with joint 'one'") && strstr(warning, "begins at 0"),
 		"%s", warning);
 	expect_arm(0, 0, EXACT);
-	stop();
 }
 
 Test(begin, joints_of_the_world_between_models)
@@ -182,7 +174,6 @@ Test(begin, joints_of_the_world_between_models)
 	expect_planar("a", cos(0.5), sin(0.5), 0.5, EXACT);
 	steps(100);
 	expect_planar("a", cos(0.5), sin(0.5), 0.5, HELD);
-	stop();
 }
 
 Test(begin, a_reset_goes_back_there)
@@ -202,7 +193,6 @@ Test(begin, a_reset_goes_back_there)
 		command("/world/w/control", "pause: false");
 		steps(1);
 	}
-	stop();
 }
 
 Test(begin, a_created_model_begins_there)
@@ -211,7 +201,6 @@ Test(begin, a_created_model_begins_there)
 	command("/world/w/create", "sdf: \"<sdf version='1.11'>" MODEL("m", ARM(AT("0.3"), AT("-0.7"))) "</sdf>\"");
 	steps(1);
 	expect_arm(0.3, -0.7, HELD);
-	stop();
 }
 
 Test(begin, a_position_that_is_no_number_is_refused)

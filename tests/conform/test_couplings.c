@@ -7,7 +7,7 @@ static void set_up(void)
 	want.sleepless = true; /* slow motion is measured, too */
 }
 
-TestSuite(couplings, .init = set_up, .timeout = 60);
+TestSuite(couplings, .init = set_up, .fini = stop, .timeout = 60);
 
 /* The angle about z, in (-pi, pi]. */
 static double turn(const char *name)
@@ -59,7 +59,6 @@ Test(couplings, screw_moves_by_its_pitch)
 		expect("screw: pitch times turns: m", x, screws[i].pitch * angle / (2 * M_PI),
 			1e-6 * fabs(screws[i].pitch));
 		expect("screw: nothing sideways: m", pose_of("m").x, 0, 1e-9);
-		stop();
 	}
 }
 
@@ -70,7 +69,6 @@ Test(couplings, a_load_drives_a_screw_back)
 	start("0 0 -9.8", NUT(PITCH("0.1"), "", "None"));
 	run_until(2);
 	expect("screw under its weight for 2 s: m", pose_of("m").z, -9.8 / (1 + 0.02 / (h * h)) * 2, 2e-4);
-	stop();
 }
 
 Test(couplings, a_torque_drives_a_screw)
@@ -80,7 +78,6 @@ Test(couplings, a_torque_drives_a_screw)
 	command("/model/m/joint/j/cmd_force", "data: 0.01");
 	run_until(1);
 	expect("0.01 N m on I + m h^2 for 1 s: m", pose_of("m").z, 0.01 / (0.02 + h * h) / 2 * h, 1e-4);
-	stop();
 }
 
 Test(couplings, effort_limits_and_friction_hold_a_screw)
@@ -89,20 +86,17 @@ Test(couplings, effort_limits_and_friction_hold_a_screw)
 	start("0 0 -9.8", NUT(PITCH("0.1"), "<dynamics><friction>0.16</friction></dynamics>", "None"));
 	run_until(2);
 	expect("friction of 0.16 N m holds the weight: m", pose_of("m").z, 0, 1e-6);
-	stop();
 	start("0 0 -9.8", NUT(PITCH("0.1"), "<limit><effort>0.15</effort></limit>", "JointController"));
 	command("/model/m/joint/j/cmd_vel", "data: 1");
 	double h = 0.1 / (2 * M_PI);
 	run_until(2);
 	expect("a motor of 0.15 N m is driven back: m", pose_of("m").z, (0.15 - 9.8 * h) / (0.02 + h * h) * 2 * h,
 		1e-4);
-	stop();
 	start("0 0 -9.8", NUT(PITCH("0.1"), "<limit><effort>0.17</effort></limit>", "JointController"));
 	command("/model/m/joint/j/cmd_vel", "data: 1");
 	run_until(4);
 	double rise_s = (0.02 + h * h) / (0.17 - 9.8 * h); /* the time until it turns at 1 rad/s */
 	expect("one of 0.17 N m lifts: m", pose_of("m").z, (4 - rise_s / 2) * h, 1e-4);
-	stop();
 }
 
 Test(couplings, screw_stops_after_many_turns)
@@ -112,7 +106,6 @@ Test(couplings, screw_stops_after_many_turns)
 	run_until(20);
 	expect("left-handed screw falls to its upper stop: m", pose_of("m").z, 25 * h, 1e-4);
 	expect_turn("at the stop: rad", turn("m"), 25, 1e-3);
-	stop();
 }
 
 Test(couplings, screw_with_a_spring)
@@ -124,7 +117,6 @@ Test(couplings, screw_with_a_spring)
 			"None"));
 	run_until(60);
 	expect("screw on a spring of 0.1 N m/rad: m", pose_of("m").z, -9.8 * h / 0.1 * h, 1e-5);
-	stop();
 }
 
 /* --- gearboxes -------------------------------------------------------------------------------------------------- */
@@ -155,7 +147,6 @@ Test(couplings, gearbox_turns_by_its_ratio)
 		run_until(4);
 		expect_turn("gearbox: driving shaft: rad", turn("a"), 4, 1e-5);
 		expect_turn("gearbox: driven shaft: rad", turn("b"), -boxes[i].ratio * 4, 1e-5);
-		stop();
 	}
 }
 
@@ -177,7 +168,6 @@ Test(couplings, gearbox_of_fast_shafts)
 		run_until(1.003);
 		expect_turn("fast driving shaft: rad", turn("a"), boxes[i].driving * 1.003, 1e-3);
 		expect_turn("fast driven shaft: rad", turn("b"), boxes[i].driven * 1.003, 1e-3);
-		stop();
 	}
 }
 
@@ -190,7 +180,6 @@ Test(couplings, gearbox_transmits_torque)
 	expect("0.1 N m on I + 9 I for 1 s: rad", turn("a"), angle, 1e-3);
 	expect("the other shaft: rad", turn("b"), -3 * angle, 3e-3);
 	expect("what is amiss under this load: rad", 3 * turn("a") + turn("b"), 0, 1e-8);
-	stop();
 }
 
 /* Input, output and a carrier that floats: the sum of their angular momenta stays 0. */
@@ -207,7 +196,6 @@ Test(couplings, gearbox_on_a_floating_carrier)
 	command("/model/m/joint/ja/cmd_vel", "data: 1");
 	run_until(7);
 	expect("carrier: rad", turn("m"), 7 * (-0.02 + 2 * 0.02) / 0.14, 5e-3);
-	stop();
 }
 
 /* The world is the child, in the form of a static model: the nut is the parent, and does not turn with the screw. */
@@ -225,7 +213,6 @@ Test(couplings, screw_with_the_world_as_child)
 	expect_turn("and its turns: rad", turn("m"), pose_of("m").z / h, 1e-4);
 	run_until(20);
 	expect("falls to where the joint's upper stop is: m", pose_of("m").z, -30 * h, 1e-4);
-	stop();
 }
 
 #define BARE(pitch)                                                                                                    \
@@ -240,7 +227,6 @@ Test(couplings, threads_beyond_reason_are_left_out)
 		printf("%s\n", warning);
 		cr_assert(strstr(warning, "m a turn: expected"), "%s", warning);
 		run_until(0.1);
-		stop();
 	}
 }
 
@@ -253,7 +239,6 @@ Test(couplings, gearbox_without_a_reference_is_left_out)
 			    "<xyz>0 0 1</xyz></axis2></joint>");
 	printf("%s\n", warning);
 	cr_assert(strstr(warning, "gearbox_reference_body"), "%s", warning);
-	stop();
 }
 
 /* --- mimics ----------------------------------------------------------------------------------------------------- */
@@ -296,7 +281,6 @@ Test(couplings, mimic_follows)
 		command("/model/m/joint/ja/cmd_vel", "data: 0.5");
 		run_until(2);
 		expect(mimics[i].what, turn("m"), mimics[i].expected, 1e-3);
-		stop();
 	}
 }
 
@@ -309,7 +293,6 @@ Test(couplings, mimic_between_kinds)
 	command("/model/m/joint/ja/cmd_vel", "data: 0.5");
 	run_until(2);
 	expect("slide that mimics a hinge: m", pose_of("m").z, 0.1, 1e-5);
-	stop();
 }
 
 /* The second axis of a joint may follow its first one; no axis follows itself. */
@@ -326,7 +309,6 @@ Test(couplings, an_axis_mimics_another_of_its_joint)
 	struct troupe_pose p = pose_of("m");
 	/* turned by 0.3 about z, then by 0.3 about the turned y: the angle of the whole turn */
 	expect("both axes of a joint turn: rad", 2 * acos(fabs(p.qw)), 2 * acos(cos(0.15) * cos(0.15)), 2e-3);
-	stop();
 	refuse("the second axis mimics itself",
 		"<model name='m'><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
 		"</link><joint name='ja' type='universal'><parent>a</parent><child>b</child><axis><xyz>0 0 "
@@ -376,7 +358,6 @@ Test(couplings, pendulums_tied_by_a_mimic_swing_as_one)
 			frames[i]);
 		run_until(3);
 		expect("pendulums of 1 and 0.25 m as one: rad", pendulum_tilt("m"), angle, 5e-3);
-		stop();
 	}
 }
 
@@ -399,7 +380,6 @@ Test(couplings, a_driven_follower_moves_nothing_but_what_it_pushes)
 		farthest = fmax(farthest, sqrt(p.x * p.x + p.y * p.y + p.z * p.z));
 	}
 	expect("a base of 100 kg on which 2 kg turn: m", farthest, 0, 0.01);
-	stop();
 }
 
 /* If a mimic ties two motors, the leader's command counts, whatever the follower's command is, whether the motors are
@@ -423,7 +403,6 @@ Test(couplings, a_follower_is_not_driven_while_its_leader_is)
 		command("/model/m/joint/jb/cmd_vel", "data: -3");
 		run_until(2);
 		expect("and to go the other way: rad", turn("m"), 2, 5e-3);
-		stop();
 	}
 }
 
@@ -437,7 +416,6 @@ Test(couplings, a_mimic_pushes_back_on_its_leader)
 	command("/model/m/joint/ja/cmd_vel", "data: 1");
 	run_until(3);
 	expect("the leader stops with its follower: rad", turn("m"), 0.3, 1e-4);
-	stop();
 	/* the follower lifts 1 kg by 0.1 m per radian: m g h is 0.98 N m */
 	static const struct {
 		const char *effort, *what;
@@ -457,7 +435,6 @@ Test(couplings, a_mimic_pushes_back_on_its_leader)
 		run_until(4);
 		printf("%-52s %g\n", lifts[i].what, height_of("m"));
 		cr_expect(height_of("m") > lifts[i].low && height_of("m") < lifts[i].high, "%s", lifts[i].what);
-		stop();
 	}
 }
 
@@ -474,7 +451,6 @@ Test(couplings, a_follower_comes_back_to_its_leader_against_a_load)
 	command("/model/m/joint/ja/cmd_vel", "data: 1e-9"); /* held in place, with any force */
 	run_until(2);
 	expect("200 kg that had to rise by 0.5 m: m", height_of("m"), 0.5, 1e-4);
-	stop();
 }
 
 /* Opposite fingers of a gripper whose palm floats: no row of ODE's can tie these. */
@@ -491,7 +467,6 @@ Test(couplings, fingers_close_alike)
 	command("/model/m/joint/ja/cmd_force", "data: 1"); /* pushes 2 kg, because of the mimic */
 	run_until(1);
 	expect("the finger that follows, 1 N on 2 kg for 1 s: m", pose_of("m").y, 0.25, 1e-3);
-	stop();
 }
 
 Test(couplings, bad_mimics_are_refused_with_their_place)
@@ -545,5 +520,4 @@ Test(couplings, four_bar_linkage_closes)
 		/* the rocker carries the model's frame, 2 m from its pin */
 		expect("four-bar linkage: its pin: m", pose_of("m").x + 2 * cos(turn("m")), 2, 1e-3);
 	}
-	stop();
 }

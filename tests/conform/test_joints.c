@@ -7,7 +7,7 @@ static void set_up(void)
 	want.sleepless = true; /* slow motion is measured, too */
 }
 
-TestSuite(joints, .init = set_up, .timeout = 60);
+TestSuite(joints, .init = set_up, .fini = stop, .timeout = 60);
 
 /* An arm of 0.5 m along x; a joint ties it to the world; its frame is at its own centre. */
 #define ARM(joint)                                                                                                     \
@@ -41,12 +41,10 @@ Test(joints, prismatic_stops_on_the_right_side)
 		ARM("<joint name='j' type='prismatic'>" AT_THE_END LIMITED("axis", "0 0 1", "-0.3", "0.2") "</joint>"));
 	run_until(5);
 	expect("prismatic falls to its lower stop: m", pose().z, 2 - 0.3, 2e-3);
-	stop();
 	start("0 0 9.8",
 		ARM("<joint name='j' type='prismatic'>" AT_THE_END LIMITED("axis", "0 0 1", "-0.3", "0.2") "</joint>"));
 	run_until(5);
 	expect("prismatic rises to its upper stop: m", pose().z, 2 + 0.2, 2e-3);
-	stop();
 }
 
 Test(joints, spring_holds_its_load)
@@ -57,7 +55,6 @@ Test(joints, spring_holds_its_load)
 		    "<spring_reference>0.05</spring_reference></dynamics></axis></joint>"));
 	run_until(10);
 	expect("spring of 98 N/m under 1 kg: m", pose().z, 2 + 0.05 - 0.1, 1e-4);
-	stop();
 }
 
 Test(joints, stiff_damping_is_stable)
@@ -67,7 +64,6 @@ Test(joints, stiff_damping_is_stable)
 		    "</damping></dynamics></axis></joint>"));
 	run_until(1);
 	expect("hinge in treacle hardly moves: rad", angle_about_y(pose()), 9.8 * 0.5 / 1e6, 1e-5);
-	stop();
 }
 
 Test(joints, universal_and_revolute2_have_the_sign_of_sdf)
@@ -82,11 +78,9 @@ Test(joints, universal_and_revolute2_have_the_sign_of_sdf)
 		start("0 0 -9.8", "%s", joint); /* an arm that falls turns by a positive angle about y */
 		run_until(8);
 		expect("two axes: first, falling: rad", angle_about_y(pose()), 0.6, 5e-3);
-		stop();
 		start("0 -9.8 0", "%s", joint); /* gravity towards -y turns the arm by a negative angle about z */
 		run_until(8);
 		expect("two axes: second, drawn to -y: rad", angle_about_z(pose()), -0.4, 5e-3);
-		stop();
 	}
 }
 
@@ -99,7 +93,6 @@ Test(joints, ball_keeps_its_distance)
 		expect("ball joint: distance from its anchor, m", sqrt(p.x * p.x + p.y * p.y + (p.z - 2) * (p.z - 2)),
 			0.5, 1e-3);
 	}
-	stop();
 }
 
 Test(joints, fixed_to_the_world_holds)
@@ -107,7 +100,6 @@ Test(joints, fixed_to_the_world_holds)
 	start("0 0 -9.8", ARM("<joint name='j' type='fixed'>" AT_THE_END "</joint>"));
 	run_until(3);
 	expect("fixed to the world: m", pose().z, 2, 0);
-	stop();
 }
 
 /* Two links that a fixed joint welds turn about their common centre of mass as one body. */
@@ -125,7 +117,6 @@ Test(joints, fixed_welds_links_to_one_body)
 	run_until(1);
 	struct troupe_pose p = pose();
 	expect("welded pair turns as one: rad", angle_about_z(p), 1, 1e-3);
-	stop();
 }
 
 #define WHEEL(axis, system)                                                                                            \
@@ -139,12 +130,10 @@ Test(joints, velocity_is_followed_and_limited)
 	command("/model/m/joint/j/cmd_vel", "data: 0.5");
 	run_until(2);
 	expect("driven at 0.5 rad/s for 2 s: rad", angle_about_z(pose()), 1, 2e-3);
-	stop();
 	start("0 0 0", WHEEL("<limit><velocity>0.2</velocity></limit>", "JointController"));
 	command("/model/m/joint/j/cmd_vel", "data: 5");
 	run_until(2);
 	expect("driven at 5, limited to 0.2 rad/s, for 2 s: rad", angle_about_z(pose()), 0.4, 2e-3);
-	stop();
 }
 
 struct rates {
@@ -181,20 +170,16 @@ Test(joints, limits_of_rates_hold_in_every_step)
 		start("0 0 0", WHEEL(SLOW, "ApplyJointForce"));
 		command("/model/m/joint/j/cmd_force", force[i]);
 		expect("turned by 5 kN m: at most, rad/s", greatest_rate(0), 0.5, 1e-6);
-		stop();
 	}
 	start("0 0 -9800",
 		ARM("<joint name='j' type='revolute'>" AT_THE_END "<axis><xyz>0 1 0</xyz>" SLOW "</axis></joint>"));
 	expect("falls by 1000 g: at most, rad/s", greatest_rate(0), 0.5, 1e-6);
-	stop();
 	start("0 0 -9800",
 		ARM("<joint name='j' type='prismatic'>" AT_THE_END "<axis><xyz>0 0 1</xyz>" SLOW "</axis></joint>"));
 	expect("slides by 1000 g: at most, m/s", greatest_rate(0), 0.5, 1e-6);
-	stop();
 	start("0 0 -9800", ARM("<joint name='j' type='universal'>" AT_THE_END
 			       "<axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 1 0</xyz>" SLOW "</axis2></joint>"));
 	expect("second axis, falls by 1000 g: at most, rad/s", greatest_rate(1), 0.5, 1e-6);
-	stop();
 }
 
 Test(joints, force_accelerates_and_effort_limits)
@@ -203,12 +188,10 @@ Test(joints, force_accelerates_and_effort_limits)
 	command("/model/m/joint/j/cmd_force", "data: 0.02");
 	run_until(1);
 	expect("0.02 N m on 0.02 kg m2 for 1 s: rad", angle_about_z(pose()), 0.5, 2e-3);
-	stop();
 	start("0 0 0", WHEEL("<limit><effort>0.01</effort></limit>", "ApplyJointForce"));
 	command("/model/m/joint/j/cmd_force", "data: 0.5");
 	run_until(1);
 	expect("0.5 N m, limited to 0.01, for 1 s: rad", angle_about_z(pose()), 0.25, 2e-3);
-	stop();
 }
 
 Test(joints, friction_holds_below_and_brakes_above)
@@ -217,12 +200,10 @@ Test(joints, friction_holds_below_and_brakes_above)
 	command("/model/m/joint/j/cmd_force", "data: 0.09");
 	run_until(2);
 	expect("0.09 N m against 0.1 of friction: rad", angle_about_z(pose()), 0, 1e-6);
-	stop();
 	start("0 0 0", WHEEL("<dynamics><friction>0.1</friction></dynamics>", "ApplyJointForce"));
 	command("/model/m/joint/j/cmd_force", "data: 0.12");
 	run_until(1);
 	expect("0.12 N m against 0.1 of friction, 1 s: rad", angle_about_z(pose()), 0.5, 2e-3);
-	stop();
 }
 
 /* Damping beside a motor or dry friction, which then use the axis's constraint row: at the end the torques are
@@ -238,7 +219,6 @@ Test(joints, damping_beside_a_motor_and_friction)
 		run_until(4);
 		expect("a motor of 0.05 N m against damping of 0.1, in 1 s: rad", angle_about_z(pose()) - before,
 			sign * 0.5, 5e-3);
-		stop();
 		start("0 0 0", WHEEL("<dynamics><damping>0.1</damping><friction>0.03</friction></dynamics>",
 				       "ApplyJointForce"));
 		command("/model/m/joint/j/cmd_force", sign < 0 ? "data: -0.08" : "data: 0.08");
@@ -247,7 +227,6 @@ Test(joints, damping_beside_a_motor_and_friction)
 		run_until(4);
 		expect("0.08 N m against friction of 0.03 and damping of 0.1, in 1 s: rad",
 			angle_about_z(pose()) - before, sign * 0.5, 5e-3);
-		stop();
 	}
 }
 
@@ -263,7 +242,6 @@ Test(joints, driven_against_a_stop_and_away_again)
 	expect("and away from it for 1 s: rad", angle_about_z(pose()), 0.25, 3e-3);
 	run_until(10);
 	expect("to the lower one: rad", angle_about_z(pose()), -0.5, 2e-3);
-	stop();
 }
 
 /* With position control by velocity a position is reached in one step, however many turns away it is; cmd_max, if
@@ -285,7 +263,6 @@ Test(joints, positions_by_velocity_are_exact)
 			1e-6);
 		run_until(0.01);
 		expect("and held: rad", remainder(angle_about_z(pose()) - targets[i], 2 * M_PI), 0, 1e-9);
-		stop();
 	}
 	start("0 0 0", ARM("<joint name='j' type='revolute'><parent>world</parent><child>l</child><axis><xyz>0 0 "
 			   "1</xyz></axis>"
@@ -295,7 +272,6 @@ Test(joints, positions_by_velocity_are_exact)
 	command("/model/m/joint/j/0/cmd_pos", "data: 2");
 	run_until(1);
 	expect("with cmd_max 0.5 for 1 s: rad", angle_about_z(pose()), 0.5, 1e-3);
-	stop();
 }
 
 /* --- both axes, and every parameter ------------------------------------------------------------------------------ */
@@ -310,7 +286,6 @@ Test(joints, stops_beyond_a_turn)
 	run_until(14);
 	expect("driven to its lower stop at -20 rad: rad", remainder(angle_about_z(pose()), 2 * M_PI), -20 + 6 * M_PI,
 		1e-3);
-	stop();
 }
 
 #define LOCKED(at) "<axis><xyz>0 1 0</xyz><limit><lower>" at "</lower><upper>" at "</upper></limit></axis></joint>"
@@ -321,21 +296,17 @@ Test(joints, equal_stops_hold)
 	start("0 0 -9.8", ARM(HINGED LOCKED("0")));
 	run_until(3);
 	expect("equal stops hold against the weight: rad", angle_about_y(pose()), 0, 1e-6);
-	stop();
 	start("0 0 9.8", ARM(HINGED LOCKED("0.4")));
 	run_until(3);
 	expect("and draw the joint to where they are: rad", angle_about_y(pose()), 0.4, 1e-6);
-	stop();
 	start("0 0 0", WHEEL("<limit><lower>0.1</lower><upper>0.1</upper></limit>", "JointController"));
 	command("/model/m/joint/j/cmd_vel", "data: 3");
 	run_until(3);
 	expect("a motor cannot move it: rad", angle_about_z(pose()), 0.1, 1e-6);
-	stop();
 	start("0 0 0", WHEEL("<limit><lower>1</lower><upper>-1</upper></limit>", "JointController"));
 	command("/model/m/joint/j/cmd_vel", "data: 1");
 	run_until(2);
 	expect("a lower stop above the upper one is none: rad", angle_about_z(pose()), 2, 1e-3);
-	stop();
 }
 
 /* k x = m g at rest; the stop at -0.1 gives way by the same amount. */
@@ -352,7 +323,6 @@ Test(joints, soft_stops_give_way)
 		start("0 0 -9.8", "%s", joint);
 		run_until(10);
 		expect("soft stop under 1 kg: m", pose().z, 2 - 0.1 - 9.8 / atof(kinds[i]), 1e-4);
-		stop();
 	}
 }
 
@@ -395,7 +365,6 @@ Test(joints, second_axis_has_all_that_the_first_has)
 		start("0 -9.8 0", "%s", axes[i].text);
 		run_until(axes[i].time_s);
 		expect(axes[i].what, angle_about_z(pose()), axes[i].expected, axes[i].tolerance);
-		stop();
 	}
 }
 
@@ -406,19 +375,16 @@ Test(joints, prismatic_has_friction_and_speed_limit)
 		    "9.9</friction></dynamics></axis></joint>"));
 	run_until(2);
 	expect("friction of 9.9 N holds 9.8 N: m", pose().z, 2, 1e-6);
-	stop();
 	start("0 0 -9.8",
 		ARM("<joint name='j' type='prismatic'>" AT_THE_END "<axis><xyz>0 0 1</xyz><dynamics><friction>"
 		    "5.8</friction></dynamics></axis></joint>"));
 	run_until(1);
 	expect("friction of 5.8 N brakes 9.8 N, 1 s: m", pose().z, 2 - 2, 3e-3);
-	stop();
 	start("0 0 -9.8",
 		ARM("<joint name='j' type='prismatic'>" AT_THE_END "<axis><xyz>0 0 1</xyz><limit><velocity>0.1"
 		    "</velocity></limit></axis></joint>"));
 	run_until(3);
 	expect("falls no faster than 0.1 m/s: m", pose().z, 2 - 0.3, 2e-2);
-	stop();
 }
 
 /* The world is the parent and, in the form of a static model, the child: then the joint's signs are those of the world
@@ -436,26 +402,21 @@ Test(joints, world_as_child)
 	start("0 0 -9.8", ROCK ARM("") WORLD_JOINT("prismatic", STOPS("axis", "0 0 1", "-0.2", "0.3")));
 	run_until(5);
 	expect("slide with the world as child falls by its upper: m", pose().z, 2 - 0.3, 2e-3);
-	stop();
 	start("0 0 -9.8", ROCK ARM("") WORLD_JOINT("revolute", STOPS("axis", "0 1 0", "-0.3", "0.2")));
 	run_until(8);
 	expect("hinge with the world as child falls by its lower: rad", angle_about_y(pose()), 0.3, 5e-3);
-	stop();
 	/* SDF's first axis belongs to the parent, which is the arm here */
 	start("0 0 -9.8", ROCK ARM("") WORLD_JOINT("universal",
 				  STOPS("axis", "0 1 0", "-0.35", "0.2") STOPS("axis2", "0 0 1", "-1", "1")));
 	run_until(8);
 	expect("universal with the world as child, first: rad", angle_about_y(pose()), 0.35, 5e-3);
-	stop();
 	start("0 -9.8 0", ROCK ARM("") WORLD_JOINT("universal",
 				  STOPS("axis", "0 1 0", "-0.35", "0.2") STOPS("axis2", "0 0 1", "-1", "0.45")));
 	run_until(8);
 	expect("universal with the world as child, second: rad", angle_about_z(pose()), -0.45, 5e-3);
-	stop();
 	start("0 0 -9.8", ROCK ARM("") WORLD_JOINT("fixed", ""));
 	run_until(2);
 	expect("fixed to a static model: m", pose().z, 2, 0);
-	stop();
 }
 
 /* Joints of the world between models, and one whose two links belong to one model. */
@@ -468,7 +429,6 @@ Test(joints, between_models)
 	run_until(1);
 	struct troupe_pose p = pose();
 	expect("ball to a static model: distance, m", sqrt(p.x * p.x + p.y * p.y + (p.z - 2) * (p.z - 2)), 0.5, 1e-3);
-	stop();
 	start("0 0 -9.8",
 		"<model name='m'><link name='a'/><link name='b'><pose>0 0 1 0 0 0</pose></link><joint name='f' "
 		"type='fixed'><parent>world</parent><child>b</child></joint></model><joint name='j' type="
@@ -476,7 +436,6 @@ Test(joints, between_models)
 		"</lower><upper>1</upper></limit></axis></joint>");
 	run_until(2);
 	expect("slide of the world inside one model: m", pose().z, -0.25, 2e-3);
-	stop();
 }
 
 /* --- springs and stops in time ------------------------------------------------------------------------------------ */
@@ -504,7 +463,6 @@ static void swings(const char *what, const char *text, double stiffness, bool tu
 		low = fmin(low, slide_or_turn(turns));
 	}
 	expect(what, (high - low) / 2, 0.1, 0.1 * 0.005);
-	stop();
 }
 
 Test(joints, springs_keep_their_amplitude)
@@ -551,7 +509,6 @@ Test(joints, stiff_springs_are_stable)
 			farthest = fmax(farthest, fabs(pose().x));
 		}
 		expect("the heavy one beside a stiff spring: m", farthest, 0, 1e-3);
-		stop();
 	}
 }
 
@@ -582,7 +539,6 @@ Test(joints, nothing_bounces_on_a_stop)
 			farthest = fmax(farthest, fabs(angle_about_y(pose()) - falls[i].at));
 		}
 		expect(falls[i].what, farthest, 0, 1e-9);
-		stop();
 	}
 }
 
@@ -595,7 +551,6 @@ Test(joints, weak_spring_at_a_stop)
 		    "<spring_reference>0.1</spring_reference></dynamics></axis></joint>"));
 	run_until(10);
 	expect("weak spring at the lower stop: m", pose().z, 2 - 0.3, 2e-3);
-	stop();
 }
 
 Test(joints, canonical_link_carries_the_frame)
@@ -605,7 +560,6 @@ Test(joints, canonical_link_carries_the_frame)
 			  " type='fixed'><parent>world</parent><child>a</child></joint></model>");
 	run_until(1);
 	expect("canonical link falls, first is held: m", pose().z, -4.9049, 1e-9);
-	stop();
 }
 
 /* Masses for which ODE's exact solver gives NaN: their island is solved iteratively. */
@@ -624,7 +578,6 @@ Test(joints, what_the_exact_solver_gives_up_on_is_tried_again)
 				  "heavy", "0.5", "1e12", "1e11") LUMP("light", "1.5", "1e-9", "1e-10"));
 	run_until(0.3);
 	expect("the light one stays on the heavy one: m", pose_of("light").z - pose_of("heavy").z, 1, 1e-3);
-	stop();
 }
 
 /* Default axes and given ones, also in another frame. */
@@ -642,7 +595,6 @@ Test(joints, parallel_axes_are_left_out)
 		printf("%s\n", warning);
 		cr_assert(strstr(warning, "are parallel: expected two directions; it is left out"), "%s", warning);
 		run_until(0.1);
-		stop();
 	}
 }
 
@@ -660,7 +612,6 @@ Test(joints, a_joint_may_have_a_motor_of_its_own)
 	expect("while it gathers speed: m", pose().z - 2, 0.5 * 2 * 0.2 * 0.2, 2e-3 * 0.2);
 	run_until(2);
 	expect("then: m", pose().z - 2, 0.5 * 2 - 0.5 * 0.5 / (2 * 2), 1e-3);
-	stop();
 	/* about its own centre: inertia 0.02; a hinge without stops, and one with stops */
 	static const char *const stops[] = {"", "<limit><lower>-9</lower><upper>9</upper></limit>"};
 	for (size_t i = 0; i < ARRAY_LEN(stops); i++) {
@@ -672,7 +623,6 @@ Test(joints, a_joint_may_have_a_motor_of_its_own)
 		expect("hinge: rad", angle_about_z(pose()), -0.5 * 0.01 / 0.02, 1e-3);
 		run_until(3);
 		expect("hinge at its velocity: rad", angle_about_z(pose()), -(3 - 0.5 * 1 * 0.02 / 0.01), 2e-3);
-		stop();
 	}
 }
 
@@ -688,7 +638,6 @@ Test(joints, a_stop_has_the_erp_and_cfm_of_its_joint)
 			erps[i]);
 		run_until(5);
 		expect("gap = cfm m g dt / erp: m", 2 - 0.3 - pose().z, 0.05 * G * 0.001 / erps[i], 1e-5);
-		stop();
 	}
 }
 
@@ -703,9 +652,7 @@ Test(joints, a_ball_has_the_erp_and_cfm_of_its_joint)
 		cr_expect_str_empty(warning);
 		run_until(5);
 		expect("gap = cfm m g dt / erp: m", 2 - pose().z, 0.05 * G * 0.001 / erps[i], 1e-6);
-		stop();
 	}
 	start("0 0 0", ARM("<joint name='j' type='revolute'>" AT_THE_END ODE("<cfm>1</cfm>") "</joint>"));
 	cr_expect(strstr(warning, "<erp> and <cfm> of joint \"j\", of type revolute, are ignored"), "%s", warning);
-	stop();
 }

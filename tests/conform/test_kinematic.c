@@ -12,7 +12,7 @@ static void set_up(void)
 	want.sleepless = false;
 }
 
-TestSuite(kinematic, .init = set_up, .timeout = 60);
+TestSuite(kinematic, .init = set_up, .fini = stop, .timeout = 60);
 
 #define BOX(size, mu)                                                                                                  \
 	"<collision name='c'><geometry><box><size>" size "</size></box></geometry><surface><friction><ode><mu>" mu     \
@@ -69,7 +69,6 @@ Test(kinematic, it_moves_as_its_command_says)
 	command("/model/k/cmd_vel", "linear {x: 0}");
 	steps(1);
 	cr_expect(vec3_length(body("k")->v) == 0 && vec3_length(body("k")->w) == 0);
-	stop();
 }
 
 /* A velocity stays, also one that is so slow that another body would sleep. */
@@ -80,7 +79,6 @@ Test(kinematic, a_velocity_stays)
 	command("/world/w/set_velocity", "name: 'k' linear {y: 1e-4}");
 	steps(5000);
 	expect_vector("v t", body("k")->p, 0, 5000 * 0.001 * 1e-4, 3, ROUNDING);
-	stop();
 }
 
 /* A block on the ground in front of it takes its velocity; what falls on it does not press it down. */
@@ -95,7 +93,6 @@ Test(kinematic, it_pushes_and_is_not_pushed)
 	expect("the block has its velocity", body("b")->v.x, 0.5, 1e-3);
 	expect("the block is in front of it", body("b")->p.x - body("k")->p.x, 1, 2e-3);
 	expect("the other one lies on it", body("f")->p.z, 1.25, 2e-3);
-	stop();
 }
 
 /* Friction carries a box that stands on it. Two of them, and a static wall, do not disturb each other. */
@@ -112,7 +109,6 @@ Test(kinematic, it_carries)
 	expect("the box on it", body("b")->v.y, 1, 1e-3);
 	expect("the box lags by the time that friction needs", body("b")->p.y, 1 - 1 / (2 * G), 2e-3);
 	expect_vector("the other one", body("o")->p, 1, 0, 0.6, 0);
-	stop();
 }
 
 /* The same bits, whether ODE has the body in a step (another model is near) or not. */
@@ -129,6 +125,5 @@ Test(kinematic, company_makes_no_difference)
 			alone = *body("k");
 		else
 			cr_expect_arr_eq(&alone, body("k"), sizeof alone);
-		stop();
 	}
 }

@@ -24,7 +24,7 @@ static void set_up(void)
 	want.sleepless = false;
 }
 
-TestSuite(motion, .init = set_up, .timeout = 60);
+TestSuite(motion, .init = set_up, .fini = stop, .timeout = 60);
 
 #define INERTIAL(m, i)                                                                                                 \
 	"<inertial><mass>" m "</mass><inertia><ixx>" i "</ixx><iyy>" i "</iyy><izz>" i "</izz></inertia></inertial>"
@@ -140,7 +140,6 @@ Test(motion, a_free_body_flies)
 	obeyed("/world/w/set_velocity", "name: 'b' angular {x: 0}");
 	expect_vector("linear stays", body("b", "l")->v, 0, 4, 0, EXACT);
 	expect_vector("angular is given", body("b", "l")->w, 0, 0, 0, EXACT);
-	stop();
 }
 
 Test(motion, a_model_moves_as_one_rigid_whole)
@@ -158,7 +157,6 @@ Test(motion, a_model_moves_as_one_rigid_whole)
 	expect("the joint is still", rate("m", "j", 0), 0, EXACT);
 	obeyed("/world/w/set_velocity", "name: 'm' linear {z: 3}");
 	expect_vector("the frame's velocity is replaced", body("m", "arm")->v, -2 * 2, 0, 3, EXACT);
-	stop();
 }
 
 Test(motion, velocities_that_nothing_can_come_of_are_refused)
@@ -188,7 +186,6 @@ Test(motion, velocities_that_nothing_can_come_of_are_refused)
 	refused(set, "name: 'b' angular {x: 1e5}", "angular velocity of 100000 rad/s: expected at most 10000");
 	refused(set, "name: 'b' angular {z: 9000}", "link 'b::far' would move at 27000 m/s");
 	obeyed(set, "name: 'b' linear {x: 10000}");
-	stop();
 }
 
 /* --- forces ------------------------------------------------------------------------------------------------------- */
@@ -211,7 +208,6 @@ Test(motion, a_force_acts_once)
 	obeyed("/world/w/wrench", "entity {name: 'b'} wrench {force {z: 2}}");
 	expect_vector("the sum", body("b", "l")->v, 10 / 2. * DT, (6 + 4) / 2. * DT, 2 / 2. * DT, EXACT);
 	expect("the torque", body("b", "l")->w.x, 1 / 0.5 * DT, 1e-9);
-	stop();
 }
 
 Test(motion, a_force_off_the_centre_turns)
@@ -221,7 +217,6 @@ Test(motion, a_force_off_the_centre_turns)
 	obeyed("/world/w/wrench", "entity {name: 'b'} wrench {force {z: 10} force_offset {x: 0.2}}");
 	expect_vector("dv", body("b", "l")->v, 0, 0, 10 / 2. * DT, EXACT);
 	expect_vector("dw = r x F / I dt", body("b", "l")->w, 0.2 * 10 / 0.5 * DT, 0, 0, EXACT);
-	stop();
 }
 
 Test(motion, a_force_acts_on_its_link_alone)
@@ -232,7 +227,6 @@ Test(motion, a_force_acts_on_its_link_alone)
 	obeyed("/world/w/wrench", "entity {name: 'm::arm' type: LINK} wrench {force {x: 10}}");
 	expect_vector("the arm", body("m", "arm")->v, 10 / 2. * DT, 0, 0, 1e-9);
 	expect_vector("the base", body("m", "base")->v, 0, 0, 0, 1e-9);
-	stop();
 }
 
 #define SYSTEMS "<plugin name='gz::sim::systems::ApplyJointForce' filename='x'><joint_name>j</joint_name></plugin>"
@@ -248,7 +242,6 @@ Test(motion, a_force_adds_to_those_of_systems)
 	expect("both", body("m", "arm")->v.x, (4 + 10) / 2. * DT, 1e-9);
 	steps(1);
 	expect("one link goes on", body("m", "arm")->v.x, (4 + 10 + 4) / 2. * DT, 1e-9);
-	stop();
 }
 
 Test(motion, forces_that_nothing_can_come_of_are_refused)
@@ -271,7 +264,6 @@ Test(motion, forces_that_nothing_can_come_of_are_refused)
 	refused(set, "entity {name: 'b'} wrench {force {x: 1}}", "the world is paused");
 	obeyed(GO_ON);
 	expect_vector("nothing moves", body("b", "l")->v, 0, 0, 0, 0);
-	stop();
 }
 
 Test(motion, what_sleeps_wakes)
@@ -297,7 +289,6 @@ Test(motion, what_sleeps_wakes)
 		steps(1);
 		cr_expect_not(primary_sleeps(primary, m), "%s wakes it", ways[i][1]);
 		cr_expect_neq(hash, state_hash(server->worlds[0].shared.state), "%s", ways[i][1]);
-		stop();
 	}
 }
 
@@ -328,7 +319,6 @@ Test(motion, models_of_levels_that_are_not_loaded)
 	expect("it is pushed", body("b", "arm")->v.z + body("b", "l")->v.z, 20 / 2. * DT, 1e-6);
 	command("/world/w/set_pose", "name: 'p' position {x: 0}");
 	refused("/world/w/wrench", "entity {name: 'b'} wrench {force {x: 1}}", "its level is not loaded");
-	stop();
 }
 
 Test(motion, what_comes_later_in_the_step_counts)
@@ -352,7 +342,6 @@ Test(motion, what_comes_later_in_the_step_counts)
 	command("/world/w/wrench", push);
 	command("/world/w/remove", "name: 'b'");
 	steps(3);
-	stop();
 }
 
 /* --- joints ------------------------------------------------------------------------------------------------------- */
@@ -375,7 +364,6 @@ Test(motion, a_pendulum_is_put_at_an_angle)
 	obeyed("/world/w/set_joint", "id: 1 joint: 'm::j' position: -40 velocity: -1");
 	steps(999);
 	expect("turns are counted", position("m", "j", 0), -40 - 1, 2e-4);
-	stop();
 }
 
 Test(motion, a_slider_moves_with_its_parent)
@@ -397,7 +385,6 @@ Test(motion, a_slider_moves_with_its_parent)
 	refused("/world/w/set_joint", "name: 'm' joint: 'j' position: 3.001", "expected -2 to 3, between its stops");
 	refused("/world/w/set_joint", "name: 'm' joint: 'j' position: -2.001", "expected -2 to 3, between its stops");
 	refused("/world/w/set_joint", "name: 'm' joint: 'j' velocity: 10001", "velocity 10001 of joint 'j'");
-	stop();
 }
 
 #define DOUBLE                                                                                                         \
@@ -438,7 +425,6 @@ Test(motion, what_hangs_on_a_joint_goes_with_it)
 	obeyed(GO_ON);
 	expect("j goes on", position("m", "j", 0), q + dq * DT, 2e-5);
 	expect("k goes on", position("m", "k", 0), p + dp * DT, 2e-5);
-	stop();
 }
 
 #define TWO_AXES "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>"
@@ -471,7 +457,6 @@ Test(motion, either_axis_of_a_universal_joint)
 		expect("the second goes on", position("m", "j", 1), -0.6 + 2 * DT, 2e-5);
 		refused("/world/w/set_joint", "name: 'm' joint: 'j' axis: 2 position: 1",
 			"axis 2 of joint 'j': expected 0 or 1");
-		stop();
 	}
 }
 
@@ -506,7 +491,6 @@ Test(motion, the_child_is_the_world)
 	expect("prismatic goes on", position("n", "k", 0), 0.8 + 0.5 * DT, 1e-6);
 	expect("universal goes on", position("u", "l", 0), 0.3 + 1 * DT, 2e-5);
 	expect("universal goes on", position("u", "l", 1), 0.5 - 2 * DT, 2e-5);
-	stop();
 }
 
 Test(motion, a_screw_slides_as_it_turns)
@@ -525,7 +509,6 @@ Test(motion, a_screw_slides_as_it_turns)
 	steps(499);
 	expect("it goes on", position("m", "j", 0), 9 + 2 * 0.5, 1e-4);
 	expect("by its thread", body("m", "nut")->p.z, 5 + lead * (9 + 2 * 0.5), 1e-4);
-	stop();
 }
 
 #define MIMIC(leader, k, o)                                                                                            \
@@ -554,7 +537,6 @@ Test(motion, followers_follow)
 	expect_vector("the leader's link", body("m", "a")->p, cos(0.8), sin(0.8), 5, EXACT);
 	expect_vector("the follower's", body("m", "b")->p, -cos(k), -sin(k), 5, EXACT);
 	expect_vector("and its", body("m", "c")->p, (-2 + l) * cos(k), (-2 + l) * sin(k), 5, EXACT);
-	stop();
 }
 
 Test(motion, joints_that_cannot_move_alone_are_refused)
@@ -613,7 +595,6 @@ Test(motion, joints_that_cannot_move_alone_are_refused)
 	expect_vector("the whole model", body("q", "a")->p, 52 + cos(0.5), sin(0.5), 5, EXACT);
 	expect_vector("moves", body("q", "a")->v, -sin(0.5), cos(0.5), 0, EXACT);
 	obeyed(set, "name: 'q' joint: 'j' position: 0.5");
-	stop();
 }
 
 Test(motion, what_would_be_out_of_bounds_changes_nothing)
@@ -629,5 +610,4 @@ Test(motion, what_would_be_out_of_bounds_changes_nothing)
 	refused("/world/w/set_joint", "name: 'n' joint: 'j' position: 1e8", "link 'n::a' would be beyond 1e+07 m");
 	expect("nothing moves", position("m", "j", 0), 0, 0);
 	expect_vector("nothing moves", body("m", "a")->p, 900, 0, 5, 0);
-	stop();
 }

@@ -10,7 +10,7 @@ static void set_up(void)
 	want.sleepless = true;
 }
 
-TestSuite(observe, .init = set_up, .timeout = 60);
+TestSuite(observe, .init = set_up, .fini = stop, .timeout = 60);
 
 static void observe(uint32_t what)
 {
@@ -71,14 +71,12 @@ Test(observe, a_motor_holds_a_pendulum_by_m_g_l)
 		observe(OBSERVE_EFFORTS);
 		run_until(0.5);
 		expect("hinge: m g l, on the child: N m", effort_of("j", 0), -9.8 * 0.5, i ? 1e-2 : 1e-6);
-		stop();
 	}
 	want.solver = "";
 	start("0 0 -9.8", "%s", HUNG("revolute", AXIS("0 1 0", LOCKED)));
 	observe(OBSERVE_EFFORTS);
 	run_until(0.5);
 	expect("hinge with the world as child: N m", effort_of("j", 0), 9.8 * 0.5, 1e-6);
-	stop();
 }
 
 Test(observe, a_slider_carries_m_g)
@@ -87,23 +85,19 @@ Test(observe, a_slider_carries_m_g)
 	observe(OBSERVE_EFFORTS);
 	run_until(0.5);
 	expect("slider held by its motor: N", effort_of("j", 0), 9.8, 1e-6);
-	stop();
 	start("0 0 -9.8", "%s", HUNG("prismatic", AXIS("0 0 1", LOCKED)));
 	observe(OBSERVE_EFFORTS);
 	run_until(0.5);
 	expect("slider with the world as child: N", effort_of("j", 0), -9.8, 1e-6);
-	stop();
 	start("0 0 -9.8", "%s",
 		ARM("prismatic", AXIS("0 0 1", "<limit><lower>-0.1</lower><upper>0.2</upper></limit>"), ""));
 	observe(OBSERVE_EFFORTS);
 	run_until(2);
 	expect("slider on its lower stop: N", effort_of("j", 0), 9.8, 1e-3);
-	stop();
 	start("0 0 -9.8", "%s", ARM("prismatic", AXIS("0 0 1", ""), ""));
 	observe(OBSERVE_EFFORTS);
 	run_until(0.2);
 	expect("slider that falls: N", effort_of("j", 0), 0, 1e-9);
-	stop();
 }
 
 #define LINK(name, x) "<link name='" name "'><pose>" x " 0 2 0 0 0</pose>" INERTIAL "</link>"
@@ -121,7 +115,6 @@ Test(observe, each_joint_of_a_chain_carries_what_is_beyond)
 	run_until(0.2);
 	expect("chain of hinges, inner: N m", effort_of("j1", 0), -9.8 * (0.5 + 1.5), 1e-5);
 	expect("chain of hinges, outer: N m", effort_of("j2", 0), -9.8 * 0.5, 1e-5);
-	stop();
 	start("0 0 -9.8", "%s",
 		"<model name='m'>" LINK("a", "0.5") LINK("b", "1.5") BETWEEN("j1", "prismatic", "world", "a", "0 0 1")
 			BETWEEN("j2", "prismatic", "a", "b", "0 0 -1") "</model>");
@@ -129,7 +122,6 @@ Test(observe, each_joint_of_a_chain_carries_what_is_beyond)
 	run_until(0.2);
 	expect("chain of sliders, inner: N", effort_of("j1", 0), 2 * 9.8, 1e-5);
 	expect("chain of sliders, outer, its axis down: N", effort_of("j2", 0), -9.8, 1e-5);
-	stop();
 }
 
 /* A joint of the world, between two models. */
@@ -151,7 +143,6 @@ Test(observe, a_joint_between_models)
 	expect("one of them is gone: N m", effort_of("between", 0), 0, 0);
 	run_until(0.3);
 	expect("what carries the other: N", effort_of("j", 0), 9.8, 1e-5);
-	stop();
 }
 
 Test(observe, springs_and_dampers)
@@ -172,12 +163,10 @@ Test(observe, springs_and_dampers)
 	run_until(20);
 	expect("spring at rest, k x: N", effort_of("j", 0), -98 * (position_of("j", 0) - 0.05), 1e-6);
 	expect("which is m g: N", effort_of("j", 0), 9.8, 1e-5);
-	stop();
 	start("0 0 -9.8", "%s", ARM("revolute", AXIS("0 1 0", "<dynamics><damping>1e6</damping></dynamics>"), ""));
 	observe(OBSERVE_EFFORTS);
 	run_until(1);
 	expect("hinge in treacle: N m", effort_of("j", 0), -4.9, 1e-4);
-	stop();
 }
 
 /* The stop has the solver's row, and the spring acts besides. */
@@ -193,7 +182,6 @@ Test(observe, a_spring_beside_a_stop)
 	run_until(3);
 	expect("it lies on its stop: m", position_of("j", 0), -0.05, 1e-6);
 	expect("spring and stop together: N", effort_of("j", 0), 9.8, 1e-4);
-	stop();
 }
 
 Test(observe, commanded_forces_and_friction)
@@ -203,7 +191,6 @@ Test(observe, commanded_forces_and_friction)
 	command("/model/m/joint/j/cmd_force", "data: 0.02");
 	run_until(0.1);
 	expect("a force that was commanded: N m", effort_of("j", 0), 0.02, 1e-9);
-	stop();
 	start("0 0 0", "%s",
 		ARM("revolute", AXIS("0 0 1", "<dynamics><friction>0.1</friction></dynamics>"),
 			SYSTEM("ApplyJointForce", "j", "")));
@@ -214,7 +201,6 @@ Test(observe, commanded_forces_and_friction)
 	command("/model/m/joint/j/cmd_force", "data: 0.05");
 	run_until(3);
 	expect("a force that friction holds: N m", effort_of("j", 0), 0, 1e-9);
-	stop();
 	start("0 0 0", "%s",
 		ARM("revolute", AXIS("0 0 1", "<limit><effort>2</effort></limit>"),
 			SYSTEM("JointController", "j",
@@ -226,7 +212,6 @@ Test(observe, commanded_forces_and_friction)
 	command("/model/m/joint/j/cmd_vel", "data: 500");
 	run_until(0.002);
 	expect("cut at the joint's effort: N m", effort_of("j", 0), 2, 1e-9);
-	stop();
 }
 
 /* A wheel turns in place; the body on it slides down a joint of its own. */
@@ -252,7 +237,6 @@ Test(observe, a_wheel_slips_at_constant_speed)
 	expect("what the free slide exerts: N", effort_of("lift", 0), 0, 1e-9);
 	cr_assert_eq(observed()->contacts.count, 1);
 	expect("the contact is where the wheel stands: m", observed()->contacts.at[0].position.z, 0, 2e-3);
-	stop();
 }
 
 #define AXIS2(xyz, more) "<axis2><xyz>" xyz "</xyz>" more "</axis2>"
@@ -278,7 +262,6 @@ Test(observe, both_axes_of_a_universal_joint)
 		puts(joints[i].what);
 		expect("first axis: N m", effort_of("j", 0), joints[i].first, 1e-6);
 		expect("second axis: N m", effort_of("j", 1), joints[i].second, 1e-6);
-		stop();
 	}
 }
 
@@ -296,14 +279,12 @@ Test(observe, a_screw_carries_m_g_by_its_lead)
 		observe(OBSERVE_EFFORTS);
 		run_until(0.5);
 		expect("screw held by its motor: N m", effort_of("j", 0), 9.8 * pitches[i] / (2 * M_PI), 1e-5);
-		stop();
 	}
 	start("0 0 0", "%s", SCREW("1", "", SYSTEM("ApplyJointForce", "j", "")));
 	observe(OBSERVE_EFFORTS);
 	command("/model/m/joint/j/cmd_force", "data: 0.01");
 	run_until(0.2);
 	expect("screw that a torque drives: N m", effort_of("j", 0), 0.01, 1e-7);
-	stop();
 }
 
 #define SHAFT(name, x, systems)                                                                                        \
@@ -329,7 +310,6 @@ Test(observe, gears_pass_on_a_torque)
 	expect("gearbox, on the child: N m", effort_of("g", 1), -3 * rate * 0.02, 1e-6);
 	expect("and all of it: N m", observed()->reactions[joint_of("g")].torque.z, -3 * rate * 0.02, 1e-6);
 	expect("and what drives it: N m", effort_of("a_j", 0), 0.1, 1e-9);
-	stop();
 }
 
 #define BAR(joint, link, y, axis)                                                                                      \
@@ -350,7 +330,6 @@ Test(observe, a_mimic_holds_its_follower)
 	expect("follower, m g l: N m", effort_of("follower", 0), -4.9, 1e-4);
 	/* the motor holds the leader's m g l and twice the follower's, which the mimic passes on */
 	expect("leader, motor and mimic together: N m", effort_of("leader", 0), -4.9, 1e-4);
-	stop();
 }
 
 /* --- contacts ----------------------------------------------------------------------------------------------------- */
@@ -385,7 +364,6 @@ Test(observe, a_box_stands_on_four_points)
 			sum_y += note->position.y;
 		}
 		expect("below all four: m", fabs(sum_x) + fabs(sum_y), 0, 1e-12);
-		stop();
 	}
 }
 
@@ -404,7 +382,6 @@ Test(observe, balls_touch_between_their_centres)
 	command("/world/w/set_pose", "name: 'b' position {x: 3 z: 2}");
 	run_until(0.002);
 	cr_expect_eq(observed()->contacts.count, 0, "%u contacts of balls that are apart", observed()->contacts.count);
-	stop();
 }
 
 static uint32_t contacts_of(const char *name)
@@ -454,7 +431,6 @@ Test(observe, what_sleeps_keeps_its_notes)
 	struct troupe_error error;
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK);
 	cr_expect_eq(observed()->contacts.count, 0, "contacts from before a reset");
-	stop();
 }
 
 static bool same(const struct contact_note *a, const struct contact_note *b)
@@ -484,7 +460,6 @@ Test(observe, a_step_that_is_tried_again_is_noted_once)
 	}
 	printf("%u of 100 steps were tried again\n", tried_again);
 	cr_expect_gt(tried_again, 0);
-	stop();
 }
 
 /* The crate belongs to a level, which the probe leaves. */
@@ -507,7 +482,6 @@ Test(observe, what_is_unloaded_has_no_notes)
 	command("/world/w/set_pose", "name: 'probe' position {y: 4 z: 9}");
 	run_until(0.103);
 	cr_expect_eq(contacts_of("crate"), 4);
-	stop();
 }
 
 /* The contacts of a model that is placed while the world is paused are dropped, although no step is taken. */
@@ -527,7 +501,6 @@ Test(observe, what_is_placed_while_paused_has_no_contacts)
 	limits.iterations++;
 	cr_assert_eq(troupe_server_run(server, &limits, &error), TROUPE_OK);
 	cr_expect_eq(contacts_of("a"), 0, "contacts with a floor that is elsewhere");
-	stop();
 }
 
 /* --- forces ------------------------------------------------------------------------------------------------------- */
@@ -577,7 +550,6 @@ Test(observe, contacts_carry_what_stands_on_them)
 		observe(OBSERVE_CONTACTS);
 		run_until(2.001);
 		expect3("not asked for: N", force_between("a", "floor"), 0, 0, 0, 0);
-		stop();
 	}
 	want.solver = "";
 }
@@ -618,7 +590,6 @@ Test(observe, a_joint_holds_an_arm_by_its_weight_and_lever)
 		expect3("force: N", reaction_of("j").force, 0, 0, 9.8 * joints[i].sign, joints[i].tolerance);
 		expect3("torque: N m", reaction_of("j").torque, 0, -4.9 * joints[i].sign, 0, joints[i].tolerance);
 		expect("efforts were not asked for: N", effort_of("j", 0), 0, 0);
-		stop();
 	}
 }
 
@@ -639,7 +610,6 @@ Test(observe, a_screw_holds_a_nut_without_turning_it)
 	start_nut(HELD);
 	expect3("screw, force: N", reaction_of("j").force, 0, 0, 9.8, 1e-4);
 	expect3("screw, torque: N m", reaction_of("j").torque, 0, 0, 0, 1e-5);
-	stop();
 }
 
 /* m a = m g - F and I a / lead = F lead: the thread holds the nut back by F and turns it by F lead. */
@@ -649,7 +619,6 @@ Test(observe, a_thread_turns_a_nut_that_sinks)
 	start_nut("");
 	expect3("thread, force: N", reaction_of("j").force, 0, 0, held, 1e-3);
 	expect3("thread, torque: N m", reaction_of("j").torque, 0, 0, -held * lead, 1e-4);
-	stop();
 }
 
 #define HAND                                                                                                           \
@@ -680,7 +649,6 @@ Test(observe, a_wrist_feels_the_hand)
 	run_until(0.501);
 	expect3("pulled for a step: N", reaction_of("wrist").force, -3, 0, 9.8, 1e-4);
 	expect("twisted for a step: N m", reaction_of("wrist").torque.x, -2, 1e-4);
-	stop();
 	start("0 0 0", "%s",
 		ARM_WITH_HAND("0 0 1", SYSTEM("JointController", "j", "<initial_velocity>2</initial_velocity>")));
 	observe(OBSERVE_FORCES);
@@ -688,13 +656,11 @@ Test(observe, a_wrist_feels_the_hand)
 	double angle = 2 * 0.999; /* of the state at the beginning of the step */
 	expect3("a hand that is whirled: N", reaction_of("wrist").force, -6 * cos(angle), -6 * sin(angle), 0, 2e-2);
 	expect("and stays at its distance: m", length_of_wrist(), 1, 2e-5);
-	stop();
 	start("0 0 -9.8", "%s",
 		"<model name='m'><pose>0.5 0 2 0 0 0</pose><link name='l'>" INERTIAL "</link>" HAND "</model>");
 	observe(OBSERVE_FORCES);
 	run_until(0.2);
 	expect3("a hand that falls: N", reaction_of("wrist").force, 0, 0, 0, 1e-9);
-	stop();
 }
 
 static uint64_t hash_after(uint32_t what)
@@ -707,7 +673,6 @@ static uint64_t hash_after(uint32_t what)
 	const struct shared *shared = &server->worlds[0].shared;
 	for (uint32_t m = 0; m < server->worlds[0].scene->model_count; m++)
 		hash = hash_words(hash, state_words(shared->state, m, false), shared->state->models[m].words);
-	stop();
 	return hash;
 }
 
@@ -743,7 +708,6 @@ Test(observe, a_reader_that_comes_later_sees_the_same)
 		counts[watched] = observed()->contacts.count;
 		cr_assert(counts[watched] > 3 && counts[watched] <= NOTES_MAX, "%u contacts", counts[watched]);
 		memcpy(notes[watched], observed()->contacts.at, counts[watched] * sizeof *notes[0]);
-		stop();
 	}
 	cr_assert_eq(counts[0], counts[1], "%u contacts, and %u if somebody watched", counts[0], counts[1]);
 	cr_assert_arr_eq(notes[0], notes[1], counts[0] * sizeof *notes[0]);

@@ -4,7 +4,7 @@
 
 #define DT 0.001
 
-TestSuite(physics, .timeout = 120);
+TestSuite(physics, .fini = stop, .timeout = 120);
 
 #define BOX(name, pose, size, mass, i, surface)                                                                        \
 	"<model name='" name "'><pose>" pose "</pose><link name='l'><inertial><mass>" mass "</mass><inertia><ixx>" i   \
@@ -20,7 +20,6 @@ Test(physics, free_fall)
 	double n = 2 / DT; /* semi-implicit Euler falls by g dt^2 n (n + 1) / 2 */
 	expect("free fall, 2 s: height, m", pose_of("b").z, 100 - G * DT * DT * n * (n + 1) / 2, 1e-9);
 	expect("  against g t^2 / 2, m", pose_of("b").z, 100 - G * 2, G * 2 * DT);
-	stop();
 }
 
 /* --- friction --------------------------------------------------------------------------------------------------- */
@@ -44,7 +43,6 @@ static double slide(double slope, double heading, double mu)
 		n[0], n[1], n[2], mu, mu, n[0] * 0.1, n[2] * 0.1, slope, heading, mu, mu);
 	run_until(2);
 	struct troupe_pose p = pose_of("block");
-	stop();
 	double x = p.x - n[0] * 0.1, z = p.z - n[2] * 0.1;
 	return x * cos(slope) - z * sin(slope); /* along the slope, downwards */
 }
@@ -92,7 +90,6 @@ Test(physics, pendulum_period)
 	double small = 2 * M_PI * sqrt((inertia + length * length) / (G * length));
 	double exact = small * (1 + angle * angle / 16 + 11 * pow(angle, 4) / 3072);
 	expect("pendulum of 1 m at 0.1 rad: period, s", (last - first) / (crossings - 1), exact, 2e-3);
-	stop();
 }
 
 /* --- bounce ----------------------------------------------------------------------------------------------------- */
@@ -119,7 +116,6 @@ Test(physics, bounce)
 		top = fmax(top, pose_of("ball").z - 0.2);
 	}
 	expect("bounce, e = 0.8 from 2 m: height, m", top, e * e * drop, 0.02);
-	stop();
 }
 
 /* --- stack ------------------------------------------------------------------------------------------------------ */
@@ -145,7 +141,6 @@ Test(physics, stack_stays_for_a_minute)
 		snprintf(what, sizeof what, "stack after 60 s: box %d height, m", i);
 		expect(what, p.z, 0.25 + 0.5 * i, 0.01);
 	}
-	stop();
 }
 
 /* --- hinge at its limit ----------------------------------------------------------------------------------------- */
@@ -167,7 +162,6 @@ Test(physics, hinge_at_its_limit)
 	run_until(10); /* falls by a positive angle about y, down to the stop */
 	struct troupe_pose p = pose_of("arm");
 	expect("hinge falls to its stop: angle, rad", 2 * atan2(p.qy, p.qw), upper, 2e-3);
-	stop();
 }
 
 Test(physics, hinge_limit_beyond_half_a_turn)
@@ -186,7 +180,6 @@ Test(physics, hinge_limit_beyond_half_a_turn)
 	struct troupe_pose p = pose_of("wheel");
 	double angle = 2 * atan2(p.qz, p.qw);
 	expect("hinge turns to its stop at 7 rad: off it, rad", remainder(angle - 7, 2 * M_PI), 0, 3e-3);
-	stop();
 }
 
 /* --- driving straight ------------------------------------------------------------------------------------------- */
@@ -205,7 +198,6 @@ Test(physics, robot_drives_50_m_straight)
 	expect("cart at 1 m/s for 50.25 s: way, m", p.x, 50, 0.05);
 	expect("cart at 1 m/s for 50.25 s: sideways, m", p.y, 0, 1e-3);
 	expect("cart at 1 m/s for 50.25 s: height, m", p.z, 0, 1e-3);
-	stop();
 }
 
 /* --- exact touch ------------------------------------------------------------------------------------------------ */
@@ -234,7 +226,6 @@ Test(physics, stack_that_touches_exactly_stands)
 		expect("box of a stack that touches exactly: height, m", p.z, boxes[i].z, 1e-3);
 		expect("box of a stack that touches exactly: x, m", p.x, boxes[i].x, 1e-3);
 	}
-	stop();
 }
 
 /* --- gravity that changes ----------------------------------------------------------------------------------------- */
@@ -272,7 +263,6 @@ Test(physics, gravity_changes_for_all)
 		cr_expect(at.x == 0 && at.y == 0 && at.z == 0, "a body without gravity stays");
 	}
 	text_fini(&models);
-	stop();
 }
 
 /* --- steps that are begun anew ------------------------------------------------------------------------------------ */
@@ -310,6 +300,5 @@ Test(physics, forces_of_a_step_that_is_begun_anew)
 			expect("3 N on 1 kg beside boxes that touch exactly: m", p.z, 3 * per_unit, 1e-6);
 		else
 			expect("2 N m on 1 kg m2 beside them: rad", 2 * atan2(p.qz, p.qw), 2 * per_unit, 1e-6);
-		stop();
 	}
 }

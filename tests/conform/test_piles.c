@@ -6,7 +6,7 @@
 #include "bodies.h"
 #include "harness.h"
 
-TestSuite(piles, .timeout = 120);
+TestSuite(piles, .fini = stop, .timeout = 120);
 
 #define FLOOR                                                                                                          \
 	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane/>"               \
@@ -116,7 +116,6 @@ static void expect_to_stand(const char *what, struct text *models)
 		cr_expect_lt(motion.aside, 1e-4, "%s, %s s: %g m aside", what, steps[i], motion.aside);
 		cr_expect_lt(motion.sunk, 4e-4, "%s, %s s: sinks by %g m", what, steps[i], motion.sunk);
 		expect_piles(what);
-		stop();
 		free(motion.before);
 	}
 	want.step = NULL;
@@ -193,7 +192,6 @@ Test(piles, a_random_pile_comes_to_rest)
 	cr_expect_eq(motion.asleep, motion.count, "after 12 s %u of %u sleep, and something moves at %g m/s",
 		motion.asleep, motion.count, motion.fastest);
 	expect_piles("random boxes");
-	stop();
 	free(motion.before);
 }
 
@@ -230,7 +228,6 @@ Test(piles, a_slow_spin_ends_and_a_fast_one_does_not)
 		cr_expect_float_eq(body_of("ball")->w.z, fast ? 0.12 : 0, 1e-6, "the ball spins at %g rad/s",
 			body_of("ball")->w.z);
 		expect_piles("a ball on a tower");
-		stop();
 		free(motion.before);
 	}
 }
@@ -242,7 +239,6 @@ Test(piles, a_reset_forgets_impulses)
 	run_until(0.301);
 	for (int i = 0; i < 8; i++)
 		first[i] = pose_of(numbered("b", i));
-	stop();
 	begin_leaning_boxes();
 	run_until(0.3);
 	command("/world/w/control", "reset: {all: true}");
@@ -255,7 +251,6 @@ Test(piles, a_reset_forgets_impulses)
 	cr_expect_gt(report->steps, 400, "there was no reset");
 	troupe_report_free(report);
 	expect_piles("leaning boxes");
-	stop();
 }
 
 /* --- surfaces ----------------------------------------------------------------------------------------------------- */
@@ -301,7 +296,6 @@ Test(piles, friction_holds_or_slides)
 			pull > 0 ? G * pull * time_s * time_s / 2 : 0, pull > 0 ? 6e-3 : 1e-4);
 		expect("the load goes with it, m", down_slope("b1") - down_slope("plate"), 0, 2e-3);
 		expect_piles("a laden plate");
-		stop();
 	}
 }
 
@@ -330,7 +324,6 @@ Test(piles, balls_bounce)
 	}
 	expect("height after a bounce, m", top, e * e * drop, 8e-3);
 	expect_piles("balls");
-	stop();
 }
 
 /* Contacts with a stiffness of their own carry the whole tower: four of them each share its weight. */
@@ -348,7 +341,6 @@ Test(piles, springs_carry_a_tower)
 	run_until(4);
 	expect("depth in a soft floor, m", 0.25 - pose_of("b0").z, mass * G / (4 * kp), 2e-5);
 	expect_piles("springs");
-	stop();
 }
 
 /* A belt carries a stack on it, whether it is static or kinematic, and whichever of the two comes first in the file. */
@@ -378,7 +370,6 @@ Test(piles, a_belt_carries_a_stack)
 		expect(boxes > 1 ? "on a belt, a stack, m" : "on a belt, m", pose_of("b0").x, 0.6, 8e-3);
 		if (boxes > 1)
 			expect_piles("a belt");
-		stop();
 	}
 }
 
@@ -421,7 +412,6 @@ Test(piles, momentum_stays)
 		cr_expect_lt(vec3_length(off), 1e-9, "after %g s the moment is off by %g", time_s, vec3_length(off));
 	}
 	expect_piles("two blocks");
-	stop();
 }
 
 /* Boxes and robots that are stuck in each other, and turn together. */
@@ -450,7 +440,6 @@ Test(piles, momentum_of_robots_stays)
 	expect("a spin of bodies that are stuck, N m s", vec3_length(spin), vec3_length(angular),
 		3e-3 * vec3_length(angular));
 	expect_piles("stuck bodies");
-	stop();
 }
 
 /* --- robots ------------------------------------------------------------------------------------------------------- */
@@ -512,5 +501,4 @@ Test(piles, robots_in_a_pile_stay_whole)
 	struct troupe_report *report = troupe_server_report(server);
 	cr_expect_gt(report->worlds[0].secondaries[0].soft, 0, "no island was a pile");
 	troupe_report_free(report);
-	stop();
 }

@@ -10,7 +10,7 @@
 
 #ifdef HAVE_MESHES
 
-TestSuite(shapes, .timeout = 120);
+TestSuite(shapes, .fini = stop, .timeout = 120);
 
 #define FILES SOURCE_DIR "/worlds/models/shapes/"
 
@@ -105,7 +105,6 @@ Test(shapes, rest_on_every_ground)
 			check_rest(grounds[g].name, &shapes[s], name, 10 * (double)s, grounds[g].top + shapes[s].height,
 				1);
 		}
-		stop();
 	}
 }
 
@@ -141,7 +140,6 @@ Test(shapes, rest_on_each_other)
 			snprintf(on, sizeof on, "a loose %s", lower[l].name);
 			check_rest(on, &shapes[s], name, 3 * (double)s, 0.5 + shapes[s].height, 2);
 		}
-		stop();
 	}
 }
 
@@ -185,7 +183,6 @@ Test(shapes, heightmaps_turned_over)
 			turned ? "-1.5" : "1.5");
 		run_until(1);
 		rests[turned] = pose_of("ball").z;
-		stop();
 	}
 	/* the bowl's ground is dark: its height is 0; turned over it is the top */
 	expect("in a bowl: the ball lies at, m", rests[0], 0.3, 0.05);
@@ -201,7 +198,6 @@ Test(shapes, slide_and_roll_over_seams)
 	run_until(2);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		plane[i] = pose_of(names[i]);
-	stop();
 	expect("box on plane, slides, m", plane[0].x + 3.5, (2.5 - 0.2 * G) * 2 * 2 / 2, 5e-3);
 	expect("ball on plane, rolls, m", plane[2].x + 3.5, 2.5 * 5 / 7 * 2 * 2 / 2, 5e-3);
 	for (size_t g = 0; g < ARRAY_LEN(seamed); g++) {
@@ -225,7 +221,6 @@ Test(shapes, slide_and_roll_over_seams)
 			if (i < 2)
 				expect(what, tilt_of(p), tilt_of(plane[i]), 1e-3);
 		}
-		stop();
 	}
 }
 
@@ -242,7 +237,6 @@ Test(shapes, slide_down_a_ramp)
 	double travelled = (x0 - sin(angle) * 0.1 - p.x) / cos(angle);
 	expect("box down a ramp of 26.6 deg, m", travelled, a * t * t / 2, 8e-3);
 	expect("  tilt, rad", tilt_of(p), angle, 2e-3);
-	stop();
 }
 
 /* Across a ridge between two slopes of a roof: a plank lies on it, level. */
@@ -258,7 +252,6 @@ Test(shapes, rest_on_a_ridge)
 	struct troupe_pose p = pose_of("plank");
 	expect("plank on a ridge: height, m", p.z, 0.55, 1.1e-3);
 	expect("plank on a ridge: tilt, rad", tilt_of(p), 0, 2e-2);
-	stop();
 }
 
 /* Shapes are dropped at odd angles on a hilly heightmap and on each other: none falls through, none flies off. */
@@ -286,7 +279,6 @@ Test(shapes, heap_on_hills)
 		cr_expect(p.z < 4 && (!inside || p.z > -0.1), "%s (%s) is at %g %g %g", name,
 			shapes[i % ARRAY_LEN(shapes)].name, p.x, p.y, p.z);
 	}
-	stop();
 }
 
 /* --- what stands -------------------------------------------------------------------------------------------------- */
@@ -356,7 +348,6 @@ static struct troupe_pose ball_in(size_t standing, const char *geometry, const c
 	text_fini(&hall);
 	run_until(4);
 	struct troupe_pose p = standings[standing].ball ? pose_of("ball") : shapes_link_of("outer", "ball::ball");
-	stop();
 	return p;
 }
 
@@ -530,7 +521,6 @@ static void stand(const struct rounded *can, const char *path)
 				  fabs(p.z - before[i].z) < 1e-4 * s,
 			"%s: %g %g %g, before %g %g %g", what, p.x, p.y, p.z, before[i].x, before[i].y, before[i].z);
 	}
-	stop();
 }
 
 Test(shapes, hulls_of_rounded_coordinates_stand)

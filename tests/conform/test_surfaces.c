@@ -4,7 +4,7 @@
 
 #ifdef HAVE_MESHES
 
-TestSuite(surfaces, .timeout = 60);
+TestSuite(surfaces, .fini = stop, .timeout = 60);
 
 #define FLAT "<mesh><uri>" SOURCE_DIR "/worlds/models/shapes/tiles.obj</uri></mesh>"
 #define PLANE "<plane><normal>0 0 1</normal></plane>"
@@ -61,7 +61,6 @@ Test(surfaces, collide_bitmask)
 		run_until(1);
 		expect(label("bitmasks 6 and 2: rests at, m", f), pose_of("meets").z, 0.1, 1.1e-3);
 		expect(label("bitmasks 5 and 2: falls to, m", f), pose_of("misses").z, 0.11 - G * 1.001 / 2, 1e-9);
-		stop();
 	}
 }
 
@@ -96,7 +95,6 @@ Test(surfaces, category_bitmask)
 		for (size_t i = 0; i < ARRAY_LEN(boxes); i++)
 			expect(label(boxes[i].name, f), pose_of(boxes[i].name).z,
 				boxes[i].meets ? 0.1 : 0.11 - G * 1.001 / 2, 1.1e-3);
-		stop();
 	}
 }
 
@@ -117,7 +115,6 @@ Test(surfaces, self_collide)
 		run_until(3);
 		expect(self ? "self_collide: two boxes and a ball, m" : "no self_collide: one box and a ball, m",
 			pose_of("probe").z, self ? 0.6 : 0.4, 4e-3);
-		stop();
 	}
 }
 
@@ -143,7 +140,6 @@ Test(surfaces, friction_direction)
 				cases[i].slides_along_x ? slid : 0, 4e-3);
 			expect(label("mu 0.1 along fdir1, 0.9 across: y, m", f), p.y,
 				cases[i].slides_along_x ? 0 : slid, 4e-3);
-			stop();
 		}
 }
 
@@ -168,7 +164,6 @@ Test(surfaces, friction_direction_of_the_floor)
 			double slid = (3 - 0.1 * G) / 2;
 			expect(label("mu 0.1 along the floor's fdir1: x, m", f), p.x, turned ? 0 : slid, 4e-3);
 			expect(label("mu 0.1 along the floor's fdir1: y, m", f), p.y, turned ? slid : 0, 4e-3);
-			stop();
 		}
 }
 
@@ -188,7 +183,6 @@ Test(surfaces, planes_that_lean)
 		run_until(2);
 		struct troupe_pose p = pose_of("ball");
 		expect("the ball rolls down on the plane, m above it", (p.x * x + p.y * y + p.z) / length, 0.2, 2e-3);
-		stop();
 	}
 }
 
@@ -216,7 +210,6 @@ Test(surfaces, correcting_velocity)
 			run_until(0.4);
 			expect(label("comes out, m/s", f), (pose_of("deep").z - first) / 0.2, cases[i].speed,
 				0.1 * cases[i].speed);
-			stop();
 			want.solver = NULL;
 			text_fini(&world);
 			text_fini(&surface);
@@ -247,7 +240,6 @@ Test(surfaces, friction_between_two_that_slide)
 		double x = to.x - from.x - (plate_to.x - plate_from.x), y = to.y - from.y - (plate_to.y - plate_from.y);
 		expect(label("slides on the plate along x, m", f), x, 0.05 * 0.05 * sqrt(2) / (2 * 0.1 * G), 1e-4);
 		expect(label("... and as far along y, m", f), y, x, 1e-6);
-		stop();
 	}
 }
 
@@ -272,7 +264,6 @@ Test(surfaces, rolling_friction)
 			/* I / (m r^2) is 1.25 */
 			double gains = fmax(0, (1 - cases[i].arm_m * 9.8 / 0.2) / 2.25);
 			expect(label("rolling friction: rolls to, m", f), pose_of("ball").x, gains / 2, 4e-3);
-			stop();
 			text_fini(&ball);
 			text_fini(&floor);
 		}
@@ -298,7 +289,6 @@ Test(surfaces, torsional_friction)
 			double turned = 2 * atan2(pose.qz, pose.qw);
 			expect(label("torsional friction: turns by, rad", f), turned, 3 * 0.5 - slowed * 0.25 / 2,
 				2e-2);
-			stop();
 		}
 }
 
@@ -326,18 +316,15 @@ Test(surfaces, bounce)
 		begin(f, "0 0 -9.8", bouncy, &models);
 		run_until(hit + 0.05);
 		expect(label("bounces to, m", f), highest_after("bouncy", hit + 0.06, hit + 0.8), 0.2 + 0.49, 1.5e-2);
-		stop();
 		add_model(&models, "dull", "0 0 1.2 0 0 0", BALL, dull);
 		begin(f, "0 0 -9.8", bouncy, &models);
 		run_until(hit + 0.05);
 		cr_expect(highest_after("dull", hit + 0.06, hit + 0.8) > 0.6, "the smaller threshold counts");
-		stop();
 		add_model(&models, "dull", "0 0 1.2 0 0 0", BALL, dull);
 		begin(f, "0 0 -9.8", dull, &models);
 		run_until(hit + 0.05);
 		expect(label("under the threshold stays at, m", f), highest_after("dull", hit + 0.06, hit + 0.8), 0.2,
 			2e-3);
-		stop();
 	}
 }
 
@@ -352,7 +339,6 @@ Test(surfaces, stiffness)
 		begin(f, "0 0 -9.8", soft, &models);
 		run_until(3);
 		expect(label("kp: sinks by, m", f), 0.2 - pose_of("ball").z, 2 * G / 1e4, 1e-5);
-		stop();
 	}
 }
 
@@ -369,7 +355,6 @@ Test(surfaces, softness)
 		run_until(3);
 		/* at rest erp / dt depth = cfm * force */
 		expect(label("soft_cfm: sinks by, m", f), 0.2 - pose_of("ball").z, 0.001 * 2 * G * 0.001 / 0.2, 1e-6);
-		stop();
 	}
 }
 
@@ -406,7 +391,6 @@ Test(surfaces, springs_hold_their_load)
 				held_still ? 3 * depth : 0.02 * depth + 1e-9);
 			run_until(8);
 			expect(label("and no farther, m", f), pose_of("box").z - after, 0, 0.02 * depth + 1e-9);
-			stop();
 			want.sleepless = false;
 			text_fini(&box);
 			text_fini(&floor);
@@ -430,7 +414,6 @@ Test(surfaces, springs_part_at_the_correcting_velocity)
 		}
 		expect(label("comes out of 10 mm at, m/s", f), highest, 0.05, 0.002);
 		expect(label("then rests at, m", f), before, 0.1, 1e-4);
-		stop();
 	}
 }
 
@@ -447,7 +430,6 @@ Test(surfaces, depth)
 		expect(label("max_vel 0.05 m/s: rises in a second by, m", f), pose_of("deep").z - 0.1, 0.05, 3e-3);
 		run_until(6);
 		expect(label("min_depth 0.01 m: rests, m", f), pose_of("deep").z, 0.19, 1.5e-3);
-		stop();
 	}
 }
 
@@ -472,7 +454,6 @@ Test(surfaces, slip)
 			run_until(2);
 			expect(label("slip, 2 N over 4 contacts: m/s", f), pose_of("box").x - before,
 				cases[i].sum * 2 / 4, 5e-3);
-			stop();
 			free(box);
 			free(floor);
 		}
@@ -492,7 +473,6 @@ Test(surfaces, slip_of_each_direction)
 		run_until(2);
 		expect(label("slip1 of 0.3, 2 N over 4: m/s", f), pose_of("box").x - before.x, 0.3 * 2 / 4, 5e-3);
 		expect(label("slip2 of 0.1, 2 N over 4: m/s", f), pose_of("box").y - before.y, 0.1 * 2 / 4, 5e-3);
-		stop();
 	}
 }
 
@@ -523,7 +503,6 @@ Test(surfaces, exchanged)
 				begin(0, "1 0.5 -9.8", surfaces[way ? k : i], &models);
 				run_until(0.4);
 				ends[way] = pose_of("m");
-				stop();
 			}
 			cr_expect(fabs(ends[0].x - ends[1].x) < 1e-9 && fabs(ends[0].y - ends[1].y) < 1e-9 &&
 					  fabs(ends[0].z - ends[1].z) < 1e-9,
@@ -551,7 +530,6 @@ Test(surfaces, order_of_bodies)
 		run_until(0.7);
 		for (int i = 0; i < 2; i++)
 			ends[way][i] = pose_of(names[i]);
-		stop();
 	}
 	for (int i = 0; i < 2; i++) {
 		expect("the same whichever body is first: x, m", ends[1][i].x, ends[0][i].x, 1e-6);
@@ -578,7 +556,6 @@ Test(surfaces, mirrored_meshes)
 		run_until(0.5);
 		expect("a ball on a mirrored mesh: m", pose_of("ball").z, 0.45, 3e-3);
 		expect("a mirrored mesh on it: m", pose_of("block").z, 0.45, 3e-3);
-		stop();
 	}
 }
 
@@ -595,7 +572,6 @@ Test(surfaces, plane_on_a_model_that_moves)
 	run_until(1);
 	expect("a box with a plane on it rests at, m", pose_of("m").z, 0.1, 1.1e-3);
 	expect("a box beside it at, m", pose_of("other").z, 0.1, 1.1e-3);
-	stop();
 }
 
 #endif

@@ -11,7 +11,7 @@ static void set_up(void)
 	want.sleepless = true;
 }
 
-TestSuite(symmetry, .init = set_up, .timeout = 120);
+TestSuite(symmetry, .init = set_up, .fini = stop, .timeout = 120);
 
 enum { SAMPLES = 8, BODY_BYTES = 4000 };
 
@@ -180,7 +180,6 @@ static void run_arm(const struct way *way, const struct axis *axis, struct pose 
 		run_until(0.6 * (i + 1) / SAMPLES);
 		ret[i] = pose_mul(pose_inverse(begin), pose_in("m"));
 	}
-	stop();
 }
 
 static double difference(const struct pose a[SAMPLES], const struct pose b[SAMPLES])
@@ -282,7 +281,6 @@ static void turns_by_formula(const struct inertia *in, struct vec3 n)
 	char what[100];
 	snprintf(what, sizeof what, "%s about %.2f %.2f %.2f: rad", in->what, n.x, n.y, n.z);
 	expect(what, angle, tau / about * 1e-6 * steps * (steps + 1) / 2, 2e-4);
-	stop();
 }
 
 #define TENSOR(xx, yy, zz, xy, xz, yz)                                                                                 \
@@ -373,7 +371,6 @@ Test(symmetry, damping_of_each_kind)
 			1e-9);
 		expect("angular damping of a turn: rad", 2 * atan2(p.qz, p.qw),
 			damped(3 * 0.001, kinds[i].angular, 500), 1e-6);
-		stop();
 	}
 }
 
@@ -388,7 +385,6 @@ Test(symmetry, damping_of_slow_motion)
 	expect("linear damping of a slow way: m", p.x, 1e-4 * 0.001 * (1 - pow(0.99, 500)) / 0.01, 1e-8);
 	expect("angular damping of a slow turn: rad", 2 * atan2(p.qz, p.qw), 2e-4 * 0.001 * (1 - pow(0.98, 500)) / 0.02,
 		1e-8);
-	stop();
 }
 
 /* Two welded links, only one of which has gravity, fall as one body, whichever link this is. */
@@ -402,7 +398,6 @@ Test(symmetry, gravity_of_welded_links)
 			which, !which);
 		run_until(0.5);
 		expect("falls with its weightless half: m", pose_of("m").z, -G * 0.5 * 0.501 / 2, 1e-9);
-		stop();
 	}
 }
 
@@ -432,7 +427,6 @@ Test(symmetry, damping_of_welded_links)
 		expect("linear damping of welded links: m", pose_of("falls").z, -damped(G * 0.001, 0.009, 500), 1e-9);
 		expect("angular damping of welded links: rad", 2 * atan2(p.qz, p.qw), damped(3 * 0.001, 0.012, 500),
 			1e-6);
-		stop();
 	}
 }
 
@@ -484,7 +478,6 @@ Test(symmetry, coasting)
 		run_until(3.4);
 		expect("and when it is woken: rad", turned_by("wheel") - turn, pushes[i].rests ? 0 : speed * 0.4, 1e-6);
 		expect("and when it is woken: m", pose_of("slide").z - way, pushes[i].rests ? 0 : -speed * 0.4, 1e-6);
-		stop();
 	}
 }
 
@@ -506,5 +499,4 @@ Test(symmetry, held_at_either_end)
 	run_until(3);
 	expect("the world as parent: rests after half a second: rad", turned_by("parent"), 0.00025, 5e-6);
 	expect("the world as child: rad", turned_by("child"), 0.00025, 5e-6);
-	stop();
 }

@@ -10,13 +10,35 @@
 
 static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 
+/* The clients that a test has not destroyed itself: clients_end() does. */
+enum { CLIENTS_MAX = 64 };
+static struct troupe_client *clients[CLIENTS_MAX];
+
 static inline struct troupe_client *client_of(struct troupe_server *server, uint32_t depth)
 {
 	struct troupe_client_def def = {.depth = depth};
-	struct troupe_client *client;
-	struct troupe_error error;
-	cr_assert_eq(troupe_client_create(server, &def, &client, &error), TROUPE_OK, "%s", error.text);
-	return client;
+	uint32_t i = 0;
+	while (i < CLIENTS_MAX && clients[i])
+		i++;
+	cr_assert_lt(i, CLIENTS_MAX, "too many clients at a time");
+	must(troupe_client_create(server, &def, &clients[i], &lib_error));
+	return clients[i];
+}
+
+static inline void client_destroy(struct troupe_client *client)
+{
+	for (uint32_t i = 0; i < CLIENTS_MAX; i++)
+		if (clients[i] == client)
+			clients[i] = NULL;
+	troupe_client_destroy(client);
+}
+
+/* The .fini of a suite: destroys clients and servers. */
+static inline void clients_end(void)
+{
+	for (uint32_t i = 0; i < CLIENTS_MAX; i++)
+		client_destroy(clients[i]);
+	lib_end();
 }
 
 static inline void subscribe(struct troupe_client *client, const char *topic, double rate_hz)

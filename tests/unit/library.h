@@ -137,11 +137,33 @@ static inline struct troupe_server_def lib_def(const char *world, int secondarie
 	return def;
 }
 
+/* The servers that a test has not destroyed itself: lib_end() does. */
+enum { LIB_SERVERS_MAX = 64 };
+static struct troupe_server *lib_servers[LIB_SERVERS_MAX];
+
 static inline struct troupe_server *lib_create(const struct troupe_server_def *def)
 {
-	struct troupe_server *server = NULL;
-	must(troupe_server_create(def, &server, &lib_error));
-	return server;
+	uint32_t i = 0;
+	while (i < LIB_SERVERS_MAX && lib_servers[i])
+		i++;
+	cr_assert_lt(i, LIB_SERVERS_MAX, "too many servers at a time");
+	must(troupe_server_create(def, &lib_servers[i], &lib_error));
+	return lib_servers[i];
+}
+
+static inline void lib_destroy(struct troupe_server *server)
+{
+	for (uint32_t i = 0; i < LIB_SERVERS_MAX; i++)
+		if (lib_servers[i] == server)
+			lib_servers[i] = NULL;
+	troupe_server_destroy(server);
+}
+
+/* The .fini of a suite. */
+static inline void lib_end(void)
+{
+	for (uint32_t i = 0; i < LIB_SERVERS_MAX; i++)
+		lib_destroy(lib_servers[i]);
 }
 
 static inline struct troupe_server *lib_server(const char *world, int secondaries)

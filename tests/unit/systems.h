@@ -26,16 +26,13 @@ static inline char *world_of(const char *models)
 	return mem_printf(LIB_SDF("<world name='w'>" LIB_HEAD LIB_GROUND "\n%s</world>"), models);
 }
 
+/* Destroys the server that was started before. */
 static inline void start(const char *models)
 {
 	char *world = world_of(models);
+	lib_destroy(server);
 	server = lib_server(world, 0);
 	free(world);
-}
-
-static inline void stop(void)
-{
-	troupe_server_destroy(server);
 }
 
 static inline struct troupe_model_state model_of(const char *name)

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(answers, .timeout = 120);
+TestSuite(answers, .fini = clients_end, .timeout = 120);
 
 static char said[600]; /* text of the last reply */
 
@@ -61,8 +61,6 @@ Test(answers, control_state_controls_as_control_does)
 	GOOD("/world/w/control/state", "gz.msgs.WorldControlState", "world_control {}");
 	lib_step(server, 10);
 	cr_assert_gt(troupe_server_progress(server).time_s, time_s + 10 * LIB_DT_S);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* --- /server_control ---------------------------------------------------------------------------------------------- */
@@ -88,8 +86,8 @@ Test(answers, a_client_stops_the_run)
 		cr_assert_eq(reply.status, TROUPE_OK);
 		lib_step(server, 10);
 		cr_assert(!troupe_server_was_stopped(server));
-		troupe_client_destroy(client);
-		troupe_server_destroy(server);
+		client_destroy(client);
+		lib_destroy(server);
 	}
 }
 
@@ -144,9 +142,6 @@ Test(answers, each_reply_is_published_with_its_reason)
 		message_free(&reply->base);
 	}
 	cr_assert(!troupe_client_take(other, 0, &message));
-	troupe_client_destroy(client);
-	troupe_client_destroy(other);
-	troupe_server_destroy(server);
 }
 
 /* --- save --------------------------------------------------------------------------------------------------------- */
@@ -199,7 +194,7 @@ Test(answers, a_client_saves_the_state)
 		cr_assert_eq(lib_steps(resumed), steps - 201);
 		lib_step(resumed, 201);
 		cr_assert_eq(troupe_server_hash(resumed), hash);
-		troupe_server_destroy(resumed);
+		lib_destroy(resumed);
 	}
 	static const char *const names[] = {"", "../x", "/tmp/x", "a/b", ".x", "-x", "a b", "x\\n", "\303\244"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -224,8 +219,8 @@ Test(answers, a_client_saves_the_state)
 	BAD("/world/w/save", "gz.msgs.StringMsg", "data: 'b.state'", folder);
 	lib_step(server, 10);
 	free(target);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
+	client_destroy(client);
+	lib_destroy(server);
 	refused(TROUPE_EIO, troupe_server_create(&def, &server, &lib_error));
 }
 
@@ -292,9 +287,9 @@ Test(answers, a_client_takes_a_state_up)
 	cr_assert_eq(unlink(path_of("mine")), 0);
 	cr_assert_eq(unlink(path_of("a")), 0);
 	cr_assert_eq(rmdir(folder), 0);
-	troupe_client_destroy(client);
-	troupe_client_destroy(other);
-	troupe_server_destroy(server);
+	client_destroy(client);
+	client_destroy(other);
+	lib_destroy(server);
 }
 
 /* --- generate_world_sdf ------------------------------------------------------------------------------------------- */
@@ -412,7 +407,7 @@ Test(answers, the_sdf_of_a_world_gives_the_same_world)
 	lib_step(again, 100);
 	troupe_model fallen = lib_model(again, "new & odd");
 	cr_assert_float_eq(lib_at(again, fallen).twist.linear.z, -3 * 0.2, 1e-9);
-	troupe_server_destroy(again);
+	lib_destroy(again);
 	again = lib_create(&def);
 	struct troupe_client *other = client_of(again, 0);
 	lib_text(again, 0, "/world/w/control", "pause: true");
@@ -420,8 +415,8 @@ Test(answers, the_sdf_of_a_world_gives_the_same_world)
 	char *twice = sdf_of(again, other);
 	cr_assert(strstr(sdf, "<gui fullscreen=\"1\">") && strstr(twice, "<gui fullscreen=\"1\">"));
 	cr_assert(strstr(twice, "new &amp; odd") && !strstr(twice, "mark"));
-	troupe_client_destroy(other);
-	troupe_server_destroy(again);
+	client_destroy(other);
+	lib_destroy(again);
 	free(sdf);
 	free(twice);
 	struct troupe_message reply;
@@ -429,8 +424,8 @@ Test(answers, the_sdf_of_a_world_gives_the_same_world)
 		"global_entity_gen_config {copy_model_resources {data: true}}", &reply);
 	cr_assert_neq(reply.status, TROUPE_OK);
 	cr_assert(strstr(said, "copy_model_resources"));
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
+	client_destroy(client);
+	lib_destroy(server);
 }
 
 /* --- gui/info ----------------------------------------------------------------------------------------------------- */
@@ -461,7 +456,7 @@ Test(answers, the_gui_is_that_of_the_file)
 			cr_assert_str_eq(gui->plugin[1]->innerxml, "");
 		}
 		message_free(&gui->base);
-		troupe_client_destroy(client);
-		troupe_server_destroy(server);
+		client_destroy(client);
+		lib_destroy(server);
 	}
 }

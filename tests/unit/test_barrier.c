@@ -138,7 +138,7 @@ static uint64_t run_two(int secondaries, uint64_t seed, const char *record)
 	cr_assert(b.first_step == 0 && b.last_step == 396);
 	cr_assert_eq(a.messages, b.messages);
 	must(troupe_server_end_recording(server, &lib_error));
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	return hash;
 }
 
@@ -241,7 +241,7 @@ static double speed_of_two(const char *slow_name, const char *quick_name)
 	cr_assert_eq(quick.begun, 500);
 	troupe_client_destroy(slow.client);
 	troupe_client_destroy(quick.client);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	return speed;
 }
 
@@ -302,7 +302,7 @@ Test(barrier, a_client_that_fails_is_dropped_or_ends_the_run)
 			cr_assert_eq(bad.begun, 1);
 			troupe_client_destroy(bad.client);
 			troupe_client_destroy(good.client);
-			troupe_server_destroy(server);
+			lib_destroy(server);
 		}
 }
 
@@ -323,7 +323,7 @@ Test(barrier, leaving_is_no_failure)
 	lib_run(server, 15);
 	cr_assert_eq(scripted.begun, 6);
 	troupe_client_destroy(scripted.client);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 Test(barrier, a_stop_leaves_the_barrier_open)
@@ -337,7 +337,7 @@ Test(barrier, a_stop_leaves_the_barrier_open)
 	lib_run(server, 3);
 	cr_assert(scripted.begun == 3 && scripted.steps[1] == 1 && scripted.steps[2] == 2);
 	troupe_client_destroy(scripted.client);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 /* Paused steps have one barrier together; after a reset of time the multiples are counted from 0 again. */
@@ -357,7 +357,7 @@ Test(barrier, pauses_and_resets)
 			"barrier %d: step %lu, %ld ns", i, (unsigned long)scripted.steps[i], (long)scripted.times[i]);
 	cr_assert_eq(scripted.begun, 5, "%d", scripted.begun);
 	troupe_client_destroy(scripted.client);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 /* --- misuse ------------------------------------------------------------------------------------------------------- */
@@ -397,7 +397,7 @@ Test(barrier, joining_is_checked)
 	must(troupe_server_await(server, here, 1, &lib_error));
 	troupe_client_destroy(client);
 	troupe_client_destroy(other);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 /* A program knows the name of a world from its file or from its topics. */
@@ -414,7 +414,7 @@ Test(barrier, names_of_worlds)
 	refused(TROUPE_ECOMMAND,
 		troupe_client_join(client, &(struct troupe_join){.name = "x", .world = "my world"}, &lib_error));
 	troupe_client_destroy(client);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 static void *run_ten(void *server)
@@ -443,7 +443,7 @@ Test(barrier, an_answer_is_for_its_own_step)
 	}
 	pthread_join(thread, NULL);
 	cr_assert_eq(lib_steps(server), 10u);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 /* The run can stand still for so long: who asks for more than the server allows does not join. */
@@ -461,7 +461,7 @@ Test(barrier, the_server_limits_deadlines)
 	join.deadline_ns = UINT64_C(60000000000);
 	must(troupe_client_join(client, &join, &lib_error));
 	troupe_client_destroy(client);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 Test(barrier, a_thread_that_is_late_is_told)
@@ -479,5 +479,5 @@ Test(barrier, a_thread_that_is_late_is_told)
 	cr_assert(strstr(lib_error.text, "no answer within 0.001 s"));
 	cr_assert_float_eq(lib_at(server, lib_model(server, "cart")).twist.linear.x, 0, 1e-3);
 	troupe_client_destroy(client);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }

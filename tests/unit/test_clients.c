@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-TestSuite(clients, .timeout = 120);
+TestSuite(clients, .fini = clients_end, .timeout = 120);
 
 static uint32_t count_messages(struct troupe_client *client, const char *topic)
 {
@@ -49,8 +49,8 @@ Test(clients, each_step_has_its_clock)
 		}
 		cr_assert(!troupe_client_take(client, 0, &message));
 		cr_assert_eq(troupe_client_lost(client), 0u);
-		troupe_client_destroy(client);
-		troupe_server_destroy(server);
+		client_destroy(client);
+		lib_destroy(server);
 	}
 }
 
@@ -74,8 +74,6 @@ Test(clients, rates_are_of_simulated_time)
 			counts[i] += !strcmp(message.topic, cases[i].topic);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		cr_assert_eq(counts[i], cases[i].expected, "%s: %u", cases[i].topic, counts[i]);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 Test(clients, poses_are_those_of_the_state)
@@ -106,8 +104,6 @@ Test(clients, poses_are_those_of_the_state)
 	}
 	cr_assert(seen);
 	message_free(&poses->base);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 #define POST                                                                                                           \
@@ -147,8 +143,6 @@ Test(clients, a_static_model_has_topics_too)
 	}
 	cr_assert_geq(states, 100u);
 	cr_assert_geq(poses, 100u);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 #define ARM(of, options)                                                                                               \
@@ -192,7 +186,7 @@ static void expect_poses(struct troupe_server *server, const char *topic, const 
 	}
 	cr_assert_str_eq(found.at ? found.at : "", expected, "%s:\n%s", topic, found.at);
 	text_fini(&found);
-	troupe_client_destroy(client);
+	client_destroy(client);
 }
 
 /* As Gazebo's pose_publisher.sdf: parts of links in their links; a link that a joint moves is none of those that stay
@@ -222,7 +216,6 @@ Test(clients, poses_of_all_parts_of_a_model)
 	expect_poses(server, "/d_static",
 		"d>d::base 0\nd>d::ring 2\n"
 		"d::base>d::base::hull 0.1\nd::hand>d::hand::glove 0.2\nd::hand>d::hand::imu 0.3\n");
-	troupe_server_destroy(server);
 }
 
 Test(clients, poses_that_stay_have_a_rate_of_their_own)
@@ -242,9 +235,8 @@ Test(clients, poses_that_stay_have_a_rate_of_their_own)
 		subscribe(client, cases[i].topic, 0);
 		lib_step(server, 1000);
 		cr_assert_eq(count_messages(client, cases[i].topic), cases[i].expected, "%s", cases[i].topic);
-		troupe_client_destroy(client);
+		client_destroy(client);
 	}
-	troupe_server_destroy(server);
 }
 
 /* --- names -------------------------------------------------------------------------------------------------------- */
@@ -286,8 +278,6 @@ Test(clients, a_world_with_blanks_in_its_name_has_topics)
 	lib_text(server, 0, "/world/my_big_world/set_pose", "name: 'crate' position {x: 40}");
 	lib_step(server, 1);
 	cr_assert_float_eq(lib_at(server, lib_model(server, "crate")).pose.x, 40, 0.01);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 static void count_warnings(void *ctx, const char *text)
@@ -308,7 +298,7 @@ Test(clients, a_world_without_a_name_for_topics_is_told)
 		struct troupe_server *server = lib_create(&def);
 		cr_assert_eq(count, i ? 0u : 1u);
 		lib_text(server, 0, i ? "/world/good_one/control" : "/world/@/control", "pause: true");
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 	struct troupe_server_def def = lib_def(LIB_SDF(LIB_WORLD("a b", "") LIB_WORLD("a_b", "")), 0);
 	struct troupe_server *server;
@@ -344,8 +334,6 @@ Test(clients, a_reply_comes_when_the_effect_is_in_the_state)
 	good = decode(&reply);
 	cr_assert(!good->data);
 	message_free(&good->base);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 Test(clients, a_blocking_request_for_steps_is_answered_after_the_last_one)
@@ -364,8 +352,6 @@ Test(clients, a_blocking_request_for_steps_is_answered_after_the_last_one)
 	lib_step(server, 1);
 	cr_assert(answer(client, 2, &reply));
 	cr_assert_eq(reply.status, TROUPE_OK);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* Services that change no world, by both names. */
@@ -393,8 +379,6 @@ Test(clients, questions_and_acts_have_a_second_name)
 		cr_assert(reply.count == first.count && !memcmp(reply.bytes, first.at, first.count), "%s", second);
 		text_fini(&first);
 	}
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* For Gazebo a message without a pause lets the world run: then there are no steps to wait for. */
@@ -415,8 +399,6 @@ Test(clients, a_blocking_request_is_answered_when_the_world_is_let_run)
 	double time_s = troupe_server_progress(server).time_s;
 	lib_step(server, 600);
 	cr_assert_float_eq(troupe_server_progress(server).time_s, time_s + 0.6, 1e-9);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* A client of Gazebo names a performer by a StringMsg; troupe's own type has more fields. */
@@ -432,8 +414,6 @@ Test(clients, a_performer_is_named_by_a_string_or_by_our_own_message)
 		cr_assert(answer(client, tag, &reply));
 		cr_assert_eq(reply.status, TROUPE_OK, "%s", reply.text);
 	}
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 Test(clients, questions_are_answered_at_a_step_boundary)
@@ -459,8 +439,6 @@ Test(clients, questions_are_answered_at_a_step_boundary)
 	Gz__Msgs__StringMsg *graph = decode(&reply);
 	cr_assert(strstr(graph->data, "\"cart\""));
 	message_free(&graph->base);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* A client that never waits: what makes models is prepared on a thread of the server, so even what is wrong with it
@@ -490,8 +468,8 @@ Test(clients, what_takes_time_is_done_in_the_background)
 	/* what waits is dropped with its client, and at the end of the server */
 	for (uint64_t i = 0; i < 20; i++)
 		request(client, "/world/w/create", "gz.msgs.EntityFactory", "sdf: 'rubbish'", 5 + i);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
+	client_destroy(client);
+	lib_destroy(server);
 }
 
 Test(clients, what_is_not_there_is_refused)
@@ -511,8 +489,6 @@ Test(clients, what_is_not_there_is_refused)
 	cr_assert_eq(troupe_client_subscribe(client, "no slash", 0, &error), TROUPE_EINVAL);
 	cr_assert_eq(troupe_client_subscribe(client, "/clock", -1, &error), TROUPE_EINVAL);
 	cr_assert_eq(troupe_client_subscribe(client, "/clock", NAN, &error), TROUPE_EINVAL);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* --- the scene ---------------------------------------------------------------------------------------------------- */
@@ -635,8 +611,6 @@ Test(clients, the_scene_has_lights_and_materials)
 	cr_assert(scene);
 	cr_assert_eq(scene->n_light, 2u);
 	message_free(&scene->base);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* The scene after two more steps: it must be another one. */
@@ -709,8 +683,6 @@ Test(clients, lights_are_configured)
 	cr_assert_eq(scene->light[0]->pose->position->z, 10);
 	message_free(&scene->base);
 	cr_assert_eq(troupe_server_hash(server), first);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* The second link of the model. */
@@ -788,8 +760,6 @@ Test(clients, lights_of_links_are_configured)
 	lib_text(server, 0, "/world/w/control", "reset {all: true}");
 	message_free(&next_scene(server, client, 2)->base);
 	cr_assert_eq(troupe_server_hash(server), first);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* The SDF of the world has the lights of links as they are, of its file and of created models. */
@@ -817,8 +787,6 @@ Test(clients, lights_of_links_are_in_the_sdf)
 	cr_assert(first && first < strstr(head, "</link>"), "%s", sdf->data);
 	cr_assert(second && second > b && second < strstr(b, "</link>"), "%s", sdf->data);
 	message_free(&sdf->base);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* --- slow clients, clients that come and go ----------------------------------------------------------------------- */
@@ -836,9 +804,6 @@ Test(clients, a_slow_client_loses_its_oldest_messages)
 	cr_assert_eq(message.step, lost);
 	cr_assert_eq(1 + count_messages(slow, "/clock") + lost, 1001u);
 	cr_assert_eq(count_messages(other, "/clock"), 1001u);
-	troupe_client_destroy(slow);
-	troupe_client_destroy(other);
-	troupe_server_destroy(server);
 }
 
 Test(clients, topics_come_and_go_with_models)
@@ -856,8 +821,6 @@ Test(clients, topics_come_and_go_with_models)
 	request(client, "/world/w/control", "gz.msgs.WorldControl", "reset {all: true}", 1);
 	lib_step(server, 100);
 	cr_assert_geq(count_messages(client, "/model/cart/odometry"), 5u);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 struct watcher {
@@ -877,7 +840,7 @@ static void *come_and_go(void *ctx)
 		request(client, "/world/w/scene/info", "gz.msgs.Empty", "", 1);
 		for (int i = 0; i < 20 && troupe_client_take(client, 1000000, &message); i++)
 			watcher->seen++;
-		troupe_client_destroy(client);
+		client_destroy(client);
 	}
 	return NULL;
 }
@@ -899,7 +862,7 @@ Test(clients, clients_change_no_bit)
 			pthread_join(threads[i], NULL);
 		cr_assert(!with || watcher.seen > 0);
 		hashes[with] = troupe_server_hash(server);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 	cr_assert_eq(hashes[0], hashes[1]);
 }
@@ -971,9 +934,9 @@ Test(clients, reports_of_a_step_are_whole_before_a_client_has_them)
 	pthread_join(thread, NULL);
 	cr_assert_geq(reader.seen, (uint64_t)STEPS, "%ju messages", (uintmax_t)reader.seen);
 	cr_assert_eq(reader.wrong, 0u, "%ju of %ju messages", (uintmax_t)reader.wrong, (uintmax_t)reader.seen);
-	troupe_client_destroy(reader.client);
-	troupe_client_destroy(other);
-	troupe_server_destroy(server);
+	client_destroy(reader.client);
+	client_destroy(other);
+	lib_destroy(server);
 	free(text);
 }
 
@@ -1019,9 +982,9 @@ Test(clients, a_message_wakes_its_client, .timeout = 20)
 	pthread_join(thread, NULL);
 	cr_assert(sleeper.woken && sleeper.message.step == 2);
 	cr_assert_eq(calls, before + 1);
-	troupe_client_destroy(told);
-	troupe_client_destroy(sleeper.client);
-	troupe_server_destroy(server);
+	client_destroy(told);
+	client_destroy(sleeper.client);
+	lib_destroy(server);
 }
 
 /* What a message was made of is used again for later ones. */
@@ -1041,6 +1004,4 @@ Test(clients, a_long_run_keeps_no_more_memory)
 	}
 	size_t after = mallinfo2().uordblks;
 	cr_assert(after < before + BYTES_MAX, "%zu bytes more after %d messages", after - before, MESSAGES);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }

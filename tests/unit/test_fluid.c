@@ -2,7 +2,7 @@
  * wrong sign, frame or point of a force would only look odd. */
 #include "library.h"
 
-TestSuite(fluid, .timeout = 120);
+TestSuite(fluid, .fini = lib_end, .timeout = 120);
 
 #define G 9.8
 #define GRAVITY "<gravity>0 0 -9.8</gravity>"
@@ -74,7 +74,7 @@ static void fly(double alpha, const char *more, double side, double *ret_lift, d
 	struct troupe_twist twist = twist_of(server, "m");
 	*ret_lift = MASS * twist.linear.z / LIB_DT_S;
 	*ret_drag = MASS * (speed - twist.linear.x) / LIB_DT_S;
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 Test(fluid, lift_and_drag_follow_the_angle_of_attack_and_stall)
@@ -114,7 +114,6 @@ Test(fluid, a_falling_plate_reaches_its_terminal_speed)
 	struct troupe_twist twist = twist_of(server, "m");
 	NEAR(twist.linear.z, -speed, 1e-3 * speed);
 	NEAR(twist.linear.x, 0, 1e-6);
-	troupe_server_destroy(server);
 }
 
 Test(fluid, flow_from_behind_bears_nothing)
@@ -141,7 +140,7 @@ static double pitch_of(double alpha, const char *more)
 	lib_text(server, 0, "/world/w/set_joint", "name: 'm' joint: 'j' position: 0.25");
 	lib_step(server, 1);
 	double torque = -twist_of(server, "m").angular.y / LIB_DT_S;
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	return torque;
 }
 
@@ -169,7 +168,6 @@ Test(fluid, lift_turns_a_wing_about_its_centre)
 	struct troupe_twist twist = twist_of(server, "m");
 	NEAR(twist.angular.x, 2 * CLA * alpha * pressure * LIB_DT_S, 1e-5);
 	NEAR(twist.angular.z, 2 * CDA * alpha * pressure * LIB_DT_S, 1e-5);
-	troupe_server_destroy(server);
 }
 
 Test(fluid, wind_is_flow_and_a_control_surface_adds_lift)
@@ -188,7 +186,6 @@ Test(fluid, wind_is_flow_and_a_control_surface_adds_lift)
 	lib_text(server, 0, "/world/w/set_joint", "name: 'm' joint: 'j' position: 0.25");
 	lib_step(server, 1);
 	NEAR(twist_of(server, "m").linear.z * MASS / LIB_DT_S, 3 * deflection * pressure, 1e-3);
-	troupe_server_destroy(server);
 }
 
 Test(fluid, a_wing_with_bad_numbers_is_refused)
@@ -238,7 +235,7 @@ Test(fluid, coefficients_of_a_plane_follow_the_angle_of_attack)
 			-10 * cos(alpha), 10 * sin(alpha));
 		struct troupe_server *server = after(text, LIB_DT_S);
 		NEAR(twist_of(server, "m").angular.y, -cm * pressure * 0.4 * LIB_DT_S, 1e-6);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -280,7 +277,7 @@ Test(fluid, coefficients_of_a_plane_follow_rates_sideslip_and_deflection)
 	NEAR((twist.angular.x - p) / LIB_DT_S, roll * pressure, 0.01);
 	NEAR((twist.angular.y + q) / LIB_DT_S, -pitch * pressure, 0.01);
 	NEAR((twist.angular.z + r) / LIB_DT_S, -yaw * pressure, 0.01);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	goes_wrong(WORLD("<model name='m'>" LINK(BALL) "\n" PLUGIN(
 			   "AdvancedLiftDrag", "<link_name>l</link_name><AR>6</AR><upward>2 0 0</upward>") "</model>"),
 		"<forward> and <upward>");
@@ -305,7 +302,7 @@ static struct troupe_wrench push_on(const char *water, const char *shape, const 
 	struct troupe_server *server = lib_server(text, 0);
 	lib_step(server, 1);
 	struct troupe_twist twist = twist_of(server, "m");
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	return (struct troupe_wrench){{MASS * twist.linear.x / LIB_DT_S, MASS * twist.linear.y / LIB_DT_S,
 					      MASS * (twist.linear.z / LIB_DT_S + G)},
 		{twist.angular.x / LIB_DT_S, twist.angular.y / LIB_DT_S, twist.angular.z / LIB_DT_S}};
@@ -362,7 +359,7 @@ static double float_height(const char *shape)
 		shape);
 	struct troupe_server *server = after(text, 5);
 	double z = lib_at(server, lib_model(server, "m")).pose.z;
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	return z;
 }
 
@@ -413,7 +410,6 @@ Test(fluid, only_enabled_links_float)
 	NEAR(twist_of(server, "a").linear.z, rises, 1e-6);
 	NEAR(twist_of(server, "b").linear.z, rises, 1e-6);
 	NEAR(twist_of(server, "c").linear.z, -G * LIB_DT_S, 1e-6);
-	troupe_server_destroy(server);
 }
 
 Test(fluid, bad_layers_are_refused)
@@ -466,7 +462,6 @@ Test(fluid, thrust_turns_a_propeller_by_its_square_and_pushes_the_boat)
 	double before = twist_of(server, "m").linear.x;
 	lib_step(server, 1000);
 	NEAR(twist_of(server, "m").linear.x - before, -20 / TOTAL, 2e-2);
-	troupe_server_destroy(server);
 }
 
 /* As in Gazebo: 1000 N either way. */
@@ -475,7 +470,6 @@ Test(fluid, bounds_that_exclude_one_another_are_none)
 	struct troupe_server *server =
 		boat(BOAT_FROM("50", "-50", AT_ONCE COEFFICIENT), "/model/m/joint/j/cmd_thrust", -2000, 0.1);
 	NEAR(twist_of(server, "m").linear.x, -100 / TOTAL, 1e-1);
-	troupe_server_destroy(server);
 }
 
 Test(fluid, a_speed_of_the_propeller_has_a_thrust_and_a_deadband)
@@ -483,14 +477,13 @@ Test(fluid, a_speed_of_the_propeller_has_a_thrust_and_a_deadband)
 #define BY_SPEED AT_ONCE COEFFICIENT "<use_angvel_cmd>true</use_angvel_cmd><deadband>1</deadband>"
 	struct troupe_server *server = boat(BOAT(BY_SPEED), "/model/m/joint/j/cmd_vel", 30, 1);
 	NEAR(twist_of(server, "m").linear.x, propeller * 900 / TOTAL, 1e-2);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	double below = 0.9 * sqrt(1 / propeller);
 	server = boat(BOAT(BY_SPEED), "/model/m/joint/j/cmd_vel", below, 1);
 	NEAR(twist_of(server, "m").linear.x, 0, 1e-9);
 	lib_text(server, 0, "/model/m/joint/j/enable_deadband", "data: false");
 	lib_step(server, 1000);
 	NEAR(twist_of(server, "m").linear.x, propeller * below * below / TOTAL, 1e-2);
-	troupe_server_destroy(server);
 }
 
 /* Without a coefficient it falls with the advance of the boat. */
@@ -504,7 +497,6 @@ Test(fluid, the_thrust_coefficient_follows_the_advance)
 	double coefficient = 0.9 + 0.01 * 0.7 * flow / (speed * 0.25);
 	NEAR(950 * coefficient * pow(0.25, 4) * speed * speed, 200, 0.2);
 	cr_assert(flow > 10, "%g", flow);
-	troupe_server_destroy(server);
 }
 
 Test(fluid, a_pid_turns_the_propeller)
@@ -512,7 +504,6 @@ Test(fluid, a_pid_turns_the_propeller)
 	struct troupe_server *server =
 		boat(BOAT(COEFFICIENT "<p_gain>0.5</p_gain>"), "/model/m/joint/j/cmd_thrust", 10, 5);
 	NEAR(lib_joint_at(server, lib_joint(server, "m", "j")).velocity[0], sqrt(10 / propeller), 0.11);
-	troupe_server_destroy(server);
 }
 
 /* --- hydrodynamics ---------------------------------------------------------------------------------------------- */
@@ -534,18 +525,16 @@ Test(fluid, a_submarine_reaches_the_speed_at_which_drag_is_thrust)
 	const double linear = 3, square = 2;
 	struct troupe_server *server = pushed(WORLD(NO_GRAVITY SUBMARINE("<xU>-3</xU><xUabsU>-2</xUabsU>")), 20);
 	NEAR(twist_of(server, "m").linear.x, (sqrt(linear * linear + 4 * square * 10) - linear) / (2 * square), 1e-6);
-	troupe_server_destroy(server);
 }
 
 Test(fluid, added_mass_makes_a_body_slow)
 {
 	struct troupe_server *server = pushed(WORLD(NO_GRAVITY SUBMARINE("<xDotU>-1</xDotU>")), 2);
 	NEAR(twist_of(server, "m").linear.x, 10 * 2 / (MASS + 1), 2e-2);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	server = pushed(
 		WORLD(NO_GRAVITY SUBMARINE("<xDotU>-1</xDotU><disable_added_mass>true</disable_added_mass>")), 2);
 	NEAR(twist_of(server, "m").linear.x, 10 * 2 / MASS, 1e-6);
-	troupe_server_destroy(server);
 }
 
 /* Munk's moment: a body that moves askew is turned by (Y - X) u v. */
@@ -556,14 +545,13 @@ Test(fluid, added_mass_turns_a_body_that_moves_askew)
 	lib_text(server, 0, "/world/w/set_velocity", "name: 'm' linear {x: 2 y: 3}");
 	lib_step(server, 1);
 	NEAR(twist_of(server, "m").angular.z, (-1.5 + 0.5) * 2 * 3 * LIB_DT_S, 1e-6);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	server = lib_server(WORLD(NO_GRAVITY SUBMARINE("<xDotU>-0.5</xDotU><yDotV>-1.5</yDotV>"
 						       "<disable_coriolis>true</disable_coriolis>")),
 		0);
 	lib_text(server, 0, "/world/w/set_velocity", "name: 'm' linear {x: 2 y: 3}");
 	lib_step(server, 1);
 	NEAR(twist_of(server, "m").angular.z, 0, 1e-6);
-	troupe_server_destroy(server);
 }
 
 /* The same moment acts on a body that is at rest in a current: its motion against the water counts. */
@@ -575,7 +563,6 @@ Test(fluid, added_mass_turns_a_body_in_a_current)
 			0);
 	lib_step(server, 1);
 	NEAR(twist_of(server, "m").angular.z, (-1.5 + 0.5) * 2 * 3 * LIB_DT_S, 1e-9);
-	troupe_server_destroy(server);
 }
 
 /* A body sinks in water at (m + a) v' = m g - c v - d v^2, whether its added mass is below its mass or far above. The
@@ -603,7 +590,7 @@ Test(fluid, added_mass_may_exceed_the_mass)
 		struct troupe_server *server = after(world, 3);
 		NEAR(twist_of(server, "m").linear.z, -v, 1e-3 * v);
 		NEAR(lib_link_at(server, lib_link(server, "m", "l")).pose.z, z, 2e-3 * fabs(z));
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -619,7 +606,6 @@ Test(fluid, added_inertia_may_exceed_the_inertia)
 	double determinant = (MASS + 30) * (1 + 50) - 3 * 3;
 	NEAR(twist.angular.z, 0.6 * (MASS + 30) / determinant, 1e-5);
 	NEAR(twist.linear.y, -0.6 * 3 / determinant, 1e-4);
-	troupe_server_destroy(server);
 }
 
 /* Drag that would stop the body in less than a step does not throw it back. */
@@ -633,7 +619,6 @@ Test(fluid, strong_drag_stops_a_body)
 	NEAR(twist.linear.x, 0, 1e-3);
 	NEAR(twist.linear.y, 0, 0.1);
 	NEAR(twist.angular.z, 0, 1e-3);
-	troupe_server_destroy(server);
 }
 
 /* Signs for which the whole is no mass: the added mass is left out, and damping stays. */
@@ -641,7 +626,6 @@ Test(fluid, added_mass_of_the_wrong_sign_is_left_out)
 {
 	struct troupe_server *server = pushed(WORLD(NO_GRAVITY SUBMARINE("<xDotU>5</xDotU><xU>-3</xU>")), 20);
 	NEAR(twist_of(server, "m").linear.x, 10.0 / 3, 1e-6);
-	troupe_server_destroy(server);
 }
 
 Test(fluid, a_current_carries_a_body_along)
@@ -656,7 +640,6 @@ Test(fluid, a_current_carries_a_body_along)
 	lib_step(server, 10000);
 	NEAR(twist_of(server, "m").linear.y, -1, 1e-6);
 	NEAR(twist_of(server, "m").linear.x, 0, 1e-6);
-	troupe_server_destroy(server);
 }
 
 /* --- wind ------------------------------------------------------------------------------------------------------- */
@@ -684,7 +667,6 @@ Test(fluid, wind_rises_and_carries_bodies_along)
 	lib_text(server, 0, "/world/w/wind", "linear_velocity {x: 9}");
 	lib_step(server, 1000);
 	NEAR(twist_of(server, "m").linear.x, 1, 1e-3);
-	troupe_server_destroy(server);
 }
 
 /* The factor is that of the first <when> that has the place; elsewhere there is
@@ -704,7 +686,6 @@ Test(fluid, wind_depends_on_the_place)
 	NEAR(twist_of(server, "low").linear.x, 0, 0);
 	NEAR(twist_of(server, "middle").linear.x, 6 * 0.2 * LIB_DT_S, 1e-9);
 	NEAR(twist_of(server, "high").linear.x, 6 * 0.5 * (0.01 * 9 + 0.01 * 20 + 0.45) * LIB_DT_S, 1e-9);
-	troupe_server_destroy(server);
 }
 
 /* The same seed has the same gusts; their mean is the wind. */
@@ -718,7 +699,7 @@ Test(fluid, gusts_have_noise_that_belongs_to_the_seed)
 					  "</noise></magnitude></horizontal>") BLOWN("m", "0 0 0 0 0 0")),
 				10);
 		speed[i] = hypot(twist_of(server, "m").linear.x, twist_of(server, "m").linear.y);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 	NEAR(speed[0], speed[1], 0);
 	cr_assert(fabs(speed[0] - 10) < 0.5 && fabs(speed[0] - 10 * (1 - 11 * exp(-10))) > 1e-6, "%g", speed[0]);
@@ -768,7 +749,6 @@ Test(fluid, a_rotor_has_thrust_and_a_torque)
 	lib_text(server, 0, "/copter/command/motor_speed", "velocity: [9, 1e5]");
 	lib_step(server, 1000);
 	NEAR(lib_joint_at(server, lib_joint(server, "m", "r_joint")).velocity[0], 838 / 10.0, 1e-3);
-	troupe_server_destroy(server);
 }
 
 Test(fluid, four_rotors_at_the_right_speed_hover)
@@ -789,7 +769,6 @@ Test(fluid, four_rotors_at_the_right_speed_hover)
 	NEAR(now.linear.z - before, 0, 1e-3);
 	NEAR(now.linear.x, 0, 1e-3);
 	NEAR(now.angular.z, 0, 1e-3);
-	troupe_server_destroy(server);
 }
 
 /* --- control of a multicopter --------------------------------------------------------------------------------------
@@ -838,7 +817,6 @@ Test(fluid, a_controlled_copter_stops_and_hovers)
 	static const char *const joints[] = {"a_joint", "b_joint", "c_joint", "d_joint"};
 	for (int i = 0; i < 4; i++)
 		NEAR(fabs(lib_joint_at(server, lib_joint(server, "m", joints[i])).velocity[0]), omega / 10, 0.01);
-	troupe_server_destroy(server);
 }
 
 /* Nothing brakes it, so the velocity is reached to the last mm/s, each axis and the rate of yaw on its own. */
@@ -849,12 +827,11 @@ Test(fluid, a_controlled_copter_reaches_its_velocity)
 	NEAR(twist.linear.x, 1.5, 2e-3);
 	NEAR(twist.linear.y, -0.5, 2e-3);
 	NEAR(twist.linear.z, 0.7, 2e-3);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	server = flown(QUAD(CONTROL(FOUR, "")), "angular {z: 0.4}", 10);
 	twist = twist_of(server, "m");
 	NEAR(twist.angular.z, 0.4, 1e-3);
 	NEAR(twist.linear.z, 0, 1e-3);
-	troupe_server_destroy(server);
 }
 
 /* m dv/dt = gain (wanted - v), so the error decays with m / gain; with a limit the climb begins with that. The motors
@@ -873,7 +850,7 @@ Test(fluid, a_controlled_copter_climbs_as_its_gain_and_its_limit_say)
 		double expected =
 			i ? before + limit * time : wanted + (before - wanted) * exp(-VELOCITY_GAIN / QUAD_MASS * time);
 		NEAR(twist_of(server, "m").linear.z, expected, 0.03);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -892,7 +869,6 @@ Test(fluid, a_copter_that_is_disabled_falls_until_it_gets_a_command_again)
 	lib_text(server, 0, "/copter/cmd_vel", "");
 	lib_step(server, 10000);
 	NEAR(twist_of(server, "m").linear.z, 0, 1e-3);
-	troupe_server_destroy(server);
 }
 
 /* Noise without a mean shakes it; the mean is an error of the velocity that the copter flies at. */
@@ -906,7 +882,7 @@ Test(fluid, noise_shakes_a_controlled_copter)
 	cr_assert(fabs(twist.linear.x) > 1e-6 && fabs(twist.linear.x) < 0.05);
 	NEAR(twist.linear.y, 0, 0.05);
 	NEAR(twist.linear.z, -0.2, 0.05);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	server = flown(
 		QUAD(CONTROL(FOUR, "<linearVelocityNoiseStdDev>0.01 0.01 0.05</linearVelocityNoiseStdDev>")), "", 10);
 	twist = twist_of(server, "m");
@@ -914,7 +890,6 @@ Test(fluid, noise_shakes_a_controlled_copter)
 	NEAR(twist.linear.x, 0, 0.2);
 	NEAR(twist.linear.y, 0, 0.2);
 	NEAR(twist.linear.z, 0, 0.2);
-	troupe_server_destroy(server);
 }
 
 Test(fluid, a_bad_controller_is_refused_or_left_out)
@@ -929,7 +904,6 @@ Test(fluid, a_bad_controller_is_refused_or_left_out)
 		lib_server(QUAD(CONTROL(CONTROLLED("a", "1") CONTROLLED("b", "-1") CONTROLLED("c", "1"), "")), 0);
 	lib_step(server, 1000);
 	NEAR(twist_of(server, "m").linear.z, -G, 0.01);
-	troupe_server_destroy(server);
 }
 
 /* --- wrenches and a bladder ------------------------------------------------------------------------------------- */
@@ -953,7 +927,7 @@ Test(fluid, wrenches_of_the_file_act_until_they_are_cleared)
 	lib_step(server, 1000);
 	NEAR(twist_of(server, "a").linear.x, 6 / MASS, 1e-9);
 	NEAR(twist_of(server, "b").linear.y, -8 / MASS, 1e-9);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	goes_wrong(WORLD(PLUGIN("ApplyLinkWrench", "\n<persistent><force>1 0 0</force></persistent>")),
 		"library.sdf:2: <persistent> has no <entity_name>");
 }
@@ -980,7 +954,6 @@ Test(fluid, a_bladder_lifts_by_what_it_displaces)
 	NEAR(twist_of(server, "m").linear.z, falls + force * fills_s / (2 * MASS), 1e-2);
 	lib_step(server, 1000);
 	NEAR(twist_of(server, "m").linear.z, falls - G + force * fills_s / (2 * MASS) + force / MASS, 1e-2);
-	troupe_server_destroy(server);
 }
 
 /* Above the surface it displaces nothing, as in Gazebo: the weight of its fluid is left. */
@@ -992,5 +965,4 @@ Test(fluid, a_bladder_above_the_surface_is_a_weight)
 					  "<default_volume>0.009</default_volume><surface>0</surface>") "</model>"),
 		0.5);
 	NEAR(twist_of(server, "m").linear.z, -(G + 0.002 * WATER * G / MASS) * 0.5, 1e-6);
-	troupe_server_destroy(server);
 }

@@ -5,11 +5,11 @@
 
 #include <troupe/client.h>
 
-TestSuite(library_handles, .timeout = 60);
-TestSuite(library_steps, .timeout = 120);
-TestSuite(library_scene, .timeout = 60);
-TestSuite(library_snapshot, .timeout = 120);
-TestSuite(library_report, .timeout = 60);
+TestSuite(library_handles, .fini = lib_end, .timeout = 60);
+TestSuite(library_steps, .fini = lib_end, .timeout = 120);
+TestSuite(library_scene, .fini = lib_end, .timeout = 60);
+TestSuite(library_snapshot, .fini = lib_end, .timeout = 120);
+TestSuite(library_report, .fini = lib_end, .timeout = 60);
 
 static void assert_near(double found, double expected, double within, const char *what)
 {
@@ -40,7 +40,6 @@ Test(library_handles, are_found_by_name)
 	cr_assert(lib_given(&knuckle) && same_handle(knuckle, knuckle_in_full));
 	cr_assert(lib_given(&elbow) && same_handle(elbow, elbow_again));
 	assert_near(lib_link_at(server, palm).pose.x, 0.6, 1e-12, "the palm's x");
-	troupe_server_destroy(server);
 }
 
 Test(library_handles, are_zero_when_there_is_no_such_name)
@@ -62,7 +61,6 @@ Test(library_handles, are_zero_when_there_is_no_such_name)
 		cr_assert_not(lib_given(&links[i]), "link %zu", i);
 	for (size_t i = 0; i < sizeof joints / sizeof *joints; i++)
 		cr_assert_not(lib_given(&joints[i]), "joint %zu", i);
-	troupe_server_destroy(server);
 }
 
 Test(library_handles, of_the_worlds_own_joints)
@@ -77,7 +75,6 @@ Test(library_handles, of_the_worlds_own_joints)
 	double z = lib_link_at(server, lib_link(server, "swing", "l")).pose.z;
 	cr_assert(fabs(angle) > 0.2, "%g", angle);
 	assert_near(3 - sin(fabs(angle)), z, 1e-3, "the box hangs on the joint");
-	troupe_server_destroy(server);
 }
 
 /* A snapshot must not be writable, and indices must lead to existing entries. */
@@ -146,7 +143,6 @@ Test(library_handles, are_stale_after_a_removal_and_good_again_after_a_reset)
 	assert_near(lib_link_at(server, base).pose.z, 0.25, 1e-3, "its base");
 	(void)lib_joint_at(server, elbow);
 	assert_stale(server, other, other_base, other_elbow);
-	troupe_server_destroy(server);
 }
 
 Test(library_handles, of_a_removed_model_stay_stale_when_another_takes_its_place)
@@ -166,7 +162,6 @@ Test(library_handles, of_a_removed_model_stay_stale_when_another_takes_its_place
 		lib_text(server, 0, "/world/w/remove", "name: 'guest' type: MODEL");
 		lib_step(server, 1);
 	}
-	troupe_server_destroy(server);
 }
 
 static const char two_worlds[] = LIB_SDF(LIB_WORLD("one", LIB_MODEL("box", "1 0 0.25 0 0 0", LIB_BOX)) LIB_WORLD(
@@ -208,7 +203,6 @@ Test(library_handles, know_their_world)
 	lib_step(server, 1);
 	assert_near(lib_at(server, two.box[0]).pose.x, 1, 1e-3, "the model of the other world stays");
 	assert_near(lib_at(server, two.box[1]).pose.x, 7, 1e-3, "the model that was meant moves");
-	troupe_server_destroy(server);
 }
 
 /* Invalid handles that differ a little from a valid one. */
@@ -236,7 +230,6 @@ Test(library_handles, that_nobody_gave_are_stale)
 		assert_stale(server, model, link, joint);
 		see(server, see_stale, &model);
 	}
-	troupe_server_destroy(server);
 }
 
 /* A static model has no state in a snapshot, but it has a pose. */
@@ -252,7 +245,6 @@ Test(library_handles, of_static_models_can_be_read)
 	cr_assert(state.pose.x == 1 && state.pose.y == 2 && state.pose.z == -3 && state.pose.qw == 1);
 	cr_assert(link_state.pose.x == 1 && link_state.pose.z == -3 && link_state.twist.linear.x == 0);
 	see(server, see_stale, &ground);
-	troupe_server_destroy(server);
 }
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
@@ -274,7 +266,7 @@ static uint64_t hash_of_run(int secondaries)
 	lib_run(server, 300);
 	uint64_t hash = troupe_server_hash(server);
 	cr_assert_eq(lib_steps(server), 300);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	return hash;
 }
 
@@ -294,7 +286,7 @@ static uint64_t hash_of_steps(struct troupe_server *server)
 		cr_assert_eq(lib_steps(server), at);
 	}
 	uint64_t hash = troupe_server_hash(server);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	return hash;
 }
 
@@ -359,7 +351,7 @@ Test(library_steps, count_while_it_is_paused_and_time_stands_still)
 	lib_step(server, 25);
 	cr_assert_eq(lib_steps(server), 50);
 	assert_near(troupe_server_progress(server).time_s, 10 * LIB_DT_S, 1e-12, "simulated time");
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 Test(library_steps, end_at_once_when_a_stop_was_asked_for)
@@ -373,7 +365,6 @@ Test(library_steps, end_at_once_when_a_stop_was_asked_for)
 	cr_assert_eq(lib_steps(server), 10);
 	lib_step(server, 0);
 	cr_assert_eq(lib_steps(server), 10);
-	troupe_server_destroy(server);
 }
 
 static void stop_later(void *ctx, struct troupe_server *server, uint64_t step)
@@ -392,7 +383,7 @@ Test(library_steps, more_than_can_be_counted_go_on_until_a_stop)
 	lib_step(server, 7);
 	lib_step(server, UINT64_MAX);
 	cr_assert(lib_steps(server) >= 40 && lib_steps(server) <= 41, "%llu", (unsigned long long)lib_steps(server));
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 Test(library_steps, end_with_the_models_name_when_it_diverges)
@@ -415,8 +406,8 @@ Test(library_steps, end_with_the_models_name_when_it_diverges)
 	cr_assert_eq(lib_steps(other), steps);
 	cr_assert_eq(troupe_server_hash(other), hash);
 	free(bytes);
-	troupe_server_destroy(other);
-	troupe_server_destroy(server);
+	lib_destroy(other);
+	lib_destroy(server);
 }
 
 /* --- the scene ---------------------------------------------------------------------------------------------------- */
@@ -536,7 +527,6 @@ Test(library_scene, has_what_the_file_has)
 	assert_near(link_in(scene, &scene->models[1], "base")->mass, 100, 0, "the base's mass");
 	assert_near(link_in(scene, &scene->models[1], "hand::palm")->mass, 0.5, 0, "the palm's");
 	troupe_scene_release(scene);
-	troupe_server_destroy(server);
 }
 
 Test(library_scene, joints_have_parents_children_axes_and_limits)
@@ -565,7 +555,6 @@ Test(library_scene, joints_have_parents_children_axes_and_limits)
 	cr_assert_str_eq(scene->links[tether->child].name, "l");
 	assert_near(fabs(tether->axis[0].direction.x), 1, 1e-12, "the tether's axis");
 	troupe_scene_release(scene);
-	troupe_server_destroy(server);
 }
 
 Test(library_scene, shapes_have_sizes_poses_and_colours)
@@ -591,7 +580,6 @@ Test(library_scene, shapes_have_sizes_poses_and_colours)
 	cr_assert(plane->size.x == 9 && plane->size.y == 8 && plane->normal.z == 1);
 	cr_assert(!box->uri && !box->path && !box->points);
 	troupe_scene_release(scene);
-	troupe_server_destroy(server);
 }
 
 static const char other_shapes[] = LIB_SDF(LIB_WORLD("w",
@@ -679,7 +667,7 @@ Test(library_scene, shapes_of_every_kind_and_the_points_of_meshes)
 		}
 	}
 	troupe_scene_release(scene);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 static const struct troupe_scene *changed(struct troupe_server *server, const struct troupe_scene *before,
@@ -721,7 +709,6 @@ Test(library_scene, has_an_epoch_that_grows_when_models_change)
 	cr_assert_not_null(model_in(scene, "crate"));
 	cr_assert_null(model_in(scene, "guest"));
 	troupe_scene_release(scene);
-	troupe_server_destroy(server);
 }
 
 Test(library_scene, may_outlive_the_server)
@@ -731,7 +718,7 @@ Test(library_scene, may_outlive_the_server)
 	lib_text(server, 0, "/world/w/create", guest);
 	lib_step(server, 2);
 	const struct troupe_scene *new = scene_of(server);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	assert_whole(old);
 	assert_whole(new);
 	cr_assert_eq(new->model_count, old->model_count + 1);
@@ -769,13 +756,13 @@ Test(library_scene, is_there_after_a_step_when_the_first_question_comes_in_a_run
 		struct troupe_server *server = lib_create(&def);
 		lib_run(server, 30);
 		cr_assert(!asking.first && asking.second);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 		/* and at once when it was requested before */
 		server = lib_create(&def);
 		troupe_scene_release(troupe_server_scene(server, 0));
 		lib_run(server, 30);
 		cr_assert(asking.first);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 	troupe_scene_release(NULL);
 }
@@ -787,7 +774,6 @@ Test(library_scene, of_no_world_is_none)
 	cr_assert_null(troupe_server_scene(server, UINT32_MAX));
 	cr_assert_null(troupe_server_world_name(server, 1));
 	cr_assert_eq(troupe_server_world_count(server), 1);
-	troupe_server_destroy(server);
 }
 
 /* --- snapshots ---------------------------------------------------------------------------------------------------- */
@@ -887,7 +873,7 @@ Test(library_snapshot, is_the_present_state_between_runs)
 		lib_step(server, 2);
 		see(server, see_all, &seen);
 		cr_assert_eq(seen.calls, 14);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -948,7 +934,6 @@ Test(library_snapshot, twists_are_what_moved_models_and_links)
 	}
 	cr_assert(lib_at(server, models[0]).twist.linear.x > 0.1);
 	cr_assert(lib_link_at(server, lib_link(server, "arm", "upper")).twist.angular.z > 0.5);
-	troupe_server_destroy(server);
 }
 
 /* A body of 1 kg turns at a known rate: the frame of a link 1 m beside it moves as a part of a rigid body. */
@@ -973,7 +958,6 @@ Test(library_snapshot, the_twist_of_a_frame_beside_its_body_is_the_rigid_ones)
 	lib_step(server, 1);
 	state = lib_at(server, model);
 	assert_velocity("m", &before, &state.pose, &state.twist, 1e-2);
-	troupe_server_destroy(server);
 }
 
 Test(library_snapshot, odometry_is_that_of_dead_reckoning)
@@ -1003,7 +987,7 @@ Test(library_snapshot, odometry_is_that_of_dead_reckoning)
 		5e-3, "drift");
 	assert_near(odometry.tilt_rad, 0, 0.02, "tilt");
 	cr_assert(troupe_get_odometry(server, lib_model(server, "crate"), &odometry) == false);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 Test(library_snapshot, joints_count_turns_and_know_their_speed)
@@ -1019,7 +1003,6 @@ Test(library_snapshot, joints_count_turns_and_know_their_speed)
 	assert_near(after.velocity[0], (after.position[0] - before.position[0]) / LIB_DT_S, 1e-3, "velocity");
 	assert_near(after.velocity[0], 10, 0.2, "1.5 m/s on wheels of 0.15 m");
 	cr_assert(after.effort[0] == 0 && after.position[1] == 0 && after.velocity[1] == 0);
-	troupe_server_destroy(server);
 }
 
 /* Inside on_step a program reads the present state at once, while snapshots come later. */
@@ -1048,7 +1031,7 @@ Test(library_snapshot, is_the_present_state_when_looked_at_between_steps)
 		lib_run(server, 140);
 		cr_assert_eq(seen.calls, 140 / 7);
 		look_in_step(&seen, server, 140);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -1065,7 +1048,6 @@ Test(library_snapshot, time_goes_on_by_the_length_of_a_step)
 	assert_near(troupe_server_progress(server).time_s - before, 0.04, 1e-12, "ten steps of the new length");
 	assert_near(troupe_server_step_s(server, 0), 0.004, 1e-15, "the new time step");
 	assert_near(troupe_server_step_s(server, 1), LIB_DT_S, 1e-15, "the time step of the other world");
-	troupe_server_destroy(server);
 }
 
 static struct troupe_server *observing(uint32_t observe, int secondaries)
@@ -1206,7 +1188,7 @@ Test(library_snapshot, readings_are_the_last_samples_of_held_sensors)
 		lib_step(server, 2);
 		cr_assert(!troupe_get_sensor(server, air, &reading) && !troupe_hold_sensor(server, air, true), "stale");
 		troupe_server_look(server, see_all, &seen);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -1240,7 +1222,6 @@ Test(library_scene, has_the_sensors_of_all_models)
 	lib_step(server, 1);
 	cr_assert_gt(troupe_server_scene_epoch(server, 0), epoch);
 	troupe_server_look(server, see_sensors, NULL);
-	troupe_server_destroy(server);
 }
 
 Test(library_snapshot, contacts_are_those_of_what_touches)
@@ -1264,7 +1245,7 @@ Test(library_snapshot, contacts_are_those_of_what_touches)
 		lib_step(server, 1);
 		look_at_contacts(server, &touching);
 		cr_assert(touching.all && !touching.crate_on_ground && !touching.pusher_on_crate);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -1289,7 +1270,7 @@ Test(library_snapshot, contacts_are_the_same_for_any_number_of_secondaries)
 		drive(server);
 		lib_step(server, 2000);
 		see(server, keep_contacts, &kept[secondaries]);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 		cr_assert(kept[secondaries].count && kept[secondaries].count == kept[0].count);
 		cr_assert(!memcmp(kept[secondaries].at, kept[0].at, kept[0].count * sizeof *kept[0].at));
 	}
@@ -1313,7 +1294,7 @@ Test(library_snapshot, observing_changes_no_bit_and_costs_nothing_unasked)
 		cr_assert_eq(troupe_server_hash(server), hash, "%u", observe);
 		if (!observe)
 			see(server, see_nothing_observed, NULL);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -1330,7 +1311,6 @@ Test(library_snapshot, efforts_are_what_accelerates)
 	struct troupe_joint_state state = lib_joint_at(server, rail);
 	assert_near(state.effort[0], 20, 1e-6, "effort");
 	assert_near((state.velocity[0] - before) / LIB_DT_S, 20 - 9.8, 0.2, "acceleration");
-	troupe_server_destroy(server);
 }
 
 /* --- the report --------------------------------------------------------------------------------------------------- */
@@ -1410,7 +1390,7 @@ Test(library_report, is_the_snapshot_and_the_hash)
 		struct compared compared = {.world = report->worlds};
 		see(server, compare_with_report, &compared);
 		cr_assert_eq(compared.calls, 1);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 		cr_assert_str_eq(world->models[0].name, "cart"); /* the report outlives the server */
 		troupe_report_free(report);
 	}
@@ -1428,7 +1408,6 @@ Test(library_report, of_two_worlds_has_both)
 	see(server, compare_with_report, &compared);
 	cr_assert_eq(compared.calls, 2);
 	troupe_report_free(report);
-	troupe_server_destroy(server);
 }
 
 Test(library_report, is_what_the_json_says)
@@ -1456,5 +1435,4 @@ Test(library_report, is_what_the_json_says)
 	}
 	free(json);
 	troupe_report_free(report);
-	troupe_server_destroy(server);
 }

@@ -6,11 +6,11 @@
 
 #include <unistd.h>
 
-TestSuite(library_numbers, .timeout = 120);
-TestSuite(library_accepted, .timeout = 120);
-TestSuite(library_on_step, .timeout = 120);
-TestSuite(library_states, .timeout = 240);
-TestSuite(library_recordings, .timeout = 120);
+TestSuite(library_numbers, .fini = lib_end, .timeout = 120);
+TestSuite(library_accepted, .fini = lib_end, .timeout = 120);
+TestSuite(library_on_step, .fini = lib_end, .timeout = 120);
+TestSuite(library_states, .fini = lib_end, .timeout = 240);
+TestSuite(library_recordings, .fini = lib_end, .timeout = 120);
 
 enum { REPLIES_MAX = 4096 };
 
@@ -92,7 +92,7 @@ Test(library_numbers, an_inbox_keeps_the_last_replies)
 	}
 	lib_text(server, 0, "/world/w/set_pose", "name: 'left behind'");
 	lib_step(server, 1);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	troupe_inbox_destroy(inbox);
 	troupe_inbox_destroy(NULL);
 }
@@ -266,7 +266,7 @@ static uint64_t hash_after(void (*give)(struct troupe_server *server), int secon
 	for (int i = 0; i < replies.count; i++)
 		cr_assert_eq(replies.at[i].status, TROUPE_OK, "%s: %s", replies.at[i].topic, replies.at[i].text);
 	uint64_t hash = troupe_server_hash(server);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	return hash;
 }
 
@@ -309,7 +309,7 @@ Test(library_bytes, of_a_pause_that_is_not_given_mean_what_gazebo_means)
 			server, &nine, "/world/w/control", "gz.msgs.WorldControl", step, 2, NULL, &lib_error));
 		lib_step(server, 3);
 		cr_assert_float_eq(troupe_server_progress(server).time_s, (text ? 3 : 5) * LIB_DT_S, 1e-9);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -332,7 +332,7 @@ Test(library_bytes, of_a_gravity_without_components_mean_zero)
 	send_bytes(server, 0, "/world/w/set_physics", "gz.msgs.Physics", &bytes);
 	lib_step(server, 1);
 	cr_assert(strstr(replies.at[2].text, "gravity 2 0 0"), "%s", replies.at[2].text);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 Test(library_bytes, of_another_type_or_damaged_are_refused)
@@ -380,7 +380,7 @@ Test(library_bytes, of_another_type_or_damaged_are_refused)
 	lib_step(server, 1);
 	cr_assert_eq(replies.count, 2);
 	cr_assert_str_eq(replies.at[1].text, "this topic has no listener");
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 static const char sharing[] = LIB_SDF(LIB_WORLD("w",
@@ -400,7 +400,6 @@ Test(library_numbers, on_a_shared_topic_reach_all_that_listen)
 	double a = lib_at(server, lib_model(server, "a")).pose.x, b = lib_at(server, lib_model(server, "b")).pose.x;
 	cr_assert(a > 0.1 && fabs(a - b) < 1e-9, "a %g, b %g", a, b);
 	cr_assert(fabs(lib_at(server, lib_model(server, "c")).pose.x) < 1e-6);
-	troupe_server_destroy(server);
 }
 
 Test(library_numbers, move_what_they_name_as_mechanics_says)
@@ -424,7 +423,6 @@ Test(library_numbers, move_what_they_name_as_mechanics_says)
 		cr_assert(fabs(at_b.pose.y - (3 + 2 * LIB_DT_S * i)) < 1e-12, "%.17g", at_b.pose.y);
 		cr_assert(at_c.pose.x == 1 && at_c.pose.y == 2 && at_c.pose.z == 3 && at_c.pose.qw == 1);
 	}
-	troupe_server_destroy(server);
 }
 
 Test(library_numbers, put_joints_where_they_say)
@@ -439,7 +437,6 @@ Test(library_numbers, put_joints_where_they_say)
 		lib_joint_at(server, grip).position[0]);
 	cr_assert(fabs(lib_joint_at(server, rail).position[0] + 0.25) < 1e-4, "%g",
 		lib_joint_at(server, rail).position[0]);
-	troupe_server_destroy(server);
 }
 
 Test(library_numbers, put_the_worlds_own_joints_where_they_say)
@@ -453,7 +450,7 @@ Test(library_numbers, put_the_worlds_own_joints_where_they_say)
 	cr_assert_eq(replies.at[0].status, TROUPE_OK, "%s", replies.at[0].text);
 	cr_assert(fabs(lib_joint_at(server, tether).position[0] - 0.5) < 1e-3, "%g",
 		lib_joint_at(server, tether).position[0]);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 Test(library_numbers, are_taken_in_the_order_given)
@@ -471,7 +468,6 @@ Test(library_numbers, are_taken_in_the_order_given)
 	cr_assert_eq(lib_at(server, a).pose.x, -99);
 	lib_step(server, 1);
 	cr_assert_eq(lib_at(server, a).pose.x, 1000);
-	troupe_server_destroy(server);
 }
 
 /* --- what is refused at once -------------------------------------------------------------------------------------- */
@@ -514,8 +510,6 @@ Test(library_numbers, that_are_no_numbers_are_refused)
 	cr_assert_eq(troupe_server_hash(other), hash);
 	lib_step(other, 5);
 	cr_assert_eq(troupe_server_hash(other), troupe_server_hash(server), "a part of a refused command was obeyed");
-	troupe_server_destroy(other);
-	troupe_server_destroy(server);
 }
 
 Test(library_numbers, too_many_and_of_other_kinds_are_refused)
@@ -543,7 +537,6 @@ Test(library_numbers, too_many_and_of_other_kinds_are_refused)
 	refused(TROUPE_ECOMMAND, troupe_command_text(server, NULL, twist, "linear: {x: }", NULL, &lib_error));
 	refused(TROUPE_ECOMMAND, troupe_command_text(server, NULL, "/world/v/control", "", NULL, &lib_error));
 	refused(TROUPE_ECOMMAND, troupe_server_command(server, 0, "/nowhere", "", &lib_error));
-	troupe_server_destroy(server);
 }
 
 static void refuse_handles(struct troupe_server *server, uint32_t at, uint32_t born, uint32_t world)
@@ -572,7 +565,6 @@ Test(library_numbers, for_no_handle_or_no_world_are_refused)
 	refuse_handles(server, cart.at, cart.born, UINT32_MAX);
 	lib_step(server, 2);
 	cr_assert_eq(lib_steps(server), 2);
-	troupe_server_destroy(server);
 }
 
 /* --- what turns out when the step comes --------------------------------------------------------------------------- */
@@ -640,7 +632,7 @@ Test(library_numbers, for_what_is_gone_or_takes_none_are_told_at_their_step)
 	lib_step(server, 10);
 	struct troupe_pose found = lib_at(server, lib_model(server, "cart")).pose;
 	cr_assert(isfinite(found.qw) && fabs(hypot(hypot(found.qw, found.qx), hypot(found.qy, found.qz)) - 1) < 1e-9);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 /* --- the step that was accepted ----------------------------------------------------------------------------------- */
@@ -673,7 +665,6 @@ Test(library_accepted, is_the_next_one_or_the_one_that_was_asked_for)
 		}
 		lib_step(server, 10);
 	}
-	troupe_server_destroy(server);
 }
 
 enum { POSTERS = 3, POSTS = 300, TRACK = 1 << 20 };
@@ -807,7 +798,7 @@ static void accept_from_threads(int secondaries)
 		cr_assert_eq(posting.replies.at[i].status, TROUPE_OK, "%s", posting.replies.at[i].text);
 		cr_assert_eq(posting.replies.at[i].step, steps[i], "reply %d", i);
 	}
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	for (int i = 0; i < POSTERS; i++)
 		free(posting.posters[i].x);
 }
@@ -861,7 +852,7 @@ static void call_while_it_runs(int secondaries)
 	cr_assert_leq(caller.longest, 2 * WAITED_STEPS_MAX, "a command waited for %llu steps",
 		(unsigned long long)caller.longest);
 	troupe_report_free(report);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 Test(library_accepted, within_twenty_milliseconds_though_steps_come_in_windows)
@@ -904,7 +895,7 @@ Test(library_on_step, is_called_every_so_many_steps)
 		for (int i = 0; i < calls.count; i++, expected += every)
 			cr_assert_eq(calls.at[i], expected);
 		cr_assert_eq((uint64_t)calls.count, 53 / every);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -947,7 +938,7 @@ static uint64_t steered(int secondaries, uint64_t every, bool called)
 	}
 	lib_run(server, 201);
 	uint64_t hash = troupe_server_hash(server);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	return hash;
 }
 
@@ -985,7 +976,7 @@ Test(library_on_step, finds_models_that_come_and_go)
 		def.on_step = create_and_remove;
 		struct troupe_server *server = lib_create(&def);
 		lib_run(server, 100);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -1060,7 +1051,7 @@ Test(library_states, in_memory_hold_all_that_is_needed_to_go_on)
 	plan_ahead(server);
 	lib_run(server, 250);
 	uint64_t hash = troupe_server_hash(server);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		void *bytes = NULL;
 		size_t count = 0;
@@ -1076,7 +1067,7 @@ Test(library_states, in_memory_hold_all_that_is_needed_to_go_on)
 			(unsigned long long)steps[i]);
 		cr_assert(same_replies(&undisturbed, &disturbed, 0), "packed at step %llu: other replies",
 			(unsigned long long)steps[i]);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 
 		server = resume(bytes, count, (int)(i % 3), &resumed);
 		memset(bytes, 0, count); /* the server has copied the bytes */
@@ -1087,7 +1078,7 @@ Test(library_states, in_memory_hold_all_that_is_needed_to_go_on)
 		cr_assert_eq(troupe_server_hash(server), hash, "resumed at step %llu", (unsigned long long)steps[i]);
 		cr_assert(same_replies(&undisturbed, &resumed, steps[i]), "resumed at step %llu: other replies",
 			(unsigned long long)steps[i]);
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -1111,8 +1102,8 @@ Test(library_states, have_the_handles_of_the_server_that_made_them)
 	cr_assert_eq(lib_at(other, arm).pose.y, lib_at(server, arm).pose.y);
 	cr_assert_eq(lib_joint_at(other, grip).position[0], lib_joint_at(server, grip).position[0]);
 	free(bytes);
-	troupe_server_destroy(other);
-	troupe_server_destroy(server);
+	lib_destroy(other);
+	lib_destroy(server);
 }
 
 Test(library_states, that_are_damaged_are_refused)
@@ -1123,7 +1114,7 @@ Test(library_states, that_are_damaged_are_refused)
 	size_t count;
 	lib_step(server, 10);
 	must(troupe_server_pack(server, &bytes, &count, &lib_error));
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	def.resume_bytes = bytes;
 	for (size_t cut = 0; cut < count; cut += 1 + count / 50) {
 		def.resume_count = cut;
@@ -1169,7 +1160,7 @@ Test(library_recordings, of_what_was_commanded_by_numbers_replay_to_the_same_bit
 		lib_step(server, 1);
 	}
 	must(troupe_server_end_recording(server, &lib_error));
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	for (int secondaries = 0; secondaries < 3; secondaries++) {
 		struct troupe_server_def again = troupe_server_def_default();
 		struct troupe_replay replay;

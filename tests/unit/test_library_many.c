@@ -7,7 +7,7 @@
 #include <troupe/message.h>
 #include <troupe/pool.h>
 
-TestSuite(library_many, .timeout = 120);
+TestSuite(library_many, .fini = lib_end, .timeout = 120);
 
 enum { MODELS = 4, SERVERS = 7 };
 
@@ -34,7 +34,6 @@ Test(library_many, reads_the_same_as_one_by_one)
 	cr_assert(isnan(poses[MODELS].x) && isnan(poses[MODELS].qw) && isnan(twists[MODELS].angular.z));
 	cr_assert_eq(troupe_get_models(server, models, MODELS, alone, NULL), MODELS);
 	cr_assert_not(memcmp(alone, poses, MODELS * sizeof *poses), "poses alone are the same");
-	troupe_server_destroy(server);
 }
 
 Test(library_many, reads_links_and_joints)
@@ -57,7 +56,6 @@ Test(library_many, reads_links_and_joints)
 	cr_assert(isnan(poses[1].z) && isnan(twists[1].linear.x) && isnan(states[1].velocity[0]));
 	cr_assert_not(memcmp(&states[0], &elbow, sizeof elbow));
 	cr_assert(fabs(elbow.velocity[0] - 2) < 1e-3, "the elbow turns: %g", elbow.velocity[0]);
-	troupe_server_destroy(server);
 }
 
 static uint64_t hash_of_commands(bool many)
@@ -82,7 +80,7 @@ static uint64_t hash_of_commands(bool many)
 	}
 	lib_step(server, 200);
 	uint64_t hash = troupe_server_hash(server);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	return hash;
 }
 
@@ -93,7 +91,6 @@ Test(library_many, commands_the_same_as_one_by_one)
 	uint64_t alone = hash_of_commands(false), many = hash_of_commands(true);
 	cr_assert_eq(alone, many);
 	cr_assert_neq(alone, troupe_server_hash(idle), "the commands have an effect");
-	troupe_server_destroy(idle);
 }
 
 Test(library_many, names_the_command_that_is_refused)
@@ -107,7 +104,6 @@ Test(library_many, names_the_command_that_is_refused)
 	cr_assert(!strncmp(lib_error.text, "item 0: ", 8), "%s", lib_error.text);
 	lib_step(server, 2);
 	cr_assert(lib_at(server, models[0]).twist.linear.x > 0.5, "the command before the refused one is given");
-	troupe_server_destroy(server);
 }
 
 /* --- servers ------------------------------------------------------------------------------------------------------ */
@@ -126,7 +122,7 @@ static void make_servers(struct troupe_server *ret_servers[SERVERS])
 static void destroy_servers(struct troupe_server *servers[SERVERS])
 {
 	for (int i = 0; i < SERVERS; i++)
-		troupe_server_destroy(servers[i]);
+		lib_destroy(servers[i]);
 }
 
 static struct troupe_pool *pool_of(uint32_t threads)

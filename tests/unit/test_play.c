@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-TestSuite(play, .timeout = 120);
+TestSuite(play, .fini = clients_end, .timeout = 120);
 
 enum { FROM = 300, TO = 1500, STEP_NS = 1000000, SOON_MS = 30000 };
 
@@ -40,7 +40,7 @@ static void record(bool by_ode)
 	struct troupe_server *server = lib_create(&begun);
 	lib_run(server, FROM);
 	must(troupe_server_save(server, saved, &lib_error));
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	struct troupe_server_def def = lib_def(NULL, 1);
 	def.world_path = NULL;
 	def.resume_path = saved;
@@ -49,7 +49,7 @@ static void record(bool by_ode)
 	server = lib_create(&def);
 	lib_run(server, TO);
 	must(troupe_server_end_recording(server, &lib_error));
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	unlink(saved);
 }
 
@@ -322,7 +322,7 @@ Test(play, clients_are_answered)
 	cr_assert_eq(state_of(&scene).step, (uint64_t)FROM);
 	play_stop(scene.play);
 	pthread_join(scene.thread, NULL);
-	troupe_client_destroy(client);
+	client_destroy(client);
 	close_tape(&scene, false);
 }
 
@@ -429,7 +429,7 @@ static void record_drops(struct events *ret_events, uint64_t every, bool padded)
 	text_fini(&command);
 	lib_run(server, DROP_STEPS);
 	must(troupe_server_end_recording(server, &lib_error));
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	cr_assert(ret_events->contact_count >= 4 && ret_events->short_count && ret_events->move_count >= 2,
 		"%u contacts, %u of them short, %u moves", ret_events->contact_count, ret_events->short_count,
 		ret_events->move_count);
@@ -590,7 +590,7 @@ Test(play, the_hash_is_told)
 		cr_assert(state.has_hash && state.step == step && state.hash == troupe_server_hash(server), "step %lu",
 			(unsigned long)step);
 	}
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	play_set_speed(scene.play, 1e-5);
 	cr_assert(!state_of(&scene).has_hash, "none while it plays");
 	close_tape(&scene, true);

@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-TestSuite(player, .timeout = 120);
+TestSuite(player, .fini = clients_end, .timeout = 120);
 
 enum { STEPS = 1200, EVERY = 20 };
 
@@ -48,7 +48,7 @@ static uint64_t *record(void)
 	lib_text(server, 777, "/model/pusher/cmd_vel", "linear {x: 0.3}");
 	lib_run(server, STEPS);
 	must(troupe_server_end_recording(server, &lib_error));
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	return hashes;
 }
 
@@ -162,7 +162,7 @@ Test(player, a_recording_that_begins_later)
 	struct troupe_server *server = lib_create(&def);
 	lib_run(server, FROM);
 	must(troupe_server_save(server, saved, &lib_error));
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	def = lib_def(NULL, 1);
 	def.world_path = NULL;
 	def.resume_path = saved;
@@ -174,7 +174,7 @@ Test(player, a_recording_that_begins_later)
 	hashes[FROM] = troupe_server_hash(server);
 	lib_run(server, TO);
 	must(troupe_server_end_recording(server, &lib_error));
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	struct troupe_player *player = open_player(1, &servers);
 	struct troupe_player_info info = troupe_player_info(player);
 	cr_assert(info.begin == FROM && info.end == TO, "from %lu to %lu", (unsigned long)info.begin,
@@ -214,7 +214,7 @@ Test(player, clients_see_the_state_and_cannot_change_it)
 	refused(TROUPE_ECOMMAND, troupe_client_call(client, "/world/w/control", NULL, "", 0, 2, &lib_error));
 	refused(TROUPE_ECOMMAND,
 		troupe_command_text(server, &now, "/model/cart/cmd_vel", "linear {x: 1}", NULL, &lib_error));
-	troupe_client_destroy(client);
+	client_destroy(client);
 	go(player, STEPS, hashes);
 	troupe_player_close(player);
 	forget(hashes);

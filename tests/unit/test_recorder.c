@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-TestSuite(recorder, .timeout = 120);
+TestSuite(recorder, .fini = clients_end, .timeout = 120);
 
 enum { STEPS = 1000 }; /* a second */
 
@@ -71,7 +71,7 @@ static struct recorded record_world(
 	must(troupe_mcap_end(mcap, &recorded.counts, &lib_error));
 	read_file(&recorded);
 	cr_assert_eq(recorded.counts.bytes, recorded.count);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	unlink(path);
 	memcpy(strrchr(path, '.'), ".XXXXXX", 8);
 	return recorded;
@@ -182,7 +182,7 @@ Test(recorder, a_full_disk)
 	refused(TROUPE_EIO, troupe_mcap_end(mcap, NULL, &lib_error));
 	cr_assert(strstr(lib_error.text, "/dev/full: cannot write"), "%s", lib_error.text);
 	cr_assert_eq(ends, 1);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 Test(recorder, patterns_that_are_none)
@@ -198,5 +198,5 @@ Test(recorder, patterns_that_are_none)
 	refused(TROUPE_EIO, troupe_mcap_start(server, &nowhere, &mcap, &lib_error));
 	troupe_mcap_step(NULL);
 	must(troupe_mcap_end(NULL, NULL, &lib_error));
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }

@@ -10,8 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-TestSuite(sensing, .timeout = 60);
-
 #define SENSORS(rate)                                                                                                  \
 	"<sensor name='imu' type='imu'><update_rate>" rate "</update_rate></sensor>"                                   \
 	"<sensor name='alt' type='altimeter'><update_rate>" rate "</update_rate></sensor>"                             \
@@ -51,10 +49,21 @@ struct seen { /* messages of one topic */
 static struct troupe_server *server;
 static struct troupe_client *client;
 
+static void stop(void)
+{
+	client_destroy(client);
+	lib_destroy(server);
+	client = NULL;
+	server = NULL;
+}
+
+TestSuite(sensing, .fini = stop, .timeout = 60);
+
 static void start_world(const char *text)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_error error;
+	stop();
 	def.world_path = "w.sdf";
 	def.world_text = text;
 	def.secondaries = 2;
@@ -66,12 +75,6 @@ static void start_world(const char *text)
 static void start(void)
 {
 	start_world(world);
-}
-
-static void stop(void)
-{
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 static void take_steps(uint64_t count)
@@ -126,7 +129,6 @@ Test(sensing, imu_falls_lies_and_is_at_rest)
 	cr_expect_eq(of[0], 200);
 	cr_expect_eq(of[1], 200, "asleep it goes on measuring: %u", of[1]);
 	cr_expect_eq(of[2], 20);
-	stop();
 }
 
 Test(sensing, altitude_place_and_air)
@@ -155,7 +157,6 @@ Test(sensing, altitude_place_and_air)
 	near(navsat->altitude, 1000 - 9.8 * 1.01 * 1.01 / 2, 0.006, "altitude");
 	near(navsat->velocity_up, -9.8 * 1.01, 1e-6, "velocity up");
 	message_free(seen.message);
-	stop();
 }
 
 /* U.S. Standard Atmosphere 1976 at 488 m, the elevation of the world, and above. The altitude of z = 0 is that of the
@@ -211,7 +212,6 @@ Test(sensing, air_is_that_of_the_altitude)
 	take_steps(10);
 	expect_air("low", 74804, 271.984);
 	expect_air("own", 79501, 271.984);
-	stop();
 }
 
 Test(sensing, field_is_in_the_axes_of_the_sensor)
@@ -232,7 +232,6 @@ Test(sensing, field_is_in_the_axes_of_the_sensor)
 		message_free(&field->base);
 	}
 	cr_expect(found);
-	stop();
 }
 
 Test(sensing, a_client_may_ask_for_fewer)
@@ -247,7 +246,6 @@ Test(sensing, a_client_may_ask_for_fewer)
 		of[strstr(message.topic, "floor") != NULL]++;
 	cr_expect(of[0] >= 13 && of[0] <= 15, "%u messages of 7 Hz in 2 s", of[0]);
 	cr_expect(of[1] >= 5 && of[1] <= 7, "%u messages of 3 Hz in 2 s", of[1]);
-	stop();
 }
 
 Test(sensing, models_come_and_go)
@@ -270,7 +268,6 @@ Test(sensing, models_come_and_go)
 	while (troupe_client_take(client, 0, &message))
 		count++;
 	cr_expect(count >= 24 && count <= 25, "%u messages of 50 Hz in half a second", count);
-	stop();
 }
 
 /* The stand has been asleep for long when somebody asks. What the load exerts on the joint, in the load's axes, which
@@ -293,7 +290,6 @@ Test(sensing, a_force_torque_sensor_weighs_what_is_on_it)
 	near(wrench->torque->z, 0, 1e-3, "torque z");
 	cr_expect_str_eq(wrench->header->data[0]->value[0], "stand::j::ft");
 	message_free(seen.message);
-	stop();
 }
 
 static void near_all(const double *found, size_t count, const double *expected, size_t expected_count, const char *what)
@@ -353,7 +349,6 @@ Test(sensing, what_is_said_of_a_camera)
 		near_all(info->rectification_matrix, info->n_rectification_matrix, identity, 9, "R");
 		message_free(seen.message);
 	}
-	stop();
 }
 
 /* --- pictures ------------------------------------------------------------------------------------------------------
@@ -441,7 +436,6 @@ Test(sensing, pictures_in_each_format)
 				i, &rgb[3 * (size_t)p], p / W, p % W, &image->data.data[(size_t)pictures[i].bytes * p]);
 		message_free(seen.message);
 	}
-	stop();
 }
 
 /* --- labels ------------------------------------------------------------------------------------------------------- */
@@ -458,11 +452,12 @@ Test(sensing, pictures_in_each_format)
 	"<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>" eyes                    \
 	"</link></model>" models "</world></sdf>"
 
-/* The caller frees the message and calls stop(). */
+/* The caller frees the message. */
 static struct seen look(const char *text, const char *topic)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	struct troupe_error error;
+	stop();
 	def.world_path = "w.sdf";
 	def.world_text = text;
 	def.pace = TROUPE_PACE_FACTOR;
@@ -497,7 +492,6 @@ Test(sensing, channels_of_a_map_of_labels)
 		cr_expect_arr_eq(row + 18, rows[i].right, 3, "%zu: %u %u %u", i, row[18], row[19], row[20]);
 		cr_expect(!row[12] && !row[13] && !row[14], "between them is nothing");
 		message_free(seen.message);
-		stop();
 	}
 }
 
@@ -522,7 +516,6 @@ Test(sensing, a_box_in_space_is_in_the_frame_of_the_renderer)
 	near(sign * box->orientation->y, -0.886405, 1e-5, "qy");
 	near(sign * box->orientation->z, -0.0805823, 1e-5, "qz");
 	message_free(seen.message);
-	stop();
 }
 
 /* --- clouds ------------------------------------------------------------------------------------------------------- */
@@ -556,7 +549,6 @@ Test(sensing, points_of_a_distorted_picture)
 		cr_assert(fabs(vec3_dot(p, normal) - wall) < 1e-5, "point %u: %g %g %g", i, p.x, p.y, p.z);
 	}
 	message_free(seen.message);
-	stop();
 }
 
 /* --- noise -------------------------------------------------------------------------------------------------------- */
@@ -693,7 +685,6 @@ Test(sensing, noise_of_readings)
 	for (size_t i = 0; i < TRIPLETS; i++)
 		if (!triplets[i].sees || rays_available())
 			check_triplet(&triplets[i], numbers, read_triplet(&triplets[i], numbers), each[i]);
-	stop();
 	for (int i = 0; i < 3; i++)
 		free(numbers[i]);
 }
@@ -759,5 +750,4 @@ Test(sensing, metrics_have_the_rates_of_the_samples)
 	subscribe(client, TOPIC("m", "n", "altimeter/performance_metrics"), 0);
 	take_steps(10);
 	cr_expect_eq(drain(TOPIC("m", "n", "altimeter/performance_metrics")).count, 0, "not asked for in the file");
-	stop();
 }

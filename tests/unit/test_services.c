@@ -2,7 +2,7 @@
  * links other than the first, frames other than the body's, joints that hold or held other joints, and refusals. */
 #include "library.h"
 
-TestSuite(services, .timeout = 120);
+TestSuite(services, .fini = lib_end, .timeout = 120);
 
 #define DT LIB_DT_S
 #define FLOATING(content) LIB_SDF("<world name='w'><gravity>0 0 0</gravity>" LIB_HEAD content "</world>")
@@ -67,7 +67,6 @@ Test(services, velocities_are_limited_for_each_link)
 		POINT("l", "0 0 0 0 0 0") POINT("far", "1000 0 0 0 0 0") HINGE("j", "l", "far", ""))));
 	refuses(server, "/world/w/set_velocity", "name: 'm' angular {z: 20}", "expected at most");
 	does(server, "/world/w/set_velocity", "name: 'm' angular {z: 2}");
-	troupe_server_destroy(server);
 }
 
 /* A linear velocity that is not given stays as it is. It is the velocity of the model's frame, whose origin is not at
@@ -84,7 +83,7 @@ Test(services, a_velocity_that_is_not_given_stays)
 	NEAR(at.twist.angular.z, 0);
 	cr_assert(fabs(at.twist.linear.y - 1) < 0.01 && fabs(at.twist.linear.x) < 0.01,
 		"the origin went on with %g, %g m/s: it had 0, 1", at.twist.linear.x, at.twist.linear.y);
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 /* A pose and a velocity in one command do what two commands in one step do; or nothing. */
@@ -127,8 +126,6 @@ Test(services, a_pose_and_a_velocity_are_one_command)
 		lib_step(two, 1);
 		cr_assert_eq(troupe_server_hash(one), troupe_server_hash(two), "%s", wrong[i].text);
 	}
-	troupe_server_destroy(one);
-	troupe_server_destroy(two);
 }
 
 /* --- forces ------------------------------------------------------------------------------------------------------- */
@@ -145,7 +142,6 @@ Test(services, a_wrench_on_a_model_acts_on_its_canonical_link)
 	does(server, "/world/w/wrench", "entity {name: 'n'} wrench {force {x: 10}}");
 	NEAR(link_at(server, "n", "a").twist.linear.x, 10 / 2.0 * DT);
 	NEAR(link_at(server, "n", "b").twist.linear.x, 0);
-	troupe_server_destroy(server);
 }
 
 /* The offset is in the axes of the named link, though a weld makes one body of it and another link. */
@@ -161,7 +157,6 @@ Test(services, a_force_acts_where_its_offset_says)
 	/* the offset is 1 m along the world's y: a torque of -10 N m on 0.2 kg m^2 */
 	NEAR(link_at(server, "m", "l").twist.angular.z, -10 / 0.2 * DT);
 	NEAR(link_at(server, "m", "l").twist.linear.x, 10 / 4.0 * DT);
-	troupe_server_destroy(server);
 }
 
 /* Torques of one step add up, also with those of a plug-in. */
@@ -176,7 +171,6 @@ Test(services, wrenches_of_one_step_add_up)
 	NEAR(link_at(server, "m", "l").twist.angular.z, 3 / 0.1 * DT);
 	lib_step(server, 1);
 	NEAR(link_at(server, "m", "l").twist.angular.z, 3 / 0.1 * DT);
-	troupe_server_destroy(server);
 }
 
 /* --- joints ------------------------------------------------------------------------------------------------------- */
@@ -201,7 +195,6 @@ Test(services, joints_are_free_when_what_tied_them_has_gone)
 	does(server, "/world/w/set_joint", turn);
 	does(server, "/world/w/set_pose", put);
 	does(server, "/world/w/reset_model", "name: 'm'");
-	troupe_server_destroy(server);
 }
 
 /* Both wheels of a gearbox turn with the arm that they are on; the reference body of their angles does not. */
@@ -225,7 +218,7 @@ Test(services, joints_that_gearboxes_couple_are_refused)
 		else
 			does(server, "/world/w/set_joint", "name: 'm' joint: 'shoulder' position: 1");
 		refuses(server, "/world/w/set_joint", "name: 'm' joint: 'one' position: 1", "gearbox 'gears'");
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -237,7 +230,6 @@ Test(services, kinematic_links_are_not_dragged_along)
 						  HINGE("j", "l", "free", "") HINGE("i", "free", "k", ""))));
 	refuses(server, "/world/w/set_joint", "name: 'm' joint: 'j' position: 1",
 		"ties bodies that move with joint 'j'");
-	troupe_server_destroy(server);
 }
 
 /* A follower's position counts from the reference that its <mimic> gives. */
@@ -253,7 +245,6 @@ Test(services, followers_are_put_where_they_belong)
 	cr_assert(fabs(lib_joint_at(server, lib_joint(server, "m", "follow")).position[0] - (2 * (0.5 - 0.1) + 0.3)) <
 			  2e-3,
 		"the follower is at %g", lib_joint_at(server, lib_joint(server, "m", "follow")).position[0]);
-	troupe_server_destroy(server);
 }
 
 /* A joint's anchor moves with the base, in the file's pose and in any other. */
@@ -272,7 +263,7 @@ Test(services, joints_turn_about_their_anchors)
 	NEAR(after.y, before.y);
 	NEAR(after.z, before.z);
 	cr_assert(fabs(after.qz - before.qz) > 0.01 || fabs(after.qw - before.qw) > 0.01, "it turns");
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }
 
 /* --- others ------------------------------------------------------------------------------------------------------- */
@@ -284,7 +275,6 @@ Test(services, an_id_is_no_light)
 	refuses(server, "/world/w/remove", "id: 99 name: 'lamp'", "99");
 	does(server, "/world/w/remove", "name: 'lamp'");
 	refuses(server, "/world/w/remove", "name: 'lamp'", "lamp");
-	troupe_server_destroy(server);
 }
 
 Test(services, performers_have_three_edges)
@@ -297,7 +287,6 @@ Test(services, performers_have_three_edges)
 		refuses(server, "/world/w/level/set_performer", text, "expected 0 to");
 	}
 	does(server, "/world/w/level/set_performer", "data: 'm' size {x: 0 y: 1 z: 2}");
-	troupe_server_destroy(server);
 }
 
 /* The epoch of the scene grows when a model becomes a performer, and when it ceases to be one. */
@@ -320,7 +309,6 @@ Test(services, each_change_of_the_scene_has_its_epoch)
 		cr_assert_gt(scene->epoch, before, "%s %s", changes[i][0], changes[i][1]);
 		troupe_scene_release(scene);
 	}
-	troupe_server_destroy(server);
 }
 
 /* A performer that was made larger loads no more levels than at first after its model was reset. */
@@ -342,7 +330,6 @@ Test(services, a_reset_model_has_its_size_again)
 	cr_assert_eq(state.secondary, 1, "it is");
 	does(server, "/world/w/reset_model", "name: 'p'");
 	cr_assert_eq(lib_at(server, c).secondary, 0, "the level of c is still loaded");
-	troupe_server_destroy(server);
 }
 
 /* Two worlds, of which one has a name that begins with the other's name, have topics of their own. */
@@ -360,7 +347,7 @@ Test(services, worlds_are_told_apart_by_their_whole_names)
 			bool is_ab = !strcmp(troupe_server_world_name(server, w), "ab");
 			cr_assert_eq(lib_given(&m), !is_ab, "%s", troupe_server_world_name(server, w));
 		}
-		troupe_server_destroy(server);
+		lib_destroy(server);
 	}
 }
 
@@ -413,7 +400,6 @@ Test(services, collisions_are_switched_off_and_on)
 	does(server, "/world/w/disable_collision", "name: 'm'"); /* a second time: no error */
 	lib_run(server, 7000);
 	cr_assert(height(server, "m") < -3);
-	troupe_server_destroy(server);
 }
 
 /* Of two models on each other the lower one is disabled: it falls through the floor, and the upper one onto the floor.
@@ -439,7 +425,6 @@ Test(services, a_model_without_collisions_meets_nothing)
 	does(server, "/world/w/set_pose", "name: 'top' position {z: 0.6}");
 	lib_run(server, 5000);
 	AT_HEIGHT(server, "top", 0.25);
-	troupe_server_destroy(server);
 }
 
 /* A reset of the world, or of the model, enables collisions again; a model in the place of a removed one has them
@@ -473,7 +458,6 @@ Test(services, a_reset_enables_collisions)
 		"<model name='x'>" LIB_BOX "</model></sdf>\"");
 	lib_step(server, 200);
 	AT_HEIGHT(server, "n", 0.25);
-	troupe_server_destroy(server);
 }
 
 Test(services, collisions_that_are_not_there)
@@ -497,7 +481,6 @@ Test(services, collisions_that_are_not_there)
 		refuses(server, "/world/w/disable_collision", cases[i].text, cases[i].words);
 		refuses(server, "/world/w/enable_collision", cases[i].text, cases[i].words);
 	}
-	troupe_server_destroy(server);
 }
 
 /* --- wrenches that last ------------------------------------------------------------------------------------------- */
@@ -535,7 +518,6 @@ Test(services, a_persistent_wrench_lasts)
 	lib_step(server, 50);
 	NEAR(SPEED(server, "m", "l", x), x + 14.0 / 2 * 20 * DT);
 	NEAR(SPEED(server, "other", "l", x), 0);
-	troupe_server_destroy(server);
 }
 
 /* A force beside the centre of mass keeps its direction in the world, and its point on the link: the link swings like
@@ -554,7 +536,6 @@ Test(services, the_point_of_a_persistent_wrench_turns_with_its_link)
 	cr_assert(fabs(angle) > 2, "%g", angle);
 	double found = link_at(server, "m", "l").twist.angular.z;
 	cr_assert(fabs(found - spin) < 0.02, "%g rad/s: expected %g", found, spin);
-	troupe_server_destroy(server);
 }
 
 /* A wrench ends with the removal of its model, and with a reset. */
@@ -591,7 +572,6 @@ Test(services, persistent_wrenches_end)
 	lib_text(server, 0, "/world/w/control", "pause: false");
 	lib_step(server, 100);
 	NEAR(SPEED(server, "n", "l", x), 0);
-	troupe_server_destroy(server);
 }
 
 Test(services, persistent_wrenches_that_are_refused)
@@ -624,7 +604,6 @@ Test(services, persistent_wrenches_that_are_refused)
 		"65536 wrenches last already: expected no more");
 	does(server, "/world/w/wrench/clear", "id: 1");
 	does(server, "/world/w/wrench/persistent", "entity {id: 1} wrench {force {x: 1}}");
-	troupe_server_destroy(server);
 }
 
 /* --- lights ------------------------------------------------------------------------------------------------------- */
@@ -674,7 +653,6 @@ Test(services, lights_that_are_refused)
 	refuses(server, "/world/w/light_config", "name: 'lamp::k::bulb'", "4096 lights were added");
 	does(server, "/world/w/remove", "name: 'l77'");
 	does(server, "/world/w/light_config", "name: 'more'");
-	troupe_server_destroy(server);
 }
 
 /* --- crowds ------------------------------------------------------------------------------------------------------- */
@@ -720,7 +698,7 @@ Test(services, each_of_a_crowd_keeps_contacts)
 			partners += meet[i][k];
 		cr_assert(partners >= CROWD_LEAST, "m%d keeps %d contacts", i, partners);
 	}
-	troupe_server_destroy(server);
+	lib_destroy(server);
 	free(world);
 }
 
@@ -761,7 +739,6 @@ Test(services, a_static_model_is_hit_where_it_was_put)
 	NEAR(again.y, home.y);
 	lib_step(server, 1000);
 	cr_assert_lt(height(server, "ball"), 0, "nothing holds the ball any more");
-	troupe_server_destroy(server);
 }
 
 /* Also of a model that was created, and of a copy. */
@@ -790,7 +767,6 @@ Test(services, a_copy_is_where_the_message_says)
 			NEAR(pose.y, 0);
 			NEAR(pose.z, expected[i].z);
 		}
-	troupe_server_destroy(server);
 }
 
 Test(services, a_joint_without_an_axis_is_named)
@@ -803,7 +779,6 @@ Test(services, a_joint_without_an_axis_is_named)
 	refuses(server, "/world/w/set_joint", "name: 'm' joint: 'm::j' position: 1",
 		"joint 'm::j' is of type fixed: expected one that has an axis");
 	refuses(server, "/world/w/set_joint", "name: 'm' joint: 'k' position: 1", "model 'm' has no joint 'k'");
-	troupe_server_destroy(server);
 }
 
 /* The hash is that of the state: a light that shines as before gives the same one again. */
@@ -829,7 +804,6 @@ Test(services, lights_that_were_changed_are_in_the_hash)
 		does(server, "/world/w/light_config", text);
 		cr_assert_eq(troupe_server_hash(server), hash, "%s: the same again", text);
 	}
-	troupe_server_destroy(server);
 }
 
 /* Lights of links, of the world, added ones and removed ones: a saved state has them as they are. */
@@ -859,8 +833,8 @@ Test(services, lights_outlive_a_saved_state)
 		/* the next change finds the light in both */
 		does(again, "/world/w/light_config", "name: 'm::l::b' intensity: 9");
 		does(again, "/world/w/light_config", "name: 'm::l::b' intensity: 1");
-		troupe_server_destroy(again);
+		lib_destroy(again);
 		free(bytes);
 	}
-	troupe_server_destroy(server);
+	lib_destroy(server);
 }

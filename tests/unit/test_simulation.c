@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(simulation, .timeout = 120);
+TestSuite(simulation, .fini = clients_end, .timeout = 120);
 
 #define WORLD                                                                                                          \
 	LIB_HEAD LIB_GROUND                                                                                            \
@@ -66,8 +66,8 @@ static void end(struct rig *rig)
 {
 	json_decref(rig->values);
 	simulation_destroy(rig->simulation);
-	troupe_client_destroy(rig->client);
-	troupe_server_destroy(rig->server);
+	client_destroy(rig->client);
+	lib_destroy(rig->server);
 }
 
 static void find_type(void *ctx, const char *name, const char *type)

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(systems, .timeout = 60);
-
 #define DT 0.01
 
 /* The plug-ins' text begins in line 12. */
@@ -40,8 +38,28 @@ static struct state *state;
 static struct control control;
 static uint64_t steps;
 
+static void stop(void)
+{
+	free(control.joints);
+	free(control.bodies);
+	free(control.surfaces);
+	free(control.models);
+	state_destroy(state);
+	systems_destroy(systems);
+	scene_destroy(scene);
+	sdf_free(sdf);
+	control = (struct control){0};
+	state = NULL;
+	systems = NULL;
+	scene = NULL;
+	sdf = NULL;
+}
+
+TestSuite(systems, .fini = stop, .timeout = 60);
+
 static troupe_status load(const char *plugins, const char *rock_plugins, struct troupe_error *error)
 {
+	stop();
 	char *text = mem_printf(world_text, plugins, rock_plugins);
 	struct sdf_options sdf_options = {0};
 	struct scene_options scene_options = {0};
@@ -63,18 +81,6 @@ static void start(const char *plugins)
 	control.surfaces = mem_alloc(scene->geom_count * sizeof *control.surfaces);
 	control.models = mem_alloc(scene->model_count * sizeof *control.models);
 	steps = 0;
-}
-
-static void stop(void)
-{
-	free(control.joints);
-	free(control.bodies);
-	free(control.surfaces);
-	free(control.models);
-	state_destroy(state);
-	systems_destroy(systems);
-	scene_destroy(scene);
-	sdf_free(sdf);
 }
 
 /* A system of plug-in name and parameters. */
@@ -179,7 +185,6 @@ Test(systems, wheels_turn_as_commanded_until_the_next_command)
 	NEAR(asked("left")->velocity, 2);
 	NEAR(asked("right")->velocity, -2);
 	cr_assert(!asked("slide")->drive && !asked("kit::spin")->drive);
-	stop();
 }
 
 Test(systems, a_hostile_command_stays_bounded)
@@ -189,7 +194,6 @@ Test(systems, a_hostile_command_stays_bounded)
 	step();
 	NEAR(asked("left")->velocity, BUILTIN_VELOCITY_MAX);
 	NEAR(asked("right")->velocity, -BUILTIN_VELOCITY_MAX);
-	stop();
 }
 
 Test(systems, drive_defaults_and_several_wheels_are_gazebos)
@@ -201,7 +205,6 @@ Test(systems, drive_defaults_and_several_wheels_are_gazebos)
 	NEAR(asked("left")->velocity, 0);
 	NEAR(asked("kit::spin")->velocity, 0);
 	NEAR(asked("right")->velocity, (1 + 2 * 0.5) / 0.2);
-	stop();
 }
 
 Test(systems, enable_stops_and_deafens_a_drive)
@@ -218,7 +221,6 @@ Test(systems, enable_stops_and_deafens_a_drive)
 	send("/model/bot/cmd_vel", "linear {x: 1}");
 	step();
 	NEAR(asked("left")->velocity, 2);
-	stop();
 }
 
 Test(systems, velocity_and_acceleration_are_limited)
@@ -237,7 +239,6 @@ Test(systems, velocity_and_acceleration_are_limited)
 		step();
 		NEAR(asked("left")->velocity * 0.5, fmax(0.5 - 0.04 * i, -0.25));
 	}
-	stop();
 }
 
 Test(systems, jerk_is_limited)
@@ -248,7 +249,6 @@ Test(systems, jerk_is_limited)
 		step();
 		NEAR(asked("left")->velocity * 0.5, 10 * DT * DT * i * (i + 1) / 2);
 	}
-	stop();
 }
 
 Test(systems, older_limits_hold_for_both_and_newer_ones_win)
@@ -262,7 +262,6 @@ Test(systems, older_limits_hold_for_both_and_newer_ones_win)
 	send("/model/bot/cmd_vel", "linear {x: 0} angular {z: -9}");
 	step();
 	NEAR(asked("right")->velocity, -0.5 / 0.5);
-	stop();
 }
 
 Test(systems, odometry_follows_a_straight_line_and_an_arc)
@@ -289,7 +288,6 @@ Test(systems, odometry_follows_a_straight_line_and_an_arc)
 	odometry(&x, &y, &yaw, &linear, &angular);
 	NEAR(x, 2 + 4 * sin(0.5));
 	NEAR(yaw, 5.5 - 2 * M_PI);
-	stop();
 }
 
 static void drift(double position, double yaw, double tilt)
@@ -328,7 +326,6 @@ Test(systems, drift_is_the_way_from_where_odometry_puts_a_model_to_where_it_is)
 	steps_until(200);
 	put_base(2 + 4 * sin(0.5), 4 * (1 - cos(0.5)), 0, 0.5);
 	drift(0, 0, 0);
-	stop();
 }
 
 /* One wheel is 1 m to the left of the model's origin and the other at the origin, so the model turns about a point
@@ -343,7 +340,6 @@ Test(systems, drift_is_that_of_the_axle_wherever_the_models_origin_is)
 	drift(0, 0, 0);
 	put_base(0, 0, 0, 0.5);
 	drift(sin(0.25), 0, 0);
-	stop();
 }
 
 Test(systems, only_sound_odometry_has_a_drift)
@@ -356,7 +352,6 @@ Test(systems, only_sound_odometry_has_a_drift)
 		memcpy(&state_systems(state, 0, false)[i], &(double){NAN}, sizeof(double));
 	cr_assert_not(systems_reckon(systems, state, 0, &reckoning, &is), "a damaged state");
 	cr_assert(is.position_m == 1 && is.yaw_rad == 2 && is.height_m == 4 && is.tilt_rad == 3);
-	stop();
 }
 
 Test(systems, a_reset_and_a_second_run_give_the_same_words)
@@ -373,7 +368,6 @@ Test(systems, a_reset_and_a_second_run_give_the_same_words)
 	}
 	cr_assert_eq(hashes[0], hashes[1]);
 	cr_assert_neq(hashes[0], state_hash(state));
-	stop();
 }
 
 /* --- velocity control -------------------------------------------------------------------------------------------- */
@@ -397,7 +391,6 @@ Test(systems, velocity_control_moves_the_whole_in_its_own_frame)
 		NEAR(left->v.y, 1 - 2);
 		NEAR(left->w.z, 2);
 	}
-	stop();
 }
 
 /* A model with one of the two initial velocities is driven from the start. */
@@ -407,16 +400,13 @@ Test(systems, velocity_control_has_one_initial_velocity)
 	step();
 	cr_assert(body_asked("base")->drive);
 	NEAR(body_asked("base")->w.z, 2);
-	stop();
 	start(PLUGIN("VelocityControl", "<initial_linear>0.5 0 0</initial_linear>"));
 	step();
 	cr_assert(body_asked("base")->drive);
 	NEAR(body_asked("base")->v.y, 0.5);
-	stop();
 	start(PLUGIN("VelocityControl", ""));
 	step();
 	cr_assert_not(body_asked("base")->drive);
-	stop();
 }
 
 Test(systems, velocity_control_has_initial_velocities_and_links)
@@ -437,7 +427,6 @@ Test(systems, velocity_control_has_initial_velocities_and_links)
 	step();
 	NEAR(body_asked("base")->v.y, BUILTIN_VELOCITY_MAX);
 	NEAR(body_asked("base")->w.z, 0);
-	stop();
 }
 
 /* --- joints ------------------------------------------------------------------------------------------------------ */
@@ -462,7 +451,6 @@ Test(systems, position_pid_is_gazebos)
 		NEAR(positioned_at(0.1 * i), 7 - 3 * error - integral - 0.1 * (error - last) / DT);
 		last = error;
 	}
-	stop();
 }
 
 Test(systems, position_pid_clamps_integral_and_output)
@@ -477,7 +465,6 @@ Test(systems, position_pid_clamps_integral_and_output)
 	static const double falling[] = {2, 1, 0, -1, -2, -2, -2};
 	for (size_t i = 0; i < ARRAY_LEN(falling); i++)
 		NEAR(positioned_at(0), falling[i]);
-	stop();
 }
 
 Test(systems, limits_the_wrong_way_round_are_none)
@@ -486,7 +473,6 @@ Test(systems, limits_the_wrong_way_round_are_none)
 		"<joint_name>slide</joint_name><p_gain>1e5</p_gain><i_gain>1e5</i_gain><d_gain>0</d_gain>"
 		"<i_max>-1</i_max><i_min>1</i_min><cmd_max>-1</cmd_max><cmd_min>1</cmd_min>"));
 	NEAR(positioned_at(1), -1e5 - 1e3);
-	stop();
 }
 
 /* Both limits are below the joint's own velocity limit. */
@@ -501,7 +487,6 @@ Test(systems, position_by_velocity_is_limited_both_ways)
 	send("/arm", "data: 2");
 	step();
 	NEAR(asked("slide")->velocity, 0.25);
-	stop();
 }
 
 Test(systems, position_by_velocity_stops_at_the_target)
@@ -518,7 +503,6 @@ Test(systems, position_by_velocity_stops_at_the_target)
 	state_joint(state, joint_of("left"), false)->position[0] = -1.95;
 	step();
 	NEAR(asked("left")->velocity, -0.05 / DT);
-	stop();
 }
 
 Test(systems, joint_velocity_is_driven_and_held)
@@ -532,7 +516,6 @@ Test(systems, joint_velocity_is_driven_and_held)
 		step();
 		NEAR(asked("left")->velocity, -4);
 	}
-	stop();
 }
 
 Test(systems, joint_velocity_by_force_looks_at_the_bodies)
@@ -556,7 +539,6 @@ Test(systems, joint_velocity_by_force_looks_at_the_bodies)
 	cr_assert(!asked("left")->drive);
 	NEAR(asked("left")->force, -2 * (0.5 - 5));
 	NEAR(asked("slide")->force, -0.25);
-	stop();
 }
 
 Test(systems, a_force_holds_until_the_next)
@@ -574,7 +556,6 @@ Test(systems, a_force_holds_until_the_next)
 	step();
 	NEAR(asked("slide")->force, 4);
 	cr_assert(!asked("slide")->drive);
-	stop();
 }
 
 /* The number of listeners of the topic that accept the message; the error of a listener that does not. */
@@ -625,7 +606,6 @@ Test(systems, actuators_command_joints_by_their_numbers)
 	cr_assert_str_eq(
 		error, "joint 'right' is actuator 2, from 0, of velocity: expected more than 0 numbers", "%s", error);
 	cr_assert_eq(takers("/actuators", "", error), 0);
-	stop();
 }
 
 Test(systems, actuators_come_by_a_topic_of_their_own)
@@ -642,7 +622,6 @@ Test(systems, actuators_come_by_a_topic_of_their_own)
 	cr_assert_eq(systems_find_listeners(systems, "/model/bot/command/motor_speed")->type, type_find("Actuators"));
 	cr_assert_eq(systems_find_listeners(systems, "/arm")->type, type_find("Actuators"));
 	cr_assert_eq(systems_find_listeners(systems, "/model/bot/joint/right/cmd_vel")->type, type_find("Double"));
-	stop();
 }
 
 /* --- topics, names and what is refused --------------------------------------------------------------------------- */
@@ -654,7 +633,6 @@ Test(systems, topics_are_cleaned_as_gazebo_does)
 	cr_assert_not_null(systems_find_listeners(systems, "/my_robot/go"));
 	cr_assert_null(systems_find_listeners(systems, "/model/bot/cmd_vel"));
 	cr_assert_not_null(systems_find_listeners(systems, "/model/bot/joint/kit::spin/cmd_vel"));
-	stop();
 }
 
 Test(systems, all_names_of_a_plugin_are_known)
@@ -668,7 +646,6 @@ Test(systems, all_names_of_a_plugin_are_known)
 		cr_assert_eq(systems->count, 1);
 		cr_assert_eq(systems->warnings.count, 0);
 		free(plugin);
-		stop();
 	}
 }
 
@@ -691,7 +668,6 @@ static void assert_warnings(const char *text, const char *const *expected)
 	}
 	cr_assert_null(expected[warnings], "missing: %s", expected[warnings]);
 	ignored_fini(&list);
-	sdf_free(sdf);
 }
 
 Test(systems, what_is_ignored_is_told_once_for_each_kind)
@@ -760,7 +736,6 @@ Test(systems, a_nested_plugin_belongs_to_its_model)
 	step();
 	NEAR(asked("inner::left")->force, 2);
 	NEAR(asked("left")->force, 0);
-	stop();
 }
 
 static const struct bad {
@@ -837,12 +812,6 @@ static const struct bad unfit[] = {
 	{PLUGIN("ApplyJointForce", ""), "t.sdf:12: the plugin has no <joint_name>: expected the name of a joint"},
 };
 
-static void unload(void)
-{
-	scene_destroy(scene);
-	sdf_free(sdf);
-}
-
 Test(systems, bad_parameters_are_refused_with_their_place)
 {
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -850,7 +819,6 @@ Test(systems, bad_parameters_are_refused_with_their_place)
 		cr_assert_eq(load(bad[i].plugin, "", &error), TROUPE_EWORLD, "accepted: %s", bad[i].plugin);
 		cr_assert_str_eq(
 			error.text, bad[i].error, "%s\n got %s\nwant %s", bad[i].plugin, error.text, bad[i].error);
-		unload();
 	}
 }
 
@@ -880,7 +848,6 @@ Test(systems, topics_that_go_make_room)
 	cr_assert_eq(systems->topics.count, topics);
 	systems_remove(systems, 0);
 	cr_assert_eq(systems->count, 0);
-	stop();
 }
 
 Test(systems, what_does_not_fit_is_left_out_with_a_warning)
@@ -889,8 +856,6 @@ Test(systems, what_does_not_fit_is_left_out_with_a_warning)
 		struct troupe_error error = {0};
 		cr_assert_eq(load(unfit[i].plugin, "", &error), TROUPE_OK, "%s", error.text);
 		expect_left_out(&unfit[i]);
-		systems_destroy(systems);
-		unload();
 	}
 }
 
@@ -903,7 +868,6 @@ Test(systems, parameters_without_effect_are_told_if_they_ask_for_something)
 	cr_assert(strstr(systems->warnings.at[0], "<lookup_current_x> of plugin 'gz::sim::systems::Hydrodynamics' "
 						  "has no effect: there are no files of the environment"),
 		"%s", systems->warnings.at[0]);
-	stop();
 }
 
 Test(systems, a_thruster_without_its_battery_or_with_bounds_that_exclude_one_another_is_told)
@@ -921,7 +885,6 @@ Test(systems, a_thruster_without_its_battery_or_with_bounds_that_exclude_one_ano
 			  "<power_load> has no effect: there is no LinearBatteryPlugin 'other' in "
 			  "model 'bot'"),
 		"%s", systems->warnings.at[1]);
-	stop();
 }
 
 Test(systems, other_names_for_the_topics_of_wrenches_are_told)
@@ -937,8 +900,6 @@ Test(systems, other_names_for_the_topics_of_wrenches_are_told)
 	cr_assert_eq(systems->warnings.count, 1);
 	cr_assert_str_eq(systems->warnings.at[0], "t.sdf:2: <topic> of plugin 'gz::sim::systems::ApplyLinkWrench' has "
 						  "no effect: the topic is /world/W/wrench");
-	systems_destroy(systems);
-	unload();
 }
 
 Test(systems, an_empty_match_is_told_and_left_out)
@@ -951,12 +912,10 @@ Test(systems, an_empty_match_is_told_and_left_out)
 	cr_assert_eq(systems->warnings.count, 2);
 	cr_assert(strstr(systems->warnings.at[0], said) && strstr(systems->warnings.at[1], said));
 	cr_assert_eq(systems->sets[0].count, 1u);
-	stop();
 	start(MATCHES("<match/>"));
 	cr_assert_eq(systems->warnings.count, 2);
 	cr_assert(strstr(systems->warnings.at[1], "no <match> says for which messages"), "%s", systems->warnings.at[1]);
 	cr_assert_eq(systems->sets[0].count, 0u);
-	stop();
 }
 
 Test(systems, an_unbind_service_is_told)
@@ -965,7 +924,6 @@ Test(systems, an_unbind_service_is_told)
 				      "<unbind_service>/u</unbind_service></broker>"));
 	cr_assert_eq(systems->warnings.count, 1);
 	cr_assert(strstr(systems->warnings.at[0], "<unbind_service> has no effect"), "%s", systems->warnings.at[0]);
-	stop();
 }
 
 Test(systems, static_models_cannot_be_driven)
@@ -974,8 +932,6 @@ Test(systems, static_models_cannot_be_driven)
 	cr_assert_eq(load("", PLUGIN("VelocityControl", ""), &error), TROUPE_OK);
 	expect_left_out(&(struct bad){
 		"VelocityControl", "t.sdf:13: model 'rock' is static: expected a model that this plugin can move"});
-	systems_destroy(systems);
-	unload();
 }
 
 Test(systems, topics_of_one_plugin_are_limited)
@@ -989,7 +945,6 @@ Test(systems, topics_of_one_plugin_are_limited)
 	cr_assert_str_eq(error.text, "t.sdf:12: the plugin has more than 32 topics");
 	text_fini(&links);
 	text_fini(&plugin);
-	unload();
 }
 
 Test(systems, several_listen_to_one_topic)
@@ -1005,7 +960,6 @@ Test(systems, several_listen_to_one_topic)
 	cr_assert_null(systems_find_listeners(systems, "/both"));
 	systems_subscribe(systems, 0);
 	cr_assert_eq(systems_find_listeners(systems, "/both")->listeners.count, 2);
-	stop();
 }
 
 /* The chord of an arc, as a part of its length, on both sides of where the series ends. */

@@ -6,7 +6,7 @@
 #include "topic/plain.pb-c.h"
 #include "topic/scene.pb-c.h"
 
-TestSuite(drives, .timeout = 120);
+TestSuite(drives, .fini = clients_end, .timeout = 120);
 
 /* A box without weight at its origin, 1 m wide. */
 #define FLOATING(name, pose, plugin)                                                                                   \
@@ -69,8 +69,6 @@ Test(drives, odometry_is_the_pose_and_the_velocity)
 	cr_assert_str_eq(frame_of(m->header, "frame_id"), "bot/odom");
 	cr_assert_str_eq(frame_of(m->header, "child_frame_id"), "bot/base_footprint");
 	message_free(&m->base);
-	troupe_client_destroy(client);
-	stop();
 }
 
 /* In two dimensions there is no height; offsets are in the model's frame; topics and frames have names. */
@@ -98,8 +96,6 @@ Test(drives, odometry_has_offsets_and_names)
 	cr_assert_str_eq(frame_of(tf->pose[0]->header, "frame_id"), "map");
 	cr_assert_str_eq(frame_of(tf->pose[0]->header, "child_frame_id"), "base");
 	message_free(&tf->base);
-	troupe_client_destroy(client);
-	stop();
 }
 
 /* The mean of the squares of n numbers of a normal distribution is off by more than 5 sqrt(2 / n) in less than one seed
@@ -128,8 +124,6 @@ Test(drives, odometry_noise_has_its_deviation)
 	}
 	NEAR(squares / (sigma * sigma), 1, 5 * sqrt(2.0 / COUNT));
 	NEAR(cross / (sigma * sigma), 0, 5 * sqrt(1.0 / COUNT));
-	troupe_client_destroy(client);
-	stop();
 }
 
 /* --- cars --------------------------------------------------------------------------------------------------------- */
@@ -202,7 +196,6 @@ Test(drives, ackermann_drives_on_a_circle)
 		NEAR(odometry.linear, v, 0.01);
 		NEAR(odometry.angular, w, 0.01);
 		NEAR(odometry.drift_m, 0, 0.05);
-		stop();
 	}
 }
 
@@ -218,7 +211,6 @@ Test(drives, ackermann_steers_to_its_limit)
 	lib_text(server, 2010, "/model/car/cmd_vel", "linear {x: 0} angular {z: -1}");
 	lib_run(server, 4000);
 	NEAR(joint_at("steer_right_joint"), -atan(BASE_M / (least - SEPARATION_M / 2)), 5e-3);
-	stop();
 }
 
 /* A number is the angle of a wheel in the middle; no wheel is driven, and there is no odometry. */
@@ -231,13 +223,11 @@ Test(drives, ackermann_steers_only)
 	NEAR(joint_at("steer_right_joint"), atan(BASE_M / (BASE_M / tan(0.3) + SEPARATION_M / 2)), 5e-3);
 	struct troupe_odometry odometry;
 	cr_assert_not(troupe_get_odometry(server, lib_model(server, "car"), &odometry));
-	stop();
 	start(CAR(PLUGIN("AckermannSteering",
 		STEERED "<use_actuator_msg>true</use_actuator_msg><actuator_number>1</actuator_number>")));
 	lib_text(server, 10, "/actuators", "position: [9, -3]");
 	lib_run(server, 2000);
 	NEAR(joint_at("steer_right_joint"), -atan(BASE_M / (BASE_M / tan(0.5) - SEPARATION_M / 2)), 5e-3);
-	stop();
 }
 
 /* The PID of a steering joint begins anew in each step: so its last part is the error by the step. */
@@ -249,7 +239,6 @@ Test(drives, ackermann_steers_by_a_pid)
 	lib_text(server, 10, "/model/car/steer_angle", "data: 0.3");
 	lib_run(server, 210);
 	NEAR(joint_at("steer_left_joint"), 0.2 * 0.5, 5e-3);
-	stop();
 }
 
 /* --- MecanumDrive ------------------------------------------------------------------------------------------------- */
@@ -289,7 +278,6 @@ Test(drives, mecanum_wheels_move_in_all_directions)
 		NEAR(joint_rate("rear_right_joint"), (c[0] - c[1] + c[2] * length) / RADIUS_M, 1e-6);
 		NEAR(odometry_of("car").drift_m, 0, 0.02);
 		NEAR(odometry_of("car").angular, c[2], 1e-6);
-		stop();
 	}
 }
 
@@ -302,7 +290,6 @@ Test(drives, mecanum_commands_are_limited)
 	lib_run(server, 200);
 	double length = (BASE_M + SEPARATION_M) / 2, turn = 0.5 * 200 * LIB_DT_S;
 	NEAR(joint_rate("front_right_joint"), (0.2 + 0.2 + turn * length) / RADIUS_M, 1e-6);
-	stop();
 }
 
 /* --- JointTrajectoryController ------------------------------------------------------------------------------------ */
@@ -336,7 +323,6 @@ Test(drives, trajectory_efforts_and_velocities)
 	lib_run(server, 3600);
 	NEAR(joint_rate("a_joint"), 2 * 500 * LIB_DT_S, 1e-9);
 	NEAR(joint_rate("b_joint"), 3, 1e-3);
-	stop();
 }
 
 /* A point is the target until its time; then the next one is, and the last one stays. */
@@ -364,8 +350,6 @@ Test(drives, trajectory_points_are_targets_in_turn)
 		NEAR(joint_at("b_joint"), targets[i], 1e-3);
 		NEAR(joint_at("a_joint"), 0, 1e-9);
 	}
-	troupe_client_destroy(client);
-	stop();
 }
 
 static void keep_refusal(void *ctx, const struct troupe_reply *reply)
@@ -401,7 +385,6 @@ Test(drives, trajectories_that_are_refused)
 		lib_text(server, 1, "/model/car/joint_trajectory", cases[i].text);
 		lib_step(server, 3);
 		cr_assert(strstr(refusal, cases[i].why) && !*refusal == !*cases[i].why, "%zu: '%s'", i, refusal);
-		stop();
 	}
 	free(world);
 	free(most);
@@ -430,7 +413,6 @@ Test(drives, follower_pushes_ahead)
 	lib_text(server, 1000, "/model/bot/trajectory_follower/pause", "data: false");
 	lib_run(server, 1500);
 	NEAR(model_of("bot").twist.linear.x, 4.0 / 2, 1e-9);
-	stop();
 }
 
 /* A line begins at the first place, and is turned as the link is at first: by 0.5. */
@@ -452,7 +434,6 @@ Test(drives, follower_goes_along_a_line)
 			nearest = fmin(nearest, hypot(is.pose.x - 2 - 4 * cos(angle), is.pose.y - 1 - 4 * sin(angle)));
 		}
 		NEAR(nearest, 0, 0.55);
-		stop();
 	}
 }
 
@@ -472,7 +453,6 @@ Test(drives, follower_stops_turning_where_it_points_to_its_goal)
 	lib_run(server, 400);
 	NEAR(model_of("bot").twist.angular.z, 0, 1e-9);
 	NEAR(2 * atan2(model_of("bot").pose.qz, model_of("bot").pose.qw), 0, tenth);
-	stop();
 }
 
 Test(drives, ways_that_are_refused)
@@ -550,8 +530,6 @@ Test(drives, a_model_goes_to_a_pose_in_the_time_of_its_gains)
 	NEAR(later.pose.x, there.pose.x, 1e-9);
 	NEAR(yaw_of(&later), yaw_of(&there), 1e-9);
 	message_free(&m->base);
-	troupe_client_destroy(client);
-	stop();
 }
 
 /* The first step has the speed of the gain: the place is straight ahead, then to the right. */
@@ -566,7 +544,6 @@ Test(drives, a_model_goes_straight_or_turns)
 	lib_step(server, 2);
 	NEAR(lib_link_at(server, lib_link(server, "bot", "l")).twist.linear.x, 0, 1e-2);
 	NEAR(lib_link_at(server, lib_link(server, "bot", "l")).twist.angular.z, -M_PI_2 * GAIN_ANGULAR, 0.01);
-	stop();
 	expect_refused(FLOATING("bot", "0 0 3 0 0 0",
 			       PLUGIN("DriveToPoseController", "<angular_deviation>-1</angular_deviation>")),
 		"angular_deviation");

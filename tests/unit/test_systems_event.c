@@ -8,8 +8,6 @@
 #include "topic/scene.pb-c.h"
 #include "topic/sensor.pb-c.h"
 
-TestSuite(systems_event, .timeout = 60);
-
 #define HEAD "<sdf version='1.9'><world name='w'>" LIB_HEAD LIB_GROUND
 #define END "</world></sdf>"
 #define PLUGIN(name, what) "<plugin name='gz::sim::systems::" name "' filename='x'>" what "</plugin>"
@@ -22,16 +20,21 @@ TestSuite(systems_event, .timeout = 60);
 static struct troupe_server *server;
 static struct troupe_client *client;
 
-static void start(const char *world)
-{
-	server = lib_server(world, 2);
-	client = client_of(server, 4096);
-}
-
 static void stop(void)
 {
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
+	client_destroy(client);
+	lib_destroy(server);
+	client = NULL;
+	server = NULL;
+}
+
+TestSuite(systems_event, .fini = stop, .timeout = 60);
+
+static void start(const char *world)
+{
+	stop();
+	server = lib_server(world, 2);
+	client = client_of(server, 4096);
 }
 
 /* Takes all messages; returns how many are of the topic. *ret_last, NULL is fine: the last of them, to be freed. */
@@ -80,7 +83,6 @@ Test(systems_event, a_touch_is_told_once_when_it_has_lasted)
 	/* it is known from state 1 on, must last longer than the time, and is published by the step after */
 	near("the time", (double)step * LIB_DT_S, TOUCH_S + 2 * LIB_DT_S, 1.5 * LIB_DT_S);
 	message_free(last);
-	stop();
 }
 
 Test(systems_event, a_touch_is_asked_for_again)
@@ -98,7 +100,6 @@ Test(systems_event, a_touch_is_asked_for_again)
 	lib_text(server, 4100, "/probe/enable", "data: false");
 	lib_run(server, 6000);
 	cr_assert_eq(take("/probe/touched", NULL, NULL), 0);
-	stop();
 }
 
 Test(systems_event, only_a_target_counts_and_a_break_begins_anew)
@@ -114,7 +115,6 @@ Test(systems_event, only_a_target_counts_and_a_break_begins_anew)
 	cr_assert_eq(take("/probe/touched", NULL, NULL), 0);
 	lib_run(server, 2500);
 	cr_assert_eq(take("/probe/touched", NULL, NULL), 1);
-	stop();
 }
 
 /* --- TriggeredPublisher ------------------------------------------------------------------------------------------- */
@@ -132,7 +132,6 @@ static uint32_t outputs(const char *world, const char *text)
 	lib_text(server, 3, "/in", text);
 	lib_run(server, 10);
 	count = take("/out", NULL, NULL);
-	stop();
 	return count;
 }
 
@@ -186,7 +185,6 @@ Test(systems_event, a_trigger_drives_after_its_delay_and_asks_services)
 	near("placed, x", lib_at(server, lib_model(server, "other")).pose.x, 9, 1e-12);
 	lib_run(server, 1350);
 	near("x", lib_at(server, lib_model(server, "bot")).pose.x, 2 * 1.0, 1e-9);
-	stop();
 }
 
 /* What the run publishes is heard from the state in which it is so, by the step after. */
@@ -200,7 +198,6 @@ static void heard(const char *models, const char *input, uint64_t steps, uint32_
 	uint32_t count = take("/out", &step, NULL);
 	cr_assert_eq(count, expected, "%s: %u", input, count);
 	cr_assert_eq(step, expected_step, "%s: %d", input, (int)step);
-	stop();
 	free(world);
 }
 
@@ -258,7 +255,6 @@ Test(systems_event, a_trigger_says_what_it_does_not_hear)
 	subscribe(client, "/out", 0);
 	lib_run(server, 100);
 	cr_assert_eq(take("/out", NULL, NULL), 0);
-	stop();
 	cr_assert_eq(warnings, 2);
 	bool clock_first = strstr(warned[0], "clock") != NULL;
 	cr_assert(strstr(warned[!clock_first], "library.sdf:2:") && strstr(warned[!clock_first], "more than the state"),
@@ -278,7 +274,6 @@ Test(systems_event, triggers_wait_in_order_and_their_number_is_bounded)
 	cr_assert_eq(take("/out", NULL, NULL), 10);
 	lib_run(server, 200);
 	cr_assert_eq(take("/out", NULL, NULL), 20);
-	stop();
 }
 
 /* --- PerformerDetector -------------------------------------------------------------------------------------------- */
@@ -325,7 +320,6 @@ Test(systems_event, a_performer_is_told_when_it_enters_and_leaves)
 	cr_assert_str_eq(header_data(last, "state"), "0");
 	cr_assert_str_eq(header_data(last, "count"), "0");
 	message_free(last);
-	stop();
 }
 
 /* --- LinearBatteryPlugin ------------------------------------------------------------------------------------------ */
@@ -377,7 +371,6 @@ Test(systems_event, a_battery_drains_by_its_formula)
 	lib_text(server, 1100, "/halt", "data: 'x'");
 	lib_run(server, 2000);
 	near("charge after the end", battery().charge, q, 1e-12);
-	stop();
 }
 
 /* Without resistance and filter the current is P / V, so it is empty after q V 3600 / P. */
@@ -405,7 +398,6 @@ Test(systems_event, an_empty_battery_lets_go_of_joints_and_is_recharged)
 	cr_assert_eq(state.power_supply_status, GZ__MSGS__BATTERY_STATE__POWER_SUPPLY_STATUS__CHARGING);
 	/* c / t = 20 A, less P / V, for 100 ms; a few steps at the beginning are without the load */
 	near("charge", state.charge, (20 - load / 12) * 0.1 / 3600, 3 * 20 * LIB_DT_S / 3600);
-	stop();
 }
 
 /* A joint that is driven starts it for good, also where the world names topics, or says that it does not drain from the
@@ -437,7 +429,6 @@ Test(systems_event, a_robot_that_has_moved_drains_its_battery_when_it_stands)
 		Gz__Msgs__BatteryState state = battery();
 		near("drained", (1 - state.charge) * 3600, cases[i].drained_a_s, 21 * LIB_DT_S);
 		near("percentage", state.percentage, 100 * state.charge, 1e-9);
-		stop();
 	}
 }
 
@@ -458,12 +449,10 @@ Test(systems_event, messages_of_each_type_start_a_battery)
 	Gz__Msgs__BatteryState state = battery();
 	near("current", state.current, -1, 0.05);
 	near("x", lib_at(server, lib_model(server, "bot")).pose.x, 4.9, 1e-9);
-	stop();
 	start(HEAD DRAINS("/model/bot/odometry", PLUGIN("OdometryPublisher", "")) END);
 	subscribe(client, STATE, 0);
 	lib_run(server, 5000);
 	near("current", battery().current, -1, 0.05);
-	stop();
 }
 
 /* A thruster adds its load to the battery that it names, and pushes until the battery is empty. */
@@ -484,7 +473,6 @@ Test(systems_event, an_empty_battery_stops_a_thruster)
 	lib_run(server, 2000);
 	/* two links of 1 kg */
 	near("speed", lib_at(server, lib_model(server, "bot")).twist.linear.x, empty_s * 2 / 2, 5 * LIB_DT_S);
-	stop();
 }
 
 /* --- KineticEnergyMonitor ----------------------------------------------------------------------------------------- */
@@ -505,7 +493,6 @@ Test(systems_event, a_blow_is_told_with_its_energy)
 	near("the time", (double)step * LIB_DT_S, sqrt(2 * height / g), 4 * LIB_DT_S);
 	near("the energy", ((Gz__Msgs__Double *)last)->data, mass * g * height, 0.02 * mass * g * height);
 	message_free(last);
-	stop();
 }
 
 /* A blow that gives energy, and not takes it, is not told. */
@@ -523,7 +510,6 @@ Test(systems_event, a_link_that_gains_energy_is_not_told_of)
 	cr_assert_eq(take("/model/ball/kinetic_energy", NULL, &last), 1);
 	near("the energy", ((Gz__Msgs__Double *)last)->data, 0.5 * 10 * 10, 0.1);
 	message_free(last);
-	stop();
 }
 
 /* --- Breadcrumbs ------------------------------------------------------------------------------------------------- */
@@ -560,7 +546,6 @@ Test(systems_event, breadcrumbs_lie_where_the_model_was)
 	near("x of the second", lib_at(server, second).pose.x, 3 - cos(quarter), 1e-9);
 	near("y of the second", lib_at(server, second).pose.y, 4 - sin(quarter) + 2 * 0.5, 3 * 2 * LIB_DT_S);
 	near("z of the second", lib_at(server, second).pose.z, 5.5, 0.01);
-	stop();
 }
 
 Test(systems_event, a_breadcrumb_does_not_take_a_name)
@@ -580,7 +565,6 @@ Test(systems_event, a_breadcrumb_does_not_take_a_name)
 	cr_assert_eq(take("/other/remaining", NULL, &last), 1);
 	cr_assert_eq(((Gz__Msgs__Int32 *)last)->data, -2, "-1, any number, less the one that was made");
 	message_free(last);
-	stop();
 }
 
 /* Two fall freely for half a second each, and then stay there, with their names and the pose at that time. */
@@ -600,7 +584,6 @@ Test(systems_event, a_breadcrumb_stays_when_its_time_is_over)
 	near("first", lib_at(server, lib_model(server, "c_0")).pose.z, first.pose.z, 0);
 	near("second", lib_at(server, lib_model(server, "c_1")).pose.z, first.pose.z, 1e-9);
 	near("x", lib_at(server, lib_model(server, "c_1")).pose.x, -1, 1e-9);
-	stop();
 }
 
 /* More than 64 can move: the oldest stays before its time. */
@@ -613,7 +596,6 @@ Test(systems_event, at_most_64_breadcrumbs_wait_for_their_time)
 	lib_run(server, 1000);
 	near("held", lib_at(server, lib_model(server, "c_1")).twist.linear.z, 0, 0);
 	cr_assert_lt(lib_at(server, lib_model(server, "c_2")).twist.linear.z, -5);
-	stop();
 }
 
 /* --- CommsEndpoint, PerfectComms, RFComms ------------------------------------------------------------------------ */
@@ -646,7 +628,6 @@ Test(systems_event, messages_reach_the_address_in_order)
 	lib_text(server, 100, "/broker/msgs", FRAME("a"));
 	lib_run(server, 110);
 	cr_assert_eq(take("/a/rx", NULL, NULL), 1);
-	stop();
 }
 
 static size_t frame_bytes(void)
@@ -671,7 +652,6 @@ static uint32_t arrivals(const char *world, uint32_t count, void **ret_last)
 		lib_text(server, 20 + i, "/broker/msgs", FRAME("b"));
 	lib_run(server, 20 + count + 10);
 	got = take("/b/rx", NULL, ret_last);
-	stop();
 	return got;
 }
 
@@ -737,7 +717,6 @@ Test(systems_event, radio_messages_vary_and_have_a_capacity)
 		}
 		lib_run(server, 100);
 		cr_expect_eq(take("/b/rx", NULL, NULL), cases[i].got, "%s", cases[i].odd);
-		stop();
 	}
 }
 
@@ -762,7 +741,6 @@ Test(systems_event, sound_takes_its_time)
 	lib_run(server, 300);
 	cr_assert_eq(take("/b/rx", &step, NULL), 1);
 	near("the step of the far one", (double)step, 20 + way / speed / LIB_DT_S, 4);
-	stop();
 	cr_assert_eq(
 		arrivals(HEAD PLUGIN("AcousticComms", "<speed_of_sound>1e6</speed_of_sound><max_range>9.9</max_range>")
 				 RADIO("a", "0") RADIO("b", "10") END,

@@ -5,7 +5,7 @@
 #include "systems.h"
 #include "topic/plain.pb-c.h"
 
-TestSuite(ties, .timeout = 120);
+TestSuite(ties, .fini = clients_end, .timeout = 120);
 
 #define G_M_S2 9.8
 #define MASS_A 2.0
@@ -51,7 +51,6 @@ Test(ties, joined_models_move_as_one_body)
 	NEAR(is.x, 1, 2e-4);
 	NEAR(is.y, 0, 2e-4);
 	NEAR(is.qz, 0, 2e-4);
-	stop();
 }
 
 /* As in Gazebo the state is told under the name of the other model, if the world does not name a topic. */
@@ -69,8 +68,6 @@ Test(ties, models_that_begin_apart_are_joined_by_a_message)
 	lib_run(server, 1000);
 	cr_assert_gt(model_of("b").twist.linear.y, 0.1);
 	cr_assert(troupe_client_take(client, 0, &message));
-	troupe_client_destroy(client);
-	stop();
 }
 
 /* Detached, each goes on by itself; attached again, they stay as they stand then. */
@@ -98,7 +95,6 @@ Test(ties, they_part_and_meet_again)
 	NEAR(is.y, was.y, 5e-4);
 	NEAR((MASS_A * model_of("a").twist.linear.y + MASS_B * model_of("b").twist.linear.y) / (MASS_A + MASS_B),
 		force * 0.4 / (MASS_A + MASS_B), 2e-3);
-	stop();
 }
 
 /* A weight hangs from a static model, and falls freely from the step after the message. */
@@ -112,7 +108,6 @@ Test(ties, a_weight_hangs_from_a_static_model)
 	NEAR(model_of("b").pose.z, 5, 1e-5);
 	lib_run(server, 2000 + (uint64_t)(t / LIB_DT_S));
 	NEAR(model_of("b").pose.z, 5 - G_M_S2 * t * t / 2, 2 * G_M_S2 * t * LIB_DT_S);
-	stop();
 }
 
 /* Two links of one model; a model in the model; by the name of the other model. */
@@ -133,7 +128,6 @@ Test(ties, links_of_one_model_are_joined)
 		struct troupe_link handle = troupe_find_link(server, lib_model(server, "a"), i % 2 ? "inner::k" : "k");
 		cr_assert(troupe_get_link(server, handle, &k));
 		cr_assert(fabs(k.twist.linear.z) > 0.1, "case %zu: the other link stays behind", i);
-		stop();
 		free(world);
 		free(nested);
 	}
@@ -176,8 +170,6 @@ Test(ties, the_other_model_comes_and_goes)
 	state = next_state(client);
 	cr_assert_str_eq(state, "detached");
 	free(state);
-	troupe_client_destroy(client);
-	stop();
 }
 
 /* A reset of the world joins them again where they began. One of them alone is reset without the other. */
@@ -197,5 +189,4 @@ Test(ties, a_reset_joins_them_as_at_first)
 	lib_run(server, 800);
 	NEAR(model_of("b").pose.x, 1, 0);
 	cr_assert(model_of("a").twist.linear.x < -0.1);
-	stop();
 }

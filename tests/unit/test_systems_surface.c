@@ -5,7 +5,7 @@
 
 #include "topic/motion.pb-c.h"
 
-TestSuite(surfaces, .timeout = 120);
+TestSuite(surfaces, .fini = clients_end, .timeout = 120);
 
 #define G_M_S2 9.8
 #define BOX(size, surface)                                                                                             \
@@ -45,7 +45,6 @@ Test(surfaces, conveyor_carries_at_its_speed)
 	NEAR(is.pose.x, (v * v / a / 2 + v * (3 - v / a)) * cos(yaw), 3e-3);
 	NEAR(is.twist.linear.x, v * cos(yaw), 1e-3);
 	NEAR(is.twist.linear.y, v * sin(yaw), 1e-3);
-	stop();
 }
 
 /* The way of a belt is the sum of its limited velocities. */
@@ -73,8 +72,6 @@ Test(surfaces, conveyor_tells_its_way)
 	NEAR(last->pose->position->x, v * v / a / 2 + v * (3 - v / a), 2e-3);
 	NEAR(last->twist->linear->x, v, 1e-12);
 	message_free(&last->base);
-	troupe_client_destroy(client);
-	stop();
 }
 
 /* Friction is the limit: cargo at rest on a fast belt is accelerated by mu g. */
@@ -86,7 +83,6 @@ Test(surfaces, conveyor_slips_beyond_friction)
 	lib_run(server, 1000 + (uint64_t)(t / LIB_DT_S));
 	struct troupe_model_state is = model_of("cargo");
 	NEAR(is.twist.linear.x, mu * G_M_S2 * t, 0.01 * mu * G_M_S2 * t);
-	stop();
 }
 
 /* A command that has grown old is no command. */
@@ -98,7 +94,6 @@ Test(surfaces, conveyor_stops_without_commands)
 	NEAR(model_of("cargo").twist.linear.x, 0.4, 1e-3);
 	lib_run(server, 700);
 	NEAR(model_of("cargo").twist.linear.x, 0, 1e-3);
-	stop();
 }
 
 /* The track is turned in its link: about x, then y, then z. The belt runs at right angles to its y axis. */
@@ -112,7 +107,6 @@ Test(surfaces, conveyor_has_an_orientation)
 	double x = cy * sp * sr - sy * cr, y = sy * sp * sr + cy * cr;
 	NEAR(model_of("cargo").twist.linear.x, 0.4 * y / hypot(x, y), 1e-3);
 	NEAR(model_of("cargo").twist.linear.y, -0.4 * x / hypot(x, y), 1e-3);
-	stop();
 }
 
 Test(surfaces, bad_tracks_are_refused)
@@ -169,7 +163,6 @@ Test(surfaces, vehicle_goes_forwards_and_turns_to_the_left)
 	NEAR(turned.pose.y, ahead.pose.y, 0.1);
 	NEAR(yaw_of(&turned), 0.25, 0.1);
 	cr_assert(yaw_of(&turned) > yaw_of(&ahead));
-	stop();
 }
 
 /* Straight ahead, forwards and backwards, it goes at the speed of the command, and so does odometry. */
@@ -189,7 +182,6 @@ Test(surfaces, vehicle_goes_at_the_speed_of_its_tracks)
 		cr_assert(troupe_get_odometry(server, lib_model(server, "tank"), &odometry));
 		NEAR(odometry.linear, speeds[i], 1e-12);
 		NEAR(odometry.drift_m, 0, 0.02);
-		stop();
 	}
 }
 
@@ -211,7 +203,6 @@ Test(surfaces, vehicle_turns_by_the_difference_of_its_tracks)
 		double expected = w * SEPARATION_M / (2 * efficiencies[i]) / outer;
 		NEAR(is.twist.angular.z, expected, 0.02 * expected);
 		NEAR(hypot(is.pose.x, is.pose.y), 0, 5e-3);
-		stop();
 	}
 	char *tuned = mem_printf("<steering_efficiency>%.17g</steering_efficiency>", SEPARATION_M / 2 / outer);
 	char *world = mem_printf(VEHICLE("0 0 0 0 0 0", "%s"), tuned);
@@ -222,7 +213,6 @@ Test(surfaces, vehicle_turns_by_the_difference_of_its_tracks)
 	cr_assert(troupe_get_odometry(server, lib_model(server, "tank"), &odometry));
 	NEAR(odometry.yaw, w * 2, w * 1.01 * LIB_DT_S); /* the command is taken in a step, and told in the next */
 	NEAR(odometry.drift_rad, 0, 0.03);
-	stop();
 	free(world);
 	free(tuned);
 }
@@ -238,7 +228,6 @@ Test(surfaces, vehicle_goes_on_a_circle)
 	cr_assert(yaw > 0.5 && is.twist.angular.z > 0.2, "yaw %g, rate %g", yaw, is.twist.angular.z);
 	NEAR(is.twist.linear.x * sin(yaw) - is.twist.linear.y * cos(yaw), 0, 0.05);
 	NEAR(v / is.twist.angular.z, 0.5 / 0.4, 0.25);
-	stop();
 }
 
 /* The circle is that of the command at any speed and rate, however slow; and it is the straight way in the limit. */
@@ -265,7 +254,6 @@ Test(surfaces, vehicle_goes_on_the_circle_of_any_command)
 		} else {
 			NEAR(chord, linear * seconds, 0.02);
 		}
-		stop();
 	}
 }
 
@@ -278,7 +266,6 @@ Test(surfaces, vehicle_has_limits)
 	NEAR(model_of("tank").twist.linear.x, 0.2, 2e-3);
 	lib_run(server, 3000);
 	NEAR(model_of("tank").twist.linear.x, 0.4, 2e-3);
-	stop();
 }
 
 Test(surfaces, bad_vehicles_are_refused)
@@ -293,7 +280,6 @@ Test(surfaces, bad_vehicles_are_refused)
 	struct troupe_report *report = troupe_server_report(server);
 	cr_assert_eq(report->worlds[0].refused_commands, 1);
 	troupe_report_free(report);
-	stop();
 }
 
 /* --- WheelSlip ---------------------------------------------------------------------------------------------------- */
@@ -366,7 +352,6 @@ Test(surfaces, wheel_slips_by_its_compliance_times_the_force)
 			cr_assert(troupe_get_joint(server, lib_joint(server, "one", "rail"), &rail));
 			double rim = RADIUS_M * spin;
 			NEAR(rail.velocity[0], rim * (1 - cases[i].compliance * forces[f] / normal), 0.005 * rim);
-			stop();
 		}
 }
 
@@ -389,7 +374,6 @@ Test(surfaces, wheel_slips_sideways_by_its_lateral_compliance)
 		lib_run(server, 4000);
 		cr_assert(troupe_get_joint(server, lib_joint(server, "one", "rail"), &rail));
 		NEAR(rail.velocity[0], rim * cases[i].compliance * force / normal, 0.005 * rim);
-		stop();
 	}
 }
 
@@ -435,7 +419,6 @@ Test(surfaces, wheel_slip_is_changed_by_its_service)
 		lib_run(server, 6000);
 		expect_slip(changes ? 0.75 : 0.25);
 		cr_assert_eq(refused_commands(), !cases[i].known, "%s", cases[i].name);
-		stop();
 		free(request);
 	}
 }
@@ -462,7 +445,6 @@ Test(surfaces, wheel_slip_finds_ids)
 		lib_run(server, 6000);
 		expect_slip(cases[i].known ? 0.75 : 0.25);
 		cr_assert_eq(refused_commands(), !cases[i].known, "%s", request);
-		stop();
 		free(request);
 	}
 }
@@ -483,12 +465,10 @@ Test(surfaces, wheel_slip_is_reset_and_refuses_nonsense)
 	lib_run(server, 5000);
 	expect_slip(0.25);
 	cr_assert_eq(refused_commands(), sizeof bad / sizeof *bad);
-	stop();
 	start("");
 	lib_text(server, 1, "/world/w/wheel_slip", "entity {name: 'one'}");
 	lib_run(server, 10);
 	cr_assert_eq(refused_commands(), 1);
-	stop();
 }
 
 /* What does not fit is left out, with a warning that names it; the other wheels slip. */
@@ -502,7 +482,6 @@ Test(surfaces, wheels_that_do_not_fit_are_left_out)
 		char *world = mem_printf(WHEEL(PLUGIN("WheelSlip", "%s")), bad[i]);
 		start(world);
 		lib_run(server, 10);
-		stop();
 		free(world);
 	}
 	expect_refused(WHEEL(SLIP("0", "much")), "slip_compliance_longitudinal");

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(viewer, .timeout = 120);
+TestSuite(viewer, .fini = clients_end, .timeout = 120);
 
 static uint64_t tags;
 
@@ -86,8 +86,8 @@ Test(viewer, pictures_are_the_state)
 		cr_assert_eq(view->n_link, moving);
 		message_free(&view->base);
 		message_free(&scene->base);
-		troupe_client_destroy(client);
-		troupe_server_destroy(server);
+		client_destroy(client);
+		lib_destroy(server);
 	}
 }
 
@@ -103,8 +103,6 @@ Test(viewer, a_sleeping_model_is_marked)
 		*(view->status[i] >> 31 ? &asleep : &awake) += 1;
 	cr_assert(asleep && awake, "%u asleep, %u awake", asleep, awake); /* the crate; the swing */
 	message_free(&view->base);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 static double pace_of(struct troupe_server *server, const char *command)
@@ -116,7 +114,7 @@ static double pace_of(struct troupe_server *server, const char *command)
 	Troupe__Msgs__Secondaries *work = last_of(client, "/world/w/secondaries");
 	double pace = work->pace;
 	message_free(&work->base);
-	troupe_client_destroy(client);
+	client_destroy(client);
 	return pace;
 }
 
@@ -127,7 +125,6 @@ Test(viewer, pace_that_was_set)
 	cr_assert_eq(pace_of(server, "real_time_factor: 500"), 500);
 	cr_assert_eq(pace_of(server, "max_step_size: 0.002"), 500);
 	cr_assert_eq(pace_of(server, "real_time_factor: 0"), 0);
-	troupe_server_destroy(server);
 }
 
 Test(viewer, work_of_the_secondaries)
@@ -150,8 +147,8 @@ Test(viewer, work_of_the_secondaries)
 		}
 		cr_assert_eq(models, 6u); /* cart, arm, pusher, crate, falling, swing */
 		message_free(&work->base);
-		troupe_client_destroy(client);
-		troupe_server_destroy(server);
+		client_destroy(client);
+		lib_destroy(server);
 	}
 }
 
@@ -195,8 +192,8 @@ Test(viewer, contacts_and_components)
 			hashes[secondaries][watched] = troupe_server_hash(server);
 			if (!watched) {
 				cr_assert_eq(contacts_of(server), 0u);
-				troupe_client_destroy(client);
-				troupe_server_destroy(server);
+				client_destroy(client);
+				lib_destroy(server);
 				continue;
 			}
 			Troupe__Msgs__Touching *touching = last_of(client, "/world/w/touching");
@@ -221,10 +218,10 @@ Test(viewer, contacts_and_components)
 			message_free(&scene->base);
 			message_free(&touching->base);
 			cr_assert(contacts_of(server));
-			troupe_client_destroy(client);
+			client_destroy(client);
 			lib_step(server, 2);
 			cr_assert_eq(contacts_of(server), 0u, "they are noted while somebody watches");
-			troupe_server_destroy(server);
+			lib_destroy(server);
 		}
 	for (int i = 0; i < 6; i++)
 		cr_assert_eq(hashes[i / 2][i % 2], hashes[0][0], "%d", i);
@@ -255,8 +252,8 @@ Test(viewer, contacts_of_models_that_sleep)
 			lib_text(server, 0, "/world/w/set_pose", "name: 'far' position {x: 0.2 z: 2}");
 			lib_step(server, UNTIL_ALL_SLEEP);
 			hashes[late] = troupe_server_hash(server);
-			troupe_client_destroy(client);
-			troupe_server_destroy(server);
+			client_destroy(client);
+			lib_destroy(server);
 		}
 		cr_assert(counts[0] >= 12, "%u contacts", counts[0]); /* of three crates with the ground, at least */
 		cr_assert_eq(counts[1], counts[0], "%u late, %u from the beginning", counts[1], counts[0]);
@@ -298,8 +295,6 @@ Test(viewer, the_state_of_one_model)
 	cr_assert_null(ask(server, client, "/world/w/model", "gz.msgs.UInt32", "data: 4000000000", &message));
 	cr_assert_eq(message.status, TROUPE_ECOMMAND);
 	cr_assert(strstr(message.text, "4000000000"), "'%s'", message.text);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* The names say which model and sensor they are of; `sonar` is not simulated; the second model has its own topics. */
@@ -374,8 +369,8 @@ Test(viewer, the_sensors_of_one_model)
 	message_free(&found->base);
 	cr_assert_null(ask(server, client, "/world/w/model/sensors", "gz.msgs.UInt32", "data: 4000000000", &message));
 	cr_assert_eq(message.status, TROUPE_ECOMMAND);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
+	client_destroy(client);
+	lib_destroy(server);
 }
 
 /* Cameras need the tree of boxes for their rays. */
@@ -401,8 +396,8 @@ Test(viewer, a_camera_that_waits_for_a_trigger)
 	cr_assert_str_eq(found->sensor[0]->topic[0]->type, "gz.msgs.Image");
 	cr_assert_str_eq(found->sensor[0]->topic[1]->type, "gz.msgs.CameraInfo");
 	message_free(&found->base);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
+	client_destroy(client);
+	lib_destroy(server);
 }
 
 #define LEVELS                                                                                                         \
@@ -431,8 +426,6 @@ Test(viewer, levels_have_boxes)
 	cr_assert_float_eq(levels->level[0]->buffer, 2.5, 1e-9);
 	cr_assert_float_eq(levels->level[1]->centre->x, 500, 1e-9);
 	message_free(&levels->base);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* --- meshes ------------------------------------------------------------------------------------------------------- */
@@ -556,8 +549,6 @@ Test(viewer, the_look_of_shapes_and_lights)
 		  lamp->intensity == 1.5F);
 	cr_expect(fabs(lamp->direction->y - 0.6) < 1e-12 && fabs(lamp->direction->z + 0.8) < 1e-12);
 	message_free(&scene->base);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* An actor is no model of the file: a page has its shapes all the same, or there would be nothing to see. */
@@ -590,8 +581,6 @@ Test(viewer, the_shapes_of_an_actor)
 	cr_expect_float_eq(trunk->pose->position->z, 0, 1e-12);
 	cr_expect_float_eq(head->geometry->box->size->y, 0.5, 1e-12);
 	message_free(&scene->base);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 /* An L, which is concave, as a visual alone and as a collision; and a square with a hole. */
@@ -638,8 +627,6 @@ Test(viewer, triangles_of_a_polyline)
 		"type: POLYLINE polyline {height: 0.5 point {x: 1} point {y: 1} point {x: 1 y: 1}}", &message));
 	cr_assert_eq(message.status, TROUPE_ECOMMAND);
 	message_free(&scene->base);
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
 }
 
 Test(viewer, triangles_of_a_mesh)
@@ -672,7 +659,7 @@ Test(viewer, triangles_of_a_mesh)
 	cr_assert_null(ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", text, &message));
 	cr_assert(strstr(message.text, "broken.obj"), "'%s'", message.text);
 	cr_assert_null(ask(server, client, "/world/w/scene/mesh", "gz.msgs.Geometry", "", &message));
-	troupe_client_destroy(client);
-	troupe_server_destroy(server);
+	client_destroy(client);
+	lib_destroy(server);
 	remove_files((const char *const[]){"pyramid.obj", "other.obj", "broken.obj"}, 3);
 }
