@@ -56,8 +56,7 @@ Test(actors, tension_shortens_the_tangents)
 	start("0 0 -9.8",
 		"<actor name='a'><script>" ONCE
 		"<trajectory id='0' type='walk' tension='0.6'>" POINT("0", "0 0 0 0 0 0") POINT("1", "2 0 0 0 0 0")
-			POINT("2", "2 4 0 0 0 0") "</trajectory></script></actor>"
-						  "<actor name='b'><script>" ONCE
+			POINT("2", "2 4 0 0 0 0") "</trajectory></script></actor><actor name='b'><script>" ONCE
 						  "<trajectory id='0' type='walk' tension='1'>" POINT(
 							  "0", "0 0 0 0 0 0") POINT("1", "2 0 0 0 0 0")
 							  POINT("2", "2 4 0 0 0 0") "</trajectory></script></actor>");
@@ -101,8 +100,8 @@ Test(actors, trajectories_follow_each_other_by_id_after_the_delay)
 
 Test(actors, not_started_stays_at_its_pose_and_a_reset_begins_anew)
 {
-	start("0 0 -9.8", "<actor name='a'><pose>1 2 3 0 0 0</pose><script><auto_start>false</auto_start>"
-			  "<trajectory id='0' type='walk'>" POINT("0", "5 0 0 0 0 0") POINT("1",
+	start("0 0 -9.8", "<actor name='a'><pose>1 2 3 0 0 0</pose><script><auto_start>false</auto_start><trajectory "
+			  "id='0' type='walk'>" POINT("0", "5 0 0 0 0 0") POINT("1",
 				  "6 0 0 0 0 0") "</trajectory></script></actor><actor name='b'><script><trajectory "
 						 "id='0' type='walk'>" POINT("0", "5 0 0 0 0 0")
 							 POINT("10", "6 0 0 0 0 0") "</trajectory></script></actor>");
@@ -121,12 +120,14 @@ Test(actors, not_started_stays_at_its_pose_and_a_reset_begins_anew)
 #define WALL                                                                                                           \
 	"<link name='l'><collision name='c'><geometry><box><size>0.2 1 1</size></box></geometry></collision></link>"
 #define BOX(x)                                                                                                         \
-	"<model name='box'><pose>" x " 0 0.25 0 0 0</pose><link name='l'><inertial><mass>1</mass><inertia>"            \
-	"<ixx>0.04</ixx><iyy>0.04</iyy><izz>0.04</izz></inertia></inertial><collision name='c'><geometry><box>"        \
-	"<size>0.5 0.5 0.5</size></box></geometry></collision></link></model>"
+	"<model name='box'><pose>" x                                                                                   \
+	" 0 0.25 0 0 0</pose><link "                                                                                   \
+	"name='l'><inertial><mass>1</mass><inertia><ixx>0.04</ixx><iyy>0.04</iyy><izz>0.04</izz></inertia></"          \
+	"inertial><collision name='c'><geometry><box><size>0.5 0.5 "                                                   \
+	"0.5</size></box></geometry></collision></link></model>"
 #define GROUND                                                                                                         \
-	"<model name='g'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1"       \
-	"</normal><size>9 9</size></plane></geometry></collision></link></model>"
+	"<model name='g'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 "        \
+	"1</normal><size>9 9</size></plane></geometry></collision></link></model>"
 
 /* A straight walk; the actor's face is 0.1 m ahead of its origin, and the box's is 0.25 m behind the box's centre.
  * Half-way through the second segment the actor is at 3 m + (2 - 1) / 8 m: see the splines above. */
@@ -154,20 +155,19 @@ Test(actors, a_jump_pushes_nothing)
 }
 
 #define LEVEL(name, x)                                                                                                 \
-	"<level name='" name "'><pose>" x " 0 0 0 0 0</pose><geometry><box><size>4 4 4</size></box></geometry>"        \
-	"</level>"
+	"<level name='" name "'><pose>" x " 0 0 0 0 0</pose><geometry><box><size>4 4 "                                 \
+					  "4</size></box></geometry></level>"
 
 /* An actor walks at 1 m/s through two levels of 4 m, with a volume of 1 m: it is in the first level (4 to 8 m) from 3.5
  * m to 8.5 m. */
 Test(actors, a_performer_loads_levels_as_it_walks)
 {
-	start("0 0 -9.8",
-		"<actor name='a'><script>" ONCE
-		"<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0") POINT("20", "20 0 0 0 0 0") POINT("40",
-			"40 0 0 0 0 0") "</trajectory></script></actor><plugin name='gz::sim' filename='x'><performer "
-					"name='p'><ref>a</ref>"
-					"<geometry><box><size>1 1 1</size></box></geometry></performer>" LEVEL(
-						"one", "6") LEVEL("two", "16") "</plugin>");
+	start("0 0 -9.8", "<actor name='a'><script>" ONCE "<trajectory id='0' type='walk'>" POINT(
+				  "0", "0 0 0 0 0 0") POINT("20", "20 0 0 0 0 0") POINT("40",
+				  "40 0 0 0 0 0") "</trajectory></script></actor><plugin name='gz::sim' "
+						  "filename='x'><performer name='p'><ref>a</ref><geometry><box><size>1 "
+						  "1 1</size></box></geometry></performer>" LEVEL("one", "6")
+							  LEVEL("two", "16") "</plugin>");
 	run_until(30);
 	cr_assert_eq(event_count[0], 2);
 	cr_assert_eq(event_count[1], 2);
@@ -206,16 +206,15 @@ Test(actors, bad_scripts_are_refused_with_their_place)
 	refuse("bad tension", SCRIPT("<trajectory id='0' type='x' tension='2'/>"), "tension");
 	refuse("bad id", SCRIPT("<trajectory id='x' type='x'/>"), "id of");
 	refuse("bad shape",
-		"<actor name='a'><link name='l'><collision name='c'><geometry><box><size>1 0 1</size></box></geometry>"
-		"</collision></link><script/></actor>",
+		"<actor name='a'><link name='l'><collision name='c'><geometry><box><size>1 0 "
+		"1</size></box></geometry></collision></link><script/></actor>",
 		"<size>");
 }
 
 Test(actors, what_cannot_be_had_is_warned_about)
 {
-	start("0 0 -9.8",
-		"<actor name='a'><link name='l'><collision name='c'><geometry><mesh/></geometry></collision></link>"
-		"<script/></actor>");
+	start("0 0 -9.8", "<actor name='a'><link name='l'><collision "
+			  "name='c'><geometry><mesh/></geometry></collision></link><script/></actor>");
 	printf("%s\n", warning);
 	cr_assert(strstr(warning, "expected a box"), "%s", warning);
 	run_until(0.1);
@@ -240,10 +239,9 @@ static double far_from(const char *name, double x, double y)
 Test(actors, a_follower_walks_to_its_target_and_stops_before_it)
 {
 	double velocity = 2, nearest = 1.4993, way = hypot(3, -4);
-	start("0 0 -9.8", TARGET("4 -4 7 0 0 0")
-				  WALKER("1 0 1.5 0 0 0", "<velocity>2</velocity><min_distance>1.4993</min_distance>"
-							  "<max_distance>6</max_distance><animation>walk</animation>"
-							  "<animation_x_vel>2</animation_x_vel>"));
+	start("0 0 -9.8", TARGET("4 -4 7 0 0 0") WALKER("1 0 1.5 0 0 0",
+				  "<velocity>2</velocity><min_distance>1.4993</min_distance><max_distance>6</"
+				  "max_distance><animation>walk</animation><animation_x_vel>2</animation_x_vel>"));
 	cr_assert(!*warning, "%s", warning);
 	run_until(0.75);
 	expect("follower: x: m", pose_of("a").x, 1 + velocity * 0.75 * 3 / way, 1e-9);
@@ -280,11 +278,10 @@ Test(actors, a_follower_stands_while_its_target_is_far)
 Test(actors, a_follower_stays_behind_a_target_that_moves)
 {
 	start("0 0 0",
-		WALKER("0 0 0 0 0 0",
-			"<velocity>1.5</velocity>") "<model name='t'><pose>2 0 0 0 0 0</pose>"
-						    "<link name='l'/><plugin filename='x' name='gz::sim::systems::"
-						    "VelocityControl'><initial_linear>1 0 0</initial_linear>"
-						    "</plugin></model>");
+		WALKER("0 0 0 0 0 0", "<velocity>1.5</velocity>") "<model name='t'><pose>2 0 0 0 0 0</pose><link "
+								  "name='l'/><plugin filename='x' "
+								  "name='gz::sim::systems::VelocityControl'><initial_"
+								  "linear>1 0 0</initial_linear></plugin></model>");
 	run_until(10);
 	/* it catches up, then walks when the distance is above min_distance: it is behind by up to a step of both */
 	expect("behind: m", pose_of("t").x - pose_of("a").x, 1.2, 1.5 * DT + 1e-9);
@@ -297,9 +294,8 @@ Test(actors, a_follower_waits_for_its_target)
 				  "0", "1 2 3 0 0 0") POINT("9", "6 0 0 0 0 0") "</trajectory></script></actor>");
 	run_until(2);
 	expect("it begins where its script does, and stands: m", pose_of("a").x, 1, 0);
-	command("/world/w/create",
-		"sdf: \"<sdf version='1.9'><model name='t'><static>1</static><pose>1 5 0 0 0 0</pose>"
-		"<link name='l'/></model></sdf>\"");
+	command("/world/w/create", "sdf: \"<sdf version='1.9'><model name='t'><static>1</static><pose>1 5 0 0 0 "
+				   "0</pose><link name='l'/></model></sdf>\"");
 	run_until(3);
 	expect("it walks when the target has come: m", pose_of("a").y, 2 + 0.8, 1e-9);
 	command("/world/w/remove", "name: 't' type: MODEL");
@@ -328,9 +324,9 @@ Test(actors, bad_followers_are_refused_with_their_place)
 
 Test(actors, followers_that_cannot_walk_are_warned_about)
 {
-	start("0 0 -9.8", "<actor name='a'><plugin name='gz::sim::systems::FollowActor' filename='x'/><script>"
-			  "<trajectory id='0' type='walk'>" POINT("0", "0 0 0 0 0 0")
-				  POINT("1", "2 0 0 0 0 0") "</trajectory></script></actor>");
+	start("0 0 -9.8",
+		"<actor name='a'><plugin name='gz::sim::systems::FollowActor' filename='x'/><script><trajectory id='0' "
+		"type='walk'>" POINT("0", "0 0 0 0 0 0") POINT("1", "2 0 0 0 0 0") "</trajectory></script></actor>");
 	cr_assert(strstr(warning, "test.sdf:2: the plugin has no <target>"), "%s", warning);
 	run_until(1);
 	expect("its script moves it: m", pose_of("a").x, 2, 1e-12);

@@ -137,10 +137,9 @@ Test(added, on_a_hinge)
 Test(added, on_the_ground)
 {
 	start("0 0 -9.8",
-		"<model name='g'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 1"
-		"</normal></plane></geometry><surface><friction><ode><mu>0.5</mu><mu2>0.5</mu2></ode></friction></"
-		"surface>"
-		"</collision></link></model>%s",
+		"<model name='g'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 "
+		"1</normal></plane></geometry><surface><friction><ode><mu>0.5</mu><mu2>0.5</mu2></ode></friction></"
+		"surface></collision></link></model>%s",
 		MODEL("s", "0 0 0.5 0 0 0",
 			LINK("l", "0 0 0 0 0 0", FLUID("<xx>3</xx><yy>8</yy><zz>6</zz><pp>9</pp><qq>9</qq><rr>9</rr>"),
 				"<collision name='c'><geometry><box><size>4 4 1</size></box></geometry></collision>")));
@@ -226,11 +225,9 @@ Test(added, a_tumbling_body_keeps_momentum_and_energy)
 	tumble(MODEL("s", "0 0 0 0.1 0.2 0.3",
 		       LINK("l", "0 0 0 0 0 0",
 			       FLUID("<xx>1</xx><xy>0.5</xy><xz>-0.3</xz><xp>0.1</xp><xq>0.2</xq><xr>-0.3</xr><yy>4</"
-				     "yy>"
-				     "<yz>0.7</yz><yp>0.2</yp><yq>-0.1</yq><yr>0.3</yr><zz>6</zz><zp>0.3</zp><zq>0.2</"
-				     "zq>"
-				     "<zr>0.1</zr><pp>0.4</pp><pq>0.1</pq><pr>0.05</pr><qq>0.5</qq><qr>-0.1</"
-				     "qr><rr>0.3</rr>"),
+				     "yy><yz>0.7</yz><yp>0.2</yp><yq>-0.1</yq><yr>0.3</yr><zz>6</zz><zp>0.3</"
+				     "zp><zq>0.2</zq><zr>0.1</zr><pp>0.4</pp><pq>0.1</pq><pr>0.05</pr><qq>0.5</"
+				     "qq><qr>-0.1</qr><rr>0.3</rr>"),
 			       "")),
 		1e-6);
 }

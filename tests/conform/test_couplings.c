@@ -29,8 +29,9 @@ static void expect_turn(const char *what, double measured, double expected, doub
 /* --- screws ----------------------------------------------------------------------------------------------------- */
 
 #define NUT(pitch, axis, system)                                                                                       \
-	"<model name='m'><link name='l'>" INERTIAL "</link><joint name='j' type='screw'><parent>world</parent><child>" \
-	"l</child>" pitch "<axis><xyz>0 0 1</xyz>" axis "</axis></joint>" SYSTEM(system, "j") "</model>"
+	"<model name='m'><link name='l'>" INERTIAL                                                                     \
+	"</link><joint name='j' type='screw'><parent>world</parent><child>l</child>" pitch                             \
+	"<axis><xyz>0 0 1</xyz>" axis "</axis></joint>" SYSTEM(system, "j") "</model>"
 #define PITCH(m) "<screw_thread_pitch>" m "</screw_thread_pitch>"
 #define TURNING "data: 6.283185307179586"
 
@@ -123,12 +124,12 @@ Test(couplings, screw_with_a_spring)
 
 #define SHAFT(name, x, system)                                                                                         \
 	"<model name='" name "'><pose>" x " 0 1 0 0 0</pose><link name='l'>" INERTIAL                                  \
-	"</link><joint name='j' type='revolute'><parent>world</parent><child>l</child><axis><xyz>0 0 1</xyz></axis>"   \
-	"</joint>" system "</model>"
+	"</link><joint name='j' type='revolute'><parent>world</parent><child>l</child><axis><xyz>0 0 "                 \
+	"1</xyz></axis></joint>" system "</model>"
 #define GEARS(ratio)                                                                                                   \
 	"<joint name='g' type='gearbox'><parent>a::l</parent><child>b::l</child><gearbox_ratio>" ratio                 \
-	"</gearbox_ratio><gearbox_reference_body>world</gearbox_reference_body><axis><xyz>0 0 1</xyz></axis><axis2>"   \
-	"<xyz>0 0 1</xyz></axis2></joint>"
+	"</gearbox_ratio><gearbox_reference_body>world</gearbox_reference_body><axis><xyz>0 0 "                        \
+	"1</xyz></axis><axis2><xyz>0 0 1</xyz></axis2></joint>"
 
 /* SDF: theta_2 = -ratio theta_1; each is the angle of a shaft (parent or child) against the reference body. */
 Test(couplings, gearbox_turns_by_its_ratio)
@@ -186,13 +187,15 @@ Test(couplings, gearbox_transmits_torque)
 Test(couplings, gearbox_on_a_floating_carrier)
 {
 	start("0 0 0",
-		"<model name='m'><link name='c'><inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy>"
-		"<izz>0.1</izz></inertia></inertial></link><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
-		"</link><joint name='ja' type='revolute'><parent>c</parent><child>a</child><axis><xyz>0 0 1</xyz>"
-		"</axis></joint><joint name='jb' type='revolute'><parent>c</parent><child>b</child><axis><xyz>"
-		"0 0 1</xyz></axis></joint><joint name='g' type='gearbox'><parent>a</parent><child>b</child>"
-		"<gearbox_ratio>2</gearbox_ratio><gearbox_reference_body>c</gearbox_reference_body><axis><xyz>0 0 1"
-		"</xyz></axis><axis2><xyz>0 0 1</xyz></axis2></joint>" SYSTEM("JointController", "ja") "</model>");
+		"<model name='m'><link "
+		"name='c'><inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></"
+		"inertial></link><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
+		"</link><joint name='ja' type='revolute'><parent>c</parent><child>a</child><axis><xyz>0 0 "
+		"1</xyz></axis></joint><joint name='jb' type='revolute'><parent>c</parent><child>b</child><axis><xyz>0 "
+		"0 1</xyz></axis></joint><joint name='g' "
+		"type='gearbox'><parent>a</parent><child>b</child><gearbox_ratio>2</"
+		"gearbox_ratio><gearbox_reference_body>c</gearbox_reference_body><axis><xyz>0 0 "
+		"1</xyz></axis><axis2><xyz>0 0 1</xyz></axis2></joint>" SYSTEM("JointController", "ja") "</model>");
 	command("/model/m/joint/ja/cmd_vel", "data: 1");
 	run_until(7);
 	expect("carrier: rad", turn("m"), 7 * (-0.02 + 2 * 0.02) / 0.14, 5e-3);
@@ -235,8 +238,7 @@ Test(couplings, gearbox_without_a_reference_is_left_out)
 	start("0 0 0",
 		SHAFT("a", "0", "") SHAFT("b", "1",
 			"") "<joint name='g' type='gearbox'><parent>a::l</parent><child>b::l</child><axis><xyz>0 0 "
-			    "1</xyz></axis><axis2>"
-			    "<xyz>0 0 1</xyz></axis2></joint>");
+			    "1</xyz></axis><axis2><xyz>0 0 1</xyz></axis2></joint>");
 	printf("%s\n", warning);
 	cr_assert(strstr(warning, "gearbox_reference_body"), "%s", warning);
 }
@@ -288,8 +290,9 @@ Test(couplings, mimic_follows)
 Test(couplings, mimic_between_kinds)
 {
 	start("0 0 -9.8",
-		THREE("b", HINGE("ja", "a", AXIS("")) "<joint name='jb' type='prismatic'><parent>world</parent><child>b"
-						      "</child>" AXIS(MIMIC("ja", "0.1", "0", "0")) "</joint>"));
+		THREE("b", HINGE("ja", "a", AXIS("")) "<joint name='jb' "
+						      "type='prismatic'><parent>world</parent><child>b</child>" AXIS(
+							      MIMIC("ja", "0.1", "0", "0")) "</joint>"));
 	command("/model/m/joint/ja/cmd_vel", "data: 0.5");
 	run_until(2);
 	expect("slide that mimics a hinge: m", pose_of("m").z, 0.1, 1e-5);
@@ -300,10 +303,9 @@ Test(couplings, an_axis_mimics_another_of_its_joint)
 {
 	start("0 0 0", "<model name='m' canonical_link='b'><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
 		       "</link><joint name='ja' type='universal'><parent>a</parent><child>b</child><axis><xyz>0 0 "
-		       "1</xyz></axis>"
-		       "<axis2><xyz>0 1 0</xyz><mimic joint='ja' "
-		       "axis='axis'><multiplier>1</multiplier></mimic></axis2></joint>"
-		       "<joint name='fix' type='fixed'><parent>world</parent><child>a</child></joint></model>");
+		       "1</xyz></axis><axis2><xyz>0 1 0</xyz><mimic joint='ja' "
+		       "axis='axis'><multiplier>1</multiplier></mimic></axis2></joint><joint name='fix' "
+		       "type='fixed'><parent>world</parent><child>a</child></joint></model>");
 	command("/world/w/set_joint", "name: 'm' joint: 'ja' axis: 0 position: 0.3 velocity: 0");
 	run_until(0.2);
 	struct troupe_pose p = pose_of("m");
@@ -312,10 +314,8 @@ Test(couplings, an_axis_mimics_another_of_its_joint)
 	refuse("the second axis mimics itself",
 		"<model name='m'><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
 		"</link><joint name='ja' type='universal'><parent>a</parent><child>b</child><axis><xyz>0 0 "
-		"1</xyz></axis>"
-		"<axis2><xyz>0 1 0</xyz><mimic joint='ja' "
-		"axis='axis2'><multiplier>1</multiplier></mimic></axis2></joint>"
-		"</model>",
+		"1</xyz></axis><axis2><xyz>0 1 0</xyz><mimic joint='ja' "
+		"axis='axis2'><multiplier>1</multiplier></mimic></axis2></joint></model>",
 		"another joint");
 }
 
@@ -364,14 +364,13 @@ Test(couplings, pendulums_tied_by_a_mimic_swing_as_one)
 /* The bodies turn about each other on a base that floats: no force acts from outside. */
 Test(couplings, a_driven_follower_moves_nothing_but_what_it_pushes)
 {
-	start("0 0 0",
-		"<model name='m' canonical_link='base'><link name='base'><inertial><mass>100</mass></inertial></link>"
-		"<link name='a'><pose>1 0 0 0 0 0</pose>" INERTIAL
-		"</link><link name='b'><pose>0 1 0 0 0 0</pose>" INERTIAL
-		"</link><joint name='ja' type='revolute'><parent>base</parent><child>a</child><axis><xyz>0 1 "
-		"0</xyz></axis>"
-		"</joint><joint name='jb' type='revolute'><parent>base</parent><child>b</child><axis><xyz>1 0 "
-		"0</xyz>" MIMIC("ja", "-3", "0.5", "0") "</axis></joint>" SYSTEM("JointController", "jb") "</model>");
+	start("0 0 0", "<model name='m' canonical_link='base'><link "
+		       "name='base'><inertial><mass>100</mass></inertial></link><link name='a'><pose>1 0 0 0 0 "
+		       "0</pose>" INERTIAL "</link><link name='b'><pose>0 1 0 0 0 0</pose>" INERTIAL
+		       "</link><joint name='ja' type='revolute'><parent>base</parent><child>a</child><axis><xyz>0 1 "
+		       "0</xyz></axis></joint><joint name='jb' "
+		       "type='revolute'><parent>base</parent><child>b</child><axis><xyz>1 0 0</xyz>" MIMIC(
+			       "ja", "-3", "0.5", "0") "</axis></joint>" SYSTEM("JointController", "jb") "</model>");
 	command("/model/m/joint/jb/cmd_vel", "data: 2");
 	double farthest = 0;
 	for (double t = 0.05; t < 3; t += 0.05) {
@@ -391,10 +390,9 @@ Test(couplings, a_follower_is_not_driven_while_its_leader_is)
 		start("0 0 0",
 			"<model name='m' canonical_link='b'><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
 			"</link><joint name='ja' type='revolute'><parent>world</parent><child>a</child><axis><xyz>0 0 "
-			"1</xyz>%s"
-			"</axis></joint><joint name='jb' "
-			"type='revolute'><parent>world</parent><child>b</child><axis><xyz>0 0 1"
-			"</xyz>%s" MIMIC("ja", "2", "0", "0") "</axis></joint>" SYSTEM("JointController", "ja")
+			"1</xyz>%s</axis></joint><joint name='jb' "
+			"type='revolute'><parent>world</parent><child>b</child><axis><xyz>0 0 1</xyz>%s" MIMIC(
+				"ja", "2", "0", "0") "</axis></joint>" SYSTEM("JointController", "ja")
 				SYSTEM("JointController", "jb") "</model>",
 			limits[i], limits[i]);
 		command("/model/m/joint/ja/cmd_vel", "data: 0.5");
@@ -425,10 +423,8 @@ Test(couplings, a_mimic_pushes_back_on_its_leader)
 		start("0 0 -9.8",
 			"<model name='m' canonical_link='b'><link name='a'>" INERTIAL "</link><link name='b'>" INERTIAL
 			"</link><joint name='ja' type='revolute'><parent>world</parent><child>a</child><axis><xyz>0 0 "
-			"1</xyz>"
-			"<limit><effort>%s</effort></limit></axis></joint><joint name='jb' "
-			"type='prismatic'><parent>world"
-			"</parent><child>b</child><axis><xyz>0 0 1</xyz>" MIMIC(
+			"1</xyz><limit><effort>%s</effort></limit></axis></joint><joint name='jb' "
+			"type='prismatic'><parent>world</parent><child>b</child><axis><xyz>0 0 1</xyz>" MIMIC(
 				"ja", "0.1", "0", "0") "</axis></joint>" SYSTEM("JointController", "ja") "</model>",
 			lifts[i].effort);
 		command("/model/m/joint/ja/cmd_vel", "data: 1");
@@ -441,13 +437,12 @@ Test(couplings, a_mimic_pushes_back_on_its_leader)
 /* A follower that starts behind its leader catches up, and lifts a load. */
 Test(couplings, a_follower_comes_back_to_its_leader_against_a_load)
 {
-	start("0 0 -9.8", "<model name='m' canonical_link='b'><link name='a'>" INERTIAL
-			  "</link><link name='b'><inertial><mass>200</mass></inertial></link><joint name='ja' "
-			  "type='revolute'><parent>"
-			  "world</parent><child>a</child><axis><xyz>0 0 1</xyz></axis></joint><joint name='jb' "
-			  "type='prismatic'><parent>"
-			  "world</parent><child>b</child><axis><xyz>0 0 1</xyz>" MIMIC(
-				  "ja", "1", "0.5", "0") "</axis></joint>" SYSTEM("JointController", "ja") "</model>");
+	start("0 0 -9.8",
+		"<model name='m' canonical_link='b'><link name='a'>" INERTIAL
+		"</link><link name='b'><inertial><mass>200</mass></inertial></link><joint name='ja' "
+		"type='revolute'><parent>world</parent><child>a</child><axis><xyz>0 0 1</xyz></axis></joint><joint "
+		"name='jb' type='prismatic'><parent>world</parent><child>b</child><axis><xyz>0 0 1</xyz>" MIMIC(
+			"ja", "1", "0.5", "0") "</axis></joint>" SYSTEM("JointController", "ja") "</model>");
 	command("/model/m/joint/ja/cmd_vel", "data: 1e-9"); /* held in place, with any force */
 	run_until(2);
 	expect("200 kg that had to rise by 0.5 m: m", height_of("m"), 0.5, 1e-4);
@@ -456,14 +451,13 @@ Test(couplings, a_follower_comes_back_to_its_leader_against_a_load)
 /* Opposite fingers of a gripper whose palm floats: no row of ODE's can tie these. */
 Test(couplings, fingers_close_alike)
 {
-	start("0 0 0",
-		"<model name='m' canonical_link='b'><link name='p'>" INERTIAL
-		"</link><link name='a'><pose>0 0.5 0 0 0 0</pose>" INERTIAL
-		"</link><link name='b'><pose>0 -0.5 0 0 0 0</pose>" INERTIAL
-		"</link><joint name='ja' type='prismatic'><parent>p</parent><child>a</child><axis><xyz>0 -1 "
-		"0</xyz></axis></joint>"
-		"<joint name='jb' type='prismatic'><parent>p</parent><child>b</child><axis><xyz>0 1 0</xyz>" MIMIC(
-			"ja", "1", "0", "0") "</axis></joint>" SYSTEM("ApplyJointForce", "ja") "</model>");
+	start("0 0 0", "<model name='m' canonical_link='b'><link name='p'>" INERTIAL
+		       "</link><link name='a'><pose>0 0.5 0 0 0 0</pose>" INERTIAL
+		       "</link><link name='b'><pose>0 -0.5 0 0 0 0</pose>" INERTIAL
+		       "</link><joint name='ja' type='prismatic'><parent>p</parent><child>a</child><axis><xyz>0 -1 "
+		       "0</xyz></axis></joint><joint name='jb' "
+		       "type='prismatic'><parent>p</parent><child>b</child><axis><xyz>0 1 0</xyz>" MIMIC(
+			       "ja", "1", "0", "0") "</axis></joint>" SYSTEM("ApplyJointForce", "ja") "</model>");
 	command("/model/m/joint/ja/cmd_force", "data: 1"); /* pushes 2 kg, because of the mimic */
 	run_until(1);
 	expect("the finger that follows, 1 N on 2 kg for 1 s: m", pose_of("m").y, 0.25, 1e-3);

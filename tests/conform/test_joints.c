@@ -12,13 +12,12 @@ TestSuite(joints, .init = set_up, .fini = stop, .timeout = 60);
 /* An arm of 0.5 m along x; a joint ties it to the world; its frame is at its own centre. */
 #define ARM(joint)                                                                                                     \
 	"<model name='m'><pose>0.5 0 2 0 0 0</pose><link "                                                             \
-	"name='l'><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02"                                           \
-	"</iyy><izz>0.02</izz></inertia></inertial></link>" joint "</model>"
+	"name='l'><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02</iyy><izz>0.02</izz></inertia></"          \
+	"inertial></link>" joint "</model>"
 #define AT_THE_END "<parent>world</parent><child>l</child><pose>-0.5 0 0 0 0 0</pose>"
 #define LIMITED(tag, xyz, lower, upper)                                                                                \
 	"<" tag "><xyz>" xyz "</xyz><limit><lower>" lower "</lower><upper>" upper                                      \
-	"</upper></limit><dynamics><damping>0.5"                                                                       \
-	"</damping></dynamics></" tag ">"
+	"</upper></limit><dynamics><damping>0.5</damping></dynamics></" tag ">"
 
 static struct troupe_pose pose(void)
 {
@@ -49,19 +48,18 @@ Test(joints, prismatic_stops_on_the_right_side)
 
 Test(joints, spring_holds_its_load)
 {
-	start("0 0 -9.8",
-		ARM("<joint name='j' type='prismatic'>" AT_THE_END
-		    "<axis><xyz>0 0 1</xyz><dynamics><damping>20</damping><spring_stiffness>98</spring_stiffness>"
-		    "<spring_reference>0.05</spring_reference></dynamics></axis></joint>"));
+	start("0 0 -9.8", ARM("<joint name='j' type='prismatic'>" AT_THE_END
+			      "<axis><xyz>0 0 "
+			      "1</xyz><dynamics><damping>20</damping><spring_stiffness>98</"
+			      "spring_stiffness><spring_reference>0.05</spring_reference></dynamics></axis></joint>"));
 	run_until(10);
 	expect("spring of 98 N/m under 1 kg: m", pose().z, 2 + 0.05 - 0.1, 1e-4);
 }
 
 Test(joints, stiff_damping_is_stable)
 {
-	start("0 0 -9.8",
-		ARM("<joint name='j' type='revolute'>" AT_THE_END "<axis><xyz>0 1 0</xyz><dynamics><damping>1e6"
-		    "</damping></dynamics></axis></joint>"));
+	start("0 0 -9.8", ARM("<joint name='j' type='revolute'>" AT_THE_END
+			      "<axis><xyz>0 1 0</xyz><dynamics><damping>1e6</damping></dynamics></axis></joint>"));
 	run_until(1);
 	expect("hinge in treacle hardly moves: rad", angle_about_y(pose()), 9.8 * 0.5 / 1e6, 1e-5);
 }
@@ -105,15 +103,14 @@ Test(joints, fixed_to_the_world_holds)
 /* Two links that a fixed joint welds turn about their common centre of mass as one body. */
 Test(joints, fixed_welds_links_to_one_body)
 {
-	start("0 0 0", "<model name='m'><link "
-		       "name='a'><inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz>"
-		       "</inertia></inertial></link><link name='b'><pose>1 0 0 0 0 "
-		       "0.5</pose><inertial><mass>3</mass><inertia><ixx>0.1"
-		       "</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link><joint name='j' "
-		       "type='fixed'><parent>a</parent>"
-		       "<child>b</child></joint><plugin name='gz::sim::systems::VelocityControl' "
-		       "filename='x'><initial_linear>0 0.75 0"
-		       "</initial_linear><initial_angular>0 0 1</initial_angular></plugin></model>");
+	start("0 0 0",
+		"<model name='m'><link "
+		"name='a'><inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></"
+		"inertial></link><link name='b'><pose>1 0 0 0 0 "
+		"0.5</pose><inertial><mass>3</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></"
+		"inertial></link><joint name='j' type='fixed'><parent>a</parent><child>b</child></joint><plugin "
+		"name='gz::sim::systems::VelocityControl' filename='x'><initial_linear>0 0.75 "
+		"0</initial_linear><initial_angular>0 0 1</initial_angular></plugin></model>");
 	run_until(1);
 	struct troupe_pose p = pose();
 	expect("welded pair turns as one: rad", angle_about_z(p), 1, 1e-3);
@@ -253,10 +250,9 @@ Test(joints, positions_by_velocity_are_exact)
 		char to[40];
 		snprintf(to, sizeof to, "data: %g", targets[i]);
 		start("0 0 0", ARM("<joint name='j' type='revolute'><parent>world</parent><child>l</child><axis><xyz>0 "
-				   "0 1</xyz></axis>"
-				   "</joint><plugin name='gz::sim::systems::JointPositionController' "
-				   "filename='x'><joint_name>j"
-				   "</joint_name><use_velocity_commands>true</use_velocity_commands></plugin>"));
+				   "0 1</xyz></axis></joint><plugin name='gz::sim::systems::JointPositionController' "
+				   "filename='x'><joint_name>j</joint_name><use_velocity_commands>true</"
+				   "use_velocity_commands></plugin>"));
 		command("/model/m/joint/j/0/cmd_pos", to);
 		run_until(0.001);
 		expect("a position, one step later: rad", remainder(angle_about_z(pose()) - targets[i], 2 * M_PI), 0,
@@ -265,10 +261,9 @@ Test(joints, positions_by_velocity_are_exact)
 		expect("and held: rad", remainder(angle_about_z(pose()) - targets[i], 2 * M_PI), 0, 1e-9);
 	}
 	start("0 0 0", ARM("<joint name='j' type='revolute'><parent>world</parent><child>l</child><axis><xyz>0 0 "
-			   "1</xyz></axis>"
-			   "</joint><plugin name='gz::sim::systems::JointPositionController' "
-			   "filename='x'><joint_name>j</joint_name>"
-			   "<use_velocity_commands>true</use_velocity_commands><cmd_max>0.5</cmd_max></plugin>"));
+			   "1</xyz></axis></joint><plugin name='gz::sim::systems::JointPositionController' "
+			   "filename='x'><joint_name>j</joint_name><use_velocity_commands>true</"
+			   "use_velocity_commands><cmd_max>0.5</cmd_max></plugin>"));
 	command("/model/m/joint/j/0/cmd_pos", "data: 2");
 	run_until(1);
 	expect("with cmd_max 0.5 for 1 s: rad", angle_about_z(pose()), 0.5, 1e-3);
@@ -317,8 +312,9 @@ Test(joints, soft_stops_give_way)
 		char joint[2000];
 		snprintf(joint, sizeof joint,
 			ARM("<joint name='j' type='prismatic'>" AT_THE_END
-			    "<axis><xyz>0 0 1</xyz><limit><lower>-0.1</lower><upper>0.2</upper><stiffness>%s"
-			    "</stiffness><dissipation>20</dissipation></limit></axis></joint>"),
+			    "<axis><xyz>0 0 "
+			    "1</xyz><limit><lower>-0.1</lower><upper>0.2</upper><stiffness>%s</"
+			    "stiffness><dissipation>20</dissipation></limit></axis></joint>"),
 			kinds[i]);
 		start("0 0 -9.8", "%s", joint);
 		run_until(10);
@@ -349,16 +345,16 @@ Test(joints, second_axis_has_all_that_the_first_has)
 				"<dynamics><spring_stiffness>49</spring_stiffness><damping>3</damping></dynamics>"),
 			10, -0.0995, 1e-4},
 		{"second axis: spring with a reference of 0.3: rad",
-			TWO_AXES("universal", "<dynamics><spring_stiffness>4900</spring_stiffness><damping>50</damping>"
-					      "<spring_reference>0.3</spring_reference></dynamics>"),
+			TWO_AXES("universal", "<dynamics><spring_stiffness>4900</spring_stiffness><damping>50</"
+					      "damping><spring_reference>0.3</spring_reference></dynamics>"),
 			10, 0.3 - 4.9 * 0.9556 / 4900, 1e-4},
 		{"second axis: no faster than 0.2 rad/s: rad",
 			TWO_AXES("universal", "<limit><velocity>0.2</velocity></limit>"), 2, -0.4, 5e-3},
 		{"second axis: equal stops: rad",
 			TWO_AXES("universal", "<limit><lower>0.2</lower><upper>0.2</upper></limit>"), 2, 0.2, 1e-4},
 		{"second axis: lower stop at -0.4, softened: rad",
-			TWO_AXES("universal", "<limit><lower>-0.4</lower><upper>2</upper><stiffness>490</stiffness>"
-					      "<dissipation>20</dissipation></limit>"),
+			TWO_AXES("universal", "<limit><lower>-0.4</lower><upper>2</upper><stiffness>490</"
+					      "stiffness><dissipation>20</dissipation></limit>"),
 			6, -0.4 - 4.9 * 0.917 / 490, 2e-4},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(axes); i++) {
@@ -370,19 +366,16 @@ Test(joints, second_axis_has_all_that_the_first_has)
 
 Test(joints, prismatic_has_friction_and_speed_limit)
 {
-	start("0 0 -9.8",
-		ARM("<joint name='j' type='prismatic'>" AT_THE_END "<axis><xyz>0 0 1</xyz><dynamics><friction>"
-		    "9.9</friction></dynamics></axis></joint>"));
+	start("0 0 -9.8", ARM("<joint name='j' type='prismatic'>" AT_THE_END
+			      "<axis><xyz>0 0 1</xyz><dynamics><friction>9.9</friction></dynamics></axis></joint>"));
 	run_until(2);
 	expect("friction of 9.9 N holds 9.8 N: m", pose().z, 2, 1e-6);
-	start("0 0 -9.8",
-		ARM("<joint name='j' type='prismatic'>" AT_THE_END "<axis><xyz>0 0 1</xyz><dynamics><friction>"
-		    "5.8</friction></dynamics></axis></joint>"));
+	start("0 0 -9.8", ARM("<joint name='j' type='prismatic'>" AT_THE_END
+			      "<axis><xyz>0 0 1</xyz><dynamics><friction>5.8</friction></dynamics></axis></joint>"));
 	run_until(1);
 	expect("friction of 5.8 N brakes 9.8 N, 1 s: m", pose().z, 2 - 2, 3e-3);
-	start("0 0 -9.8",
-		ARM("<joint name='j' type='prismatic'>" AT_THE_END "<axis><xyz>0 0 1</xyz><limit><velocity>0.1"
-		    "</velocity></limit></axis></joint>"));
+	start("0 0 -9.8", ARM("<joint name='j' type='prismatic'>" AT_THE_END
+			      "<axis><xyz>0 0 1</xyz><limit><velocity>0.1</velocity></limit></axis></joint>"));
 	run_until(3);
 	expect("falls no faster than 0.1 m/s: m", pose().z, 2 - 0.3, 2e-2);
 }
@@ -391,8 +384,8 @@ Test(joints, prismatic_has_friction_and_speed_limit)
  * against the link. */
 #define ROCK "<model name='rock'><static>true</static><link name='l'/></model>"
 #define WORLD_JOINT(kind, axes)                                                                                        \
-	"<joint name='j' type='" kind "'><pose relative_to='m::l'>-0.5 0 0 0 0 0</pose><parent>m::l</parent><child>"   \
-	"rock::l</child>" axes "</joint>"
+	"<joint name='j' type='" kind                                                                                  \
+	"'><pose relative_to='m::l'>-0.5 0 0 0 0 0</pose><parent>m::l</parent><child>rock::l</child>" axes "</joint>"
 #define STOPS(tag, xyz, lower, upper)                                                                                  \
 	"<" tag "><xyz expressed_in='rock::l'>" xyz "</xyz><limit><lower>" lower "</lower><upper>" upper               \
 	"</upper></limit><dynamics><damping>0.5</damping></dynamics></" tag ">"
@@ -424,16 +417,15 @@ Test(joints, between_models)
 {
 	start("0 0 -9.8",
 		"<model name='ceiling'><static>true</static><pose>0 0 2 0 0 0</pose><link name='l'/></model>" ARM(
-			"") "<joint name='j' type='ball'><pose relative_to='ceiling::l'/><parent>ceiling::l</parent>"
-			    "<child>m::l</child></joint>");
+			"") "<joint name='j' type='ball'><pose "
+			    "relative_to='ceiling::l'/><parent>ceiling::l</parent><child>m::l</child></joint>");
 	run_until(1);
 	struct troupe_pose p = pose();
 	expect("ball to a static model: distance, m", sqrt(p.x * p.x + p.y * p.y + (p.z - 2) * (p.z - 2)), 0.5, 1e-3);
-	start("0 0 -9.8",
-		"<model name='m'><link name='a'/><link name='b'><pose>0 0 1 0 0 0</pose></link><joint name='f' "
-		"type='fixed'><parent>world</parent><child>b</child></joint></model><joint name='j' type="
-		"'prismatic'><parent>m::b</parent><child>m::a</child><axis><xyz>0 0 1</xyz><limit><lower>-0.25"
-		"</lower><upper>1</upper></limit></axis></joint>");
+	start("0 0 -9.8", "<model name='m'><link name='a'/><link name='b'><pose>0 0 1 0 0 0</pose></link><joint "
+			  "name='f' type='fixed'><parent>world</parent><child>b</child></joint></model><joint name='j' "
+			  "type='prismatic'><parent>m::b</parent><child>m::a</child><axis><xyz>0 0 "
+			  "1</xyz><limit><lower>-0.25</lower><upper>1</upper></limit></axis></joint>");
 	run_until(2);
 	expect("slide of the world inside one model: m", pose().z, -0.25, 2e-3);
 }
@@ -441,9 +433,10 @@ Test(joints, between_models)
 /* --- springs and stops in time ------------------------------------------------------------------------------------ */
 
 #define SWINGING(kind, axis, spring, rest)                                                                             \
-	"<model name='m'><link name='l'><pose>0 0 0 0 0 0</pose><inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1"   \
-	"</iyy><izz>1</izz></inertia></inertial></link><joint name='j' type='" kind                                    \
-	"'><parent>world</parent><child>l</child>" axis "<dynamics><spring_stiffness>" spring                          \
+	"<model name='m'><link name='l'><pose>0 0 0 0 0 "                                                              \
+	"0</pose><inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></"         \
+	"link><joint name='j' type='" kind "'><parent>world</parent><child>l</child>" axis                             \
+	"<dynamics><spring_stiffness>" spring                                                                          \
 	"</spring_stiffness><spring_reference>0.1</spring_reference></dynamics>" rest "</joint></model>"
 
 static double slide_or_turn(bool turns)
@@ -494,14 +487,11 @@ Test(joints, stiff_springs_are_stable)
 	for (size_t i = 0; i < ARRAY_LEN(stiffness); i++) {
 		start("0 0 0",
 			"<model name='m'><link name='a'/><link name='b'><pose>0.7 0.2 0 0 0 "
-			"0</pose><inertial><mass>0.01</mass>"
-			"<inertia><ixx>1e-4</ixx><iyy>1e-4</iyy><izz>1e-4</izz></inertia></inertial></link><joint "
-			"name='j' "
+			"0</pose><inertial><mass>0.01</mass><inertia><ixx>1e-4</ixx><iyy>1e-4</iyy><izz>1e-4</izz></"
+			"inertia></inertial></link><joint name='j' "
 			"type='revolute'><parent>a</parent><child>b</child><pose>-0.5 0 0 0 0 0</pose><axis><xyz>0 0 "
-			"1</xyz>"
-			"<dynamics><spring_stiffness>%s</spring_stiffness><spring_reference>0.05</spring_reference></"
-			"dynamics>"
-			"</axis></joint></model>",
+			"1</xyz><dynamics><spring_stiffness>%s</spring_stiffness><spring_reference>0.05</"
+			"spring_reference></dynamics></axis></joint></model>",
 			stiffness[i]);
 		double farthest = 0;
 		for (double t = 0.1; t < 2; t += 0.1) {
@@ -545,19 +535,20 @@ Test(joints, nothing_bounces_on_a_stop)
 /* A spring that pulls a joint away from its stop, but too weakly, leaves it at the stop. */
 Test(joints, weak_spring_at_a_stop)
 {
-	start("0 0 -9.8",
-		ARM("<joint name='j' type='prismatic'>" AT_THE_END "<axis><xyz>0 0 1</xyz><limit><lower>-0.3</lower>"
-		    "<upper>0.2</upper></limit><dynamics><damping>1</damping><spring_stiffness>10</spring_stiffness>"
-		    "<spring_reference>0.1</spring_reference></dynamics></axis></joint>"));
+	start("0 0 -9.8", ARM("<joint name='j' type='prismatic'>" AT_THE_END
+			      "<axis><xyz>0 0 "
+			      "1</xyz><limit><lower>-0.3</lower><upper>0.2</upper></limit><dynamics><damping>1</"
+			      "damping><spring_stiffness>10</spring_stiffness><spring_reference>0.1</"
+			      "spring_reference></dynamics></axis></joint>"));
 	run_until(10);
 	expect("weak spring at the lower stop: m", pose().z, 2 - 0.3, 2e-3);
 }
 
 Test(joints, canonical_link_carries_the_frame)
 {
-	start("0 0 -9.8", "<model name='m' canonical_link='b'><link name='a'/><link name='b'><pose>1 0 0 0 0 "
-			  "0</pose></link><joint name='j'"
-			  " type='fixed'><parent>world</parent><child>a</child></joint></model>");
+	start("0 0 -9.8",
+		"<model name='m' canonical_link='b'><link name='a'/><link name='b'><pose>1 0 0 0 0 "
+		"0</pose></link><joint name='j' type='fixed'><parent>world</parent><child>a</child></joint></model>");
 	run_until(1);
 	expect("canonical link falls, first is held: m", pose().z, -4.9049, 1e-9);
 }
@@ -567,23 +558,22 @@ Test(joints, canonical_link_carries_the_frame)
 	"<model name='" name "'><pose>0 0 " z " 0 0 0</pose><link name='l'><inertial><mass>" mass                      \
 	"</mass><inertia><ixx>" inertia "</ixx><iyy>" inertia "</iyy><izz>" inertia                                    \
 	"</izz></inertia></inertial><collision name='c'><geometry><box><size>1 1 "                                     \
-	"1</size></box></geometry></collision></link>"                                                                 \
-	"</model>"
+	"1</size></box></geometry></collision></link></model>"
 
 Test(joints, what_the_exact_solver_gives_up_on_is_tried_again)
 {
-	start("0 0 -9.8", "<model name='g'><static>true</static><link name='l'><collision "
-			  "name='c'><geometry><plane><normal>0 0 1</normal>"
-			  "<size>9 9</size></plane></geometry></collision></link></model>" LUMP(
-				  "heavy", "0.5", "1e12", "1e11") LUMP("light", "1.5", "1e-9", "1e-10"));
+	start("0 0 -9.8",
+		"<model name='g'><static>true</static><link name='l'><collision name='c'><geometry><plane><normal>0 0 "
+		"1</normal><size>9 9</size></plane></geometry></collision></link></model>" LUMP(
+			"heavy", "0.5", "1e12", "1e11") LUMP("light", "1.5", "1e-9", "1e-10"));
 	run_until(0.3);
 	expect("the light one stays on the heavy one: m", pose_of("light").z - pose_of("heavy").z, 1, 1e-3);
 }
 
 /* Default axes and given ones, also in another frame. */
 #define CROSSED(type, axis, axis2)                                                                                     \
-	"<model name='m'><link name='l'><gravity>false</gravity></link><joint name='j' type='" type "'>"               \
-	"<parent>world</parent><child>l</child><axis>" axis "</axis><axis2>" axis2 "</axis2></joint></model>"
+	"<model name='m'><link name='l'><gravity>false</gravity></link><joint name='j' type='" type                    \
+	"'><parent>world</parent><child>l</child><axis>" axis "</axis><axis2>" axis2 "</axis2></joint></model>"
 
 Test(joints, parallel_axes_are_left_out)
 {
@@ -606,8 +596,8 @@ Test(joints, parallel_axes_are_left_out)
 /* The motor of the file reaches its velocity at force / mass, and keeps it. */
 Test(joints, a_joint_may_have_a_motor_of_its_own)
 {
-	start("0 0 0", ARM("<joint name='j' type='prismatic'>" AT_THE_END MOTOR("2", "0.5") "<axis><xyz>0 0 1</xyz>"
-											    "</axis></joint>"));
+	start("0 0 0", ARM("<joint name='j' type='prismatic'>" AT_THE_END MOTOR(
+			       "2", "0.5") "<axis><xyz>0 0 1</xyz></axis></joint>"));
 	run_until(0.2);
 	expect("while it gathers speed: m", pose().z - 2, 0.5 * 2 * 0.2 * 0.2, 2e-3 * 0.2);
 	run_until(2);
@@ -616,8 +606,8 @@ Test(joints, a_joint_may_have_a_motor_of_its_own)
 	static const char *const stops[] = {"", "<limit><lower>-9</lower><upper>9</upper></limit>"};
 	for (size_t i = 0; i < ARRAY_LEN(stops); i++) {
 		start("0 0 0",
-			ARM("<joint name='j' type='revolute'><parent>world</parent><child>l</child>%s<axis>"
-			    "<xyz>0 0 1</xyz>%s</axis></joint>"),
+			ARM("<joint name='j' type='revolute'><parent>world</parent><child>l</child>%s<axis><xyz>0 0 "
+			    "1</xyz>%s</axis></joint>"),
 			MOTOR("0.01", "-1"), stops[i]);
 		run_until(1);
 		expect("hinge: rad", angle_about_z(pose()), -0.5 * 0.01 / 0.02, 1e-3);
@@ -646,8 +636,9 @@ Test(joints, a_ball_has_the_erp_and_cfm_of_its_joint)
 	static const double erps[] = {0.1, 0.4};
 	for (size_t i = 0; i < ARRAY_LEN(erps); i++) {
 		start("0 0 -9.8",
-			ARM("<joint name='j' type='ball'><parent>world</parent><child>l</child><physics>"
-			    "<ode><cfm>0.05</cfm><erp>%g</erp></ode></physics></joint>"),
+			ARM("<joint name='j' "
+			    "type='ball'><parent>world</parent><child>l</child><physics><ode><cfm>0.05</cfm><erp>%g</"
+			    "erp></ode></physics></joint>"),
 			erps[i]);
 		cr_expect_str_empty(warning);
 		run_until(5);

@@ -161,16 +161,16 @@ Test(motion, a_model_moves_as_one_rigid_whole)
 
 Test(motion, velocities_that_nothing_can_come_of_are_refused)
 {
-	start("0 0 0", MODEL("b", "0 0 5 0 0 0",
-			       LINK("l", "0 0 0 0 0 0", "") LINK("far", "3 0 0 0 0 0", "")
-				       JOINT("j", "ball", "0 0 0 0 0 0", "l", "far", "")) MODEL("s", "9 0 0 0 0 0",
-			       "<static>true</static><link name='l'>" BOX("1 1 1") "</link>") MODEL("k", "20 0 0 0 0 0",
-			       "<link name='l'><kinematic>true</kinematic></link>") MODEL("t", "30 0 0 0 0 0",
-			       LINK("base", "0 0 0 0 0 0", "")
-				       TIED) "<actor name='a'><script><trajectory id='0' "
-					     "type='t'><waypoint><time>0</time><pose>40 0 0 0 0 0</pose>"
-					     "</waypoint><waypoint><time>1</time><pose>41 0 0 0 0 "
-					     "0</pose></waypoint></trajectory></script></actor>");
+	start("0 0 0",
+		MODEL("b", "0 0 5 0 0 0",
+			LINK("l", "0 0 0 0 0 0", "") LINK("far", "3 0 0 0 0 0", "")
+				JOINT("j", "ball", "0 0 0 0 0 0", "l", "far", "")) MODEL("s", "9 0 0 0 0 0",
+			"<static>true</static><link name='l'>" BOX("1 1 1") "</link>") MODEL("k", "20 0 0 0 0 0",
+			"<link name='l'><kinematic>true</kinematic></link>") MODEL("t", "30 0 0 0 0 0",
+			LINK("base", "0 0 0 0 0 0", "") TIED) "<actor name='a'><script><trajectory id='0' "
+							      "type='t'><waypoint><time>0</time><pose>40 0 0 0 0 "
+							      "0</pose></waypoint><waypoint><time>1</time><pose>41 0 0 "
+							      "0 0 0</pose></waypoint></trajectory></script></actor>");
 	obeyed(PAUSE);
 	const char *const set = "/world/w/set_velocity";
 	refused(set, "name: 'nobody' linear {x: 1}", "the world has no model 'nobody'");
@@ -293,10 +293,9 @@ Test(motion, what_sleeps_wakes)
 }
 
 #define LEVELS                                                                                                         \
-	"<plugin name='gz::sim' filename='x'><performer name='p'><ref>p</ref><geometry><box><size>1 1 1</size></box>"  \
-	"</geometry></performer><level name='far'><pose>100 0 0 0 0 0</pose><geometry><box><size>10 10 "               \
-	"20</size></box>"                                                                                              \
-	"</geometry><buffer>1</buffer><ref>b</ref></level></plugin>"
+	"<plugin name='gz::sim' filename='x'><performer name='p'><ref>p</ref><geometry><box><size>1 1 "                \
+	"1</size></box></geometry></performer><level name='far'><pose>100 0 0 0 0 0</pose><geometry><box><size>10 10 " \
+	"20</size></box></geometry><buffer>1</buffer><ref>b</ref></level></plugin>"
 
 Test(motion, models_of_levels_that_are_not_loaded)
 {
@@ -513,7 +512,7 @@ Test(motion, a_screw_slides_as_it_turns)
 
 #define MIMIC(leader, k, o)                                                                                            \
 	"<mimic joint='" leader "'><multiplier>" k "</multiplier><offset>" o "</offset><reference>0</reference></"     \
-	"mimic>"
+									     "mimic>"
 
 Test(motion, followers_follow)
 {
@@ -555,21 +554,18 @@ Test(motion, joints_that_cannot_move_alone_are_refused)
 				AXIS("0 0 1")) JOINT("out", "continuous", "0 0 2 0 0 0", "base", "z",
 				AXIS("0 0 1")) "<joint name='gears' "
 					       "type='gearbox'><parent>y</parent><child>z</child><gearbox_ratio>2</"
-					       "gearbox_ratio>"
-					       "<gearbox_reference_body>base</gearbox_reference_body><axis><xyz>0 0 "
-					       "1</xyz></axis><axis2><xyz>0 0 1</xyz></axis2></joint>") MODEL("p",
-			"50 0 5 0 0 0",
+					       "gearbox_ratio><gearbox_reference_body>base</"
+					       "gearbox_reference_body><axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 0 "
+					       "1</xyz></axis2></joint>") MODEL("p", "50 0 5 0 0 0",
 			LINK("base", "0 0 0 0 0 0", "") LINK("a", "1 0 0 0 0 0", "") JOINT(
 				"j", "revolute", "0 0 0 0 0 0", "base", "a", AXIS("0 0 1"))) MODEL("q", "52 0 5 0 0 0",
 			LINK("base", "0 0 0 0 0 0", "") LINK("a", "1 0 0 0 0 0", "") JOINT("j", "revolute",
 				"0.5 0 0 0 0 0", "base", "a", AXIS("0 0 1"))) MODEL("f", "70 0 5 0 0 0",
-			LINK("base", "0 0 0 0 0 0", "") LINK("a", "1 0 0 0 0 0", "")
-				JOINT("j", "revolute", "0 0 0 0 0 0", "base", "a", AXIS("0 0 1")) JOINT("hold", "fixed",
-					"0 0 0 0 0 0", "world", "a", "")) "<joint name='rope' type='revolute'><pose "
-									  "relative_to='q::base'/><parent>p::a</"
-									  "parent><child>q::base</child>"
-									  "<axis><xyz>0 0 1</xyz></axis>"
-									  "</joint>");
+			LINK("base", "0 0 0 0 0 0", "") LINK("a", "1 0 0 0 0 0", "") JOINT("j", "revolute",
+				"0 0 0 0 0 0", "base", "a", AXIS("0 0 1")) JOINT("hold", "fixed", "0 0 0 0 0 0",
+				"world", "a", "")) "<joint name='rope' type='revolute'><pose "
+						   "relative_to='q::base'/><parent>p::a</parent><child>q::base</"
+						   "child><axis><xyz>0 0 1</xyz></axis></joint>");
 	obeyed(PAUSE);
 	const char *const set = "/world/w/set_joint";
 	refused(set, "name: 'm' position: 1", "no joint: expected the name");

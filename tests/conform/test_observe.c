@@ -54,9 +54,9 @@ static double position_of(const char *joint, uint32_t axis)
 #define ARM_IS_CHILD "<parent>world</parent><child>l</child><pose>-0.5 0 0 0 0 0</pose>"
 /* The same, but the child is a static model. */
 #define HUNG(kind, axes)                                                                                               \
-	"<model name='m'><pose>0.5 0 2 0 0 0</pose><link name='l'>" INERTIAL "</link></model><model name='wall'>"      \
-	"<static>true</static><link name='l'/></model><joint name='j' type='" kind "'><parent>m::l</parent><child>"    \
-	"wall::l</child><pose>0 0 2 0 0 0</pose>" axes "</joint>"
+	"<model name='m'><pose>0.5 0 2 0 0 0</pose><link name='l'>" INERTIAL                                           \
+	"</link></model><model name='wall'><static>true</static><link name='l'/></model><joint name='j' type='" kind   \
+	"'><parent>m::l</parent><child>wall::l</child><pose>0 0 2 0 0 0</pose>" axes "</joint>"
 #define LOCKED "<limit><lower>0</lower><upper>0</upper></limit>"
 #define AXIS(xyz, more) "<axis><xyz>" xyz "</xyz>" more "</axis>"
 #define HELD SYSTEM("JointController", "j", "")
@@ -129,11 +129,10 @@ Test(observe, a_joint_between_models)
 {
 	start("0 0 -9.8", "%s",
 		ARM("prismatic", AXIS("0 0 1", ""),
-			HELD) "<model name='n'><pose>1.5 0 2 0 0 0</pose>"
-			      "<link name='l'>" INERTIAL
-			      "</link></model><joint name='between' type='revolute'><parent>m::l"
-			      "</parent><child>n::l</child><pose>-0.5 0 0 0 0 0</pose>" AXIS(
-				      "0 1 0", LOCKED) "</joint>");
+			HELD) "<model name='n'><pose>1.5 0 2 0 0 0</pose><link name='l'>" INERTIAL
+			      "</link></model><joint name='between' "
+			      "type='revolute'><parent>m::l</parent><child>n::l</child><pose>-0.5 0 0 0 0 "
+			      "0</pose>" AXIS("0 1 0", LOCKED) "</joint>");
 	observe(OBSERVE_EFFORTS);
 	run_until(0.2);
 	expect("a joint between two models: N m", effort_of("between", 0), -9.8 * 0.5, 1e-5);
@@ -149,8 +148,8 @@ Test(observe, springs_and_dampers)
 {
 	start("0 0 -9.8", "%s",
 		ARM("prismatic",
-			AXIS("0 0 1", "<dynamics><damping>3</damping><spring_stiffness>98</spring_stiffness>"
-				      "<spring_reference>0.05</spring_reference></dynamics>"),
+			AXIS("0 0 1", "<dynamics><damping>3</damping><spring_stiffness>98</"
+				      "spring_stiffness><spring_reference>0.05</spring_reference></dynamics>"),
 			""));
 	observe(OBSERVE_EFFORTS);
 	double before = 0;
@@ -174,9 +173,8 @@ Test(observe, a_spring_beside_a_stop)
 {
 	start("0 0 -9.8", "%s",
 		ARM("prismatic",
-			AXIS("0 0 1",
-				"<limit><lower>-0.05</lower><upper>1</upper></limit><dynamics><damping>1</damping>"
-				"<spring_stiffness>98</spring_stiffness></dynamics>"),
+			AXIS("0 0 1", "<limit><lower>-0.05</lower><upper>1</upper></limit><dynamics><damping>1</"
+				      "damping><spring_stiffness>98</spring_stiffness></dynamics>"),
 			""));
 	observe(OBSERVE_EFFORTS);
 	run_until(3);
@@ -204,8 +202,8 @@ Test(observe, commanded_forces_and_friction)
 	start("0 0 0", "%s",
 		ARM("revolute", AXIS("0 0 1", "<limit><effort>2</effort></limit>"),
 			SYSTEM("JointController", "j",
-				"<use_force_commands>true</use_force_commands><p_gain>0.3</p_gain>"
-				"<initial_velocity>5</initial_velocity>")));
+				"<use_force_commands>true</use_force_commands><p_gain>0.3</p_gain><initial_velocity>5</"
+				"initial_velocity>")));
 	observe(OBSERVE_EFFORTS);
 	run_until(0.001);
 	expect("JointController by force, p times what is amiss: N m", effort_of("j", 0), 0.3 * 5, 1e-9);
@@ -219,17 +217,16 @@ Test(observe, a_wheel_slips_at_constant_speed)
 {
 	start("0 0 -9.8", "%s",
 		"<model name='floor'><static>true</static><link name='l'><collision "
-		"name='c'><geometry><plane/></geometry>"
-		"<surface><friction><ode><mu>0.5</mu><mu2>0.5</mu2></ode></friction></surface></collision></link></"
-		"model>"
-		"<model name='m'><pose>0 0 0.1 0 0 0</pose><link name='hub'>" INERTIAL
-		"</link><link name='wheel'>" INERTIAL
-		"<collision name='c'><geometry><sphere><radius>0.1</radius></sphere></geometry><surface><friction><ode>"
-		"<mu>0.5</mu><mu2>0.5</mu2></ode></friction></surface></collision></link>"
-		"<joint name='lift' type='prismatic'><parent>world</parent><child>hub</child>" AXIS(
-			"0 0 1", "") "</joint>"
-				     "<joint name='j' type='revolute'><parent>hub</parent><child>wheel</child>" AXIS(
-					     "0 1 0", "") "</joint>" SYSTEM("JointController", "j",
+		"name='c'><geometry><plane/></geometry><surface><friction><ode><mu>0.5</mu><mu2>0.5</mu2></ode></"
+		"friction></surface></collision></link></model><model name='m'><pose>0 0 0.1 0 0 0</pose><link "
+		"name='hub'>" INERTIAL "</link><link name='wheel'>" INERTIAL
+		"<collision "
+		"name='c'><geometry><sphere><radius>0.1</radius></sphere></geometry><surface><friction><ode><mu>0.5</"
+		"mu><mu2>0.5</mu2></ode></friction></surface></collision></link><joint name='lift' "
+		"type='prismatic'><parent>world</parent><child>hub</child>" AXIS(
+			"0 0 1", "") "</joint><joint name='j' "
+				     "type='revolute'><parent>hub</parent><child>wheel</child>" AXIS("0 1 0",
+					     "") "</joint>" SYSTEM("JointController", "j",
 					     "<initial_velocity>20</initial_velocity>") "</model>");
 	observe(OBSERVE_ALL);
 	run_until(2);
@@ -266,9 +263,9 @@ Test(observe, both_axes_of_a_universal_joint)
 }
 
 #define SCREW(pitch, more, systems)                                                                                    \
-	"<model name='m'><link name='l'>" INERTIAL "</link><joint name='j' type='screw'><parent>world</parent><child>" \
-	"l</child><screw_thread_pitch>" pitch "</screw_thread_pitch>" AXIS("0 0 1", more) "</joint>" systems           \
-											  "</model>"
+	"<model name='m'><link name='l'>" INERTIAL                                                                     \
+	"</link><joint name='j' type='screw'><parent>world</parent><child>l</child><screw_thread_pitch>" pitch         \
+	"</screw_thread_pitch>" AXIS("0 0 1", more) "</joint>" systems "</model>"
 
 Test(observe, a_screw_carries_m_g_by_its_lead)
 {
@@ -296,12 +293,12 @@ Test(observe, a_screw_carries_m_g_by_its_lead)
 Test(observe, gears_pass_on_a_torque)
 {
 	start("0 0 0", "%s",
-		SHAFT("a", "0", SYSTEM("ApplyJointForce", "a_j", "")) SHAFT("b", "1",
-			"") "<joint name='g' "
-			    "type='gearbox'><parent>a::l</parent><child>b::l</child><gearbox_ratio>3</gearbox_ratio>"
-			    "<gearbox_reference_body>world</gearbox_reference_body>" AXIS(
-				    "0 0 1", "") "<axis2><xyz>0 0 1</xyz></axis2><sensor name='s' "
-						 "type='force_torque'/></joint>");
+		SHAFT("a", "0", SYSTEM("ApplyJointForce", "a_j", ""))
+			SHAFT("b", "1", "") "<joint name='g' "
+					    "type='gearbox'><parent>a::l</parent><child>b::l</child><gearbox_ratio>3</"
+					    "gearbox_ratio><gearbox_reference_body>world</gearbox_reference_body>" AXIS(
+						    "0 0 1", "") "<axis2><xyz>0 0 1</xyz></axis2><sensor name='s' "
+								 "type='force_torque'/></joint>");
 	observe(OBSERVE_EFFORTS | OBSERVE_FORCES);
 	command("/model/a/joint/a_j/cmd_force", "data: 0.1");
 	run_until(0.1);
@@ -335,8 +332,8 @@ Test(observe, a_mimic_holds_its_follower)
 /* --- contacts ----------------------------------------------------------------------------------------------------- */
 
 #define FLOOR                                                                                                          \
-	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane/></geometry>"    \
-	"</collision></link></model>"
+	"<model name='floor'><static>true</static><link name='l'><collision "                                          \
+	"name='c'><geometry><plane/></geometry></collision></link></model>"
 #define BOX(name, pose)                                                                                                \
 	"<model name='" name "'><pose>" pose "</pose><link name='l'>" INERTIAL                                         \
 	"<collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model>"
@@ -395,8 +392,8 @@ static uint32_t contacts_of(const char *name)
 }
 
 #define SWING                                                                                                          \
-	"<model name='swing'><pose>5.5 0 2 0 0 0</pose><link name='l'>" INERTIAL "</link><joint name='j' "             \
-	"type='prismatic'>" ARM_IS_CHILD AXIS(                                                                         \
+	"<model name='swing'><pose>5.5 0 2 0 0 0</pose><link name='l'>" INERTIAL                                       \
+	"</link><joint name='j' type='prismatic'>" ARM_IS_CHILD AXIS(                                                  \
 		"0 0 1", "<limit><lower>-0.1</lower><upper>0.2</upper></limit>") "</joint></model>"
 
 /* A model at rest keeps its contacts and efforts until it is removed or placed. */
@@ -469,10 +466,10 @@ Test(observe, what_is_unloaded_has_no_notes)
 	start("0 0 -9.8", "%s",
 		FLOOR BOX("crate", "0 0 0.5 0 0 0")
 			BALL("probe", "0 4 9 0 0 0") "<plugin name='gz::sim' filename='x'><performer "
-						     "name='p'><ref>probe</ref><geometry><box><size>1 1 1</size></box>"
-						     "</geometry></performer><level name='here'><pose>0 0 0 0 0 "
-						     "0</pose><geometry><box><size>20 20 40</size></box>"
-						     "</geometry><ref>crate</ref></level></plugin>");
+						     "name='p'><ref>probe</ref><geometry><box><size>1 1 "
+						     "1</size></box></geometry></performer><level name='here'><pose>0 "
+						     "0 0 0 0 0</pose><geometry><box><size>20 20 "
+						     "40</size></box></geometry><ref>crate</ref></level></plugin>");
 	observe(OBSERVE_ALL);
 	run_until(0.1);
 	cr_expect_eq(contacts_of("crate"), 4);
@@ -596,9 +593,10 @@ Test(observe, a_joint_holds_an_arm_by_its_weight_and_lever)
 static void start_nut(const char *system)
 {
 	start("0 0 -9.8",
-		"<model name='m'><link name='l'>" INERTIAL "</link><joint name='j' type='screw'><parent>world</parent>"
-		"<child>l</child><screw_thread_pitch>0.1</screw_thread_pitch>" AXIS("0 0 1", "") SENSOR "</joint>%s"
-													"</model>",
+		"<model name='m'><link name='l'>" INERTIAL
+		"</link><joint name='j' "
+		"type='screw'><parent>world</parent><child>l</child><screw_thread_pitch>0.1</screw_thread_pitch>" AXIS(
+			"0 0 1", "") SENSOR "</joint>%s</model>",
 		system);
 	observe(OBSERVE_FORCES);
 	run_until(0.5);
@@ -623,8 +621,8 @@ Test(observe, a_thread_turns_a_nut_that_sinks)
 
 #define HAND                                                                                                           \
 	"<link name='hand'><pose>1 0 0 0 0 0</pose>" INERTIAL                                                          \
-	"</link><joint name='wrist' type='fixed'><parent>l</parent><child>hand</child><pose>-0.5 0 0 0 0 0</pose>"     \
-	"<sensor name='s' type='force_torque'/></joint>"
+	"</link><joint name='wrist' type='fixed'><parent>l</parent><child>hand</child><pose>-0.5 0 0 0 0 "             \
+	"0</pose><sensor name='s' type='force_torque'/></joint>"
 #define ARM_WITH_HAND(axis, more)                                                                                      \
 	"<model name='m'><pose>0.5 0 2 0 0 0</pose><link name='l'>" INERTIAL "</link>" HAND                            \
 	"<joint name='j' type='revolute'>" ARM_IS_CHILD                                                                \
@@ -689,9 +687,9 @@ Test(observe, a_reader_that_comes_later_sees_the_same)
 {
 	enum { NOTES_MAX = 64 };
 	static const char reader[] =
-		"name: 'r' sdf: \"<sdf version='1.9'><model name='r'><pose>5 0 3 0 0 0</pose><link name='l'>"
-		"<collision name='c'><geometry><sphere/></geometry></collision><sensor name='s' type='contact'>"
-		"<contact><collision>c</collision></contact></sensor></link></model></sdf>\"";
+		"name: 'r' sdf: \"<sdf version='1.9'><model name='r'><pose>5 0 3 0 0 0</pose><link name='l'><collision "
+		"name='c'><geometry><sphere/></geometry></collision><sensor name='s' "
+		"type='contact'><contact><collision>c</collision></contact></sensor></link></model></sdf>\"";
 	struct contact_note notes[2][NOTES_MAX];
 	uint32_t counts[2];
 	want.sleepless = false;

@@ -29,17 +29,14 @@ static double slide(double slope, double heading, double mu)
 	double n[3] = {sin(slope), 0, cos(slope)};
 	start("0 0 -9.8",
 		"<model name='ground'><static>true</static><link name='l'><collision "
-		"name='c'><geometry><plane><normal>%.17g %.17g "
-		"%.17g</normal><size>100 "
-		"100</size></plane></geometry><surface><friction><ode><mu>%g</mu><mu2>%g</mu2></ode>"
-		"</friction></surface></collision></link></model>"
-		"<model name='block'><pose>%.17g 0 %.17g 0 %.17g 0</pose><link name='l'><pose>0 0 0 0 0 "
-		"%.17g</pose><inertial>"
-		"<mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial><collision "
-		"name='c'>"
-		"<geometry><box><size>0.6 0.6 "
-		"0.2</size></box></geometry><surface><friction><ode><mu>%g</mu><mu2>%g</mu2></ode>"
-		"</friction></surface></collision></link></model>",
+		"name='c'><geometry><plane><normal>%.17g %.17g %.17g</normal><size>100 "
+		"100</size></plane></geometry><surface><friction><ode><mu>%g</mu><mu2>%g</mu2></ode></friction></"
+		"surface></collision></link></model><model name='block'><pose>%.17g 0 %.17g 0 %.17g 0</pose><link "
+		"name='l'><pose>0 0 0 0 0 "
+		"%.17g</pose><inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></"
+		"inertial><collision name='c'><geometry><box><size>0.6 0.6 "
+		"0.2</size></box></geometry><surface><friction><ode><mu>%g</mu><mu2>%g</mu2></ode></friction></"
+		"surface></collision></link></model>",
 		n[0], n[1], n[2], mu, mu, n[0] * 0.1, n[2] * 0.1, slope, heading, mu, mu);
 	run_until(2);
 	struct troupe_pose p = pose_of("block");
@@ -69,10 +66,9 @@ Test(physics, pendulum_period)
 	const double length = 1, radius = 0.05, inertia = 0.4 * radius * radius, angle = 0.1;
 	start("0 0 -9.8",
 		"<model name='p'><pose>%.17g 0 %.17g 0 0 0</pose><link "
-		"name='l'><inertial><mass>1</mass><inertia><ixx>%g</ixx><iyy>%g"
-		"</iyy><izz>%g</izz></inertia></inertial></link><joint name='j' "
-		"type='revolute'><parent>world</parent><child>l"
-		"</child><pose>%.17g 0 %.17g 0 0 0</pose><axis><xyz>0 1 0</xyz></axis></joint></model>",
+		"name='l'><inertial><mass>1</mass><inertia><ixx>%g</ixx><iyy>%g</iyy><izz>%g</izz></inertia></"
+		"inertial></link><joint name='j' type='revolute'><parent>world</parent><child>l</child><pose>%.17g 0 "
+		"%.17g 0 0 0</pose><axis><xyz>0 1 0</xyz></axis></joint></model>",
 		length * sin(angle), 5 - length * cos(angle), inertia, inertia, inertia, -length * sin(angle),
 		length * cos(angle));
 	double first = 0, last = 0, before = length * sin(angle);
@@ -100,15 +96,13 @@ Test(physics, bounce)
 #define BOUNCY                                                                                                         \
 	"<surface><bounce><restitution_coefficient>0.8</restitution_coefficient><threshold>0.05</threshold></"         \
 	"bounce></surface>"
-	start("0 0 -9.8", "<model name='ground'><static>true</static><link name='l'><collision "
-			  "name='c'><geometry><plane><normal>0 "
-			  "0 1</normal>"
-			  "<size>9 9</size></plane></geometry>" BOUNCY "</collision></link></model>"
-			  "<model name='ball'><pose>0 0 2.2 0 0 0</pose><link "
-			  "name='l'><inertial><mass>1</mass><inertia><ixx>0.016</ixx><iyy>"
-			  "0.016</iyy><izz>0.016</izz></inertia></inertial><collision "
-			  "name='c'><geometry><sphere><radius>0.2</radius></sphere>"
-			  "</geometry>" BOUNCY "</collision></link></model>");
+	start("0 0 -9.8",
+		"<model name='ground'><static>true</static><link name='l'><collision "
+		"name='c'><geometry><plane><normal>0 0 1</normal><size>9 9</size></plane></geometry>" BOUNCY
+		"</collision></link></model><model name='ball'><pose>0 0 2.2 0 0 0</pose><link "
+		"name='l'><inertial><mass>1</mass><inertia><ixx>0.016</ixx><iyy>0.016</iyy><izz>0.016</izz></inertia></"
+		"inertial><collision name='c'><geometry><sphere><radius>0.2</radius></sphere></geometry>" BOUNCY
+		"</collision></link></model>");
 	double t_fall = sqrt(2 * drop / G), top = 0;
 	double t_up = e * t_fall; /* from the ground to the top */
 	for (double t = t_fall + 0.5 * t_up; t < t_fall + 1.5 * t_up; t += DT) {
@@ -123,9 +117,8 @@ Test(physics, bounce)
 Test(physics, stack_stays_for_a_minute)
 {
 	start("0 0 -9.8", "<model name='ground'><static>true</static><link name='l'><collision "
-			  "name='c'><geometry><plane><normal>0 "
-			  "0 1</normal>"
-			  "<size>9 9</size></plane></geometry></collision></link></model>" BOX("b0", "0 0 0.25 0 0 0",
+			  "name='c'><geometry><plane><normal>0 0 1</normal><size>9 "
+			  "9</size></plane></geometry></collision></link></model>" BOX("b0", "0 0 0.25 0 0 0",
 				  "0.5 0.5 0.5", "5", "0.2", "") BOX("b1", "0.02 0 0.75 0 0 0.3", "0.5 0.5 0.5", "5",
 				  "0.2", "") BOX("b2", "0 0.03 1.25 0 0 0", "0.5 0.5 0.5", "5", "0.2", "")
 				  BOX("b3", "-0.02 0 1.75 0 0 0.1", "0.5 0.5 0.5", "5", "0.2", "")
@@ -150,14 +143,11 @@ Test(physics, hinge_at_its_limit)
 	const double upper = 0.6;
 	start("0 0 -9.8",
 		"<model name='arm'><link name='l'><pose>0.5 0 2 0 0 "
-		"0</pose><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02"
-		"</iyy><izz>0.02</izz></inertia></inertial></link><joint name='j' "
-		"type='revolute'><parent>world</parent><child>l"
-		"</child><pose relative_to='__model__'>0 0 2 0 0 0</pose><axis><xyz expressed_in='__model__'>0 1 "
-		"0</xyz><limit>"
-		"<lower>-0.2</lower><upper>%g</upper></limit><dynamics><damping>0.5</damping></dynamics></axis></"
-		"joint></"
-		"model>",
+		"0</pose><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02</iyy><izz>0.02</izz></inertia></"
+		"inertial></link><joint name='j' type='revolute'><parent>world</parent><child>l</child><pose "
+		"relative_to='__model__'>0 0 2 0 0 0</pose><axis><xyz expressed_in='__model__'>0 1 "
+		"0</xyz><limit><lower>-0.2</lower><upper>%g</upper></limit><dynamics><damping>0.5</damping></"
+		"dynamics></axis></joint></model>",
 		upper);
 	run_until(10); /* falls by a positive angle about y, down to the stop */
 	struct troupe_pose p = pose_of("arm");
@@ -167,15 +157,13 @@ Test(physics, hinge_at_its_limit)
 Test(physics, hinge_limit_beyond_half_a_turn)
 {
 	/* a constant torque drives it through more than one turn, to a stop at 7 rad */
-	start("0 0 -9.8",
-		"<model name='wheel'><link name='l'><pose>0 0 2 0 0 "
-		"0</pose><gravity>false</gravity><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02"
-		"</iyy><izz>0.02</izz></inertia></inertial></link><joint name='j' "
-		"type='revolute'><parent>world</parent><child>l"
-		"</child><axis><xyz>0 0 "
-		"1</xyz><limit><lower>-1</lower><upper>7</upper></limit><dynamics><damping>0.1</damping>"
-		"<spring_reference>20</spring_reference><spring_stiffness>0.01</spring_stiffness></dynamics></axis></"
-		"joint></model>");
+	start("0 0 -9.8", "<model name='wheel'><link name='l'><pose>0 0 2 0 0 "
+			  "0</pose><gravity>false</gravity><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.02</"
+			  "iyy><izz>0.02</izz></inertia></inertial></link><joint name='j' "
+			  "type='revolute'><parent>world</parent><child>l</child><axis><xyz>0 0 "
+			  "1</xyz><limit><lower>-1</lower><upper>7</upper></limit><dynamics><damping>0.1</"
+			  "damping><spring_reference>20</spring_reference><spring_stiffness>0.01</spring_stiffness></"
+			  "dynamics></axis></joint></model>");
 	run_until(30);
 	struct troupe_pose p = pose_of("wheel");
 	double angle = 2 * atan2(p.qz, p.qw);
@@ -186,12 +174,10 @@ Test(physics, hinge_limit_beyond_half_a_turn)
 
 Test(physics, robot_drives_50_m_straight)
 {
-	start("0 0 -9.8",
-		"<model name='ground'><static>true</static><link name='l'><collision "
-		"name='c'><geometry><plane><normal>0 "
-		"0 1</normal>"
-		"<size>9 9</size></plane></geometry></collision></link></model><include><uri>file://" SOURCE_DIR
-		"/worlds/models/cart</uri><name>cart</name></include>");
+	start("0 0 -9.8", "<model name='ground'><static>true</static><link name='l'><collision "
+			  "name='c'><geometry><plane><normal>0 0 1</normal><size>9 "
+			  "9</size></plane></geometry></collision></link></model><include><uri>file://" SOURCE_DIR
+			  "/worlds/models/cart</uri><name>cart</name></include>");
 	command("/model/cart/cmd_vel", "linear: {x: 1}");
 	run_until(50.25); /* a quarter of a second is lost while the cart accelerates at 2 m/s2 */
 	struct troupe_pose p = pose_of("cart");
@@ -212,13 +198,14 @@ Test(physics, stack_that_touches_exactly_stands)
 	char models[3][700];
 	for (int i = 0; i < 3; i++)
 		snprintf(models[i], sizeof models[i],
-			"<model name='%s'><pose>%g %g %g 0 0 0</pose><link name='l'><inertial><mass>1</mass><inertia>"
-			"<ixx>0.0067</ixx><iyy>0.0067</iyy><izz>0.0067</izz></inertia></inertial><collision name='c'>"
-			"<geometry><box><size>0.2 0.2 0.2</size></box></geometry></collision></link></model>",
+			"<model name='%s'><pose>%g %g %g 0 0 0</pose><link "
+			"name='l'><inertial><mass>1</mass><inertia><ixx>0.0067</ixx><iyy>0.0067</iyy><izz>0.0067</"
+			"izz></inertia></inertial><collision name='c'><geometry><box><size>0.2 0.2 "
+			"0.2</size></box></geometry></collision></link></model>",
 			boxes[i].name, boxes[i].x, boxes[i].y, boxes[i].z);
 	start("0 0 -9.8",
-		"<model name='g'><static>true</static><link name='l'><collision name='c'><geometry><plane/></geometry>"
-		"</collision></link></model>%s%s%s",
+		"<model name='g'><static>true</static><link name='l'><collision "
+		"name='c'><geometry><plane/></geometry></collision></link></model>%s%s%s",
 		models[0], models[1], models[2]);
 	run_until(3);
 	for (int i = 0; i < 3; i++) {
@@ -272,20 +259,19 @@ Test(physics, gravity_changes_for_all)
 Test(physics, forces_of_a_step_that_is_begun_anew)
 {
 #define STACKED(name, pose)                                                                                            \
-	"<link name='" name "'><pose>" pose "</pose><inertial><mass>1</mass><inertia><ixx>0.0067</ixx><iyy>0.0067"     \
-	"</iyy><izz>0.0067</izz></inertia></inertial><collision name='c'><geometry><box><size>0.2 0.2 "                \
-	"0.2</size></box>"                                                                                             \
-	"</geometry></collision></link>"
+	"<link name='" name "'><pose>" pose                                                                            \
+	"</pose><inertial><mass>1</mass><inertia><ixx>0.0067</ixx><iyy>0.0067</iyy><izz>0.0067</izz></inertia></"      \
+	"inertial><collision name='c'><geometry><box><size>0.2 0.2 0.2</size></box></geometry></collision></link>"
 #define PUSHED(link, joint, kind, pose)                                                                                \
 	"<link name='" link "'><pose>" pose "</pose><gravity>false</gravity></link><joint name='" joint                \
-	"' type='" kind "'><parent>world</parent><child>" link "</child><axis><xyz>0 0 1</xyz></axis></joint><plugin " \
-	"name='gz::sim::systems::ApplyJointForce' filename='x'><joint_name>" joint "</joint_name></plugin>"
+	"' type='" kind "'><parent>world</parent><child>" link                                                         \
+	"</child><axis><xyz>0 0 1</xyz></axis></joint><plugin name='gz::sim::systems::ApplyJointForce' "               \
+	"filename='x'><joint_name>" joint "</joint_name></plugin>"
 	static const char *const seen[] = {"wheel", "slide"};
 	for (int i = 0; i < 2; i++) {
 		start("0 0 -9.8",
 			"<model name='g'><static>true</static><link name='l'><collision "
-			"name='c'><geometry><plane/></geometry>"
-			"</collision></link></model><model name='m' "
+			"name='c'><geometry><plane/></geometry></collision></link></model><model name='m' "
 			"canonical_link='%s'><self_collide>true</self_collide>" STACKED("a", "0 0 0.1 0 0 0")
 				STACKED("b", "0.05 0.03 0.3 0 0 0") STACKED("c", "0.02 0.05 0.5 0 0 0")
 					PUSHED("wheel", "j", "revolute", "5 0 5 0 0 0")

@@ -9,18 +9,18 @@
 TestSuite(piles, .fini = stop, .timeout = 120);
 
 #define FLOOR                                                                                                          \
-	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane/>"               \
-	"</geometry>%s</collision></link></model>"
+	"<model name='floor'><static>true</static><link name='l'><collision "                                          \
+	"name='c'><geometry><plane/></geometry>%s</collision></link></model>"
 
 static void add_box(struct text *out, const char *name, struct vec3 at, struct vec3 turn, struct vec3 size, double mass,
 	const char *surface)
 {
 	struct vec3 square = {size.x * size.x, size.y * size.y, size.z * size.z};
 	text_add(out,
-		"<model name='%s'><pose>%.9g %.9g %.9g %.9g %.9g %.9g</pose><link name='l'><inertial><mass>%.9g</mass>"
-		"<inertia><ixx>%.9g</ixx><iyy>%.9g</iyy><izz>%.9g</izz></inertia></inertial><collision "
-		"name='c'><geometry>"
-		"<box><size>%.9g %.9g %.9g</size></box></geometry><surface>%s</surface></collision></link></model>",
+		"<model name='%s'><pose>%.9g %.9g %.9g %.9g %.9g %.9g</pose><link "
+		"name='l'><inertial><mass>%.9g</mass><inertia><ixx>%.9g</ixx><iyy>%.9g</iyy><izz>%.9g</izz></inertia></"
+		"inertial><collision name='c'><geometry><box><size>%.9g %.9g "
+		"%.9g</size></box></geometry><surface>%s</surface></collision></link></model>",
 		name, at.x, at.y, at.z, turn.x, turn.y, turn.z, mass, mass * (square.y + square.z) / 12,
 		mass * (square.x + square.z) / 12, mass * (square.x + square.y) / 12, size.x, size.y, size.z, surface);
 }
@@ -216,10 +216,11 @@ Test(piles, a_slow_spin_ends_and_a_fast_one_does_not)
 		for (int i = 0; i < 4; i++)
 			add_box(&models, numbered("b", i), (struct vec3){0, 0, 0.2 * i + 0.1}, no_turn,
 				(struct vec3){0.2, 0.2, 0.2}, 1, "");
-		text_add(&models, "<model name='ball'><pose>0 0 0.9 0 0 0</pose><link name='l'><inertial><mass>1</mass>"
-				  "<inertia><ixx>0.004</ixx><iyy>0.004</iyy><izz>0.004</izz></inertia></inertial>"
-				  "<collision name='c'><geometry><sphere><radius>0.1</radius></sphere></geometry>"
-				  "</collision></link></model>");
+		text_add(&models, "<model name='ball'><pose>0 0 0.9 0 0 0</pose><link "
+				  "name='l'><inertial><mass>1</mass><inertia><ixx>0.004</ixx><iyy>0.004</"
+				  "iyy><izz>0.004</izz></inertia></inertial><collision "
+				  "name='c'><geometry><sphere><radius>0.1</radius></sphere></geometry></collision></"
+				  "link></model>");
 		begin("0 0 -9.8", &models);
 		body_of("ball")->w.z = fast ? 0.12 : 0.08;
 		run_until(4);
@@ -305,16 +306,15 @@ Test(piles, balls_bounce)
 	struct text models = {0};
 	double radius = 0.1, drop = 0.5, e = 0.5, top = 0;
 	text_add(&models, FLOOR,
-		"<surface><bounce><restitution_coefficient>1</restitution_coefficient><threshold>0.1</threshold>"
-		"</bounce></surface>");
+		"<surface><bounce><restitution_coefficient>1</restitution_coefficient><threshold>0.1</threshold></"
+		"bounce></surface>");
 	for (int i = 0; i < 9; i++)
 		text_add(&models,
 			"<model name='b%d'><pose>%.9g 0 %.9g 0 0 0</pose><link name='l'><collision "
-			"name='c'><geometry><sphere>"
-			"<radius>%g</radius></sphere></geometry><surface><bounce><restitution_coefficient>%g"
-			"</restitution_coefficient><threshold>0.1</threshold></bounce><friction><ode><mu>0</mu><mu2>0</"
-			"mu2>"
-			"</ode></friction></surface></collision></link></model>",
+			"name='c'><geometry><sphere><radius>%g</radius></sphere></"
+			"geometry><surface><bounce><restitution_coefficient>%g</"
+			"restitution_coefficient><threshold>0.1</threshold></bounce><friction><ode><mu>0</mu><mu2>0</"
+			"mu2></ode></friction></surface></collision></link></model>",
 			i, 0.1999 * i, radius + drop, radius, e);
 	begin("0 0 -9.8", &models);
 	double fall_s = sqrt(2 * drop / G);
@@ -354,10 +354,8 @@ Test(piles, a_belt_carries_a_stack)
 			if (part == (last ? 1 : 0))
 				text_add(&models,
 					"<model name='belt'><static>%d</static><pose>0 0 0.1 0 0 0</pose><link "
-					"name='l'>"
-					"<kinematic>%d</kinematic><collision name='c'><geometry><box><size>20 1 "
-					"0.2</size>"
-					"</box></geometry></collision></link><plugin filename='x' "
+					"name='l'><kinematic>%d</kinematic><collision name='c'><geometry><box><size>20 "
+					"1 0.2</size></box></geometry></collision></link><plugin filename='x' "
 					"name='gz::sim::systems::TrackController'><link>l</link></plugin></model>",
 					!kinematic, kinematic);
 			else

@@ -32,8 +32,7 @@ static const struct shape {
 	{"hulls of a stool", "<mesh><uri>" FILES "stool.obj</uri></mesh>", "0 0 0.7", 0},
 	{"polyline",
 		"<polyline><point>-0.3 -0.2</point><point>0.3 -0.2</point><point>0.3 0.2</point><point>0 "
-		"0</point><point>-0.3 "
-		"0.2</point><height>0.3</height></polyline>",
+		"0</point><point>-0.3 0.2</point><height>0.3</height></polyline>",
 		"0 0 0.2", 0},
 };
 
@@ -52,8 +51,7 @@ static const struct ground {
 		false},
 	{"polyline",
 		"<polyline><point>-2 -2</point><point>2 -2</point><point>2 2</point><point>-2 "
-		"2</point><height>0.6</height>"
-		"</polyline>",
+		"2</point><height>0.6</height></polyline>",
 		0.6, false},
 };
 
@@ -66,9 +64,9 @@ static void add(struct text *out, const char *name, bool is_static, double x, do
 	const char *geometry)
 {
 	text_add(out,
-		"<model name='%s'><static>%d</static><pose>%g 0 %.17g %s</pose><link name='l'><inertial><mass>%g</mass>"
-		"<inertia><ixx>%g</ixx><iyy>%g</iyy><izz>%g</izz></inertia></inertial><collision name='c'><geometry>%s"
-		"</geometry></collision></link></model>",
+		"<model name='%s'><static>%d</static><pose>%g 0 %.17g %s</pose><link "
+		"name='l'><inertial><mass>%g</mass><inertia><ixx>%g</ixx><iyy>%g</iyy><izz>%g</izz></inertia></"
+		"inertial><collision name='c'><geometry>%s</geometry></collision></link></model>",
 		name, is_static, x, z, rpy, mass, mass * 0.02, mass * 0.02, mass * 0.02, geometry);
 }
 
@@ -176,10 +174,10 @@ Test(shapes, heightmaps_turned_over)
 		start("0 0 -9.8",
 			"<model name='ground'><static>true</static><link name='l'><collision "
 			"name='c'><geometry><heightmap><uri>" FILES
-			"bowl.png</uri><size>6 6 %s</size></heightmap></geometry></collision></link></model>"
-			"<model name='ball'><pose>0 0 2 0 0 0</pose><link name='l'><collision "
-			"name='c'><geometry><sphere>"
-			"<radius>0.3</radius></sphere></geometry></collision></link></model>",
+			"bowl.png</uri><size>6 6 %s</size></heightmap></geometry></collision></link></model><model "
+			"name='ball'><pose>0 0 2 0 0 0</pose><link name='l'><collision "
+			"name='c'><geometry><sphere><radius>0.3</radius></sphere></geometry></collision></link></"
+			"model>",
 			turned ? "-1.5" : "1.5");
 		run_until(1);
 		rests[turned] = pose_of("ball").z;
@@ -243,10 +241,9 @@ Test(shapes, slide_down_a_ramp)
 Test(shapes, rest_on_a_ridge)
 {
 	start("0 0 -9.8", "<model name='roof'><static>true</static><pose>0 0 0 1.5707963267948966 0 0</pose><link "
-			  "name='l'><collision "
-			  "name='c'><pose>0 0 -2 0 0 0</pose><geometry><polyline><point>-1 0</point><point>1 "
-			  "0</point><point>0 0.5</point>"
-			  "<height>4</height></polyline></geometry></collision></link></model>" LOOSE(
+			  "name='l'><collision name='c'><pose>0 0 -2 0 0 0</pose><geometry><polyline><point>-1 "
+			  "0</point><point>1 0</point><point>0 "
+			  "0.5</point><height>4</height></polyline></geometry></collision></link></model>" LOOSE(
 				  "plank", "0 0 0.552 0 0 0", "0.2", "<box><size>1 0.4 0.1</size></box>", "1"));
 	run_until(0.5);
 	struct troupe_pose p = pose_of("plank");
@@ -364,8 +361,8 @@ Test(shapes, static_models_are_the_same_inside_of_others)
 	} halls[] = {
 		{"room", room, "1 0 -9.8", {.x = 1.8, .y = 0.5, .z = 0.4}},
 		{"polyline",
-			"<polyline><point>-2 -2</point><point>2 -2</point><point>2 2</point><point>-2 2</point>"
-			"<height>0.1</height></polyline>",
+			"<polyline><point>-2 -2</point><point>2 -2</point><point>2 2</point><point>-2 "
+			"2</point><height>0.1</height></polyline>",
 			"0 0 -9.8", {.x = -1, .y = 0.5, .z = 0.3}},
 		{"heightmap",
 			"<heightmap><uri>" FILES "flat.png</uri><size>10 10 0.1</size><pos>0 0 0.1</pos></heightmap>",
@@ -466,9 +463,8 @@ static void add_can(struct text *out, const char *name, double x, double z, cons
 	shapes_turn_back(back);
 	text_add(out,
 		"<model name='%s'><pose>%.9g 0 %.17g 0 0 0.3</pose><link "
-		"name='l'><inertial><mass>200</mass><inertia><ixx>%.9g"
-		"</ixx><iyy>%.9g</iyy><izz>%.9g</izz></inertia></inertial><collision name='c'><pose>0 0 0 %s</pose>"
-		"<geometry><mesh><uri>%s</uri><scale>%.17g %.17g "
+		"name='l'><inertial><mass>200</mass><inertia><ixx>%.9g</ixx><iyy>%.9g</iyy><izz>%.9g</izz></inertia></"
+		"inertial><collision name='c'><pose>0 0 0 %s</pose><geometry><mesh><uri>%s</uri><scale>%.17g %.17g "
 		"%.17g</scale></mesh></geometry></collision></link></model>",
 		name, x, z, 20 * s * s, 20 * s * s, 20 * s * s, back, path, mesh, mesh, mesh);
 }
@@ -484,8 +480,8 @@ static void stand(const struct rounded *can, const char *path)
 	text_add(&text, "%s", STATIC("<plane/>", "1"));
 	for (size_t g = 0; g < ARRAY_LEN(under); g++) {
 		text_add(&text,
-			"<model name='ground%zu'><static>true</static><pose>%.9g 0 %.9g 0 0 0</pose><link name='l'>"
-			"<collision name='c'><geometry>",
+			"<model name='ground%zu'><static>true</static><pose>%.9g 0 %.9g 0 0 0</pose><link "
+			"name='l'><collision name='c'><geometry>",
 			g, 8 * s * (double)(g + 1), above);
 		text_add(&text, "%s%.9g %.9g %.9g%s", under[g].begin, under[g].x * s, under[g].y * s, under[g].z * s,
 			under[g].end);

@@ -16,8 +16,7 @@ static const char *floor_of(size_t which, const char *surface)
 	static char text[2000];
 	snprintf(text, sizeof text,
 		"<model name='floor'><static>true</static><link name='l'><collision "
-		"name='c'><geometry>%s</geometry><surface>"
-		"%s</surface></collision></link></model>",
+		"name='c'><geometry>%s</geometry><surface>%s</surface></collision></link></model>",
 		floors[which][1], surface);
 	return text;
 }
@@ -26,9 +25,8 @@ static void add_model(struct text *out, const char *name, const char *pose, cons
 {
 	text_add(out,
 		"<model name='%s'><pose>%s</pose><link "
-		"name='l'><inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy>"
-		"<izz>0.1</izz></inertia></inertial><collision name='c'><geometry>%s</geometry><surface>%s</surface>"
-		"</collision></link></model>",
+		"name='l'><inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></"
+		"inertial><collision name='c'><geometry>%s</geometry><surface>%s</surface></collision></link></model>",
 		name, pose, geometry, surface);
 }
 
@@ -104,12 +102,10 @@ Test(surfaces, self_collide)
 	for (int self = 0; self < 2; self++) {
 		start("0 0 -9.8",
 			"%s<model name='pair'><self_collide>%d</self_collide><link name='low'><pose>0 0 0.1 0 0 "
-			"0</pose><collision "
-			"name='c'><geometry>" BOX
-			"</geometry></collision></link><link name='high'><pose>0 0 0.35 0 0 0</pose>"
-			"<collision name='c'><geometry>" BOX
-			"</geometry></collision></link></model><model name='probe'><pose>0 0 3 "
-			"0 0 0</pose><link name='l'><collision name='c'><geometry>" BALL
+			"0</pose><collision name='c'><geometry>" BOX
+			"</geometry></collision></link><link name='high'><pose>0 0 0.35 0 0 0</pose><collision "
+			"name='c'><geometry>" BOX "</geometry></collision></link></model><model name='probe'><pose>0 0 "
+						  "3 0 0 0</pose><link name='l'><collision name='c'><geometry>" BALL
 			"</geometry></collision></link></model>",
 			floor_of(0, ""), self);
 		run_until(3);
@@ -151,13 +147,12 @@ Test(surfaces, friction_direction_of_the_floor)
 			start("3 3 -9.8",
 				"<model name='floor'><static>true</static><pose>0 0 0 0 0 %s</pose><link "
 				"name='l'><collision "
-				"name='c'><geometry>%s</geometry><surface><friction><ode><mu>0.1</mu><mu2>0.9</mu2>"
-				"<fdir1>1 0 0</fdir1></ode></friction></surface></collision></link></model>"
-				"<model name='block'><pose>0 0 0.0995 0 0 0</pose><link "
-				"name='l'><inertial><mass>2</mass>"
-				"<inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial><collision "
-				"name='c'>"
-				"<geometry>" BOX "</geometry></collision></link></model>",
+				"name='c'><geometry>%s</geometry><surface><friction><ode><mu>0.1</mu><mu2>0.9</"
+				"mu2><fdir1>1 0 0</fdir1></ode></friction></surface></collision></link></model><model "
+				"name='block'><pose>0 0 0.0995 0 0 0</pose><link "
+				"name='l'><inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></"
+				"inertia></inertial><collision name='c'><geometry>" BOX
+				"</geometry></collision></link></model>",
 				turned ? "1.5707963267948966" : "0", floors[f][1]);
 			run_until(1);
 			struct troupe_pose p = pose_of("block");
@@ -175,10 +170,10 @@ Test(surfaces, planes_that_lean)
 		double x = leans[i][0], y = leans[i][1], length = sqrt(1 + x * x + y * y);
 		start("0 0 -9.8",
 			"<model name='floor'><static>true</static><link name='l'><collision "
-			"name='c'><geometry><plane><normal>"
-			"%g %g 1</normal></plane></geometry></collision></link></model>"
-			"<model name='ball'><pose>0 0 0.5 0 0 0</pose><link name='l'><collision "
-			"name='c'><geometry>" BALL "</geometry></collision></link></model>",
+			"name='c'><geometry><plane><normal>%g %g "
+			"1</normal></plane></geometry></collision></link></model><model name='ball'><pose>0 0 0.5 0 0 "
+			"0</pose><link name='l'><collision name='c'><geometry>" BALL
+			"</geometry></collision></link></model>",
 			x, y);
 		run_until(2);
 		struct troupe_pose p = pose_of("ball");
@@ -198,8 +193,7 @@ Test(surfaces, correcting_velocity)
 			struct text models = {0}, world = {0}, surface = {0};
 			text_add(&world,
 				"<ode><constraints><contact_max_correcting_vel>%s</contact_max_correcting_vel></"
-				"constraints>"
-				"</ode>",
+				"constraints></ode>",
 				cases[i].world);
 			text_add(&surface, "<contact><ode><max_vel>%s</max_vel></ode></contact>", cases[i].surface);
 			add_model(&models, "deep", "0 0 0.15 0 0 0", BALL, surface.at);
@@ -224,10 +218,9 @@ Test(surfaces, friction_between_two_that_slide)
 	for (size_t f = 0; f < ARRAY_LEN(floors); f++) {
 		struct text models = {0};
 		text_add(&models, "<model name='plate'><pose>0 0 0.1 0 0 0</pose><link "
-				  "name='l'><inertial><mass>1000</mass><inertia>"
-				  "<ixx>1e3</ixx><iyy>1e3</iyy><izz>1e3</izz></inertia></inertial><collision "
-				  "name='c'><geometry><box>"
-				  "<size>4 4 0.2</size></box></geometry></collision></link></model>");
+				  "name='l'><inertial><mass>1000</mass><inertia><ixx>1e3</ixx><iyy>1e3</iyy><izz>1e3</"
+				  "izz></inertia></inertial><collision name='c'><geometry><box><size>4 4 "
+				  "0.2</size></box></geometry></collision></link></model>");
 		add_model(&models, "block", "0 0 0.3 0 0 0", BOX,
 			"<friction><ode><mu>0.1</mu><mu2>0.1</mu2></ode></friction>");
 		begin(f, "0 -5 -9.8", "<friction><ode><mu>0</mu><mu2>0</mu2></ode></friction>", &models);
@@ -277,8 +270,7 @@ Test(surfaces, torsional_friction)
 			struct text models = {0};
 			add_model(&models, "ball", "0 0 0.2 0 0 0", BALL,
 				patch ? "<friction><torsional><coefficient>0.5</coefficient><patch_radius>0.05</"
-					"patch_radius>"
-					"</torsional></friction>"
+					"patch_radius></torsional></friction>"
 				      : "");
 			begin(f, "0 0 -9.8", "", &models);
 			run_until(0.1);
@@ -546,11 +538,11 @@ Test(surfaces, mirrored_meshes)
 		double x = signs & 1 ? -1 : 1, y = signs & 2 ? -1 : 1, z = signs & 4 ? -1 : 1;
 		start("0 0 -9.8",
 			"<model name='floor'><static>true</static><link name='l'><collision "
-			"name='c'><geometry>" MESH_BLOCK "</geometry></collision></link></model><model "
-			"name='ball'><pose>0.5 0.4 0.45 0 0 0</pose><link name='l'>"
-			"<collision name='c'><geometry>" BALL
-			"</geometry></collision></link></model><model name='block'><pose>"
-			"-0.4 -0.8 0.45 0 0 0</pose><link name='l'><collision name='c'><geometry>" MESH_BLOCK
+			"name='c'><geometry>" MESH_BLOCK
+			"</geometry></collision></link></model><model name='ball'><pose>0.5 0.4 0.45 0 0 0</pose><link "
+			"name='l'><collision name='c'><geometry>" BALL
+			"</geometry></collision></link></model><model name='block'><pose>-0.4 -0.8 0.45 0 0 "
+			"0</pose><link name='l'><collision name='c'><geometry>" MESH_BLOCK
 			"</geometry></collision></link></model>",
 			2 * x, 3 * y, 0.5 * z, 0.4 * x, 0.4 * y, 0.4 * z);
 		run_until(0.5);
@@ -565,9 +557,8 @@ Test(surfaces, plane_on_a_model_that_moves)
 	start("0 0 -9.8",
 		"%s<model name='m'><pose>0 0 0.3 0 0 0</pose><link name='l'><collision name='p'><geometry>" PLANE
 		"</geometry></collision><collision name='b'><geometry>" BOX
-		"</geometry></collision></link></model><model "
-		"name='other'><pose>3 0 0.11 0 0 0</pose><link name='l'><collision name='b'><geometry>" BOX
-		"</geometry></collision></link></model>",
+		"</geometry></collision></link></model><model name='other'><pose>3 0 0.11 0 0 0</pose><link "
+		"name='l'><collision name='b'><geometry>" BOX "</geometry></collision></link></model>",
 		floor_of(0, ""));
 	run_until(1);
 	expect("a box with a plane on it rests at, m", pose_of("m").z, 0.1, 1.1e-3);

@@ -94,8 +94,8 @@ static void add_axis(
 	if (axis->effort > 0)
 		text_add(out, "<effort>%g</effort>", axis->effort);
 	text_add(out,
-		"</limit><dynamics><damping>%g</damping><friction>%g</friction><spring_stiffness>%g</spring_stiffness>"
-		"<spring_reference>%.17g</spring_reference></dynamics></%s>",
+		"</limit><dynamics><damping>%g</damping><friction>%g</friction><spring_stiffness>%g</"
+		"spring_stiffness><spring_reference>%.17g</spring_reference></dynamics></%s>",
 		axis->damping, axis->friction, axis->spring, negated ? -axis->reference : axis->reference, tag);
 }
 
@@ -115,8 +115,8 @@ static void add_joint(struct text *out, const struct way *way, const struct axis
 	const char *arm = way->to_world ? "m::l" : "l", *rock = way->to_world ? "rock::l" : "rock";
 	const char *frame = way->to_world ? "rock" : "__model__";
 	text_add(out,
-		"<joint name='j' type='%s'><pose relative_to='rock'/><parent>%s</parent><child>%s</child>"
-		"<screw_thread_pitch>0.7</screw_thread_pitch>",
+		"<joint name='j' type='%s'><pose "
+		"relative_to='rock'/><parent>%s</parent><child>%s</child><screw_thread_pitch>0.7</screw_thread_pitch>",
 		way->kind, way->exchanged ? arm : rock, way->exchanged ? rock : arm);
 	if (second)
 		add_axis(out, "axis", frame, (struct vec3){1, 0, 0}, false, &none);
@@ -134,13 +134,13 @@ static void write_arm(const struct way *way, const struct axis *axis, char body[
 	if (way->to_world)
 		text_add(&out, "<model name='rock'><static>true</static>%s<link name='l'/></model>", turn.at);
 	text_add(&out,
-		"<model name='m' canonical_link='l'>%s<link name='l'><pose>0.5 0 0 0 0 0</pose><inertial><mass>1</mass>"
-		"<inertia><ixx>0.02</ixx><iyy>0.03</iyy><izz>0.04</izz></inertia></inertial></link>",
+		"<model name='m' canonical_link='l'>%s<link name='l'><pose>0.5 0 0 0 0 "
+		"0</pose><inertial><mass>1</mass><inertia><ixx>0.02</ixx><iyy>0.03</iyy><izz>0.04</izz></inertia></"
+		"inertial></link>",
 		turn.at);
 	if (!way->to_world) {
-		text_add(&out,
-			"<link name='rock'/><joint name='hold' type='fixed'><parent>world</parent><child>rock</child>"
-			"</joint>");
+		text_add(&out, "<link name='rock'/><joint name='hold' "
+			       "type='fixed'><parent>world</parent><child>rock</child></joint>");
 		add_joint(&out, way, axis);
 	}
 	if (axis->system)
@@ -271,8 +271,8 @@ static void turns_by_formula(const struct inertia *in, struct vec3 n)
 	start("0 0 0",
 		"<model name='m'>%s<joint name='j' type='revolute'><parent>world</parent><child>l</child><pose "
 		"relative_to='__model__'/><axis><xyz expressed_in='__model__'>%.17g %.17g "
-		"%.17g</xyz></axis></joint><plugin "
-		"name='gz::sim::systems::ApplyJointForce' filename='x'><joint_name>j</joint_name></plugin></model>",
+		"%.17g</xyz></axis></joint><plugin name='gz::sim::systems::ApplyJointForce' "
+		"filename='x'><joint_name>j</joint_name></plugin></model>",
 		in->links, n.x, n.y, n.z);
 	command("/model/m/joint/j/cmd_force", "data: 0.8");
 	run_until(time_s);
@@ -357,12 +357,10 @@ Test(symmetry, damping_of_each_kind)
 		start("0 0 -9.8",
 			"<model name='falls'><link name='l'><velocity_decay>%s</velocity_decay></link></model><model "
 			"name='m'><pose>5 0 0 0 0 0</pose><link "
-			"name='l'><velocity_decay>%s</velocity_decay></link><joint "
-			"name='j' type='revolute'><parent>world</parent><child>l</child><axis><xyz>0 0 "
-			"1</xyz></axis></joint>"
-			"<plugin name='gz::sim::systems::ApplyJointForce' "
-			"filename='x'><joint_name>j</joint_name></plugin>"
-			"</model>",
+			"name='l'><velocity_decay>%s</velocity_decay></link><joint name='j' "
+			"type='revolute'><parent>world</parent><child>l</child><axis><xyz>0 0 "
+			"1</xyz></axis></joint><plugin name='gz::sim::systems::ApplyJointForce' "
+			"filename='x'><joint_name>j</joint_name></plugin></model>",
 			kinds[i].decay, kinds[i].decay);
 		command("/model/m/joint/j/cmd_force", "data: 3");
 		run_until(0.5);
@@ -377,8 +375,9 @@ Test(symmetry, damping_of_each_kind)
 /* Slow motion is damped, however slow it is. */
 Test(symmetry, damping_of_slow_motion)
 {
-	start("0 0 0", "<model name='m'><link name='l'><velocity_decay><linear>0.01</linear><angular>0.02</angular>"
-		       "</velocity_decay></link></model>");
+	start("0 0 0", "<model name='m'><link "
+		       "name='l'><velocity_decay><linear>0.01</linear><angular>0.02</angular></velocity_decay></link></"
+		       "model>");
 	command("/world/w/set_velocity", "name: 'm' linear {x: 1e-4} angular {z: 2e-4}");
 	run_until(0.5);
 	struct troupe_pose p = pose_of("m");
@@ -393,8 +392,8 @@ Test(symmetry, gravity_of_welded_links)
 	for (int which = 0; which < 2; which++) {
 		start("0 0 -9.8",
 			"<model name='m'><link name='a'><gravity>%d</gravity></link><link "
-			"name='b'><gravity>%d</gravity></link>"
-			"<joint name='weld' type='fixed'><parent>a</parent><child>b</child></joint></model>",
+			"name='b'><gravity>%d</gravity></link><joint name='weld' "
+			"type='fixed'><parent>a</parent><child>b</child></joint></model>",
 			which, !which);
 		run_until(0.5);
 		expect("falls with its weightless half: m", pose_of("m").z, -G * 0.5 * 0.501 / 2, 1e-9);
@@ -408,18 +407,15 @@ Test(symmetry, damping_of_welded_links)
 		"<linear>0.004</linear><angular>0.012</angular>", "<linear>0.009</linear><angular>0.003</angular>"};
 	for (int order = 0; order < 2; order++) {
 		start("0 0 -9.8",
-			"<model name='falls'><link name='a'><velocity_decay>%s</velocity_decay></link><link name='b'>"
-			"<velocity_decay>%s</velocity_decay></link><joint name='w' "
-			"type='fixed'><parent>a</parent><child>b</child>"
-			"</joint></model><model name='m'><pose>5 0 0 0 0 0</pose><link "
-			"name='l'><velocity_decay>%s</velocity_decay>"
-			"</link><link name='b'><velocity_decay>%s</velocity_decay></link><joint name='w' "
-			"type='fixed'><parent>l"
-			"</parent><child>b</child></joint><joint name='j' "
-			"type='revolute'><parent>world</parent><child>l</child>"
-			"<axis><xyz>0 0 1</xyz></axis></joint><plugin name='gz::sim::systems::ApplyJointForce' "
-			"filename='x'>"
-			"<joint_name>j</joint_name></plugin></model>",
+			"<model name='falls'><link name='a'><velocity_decay>%s</velocity_decay></link><link "
+			"name='b'><velocity_decay>%s</velocity_decay></link><joint name='w' "
+			"type='fixed'><parent>a</parent><child>b</child></joint></model><model name='m'><pose>5 0 0 0 "
+			"0 0</pose><link name='l'><velocity_decay>%s</velocity_decay></link><link "
+			"name='b'><velocity_decay>%s</velocity_decay></link><joint name='w' "
+			"type='fixed'><parent>l</parent><child>b</child></joint><joint name='j' "
+			"type='revolute'><parent>world</parent><child>l</child><axis><xyz>0 0 "
+			"1</xyz></axis></joint><plugin name='gz::sim::systems::ApplyJointForce' "
+			"filename='x'><joint_name>j</joint_name></plugin></model>",
 			decays[order], decays[1 - order], decays[order], decays[1 - order]);
 		command("/model/m/joint/j/cmd_force", "data: 6");
 		run_until(0.5);
@@ -435,9 +431,8 @@ Test(symmetry, damping_of_welded_links)
 /* A wheel and a slide of 1 kg (m2) that coast after a push of `steps` steps, without friction. */
 #define COASTING(name, kind, more)                                                                                     \
 	"<model name='" name "'><link name='l'/><joint name='j' type='" kind                                           \
-	"'><parent>world</parent><child>l</child>"                                                                     \
-	"<axis><xyz>0 0 1</xyz></axis></joint><plugin name='gz::sim::systems::ApplyJointForce' "                       \
-	"filename='x'><joint_name>j</joint_name></plugin>" more "</model>"
+	"'><parent>world</parent><child>l</child><axis><xyz>0 0 1</xyz></axis></joint><plugin "                        \
+	"name='gz::sim::systems::ApplyJointForce' filename='x'><joint_name>j</joint_name></plugin>" more "</model>"
 
 static void push(const char *model, double force)
 {
@@ -487,8 +482,9 @@ Test(symmetry, held_at_either_end)
 #define NESTED "<model name='n'><static>true</static><link name='k'/></model>"
 #define HELD(name, parent, child)                                                                                      \
 	"<model name='" name "'><link name='l'/>" NESTED "<joint name='j' type='revolute'><parent>" parent             \
-	"</parent><child>" child "</child><axis><xyz>0 0 1</xyz></axis></joint><plugin "                               \
-	"name='gz::sim::systems::ApplyJointForce' filename='x'><joint_name>j</joint_name></plugin></model>"
+	"</parent><child>" child                                                                                       \
+	"</child><axis><xyz>0 0 1</xyz></axis></joint><plugin name='gz::sim::systems::ApplyJointForce' "               \
+	"filename='x'><joint_name>j</joint_name></plugin></model>"
 	want.sleepless = false;
 	start("0 0 0", HELD("parent", "n::k", "l") HELD("child", "l", "n::k"));
 	push("parent", 0.5);

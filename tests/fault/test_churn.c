@@ -170,14 +170,12 @@ static char *drift_world(void)
 	text_add(&out, "<plugin name='gz::sim' filename='x'>");
 	for (int i = 0; i < 2; i++)
 		text_add(&out,
-			"<performer name='p%d'><ref>%s</ref><geometry><box><size>1 1 1</size></box></geometry>"
-			"</performer>",
+			"<performer name='p%d'><ref>%s</ref><geometry><box><size>1 1 "
+			"1</size></box></geometry></performer>",
 			i, models[i].name);
-	text_add(&out,
-		"<level name='home'><geometry><box><size>10 10 10</size></box></geometry><ref>crate</ref></level>"
-		"<level name='next'><pose>11 0 0 0 0 0</pose><geometry><box><size>10 10 "
-		"10</size></box></geometry></level>"
-		"</plugin></world></sdf>");
+	text_add(&out, "<level name='home'><geometry><box><size>10 10 "
+		       "10</size></box></geometry><ref>crate</ref></level><level name='next'><pose>11 0 0 0 0 "
+		       "0</pose><geometry><box><size>10 10 10</size></box></geometry></level></plugin></world></sdf>");
 	return out.at;
 }
 

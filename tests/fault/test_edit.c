@@ -217,24 +217,24 @@ static void add_box(struct text *out, const char *name, double x, double y, doub
 	const char *more)
 {
 	text_add(out,
-		"<model name='%s'><static>%s</static><pose>%g %g %g 0 0 0</pose><link name='l'><collision name='c'>"
-		"<geometry><box><size>%s</size></box></geometry></collision></link>%s</model>",
+		"<model name='%s'><static>%s</static><pose>%g %g %g 0 0 0</pose><link name='l'><collision "
+		"name='c'><geometry><box><size>%s</size></box></geometry></collision></link>%s</model>",
 		name, is_static ? "true" : "false", x, y, z, size, more);
 }
 
 static void begin_world(struct text *out)
 {
-	text_add(out, "<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.002"
-		      "</max_step_size><real_time_factor>0</real_time_factor></physics><model name='bottom'>"
-		      "<static>true</static><pose>0 0 -4 0 0 0</pose><link name='l'><collision name='c'><geometry>"
-		      "<plane/></geometry></collision></link></model>");
+	text_add(out, "<sdf version='1.9'><world name='w'><physics name='p' "
+		      "type='ode'><max_step_size>0.002</max_step_size><real_time_factor>0</real_time_factor></"
+		      "physics><model name='bottom'><static>true</static><pose>0 0 -4 0 0 0</pose><link "
+		      "name='l'><collision name='c'><geometry><plane/></geometry></collision></link></model>");
 }
 
 static void add_level(struct text *out, const char *name, double x, const char *size, const char *refs)
 {
 	text_add(out,
-		"<level name='%s'><pose>%g 0 0 0 0 0</pose><geometry><box><size>%s</size></box></geometry>"
-		"<buffer>0.5</buffer>%s</level>",
+		"<level name='%s'><pose>%g 0 0 0 0 "
+		"0</pose><geometry><box><size>%s</size></box></geometry><buffer>0.5</buffer>%s</level>",
 		name, x, size, refs);
 }
 
@@ -287,18 +287,17 @@ static char *make_world(void)
 	add_box(&out, "lamp", -2, 7.6, -0.1, "0.3 0.3 0.3", false, "");
 	add_box(&out, "left", 6, 10, -3.75, "0.5 0.5 0.5", false, VELOCITY);
 	add_box(&out, "right", 6, 11, -3.75, "0.5 0.5 0.5", false, "");
-	text_add(&out,
-		"<actor name='walker'><pose>0 14 0.5 0 0 0</pose><link name='l'>" GEOMETRY_BOX(
-			"0.4 0.4 1") "</link><script><loop>true</loop><trajectory id='0' "
-				     "type='w'><waypoint><time>0</time><pose>-2 0 0 0 0 0"
-				     "</pose></waypoint><waypoint><time>1</time><pose>2 0 0 0 0 "
-				     "0</pose></waypoint><waypoint><time>2</time>"
-				     "<pose>-2 0 0 0 0 0</pose></waypoint></trajectory></script></actor>"
-				     "<light name='sun' type='directional'/><light name='lamp' type='point'/>"
-				     "<joint name='chain' type='fixed'><parent>hook</parent><child>lamp</child></joint>"
-				     "<joint name='tie' type='revolute'><pose relative_to='left'>0 0 0 0 0 "
-				     "0</pose><parent>left</parent>"
-				     "<child>right</child><axis><xyz>0 0 1</xyz></axis></joint>");
+	text_add(&out, "<actor name='walker'><pose>0 14 0.5 0 0 0</pose><link name='l'>" GEOMETRY_BOX(
+			       "0.4 0.4 1") "</link><script><loop>true</loop><trajectory id='0' "
+					    "type='w'><waypoint><time>0</time><pose>-2 0 0 0 0 "
+					    "0</pose></waypoint><waypoint><time>1</time><pose>2 0 0 0 0 "
+					    "0</pose></waypoint><waypoint><time>2</time><pose>-2 0 0 0 0 "
+					    "0</pose></waypoint></trajectory></script></actor><light name='sun' "
+					    "type='directional'/><light name='lamp' type='point'/><joint name='chain' "
+					    "type='fixed'><parent>hook</parent><child>lamp</child></joint><joint "
+					    "name='tie' type='revolute'><pose relative_to='left'>0 0 0 0 0 "
+					    "0</pose><parent>left</parent><child>right</child><axis><xyz>0 0 "
+					    "1</xyz></axis></joint>");
 	return end_world(&out, &levels);
 }
 
@@ -330,29 +329,27 @@ static const char *const kinds[] = {
 									      "0.2 0.6 0.2") "</link><joint name='j' "
 											     "type='revolute'><parent>"
 											     "l</parent><child>k</"
-											     "child><axis>"
-											     "<xyz>0 0 "
+											     "child><axis><xyz>0 0 "
 											     "1</xyz></axis></"
 											     "joint><plugin "
 											     "name='gz::sim::systems::"
 											     "JointController' "
-											     "filename='x'>"
-											     "<joint_name>j</"
-											     "joint_name></plugin></"
+											     "filename='x'><joint_name>"
+											     "j</joint_name></plugin></"
 											     "model>",
-	"<model name='m'><link name='l'><collision name='c'><geometry><sphere><radius>0.3</radius></sphere></geometry>"
-	"</collision></link></model>",
+	"<model name='m'><link name='l'><collision "
+	"name='c'><geometry><sphere><radius>0.3</radius></sphere></geometry></collision></link></model>",
 	"<actor name='m'><link name='l'>" GEOMETRY_BOX(
-		"0.3 0.3 0.8") "</link><script><loop>true</loop><trajectory id='0'"
-			       " type='w'><waypoint><time>0</time><pose>0 0 0.5 0 0 "
-			       "0</pose></waypoint><waypoint><time>1</time><pose>0 1 0.5 0 0 0"
-			       "</pose></waypoint><waypoint><time>2</time><pose>0 0 0.5 0 0 "
+		"0.3 0.3 0.8") "</link><script><loop>true</loop><trajectory id='0' "
+			       "type='w'><waypoint><time>0</time><pose>0 0 0.5 0 0 "
+			       "0</pose></waypoint><waypoint><time>1</time><pose>0 1 0.5 0 0 "
+			       "0</pose></waypoint><waypoint><time>2</time><pose>0 0 0.5 0 0 "
 			       "0</pose></waypoint></trajectory></script></actor>",
-	"<model name='m'><link name='l'><inertial><mass>5</mass></inertial><collision name='c'><geometry><mesh>"
-	"<scale>0.4 0.4 0.4</scale><uri>models/shapes/block.obj</uri></mesh></geometry></collision></link></model>",
+	"<model name='m'><link name='l'><inertial><mass>5</mass></inertial><collision "
+	"name='c'><geometry><mesh><scale>0.4 0.4 "
+	"0.4</scale><uri>models/shapes/block.obj</uri></mesh></geometry></collision></link></model>",
 	"<model name='m'><static>true</static><link name='l'><collision name='c'><geometry><mesh><scale>0.3 0.3 "
-	"0.3</scale>"
-	"<uri>models/shapes/ramp.dae</uri></mesh></geometry></collision></link></model>",
+	"0.3</scale><uri>models/shapes/ramp.dae</uri></mesh></geometry></collision></link></model>",
 	"<light name='m' type='point'/>",
 };
 
@@ -370,8 +367,7 @@ static void add_create(lines *commands, uint64_t *dice, uint64_t step)
 	char pose[160];
 	random_place(dice, pose);
 	add(commands, step, "/world/w/create",
-		"name: 'new_%u' allow_renaming: %s sdf: \"<sdf version='1.9'>%s</sdf>\" "
-		"pose {%s}",
+		"name: 'new_%u' allow_renaming: %s sdf: \"<sdf version='1.9'>%s</sdf>\" pose {%s}",
 		random_below(dice, 6), random_below(dice, 8) ? "false" : "true",
 		kinds[random_below(dice, ARRAY_LEN(kinds))], pose);
 }
@@ -638,10 +634,9 @@ struct wake_case {
 #define BOX_SDF "<sdf version='1.9'><model name='m'><link name='l'>" GEOMETRY_BOX("0.4 0.4 0.4") "</link></model></sdf>"
 #define ACTOR_SDF                                                                                                      \
 	"<sdf version='1.9'><actor name='m'><link name='l'>" GEOMETRY_BOX(                                             \
-		"0.4 0.4 0.4") "</link><script><delay_start>1.3"                                                       \
-			       "</delay_start><trajectory id='0' type='w'><waypoint><time>0</time><pose>-1 0 0 0 0 "   \
-			       "0</pose></waypoint><waypoint>"                                                         \
-			       "<time>0.4</time><pose>0 0 0 0 0 "                                                      \
+		"0.4 0.4 0.4") "</link><script><delay_start>1.3</delay_start><trajectory id='0' "                      \
+			       "type='w'><waypoint><time>0</time><pose>-1 0 0 0 0 "                                    \
+			       "0</pose></waypoint><waypoint><time>0.4</time><pose>0 0 0 0 0 "                         \
 			       "0</pose></waypoint></trajectory></script></actor></sdf>"
 
 static const struct wake_case wake_cases[] = {
@@ -659,10 +654,8 @@ static const struct wake_case wake_cases[] = {
 		"name='k'>" GEOMETRY_BOX("0.2 0.2 0.2") "</link><link name='l'><pose>0 0 0.2 0 0 0</pose>" GEOMETRY_BOX(
 			"0.9 0.1 0.1") "</link><joint name='j' "
 				       "type='revolute'><parent>k</parent><child>l</child><axis><xyz>0 0 "
-				       "1</xyz></axis></joint>"
-				       "<plugin name='gz::sim::systems::JointController' "
-				       "filename='x'><joint_name>j</joint_name></plugin></model>"
-				       "</sdf>\"",
+				       "1</xyz></axis></joint><plugin name='gz::sim::systems::JointController' "
+				       "filename='x'><joint_name>j</joint_name></plugin></model></sdf>\"",
 		"/model/new/joint/j/cmd_vel", "data: 9", "new"},
 	{"an actor comes", "name: 'new' pose {position {x: 0 y: 10 z: 0.8}} sdf: \"" ACTOR_SDF "\"", NULL, NULL,
 		"rider"},
@@ -873,23 +866,22 @@ static void resets(const char *path, const char *world)
 #define ARM_BASE GEOMETRY_BOX("0.6 0.6 0.3")
 #define ARM_BAR GEOMETRY_BOX("0.8 0.2 0.2")
 #define ARM_SDF                                                                                                        \
-	"<model name='%s'><pose>%s</pose>"                                                                             \
-	"<link name='base'>" ARM_BASE "</link>"                                                                        \
-	"<link name='arm'><pose>0 0 0.4 0 0 0</pose>" ARM_BAR "</link>"                                                \
-	"<joint name='j' type='revolute'><parent>base</parent><child>arm</child>"                                      \
-	"<axis><xyz>0 0 1</xyz></axis></joint>"                                                                        \
-	"<plugin name='gz::sim::systems::JointPositionController' filename='x'><joint_name>j</joint_name>"             \
-	"<p_gain>2</p_gain><i_gain>0.5</i_gain><i_max>1</i_max><i_min>-1</i_min></plugin>" VELOCITY "</model>"
+	"<model name='%s'><pose>%s</pose><link name='base'>" ARM_BASE                                                  \
+	"</link><link name='arm'><pose>0 0 0.4 0 0 0</pose>" ARM_BAR                                                   \
+	"</link><joint name='j' type='revolute'><parent>base</parent><child>arm</child><axis><xyz>0 0 "                \
+	"1</xyz></axis></joint><plugin name='gz::sim::systems::JointPositionController' "                              \
+	"filename='x'><joint_name>j</joint_name><p_gain>2</p_gain><i_gain>0.5</i_gain><i_max>1</i_max><i_min>-1</"     \
+	"i_min></plugin>" VELOCITY "</model>"
 
 /* Two links that a joint of the world ties to each other; another joint of the world ties a door to the world. */
 #define PAIR_LINK GEOMETRY_BOX("0.5 0.5 0.5")
-static const char pair_sdf[] = "<model name='pair'><pose>0 40 -3.75 0 0 0</pose>"
-			       "<link name='a'>" PAIR_LINK "</link>"
-			       "<link name='b'><pose>0 0 0.6 0 0 0</pose>" PAIR_LINK "</link></model>"
-			       "<joint name='hinge' type='revolute'><pose relative_to='door::l'/>"
-			       "<parent>world</parent><child>door::l</child><axis><xyz>0 0 1</xyz></axis></joint>"
-			       "<joint name='slide' type='prismatic'><pose relative_to='pair::b'/>"
-			       "<parent>pair::a</parent><child>pair::b</child><axis><xyz>0 0 1</xyz></axis></joint>";
+static const char pair_sdf[] =
+	"<model name='pair'><pose>0 40 -3.75 0 0 0</pose><link name='a'>" PAIR_LINK
+	"</link><link name='b'><pose>0 0 0.6 0 0 0</pose>" PAIR_LINK
+	"</link></model><joint name='hinge' type='revolute'><pose "
+	"relative_to='door::l'/><parent>world</parent><child>door::l</child><axis><xyz>0 0 "
+	"1</xyz></axis></joint><joint name='slide' type='prismatic'><pose "
+	"relative_to='pair::b'/><parent>pair::a</parent><child>pair::b</child><axis><xyz>0 0 1</xyz></axis></joint>";
 
 /* A level with a crate, which `first` loads at the start; an arm whose controller has memory; a slab; and models with
  * joints of the world: a door, which the joint ties to the world, and a pair of links of one model, which may be put
@@ -919,13 +911,9 @@ static void one_by_one(const char *path)
 	lines *const both[] = {&always, &commands};
 	for (int i = 0; i < 2; i++) {
 		add(both[i], 0, SERVICE "create",
-			"name: 'made' pose {position {x: 20 z: -3.8}} sdf: \"<sdf "
-			"version='1.9'>%s</sdf>\"",
-			made);
+			"name: 'made' pose {position {x: 20 z: -3.8}} sdf: \"<sdf version='1.9'>%s</sdf>\"", made);
 		add(both[i], 0, SERVICE "create",
-			"name: 'ledge' pose {position {x: 30 z: 3}} sdf: \"<sdf "
-			"version='1.9'>%s</sdf>\"",
-			kinds[2]);
+			"name: 'ledge' pose {position {x: 30 z: 3}} sdf: \"<sdf version='1.9'>%s</sdf>\"", kinds[2]);
 		/* then no performer is near the level, unless an effect is left: another performer, or a larger one */
 		add(both[i], i ? 700 : 100, SERVICE "set_pose", "name: 'first' position {x: 7 z: -3.7}");
 	}
@@ -1010,9 +998,8 @@ static void long_names(const char *path, const char *world)
 	name[sizeof name - 1] = '\0';
 	for (int i = 0; i < 4; i++)
 		add(&commands, 10, SERVICE "create",
-			"name: '%s' allow_renaming: true sdf: \"" BOX_SDF "\" pose {position "
-			"{x: %d z: -3}}",
-			name, 30 + i);
+			"name: '%s' allow_renaming: true sdf: \"" BOX_SDF "\" pose {position {x: %d z: -3}}", name,
+			30 + i);
 	add(&commands, 20, SERVICE "remove", "name: '%s_2'", name);
 	run_all("long names", path, world, &commands, 0, 50, &outcome);
 	check(outcome.refused == 0, "models of one long name get different names");
@@ -1208,24 +1195,25 @@ static void fixed_to_the_world(const char *path)
 	static const char *const tied[] = {"own", "welded", "nested", "worlds", "standing"};
 	struct text out = {0}, levels = {0};
 	begin_world(&out);
-	text_add(&out, "<model name='own'><link name='l'>" PAIR_LINK "</link><joint name='j_own' type='fixed'>"
-		       "<parent>world</parent><child>l</child></joint></model>");
-	text_add(&out, "<model name='welded'><pose>0 5 0 0 0 0</pose><link name='a'>" PAIR_LINK "</link><link name='b'>"
-		       "<pose>0 0 1 0 0 0</pose>" PAIR_LINK "</link><joint name='weld' type='fixed'><parent>a</parent>"
-		       "<child>b</child></joint><joint name='j_welded' type='fixed'><parent>world</parent><child>b"
-		       "</child></joint></model>");
-	text_add(&out, "<model name='nested'><pose>0 10 0 0 0 0</pose><link name='l'>" PAIR_LINK "</link><model "
-		       "name='n'><link name='k'/><joint name='j_nested' type='fixed'><parent>world</parent><child>k"
-		       "</child></joint></model></model>");
+	text_add(&out,
+		"<model name='own'><link name='l'>" PAIR_LINK
+		"</link><joint name='j_own' type='fixed'><parent>world</parent><child>l</child></joint></model>");
+	text_add(&out, "<model name='welded'><pose>0 5 0 0 0 0</pose><link name='a'>" PAIR_LINK
+		       "</link><link name='b'><pose>0 0 1 0 0 0</pose>" PAIR_LINK
+		       "</link><joint name='weld' type='fixed'><parent>a</parent><child>b</child></joint><joint "
+		       "name='j_welded' type='fixed'><parent>world</parent><child>b</child></joint></model>");
+	text_add(&out, "<model name='nested'><pose>0 10 0 0 0 0</pose><link name='l'>" PAIR_LINK
+		       "</link><model name='n'><link name='k'/><joint name='j_nested' "
+		       "type='fixed'><parent>world</parent><child>k</child></joint></model></model>");
 	text_add(&out, "<model name='worlds'><pose>0 15 0 0 0 0</pose><link name='l'>" PAIR_LINK "</link></model>");
 	text_add(&out, "<joint name='j_worlds' type='fixed'><parent>world</parent><child>worlds::l</child></joint>");
 	add_box(&out, "wall", 0, 20, 0, "1 1 1", true, "");
 	text_add(&out, "<model name='standing'><pose>0 20 1 0 0 0</pose><link name='l'>" PAIR_LINK "</link></model>");
 	text_add(&out,
 		"<joint name='j_standing' type='fixed'><parent>wall::l</parent><child>standing::l</child></joint>");
-	text_add(&out, "<model name='free'><pose>0 25 0 0 0 0</pose><link name='a'>" PAIR_LINK "</link><link name='b'>"
-		       "<pose>0 0 1 0 0 0</pose>" PAIR_LINK "</link><joint name='j' type='fixed'><parent>a</parent>"
-		       "<child>b</child></joint></model>");
+	text_add(&out, "<model name='free'><pose>0 25 0 0 0 0</pose><link name='a'>" PAIR_LINK
+		       "</link><link name='b'><pose>0 0 1 0 0 0</pose>" PAIR_LINK
+		       "</link><joint name='j' type='fixed'><parent>a</parent><child>b</child></joint></model>");
 	text_add(&out,
 		"<model name='held'><pose>0 30 0 0 0 0</pose><link name='l'><kinematic>true</kinematic>" PAIR_LINK
 		"</link></model>");

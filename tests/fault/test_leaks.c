@@ -2,6 +2,7 @@
  * run, changed, saved, resumed, recorded, replayed, simulated by a secondary as in another process, or refused. A scene
  * is repeated. Memory that is kept for good (tables of libraries, stacks of threads) is taken in the first repetitions
  * only, so memory that each life loses shows. */
+#include "../named.h"
 #include "check.h"
 #include "files.h"
 
@@ -90,275 +91,6 @@ static char *folder, *world_path, *state_path, *record_path, *costs_path;
 	"<model name='" name "'><pose>" #x " " #y " " #z " 0 0 0</pose><link name='l'>" INERTIAL SHAPE(                \
 		shape) "</link>" more "</model>"
 
-/* All that takes memory of its own: shapes with hulls, surfaces and pieces, joints of each kind, actors, levels, plug-
- * ins with and without ignored parameters, lights, includes. */
-static const char everything
-	[] = "<sdf version='1.12'><world name='w'><physics name='p' "
-	     "type='ode'><real_time_factor>0</real_time_factor></physics>"
-	     "<light name='sun' type='directional'/><model name='floor'><static>true</static><pose>0 0 -0.5 0 0 "
-	     "0</pose><link "
-	     "name='l'>" SHAPE("<box><size>60 60 1</size></box>") "</link></model>" MODEL(
-		     "mover", 0, 0, 0.25, BOX, PLUGIN("VelocityControl", "<topic>/shared</topic>")) MODEL("other", 0, 5,
-		     0.25, BOX, PLUGIN("VelocityControl", "<topic>/shared</topic>") PLUGIN("Unknown", "<a/>"))
-		     MODEL("load", 1.2, 0, 0.25, BOX, "") MODEL("far", 9, 0.8, 0.25, BOX, "") MODEL("ball", 3, 3, 0.3,
-			     "<sphere><radius>0.3</radius></sphere>",
-			     "") MODEL("cone", 5, 5, 0.5, "<cone><radius>0.3</radius><length>1</length></cone>", "")
-			     MODEL("egg", 5, 8, 0.5, "<ellipsoid><radii>0.3 0.4 0.5</radii></ellipsoid>", "") MODEL(
-				     "prism", -5, 5, 0.1,
-				     "<polyline><height>0.4</height><point>0 0</point><point>1 0</point><point>1 "
-				     "1</point>"
-				     "<point>0.5 0.2</point><point>0 1</point></polyline>",
-				     "") "<model name='wall'><static>true</static><link name='l'>" SHAPE("<polyline>"
-													 "<height>1<"
-													 "/height><"
-													 "point>20 "
-													 "20</"
-													 "point><"
-													 "point>"
-													 "21 "
-													 "20</"
-													 "point><"
-													 "point>21 "
-													 "21</"
-													 "point></"
-													 "polyline>") "</link></model>" MODEL("block",
-				     -5, 9, 0.5, "<mesh><uri>models/shapes/block.obj</uri></mesh>",
-				     "") "<include><uri>models/cart</uri><name>cart</name><pose>-8 0 0 0 0 "
-					 "0</pose></include>"
-					 "<model name='chain'><pose>-10 -10 0.3 0 0 0</pose><link name='a'>" INERTIAL
-						 SHAPE(BOX) "</link><link name='b'><pose>1 0 0 0 0 "
-							    "0</pose>" INERTIAL
-							    "</link><link name='c'><pose>2 0 0 0 0 0</pose>" INERTIAL
-							    "</link><link name='d'><pose>3 0 0 0 0 0</pose>" INERTIAL
-							    "</link><joint name='j' "
-							    "type='revolute'><parent>a</parent><child>b</"
-							    "child><axis><xyz>0 0 1</xyz></axis></joint>"
-							    "<joint name='k' "
-							    "type='screw'><parent>b</parent><child>c</"
-							    "child><screw_thread_pitch>0.1</"
-							    "screw_thread_pitch><axis><xyz>1 0 0"
-							    "</xyz></axis></joint><joint name='m' "
-							    "type='revolute'><parent>c</parent><child>d</"
-							    "child><axis><xyz>0 0 1</xyz><mimic "
-							    "joint='j'><multiplier>2</multiplier></mimic></axis></"
-							    "joint>" PLUGIN("JointPositionController",
-								    "<joint_name>j</joint_name>") "</model>"
-												  "<actor "
-												  "name='walker'><"
-												  "pose>0 14 0.5 0 "
-												  "0 0</pose><link "
-												  "name='l'>" SHAPE(
-													  BOX) "</"
-													       "link"
-													       "><"
-													       "scri"
-													       "pt><"
-													       "loop"
-													       ">tru"
-													       "e</"
-													       "loop"
-													       "><"
-													       "traj"
-													       "ecto"
-													       "ry "
-													       "id='"
-													       "0' "
-													       "type"
-													       "='w'"
-													       "><"
-													       "wayp"
-													       "oint"
-													       "><"
-													       "time"
-													       ">0</"
-													       "time"
-													       "><"
-													       "pose"
-													       ">-2 "
-													       "0 0 "
-													       "0 0 "
-													       "0</"
-													       "pose"
-													       "></"
-													       "wayp"
-													       "oint"
-													       "><"
-													       "wayp"
-													       "oint"
-													       "><"
-													       "time"
-													       ">1</"
-													       "time"
-													       "><"
-													       "pose"
-													       ">2 "
-													       "0 0 "
-													       "0 0 "
-													       "0"
-													       "</"
-													       "pose"
-													       "></"
-													       "wayp"
-													       "oint"
-													       "></"
-													       "traj"
-													       "ecto"
-													       "ry><"
-													       "/scr"
-													       "ipt>"
-													       "</"
-													       "acto"
-													       "r>"
-													       "<joi"
-													       "nt "
-													       "name"
-													       "='"
-													       "tie'"
-													       " typ"
-													       "e='"
-													       "revo"
-													       "lute"
-													       "'><"
-													       "pose"
-													       " rel"
-													       "ativ"
-													       "e_"
-													       "to='"
-													       "ball"
-													       "'/"
-													       "><"
-													       "pare"
-													       "nt>"
-													       "ball"
-													       "</"
-													       "pare"
-													       "nt><"
-													       "chil"
-													       "d>"
-													       "load"
-													       "</"
-													       "chil"
-													       "d><"
-													       "axis"
-													       "><"
-													       "xyz>"
-													       "0 0 "
-													       "1</"
-													       "xyz>"
-													       "</"
-													       "axis"
-													       "></"
-													       "join"
-													       "t><"
-													       "plug"
-													       "in "
-													       "name"
-													       "='"
-													       "gz::"
-													       "sim'"
-													       " fil"
-													       "enam"
-													       "e='"
-													       "x'><"
-													       "perf"
-													       "orme"
-													       "r "
-													       "name"
-													       "='p'"
-													       "><"
-													       "ref>"
-													       "move"
-													       "r</"
-													       "ref>"
-													       "<geo"
-													       "metr"
-													       "y><"
-													       "box>"
-													       "<siz"
-													       "e>1 "
-													       "1 "
-													       "1</"
-													       "size"
-													       ">"
-													       "</"
-													       "box>"
-													       "</"
-													       "geom"
-													       "etry"
-													       "></"
-													       "perf"
-													       "orme"
-													       "r><"
-													       "leve"
-													       "l "
-													       "name"
-													       "='"
-													       "home"
-													       "'><"
-													       "geom"
-													       "etry"
-													       "><"
-													       "box>"
-													       "<siz"
-													       "e>4 "
-													       "4 "
-													       "9</"
-													       "size"
-													       "></"
-													       "box>"
-													       "</"
-													       "geom"
-													       "etry"
-													       "><"
-													       "ref>"
-													       "load"
-													       "</"
-													       "ref>"
-													       "</"
-													       "leve"
-													       "l>"
-													       "<lev"
-													       "el "
-													       "name"
-													       "='"
-													       "away"
-													       "'><"
-													       "pose"
-													       ">9 "
-													       "0 0 "
-													       "0 0 "
-													       "0</"
-													       "pose"
-													       "><"
-													       "geom"
-													       "etry"
-													       "><"
-													       "box>"
-													       "<siz"
-													       "e>2 "
-													       "4 "
-													       "9</"
-													       "size"
-													       "></"
-													       "box>"
-													       "</"
-													       "geom"
-													       "etry"
-													       "><"
-													       "ref>"
-													       "far<"
-													       "/ref"
-													       "></"
-													       "leve"
-													       "l>"
-													       "</"
-													       "plug"
-													       "in><"
-													       "/wor"
-													       "ld><"
-													       "/sdf"
-													       ">";
-
 #define CREATED(shape) "<sdf version='1.9'>" MODEL("m", 0, 0, 0, shape, PLUGIN("VelocityControl", "")) "</sdf>"
 static const struct {
 	uint64_t step;
@@ -427,7 +159,7 @@ static struct troupe_server_def definition(int secondaries)
 {
 	struct troupe_server_def def = troupe_server_def_default();
 	def.world_path = world_path;
-	def.world_text = everything;
+	def.world_text = named_world("everything", NULL);
 	def.secondaries = secondaries;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.on_event = ignore_event;
@@ -569,11 +301,10 @@ static const char *const bad_worlds[] = {
 	"<sdf version='1.9'><world name='w'><model name='m'><link name='l'/><link name='l'/></model></world></sdf>",
 	"<sdf version='1.9'><world name='w'><include><uri>there/is/none</uri></include></world></sdf>",
 	"<sdf version='1.9'><world name='w'><model name='m'><link name='l'/><joint name='j' "
-	"type='revolute'><parent>l</parent>"
-	"<child>x</child></joint></model></world></sdf>",
+	"type='revolute'><parent>l</parent><child>x</child></joint></model></world></sdf>",
 	"<sdf version='1.9'><world "
-	"name='w'><include><uri>models/cart</uri><name>a</name></include><include><uri>models/cart</uri>"
-	"<name>a</name></include></world></sdf>",
+	"name='w'><include><uri>models/cart</uri><name>a</name></include><include><uri>models/cart</uri><name>a</"
+	"name></include></world></sdf>",
 	"<sdf version='1.9'><world name='w'><model name='m'><link name='l'/>" PLUGIN(
 		"DiffDrive", "<left_joint>x</left_joint>") "</model></world></sdf>",
 	"<sdf version='1.9'><world name='w'><model name='m'><link name='l'/>" PLUGIN(
@@ -582,8 +313,7 @@ static const char *const bad_worlds[] = {
 	"<sdf version='1.9'><world name='w'><actor name='a'><script><trajectory "
 	"id='0'/></script></actor></world></sdf>",
 	"<sdf version='1.9'><world name='w'><plugin name='gz::sim' filename='x'><level "
-	"name='l'><ref>x</ref></level></plugin></world>"
-	"</sdf>",
+	"name='l'><ref>x</ref></level></plugin></world></sdf>",
 	"<sdf version='1.9'><world name='w'/><world name='w'/></sdf>",
 };
 
@@ -642,7 +372,8 @@ static void printed(void)
 	struct troupe_error error;
 	struct sdf *sdf = NULL;
 	struct text out = {0};
-	or_die(sdf_load_text(everything, sizeof everything - 1, world_path, &options, &sdf, &error), &error);
+	const char *text = named_world("everything", NULL);
+	or_die(sdf_load_text(text, strlen(text), world_path, &options, &sdf, &error), &error);
 	sdf_print(sdf, &out);
 	sdf_print_flat(sdf, &out);
 	sdf_free(sdf);

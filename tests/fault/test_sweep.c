@@ -296,13 +296,12 @@ static bool is_among(int status, const int *statuses)
 
 static void write_inputs(void)
 {
-	static const char commands[] =
-		"3 /model/box/cmd_vel linear: {x: 1}\n"
-		"7 /world/w/create name: 'late' pose {position {x: -2 z: 1}} sdf: \"<sdf version='1.9'><model name='m'>"
-		"<link name='l'><collision "
-		"name='c'><geometry><sphere><radius>0.2</radius></sphere></geometry></collision>"
-		"</link></model></sdf>\"\n"
-		"15 /world/w/remove name: 'late' type: MODEL\n";
+	static const char commands[] = "3 /model/box/cmd_vel linear: {x: 1}\n"
+				       "7 /world/w/create name: 'late' pose {position {x: -2 z: 1}} sdf: \"<sdf "
+				       "version='1.9'><model name='m'><link name='l'><collision "
+				       "name='c'><geometry><sphere><radius>0.2</radius></sphere></geometry></"
+				       "collision></link></model></sdf>\"\n"
+				       "15 /world/w/remove name: 'late' type: MODEL\n";
 	const char *world = named_world("hall", NULL);
 	put("w.sdf", world, strlen(world));
 	put("commands", commands, sizeof commands - 1);

@@ -137,11 +137,9 @@ static const char *const corpus[] = {
 	"0 /world/w/create sdf: '<sdf version=\"1.9\">\n <model name=\"ball\"/>\n</sdf>' pose {position {x: 1 z: 2} "
 	"orientation {w: 1}} name: \"b\\\"\\x41\\303\\251\" allow_renaming: true relative_to: \"world\"\n"
 	"1 /world/w/create 'header {stamp {sec: -1 nsec: 2} data {key: \"a\" value: [\"b\", \"c\"]}}\n clone_name: "
-	"\"x\" "
-	"\"y\" # z\n'\n",
+	"\"x\" \"y\" # z\n'\n",
 	"5 /world/w/create_multiple data: {sdf_filename: 'a.sdf', name: \"a\"}, data < pose: {name: 'p' id: 3 "
-	"orientation "
-	"{z: 1}} >\n6 /world/w/create_multiple data: [{name: 'a'}, {}, <>]\n",
+	"orientation {z: 1}} >\n6 /world/w/create_multiple data: [{name: 'a'}, {}, <>]\n",
 	"9 /world/w/remove name: \"ball\" type: MODEL id: 17\n9 /world/w/remove 'type: 2'\n"
 	"10 /world/w/set_pose name: \"ball\", id: 1, position: {x: 1, y: 2e-3, z: -3}, orientation: {x: 0 y: 0 z: 0 w: "
 	"-2}\n11 /world/w/set_pose_vector pose {name: \"a\" position {x: 1}} pose [{id: 2}, {}] header {}\n",
@@ -151,8 +149,8 @@ static const char *const corpus[] = {
 	"14 /world/w/reset_model name: \"v\" type: MODEL\n",
 	"15 /world/w/set_velocity name: \"v\" linear {x: 1 y: -2e-3} angular: {z: .5}\n"
 	"16 /world/w/set_joint id: 3 joint: \"v::arm\" axis: 1 position: -7.25 velocity: 0\n"
-	"17 /world/w/wrench entity {name: \"v::l\" type: LINK id: 2} wrench {force {x: 1} torque: {y: -2} "
-	"force_offset {header {} z: 0.5}}\n",
+	"17 /world/w/wrench entity {name: \"v::l\" type: LINK id: 2} wrench {force {x: 1} torque: {y: -2} force_offset "
+	"{header {} z: 0.5}}\n",
 	/* quotes, comments and line ends where they may surprise */
 	"1 /t data: \"\\\"\n# '\n\\\\\" # don't\n2 /t 'data: \"a\n\"\t'\r\n3 /t's data: 'a\"\n\"#' \"b\n'\"\r\n",
 	"1 /t 'data: \"a",

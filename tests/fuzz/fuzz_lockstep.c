@@ -117,8 +117,7 @@ static void make_corpus(void)
 	add(&corpus[1], join);
 	for (int i = 0; i < 3; i++)
 		add(&corpus[1], "done {step: 7 message {topic: '/model/cart/cmd_vel' type: 'gz.msgs.Twist' data: 'abc' "
-				"step: 9} "
-				"message {topic: '/world/w/control' call: true tag: 18446744073709551615} "
+				"step: 9} message {topic: '/world/w/control' call: true tag: 18446744073709551615} "
 				"subscribe {topic: '/a' rate_hz: 1e6} unsubscribe: ['/b', '/c']}");
 	add(&corpus[2], "done {step: 18446744073709551615}");
 	add(&corpus[3], "leave {}");

@@ -206,10 +206,9 @@ static void add_reply(const char *type, struct text *out)
 {
 	const char *text = strcmp(type, "troupe.msgs.Models")
 				   ? ""
-				   : "header {stamp {sec: 3}} paused: true step_s: 0.01 model "
-				     "{state {name: 'ball' id: 1 created: true pose {position {x: 1}}} "
-				     "lower {x: -1} upper {x: 1}} model {state {name: 'wall' id: 2 "
-				     "is_static: true} endless: true}";
+				   : "header {stamp {sec: 3}} paused: true step_s: 0.01 model {state {name: 'ball' id: "
+				     "1 created: true pose {position {x: 1}}} lower {x: -1} upper {x: 1}} model {state "
+				     "{name: 'wall' id: 2 is_static: true} endless: true}";
 	struct troupe_error error;
 	ProtobufCMessage *message;
 	must(!message_of_text(type_find(type), text, &no_limits, &message, &error), error.text);
@@ -390,11 +389,10 @@ static void run_stage(size_t rounds)
 {
 	static const char scene[] =
 		"model {name: 'm' id: 2 joint {type: FIXED parent: 'l' child: 'k'} link {name: 'k' header {data {key: "
-		"'fixed_to' value: 'l'}}} link {name: 'l' "
-		"id: 3 sensor {name: 's' type: 'camera' pose {position {x: 1}}} visual {geometry {box {size {x: 1}}}} "
-		"visual "
-		"{geometry {cone {radius: 1 length: 2}}} visual {geometry {plane {normal {z: 1}}}}}} model "
-		"{is_static: true link {collision {geometry {sphere {radius: 1}}}}}";
+		"'fixed_to' value: 'l'}}} link {name: 'l' id: 3 sensor {name: 's' type: 'camera' pose {position {x: "
+		"1}}} visual {geometry {box {size {x: 1}}}} visual {geometry {cone {radius: 1 length: 2}}} visual "
+		"{geometry {plane {normal {z: 1}}}}}} model {is_static: true link {collision {geometry {sphere "
+		"{radius: 1}}}}}";
 	struct text input = {0};
 	struct troupe_error error;
 	ProtobufCMessage *message;
@@ -481,8 +479,8 @@ static unsigned run_requests(size_t rounds, const char *seeds, unsigned number)
 		"\"points\":[{\"x\":-1,\"y\":-1,\"z\":-1},{\"x\":1,\"y\":1,\"z\":1}]}}}",
 		"{\"entity\":\"ball\",\"set_pose\":true,\"set_twist\":true,\"state\":{\"header\":{\"frame_id\":\"w\"},"
 		"\"pose\":{\"position\":{\"x\":1}},\"twist\":{\"linear\":{\"x\":1}}}}",
-		"{\"name\":\"a\",\"allow_renaming\":true,\"entity_resource\":{\"resource_string\":\"<sdf/>\"},"
-		"\"entity_namespace\":\"/a\",\"initial_pose\":{\"header\":{\"frame_id\":\"wall\"}}}",
+		"{\"name\":\"a\",\"allow_renaming\":true,\"entity_resource\":{\"resource_string\":\"<sdf/"
+		">\"},\"entity_namespace\":\"/a\",\"initial_pose\":{\"header\":{\"frame_id\":\"wall\"}}}",
 		"{\"spawn_requests\":[{\"name\":\"a\",\"entity_resource\":{\"uri\":\"file:///"
 		"x.sdf\"}},{\"name\":\"b\"}]}"};
 	unsigned before = number;

@@ -13,14 +13,12 @@
 #include <stdatomic.h>
 
 static const char world[] =
-	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size></physics>"
-	"<model name='ball'><pose>0 0 5 0 0 0</pose><link name='l'><inertial><mass>1</mass></inertial><collision "
-	"name='c'>"
-	"<geometry><sphere><radius>0.5</radius></sphere></geometry></collision><visual "
-	"name='v'><geometry><sphere><radius>0.5"
-	"</radius></sphere></geometry></visual></link><plugin name='gz::sim::systems::VelocityControl' "
-	"filename='x'/></model>"
-	"</world></sdf>";
+	"<sdf version='1.9'><world name='w'><physics name='p' "
+	"type='ode'><max_step_size>0.001</max_step_size></physics><model name='ball'><pose>0 0 5 0 0 0</pose><link "
+	"name='l'><inertial><mass>1</mass></inertial><collision "
+	"name='c'><geometry><sphere><radius>0.5</radius></sphere></geometry></collision><visual "
+	"name='v'><geometry><sphere><radius>0.5</radius></sphere></geometry></visual></link><plugin "
+	"name='gz::sim::systems::VelocityControl' filename='x'/></model></world></sdf>";
 static struct troupe_server *server;
 static struct troupe_gateway *view;
 static pthread_t thread;
@@ -146,14 +144,12 @@ static const char *const corpus[] = {"{\"op\":\"topics\",\"begin\":\"/model/\"}"
 	"{\"op\":\"call\",\"id\":7,\"service\":\"/world/w/control\",\"request\":{\"pause\":true,\"multiStep\":3}}",
 	"{\"op\":\"call\",\"id\":9007199254740992,\"service\":\"/world/w/scene/info\"}",
 	"{\"op\":\"call\",\"id\":8,\"service\":\"/world/w/"
-	"set_pose\",\"request\":{\"name\":\"ball\",\"position\":{\"z\":"
-	"2.5e0}}}",
+	"set_pose\",\"request\":{\"name\":\"ball\",\"position\":{\"z\":2.5e0}}}",
 	"{\"op\":\"publish\",\"topic\":\"/model/ball/"
 	"cmd_vel\",\"message\":{\"linear\":{\"x\":1},\"angular\":{\"z\":-1}}}",
 	"{\"op\":\"motion\",\"world\":\"/world/w\",\"rate\":30}", "{\"op\":\"motion\"}",
 	"{\"op\":\"mesh\",\"id\":9,\"world\":\"/world/w\",\"geometry\":{\"type\":\"MESH\",\"mesh\":{\"filename\":\"/"
-	"etc/"
-	"passwd\"}}}",
+	"etc/passwd\"}}}",
 	"{\"op\":\"seek\",\"step\":100}", "{\"op\":\"play\",\"speed\":2}"};
 
 static void damage(struct text *text)

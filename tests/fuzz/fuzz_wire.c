@@ -24,47 +24,40 @@ enum { SECONDARIES = 2, STEPS = 120, HANG_S = 60, ROUNDS = 300 };
 
 /* of model a: sensors of each group and of each layout of readings */
 #define SENSORS                                                                                                        \
-	"<sensor name='i' type='imu'><update_rate>500</update_rate></sensor>"                                          \
-	"<sensor name='l' type='lidar'><lidar><scan><horizontal><samples>" TEXT_OF(                                    \
-		LIDAR_COLUMNS) "</samples>"                                                                            \
-			       "<min_angle>-3</min_angle><max_angle>3</max_angle></horizontal></"                      \
-			       "scan><range><min>0.1</min><max>30</max></range>"                                       \
-			       "</lidar></sensor>"                                                                     \
-			       "<sensor name='c' "                                                                     \
+	"<sensor name='i' type='imu'><update_rate>500</update_rate></sensor><sensor name='l' "                         \
+	"type='lidar'><lidar><scan><horizontal><samples>" TEXT_OF(                                                     \
+		LIDAR_COLUMNS) "</samples><min_angle>-3</min_angle><max_angle>3</max_angle></horizontal></"            \
+			       "scan><range><min>0.1</min><max>30</max></range></lidar></sensor><sensor name='c' "     \
 			       "type='rgbd_camera'><camera><image><width>4</width><height>3</height></image></"        \
-			       "camera></sensor>"                                                                      \
-			       "<sensor name='v' "                                                                     \
-			       "type='logical_camera'><logical_camera><near>0.1</near><far>90</far><horizontal_fov>3"  \
-			       "</horizontal_fov><aspect_ratio>1</aspect_ratio></logical_camera></sensor>"
+			       "camera></sensor><sensor name='v' "                                                     \
+			       "type='logical_camera'><logical_camera><near>0.1</near><far>90</"                       \
+			       "far><horizontal_fov>3</horizontal_fov><aspect_ratio>1</aspect_ratio></"                \
+			       "logical_camera></sensor>"
 
 static const char world[] =
-	"<sdf version='1.9'><world name='w'><physics type='ode'><max_step_size>0.001</max_step_size></physics>"
-	"<light name='sun' type='directional'/><light name='lamp' type='point'/>"
-	"<model name='floor'><static>true</static><link name='l'><collision name='c'><geometry><plane/></geometry>"
-	"</collision></link></model>"
-	"<model name='a'><pose>0 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 1</size>"
-	"</box></geometry></collision>" SENSORS
-	"</link><plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>"
-	"<model name='b'><pose>0 0 1.52 0 0 0.3</pose><link name='l'><collision name='c'><geometry><sphere/></geometry>"
-	"</collision><visual name='v'><geometry><sphere/></geometry></visual></link></model>"
-	"<model name='c'><pose>9 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 1</size>"
-	"</box></geometry></collision></link></model>"
-	"<model name='arm'><pose>30 0 2 0 0 0</pose><link name='l'/><joint name='j' "
-	"type='prismatic'><parent>world</parent>"
-	"<child>l</child><axis><xyz>0 0 1</xyz><dynamics><friction>3</friction></dynamics></axis><sensor name='s' "
-	"type='force_torque'/></joint></model>"
-	"<model name='wall'><static>true</static><pose>20 0 1 0 0 0</pose><link name='l'><collision name='c'><geometry>"
-	"<box><size>1 1 1</size></box></geometry></collision></link></model>"
-	"<model name='p'><pose>17 0 0.5 0 0 0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 "
-	"1</size>"
-	"</box></geometry></collision></link><plugin name='gz::sim::systems::VelocityControl' filename='x'>"
-	"<initial_linear>3 0 0</initial_linear></plugin></model>"
-	"<plugin name='gz::sim' filename='x'><performer name='p'><ref>p</ref><geometry><box><size>1 1 1</size></box>"
-	"</geometry></performer><performer name='a'><ref>a</ref><geometry><box><size>1 1 "
-	"1</size></box></geometry></performer>"
-	"<level name='hall'><pose>20 0 1 0 0 0</pose><geometry><box><size>4 4 "
-	"4</size></box></geometry><buffer>0.4</buffer>"
-	"<ref>wall</ref></level></plugin></world></sdf>";
+	"<sdf version='1.9'><world name='w'><physics type='ode'><max_step_size>0.001</max_step_size></physics><light "
+	"name='sun' type='directional'/><light name='lamp' type='point'/><model "
+	"name='floor'><static>true</static><link name='l'><collision "
+	"name='c'><geometry><plane/></geometry></collision></link></model><model name='a'><pose>0 0 0.5 0 0 "
+	"0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 "
+	"1</size></box></geometry></collision>" SENSORS
+	"</link><plugin name='gz::sim::systems::VelocityControl' filename='x'/></model><model name='b'><pose>0 0 1.52 "
+	"0 0 0.3</pose><link name='l'><collision name='c'><geometry><sphere/></geometry></collision><visual "
+	"name='v'><geometry><sphere/></geometry></visual></link></model><model name='c'><pose>9 0 0.5 0 0 "
+	"0</pose><link name='l'><collision name='c'><geometry><box><size>1 1 "
+	"1</size></box></geometry></collision></link></model><model name='arm'><pose>30 0 2 0 0 0</pose><link "
+	"name='l'/><joint name='j' type='prismatic'><parent>world</parent><child>l</child><axis><xyz>0 0 "
+	"1</xyz><dynamics><friction>3</friction></dynamics></axis><sensor name='s' "
+	"type='force_torque'/></joint></model><model name='wall'><static>true</static><pose>20 0 1 0 0 0</pose><link "
+	"name='l'><collision name='c'><geometry><box><size>1 1 "
+	"1</size></box></geometry></collision></link></model><model name='p'><pose>17 0 0.5 0 0 0</pose><link "
+	"name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link><plugin "
+	"name='gz::sim::systems::VelocityControl' filename='x'><initial_linear>3 0 "
+	"0</initial_linear></plugin></model><plugin name='gz::sim' filename='x'><performer "
+	"name='p'><ref>p</ref><geometry><box><size>1 1 1</size></box></geometry></performer><performer "
+	"name='a'><ref>a</ref><geometry><box><size>1 1 1</size></box></geometry></performer><level "
+	"name='hall'><pose>20 0 1 0 0 0</pose><geometry><box><size>4 4 "
+	"4</size></box></geometry><buffer>0.4</buffer><ref>wall</ref></level></plugin></world></sdf>";
 
 static const struct {
 	uint64_t step;
@@ -73,8 +66,7 @@ static const struct {
 	{5, "/model/a/cmd_vel", "linear {x: 1}"},
 	{10, "/world/w/create",
 		"name: 'd' pose {position {x: 9 z: 1.6}} sdf: \"<sdf version='1.9'><model name='m'><link "
-		"name='l'><collision "
-		"name='c'><geometry><sphere/></geometry></collision></link></model></sdf>\""},
+		"name='l'><collision name='c'><geometry><sphere/></geometry></collision></link></model></sdf>\""},
 	{20, "/world/w/set_pose", "name: 'b' position {x: 3 z: 1}"},
 	{25, "/world/w/set_pose", "name: 'wall' position {x: 20.5 z: 1}"},
 	{28, "/world/w/set_velocity", "name: 'a' linear {y: 0.5} angular {z: 1}"},

@@ -291,9 +291,8 @@ static void worlds(void)
 static void spawn(void)
 {
 	static char ball[] =
-		"<sdf version='1.9'><model name='x'><link name='l'><inertial><mass>1</mass></inertial>"
-		"<collision name='c'><geometry><sphere><radius>0.25</radius></sphere></geometry></collision>"
-		"</link></model></sdf>";
+		"<sdf version='1.9'><model name='x'><link name='l'><inertial><mass>1</mass></inertial><collision "
+		"name='c'><geometry><sphere><radius>0.25</radius></sphere></geometry></collision></link></model></sdf>";
 	SRV(r, SpawnEntity, "spawn_entity", .name = words[1],
 		.entity_resource = {.uri = (char *)word(3), .resource_string = *word(3) ? "" : ball},
 		.initial_pose = {.pose = {.position = {.x = atof(word(2)), .z = 3}, .orientation = {.w = 1}}});

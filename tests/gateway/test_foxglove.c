@@ -13,11 +13,11 @@
 
 #define MS UINT64_C(1000000)
 
-static const char world[] =
-	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size></physics>"
-	"<gravity>0 0 0</gravity><model name='cart'><link name='l'><inertial><mass>1</mass></inertial><visual name='v'>"
-	"<geometry><box><size>1 2 3</size></box></geometry></visual></link>"
-	"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>";
+static const char world[] = "<sdf version='1.9'><world name='w'><physics name='p' "
+			    "type='ode'><max_step_size>0.001</max_step_size></physics><gravity>0 0 0</gravity><model "
+			    "name='cart'><link name='l'><inertial><mass>1</mass></inertial><visual "
+			    "name='v'><geometry><box><size>1 2 3</size></box></geometry></visual></link><plugin "
+			    "name='gz::sim::systems::VelocityControl' filename='x'/></model>";
 enum { STONES = 300 }; /* they make the messages with all poses long */
 
 static void write_world(struct text *out)
@@ -171,12 +171,12 @@ static void test_topics(void)
 	open_scene(&scene, 1);
 	struct client client = join(&scene);
 	unsigned clock = id_of(&client, "topic", "/clock"), stage = id_of(&client, "topic", "/world/w/stage");
-	check(strstr(client.table.at,
-		      "\"topic\":\"/clock\",\"encoding\":\"cdr\",\"schemaName\":\"rosgraph_msgs/msg/Clock\","
-		      "\"schemaEncoding\":\"ros2msg\",\"schema\":\""),
+	check(strstr(client.table.at, "\"topic\":\"/clock\",\"encoding\":\"cdr\",\"schemaName\":\"rosgraph_msgs/msg/"
+				      "Clock\",\"schemaEncoding\":\"ros2msg\",\"schema\":\""),
 		"the type of the clock");
-	check(strstr(client.table.at, "\"topic\":\"/world/w/stage\",\"encoding\":\"json\",\"schemaName\":"
-				      "\"foxglove.SceneUpdate\",\"schemaEncoding\":\"jsonschema\",\"schema\":\"{"),
+	check(strstr(client.table.at, "\"topic\":\"/world/w/"
+				      "stage\",\"encoding\":\"json\",\"schemaName\":\"foxglove.SceneUpdate\","
+				      "\"schemaEncoding\":\"jsonschema\",\"schema\":\"{"),
 		"the type of the scene");
 	clock_sleep_until_ns(clock_now_ns() + 300 * MS);
 	check(troupe_gateway_counts(scene.gateway).published == 0, "messages without a subscription");
@@ -203,8 +203,8 @@ static void test_topics(void)
 static void test_news(void)
 {
 	static const char create[] =
-		"name: \"late\" sdf: \"<sdf version='1.9'><model name='late'><pose>0 9 0 0 0 0</pose><link name='l'/>"
-		"<plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></sdf>\"";
+		"name: \"late\" sdf: \"<sdf version='1.9'><model name='late'><pose>0 9 0 0 0 0</pose><link "
+		"name='l'/><plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></sdf>\"";
 	struct scene scene;
 	open_scene(&scene, 1);
 	struct client oldest = join(&scene), newest = join(&scene);
@@ -237,16 +237,16 @@ static unsigned count_of(const struct client *client, const char *text)
 static void test_channels(void)
 {
 	static const char create[] =
-		"sdf: \"<sdf version='1.9'><model name='late'><pose>0 9 0 0 0 0</pose><link name='l'/>"
-		"<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model></sdf>\"";
+		"sdf: \"<sdf version='1.9'><model name='late'><pose>0 9 0 0 0 0</pose><link name='l'/><plugin "
+		"name='gz::sim::systems::VelocityControl' filename='x'/></model></sdf>\"";
 	struct scene scene;
 	open_scene(&scene, 1);
 	struct client client = join(&scene);
 	(void)client_say(client.file,
-		"{\"op\":\"advertise\",\"channels\":["
-		"{\"id\":4,\"topic\":\"/model/cart/cmd_vel\",\"encoding\":\"json\",\"schemaName\":\"gz.msgs.Twist\"},"
-		"{\"id\":5,\"topic\":\"/model/late/cmd_vel\",\"encoding\":\"json\",\"schemaName\":\"gz.msgs.Twist\"},"
-		"{\"id\":6,\"topic\":\"/nothing\",\"encoding\":\"json\",\"schemaName\":\"x\"}]}");
+		"{\"op\":\"advertise\",\"channels\":[{\"id\":4,\"topic\":\"/model/cart/"
+		"cmd_vel\",\"encoding\":\"json\",\"schemaName\":\"gz.msgs.Twist\"},{\"id\":5,\"topic\":\"/model/late/"
+		"cmd_vel\",\"encoding\":\"json\",\"schemaName\":\"gz.msgs.Twist\"},{\"id\":6,\"topic\":\"/"
+		"nothing\",\"encoding\":\"json\",\"schemaName\":\"x\"}]}");
 	check(await(&client, "{\"op\":\"status\",\"level\":1,\"message\":\"topic '/nothing': the run takes no messages "
 			     "from it\",\"id\":\"channel 6\"}"),
 		"a topic that nobody takes");
@@ -282,9 +282,8 @@ static void test_commands(void)
 	check(await(&client, "\"callId\":2,\"message\":"), "a call that fails");
 	call(&client, 60000, 3, "{}");
 	check(await(&client, "\"callId\":3,\"message\":\"there is no such service\""), "no such service");
-	(void)client_say(client.file,
-		"{\"op\":\"advertise\",\"channels\":[{\"id\":4,\"topic\":\"/model/cart/cmd_vel\",\"encoding\":\"json\","
-		"\"schemaName\":\"gz.msgs.Twist\"}]}");
+	(void)client_say(client.file, "{\"op\":\"advertise\",\"channels\":[{\"id\":4,\"topic\":\"/model/cart/"
+				      "cmd_vel\",\"encoding\":\"json\",\"schemaName\":\"gz.msgs.Twist\"}]}");
 	say(&client, 0x82, "\1\4\0\0\0{\"linear\":{\"x\":1}}", 23);
 	for (int i = 0; i < 5000 && troupe_gateway_counts(scene.gateway).commands < 2; i++)
 		clock_sleep_until_ns(clock_now_ns() + MS);

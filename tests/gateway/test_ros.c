@@ -152,7 +152,8 @@ static void check_json_errors(void)
 		{"{\"transforms\":[{},{\"header\":{\"frame_id\":5}}]}", "transforms[1].header.frame_id: "},
 		{"{\"transforms\":[{\"transform\":{\"rotation\":{\"w\":\"x\"}}}]}",
 			"transforms[0].transform.rotation.w: "},
-		{"{\"transforms\":[{},{},{\"no\":1}]}", "transforms[2].no: there is no such field: expected one of header, child_frame_id, transform"}};
+		{"{\"transforms\":[{},{},{\"no\":1}]}",
+			"transforms[2].no: there is no such field: expected one of header, child_frame_id, transform"}};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct text out = {0};
 		struct troupe_error error = {.text = ""};
@@ -189,14 +190,11 @@ static void check_shapes(struct stage *stage)
 	struct troupe_error error;
 	add_bytes("gz.msgs.Scene",
 		"header {stamp {sec: 3 nsec: 5}} name: \"w\" model {name: \"a\\\"b\" id: 2 pose {position {x: 7}} link "
-		"{name: \"l\" "
-		"id: 20 visual {pose {position {z: 1}} geometry {type: CAPSULE capsule {radius: 0.5 length: 2}} "
-		"material {diffuse "
-		"{r: 1 g: 0.5}} transparency: 0.25} collision {geometry {box {size {x: 9}}}}} link {name: \"empty\" "
-		"id: 21}} "
-		"model {name: \"floor\" id: 1 is_static: true pose {position {x: 3}} link {name: \"l\" pose {position "
-		"{y: 4}} "
-		"collision {geometry {type: PLANE plane {normal {x: 1} size {x: 10 y: 20}}}}}}",
+		"{name: \"l\" id: 20 visual {pose {position {z: 1}} geometry {type: CAPSULE capsule {radius: 0.5 "
+		"length: 2}} material {diffuse {r: 1 g: 0.5}} transparency: 0.25} collision {geometry {box {size {x: "
+		"9}}}}} link {name: \"empty\" id: 21}} model {name: \"floor\" id: 1 is_static: true pose {position {x: "
+		"3}} link {name: \"l\" pose {position {y: 4}} collision {geometry {type: PLANE plane {normal {x: 1} "
+		"size {x: 10 y: 20}}}}}}",
 		&bytes);
 	check(!stage_take_scene(stage, bytes.at, bytes.count, &out, &error), "a scene: %s", error.text);
 	check_has(
@@ -244,8 +242,7 @@ static void check_sensors(void)
 		"model {name: \"m\" id: 2 link {name: \"l\" id: 20 sensor {name: \"imu\" type: \"imu\" pose {position "
 		"{x: 1} orientation {w: 1}}} sensor {name: \"eye\" type: \"depth_camera\" pose {position {x: 2} "
 		"orientation {w: 1}}}}} model {name: \"s\" id: 3 is_static: true pose {position {y: 1} orientation {w: "
-		"1}} "
-		"link {name: \"l\" id: 30 pose {position {y: 2} orientation {w: 1}} sensor {name: \"see\" type: "
+		"1}} link {name: \"l\" id: 30 pose {position {y: 2} orientation {w: 1}} sensor {name: \"see\" type: "
 		"\"logical_camera\" pose {position {y: 4} orientation {w: 1}}}}}",
 		&scene);
 	check(!stage_take_scene(stage, scene.at, scene.count, &out, &error), "a scene: %s", error.text);
@@ -255,12 +252,10 @@ static void check_sensors(void)
 			!memmem(out.at, out.count, "see/optical", 11),
 		"the frames of sensors");
 	add_bytes("gz.msgs.Pose_V",
-		"header {stamp {sec: 5}} "
-		"pose {name: \"m\" header {data {key: \"frame_id\" value: \"w\"}} position {x: 9} orientation {w: 1}} "
-		"pose {name: \"m::l::eye::optical\" header {data {key: \"frame_id\" value: \"m/l/eye\"}} "
-		"orientation {x: -0.5 y: 0.5 z: -0.5 w: 0.5}} "
-		"pose {name: \"s::l::see\" header {data {key: \"frame_id\" value: \"w\"}} position {y: 7} orientation "
-		"{w: 1}}",
+		"header {stamp {sec: 5}} pose {name: \"m\" header {data {key: \"frame_id\" value: \"w\"}} position {x: "
+		"9} orientation {w: 1}} pose {name: \"m::l::eye::optical\" header {data {key: \"frame_id\" value: "
+		"\"m/l/eye\"}} orientation {x: -0.5 y: 0.5 z: -0.5 w: 0.5}} pose {name: \"s::l::see\" header {data "
+		"{key: \"frame_id\" value: \"w\"}} position {y: 7} orientation {w: 1}}",
 		&expected);
 	struct text whole = {0};
 	check(!ros_of_bytes(ros_type_find("gz.msgs.Pose_V", "/tf"), expected.at, expected.count, &whole, &error), "%s",
@@ -286,11 +281,10 @@ static void check_named(void)
 	struct text scene = {0}, poses = {0}, out = {0};
 	struct troupe_error error;
 	add_bytes("gz.msgs.Scene",
-		"model {name: \"m\" id: 2 link {name: \"l\" id: 20 "
-		"sensor {name: \"a\" type: \"imu\" header {data {key: \"frame_id\" value: \"named\"}}} "
-		"sensor {name: \"b\" type: \"imu\" header {data {key: \"frame_id\" value: \"named\"}}} "
-		"sensor {name: \"c\" type: \"imu\" header {data {key: \"frame_id\" value: \"w\"}}} "
-		"sensor {name: \"d\" type: \"imu\" header {data {key: \"frame_id\" value: \"m\"}}} "
+		"model {name: \"m\" id: 2 link {name: \"l\" id: 20 sensor {name: \"a\" type: \"imu\" header {data "
+		"{key: \"frame_id\" value: \"named\"}}} sensor {name: \"b\" type: \"imu\" header {data {key: "
+		"\"frame_id\" value: \"named\"}}} sensor {name: \"c\" type: \"imu\" header {data {key: \"frame_id\" "
+		"value: \"w\"}}} sensor {name: \"d\" type: \"imu\" header {data {key: \"frame_id\" value: \"m\"}}} "
 		"sensor {name: \"e\" type: \"imu\" header {data {key: \"frame_id\" value: \"m::l::a\"}}}}}",
 		&scene);
 	add_bytes("gz.msgs.Pose_V", "pose {id: 2 orientation {w: 1}} pose {id: 20 orientation {w: 1}}", &poses);
@@ -364,8 +358,8 @@ static void check_meshes(void)
 		out.count = 0;
 		check(!stage_take_scene(stage, bytes.at, bytes.count, &out, &error), "a scene: %s", error.text);
 		check(asked == 5, "%d meshes were asked for", asked);
-		check_has(&out, "\"points\":[{\"x\":0,\"y\":0,\"z\":0},{\"x\":0.5,\"y\":0,\"z\":0},"
-				"{\"x\":0,\"y\":0.25,\"z\":0}],\"colors\":[],\"indices\":[0,1,2]}");
+		check_has(&out, "\"points\":[{\"x\":0,\"y\":0,\"z\":0},{\"x\":0.5,\"y\":0,\"z\":0},{\"x\":0,\"y\":0.25,"
+				"\"z\":0}],\"colors\":[],\"indices\":[0,1,2]}");
 		uint32_t lists = count_of(out.at, "\"points\""), small = count_of(out.at, "\"indices\":[0,1,2]}");
 		/* one fewer of the large ones fits, for a small one comes before them; and the last small one does */
 		check(lists == 2 + STAGE_TRIANGLES_MAX / STAGE_SHAPE_TRIANGLES_MAX - 1 && small == 2,
@@ -381,11 +375,10 @@ static void check_meshes(void)
 static void check_fixed_frames(void)
 {
 	static const char scene[] =
-		"model {name: 'm' link {name: 'a' sensor {name: 'eye' type: 'camera' pose {position {z: 2}}}} "
-		"link {name: 'b' header {data {key: 'fixed_to' value: 'a'}} pose {position {x: 1}}} "
-		"link {name: 'c' pose {position {y: 3}}} "
-		"joint {name: 'j' type: FIXED parent: 'a' child: 'c'} joint {name: 'k' parent: 'a' child: 'c'}} "
-		"model {name: 's' is_static: true link {name: 'a' sensor {name: 'eye' type: 'camera'}}}";
+		"model {name: 'm' link {name: 'a' sensor {name: 'eye' type: 'camera' pose {position {z: 2}}}} link "
+		"{name: 'b' header {data {key: 'fixed_to' value: 'a'}} pose {position {x: 1}}} link {name: 'c' pose "
+		"{position {y: 3}}} joint {name: 'j' type: FIXED parent: 'a' child: 'c'} joint {name: 'k' parent: 'a' "
+		"child: 'c'}} model {name: 's' is_static: true link {name: 'a' sensor {name: 'eye' type: 'camera'}}}";
 	static const char *const frames[][2] = {{"m/a", "m/a/eye"}, {"m/a", "m/b"}, {"m/a", "m/c"}};
 	struct text bytes = {0}, cdr = {0}, json = {0};
 	struct troupe_error error = {.text = ""};
@@ -502,11 +495,10 @@ static void check_robot_frames(void)
 				"header {" VALUE("odometry_frame", "base_footprint", "0 0 0 0 0 0 1") "}") "}",
 			"base_footprint m/a 0 0 0.1\nbase_footprint n/a 0 0 0\n"},
 		{"frames of sensors that the world names", "m",
-			"model {name: 'm' " LINK("a",
-				"sensor {name: 's' type: 'imu' pose {position {x: 1}} header {data "
-				"{key: 'frame_id' value: 'laser'}}} sensor {name: 't' type: 'imu' pose {position {x: "
-				"2}} "
-				"header {data {key: 'frame_id' value: 'm/range'}}}") "}",
+			"model {name: 'm' " LINK(
+				"a", "sensor {name: 's' type: 'imu' pose {position {x: 1}} header {data {key: "
+				     "'frame_id' value: 'laser'}}} sensor {name: 't' type: 'imu' pose {position {x: "
+				     "2}} header {data {key: 'frame_id' value: 'm/range'}}}") "}",
 			"a a/s 1 0 0\na laser 1 0 0\na/s m/a/s 0 0 0\na a/t 2 0 0\na range 2 0 0\nrange m/range 0 0 0\n"
 			"a/t m/a/t 0 0 0\n"},
 		{"a name that topics have cleaned", "my_robot",
@@ -522,8 +514,7 @@ static void check_robot_frames(void)
 							      "odometry_frame", "m/g", "0 0 nan 0 0 0 1") "}") LINK("b",
 				"header {" VALUE("odometry_frame", "m/b",
 					"0 0 0 0 0 0 1") "}") "joint {name: 'j' type: FIXED parent: 'a' child: 'b'} "
-							      "joint {name: 'k' type: FIXED parent: 'b' "
-							      "child: 'a'}}",
+							      "joint {name: 'k' type: FIXED parent: 'b' child: 'a'}}",
 			"a b 0 0 0\nb a 0 0 0\nb base_footprint 0 0 0\nb base_link 0 0 0\n"},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -536,12 +527,11 @@ static void check_robot_frames(void)
 /* Transforms of one robot: the frames that its odometry names are there under both names, each once. */
 static void check_robot_tf(void)
 {
-	static const char odometry[] =
-		"pose {name: 'm::odom' position {x: 5} header {data {key: 'frame_id' value: 'm/odom'} "
-		"data {key: 'child_frame_id' value: 'm/base'}}}";
-	static const char poses[] = "pose {name: 'm' position {x: 1} header {data {key: 'frame_id' value: 'w'}}} "
-				    "pose {name: 'm::a' position {x: 2} header {data {key: 'frame_id' value: 'm'}}} "
-				    "pose {name: 'm::b' position {x: 3} header {data {key: 'frame_id' value: 'm'}}}";
+	static const char odometry[] = "pose {name: 'm::odom' position {x: 5} header {data {key: 'frame_id' value: "
+				       "'m/odom'} data {key: 'child_frame_id' value: 'm/base'}}}";
+	static const char poses[] = "pose {name: 'm' position {x: 1} header {data {key: 'frame_id' value: 'w'}}} pose "
+				    "{name: 'm::a' position {x: 2} header {data {key: 'frame_id' value: 'm'}}} pose "
+				    "{name: 'm::b' position {x: 3} header {data {key: 'frame_id' value: 'm'}}}";
 	static const char given[] = "pose {name: 'base_link' header {data {key: 'frame_id' value: 'odom'}}}";
 	const struct ros_type *tf = ros_type_find("gz.msgs.Pose_V", "/tf");
 	char *found = list_transforms(tf, "m", odometry);

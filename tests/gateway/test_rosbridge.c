@@ -15,10 +15,10 @@
 enum { TOPICS_MAX = 4096, OUTLETS_MAX = 1024, NAME_MAX_BYTES = 512, THROTTLE_MS = 40, THROTTLED = 8 };
 
 static const char world[] =
-	"<sdf version='1.9'><world name='w'><physics name='p' type='ode'><max_step_size>0.001</max_step_size></physics>"
-	"<gravity>0 0 0</gravity><model name='cart'><link name='l'><inertial><mass>1</mass></inertial></link>"
-	"<plugin name='gz::sim::systems::VelocityControl' filename='x'/>"
-	"<plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></world></sdf>";
+	"<sdf version='1.9'><world name='w'><physics name='p' "
+	"type='ode'><max_step_size>0.001</max_step_size></physics><gravity>0 0 0</gravity><model name='cart'><link "
+	"name='l'><inertial><mass>1</mass></inertial></link><plugin name='gz::sim::systems::VelocityControl' "
+	"filename='x'/><plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></world></sdf>";
 
 static void open_scene(struct scene *scene)
 {
@@ -377,8 +377,8 @@ static void publishes(const struct scene *scene)
 static void waits_for_topics(const struct scene *scene)
 {
 	static const char create[] =
-		"name: \"late\" sdf: \"<sdf version='1.9'><model name='late'><pose>0 9 0 0 0 0</pose><link name='l'/>"
-		"<plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></sdf>\"";
+		"name: \"late\" sdf: \"<sdf version='1.9'><model name='late'><pose>0 9 0 0 0 0</pose><link "
+		"name='l'/><plugin name='gz::sim::systems::OdometryPublisher' filename='x'/></model></sdf>\"";
 	struct client client = join(scene);
 	struct troupe_error error = {.text = ""};
 	expect_silence(&client, "{\"op\":\"subscribe\",\"topic\":\"/late/odom\"}");
@@ -656,9 +656,8 @@ static void hears_end(const char *error)
 		"\"service\":\"/world/w/hash\",\"values\":\"the run has ended\",\"result\":false",
 		"\"values\":{\"state\":{\"state\":0},\"result\":{\"result\":4,\"error_message\":\"the run has ended\"}",
 		"\"op\":\"action_result\",\"id\":9,", ",\"status\":6,"};
-	const char *const broken[] = {
-		"\"values\":{\"ended\":{\"failed\":true,\"text\":\"step 7: model 'c\\\"\xc3\xa4' diverged\"}},"
-		"\"result\":true",
+	const char *const broken[] = {"\"values\":{\"ended\":{\"failed\":true,\"text\":\"step 7: model 'c\\\"\xc3\xa4' "
+				      "diverged\"}},\"result\":true",
 		"\"service\":\"/world/w/hash\",\"values\":\"step 7: ",
 		"\"values\":{\"state\":{\"state\":0},\"result\":{\"result\":4,\"error_message\":\"step 7: ",
 		"\"op\":\"action_result\",\"id\":9,",

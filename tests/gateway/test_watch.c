@@ -28,10 +28,10 @@
 static pthread_mutex_t checking = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 #define check(...) (pthread_mutex_lock(&checking), check(__VA_ARGS__), pthread_mutex_unlock(&checking))
 
-static const char ball[] = "<model name='ball'><pose>0 0 5 0 0 0</pose><link "
-			   "name='l'><inertial><mass>1</mass></inertial><collision name='c'>"
-			   "<geometry><sphere><radius>0.5</radius></sphere></geometry></collision></link>"
-			   "<plugin name='gz::sim::systems::VelocityControl' filename='x'/></model>";
+static const char ball[] =
+	"<model name='ball'><pose>0 0 5 0 0 0</pose><link name='l'><inertial><mass>1</mass></inertial><collision "
+	"name='c'><geometry><sphere><radius>0.5</radius></sphere></geometry></collision></link><plugin "
+	"name='gz::sim::systems::VelocityControl' filename='x'/></model>";
 
 enum { STEPS = 60000, TRIES = 20000 };
 
@@ -253,9 +253,8 @@ static bool has_topic(struct source *source, const char *name)
 /* Topics that come while it watches. */
 static void learns_of_topics(void)
 {
-	static const char create[] =
-		"sdf: '<sdf version=\"1.9\"><model name=\"late\"><link name=\"l\"/><plugin filename=\"x\" "
-		"name=\"gz::sim::systems::VelocityControl\"/></model></sdf>'";
+	static const char create[] = "sdf: '<sdf version=\"1.9\"><model name=\"late\"><link name=\"l\"/><plugin "
+				     "filename=\"x\" name=\"gz::sim::systems::VelocityControl\"/></model></sdf>'";
 	struct run run;
 	struct troupe_error error;
 	begin(&run, NULL, true, 1000);

@@ -7,6 +7,22 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+/* What a test has loaded and does not free: sdf_help_end() does, which is the .fini of a suite. */
+static VEC(struct sdf *) sdf_help_kept;
+
+static inline struct sdf *sdf_help_keep(struct sdf *sdf)
+{
+	vec_push(&sdf_help_kept, sdf);
+	return sdf;
+}
+
+static inline void sdf_help_end(void)
+{
+	for (uint32_t i = 0; i < sdf_help_kept.count; i++)
+		sdf_free(sdf_help_kept.at[i]);
+	vec_free(&sdf_help_kept);
+}
+
 /* The caller frees *ret_sdf whatever the status. */
 static inline troupe_status sdf_help_load(
 	const char *text, const struct sdf_options *options, struct sdf **ret_sdf, struct troupe_error *error)

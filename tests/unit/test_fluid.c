@@ -11,8 +11,9 @@ TestSuite(fluid, .fini = lib_end, .timeout = 120);
 #define PLUGIN(name, parameters) "<plugin name='gz::sim::systems::" name "' filename='x'>" parameters "</plugin>"
 /* A link of 2 kg without air, water or ground. */
 #define LINK(shape)                                                                                                    \
-	"<link name='l'><inertial><mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"    \
-	"<collision name='c'><geometry>" shape "</geometry></collision></link>"
+	"<link "                                                                                                       \
+	"name='l'><inertial><mass>2</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></"                   \
+	"inertial><collision name='c'><geometry>" shape "</geometry></collision></link>"
 #define BALL "<sphere><radius>0.1</radius></sphere>"
 #define MASS 2.0
 
@@ -54,8 +55,8 @@ static void goes_wrong(const char *world, const char *part)
 #define CLA_STALL -1.5
 #define CDA_STALL 0.7
 #define WING(more)                                                                                                     \
-	PLUGIN("LiftDrag", "<link_name>l</link_name><area>0.5</area><cla>2</cla><cda>0.3</cda><alpha_stall>0.2"        \
-			   "</alpha_stall><cla_stall>-1.5</cla_stall><cda_stall>0.7</cda_stall>" more)
+	PLUGIN("LiftDrag", "<link_name>l</link_name><area>0.5</area><cla>2</cla><cda>0.3</cda><alpha_stall>0.2</"      \
+			   "alpha_stall><cla_stall>-1.5</cla_stall><cda_stall>0.7</cda_stall>" more)
 
 /* The force on a wing that flies at this angle of attack, from the change of its velocity in one step. */
 static void fly(double alpha, const char *more, double side, double *ret_lift, double *ret_drag)
@@ -132,9 +133,11 @@ static double pitch_of(double alpha, const char *more)
 	char text[4096];
 	(void)snprintf(text, sizeof text,
 		WORLD(NO_GRAVITY "<wind><linear_velocity>%.17g 0 %.17g</linear_velocity></wind><model name='m'>" LINK(
-			BALL) "<link name='flap'><inertial><mass>1e-6</mass><inertia><ixx>1e-6</ixx><iyy>1e-6</iyy>"
-			      "<izz>1e-6</izz></inertia></inertial></link><joint name='j' type='revolute'>"
-			      "<parent>l</parent><child>flap</child><axis><xyz>0 0 1</xyz></axis></joint>%s</model>"),
+			BALL) "<link "
+			      "name='flap'><inertial><mass>1e-6</mass><inertia><ixx>1e-6</ixx><iyy>1e-6</"
+			      "iyy><izz>1e-6</izz></inertia></inertial></link><joint name='j' "
+			      "type='revolute'><parent>l</parent><child>flap</child><axis><xyz>0 0 "
+			      "1</xyz></axis></joint>%s</model>"),
 		-10 * cos(alpha), 10 * sin(alpha), more);
 	struct troupe_server *server = lib_server(text, 0);
 	lib_text(server, 0, "/world/w/set_joint", "name: 'm' joint: 'j' position: 0.25");
@@ -175,13 +178,13 @@ Test(fluid, wind_is_flow_and_a_control_surface_adds_lift)
 	const double pressure = 0.5 * RHO * 64 * AREA, deflection = 0.25;
 	struct troupe_server *server = lib_server(
 		WORLD(NO_GRAVITY "<wind><linear_velocity>-8 0 0</linear_velocity></wind><model name='m'>" LINK(
-			BALL) "<link name='flap'><inertial><mass>1e-6</mass><inertia><ixx>1e-6</ixx><iyy>1e-6</iyy>"
-			      "<izz>1e-6</izz></inertia></inertial></link>"
-			      "<joint name='j' type='revolute'><parent>l</parent><child>flap</child><axis><xyz>0 1 "
-			      "0</xyz>"
-			      "</axis></joint>" WING(
-				      "<control_joint_name>j</control_joint_name>"
-				      "<control_joint_rad_to_cl>3</control_joint_rad_to_cl>") "</model>"),
+			BALL) "<link "
+			      "name='flap'><inertial><mass>1e-6</mass><inertia><ixx>1e-6</ixx><iyy>1e-6</"
+			      "iyy><izz>1e-6</izz></inertia></inertial></link><joint name='j' "
+			      "type='revolute'><parent>l</parent><child>flap</child><axis><xyz>0 1 "
+			      "0</xyz></axis></joint>" WING("<control_joint_name>j</"
+							    "control_joint_name><control_joint_rad_to_cl>3</"
+							    "control_joint_rad_to_cl>") "</model>"),
 		0);
 	lib_text(server, 0, "/world/w/set_joint", "name: 'm' joint: 'j' position: 0.25");
 	lib_step(server, 1);
@@ -199,10 +202,9 @@ Test(fluid, a_wing_with_bad_numbers_is_refused)
 /* --- lift and drag from coefficients ------------------------------------------------------------------------------ */
 
 #define PLANE(more)                                                                                                    \
-	PLUGIN("AdvancedLiftDrag",                                                                                     \
-		"<link_name>l</link_name><area>0.5</area><AR>6</AR><eff>0.9</eff><CL0>0.15</CL0><CD0>0.03</CD0>"       \
-		"<Cem0>0.07</Cem0><CLa>5</CLa><Cema>-0.4</Cema><Cema_stall>-0.2</Cema_stall><alpha_stall>0.3"          \
-		"</alpha_stall>" more)
+	PLUGIN("AdvancedLiftDrag", "<link_name>l</link_name><area>0.5</area><AR>6</AR><eff>0.9</eff><CL0>0.15</"       \
+				   "CL0><CD0>0.03</CD0><Cem0>0.07</Cem0><CLa>5</CLa><Cema>-0.4</"                      \
+				   "Cema><Cema_stall>-0.2</Cema_stall><alpha_stall>0.3</alpha_stall>" more)
 #define PLANE_AR 6.0
 #define PLANE_STALL 0.3
 
@@ -246,20 +248,18 @@ Test(fluid, coefficients_of_a_plane_follow_rates_sideslip_and_deflection)
 	const double p = 0.3, q = 0.2, r = -0.1, beta = atan2(-1, v), degrees = 0.1 * 180 / M_PI;
 	struct troupe_server *server = lib_server(
 		WORLD(NO_GRAVITY "<model name='m'>" LINK(
-			BALL) "<link name='flap'><inertial><mass>1e-6</mass><inertia><ixx>1e-6</ixx><iyy>1e-6</iyy>"
-			      "<izz>1e-6</izz></inertia></inertial></link><joint name='j' "
-			      "type='revolute'><parent>l</parent>"
-			      "<child>flap</child><axis><xyz>0 1 0</xyz></axis></joint>" PLUGIN("AdvancedLiftDrag",
+			BALL) "<link "
+			      "name='flap'><inertial><mass>1e-6</mass><inertia><ixx>1e-6</ixx><iyy>1e-6</"
+			      "iyy><izz>1e-6</izz></inertia></inertial></link><joint name='j' "
+			      "type='revolute'><parent>l</parent><child>flap</child><axis><xyz>0 1 "
+			      "0</xyz></axis></joint>" PLUGIN("AdvancedLiftDrag",
 				      "<link_name>l</link_name><area>0.5</area><AR>6</AR><mac>0.4</mac><alpha_stall>3</"
-				      "alpha_stall>"
-				      "<CYb>-0.25</CYb><Cellb>-0.04</Cellb><Cenb>0.1</Cenb><Cellp>-0.5</Cellp><CLq>8</"
-				      "CLq>"
-				      "<Cemq>-12</Cemq><Cenr>-0.09</Cenr><CYr>0.23</CYr><num_ctrl_surfaces>1"
-				      "</num_ctrl_surfaces><control_surface><name>j</name><direction>-1</"
-				      "direction><CL_ctrl>0.02"
-				      "</CL_ctrl><CD_ctrl>0.01</CD_ctrl><CY_ctrl>0</CY_ctrl><Cell_ctrl>0</"
-				      "Cell_ctrl><Cem_ctrl>0.03"
-				      "</Cem_ctrl><Cen_ctrl>0</Cen_ctrl></control_surface>") "</model>"),
+				      "alpha_stall><CYb>-0.25</CYb><Cellb>-0.04</Cellb><Cenb>0.1</Cenb><Cellp>-0.5</"
+				      "Cellp><CLq>8</CLq><Cemq>-12</Cemq><Cenr>-0.09</Cenr><CYr>0.23</"
+				      "CYr><num_ctrl_surfaces>1</num_ctrl_surfaces><control_surface><name>j</"
+				      "name><direction>-1</direction><CL_ctrl>0.02</CL_ctrl><CD_ctrl>0.01</"
+				      "CD_ctrl><CY_ctrl>0</CY_ctrl><Cell_ctrl>0</Cell_ctrl><Cem_ctrl>0.03</"
+				      "Cem_ctrl><Cen_ctrl>0</Cen_ctrl></control_surface>") "</model>"),
 		0);
 	/* The rates of roll, pitch and yaw are those about x, -y and -z; to the left is a sideslip of less than 0. */
 	lib_text(server, 0, "/world/w/set_velocity", "name: 'm' linear {x: 10 y: 1} angular {x: 0.3 y: -0.2 z: 0.1}");
@@ -288,9 +288,8 @@ Test(fluid, coefficients_of_a_plane_follow_rates_sideslip_and_deflection)
 #define WATER 1000.0
 #define UNIFORM PLUGIN("Buoyancy", "<uniform_fluid_density>1000</uniform_fluid_density>")
 #define GRADED                                                                                                         \
-	PLUGIN("Buoyancy", "<graded_buoyancy><default_density>1000</"                                                  \
-			   "default_density><density_change><above_depth>0"                                            \
-			   "</above_depth><density>0</density></density_change></graded_buoyancy>")
+	PLUGIN("Buoyancy", "<graded_buoyancy><default_density>1000</default_density><density_change><above_depth>0</"  \
+			   "above_depth><density>0</density></density_change></graded_buoyancy>")
 
 /* The upward force and the torque on a shape at this pose, from its velocities
  * after one step. */
@@ -385,9 +384,8 @@ Test(fluid, a_box_and_a_ball_float_at_their_draught)
 Test(fluid, a_solid_of_triangles_has_a_volume_and_a_centre)
 {
 	const double weight = WATER * 0.2 * 0.4 * 0.6 * G;
-	const char *prism = "<polyline><point>0 0</point><point>0.2 "
-			    "0</point><point>0.2 0.4</point><point>0 0.4</point>"
-			    "<height>0.6</height></polyline>";
+	const char *prism = "<polyline><point>0 0</point><point>0.2 0</point><point>0.2 0.4</point><point>0 "
+			    "0.4</point><height>0.6</height></polyline>";
 	struct troupe_wrench wrench = push_on(UNIFORM, prism, "0 0 5 0 0 0");
 	NEAR(wrench.force.z, weight, 1e-6 * weight);
 	NEAR(wrench.torque.x, 0.2 * weight, 1e-4 * weight);
@@ -402,8 +400,7 @@ Test(fluid, only_enabled_links_float)
 	struct troupe_server *server = lib_server(
 		WORLD(GRAVITY PLUGIN("Buoyancy", "<enable>a</enable><enable>b::l</enable><enable>c::k</enable>")
 				FLOATING("a") "<model name='b'><pose>3 0 5 0 0 0</pose>" LINK(
-					BALL) "</model>"
-					      "<model name='c'><pose>6 0 5 0 0 0</pose>" LINK(BALL) "</model>"),
+					BALL) "</model><model name='c'><pose>6 0 5 0 0 0</pose>" LINK(BALL) "</model>"),
 		0);
 	lib_step(server, 1);
 	double rises = (WATER * 4.0 / 3 * M_PI * 1e-3 / MASS - 1) * G * LIB_DT_S;
@@ -416,12 +413,12 @@ Test(fluid, bad_layers_are_refused)
 {
 	goes_wrong(WORLD("\n" PLUGIN("Buoyancy", "<uniform_fluid_density>-1</uniform_fluid_density>") FLOATING("a")),
 		"library.sdf:2: ");
-	goes_wrong(WORLD(PLUGIN("Buoyancy", "<graded_buoyancy>\n<density_change><above_depth>0</above_depth>"
-					    "</density_change></graded_buoyancy>") FLOATING("a")),
+	goes_wrong(WORLD(PLUGIN("Buoyancy", "<graded_buoyancy>\n<density_change><above_depth>0</above_depth></"
+					    "density_change></graded_buoyancy>") FLOATING("a")),
 		"library.sdf:2: <density_change> expects");
-	goes_wrong(WORLD(PLUGIN("Buoyancy", "<graded_buoyancy>\n<density_change><above_"
-					    "depth>0</above_depth><density>-3"
-					    "</density></density_change></graded_buoyancy>") FLOATING("a")),
+	goes_wrong(
+		WORLD(PLUGIN("Buoyancy", "<graded_buoyancy>\n<density_change><above_depth>0</above_depth><density>-3</"
+					 "density></density_change></graded_buoyancy>") FLOATING("a")),
 		"the density is -3");
 }
 
@@ -431,12 +428,14 @@ Test(fluid, bad_layers_are_refused)
 #define BOAT(more) BOAT_FROM("-20", "300", more)
 #define BOAT_FROM(least, most, more)                                                                                   \
 	WORLD(NO_GRAVITY "<model name='m'>" LINK(                                                                      \
-		BALL) "<link name='p'><inertial><mass>0.1</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy>"               \
-		      "<izz>0.01</izz></inertia></inertial></link><joint name='j' type='revolute'>"                    \
-		      "<parent>l</parent><child>p</child><axis><xyz>1 0 0</xyz></axis></joint>" PLUGIN("Thruster",     \
-			      "<joint_name>j</joint_name><propeller_diameter>0.25</propeller_diameter>"                \
-			      "<fluid_density>950</fluid_density><max_thrust_cmd>" most "</max_thrust_cmd>"            \
-			      "<min_thrust_cmd>" least "</min_thrust_cmd>" more) "</model>")
+		BALL) "<link "                                                                                         \
+		      "name='p'><inertial><mass>0.1</mass><inertia><ixx>0.01</ixx><iyy>0.01</iyy><izz>0.01</izz></"    \
+		      "inertia></inertial></link><joint name='j' "                                                     \
+		      "type='revolute'><parent>l</parent><child>p</child><axis><xyz>1 0 "                              \
+		      "0</xyz></axis></joint>" PLUGIN("Thruster",                                                      \
+			      "<joint_name>j</joint_name><propeller_diameter>0.25</"                                   \
+			      "propeller_diameter><fluid_density>950</fluid_density><max_thrust_cmd>" most             \
+			      "</max_thrust_cmd><min_thrust_cmd>" least "</min_thrust_cmd>" more) "</model>")
 #define AT_ONCE "<velocity_control>true</velocity_control>"
 #define COEFFICIENT "<thrust_coefficient>0.005</thrust_coefficient>"
 #define TOTAL (MASS + PROPELLER_MASS)
@@ -489,9 +488,9 @@ Test(fluid, a_speed_of_the_propeller_has_a_thrust_and_a_deadband)
 /* Without a coefficient it falls with the advance of the boat. */
 Test(fluid, the_thrust_coefficient_follows_the_advance)
 {
-	struct troupe_server *server = boat(BOAT(AT_ONCE "<alpha_1>0.9</alpha_1><alpha_2>0.01</alpha_2>"
-							 "<wake_fraction>0.3</wake_fraction>"),
-		"/model/m/joint/j/cmd_thrust", 200, 1);
+	struct troupe_server *server =
+		boat(BOAT(AT_ONCE "<alpha_1>0.9</alpha_1><alpha_2>0.01</alpha_2><wake_fraction>0.3</wake_fraction>"),
+			"/model/m/joint/j/cmd_thrust", 200, 1);
 	double speed = lib_joint_at(server, lib_joint(server, "m", "j")).velocity[0];
 	double flow = twist_of(server, "m").linear.x;
 	double coefficient = 0.9 + 0.01 * 0.7 * flow / (speed * 0.25);
@@ -546,8 +545,8 @@ Test(fluid, added_mass_turns_a_body_that_moves_askew)
 	lib_step(server, 1);
 	NEAR(twist_of(server, "m").angular.z, (-1.5 + 0.5) * 2 * 3 * LIB_DT_S, 1e-6);
 	lib_destroy(server);
-	server = lib_server(WORLD(NO_GRAVITY SUBMARINE("<xDotU>-0.5</xDotU><yDotV>-1.5</yDotV>"
-						       "<disable_coriolis>true</disable_coriolis>")),
+	server = lib_server(WORLD(NO_GRAVITY SUBMARINE(
+				    "<xDotU>-0.5</xDotU><yDotV>-1.5</yDotV><disable_coriolis>true</disable_coriolis>")),
 		0);
 	lib_text(server, 0, "/world/w/set_velocity", "name: 'm' linear {x: 2 y: 3}");
 	lib_step(server, 1);
@@ -558,8 +557,8 @@ Test(fluid, added_mass_turns_a_body_that_moves_askew)
 Test(fluid, added_mass_turns_a_body_in_a_current)
 {
 	struct troupe_server *server =
-		lib_server(WORLD(NO_GRAVITY SUBMARINE("<xDotU>-0.5</xDotU><yDotV>-1.5</yDotV>"
-						      "<default_current>2 3 0</default_current>")),
+		lib_server(WORLD(NO_GRAVITY SUBMARINE(
+				   "<xDotU>-0.5</xDotU><yDotV>-1.5</yDotV><default_current>2 3 0</default_current>")),
 			0);
 	lib_step(server, 1);
 	NEAR(twist_of(server, "m").angular.z, (-1.5 + 0.5) * 2 * 3 * LIB_DT_S, 1e-9);
@@ -578,8 +577,8 @@ Test(fluid, added_mass_may_exceed_the_mass)
 		(void)snprintf(world, sizeof world,
 			WORLD(GRAVITY
 				"<model name='m'><link name='l'><inertial><mass>%g</mass></inertial></link>" PLUGIN(
-					"Hydrodynamics", "<link_name>l</link_name><zDotW>%g</zDotW><zW>%g</zW>"
-							 "<zWabsW>%g</zWabsW>") "</model>"),
+					"Hydrodynamics", "<link_name>l</link_name><zDotW>%g</zDotW><zW>%g</"
+							 "zW><zWabsW>%g</zWabsW>") "</model>"),
 			m, -a, -c, -d);
 		double v = 0, z = 0, h = LIB_DT_S / 10;
 		for (int k = 0; k < 30000; k++) {
@@ -630,10 +629,10 @@ Test(fluid, added_mass_of_the_wrong_sign_is_left_out)
 
 Test(fluid, a_current_carries_a_body_along)
 {
-	struct troupe_server *server =
-		lib_server(WORLD(NO_GRAVITY SUBMARINE("<default_current>0.5 0 0</default_current><xU>-4</xU><yV>-4</yV>"
-						      "<namespace>sub</namespace>")),
-			0);
+	struct troupe_server *server = lib_server(
+		WORLD(NO_GRAVITY SUBMARINE(
+			"<default_current>0.5 0 0</default_current><xU>-4</xU><yV>-4</yV><namespace>sub</namespace>")),
+		0);
 	lib_step(server, 1000);
 	NEAR(twist_of(server, "m").linear.x, 0.5 * (1 - exp(-4 / MASS)), 1e-3);
 	lib_text(server, 0, "/model/sub/ocean_current", "y: -1");
@@ -653,8 +652,8 @@ Test(fluid, a_current_carries_a_body_along)
 Test(fluid, wind_rises_and_carries_bodies_along)
 {
 	struct troupe_server *server =
-		after(WORLD(WINDY("") BLOWN("m", "0 0 0 0 0 0") "<model name='calm'>"
-								"<pose>3 0 0 0 0 0</pose>" LINK(BALL) "</model>"),
+		after(WORLD(WINDY("") BLOWN("m", "0 0 0 0 0 0") "<model name='calm'><pose>3 0 0 0 0 0</pose>" LINK(
+			      BALL) "</model>"),
 			2);
 	double part = 1 - 3 * exp(-2);
 	NEAR(twist_of(server, "m").linear.x, 6 * part, 1e-2);
@@ -673,15 +672,13 @@ Test(fluid, wind_rises_and_carries_bodies_along)
  * no wind. */
 Test(fluid, wind_depends_on_the_place)
 {
-	struct troupe_server *server = lib_server(
-		WORLD(WINDY("<horizontal><magnitude><time_for_rise>1e-6</time_for_rise></"
-			    "magnitude></horizontal>"
-			    "<force_approximation_scaling_factor><when zgt='0' "
-			    "zlt='5'>0.2</when><when zge='5'><k>0.5</k>"
-			    "<px>0 0.01 0 0</px><rz>0 0 0.01 "
-			    "0.45</rz></when></force_approximation_scaling_factor>") BLOWN("low", "0 0 -1 0 0 0")
-				BLOWN("middle", "0 0 2 0 0 0") BLOWN("high", "3 0 20 0 0 0")),
-		0);
+	struct troupe_server *server =
+		lib_server(WORLD(WINDY("<horizontal><magnitude><time_for_rise>1e-6</time_for_rise></magnitude></"
+				       "horizontal><force_approximation_scaling_factor><when zgt='0' "
+				       "zlt='5'>0.2</when><when zge='5'><k>0.5</k><px>0 0.01 0 0</px><rz>0 0 0.01 "
+				       "0.45</rz></when></force_approximation_scaling_factor>") BLOWN(
+				   "low", "0 0 -1 0 0 0") BLOWN("middle", "0 0 2 0 0 0") BLOWN("high", "3 0 20 0 0 0")),
+			0);
 	lib_step(server, 1);
 	NEAR(twist_of(server, "low").linear.x, 0, 0);
 	NEAR(twist_of(server, "middle").linear.x, 6 * 0.2 * LIB_DT_S, 1e-9);
@@ -693,11 +690,11 @@ Test(fluid, gusts_have_noise_that_belongs_to_the_seed)
 {
 	double speed[2];
 	for (int i = 0; i < 2; i++) {
-		struct troupe_server *server =
-			after(WORLD(WINDY("<horizontal><magnitude><noise "
-					  "type='gaussian'><mean>0</mean><stddev>2</stddev>"
-					  "</noise></magnitude></horizontal>") BLOWN("m", "0 0 0 0 0 0")),
-				10);
+		struct troupe_server *server = after(
+			WORLD(WINDY("<horizontal><magnitude><noise "
+				    "type='gaussian'><mean>0</mean><stddev>2</stddev></noise></magnitude></horizontal>")
+					BLOWN("m", "0 0 0 0 0 0")),
+			10);
 		speed[i] = hypot(twist_of(server, "m").linear.x, twist_of(server, "m").linear.y);
 		lib_destroy(server);
 	}
@@ -707,11 +704,11 @@ Test(fluid, gusts_have_noise_that_belongs_to_the_seed)
 
 Test(fluid, bad_wind_is_refused)
 {
-	goes_wrong(WORLD(WINDY("<horizontal>\n<magnitude><time_for_rise>0</time_for_rise></"
-			       "magnitude></horizontal>") BLOWN("m", "0 0 0 0 0 0")),
+	goes_wrong(WORLD(WINDY("<horizontal>\n<magnitude><time_for_rise>0</time_for_rise></magnitude></horizontal>")
+				   BLOWN("m", "0 0 0 0 0 0")),
 		"library.sdf:2: <time_for_rise> is 0");
-	goes_wrong(WORLD(WINDY("\n<force_approximation_scaling_factor>-1</"
-			       "force_approximation_scaling_factor>") BLOWN("m", "0 0 0 0 0 0")),
+	goes_wrong(WORLD(WINDY("\n<force_approximation_scaling_factor>-1</force_approximation_scaling_factor>")
+				   BLOWN("m", "0 0 0 0 0 0")),
 		"library.sdf:2: ");
 }
 
@@ -722,14 +719,14 @@ Test(fluid, bad_wind_is_refused)
 #define ROTOR_MASS 0.005
 #define ROTOR(name, pose, turns, number) ROTOR_WITH(name, pose, turns, number, "")
 #define ROTOR_WITH(name, pose, turns, number, more)                                                                    \
-	"<link name='" name "'><pose>" pose                                                                            \
-	"</pose><inertial><mass>0.005</mass><inertia><ixx>1e-5</ixx><iyy>1e-5</iyy>"                                   \
-	"<izz>1e-5</izz></inertia></inertial></link><joint name='" name "_joint' type='revolute'><parent>l</parent>"   \
-	"<child>" name "</child><axis><xyz>0 0 1</xyz></axis></joint>" PLUGIN("MulticopterMotorModel",                 \
+	"<link name='" name "'><pose>" pose "</pose><inertial><mass>0.005</mass><inertia><ixx>1e-5</ixx><iyy>1e-5</"   \
+					    "iyy><izz>1e-5</izz></inertia></inertial></link><joint name='" name        \
+	"_joint' type='revolute'><parent>l</parent><child>" name                                                       \
+	"</child><axis><xyz>0 0 1</xyz></axis></joint>" PLUGIN("MulticopterMotorModel",                                \
 		"<robotNamespace>copter</robotNamespace><jointName>" name "_joint</jointName><linkName>" name          \
 		"</linkName><turningDirection>" turns "</turningDirection><motorNumber>" number                        \
-		"</motorNumber><commandSubTopic>command/motor_speed</"                                                 \
-		"commandSubTopic><motorType>velocity</motorType>" more)
+		"</motorNumber><commandSubTopic>command/motor_speed</commandSubTopic><motorType>velocity</"            \
+		"motorType>" more)
 
 /* The speed comes to the wanted one like 1 - exp(-t / time constant); thrust is
  * its square. */
@@ -775,14 +772,15 @@ Test(fluid, four_rotors_at_the_right_speed_hover)
  */
 
 #define CONTROLLED(name, turns)                                                                                        \
-	"<rotor><jointName>" name "_joint</jointName><forceConstant>8.54858e-06</forceConstant><momentConstant>0.016"  \
-	"</momentConstant><direction>" turns "</direction></rotor>"
+	"<rotor><jointName>" name "_joint</jointName><forceConstant>8.54858e-06</"                                     \
+				  "forceConstant><momentConstant>0.016</momentConstant><direction>" turns              \
+	"</direction></rotor>"
 #define FOUR CONTROLLED("a", "1") CONTROLLED("b", "-1") CONTROLLED("c", "1") CONTROLLED("d", "-1")
 #define CONTROL(rotors, more)                                                                                          \
 	PLUGIN("MulticopterVelocityControl",                                                                           \
-		"<robotNamespace>copter</robotNamespace><comLinkName>l</comLinkName><velocityGain>4 4 4"               \
-		"</velocityGain><attitudeGain>40 40 1</attitudeGain><angularRateGain>12 12 4</angularRateGain>"        \
-		"<rotorConfiguration>" rotors "</rotorConfiguration>" more)
+		"<robotNamespace>copter</robotNamespace><comLinkName>l</comLinkName><velocityGain>4 4 "                \
+		"4</velocityGain><attitudeGain>40 40 1</attitudeGain><angularRateGain>12 12 "                          \
+		"4</angularRateGain><rotorConfiguration>" rotors "</rotorConfiguration>" more)
 /* Its motors listen to a topic that the controller does not know, and have no drag across their axes. */
 #define DRAGLESS "<rotorDragCoefficient>0</rotorDragCoefficient><rollingMomentCoefficient>0</rollingMomentCoefficient>"
 #define QUAD(control)                                                                                                  \
@@ -840,10 +838,11 @@ Test(fluid, a_controlled_copter_climbs_as_its_gain_and_its_limit_say)
 {
 	const double start = 2, time = 0.5, wanted = 1, limit = 0.5;
 	for (int i = 0; i < 2; i++) {
-		struct troupe_server *server = i ? flown(QUAD(CONTROL(FOUR, "<maximumLinearAcceleration>0.5 0.5 0.5"
-									    "</maximumLinearAcceleration>")),
-							   "", start)
-						 : flown(QUAD(CONTROL(FOUR, "")), "", start);
+		struct troupe_server *server =
+			i ? flown(QUAD(CONTROL(
+					  FOUR, "<maximumLinearAcceleration>0.5 0.5 0.5</maximumLinearAcceleration>")),
+				    "", start)
+			  : flown(QUAD(CONTROL(FOUR, "")), "", start);
 		double before = twist_of(server, "m").linear.z;
 		lib_text(server, 0, "/copter/cmd_vel", i ? "linear {z: 10}" : "linear {z: 1}");
 		lib_step(server, (uint64_t)llround(time / LIB_DT_S));
@@ -856,9 +855,8 @@ Test(fluid, a_controlled_copter_climbs_as_its_gain_and_its_limit_say)
 
 Test(fluid, a_copter_that_is_disabled_falls_until_it_gets_a_command_again)
 {
-	struct troupe_server *server = flown(QUAD(CONTROL(FOUR, "<maximumLinearVelocity>9 9 0.5"
-								"</maximumLinearVelocity>")),
-		"linear {z: 3}", 8);
+	struct troupe_server *server = flown(
+		QUAD(CONTROL(FOUR, "<maximumLinearVelocity>9 9 0.5</maximumLinearVelocity>")), "linear {z: 3}", 8);
 	NEAR(twist_of(server, "m").linear.z, 0.5, 2e-3);
 	lib_text(server, 0, "/copter/enable", "data: false");
 	lib_step(server, 1000);
@@ -874,10 +872,11 @@ Test(fluid, a_copter_that_is_disabled_falls_until_it_gets_a_command_again)
 /* Noise without a mean shakes it; the mean is an error of the velocity that the copter flies at. */
 Test(fluid, noise_shakes_a_controlled_copter)
 {
-	struct troupe_server *server =
-		flown(QUAD(CONTROL(FOUR, "<linearVelocityNoiseStdDev>0.01 0 0.05</linearVelocityNoiseStdDev>"
-					 "<linearVelocityNoiseMean>0 0 0.2</linearVelocityNoiseMean>")),
-			"", 10);
+	struct troupe_server *server = flown(
+		QUAD(CONTROL(FOUR,
+			"<linearVelocityNoiseStdDev>0.01 0 0.05</linearVelocityNoiseStdDev><linearVelocityNoiseMean>0 "
+			"0 0.2</linearVelocityNoiseMean>")),
+		"", 10);
 	struct troupe_twist twist = twist_of(server, "m");
 	cr_assert(fabs(twist.linear.x) > 1e-6 && fabs(twist.linear.x) < 0.05);
 	NEAR(twist.linear.y, 0, 0.05);
@@ -895,8 +894,8 @@ Test(fluid, noise_shakes_a_controlled_copter)
 Test(fluid, a_bad_controller_is_refused_or_left_out)
 {
 	goes_wrong(QUAD(CONTROL(FOUR CONTROLLED("a", "2"), "")), "<direction> is 2");
-	goes_wrong(QUAD(CONTROL("<rotor><jointName>a_joint</jointName><forceConstant>x</forceConstant><momentConstant>1"
-				"</momentConstant><direction>1</direction></rotor>",
+	goes_wrong(QUAD(CONTROL("<rotor><jointName>a_joint</jointName><forceConstant>x</"
+				"forceConstant><momentConstant>1</momentConstant><direction>1</direction></rotor>",
 			   "")),
 		"x");
 	/* Three rotors cannot hold a copter: without a controller there is no such topic. */
@@ -912,11 +911,10 @@ Test(fluid, wrenches_of_the_file_act_until_they_are_cleared)
 {
 	struct troupe_server *server = lib_server(
 		WORLD(NO_GRAVITY PLUGIN("ApplyLinkWrench",
-			"<persistent><entity_name>a</entity_name><entity_type>model</"
-			"entity_type><force>6 0 0</force>"
-			"<torque>0 0 "
-			"0.5</torque></persistent><persistent><entity_name>b::l</entity_name>"
-			"<entity_type>link</entity_type><force>0 -4 0</force></persistent>")
+			"<persistent><entity_name>a</entity_name><entity_type>model</entity_type><force>6 0 "
+			"0</force><torque>0 0 "
+			"0.5</torque></persistent><persistent><entity_name>b::l</entity_name><entity_type>link</"
+			"entity_type><force>0 -4 0</force></persistent>")
 				FLOATING("a") "<model name='b'><pose>5 0 5 0 0 0</pose>" LINK(BALL) "</model>"),
 		0);
 	lib_step(server, 1000);
@@ -938,15 +936,11 @@ Test(fluid, a_bladder_lifts_by_what_it_displaces)
 {
 	const double rate = 3e-4, fills_s = 2, force = WATER * G * rate * fills_s;
 	struct troupe_server *server = lib_server(
-		WORLD("<gravity>0 0 -9.8</gravity><model name='m'><pose>0 0 -50 0 0 "
-		      "0</pose>" LINK(BALL)
-				PLUGIN("BuoyancyEngine", "<link_name>l</link_name><namespace>m</"
-							 "namespace><min_volume>0.001</min_volume>"
-							 "<neutral_volume>0.002</neutral_volume><default_volume>0.002</"
-							 "default_volume>"
-							 "<max_volume>0.0026</max_volume><max_inflation_rate>0.0003</"
-							 "max_inflation_rate>"
-							 "<surface>0</surface>") "</model>"),
+		WORLD("<gravity>0 0 -9.8</gravity><model name='m'><pose>0 0 -50 0 0 0</pose>" LINK(BALL) PLUGIN(
+			"BuoyancyEngine", "<link_name>l</link_name><namespace>m</namespace><min_volume>0.001</"
+					  "min_volume><neutral_volume>0.002</neutral_volume><default_volume>0.002</"
+					  "default_volume><max_volume>0.0026</max_volume><max_inflation_rate>0.0003</"
+					  "max_inflation_rate><surface>0</surface>") "</model>"),
 		0);
 	lib_text(server, 0, "/model/m/buoyancy_engine", "data: 0.9");
 	lib_step(server, 2000);
@@ -959,10 +953,11 @@ Test(fluid, a_bladder_lifts_by_what_it_displaces)
 /* Above the surface it displaces nothing, as in Gazebo: the weight of its fluid is left. */
 Test(fluid, a_bladder_above_the_surface_is_a_weight)
 {
-	struct troupe_server *server = after(
-		WORLD("<gravity>0 0 -9.8</gravity><model name='m'><pose>0 0 50 0 0 0</pose>" LINK(BALL) PLUGIN(
-			"BuoyancyEngine", "<link_name>l</link_name><neutral_volume>0.002</neutral_volume>"
-					  "<default_volume>0.009</default_volume><surface>0</surface>") "</model>"),
-		0.5);
+	struct troupe_server *server =
+		after(WORLD("<gravity>0 0 -9.8</gravity><model name='m'><pose>0 0 50 0 0 0</pose>" LINK(BALL) PLUGIN(
+			      "BuoyancyEngine",
+			      "<link_name>l</link_name><neutral_volume>0.002</neutral_volume><default_volume>0.009</"
+			      "default_volume><surface>0</surface>") "</model>"),
+			0.5);
 	NEAR(twist_of(server, "m").linear.z, -(G + 0.002 * WATER * G / MASS) * 0.5, 1e-6);
 }

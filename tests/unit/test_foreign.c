@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-TestSuite(foreign, .timeout = 60);
+TestSuite(foreign, .fini = sdf_help_end, .timeout = 60);
 
 #define LINK(name, place)                                                                                              \
 	"<link name='" name "'><pose>" place " 0 0 0</pose><collision name='c'><geometry><sphere><radius>0.3</radius>"  \
@@ -24,7 +24,7 @@ TestSuite(foreign, .timeout = 60);
 
 static struct sdf *foreign_load(const char *text)
 {
-	return sdf_help_good(text, NULL);
+	return sdf_help_keep(sdf_help_good(text, NULL));
 }
 
 static const struct sdf_element *foreign_plugin_of(const struct sdf *sdf, const char *system)
@@ -48,21 +48,18 @@ static void check_values(const char *text, const char *system, const char *name,
 	cr_assert_str_eq(found.at ? found.at : "-", expected, "<%s> of %s is '%s', not '%s': %s", name, system,
 		found.at ? found.at : "-", expected, text);
 	text_fini(&found);
-	sdf_free(sdf);
 }
 
 static void check_warning(const char *text, const char *part)
 {
 	struct sdf *sdf = foreign_load(text);
 	cr_assert(sdf_help_says(sdf, SDF_WARNING, part), "'%s' is not said of %s", part, text);
-	sdf_free(sdf);
 }
 
 static void check_silence(const char *text)
 {
 	struct sdf *sdf = foreign_load(text);
 	cr_assert_eq(sdf->messages.count, 0, "'%s' is said of %s", sdf->messages.at[0].text, text);
-	sdf_free(sdf);
 }
 
 static void foreign_check_error(const char *text, const char *part)
@@ -103,7 +100,6 @@ Test(foreign, a_differential_drive_in_both_spellings)
 		struct sdf *sdf = foreign_load(texts[i]);
 		cr_assert_eq(sdf->worlds.at[0].joints.at[0].axis[0].effort, 7);
 		cr_assert(isinf(sdf->worlds.at[0].joints.at[2].axis[0].effort));
-		sdf_free(sdf);
 	}
 }
 
@@ -122,7 +118,6 @@ Test(foreign, the_odometry_is_the_true_place_unless_encoders_are_asked_for)
 	check_values(encoder, "::DiffDrive", "publish_odometry", "-");
 	struct sdf *sdf = foreign_load(encoder);
 	cr_assert_null(foreign_plugin_of(sdf, "OdometryPublisher"));
-	sdf_free(sdf);
 }
 
 /* The joint that stands on the left is the left one, unless the file says how it was meant. */
@@ -190,7 +185,6 @@ Test(foreign, an_ackermann_car_is_measured)
 	check_warning(STEERED("none"), "<rear_left_joint> names the joint \"none\": expected a joint of this model");
 	struct sdf *sdf = foreign_load(STEERED("none"));
 	cr_assert_eq(sdf->worlds.at[0].plugins.count, 0);
-	sdf_free(sdf);
 }
 
 static const struct sdf_sensor *foreign_sensor_of(const struct sdf *sdf)
@@ -206,7 +200,6 @@ static void check_sensor(const char *text, const char *topic, const char *frame)
 	const char *found = sdf_sensor_topic(sensor), *found_frame = sensor->settings->frame_id;
 	cr_assert_str_eq(found ? found : "-", topic, "%s instead of %s: %s", found ? found : "-", topic, text);
 	cr_assert_str_eq(found_frame ? found_frame : "-", frame, "%s", text);
-	sdf_free(sdf);
 }
 
 Test(foreign, sensors_have_the_topics_and_frames_of_their_plugins)
@@ -250,14 +243,12 @@ Test(foreign, plugins_of_the_model_that_are_sensors)
 	cr_assert_eq(sensor->update_rate, 50);
 	cr_assert_str_eq(sdf->worlds.at[0].links.at[sensor->link].name, "l");
 	cr_assert_str_eq(sdf_sensor_topic(sensor), "/model/m/imu/data");
-	sdf_free(sdf);
 	sdf = foreign_load(
 		MODEL(PLUGIN("gazebo_ros_ft_sensor", "<jointName>jr</jointName><topicName>force</topicName>")));
 	sensor = foreign_sensor_of(sdf);
 	cr_assert_eq(sensor->kind, SDF_FORCE_TORQUE);
 	cr_assert_str_eq(sdf->worlds.at[0].joints.at[sensor->joint].name, "jr");
 	cr_assert_str_eq(sdf_sensor_topic(sensor), "/model/m/force");
-	sdf_free(sdf);
 }
 
 #define ROBOT(inside)                                                                                                  \
@@ -280,7 +271,6 @@ Test(foreign, joints_of_ros2_control)
 	check_silence(position);
 	struct sdf *sdf = foreign_load(position);
 	cr_assert_eq(sdf->worlds.at[0].joints.at[0].axis[0].initial_position, 0.4);
-	sdf_free(sdf);
 	check_values(ROBOT(CONTROL BLOCK("<command_interface name='velocity'/>")), "::JointController", "joint_name", "j");
 	check_values(ROBOT(CONTROL BLOCK("<command_interface name='effort'/>")), "::ApplyJointForce", "joint_name", "j");
 	check_warning(ROBOT(BLOCK("")), "<ros2_control> has no effect, because no plug-in of the robot reads it");

@@ -90,8 +90,7 @@ static void add_shape(struct text *out, struct sums *sums, double density, struc
 	case 6: /* a plate that begins at its corner */
 		text_add(out,
 			"<polyline><height>%.17g</height><point>0 0</point><point>%.17g 0</point><point>%.17g "
-			"%.17g</point>"
-			"<point>0 %.17g</point></polyline>",
+			"%.17g</point><point>0 %.17g</point></polyline>",
 			s.z, s.x, s.x, s.y, s.y);
 		add_body(sums, pose, density * s.x * s.y * s.z,
 			(struct vec3){s.x * s.x / 12, s.y * s.y / 12, s.z * s.z / 12}, vec3_scale(s, 0.5));
@@ -150,9 +149,8 @@ Test(inertia, of_random_shapes)
 		struct text out = {0};
 		struct sums sums = {0};
 		int count = 1 + (int)random_between(&dice, 0, 4);
-		text_add(&out,
-			"<sdf version='1.11'><world name='w'><model name='m'><link name='l'><inertial auto='true'>"
-			"<density>700</density></inertial>");
+		text_add(&out, "<sdf version='1.11'><world name='w'><model name='m'><link name='l'><inertial "
+			       "auto='true'><density>700</density></inertial>");
 		for (int i = 0; i < count; i++) {
 			double at[6], density = i % 2 ? 700 : random_between(&dice, 100, 2000);
 			for (int k = 0; k < 6; k++)
@@ -191,10 +189,9 @@ Test(inertia, of_a_mesh_that_is_inside_out)
 		cr_assert_eq(fclose(file), 0);
 		text_add(&out,
 			"<sdf version='1.11'><world name='w'><model name='m'><link name='l'><inertial "
-			"auto='true'><density>700"
-			"</density></inertial><collision "
-			"name='c'><geometry><mesh><uri>%s</uri></mesh></geometry></collision>"
-			"</link></model></world></sdf>",
+			"auto='true'><density>700</density></inertial><collision "
+			"name='c'><geometry><mesh><uri>%s</uri></mesh></geometry></collision></link></model></world></"
+			"sdf>",
 			name);
 		struct sdf *sdf = load(&out);
 		const struct sdf_inertial *in = &sdf->worlds.at[0].links.at[0].inertial;
@@ -224,10 +221,9 @@ Test(inertia, of_a_given_mass)
 		struct text out = {0};
 		text_add(&out,
 			"<sdf version='1.12'><world name='w'><model name='m'><link name='l'><inertial "
-			"auto='true'>%s<density>700"
-			"</density></inertial><collision name='c'><pose>0 0 0 0.3 0.5 0.7</pose><geometry><box><size>1 "
-			"2 3</size>"
-			"</box></geometry></collision></link></model></world></sdf>",
+			"auto='true'>%s<density>700</density></inertial><collision name='c'><pose>0 0 0 0.3 0.5 "
+			"0.7</pose><geometry><box><size>1 2 "
+			"3</size></box></geometry></collision></link></model></world></sdf>",
 			given ? "<mass>84</mass>" : "");
 		struct sdf *sdf = load(&out);
 		found[given] = sdf->worlds.at[0].links.at[0].inertial;
@@ -254,9 +250,8 @@ Test(inertia, of_one_mesh_in_several_sizes)
 	for (size_t i = 0; i < ARRAY_LEN(scales); i++)
 		text_add(&out,
 			"<link name='l%zu'><inertial auto='true'><density>700</density></inertial><collision "
-			"name='c'><geometry>"
-			"<mesh><scale>%s</scale><uri>models/shapes/block.obj</uri></mesh></geometry></collision></"
-			"link>",
+			"name='c'><geometry><mesh><scale>%s</scale><uri>models/shapes/block.obj</uri></mesh></"
+			"geometry></collision></link>",
 			i, scales[i]);
 	text_add(&out, "</model></world></sdf>");
 	struct sdf *sdf = load(&out);

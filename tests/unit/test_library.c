@@ -583,15 +583,15 @@ Test(library_scene, shapes_have_sizes_poses_and_colours)
 }
 
 static const char other_shapes[] = LIB_SDF(LIB_WORLD("w",
-	"<model name='m'><static>true</static><pose>0 0 5 0 0 0</pose><link name='l'>"
-	"<collision "
-	"name='capsule'><geometry><capsule><radius>0.2</radius><length>0.6</length></capsule></geometry></collision>"
-	"<collision name='cone'><geometry><cone><radius>0.3</radius><length>0.7</length></cone></geometry></collision>"
-	"<collision name='ellipsoid'><geometry><ellipsoid><radii>0.1 0.2 0.3</radii></ellipsoid></geometry></collision>"
-	"<collision name='line'><pose>1 2 3 0 0 0</pose><geometry><polyline><point>0 0</point><point>1 0</point>"
-	"<point>0 1</point><height>2</height></polyline></geometry></collision>"
-	"<collision name='mesh'><geometry><mesh><uri>sound.obj</uri><scale>2 2 2</scale></mesh></geometry></collision>"
-	"<visual name='seen'><geometry><mesh><uri>sound.obj</uri></mesh></geometry></visual></link></model>"));
+	"<model name='m'><static>true</static><pose>0 0 5 0 0 0</pose><link name='l'><collision "
+	"name='capsule'><geometry><capsule><radius>0.2</radius><length>0.6</length></capsule></geometry></"
+	"collision><collision "
+	"name='cone'><geometry><cone><radius>0.3</radius><length>0.7</length></cone></geometry></collision><collision "
+	"name='ellipsoid'><geometry><ellipsoid><radii>0.1 0.2 0.3</radii></ellipsoid></geometry></collision><collision "
+	"name='line'><pose>1 2 3 0 0 0</pose><geometry><polyline><point>0 0</point><point>1 0</point><point>0 "
+	"1</point><height>2</height></polyline></geometry></collision><collision "
+	"name='mesh'><geometry><mesh><uri>sound.obj</uri><scale>2 2 2</scale></mesh></geometry></collision><visual "
+	"name='seen'><geometry><mesh><uri>sound.obj</uri></mesh></geometry></visual></link></model>"));
 
 /* The bounds of a shape's points. */
 static void bounds_of(const struct troupe_scene_shape *shape, double low[3], double high[3])
@@ -942,9 +942,8 @@ Test(library_snapshot, the_twist_of_a_frame_beside_its_body_is_the_rigid_ones)
 	static const char world[] =
 		LIB_SDF("<world name='w'><gravity>0 0 0</gravity>" LIB_HEAD
 			"<model name='m'><pose>0 0 5 0 0 0</pose><link name='l'><inertial><pose>1 0 0 0 0 "
-			"0</pose><mass>1</mass>"
-			"<inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link>" LIB_DRIVEN
-			"</model></world>");
+			"0</pose><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></"
+			"link>" LIB_DRIVEN "</model></world>");
 	struct troupe_server *server = lib_server(world, 0);
 	troupe_model model = lib_model(server, "m");
 	lib_text(server, 0, "/model/m/cmd_vel", "angular: {z: 2}");
@@ -1126,17 +1125,16 @@ static void look_at_contacts(struct troupe_server *server, struct touching *ret_
 	see(server, see_contacts, ret_touching);
 }
 
-static const char sensing[] = LIB_SDF(LIB_WORLD("w",
-	LIB_MODEL("cold", "9 9 9 0 0 0", "<link name='l'/>") LIB_MODEL("drop", "0 0 50 0 0 0",
-		LIB_BOX "<link name='arm'><pose>0 0 1 0 0 0</pose><sensor name='height' "
-			"type='altimeter'><update_rate>100"
-			"</update_rate></sensor><sensor name='eye' type='sonar'/></link><joint name='j' "
-			"type='fixed'>"
-			"<parent>l</parent><child>arm</child><sensor name='force' "
-			"type='force_torque'/></joint>") "<model name='post'><static>true</static><pose>1 2 3 "
-							 "0 0 0</pose><link name='l'><sensor name='air' "
-							 "type='air_pressure'><update_rate>50</update_rate></"
-							 "sensor></link></model>"));
+static const char sensing[] = LIB_SDF(LIB_WORLD(
+	"w", LIB_MODEL("cold", "9 9 9 0 0 0", "<link name='l'/>") LIB_MODEL("drop", "0 0 50 0 0 0",
+		     LIB_BOX
+		     "<link name='arm'><pose>0 0 1 0 0 0</pose><sensor name='height' "
+		     "type='altimeter'><update_rate>100</update_rate></sensor><sensor name='eye' "
+		     "type='sonar'/></link><joint name='j' type='fixed'><parent>l</parent><child>arm</child><sensor "
+		     "name='force' type='force_torque'/></joint>") "<model name='post'><static>true</static><pose>1 2 "
+								   "3 0 0 0</pose><link name='l'><sensor name='air' "
+								   "type='air_pressure'><update_rate>50</update_rate></"
+								   "sensor></link></model>"));
 
 static void assert_fell(const struct troupe_reading *reading, uint64_t step)
 {
@@ -1372,12 +1370,10 @@ Test(library_report, is_the_snapshot_and_the_hash)
 		cr_assert_eq(world->refused_commands, 1);
 		cr_assert_eq(world->waiting_commands, 1);
 		cr_assert(world->wall_s > 0 && report->peak_memory_bytes > 0);
-		assert_near(world->steps_per_s,
-			(double)(300 - world->paused_steps) / (world->wall_s - world->paused_s),
+		assert_near(world->steps_per_s, (double)(300 - world->paused_steps) / (world->wall_s - world->paused_s),
 			1e-6 * world->steps_per_s, "steps a second");
-		assert_near(world->rtf,
-			(world->simulated_s - world->begun_s) / (world->wall_s - world->paused_s), 1e-6 * world->rtf,
-			"real-time factor");
+		assert_near(world->rtf, (world->simulated_s - world->begun_s) / (world->wall_s - world->paused_s),
+			1e-6 * world->rtf, "real-time factor");
 		cr_assert_eq(troupe_server_secondaries(server, 0), (uint32_t)secondaries);
 		/* the single runner is in the list, with number 0 */
 		cr_assert_eq(world->secondary_count, secondaries ? (uint32_t)secondaries : 1);

@@ -198,18 +198,16 @@ Test(mesh, nested_nodes)
 {
 	/* a tetrahedron with corners at the origin and at 1 m along each axis */
 	static const char text[] =
-		"{\"asset\": {\"version\": \"2.0\"}, \"scene\": 0, \"scenes\": [{\"nodes\": [0]}], \"nodes\": ["
-		"{\"scale\": [2, 1, 1], \"children\": [1]}, {\"translation\": [1, 0, 0], \"children\": [2]}, "
+		"{\"asset\": {\"version\": \"2.0\"}, \"scene\": 0, \"scenes\": [{\"nodes\": [0]}], \"nodes\": "
+		"[{\"scale\": [2, 1, 1], \"children\": [1]}, {\"translation\": [1, 0, 0], \"children\": [2]}, "
 		"{\"scale\": [3, 1, 1], \"mesh\": 0}], \"meshes\": [{\"primitives\": [{\"attributes\": {\"POSITION\": "
-		"0}, "
-		"\"indices\": 1}]}], \"accessors\": [{\"bufferView\": 0, \"componentType\": 5126, \"count\": 4, "
-		"\"type\": "
-		"\"VEC3\", \"min\": [0, 0, 0], \"max\": [1, 1, 1]}, {\"bufferView\": 1, \"componentType\": 5123, "
-		"\"count\": "
-		"12, \"type\": \"SCALAR\"}], \"bufferViews\": [{\"buffer\": 0, \"byteLength\": 48}, {\"buffer\": 0, "
-		"\"byteOffset\": 48, \"byteLength\": 24}], \"buffers\": [{\"byteLength\": 72, \"uri\": "
-		"\"data:application/octet-stream;base64,"
-		"AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAACAAEAAAABAAMAAAADAAIAAQACAAMA\"}]}";
+		"0}, \"indices\": 1}]}], \"accessors\": [{\"bufferView\": 0, \"componentType\": 5126, \"count\": 4, "
+		"\"type\": \"VEC3\", \"min\": [0, 0, 0], \"max\": [1, 1, 1]}, {\"bufferView\": 1, \"componentType\": "
+		"5123, \"count\": 12, \"type\": \"SCALAR\"}], \"bufferViews\": [{\"buffer\": 0, \"byteLength\": 48}, "
+		"{\"buffer\": 0, \"byteOffset\": 48, \"byteLength\": 24}], \"buffers\": [{\"byteLength\": 72, \"uri\": "
+		"\"data:application/"
+		"octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/"
+		"AAACAAEAAAABAAMAAAADAAIAAQACAAMA\"}]}";
 	struct files files = {0};
 	struct importer *importer = importer_create();
 	struct importer_losses losses = {0};

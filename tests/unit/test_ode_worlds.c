@@ -31,10 +31,9 @@ static const char *world_text(void)
 	for (int i = 0; i < CRATES; i++)
 		text_add(&out,
 			"<model name='crate_%d'><pose>%d 0 0.8 0.3 0.%d 0</pose><link "
-			"name='l'><inertial><mass>%d</mass>"
-			"<inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial><collision "
-			"name='c'><geometry>"
-			"<box><size>1 1 %g</size></box></geometry></collision></link></model>",
+			"name='l'><inertial><mass>%d</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></"
+			"inertial><collision name='c'><geometry><box><size>1 1 "
+			"%g</size></box></geometry></collision></link></model>",
 			i, 3 * i, 1 + i % 9, 1 + i % 5, 0.5 + 0.01 * i);
 	const char *text = named_world("ground", out.at);
 	text_fini(&out);

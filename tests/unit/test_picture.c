@@ -280,16 +280,15 @@ Test(picture, the_far_end_is_a_plane)
  */
 
 #define COLOURS(r)                                                                                                     \
-	"<material><ambient>0.5 0.25 0 1</ambient><diffuse>" r " 0.5 0.2 1</diffuse><specular>0 0 0 1</specular>"      \
-	"<emissive>0 0 0.1 1</emissive></material>"
+	"<material><ambient>0.5 0.25 0 1</ambient><diffuse>" r                                                         \
+	" 0.5 0.2 1</diffuse><specular>0 0 0 1</specular><emissive>0 0 0.1 1</emissive></material>"
 
 /* A light of a link, as the file has it, as a command changed it, off, and as the file has it again. */
 Test(picture, a_light_of_a_link_is_as_commands_left_it)
 {
-	struct world w =
-		load("<model name='m'><static>1</static><pose>1 0 0 0 0 0</pose><link name='l'><light name='a' "
-		     "type='point'><pose>0 2 0 0 0 0</pose></light><light name='b' type='point'><pose>0 0 3 0 "
-		     "0 0</pose></light></link></model>");
+	struct world w = load("<model name='m'><static>1</static><pose>1 0 0 0 0 0</pose><link name='l'><light "
+			      "name='a' type='point'><pose>0 2 0 0 0 0</pose></light><light name='b' "
+			      "type='point'><pose>0 0 3 0 0 0</pose></light></link></model>");
 	cr_assert_eq(w.lights.count, 2u);
 	cr_assert(w.lights.at[0].p.x == 1 && w.lights.at[0].p.y == 2 && w.lights.at[1].p.z == 3);
 	uint32_t place = scene_add_link_light(w.scene, 0, 1);
@@ -314,18 +313,19 @@ Test(picture, lights_shadows_and_transparency)
 {
 	struct world w = load(
 		"<scene><ambient>0.4 0.4 0.4 1</ambient><background>0.1 0.2 0.3 "
-		"1</background><shadows>1</shadows></scene>"
-		"<light name='sun' type='directional'><cast_shadows>1</cast_shadows><diffuse>0.5 0.5 0.5 1</diffuse>"
-		"<specular>0 0 0 1</specular><direction>0 0 -1</direction></light>"
-		"<light name='lamp' type='point'><pose>0 0 3 0 0 0</pose><diffuse>1 0 0 1</diffuse>"
-		"<specular>0 0 0 1</specular><attenuation><range>10</range><constant>1</constant><linear>0.1</linear>"
-		"<quadratic>0.05</quadratic></attenuation></light>" MODEL("floor", "0 0 -0.5 0 0 0",
+		"1</background><shadows>1</shadows></scene><light name='sun' "
+		"type='directional'><cast_shadows>1</cast_shadows><diffuse>0.5 0.5 0.5 1</diffuse><specular>0 0 0 "
+		"1</specular><direction>0 0 -1</direction></light><light name='lamp' type='point'><pose>0 0 3 0 0 "
+		"0</pose><diffuse>1 0 0 1</diffuse><specular>0 0 0 "
+		"1</specular><attenuation><range>10</range><constant>1</constant><linear>0.1</linear><quadratic>0.05</"
+		"quadratic></attenuation></light>" MODEL("floor", "0 0 -0.5 0 0 0",
 			SHAPE("<box><size>6 6 1</size></box>") COLOURS("0.8")) MODEL("plate", "1 0 1 0 0 0",
 			SHAPE("<box><size>1 1 0.01</size></box>") COLOURS("0.3")) MODEL("window", "0 -1.5 4 0 0 0",
 			"<transparency>0.75</transparency>" SHAPE(
 				"<box><size>6 1 0.01</size></box>") "<material><ambient>0 0 0 1</ambient><diffuse>0 0 "
-								    "0 1</diffuse><specular>0 0 0 1</specular>"
-								    "<emissive>0 1 0 1</emissive></material>"));
+								    "0 1</diffuse><specular>0 0 0 "
+								    "1</specular><emissive>0 1 0 "
+								    "1</emissive></material>"));
 	static struct vec3 directions[W * H];
 	static float colour[3 * W * H];
 	struct pose pose = {{0, 0, 6}, quat_from_rpy(0, M_PI / 2, 0)};
@@ -387,8 +387,8 @@ Test(picture, lights_shadows_and_transparency)
 #define LABELLED(name, pose, label, size)                                                                              \
 	"<model name='" name "'><static>1</static><pose>" pose "</pose><link name='l'><visual name='v'>" SHAPE(        \
 		"<box><size>" size "</size></box>") "</visual></link><plugin name='gz::sim::systems::Label' "          \
-						    "filename='gz-sim-label-system'><label>" label "</label></plugin>" \
-						    "</model>"
+						    "filename='gz-sim-label-system'><label>" label                     \
+						    "</label></plugin></model>"
 
 Test(picture, labels_instances_and_boxes)
 {
@@ -428,10 +428,10 @@ Test(picture, labels_instances_and_boxes)
 Test(picture, boxes_of_whole_models)
 {
 	struct world w = load(
-		"<model name='ball'><static>1</static><pose>6 1 0 0.3 0.2 0.1</pose><link name='l'><visual name='v'>"
-		"<pose>0.5 0 0 0 0 0</pose>" SHAPE(
-			"<sphere><radius>0.75</radius></sphere>") "</visual></link>"
-								  "<plugin name='gz::sim::systems::Label' "
+		"<model name='ball'><static>1</static><pose>6 1 0 0.3 0.2 0.1</pose><link name='l'><visual "
+		"name='v'><pose>0.5 0 0 0 0 0</pose>" SHAPE(
+			"<sphere><radius>0.75</radius></sphere>") "</visual></link><plugin "
+								  "name='gz::sim::systems::Label' "
 								  "filename='gz-sim-label-system'><label>5</label></"
 								  "plugin></model>" LABELLED("crate",
 									  "4 -2.5 0 0 0 0.5", "6",
@@ -494,24 +494,21 @@ Test(picture, the_frustum_of_a_logical_camera)
 Test(picture, a_kept_picture)
 {
 	struct world w = load(
-		"<scene><ambient>0.3 0.3 0.35 1</ambient><background>0.6 0.8 1 1</background></scene>"
-		"<light name='sun' type='directional'><cast_shadows>1</cast_shadows><direction>-0.4 0.3 "
-		"-0.9</direction></light>"
-		"<light name='lamp' type='spot'><pose>1 1 4 0 0 0</pose><diffuse>1 0.9 0.5 1</diffuse><direction>0.5 "
-		"-0.2 -1"
-		"</direction><spot><inner_angle>0.6</inner_angle><outer_angle>1.1</outer_angle><falloff>1</falloff></"
+		"<scene><ambient>0.3 0.3 0.35 1</ambient><background>0.6 0.8 1 1</background></scene><light name='sun' "
+		"type='directional'><cast_shadows>1</cast_shadows><direction>-0.4 0.3 -0.9</direction></light><light "
+		"name='lamp' type='spot'><pose>1 1 4 0 0 0</pose><diffuse>1 0.9 0.5 1</diffuse><direction>0.5 -0.2 "
+		"-1</direction><spot><inner_angle>0.6</inner_angle><outer_angle>1.1</outer_angle><falloff>1</falloff></"
 		"spot></light>" MODEL("ground", "0 0 0 0 0 0", SHAPE("<plane><size>40 40</size></plane>")) MODEL(
 			"box", "4 1 0.5 0 0 0.4", SHAPE("<box><size>1 1 1</size></box>") COLOURS("0.9")) MODEL("ball",
 			"3 -0.5 0.4 0 0 0",
 			SHAPE("<sphere><radius>0.4</radius></sphere>") "<material><ambient>0.1 0.1 0.6 "
 								       "1</ambient><diffuse>0.2 0.2 0.9 "
-								       "1</diffuse><specular>1 1 1 1</specular>"
-								       "<shininess>20</shininess></material>")
-			MODEL("can", "5 -1.5 0.6 0 0 0",
-				SHAPE("<cylinder><radius>0.3</radius><length>1.2</length></cylinder>")) MODEL("cone",
-				"6 0 0.7 0 0 0",
-				SHAPE("<cone><radius>0.6</radius><length>1.4</length></cone>")
-					COLOURS("0.4")) MODEL("glass", "2.2 0.6 0.5 0 0 0",
+								       "1</diffuse><specular>1 1 1 "
+								       "1</specular><shininess>20</shininess></"
+								       "material>") MODEL("can", "5 -1.5 0.6 0 0 0",
+			SHAPE("<cylinder><radius>0.3</radius><length>1.2</length></cylinder>")) MODEL("cone",
+			"6 0 0.7 0 0 0", SHAPE("<cone><radius>0.6</radius><length>1.4</length></cone>") COLOURS("0.4"))
+			MODEL("glass", "2.2 0.6 0.5 0 0 0",
 				"<transparency>0.6</transparency>" SHAPE(
 					"<capsule><radius>0.2</radius><length>0.6</length></capsule>") COLOURS("0.1")));
 	static struct vec3 directions[W * H];

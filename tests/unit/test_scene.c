@@ -120,8 +120,7 @@ Test(scene, doubtful_levels_are_told_with_their_line)
 {
 	static const char text[] =
 		"<sdf version='1.9'><world name='w'><light name='lamp' type='point'/><model name='a'><link "
-		"name='l'/></model>"
-		"<model name='b'><link name='l'/></model><plugin name='gz::sim' filename='x'>\n"
+		"name='l'/></model><model name='b'><link name='l'/></model><plugin name='gz::sim' filename='x'>\n"
 		"<performer name='none'><ref>nobody</ref><geometry><box><size>1 1 "
 		"1</size></box></geometry></performer>\n"
 		"<performer "
@@ -136,8 +135,7 @@ Test(scene, doubtful_levels_are_told_with_their_line)
 		"6</size></box></geometry><buffer>3</buffer><secondary>2</secondary></level>\n"
 		"<typo/></plugin>\n"
 		"<plugin name='gz::sim' filename='x'><level name='late'><geometry><box><size>1 1 "
-		"1</size></box></geometry></level>"
-		"</plugin></world></sdf>";
+		"1</size></box></geometry></level></plugin></world></sdf>";
 	static const char *const expected[] = {
 		"t.sdf:2: <performer name='none'>: the world has no model 'nobody'; it is ignored",
 		"t.sdf:3: <performer name='ball'> has no <geometry><box><size>; it is ignored",

@@ -1,6 +1,7 @@
 /* The sensors, materials, lights and surroundings of a file reach its description: each type with its defaults, each
  * parameter with another value, and each wrong value as an error with file:line. A reader that mixed up two parameters,
  * or read one from the wrong place, fails here. No other test would notice, because nothing is measured yet. */
+#include "sdf_help.h"
 #include "sdf/sdf.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(sensors, .timeout = 60);
+TestSuite(sensors, .fini = sdf_help_end, .timeout = 60);
 
 #define IN_WORLD(version, inside) "<sdf version='" version "'><world name='w'>" inside "</world></sdf>"
 #define IN_LINK(inside) IN_WORLD("1.9", "<model name='m'><link name='a'>\n" inside "</link></model>")
@@ -21,7 +22,7 @@ static struct sdf *load(const char *text, troupe_status *ret_status)
 	struct sdf *sdf = NULL;
 	struct troupe_error error;
 	*ret_status = sdf_load_text(text, strlen(text), "t.sdf", NULL, &sdf, &error);
-	return sdf;
+	return sdf_help_keep(sdf);
 }
 
 static struct sdf *good(const char *text)
@@ -103,8 +104,8 @@ Test(sensors, every_type_by_each_of_its_names)
 		size_t at = i / ARRAY_LEN(versions);
 		struct text text = {0};
 		text_add(&text,
-			"<sdf version='%s'><model name='m'><link name='a'><sensor name='s' type='%s'/></link>"
-			"</model></sdf>",
+			"<sdf version='%s'><model name='m'><link name='a'><sensor name='s' "
+			"type='%s'/></link></model></sdf>",
 			versions[i % ARRAY_LEN(versions)], cases[at].written);
 		struct sdf *sdf = good(text.at);
 		const struct sdf_sensor *sensor = sensor_of(sdf);
@@ -112,35 +113,33 @@ Test(sensors, every_type_by_each_of_its_names)
 		cr_assert(sensor->kind == cases[at].kind && sensor->settings->signal_count == cases[at].signals &&
 				  sensor->settings->camera_count == cases[at].cameras,
 			"%s", cases[at].written);
-		sdf_free(sdf);
 		text_fini(&text);
 	}
 }
 
 Test(sensors, settings_of_every_sensor)
 {
-	struct sdf *sdf = good(SENSOR("altimeter", "<always_on>1</always_on><update_rate>30</update_rate>"
-						   "<visualize>true</visualize><topic>/t</topic><enable_metrics>true</"
-						   "enable_metrics><frame_id>f</frame_id>"));
+	struct sdf *sdf = good(SENSOR(
+		"altimeter", "<always_on>1</always_on><update_rate>30</update_rate><visualize>true</visualize><topic>/"
+			     "t</topic><enable_metrics>true</enable_metrics><frame_id>f</frame_id>"));
 	const struct sdf_sensor *sensor = sensor_of(sdf);
 	cr_assert(sensor->settings->always_on && sensor->settings->visualize && sensor->settings->enable_metrics);
 	cr_assert_str_eq(sensor->settings->topic, "/t");
 	cr_assert_str_eq(sensor->settings->frame_id, "f");
 	near(sensor->update_rate, 30);
-	sdf_free(sdf);
 	sdf = good(SENSOR("altimeter", "<topic>__default__</topic>"));
 	sensor = sensor_of(sdf);
 	cr_assert(!sensor->settings->always_on && !sensor->settings->visualize && !sensor->settings->enable_metrics);
 	cr_assert(!sensor->settings->topic && !sensor->settings->frame_id);
-	sdf_free(sdf);
 }
 
 /* --- signals and noise -------------------------------------------------------------------------------------------- */
 
 #define NOISE(mean)                                                                                                    \
-	"<noise type='gaussian_quantized'><mean>" mean "</mean><stddev>0.5</stddev><bias_mean>2</bias_mean>"           \
-	"<bias_stddev>3</bias_stddev><dynamic_bias_stddev>4</dynamic_bias_stddev><dynamic_bias_correlation_time>5"     \
-	"</dynamic_bias_correlation_time><precision>6</precision></noise>"
+	"<noise type='gaussian_quantized'><mean>" mean                                                                 \
+	"</mean><stddev>0.5</stddev><bias_mean>2</bias_mean><bias_stddev>3</bias_stddev><dynamic_bias_stddev>4</"      \
+	"dynamic_bias_stddev><dynamic_bias_correlation_time>5</dynamic_bias_correlation_time><precision>6</"           \
+	"precision></noise>"
 #define XYZ(a, b, c) "<x>" NOISE(a) "</x><y>" NOISE(b) "</y><z>" NOISE(c) "</z>"
 
 static void assert_means(const char *text, const double *means, uint32_t count)
@@ -159,7 +158,6 @@ static void assert_means(const char *text, const double *means, uint32_t count)
 		near(noise->walk_time_s, 5);
 		near(noise->precision, 6);
 	}
-	sdf_free(sdf);
 }
 
 Test(sensors, noise_is_that_of_its_signal)
@@ -182,15 +180,14 @@ Test(sensors, noise_is_that_of_its_signal)
 	assert_means(
 		SENSOR("air_pressure", "<air_pressure><pressure>" NOISE("1") "</pressure></air_pressure>"), means, 1);
 	assert_means(SENSOR("air_speed", "<air_speed><pressure>" NOISE("1") "</pressure></air_speed>"), means, 1);
-	assert_means(
-		SENSOR("navsat",
-			"<navsat><velocity_sensing><horizontal>" NOISE("3") "</horizontal><vertical>" NOISE(
-				"4") "</vertical></"
-				     "velocity_sensing><position_sensing><"
-				     "horizontal>" NOISE("1") "</"
-							      "horizontal><"
-							      "vertical"
-							      ">" NOISE("2") "</vertical></position_sensing></navsat>"),
+	assert_means(SENSOR("navsat",
+			     "<navsat><velocity_sensing><horizontal>" NOISE(
+				     "3") "</horizontal><vertical>" NOISE("4") "</vertical></"
+									       "velocity_sensing><position_sensing><"
+									       "horizontal>" NOISE("1") "</"
+													"horizontal><"
+													"vertical"
+													">" NOISE("2") "</vertical></position_sensing></navsat>"),
 		means, 4);
 	assert_means(SENSOR("lidar", "<lidar><range><max>9</max></range>" NOISE("1") "</lidar>"), means, 1);
 }
@@ -204,24 +201,21 @@ Test(sensors, noise_by_default_is_none)
 		cr_assert(
 			settings->signals[i].min == (double)-INFINITY && settings->signals[i].max == (double)INFINITY);
 	}
-	sdf_free(sdf);
 	/* the default noise of a lidar or camera is gaussian */
 	sdf = good(SENSOR("gpu_ray", "<ray><range><max>1</max></range><noise><stddev>0.1</stddev></noise></ray>"));
 	cr_assert_eq(sensor_of(sdf)->settings->signals[0].noise.kind, SDF_NOISE_GAUSSIAN);
-	sdf_free(sdf);
 }
 
 Test(sensors, ranges_of_signals)
 {
 	struct sdf *sdf =
-		good(SENSOR("altimeter", "<altimeter><vertical_position><range><min>-1</min><max>2</max>"
-					 "<resolution>0.5</resolution></range></vertical_position></altimeter>"));
+		good(SENSOR("altimeter", "<altimeter><vertical_position><range><min>-1</min><max>2</"
+					 "max><resolution>0.5</resolution></range></vertical_position></altimeter>"));
 	const struct sdf_signal *signals = sensor_of(sdf)->settings->signals;
 	near(signals[SDF_ALTITUDE].min, -1);
 	near(signals[SDF_ALTITUDE].max, 2);
 	near(signals[SDF_ALTITUDE].resolution, 0.5);
 	cr_assert_eq(signals[SDF_CLIMB].max, (double)INFINITY);
-	sdf_free(sdf);
 }
 
 /* --- settings of each type ---------------------------------------------------------------------------------------- */
@@ -229,11 +223,10 @@ Test(sensors, ranges_of_signals)
 Test(sensors, lidar)
 {
 	struct sdf *sdf = good(SENSOR("lidar",
-		"<ray><scan><horizontal><samples>900</samples><resolution>0.5</resolution>"
-		"<min_angle>-3.14</min_angle><max_angle>3.1416</max_angle></horizontal><vertical><samples>16</samples>"
-		"<resolution>2</resolution><min_angle>-0.25</min_angle><max_angle>0.26</max_angle></vertical></scan>"
-		"<range><min>0.1</min><max>30</max><resolution>0.01</resolution></range>"
-		"<visibility_mask>0x0f</visibility_mask></ray>"));
+		"<ray><scan><horizontal><samples>900</samples><resolution>0.5</resolution><min_angle>-3.14</"
+		"min_angle><max_angle>3.1416</max_angle></horizontal><vertical><samples>16</samples><resolution>2</"
+		"resolution><min_angle>-0.25</min_angle><max_angle>0.26</max_angle></vertical></scan><range><min>0.1</"
+		"min><max>30</max><resolution>0.01</resolution></range><visibility_mask>0x0f</visibility_mask></ray>"));
 	const struct sdf_settings *settings = sensor_of(sdf)->settings;
 	const struct sdf_lidar *lidar = settings->lidar;
 	cr_assert(lidar->horizontal.samples == 900 && lidar->vertical.samples == 16 && lidar->visibility_mask == 15);
@@ -246,7 +239,6 @@ Test(sensors, lidar)
 	near(settings->signals[0].min, 0.1);
 	near(settings->signals[0].max, 30);
 	near(settings->signals[0].resolution, 0.01);
-	sdf_free(sdf);
 	sdf = good(SENSOR("lidar", ""));
 	lidar = sensor_of(sdf)->settings->lidar;
 	cr_assert(lidar->horizontal.samples == 640 && lidar->vertical.samples == 1);
@@ -254,69 +246,62 @@ Test(sensors, lidar)
 	near(lidar->horizontal.max_rad, 0);
 	cr_assert_eq(lidar->visibility_mask, UINT32_MAX);
 	near(sensor_of(sdf)->settings->signals[0].max, 0);
-	sdf_free(sdf);
 }
 
 Test(sensors, imu)
 {
 	struct sdf *sdf = good(SENSOR("imu",
-		"<imu><enable_orientation>0</enable_orientation><orientation_reference_frame>"
-		"<localization>GRAV_DOWN</localization><custom_rpy parent_frame='world'>1 2 3</custom_rpy>"
-		"<grav_dir_x parent_frame='f'>0 1 0</grav_dir_x></orientation_reference_frame></imu>"));
+		"<imu><enable_orientation>0</enable_orientation><orientation_reference_frame><localization>GRAV_DOWN</"
+		"localization><custom_rpy parent_frame='world'>1 2 3</custom_rpy><grav_dir_x parent_frame='f'>0 1 "
+		"0</grav_dir_x></orientation_reference_frame></imu>"));
 	const struct sdf_imu *imu = sensor_of(sdf)->settings->imu;
 	cr_assert(!imu->orientation && imu->reference_given && imu->frame == SDF_IMU_GRAVITY_DOWN);
 	near3(imu->rpy, 1, 2, 3);
 	near3(imu->x_axis, 0, 1, 0);
 	cr_assert_str_eq(imu->rpy_frame, "world");
 	cr_assert_str_eq(imu->x_axis_frame, "f");
-	sdf_free(sdf);
 	sdf = good(SENSOR("imu", ""));
 	imu = sensor_of(sdf)->settings->imu;
 	cr_assert(imu->orientation && !imu->reference_given && imu->frame == SDF_IMU_CUSTOM && !*imu->rpy_frame &&
 		  !*imu->x_axis_frame);
 	near3(imu->rpy, 0, 0, 0);
 	near3(imu->x_axis, 1, 0, 0);
-	sdf_free(sdf);
 }
 
 Test(sensors, force_torque_in_a_joint)
 {
-	struct sdf *sdf = good(IN_WORLD("1.6",
-		"<model name='m'><link name='a'/><link name='b'/><joint name='j' type='fixed'>"
-		"<parent>a</parent><child>b</child><sensor name='s' type='force_torque'><force_torque><frame>parent"
-		"</frame><measure_direction>parent_to_child</measure_direction></force_torque></sensor></joint></"
-		"model>"));
+	struct sdf *sdf = good(IN_WORLD(
+		"1.6", "<model name='m'><link name='a'/><link name='b'/><joint name='j' "
+		       "type='fixed'><parent>a</parent><child>b</child><sensor name='s' "
+		       "type='force_torque'><force_torque><frame>parent</frame><measure_direction>parent_to_child</"
+		       "measure_direction></force_torque></sensor></joint></model>"));
 	const struct sdf_sensor *sensor = sensor_of(sdf);
 	cr_assert(sensor->joint == 0 && sensor->link == SDF_NONE);
 	cr_assert_eq(sensor->settings->force_torque->frame, SDF_WRENCH_PARENT);
 	cr_assert(sensor->settings->force_torque->parent_to_child);
-	sdf_free(sdf);
 	sdf = good(SENSOR("force_torque", "<force_torque/>"));
 	cr_assert_eq(sensor_of(sdf)->settings->force_torque->frame, SDF_WRENCH_CHILD);
 	cr_assert(!sensor_of(sdf)->settings->force_torque->parent_to_child);
-	sdf_free(sdf);
 }
 
 Test(sensors, the_other_types)
 {
-	struct sdf *sdf = good(
-		IN_LINK("<sensor name='s' type='contact'><contact><collision>c</collision><collision>m::a::d"
-			"</collision><topic>/t</topic></contact></sensor><collision name='c'/><collision name='d'/>"));
+	struct sdf *sdf =
+		good(IN_LINK("<sensor name='s' "
+			     "type='contact'><contact><collision>c</collision><collision>m::a::d</collision><topic>/t</"
+			     "topic></contact></sensor><collision name='c'/><collision name='d'/>"));
 	const struct sdf_contact *contact = sensor_of(sdf)->settings->contact;
 	cr_assert_eq(contact->collision_count, 2);
 	cr_assert_str_eq(contact->collisions[0], "c");
 	cr_assert_str_eq(contact->collisions[1], "m::a::d");
 	cr_assert_str_eq(contact->topic, "/t");
-	sdf_free(sdf);
-	sdf = good(
-		SENSOR("logical_camera", "<logical_camera><near>0.5</near><far>5</far><aspect_ratio>1.5</aspect_ratio>"
-					 "<horizontal_fov>1.2</horizontal_fov></logical_camera>"));
+	sdf = good(SENSOR("logical_camera", "<logical_camera><near>0.5</near><far>5</far><aspect_ratio>1.5</"
+					    "aspect_ratio><horizontal_fov>1.2</horizontal_fov></logical_camera>"));
 	const struct sdf_logical_camera *logical = sensor_of(sdf)->settings->logical_camera;
 	near(logical->near_m, 0.5);
 	near(logical->far_m, 5);
 	near(logical->aspect_ratio, 1.5);
 	near(logical->fov_rad, 1.2);
-	sdf_free(sdf);
 	sdf = good(SENSOR(
 		"sonar", "<sonar><geometry>sphere</geometry><min>0.5</min><max>5</max><radius>2</radius></sonar>"));
 	const struct sdf_sonar *sonar = sensor_of(sdf)->settings->sonar;
@@ -324,11 +309,9 @@ Test(sensors, the_other_types)
 	near(sonar->min_m, 0.5);
 	near(sonar->max_m, 5);
 	near(sonar->radius_m, 2);
-	sdf_free(sdf);
-	sdf = good(SENSOR("wireless_receiver",
-		"<transceiver><essid>e</essid><frequency>1</frequency><min_frequency>2"
-		"</min_frequency><max_frequency>3</max_frequency><gain>4</gain><power>5</power><sensitivity>-6"
-		"</sensitivity></transceiver>"));
+	sdf = good(SENSOR("wireless_receiver", "<transceiver><essid>e</essid><frequency>1</frequency><min_frequency>2</"
+					       "min_frequency><max_frequency>3</max_frequency><gain>4</gain><power>5</"
+					       "power><sensitivity>-6</sensitivity></transceiver>"));
 	const struct sdf_radio *radio = sensor_of(sdf)->settings->radio;
 	cr_assert_str_eq(radio->essid, "e");
 	near(radio->frequency, 1);
@@ -337,10 +320,8 @@ Test(sensors, the_other_types)
 	near(radio->gain_db, 4);
 	near(radio->power_dbm, 5);
 	near(radio->sensitivity_dbm, -6);
-	sdf_free(sdf);
 	sdf = good(SENSOR("air_pressure", "<air_pressure><reference_altitude>123</reference_altitude></air_pressure>"));
 	near(*sensor_of(sdf)->settings->reference_altitude_m, 123);
-	sdf_free(sdf);
 }
 
 /* --- cameras ------------------------------------------------------------------------------------------------------ */
@@ -365,39 +346,36 @@ Test(sensors, camera_by_default)
 	near(camera->fx, 277);
 	near(camera->cutoff_rad, 1.5707);
 	cr_assert(camera->environment_size == 256 && camera->visibility_mask == UINT32_MAX);
-	sdf_free(sdf);
 }
 
 /* Half a turn and more needs a lens that is no plane, or focal lengths instead of the angle. */
 Test(sensors, cameras_that_see_half_a_turn)
 {
-	sdf_free(good(SENSOR("wide_angle_camera", "<camera><horizontal_fov>6.28</horizontal_fov></camera>")));
-	sdf_free(good(SENSOR("camera", "<camera><horizontal_fov>6.28</horizontal_fov><lens><intrinsics><fx>100</fx>"
-				       "</intrinsics></lens></camera>")));
-	sdf_free(good(SENSOR("camera", "<camera><horizontal_fov>3.14</horizontal_fov></camera>")));
+	(void)good(SENSOR("wide_angle_camera", "<camera><horizontal_fov>6.28</horizontal_fov></camera>"));
+	(void)good(SENSOR("camera", "<camera><horizontal_fov>6.28</horizontal_fov><lens><intrinsics><fx>100</fx></"
+				    "intrinsics></lens></camera>"));
+	(void)good(SENSOR("camera", "<camera><horizontal_fov>3.14</horizontal_fov></camera>"));
 }
 
 Test(sensors, camera_with_everything)
 {
 	struct sdf *sdf = good(SENSOR("rgbd_camera",
-		"<pose>1 0 0 0 0 0</pose><camera name='c'><pose>0 0 2 0 0 0</pose>"
-		"<triggered>1</triggered><trigger_topic>/go</trigger_topic><camera_info_topic>/info</camera_info_topic>"
-		"<horizontal_fov>2</horizontal_fov><image><width>640</width><height>480</height><format>RGB_INT8</"
-		"format>"
-		"<anti_aliasing>2</anti_aliasing></image><clip><near>0.2</near><far>50</far></clip><save "
-		"enabled='false'>"
-		"<path>/p</path></save><depth_camera><output>points</output><clip><near>0.3</near><far>9</far></clip>"
-		"</depth_camera><segmentation_type>panoptic</segmentation_type><box_type>full_box_2d</box_type><noise>"
-		"<type>gaussian</type><stddev>0.007</stddev></noise><distortion><k1>1</k1><k2>2</k2><k3>3</k3><p1>4</"
-		"p1>"
-		"<p2>5</p2><center>0.4 0.6</center></distortion><lens><type>custom</type><scale_to_hfov>false"
-		"</scale_to_hfov><custom_function><c1>1.5</c1><c2>2.5</c2><c3>3.5</c3><f>4.5</f><fun>sin</fun>"
-		"</custom_function><cutoff_angle>1</cutoff_angle><env_texture_size>512</"
-		"env_texture_size><intrinsics><fx>1"
-		"</fx><fy>2</fy><cx>3</cx><cy>4</cy><s>5</s></intrinsics><projection><p_fx>6</p_fx><p_fy>7</"
-		"p_fy><p_cx>8"
-		"</p_cx><p_cy>9</p_cy><tx>10</tx><ty>11</ty></projection></lens><visibility_mask>3</visibility_mask>"
-		"<optical_frame_id>o</optical_frame_id></camera>"));
+		"<pose>1 0 0 0 0 0</pose><camera name='c'><pose>0 0 2 0 0 "
+		"0</pose><triggered>1</triggered><trigger_topic>/go</trigger_topic><camera_info_topic>/info</"
+		"camera_info_topic><horizontal_fov>2</horizontal_fov><image><width>640</width><height>480</"
+		"height><format>RGB_INT8</format><anti_aliasing>2</anti_aliasing></image><clip><near>0.2</"
+		"near><far>50</far></clip><save "
+		"enabled='false'><path>/p</path></save><depth_camera><output>points</output><clip><near>0.3</"
+		"near><far>9</far></clip></depth_camera><segmentation_type>panoptic</"
+		"segmentation_type><box_type>full_box_2d</box_type><noise><type>gaussian</type><stddev>0.007</stddev></"
+		"noise><distortion><k1>1</k1><k2>2</k2><k3>3</k3><p1>4</p1><p2>5</p2><center>0.4 "
+		"0.6</center></distortion><lens><type>custom</type><scale_to_hfov>false</"
+		"scale_to_hfov><custom_function><c1>1.5</c1><c2>2.5</c2><c3>3.5</c3><f>4.5</f><fun>sin</fun></"
+		"custom_function><cutoff_angle>1</cutoff_angle><env_texture_size>512</"
+		"env_texture_size><intrinsics><fx>1</fx><fy>2</fy><cx>3</cx><cy>4</cy><s>5</s></"
+		"intrinsics><projection><p_fx>6</p_fx><p_fy>7</p_fy><p_cx>8</p_cx><p_cy>9</p_cy><tx>10</tx><ty>11</"
+		"ty></projection></lens><visibility_mask>3</visibility_mask><optical_frame_id>o</optical_frame_id></"
+		"camera>"));
 	const struct sdf_camera *camera = &sensor_of(sdf)->settings->cameras[0];
 	cr_assert_str_eq(camera->name, "c");
 	near3(camera->in_sensor.p, 0, 0, 2);
@@ -442,21 +420,19 @@ Test(sensors, camera_with_everything)
 	near(camera->p_tx, 10);
 	near(camera->p_ty, 11);
 	cr_assert_eq(camera->visibility_mask, 3);
-	sdf_free(sdf);
 }
 
 Test(sensors, poses_of_cameras_may_name_a_frame)
 {
-	struct sdf *sdf = good(IN_WORLD("1.9",
-		"<model name='m'><frame name='f'><pose>0 0 5 0 0 0</pose></frame><link name='a'>"
-		"<pose>0 0 1 0 0 0</pose><sensor name='s' type='multicamera'><pose>0 1 0 0 0 0</pose><camera name='l'>"
-		"<pose relative_to='f'>1 0 0 0 0 0</pose></camera><camera name='r'><pose>2 0 0 0 0 0</pose></camera>"
-		"</sensor></link></model>"));
+	struct sdf *sdf = good(
+		IN_WORLD("1.9", "<model name='m'><frame name='f'><pose>0 0 5 0 0 0</pose></frame><link "
+				"name='a'><pose>0 0 1 0 0 0</pose><sensor name='s' type='multicamera'><pose>0 1 0 0 0 "
+				"0</pose><camera name='l'><pose relative_to='f'>1 0 0 0 0 0</pose></camera><camera "
+				"name='r'><pose>2 0 0 0 0 0</pose></camera></sensor></link></model>"));
 	const struct sdf_settings *settings = sensor_of(sdf)->settings;
 	cr_assert_eq(settings->camera_count, 2);
 	near3(settings->cameras[0].in_sensor.p, 1, -1, 4);
 	near3(settings->cameras[1].in_sensor.p, 2, 0, 0);
-	sdf_free(sdf);
 }
 
 /* --- looks -------------------------------------------------------------------------------------------------------- */
@@ -465,18 +441,15 @@ Test(sensors, visuals)
 {
 	troupe_status status;
 	struct sdf *sdf =
-		load(VISUAL("<cast_shadows>false</cast_shadows><transparency>0.25</transparency><laser_retro>150"
-			    "</laser_retro><visibility_flags>6</visibility_flags><meta><layer>-2</layer></"
-			    "meta><material><ambient>0.1 0.2 "
-			    "0.3 0.4</ambient><diffuse>0.5 0.6 0.7</diffuse><specular>1 0 0 1</specular><emissive>0 1 "
-			    "0 1</emissive>"
-			    "<shininess>8</shininess><render_order>2</render_order><lighting>0</"
-			    "lighting><double_sided>1</double_sided>"
-			    "<script><uri>u</uri><name>Gazebo/Gold</name></script><shader "
-			    "type='vertex'><normal_map>x</normal_map></shader><pbr>"
-			    "<metal><albedo_map>a.png</albedo_map><roughness>0.2</roughness><metalness>0.9</"
-			    "metalness></metal></pbr>"
-			    "</material>"),
+		load(VISUAL("<cast_shadows>false</cast_shadows><transparency>0.25</transparency><laser_retro>150</"
+			    "laser_retro><visibility_flags>6</visibility_flags><meta><layer>-2</layer></"
+			    "meta><material><ambient>0.1 0.2 0.3 0.4</ambient><diffuse>0.5 0.6 "
+			    "0.7</diffuse><specular>1 0 0 1</specular><emissive>0 1 0 "
+			    "1</emissive><shininess>8</shininess><render_order>2</render_order><lighting>0</"
+			    "lighting><double_sided>1</double_sided><script><uri>u</uri><name>Gazebo/Gold</name></"
+			    "script><shader "
+			    "type='vertex'><normal_map>x</normal_map></shader><pbr><metal><albedo_map>a.png</"
+			    "albedo_map><roughness>0.2</roughness><metalness>0.9</metalness></metal></pbr></material>"),
 			&status);
 	cr_assert(!status && sdf->warning_count == 1);
 	const struct sdf_visual *visual = &sdf->worlds.at[0].visuals.at[0];
@@ -498,30 +471,25 @@ Test(sensors, visuals)
 	cr_assert_str_eq(material->pbr->albedo_map, "a.png");
 	near(material->pbr->roughness, 0.2);
 	near(material->pbr->metalness, 0.9);
-	sdf_free(sdf);
 	sdf = good(VISUAL("<material/>"));
 	visual = &sdf->worlds.at[0].visuals.at[0];
 	cr_assert(visual->cast_shadows && visual->visibility_flags == UINT32_MAX && visual->material->lighting);
 	near(visual->transparency, 0);
 	near_colour(visual->material->diffuse, 0, 0, 0, 1);
 	cr_assert(!visual->material->diffuse_given && !visual->material->pbr && !visual->material->shader);
-	sdf_free(sdf);
 	sdf = good(VISUAL(""));
 	cr_assert_null(sdf->worlds.at[0].visuals.at[0].material);
-	sdf_free(sdf);
 }
 
 Test(sensors, lights)
 {
-	struct sdf *sdf = good(LIGHT("spot",
-		"<cast_shadows>1</cast_shadows><light_on>0</light_on><visualize>0</visualize>"
-		"<intensity>2.5</intensity><diffuse>0.1 0.2 0.3 1</diffuse><specular>0.4 0.5 0.6 "
-		"1</specular><attenuation>"
-		"<range>20</range><constant>0.5</constant><linear>0.25</linear><quadratic>0.125</quadratic></"
-		"attenuation>"
-		"<direction>1 2 "
-		"3</direction><spot><inner_angle>0.1</inner_angle><outer_angle>0.5</outer_angle><falloff>0.8"
-		"</falloff></spot>"));
+	struct sdf *sdf = good(LIGHT(
+		"spot", "<cast_shadows>1</cast_shadows><light_on>0</light_on><visualize>0</visualize><intensity>2.5</"
+			"intensity><diffuse>0.1 0.2 0.3 1</diffuse><specular>0.4 0.5 0.6 "
+			"1</specular><attenuation><range>20</range><constant>0.5</constant><linear>0.25</"
+			"linear><quadratic>0.125</quadratic></attenuation><direction>1 2 "
+			"3</direction><spot><inner_angle>0.1</inner_angle><outer_angle>0.5</outer_angle><falloff>0.8</"
+			"falloff></spot>"));
 	const struct sdf_shine *shine = &sdf->worlds.at[0].lights.at[0].shine;
 	cr_assert(shine->kind == SDF_SPOT_LIGHT && shine->cast_shadows && !shine->on && !shine->visualize);
 	near(shine->intensity, 2.5);
@@ -535,7 +503,6 @@ Test(sensors, lights)
 	near(shine->inner_rad, 0.1);
 	near(shine->outer_rad, 0.5);
 	near(shine->falloff, 0.8);
-	sdf_free(sdf);
 	sdf = good(IN_LINK("<light name='l' type='point'/>"));
 	shine = &sdf->worlds.at[0].lights.at[0].shine;
 	cr_assert(shine->kind == SDF_POINT_LIGHT && !shine->cast_shadows && shine->on && shine->visualize);
@@ -547,7 +514,6 @@ Test(sensors, lights)
 	near(shine->linear, 1);
 	near(shine->quadratic, 0);
 	near3(shine->direction, 0, 0, -1);
-	sdf_free(sdf);
 }
 
 /* --- surroundings ------------------------------------------------------------------------------------------------- */
@@ -565,32 +531,27 @@ Test(sensors, surroundings_by_default)
 	near(around->air.temperature_K, 288.15);
 	near(around->air.temperature_gradient, -0.0065);
 	near(around->air.pressure_Pa, 101325);
-	sdf_free(sdf);
 	/* a model without a world has the defaults of a world */
 	sdf = good("<sdf version='1.9'><model name='m'><link name='a'/></model></sdf>");
 	near_colour(sdf->worlds.at[0].surroundings.scene.ambient, 0.4, 0.4, 0.4, 1);
-	sdf_free(sdf);
 }
 
 Test(sensors, surroundings_with_everything)
 {
-	struct sdf *sdf = good(IN_WORLD("1.9",
-		"<scene><ambient>0.1 0.2 0.3 1</ambient><background>0.4 0.5 0.6 1</background>"
-		"<shadows>0</shadows><grid>0</grid><origin_visual>0</origin_visual><sky><time>12</time><sunrise>5</"
-		"sunrise>"
-		"<sunset>21</sunset><clouds><speed>1</speed><direction>0.5</direction><humidity>0.25</"
-		"humidity><mean_size>"
-		"0.75</mean_size><ambient>0 0 1 "
-		"1</ambient></clouds><cubemap_uri>c</cubemap_uri></sky><fog><type>linear</type>"
-		"<color>0 1 0 1</color><start>2</start><end>30</end><density>0.5</density></fog></scene>"
-		"<spherical_coordinates><surface_model>CUSTOM_SURFACE</surface_model><world_frame_orientation>ENU"
-		"</world_frame_orientation><latitude_deg>-22.9</latitude_deg><longitude_deg>-43.2</"
-		"longitude_deg><elevation>7"
-		"</elevation><heading_deg>90</heading_deg><surface_axis_equatorial>1000</surface_axis_equatorial>"
-		"<surface_axis_polar>900</surface_axis_polar></spherical_coordinates><magnetic_field>1 2 "
-		"3</magnetic_field>"
-		"<atmosphere type='adiabatic'><temperature>300</temperature><temperature_gradient>-0.01"
-		"</temperature_gradient><pressure>90000</pressure></atmosphere>"));
+	struct sdf *sdf = good(IN_WORLD(
+		"1.9", "<scene><ambient>0.1 0.2 0.3 1</ambient><background>0.4 0.5 0.6 "
+		       "1</background><shadows>0</shadows><grid>0</grid><origin_visual>0</origin_visual><sky><time>12</"
+		       "time><sunrise>5</sunrise><sunset>21</sunset><clouds><speed>1</speed><direction>0.5</"
+		       "direction><humidity>0.25</humidity><mean_size>0.75</mean_size><ambient>0 0 1 "
+		       "1</ambient></clouds><cubemap_uri>c</cubemap_uri></sky><fog><type>linear</type><color>0 1 0 "
+		       "1</color><start>2</start><end>30</end><density>0.5</density></fog></"
+		       "scene><spherical_coordinates><surface_model>CUSTOM_SURFACE</"
+		       "surface_model><world_frame_orientation>ENU</world_frame_orientation><latitude_deg>-22.9</"
+		       "latitude_deg><longitude_deg>-43.2</longitude_deg><elevation>7</elevation><heading_deg>90</"
+		       "heading_deg><surface_axis_equatorial>1000</surface_axis_equatorial><surface_axis_polar>900</"
+		       "surface_axis_polar></spherical_coordinates><magnetic_field>1 2 3</magnetic_field><atmosphere "
+		       "type='adiabatic'><temperature>300</temperature><temperature_gradient>-0.01</"
+		       "temperature_gradient><pressure>90000</pressure></atmosphere>"));
 	const struct sdf_surroundings *around = &sdf->worlds.at[0].surroundings;
 	const struct sdf_sky *sky = around->scene.sky;
 	const struct sdf_fog *fog = around->scene.fog;
@@ -613,11 +574,9 @@ Test(sensors, surroundings_with_everything)
 	near3(around->magnetic_field, 1, 2, 3);
 	near3((struct vec3){around->air.temperature_K, around->air.temperature_gradient, around->air.pressure_Pa}, 300,
 		-0.01, 90000);
-	sdf_free(sdf);
 	/* before 1.6 the field was an element of the physics */
 	sdf = good(IN_WORLD("1.5", "<physics><magnetic_field>4 5 6</magnetic_field></physics>"));
 	near3(sdf->worlds.at[0].surroundings.magnetic_field, 4, 5, 6);
-	sdf_free(sdf);
 }
 
 /* --- wrong values ------------------------------------------------------------------------------------------------- */
@@ -700,9 +659,8 @@ static const struct {
 	{SENSOR("magnetometer", "<magnetometer><x>\n<range><min>1</min><max>1</max></range></x></magnetometer>"),
 		"t.sdf:4: <range> is from 1 to 1"},
 	{VISUAL("<transparency>1.5</transparency>"), "t.sdf:2: <transparency> is \"1.5\": expected from 0 to 1"},
-	{SENSOR("lidar",
-		 "<lidar><scan><vertical><samples>1.5</samples></vertical></scan><range><min>0</min><max>1</max>"
-		 "</range></lidar>"),
+	{SENSOR("lidar", "<lidar><scan><vertical><samples>1.5</samples></vertical></scan><range><min>0</min><max>1</"
+			 "max></range></lidar>"),
 		"t.sdf:3: <samples> is \"1.5\": expected a whole number from 1 to"},
 	{VISUAL("<laser_retro>nan</laser_retro>"), "t.sdf:2: <laser_retro> is \"nan\""},
 	{VISUAL("<material><diffuse>1 0</diffuse></material>"), "t.sdf:2: <diffuse> is \"1 0\": expected a colour"},
@@ -742,7 +700,6 @@ Test(sensors, wrong_values_are_errors_with_their_line)
 		cr_assert(status == TROUPE_EWORLD && sdf->error_count == 1 &&
 				  !strncmp(text, wrong[i].message, strlen(wrong[i].message)),
 			"got %s\nfor %s", text, wrong[i].text);
-		sdf_free(sdf);
 	}
 }
 
@@ -762,8 +719,7 @@ static const struct {
 		"t.sdf:3: <contact> of sensor \"s\" names \"c\": expected a collision of link \"m::a\""},
 	{SENSOR("contact", "<contact/>"), "t.sdf:3: <contact> of sensor \"s\" names no collision"},
 	{IN_LINK("<collision name='c'/><sensor name='s' "
-		 "type='contact'><contact><collision>m::ab::c</collision></contact>"
-		 "</sensor>"),
+		 "type='contact'><contact><collision>m::ab::c</collision></contact></sensor>"),
 		"t.sdf:2: <contact> of sensor \"s\" names \"m::ab::c\": expected a collision of link \"m::a\""},
 	{SENSOR("camera", "<camera><image><format>RGB_INT16</format></image></camera>"),
 		"t.sdf:3: <format> is \"RGB_INT16\": expected R8G8B8, B8G8R8, L8, L16 or a BAYER format"},
@@ -779,8 +735,8 @@ static const struct {
 		"t.sdf:3: visual \"v\": the texture \"a.png\" is not shown"},
 	{VISUAL("<material>\n<script><uri>u</uri><name>Gazebo/Wood</name></script></material>"),
 		"t.sdf:3: visual \"v\": the texture \"wood.jpg\" is not shown"},
-	{IN_LINK("<sensor name='s' type='imu'><topic>both</topic></sensor>\n<sensor name='t' type='imu'><topic>/both"
-		 "</topic></sensor><sensor name='u' type='imu'><topic>both</topic></sensor>"),
+	{IN_LINK("<sensor name='s' type='imu'><topic>both</topic></sensor>\n<sensor name='t' "
+		 "type='imu'><topic>/both</topic></sensor><sensor name='u' type='imu'><topic>both</topic></sensor>"),
 		"t.sdf:3: sensors \"m::a::s\" (imu) and \"m::a::t\" (imu) publish on the same <topic> \"both\""},
 	{IN_LINK("<sensor name='s' type='imu'><topic>x</topic></sensor></link><link name='b'>\n<sensor name='t' "
 		 "type='contact'><contact><collision>c</collision><topic>x</topic></contact></sensor><collision "
@@ -791,8 +747,8 @@ static const struct {
 	{IN_WORLD("1.9", "<model name='m'><link name='l'/><plugin name='l' filename='gz-sim-label-system'>\n"
 			 "<label>1.5</label></plugin></model>"),
 		"t.sdf:2: <label> is \"1.5\": expected"},
-	{IN_WORLD("1.9", "<model name='m'><link name='l'/>\n<plugin name='gz::sim::systems::Label' filename='x'/>"
-			 "</model>"),
+	{IN_WORLD("1.9",
+		 "<model name='m'><link name='l'/>\n<plugin name='gz::sim::systems::Label' filename='x'/></model>"),
 		"t.sdf:2: <label> is \"\": expected"},
 	{LIGHT("area", ""), "t.sdf:1: type of <light> is \"area\": expected point, directional or spot; point is used"},
 	{LIGHT("spot", "<spot><inner_angle>1</inner_angle></spot>"), "t.sdf:2: <inner_angle> of <spot> is 1"},
@@ -815,7 +771,6 @@ Test(sensors, doubtful_words_are_warnings_with_their_line)
 		cr_assert(!status && sdf->warning_count == 1 &&
 				  !strncmp(text, doubtful[i].message, strlen(doubtful[i].message)),
 			"got %s\nfor %s", text, doubtful[i].text);
-		sdf_free(sdf);
 	}
 }
 
@@ -851,14 +806,12 @@ Test(sensors, material_scripts)
 		near_colour(m->emissive, e[0], e[1], e[2], 1);
 		near(m->shininess, rows[i].shininess);
 		cr_assert(m->lighting == rows[i].lit && m->ambient_given && m->diffuse_given, "%s", rows[i].name);
-		sdf_free(sdf);
 	}
 	struct sdf *sdf = good(PAINTED(SCRIPT("Gazebo/Gold") "<diffuse>0 0.5 0 1</diffuse><shininess>3</shininess>"));
 	const struct sdf_material *mixed = sdf->worlds.at[0].visuals.at[0].material;
 	near_colour(mixed->ambient, 0.4, 0.24869, 0.020759, 1);
 	near_colour(mixed->diffuse, 0, 0.5, 0, 1);
 	near(mixed->shininess, 3);
-	sdf_free(sdf);
 }
 
 /* A script that is unknown is grey, and not the black that SDF has for a colour that is not given; each is named once.
@@ -871,16 +824,18 @@ Test(sensors, unknown_material_scripts_are_grey)
 	near_colour(m->ambient, 0, 0.2, 0, 1);
 	near_colour(m->diffuse, 0.7, 0.7, 0.7, 1);
 	cr_assert(!status && sdf->warning_count == 1);
-	sdf_free(sdf);
-	sdf = load(IN_LINK("<visual name='v'><material>" SCRIPT(
-			   "Mine/Moss") "</material></visual><visual name='w'>"
-					"<material>" SCRIPT("Mine/Moss") "</material></visual><visual "
-									 "name='x'><material>" SCRIPT(
-										 "Mine/Rust") "</material></visual>"),
+	sdf = load(
+		IN_LINK("<visual name='v'><material>" SCRIPT("Mine/Moss") "</material></visual><visual "
+									  "name='w'><material>" SCRIPT(
+										  "Mine/Moss") "</material></"
+											       "visual><visual "
+											       "name='x'><"
+											       "material>" SCRIPT("Mine"
+														  "/Rus"
+														  "t") "</material></visual>"),
 		&status);
 	cr_assert(!status && sdf->warning_count == 2, "%u warnings", sdf->warning_count);
 	cr_assert(strstr(sdf->messages.at[0].text, "\"v\"") && strstr(sdf->messages.at[1].text, "Mine/Rust"));
-	sdf_free(sdf);
 }
 
 #define PBR(inside) "<pbr><metal>" inside "</metal></pbr>"
@@ -908,35 +863,30 @@ Test(sensors, textures_without_colours_are_white)
 		near_colour(m->ambient, a, a, a, 1);
 		near_colour(m->diffuse, d, d, d, 1);
 		cr_assert_eq(m->diffuse_given, rows[i].given);
-		sdf_free(sdf);
 	}
 }
 
 Test(sensors, textures_of_heightmaps_are_named)
 {
 	troupe_status status;
-	struct sdf *sdf = load(VISUAL("<geometry><heightmap><uri>none.png</uri>\n<texture><diffuse>grass.png</diffuse>"
-				      "</texture></heightmap></geometry>"),
+	struct sdf *sdf = load(VISUAL("<geometry><heightmap><uri>none.png</uri>\n<texture><diffuse>grass.png</"
+				      "diffuse></texture></heightmap></geometry>"),
 		&status);
 	const char *last = sdf->messages.count ? sdf->messages.at[sdf->messages.count - 1].text : "nothing";
 	cr_assert(!status && !strncmp(last, "t.sdf:3: visual \"v\": the texture \"grass.png\" is not shown", 57), "%s",
 		last);
-	sdf_free(sdf);
 }
 
 /* --- the rest ----------------------------------------------------------------------------------------------------- */
 
 Test(sensors, printed_sensors_load_to_the_same)
 {
-	struct sdf *first =
-		good(IN_WORLD("1.9", "<scene><ambient>0.1 0.2 0.3 1</ambient></scene><light name='l' type='spot'>"
-				     "<pose>0 0 9 0 0 0</pose><intensity>3</intensity></light><model name='m'><pose>1 "
-				     "2 3 0 0 1</pose><frame "
-				     "name='f'><pose>0 0 5 0 0 0</pose></frame><link name='a'><sensor name='s' "
-				     "type='camera'><pose>0 1 0 0 0 0"
-				     "</pose><camera><pose relative_to='f'>1 0 0 0 0 "
-				     "0</pose><clip><far>7</far></clip></camera></sensor></link>"
-				     "</model>"));
+	struct sdf *first = good(
+		IN_WORLD("1.9", "<scene><ambient>0.1 0.2 0.3 1</ambient></scene><light name='l' type='spot'><pose>0 0 "
+				"9 0 0 0</pose><intensity>3</intensity></light><model name='m'><pose>1 2 3 0 0 "
+				"1</pose><frame name='f'><pose>0 0 5 0 0 0</pose></frame><link name='a'><sensor "
+				"name='s' type='camera'><pose>0 1 0 0 0 0</pose><camera><pose relative_to='f'>1 0 0 0 "
+				"0 0</pose><clip><far>7</far></clip></camera></sensor></link></model>"));
 	struct text printed = {0};
 	sdf_print(first, &printed);
 	struct sdf *again = good(printed.at);
@@ -945,24 +895,22 @@ Test(sensors, printed_sensors_load_to_the_same)
 	near(again->worlds.at[0].lights.at[0].shine.intensity, 3);
 	near_colour(again->worlds.at[0].surroundings.scene.ambient, 0.1, 0.2, 0.3, 1);
 	text_fini(&printed);
-	sdf_free(again);
-	sdf_free(first);
 }
 
 Test(sensors, misspelt_elements_are_found)
 {
 	uint32_t count;
-	struct sdf *sdf = good(IN_WORLD("1.9",
-		"<light name='l' type='point'><attenuation><rnage/></attenuation></light><model "
-		"name='m'><link name='a'><visual name='v'><material><difuse/></material></visual><sensor name='s' "
-		"type='lidar'><lidar><scan><horizontal><sample/></horizontal></scan><range><max>9</max></range></lidar>"
-		"</sensor><sensor name='t' type='imu'><alwaysOn/><imu><orientation><x><noise><sttdev/></noise></x>"
-		"</orientation></imu></sensor></link></model>"));
+	struct sdf *sdf = good(IN_WORLD(
+		"1.9", "<light name='l' type='point'><attenuation><rnage/></attenuation></light><model name='m'><link "
+		       "name='a'><visual name='v'><material><difuse/></material></visual><sensor name='s' "
+		       "type='lidar'><lidar><scan><horizontal><sample/></horizontal></scan><range><max>9</max></"
+		       "range></lidar></sensor><sensor name='t' "
+		       "type='imu'><alwaysOn/><imu><orientation><x><noise><sttdev/></noise></x></orientation></imu></"
+		       "sensor></link></model>"));
 	struct sdf_ignored *all = sdf_list_ignored(sdf, &count);
 	static const char *const names[] = {"rnage", "difuse", "sample", "alwaysOn"};
 	cr_assert_eq(count, ARRAY_LEN(names), "%u", count);
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		cr_assert(!strcmp(all[i].name, names[i]) && !all[i].known, "%s", all[i].name);
 	free(all);
-	sdf_free(sdf);
 }

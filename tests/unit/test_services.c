@@ -7,8 +7,8 @@ TestSuite(services, .fini = lib_end, .timeout = 120);
 #define DT LIB_DT_S
 #define FLOATING(content) LIB_SDF("<world name='w'><gravity>0 0 0</gravity>" LIB_HEAD content "</world>")
 #define POINT(name, pose)                                                                                              \
-	"<link name='" name "'><pose>" pose "</pose><inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy>"     \
-	"<izz>0.1</izz></inertia></inertial></link>"
+	"<link name='" name "'><pose>" pose "</pose><inertial><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</"         \
+					    "iyy><izz>0.1</izz></inertia></inertial></link>"
 #define HINGE(name, parent, child, more)                                                                               \
 	"<joint name='" name "' type='revolute'><parent>" parent "</parent><child>" child                              \
 	"</child><axis><xyz expressed_in='__model__'>0 0 1</xyz>" more "</axis></joint>"
@@ -74,8 +74,9 @@ Test(services, velocities_are_limited_for_each_link)
 Test(services, a_velocity_that_is_not_given_stays)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
-		"<link name='l'><inertial><pose>0.5 0 0 0 0 0</pose><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy>"
-		"<izz>0.1</izz></inertia></inertial></link>")));
+		"<link name='l'><inertial><pose>0.5 0 0 0 0 "
+		"0</pose><mass>2</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></"
+		"link>")));
 	troupe_model m = lib_model(server, "m");
 	does(server, "/world/w/set_velocity", "name: 'm' linear {y: 1} angular {z: 2}");
 	does(server, "/world/w/set_velocity", "name: 'm' angular {z: 0}");
@@ -133,9 +134,8 @@ Test(services, a_pose_and_a_velocity_are_one_command)
 Test(services, a_wrench_on_a_model_acts_on_its_canonical_link)
 {
 	struct troupe_server *server = begin(FLOATING("<model name='m' canonical_link='b'>" POINT("a", "0 0 0 0 0 0")
-			POINT("b", "5 0 0 0 0 0") "</model>"
-						  "<model name='n'>" POINT("a", "0 9 0 0 0 0")
-							  POINT("b", "5 9 0 0 0 0") "</model>"));
+			POINT("b", "5 0 0 0 0 0") "</model><model name='n'>" POINT("a", "0 9 0 0 0 0")
+				POINT("b", "5 9 0 0 0 0") "</model>"));
 	does(server, "/world/w/wrench", "entity {name: 'm' type: MODEL} wrench {force {x: 10}}");
 	NEAR(link_at(server, "m", "a").twist.linear.x, 0);
 	NEAR(link_at(server, "m", "b").twist.linear.x, 10 / 2.0 * DT);
@@ -148,11 +148,10 @@ Test(services, a_wrench_on_a_model_acts_on_its_canonical_link)
 Test(services, a_force_acts_where_its_offset_says)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
-		POINT("l",
-			"0 0 0 0 0 0") "<link name='k'><pose>0 0 0 0 0 "
-				       "1.5707963267948966</pose><inertial><mass>2</mass>"
-				       "<inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link>"
-				       "<joint name='weld' type='fixed'><parent>l</parent><child>k</child></joint>")));
+		POINT("l", "0 0 0 0 0 0") "<link name='k'><pose>0 0 0 0 0 "
+					  "1.5707963267948966</pose><inertial><mass>2</mass><inertia><ixx>0.1</"
+					  "ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link><joint "
+					  "name='weld' type='fixed'><parent>l</parent><child>k</child></joint>")));
 	does(server, "/world/w/wrench", "entity {name: 'm::k' type: LINK} wrench {force {x: 10} force_offset {x: 1}}");
 	/* the offset is 1 m along the world's y: a torque of -10 N m on 0.2 kg m^2 */
 	NEAR(link_at(server, "m", "l").twist.angular.z, -10 / 0.2 * DT);
@@ -181,10 +180,10 @@ Test(services, joints_are_free_when_what_tied_them_has_gone)
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
 		POINT("l", "0 0 0 0 0 0") POINT("k", "1 0 0 0 0 0") HINGE("j", "l", "k", "")) LIB_MODEL("parent",
 		"3 0 0 0 0 0", POINT("l", "0 0 0 0 0 0")) LIB_MODEL("child", "3 3 0 0 0 0",
-		POINT("l", "0 0 0 0 0 0")) "<joint name='a' "
-					   "type='ball'><parent>parent::l</parent><child>m::k</child></joint>"
-					   "<joint name='b' "
-					   "type='ball'><parent>m::k</parent><child>child::l</child></joint>"));
+		POINT("l",
+			"0 0 0 0 0 0")) "<joint name='a' "
+					"type='ball'><parent>parent::l</parent><child>m::k</child></joint><joint "
+					"name='b' type='ball'><parent>m::k</parent><child>child::l</child></joint>"));
 	const char *turn = "name: 'm' joint: 'j' position: 0.5", *put = "name: 'm' position {x: 1}";
 	refuses(server, "/world/w/set_joint", turn, "ties bodies that move with joint 'j'");
 	refuses(server, "/world/w/set_pose", put, "joint '");
@@ -202,13 +201,14 @@ Test(services, joints_that_gearboxes_couple_are_refused)
 {
 #define GEARED(reference)                                                                                              \
 	LIB_MODEL("m", "0 0 0 0 0 0",                                                                                  \
-		POINT("base", "0 0 0 0 0 0") POINT("arm", "1 0 0 0 0 0") POINT("low", "2 0 0 0 0 0") POINT(            \
-			"high", "3 0 0 0 0 0") HINGE("shoulder", "base", "arm", "") HINGE("one", "arm", "low", "")     \
-			HINGE("two", "arm", "high",                                                                    \
-				"") "<joint name='gears' type='gearbox'><parent>low</parent><child>high</child>"       \
-				    "<gearbox_ratio>2</gearbox_ratio><gearbox_reference_body>" reference               \
-				    "</gearbox_reference_body><axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 0 1</xyz>"    \
-				    "</axis2></joint>")
+		POINT("base", "0 0 0 0 0 0") POINT("arm", "1 0 0 0 0 0") POINT("low", "2 0 0 0 0 0")                   \
+			POINT("high", "3 0 0 0 0 0") HINGE("shoulder", "base", "arm", "")                              \
+				HINGE("one", "arm", "low", "") HINGE("two", "arm", "high",                             \
+					"") "<joint name='gears' "                                                     \
+					    "type='gearbox'><parent>low</parent><child>high</child><gearbox_ratio>2</" \
+					    "gearbox_ratio><gearbox_reference_body>" reference                         \
+					    "</gearbox_reference_body><axis><xyz>0 0 1</xyz></axis><axis2><xyz>0 0 "   \
+					    "1</xyz></axis2></joint>")
 	static const char *const worlds[] = {FLOATING(GEARED("arm")), FLOATING(GEARED("base"))};
 	for (int of_base = 0; of_base < 2; of_base++) {
 		struct troupe_server *server = begin(worlds[of_base]);
@@ -238,8 +238,9 @@ Test(services, followers_are_put_where_they_belong)
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "0 0 0 0 0 0",
 		POINT("l", "0 0 0 0 0 0") POINT("a", "1 0 0 0 0 0") POINT("b", "0 1 0 0 0 0")
 			HINGE("lead", "l", "a", "") HINGE("follow", "l", "b",
-				"<mimic joint='lead'><multiplier>2</multiplier><offset>0.3</offset>"
-				"<reference>0.1</reference></mimic>"))));
+				"<mimic "
+				"joint='lead'><multiplier>2</multiplier><offset>0.3</offset><reference>0.1</"
+				"reference></mimic>"))));
 	does(server, "/world/w/set_joint", "name: 'm' joint: 'lead' position: 0.5 velocity: 0");
 	cr_assert(fabs(lib_joint_at(server, lib_joint(server, "m", "lead")).position[0] - 0.5) < 1e-3);
 	cr_assert(fabs(lib_joint_at(server, lib_joint(server, "m", "follow")).position[0] - (2 * (0.5 - 0.1) + 0.3)) <
@@ -252,8 +253,7 @@ Test(services, joints_turn_about_their_anchors)
 {
 	struct troupe_server *server = begin(FLOATING(LIB_MODEL("m", "2 1 0 0 0 0.4",
 		POINT("l", "0 0 0 0 0 1.1") POINT("k", "1 0 0 0 0 0")
-			HINGE("j", "l", "k", "") "<allow_auto_disable>0"
-						 "</allow_auto_disable>")));
+			HINGE("j", "l", "k", "") "<allow_auto_disable>0</allow_auto_disable>")));
 	/* the anchor is the origin of k: it stays there, and k turns in its place */
 	does(server, "/world/w/set_pose", "name: 'm' position {x: -3 y: 2 z: 1} orientation {w: 0.6 z: 0.8}");
 	struct troupe_pose before = link_at(server, "m", "k").pose;
@@ -317,10 +317,10 @@ Test(services, a_reset_model_has_its_size_again)
 	struct troupe_server *server =
 		begin(FLOATING(LIB_MODEL("p", "0 0 0 0 0 0", POINT("l", "0 0 0 0 0 0")) LIB_MODEL("c", "9 0 0 0 0 0",
 			POINT("l", "0 0 0 0 0 0")) "<plugin name='gz::sim' filename='x'><performer "
-						   "name='p'><ref>p</ref><geometry><box><size>1 1 1</size></box>"
-						   "</geometry></performer><level name='far'><pose>9 0 0 0 0 "
-						   "0</pose><geometry><box><size>2 2 2</size></box>"
-						   "</geometry><ref>c</ref></level></plugin>"));
+						   "name='p'><ref>p</ref><geometry><box><size>1 1 "
+						   "1</size></box></geometry></performer><level name='far'><pose>9 0 0 "
+						   "0 0 0</pose><geometry><box><size>2 2 "
+						   "2</size></box></geometry><ref>c</ref></level></plugin>"));
 	struct troupe_model_state state;
 	troupe_model c = lib_model(server, "c");
 	lib_step(server, 1);
@@ -357,11 +357,10 @@ Test(services, worlds_are_told_apart_by_their_whole_names)
 #define ON_PLINTH(name, pose)                                                                                          \
 	LIB_MODEL(name, pose,                                                                                          \
 		"<link "                                                                                               \
-		"name='l'><inertial><mass>1</mass><inertia><ixx>0.04</ixx><iyy>0.04</iyy><izz>0.04</izz></inertia>"    \
-		"</inertial><collision name='cube'><geometry><box><size>0.5 0.5 "                                      \
-		"0.5</size></box></geometry></collision>"                                                              \
-		"<collision name='plinth'><pose>0 0 -0.35 0 0 0</pose><geometry><box><size>0.5 0.5 0.2</size></box>"   \
-		"</geometry></collision></link>")
+		"name='l'><inertial><mass>1</mass><inertia><ixx>0.04</ixx><iyy>0.04</iyy><izz>0.04</izz></inertia></"  \
+		"inertial><collision name='cube'><geometry><box><size>0.5 0.5 "                                        \
+		"0.5</size></box></geometry></collision><collision name='plinth'><pose>0 0 -0.35 0 0 "                 \
+		"0</pose><geometry><box><size>0.5 0.5 0.2</size></box></geometry></collision></link>")
 
 static double height(const struct troupe_server *server, const char *model)
 {
@@ -448,14 +447,14 @@ Test(services, a_reset_enables_collisions)
 	lib_step(server, 100);
 	AT_HEIGHT(server, "m", 0.25);
 	lib_text(server, 0, "/world/w/create",
-		"name: 'n' pose {position {x: 9 z: 0.25}} sdf: \"<sdf version='1.11'>"
-		"<model name='x'>" LIB_BOX "</model></sdf>\"");
+		"name: 'n' pose {position {x: 9 z: 0.25}} sdf: \"<sdf version='1.11'><model name='x'>" LIB_BOX
+		"</model></sdf>\"");
 	lib_step(server, 1);
 	does(server, "/world/w/disable_collision", "name: 'n'");
 	does(server, "/world/w/remove", "name: 'n'");
 	lib_text(server, 0, "/world/w/create",
-		"name: 'n' pose {position {x: 9 z: 0.25}} sdf: \"<sdf version='1.11'>"
-		"<model name='x'>" LIB_BOX "</model></sdf>\"");
+		"name: 'n' pose {position {x: 9 z: 0.25}} sdf: \"<sdf version='1.11'><model name='x'>" LIB_BOX
+		"</model></sdf>\"");
 	lib_step(server, 200);
 	AT_HEIGHT(server, "n", 0.25);
 }
@@ -611,10 +610,9 @@ Test(services, persistent_wrenches_that_are_refused)
 /* What they look like then: test_clients.c. */
 Test(services, lights_that_are_refused)
 {
-	struct troupe_server *server =
-		begin(LIB_SDF(LIB_WORLD("w", "<light name='sun' type='directional'/><model name='lamp'><link "
-					     "name='l'><light name='bulb'/></link><link name='k'><light name='bulb'/>"
-					     "</link></model>")));
+	struct troupe_server *server = begin(
+		LIB_SDF(LIB_WORLD("w", "<light name='sun' type='directional'/><model name='lamp'><link name='l'><light "
+				       "name='bulb'/></link><link name='k'><light name='bulb'/></link></model>")));
 	const struct {
 		const char *text, *words;
 	} cases[] = {{"intensity: 1", "neither a name nor an id: expected the name or the id of a light"},
@@ -682,8 +680,7 @@ Test(services, each_of_a_crowd_keeps_contacts)
 	for (int i = 0; i < CROWD; i++)
 		(void)fprintf(out,
 			"<model name='m%d'><pose>%g %g %g 0 0 0</pose><link name='l'><collision "
-			"name='c'><geometry><box>"
-			"<size>1 1 1</size></box></geometry></collision></link></model>",
+			"name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link></model>",
 			i, 0.011 * i, 0.007 * (i % 7), 0.013 * (i % 5));
 	(void)fprintf(out, "</world></sdf>");
 	(void)fclose(out);
@@ -708,18 +705,16 @@ Test(services, each_of_a_crowd_keeps_contacts)
 Test(services, a_static_model_is_hit_where_it_was_put)
 {
 	const double half = 0.1, radius = 0.25;
-	struct troupe_server *server = begin(LIB_SDF(
-		"<world name='w'>" LIB_HEAD
-		"<model name='shelf'><static>true</static><pose>0 0 0 0 0 0.5</pose><link name='l'><pose>2 0 0 "
-		"0 0 0</pose><collision name='c'>"
-		"<geometry><box><size>1 1 0.2</size></box></geometry></collision></link></model>" LIB_MODEL("ball",
-			"5 2 2 0 0 0",
-			"<link "
-			"name='l'><inertial><mass>1</mass><inertia><ixx>0.025</ixx><iyy>0.025</iyy><izz>0.025</"
-			"izz>"
-			"</inertia></inertial><collision "
-			"name='c'><geometry><sphere><radius>0.25</radius></sphere></geometry></collision></"
-			"link>") "</world>"));
+	struct troupe_server *server =
+		begin(LIB_SDF("<world name='w'>" LIB_HEAD
+			      "<model name='shelf'><static>true</static><pose>0 0 0 0 0 0.5</pose><link "
+			      "name='l'><pose>2 0 0 0 0 0</pose><collision name='c'><geometry><box><size>1 1 "
+			      "0.2</size></box></geometry></collision></link></model>" LIB_MODEL("ball", "5 2 2 0 0 0",
+				      "<link "
+				      "name='l'><inertial><mass>1</mass><inertia><ixx>0.025</ixx><iyy>0.025</"
+				      "iyy><izz>0.025</izz></inertia></inertial><collision "
+				      "name='c'><geometry><sphere><radius>0.25</radius></sphere></geometry></"
+				      "collision></link>") "</world>"));
 	const struct troupe_pose home = link_at(server, "shelf", "l").pose;
 	NEAR(home.x, 2 * cos(0.5));
 	NEAR(home.y, 2 * sin(0.5));
@@ -747,8 +742,7 @@ Test(services, a_copy_is_where_the_message_says)
 	struct troupe_server *server = begin(FLOATING(""));
 	does(server, "/world/w/create",
 		"sdf: \"<sdf version='1.9'><model name='m'><pose>1 0 0 0 0 0</pose><link name='l'/></model></sdf>\" "
-		"name: 'one' "
-		"pose {position {x: 2}}");
+		"name: 'one' pose {position {x: 2}}");
 	does(server, "/world/w/create", "clone_name: 'one' name: 'two' pose {position {x: 5 z: 2}}");
 	does(server, "/world/w/create", "clone_name: 'two' name: 'three'");
 	static const struct {
@@ -814,8 +808,8 @@ Test(services, lights_outlive_a_saved_state)
 		{"remove", "name: 'sun' type: LIGHT"}, {"light_config", "name: 'm::l::b' diffuse {r: 0.25}"}};
 	struct troupe_server *server = begin(FLOATING(
 		"<light name='sun' type='point'/><light name='moon' type='point'/>" LIB_MODEL("m", "0 0 0 0 0 0",
-			"<link name='l'><light name='a' type='point'/><light name='b' type='point'/></link>"
-			"<link name='k'><light name='bulb' type='point'/></link><joint name='j' "
+			"<link name='l'><light name='a' type='point'/><light name='b' type='point'/></link><link "
+			"name='k'><light name='bulb' type='point'/></link><joint name='j' "
 			"type='fixed'><parent>l</parent><child>k</child></joint>")));
 	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
 		char topic[40];

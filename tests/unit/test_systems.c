@@ -18,10 +18,10 @@ static const char world_text[] =
 	"<sdf version='1.9'><world name='w'>\n"
 	"<model name='bot'><pose>1 2 0 0 0 1.5707963267948966</pose><link name='base'/>\n"
 	"<link name='l1'><pose>0 1 0 0 0 0</pose></link><link name='r1'><pose>0 -1 0 0 0 0</pose></link>\n"
-	"<joint name='left' type='revolute'><parent>base</parent><child>l1</child>"
-	"<axis><xyz>0 1 0</xyz></axis></joint>\n"
-	"<joint name='right' type='revolute'><parent>base</parent><child>r1</child>"
-	"<axis><xyz>0 1 0</xyz></axis></joint>\n"
+	"<joint name='left' type='revolute'><parent>base</parent><child>l1</child><axis><xyz>0 1 "
+	"0</xyz></axis></joint>\n"
+	"<joint name='right' type='revolute'><parent>base</parent><child>r1</child><axis><xyz>0 1 "
+	"0</xyz></axis></joint>\n"
 	"<link name='tool'/><joint name='slide' type='prismatic'><parent>base</parent><child>tool</child>\n"
 	"<axis><xyz>1 0 0</xyz></axis></joint>\n"
 	"<link name='eye'/><joint name='neck' type='ball'><parent>base</parent><child>eye</child></joint>\n"
@@ -225,10 +225,10 @@ Test(systems, enable_stops_and_deafens_a_drive)
 
 Test(systems, velocity_and_acceleration_are_limited)
 {
-	start(PLUGIN("DiffDrive", WHEELS SIZES
-		"<max_linear_velocity>0.5</max_linear_velocity><min_linear_velocity>-0.25</min_linear_velocity>"
-		"<max_linear_acceleration>2</max_linear_acceleration>"
-		"<min_linear_acceleration>-4</min_linear_acceleration>"));
+	start(PLUGIN("DiffDrive",
+		WHEELS SIZES "<max_linear_velocity>0.5</max_linear_velocity><min_linear_velocity>-0.25</"
+			     "min_linear_velocity><max_linear_acceleration>2</"
+			     "max_linear_acceleration><min_linear_acceleration>-4</min_linear_acceleration>"));
 	send("/model/bot/cmd_vel", "linear {x: 9}");
 	for (int i = 1; i <= 30; i++) {
 		step();
@@ -253,8 +253,8 @@ Test(systems, jerk_is_limited)
 
 Test(systems, older_limits_hold_for_both_and_newer_ones_win)
 {
-	start(PLUGIN("DiffDrive", WHEELS SIZES "<max_velocity>0.5</max_velocity><min_velocity>-0.5</min_velocity>"
-					       "<max_angular_velocity>0.1</max_angular_velocity>"));
+	start(PLUGIN("DiffDrive", WHEELS SIZES "<max_velocity>0.5</max_velocity><min_velocity>-0.5</"
+					       "min_velocity><max_angular_velocity>0.1</max_angular_velocity>"));
 	send("/model/bot/cmd_vel", "linear {x: 9} angular {z: 9}");
 	step();
 	NEAR(asked("left")->velocity, (0.5 - 0.1) / 0.5);
@@ -412,8 +412,8 @@ Test(systems, velocity_control_has_one_initial_velocity)
 Test(systems, velocity_control_has_initial_velocities_and_links)
 {
 	start(PLUGIN("VelocityControl",
-		"<initial_linear>0.5 0 0</initial_linear><initial_angular>0 0 1</initial_angular>"
-		"<topic>go</topic><link_name>l1</link_name><link_name>tool</link_name>"));
+		"<initial_linear>0.5 0 0</initial_linear><initial_angular>0 0 "
+		"1</initial_angular><topic>go</topic><link_name>l1</link_name><link_name>tool</link_name>"));
 	cr_assert_null(systems_find_listeners(systems, "/model/bot/cmd_vel"));
 	step();
 	NEAR(body_asked("base")->v.y, 0.5);
@@ -442,8 +442,8 @@ static double positioned_at(double position)
 Test(systems, position_pid_is_gazebos)
 {
 	start(PLUGIN("JointPositionController",
-		"<joint_name>slide</joint_name><p_gain>3</p_gain><i_gain>2</i_gain><d_gain>0.1</d_gain>"
-		"<initial_position>1</initial_position><cmd_offset>7</cmd_offset>"));
+		"<joint_name>slide</joint_name><p_gain>3</p_gain><i_gain>2</i_gain><d_gain>0.1</"
+		"d_gain><initial_position>1</initial_position><cmd_offset>7</cmd_offset>"));
 	double integral = 0, last = 0;
 	for (int i = 0; i < 5; i++) {
 		double error = 0.1 * i - 1;
@@ -456,8 +456,8 @@ Test(systems, position_pid_is_gazebos)
 Test(systems, position_pid_clamps_integral_and_output)
 {
 	start(PLUGIN("JointPositionController",
-		"<joint_name>slide</joint_name><p_gain>0</p_gain><i_gain>100</i_gain><d_gain>0</d_gain>"
-		"<i_max>2</i_max><i_min>-3</i_min><cmd_max>2.5</cmd_max><cmd_min>-2.5</cmd_min>"));
+		"<joint_name>slide</joint_name><p_gain>0</p_gain><i_gain>100</i_gain><d_gain>0</d_gain><i_max>2</"
+		"i_max><i_min>-3</i_min><cmd_max>2.5</cmd_max><cmd_min>-2.5</cmd_min>"));
 	send("/model/bot/joint/slide/0/cmd_pos", "data: 1");
 	for (int i = 1; i <= 5; i++)
 		NEAR(positioned_at(0), fmin(i, 2.5)); /* the error is negative: i_min holds, and cmd_max before it */
@@ -470,17 +470,16 @@ Test(systems, position_pid_clamps_integral_and_output)
 Test(systems, limits_the_wrong_way_round_are_none)
 {
 	start(PLUGIN("JointPositionController",
-		"<joint_name>slide</joint_name><p_gain>1e5</p_gain><i_gain>1e5</i_gain><d_gain>0</d_gain>"
-		"<i_max>-1</i_max><i_min>1</i_min><cmd_max>-1</cmd_max><cmd_min>1</cmd_min>"));
+		"<joint_name>slide</joint_name><p_gain>1e5</p_gain><i_gain>1e5</i_gain><d_gain>0</d_gain><i_max>-1</"
+		"i_max><i_min>1</i_min><cmd_max>-1</cmd_max><cmd_min>1</cmd_min>"));
 	NEAR(positioned_at(1), -1e5 - 1e3);
 }
 
 /* Both limits are below the joint's own velocity limit. */
 Test(systems, position_by_velocity_is_limited_both_ways)
 {
-	start(PLUGIN("JointPositionController",
-		"<joint_name>slide</joint_name><topic>/arm</topic><cmd_max>0.25</cmd_max>"
-		"<use_velocity_commands>true</use_velocity_commands>"));
+	start(PLUGIN("JointPositionController", "<joint_name>slide</joint_name><topic>/arm</topic><cmd_max>0.25</"
+						"cmd_max><use_velocity_commands>true</use_velocity_commands>"));
 	send("/arm", "data: -2");
 	step();
 	NEAR(asked("slide")->velocity, -0.25);
@@ -492,8 +491,8 @@ Test(systems, position_by_velocity_is_limited_both_ways)
 Test(systems, position_by_velocity_stops_at_the_target)
 {
 	start(PLUGIN("JointPositionController",
-		"<joint_name>left</joint_name><joint_name>right</joint_name><topic>/arm</topic><cmd_max>10</cmd_max>"
-		"<use_velocity_commands>true</use_velocity_commands>"));
+		"<joint_name>left</joint_name><joint_name>right</joint_name><topic>/arm</topic><cmd_max>10</"
+		"cmd_max><use_velocity_commands>true</use_velocity_commands>"));
 	send("/arm", "data: -2");
 	step();
 	cr_assert(asked("left")->drive && asked("right")->drive);
@@ -520,11 +519,10 @@ Test(systems, joint_velocity_is_driven_and_held)
 
 Test(systems, joint_velocity_by_force_looks_at_the_bodies)
 {
-	start(PLUGIN("JointController",
-		"<joint_name>left</joint_name><use_force_commands>true</use_force_commands><p_gain>2</p_gain>"
-		"<sub_topic>spin</sub_topic>") PLUGIN("JointController",
-		"<joint_name>slide</joint_name><use_force_commands>1</use_force_commands>"
-		"<sub_topic>push</sub_topic>"));
+	start(PLUGIN("JointController", "<joint_name>left</joint_name><use_force_commands>true</"
+					"use_force_commands><p_gain>2</p_gain><sub_topic>spin</sub_topic>") PLUGIN(
+		"JointController",
+		"<joint_name>slide</joint_name><use_force_commands>1</use_force_commands><sub_topic>push</sub_topic>"));
 	send("/model/bot/spin", "data: 5");
 	/* the robot has turned by 90 degrees since the start: left's axis is now the world's -y, slide's axis its -x; a
 	 * wheel's turn with its parent is no turn of the joint, and the tool is where the base is */
@@ -583,13 +581,12 @@ static uint32_t takers(const char *topic, const char *text, char ret_error[TROUP
 Test(systems, actuators_command_joints_by_their_numbers)
 {
 	char error[TROUPE_ERROR_TEXT_BYTES];
-	start(PLUGIN("JointPositionController", "<joint_name>slide</joint_name><use_actuator_msg>true</"
-						"use_actuator_msg><actuator_number>1</actuator_number>"
-						"<p_gain>1</p_gain><i_gain>0</i_gain><d_gain>0</d_gain>")
-			PLUGIN("JointController", "<joint_name>left</joint_name><use_actuator_msg>1</use_actuator_msg>"
-						  "<actuator_number>0</actuator_number>") PLUGIN("JointController",
-				"<joint_name>right</joint_name><use_actuator_msg>true</use_actuator_msg>"
-				"<actuator_number>2</actuator_number>"));
+	start(PLUGIN("JointPositionController",
+		"<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg><actuator_number>1</"
+		"actuator_number><p_gain>1</p_gain><i_gain>0</i_gain><d_gain>0</d_gain>") PLUGIN("JointController",
+		"<joint_name>left</joint_name><use_actuator_msg>1</use_actuator_msg><actuator_number>0</"
+		"actuator_number>") PLUGIN("JointController", "<joint_name>right</joint_name><use_actuator_msg>true</"
+							      "use_actuator_msg><actuator_number>2</actuator_number>"));
 	send("/actuators", "position: [9, 4] velocity: [1, 2, 3]");
 	step();
 	NEAR(asked("slide")->force, 4);
@@ -611,13 +608,12 @@ Test(systems, actuators_command_joints_by_their_numbers)
 Test(systems, actuators_come_by_a_topic_of_their_own)
 {
 	start(PLUGIN("JointController",
-		"<joint_name>left</joint_name><use_actuator_msg>true</use_actuator_msg>"
-		"<actuator_number>0</actuator_number><sub_topic>command/motor_speed</sub_topic>")
-			PLUGIN("JointPositionController",
-				"<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"
-				"<actuator_number>0</actuator_number><topic>arm</topic>")
-				PLUGIN("JointController", "<joint_name>right</joint_name><use_actuator_msg>false"
-							  "</use_actuator_msg><actuator_number>0</actuator_number>"));
+		"<joint_name>left</joint_name><use_actuator_msg>true</use_actuator_msg><actuator_number>0</"
+		"actuator_number><sub_topic>command/motor_speed</sub_topic>") PLUGIN("JointPositionController",
+		"<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg><actuator_number>0</"
+		"actuator_number><topic>arm</topic>")
+			PLUGIN("JointController", "<joint_name>right</joint_name><use_actuator_msg>false</"
+						  "use_actuator_msg><actuator_number>0</actuator_number>"));
 	cr_assert_null(systems_find_listeners(systems, "/actuators"));
 	cr_assert_eq(systems_find_listeners(systems, "/model/bot/command/motor_speed")->type, type_find("Actuators"));
 	cr_assert_eq(systems_find_listeners(systems, "/arm")->type, type_find("Actuators"));
@@ -682,9 +678,8 @@ Test(systems, what_is_ignored_is_told_once_for_each_kind)
 			"t.sdf:3: ignored: sensors of type camera x2: m::l::a, m::l::b",
 			"t.sdf:4: ignored: sensors of type imu x1: m::l::c",
 			"t.sdf:5: ignored: plugin \"gz::sim::systems::Elevator\" x2", NULL});
-	assert_warnings(
-		"<sdf version='1.9'><model name='m'><link name='l'><sensor name='a' type='a&#9;b'/></link></model>"
-		"</sdf>",
+	assert_warnings("<sdf version='1.9'><model name='m'><link name='l'><sensor name='a' "
+			"type='a&#9;b'/></link></model></sdf>",
 		(const char *const[]){"t.sdf:1: ignored: sensors of type a\\tb x1: m::l::a", NULL});
 }
 
@@ -692,18 +687,17 @@ Test(systems, what_is_ignored_is_told_once_for_each_kind)
  * ones. */
 Test(systems, sensors_are_named_wherever_they_are)
 {
-	assert_warnings("<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'>"
-			"<sensor name='a' type='ray'/></link><model name='n'><link name='l'><sensor name='a' "
+	assert_warnings("<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link name='l'><sensor "
+			"name='a' type='ray'/></link><model name='n'><link name='l'><sensor name='a' "
 			"type='lidar'/></link></model></model>\n<model name='o'><link name='a'/><link name='b'/><joint "
-			"name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis>"
-			"<sensor name='f' type='sonar'/></joint></model></world></sdf>",
+			"name='j' type='revolute'><parent>a</parent><child>b</child><axis><xyz>0 0 "
+			"1</xyz></axis><sensor name='f' type='sonar'/></joint></model></world></sdf>",
 		(const char *const[]){"t.sdf:1: ignored: sensors of type lidar x2: m::l::a, m::n::l::a",
 			"t.sdf:2: ignored: sensors of type sonar x1: o::j::f", NULL});
 	/* of many sensors only the first are named */
-	assert_warnings(
-		"<sdf version='1.9'><model name='m'><link name='l'><sensor name='a' type='imu'/><sensor name='b' "
-		"type='imu'/><sensor name='c' type='imu'/><sensor name='d' type='imu'/><sensor name='e' "
-		"type='imu'/></link></model></sdf>",
+	assert_warnings("<sdf version='1.9'><model name='m'><link name='l'><sensor name='a' type='imu'/><sensor "
+			"name='b' type='imu'/><sensor name='c' type='imu'/><sensor name='d' type='imu'/><sensor "
+			"name='e' type='imu'/></link></model></sdf>",
 		(const char *const[]){
 			"t.sdf:1: ignored: sensors of type imu x5: m::l::a, m::l::b, m::l::c, ...", NULL});
 }
@@ -717,11 +711,10 @@ Test(systems, plugins_that_need_nothing_are_not_ignored)
 	static const char *const spaces[] = {"gz::sim::systems", "ignition::gazebo::systems"};
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		for (size_t k = 0; k < ARRAY_LEN(spaces); k++) {
-			char *text =
-				mem_printf("<sdf version='1.9'><world name='w'><plugin name='%s::%s' "
-					   "filename='x'/><model name='m'>"
-					   "<link name='l'/><plugin name='%s::%s' filename='x'/></model></world></sdf>",
-					spaces[k], names[i], spaces[k], names[i]);
+			char *text = mem_printf(
+				"<sdf version='1.9'><world name='w'><plugin name='%s::%s' filename='x'/><model "
+				"name='m'><link name='l'/><plugin name='%s::%s' filename='x'/></model></world></sdf>",
+				spaces[k], names[i], spaces[k], names[i]);
 			assert_warnings(text, (const char *const[]){NULL});
 			free(text);
 		}
@@ -729,8 +722,8 @@ Test(systems, plugins_that_need_nothing_are_not_ignored)
 
 Test(systems, a_nested_plugin_belongs_to_its_model)
 {
-	start("<model name='inner'><link name='p'/><link name='q'/><joint name='left' type='revolute'>"
-	      "<parent>p</parent><child>q</child><axis><xyz>0 0 1</xyz></axis></joint>" PLUGIN(
+	start("<model name='inner'><link name='p'/><link name='q'/><joint name='left' "
+	      "type='revolute'><parent>p</parent><child>q</child><axis><xyz>0 0 1</xyz></axis></joint>" PLUGIN(
 		      "ApplyJointForce", "<joint_name>left</joint_name>") "</model>");
 	send("/model/inner/joint/left/cmd_force", "data: 2");
 	step();
@@ -776,14 +769,14 @@ static const struct bad {
 	{PLUGIN("JointPositionController",
 		 "<joint_name>slide</joint_name><use_velocity_commands>1</use_velocity_commands><cmd_max>-1</cmd_max>"),
 		"t.sdf:12: <cmd_max> is -1: expected at least 0 with velocity commands"},
-	{PLUGIN("JointController", "<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"
-				   "<actuator_number>-1</actuator_number>"),
+	{PLUGIN("JointController", "<joint_name>slide</joint_name><use_actuator_msg>true</"
+				   "use_actuator_msg><actuator_number>-1</actuator_number>"),
 		"t.sdf:12: <actuator_number> is \"-1\": expected from 0 to 99999"},
-	{PLUGIN("JointController", "<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"
-				   "<actuator_number>1.5</actuator_number>"),
+	{PLUGIN("JointController", "<joint_name>slide</joint_name><use_actuator_msg>true</"
+				   "use_actuator_msg><actuator_number>1.5</actuator_number>"),
 		"t.sdf:12: <actuator_number> is 1.5: expected a whole number"},
-	{PLUGIN("JointController", "<joint_name>slide</joint_name><use_actuator_msg>true</use_actuator_msg>"
-				   "<actuator_number>0</actuator_number>")
+	{PLUGIN("JointController", "<joint_name>slide</joint_name><use_actuator_msg>true</"
+				   "use_actuator_msg><actuator_number>0</actuator_number>")
 			PLUGIN("VelocityControl", "<topic>actuators</topic>"),
 		"t.sdf:13: topic '/actuators' carries gz.msgs.Actuators for another plugin: expected gz.msgs.Twist"},
 	{PLUGIN("JointController", "<joint_name>slide</joint_name><initial_velocity>1e999</initial_velocity>"),
@@ -798,11 +791,11 @@ static const struct bad unfit[] = {
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint>"),
 		"t.sdf:12: the plugin has no <right_joint>: expected the name of a joint"},
 	{PLUGIN("DiffDrive", "\n<left_joint>lift</left_joint><right_joint>right</right_joint>"),
-		"t.sdf:13: <left_joint>: there is no joint 'lift' in model 'bot': "
-		"expected the name of a joint of it, such as \"left\""},
+		"t.sdf:13: <left_joint>: there is no joint 'lift' in model 'bot': expected the name of a joint of it, "
+		"such as \"left\""},
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint>\n\n<right_joint/>"),
-		"t.sdf:14: <right_joint>: there is no joint '' in model 'bot': "
-		"expected the name of a joint of it, such as \"left\", \"neck\", \"right\" or \"slide\" (of 5)"},
+		"t.sdf:14: <right_joint>: there is no joint '' in model 'bot': expected the name of a joint of it, "
+		"such as \"left\", \"neck\", \"right\" or \"slide\" (of 5)"},
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint><right_joint>neck</right_joint>"),
 		"t.sdf:12: <right_joint>: joint 'neck' is of type ball: expected one that can be driven"},
 	{PLUGIN("DiffDrive", "<left_joint>left</left_joint><right_joint>weld</right_joint>"),
@@ -861,37 +854,34 @@ Test(systems, what_does_not_fit_is_left_out_with_a_warning)
 
 Test(systems, parameters_without_effect_are_told_if_they_ask_for_something)
 {
-	start(PLUGIN("Hydrodynamics",
-		"<link_name>base</link_name><lookup_current_x>east</lookup_current_x><lookup_current_y> 0 "
-		"</lookup_current_y><lookup_current_z/>"));
+	start(PLUGIN("Hydrodynamics", "<link_name>base</link_name><lookup_current_x>east</"
+				      "lookup_current_x><lookup_current_y> 0 </lookup_current_y><lookup_current_z/>"));
 	cr_assert_eq(systems->warnings.count, 1);
-	cr_assert(strstr(systems->warnings.at[0], "<lookup_current_x> of plugin 'gz::sim::systems::Hydrodynamics' "
-						  "has no effect: there are no files of the environment"),
+	cr_assert(strstr(systems->warnings.at[0], "<lookup_current_x> of plugin 'gz::sim::systems::Hydrodynamics' has "
+						  "no effect: there are no files of the environment"),
 		"%s", systems->warnings.at[0]);
 }
 
 Test(systems, a_thruster_without_its_battery_or_with_bounds_that_exclude_one_another_is_told)
 {
-	start(PLUGIN("Thruster",
-		"<joint_name>left</joint_name><battery_name>other</battery_name><power_load>5</power_load>"
-		"<min_thrust_cmd>2</min_thrust_cmd><max_thrust_cmd>1</max_thrust_cmd>") PLUGIN("LinearBatteryPlugin",
-		"<battery_name>own</battery_name><voltage>12</voltage><capacity>1</capacity>"));
+	start(PLUGIN("Thruster", "<joint_name>left</joint_name><battery_name>other</battery_name><power_load>5</"
+				 "power_load><min_thrust_cmd>2</min_thrust_cmd><max_thrust_cmd>1</max_thrust_cmd>")
+			PLUGIN("LinearBatteryPlugin",
+				"<battery_name>own</battery_name><voltage>12</voltage><capacity>1</capacity>"));
 	cr_assert_eq(systems->warnings.count, 2);
-	cr_assert(
-		strstr(systems->warnings.at[0], "<min_thrust_cmd> is 2: expected at most <max_thrust_cmd>, 1: commands "
-						"are limited to 1000 N instead"),
+	cr_assert(strstr(systems->warnings.at[0], "<min_thrust_cmd> is 2: expected at most <max_thrust_cmd>, 1: "
+						  "commands are limited to 1000 N instead"),
 		"%s", systems->warnings.at[0]);
 	cr_assert(strstr(systems->warnings.at[1],
-			  "<power_load> has no effect: there is no LinearBatteryPlugin 'other' in "
-			  "model 'bot'"),
+			  "<power_load> has no effect: there is no LinearBatteryPlugin 'other' in model 'bot'"),
 		"%s", systems->warnings.at[1]);
 }
 
 Test(systems, other_names_for_the_topics_of_wrenches_are_told)
 {
 	static const char text[] =
-		"<sdf version='1.9'><world name='w'>\n<plugin name='gz::sim::systems::ApplyLinkWrench' filename='x'>"
-		"<topic>/mine</topic><topic_clear/></plugin></world></sdf>";
+		"<sdf version='1.9'><world name='w'>\n<plugin name='gz::sim::systems::ApplyLinkWrench' "
+		"filename='x'><topic>/mine</topic><topic_clear/></plugin></world></sdf>";
 	struct scene_options options = {0};
 	struct troupe_error error = {0};
 	cr_assert_eq(sdf_load_text(text, strlen(text), "t.sdf", NULL, &sdf, &error), TROUPE_OK, "%s", error.text);
@@ -905,8 +895,8 @@ Test(systems, other_names_for_the_topics_of_wrenches_are_told)
 Test(systems, an_empty_match_is_told_and_left_out)
 {
 #define MATCHES(matches)                                                                                               \
-	PLUGIN("TriggeredPublisher", "<input type='gz.msgs.Double' topic='/in'>" matches "</input>"                    \
-				     "<output type='gz.msgs.Double' topic='/out'>data: 1</output>")
+	PLUGIN("TriggeredPublisher", "<input type='gz.msgs.Double' topic='/in'>" matches                               \
+				     "</input><output type='gz.msgs.Double' topic='/out'>data: 1</output>")
 	static const char said[] = "<match> is empty: it is left out";
 	start(MATCHES("<match> </match><match field='data'/><match>data: 2</match>"));
 	cr_assert_eq(systems->warnings.count, 2);
@@ -920,8 +910,8 @@ Test(systems, an_empty_match_is_told_and_left_out)
 
 Test(systems, an_unbind_service_is_told)
 {
-	start(PLUGIN("CommsEndpoint", "<address>a</address><topic>/a</topic><broker><bind_service>/b</bind_service>"
-				      "<unbind_service>/u</unbind_service></broker>"));
+	start(PLUGIN("CommsEndpoint", "<address>a</address><topic>/a</topic><broker><bind_service>/b</"
+				      "bind_service><unbind_service>/u</unbind_service></broker>"));
 	cr_assert_eq(systems->warnings.count, 1);
 	cr_assert(strstr(systems->warnings.at[0], "<unbind_service> has no effect"), "%s", systems->warnings.at[0]);
 }

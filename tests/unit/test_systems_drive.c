@@ -77,9 +77,8 @@ Test(drives, odometry_has_offsets_and_names)
 	start(FLOATING("bot", "1 2 3 0 0 0",
 		DRIVEN("0 0 0.1", "0 0 0") PLUGIN("OdometryPublisher",
 			"<odom_frame>map</odom_frame><robot_base_frame>base</robot_base_frame><odom_topic>a</"
-			"odom_topic>"
-			"<odom_covariance_topic>b</odom_covariance_topic><tf_topic>c</tf_topic>"
-			"<xyz_offset>0.5 0.25 0</xyz_offset><rpy_offset>0 0 1</rpy_offset>")));
+			"odom_topic><odom_covariance_topic>b</odom_covariance_topic><tf_topic>c</"
+			"tf_topic><xyz_offset>0.5 0.25 0</xyz_offset><rpy_offset>0 0 1</rpy_offset>")));
 	struct troupe_client *client = client_of(server, 0);
 	subscribe(client, "/a", 0);
 	Gz__Msgs__Odometry *m = next(client, "/a");
@@ -105,9 +104,8 @@ Test(drives, odometry_noise_has_its_deviation)
 	enum { COUNT = 500 };
 	const double sigma = 0.2;
 	start(FLOATING("bot", "0 0 3 0 0 0",
-		DRIVEN("0 0 0", "0 0 0")
-			PLUGIN("OdometryPublisher", "<gaussian_noise>0.2</gaussian_noise>"
-						    "<odom_publish_frequency>0</odom_publish_frequency>")));
+		DRIVEN("0 0 0", "0 0 0") PLUGIN("OdometryPublisher",
+			"<gaussian_noise>0.2</gaussian_noise><odom_publish_frequency>0</odom_publish_frequency>")));
 	struct troupe_client *client = client_of(server, 0);
 	const char *topic = "/model/bot/odometry_with_covariance";
 	subscribe(client, topic, 0);
@@ -135,15 +133,14 @@ Test(drives, odometry_noise_has_its_deviation)
 #define WHEEL(name, x, y, parent, surface)                                                                             \
 	"<link name='" name "'><pose>" x " " y " 0.2 0 0 0</pose>" INERTIA(                                            \
 		"2", "0.04") "<collision name='c'><geometry><sphere><radius>0.2</radius></sphere></geometry>" surface  \
-			     "</collision></link>"                                                                     \
-			     "<joint name='" name "_joint' type='revolute'><parent>" parent "</parent><child>" name    \
-			     "</child>"                                                                                \
-			     "<axis><xyz expressed_in='__model__'>0 1 0</xyz></axis></joint>"
+			     "</collision></link><joint name='" name "_joint' type='revolute'><parent>" parent         \
+			     "</parent><child>" name                                                                   \
+			     "</child><axis><xyz expressed_in='__model__'>0 1 0</xyz></axis></joint>"
 #define STEERING(name, y)                                                                                              \
-	"<link name='" name "'><pose>0.5 " y " 0.2 0 0 0</pose>" INERTIA("1",                                          \
-		"0.02") "</link>"                                                                                      \
-			"<joint name='" name "_joint' type='revolute'><parent>base</parent><child>" name "</child>"    \
-			"<axis><xyz>0 0 1</xyz><limit><lower>-1</lower><upper>1</upper></limit></axis></joint>"
+	"<link name='" name "'><pose>0.5 " y " 0.2 0 0 0</pose>" INERTIA(                                              \
+		"1", "0.02") "</link><joint name='" name "_joint' type='revolute'><parent>base</parent><child>" name   \
+			     "</child><axis><xyz>0 0 "                                                                 \
+			     "1</xyz><limit><lower>-1</lower><upper>1</upper></limit></axis></joint>"
 #define BASE "<link name='base'><pose>0 0 0.2 0 0 0</pose>" INERTIA("20", "2") "</link>"
 #define CAR(plugin)                                                                                                    \
 	"<model name='car'>" BASE WHEEL("rear_left", "-0.5", "0.4", "base", "")                                        \
@@ -151,10 +148,9 @@ Test(drives, odometry_noise_has_its_deviation)
 			STEERING("steer_right", "-0.4") WHEEL("front_left", "0.5", "0.4", "steer_left", "")            \
 				WHEEL("front_right", "0.5", "-0.4", "steer_right", "") plugin "</model>"
 #define STEERED                                                                                                        \
-	"<left_steering_joint>steer_left_joint</left_steering_joint>"                                                  \
-	"<right_steering_joint>steer_right_joint</right_steering_joint>"                                               \
-	"<wheel_base>1</wheel_base><wheel_separation>0.8</wheel_separation><kingpin_width>0.8</kingpin_width>"         \
-	"<wheel_radius>0.2</wheel_radius><steer_p_gain>10</steer_p_gain>"
+	"<left_steering_joint>steer_left_joint</left_steering_joint><right_steering_joint>steer_right_joint</"         \
+	"right_steering_joint><wheel_base>1</wheel_base><wheel_separation>0.8</wheel_separation><kingpin_width>0.8</"  \
+	"kingpin_width><wheel_radius>0.2</wheel_radius><steer_p_gain>10</steer_p_gain>"
 #define DRIVEN_WHEELS "<left_joint>rear_left_joint</left_joint><right_joint>rear_right_joint</right_joint>"
 
 static double joint_at(const char *name)
@@ -178,9 +174,8 @@ Test(drives, ackermann_drives_on_a_circle)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char command[80];
 		double v = cases[i][0], w = cases[i][1], half = SEPARATION_M / 2;
-		start(CAR(PLUGIN("AckermannSteering",
-			STEERED DRIVEN_WHEELS "<max_acceleration>0.5</max_acceleration>"
-					      "<min_acceleration>-0.5</min_acceleration>")));
+		start(CAR(PLUGIN("AckermannSteering", STEERED DRIVEN_WHEELS
+			"<max_acceleration>0.5</max_acceleration><min_acceleration>-0.5</min_acceleration>")));
 		snprintf(command, sizeof command, "linear {x: %g} angular {z: %g}", v, w);
 		lib_text(server, 10, "/model/car/cmd_vel", command);
 		lib_run(server, 3000);
@@ -233,9 +228,8 @@ Test(drives, ackermann_steers_only)
 /* The PID of a steering joint begins anew in each step: so its last part is the error by the step. */
 Test(drives, ackermann_steers_by_a_pid)
 {
-	start(CAR(
-		PLUGIN("AckermannSteering", STEERED "<steering_only>true</steering_only><steer_d_gain>1</steer_d_gain>"
-						    "<steer_cmd_max>0.5</steer_cmd_max>")));
+	start(CAR(PLUGIN("AckermannSteering", STEERED "<steering_only>true</steering_only><steer_d_gain>1</"
+						      "steer_d_gain><steer_cmd_max>0.5</steer_cmd_max>")));
 	lib_text(server, 10, "/model/car/steer_angle", "data: 0.3");
 	lib_run(server, 210);
 	NEAR(joint_at("steer_left_joint"), 0.2 * 0.5, 5e-3);
@@ -252,10 +246,10 @@ Test(drives, ackermann_steers_by_a_pid)
 		WHEEL("front_left", "0.5", "0.4", "base", ROLLERS("1 -1 0"))                                           \
 			WHEEL("front_right", "0.5", "-0.4", "base", ROLLERS("1 1 0")) plugin "</model>"
 #define MECANUM_WHEELS                                                                                                 \
-	"<front_left_joint>front_left_joint</front_left_joint><front_right_joint>front_right_joint"                    \
-	"</front_right_joint><back_left_joint>rear_left_joint</back_left_joint><back_right_joint>rear_right_joint"     \
-	"</back_right_joint><wheelbase>1</wheelbase><wheel_separation>0.8</wheel_separation>"                          \
-	"<wheel_radius>0.2</wheel_radius>"
+	"<front_left_joint>front_left_joint</front_left_joint><front_right_joint>front_right_joint</"                  \
+	"front_right_joint><back_left_joint>rear_left_joint</back_left_joint><back_right_joint>rear_right_joint</"     \
+	"back_right_joint><wheelbase>1</wheelbase><wheel_separation>0.8</wheel_separation><wheel_radius>0.2</"         \
+	"wheel_radius>"
 
 /* Ahead, aside, about itself, and all at once: the model moves as the Twist says, and so does the odometry. */
 Test(drives, mecanum_wheels_move_in_all_directions)
@@ -283,9 +277,9 @@ Test(drives, mecanum_wheels_move_in_all_directions)
 
 Test(drives, mecanum_commands_are_limited)
 {
-	start(MECANUM(
-		PLUGIN("MecanumDrive", MECANUM_WHEELS "<max_linear_velocity>0.2</max_linear_velocity>"
-						      "<max_angular_acceleration>0.5</max_angular_acceleration>")));
+	start(MECANUM(PLUGIN("MecanumDrive",
+		MECANUM_WHEELS "<max_linear_velocity>0.2</max_linear_velocity><max_angular_acceleration>0.5</"
+			       "max_angular_acceleration>")));
 	lib_text(server, 0, "/model/car/cmd_vel", "linear {x: 9 y: 9} angular {z: 9}");
 	lib_run(server, 200);
 	double length = (BASE_M + SEPARATION_M) / 2, turn = 0.5 * 200 * LIB_DT_S;
@@ -301,10 +295,10 @@ Test(drives, mecanum_commands_are_limited)
 							 "_joint' type='prismatic'><parent>base</parent><child>" name  \
 							 "</child><axis><xyz>" axis "</xyz></axis></joint>"
 #define SLIDERS(parameters)                                                                                            \
-	"<model name='car'><pose>0 0 5 0 0 0</pose><link name='base'>" INERTIA("1",                                    \
-		"1") "</link>"                                                                                         \
-		     "<joint name='fixed' type='fixed'><parent>world</parent><child>base</child></joint>" SLIDER("a",  \
-			     "1 0 0") SLIDER("b", "0 1 0") PLUGIN("JointTrajectoryController", parameters) "</model>"
+	"<model name='car'><pose>0 0 5 0 0 0</pose><link name='base'>" INERTIA(                                        \
+		"1", "1") "</link><joint name='fixed' "                                                                \
+			  "type='fixed'><parent>world</parent><child>base</child></joint>" SLIDER("a", "1 0 0")        \
+				  SLIDER("b", "0 1 0") PLUGIN("JointTrajectoryController", parameters) "</model>"
 
 /* An effort accelerates; a velocity is approached with the time constant mass / gain; joints that a message does not
  * name keep their targets. */
@@ -313,8 +307,8 @@ Test(drives, trajectory_efforts_and_velocities)
 	const double gain = 4;
 	start(SLIDERS("<velocity_p_gain>0</velocity_p_gain><velocity_p_gain>4</velocity_p_gain>"));
 	lib_text(server, 100, "/model/car/joint_trajectory",
-		"joint_names: ['b_joint', 'a_joint'] points {velocities: [3, 0] effort: [0, 2] "
-		"time_from_start {sec: 1}}");
+		"joint_names: ['b_joint', 'a_joint'] points {velocities: [3, 0] effort: [0, 2] time_from_start {sec: "
+		"1}}");
 	lib_run(server, 600);
 	NEAR(joint_rate("a_joint"), 2 * 500 * LIB_DT_S, 1e-9);
 	NEAR(joint_rate("b_joint"), 3 * (1 - exp(-gain * 500 * LIB_DT_S)), 3e-2);
@@ -328,14 +322,13 @@ Test(drives, trajectory_efforts_and_velocities)
 /* A point is the target until its time; then the next one is, and the last one stays. */
 Test(drives, trajectory_points_are_targets_in_turn)
 {
-	start(SLIDERS("<joint_name>b_joint</joint_name><position_p_gain>400</position_p_gain>"
-		      "<position_d_gain>40</position_d_gain><initial_position>0.5</initial_position>"));
+	start(SLIDERS("<joint_name>b_joint</joint_name><position_p_gain>400</position_p_gain><position_d_gain>40</"
+		      "position_d_gain><initial_position>0.5</initial_position>"));
 	lib_run(server, 1000);
 	NEAR(joint_at("b_joint"), 0.5, 1e-3);
 	lib_text(server, 1000, "/model/car/joint_trajectory",
-		"joint_names: 'b_joint' points {positions: 1 time_from_start {sec: 1}} "
-		"points {positions: -1 time_from_start {sec: 2 nsec: 500000000}} "
-		"points {positions: 0.25 time_from_start {sec: 3}}");
+		"joint_names: 'b_joint' points {positions: 1 time_from_start {sec: 1}} points {positions: -1 "
+		"time_from_start {sec: 2 nsec: 500000000}} points {positions: 0.25 time_from_start {sec: 3}}");
 	struct troupe_client *client = client_of(server, 0);
 	subscribe(client, "/model/car/joint_trajectory_progress", 0);
 	const double progress[] = {1.0 / 3, 2.5 / 3, 1};
@@ -423,8 +416,8 @@ Test(drives, follower_goes_along_a_line)
 		char line[400], model[2000];
 		double angle = directions[d] + 0.5, nearest = HUGE_VAL;
 		snprintf(line, sizeof line,
-			"<line><direction>%g</direction><length>4</length></line><force>4</force><torque>0.2</torque>"
-			"<zero_vel_on_bearing_reached>true</zero_vel_on_bearing_reached>",
+			"<line><direction>%g</direction><length>4</length></line><force>4</force><torque>0.2</"
+			"torque><zero_vel_on_bearing_reached>true</zero_vel_on_bearing_reached>",
 			directions[d]);
 		snprintf(model, sizeof model, FOLLOWING("%s"), line);
 		start(model);
@@ -444,9 +437,9 @@ Test(drives, follower_stops_turning_where_it_points_to_its_goal)
 	const double tenth = 0.1 * M_PI / 180;
 	start("<model name='bot'><pose>0 0 3 0 0 -0.2</pose><link name='l'><gravity>false</gravity>" INERTIA(
 		"2", "0.1") "</link>" PLUGIN("TrajectoryFollower",
-		"<link_name>l</link_name><force>0</force><torque>0</torque><bearing_tolerance>5</bearing_tolerance>"
-		"<waypoints><waypoint>100 0</waypoint></waypoints><zero_vel_on_bearing_reached>true</"
-		"zero_vel_on_bearing_reached>") "</model>");
+		"<link_name>l</link_name><force>0</force><torque>0</torque><bearing_tolerance>5</"
+		"bearing_tolerance><waypoints><waypoint>100 "
+		"0</waypoint></waypoints><zero_vel_on_bearing_reached>true</zero_vel_on_bearing_reached>") "</model>");
 	lib_text(server, 0, "/world/w/set_velocity", "name: 'bot' angular {z: 1}");
 	lib_run(server, 190);
 	NEAR(model_of("bot").twist.angular.z, 1, 1e-9); /* 0.6 degrees are left */
@@ -472,12 +465,12 @@ Test(drives, bad_parameters_are_refused)
 	expect_refused(CAR(PLUGIN("AckermannSteering", STEERED DRIVEN_WHEELS
 			       "<steer_cmd_min>2</steer_cmd_min><steer_cmd_max>1</steer_cmd_max>")),
 		"<steer_cmd_min> is 2, above");
-	expect_refused(CAR(PLUGIN("AckermannSteering",
-			       "<left_steering_joint>steer_left_joint</left_steering_joint>"
-			       "<right_steering_joint>steer_left_joint</right_steering_joint>" DRIVEN_WHEELS)),
+	expect_refused(CAR(PLUGIN("AckermannSteering", "<left_steering_joint>steer_left_joint</"
+						       "left_steering_joint><right_steering_joint>steer_left_joint</"
+						       "right_steering_joint>" DRIVEN_WHEELS)),
 		"steers left and right");
-	expect_refused(MECANUM(PLUGIN("MecanumDrive", MECANUM_WHEELS "<min_velocity>1</min_velocity>"
-								     "<max_velocity>0</max_velocity>")),
+	expect_refused(MECANUM(PLUGIN("MecanumDrive",
+			       MECANUM_WHEELS "<min_velocity>1</min_velocity><max_velocity>0</max_velocity>")),
 		"the least linear velocity, 1, is above the greatest");
 	expect_refused(CAR(PLUGIN("OdometryPublisher", "<dimensions>2.5</dimensions>")), "<dimensions> is 2.5");
 	expect_refused(CAR(PLUGIN("OdometryPublisher", "<gaussian_noise>-1</gaussian_noise>")), "<gaussian_noise>");
@@ -491,8 +484,8 @@ Test(drives, bad_parameters_are_refused)
 #define NEAR_ANGULAR 0.02
 #define TO_POSE                                                                                                        \
 	PLUGIN("DriveToPoseController",                                                                                \
-		"<linear_p_gain>0.8</linear_p_gain><angular_p_gain>1.6</angular_p_gain>"                               \
-		"<linear_deviation>0.05</linear_deviation><angular_deviation>0.02</angular_deviation>")
+		"<linear_p_gain>0.8</linear_p_gain><angular_p_gain>1.6</angular_p_gain><linear_deviation>0.05</"       \
+		"linear_deviation><angular_deviation>0.02</angular_deviation>")
 
 /* Errors decay with their gains until they are small enough, one after the other: the heading, the way, the heading at
  * the end. On the way the heading is off by its deviation e; going at linear gain * d turns the direction to a place in

@@ -610,8 +610,7 @@ static const struct {
 	{"Entity", "{\"type\":2}", "type: MODEL"},
 	{"Entity", "{\"type\":\"ROBOT\"}",
 		"[type: \"ROBOT\": expected one of NONE, LIGHT, MODEL, LINK, VISUAL, COLLISION, SENSOR, JOINT, ACTOR, "
-		"WORLD, or "
-		"its number]"},
+		"WORLD, or its number]"},
 	{"Bytes", "{\"data\":\"AP8=\"}", "data: \"\\000\\377\""},
 	{"Bytes", "{\"data\":\"-_8\"}", "data: \"\\373\\377\""},
 	{"Bytes", "{\"data\":\"YWJj\"}", "data: \"abc\""},
@@ -942,8 +941,8 @@ Test(types, json_schemas_define_what_they_refer_to)
 		"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"gz.msgs.Time\",\"$ref\":\"#/"
 		"$defs/"
 		"gz.msgs.Time\",\"$defs\":{\"gz.msgs.Time\":{\"type\":\"object\",\"properties\":{\"sec\":{\"type\":"
-		"\"string\","
-		"\"pattern\":\"^-?[0-9]+$\"},\"nsec\":{\"type\":\"integer\"}},\"additionalProperties\":false}}}",
+		"\"string\",\"pattern\":\"^-?[0-9]+$\"},\"nsec\":{\"type\":\"integer\"}},\"additionalProperties\":"
+		"false}}}",
 		"%s", schema.at);
 	text_fini(&schema);
 }

@@ -1,5 +1,6 @@
 /* Robots in URDF: the model that comes out is compared with what follows from the numbers of the file: places from the
  * product of the origins, a lumped inertia from the theorem of Huygens and Steiner; names are those of libsdformat. */
+#include "sdf_help.h"
 #include "sdf/sdf.h"
 
 #include <criterion/criterion.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(urdf, .timeout = 60);
+TestSuite(urdf, .fini = sdf_help_end, .timeout = 60);
 
 #define R(inside) "<robot name='r'>" inside "</robot>"
 #define MASS(m, x)                                                                                                     \
@@ -25,7 +26,7 @@ static struct sdf *load(const char *text, troupe_status *ret_status)
 	struct troupe_error error = {0};
 	struct sdf *sdf = NULL;
 	*ret_status = sdf_load_text(text, strlen(text), "t.urdf", NULL, &sdf, &error);
-	return sdf;
+	return sdf_help_keep(sdf);
 }
 
 static struct sdf *good(const char *text)
@@ -52,14 +53,12 @@ static void bad(const char *text, const char *part)
 	cr_assert_neq(status, TROUPE_OK, "accepted: %s", text);
 	cr_assert(says(sdf, part), "'%s' instead of '%s'", sdf->messages.at[0].text, part);
 	cr_assert_eq(strncmp(sdf->messages.at[0].text, "t.urdf:", 7), 0, "%s", sdf->messages.at[0].text);
-	sdf_free(sdf);
 }
 
 static void warns(const char *text, const char *part)
 {
 	struct sdf *sdf = good(text);
 	cr_assert(says(sdf, part), "'%s' is not said", part);
-	sdf_free(sdf);
 }
 
 static const struct sdf_link *link_of(const struct sdf *sdf, const char *name)
@@ -102,7 +101,6 @@ Test(urdf, a_link_is_a_link)
 	cr_assert_str_eq(world->collisions.at[0].name, "a_collision");
 	cr_assert_str_eq(world->collisions.at[1].name, "a_collision_1");
 	near3(world->collisions.at[1].in_world.p, ((struct vec3){0, 1, 0}));
-	sdf_free(sdf);
 }
 
 /* A lumped link and a joint of one name: the name is that of the joint, and libsdformat has no frame for the link. A
@@ -120,48 +118,38 @@ Test(urdf, a_lumped_link_may_have_the_name_of_a_joint)
 	cr_assert_eq(world->frames.count, 1);
 	cr_assert_str_eq(world->frames.at[0].name, "base_HAA");
 	near3(link_of(sdf, "hip")->in_world.p, ((struct vec3){1, 0, 1}));
-	sdf_free(sdf);
 	/* both are lumped: one frame */
 	sdf = good(R(BODY("base") BODY("A") BODY("B") J("x", "fixed", "base", "A", "") J("A", "fixed", "A", "B", "")));
 	cr_assert_eq(sdf->worlds.at[0].frames.count, 3);
-	sdf_free(sdf);
 }
 
 /* The values of extensions may be attributes, as libsdformat has it. */
 Test(urdf, extensions_with_attributes)
 {
-	struct sdf *sdf = good(R(L("a",
-		MASS("1",
-			"0 0 0") "<collision><geometry><sphere radius='1'/></geometry></collision>"
-				 "<visual><geometry><sphere radius='1'/></geometry></visual>") "<gazebo "
-											       "reference='a'><mu1 "
-											       "value='0.3'/><kp "
-											       "value='100'/><material "
-											       "value='Gazebo/Red'/>"
-											       "<selfCollide "
-											       "value='true'/"
-											       "><turnGravityOff "
-											       "value='1'/></gazebo>"
-											       "<gazebo><static "
-											       "value='true'/></"
-											       "gazebo>"));
+	struct sdf *sdf = good(R(
+		L("a", MASS("1", "0 0 0") "<collision><geometry><sphere "
+					  "radius='1'/></geometry></collision><visual><geometry><sphere "
+					  "radius='1'/></geometry></visual>") "<gazebo reference='a'><mu1 "
+									      "value='0.3'/><kp value='100'/><material "
+									      "value='Gazebo/Red'/><selfCollide "
+									      "value='true'/><turnGravityOff "
+									      "value='1'/></gazebo><gazebo><static "
+									      "value='true'/></gazebo>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	cr_assert_eq(world->collisions.at[0].surface.mu, 0.3);
 	cr_assert_eq(world->collisions.at[0].surface.kp, 100);
 	cr_assert(world->visuals.at[0].material && world->visuals.at[0].material->diffuse.r == 1);
 	cr_assert(world->links.at[0].self_collide && !world->links.at[0].gravity && world->models.at[0].is_static);
-	sdf_free(sdf);
 }
 
 /* The inertia of an <inertial> with a turned origin is R I R^T in the axes of the link. */
 Test(urdf, a_turned_inertia_is_turned)
 {
-	struct sdf *sdf = good(R(L("a", "<inertial><origin rpy='0 0 1.5707963267948966'/><mass value='1'/>"
-					"<inertia ixx='0.1' iyy='0.2' izz='0.15'/></inertial>")));
+	struct sdf *sdf = good(R(L("a", "<inertial><origin rpy='0 0 1.5707963267948966'/><mass value='1'/><inertia "
+					"ixx='0.1' iyy='0.2' izz='0.15'/></inertial>")));
 	near(link_of(sdf, "a")->inertial.ixx, 0.2);
 	near(link_of(sdf, "a")->inertial.iyy, 0.1);
 	near(link_of(sdf, "a")->inertial.izz, 0.15);
-	sdf_free(sdf);
 }
 
 Test(urdf, places_are_products_of_origins)
@@ -181,7 +169,6 @@ Test(urdf, places_are_products_of_origins)
 	near(first->axis[0].effort, 30);
 	near(first->axis[0].velocity, 4);
 	cr_assert(isinf(second->axis[0].lower) && isinf(second->axis[0].upper));
-	sdf_free(sdf);
 }
 
 /* Two links that a fixed joint lumps into a third: mass, centre and moments of the three together. */
@@ -218,7 +205,6 @@ Test(urdf, fixed_joints_lump_links)
 	near3(world->collisions.at[1].in_world.p, ((struct vec3){0, 1, 0.1}));
 	near3(link_of(sdf, "d")->in_world.p, ((struct vec3){1, 1, 0.5}));
 	cr_assert_eq(&world->links.at[joint_of(sdf, "cd")->parent], a);
-	sdf_free(sdf);
 }
 
 /* The names of libsdformat for shapes with names, and for links whose names begin with the name of the body. */
@@ -234,7 +220,6 @@ Test(urdf, shapes_with_names_keep_them)
 	cr_assert_eq(sdf->worlds.at[0].collisions.count, ARRAY_LEN(names));
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		cr_assert_str_eq(sdf->worlds.at[0].collisions.at[i].name, names[i]);
-	sdf_free(sdf);
 }
 
 /* In URDF joints and links may have the same names. */
@@ -243,20 +228,19 @@ Test(urdf, a_lumped_joint_may_have_the_name_of_a_link)
 	struct sdf *sdf = good(R(BODY("a") BODY("b") BODY("c") J("b", "fixed", "a", "b", "<origin xyz='0 0 1'/>")
 			J("a", "fixed", "b", "c", "")));
 	near(link_of(sdf, "a")->inertial.mass, 3);
-	sdf_free(sdf);
 }
 
 Test(urdf, the_last_of_several_extensions_counts)
 {
-	struct sdf *sdf = good(R(
-		L("a", MASS("1", "0 0 0") BALL("0 0 0")) "<gazebo reference='a'><mu1>0.3</mu1>"
-							 "<selfCollide>0</selfCollide><gravity>0</gravity></"
-							 "gazebo><gazebo reference='a'><mu1>0.4</mu1>"
-							 "<selfCollide>1</selfCollide><gravity>1</gravity></gazebo>"));
+	struct sdf *sdf =
+		good(R(L("a", MASS("1", "0 0 0") BALL("0 0 0")) "<gazebo "
+								"reference='a'><mu1>0.3</mu1><selfCollide>0</"
+								"selfCollide><gravity>0</gravity></gazebo><gazebo "
+								"reference='a'><mu1>0.4</mu1><selfCollide>1</"
+								"selfCollide><gravity>1</gravity></gazebo>"));
 	near(sdf->worlds.at[0].collisions.at[0].surface.mu, 0.4);
 	cr_assert(link_of(sdf, "a")->self_collide);
 	cr_assert_not(link_of(sdf, "a")->gravity);
-	sdf_free(sdf);
 }
 
 Test(urdf, a_robot_has_an_origin)
@@ -264,10 +248,8 @@ Test(urdf, a_robot_has_an_origin)
 	struct sdf *sdf = good(R("<origin xyz='1 2 3' rpy='0 0 1'/>" BODY("a")));
 	near3(sdf->worlds.at[0].models.at[0].in_world.p, ((struct vec3){1, 2, 3}));
 	cr_assert_eq(sdf->messages.count, 0);
-	sdf_free(sdf);
 	sdf = good(R("<origin xyz='1 2 3'/><gazebo><pose>4 5 6 0 0 0</pose></gazebo>" BODY("a")));
 	near3(sdf->worlds.at[0].models.at[0].in_world.p, ((struct vec3){4, 5, 6}));
-	sdf_free(sdf);
 }
 
 /* The first definition of a material counts, at the top or in a link; colours are divided by 0.8. */
@@ -291,7 +273,6 @@ Test(urdf, materials_have_names)
 		cr_assert_eq(strncmp(at, diffuse[i], strlen(diffuse[i])), 0, "%zu: %.20s", i, at);
 	}
 	text_fini(&out);
-	sdf_free(sdf);
 }
 
 Test(urdf, limits_may_stand_the_wrong_way_round)
@@ -301,7 +282,6 @@ Test(urdf, limits_may_stand_the_wrong_way_round)
 	near(joint_of(sdf, "j")->axis[0].lower, -1);
 	near(joint_of(sdf, "j")->axis[0].upper, 2);
 	cr_assert(says(sdf, "exchanged"));
-	sdf_free(sdf);
 }
 
 /* A base without mass gets the mass of what is fixed to it. */
@@ -310,7 +290,6 @@ Test(urdf, a_massless_base_is_lumped_into)
 	struct sdf *sdf = good(R(L("foot", "") BODY("a") J("j", "fixed", "foot", "a", "<origin xyz='0 0 1'/>")));
 	near(link_of(sdf, "foot")->inertial.mass, 1);
 	near3(link_of(sdf, "foot")->inertial.in_link.p, ((struct vec3){0, 0, 1}));
-	sdf_free(sdf);
 }
 
 Test(urdf, a_fixed_joint_may_be_kept)
@@ -323,7 +302,6 @@ Test(urdf, a_fixed_joint_may_be_kept)
 		struct sdf *sdf = good(text);
 		cr_assert_eq(sdf->worlds.at[0].links.count, 2);
 		cr_assert_eq(joint_of(sdf, "j")->kind, SDF_FIXED);
-		sdf_free(sdf);
 	}
 }
 
@@ -333,7 +311,6 @@ Test(urdf, the_link_world_is_the_world)
 	cr_assert_eq(sdf->worlds.at[0].links.count, 1);
 	cr_assert_eq(joint_of(sdf, "j")->parent, SDF_NONE);
 	near3(link_of(sdf, "a")->in_world.p, ((struct vec3){0, 0, 2}));
-	sdf_free(sdf);
 }
 
 /* Children stand in the order of the names of their joints, as in Gazebo. */
@@ -344,7 +321,6 @@ Test(urdf, the_order_is_that_of_joints_names)
 	static const char *const order[] = {"root", "y", "z", "x"};
 	for (uint32_t i = 0; i < 4; i++)
 		cr_assert_str_eq(sdf->worlds.at[0].links.at[i].name, order[i]);
-	sdf_free(sdf);
 }
 
 Test(urdf, mimic_is_kept)
@@ -357,7 +333,6 @@ Test(urdf, mimic_is_kept)
 	cr_assert(strstr(out.at, "<multiplier>-2</multiplier>"));
 	cr_assert(strstr(out.at, "<offset>0.5</offset>"));
 	text_fini(&out);
-	sdf_free(sdf);
 }
 
 Test(urdf, gazebo_says_more)
@@ -365,10 +340,9 @@ Test(urdf, gazebo_says_more)
 	struct sdf *sdf = good(R(BODY("a") L("b", MASS("1", "0 0 0") BALL("0 0 0")) J("j", "fixed", "a", "b",
 		"<origin xyz='0 0 1'/>") "<gazebo "
 					 "reference='b'><mu1>0.3</mu1><mu2>0.4</mu2><kp>1e5</kp><kd>7</"
-					 "kd><minDepth>0.002"
-					 "</minDepth><selfCollide>true</selfCollide><gravity>false</gravity><sensor "
-					 "name='s' type='imu'><pose>0 1 0 0 0 0"
-					 "</pose></sensor></gazebo><gazebo><plugin filename='f' "
+					 "kd><minDepth>0.002</minDepth><selfCollide>true</selfCollide><gravity>false</"
+					 "gravity><sensor name='s' type='imu'><pose>0 1 0 0 0 "
+					 "0</pose></sensor></gazebo><gazebo><plugin filename='f' "
 					 "name='n'><x>1</x></plugin></gazebo>"));
 	const struct sdf_world *world = &sdf->worlds.at[0];
 	const struct sdf_surface *surface = &world->collisions.at[0].surface;
@@ -381,7 +355,6 @@ Test(urdf, gazebo_says_more)
 	cr_assert(link_of(sdf, "a")->self_collide);
 	near3(world->sensors.at[0].in_world.p, ((struct vec3){0, 1, 1}));
 	cr_assert_eq(world->plugins.count, 1);
-	sdf_free(sdf);
 }
 
 /* All that can be printed as SDF loads to the same again. */
@@ -418,14 +391,13 @@ Test(urdf, a_long_chain)
 	for (int i = 1; i < LINKS; i++)
 		text_add(&text,
 			"<link name='l%d'><inertial><mass value='1'/><inertia ixx='1' iyy='1' "
-			"izz='1'/></inertial></link>"
-			"<joint name='j%d' type='fixed'><parent link='l%d'/><child link='l%d'/></joint>",
+			"izz='1'/></inertial></link><joint name='j%d' type='fixed'><parent link='l%d'/><child "
+			"link='l%d'/></joint>",
 			i, i, i - 1, i);
 	text_add(&text, "</robot>");
 	struct sdf *sdf = good(text.at);
 	near(link_of(sdf, "l0")->inertial.mass, LINKS);
 	text_fini(&text);
-	sdf_free(sdf);
 }
 
 Test(urdf, what_is_wrong_has_a_line)
@@ -465,10 +437,11 @@ Test(urdf, what_is_wrong_has_a_line)
 Test(urdf, what_has_no_effect_is_said)
 {
 	warns(R(BODY("a") BODY("b") J("j", "floating", "a", "b", "")), "the joint \"j\" is floating and is left out");
-	warns(R(BODY("a") "<transmission name='t'/>"), "<transmission> has no effect, because no plug-in of the robot reads it");
+	warns(R(BODY("a") "<transmission name='t'/>"),
+		"<transmission> has no effect, because no plug-in of the robot reads it");
 	warns(R(BODY("a") "<gazebo reference='x'/>"), "<gazebo> refers to \"x\"");
-	warns(R(BODY("a") BODY("b") J("j", "fixed", "a", "b", "") "<gazebo reference='j'><sensor name='s' "
-								  "type='force_torque'/></gazebo>"),
+	warns(R(BODY("a") BODY("b") J("j", "fixed", "a", "b",
+		      "") "<gazebo reference='j'><sensor name='s' type='force_torque'/></gazebo>"),
 		"<sensor> of the joint \"j\" is left out");
 	warns(R(BODY("a") L("b", "") BODY("c") J("j", "continuous", "a", "b", "") J("k", "continuous", "b", "c", "")),
 		"the link \"b\" has no mass: it and the links behind it are left out");

@@ -298,13 +298,13 @@ Test(viewer, the_state_of_one_model)
 }
 
 /* The names say which model and sensor they are of; `sonar` is not simulated; the second model has its own topics. */
-static const char with_sensors[] =
-	LIB_SDF(LIB_WORLD("w", LIB_MODEL("plain", "9 9 9 0 0 0", "<link name='l'/>") LIB_MODEL("probe", "0 0 50 0 0 0",
-				       "<link name='l'><sensor name='eye' type='sonar'/><sensor name='height' "
-				       "type='altimeter'><pose>0.25 0 0 0 0 0</pose><update_rate>100"
-				       "</update_rate><topic>/up</topic><enable_metrics>true</enable_metrics></sensor>"
-				       "<sensor name='motion' type='imu'/></link>") LIB_MODEL("other", "0 0 9 0 0 0",
-				       "<link name='l'><sensor name='motion' type='imu'/></link>")));
+static const char with_sensors[] = LIB_SDF(LIB_WORLD("w",
+	LIB_MODEL("plain", "9 9 9 0 0 0", "<link name='l'/>") LIB_MODEL("probe", "0 0 50 0 0 0",
+		"<link name='l'><sensor name='eye' type='sonar'/><sensor name='height' type='altimeter'><pose>0.25 0 0 "
+		"0 0 "
+		"0</pose><update_rate>100</update_rate><topic>/up</topic><enable_metrics>true</enable_metrics></"
+		"sensor><sensor name='motion' type='imu'/></link>")
+		LIB_MODEL("other", "0 0 9 0 0 0", "<link name='l'><sensor name='motion' type='imu'/></link>")));
 
 static Troupe__Msgs__ModelSensors *ask_sensors(struct troupe_server *server, struct troupe_client *client,
 	const char *model, struct troupe_message *ret_message)
@@ -379,12 +379,11 @@ Test(viewer, a_camera_that_waits_for_a_trigger)
 	if (!rays_available())
 		cr_skip_test("built without Embree");
 	struct troupe_server *server = lib_server(
-		LIB_SDF(LIB_WORLD("w",
-			LIB_MODEL("probe", "0 0 9 0 0 0",
-				"<link name='l'><sensor name='eye' type='camera'><update_rate>10</update_rate><camera>"
-				"<triggered>true</triggered><trigger_topic>/now</trigger_topic><image><width>8</"
-				"width><height>6"
-				"</height></image></camera></sensor></link>"))),
+		LIB_SDF(LIB_WORLD("w", LIB_MODEL("probe", "0 0 9 0 0 0",
+					       "<link name='l'><sensor name='eye' "
+					       "type='camera'><update_rate>10</update_rate><camera><triggered>true</"
+					       "triggered><trigger_topic>/now</trigger_topic><image><width>8</"
+					       "width><height>6</height></image></camera></sensor></link>"))),
 		1);
 	struct troupe_client *client = client_of(server, 1000);
 	struct troupe_message message;
@@ -401,10 +400,10 @@ Test(viewer, a_camera_that_waits_for_a_trigger)
 }
 
 #define LEVELS                                                                                                         \
-	"<plugin name='gz::sim' filename='x'><performer name='p'><ref>cart</ref><geometry><box><size>1 1 1</size>"     \
-	"</box></geometry></performer><level name='near'><pose>1 2 3 0 0 0</pose><geometry><box><size>20 10 8</size>"  \
-	"</box></geometry><buffer>2.5</buffer><ref>pusher</ref></level><level name='far'><pose>500 0 0 0 0 0</pose>"   \
-	"<geometry><box><size>20 10 8</size></box></geometry><ref>crate</ref></level></plugin>"
+	"<plugin name='gz::sim' filename='x'><performer name='p'><ref>cart</ref><geometry><box><size>1 1 "             \
+	"1</size></box></geometry></performer><level name='near'><pose>1 2 3 0 0 0</pose><geometry><box><size>20 10 "  \
+	"8</size></box></geometry><buffer>2.5</buffer><ref>pusher</ref></level><level name='far'><pose>500 0 0 0 0 "   \
+	"0</pose><geometry><box><size>20 10 8</size></box></geometry><ref>crate</ref></level></plugin>"
 
 Test(viewer, levels_have_boxes)
 {
@@ -464,10 +463,11 @@ static struct troupe_server *meshed(void)
 	(void)write_file("other.obj", pyramid, sizeof pyramid - 1);
 	(void)write_file("broken.obj", "f f f", 5);
 	(void)snprintf(sdf, sizeof sdf,
-		LIB_SDF(LIB_WORLD("w", "<model name='m'><static>true</static><link name='l'><visual name='v'><geometry>"
-				       "<mesh><uri>%s/pyramid.obj</uri><scale>2 3 4</scale></mesh></geometry></visual>"
-				       "<visual name='b'><geometry><mesh><uri>%s/broken.obj</uri></mesh></geometry>"
-				       "</visual></link></model>")),
+		LIB_SDF(LIB_WORLD("w",
+			"<model name='m'><static>true</static><link name='l'><visual "
+			"name='v'><geometry><mesh><uri>%s/pyramid.obj</uri><scale>2 3 "
+			"4</scale></mesh></geometry></visual><visual "
+			"name='b'><geometry><mesh><uri>%s/broken.obj</uri></mesh></geometry></visual></link></model>")),
 		folder, folder);
 	static const char *const folders[] = {folder, NULL};
 	struct troupe_server_def def = lib_def(sdf, 1);
@@ -501,25 +501,24 @@ static void is_colour(const Gz__Msgs__Color *found, float r, float g, float b, c
 Test(viewer, the_look_of_shapes_and_lights)
 {
 	struct troupe_server *server = lib_server(
-		LIB_SDF(LIB_WORLD("w",
-			"<light name='lamp' type='spot'><pose>1 2 3 0 0 0</pose><diffuse>1 0.5 0.25 "
-			"1</diffuse><specular>"
-			"0.125 0.25 0.5 1</specular><attenuation><range>30</range><constant>0.5</constant><linear>0.25"
-			"</linear><quadratic>0.125</quadratic></attenuation><direction>0 0.6 "
-			"-0.8</direction><cast_shadows>"
-			"1</cast_shadows><spot><inner_angle>0.25</inner_angle><outer_angle>0.75</outer_angle><falloff>2"
-			"</falloff></spot><intensity>1.5</intensity><light_on>0</light_on></light>"
-			"<model name='m'><static>true</static><link name='l'><visual "
-			"name='all'><geometry><sphere><radius>1"
-			"</radius></sphere></geometry><cast_shadows>0</cast_shadows><transparency>0.25</transparency>"
-			"<laser_retro>150</laser_retro><meta><layer>-2</layer></meta><material><ambient>0.5 0.25 0.125 "
-			"1"
-			"</ambient><diffuse>0.25 0.5 1 1</diffuse><specular>1 0.5 0 1</specular><emissive>0 0.125 0 1"
-			"</emissive></material></visual><visual "
-			"name='none'><geometry><sphere><radius>1</radius></sphere>"
-			"</geometry></visual><visual name='script'><geometry><sphere><radius>1</radius></sphere>"
-			"</geometry><material><script><uri>u</uri><name>Gazebo/BlueTransparent</name></script>"
-			"</material></visual></link></model>")),
+		LIB_SDF(LIB_WORLD(
+			"w", "<light name='lamp' type='spot'><pose>1 2 3 0 0 0</pose><diffuse>1 0.5 0.25 "
+			     "1</diffuse><specular>0.125 0.25 0.5 "
+			     "1</specular><attenuation><range>30</range><constant>0.5</constant><linear>0.25</"
+			     "linear><quadratic>0.125</quadratic></attenuation><direction>0 0.6 "
+			     "-0.8</direction><cast_shadows>1</cast_shadows><spot><inner_angle>0.25</"
+			     "inner_angle><outer_angle>0.75</outer_angle><falloff>2</falloff></spot><intensity>1.5</"
+			     "intensity><light_on>0</light_on></light><model name='m'><static>true</static><link "
+			     "name='l'><visual "
+			     "name='all'><geometry><sphere><radius>1</radius></sphere></geometry><cast_shadows>0</"
+			     "cast_shadows><transparency>0.25</transparency><laser_retro>150</"
+			     "laser_retro><meta><layer>-2</layer></meta><material><ambient>0.5 0.25 0.125 "
+			     "1</ambient><diffuse>0.25 0.5 1 1</diffuse><specular>1 0.5 0 1</specular><emissive>0 "
+			     "0.125 0 1</emissive></material></visual><visual "
+			     "name='none'><geometry><sphere><radius>1</radius></sphere></geometry></visual><visual "
+			     "name='script'><geometry><sphere><radius>1</radius></sphere></"
+			     "geometry><material><script><uri>u</uri><name>Gazebo/BlueTransparent</name></script></"
+			     "material></visual></link></model>")),
 		1);
 	struct troupe_client *client = client_of(server, 256);
 	struct troupe_message message;
@@ -554,15 +553,16 @@ Test(viewer, the_look_of_shapes_and_lights)
 /* An actor is no model of the file: a page has its shapes all the same, or there would be nothing to see. */
 Test(viewer, the_shapes_of_an_actor)
 {
-	struct troupe_server *server = lib_server(
-		LIB_SDF(LIB_WORLD("w",
-			"<actor name='walker'><pose>3 0 1 0 0 0</pose><link name='trunk'><pose>0 0 0.5 0 0 0</pose>"
-			"<collision name='c'><pose>0 0.25 0 0 0 0</pose><geometry><cylinder><radius>0.3</radius>"
-			"<length>1.6</length></cylinder></geometry></collision><collision name='head'><geometry><box>"
-			"<size>0.25 0.5 1</size></box></geometry></collision></link><script><trajectory id='0' "
-			"type='walk'><waypoint><time>0</time><pose>0 0 0 0 0 0</pose></waypoint></trajectory></script>"
-			"</actor>")),
-		1);
+	struct troupe_server *server =
+		lib_server(LIB_SDF(LIB_WORLD("w",
+				   "<actor name='walker'><pose>3 0 1 0 0 0</pose><link name='trunk'><pose>0 0 0.5 0 0 "
+				   "0</pose><collision name='c'><pose>0 0.25 0 0 0 "
+				   "0</pose><geometry><cylinder><radius>0.3</radius><length>1.6</length></cylinder></"
+				   "geometry></collision><collision name='head'><geometry><box><size>0.25 0.5 "
+				   "1</size></box></geometry></collision></link><script><trajectory id='0' "
+				   "type='walk'><waypoint><time>0</time><pose>0 0 0 0 0 "
+				   "0</pose></waypoint></trajectory></script></actor>")),
+			1);
 	struct troupe_client *client = client_of(server, 256);
 	struct troupe_message message;
 	Gz__Msgs__Scene *scene = ask(server, client, "/world/w/scene/info", "gz.msgs.Empty", "", &message);
@@ -594,12 +594,10 @@ Test(viewer, triangles_of_a_polyline)
 		LIB_SDF(LIB_WORLD("w", "<model name='m'><static>true</static><link name='l'><visual "
 				       "name='v'>" L_GEOMETRY("0.5") "</visual><collision name='c'>" L_GEOMETRY(
 					       "3") "</collision><visual "
-						    "name='h'><geometry><polyline><height>1</height>"
-						    "<point>0 0</point><point>4 0</point><point>4 4</point><point>0 "
-						    "4</point>"
-						    "</polyline><polyline><point>1 1</point><point>2 1</point><point>2 "
-						    "2</point>"
-						    "<point>1 "
+						    "name='h'><geometry><polyline><height>1</height><point>0 "
+						    "0</point><point>4 0</point><point>4 4</point><point>0 "
+						    "4</point></polyline><polyline><point>1 1</point><point>2 "
+						    "1</point><point>2 2</point><point>1 "
 						    "2</point></polyline></geometry></visual></link></model>")),
 		1);
 	struct troupe_client *client = client_of(server, 1000);
