@@ -1,3 +1,5 @@
+/* The transport of one process keeps the contract of all transports (transport_suite.h); and steps in which only some
+ * of the secondaries take part are published, acknowledged and released as the others are. */
 #include "transport_suite.h"
 
 #include "base/hash.h"

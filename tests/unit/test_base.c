@@ -1,3 +1,5 @@
+/* The tools of src/base: one line for an error, addresses, lists, maps, numbers as text and back, hashes, places in an
+ * array, data beside the program, near names, patterns, and text that is shown. */
 #include "base/arena.h"
 #include "base/data.h"
 #include "base/hash.h"

@@ -1,3 +1,5 @@
+/* Files of commands: each form is read, what is wrong is named with the line where the statement begins, lengths are
+ * limited, and commands are given in the order of their steps. The examples of the manual page are among them. */
 #include "cli/commands.h"
 
 #include "base/text.h"

@@ -1,3 +1,5 @@
+/* Rotations compose; the tree of boxes answers as an exhaustive search does, after any changes; and the box of a shape
+ * holds the shape and is not larger than it must be. */
 #include "../random.h"
 #include "geom/bvh.h"
 #include "scene/scene.h"

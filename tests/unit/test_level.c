@@ -1,3 +1,5 @@
+/* Which performers are in and near which level, and which boxes touch, are those of an exhaustive comparison in every
+ * step, however seldom the tracker looks. */
 #include "../random.h"
 #include "level/touch.h"
 #include "level/tracker.h"

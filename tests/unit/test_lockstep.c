@@ -1,3 +1,4 @@
+/* A step is complete when each secondary has answered for it, and an ack that must not come has a name of its own. */
 #include "run/lockstep.h"
 
 #include <criterion/criterion.h>

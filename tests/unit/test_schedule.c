@@ -1,3 +1,6 @@
+/* Commands are due by step or time, then in the order of posting, whoever posts and in whatever order; they are packed
+ * and adopted with the state; their number and memory are limited, and a million of them take no longer than they must.
+ * */
 #include "../random.h"
 #include "run/schedule.h"
 #include "run/services.h"

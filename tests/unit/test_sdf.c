@@ -1,3 +1,5 @@
+/* SDF is read as the specification says: each part has its value or its default, poses and includes are resolved, what
+ * is wrong is refused with its place, and what is ignored is told. */
 #include "sdf_help.h"
 #include "sdf/sdf.h"
 

@@ -1,3 +1,5 @@
+/* A model, light or actor without a world around it gets the name and the pose that the caller asks for, whatever the
+ * version and form of its file; what is not one such thing is refused. */
 #include "sdf_help.h"
 
 #include <stdio.h>
