@@ -37,35 +37,19 @@ const char *sensor_name_given(struct arena *arena, const struct sdf_sensor *sens
 	return own ? with_slash(arena, own) : NULL;
 }
 
-/* The last part of the topic of a camera's pictures, as Gazebo has it, and troupe, too (server/sensor_topics.c). */
-static const char *last_of(enum sdf_sensor_kind kind)
-{
-	switch (kind) {
-	case SDF_CAMERA:
-	case SDF_WIDE_ANGLE_CAMERA:
-		return "/image";
-	case SDF_DEPTH_CAMERA:
-		return "/depth_image";
-	case SDF_SEGMENTATION_CAMERA:
-		return "/segmentation";
-	case SDF_BOUNDINGBOX_CAMERA:
-		return "/boundingbox";
-	default:
-		return "";
-	}
-}
-
 const char *sensor_name_trigger(
 	struct arena *arena, const struct scene *scene, const struct sdf_world *world, const struct sdf_sensor *sensor)
 {
 	const struct sdf_settings *settings = sensor->settings;
 	if (settings->camera_count != 1 || !settings->cameras->triggered || sensor->link == SDF_NONE)
 		return NULL;
+	int bytes;
+	const char *stem = sensor_kind_topic_stem(sensor->kind, &bytes);
 	const char *own = settings->cameras->trigger_topic, *given = sensor_name_given(arena, sensor);
 	char *name = own && *own ? arena_printf(arena, "%s", with_slash(arena, own))
 		     : given     ? arena_printf(arena, "%s/trigger", given)
-				 : arena_printf(arena, "%s%s/trigger", sensor_name_path(arena, scene, world, sensor),
-					   last_of(sensor->kind));
+			     : arena_printf(arena, "%s%s%.*s/trigger", sensor_name_path(arena, scene, world, sensor),
+				       bytes ? "/" : "", bytes, stem);
 	topic_name_clean(name);
 	return name;
 }

@@ -241,14 +241,15 @@ void load_cameras(struct load *load, const struct sdf_element *sensor, enum sdf_
 	uint32_t count = 0;
 	for (const struct sdf_element *at = first; at; at = sdf_child(sensor, "camera", at))
 		count++;
-	if (count > 1 && kind != SDF_MULTICAMERA)
+	uint32_t most = sensor_kind_of(kind)->cameras;
+	if (count > 1 && most == 1)
 		load_warn(load, sdf_child(sensor, "camera", first),
 			"a second <camera> in a sensor that is no multicamera: expected one; the first is used");
 	if (count > SDF_CAMERAS_MAX) {
 		load_error(load, sensor, "a sensor with %u <camera>: expected at most %d", count, SDF_CAMERAS_MAX);
 		count = 1;
 	}
-	count = kind == SDF_MULTICAMERA ? MAX(count, 1u) : 1;
+	count = MIN(MAX(count, 1u), most);
 	struct sdf_camera *cameras = arena_array(&load->sdf->arena, struct sdf_camera, count);
 	const struct sdf_element *at = first;
 	for (uint32_t i = 0; i < count; i++, at = at ? sdf_child(sensor, "camera", at) : NULL) {

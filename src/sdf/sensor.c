@@ -1,6 +1,6 @@
 /* Reads sensors: their kind, place and rate, and the settings of each kind. Many kinds only have a few measured
- * numbers, each with noise and a range; a table says where in the file these are, so that there is one reader for all.
- * Nothing is measured here. */
+ * numbers, each with noise and a range; the table of kinds (sensor_kind.h) says where in the file these are, so that
+ * there is one reader for all. Nothing is measured here. */
 #include "sdf/load.h"
 #include "sdf/xml.h"
 
@@ -10,72 +10,24 @@
 
 /* --- kinds -------------------------------------------------------------------------------------------------------- */
 
-/* The first name of a kind is the present one; the others are old names, or short ones. */
-static const struct {
-	enum sdf_sensor_kind kind;
-	const char *names[3];
-	const char *settings[4]; /* elements that may hold its settings */
-} kinds[] = {
-	{SDF_AIR_PRESSURE, {"air_pressure"}, {"air_pressure"}},
-	{SDF_AIR_SPEED, {"air_speed"}, {"air_speed"}},
-	{SDF_ALTIMETER, {"altimeter"}, {"altimeter"}},
-	{SDF_BOUNDINGBOX_CAMERA, {"boundingbox_camera", "boundingbox"}, {"camera"}},
-	{SDF_CAMERA, {"camera"}, {"camera"}},
-	{SDF_CONTACT, {"contact"}, {"contact"}},
-	{SDF_CUSTOM, {"custom"}, {NULL}},
-	{SDF_DEPTH_CAMERA, {"depth_camera", "depth"}, {"camera"}},
-	{SDF_FORCE_TORQUE, {"force_torque"}, {"force_torque"}},
-	{SDF_GPU_LIDAR, {"gpu_lidar", "gpu_ray"}, {"lidar", "ray", "gpu_lidar", "gpu_ray"}},
-	{SDF_IMU, {"imu"}, {"imu"}},
-	{SDF_LIDAR, {"lidar", "ray"}, {"lidar", "ray", "gpu_lidar", "gpu_ray"}},
-	{SDF_LOGICAL_CAMERA, {"logical_camera"}, {"logical_camera"}},
-	{SDF_MAGNETOMETER, {"magnetometer"}, {"magnetometer"}},
-	{SDF_MULTICAMERA, {"multicamera"}, {"camera"}},
-	{SDF_NAVSAT, {"navsat", "gps"}, {"navsat", "gps"}},
-	{SDF_RFID, {"rfid"}, {"rfid"}},
-	{SDF_RFIDTAG, {"rfidtag"}, {"rfidtag"}},
-	{SDF_RGBD_CAMERA, {"rgbd_camera", "rgbd"}, {"camera"}},
-	{SDF_SEGMENTATION_CAMERA, {"segmentation_camera", "segmentation"}, {"camera"}},
-	{SDF_SONAR, {"sonar"}, {"sonar"}},
-	{SDF_THERMAL_CAMERA, {"thermal_camera", "thermal"}, {"camera"}},
-	{SDF_WIDE_ANGLE_CAMERA, {"wide_angle_camera", "wideanglecamera"}, {"camera"}},
-	{SDF_WIRELESS_RECEIVER, {"wireless_receiver"}, {"transceiver"}},
-	{SDF_WIRELESS_TRANSMITTER, {"wireless_transmitter"}, {"transceiver"}},
-};
-
-static bool is_named(const char *const *names, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count && names[i]; i++)
-		if (!strcmp(names[i], name))
-			return true;
-	return false;
-}
-
-/* The row of the kind; ARRAY_LEN(kinds): the type is unknown. */
-static size_t find_kind(const char *type)
-{
-	size_t row = 0;
-	while (row < ARRAY_LEN(kinds) && !is_named(kinds[row].names, ARRAY_LEN(kinds[row].names), type))
-		row++;
-	return row;
-}
-
 /* The element with the settings of the kind. Settings of other kinds have no effect: a warning. */
-static const struct sdf_element *find_settings(struct load *load, const struct sdf_element *sensor, size_t row)
+static const struct sdf_element *find_settings(
+	struct load *load, const struct sdf_element *sensor, enum sdf_sensor_kind kind)
 {
+	const struct sensor_kind *own = sensor_kind_of(kind);
 	const struct sdf_element *found = NULL;
 	for (const struct sdf_element *child = sensor->child; child; child = child->next) {
-		if (is_named(kinds[row].settings, ARRAY_LEN(kinds[row].settings), child->name)) {
+		if (sensor_kind_has_settings(kind, child->name)) {
 			found = found ? found : child;
 			continue;
 		}
-		for (size_t other = 0; other < ARRAY_LEN(kinds) && kinds[row].settings[0]; other++)
-			if (is_named(kinds[other].settings, ARRAY_LEN(kinds[other].settings), child->name)) {
-				load_warn(load, child,
-					"<%s> in a sensor of type %s has no effect: expected its settings in <%s>",
-					child->name, kinds[row].names[0], kinds[row].settings[0]);
-				break;
-			}
+		bool other = false;
+		for (int i = 0; i < SENSOR_KINDS && own->settings[0]; i++)
+			other |= sensor_kind_has_settings((enum sdf_sensor_kind)i, child->name);
+		if (other)
+			load_warn(load, child,
+				"<%s> in a sensor of type %s has no effect: expected its settings in <%s>", child->name,
+				own->names[0], own->settings[0]);
 	}
 	return found;
 }
@@ -119,42 +71,18 @@ static void load_range(struct load *load, const struct sdf_element *parent, doub
 			load, range, "<range> is from %g to %g: expected <max> above <min>", signal->min, signal->max);
 }
 
-/* Where the file has the signals of a kind, in the order of their indices in sensor.h. "": the settings themselves. */
-static const struct {
-	enum sdf_sensor_kind kind;
-	struct {
-		const char *group, *part;
-	} at[SDF_SIGNALS_MAX];
-} places[] = {
-	{SDF_AIR_PRESSURE, {{"pressure", ""}}},
-	{SDF_AIR_SPEED, {{"pressure", ""}}},
-	{SDF_ALTIMETER, {{"vertical_position", ""}, {"vertical_velocity", ""}}},
-	{SDF_MAGNETOMETER, {{"x", ""}, {"y", ""}, {"z", ""}}},
-	{SDF_NAVSAT, {{"position_sensing", "horizontal"}, {"position_sensing", "vertical"},
-			     {"velocity_sensing", "horizontal"}, {"velocity_sensing", "vertical"}}},
-	{SDF_FORCE_TORQUE,
-		{{"force", "x"}, {"force", "y"}, {"force", "z"}, {"torque", "x"}, {"torque", "y"}, {"torque", "z"}}},
-	{SDF_IMU, {{"angular_velocity", "x"}, {"angular_velocity", "y"}, {"angular_velocity", "z"},
-			  {"linear_acceleration", "x"}, {"linear_acceleration", "y"}, {"linear_acceleration", "z"},
-			  {"orientation", "x"}, {"orientation", "y"}, {"orientation", "z"}}},
-};
-
 static void load_signals(
 	struct load *load, enum sdf_sensor_kind kind, const struct sdf_element *element, struct sdf_settings *settings)
 {
-	size_t row = 0;
-	while (row < ARRAY_LEN(places) && places[row].kind != kind)
-		row++;
-	if (row == ARRAY_LEN(places))
+	uint32_t count = sensor_kind_signal_count(kind);
+	if (!count)
 		return;
-	uint32_t count = 0;
-	while (count < SDF_SIGNALS_MAX && places[row].at[count].group)
-		count++;
 	struct sdf_signal *signals = arena_array(&load->sdf->arena, struct sdf_signal, count);
 	for (uint32_t i = 0; i < count; i++) {
-		const struct sdf_element *at = sdf_child(element, places[row].at[i].group, NULL);
-		if (*places[row].at[i].part)
-			at = sdf_child(at, places[row].at[i].part, NULL);
+		const struct sensor_kind_signal *place = &sensor_kind_of(kind)->signals[i];
+		const struct sdf_element *at = sdf_child(element, place->group, NULL);
+		if (*place->part)
+			at = sdf_child(at, place->part, NULL);
 		signals[i] = (struct sdf_signal){.min = (double)-INFINITY, .max = (double)INFINITY};
 		load_noise(load, at, SDF_NOISE_NONE, &signals[i].noise);
 		load_range(load, at, (double)-INFINITY, &signals[i]);
@@ -358,24 +286,12 @@ static void load_kind(struct load *load, const struct sdf_sensor *sensor, const 
 
 bool sdf_is_camera(enum sdf_sensor_kind kind)
 {
-	switch (kind) {
-	case SDF_BOUNDINGBOX_CAMERA:
-	case SDF_CAMERA:
-	case SDF_DEPTH_CAMERA:
-	case SDF_MULTICAMERA:
-	case SDF_RGBD_CAMERA:
-	case SDF_SEGMENTATION_CAMERA:
-	case SDF_THERMAL_CAMERA:
-	case SDF_WIDE_ANGLE_CAMERA:
-		return true;
-	default:
-		return false;
-	}
+	return sensor_kind_of(kind)->cameras > 0;
 }
 
 bool sdf_sees(enum sdf_sensor_kind kind)
 {
-	return sdf_is_camera(kind) || kind == SDF_LIDAR || kind == SDF_GPU_LIDAR;
+	return sdf_is_camera(kind) || sensor_kind_is_lidar(kind);
 }
 
 bool sdf_world_sees(const struct sdf_world *world)
@@ -387,7 +303,7 @@ bool sdf_world_sees(const struct sdf_world *world)
 }
 
 static void load_settings(
-	struct load *load, const struct sdf_element *element, struct sdf_sensor *sensor, size_t row, uint32_t scope)
+	struct load *load, const struct sdf_element *element, struct sdf_sensor *sensor, uint32_t scope)
 {
 	struct sdf_settings *settings = arena_new(&load->sdf->arena, struct sdf_settings);
 	sensor->settings = settings;
@@ -398,9 +314,9 @@ static void load_settings(
 	static const char *const frame_words[] = {"frame_id", "gz_frame_id", "ignition_frame_id"};
 	for (size_t i = 0; i < ARRAY_LEN(frame_words) && !settings->frame_id; i++)
 		settings->frame_id = load_text(element, frame_words[i]);
-	if (row == ARRAY_LEN(kinds))
+	if (sensor->kind == SDF_SENSOR_UNKNOWN)
 		return;
-	const struct sdf_element *found = find_settings(load, element, row);
+	const struct sdf_element *found = find_settings(load, element, sensor->kind);
 	if (sdf_is_camera(sensor->kind))
 		load_cameras(load, element, sensor->kind, scope, settings);
 	else
@@ -430,15 +346,15 @@ void load_sensor(struct load *load, const struct sdf_element *element, uint32_t 
 		return;
 	if (!type || !*type)
 		load_error(load, element, "sensor \"%.80s\" has no type: expected a type attribute", sensor.name);
-	size_t row = find_kind(type ? type : "");
-	sensor.kind = row == ARRAY_LEN(kinds) ? SDF_SENSOR_UNKNOWN : kinds[row].kind;
-	sensor.type = row == ARRAY_LEN(kinds) ? (type ? type : "") : kinds[row].names[0];
+	const char *written = type ? type : "";
+	sensor.kind = sensor_kind_find(written);
+	sensor.type = sensor.kind == SDF_SENSOR_UNKNOWN ? written : sensor_kind_of(sensor.kind)->names[0];
 	sensor.in_parent = load_pose(load, element, &relative_to);
 	load_double(load, element, "update_rate", 0, SDF_RATE_MAX, &sensor.update_rate);
 	check_rate(load, &sensor);
 	load_defer(load,
 		(struct load_placing){LOAD_SENSOR, load->world->sensors.count, scope, relative_to, element, NULL});
-	load_settings(load, element, &sensor, row, scope);
+	load_settings(load, element, &sensor, scope);
 	vec_push(&load->world->sensors, sensor);
 }
 

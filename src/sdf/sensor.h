@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "geom/geom.h"
+#include "sdf/sensor_kind.h"
 
 #define SDF_RATE_MAX 1e9 /* Hz: a period of 1 ns */
 #define SDF_NOISE_MAX 1e30
@@ -19,41 +20,11 @@ enum {
 	SDF_PIXELS_MAX = 1 << 25, /* of one picture; width and height are at most SDF_WIDTH_MAX */
 	SDF_WIDTH_MAX = 1 << 14,
 	SDF_RAYS_MAX = 1 << 24, /* of one scan */
-	SDF_SIGNALS_MAX = 9,    /* of one sensor */
 	SDF_CAMERAS_MAX = 64,   /* of one multicamera */
 	SDF_TOUCHES_MAX = 1000, /* collisions of one contact sensor */
 };
 
 struct sdf_element;
-
-enum sdf_sensor_kind {
-	SDF_SENSOR_UNKNOWN, /* a type that SDF does not know */
-	SDF_AIR_PRESSURE,
-	SDF_AIR_SPEED,
-	SDF_ALTIMETER,
-	SDF_BOUNDINGBOX_CAMERA,
-	SDF_CAMERA,
-	SDF_CONTACT,
-	SDF_CUSTOM,
-	SDF_DEPTH_CAMERA,
-	SDF_FORCE_TORQUE,
-	SDF_GPU_LIDAR,
-	SDF_IMU,
-	SDF_LIDAR,
-	SDF_LOGICAL_CAMERA,
-	SDF_MAGNETOMETER,
-	SDF_MULTICAMERA,
-	SDF_NAVSAT,
-	SDF_RFID,
-	SDF_RFIDTAG,
-	SDF_RGBD_CAMERA,
-	SDF_SEGMENTATION_CAMERA,
-	SDF_SONAR,
-	SDF_THERMAL_CAMERA,
-	SDF_WIDE_ANGLE_CAMERA,
-	SDF_WIRELESS_RECEIVER,
-	SDF_WIRELESS_TRANSMITTER,
-};
 
 enum sdf_noise_kind { SDF_NOISE_NONE, SDF_NOISE_GAUSSIAN, SDF_NOISE_QUANTIZED }; /* "gaussian_quantized" */
 

@@ -231,7 +231,7 @@ static struct reading_picture picture_head(const struct sensor *sensor)
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
 	struct reading_picture head = {.width = camera->width,
 		.height = camera->height,
-		.parts = sensor_picture_parts(sensor->sdf->kind),
+		.parts = sensor_kind_of(sensor->sdf->kind)->picture,
 		.hole = picture_pinhole_of(camera),
 		.by_instance = camera->segmentation == SDF_SEGMENTATION_INSTANCE,
 		.solid = sensor->sdf->kind == SDF_BOUNDINGBOX_CAMERA && camera->boxes == SDF_BOX_3D};
@@ -286,7 +286,7 @@ static void fill_picture(const struct sample *sample, double *numbers, uint32_t 
 	const struct sensor *sensor = sample->sensor;
 	const struct sensors *sensors = sample->from->sensors;
 	const struct sdf_camera *camera = sensor->sdf->settings->cameras;
-	uint32_t parts = sensor_picture_parts(sensor->sdf->kind);
+	uint32_t parts = sensor_kind_of(sensor->sdf->kind)->picture;
 	size_t pixels = (size_t)camera->width * camera->height;
 	char *at = (char *)numbers + sizeof(struct reading_picture);
 	float *depth = parts & SENSOR_DEPTH ? (float *)(void *)at + first : NULL;
@@ -418,16 +418,18 @@ static const struct {
 	[SDF_BOUNDINGBOX_CAMERA] = {read_boxes, 0},
 	[SDF_LOGICAL_CAMERA] = {read_logical_camera, 0},
 	[SDF_CONTACT] = {read_contact, 0},
+	[SENSOR_KINDS - 1] = {NULL},
 };
+_Static_assert(ARRAY_LEN(kinds) == SENSOR_KINDS, "each kind has a row");
 
 static bool is_lidar(const struct sensor *sensor)
 {
-	return sensor->sdf->kind == SDF_LIDAR || sensor->sdf->kind == SDF_GPU_LIDAR;
+	return sensor_kind_is_lidar(sensor->sdf->kind);
 }
 
 static bool is_camera(const struct sensor *sensor)
 {
-	return sensor->group != SENSOR_SILENT && sensor_picture_parts(sensor->sdf->kind);
+	return sensor->group != SENSOR_SILENT && sensor_kind_of(sensor->sdf->kind)->picture;
 }
 
 /* Whether so many bytes are a head and then at most `max` items. */
@@ -448,9 +450,9 @@ bool sampler_may_have(const struct sensor *sensor, size_t bytes)
 		struct scan_layout layout = scan_layout(settings->lidar);
 		expected = sizeof(struct reading_scan) + 2 * sizeof(double) * scan_count(&layout);
 	} else if (is_camera(sensor))
-		expected = picture_bytes(sensor_picture_parts(sensor->sdf->kind),
+		expected = picture_bytes(sensor_kind_of(sensor->sdf->kind)->picture,
 			(size_t)settings->cameras->width * settings->cameras->height);
-	else if (kind < ARRAY_LEN(kinds))
+	else
 		expected = kinds[kind].numbers * sizeof(double);
 	return expected && bytes == expected;
 }
@@ -486,7 +488,7 @@ static struct sample sample_of(const struct sampler *sampler, struct sensor *sen
 void sampler_read(const struct sampler *sampler, struct sensor *sensor, struct readings *ret_readings)
 {
 	size_t kind = (size_t)sensor->sdf->kind;
-	if (kind >= ARRAY_LEN(kinds) || (!kinds[kind].read && !kinds[kind].fill))
+	if (!kinds[kind].read && !kinds[kind].fill)
 		return;
 	struct sample sample = sample_of(sampler, sensor);
 	sample.readings = ret_readings;

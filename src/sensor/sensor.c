@@ -15,56 +15,28 @@
 
 #define NS_MICRO_HZ INT64_C(1000000000000000) /* ns of a period, times micro-hertz */
 
-uint32_t sensor_picture_parts(enum sdf_sensor_kind kind)
-{
-	switch (kind) {
-	case SDF_CAMERA:
-	case SDF_WIDE_ANGLE_CAMERA:
-		return SENSOR_COLOUR;
-	case SDF_DEPTH_CAMERA:
-		return SENSOR_DEPTH;
-	case SDF_RGBD_CAMERA:
-		return SENSOR_DEPTH | SENSOR_COLOUR;
-	case SDF_SEGMENTATION_CAMERA:
-	case SDF_BOUNDINGBOX_CAMERA:
-		return SENSOR_LABELS;
-	default:
-		return 0;
-	}
-}
-
-static bool takes_pictures(const struct sdf_sensor *sensor)
-{
-	const struct sdf_settings *settings = sensor->settings;
-	return settings->camera_count == 1 && sensor->link != SDF_NONE && rays_available();
-}
-
 enum sensor_group sensor_group_of(const struct sdf_sensor *sensor)
 {
-	if (sensor_picture_parts(sensor->kind))
-		return takes_pictures(sensor) ? SENSOR_OF_WORLD : SENSOR_SILENT;
-	if ((sensor->link == SDF_NONE) != (sensor->kind == SDF_FORCE_TORQUE))
-		return SENSOR_SILENT; /* of a joint, or of a link */
-	switch (sensor->kind) {
-	case SDF_IMU:
-	case SDF_ALTIMETER:
-	case SDF_MAGNETOMETER:
-	case SDF_NAVSAT:
-	case SDF_AIR_PRESSURE:
-	case SDF_AIR_SPEED:
-		return SENSOR_OF_SELF;
-	case SDF_FORCE_TORQUE:
-		return SENSOR_OF_FORCES;
-	case SDF_LIDAR:
-	case SDF_GPU_LIDAR:
-		return rays_available() ? SENSOR_OF_WORLD : SENSOR_SILENT;
-	case SDF_CONTACT:
-		return SENSOR_OF_FORCES;
-	case SDF_LOGICAL_CAMERA:
-		return SENSOR_OF_WORLD;
-	default:
+	enum sensor_kind_sense senses = sensor_kind_of(sensor->kind)->senses;
+	bool of_joint = sensor->link == SDF_NONE;
+	if (of_joint != (senses == SENSOR_KIND_WRENCH))
 		return SENSOR_SILENT;
+	switch (senses) {
+	case SENSOR_KIND_MOTION:
+		return SENSOR_OF_SELF;
+	case SENSOR_KIND_WRENCH:
+	case SENSOR_KIND_CONTACTS:
+		return SENSOR_OF_FORCES;
+	case SENSOR_KIND_RANGES:
+		return rays_available() ? SENSOR_OF_WORLD : SENSOR_SILENT;
+	case SENSOR_KIND_PICTURES:
+		return sensor->settings->camera_count == 1 && rays_available() ? SENSOR_OF_WORLD : SENSOR_SILENT;
+	case SENSOR_KIND_MODELS:
+		return SENSOR_OF_WORLD;
+	case SENSOR_KIND_SILENT:
+		break;
 	}
+	return SENSOR_SILENT;
 }
 
 /* --- compiling ---------------------------------------------------------------------------------------------------- */
@@ -187,11 +159,11 @@ static void make(struct sensors *sensors, uint32_t model, const struct sdf_senso
 	out->topic = topic ? topic : sensor_name_path(&set->arena, scene, world, sdf);
 	if (linked)
 		place(scene, out);
-	if (sdf->kind == SDF_LIDAR || sdf->kind == SDF_GPU_LIDAR)
+	if (sensor_kind_is_lidar(sdf->kind))
 		out->scan = scan_of(sensors, sdf->settings->lidar);
-	else if (sensor_picture_parts(sdf->kind) && sdf->settings->camera_count)
+	else if (sensor_kind_of(sdf->kind)->picture && sdf->settings->camera_count)
 		out->scan = lens_of(sensors, sdf->settings->cameras, sdf->kind == SDF_WIDE_ANGLE_CAMERA);
-	out->caches = walks(sdf->settings) ? mem_alloc(SDF_SIGNALS_MAX * sizeof *out->caches) : NULL;
+	out->caches = walks(sdf->settings) ? mem_alloc(SENSOR_KIND_SIGNALS_MAX * sizeof *out->caches) : NULL;
 	if (sdf->kind == SDF_FORCE_TORQUE && out->joint == SCENE_NONE)
 		out->group = SENSOR_SILENT; /* its joint moves nothing */
 	sensors->forces += out->group == SENSOR_OF_FORCES;
@@ -344,8 +316,7 @@ struct pose sensor_pose(const struct scene *scene, const struct state *state, co
 double sensor_reach(const struct sensor *sensor)
 {
 	const struct sdf_settings *settings = sensor->sdf->settings;
-	bool ranges = sensor->sdf->kind == SDF_LIDAR || sensor->sdf->kind == SDF_GPU_LIDAR;
-	if (ranges)
+	if (sensor_kind_is_lidar(sensor->sdf->kind))
 		return settings->signal_count ? settings->signals[0].max : (double)INFINITY;
 	if (sensor->sdf->kind != SDF_DEPTH_CAMERA)
 		return (double)INFINITY; /* lights and shadows may come from anywhere */
@@ -364,9 +335,9 @@ uint32_t sensor_samples(const struct sensors *sensors, const struct sensor *sens
 	enum sdf_sensor_kind kind = sensor->sdf->kind;
 	if (sensor->group == SENSOR_SILENT)
 		return 0;
-	if (kind == SDF_LIDAR || kind == SDF_GPU_LIDAR)
+	if (sensor_kind_is_lidar(kind))
 		return scan_count(&sensors->scans.at[sensor->scan].layout);
-	if (kind == SDF_BOUNDINGBOX_CAMERA || !sensor_picture_parts(kind))
+	if (kind == SDF_BOUNDINGBOX_CAMERA || !sensor_kind_of(kind)->picture)
 		return 0;
 	return sensor->sdf->settings->cameras->width * sensor->sdf->settings->cameras->height;
 }
@@ -386,9 +357,9 @@ void sensors_want(struct sensors *sensors, struct sensor *sensor)
 	sensor->wanted = true;
 	sensors->epoch++;
 	sensors->wanted++;
-	if (sensor->sdf->kind == SDF_LIDAR || sensor->sdf->kind == SDF_GPU_LIDAR)
+	if (sensor_kind_is_lidar(sensor->sdf->kind))
 		sensors->scans.at[sensor->scan].needed = true;
-	else if (sensor_picture_parts(sensor->sdf->kind))
+	else if (sensor_kind_of(sensor->sdf->kind)->picture)
 		sensors->lenses.at[sensor->scan].needed = true;
 	sensors->rates.at[sensor->rate].wanted += !sensor->waits;
 	if (!sensor->waits && sensor->group == SENSOR_OF_WORLD)

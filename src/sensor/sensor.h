@@ -39,13 +39,11 @@ enum sensor_group {
 	SENSOR_OF_FORCES,
 };
 
-enum { SENSOR_LAST_MAX = 10 }; /* numbers of a summary (summary.h) */
-
 struct sensor_last { /* the last sample of a sensor, for programs */
 	bool given;
-	uint64_t step;   /* the state that it measured */
-	int64_t time_ns; /* of this state */
-	double numbers[SENSOR_LAST_MAX];
+	uint64_t step;                           /* the state that it measured */
+	int64_t time_ns;                         /* of this state */
+	double numbers[SENSOR_KIND_COLUMNS_MAX]; /* of a summary (summary.h) */
 };
 
 struct sensor {
@@ -202,8 +200,5 @@ static inline bool sensor_is_simulated(const struct sdf_sensor *sensor)
 {
 	return sensor_group_of(sensor) != SENSOR_SILENT;
 }
-
-enum { SENSOR_DEPTH = 1, SENSOR_COLOUR = 2, SENSOR_LABELS = 4 }; /* bits: what the pictures of a camera hold */
-uint32_t sensor_picture_parts(enum sdf_sensor_kind kind);
 
 #endif

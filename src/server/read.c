@@ -67,7 +67,7 @@ void read_joint(const struct server_world *world, uint32_t joint, struct troupe_
 		memcpy(ret_state->effort, observed->efforts[joint], sizeof ret_state->effort);
 }
 
-_Static_assert((int)SENSOR_LAST_MAX == TROUPE_READING_NUMBERS, "as many numbers inside as outside");
+_Static_assert((int)SENSOR_KIND_COLUMNS_MAX == TROUPE_READING_NUMBERS, "as many numbers inside as outside");
 
 static struct troupe_reading reading_of(const struct sensor *sensor)
 {

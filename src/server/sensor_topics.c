@@ -21,52 +21,34 @@ enum sdf_pixels sensor_topics_pixels(const struct topic_row *row)
 	return (enum sdf_pixels)(row->of >> PIXELS_SHIFT);
 }
 
-#define IMAGE "gz.msgs.Image"
-#define CAMERA_INFO "gz.msgs.CameraInfo"
 #define METRICS_TYPE "gz.msgs.PerformanceSensorMetrics"
-#define INFO NULL /* the topic of a camera's parameters: beside the one of its pictures, or <camera_info_topic> */
 
-/* The topics of each kind. `last` is what Gazebo puts behind the sensor's path when the file names no topic, `suffix`
- * is put behind a topic that the file names. */
-static const struct {
-	enum sdf_sensor_kind kind;
-	const char *last, *suffix, *type;
-	encode_sensor_fn *encode;
-} topics[] = {
-	{SDF_IMU, "imu", "", "gz.msgs.IMU", encode_sensor_imu},
-	{SDF_FORCE_TORQUE, "forcetorque", "", "gz.msgs.Wrench", encode_sensor_force_torque},
-	{SDF_MAGNETOMETER, "magnetometer", "", "gz.msgs.Magnetometer", encode_sensor_magnetometer},
-	{SDF_ALTIMETER, "altimeter", "", "gz.msgs.Altimeter", encode_sensor_altimeter},
-	{SDF_AIR_PRESSURE, "air_pressure", "", "gz.msgs.FluidPressure", encode_sensor_air_pressure},
-	{SDF_AIR_SPEED, "air_speed", "", "gz.msgs.AirSpeed", encode_sensor_air_speed},
-	{SDF_NAVSAT, "navsat", "", "gz.msgs.NavSat", encode_sensor_navsat},
-	{SDF_LIDAR, "scan", "", "gz.msgs.LaserScan", encode_sensor_scan},
-	{SDF_LIDAR, "scan/points", "/points", "gz.msgs.PointCloudPacked", encode_sensor_points},
-	{SDF_GPU_LIDAR, "scan", "", "gz.msgs.LaserScan", encode_sensor_scan},
-	{SDF_GPU_LIDAR, "scan/points", "/points", "gz.msgs.PointCloudPacked", encode_sensor_points},
-	{SDF_CAMERA, "image", "", IMAGE, encode_sensor_colour},
-	{SDF_CAMERA, "camera_info", INFO, CAMERA_INFO, encode_sensor_camera_info},
-	{SDF_WIDE_ANGLE_CAMERA, "image", "", IMAGE, encode_sensor_colour},
-	{SDF_WIDE_ANGLE_CAMERA, "camera_info", INFO, CAMERA_INFO, encode_sensor_camera_info},
-	{SDF_DEPTH_CAMERA, "depth_image", "", IMAGE, encode_sensor_depth},
-	{SDF_DEPTH_CAMERA, "depth_image/points", "/points", "gz.msgs.PointCloudPacked", encode_sensor_depth_points},
-	{SDF_DEPTH_CAMERA, "camera_info", INFO, CAMERA_INFO, encode_sensor_camera_info},
-	{SDF_RGBD_CAMERA, "image", "/image", IMAGE, encode_sensor_colour},
-	{SDF_RGBD_CAMERA, "depth_image", "/depth_image", IMAGE, encode_sensor_depth},
-	{SDF_RGBD_CAMERA, "points", "/points", "gz.msgs.PointCloudPacked", encode_sensor_depth_points},
-	{SDF_RGBD_CAMERA, "camera_info", "/camera_info", CAMERA_INFO, encode_sensor_camera_info},
-	{SDF_SEGMENTATION_CAMERA, "segmentation/labels_map", "/labels_map", IMAGE, encode_sensor_labels},
-	{SDF_SEGMENTATION_CAMERA, "segmentation/colored_map", "/colored_map", IMAGE, encode_sensor_coloured},
-	{SDF_SEGMENTATION_CAMERA, "camera_info", INFO, CAMERA_INFO, encode_sensor_camera_info},
-	{SDF_BOUNDINGBOX_CAMERA, "boundingbox", "", "gz.msgs.AnnotatedAxisAligned2DBox_V", encode_sensor_flat_boxes},
-	{SDF_BOUNDINGBOX_CAMERA, "boundingbox", "", "gz.msgs.AnnotatedOriented3DBox_V", encode_sensor_solid_boxes},
-	{SDF_BOUNDINGBOX_CAMERA, "camera_info", INFO, CAMERA_INFO, encode_sensor_camera_info},
-	{SDF_CONTACT, "contact", "", "gz.msgs.Contacts", encode_sensor_contacts},
-	{SDF_LOGICAL_CAMERA, "logical_camera", "", "gz.msgs.LogicalCameraImage", encode_sensor_logical_camera},
-};
-
-enum { METRICS = ARRAY_LEN(topics) }; /* the topic beside all others */
+enum { METRICS = SENSOR_KIND_TOPICS_MAX }; /* the topic beside all others */
 _Static_assert(METRICS < 1 << (PIXELS_SHIFT - ROLE_SHIFT), "a role has room in row->of");
+
+/* For each topic of a kind what makes its messages. */
+static encode_sensor_fn *const encoders[][SENSOR_KIND_TOPICS_MAX] = {
+	[SDF_AIR_PRESSURE] = {encode_sensor_air_pressure},
+	[SDF_AIR_SPEED] = {encode_sensor_air_speed},
+	[SDF_ALTIMETER] = {encode_sensor_altimeter},
+	[SDF_BOUNDINGBOX_CAMERA] = {encode_sensor_flat_boxes, encode_sensor_solid_boxes, encode_sensor_camera_info},
+	[SDF_CAMERA] = {encode_sensor_colour, encode_sensor_camera_info},
+	[SDF_CONTACT] = {encode_sensor_contacts},
+	[SDF_DEPTH_CAMERA] = {encode_sensor_depth, encode_sensor_depth_points, encode_sensor_camera_info},
+	[SDF_FORCE_TORQUE] = {encode_sensor_force_torque},
+	[SDF_GPU_LIDAR] = {encode_sensor_scan, encode_sensor_points},
+	[SDF_IMU] = {encode_sensor_imu},
+	[SDF_LIDAR] = {encode_sensor_scan, encode_sensor_points},
+	[SDF_LOGICAL_CAMERA] = {encode_sensor_logical_camera},
+	[SDF_MAGNETOMETER] = {encode_sensor_magnetometer},
+	[SDF_NAVSAT] = {encode_sensor_navsat},
+	[SDF_RGBD_CAMERA] = {encode_sensor_colour, encode_sensor_depth, encode_sensor_depth_points,
+		encode_sensor_camera_info},
+	[SDF_SEGMENTATION_CAMERA] = {encode_sensor_labels, encode_sensor_coloured, encode_sensor_camera_info},
+	[SDF_WIDE_ANGLE_CAMERA] = {encode_sensor_colour, encode_sensor_camera_info},
+	[SENSOR_KINDS - 1] = {NULL},
+};
+_Static_assert(ARRAY_LEN(encoders) == SENSOR_KINDS, "each kind has a row");
 
 static bool encode_reading(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
@@ -77,30 +59,31 @@ static bool encode_reading(const struct frame *frame, const struct topic_row *ro
 		return false;
 	struct sensor_source source = {reading, readings_numbers(&frame->readings, reading), row, frame, &arena};
 	uint32_t role = row->of >> ROLE_SHIFT & ((1u << (PIXELS_SHIFT - ROLE_SHIFT)) - 1);
-	return role == METRICS ? encode_sensor_metrics(&source, out) : topics[role].encode(&source, out);
+	return role == METRICS ? encode_sensor_metrics(&source, out) : encoders[reading->kind][role](&source, out);
 }
 
 static const struct publish_ops reading_ops = {PUBLISH_READING, FRAME_READINGS, encode_reading};
 static const struct publish_ops names_ops = {PUBLISH_READING, FRAME_READINGS | FRAME_SCENE, encode_reading};
 
-static char *name_of(const struct sensor *sensor, const char *last, const char *suffix)
+static char *name_of(const struct sensor *sensor, const struct sensor_kind_topic *topic)
 {
 	const char *info = sensor->sdf->settings->camera_count ? sensor->sdf->settings->cameras->info_topic : NULL;
 	const char *slash = strrchr(sensor->topic, '/');
-	if (suffix == INFO && info && *info)
+	if (!topic->suffix && info && *info)
 		return mem_printf("%s%s", *info == '/' ? "" : "/", info);
 	if (!sensor->topic_given)
-		return mem_printf("%s/%s", sensor->topic, last);
-	if (suffix == INFO)
-		return mem_printf("%.*s/camera_info", (int)(slash - sensor->topic), sensor->topic);
-	return mem_printf("%s%s", sensor->topic, suffix);
+		return mem_printf("%s/%s", sensor->topic, topic->last);
+	if (!topic->suffix)
+		return mem_printf("%.*s/%s", (int)(slash - sensor->topic), sensor->topic, topic->last);
+	return mem_printf("%s%s", sensor->topic, topic->suffix);
 }
 
 /* The boxes of a camera are either in the picture or in space. */
-static bool is_other_box(const struct sensor *sensor, uint32_t row)
+static bool is_other_box(const struct sensor *sensor, uint32_t role)
 {
-	bool solid = sensor->sdf->kind == SDF_BOUNDINGBOX_CAMERA && sensor->sdf->settings->cameras->boxes == SDF_BOX_3D;
-	return topics[row].encode == (solid ? encode_sensor_flat_boxes : encode_sensor_solid_boxes);
+	enum sdf_sensor_kind kind = sensor->sdf->kind;
+	bool solid = kind == SDF_BOUNDINGBOX_CAMERA && sensor->sdf->settings->cameras->boxes == SDF_BOX_3D;
+	return encoders[kind][role] == (solid ? encode_sensor_flat_boxes : encode_sensor_solid_boxes);
 }
 
 struct adding {
@@ -113,7 +96,7 @@ struct adding {
 static const char *frame_of(const struct sensor *sensor, const char *type)
 {
 	const struct view_sensor_frames named = view_frames_of(sensor->sdf);
-	bool picture = !strcmp(type, IMAGE) || !strcmp(type, CAMERA_INFO);
+	bool picture = !strcmp(type, "gz.msgs.Image") || !strcmp(type, "gz.msgs.CameraInfo");
 	const char *frame = picture ? named.picture : named.frame;
 	return frame ? frame : sensor->name;
 }
@@ -137,30 +120,26 @@ static void add(const struct adding *adding, char *name, const char *type, uint3
 }
 
 /* Gazebo puts the metrics behind the topic of the sensor, which for some kinds is the common beginning of several. */
-static void add_metrics(const struct adding *adding, uint32_t first)
+static void add_metrics(const struct adding *adding)
 {
 	const struct sensor *sensor = adding->sensor;
-	int last = (int)(strlen(topics[first].last) - strlen(topics[first].suffix));
+	int bytes;
+	const char *stem = sensor_kind_topic_stem(sensor->sdf->kind, &bytes);
 	if (sensor->topic_given)
-		add(adding, mem_printf("%s/performance_metrics", sensor->topic), METRICS_TYPE, METRICS);
-	else
-		add(adding,
-			mem_printf("%s%s%.*s/performance_metrics", sensor->topic, last > 0 ? "/" : "", MAX(last, 0),
-				topics[first].last),
-			METRICS_TYPE, METRICS);
+		bytes = 0;
+	add(adding, mem_printf("%s%s%.*s/performance_metrics", sensor->topic, bytes ? "/" : "", bytes, stem),
+		METRICS_TYPE, METRICS);
 }
 
 void sensor_topics_each(const struct sensor *sensor, void (*fn)(void *ctx, const struct topic_row *row), void *ctx)
 {
 	const struct adding adding = {sensor, fn, ctx};
-	uint32_t first = METRICS;
-	for (uint32_t i = 0; i < ARRAY_LEN(topics); i++) {
-		if (topics[i].kind != sensor->sdf->kind || sensor->group == SENSOR_SILENT || is_other_box(sensor, i))
-			continue;
-		first = MIN(first, i);
-		add(&adding, name_of(sensor, topics[i].last, topics[i].suffix), topics[i].type, i);
-	}
+	const struct sensor_kind *kind = sensor_kind_of(sensor->sdf->kind);
+	uint32_t count = sensor->group == SENSOR_SILENT ? 0 : sensor_kind_topic_count(sensor->sdf->kind);
+	for (uint32_t i = 0; i < count; i++)
+		if (!is_other_box(sensor, i))
+			add(&adding, name_of(sensor, &kind->topics[i]), kind->topics[i].type, i);
 	/* a camera that waits for triggers has no rate */
-	if (first < METRICS && sensor->sdf->settings->enable_metrics && !sensor->waits)
-		add_metrics(&adding, first);
+	if (count && sensor->sdf->settings->enable_metrics && !sensor->waits)
+		add_metrics(&adding);
 }

@@ -530,8 +530,10 @@ static void add_sensor(struct making *m, const struct sensor *from)
 		.joint = from->joint == SCENE_NONE ? TROUPE_NONE : m->view->joint_of[from->joint],
 		.rate_hz = from->sdf->update_rate,
 		.in_link = view_pose(sensor_in_link(from->sdf))};
-	if (from->group != SENSOR_SILENT)
-		to->number_count = summary_names(from->sdf->kind, &to->numbers);
+	if (from->group != SENSOR_SILENT) {
+		to->number_count = sensor_kind_column_count(from->sdf->kind);
+		to->numbers = sensor_kind_of(from->sdf->kind)->columns;
+	}
 }
 
 /* In the order of models in the view. */

@@ -54,6 +54,84 @@ static void near_colour(struct sdf_colour c, double r, double g, double b, doubl
 		"%g %g %g %g is not %g %g %g %g", c.r, c.g, c.b, c.a, r, g, b, a);
 }
 
+/* --- documents ---------------------------------------------------------------------------------------------------- */
+
+static char *page_of(const char *path)
+{
+	struct troupe_error error = {0};
+	char *page;
+	size_t bytes;
+	cr_assert_eq(text_read_file(path, 1 << 20, &page, &bytes, &error), TROUPE_OK, "%s", error.text);
+	return page;
+}
+
+/* The part of the page between two texts, without the texts; as the caller's to free. */
+static char *part_of(const char *page, const char *begin, const char *end)
+{
+	const char *at = strstr(page, begin);
+	const char *stop = at ? strstr(at += strlen(begin), end) : NULL;
+	cr_assert(at && stop, "no '%s' with '%s' behind it", begin, end);
+	return mem_printf("%.*s", (int)(stop - at), at);
+}
+
+/* How often the word stands in the text. */
+static int count_word(const char *text, const char *word)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
+	int count = 0;
+	for (const char *at = text; *at; at += MAX(strspn(at, letters), (size_t)1))
+		count += strspn(at, letters) == strlen(word) && !strncmp(at, word, strlen(word));
+	return count;
+}
+
+/* The rows of src/GAZEBO.md's table, each "KIND LAST TYPE", with one blank between. */
+static char *make_rows(enum sdf_sensor_kind kind)
+{
+	struct text rows = {0};
+	for (uint32_t i = 0; i < sensor_kind_topic_count(kind); i++) {
+		const struct sensor_kind_topic *topic = &sensor_kind_of(kind)->topics[i];
+		text_add(&rows, "\n%s %s %s", sensor_kind_of(kind)->names[0], topic->last, topic->type);
+	}
+	return rows.at ? rows.at : mem_printf("%s", "");
+}
+
+/* The first three words of each line, with one blank between. */
+static char *squeeze(char *table)
+{
+	struct text rows = {0};
+	char *save = NULL;
+	for (char *line = strtok_r(table, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char kind[64], last[64], type[64];
+		cr_assert_eq(sscanf(line, "%63s %63s %63s", kind, last, type), 3, "%s", line);
+		text_add(&rows, "\n%s %s %s", kind, last, type);
+	}
+	return rows.at;
+}
+
+/* What people read is what the table of kinds has: neither a kind nor a topic more, and none less. */
+Test(sensors, documents_have_the_kinds_and_the_topics_of_the_table)
+{
+	char *gazebo = page_of(SOURCE_DIR "/src/GAZEBO.md"), *manual = page_of(SOURCE_DIR "/src/cli/troupe.1");
+	char *table = part_of(gazebo, "topic                       message\n", "\n\n");
+	char *silent = part_of(gazebo, "Not simulated are ", "sensors.\n");
+	char *measuring = part_of(manual, ".SH SENSORS\n", "measure.\n");
+	char *rows = squeeze(table);
+	size_t expected = 0;
+	for (int i = SDF_SENSOR_UNKNOWN + 1; i < SENSOR_KINDS; i++) {
+		enum sdf_sensor_kind kind = (enum sdf_sensor_kind)i;
+		const char *name = sensor_kind_of(kind)->names[0];
+		char *own = make_rows(kind);
+		cr_assert_not_null(strstr(rows, own), "src/GAZEBO.md has not:%s", own);
+		cr_assert_eq(count_word(silent, name), !*own, "src/GAZEBO.md, not simulated: %s", name);
+		cr_assert_eq(count_word(measuring, name), !!*own, "manual page, SENSORS: %s", name);
+		cr_assert_eq(sensor_kind_of(kind)->senses == SENSOR_KIND_SILENT, !*own, "%s", name);
+		expected += strlen(own);
+		free(own);
+	}
+	cr_assert_eq(strlen(rows), expected, "src/GAZEBO.md has a row too many:%s", rows);
+	free(rows), free(table), free(silent), free(measuring), free(gazebo), free(manual);
+}
+
 /* --- types -------------------------------------------------------------------------------------------------------- */
 
 Test(sensors, every_type_by_each_of_its_names)
