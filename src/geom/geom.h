@@ -5,16 +5,14 @@
 
 #include "base/math.h"
 
+#include <troupe/geometry.h>
+
 #include <math.h>
 #include <stdbool.h>
 
-struct vec3 {
-	double x, y, z;
-};
-
-struct quat { /* unit length, Hamilton, rotates by v' = q v q* */
-	double w, x, y, z;
-};
+/* Vectors and rotations are the types of the public headers, under short names: C has no other alias for a tag. */
+#define vec3 troupe_vec3
+#define quat troupe_quat
 
 struct pose { /* point in parent = p + rotate(q, point) */
 	struct vec3 p;
@@ -31,6 +29,17 @@ struct aabb { /* closed: boxes that share a face overlap */
 
 #define QUAT_IDENTITY ((struct quat){1, 0, 0, 0})
 #define POSE_IDENTITY ((struct pose){{0, 0, 0}, {1, 0, 0, 0}})
+
+/* Arrays of x y z, as files and ODE have them. */
+static inline struct vec3 vec3_from(const double xyz[3])
+{
+	return (struct vec3){xyz[0], xyz[1], xyz[2]};
+}
+
+static inline void vec3_store(struct vec3 a, double xyz[3])
+{
+	xyz[0] = a.x, xyz[1] = a.y, xyz[2] = a.z;
+}
 
 static inline struct vec3 vec3_add(struct vec3 a, struct vec3 b)
 {
@@ -78,6 +87,16 @@ static inline struct vec3 vec3_unit(struct vec3 a)
 static inline bool vec3_finite(struct vec3 a)
 {
 	return isfinite(a.x) && isfinite(a.y) && isfinite(a.z);
+}
+
+static inline struct quat quat_from(const double wxyz[4])
+{
+	return (struct quat){wxyz[0], wxyz[1], wxyz[2], wxyz[3]};
+}
+
+static inline void quat_store(struct quat q, double wxyz[4])
+{
+	wxyz[0] = q.w, wxyz[1] = q.x, wxyz[2] = q.y, wxyz[3] = q.z;
 }
 
 static inline struct quat quat_mul(struct quat a, struct quat b)
@@ -137,6 +156,17 @@ static inline struct pose pose_inverse(struct pose a)
 static inline struct vec3 pose_point(struct pose a, struct vec3 v)
 {
 	return vec3_add(a.p, quat_rotate(a.q, v));
+}
+
+/* The same pose as the public headers have it, and back. */
+static inline struct troupe_pose pose_flat(struct pose a)
+{
+	return troupe_pose_make(a.p, a.q);
+}
+
+static inline struct pose pose_of_flat(struct troupe_pose a)
+{
+	return (struct pose){troupe_pose_place(a), troupe_pose_turn(a)};
 }
 
 /* Exactly, except for the sign of zeros. */

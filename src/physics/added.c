@@ -110,12 +110,11 @@ void added_push(const struct scene_body *from, struct vec3 gravity, double dt, b
 
 static void push_ode(const struct scene_body *from, dBodyID id, struct vec3 gravity, double dt)
 {
-	const dReal *q = dBodyGetQuaternion(id);
-	struct body_at_hand body = {.q = {q[0], q[1], q[2], q[3]},
-		.v = ode_vector(dBodyGetLinearVel(id)),
-		.w = ode_vector(dBodyGetAngularVel(id)),
-		.force = ode_vector(dBodyGetForce(id)),
-		.torque = ode_vector(dBodyGetTorque(id))};
+	struct body_at_hand body = {.q = quat_from(dBodyGetQuaternion(id)),
+		.v = vec3_from(dBodyGetLinearVel(id)),
+		.w = vec3_from(dBodyGetAngularVel(id)),
+		.force = vec3_from(dBodyGetForce(id)),
+		.torque = vec3_from(dBodyGetTorque(id))};
 	added_push(from, gravity, dt, true, &body);
 	dBodySetForce(id, body.force.x, body.force.y, body.force.z);
 	dBodySetTorque(id, body.torque.x, body.torque.y, body.torque.z);

@@ -311,21 +311,6 @@ static void assembly_grow_forest(struct assembly_plan *plan, struct assembly *as
 
 /* --- what is constant --------------------------------------------------------------------------------------------- */
 
-static void assembly_put3(double *at, struct vec3 v)
-{
-	at[0] = v.x;
-	at[1] = v.y;
-	at[2] = v.z;
-}
-
-static void assembly_put4(double *at, struct quat q)
-{
-	at[0] = q.w;
-	at[1] = q.x;
-	at[2] = q.y;
-	at[3] = q.z;
-}
-
 /* The pose of the file: the pose of state k would depend on when the assembly is made. */
 static struct pose assembly_reference_of(const struct physics *physics, uint32_t body)
 {
@@ -341,8 +326,8 @@ static void assembly_fill_tie(const struct scene *scene, struct assembly_edge *e
 	struct pose pose = scene->ties.at[edge->joint.index].pose; /* of the child in the parent */
 	if (edge->reversed)
 		pose = pose_inverse(pose);
-	assembly_put3(edge->fields + LANES_ANCHOR, pose.p);
-	assembly_put4(edge->fields + LANES_RELATIVE, pose.q);
+	vec3_store(pose.p, edge->fields + LANES_ANCHOR);
+	quat_store(pose.q, edge->fields + LANES_RELATIVE);
 }
 
 static void assembly_fill_joint(
@@ -352,17 +337,17 @@ static void assembly_fill_joint(
 	struct pose own_pose = assembly_reference_of(physics, own), at = assembly_reference_of(physics, parent);
 	struct quat own_back = quat_conj(own_pose.q), back = quat_conj(at.q);
 	double *f = edge->fields, sign = edge->reversed ? -1 : 1;
-	assembly_put3(f + LANES_OWN_ANCHOR, quat_rotate(own_back, vec3_sub(joint->anchor, own_pose.p)));
-	assembly_put3(f + LANES_ANCHOR, quat_rotate(back, vec3_sub(joint->anchor, at.p)));
-	assembly_put4(f + LANES_RELATIVE, quat_mul(back, own_pose.q));
+	vec3_store(quat_rotate(own_back, vec3_sub(joint->anchor, own_pose.p)), f + LANES_OWN_ANCHOR);
+	vec3_store(quat_rotate(back, vec3_sub(joint->anchor, at.p)), f + LANES_ANCHOR);
+	quat_store(quat_mul(back, own_pose.q), f + LANES_RELATIVE);
 	if (!joint->axis_count)
 		return;
 	/* of two axes the first moves with the joint's parent */
 	bool two = joint->axis_count == 2;
 	struct vec3 of_own = joint->axis[two && !edge->reversed].xyz_world,
 		    of_other = joint->axis[two && edge->reversed].xyz_world;
-	assembly_put3(f + LANES_OWN_AXIS, quat_rotate(own_back, vec3_scale(of_own, sign)));
-	assembly_put3(f + LANES_AXIS, quat_rotate(back, vec3_scale(of_other, sign)));
+	vec3_store(quat_rotate(own_back, vec3_scale(of_own, sign)), f + LANES_OWN_AXIS);
+	vec3_store(quat_rotate(back, vec3_scale(of_other, sign)), f + LANES_AXIS);
 	if (edge->joint.motion == LANES_SCREW)
 		f[LANES_LEAD] = 1 / joint->sdf->thread_pitch;
 }

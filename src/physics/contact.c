@@ -250,7 +250,7 @@ static struct vec3 given_direction(const struct worker *worker, const struct sce
 		return quat_rotate(geom->in_body.q, d);
 	dQuaternion q;
 	dGeomGetQuaternion(id, q);
-	return quat_rotate((struct quat){q[0], q[1], q[2], q[3]}, d);
+	return quat_rotate(quat_from(q), d);
 }
 
 static struct vec3 pull(const struct worker *worker, uint32_t body)

@@ -203,7 +203,7 @@ double couple_angle(const struct physics *physics, uint32_t index, uint32_t axis
 		if (!body)
 			continue;
 		const dReal *q = dBodyGetQuaternion(body);
-		turn[i] = quat_mul((struct quat){q[0], q[1], q[2], q[3]},
+		turn[i] = quat_mul(quat_from(q),
 			quat_conj(physics->scene->bodies[bodies[i]].reference.q));
 	}
 	return twist(turn[0], turn[1], joint->axis[axis].xyz_world);
@@ -234,8 +234,7 @@ static double left_of(const struct worker *worker, const struct coupling *coupli
 	for (uint32_t i = 0; i < coupling->count; i++) {
 		dBodyID body = instance_body(worker->owner, coupling->body[i]);
 		const dReal *v = dBodyGetLinearVel(body), *w = dBodyGetAngularVel(body);
-		rate += vec3_dot(coupling->linear[i], (struct vec3){v[0], v[1], v[2]}) +
-			vec3_dot(coupling->angular[i], (struct vec3){w[0], w[1], w[2]});
+		rate += vec3_dot(coupling->linear[i], vec3_from(v)) + vec3_dot(coupling->angular[i], vec3_from(w));
 	}
 	return rate;
 }

@@ -211,7 +211,7 @@ void instance_place_geom(struct worker *worker, struct instance *instance, uint3
 	dQuaternion q;
 	if (!instance->centred[i])
 		at = pose_mul(at, geom->in_body);
-	ode_quaternion(at.q, q);
+	quat_store(at.q, q);
 	dGeomSetPosition(instance->geoms[i], at.p.x, at.p.y, at.p.z);
 	dGeomSetQuaternion(instance->geoms[i], q);
 	instance->placed[i] = true;
@@ -220,7 +220,7 @@ void instance_place_geom(struct worker *worker, struct instance *instance, uint3
 static void place_body(dBodyID body, const struct body_state *state)
 {
 	dQuaternion q;
-	ode_quaternion(state->q, q);
+	quat_store(state->q, q);
 	dBodySetPosition(body, state->p.x, state->p.y, state->p.z);
 	dBodySetQuaternion(body, q);
 }
@@ -285,7 +285,7 @@ void instance_make_bodies(struct physics *physics, struct instance *instance, dW
 			dGeomSetBody(geom, body);
 			if (instance->centred[g - m->geom_first])
 				continue; /* ODE multiplies by every offset that was ever set */
-			ode_quaternion(offset.q, q);
+			quat_store(offset.q, q);
 			dGeomSetOffsetPosition(geom, offset.p.x, offset.p.y, offset.p.z);
 			dGeomSetOffsetQuaternion(geom, q);
 		}
@@ -395,12 +395,11 @@ void instance_hand_of_ode(struct worker *worker, const struct instance *instance
 {
 	uint32_t first = worker->scene->models[instance->model].body_first;
 	for (uint32_t i = 0; i < worker->scene->models[instance->model].body_count; i++) {
-		const dReal *q = dBodyGetQuaternion(instance->bodies[i]);
 		struct body_at_hand *hand = &worker->hand[first + i];
-		*hand = (struct body_at_hand){.p = ode_vector(dBodyGetPosition(instance->bodies[i])),
-			.q = {q[0], q[1], q[2], q[3]},
-			.v = ode_vector(dBodyGetLinearVel(instance->bodies[i])),
-			.w = ode_vector(dBodyGetAngularVel(instance->bodies[i]))};
+		*hand = (struct body_at_hand){.p = vec3_from(dBodyGetPosition(instance->bodies[i])),
+			.q = quat_from(dBodyGetQuaternion(instance->bodies[i])),
+			.v = vec3_from(dBodyGetLinearVel(instance->bodies[i])),
+			.w = vec3_from(dBodyGetAngularVel(instance->bodies[i]))};
 	}
 }
 
@@ -458,11 +457,10 @@ bool body_state_sane(const struct body_state *body)
 
 static void store_body(dBodyID body, struct body_state *ret)
 {
-	const dReal *q = dBodyGetQuaternion(body);
-	ret->p = ode_vector(dBodyGetPosition(body));
-	ret->q = (struct quat){q[0], q[1], q[2], q[3]};
-	ret->v = ode_vector(dBodyGetLinearVel(body));
-	ret->w = ode_vector(dBodyGetAngularVel(body));
+	ret->p = vec3_from(dBodyGetPosition(body));
+	ret->q = quat_from(dBodyGetQuaternion(body));
+	ret->v = vec3_from(dBodyGetLinearVel(body));
+	ret->w = vec3_from(dBodyGetAngularVel(body));
 }
 
 bool instance_sane(dBodyID body)
@@ -494,7 +492,7 @@ struct quat instance_far_turn(struct quat from, struct vec3 w, double spin, doub
 static void instance_set_turn(dBodyID body, struct quat turn)
 {
 	dQuaternion q;
-	ode_quaternion(turn, q);
+	quat_store(turn, q);
 	dBodySetQuaternion(body, q);
 }
 
@@ -507,8 +505,7 @@ static struct vec3 instance_spin(const struct worker *worker, const struct insta
 		return worker->hand[body].w;
 	if (worker->exact && !exact_is_left(worker, body))
 		return state_body(worker->owner->state, body, true)->w;
-	const dReal *w = dBodyGetAngularVel(instance->bodies[place]);
-	return (struct vec3){w[0], w[1], w[2]};
+	return vec3_from(dBodyGetAngularVel(instance->bodies[place]));
 }
 
 void instance_turn(struct worker *worker, struct instance *instance, double dt)

@@ -377,19 +377,6 @@ void static_geom_make(struct worker *worker, uint32_t geom);
 /* Destroys all of them. */
 void static_geoms_forget(struct worker *worker);
 
-static inline struct vec3 ode_vector(const dReal *v)
-{
-	return (struct vec3){v[0], v[1], v[2]};
-}
-
-static inline void ode_quaternion(struct quat q, dQuaternion ret)
-{
-	ret[0] = q.w;
-	ret[1] = q.x;
-	ret[2] = q.y;
-	ret[3] = q.z;
-}
-
 /* ode_shared.c: only where ODE is not a private part of libtroupe. EINTERNAL: ODE does not call ode_random(). */
 troupe_status ode_shared_check(struct troupe_error *error);
 

@@ -772,7 +772,7 @@ static double unwrap(double expected, double angle)
 static struct vec3 spin_of(const struct physics *physics, uint32_t body)
 {
 	const dReal *w = body == SCENE_NONE ? NULL : dBodyGetAngularVel(instance_body(physics, body));
-	return w ? (struct vec3){w[0], w[1], w[2]} : (struct vec3){0, 0, 0};
+	return w ? vec3_from(w) : (struct vec3){0, 0, 0};
 }
 
 /* The angle that the axis turned in this step; 0 when its bodies turned so little that the angle nearest to that of

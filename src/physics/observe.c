@@ -89,8 +89,8 @@ void observe_contacts(struct worker *worker, const struct geom_pair *pair, const
 	for (uint32_t i = 0; i < count; i++)
 		vec_push(&worker->notes.contacts, (struct contact_note){
 							  .geoms = {pair->a, pair->b},
-							  .position = ode_vector(found[i].pos),
-							  .normal = ode_vector(found[i].normal),
+							  .position = vec3_from(found[i].pos),
+							  .normal = vec3_from(found[i].normal),
 							  .depth = found[i].depth,
 						  });
 }
@@ -116,7 +116,7 @@ void observe_contact_joints(struct worker *worker)
 static void take_contact_forces(struct worker *worker)
 {
 	for (uint32_t i = 0; i < worker->observed.count; i++) {
-		struct vec3 force = ode_vector(worker->feedback.at[i].f1);
+		struct vec3 force = vec3_from(worker->feedback.at[i].f1);
 		worker->notes.contacts.at[worker->contacts_before + worker->observed.at[i].note].force =
 			worker->observed.at[i].turned ? vec3_scale(force, -1) : force;
 	}
@@ -134,13 +134,13 @@ static double effort_of_rows(
 	const struct state *state, const struct scene_joint *joint, const dJointFeedback *feedback, uint32_t axis)
 {
 	uint32_t first = joint_is_turned(joint) ? joint->parent : joint->child;
-	struct vec3 along = scene_axis_direction(state, joint, axis, false), force = ode_vector(feedback->f1);
+	struct vec3 along = scene_axis_direction(state, joint, axis, false), force = vec3_from(feedback->f1);
 	double effort;
 	if (joint->kind == SDF_PRISMATIC || joint->kind == SDF_SCREW) {
 		effort = vec3_dot(along, force) * joint_scale(joint);
 	} else {
 		struct vec3 arm = vec3_sub(state_body(state, first, false)->p, scene_axis_anchor(state, joint, false));
-		effort = vec3_dot(along, vec3_add(ode_vector(feedback->t1), vec3_cross(arm, force)));
+		effort = vec3_dot(along, vec3_add(vec3_from(feedback->t1), vec3_cross(arm, force)));
 	}
 	return joint_is_turned(joint) ? -effort : effort;
 }
@@ -186,8 +186,8 @@ static struct reaction reaction_of_rows(
 	const struct state *state, const struct scene_joint *joint, const dJointFeedback *feedback)
 {
 	double sign = joint_is_turned(joint) ? -1 : 1;
-	struct reaction reaction = {.torque = vec3_scale(ode_vector(feedback->t1), sign)};
-	add_force(state, joint, vec3_scale(ode_vector(feedback->f1), sign), centre_of_child(state, joint), &reaction);
+	struct reaction reaction = {.torque = vec3_scale(vec3_from(feedback->t1), sign)};
+	add_force(state, joint, vec3_scale(vec3_from(feedback->f1), sign), centre_of_child(state, joint), &reaction);
 	return reaction;
 }
 

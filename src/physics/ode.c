@@ -179,7 +179,7 @@ static bool normalises_as_here(void)
 		memcpy(once, dBodyGetQuaternion(body), sizeof once);
 		dBodySetQuaternion(body, once);
 		bool kept = !memcmp(once, dBodyGetQuaternion(body), sizeof once);
-		same = same && kept == is_normal((struct quat){once[0], once[1], once[2], once[3]});
+		same = same && kept == is_normal(quat_from(once));
 	}
 	dWorldDestroy(world);
 	return same;

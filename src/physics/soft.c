@@ -176,18 +176,6 @@ bool soft_is_at_hand(const struct soft *soft, uint32_t island)
 
 /* --- bodies ------------------------------------------------------------------------------------------------------- */
 
-static void soft_put3(double *to, struct vec3 v)
-{
-	to[0] = v.x;
-	to[1] = v.y;
-	to[2] = v.z;
-}
-
-static struct vec3 soft_get3(const double *from)
-{
-	return (struct vec3){from[0], from[1], from[2]};
-}
-
 /* Of a body's own inertia, in the world's axes: R I^-1 R^T. */
 static void soft_invert(const double *solid, struct quat q, double *ret)
 {
@@ -220,8 +208,8 @@ static uint32_t soft_add_body(struct soft *soft, uint32_t body, const struct bod
 	uint32_t number = soft->bodies.count;
 	struct lanes_soft_body added = {.v = {0}};
 	if (hand) {
-		soft_put3(added.v, hand->v);
-		soft_put3(added.w, hand->w);
+		vec3_store(hand->v, added.v);
+		vec3_store(hand->w, added.w);
 	}
 	vec_push(&soft->bodies, added);
 	vec_push(&soft->colours, 0);
@@ -356,11 +344,11 @@ static void soft_gain(struct soft *soft)
 	for (uint32_t i = 0; i < soft->movers.count; i++) {
 		const struct soft_mover *mover = &soft->movers.at[i];
 		struct lanes_soft_body *body = &soft->bodies.at[soft->fixed + i];
-		struct vec3 v = vec3_add(soft_get3(body->v), mover->gained), w = soft_get3(body->w);
+		struct vec3 v = vec3_add(vec3_from(body->v), mover->gained), w = vec3_from(body->w);
 		if (vec3_dot(w, w) > SOFT_SPIN_LEAST * SOFT_SPIN_LEAST)
 			w = exact_turned_spin(mover->solid, mover->q, w, soft->h);
-		soft_put3(body->v, v);
-		soft_put3(body->w, vec3_add(w, mover->spun));
+		vec3_store(v, body->v);
+		vec3_store(vec3_add(w, mover->spun), body->w);
 	}
 }
 
@@ -401,8 +389,8 @@ static void soft_move(struct soft *soft)
 		}
 		if (i >= soft->fixed) {
 			struct soft_mover *mover = &soft->movers.at[i - soft->fixed];
-			mover->moved = vec3_add(mover->moved, soft_get3(body->move));
-			mover->q = soft_turned(mover->q, soft_get3(body->w), soft->h);
+			mover->moved = vec3_add(mover->moved, vec3_from(body->move));
+			mover->q = soft_turned(mover->q, vec3_from(body->w), soft->h);
 			soft_turn_inertia(body);
 		}
 	}
@@ -462,8 +450,8 @@ static bool soft_store_body(struct worker *worker, const struct soft_island *isl
 	struct body_state *next = state_body(worker->owner->state, from->body, true);
 	next->p = soft_unsigned(vec3_add(worker->hand[from->body].p, from->moved));
 	next->q = (struct quat){from->q.w + 0.0, from->q.x + 0.0, from->q.y + 0.0, from->q.z + 0.0};
-	next->v = soft_unsigned(soft_get3(body->v));
-	next->w = soft_unsigned(soft_get3(body->w));
+	next->v = soft_unsigned(vec3_from(body->v));
+	next->w = soft_unsigned(vec3_from(body->w));
 	exact_damp(&worker->scene->bodies[from->body], next);
 	if (isfinite(island->ratio)) /* no joints */
 		soft_calm(next, soft->substeps * soft->h);

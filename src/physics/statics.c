@@ -13,7 +13,7 @@ static void place(struct static_geom *entry, const struct scene_geom *geom)
 		return;
 	}
 	dQuaternion q;
-	ode_quaternion(geom->in_body.q, q);
+	quat_store(geom->in_body.q, q);
 	dGeomSetPosition(entry->geom, geom->in_body.p.x, geom->in_body.p.y, geom->in_body.p.z);
 	dGeomSetQuaternion(entry->geom, q);
 }

@@ -14,7 +14,7 @@ static bool in_group(const struct physics *physics, uint32_t body, uint32_t grou
 static void place(dBodyID body, const struct pose *pose)
 {
 	dQuaternion q;
-	ode_quaternion(pose->q, q);
+	quat_store(pose->q, q);
 	dBodySetPosition(body, pose->p.x, pose->p.y, pose->p.z);
 	dBodySetQuaternion(body, q);
 }

@@ -203,11 +203,6 @@ static void obey_ties(struct primary *primary)
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-static struct troupe_vec3 out_vec3(struct vec3 v)
-{
-	return troupe_vec3_make(v.x, v.y, v.z);
-}
-
 /* "model::link::collision", in room that the next call for the same side uses again. */
 static const char *name_geom(struct primary *primary, const struct scene_geom *geom, uint32_t side)
 {
@@ -229,8 +224,8 @@ static bool touch(void *ctx, uint32_t model, uint32_t i, struct troupe_touch *re
 		const struct scene_geom *a = &scene->geoms[note->geoms[0]], *b = &scene->geoms[note->geoms[1]];
 		if ((a->model != model && b->model != model) || i--)
 			continue;
-		*ret_touch = (struct troupe_touch){{a->link, b->link}, {a->model, b->model}, out_vec3(note->position),
-			out_vec3(note->normal), note->depth, {name_geom(primary, a, 0), name_geom(primary, b, 1)}};
+		*ret_touch = (struct troupe_touch){{a->link, b->link}, {a->model, b->model}, note->position,
+			note->normal, note->depth, {name_geom(primary, a, 0), name_geom(primary, b, 1)}};
 		return true;
 	}
 	return false;

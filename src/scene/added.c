@@ -47,7 +47,7 @@ static struct vec3 coupling_of(const struct mat6 *of_link, struct vec3 along, do
 		turn[k] = (of_link->m[0][3 + k] * along.x + of_link->m[1][3 + k] * along.y +
 				  of_link->m[2][3 + k] * along.z) /
 			  mass;
-	struct vec3 whole = {turn[0], turn[1], turn[2]};
+	struct vec3 whole = vec3_from(turn);
 	return vec3_sub(whole, vec3_scale(along, vec3_dot(whole, along)));
 }
 

@@ -56,7 +56,7 @@ static struct vec3 reach_of_ellipsoid(struct quat q, struct vec3 s)
 		double x = r.m[i][0] * s.x, y = r.m[i][1] * s.y, z = r.m[i][2] * s.z;
 		reach[i] = sqrt(x * x + y * y + z * z);
 	}
-	return (struct vec3){reach[0], reach[1], reach[2]};
+	return vec3_from(reach);
 }
 
 /* The box of the apex and of the base. */

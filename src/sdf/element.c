@@ -92,7 +92,7 @@ troupe_status sdf_child_vec3(const struct sdf_element *parent, const char *name,
 	for (int i = 0; i < 3; i++)
 		if (!within(read[i], lo, hi))
 			return refuse_range(child, lo, hi, error);
-	*value = (struct vec3){read[0], read[1], read[2]};
+	*value = vec3_from(read);
 	return TROUPE_OK;
 }
 
@@ -125,7 +125,7 @@ static troupe_status pose_of(const struct sdf_element *element, struct pose *val
 	for (int i = 0; i < want; i++)
 		if (!within(read[i], -SDF_LENGTH_MAX, SDF_LENGTH_MAX))
 			return refuse_range(element, -SDF_LENGTH_MAX, SDF_LENGTH_MAX, error);
-	value->p = (struct vec3){read[0], read[1], read[2]};
+	value->p = vec3_from(read);
 	if (quaternion) {
 		struct quat q = {read[6], read[3], read[4], read[5]};
 		double square = q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z;

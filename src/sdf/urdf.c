@@ -56,8 +56,8 @@ static struct vec3 vector(
 	double read[3];
 	if (!text)
 		return value;
-	if (text_doubles(text, read, 3) == 3 && vec3_within((struct vec3){read[0], read[1], read[2]}, SDF_LENGTH_MAX))
-		return (struct vec3){read[0], read[1], read[2]};
+	if (text_doubles(text, read, 3) == 3 && vec3_within(vec3_from(read), SDF_LENGTH_MAX))
+		return vec3_from(read);
 	load_error(urdf->load, element, "%s of <%.40s> is \"%.80s\": expected three numbers of at most %g", attribute,
 		element->name, text, SDF_LENGTH_MAX);
 	return value;

@@ -174,7 +174,7 @@ void measure_navsat_noise(const struct earth *earth, const struct sdf_signal sig
 
 /* --- forces ------------------------------------------------------------------------------------------------------- */
 
-void measure_force_torque(const struct sdf_force_torque *sdf, struct wrench on_child, struct vec3 point,
+void measure_force_torque(const struct sdf_force_torque *sdf, struct troupe_wrench on_child, struct vec3 point,
 	const struct pose *sensor, struct quat child, struct quat parent, double signals[6])
 {
 	struct quat axes = sdf->frame == SDF_WRENCH_CHILD    ? child

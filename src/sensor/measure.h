@@ -67,15 +67,11 @@ void measure_navsat_noise(const struct earth *earth, const struct sdf_signal sig
 	const uint64_t keys[NAVSAT_NUMBERS], const struct noise_sample *sample, struct noise_cache *caches,
 	double numbers[NAVSAT_NUMBERS]);
 
-struct wrench {
-	struct vec3 force, torque; /* N, N m */
-};
-
 /* A force-torque sensor. Torques are about the origin of the sensor. on_child: the wrench that the joint exerts on its
  * child, with its torque about `point`, both in the world. The signals are this wrench in the axes of sensor, child or
  * parent, with the sign of measure_direction: child to parent, the default, is the wrench that the child exerts on the
  * joint. */
-void measure_force_torque(const struct sdf_force_torque *sdf, struct wrench on_child, struct vec3 point,
+void measure_force_torque(const struct sdf_force_torque *sdf, struct troupe_wrench on_child, struct vec3 point,
 	const struct pose *sensor, struct quat child, struct quat parent, double signals[6]);
 
 #endif

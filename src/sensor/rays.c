@@ -347,8 +347,8 @@ static struct aabb box_of(const struct seen *seen)
 		middle[k] = seen->turn[0][k] * seen->middle.x + seen->turn[1][k] * seen->middle.y +
 			    seen->turn[2][k] * seen->middle.z;
 	}
-	struct vec3 at = vec3_add(seen->at, (struct vec3){middle[0], middle[1], middle[2]});
-	struct vec3 half = {reach[0], reach[1], reach[2]};
+	struct vec3 at = vec3_add(seen->at, vec3_from(middle));
+	struct vec3 half = vec3_from(reach);
 	return (struct aabb){vec3_sub(at, half), vec3_add(at, half)};
 }
 
@@ -395,7 +395,7 @@ static void find_middle(struct rays *rays)
 		rays->has_middle |= count > 0;
 	}
 	free(values);
-	rays->middle = (struct vec3){middle[0], middle[1], middle[2]};
+	rays->middle = vec3_from(middle);
 }
 
 static double reach_of(const struct aabb *box)

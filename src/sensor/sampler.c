@@ -101,7 +101,7 @@ static void read_magnetometer(const struct sample *sample)
 	double signals[3];
 	measure_magnetometer(&sample->after, sample->sensor->surroundings->magnetic_field, signals);
 	add_noise(sample, 3, signals);
-	put_vec3(add(sample, 3), (struct vec3){signals[0], signals[1], signals[2]});
+	put_vec3(add(sample, 3), vec3_from(signals));
 }
 
 static void read_air_pressure(const struct sample *sample)
@@ -176,7 +176,8 @@ static void read_force_torque(const struct sample *sample)
 	const struct reaction *reaction = &sample->from->reactions[sensor->joint];
 	struct pose pose = pose_on_child(sample, joint);
 	double signals[6];
-	measure_force_torque(sensor->sdf->settings->force_torque, (struct wrench){reaction->force, reaction->torque},
+	measure_force_torque(sensor->sdf->settings->force_torque,
+		(struct troupe_wrench){reaction->force, reaction->torque},
 		scene_axis_anchor(sample->from->state, joint, false), &pose, rotation_of(sample, joint->sdf->child),
 		rotation_of(sample, joint->sdf->parent), signals);
 	add_noise(sample, 6, signals);

@@ -406,11 +406,6 @@ static troupe_status check_vectors(const struct troupe_vec3 *a, const struct tro
 	return check_numbers(numbers, 6, error);
 }
 
-static struct vec3 vec3_of(const struct troupe_vec3 *vector)
-{
-	return (struct vec3){vector->x, vector->y, vector->z};
-}
-
 /* Takes ownership of the message. */
 static troupe_status give_to(struct troupe_server *server, const struct troupe_when *when, uint32_t world,
 	const struct command_target *target, ProtobufCMessage *message, uint64_t *ret_step, struct troupe_error *error)
@@ -443,7 +438,7 @@ troupe_status troupe_command_twist(struct troupe_server *server, const struct tr
 	troupe_status status = check_vectors(&twist->linear, &twist->angular, error);
 	if (status)
 		return status;
-	Gz__Msgs__Twist *message = message_of_twist(vec3_of(&twist->linear), vec3_of(&twist->angular));
+	Gz__Msgs__Twist *message = message_of_twist(twist->linear, twist->angular);
 	return give_to(server, when, model.world, &target, &message->base, ret_step, error);
 }
 
@@ -461,8 +456,8 @@ troupe_status troupe_command_wrench(struct troupe_server *server, const struct t
 	const struct troupe_wrench *wrench, uint64_t *ret_step, struct troupe_error *error)
 {
 	struct command_target target = {TARGET_WRENCH, link.at - 1, link.born, 0};
-	Gz__Msgs__Vector3d force = message_of_vec3(vec3_of(&wrench->force));
-	Gz__Msgs__Vector3d torque = message_of_vec3(vec3_of(&wrench->torque));
+	Gz__Msgs__Vector3d force = message_of_vec3(wrench->force);
+	Gz__Msgs__Vector3d torque = message_of_vec3(wrench->torque);
 	Gz__Msgs__Wrench part = GZ__MSGS__WRENCH__INIT;
 	Gz__Msgs__EntityWrench message = GZ__MSGS__ENTITY_WRENCH__INIT;
 	part.force = &force;
@@ -503,7 +498,7 @@ troupe_status troupe_command_pose(struct troupe_server *server, const struct tro
 	const struct troupe_pose *pose, uint64_t *ret_step, struct troupe_error *error)
 {
 	const double numbers[7] = {pose->x, pose->y, pose->z, pose->qx, pose->qy, pose->qz, pose->qw};
-	Gz__Msgs__Vector3d position = message_of_vec3((struct vec3){pose->x, pose->y, pose->z});
+	Gz__Msgs__Vector3d position = message_of_vec3(troupe_pose_place(*pose));
 	Gz__Msgs__Quaternion orientation = GZ__MSGS__QUATERNION__INIT;
 	Gz__Msgs__Pose message = GZ__MSGS__POSE__INIT;
 	orientation.x = pose->qx + 0.0;
@@ -522,8 +517,8 @@ troupe_status troupe_command_pose(struct troupe_server *server, const struct tro
 troupe_status troupe_command_velocity(struct troupe_server *server, const struct troupe_when *when, troupe_model model,
 	const struct troupe_twist *twist, uint64_t *ret_step, struct troupe_error *error)
 {
-	Gz__Msgs__Vector3d linear = message_of_vec3(vec3_of(&twist->linear));
-	Gz__Msgs__Vector3d angular = message_of_vec3(vec3_of(&twist->angular));
+	Gz__Msgs__Vector3d linear = message_of_vec3(twist->linear);
+	Gz__Msgs__Vector3d angular = message_of_vec3(twist->angular);
 	Troupe__Msgs__SetVelocity message = TROUPE__MSGS__SET_VELOCITY__INIT;
 	message.id = model.born;
 	message.linear = &linear;

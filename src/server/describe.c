@@ -36,7 +36,7 @@ static void fill_now(
 	for (uint32_t i = 0; i < scene->model_count; i++) {
 		uint32_t model = view_sdf_model(scene, i);
 		if (model != SDF_NONE) {
-			poses[model] = view_pose_back(encode_model_pose(&frame->snapshot, i));
+			poses[model] = pose_of_flat(*encode_model_pose(&frame->snapshot, i));
 			gone[model] = false;
 		} else if (scene->models[i].actor && !view_is_created(scene, i)) {
 			find_actor(world, scene->models[i].name, gone_actors);
@@ -113,7 +113,7 @@ static Gz__Msgs__TrackVisual *encode_track(struct arena *arena, const struct sdf
 	out->static_ = still;
 	out->use_model_frame = in_model;
 	out->inherit_yaw = yaw;
-	out->xyz = encode_vec3(arena, view_vec3(xyz));
+	out->xyz = encode_vec3(arena, xyz);
 	return out;
 }
 
@@ -124,7 +124,7 @@ static Gz__Msgs__GUICamera *encode_camera(struct arena *arena, const struct sdf_
 	const char *name = sdf_attribute(from, "name");
 	struct pose pose = POSE_IDENTITY;
 	(void)sdf_child_pose(from, &pose, NULL);
-	struct troupe_pose shown = view_pose(pose);
+	struct troupe_pose shown = pose_flat(pose);
 	out->name = encode_text(name ? name : "");
 	out->view_controller = said(from, "view_controller");
 	out->projection_type = said(from, "projection_type");

@@ -88,8 +88,8 @@ struct troupe_pose encode_link_pose(const struct troupe_snapshot *snapshot, uint
 	const struct troupe_scene_link *of = &snapshot->scene->links[link];
 	if (link >= snapshot->link_count)
 		return of->in_model;
-	struct pose model = view_pose_back(encode_model_pose(snapshot, of->model));
-	return view_pose(pose_mul(pose_inverse(model), view_pose_back(&snapshot->links[link].pose)));
+	struct pose model = pose_of_flat(*encode_model_pose(snapshot, of->model));
+	return pose_flat(pose_mul(pose_inverse(model), pose_of_flat(snapshot->links[link].pose)));
 }
 
 uint32_t encode_first_sensor(const struct troupe_scene *scene, uint32_t model)

@@ -195,7 +195,7 @@ bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *
 	message.header = encode_sensor_header(source);
 	message.annotated_box = arena_array(source->arena, Gz__Msgs__AnnotatedOriented3DBox *, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct troupe_pose pose = view_pose(pose_mul(in_renderer, boxes[i].pose));
+		const struct troupe_pose pose = pose_flat(pose_mul(in_renderer, boxes[i].pose));
 		Gz__Msgs__AnnotatedOriented3DBox *to = ENCODE_NEW(
 			source->arena, Gz__Msgs__AnnotatedOriented3DBox, gz__msgs__annotated_oriented3_dbox__init);
 		const Gz__Msgs__Pose *at = encode_pose(source->arena, &pose, NULL, 0);
@@ -203,7 +203,7 @@ bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *
 		to->box = ENCODE_NEW(source->arena, Gz__Msgs__Oriented3DBox, gz__msgs__oriented3_dbox__init);
 		to->box->center = at->position;
 		to->box->orientation = at->orientation;
-		to->box->boxsize = encode_vec3(source->arena, view_vec3(boxes[i].size));
+		to->box->boxsize = encode_vec3(source->arena, boxes[i].size);
 		message.annotated_box[message.n_annotated_box++] = to;
 	}
 	return encode_end(&message.base, source->arena, out);

@@ -9,7 +9,7 @@ bool encode_sensor_logical_camera(const struct sensor_source *source, struct tex
 	const struct pose *eye = (const struct pose *)(const void *)source->numbers;
 	const struct reading_model *seen = (const struct reading_model *)(const void *)(eye + 1);
 	size_t count = (source->reading->count - sizeof *eye) / sizeof *seen;
-	const struct troupe_pose pose = view_pose(*eye);
+	const struct troupe_pose pose = pose_flat(*eye);
 	Gz__Msgs__LogicalCameraImage message = GZ__MSGS__LOGICAL_CAMERA_IMAGE__INIT;
 	message.header = encode_sensor_header(source);
 	message.pose = encode_pose(source->arena, &pose, NULL, 0);
@@ -18,7 +18,7 @@ bool encode_sensor_logical_camera(const struct sensor_source *source, struct tex
 		for (uint32_t m = 0; m < scene->model_count; m++) {
 			if ((double)scene->models[m].id != seen[i].id)
 				continue;
-			const struct troupe_pose in_camera = view_pose(seen[i].pose);
+			const struct troupe_pose in_camera = pose_flat(seen[i].pose);
 			Gz__Msgs__LogicalCameraImage__Model *to = ENCODE_NEW(source->arena,
 				Gz__Msgs__LogicalCameraImage__Model, gz__msgs__logical_camera_image__model__init);
 			to->name = encode_text(scene->models[m].name);
@@ -46,7 +46,7 @@ static Gz__Msgs__Entity *entity_of_geom(const struct sensor_source *source, doub
 static Gz__Msgs__Wrench *wrench_of(const struct sensor_source *source, struct vec3 force, double sign)
 {
 	Gz__Msgs__Wrench *out = ENCODE_NEW(source->arena, Gz__Msgs__Wrench, gz__msgs__wrench__init);
-	out->force = encode_vec3(source->arena, view_vec3(vec3_scale(force, sign)));
+	out->force = encode_vec3(source->arena, vec3_scale(force, sign));
 	out->torque = encode_vec3(source->arena, (struct troupe_vec3){0, 0, 0});
 	return out;
 }
@@ -71,8 +71,8 @@ static Gz__Msgs__Contact *encode_pair(
 		wrench->body_2_name = out->collision2->name;
 		wrench->body_1_wrench = wrench_of(source, of[i].force, 1);
 		wrench->body_2_wrench = wrench_of(source, of[i].force, -1);
-		out->position[i] = encode_vec3(source->arena, view_vec3(of[i].position));
-		out->normal[i] = encode_vec3(source->arena, view_vec3(of[i].normal));
+		out->position[i] = encode_vec3(source->arena, of[i].position);
+		out->normal[i] = encode_vec3(source->arena, of[i].normal);
 		out->depth[i] = of[i].depth;
 		out->wrench[i] = wrench;
 	}

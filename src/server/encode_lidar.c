@@ -10,7 +10,7 @@
 bool encode_sensor_scan(const struct sensor_source *source, struct text *out)
 {
 	const struct reading_scan *scan = (const struct reading_scan *)(const void *)source->numbers;
-	const struct troupe_pose pose = view_pose(scan->sensor);
+	const struct troupe_pose pose = pose_flat(scan->sensor);
 	Gz__Msgs__LaserScan message = GZ__MSGS__LASER_SCAN__INIT;
 	uint32_t count = (uint32_t)(scan->columns * scan->rows);
 	double *numbers = arena_array(source->arena, double, 2 * (size_t)count);

@@ -362,7 +362,7 @@ static void fill_sdf(struct frame *frame, const struct server_world *world)
 			read_model(world, model, view->models[i].name, &state);
 		struct troupe_pose at = state.pose;
 		list_link_lights(scene, scene->models[model].from, model, &lights);
-		sdf_print_bare(scene->models[model].from, view_pose_back(&at), &lights, &frame->added);
+		sdf_print_bare(scene->models[model].from, pose_of_flat(at), &lights, &frame->added);
 	}
 	vec_free(&lights);
 	frame->bytes += frame->added.count;

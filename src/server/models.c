@@ -39,7 +39,7 @@ static struct aabb box_of_points(const struct troupe_scene_shape *shape, struct 
 	struct aabb box = AABB_NONE;
 	for (uint32_t i = 0; i < shape->point_count; i++) {
 		const double *at = &shape->points[3 * (size_t)i];
-		struct vec3 point = pose_point(pose, (struct vec3){at[0], at[1], at[2]});
+		struct vec3 point = pose_point(pose, vec3_from(at));
 		box = aabb_join(box, (struct aabb){point, point});
 	}
 	return box;
@@ -75,14 +75,14 @@ static void add_box(
 			if (!shape->collision)
 				continue;
 			out->endless |= shape->kind == TROUPE_SHAPE_PLANE;
-			box = aabb_join(box, box_of_shape(shape, pose_mul(view_pose_back(&in_model),
-									 view_pose_back(&shape->in_link))));
+			box = aabb_join(box, box_of_shape(shape, pose_mul(pose_of_flat(in_model),
+									 pose_of_flat(shape->in_link))));
 		}
 	}
 	if (aabb_is_empty(&box) || out->endless)
 		return;
-	out->lower = encode_vec3(arena, view_vec3(box.lo));
-	out->upper = encode_vec3(arena, view_vec3(box.hi));
+	out->lower = encode_vec3(arena, box.lo);
+	out->upper = encode_vec3(arena, box.hi);
 }
 
 static bool has_joints(const struct troupe_scene *scene, const struct troupe_scene_model *model)

@@ -12,7 +12,7 @@ typedef Troupe__Msgs__NamedPoses__NamedPose named_t;
 
 static named_t *add(Troupe__Msgs__NamedPoses *message, const char *name, struct pose pose, struct arena *arena)
 {
-	const struct troupe_pose at = view_pose(pose);
+	const struct troupe_pose at = pose_flat(pose);
 	named_t *out = ENCODE_NEW(arena, named_t, troupe__msgs__named_poses__named_pose__init);
 	out->name = encode_text(name);
 	out->pose = encode_pose(arena, &at, NULL, 0);
@@ -32,7 +32,7 @@ static bool link_now(const struct frame *frame, const struct sdf_world *world, u
 		const struct troupe_pose in_model =
 			encode_link_pose(&frame->snapshot, scene->models[i].link_first + link - model->link_first);
 		*ret_in_world =
-			pose_mul(view_pose_back(encode_model_pose(&frame->snapshot, i)), view_pose_back(&in_model));
+			pose_mul(pose_of_flat(*encode_model_pose(&frame->snapshot, i)), pose_of_flat(in_model));
 		return true;
 	}
 	return false;
@@ -59,8 +59,8 @@ static void add_level(const struct scene_level *level, const struct map *taken, 
 		name = arena_printf(arena, "%s/level", name);
 	named_t *out = add(message, name, (struct pose){centre, QUAT_IDENTITY}, arena);
 	out->level = true;
-	out->lower = encode_vec3(arena, view_vec3(vec3_sub(level->box.lo, centre)));
-	out->upper = encode_vec3(arena, view_vec3(vec3_sub(level->box.hi, centre)));
+	out->lower = encode_vec3(arena, vec3_sub(level->box.lo, centre));
+	out->upper = encode_vec3(arena, vec3_sub(level->box.hi, centre));
 }
 
 static troupe_status answer_poses(const struct frame *frame, const struct topic_row *row, const void *request,

@@ -177,8 +177,8 @@ static Troupe__Msgs__Levels__Performer *encode_performer(struct arena *arena, co
 static void add_box(struct arena *arena, const struct scene_level *level, Troupe__Msgs__Levels__Level *out)
 {
 	struct vec3 size = vec3_sub(level->box.hi, level->box.lo);
-	out->centre = encode_vec3(arena, view_vec3(vec3_scale(vec3_add(level->box.lo, level->box.hi), 0.5)));
-	out->size = encode_vec3(arena, view_vec3(size));
+	out->centre = encode_vec3(arena, vec3_scale(vec3_add(level->box.lo, level->box.hi), 0.5));
+	out->size = encode_vec3(arena, size);
 	out->buffer = level->outer.hi.x - level->box.hi.x;
 }
 

@@ -10,7 +10,7 @@
 static struct troupe_twist twist_at(const struct body_state *body, struct vec3 at)
 {
 	struct vec3 linear = vec3_add(body->v, vec3_cross(body->w, vec3_sub(at, body->p)));
-	return (struct troupe_twist){view_vec3(linear), view_vec3(body->w)};
+	return (struct troupe_twist){linear, body->w};
 }
 
 struct troupe_odometry read_odometry(const struct server_world *world, uint32_t model)
@@ -38,7 +38,7 @@ void read_model(
 	const struct scene_model *m = &world->scene->models[model];
 	struct pose pose = state_model_pose(world->shared.state, model, false);
 	*ret_state = (struct troupe_model_state){.name = name,
-		.pose = view_pose(pose),
+		.pose = pose_flat(pose),
 		.secondary = world_number(world, world->primary.plan.dispatch.roster.now.model[model]),
 		.loaded = world->primary.plan.loading.active[model],
 		.asleep = primary_sleeps(&world->primary, model)};
@@ -51,7 +51,7 @@ void read_link(const struct server_world *world, uint32_t link, struct troupe_li
 {
 	uint32_t body = world->scene->links[link].body;
 	struct pose pose = state_link_pose(world->shared.state, link, false);
-	*ret_state = (struct troupe_link_state){.pose = view_pose(pose)};
+	*ret_state = (struct troupe_link_state){.pose = pose_flat(pose)};
 	if (body != SCENE_NONE)
 		ret_state->twist = twist_at(state_body(world->shared.state, body, false), pose.p);
 }
@@ -101,7 +101,7 @@ uint32_t read_contacts(
 		const struct contact_note *note = &notes->at[i];
 		ret_contacts[i] = (struct troupe_contact){
 			{view_shape_of_geom(view, note->geoms[0]), view_shape_of_geom(view, note->geoms[1])},
-			view_vec3(note->position), view_vec3(note->normal), note->depth};
+			note->position, note->normal, note->depth};
 	}
 	return notes->count;
 }

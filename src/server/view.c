@@ -145,7 +145,7 @@ static void add_file(struct making *m, const struct sdf_shape *shape, struct tro
 	if (shape->kind == SDF_HEIGHTMAP)
 		(void)sdf_child_vec3(sdf_child(shape->element, "heightmap", NULL), "pos", -SDF_LENGTH_MAX,
 			SDF_LENGTH_MAX, &shift, NULL);
-	to->shift = view_vec3(shift);
+	to->shift = shift;
 }
 
 static struct mesh_outline read_outline(struct making *m, const struct sdf_element *polyline)
@@ -193,9 +193,9 @@ static void add_shape(struct making *m, uint32_t link, const char *name, const s
 		.link = link,
 		.collision = !visual,
 		.kind = kind,
-		.in_link = view_pose(in_link),
-		.size = view_vec3(size_of(shape)),
-		.normal = view_vec3(shape->kind == SDF_PLANE ? shape->normal : (struct vec3){0, 0, 1}),
+		.in_link = pose_flat(in_link),
+		.size = size_of(shape),
+		.normal = shape->kind == SDF_PLANE ? shape->normal : (struct vec3){0, 0, 1},
 		.uri = shape->uri ? arena_strdup(&m->view->arena, shape->uri) : NULL,
 		.path = shape->path ? arena_strdup(&m->view->arena, shape->path) : NULL};
 	add_file(m, shape, to);
@@ -260,7 +260,7 @@ static void add_light(
 		(struct troupe_scene_light){.name = arena_strdup(&m->view->arena, name),
 			.link = link,
 			.at = at,
-			.pose = view_pose(pose),
+			.pose = pose_flat(pose),
 			.shine = view_light(shine)};
 }
 
@@ -356,7 +356,7 @@ static void add_links(struct making *m, uint32_t model, uint32_t shown_model)
 		m->links[at] = (struct troupe_scene_link){.handle = view_link_handle(m->scene, m->world, l),
 			.name = name_in(m, model, link->scoped),
 			.model = shown_model,
-			.in_model = view_pose(
+			.in_model = pose_flat(
 				pose_mul(pose_inverse(base), first_pose(m->scene, link->body, link->in_body))),
 			.mass = link->body == SCENE_NONE ? 0 : m->scene->bodies[link->body].mass,
 			.fixed_to = to->link_first + first_of_body(m->scene, from, l)};
@@ -396,7 +396,7 @@ static void add_model(struct making *m, uint32_t model)
 		.id = from->id,
 		.is_static = from->is_static,
 		.performer = from->performer,
-		.pose = view_pose(model_pose(m->scene, model)),
+		.pose = pose_flat(model_pose(m->scene, model)),
 		.actor = from->actor != NULL};
 	add_links(m, model, at);
 	m->view->canonical[at] = m->models[at].link_first + canonical_link(from);
@@ -450,7 +450,7 @@ static void add_joint(struct making *m, uint32_t joint)
 		.child = shown_link(m, from->child, from->sdf->child),
 		.axis_count = from->axis_count};
 	for (uint32_t a = 0; a < from->axis_count; a++)
-		to->axis[a] = (struct troupe_scene_axis){view_vec3(from->axis[a].xyz_world), from->axis[a].lower,
+		to->axis[a] = (struct troupe_scene_axis){from->axis[a].xyz_world, from->axis[a].lower,
 			from->axis[a].upper, from->axis[a].velocity, from->axis[a].effort};
 }
 
@@ -529,7 +529,7 @@ static void add_sensor(struct making *m, const struct sensor *from)
 		.link = from->link == SCENE_NONE ? TROUPE_NONE : m->view->link_of[from->link],
 		.joint = from->joint == SCENE_NONE ? TROUPE_NONE : m->view->joint_of[from->joint],
 		.rate_hz = from->sdf->update_rate,
-		.in_link = view_pose(sensor_in_link(from->sdf))};
+		.in_link = pose_flat(sensor_in_link(from->sdf))};
 	if (from->group != SENSOR_SILENT) {
 		to->number_count = sensor_kind_column_count(from->sdf->kind);
 		to->numbers = sensor_kind_of(from->sdf->kind)->columns;

@@ -56,19 +56,6 @@ static inline bool view_moves(const struct scene_model *model)
 	return !model->absent && (model->performer || model->body_count);
 }
 
-static inline struct troupe_vec3 view_vec3(struct vec3 v)
-{
-	return (struct troupe_vec3){v.x, v.y, v.z};
-}
-static inline struct troupe_pose view_pose(struct pose pose)
-{
-	return (struct troupe_pose){pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z};
-}
-static inline struct pose view_pose_back(const struct troupe_pose *pose)
-{
-	return (struct pose){{pose->x, pose->y, pose->z}, {pose->qw, pose->qx, pose->qy, pose->qz}};
-}
-
 /* Handles. `born` is the low half of the model's id. It is not repeated until 2^32 models have been made. */
 static inline uint32_t view_born(const struct scene *scene, uint32_t model)
 {

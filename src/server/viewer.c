@@ -385,9 +385,8 @@ static troupe_status add_mesh(struct importer *importer, struct files *files, co
 {
 	struct importer_losses losses = {0};
 	struct mesh whole = {0}, cut = {0};
-	struct vec3 scale = {shape->size.x, shape->size.y, shape->size.z};
 	troupe_status status = importer_mesh(importer, &losses, files, shape->path, &whole, error);
-	if (!status && !mesh_cut(&whole, shape->submesh, shape->submesh_centred, scale, &cut))
+	if (!status && !mesh_cut(&whole, shape->submesh, shape->submesh_centred, shape->size, &cut))
 		status = fail(error, TROUPE_EWORLD, "'%.200s' has no sub-mesh '%.80s'", shape->path, shape->submesh);
 	if (!status)
 		status = check_triangles(cut.corners.count / 3, error);
@@ -440,9 +439,7 @@ static troupe_status add_heightmap(struct importer *importer, struct files *file
 		status = fail(error, TROUPE_EWORLD, "an image of %u by %u points: expected at least 2 by 2",
 			image.columns, image.rows);
 	if (!status) {
-		struct sdf_shape from = {.image = &image,
-			.size = {shape->size.x, shape->size.y, shape->size.z},
-			.shift = {shape->shift.x, shape->shift.y, shape->shift.z}};
+		struct sdf_shape from = {.image = &image, .size = shape->size, .shift = shape->shift};
 		struct trimesh_grid grid = scene_heightmap(&from);
 		add_grid(&grid, out);
 		free(grid.z);
@@ -489,12 +486,6 @@ static troupe_status add_polyline(const Gz__Msgs__Geometry *geometry, struct tex
 	return status;
 }
 
-static struct troupe_vec3 vec3_of(const Gz__Msgs__Vector3d *message)
-{
-	struct vec3 v = message_vec3(message);
-	return (struct troupe_vec3){v.x, v.y, v.z};
-}
-
 troupe_status viewer_triangles(
 	struct troupe_server *server, const Gz__Msgs__Geometry *geometry, struct text *out, struct troupe_error *error)
 {
@@ -502,14 +493,14 @@ troupe_status viewer_triangles(
 	if (geometry->type == GZ__MSGS__GEOMETRY__TYPE__MESH && geometry->mesh) {
 		shape.kind = TROUPE_SHAPE_MESH;
 		shape.path = geometry->mesh->filename;
-		shape.size = vec3_of(geometry->mesh->scale);
+		shape.size = message_vec3(geometry->mesh->scale);
 		shape.submesh = *geometry->mesh->submesh ? geometry->mesh->submesh : NULL;
 		shape.submesh_centred = geometry->mesh->center_submesh;
 	} else if (geometry->type == GZ__MSGS__GEOMETRY__TYPE__HEIGHTMAP && geometry->heightmap) {
 		shape.kind = TROUPE_SHAPE_HEIGHTMAP;
 		shape.path = geometry->heightmap->filename;
-		shape.size = vec3_of(geometry->heightmap->size);
-		shape.shift = vec3_of(geometry->heightmap->origin);
+		shape.size = message_vec3(geometry->heightmap->size);
+		shape.shift = message_vec3(geometry->heightmap->origin);
 	} else if (geometry->type == GZ__MSGS__GEOMETRY__TYPE__POLYLINE && geometry->n_polyline) {
 		return add_polyline(geometry, out, error);
 	} else {

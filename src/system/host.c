@@ -90,21 +90,6 @@ static bool owns_joint(const struct troupe_step *step, uint32_t joint)
 	return has_joint(scene_of(step), joint) && scene_of(step)->joints[joint].model == inner(step)->model;
 }
 
-static struct vec3 vec3_of(struct troupe_vec3 v)
-{
-	return (struct vec3){v.x, v.y, v.z};
-}
-
-static struct troupe_vec3 out_vec3(struct vec3 v)
-{
-	return troupe_vec3_make(v.x, v.y, v.z);
-}
-
-static struct troupe_pose out_pose(struct pose pose)
-{
-	return (struct troupe_pose){pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z};
-}
-
 /* NaN, which a damaged state may contain, becomes 0 before it is cut: so NaN is never passed on. */
 static double cut(double value, double most)
 {
@@ -123,15 +108,15 @@ static struct vec3 cut_vec3(struct vec3 v, double most)
 static struct troupe_pose model_pose(const struct troupe_step *step, uint32_t model, enum troupe_time when)
 {
 	if (!may_read(step, model))
-		return out_pose(POSE_IDENTITY);
-	return out_pose(state_model_pose(inner(step)->state, model, is_next(step, when)));
+		return pose_flat(POSE_IDENTITY);
+	return pose_flat(state_model_pose(inner(step)->state, model, is_next(step, when)));
 }
 
 static struct troupe_pose link_pose(const struct troupe_step *step, uint32_t link, enum troupe_time when)
 {
 	if (!may_read_link(step, link))
-		return out_pose(POSE_IDENTITY);
-	return out_pose(state_link_pose(inner(step)->state, link, is_next(step, when)));
+		return pose_flat(POSE_IDENTITY);
+	return pose_flat(state_link_pose(inner(step)->state, link, is_next(step, when)));
 }
 
 static struct troupe_twist link_twist(const struct troupe_step *step, uint32_t link, enum troupe_time when)
@@ -144,7 +129,7 @@ static struct troupe_twist link_twist(const struct troupe_step *step, uint32_t l
 		return (struct troupe_twist){{0, 0, 0}, {0, 0, 0}};
 	const struct body_state *body = state_body(state, l->body, is_next(step, when));
 	struct vec3 arm = quat_rotate(body->q, l->in_body.p);
-	return (struct troupe_twist){out_vec3(vec3_add(body->v, vec3_cross(body->w, arm))), out_vec3(body->w)};
+	return (struct troupe_twist){vec3_add(body->v, vec3_cross(body->w, arm)), body->w};
 }
 
 static struct troupe_vec3 centre_velocity(const struct troupe_step *step, uint32_t link, enum troupe_time when)
@@ -155,7 +140,7 @@ static struct troupe_vec3 centre_velocity(const struct troupe_step *step, uint32
 	uint32_t body = state->scene->links[link].body;
 	if (body == SCENE_NONE)
 		return troupe_vec3_make(0, 0, 0);
-	return out_vec3(state_body(state, body, is_next(step, when))->v);
+	return state_body(state, body, is_next(step, when))->v;
 }
 
 static struct troupe_vec3 centre(const struct troupe_step *step, uint32_t link, enum troupe_time when)
@@ -165,8 +150,8 @@ static struct troupe_vec3 centre(const struct troupe_step *step, uint32_t link, 
 	const struct state *state = inner(step)->state;
 	uint32_t body = state->scene->links[link].body;
 	if (body == SCENE_NONE)
-		return out_vec3(state->scene->links[link].in_body.p);
-	return out_vec3(state_body(state, body, is_next(step, when))->p);
+		return state->scene->links[link].in_body.p;
+	return state_body(state, body, is_next(step, when))->p;
 }
 
 static double joint_position(const struct troupe_step *step, uint32_t joint, uint32_t axis, enum troupe_time when)
@@ -196,8 +181,8 @@ static struct troupe_axis joint_axis(
 	if (axis >= j->axis_count)
 		return (struct troupe_axis){{0, 0, 0}, -HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
 	const struct sdf_axis *a = &j->axis[axis];
-	return (struct troupe_axis){out_vec3(scene_axis_direction(state, j, axis, is_next(step, when))), a->lower,
-		a->upper, a->velocity, a->effort};
+	return (struct troupe_axis){
+		scene_axis_direction(state, j, axis, is_next(step, when)), a->lower, a->upper, a->velocity, a->effort};
 }
 
 /* --- control ------------------------------------------------------------------------------------------------------ */
@@ -251,9 +236,9 @@ static void link_force(
 	if (l->body == SCENE_NONE)
 		return;
 	struct body_control *control = control_body(inner(step)->control, state->scene, l->body);
-	struct vec3 force = cut_vec3(vec3_of(wrench.force), FORCE_MAX);
-	struct vec3 torque = cut_vec3(vec3_of(wrench.torque), FORCE_MAX);
-	struct vec3 at = pose_point(state_link_pose(state, link, false), vec3_of(point));
+	struct vec3 force = cut_vec3(wrench.force, FORCE_MAX);
+	struct vec3 torque = cut_vec3(wrench.torque, FORCE_MAX);
+	struct vec3 at = pose_point(state_link_pose(state, link, false), point);
 	struct vec3 arm = vec3_sub(at, state_body(state, l->body, false)->p);
 	control->force = vec3_add(control->force, force);
 	control->torque = cut_vec3(vec3_add(control->torque, vec3_add(torque, vec3_cross(arm, force))), FORCE_MAX);
@@ -270,9 +255,8 @@ static void move_body(
 	struct body_control *control = control_body(step->control, scene, body);
 	control->drive = true;
 	/* each coordinate of a turned vector may be larger than each one before */
-	control->w = cut_vec3(vec3_of(twist->angular), 2 * VELOCITY_MAX);
-	control->v = vec3_add(
-		cut_vec3(vec3_of(twist->linear), 2 * VELOCITY_MAX), vec3_cross(control->w, vec3_sub(com, origin)));
+	control->w = cut_vec3(twist->angular, 2 * VELOCITY_MAX);
+	control->v = vec3_add(cut_vec3(twist->linear, 2 * VELOCITY_MAX), vec3_cross(control->w, vec3_sub(com, origin)));
 }
 
 static void link_drive(const struct troupe_step *step, uint32_t link, struct troupe_twist twist)
@@ -299,7 +283,7 @@ static void model_drive(const struct troupe_step *step, uint32_t model, struct t
 static void put_actor(const struct troupe_step *step, uint32_t model, struct troupe_pose pose)
 {
 	const struct scene *scene = scene_of(step);
-	struct pose target = {{pose.x, pose.y, pose.z}, {pose.qw, pose.qx, pose.qy, pose.qz}};
+	struct pose target = pose_of_flat(pose);
 	double length = sqrt(pose.qw * pose.qw + pose.qx * pose.qx + pose.qy * pose.qy + pose.qz * pose.qz);
 	if (model != inner(step)->model || !has_model(scene, model) || !scene->models[model].actor)
 		return;
@@ -323,12 +307,12 @@ static void set_surfaces(const struct troupe_step *step, uint32_t link, struct t
 	void (*set)(struct surface_control *to, const struct surface_control *asked))
 {
 	struct surface_control with = *asked;
-	double length = vec3_length(cut_vec3(vec3_of(axis), PLACE_MAX));
+	double length = vec3_length(cut_vec3(axis, PLACE_MAX));
 	if (!owns_surface(step, link) || length <= 0)
 		return;
 	const struct scene *scene = scene_of(step);
 	const struct scene_model *m = &scene->models[scene->links[link].model];
-	with.axis = vec3_scale(cut_vec3(vec3_of(axis), PLACE_MAX), 1 / length);
+	with.axis = vec3_scale(cut_vec3(axis, PLACE_MAX), 1 / length);
 	for (uint32_t g = m->geom_first; g < m->geom_first + m->geom_count; g++)
 		if (scene->geoms[g].link == link)
 			set(control_surface(inner(step)->control, scene, g), &with);
@@ -348,7 +332,7 @@ static void link_belt(const struct troupe_step *step, uint32_t link, struct trou
 {
 	struct surface_control asked = {.turns = centre != NULL, .speed = cut(speed, VELOCITY_MAX)};
 	if (centre)
-		asked.centre = cut_vec3(vec3_of(*centre), PLACE_MAX);
+		asked.centre = cut_vec3(*centre, PLACE_MAX);
 	set_surfaces(step, link, axis, &asked, set_belt);
 }
 
@@ -441,7 +425,7 @@ static bool performer(const struct troupe_step *step, uint32_t i, struct troupe_
 		const struct scene_model *model = &scene->models[m];
 		if (!model->performer || !model_name(step, m) || i--)
 			continue;
-		*ret_performer = (struct troupe_performer){m, model->id, out_vec3(model->volume)};
+		*ret_performer = (struct troupe_performer){m, model->id, model->volume};
 		return true;
 	}
 	return false;

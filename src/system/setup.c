@@ -174,23 +174,13 @@ const char *setup_text(const struct troupe_element *parent, const char *name, co
 	return text && *text ? text : otherwise;
 }
 
-static struct troupe_vec3 from_vec3(struct vec3 v)
-{
-	return troupe_vec3_make(v.x, v.y, v.z);
-}
-
-static struct troupe_pose from_pose(struct pose pose)
-{
-	return (struct troupe_pose){pose.p.x, pose.p.y, pose.p.z, pose.q.w, pose.q.x, pose.q.y, pose.q.z};
-}
-
 struct troupe_vec3 setup_vector(
 	struct troupe_system *self, const struct troupe_element *parent, const char *name, struct troupe_vec3 otherwise)
 {
 	struct troupe_error why;
-	struct vec3 v = {otherwise.x, otherwise.y, otherwise.z};
+	struct vec3 v = otherwise;
 	keep(own(self), sdf_child_vec3(element_of(parent), name, -HUGE_VAL, HUGE_VAL, &v, &why), &why);
-	return from_vec3(v);
+	return v;
 }
 
 struct troupe_pose setup_pose(struct troupe_system *self, const struct troupe_element *parent, const char *name)
@@ -206,7 +196,7 @@ struct troupe_pose setup_pose(struct troupe_system *self, const struct troupe_el
 		holder.child = &child;
 		keep(own(self), sdf_child_pose(&holder, &pose, &why), &why);
 	}
-	return from_pose(pose);
+	return pose_flat(pose);
 }
 
 const char *setup_inside(struct troupe_system *self, const struct troupe_element *element)
@@ -544,7 +534,7 @@ struct troupe_inertia setup_link_inertia(const struct troupe_system *self, uint3
 	const struct scene_body *body = &scene->bodies[l->body];
 	struct pose to_link = pose_inverse(l->in_body);
 	struct troupe_inertia inertia = {
-		body->mass, from_vec3(to_link.p), {body->ixx, body->iyy, body->izz}, {body->ixy, body->ixz, body->iyz}};
+		body->mass, to_link.p, {body->ixx, body->iyy, body->izz}, {body->ixy, body->ixz, body->iyz}};
 	turn(to_link.q, &inertia);
 	return inertia;
 }
@@ -557,7 +547,7 @@ struct troupe_inertia setup_link_own_inertia(const struct troupe_system *self, u
 	const struct sdf_model *from = &m->from->models.at[m->sdf];
 	const struct sdf_inertial *own = &m->from->links.at[from->link_first + (link - m->link_first)].inertial;
 	struct troupe_inertia inertia = {
-		own->mass, from_vec3(own->in_link.p), {own->ixx, own->iyy, own->izz}, {own->ixy, own->ixz, own->iyz}};
+		own->mass, own->in_link.p, {own->ixx, own->iyy, own->izz}, {own->ixy, own->ixz, own->iyz}};
 	turn(own->in_link.q, &inertia);
 	return inertia;
 }
@@ -682,7 +672,7 @@ struct troupe_vec3 *setup_link_triangles(
 	struct troupe_vec3 *out = setup_alloc(self, count * sizeof *out);
 	corners_of(geom, corners);
 	for (uint32_t i = 0; i < count; i++)
-		out[i] = from_vec3(pose_point(to_link, pose_point(geom->reference, corners[i])));
+		out[i] = pose_point(to_link, pose_point(geom->reference, corners[i]));
 	free(corners);
 	return out;
 }
@@ -719,8 +709,7 @@ struct troupe_solid setup_link_solid(const struct troupe_system *self, uint32_t 
 	struct vec3 centre = {0, 0, geom->kind == SCENE_CONE ? -geom->size.z / 2 : 0};
 	bool is_mesh = geom->kind == SCENE_CONVEX || geom->kind == SCENE_MESH;
 	double volume = is_mesh ? mesh_volume(geom, &centre) : volume_of(geom);
-	return (struct troupe_solid){
-		kinds[geom->kind], from_vec3(geom->size), from_pose(pose), volume, from_vec3(pose_point(pose, centre))};
+	return (struct troupe_solid){kinds[geom->kind], geom->size, pose_flat(pose), volume, pose_point(pose, centre)};
 }
 
 bool setup_link_wind(const struct troupe_system *self, uint32_t link)
@@ -740,30 +729,30 @@ static struct pose model_in_file(const struct scene *scene, const struct scene_m
 struct troupe_pose setup_link_in_model(const struct troupe_system *self, uint32_t link)
 {
 	if (!own_link(self, link))
-		return from_pose(POSE_IDENTITY);
+		return pose_flat(POSE_IDENTITY);
 	const struct scene *scene = system_of(self)->scene;
 	const struct scene_link *l = &scene->links[link];
 	struct pose in_world =
 		l->body == SCENE_NONE ? l->reference : pose_mul(scene->bodies[l->body].reference, l->in_body);
-	return from_pose(pose_mul(pose_inverse(model_in_file(scene, model_of(self))), in_world));
+	return pose_flat(pose_mul(pose_inverse(model_in_file(scene, model_of(self))), in_world));
 }
 
 struct troupe_vec3 setup_joint_in_model(const struct troupe_system *self, uint32_t joint)
 {
 	if (!own_joint(self, joint))
-		return from_vec3((struct vec3){0, 0, 0});
+		return (struct vec3){0, 0, 0};
 	const struct scene *scene = system_of(self)->scene;
-	return from_vec3(pose_point(pose_inverse(model_in_file(scene, model_of(self))), scene->joints[joint].anchor));
+	return pose_point(pose_inverse(model_in_file(scene, model_of(self))), scene->joints[joint].anchor);
 }
 
 struct troupe_vec3 setup_gravity(const struct troupe_system *self)
 {
-	return from_vec3(system_of(self)->scene->gravity);
+	return system_of(self)->scene->gravity;
 }
 
 struct troupe_vec3 setup_wind(const struct troupe_system *self)
 {
-	return from_vec3(system_of(self)->scene->wind);
+	return system_of(self)->scene->wind;
 }
 
 /* --- words and topics --------------------------------------------------------------------------------------------- */

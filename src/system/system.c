@@ -839,8 +839,7 @@ bool systems_reckon(const struct systems *systems, const struct state *state, ui
 		&set->at[i].self, guard_show(&set->at[i], words_of(&set->at[i], state, false), &copy), r);
 	guard_leave();
 	struct pose reckoned = {{r->x, r->y, 0}, quat_from_rpy(0, 0, r->yaw)};
-	struct pose frame = {
-		{r->frame.x, r->frame.y, r->frame.z}, {r->frame.qw, r->frame.qx, r->frame.qy, r->frame.qz}};
+	struct pose frame = pose_of_flat(r->frame);
 	if (!pose_finite(reckoned) || !pose_finite(frame) || !isfinite(r->linear) || !isfinite(r->angular))
 		return false;
 	struct pose began = pose_mul(state_model_home(state, model), frame);

@@ -229,7 +229,7 @@ Test(measure, navsat)
 /* 10 N pull the child up (world z) at a point 2 m from the sensor along the world's x; the joint twists it by 3 N m. */
 Test(measure, a_wrench_in_each_frame_and_both_directions)
 {
-	const struct wrench on_child = {{0, 0, 10}, {3, 0, 0}};
+	const struct troupe_wrench on_child = {{0, 0, 10}, {3, 0, 0}};
 	const struct pose sensor = {{1, 0, 0}, quat_from_rpy(PI / 2, 0, 0)}; /* its y is the world's z */
 	const struct quat child = quat_from_rpy(0, 0, PI / 2), parent = quat_from_rpy(0, PI / 2, 0);
 	const struct vec3 point = {3, 0, 0};
