@@ -41,6 +41,7 @@
 #define TROUPE_PLUGIN_H
 
 #include <troupe/geometry.h>
+#include <troupe/reading.h>
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -478,19 +479,8 @@ struct troupe_host {
 	 * TROUPE_READS_SENSORS. */
 	uint32_t (*find_sensor)(const struct troupe_step *step, uint32_t model, const char *name);
 	/* The numbers that the sensor measured in the last step, with the simulated time of the sample; NULL: it did
-	 * not measure in that step. By type of sensor:
-	 * - imu: whether it has an orientation; orientation w x y z; angular velocity x y z, rad/s; acceleration x y z,
-	 *   m/s2
-	 * - magnetometer: field x y z, T
-	 * - altimeter: height m, climb m/s, height of the first place m
-	 * - air_pressure: pressure Pa, variance
-	 * - air_speed: difference of pressure Pa, temperature K
-	 * - navsat: latitude deg, longitude deg, altitude m, velocity to east, north, up m/s
-	 * - force_torque: force x y z N, torque x y z N m
-	 * - lidar: columns, rows; least angle, angle between columns, the same for rows, rad; least and greatest range
-	 * m; pose of the sensor x y z qw qx qy qz; then the range of each ray, from the lowest row up, in a row from
-	 * the least angle (-INFINITY: too close, INFINITY: nothing is in range), and the laser_retro of each ray
-	 * - others: as src/sensor/reading.h says */
+	 * not measure in that step. For a sensor that measures motion, forces or ranges they are the struct of its type
+	 * in reading.h; for cameras and contact sensors see src/sensor/reading.h. */
 	const double *(*reading)(const struct troupe_step *step, uint32_t model, uint32_t sensor, uint32_t *ret_count,
 		double *ret_time_s);
 	/* The i-th performer of the world, in the order of the models; false: there are no more. */

@@ -21,13 +21,6 @@ static struct vec3 in_axes(struct quat frame, struct vec3 v)
 	return quat_rotate(quat_conj(frame), v);
 }
 
-static void put(struct vec3 v, double *to)
-{
-	to[0] = v.x;
-	to[1] = v.y;
-	to[2] = v.z;
-}
-
 /* --- IMU ---------------------------------------------------------------------------------------------------------- */
 
 /* v without its part along the unit vector. */
@@ -96,86 +89,82 @@ static struct vec3 rpy_of(struct quat q)
 	return (struct vec3){math_atan2(m.m[2][1], m.m[2][2]), pitch, math_atan2(m.m[1][0], m.m[0][0])};
 }
 
-void measure_imu(const struct motion *before, const struct motion *after, double step_s, struct vec3 gravity,
-	struct quat reference, double signals[9], struct quat *ret_orientation)
+struct measure_imu measure_imu(const struct motion *before, const struct motion *after, double step_s,
+	struct vec3 gravity, struct quat reference)
 {
 	struct vec3 acceleration = vec3_scale(vec3_sub(after->v, before->v), 1 / step_s);
 	struct quat orientation = quat_unit(quat_mul(quat_conj(reference), after->pose.q));
-	put(in_axes(after->pose.q, after->w), signals + SDF_IMU_ANGULAR_VELOCITY);
-	put(in_axes(after->pose.q, vec3_sub(acceleration, gravity)), signals + SDF_IMU_LINEAR_ACCELERATION);
-	put(rpy_of(orientation), signals + SDF_IMU_ORIENTATION);
-	*ret_orientation = orientation;
-}
-
-struct quat measure_imu_orientation(const double signals[9])
-{
-	const double *rpy = signals + SDF_IMU_ORIENTATION;
-	return quat_from_rpy(rpy[0], rpy[1], rpy[2]);
+	return (struct measure_imu){.angular_velocity = in_axes(after->pose.q, after->w),
+		.acceleration = in_axes(after->pose.q, vec3_sub(acceleration, gravity)),
+		.rpy = rpy_of(orientation),
+		.orientation = orientation};
 }
 
 /* --- height, field and air ---------------------------------------------------------------------------------------- */
 
-void measure_altimeter(const struct motion *motion, double reference_m, double signals[2])
+struct troupe_altimeter_reading measure_altimeter(const struct motion *motion, double first_m)
 {
-	signals[SDF_ALTITUDE] = motion->pose.p.z - reference_m;
-	signals[SDF_CLIMB] = motion->v.z;
+	return (struct troupe_altimeter_reading){
+		.height_m = motion->pose.p.z - first_m, .climb_m_s = motion->v.z, .first_m = first_m};
 }
 
-void measure_magnetometer(const struct motion *motion, struct vec3 field, double signals[3])
+struct troupe_magnetometer_reading measure_magnetometer(const struct motion *motion, struct vec3 field)
 {
-	put(in_axes(motion->pose.q, field), signals);
+	return (struct troupe_magnetometer_reading){in_axes(motion->pose.q, field)};
 }
 
-void measure_air_pressure(const struct motion *motion, const struct sdf_air *air, double origin_m, double signals[1])
+double measure_air_pressure(const struct motion *motion, const struct sdf_air *air, double origin_m)
 {
-	signals[0] = earth_air(air, origin_m + motion->pose.p.z).pressure_Pa;
+	return earth_air(air, origin_m + motion->pose.p.z).pressure_Pa;
 }
 
-void measure_air_speed(const struct motion *motion, const struct sdf_air *air, double origin_m, double signals[1],
-	double *ret_temperature_K)
+struct troupe_air_speed_reading measure_air_speed(
+	const struct motion *motion, const struct sdf_air *air, double origin_m)
 {
 	struct earth_air here = earth_air(air, origin_m + motion->pose.p.z);
 	double speed = in_axes(motion->pose.q, motion->v).x;
-	signals[0] = here.density_kg_m3 / 2 * speed * fabs(speed);
-	*ret_temperature_K = here.temperature_K;
+	return (struct troupe_air_speed_reading){
+		.pressure_Pa = here.density_kg_m3 / 2 * speed * fabs(speed), .temperature_K = here.temperature_K};
 }
 
 /* --- navsat ------------------------------------------------------------------------------------------------------- */
 
-void measure_navsat(const struct earth *earth, const struct motion *motion, double numbers[NAVSAT_NUMBERS])
+struct troupe_navsat_reading measure_navsat(const struct earth *earth, const struct motion *motion)
 {
 	struct earth_place place = earth_place(earth, motion->pose.p);
-	numbers[NAVSAT_LATITUDE] = place.latitude_deg;
-	numbers[NAVSAT_LONGITUDE] = place.longitude_deg;
-	numbers[NAVSAT_ALTITUDE] = place.altitude_m;
-	put(earth_velocity(earth, motion->v), numbers + NAVSAT_EAST);
+	return (struct troupe_navsat_reading){
+		place.latitude_deg, place.longitude_deg, place.altitude_m, earth_velocity(earth, motion->v)};
 }
 
 void measure_navsat_noise(const struct earth *earth, const struct sdf_signal signals[4],
-	const uint64_t keys[NAVSAT_NUMBERS], const struct noise_sample *sample, struct noise_cache *caches,
-	double numbers[NAVSAT_NUMBERS])
+	const uint64_t keys[MEASURE_NAVSAT_NUMBERS], const struct noise_sample *sample, struct noise_cache *caches,
+	struct troupe_navsat_reading *reading)
 {
-	static const uint32_t signal_of[NAVSAT_NUMBERS] = {SDF_NAVSAT_POSITION, SDF_NAVSAT_POSITION,
-		SDF_NAVSAT_POSITION + 1, SDF_NAVSAT_VELOCITY, SDF_NAVSAT_VELOCITY, SDF_NAVSAT_VELOCITY + 1};
-	double metres[NAVSAT_NUMBERS] = {1, 1, 1, 1, 1, 1}; /* of one unit of each number */
-	const struct earth_place place = {
-		numbers[NAVSAT_LATITUDE], numbers[NAVSAT_LONGITUDE], numbers[NAVSAT_ALTITUDE]};
-	earth_degree(earth, place, &metres[NAVSAT_LATITUDE], &metres[NAVSAT_LONGITUDE]);
-	for (uint32_t i = 0; i < NAVSAT_NUMBERS; i++)
-		if (noise_matters(&signals[signal_of[i]]) && metres[i] > 0)
-			numbers[i] = noise_apply(&signals[signal_of[i]], keys[i], sample, caches ? &caches[i] : NULL,
-					     numbers[i] * metres[i]) /
-				     metres[i];
-	if (fabs(numbers[NAVSAT_LATITUDE]) > 90)
-		numbers[NAVSAT_LATITUDE] = copysign(90, numbers[NAVSAT_LATITUDE]);
-	if (fabs(numbers[NAVSAT_LONGITUDE]) > 180)
-		numbers[NAVSAT_LONGITUDE] = remainder(numbers[NAVSAT_LONGITUDE], 360);
+	const struct {
+		double *number;
+		uint32_t signal;
+	} noisy[MEASURE_NAVSAT_NUMBERS] = {{&reading->latitude_deg, SDF_NAVSAT_POSITION},
+		{&reading->longitude_deg, SDF_NAVSAT_POSITION}, {&reading->altitude_m, SDF_NAVSAT_POSITION + 1},
+		{&reading->velocity_m_s.x, SDF_NAVSAT_VELOCITY}, {&reading->velocity_m_s.y, SDF_NAVSAT_VELOCITY},
+		{&reading->velocity_m_s.z, SDF_NAVSAT_VELOCITY + 1}};
+	double metres[MEASURE_NAVSAT_NUMBERS] = {1, 1, 1, 1, 1, 1}; /* of one unit of each number */
+	const struct earth_place place = {reading->latitude_deg, reading->longitude_deg, reading->altitude_m};
+	earth_degree(earth, place, &metres[0], &metres[1]);
+	for (uint32_t i = 0; i < MEASURE_NAVSAT_NUMBERS; i++)
+		if (noise_matters(&signals[noisy[i].signal]) && metres[i] > 0)
+			*noisy[i].number = noise_apply(&signals[noisy[i].signal], keys[i], sample,
+						   caches ? &caches[i] : NULL, *noisy[i].number * metres[i]) /
+					   metres[i];
+	if (fabs(reading->latitude_deg) > 90)
+		reading->latitude_deg = copysign(90, reading->latitude_deg);
+	if (fabs(reading->longitude_deg) > 180)
+		reading->longitude_deg = remainder(reading->longitude_deg, 360);
 }
 
 /* --- forces ------------------------------------------------------------------------------------------------------- */
 
-void measure_force_torque(const struct sdf_force_torque *sdf, struct troupe_wrench on_child, struct vec3 point,
-	const struct pose *sensor, struct quat child, struct quat parent, double signals[6])
+struct troupe_wrench measure_force_torque(const struct sdf_force_torque *sdf, struct troupe_wrench on_child,
+	struct vec3 point, const struct pose *sensor, struct quat child, struct quat parent)
 {
 	struct quat axes = sdf->frame == SDF_WRENCH_CHILD    ? child
 			   : sdf->frame == SDF_WRENCH_PARENT ? parent
@@ -183,6 +172,6 @@ void measure_force_torque(const struct sdf_force_torque *sdf, struct troupe_wren
 	double sign = sdf->parent_to_child ? 1 : -1;
 	struct vec3 arm = vec3_sub(point, sensor->p);
 	struct vec3 torque = vec3_add(on_child.torque, vec3_cross(arm, on_child.force));
-	put(in_axes(axes, vec3_scale(on_child.force, sign)), signals + SDF_FORCE);
-	put(in_axes(axes, vec3_scale(torque, sign)), signals + SDF_TORQUE);
+	return (struct troupe_wrench){
+		in_axes(axes, vec3_scale(on_child.force, sign)), in_axes(axes, vec3_scale(torque, sign))};
 }

@@ -1,22 +1,12 @@
 /* Readings: what sensors measured in one step, as one list and one block of bytes behind it.
  *
- * The bytes of a reading are doubles, and after them, for pictures, the picture. Their meaning, by kind:
- *   SDF_IMU           whether it has an orientation; orientation w x y z; angular velocity x y z, rad/s;
- *                     acceleration x y z, m/s2
- *   SDF_MAGNETOMETER  field x y z, T
- *   SDF_ALTIMETER     height above the model's first place m, climb m/s, height of that place m
- *   SDF_AIR_PRESSURE  pressure Pa, variance of its noise
- *   SDF_AIR_SPEED     difference of pressure Pa, temperature K
- *   SDF_CONTACT       a struct reading_contact for each contact of its collisions
- *   SDF_FORCE_TORQUE  force x y z N, torque x y z N m
- *   SDF_LIDAR, SDF_GPU_LIDAR: struct reading_scan, then the range of each ray in m (-INFINITY: closer than the
- *                     minimum, INFINITY: nothing is in range), then the laser_retro of what each ray hit
- *   SDF_LOGICAL_CAMERA struct pose of the camera in the world, then for each model that it sees: its id, and its
- *                     struct pose in the camera
- *   SDF_BOUNDINGBOX_CAMERA struct reading_picture, then a struct reading_box for each model
- *   other cameras     struct reading_picture, then the depth of each pixel (floats), its colour (3 bytes), its
- *                     label and its instance (32 bits each), as far as the kind has these; see picture.h
- *   SDF_NAVSAT        latitude deg, longitude deg, altitude m, velocity east north up m/s
+ * The bytes of a reading are doubles, and after them, for pictures, the picture. Which struct they are, by kind:
+ *   SDF_IMU ... SDF_LIDAR   that of the kind in troupe/reading.h
+ *   SDF_CONTACT             a struct reading_contact for each contact of its collisions
+ *   SDF_LOGICAL_CAMERA      struct pose of the camera in the world, then a struct reading_model for each model
+ *   SDF_BOUNDINGBOX_CAMERA  struct reading_picture, then a struct reading_box for each model
+ *   other cameras           struct reading_picture, then the depth of each pixel (floats), its colour (3 bytes), its
+ *                           label and its instance (32 bits each), as far as the kind has these; see picture.h
  *
  * The digest of a list is the sum, mod 2^64, of a hash of each reading: it does not depend on their order, so it is the
  * same however sensors are distributed, and digests of parts of a run add up to that of the run. */
@@ -25,15 +15,10 @@
 
 #include "sensor/sensor.h"
 
-struct reading_scan { /* rays: from the lowest row up, in a row from the lowest angle; see scan.h */
-	double columns, rows;
-	double min_rad, step_rad, row_min_rad, row_step_rad;
-	double min_m, max_m;
-	struct pose sensor; /* in the world */
-};
+#include <troupe/reading.h>
 
 struct reading_picture {
-	double width, height, parts; /* parts: bits SENSOR_DEPTH ... */
+	double width, height, parts;           /* parts: bits SENSOR_DEPTH ... */
 	struct picture_pinhole hole;           /* of a wide lens: its focal length on the axis */
 	double p_fx, p_fy, p_cx, p_cy, tx, ty; /* of the projection */
 	double by_instance;                    /* segments: 1: pixels say which model of its label it is */
@@ -86,6 +71,9 @@ static inline const double *readings_numbers(const struct readings *readings, co
 {
 	return readings->numbers.at + reading->first;
 }
+
+/* The same as the struct of the reading's kind. */
+#define READINGS_AS(type, numbers) ((const struct type *)(const void *)(numbers))
 
 /* Appends the readings of another list. */
 void readings_append(struct readings *to, const struct readings *from);

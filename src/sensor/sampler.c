@@ -51,16 +51,18 @@ static void add_noise(const struct sample *sample, uint32_t count, double *value
 			&settings->signals[i], key_of(sample, i), &sample->noise, cache_of(sample, i), values[i]);
 }
 
-static double *add(const struct sample *sample, uint32_t count)
+static void *add(const struct sample *sample, size_t bytes)
 {
 	uint64_t id = sample->from->scene->models[sample->sensor->model].id;
-	return readings_add(sample->readings, sample->sensor, id, sample->from->time_ns, count * sizeof(double));
+	return readings_add(sample->readings, sample->sensor, id, sample->from->time_ns, bytes);
 }
 
-static void put_vec3(double *to, struct vec3 v)
-{
-	to[0] = v.x, to[1] = v.y, to[2] = v.z;
-}
+/* A reading that is a struct of doubles, of which the first `signals` are the sensor's signals, in their order. */
+#define SAMPLER_ADD(sample, signals, reading)                                                                          \
+	({                                                                                                             \
+		add_noise(sample, signals, (double *)&(reading));                                                      \
+		memcpy(add(sample, sizeof(reading)), &(reading), sizeof(reading));                                     \
+	})
 
 /* --- kinds -------------------------------------------------------------------------------------------------------- */
 
@@ -68,80 +70,64 @@ static void read_imu(const struct sample *sample)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sdf_settings *settings = sensor->sdf->settings;
-	double signals[9];
-	struct quat q;
-	measure_imu(&sample->before, &sample->after, sample->from->dt, sample->from->scene->gravity, sensor->reference,
-		signals, &q);
+	struct measure_imu imu = measure_imu(
+		&sample->before, &sample->after, sample->from->dt, sample->from->scene->gravity, sensor->reference);
 	bool turned = false;
 	for (uint32_t i = SDF_IMU_ORIENTATION; i < settings->signal_count; i++)
 		turned |= noise_matters(&settings->signals[i]);
-	add_noise(sample, 9, signals);
-	q = turned ? measure_imu_orientation(signals) : q;
-	double *n = add(sample, 11);
-	n[0] = settings->imu->orientation;
+	add_noise(sample, offsetof(struct measure_imu, orientation) / sizeof(double), (double *)&imu);
+	if (turned)
+		imu.orientation = quat_from_rpy(imu.rpy.x, imu.rpy.y, imu.rpy.z);
+	struct troupe_imu_reading *reading = add(sample, sizeof *reading);
+	reading->oriented = settings->imu->orientation;
 	if (settings->imu->orientation)
-		n[1] = q.w, n[2] = q.x, n[3] = q.y, n[4] = q.z;
-	for (uint32_t i = 0; i < 6; i++)
-		n[5 + i] = signals[i];
+		reading->orientation = imu.orientation;
+	reading->angular_velocity = imu.angular_velocity;
+	reading->acceleration = imu.acceleration;
 }
 
 static void read_altimeter(const struct sample *sample)
 {
-	double signals[2];
-	measure_altimeter(&sample->after, sample->sensor->first.p.z, signals);
-	add_noise(sample, 2, signals);
-	double *n = add(sample, 3);
-	n[0] = signals[0];
-	n[1] = signals[1];
-	n[2] = sample->sensor->first.p.z;
+	struct troupe_altimeter_reading reading = measure_altimeter(&sample->after, sample->sensor->first.p.z);
+	SAMPLER_ADD(sample, 2, reading);
 }
 
 static void read_magnetometer(const struct sample *sample)
 {
-	double signals[3];
-	measure_magnetometer(&sample->after, sample->sensor->surroundings->magnetic_field, signals);
-	add_noise(sample, 3, signals);
-	put_vec3(add(sample, 3), vec3_from(signals));
+	struct troupe_magnetometer_reading reading =
+		measure_magnetometer(&sample->after, sample->sensor->surroundings->magnetic_field);
+	SAMPLER_ADD(sample, 3, reading);
 }
 
 static void read_air_pressure(const struct sample *sample)
 {
 	const struct sdf_settings *settings = sample->sensor->sdf->settings;
-	double signals[1], stddev = settings->signal_count ? settings->signals[0].noise.stddev : 0;
+	double stddev = settings->signal_count ? settings->signals[0].noise.stddev : 0;
 	double own_m = *settings->reference_altitude_m;
-	measure_air_pressure(&sample->after, &sample->sensor->surroundings->air,
-		own_m != 0 ? own_m : sample->sensor->earth->elevation_m, signals);
-	add_noise(sample, 1, signals);
-	double *n = add(sample, 2);
-	n[0] = signals[0];
-	n[1] = stddev * stddev;
+	struct troupe_air_pressure_reading reading = {.variance = stddev * stddev};
+	reading.pressure_Pa = measure_air_pressure(&sample->after, &sample->sensor->surroundings->air,
+		own_m != 0 ? own_m : sample->sensor->earth->elevation_m);
+	SAMPLER_ADD(sample, 1, reading);
 }
 
 static void read_air_speed(const struct sample *sample)
 {
-	double signals[1], temperature_K;
-	measure_air_speed(&sample->after, &sample->sensor->surroundings->air, sample->sensor->earth->elevation_m,
-		signals, &temperature_K);
-	add_noise(sample, 1, signals);
-	double *n = add(sample, 2);
-	n[0] = signals[0];
-	n[1] = temperature_K;
+	struct troupe_air_speed_reading reading = measure_air_speed(
+		&sample->after, &sample->sensor->surroundings->air, sample->sensor->earth->elevation_m);
+	SAMPLER_ADD(sample, 1, reading);
 }
 
 static void read_navsat(const struct sample *sample)
 {
 	const struct sdf_settings *settings = sample->sensor->sdf->settings;
 	struct earth earth = earth_of(sample->sensor->earth);
-	double numbers[NAVSAT_NUMBERS];
-	uint64_t keys[NAVSAT_NUMBERS];
-	measure_navsat(&earth, &sample->after, numbers);
-	for (uint32_t i = 0; i < NAVSAT_NUMBERS; i++)
+	struct troupe_navsat_reading reading = measure_navsat(&earth, &sample->after);
+	uint64_t keys[MEASURE_NAVSAT_NUMBERS];
+	for (uint32_t i = 0; i < MEASURE_NAVSAT_NUMBERS; i++)
 		keys[i] = key_of(sample, i);
 	if (settings->signal_count >= 4)
-		measure_navsat_noise(&earth, settings->signals, keys, &sample->noise, sample->sensor->caches, numbers);
-	double *n = add(sample, NAVSAT_NUMBERS);
-	for (uint32_t i = 0; i < NAVSAT_NUMBERS; i++)
-		n[i] = numbers[i];
+		measure_navsat_noise(&earth, settings->signals, keys, &sample->noise, sample->sensor->caches, &reading);
+	SAMPLER_ADD(sample, 0, reading);
 }
 
 /* The rotation of a link of the model, by its index in the file. */
@@ -175,22 +161,18 @@ static void read_force_torque(const struct sample *sample)
 	const struct scene_joint *joint = &sample->from->scene->joints[sensor->joint];
 	const struct reaction *reaction = &sample->from->reactions[sensor->joint];
 	struct pose pose = pose_on_child(sample, joint);
-	double signals[6];
-	measure_force_torque(sensor->sdf->settings->force_torque,
+	struct troupe_force_torque_reading reading = {measure_force_torque(sensor->sdf->settings->force_torque,
 		(struct troupe_wrench){reaction->force, reaction->torque},
 		scene_axis_anchor(sample->from->state, joint, false), &pose, rotation_of(sample, joint->sdf->child),
-		rotation_of(sample, joint->sdf->parent), signals);
-	add_noise(sample, 6, signals);
-	double *n = add(sample, 6);
-	for (uint32_t i = 0; i < 6; i++)
-		n[i] = signals[i];
+		rotation_of(sample, joint->sdf->parent))};
+	SAMPLER_ADD(sample, 6, reading);
 }
 
 /* Fills in what the file says of the scan: everything except the sensor's pose. */
-static struct reading_scan scan_head(const struct scan_layout *layout, const struct sdf_signal *range)
+static struct troupe_scan_reading scan_head(const struct scan_layout *layout, const struct sdf_signal *range)
 {
 	const struct scan_axis *columns = &layout->columns, *rows = &layout->rows;
-	return (struct reading_scan){.columns = columns->count,
+	return (struct troupe_scan_reading){.columns = columns->count,
 		.rows = rows->count,
 		.min_rad = columns->min_rad,
 		.step_rad = columns->step_rad,
@@ -204,12 +186,10 @@ static double *begin_scan(const struct sample *sample)
 {
 	const struct sensor *sensor = sample->sensor;
 	const struct sensor_scan *scan = &sample->from->sensors->scans.at[sensor->scan];
-	uint32_t head = sizeof(struct reading_scan) / sizeof(double);
-	double *n = add(sample, head + 2 * scan_count(&scan->layout));
-	struct reading_scan *out = (struct reading_scan *)(void *)n;
+	struct troupe_scan_reading *out = add(sample, sizeof *out + 2 * sizeof(double) * scan_count(&scan->layout));
 	*out = scan_head(&scan->layout, &sensor->sdf->settings->signals[0]);
-	out->sensor = sample->after.pose;
-	return n;
+	out->sensor = pose_flat(sample->after.pose);
+	return &out->columns;
 }
 
 static void fill_scan(const struct sample *sample, double *numbers, uint32_t first, uint32_t count)
@@ -217,7 +197,7 @@ static void fill_scan(const struct sample *sample, double *numbers, uint32_t fir
 	const struct sensor *sensor = sample->sensor;
 	const struct sdf_signal *signal = &sensor->sdf->settings->signals[0];
 	const struct sensor_scan *scan = &sample->from->sensors->scans.at[sensor->scan];
-	double *ranges = numbers + sizeof(struct reading_scan) / sizeof(double) + first;
+	double *ranges = numbers + sizeof(struct troupe_scan_reading) / sizeof(double) + first;
 	scan_measure(sample->from->sensors->rays, scan->directions + first, count, sample->after.pose, signal,
 		sensor->sdf->settings->lidar->visibility_mask, ranges, ranges + scan_count(&scan->layout));
 	if (noise_matters(signal))
@@ -267,9 +247,7 @@ static double *begin_picture(const struct sample *sample)
 {
 	const struct reading_picture head = picture_head(sample->sensor);
 	size_t bytes = picture_bytes((uint32_t)head.parts, (size_t)head.width * (size_t)head.height);
-	double *n = add(sample, (uint32_t)(bytes / sizeof(double)));
-	memcpy(n, &head, sizeof head);
-	return n;
+	return memcpy(add(sample, bytes), &head, sizeof head);
 }
 
 static void fill_colour(const struct sample *sample, float *colour, uint32_t first, uint32_t count, unsigned char *to)
@@ -327,9 +305,9 @@ static void read_boxes(const struct sample *sample)
 		picture_full_boxes(sensors->rays, camera, eye, boxes, count);
 	if (camera->boxes == SDF_BOX_3D)
 		picture_solids(sensors->rays, eye, boxes, count, solids);
-	double *n = add(sample, (uint32_t)((sizeof head + count * sizeof(struct reading_box)) / sizeof(double)));
-	memcpy(n, &head, sizeof head);
-	struct reading_box *to = (struct reading_box *)(void *)((char *)n + sizeof head);
+	struct reading_picture *first = add(sample, sizeof head + count * sizeof(struct reading_box));
+	*first = head;
+	struct reading_box *to = (struct reading_box *)(void *)(first + 1);
 	for (uint32_t i = 0; i < count; i++) {
 		to[i] = (struct reading_box){.label = boxes[i].label};
 		if (head.solid != 0)
@@ -357,10 +335,10 @@ static void read_logical_camera(const struct sample *sample)
 		if (picture_frustum_holds(camera, eye, pose.p))
 			vec_push(&seen, (struct reading_model){(double)model->id, pose_mul(pose_inverse(eye), pose)});
 	}
-	double *n = add(sample, (uint32_t)((sizeof eye + seen.count * sizeof *seen.at) / sizeof(double)));
-	memcpy(n, &eye, sizeof eye);
+	struct pose *first = add(sample, sizeof eye + seen.count * sizeof *seen.at);
+	*first = eye;
 	if (seen.count)
-		memcpy((char *)n + sizeof eye, seen.at, seen.count * sizeof *seen.at);
+		memcpy(first + 1, seen.at, seen.count * sizeof *seen.at);
 	vec_free(&seen);
 }
 
@@ -388,9 +366,9 @@ static void read_contact(const struct sample *sample)
 			vec_push(&found, (struct reading_contact){{note->geoms[0], note->geoms[1]}, note->position,
 						 note->normal, note->depth, note->force});
 	}
-	double *n = add(sample, found.count * (uint32_t)(sizeof *found.at / sizeof(double)));
+	void *to = add(sample, found.count * sizeof *found.at);
 	if (found.count)
-		memcpy(n, found.at, found.count * sizeof *found.at);
+		memcpy(to, found.at, found.count * sizeof *found.at);
 	vec_free(&found);
 }
 
@@ -398,17 +376,17 @@ static void read_contact(const struct sample *sample)
  * parts of a reading may be filled by several threads. */
 static const struct {
 	void (*read)(const struct sample *sample);
-	uint32_t numbers;
+	size_t bytes; /* of a reading that is one struct */
 	double *(*begin)(const struct sample *sample);
 	void (*fill)(const struct sample *sample, double *numbers, uint32_t first, uint32_t count);
 } kinds[] = {
-	[SDF_IMU] = {read_imu, 11},
-	[SDF_FORCE_TORQUE] = {read_force_torque, 6},
-	[SDF_ALTIMETER] = {read_altimeter, 3},
-	[SDF_MAGNETOMETER] = {read_magnetometer, 3},
-	[SDF_AIR_PRESSURE] = {read_air_pressure, 2},
-	[SDF_AIR_SPEED] = {read_air_speed, 2},
-	[SDF_NAVSAT] = {read_navsat, NAVSAT_NUMBERS},
+	[SDF_IMU] = {read_imu, sizeof(struct troupe_imu_reading)},
+	[SDF_FORCE_TORQUE] = {read_force_torque, sizeof(struct troupe_force_torque_reading)},
+	[SDF_ALTIMETER] = {read_altimeter, sizeof(struct troupe_altimeter_reading)},
+	[SDF_MAGNETOMETER] = {read_magnetometer, sizeof(struct troupe_magnetometer_reading)},
+	[SDF_AIR_PRESSURE] = {read_air_pressure, sizeof(struct troupe_air_pressure_reading)},
+	[SDF_AIR_SPEED] = {read_air_speed, sizeof(struct troupe_air_speed_reading)},
+	[SDF_NAVSAT] = {read_navsat, sizeof(struct troupe_navsat_reading)},
 	[SDF_LIDAR] = {.begin = begin_scan, .fill = fill_scan},
 	[SDF_GPU_LIDAR] = {.begin = begin_scan, .fill = fill_scan},
 	[SDF_CAMERA] = {.begin = begin_picture, .fill = fill_picture},
@@ -449,12 +427,12 @@ bool sampler_may_have(const struct sensor *sensor, size_t bytes)
 		return is_list(bytes, sizeof(struct reading_picture), sizeof(struct reading_box), BOXES_MAX);
 	if (is_lidar(sensor)) {
 		struct scan_layout layout = scan_layout(settings->lidar);
-		expected = sizeof(struct reading_scan) + 2 * sizeof(double) * scan_count(&layout);
+		expected = sizeof(struct troupe_scan_reading) + 2 * sizeof(double) * scan_count(&layout);
 	} else if (is_camera(sensor))
 		expected = picture_bytes(sensor_kind_of(sensor->sdf->kind)->picture,
 			(size_t)settings->cameras->width * settings->cameras->height);
 	else
-		expected = kinds[kind].numbers * sizeof(double);
+		expected = kinds[kind].bytes;
 	return expected && bytes == expected;
 }
 
@@ -462,8 +440,8 @@ bool sampler_has_shape(const struct sensor *sensor, const double *numbers)
 {
 	if (is_lidar(sensor)) {
 		struct scan_layout layout = scan_layout(sensor->sdf->settings->lidar);
-		struct reading_scan head = scan_head(&layout, &sensor->sdf->settings->signals[0]);
-		return !memcmp(numbers, &head, offsetof(struct reading_scan, sensor));
+		struct troupe_scan_reading head = scan_head(&layout, &sensor->sdf->settings->signals[0]);
+		return !memcmp(numbers, &head, offsetof(struct troupe_scan_reading, sensor));
 	}
 	if (is_camera(sensor)) {
 		struct reading_picture head = picture_head(sensor);

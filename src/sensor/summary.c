@@ -7,7 +7,7 @@
 
 static double least_range(const double *numbers)
 {
-	const struct reading_scan *scan = (const struct reading_scan *)(const void *)numbers;
+	const struct troupe_scan_reading *scan = READINGS_AS(troupe_scan_reading, numbers);
 	const double *ranges = (const double *)(const void *)(scan + 1);
 	size_t count = (size_t)scan->columns * (size_t)scan->rows;
 	double least = INFINITY;
@@ -19,21 +19,20 @@ static double least_range(const double *numbers)
 
 static void sum_up_contacts(const double *numbers, size_t bytes, double summary[2])
 {
-	const struct reading_contact *contacts = (const struct reading_contact *)(const void *)numbers;
+	const struct reading_contact *contacts = READINGS_AS(reading_contact, numbers);
 	size_t count = bytes / sizeof *contacts;
 	summary[0] = (double)count;
 	for (size_t i = 0; i < count; i++)
 		summary[1] = fmax(summary[1], contacts[i].depth);
 }
 
-/* The columns are the first numbers of the reading; of an IMU those behind the first, which says whether it has an
- * orientation. */
+/* The columns are the first numbers of the reading; of an IMU those from its orientation on. */
 static void copy(enum sdf_sensor_kind kind, const double *numbers, double summary[SENSOR_KIND_COLUMNS_MAX])
 {
-	const double *from = kind == SDF_IMU ? numbers + 1 : numbers;
-	memcpy(summary, from, sensor_kind_column_count(kind) * sizeof *summary);
-	for (int i = 0; i < 4 && kind == SDF_IMU && numbers[0] == 0; i++)
-		summary[i] = NAN;
+	const struct troupe_imu_reading *imu = kind == SDF_IMU ? READINGS_AS(troupe_imu_reading, numbers) : NULL;
+	memcpy(summary, imu ? &imu->orientation.w : numbers, sensor_kind_column_count(kind) * sizeof *summary);
+	if (imu && imu->oriented == 0)
+		quat_store((struct quat){NAN, NAN, NAN, NAN}, summary);
 }
 
 void summary_make(

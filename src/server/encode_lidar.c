@@ -9,15 +9,14 @@
 
 bool encode_sensor_scan(const struct sensor_source *source, struct text *out)
 {
-	const struct reading_scan *scan = (const struct reading_scan *)(const void *)source->numbers;
-	const struct troupe_pose pose = pose_flat(scan->sensor);
+	const struct troupe_scan_reading *scan = READINGS_AS(troupe_scan_reading, source->numbers);
 	Gz__Msgs__LaserScan message = GZ__MSGS__LASER_SCAN__INIT;
 	uint32_t count = (uint32_t)(scan->columns * scan->rows);
 	double *numbers = arena_array(source->arena, double, 2 * (size_t)count);
 	memcpy(numbers, scan + 1, 2 * (size_t)count * sizeof *numbers);
 	message.header = encode_sensor_header(source);
 	message.frame = encode_text(source->row->frame);
-	message.world_pose = encode_pose(source->arena, &pose, NULL, 0);
+	message.world_pose = encode_pose(source->arena, &scan->sensor, NULL, 0);
 	message.angle_min = scan->min_rad;
 	message.angle_max = scan->min_rad + (scan->columns - 1) * scan->step_rad;
 	message.angle_step = scan->step_rad;
@@ -40,7 +39,7 @@ struct cloud_point { /* as Gazebo packs it: x, y, z, and behind a gap intensity 
 	uint16_t gaps[5];
 };
 
-static void fill_points(const struct reading_scan *scan, struct cloud_point *points)
+static void fill_points(const struct troupe_scan_reading *scan, struct cloud_point *points)
 {
 	const double *ranges = (const double *)(const void *)(scan + 1);
 	uint32_t columns = (uint32_t)scan->columns, rows = (uint32_t)scan->rows;
@@ -59,7 +58,7 @@ static void fill_points(const struct reading_scan *scan, struct cloud_point *poi
 
 bool encode_sensor_points(const struct sensor_source *source, struct text *out)
 {
-	const struct reading_scan *scan = (const struct reading_scan *)(const void *)source->numbers;
+	const struct troupe_scan_reading *scan = READINGS_AS(troupe_scan_reading, source->numbers);
 	Gz__Msgs__PointCloudPacked message = GZ__MSGS__POINT_CLOUD_PACKED__INIT;
 	uint32_t columns = (uint32_t)scan->columns, rows = (uint32_t)scan->rows;
 	struct cloud_point *points = arena_array(source->arena, struct cloud_point, (size_t)columns * rows);

@@ -14,82 +14,83 @@ Gz__Msgs__Header *encode_sensor_header(const struct sensor_source *source)
 	return out;
 }
 
-static Gz__Msgs__Vector3d *vec3_at(const struct sensor_source *source, uint32_t at)
-{
-	const double *n = source->numbers + at;
-	return encode_vec3(source->arena, (struct troupe_vec3){n[0], n[1], n[2]});
-}
-
 bool encode_sensor_imu(const struct sensor_source *source, struct text *out)
 {
+	const struct troupe_imu_reading *reading = READINGS_AS(troupe_imu_reading, source->numbers);
 	Gz__Msgs__IMU message = GZ__MSGS__IMU__INIT;
 	Gz__Msgs__Quaternion q = GZ__MSGS__QUATERNION__INIT;
-	const double *n = source->numbers;
-	q.w = n[1], q.x = n[2], q.y = n[3], q.z = n[4];
+	q.w = reading->orientation.w, q.x = reading->orientation.x;
+	q.y = reading->orientation.y, q.z = reading->orientation.z;
 	message.header = encode_sensor_header(source);
 	message.entity_name = encode_text(source->row->only);
-	message.orientation = n[0] != 0 ? &q : NULL;
-	message.angular_velocity = vec3_at(source, 5);
-	message.linear_acceleration = vec3_at(source, 8);
+	message.orientation = reading->oriented != 0 ? &q : NULL;
+	message.angular_velocity = encode_vec3(source->arena, reading->angular_velocity);
+	message.linear_acceleration = encode_vec3(source->arena, reading->acceleration);
 	return encode_end(&message.base, source->arena, out);
 }
 
 bool encode_sensor_magnetometer(const struct sensor_source *source, struct text *out)
 {
+	const struct troupe_magnetometer_reading *reading = READINGS_AS(troupe_magnetometer_reading, source->numbers);
 	Gz__Msgs__Magnetometer message = GZ__MSGS__MAGNETOMETER__INIT;
 	message.header = encode_sensor_header(source);
-	message.field_tesla = vec3_at(source, 0);
+	message.field_tesla = encode_vec3(source->arena, reading->field);
 	return encode_end(&message.base, source->arena, out);
 }
 
 bool encode_sensor_altimeter(const struct sensor_source *source, struct text *out)
 {
+	const struct troupe_altimeter_reading *reading = READINGS_AS(troupe_altimeter_reading, source->numbers);
 	Gz__Msgs__Altimeter message = GZ__MSGS__ALTIMETER__INIT;
 	message.header = encode_sensor_header(source);
-	message.vertical_position = source->numbers[0];
-	message.vertical_velocity = source->numbers[1];
-	message.vertical_reference = source->numbers[2];
+	message.vertical_position = reading->height_m;
+	message.vertical_velocity = reading->climb_m_s;
+	message.vertical_reference = reading->first_m;
 	return encode_end(&message.base, source->arena, out);
 }
 
 bool encode_sensor_air_pressure(const struct sensor_source *source, struct text *out)
 {
+	const struct troupe_air_pressure_reading *reading = READINGS_AS(troupe_air_pressure_reading, source->numbers);
 	Gz__Msgs__FluidPressure message = GZ__MSGS__FLUID_PRESSURE__INIT;
 	message.header = encode_sensor_header(source);
-	message.pressure = source->numbers[0];
-	message.variance = source->numbers[1];
+	message.pressure = reading->pressure_Pa;
+	message.variance = reading->variance;
 	return encode_end(&message.base, source->arena, out);
 }
 
 bool encode_sensor_air_speed(const struct sensor_source *source, struct text *out)
 {
+	const struct troupe_air_speed_reading *reading = READINGS_AS(troupe_air_speed_reading, source->numbers);
 	Gz__Msgs__AirSpeed message = GZ__MSGS__AIR_SPEED__INIT;
 	message.header = encode_sensor_header(source);
-	message.diff_pressure = source->numbers[0];
-	message.temperature = source->numbers[1];
+	message.diff_pressure = reading->pressure_Pa;
+	message.temperature = reading->temperature_K;
 	return encode_end(&message.base, source->arena, out);
 }
 
 bool encode_sensor_navsat(const struct sensor_source *source, struct text *out)
 {
+	const struct troupe_navsat_reading *reading = READINGS_AS(troupe_navsat_reading, source->numbers);
 	Gz__Msgs__NavSat message = GZ__MSGS__NAV_SAT__INIT;
 	message.header = encode_sensor_header(source);
-	message.latitude_deg = source->numbers[0];
-	message.longitude_deg = source->numbers[1];
-	message.altitude = source->numbers[2];
-	message.velocity_east = source->numbers[3];
-	message.velocity_north = source->numbers[4];
-	message.velocity_up = source->numbers[5];
+	message.latitude_deg = reading->latitude_deg;
+	message.longitude_deg = reading->longitude_deg;
+	message.altitude = reading->altitude_m;
+	message.velocity_east = reading->velocity_m_s.x;
+	message.velocity_north = reading->velocity_m_s.y;
+	message.velocity_up = reading->velocity_m_s.z;
 	message.frame_id = encode_text(source->row->frame);
 	return encode_end(&message.base, source->arena, out);
 }
 
 bool encode_sensor_force_torque(const struct sensor_source *source, struct text *out)
 {
+	const struct troupe_force_torque_reading *reading = READINGS_AS(troupe_force_torque_reading, source->numbers);
 	Gz__Msgs__Wrench message = GZ__MSGS__WRENCH__INIT;
 	message.header = encode_sensor_header(source);
-	message.force = vec3_at(source, 0);
-	message.torque = vec3_at(source, 3);
+	message.force = encode_vec3(source->arena, reading->wrench.force);
+	message.torque = encode_vec3(source->arena, reading->wrench.torque);
 	return encode_end(&message.base, source->arena, out);
 }
 

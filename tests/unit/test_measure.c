@@ -36,38 +36,36 @@ static struct motion still(struct quat q)
 
 /* --- IMU ---------------------------------------------------------------------------------------------------------- */
 
-static void read_imu(const struct motion *before, const struct motion *after, double step_s, double signals[9])
+static struct measure_imu read_imu(const struct motion *before, const struct motion *after, double step_s)
 {
-	struct quat orientation;
-	measure_imu(before, after, step_s, gravity, QUAT_IDENTITY, signals, &orientation);
+	return measure_imu(before, after, step_s, gravity, QUAT_IDENTITY);
 }
 
 Test(measure, at_rest_an_imu_feels_the_ground)
 {
-	double signals[9];
+	struct measure_imu imu;
 	struct motion level = still(QUAT_IDENTITY), tilted = still(quat_from_rpy(0.5, 0, 0));
 	struct motion on_its_nose = still(quat_from_rpy(0, PI / 2, 0)), turned = still(quat_from_rpy(0, 0, 2));
-	read_imu(&level, &level, 1e-3, signals);
-	near3(signals, 0, 0, 0, 0);
-	near3(signals + 3, 0, 0, 9.8, 0);
-	read_imu(&tilted, &tilted, 1e-3, signals);
-	near3(signals + 3, 0, 9.8 * sin(0.5), 9.8 * cos(0.5), 1e-12);
-	near3(signals + 6, 0.5, 0, 0, 1e-12);
-	read_imu(&on_its_nose, &on_its_nose, 1e-3, signals);
-	near3(signals + 3, -9.8, 0, 0, 1e-12);
-	near3(signals + 6, 0, PI / 2, 0, 1e-7);
-	read_imu(&turned, &turned, 1e-3, signals);
-	near3(signals + 3, 0, 0, 9.8, 1e-12);
-	near3(signals + 6, 0, 0, 2, 1e-12);
+	imu = read_imu(&level, &level, 1e-3);
+	near3(&imu.angular_velocity.x, 0, 0, 0, 0);
+	near3(&imu.acceleration.x, 0, 0, 9.8, 0);
+	imu = read_imu(&tilted, &tilted, 1e-3);
+	near3(&imu.acceleration.x, 0, 9.8 * sin(0.5), 9.8 * cos(0.5), 1e-12);
+	near3(&imu.rpy.x, 0.5, 0, 0, 1e-12);
+	imu = read_imu(&on_its_nose, &on_its_nose, 1e-3);
+	near3(&imu.acceleration.x, -9.8, 0, 0, 1e-12);
+	near3(&imu.rpy.x, 0, PI / 2, 0, 1e-7);
+	imu = read_imu(&turned, &turned, 1e-3);
+	near3(&imu.acceleration.x, 0, 0, 9.8, 1e-12);
+	near3(&imu.rpy.x, 0, 0, 2, 1e-12);
 }
 
 Test(measure, in_free_fall_an_imu_feels_nothing)
 {
-	double signals[9];
 	struct motion before = still(quat_from_rpy(0.3, 0.2, 0.1)), after = before;
 	after.v = vec3_scale(gravity, 1e-3);
-	read_imu(&before, &after, 1e-3, signals);
-	near3(signals + 3, 0, 0, 0, 1e-12);
+	struct measure_imu imu = read_imu(&before, &after, 1e-3);
+	near3(&imu.acceleration.x, 0, 0, 0, 1e-12);
 }
 
 /* 2 rad/s, 3 m from the axis: 12 m/s2 towards it, in the sensor's own axes. The sensor's x points outward, and it is
@@ -79,14 +77,14 @@ Test(measure, on_a_turntable_an_imu_feels_its_radius)
 		double angle = 0.8 * i;
 		struct body_state before = {.q = quat_from_rpy(0, 0, angle), .w = {0, 0, rate}},
 				  after = {.q = quat_from_rpy(0, 0, angle + rate * dt), .w = {0, 0, rate}};
-		double roll = i % 2 ? PI : 0, up = i % 2 ? -1 : 1, signals[9];
+		double roll = i % 2 ? PI : 0, up = i % 2 ? -1 : 1;
 		struct pose in_body = {{3, 0, 0}, quat_from_rpy(roll, 0, 0)};
 		struct motion a = measure_motion(&before, in_body), b = measure_motion(&after, in_body);
 		near(vec3_length(b.v), 6, 1e-12);
-		read_imu(&a, &b, dt, signals);
-		near3(signals, 0, 0, rate * up, 1e-12);
-		near3(signals + 3, -12, 0, 9.8 * up, 12 * rate * dt);
-		near(signals[3], -12, 1e-6);
+		struct measure_imu imu = read_imu(&a, &b, dt);
+		near3(&imu.angular_velocity.x, 0, 0, rate * up, 1e-12);
+		near3(&imu.acceleration.x, -12, 0, 9.8 * up, 12 * rate * dt);
+		near(imu.acceleration.x, -12, 1e-6);
 	}
 }
 
@@ -145,18 +143,14 @@ Test(measure, orientation_refers_to_gravity)
 Test(measure, orientation_is_that_of_the_sensor_in_its_reference)
 {
 	struct motion motion = still(quat_mul(quat_from_rpy(0, 0, PI / 4), quat_from_rpy(0, -0.2, 0)));
-	double signals[9];
-	struct quat orientation;
-	measure_imu(
-		&motion, &motion, 1, gravity, reference(SDF_IMU_NED, 0, V(1, 0, 0), gravity), signals, &orientation);
-	near(fabs(signals[6]), PI, 1e-12); /* z of the sensor is up, z of the frame down */
-	near3(signals + 6, signals[6], 0.2, PI / 4, 1e-12);
-	struct quat again = measure_imu_orientation(signals);
-	near(fabs(again.w * orientation.w + again.x * orientation.x + again.y * orientation.y +
-		     again.z * orientation.z),
-		1, 1e-12);
-	measure_imu(&motion, &motion, 1, gravity, motion.pose.q, signals, &orientation);
-	near3(signals + 6, 0, 0, 0, 1e-12);
+	struct measure_imu imu =
+		measure_imu(&motion, &motion, 1, gravity, reference(SDF_IMU_NED, 0, V(1, 0, 0), gravity));
+	near(fabs(imu.rpy.x), PI, 1e-12); /* z of the sensor is up, z of the frame down */
+	near3(&imu.rpy.x, imu.rpy.x, 0.2, PI / 4, 1e-12);
+	struct quat again = quat_from_rpy(imu.rpy.x, imu.rpy.y, imu.rpy.z), first = imu.orientation;
+	near(fabs(again.w * first.w + again.x * first.x + again.y * first.y + again.z * first.z), 1, 1e-12);
+	imu = measure_imu(&motion, &motion, 1, gravity, motion.pose.q);
+	near3(&imu.rpy.x, 0, 0, 0, 1e-12);
 }
 
 /* --- others ------------------------------------------------------------------------------------------------------- */
@@ -165,22 +159,20 @@ Test(measure, height_field_and_air)
 {
 	const struct sdf_air air = {288.15, -0.0065, 101325};
 	struct motion motion = {.pose = {{5, 6, 1000}, quat_from_rpy(0, 0, PI / 2)}, .v = {1, -30, 4}};
-	double signals[3], temperature;
-	measure_altimeter(&motion, 900, signals);
-	near(signals[SDF_ALTITUDE], 100, 0);
-	near(signals[SDF_CLIMB], 4, 0);
-	measure_magnetometer(&motion, (struct vec3){1e-5, 2e-5, -4e-5}, signals);
-	near3(signals, 2e-5, -1e-5, -4e-5, 1e-18);
-	measure_air_pressure(&motion, &air, 0, signals);
-	near(signals[0], 89876, 2);
-	measure_air_pressure(&motion, &air, 4000, signals);
-	near(signals[0], 54048, 2);
-	measure_air_speed(&motion, &air, 0, signals, &temperature); /* backwards at 30 m/s */
-	near(signals[0], -1.1117 / 2 * 900, 0.05);
-	near(temperature, 281.651, 1e-3);
-	measure_air_speed(&motion, &air, 4000, signals, &temperature);
-	near(signals[0], -0.73643 / 2 * 900, 0.05);
-	near(temperature, 255.676, 1e-3);
+	struct troupe_altimeter_reading height = measure_altimeter(&motion, 900);
+	near(height.height_m, 100, 0);
+	near(height.climb_m_s, 4, 0);
+	near(height.first_m, 900, 0);
+	struct troupe_magnetometer_reading north = measure_magnetometer(&motion, (struct vec3){1e-5, 2e-5, -4e-5});
+	near3(&north.field.x, 2e-5, -1e-5, -4e-5, 1e-18);
+	near(measure_air_pressure(&motion, &air, 0), 89876, 2);
+	near(measure_air_pressure(&motion, &air, 4000), 54048, 2);
+	struct troupe_air_speed_reading tube = measure_air_speed(&motion, &air, 0); /* backwards at 30 m/s */
+	near(tube.pressure_Pa, -1.1117 / 2 * 900, 0.05);
+	near(tube.temperature_K, 281.651, 1e-3);
+	tube = measure_air_speed(&motion, &air, 4000);
+	near(tube.pressure_Pa, -0.73643 / 2 * 900, 0.05);
+	near(tube.temperature_K, 255.676, 1e-3);
 }
 
 Test(measure, navsat)
@@ -192,37 +184,35 @@ Test(measure, navsat)
 		.elevation_m = 50,
 		.heading_deg = 90});
 	struct motion motion = {.pose = {{0, -100, 7}, QUAT_IDENTITY}, .v = {3, -4, 5}};
-	double numbers[NAVSAT_NUMBERS], plain[NAVSAT_NUMBERS];
-	measure_navsat(&earth, &motion, numbers);
-	near(numbers[NAVSAT_LATITUDE], 60, 1e-4);
-	near(numbers[NAVSAT_LONGITUDE], -179.9992, 1e-4); /* 100 m to the east, beyond the date line */
-	near(numbers[NAVSAT_ALTITUDE], 57, 1e-2);
-	near3(numbers + NAVSAT_EAST, 4, 3, 5, 1e-12);
-	memcpy(plain, numbers, sizeof plain);
+	const struct troupe_navsat_reading plain = measure_navsat(&earth, &motion);
+	near(plain.latitude_deg, 60, 1e-4);
+	near(plain.longitude_deg, -179.9992, 1e-4); /* 100 m to the east, beyond the date line */
+	near(plain.altitude_m, 57, 1e-2);
+	near3(&plain.velocity_m_s.x, 4, 3, 5, 1e-12);
 
 	/* the deviation of each number, in the units of its signal */
 	struct sdf_signal signals[4];
-	uint64_t keys[NAVSAT_NUMBERS];
-	double sum[NAVSAT_NUMBERS] = {0}, latitude_m, longitude_m;
+	uint64_t keys[MEASURE_NAVSAT_NUMBERS];
+	double sum[MEASURE_NAVSAT_NUMBERS] = {0}, latitude_m, longitude_m;
 	for (uint32_t i = 0; i < 4; i++)
 		signals[i] = noise_open((struct sdf_noise){.kind = SDF_NOISE_GAUSSIAN, .stddev = i + 1});
-	for (uint32_t i = 0; i < NAVSAT_NUMBERS; i++)
+	for (uint32_t i = 0; i < MEASURE_NAVSAT_NUMBERS; i++)
 		keys[i] = noise_key(1, 2, 3, i);
 	earth_degree(&earth, (struct earth_place){60, 0, 57}, &latitude_m, &longitude_m);
-	const double unit[NAVSAT_NUMBERS] = {latitude_m, longitude_m, 1, 1, 1, 1},
-		     deviation[NAVSAT_NUMBERS] = {1, 1, 2, 3, 3, 4};
+	const double unit[MEASURE_NAVSAT_NUMBERS] = {latitude_m, longitude_m, 1, 1, 1, 1},
+		     deviation[MEASURE_NAVSAT_NUMBERS] = {1, 1, 2, 3, 3, 4};
 	for (uint32_t k = 0; k < 4000; k++) {
-		memcpy(numbers, plain, sizeof plain);
-		measure_navsat_noise(&earth, signals, keys, &(struct noise_sample){k, k, 1}, NULL, numbers);
-		for (uint32_t i = 0; i < NAVSAT_NUMBERS; i++)
-			sum[i] += pow((numbers[i] - plain[i]) * unit[i], 2);
+		struct troupe_navsat_reading noisy = plain;
+		measure_navsat_noise(&earth, signals, keys, &(struct noise_sample){k, k, 1}, NULL, &noisy);
+		for (uint32_t i = 0; i < MEASURE_NAVSAT_NUMBERS; i++)
+			sum[i] += pow((((double *)&noisy)[i] - ((const double *)&plain)[i]) * unit[i], 2);
 	}
-	for (uint32_t i = 0; i < NAVSAT_NUMBERS; i++)
+	for (uint32_t i = 0; i < MEASURE_NAVSAT_NUMBERS; i++)
 		near(sqrt(sum[i] / 4000), deviation[i], 0.05 * deviation[i]);
-	double pole[NAVSAT_NUMBERS] = {90, 30, 0, 0, 0, 0};
+	struct troupe_navsat_reading pole = {.latitude_deg = 90, .longitude_deg = 30};
 	for (uint32_t k = 0; k < 100; k++) {
-		measure_navsat_noise(&earth, signals, keys, &(struct noise_sample){k, k, 1}, NULL, pole);
-		cr_assert(fabs(pole[NAVSAT_LATITUDE]) <= 90 && fabs(pole[NAVSAT_LONGITUDE]) <= 180);
+		measure_navsat_noise(&earth, signals, keys, &(struct noise_sample){k, k, 1}, NULL, &pole);
+		cr_assert(fabs(pole.latitude_deg) <= 90 && fabs(pole.longitude_deg) <= 180);
 	}
 }
 
@@ -241,11 +231,11 @@ Test(measure, a_wrench_in_each_frame_and_both_directions)
 	for (uint32_t i = 0; i < ARRAY_LEN(cases); i++)
 		for (int sign = -1; sign <= 1; sign += 2) {
 			struct sdf_force_torque sdf = {cases[i].frame, sign > 0};
-			double signals[6];
-			measure_force_torque(&sdf, on_child, point, &sensor, child, parent, signals);
-			near3(signals, sign * cases[i].force[0], sign * cases[i].force[1], sign * cases[i].force[2],
-				1e-12);
-			near3(signals + 3, sign * cases[i].torque[0], sign * cases[i].torque[1],
+			struct troupe_wrench wrench =
+				measure_force_torque(&sdf, on_child, point, &sensor, child, parent);
+			near3(&wrench.force.x, sign * cases[i].force[0], sign * cases[i].force[1],
+				sign * cases[i].force[2], 1e-12);
+			near3(&wrench.torque.x, sign * cases[i].torque[0], sign * cases[i].torque[1],
 				sign * cases[i].torque[2], 1e-12);
 		}
 }

@@ -8,8 +8,6 @@
  *     troupe run wall.sdf --plugin-path . --until 60 */
 #include <troupe/plugin.h>
 
-enum { RANGES_AT = 15 }; /* a lidar's numbers begin with columns, rows, four angles, two limits and a pose: plugin.h */
-
 struct config {
 	const char *lidar;
 	double distance_m, speed;
@@ -47,13 +45,14 @@ static bool configure(struct troupe_system *self, const struct troupe_element *p
 }
 
 /* The least range between two angles, in rad, 0 ahead, to the left positive. */
-static double least(const double *scan, double from, double to)
+static double least(const struct troupe_scan_reading *scan, double from, double to)
 {
-	double columns = scan[0], first = scan[2], step = scan[3], found = HUGE_VAL;
-	for (uint32_t i = 0; i < (uint32_t)columns; i++) {
-		double angle = first + step * i, range = scan[RANGES_AT + i];
-		if (angle >= from && angle <= to && range < found)
-			found = range;
+	const double *ranges = (const double *)(const void *)(scan + 1);
+	double found = HUGE_VAL;
+	for (uint32_t i = 0; i < (uint32_t)scan->columns; i++) {
+		double angle = scan->min_rad + scan->step_rad * i;
+		if (angle >= from && angle <= to && ranges[i] < found)
+			found = ranges[i];
 	}
 	return found;
 }
@@ -70,8 +69,10 @@ static void update(const struct troupe_system *self, const struct troupe_step *s
 	struct words *w = words;
 	uint32_t lidar = host->find_sensor(step, self->model, config->lidar), count;
 	double time_s;
-	const double *scan = lidar == TROUPE_NOTHING ? NULL : host->reading(step, self->model, lidar, &count, &time_s);
-	if (!scan || count <= RANGES_AT)
+	const struct troupe_scan_reading *scan = NULL;
+	if (lidar != TROUPE_NOTHING)
+		scan = (const void *)host->reading(step, self->model, lidar, &count, &time_s);
+	if (!scan || count <= sizeof *scan / sizeof(double))
 		return;
 	double ahead = least(scan, -0.3, 0.3), right = least(scan, -1.8, -1.3), before = least(scan, -1.1, -0.7);
 	/* turn left at a corner; else keep to the distance, and look where the wall goes */
