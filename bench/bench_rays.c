@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "sensor/embree.h"
+#include "sensor/lens.h"
 #include "sensor/picture.h"
 #include "sensor/scan.h"
 
@@ -26,7 +27,7 @@ struct subject {
 	struct scene *scene;
 	struct state *state;
 	struct rays *rays;
-	struct picture_lights lights;
+	struct lights lights;
 };
 
 /* --- the world ------------------------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ static struct subject make_subject(void)
 	s.state = state_create(s.scene, NULL);
 	or_exit(rays_create(s.scene, NULL, &s.rays, &error), &error);
 	rays_follow(s.rays, s.state);
-	picture_lights(s.state, &s.lights);
+	lights_find(s.state, &s.lights);
 	return s;
 }
 
@@ -398,7 +399,7 @@ int main(int argc, char **argv)
 	w.depth = mem_alloc(WIDTH * HEIGHT * sizeof *w.depth);
 	w.colour = mem_alloc(3 * WIDTH * HEIGHT * sizeof *w.colour);
 	scan_directions(&w.layout, w.directions);
-	picture_directions(&w.camera, false, w.pixels);
+	lens_directions(&w.camera, false, w.pixels);
 	compare(&w);
 	w.robots = options.smoke ? 1 : 10;
 	measure_scans(&w, &options);

@@ -175,3 +175,12 @@ struct troupe_wrench measure_force_torque(const struct sdf_force_torque *sdf, st
 	return (struct troupe_wrench){
 		in_axes(axes, vec3_scale(on_child.force, sign)), in_axes(axes, vec3_scale(torque, sign))};
 }
+
+/* --- places ------------------------------------------------------------------------------------------------------- */
+
+bool measure_frustum_holds(const struct sdf_logical_camera *camera, struct pose pose, struct vec3 point)
+{
+	struct vec3 p = pose_point(pose_inverse(pose), point);
+	double wide = math_tan(camera->fov_rad / 2), high = wide / camera->aspect_ratio;
+	return p.x >= camera->near_m && p.x <= camera->far_m && fabs(p.y) <= wide * p.x && fabs(p.z) <= high * p.x;
+}

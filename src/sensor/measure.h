@@ -1,5 +1,5 @@
-/* The sensors that need neither rays nor forces, and the forces of joints: from the motion of the sensor and its
- * surroundings to what it would measure without noise. Pure; any thread. */
+/* The sensors that need no rays: from the motion of the sensor and its surroundings to what it would measure without
+ * noise. Pure; any thread. */
 #ifndef SENSOR_MEASURE_H
 #define SENSOR_MEASURE_H
 
@@ -70,5 +70,8 @@ void measure_navsat_noise(const struct earth *earth, const struct sdf_signal sig
  * joint. */
 struct troupe_wrench measure_force_torque(const struct sdf_force_torque *sdf, struct troupe_wrench on_child,
 	struct vec3 point, const struct pose *sensor, struct quat child, struct quat parent);
+
+/* Whether the frustum of the camera, at pose, holds the point: the origin of a model, as in Gazebo. */
+bool measure_frustum_holds(const struct sdf_logical_camera *camera, struct pose pose, struct vec3 point);
 
 #endif

@@ -13,13 +13,14 @@
 #ifndef SENSOR_READING_H
 #define SENSOR_READING_H
 
+#include "sensor/lens.h"
 #include "sensor/sensor.h"
 
 #include <troupe/reading.h>
 
 struct reading_picture {
 	double width, height, parts;           /* parts: bits SENSOR_DEPTH ... */
-	struct picture_pinhole hole;           /* of a wide lens: its focal length on the axis */
+	struct lens_pinhole hole;              /* of a wide lens: its focal length on the axis */
 	double p_fx, p_fy, p_cx, p_cy, tx, ty; /* of the projection */
 	double by_instance;                    /* segments: 1: pixels say which model of its label it is */
 	double solid;                          /* boxes: 1: in space; 0: in the picture */

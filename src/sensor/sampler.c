@@ -3,7 +3,10 @@
 #include "sensor/sampler.h"
 
 #include "scene/axis.h"
+#include "sensor/boxes.h"
+#include "sensor/lens.h"
 #include "sensor/measure.h"
+#include "sensor/picture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -213,11 +216,11 @@ static struct reading_picture picture_head(const struct sensor *sensor)
 	struct reading_picture head = {.width = camera->width,
 		.height = camera->height,
 		.parts = sensor_kind_of(sensor->sdf->kind)->picture,
-		.hole = picture_pinhole_of(camera),
+		.hole = lens_pinhole_of(camera),
 		.by_instance = camera->segmentation == SDF_SEGMENTATION_INSTANCE,
 		.solid = sensor->sdf->kind == SDF_BOUNDINGBOX_CAMERA && camera->boxes == SDF_BOX_3D};
 	if (sensor->sdf->kind == SDF_WIDE_ANGLE_CAMERA && !camera->intrinsics_given)
-		head.hole.fx = head.hole.fy = picture_focal(camera, true);
+		head.hole.fx = head.hole.fy = lens_focal(camera, true);
 	head.p_fx = head.hole.fx, head.p_fy = head.hole.fy;
 	head.p_cx = head.hole.cx, head.p_cy = head.hole.cy;
 	if (camera->projection_given) {
@@ -296,15 +299,15 @@ static void read_boxes(const struct sample *sample)
 	struct reading_picture head = picture_head(sensor);
 	size_t pixels = (size_t)camera->width * camera->height;
 	uint32_t *labels = mem_alloc(2 * pixels * sizeof *labels);
-	struct picture_box *boxes = mem_alloc(BOXES_MAX * sizeof *boxes);
-	struct picture_solid *solids = mem_alloc(BOXES_MAX * sizeof *solids);
+	struct boxes_flat *boxes = mem_alloc(BOXES_MAX * sizeof *boxes);
+	struct boxes_solid *solids = mem_alloc(BOXES_MAX * sizeof *solids);
 	picture_take(sensors->rays, sensors->lights, camera, sensors->lenses.at[sensor->scan].directions, eye,
 		&(struct picture){.labels = labels, .instances = labels + pixels});
-	uint32_t count = picture_boxes(labels, labels + pixels, camera->width, camera->height, boxes, BOXES_MAX);
+	uint32_t count = boxes_find(labels, labels + pixels, camera->width, camera->height, boxes, BOXES_MAX);
 	if (camera->boxes == SDF_BOX_FULL_2D)
-		picture_full_boxes(sensors->rays, camera, eye, boxes, count);
+		boxes_full(sensors->rays, camera, eye, boxes, count);
 	if (camera->boxes == SDF_BOX_3D)
-		picture_solids(sensors->rays, eye, boxes, count, solids);
+		boxes_solid(sensors->rays, eye, boxes, count, solids);
 	struct reading_picture *first = add(sample, sizeof head + count * sizeof(struct reading_box));
 	*first = head;
 	struct reading_box *to = (struct reading_box *)(void *)(first + 1);
@@ -332,7 +335,7 @@ static void read_logical_camera(const struct sample *sample)
 		if (!model->id || model->absent || m == sample->sensor->model)
 			continue;
 		struct pose pose = model->body_count ? state_model_pose(sample->from->state, m, false) : model->in_body;
-		if (picture_frustum_holds(camera, eye, pose.p))
+		if (measure_frustum_holds(camera, eye, pose.p))
 			vec_push(&seen, (struct reading_model){(double)model->id, pose_mul(pose_inverse(eye), pose)});
 	}
 	struct pose *first = add(sample, sizeof eye + seen.count * sizeof *seen.at);

@@ -7,6 +7,7 @@
 
 #include "scene/sensor_name.h"
 
+#include "sensor/lens.h"
 #include "sensor/measure.h"
 
 #include <math.h>
@@ -458,13 +459,13 @@ void sensors_look(struct sensors *sensors, const struct state *state, const bool
 			continue;
 		size_t pixels = (size_t)lens->camera.width * lens->camera.height;
 		lens->directions = mem_alloc(pixels * sizeof *lens->directions);
-		picture_directions(&lens->camera, lens->wide, lens->directions);
+		lens_directions(&lens->camera, lens->wide, lens->directions);
 	}
 	if (!rays_available())
 		return;
 	if (!sensors->lights)
 		sensors->lights = mem_alloc(sizeof *sensors->lights);
-	picture_lights(state, sensors->lights);
+	lights_find(state, sensors->lights);
 	if (!sensors->rays && rays_create(sensors->scene, NULL, &sensors->rays, &error))
 		abort(); /* rays_available(), or no such sensor would be wanted */
 	rays_hide(sensors->rays, hidden);

@@ -25,8 +25,8 @@
 #include "base/arena.h"
 #include "base/indices.h"
 #include "scene/state.h"
+#include "sensor/lights.h"
 #include "sensor/noise.h"
-#include "sensor/picture.h"
 #include "sensor/rays.h"
 #include "sensor/scan.h"
 
@@ -127,7 +127,7 @@ struct sensors {
 	VEC(struct sensor_rate) rates;
 	VEC(struct sensor_scan) scans;
 	VEC(struct sensor_lens) lenses;
-	struct picture_lights *lights; /* in state k, when some camera shows colours; NULL: not needed yet */
+	struct lights *lights; /* in state k, when some camera shows colours; NULL: not needed yet */
 	struct rays *rays; /* in state k when a step begins in which SENSOR_OF_WORLD measures; NULL: not needed yet */
 	struct sensor_times times; /* of the step */
 	bool due_self, due_world;  /* in this step some sensor measures */

@@ -2,7 +2,7 @@
 #include "server/encode_sensor.h"
 
 #include "base/hash.h"
-#include "sensor/picture.h"
+#include "sensor/lens.h"
 #include "server/sensor_topics.h"
 #include "server/view.h"
 
@@ -212,7 +212,7 @@ bool encode_sensor_solid_boxes(const struct sensor_source *source, struct text *
 bool encode_sensor_camera_info(const struct sensor_source *source, struct text *out)
 {
 	const struct reading_picture *p = picture_of(source);
-	const struct picture_pinhole *h = &p->hole;
+	const struct lens_pinhole *h = &p->hole;
 	double k[9] = {h->fx, h->skew, h->cx, 0, h->fy, h->cy, 0, 0, 1}, d[5] = {h->k1, h->k2, h->p1, h->p2, h->k3};
 	double projection[12] = {p->p_fx, 0, p->p_cx, p->tx, 0, p->p_fy, p->p_cy, p->ty, 0, 0, 1, 0};
 	double rectification[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -240,10 +240,10 @@ struct depth_point { /* x ahead, y left, z up, and the colour as 0xRRGGBB in the
 };
 
 /* The colour of a point is set by the caller. */
-static struct depth_point point_of(const struct picture_pinhole *hole, uint32_t column, uint32_t row, float depth)
+static struct depth_point point_of(const struct lens_pinhole *hole, uint32_t column, uint32_t row, float depth)
 {
 	double x = 0, y = 0, ahead = (double)depth;
-	(void)picture_slopes(hole, column + 0.5, row + 0.5, &x, &y);
+	(void)lens_slopes(hole, column + 0.5, row + 0.5, &x, &y);
 	return (struct depth_point){depth, (float)(-x * ahead), (float)(-y * ahead), 0};
 }
 

@@ -3,6 +3,9 @@
  * depth along the ray instead of the axis, a light or shadow of the wrong side would show. */
 #include "base/hash.h"
 #include "sdf_help.h"
+#include "sensor/boxes.h"
+#include "sensor/lens.h"
+#include "sensor/measure.h"
 #include "sensor/picture.h"
 
 #include <math.h>
@@ -34,7 +37,7 @@ struct world {
 	struct scene *scene;
 	struct state *state;
 	struct rays *rays;
-	struct picture_lights lights;
+	struct lights lights;
 };
 
 static struct world load(const char *inside)
@@ -50,7 +53,7 @@ static struct world load(const char *inside)
 	w.state = state_create(w.scene, NULL);
 	cr_assert(!rays_create(w.scene, NULL, &w.rays, &error), "%s", error.text);
 	rays_follow(w.rays, w.state);
-	picture_lights(w.state, &w.lights);
+	lights_find(w.state, &w.lights);
 	return w;
 }
 
@@ -90,7 +93,7 @@ Test(picture, rays_of_a_pinhole_go_through_the_middles_of_pixels)
 			camera.k1 = -0.12, camera.k2 = 0.03, camera.k3 = 0.001, camera.p1 = 0.002, camera.p2 = -0.003;
 		}
 		double f = W / 2.0 / tan(0.6), column, row;
-		picture_directions(&camera, false, directions);
+		lens_directions(&camera, false, directions);
 		for (uint32_t r = 0; r < H; r++)
 			for (uint32_t c = 0; c < W; c++) {
 				struct vec3 d = directions[r * W + c];
@@ -117,7 +120,7 @@ Test(picture, strong_distortions)
 		camera.fov_rad = 1.8;
 		camera.k1 = rows[i].k1, camera.k2 = rows[i].k2, camera.p1 = rows[i].p1;
 		double f = W / 2.0 / tan(0.9), column, row;
-		picture_directions(&camera, false, directions);
+		lens_directions(&camera, false, directions);
 		for (uint32_t p = 0; p < W * H; p++) {
 			double x = p % W + 0.5 - W / 2.0, y = p / W + 0.5 - H / 2.0, radius = sqrt(x * x + y * y) / f;
 			bool seen = vec3_length(directions[p]) > 0;
@@ -140,7 +143,7 @@ Test(picture, intrinsics_replace_the_field_of_view)
 	struct sdf_camera camera = usual;
 	camera.intrinsics_given = true;
 	camera.fx = 70, camera.fy = 60, camera.cx = 30, camera.cy = 25, camera.skew = 2;
-	picture_directions(&camera, false, directions);
+	lens_directions(&camera, false, directions);
 	for (uint32_t r = 0; r < H; r++)
 		for (uint32_t c = 0; c < W; c++) {
 			struct vec3 d = directions[r * W + c];
@@ -161,7 +164,7 @@ Test(picture, wide_lenses)
 		camera.function = SDF_LENS_ID;
 		camera.fov_rad = i == 0 ? 2 : 2.8;
 		camera.cutoff_rad = i == 0 ? 1.05 : 1.3;
-		picture_directions(&camera, true, directions);
+		lens_directions(&camera, true, directions);
 		uint32_t cut = 0;
 		for (uint32_t r = 0; r < H; r++)
 			for (uint32_t c = 0; c < W; c++) {
@@ -217,11 +220,11 @@ Test(picture, the_focal_length_of_wide_lenses)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		camera.lens = rows[i].lens;
 		camera.lens_to_fov = true;
-		cr_expect_float_eq(picture_focal(&camera, true), W / 2.0 * rows[i].scaled, 1e-9, "%zu", i);
+		cr_expect_float_eq(lens_focal(&camera, true), W / 2.0 * rows[i].scaled, 1e-9, "%zu", i);
 		camera.lens_to_fov = false;
-		cr_expect_float_eq(picture_focal(&camera, true), W / 2.0 * rows[i].free, 1e-9, "%zu", i);
+		cr_expect_float_eq(lens_focal(&camera, true), W / 2.0 * rows[i].free, 1e-9, "%zu", i);
 	}
-	cr_expect_float_eq(picture_focal(&usual, false), W / 2.0 / tan(usual.fov_rad / 2), 1e-9);
+	cr_expect_float_eq(lens_focal(&usual, false), W / 2.0 / tan(usual.fov_rad / 2), 1e-9);
 }
 
 /* --- depth ----------------------------------------------------------------------------------------------------------
@@ -236,7 +239,7 @@ Test(picture, depth_of_a_wall_a_sphere_and_their_limits)
 	static float depth[W * H];
 	uint32_t walls = 0, balls = 0, near = 0, none = 0;
 	struct pose pose = {{0, 0, 0}, quat_from_rpy(0, 0.1, 0)};
-	picture_directions(&usual, false, directions);
+	lens_directions(&usual, false, directions);
 	picture_take(w.rays, &w.lights, &usual, directions, pose, &(struct picture){.depth = depth});
 	for (uint32_t i = 0; i < W * H; i++) {
 		struct vec3 d = quat_rotate(pose.q, directions[i]), ball = {3, 1, 0};
@@ -264,7 +267,7 @@ Test(picture, the_far_end_is_a_plane)
 	struct world w = load(MODEL("wall", "10.05 0 0 0 0 0", SHAPE("<box><size>0.1 99 99</size></box>")));
 	static struct vec3 directions[W * H];
 	static float depth[W * H];
-	picture_directions(&usual, false, directions);
+	lens_directions(&usual, false, directions);
 	for (int before = 0; before < 2; before++) {
 		struct sdf_camera camera = usual;
 		camera.depth_far_m = before ? 10.01 : 9.99;
@@ -295,15 +298,15 @@ Test(picture, a_light_of_a_link_is_as_commands_left_it)
 	cr_assert_neq(place, SCENE_NONE);
 	w.scene->lights[place].pose.p.z = 5;
 	w.scene->lights[place].shine.intensity = 4;
-	picture_lights(w.state, &w.lights);
+	lights_find(w.state, &w.lights);
 	cr_assert_eq(w.lights.count, 2u);
 	cr_assert(w.lights.at[0].p.y == 2 && w.lights.at[0].shine.intensity == 1);
 	cr_assert(w.lights.at[1].p.x == 1 && w.lights.at[1].p.z == 5 && w.lights.at[1].shine.intensity == 4);
 	w.scene->lights[place].shine.on = false;
-	picture_lights(w.state, &w.lights);
+	lights_find(w.state, &w.lights);
 	cr_assert(w.lights.count == 1 && w.lights.at[0].p.y == 2);
 	scene_drop_light(w.scene, place);
-	picture_lights(w.state, &w.lights);
+	lights_find(w.state, &w.lights);
 	cr_assert(w.lights.count == 2 && w.lights.at[1].p.z == 3 && w.lights.at[1].shine.intensity == 1);
 	drop(&w);
 }
@@ -331,7 +334,7 @@ Test(picture, lights_shadows_and_transparency)
 	struct pose pose = {{0, 0, 6}, quat_from_rpy(0, M_PI / 2, 0)};
 	uint32_t lit = 0, dark = 0, behind = 0, empty = 0;
 	cr_assert_eq(w.lights.count, 2);
-	picture_directions(&usual, false, directions);
+	lens_directions(&usual, false, directions);
 	picture_take(w.rays, &w.lights, &usual, directions, pose, &(struct picture){.colour = colour});
 	for (uint32_t i = 0; i + 5 <= W * H; i += 333) { /* a few pixels are those of the whole */
 		float some[15];
@@ -397,11 +400,11 @@ Test(picture, labels_instances_and_boxes)
 				MODEL("none", "9 0 0 0 0 0", SHAPE("<box><size>0.1 9 9</size></box>")));
 	static struct vec3 directions[W * H];
 	static uint32_t labels[W * H], instances[W * H];
-	struct picture_box boxes[8];
-	picture_directions(&usual, false, directions);
+	struct boxes_flat boxes[8];
+	lens_directions(&usual, false, directions);
 	picture_take(w.rays, &w.lights, &usual, directions, POSE_IDENTITY,
 		&(struct picture){.labels = labels, .instances = instances});
-	uint32_t count = picture_boxes(labels, instances, W, H, boxes, 8);
+	uint32_t count = boxes_find(labels, instances, W, H, boxes, 8);
 	static const uint32_t want[4][2] = {{3, 1}, {7, 1}, {7, 2}, {9, 1}};
 	cr_assert_eq(count, 4);
 	for (uint32_t i = 0; i < 4; i++)
@@ -413,13 +416,13 @@ Test(picture, labels_instances_and_boxes)
 	cr_assert_eq(boxes[1].bottom, (uint32_t)floor(H / 2.0 + f * 0.5 / 4.5 - 0.5));
 	/* b lies to the right of a, and at most mirrored */
 	cr_assert_eq(boxes[2].right, W - 1 - boxes[1].left);
-	cr_assert_eq(picture_boxes(labels, instances, W, H, boxes, 2), 2);
+	cr_assert_eq(boxes_find(labels, instances, W, H, boxes, 2), 2);
 	/* a goes: b is now the first of its label */
 	scene_set_absent(w.scene, 0, true);
 	rays_follow(w.rays, w.state);
 	picture_take(w.rays, &w.lights, &usual, directions, POSE_IDENTITY,
 		&(struct picture){.labels = labels, .instances = instances});
-	cr_assert_eq(picture_boxes(labels, instances, W, H, boxes, 8), 3);
+	cr_assert_eq(boxes_find(labels, instances, W, H, boxes, 8), 3);
 	cr_assert(boxes[1].label == 7 && boxes[1].instance == 1 && boxes[1].left > W / 2);
 	drop(&w);
 }
@@ -439,14 +442,14 @@ Test(picture, boxes_of_whole_models)
 									  SHAPE("<box><size>0.1 9 2</size></box>")));
 	static struct vec3 directions[W * H];
 	static uint32_t labels[W * H], instances[W * H];
-	struct picture_box boxes[4];
-	struct picture_solid solids[4];
-	picture_directions(&usual, false, directions);
+	struct boxes_flat boxes[4];
+	struct boxes_solid solids[4];
+	lens_directions(&usual, false, directions);
 	picture_take(w.rays, &w.lights, &usual, directions, POSE_IDENTITY,
 		&(struct picture){.labels = labels, .instances = instances});
-	cr_assert_eq(picture_boxes(labels, instances, W, H, boxes, 4), 2);
+	cr_assert_eq(boxes_find(labels, instances, W, H, boxes, 4), 2);
 	cr_assert_lt(boxes[0].bottom, H / 2 + 1);
-	picture_full_boxes(w.rays, &usual, POSE_IDENTITY, boxes, 2);
+	boxes_full(w.rays, &usual, POSE_IDENTITY, boxes, 2);
 	struct pose ball = {{6, 1, 0}, quat_from_rpy(0.3, 0.2, 0.1)};
 	struct vec3 middle = pose_point(ball, (struct vec3){0.5, 0, 0});
 	/* the border of a ball: the angle of its middle, plus and minus that of its radius */
@@ -465,7 +468,7 @@ Test(picture, boxes_of_whole_models)
 	cr_assert_eq(boxes[1].left, (uint32_t)(W / 2.0 - f * (left - 2)));
 
 	struct pose eye = {{1, 2, 3}, quat_from_rpy(0.1, -0.2, 2)};
-	picture_solids(w.rays, eye, boxes, 2, solids);
+	boxes_solid(w.rays, eye, boxes, 2, solids);
 	struct vec3 size = {1, 1.5, 0.5}, wide = {1.5, 1.5, 1.5};
 	cr_assert(vec3_length(vec3_sub(solids[1].size, size)) < 1e-9 &&
 		  vec3_length(vec3_sub(solids[0].size, wide)) < 1e-9);
@@ -481,13 +484,13 @@ Test(picture, the_frustum_of_a_logical_camera)
 {
 	struct sdf_logical_camera camera = {1, 10, 2, M_PI / 2};
 	struct pose pose = {{5, 0, 1}, quat_from_rpy(0, 0, M_PI / 2)}; /* along y */
-	cr_assert(picture_frustum_holds(&camera, pose, (struct vec3){5, 2, 1}));
-	cr_assert(picture_frustum_holds(&camera, pose, (struct vec3){6.9, 2, 1.9}));
-	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){7.1, 2, 1}));
-	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){5, 2, 2.1}));
-	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){5, 0.9, 1}));
-	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){5, 10.1, 1}));
-	cr_assert(!picture_frustum_holds(&camera, pose, (struct vec3){5, -2, 1}));
+	cr_assert(measure_frustum_holds(&camera, pose, (struct vec3){5, 2, 1}));
+	cr_assert(measure_frustum_holds(&camera, pose, (struct vec3){6.9, 2, 1.9}));
+	cr_assert(!measure_frustum_holds(&camera, pose, (struct vec3){7.1, 2, 1}));
+	cr_assert(!measure_frustum_holds(&camera, pose, (struct vec3){5, 2, 2.1}));
+	cr_assert(!measure_frustum_holds(&camera, pose, (struct vec3){5, 0.9, 1}));
+	cr_assert(!measure_frustum_holds(&camera, pose, (struct vec3){5, 10.1, 1}));
+	cr_assert(!measure_frustum_holds(&camera, pose, (struct vec3){5, -2, 1}));
 }
 
 /* A picture that is kept: whatever changes a pixel must say why. */
@@ -514,7 +517,7 @@ Test(picture, a_kept_picture)
 	static struct vec3 directions[W * H];
 	static float colour[3 * W * H];
 	uint64_t hash = 1;
-	picture_directions(&usual, false, directions);
+	lens_directions(&usual, false, directions);
 	picture_take(w.rays, &w.lights, &usual, directions, (struct pose){{0, 0, 1.2}, quat_from_rpy(0, 0.2, 0)},
 		&(struct picture){.colour = colour});
 	for (uint32_t i = 0; i < 3 * W * H; i++)
