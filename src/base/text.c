@@ -58,11 +58,10 @@ void text_add_bytes(struct text *text, const char *bytes, size_t count)
 	text->at[text->count] = '\0';
 }
 
-void text_add(struct text *text, const char *format, ...)
+void text_add_v(struct text *text, const char *format, va_list args)
 {
-	va_list args, again;
+	va_list again;
 	locale_t before = uselocale(numbers_locale());
-	va_start(args, format);
 	va_copy(again, args);
 	int length = vsnprintf(NULL, 0, format, args);
 	if (length < 0)
@@ -71,8 +70,15 @@ void text_add(struct text *text, const char *format, ...)
 	vsnprintf(text->at + text->count, (size_t)length + 1, format, again);
 	text->count += (size_t)length;
 	va_end(again);
-	va_end(args);
 	uselocale(before);
+}
+
+void text_add(struct text *text, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	text_add_v(text, format, args);
+	va_end(args);
 }
 
 /* By the C library: the least number of digits, from 15 to 17, that reads back as the same double. */

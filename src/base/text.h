@@ -11,6 +11,7 @@ struct text {
 };
 
 void text_add(struct text *text, const char *format, ...) TROUPE_PRINTF(2, 3);
+void text_add_v(struct text *text, const char *format, va_list args) TROUPE_PRINTF(2, 0);
 /* Makes room for so many bytes more, and a terminator. */
 void text_reserve(struct text *text, size_t more);
 void text_add_bytes(struct text *text, const char *bytes, size_t count);

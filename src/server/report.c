@@ -1,10 +1,10 @@
 /* The report: first a struct of numbers that may outlive the server, then JSON made from it. JSON members have a
  * fixed order, and numbers have their shortest exact form. */
+#include "base/json_out.h"
 #include "server/network.h"
 #include "server/read.h"
 #include "server/view.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -200,82 +200,78 @@ void troupe_report_free(struct troupe_report *shown)
 
 /* --- JSON --------------------------------------------------------------------------------------------------------- */
 
-static void member(struct text *out, const char *name, double value)
+static void add_totals(
+	const struct troupe_report *report, const struct troupe_report_world *world, struct json_out *out)
 {
-	text_add(out, "  \"%s\": ", name);
-	text_add_double(out, value);
-	text_add(out, ",\n");
+	json_out_string(out, "world", world->name);
+	json_out_uint(out, "iterations", world->steps);
+	json_out_double(out, "sim_time", world->simulated_s);
+	json_out_double(out, "wall_time", world->wall_s);
+	json_out_double(out, "paused_time", world->paused_s);
+	json_out_uint(out, "paused_steps", world->paused_steps);
+	json_out_double(out, "serial_time", world->serial_s);
+	json_out_double(out, "rtf", world->rtf);
+	json_out_double(out, "steps_per_second", world->steps_per_s);
+	json_out_hash(out, "state_hash", world->hash);
+	json_out_uint(out, "moves", world->moves);
+	json_out_uint(out, "meetings", world->meetings);
+	json_out_uint(out, "loads", world->loads);
+	json_out_uint(out, "created", world->created);
+	json_out_uint(out, "removed", world->removed);
+	json_out_uint(out, "refused_commands", world->refused_commands);
+	json_out_uint(out, "waiting_commands", world->waiting_commands);
+	json_out_uint(out, "readings", world->readings);
+	json_out_hash(out, "readings_digest", world->readings_digest);
+	json_out_uint(out, "peak_memory_bytes", report->peak_memory_bytes);
 }
 
-static void add_numbers(struct text *out, const char *before, const double *numbers, uint32_t count, const char *after)
+static void add_odometry(const struct troupe_odometry *odometry, struct json_out *out)
 {
-	text_add(out, "%s", before);
-	for (uint32_t i = 0; i < count; i++) {
-		text_add(out, i ? ", " : "");
-		text_add_double(out, numbers[i]);
-	}
-	text_add(out, "%s", after);
+	json_out_object(out, "odometry");
+	json_out_double(out, "x", odometry->x);
+	json_out_double(out, "y", odometry->y);
+	json_out_double(out, "yaw", odometry->yaw);
+	json_out_double(out, "linear", odometry->linear);
+	json_out_double(out, "angular", odometry->angular);
+	json_out_end(out);
+	json_out_object(out, "drift");
+	json_out_double(out, "position", odometry->drift_m);
+	json_out_double(out, "yaw", odometry->drift_rad);
+	json_out_double(out, "tilt", odometry->tilt_rad);
+	json_out_double(out, "height", odometry->height_m);
+	json_out_end(out);
 }
 
-static void add_totals(const struct troupe_report *report, const struct troupe_report_world *world, struct text *out)
+static void add_joint(const struct troupe_scene_joint *joint, const struct troupe_joint_state *state, bool efforts,
+	struct json_out *out)
 {
-	text_add(out, "  \"world\": ");
-	text_add_json(out, world->name);
-	text_add(out, ",\n  \"iterations\": %" PRIu64 ",\n", world->steps);
-	member(out, "sim_time", world->simulated_s);
-	member(out, "wall_time", world->wall_s);
-	member(out, "paused_time", world->paused_s);
-	text_add(out, "  \"paused_steps\": %" PRIu64 ",\n", world->paused_steps);
-	member(out, "serial_time", world->serial_s);
-	member(out, "rtf", world->rtf);
-	member(out, "steps_per_second", world->steps_per_s);
-	text_add(out, "  \"state_hash\": \"%016" PRIx64 "\",\n", world->hash);
-	text_add(out, "  \"moves\": %" PRIu64 ",\n", world->moves);
-	text_add(out, "  \"meetings\": %" PRIu64 ",\n", world->meetings);
-	text_add(out, "  \"loads\": %" PRIu64 ",\n", world->loads);
-	text_add(out, "  \"created\": %" PRIu64 ",\n", world->created);
-	text_add(out, "  \"removed\": %" PRIu64 ",\n", world->removed);
-	text_add(out, "  \"refused_commands\": %" PRIu64 ",\n", world->refused_commands);
-	text_add(out, "  \"waiting_commands\": %" PRIu64 ",\n", world->waiting_commands);
-	text_add(out, "  \"readings\": %" PRIu64 ",\n", world->readings);
-	text_add(out, "  \"readings_digest\": \"%016" PRIx64 "\",\n", world->readings_digest);
-	text_add(out, "  \"peak_memory_bytes\": %" PRIu64 ",\n", report->peak_memory_bytes);
-}
-
-static void add_odometry(const struct troupe_odometry *odometry, struct text *out)
-{
-	const struct {
-		const char *before;
-		double value;
-	} members[] = {
-		{", \"odometry\": {\"x\": ", odometry->x},
-		{", \"y\": ", odometry->y},
-		{", \"yaw\": ", odometry->yaw},
-		{", \"linear\": ", odometry->linear},
-		{", \"angular\": ", odometry->angular},
-		{"}, \"drift\": {\"position\": ", odometry->drift_m},
-		{", \"yaw\": ", odometry->drift_rad},
-		{", \"tilt\": ", odometry->tilt_rad},
-		{", \"height\": ", odometry->height_m},
-	};
-	for (size_t i = 0; i < ARRAY_LEN(members); i++)
-		add_numbers(out, members[i].before, &members[i].value, 1, "");
-	text_add(out, "}");
-}
-
-static void add_joint(
-	const struct troupe_scene_joint *joint, const struct troupe_joint_state *state, bool efforts, struct text *out)
-{
-	text_add(out, "{\"name\": ");
-	text_add_json(out, joint->name);
-	add_numbers(out, ", \"position\": [", state->position, joint->axis_count, "]");
-	add_numbers(out, ", \"velocity\": [", state->velocity, joint->axis_count, "]");
+	json_out_object(out, NULL);
+	json_out_string(out, "name", joint->name);
+	json_out_doubles(out, "position", state->position, joint->axis_count);
+	json_out_doubles(out, "velocity", state->velocity, joint->axis_count);
 	if (efforts)
-		add_numbers(out, ", \"effort\": [", state->effort, joint->axis_count, "]");
-	text_add(out, "}");
+		json_out_doubles(out, "effort", state->effort, joint->axis_count);
+	json_out_end(out);
 }
 
-static void add_model(const struct troupe_report_world *world, uint32_t model, bool efforts, struct text *out)
+/* Only of a model with a joint that moves. */
+static void add_joints(
+	const struct troupe_report_world *world, const struct troupe_scene_model *m, bool efforts, struct json_out *out)
+{
+	bool begun = false;
+	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++) {
+		if (!world->scene->joints[j].axis_count)
+			continue;
+		if (!begun)
+			json_out_array(out, "joints");
+		begun = true;
+		add_joint(&world->scene->joints[j], &world->joints[j], efforts, out);
+	}
+	if (begun)
+		json_out_end(out);
+}
+
+static void add_model(const struct troupe_report_world *world, uint32_t model, bool efforts, struct json_out *out)
 {
 	const struct troupe_scene_model *m = &world->scene->models[model];
 	const struct troupe_model_state *state = &world->models[model];
@@ -283,64 +279,55 @@ static void add_model(const struct troupe_report_world *world, uint32_t model, b
 		state->pose.qy, state->pose.qz};
 	const double twist[6] = {state->twist.linear.x, state->twist.linear.y, state->twist.linear.z,
 		state->twist.angular.x, state->twist.angular.y, state->twist.angular.z};
-	bool first = true;
-	text_add(out, "    {\"name\": ");
-	text_add_json(out, m->name);
-	add_numbers(out, ", \"pose\": [", pose, 7, "]");
-	add_numbers(out, ", \"twist\": [", twist, 6, "]");
-	text_add(out, ", \"asleep\": %s, \"id\": %" PRIu64, state->asleep ? "true" : "false", m->id);
+	json_out_object(out, NULL);
+	json_out_string(out, "name", m->name);
+	json_out_doubles(out, "pose", pose, 7);
+	json_out_doubles(out, "twist", twist, 6);
+	json_out_bool(out, "asleep", state->asleep);
+	json_out_uint(out, "id", m->id);
 	if (world->odometry[model].given)
 		add_odometry(&world->odometry[model], out);
-	for (uint32_t j = m->joint_first; j < m->joint_first + m->joint_count; j++) {
-		if (!world->scene->joints[j].axis_count)
-			continue;
-		text_add(out, first ? ", \"joints\": [" : ", ");
-		add_joint(&world->scene->joints[j], &world->joints[j], efforts, out);
-		first = false;
-	}
-	text_add(out, first ? "}" : "]}");
+	add_joints(world, m, efforts, out);
+	json_out_end(out);
 }
 
-static void add_models(const struct troupe_report_world *world, bool efforts, struct text *out)
+static void add_models(const struct troupe_report_world *world, bool efforts, struct json_out *out)
 {
-	bool first = true;
-	text_add(out, "  \"models\": [");
+	bool begun = false;
+	json_out_array(out, "models");
 	for (uint32_t m = 0; m < world->scene->mobile_count; m++) {
 		if (world->scene->models[m].is_static)
 			continue;
-		text_add(out, first ? "\n" : ",\n");
+		if (!begun)
+			json_out_lines(out);
+		begun = true;
 		add_model(world, m, efforts, out);
-		first = false;
 	}
-	text_add(out, "%s],\n", first ? "" : "\n  ");
+	json_out_end(out);
 }
 
-static void add_names(const char *const *names, uint32_t count, struct text *out)
+static void add_secondary(const struct troupe_report_secondary *secondary, struct json_out *out)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		text_add(out, i ? ", " : "");
-		text_add_json(out, names[i]);
-	}
-}
-
-static void add_secondary(const struct troupe_report_secondary *secondary, struct text *out)
-{
-	text_add(out, "    {\"secondary\": %u, \"levels\": [", secondary->number);
-	add_names(secondary->levels, secondary->level_count, out);
-	text_add(out, "], \"performers\": [");
-	add_names(secondary->performers, secondary->performer_count, out);
-	text_add(out, "], \"steps\": %" PRIu64, secondary->steps);
-	add_numbers(out, ", \"busy_time\": ", &secondary->busy_s, 1, "");
-	add_numbers(out, ", \"waiting_time\": ", &secondary->waiting_s, 1, "");
-	add_numbers(out, ", \"critical_share\": ", &secondary->critical_share, 1, "");
-	text_add(out, ", \"contacts\": %" PRIu64 ", \"groups\": %u, \"regroups\": %" PRIu64 ", \"helped\": %" PRIu64,
-		secondary->contacts, secondary->groups, secondary->regroups, secondary->helped);
-	text_add(out,
-		", \"islands_exact\": %" PRIu64 ", \"islands_soft\": %" PRIu64
-		", \"islands_by_ode\": {\"asked\": %" PRIu64 ", \"too_large\": %" PRIu64 ", \"not_solved\": %" PRIu64
-		"}}",
-		secondary->exact, secondary->soft, secondary->by_ode_asked, secondary->by_ode_large,
-		secondary->by_ode_unsolved);
+	json_out_object(out, NULL);
+	json_out_uint(out, "secondary", secondary->number);
+	json_out_strings(out, "levels", secondary->levels, secondary->level_count);
+	json_out_strings(out, "performers", secondary->performers, secondary->performer_count);
+	json_out_uint(out, "steps", secondary->steps);
+	json_out_double(out, "busy_time", secondary->busy_s);
+	json_out_double(out, "waiting_time", secondary->waiting_s);
+	json_out_double(out, "critical_share", secondary->critical_share);
+	json_out_uint(out, "contacts", secondary->contacts);
+	json_out_uint(out, "groups", secondary->groups);
+	json_out_uint(out, "regroups", secondary->regroups);
+	json_out_uint(out, "helped", secondary->helped);
+	json_out_uint(out, "islands_exact", secondary->exact);
+	json_out_uint(out, "islands_soft", secondary->soft);
+	json_out_object(out, "islands_by_ode");
+	json_out_uint(out, "asked", secondary->by_ode_asked);
+	json_out_uint(out, "too_large", secondary->by_ode_large);
+	json_out_uint(out, "not_solved", secondary->by_ode_unsolved);
+	json_out_end(out);
+	json_out_end(out);
 }
 
 const char *troupe_member_change_name(enum troupe_member_change change)
@@ -350,69 +337,102 @@ const char *troupe_member_change_name(enum troupe_member_change change)
 	return (size_t)change < ARRAY_LEN(names) ? names[change] : "?";
 }
 
-static void report_add_change(const struct troupe_report_member *change, const char *before, struct text *out)
+static void report_add_change(const struct troupe_report_member *change, struct json_out *out)
 {
-	const char *what = troupe_member_change_name(change->change);
-	text_add(out, "%s{\"change\": \"%s\", \"who\": ", before, what);
-	text_add_json(out, change->who);
-	text_add(out, ", \"step\": %" PRIu64 ", \"repeated_steps\": %" PRIu64, change->step, change->repeated_steps);
-	add_numbers(out, ", \"stood_still_s\": ", &change->stood_still_s, 1, "}");
+	json_out_object(out, NULL);
+	json_out_string(out, "change", troupe_member_change_name(change->change));
+	json_out_string(out, "who", change->who);
+	json_out_uint(out, "step", change->step);
+	json_out_uint(out, "repeated_steps", change->repeated_steps);
+	json_out_double(out, "stood_still_s", change->stood_still_s);
+	json_out_end(out);
 }
 
-static void add_network(const struct troupe_report_network *network, struct text *out)
+static void add_network(const struct troupe_report_network *network, struct json_out *out)
 {
 	double bytes = (double)network->step_bytes + (double)network->ack_bytes;
-	text_add(out, "  \"network\": {\"bytes_sent\": %" PRIu64 ", \"bytes_received\": %" PRIu64, network->bytes_sent,
-		network->bytes_received);
-	text_add(out, ", \"step_bytes\": %" PRIu64 ", \"ack_bytes\": %" PRIu64 ", \"robot_steps\": %" PRIu64,
-		network->step_bytes, network->ack_bytes, network->robot_steps);
-	text_add(out, ", \"bytes_per_robot_step\": ");
-	text_add_double(out, network->robot_steps ? bytes / (double)network->robot_steps : 0);
-	add_numbers(out, ", \"largest_part_s\": ", &network->largest_part_s, 1, "");
-	text_add(out, ", \"term\": %" PRIu64 ", \"changes\": [", network->term);
+	json_out_object(out, "network");
+	json_out_uint(out, "bytes_sent", network->bytes_sent);
+	json_out_uint(out, "bytes_received", network->bytes_received);
+	json_out_uint(out, "step_bytes", network->step_bytes);
+	json_out_uint(out, "ack_bytes", network->ack_bytes);
+	json_out_uint(out, "robot_steps", network->robot_steps);
+	json_out_double(
+		out, "bytes_per_robot_step", network->robot_steps ? bytes / (double)network->robot_steps : 0);
+	json_out_double(out, "largest_part_s", network->largest_part_s);
+	json_out_uint(out, "term", network->term);
+	json_out_array(out, "changes");
 	for (uint32_t i = 0; i < network->change_count; i++)
-		report_add_change(&network->changes[i], i ? ", " : "", out);
-	text_add(out, "]},\n");
+		report_add_change(&network->changes[i], out);
+	json_out_end(out);
+	json_out_end(out);
 }
 
-static void add_world(const struct troupe_report *report, const struct troupe_report_world *world, struct text *out)
+static void report_add_windows(const struct troupe_report_world *world, struct json_out *out)
 {
-	text_add(out, "{\n");
-	add_totals(report, world, out);
-	add_models(world, report->observed & TROUPE_OBSERVE_EFFORTS, out);
-	text_add(out, "  \"windows\": {\"count\": %" PRIu64 ", \"longest\": %u, \"repeated_steps\": %" PRIu64 "},\n",
-		world->windows, world->longest_window, world->repeated_steps);
-	if (world->network.given)
-		add_network(&world->network, out);
-	if (world->tuning.given)
-		text_add(out,
-			"  \"tuning\": {\"working\": %u, \"secondaries\": %u, \"trials\": %u, \"changes\": %u},\n",
-			world->tuning.working, world->tuning.secondaries, world->tuning.trials, world->tuning.changes);
-	text_add(out, "  \"secondaries\": [\n");
-	for (uint32_t i = 0; i < world->secondary_count; i++) {
-		add_secondary(&world->secondaries[i], out);
-		text_add(out, i + 1 < world->secondary_count ? ",\n" : "\n");
-	}
-	text_add(out, "  ]\n}");
+	json_out_object(out, "windows");
+	json_out_uint(out, "count", world->windows);
+	json_out_uint(out, "longest", world->longest_window);
+	json_out_uint(out, "repeated_steps", world->repeated_steps);
+	json_out_end(out);
 }
 
-/* With several worlds: first the common part, then each world as it would be alone. */
+static void report_add_tuning(const struct troupe_report_tuning *tuning, struct json_out *out)
+{
+	json_out_object(out, "tuning");
+	json_out_uint(out, "working", tuning->working);
+	json_out_uint(out, "secondaries", tuning->secondaries);
+	json_out_uint(out, "trials", tuning->trials);
+	json_out_uint(out, "changes", tuning->changes);
+	json_out_end(out);
+}
+
+static void add_world(const struct troupe_report *report, const struct troupe_report_world *world, struct text *text)
+{
+	struct json_out out = {.text = text, .spaced = true};
+	json_out_object(&out, NULL);
+	json_out_lines(&out);
+	add_totals(report, world, &out);
+	add_models(world, report->observed & TROUPE_OBSERVE_EFFORTS, &out);
+	report_add_windows(world, &out);
+	if (world->network.given)
+		add_network(&world->network, &out);
+	if (world->tuning.given)
+		report_add_tuning(&world->tuning, &out);
+	json_out_array(&out, "secondaries");
+	json_out_lines(&out);
+	for (uint32_t i = 0; i < world->secondary_count; i++)
+		add_secondary(&world->secondaries[i], &out);
+	json_out_end(&out);
+	json_out_end(&out);
+}
+
+/* Each world as it would be alone, and so without more blanks before its lines. */
+static void report_add_worlds(const struct troupe_report *report, struct text *text)
+{
+	struct json_out out = {.text = text, .spaced = true};
+	json_out_object(&out, NULL);
+	json_out_lines(&out);
+	json_out_uint(&out, "iterations", report->steps);
+	json_out_double(&out, "wall_time", report->wall_s);
+	json_out_hash(&out, "state_hash", report->hash);
+	json_out_array(&out, "worlds");
+	for (uint32_t i = 0; i < report->world_count; i++) {
+		text_add(text, i ? ",\n" : "\n");
+		add_world(report, &report->worlds[i], text);
+	}
+	text_add(text, "\n  ");
+	json_out_end(&out);
+	json_out_end(&out);
+}
+
 char *troupe_report_json(const struct troupe_report *report)
 {
-	struct text out = {0};
-	if (report->world_count == 1) {
-		add_world(report, &report->worlds[0], &out);
-		text_add(&out, "\n");
-		return out.at;
-	}
-	text_add(&out, "{\n  \"iterations\": %" PRIu64 ",\n", report->steps);
-	member(&out, "wall_time", report->wall_s);
-	text_add(&out, "  \"state_hash\": \"%016" PRIx64 "\",\n", report->hash);
-	text_add(&out, "  \"worlds\": [\n");
-	for (uint32_t i = 0; i < report->world_count; i++) {
-		add_world(report, &report->worlds[i], &out);
-		text_add(&out, i + 1 < report->world_count ? ",\n" : "\n");
-	}
-	text_add(&out, "  ]\n}\n");
-	return out.at;
+	struct text text = {0};
+	if (report->world_count == 1)
+		add_world(report, &report->worlds[0], &text);
+	else
+		report_add_worlds(report, &text);
+	text_add(&text, "\n");
+	return text.at;
 }

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/host_port.h"
 #include "base/indices.h"
+#include "base/json_out.h"
 #include "base/map.h"
 #include "base/near.h"
 #include "base/ranges.h"
@@ -35,11 +36,11 @@ Test(base, addresses)
 		const char *text, *host;
 		int port; /* -1: none */
 	} good[] = {{"8080", "", 8080}, {":8080", "", 8080}, {":0", "", 0}, {"localhost:8399", "localhost", 8399},
-		{"host", "host", -1}, {"10.0.0.3:65535", "10.0.0.3", 65535}, {"[::1]:80", "::1", 80}, {"[::1]", "::1", -1},
-		{"::1", "::1", -1}, {"2001:db8::2", "2001:db8::2", -1}, {"*", "*", -1}, {"*:47082", "*", 47082},
-		{"fe80::1%eth0", "fe80::1%eth0", -1}, {"[fe80::1%eth0]:9", "fe80::1%eth0", 9}};
-	static const char *const bad[] = {"", "65536", ":65536", "host:", ":", "host:x", "host:-1", "host: 1", "[::1", "[]:1",
-		"[::1]80", "[::1]:", "99999999999999999999", "host:99999999999999999999"};
+		{"host", "host", -1}, {"10.0.0.3:65535", "10.0.0.3", 65535}, {"[::1]:80", "::1", 80},
+		{"[::1]", "::1", -1}, {"::1", "::1", -1}, {"2001:db8::2", "2001:db8::2", -1}, {"*", "*", -1},
+		{"*:47082", "*", 47082}, {"fe80::1%eth0", "fe80::1%eth0", -1}, {"[fe80::1%eth0]:9", "fe80::1%eth0", 9}};
+	static const char *const bad[] = {"", "65536", ":65536", "host:", ":", "host:x", "host:-1", "host: 1", "[::1",
+		"[]:1", "[::1]80", "[::1]:", "99999999999999999999", "host:99999999999999999999"};
 	struct host_port found;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
 		cr_assert(host_port_read(good[i].text, &found), "%s", good[i].text);
@@ -443,7 +444,8 @@ Test(base, near_names)
 		for (size_t k = 0; k < ARRAY_LEN(joints); k++)
 			near_offer(&near, joints[k]);
 		const char *best = near_best(&near);
-		cr_assert(cases[i].best ? best && !strcmp(best, cases[i].best) : !best, "'%s': %s", cases[i].wrong, best);
+		cr_assert(
+			cases[i].best ? best && !strcmp(best, cases[i].best) : !best, "'%s': %s", cases[i].wrong, best);
 		cr_assert_str_eq(near_such_as(&near), cases[i].words, "'%s':%s", cases[i].wrong, near.words);
 	}
 }
@@ -460,6 +462,61 @@ Test(base, near_names_have_limits)
 	near_offer(&near, "b");
 	cr_assert_eq(near.offered, NEAR_COMPARED_MAX + 1);
 	cr_assert_eq(strlen(near_such_as(&near)), strlen(", such as \"\", \"\", \"\" or \"\"") + 4 * 60);
+}
+
+/* Commas, colons and ends of lines in both layouts, in objects and arrays in each other, some of them empty. */
+static void write_sample(struct text *text, bool spaced)
+{
+	static const char *const names[] = {"a", "b"};
+	static const double numbers[] = {0.5, -0.0};
+	struct json_out out = {.text = text, .spaced = spaced};
+	json_out_object(&out, NULL);
+	if (spaced)
+		json_out_lines(&out);
+	json_out_string(&out, "quote\"", "\"\n\x9b");
+	json_out_printf(&out, "made", "%s/%d", "\\", 7);
+	json_out_uint(&out, "largest", UINT64_MAX);
+	json_out_int(&out, "least", INT64_MIN);
+	json_out_hash(&out, "hash", 0xab);
+	json_out_array(&out, "list");
+	json_out_object(&out, NULL);
+	json_out_end(&out);
+	json_out_array(&out, NULL);
+	json_out_end(&out);
+	json_out_bool(&out, NULL, true);
+	json_out_double(&out, NULL, 0.1);
+	json_out_end(&out);
+	json_out_strings(&out, "names", names, ARRAY_LEN(names));
+	json_out_doubles(&out, "numbers", numbers, ARRAY_LEN(numbers));
+	json_out_array(&out, "lines");
+	json_out_lines(&out);
+	json_out_object(&out, NULL);
+	json_out_bool(&out, "no", false);
+	text_add(json_out_value(&out, "own"), "null");
+	json_out_end(&out);
+	json_out_int(&out, NULL, -1);
+	json_out_end(&out);
+	json_out_end(&out);
+}
+
+Test(base, json_is_written_with_its_commas)
+{
+	struct text text = {0};
+	text_add(&text, "before ");
+	write_sample(&text, false);
+	cr_assert_str_eq(text.at,
+		"before {\"quote\\\"\":\"\\\"\\u000a\\ufffd\",\"made\":\"\\\\/7\",\"largest\":18446744073709551615,"
+		"\"least\":-9223372036854775808,\"hash\":\"00000000000000ab\",\"list\":[{},[],true,0.1],"
+		"\"names\":[\"a\",\"b\"],\"numbers\":[0.5,-0],\"lines\":[\n    {\"no\":false,\"own\":null},\n    -1\n  "
+		"]}");
+	text.count = 0;
+	write_sample(&text, true);
+	cr_assert_str_eq(text.at,
+		"{\n  \"quote\\\"\": \"\\\"\\u000a\\ufffd\",\n  \"made\": \"\\\\/7\",\n  \"largest\": "
+		"18446744073709551615,\n  \"least\": -9223372036854775808,\n  \"hash\": \"00000000000000ab\",\n"
+		"  \"list\": [{}, [], true, 0.1],\n  \"names\": [\"a\", \"b\"],\n  \"numbers\": [0.5, -0],\n"
+		"  \"lines\": [\n    {\"no\": false, \"own\": null},\n    -1\n  ]\n}");
+	text_fini(&text);
 }
 
 /* What a terminal would obey, and what turns the text around it, is shown as an escape; other text stays as it is. */
