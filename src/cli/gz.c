@@ -3,6 +3,7 @@
 #include "cli/gz.h"
 
 #include "base/clock.h"
+#include "base/json_out.h"
 #include "base/shown.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
@@ -145,27 +146,36 @@ static void gz_add_line(struct text *out, const char *before, const char *line)
 	text_add(out, "\n");
 }
 
+static void gz_end_list(struct json_out *out)
+{
+	json_out_end(out);
+	text_add(out->text, "\n");
+}
+
 static int print_names(const char *command, struct node *node, bool services, bool json)
 {
 	struct node_records records;
 	struct text out = {0};
+	struct json_out names = {.text = &out, .spaced = true};
 	const char *last = "";
 	uint32_t count = 0;
 	node_list(node, &records);
-	text_add(&out, json ? "[" : "");
+	text_add(&out, "%s", "");
+	if (json)
+		json_out_array(&names, NULL);
 	for (uint32_t i = 0; i < records.count; i++) {
 		const struct node_record *record = &records.at[i];
 		if (record->is_service != services || !strcmp(record->name, last))
 			continue;
-		text_add(&out, json && count ? ", " : "");
 		if (json)
-			text_add_json(&out, record->name);
+			json_out_string(&names, NULL, record->name);
 		else
 			gz_add_line(&out, "", record->name);
 		last = record->name;
 		count++;
 	}
-	text_add(&out, json ? "]\n" : "");
+	if (json)
+		gz_end_list(&names);
 	fputs(out.at, stdout);
 	if (!count)
 		cli_complain(command, "no %s in partition %s", services ? "service" : "topic", node_partition(node));
@@ -174,29 +184,18 @@ static int print_names(const char *command, struct node *node, bool services, bo
 	return count ? CLI_DONE : CLI_BAD_INPUT;
 }
 
-static void add_member(struct text *out, const char *name, const char *value)
+static void add_record_json(struct json_out *out, const struct node_record *record)
 {
-	text_add(out, "\"%s\": ", name);
-	text_add_json(out, value);
-}
-
-static void add_record_json(struct text *out, const struct node_record *record)
-{
-	text_add(out, "{");
-	add_member(out, "name", record->name);
-	text_add(out, ", ");
-	add_member(out, "address", record->address);
-	text_add(out, ", ");
-	add_member(out, record->is_service ? "request_type" : "type", record->type);
-	if (record->is_service) {
-		text_add(out, ", ");
-		add_member(out, "reply_type", record->reply_type);
-	} else if (record->throttled) {
-		text_add(out, ", \"rate_hz\": %llu", (unsigned long long)record->rate_hz);
-	}
-	text_add(out, ", ");
-	add_member(out, "process", record->process);
-	text_add(out, "}");
+	json_out_object(out, NULL);
+	json_out_string(out, "name", record->name);
+	json_out_string(out, "address", record->address);
+	json_out_string(out, record->is_service ? "request_type" : "type", record->type);
+	if (record->is_service)
+		json_out_string(out, "reply_type", record->reply_type);
+	else if (record->throttled)
+		json_out_uint(out, "rate_hz", record->rate_hz);
+	json_out_string(out, "process", record->process);
+	json_out_end(out);
 }
 
 static void add_record_text(struct text *out, const struct node_record *record, bool first)
@@ -215,22 +214,23 @@ static int print_records(const char *command, struct node *node, bool services, 
 {
 	struct node_records records;
 	struct text out = {0};
+	struct json_out list = {.text = &out, .spaced = true};
 	uint32_t count = 0;
 	node_list(node, &records);
+	if (json)
+		json_out_array(&list, NULL);
 	for (uint32_t i = 0; i < records.count; i++) {
 		const struct node_record *record = &records.at[i];
 		if (record->is_service != services || strcmp(record->name, name) != 0)
 			continue;
-		if (json) {
-			text_add(&out, count ? ", " : "[");
-			add_record_json(&out, record);
-		} else {
+		if (json)
+			add_record_json(&list, record);
+		else
 			add_record_text(&out, record, !count);
-		}
 		count++;
 	}
 	if (json)
-		text_add(&out, count ? "]\n" : "[]\n");
+		gz_end_list(&list);
 	if (out.at)
 		fputs(out.at, stdout);
 	if (!count)

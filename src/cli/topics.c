@@ -4,6 +4,7 @@
 #include "cli/options.h"
 #include "cli/xacro.h"
 
+#include "base/json_out.h"
 #include "base/shown.h"
 
 #include <troupe/client.h>
@@ -86,31 +87,32 @@ static troupe_status print_lines(const struct troupe_topics *topics, struct trou
 	return status;
 }
 
+static void topics_add_json(const struct troupe_topic *topic, struct json_out *out)
+{
+	json_out_object(out, NULL);
+	json_out_string(out, "kind", word_of(topic->kind));
+	json_out_string(out, "name", topic->name);
+	json_out_string(out, "type", topic->type);
+	if (topic->reply_type)
+		json_out_string(out, "reply_type", topic->reply_type);
+	if (topic->rate_hz > 0)
+		json_out_double(out, "rate_hz", topic->rate_hz);
+	json_out_string(out, "owner", topic->owner);
+	json_out_end(out);
+}
+
 static troupe_status print_json(const struct troupe_topics *topics, struct troupe_error *error)
 {
-	struct text out = {0};
-	text_add(&out, "[");
-	for (uint32_t i = 0; i < topics->count; i++) {
-		const struct troupe_topic *t = &topics->at[i];
-		text_add(&out, "%s\n  {\"kind\": \"%s\", \"name\": ", i ? "," : "", word_of(t->kind));
-		text_add_json(&out, t->name);
-		text_add(&out, ", \"type\": ");
-		text_add_json(&out, t->type);
-		if (t->reply_type) {
-			text_add(&out, ", \"reply_type\": ");
-			text_add_json(&out, t->reply_type);
-		}
-		if (t->rate_hz > 0) {
-			text_add(&out, ", \"rate_hz\": ");
-			text_add_double(&out, t->rate_hz);
-		}
-		text_add(&out, ", \"owner\": ");
-		text_add_json(&out, t->owner);
-		text_add(&out, "}");
-	}
-	text_add(&out, "\n]\n");
-	troupe_status status = cli_write(out.at, out.count, error);
-	text_fini(&out);
+	struct text text = {0};
+	struct json_out out = {.text = &text, .spaced = true};
+	json_out_array(&out, NULL);
+	json_out_lines(&out);
+	for (uint32_t i = 0; i < topics->count; i++)
+		topics_add_json(&topics->at[i], &out);
+	json_out_end(&out);
+	text_add(&text, "\n");
+	troupe_status status = cli_write(text.at, text.count, error);
+	text_fini(&text);
 	return status;
 }
 

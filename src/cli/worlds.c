@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "cli/options.h"
 
-#include "base/text.h"
+#include "base/json_out.h"
 #include "sdf/catalog.h"
 
 #include <stddef.h>
@@ -53,33 +53,47 @@ static void worlds_add(struct text *out, const struct sdf_catalog_entry *entry, 
 	text_add(out, "%s\n", clean.text);
 }
 
-static void worlds_add_json(struct text *out, const struct sdf_catalog_entry *entry, const char *name)
+static void worlds_add_json(struct json_out *out, const struct sdf_catalog_entry *entry, const char *name)
 {
-	text_add(out, "%s\n  {\"name\": ", out->count > 1 ? "," : "");
-	text_add_json(out, name);
-	text_add(out, ", \"file\": ");
-	text_add_json(out, entry->uri + strlen("file://"));
-	text_add(out, ", \"description\": ");
-	text_add_json(out, entry->description);
-	text_add(out, "}");
+	json_out_object(out, NULL);
+	json_out_string(out, "name", name);
+	json_out_string(out, "file", entry->uri + strlen("file://"));
+	json_out_string(out, "description", entry->description);
+	json_out_end(out);
+}
+
+static void worlds_add_all(struct text *text, const struct sdf_catalog *catalog, struct arena *arena)
+{
+	size_t width = 0;
+	for (uint32_t i = 0; i < catalog->entries.count; i++)
+		width = MAX(width, strlen(worlds_name(arena, &catalog->entries.at[i])));
+	for (uint32_t i = 0; i < catalog->entries.count; i++) {
+		const struct sdf_catalog_entry *entry = &catalog->entries.at[i];
+		worlds_add(text, entry, worlds_name(arena, entry), MIN(width, 40u));
+	}
+}
+
+static void worlds_add_all_json(struct text *text, const struct sdf_catalog *catalog, struct arena *arena)
+{
+	struct json_out out = {.text = text, .spaced = true};
+	json_out_array(&out, NULL);
+	json_out_lines(&out);
+	for (uint32_t i = 0; i < catalog->entries.count; i++) {
+		const struct sdf_catalog_entry *entry = &catalog->entries.at[i];
+		worlds_add_json(&out, entry, worlds_name(arena, entry));
+	}
+	json_out_end(&out);
+	text_add(text, "\n");
 }
 
 static int worlds_print(const struct sdf_catalog *catalog, const struct settings *settings, struct arena *arena)
 {
 	struct text out = {0};
 	struct troupe_error error;
-	size_t width = 0;
-	for (uint32_t i = 0; i < catalog->entries.count; i++)
-		width = MAX(width, strlen(worlds_name(arena, &catalog->entries.at[i])));
-	text_add(&out, "%s", settings->json ? "[" : "");
-	for (uint32_t i = 0; i < catalog->entries.count; i++) {
-		const struct sdf_catalog_entry *entry = &catalog->entries.at[i];
-		if (settings->json)
-			worlds_add_json(&out, entry, worlds_name(arena, entry));
-		else
-			worlds_add(&out, entry, worlds_name(arena, entry), MIN(width, 40u));
-	}
-	text_add(&out, "%s", settings->json ? "\n]\n" : "");
+	if (settings->json)
+		worlds_add_all_json(&out, catalog, arena);
+	else
+		worlds_add_all(&out, catalog, arena);
 	troupe_status status = cli_write(out.at, out.count, &error);
 	text_fini(&out);
 	if (status)

@@ -100,11 +100,12 @@ static void keep_reply(struct job *job, struct job_sent *sent)
 
 /* --- answering ---------------------------------------------------------------------------------------------------- */
 
-void job_add_result(struct text *out, unsigned result, const char *message)
+void job_add_result(struct json_out *out, unsigned result, const char *message)
 {
-	text_add(out, "{\"result\":%u,\"error_message\":", result);
-	text_add_json(out, message);
-	text_add(out, "}");
+	json_out_object(out, "result");
+	json_out_uint(out, "result", result);
+	json_out_string(out, "error_message", message);
+	json_out_end(out);
 }
 
 static enum simulation_end end_of(const struct job *job, unsigned result)
@@ -142,43 +143,49 @@ static bool is_action(const struct job_row *row)
 void job_answer(struct job *job, unsigned result, const char *format, ...)
 {
 	struct troupe_error line;
-	struct text members = {0}, response = {0};
+	struct text given = {0}, response = {0};
+	struct json_out out = {.text = &given};
 	va_list args;
 	va_start(args, format);
 	(void)fail_v(&line, TROUPE_OK, format, args);
 	va_end(args);
 	char *type = mem_printf("%s_%s", job->row->type, is_action(job->row) ? "Result" : "Response");
-	text_add(&members, "{\"result\":");
-	job_add_result(&members, result, result == JOB_OK ? "" : line.text);
-	text_add(&members, "}");
-	json_t *json = json_loadb(members.at, members.count, 0, NULL);
+	json_out_object(&out, NULL);
+	job_add_result(&out, result, result == JOB_OK ? "" : line.text);
+	json_out_end(&out);
+	json_t *json = json_loadb(given.at, given.count, 0, NULL);
 	if (complete(type, json, &response, NULL)) {
 		json_object_clear(json);
 		(void)complete(type, json, &response, NULL);
 	}
-	text_fini(&members);
+	text_fini(&given);
 	send_answer(job, end_of(job, result), &response);
 	json_decref(json);
 	text_fini(&response);
 	free(type);
 }
 
-void job_answer_with(struct job *job, unsigned result, const char *message, struct text *members)
+struct json_out *job_open(struct job *job)
 {
-	struct text response = {0};
-	text_add(&response, "{\"result\":");
-	job_add_result(&response, result, message);
-	text_add_bytes(&response, members->at, members->count);
-	text_add(&response, "}");
-	text_fini(members);
-	send_answer(job, end_of(job, result), &response);
-	text_fini(&response);
+	job->result = JOB_OK;
+	job->out = (struct json_out){.text = &job->response};
+	json_out_object(&job->out, NULL);
+	return &job->out;
 }
 
-void job_answer_whole(struct job *job, struct text *response)
+struct json_out *job_respond(struct job *job, unsigned result, const char *message)
 {
-	send_answer(job, SIMULATION_SUCCEEDED, response);
-	text_fini(response);
+	struct json_out *out = job_open(job);
+	job->result = result;
+	job_add_result(out, result, message);
+	return out;
+}
+
+void job_send(struct job *job)
+{
+	json_out_end(&job->out);
+	send_answer(job, end_of(job, job->result), &job->response);
+	text_fini(&job->response);
 }
 
 void job_finish(struct job *job)

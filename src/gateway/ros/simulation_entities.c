@@ -36,61 +36,61 @@ static struct pose pose_of(const model_t *model)
 
 /* --- what is said of an entity ------------------------------------------------------------------------------------ */
 
-/* The caller adds the closing brace. */
-static void add_xyz(struct text *out, struct vec3 v)
+static void add_vector(struct json_out *out, const char *name, struct vec3 v)
 {
-	text_add(out, "{\"x\":");
-	text_add_double(out, v.x);
-	text_add(out, ",\"y\":");
-	text_add_double(out, v.y);
-	text_add(out, ",\"z\":");
-	text_add_double(out, v.z);
+	json_out_object(out, name);
+	json_out_double(out, "x", v.x);
+	json_out_double(out, "y", v.y);
+	json_out_double(out, "z", v.z);
+	json_out_end(out);
 }
 
-static void add_vector(struct text *out, const char *name, struct vec3 v)
+static void entities_add_pose(struct json_out *out, const char *name, struct pose pose)
 {
-	text_add(out, "\"%s\":", name);
-	add_xyz(out, v);
-	text_add(out, "}");
+	json_out_object(out, name);
+	add_vector(out, "position", pose.p);
+	json_out_object(out, "orientation");
+	json_out_double(out, "x", pose.q.x);
+	json_out_double(out, "y", pose.q.y);
+	json_out_double(out, "z", pose.q.z);
+	json_out_double(out, "w", pose.q.w);
+	json_out_end(out);
+	json_out_end(out);
 }
 
-static void add_twist(struct text *out, const char *name, struct vec3 linear, struct vec3 angular)
+static void add_twist(struct json_out *out, const char *name, struct vec3 linear, struct vec3 angular)
 {
-	text_add(out, "\"%s\":{", name);
+	json_out_object(out, name);
 	add_vector(out, "linear", linear);
-	text_add(out, ",");
 	add_vector(out, "angular", angular);
-	text_add(out, "}");
+	json_out_end(out);
 }
 
 /* The server tells no accelerations. */
-static void add_state(struct text *out, const struct job *job, const model_t *model)
+static void add_state(struct json_out *out, const char *key, const struct job *job, const model_t *model)
 {
 	const struct vec3 none = {0, 0, 0};
-	const struct pose pose = pose_of(model);
-	text_add(out, "{\"header\":{\"stamp\":{\"sec\":%lld,\"nanosec\":%lld},\"frame_id\":\"%s\"},\"pose\":{",
-		(long long)(job->time_ns / 1000000000), (long long)(job->time_ns % 1000000000), world_frame);
-	add_vector(out, "position", pose.p);
-	text_add(out, ",\"orientation\":");
-	add_xyz(out, (struct vec3){pose.q.x, pose.q.y, pose.q.z});
-	text_add(out, ",\"w\":");
-	text_add_double(out, pose.q.w);
-	text_add(out, "}},");
+	json_out_object(out, key);
+	json_out_object(out, "header");
+	json_out_object(out, "stamp");
+	json_out_int(out, "sec", job->time_ns / 1000000000);
+	json_out_int(out, "nanosec", job->time_ns % 1000000000);
+	json_out_end(out);
+	json_out_string(out, "frame_id", world_frame);
+	json_out_end(out);
+	entities_add_pose(out, "pose", pose_of(model));
 	add_twist(out, "twist", message_vec3(model->state->linear), message_vec3(model->state->angular));
-	text_add(out, ",");
 	add_twist(out, "acceleration", none, none);
-	text_add(out, "}");
+	json_out_end(out);
 }
 
 static void get_state(struct job *job)
 {
-	struct text members = {0};
 	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
 	if (!model)
 		return;
-	text_add(&members, ",\"state\":");
-	add_state(&members, job, model);
-	job_answer_with(job, JOB_OK, "", &members);
+	add_state(job_respond(job, JOB_OK, ""), "state", job, model);
+	job_send(job);
 }
 
 enum category { OBJECT = 0, ROBOT = 1, HUMAN = 2, DYNAMIC_OBJECT = 4, STATIC_OBJECT = 5, CATEGORIES = 6 };
@@ -112,19 +112,19 @@ static void get_info(struct job *job)
 		[HUMAN] = "an actor",
 		[DYNAMIC_OBJECT] = "a model without joints",
 		[STATIC_OBJECT] = "a static model"};
-	struct text members = {0};
 	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
 	if (!model)
 		return;
-	text_add(&members, ",\"info\":{\"category\":{\"category\":%d},\"description\":", (int)category_of(model));
-	text_add_json(&members, model->info ? model->info->description : names[category_of(model)]);
-	text_add(&members, ",\"tags\":[");
-	for (size_t i = 0; model->info && i < model->info->n_tag; i++) {
-		text_add(&members, "%s", i ? "," : "");
-		text_add_json(&members, model->info->tag[i]);
-	}
-	text_add(&members, "]}");
-	job_answer_with(job, JOB_OK, "", &members);
+	const Troupe__Msgs__EntityInfo *info = model->info;
+	struct json_out *out = job_respond(job, JOB_OK, "");
+	json_out_object(out, "info");
+	json_out_object(out, "category");
+	json_out_int(out, "category", category_of(model));
+	json_out_end(out);
+	json_out_string(out, "description", info ? info->description : names[category_of(model)]);
+	json_out_strings(out, "tags", info ? (const char *const *)info->tag : NULL, info ? info->n_tag : 0);
+	json_out_end(out);
+	job_send(job);
 }
 
 /* The server has the limits. */
@@ -149,20 +149,18 @@ static void set_info(struct job *job)
 
 /* --- bounds ------------------------------------------------------------------------------------------------------- */
 
-static void add_bounds(struct text *out, const model_t *model)
+static void add_bounds(struct json_out *out, const model_t *model)
 {
-	if (!model->lower || !model->upper) {
-		text_add(out, "{\"type\":%d,\"points\":[]}", JOB_BOUNDS_EMPTY);
-		return;
+	bool has_box = model->lower && model->upper;
+	json_out_object(out, "bounds");
+	json_out_int(out, "type", has_box ? JOB_BOUNDS_BOX : JOB_BOUNDS_EMPTY);
+	json_out_array(out, "points");
+	if (has_box) {
+		add_vector(out, NULL, message_vec3(model->upper));
+		add_vector(out, NULL, message_vec3(model->lower));
 	}
-	const struct vec3 corners[] = {message_vec3(model->upper), message_vec3(model->lower)};
-	text_add(out, "{\"type\":%d,\"points\":[", JOB_BOUNDS_BOX);
-	for (int i = 0; i < 2; i++) {
-		text_add(out, "%s", i ? "," : "");
-		add_xyz(out, corners[i]);
-		text_add(out, "}");
-	}
-	text_add(out, "]}");
+	json_out_end(out);
+	json_out_end(out);
 }
 
 /* Whether the models have their boxes; if not, they are asked for, and `next` comes when they are there. */
@@ -178,15 +176,13 @@ static bool has_boxes(struct job *job, job_fn *next)
 
 static void get_bounds(struct job *job)
 {
-	struct text members = {0};
 	if (!has_boxes(job, get_bounds))
 		return;
 	const model_t *model = find_model(job, job_text(job->args, "entity"), true);
 	if (!model)
 		return;
-	text_add(&members, ",\"bounds\":");
-	add_bounds(&members, model);
-	job_answer_with(job, JOB_OK, "", &members);
+	add_bounds(job_respond(job, JOB_OK, ""), model);
+	job_send(job);
 }
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
@@ -339,35 +335,32 @@ static bool passes(const struct filter *filter, const model_t *model)
 static void list(struct job *job, bool states)
 {
 	struct filter filter;
-	struct text members = {0}, states_out = {0};
-	const char *between = "";
+	struct text states_text = {0};
+	struct json_out states_out = {.text = &states_text};
 	if (!read_filter(job, &filter))
 		return;
 	if (filter.bounds != JOB_BOUNDS_EMPTY && !has_boxes(job, job->row->begin)) {
 		free_filter(&filter);
 		return;
 	}
-	text_add(&members, ",\"entities\":[");
+	struct json_out *out = job_respond(job, JOB_OK, "");
+	json_out_array(out, "entities");
+	json_out_array(&states_out, NULL);
 	for (size_t i = 0; i < job->models->n_model; i++) {
 		const model_t *model = job->models->model[i];
 		if (!passes(&filter, model))
 			continue;
-		text_add(&members, "%s", between);
-		text_add_json(&members, model->state->name);
-		text_add(&states_out, "%s", between);
+		json_out_string(out, NULL, model->state->name);
 		if (states)
-			add_state(&states_out, job, model);
-		between = ",";
+			add_state(&states_out, NULL, job, model);
 	}
-	text_add(&members, "]");
-	if (states) {
-		text_add(&members, ",\"states\":[");
-		text_add_bytes(&members, states_out.at, states_out.count);
-		text_add(&members, "]");
-	}
-	text_fini(&states_out);
+	json_out_end(out);
+	json_out_end(&states_out);
+	if (states)
+		text_add_bytes(json_out_value(out, "states"), states_text.at, states_text.count);
+	text_fini(&states_text);
 	free_filter(&filter);
-	job_answer_with(job, JOB_OK, "", &members);
+	job_send(job);
 }
 
 static void get_entities(struct job *job)
@@ -702,30 +695,37 @@ static unsigned result_of(const struct job_sent *sent)
 static void answer_one(struct job *job)
 {
 	struct job_spawn *spawn = &job->spawns.at[0];
-	struct text members = {0};
-	text_add(&members, ",\"entity_name\":");
-	text_add_json(&members, spawn->name ? spawn->name : "");
-	job_answer_with(job, spawn->result, spawn->message ? spawn->message : "", &members);
+	struct json_out *out = job_respond(job, spawn->result, spawn->message ? spawn->message : "");
+	json_out_string(out, "entity_name", spawn->name ? spawn->name : "");
+	job_send(job);
+}
+
+static struct json_out *respond_to_all(struct job *job)
+{
+	uint32_t failed = 0;
+	for (uint32_t i = 0; i < job->spawns.count; i++)
+		failed += job->spawns.at[i].result != JOB_OK;
+	if (!failed)
+		return job_respond(job, JOB_OK, "");
+	char *message = mem_printf("%u of %u entities were not spawned", failed, job->spawns.count);
+	struct json_out *out = job_respond(job, ENTITIES_SPAWN_FAILED, message);
+	free(message);
+	return out;
 }
 
 static void answer_all(struct job *job)
 {
-	struct text members = {0};
-	uint32_t failed = 0;
-	text_add(&members, ",\"results\":[");
+	struct json_out *out = respond_to_all(job);
+	json_out_array(out, "results");
 	for (uint32_t i = 0; i < job->spawns.count; i++) {
 		const struct job_spawn *spawn = &job->spawns.at[i];
-		failed += spawn->result != JOB_OK;
-		text_add(&members, "%s{\"result\":", i ? "," : "");
-		job_add_result(&members, spawn->result, spawn->message ? spawn->message : "");
-		text_add(&members, ",\"entity_name\":");
-		text_add_json(&members, spawn->name ? spawn->name : "");
-		text_add(&members, "}");
+		json_out_object(out, NULL);
+		job_add_result(out, spawn->result, spawn->message ? spawn->message : "");
+		json_out_string(out, "entity_name", spawn->name ? spawn->name : "");
+		json_out_end(out);
 	}
-	text_add(&members, "]");
-	char *message = mem_printf("%u of %u entities were not spawned", failed, job->spawns.count);
-	job_answer_with(job, failed ? (unsigned)ENTITIES_SPAWN_FAILED : JOB_OK, failed ? message : "", &members);
-	free(message);
+	json_out_end(out);
+	job_send(job);
 }
 
 /* An entity may have got another name than was asked for. */

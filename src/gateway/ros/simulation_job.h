@@ -3,6 +3,7 @@
 #ifndef GATEWAY_ROS_SIMULATION_JOB_H
 #define GATEWAY_ROS_SIMULATION_JOB_H
 
+#include "base/json_out.h"
 #include "gateway/ros/simulation.h"
 #include "topic/troupe.pb-c.h"
 #include "topic/world.pb-c.h"
@@ -80,6 +81,9 @@ struct job {
 	Troupe__Msgs__Models *models; /* of the last question for them */
 	int64_t time_ns;              /* simulated time of `models` */
 	bool wants_models, is_answered, is_cancelled, has_boxes;
+	struct text response;      /* from job_open() to job_send() */
+	struct json_out out;       /* into it */
+	unsigned result;           /* in it */
 	VEC(struct job_sent) sent; /* since job_forget_sent() */
 	uint32_t waiting;          /* of those: without a reply */
 	/* for the services */
@@ -102,11 +106,13 @@ const struct job_sent *job_refused(const struct job *job);
 
 /* A response that has only a result; its other fields have their defaults. */
 void job_answer(struct job *job, unsigned result, const char *format, ...) TROUPE_PRINTF(3, 4);
-/* members: what the response has besides its result: ",\"entities\":[]". Frees it. */
-void job_answer_with(struct job *job, unsigned result, const char *message, struct text *members);
-/* The whole response. Frees it. */
-void job_answer_whole(struct job *job, struct text *response);
-void job_add_result(struct text *out, unsigned result, const char *message);
+/* Begins a response with its result. The caller adds other members to what is returned, and then calls job_send(). */
+struct json_out *job_respond(struct job *job, unsigned result, const char *message);
+/* The same for a response without a result. */
+struct json_out *job_open(struct job *job);
+void job_send(struct job *job);
+/* The member "result". */
+void job_add_result(struct json_out *out, unsigned result, const char *message);
 
 /* Answers: that all requests to the server were obeyed, or why the first one was refused. */
 void job_finish(struct job *job);

@@ -31,52 +31,49 @@ static const char *kind_of(const named_t *named)
 	return named->level ? "level" : "frame";
 }
 
-static void add_numbers(struct text *out, const double *numbers, int count)
+static void add_numbers(struct json_out *out, const char *key, const double *numbers, int count)
 {
 	static const char *const axes[] = {"x", "y", "z", "w"};
-	for (int i = 0; i < count; i++) {
-		text_add(out, "%s\"%s\":", i ? "," : "{", axes[i]);
-		text_add_double(out, numbers[i]);
-	}
-	text_add(out, "}");
+	json_out_object(out, key);
+	for (int i = 0; i < count; i++)
+		json_out_double(out, axes[i], numbers[i]);
+	json_out_end(out);
 }
 
-static void add_pose(struct text *out, const named_t *named)
+static void add_pose(struct json_out *out, const named_t *named)
 {
+	const char *kind = kind_of(named);
 	struct pose pose = POSE_IDENTITY;
 	if (named->pose)
 		(void)message_pose(named->pose, &pose, NULL);
-	text_add(out, "{\"name\":");
-	text_add_json(out, named->name);
-	text_add(out,
-		",\"description\":\"a %s of the world\",\"tags\":[\"%s\"],\"pose\":{\"position\":", kind_of(named),
-		kind_of(named));
-	add_numbers(out, (const double[]){pose.p.x, pose.p.y, pose.p.z}, 3);
-	text_add(out, ",\"orientation\":");
-	add_numbers(out, (const double[]){pose.q.x, pose.q.y, pose.q.z, pose.q.w}, 4);
-	text_add(out, "}}");
+	json_out_object(out, NULL);
+	json_out_string(out, "name", named->name);
+	json_out_printf(out, "description", "a %s of the world", kind);
+	json_out_strings(out, "tags", &kind, 1);
+	json_out_object(out, "pose");
+	add_numbers(out, "position", (const double[]){pose.p.x, pose.p.y, pose.p.z}, 3);
+	add_numbers(out, "orientation", (const double[]){pose.q.x, pose.q.y, pose.q.z, pose.q.w}, 4);
+	json_out_end(out);
+	json_out_end(out);
 }
 
 static void finish_poses(struct job *job)
 {
 	const Troupe__Msgs__NamedPoses *poses = poses_of(job);
 	struct job_tags tags;
-	struct text members = {0};
-	const char *between = "";
 	if (!poses || !job_read_tags(job, "tags", job_arg(job, "tags"), &tags))
 		return;
-	text_add(&members, ",\"poses\":[");
+	struct json_out *out = job_respond(job, JOB_OK, "");
+	json_out_array(out, "poses");
 	for (size_t i = 0; i < poses->n_pose; i++) {
 		char kind[8];
 		(void)snprintf(kind, sizeof kind, "%s", kind_of(poses->pose[i]));
 		if (!job_has_tags(&tags, &(char *){kind}, 1))
 			continue;
-		text_add(&members, "%s", between);
-		add_pose(&members, poses->pose[i]);
-		between = ",";
+		add_pose(out, poses->pose[i]);
 	}
-	text_add(&members, "]");
-	job_answer_with(job, JOB_OK, "", &members);
+	json_out_end(out);
+	job_send(job);
 }
 
 static void get_poses(struct job *job)
@@ -84,10 +81,10 @@ static void get_poses(struct job *job)
 	ask_poses(job, finish_poses);
 }
 
-static void add_corner(struct text *out, const Gz__Msgs__Vector3d *from)
+static void add_corner(struct json_out *out, const Gz__Msgs__Vector3d *from)
 {
 	const struct vec3 corner = message_vec3(from);
-	add_numbers(out, (const double[]){corner.x, corner.y, corner.z}, 3);
+	add_numbers(out, NULL, (const double[]){corner.x, corner.y, corner.z}, 3);
 }
 
 /* Without bounds any entity fits. */
@@ -96,7 +93,6 @@ static void finish_bounds(struct job *job)
 	const char *name = job_text(job->args, "name");
 	const Troupe__Msgs__NamedPoses *poses = poses_of(job);
 	const named_t *named = NULL;
-	struct text members = {0};
 	if (!poses)
 		return;
 	for (size_t i = 0; i < poses->n_pose && !named; i++)
@@ -106,14 +102,17 @@ static void finish_bounds(struct job *job)
 		job_answer(job, JOB_NOT_FOUND, "pose '%.100s': there is none of this name", name);
 		return;
 	}
-	text_add(&members, ",\"bounds\":{\"type\":%d,\"points\":[", named->level ? JOB_BOUNDS_BOX : JOB_BOUNDS_EMPTY);
+	struct json_out *out = job_respond(job, JOB_OK, "");
+	json_out_object(out, "bounds");
+	json_out_int(out, "type", named->level ? JOB_BOUNDS_BOX : JOB_BOUNDS_EMPTY);
+	json_out_array(out, "points");
 	if (named->level) {
-		add_corner(&members, named->upper);
-		text_add(&members, ",");
-		add_corner(&members, named->lower);
+		add_corner(out, named->upper);
+		add_corner(out, named->lower);
 	}
-	text_add(&members, "]}");
-	job_answer_with(job, JOB_OK, "", &members);
+	json_out_end(out);
+	json_out_end(out);
+	job_send(job);
 }
 
 static void get_bounds(struct job *job)

@@ -31,37 +31,50 @@ static void ask_resources(struct job *job, const char *field, bool worlds, bool 
 }
 
 /* A list that was cut is answered as a failure, with the entries that were found. */
-static void answer_list(struct job *job, bool cut, struct text *members)
+static struct json_out *begin_list(struct job *job, bool cut, const char *key)
 {
-	text_add(members, "]");
-	job_answer_with(job, cut ? JOB_FAILED : JOB_OK,
-		cut ? "there are more files than can be listed: sources are looked at first" : "", members);
+	struct json_out *out = job_respond(job, cut ? JOB_FAILED : JOB_OK,
+		cut ? "there are more files than can be listed: sources are looked at first" : "");
+	json_out_array(out, key);
+	return out;
 }
 
-static void add_resource(struct text *out, const char *name, const char *uri)
+static void end_list(struct job *job)
 {
-	text_add(out, "\"%s\":{\"uri\":", name);
-	text_add_json(out, uri);
-	text_add(out, ",\"resource_string\":\"\"}");
+	json_out_end(&job->out);
+	job_send(job);
+}
+
+static void add_resource(struct json_out *out, const char *name, const char *uri)
+{
+	json_out_object(out, name);
+	json_out_string(out, "uri", uri);
+	json_out_string(out, "resource_string", "");
+	json_out_end(out);
+}
+
+static void add_spawnable(struct json_out *out, const Troupe__Msgs__Resources__Resource *resource)
+{
+	json_out_object(out, NULL);
+	add_resource(out, "entity_resource", resource->uri);
+	json_out_string(out, "description", *resource->description ? resource->description : resource->name);
+	json_out_object(out, "spawn_bounds");
+	json_out_int(out, "type", JOB_BOUNDS_EMPTY);
+	json_out_strings(out, "points", NULL, 0);
+	json_out_end(out);
+	json_out_end(out);
 }
 
 /* A file says its bounds only when it is read whole. */
 static void finish_spawnables(struct job *job)
 {
 	const Troupe__Msgs__Resources *found = resources_of(job);
-	struct text members = {0};
 	if (!found)
 		return;
-	text_add(&members, ",\"spawnables\":[");
-	for (size_t i = 0; i < found->n_resource; i++) {
-		const Troupe__Msgs__Resources__Resource *resource = found->resource[i];
-		text_add(&members, "%s{", i ? "," : "");
-		add_resource(&members, "entity_resource", resource->uri);
-		text_add(&members, ",\"description\":");
-		text_add_json(&members, *resource->description ? resource->description : resource->name);
-		text_add(&members, ",\"spawn_bounds\":{\"type\":%d,\"points\":[]}}", JOB_BOUNDS_EMPTY);
-	}
-	answer_list(job, found->cut, &members);
+	struct json_out *out = begin_list(job, found->cut, "spawnables");
+	for (size_t i = 0; i < found->n_resource; i++)
+		add_spawnable(out, found->resource[i]);
+	end_list(job);
 }
 
 static void get_spawnables(struct job *job)
@@ -72,23 +85,21 @@ static void get_spawnables(struct job *job)
 static void finish_worlds(struct job *job)
 {
 	const Troupe__Msgs__Resources *found = resources_of(job);
-	struct text members = {0};
 	struct job_tags tags;
-	const char *between = "";
 	if (!found || !job_read_tags(job, "filter", job_arg(job, "filter"), &tags))
 		return;
-	text_add(&members, ",\"worlds\":[");
+	struct json_out *out = begin_list(job, found->cut, "worlds");
 	for (size_t i = 0; i < found->n_resource; i++) {
 		if (!job_has_tags(&tags, NULL, 0))
 			continue;
-		text_add(&members, "%s{\"name\":", between);
-		text_add_json(&members, found->resource[i]->name);
-		text_add(&members, ",");
-		add_resource(&members, "world_resource", found->resource[i]->uri);
-		text_add(&members, ",\"description\":\"\",\"tags\":[]}");
-		between = ",";
+		json_out_object(out, NULL);
+		json_out_string(out, "name", found->resource[i]->name);
+		add_resource(out, "world_resource", found->resource[i]->uri);
+		json_out_string(out, "description", "");
+		json_out_strings(out, "tags", NULL, 0);
+		json_out_end(out);
 	}
-	answer_list(job, found->cut, &members);
+	end_list(job);
 }
 
 /* Nothing is fetched from other machines, whatever offline_only says. */

@@ -12,30 +12,43 @@
 
 /* --- what there is ------------------------------------------------------------------------------------------------ */
 
-static void add_features(const struct job_row *rows, struct text *out)
+static void add_features(const struct job_row *rows, struct json_out *out)
 {
 	for (const struct job_row *row = rows; row->name; row++)
 		if (row->feature != JOB_NO_FEATURE)
-			text_add(out, "%d,", row->feature);
+			json_out_int(out, NULL, row->feature);
 }
 
-static void answer_features(struct job *job, bool loads)
+static void add_all_features(bool loads, struct json_out *out)
 {
 	/* ENTITY_TAGS, ENTITY_BOUNDS_BOX, ENTITY_CATEGORIES, SPAWNING_RESOURCE_STRING, SIMULATION_RESET_TIME, _STATE
 	 * and _SPAWNED, SIMULATION_STATE_PAUSE, STEP_SIMULATION_MULTIPLE: parts of services, without a service of their
 	 * own */
-	static const char others[] = "4,6,8,9,21,22,23,26,32";
-	static const char loading[] = ",40,41,43"; /* WORLD_LOADING, WORLD_RESOURCE_STRING, WORLD_UNLOADING */
-	struct text response = {0};
-	text_add(&response, "{\"features\":{\"features\":[");
-	add_features(job_run_rows, &response);
-	add_features(job_world_rows, &response);
-	add_features(job_entity_rows, &response);
-	add_features(job_place_rows, &response);
-	add_features(job_resource_rows, &response);
-	text_add(&response, "%s%s],\"spawn_formats\":[\"sdf\",\"urdf\"],\"custom_info\":\"troupe %s\"}}", others,
-		loads ? loading : "", troupe_version());
-	job_answer_whole(job, &response);
+	static const int others[] = {4, 6, 8, 9, 21, 22, 23, 26, 32};
+	static const int loading[] = {40, 41, 43}; /* WORLD_LOADING, WORLD_RESOURCE_STRING, WORLD_UNLOADING */
+	json_out_array(out, "features");
+	add_features(job_run_rows, out);
+	add_features(job_world_rows, out);
+	add_features(job_entity_rows, out);
+	add_features(job_place_rows, out);
+	add_features(job_resource_rows, out);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		json_out_int(out, NULL, others[i]);
+	for (size_t i = 0; loads && i < ARRAY_LEN(loading); i++)
+		json_out_int(out, NULL, loading[i]);
+	json_out_end(out);
+}
+
+static void answer_features(struct job *job, bool loads)
+{
+	static const char *const formats[] = {"sdf", "urdf"};
+	struct json_out *out = job_open(job);
+	json_out_object(out, "features");
+	add_all_features(loads, out);
+	json_out_strings(out, "spawn_formats", formats, ARRAY_LEN(formats));
+	json_out_printf(out, "custom_info", "troupe %s", troupe_version());
+	json_out_end(out);
+	job_send(job);
 }
 
 static void finish_features(struct job *job)
@@ -69,9 +82,11 @@ static enum state state_of(const struct job *job)
 
 static void get_state(struct job *job)
 {
-	struct text members = {0};
-	text_add(&members, ",\"state\":{\"state\":%d}", (int)state_of(job));
-	job_answer_with(job, JOB_OK, "", &members);
+	struct json_out *out = job_respond(job, JOB_OK, "");
+	json_out_object(out, "state");
+	json_out_int(out, "state", state_of(job));
+	json_out_end(out);
+	job_send(job);
 }
 
 /* pause, and steps if there are any; reset NULL: none. */
@@ -193,20 +208,30 @@ static void step(struct job *job)
 	ask_control(job, true, (uint32_t)job->total, NULL);
 }
 
+static void tell_steps(const struct job *job)
+{
+	struct text feedback = {0};
+	struct json_out out = {.text = &feedback};
+	if (!job->asker.feedback)
+		return;
+	json_out_object(&out, NULL);
+	json_out_uint(&out, "completed_steps", job->done);
+	json_out_uint(&out, "remaining_steps", job->total - job->done);
+	json_out_end(&out);
+	job->asker.feedback(job->asker.ctx, &feedback);
+	text_fini(&feedback);
+}
+
 /* Each step is a command of its own, so the world can be paused between any two, and is when the action is cancelled.
  */
 static void simulate_step(struct job *job)
 {
-	struct text feedback = {0};
 	if (job->sent.count) {
 		keep_failure(job);
-		if (!*job->failure)
+		if (!*job->failure) {
 			job->done++;
-		text_add(&feedback, "{\"completed_steps\":%" PRIu64 ",\"remaining_steps\":%" PRIu64 "}", job->done,
-			job->total - job->done);
-		if (!*job->failure && job->asker.feedback)
-			job->asker.feedback(job->asker.ctx, &feedback);
-		text_fini(&feedback);
+			tell_steps(job);
+		}
 	}
 	if (job->done == job->total || job->is_cancelled || *job->failure)
 		end_steps(job);
@@ -301,25 +326,25 @@ static const Troupe__Msgs__StateHash *hash_of(struct job *job)
 	return NULL;
 }
 
-/* As text: JavaScript's numbers do not have 64 bits. */
 static void finish_hash(struct job *job)
 {
 	const Troupe__Msgs__StateHash *hash = hash_of(job);
-	struct text members = {0};
 	if (!hash)
 		return;
-	text_add(&members, ",\"step\":%" PRIu64 ",\"hash\":\"%016" PRIx64 "\"", hash->step, hash->hash);
-	job_answer_with(job, JOB_OK, "", &members);
+	struct json_out *out = job_respond(job, JOB_OK, "");
+	json_out_uint(out, "step", hash->step);
+	json_out_hash(out, "hash", hash->hash);
+	job_send(job);
 }
 
+/* As text: JavaScript's numbers do not have 64 bits. */
 static void finish_seed(struct job *job)
 {
 	const Troupe__Msgs__StateHash *hash = hash_of(job);
-	struct text members = {0};
 	if (!hash)
 		return;
-	text_add(&members, ",\"seed\":\"%" PRIu64 "\"", hash->seed);
-	job_answer_with(job, JOB_OK, "", &members);
+	json_out_printf(job_respond(job, JOB_OK, ""), "seed", "%" PRIu64, hash->seed);
+	job_send(job);
 }
 
 static void ask_hash(struct job *job, job_fn *next)

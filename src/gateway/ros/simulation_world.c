@@ -21,14 +21,19 @@ static const char one_world[] = "this run keeps the world that it was started wi
 
 /* --- the present world -------------------------------------------------------------------------------------------- */
 
-/* The caller adds the end of the resource and of the world. */
-static void begin_world(struct text *members, const char *name, const char *uri)
+static void answer_world(struct job *job, const char *name, const char *uri, const char *sdf)
 {
-	text_add(members, ",\"world\":{\"name\":");
-	text_add_json(members, name);
-	text_add(members, ",\"world_resource\":{\"uri\":");
-	text_add_json(members, uri);
-	text_add(members, ",\"resource_string\":");
+	struct json_out *out = job_respond(job, JOB_OK, "");
+	json_out_object(out, "world");
+	json_out_string(out, "name", name);
+	json_out_object(out, "world_resource");
+	json_out_string(out, "uri", uri);
+	json_out_string(out, "resource_string", sdf);
+	json_out_end(out);
+	json_out_string(out, "description", "");
+	json_out_strings(out, "tags", NULL, 0);
+	json_out_end(out);
+	job_send(job);
 }
 
 static const char *text_of(const struct job_sent *sent)
@@ -40,15 +45,10 @@ static const char *text_of(const struct job_sent *sent)
 static void finish_world(struct job *job)
 {
 	const char *sdf = text_of(&job->sent.at[0]);
-	struct text members = {0};
-	if (!sdf) {
+	if (sdf)
+		answer_world(job, job->world->name, "", sdf);
+	else
 		job_answer(job, JOB_FAILED, "%s", job->sent.at[0].text);
-		return;
-	}
-	begin_world(&members, job->world->name, "");
-	text_add_json(&members, sdf);
-	text_add(&members, "},\"description\":\"\",\"tags\":[]}");
-	job_answer_with(job, JOB_OK, "", &members);
 }
 
 static void get_world(struct job *job)
@@ -94,15 +94,11 @@ static void finish_load(struct job *job)
 	const struct job_sent *sent = &job->sent.at[0];
 	const char *name = text_of(sent);
 	const json_t *resource = job_arg(job, "world_resource");
-	struct text members = {0};
-	if (!name) {
+	const char *uri = job_text(resource, "uri");
+	if (name)
+		answer_world(job, name, uri, *uri ? "" : job_text(resource, "resource_string"));
+	else
 		job_answer(job, result_of(sent, true), "%s", sent->text);
-		return;
-	}
-	begin_world(&members, name, job_text(resource, "uri"));
-	text_add_json(&members, *job_text(resource, "uri") ? "" : job_text(resource, "resource_string"));
-	text_add(&members, "},\"description\":\"\",\"tags\":[]}");
-	job_answer_with(job, JOB_OK, "", &members);
 }
 
 static void finish_change(struct job *job)

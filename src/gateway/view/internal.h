@@ -105,12 +105,12 @@ bool motion_take(struct gateway *gateway);
 void motion_send(struct page *page, uint64_t now_ns);
 
 /* said.c: messages to pages, as JSON. */
-void said_hello(const struct gateway *gateway, struct text *out);
-void said_topics(const struct troupe_topics *topics, const char *begin, struct text *out);
-void said_timeline(const struct play_state *state, struct text *out);
-void said_error(const char *text, struct text *out);
-void said_refusal(uint64_t id, const char *text, struct text *out);
-void said_reply(uint64_t id, const struct hub_reply *reply, struct text *out);
+void said_hello(const struct gateway *gateway, struct text *text);
+void said_topics(const struct troupe_topics *topics, const char *begin, struct text *text);
+void said_timeline(const struct play_state *state, struct text *text);
+void said_error(const char *why, struct text *text);
+void said_refusal(uint64_t id, const char *why, struct text *text);
+void said_reply(uint64_t id, const struct hub_reply *reply, struct text *text);
 /* False: a text; true: a binary frame of kind 2. */
 bool said_message(const struct troupe_message *message, struct text *out);
 

@@ -1,100 +1,111 @@
-/* What is said to pages, as JSON of PROTOCOL.md. Names come from worlds, and are hostile: text_add_json() and
+/* What is said to pages, as JSON of PROTOCOL.md. Names come from worlds, and are hostile: base/json_out and
  * message_add_json() escape all of them, and the page sets them as text only. */
 #include "gateway/view/internal.h"
+
+#include "base/json_out.h"
 #include "topic/message.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 enum { RAW_KIND = 2, RAW_HEAD_BYTES = 8, RAW_BYTES_MIN = 64 };
 
-void said_hello(const struct gateway *gateway, struct text *out)
+static struct json_out said_begin(struct text *text, const char *op)
 {
-	text_add(out, "{\"op\":\"hello\",\"version\":1,\"troupe\":");
-	text_add_json(out, troupe_version());
-	text_add(out, ",\"worlds\":[");
-	for (uint32_t i = 0; i < gateway->worlds.count; i++) {
-		text_add(out, i ? "," : "");
-		text_add_json(out, gateway->worlds.at[i].prefix);
-	}
-	text_add(out, "],\"recording\":%s,\"commands\":%s,\"rate\":%d}", gateway->hub->play ? "true" : "false",
-		gateway->hub->play || source_only_watches(gateway->hub->bus) ? "false" : "true", VIEW_PICTURES_HZ);
+	struct json_out out = {.text = text};
+	json_out_object(&out, NULL);
+	json_out_string(&out, "op", op);
+	return out;
 }
 
-void said_timeline(const struct play_state *state, struct text *out)
+void said_hello(const struct gateway *gateway, struct text *text)
 {
-	text_add(out, "{\"op\":\"timeline\",\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"step\":%" PRIu64 ",\"speed\":",
-		state->begin, state->end, state->step);
-	text_add_double(out, state->speed);
+	struct json_out out = said_begin(text, "hello");
+	json_out_int(&out, "version", 1);
+	json_out_string(&out, "troupe", troupe_version());
+	json_out_array(&out, "worlds");
+	for (uint32_t i = 0; i < gateway->worlds.count; i++)
+		json_out_string(&out, NULL, gateway->worlds.at[i].prefix);
+	json_out_end(&out);
+	json_out_bool(&out, "recording", gateway->hub->play);
+	json_out_bool(&out, "commands", !gateway->hub->play && !source_only_watches(gateway->hub->bus));
+	json_out_int(&out, "rate", VIEW_PICTURES_HZ);
+	json_out_end(&out);
+}
+
+void said_timeline(const struct play_state *state, struct text *text)
+{
+	struct json_out out = said_begin(text, "timeline");
+	json_out_uint(&out, "begin", state->begin);
+	json_out_uint(&out, "end", state->end);
+	json_out_uint(&out, "step", state->step);
+	json_out_double(&out, "speed", state->speed);
 	if (state->has_hash)
-		text_add(out, ",\"hash\":\"%016" PRIx64 "\"", state->hash);
+		json_out_hash(&out, "hash", state->hash);
 	if (state->seeking)
-		text_add(out, ",\"reached\":%" PRIu64, state->reached);
-	text_add(out, ",\"playing\":%s,\"seeking\":%s,\"text\":", state->playing ? "true" : "false",
-		state->seeking ? "true" : "false");
-	text_add_json(out, state->text);
-	text_add(out, "}");
+		json_out_uint(&out, "reached", state->reached);
+	json_out_bool(&out, "playing", state->playing);
+	json_out_bool(&out, "seeking", state->seeking);
+	json_out_string(&out, "text", state->text);
+	json_out_end(&out);
 }
 
 /* --- topics ------------------------------------------------------------------------------------------------------- */
 
-static void add_row(const struct troupe_topic *topic, struct text *out)
+static void add_row(const struct troupe_topic *topic, struct json_out *out)
 {
-	text_add(out, "{\"name\":");
-	text_add_json(out, topic->name);
-	text_add(out, ",\"type\":");
-	text_add_json(out, topic->type);
-	if (topic->kind == TROUPE_TOPIC_PUBLISHED) {
-		text_add(out, ",\"rate\":");
-		text_add_double(out, topic->rate_hz);
-	}
-	if (topic->reply_type) {
-		text_add(out, ",\"reply\":");
-		text_add_json(out, topic->reply_type);
-	}
-	text_add(out, "}");
+	json_out_object(out, NULL);
+	json_out_string(out, "name", topic->name);
+	json_out_string(out, "type", topic->type);
+	if (topic->kind == TROUPE_TOPIC_PUBLISHED)
+		json_out_double(out, "rate", topic->rate_hz);
+	if (topic->reply_type)
+		json_out_string(out, "reply", topic->reply_type);
+	json_out_end(out);
 }
 
 /* Several systems may publish on one topic: it is listed once. */
-static void add_kind(const struct troupe_topics *topics, troupe_topic_kind kind, const char *begin, struct text *out)
+static void add_kind(const struct troupe_topics *topics, troupe_topic_kind kind, const char *begin, const char *key,
+	struct json_out *out)
 {
 	const char *last = NULL;
+	json_out_array(out, key);
 	for (uint32_t i = 0; i < topics->count; i++) {
 		const struct troupe_topic *topic = &topics->at[i];
 		if (topic->kind != kind || strncmp(topic->name, begin, strlen(begin)) ||
 			(last && !strcmp(last, topic->name)))
 			continue;
-		text_add(out, last ? "," : "");
 		add_row(topic, out);
 		last = topic->name;
 	}
+	json_out_end(out);
 }
 
-void said_topics(const struct troupe_topics *topics, const char *begin, struct text *out)
+void said_topics(const struct troupe_topics *topics, const char *begin, struct text *text)
 {
-	text_add(out, "{\"op\":\"topics\",\"epoch\":%" PRIu64 ",\"published\":[", topics->epoch);
-	add_kind(topics, TROUPE_TOPIC_PUBLISHED, begin, out);
-	text_add(out, "],\"taken\":[");
-	add_kind(topics, TROUPE_TOPIC_TAKEN, begin, out);
-	text_add(out, "],\"services\":[");
-	add_kind(topics, TROUPE_TOPIC_SERVICE, begin, out);
-	text_add(out, "]}");
+	struct json_out out = said_begin(text, "topics");
+	json_out_uint(&out, "epoch", topics->epoch);
+	add_kind(topics, TROUPE_TOPIC_PUBLISHED, begin, "published", &out);
+	add_kind(topics, TROUPE_TOPIC_TAKEN, begin, "taken", &out);
+	add_kind(topics, TROUPE_TOPIC_SERVICE, begin, "services", &out);
+	json_out_end(&out);
 }
 
 /* --- outcomes ----------------------------------------------------------------------------------------------------- */
 
-void said_error(const char *text, struct text *out)
+void said_error(const char *why, struct text *text)
 {
-	text_add(out, "{\"op\":\"error\",\"text\":");
-	text_add_json(out, text);
-	text_add(out, "}");
+	struct json_out out = said_begin(text, "error");
+	json_out_string(&out, "text", why);
+	json_out_end(&out);
 }
 
-void said_refusal(uint64_t id, const char *text, struct text *out)
+void said_refusal(uint64_t id, const char *why, struct text *text)
 {
-	text_add(out, "{\"op\":\"reply\",\"id\":%" PRIu64 ",\"ok\":false,\"text\":", id);
-	text_add_json(out, text);
-	text_add(out, "}");
+	struct json_out out = said_begin(text, "reply");
+	json_out_uint(&out, "id", id);
+	json_out_bool(&out, "ok", false);
+	json_out_string(&out, "text", why);
+	json_out_end(&out);
 }
 
 /* Messages come from this process: they are large at most, and have infinite numbers. */
@@ -108,20 +119,19 @@ static ProtobufCMessage *decode(const struct troupe_message *message)
 	return decoded;
 }
 
-void said_reply(uint64_t id, const struct hub_reply *reply, struct text *out)
+void said_reply(uint64_t id, const struct hub_reply *reply, struct text *text)
 {
 	const struct troupe_message message = {.type = reply->type, .bytes = reply->bytes, .count = reply->count};
 	ProtobufCMessage *decoded = decode(&message);
-	text_add(out, "{\"op\":\"reply\",\"id\":%" PRIu64 ",\"ok\":%s,\"step\":%" PRIu64 ",\"text\":", id,
-		reply->status ? "false" : "true", reply->step);
-	text_add_json(out, reply->why ? reply->why : "");
-	text_add(out, ",\"type\":");
-	text_add_json(out, reply->type);
-	if (decoded) {
-		text_add(out, ",\"reply\":");
-		message_add_json(out, decoded);
-	}
-	text_add(out, "}");
+	struct json_out out = said_begin(text, "reply");
+	json_out_uint(&out, "id", id);
+	json_out_bool(&out, "ok", !reply->status);
+	json_out_uint(&out, "step", reply->step);
+	json_out_string(&out, "text", reply->why ? reply->why : "");
+	json_out_string(&out, "type", reply->type);
+	if (decoded)
+		message_add_json(json_out_value(&out, "reply"), decoded);
+	json_out_end(&out);
 	message_free(decoded);
 }
 
@@ -142,17 +152,15 @@ static ProtobufCBinaryData take_raw(ProtobufCMessage *message)
 	return raw;
 }
 
-static void add_message(const struct troupe_message *message, const ProtobufCMessage *decoded, struct text *out)
+static void add_message(const struct troupe_message *message, const ProtobufCMessage *decoded, struct text *text)
 {
-	text_add(out, "{\"op\":\"message\",\"topic\":");
-	text_add_json(out, message->topic);
-	text_add(out, ",\"type\":");
-	text_add_json(out, message->type);
-	text_add(out, ",\"step\":%" PRIu64 ",\"time\":", message->step);
-	text_add_double(out, (double)message->time_ns * 1e-9);
-	text_add(out, ",\"message\":");
-	message_add_json(out, decoded);
-	text_add(out, "}");
+	struct json_out out = said_begin(text, "message");
+	json_out_string(&out, "topic", message->topic);
+	json_out_string(&out, "type", message->type);
+	json_out_uint(&out, "step", message->step);
+	json_out_double(&out, "time", (double)message->time_ns * 1e-9);
+	message_add_json(json_out_value(&out, "message"), decoded);
+	json_out_end(&out);
 }
 
 static void add_raw(struct text *out, const ProtobufCBinaryData *raw)
