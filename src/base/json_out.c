@@ -91,6 +91,28 @@ void json_out_hash(struct json_out *out, const char *key, uint64_t hash)
 	text_add(json_out_value(out, key), "\"%016" PRIx64 "\"", hash);
 }
 
+void json_out_base64(struct json_out *out, const char *key, const void *bytes, size_t count)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *at = bytes;
+	struct text *text = json_out_value(out, key);
+	text_reserve(text, (count + 2) / 3 * 4 + 2);
+	char *to = text->at + text->count;
+	*to++ = '"';
+	for (size_t i = 0; i < count; i += 3) {
+		size_t left = count - i;
+		uint32_t three = (uint32_t)at[i] << 16 | (left > 1 ? (uint32_t)at[i + 1] << 8 : 0) |
+				 (left > 2 ? (uint32_t)at[i + 2] : 0);
+		*to++ = digits[three >> 18];
+		*to++ = digits[three >> 12 & 63];
+		*to++ = left > 1 ? digits[three >> 6 & 63] : '=';
+		*to++ = left > 2 ? digits[three & 63] : '=';
+	}
+	*to++ = '"';
+	*to = '\0';
+	text->count = (size_t)(to - text->at);
+}
+
 void json_out_double(struct json_out *out, const char *key, double value)
 {
 	text_add_double(json_out_value(out, key), value);

@@ -27,6 +27,12 @@ struct json_out {
 	uint64_t arrays, lines; /* bit N: of the one at depth N; lines: see json_out_lines() */
 };
 
+/* A writer that goes on in an object which is open in the text, and has a member already. */
+static inline struct json_out json_out_in_object(struct text *text)
+{
+	return (struct json_out){.text = text, .depth = 1, .more = true};
+}
+
 void json_out_object(struct json_out *out, const char *key);
 void json_out_array(struct json_out *out, const char *key);
 /* Of the object or array that was just begun: each item, and its end, stands on a line of its own. The items have two
@@ -41,6 +47,8 @@ void json_out_string(struct json_out *out, const char *key, const char *string);
 void json_out_printf(struct json_out *out, const char *key, const char *format, ...) TROUPE_PRINTF(3, 4);
 /* A string of 16 hexadecimal digits: JavaScript's numbers do not have 64 bits. */
 void json_out_hash(struct json_out *out, const char *key, uint64_t hash);
+/* A string of bytes in base64 (RFC 4648, padded). */
+void json_out_base64(struct json_out *out, const char *key, const void *bytes, size_t count);
 /* As text_add_double() writes it: the caller keeps away numbers that are not finite. */
 void json_out_double(struct json_out *out, const char *key, double value);
 void json_out_uint(struct json_out *out, const char *key, uint64_t value);

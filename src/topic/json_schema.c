@@ -1,5 +1,6 @@
 /* A schema has one definition for each type that can be reached from the first one, because types refer to each other
  * in circles: a Model has Models. */
+#include "base/json_out.h"
 #include "topic/json_name.h"
 #include "topic/type.h"
 
@@ -10,7 +11,7 @@ enum { TYPES_MAX = 512 };
 struct schema {
 	message_type types[TYPES_MAX]; /* found so far; those up to `done` are written */
 	uint32_t count, done;
-	struct text *out;
+	struct json_out out;
 };
 
 static void reach(struct schema *s, message_type type)
@@ -22,70 +23,104 @@ static void reach(struct schema *s, message_type type)
 		s->types[s->count++] = type;
 }
 
-static void add_enum(struct text *out, const ProtobufCEnumDescriptor *values)
+static void schema_add_enum(struct json_out *out, const ProtobufCEnumDescriptor *values)
 {
-	text_add(out, "{\"enum\":[");
+	json_out_array(out, "enum");
 	for (unsigned i = 0; i < values->n_values; i++)
-		text_add(out, "%s\"%s\"", i ? "," : "", values->values[i].name);
-	text_add(out, "]}");
+		json_out_string(out, NULL, values->values[i].name);
+	json_out_end(out);
 }
 
+static void schema_add_real(struct json_out *out)
+{
+	static const char *const others[] = {"NaN", "Infinity", "-Infinity"};
+	json_out_array(out, "anyOf");
+	json_out_object(out, NULL);
+	json_out_string(out, "type", "number");
+	json_out_end(out);
+	json_out_object(out, NULL);
+	json_out_strings(out, "enum", others, ARRAY_LEN(others));
+	json_out_end(out);
+	json_out_end(out);
+}
+
+static void schema_add_integer(struct json_out *out, const ProtobufCFieldDescriptor *field)
+{
+	bool is_text = type_field_bytes(field) == 8;
+	json_out_string(out, "type", is_text ? "string" : "integer");
+	if (is_text)
+		json_out_string(out, "pattern", "^-?[0-9]+$");
+}
+
+/* The members of the schema of one value. */
 static void add_kind(struct schema *s, const ProtobufCFieldDescriptor *field)
 {
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_MESSAGE:
 		reach(s, type_of_field(field));
-		text_add(s->out, "{\"$ref\":\"#/$defs/%s\"}", type_of_field(field)->name);
+		json_out_printf(&s->out, "$ref", "#/$defs/%s", type_of_field(field)->name);
 		break;
 	case PROTOBUF_C_TYPE_STRING:
-		text_add(s->out, "{\"type\":\"string\"}");
+		json_out_string(&s->out, "type", "string");
 		break;
 	case PROTOBUF_C_TYPE_BYTES:
-		text_add(s->out, "{\"type\":\"string\",\"contentEncoding\":\"base64\"}");
+		json_out_string(&s->out, "type", "string");
+		json_out_string(&s->out, "contentEncoding", "base64");
 		break;
 	case PROTOBUF_C_TYPE_BOOL:
-		text_add(s->out, "{\"type\":\"boolean\"}");
+		json_out_string(&s->out, "type", "boolean");
 		break;
 	case PROTOBUF_C_TYPE_ENUM:
-		add_enum(s->out, type_enum_of_field(field));
+		schema_add_enum(&s->out, type_enum_of_field(field));
 		break;
 	case PROTOBUF_C_TYPE_DOUBLE:
 	case PROTOBUF_C_TYPE_FLOAT:
-		text_add(s->out, "{\"anyOf\":[{\"type\":\"number\"},{\"enum\":[\"NaN\",\"Infinity\",\"-Infinity\"]}]}");
+		schema_add_real(&s->out);
 		break;
 	default:
-		text_add(s->out, type_field_bytes(field) == 8 ? "{\"type\":\"string\",\"pattern\":\"^-?[0-9]+$\"}"
-							      : "{\"type\":\"integer\"}");
+		schema_add_integer(&s->out, field);
 		break;
 	}
+}
+
+static void schema_add_field(struct schema *s, const ProtobufCFieldDescriptor *field)
+{
+	char name[JSON_NAME_BYTES];
+	bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
+	json_out_object(&s->out, json_name(field, name));
+	if (is_list) {
+		json_out_string(&s->out, "type", "array");
+		json_out_object(&s->out, "items");
+	}
+	add_kind(s, field);
+	if (is_list)
+		json_out_end(&s->out);
+	json_out_end(&s->out);
 }
 
 static void add_type(struct schema *s, message_type type)
 {
-	char name[JSON_NAME_BYTES];
-	text_add(s->out, "\"%s\":{\"type\":\"object\",\"properties\":{", type->name);
-	for (unsigned f = 0; f < type->n_fields; f++) {
-		const ProtobufCFieldDescriptor *field = &type->fields[f];
-		bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
-		text_add(s->out, "%s\"%s\":%s", f ? "," : "", json_name(field, name),
-			is_list ? "{\"type\":\"array\",\"items\":" : "");
-		add_kind(s, field);
-		text_add(s->out, is_list ? "}" : "");
-	}
-	text_add(s->out, "},\"additionalProperties\":false}");
+	json_out_object(&s->out, type->name);
+	json_out_string(&s->out, "type", "object");
+	json_out_object(&s->out, "properties");
+	for (unsigned f = 0; f < type->n_fields; f++)
+		schema_add_field(s, &type->fields[f]);
+	json_out_end(&s->out);
+	json_out_bool(&s->out, "additionalProperties", false);
+	json_out_end(&s->out);
 }
 
-void type_add_json_schema(message_type type, struct text *out)
+void type_add_json_schema(message_type type, struct text *text)
 {
-	struct schema s = {.out = out};
-	text_add(out,
-		"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"%s\","
-		"\"$ref\":\"#/$defs/%s\",\"$defs\":{",
-		type->name, type->name);
+	struct schema s = {.out = {.text = text}};
+	json_out_object(&s.out, NULL);
+	json_out_string(&s.out, "$schema", "https://json-schema.org/draft/2020-12/schema");
+	json_out_string(&s.out, "title", type->name);
+	json_out_printf(&s.out, "$ref", "#/$defs/%s", type->name);
+	json_out_object(&s.out, "$defs");
 	reach(&s, type);
-	for (; s.done < s.count; s.done++) {
-		text_add(out, s.done ? "," : "");
+	for (; s.done < s.count; s.done++)
 		add_type(&s, s.types[s.done]);
-	}
-	text_add(out, "}}");
+	json_out_end(&s.out);
+	json_out_end(&s.out);
 }

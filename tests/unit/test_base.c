@@ -519,6 +519,21 @@ Test(base, json_is_written_with_its_commas)
 	text_fini(&text);
 }
 
+/* The vectors of RFC 4648. */
+Test(base, json_has_bytes_in_base64)
+{
+	static const char *const wanted[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
+	for (size_t count = 0; count < ARRAY_LEN(wanted); count++) {
+		char line[16];
+		struct text text = {0};
+		json_out_base64(&(struct json_out){.text = &text}, NULL, "foobar", count);
+		(void)snprintf(line, sizeof line, "\"%s\"", wanted[count]);
+		cr_assert_str_eq(text.at, line);
+		cr_assert_eq(text.count, strlen(line));
+		text_fini(&text);
+	}
+}
+
 /* What a terminal would obey, and what turns the text around it, is shown as an escape; other text stays as it is. */
 Test(base, shown_text)
 {

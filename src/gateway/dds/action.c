@@ -2,7 +2,7 @@
  * are. A request of an action begins with the id of a goal, and the goal itself behind it keeps its alignment. */
 #include "gateway/dds/action.h"
 
-#include "base/base.h"
+#include "base/json_out.h"
 #include "gateway/ros/cdr.h"
 #include "gateway/ros/json.h"
 #include "gateway/ros/type_hash.h"
@@ -82,23 +82,29 @@ static void publish(const struct action *action, struct glue_end *end, const cha
 	text_fini(&cdr);
 }
 
-static void add_id(struct text *json, const struct goal *goal)
+static void add_id(struct json_out *out, const struct goal *goal)
 {
-	text_add(json, "\"goal_id\":{\"uuid\":\"");
-	ros_add_base64(json, goal->id, ID_BYTES);
-	text_add(json, "\"}");
+	json_out_object(out, "goal_id");
+	json_out_base64(out, "uuid", goal->id, ID_BYTES);
+	json_out_end(out);
 }
 
 static void tell_status(const struct action *action)
 {
 	struct text json = {0};
-	text_add(&json, "{\"status_list\":[");
+	struct json_out out = {.text = &json};
+	json_out_object(&out, NULL);
+	json_out_array(&out, "status_list");
 	for (uint32_t i = 0; i < action->goals.count; i++) {
-		text_add(&json, "%s{\"goal_info\":{", i ? "," : "");
-		add_id(&json, action->goals.at[i]);
-		text_add(&json, "},\"status\":%d}", action->goals.at[i]->status);
+		json_out_object(&out, NULL);
+		json_out_object(&out, "goal_info");
+		add_id(&out, action->goals.at[i]);
+		json_out_end(&out);
+		json_out_int(&out, "status", action->goals.at[i]->status);
+		json_out_end(&out);
 	}
-	text_add(&json, "]}");
+	json_out_end(&out);
+	json_out_end(&out);
 	publish(action, action->status, "action_msgs/msg/GoalStatusArray", &json);
 	text_fini(&json);
 }
@@ -132,12 +138,12 @@ static bool make_room(struct action *action)
 static void tell_result(const struct action *action, const struct goal *goal, const struct rpc_caller *caller)
 {
 	struct text json = {0};
-	text_add(&json, "{\"status\":%d", goal ? goal->status : (int)UNKNOWN);
-	if (goal) {
-		text_add(&json, ",\"result\":");
-		text_add_bytes(&json, goal->result.at, goal->result.count);
-	}
-	text_add(&json, "}");
+	struct json_out out = {.text = &json};
+	json_out_object(&out, NULL);
+	json_out_int(&out, "status", goal ? goal->status : (int)UNKNOWN);
+	if (goal)
+		text_add_bytes(json_out_value(&out, "result"), goal->result.at, goal->result.count);
+	json_out_end(&out);
 	reply(action, action->get_result, caller, "_GetResult_Response", &json);
 	text_fini(&json);
 }
@@ -159,15 +165,15 @@ static void tell_feedback(void *ctx, const struct text *values)
 	const struct goal *goal = ctx;
 	const struct action *action = goal->action;
 	struct text json = {0};
+	struct json_out out = {.text = &json};
 	uint32_t came;
 	if (!action->feedback || !action->def.glue->peers(action->feedback, &came))
 		return;
 	char *type = type_of(action, "_FeedbackMessage");
-	text_add(&json, "{");
-	add_id(&json, goal);
-	text_add(&json, ",\"feedback\":");
-	text_add_bytes(&json, values->at, values->count);
-	text_add(&json, "}");
+	json_out_object(&out, NULL);
+	add_id(&out, goal);
+	text_add_bytes(json_out_value(&out, "feedback"), values->at, values->count);
+	json_out_end(&out);
 	publish(action, action->feedback, type, &json);
 	text_fini(&json);
 	free(type);
@@ -187,9 +193,12 @@ static void hear_goal(void *ctx, const struct rpc_caller *caller, const void *cd
 	struct action *action = ctx;
 	struct cdr_in in = cdr_open(cdr, count);
 	struct text json = {0}, inner = {0};
+	struct json_out out = {.text = &json};
 	unsigned char id[ID_BYTES];
 	bool accepted = read_id(&in, id) && !find_goal(action, id) && make_room(action);
-	text_add(&json, "{\"accepted\":%s}", accepted ? "true" : "false");
+	json_out_object(&out, NULL);
+	json_out_bool(&out, "accepted", accepted);
+	json_out_end(&out);
 	reply(action, action->send_goal, caller, "_SendGoal_Response", &json);
 	text_fini(&json);
 	if (!accepted)
@@ -225,13 +234,36 @@ static void cancel(struct goal *goal)
 	simulation_cancel(goal->action->def.simulation, goal);
 }
 
+static enum cancel_code action_cancel_code(uint32_t cancelled, bool one, const struct goal *named)
+{
+	if (cancelled)
+		return CANCEL_NONE;
+	if (!one)
+		return CANCEL_REJECTED;
+	return named ? CANCEL_TERMINATED : CANCEL_UNKNOWN;
+}
+
+static void action_reply_cancel(const struct action *action, const struct rpc_caller *caller, enum cancel_code code,
+	const struct text *cancelled)
+{
+	struct text json = {0};
+	struct json_out out = {.text = &json};
+	json_out_object(&out, NULL);
+	json_out_int(&out, "return_code", code);
+	text_add_bytes(json_out_value(&out, "goals_canceling"), cancelled->at, cancelled->count);
+	json_out_end(&out);
+	reply(action, action->cancel_goal, caller, "/action_msgs/srv/CancelGoal_Response", &json);
+	text_fini(&json);
+}
+
 /* No id means all goals. So does a time, because each goal began at time 0; with an id, that goal and all. */
 static void hear_cancel(void *ctx, const struct rpc_caller *caller, const void *cdr, size_t count)
 {
 	static const unsigned char none[ID_BYTES];
 	struct action *action = ctx;
 	struct cdr_in in = cdr_open(cdr, count);
-	struct text json = {0};
+	struct text list = {0};
+	struct json_out out = {.text = &list};
 	unsigned char id[ID_BYTES];
 	bool sound = read_id(&in, id);
 	bool timed = cdr_get(&in, 4) != 0;
@@ -240,25 +272,20 @@ static void hear_cancel(void *ctx, const struct rpc_caller *caller, const void *
 	bool one = sound && memcmp(id, none, ID_BYTES) != 0;
 	const struct goal *named = one ? find_goal(action, id) : NULL;
 	uint32_t cancelled = 0;
+	json_out_array(&out, NULL);
 	for (uint32_t i = 0; i < action->goals.count && sound; i++) {
 		struct goal *goal = action->goals.at[i];
 		if (is_over(goal) || (one && !timed && goal != named))
 			continue;
 		cancel(goal);
-		text_add(&json, "%s{", cancelled++ ? "," : "");
-		add_id(&json, goal);
-		text_add(&json, "}");
+		cancelled++;
+		json_out_object(&out, NULL);
+		add_id(&out, goal);
+		json_out_end(&out);
 	}
-	int code = cancelled      ? (int)CANCEL_NONE
-		   : one && named ? (int)CANCEL_TERMINATED
-		   : one          ? (int)CANCEL_UNKNOWN
-				  : (int)CANCEL_REJECTED;
-	char *values = mem_printf("{\"return_code\":%d,\"goals_canceling\":[%s]}", code, cancelled ? json.at : "");
-	json.count = 0;
-	text_add(&json, "%s", values);
-	reply(action, action->cancel_goal, caller, "/action_msgs/srv/CancelGoal_Response", &json);
-	text_fini(&json);
-	free(values);
+	json_out_end(&out);
+	action_reply_cancel(action, caller, action_cancel_code(cancelled, one, named), &list);
+	text_fini(&list);
 	if (cancelled)
 		tell_status(action);
 }

@@ -1,6 +1,7 @@
 /* The JSON of channels and services, with the schemas of their types. */
 #include "gateway/foxglove/table.h"
 
+#include "base/json_out.h"
 #include "gateway/foxglove/wire.h"
 #include "gateway/ros/stage.h"
 #include "topic/json_name.h"
@@ -59,137 +60,151 @@ static bool goes_on(const struct path *path, message_type type)
 	return true;
 }
 
-static void add_object(const struct path *path, struct text *out);
+static void add_properties(const struct path *path, struct json_out *out);
 
-static void add_kind(const struct path *path, const ProtobufCFieldDescriptor *field, struct text *out)
+/* The members of the schema of one value. */
+static void add_kind(const struct path *path, const ProtobufCFieldDescriptor *field, struct json_out *out)
 {
 	const struct path part = {
 		path, field->type == PROTOBUF_C_TYPE_MESSAGE ? type_of_field(field) : NULL, path->depth + 1};
 	switch (field->type) {
 	case PROTOBUF_C_TYPE_MESSAGE:
-		if (goes_on(path, part.type))
-			add_object(&part, out);
-		else
-			text_add(out, "{\"type\":\"object\",\"properties\":{}}");
+		add_properties(goes_on(path, part.type) ? &part : NULL, out);
 		break;
 	case PROTOBUF_C_TYPE_STRING:
 	case PROTOBUF_C_TYPE_ENUM:
-		text_add(out, "{\"type\":\"string\"}");
+		json_out_string(out, "type", "string");
 		break;
 	case PROTOBUF_C_TYPE_BYTES:
-		text_add(out, "{\"type\":\"string\",\"contentEncoding\":\"base64\"}");
+		json_out_string(out, "type", "string");
+		json_out_string(out, "contentEncoding", "base64");
 		break;
 	case PROTOBUF_C_TYPE_BOOL:
-		text_add(out, "{\"type\":\"boolean\"}");
+		json_out_string(out, "type", "boolean");
 		break;
 	case PROTOBUF_C_TYPE_DOUBLE:
 	case PROTOBUF_C_TYPE_FLOAT:
-		text_add(out, "{\"type\":\"number\"}");
+		json_out_string(out, "type", "number");
 		break;
 	default: /* JSON has numbers of 64 bits as text */
-		text_add(out, type_field_bytes(field) == 8 ? "{\"type\":\"string\"}" : "{\"type\":\"integer\"}");
+		json_out_string(out, "type", type_field_bytes(field) == 8 ? "string" : "integer");
 		break;
 	}
 }
 
-static void add_object(const struct path *path, struct text *out)
+static void table_add_field(const struct path *path, const ProtobufCFieldDescriptor *field, struct json_out *out)
 {
 	char name[JSON_NAME_BYTES];
-	text_add(out, "{\"type\":\"object\",\"properties\":{");
-	for (unsigned f = 0; f < path->type->n_fields; f++) {
-		const ProtobufCFieldDescriptor *field = &path->type->fields[f];
-		bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
-		text_add(out, "%s\"%s\":%s", f ? "," : "", json_name(field, name),
-			is_list ? "{\"type\":\"array\",\"items\":" : "");
-		add_kind(path, field, out);
-		text_add(out, is_list ? "}" : "");
+	bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
+	json_out_object(out, json_name(field, name));
+	if (is_list) {
+		json_out_string(out, "type", "array");
+		json_out_object(out, "items");
 	}
-	text_add(out, "}}");
+	add_kind(path, field, out);
+	if (is_list)
+		json_out_end(out);
+	json_out_end(out);
+}
+
+/* path NULL: any object. */
+static void add_properties(const struct path *path, struct json_out *out)
+{
+	json_out_string(out, "type", "object");
+	json_out_object(out, "properties");
+	for (unsigned f = 0; path && f < path->type->n_fields; f++)
+		table_add_field(path, &path->type->fields[f], out);
+	json_out_end(out);
 }
 
 /* A schema is text within the text. */
-static void add_json_schema(const char *type, const char *member, struct text *out)
+static void add_json_schema(const char *type, const char *member, struct json_out *out)
 {
 	const struct path path = {NULL, type_find(type), 0};
 	if (!path.type) { /* of a channel that is no topic of the server */
 		assert(!strcmp(type, stage_schema_name));
-		wire_add_string(out, member, stage_schema);
+		json_out_string(out, member, stage_schema);
 		return;
 	}
-	struct text schema = {0};
-	add_object(&path, &schema);
-	wire_add_string(out, member, schema.at);
-	text_fini(&schema);
+	struct text text = {0};
+	struct json_out schema = {.text = &text};
+	json_out_object(&schema, NULL);
+	add_properties(&path, &schema);
+	json_out_end(&schema);
+	json_out_string(out, member, text.at);
+	text_fini(&text);
 }
 
-static void add_ros_schema(const struct ros_type *ros, struct text *out)
+static void add_ros_schema(const struct ros_type *ros, struct json_out *out)
 {
 	struct text schema = {0};
 	ros_add_schema(ros, &schema);
-	wire_add_string(out, "schema", schema.at);
+	json_out_string(out, "schema", schema.at);
 	text_fini(&schema);
 }
 
-void table_add_channel(const struct offer *offer, struct text *out)
+void table_add_channel(const struct offer *offer, struct text *text)
 {
-	text_add(out, "{\"id\":%u", offer->row->number);
-	wire_add_string(out, "topic", offer->row->name);
-	wire_add_string(out, "encoding", offer->ros ? "cdr" : "json");
-	wire_add_string(out, "schemaName", offer->ros ? offer->ros->name : offer->row->type);
-	wire_add_string(out, "schemaEncoding", offer->ros ? "ros2msg" : "jsonschema");
+	struct json_out out = {.text = text};
+	json_out_object(&out, NULL);
+	json_out_uint(&out, "id", offer->row->number);
+	json_out_string(&out, "topic", offer->row->name);
+	json_out_string(&out, "encoding", offer->ros ? "cdr" : "json");
+	json_out_string(&out, "schemaName", offer->ros ? offer->ros->name : offer->row->type);
+	json_out_string(&out, "schemaEncoding", offer->ros ? "ros2msg" : "jsonschema");
 	if (offer->ros)
-		add_ros_schema(offer->ros, out);
+		add_ros_schema(offer->ros, &out);
 	else
-		add_json_schema(offer->row->type, "schema", out);
-	text_add(out, "}");
+		add_json_schema(offer->row->type, "schema", &out);
+	json_out_end(&out);
 }
 
 /* As the present protocol has it. */
-static void add_half(const char *half, const char *type, struct text *out)
+static void add_half(const char *half, const char *type, struct json_out *out)
 {
-	wire_member(out, half);
-	text_add(out, "{\"encoding\":\"json\",\"schemaEncoding\":\"jsonschema\"");
-	wire_add_string(out, "schemaName", type);
+	json_out_object(out, half);
+	json_out_string(out, "encoding", "json");
+	json_out_string(out, "schemaEncoding", "jsonschema");
+	json_out_string(out, "schemaName", type);
 	add_json_schema(type, "schema", out);
-	text_add(out, "}");
+	json_out_end(out);
 }
 
-void table_add_service(const struct offer *offer, struct text *out)
+void table_add_service(const struct offer *offer, struct text *text)
 {
-	text_add(out, "{\"id\":%u", offer->row->number);
-	wire_add_string(out, "name", offer->row->name);
-	wire_add_string(out, "type", offer->row->type);
-	add_half("request", offer->row->type, out);
-	add_half("response", offer->row->reply_type, out);
+	struct json_out out = {.text = text};
+	json_out_object(&out, NULL);
+	json_out_uint(&out, "id", offer->row->number);
+	json_out_string(&out, "name", offer->row->name);
+	json_out_string(&out, "type", offer->row->type);
+	add_half("request", offer->row->type, &out);
+	add_half("response", offer->row->reply_type, &out);
 	/* Foxglove Studio 1 reads only these, and ends with an exception where they are missing. */
-	add_json_schema(offer->row->type, "requestSchema", out);
-	add_json_schema(offer->row->reply_type, "responseSchema", out);
-	text_add(out, "}");
+	add_json_schema(offer->row->type, "requestSchema", &out);
+	add_json_schema(offer->row->reply_type, "responseSchema", &out);
+	json_out_end(&out);
 }
 
 static void add_side(
-	const struct mirror *mirror, troupe_topic_kind kind, const char *list, const char *ids, struct text *out)
+	const struct mirror *mirror, troupe_topic_kind kind, const char *list, const char *ids, struct json_out *out)
 {
-	const char *between = "";
-	wire_member(out, list);
-	text_add(out, "[");
+	json_out_array(out, list);
 	for (uint32_t i = 0; i < mirror->rows.count; i++) {
 		const struct mirror_row *row = mirror->rows.at[i];
 		if (row->kind != kind)
 			continue;
-		text_add(out, "%s{\"name\":", between);
-		text_add_json(out, row->name);
-		text_add(out, ",\"%s\":[", ids);
-		text_add_json(out, row->owner);
-		text_add(out, "]}");
-		between = ",";
+		json_out_object(out, NULL);
+		json_out_string(out, "name", row->name);
+		json_out_strings(out, ids, (const char *const *)&row->owner, 1);
+		json_out_end(out);
 	}
-	text_add(out, "]");
+	json_out_end(out);
 }
 
-void table_add_graph(const struct mirror *mirror, struct text *out)
+void table_add_graph(const struct mirror *mirror, struct text *text)
 {
-	add_side(mirror, TROUPE_TOPIC_PUBLISHED, "publishedTopics", "publisherIds", out);
-	add_side(mirror, TROUPE_TOPIC_TAKEN, "subscribedTopics", "subscriberIds", out);
-	add_side(mirror, TROUPE_TOPIC_SERVICE, "advertisedServices", "providerIds", out);
+	struct json_out out = json_out_in_object(text);
+	add_side(mirror, TROUPE_TOPIC_PUBLISHED, "publishedTopics", "publisherIds", &out);
+	add_side(mirror, TROUPE_TOPIC_TAKEN, "subscribedTopics", "subscriberIds", &out);
+	add_side(mirror, TROUPE_TOPIC_SERVICE, "advertisedServices", "providerIds", &out);
 }

@@ -1,30 +1,22 @@
-/* JSON is written by hand, because each operation has a few members; it is read as a message of our own, so that the
- * limits and the errors are those of all messages. */
+/* JSON is read as a message of our own, so that the limits and the errors are those of all messages. */
 #include "gateway/foxglove/wire.h"
 
 #include "topic/message.h"
 
 #include <string.h>
 
-void wire_begin(struct text *out, const char *op)
+struct json_out wire_begin(struct text *text, const char *op)
 {
-	text_add(out, "{\"op\":\"%s\"", op);
+	struct json_out out = {.text = text};
+	json_out_object(&out, NULL);
+	json_out_string(&out, "op", op);
+	return out;
 }
 
-void wire_member(struct text *out, const char *name)
+void wire_end(struct text *text)
 {
-	text_add(out, ",\"%s\":", name);
-}
-
-void wire_end(struct text *out)
-{
-	text_add(out, "}");
-}
-
-void wire_add_string(struct text *out, const char *name, const char *value)
-{
-	wire_member(out, name);
-	text_add_json(out, value);
+	struct json_out out = json_out_in_object(text);
+	json_out_end(&out);
 }
 
 static void add_u32(struct text *out, uint32_t value)
@@ -43,54 +35,70 @@ static void add_u64(struct text *out, uint64_t value)
 
 /* --- to the client ------------------------------------------------------------------------------------------------ */
 
-static void add_time(struct text *out, const char *name, uint64_t time_ns)
+static void add_time(struct json_out *out, const char *name, uint64_t time_ns)
 {
-	wire_member(out, name);
-	text_add(out, "{\"sec\":%llu,\"nsec\":%u}", (unsigned long long)(time_ns / 1000000000),
-		(unsigned)(time_ns % 1000000000));
+	json_out_object(out, name);
+	json_out_uint(out, "sec", time_ns / 1000000000);
+	json_out_uint(out, "nsec", time_ns % 1000000000);
+	json_out_end(out);
+}
+
+static void wire_add_capabilities(struct json_out *out, enum wire_role role, bool playback)
+{
+	json_out_array(out, "capabilities");
+	if (role == WIRE_RUN)
+		json_out_string(out, NULL, "clientPublish");
+	json_out_string(out, NULL, "services");
+	json_out_string(out, NULL, "time");
+	json_out_string(out, NULL, "connectionGraph");
+	if (playback)
+		json_out_string(out, NULL, "playbackControl");
+	json_out_end(out);
 }
 
 void wire_add_server_info(
-	struct text *out, const char *session, enum wire_role role, const struct wire_playback *playback)
+	struct text *text, const char *session, enum wire_role role, const struct wire_playback *playback)
 {
-	wire_begin(out, "serverInfo");
-	text_add(out, ",\"name\":\"troupe %s\",\"capabilities\":[%s\"services\",\"time\",\"connectionGraph\"%s]",
-		troupe_version(), role == WIRE_RUN ? "\"clientPublish\"," : "", playback ? ",\"playbackControl\"" : "");
-	text_add(out, ",\"supportedEncodings\":[\"json\",\"cdr\"],\"metadata\":{\"troupe\":\"%s\"}", troupe_version());
-	wire_add_string(out, "sessionId", session);
+	static const char *const encodings[] = {"json", "cdr"};
+	struct json_out out = wire_begin(text, "serverInfo");
+	json_out_printf(&out, "name", "troupe %s", troupe_version());
+	wire_add_capabilities(&out, role, playback);
+	json_out_strings(&out, "supportedEncodings", encodings, ARRAY_LEN(encodings));
+	json_out_object(&out, "metadata");
+	json_out_string(&out, "troupe", troupe_version());
+	json_out_end(&out);
+	json_out_string(&out, "sessionId", session);
 	if (playback) {
-		add_time(out, "dataStartTime", playback->begin_ns);
-		add_time(out, "dataEndTime", playback->end_ns);
+		add_time(&out, "dataStartTime", playback->begin_ns);
+		add_time(&out, "dataEndTime", playback->end_ns);
 	}
-	wire_end(out);
+	json_out_end(&out);
 }
 
-void wire_add_status(struct text *out, enum wire_level level, const char *id, const char *message)
+void wire_add_status(struct text *text, enum wire_level level, const char *id, const char *message)
 {
-	wire_begin(out, "status");
-	text_add(out, ",\"level\":%d", level);
-	wire_add_string(out, "message", message);
+	struct json_out out = wire_begin(text, "status");
+	json_out_int(&out, "level", level);
+	json_out_string(&out, "message", message);
 	if (id)
-		wire_add_string(out, "id", id);
-	wire_end(out);
+		json_out_string(&out, "id", id);
+	json_out_end(&out);
 }
 
-void wire_add_no_status(struct text *out, const char *id)
+void wire_add_no_status(struct text *text, const char *id)
 {
-	wire_begin(out, "removeStatus");
-	wire_member(out, "statusIds");
-	text_add(out, "[");
-	text_add_json(out, id);
-	text_add(out, "]");
-	wire_end(out);
+	struct json_out out = wire_begin(text, "removeStatus");
+	json_out_strings(&out, "statusIds", &id, 1);
+	json_out_end(&out);
 }
 
-void wire_add_call_failure(struct text *out, uint32_t service, uint32_t call, const char *message)
+void wire_add_call_failure(struct text *text, uint32_t service, uint32_t call, const char *message)
 {
-	wire_begin(out, "serviceCallFailure");
-	text_add(out, ",\"serviceId\":%u,\"callId\":%u", service, call);
-	wire_add_string(out, "message", message);
-	wire_end(out);
+	struct json_out out = wire_begin(text, "serviceCallFailure");
+	json_out_uint(&out, "serviceId", service);
+	json_out_uint(&out, "callId", call);
+	json_out_string(&out, "message", message);
+	json_out_end(&out);
 }
 
 void wire_add_data_head(struct text *out, uint64_t time_ns)

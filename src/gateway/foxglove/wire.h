@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "topic/foxglove.pb-c.h"
+#include "base/json_out.h"
 #include "topic/type.h"
 
 enum {
@@ -16,11 +17,9 @@ enum {
 	WIRE_PLAYBACK_ID_MAX = 1024, /* bytes of the name that a client gives a request of its playback control */
 };
 
-/* Begins and ends a JSON object; wire_member() adds a member, in between, whose value the caller then adds. */
-void wire_begin(struct text *out, const char *op);
-void wire_member(struct text *out, const char *name);
-void wire_end(struct text *out);
-void wire_add_string(struct text *out, const char *name, const char *value);
+/* Begins and ends the object of an operation; members are added by what is returned, or by table_add_graph(). */
+struct json_out wire_begin(struct text *text, const char *op);
+void wire_end(struct text *text);
 
 /* --- to the client ------------------------------------------------------------------------------------------------ */
 

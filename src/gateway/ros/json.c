@@ -3,6 +3,7 @@
  * each part; lists of numbers, which are long, are one field. */
 #include "gateway/ros/json.h"
 
+#include "base/json_out.h"
 #include "gateway/ros/cdr.h"
 #include "gateway/ros/definitions.h"
 
@@ -96,57 +97,38 @@ bool ros_json_knows(const char *type)
 
 /* --- to JSON ------------------------------------------------------------------------------------------------------ */
 
-void ros_add_base64(struct text *out, const void *bytes, size_t count)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *at = bytes;
-	text_reserve(out, (count + 2) / 3 * 4);
-	for (size_t i = 0; i < count; i += 3) {
-		size_t left = count - i;
-		uint32_t three = (uint32_t)at[i] << 16 | (left > 1 ? (uint32_t)at[i + 1] << 8 : 0) |
-				 (left > 2 ? (uint32_t)at[i + 2] : 0);
-		char *to = out->at + out->count;
-		to[0] = digits[three >> 18];
-		to[1] = digits[three >> 12 & 63];
-		to[2] = left > 1 ? digits[three >> 6 & 63] : '=';
-		to[3] = left > 2 ? digits[three & 63] : '=';
-		out->count += 4;
-	}
-	out->at[out->count] = '\0';
-}
-
-static void add_real(struct text *out, double value)
+static void add_real(struct json_out *out, const char *key, double value)
 {
 	if (isfinite(value))
-		text_add_double(out, value);
+		json_out_double(out, key, value);
 	else
-		text_add(out, "null");
+		text_add(json_out_value(out, key), "null");
 }
 
-static void print_part(struct cdr_in *in, const char *definition, struct text *out);
+static void print_part(struct cdr_in *in, const char *definition, const char *key, struct json_out *out);
 
-static void print_value(struct cdr_in *in, const struct field *field, struct text *out)
+static void print_value(struct cdr_in *in, const struct field *field, const char *key, struct json_out *out)
 {
 	switch (field->kind) {
 	case BOOL:
-		text_add(out, "%s", cdr_get(in, 1) ? "true" : "false");
+		json_out_bool(out, key, cdr_get(in, 1));
 		break;
 	case UNSIGNED:
-		text_add(out, "%llu", (unsigned long long)cdr_get(in, field->size));
+		json_out_uint(out, key, cdr_get(in, field->size));
 		break;
 	case SIGNED: {
 		unsigned unused = 64 - 8 * (unsigned)field->size;
-		text_add(out, "%lld", (long long)((int64_t)(cdr_get(in, field->size) << unused) >> unused));
+		json_out_int(out, key, (int64_t)(cdr_get(in, field->size) << unused) >> unused);
 		break;
 	}
 	case REAL:
-		add_real(out, field->size == 4 ? (double)cdr_get_f32(in) : cdr_get_f64(in));
+		add_real(out, key, field->size == 4 ? (double)cdr_get_f32(in) : cdr_get_f64(in));
 		break;
 	case STRING:
-		text_add_json(out, cdr_get_string(in));
+		json_out_string(out, key, cdr_get_string(in));
 		break;
 	case PART:
-		print_part(in, field->part, out);
+		print_part(in, field->part, key, out);
 		break;
 	}
 }
@@ -156,7 +138,7 @@ static bool is_bytes(const struct field *field)
 	return field->kind == UNSIGNED && field->size == 1 && field->array != SINGLE;
 }
 
-static void print_list(struct cdr_in *in, const struct field *field, struct text *out)
+static void print_list(struct cdr_in *in, const struct field *field, const char *key, struct json_out *out)
 {
 	uint32_t count = field->array == LIST ? cdr_get_count(in, field->size) : (uint32_t)field->array;
 	if (is_bytes(field)) {
@@ -164,33 +146,29 @@ static void print_list(struct cdr_in *in, const struct field *field, struct text
 			in->bad = true;
 			return;
 		}
-		text_add(out, "\"");
-		ros_add_base64(out, in->bytes + in->at, count);
-		text_add(out, "\"");
+		json_out_base64(out, key, in->bytes + in->at, count);
 		in->at += count;
 		return;
 	}
-	text_add(out, "[");
-	for (uint32_t i = 0; i < count && !in->bad; i++) {
-		text_add(out, "%s", i ? "," : "");
-		print_value(in, field, out);
-	}
-	text_add(out, "]");
+	json_out_array(out, key);
+	for (uint32_t i = 0; i < count && !in->bad; i++)
+		print_value(in, field, NULL, out);
+	json_out_end(out);
 }
 
-static void print_part(struct cdr_in *in, const char *definition, struct text *out)
+static void print_part(struct cdr_in *in, const char *definition, const char *key, struct json_out *out)
 {
-	const char *between = "{";
 	struct field field;
+	char name[128];
+	json_out_object(out, key);
 	while (!in->bad && next_field(&definition, &field)) {
-		text_add(out, "%s\"%.*s\":", between, (int)field.name_count, field.name);
+		(void)snprintf(name, sizeof name, "%.*s", (int)field.name_count, field.name);
 		if (field.array == SINGLE)
-			print_value(in, &field, out);
+			print_value(in, &field, name, out);
 		else
-			print_list(in, &field, out);
-		between = ",";
+			print_list(in, &field, name, out);
 	}
-	text_add(out, "%s}", *between == '{' ? between : "");
+	json_out_end(out);
 }
 
 troupe_status ros_json_of_cdr(
@@ -198,11 +176,12 @@ troupe_status ros_json_of_cdr(
 {
 	const char *definition = definition_of(type);
 	struct cdr_in in = cdr_open(cdr, count);
+	struct json_out out = {.text = json};
 	size_t before = json->count;
 	if (!definition)
 		return fail(error, TROUPE_ECOMMAND, "type '%.80s': there is no such type here", type);
 	if (!in.bad)
-		print_part(&in, definition, json);
+		print_part(&in, definition, NULL, &out);
 	if (!in.bad)
 		return TROUPE_OK;
 	json->count = before;

@@ -31,7 +31,5 @@ bool ros_each_field(const char *type,
  * type. */
 bool ros_each_constant(const char *type, void (*fn)(void *ctx, const char *name, const char *value), void *ctx);
 
-/* Appends bytes as base64 (RFC 4648, padded). */
-void ros_add_base64(struct text *out, const void *bytes, size_t count);
 
 #endif
