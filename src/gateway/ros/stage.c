@@ -5,6 +5,7 @@
  * the text of its points and corners, under the bytes of its geometry. */
 #include "gateway/ros/stage.h"
 
+#include "base/json_out.h"
 #include "base/map.h"
 #include "gateway/ros/parts.h"
 #include "gateway/ros/sensor_frames.h"
@@ -34,7 +35,7 @@ struct fixture { /* a frame that does not move in its parent; NULL: the world */
 struct shell { /* a mesh or heightmap */
 	char *key;
 	uint32_t triangles; /* 0: it cannot be shown */
-	struct text json;   /* members of a list of triangles */
+	struct text json;   /* members of a list of triangles, with a comma before them */
 };
 
 struct stage {
@@ -238,66 +239,85 @@ static void take_places(struct stage *stage, const Gz__Msgs__Scene *scene)
 
 /* --- shapes ------------------------------------------------------------------------------------------------------- */
 
+enum { CUBES, SPHERES, CYLINDERS, TRIANGLES, KINDS };
+
 struct pen {
 	struct stage *stage;
-	struct text lists[4];
-	struct pose at; /* of the link in its frame */
+	struct text texts[KINDS];
+	struct json_out lists[KINDS]; /* arrays in the texts */
+	struct pose at;               /* of the link in its frame */
 	double r, g, b, a;
 };
-enum { CUBES, SPHERES, CYLINDERS, TRIANGLES };
 
-static void add_number(struct text *out, const char *before, double value)
+static void add_number(struct json_out *out, const char *key, double value)
 {
-	text_add(out, "%s", before);
-	text_add_double(out, isfinite(value) ? value : 0);
+	json_out_double(out, key, isfinite(value) ? value : 0);
 }
 
-static void add_vec3(struct text *out, const char *before, struct vec3 v)
+static void add_vec3(struct json_out *out, const char *key, struct vec3 v)
 {
-	text_add(out, "%s", before);
-	add_number(out, "{\"x\":", v.x);
-	add_number(out, ",\"y\":", v.y);
-	add_number(out, ",\"z\":", v.z);
-	text_add(out, "}");
+	json_out_object(out, key);
+	add_number(out, "x", v.x);
+	add_number(out, "y", v.y);
+	add_number(out, "z", v.z);
+	json_out_end(out);
 }
 
-static void add_pose(struct text *out, struct pose pose)
+static void add_pose(struct json_out *out, struct pose pose)
 {
-	add_vec3(out, "{\"position\":", pose.p);
-	add_number(out, ",\"orientation\":{\"x\":", pose.q.x);
-	add_number(out, ",\"y\":", pose.q.y);
-	add_number(out, ",\"z\":", pose.q.z);
-	add_number(out, ",\"w\":", pose.q.w);
-	text_add(out, "}}");
+	json_out_object(out, "pose");
+	add_vec3(out, "position", pose.p);
+	json_out_object(out, "orientation");
+	add_number(out, "x", pose.q.x);
+	add_number(out, "y", pose.q.y);
+	add_number(out, "z", pose.q.z);
+	add_number(out, "w", pose.q.w);
+	json_out_end(out);
+	json_out_end(out);
 }
 
-static void add_colour(struct text *out, const struct pen *pen)
+static void add_colour(struct json_out *out, const struct pen *pen)
 {
-	add_number(out, ",\"color\":{\"r\":", pen->r);
-	add_number(out, ",\"g\":", pen->g);
-	add_number(out, ",\"b\":", pen->b);
-	add_number(out, ",\"a\":", pen->a);
-	text_add(out, "}");
+	json_out_object(out, "color");
+	add_number(out, "r", pen->r);
+	add_number(out, "g", pen->g);
+	add_number(out, "b", pen->b);
+	add_number(out, "a", pen->a);
+	json_out_end(out);
 }
 
-/* more: further fields. */
-static void add_solid(struct pen *pen, int kind, struct pose pose, double x, double y, double z, const char *more)
+/* The caller may add members, and ends the object. */
+static struct json_out *begin_solid(struct pen *pen, int kind, struct pose pose, double x, double y, double z)
 {
-	struct text *out = &pen->lists[kind];
-	text_add(out, "%s{\"pose\":", out->count ? "," : "");
+	struct json_out *out = &pen->lists[kind];
+	json_out_object(out, NULL);
 	add_pose(out, pose_mul(pen->at, pose));
-	add_vec3(out, ",\"size\":", (struct vec3){x, y, z});
+	add_vec3(out, "size", (struct vec3){x, y, z});
 	add_colour(out, pen);
-	text_add(out, "%s}", more);
+	return out;
+}
+
+static void add_solid(struct pen *pen, int kind, struct pose pose, double x, double y, double z)
+{
+	json_out_end(begin_solid(pen, kind, pose, x, y, z));
+}
+
+/* top_scale 0: a cone. */
+static void add_round(struct pen *pen, struct pose pose, double radius, double length, int top_scale)
+{
+	struct json_out *out = begin_solid(pen, CYLINDERS, pose, 2 * radius, 2 * radius, length);
+	json_out_int(out, "bottom_scale", 1);
+	json_out_int(out, "top_scale", top_scale);
+	json_out_end(out);
 }
 
 static void add_capsule(struct pen *pen, struct pose pose, double radius, double length)
 {
 	struct pose end = POSE_IDENTITY;
-	add_solid(pen, CYLINDERS, pose, 2 * radius, 2 * radius, length, ",\"bottom_scale\":1,\"top_scale\":1");
+	add_round(pen, pose, radius, length, 1);
 	for (int side = -1; side <= 1; side += 2) {
 		end.p.z = side * length / 2;
-		add_solid(pen, SPHERES, pose_mul(pose, end), 2 * radius, 2 * radius, 2 * radius, "");
+		add_solid(pen, SPHERES, pose_mul(pose, end), 2 * radius, 2 * radius, 2 * radius);
 	}
 }
 
@@ -315,10 +335,19 @@ static void add_plane(struct pen *pen, struct pose pose, const Gz__Msgs__PlaneGe
 		turn.q = w > 1e-6 ? (struct quat){.w = w, .x = -n.y / (2 * w), .y = n.x / (2 * w)}
 				  : (struct quat){.x = 1};
 	}
-	add_solid(pen, CUBES, pose_mul(pose, turn), x > 0 ? x : 1, y > 0 ? y : 1, thickness_m, "");
+	add_solid(pen, CUBES, pose_mul(pose, turn), x > 0 ? x : 1, y > 0 ? y : 1, thickness_m);
 }
 
 /* --- meshes and heightmaps ---------------------------------------------------------------------------------------- */
+
+static void write_point(struct json_out *out, const float *at)
+{
+	static const char *const axes[] = {"x", "y", "z"};
+	json_out_object(out, NULL);
+	for (int i = 0; i < 3; i++)
+		text_add(json_out_value(out, axes[i]), "%.7g", (double)at[i]);
+	json_out_end(out);
+}
 
 /* Points beyond those that a triangle names are kept: few meshes have any. */
 static void write_shell(struct shell *shell, const Troupe__Msgs__Mesh *mesh)
@@ -329,20 +358,22 @@ static void write_shell(struct shell *shell, const Troupe__Msgs__Mesh *mesh)
 	for (size_t i = 0; i < corners; i++)
 		if (mesh->corner[i] >= points)
 			return;
-	text_add(&shell->json, ",\"points\":[");
+	struct json_out out = json_out_in_object(&shell->json);
+	json_out_array(&out, "points");
 	for (size_t i = 0; i < points; i++) {
 		const float *at = mesh->point + 3 * i;
 		if (!isfinite(at[0]) || !isfinite(at[1]) || !isfinite(at[2])) {
 			text_fini(&shell->json);
 			return;
 		}
-		text_add(&shell->json, "%s{\"x\":%.7g,\"y\":%.7g,\"z\":%.7g}", i ? "," : "", (double)at[0],
-			(double)at[1], (double)at[2]);
+		write_point(&out, at);
 	}
-	text_add(&shell->json, "],\"colors\":[],\"indices\":[");
+	json_out_end(&out);
+	json_out_strings(&out, "colors", NULL, 0);
+	json_out_array(&out, "indices");
 	for (size_t i = 0; i < corners; i++)
-		text_add(&shell->json, "%s%u", i ? "," : "", mesh->corner[i]);
-	text_add(&shell->json, "]}");
+		json_out_uint(&out, NULL, mesh->corner[i]);
+	json_out_end(&out);
 	shell->triangles = (uint32_t)(corners / 3);
 }
 
@@ -382,15 +413,16 @@ static const struct shell *shell_of(struct stage *stage, const Gz__Msgs__Geometr
 
 static void add_triangles(struct pen *pen, struct pose pose, const Gz__Msgs__Geometry *geometry)
 {
-	struct text *out = &pen->lists[TRIANGLES];
+	struct json_out *out = &pen->lists[TRIANGLES];
 	const struct shell *shell = pen->stage->mesh_fn ? shell_of(pen->stage, geometry) : NULL;
 	if (!shell || !shell->triangles || shell->triangles > STAGE_TRIANGLES_MAX - pen->stage->triangles)
 		return;
 	pen->stage->triangles += shell->triangles;
-	text_add(out, "%s{\"pose\":", out->count ? "," : "");
+	json_out_object(out, NULL);
 	add_pose(out, pose_mul(pen->at, pose));
 	add_colour(out, pen);
-	text_add_bytes(out, shell->json.at, shell->json.count);
+	text_add_bytes(out->text, shell->json.at, shell->json.count);
+	json_out_end(out);
 }
 
 static void add_geometry(struct pen *pen, const Gz__Msgs__Pose *at, const Gz__Msgs__Geometry *geometry)
@@ -400,21 +432,17 @@ static void add_geometry(struct pen *pen, const Gz__Msgs__Pose *at, const Gz__Ms
 		return;
 	if (geometry->box) {
 		struct vec3 size = message_vec3(geometry->box->size);
-		add_solid(pen, CUBES, pose, size.x, size.y, size.z, "");
+		add_solid(pen, CUBES, pose, size.x, size.y, size.z);
 	} else if (geometry->sphere) {
 		double size = 2 * geometry->sphere->radius;
-		add_solid(pen, SPHERES, pose, size, size, size, "");
+		add_solid(pen, SPHERES, pose, size, size, size);
 	} else if (geometry->ellipsoid) {
 		struct vec3 radii = message_vec3(geometry->ellipsoid->radii);
-		add_solid(pen, SPHERES, pose, 2 * radii.x, 2 * radii.y, 2 * radii.z, "");
+		add_solid(pen, SPHERES, pose, 2 * radii.x, 2 * radii.y, 2 * radii.z);
 	} else if (geometry->cylinder) {
-		double size = 2 * geometry->cylinder->radius;
-		add_solid(pen, CYLINDERS, pose, size, size, geometry->cylinder->length,
-			",\"bottom_scale\":1,\"top_scale\":1");
+		add_round(pen, pose, geometry->cylinder->radius, geometry->cylinder->length, 1);
 	} else if (geometry->cone) {
-		double size = 2 * geometry->cone->radius;
-		add_solid(pen, CYLINDERS, pose, size, size, geometry->cone->length,
-			",\"bottom_scale\":1,\"top_scale\":0");
+		add_round(pen, pose, geometry->cone->radius, geometry->cone->length, 0);
 	} else if (geometry->capsule) {
 		add_capsule(pen, pose, geometry->capsule->radius, geometry->capsule->length);
 	} else if (geometry->plane) {
@@ -433,59 +461,80 @@ static void take_colour(struct pen *pen, const Gz__Msgs__Material *material, dou
 	pen->a = 1 - transparency;
 }
 
-static void add_time(struct text *out, const char *before, const Gz__Msgs__Header *header)
+static void add_time(struct json_out *out, const char *key, const Gz__Msgs__Time *time)
 {
-	const Gz__Msgs__Time *stamp = header ? header->stamp : NULL;
-	text_add(out, "%s{\"sec\":%lld,\"nsec\":%d}", before, stamp ? (long long)stamp->sec : 0,
-		stamp ? stamp->nsec : 0);
+	json_out_object(out, key);
+	json_out_int(out, "sec", time ? time->sec : 0);
+	json_out_int(out, "nsec", time ? time->nsec : 0);
+	json_out_end(out);
 }
 
-static void add_list(struct text *out, const char *name, const struct text *list)
+static const Gz__Msgs__Time *stamp_of(const Gz__Msgs__Scene *scene)
 {
-	text_add(out, ",\"%s\":[", name);
-	if (list->count)
-		text_add_bytes(out, list->at, list->count);
-	text_add(out, "]");
+	return scene->header ? scene->header->stamp : NULL;
 }
 
-/* True: an entity was added. */
-static bool add_link(struct stage *stage, const Gz__Msgs__Scene *scene, const Gz__Msgs__Model *model,
-	const Gz__Msgs__Link *link, bool first, struct text *out)
+static void add_list(struct json_out *out, const char *key, const struct pen *pen, int kind)
+{
+	text_add_bytes(json_out_value(out, key), pen->texts[kind].at, pen->texts[kind].count);
+}
+
+static void add_entity(
+	struct json_out *out, const struct pen *pen, const Gz__Msgs__Scene *scene, const char *frame, const char *name)
+{
+	json_out_object(out, NULL);
+	add_time(out, "timestamp", stamp_of(scene));
+	json_out_string(out, "frame_id", frame);
+	json_out_string(out, "id", name);
+	add_time(out, "lifetime", NULL);
+	json_out_bool(out, "frame_locked", true);
+	json_out_strings(out, "metadata", NULL, 0);
+	json_out_strings(out, "arrows", NULL, 0);
+	add_list(out, "cubes", pen, CUBES);
+	add_list(out, "spheres", pen, SPHERES);
+	add_list(out, "cylinders", pen, CYLINDERS);
+	add_list(out, "triangles", pen, TRIANGLES);
+	json_out_strings(out, "lines", NULL, 0);
+	json_out_strings(out, "texts", NULL, 0);
+	json_out_strings(out, "models", NULL, 0);
+	json_out_end(out);
+}
+
+static void add_visuals(struct pen *pen, const Gz__Msgs__Link *link)
+{
+	for (size_t i = 0; i < link->n_visual; i++) {
+		take_colour(pen, link->visual[i]->material, link->visual[i]->transparency);
+		add_geometry(pen, link->visual[i]->pose, link->visual[i]->geometry);
+	}
+	take_colour(pen, NULL, 0);
+	for (size_t i = 0; i < link->n_collision && !link->n_visual; i++)
+		add_geometry(pen, link->collision[i]->pose, link->collision[i]->geometry);
+}
+
+static void add_link(struct stage *stage, const Gz__Msgs__Scene *scene, const Gz__Msgs__Model *model,
+	const Gz__Msgs__Link *link, struct json_out *out)
 {
 	struct pen pen = {.stage = stage, .at = POSE_IDENTITY};
 	struct pose in_world, in_model;
+	bool some = false;
 	char *name = mem_printf("%s::%s", model->name, link->name);
 	if (model->is_static && !message_pose(model->pose, &in_world, NULL) &&
 		!message_pose(link->pose, &in_model, NULL))
 		pen.at = pose_mul(in_world, in_model);
-	for (size_t i = 0; i < link->n_visual; i++) {
-		take_colour(&pen, link->visual[i]->material, link->visual[i]->transparency);
-		add_geometry(&pen, link->visual[i]->pose, link->visual[i]->geometry);
+	for (int i = 0; i < KINDS; i++) {
+		pen.lists[i].text = &pen.texts[i];
+		json_out_array(&pen.lists[i], NULL);
 	}
-	take_colour(&pen, NULL, 0);
-	for (size_t i = 0; i < link->n_collision && !link->n_visual; i++)
-		add_geometry(&pen, link->collision[i]->pose, link->collision[i]->geometry);
-	bool some = false;
-	for (size_t i = 0; i < ARRAY_LEN(pen.lists); i++)
-		some |= pen.lists[i].count > 0;
-	if (some) {
-		add_time(out, first ? "{\"timestamp\":" : ",{\"timestamp\":", scene->header);
-		text_add(out, ",\"frame_id\":");
-		text_add_json(out, model->is_static ? stage->world : name);
-		text_add(out, ",\"id\":");
-		text_add_json(out, name);
-		text_add(out,
-			",\"lifetime\":{\"sec\":0,\"nsec\":0},\"frame_locked\":true,\"metadata\":[],\"arrows\":[]");
-		add_list(out, "cubes", &pen.lists[CUBES]);
-		add_list(out, "spheres", &pen.lists[SPHERES]);
-		add_list(out, "cylinders", &pen.lists[CYLINDERS]);
-		add_list(out, "triangles", &pen.lists[TRIANGLES]);
-		text_add(out, ",\"lines\":[],\"texts\":[],\"models\":[]}");
+	add_visuals(&pen, link);
+	for (int i = 0; i < KINDS; i++) {
+		some |= pen.lists[i].more;
+		json_out_end(&pen.lists[i]);
 	}
-	for (size_t i = 0; i < ARRAY_LEN(pen.lists); i++)
-		text_fini(&pen.lists[i]);
+	if (some)
+		add_entity(out, &pen, scene, model->is_static ? stage->world : name, name);
+	for (int i = 0; i < KINDS; i++)
+		text_fini(&pen.texts[i]);
 	free(name);
-	return some;
 }
 
 /* --- messages ----------------------------------------------------------------------------------------------------- */
@@ -501,19 +550,27 @@ troupe_status stage_take_scene(
 	struct stage *stage, const void *bytes, size_t count, struct text *json, struct troupe_error *error)
 {
 	struct arena arena = {0};
+	struct json_out out = {.text = json};
 	Gz__Msgs__Scene *scene;
 	troupe_status status = read_message(&arena, &gz__msgs__scene__descriptor, bytes, count, &scene, error);
 	if (status)
 		return status;
-	bool first = true;
 	take_places(stage, scene);
 	stage->triangles = 0;
-	add_time(json, "{\"deletions\":[{\"timestamp\":", scene->header);
-	text_add(json, ",\"type\":1,\"id\":\"\"}],\"entities\":[");
+	json_out_object(&out, NULL);
+	json_out_array(&out, "deletions");
+	json_out_object(&out, NULL);
+	add_time(&out, "timestamp", stamp_of(scene));
+	json_out_int(&out, "type", 1);
+	json_out_string(&out, "id", "");
+	json_out_end(&out);
+	json_out_end(&out);
+	json_out_array(&out, "entities");
 	for (size_t m = 0; m < scene->n_model; m++)
 		for (size_t l = 0; l < scene->model[m]->n_link; l++)
-			first &= !add_link(stage, scene, scene->model[m], scene->model[m]->link[l], first, json);
-	text_add(json, "]}");
+			add_link(stage, scene, scene->model[m], scene->model[m]->link[l], &out);
+	json_out_end(&out);
+	json_out_end(&out);
 	arena_fini(&arena);
 	return TROUPE_OK;
 }

@@ -4,6 +4,7 @@
  * fields. */
 #include "gateway/ros/type_hash.h"
 
+#include "base/json_out.h"
 #include "gateway/ros/definitions.h"
 
 #include <stdlib.h>
@@ -98,50 +99,53 @@ static bool is_of_action(const char *name, size_t length)
 }
 
 /* "std_msgs/Header" as "std_msgs/msg/Header"; a name of that form stays. */
-static void add_type_name(struct text *out, const char *name, size_t length)
+static void add_type_name(struct json_out *out, const char *key, const char *name, size_t length)
 {
 	size_t package = strcspn(name, "/");
 	const char *own = name + package + 1;
 	const char *kind = memchr(own, '/', length - package - 1) ? ""
 			   : is_of_action(name, length)           ? "action/"
 								  : "msg/";
-	text_add(out, "%.*s/%s%.*s", (int)package, name, kind, (int)(length - package - 1), own);
+	json_out_printf(out, key, "%.*s/%s%.*s", (int)package, name, kind, (int)(length - package - 1), own);
 }
 
 /* A line "TYPE NAME" or "TYPE[] NAME DEFAULT". */
-static void add_field(struct text *out, const char *line)
+static void add_field(struct json_out *out, const char *line)
 {
 	size_t length = strcspn(line, " "), type = strcspn(line, " ["), name = strcspn(line + length + 1, " \n");
 	long capacity = line[type] == '[' ? strtol(line + type + 1, NULL, 10) : 0;
 	int number = number_of(line, type);
 	int more = line[type] != '[' ? 0 : capacity ? OF_ARRAY : OF_SEQUENCE;
-	text_add(out,
-		"{\"name\": \"%.*s\", \"type\": {\"type_id\": %d, \"capacity\": %ld, \"string_capacity\": 0, "
-		"\"nested_type_name\": \"",
-		(int)name, line + length + 1, number + more, capacity);
+	json_out_object(out, NULL);
+	json_out_printf(out, "name", "%.*s", (int)name, line + length + 1);
+	json_out_object(out, "type");
+	json_out_int(out, "type_id", number + more);
+	json_out_int(out, "capacity", capacity);
+	json_out_int(out, "string_capacity", 0);
 	if (number == NESTED)
-		add_type_name(out, line, type);
-	text_add(out, "\"}}");
+		add_type_name(out, "nested_type_name", line, type);
+	else
+		json_out_string(out, "nested_type_name", "");
+	json_out_end(out);
+	json_out_end(out);
 }
 
 /* The type with its fields: the lines up to the end of its definition. A type without fields has one in ROS 2. */
-static void add_type(struct text *out, const char *name, size_t name_length, const char *lines)
+static void add_type(struct json_out *out, const char *key, const char *name, size_t name_length, const char *lines)
 {
-	const char *between = "", *end;
-	text_add(out, "{\"type_name\": \"");
-	add_type_name(out, name, name_length);
-	text_add(out, "\", \"fields\": [");
+	const char *end;
+	json_out_object(out, key);
+	add_type_name(out, "type_name", name, name_length);
+	json_out_array(out, "fields");
 	for (const char *line = lines; *line && *line != '='; line = end + 1) {
 		end = strchr(line, '\n');
-		if (memchr(line, '=', (size_t)(end - line))) /* a constant */
-			continue;
-		text_add(out, "%s", between);
-		add_field(out, line);
-		between = ", ";
+		if (!memchr(line, '=', (size_t)(end - line))) /* no constant */
+			add_field(out, line);
 	}
-	if (!*between)
+	if (!out->more)
 		add_field(out, "uint8 structure_needs_at_least_one_member\n");
-	text_add(out, "]}");
+	json_out_end(out);
+	json_out_end(out);
 }
 
 static int by_name(const void *a, const void *b)
@@ -158,21 +162,22 @@ void type_hash_add(const char *name, struct text *out)
 	const char *parts[TYPES_MAX];
 	size_t count = 0, package = strcspn(name, "/");
 	struct text lines = {0}, json = {0};
+	struct json_out described = {.text = &json, .spaced = true};
 	char *own = mem_printf("%.*s%s", (int)package, name, strrchr(name, '/'));
 	text_add(&lines, "%s", "");
 	definitions_add(own, &lines);
 	for (const char *at = strstr(lines.at, mark); at && count < TYPES_MAX; at = strstr(at + 1, mark))
 		parts[count++] = at + sizeof mark - 1;
 	qsort(parts, count, sizeof *parts, by_name);
-	text_add(&json, "{\"type_description\": ");
-	add_type(&json, name, strlen(name), lines.at);
-	text_add(&json, ", \"referenced_type_descriptions\": [");
+	json_out_object(&described, NULL);
+	add_type(&described, "type_description", name, strlen(name), lines.at);
+	json_out_array(&described, "referenced_type_descriptions");
 	for (size_t i = 0; i < count; i++) {
 		size_t length = strcspn(parts[i], "\n");
-		text_add(&json, "%s", i ? ", " : "");
-		add_type(&json, parts[i], length, parts[i] + length + 1);
+		add_type(&described, NULL, parts[i], length, parts[i] + length + 1);
 	}
-	text_add(&json, "]}");
+	json_out_end(&described);
+	json_out_end(&described);
 	text_add(out, "RIHS01_");
 	add_sha256(json.at, json.count, out);
 	text_fini(&json);

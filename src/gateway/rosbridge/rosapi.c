@@ -2,6 +2,7 @@
  * node, /troupe. */
 #include "gateway/rosbridge/rosapi.h"
 
+#include "base/json_out.h"
 #include "gateway/lockstep/callers.h"
 #include "gateway/ros/json.h"
 
@@ -14,7 +15,7 @@ static const char node[] = "/troupe";
 struct request {
 	struct rosbridge *gateway;
 	const json_t *args;
-	struct text *out;
+	struct json_out *out; /* in the object of the response */
 	struct troupe_error *error;
 };
 
@@ -28,18 +29,6 @@ static const char *text_of(const struct request *request, const char *member)
 
 /* --- lists -------------------------------------------------------------------------------------------------------- */
 
-static void open_list(struct text *out, const char *before, const char *name)
-{
-	text_add(out, "%s\"%s\":[", before, name);
-}
-
-static void add_item(struct text *out, const char *item)
-{
-	if (out->at[out->count - 1] != '[')
-		text_add(out, ",");
-	text_add_json(out, item);
-}
-
 static bool is_first_of_name(const struct board *board, uint32_t at)
 {
 	return board_first(board, board->names.offers.at[at].name) == at;
@@ -47,19 +36,21 @@ static bool is_first_of_name(const struct board *board, uint32_t at)
 
 enum topic_item { NAMES, TYPES, DEFINITIONS };
 
-static void add_definition(struct text *out, const struct ros_offer *offer)
+static void add_definition(struct json_out *out, const struct ros_offer *offer)
 {
 	struct text schema = {0};
 	if (offer->ros)
 		ros_add_schema(offer->ros, &schema);
-	add_item(out, schema.count ? schema.at : "");
+	json_out_string(out, NULL, schema.count ? schema.at : "");
 	text_fini(&schema);
 }
 
-/* of NULL: all topics; kinds: bits of what is done with them. */
-static void add_topics(const struct request *request, enum topic_item item, const char *of, unsigned kinds)
+/* of NULL: all topics; kinds: bits of what is done with them; 0: none. */
+static void add_topics(
+	const struct request *request, const char *key, enum topic_item item, const char *of, unsigned kinds)
 {
 	const struct board *board = &request->gateway->board;
+	json_out_array(request->out, key);
 	for (uint32_t i = 0; i < board->names.offers.count; i++) {
 		const struct ros_offer *offer = &board->names.offers.at[i];
 		const char *type = board_type(board, offer->name);
@@ -68,50 +59,38 @@ static void add_topics(const struct request *request, enum topic_item item, cons
 		if (item == DEFINITIONS)
 			add_definition(request->out, offer);
 		else
-			add_item(request->out, item == NAMES ? offer->name : type);
+			json_out_string(request->out, NULL, item == NAMES ? offer->name : type);
 	}
+	json_out_end(request->out);
 }
 
 enum { PUBLISHED = 1 << TROUPE_TOPIC_PUBLISHED, TAKEN = 1 << TROUPE_TOPIC_TAKEN };
 
 static troupe_status topics(const struct request *request)
 {
-	open_list(request->out, "{", "topics");
-	add_topics(request, NAMES, NULL, PUBLISHED | TAKEN);
-	open_list(request->out, "],", "types");
-	add_topics(request, TYPES, NULL, PUBLISHED | TAKEN);
-	text_add(request->out, "]}");
+	add_topics(request, "topics", NAMES, NULL, PUBLISHED | TAKEN);
+	add_topics(request, "types", TYPES, NULL, PUBLISHED | TAKEN);
 	return TROUPE_OK;
 }
 
 static troupe_status topics_and_raw_types(const struct request *request)
 {
-	open_list(request->out, "{", "topics");
-	add_topics(request, NAMES, NULL, PUBLISHED | TAKEN);
-	open_list(request->out, "],", "types");
-	add_topics(request, TYPES, NULL, PUBLISHED | TAKEN);
-	open_list(request->out, "],", "typedefs_full_text");
-	add_topics(request, DEFINITIONS, NULL, PUBLISHED | TAKEN);
-	text_add(request->out, "]}");
+	(void)topics(request);
+	add_topics(request, "typedefs_full_text", DEFINITIONS, NULL, PUBLISHED | TAKEN);
 	return TROUPE_OK;
 }
 
 static troupe_status topics_for_type(const struct request *request)
 {
-	open_list(request->out, "{", "topics");
-	add_topics(request, NAMES, text_of(request, "type"), PUBLISHED | TAKEN);
-	text_add(request->out, "]}");
+	add_topics(request, "topics", NAMES, text_of(request, "type"), PUBLISHED | TAKEN);
 	return TROUPE_OK;
 }
 
 static troupe_status topic_type(const struct request *request)
 {
-	const char *topic = text_of(request, "topic");
-	char *name = board_full_name(topic);
+	char *name = board_full_name(text_of(request, "topic"));
 	const char *type = board_type(&request->gateway->board, name);
-	text_add(request->out, "{\"type\":");
-	text_add_json(request->out, type ? type : "");
-	text_add(request->out, "}");
+	json_out_string(request->out, "type", type ? type : "");
 	free(name);
 	return TROUPE_OK;
 }
@@ -121,58 +100,67 @@ static troupe_status topic_type(const struct request *request)
 static void each_own(void (*fn)(void *ctx, const char *name, const char *type), void *ctx);
 
 struct listing {
-	struct text *out;
-	bool types;
-	const char *of, *name; /* of a type, of a name; NULL: all */
+	struct json_out *out;
+	const char *of;   /* a type: only services of this type are listed; NULL: all */
+	const char *name; /* only the type of the first one of this name is told, as a member; NULL: names are listed */
+	bool told;
 };
 
 static void list_one(void *ctx, const char *name, const char *type)
 {
-	const struct listing *listing = ctx;
-	if ((!listing->of || !strcmp(type, listing->of)) && (!listing->name || !strcmp(name, listing->name)))
-		add_item(listing->out, listing->types ? type : name);
+	struct listing *listing = ctx;
+	if ((listing->of && strcmp(type, listing->of) != 0) || (listing->name && strcmp(name, listing->name) != 0))
+		return;
+	if (!listing->name)
+		json_out_string(listing->out, NULL, name);
+	else if (!listing->told)
+		json_out_string(listing->out, "type", type);
+	listing->told = true;
 }
 
-static void list_services(const struct request *request, struct listing listing)
+static void list_services(const struct request *request, struct listing *listing)
 {
 	struct hub *hub = request->gateway->hub;
 	const struct troupe_topics *all = hub_topics(hub);
-	each_own(list_one, &listing);
-	simulation_each_service(request->gateway->hub->simulation, list_one, &listing);
+	each_own(list_one, listing);
+	simulation_each_service(request->gateway->hub->simulation, list_one, listing);
 	for (int i = 0; i < CALLERS_SERVICES && hub->callers; i++)
-		list_one(&listing, callers_rows[i].name, callers_rows[i].type);
+		list_one(listing, callers_rows[i].name, callers_rows[i].type);
 	for (uint32_t i = 0; i < all->count; i++)
 		if (all->at[i].kind == TROUPE_TOPIC_SERVICE)
-			list_one(&listing, all->at[i].name, all->at[i].type);
+			list_one(listing, all->at[i].name, all->at[i].type);
 	hub_release(hub, all);
+}
+
+/* of NULL: all. */
+static void add_services(const struct request *request, const char *of)
+{
+	json_out_array(request->out, "services");
+	list_services(request, &(struct listing){.out = request->out, .of = of});
+	json_out_end(request->out);
 }
 
 static troupe_status services(const struct request *request)
 {
-	open_list(request->out, "{", "services");
-	list_services(request, (struct listing){.out = request->out});
-	text_add(request->out, "]}");
+	add_services(request, NULL);
 	return TROUPE_OK;
 }
 
 static troupe_status services_for_type(const struct request *request)
 {
-	open_list(request->out, "{", "services");
-	list_services(request, (struct listing){.out = request->out, .of = text_of(request, "type")});
-	text_add(request->out, "]}");
+	add_services(request, text_of(request, "type"));
 	return TROUPE_OK;
 }
 
 /* The type of what `list` finds under the name that the request has as `member`; "": nothing. */
 static troupe_status answer_type(
-	const struct request *request, const char *member, void (*list)(const struct request *, struct listing))
+	const struct request *request, const char *member, void (*list)(const struct request *, struct listing *))
 {
 	char *name = board_full_name(text_of(request, member));
-	struct text found = {0};
-	text_add(&found, "[");
-	list(request, (struct listing){.out = &found, .types = true, .name = name});
-	text_add(request->out, "{\"type\":%s}", found.count > 1 ? found.at + 1 : "\"\"");
-	text_fini(&found);
+	struct listing listing = {.out = request->out, .name = name};
+	list(request, &listing);
+	if (!listing.told)
+		json_out_string(request->out, "type", "");
 	free(name);
 	return TROUPE_OK;
 }
@@ -184,35 +172,31 @@ static troupe_status service_type(const struct request *request)
 
 static troupe_status nodes(const struct request *request)
 {
-	text_add(request->out, "{\"nodes\":[\"%s\"]}", node);
+	json_out_strings(request->out, "nodes", &(const char *){node}, 1);
 	return TROUPE_OK;
 }
 
 static troupe_status node_details(const struct request *request)
 {
 	bool is_known = !strcmp(text_of(request, "node"), node);
-	open_list(request->out, "{", "subscribing");
+	add_topics(request, "subscribing", NAMES, NULL, is_known ? TAKEN : 0);
+	add_topics(request, "publishing", NAMES, NULL, is_known ? PUBLISHED : 0);
+	json_out_array(request->out, "services");
 	if (is_known)
-		add_topics(request, NAMES, NULL, TAKEN);
-	open_list(request->out, "],", "publishing");
-	if (is_known)
-		add_topics(request, NAMES, NULL, PUBLISHED);
-	open_list(request->out, "],", "services");
-	if (is_known)
-		list_services(request, (struct listing){.out = request->out});
-	text_add(request->out, "]}");
+		list_services(request, &(struct listing){.out = request->out});
+	json_out_end(request->out);
 	return TROUPE_OK;
 }
 
 static void add_users(const struct request *request, const char *member, troupe_topic_kind kind)
 {
 	const struct board *board = &request->gateway->board;
-	const char *topic = text_of(request, "topic"), *user = "";
+	const char *topic = text_of(request, "topic");
 	char *name = board_full_name(topic);
+	bool used = false;
 	for (uint32_t at = board_first(board, name); at != UINT32_MAX; at = board->same_name[at])
-		if (board->names.offers.at[at].kind == kind)
-			user = node;
-	text_add(request->out, "{\"%s\":[%s%s%s]}", member, *user ? "\"" : "", user, *user ? "\"" : "");
+		used |= board->names.offers.at[at].kind == kind;
+	json_out_strings(request->out, member, &(const char *){node}, used ? 1 : 0);
 	free(name);
 }
 
@@ -230,39 +214,56 @@ static troupe_status subscribers(const struct request *request)
 
 /* --- types -------------------------------------------------------------------------------------------------------- */
 
+enum { FIELD_NAMES, FIELD_TYPES, FIELD_LENGTHS, FIELD_EXAMPLES, FIELD_LISTS };
+
 struct typedefs {
-	struct text *out;
+	struct json_out *out;
 	char type[128]; /* whose fields are gathered; "": none yet */
-	struct text names, types, lengths, examples;
+	struct text texts[FIELD_LISTS];
+	struct json_out lists[FIELD_LISTS]; /* arrays in the texts */
 };
 
-static void add_constant(void *ctx, const char *name, const char *value)
+static void add_constant_name(void *ctx, const char *name, const char *value)
 {
-	struct text *lists = ctx;
-	text_add(&lists[0], "%s", lists[0].count ? "," : "");
-	text_add_json(&lists[0], name);
-	text_add(&lists[1], "%s", lists[1].count ? "," : "");
-	text_add_json(&lists[1], value);
+	(void)value;
+	json_out_string(ctx, NULL, name);
+}
+
+static void add_constant_value(void *ctx, const char *name, const char *value)
+{
+	(void)name;
+	json_out_string(ctx, NULL, value);
+}
+
+static void begin_type(struct typedefs *defs, const char *type)
+{
+	(void)snprintf(defs->type, sizeof defs->type, "%s", type);
+	for (int i = 0; i < FIELD_LISTS; i++) {
+		defs->lists[i] = (struct json_out){.text = &defs->texts[i]};
+		json_out_array(&defs->lists[i], NULL);
+	}
 }
 
 static void end_type(struct typedefs *defs)
 {
-	struct text constants[2] = {{0}, {0}};
-	struct text *const lists[] = {&defs->names, &defs->types, &defs->lengths, &defs->examples};
 	static const char *const members[] = {"fieldnames", "fieldtypes", "fieldarraylen", "examples"};
 	if (!*defs->type)
 		return;
-	text_add(defs->out, "%s{\"type\":", defs->out->at[defs->out->count - 1] == '[' ? "" : ",");
-	text_add_json(defs->out, defs->type);
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-		text_add(defs->out, ",\"%s\":%s]", members[i], lists[i]->count ? lists[i]->at : "[");
-		text_fini(lists[i]);
+	json_out_object(defs->out, NULL);
+	json_out_string(defs->out, "type", defs->type);
+	for (int i = 0; i < FIELD_LISTS; i++) {
+		struct text *list = &defs->texts[i];
+		json_out_end(&defs->lists[i]);
+		text_add_bytes(json_out_value(defs->out, members[i]), list->at, list->count);
+		text_fini(list);
 	}
-	(void)ros_each_constant(defs->type, add_constant, constants);
-	text_add(defs->out, ",\"constnames\":[%s],\"constvalues\":[%s]}", constants[0].count ? constants[0].at : "",
-		constants[1].count ? constants[1].at : "");
-	text_fini(&constants[0]);
-	text_fini(&constants[1]);
+	json_out_array(defs->out, "constnames");
+	(void)ros_each_constant(defs->type, add_constant_name, defs->out);
+	json_out_end(defs->out);
+	json_out_array(defs->out, "constvalues");
+	(void)ros_each_constant(defs->type, add_constant_value, defs->out);
+	json_out_end(defs->out);
+	json_out_end(defs->out);
 }
 
 static const char *example_of(const char *field_type, int array)
@@ -281,17 +282,14 @@ static void add_field(void *ctx, const char *type, const char *name, const char 
 	struct typedefs *defs = ctx;
 	if (strcmp(defs->type, type) != 0) {
 		end_type(defs);
-		(void)snprintf(defs->type, sizeof defs->type, "%s", type);
+		begin_type(defs, type);
 	}
 	if (!name)
 		return;
-	text_add(&defs->names, "%s", defs->names.count ? "," : "[");
-	text_add_json(&defs->names, name);
-	text_add(&defs->types, "%s", defs->types.count ? "," : "[");
-	text_add_json(&defs->types, field_type);
-	text_add(&defs->lengths, "%s%d", defs->lengths.count ? "," : "[", array);
-	text_add(&defs->examples, "%s", defs->examples.count ? "," : "[");
-	text_add_json(&defs->examples, example_of(field_type, array));
+	json_out_string(&defs->lists[FIELD_NAMES], NULL, name);
+	json_out_string(&defs->lists[FIELD_TYPES], NULL, field_type);
+	json_out_int(&defs->lists[FIELD_LENGTHS], NULL, array);
+	json_out_string(&defs->lists[FIELD_EXAMPLES], NULL, example_of(field_type, array));
 }
 
 static troupe_status add_typedefs(const struct request *request, const char *type)
@@ -299,10 +297,10 @@ static troupe_status add_typedefs(const struct request *request, const char *typ
 	struct typedefs defs = {.out = request->out};
 	if (!ros_json_knows(type))
 		return fail(request->error, TROUPE_ECOMMAND, "type '%.80s': there is no such type here", type);
-	open_list(request->out, "{", "typedefs");
+	json_out_array(request->out, "typedefs");
 	(void)ros_each_field(type, add_field, &defs);
 	end_type(&defs);
-	text_add(request->out, "]}");
+	json_out_end(request->out);
 	return TROUPE_OK;
 }
 
@@ -349,27 +347,30 @@ static troupe_status action_feedback_details(const struct request *request)
 static troupe_status get_time(const struct request *request)
 {
 	uint64_t ns = request->gateway->hub->time_ns;
-	text_add(request->out, "{\"time\":{\"sec\":%llu,\"nanosec\":%llu}}", (unsigned long long)(ns / 1000000000),
-		(unsigned long long)(ns % 1000000000));
+	json_out_object(request->out, "time");
+	json_out_uint(request->out, "sec", ns / 1000000000);
+	json_out_uint(request->out, "nanosec", ns % 1000000000);
+	json_out_end(request->out);
 	return TROUPE_OK;
 }
 
 static troupe_status get_ros_version(const struct request *request)
 {
-	text_add(request->out, "{\"version\":2,\"distro\":\"\"}");
+	json_out_int(request->out, "version", 2);
+	json_out_string(request->out, "distro", "");
 	return TROUPE_OK;
 }
 
-static void list_actions(const struct request *request, struct listing listing)
+static void list_actions(const struct request *request, struct listing *listing)
 {
-	simulation_each_action(request->gateway->hub->simulation, list_one, &listing);
+	simulation_each_action(request->gateway->hub->simulation, list_one, listing);
 }
 
 static troupe_status action_servers(const struct request *request)
 {
-	open_list(request->out, "{", "action_servers");
-	list_actions(request, (struct listing){.out = request->out});
-	text_add(request->out, "]}");
+	json_out_array(request->out, "action_servers");
+	list_actions(request, &(struct listing){.out = request->out});
+	json_out_end(request->out);
 	return TROUPE_OK;
 }
 
@@ -381,13 +382,13 @@ static troupe_status action_type(const struct request *request)
 /* troupe has no parameters. */
 static troupe_status get_param_names(const struct request *request)
 {
-	text_add(request->out, "{\"names\":[]}");
+	json_out_strings(request->out, "names", NULL, 0);
 	return TROUPE_OK;
 }
 
 static troupe_status has_param(const struct request *request)
 {
-	text_add(request->out, "{\"exists\":false}");
+	json_out_bool(request->out, "exists", false);
 	return TROUPE_OK;
 }
 
@@ -442,6 +443,13 @@ bool rosapi_has(const char *service)
 troupe_status rosapi_call(struct rosbridge *gateway, const char *service, const struct json_t *args,
 	struct text *values, struct troupe_error *error)
 {
-	const struct request request = {gateway, args, values, error};
-	return table[find(service)].fn(&request);
+	struct json_out out = {.text = values};
+	const struct request request = {gateway, args, &out, error};
+	size_t before = values->count;
+	json_out_object(&out, NULL);
+	troupe_status status = table[find(service)].fn(&request);
+	json_out_end(&out);
+	if (status)
+		values->count = before;
+	return status;
 }
