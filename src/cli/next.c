@@ -2,28 +2,11 @@
  * gateways begin anew in the next run. */
 #include "cli/next.h"
 
-#include <string.h>
-
-/* resume: the state has its world. pin: names of models. lockstep, wait-for, programs: programs that the run waits for,
- * or has started, belong to it. */
-static const char binding[] =
-	"resume commands pin report save-at save-every save-on-stop record recordings commands-out mcap log camera-out "
-	"costs lockstep-socket lockstep-listen wait-for programs";
-
-static bool is_binding(const char *name)
-{
-	size_t count = strlen(name);
-	for (const char *at = binding; (at = strstr(at, name)); at += count)
-		if ((at == binding || at[-1] == ' ') && (at[count] == ' ' || !at[count]))
-			return true;
-	return false;
-}
-
 const char *next_bound(const struct run_settings *settings, uint32_t world_count, struct arena *arena)
 {
 	for (size_t i = 0; i < run_command.spec_count; i++) {
 		const struct option_spec *spec = &run_command.specs[i];
-		if (settings->sources[i] && spec->name && spec->kind != OPTION_OPERAND && is_binding(spec->name))
+		if (settings->sources[i] && spec->tags & RUN_BOUND)
 			return arena_printf(arena,
 				"not with %s, which belongs to one world and one seed: expected another run for "
 				"another",

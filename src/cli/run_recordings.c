@@ -14,7 +14,7 @@ static void pass_on(const struct run_settings *settings, const struct option_spe
 {
 	const void *value = (const char *)settings + spec->offset;
 	const struct option_list *list = value;
-	const char *known = strcmp(spec->name, "iterations") ? spec->name : "until-step";
+	const char *known = spec->tags & RUN_LIMIT ? "until-step" : spec->name;
 	char *name = arena_printf(arena, "--%s", known);
 	uint32_t count = spec->kind == OPTION_LIST ? list->count : 1;
 	for (uint32_t i = 0; i < count; i++) {
@@ -28,34 +28,19 @@ static void pass_on(const struct run_settings *settings, const struct option_spe
 	}
 }
 
-static bool is_among(const char *name, const char *names)
-{
-	size_t count = name ? strlen(name) : 0;
-	for (const char *at = names; count && (at = strstr(at, name)); at += count)
-		if ((at == names || at[-1] == ' ') && (at[count] == ' ' || !at[count]))
-			return true;
-	return false;
-}
-
 /* Obeys LogPlayback: replays the recording, or shows it in a browser if --view was given. Returns the exit status. */
 static int play_back(const struct run_settings *settings, const struct recordings *recordings, struct arena *arena)
 {
-	static const char passed[] =
-		"secondaries transport chaos network-stale-ms resource-path plugin-path mcap mcap-names mcap-robot "
-		"topic verbose serve view-address view-cert view-key foxglove foxglove-cert foxglove-key "
-		"foxglove-origin foxglove-insecure",
-			  set_aside[] = "recordings config strict programs no-gz rtf update-rate view distributed";
 	bool shown = settings->gateways.view || settings->gateways.view_address;
 	char *argv[2 * (OPTION_LIST_MAX + 1) * 4 + 2 * OPTIONS_MAX];
 	int argc = 0;
 	for (size_t i = 0; i < run_command.spec_count; i++) {
 		const struct option_spec *spec = &run_command.specs[i];
 		if (!settings->sources[i] || spec->kind == OPTION_OPERAND || spec->kind == OPTION_NOTHING ||
-			spec->kind == OPTION_UNFLAG || is_among(spec->name, set_aside))
+			spec->kind == OPTION_UNFLAG || spec->tags & RUN_NOT_PLAYED)
 			continue;
-		bool limits = is_among(spec->name, "iterations") && !shown;
-		if ((!is_among(spec->name, passed) && !limits) || !(run_settings_modes(spec) & 1u << NETWORK_NONE) ||
-			settings->mode == NETWORK_RANKS) {
+		if (!(spec->tags & (shown ? RUN_PLAYED : RUN_PLAYED | RUN_LIMIT)) ||
+			!(run_settings_modes(spec) & 1u << NETWORK_NONE) || settings->mode == NETWORK_RANKS) {
 			cli_complain("run", "%s: not with --recordings and the LogPlayback of %s, which replays %s",
 				option_name(spec, arena), recordings->place, recordings->playback);
 			return CLI_BAD_USAGE;

@@ -28,50 +28,54 @@ enum {
 	ANY = ALONE | PRIMARY | SECONDARY | CLIENT | CHILDREN | RANKS | STANDBY,
 	SERVING = ANY & ~SECONDARY, /* processes that have gateways */
 };
+_Static_assert(!(ANY & (RUN_BOUND | RUN_PLAYED | RUN_NOT_PLAYED | RUN_LIMIT)), "a mode is no other tag");
 static const struct option_spec specs[] = {
 	{OPTION_OPERAND, .name = "world", .argument = "WORLD.sdf", .offset = AT(world), .unless = "resume",
 		.optional = true},
 	{OPTION_HEADING, .help = "World and input"},
-	{OPTION_LIST, .name = "resource-path", .argument = "DIR", .offset = AT(resource_paths),
+	{OPTION_LIST, .name = "resource-path", .tags = RUN_PLAYED, .argument = "DIR", .offset = AT(resource_paths),
 		.help = "search this folder for worlds, files of commands, model:// and relative file names; may be "
 			"repeated"},
-	{OPTION_LIST, .name = "plugin-path", .tags = ANY, .argument = "DIR", .offset = AT(plugin_paths),
+	{OPTION_LIST, .name = "plugin-path", .tags = ANY | RUN_PLAYED, .argument = "DIR", .offset = AT(plugin_paths),
 		.help = "search this folder, or these folders with colons between, for the libraries of plug-ins; may "
 			"be repeated"},
 	XACRO_OPTIONS(AT(xacro.expand), AT(xacro.arguments), "resume"),
-	{OPTION_FLAG, .name = "strict", .offset = AT(strict),
+	{OPTION_FLAG, .name = "strict", .tags = RUN_NOT_PLAYED, .offset = AT(strict),
 		.help = "treat a warning about the world as an error: exit status 1 before the first step"},
-	{OPTION_TEXT, .name = "commands", .argument = "FILE", .offset = AT(commands),
+	{OPTION_TEXT, .name = "commands", .tags = RUN_BOUND, .argument = "FILE", .offset = AT(commands),
 		.help = "obey the commands of this file, each at its step; each line is: STEP TOPIC TEXT; after a "
 			"first line \"time: simulated\": SECONDS TOPIC TEXT, again after each reset. \"-\": read lines "
 			"from standard input while the world runs; without STEP, or if it is past: at the next step"},
 	{OPTION_WHOLE, .name = "seed", .argument = "N", .offset = AT(seed), .hi = WHOLE_MAX,
 		.help = "seed of all random numbers: of the iterative solver, of plug-ins and of the noise of sensors "
 			"(default: 0)"},
-	{OPTION_TEXT, .name = "resume", .argument = "FILE", .offset = AT(resume),
+	{OPTION_TEXT, .name = "resume", .tags = RUN_BOUND, .argument = "FILE", .offset = AT(resume),
 		.help = "continue from this saved state, instead of starting WORLD.sdf; the file holds the world, the "
 			"commands that are still to come, the seed, and the settings of levels and sleep"},
-	{OPTION_CONFIG, .name = "config", .tags = ANY, .argument = "FILE", .offset = AT(config),
+	{OPTION_CONFIG, .name = "config", .tags = ANY | RUN_NOT_PLAYED, .argument = "FILE", .offset = AT(config),
 		.help = "read settings from this XML file: <troupe> with <world> and with elements named like the "
 			"long options; the command line overrides them"},
 	{OPTION_HEADING, .help = "Time"},
-	{OPTION_WHOLE, .name = "iterations", .argument = "N", .offset = AT(iterations), .hi = WHOLE_MAX,
+	{OPTION_WHOLE, .name = "iterations", .tags = RUN_LIMIT, .argument = "N", .offset = AT(iterations),
+		.hi = WHOLE_MAX,
 		.help = "stop when N steps have been taken, counted from step 0 also with --resume; 0: no limit (the "
 			"default)"},
 	{OPTION_REAL, .name = "until", .argument = "SECONDS", .offset = AT(until_s), .hi = 1e9,
 		.help = "stop at this simulated time; 0: no limit (the default)"},
-	{OPTION_REAL, .name = "rtf", .argument = "X", .offset = AT(rtf), .hi = 1e6, .excludes = "update-rate",
+	{OPTION_REAL, .name = "rtf", .tags = RUN_NOT_PLAYED, .argument = "X", .offset = AT(rtf), .hi = 1e6,
+		.excludes = "update-rate",
 		.help = "real-time factor: simulated seconds for each second of real time; 0: as fast as possible "
 			"(default: the factor that the world gives)"},
-	{OPTION_REAL, 'z', "update-rate", "HZ", AT(rate_hz), .lo = 1e-3, .hi = 1e12, .excludes = "rtf",
-		.help = "steps for each second of real time; replaces the real-time factor"},
+	{OPTION_REAL, 'z', "update-rate", "HZ", AT(rate_hz), .tags = RUN_NOT_PLAYED, .lo = 1e-3, .hi = 1e12,
+		.excludes = "rtf", .help = "steps for each second of real time; replaces the real-time factor"},
 	{OPTION_REAL, .name = "initial-sim-time", .argument = "SECONDS", .offset = AT(initial_time_s), .hi = 1e9,
 		.help = "simulated time at step 0 (default: 0)"},
 	{OPTION_FLAG, .name = "paused", .offset = AT(paused),
 		.help = "start paused; a command to /world/NAME/control starts the simulation"},
 	{OPTION_UNFLAG, 'r', .offset = AT(paused), .help = "start running (the default); cancels --paused"},
 	{OPTION_HEADING, .help = "Secondaries and levels"},
-	{OPTION_WHOLE, .name = "secondaries", .argument = "N", .offset = AT(secondaries), .hi = TROUPE_SECONDARIES_MAX,
+	{OPTION_WHOLE, .name = "secondaries", .tags = RUN_PLAYED, .argument = "N", .offset = AT(secondaries),
+		.hi = TROUPE_SECONDARIES_MAX,
 		.help = "number of secondaries, each a thread; 0: a single runner without a primary (default: the "
 			"number that the world gives; if it gives none, as many as make the run faster, at most one "
 			"for each core, found by trials during the run)"},
@@ -83,7 +87,7 @@ static const struct option_spec specs[] = {
 		.help = "the most steps that secondaries take before they exchange with the primary; 1: each step by "
 			"itself; 0: found out, while nothing is due, and so that no command waits for more than 20 ms "
 			"of simulated time (the default). The state does not depend on it"},
-	{OPTION_LIST, .name = "pin", .argument = "PERFORMER=I", .offset = AT(pins),
+	{OPTION_LIST, .name = "pin", .tags = RUN_BOUND, .argument = "PERFORMER=I", .offset = AT(pins),
 		.help = "simulate this performer (its own name, or its model's) or this level on secondary I, as "
 			"<secondary> in the world does; may be repeated, once for each name"},
 	{OPTION_UNFLAG, .name = "levels", .offset = AT(no_levels),
@@ -100,17 +104,17 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "sense-all", .offset = AT(sense_all),
 		.help = "all sensors measure, not only those whose topics have subscribers; the summary has their "
 			"digest"},
-	{OPTION_CHOICE, .name = "transport", .tags = ALONE | CHILDREN | RANKS, .argument = "NAME",
+	{OPTION_CHOICE, .name = "transport", .tags = ALONE | CHILDREN | RANKS | RUN_PLAYED, .argument = "NAME",
 		.offset = AT(network.transport), .list = network_transports,
 		.help = "inproc: secondaries are threads (the default); tcp: secondaries are processes on this "
 			"machine, which this process starts and which end with it; mpi: mpirun or srun starts the "
 			"processes: rank 0 is the primary, each other rank is a secondary"},
 	{OPTION_HEADING, .help = "Output"},
-	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3", .tags = ANY,
+	{OPTION_WHOLE, 'v', "verbose", "LEVEL", AT(verbosity), .hi = 4, .bare = "3", .tags = ANY | RUN_PLAYED,
 		.help = "what is printed on standard error. 0: errors; 1: also the first 20 warnings and, without "
 			"--report, a summary (the default); 2: all warnings; 3 or 4: also the worlds and their "
 			"runners. Without LEVEL: 3"},
-	{OPTION_TEXT, .name = "report", .argument = "FILE", .offset = AT(report),
+	{OPTION_TEXT, .name = "report", .tags = RUN_BOUND, .argument = "FILE", .offset = AT(report),
 		.help = "write a report of the run as JSON when it ends; \"-\": to standard output"},
 	{OPTION_FLAG, .name = "trace", .offset = AT(trace),
 		.help = "print a line on standard output for each move of a performer, each load and unload of a "
@@ -119,49 +123,52 @@ static const struct option_spec specs[] = {
 		.help = "print a line \"hash STEP HEX16\" on standard output every N steps; 0: no such line (the "
 			"default)"},
 	{OPTION_HEADING, .help = "Saved states and recordings"},
-	{OPTION_PAIR, .name = "save-at", .argument = "STEP FILE", .offset = AT(save_at),
+	{OPTION_PAIR, .name = "save-at", .tags = RUN_BOUND, .argument = "STEP FILE", .offset = AT(save_at),
 		.help = "save the state of this step; may be repeated"},
-	{OPTION_PAIR, .name = "save-every", .argument = "N FILE", .offset = AT(save_every),
+	{OPTION_PAIR, .name = "save-every", .tags = RUN_BOUND, .argument = "N FILE", .offset = AT(save_every),
 		.help = "save the state every N steps; %s in the name of the file becomes the step; without %s each "
 			"state replaces the one before; may be repeated"},
-	{OPTION_TEXT, .name = "save-on-stop", .argument = "FILE", .offset = AT(network.save_on_stop),
+	{OPTION_TEXT, .name = "save-on-stop", .tags = RUN_BOUND, .argument = "FILE", .offset = AT(network.save_on_stop),
 		.help = "save the state if the run ends before its limit: it was told to stop, a process was lost, or "
 			"a model diverged; %s becomes the step (default with --transport tcp or mpi and with "
 			"--network-role primary: troupe-WORLD-%s.state)"},
 	{OPTION_TEXT, .name = "save-dir", .argument = "DIR", .offset = AT(save_dir),
 		.help = "let clients save the state in this folder, and take it up again, with the services "
 			"/world/NAME/save and resume and the name of a file (default: clients cannot)"},
-	{OPTION_TEXT, .name = "record", .argument = "FILE", .offset = AT(record),
+	{OPTION_TEXT, .name = "record", .tags = RUN_BOUND, .argument = "FILE", .offset = AT(record),
 		.help = "record the run for troupe replay: the first state, the commands with their steps, and states "
 			"to compare with"},
 	{OPTION_WHOLE, .name = "record-every", .needs = "record", .argument = "N", .offset = AT(record_every), .lo = 1,
 		.hi = WHOLE_MAX, .help = "with --record: record a state every N steps (default: 1000)"},
-	{OPTION_FLAG, .name = "recordings", .excludes = "resume", .offset = AT(recordings),
+	{OPTION_FLAG, .name = "recordings", .tags = RUN_BOUND | RUN_NOT_PLAYED, .excludes = "resume",
+		.offset = AT(recordings),
 		.help = "record as the world's LogRecord says, into its <record_path>; or replay the recording in "
 			"the <playback_path> of its LogPlayback, as troupe replay does, instead of running the world "
 			"(default: a world makes no files, and a warning names the plug-in)"},
-	{OPTION_TEXT, .name = "commands-out", .argument = "FILE", .offset = AT(commands_out),
+	{OPTION_TEXT, .name = "commands-out", .tags = RUN_BOUND, .argument = "FILE", .offset = AT(commands_out),
 		.help = "write all commands that are taken, also those of other programs, with their steps; --commands "
 			"FILE then repeats the run"},
 	{OPTION_HEADING, .help = "MCAP files, for Foxglove and ROS 2"},
-	{OPTION_TEXT, .name = "mcap", .argument = "FILE", .offset = AT(mcap),
+	{OPTION_TEXT, .name = "mcap", .tags = RUN_BOUND | RUN_PLAYED, .argument = "FILE", .offset = AT(mcap),
 		.help = "record topics into this file while the world runs; those that ROS 2 has a type for in its "
 			"form. "
 			"The same run gives the same file"},
-	{OPTION_LIST, .name = "topic", .needs = "mcap", .argument = "PATTERN[@HZ]", .offset = AT(topics),
+	{OPTION_LIST, .name = "topic", .tags = RUN_PLAYED, .needs = "mcap", .argument = "PATTERN[@HZ]",
+		.offset = AT(topics),
 		.help = "with --mcap: record the topics that match, * and ? as in a shell, at most HZ times a "
 			"simulated "
 			"second; may be repeated (default: all but pictures, point clouds and those about the run "
 			"itself)"},
-	{OPTION_CHOICE, .name = "mcap-names", .needs = "mcap", .argument = "NAMES", .offset = AT(mcap_names),
-		.choices = MCAP_OUT_NAMES,
+	{OPTION_CHOICE, .name = "mcap-names", .tags = RUN_PLAYED, .needs = "mcap", .argument = "NAMES",
+		.offset = AT(mcap_names), .choices = MCAP_OUT_NAMES,
 		.help = "the names of topics in the file: ros: those that nodes see with --ros2, with the same types, "
 			"/tf and /tf_static, so that ros2 bag plays the file; gz: the run's own (default: ros with "
 			"--ros2 or --rosbridge, else gz)"},
-	{OPTION_TEXT, .name = "mcap-robot", .needs = "mcap", .argument = "MODEL", .offset = AT(mcap_robot),
+	{OPTION_TEXT, .name = "mcap-robot", .tags = RUN_PLAYED, .needs = "mcap", .argument = "MODEL",
+		.offset = AT(mcap_robot),
 		.help = "with names of ROS 2: as --ros2-robot (default: what that or --rosbridge-robot says)"},
 	{OPTION_HEADING, .help = "Tables"},
-	{OPTION_TEXT, .name = "log", .argument = "FILE.csv", .offset = AT(log),
+	{OPTION_TEXT, .name = "log", .tags = RUN_BOUND, .argument = "FILE.csv", .offset = AT(log),
 		.help = "write the states of models, joints and other entities as a table: one row for each entity "
 			"and sample; troupe plot draws it"},
 	{OPTION_WHOLE, .name = "log-every", .needs = "log", .argument = "N", .offset = AT(log_every), .lo = 1,
@@ -173,9 +180,9 @@ static const struct option_spec specs[] = {
 			"(models, with the secondary that simulates them), effort (joints, with their efforts), "
 			"sensor (samples of sensors) "
 			"(default: model,joint,odometry)"},
-	{OPTION_TEXT, .name = "camera-out", .argument = "DIR", .offset = AT(camera_out),
+	{OPTION_TEXT, .name = "camera-out", .tags = RUN_BOUND, .argument = "DIR", .offset = AT(camera_out),
 		.help = "write the pictures of all cameras into this folder, as PNG files; the run waits for them"},
-	{OPTION_TEXT, .name = "costs", .argument = "FILE", .offset = AT(costs),
+	{OPTION_TEXT, .name = "costs", .tags = RUN_BOUND, .argument = "FILE", .offset = AT(costs),
 		.help = "write the measured cost of a step of each model as a table"},
 	{OPTION_WHOLE, .name = "costs-every", .needs = "costs", .argument = "N", .offset = AT(costs_every), .lo = 1,
 		.hi = WHOLE_MAX, .help = "with --costs: take a sample every N steps (default: 100)"},
@@ -228,7 +235,7 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "network-insecure", .excludes = "network-key-file", .tags = PRIMARY | SECONDARY | CLIENT,
 		.offset = AT(network.insecure),
 		.help = "use no key, also with other machines: any process that reaches the port can take part"},
-	{OPTION_WHOLE, .name = "network-stale-ms", .tags = PRIMARY | CHILDREN | RANKS, .argument = "MS",
+	{OPTION_WHOLE, .name = "network-stale-ms", .tags = PRIMARY | CHILDREN | RANKS | RUN_PLAYED, .argument = "MS",
 		.offset = AT(network.stale_ms), .lo = 10, .hi = 3600000,
 		.help = "primary: a process that is silent for MS milliseconds is lost (default: 1000)"},
 	{OPTION_WHOLE, .name = "network-threads", .tags = SECONDARY | CLIENT | CHILDREN | RANKS, .argument = "N",
@@ -264,30 +271,31 @@ static const struct option_spec specs[] = {
 			"models that were created through no client, and plug-ins of the world; all: everything, with "
 			"all services"},
 	{OPTION_HEADING, .help = "Other programs: topics and services of the running world"},
-	{OPTION_LIST, .name = "serve", .tags = SERVING, .argument = "NAME[=ADDRESS][,KEY=VALUE]...",
+	{OPTION_LIST, .name = "serve", .tags = SERVING | RUN_PLAYED, .argument = "NAME[=ADDRESS][,KEY=VALUE]...",
 		.offset = AT(gateways.serve),
 		.help = "serve a protocol: gz, view, foxglove, rosbridge, ros2, or ws (JSON and protobuf through a "
 			"plain WebSocket); ADDRESS: [ADDRESS:]PORT; may be repeated. The other options here are other "
 			"ways to write this one"},
-	{OPTION_FLAG, .name = "no-gz", .tags = SERVING, .excludes = "gz-address", .offset = AT(gateways.no_gz),
+	{OPTION_FLAG, .name = "no-gz", .tags = SERVING | RUN_NOT_PLAYED, .excludes = "gz-address",
+		.offset = AT(gateways.no_gz),
 		.help = "do not offer topics and services by gz-transport (by default they are offered to programs on "
 			"this machine)"},
 	{OPTION_TEXT, .name = "gz-address", .tags = SERVING, .excludes = "no-gz", .argument = "ADDRESS",
 		.offset = AT(gateways.gz_address),
 		.help = "offer them to other hosts, too, through the interface of this machine that has this IPv4 "
 			"address; any program that reaches it can see and command everything"},
-	{OPTION_FLAG, .name = "view", .tags = SERVING, .with = "view-address", .excludes = "view-address",
-		.offset = AT(gateways.view),
+	{OPTION_FLAG, .name = "view", .tags = SERVING | RUN_NOT_PLAYED, .with = "view-address",
+		.excludes = "view-address", .offset = AT(gateways.view),
 		.help = "show the run in a browser of this machine: prints the address of a page, at port 8686 or any "
 			"free one; --view [ADDRESS:]PORT is --view-address"},
-	{OPTION_TEXT, .name = "view-address", .tags = SERVING, .excludes = "view", .argument = "[ADDRESS:]PORT",
-		.offset = AT(gateways.view_address),
+	{OPTION_TEXT, .name = "view-address", .tags = SERVING | RUN_PLAYED, .excludes = "view",
+		.argument = "[ADDRESS:]PORT", .offset = AT(gateways.view_address),
 		.help = "the same at this port, and through the interface of this machine that has this address, or "
 			"through all with *; then the printed address has a token, and whoever has it can command "
 			"everything"},
-	{OPTION_TEXT, .name = "view-cert", .tags = SERVING, .needs = "view-key", .argument = "FILE",
+	{OPTION_TEXT, .name = "view-cert", .tags = SERVING | RUN_PLAYED, .needs = "view-key", .argument = "FILE",
 		.offset = AT(gateways.view_cert), .help = "serve the page with TLS: the certificate, a PEM file"},
-	{OPTION_TEXT, .name = "view-key", .tags = SERVING, .needs = "view-cert", .argument = "FILE",
+	{OPTION_TEXT, .name = "view-key", .tags = SERVING | RUN_PLAYED, .needs = "view-cert", .argument = "FILE",
 		.offset = AT(gateways.view_key), .help = "the key of the certificate, a PEM file"},
 	{OPTION_FLAG, .name = "token", .tags = SERVING, .excludes = "foxglove-insecure", .offset = AT(gateways.token),
 		.help = "all gateways with a port ask for a token also at an address of this machine only: "
@@ -301,21 +309,22 @@ static const struct option_spec specs[] = {
 	{OPTION_FLAG, .name = "watch-insecure", .needs = "watch-listen", .excludes = "watch-key-file",
 		.offset = AT(gateways.watch.insecure),
 		.help = "use no key, also with other hosts: any process that reaches the port can see everything"},
-	{OPTION_TEXT, .name = "foxglove", .tags = SERVING, .argument = "[ADDRESS:]PORT",
+	{OPTION_TEXT, .name = "foxglove", .tags = SERVING | RUN_PLAYED, .argument = "[ADDRESS:]PORT",
 		.offset = AT(gateways.foxglove),
 		.help = "serve Foxglove, Lichtblick and clients of their WebSocket protocol at this port, usually "
 			"8765; ADDRESS is one of this machine, or * (default: 127.0.0.1, this machine only); other "
 			"hosts need the token in the printed address"},
-	{OPTION_TEXT, .name = "foxglove-cert", .tags = SERVING, .needs = "foxglove-key", .argument = "FILE",
-		.offset = AT(gateways.foxglove_cert),
+	{OPTION_TEXT, .name = "foxglove-cert", .tags = SERVING | RUN_PLAYED, .needs = "foxglove-key",
+		.argument = "FILE", .offset = AT(gateways.foxglove_cert),
 		.help = "with --foxglove: use TLS (wss://): the certificate, a PEM file"},
-	{OPTION_TEXT, .name = "foxglove-key", .tags = SERVING, .needs = "foxglove-cert", .argument = "FILE",
-		.offset = AT(gateways.foxglove_key), .help = "the key of the certificate, a PEM file"},
-	{OPTION_TEXT, .name = "foxglove-origin", .tags = SERVING, .needs = "foxglove", .argument = "ORIGIN",
-		.offset = AT(gateways.foxglove_origin),
+	{OPTION_TEXT, .name = "foxglove-key", .tags = SERVING | RUN_PLAYED, .needs = "foxglove-cert",
+		.argument = "FILE", .offset = AT(gateways.foxglove_key),
+		.help = "the key of the certificate, a PEM file"},
+	{OPTION_TEXT, .name = "foxglove-origin", .tags = SERVING | RUN_PLAYED, .needs = "foxglove",
+		.argument = "ORIGIN", .offset = AT(gateways.foxglove_origin),
 		.help = "web pages of ORIGIN (https://HOST[:PORT]) may connect, too, besides those of foxglove.dev and "
 			"of this machine"},
-	{OPTION_FLAG, .name = "foxglove-insecure", .tags = SERVING, .needs = "foxglove",
+	{OPTION_FLAG, .name = "foxglove-insecure", .tags = SERVING | RUN_PLAYED, .needs = "foxglove",
 		.offset = AT(gateways.foxglove_insecure),
 		.help = "no token at any ADDRESS: any program that reaches it can see and command everything"},
 	{OPTION_FLAG, .name = "ros2", .tags = SERVING, .offset = AT(gateways.ros2),
@@ -354,9 +363,10 @@ static const struct option_spec specs[] = {
 		.offset = AT(gateways.rosbridge_insecure),
 		.help = "no token at any ADDRESS: any program that reaches it can see and command everything"},
 	{OPTION_HEADING, .help = "Barrier clients: programs that the run waits for"},
-	{OPTION_TEXT, .name = "lockstep-socket", .argument = "PATH", .offset = AT(lockstep.socket),
+	{OPTION_TEXT, .name = "lockstep-socket", .tags = RUN_BOUND, .argument = "PATH", .offset = AT(lockstep.socket),
 		.help = "clients join at this local socket, which only its owner can use"},
-	{OPTION_TEXT, .name = "lockstep-listen", .argument = "[HOST:]PORT", .offset = AT(lockstep.listen),
+	{OPTION_TEXT, .name = "lockstep-listen", .tags = RUN_BOUND, .argument = "[HOST:]PORT",
+		.offset = AT(lockstep.listen),
 		.help = "clients join at this TCP port; HOST is an address of this machine (default: 127.0.0.1, this "
 			"machine only)"},
 	{OPTION_FLAG, .name = "lockstep-insecure", .needs = "lockstep-listen", .offset = AT(lockstep.insecure),
@@ -365,18 +375,18 @@ static const struct option_spec specs[] = {
 		.hi = TROUPE_BARRIER_DEADLINE_S_MAX,
 		.help = "the longest time for an answer that a client may ask for (default: 60); the run stands still "
 			"so long if the client does not answer"},
-	{OPTION_LIST, .name = "wait-for", .argument = "NAME", .offset = AT(lockstep.wait_for),
+	{OPTION_LIST, .name = "wait-for", .tags = RUN_BOUND, .argument = "NAME", .offset = AT(lockstep.wait_for),
 		.help = "take no step until a barrier client of this name has joined; may be repeated"},
 	{OPTION_REAL, .name = "wait-for-timeout", .needs = "wait-for", .argument = "SECONDS",
 		.offset = AT(lockstep.wait_s), .hi = 1e9,
 		.help = "give up if they have not joined after SECONDS; 0: wait for ever (the default)"},
 	{OPTION_HEADING, .help = "Programs of the world"},
-	{OPTION_FLAG, .name = "programs", .offset = AT(programs),
+	{OPTION_FLAG, .name = "programs", .tags = RUN_BOUND | RUN_NOT_PLAYED, .offset = AT(programs),
 		.help = "start the programs that the world names (plug-ins troupe::Program), and end them with the "
 			"run. They can do all that you can: look at a world that is not yours before "
 			"(default: they are not started, and named in a warning)"},
 	{OPTION_HEADING, .help = "For tests: the state must not change, except with --break"},
-	{OPTION_WHOLE, .name = "chaos", .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
+	{OPTION_WHOLE, .name = "chaos", .tags = RUN_PLAYED, .argument = "SEED", .offset = AT(chaos), .hi = WHOLE_MAX,
 		.help = "move random components to random secondaries at random steps"},
 	{OPTION_WHOLE, .name = "chaos-moves", .needs = "chaos", .argument = "N", .offset = AT(chaos_moves),
 		.hi = CHAOS_MOVES_MAX,
@@ -393,7 +403,7 @@ static const struct option_spec specs[] = {
 			"proof, sleepers, levels or ties"},
 	{OPTION_HEADING, .help = "Other"},
 	{OPTION_NOTHING, 's', .tags = ANY, .help = "no effect; in Gazebo: run the server without a window"},
-	{OPTION_FLAG, .name = "distributed", .tags = ANY, .offset = AT(network.distributed),
+	{OPTION_FLAG, .name = "distributed", .tags = ANY | RUN_NOT_PLAYED, .offset = AT(network.distributed),
 		.help = "no effect without --network-role; in Gazebo: networked mode"},
 	{OPTION_HELP, 'h', "help", .help = "print this help"},
 
@@ -504,7 +514,7 @@ const struct options_command run_command = {
 
 unsigned run_settings_modes(const struct option_spec *spec)
 {
-	unsigned modes = spec->tags ? spec->tags : ANY & ~(SECONDARY | CLIENT);
+	unsigned modes = spec->tags & ANY ? spec->tags & ANY : ANY & ~(SECONDARY | CLIENT);
 	return modes & PRIMARY ? modes | STANDBY : modes; /* it may become one */
 }
 

@@ -30,6 +30,17 @@ struct run_settings {
 	enum option_source sources[OPTIONS_MAX]; /* of each option of run_command: where it was given */
 };
 
+/* Tags of an option beside the modes in which it has an effect (run_settings_modes()). */
+enum {
+	/* The run keeps its world and seed: a file tells of one run, a saved state has its world, pins are names of
+	 * models, and programs that the run waits for or has started belong to it (next.h). */
+	RUN_BOUND = 1 << 16,
+	/* LogPlayback hands the option on to troupe replay or troupe view (run_recordings.h). */
+	RUN_PLAYED = 1 << 17,
+	RUN_LIMIT = 1 << 18,      /* only to troupe replay, as --until-step */
+	RUN_NOT_PLAYED = 1 << 19, /* no effect there: it may be given */
+};
+
 extern const struct options_command run_command;
 
 /* Reads the command line into *ret_settings. False: the help or an error was printed, and *ret_exit is the exit
