@@ -1,6 +1,7 @@
 /* Two colons or more without brackets are an IPv6 address without a port, because its last part could be one. */
 #include "base/host_port.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool host_port_digits(const char *text)
@@ -37,4 +38,15 @@ bool host_port_read(const char *text, struct host_port *ret)
 		return false;
 	memcpy(ret->host, host, (size_t)(end - host));
 	return true;
+}
+
+void host_port_text(const char *host, uint16_t port, char *ret_text, size_t bytes)
+{
+	(void)snprintf(ret_text, bytes, strchr(host, ':') ? "[%.*s]:%u" : "%.*s:%u", HOST_PORT_HOST_MAX, host, port);
+}
+
+size_t host_port_host_bytes(const char *text)
+{
+	const char *port = strrchr(text, ':');
+	return port ? (size_t)(port - text) : strlen(text);
 }

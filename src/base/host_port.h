@@ -6,7 +6,10 @@
 
 #include "base/base.h"
 
-enum { HOST_PORT_HOST_MAX = 255 }; /* bytes of a host's name */
+enum {
+	HOST_PORT_HOST_MAX = 255,                      /* bytes of a host's name */
+	HOST_PORT_TEXT_BYTES = HOST_PORT_HOST_MAX + 9, /* "[HOST]:65535", terminated */
+};
 
 /* For messages: "'%s': expected " HOST_PORT_FORMS */
 #define HOST_PORT_FORMS "PORT, :PORT, HOST:PORT or [IPv6]:PORT"
@@ -19,5 +22,9 @@ struct host_port {
 
 /* False: the text has none of these forms. */
 bool host_port_read(const char *text, struct host_port *ret);
+/* "HOST:PORT", or "[IPv6]:PORT", which host_port_read() reads; it is cut to so many bytes. */
+void host_port_text(const char *host, uint16_t port, char *ret_text, size_t bytes);
+/* How many bytes of such a text are the host, brackets included; all of a text that has no port. */
+size_t host_port_host_bytes(const char *text);
 
 #endif

@@ -41,28 +41,27 @@ static void tell(
 	text_fini(&text);
 }
 
-/* The address at which robot clients are served: any free port of the HOST at which secondaries are. The caller frees
- * it; NULL: no HOST. */
-static char *address_for_clients(const char *listen)
+/* The address at which robot clients are served: any free port of the HOST at which secondaries are; NULL: no HOST. */
+static const char *address_for_clients(const char *listen, char ret_text[HOST_PORT_TEXT_BYTES])
 {
 	struct host_port parts;
 	if (!listen || !host_port_read(listen, &parts) || !*parts.host)
 		return NULL;
-	return mem_printf(strchr(parts.host, ':') ? "[%s]:0" : "%s:0", parts.host);
+	host_port_text(parts.host, 0, ret_text, HOST_PORT_TEXT_BYTES);
+	return ret_text;
 }
 
 static troupe_status start_watch(struct gateways *gateways, const struct gateways_settings *settings,
 	struct troupe_server *server, struct troupe_error *error)
 {
-	char line[128];
+	char line[128], address[HOST_PORT_TEXT_BYTES];
 	struct troupe_error why;
 	struct troupe_watch_def def = settings->watch;
 	if (!def.listen && !settings->clients)
 		return TROUPE_OK;
-	char *address = def.listen ? NULL : address_for_clients(settings->clients_listen);
-	def.listen = address ? address : def.listen;
+	if (!def.listen)
+		def.listen = address_for_clients(settings->clients_listen, address);
 	troupe_status status = troupe_watch_start(server, &def, &gateways->watch, &why);
-	free(address);
 	if (status)
 		return fail(error, status, "--watch-listen: %s", why.text);
 	troupe_watch_describe(gateways->watch, line, sizeof line);
@@ -422,21 +421,29 @@ struct gateways_addresses gateways_addresses(const struct gateways *gateways)
 	return all;
 }
 
+/* The host that was given, with the port of an address that is bound: "HOST:PORT", up to `end`. */
+static const char *keep_port(const char *host, const char *bound, const char *end, struct arena *arena)
+{
+	char text[HOST_PORT_TEXT_BYTES];
+	const char *port = end;
+	while (port > bound && port[-1] != ':')
+		port--;
+	host_port_text(host, (uint16_t)strtoul(port, NULL, 10), text, sizeof text);
+	return arena_strdup(arena, text);
+}
+
 /* given: an address, or NULL; where: "ws://HOST:PORT/?token=...", or "": the gateway is off. */
 static void keep_place(const char **given, const char **token, const char *where, struct arena *arena)
 {
 	static const char before_token[] = "?token=";
-	const char *host = strstr(where, "://"), *slash = host ? strchr(host + 3, '/') : NULL, *colon = slash;
+	const char *host = strstr(where, "://"), *slash = host ? strchr(host + 3, '/') : NULL;
 	const char *mark = strstr(where, before_token);
 	struct host_port named = {.port = 0};
-	while (colon && colon > host + 3 && *colon != ':')
-		colon--;
-	if (!slash || *colon != ':')
+	if (!slash)
 		return;
 	if (*given)
 		(void)host_port_read(*given, &named);
-	*given = arena_printf(arena, strchr(named.host, ':') ? "[%s]:%.*s" : "%s:%.*s", named.host,
-		(int)(slash - colon - 1), colon + 1);
+	*given = keep_port(named.host, host + 3, slash, arena);
 	if (mark)
 		*token = arena_strdup(arena, mark + sizeof before_token - 1);
 }
@@ -457,7 +464,7 @@ static const char *keep_served(const struct gateways *gateways, const char *text
 void gateways_keep_places(const struct gateways *gateways, struct gateways_settings *settings, struct arena *arena)
 {
 	const struct gateways_addresses all = gateways_addresses(gateways);
-	const char *bound = strrchr(all.watch, ':');
+	const char *end = all.watch + strlen(all.watch);
 	struct host_port listen;
 	for (uint32_t i = 0; i < settings->serve.count; i++)
 		settings->serve.at[i] = keep_served(gateways, settings->serve.at[i], arena);
@@ -467,10 +474,9 @@ void gateways_keep_places(const struct gateways *gateways, struct gateways_setti
 		keep_place(&settings->foxglove, &settings->foxglove_token, all.foxglove, arena);
 	if (settings->rosbridge)
 		keep_place(&settings->rosbridge, &settings->rosbridge_token, all.rosbridge, arena);
-	if (bound && settings->watch.listen && host_port_read(settings->watch.listen, &listen) && listen.has_port &&
-		!listen.port)
-		settings->watch.listen =
-			arena_printf(arena, strchr(listen.host, ':') ? "[%s]%s" : "%s%s", listen.host, bound);
+	if (end > all.watch && settings->watch.listen && host_port_read(settings->watch.listen, &listen) &&
+		listen.has_port && !listen.port)
+		settings->watch.listen = keep_port(listen.host, all.watch, end, arena);
 }
 
 bool gateways_can_be_joined(const struct gateways *gateways)

@@ -3,6 +3,7 @@
  * primary and carrying steps is the task of a back end (net/backend.h). */
 #include "base/clock.h"
 #include "base/eventcount.h"
+#include "base/host_port.h"
 #include "net/backend.h"
 #include "run/secondary.h"
 #include "server/network.h"
@@ -147,10 +148,11 @@ static void on_welcome(void *ctx, const char *host, uint16_t port, const unsigne
 	for (int i = 0; i < HELLO_TICKET_BYTES; i++)
 		(void)snprintf(s->ticket + 2 * i, 3, "%02x", ticket[i]);
 	bool known = host && port;
-	char *address = known ? mem_printf(strchr(host, ':') ? "[%s]:%u" : "%s:%u", host, port) : NULL;
+	char address[HOST_PORT_TEXT_BYTES];
+	if (known)
+		host_port_text(host, port, address, sizeof address);
 	if (s->def.on_welcome)
-		s->def.on_welcome(s->def.ctx, address);
-	free(address);
+		s->def.on_welcome(s->def.ctx, known ? address : NULL);
 }
 
 static void on_world(void *ctx, uint32_t number, char *bytes, size_t count)

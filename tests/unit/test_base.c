@@ -57,6 +57,32 @@ Test(base, addresses)
 	cr_expect_not(host_port_read(longer, &found));
 }
 
+/* What is written is read back, and the host of a written text is found again. */
+Test(base, addresses_are_written_as_they_are_read)
+{
+	static const struct {
+		const char *host, *text;
+		size_t host_bytes;
+	} cases[] = {{"10.0.0.2", "10.0.0.2:80", 8}, {"::1", "[::1]:80", 5}, {"fe80::1%eth0", "[fe80::1%eth0]:80", 14},
+		{"robot", "robot:80", 5}, {"", ":80", 0}};
+	char text[HOST_PORT_TEXT_BYTES], host[HOST_PORT_HOST_MAX + 1], small[8];
+	struct host_port found;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		host_port_text(cases[i].host, 80, text, sizeof text);
+		cr_assert_str_eq(text, cases[i].text);
+		cr_assert(host_port_read(text, &found) && found.has_port && found.port == 80);
+		cr_assert_str_eq(found.host, cases[i].host);
+		cr_assert_eq(host_port_host_bytes(text), cases[i].host_bytes);
+	}
+	memset(host, 'x', sizeof host);
+	host[HOST_PORT_HOST_MAX] = '\0';
+	host_port_text(host, UINT16_MAX, text, sizeof text);
+	cr_assert(host_port_read(text, &found) && found.port == UINT16_MAX && !strcmp(found.host, host));
+	host_port_text("10.0.0.2", 80, small, sizeof small);
+	cr_assert_str_eq(small, "10.0.0.");
+	cr_assert_eq(host_port_host_bytes("nowhere"), 7);
+}
+
 Test(base, vec_grows_and_keeps)
 {
 	VEC(int) v = {0};

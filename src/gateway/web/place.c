@@ -2,6 +2,8 @@
  * meaning between two runs. */
 #include "gateway/web/place.h"
 
+#include "base/host_port.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -95,5 +97,5 @@ void place_text(const struct place *place, char ret_text[PLACE_TEXT_BYTES])
 {
 	char host[PLACE_TEXT_BYTES];
 	place_host_text(place, host);
-	(void)snprintf(ret_text, PLACE_TEXT_BYTES, is_v6(place) ? "[%.70s]:%u" : "%.70s:%u", host, place_port(place));
+	host_port_text(host, place_port(place), ret_text, PLACE_TEXT_BYTES);
 }

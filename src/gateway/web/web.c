@@ -7,6 +7,7 @@
 #include "gateway/web/web_internal.h"
 
 #include "base/clock.h"
+#include "base/host_port.h"
 #include "base/shown.h"
 #include "gateway/ending.h"
 #include "net/key.h"
@@ -635,7 +636,7 @@ void web_address(const struct web *web, const char *scheme, char *ret_text, size
 	place_text(&web->place, host);
 	if (place_is_all(&web->place) && !gethostname(name, sizeof name)) {
 		name[sizeof name - 1] = '\0';
-		(void)snprintf(host, sizeof host, "%s:%u", name, web_port(web));
+		host_port_text(name, web_port(web), host, sizeof host);
 	}
 	(void)snprintf(ret_text, bytes, "%s%s://%s/%s%s", scheme, web->tls ? "s" : "", host,
 		web->token ? "?token=" : "", web->token ? web->token : "");

@@ -142,8 +142,7 @@ void address_text(const struct address *address, char ret_text[ADDRESS_TEXT_BYTE
 	char host[ADDRESS_TEXT_BYTES];
 	address_host_text(address, host);
 	if (is_v4(address) || is_v6(address))
-		snprintf(ret_text, ADDRESS_TEXT_BYTES, is_v6(address) ? "[%.70s]:%u" : "%.70s:%u", host,
-			address_port(address));
+		host_port_text(host, address_port(address), ret_text, ADDRESS_TEXT_BYTES);
 	else
 		snprintf(ret_text, ADDRESS_TEXT_BYTES, "%s", host);
 }

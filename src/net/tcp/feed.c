@@ -3,6 +3,7 @@
 #include "net/tcp/feed.h"
 
 #include "base/clock.h"
+#include "base/host_port.h"
 #include "base/pack.h"
 #include "net/tcp/session.h"
 
@@ -178,10 +179,11 @@ static void *feed_work(void *arg)
  * then where a secondary finds this primary. */
 static void feed_find_where(struct feed *feed, const char *listen)
 {
-	const char *peer = channel_peer(feed->channel), *port = strrchr(peer, ':');
+	const char *peer = channel_peer(feed->channel);
 	bool here = !strncmp(peer, "127.", 4) || !strncmp(peer, "[::1]", 5);
-	if (*listen == ':' && port && !here)
-		(void)snprintf(feed->where, sizeof feed->where, "%.*s%.10s", (int)MIN(port - peer, 100), peer, listen);
+	if (*listen == ':' && !here)
+		(void)snprintf(feed->where, sizeof feed->where, "%.*s%.10s", (int)MIN(host_port_host_bytes(peer), 100u),
+			peer, listen);
 	else
 		(void)snprintf(feed->where, sizeof feed->where, "%s", listen);
 }

@@ -6,6 +6,7 @@
  * refuses late peers with a reason, so that a stranger costs the run nothing. Messages about strangers are limited in
  * rate (log_limit.h), because any process can connect at any rate. */
 #include "base/clock.h"
+#include "base/host_port.h"
 #include "net/bundle.h"
 #include "net/tcp/feed.h"
 #include "net/tcp/following.h"
@@ -620,9 +621,8 @@ static troupe_status gathering_link(
 static void note_late(struct gathering *gathering, const struct channel *channel)
 {
 	static const char what[] = "came too late";
-	const char *peer = channel_peer(channel), *port = strrchr(peer, ':');
-	size_t host = port ? (size_t)(port - peer) : strlen(peer);
-	if (log_limit_take(&gathering->log_limit, peer, host, what, clock_now_ns()))
+	const char *peer = channel_peer(channel);
+	if (log_limit_take(&gathering->log_limit, peer, host_port_host_bytes(peer), what, clock_now_ns()))
 		note(gathering, "turned away %s: it %s: the run has begun", peer, what);
 }
 

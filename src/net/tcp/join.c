@@ -4,6 +4,7 @@
 #include "net/tcp/join.h"
 
 #include "base/clock.h"
+#include "base/host_port.h"
 #include "net/bundle.h"
 #include "net/tcp/candidates.h"
 #include "net/tcp/session.h"
@@ -451,15 +452,15 @@ troupe_status join_renew(struct joining *s, double wait_s, struct troupe_error *
 /* The host of a standby that named none is that of the primary. */
 static troupe_status join_find_standby(const struct joining *s, struct address *ret_address, struct troupe_error *error)
 {
-	char host[ADDRESS_TEXT_BYTES] = "";
+	char host[ADDRESS_TEXT_BYTES], where[HOST_PORT_TEXT_BYTES];
+	struct host_port parts;
 	if (!*s->standby)
 		return fail(error, TROUPE_EPEER, "there is no standby");
-	if (*s->standby == ':' && s->joined.address.raw_bytes)
-		address_host_text(&s->joined.address, host);
-	char *where = mem_printf(strchr(host, ':') ? "[%s]%s" : "%s%s", host, s->standby);
-	troupe_status status = address_parse(where, ADDRESS_PORT, ret_address, error);
-	free(where);
-	return status;
+	if (*s->standby != ':' || !s->joined.address.raw_bytes || !host_port_read(s->standby, &parts))
+		return address_parse(s->standby, ADDRESS_PORT, ret_address, error);
+	address_host_text(&s->joined.address, host);
+	host_port_text(host, parts.port, where, sizeof where);
+	return address_parse(where, ADDRESS_PORT, ret_address, error);
 }
 
 troupe_status join_seek_standby(struct joining *s, double wait_s, struct troupe_error *error)
