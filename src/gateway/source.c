@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "gateway/watch/remote.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct local {
@@ -86,8 +87,21 @@ static void destroy(struct source *source)
 	free(source);
 }
 
-static const struct source_ops ops = {subscribe, unsubscribe, publish, call, take, lost, topics, release, epoch,
-	world_count, world_name, commands, destroy};
+static const struct source_ops ops = {
+	.subscribe = subscribe,
+	.unsubscribe = unsubscribe,
+	.publish = publish,
+	.call = call,
+	.take = take,
+	.lost = lost,
+	.topics = topics,
+	.release = release,
+	.epoch = epoch,
+	.world_count = world_count,
+	.world_name = world_name,
+	.commands = commands,
+	.destroy = destroy,
+};
 
 static troupe_status open_local(const struct source_place *place, uint32_t depth, source_ready on_ready, void *ctx,
 	struct source **ret_source, struct troupe_error *error)
@@ -108,13 +122,21 @@ bool source_only_watches(const struct source *source)
 	return source->ops->commands(source) == UINT64_MAX;
 }
 
+static bool source_is_whole(const struct source_ops *has)
+{
+	return has->subscribe && has->unsubscribe && has->publish && has->call && has->take && has->lost &&
+	       has->topics && has->release && has->epoch && has->world_count && has->world_name && has->commands &&
+	       has->destroy;
+}
+
 troupe_status source_open(const struct source_place *place, uint32_t depth, source_ready on_ready, void *ctx,
 	struct source **ret_source, struct troupe_error *error)
 {
-	if (place->server)
-		return open_local(place, depth, on_ready, ctx, ret_source, error);
 	const struct remote_options options = {.depth = depth, .on_ready = on_ready, .ctx = ctx};
-	return remote_connect_run(place->run, &options, ret_source, error);
+	troupe_status status = place->server ? open_local(place, depth, on_ready, ctx, ret_source, error)
+					     : remote_connect_run(place->run, &options, ret_source, error);
+	assert(status || source_is_whole((*ret_source)->ops));
+	return status;
 }
 
 void source_destroy(struct source *source)

@@ -14,6 +14,7 @@ struct source;
 /* As def.on_ready of a client: messages can be taken again after a time without any. Any thread; quick. */
 typedef void (*source_ready)(void *ctx);
 
+/* All slots are filled: source_open() asserts it. */
 struct source_ops {
 	troupe_status (*subscribe)(
 		struct source *source, const char *topic, double rate_hz, struct troupe_error *error);

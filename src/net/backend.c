@@ -6,6 +6,7 @@
 #include "net/mpi/mpi.h"
 #include "net/tcp/tcp.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* X(name, summary, kind, transport, gatherer, follower) */
@@ -26,6 +27,24 @@ static const struct backend backends[] = {
 #undef X
 };
 
+static bool backend_gathers(const struct gather_ops *has)
+{
+	return has->refuse && has->gathering_create && has->gathering_run && has->gathering_missing &&
+	       has->gathering_regroups && has->gathering_members && has->gathering_known && has->gathering_process &&
+	       has->gathering_awaited && has->gathering_link && has->gathering_stop && has->gathering_destroy &&
+	       has->joining_create && has->joining_run && has->joining_regroups && has->joining_orphaned &&
+	       has->joining_standby && has->joining_seek_standby && has->joining_wake && has->joining_link &&
+	       has->joining_destroy && !has->job_join == !has->job_leave &&
+	       !has->joining_renew == !has->changes_members;
+}
+
+static bool backend_follows(const struct follow_ops *has)
+{
+	return has->feed_start && has->feed_where && has->feed_send && has->feed_waiting && has->feed_confirm &&
+	       has->feed_end && has->following_create && has->following_run && has->following_wake &&
+	       has->following_destroy;
+}
+
 const struct troupe_transport *troupe_transports(uint32_t *ret_count)
 {
 	*ret_count = ARRAY_LEN(shown);
@@ -44,6 +63,8 @@ troupe_status backend_remote(const char *name, const struct backend **ret_backen
 		if (!backends[i].gather)
 			continue;
 		if (!name || !strcmp(name, backends[i].name)) {
+			assert(backend_gathers(backends[i].gather));
+			assert(!backends[i].follow || backend_follows(backends[i].follow));
 			*ret_backend = &backends[i];
 			text_fini(&names);
 			return TROUPE_OK;

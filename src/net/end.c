@@ -15,6 +15,7 @@
 #include "base/eventcount.h"
 #include "net/peers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -589,6 +590,12 @@ void end_stop(struct transport *transport, enum stop_kind kind, const char *why)
 	let_go(transport);
 }
 
+static bool end_is_carried(const struct carrier_ops *has)
+{
+	return has->work && has->received && has->receive && has->begin && has->end && has->pending && has->prepare &&
+	       has->wait && has->wake && has->finish && has->counts && has->destroy;
+}
+
 troupe_status end_create(
 	const struct transport_options *options, struct transport **ret_transport, struct troupe_error *error)
 {
@@ -597,6 +604,7 @@ troupe_status end_create(
 		return status;
 	struct transport_link *link = options->link;
 	struct troupe_error why;
+	assert(end_is_carried(link->ops));
 	struct transport *transport = mem_alloc(sizeof *transport);
 	uint64_t now = clock_now_ns();
 	*transport = (struct transport){.options = *options,

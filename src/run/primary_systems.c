@@ -267,8 +267,16 @@ static const double *reading(void *ctx, uint32_t model, uint32_t sensor, uint32_
 
 static struct system_acts acts_of(struct primary *primary)
 {
-	return (struct system_acts){
-		publish, request, may_attach, attach, detach, touch, find_sensor, reading, is_there, primary};
+	return (struct system_acts){.publish = publish,
+		.request = request,
+		.may_attach = may_attach,
+		.attach = attach,
+		.detach = detach,
+		.touch = touch,
+		.find_sensor = find_sensor,
+		.reading = reading,
+		.is_there = is_there,
+		.ctx = primary};
 }
 
 struct system_step primary_view(struct primary *primary)

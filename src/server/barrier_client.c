@@ -138,7 +138,7 @@ static void out(void *ctx, const struct troupe_error *why)
 	eventcount_advance(&member->opened);
 }
 
-const struct troupe_barrier_ops barrier_thread_ops = {begin, poll_state, out};
+const struct troupe_barrier_ops barrier_thread_ops = {.begin = begin, .poll = poll_state, .out = out};
 
 /* --- the client's side -------------------------------------------------------------------------------------------- */
 
@@ -171,6 +171,9 @@ static troupe_status check_join(
 	if (join->failure != TROUPE_FAILURE_DROPS && join->failure != TROUPE_FAILURE_ENDS)
 		return fail(error, TROUPE_EINVAL, "client '%s': failure %d: expected 0 or 1", join->name,
 			(int)join->failure);
+	if (join->ops && (!join->ops->begin || !join->ops->poll || !join->ops->out))
+		return fail(error, TROUPE_EINVAL, "client '%s': its operations: expected begin, poll and out",
+			join->name);
 	troupe_status status = barriers_world(barriers_of(client->server), join->world, ret_world, &step_ns, error);
 	if (status)
 		return status;

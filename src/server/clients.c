@@ -131,6 +131,22 @@ void clients_destroy(struct clients *clients)
 	free(clients);
 }
 
+/* row->ops is of another type in each kind of row. */
+static bool clients_is_whole(const struct topic_row *row)
+{
+	const struct publish_ops *published = row->ops;
+	const struct query_ops *asked = row->ops;
+	if (row->kind == TOPIC_PUBLISHED)
+		return published && published->encode;
+	return row->kind != TOPIC_SERVICE || !asked || !asked->answer != !asked->act;
+}
+
+uint32_t clients_add_row(struct topic_table *table, const struct topic_row *row)
+{
+	assert(clients_is_whole(row));
+	return topic_add(table, row);
+}
+
 struct topic_table *clients_table(struct clients *clients)
 {
 	return clients->table;

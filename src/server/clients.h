@@ -51,6 +51,9 @@ struct clients *clients_create(struct troupe_server *server);
 /* After the crew. All clients must be destroyed before. NULL is fine. */
 void clients_destroy(struct clients *clients);
 
+/* As topic_add(). A published row has encode(), and a service that is no command either answer() or act(): asserted. */
+uint32_t clients_add_row(struct topic_table *table, const struct topic_row *row);
+
 /* Between steps, on the thread that does the primary's part. stepped: a step was taken since the last call; false while
  * the worlds are paused and no step is taken. */
 void clients_serve(struct clients *clients, bool stepped);

@@ -88,7 +88,7 @@ static troupe_status answer_sdf(const struct frame *frame, const struct topic_ro
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_sdf = {FRAME_SCENE | FRAME_MODELS | FRAME_SDF, .answer = answer_sdf};
+const struct query_ops ask_sdf = {.parts = FRAME_SCENE | FRAME_MODELS | FRAME_SDF, .answer = answer_sdf};
 
 /* --- the user interface ------------------------------------------------------------------------------------------- */
 
@@ -173,4 +173,4 @@ static troupe_status answer_gui(const struct frame *frame, const struct topic_ro
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_gui = {0, .answer = answer_gui};
+const struct query_ops ask_gui = {.answer = answer_gui};

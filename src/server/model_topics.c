@@ -237,8 +237,9 @@ static const struct published *find_published(const struct server_world *world, 
 	return NULL;
 }
 
-static const struct publish_ops report_ops = {PUBLISH_IN_TIME, FRAME_REPORTS, encode_report};
-static const struct publish_ops decided_ops = {PUBLISH_DECIDED, FRAME_REPORTS, encode_report};
+static const struct publish_ops report_ops = {.when = PUBLISH_IN_TIME, .parts = FRAME_REPORTS, .encode = encode_report};
+static const struct publish_ops decided_ops = {
+	.when = PUBLISH_DECIDED, .parts = FRAME_REPORTS, .encode = encode_report};
 
 bool model_topics_has_published(const struct server_world *world, const struct topic_row *row)
 {
@@ -285,16 +286,20 @@ static const struct {
 	const char *type;
 	struct publish_ops ops;
 } kinds[] = {
-	[TROUPE_GIVES_ODOMETRY] = {"gz.msgs.Odometry", {PUBLISH_IN_TIME, FRAME_ODOMETRY, encode_odometry}},
-	[TROUPE_GIVES_TF] = {"gz.msgs.Pose_V", {PUBLISH_IN_TIME, FRAME_ODOMETRY, encode_tf}},
-	[TROUPE_GIVES_JOINTS] = {"gz.msgs.Model", {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_JOINTS, encode_joints}},
-	[TROUPE_GIVES_POSES] = {"gz.msgs.Pose_V", {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_poses}},
-	[TROUPE_GIVES_POSE] = {"gz.msgs.Pose", {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_one_pose}},
+	[TROUPE_GIVES_ODOMETRY] = {"gz.msgs.Odometry",
+		{.when = PUBLISH_IN_TIME, .parts = FRAME_ODOMETRY, .encode = encode_odometry}},
+	[TROUPE_GIVES_TF] = {"gz.msgs.Pose_V", {.when = PUBLISH_IN_TIME, .parts = FRAME_ODOMETRY, .encode = encode_tf}},
+	[TROUPE_GIVES_JOINTS] = {"gz.msgs.Model",
+		{.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_JOINTS, .encode = encode_joints}},
+	[TROUPE_GIVES_POSES] = {"gz.msgs.Pose_V",
+		{.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = encode_poses}},
+	[TROUPE_GIVES_POSE] = {"gz.msgs.Pose",
+		{.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = encode_one_pose}},
 };
 
 static void add_row(struct model_topics *topics, struct place *place, const struct topic_row *row)
 {
-	uint32_t id = topic_add(topics->table, row);
+	uint32_t id = clients_add_row(topics->table, row);
 	if (id != TOPIC_NONE)
 		vec_push(&place->rows, id);
 }

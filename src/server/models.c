@@ -129,4 +129,4 @@ static troupe_status answer_models(const struct frame *frame, const struct topic
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_models = {FRAME_MODELS | FRAME_LINKS, .answer = answer_models};
+const struct query_ops ask_models = {.parts = FRAME_MODELS | FRAME_LINKS, .answer = answer_models};

@@ -87,4 +87,4 @@ static troupe_status answer_poses(const struct frame *frame, const struct topic_
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_named_poses = {FRAME_MODELS | FRAME_LINKS, .answer = answer_poses};
+const struct query_ops ask_named_poses = {.parts = FRAME_MODELS | FRAME_LINKS, .answer = answer_poses};

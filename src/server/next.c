@@ -121,4 +121,4 @@ static troupe_status answer_next_run(const struct frame *frame, const struct top
 	return status;
 }
 
-const struct query_ops ask_next_run = {0, .answer = answer_next_run, .ends_run = true, .is_slow = true};
+const struct query_ops ask_next_run = {.answer = answer_next_run, .ends_run = true, .is_slow = true};

@@ -330,21 +330,25 @@ static troupe_status answer_worlds(const struct frame *frame, const struct topic
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-static const struct publish_ops clock_ops = {PUBLISH_IN_TIME, 0, encode_clock};
-static const struct publish_ops stats_ops = {PUBLISH_FIGURES, FRAME_SCENE, encode_stats};
-static const struct publish_ops pose_ops = {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_pose_info};
-static const struct publish_ops dynamic_ops = {PUBLISH_IN_TIME, FRAME_MODELS | FRAME_LINKS, encode_dynamic_pose_info};
-static const struct publish_ops scene_ops = {PUBLISH_SCENE, FRAME_SCENE, encode_scene_info};
-static const struct publish_ops deletion_ops = {PUBLISH_SCENE, FRAME_SCENE | FRAME_BEFORE, encode_deletion};
-static const struct publish_ops levels_ops = {PUBLISH_LEVELS, FRAME_MODELS | FRAME_LEVELS, encode_levels};
+static const struct publish_ops clock_ops = {.when = PUBLISH_IN_TIME, .encode = encode_clock};
+static const struct publish_ops stats_ops = {.when = PUBLISH_FIGURES, .parts = FRAME_SCENE, .encode = encode_stats};
+static const struct publish_ops pose_ops = {
+	.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = encode_pose_info};
+static const struct publish_ops dynamic_ops = {
+	.when = PUBLISH_IN_TIME, .parts = FRAME_MODELS | FRAME_LINKS, .encode = encode_dynamic_pose_info};
+static const struct publish_ops scene_ops = {.when = PUBLISH_SCENE, .parts = FRAME_SCENE, .encode = encode_scene_info};
+static const struct publish_ops deletion_ops = {
+	.when = PUBLISH_SCENE, .parts = FRAME_SCENE | FRAME_BEFORE, .encode = encode_deletion};
+static const struct publish_ops levels_ops = {
+	.when = PUBLISH_LEVELS, .parts = FRAME_MODELS | FRAME_LEVELS, .encode = encode_levels};
 
-static const struct publish_ops reply_ops = {PUBLISH_REPLIES, 0, encode_reply};
+static const struct publish_ops reply_ops = {.when = PUBLISH_REPLIES, .encode = encode_reply};
 
-static const struct query_ops ask_scene = {FRAME_SCENE, .answer = answer_scene};
-static const struct query_ops ask_graph = {FRAME_SCENE, .answer = answer_graph};
-static const struct query_ops ask_hash = {FRAME_HASH, .answer = answer_hash};
-static const struct query_ops ask_levels = {FRAME_MODELS | FRAME_LEVELS, .answer = answer_levels};
-static const struct query_ops ask_worlds = {0, .answer = answer_worlds};
+static const struct query_ops ask_scene = {.parts = FRAME_SCENE, .answer = answer_scene};
+static const struct query_ops ask_graph = {.parts = FRAME_SCENE, .answer = answer_graph};
+static const struct query_ops ask_hash = {.parts = FRAME_HASH, .answer = answer_hash};
+static const struct query_ops ask_levels = {.parts = FRAME_MODELS | FRAME_LEVELS, .answer = answer_levels};
+static const struct query_ops ask_worlds = {.answer = answer_worlds};
 
 /* A name that begins with "/world/" is a name under the world's; "/..." elsewhere is for the whole run. */
 #define PUBLISHED(name_, type_, rate_hz_, ops_)                                                                        \
@@ -414,7 +418,7 @@ static bool add_row(struct troupe_server *server, const struct topic_row *row, u
 	own.name = name;
 	own.world = world;
 	bool added = (!named || topic_in_world(name, world_name)) &&
-		     topic_add(clients_table(server->clients), &own) != TOPIC_NONE;
+		     clients_add_row(clients_table(server->clients), &own) != TOPIC_NONE;
 	free(name);
 	return added;
 }

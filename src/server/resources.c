@@ -94,4 +94,4 @@ static troupe_status answer_resources(const struct frame *frame, const struct to
 	return status;
 }
 
-const struct query_ops ask_resources = {0, .answer = answer_resources, .is_slow = true};
+const struct query_ops ask_resources = {.answer = answer_resources, .is_slow = true};

@@ -62,8 +62,10 @@ static bool encode_reading(const struct frame *frame, const struct topic_row *ro
 	return role == METRICS ? encode_sensor_metrics(&source, out) : encoders[reading->kind][role](&source, out);
 }
 
-static const struct publish_ops reading_ops = {PUBLISH_READING, FRAME_READINGS, encode_reading};
-static const struct publish_ops names_ops = {PUBLISH_READING, FRAME_READINGS | FRAME_SCENE, encode_reading};
+static const struct publish_ops reading_ops = {
+	.when = PUBLISH_READING, .parts = FRAME_READINGS, .encode = encode_reading};
+static const struct publish_ops names_ops = {
+	.when = PUBLISH_READING, .parts = FRAME_READINGS | FRAME_SCENE, .encode = encode_reading};
 
 static char *name_of(const struct sensor *sensor, const struct sensor_kind_topic *topic)
 {

@@ -392,8 +392,13 @@ static void set_crew(struct troupe_server *server, struct crew *crew)
 
 static troupe_status set_up_crew(struct troupe_server *server, struct troupe_error *error)
 {
-	struct crew_watch watch = {
-		server->def.on_watch ? on_watch : NULL, on_step, on_merged, on_idle, on_turn, &server->woken, server};
+	struct crew_watch watch = {.on_watch = server->def.on_watch ? on_watch : NULL,
+		.on_step = on_step,
+		.on_merged = on_merged,
+		.on_idle = on_idle,
+		.on_turn = on_turn,
+		.woken = &server->woken,
+		.ctx = server};
 	struct crew_world *worlds = mem_alloc(server->world_count * sizeof *worlds);
 	for (uint32_t i = 0; i < server->world_count; i++)
 		worlds[i] = (struct crew_world){.primary = &server->worlds[i].primary,

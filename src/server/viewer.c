@@ -28,7 +28,7 @@ static bool encode_view(const struct frame *frame, const struct topic_row *row, 
 	return true;
 }
 
-const struct publish_ops publish_view = {PUBLISH_FIGURES, FRAME_PICTURE, encode_view};
+const struct publish_ops publish_view = {.when = PUBLISH_FIGURES, .parts = FRAME_PICTURE, .encode = encode_view};
 
 /* --- work --------------------------------------------------------------------------------------------------------- */
 
@@ -56,7 +56,8 @@ static bool encode_secondaries(const struct frame *frame, const struct topic_row
 	return encode_end(&message.base, &arena, out);
 }
 
-const struct publish_ops publish_secondaries = {PUBLISH_FIGURES, FRAME_WORK, encode_secondaries};
+const struct publish_ops publish_secondaries = {
+	.when = PUBLISH_FIGURES, .parts = FRAME_WORK, .encode = encode_secondaries};
 
 /* --- what touches ------------------------------------------------------------------------------------------------- */
 
@@ -93,7 +94,7 @@ static bool encode_touching(const struct frame *frame, const struct topic_row *r
 }
 
 const struct publish_ops publish_touching = {
-	PUBLISH_FIGURES, FRAME_SCENE | FRAME_CONTACTS | FRAME_MEMBERS, encode_touching};
+	.when = PUBLISH_FIGURES, .parts = FRAME_SCENE | FRAME_CONTACTS | FRAME_MEMBERS, .encode = encode_touching};
 
 /* --- one model ---------------------------------------------------------------------------------------------------- */
 
@@ -184,7 +185,7 @@ static troupe_status answer_model(const struct frame *frame, const struct topic_
 	return TROUPE_OK;
 }
 
-const struct query_ops ask_model = {FRAME_MODELS | FRAME_JOINTS, .answer = answer_model};
+const struct query_ops ask_model = {.parts = FRAME_MODELS | FRAME_JOINTS, .answer = answer_model};
 
 /* --- its sensors -------------------------------------------------------------------------------------------------- */
 
@@ -317,8 +318,8 @@ static troupe_status answer_sensor(const struct frame *frame, const struct topic
 	return status;
 }
 
-const struct query_ops ask_model_sensors = {FRAME_SCENE, .answer = answer_model_sensors};
-const struct query_ops ask_sensor = {FRAME_SCENE, .answer = answer_sensor};
+const struct query_ops ask_model_sensors = {.parts = FRAME_SCENE, .answer = answer_model_sensors};
+const struct query_ops ask_sensor = {.parts = FRAME_SCENE, .answer = answer_sensor};
 
 /* --- meshes ------------------------------------------------------------------------------------------------------- */
 
@@ -540,4 +541,4 @@ static troupe_status answer_mesh(const struct frame *frame, const struct topic_r
 	return status;
 }
 
-const struct query_ops ask_mesh = {FRAME_SCENE, .answer = answer_mesh, .is_slow = true};
+const struct query_ops ask_mesh = {.parts = FRAME_SCENE, .answer = answer_mesh, .is_slow = true};

@@ -214,7 +214,7 @@ static void on_out(void *ctx, const struct troupe_error *why)
 	scripted->why = *why;
 }
 
-static const struct troupe_barrier_ops scripted_ops = {on_begin, on_poll, on_out};
+static const struct troupe_barrier_ops scripted_ops = {.begin = on_begin, .poll = on_poll, .out = on_out};
 
 static void join_scripted(struct scripted *scripted, struct troupe_server *server, const char *name, uint64_t period_ns,
 	uint64_t deadline_ns, troupe_failure failure)
@@ -367,6 +367,7 @@ Test(barrier, joining_is_checked)
 	struct troupe_server *server = lib_server(lib_all, 0);
 	struct troupe_client *client = client_of(server), *other = join(server, "taken", 0);
 	struct troupe_barrier barrier;
+	static const struct troupe_barrier_ops holed = {.begin = on_begin, .out = on_out};
 	static const struct {
 		troupe_status status;
 		struct troupe_join join;
@@ -381,6 +382,7 @@ Test(barrier, joining_is_checked)
 		{TROUPE_EINVAL, {.name = "x", .period_ns = UINT64_MAX}},
 		{TROUPE_EINVAL, {.name = "x", .deadline_ns = UINT64_MAX}},
 		{TROUPE_EINVAL, {.name = "x", .failure = (troupe_failure)2}},
+		{TROUPE_EINVAL, {.name = "x", .ops = &holed}},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		refused(cases[i].status, troupe_client_join(client, &cases[i].join, &lib_error));

@@ -661,5 +661,17 @@ static enum glue_client client_of(struct glue_end *requests, struct glue_end *re
 }
 
 extern const struct glue troupe_dds_glue;
-__attribute__((visibility("default"))) const struct glue troupe_dds_glue = {GLUE_VERSION, open_node, close_node,
-	node_guid, write_end, read_end, close_end, end_guid, peers, write_bytes, take, client_of};
+__attribute__((visibility("default"))) const struct glue troupe_dds_glue = {
+	.version = GLUE_VERSION,
+	.open = open_node,
+	.close = close_node,
+	.node_guid = node_guid,
+	.write_end = write_end,
+	.read_end = read_end,
+	.close_end = close_end,
+	.end_guid = end_guid,
+	.peers = peers,
+	.write = write_bytes,
+	.take = take,
+	.client_of = client_of,
+};

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,8 @@ troupe_status module_load(const struct glue **ret_glue, struct troupe_error *err
 		return fail(error, TROUPE_EIO, "the DDS library cannot be loaded: %.300s", dlerror());
 	if (glue->version != GLUE_VERSION)
 		return fail(error, TROUPE_EIO, "%s is of another version of troupe", module);
+	assert(glue->open && glue->close && glue->node_guid && glue->write_end && glue->read_end && glue->close_end &&
+		glue->end_guid && glue->peers && glue->write && glue->take && glue->client_of);
 	*ret_glue = glue;
 	return TROUPE_OK;
 }

@@ -142,7 +142,7 @@ static void out(void *ctx, const struct troupe_error *why)
 		tell_end(caller->callers, request, why->status, why->text);
 }
 
-static const struct troupe_barrier_ops ops = {begin, poll_answer, out};
+static const struct troupe_barrier_ops ops = {.begin = begin, .poll = poll_answer, .out = out};
 
 /* --- callers ------------------------------------------------------------------------------------------------------ */
 

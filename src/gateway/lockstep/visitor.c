@@ -169,7 +169,7 @@ static void out(void *ctx, const struct troupe_error *why)
 	visitor->on_over(visitor->ctx);
 }
 
-static const struct troupe_barrier_ops ops = {begin, poll_answer, out};
+static const struct troupe_barrier_ops ops = {.begin = begin, .poll = poll_answer, .out = out};
 
 /* --- joining ------------------------------------------------------------------------------------------------------ */
 

@@ -531,8 +531,21 @@ static void destroy(struct source *source)
 	free(remote);
 }
 
-static const struct source_ops ops = {subscribe, unsubscribe, publish, call, take, lost, topics, release, epoch,
-	world_count, world_name, commands, destroy};
+static const struct source_ops ops = {
+	.subscribe = subscribe,
+	.unsubscribe = unsubscribe,
+	.publish = publish,
+	.call = call,
+	.take = take,
+	.lost = lost,
+	.topics = topics,
+	.release = release,
+	.epoch = epoch,
+	.world_count = world_count,
+	.world_name = world_name,
+	.commands = commands,
+	.destroy = destroy,
+};
 
 /* Anything else than a ticket is none, which the run refuses. */
 static void read_ticket(const char *text, unsigned char ret_ticket[HELLO_TICKET_BYTES])

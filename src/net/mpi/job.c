@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "net/hello.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,9 @@ static troupe_status open_module(struct mpi_job *job, struct troupe_error *error
 		return fail(error, TROUPE_EINVAL, "transport 'mpi': cannot load the MPI library: %.300s", dlerror());
 	if (job->glue->version != GLUE_VERSION)
 		return fail(error, TROUPE_EINVAL, "transport 'mpi': %s is of another version of troupe", module);
+	const struct glue *glue = job->glue;
+	assert(glue->init && glue->continued && glue->finalize && glue->send && glue->next && glue->receive &&
+		glue->done);
 	return TROUPE_OK;
 }
 #else
