@@ -2,8 +2,9 @@
 
 #include "base/base.h"
 #include "base/hash.h"
+#include "base/infile.h"
 #include "base/map.h"
-#include "base/text.h"
+#include "base/parse.h"
 #include "joined.h"
 
 #include <math.h>
@@ -248,9 +249,9 @@ static void read_row(struct crowd *crowd, char *text, const char *path, uint32_t
 		*field[i]++ = '\0';
 	}
 	uint64_t component, secondary, ns;
-	if (!text_uint64(field[COMPONENT], &component) || !text_uint64(field[NS], &ns) ||
-		!text_uint64(field[SECONDARY], &secondary) || secondary > TROUPE_SECONDARIES_MAX || component >= NONE ||
-		ns >= NONE)
+	if (!parse_uint64(field[COMPONENT], &component) || !parse_uint64(field[NS], &ns) ||
+		!parse_uint64(field[SECONDARY], &secondary) || secondary > TROUPE_SECONDARIES_MAX ||
+		component >= NONE || ns >= NONE)
 		refuse(path, line, "no number where one should be");
 	if (strcmp(field[WORLD], "0"))
 		return;
@@ -274,7 +275,7 @@ struct crowd *crowd_read(const char *path)
 	struct crowd_more *more = crowd->more = mem_alloc(sizeof *more);
 	struct troupe_error error;
 	size_t bytes;
-	if (text_read_file(path, TABLE_BYTES_MAX, &more->table, &bytes, &error)) {
+	if (infile_read(path, TABLE_BYTES_MAX, &more->table, &bytes, &error)) {
 		fprintf(stderr, "levels: %s\n", error.text);
 		exit(1);
 	}

@@ -6,6 +6,7 @@
  *
  * Where a file is, is judged by the open file: a name may lead elsewhere by the time at which it is opened. */
 #include "base/files.h"
+#include "base/infile.h"
 
 #include "base/text.h"
 
@@ -318,7 +319,7 @@ static troupe_status files_read_disk(const struct files *files, const char *path
 	size_t *ret_count, struct troupe_error *error)
 {
 	int file = -1;
-	troupe_status status = text_open_plain(path, &file, error);
+	troupe_status status = infile_open_plain(path, &file, error);
 	if (status)
 		return status;
 	if (files->places && !files_allows_open(files->places, file, path))
@@ -327,7 +328,7 @@ static troupe_status files_read_disk(const struct files *files, const char *path
 			"the world, or in a resource path (--resource-path)",
 			path);
 	if (!status)
-		status = text_read_open(file, path, bytes_max, ret_bytes, ret_count, error);
+		status = infile_read_open(file, path, bytes_max, ret_bytes, ret_count, error);
 	(void)close(file);
 	return status;
 }
@@ -347,7 +348,7 @@ static troupe_status files_fetch(
 	if (files->closed || (known && known->absent) || (entry && entry->absent))
 		return fail(error, TROUPE_EIO,
 			"%s: not among the kept files: expected a file that the state or recording holds", path);
-	troupe_status status = given ? text_read_file(path, bytes_max, &bytes, &count, error)
+	troupe_status status = given ? infile_read(path, bytes_max, &bytes, &count, error)
 				     : files_read_disk(files, path, bytes_max, &bytes, &count, error);
 	if (status)
 		return status;

@@ -12,6 +12,7 @@
 #define BASE_FILES_H
 
 #include "base/arena.h"
+#include "base/infile.h"
 #include "base/map.h"
 #include "base/pack.h"
 
@@ -59,7 +60,7 @@ struct files {
 
 /* What the path names. In a closed set, a path with which the path of a file begins is a folder. */
 enum files_kind files_look(struct files *files, const char *path);
-/* The whole file, terminated; the set owns *ret_bytes. Errors as text_read_plain(); TROUPE_EIO also for a file outside
+/* The whole file, terminated; the set owns *ret_bytes. As infile_read_plain(); TROUPE_EIO also for a file outside
  * of the places. */
 troupe_status files_read(struct files *files, const char *path, size_t bytes_max, const char **ret_bytes,
 	size_t *ret_count, struct troupe_error *error);

@@ -1,10 +1,10 @@
 /* People leave letters out, exchange them, write another case, or leave out the beginning or end of a compound name
  * ("left_wheel" for "left_wheel_joint"). So a name is near by its distance (Levenshtein's), or because one of the two
  * contains the other. A wrong name must not hold up a world with a hundred thousand models: the number of comparisons
- * is limited, and so is the length that each looks at (text_distance()). */
+ * is limited, and so is the length that each looks at (match_distance()). */
+#include "base/match.h"
 #include "base/near.h"
 
-#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,7 @@ void near_offer(struct near *near, const char *name)
 		return;
 	near_lower(near->wrong, one);
 	near_lower(name, other);
-	uint32_t distance = text_distance(one, other), at = near->count;
+	uint32_t distance = match_distance(one, other), at = near->count;
 	while (at > 0 && near->distances[at - 1] > distance)
 		at--;
 	if (at == NEAR_MAX)

@@ -47,6 +47,21 @@ struct shown_character shown_at(const char *text, size_t count)
 	return (struct shown_character){.bytes = length, .code = code, .valid = true, .hidden = shown_is_hidden(code)};
 }
 
+bool shown_is_utf8(const char *bytes, size_t count)
+{
+	for (size_t at = 0; at < count;) {
+		if ((unsigned char)bytes[at] < 0x80) { /* nearly all */
+			at++;
+			continue;
+		}
+		struct shown_character character = shown_at(bytes + at, count - at);
+		if (!character.valid)
+			return false;
+		at += character.bytes;
+	}
+	return true;
+}
+
 void shown_escape(struct shown_character character, char ret_escape[SHOWN_ESCAPE_MAX])
 {
 	unsigned code = character.code;

@@ -19,6 +19,8 @@ struct shown_character {
 		      * around it */
 };
 
+/* Whether the bytes are UTF-8: the shortest form of each character, no surrogates, none beyond U+10FFFF. */
+bool shown_is_utf8(const char *bytes, size_t count);
 /* The character at the beginning of the text; count is at least 1. */
 struct shown_character shown_at(const char *text, size_t count);
 /* The escape of a hidden character. */

@@ -3,7 +3,9 @@
  * message. A message that fits on a line never leaves a quote open. */
 #include "cli/commands.h"
 
-#include "base/text.h"
+#include "base/infile.h"
+#include "base/parse.h"
+
 
 #include <troupe/command.h>
 
@@ -49,12 +51,12 @@ static bool unquote(char **text)
 static troupe_status commands_read_step(
 	const char *word, const char *path, struct command_line *line, struct troupe_error *error)
 {
-	if (line->timed && text_double(word, &line->time_s) && line->time_s >= 0 && isfinite(line->time_s))
+	if (line->timed && parse_double(word, &line->time_s) && line->time_s >= 0 && isfinite(line->time_s))
 		return TROUPE_OK;
 	if (line->timed)
 		return fail(error, TROUPE_ECOMMAND, "%s:%u: time '%.80s': expected a number of seconds, 0 or more",
 			path, line->line, word);
-	if (all_digits(word) && text_uint64(word, &line->step))
+	if (all_digits(word) && parse_uint64(word, &line->step))
 		return TROUPE_OK;
 	return fail(error, TROUPE_ECOMMAND, "%s:%u: step '%.80s': expected a whole number of 0 or more%s", path,
 		line->line, word, strchr(word, '.') ? "; for seconds, a first line 'time: simulated'" : "");
@@ -268,7 +270,7 @@ troupe_status commands_read(const char *path, struct command_lines *commands, st
 {
 	char *bytes;
 	size_t count;
-	troupe_status status = text_read_file(path, COMMANDS_FILE_BYTES_MAX, &bytes, &count, error);
+	troupe_status status = infile_read(path, COMMANDS_FILE_BYTES_MAX, &bytes, &count, error);
 	return status ? status : commands_parse(path, bytes, count, commands, error);
 }
 

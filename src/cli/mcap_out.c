@@ -1,6 +1,7 @@
 /* Names of topics have no '@', so the last one in an argument begins a rate. */
 #include "cli/mcap_out.h"
 
+#include "base/parse.h"
 #include "base/text.h"
 #include "cli/signals.h"
 #include "gateway/mcap/file.h"
@@ -18,7 +19,7 @@ static troupe_status read_topic(struct mcap_out *out, const char *text, struct t
 		topic.pattern = pattern;
 	}
 	if (!*topic.pattern ||
-		(mark && (!text_double(mark + 1, &topic.rate_hz) || !(topic.rate_hz > 0 && topic.rate_hz <= 1e9))))
+		(mark && (!parse_double(mark + 1, &topic.rate_hz) || !(topic.rate_hz > 0 && topic.rate_hz <= 1e9))))
 		return fail(error, TROUPE_EINVAL,
 			"--topic: '%.80s': expected PATTERN or PATTERN@HZ, with more than 0 and at most 1e9 Hz", text);
 	vec_push(&out->topics, topic);

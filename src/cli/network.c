@@ -7,6 +7,7 @@
 #include "cli/network.h"
 
 #include "base/eventcount.h"
+#include "base/parse.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
@@ -171,7 +172,7 @@ static bool settle_primary(struct network_settings *settings, int64_t secondarie
 	char name[64];
 	if (!settings->secondaries && secondaries < 0)
 		value = from_environment("SECONDARIES", "--network-secondaries", name);
-	if (value && (!text_int64(value, &settings->secondaries) || settings->secondaries < 1 ||
+	if (value && (!parse_int64(value, &settings->secondaries) || settings->secondaries < 1 ||
 			     settings->secondaries > TROUPE_SECONDARIES_MAX))
 		return refuse("number of secondaries '%.40s' in the environment: expected a whole number from 1 to %d",
 			value, TROUPE_SECONDARIES_MAX);

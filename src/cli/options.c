@@ -4,6 +4,7 @@
 
 #include "base/host_port.h"
 #include "base/near.h"
+#include "base/parse.h"
 #include "cli/cli.h"
 #include "sdf/config.h"
 
@@ -86,7 +87,7 @@ static const char *choices_in_words(const struct parse *parse, const char *choic
 static bool is_too_large(const char *text)
 {
 	int64_t value;
-	return *text && !text[strspn(text, "0123456789")] && !text_int64(text, &value);
+	return *text && !text[strspn(text, "0123456789")] && !parse_int64(text, &value);
 }
 
 /* The expected value instead of `text`, for an error message. */
@@ -121,14 +122,14 @@ static bool read_value(
 	case OPTION_FLAG:
 	case OPTION_UNFLAG:
 	case OPTION_NOTHING:
-		good = text_bool(text, &value.flag);
+		good = parse_bool(text, &value.flag);
 		break;
 	case OPTION_WHOLE:
-		good = !has_blank(text) && text_int64(text, &value.whole) && (double)value.whole >= spec->lo &&
+		good = !has_blank(text) && parse_int64(text, &value.whole) && (double)value.whole >= spec->lo &&
 		       (double)value.whole <= spec->hi;
 		break;
 	case OPTION_REAL:
-		good = !has_blank(text) && text_double(text, &value.real) && isfinite(value.real) &&
+		good = !has_blank(text) && parse_double(text, &value.real) && isfinite(value.real) &&
 		       value.real >= spec->lo && value.real <= spec->hi;
 		break;
 	case OPTION_CHOICE:

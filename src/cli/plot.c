@@ -4,6 +4,7 @@
  * most PARTS_MAX parts. */
 #include "base/map.h"
 #include "base/outfile.h"
+#include "base/parse.h"
 #include "cli/chart.h"
 #include "cli/cli.h"
 #include "cli/csv.h"
@@ -314,7 +315,7 @@ static troupe_status read_number(const struct plot *plot, uint32_t column, bool 
 	*ret_there = false;
 	if (!*text)
 		return TROUPE_OK;
-	if (!text_double(text, ret_value))
+	if (!parse_double(text, ret_value))
 		return must ? fail(error, TROUPE_EWORLD, "%s:%" PRIu64 ": column '%.100s': '%.100s': expected a number",
 				      plot->csv.path, plot->csv.line, plot->csv.names[column], text)
 			    : TROUPE_OK;

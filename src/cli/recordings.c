@@ -9,7 +9,7 @@
  * write is a name, or a name with ".*"; the rest is refused, and not guessed at. */
 #include "cli/recordings.h"
 
-#include "base/text.h"
+#include "base/parse.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -130,7 +130,7 @@ static uint64_t read_period(
 	double period_s;
 	if (!element)
 		return 0;
-	if (!text_double(element->text, &period_s) || !(period_s >= 0) || period_s > 1e9) {
+	if (!parse_double(element->text, &period_s) || !(period_s >= 0) || period_s > 1e9) {
 		warn(reading, element, "<record_period>: '%.80s': expected 0 to 1e+09 s: it is not used",
 			element->text);
 		return 0;

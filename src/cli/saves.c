@@ -2,7 +2,7 @@
  */
 #include "cli/saves.h"
 
-#include "base/text.h"
+#include "base/parse.h"
 #include "cli/cli.h"
 #include "cli/signals.h"
 
@@ -21,7 +21,7 @@ static troupe_status read_saving(
 	char number[24] = "";
 	if (blank && (size_t)(blank - text) < sizeof number)
 		memcpy(number, text, (size_t)(blank - text));
-	if (!*number || number[strspn(number, "0123456789")] || !text_uint64(number, &ret_saving->step) || !blank[1] ||
+	if (!*number || number[strspn(number, "0123456789")] || !parse_uint64(number, &ret_saving->step) || !blank[1] ||
 		(ret_saving->every && !ret_saving->step))
 		return fail(error, TROUPE_ECOMMAND, "--%s: '%.80s': expected %s and the name of a file", option, text,
 			ret_saving->every ? "a whole number of 1 or more" : "a step, a whole number of 0 or more,");

@@ -4,6 +4,7 @@
 #include "cli/xacro.h"
 
 #include "base/clock.h"
+#include "base/infile.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
@@ -50,7 +51,7 @@ static bool xacro_is_macro(const char *path)
 	if (xacro_is_named(path))
 		return true;
 	if (stat(path, &info) || !S_ISREG(info.st_mode) || /* a pipe can be read only once */
-		text_read_file(path, XACRO_BYTES_MAX, &text, &bytes, NULL))
+		infile_read(path, XACRO_BYTES_MAX, &text, &bytes, NULL))
 		return false; /* the loader says why */
 	bool found = strstr(text, "<xacro:");
 	free(text);

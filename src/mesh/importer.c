@@ -16,6 +16,7 @@
  * shapes. */
 #include "mesh/importer.h"
 
+#include "base/parse.h"
 #include "base/sandbox.h"
 #include "config.h"
 #include "mesh/answer.h"
@@ -219,7 +220,7 @@ static uint32_t importer_limit(struct importer *importer, const char *name, uint
 	int64_t number;
 	if (!text || !*text)
 		return usual;
-	if (text_int64(text, &number) && number >= 1 && number <= most)
+	if (parse_int64(text, &number) && number >= 1 && number <= most)
 		return (uint32_t)number;
 	(void)fail(&importer->wrong, TROUPE_EINTERNAL, "%s in the environment: '%.40s': expected 1 to %u", name, text,
 		most);

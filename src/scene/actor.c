@@ -3,6 +3,7 @@
 #include "scene/actor.h"
 
 #include "base/math.h"
+#include "base/parse.h"
 #include "scene/compile.h"
 
 #include <stdlib.h>
@@ -175,7 +176,7 @@ static troupe_status attribute_number(const struct sdf_element *element, const c
 	double read;
 	if (!text || !*text)
 		return TROUPE_OK;
-	if (!text_double(text, &read) || !(read >= low && read <= high))
+	if (!parse_double(text, &read) || !(read >= low && read <= high))
 		return fail(error, TROUPE_EWORLD, "%s:%u: %s of <%s> is \"%.40s\": expected a number from %g to %g",
 			element->file, element->line, name, element->name, text, low, high);
 	*value = read;

@@ -1,5 +1,6 @@
 /* Reads cameras. All kinds of camera sensors share one element; a multicamera has several. A value that one kind does
  * not use is checked all the same, because a file may change the kind in one word. */
+#include "base/parse.h"
 #include "sdf/load.h"
 
 #include <string.h>
@@ -88,7 +89,7 @@ static void load_distortion(struct load *load, const struct sdf_element *element
 	load_double(load, at, "p2", -1e9, 1e9, &camera->p2);
 	if (!centre || !*centre->text)
 		return;
-	if (text_doubles(centre->text, read, 2) == 2 && fabs(read[0]) <= 1e6 && fabs(read[1]) <= 1e6) {
+	if (parse_doubles(centre->text, read, 2) == 2 && fabs(read[0]) <= 1e6 && fabs(read[1]) <= 1e6) {
 		camera->centre_x = read[0];
 		camera->centre_y = read[1];
 	} else {
@@ -175,7 +176,7 @@ static void load_save(struct load *load, const struct sdf_element *element, stru
 	bool enabled = false;
 	if (!text || !*text)
 		return;
-	if (!text_bool(text, &enabled))
+	if (!parse_bool(text, &enabled))
 		load_warn(load, save, "enabled of <save> is \"%.40s\": expected true or false; false is used", text);
 	else if (enabled && !path)
 		load_error(load, save, "<save> has no <path>: expected the name of a folder");

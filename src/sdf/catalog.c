@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/data.h"
 #include "base/map.h"
+#include "base/shown.h"
 #include "base/text.h"
 #include "sdf/xml.h"
 
@@ -115,7 +116,7 @@ static const char *catalog_first_sentence(struct arena *arena, const char *head)
 	}
 	while (line.count && line.at[line.count - 1] == ' ')
 		line.count--;
-	bool good = line.count && text_is_utf8(line.at, line.count);
+	bool good = line.count && shown_is_utf8(line.at, line.count);
 	const char *sentence = good ? arena_printf(arena, "%.*s", (int)line.count, line.at) : "";
 	text_fini(&line);
 	return sentence;
@@ -196,7 +197,7 @@ static void look_at(struct reading *reading, const char *folder, const char *bel
 	const char *path = arena_printf(arena, "%s/%s", folder, name), *title = NULL, *description = "";
 	bool worlds = reading->request->worlds, found;
 	struct stat info;
-	if (*name == '.' || !text_is_utf8(path, strlen(path)) || stat(path, &info))
+	if (*name == '.' || !shown_is_utf8(path, strlen(path)) || stat(path, &info))
 		return;
 	if (S_ISDIR(info.st_mode))
 		found = !worlds && read_model(reading, path, &title, &description);
@@ -207,7 +208,7 @@ static void look_at(struct reading *reading, const char *folder, const char *bel
 		add(reading,
 			worlds ? arena_printf(arena, "file://%s", path)
 			       : arena_printf(arena, "model://%s%s", below, name),
-			title && text_is_utf8(title, strlen(title)) ? title : name, description);
+			title && shown_is_utf8(title, strlen(title)) ? title : name, description);
 }
 
 static int by_name(const void *a, const void *b)

@@ -4,6 +4,7 @@
  * caller's arena; the text of the file is freed at once. */
 #include "sdf/config.h"
 
+#include "base/infile.h"
 #include "sdf/xml.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ troupe_status sdf_read_elements(const char *path, const char *root_name, struct 
 {
 	char *text;
 	size_t bytes;
-	troupe_status status = text_read_file(path, SDF_CONFIG_BYTES_MAX, &text, &bytes, error);
+	troupe_status status = infile_read(path, SDF_CONFIG_BYTES_MAX, &text, &bytes, error);
 	if (status)
 		return status;
 	const struct sdf_element *root = NULL;

@@ -1,5 +1,6 @@
 /* Reads values from elements. Systems use this part of sdf.h to read the elements that the loader keeps for them. A
  * missing or empty child leaves the value unchanged, so that the caller's default stays. */
+#include "base/parse.h"
 #include "sdf/sdf.h"
 
 #include <string.h>
@@ -62,7 +63,7 @@ troupe_status sdf_child_double(const struct sdf_element *parent, const char *nam
 	double read;
 	if (!child)
 		return TROUPE_OK;
-	if (!text_double(child->text, &read))
+	if (!parse_double(child->text, &read))
 		return refuse(child, error, "one number");
 	if (!within(read, lo, hi))
 		return refuse_range(child, lo, hi, error);
@@ -74,7 +75,7 @@ troupe_status sdf_child_bool(
 	const struct sdf_element *parent, const char *name, bool *value, struct troupe_error *error)
 {
 	const struct sdf_element *child = said(parent, name);
-	if (child && !text_bool(child->text, value))
+	if (child && !parse_bool(child->text, value))
 		return refuse(child, error, "true or false");
 	return TROUPE_OK;
 }
@@ -87,7 +88,7 @@ troupe_status sdf_child_vec3(const struct sdf_element *parent, const char *name,
 	if (!child)
 		return TROUPE_OK;
 	/* Gazebo ignores numbers after the third */
-	if (text_doubles(child->text, read, ARRAY_LEN(read)) < 3)
+	if (parse_doubles(child->text, read, ARRAY_LEN(read)) < 3)
 		return refuse(child, error, "three numbers");
 	for (int i = 0; i < 3; i++)
 		if (!within(read[i], lo, hi))
@@ -100,7 +101,7 @@ static bool attribute_bool(const struct sdf_element *element, const char *name)
 {
 	const char *text = sdf_attribute(element, name);
 	bool value = false;
-	return text && text_bool(text, &value) && value;
+	return text && parse_bool(text, &value) && value;
 }
 
 static troupe_status pose_of(const struct sdf_element *element, struct pose *value, struct troupe_error *error)
@@ -118,7 +119,7 @@ static troupe_status pose_of(const struct sdf_element *element, struct pose *val
 		return fail(error, TROUPE_EWORLD,
 			"%s:%u: a quaternion in degrees: expected degrees=\"false\" with quat_xyzw", element->file,
 			element->line);
-	if (text_doubles(element->text, read, 7) != want)
+	if (parse_doubles(element->text, read, 7) != want)
 		return refuse(element, error,
 			quaternion ? "seven numbers: x y z and a quaternion x y z w"
 				   : "six numbers: x y z roll pitch yaw");

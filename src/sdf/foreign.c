@@ -6,6 +6,7 @@
  * plug-ins are translated first, and then the model is built. */
 #include "sdf/foreign.h"
 
+#include "base/parse.h"
 #include "sdf/foreign_internal.h"
 
 #include <ctype.h>
@@ -131,7 +132,7 @@ bool foreign_flag(struct foreign *foreign, const char *names, bool otherwise)
 	bool value = false;
 	if (!text)
 		return otherwise;
-	return text_bool(text, &value) && value; /* as Gazebo reads other words */
+	return parse_bool(text, &value) && value; /* as Gazebo reads other words */
 }
 
 double foreign_number(struct foreign *foreign, const char *names, double lo, double hi, double otherwise)
@@ -140,7 +141,7 @@ double foreign_number(struct foreign *foreign, const char *names, double lo, dou
 	double value;
 	if (!child || !*child->text)
 		return otherwise;
-	if (text_double(child->text, &value) && value >= lo && value <= hi)
+	if (parse_double(child->text, &value) && value >= lo && value <= hi)
 		return value;
 	load_error(foreign->load, child, "<%.40s> is \"%.80s\": expected a number from %g to %g", child->name,
 		child->text, lo, hi);
@@ -158,7 +159,7 @@ static bool foreign_says_something(const struct sdf_element *child)
 	bool flag;
 	if (!child->child && !*child->text)
 		return false;
-	return !(text_double(child->text, &number) && number == 0) && !(text_bool(child->text, &flag) && !flag);
+	return !(parse_double(child->text, &number) && number == 0) && !(parse_bool(child->text, &flag) && !flag);
 }
 
 static bool foreign_was_asked(const struct foreign *foreign, const struct sdf_element *child)
@@ -296,7 +297,7 @@ const char *foreign_velocity_limit(const struct foreign *foreign, const char *jo
 	const struct sdf_element *axis = sdf_child(foreign_joint(foreign, joint), "axis", NULL);
 	const char *text = sdf_child_text(sdf_child(axis, "limit", NULL), "velocity");
 	double value;
-	return text && text_double(text, &value) && value > 0 && value < 1e9 ? text : NULL;
+	return text && parse_double(text, &value) && value > 0 && value < 1e9 ? text : NULL;
 }
 
 const struct sdf_element *foreign_set(

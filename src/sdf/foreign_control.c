@@ -5,6 +5,7 @@
  * the user starts one: the first one counts.
  *
  * The simulated hardware follows a position with the velocity GAIN x error, so the systems do, too. */
+#include "base/parse.h"
 #include "sdf/foreign_internal.h"
 
 #include "sdf/include.h"
@@ -116,7 +117,7 @@ static bool foreign_control_flag(
 	const struct control *control, const struct controller *of, const char *name, bool otherwise)
 {
 	bool value = otherwise;
-	(void)text_bool(foreign_control_text(control, of, name, ""), &value);
+	(void)parse_bool(foreign_control_text(control, of, name, ""), &value);
 	return value;
 }
 
@@ -127,7 +128,7 @@ static double foreign_control_number(
 	const struct sdf_element *at = foreign_control_find(control, of->name, name);
 	double value = otherwise;
 	bool given = at && *at->text && (!strchr("-.", *at->text) || strpbrk(at->text, "0123456789"));
-	if (given && (!text_double(at->text, &value) || !(fabs(value) <= 1e9))) {
+	if (given && (!parse_double(at->text, &value) || !(fabs(value) <= 1e9))) {
 		load_error(control->foreign->load, at, "\"%.80s\" is \"%.80s\": expected a number of at most 1e9", name,
 			at->text);
 		return otherwise;
@@ -330,7 +331,7 @@ static void foreign_control_warn(const struct control *control, const struct con
 		size_t length = strcspn(at, " ");
 		const char *name = arena_printf(&control->foreign->load->sdf->arena, "%.*s", (int)length, at);
 		const char *text = foreign_control_text(control, of, name, "0");
-		if (!(text_double(text, &number) && number == 0) && !(text_bool(text, &flag) && !flag))
+		if (!(parse_double(text, &number) && number == 0) && !(parse_bool(text, &flag) && !flag))
 			text_add(&found, "%s%s", found.count ? ", " : "", name);
 		at += length;
 	}

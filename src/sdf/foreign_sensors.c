@@ -1,6 +1,7 @@
 /* A sensor measures by itself here. Its plug-in of ROS says on which topic, in which frame, and sometimes how often and
  * with what noise; these become settings of the sensor. Plug-ins of the model that are sensors themselves become one.
  */
+#include "base/parse.h"
 #include "sdf/foreign_internal.h"
 
 #include <string.h>
@@ -116,7 +117,7 @@ static void foreign_sensors_rate(struct foreign *foreign, const struct sdf_eleme
 	const struct sdf_element *at = foreign_child(foreign, "update_rate update_rate_hz", NULL);
 	const char *own = sdf_child_text(*sensor, "update_rate");
 	double rate;
-	if (at && !(own && *own) && text_double(at->text, &rate) && rate > 0)
+	if (at && !(own && *own) && parse_double(at->text, &rate) && rate > 0)
 		foreign_sensors_set(foreign, sensor, "update_rate", at, at->text);
 }
 

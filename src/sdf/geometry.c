@@ -1,4 +1,5 @@
 /* Reads shapes and surfaces, with the defaults of the specification. */
+#include "base/parse.h"
 #include "sdf/include.h"
 #include "sdf/load.h"
 
@@ -83,7 +84,7 @@ static void load_plane(struct load *load, const struct sdf_element *element, str
 	const struct sdf_element *given = sdf_child(element, "size", NULL);
 	double size[2] = {1, 1};
 	if (given && *given->text &&
-		!(text_doubles(given->text, size, 2) == 2 && size[0] >= 0 && size[0] <= SDF_LENGTH_MAX &&
+		!(parse_doubles(given->text, size, 2) == 2 && size[0] >= 0 && size[0] <= SDF_LENGTH_MAX &&
 			size[1] >= 0 && size[1] <= SDF_LENGTH_MAX))
 		load_error(load, given, "<size> of <plane> is \"%.80s\": expected two numbers from 0 to %g",
 			given->text, SDF_LENGTH_MAX);

@@ -3,6 +3,7 @@
  * is being read it is marked as open; an include of an open file is a cycle. */
 #include "sdf/include.h"
 
+#include "base/parse.h"
 #include "sdf/places.h"
 #include "sdf/rewrite.h"
 #include "sdf/stock.h"
@@ -60,7 +61,7 @@ static void find_newest(const struct sdf_element *element, struct newest *best)
 		const char *text = sdf_attribute(at, "version"), *dot = text ? strchr(text, '.') : NULL;
 		double minor = 0;
 		if (dot)
-			text_double(dot + 1, &minor);
+			parse_double(dot + 1, &minor);
 		if (xml_is(at, "sdf") && *at->text && minor > best->version && minor <= 12)
 			*best = (struct newest){at->text, minor};
 		find_newest(at, best);
@@ -247,7 +248,7 @@ static bool wants_merge(const struct sdf_element *include)
 {
 	const char *text = sdf_attribute(include, "merge");
 	bool value = false;
-	return text && text_bool(text, &value) && value;
+	return text && parse_bool(text, &value) && value;
 }
 
 /* A merged model is read as part of another file's model, so its own includes are expanded here. */

@@ -1,6 +1,7 @@
 /* Mass properties: those in the file or, for a link that asks for it (auto="true", SDF 1.11), computed from its
  * collisions. */
 #include "base/math.h"
+#include "base/parse.h"
 #include "mesh/hull.h"
 #include "sdf/load.h"
 
@@ -139,7 +140,7 @@ static bool is_automatic(const struct sdf_element *inertial)
 {
 	const char *text = sdf_attribute(inertial, "auto");
 	bool value = false;
-	return text && text_bool(text, &value) && value;
+	return text && parse_bool(text, &value) && value;
 }
 
 struct sdf_inertial load_inertial(struct load *load, const struct sdf_element *link, bool is_static)

@@ -1,5 +1,6 @@
 /* Reads what can be seen: the materials of visuals, lights, and what a world says of its surroundings. Only the
  * numbers are read: textures stay names, and a script stands for the colours that Gazebo has under its name. */
+#include "base/parse.h"
 #include "sdf/load.h"
 #include "sdf/paint.h"
 #include "sdf/xml.h"
@@ -153,7 +154,7 @@ bool sdf_is_label(const char *name, const char *filename)
 static bool read_label(const struct sdf_element *plugin, double *ret_label)
 {
 	const char *text = sdf_child_text(plugin, "label");
-	return text && text_doubles(text, ret_label, 1) == 1 && *ret_label >= 0 && *ret_label <= SDF_LABEL_MAX &&
+	return text && parse_doubles(text, ret_label, 1) == 1 && *ret_label >= 0 && *ret_label <= SDF_LABEL_MAX &&
 	       *ret_label == floor(*ret_label);
 }
 

@@ -1,6 +1,7 @@
 /* Reads values that only parts for the senses have: words of a list, counts with limits, colours, texts. The rules are
  * those of Gazebo where it has one: an empty element, or "__default__", stands for the default. A word that is not
  * known is a warning, because Gazebo runs such a world; a number that has no meaning is an error. */
+#include "base/parse.h"
 #include "sdf/load.h"
 
 #include <stdio.h>
@@ -35,7 +36,7 @@ void load_mask(struct load *load, const struct sdf_element *parent, const char *
 {
 	const char *text = load_text(parent, name);
 	int64_t read;
-	if (text && text_int64(text, &read) && read < 0 && read >= INT32_MIN)
+	if (text && parse_int64(text, &read) && read < 0 && read >= INT32_MIN)
 		*value = (uint32_t)read;
 	else
 		load_uint(load, parent, name, value);
@@ -78,7 +79,7 @@ void load_colour(struct load *load, const struct sdf_element *parent, const char
 	double read[5] = {0, 0, 0, 1};
 	if (!at || !*at->text)
 		return;
-	int count = text_doubles(at->text, read, ARRAY_LEN(read));
+	int count = parse_doubles(at->text, read, ARRAY_LEN(read));
 	bool ok = count == 3 || count == 4, bright = false;
 	read[3] = count == 3 ? 1 : read[3];
 	for (int i = 0; i < 4 && ok; i++) {

@@ -2,6 +2,7 @@
  * parts at each scale. A file that cannot be read gives one warning, and the model stays without that shape, as in
  * Gazebo. If the process that reads the file dies or reaches a limit, that is an error: on another machine it might
  * not, and peers would simulate different worlds. */
+#include "base/parse.h"
 #include "mesh/decompose.h"
 #include "sdf/load.h"
 
@@ -205,8 +206,8 @@ typedef VEC(struct vec3) point_list;
 bool sdf_outline_point(const struct sdf_element *point, struct vec3 *ret_point)
 {
 	double xy[2];
-	bool good =
-		text_doubles(point->text, xy, 2) == 2 && fabs(xy[0]) <= SDF_LENGTH_MAX && fabs(xy[1]) <= SDF_LENGTH_MAX;
+	bool good = parse_doubles(point->text, xy, 2) == 2 && fabs(xy[0]) <= SDF_LENGTH_MAX &&
+		    fabs(xy[1]) <= SDF_LENGTH_MAX;
 	if (good)
 		*ret_point = (struct vec3){xy[0], xy[1], 0};
 	return good;

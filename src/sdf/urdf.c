@@ -2,6 +2,7 @@
  * names and the same order here and in Gazebo. A chain may be as long as the file allows, so nothing here recurses. */
 #include "sdf/urdf.h"
 
+#include "base/parse.h"
 #include "sdf/urdf_internal.h"
 
 #include <stdlib.h>
@@ -40,7 +41,7 @@ bool urdf_number(struct urdf *urdf, const struct sdf_element *element, const cha
 	double read;
 	if (!text)
 		return true;
-	if (!text_double(text, &read) || !(read >= lo && read <= hi)) {
+	if (!parse_double(text, &read) || !(read >= lo && read <= hi)) {
 		load_error(urdf->load, element, "%s of <%.40s> is \"%.40s\": expected a number from %g to %g",
 			attribute, element->name, text, lo, hi);
 		return false;
@@ -56,7 +57,7 @@ static struct vec3 vector(
 	double read[3];
 	if (!text)
 		return value;
-	if (text_doubles(text, read, 3) == 3 && vec3_within(vec3_from(read), SDF_LENGTH_MAX))
+	if (parse_doubles(text, read, 3) == 3 && vec3_within(vec3_from(read), SDF_LENGTH_MAX))
 		return vec3_from(read);
 	load_error(urdf->load, element, "%s of <%.40s> is \"%.80s\": expected three numbers of at most %g", attribute,
 		element->name, text, SDF_LENGTH_MAX);

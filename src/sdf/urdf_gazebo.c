@@ -1,6 +1,7 @@
 /* The <gazebo> elements of a robot say what URDF cannot: surfaces, sensors, plug-ins. Some of their children have
  * names of their own and go to a certain place of the SDF; all others are SDF already and are copied. A link that is
  * lumped into another one takes its extensions along: what has a place (a sensor, a light) is moved with it. */
+#include "base/parse.h"
 #include "sdf/urdf_internal.h"
 
 #include <string.h>
@@ -60,7 +61,7 @@ bool urdf_gazebo_flag(const struct urdf *urdf, const char *reference, const char
 {
 	const struct sdf_element *child = urdf_gazebo_child(urdf, reference, name);
 	bool value = false;
-	return child && text_bool(child->text, &value) && value;
+	return child && parse_bool(child->text, &value) && value;
 }
 
 void urdf_gazebo_check(struct urdf *urdf)

@@ -1,6 +1,7 @@
 /* The names and the order of the parts are those of libsdformat, because plug-ins, sensors and commands of users'
  * robots use them: LINK_collision, LINK_collision_1 ...; parts of a lumped link BODY_fixed_joint_lump__LINK_collision
  * (name_of_part() has the exact rule); the joint and the link that are lumped stay as frames. */
+#include "base/parse.h"
 #include "sdf/urdf_internal.h"
 
 #include <string.h>
@@ -71,7 +72,7 @@ static bool add_geometry(struct urdf *urdf, struct load_builder *to, const struc
 static const char *brighter(struct urdf *urdf, const char *rgba)
 {
 	double c[4];
-	if (text_doubles(rgba, c, 4) != 4)
+	if (parse_doubles(rgba, c, 4) != 4)
 		return rgba;
 	struct text text = {0};
 	for (int i = 0; i < 4; i++) {

@@ -1,4 +1,5 @@
 /* Reads worlds: the elements that belong to the world itself, and the order of the passes. */
+#include "base/parse.h"
 #include "sdf/foreign.h"
 #include "sdf/include.h"
 #include "sdf/load.h"
@@ -68,7 +69,7 @@ static const struct sdf_element *chosen_physics(const struct sdf_element *world)
 	for (const struct sdf_element *at = first; at; at = sdf_child(world, "physics", at)) {
 		const char *text = sdf_attribute(at, "default");
 		bool chosen = false;
-		if (text && text_bool(text, &chosen) && chosen)
+		if (text && parse_bool(text, &chosen) && chosen)
 			return at;
 	}
 	return first;

@@ -4,6 +4,7 @@
  * is. Files are searched for as a <uri> in this world is. */
 #include "server/next.h"
 
+#include "base/infile.h"
 #include "topic/message.h"
 #include "topic/troupe.pb-c.h"
 
@@ -42,7 +43,7 @@ static troupe_status find(
 	if (!*ret_path)
 		*ret_path = sdf_find_file(name, ".sdf", &options);
 	free(beside);
-	if (*ret_path && text_open_plain(*ret_path, &file, NULL))
+	if (*ret_path && infile_open_plain(*ret_path, &file, NULL))
 		return fail(error, TROUPE_EIO, "uri '%.200s': no regular file: expected one with a world", uri);
 	if (file >= 0)
 		(void)close(file);

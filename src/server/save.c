@@ -10,6 +10,7 @@
 #include "server/internal.h"
 
 #include "base/hash.h"
+#include "base/infile.h"
 #include "base/pack.h"
 #include "run/origin.h"
 #include "run/replica.h"
@@ -349,7 +350,7 @@ troupe_status server_read_state(const struct server_world *world, const char *pa
 {
 	char *file = NULL;
 	size_t count = 0;
-	troupe_status status = text_read_plain(path, magic, FILE_BYTES_MAX, &file, &count, error);
+	troupe_status status = infile_read_plain(path, magic, FILE_BYTES_MAX, &file, &count, error);
 	if (!status)
 		status = check_head(path, file, count, error);
 	struct unpack in = {file + (status ? 0 : SAVE_HEAD_BYTES), file + count, false};
@@ -367,7 +368,7 @@ troupe_status server_open_save(struct troupe_server *server, struct troupe_error
 	size_t *count = &server->saved_count;
 	troupe_status status = TROUPE_OK;
 	if (!server->saved)
-		status = text_read_file_of(path, magic, FILE_BYTES_MAX, &server->saved, count, error);
+		status = infile_read_of(path, magic, FILE_BYTES_MAX, &server->saved, count, error);
 	if (!status)
 		status = check_head(path, server->saved, *count, error);
 	if (status)

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/infile.h"
 #include "base/near.h"
 #include "base/probe.h"
 #include "system/system.h"
@@ -404,7 +405,7 @@ static void hash_file(struct entry *entry)
 	char *bytes;
 	size_t count;
 	struct troupe_error why;
-	if (text_read_plain(entry->path, NULL, PLUGIN_FILE_BYTES_MAX, &bytes, &count, &why)) {
+	if (infile_read_plain(entry->path, NULL, PLUGIN_FILE_BYTES_MAX, &bytes, &count, &why)) {
 		(void)bad(&entry->why, "%s", why.text);
 		return;
 	}

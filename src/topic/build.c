@@ -3,6 +3,8 @@
  * the rest is dropped. */
 #include "topic/build.h"
 
+#include "base/shown.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -181,7 +183,7 @@ bool build_store_string(
 	struct build *build, const ProtobufCFieldDescriptor *field, void *place, const void *bytes, size_t count)
 {
 	bool is_string = field->type == PROTOBUF_C_TYPE_STRING;
-	if (is_string && (memchr(bytes, 0, count) || !text_is_utf8(bytes, count)))
+	if (is_string && (memchr(bytes, 0, count) || !shown_is_utf8(bytes, count)))
 		return false;
 	char *copy = build_alloc(build, count + 1);
 	memcpy(copy, bytes, count);

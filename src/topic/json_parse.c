@@ -1,5 +1,6 @@
 /* jansson reads the text, and the fields are then taken from jansson's values. Such a value takes far more memory than
  * its text, so a text may be at most 4 MiB long. */
+#include "base/parse.h"
 #include "topic/build.h"
 #include "topic/json_name.h"
 
@@ -77,7 +78,7 @@ static bool read_number(const json_t *value, double *ret_number)
 			*ret_number = names[i].number;
 			return true;
 		}
-	return strspn(string, "0123456789.eE+-") == strlen(string) && text_double(string, ret_number);
+	return strspn(string, "0123456789.eE+-") == strlen(string) && parse_double(string, ret_number);
 }
 
 static bool read_integer(const json_t *value, bool *ret_negative, uint64_t *ret_magnitude)
@@ -87,7 +88,7 @@ static bool read_integer(const json_t *value, bool *ret_negative, uint64_t *ret_
 	if (string) {
 		*ret_negative = *string == '-';
 		string += *ret_negative;
-		return strspn(string, "0123456789") == strlen(string) && text_uint64(string, ret_magnitude);
+		return strspn(string, "0123456789") == strlen(string) && parse_uint64(string, ret_magnitude);
 	}
 	*ret_negative = number < 0;
 	if (json_is_integer(value)) {

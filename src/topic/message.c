@@ -2,6 +2,7 @@
  * So a queue of millions of messages costs one allocation for each, and freeing needs no walk. */
 #include "topic/message.h"
 
+#include "base/shown.h"
 #include "topic/build.h"
 
 #include <math.h>
@@ -262,7 +263,7 @@ static troupe_status check_value(
 		return check_number(build, field, (double)*(const float *)value, error);
 	case PROTOBUF_C_TYPE_STRING:
 		string = *(char *const *)value;
-		if (string && !text_is_utf8(string, strlen(string)))
+		if (string && !shown_is_utf8(string, strlen(string)))
 			return refuse(build, field, "a text that is not UTF-8", "one that is", error);
 		return TROUPE_OK;
 	case PROTOBUF_C_TYPE_MESSAGE:

@@ -1,6 +1,7 @@
 /* The parser reads each byte of the text a bounded number of times, for any nesting or repetition, and writes values
  * straight into the structs, found by the names in their descriptors. A string is collected in one scratch buffer,
  * because it may consist of several pieces with escapes. */
+#include "base/parse.h"
 #include "topic/build.h"
 
 #include <math.h>
@@ -161,7 +162,7 @@ static bool read_double(const struct parse *p, char *word, double *ret_value)
 		}
 	if (length > 1 && (word[length - 1] == 'f' || word[length - 1] == 'F'))
 		word[length - 1] = '\0';
-	return word[0] != '+' && strspn(word, "0123456789.eE+-") == strlen(word) && text_double(word, ret_value);
+	return word[0] != '+' && strspn(word, "0123456789.eE+-") == strlen(word) && parse_double(word, ret_value);
 }
 
 static bool read_bool(const char *word, protobuf_c_boolean *ret_value)
@@ -183,7 +184,7 @@ static bool read_integer(const char *word, bool *ret_negative, uint64_t *ret_mag
 	word += *ret_negative;
 	if (strspn(word, "0123456789") != strlen(word) || (word[0] == '0' && word[1]))
 		return false;
-	return text_uint64(word, ret_magnitude);
+	return parse_uint64(word, ret_magnitude);
 }
 
 static bool read_enum(const ProtobufCEnumDescriptor *values, const char *word, int *ret_value)

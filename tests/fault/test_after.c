@@ -5,6 +5,7 @@
  * a model that comes in the place of a removed one must behave as it would in an unused place. */
 #include "check.h"
 
+#include "base/infile.h"
 #include "base/text.h"
 
 #include <troupe/report.h>
@@ -102,7 +103,7 @@ static char *read_file(const char *name, size_t *ret_bytes)
 {
 	struct troupe_error error;
 	char *bytes = NULL;
-	or_die(text_read_file(name, 1 << 30, &bytes, ret_bytes, &error), &error);
+	or_die(infile_read(name, 1 << 30, &bytes, ret_bytes, &error), &error);
 	return bytes;
 }
 

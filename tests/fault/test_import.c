@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include "base/hash.h"
+#include "base/infile.h"
 #include "base/outfile.h"
 #include "base/text.h"
 #include "run/replica.h"
@@ -195,7 +196,7 @@ static struct text read_source(const char *name)
 	char path[1200], *bytes;
 	size_t count;
 	snprintf(path, sizeof path, "%.1000s/%s", source(), name);
-	check(!text_read_file(path, FILE_BYTES_MAX, &bytes, &count, &error), "%s", error.text);
+	check(!infile_read(path, FILE_BYTES_MAX, &bytes, &count, &error), "%s", error.text);
 	text_add_bytes(&text, bytes, count);
 	free(bytes);
 	return text;

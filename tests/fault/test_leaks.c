@@ -6,6 +6,7 @@
 #include "check.h"
 #include "files.h"
 
+#include "base/infile.h"
 #include "base/text.h"
 #include "sdf/sdf.h"
 
@@ -346,7 +347,7 @@ static void damaged(void)
 	char *state = NULL;
 	struct troupe_error error;
 	char *path = mem_printf("%s/damaged", folder);
-	or_die(text_read_file(state_path, 1 << 30, &state, &bytes, &error), &error);
+	or_die(infile_read(state_path, 1 << 30, &state, &bytes, &error), &error);
 	for (size_t at = 48; at + 8 < bytes; at += bytes / 13) {
 		struct troupe_server_def def = troupe_server_def_default();
 		struct troupe_server *server;

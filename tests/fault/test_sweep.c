@@ -15,7 +15,7 @@
 #include "inject.h"
 
 #include "base/base.h"
-#include "base/text.h"
+#include "base/infile.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ static char *contents(const char *path, size_t *ret_count)
 {
 	char *bytes;
 	*ret_count = 0;
-	return text_read_file(path, 1 << 26, &bytes, ret_count, NULL) ? NULL : bytes;
+	return infile_read(path, 1 << 26, &bytes, ret_count, NULL) ? NULL : bytes;
 }
 
 static void put(const char *path, const char *bytes, size_t count)

@@ -3,6 +3,7 @@
  * --wrap), and so is the turn; such a call on a thread that is in its turn counts as an error. The files of a command
  * that is due soon are deleted between the call that gives the command and its step. The bits do not depend on the
  * thread that prepares. */
+#include "base/infile.h"
 #include "config.h"
 
 #include "../named.h"
@@ -34,7 +35,7 @@ enum { HULLS = 0 };
 
 enum call { PARSE, MESH, IMAGE, HULL, LOOK, READ, CALLS };
 static const char *const names[] = {
-	"xml_parse", "importer_mesh", "importer_image", "hull_make", "files_look on disk", "text_open_plain"};
+	"xml_parse", "importer_mesh", "importer_image", "hull_make", "files_look on disk", "infile_open_plain"};
 static _Atomic uint32_t in_turns[CALLS], in_all[CALLS];
 static _Thread_local bool in_turn;
 
@@ -69,9 +70,9 @@ WRAP(troupe_status, hull_make, HULL,
 	(const struct vec3 *points, uint32_t n, struct hull *ret_hull, struct troupe_error *error), points, n, ret_hull,
 	error)
 WRAP(int, stat, LOOK, (const char *path, struct stat *info), path, info)
-WRAP(troupe_status, text_open_plain, READ, (const char *path, int *ret_file, struct troupe_error *error), path,
+WRAP(troupe_status, infile_open_plain, READ, (const char *path, int *ret_file, struct troupe_error *error), path,
 	ret_file, error)
-WRAP(troupe_status, text_read_plain, READ,
+WRAP(troupe_status, infile_read_plain, READ,
 	(const char *path, const char *beginning, size_t bytes_max, char **ret_bytes, size_t *ret_count,
 		struct troupe_error *error),
 	path, beginning, bytes_max, ret_bytes, ret_count, error)
@@ -189,7 +190,7 @@ static void copy_file(const char *from, const char *name)
 	size_t n;
 	struct troupe_error error = {0};
 	(void)snprintf(path, sizeof path, "%s/%s", source ? source : ".", from);
-	must(text_read_file(path, 1 << 24, &bytes, &n, &error), &error);
+	must(infile_read(path, 1 << 24, &bytes, &n, &error), &error);
 	write_file(name, bytes, n);
 	free(bytes);
 }

@@ -4,6 +4,7 @@
  * same arguments damage the same bytes. Whatever comes in, the readers must return, either with what is sane, and is
  * read again from its own print, or with one line that says where. Build with --enable-sanitize=address to see more.
  * With WITHOUT_MAIN it is a target for tests/fuzz/run. */
+#include "base/infile.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "topic/convert.h"
@@ -235,7 +236,7 @@ int main(int argc, char **argv)
 		char *text;
 		size_t count;
 		struct troupe_error error;
-		if (text_read_file(argv[i], 1 << 20, &text, &count, &error)) {
+		if (infile_read(argv[i], 1 << 20, &text, &count, &error)) {
 			fprintf(stderr, "fuzz_command: %s\n", error.text);
 			continue;
 		}

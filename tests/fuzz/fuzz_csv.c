@@ -6,6 +6,8 @@
  * Whatever comes in, the reader ends; each row has as many cells as there are names; an error names the file and a line
  * that there is; and a chart holds no character that XML cannot hold. With WITHOUT_MAIN it is a target for
  * tests/fuzz/run. */
+#include "base/infile.h"
+#include "base/parse.h"
 #include "cli/chart.h"
 #include "gateway/log/choice.h"
 #include "cli/csv.h"
@@ -80,7 +82,7 @@ static unsigned one_table(const char *bytes, size_t count)
 			length += strlen(csv.cells[i]) + 1;
 		must(length <= count + csv.columns, "cells that are longer than the table", bytes, count);
 		must(csv.line >= 1, "a row without a line", bytes, count);
-		if (csv.columns >= 2 && text_double(csv.cells[0], &x) && text_double(csv.cells[1], &y) &&
+		if (csv.columns >= 2 && parse_double(csv.cells[0], &x) && parse_double(csv.cells[1], &y) &&
 			fabs(x) < 1e100 && fabs(y) < 1e100)
 			series_add(&series, 16, x, y, csv.columns > 2 && !*csv.cells[2]);
 	}
@@ -181,7 +183,7 @@ int main(int argc, char **argv)
 		char *text;
 		size_t count;
 		struct troupe_error error;
-		if (text_read_file(argv[i], 1 << 20, &text, &count, &error)) {
+		if (infile_read(argv[i], 1 << 20, &text, &count, &error)) {
 			fprintf(stderr, "fuzz_csv: %s\n", error.text);
 			continue;
 		}

@@ -10,6 +10,7 @@
  * As a target for libFuzzer (WITHOUT_MAIN, tests/fuzz/run) the readers run in the process itself, where coverage can be
  * seen. They crash there: their errors are those of libraries, and the importer is there because of them. The files
  * that crash them are then replayed as above. */
+#include "base/infile.h"
 #include "base/text.h"
 #include "mesh/answer.h"
 #include "mesh/hull.h"
@@ -265,7 +266,7 @@ static void fuzz(const char *file, uint32_t rounds)
 	char *bytes;
 	size_t count;
 	const char *suffix = strrchr(file, '.');
-	if (!suffix || text_read_file(file, FILE_BYTES_MAX, &bytes, &count, NULL)) {
+	if (!suffix || infile_read(file, FILE_BYTES_MAX, &bytes, &count, NULL)) {
 		printf("%s: cannot be read\n", file);
 		failed++;
 		return;

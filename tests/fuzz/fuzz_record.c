@@ -8,6 +8,7 @@
  * their checksums are set right again: else a replay would end at the first. Whatever comes in, the replay returns,
  * with an end of its own or with one line that names the file. With FUZZ_RECORD_LAST=FILE each recording is written
  * there first and kept. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
+#include "base/infile.h"
 #include "server/record.h"
 
 #include "rounds.h"
@@ -181,7 +182,7 @@ static struct text read_whole(const char *from)
 	struct troupe_error error;
 	char *bytes;
 	size_t count;
-	or_die(text_read_file(from, FILE_BYTES_MAX, &bytes, &count, &error), &error);
+	or_die(infile_read(from, FILE_BYTES_MAX, &bytes, &count, &error), &error);
 	text_add_bytes(&text, bytes, count);
 	free(bytes);
 	return text;

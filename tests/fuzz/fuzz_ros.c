@@ -11,6 +11,7 @@
  * message, CDR that is written here has a form in JSON, which becomes CDR of the same JSON, and a refusal is one line.
  * A request has one answer, a response of its type, and gives the server only messages of the types that it takes. With
  * WITHOUT_MAIN it is a target for tests/fuzz/run. */
+#include "base/infile.h"
 #include "gateway/dds/user_data.h"
 #include "gateway/ros/cdr.h"
 #include "gateway/ros/joint_command.h"
@@ -498,7 +499,7 @@ int main(int argc, char **argv)
 	struct troupe_error error;
 	unsigned number = 0;
 	rounds_state = argc > 2 && !seeds ? strtoul(argv[1], NULL, 10) : 1;
-	if (text_read_file(path, 1 << 20, &text, &count, &error)) {
+	if (infile_read(path, 1 << 20, &text, &count, &error)) {
 		fprintf(stderr, "%s\n", error.text);
 		return 1;
 	}

@@ -10,6 +10,7 @@
  * each text is written there first, for when the process does not survive it; with FUZZ_SDF_LOAD_ONLY nothing is
  * simulated (a step that ODE gives up leaks, so leaks are looked for without). Build with --enable-sanitize=address to
  * see more. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
+#include "base/infile.h"
 #include "sdf/sdf.h"
 
 #include "../amount.h"
@@ -271,7 +272,7 @@ static bool read_text(const char *path, struct text *ret_text)
 	struct troupe_error error;
 	char *at;
 	size_t bytes;
-	if (text_read_file(path, FILE_BYTES_MAX, &at, &bytes, &error)) {
+	if (infile_read(path, FILE_BYTES_MAX, &at, &bytes, &error)) {
 		fprintf(stderr, "fuzz_sdf: %s\n", error.text);
 		return false;
 	}

@@ -10,6 +10,7 @@
  * server must return: with one line that names the file, or with a server that simulates 20 steps or gives a model up.
  * The memory that this takes is limited. With FUZZ_STATE_LAST=FILE each state is written there first and kept, for when
  * the process does not survive it. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
+#include "base/infile.h"
 #include "base/pack.h"
 #include "base/sandbox.h"
 #include "server/internal.h"
@@ -799,7 +800,7 @@ static void read_back(struct text *state)
 	struct troupe_error error;
 	char *at;
 	size_t bytes;
-	must(!text_read_file(path, FILE_BYTES_MAX, &at, &bytes, &error), "a state cannot be read");
+	must(!infile_read(path, FILE_BYTES_MAX, &at, &bytes, &error), "a state cannot be read");
 	*state = (struct text){0};
 	text_add_bytes(state, at, bytes);
 	free(at);
@@ -859,7 +860,7 @@ static void replay(const char *file)
 	uint64_t found, expected;
 	char *at;
 	size_t bytes;
-	must(!text_read_file(file, FILE_BYTES_MAX, &at, &bytes, &error), "cannot be read");
+	must(!infile_read(file, FILE_BYTES_MAX, &at, &bytes, &error), "cannot be read");
 	text_add_bytes(&state, at, bytes);
 	printf("%s: %s\n", file, feed(&state, 0, &found, &expected) ? "accepted" : "refused");
 	free(at);

@@ -1,6 +1,7 @@
 /* Sends damaged messages of a page to the viewer's gateway (gateway/view) of a running world. fuzz_view [SEED ROUNDS];
  * without arguments some rounds. Whatever comes in: each message is answered or refused, the connection and the run go
  * on, and a good question is answered afterwards. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
+#include "base/shown.h"
 #include "topic/message.h"
 
 #include "../gateway/web_client.h"
@@ -124,7 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 		begin();
 	if (file < 0)
 		dial();
-	bool text = text_is_utf8(count ? (const char *)bytes : "", count);
+	bool text = shown_is_utf8(count ? (const char *)bytes : "", count);
 	bool good = say((const char *)bytes, count) && is_served();
 	must(good || !text, "a message ends the connection");
 	if (!good) {

@@ -3,6 +3,7 @@
  * rounds. Whatever comes in: the server goes on, forgets each connection, gives a service whole messages within its
  * limit, and answers a good request afterwards. With WITHOUT_MAIN it is a target for tests/fuzz/run. */
 #include "base/clock.h"
+#include "base/shown.h"
 #include "gateway/foxglove/wire.h"
 #include "gateway/web/web.h"
 #include "topic/message.h"
@@ -35,7 +36,7 @@ static void *open_peer(void *ctx, struct web_peer *peer)
 static void hear(void *conn, bool binary, const void *bytes, size_t count)
 {
 	must(count <= HEAR_MAX, "a message beyond the limit");
-	must(binary || text_is_utf8(count ? bytes : "", count), "text that is not UTF-8");
+	must(binary || shown_is_utf8(count ? bytes : "", count), "text that is not UTF-8");
 	heard++;
 	(void)web_send(conn, binary, bytes, count);
 }

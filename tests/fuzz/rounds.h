@@ -5,6 +5,7 @@
 #define TESTS_FUZZ_ROUNDS_H
 
 #include "../random.h"
+#include "base/infile.h"
 #include "base/text.h"
 
 #include "seeds.h"
@@ -50,7 +51,7 @@ static inline void rounds_run_file(const char *path, size_t rounds, void (*damag
 	char *text;
 	size_t count;
 	struct troupe_error error;
-	if (text_read_file(path, 1 << 20, &text, &count, &error)) {
+	if (infile_read(path, 1 << 20, &text, &count, &error)) {
 		fprintf(stderr, "%s\n", error.text);
 		exit(1);
 	}

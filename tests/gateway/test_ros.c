@@ -4,6 +4,7 @@
  *
  *   test_ros --print FILE     prints: for each message of the file "TYPE TOPIC TEXT", "name NAME", "schema JSON" and
  *                             "cdr HEX" */
+#include "base/infile.h"
 #include "../fault/check.h"
 #include "gateway/ros/json.h"
 #include "gateway/ros/ros.h"
@@ -556,7 +557,7 @@ int main(int argc, char **argv)
 	struct troupe_error error;
 	char *text, *rest = NULL;
 	size_t count;
-	if (text_read_file(path, 1 << 20, &text, &count, &error)) {
+	if (infile_read(path, 1 << 20, &text, &count, &error)) {
 		printf("%s\n", error.text);
 		return 1;
 	}

@@ -4,6 +4,7 @@
  *                               descriptors, and prints the names of the types
  *   messages same FOLDER        reads FOLDER/TYPE.read of each type, which another program wrote as text, and prints
  *                               the names of the types where it is not the message in FOLDER/TYPE.bytes */
+#include "base/infile.h"
 #include "random_message.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ static char *read_file(const char *folder, message_type type, const char *end, s
 	char path[1300], *text;
 	struct troupe_error error;
 	snprintf(path, sizeof path, "%.1000s/%.200s.%s", folder, type->name, end);
-	if (text_read_file(path, 16 << 20, &text, ret_count, &error)) {
+	if (infile_read(path, 16 << 20, &text, ret_count, &error)) {
 		fprintf(stderr, "%s\n", error.text);
 		exit(1);
 	}

@@ -7,7 +7,9 @@
 #include "base/indices.h"
 #include "base/json_out.h"
 #include "base/map.h"
+#include "base/match.h"
 #include "base/near.h"
+#include "base/parse.h"
 #include "base/ranges.h"
 #include "base/shown.h"
 #include "base/text.h"
@@ -169,17 +171,17 @@ Test(base, numbers_are_whole_words)
 	int64_t i = 0;
 	uint64_t u = 0;
 	bool b = false;
-	cr_assert(text_double(" 1.5e3 ", &d) && d == 1500);
-	cr_assert(!text_double("1.5x", &d) && !text_double("", &d) && !text_double("1 2", &d));
-	cr_assert(text_double("nan", &d) && isnan(d));
-	cr_assert(text_int64("-12", &i) && i == -12);
-	cr_assert(!text_int64("99999999999999999999", &i));
-	cr_assert(!text_uint64("-1", &u));
-	cr_assert(text_bool("True", &b) && b && text_bool("0", &b) && !b && !text_bool("yes", &b));
-	cr_assert_eq(text_doubles(" 1 2\n3 ", several, 3), 3);
-	cr_assert_eq(text_doubles("1 2 3 4", several, 3), -1);
-	cr_assert_eq(text_doubles("1 b", several, 3), -1);
-	cr_assert_eq(text_doubles("", several, 3), 0);
+	cr_assert(parse_double(" 1.5e3 ", &d) && d == 1500);
+	cr_assert(!parse_double("1.5x", &d) && !parse_double("", &d) && !parse_double("1 2", &d));
+	cr_assert(parse_double("nan", &d) && isnan(d));
+	cr_assert(parse_int64("-12", &i) && i == -12);
+	cr_assert(!parse_int64("99999999999999999999", &i));
+	cr_assert(!parse_uint64("-1", &u));
+	cr_assert(parse_bool("True", &b) && b && parse_bool("0", &b) && !b && !parse_bool("yes", &b));
+	cr_assert_eq(parse_doubles(" 1 2\n3 ", several, 3), 3);
+	cr_assert_eq(parse_doubles("1 2 3 4", several, 3), -1);
+	cr_assert_eq(parse_doubles("1 b", several, 3), -1);
+	cr_assert_eq(parse_doubles("", several, 3), 0);
 }
 
 Test(base, doubles_print_shortest_and_read_back)
@@ -192,7 +194,7 @@ Test(base, doubles_print_shortest_and_read_back)
 	for (size_t k = 0; k < ARRAY_LEN(hard); k++) {
 		double back = 1;
 		text_add_double(&text, hard[k]);
-		cr_assert(text_double(text.at, &back) && !memcmp(&back, &hard[k], 8), "%s", text.at);
+		cr_assert(parse_double(text.at, &back) && !memcmp(&back, &hard[k], 8), "%s", text.at);
 		text_fini(&text);
 	}
 	text_add_json(&text, "a\"b\\\n");
@@ -440,15 +442,15 @@ Test(base, distances)
 		{"abc", "ac", 1}, {"ac", "abc", 1}, {"secondary", "secondaries", 3}, {"kitten", "sitting", 3},
 		{"ab", "ba", 2}, {"/model/cart_1/cmd_ve", "/model/cart_1/cmd_vel", 1}};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		cr_assert_eq(text_distance(cases[i].one, cases[i].other), cases[i].distance, "'%s' and '%s'",
+		cr_assert_eq(match_distance(cases[i].one, cases[i].other), cases[i].distance, "'%s' and '%s'",
 			cases[i].one, cases[i].other);
-		cr_assert_eq(text_distance(cases[i].other, cases[i].one), cases[i].distance);
+		cr_assert_eq(match_distance(cases[i].other, cases[i].one), cases[i].distance);
 	}
 	char longer[300], other[300];
 	memset(longer, 'a', sizeof longer);
 	memset(other, 'b', sizeof other);
 	longer[299] = other[299] = '\0';
-	cr_assert_eq(text_distance(longer, other), 127);
+	cr_assert_eq(match_distance(longer, other), 127);
 }
 
 /* The names for a message: those that a wrong name may mean, the nearest first; if it may mean none, the nearest. */
@@ -617,6 +619,6 @@ Test(base, patterns)
 		{"a*b*c", "aXbYbZc", true}, {"a*b*c", "aXbYbZ", false}, {"*?", "\xc3\xa9", true}, {"*ab", "aab", true},
 		{"?*?", "a", false}, {"cart_?", "cart_1", true}, {"cart_?", "cart_10", false}};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		cr_assert_eq(text_glob(cases[i].glob, cases[i].text), cases[i].matches, "'%s' and '%s'", cases[i].glob,
+		cr_assert_eq(match_glob(cases[i].glob, cases[i].text), cases[i].matches, "'%s' and '%s'", cases[i].glob,
 			cases[i].text);
 }

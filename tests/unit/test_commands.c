@@ -2,6 +2,7 @@
  * limited, and commands are given in the order of their steps. The examples of the manual page are among them. */
 #include "cli/commands.h"
 
+#include "base/infile.h"
 #include "base/text.h"
 #include "topic/message.h"
 
@@ -301,7 +302,7 @@ Test(commands, examples_of_the_manual_are_read)
 	struct troupe_error error = {0};
 	char *page;
 	size_t bytes;
-	cr_assert_eq(text_read_file(SOURCE_DIR "/src/doc/man/troupe-commands.5", 1 << 20, &page, &bytes, &error),
+	cr_assert_eq(infile_read(SOURCE_DIR "/src/doc/man/troupe-commands.5", 1 << 20, &page, &bytes, &error),
 		TROUPE_OK, "%s", error.text);
 	char *at = page, *end = strstr(page, "\n.SH OTHER SERVICES\n");
 	cr_assert_not_null(end);

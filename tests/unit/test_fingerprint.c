@@ -1,6 +1,7 @@
 /* The fingerprint of floating-point arithmetic is the same on every thread, and differs when results of arithmetic
  * differ. A state or recording with another fingerprint causes a warning. */
 #include "base/hash.h"
+#include "base/infile.h"
 #include "base/pack.h"
 #include "physics/physics.h"
 #include "server/record.h"
@@ -97,7 +98,7 @@ static void make_files(const char *state, const char *recording)
 static char *read_whole(const char *path, size_t *ret_count)
 {
 	char *bytes;
-	cr_assert_eq(text_read_file(path, 1 << 20, &bytes, ret_count, NULL), TROUPE_OK);
+	cr_assert_eq(infile_read(path, 1 << 20, &bytes, ret_count, NULL), TROUPE_OK);
 	return bytes;
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/text.h"
+#include "base/infile.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -70,7 +70,7 @@ static bool holds(const char *path, const char *text)
 {
 	char *bytes;
 	size_t count;
-	if (text_read_file(path, 1 << 24, &bytes, &count, NULL))
+	if (infile_read(path, 1 << 24, &bytes, &count, NULL))
 		return false;
 	bool same = count == strlen(text) && !memcmp(bytes, text, count);
 	free(bytes);
@@ -141,7 +141,7 @@ CASE(a_large_file_is_whole)
 		bytes[i] = (char)hash_mix(i, 1);
 	cr_assert(!outfile_replace("a", bytes, count, NULL, &error));
 	size_t found;
-	cr_assert(!text_read_file("a", count, &read, &found, NULL) && found == count && !memcmp(read, bytes, count));
+	cr_assert(!infile_read("a", count, &read, &found, NULL) && found == count && !memcmp(read, bytes, count));
 	free(bytes);
 	free(read);
 }
@@ -187,7 +187,7 @@ static void *read_all(void *arg)
 	struct reader *reader = arg;
 	clock_sleep_until_ns(
 		clock_now_ns() + 100000000); /* the file does not exist yet when it is opened for writing */
-	cr_assert(!text_read_file(reader->path, 1 << 24, &reader->bytes, &reader->count, NULL));
+	cr_assert(!infile_read(reader->path, 1 << 24, &reader->bytes, &reader->count, NULL));
 	return NULL;
 }
 
@@ -457,7 +457,7 @@ CASE(a_stream_has_one_writer)
 	cr_assert(!outfile_write(&first, " whole", 6) && !outfile_close(&first));
 	char *text;
 	size_t count;
-	cr_assert(!text_read_file("a", 100, &text, &count, &error) && !strcmp(text, "kept whole"), "%s", text);
+	cr_assert(!infile_read("a", 100, &text, &count, &error) && !strcmp(text, "kept whole"), "%s", text);
 	free(text);
 	cr_assert(!outfile_open(&second, "a", NULL, &error) && !outfile_close(&second));
 }

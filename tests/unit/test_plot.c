@@ -1,4 +1,5 @@
 /* The parts of `troupe plot`: patterns, the reader of CSV, the thinning of lines, and charts. */
+#include "base/match.h"
 #include "cli/chart.h"
 #include "gateway/log/choice.h"
 #include "cli/csv.h"
@@ -24,7 +25,7 @@ Test(plot, glob)
 		{"*aab", "aaaab", true}, {"[a]", "a", false}, {"[a]", "[a]", true}, {"*", "*", true}, {"a", "*", false},
 		{"**", "x", true}, {"a*?", "a", false}, {"\xc3\xa9*", "\xc3\xa9t", true}};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		cr_expect_eq(text_glob(cases[i].glob, cases[i].text), cases[i].fits, "'%s' of '%s'", cases[i].glob,
+		cr_expect_eq(match_glob(cases[i].glob, cases[i].text), cases[i].fits, "'%s' of '%s'", cases[i].glob,
 			cases[i].text);
 	/* the time grows no more than quadratically */
 	char *many = mem_alloc(20001), *stars = mem_alloc(2003);
@@ -32,7 +33,7 @@ Test(plot, glob)
 	for (int i = 0; i < 1000; i++)
 		memcpy(stars + (size_t)2 * (size_t)i, "*a", 2);
 	stars[2000] = 'b';
-	cr_expect(!text_glob(stars, many));
+	cr_expect(!match_glob(stars, many));
 	free(many);
 	free(stars);
 }

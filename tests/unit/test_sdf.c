@@ -1,5 +1,7 @@
 /* SDF is read as the specification says: each part has its value or its default, poses and includes are resolved, what
  * is wrong is refused with its place, and what is ignored is told. */
+#include "base/infile.h"
+#include "base/parse.h"
 #include "sdf_help.h"
 #include "sdf/sdf.h"
 
@@ -1335,7 +1337,7 @@ static bool same_number(const char *a, const char *b)
 	double x, y;
 	if (!strcmp(a, b))
 		return true;
-	if (!text_double(a, &x) || !text_double(b, &y))
+	if (!parse_double(a, &x) || !parse_double(b, &y))
 		return false;
 	return fabs(x - y) <= 1e-4 * fmax(1, fmax(fabs(x), fabs(y)));
 }
@@ -1384,7 +1386,7 @@ static void check_expected(const char *path, const char *name)
 	struct sdf *sdf;
 	const char *set = strstr(path, "/expected/") + strlen("/expected/");
 	snprintf(sdf_path, sizeof sdf_path, CORPUS "/%.*s", (int)(strlen(set) - strlen(".txt")), set);
-	cr_assert_eq(text_read_file(path, 1 << 28, &expected, &bytes, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(infile_read(path, 1 << 28, &expected, &bytes, &error), TROUPE_OK, "%s", error.text);
 	cr_expect_eq(sdf_load_file(sdf_path, NULL, &sdf, &error), TROUPE_OK, "%s", error.text);
 	char *got = flat(sdf);
 	compare_lines(expected, got, name);

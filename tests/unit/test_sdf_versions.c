@@ -2,6 +2,8 @@
  *   expect: the beginning of a line of sdf_print_flat(), numbers to 1e-6
  *   warn:   a warning contains this
  *   refuse: it is refused, and an error contains this */
+#include "base/infile.h"
+#include "base/parse.h"
 #include "sdf_help.h"
 
 #include <dirent.h>
@@ -20,7 +22,7 @@ static bool same_word(const char *expected, size_t expected_count, const char *g
 	snprintf(b, sizeof b, "%.*s", (int)got_count, got);
 	if (!strcmp(a, b))
 		return true;
-	return text_double(a, &x) && text_double(b, &y) && fabs(x - y) < 1e-6;
+	return parse_double(a, &x) && parse_double(b, &y) && fabs(x - y) < 1e-6;
 }
 
 /* Word by word, as far as `expected` goes. */
@@ -96,7 +98,7 @@ static void check_file(const char *path)
 	struct sdf *sdf = NULL;
 	char *text;
 	size_t bytes;
-	cr_assert_eq(text_read_file(path, 1 << 20, &text, &bytes, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(infile_read(path, 1 << 20, &text, &bytes, &error), TROUPE_OK, "%s", error.text);
 	bool bad = strstr(text, "     refuse: ");
 	troupe_status status = sdf_load_file(path, NULL, &sdf, &error);
 	cr_expect_eq(status, bad ? TROUPE_EWORLD : TROUPE_OK, "%s: %s", path, error.text);

@@ -1,6 +1,7 @@
 /* The sensors, materials, lights and surroundings of a file reach its description: each type with its defaults, each
  * parameter with another value, and each wrong value as an error with file:line. A reader that mixed up two parameters,
  * or read one from the wrong place, fails here. No other test would notice, because nothing is measured yet. */
+#include "base/infile.h"
 #include "sdf_help.h"
 #include "sdf/sdf.h"
 
@@ -61,7 +62,7 @@ static char *page_of(const char *path)
 	struct troupe_error error = {0};
 	char *page;
 	size_t bytes;
-	cr_assert_eq(text_read_file(path, 1 << 20, &page, &bytes, &error), TROUPE_OK, "%s", error.text);
+	cr_assert_eq(infile_read(path, 1 << 20, &page, &bytes, &error), TROUPE_OK, "%s", error.text);
 	return page;
 }
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/eventcount.h"
 #include "base/map.h"
+#include "base/parse.h"
 #include "gateway/dds/graph.h"
 #include "gateway/dds/module.h"
 #include "gateway/dds/services.h"
@@ -420,7 +421,7 @@ static troupe_status dds_find_domain(const char *given, uint32_t *ret_domain, st
 {
 	const char *said = given ? given : getenv("ROS_DOMAIN_ID");
 	int64_t domain = 0;
-	if (said && *said && (!text_int64(said, &domain) || domain < 0 || domain > DOMAIN_MAX))
+	if (said && *said && (!parse_int64(said, &domain) || domain < 0 || domain > DOMAIN_MAX))
 		return fail(error, TROUPE_EINVAL, "%s: '%.40s': expected 0 .. %d", given ? "domain" : "ROS_DOMAIN_ID",
 			said, (int)DOMAIN_MAX);
 	*ret_domain = (uint32_t)domain;

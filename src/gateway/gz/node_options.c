@@ -1,5 +1,6 @@
 /* Both generations of environment variables are read, the newer one first, as current Gazebo does it. A number that is
  * none is an error here: gz-transport prints a warning, and then runs with another port than was meant. */
+#include "base/parse.h"
 #include "gateway/gz/node.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static troupe_status read_number(const char *name, uint64_t max, uint64_t *ret_n
 	uint64_t number;
 	if (!value)
 		return TROUPE_OK;
-	if (!text_uint64(value, &number) || number > max || !number)
+	if (!parse_uint64(value, &number) || number > max || !number)
 		return fail(error, TROUPE_EINVAL,
 			"environment variable GZ_%s or IGN_%s: '%.50s': expected a whole number from 1 to %llu", name,
 			name, value, (unsigned long long)max);

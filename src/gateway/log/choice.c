@@ -4,6 +4,7 @@
  * |. A comma in a name is written as ?. */
 #include "gateway/log/choice.h"
 
+#include "base/match.h"
 #include "base/text.h"
 
 #include <stdlib.h>
@@ -100,12 +101,12 @@ static bool kind_fits(const struct choice_item *item, const char *kind)
 static bool glob_fits(const struct choice_item *item, const char *model, const char *name)
 {
 	if (!item->whole)
-		return text_glob(item->glob, model);
+		return match_glob(item->glob, model);
 	if (!name || !*name)
 		return false;
 	struct text both = {0};
 	text_add(&both, "%s/%s", model, name);
-	bool fits = text_glob(item->glob, both.at);
+	bool fits = match_glob(item->glob, both.at);
 	text_fini(&both);
 	return fits;
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/eventcount.h"
 #include "base/map.h"
+#include "base/match.h"
 #include "gateway/mcap/bag.h"
 #include "gateway/ros/ros.h"
 #include "gateway/ros/stage.h"
@@ -116,7 +117,7 @@ static bool is_chosen(void *ctx, const char *name, bool usual, double *ret_rate_
 	*ret_rate_hz = 0;
 	for (uint32_t i = 0; i < mcap->patterns.count; i++) {
 		struct pattern *pattern = &mcap->patterns.at[i];
-		if (!text_glob(pattern->text, name))
+		if (!match_glob(pattern->text, name))
 			continue;
 		pattern->matched = true;
 		*ret_rate_hz = pattern->rate_hz;

@@ -4,6 +4,7 @@
 #ifndef GATEWAY_ROS_CDR_H
 #define GATEWAY_ROS_CDR_H
 
+#include "base/shown.h"
 #include "base/text.h"
 
 #include <string.h>
@@ -174,7 +175,8 @@ static inline const char *cdr_get_string(struct cdr_in *in)
 {
 	uint32_t count = cdr_get_count(in, 1);
 	const char *string = (const char *)in->bytes + in->at;
-	if (in->bad || !count || string[count - 1] || strlen(string) != count - 1 || !text_is_utf8(string, count - 1)) {
+	if (in->bad || !count || string[count - 1] || strlen(string) != count - 1 ||
+		!shown_is_utf8(string, count - 1)) {
 		in->bad = true;
 		return "";
 	}

@@ -8,6 +8,7 @@
  *
  * The message of one robot has names without the robot's. The robot's other messages have the names with it, so each
  * frame that is in such a message is there, too, under that name, in the same place. */
+#include "base/parse.h"
 #include "gateway/ros/write.h"
 
 #include "gateway/ros/parts.h"
@@ -97,7 +98,7 @@ static void fixed_add_joint(struct fixed *fixed, const Gz__Msgs__Model *model, c
 static bool fixed_read_pose(const char *text, struct pose *ret_pose)
 {
 	double n[7];
-	if (text_doubles(text, n, ARRAY_LEN(n)) != ARRAY_LEN(n))
+	if (parse_doubles(text, n, ARRAY_LEN(n)) != ARRAY_LEN(n))
 		return false;
 	*ret_pose = (struct pose){{n[0], n[1], n[2]}, {.x = n[3], .y = n[4], .z = n[5], .w = n[6]}};
 	return pose_finite(*ret_pose);

@@ -1,6 +1,7 @@
 /* The world of a run: another one can be loaded, the same one begun anew with another seed, or none. Each of these is
  * another run in the place of this one (the server's service next_run), which begins stopped: the answer comes when the
  * new world is ready and before this run ends. */
+#include "base/parse.h"
 #include "gateway/ros/simulation_job.h"
 
 #include "topic/message.h"
@@ -157,7 +158,7 @@ static void set_seed(struct job *job)
 	Troupe__Msgs__NextRun asked = TROUPE__MSGS__NEXT_RUN__INIT;
 	const char *seed = job_text(job->args, "seed");
 	asked.seed_given = true;
-	if (!*seed || seed[strspn(seed, "0123456789")] || !text_uint64(seed, &asked.seed) || asked.seed > INT64_MAX)
+	if (!*seed || seed[strspn(seed, "0123456789")] || !parse_uint64(seed, &asked.seed) || asked.seed > INT64_MAX)
 		job_answer(
 			job, JOB_FAILED, "seed '%.40s': expected a whole number from 0 to %" PRId64, seed, INT64_MAX);
 	else

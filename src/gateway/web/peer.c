@@ -6,6 +6,7 @@
 #include "gateway/web/web_internal.h"
 
 #include "base/clock.h"
+#include "base/shown.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +107,7 @@ static void peer_set_close(struct web_peer *peer, uint16_t code, const char *rea
 		count--; /* not within a character */
 	memcpy(kept, reason, count);
 	kept[count] = '\0';
-	bool is_utf8 = text_is_utf8(kept, count);
+	bool is_utf8 = shown_is_utf8(kept, count);
 	for (size_t i = 0; i < count && !is_utf8; i++)
 		kept[i] = (unsigned char)kept[i] < 0x80 ? kept[i] : '?';
 	peer->close_code = code;
@@ -249,7 +250,7 @@ static void peer_end_message(struct web_peer *peer)
 {
 	bool is_text = peer->opened == WS_TEXT;
 	const char *bytes = peer->heard.count ? peer->heard.at : "";
-	if (is_text && !text_is_utf8(bytes, peer->heard.count)) {
+	if (is_text && !shown_is_utf8(bytes, peer->heard.count)) {
 		peer_refuse(peer, WS_BAD_TEXT, "a text that is not UTF-8");
 		return;
 	}
@@ -271,7 +272,7 @@ static void peer_hear_close(struct web_peer *peer)
 		return;
 	else if (count == 1 || (count && !ws_may_close(code)))
 		web_close(peer, WS_WRONG, "a close with a code that is not valid");
-	else if (count > 2 && !text_is_utf8((const char *)peer->control + 2, count - 2))
+	else if (count > 2 && !shown_is_utf8((const char *)peer->control + 2, count - 2))
 		web_close(peer, WS_BAD_TEXT, "a reason that is not UTF-8");
 	else
 		web_close(peer, code, "");

@@ -1,5 +1,6 @@
 /* Parts are printed in the order in which they were added, so the same seed gives the same bytes. A dropped part prints
  * nothing, and neither do its children: a scenario can therefore be made smaller without knowing what a part means. */
+#include "base/infile.h"
 #include "part.h"
 
 #include <stdio.h>
@@ -133,7 +134,7 @@ static void copy_file(const char *source_dir, const char *folder, const struct s
 	enum { BYTES_MAX = 1 << 24 };
 	char *path = mem_printf("%s/%s", source_dir, file->copy_of), *bytes;
 	size_t count;
-	if (text_read_file(path, BYTES_MAX, &bytes, &count, NULL))
+	if (infile_read(path, BYTES_MAX, &bytes, &count, NULL))
 		die(path);
 	write_bytes(folder, file->name, bytes, count);
 	free(bytes);

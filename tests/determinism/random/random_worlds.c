@@ -6,6 +6,7 @@
 #include "dice.h"
 
 #include "base/clock.h"
+#include "base/parse.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -394,7 +395,7 @@ static void refuse(const char *what, const char *text)
 static uint64_t whole(const char *option, const char *text, uint64_t most)
 {
 	uint64_t number;
-	if (!text_uint64(text, &number) || number > most)
+	if (!parse_uint64(text, &number) || number > most)
 		refuse(option, text);
 	return number;
 }

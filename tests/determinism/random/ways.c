@@ -1,6 +1,7 @@
 /* Every run prints a line for each state and each reply to a command, so that two runs are compared line by line and
  * the first difference has a step. A run that fails must fail with the same words in all ways, at the same step. All
  * members of the report are compared, except those about time, work and messages. */
+#include "base/infile.h"
 #include "ways.h"
 
 #include <inttypes.h>
@@ -281,7 +282,7 @@ static char *read_report(const char *folder)
 	enum { REPORT_BYTES_MAX = 1 << 26 };
 	char *path = mem_printf("%s/report", folder), *text;
 	size_t count;
-	bool good = !text_read_file(path, REPORT_BYTES_MAX, &text, &count, NULL);
+	bool good = !infile_read(path, REPORT_BYTES_MAX, &text, &count, NULL);
 	free(path);
 	return good ? text : NULL;
 }
@@ -784,7 +785,7 @@ static char *ways_read_file(const char *folder, const char *name, size_t *ret_co
 {
 	enum { FILE_BYTES_MAX = 1 << 28 };
 	char *path = mem_printf("%s/%s", folder, name), *bytes = NULL;
-	if (text_read_file(path, FILE_BYTES_MAX, &bytes, ret_count, NULL))
+	if (infile_read(path, FILE_BYTES_MAX, &bytes, ret_count, NULL))
 		bytes = NULL;
 	free(path);
 	return bytes;
