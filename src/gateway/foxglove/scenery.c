@@ -10,13 +10,10 @@ static void add_scenery(struct sceneries *sceneries, const char *scene)
 {
 	const char *name = strstr(scene, before) + strlen(before);
 	int rest = (int)(strlen(name) - strlen(after)), all = (int)(strlen(scene) - strlen(after));
-	char *world = mem_printf("%.*s", rest, name);
-	vec_push(&sceneries->at, (struct scenery){.scene = mem_strdup(scene),
-					 .poses = mem_printf("%.*s/dynamic_pose/info", all, scene),
-					 .shapes = mem_printf("%.*s/stage", all, scene),
-					 .frames = mem_printf("%.*s/stage/tf", all, scene),
-					 .stage = stage_create(world, sceneries->mesh_fn, sceneries->mesh_ctx)});
+	char *world = mem_printf("%.*s", rest, name), *folder = mem_printf("%.*s", all, scene);
+	vec_push(&sceneries->at, scenery_make(folder, world, sceneries->mesh_fn, sceneries->mesh_ctx));
 	free(world);
+	free(folder);
 }
 
 static bool is_scene(const struct troupe_topic *topic)
@@ -50,14 +47,8 @@ struct troupe_topics sceneries_extend(struct sceneries *sceneries, const struct 
 
 void sceneries_fini(struct sceneries *sceneries)
 {
-	for (uint32_t i = 0; i < sceneries->at.count; i++) {
-		struct scenery *scenery = &sceneries->at.at[i];
-		free(scenery->scene);
-		free(scenery->poses);
-		free(scenery->shapes);
-		free(scenery->frames);
-		stage_destroy(scenery->stage);
-	}
+	for (uint32_t i = 0; i < sceneries->at.count; i++)
+		scenery_fini(&sceneries->at.at[i]);
 	vec_free(&sceneries->at);
 	vec_free(&sceneries->topics);
 }

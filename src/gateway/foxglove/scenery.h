@@ -1,16 +1,10 @@
-/* Two channels of each world that no server publishes: its shapes and its frames, for 3D panels (gateway/ros/stage.h).
- * They are made of the topics scene/info and dynamic_pose/info. One thread. */
+/* The sceneries of all worlds (gateway/ros/scenery.h): two channels of each world beside those of the server. One
+ * thread. */
 #ifndef GATEWAY_FOXGLOVE_SCENERY_H
 #define GATEWAY_FOXGLOVE_SCENERY_H
 
 #include "gateway/foxglove/table.h"
-#include "gateway/ros/stage.h"
-
-struct scenery {
-	char *scene, *poses;   /* topics of the server: /world/W/scene/info, /world/W/dynamic_pose/info */
-	char *shapes, *frames; /* channels: /world/W/stage, /world/W/stage/tf */
-	struct stage *stage;
-};
+#include "gateway/ros/scenery.h"
 
 struct sceneries { /* zeroed is empty */
 	VEC(struct scenery) at;

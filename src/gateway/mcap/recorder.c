@@ -16,7 +16,7 @@
 #include "base/match.h"
 #include "gateway/mcap/bag.h"
 #include "gateway/ros/ros.h"
-#include "gateway/ros/stage.h"
+#include "gateway/ros/scenery.h"
 #include "server/internal.h"
 #include "server/viewer.h"
 #include "topic/table.h"
@@ -42,13 +42,10 @@ struct lane {                       /* a channel of the file; its type decides t
 	uint32_t scenery; /* if it has a role */
 };
 
-/* Two topics of one world that no server publishes: they are made of its scene and its poses (gateway/ros/stage.h). */
-struct scenery {
-	char *scene_info, *poses;    /* the topics of which they are made */
-	char *shapes, *frames;       /* their own names */
+struct recorder_scenery { /* of a world */
+	struct scenery of;
 	bool has_shapes, has_frames; /* they are recorded */
 	double frames_hz;
-	struct stage *stage;
 	int32_t shapes_channel, frames_channel; /* -1: not yet */
 };
 
@@ -65,7 +62,7 @@ struct troupe_mcap {
 	void (*on_end)(void *ctx, const char *text);
 	void *ctx;
 	VEC(struct pattern) patterns; /* none: the usual topics */
-	VEC(struct scenery) sceneries;
+	VEC(struct recorder_scenery) sceneries;
 	/* the step's thread; the thread reads under the lock */
 	struct map subscribed; /* values: 1: recorded; 0: only for the scenery */
 	VEC(char *) names;     /* of `subscribed` */
@@ -133,30 +130,19 @@ static troupe_status read_mesh(
 	return viewer_triangles(ctx, geometry, mesh, error);
 }
 
-/* The name under which the server has a topic of the world. */
-static char *recorder_topic_of(const char *world, const char *end)
-{
-	char *name = mem_printf("/world/%s%s", world, end);
-	topic_name_clean(name);
-	return name;
-}
-
 static void add_sceneries(struct troupe_mcap *mcap)
 {
 	for (uint32_t i = 0; i < troupe_server_world_count(mcap->server); i++) {
 		const char *world = troupe_server_world_name(mcap->server, i);
-		struct scenery *scenery = vec_append(&mcap->sceneries, 1);
+		struct recorder_scenery *scenery = vec_append(&mcap->sceneries, 1);
 		double rate_hz;
-		char *folder = recorder_topic_of(world, "");
+		char *folder = mem_printf("/world/%s", world);
+		topic_name_clean(folder);
 		const char *named = strchr(folder + 1, '/'); /* NULL: no topic can have the name */
-		scenery->scene_info = recorder_topic_of(world, "/scene/info");
-		scenery->poses = recorder_topic_of(world, "/dynamic_pose/info");
-		scenery->shapes = recorder_topic_of(world, "/stage");
-		scenery->frames = recorder_topic_of(world, "/stage/tf");
-		scenery->has_shapes = is_chosen(mcap, scenery->shapes, true, &rate_hz);
-		scenery->has_frames = is_chosen(mcap, scenery->frames, true, &scenery->frames_hz);
+		scenery->of = scenery_make(folder, named ? named + 1 : world, read_mesh, mcap->server);
+		scenery->has_shapes = is_chosen(mcap, scenery->of.shapes, true, &rate_hz);
+		scenery->has_frames = is_chosen(mcap, scenery->of.frames, true, &scenery->frames_hz);
 		scenery->shapes_channel = scenery->frames_channel = -1;
-		scenery->stage = stage_create(named ? named + 1 : world, read_mesh, mcap->server);
 		free(folder);
 	}
 }
@@ -165,11 +151,11 @@ static void add_sceneries(struct troupe_mcap *mcap)
 static enum role role_of(const struct troupe_mcap *mcap, const char *name, uint32_t *ret_scenery)
 {
 	for (uint32_t i = 0; i < mcap->sceneries.count; i++) {
-		const struct scenery *scenery = &mcap->sceneries.at[i];
+		const struct recorder_scenery *scenery = &mcap->sceneries.at[i];
 		*ret_scenery = i;
-		if (!strcmp(name, scenery->scene_info) && (scenery->has_shapes || scenery->has_frames))
+		if (!strcmp(name, scenery->of.scene) && (scenery->has_shapes || scenery->has_frames))
 			return SCENE;
-		if (!strcmp(name, scenery->poses) && scenery->has_frames)
+		if (!strcmp(name, scenery->of.poses) && scenery->has_frames)
 			return POSES;
 	}
 	return NO_ROLE;
@@ -279,7 +265,7 @@ static const struct lane *lane_of(struct troupe_mcap *mcap, const struct troupe_
 }
 
 /* False: the file has too many channels. */
-static bool add_scenery_channel(struct troupe_mcap *mcap, struct scenery *scenery, bool shapes)
+static bool add_scenery_channel(struct troupe_mcap *mcap, struct recorder_scenery *scenery, bool shapes)
 {
 	int32_t *channel = shapes ? &scenery->shapes_channel : &scenery->frames_channel;
 	struct text schema = {0};
@@ -291,10 +277,10 @@ static bool add_scenery_channel(struct troupe_mcap *mcap, struct scenery *scener
 		if (!number)
 			number = add_schema(mcap, stage_schema_name, "jsonschema", &schema);
 		if (number >= 0)
-			*channel = mcap_file_add_channel(mcap->file, number, scenery->shapes, "json", NULL, 0);
+			*channel = mcap_file_add_channel(mcap->file, number, scenery->of.shapes, "json", NULL, 0);
 		text_fini(&schema);
 	} else {
-		*channel = add_channel(mcap, scenery->frames, ros_type_find("gz.msgs.Pose_V", "/tf"), NULL);
+		*channel = add_channel(mcap, scenery->of.frames, ros_type_find("gz.msgs.Pose_V", "/tf"), NULL);
 	}
 	return *channel >= 0;
 }
@@ -315,14 +301,11 @@ static troupe_status not_converted(const struct troupe_mcap *mcap, const struct 
 static troupe_status write_scenery(struct troupe_mcap *mcap, const struct lane *lane,
 	const struct troupe_message *message, struct troupe_error *error)
 {
-	typedef troupe_status take_fn(
-		struct stage * stage, const void *bytes, size_t count, struct text *out, struct troupe_error *error);
-	static take_fn *const take[] = {[SCENE] = stage_take_scene, [POSES] = stage_take_poses};
-	struct scenery *scenery = &mcap->sceneries.at[lane->scenery];
+	struct recorder_scenery *scenery = &mcap->sceneries.at[lane->scenery];
 	struct troupe_error why;
 	bool shapes = lane->role == SCENE;
 	mcap->body.count = 0;
-	if (take[lane->role](scenery->stage, message->bytes ? message->bytes : "", message->count, &mcap->body, &why))
+	if (scenery_take(&scenery->of, message, &mcap->body, &why))
 		return not_converted(mcap, message, &why, error);
 	if (!mcap->body.count || (shapes ? !scenery->has_shapes : !scenery->has_frames))
 		return TROUPE_OK;
@@ -516,14 +499,8 @@ static void release(struct troupe_mcap *mcap)
 		free(mcap->names.at[i]);
 	for (uint32_t i = 0; i < mcap->lanes.count; i++)
 		free(mcap->lanes.at[i].name);
-	for (uint32_t i = 0; i < mcap->sceneries.count; i++) {
-		struct scenery *scenery = &mcap->sceneries.at[i];
-		free(scenery->scene_info);
-		free(scenery->poses);
-		free(scenery->shapes);
-		free(scenery->frames);
-		stage_destroy(scenery->stage);
-	}
+	for (uint32_t i = 0; i < mcap->sceneries.count; i++)
+		scenery_fini(&mcap->sceneries.at[i].of);
 	bag_destroy(mcap->bag);
 	vec_free(&mcap->sceneries);
 	vec_free(&mcap->patterns);
