@@ -16,7 +16,7 @@
 #define CAMERA .settings = {"camera"}, .cameras = 1
 #define PICTURES(parts) CAMERA, .senses = SENSOR_KIND_PICTURES, .picture = (parts)
 
-static const struct sensor_kind kinds[] = {
+static const struct sensor_kind sensor_kind_rows[] = {
 	[SDF_SENSOR_UNKNOWN] = {.names = {NULL}},
 	[SDF_AIR_PRESSURE] = {.names = {"air_pressure"},
 		.settings = {"air_pressure"},
@@ -106,11 +106,11 @@ static const struct sensor_kind kinds[] = {
 	[SDF_WIRELESS_RECEIVER] = {.names = {"wireless_receiver"}, .settings = {"transceiver"}},
 	[SDF_WIRELESS_TRANSMITTER] = {.names = {"wireless_transmitter"}, .settings = {"transceiver"}},
 };
-_Static_assert(ARRAY_LEN(kinds) == SENSOR_KINDS, "each kind has a row");
+_Static_assert(ARRAY_LEN(sensor_kind_rows) == SENSOR_KINDS, "each kind has a row");
 
 const struct sensor_kind *sensor_kind_of(enum sdf_sensor_kind kind)
 {
-	return &kinds[kind];
+	return &sensor_kind_rows[kind];
 }
 
 static bool sensor_kind_is_named(const char *const *names, size_t count, const char *name)
@@ -123,21 +123,22 @@ static bool sensor_kind_is_named(const char *const *names, size_t count, const c
 
 enum sdf_sensor_kind sensor_kind_find(const char *type)
 {
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (sensor_kind_is_named(kinds[i].names, ARRAY_LEN(kinds[i].names), type))
+	for (size_t i = 0; i < ARRAY_LEN(sensor_kind_rows); i++)
+		if (sensor_kind_is_named(sensor_kind_rows[i].names, ARRAY_LEN(sensor_kind_rows[i].names), type))
 			return (enum sdf_sensor_kind)i;
 	return SDF_SENSOR_UNKNOWN;
 }
 
 bool sensor_kind_has_settings(enum sdf_sensor_kind kind, const char *element)
 {
-	return sensor_kind_is_named(kinds[kind].settings, ARRAY_LEN(kinds[kind].settings), element);
+	return sensor_kind_is_named(
+		sensor_kind_rows[kind].settings, ARRAY_LEN(sensor_kind_rows[kind].settings), element);
 }
 
 uint32_t sensor_kind_signal_count(enum sdf_sensor_kind kind)
 {
 	uint32_t count = 0;
-	while (count < SENSOR_KIND_SIGNALS_MAX && kinds[kind].signals[count].group)
+	while (count < SENSOR_KIND_SIGNALS_MAX && sensor_kind_rows[kind].signals[count].group)
 		count++;
 	return count;
 }
@@ -145,7 +146,7 @@ uint32_t sensor_kind_signal_count(enum sdf_sensor_kind kind)
 uint32_t sensor_kind_topic_count(enum sdf_sensor_kind kind)
 {
 	uint32_t count = 0;
-	while (count < SENSOR_KIND_TOPICS_MAX && kinds[kind].topics[count].last)
+	while (count < SENSOR_KIND_TOPICS_MAX && sensor_kind_rows[kind].topics[count].last)
 		count++;
 	return count;
 }
@@ -153,14 +154,14 @@ uint32_t sensor_kind_topic_count(enum sdf_sensor_kind kind)
 uint32_t sensor_kind_column_count(enum sdf_sensor_kind kind)
 {
 	uint32_t count = 0;
-	while (count < SENSOR_KIND_COLUMNS_MAX && kinds[kind].columns[count])
+	while (count < SENSOR_KIND_COLUMNS_MAX && sensor_kind_rows[kind].columns[count])
 		count++;
 	return count;
 }
 
 const char *sensor_kind_topic_stem(enum sdf_sensor_kind kind, int *ret_bytes)
 {
-	const struct sensor_kind_topic *first = &kinds[kind].topics[0];
+	const struct sensor_kind_topic *first = &sensor_kind_rows[kind].topics[0];
 	int bytes = first->last ? (int)strlen(first->last) - (int)strlen(first->suffix) : 0;
 	*ret_bytes = bytes > 0 ? bytes : 0;
 	return bytes > 0 ? first->last : "";

@@ -27,7 +27,7 @@ enum { METRICS = SENSOR_KIND_TOPICS_MAX }; /* the topic beside all others */
 _Static_assert(METRICS < 1 << (PIXELS_SHIFT - ROLE_SHIFT), "a role has room in row->of");
 
 /* For each topic of a kind what makes its messages. */
-static encode_sensor_fn *const encoders[][SENSOR_KIND_TOPICS_MAX] = {
+static encode_sensor_fn *const sensor_topics_encoders[][SENSOR_KIND_TOPICS_MAX] = {
 	[SDF_AIR_PRESSURE] = {encode_sensor_air_pressure},
 	[SDF_AIR_SPEED] = {encode_sensor_air_speed},
 	[SDF_ALTIMETER] = {encode_sensor_altimeter},
@@ -48,7 +48,7 @@ static encode_sensor_fn *const encoders[][SENSOR_KIND_TOPICS_MAX] = {
 	[SDF_WIDE_ANGLE_CAMERA] = {encode_sensor_colour, encode_sensor_camera_info},
 	[SENSOR_KINDS - 1] = {NULL},
 };
-_Static_assert(ARRAY_LEN(encoders) == SENSOR_KINDS, "each kind has a row");
+_Static_assert(ARRAY_LEN(sensor_topics_encoders) == SENSOR_KINDS, "each kind has a row");
 
 static bool encode_reading(const struct frame *frame, const struct topic_row *row, struct text *out)
 {
@@ -59,7 +59,9 @@ static bool encode_reading(const struct frame *frame, const struct topic_row *ro
 		return false;
 	struct sensor_source source = {reading, readings_numbers(&frame->readings, reading), row, frame, &arena};
 	uint32_t role = row->of >> ROLE_SHIFT & ((1u << (PIXELS_SHIFT - ROLE_SHIFT)) - 1);
-	return role == METRICS ? encode_sensor_metrics(&source, out) : encoders[reading->kind][role](&source, out);
+	encode_sensor_fn *encode =
+		role == METRICS ? encode_sensor_metrics : sensor_topics_encoders[reading->kind][role];
+	return encode(&source, out);
 }
 
 static const struct publish_ops reading_ops = {
@@ -85,7 +87,7 @@ static bool is_other_box(const struct sensor *sensor, uint32_t role)
 {
 	enum sdf_sensor_kind kind = sensor->sdf->kind;
 	bool solid = kind == SDF_BOUNDINGBOX_CAMERA && sensor->sdf->settings->cameras->boxes == SDF_BOX_3D;
-	return encoders[kind][role] == (solid ? encode_sensor_flat_boxes : encode_sensor_solid_boxes);
+	return sensor_topics_encoders[kind][role] == (solid ? encode_sensor_flat_boxes : encode_sensor_solid_boxes);
 }
 
 struct adding {

@@ -112,7 +112,7 @@ static char *squeeze(char *table)
 /* What people read is what the table of kinds has: neither a kind nor a topic more, and none less. */
 Test(sensors, documents_have_the_kinds_and_the_topics_of_the_table)
 {
-	char *gazebo = page_of(SOURCE_DIR "/src/GAZEBO.md"), *manual = page_of(SOURCE_DIR "/src/cli/troupe.1");
+	char *gazebo = page_of(SOURCE_DIR "/src/GAZEBO.md"), *manual = page_of(SOURCE_DIR "/src/doc/man/troupe-sdf.5");
 	char *table = part_of(gazebo, "topic                       message\n", "\n\n");
 	char *silent = part_of(gazebo, "Not simulated are ", "sensors.\n");
 	char *measuring = part_of(manual, ".SH SENSORS\n", "measure.\n");
@@ -124,7 +124,7 @@ Test(sensors, documents_have_the_kinds_and_the_topics_of_the_table)
 		char *own = make_rows(kind);
 		cr_assert_not_null(strstr(rows, own), "src/GAZEBO.md has not:%s", own);
 		cr_assert_eq(count_word(silent, name), !*own, "src/GAZEBO.md, not simulated: %s", name);
-		cr_assert_eq(count_word(measuring, name), !!*own, "manual page, SENSORS: %s", name);
+		cr_assert_eq(count_word(measuring, name), !!*own, "troupe-sdf(5), sensors: %s", name);
 		cr_assert_eq(sensor_kind_of(kind)->senses == SENSOR_KIND_SILENT, !*own, "%s", name);
 		expected += strlen(own);
 		free(own);

@@ -82,6 +82,13 @@ void part_pose(struct cdr_out *out, const Gz__Msgs__Pose *pose)
 	part_orientation(out, pose ? pose->orientation : NULL);
 }
 
+void part_pose_of(struct cdr_out *out, struct pose pose)
+{
+	const struct vec3 p = pose.p;
+	const struct quat q = pose.q;
+	cdr_f64s(out, (const double[]){p.x, p.y, p.z, q.x, q.y, q.z, q.w}, 7);
+}
+
 void part_twist(struct cdr_out *out, const Gz__Msgs__Twist *twist)
 {
 	part_vec3(out, twist ? twist->linear : NULL);

@@ -4,6 +4,7 @@
 #define GATEWAY_ROS_PARTS_H
 
 #include "gateway/ros/cdr.h"
+#include "geom/geom.h"
 #include "topic/motion.pb-c.h"
 #include "topic/plain.pb-c.h"
 
@@ -23,6 +24,7 @@ void part_picture_header(struct cdr_out *out, const Gz__Msgs__Header *header);
 void part_vec3(struct cdr_out *out, const Gz__Msgs__Vector3d *vector);
 void part_orientation(struct cdr_out *out, const Gz__Msgs__Quaternion *orientation);
 void part_pose(struct cdr_out *out, const Gz__Msgs__Pose *pose);
+void part_pose_of(struct cdr_out *out, struct pose pose);
 void part_twist(struct cdr_out *out, const Gz__Msgs__Twist *twist);
 void part_wrench(struct cdr_out *out, const Gz__Msgs__Wrench *wrench);
 void part_zeros(struct cdr_out *out, uint32_t count); /* of 64 bits */

@@ -6,17 +6,15 @@
 #include "gateway/ros/parts.h"
 #include "gateway/ros/robot_frames.h"
 #include "gateway/ros/transforms.h"
+#include "topic/convert.h"
 
 #include <stdlib.h>
 
 /* As part_pose() writes it. */
 static struct pose robot_tf_pose(const Gz__Msgs__Pose *pose)
 {
-	const Gz__Msgs__Vector3d *p = pose->position;
 	const Gz__Msgs__Quaternion *q = pose->orientation;
-	struct pose at = POSE_IDENTITY;
-	if (p)
-		at.p = (struct vec3){p->x, p->y, p->z};
+	struct pose at = {message_vec3(pose->position), QUAT_IDENTITY};
 	if (q)
 		at.q = (struct quat){.w = q->w, .x = q->x, .y = q->y, .z = q->z};
 	return at;

@@ -585,10 +585,9 @@ static void put_parent(struct cdr_out *out, const Gz__Msgs__Header *header, cons
 static void put_fixture(
 	struct cdr_out *out, const struct stage *stage, const Gz__Msgs__Header *header, const struct fixture *fixture)
 {
-	const struct pose *at = &fixture->pose;
 	put_parent(out, header, fixture->parent ? fixture->parent : stage->world);
 	cdr_string(out, fixture->frame);
-	cdr_f64s(out, (const double[]){at->p.x, at->p.y, at->p.z, at->q.x, at->q.y, at->q.z, at->q.w}, 7);
+	part_pose_of(out, fixture->pose);
 }
 
 /* Poses mostly come in the order of the scene. last: the place of the pose before; NULL: none yet. */

@@ -51,11 +51,10 @@ void transforms_write(const struct transforms *transforms, struct cdr_out *out)
 	cdr_count(out, transforms->all.count);
 	for (uint32_t i = 0; i < transforms->all.count; i++) {
 		const struct transform *one = &transforms->all.at[i];
-		const struct pose at = one->at;
 		part_time(out, one->stamp);
 		cdr_string(out, one->parent);
 		cdr_string(out, one->child);
-		cdr_f64s(out, (const double[]){at.p.x, at.p.y, at.p.z, at.q.x, at.q.y, at.q.z, at.q.w}, 7);
+		part_pose_of(out, one->at);
 	}
 }
 
