@@ -1,0 +1,543 @@
+"""Each gateway of a run, from the outside: a driver has the same operations whatever the protocol is, so that one suite
+(gateway_suite) plays them all. A message is the pair of its simulated time, in ns, and its fields.
+
+A driver says where its protocol has less than others: `lacks` names what it does not have, with the reason.
+"""
+import ctypes
+import json
+import os
+import re
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gateway"))
+import rosbridge_client  # noqa: E402
+
+PATIENCE_S = 60  # for one event: what takes longer hangs, on a busy machine, too
+
+
+class Failed(Exception):
+    """What the suite expected has not come."""
+
+
+def end_with_parent():
+    """In a new process: it is killed when this program ends, however that is."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)
+
+
+def until(what, happened, work=lambda: time.sleep(0.01)):
+    """Calls `work` until it has happened."""
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        value = happened()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Failed("%s: not within %d s" % (what, PATIENCE_S))
+        work()
+
+
+class Client:
+    """A program that is connected. Messages by topic, in the order in which they came; what was said to it, as text."""
+
+    def __init__(self):
+        self.messages, self.said, self.news, self.end = {}, [], 0, None
+        self.failure = None  # why the run has failed, as the protocol tells it before the end
+
+    def wait(self, what, happened):
+        """Reads until it has happened; the end of the connection is an error, unless it is what is waited for."""
+        def read():
+            if self.end is not None:
+                raise Failed("%s: the connection has ended: %s %s" % (what, self.end, self.said))
+            self.pump(0.2)
+        return until(what, happened, read)
+
+    def times(self, topic):
+        return [at for at, _ in self.messages.get(topic, [])]
+
+    def await_messages(self, topic, count):
+        self.wait("%d messages of %s" % (count, topic), lambda: len(self.messages.get(topic, [])) >= count)
+        return self.messages[topic]
+
+    def await_time(self, topic, time_ns):
+        """Until the message of this time, or a later one, has come."""
+        self.wait("%s at %d ns" % (topic, time_ns), lambda: any(at >= time_ns for at in self.times(topic)))
+        return self.messages[topic]
+
+    def await_said(self, *words):
+        """A line that was said to the client and has all the words; it is taken out."""
+        def find():
+            return [line for line in self.said if all(word in line for word in words)]
+        line = self.wait("a line with %s" % (words,), find)[0]
+        self.said.remove(line)
+        return line
+
+    def end_reason(self):
+        """Whether the run has failed, and the reason, after the server has ended the connection."""
+        until("the end of the connection", lambda: self.end is not None, lambda: self.pump(0.2))
+        return self.end
+
+
+class Web(Client):
+    """A WebSocket: on the client of the other tests, which connects; frames are read as they come."""
+
+    def __init__(self, port, protocol):
+        Client.__init__(self)
+        self.link = rosbridge_client.Client(port, protocol)
+        self.bytes = self.link.bytes
+        self.take_frames()  # those that came with the answer to the request
+
+    def pump(self, timeout_s):
+        if self.end is not None or not select.select([self.link.socket], [], [], timeout_s)[0]:
+            return
+        try:
+            more = self.link.socket.recv(1 << 16)
+        except ConnectionError:
+            more = b""
+        if not more:
+            self.end = self.end or (None, "the connection was closed without a word")
+            return
+        self.bytes += more
+        self.take_frames()
+
+    def take_frames(self):
+        frame = self.frame()
+        while frame:
+            self.take(*frame)
+            frame = self.frame()
+
+    def frame(self):
+        have = self.bytes
+        if len(have) < 2:
+            return None
+        count, at = have[1] & 127, 2
+        if count > 125:
+            at += 2 if count == 126 else 8
+            if len(have) < at:
+                return None
+            count = struct.unpack(">H" if at == 4 else ">Q", have[2:at])[0]
+        if len(have) < at + count:
+            return None
+        self.bytes = have[at + count:]
+        return have[0] & 15, have[at:at + count]
+
+    def take(self, kind, body):
+        if kind == 1:
+            self.hear(json.loads(body))
+        elif kind == 2:
+            self.hear_bytes(body)
+        elif kind == 8:
+            code, reason = struct.unpack(">H", body[:2])[0], body[2:].decode()
+            self.end = self.failure and (True, self.failure) or (False, "%d %s" % (code, reason))
+            self.closed_with = "%d %s" % (code, reason)
+        elif kind == 9:
+            self.send_frame(10, body)
+
+    def hear_bytes(self, body):
+        pass
+
+    def send_frame(self, kind, body):
+        head = bytes([0x80 | kind])
+        if len(body) < 126:
+            head += bytes([0x80 | len(body)])
+        elif len(body) < 1 << 16:
+            head += bytes([0x80 | 126]) + struct.pack(">H", len(body))
+        else:
+            head += bytes([0x80 | 127]) + struct.pack(">Q", len(body))
+        self.link.socket.sendall(head + bytes(4) + body)  # a mask of zeros masks nothing
+
+    def send(self, value):
+        self.send_frame(1, json.dumps(value).encode())
+
+    def send_raw(self, body):
+        """Bytes that are no frame. The server may have closed already."""
+        try:
+            self.link.socket.sendall(body)
+        except ConnectionError:
+            pass
+
+    def read_slowly(self):
+        """From now on the client takes little from the kernel: the server's queue has to keep what it does not read."""
+        self.link.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+
+    def close(self):
+        """Leaves, and waits until the server has noticed."""
+        if self.end is None:
+            self.send_frame(8, struct.pack(">H", 1000))
+            until("the server closes", lambda: self.end is not None, lambda: self.pump(0.2))
+        try:
+            while self.link.socket.recv(1 << 16):
+                pass
+        except OSError:
+            pass
+        self.link.socket.close()
+
+    def vanish(self):
+        """The program was killed."""
+        self.link.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.link.socket.close()
+        self.end = (None, "left")
+
+
+AGAIN = "a gateway's clients share one source, which gives the message that stands to all of them again"
+SAME = "the first of them in the table has the name, and the topics of the others are left out"
+
+
+class Driver:
+    """A gateway. Names of topics and models are those of gz-transport, unless a driver has others."""
+    lacks = {}      # notion -> reason
+    fails = {}      # case -> reason: expected to fail
+    environment = {"TROUPE_NO_GZ": "1"}
+
+    def __init__(self, place):
+        self.place = place
+
+    slow_count = 60
+    sensor_lag_ns = 0  # so much earlier than its state is the time of a sensor's message, if it is taken from its stamp
+    rubbish = []    # of what carries the protocol
+
+    def missing(self, troupe):
+        """Why the build, or the machine, lacks what this driver needs; None: it does not."""
+        with open("missing.sdf", "w", encoding="ascii") as file:
+            file.write('<sdf version="1.9"><world name="w"/></sdf>')
+        done = subprocess.run([troupe, "run", "missing.sdf", "--iterations", "1", "--rtf", "0", "-v", "0", *self.options],
+                              capture_output=True, text=True, timeout=PATIENCE_S, env=dict(os.environ, **self.environment))
+        if done.returncode and re.search("build", done.stderr):
+            return done.stderr.splitlines()[0]
+        return None
+
+    def hang(self, client):
+        """The client stops to read."""
+
+    def go_on(self, client):
+        pass
+
+    def forget(self, run):
+        """Until the gateway has noticed that a client has left."""
+        self.connect(run).close()
+
+    def forget_topic(self, client, topic):
+        """The topic has gone, and may come again."""
+        client.unsubscribe(topic)
+
+    def allows(self, name):
+        """Whether a model of this name can have topics here."""
+        return True
+
+    def odometries(self, topics):
+        return {topic for topic in topics if re.fullmatch("/model/.*/odometry", topic)}
+
+    def command_of(self, odometry):
+        """The topic that takes commands for the model of this odometry."""
+        return odometry[:-len("odometry")] + "cmd_vel"
+
+    def clean(self, model):
+        """The name of a model as it is in topics."""
+        return "".join("_" if c <= " " else c for c in model if c not in "@~")
+
+    def topic(self, kind, model="cart"):
+        model = self.clean(model)
+        return {"clock": "/clock", "odom": "/model/%s/odometry" % model, "cmd": "/model/%s/cmd_vel" % model,
+                "imu": "/world/w/model/%s/link/base/sensor/imu/imu" % model,
+                "image": "/world/w/model/%s/link/base/sensor/eye/image" % model,
+                "standing": "/world/w/scene/info"}[kind]
+
+
+def address_port(run, what):
+    """The port that the run says."""
+    return int(run.await_said(r"%s: [a-z]*://127\.0\.0\.1:(\d+)/" % what))
+
+
+# no frames, not masked, reserved bits, a control frame in parts, longer than any message, text that is not UTF-8
+WEB_RUBBISH = [lambda c: c.send_raw(os.urandom(4000)), lambda c: c.send_raw(b"\x81\x02{}"), lambda c: c.send_raw(b"\xf1\x80\0\0\0\0"),
+               lambda c: c.send_raw(b"\x09\x80\0\0\0\0"), lambda c: c.send_raw(b"\x81\xff\x7f" + b"\xff" * 7 + bytes(4)),
+               lambda c: c.send_frame(1, b"\xff\xfe"), lambda c: c.send_frame(3, b"")]
+
+
+class RosbridgeClient(Web):
+    def __init__(self, port):
+        self.replies, self.calls = {}, 0
+        Web.__init__(self, port, "")
+
+    def hear(self, operation):
+        op = operation["op"]
+        if op == "publish":
+            message = operation["msg"]
+            stamp = message.get("clock") or message.get("header", {}).get("stamp") or \
+                (message.get("transforms") or [{}])[0].get("header", {}).get("stamp", {"sec": 0, "nanosec": 0})
+            at = stamp["sec"] * 10**9 + stamp["nanosec"]
+            self.messages.setdefault(operation["topic"], []).append((at, message))
+        elif op == "status":
+            text = operation["msg"]
+            if operation["level"] == "error" and text.startswith("the run has failed: "):
+                self.failure = text[len("the run has failed: "):]
+            self.said.append("%s: %s" % (operation["level"], text))
+        elif op == "service_response":
+            self.replies[operation["id"]] = operation
+
+    def ask(self, service, request):
+        self.calls += 1
+        self.send({"op": "call_service", "id": str(self.calls), "service": service, "args": request})
+        return str(self.calls)
+
+    def answer(self, number):
+        reply = self.wait("the answer to call %s" % number, lambda: self.replies.get(number))
+        return reply["result"], reply["values"]
+
+    def call(self, service, request):
+        good, values = self.answer(self.ask(service, request))
+        return good and (not isinstance(values, dict) or values.get("data", True)), values
+
+    def topics(self):
+        return set(self.call("/rosapi/topics", {})[1]["topics"])
+
+    def barrier(self):
+        self.call("/rosapi/get_time", {})
+
+    def subscribe(self, topic, rate=0, name=None):
+        operation = {"op": "subscribe", "topic": topic, "throttle_rate": 1000 / rate if rate else 0}
+        self.send(dict(operation, id=name) if name else operation)
+
+    def unsubscribe(self, topic, name=None):
+        self.send({"op": "unsubscribe", "topic": topic, "id": name} if name else {"op": "unsubscribe", "topic": topic})
+
+    def publish(self, topic, message):
+        self.send({"op": "publish", "topic": topic, "msg": message})
+
+    def refusal(self, topic):
+        return self.await_said("error: publish: ", topic)
+
+
+class Rosbridge(Driver):
+    name = "rosbridge"
+    lacks = {"rates": "throttle_rate is in ms of real time, as rosbridge_suite has it",
+             "news": "rosbridge has no operation that tells of topics: clients ask rosapi again"}
+    fails = {"6_same": SAME, "7_alone": AGAIN}
+    options = ["--rosbridge", "0"]
+    sensor_lag_ns = 10**7
+
+    def topic(self, kind, model="cart"):
+        model = "/".join(("n" if part[0].isdigit() else "") + re.sub("[^A-Za-z0-9]", "_", part)
+                         for part in [self.clean(model)])
+        model = re.sub("[^A-Za-z0-9_/]", "_", model.encode().decode("latin-1"))
+        return {"clock": "/clock", "odom": "/%s/odom" % model, "cmd": "/%s/cmd_vel" % model,
+                "imu": "/%s/imu" % model, "image": "/%s/image" % model, "standing": "/tf_static"}[kind]
+
+    def odometries(self, topics):
+        return {topic for topic in topics if re.fullmatch("/.*/odom", topic)}
+
+    def command_of(self, odometry):
+        return odometry[:-len("odom")] + "cmd_vel"
+
+    def connect(self, run):
+        return RosbridgeClient(address_port(run, "rosbridge"))
+
+    rubbish = WEB_RUBBISH
+    garbage = [lambda c: c.send_frame(1, b"{\"op\":"), lambda c: c.send_frame(1, b"[1,2]"), lambda c: c.send({"op": 7}),
+               lambda c: c.send({"op": "subscribe", "topic": ["x"]}), lambda c: c.send({"op": "publish", "topic": "/clock", "msg": 3}),
+               lambda c: c.send_frame(2, os.urandom(200)), lambda c: c.send({"op": "call_service", "service": None})]
+
+
+class FoxgloveClient(Web):
+    def __init__(self, port):
+        self.channels, self.services, self.names, self.replies = {}, {}, {}, {}
+        self.given, self.calls, self.info, self.outlets = 0, 0, None, {}
+        Web.__init__(self, port, "foxglove.sdk.v1")
+        self.wait("the table", lambda: self.services)
+
+    def hear(self, operation):
+        op = operation["op"]
+        if op == "serverInfo":
+            self.info = operation
+        elif op == "advertise":
+            for channel in operation["channels"]:
+                self.channels[channel["topic"]] = channel
+            self.news += 1
+        elif op == "unadvertise":
+            gone = set(operation["channelIds"])
+            self.channels = {k: v for k, v in self.channels.items() if v["id"] not in gone}
+            self.news += 1
+        elif op == "advertiseServices":
+            for service in operation["services"]:
+                self.services[service["name"]] = service["id"]
+        elif op == "status":
+            text = operation["message"]
+            if operation["level"] == 2 and text.startswith("the run has failed: "):
+                self.failure = text[len("the run has failed: "):]
+            self.said.append("%s: %s" % (["info", "warning", "error"][operation["level"]], text))
+        elif op == "serviceCallFailure":
+            self.replies[operation["callId"]] = (False, operation["message"])
+
+    def hear_bytes(self, body):
+        if body[0] == 1:
+            number, at = struct.unpack("<IQ", body[1:13])
+            if number in self.names:
+                self.messages.setdefault(self.names[number], []).append((at, self.fields(self.names[number], body[13:])))
+            else:
+                self.said.append("error: a message of subscription %d, which there is not" % number)
+        elif body[0] == 3:
+            _, call, encoding = struct.unpack("<III", body[1:13])
+            reply = json.loads(body[13 + encoding:] or b"{}")
+            self.replies[call] = (reply.get("data", True) is not False, reply)
+
+    def fields(self, topic, body):
+        """JSON; of CDR only the position of an odometry."""
+        if self.channels.get(topic, {}).get("encoding") == "json":
+            return json.loads(body)
+        if not topic.endswith("/odometry"):
+            return {"bytes": len(body)}
+        at = 4 + 8
+        for align in (0, 0):
+            at += 4 + struct.unpack("<I", body[at:at + 4])[0]
+            at = (at + 3) & ~3
+        at = 4 + ((at - 4 + 7) & ~7)
+        x, y, z = struct.unpack("<3d", body[at:at + 24])
+        return {"pose": {"pose": {"position": {"x": x, "y": y, "z": z}}}}
+
+    def topics(self):
+        self.barrier()
+        return set(self.channels)
+
+    def call_number(self, number, request):
+        self.calls += 1
+        self.send_frame(2, struct.pack("<BIII", 2, number, self.calls, 4) + b"json" + json.dumps(request).encode())
+        return self.calls
+
+    def ask(self, service, request):
+        return self.call_number(self.services.get(service, 999999), request)
+
+    def answer(self, number):
+        return self.wait("the answer to call %s" % number, lambda: self.replies.get(number))
+
+    def call(self, service, request):
+        return self.answer(self.ask(service, request))
+
+    def barrier(self):
+        self.answer(self.call_number(999999, {}))
+
+    def subscribe(self, topic, rate=0, name=None):
+        channel = self.wait("channel %s" % topic, lambda: self.channels.get(topic))
+        self.given += 1
+        self.names[self.given] = topic
+        self.send({"op": "subscribe", "subscriptions": [{"id": self.given, "channelId": channel["id"]}]})
+
+    def unsubscribe(self, topic, name=None):
+        number = [number for number, of in self.names.items() if of == topic][0]
+        self.send({"op": "unsubscribe", "subscriptionIds": [number]})
+        self.barrier()  # what was under way has come
+        del self.names[number]
+
+    def publish(self, topic, message):
+        if topic not in self.outlets:
+            self.outlets[topic] = len(self.outlets) + 1
+            self.send({"op": "advertise", "channels": [{"id": self.outlets[topic], "topic": topic, "encoding": "json",
+                                                        "schemaName": "gz.msgs.Twist"}]})
+        self.send_frame(2, struct.pack("<BI", 1, self.outlets[topic]) + json.dumps(message).encode())
+
+    def refusal(self, topic):
+        return self.await_said(topic)
+
+
+class Foxglove(Driver):
+    name = "foxglove"
+    lacks = {"rates": "a subscription of Foxglove's protocol has no rate"}
+    fails = {"7_alone": AGAIN}
+    options = ["--foxglove", "0"]
+    rubbish = WEB_RUBBISH
+
+    def connect(self, run):
+        return FoxgloveClient(address_port(run, "Foxglove"))
+
+    garbage = [lambda c: c.send_frame(1, b"{\"op\":"), lambda c: c.send_frame(1, b"[1,2]"), lambda c: c.send({"op": "x" * 5000}),
+               lambda c: c.send({"op": "subscribe", "subscriptions": [{"id": 1, "channelId": 10**9}, {"id": -1}]}),
+               lambda c: c.send_frame(2, b""), lambda c: c.send_frame(2, os.urandom(200)), lambda c: c.send_frame(2, b"\2\1"),
+               lambda c: c.send_frame(2, b"\1\xff\xff\xff\xff{}")]
+
+
+class ViewClient(Web):
+    def __init__(self, port):
+        self.replies, self.calls, self.table, self.hello = {}, 0, None, None
+        Web.__init__(self, port, "troupe.view.v1")
+        self.wait("hello", lambda: self.hello)
+
+    def hear(self, operation):
+        op = operation["op"]
+        if op == "hello":
+            self.hello = operation
+        elif op == "topics":
+            self.table = operation
+        elif op == "epoch":
+            self.news += 1
+        elif op == "message":
+            self.messages.setdefault(operation["topic"], []).append((round(operation["time"] * 1e9), operation["message"]))
+        elif op == "reply":
+            self.replies[operation["id"]] = operation
+        elif op == "error":
+            self.said.append(operation["text"])
+        elif op == "bye":
+            text = operation["text"]
+            self.said.append(text)
+            self.failure = None if text == "the run has ended" else text
+
+    def hear_bytes(self, body):
+        if body[0] == 2:
+            count = struct.unpack("<I", body[4:8])[0]
+            self.hear(json.loads(body[8:8 + count]))
+
+    def topics(self):
+        self.table = None
+        self.send({"op": "topics"})
+        self.wait("topics", lambda: self.table)
+        return {row["name"] for row in self.table["published"]}
+
+    barrier = topics
+
+    def ask(self, service, request):
+        self.calls += 1
+        self.send({"op": "call", "id": self.calls, "service": service, "request": request})
+        return self.calls
+
+    def answer(self, number):
+        reply = self.wait("the answer to call %d" % number, lambda: self.replies.get(number))
+        return reply["ok"], reply.get("reply", reply.get("text"))
+
+    def call(self, service, request):
+        return self.answer(self.ask(service, request))
+
+    def subscribe(self, topic, rate=0, name=None):
+        self.send({"op": "subscribe", "topic": topic, "rate": rate})
+
+    def unsubscribe(self, topic, name=None):
+        self.send({"op": "unsubscribe", "topic": topic})
+
+    def publish(self, topic, message):
+        self.send({"op": "publish", "topic": topic, "message": message})
+
+    def refusal(self, topic):
+        return self.await_said("")
+
+
+class View(Driver):
+    name = "view"
+    lacks = {"rates": "a rate is one of real time, too, so a fast run has fewer messages",
+             "two of one client": "a page has one subscription of a topic"}
+    fails = {"3_slow": "a page that is slow loses the newest messages", "7_alone": AGAIN,
+             "11_garbage": "a binary message of a page is ignored"}
+    options = ["--view-address", "0"]
+    rubbish = WEB_RUBBISH
+
+    def connect(self, run):
+        return ViewClient(address_port(run, "view"))
+
+    garbage = [lambda c: c.send_frame(1, b"{\"op\":"), lambda c: c.send_frame(1, b"[1,2]"), lambda c: c.send({"op": 7}),
+               lambda c: c.send({"op": "subscribe", "topic": 1}), lambda c: c.send({"op": "subscribe", "topic": "/clock", "rate": -1}),
+               lambda c: c.send({"op": "call", "id": -1, "service": "x"}), lambda c: c.send({"op": "motion", "world": "x"}),
+               lambda c: c.send({"op": "seek", "step": 1}), lambda c: c.send_frame(2, os.urandom(200))]
+
+
+DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View)}
