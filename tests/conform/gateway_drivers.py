@@ -526,8 +526,7 @@ class View(Driver):
     name = "view"
     lacks = {"rates": "a rate is one of real time, too, so a fast run has fewer messages",
              "two of one client": "a page has one subscription of a topic"}
-    fails = {"3_slow": "a page that is slow loses the newest messages", "7_alone": AGAIN,
-             "11_garbage": "a binary message of a page is ignored"}
+    fails = {"7_alone": AGAIN}
     options = ["--view-address", "0"]
     rubbish = WEB_RUBBISH
 

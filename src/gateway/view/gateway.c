@@ -42,8 +42,14 @@ static void *view_open(void *ctx, struct port_client *client)
 
 static void view_hear(struct port_client *client, bool binary, const void *bytes, size_t count)
 {
-	if (!binary)
+	struct text text = {0};
+	if (!binary) {
 		page_hear(client->data, bytes, count);
+		return;
+	}
+	said_error("a binary message: expected a text", &text);
+	port_say_text(client, &text);
+	text_fini(&text);
 }
 
 static void view_room(struct port_client *client)
