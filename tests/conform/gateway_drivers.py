@@ -15,7 +15,8 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gateway"))
+TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path.insert(0, os.path.join(TESTS, "gateway"))
 import rosbridge_client  # noqa: E402
 
 PATIENCE_S = 60  # for one event: what takes longer hangs, on a busy machine, too
@@ -134,7 +135,11 @@ class Web(Client):
         elif kind == 8:
             code, reason = struct.unpack(">H", body[:2])[0], body[2:].decode()
             self.end = self.failure and (True, self.failure) or (False, "%d %s" % (code, reason))
-            self.closed_with = "%d %s" % (code, reason)
+            try:
+                self.send_frame(8, body[:2])
+            except ConnectionError:
+                pass
+            self.link.socket.close()
         elif kind == 9:
             self.send_frame(10, body)
 
@@ -170,15 +175,11 @@ class Web(Client):
         if self.end is None:
             self.send_frame(8, struct.pack(">H", 1000))
             until("the server closes", lambda: self.end is not None, lambda: self.pump(0.2))
-        try:
-            while self.link.socket.recv(1 << 16):
-                pass
-        except OSError:
-            pass
-        self.link.socket.close()
 
     def vanish(self):
         """The program was killed."""
+        if self.end is not None:
+            return
         self.link.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.link.socket.close()
         self.end = (None, "left")
@@ -539,4 +540,194 @@ class View(Driver):
                lambda c: c.send({"op": "seek", "step": 1}), lambda c: c.send_frame(2, os.urandom(200))]
 
 
-DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View)}
+# --- protobuf, as much as is needed of it ----------------------------------------------------------------------------
+
+def varint(number):
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def proto(*fields):
+    """A message of pairs: number, and a whole number, a float (a double) or text."""
+    out = b""
+    for number, value in fields:
+        if isinstance(value, float):
+            out += varint(number << 3 | 1) + struct.pack("<d", value)
+        elif isinstance(value, int):
+            out += varint(number << 3) + varint(value)
+        else:
+            value = value.encode() if isinstance(value, str) else value
+            out += varint(number << 3 | 2) + varint(len(value)) + value
+    return out
+
+
+def read_varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if not data[at - 1] & 128:
+            return value, at
+
+
+def fields_of(data):
+    """The values of each field, by its number: whole numbers, doubles, bytes."""
+    out, at = {}, 0
+    while at < len(data):
+        key, at = read_varint(data, at)
+        kind = key & 7
+        if kind == 0:
+            value, at = read_varint(data, at)
+        elif kind == 2:
+            count, at = read_varint(data, at)
+            value, at = data[at:at + count], at + count
+        else:
+            size = 8 if kind == 1 else 4
+            value, at = struct.unpack("<d" if size == 8 else "<f", data[at:at + size])[0], at + size
+        out.setdefault(key >> 3, []).append(value)
+    return out
+
+
+def of_gazebo(kind, data):
+    """The fields of a message of Gazebo that the suite looks at."""
+    if not kind.endswith("Odometry"):
+        return {"bytes": len(data)}
+    pose = fields_of(fields_of(data).get(2, [b""])[0])
+    position = fields_of(pose.get(4, [b""])[0])
+    return {"pose": {"position": {"x": position.get(2, [0])[0]}}}
+
+
+# --- watch -----------------------------------------------------------------------------------------------------------
+
+def numbers(*values):
+    return struct.pack("<%dQ" % len(values), *values)
+
+
+class WatchClient(Client):
+    HELLO, WELCOME, REFUSE, HEARTBEAT, STOP, ASK, TELL = 1, 2, 3, 4, 5, 13, 14
+    NOTHING, SUBSCRIBE, UNSUBSCRIBE, CALL, TOPICS, PUBLISH = range(6)
+
+    def __init__(self, port, build):
+        Client.__init__(self)
+        self.bytes, self.table, self.replies, self.calls = b"", None, {}, 0
+        self.socket = socket.create_connection(("127.0.0.1", port), PATIENCE_S)
+        text = lambda value: numbers(len(value)) + value
+        self.send(self.HELLO, b"troupe T" + numbers(13) + text(b"suite") + numbers(3) + os.urandom(16) +
+                  numbers(0, 0, 0) + text(build.encode()) + text(b"") + text(b"") + bytes(16) + bytes(16) +
+                  numbers(0) + text(b""))
+        self.worlds = None
+        self.wait("the welcome", lambda: self.worlds is not None)
+
+    def send(self, kind, payload):
+        self.socket.sendall(struct.pack("<IB", len(payload), kind) + payload)
+
+    def send_raw(self, data):
+        try:
+            self.socket.sendall(data)
+        except ConnectionError:
+            pass
+
+    def ask_for(self, *fields):
+        self.send(self.ASK, proto(*fields))
+
+    def pump(self, timeout_s):
+        if self.end is not None or not select.select([self.socket], [], [], timeout_s)[0]:
+            return
+        try:
+            more = self.socket.recv(1 << 20)
+        except ConnectionError:
+            more = b""
+        if not more:
+            self.end = self.end or (None, "the connection was closed without a word")
+            return
+        self.bytes += more
+        while len(self.bytes) >= 5:
+            count, kind = struct.unpack("<IB", self.bytes[:5])
+            if len(self.bytes) < 5 + count:
+                break
+            payload, self.bytes = self.bytes[5:5 + count], self.bytes[5 + count:]
+            self.take(kind, payload)
+
+    def take(self, kind, payload):
+        if kind == self.STOP:
+            texts, at = [], 16
+            for _ in range(2):
+                count = struct.unpack("<Q", payload[at:at + 8])[0]
+                texts.append(payload[at + 8:at + 8 + count].decode())
+                at += 8 + count
+            self.end = (struct.unpack("<Q", payload[:8])[0] != 1, texts[1])
+            self.socket.close()
+        elif kind == self.REFUSE:
+            self.said.append(payload[8:].decode(errors="replace"))
+        elif kind == self.TELL:
+            self.hear(fields_of(payload))
+
+    def hear(self, tell):
+        what, topic = tell[1][0], tell.get(4, [b""])[0].decode()
+        if what == 1:
+            self.worlds = tell.get(12, [])
+        elif what == 2:
+            self.table = [fields_of(row) for row in tell.get(3, [])]
+        elif what == 3:
+            self.news += 1
+        elif what == 4:
+            data = of_gazebo(tell[5][0].decode(), tell.get(6, [b""])[0])
+            self.messages.setdefault(topic, []).append((tell.get(8, [0])[0], data))
+        elif what == 5:
+            self.replies[tell.get(9, [0])[0]] = (not tell.get(10, [0])[0], tell.get(11, [b""])[0].decode())
+
+    def topics(self):
+        self.table = None
+        self.ask_for((1, self.TOPICS))
+        self.wait("topics", lambda: self.table is not None)
+        return {row[1][0].decode() for row in self.table if not row.get(2)}
+
+    barrier = topics
+
+    def call(self, service, data=b""):
+        self.calls += 1
+        self.ask_for((1, self.CALL), (2, service), (4, self.calls), (6, data))
+        return self.wait("the answer", lambda: self.replies.get(self.calls))
+
+    def subscribe(self, topic, rate=0, name=None):
+        self.ask_for((1, self.SUBSCRIBE), (2, topic), (3, float(rate)))
+
+    def unsubscribe(self, topic, name=None):
+        self.ask_for((1, self.UNSUBSCRIBE), (2, topic))
+
+    def read_slowly(self):
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+
+    def close(self):
+        if self.end is None:
+            self.socket.shutdown(socket.SHUT_WR)
+            until("the run closes", lambda: self.end is not None, lambda: self.pump(0.2))
+
+    def vanish(self):
+        if self.end is None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.socket.close()
+            self.end = (None, "left")
+
+
+class Watch(Driver):
+    name = "watch"
+    lacks = {"commands": "a viewer changes nothing", "publish": "a viewer changes nothing", "calls": "a viewer changes nothing",
+             "two of one client": "a viewer has one subscription of a topic"}
+    options = ["--watch-listen", "127.0.0.1:0"]
+    slow_count = 160  # beside what the kernel keeps, messages of 64 step boundaries wait
+
+    def connect(self, run):
+        version = subprocess.run([run.program, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+        return WatchClient(int(run.await_said(r"viewers join at 127\.0\.0\.1:(\d+)")), version)
+
+    garbage = [lambda c: c.ask_for(), lambda c: c.ask_for((1, 99)), lambda c: c.ask_for((1, 5), (2, "/model/cart/cmd_vel")),
+               lambda c: c.ask_for((1, 3), (2, "/world/w/create"), (4, 1)), lambda c: c.ask_for((1, 3), (2, "/nothing"), (4, 1)),
+               lambda c: c.send(WatchClient.ASK, os.urandom(50)), lambda c: c.send(WatchClient.HELLO, b"again"),
+               lambda c: c.send(WatchClient.TELL, b""), lambda c: c.send(99, b""), lambda c: c.send_raw(b"\xff" * 40)]
+
+
+DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View, Watch)}
