@@ -198,6 +198,7 @@ class Driver:
     def __init__(self, place):
         self.place = place
 
+    is_file = False
     slow_count = 60
     sensor_lag_ns = 0  # so much earlier than its state is the time of a sensor's message, if it is taken from its stamp
     rubbish = []    # of what carries the protocol
@@ -314,13 +315,8 @@ class RosbridgeClient(Web):
         return self.await_said("error: publish: ", topic)
 
 
-class Rosbridge(Driver):
-    name = "rosbridge"
-    lacks = {"rates": "throttle_rate is in ms of real time, as rosbridge_suite has it",
-             "news": "rosbridge has no operation that tells of topics: clients ask rosapi again"}
-    fails = {"6_same": SAME, "7_alone": AGAIN}
-    options = ["--rosbridge", "0"]
-    sensor_lag_ns = 10**7
+class RosNames:
+    """Names of ROS 2: letters, digits and _, and no digit first."""
 
     def topic(self, kind, model="cart"):
         model = "/".join(("n" if part[0].isdigit() else "") + re.sub("[^A-Za-z0-9]", "_", part)
@@ -335,6 +331,15 @@ class Rosbridge(Driver):
     def command_of(self, odometry):
         return odometry[:-len("odom")] + "cmd_vel"
 
+
+class Rosbridge(RosNames, Driver):
+    name = "rosbridge"
+    lacks = {"rates": "throttle_rate is in ms of real time, as rosbridge_suite has it",
+             "news": "rosbridge has no operation that tells of topics: clients ask rosapi again"}
+    fails = {"6_same": SAME, "7_alone": AGAIN}
+    options = ["--rosbridge", "0"]
+    sensor_lag_ns = 10**7
+
     def connect(self, run):
         return RosbridgeClient(address_port(run, "rosbridge"))
 
@@ -342,6 +347,19 @@ class Rosbridge(Driver):
     garbage = [lambda c: c.send_frame(1, b"{\"op\":"), lambda c: c.send_frame(1, b"[1,2]"), lambda c: c.send({"op": 7}),
                lambda c: c.send({"op": "subscribe", "topic": ["x"]}), lambda c: c.send({"op": "publish", "topic": "/clock", "msg": 3}),
                lambda c: c.send_frame(2, os.urandom(200)), lambda c: c.send({"op": "call_service", "service": None})]
+
+
+def of_cdr(topic, body):
+    """Of a message of ROS 2 the fields that the suite looks at: the place of an odometry."""
+    if not topic.endswith(("/odometry", "/odom")):
+        return {"bytes": len(body)}
+    at = 4 + 8  # behind the kind of CDR and the stamp
+    for _ in range(2):
+        at += 4 + struct.unpack("<I", body[at:at + 4])[0]
+        at = (at + 3) & ~3
+    at = 4 + ((at - 4 + 7) & ~7)
+    x, y, z = struct.unpack("<3d", body[at:at + 24])
+    return {"pose": {"pose": {"position": {"x": x, "y": y, "z": z}}}}
 
 
 class FoxgloveClient(Web):
@@ -390,15 +408,7 @@ class FoxgloveClient(Web):
         """JSON; of CDR only the position of an odometry."""
         if self.channels.get(topic, {}).get("encoding") == "json":
             return json.loads(body)
-        if not topic.endswith("/odometry"):
-            return {"bytes": len(body)}
-        at = 4 + 8
-        for align in (0, 0):
-            at += 4 + struct.unpack("<I", body[at:at + 4])[0]
-            at = (at + 3) & ~3
-        at = 4 + ((at - 4 + 7) & ~7)
-        x, y, z = struct.unpack("<3d", body[at:at + 24])
-        return {"pose": {"pose": {"position": {"x": x, "y": y, "z": z}}}}
+        return of_cdr(topic, body)
 
     def topics(self):
         self.barrier()
@@ -730,4 +740,71 @@ class Watch(Driver):
                lambda c: c.send(WatchClient.TELL, b""), lambda c: c.send(99, b""), lambda c: c.send_raw(b"\xff" * 40)]
 
 
-DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View, Watch)}
+# --- mcap ------------------------------------------------------------------------------------------------------------
+
+def unpack(data, count):
+    """What zstd has packed, by the library that each Debian has."""
+    out = ctypes.create_string_buffer(count or 1)
+    library = ctypes.CDLL("libzstd.so.1")
+    library.ZSTD_decompress.restype = ctypes.c_size_t
+    library.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+    if library.ZSTD_decompress(out, count, data, len(data)) != count:
+        raise Failed("a chunk cannot be unpacked")
+    return out.raw[:count]
+
+
+class Mcap(Driver):
+    """A file: it is read when the run has ended."""
+    name = "mcap"
+    is_file = True
+    lacks = {"reason": "equal runs give equal files, whatever ends them: the exit status has the reason",
+             "clients": "a file has no clients: the run waits for it, and it asks for nothing"}
+    options = ["--mcap", "run.mcap", "--topic", "*odom*", "--topic", "*clock*", "--topic", "/tf_static"]
+    names = "gz"
+    magic = b"\x89MCAP0\r\n"
+
+    def records(self, data):
+        at = 0
+        while at < len(data):
+            kind, count = data[at], struct.unpack("<Q", data[at + 1:at + 9])[0]
+            yield kind, data[at + 9:at + 9 + count]
+            at += 9 + count
+
+    def text(self, data, at):
+        count = struct.unpack("<I", data[at:at + 4])[0]
+        return data[at + 4:at + 4 + count].decode(), at + 4 + count
+
+    def take(self, records, channels, out):
+        for kind, body in records:
+            if kind == 4:
+                channels[struct.unpack("<H", body[:2])[0]] = self.text(body, 4)[0]
+            elif kind == 5:
+                channel, _, at = struct.unpack("<HIQ", body[:14])
+                out.setdefault(channels[channel], []).append((at, of_cdr(channels[channel], body[22:])))
+            elif kind == 6:
+                count, packing_at = struct.unpack("<Q", body[16:24])[0], 28
+                packing, packing_at = self.text(body, packing_at)
+                data = body[packing_at + 8:]
+                self.take(self.records(unpack(data, count) if packing else data), channels, out)
+
+    def read(self):
+        """The messages of the file by topic. It must be whole."""
+        with open("run.mcap", "rb") as file:
+            data = file.read()
+        if not (data.startswith(self.magic) and data.endswith(self.magic)):
+            raise Failed("the file is not whole")
+        records = list(self.records(data[8:-8]))
+        if [kind for kind, _ in records][-1:] != [2] or 15 not in [kind for kind, _ in records]:
+            raise Failed("the file has no end: %s" % [kind for kind, _ in records])
+        out = {}
+        self.take(records, {}, out)
+        return out
+
+
+class Bag(RosNames, Mcap):
+    name = "bag"
+    fails = {"6_same": SAME}
+    options = Mcap.options + ["--mcap-names", "ros"]
+
+
+DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View, Watch, Mcap, Bag)}
