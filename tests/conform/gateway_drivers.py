@@ -199,6 +199,7 @@ class Driver:
         self.place = place
 
     is_file = False
+    tells_garbage = True  # or it is ignored
     slow_count = 60
     sensor_lag_ns = 0  # so much earlier than its state is the time of a sensor's message, if it is taken from its stamp
     rubbish = []    # of what carries the protocol
@@ -740,6 +741,132 @@ class Watch(Driver):
                lambda c: c.send(WatchClient.TELL, b""), lambda c: c.send(99, b""), lambda c: c.send_raw(b"\xff" * 40)]
 
 
+# --- gz-transport ----------------------------------------------------------------------------------------------------
+
+class GzClient(Client):
+    """The programs of one person: gz_peer for each subscription, and troupe's own commands for one publication or call."""
+
+    def __init__(self, driver, run):
+        Client.__init__(self)
+        self.driver, self.run, self.peers, self.count = driver, run, {}, 0
+
+    def start(self, topic):
+        self.count += 1
+        path = "peer.%d.%d" % (id(self), self.count)
+        with open(path, "w", encoding="ascii") as out:
+            process = subprocess.Popen([self.driver.peer, "sub", topic], stdout=out, stderr=subprocess.STDOUT,
+                                       env=dict(os.environ, **self.driver.environment), preexec_fn=end_with_parent)
+        return process, open(path, "rb"), path
+
+    def pump(self, timeout_s):
+        for process, file, path in list(self.peers.values()):
+            while True:
+                at = file.tell()
+                line = file.readline()
+                if not line.endswith(b"\n"):
+                    file.seek(at)
+                    break
+                self.hear(line.decode())
+        time.sleep(min(timeout_s, 0.01))
+
+    def hear(self, line):
+        words = line.split()
+        if words[:1] != ["message"]:
+            return
+        kind, data = words[2], bytes.fromhex(words[3] if len(words) > 3 else "")
+        # the stamp of the header; of a clock, the time itself
+        fields = fields_of(data)
+        stamp = fields.get(4, [b""])[0] if kind.endswith("Clock") else fields_of(fields.get(1, [b""])[0]).get(1, [b""])[0]
+        stamp = fields_of(stamp)
+        at = stamp.get(1, [0])[0] * 10**9 + stamp.get(2, [0])[0]
+        self.messages.setdefault(words[1], []).append((at, of_gazebo(kind, data)))
+
+    def command(self, *words):
+        return subprocess.run([self.run.program, *words], capture_output=True, text=True, timeout=2 * PATIENCE_S,
+                              env=dict(os.environ, **self.driver.environment))
+
+    def topics(self):
+        return set(self.command("topic", "list").stdout.split())
+
+    def barrier(self):
+        """Discovery has no order."""
+
+    def subscribe(self, topic, rate=0, name=None):
+        self.peers[name or topic] = self.start(topic)
+
+    def unsubscribe(self, topic, name=None):
+        process, file, path = self.peers.pop(name or topic)
+        process.terminate()
+        process.wait()
+        file.close()
+
+    def publish(self, topic, message):
+        done = self.command("topic", "pub", topic, "-m", "Twist", "--json", "-p", json.dumps(message), "--timeout", str(PATIENCE_S))
+        if done.returncode:
+            raise Failed("a publication on %s: %s" % (topic, done.stderr))
+
+    def call(self, service, request):
+        done = self.command("service", "call", service, "--json", "--req", json.dumps(request), "--timeout", str(PATIENCE_S * 1000))
+        return not done.returncode and json.loads(done.stdout or "{}").get("data", True), done.stdout + done.stderr
+
+    def read_slowly(self):
+        pass
+
+    def close(self):
+        for topic in list(self.peers):
+            self.unsubscribe(topic)
+
+    def vanish(self):
+        for process, file, path in self.peers.values():
+            process.kill()
+            process.wait()
+            file.close()
+        self.peers.clear()
+
+
+class Gz(Driver):
+    name = "gz"
+    lacks = {"end": "a node of gz-transport goes without a word", "failure": "a node of gz-transport goes without a word",
+             "slow": "ZeroMQ keeps the oldest of what waits, and drops what comes when its queue is full; test_crowd.sh shows "
+                     "that others are not delayed",
+             "refusal": "who publishes by gz-transport gets no answer", "news": "a program lists the topics again",
+             "rates": "a subscriber of gz-transport drops messages itself",
+             "demand": "no program sees when a run has noticed that a subscriber has gone",
+             "two of one client": "each subscription here is a process"}
+    fails = {"7_alone": AGAIN}
+    options = ["-v", "3"]
+
+    def __init__(self, place):
+        Driver.__init__(self, place)
+        port = 10000 + os.getpid() % 11000 * 2  # below the ports that the system gives to programs
+        self.port = port
+        self.environment = {"TROUPE_NO_GZ": "", "GZ_PARTITION": "suite%d" % os.getpid(), "IGN_PARTITION": "suite%d" % os.getpid(),
+                            "GZ_DISCOVERY_MSG_PORT": str(port), "IGN_DISCOVERY_MSG_PORT": str(port),
+                            "GZ_DISCOVERY_SRV_PORT": str(port + 1), "IGN_DISCOVERY_SRV_PORT": str(port + 1)}
+
+    def missing(self, troupe):
+        self.peer = os.path.join(os.path.dirname(troupe), "tests", "gateway", "gz_peer")
+        return None if os.path.exists(self.peer) else "this build has no gz-transport"
+
+    def connect(self, run):
+        run.await_said(r"gz-transport: (.*)")
+        return GzClient(self, run)
+
+    def forget(self, run):
+        pass
+
+    def beacon(self, data):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+            out.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+            for port in self.port, self.port + 1:
+                out.sendto(data, ("239.255.0.7", port))
+
+    @property
+    def garbage(self):
+        return [lambda c: self.beacon(b""), lambda c: self.beacon(os.urandom(1000)), lambda c: self.beacon(b"\x0a\0" + b"\xff" * 60)]
+    tells_garbage = False
+
+
 # --- mcap ------------------------------------------------------------------------------------------------------------
 
 def unpack(data, count):
@@ -807,4 +934,4 @@ class Bag(RosNames, Mcap):
     options = Mcap.options + ["--mcap-names", "ros"]
 
 
-DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View, Watch, Mcap, Bag)}
+DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View, Watch, Gz, Mcap, Bag)}
