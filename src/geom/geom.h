@@ -1,5 +1,5 @@
 /* Vectors, rotations, poses and boxes. Metres, radians. Inline and pure: the same bits from the same input anywhere
- * (no library call but sqrt, sin and cos; see ../DETERMINISM.md). */
+ * (no library call but sqrt, sin and cos; see src/doc/inside/determinism.md). */
 #ifndef GEOM_GEOM_H
 #define GEOM_GEOM_H
 

@@ -3,9 +3,9 @@
  *
  * Models that may touch share a group. Each group is in one ODE world: its own, or one that it shares with other
  * small groups. Groups are made from the pairs of models whose boxes overlap in state k and are kept for a while
- * after. Results depend neither on the groups nor on which groups share an ODE world (rules in ../DETERMINISM.md;
- * tests break one rule at a time). Every step starts from state k, so neither solver holds anything that matters
- * between steps, and a runner can take a model over from its state alone.
+ * after. Results depend neither on the groups nor on which groups share an ODE world (rules in
+ * src/doc/inside/determinism.md; tests break one rule at a time). Every step starts from state k, so neither solver
+ * holds anything that matters between steps, and a runner can take a model over from its state alone.
  *
  * Thread: physics_init_process() once per process, from any thread. A struct physics belongs to the thread that made it
  * and is destroyed there; any threads step its ODE worlds, each with its own worker (worker.h). Memory is allocated

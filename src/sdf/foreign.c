@@ -50,8 +50,9 @@ static const struct foreign_kind {
 	{"gazebo_ros_harness", NULL,
 		": write <plugin filename=\"gz-sim-detachable-joint-system\" "
 		"name=\"gz::sim::systems::DetachableJoint\"> with <parent_link>, <child_model> and <child_link>"},
-	{"gazebo_ros_state", NULL, ": ask the service get_entities_states of simulation_interfaces, see src/ROS2.md"},
-	{"gazebo_ros_properties", NULL, ": ask the services of simulation_interfaces, see src/ROS2.md"},
+	{"gazebo_ros_state", NULL,
+		": ask the service get_entities_states of simulation_interfaces, see src/doc/reference/ros2.md"},
+	{"gazebo_ros_properties", NULL, ": ask the services of simulation_interfaces, see src/doc/reference/ros2.md"},
 	{"gazebo_ros_force_system", NULL, ": publish gz.msgs.EntityWrench on /world/WORLD/wrench/persistent"},
 };
 

@@ -1,6 +1,6 @@
 /* Plug-ins that ROS has for Gazebo: drives, controllers and sensors (libgazebo_ros_*.so, ros2_control). They are
  * libraries of programs that are not here, so a model gets the systems and settings that do the same, with the
- * parameters of the plug-in. src/GAZEBO.md, "Plug-ins of ROS", has the list for users. */
+ * parameters of the plug-in. src/doc/reference/gazebo.md, "Plug-ins of ROS", has the list for users. */
 #ifndef SDF_FOREIGN_H
 #define SDF_FOREIGN_H
 

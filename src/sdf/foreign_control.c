@@ -1,8 +1,8 @@
 /* ros2_control and its forerunner ros_control. The robot names joints with the quantities by which they are commanded;
  * a file of parameters names controllers, which claim joints. A controller that has a system here becomes that system,
  * on the controller's topic. A joint that no controller claims gets a system of its own, which takes its commands on
- * the usual topic of a joint (src/ROS2.md, "ros2_control"). Several controllers may be written for one joint, of which
- * the user starts one: the first one counts.
+ * the usual topic of a joint (src/doc/reference/ros2.md, "ros2_control"). Several controllers may be written for one
+ * joint, of which the user starts one: the first one counts.
  *
  * The simulated hardware follows a position with the velocity GAIN x error, so the systems do, too. */
 #include "base/parse.h"

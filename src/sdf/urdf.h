@@ -1,5 +1,5 @@
 /* Robots in URDF (wiki.ros.org/urdf/XML), with Gazebo's extensions, -> the elements of the SDF model that libsdformat
- * makes of them (sdformat.org, "URDF to SDF"). src/URDF.md lists what is understood. */
+ * makes of them (sdformat.org, "URDF to SDF"). src/doc/reference/urdf.md lists what is understood. */
 #ifndef SDF_URDF_H
 #define SDF_URDF_H
 

@@ -320,10 +320,10 @@ done
 g++ -std=c++11 -pedantic -Wall -Wextra -Werror -shared -fPIC "$SOURCE_DIR/tests/examples/plugins/tether.cc" \
 	-o "$plugins/libtether.so" $cflags >"$root/log" 2>&1
 report $? "plug-in tether does not build: $(cat "$root/log")"
-# the plug-in of src/PLUGINS.md, and its world, as they stand there
+# the plug-in of src/doc/reference/plugins.md, and its world, as they stand there
 page()
 {
-	sed -n "/^$1\$/,/^$2/s/^    //p" "$SOURCE_DIR/src/PLUGINS.md"
+	sed -n "/^$1\$/,/^$2/s/^    //p" "$SOURCE_DIR/src/doc/reference/plugins.md"
 }
 page 'lift.c pushes a model upwards:' 'lift.sdf has' >"$plugins/lift.c"
 page 'lift.sdf has a box .*' 'Build it, run it' >"$plugins/lift.sdf"

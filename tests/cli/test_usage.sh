@@ -971,7 +971,7 @@ good '^service +/server_control/blocking +gz.msgs.ServerControl -> gz.msgs.Boole
 good '"kind": "service", "name": "/world/w/hash"' topics --json w.sdf
 bad 1 'nowhere.sdf' topics nowhere.sdf
 
-# The tables of src/GAZEBO.md are those of a world that has all of these plug-ins.
+# The tables of src/doc/reference/gazebo.md are those of a world that has all of these plug-ins.
 cat >tables.sdf <<'END'
 <sdf version='1.9'><world name='W'><model name='M'><link name='a'><enable_wind>true</enable_wind></link><link name='b'/><link name='c'/>
 <link name='L'/><plugin filename='x' name='gz::sim::systems::DetachableJoint'><parent_link>a</parent_link>
@@ -1013,11 +1013,11 @@ while read -r name type rest; do
 	service) [ "$type" != request ] || kind=$name ;;
 	/*) echo "$kind $name $type" ;;
 	esac
-done <"$source/src/GAZEBO.md" | grep '^[a-z]' | sort >page.table
+done <"$source/src/doc/reference/gazebo.md" | grep '^[a-z]' | sort >page.table
 "$troupe" topics tables.sdf 2>/dev/null | grep -v '/blocking ' | sed 's/^out /published /; s/^in /taken /' |
 	awk '{ print $1, $2, $3 }' | sort -u >run.table
 diff page.table run.table >table.diff
-report $? "tables of topics and services in src/GAZEBO.md: $(cat table.diff)"
+report $? "tables of topics and services in src/doc/reference/gazebo.md: $(cat table.diff)"
 
 # Its table of sensors has the topics that a sensor of each type has.
 sensors='imu altimeter magnetometer navsat air_pressure air_speed contact lidar gpu_lidar camera wide_angle_camera depth_camera rgbd_camera
@@ -1039,7 +1039,7 @@ sensors='imu altimeter magnetometer navsat air_pressure air_speed contact lidar 
 	echo "</link><joint name='J' type='revolute'><parent>L</parent><child>K</child><axis><xyz>0 0 1</xyz></axis>
 		<sensor name='force_torque' type='force_torque'/></joint></model></world></sdf>"
 } >sensors.sdf
-sed -n '/^    sensor  *topic  *message$/,/^$/p' "$source/src/GAZEBO.md" | awk 'NR > 1 && NF { print $1, $2, $3 }' | sort >page.table
+sed -n '/^    sensor  *topic  *message$/,/^$/p' "$source/src/doc/reference/gazebo.md" | awk 'NR > 1 && NF { print $1, $2, $3 }' | sort >page.table
 "$troupe" topics sensors.sdf 2>/dev/null |
 	sed -nE 's,^out +/world/W/model/M/(link/K|joint/J)/sensor/([a-z_]*)/([^ ]*) +([^ ]*).*,\2 \3 \4,p' |
 	sed 's/^solid /boundingbox_camera /' | sort -u >run.table
@@ -1048,7 +1048,7 @@ if ! grep -q 'define HAVE_EMBREE' "${BUILD_DIR:-.}/config.h"; then
 	grep -vE '^([a-z_]*lidar|camera|[a-km-z][a-z_]*_camera) ' page.table >sighted.table && mv sighted.table page.table
 fi
 [ -s page.table ] && diff page.table run.table >table.diff
-report $? "table of sensors in src/GAZEBO.md: $(cat table.diff)"
+report $? "table of sensors in src/doc/reference/gazebo.md: $(cat table.diff)"
 bad 2 'topics: ' topics
 
 # --- keygen --------------------------------------------------------------------------------------------------------
@@ -1225,7 +1225,7 @@ for page in "$pages"/*.[0-9]; do
 	[ ! -s out ]
 	report $? "sections that $name cites, and that are not there: $(cat out)"
 done
-# every service of a world is in its manual page and in src/GAZEBO.md
+# every service of a world is in its manual page and in src/doc/reference/gazebo.md
 echo '1 /world/w/fly x: 1' >c.txt
 timeout 20 "$troupe" run --iterations 5 --commands c.txt w.sdf >out 2>err
 services=$(sed -n "s/.*has no service 'fly': expected one of \(.*\)$/\1/p" err | tr -d ,)
@@ -1234,8 +1234,8 @@ report $? 'the services of a world are not listed'
 for service in $services; do
 	grep -q "/world/NAME/$service " "$pages/troupe-commands.5"
 	report $? "$service is not in the manual page"
-	grep -qw "$service" "$source/src/GAZEBO.md"
-	report $? "$service is not in src/GAZEBO.md"
+	grep -qw "$service" "$source/src/doc/reference/gazebo.md"
+	report $? "$service is not in src/doc/reference/gazebo.md"
 done
 
 totals

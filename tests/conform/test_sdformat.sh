@@ -44,7 +44,7 @@ cat >odd.urdf <<END
 <visual><geometry><box size="1 1 1"/></geometry></visual></link>
 <gazebo reference="a"><material value="Gazebo/Red"/></gazebo><gazebo reference="a"><material/></gazebo></robot>
 END
-# Names that SDF allowed before 1.7 and libsdformat changes: a joint or model with the name of a link (src/GAZEBO.md).
+# Names that SDF allowed before 1.7 and libsdformat changes: a joint or model with the name of a link (src/doc/reference/gazebo.md).
 every=$(amount 4 2 1)
 for file in "$tests"/data/sdf/*.sdf; do
 	number=$((number + 1))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What files of others cannot do (src/RIGHTS.md): a world has no file read but those below its folder, its package and
+# What files of others cannot do (src/doc/reference/rights.md): a world has no file read but those below its folder, its package and
 # the resource paths, and no special file; what was refused or was not there leaves nothing, and stays so in a replay
 # and a resumed run; values that would make a step last for ever are refused; two runs do not write one file.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"

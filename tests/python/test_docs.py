@@ -1,4 +1,4 @@
-"""Runs every indented block of src/PYTHON.md, and of the section "Python" of README: a block that is Python in one program
+"""Runs every indented block of src/doc/reference/python.md, and of the section "Python" of README: a block that is Python in one program
 for each of the two files, any other block as commands of a shell in the source folder."""
 import ast
 import contextlib
@@ -50,8 +50,8 @@ def run_blocks(text, least):
 
 
 def test_the_page():
-    """src/PYTHON.md"""
-    with open(os.path.join(SOURCE, "src/PYTHON.md")) as page:
+    """src/doc/reference/python.md"""
+    with open(os.path.join(SOURCE, "src/doc/reference/python.md")) as page:
         names = run_blocks(page.read(), 10)
     assert names["again"].hash == names["world"].hash and len(names["worlds"]) == 8
 

@@ -1,8 +1,8 @@
 /* The services of the ROS 2 package simulation_interfaces 2.1.0, its action SimulateSteps, and a few of troupe's own
  * that it lacks (troupe_interfaces): whichever protocol carries them, a request as JSON becomes questions and commands
  * to the server, as any client gives them (troupe/client.h), and their replies become the response as JSON. Everything
- * that changes the world is a command that is bound to a step, so a recording repeats it. src/ROS2.md has what each
- * service does, or why it is refused. JSON is that of gateway/ros/json.h, which also makes CDR of it.
+ * that changes the world is a command that is bound to a step, so a recording repeats it. src/doc/reference/ros2.md has
+ * what each service does, or why it is refused. JSON is that of gateway/ros/json.h, which also makes CDR of it.
  *
  * A run with one world has its services as "/get_entities"; of several worlds each has its own, as
  * "/WORLD/get_entities".

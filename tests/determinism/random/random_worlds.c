@@ -1,6 +1,6 @@
 /* Random worlds are run in many ways that must have the same outcome, and are checked against rules that are known
- * to be true. See src/DETERMINISM.md. A seed that fails is made smaller and kept, with the commands that show the
- * failure. */
+ * to be true. See src/doc/inside/determinism.md. A seed that fails is made smaller and kept, with the commands that
+ * show the failure. */
 #include "make.h"
 #include "shrink.h"
 #include "dice.h"
