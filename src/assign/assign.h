@@ -10,7 +10,7 @@
  * "Cargo" are the dynamic models that one level names: they count only where the policy says so. The size of a
  * component is its number of movers. A secondary is idle when it simulates no dynamic model at all, cargo included.
  *
- * Policy round-robin, from the specification (spec/000, "Distribution") and DESIGN 4. Rules, in the order applied:
+ * Policy round-robin, that of Gazebo's distributed simulation. Rules, in the order applied:
  *  pins     A component with a pinned node goes to the secondary of the pin, and no rule below moves it. Of several
  *           different pins, the pin of the lowest node holds (models count before levels). A number that is no
  *           secondary is no pin.

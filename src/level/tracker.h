@@ -1,4 +1,4 @@
-/* Which performers are in which levels, and which are near: DESIGN 4. Pure: positions in, sets out.
+/* Which performers are in which levels, and which are near. Pure: positions in, sets out.
  *
  * In a level: the performer's volume (its declared box about the model's origin, axis-aligned) overlaps the level's
  * box. Near a level: the volume overlaps the level's box grown by its buffer. Boxes are closed: touching counts. The

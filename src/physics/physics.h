@@ -128,10 +128,10 @@ void physics_world_changed(struct physics *physics);
  * arrays or is moved, never to one that it had before. The array is copied; at first no static model exists. */
 void physics_set_statics(struct physics *physics, const uint32_t *present);
 
-/* Sleep: DESIGN 5. A set of models that touch is not stepped when each model has been still for half a second, may
- * sleep (scene_model.may_sleep) and is not disturbed. Still means: in that time no body moves farther than 0.5 mm or
- * turns farther than 0.5 mrad (1 mm/s, 1 mrad/s), and in each step the model is held (by a contact, or by a joint to
- * the world or to a held model) or is completely at rest. */
+/* Sleep (src/doc/inside/determinism.md, "Sleeping"). A set of models that touch is not stepped when each model has been
+ * still for half a second, may sleep (scene_model.may_sleep) and is not disturbed. Still means: in that time no body
+ * moves farther than 0.5 mm or turns farther than 0.5 mrad (1 mm/s, 1 mrad/s), and in each step the model is held (by a
+ * contact, or by a joint to the world or to a held model) or is completely at rest. */
 
 /* Something acts on the model in the coming step: neither the model nor any model that it touches sleeps. */
 void physics_disturb(struct physics *physics, uint32_t model);

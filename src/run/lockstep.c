@@ -1,6 +1,6 @@
 /* Acks are accepted in the order of secondaries only, so the counter `next` says which acks are owed: those of the
- * secondaries from `next` on. Every ack that does not fit is an error that says what is wrong with it (DESIGN 2, law
- * 2). */
+ * secondaries from `next` on. Every ack that does not fit is an error that says what is wrong with it (law 2;
+ * src/doc/inside/determinism.md has the laws). */
 #include "run/lockstep.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* Acks have the notes of the models that were stepped, in order for each secondary. The kept notes of resting models
  * are in order, too, so one merge makes the new list. A pair of geoms is in one ack only, because models that may
- * touch are on one secondary (DESIGN, law 4). So the order does not depend on which ack it was. */
+ * touch are on one secondary (law 4). So the order does not depend on which ack it was. */
 #include "run/observed.h"
 
 #include "geom/pack.h"

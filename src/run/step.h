@@ -1,4 +1,5 @@
-/* What the primary sends to the secondaries in one step, and the ack that each sends back: DESIGN 3. */
+/* What the primary sends to the secondaries in one step, and the ack that each sends back
+ * (src/doc/inside/architecture.md, "The window on one page"). */
 #ifndef RUN_STEP_H
 #define RUN_STEP_H
 

@@ -1,4 +1,4 @@
-/* How many steps are taken between two exchanges: DESIGN 6a. Up to the *horizon*, the next step at which something from
+/* How many steps are taken between two exchanges. Up to the *horizon*, the next step at which something from
  * outside of the models is due, what does not depend on anything else may go on alone. How far it goes is found out: a
  * window grows while its guesses prove right (level/touch.h, touch_prove()), and is repeated with fewer steps where
  * one does not. No bit of a state depends on it.

@@ -4,7 +4,7 @@
  * Format: sdformat.org/spec, versions 1.4 to 1.12. Files of Gazebo's users are read as Gazebo reads them: ill-formed
  * comments and undeclared prefixes are tolerated, unknown elements are kept or ignored with one warning per kind, and
  * defaults are those of the specification. Every pose is resolved once, to the world frame and to the frame of its
- * owner. Values that are not physical or not finite are refused with file:line (DESIGN, law 6).
+ * owner. Values that are not physical or not finite are refused with file:line (law 6).
  *
  * Thread: any, one load per sdf at a time. Ownership: all data belong to struct sdf and live until sdf_free(). Units:
  * metres, kilograms, seconds, radians. Limits: SDF_*_MAX below; a file beyond them is refused. */
@@ -441,7 +441,7 @@ troupe_status sdf_edit(struct sdf *sdf, const struct sdf_options *options, struc
 /* Frees the memory that only sdf_edit() needs; it must not be called any more. */
 void sdf_settle(struct sdf *sdf);
 
-/* One line per entity, world frame, six decimals (the format of corpus/README.md's expected files), sorted. */
+/* One line per entity, world frame, six decimals sorted: the form that `troupe print --flat` shows. */
 void sdf_print_flat(const struct sdf *sdf, struct text *out);
 /* SDF that loads to the same worlds, in version 1.9 unless the file needs another one: poses resolved, includes
  * expanded, plug-ins and unknown elements kept. */

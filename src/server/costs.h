@@ -3,9 +3,9 @@
  *
  *   world,step,component,secondary,pin,kind,ns,name
  *
- * world: from 0. component: a component of the assignment (DESIGN 4); the numbers are assigned anew in each step.
- * secondary and pin: from 1; 0: none. kind: performer, cargo (a dynamic model that a level loaded) or level. ns: the
- * smoothed cost of a step; 0 asleep. Thread: the thread that does the primary's work. */
+ * world: from 0. component: a component of the assignment (assign/components.h); the numbers are assigned anew in each
+ * step. secondary and pin: from 1; 0: none. kind: performer, cargo (a dynamic model that a level loaded) or level. ns:
+ * the smoothed cost of a step; 0 asleep. Thread: the thread that does the primary's work. */
 #ifndef SERVER_COSTS_H
 #define SERVER_COSTS_H
 

@@ -1,5 +1,5 @@
-/* The transport over TCP (DESIGN 6): its table of slots, its way to gather peers, and its carrier, which is a channel
- * for each peer. */
+/* The transport over TCP (src/net/PROTOCOL.md): its table of slots, its way to gather peers, and its carrier, which is
+ * a channel for each peer. */
 #ifndef NET_TCP_TCP_H
 #define NET_TCP_TCP_H
 
