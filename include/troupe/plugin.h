@@ -1,6 +1,6 @@
 /* Plug-ins: code that drives models, measures, or acts on the world, in a shared library of your own. This header and
  * <troupe/geometry.h> are all that a plug-in needs; troupe's own systems (DiffDrive, ...) use nothing else.
- * src/doc/reference/plugins.md goes from nothing to a robot that follows a wall; tests/examples has whole plug-ins.
+ * src/doc/tutorial/plugin.md goes from nothing to a robot that follows a wall; tests/examples has whole plug-ins.
  *
  * A plug-in is a shared library that exports one constant, `troupe_plugin`, a list of kinds of systems. A <plugin
  * filename="LIBRARY" name="KIND"> in a world makes a system of that kind: of the model in which it stands, or of the

@@ -1,4 +1,4 @@
-/* One table: a fact of a kind stands here and nowhere else. src/GAZEBO.md, "Sensors", has names and topics for people;
+/* One table: a fact of a kind stands here and nowhere else. src/doc/reference/gazebo.md, "Sensors", has names and topics for people;
  * tests/unit/test_sensors.c compares the two. */
 #include "sdf/sensor_kind.h"
 

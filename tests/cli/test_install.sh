@@ -36,6 +36,22 @@ present()
 present lib/pkgconfig/troupe.pc
 present libtroupe.so
 present share/bash-completion/completions/troupe
+# the pages, in the same folders, so that their links lead to files
+(cd "$SOURCE_DIR/src/doc" && find . -name '*.md' | sed 's,^\./,,' | sort) >"$root/pages"
+while read -r page; do
+	present "share/doc/troupe/$page"
+done <"$root/pages"
+pages=$(dirname "$(installed share/doc/troupe/policy.md)")
+(cd "$pages" && find . -name '*.md' | sed 's,^\./,,' | sort) | cmp -s - "$root/pages"
+report $? 'other pages are installed than those of src/doc'
+while read -r page; do
+	sed -n 's/](\([^)#:]*\.md\))/\n>\1\n/gp' "$pages/$page" | sed -n 's/^>//p' | while read -r link; do
+		[ -f "$(dirname "$pages/$page")/$link" ] || echo "$page: $link"
+	done
+done <"$root/pages" >"$root/broken"
+[ ! -s "$root/broken" ]
+report $? "links of pages that lead to no page: $(cat "$root/broken")"
+rm -f "$root/pages" "$root/broken"
 for header in "$SOURCE_DIR"/include/troupe/*.h; do
 	present "include/troupe/${header##*/}"
 done
@@ -320,13 +336,11 @@ done
 g++ -std=c++11 -pedantic -Wall -Wextra -Werror -shared -fPIC "$SOURCE_DIR/tests/examples/plugins/tether.cc" \
 	-o "$plugins/libtether.so" $cflags >"$root/log" 2>&1
 report $? "plug-in tether does not build: $(cat "$root/log")"
-# the plug-in of src/doc/reference/plugins.md, and its world, as they stand there
-page()
-{
-	sed -n "/^$1\$/,/^$2/s/^    //p" "$SOURCE_DIR/src/doc/reference/plugins.md"
-}
-page 'lift.c pushes a model upwards:' 'lift.sdf has' >"$plugins/lift.c"
-page 'lift.sdf has a box .*' 'Build it, run it' >"$plugins/lift.sdf"
+# the plug-in of src/doc/tutorial/plugin.md, and its world, as they stand there
+for name in lift.c lift.sdf; do
+	awk -v begin="<!-- file: $name -->" '$0 == begin { inside = 1; next } inside && /^```/ { if (++fences == 2) exit; next } inside' \
+		"$SOURCE_DIR/src/doc/tutorial/plugin.md" >"$plugins/$name"
+done
 # shellcheck disable=SC2086
 gcc -std=c11 -pedantic -Wall -Wextra -Wconversion -Werror -shared -fPIC "$plugins/lift.c" -o "$plugins/liblift.so" $cflags \
 	>"$root/log" 2>&1

@@ -376,7 +376,7 @@ said 'check: parameters' '<force>: number from -100 to 100: N; default 1'
 said 'check: words' 'word steps: whole number'
 said 'check: a good one' '^good/libpush.so: keeps to the rules$'
 said 'check: three runners' '150 steps on 3 runners'
-# a file of this folder, as src/doc/reference/plugins.md names it
+# a file of this folder, as src/doc/tutorial/plugin.md names it
 cp good/libpush.so libhere.so
 run 0 check --plugin libhere.so w.sdf --steps 50
 said 'check: a library of this folder' '^libhere.so: keeps to the rules$'

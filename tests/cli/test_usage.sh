@@ -1039,7 +1039,7 @@ sensors='imu altimeter magnetometer navsat air_pressure air_speed contact lidar 
 	echo "</link><joint name='J' type='revolute'><parent>L</parent><child>K</child><axis><xyz>0 0 1</xyz></axis>
 		<sensor name='force_torque' type='force_torque'/></joint></model></world></sdf>"
 } >sensors.sdf
-sed -n '/^    sensor  *topic  *message$/,/^$/p' "$source/src/doc/reference/gazebo.md" | awk 'NR > 1 && NF { print $1, $2, $3 }' | sort >page.table
+sed -n '/^sensor  *topic  *message$/,/^```$/p' "$source/src/doc/reference/gazebo.md" | awk 'NR > 1 && NF > 1 { print $1, $2, $3 }' | sort >page.table
 "$troupe" topics sensors.sdf 2>/dev/null |
 	sed -nE 's,^out +/world/W/model/M/(link/K|joint/J)/sensor/([a-z_]*)/([^ ]*) +([^ ]*).*,\2 \3 \4,p' |
 	sed 's/^solid /boundingbox_camera /' | sort -u >run.table

@@ -219,20 +219,7 @@ refused 'on-loss' --network-role primary --network-secondaries 1 --network-spare
 refused 'spares wait until a secondary is lost' --network-role primary --network-secondaries 1 --on-loss stop --network-spares 1
 refused 'on-loss' --secondaries 2 --on-loss continue
 
-# README's commands, with a port of this test.
 end_processes
-next_port
-mkdir build && ln -s "$troupe" build/troupe
-awk '/^A run can also survive this/ { inside = 1 } inside && /^    / { print } inside && /^The primary may be lost, too/ { exit }' \
-	"$worlds/../README" | sed "s/--network-role primary/& --network-listen 127.0.0.1:$port --network-partition $partition/
-s/127.0.0.1 /127.0.0.1:$port --network-partition $partition /" >readme.sh
-[ "$(grep -c 'build/troupe' readme.sh)" = 4 ]
-check "README has the commands: $(cat readme.sh)" $?
-timeout 60 sh readme.sh >readme.out 2>readme.err
-[ "$(cat readme.out)" = '"change": "came"
-"change": "lost"
-"change": "left"' ]
-check "README's cluster that loses machines: $(cat readme.out readme.err)" $?
 
 # Random kills, stops, cuts of patience, joins and leaves.
 if command -v python3 >/dev/null; then

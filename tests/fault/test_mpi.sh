@@ -103,7 +103,7 @@ going 0.5
 kill -ABRT "$(pid_of 2)"
 lost 'rank 2 aborts' 134 'troupe run: secondary 2 (.* at rank 2) was lost: silent'
 
-# Also the primary may be lost, with --save-every: README's second line goes on from there.
+# Also the primary may be lost, with --save-every: the page of clusters goes on in this way.
 rm -f saved
 begin 3 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --save-every 100 saved
 until [ -s saved ]; do sleep 0.02; done
@@ -111,8 +111,8 @@ left=$(pid_of 0)
 kill -KILL "$left"
 all_ended && [ "$status" = 137 ] || [ "$status" = unknown ]
 check "rank 0 was killed: status $status" $?
-grep -q '^    mpirun -n 5 build/troupe run --resume saved --iterations 3000 --transport mpi$' "$worlds/../README"
-check "README says how to go on" $?
+grep -q '^mpirun -n 5 build/troupe run --resume saved --iterations 4000 --transport mpi$' "$worlds/../src/doc/tutorial/cluster.md"
+check "src/doc/tutorial/cluster.md says how to go on" $?
 begin 3 --resume saved --iterations 900 --rtf 0 --hash-every 900
 all_ended
 check "a job that goes on from the saved state: status $status: $(tail -n 1 p.err)" $?

@@ -311,19 +311,7 @@ refused 'without --network-address: expected HOST' --network-role secondary --ne
 refused 'network-listen: not with --network-role secondary' --network-role secondary --network-address 127.0.0.1 --network-listen :1
 refused 'network-standby: not with --network-role primary' --network-role primary --network-standby
 
-# README's commands, with ports of this test.
 end_processes
-next_port
-mkdir build && ln -s "$troupe" build/troupe
-awk '/^The primary may be lost, too/ { inside = 1 } inside && /^    / { print } inside && /^On a cluster/ { exit }' \
-	"$worlds/../README" | sed "s/--network-role primary/& --network-listen 127.0.0.1:$port/
-s/127.0.0.1 /127.0.0.1:$port /; s/:47083/:$((port + 1))/" >readme.sh
-[ "$(grep -c 'build/troupe' readme.sh)" = 4 ]
-check "README has the commands: $(cat readme.sh)" $?
-timeout 60 sh readme.sh >readme.out 2>readme.err
-[ "$(sort -u readme.out)" = '"sim_time": 8
-"term": 2' ]
-check "README's standby: $(cat readme.out readme.err)" $?
 
 # Primaries that are killed and hang, with secondaries and standbys, at random.
 if command -v python3 >/dev/null; then

@@ -85,7 +85,7 @@ static int count_word(const char *text, const char *word)
 	return count;
 }
 
-/* The rows of src/GAZEBO.md's table, each "KIND LAST TYPE", with one blank between. */
+/* The rows of src/doc/reference/gazebo.md's table, each "KIND LAST TYPE", with one blank between. */
 static char *make_rows(enum sdf_sensor_kind kind)
 {
 	struct text rows = {0};
@@ -112,7 +112,7 @@ static char *squeeze(char *table)
 /* What people read is what the table of kinds has: neither a kind nor a topic more, and none less. */
 Test(sensors, documents_have_the_kinds_and_the_topics_of_the_table)
 {
-	char *gazebo = page_of(SOURCE_DIR "/src/GAZEBO.md"), *manual = page_of(SOURCE_DIR "/src/doc/man/troupe-sdf.5");
+	char *gazebo = page_of(SOURCE_DIR "/src/doc/reference/gazebo.md"), *manual = page_of(SOURCE_DIR "/src/doc/man/troupe-sdf.5");
 	char *table = part_of(gazebo, "topic                       message\n", "\n\n");
 	char *silent = part_of(gazebo, "Not simulated are ", "sensors.\n");
 	char *measuring = part_of(manual, ".SH SENSORS\n", "measure.\n");
@@ -122,14 +122,14 @@ Test(sensors, documents_have_the_kinds_and_the_topics_of_the_table)
 		enum sdf_sensor_kind kind = (enum sdf_sensor_kind)i;
 		const char *name = sensor_kind_of(kind)->names[0];
 		char *own = make_rows(kind);
-		cr_assert_not_null(strstr(rows, own), "src/GAZEBO.md has not:%s", own);
-		cr_assert_eq(count_word(silent, name), !*own, "src/GAZEBO.md, not simulated: %s", name);
+		cr_assert_not_null(strstr(rows, own), "src/doc/reference/gazebo.md has not:%s", own);
+		cr_assert_eq(count_word(silent, name), !*own, "src/doc/reference/gazebo.md, not simulated: %s", name);
 		cr_assert_eq(count_word(measuring, name), !!*own, "troupe-sdf(5), sensors: %s", name);
 		cr_assert_eq(sensor_kind_of(kind)->senses == SENSOR_KIND_SILENT, !*own, "%s", name);
 		expected += strlen(own);
 		free(own);
 	}
-	cr_assert_eq(strlen(rows), expected, "src/GAZEBO.md has a row too many:%s", rows);
+	cr_assert_eq(strlen(rows), expected, "src/doc/reference/gazebo.md has a row too many:%s", rows);
 	free(rows), free(table), free(silent), free(measuring), free(gazebo), free(manual);
 }
 
