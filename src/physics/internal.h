@@ -19,7 +19,7 @@ struct exact;
 #include <stdatomic.h>
 
 enum {
-	PHYSICS_EXACT_ROWS = 96,        /* islands of up to this many rows are solved exactly; ../bench/NOTES.md */
+	PHYSICS_EXACT_ROWS = 96,        /* islands of up to this many rows are solved exactly; bench/NOTES.md */
 	PHYSICS_EXACT_ROWS_MOST = 1000, /* the same in a world that names the exact solver */
 	PHYSICS_KEEP_STEPS = 500,       /* steps for which a group is kept after its models came apart */
 	PHYSICS_CONTACTS_MAX = NOTES_PAIR_MAX, /* between two geoms */

@@ -12,7 +12,7 @@
 
 /* Stillness is measured by how far a body moves in this time: less than 1 mm/s and 1 mrad/s would take it. Its speed
  * at one moment says less, because bodies held by the iterative solver twitch. ODE's own auto-disable uses 0.01 m/s,
- * which stops slow mechanisms. See ../bench/NOTES.md. */
+ * which stops slow mechanisms. See bench/NOTES.md. */
 #define STILL_M (0.001 * PHYSICS_STILL_S)
 #define STILL_RAD (0.001 * PHYSICS_STILL_S)
 

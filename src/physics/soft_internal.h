@@ -6,7 +6,7 @@
 #include "physics/lanes/soft.h"
 #include "physics/link.h"
 
-/* ../bench/NOTES.md has what was tried. */
+/* bench/NOTES.md has what was tried. */
 #define SOFT_STIFFNESS 0.75 /* rad: a rigid contact is a spring that turns so far in a substep */
 #define SOFT_DAMPING 5.0    /* its damping ratio */
 #define SOFT_PUSH 0.1       /* m/s: see lanes_soft.push, and struct soft_class */

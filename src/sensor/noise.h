@@ -29,7 +29,7 @@ struct noise_sample {     /* of a signal */
 	double period_s;  /* dt: time between samples, above 0; only the walk of the bias needs it */
 };
 
-/* What noise_walk() keeps so that the sample after the last one costs about two normal numbers instead of 63. It holds
+/* What noise_bias() keeps so that the sample after the last one costs about two normal numbers instead of 63. It holds
  * for one key, noise and period, which the functions compare, so a cache may be used for any signal; all zeros: empty.
  * Results are the same bits with and without a cache. A cache is used by one thread at a time. */
 struct noise_cache {

@@ -495,7 +495,7 @@ Test(sensing, channels_of_a_map_of_labels)
 	}
 }
 
-/* The numbers are those of gz-sensors' test of the same box (test/integration/boundingbox_camera.cc). */
+/* The numbers are those of gz-sensors' test of the same box, boundingbox_camera. */
 Test(sensing, a_box_in_space_is_in_the_frame_of_the_renderer)
 {
 	static const char text[] = WORLD_OF_EYES(EYE("box", "boundingbox_camera", "<box_type>3d</box_type>"),

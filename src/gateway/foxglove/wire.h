@@ -1,7 +1,7 @@
 /* The messages of Foxglove's WebSocket protocol, version 1: operations are JSON, data are binary, little-endian. Pure.
- * Source: github.com/foxglove/ws-protocol, docs/spec.md. The playback control exists in the subprotocol foxglove.sdk.v1
- * only (its source: github.com/foxglove/foxglove-sdk); otherwise versions of the protocol differ in nothing that is
- * used here. */
+ * The specification is in github.com/foxglove/ws-protocol. The playback control exists in the subprotocol
+ * foxglove.sdk.v1 only (its source: github.com/foxglove/foxglove-sdk); otherwise versions of the protocol differ in
+ * nothing that is used here. */
 #ifndef GATEWAY_FOXGLOVE_WIRE_H
 #define GATEWAY_FOXGLOVE_WIRE_H
 

@@ -225,7 +225,7 @@ static void wait_for_any(const struct session *session, int timeout_ms, struct p
 		more[i].revents = some ? fds[count + i].revents : 0;
 }
 
-/* Call it after received frames were handled; the keeper in net/tcp.c does the same during the run. */
+/* Call it after received frames were handled; the keeper in net/end.c does the same during the run. */
 static void keep_time(struct session *session)
 {
 	uint64_t now = clock_now_ns();
