@@ -12,16 +12,16 @@
  *   view       a page for browsers that shows the worlds and commands them. The page is a part of the library; no other
  *              host is asked for anything. src/gateway/view/PROTOCOL.md has the protocol between page and library.
  *              Shows recordings. Port 8686. Settings: any-port, and those of all ports (below).
- *   foxglove   Foxglove, Lichtblick and other clients of their WebSocket protocol; src/doc/reference/ros2.md has the types. Shows
- *              recordings: clients choose with the protocol's playback control whether it plays, how fast, and which
- *              step is shown. Port 8765. Settings: insecure, origin, and those of all ports.
+ *   foxglove   Foxglove, Lichtblick and other clients of their WebSocket protocol; src/doc/reference/ros2.md has the
+ *              types. Shows recordings: clients choose with the protocol's playback control whether it plays, how
+ *              fast, and which step is shown. Port 8765. Settings: insecure, origin, and those of all ports.
  *   rosbridge  the protocol of rosbridge, version 2, for roslibjs, roslibpy and other such libraries: topics and
- *              services under the names and with the types of ROS 2 (src/gateway/rosbridge/PROTOCOL.md, src/doc/reference/ros2.md).
- *              Barrier clients can join. Port 9090. Settings: robot (the model whose topics have names without its
- *              namespace, too; not given: the only model with topics, if there is one), insecure, origin, and those of
- *              all ports.
- *   ros2       a node of ROS 2, /troupe, through DDS (src/doc/reference/ros2.md). Address: as of gz. Settings: domain (0 to 232),
- *              robot, distro (humble or jazzy). In one process there is one such gateway in each domain.
+ *              services under the names and with the types of ROS 2 (src/gateway/rosbridge/PROTOCOL.md,
+ *              src/doc/reference/ros2.md). Barrier clients can join. Port 9090. Settings: robot (the model whose
+ *              topics have names without its namespace, too; not given: the only model with topics, if there is one),
+ *              insecure, origin, and those of all ports.
+ *   ros2       a node of ROS 2, /troupe, through DDS (src/doc/reference/ros2.md). Address: as of gz. Settings: domain
+ *              (0 to 232), robot, distro (humble or jazzy). In one process there is one such gateway in each domain.
  *   ws         topics and services as Gazebo names them, as JSON or as protobuf, through a plain WebSocket
  *              (src/gateway/ws/PROTOCOL.md). Barrier clients can join. Port 9002. Settings: insecure, origin, and those
  *              of all ports.
@@ -137,7 +137,7 @@ enum { TROUPE_MCAP_BEHIND_MAX = 64 };
 
 typedef enum troupe_mcap_names {
 	TROUPE_MCAP_GAZEBO, /* topics have the names of the run */
-	/* Topics have the names, and messages the types, that nodes of ROS 2 see (ros2.h), /tf and /tf_static included;
+	/* Topics have the names, and messages the types, that nodes of ROS 2 see, /tf and /tf_static included;
 	 * other topics are left out, and the two for 3D panels. So the file is a bag that `ros2 bag play` plays. */
 	TROUPE_MCAP_ROS,
 } troupe_mcap_names;

@@ -43,7 +43,7 @@ from collections import namedtuple
 SOURCE = os.path.abspath(os.environ.get("SOURCE_DIR") or os.path.join(os.path.dirname(__file__), "..", ".."))
 BUILD = os.path.abspath(os.environ.get("BUILD_DIR") or os.path.join(SOURCE, "build"))
 TROUPE = os.path.abspath(os.environ.get("TROUPE") or os.path.join(BUILD, "troupe"))
-LIMIT_S = 120  # of one block
+LIMIT_S = 250  # of one block
 SERVED_S = 3  # a run without an end is ended after that long
 
 Block = namedtuple("Block", "page line kind text notes")

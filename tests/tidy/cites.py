@@ -132,6 +132,7 @@ def check_paths(tree):
 
 
 def is_there(cited, here, is_page, files, ways):
+    cited = re.sub(r"^PREFIX/share/doc/troupe/", "src/doc/", cited)  # where make install puts the pages
     if "/" in cited and cited.partition("/")[0] not in TOP + ("..",) and not re.search(r"\.%s$" % ENDS, cited):
         return True  # words such as and/or, and topics
     if os.path.basename(cited) in MADE:
@@ -167,7 +168,29 @@ def sections_of(text):
     return frozenset(re.findall(r"^#+ +(.*)$", text, flags=re.M) + re.findall(r"^(\S.*)\n[=-]{3,}$", text, flags=re.M))
 
 
+# a manual page, and perhaps its section in capitals
+MANUALS = re.compile(r"\bman (troupe[a-z-]*)`?(?:,\s+([A-Z][A-Z ]*[A-Z])\b)?|(?<![\w-])(troupe-[a-z]+)\([1-9]\)(?:,\s+([A-Z][A-Z ]+[A-Z])\b)?")
+
+
+@functools.lru_cache(maxsize=None)
+def manuals_cited(path, text):
+    words = prose(path, text)
+    return tuple((line_of(words, match.start()), match.group(1) or match.group(3), " ".join((match.group(2) or match.group(4) or "").split()))
+                 for match in MANUALS.finditer(words))
+
+
+def check_manuals(tree):
+    pages = {re.sub(r"\.[1-9]$", "", os.path.basename(name)): text.replace("\\-", "-") for name, text in tree.items() if name.startswith("src/doc/man/troupe")}
+    for path, text in tree.items():
+        for line, page, section in manuals_cited(path, text):
+            if page not in pages:
+                yield path, line, "there is no manual page %s" % page
+            elif section and not re.search(r"^\.S[HS] \"?%s\"?$" % re.escape(section), pages[page], flags=re.M):
+                yield path, line, "the manual page %s has no section %s" % (page, section)
+
+
 def check_sections(tree):
+    yield from check_manuals(tree)
     for path, text in tree.items():
         for line, page, section in sections_cited(path, text):
             place = path
