@@ -1,5 +1,5 @@
-/* One table: a fact of a kind stands here and nowhere else. src/doc/reference/gazebo.md, "Sensors", has names and topics for people;
- * tests/unit/test_sensors.c compares the two. */
+/* One table: a fact of a kind stands here and nowhere else. src/doc/reference/gazebo.md, "Sensors", has names and
+ * topics for people; tests/unit/test_sensors.c compares the two. */
 #include "sdf/sensor_kind.h"
 
 #include "sdf/sensor.h"

@@ -175,14 +175,24 @@ def processes_below(pid):
     return found
 
 
+ENDLESS = re.compile(r"\btroupe (?:run|view)\b|\btroupe replay\b.*--foxglove")
+ENDING = re.compile(r"--(until|iterations|help|until-step|network-address)\b|--network-role (secondary|standby|client)")
+
+
 def ends_by_itself(text):
     """Whether no command of it waits for Ctrl-C."""
-    joined = re.sub(r"\\\n", " ", text)
-    for line in joined.split("\n"):
-        endless = re.search(r"\btroupe (run|view)\b|\btroupe replay\b.*--foxglove", line)
-        if endless and not re.search(r"--(until|iterations|help|until-step|network-address)\b|--network-role (secondary|standby|client)", line):
-            return False
-    return True
+    lines = re.sub(r"\\\n", " ", text).split("\n")
+    return not any(ENDLESS.search(line) and not ENDING.search(line) for line in lines)
+
+
+def endless_below(pid):
+    """The processes below it that wait for Ctrl-C."""
+    for child in processes_below(pid):
+        with contextlib.suppress(OSError), open("/proc/%d/cmdline" % child, "rb") as file:
+            words = file.read().decode(errors="replace").split("\0")
+            if os.path.realpath("/proc/%d/exe" % child) == os.path.realpath(TROUPE) and \
+                    not ends_by_itself("troupe " + " ".join(words[1:])):
+                yield child
 
 
 # Waits for all that a block has left in the background; a process that the block itself kills may end so.
@@ -211,20 +221,17 @@ def run_shell(folder, text, out):
     with open(out, "wb") as output:
         shell = subprocess.Popen(["sh", "-ec", script], cwd=folder.path, env=folder.environment, stdin=subprocess.DEVNULL,
                                  stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
-    begin, interrupted = time.monotonic(), 0
+    begin, seen, interrupted = time.monotonic(), {}, False
     try:
         while shell.poll() is None:
-            passed_s = time.monotonic() - begin
-            if passed_s > LIMIT_S:
+            now = time.monotonic()
+            if now - begin > LIMIT_S:
                 return "it was still running after %d s" % LIMIT_S
-            # it says where it can be reached; on a busy machine that takes a while
-            if not ends and passed_s > SERVED_S * (interrupted + 1) and (os.path.getsize(out) or passed_s > LIMIT_S / 4):
-                interrupted += 1
-                for pid in processes_below(shell.pid):
+            for pid in () if ends else endless_below(shell.pid):
+                if now - seen.setdefault(pid, now) > SERVED_S:
+                    interrupted, seen[pid] = True, now
                     with contextlib.suppress(OSError):
-                        if os.path.realpath("/proc/%d/exe" % pid) == os.path.realpath(TROUPE) or \
-                                os.path.basename(os.path.realpath("/proc/%d/exe" % pid)) in ("troupe", "lt-troupe"):
-                            os.kill(pid, signal.SIGINT)
+                        os.kill(pid, signal.SIGINT)
             time.sleep(0.05)
         if shell.returncode:
             return "it ended with status %d" % shell.returncode

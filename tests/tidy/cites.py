@@ -135,7 +135,7 @@ def is_there(cited, here, is_page, files, ways):
     cited = re.sub(r"^PREFIX/share/doc/troupe/", "src/doc/", cited)  # where make install puts the pages
     if "/" in cited and cited.partition("/")[0] not in TOP + ("..",) and not re.search(r"\.%s$" % ENDS, cited):
         return True  # words such as and/or, and topics
-    if os.path.basename(cited) in MADE:
+    if os.path.basename(cited) in MADE or re.search(r"(^|/)(NAME|FILE|WORLD|TEST|PAGE|DIR|FOLDER)(\.|/|$)", cited):
         return True
     if cited.startswith("../"):
         below = cited.lstrip("./")
