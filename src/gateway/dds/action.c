@@ -211,7 +211,7 @@ static void hear_goal(void *ctx, const struct rpc_caller *caller, const void *cd
 	tell_status(action);
 	text_add_bytes(&inner, cdr, CDR_HEADER_BYTES);
 	text_add_bytes(&inner, (const char *)cdr + CDR_HEADER_BYTES + ID_BYTES, count - CDR_HEADER_BYTES - ID_BYTES);
-	const struct simulation_asker asker = {end_goal, tell_feedback, goal};
+	const struct simulation_asker asker = {.answer = end_goal, .feedback = tell_feedback, .ctx = goal};
 	simulation_call_cdr(action->def.simulation, action->name, inner.at, inner.count, &asker);
 	text_fini(&inner);
 }

@@ -76,7 +76,7 @@ static void hear(void *ctx, const struct rpc_caller *caller, const void *cdr, si
 	if (services->asked)
 		services->asked->before = asked;
 	services->asked = asked;
-	const struct simulation_asker asker = {answer, NULL, asked};
+	const struct simulation_asker asker = {.answer = answer, .ctx = asked};
 	simulation_call_cdr(services->def.simulation, served->name, cdr, count, &asker);
 }
 
