@@ -10,9 +10,20 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Vectors and rotations are the types of the public headers, under short names: C has no other alias for a tag. */
+/* Vectors and rotations are those of the public headers, with their arithmetic, under short names: C has no other alias
+ * for a tag. */
 #define vec3 troupe_vec3
+#define vec3_add troupe_vec3_add
+#define vec3_sub troupe_vec3_sub
+#define vec3_scale troupe_vec3_scale
+#define vec3_dot troupe_vec3_dot
+#define vec3_cross troupe_vec3_cross
+#define vec3_length troupe_vec3_length
+#define vec3_unit troupe_vec3_unit
 #define quat troupe_quat
+#define quat_mul troupe_quat_mul
+#define quat_conj troupe_quat_inverse
+#define quat_rotate troupe_quat_rotate
 
 struct pose { /* point in parent = p + rotate(q, point) */
 	struct vec3 p;
@@ -41,47 +52,10 @@ static inline void vec3_store(struct vec3 a, double xyz[3])
 	xyz[0] = a.x, xyz[1] = a.y, xyz[2] = a.z;
 }
 
-static inline struct vec3 vec3_add(struct vec3 a, struct vec3 b)
-{
-	return (struct vec3){a.x + b.x, a.y + b.y, a.z + b.z};
-}
-
-static inline struct vec3 vec3_sub(struct vec3 a, struct vec3 b)
-{
-	return (struct vec3){a.x - b.x, a.y - b.y, a.z - b.z};
-}
-
-static inline struct vec3 vec3_scale(struct vec3 a, double s)
-{
-	return (struct vec3){a.x * s, a.y * s, a.z * s};
-}
-
-static inline double vec3_dot(struct vec3 a, struct vec3 b)
-{
-	return a.x * b.x + a.y * b.y + a.z * b.z;
-}
-
-static inline struct vec3 vec3_cross(struct vec3 a, struct vec3 b)
-{
-	return (struct vec3){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
-}
-
 /* Every coordinate is finite and within this. */
 static inline bool vec3_within(struct vec3 a, double max)
 {
 	return fabs(a.x) <= max && fabs(a.y) <= max && fabs(a.z) <= max; /* false for NaN too */
-}
-
-static inline double vec3_length(struct vec3 a)
-{
-	return sqrt(vec3_dot(a, a));
-}
-
-/* A zero vector stays as it is. */
-static inline struct vec3 vec3_unit(struct vec3 a)
-{
-	double length = vec3_length(a);
-	return length > 0 ? vec3_scale(a, 1 / length) : a;
 }
 
 static inline bool vec3_finite(struct vec3 a)
@@ -99,29 +73,11 @@ static inline void quat_store(struct quat q, double wxyz[4])
 	wxyz[0] = q.w, wxyz[1] = q.x, wxyz[2] = q.y, wxyz[3] = q.z;
 }
 
-static inline struct quat quat_mul(struct quat a, struct quat b)
-{
-	return (struct quat){a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
-		a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y, a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
-		a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
-}
-
-static inline struct quat quat_conj(struct quat q)
-{
-	return (struct quat){q.w, -q.x, -q.y, -q.z};
-}
-
 /* A zero quaternion becomes the identity. */
 static inline struct quat quat_unit(struct quat q)
 {
 	double length = sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
 	return length > 0 ? (struct quat){q.w / length, q.x / length, q.y / length, q.z / length} : QUAT_IDENTITY;
-}
-
-static inline struct vec3 quat_rotate(struct quat q, struct vec3 v)
-{
-	struct vec3 u = {q.x, q.y, q.z}, t = vec3_scale(vec3_cross(u, v), 2);
-	return vec3_add(vec3_add(v, vec3_scale(t, q.w)), vec3_cross(u, t));
 }
 
 /* SDF's fixed-axis angles: roll about x, then pitch about y, then yaw about z. */
