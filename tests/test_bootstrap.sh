@@ -9,14 +9,14 @@ failed=0
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
-# check WHAT STATUS
-check()
+# report STATUS WHAT
+report()
 {
-	if [ "$2" = 0 ]; then
+	if [ "$1" = 0 ]; then
 		passed=$((passed + 1))
 	else
 		failed=$((failed + 1))
-		echo "FAILED: $1"
+		echo "FAILED: $2"
 		tail -n 8 "$scratch/out" | sed "s/^/    /"
 	fi
 }
@@ -113,19 +113,19 @@ runs()
 	(umask 077 && env -i PATH="$scratch/bin" timeout 60 "$scratch/tree/bootstrap" "$@" >"$scratch/out" 2>&1 </dev/null)
 	status=$?
 	[ $status = "$want" ]
-	check "bootstrap $*: status $status, not $want" $?
+	report $? "bootstrap $*: status $status, not $want"
 }
 # says PATTERN
 says()
 {
 	grep -qE -e "$1" "$scratch/out"
-	check "it says '$1'" $?
+	report $? "it says '$1'"
 }
 # called EXPECTED: bootstrap has made these calls, and no others, one a line
 called()
 {
 	[ "$(cat "$scratch/state/calls")" = "$1" ]
-	check "called: $(tr '\n' ';' <"$scratch/state/calls"), expected: $1" $?
+	report $? "called: $(tr '\n' ';' <"$scratch/state/calls"), expected: $1"
 }
 
 # --- packages --------------------------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ done >"$scratch/out"
 says '^PASS: seen at once$'
 says "^failed: bad: 2 failed; see $(cd "$scratch/tree" && pwd -P)/build/bad.log$"
 [ "$(tail -n 2 "$scratch/out" | tr '\n' ';')" = '4 passed, 2 failed;status 1;' ]
-check 'the totals are the last line, and the status is 1' $?
+report $? 'the totals are the last line, and the status is 1'
 
 # A test that waits for programs of others may be late once; others, and one that fails twice, have failed.
 steady='tests/unit/steady.log'
@@ -294,7 +294,7 @@ says "^bootstrap: once more, alone: ${unsteady%.log} ${rubbish%.log}$"
 says '^4 passed, 1 failed$'
 again 1 $steady
 ! grep -q 'once more' "$scratch/out"
-check 'a test without programs of others has one try' $?
+report $? 'a test without programs of others has one try'
 says '^3 passed, 1 failed$'
 
 # Only the tests that are named.
@@ -319,7 +319,7 @@ runs 0 check tests/unit/chosen
 says '^PASS: tests/unit/chosen$'
 says '^1 passed, 0 failed$'
 ! grep -q '^PASS: tests/unit/other' "$scratch/out"
-check 'another test is not run' $?
+report $? 'another test is not run'
 says '^PASS: with programs: tests/unit/chosen$'
 touch "$scratch/tree/tests/unit/chosen.sh"
 runs 0 check tests/unit/chosen tests/unit/chosen.sh

@@ -10,11 +10,8 @@ folder=$scratch
 trap 'chmod -R u+w "$folder"; rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 
-# report STATUS WHAT
-report()
+on_failure()
 {
-	check "$2" "$1"
-	[ "$1" != 0 ] || return 0
 	for stream in out err; do
 		[ ! -s $stream ] || sed "s/^/    $stream: /" $stream | head -n 30
 	done

@@ -26,22 +26,22 @@ pictures()
 	folder=$1
 	shift
 	run "$scratch/said" "$scratch/w.sdf" - 400 --camera-out "$scratch/$folder" "$@"
-	check "writes pictures with $*" $?
+	report $? "writes pictures with $*"
 }
 pictures one --secondaries 0
 names=$(cd "$scratch/one" && echo *)
 camera=world_w_model_eye_link_l_sensor_c_image
 [ "$names" = "depth-000000000000.png depth-000000200000.png $camera-000000000000.png $camera-000000100000.png $camera-000000200000.png $camera-000000300000.png" ]
-check "names: $names" $?
+report $? "names: $names"
 cmp -s "$scratch/one/$camera-000000000000.png" "$scratch/one/$camera-000000300000.png"
 [ $? = 1 ]
-check 'the ball falls in the picture' $?
+report $? 'the ball falls in the picture'
 for options in '2' '2 --transport tcp --network-stale-ms 60000'; do
 	rm -rf "$scratch/again"
 	# shellcheck disable=SC2086 # options are words
 	pictures again --secondaries $options
 	diff -r "$scratch/one" "$scratch/again" >"$scratch/diff"
-	check "the same pictures with $options: $(cat "$scratch/diff")" $?
+	report $? "the same pictures with $options: $(cat "$scratch/diff")"
 done
 # --- formats -------------------------------------------------------------------------------------------------------
 # FORMAT BITS TYPE: depth and type of colour in the head of the PNG file (0: grey, 2: colour)
@@ -50,13 +50,13 @@ while read -r format bits type; do
 	sed "s|</height>|</height><format>$format</format>|" "$scratch/plain.sdf" >"$scratch/f.sdf"
 	rm -rf "$scratch/again"
 	run "$scratch/said" "$scratch/f.sdf" - 10 --camera-out "$scratch/again"
-	check "writes pictures of $format" $?
+	report $? "writes pictures of $format"
 	head=$(od -An -tu1 -j24 -N2 "$scratch/again/$camera-000000000000.png" | tr -s ' ')
 	[ "$head" = " $bits $type" ]
-	check "$format: bits and type of the picture:$head" $?
+	report $? "$format: bits and type of the picture:$head"
 	[ "$format" = B8G8R8 ] && {
 		cmp "$scratch/one/$camera-000000000000.png" "$scratch/again/$camera-000000000000.png"
-		check 'blue, green and red are written as red, green and blue' $?
+		report $? 'blue, green and red are written as red, green and blue'
 	}
 done <<-EOF2
 	B8G8R8 8 2
@@ -94,19 +94,19 @@ shots()
 	rm -rf "${scratch:?}/$folder"
 	timeout "$run_limit_s" "$troupe" run "$@" --rtf 0 -v 0 --iterations 100 --sense-all --report "$scratch/report" \
 		--camera-out "$scratch/$folder" >"$scratch/said" 2>&1
-	check "writes pictures of triggers with $*: $(head -n 3 "$scratch/said")" $?
+	report $? "writes pictures of triggers with $*: $(head -n 3 "$scratch/said")"
 	{ ls "$scratch/$folder" && member "$scratch/report" readings && member "$scratch/report" readings_digest; } >"$scratch/$folder.list"
 }
 set -- "$scratch/t.sdf" --commands "$scratch/commands"
 shots two "$@" --secondaries 0
 waiting=world_w_model_post_link_l_sensor_c_image
 [ "$(head -n 5 "$scratch/two.list" | tr '\n' ' ')" = "depth-000000030000.png depth-000000041000.png $waiting-000000040000.png $waiting-000000050000.png 4 " ]
-check "one picture for each trigger: $(tr '\n' ' ' <"$scratch/two.list")" $?
+report $? "one picture for each trigger: $(tr '\n' ' ' <"$scratch/two.list")"
 for options in '1' '2' '2 --transport tcp --network-stale-ms 60000' '3 --chaos 2'; do
 	# shellcheck disable=SC2086 # options are words
 	shots again "$@" --secondaries $options
 	diff -r "$scratch/two" "$scratch/again" >"$scratch/diff" && cmp "$scratch/two.list" "$scratch/again.list" >>"$scratch/diff" 2>&1
-	check "the same pictures of triggers with $options: $(cat "$scratch/diff")" $?
+	report $? "the same pictures of triggers with $options: $(cat "$scratch/diff")"
 done
 shots again "$@" --secondaries 2 --save-at 56 "$scratch/paused" --record "$scratch/record"
 for options in '0' '2 --transport tcp --network-stale-ms 60000'; do
@@ -114,24 +114,24 @@ for options in '0' '2 --transport tcp --network-stale-ms 60000'; do
 	shots rest --resume "$scratch/paused" --secondaries $options
 	[ "$(head -n 1 "$scratch/rest.list")" = "$waiting-000000050000.png" ] && cmp -s "$scratch/rest/$waiting-000000050000.png" \
 		"$scratch/two/$waiting-000000050000.png" && [ "$(tail -n 2 "$scratch/rest.list")" = "$(tail -n 2 "$scratch/two.list")" ]
-	check "a trigger in a pause is in a saved state, $options: $(tr '\n' ' ' <"$scratch/rest.list")" $?
+	report $? "a trigger in a pause is in a saved state, $options: $(tr '\n' ' ' <"$scratch/rest.list")"
 done
 timeout "$run_limit_s" "$troupe" replay "$scratch/record" --secondaries 2 >"$scratch/said" 2>&1 &&
 	grep -q "^4 readings of sensors, digest $(tail -n 1 "$scratch/two.list")\$" "$scratch/said"
-check "the replay has the same triggers: $(cat "$scratch/said")" $?
+report $? "the replay has the same triggers: $(cat "$scratch/said")"
 "$troupe" topics "$scratch/t.sdf" >"$scratch/said" 2>&1
 grep -q "$post *gz.msgs.Boolean" "$scratch/said" && grep -q '/shoot *gz.msgs.Boolean' "$scratch/said"
-check "triggers are topics: $(cat "$scratch/said")" $?
+report $? "triggers are topics: $(cat "$scratch/said")"
 sed 's|<pose>0 0 1 0 0 0</pose><link name="l"><gravity>|<plugin name="gz::sim::systems::VelocityControl" filename=""><topic>/shoot</topic></plugin>&|' \
 	"$scratch/t.sdf" >"$scratch/two_types.sdf"
 timeout "$run_limit_s" "$troupe" run "$scratch/two_types.sdf" --iterations 1 >"$scratch/said" 2>&1
 grep -q "topic '/shoot' carries gz.msgs.Twist for another plugin: expected gz.msgs.Boolean" "$scratch/said"
-check "a trigger on a topic of another type: $(cat "$scratch/said")" $?
+report $? "a trigger on a topic of another type: $(cat "$scratch/said")"
 
 : >"$scratch/file"
 timeout 20 "$troupe" run "$scratch/w.sdf" --iterations 5 --rtf 0 --camera-out "$scratch/file" >"$scratch/said" 2>&1
 [ $? = 1 ] && grep -q "^troupe run: $scratch/file: cannot make this folder for pictures: " "$scratch/said"
-check "a file for a folder: $(cat "$scratch/said")" $?
+report $? "a file for a folder: $(cat "$scratch/said")"
 if command -v python3 >/dev/null; then
 	python3 - "$scratch/one/$camera-000000000000.png" "$scratch/one/depth-000000000000.png" <<-'EOF2'
 		import struct, sys, zlib
@@ -165,6 +165,6 @@ if command -v python3 >/dev/null; then
 		if not (red > 40 and green == blue == 0 and 2990 < mm < 3020):
 		    sys.exit("in the middle: colour %d %d %d, depth %d mm: expected a red ball at 3 m" % (red, green, blue, mm))
 	EOF2
-	check 'the ball in the middle is red and 3 m away' $?
+	report $? 'the ball in the middle is red and 3 m away'
 fi
 totals

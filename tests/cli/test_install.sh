@@ -2,23 +2,12 @@
 # Installs into a temporary folder, and looks for every file. Compiles, links and runs programs against the installed
 # files, the examples among them, with the flags of the installed pkg-config file. Then uninstalls: nothing may be
 # left. It fails when a file is missing from the lists of `make install`.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 set -u
 # The make that runs the tests is another one: this make must not use its job slots.
 unset MAKEFLAGS MFLAGS MAKELEVEL
-passed=0
-failed=0
-report()
-{
-	if [ "$1" = 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAILED: $2"
-	fi
-}
-
-root=$(mktemp -d) || exit 1
-trap 'rm -rf "$root"' EXIT
+root=$scratch/root
+mkdir "$root"
 make -s -C "$BUILD_DIR" install DESTDIR="$root" >"$root/log" 2>&1
 status=$?
 report $status 'make install'
@@ -91,7 +80,7 @@ report $? "the program says version '$said', troupe.pc '$version'"
 if [ -e "$TROUPE" ]; then
 	said=$("$(installed bin/troupe)" --version)
 	case $said in
-	*"$version"*) report 0 ;;
+	*"$version"*) report 0 '' ;;
 	*) report 1 "the installed troupe --version says '$said', troupe.pc '$version'" ;;
 	esac
 fi
@@ -393,5 +382,4 @@ find "$root" ! -type d | grep .
 [ $? = 1 ]
 report $? 'make uninstall leaves files behind'
 
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+totals

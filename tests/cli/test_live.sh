@@ -32,19 +32,19 @@ repeats()
 			--iterations "$steps" --secondaries $secondaries -v 0 >again 2>again.err
 		status=$?
 		[ $status = 0 ] && [ -s again ] && cmp -s again "$name.hash"
-		check "$name: again with $secondaries secondaries (status $status): $(cat again again.err "$name.commands")" $?
+		report $? "$name: again with $secondaries secondaries (status $status): $(cat again again.err "$name.commands")"
 	done
 }
-said() { grep -qE -e "$2" "$1.err"; check "$1: expected $2: $(cat "$1.err")" $?; }
+said() { grep -qE -e "$2" "$1.err"; report $? "$1: expected $2: $(cat "$1.err")"; }
 
 # The same commands as lines and as a file, if all lines come before the first step.
 steps=500
 printf '%s\n' '# a comment' '' '  5 /model/cart/cmd_vel linear: {x: 0.5}' "300 /model/cart/cmd_vel 'linear: {x: 1}'" >lines
 live before w.sdf --rtf 0 <lines
-check "lines before the run: $(cat before.err)" $?
+report $? "lines before the run: $(cat before.err)"
 timeout 60 "$troupe" run w.sdf --resource-path "$worlds" --commands lines --rtf 0 --hash-every 500 --iterations 500 -v 0 >file
 cmp -s file before.hash
-check 'lines before the run have the effect of a file' $?
+report $? 'lines before the run have the effect of a file'
 repeats before w.sdf
 
 # Lines that come later, some of them bad or refused; the last one has no line end. The run takes many times as long as the
@@ -61,7 +61,7 @@ steps=1000
 	sleep 0.1
 ) | live later w.sdf --rtf 0.25
 [ $? = 1 ]
-check "a bad line makes the exit status 1: $(cat later.err)" $?
+report $? "a bad line makes the exit status 1: $(cat later.err)"
 said later "^troupe run: standard input:2: topic '/nope' has no listener"
 said later "^troupe run: standard input:3: step 'x': expected a whole number"
 said later '^troupe run: standard input:4: .*expected'
@@ -69,21 +69,21 @@ said later '^troupe run: standard input:5: a quote in the text is not closed'
 said later "remove: the world has no model 'none'"
 said later '^1000 steps'
 [ "$(grep -c '^troupe run: standard input:' later.err)" = 4 ]
-check "one message for each bad line: $(cat later.err)" $?
+report $? "one message for each bad line: $(cat later.err)"
 [ "$(grep -cE '^[0-9]+ ' later.commands)" = 5 ] && grep -q '^# refused: [0-9]* /world/w/remove name: "none" type: MODEL$' later.commands
-check "the taken commands: $(cat later.commands)" $?
+report $? "the taken commands: $(cat later.commands)"
 grep -q '^[1-9][0-9]* /world/w/set_pose' later.commands
-check "a line for a step that is past is taken later: $(cat later.commands)" $?
+report $? "a line for a step that is past is taken later: $(cat later.commands)"
 # create_multiple is refused in part, which is repeated, too
 sed 's/^\([0-9]* .world.w.create_multiple .*\) data {sdf: "no"}$/\1/' later.commands >part.commands
 ! cmp -s part.commands later.commands
-check "a message of two parts: $(cat later.commands)" $?
+report $? "a message of two parts: $(cat later.commands)"
 cp later.hash part.hash
 repeats part w.sdf
 timeout 60 "$troupe" run w.sdf --resource-path "$worlds" --commands later.commands --rtf 0 --hash-every 1000 --iterations 1000 \
 	-v 0 >again 2>again.err
 [ $? = 1 ] && cmp -s again later.hash
-check "the same refusal again: $(cat again.err)" $?
+report $? "the same refusal again: $(cat again.err)"
 
 # Two worlds: commands to both, to one, and by topics that models of both have.
 steps=600
@@ -95,11 +95,11 @@ steps=600
 		'/model/other/cmd_vel linear: {x: 0.9}' '/world/w/remove name: "other" type: MODEL'
 	sleep 0.1
 ) | live both two.sdf --rtf 0.2
-check "two worlds: $(cat both.err)" $?
+report $? "two worlds: $(cat both.err)"
 [ "$(grep -c '/model/cart/cmd_vel' both.commands)" = 2 ] && [ "$(grep -cE '^[0-9]' both.commands)" = 8 ]
-check "a command to two worlds is written once: $(cat both.commands)" $?
+report $? "a command to two worlds is written once: $(cat both.commands)"
 grep -m 1 '^[0-9]' both.commands | grep -q '/model/cart/cmd_vel' && [ "$(grep -nE 'set_pose' both.commands | wc -l)" = 2 ]
-check "each world has its commands in its own order: $(cat both.commands)" $?
+report $? "each world has its commands in its own order: $(cat both.commands)"
 repeats both two.sdf
 
 # A resumed run: what the state holds is not written.
@@ -107,9 +107,9 @@ printf '%s\n' '10 /model/cart/cmd_vel linear: {x: 0.4}' '400 /model/cart/cmd_vel
 timeout 60 "$troupe" run w.sdf --resource-path "$worlds" --commands lines --iterations 200 --rtf 0 --save-at 200 state -v 0
 steps=600
 echo '400 /model/cart/cmd_vel linear: {x: 0.6}' | live resumed --resume state --rtf 0
-check "resumed: $(cat resumed.err)" $?
+report $? "resumed: $(cat resumed.err)"
 [ "$(grep -cE '^[0-9]' resumed.commands)" = 1 ]
-check "only what came after the resume: $(cat resumed.commands)" $?
+report $? "only what came after the resume: $(cat resumed.commands)"
 repeats resumed --resume state
 
 # A file that cannot be written ends nothing.
@@ -118,24 +118,24 @@ echo '5 /model/cart/cmd_vel linear: {x: 0.5}' >lines
 timeout 60 "$troupe" run w.sdf --resource-path "$worlds" --commands - --commands-out /dev/full --rtf 0 --iterations 100 \
 	--report report --record record <lines 2>full.err
 [ $? = 1 ] && [ -s report ] && "$troupe" replay record >/dev/null 2>&1
-check "a full disk: $(cat full.err)" $?
+report $? "a full disk: $(cat full.err)"
 said full '^troupe run: /dev/full: cannot write: No space left on device: the commands end before step 0$'
 cp full.err twice.err
 [ "$(grep -c '^warning: /dev/full' full.err)" = 1 ]
-check "one warning: $(cat full.err)" $?
+report $? "one warning: $(cat full.err)"
 timeout 60 "$troupe" run w.sdf --resource-path "$worlds" --commands lines --commands-out ./lines 2>same.err
 [ $? = 1 ]
-check "the file that is read: $(cat same.err)" $?
+report $? "the file that is read: $(cat same.err)"
 said same 'it is the file of --commands and of --commands-out'
 
 # The input: none, a folder, a line that is too long, an end at once, a stop while it is open.
 timeout 60 "$troupe" run w.sdf --resource-path "$worlds" --commands - --rtf 0 --iterations 10 <&- 2>none.err
 [ $? = 1 ]
-check "no input: $(cat none.err)" $?
+report $? "no input: $(cat none.err)"
 said none 'standard input: cannot read: Bad file descriptor'
 timeout 60 "$troupe" run w.sdf --resource-path "$worlds" --commands - --rtf 0 --iterations 10 <. 2>folder.err
 [ $? = 1 ]
-check "a folder: $(cat folder.err)" $?
+report $? "a folder: $(cat folder.err)"
 steps=$(amount 6000 1500 1500) # builds with a sanitizer read slowly
 (
 	head -c 17000000 /dev/zero | tr '\0' x
@@ -143,17 +143,17 @@ steps=$(amount 6000 1500 1500) # builds with a sanitizer read slowly
 ) | live long w.sdf --rtf 0.3
 said long '^troupe run: standard input:1: a line of more than 16777216 bytes'
 grep -q '^[0-9]* /model/cart/cmd_vel' long.commands
-check "the line after a long one: $(cat long.commands)" $?
+report $? "the line after a long one: $(cat long.commands)"
 steps=100
 live nothing w.sdf --rtf 0 </dev/null
-check "an empty input: $(cat nothing.err)" $?
+report $? "an empty input: $(cat nothing.err)"
 said nothing '^100 steps'
 mkfifo pipe
 sleep 20 >pipe &
 holder=$!
 timeout -s TERM 1 "$troupe" run w.sdf --resource-path "$worlds" --commands - <pipe 2>stopped.err
 [ $? = 124 ]
-check "a stop while the input is open: $(cat stopped.err)" $?
+report $? "a stop while the input is open: $(cat stopped.err)"
 said stopped ' steps, '
 kill $holder
 wait $holder 2>/dev/null

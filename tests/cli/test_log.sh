@@ -13,7 +13,7 @@ logged()
 	timeout $run_limit_s "$troupe" run --rtf 0 -v 0 "$@" >out 2>err
 	status=$?
 	[ $status = "$want" ]
-	check "$what: exit status $status: $(head -n 1 err)" $?
+	report $? "$what: exit status $status: $(head -n 1 err)"
 }
 
 # ask WHAT FILE.csv EXPRESSION: a Python expression over `rows`, a list of dictionaries with numbers where there are some, and
@@ -39,7 +39,7 @@ END_OF_ASK
 ask()
 {
 	python3 ask.py "$2" "$3" >answer 2>&1
-	check "$1: $(tail -n 1 answer)" $?
+	report $? "$1: $(tail -n 1 answer)"
 }
 
 cat >w.sdf <<'END_OF_WORLD'
@@ -91,7 +91,7 @@ logged 'and resumed' 0 --resume state --iterations 60 --log r.csv
 ask 'the same interval when it is resumed' r.csv 'steps == [40, 45, 50, 55, 60]'
 awk -F, 'NR > 1 && $1 >= 40' d.csv >rest
 tail -n +2 r.csv | cmp -s - rest
-check 'the same rows when it is resumed' $?
+report $? 'the same rows when it is resumed'
 # a joint of the world of which a model was removed does not move
 cat >loose.sdf <<'END_OF_WORLD'
 <sdf version="1.9"><world name="w"><model name="a"><link name="l"/></model><model name="b"><pose>2 0 0 0 0 0</pose><link name="l"/></model>
@@ -103,7 +103,7 @@ ask 'it turns, and then stands' j.csv 'all(abs(r["velocity"]) > 0.01 for r in ro
 logged 'and resumed' 0 --resume state --iterations 20 --log r.csv --log-every 1 --log-what joint
 awk -F, 'NR > 1 && $1 >= 12' j.csv >rest
 tail -n +2 r.csv | cmp -s - rest
-check "the joint in a resumed run: $(tail -n +2 r.csv | diff rest - | sed -n 2,3p)" $?
+report $? "the joint in a resumed run: $(tail -n +2 r.csv | diff rest - | sed -n 2,3p)"
 printf '%s\n' "10 /world/w/create sdf: '<sdf version=\"1.9\"><model name=\"new\"><link name=\"l\"/></model></sdf>'" \
 	'30 /world/w/remove name: "new"' '40 /world/w/remove name: "ball"' >commands
 logged 'models that come and go' 0 w.sdf --iterations 60 --log m.csv --log-every 5 --commands commands
@@ -128,10 +128,10 @@ logged 'one model' 0 w.sdf --iterations 20 --log o.csv --log-what 'arm'
 ask 'one model' o.csv 'kinds == {"model", "joint"} and {r["model"] for r in rows} == {"arm"}'
 "$troupe" run w.sdf --rtf 0 --iterations 20 --log none.csv --log-what 'arms,contact:bal' 2>err
 grep -q "^warning: none.csv: the log has no row: the run had nothing that --log-what 'arms,contact:bal' chooses" err
-check "a pattern that chooses nothing: $(head -n 1 err)" $?
+report $? "a pattern that chooses nothing: $(head -n 1 err)"
 for file in c f o e m two; do
 	head -n 1 $file.csv | cmp -s - columns
-	check "the columns of $file.csv are others" $?
+	report $? "the columns of $file.csv are others"
 done
 
 # --- the report says the same --------------------------------------------------------------------------------------
@@ -169,14 +169,14 @@ sys.exit(0 if compared >= int(sys.argv[3]) else 1)
 END_OF_COMPARE
 logged 'a cart' 0 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --iterations 300 --log cart.csv --log-what '*' --report cart.json
 python3 compare.py cart.json cart.csv 200 >answer 2>&1
-check "log and report of carts: $(tail -n 1 answer)" $?
+report $? "log and report of carts: $(tail -n 1 answer)"
 logged 'mechanisms' 0 "$worlds/mechanisms.sdf" --iterations 300 --log mech.csv --log-what 'model,effort' --report mech.json
 python3 compare.py mech.json mech.csv 200 >answer 2>&1
-check "log and report of mechanisms: $(tail -n 1 answer)" $?
+report $? "log and report of mechanisms: $(tail -n 1 answer)"
 ask 'axes of their own' mech.csv '{r["axis"] for r in n("joint", "gripper", "hang")} == {1, 2}'
 python3 -c 'import json, sys; m = {m["name"]: m for m in json.load(open("a.json"))["models"]}; b = m["ball"]
 sys.exit(not (abs(b["twist"][2] + 9.8 * 0.095) < 1e-9 and "joints" not in b and "effort" not in m["arm"]["joints"][0]))' 2>err
-check 'the report of a run without efforts' $?
+report $? 'the report of a run without efforts'
 
 # --- sensors -------------------------------------------------------------------------------------------------------
 seen='<visual name="v"><geometry><box><size>1 1 1</size></box></geometry></visual>'
@@ -217,9 +217,9 @@ fi
 logged 'one sensor' 0 sensed.sdf --iterations 100 --log one.csv --log-what 'sensor:box/l::m' --report one.json
 ask 'one of them' one.csv '{(r["model"], r["name"]) for r in rows} == {("box", "l::m")}'
 python3 -c 'import json, sys; a, b = [json.load(open(f)) for f in ("s.json", "one.json")]; sys.exit(not b["readings"] == 5 < a["readings"])' 2>err
-check 'others do not measure' $?
+report $? 'others do not measure'
 "$troupe" plot s.csv --what sensor:ball --out s.svg 2>err && grep -q 'z (m)' s.svg
-check "the altimeter can be drawn: $(cat err)" $?
+report $? "the altimeter can be drawn: $(cat err)"
 # sensors of a model that comes, goes, and comes back with a reset
 cat >probe.sdf <<-'END_OF_WORLD'
 	<sdf version="1.9"><model name="probe"><static>1</static><link name="l"><sensor name="m" type="magnetometer"/></link></model></sdf>
@@ -242,24 +242,24 @@ same()
 	set -- "$worlds/$world.sdf" --commands "$commands" --iterations "$steps" --log-every 4 --log-what "$everything"
 	logged "$world: alone" 0 "$@" --secondaries 0 --log alone.csv --save-at "$save" state
 	[ "$(wc -l <alone.csv)" -gt "$steps" ]
-	check "$world: the log has many rows" $?
+	report $? "$world: the log has many rows"
 	for how in '--secondaries 1' '--secondaries 3 --chaos 5' '--secondaries 2 --distribution balanced' \
 		'--transport tcp --secondaries 2 --chaos 3'; do
 		# shellcheck disable=SC2086
 		logged "$world: $how" 0 "$@" $how --log other.csv
 		cmp -s alone.csv other.csv
-		check "$world: $how: another log" $?
+		report $? "$world: $how: another log"
 	done
 	logged "$world: recorded, saved and so on" 0 "$@" --secondaries 2 --log other.csv --record record --save-every 7 every
 	cmp -s alone.csv other.csv
-	check "$world: with files of other kinds: another log" $?
+	report $? "$world: with files of other kinds: another log"
 	{ head -n 1 alone.csv; awk -F, -v from="$save" 'NR > 1 && $1 + 0 >= from' alone.csv; } >rest.csv
 	for how in '--secondaries 0' '--transport tcp --secondaries 2'; do
 		# shellcheck disable=SC2086
 		logged "$world: resumed, $how" 0 --resume state --iterations "$steps" --log-every 4 --log-what "$everything" $how \
 			--log other.csv
 		cmp -s rest.csv other.csv
-		check "$world: resumed at step $save, $how: another log" $?
+		report $? "$world: resumed at step $save, $how: another log"
 	done
 	rm -f record every
 }
@@ -272,7 +272,7 @@ set -- "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --iterations 
 logged 'one secondary' 0 "$@" --secondaries 1 --log alone.csv
 logged 'three' 0 "$@" --secondaries 3 --log other.csv
 ! cmp -s alone.csv other.csv && sed 's/,[0-9]*$/,/' alone.csv >rest.csv && sed 's/,[0-9]*$/,/' other.csv | cmp -s - rest.csv
-check 'with the secondary: only the last column differs' $?
+report $? 'with the secondary: only the last column differs'
 
 # --- a model that is placed on the globe ---------------------------------------------------------------------------
 # The same place by way of the coordinates that are centred in the earth (WGS 84). x points 30 degrees north of east.
@@ -313,10 +313,10 @@ sed 's|<spherical_coordinates>.*|<spherical_coordinates/>|; /<surface_model>/d; 
 } >moved.commands
 logged 'with another place of the world' 0 nowhere.sdf --commands moved.commands --iterations 20 --log moved.csv
 cmp -s globe.csv moved.csv
-check 'a place that a command gave is as good as that of the file' $?
+report $? 'a place that a command gave is as good as that of the file'
 logged 'without it' 0 nowhere.sdf --commands globe.commands --iterations 20 --log nowhere.csv
 ! cmp -s globe.csv nowhere.csv
-check 'without it the place is another one' $?
+report $? 'without it the place is another one'
 {
 	echo '3 /world/globe/create sdf: "<sdf version='"'1.9'><model name='m'><link name='l'/></model></sdf>"'"'
 	echo '5 /world/globe/set_spherical_coordinates latitude_deg: 47.501 longitude_deg: 8.503 elevation: 450 heading_deg: 90 entity {name: "m"}'
@@ -327,11 +327,11 @@ ask 'a model goes where its latitude and longitude are' entity.csv \
 sed 's/latitude_deg: 47.5 /latitude_deg: 91 /' moved.commands >beyond.commands
 logged 'the world beyond the pole' 1 nowhere.sdf --commands beyond.commands --iterations 20
 grep -q 'spherical_coordinates: expected a latitude_deg from -90 to 90' err
-check 'a world beyond the pole is refused' $?
+report $? 'a world beyond the pole is refused'
 sed 's/latitude_deg: 47.501/latitude_deg: 90.5/' globe.commands >beyond.commands
 logged 'beyond the pole' 1 globe.sdf --commands beyond.commands --iterations 20
 grep -q 'spherical_coordinates: expected a latitude_deg from -90 to 90' err
-check 'a latitude beyond the pole is refused' $?
+report $? 'a latitude beyond the pole is refused'
 
 # --- a run that is stopped -----------------------------------------------------------------------------------------
 "$troupe" run w.sdf --rtf 1 -v 0 --log stop.csv >out 2>err &
@@ -342,8 +342,8 @@ while [ ! -s stop.csv ] && [ $i -lt 100 ]; do
 done
 kill -s TERM $!
 wait $!
-check "stopped: exit status $?" $?
+report $? "stopped: exit status $?"
 ask 'whole rows, as far as it came' stop.csv 'len(steps) >= 2 and steps == list(range(0, int(steps[-1]) + 1, 10)) and len(rows) == 4 * len(steps)'
 "$troupe" plot stop.csv --out stop.svg 2>err && python3 -c 'import xml.dom.minidom as dom; dom.parse("stop.svg")' 2>err
-check "the log can be drawn: $(cat err)" $?
+report $? "the log can be drawn: $(cat err)"
 totals

@@ -13,18 +13,18 @@ record()
 	name=$1
 	shift
 	run "$name.said" "$data/w.sdf" "$data/w.commands" 2500 --mcap "$name.mcap" "$@"
-	check "$name is recorded with $*: $(cat "$name.said")" $?
+	report $? "$name is recorded with $*: $(cat "$name.said")"
 }
 # same NAME WHAT
 same()
 {
 	cmp one.mcap "$1" >diff 2>&1
-	check "$2 gives the same file: $(cat diff)" $?
+	report $? "$2 gives the same file: $(cat diff)"
 }
 
 record one --secondaries 0
 [ "$(wc -c <one.mcap)" -gt 50000 ]
-check 'the file has some size' $?
+report $? 'the file has some size'
 record two --secondaries 2
 same two.mcap 'a run with 2 secondaries'
 record three --secondaries 2 --transport tcp --network-stale-ms 60000 --chaos 7
@@ -34,25 +34,25 @@ same four.mcap 'a run that is interrupted to save its state'
 
 # the recording has no topic: the sensors measured nothing while it was made
 run tape.said "$data/w.sdf" "$data/w.commands" 2500 --record tape --record-every 300
-check 'a recording is made' $?
+report $? 'a recording is made'
 timeout 60 "$troupe" mcap tape -o again.mcap --secondaries 2 >said 2>&1
-check "a file is made of it: $(cat said)" $?
+report $? "a file is made of it: $(cat said)"
 same again.mcap 'troupe mcap'
 grep -q "^troupe mcap: again.mcap: steps 0 to 2500, [0-9]* messages of [0-9]* topics, $(wc -c <one.mcap) bytes\$" said
-check "what was written is said: $(cat said)" $?
+report $? "what was written is said: $(cat said)"
 timeout 60 "$troupe" replay tape --mcap replay.mcap --secondaries 0 >said 2>&1
-check "the recording runs again: $(cat said)" $?
+report $? "the recording runs again: $(cat said)"
 same replay.mcap 'troupe replay --mcap'
 
 # a bag of ROS 2: the names depend on what there is, and a model comes in the middle
 record bag --secondaries 0 --mcap-names ros
 grep -aq '/clock' bag.mcap && ! grep -aq '/world/w/' bag.mcap
-check "names of ROS 2: $(grep -ao '/[a-z0-9_]*/[a-z_/]*' bag.mcap | sort -u | tr '\n' ' ')" $?
+report $? "names of ROS 2: $(grep -ao '/[a-z0-9_]*/[a-z_/]*' bag.mcap | sort -u | tr '\n' ' ')"
 record bag2 --secondaries 2 --transport tcp --network-stale-ms 60000 --chaos 7 --mcap-names ros
 timeout 60 "$troupe" mcap tape -o bag3.mcap --secondaries 2 --names ros >said 2>&1
-check "a bag is made of the recording: $(cat said)" $?
+report $? "a bag is made of the recording: $(cat said)"
 timeout 60 "$troupe" replay tape --mcap bag4.mcap --mcap-names ros --secondaries 0 >said 2>&1
-check "and by replay: $(cat said)" $?
+report $? "and by replay: $(cat said)"
 bags='bag2 bag3 bag4'
 if "$troupe" run "$data/w.sdf" --iterations 1 --rosbridge 0 -v 0 >/dev/null 2>&1; then
 	record bag5 --rosbridge 0 --secondaries 1
@@ -60,21 +60,21 @@ if "$troupe" run "$data/w.sdf" --iterations 1 --rosbridge 0 -v 0 >/dev/null 2>&1
 fi
 for bag in $bags; do
 	cmp bag.mcap $bag.mcap >diff 2>&1
-	check "$bag is the same bag: $(cat diff)" $?
+	report $? "$bag is the same bag: $(cat diff)"
 done
 # 1.8 s of the model that comes at 0.7 s
 timeout 60 "$troupe" mcap tape -o late.mcap --names ros --robot late --topic '/imu@5' >said 2>&1 &&
 	grep -qE ', (9|10) messages of 1 topic' said
-check "names of the robot that is named: $(cat said)" $?
+report $? "names of the robot that is named: $(cat said)"
 
 record some --topic '/world/*/imu@50' --topic /clock@10
 timeout 60 "$troupe" mcap tape -o again.mcap --topic '/world/*/imu@50' --topic /clock@10 >said 2>&1 && cmp some.mcap again.mcap
-check "chosen topics, from the run and from the recording: $(cat said)" $?
+report $? "chosen topics, from the run and from the recording: $(cat said)"
 # 2500 steps of 1 ms, and the state at the beginning
 timeout 60 "$troupe" mcap tape -o clock.mcap --topic /clock@10 >said 2>&1 && grep -q ", $((2500 / 100 + 1)) messages of 1 topic" said
-check "only the chosen topic, at its rate: $(cat said)" $?
+report $? "only the chosen topic, at its rate: $(cat said)"
 timeout 60 "$troupe" mcap tape -o none.mcap --topic /nothing >said 2>&1 && grep -q 'none.mcap: no topic matches --topic /nothing$' said
-check "a pattern that matches nothing is named: $(cat said)" $?
+report $? "a pattern that matches nothing is named: $(cat said)"
 
 # What else a run writes, and when, is not in the file; efforts are, though no other option asks for them; and what a
 # system has published once is there once, however long the world is paused after it.
@@ -100,9 +100,9 @@ more()
 	name=$1
 	shift
 	run "$name.said" more.sdf more.commands 60 --mcap "$name.mcap" "$@"
-	check "more.sdf is recorded with $*: $(cat "$name.said")" $?
+	report $? "more.sdf is recorded with $*: $(cat "$name.said")"
 	cmp -s more.mcap "$name.mcap"
-	check "the same file with $*" $?
+	report $? "the same file with $*"
 }
 more more
 more saves --save-at 11 state --save-every 7 states
@@ -111,26 +111,26 @@ more others --record more.tape --commands-out more.out --report more.json --cost
 timeout 60 "$troupe" mcap more.tape -o more.again --topic '/world/*/joint_state' >said 2>&1 &&
 	timeout 60 "$troupe" run more.sdf --commands more.commands --rtf 0 -v 0 --iterations 60 --mcap more.joints --topic '/world/*/joint_state' &&
 	cmp -s more.again more.joints
-check "efforts from a recording: $(cat said)" $?
+report $? "efforts from a recording: $(cat said)"
 timeout 60 "$troupe" mcap more.tape -o more.went --topic /went >said 2>&1 && grep -q ' 1 message' said
-check "what was published once: $(cat said)" $?
+report $? "what was published once: $(cat said)"
 
 # recordings that end early, or are no recordings
 head -c "$(($(wc -c <tape) * 2 / 3))" tape >cut
 timeout 60 "$troupe" mcap cut -o cut.mcap >said 2>&1
 [ $? = 5 ] && grep -q '^troupe mcap: cut: cut off after step [0-9]*: the file ends there$' said
-check "a recording that was cut off: $(cat said)" $?
+report $? "a recording that was cut off: $(cat said)"
 timeout 60 "$troupe" mcap one.mcap -o cut.mcap >said 2>&1
 [ $? = 1 ] && grep -q '^troupe mcap: one.mcap: ' said
-check "a file that is no recording: $(cat said)" $?
+report $? "a file that is no recording: $(cat said)"
 
 # a disk that is full ends the file, not the run
 timeout 60 "$troupe" run "$data/w.sdf" --iterations 2500 --commands "$data/w.commands" --mcap /dev/full --hash-every 2500 >out 2>said
 [ $? = 1 ] && [ "$(grep -c 'No space left' said)" = 2 ] && grep -q '; the run goes on$' said
-check "a full disk is one warning and one error: $(cat said)" $?
+report $? "a full disk is one warning and one error: $(cat said)"
 timeout 60 "$troupe" run "$data/w.sdf" --iterations 2500 --commands "$data/w.commands" -v 0 --hash-every 2500 >expected
 cmp -s out expected
-check 'a run whose file ends has the same hash' $?
+report $? 'a run whose file ends has the same hash'
 
 # a run that is killed: a long one, so that there are chunks
 "$troupe" run "$data/w.sdf" --rtf 0 -v 0 --mcap killed.mcap &
@@ -142,5 +142,5 @@ done
 kill -9 $killed
 wait $killed 2>/dev/null
 [ "$(head -c 5 killed.mcap | tail -c 4)" = MCAP ] && [ "$(wc -c <killed.mcap)" -gt 200000 ]
-check "a run that was killed leaves $(wc -c <killed.mcap) bytes" $?
+report $? "a run that was killed leaves $(wc -c <killed.mcap) bytes"
 totals

@@ -42,15 +42,15 @@ for file in "$data"/broken_*.dae "$data"/broken_*.glb "$data"/broken_*.gltf "$da
 	checked=$status
 	[ "$(grep -c "$name" err)" = 1 ] || good=1
 	[ "$checked" = 0 ] || grep -q "^error: w.sdf:2: .*$name.*the process that reads it" err || good=1
-	check "$name is checked: $(cat err)" $good
+	report $good "$name is checked: $(cat err)"
 	crashed=$((crashed + checked))
 	# the outcome may depend on chance, but there is always one line
 	ends "$name: run" '0 1' run w.sdf --iterations 10 --rtf 0 -v 1
-	check "$name is run" $?
+	report $? "$name is run"
 	[ "$status" = 0 ] || { [ "$(grep -c "$name" err)" = 1 ] && grep -q 'the process that reads it' err; }
-	check "$name is run: $(cat err)" $?
+	report $? "$name is run: $(cat err)"
 	ends "$name: print" '0 1' print w.sdf
-	check "$name is printed" $?
+	report $? "$name is printed"
 done
 echo "$crashed of the broken files ended the process that reads them"
 
@@ -62,7 +62,7 @@ seen()
 		$1</geometry></visual>$2</link></model></world></sdf>" >w.sdf
 	ends "visual $1: check" "$3" check w.sdf && ends "visual $1: run" "$3" run w.sdf --iterations 2 --rtf 0 -v 0 &&
 		{ [ "$3" = 0 ] || grep -q '^troupe run: w.sdf:[12]: <p' err; }
-	check "a visual with $1 $2: $(cat err)" $?
+	report $? "a visual with $1 $2: $(cat err)"
 }
 eye="<sensor name='s' type='camera'><camera/></sensor>"
 for wrong in "<heightmap><uri>$data/sound_grey.png</uri><size>1 1 1</size><pos>-1</pos></heightmap>" \
@@ -74,7 +74,7 @@ done
 # the .sdf files beside the meshes, as they were found
 for file in "$data"/broken_*.sdf; do
 	ends "$file" '0 1' check "$file"
-	check "$file" $?
+	report $? "$file"
 done
 
 # a sound world goes on when a model with a broken mesh is created
@@ -90,11 +90,11 @@ cat >both.commands <<END
 9 /world/w/create sdf_filename: "$PWD/sound/model.sdf" name: "sound"
 END
 ends 'create' '0 1' run good.sdf --commands both.commands --iterations 20 --rtf 0 --trace --hash-every 20
-check 'a run in which a broken mesh is created' $?
+report $? 'a run in which a broken mesh is created'
 grep -q '^hash 20 ' out && grep -q "^reply 9 /world/w/create ok" out
-check "the run goes on: $(cat out err)" $?
+report $? "the run goes on: $(cat out err)"
 [ "$status" = 0 ] || grep -q "^reply 5 /world/w/create failed .*broken_3.gltf.*the process that reads it" out
-check "the reply has the reason: $(cat out err)" $?
+report $? "the reply has the reason: $(cat out err)"
 
 # --- every way to end -------------------------------------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ case "$with_meshes ${TEST_CC:-cc}" in
 	${TEST_CC:-cc} -shared -fPIC reader.c -o reader.so 2>err &&
 		[ "$(LD_PRELOAD=$PWD/reader.so "$troupe" --version 2>&1 | grep -c '^troupe ')" = 1 ] && stand_in=1
 	[ -n "$stand_in" ]
-	check "a stand-in for a reader: $(cat err)" $?
+	report $? "a stand-in for a reader: $(cat err)"
 	;;
 esac
 
@@ -146,7 +146,7 @@ told()
 	model "$3" >w.sdf
 	timeout 120 env LD_PRELOAD="$PWD/reader.so" "$troupe" run w.sdf --iterations 1 --rtf 0 >out 2>err
 	[ $? = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q "w.sdf:2: \"./$1\" of model \"m\": the process that reads it $2" err
-	check "a reader that ends: $1: $(cat err)" $?
+	report $? "a reader that ends: $1: $(cat err)"
 }
 
 if [ -n "$stand_in" ]; then
@@ -172,12 +172,12 @@ if [ -n "$stand_in" ]; then
 	unset LD_PRELOAD
 	ended s
 	[ "$status" != 0 ] && [ "$status" -lt 128 ] && grep -q 'segv.obj.*the process that reads it ended by signal 11' s.err
-	check "a secondary refuses a world: $status: $(cat s.err)" $?
+	report $? "a secondary refuses a world: $status: $(cat s.err)"
 	await p.err 'segv.obj.*the process that reads it ended by signal 11'
-	check "its primary reports the reason: $(cat p.err)" $?
+	report $? "its primary reports the reason: $(cat p.err)"
 	kill -TERM "$(cat p.pid)"
 	ended p && [ "$status" = 0 ]
-	check "the primary then waits for another one: $status: $(cat p.err)" $?
+	report $? "the primary then waits for another one: $status: $(cat p.err)"
 fi
 
 # --- nothing is left --------------------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ if [ -n "$with_meshes" ]; then
 		sleep 0.05
 	done
 	[ -n "$child" ]
-	check "there is no process that reads files: $(cat k.err)" $?
+	report $? "there is no process that reads files: $(cat k.err)"
 	kill -KILL "$(cat k.pid)"
 	for child in $child; do
 		for _ in $(seq 1200); do
@@ -200,7 +200,7 @@ if [ -n "$with_meshes" ]; then
 			sleep 0.05
 		done
 		[ ! -e "/proc/$child" ]
-		check "process $child has not ended" $?
+		report $? "process $child has not ended"
 	done
 else
 	skip 'nothing is left' 'troupe was built without meshes'

@@ -23,8 +23,8 @@ world=$scratch/world.sdf
 	</level></plugin></world></sdf>"
 } >"$world"
 
-# report OPTION...: runs 20 steps; the report is in $scratch/report, the output in $scratch/out and $scratch/err
-report()
+# reported OPTION...: runs 20 steps; the report is in $scratch/report, the output in $scratch/out and $scratch/err
+reported()
 {
 	timeout 60 "$troupe" run "$world" --rtf 0 --iterations 20 --report "$scratch/report" "$@" >"$scratch/out" 2>"$scratch/err"
 }
@@ -32,51 +32,51 @@ report()
 has()
 {
 	grep -q -e "$2" "$scratch/report"
-	check "$1: the report has no '$2': $(head -n 1 "$scratch/err")" $?
+	report $? "$1: the report has no '$2': $(head -n 1 "$scratch/err")"
 }
 has_no()
 {
 	! grep -q -e "$2" "$scratch/report"
-	check "$1: the report has '$2'" $?
+	report $? "$1: the report has '$2'"
 }
 on() { grep "\"secondary\": $1, " "$scratch/report"; }
 
-report
+reported
 cp "$scratch/report" "$scratch/plain"
 plain=$(member "$scratch/report" state_hash)
 [ -n "$plain" ] && [ ! -s "$scratch/out" ]
-check 'without options it prints nothing' $?
+report $? 'without options it prints nothing'
 
 # --- secondaries -----------------------------------------------------------------------------------------------------------
 for n in 0 1 2 5; do
-	report --secondaries "$n"
+	reported --secondaries "$n"
 	[ "$(grep -c '^    {"secondary": ' "$scratch/report")" = $((n ? n : 1)) ]
-	check "--secondaries $n: $(grep -c '^    {"secondary": ' "$scratch/report") in the report" $?
+	report $? "--secondaries $n: $(grep -c '^    {"secondary": ' "$scratch/report") in the report"
 	[ "$(member "$scratch/report" state_hash)" = "$plain" ]
-	check "--secondaries $n: the same state" $?
+	report $? "--secondaries $n: the same state"
 done
-report --secondaries 2
+reported --secondaries 2
 on 1 | grep -q '"chain", "b"' && on 2 | grep -q '"a"'
-check "round-robin: $(on 1)" $?
-report --secondaries 2 --distribution balanced
+report $? "round-robin: $(on 1)"
+reported --secondaries 2 --distribution balanced
 on 1 | grep -q '\["chain"\]' || on 2 | grep -q '\["chain"\]'
-check "--distribution balanced: the heavy model is alone: $(on 1) $(on 2)" $?
-report --secondaries 3 --pin a=3 --pin b=3 --pin away=2 --pin chain=3
+report $? "--distribution balanced: the heavy model is alone: $(on 1) $(on 2)"
+reported --secondaries 3 --pin a=3 --pin b=3 --pin away=2 --pin chain=3
 on 3 | grep -q '"performers": \["chain", "a", "b"\]'
-check "--pin: $(on 3)" $?
-report --secondaries 2 --no-levels --pin far=2
+report $? "--pin: $(on 3)"
+reported --secondaries 2 --no-levels --pin far=2
 [ "$(member "$scratch/report" state_hash)" != "$plain" ] && on 2 | grep -q '"far"'
-check '--no-levels: a level far away is simulated' $?
-report --secondaries 2 --no-levels --levels
+report $? '--no-levels: a level far away is simulated'
+reported --secondaries 2 --no-levels --levels
 [ "$(member "$scratch/report" state_hash)" = "$plain" ]
-check '--levels takes it back' $?
-report --iterations 700
+report $? '--levels takes it back'
+reported --iterations 700
 has 'asleep after 0.7 s' '"asleep": true'
 slept=$(member "$scratch/report" state_hash)
-report --iterations 700 --no-sleep
+reported --iterations 700 --no-sleep
 has_no '--no-sleep' '"asleep": true'
 [ "$(member "$scratch/report" state_hash)" != "$slept" ]
-check '--no-sleep: another state' $?
+report $? '--no-sleep: another state'
 mkdir "$scratch/folder"
 echo "<model name='m'><link name='l'>$box</link></model>" | sed 's|^|<sdf version="1.9">|; s|$|</sdf>|' >"$scratch/folder/thing.sdf"
 sed 's|</world>|<include><uri>thing.sdf</uri><name>found</name></include></world>|' "$world" >"$scratch/including.sdf"
@@ -86,56 +86,56 @@ has '--resource-path' '"name": "found"'
 sed 's|</world>|<unheard_of/></world>|' "$world" >"$scratch/warned.sdf"
 timeout 60 "$troupe" run "$scratch/warned.sdf" --rtf 0 --iterations 5 --strict >"$scratch/out" 2>&1
 [ $? = 1 ]
-check '--strict: a warning is an error' $?
+report $? '--strict: a warning is an error'
 timeout 60 "$troupe" run "$scratch/warned.sdf" --rtf 0 --iterations 5 >"$scratch/out" 2>&1
-check '... and is none without it' $?
+report $? '... and is none without it'
 
 # --- how long and how fast -------------------------------------------------------------------------------------------------
-report --iterations 33
+reported --iterations 33
 [ "$(member "$scratch/report" iterations)" = 33 ] && [ "$(member "$scratch/report" sim_time)" = 0.033 ]
-check '--iterations' $?
-report --iterations 0 --until 0.041
+report $? '--iterations'
+reported --iterations 0 --until 0.041
 [ "$(member "$scratch/report" iterations)" = 41 ]
-check "--until: $(member "$scratch/report" iterations) steps" $?
-report --initial-sim-time 7.5
+report $? "--until: $(member "$scratch/report" iterations) steps"
+reported --initial-sim-time 7.5
 [ "$(member "$scratch/report" sim_time)" = 7.52 ]
-check "--initial-sim-time: $(member "$scratch/report" sim_time)" $?
-report --initial-sim-time 7.5 --until 7.511 --iterations 0
+report $? "--initial-sim-time: $(member "$scratch/report" sim_time)"
+reported --initial-sim-time 7.5 --until 7.511 --iterations 0
 [ "$(member "$scratch/report" iterations)" = 11 ]
-check '--until counts from it' $?
+report $? '--until counts from it'
 # Simulated time is the sum of the time steps since the last reset, and begins at --initial-sim-time.
 echo '5 /world/w/set_physics max_step_size: 0.003' >"$scratch/commands"
-report --commands "$scratch/commands"
+reported --commands "$scratch/commands"
 awk -v t="$(member "$scratch/report" sim_time)" 'BEGIN { exit !(t > 0.0499999 && t < 0.0500001) }'
-check "5 steps of 1 ms and 15 of 3 ms: $(member "$scratch/report" sim_time)" $?
+report $? "5 steps of 1 ms and 15 of 3 ms: $(member "$scratch/report" sim_time)"
 for what in time_only all; do
 	echo "12 /world/w/control reset {$what: true}" >"$scratch/commands"
-	report --commands "$scratch/commands" --initial-sim-time 7.5
+	reported --commands "$scratch/commands" --initial-sim-time 7.5
 	[ "$(member "$scratch/report" sim_time)" = 7.508 ]
-	check "a reset ($what) goes back to --initial-sim-time: $(member "$scratch/report" sim_time)" $?
+	report $? "a reset ($what) goes back to --initial-sim-time: $(member "$scratch/report" sim_time)"
 done
 echo '0 /world/w/control run_to_sim_time {nsec: 7000000}' >"$scratch/commands"
-report --commands "$scratch/commands"
+reported --commands "$scratch/commands"
 [ "$(member "$scratch/report" sim_time)" = 0.007 ]
-check "run_to_sim_time: $(member "$scratch/report" sim_time)" $?
+report $? "run_to_sim_time: $(member "$scratch/report" sim_time)"
 echo '3 /world/w/control pause: true multi_step: 4
 5 /world/w/control pause: true
 9 /world/w/control multi_step: 2' >"$scratch/commands"
-report --commands "$scratch/commands"
+reported --commands "$scratch/commands"
 [ "$(member "$scratch/report" sim_time)" = 0.007 ]
-check "a pause ends the steps that were asked for: $(member "$scratch/report" sim_time)" $?
-report --paused
+report $? "a pause ends the steps that were asked for: $(member "$scratch/report" sim_time)"
+reported --paused
 [ "$(member "$scratch/report" sim_time)" = 0 ]
-check '--paused' $?
-report --paused -r
+report $? '--paused'
+reported --paused -r
 [ "$(member "$scratch/report" sim_time)" = 0.02 ]
-check '-r takes it back' $?
+report $? '-r takes it back'
 # at_least OPTION...: with these options 200 steps of 1 ms take at least 0.15 s, whatever the machine
 at_least()
 {
 	timeout 60 "$troupe" run "$world" --iterations 200 --report "$scratch/report" -v 0 "$@" 2>"$scratch/err"
 	awk -v took="$(member "$scratch/report" wall_time)" 'BEGIN { exit !(took >= 0.15) }'
-	check "$*: took $(member "$scratch/report" wall_time) s" $?
+	report $? "$*: took $(member "$scratch/report" wall_time) s"
 }
 at_least --rtf 1
 at_least -z 1000
@@ -143,62 +143,62 @@ at_least --update-rate 500
 
 # --- input -----------------------------------------------------------------------------------------------------------------
 echo '5 /world/w/remove name: "a"' >"$scratch/commands"
-report --commands "$scratch/commands"
+reported --commands "$scratch/commands"
 has_no '--commands' '"name": "a"'
 [ "$(member "$scratch/report" removed)" = 1 ]
-check '--commands: one model is removed' $?
+report $? '--commands: one model is removed'
 echo '<troupe><iterations>7</iterations><secondaries>4</secondaries><pin>a=4</pin></troupe>' >"$scratch/config"
 timeout 60 "$troupe" run "$world" --rtf 0 --config "$scratch/config" --report "$scratch/report" -v 0
 [ "$(member "$scratch/report" iterations)" = 7 ] && on 4 | grep -q '"a"'
-check '--config' $?
-report --seed 5 --save-at 20 "$scratch/seed.5"
-report --seed 6 --save-at 20 "$scratch/seed.6"
+report $? '--config'
+reported --seed 5 --save-at 20 "$scratch/seed.5"
+reported --seed 6 --save-at 20 "$scratch/seed.6"
 ! cmp -s "$scratch/seed.5" "$scratch/seed.6"
-check '--seed is in the saved state' $?
+report $? '--seed is in the saved state'
 timeout 60 "$troupe" run --resume "$scratch/seed.5" --rtf 0 --iterations 30 --report "$scratch/report" -v 0
 [ "$(member "$scratch/report" iterations)" = 30 ]
-check '--resume goes on from the saved step' $?
+report $? '--resume goes on from the saved step'
 timeout 60 "$troupe" run --resume "$scratch/seed.5" --rtf 0 --iterations 20 --save-on-stop "$scratch/seed.same" -v 0
 [ ! -e "$scratch/seed.same" ] || cmp -s "$scratch/seed.same" "$scratch/seed.5"
-check '--resume keeps the seed' $?
+report $? '--resume keeps the seed'
 
 # --- output ----------------------------------------------------------------------------------------------------------------
-report --save-every 8 "$scratch/every.%s"
+reported --save-every 8 "$scratch/every.%s"
 [ -s "$scratch/every.8" ] && [ -s "$scratch/every.16" ] && [ ! -e "$scratch/every.20" ]
-check '--save-every' $?
+report $? '--save-every'
 for every in 5 10; do
-	report --record "$scratch/tape" --record-every "$every"
+	reported --record "$scratch/tape" --record-every "$every"
 	timeout 60 "$troupe" replay "$scratch/tape" >"$scratch/out" 2>&1
 	grep -q "20 steps, $((20 / every + 1)) hashes compared" "$scratch/out"
-	check "--record-every $every: $(head -n 1 "$scratch/out")" $?
-	report --costs "$scratch/costs" --costs-every "$every"
+	report $? "--record-every $every: $(head -n 1 "$scratch/out")"
+	reported --costs "$scratch/costs" --costs-every "$every"
 	cut -d , -f 2 "$scratch/costs" | sed 1d | sort -un >"$scratch/sampled"
 	[ "$(wc -l <"$scratch/sampled")" = $((20 / every)) ] && [ "$(head -n 1 "$scratch/sampled")" = "$every" ]
-	check "--costs-every $every: $(tr '\n' ' ' <"$scratch/sampled")" $?
-	report --hash-every "$every"
+	report $? "--costs-every $every: $(tr '\n' ' ' <"$scratch/sampled")"
+	reported --hash-every "$every"
 	[ "$(grep -c '^hash ' "$scratch/out")" = $((20 / every)) ]
-	check "--hash-every $every" $?
+	report $? "--hash-every $every"
 done
-report --trace --secondaries 2 --commands "$scratch/commands"
+reported --trace --secondaries 2 --commands "$scratch/commands"
 grep -q "reply.*model 'a' removed" "$scratch/out"
-check "--trace: $(head -n 1 "$scratch/out")" $?
+report $? "--trace: $(head -n 1 "$scratch/out")"
 for level in 0 1 2; do
 	timeout 60 "$troupe" run "$scratch/warned.sdf" --rtf 0 --iterations 5 -v $level >"$scratch/out" 2>"$scratch/err.$level"
 done
 [ ! -s "$scratch/err.0" ] && [ -s "$scratch/err.1" ]
-check '-v 0 is silent, -v 1 is not' $?
+report $? '-v 0 is silent, -v 1 is not'
 
 # --- for tests -------------------------------------------------------------------------------------------------------------
-report --secondaries 2 --chaos 3 --iterations 200
+reported --secondaries 2 --chaos 3 --iterations 200
 few=$(member "$scratch/report" moves)
-report --secondaries 2 --chaos 3 --chaos-moves 4 --iterations 200
+reported --secondaries 2 --chaos 3 --chaos-moves 4 --iterations 200
 many=$(member "$scratch/report" moves)
 [ "$few" -gt 0 ] && [ "$many" -gt $((2 * few)) ]
-check "--chaos and --chaos-moves: $few and $many moves" $?
-report --secondaries 2 --chaos 4 --iterations 200
+report $? "--chaos and --chaos-moves: $few and $many moves"
+reported --secondaries 2 --chaos 4 --iterations 200
 [ "$(member "$scratch/report" moves)" != "$few" ] || {
-	report --secondaries 2 --chaos 5 --iterations 200
+	reported --secondaries 2 --chaos 5 --iterations 200
 	[ "$(member "$scratch/report" moves)" != "$few" ]
 }
-check '--chaos takes a seed' $?
+report $? '--chaos takes a seed'
 totals

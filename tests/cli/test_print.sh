@@ -1,22 +1,10 @@
 #!/usr/bin/env bash
 # The output of `troupe print` is the same world: printed again it is the same text, and it simulates to the same
 # hashes. Uses worlds/ and, if it is beside the source, a sample of a corpus of real files.
+. "${SOURCE_DIR:-.}/tests/determinism/lib.sh"
 set -u
-troupe=${TROUPE:?}
 source=${SOURCE_DIR:?}
-folder=$(mktemp -d) || exit 1
-trap 'rm -rf "$folder"' EXIT
-passed=0 failed=0 skipped=0
-
-report() # STATUS TEXT
-{
-	if [ "$1" = 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAILED: $2"
-	fi
-}
+folder=$scratch
 
 # hashes FILE: the hashes of 50 steps, every 10 steps
 hashes()
@@ -65,8 +53,7 @@ if [ -d "$corpus" ]; then
 		[ $((number % every)) = 0 ] && compare "$file"
 	done
 else
-	skipped=1
-	echo 'skipped: real files: the corpus is not beside the source folder'
+	skip 'real files' 'the corpus is not beside the source folder'
 fi
 
 # The comparison can fail.
@@ -76,5 +63,4 @@ hashes "$folder/other.sdf" "$folder" >"$folder/b"
 ! cmp -s "$folder/a" "$folder/b"
 report $? 'another gravity gives the same hashes'
 
-echo "$passed passed, $failed failed$([ $skipped = 0 ] || echo ", $skipped skipped")"
-[ "$failed" = 0 ]
+totals

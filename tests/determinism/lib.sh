@@ -28,14 +28,18 @@ amount()
 	fi
 }
 
-check()
+# What is shown when a check has failed, beside its text: a script may define another one.
+on_failure() { :; }
+# report STATUS WHAT: the one way in which scripts count what they have found. The status comes first: some shells change
+# `$?` when they have put the output of a command in WHAT.
+report()
 {
-	# check WHAT STATUS
-	if [ "$2" = 0 ]; then
+	if [ "$1" = 0 ]; then
 		passed=$((passed + 1))
 	else
 		failed=$((failed + 1))
-		echo "FAILED: $1"
+		echo "FAILED: $2"
+		on_failure
 	fi
 }
 
@@ -56,7 +60,7 @@ skip()
 need()
 {
 	command -v "$1" >/dev/null && return
-	check "$1 is missing: see the packages in bootstrap" 1
+	report 1 "$1 is missing: see the packages in bootstrap"
 	return 1
 }
 

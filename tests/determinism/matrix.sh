@@ -46,7 +46,7 @@ runnable()
 compare()
 {
 	cmp -s "$2" "$3"
-	check "$1: $(diff "$2" "$3" 2>&1 | sed -n '2p')" $?
+	report $? "$1: $(diff "$2" "$3" 2>&1 | sed -n '2p')"
 }
 
 # Makes $reference, the run with which all others are compared, and checks that the comparison can mean something.
@@ -54,11 +54,11 @@ run_reference()
 {
 	reference=$scratch/$name.reference
 	run "$reference" "$world" "$commands" "$steps" --hash-every 100 --secondaries 0
-	check "$name: runs" $?
+	report $? "$name: runs"
 	[ "$(grep -c '^hash ' "$reference")" = $((steps / 100)) ]
-	check "$name: a hash every 100 steps" $?
+	report $? "$name: a hash every 100 steps"
 	[ "$(sed 's/.* //' "$reference" | sort -u | wc -l)" -gt 1 ]
-	check "$name: the hashes change" $?
+	report $? "$name: the hashes change"
 }
 
 # holds_here FINGERPRINT: whether golden hashes of this fingerprint are to be found on this machine
@@ -81,9 +81,9 @@ compare_golden()
 	golden_verdict "$golden/$name" "$reference"
 	case $? in
 	2) skip "$name: golden hashes" "they are of another fingerprint than $fingerprint" ;;
-	0) check "$name: golden" 0 ;;
-	*) check "$name: golden: not as in $golden/$name from step $(sed 1d "$golden/$name" | diff - "$reference" |
-		sed -n '2s/^[<>] hash \([0-9]*\) .*/\1/p') on; if that is meant: make update-golden" 1 ;;
+	0) report 0 "$name: golden" ;;
+	*) report 1 "$name: golden: not as in $golden/$name from step $(sed 1d "$golden/$name" | diff - "$reference" |
+		sed -n '2s/^[<>] hash \([0-9]*\) .*/\1/p') on; if that is meant: make update-golden" ;;
 	esac
 }
 
@@ -123,7 +123,7 @@ resume_at()
 	[ "$at" -lt "$steps" ] || return 0
 	awk -v at="$at" '$2 > at' "$reference" >"$scratch/rest"
 	[ -s "$scratch/rest" ]
-	check "$name resumed at $at: something is left to compare" $?
+	report $? "$name resumed at $at: something is left to compare"
 	timeout "$run_limit_s" "$troupe" run --resume "$scratch/$name.saved.$at" --rtf 0 -v 0 --iterations "$steps" \
 		--hash-every 100 "$@" >"$scratch/other" 2>"$scratch/other.err" || sed 's/^/    /' "$scratch/other.err"
 	compare "$name resumed at $at $*" "$scratch/rest" "$scratch/other"
@@ -141,24 +141,24 @@ check_counts()
 	found_moves=$(member "$report" moves) found_meetings=$(member "$report" meetings)
 	echo "$name: $steps steps, $found_moves moves, $found_meetings meetings"
 	[ "$found_moves" -ge "$moves" ]
-	check "$name: at least $moves moves" $?
+	report $? "$name: at least $moves moves"
 	[ "$found_meetings" -ge "$meetings" ]
-	check "$name: at least $meetings contacts of models that began on different secondaries" $?
+	report $? "$name: at least $meetings contacts of models that began on different secondaries"
 }
 
 # The table, the worlds and the golden files must agree.
 check_table()
 {
 	[ -n "$policies" ] && [ "${policies#*round-robin}" != "$policies" ]
-	check "the policies are known: '$policies'" $?
+	report $? "the policies are known: '$policies'"
 	cases=$(sed '/^#/d; /^$/d' "$source_dir/tests/determinism/cases")
 	names=$(echo "$cases" | awk '{ print $1 }' | sort)
 	[ "$names" = "$(echo "$names" | uniq)" ]
-	check 'no two cases of one name' $?
+	report $? 'no two cases of one name'
 	[ "$names" = "$(ls "$golden" | sort)" ]
-	check "each case has a golden file, each golden file a case: $(ls "$golden" | sort | tr '\n' ' ')" $?
+	report $? "each case has a golden file, each golden file a case: $(ls "$golden" | sort | tr '\n' ' ')"
 	for file in "$source_dir"/worlds/*.sdf "$source_dir"/worlds/*.commands; do
 		echo "$cases" | awk -v file="worlds/${file##*/}" '$2 == file || $3 == file { found = 1 } END { exit !found }'
-		check "${file##*/} is in the table" $?
+		report $? "${file##*/} is in the table"
 	done
 }

@@ -28,17 +28,17 @@ go()
 same()
 {
 	cmp -s "${2:-$scratch/reference}" "$scratch/other"
-	check "$1: $(diff "${2:-$scratch/reference}" "$scratch/other" 2>&1 | sed -n '2p')" $?
+	report $? "$1: $(diff "${2:-$scratch/reference}" "$scratch/other" 2>&1 | sed -n '2p')"
 }
 
 # first OPTION...: the run without secondaries, which all other runs must repeat; its hashes are $scratch/reference
 first()
 {
 	go --secondaries 0 "$@"
-	check "runs: $(tail -n 1 "$scratch/all.err")" $?
+	report $? "runs: $(tail -n 1 "$scratch/all.err")"
 	cp "$scratch/other" "$scratch/reference"
 	[ "$(wc -l <"$scratch/reference")" -ge "$((steps / hash_every))" ]
-	check 'a hash of every step' $?
+	report $? 'a hash of every step'
 }
 
 # other WHAT OPTION...: with these options, or with other $orders, the hashes must differ from those of the first run
@@ -47,10 +47,10 @@ other()
 	what=$1
 	shift
 	go --secondaries 0 "$@"
-	check "runs: $what" $?
+	report $? "runs: $what"
 	cmp -s "$scratch/reference" "$scratch/other"
 	[ $? = 1 ]
-	check "$what" $?
+	report $? "$what"
 }
 
 # matters WHAT COMMANDS: the run must differ from the first one if it has only these commands
@@ -79,7 +79,7 @@ resume()
 	shift 2
 	awk -v at="$at" '$2 > at' "$scratch/reference" >"$scratch/rest"
 	[ -s "$scratch/rest" ]
-	check "hashes after step $at" $?
+	report $? "hashes after step $at"
 	for options; do
 		# shellcheck disable=SC2086
 		timeout "$run_limit_s" "$troupe" run --resume "$state" --rtf 0 -v 0 --iterations "$steps" \
@@ -107,9 +107,9 @@ replay()
 	for options; do
 		# shellcheck disable=SC2086
 		timeout "$run_limit_s" "$troupe" replay "$recording" -v 0 --secondaries $options >"$scratch/out" 2>&1
-		check "replay --secondaries $options: $(tail -n 1 "$scratch/out")" $?
+		report $? "replay --secondaries $options: $(tail -n 1 "$scratch/out")"
 		grep -q "^$steps steps, $((steps / record_every + 1)) hashes compared: all the same\$" "$scratch/out"
-		check "replay --secondaries $options compares all: $(tail -n 1 "$scratch/out")" $?
+		report $? "replay --secondaries $options compares all: $(tail -n 1 "$scratch/out")"
 	done
 }
 

@@ -9,7 +9,7 @@ limit_s=20
 steps=20000
 # shellcheck disable=SC2086
 ${TEST_CC:-cc} -O1 -Wall -Wextra -Werror "$example/autopilot.c" -o "$scratch/autopilot" -lm
-check 'the example autopilot builds' $?
+report $? 'the example autopilot builds'
 
 # a kick of 0.04 N m s and 0.05 N s at 15 s: without control the copter would turn over in a second
 echo '15000 /world/hover/wrench entity {name: "quad" type: MODEL} wrench {force {x: 50} torque {x: 40}}' >"$scratch/push"
@@ -50,22 +50,22 @@ for i in $(seq "$(amount 2 4 8 20)"); do
 	fi
 	fly "run$i" -- --secondaries $((i % 3)) --commands "$scratch/push" --commands-out "$scratch/commands" \
 		--log "$scratch/log" --log-every 100 --log-what model:quad
-	check "run $i: $(cat "$scratch/run$i.err")" $?
+	report $? "run $i: $(cat "$scratch/run$i.err")"
 	[ $flown = 0 ]
-	check "run $i: the autopilot: $(cat "$scratch/run$i.said")" $?
+	report $? "run $i: the autopilot: $(cat "$scratch/run$i.said")"
 	[ -z "$load" ] || { kill "$load"; wait "$load"; } 2>/dev/null
 	load=
 	hash=$(cat "$scratch/run$i.out")
 	want=${want:-$hash}
 	[ -n "$hash" ] && [ "$hash" = "$want" ]
-	check "run $i: '$hash', expected '$want'" $?
+	report $? "run $i: '$hash', expected '$want'"
 	cmp -s "$scratch/run1.said" "$scratch/run$i.said"
-	check "run $i: another flight" $?
+	report $? "run $i: another flight"
 done
 
 # each 4 ms a sample, from the first barrier on
 [ "$(sed -n 's/^flown: \([0-9]*\) samples.*/\1/p' "$scratch/run1.said")" -ge $((limit_s * 250 - 2)) ]
-check "as many samples as the IMU has: $(tail -n 1 "$scratch/run1.said")" $?
+report $? "as many samples as the IMU has: $(tail -n 1 "$scratch/run1.said")"
 
 # The true state: height above the start, tilt, heading. The columns are named in the first line.
 # truth FROM TO: the extremes of height, tilt in degrees and yaw in degrees between these times
@@ -96,33 +96,33 @@ within()
 		{ exit !($1 >= low && $2 <= high && $3 <= tilt && $4 >= left && $5 <= right) }'
 }
 within 7 7.9 1.95 2.05 0.5 -1 1
-check "hovers at 2 m, before the turn: $(truth 7 7.9)" $?
+report $? "hovers at 2 m, before the turn: $(truth 7 7.9)"
 within 14 14.9 1.97 2.03 0.5 87 93
-check "has turned by 90 degrees: $(truth 14 14.9)" $?
+report $? "has turned by 90 degrees: $(truth 14 14.9)"
 ! within 15 16 1.9 2.1 2 87 93
-check "the push tilts it: $(truth 15 16)" $?
+report $? "the push tilts it: $(truth 15 16)"
 within 18.5 20 1.95 2.05 1 87 93
-check "level again after the push: $(truth 18.5 20)" $?
+report $? "level again after the push: $(truth 18.5 20)"
 
 for secondaries in 0 2; do
 	timeout $run_limit_s "$troupe" run "$example/hover.sdf" --rtf 0 -v 0 --until $limit_s --hash-every $steps \
 		--commands "$scratch/commands" --secondaries $secondaries >"$scratch/again"
-	check "the written commands with $secondaries secondaries" $?
+	report $? "the written commands with $secondaries secondaries"
 	cmp -s "$scratch/again" "$scratch/run1.out"
-	check "the written commands give '$(cat "$scratch/again")', expected '$want'" $?
+	report $? "the written commands give '$(cat "$scratch/again")', expected '$want'"
 done
 
 timeout $run_limit_s "$troupe" run "$example/hover.sdf" --rtf 0 -v 0 --until $limit_s --hash-every $steps \
 	--log "$scratch/log" --log-every 100 --log-what model:quad >"$scratch/alone"
 within 5 $limit_s -0.01 0.01 0.5 -1 1 && ! cmp -s "$scratch/alone" "$scratch/run1.out"
-check "without the autopilot it stays on the ground: $(truth 5 $limit_s)" $?
+report $? "without the autopilot it stays on the ground: $(truth 5 $limit_s)"
 
 fly lost --die-at 5 --
 [ $? = 3 ] && [ $flown = 9 ] && grep -q "barrier client 'autopilot', step [0-9]*" "$scratch/lost.err" && [ ! -s "$scratch/lost.out" ]
-check "a lost autopilot ends the run: $(cat "$scratch/lost.err")" $?
+report $? "a lost autopilot ends the run: $(cat "$scratch/lost.err")"
 fly dropped --die-at 5 --drop -- --log "$scratch/log" --log-every 100 --log-what model:quad
 [ $? = 0 ] && [ $flown = 9 ] && grep -q "barrier client 'autopilot'" "$scratch/dropped.err" && [ -s "$scratch/dropped.out" ]
-check "a lost autopilot with --drop is left behind: $(cat "$scratch/dropped.err")" $?
+report $? "a lost autopilot with --drop is left behind: $(cat "$scratch/dropped.err")"
 [ "$(awk -F , 'END { print ($2 >= 20) }' "$scratch/log")" = 1 ]
-check 'the run without it goes on to its end' $?
+report $? 'the run without it goes on to its end'
 totals

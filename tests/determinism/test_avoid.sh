@@ -23,20 +23,20 @@ run=0
 for secondaries in $(amount '1 2' '1 2 0' '1 2 0 -1 4 8' '1 2 3 0 2 -1 4 1 3 8'); do
 	run=$((run + 1))
 	drive $run "$worlds/lidar.sdf" "$seconds" "$secondaries"
-	check "run $run, $secondaries secondaries: $(cat "$scratch/$run")" $?
+	report $? "run $run, $secondaries secondaries: $(cat "$scratch/$run")"
 	cmp -s "$scratch/1" "$scratch/$run"
-	check "run $run, $secondaries secondaries: $(diff "$scratch/1" "$scratch/$run")" $?
+	report $? "run $run, $secondaries secondaries: $(diff "$scratch/1" "$scratch/$run")"
 done
 # eight carts, twenty scans a second; the scan at the end is not taken any more
 awk -v seconds="$seconds" '/ drove / { carts++; slow += $3 < seconds / 5 } / scans, / { scans = $1; touched = $3 }
 	END { exit !(carts == 8 && !slow && touched == 0 && scans > 8 * (20 * seconds - 5)) }' "$scratch/1"
-check "the carts get about: $(cat "$scratch/1")" $?
+report $? "the carts get about: $(cat "$scratch/1")"
 grep -q '^hash [0-9a-f]\{16\}$' "$scratch/1"
-check "a hash: $(cat "$scratch/1")" $?
+report $? "a hash: $(cat "$scratch/1")"
 
 # the same world without visuals of walls and boxes
 sed '/<visual /,/<\/visual>/d' "$worlds/lidar.sdf" >"$scratch/dark.sdf"
 GZ_SIM_RESOURCE_PATH=$worlds drive dark "$scratch/dark.sdf" 20 1
 [ $? = 1 ] && grep -q ' touches ' "$scratch/dark"
-check "in the dark: $(cat "$scratch/dark")" $?
+report $? "in the dark: $(cat "$scratch/dark")"
 totals

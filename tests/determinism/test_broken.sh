@@ -23,7 +23,7 @@ control()
 	else
 		[ "$different" = 1 ]
 	fi
-	check "$(basename "$world"): $rule" $?
+	report $? "$(basename "$world"): $rule"
 }
 
 heap=$worlds/heap.sdf meeting=$worlds/meeting.sdf

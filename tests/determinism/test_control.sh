@@ -12,10 +12,10 @@ state()
 	printf '%s\n' "$2" >"$scratch/commands"
 	for secondaries in 0 2; do
 		run "$scratch/out" "$world" "$scratch/commands" "$1" --secondaries $secondaries --report "$scratch/report$secondaries"
-		check "runs with $secondaries secondaries" $?
+		report $? "runs with $secondaries secondaries"
 	done
 	[ "$(member "$scratch/report0" state_hash)" = "$(member "$scratch/report2" state_hash)" ]
-	check "the same for 0 and 2 secondaries: $2" $?
+	report $? "the same for 0 and 2 secondaries: $2"
 	echo "$(member "$scratch/report2" state_hash) $(member "$scratch/report2" sim_time)"
 }
 
@@ -23,7 +23,7 @@ state()
 equal()
 {
 	[ "$2" = "$3" ]
-	check "$1: '$2', expected '$3'" $?
+	report $? "$1: '$2', expected '$3'"
 }
 
 # state runs in a subshell, so its output alone shows its failed checks: it prints nothing else when all pass
@@ -110,12 +110,12 @@ equal 'run_to_sim_time over a change of the step' "$(state 60 '0 /world/meeting/
 time_of()
 {
 	run "$scratch/out" "$world" "$scratch/commands" "$2" "$3" "$4" --secondaries 1 --report "$scratch/report"
-	check "runs: $1" $?
+	report $? "runs: $1"
 	awk -v wall="$(member "$scratch/report" wall_time)" -v serial="$(member "$scratch/report" serial_time)" '
 		match($0, /"busy_time": [0-9.e-]+/) { busy = substr($0, RSTART + 13, RLENGTH - 13) }
 		match($0, /"waiting_time": [0-9.e-]+/) { waiting = substr($0, RSTART + 16, RLENGTH - 16) }
 		END { exit !(0 < serial && serial <= waiting && serial + busy <= wall && ('"$5"')) }' "$scratch/report"
-	check "$1: serial_time" $?
+	report $? "$1: serial_time"
 }
 printf '%s\n' "$drive" >"$scratch/commands"
 time_of 'paced' 300 --rtf 0.5 'wall > 0.59 && busy + waiting > 0.59 && serial < waiting / 2'

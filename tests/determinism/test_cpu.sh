@@ -35,7 +35,7 @@ check_cpus()
 	need python3 || return
 	bits=$(libm_bits) other_bits=$(elsewhere libm_bits)
 	[ -n "$bits" ] && [ -n "$other_bits" ]
-	check "libm's bits are known: $bits, $other_bits" $?
+	report $? "libm's bits are known: $bits, $other_bits"
 	if [ "$bits" = "$other_bits" ]; then
 		skip 'another CPU' "here libm has the same bits with FMA and AVX2 switched off"
 		return
@@ -44,13 +44,13 @@ check_cpus()
 	for_each_case compare_case
 	if [ "$math" = libm ]; then
 		[ "$other" != "$fingerprint" ]
-		check "with libm the fingerprint shows another CPU: $other" $?
+		report $? "with libm the fingerprint shows another CPU: $other"
 		echo "with libm $other_cases cases have other hashes without FMA and AVX2"
 		[ $other_cases -gt 0 ]
-		check 'with libm some case has other hashes' $?
+		report $? 'with libm some case has other hashes'
 	else
 		[ "$other" = "$fingerprint" ]
-		check "the fingerprint without FMA and AVX2: $other, and with them $fingerprint" $?
+		report $? "the fingerprint without FMA and AVX2: $other, and with them $fingerprint"
 	fi
 }
 
@@ -58,9 +58,9 @@ check_cpus()
 no_choice()
 {
 	[ "$(grep -c '^ ' "$2")" -gt 20 ]
-	check "$1: is code" $?
+	report $? "$1: is code"
 	! grep -E '[[:space:]](vfn?m(add|sub)|cpuid|xgetbv)' "$2"
-	check "$1: no FMA and no choice by the CPU" $?
+	report $? "$1: no FMA and no choice by the CPU"
 }
 
 check_code()
@@ -74,17 +74,17 @@ check_code()
 		>"$scratch/code"
 	no_choice libtroupe "$scratch/code"
 	! readelf -r "$library" | grep IRELATIV
-	check 'libtroupe: no function that is chosen when it is loaded' $?
+	report $? 'libtroupe: no function that is chosen when it is loaded'
 	[ "$math" = SLEEF ] || return
 	sleef=$(ldd "$library" | awk '$1 ~ /^libsleef\.so/ { print $3 }')
 	functions=$(nm -D --undefined-only "$library" | awk '$2 ~ /^Sleef_/ { print $2 }')
 	[ "$(echo "$functions" | grep -c Sleef_cinz_)" -ge 6 ] && ! echo "$functions" | grep -v Sleef_cinz_
-	check "libtroupe calls SLEEF's functions without FMA, and no others: $functions" $?
+	report $? "libtroupe calls SLEEF's functions without FMA, and no others: $functions"
 	for function in $functions; do
 		objdump -d --no-show-raw-insn --disassemble="$function" "$sleef" >"$scratch/code"
 		no_choice "$function" "$scratch/code"
 		! grep -E '[[:space:]](call|jmp +\*)' "$scratch/code"
-		check "$function calls nothing" $?
+		report $? "$function calls nothing"
 	done
 }
 

@@ -113,26 +113,26 @@ EOF2
 same()
 {
 	run "$scratch/reference" "$world" "$commands" "$1" --hash-every 100 --trace --secondaries 0
-	check 'the commands are obeyed' $?
+	report $? 'the commands are obeyed'
 	services=$(grep ' /world/' "$commands" | grep -vc /control) # a control says nothing
 	[ "$(grep -c '^reply .* ok ' "$scratch/reference")" = "$services" ]
-	check "$services replies: $(grep -c '^reply .* ok ' "$scratch/reference")" $?
+	report $? "$services replies: $(grep -c '^reply .* ok ' "$scratch/reference")"
 	grep '^hash\|^reply' "$scratch/reference" >"$scratch/hashes"
 	for options in 1 2 3 5 '2 --chaos 1' '3 --chaos 2'; do
 		case $full,$options in ,[12] | ',3 --chaos 2') continue ;; esac
 		# shellcheck disable=SC2086
 		run "$scratch/other" "$world" "$commands" "$1" --hash-every 100 --trace --secondaries $options
 		grep '^hash\|^reply' "$scratch/other" | cmp -s "$scratch/hashes"
-		check "--secondaries $options: $(grep '^hash\|^reply' "$scratch/other" | diff "$scratch/hashes" - | sed -n 2p)" $?
+		report $? "--secondaries $options: $(grep '^hash\|^reply' "$scratch/other" | diff "$scratch/hashes" - | sed -n 2p)"
 	done
 }
 
 same 4600
 # 1000 steps after the reset equal 1000 steps after the start.
 run "$scratch/fresh" "$world" - 1000 --hash-every 1000 --secondaries 1
-check 'runs without commands' $?
+report $? 'runs without commands'
 [ "$(sed -n 's/^hash 1000 //p' "$scratch/fresh")" = "$(sed -n 's/^hash 4600 //p' "$scratch/reference")" ]
-check 'a reset brings back the world of the file, to the last bit' $?
+report $? 'a reset brings back the world of the file, to the last bit'
 
 # A copy has the bits of a model that is made of the same SDF: of a model of the file, which an <include> brought, and of
 # a created one that has moved meanwhile.
@@ -144,7 +144,7 @@ for from in 'sdf_filename: "models/cart"' 'clone_name: "cart_2"' 'clone_name: "l
 	run "$scratch/copied" "$world" "$scratch/copies" 600 --hash-every 50 --secondaries 2
 	[ -e "$scratch/made" ] || cp "$scratch/copied" "$scratch/made"
 	[ -s "$scratch/made" ] && cmp -s "$scratch/made" "$scratch/copied"
-	check "$from: $(diff "$scratch/made" "$scratch/copied" | sed -n 2p)" $?
+	report $? "$from: $(diff "$scratch/made" "$scratch/copied" | sed -n 2p)"
 done
 
 # A refused command changes nothing.
@@ -154,12 +154,12 @@ while IFS='|' read -r line reason; do
 	"$troupe" run "$world" --rtf 0 --iterations 200 --hash-every 200 --commands "$scratch/one" --secondaries 2 \
 		>"$scratch/out" 2>"$scratch/err"
 	[ $? = 1 ]
-	check "exit status 1: $line" $?
+	report $? "exit status 1: $line"
 	grep -qF "$reason" "$scratch/err"
-	check "$reason: $(tail -n 1 "$scratch/err")" $?
+	report $? "$reason: $(tail -n 1 "$scratch/err")"
 	# the command is refused before the run, or its reply comes in the run
 	[ ! -s "$scratch/out" ] || cmp -s "$scratch/fresh" "$scratch/out"
-	check "nothing else happens: $line" $?
+	report $? "nothing else happens: $line"
 done <"$scratch/bad"
 
 # At each verbosity a command that could not be obeyed is named once, and the exit status is 1.
@@ -168,12 +168,12 @@ printf '10 /world/asleep/remove name: "nobody"\n20 /world/asleep/remove name: "c
 for verbosity in 0 1 2 3; do
 	"$troupe" run "$world" --rtf 0 --iterations 50 --commands "$scratch/commands" -v $verbosity --secondaries 1 2>"$scratch/err"
 	[ $? = 1 ]
-	check "-v $verbosity: exit status 1" $?
+	report $? "-v $verbosity: exit status 1"
 	[ "$(grep -c "the world has no model 'nobody'" "$scratch/err")" = 1 ]
-	check "-v $verbosity: the reason stands there once" $?
+	report $? "-v $verbosity: the reason stands there once"
 	grep -q '^troupe run: 1 command could not be obeyed' "$scratch/err"
-	check "-v $verbosity: $(tail -n 1 "$scratch/err")" $?
+	report $? "-v $verbosity: $(tail -n 1 "$scratch/err")"
 	[ $verbosity = 0 ] || grep -q '^1 model removed, 1 command refused, 1 command for steps that were not reached$' "$scratch/err"
-	check "-v $verbosity: a summary of the commands" $?
+	report $? "-v $verbosity: a summary of the commands"
 done
 totals

@@ -16,7 +16,7 @@ same()
 	[ ! -e "$found/$name.commands" ] || commands=$found/$name.commands
 	report=$scratch/$name.report reference=$scratch/$name.reference
 	run "$reference" "$world" "$commands" "$steps" --hash-every 1 --secondaries 0 --report "$report"
-	check "$name: runs" $?
+	report $? "$name: runs"
 	for options in '0 --anew' '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' '3 --anew --chaos 9 --chaos-moves 2' \
 		'2 --transport tcp --chaos 3 --network-stale-ms 60000'; do
 		case ${quick:+quick }$options in
@@ -41,7 +41,7 @@ same()
 compare()
 {
 	cmp -s "$2" "$3"
-	check "$1: $(diff "$2" "$3" 2>&1 | sed -n '2p')" $?
+	report $? "$1: $(diff "$2" "$3" 2>&1 | sed -n '2p')"
 }
 
 # coordinate MODEL NUMBER: of the model's position in $report; 1 is x
@@ -51,7 +51,7 @@ coordinate() { sed -n "s/.*\"name\": \"$1\", \"pose\": \[\([^]]*\)\].*/\1/p" "$r
 between()
 {
 	awk -v v="$2" -v low="$3" -v high="$4" 'BEGIN { exit !(v != "" && v >= low && v <= high) }'
-	check "$name: $1: $2, expected $3 to $4" $?
+	report $? "$name: $1: $2, expected $3 to $4"
 }
 
 # A joint of the world that is not stepped, because its other model is unloaded or removed, keeps its position.
@@ -87,7 +87,7 @@ for options in '0' '2 --transport tcp --chaos 3 --network-stale-ms 60000'; do
 	# shellcheck disable=SC2086
 	run "$scratch/other" "$found/noted_twice.sdf" - 300 --secondaries $options --log "$scratch/${options%% *}.csv" \
 		--log-every 1 --log-what effort
-	check "noted_twice: logs efforts: --secondaries $options" $?
+	report $? "noted_twice: logs efforts: --secondaries $options"
 done
 compare 'noted_twice: efforts over tcp' "$scratch/0.csv" "$scratch/2.csv"
 
@@ -145,13 +145,13 @@ found=$kept
 } >"$scratch/falling.sdf"
 run "$scratch/alone" "$scratch/falling.sdf" - 200 --secondaries 0 >/dev/null
 grep -q "model 'm0' diverged" "$scratch/alone.err"
-check "several diverge: $(tail -n 1 "$scratch/alone.err")" $?
+report $? "several diverge: $(tail -n 1 "$scratch/alone.err")"
 for options in 2 '3 --chaos 1 --chaos-moves 1' '3 --chaos 2 --chaos-moves 1' '3 --chaos 3 --chaos-moves 1' \
 	'2 --chaos 4 --chaos-moves 1 --transport tcp --network-stale-ms 60000'; do
 	# shellcheck disable=SC2086
 	run "$scratch/other" "$scratch/falling.sdf" - 200 --secondaries $options >/dev/null
 	cmp -s "$scratch/alone.err" "$scratch/other.err"
-	check "--secondaries $options: $(tail -n 1 "$scratch/other.err")" $?
+	report $? "--secondaries $options: $(tail -n 1 "$scratch/other.err")"
 done
 
 # The floor of a level that is not loaded holds a model that slides onto it.

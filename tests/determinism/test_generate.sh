@@ -12,14 +12,14 @@ for commands in "$worlds"/*.commands; do
 	# word splitting is meant: a command line
 	# shellcheck disable=SC2086
 	timeout "$run_limit_s" "$worlds/generate" $arguments "$scratch/$name"
-	check "$name: worlds/generate $arguments" $?
+	report $? "$name: worlds/generate $arguments"
 	for end in sdf commands; do
 		cmp "$worlds/$name.$end" "$scratch/$name.$end"
-		check "$name.$end is as the generator makes it" $?
+		report $? "$name.$end is as the generator makes it"
 	done
 done
 [ "$made" -ge 5 ]
-check "number of generated worlds: $made" $?
+report $? "number of generated worlds: $made"
 [ ! -e "$worlds/__pycache__" ]
-check 'the folder of the worlds has no other file' $?
+report $? 'the folder of the worlds has no other file'
 totals

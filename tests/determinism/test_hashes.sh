@@ -11,7 +11,7 @@ one_secondary()
 {
 	one_way --secondaries 1
 	[ "$(member "$report" moves) $(member "$report" meetings)" = '0 0' ]
-	check "$name: no moves and no meetings with one secondary" $?
+	report $? "$name: no moves and no meetings with one secondary"
 }
 forced_moves() { one_way --secondaries 2 --chaos 1 --distribution "$last_policy"; }
 eight_secondaries() { one_way --secondaries 8 --chaos 3 --chaos-moves 4; }
@@ -88,7 +88,7 @@ solvers()
 		one_way --secondaries 2 --lanes $lanes
 	else
 		grep -q 'if this processor has the instructions' "$scratch/out"
-		check "$name: $lanes lanes: refused for want of instructions" $?
+		report $? "$name: $lanes lanes: refused for want of instructions"
 	fi
 	[ -e "$golden"_ode/"$name" ] || return 0
 	ode_steps=$((($(wc -l <"$golden"_ode/"$name") - 1) * 100))
@@ -98,7 +98,7 @@ solvers()
 	if [ $verdict = 2 ]; then
 		skip "$name: golden hashes of ODE" "they are of another fingerprint than $fingerprint"
 	else
-		check "$name: --solver ode has other hashes than those in $golden"_ode $verdict
+		report $verdict "$name: --solver ode has other hashes than those in $golden"_ode
 	fi
 }
 
@@ -121,7 +121,7 @@ control()
 	golden_verdict "$scratch/doctored" "$scratch/heap.reference"
 	verdict=$?
 	[ $verdict = "$2" ]
-	check "$1: $verdict, expected $2" $?
+	report $? "$1: $verdict, expected $2"
 }
 { echo "# fingerprint $fingerprint"; cat "$scratch/heap.reference"; } >"$scratch/undoctored"
 cp "$scratch/undoctored" "$scratch/doctored"

@@ -7,7 +7,7 @@ set -u
 named floor >"$scratch/floor.sdf"
 # shellcheck disable=SC2086
 ${TEST_CC:-cc} -Wall -Wextra -Werror "${SOURCE_DIR:-.}/tests/examples/follow.c" -o "$scratch/follow" -lm
-check 'the example follow does not build' $?
+report $? 'the example follow does not build'
 
 limit=6000
 # run NAME OPTION...: the output is in $scratch/NAME.out and .err
@@ -35,28 +35,28 @@ for i in $(seq "$(amount 3 10 20 100)"); do
 	follow "run$i" $((i * 37 % 700 + 1)) &
 	client=$!
 	run "run$i" --wait-for follow --secondaries $((i % 3)) --record "$scratch/record" --commands-out "$scratch/commands"
-	check "run $i: $(cat "$scratch/run$i.err")" $?
+	report $? "run $i: $(cat "$scratch/run$i.err")"
 	wait $client
-	check "run $i: the client's status: $(cat "$scratch/run$i.said")" $?
+	report $? "run $i: the client's status: $(cat "$scratch/run$i.said")"
 	[ -z "$load" ] || { kill "$load"; wait "$load"; } 2>/dev/null
 	load=
 	hash=$(cat "$scratch/run$i.out")
 	want=${want:-$hash}
 	[ -n "$hash" ] && [ "$hash" = "$want" ]
-	check "run $i: '$hash', expected '$want'" $?
+	report $? "run $i: '$hash', expected '$want'"
 	cmp -s "$scratch/run1.path" "$scratch/run$i.path"
-	check "run $i: another path" $?
+	report $? "run $i: another path"
 done
 [ "$(grep -c '^corner' "$scratch/run1.path")" -ge 2 ]
-check "the cart does not reach two corners: $(cat "$scratch/run1.path")" $?
+report $? "the cart does not reach two corners: $(cat "$scratch/run1.path")"
 timeout $run_limit_s "$troupe" replay "$scratch/record" >"$scratch/replay" 2>&1
-check "the replay: $(cat "$scratch/replay")" $?
+report $? "the replay: $(cat "$scratch/replay")"
 for secondaries in 0 1 2; do
 	timeout $run_limit_s "$troupe" run "$scratch/floor.sdf" --resource-path "$worlds" --rtf 0 -v 0 --iterations $limit \
 		--hash-every 6000 --commands "$scratch/commands" --secondaries $secondaries >"$scratch/again"
-	check "the written commands with $secondaries secondaries" $?
+	report $? "the written commands with $secondaries secondaries"
 	cmp -s "$scratch/again" "$scratch/run1.out"
-	check "the written commands give '$(cat "$scratch/again")' with $secondaries secondaries, expected '$want'" $?
+	report $? "the written commands give '$(cat "$scratch/again")' with $secondaries secondaries, expected '$want'"
 done
 
 # killed in the middle: `follow` joins so that its failure ends the run
@@ -74,15 +74,15 @@ run killed --wait-for follow
 # reset: the client had data that it had not read
 [ $? = 3 ] && grep -qE "barrier client 'follow', step [0-9]*: (it closed its connection|.*reset by peer)" \
 	"$scratch/killed.err"
-check "killed: $(cat "$scratch/killed.err")" $?
+report $? "killed: $(cat "$scratch/killed.err")"
 wait
 limit=6000
 
 run absent --wait-for nobody --wait-for-timeout 0.2
 [ $? = 3 ] && grep -q "'nobody' did not join within 0.2 s" "$scratch/absent.err"
-check "absent: $(cat "$scratch/absent.err")" $?
+report $? "absent: $(cat "$scratch/absent.err")"
 [ ! -e "$scratch/absent" ]
-check 'the socket is left behind' $?
+report $? 'the socket is left behind'
 
 # stopped while the run waits for its client to come, and in a barrier
 for what in before inside; do
@@ -100,11 +100,11 @@ for what in before inside; do
 	sleep 0.3
 	kill -TERM $pid
 	wait $pid
-	check "stopped $what: $(cat "$scratch/stopped.err")" $?
+	report $? "stopped $what: $(cat "$scratch/stopped.err")"
 	[ $what = before ] || { kill -CONT $client; kill -TERM $client; wait $client; }
 done
 
 run refused --lockstep-listen 0.0.0.0:0
 [ $? = 1 ] && grep -q 'expected 127.0.0.1, or --lockstep-insecure' "$scratch/refused.err"
-check "other hosts: $(cat "$scratch/refused.err")" $?
+report $? "other hosts: $(cat "$scratch/refused.err")"
 totals

@@ -12,7 +12,7 @@ long=400
 compare()
 {
 	cmp -s "$2" "$3"
-	check "$1: $(diff "$2" "$3" 2>&1 | sed -n '2p')" $?
+	report $? "$1: $(diff "$2" "$3" 2>&1 | sed -n '2p')"
 }
 
 name=$(sed -n "s/.*<world name='\([^']*\)'.*/\1/p" "$mechanisms")
@@ -57,20 +57,20 @@ go()
 }
 
 go --secondaries 0 >/dev/null
-check "runs: $(tail -n 1 "$scratch/all.err")" $?
+report $? "runs: $(tail -n 1 "$scratch/all.err")"
 cp "$scratch/other" "$scratch/reference"
 obeyed=$(grep -c '^reply .* ok ' "$scratch/reference")
 [ "$obeyed" -ge 17 ]
-check "most commands are obeyed: $obeyed" $?
+report $? "most commands are obeyed: $obeyed"
 for reason in 'gearbox' 'the world is paused' 'ties bodies that move with joint'; do
 	grep -q "^reply .* failed .*$reason" "$scratch/reference"
-	check "refused: $reason" $?
+	report $? "refused: $reason"
 done
 # the effects of the commands show
 run "$scratch/still" "$mechanisms" - "$long" --hash-every 1 --secondaries 0
 grep '^hash' "$scratch/reference" | cmp -s - "$scratch/still"
 [ $? = 1 ]
-check 'the commands make a difference' $?
+report $? 'the commands make a difference'
 
 for options in '1 --chaos 4 --chaos-moves 1' '2 --chaos 3' '3' '2 --anew' '2 --transport tcp --network-stale-ms 60000' \
 	'2 --transport tcp --chaos 3 --network-stale-ms 60000'; do
@@ -94,6 +94,6 @@ compare 'recorded' "$scratch/reference" "$scratch/other"
 for options in 0 '3 --chaos 2' '2 --transport tcp'; do
 	# shellcheck disable=SC2086
 	timeout "$run_limit_s" "$troupe" replay "$scratch/recording" -v 0 --secondaries $options >"$scratch/out" 2>&1
-	check "replay --secondaries $options: $(tail -n 1 "$scratch/out")" $?
+	report $? "replay --secondaries $options: $(tail -n 1 "$scratch/out")"
 done
 totals

@@ -21,19 +21,19 @@ same()
 {
 	name=$1 world=$2 commands=$3 steps=$4
 	run "$scratch/reference" "$world" "$commands" "$steps" --hash-every 50 --trace --secondaries 0
-	check "$name: alone" $?
+	report $? "$name: alone"
 	grep '^hash\|^reply' "$scratch/reference" >"$scratch/hashes"
 	[ "$(grep -c '^hash' "$scratch/hashes")" = $((steps / 50)) ]
-	check "$name: a hash every 50 steps" $?
+	report $? "$name: a hash every 50 steps"
 	for options in 2 3 '5 --chaos 3 --chaos-moves 2'; do
 		# shellcheck disable=SC2086
 		set -- $options
 		count=$1
 		shift
 		over "$count" "$scratch/other" "$world" "$commands" "$steps" --hash-every 50 --trace "$@"
-		check "$name: $count ranks $*" $?
+		report $? "$name: $count ranks $*"
 		grep '^hash\|^reply' "$scratch/other" | cmp -s "$scratch/hashes"
-		check "$name: $count ranks $*: $(grep '^hash\|^reply' "$scratch/other" | diff "$scratch/hashes" - | sed -n 2p)" $?
+		report $? "$name: $count ranks $*: $(grep '^hash\|^reply' "$scratch/other" | diff "$scratch/hashes" - | sed -n 2p)"
 	done
 }
 
@@ -52,17 +52,17 @@ same 'created and removed' "$worlds/asleep.sdf" "$scratch/commands" 300
 
 # Threads go on from a state that ranks saved, and the other way round.
 run "$scratch/whole" "$worlds/meeting.sdf" "$worlds/meeting.commands" 400 --hash-every 400 --secondaries 2
-check 'meeting: 400 steps' $?
+report $? 'meeting: 400 steps'
 over 3 "$scratch/first" "$worlds/meeting.sdf" "$worlds/meeting.commands" 200 --save-at 200 "$scratch/by_ranks"
-check 'ranks save a state' $?
+report $? 'ranks save a state'
 timeout "$run_limit_s" "$troupe" run --resume "$scratch/by_ranks" --rtf 0 -v 0 --iterations 400 --hash-every 400 --secondaries 1 >"$scratch/second"
 cmp -s "$scratch/whole" "$scratch/second"
-check "threads go on from it: $(cat "$scratch/second")" $?
+report $? "threads go on from it: $(cat "$scratch/second")"
 run "$scratch/first" "$worlds/meeting.sdf" "$worlds/meeting.commands" 200 --save-at 200 "$scratch/by_threads" --secondaries 2
-check 'threads save a state' $?
+report $? 'threads save a state'
 ranks 4 --resume "$scratch/by_threads" --rtf 0 -v 0 --iterations 400 --hash-every 400 --network-stale-ms $stale >"$scratch/second" 2>"$scratch/err"
 cmp -s "$scratch/whole" "$scratch/second"
-check "ranks go on from it: $(cat "$scratch/second"; tail -n 3 "$scratch/err")" $?
+report $? "ranks go on from it: $(cat "$scratch/second"; tail -n 3 "$scratch/err")"
 
 # Readings, of which a rank is sent what its sensors can see.
 cat >"$scratch/sensors.sdf" <<-'EOF2'
@@ -78,23 +78,23 @@ EOF2
 # digest OUTPUT: the line of the summary
 digest() { grep -h '^[1-9][0-9]* readings of sensors, digest' "$@"; }
 timeout "$run_limit_s" "$troupe" run "$scratch/sensors.sdf" --sense-all --rtf 0 --iterations 300 --secondaries 0 -v 1 >"$scratch/one" 2>&1
-check 'sensors alone' $?
+report $? 'sensors alone'
 digest "$scratch/one" >"$scratch/digest"
-check "sensors have readings: $(tail -n 3 "$scratch/one")" $?
+report $? "sensors have readings: $(tail -n 3 "$scratch/one")"
 for options in 2 '3 --chaos 3 --chaos-moves 2'; do
 	# shellcheck disable=SC2086 # words
 	set -- $options
 	count=$1
 	shift
 	ranks "$count" "$scratch/sensors.sdf" --sense-all --rtf 0 --iterations 300 -v 1 --network-stale-ms $stale "$@" >"$scratch/again" 2>&1
-	check "sensors on $count ranks $*" $?
+	report $? "sensors on $count ranks $*"
 	digest "$scratch/again" | cmp -s "$scratch/digest"
-	check "sensors on $count ranks $*: $(digest "$scratch/again"), alone $(cat "$scratch/digest")" $?
+	report $? "sensors on $count ranks $*: $(digest "$scratch/again"), alone $(cat "$scratch/digest")"
 done
 
 # A negative control: if a rule of determinism is broken, the hashes differ.
 run "$scratch/reference" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --secondaries 0
 over 3 "$scratch/other" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --chaos 3 --chaos-moves 2 --break reference
 ! cmp -s "$scratch/reference" "$scratch/other"
-check 'a broken rule shows' $?
+report $? 'a broken rule shows'
 totals

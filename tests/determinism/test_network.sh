@@ -25,19 +25,19 @@ same()
 {
 	name=$1 world=$2 commands=$3 steps=$4
 	run "$scratch/reference" "$world" "$commands" "$steps" --hash-every 50 --trace --secondaries 0
-	check "$name: alone" $?
+	report $? "$name: alone"
 	grep '^hash\|^reply' "$scratch/reference" >"$scratch/hashes"
 	[ "$(grep -c '^hash' "$scratch/hashes")" = $((steps / 50)) ]
-	check "$name: a hash every 50 steps" $?
+	report $? "$name: a hash every 50 steps"
 	ways >"$scratch/ways"
 	while read -r options <&3; do
 		# shellcheck disable=SC2086
 		run "$scratch/other" "$world" "$commands" "$steps" --hash-every 50 --trace --transport tcp \
 			--network-stale-ms $stale --secondaries $options
-		check "$name: --transport tcp --secondaries $options" $?
+		report $? "$name: --transport tcp --secondaries $options"
 		grep '^hash\|^reply' "$scratch/other" | cmp -s "$scratch/hashes"
-		check "$name: --secondaries $options: $(grep '^hash\|^reply' "$scratch/other" |
-			diff "$scratch/hashes" - | sed -n 2p)" $?
+		report $? "$name: --secondaries $options: $(grep '^hash\|^reply' "$scratch/other" |
+			diff "$scratch/hashes" - | sed -n 2p)"
 	done 3<"$scratch/ways"
 }
 
@@ -120,43 +120,43 @@ for lines in 1 2 3; do
 	sed "${lines}d" "$scratch/commands.arms" >"$scratch/fewer"
 	run "$scratch/other" "$scratch/arms.sdf" "$scratch/fewer" 100 --hash-every 100 --secondaries 1
 	! grep -qxF "$(grep '^hash 100' "$scratch/hashes")" "$scratch/other"
-	check "each message to the arms moves something: $lines" $?
+	report $? "each message to the arms moves something: $lines"
 done
 echo '5 /actuators normalized: [1, 2]' >"$scratch/none"
 "$troupe" run "$scratch/arms.sdf" --rtf 0 --iterations 10 --commands "$scratch/none" >"$scratch/out" 2>"$scratch/err"
 [ $? = 1 ] && grep -q "step 5: /actuators: joint 'j' is actuator 0, from 0, of velocity: expected more than 0 numbers" "$scratch/err"
-check "a message for no arm: $(cat "$scratch/err")" $?
+report $? "a message for no arm: $(cat "$scratch/err")"
 
 # saved, resumed and recorded over the network
 run "$scratch/out" "$worlds/asleep.sdf" "$scratch/commands" 700 --hash-every 700 --transport tcp --secondaries 2 \
 	--network-stale-ms $stale --record "$scratch/tape" --record-every 100 --save-at 330 "$scratch/state" \
 	--report "$scratch/report"
-check 'recorded and saved' $?
+report $? 'recorded and saved'
 for options in '--secondaries 0' "--transport tcp --secondaries 2 --network-stale-ms $stale" \
 	"--transport TCP --secondaries 1 --network-stale-ms $stale --chaos 3 --until-step 400"; do
 	# shellcheck disable=SC2086
 	timeout "$run_limit_s" "$troupe" replay "$scratch/tape" $options >"$scratch/replay" 2>&1 &&
 		grep -q 'hashes compared: all the same$' "$scratch/replay"
-	check "the recording replays, $options: $(tail -n 1 "$scratch/replay")" $?
+	report $? "the recording replays, $options: $(tail -n 1 "$scratch/replay")"
 done
 run "$scratch/out2" "$worlds/mechanisms.sdf" - 400 --secondaries 0 --break reference --record "$scratch/broken"
 timeout "$run_limit_s" "$troupe" replay "$scratch/broken" --transport tcp --secondaries 2 --network-stale-ms $stale \
 	>"$scratch/replay" 2>&1
 [ $? = 1 ] && grep -q '^step [0-9]*: ' "$scratch/replay"
-check "a recording of another run does not: $(tail -n 1 "$scratch/replay")" $?
+report $? "a recording of another run does not: $(tail -n 1 "$scratch/replay")"
 for options in '--secondaries 1' "--transport tcp --secondaries 2 --network-stale-ms $stale"; do
 	# shellcheck disable=SC2086
 	"$troupe" run --resume "$scratch/state" -v0 --rtf 0 --iterations 700 --hash-every 700 $options >"$scratch/resumed" 2>&1
 	cmp -s "$scratch/out" "$scratch/resumed"
-	check "resumed $options: $(cat "$scratch/out") $(cat "$scratch/resumed")" $?
+	report $? "resumed $options: $(cat "$scratch/out") $(cat "$scratch/resumed")"
 done
 grep -q '"bytes_per_robot_step": [0-9]' "$scratch/report"
-check 'the report has the bytes of a robot-step' $?
+report $? 'the report has the bytes of a robot-step'
 
 # a run that breaks a rule of determinism differs
 run "$scratch/reference" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --secondaries 0
 run "$scratch/other" "$worlds/mechanisms.sdf" - 400 --hash-every 50 --transport tcp --secondaries 2 --chaos 3 \
 	--chaos-moves 2 --network-stale-ms $stale --break reference
 ! cmp -s "$scratch/reference" "$scratch/other"
-check 'a broken rule shows' $?
+report $? 'a broken rule shows'
 totals

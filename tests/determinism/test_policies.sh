@@ -10,7 +10,7 @@ table=$scratch/costs.csv
 had() { awk -F, -v name="$1" 'NR > 1 && $8 == name { print $4 }' "$table" | sort -u | tr '\n' ' '; }
 
 run "$scratch/reference" "$worlds/large.sdf" "$worlds/large.commands" $steps --hash-every 100 --secondaries 0
-check "large: runs" $?
+report $? "large: runs"
 for options in '2 --distribution balanced' '3 --distribution balanced' '4 --distribution balanced --chaos 3' \
 	'3 --distribution balanced --pin robot_0=2' '2 --pin robot_0=2 --pin level_3=1' \
 	'1 --distribution balanced'; do
@@ -18,9 +18,9 @@ for options in '2 --distribution balanced' '3 --distribution balanced' '4 --dist
 	run "$scratch/other" "$worlds/large.sdf" "$worlds/large.commands" $steps --hash-every 100 --costs "$table" \
 		--costs-every 50 --secondaries $options
 	cmp -s "$scratch/reference" "$scratch/other"
-	check "large with $options: $(diff "$scratch/reference" "$scratch/other" | sed -n 2p)" $?
+	report $? "large with $options: $(diff "$scratch/reference" "$scratch/other" | sed -n 2p)"
 	[ "$(sed -n 1p "$table")" = 'world,step,component,secondary,pin,kind,ns,name' ]
-	check "$options: the table's head" $?
+	report $? "$options: the table's head"
 	awk -F, -v every=50 -v steps=$steps '
 		NR == 1 { next }
 		NF != 8 || $2 % every || ($6 != "performer" && $6 != "cargo" && $6 != "level") || $4 < 1 { bad = NR " " $0 }
@@ -33,13 +33,13 @@ for options in '2 --distribution balanced' '3 --distribution balanced' '4 --dist
 			if (bad) print bad
 			exit bad != ""
 		}' "$table"
-	check "$options: each row is whole, each component on one secondary, a sample every 50 steps" $?
+	report $? "$options: each row is whole, each component on one secondary, a sample every 50 steps"
 	case $options in
 	*robot_0=2*)
 		[ "$(had robot_0)" = '2 ' ]
-		check "$options: the pin holds: $(had robot_0)" $?
+		report $? "$options: the pin holds: $(had robot_0)"
 		[ "$(awk -F, '$8 == "robot_0" { print $5 }' "$table" | sort -u)" = 2 ]
-		check "$options: the table names it" $?
+		report $? "$options: the table names it"
 		;;
 	esac
 done
@@ -52,24 +52,24 @@ for try in 1 2 3 4 5 6 7 8; do
 	# shellcheck disable=SC2086
 	run "$scratch/other" "$worlds/large.sdf" "$worlds/large.commands" $steps --hash-every 100 --secondaries 2 $pins \
 		--report "$scratch/report.json"
-	check "large, all robots on one of two, run $try: runs" $?
+	report $? "large, all robots on one of two, run $try: runs"
 	cmp -s "$scratch/reference" "$scratch/other"
-	check "large, all robots on one of two, run $try: $(diff "$scratch/reference" "$scratch/other" | sed -n 2p)" $?
+	report $? "large, all robots on one of two, run $try: $(diff "$scratch/reference" "$scratch/other" | sed -n 2p)"
 	helped=$(sed -n 's/.*"secondary": 2,.*"helped": \([0-9]*\).*/\1/p' "$scratch/report.json")
 	[ "${helped:-0}" -gt 0 ] && break
 done
 if [ "$(nproc)" -gt 1 ]; then
 	[ "${helped:-0}" -gt 0 ]
-	check "the other one helped: stepped ${helped:-no} groups that are not its own" $?
+	report $? "the other one helped: stepped ${helped:-no} groups that are not its own"
 else
 	skip 'helping' 'needs two cores'
 fi
 
 # models asleep cost nothing
 run "$scratch/other" "$worlds/asleep.sdf" - 1500 --costs "$table" --costs-every 500 --secondaries 2
-check "asleep: runs" $?
+report $? "asleep: runs"
 [ "$(awk -F, '$2 == 1500 && $8 ~ /^crate/ { sum += $7; count++ } END { print (count > 10), sum }' "$table")" = '1 0' ]
-check "asleep: crates at rest cost nothing" $?
+report $? "asleep: crates at rest cost nothing"
 
 # the sensors of a model are a part of its cost: a lidar among models that cost little has a secondary almost for itself
 {
@@ -87,9 +87,9 @@ check "asleep: crates at rest cost nothing" $?
 } >"$scratch/seeing.sdf"
 if "$troupe" topics "$scratch/seeing.sdf" 2>/dev/null | grep -q LaserScan; then
 	run "$scratch/other" "$scratch/seeing.sdf" - 2000 --sense-all --costs "$table" --costs-every 1000 --secondaries 2
-	check "sensing: runs" $?
+	report $? "sensing: runs"
 	awk -F, '$2 == 2000 && $8 ~ /^b/ { cost[$8] = $7 } END { exit !(cost["b0"] > 3 * cost["b1"]) }' "$table"
-	check "sensing: the lidar counts: $(awk -F, '$2 == 2000 && $8 ~ /^b[01]/ { print $8, $7 }' "$table" | tr '\n' ' ')" $?
+	report $? "sensing: the lidar counts: $(awk -F, '$2 == 2000 && $8 ~ /^b[01]/ { print $8, $7 }' "$table" | tr '\n' ' ')"
 else
 	skip 'the cost of sensors' 'built without Embree'
 fi
@@ -100,9 +100,9 @@ if [ ! -c /dev/full ]; then
 else
 	"$troupe" run "$worlds/large.sdf" --iterations 300 --rtf 0 --costs /dev/full >"$scratch/out" 2>"$scratch/err"
 	[ $? = 1 ] && grep -q '^300 steps' "$scratch/err"
-	check "a full disk: the run goes on, to status 1: $(cat "$scratch/err")" $?
+	report $? "a full disk: the run goes on, to status 1: $(cat "$scratch/err")"
 	grep -q '/dev/full: cannot write: No space left on device: the table of costs ends here; the run goes on' "$scratch/err"
-	check "a full disk: it is said" $?
+	report $? "a full disk: it is said"
 fi
 
 totals

@@ -43,7 +43,7 @@ finds()
 	TROUPE=$scratch/$4 SOURCE_DIR=${SOURCE_DIR:-.} timeout "$run_limit_s" "$random" --only "$2" --first 1 --count "$3" \
 		--shrink 0 --keep "$scratch/kept" >"$scratch/out" 2>&1
 	[ $? = 1 ] && grep -q "^FAILED: seed [0-9]* ($2) --only $2: $1" "$scratch/out"
-	check "$4: expected '$1', found '$(sed -n 's/^FAILED: [^:]*: //p' "$scratch/out" | sort -u | tr '\n' ';')'" $?
+	report $? "$4: expected '$1', found '$(sed -n 's/^FAILED: [^:]*: //p' "$scratch/out" | sort -u | tr '\n' ';')'"
 	rm -rf "$scratch/kept"
 }
 
@@ -51,7 +51,7 @@ finds()
 wrong well </dev/null
 TROUPE=$scratch/well SOURCE_DIR=${SOURCE_DIR:-.} timeout "$run_limit_s" "$random" --first 1 --count 3 --keep "$scratch/kept" \
 	>"$scratch/out" 2>&1
-check "a program without a fault: $(grep -m 1 FAILED "$scratch/out")" $?
+report $? "a program without a fault: $(grep -m 1 FAILED "$scratch/out")"
 
 # --- wrong in the same way in each run ---
 
@@ -138,9 +138,9 @@ TROUPE=$scratch/placed_early SOURCE_DIR=${SOURCE_DIR:-.} timeout "$run_limit_s" 
 sed -n "s|^  \(cd .*\)|\1|p; s|^  \($scratch/placed_early run .*\)|\1|p" "$scratch/out" >"$scratch/commands"
 sh "$scratch/commands" >"$scratch/lines" 2>/dev/null
 [ "$(grep -c '^hash 2 ' "$scratch/lines")" = 2 ] && [ "$(grep '^hash 2 ' "$scratch/lines" | sort -u | wc -l)" = 2 ]
-check "the commands of a failure show it: $(grep '^hash 2 ' "$scratch/lines" | tr '\n' ';')" $?
+report $? "the commands of a failure show it: $(grep '^hash 2 ' "$scratch/lines" | tr '\n' ';')"
 left=$(sed -n 's/^  \([0-9]*\) parts of [0-9]* are left.*/\1/p' "$scratch/out")
 all=$(sed -n 's/^  [0-9]* parts of \([0-9]*\) are left.*/\1/p' "$scratch/out")
 [ "${left:-1}" -lt "${all:-0}" ]
-check "a failing world is made smaller: $left parts of $all" $?
+report $? "a failing world is made smaller: $left parts of $all"
 totals

@@ -92,20 +92,20 @@ measure()
 	out=$1
 	shift
 	run "$scratch/said" "$world" "$scratch/commands" "$steps" --report "$scratch/report" "$@"
-	check "runs with $*" $?
+	report $? "runs with $*"
 	for what in readings readings_digest state_hash; do
 		member "$scratch/report" $what
 	done >"$out"
 }
-same() { cmp -s "$2" "$3"; check "$1: $(head -n 3 "$2" | tr '\n' ' ') and $(head -n 3 "$3" | tr '\n' ' ')" $?; }
+same() { cmp -s "$2" "$3"; report $? "$1: $(head -n 3 "$2" | tr '\n' ' ') and $(head -n 3 "$3" | tr '\n' ' ')"; }
 # after STEP FILE: the lines of a log that belong to later steps
 after() { awk -F, -v step="$1" 'NR > 1 && $1 + 0 > step' "$2"; }
 
 measure "$scratch/one" --sense-all --secondaries 0 --log "$scratch/one.csv" --log-what sensor
 [ "$(wc -l <"$scratch/one.csv")" -gt 1000 ]
-check "the log has samples of sensors: $(wc -l <"$scratch/one.csv") lines" $?
+report $? "the log has samples of sensors: $(wc -l <"$scratch/one.csv") lines"
 [ "$(head -n 1 "$scratch/one")" -gt 1000 ]
-check "sensors measure: $(head -n 1 "$scratch/one") readings" $?
+report $? "sensors measure: $(head -n 1 "$scratch/one") readings"
 # the ways in which the run is repeated
 ways()
 {
@@ -129,11 +129,11 @@ done 3<"$scratch/ways"
 
 measure "$scratch/none" --secondaries 1
 [ "$(head -n 1 "$scratch/none")" = 0 ] && [ "$(tail -n 1 "$scratch/none")" = "$(tail -n 1 "$scratch/one")" ]
-check 'without subscribers nothing is measured, and the states are the same' $?
+report $? 'without subscribers nothing is measured, and the states are the same'
 
 measure "$scratch/other" --sense-all --secondaries 1 --seed 5
 [ "$(sed -n 2p "$scratch/other")" != "$(sed -n 2p "$scratch/one")" ]
-check 'noise depends on the seed' $?
+report $? 'noise depends on the seed'
 
 # the total of a resumed run is that of the whole run
 measure "$scratch/again" --sense-all --secondaries 2 --save-at 37 "$scratch/s1" --save-at 130 "$scratch/s2" --save-at 152 \
@@ -143,7 +143,7 @@ for how in 1 4 $(amount '' '2 3' '2 3') '2 --transport tcp --network-stale-ms 60
 	# shellcheck disable=SC2086 # options are words
 	timeout "$run_limit_s" "$troupe" run --resume "$scratch/s${how%% *}" --rtf 0 -v 0 --iterations "$steps" \
 		--secondaries $how --report "$scratch/report" --log "$scratch/again.csv" --log-what sensor >"$scratch/said" 2>&1
-	check "resumes: $(head -n 3 "$scratch/said")" $?
+	report $? "resumes: $(head -n 3 "$scratch/said")"
 	for what in readings readings_digest state_hash; do
 		member "$scratch/report" $what
 	done >"$scratch/again"
@@ -154,9 +154,9 @@ for how in 1 4 $(amount '' '2 3' '2 3') '2 --transport tcp --network-stale-ms 60
 	same "the log resumed from state ${how%% *} on secondaries $how" "$scratch/rest" "$scratch/again"
 done
 timeout "$run_limit_s" "$troupe" replay "$scratch/recording" --secondaries 3 >"$scratch/said" 2>&1
-check "replays: $(cat "$scratch/said")" $?
+report $? "replays: $(cat "$scratch/said")"
 grep -q "^$(head -n 1 "$scratch/one") readings of sensors, digest $(sed -n 2p "$scratch/one")\$" "$scratch/said"
-check "the replay measures the same: $(cat "$scratch/said")" $?
+report $? "the replay measures the same: $(cat "$scratch/said")"
 
 # Robots that see are created in a world whose file has none that does, so that the meshes of its visuals were not read
 # with it: they see these, and those of models that were created before them. The files go into recordings and states.
@@ -190,7 +190,7 @@ measure_late()
 	out=$1
 	shift
 	run "$scratch/said" "$late" "$scratch/late/commands" 400 --report "$scratch/report" --sense-all "$@"
-	check "runs with $*: $(cat "$scratch/said.err")" $?
+	report $? "runs with $*: $(cat "$scratch/said.err")"
 	for what in readings readings_digest state_hash; do
 		member "$scratch/report" $what
 	done >"$out"
@@ -201,7 +201,7 @@ measure_late "$scratch/first" --secondaries 0 --record "$scratch/recording" --sa
 for seen in wall_ahead=3 hill_beside=8 crate_behind=3.5; do
 	awk -F, -v model="${seen%=*}" -v range="${seen#*=}" '$5 == model { good = $NF > range - 1e-6 && $NF < range + 1e-6 }
 		END { exit !good }' "$scratch/late.csv"
-	check "sees the mesh of a visual: $seen: $(grep "${seen%=*}" "$scratch/late.csv" | head -n 1)" $?
+	report $? "sees the mesh of a visual: $seen: $(grep "${seen%=*}" "$scratch/late.csv" | head -n 1)"
 done
 for options in '2' '3 --chaos 3' '2 --transport tcp --network-stale-ms 60000'; do
 	# shellcheck disable=SC2086 # options are words
@@ -219,7 +219,7 @@ for state in s1 s2 s3; do
 done
 timeout "$run_limit_s" "$troupe" replay "$scratch/recording" --secondaries 3 >"$scratch/said" 2>&1
 grep -q "^$(head -n 1 "$scratch/first") readings of sensors, digest $(sed -n 2p "$scratch/first")\$" "$scratch/said"
-check "created robots see in the replay: $(cat "$scratch/said")" $?
+report $? "created robots see in the replay: $(cat "$scratch/said")"
 
 # Where Embree cannot be loaded, lidars are ignored, and the other sensors measure.
 mkdir "$scratch/broken"
@@ -231,12 +231,12 @@ echo "<sdf version='1.9'><world name='w'><model name='m'><static>1</static><link
 	</update_rate><lidar><range><min>0.1</min><max>9</max></range></lidar></sensor></link></model></world></sdf>" >"$scratch/eye.sdf"
 LD_LIBRARY_PATH=$scratch/broken${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} timeout "$run_limit_s" "$troupe" run "$scratch/eye.sdf" \
 	--rtf 0 --iterations 1000 --sense-all --secondaries 2 --report "$scratch/report" >"$scratch/said" 2>&1
-check "runs without the library: $(cat "$scratch/said")" $?
+report $? "runs without the library: $(cat "$scratch/said")"
 grep -q 'ignored: sensors of type gpu_lidar x1: m::l::eye' "$scratch/said" && [ "$(member "$scratch/report" readings)" = 10 ]
-check "ignores the lidar, 10 readings: $(member "$scratch/report" readings) $(cat "$scratch/said")" $?
+report $? "ignores the lidar, 10 readings: $(member "$scratch/report" readings) $(cat "$scratch/said")"
 
 grep -Eq 'eye.sdf: lidars and cameras do not measure: (Embree cannot be loaded: .*: expected libembree|troupe was built without Embree: )' "$scratch/said"
-check "says why: $(cat "$scratch/said")" $?
+report $? "says why: $(cat "$scratch/said")"
 
 # 30 Hz are 30 samples in each second, 33.333 Hz are 33 or 34; rate 0 is one in each state
 count()
@@ -245,7 +245,7 @@ count()
 		<update_rate>$1</update_rate></sensor></link></model></world></sdf>" >"$scratch/count.sdf"
 	run "$scratch/said" "$scratch/count.sdf" - "$2" --sense-all --secondaries 0 --report "$scratch/report"
 	[ "$(member "$scratch/report" readings)" = "$3" ]
-	check "$1 Hz for $2 ms: $(member "$scratch/report" readings) readings, expected $3" $?
+	report $? "$1 Hz for $2 ms: $(member "$scratch/report" readings) readings, expected $3"
 }
 # a static performer has each sample once, too
 count_of_performer()
@@ -254,7 +254,7 @@ count_of_performer()
 		</performer></plugin></world>|" "$scratch/count.sdf" >"$scratch/performer.sdf"
 	run "$scratch/said" "$scratch/performer.sdf" - 1000 --sense-all --secondaries 0 --report "$scratch/report"
 	[ "$(member "$scratch/report" readings)" = "$1" ]
-	check "of a static performer: $(member "$scratch/report" readings) readings, expected $1" $?
+	report $? "of a static performer: $(member "$scratch/report" readings) readings, expected $1"
 }
 count 30 1000 30
 count_of_performer 30

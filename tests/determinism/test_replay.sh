@@ -16,7 +16,7 @@ replay()
 	status=$?
 	[ "$status" = "$want" ] && [ "$(cat "$scratch/out" "$scratch/err" | wc -l)" = 1 ] &&
 		cat "$scratch/out" "$scratch/err" | grep -qE -e "$pattern"
-	check "replay $*: $status, not $want with /$pattern/: $(cat "$scratch/out" "$scratch/err" | head -n 3)" $?
+	report $? "replay $*: $status, not $want with /$pattern/: $(cat "$scratch/out" "$scratch/err" | head -n 3)"
 }
 
 turn=0
@@ -29,9 +29,9 @@ comes_again()
 	run "$scratch/plain" "$here/$name.sdf" "$given" "$until" --hash-every "$every" --secondaries 1 "$@"
 	run "$scratch/recorded" "$here/$name.sdf" "$given" "$until" --hash-every "$every" --secondaries 2 \
 		--record "$tape" --record-every "$every" "$@"
-	check "$name: runs and records" $?
+	report $? "$name: runs and records"
 	cmp -s "$scratch/plain" "$scratch/recorded"
-	check "$name: recording changes the output" $?
+	report $? "$name: recording changes the output"
 	mv "$here" "$here.hidden"
 	turn=$((turn % 2 + 1))
 	for options in 0 1 3 '2 --chaos 1'; do
@@ -43,7 +43,7 @@ comes_again()
 	mv "$here.hidden" "$here"
 	timeout 60 "$troupe" replay "$tape" -v 3 2>"$scratch/err" | grep '^hash' | sed 1d >"$scratch/again"
 	cmp -s "$scratch/plain" "$scratch/again"
-	check "$name: hashes of the replay are not those of the run" $?
+	report $? "$name: hashes of the replay are not those of the run"
 }
 
 cat >"$scratch/edits" <<-EOF2
@@ -101,7 +101,7 @@ comes_again patrol - 600 100
 # commands that could not be obeyed are recorded, too
 "$troupe" run "$here/asleep.sdf" --commands "$scratch/edits" --rtf 0 -v 0 --iterations 900 --record "$tape" 2>"$scratch/err"
 [ $? = 1 ] && grep -q '2 commands could not be obeyed' "$scratch/err"
-check "refused commands: $(cat "$scratch/err")" $?
+report $? "refused commands: $(cat "$scratch/err")"
 replay 0 '^900 steps, 2 hashes compared: all the same$' "$tape" --secondaries 1
 
 # A recording of a resumed run begins at the saved state, has none of the earlier commands, and has the files that were
@@ -116,7 +116,7 @@ END
 "$troupe" run --resume "$scratch/state" --commands "$scratch/late" --rtf 0 -v 0 --iterations 450 --record "$tape" \
 	--record-every 100 --trace >"$scratch/out" 2>&1
 grep -q '^reply 150 .* ok' "$scratch/out"
-check "a model from a file, after a resume: $(head -n 2 "$scratch/out")" $?
+report $? "a model from a file, after a resume: $(head -n 2 "$scratch/out")"
 mv "$here" "$here.hidden"
 replay 0 '^350 steps, 5 hashes compared: all the same$' "$tape" --secondaries 0
 replay 0 '^350 steps, 5 hashes compared: all the same$' "$tape" --secondaries 3
@@ -144,7 +144,7 @@ if grep -q 'built without' "$scratch/out" "$scratch/err"; then
 	skip 'a mesh of a model that is created' 'troupe was built without meshes'
 else
 	grep -q '^reply 20 .* ok' "$scratch/out"
-	check "a model with a mesh is created: $(head -n 2 "$scratch/out" "$scratch/err" | tr '\n' ';')" $?
+	report $? "a model with a mesh is created: $(head -n 2 "$scratch/out" "$scratch/err" | tr '\n' ';')"
 	mv "$here" "$here.hidden"
 	replay 0 '^900 steps, 10 hashes compared: all the same$' "$tape" --secondaries 1
 	mv "$here.hidden" "$here"
@@ -166,7 +166,7 @@ echo '<sdf version="1.9"><world name="w"><include><uri>model://ball</uri></inclu
 	export GZ_SIM_RESOURCE_PATH
 	run "$scratch/out" "$here/found.sdf" - 100 --record "$tape" --resource-path "$here/option"
 )
-check 'models from resource paths' $?
+report $? 'models from resource paths'
 mv "$here" "$here.hidden"
 replay 0 '^100 steps, 2 hashes compared: all the same$' "$tape"
 mv "$here.hidden" "$here"
@@ -181,7 +181,7 @@ sed 's|<sdf[^>]*>||; s|</sdf>||; s|<?xml[^>]*>||' "$here/meeting.sdf" >"$scratch
 } >"$here/two.sdf"
 printf '10 /world/one/control pause: true\n60 /world/one/control pause: false\n' >"$scratch/two"
 run "$scratch/out" "$here/two.sdf" "$scratch/two" 0 --until 0.4 --record "$tape" --record-every 100 --secondaries 1
-check 'two worlds' $?
+report $? 'two worlds'
 replay 0 '^[1-9][0-9]* steps, [4-7] hashes compared: all the same$' "$tape" --secondaries 2
 
 # --- cut off and damaged -------------------------------------------------------------------------------------------
@@ -205,11 +205,11 @@ for cut in $(seq "$first" "$step" $((size - 1))) $((size - 1)); do
 		--secondaries 1
 	now=$(sed -n 's/.*cut off after step \([0-9]*\):.*/\1/p' "$scratch/out")
 	[ "${now:--2}" -ge "$last" ]
-	check "cut at $cut: after step $now, a shorter one after $last" $?
+	report $? "cut at $cut: after step $now, a shorter one after $last"
 	last=$now
 done
 [ "$last" = 400 ]
-check "cut at the end: after step $last, not 400" $?
+report $? "cut at the end: after step $last, not 400"
 # flip BYTE FILE: prints the file with one bit of this byte changed
 flip()
 {
@@ -293,7 +293,7 @@ while at < len(data):
     index += 1
 open(out, 'wb').write(result)
 END
-	check "doctor $1 $2" $?
+	report $? "doctor $1 $2"
 }
 run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 300 --record "$tape" --record-every 100
 
@@ -336,11 +336,11 @@ else
 		>"$scratch/out" 2>"$scratch/err"
 	[ $? = 1 ] && grep -q '^hash 300 ' "$scratch/out" && [ "$(grep -c '^warning: /dev/full: cannot write' "$scratch/err")" = 1 ] &&
 		[ "$(grep -c '^troupe run: /dev/full: cannot write' "$scratch/err")" = 1 ]
-	check "a full device: $(cat "$scratch/err")" $?
+	report $? "a full device: $(cat "$scratch/err")"
 fi
 timeout 60 "$troupe" run "$here/meeting.sdf" --rtf 0 --iterations 10 --record "$scratch/no/such" >"$scratch/out" 2>"$scratch/err"
 [ $? = 1 ] && grep -q 'no/such: cannot write' "$scratch/err" && [ "$(wc -l <"$scratch/err")" = 1 ]
-check "nowhere to record: $(cat "$scratch/err")" $?
+report $? "nowhere to record: $(cat "$scratch/err")"
 # --- a run that fails ----------------------------------------------------------------------------------------------
 # Its recording holds every step up to the failure, and the last state with the effects of the commands and decisions of
 # the step that failed.
@@ -354,7 +354,7 @@ named belt "<model name='x'><pose>0 9 5 0 0 0</pose><link name='l'/></model>" >"
 	--record "$tape" --secondaries 2 >"$scratch/out" 2>"$scratch/err"
 status=$? last=$(tail -n 1 "$scratch/out" | cut -d ' ' -f 2)
 [ $status = 4 ] && [ "${last:-0}" -gt 100 ] && [ "$last" -lt 200 ]
-check "a model diverges: status $status, step $last: $(cat "$scratch/err")" $?
+report $? "a model diverges: status $status, step $last: $(cat "$scratch/err")"
 for options in '--secondaries 0' '--secondaries 3 --chaos 5' '--secondaries 2 --transport tcp --network-stale-ms 60000'; do
 	# shellcheck disable=SC2086
 	replay 0 "^$last steps, 2 hashes compared: all the same \(the recorded run failed after these steps\)\$" "$tape" $options

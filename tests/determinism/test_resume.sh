@@ -19,7 +19,7 @@ goes_on()
 	done
 	# shellcheck disable=SC2086
 	run "$scratch/whole" "$here/$name.sdf" "$given" "$until" --hash-every 50 --secondaries 2 $saves
-	check "$name: runs and saves" $?
+	report $? "$name: runs and saves"
 	mv "$here" "$here.hidden"
 	for at in "$@"; do
 		if [ "$at" = 0 ]; then
@@ -28,7 +28,7 @@ goes_on()
 			sed -n "/^hash $at /,\$p" "$scratch/whole" | sed 1d >"$scratch/rest"
 		fi
 		[ -s "$scratch/rest" ]
-		check "$name from $at: something is left to compare" $?
+		report $? "$name from $at: something is left to compare"
 		turn=$((turn % 2 + 1))
 		for options in 0 1 3 '2 --chaos 1'; do
 			# two of the four ways for each state, by turns; all four with TROUPE_TEST_FULL
@@ -37,7 +37,7 @@ goes_on()
 			"$troupe" run --resume "$scratch/$name.$at" --rtf 0 -v 0 --iterations "$until" --hash-every 50 \
 				--secondaries $options >"$scratch/resumed" 2>"$scratch/err"
 			cmp -s "$scratch/rest" "$scratch/resumed"
-			check "$name from $at with $options: $(head -n 1 "$scratch/err") $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)" $?
+			report $? "$name from $at with $options: $(head -n 1 "$scratch/err") $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)"
 		done
 	done
 	mv "$here.hidden" "$here"
@@ -145,7 +145,7 @@ goes_on empty "$scratch/heard" 300 50 100 150 200
 cart_in() { sed -n 's/.*"name": "cart", "pose": \[\([^,]*\), \([^,]*\),.*/\1 \2/p' "$scratch/out.report"; }
 run "$scratch/out" "$here/empty.sdf" "$scratch/heard" 300 --report "$scratch/out.report"
 cart_in | awk '{ good += $2 > 0.08 && ($1 > 0.09) == (NR == 1) } END { exit !(NR == 2 && good == 2) }'
-check "each world's cart takes the commands during its existence: $(cart_in | tr '\n' ';')" $?
+report $? "each world's cart takes the commands during its existence: $(cart_in | tr '\n' ';')"
 cat >"$scratch/unheard" <<-EOF2
 	0 /world/one/create sdf: "<sdf version='1.9'><model name='box'><link name='l'/></model></sdf>"
 	0 /world/two/create $cart
@@ -160,12 +160,12 @@ refused() { grep -c 'reply 10 /model/cart/cmd_vel failed this topic has no liste
 "$troupe" run "$here/empty.sdf" --commands "$scratch/unheard" --rtf 0 -v 0 --iterations 20 --trace --save-at 5 "$scratch/saved" \
 	--report "$scratch/whole" >"$scratch/out" 2>&1
 [ $? = 1 ] && [ "$(refused "$scratch/out" "$scratch/whole")" = '1 "refused_commands":0,"refused_commands":0,"refused_commands":1,' ]
-check "a command without a listener is refused once: $(refused "$scratch/out" "$scratch/whole")" $?
+report $? "a command without a listener is refused once: $(refused "$scratch/out" "$scratch/whole")"
 for commands in /dev/null "$scratch/unheard.after"; do # with the commands of the saved state, and with commands given after the resume
 	"$troupe" run --resume "$scratch/saved" --commands "$commands" --rtf 0 -v 0 --iterations 20 --trace --report "$scratch/rest" \
 		>"$scratch/other" 2>&1
 	[ "$(refused "$scratch/out" "$scratch/whole")" = "$(refused "$scratch/other" "$scratch/rest")" ]
-	check "and so in a run that goes on: $(refused "$scratch/other" "$scratch/rest")" $?
+	report $? "and so in a run that goes on: $(refused "$scratch/other" "$scratch/rest")"
 	cp "$scratch/saved.late" "$scratch/saved"
 done
 
@@ -176,21 +176,21 @@ EOF2
 "$troupe" run "$here/several.sdf" --commands "$scratch/bad" --rtf 0 -v 0 --iterations 20 --save-at 10 "$scratch/after" \
 	>"$scratch/out" 2>"$scratch/err"
 [ $? = 1 ] && grep -q 'expected two joints' "$scratch/err" && [ -s "$scratch/after" ]
-check "a plug-in that is refused at run time: $(head -n 1 "$scratch/err")" $?
+report $? "a plug-in that is refused at run time: $(head -n 1 "$scratch/err")"
 "$troupe" run --resume "$scratch/after" --rtf 0 -v 0 --iterations 20
-check 'and its world goes on' $?
+report $? 'and its world goes on'
 
 # --save-every, with numbered files and with one file
 run "$scratch/out" "$here/meeting.sdf" "$here/meeting.commands" 350 --save-every 100 "$scratch/n.%s" \
 	--save-every 150 "$scratch/newest" --secondaries 2 --hash-every 50
 [ -s "$scratch/n.100" ] && [ -s "$scratch/n.200" ] && [ -s "$scratch/n.300" ] && [ ! -e "$scratch/n.400" ]
-check 'saved every 100 steps' $?
+report $? 'saved every 100 steps'
 cmp -s "$scratch/n.300" "$scratch/newest"
-check 'the newest is that of step 300' $?
+report $? 'the newest is that of step 300'
 # A resumed run saves the same file again.
 "$troupe" run --resume "$scratch/n.100" --rtf 0 -v 0 --iterations 200 --save-at 200 "$scratch/again" --secondaries 3
 cmp -s "$scratch/n.200" "$scratch/again"
-check 'a resumed run saves the same file' $?
+report $? 'a resumed run saves the same file'
 
 # A run is resumed, gets commands that name files of their own, and is saved again: the second state has the files of
 # the first one, for models that exist and for one that comes later, and the new files, also those found in the
@@ -211,22 +211,22 @@ echo "<sdf version='1.9'>$ball</sdf>" | tee "$here/ball.sdf" >"$scratch/late/fou
 echo "<model><name>found</name><sdf version='1.9'>model.sdf</sdf></model>" >"$scratch/late/found/model.config"
 GZ_SIM_RESOURCE_PATH=$scratch/late "$troupe" run --resume "$scratch/state.1" --commands "$scratch/second" --rtf 0 -v 0 \
 	--iterations 500 --hash-every 50 --save-at 200 "$scratch/state.2" >"$scratch/whole" 2>"$scratch/err"
-check "commands after a resume: $(head -n 1 "$scratch/err")" $?
+report $? "commands after a resume: $(head -n 1 "$scratch/err")"
 sed -n '/^hash 200 /,$p' "$scratch/whole" | sed 1d >"$scratch/rest"
 mv "$here" "$here.hidden"
 mv "$scratch/late" "$scratch/late.hidden"
 for options in 0 2; do
 	"$troupe" run --resume "$scratch/state.2" --rtf 0 -v 0 --iterations 500 --hash-every 50 --secondaries $options \
 		--save-at 300 "$scratch/state.3" >"$scratch/resumed" 2>"$scratch/err"
-	check "from the second state with $options: $(head -n 1 "$scratch/err")" $?
+	report $? "from the second state with $options: $(head -n 1 "$scratch/err")"
 	cmp -s "$scratch/rest" "$scratch/resumed"
-	check "from the second state with $options: $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)" $?
+	report $? "from the second state with $options: $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)"
 done
 # resumed a third time, with only the state
 sed -n '/^hash 300 /,$p' "$scratch/whole" | sed 1d >"$scratch/rest"
 "$troupe" run --resume "$scratch/state.3" --rtf 0 -v 0 --iterations 500 --hash-every 50 >"$scratch/resumed" 2>"$scratch/err"
 cmp -s "$scratch/rest" "$scratch/resumed" && [ -s "$scratch/rest" ]
-check "from the third state: $(head -n 1 "$scratch/err") $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)" $?
+report $? "from the third state: $(head -n 1 "$scratch/err") $(diff "$scratch/rest" "$scratch/resumed" | sed -n 2p)"
 mv "$here.hidden" "$here"
 
 # Each of several worlds has the files of the models that are created in it later.
@@ -237,12 +237,12 @@ cat >"$scratch/three" <<-EOF2
 EOF2
 run "$scratch/whole" "$here/several.sdf" "$scratch/three" 100 --hash-every 50 --save-at 20 "$scratch/files" --trace
 [ "$(grep -c '^reply .* ok' "$scratch/whole")" = 3 ]
-check "three are created: $(grep '^reply' "$scratch/whole" | tr '\n' ';')" $?
+report $? "three are created: $(grep '^reply' "$scratch/whole" | tr '\n' ';')"
 mv "$here" "$here.hidden"
 "$troupe" run --resume "$scratch/files" --rtf 0 -v 0 --iterations 100 --hash-every 50 --trace >"$scratch/resumed" 2>"$scratch/err"
 mv "$here.hidden" "$here"
 [ "$(grep -c '^reply .* ok' "$scratch/resumed")" = 3 ]
-check "and without their files: $(grep '^reply' "$scratch/resumed" | tr '\n' ';')" $?
+report $? "and without their files: $(grep '^reply' "$scratch/resumed" | tr '\n' ';')"
 
 # Files that were found in resource paths, given by option and by the environment, are found again.
 mkdir -p "$scratch/given" "$scratch/environment"
@@ -252,11 +252,11 @@ sed 's|models/cart</uri>|models/cart</uri><pose>0 5 0 0 0 0</pose>|; s|<uri>mode
 	"$here/meeting.sdf" >"$scratch/elsewhere.sdf"
 GZ_SIM_RESOURCE_PATH=$scratch/no:$scratch/environment/others "$troupe" run "$scratch/elsewhere.sdf" --rtf 0 -v 0 \
 	--iterations 200 --hash-every 200 --save-at 100 "$scratch/found" --resource-path "$scratch/given" >"$scratch/whole"
-check 'runs with files from elsewhere' $?
+report $? 'runs with files from elsewhere'
 rm -r "$scratch/given" "$scratch/environment"
 "$troupe" run --resume "$scratch/found" --rtf 0 -v 0 --iterations 200 --hash-every 200 >"$scratch/resumed"
 cmp -s "$scratch/whole" "$scratch/resumed"
-check 'goes on without them' $?
+report $? 'goes on without them'
 
 # refused FILE REASON OPTION...: the state is refused for this reason
 refused()
@@ -265,7 +265,7 @@ refused()
 	shift 2
 	timeout 20 "$troupe" run --resume "$file" --rtf 0 --iterations 400 "$@" >"$scratch/out" 2>"$scratch/err"
 	[ $? = "${status:-1}" ] && grep -qF -e "$reason" "$scratch/err" && [ "$(wc -l <"$scratch/err")" = 1 ]
-	check "$reason: $(head -n 2 "$scratch/err")" $?
+	report $? "$reason: $(head -n 2 "$scratch/err")"
 }
 state=$scratch/n.100
 size=$(wc -c <"$state")
@@ -291,11 +291,11 @@ status=2 refused "$state" '--resume and a WORLD.sdf: expected only one of them' 
 # A folder that cannot be written to is found before the run.
 "$troupe" run "$here/meeting.sdf" --iterations 10 --save-at 5 "$scratch/no/such" >"$scratch/out" 2>"$scratch/err"
 [ $? = 1 ] && grep -q 'cannot write' "$scratch/err"
-check "nowhere to save: $(cat "$scratch/err")" $?
+report $? "nowhere to save: $(cat "$scratch/err")"
 for word in x -1 1.5 ''; do
 	"$troupe" run "$here/meeting.sdf" --iterations 10 --save-at "$word" "$scratch/s" >"$scratch/out" 2>"$scratch/err"
 	case $? in 1 | 2) ok=0 ;; *) ok=1 ;; esac
-	check "--save-at '$word': $(cat "$scratch/err")" $ok
+	report $ok "--save-at '$word': $(cat "$scratch/err")"
 done
 # The state before a step in which a model diverges is saved with the number of this step, and without any effect of it.
 named falls >"$scratch/wild.sdf"
@@ -303,10 +303,10 @@ for options in '0' '2'; do
 	"$troupe" run "$scratch/wild.sdf" --rtf 0 -v 0 --secondaries $options --hash-every 1 --save-on-stop "$scratch/wild.%s" \
 		>"$scratch/out" 2>"$scratch/err"
 	[ $? = 4 ] && [ "$(tail -n 1 "$scratch/out" | cut -d ' ' -f 2)" = 100 ] && [ -f "$scratch/wild.100" ]
-	check "--secondaries $options: the state before the divergence is saved, and no hash of the step told" $?
+	report $? "--secondaries $options: the state before the divergence is saved, and no hash of the step told"
 	"$troupe" run "$scratch/wild.sdf" --rtf 0 -v 0 --secondaries 1 --save-at 100 "$scratch/tame" >"$scratch/out" 2>&1
 	cmp -s "$scratch/tame" "$scratch/wild.100"
-	check "--secondaries $options: it is the one that --save-at saves" $?
+	report $? "--secondaries $options: it is the one that --save-at saves"
 	rm -f "$scratch/wild.100"
 done
 
@@ -319,10 +319,10 @@ for options in '0' '1'; do
 	"$troupe" run "$scratch/beside.sdf" --rtf 0 -v 0 --secondaries $options --report "$scratch/report" \
 		--save-on-stop "$scratch/wild.%s" >"$scratch/out" 2>"$scratch/err"
 	[ $? = 4 ] && [ "$(sed -n 's/^  "sim_time": \(.*\),/\1/p' "$scratch/report" | uniq)" = 0.1 ]
-	check "--secondaries $options: all worlds end at the step before the divergence" $?
+	report $? "--secondaries $options: all worlds end at the step before the divergence"
 	"$troupe" run "$scratch/beside.sdf" --rtf 0 -v 0 --iterations 100 --save-at 100 "$scratch/tame" >"$scratch/out" 2>&1
 	cmp -s "$scratch/tame" "$scratch/wild.100"
-	check "--secondaries $options: all worlds are saved before the divergence" $?
+	report $? "--secondaries $options: all worlds are saved before the divergence"
 	rm -f "$scratch/wild.100"
 done
 
@@ -337,30 +337,30 @@ END
 models() { sed -n '/^  "models": /,/^  \]/p' "$1"; }
 sed '/cmd_vel/d' "$worlds/asleep.commands" >>"$scratch/paused"
 run "$scratch/out" "$worlds/asleep.sdf" "$scratch/paused" 2530 --save-at 2510 "$scratch/saved" --report "$scratch/whole"
-check 'runs until it is paused' $?
+report $? 'runs until it is paused'
 [ "$(models "$scratch/whole" | grep -c '"asleep": true')" -gt 5 ] &&
 	models "$scratch/whole" | grep '"name": "late"' | grep -q '"asleep": false' &&
 	models "$scratch/whole" | grep '"name": "crate_1_0_1"' | grep -q '"asleep": false'
-check "models asleep in a paused world: $(models "$scratch/whole" | grep -c '"asleep": true')" $?
+report $? "models asleep in a paused world: $(models "$scratch/whole" | grep -c '"asleep": true')"
 "$troupe" run --resume "$scratch/saved" --rtf 0 -v 0 --iterations 2530 --report "$scratch/resumed" >"$scratch/out" 2>&1
 models "$scratch/whole" >"$scratch/a"
 models "$scratch/resumed" >"$scratch/b"
 cmp -s "$scratch/a" "$scratch/b"
-check "models asleep after a resume: $(diff "$scratch/a" "$scratch/b" | sed -n 2p)" $?
+report $? "models asleep after a resume: $(diff "$scratch/a" "$scratch/b" | sed -n 2p)"
 # a run may go on with ODE, or without sleep, from a saved state
 "$troupe" run "$worlds/asleep.sdf" --rtf 0 --secondaries 0 --iterations 600 --save-at 600 "$scratch/stacks" -v 0 >"$scratch/out" 2>&1
-check "stacks are saved: $(cat "$scratch/out")" $?
+report $? "stacks are saved: $(cat "$scratch/out")"
 for option in '' '--solver ode' --no-sleep; do
 	for secondaries in 0 3; do
 		# shellcheck disable=SC2086
 		"$troupe" run --resume "$scratch/stacks" --rtf 0 --iterations 1600 --hash-every 50 -v 0 $option \
 			--secondaries $secondaries >"$scratch/with.$secondaries" 2>"$scratch/err"
-		check "resumed with '$option': $(cat "$scratch/err")" $?
+		report $? "resumed with '$option': $(cat "$scratch/err")"
 	done
 	cmp -s "$scratch/with.0" "$scratch/with.3"
-	check "resumed with '$option': the same with three secondaries" $?
+	report $? "resumed with '$option': the same with three secondaries"
 	[ -z "$option" ] && cp "$scratch/with.0" "$scratch/as_before" && continue
 	! cmp -s "$scratch/with.0" "$scratch/as_before"
-	check "resumed with '$option': the option acts" $?
+	report $? "resumed with '$option': the option acts"
 done
 totals

@@ -24,10 +24,10 @@ follows()
 	shift 7
 	until=$((from + 1 + more))
 	run "$scratch/whole" "$world" "$given" $((at + more)) --hash-every 1 --secondaries 2 --save-at "$at" "$states/$name" "$@"
-	check "$name: runs and saves" $?
+	report $? "$name: runs and saves"
 	hashes "$scratch/whole" "$at" $((at + more)) >"$scratch/rest"
 	[ "$(wc -l <"$scratch/rest")" = "$more" ]
-	check "$name: $more hashes to compare" $?
+	report $? "$name: $more hashes to compare"
 	inner=$(sed -n "s/.*<world name=['\"]\([^'\"]*\).*/\1/p" "$world" | head -n 1)
 	{ [ "$before" = - ] || awk -v until="$from" '$1 < until' "$before"; echo "$from /world/$inner/resume data: \"$name\""; } >"$scratch/commands"
 	for options in 0 1 2 3 '2 --chaos 1' '2 --transport tcp' '3 --transport tcp --chaos 2' '2 --distribution balanced'; do
@@ -36,7 +36,7 @@ follows()
 		# shellcheck disable=SC2086
 		run "$scratch/other" "$world" "$scratch/commands" "$until" --hash-every 1 --save-dir "$states" --secondaries $options "$@"
 		hashes "$scratch/other" $((from + 1)) "$until" | cmp -s "$scratch/rest"
-		check "$name, $options: from step $((from + 1 + $(hashes "$scratch/other" $((from + 1)) "$until" | cmp "$scratch/rest" - 2>/dev/null | sed 's/.*line //' | grep . || echo 0)))" $?
+		report $? "$name, $options: from step $((from + 1 + $(hashes "$scratch/other" $((from + 1)) "$until" | cmp "$scratch/rest" - 2>/dev/null | sed 's/.*line //' | grep . || echo 0)))"
 	done
 }
 
@@ -49,22 +49,22 @@ again()
 	run "$scratch/whole" "$world" "$scratch/commands" "$until" --hash-every "$until" --save-dir "$states" --secondaries 2 \
 		--record "$scratch/record" --record-every 1 --commands-out "$scratch/out.commands" "$@" \
 		--save-at "$from" "$scratch/s.0" --save-at $((from + 1)) "$scratch/s.1" --save-at $((from + 2)) "$scratch/s.2"
-	check "$name: is recorded" $?
+	report $? "$name: is recorded"
 	for i in 0 1 2; do
 		"$troupe" run --resume "$scratch/s.$i" --rtf 0 -v 0 --iterations "$until" --hash-every "$until" --save-dir "$states" \
 			--secondaries $i >"$scratch/other" 2>"$scratch/err"
 		cmp -s "$scratch/whole" "$scratch/other"
-		check "$name: saved $i steps after the command, and resumed: $(head -n 1 "$scratch/err")" $?
+		report $? "$name: saved $i steps after the command, and resumed: $(head -n 1 "$scratch/err")"
 	done
 	run "$scratch/other" "$world" "$scratch/out.commands" "$until" --hash-every "$until" --save-dir "$states" --secondaries 3 "$@"
 	cmp -s "$scratch/whole" "$scratch/other"
-	check "$name: the commands give the same run" $?
+	report $? "$name: the commands give the same run"
 	mv "$states" "$states.hidden" # a recording needs no saved state
 	for options in 0 '3 --transport tcp'; do
 		case $quick,$options in ?*,*tcp) continue ;; esac
 		# shellcheck disable=SC2086
 		"$troupe" replay "$scratch/record" --secondaries $options >"$scratch/other" 2>&1
-		check "$name: replay with $options: $(tail -n 1 "$scratch/other")" $?
+		report $? "$name: replay with $options: $(tail -n 1 "$scratch/other")"
 	done
 	mv "$states.hidden" "$states"
 }
@@ -137,7 +137,7 @@ if [ -z "$quick" ]; then
 		run "$scratch/other" "$worlds/lidar.sdf" "$scratch/commands" 311 --sense-all --save-dir "$states" --report "$scratch/other.json" \
 			--secondaries $options
 		[ "$(grep readings "$scratch/whole.json")" = "$(grep readings "$scratch/other.json")" ] && grep -q readings "$scratch/other.json"
-		check "readings with $options: $(grep readings "$scratch/whole.json" "$scratch/other.json" | tr -d '\n')" $?
+		report $? "readings with $options: $(grep readings "$scratch/whole.json" "$scratch/other.json" | tr -d '\n')"
 	done
 fi
 
@@ -173,13 +173,13 @@ cat >"$scratch/commands" <<-EOF2
 EOF2
 run "$scratch/out" "$scratch/two.sdf" - 100 --save-at 40 "$states/two" --report "$scratch/alone.json"
 run "$scratch/out" "$scratch/two.sdf" "$scratch/commands" 100 --save-dir "$states" --secondaries 2 --report "$scratch/both.json"
-check 'one of two worlds takes a state up' $?
+report $? 'one of two worlds takes a state up'
 worlds_hash() { sed -n '/"worlds"/,$s/^ *"state_hash": "\(.*\)",$/\1/p' "$1" | sed -n "$2p"; }
 [ "$(worlds_hash "$scratch/alone.json" 2)" = "$(worlds_hash "$scratch/both.json" 2)" ] && [ -n "$(worlds_hash "$scratch/both.json" 2)" ]
-check 'and the other one has its own bits' $?
+report $? 'and the other one has its own bits'
 run "$scratch/out" "$scratch/two.sdf" - 79 --report "$scratch/alone.json"
 [ "$(worlds_hash "$scratch/alone.json" 1)" = "$(worlds_hash "$scratch/both.json" 1)" ]
-check 'and the first one those of the saved run' $?
+report $? 'and the first one those of the saved run'
 
 # Two states in one step; a state of a paused world; commands in the same step, before and after.
 cat >"$scratch/commands" <<-EOF2
@@ -190,10 +190,10 @@ cat >"$scratch/commands" <<-EOF2
 50 /world/asleep/create name: "kept" pose {position {z: 30}} sdf: "$box"
 EOF2
 run "$scratch/out" "$worlds/asleep.sdf" "$scratch/commands" 100 --save-dir "$states" --secondaries 2 --trace --report "$scratch/json"
-check 'two states in one step' $?
+report $? 'two states in one step'
 grep -q '"name": "kept"' "$scratch/json" && ! grep -q '"name": "gone' "$scratch/json" &&
 	[ "$(grep -c '^reply 51 /world/asleep/resume ok' "$scratch/out")" = 2 ]
-check "the last one counts, and what comes after it" $?
+report $? "the last one counts, and what comes after it"
 from=50
 again order "$worlds/asleep.sdf" 100
 
@@ -217,7 +217,7 @@ echo '40 /world/noise/control reset {all: true}' >"$scratch/commands"
 run "$scratch/other" "$scratch/noise.sdf" "$scratch/commands" 80 --hash-every 1
 hashes "$scratch/other" 0 40 >"$scratch/one"
 hashes "$scratch/other" 40 80 | cmp -s "$scratch/one"
-check "noise after a reset: from step $(hashes "$scratch/other" 40 80 | cmp "$scratch/one" - 2>/dev/null | sed 's/.*line //')" $?
+report $? "noise after a reset: from step $(hashes "$scratch/other" 40 80 | cmp "$scratch/one" - 2>/dev/null | sed 's/.*line //')"
 
 # A created model with sensors goes when a state is taken up, and another one may get its place.
 sensors='<sensor name="imu" type="imu"><update_rate>100</update_rate></sensor><sensor name="lidar" type="lidar"><update_rate>50</update_rate><lidar><scan><horizontal><samples>9</samples><min_angle>-1</min_angle><max_angle>1</max_angle></horizontal></scan><range><min>0.1</min><max>9</max></range></lidar></sensor>'
@@ -241,13 +241,13 @@ run "$scratch/out" "$worlds/asleep.sdf" "$scratch/pause" 40 --save-at 30 "$state
 echo '10 /world/asleep/resume data: "paused"' >"$scratch/commands"
 run "$scratch/out" "$worlds/asleep.sdf" "$scratch/commands" 60 --save-dir "$states" --hash-every 10
 [ "$(hashes "$scratch/out" 10 60 | uniq | wc -l)" = 1 ]
-check 'a paused state is paused' $?
+report $? 'a paused state is paused'
 
 # The summary names a command line that repeats the run.
 "$troupe" run "$worlds/asleep.sdf" --commands "$scratch/commands" --rtf 0 --iterations 60 --save-dir "$states" >"$scratch/out" 2>"$scratch/err"
 line=$(sed -n '/^the same hash again/{n;s/^  //p;}' "$scratch/err")
 [ "$(sh -c "$line" | sed 's/^hash 60 //')" = "$(sed -n 's/^state //p' "$scratch/err")" ]
-check "the same again: $line" $?
+report $? "the same again: $line"
 
 # Refused, each with its reason; nothing has changed.
 run "$scratch/fresh" "$worlds/asleep.sdf" - 30 --hash-every 30
@@ -269,7 +269,7 @@ while IFS='|' read -r data reason; do
 		--hash-every 30 --record "$scratch/record" >"$scratch/out" 2>"$scratch/err"
 	[ $? = 1 ] && [ "$(wc -l <"$scratch/err")" = 1 ] && grep -q "$reason" "$scratch/err" && cmp -s "$scratch/fresh" "$scratch/out" &&
 		"$troupe" replay "$scratch/record" >"$scratch/out" 2>&1
-	check "'$data' is refused: expected '$reason', found: $(head -n 3 "$scratch/err")" $?
+	report $? "'$data' is refused: expected '$reason', found: $(head -n 3 "$scratch/err")"
 done <<-EOF2
 nothing|nothing: cannot
 cut|cut: damaged: its checksum
@@ -288,13 +288,13 @@ EOF2
 echo '10 /world/asleep/resume data: "asleep"' >"$scratch/commands"
 (cd "$worlds" && "$troupe" run asleep.sdf --commands "$scratch/commands" --rtf 0 -v 0 --iterations 30 --save-dir "$states") \
 	>"$scratch/out" 2>"$scratch/err"
-check "the folder of the world has another name: $(cat "$scratch/err")" $?
+report $? "the folder of the world has another name: $(cat "$scratch/err")"
 "$troupe" run "$worlds/asleep.sdf" --commands "$scratch/commands" --rtf 0 -v 0 --iterations 30 >"$scratch/out" 2>"$scratch/err"
 [ $? != 0 ] && grep -q 'clients cannot resume states: expected a run with a folder for them (--save-dir)' "$scratch/err"
-check "without --save-dir: $(cat "$scratch/err")" $?
+report $? "without --save-dir: $(cat "$scratch/err")"
 echo '10 /world/asleep/resume data: "asleep" state: "x"' >"$scratch/commands"
 "$troupe" run "$worlds/asleep.sdf" --commands "$scratch/commands" --rtf 0 -v 0 --iterations 30 --save-dir "$states" \
 	>"$scratch/out" 2>"$scratch/err"
 [ $? != 0 ] && grep -q 'expected only the name' "$scratch/err"
-check "a state in the message: $(cat "$scratch/err")" $?
+report $? "a state in the message: $(cat "$scratch/err")"
 totals

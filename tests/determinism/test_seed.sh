@@ -13,11 +13,11 @@ hashes()
 	file=$1
 	shift
 	run "$file" "$heap" - "$steps" --hash-every "$half" --solver ode "$@"
-	check "runs with $*" $?
+	report $? "runs with $*"
 }
 
-same() { cmp -s "$2" "$3"; check "$1: $(tr '\n' ' ' <"$2") and $(tr '\n' ' ' <"$3")" $?; }
-other() { [ "$(tail -n 1 "$2")" != "$(tail -n 1 "$3")" ]; check "$1: the same state" $?; }
+same() { cmp -s "$2" "$3"; report $? "$1: $(tr '\n' ' ' <"$2") and $(tr '\n' ' ' <"$3")"; }
+other() { [ "$(tail -n 1 "$2")" != "$(tail -n 1 "$3")" ]; report $? "$1: the same state"; }
 
 hashes "$scratch/plain" --secondaries 1
 hashes "$scratch/zero" --secondaries 1 --seed 0
@@ -40,14 +40,14 @@ timeout "$run_limit_s" "$troupe" run --resume "$scratch/state" --rtf 0 -v 0 --it
 tail -n 1 "$scratch/one" >"$scratch/end"
 same 'resumed without --seed' "$scratch/end" "$scratch/resumed"
 timeout "$run_limit_s" "$troupe" replay "$scratch/recording" >"$scratch/replayed" 2>&1
-check "replayed: $(tail -n 3 "$scratch/replayed")" $?
+report $? "replayed: $(tail -n 3 "$scratch/replayed")"
 
 # troupe's own solver draws nothing, and neither does the exact one of ODE.
 for seed in 0 1; do
 	run "$scratch/exact$seed" "$worlds/meeting.sdf" - 500 --hash-every 500 --seed $seed --solver ode
-	check "meeting with seed $seed" $?
+	report $? "meeting with seed $seed"
 	run "$scratch/own$seed" "$heap" - "$steps" --hash-every "$half" --seed $seed
-	check "own solver with seed $seed" $?
+	report $? "own solver with seed $seed"
 done
 same 'a world without iterations' "$scratch/exact0" "$scratch/exact1"
 same 'the own solver' "$scratch/own0" "$scratch/own1"

@@ -16,7 +16,7 @@ at()
 	steps=$1
 	shift
 	run "$scratch/out" "$world" "$commands" "$steps" --report "$scratch/report" "$@"
-	check "runs for $steps steps $*" $?
+	report $? "runs for $steps steps $*"
 }
 
 asleep() { grep -c "\"name\": \"$1.*\"asleep\": true" "$scratch/report"; }
@@ -27,7 +27,7 @@ sleepers()
 {
 	found=$(asleep "$2")
 	[ "$found" = "$3" ]
-	check "$1: $3 of '$2' sleep, found $found" $?
+	report $? "$1: $3 of '$2' sleep, found $found"
 }
 
 for secondaries in $(amount 2 1 '0 2'); do
@@ -47,9 +47,9 @@ for secondaries in $(amount 2 1 '0 2'); do
 	sleepers 'passed by' crate_1_ 9
 	sleepers 'nobody near' crate_2_ 9
 	[ "$before" != "$(pose crate_0_2_1)" ]
-	check 'the wall that was driven into gave way' $?
+	report $? 'the wall that was driven into gave way'
 	[ "$untouched" = "$(pose crate_2_2_1)" ]
-	check 'the other wall did not' $?
+	report $? 'the other wall did not'
 	at 9000 --secondaries $secondaries
 	sleepers 'all over' crate_ 27
 	sleepers 'all over' cart_ 3
@@ -74,7 +74,7 @@ for secondaries in $(amount 0 0 '0 2'); do
 		sleepers "a slow mechanism, $solver" slow 0
 		sunk=$(pose slow | cut -d, -f3)
 		[ "${sunk#*0.98}" != "$sunk" ]
-		check "$solver: sinks by 20 mm in 10 s: 1 m to $sunk" $?
+		report $? "$solver: sinks by 20 mm in 10 s: 1 m to $sunk"
 	done
 done
 world=$worlds/asleep.sdf commands=$worlds/asleep.commands

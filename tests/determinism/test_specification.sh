@@ -13,7 +13,7 @@ example()
 	} >"$scratch/expected"
 	run "$scratch/trace" "$worlds/specification.sdf" "$worlds/specification_$1.commands" 400 --secondaries 3 --window 1 --trace
 	diff "$scratch/expected" "$scratch/trace"
-	check "example $1: $2" $?
+	report $? "example $1: $2"
 }
 
 example 1 'P1 enters L3: nothing moves' <<EOF

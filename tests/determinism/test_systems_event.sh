@@ -48,7 +48,7 @@ record_every=100
 first --report "$scratch/report" --save-at 620 "$scratch/saved" --save-at 1000 "$scratch/later" --record "$scratch/tape" --record-every "$record_every"
 # each chain has come to its end: the models are there, the crumb a second time, as a static one, and nothing was refused
 [ "$(member "$scratch/report" created)" = 3 ] && [ "$(member "$scratch/report" refused_commands)" = 0 ]
-check "each model is created, nothing refused: $(grep -E '"(created|refused_commands)"' "$scratch/report")" $?
+report $? "each model is created, nothing refused: $(grep -E '"(created|refused_commands)"' "$scratch/report")"
 hearing=$world
 for topic in /high /model/ship/odometry; do
 	world=$scratch/deaf.sdf
@@ -78,10 +78,10 @@ doomed()
 	shift
 	timeout "$run_limit_s" "$troupe" run "$@" --rtf 0 -v 0 --iterations 50 --report "$report" --secondaries 0 2>"$scratch/doomed.err"
 	[ $? = 4 ] && grep -q "model 'stone' diverged" "$scratch/doomed.err"
-	check "the stone diverges: $(tail -n 1 "$scratch/doomed.err")" $?
+	report $? "the stone diverges: $(tail -n 1 "$scratch/doomed.err")"
 }
 doomed "$scratch/one" "$world" --save-on-stop "$scratch/doomed.state"
 doomed "$scratch/two" --resume "$scratch/doomed.state"
 [ -n "$(member "$scratch/one" state_hash)" ] && [ "$(member "$scratch/one" state_hash)" = "$(member "$scratch/two" state_hash)" ]
-check "a step that failed is decided once: $(member "$scratch/one" state_hash) $(member "$scratch/two" state_hash)" $?
+report $? "a step that failed is decided once: $(member "$scratch/one" state_hash) $(member "$scratch/two" state_hash)"
 totals

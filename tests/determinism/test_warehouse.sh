@@ -20,20 +20,20 @@ several=$(amount 2 2 '2 4' '2 3 4')
 one_each=$(amount "" "" "$carts") # a secondary for each cart: many for two cores
 for secondaries in 0 $several $one_each; do
 	demo "$secondaries"
-	check "--secondaries $secondaries: runs, and every command is obeyed" $?
+	report $? "--secondaries $secondaries: runs, and every command is obeyed"
 	hash=$(member "$scratch/report.$secondaries" state_hash)
 	[ -n "$hash" ] && [ "$hash" = "$(member "$scratch/report.0" state_hash)" ]
-	check "--secondaries $secondaries: the same hash: $hash" $?
+	report $? "--secondaries $secondaries: the same hash: $hash"
 done
 
 # ends WHAT LIMIT FILE: lines "CART VALUE", one for each cart; no value is beyond the limit
 ends()
 {
 	[ "$(wc -l <"$3")" = "$carts" ]
-	check "$1: of $carts carts" $?
+	report $? "$1: of $carts carts"
 	far=$(awk -v limit="$2" '!($2 <= limit && $2 >= -limit)' "$3")
 	[ -z "$far" ]
-	check "$1 is within $2: $(echo "$far" | tr '\n' ',')" $?
+	report $? "$1 is within $2: $(echo "$far" | tr '\n' ',')"
 }
 
 grep '"name": "cart_' "$scratch/report.0" >"$scratch/carts"
@@ -53,18 +53,18 @@ ends 'turned from the planned heading' $near_rad "$scratch/headings"
 # With a secondary for each cart, every contact of two carts, or of a cart and another's tote, is a meeting.
 if [ -n "$one_each" ]; then
 	[ "$(member "$scratch/report.$carts" meetings)" = 0 ]
-	check "no cart touches another: $(member "$scratch/report.$carts" meetings) meetings" $?
+	report $? "no cart touches another: $(member "$scratch/report.$carts" meetings) meetings"
 fi
 [ "$(member "$scratch/report.0" waiting_commands)" = 0 ] && [ "$(member "$scratch/report.0" refused_commands)" = 0 ]
-check 'no command waits or was refused' $?
+report $? 'no command waits or was refused'
 [ "$(member "$scratch/report.0" created)" -ge "$carts" ] && [ "$(member "$scratch/report.0" created)" = "$(member "$scratch/report.0" removed)" ]
-check "as many totes are created as removed: $(member "$scratch/report.0" created)" $?
+report $? "as many totes are created as removed: $(member "$scratch/report.0" created)"
 
 # The greatest number of aisles that are loaded at a time, after the levels that begin near a cart have been unloaded.
 most=$(awk '$3 ~ /^aisle_/ && $1 == "load" { loaded++ } $3 ~ /^aisle_/ && $1 == "unload" { loaded-- }
 	$2 > 0 && loaded > most { most = loaded } END { print most + 0 }' "$scratch/trace.2")
 [ "$most" -gt 0 ] && [ "$most" -lt "$aisles" ]
-check "at any time a part of the aisles is not loaded: $most of $aisles are" $?
+report $? "at any time a part of the aisles is not loaded: $most of $aisles are"
 
 for secondaries in $several; do
 	for third in 0 1 2; do
@@ -72,7 +72,7 @@ for secondaries in $several; do
 			count=$(awk -v event=$event -v steps="$steps" -v third=$third '$1 == event && $2 > 0 &&
 				(event != "move" || $3 ~ /^cart_/) && int(3 * $2 / steps) == third' "$scratch/trace.$secondaries" | wc -l)
 			[ "$count" -ge 3 ]
-			check "--secondaries $secondaries: $count times $event in third $third of the run" $?
+			report $? "--secondaries $secondaries: $count times $event in third $third of the run"
 		done
 	done
 	# The report has the secondary of each cart at the end; backwards from there, the moves in the trace give the
@@ -115,9 +115,9 @@ for secondaries in $several; do
 			}
 		}' "$scratch/report.$secondaries" "$scratch/trace.$secondaries" >"$scratch/shares"
 	[ "$(wc -l <"$scratch/shares")" = $tenths ]
-	check "--secondaries $secondaries: shares of $tenths tenths" $?
+	report $? "--secondaries $secondaries: shares of $tenths tenths"
 	while read -r tenth least most uneven; do
-		check "--secondaries $secondaries: in tenth $tenth one has $least carts and another $most" "$uneven"
+		report "$uneven" "--secondaries $secondaries: in tenth $tenth one has $least carts and another $most"
 	done <"$scratch/shares"
 done
 totals

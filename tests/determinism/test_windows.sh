@@ -16,9 +16,9 @@ one()
 	shift
 	run "$scratch/other" "$world" "$commands" "$steps" --hash-every 1 --report "$scratch/report" "$@"
 	cmp -s "$scratch/single" "$scratch/other"
-	check "$name $*: $(diff "$scratch/single" "$scratch/other" 2>&1 | sed -n 2p)" $?
+	report $? "$name $*: $(diff "$scratch/single" "$scratch/other" 2>&1 | sed -n 2p)"
 	[ "$(longest "$scratch/report")" -ge "$least" ]
-	check "$name $*: a window of $(longest "$scratch/report") steps, expected $least" $?
+	report $? "$name $*: a window of $(longest "$scratch/report") steps, expected $least"
 	all_repeated=$((all_repeated + $(repeated "$scratch/report")))
 }
 
@@ -28,9 +28,9 @@ each()
 	name=$1 world=$worlds/$1.sdf commands=$worlds/$1.commands steps=$2 least=$3
 	[ -e "$commands" ] || commands=-
 	run "$scratch/single" "$world" "$commands" "$steps" --hash-every 1 --secondaries 0 --window 1 --report "$scratch/report"
-	check "$name: runs" $?
+	report $? "$name: runs"
 	[ "$(longest "$scratch/report")" = 1 ] && [ "$(wc -l <"$scratch/single")" = "$steps" ]
-	check "$name: each step by itself" $?
+	report $? "$name: each step by itself"
 	one "$least" --secondaries 0
 	one 2 --secondaries 2 --window 2
 	one "$((least < 7 ? least : 7))" --secondaries 0 --window 7
@@ -50,15 +50,15 @@ each large "$((most / 4))" 5
 each churn "$most" 7
 each mechanisms "$((most / 3))" 9
 [ "$all_repeated" -gt 100 ]
-check "wrong guesses were repeated: $all_repeated steps" $?
+report $? "wrong guesses were repeated: $all_repeated steps"
 
 # Models that met come apart, and share a group for some hundreds of steps more; it is dissolved within a window.
 name=large world=$worlds/large.sdf commands=$worlds/large.commands steps=2400
 run "$scratch/single" "$world" "$commands" "$steps" --hash-every 20 --secondaries 0 --window 1
-check 'large: 2400 steps' $?
+report $? 'large: 2400 steps'
 run "$scratch/other" "$world" "$commands" "$steps" --hash-every 20 --secondaries 0
 cmp -s "$scratch/single" "$scratch/other"
-check "large: groups that are dissolved: $(diff "$scratch/single" "$scratch/other" 2>&1 | sed -n 2p)" $?
+report $? "large: groups that are dissolved: $(diff "$scratch/single" "$scratch/other" 2>&1 | sed -n 2p)"
 
 # Crates fall asleep within windows that are refuted, because balls fall on others at that time: they fall asleep again.
 {
@@ -76,7 +76,7 @@ check "large: groups that are dissolved: $(diff "$scratch/single" "$scratch/othe
 } >"$scratch/falls.sdf"
 name=falls world=$scratch/falls.sdf commands=- steps=400
 run "$scratch/single" "$world" - "$steps" --hash-every 1 --secondaries 0 --window 1
-check 'falls: runs' $?
+report $? 'falls: runs'
 for seed in 1 2 15 29; do
 	one 20 --secondaries 0 --chaos "$seed"
 done
@@ -87,13 +87,13 @@ for steps in 254 258 300; do
 	single=$(asleep)
 	run "$scratch/other" "$world" - "$steps" --secondaries 0 --window 64 --report "$scratch/report"
 	[ "$single" = "$(asleep)" ]
-	check "falls: asleep at $steps: $single, $(asleep)" $?
+	report $? "falls: asleep at $steps: $single, $(asleep)"
 done
 
 # strays, which a window might not let go in time
 name=spawn world=$worlds/spawn.sdf commands=$worlds/spawn.commands steps=$most
 run "$scratch/single" "$world" "$commands" "$steps" --hash-every 1 --secondaries 0 --window 1
-check 'spawn: runs' $?
+report $? 'spawn: runs'
 for seed in 1 2 3; do
 	one 1 --secondaries 2 --chaos "$seed"
 done
@@ -101,7 +101,7 @@ one 1 --secondaries 0 --window 64
 # a stray of the first step, which nothing holds after step 21
 name=stray_left world=${SOURCE_DIR:-.}/tests/determinism/found/stray_left.sdf commands=- steps=60
 run "$scratch/single" "$world" "$commands" "$steps" --hash-every 1 --secondaries 0 --window 1
-check 'stray_left: runs' $?
+report $? 'stray_left: runs'
 one 1 --secondaries 0 --window 64
 one 1 --secondaries 2 --window 32 --transport tcp
 
@@ -111,17 +111,17 @@ run "$scratch/single" "$world" "$commands" "$steps" --hash-every 1 --secondaries
 run "$scratch/other" "$world" "$commands" "$steps" --hash-every 1 --secondaries 2 --chaos 3 --save-at 1003 "$scratch/state" \
 	--record "$scratch/tape" --record-every 77
 cmp -s "$scratch/single" "$scratch/other"
-check 'a run that is saved and recorded' $?
+report $? 'a run that is saved and recorded'
 sed 1,1003d "$scratch/single" >"$scratch/rest"
 timeout "$run_limit_s" "$troupe" run --resume "$scratch/state" --rtf 0 -v 0 --iterations "$steps" --secondaries 2 \
 	--hash-every 1 --window 13 >"$scratch/other" 2>"$scratch/other.err"
 cmp -s "$scratch/rest" "$scratch/other"
-check "resumed at 1003: $(diff "$scratch/rest" "$scratch/other" | sed -n 2p)" $?
+report $? "resumed at 1003: $(diff "$scratch/rest" "$scratch/other" | sed -n 2p)"
 timeout "$run_limit_s" "$troupe" replay "$scratch/tape" --secondaries 3 --chaos 5 >"$scratch/out" 2>"$scratch/err"
-check "replayed: $(tail -1 "$scratch/err")" $?
+report $? "replayed: $(tail -1 "$scratch/err")"
 
 # what is expected of the number
 "$troupe" run "$world" --window 1001 -v 0 2>"$scratch/err"
 [ $? = 2 ] && grep -q -- "--window: '1001': expected a whole number from 0 to 1000" "$scratch/err"
-check "--window 1001: $(cat "$scratch/err")" $?
+report $? "--window 1001: $(cat "$scratch/err")"
 totals

@@ -20,41 +20,41 @@ run "$scratch/hill" "$worlds/hill.sdf" - $long --secondaries 1 --report "$scratc
 alone="$(member "$scratch/asleep.json" state_hash) $(member "$scratch/hill.json" state_hash)"
 run "$scratch/reference" "$two" "$scratch/commands" $long --secondaries 0 --hash-every 100
 [ "$(grep -c '^hash' "$scratch/reference")" = $((long / 100)) ]
-check 'a hash every 100 steps' $?
+report $? 'a hash every 100 steps'
 for options in 0 1 2 3 '2 --chaos 1'; do
 	# shellcheck disable=SC2086
 	run "$scratch/other" "$two" "$scratch/commands" $long --hash-every 100 --report "$scratch/report" --secondaries $options
 	cmp -s "$scratch/reference" "$scratch/other"
-	check "--secondaries $options: $(diff "$scratch/reference" "$scratch/other" | sed -n 2p)" $?
+	report $? "--secondaries $options: $(diff "$scratch/reference" "$scratch/other" | sed -n 2p)"
 	together=$(sed -n '/"worlds"/,$s/^  "state_hash": "\(.*\)",$/\1/p' "$scratch/report" | tr '\n' ' ')
 	[ "$together" = "$alone " ]
-	check "--secondaries $options: each as alone ($together, $alone)" $?
+	report $? "--secondaries $options: each as alone ($together, $alone)"
 done
 run "$scratch/trace" "$two" "$scratch/commands" $long --secondaries 2 --chaos 1 --trace
 grep -q '^move [0-9]* hill/' "$scratch/trace" && grep -q '^move [0-9]* asleep/' "$scratch/trace"
-check 'the trace says which world' $?
+report $? 'the trace says which world'
 
 # one world is paused, the other goes on
 echo '100 /world/hill/control pause: true' >"$scratch/pause"
 run "$scratch/out" "$two" "$scratch/pause" 500 --secondaries 1 --report "$scratch/report"
 times=$(sed -n 's/^  "sim_time": \(.*\),$/\1/p' "$scratch/report" | tr '\n' ' ')
 [ "$times" = '0.5 0.1 ' ]
-check "one world is paused at 0.1 s, the other goes on to 0.5 s: $times" $?
+report $? "one world is paused at 0.1 s, the other goes on to 0.5 s: $times"
 
 # The shapes of hill end in its valley: its highest place is 31 m high, and its lowest 18 m.
 run "$scratch/out" "$worlds/hill.sdf" - "$(amount 3000 25000 40000)" --secondaries 1 --report "$scratch/hill.json"
 lowest=$(sed -n 's/.*"pose": \[[^,]*, [^,]*, \([^,]*\),.*/\1/p' "$scratch/hill.json" | sort -n | head -n 1)
 awk -v lowest="$lowest" 'BEGIN { exit !(lowest > 18) }'
-check "nothing falls from the hill: the lowest shape is at $lowest m" $?
+report $? "nothing falls from the hill: the lowest shape is at $lowest m"
 
 # refused NAME REASON: the run is refused with exit status 1
 refused()
 {
 	"$troupe" run "$scratch/$1.sdf" --rtf 0 --iterations 2000 --secondaries 2 ${3:+--commands "$3"} >"$scratch/out" 2>"$scratch/err"
 	[ $? = "${4:-1}" ]
-	check "$1: exit status ${4:-1}" $?
+	report $? "$1: exit status ${4:-1}"
 	grep -qF "$2" "$scratch/err"
-	check "$1: $2: $(tail -n 1 "$scratch/err")" $?
+	report $? "$1: $2: $(tail -n 1 "$scratch/err")"
 }
 printf '<sdf version="1.9"><world name="a"/>\n<world name="a"/></sdf>' >"$scratch/same.sdf"
 refused same "same.sdf:2: "

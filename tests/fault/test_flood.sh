@@ -55,10 +55,10 @@ meet()
 	met=$?
 	took=$(($(now_ms) - began))
 	[ $met = 0 ]
-	check "$what: they do not meet: $(tail -n 1 p.err) / $(tail -n 1 s.err)" $?
+	report $? "$what: they do not meet: $(tail -n 1 p.err) / $(tail -n 1 s.err)"
 	[ "$took" -le "$worst" ] || worst=$took
 	ended p && [ "$status" = 0 ]
-	check "$what: the primary's exit status is $status: $(tail -n 1 p.err)" $?
+	report $? "$what: the primary's exit status is $status: $(tail -n 1 p.err)"
 	flooded=$flooder
 	end_flood
 	echo "$what: $took ms${flooded:+, flood: $(tail -n 1 flood.said)}"
@@ -110,13 +110,13 @@ if "$troupe" keygen --output gone >/dev/null 2>&1; then
 	sleep 1
 	kill -KILL "$(cat old.pid)"
 	ended old
-	check 'the old primary has ended' $?
+	report $? 'the old primary has ended'
 	key='--network-key-file gone'
 	meet 'announcements of a primary that is gone'
 	! grep -q "$((port + 1))" s.err
-	check "the secondary tried the address of the ended primary: $(cat s.err)" $?
+	report $? "the secondary tried the address of the ended primary: $(cat s.err)"
 	grep -q '^[1-9][0-9]* in' flood.said
-	check "nothing was sent again: $(cat flood.said)" $?
+	report $? "nothing was sent again: $(cat flood.said)"
 else
 	skip 'announcements of a primary that is gone' 'this build has no TLS'
 fi

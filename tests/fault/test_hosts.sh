@@ -143,7 +143,7 @@ lines()
 	for i in 1 2; do
 		start "line$i" x "$proxy" $middle:$((port + i)) $primary_at:$port "$@" ${2:+"$i"}
 		said "line$i" listening
-		check "line $i: $(cat "line$i.err")" $?
+		report $? "line $i: $(cat "line$i.err")"
 	done
 }
 across_lines() { for i in 1 2; do secondary s$i --network-address $middle:$((port + i)); done; }
@@ -159,21 +159,21 @@ next()
 
 "$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" -v0 --rtf 0 --iterations $steps --hash-every 10 \
 	>alone
-check "alone: $(tail -n 1 alone)" $?
+report $? "alone: $(tail -n 1 alone)"
 [ "$(wc -l <alone)" = $((steps / 10)) ]
-check 'alone: a hash every 10 steps' $?
+report $? 'alone: a hash every 10 steps'
 
 # same WHAT: all three end well, and come to the hashes that one process comes to
 same()
 {
 	ended p
-	check "$1: the primary's exit status is 0: $status $(tail -n 1 p.err)" "${status:-1}"
+	report "${status:-1}" "$1: the primary's exit status is 0: $status $(tail -n 1 p.err)"
 	for i in 1 2; do
 		ended s$i
-		check "$1: secondary $i's exit status is 0: $status $(tail -n 1 s$i.err)" "${status:-1}"
+		report "${status:-1}" "$1: secondary $i's exit status is 0: $status $(tail -n 1 s$i.err)"
 	done
 	cmp -s alone p.out
-	check "$1: the same hashes: $(diff alone p.out | sed -n 2p)" $?
+	report $? "$1: the same hashes: $(diff alone p.out | sed -n 2p)"
 }
 # What a step took, in ms.
 took() { awk -v wall="$(member report wall_time)" -v steps=$steps 'BEGIN { printf "%.3f", wall * 1000 / steps }'; }
@@ -206,7 +206,7 @@ for _ in 1 2 3 4 5; do
 	between 0 "$delayed" "$(awk -v plain="$plain" -v delay=$delay_ms 'BEGIN { print plain + 4 * delay }')" && break
 done
 between $((2 * delay_ms)) "$delayed" "$(awk -v plain="$plain" -v delay=$delay_ms 'BEGIN { print plain + 4 * delay }')"
-check "a step takes one round trip more: $plain ms, and $delayed ms when that is $((2 * delay_ms)) ms" $?
+report $? "a step takes one round trip more: $plain ms, and $delayed ms when that is $((2 * delay_ms)) ms"
 echo "a step: $plain ms, with $((2 * delay_ms)) ms there and back $delayed ms"
 next
 
@@ -227,7 +227,7 @@ across_lines
 same 'delay and loss'
 lost=$(took)
 between 4 "$lost" 1000 # 2 ms of delay there and back, and what was lost
-check "something was lost: a step took $lost ms" $?
+report $? "something was lost: a step took $lost ms"
 next
 
 # --- a cable that is cut -------------------------------------------------------------------------------------------------
@@ -247,7 +247,7 @@ stopped()
 	shift
 	for name in p s1 s2; do
 		ended $name && [ "$status" = 3 ]
-		check "$what: $name's exit status is 3: $status: $(tail -n 1 $name.err)" $?
+		report $? "$what: $name's exit status is 3: $status: $(tail -n 1 $name.err)"
 		echo "$what: $name ended after $((ended_ms - began)) ms"
 		expected=$(step_said p)
 		said_step=$(step_said $name)
@@ -255,18 +255,18 @@ stopped()
 			[ "$said_step" -lt "$expected" ] && [ "$said_step" -ge $((expected - window_most)) ] && said_step=$expected ;;
 		esac
 		[ -n "$said_step" ] && [ "$said_step" = "$expected" ]
-		check "$what: the same last step: $name says $said_step, the primary $expected" $?
+		report $? "$what: the same last step: $name says $said_step, the primary $expected"
 	done
 	resumed=$("$troupe" run --resume saved -v0 --rtf 0 --iterations $resumed_steps --hash-every $resumed_steps 2>&1)
 	[ "$resumed" = "$reference" ]
-	check "$what: resumed: $resumed, expected $reference" $?
+	report $? "$what: resumed: $resumed, expected $reference"
 	next
 }
 # until it goes
 goes()
 {
 	said p '^hash 50 '
-	check "$1: it goes: $(tail -n 1 p.err)" $?
+	report $? "$1: it goes: $(tail -n 1 p.err)"
 	began=$(now_ms)
 }
 

@@ -5,7 +5,7 @@
 times=$(amount 20 20 40 100)
 state=$scratch/state
 "$troupe" run "$worlds/warehouse.sdf" --rtf 0 -v 0 --iterations 1 --save-at 1 "$state"
-check 'saves' $?
+report $? 'saves'
 i=0
 killed=0
 longer=1 # a busy machine needs more time for a step
@@ -16,13 +16,13 @@ while [ $i -lt $times ]; do
 	kill -9 $pid && killed=$((killed + 1))
 	wait $pid 2>"$scratch/wait"
 	"$troupe" run --resume "$state" --rtf 0 -v 0 --iterations 1 --report "$scratch/report" >"$scratch/out" 2>"$scratch/err"
-	check "resumes after kill $i: $(head -n 1 "$scratch/err")" $?
+	report $? "resumes after kill $i: $(head -n 1 "$scratch/err")"
 	[ "$(member "$scratch/report" iterations)" -gt 1 ] || [ $longer -ge 64 ] || longer=$((longer * 2))
 	i=$((i + 1))
 done
 [ "$killed" = "$times" ]
-check "$killed of $times runs could be killed" $?
+report $? "$killed of $times runs could be killed"
 "$troupe" run --resume "$state" --rtf 0 -v 0 --iterations 1 --report "$scratch/report"
 [ "$(member "$scratch/report" iterations)" -gt 1 ]
-check "states were saved meanwhile: step $(member "$scratch/report" iterations)" $?
+report $? "states were saved meanwhile: step $(member "$scratch/report" iterations)"
 totals

@@ -49,7 +49,7 @@ holds()
 	what=$1
 	shift
 	grep -q "$@"
-	check "$what" $?
+	report $? "$what"
 }
 
 # --- a floor of a level on another runner ---
@@ -64,12 +64,12 @@ plugin="$(performer host) $(performer guest) $(level west -5 0 '9.6 20 20' 0 '' 
 	box drop 8 -5 1 '0.5 0.5 0.5' false
 } | world >"$scratch/floors.sdf"
 run "$scratch/trace" "$scratch/floors.sdf" - 2000 --secondaries 2 --trace --report "$scratch/report"
-check 'floors: runs' $?
+report $? 'floors: runs'
 holds 'floors: west and east are on different secondaries' -x 'load 0 east 2' "$scratch/trace"
 [ "$(height "$scratch/report" guest)" = 49 ]
-check "floors: the guest at the border stands: $(height "$scratch/report" guest) cm" $?
+report $? "floors: the guest at the border stands: $(height "$scratch/report" guest) cm"
 [ "$(height "$scratch/report" drop)" = 25 ]
-check "floors: a model that no performer declares lands on a level's floor: $(height "$scratch/report" drop) cm" $?
+report $? "floors: a model that no performer declares lands on a level's floor: $(height "$scratch/report" drop) cm"
 
 # --- performers of different levels meet at the border ---
 # The performers' volumes are smaller than the models, so that the models touch while each performer is in its own level
@@ -88,19 +88,19 @@ cat >"$scratch/border.commands" <<EOF
 0 /model/right/cmd_vel linear: {x: -0.5}
 EOF
 run "$scratch/trace" "$scratch/border.sdf" "$scratch/border.commands" 2000 --secondaries 2 --trace --report "$scratch/report"
-check 'border: runs' $?
+report $? 'border: runs'
 holds 'border: contact brings them together' '^move [0-9]* \(left\|right\) ' "$scratch/trace"
 [ "$(member "$scratch/report" meetings)" -ge 1 ]
-check 'border: models of different secondaries met' $?
+report $? 'border: models of different secondaries met'
 run "$scratch/one" "$scratch/border.sdf" "$scratch/border.commands" 2000 --secondaries 0 --report "$scratch/report0"
 [ "$(member "$scratch/report" state_hash)" = "$(member "$scratch/report0" state_hash)" ]
-check 'border: the same as with one runner' $?
+report $? 'border: the same as with one runner'
 x_left=$(sed -n 's/.*"left", "pose": \[\([^,]*\),.*/\1/p' "$scratch/report")
 x_right=$(sed -n 's/.*"right", "pose": \[\([^,]*\),.*/\1/p' "$scratch/report")
 awk "BEGIN { exit !($x_right - $x_left > 0.55) }"
-check "border: they did not pass through each other: $x_left, $x_right" $?
+report $? "border: they did not pass through each other: $x_left, $x_right"
 awk "BEGIN { exit !($x_left < -0.1 && $x_right > 0.1) }"
-check "border: each has stayed in its level: $x_left, $x_right" $?
+report $? "border: each has stayed in its level: $x_left, $x_right"
 
 # --- a level's box is pushed over the border, and outlives the level while it must ---
 plugin="$(performer pusher) $(level home 0 0 '6 6 20' 0 '' load) $(level next 8 0 '8 6 20' 0 '' marker)"
@@ -116,11 +116,11 @@ cat >"$scratch/outlive.commands" <<EOF
 8000 /model/pusher/cmd_vel linear: {x: 0}
 EOF
 run "$scratch/trace" "$scratch/outlive.sdf" "$scratch/outlive.commands" 8500 --secondaries 2 --trace --report "$scratch/report"
-check 'outlive: runs' $?
+report $? 'outlive: runs'
 holds 'outlive: home is unloaded on the way' '^unload [0-9]* home ' "$scratch/trace"
 x_load=$(sed -n 's/.*"load", "pose": \[\([^,]*\),.*/\1/p' "$scratch/report")
 awk "BEGIN { exit !($x_load > 6) }"
-check "outlive: the box was pushed on after its level was gone: $x_load m" $?
+report $? "outlive: the box was pushed on after its level was gone: $x_load m"
 
 # --- a model appears beside another one: both are on one secondary at once ---
 # `near` appears with its level, and touches `waits`, which has existed all the time.
@@ -133,10 +133,10 @@ plugin="$(performer comes) $(level l 5 0 '3 3 3' 1 '' near)"
 } | world >"$scratch/late.sdf"
 echo '0 /model/comes/cmd_vel linear: {x: 2}' >"$scratch/late.commands"
 run "$scratch/trace" "$scratch/late.sdf" "$scratch/late.commands" 1500 --secondaries 1 --trace --report "$scratch/report"
-check 'late: runs' $?
+report $? 'late: runs'
 holds 'late: the level is loaded on the way' '^load [1-9][0-9]* l 1$' "$scratch/trace"
 [ "$(member "$scratch/report" meetings)" = 0 ]
-check "late: $(member "$scratch/report" meetings) meetings on one secondary" $?
+report $? "late: $(member "$scratch/report" meetings) meetings on one secondary"
 
 # --- levels that overlap ---
 # While `left` is in both levels, the levels and `right` are on one secondary; when it has left one of them, they part.
@@ -150,17 +150,17 @@ plugin="$(performer left) $(performer right) $(level west -2 0 '6 8 8' 0 '' a) $
 } | world >"$scratch/overlap.sdf"
 echo '500 /model/left/cmd_vel linear: {x: -2}' >"$scratch/overlap.commands"
 run "$scratch/trace" "$scratch/overlap.sdf" "$scratch/overlap.commands" 400 --secondaries 2 --trace
-check 'overlap: runs' $?
+report $? 'overlap: runs'
 [ "$(cat "$scratch/trace")" = 'load 0 west 1
 load 0 east 1' ]
-check 'overlap: both levels on one secondary while a performer is in both' $?
+report $? 'overlap: both levels on one secondary while a performer is in both'
 run "$scratch/trace" "$scratch/overlap.sdf" "$scratch/overlap.commands" 1500 --secondaries 2 --trace --hash-every 100
 sed '/^hash/d' "$scratch/trace" >"$scratch/events"
 [ "$(grep -c '^move ' "$scratch/events")" = 1 ] && grep -q '^load [1-9][0-9]* \(west\|east\) 2$' "$scratch/events"
-check "overlap: one performer and its level move when they part: $(tail -n +3 "$scratch/events" | tr '\n' ';')" $?
+report $? "overlap: one performer and its level move when they part: $(tail -n +3 "$scratch/events" | tr '\n' ';')"
 run "$scratch/one" "$scratch/overlap.sdf" "$scratch/overlap.commands" 1500 --secondaries 0 --hash-every 100
 grep '^hash' "$scratch/trace" | cmp -s - "$scratch/one"
-check 'overlap: the same as with one runner' $?
+report $? 'overlap: the same as with one runner'
 
 # --- pins and numbers in the world ---
 plugin="<secondaries>3</secondaries> $(performer one '<secondary>3</secondary>') $(performer two) $(level l 50 0 '10 10 10' 0 '<secondary>2</secondary>' far)"
@@ -171,18 +171,18 @@ plugin="<secondaries>3</secondaries> $(performer one '<secondary>3</secondary>')
 	box two 50 0 0.5 '1 1 1' false
 } | world >"$scratch/pins.sdf"
 run "$scratch/trace" "$scratch/pins.sdf" - 10 --trace --report "$scratch/report"
-check 'pins: runs' $?
+report $? 'pins: runs'
 [ "$(grep -c '"secondary":' "$scratch/report")" = 3 ]
-check "pins: the world asks for three secondaries" $?
+report $? "pins: the world asks for three secondaries"
 holds 'pins: a pinned level' -x 'load 0 l 2' "$scratch/trace"
 holds 'pins: a pinned performer' '"secondary": 3, "levels": \[\], "performers": \["one"\]' "$scratch/report"
 run "$scratch/trace" "$scratch/pins.sdf" - 10 --secondaries 1 --report "$scratch/report"
 [ "$(grep -c '"secondary":' "$scratch/report")" = 1 ]
-check 'pins: the command line overrides the number' $?
+report $? 'pins: the command line overrides the number'
 
 # --- without levels everything exists ---
 run "$scratch/trace" "$scratch/outlive.sdf" - 10 --no-levels --trace --secondaries 2
-check 'no levels: runs' $?
+report $? 'no levels: runs'
 ! grep -q load "$scratch/trace"
-check 'no levels: nothing is loaded or unloaded' $?
+report $? 'no levels: nothing is loaded or unloaded'
 totals

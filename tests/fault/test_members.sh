@@ -13,7 +13,7 @@ steps=4000
 run_options="$worlds/warehouse.sdf --commands $worlds/warehouse.commands --rtf 1 --iterations $steps"
 # shellcheck disable=SC2086
 "$troupe" run $run_options --secondaries 0 -v 0 --hash-every 20 --record calm.tape --log calm.csv >calm.out 2>/dev/null
-check 'the run that nobody disturbs' $?
+report $? 'the run that nobody disturbs'
 
 # primary OPTION...: starts a primary at a port of its own; its options, with pace: so many times real time
 primary()
@@ -40,24 +40,24 @@ same()
 {
 	ended p
 	[ "$status" = "${2:-0}" ] && grep '^hash' p.out | cmp -s - calm.out
-	check "$1: the same hashes (status $status): $(tail -n 2 p.err)" $?
+	report $? "$1: the same hashes (status $status): $(tail -n 2 p.err)"
 	cmp -s calm.tape p.tape
-	check "$1: the same recording" $?
+	report $? "$1: the same recording"
 	cmp -s calm.csv p.csv
-	check "$1: the same log" $?
+	report $? "$1: the same log"
 }
 # says NAME PATTERN: in time
 says()
 {
 	await "$1.err" "$2"
 	grep -q -e "$2" "$1.err"
-	check "$1 says '$2': $(cat "$1.err")" $?
+	report $? "$1 says '$2': $(cat "$1.err")"
 }
 # ends NAME STATUS
 ends()
 {
 	ended "$1" && [ "$status" = "$2" ]
-	check "$1: exit status $status, not $2: $(tail -n 1 "$1.err")" $?
+	report $? "$1: exit status $status, not $2: $(tail -n 1 "$1.err")"
 }
 # changes: what the report says of the members: "lost 20" for each, with the steps that were repeated
 changes() { grep -o '"change": "[a-z]*"\|"repeated_steps": [0-9]*' p.report | sed -n '/change/{N;s/[^a-z0-9]*"change": "\([a-z]*\)"\n.*: /\1 /;p}'; }
@@ -76,9 +76,9 @@ says p 'the run goes on with 1 secondary; it stood still for'
 same 'one is killed, one hangs'
 ends s3 0
 [ "$(grep -c 'troupe run: joined the primary' s3.err)" = 3 ] && ! grep -q 'looking.*looking' s3.err
-check "the third joins again on its connection: $(cat s3.err)" $?
+report $? "the third joins again on its connection: $(cat s3.err)"
 [ "$(changes | cut -d' ' -f1 | tr '\n' ' ')" = 'lost lost ' ]
-check "the report names both: $(changes)" $?
+report $? "the report names both: $(changes)"
 kill -CONT "$(cat s2.pid)"
 ends s2 3
 
@@ -101,12 +101,12 @@ unset GZ_PARTITION
 TROUPE_NO_GZ=$no_gz
 export TROUPE_NO_GZ
 [ "$(sed -n 's/^  what: "\(.*\)"/\1/p' levels | tr '\n' ' ')" = 'lost came ' ] && grep -q '^  who: "secondary 2 (' levels
-check "/world/warehouse/levels: $(tail -n 12 levels)" $?
+report $? "/world/warehouse/levels: $(tail -n 12 levels)"
 same 'one hangs, is lost and comes again'
 ends s1 0
 ends s2 0
 [ "$(changes | cut -d' ' -f1 | tr '\n' ' ')" = 'lost came ' ]
-check "the report says that it was lost, and came: $(changes)" $?
+report $? "the report says that it was lost, and came: $(changes)"
 
 # The default is that the run ends.
 primary --network-secondaries 2
@@ -117,7 +117,7 @@ kill -KILL "$(cat s1.pid)"
 ends p 3
 ends s2 3
 grep -q '"step": ' p.report
-check 'without --on-loss the run ends, with its report' $((!$?))
+report $((!$?)) 'without --on-loss the run ends, with its report'
 
 # One is told to leave: it leaves with status 0, and nothing is repeated.
 primary --network-secondaries 2 --on-loss continue --trace
@@ -129,9 +129,9 @@ ends s2 0
 says p 'secondary [12] (.*) leaves at step [0-9]*: the run goes on'
 same 'one leaves'
 [ "$(changes)" = 'left 0' ]
-check "the report says that it left, and that nothing was repeated: $(changes)" $?
+report $? "the report says that it left, and that nothing was repeated: $(changes)"
 grep -q '^left [0-9]* secondary [12] (.*)$' p.out
-check "the trace says that it left" $?
+report $? "the trace says that it left"
 
 # A third one joins; a fourth is one too many; then one is lost, and another comes in its place.
 primary --network-secondaries 2 --network-max 3 --on-loss continue
@@ -144,7 +144,7 @@ says p 'the run goes on with 3 secondaries'
 secondary s4
 ends s4 3
 grep -q 'one too many' s4.err
-check "the fourth is turned away: $(tail -n 1 s4.err)" $?
+report $? "the fourth is turned away: $(tail -n 1 s4.err)"
 kill -KILL "$(cat s1.pid)"
 says p 'the run goes on with 2 secondaries'
 secondary s5
@@ -152,9 +152,9 @@ await p.err 'secondary 3 of 3 joined from' 2
 same 'some join, one is lost'
 for name in s2 s3 s5; do ends $name 0; done
 [ "$(changes | cut -d' ' -f1 | tr '\n' ' ')" = 'came lost came ' ]
-check "the report says who came: $(changes)" $?
+report $? "the report says who came: $(changes)"
 grep -q '"tuning": {"working": [1-3], "secondaries": 3' p.report
-check "how many of them pay is found out: $(grep tuning p.report)" $?
+report $? "how many of them pay is found out: $(grep tuning p.report)"
 
 # A spare waits until one is lost.
 primary --network-secondaries 1 --on-loss continue --network-spares 1
@@ -181,7 +181,7 @@ ends p 3
 says p 'waited 3 s for 1 secondary: 1 missing'
 "$troupe" run --resume saved --rtf 0 -v 0 --iterations "$steps" --secondaries 2 --hash-every 20 >rest.out 2>rest.err
 tail -n "$(wc -l <rest.out)" calm.out | cmp -s - rest.out && [ -s rest.out ]
-check "the state that was saved goes on: $(tail -n 1 rest.err)" $?
+report $? "the state that was saved goes on: $(tail -n 1 rest.err)"
 
 # Processes that were started here are not replaced: without any the run ends.
 # shellcheck disable=SC2086
@@ -189,7 +189,7 @@ start p $run_options --hash-every 20 --transport tcp --secondaries 2 --on-loss c
 begun
 for child in $(children "$(cat p.pid)"); do kill -KILL "$child"; done
 ended p && [ "$status" = 3 ] && grep -q 'no secondary is left' p.err
-check "children: exit status $status: $(tail -n 1 p.err)" $?
+report $? "children: exit status $status: $(tail -n 1 p.err)"
 
 # A joiner with another key, or with none, disturbs nobody.
 "$troupe" keygen --output key >/dev/null 2>&1
@@ -212,7 +212,7 @@ refused() # PATTERN OPTION...
 	shift
 	"$troupe" run "$worlds/meeting.sdf" "$@" >refused.out 2>&1
 	[ $? != 0 ] && grep -q -e "$pattern" refused.out
-	check "$*: $(cat refused.out)" $?
+	report $? "$*: $(cat refused.out)"
 }
 refused 'stop.*continue' --network-role primary --network-secondaries 1 --on-loss maybe
 refused 'on-loss' --network-role primary --network-secondaries 1 --network-spares 1
@@ -224,7 +224,7 @@ end_processes
 # Random kills, stops, cuts of patience, joins and leaves.
 if command -v python3 >/dev/null; then
 	TROUPE=$troupe python3 "$script" "$worlds" "$scratch/random" 1 "$(amount 3 6 20 300)" >random.out 2>&1
-	check "random changes of members: $(cat random.out)" $?
+	report $? "random changes of members: $(cat random.out)"
 else
 	skip 'random changes of members: there is no python3'
 fi

@@ -67,19 +67,19 @@ all_ended()
 lost()
 {
 	all_ended && [ "$status" = "$2" ] || [ "$status" = unknown ]
-	check "$1: status $status: $(tail -n 1 p.err)" $?
+	report $? "$1: status $status: $(tail -n 1 p.err)"
 	[ "$status" != unknown ] || skip "$1: the status of mpirun" 'it hung or crashed after its ranks had ended'
 	[ "$(grep -c "$3" p.err)" = 1 ]
-	check "$1: one message '$3': $(grep '^troupe' p.err | tail -n 2)" $?
+	report $? "$1: one message '$3': $(grep '^troupe' p.err | tail -n 2)"
 	state=$(echo saved-*)
 	step=${state#saved-}
 	[ -s "$state" ]
-	check "$1: a state is saved" $?
+	report $? "$1: a state is saved"
 	timeout "$run_limit_s" "$troupe" run --resume "$state" --rtf 0 -v0 --iterations "$((step + 200))" --hash-every "$((step + 200))" --secondaries 1 >resumed
 	timeout "$run_limit_s" "$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 0 -v0 \
 		--iterations "$((step + 200))" --hash-every "$((step + 200))" --secondaries 0 >whole
 	cmp -s resumed whole
-	check "$1: a run that goes on from it has the same hash" $?
+	report $? "$1: a run that goes on from it has the same hash"
 }
 
 # going: waits until the run of p has begun
@@ -110,16 +110,16 @@ until [ -s saved ]; do sleep 0.02; done
 left=$(pid_of 0)
 kill -KILL "$left"
 all_ended && [ "$status" = 137 ] || [ "$status" = unknown ]
-check "rank 0 was killed: status $status" $?
+report $? "rank 0 was killed: status $status"
 grep -q '^mpirun -n 5 build/troupe run --resume saved --iterations 4000 --transport mpi$' "$worlds/../src/doc/tutorial/cluster.md"
-check "src/doc/tutorial/cluster.md says how to go on" $?
+report $? "src/doc/tutorial/cluster.md says how to go on"
 begin 3 --resume saved --iterations 900 --rtf 0 --hash-every 900
 all_ended
-check "a job that goes on from the saved state: status $status: $(tail -n 1 p.err)" $?
+report $? "a job that goes on from the saved state: status $status: $(tail -n 1 p.err)"
 timeout "$run_limit_s" "$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 0 -v0 --iterations 900 \
 	--hash-every 900 --secondaries 0 >whole
 [ "$(grep '^hash' p.out)" = "$(cat whole)" ]
-check "it has the same hash: $(grep '^hash' p.out)" $?
+report $? "it has the same hash: $(grep '^hash' p.out)"
 
 for signal in TERM INT; do
 	begin 3 "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 1 --save-on-stop saved-%s
@@ -127,11 +127,11 @@ for signal in TERM INT; do
 	kill -TERM "$(pid_of 1)" # SIGTERM to a secondary alone has no effect
 	sleep 0.5
 	[ ! -s p.status ]
-	check "SIGTERM to one secondary: the run goes on" $?
+	report $? "SIGTERM to one secondary: the run goes on"
 	kill -$signal "$(cat p.pid)"
 	lost "SIG$signal to mpirun" 1 'steps, .* s simulated'
 	! grep -q 'was lost\|left' p.err
-	check "SIG$signal to mpirun: no rank counts as lost" $?
+	report $? "SIG$signal to mpirun: no rank counts as lost"
 done
 
 # usage COUNT STATUS PATTERN ARGUMENTS...: an error before the start, in one message
@@ -142,22 +142,22 @@ usage()
 	(launch -n "$count" "$troupe" run --transport mpi "$@") >out 2>err
 	status=$?
 	[ $status = "$want" ] && [ "$(grep -c '^troupe run: ' err)" = 1 ] && grep -q "^troupe run: .*$pattern" err && [ ! -s out ]
-	check "$pattern: status $status, expected $want: $(grep '^troupe' err)" $?
+	report $? "$pattern: status $status, expected $want: $(grep '^troupe' err)"
 }
 usage 3 1 'nowhere.sdf: cannot open' -v0 nowhere.sdf
 usage 3 2 'secondaries 4 with 3 ranks: expected 2' -v0 --secondaries 4 "$worlds/meeting.sdf"
 usage 1 2 'with one rank: expected a rank for the primary' -v0 "$worlds/meeting.sdf"
 "$troupe" run --transport mpi "$worlds/meeting.sdf" >out 2>err
 [ $? = 2 ] && grep -q 'with one rank' err
-check "without mpirun: $(cat err)" $?
+report $? "without mpirun: $(cat err)"
 
 # Only rank 0 prints, and writes files.
 ranks 4 "$worlds/meeting.sdf" --rtf 0 --iterations 100 --report report --record record --hash-every 100 --secondaries 3 >out 2>err
-check "a run with outputs: $(tail -n 1 err)" $?
+report $? "a run with outputs: $(tail -n 1 err)"
 [ "$(wc -l <out)" = 1 ] && [ -s report ] && [ -s record ] && [ "$(grep -c 'the run begins' err)" = 1 ]
-check "only rank 0 writes outputs" $?
+report $? "only rank 0 writes outputs"
 [ "$(grep -c '"bytes_received"' report)" = 1 ]
-check 'the report counts the bytes' $?
+report $? 'the report counts the bytes'
 timeout "$run_limit_s" "$troupe" replay record >/dev/null
-check 'the recording can be replayed' $?
+report $? 'the recording can be replayed'
 totals

@@ -15,7 +15,7 @@ going() { await p.out '^hash'; }
 reference=$("$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" -v0 --rtf 0 --iterations $until_step \
 	--hash-every $until_step)
 [ -n "$reference" ]
-check "alone: $reference" $?
+report $? "alone: $reference"
 
 port=$((20000 + $$ * 64 % 12000))
 # gather N OPTION...: starts a primary and N secondaries over loopback
@@ -34,7 +34,7 @@ gather()
 		start "s$i" --network-role SECONDARY --network-address 127.0.0.1:$port
 	done
 	going
-	check 'it goes' $?
+	report $? 'it goes'
 }
 
 # saved WHAT: the state that the primary saved leads to the same end as the undisturbed run
@@ -49,7 +49,7 @@ saved()
 		expected=$far_reference
 	fi
 	[ -n "$resumed" ] && [ "$resumed" = "$expected" ]
-	check "$1: resumed: $resumed, expected $expected" $?
+	report $? "$1: resumed: $resumed, expected $expected"
 	rm -f saved
 }
 
@@ -62,7 +62,7 @@ await_secondaries()
 		sleep 0.02
 	done
 	[ "$(echo "$secondaries" | wc -w)" = "$1" ]
-	check "the primary has $1 secondaries: $secondaries" $?
+	report $? "the primary has $1 secondaries: $secondaries"
 }
 
 step_said() { sed -n 's/.*the last step that all had acknowledged is \([0-9]*\).*/\1/p' "$1.err" | tail -n 1; }
@@ -74,16 +74,16 @@ hit_secondary()
 	began=$(now_ms)
 	kill "-$1" "$(cat s1.pid)"
 	ended p
-	check "secondary $1: the primary ended in time" $?
+	report $? "secondary $1: the primary ended in time"
 	took=$(($(now_ms) - began))
 	[ "$status" = 3 ]
-	check "secondary $1: the primary's exit status is 3: $status" $?
+	report $? "secondary $1: the primary's exit status is 3: $status"
 	ended s2
-	check "secondary $1: the other secondary ended" $?
+	report $? "secondary $1: the other secondary ended"
 	[ "$status" = 3 ]
-	check "secondary $1: the other secondary's exit status is 3: $status" $?
+	report $? "secondary $1: the other secondary's exit status is 3: $status"
 	[ -n "$(step_said p)" ] && [ "$(step_said p)" = "$(step_said s2)" ]
-	check "secondary $1: the same last step: $(step_said p), $(step_said s2)" $?
+	report $? "secondary $1: the same last step: $(step_said p), $(step_said s2)"
 	echo "secondary $1: all had ended after $took ms"
 	saved "secondary $1"
 }
@@ -96,7 +96,7 @@ kill -KILL "$(cat s1.pid)"
 gather 2
 hit_secondary TERM
 ended s1 && [ "$status" = 0 ]
-check "the secondary with SIGTERM has left: $status" $?
+report $? "the secondary with SIGTERM has left: $status"
 
 # What systems have decided for the step in which a secondary is lost is in the saved state, and nothing of it is decided
 # again: a belt runs in that step, too, and a message is heard once.
@@ -117,15 +117,15 @@ for round in 1 2 3; do
 	going
 	kill -KILL "${secondaries%% *}"
 	ended p && [ "$status" = 3 ]
-	check "a belt, round $round: the primary's exit status is 3: $status" $?
+	report $? "a belt, round $round: the primary's exit status is 3: $status"
 	at=$(echo belt.state.*)
 	at=${at#belt.state.}
 	"$troupe" run belt.sdf --commands belt.commands --rtf 0 -v0 --iterations $((at + 40)) --hash-every 1 | tail -n 40 >alone
 	"$troupe" run --resume "belt.state.$at" --rtf 0 -v0 --iterations $((at + 40)) --hash-every 1 >resumed 2>&1
 	[ "$(wc -l <alone)" = 40 ] && cmp -s alone resumed
-	check "a belt, round $round, resumed at step $at: $(diff alone resumed | sed -n 2p)" $?
+	report $? "a belt, round $round, resumed at step $at: $(diff alone resumed | sed -n 2p)"
 	"$troupe" replay belt.tape --secondaries 1 >replayed 2>&1 && grep -q "^$at steps, .* all the same (the recorded run failed" replayed
-	check "a belt, round $round, replayed: $(tail -n 1 replayed)" $?
+	report $? "a belt, round $round, replayed: $(tail -n 1 replayed)"
 done
 
 # holds FILE: waits until the tracer has made the file; false: the tracer ended before
@@ -146,7 +146,7 @@ not_held()
 {
 	case $holder_status in
 	9) skip "$1" 'the kernel lets no thread be traced here' ;;
-	*) check "$1: the tracer: status $holder_status: $(tail -n 1 hold.err)" 1 ;;
+	*) report 1 "$1: the tracer: status $holder_status: $(tail -n 1 hold.err)" ;;
 	esac
 }
 cat >tracer.py <<-'EOF2'
@@ -172,12 +172,12 @@ python3 hold.py "$(cat s1.pid)" 2>hold.err &
 holder=$!
 if holds held; then
 	ended p && [ "$status" = 3 ]
-	check "a stuck runner: the primary's exit status is 3: $status" $?
+	report $? "a stuck runner: the primary's exit status is 3: $status"
 	# if the thread is held in a system call on the connection, the heartbeat stops, too
 	grep -q 'did not acknowledge step\|silent for' p.err
-	check "a stuck runner: $(tail -n 1 p.err)" $?
+	report $? "a stuck runner: $(tail -n 1 p.err)"
 	ended s2 && [ "$status" = 3 ]
-	check "a stuck runner: the other secondary: $status" $?
+	report $? "a stuck runner: the other secondary: $status"
 	saved 'a stuck runner'
 	kill -KILL "$(cat s1.pid)"
 	end_holder
@@ -236,13 +236,13 @@ done
 if [ -n "$is_held" ]; then
 	kill -TERM "$(cat s1.pid)"
 	await p.err '0 of 1 present'
-	check "leaves while it loads: the primary knows: $(cat p.err)" $?
+	report $? "leaves while it loads: the primary knows: $(cat p.err)"
 	for _ in $(seq 3000); do [ "$(state_of s1)" = Z ] && break || sleep 0.02; done
 	[ "$(state_of s1)" = Z ] # its status is for the shell once it is not traced any more
-	check "leaves while it loads: the process has ended: $(state_of s1)" $?
+	report $? "leaves while it loads: the process has ended: $(state_of s1)"
 	end_holder
 	ended s1 && [ "$status" = 0 ]
-	check "leaves while it loads: the exit status is 0: $status" $?
+	report $? "leaves while it loads: the exit status is 0: $status"
 else
 	not_held 'leaving while it loads'
 fi
@@ -253,18 +253,18 @@ until [ -s saved ] || [ -s p.status ]; do sleep 0.02; done
 kill -KILL "$(cat p.pid)"
 for i in 1 2; do
 	ended s$i && [ "$status" = 3 ]
-	check "the primary was killed: secondary $i: $status" $?
+	report $? "the primary was killed: secondary $i: $status"
 	grep -q 'the primary .*the last step that all had acknowledged\|the primary .*no step' s$i.err
-	check "the primary was killed: secondary $i reports it: $(tail -n 1 s$i.err)" $?
+	report $? "the primary was killed: secondary $i reports it: $(tail -n 1 s$i.err)"
 done
 saved 'the primary was killed'
 for signal in $stop_signals; do
 	gather 2
 	kill -$signal "$(cat p.pid)"
 	ended p && [ "$status" = 0 ]
-	check "the primary gets SIG$signal: $status" $?
+	report $? "the primary gets SIG$signal: $status"
 	ended s1 && [ "$status" = 3 ] && ended s2 && [ "$status" = 3 ]
-	check "the primary left, by SIG$signal: $status" $?
+	report $? "the primary left, by SIG$signal: $status"
 	saved "the primary left, by SIG$signal"
 done
 
@@ -283,10 +283,10 @@ sleep 3.5
 kill -CONT $all
 ended_in p $((long_stale * 3 / 2))
 [ -z "$status" ]
-check "all were stopped: the run goes on: $status: $(tail -n 1 p.err)" $?
+report $? "all were stopped: the run goes on: $status: $(tail -n 1 p.err)"
 kill -TERM "$(cat p.pid)" 2>/dev/null
 ended p && [ "$status" = 0 ]
-check "all were stopped: then the primary leaves: $status: $(tail -n 1 p.err)" $?
+report $? "all were stopped: then the primary leaves: $status: $(tail -n 1 p.err)"
 rm -f saved
 
 # The same before the start; and a stale time that is shorter than the interval of the checks.
@@ -301,7 +301,7 @@ sleep 3.5
 kill -CONT "$(cat p.pid)" "$(cat s1.pid)"
 ended_in s1 $((long_stale * 3 / 2))
 [ -z "$status" ] && grep -q 'secondary 1 of 2 joined' p.err && ! grep -q '0 of 2 present' p.err
-check "all were stopped before the start: $status: $(cat p.err s1.err)" $?
+report $? "all were stopped before the start: $status: $(cat p.err s1.err)"
 # one success in ten is enough: on a busy machine a process may have been silent for so long
 for _ in 1 2 3 4 5 6 7 8 9 10; do
 	end_processes
@@ -313,13 +313,13 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do
 	ended_in s1 500 || break
 done
 [ -z "$status" ] && ! grep -q '0 of 2 present' p.err
-check "a short stale time: $status: $(cat p.err s1.err)" $?
+report $? "a short stale time: $status: $(cat p.err s1.err)"
 
 # A secondary comes late, and strangers send invalid data or nothing: the run goes on unchanged.
 gather 1
 timeout 60 "$troupe" run --network-role secondary --network-address 127.0.0.1:$port 2>late.err
 [ $? = 3 ] && grep -q 'the run has begun' late.err
-check "a late secondary gets the reason: $(tail -n 1 late.err)" $?
+report $? "a late secondary gets the reason: $(tail -n 1 late.err)"
 if need python3; then
 	python3 - $port <<-'EOF2'
 		import os, socket, sys
@@ -332,15 +332,15 @@ if need python3; then
 	EOF2
 fi
 ended p && [ "$status" = 0 ]
-check "the run went on to its end: $status" $?
+report $? "the run went on to its end: $status"
 [ "$(grep -c 'turned away 127.0.0.1:[0-9]*: it came too late: the run has begun$' p.err)" = 1 ]
-check "the late secondary is named: $(cat p.err)" $?
+report $? "the late secondary is named: $(cat p.err)"
 [ "$(grep -c 'turned away 127.0.0.1:[0-9]*: a frame of type 47, which does not exist$' p.err)" = 1 ]
-check "a stranger that sends invalid data is named: $(cat p.err)" $?
+report $? "a stranger that sends invalid data is named: $(cat p.err)"
 [ "hash $until_step" = "$(tail -n 1 p.out | cut -d' ' -f1-2)" ] && [ "$(tail -n 1 p.out)" = "$reference" ]
-check "the run has the same state at its end: $(tail -n 1 p.out)" $?
+report $? "the run has the same state at its end: $(tail -n 1 p.out)"
 ended s1 && [ "$status" = 0 ]
-check "the secondary's exit status: $status" $?
+report $? "the secondary's exit status: $status"
 
 # A model diverges: the step in which it does so counts for no process.
 named falls >wild.sdf
@@ -349,16 +349,16 @@ next_port
 start p wild.sdf --rtf 0 --network-role primary --network-secondaries 1 --network-listen 127.0.0.1:$port --save-on-stop saved.%s
 start s1 --network-role secondary --network-address 127.0.0.1:$port
 ended p && [ "$status" = 4 ] && [ -f saved.100 ]
-check "a model diverges: the state before this step is saved: $status: $(tail -n 1 p.err)" $?
+report $? "a model diverges: the state before this step is saved: $status: $(tail -n 1 p.err)"
 ended s1 && [ "$status" = 3 ] && [ "$(step_said s1)" = 99 ]
-check "a model diverges: the secondary reports the step before: $status: $(tail -n 1 s1.err)" $?
+report $? "a model diverges: the secondary reports the step before: $status: $(tail -n 1 s1.err)"
 
 # too few secondaries: the message says how many are missing
 next_port
 "$troupe" run "$worlds/meeting.sdf" --network-role primary --network-secondaries 2 --network-listen 127.0.0.1:$port \
 	--network-wait 0.3 2>missing.err
 [ $? = 3 ] && grep -q '2 missing, none present' missing.err
-check "the number of missing secondaries is reported: $(tail -n 1 missing.err)" $?
+report $? "the number of missing secondaries is reported: $(tail -n 1 missing.err)"
 
 # Any process of one run is killed, at any moment: by turns the primary and each secondary. Each must exist to be
 # killed.
@@ -379,9 +379,9 @@ while [ $round -lt "$rounds" ]; do
 	victims="$(cat p.pid) $(children "$(cat p.pid)" | tr '\n' ' ')"
 	victim=$(echo "$victims" | cut -d ' ' -f $((round % 3 + 1)))
 	kill -KILL "$victim"
-	check "round $round: $victim of $victims is killed" $?
+	report $? "round $round: $victim of $victims is killed"
 	ended p
-	check "round $round: the primary ended: $status" $?
+	report $? "round $round: the primary ended: $status"
 	left=
 	for process in $victims; do
 		for _ in $(seq 3000); do
@@ -392,7 +392,7 @@ while [ $round -lt "$rounds" ]; do
 		kill -0 "$process" 2>/dev/null && [ "$(sed 's/.*) //; s/ .*//' "/proc/$process/stat" 2>/dev/null)" != Z ] && left="$left $process"
 	done
 	[ -z "$left" ]
-	check "round $round: no process is left: $left of $victims" $?
+	report $? "round $round: no process is left: $left of $victims"
 	# shellcheck disable=SC2086
 	[ -z "$left" ] || kill -KILL $left
 	[ -f saved ] || continue
@@ -400,5 +400,5 @@ while [ $round -lt "$rounds" ]; do
 	resumed_rounds=$((resumed_rounds + 1))
 done
 [ $resumed_rounds -ge $((rounds / 2)) ]
-check "$resumed_rounds of $rounds rounds left a state that was resumed" $?
+report $? "$resumed_rounds of $rounds rounds left a state that was resumed"
 totals

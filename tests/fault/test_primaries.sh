@@ -29,18 +29,18 @@ secondary()
 says()
 {
 	await "$1.err" "$2"
-	check "$1 says '$2': $(cat "$1.err")" $?
+	report $? "$1 says '$2': $(cat "$1.err")"
 }
 silent() # NAME PATTERN
 {
 	! grep -q -e "$2" "$1.err"
-	check "$1 says '$2': $(cat "$1.err")" $?
+	report $? "$1 says '$2': $(cat "$1.err")"
 }
 # ends NAME STATUS
 ends()
 {
 	ended "$1" && [ "$status" = "$2" ]
-	check "$1: exit status $status, not $2: $(tail -n 1 "$1.err")" $?
+	report $? "$1: exit status $status, not $2: $(tail -n 1 "$1.err")"
 }
 next()
 {
@@ -73,10 +73,10 @@ while [ $round -lt $rounds ]; do
 	ends s 0
 	silent running 'turned away'
 	grep -q 'joined the primary' s.err && ! grep -q "joined the primary .*127.0.0.1:$running_at" s.err
-	check "the secondary joined the waiting primary: $(cat s.err)" $?
+	report $? "the secondary joined the waiting primary: $(cat s.err)"
 	ended_in running 0
 	[ -z "$status" ]
-	check "the running primary goes on: $status" $?
+	report $? "the running primary goes on: $status"
 done
 
 # The only primary runs already: no secondary joins it; a secondary that searches ends at its time limit, with the
@@ -106,7 +106,7 @@ for i in 1 2; do ends s$i 0; done
 until=$(($(now_ms) + patience_ms))
 until [ -s one.status ] || [ -s two.status ] || [ "$(now_ms)" -ge $until ]; do sleep 0.02; done
 [ "$(cat one.status two.status 2>/dev/null)" = 0 ]
-check "one of the two runs began: $(cat one.err two.err)" $?
+report $? "one of the two runs began: $(cat one.err two.err)"
 
 # Partitions do not mix.
 next
@@ -119,7 +119,7 @@ ends s 0
 ends theirs 0
 ended_in ours 0
 [ -z "$status" ]
-check "the primary of another partition waits: $status: $(cat ours.err)" $?
+report $? "the primary of another partition waits: $status: $(cat ours.err)"
 silent ours 'joined\|turned away'
 
 # a refused secondary searches further: a stranger announces a primary at the address of a primary of another partition

@@ -74,11 +74,11 @@ steps=1000
 for count in 2 4; do
 	(launch $count "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 0 -v0 --iterations $steps \
 		--hash-every 100) >ranks 2>err
-	check "$count ranks: $(grep '^troupe' err)" $?
+	report $? "$count ranks: $(grep '^troupe' err)"
 	timeout "$run_limit_s" "$troupe" run "$worlds/meeting.sdf" --commands "$worlds/meeting.commands" --rtf 0 -v0 \
 		--iterations $steps --hash-every 100 --secondaries 0 >single
 	[ -s single ] && cmp -s ranks single
-	check "$count ranks: the hashes are not those of a single runner" $?
+	report $? "$count ranks: the hashes are not those of a single runner"
 done
 
 # pid_of RANK: the process of this rank
@@ -102,10 +102,10 @@ rm -f p.*
 await p.err 'the run begins' && sleep 0.5
 kill -KILL "$(pid_of 1)"
 ended p && [ "$status" != 0 ]
-check "a rank was killed: status $status: $(tail -n 1 p.err)" $?
+report $? "a rank was killed: status $status: $(tail -n 1 p.err)"
 [ "$(grep -c 'troupe run: secondary 1 (.* at rank 1) was lost: silent' p.err)" = 1 ]
-check "a rank was killed: $(grep '^troupe' p.err | tail -n 2)" $?
+report $? "a rank was killed: $(grep '^troupe' p.err | tail -n 2)"
 state=$(echo saved-*)
 [ -s "$state" ]
-check 'a rank was killed: no state is saved' $?
+report $? 'a rank was killed: no state is saved'
 totals

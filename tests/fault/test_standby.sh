@@ -11,7 +11,7 @@ steps=4000
 run_options="$worlds/warehouse.sdf --commands $worlds/warehouse.commands --iterations $steps"
 # shellcheck disable=SC2086
 "$troupe" run $run_options --rtf 0 --secondaries 0 -v 0 --hash-every 20 >calm.out 2>/dev/null
-check 'the run that nobody disturbs' $?
+report $? 'the run that nobody disturbs'
 
 # primary OPTION...: a primary at a port of its own; so many times as fast as real time
 pace=2
@@ -46,13 +46,13 @@ says()
 {
 	await "$1.err" "$2"
 	grep -q -e "$2" "$1.err"
-	check "$1 says '$2': $(cat "$1.err")" $?
+	report $? "$1 says '$2': $(cat "$1.err")"
 }
 # ends NAME STATUS
 ends()
 {
 	ended "$1" && [ "$status" = "$2" ]
-	check "$1: exit status $status, not $2: $(tail -n 1 "$1.err")" $?
+	report $? "$1: exit status $status, not $2: $(tail -n 1 "$1.err")"
 }
 # same WHAT NAME...: these processes printed no other hash than that of its step, and the last one printed the last step. The
 # last lines of a process that was killed may be missing or cut.
@@ -67,7 +67,7 @@ same()
 	sort -u calm.out >calm.sorted
 	[ -z "$(comm -23 mine calm.sorted)" ] && [ "$(wc -l <mine)" -ge $((steps / 20 - 30)) ] &&
 		grep -qx "$(tail -n 1 calm.out)" "$last.out"
-	check "$what: the same hashes ($(wc -l <mine) of them; $(comm -23 mine calm.sorted | head -n 1))" $?
+	report $? "$what: the same hashes ($(wc -l <mine) of them; $(comm -23 mine calm.sorted | head -n 1))"
 }
 
 # The primary is killed; the standby goes on with both secondaries, and another one follows it and takes over, too.
@@ -123,7 +123,7 @@ says b 'a secondary did not join again: the run goes on without it'
 says b 'the run goes on with 2 secondaries; it stood still for [0-9.]* s'
 ends b 0
 grep -q '"term": 2, "changes": .*"change": "lost", "who": "the primary of term 1", "step": [1-9]' b.report
-check "the report tells of the loss of the primary: $(grep changes b.report)" $?
+report $? "the report tells of the loss of the primary: $(grep changes b.report)"
 ends s1 0
 same 'a secondary is lost with it' p b
 primary --network-secondaries 3 --on-loss continue
@@ -177,9 +177,9 @@ ends p 0
 ends s1 0
 ends s2 0
 grep -q '"change": "came", "who": "the standby at port' p.report
-check "the report has the standby: $(grep change p.report)" $?
+report $? "the report has the standby: $(grep change p.report)"
 [ -z "$(children "$(cat s1.pid)")" ]
-check 'the standby beside a secondary ends with it' $?
+report $? 'the standby beside a secondary ends with it'
 
 # A robot client goes to the standby, too, if that lets clients in.
 primary --network-secondaries 1 --clients 1
@@ -233,7 +233,7 @@ if [ -s every ]; then
 	kill -KILL "$(cat p.pid)"
 	ends b 0
 	grep -qx "$(tail -n 1 calm.out)" b.out
-	check "a resumed run goes on: $(tail -n 1 b.out)" $?
+	report $? "a resumed run goes on: $(tail -n 1 b.out)"
 fi
 
 # With a key; a standby without it, or with another one, is no standby.
@@ -261,9 +261,9 @@ if command -v python3 >/dev/null; then
 	liar=$!
 	standby b --network-wait 40
 	wait $liar
-	check "a primary that lies: $(cat lies.out lies.err)" $?
+	report $? "a primary that lies: $(cat lies.out lies.err)"
 	[ "$(wc -l <lies.out)" = 19 ]
-	check "the standby asked each time: $(tail -n 1 lies.out)" $?
+	report $? "the standby asked each time: $(tail -n 1 lies.out)"
 	ends b 1
 	says b 'this process cannot go on with the run: what the primary sent: not a recording'
 	pace=0.8
@@ -276,7 +276,7 @@ if command -v python3 >/dev/null; then
 	secondary s2
 	wait $liar
 	[ "$(grep -c '^followed' lies.out)" = 6 ]
-	check "a standby that lies: $(cat lies.out lies.err) $(tail -n 3 p.err)" $?
+	report $? "a standby that lies: $(cat lies.out lies.err) $(tail -n 3 p.err)"
 	ends p 0
 	same 'a standby that lies' p
 	# A secondary without which the primary goes on has no vote, though one would be enough here.
@@ -288,9 +288,9 @@ if command -v python3 >/dev/null; then
 	standby b
 	wait $voter
 	grep -q '^again 0: it is a standby, and the primary is not lost' voter.out
-	check "a secondary that is no member: $(cat voter.out voter.err)" $?
+	report $? "a secondary that is no member: $(cat voter.out voter.err)"
 	! grep -q 'lost the primary\|takes over' b.err
-	check "its vote does not count: $(tail -n 2 b.err)" $?
+	report $? "its vote does not count: $(tail -n 2 b.err)"
 	ends p 0
 	ends b 0
 fi
@@ -302,7 +302,7 @@ refused() # PATTERN OPTION...
 	shift
 	"$troupe" run "$@" >refused.out 2>&1
 	[ $? != 0 ] && grep -q -e "$pattern" refused.out
-	check "$*: $(cat refused.out)" $?
+	report $? "$*: $(cat refused.out)"
 }
 refused 'without --network-address: expected HOST' --network-role standby
 refused 'not with --network-role standby: the state' --network-role standby --network-address 127.0.0.1 --resume x
@@ -316,7 +316,7 @@ end_processes
 # Primaries that are killed and hang, with secondaries and standbys, at random.
 if command -v python3 >/dev/null; then
 	TROUPE=$troupe python3 "$script" "$worlds" "$scratch/random" 1 "$(amount 2 4 12 200)" >random.out 2>&1
-	check "random losses of primaries: $(cat random.out)" $?
+	report $? "random losses of primaries: $(cat random.out)"
 else
 	skip 'random losses of primaries: there is no python3'
 fi

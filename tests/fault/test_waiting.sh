@@ -29,18 +29,18 @@ says()
 {
 	await "$1.err" "$2"
 	[ "$(grep -c -e "$2" "$1.err")" = 1 ]
-	check "$1 says once '$2': $(cat "$1.err")" $?
+	report $? "$1 says once '$2': $(cat "$1.err")"
 }
 # ends NAME STATUS
 ends()
 {
 	ended "$1" && [ "$status" = "$2" ]
-	check "$1: exit status $status, not $2: $(tail -n 1 "$1.err")" $?
+	report $? "$1: exit status $status, not $2: $(tail -n 1 "$1.err")"
 }
 silent() # NAME PATTERN
 {
 	! grep -q -e "$2" "$1.err"
-	check "$1 says '$2': $(cat "$1.err")" $?
+	report $? "$1 says '$2': $(cat "$1.err")"
 }
 
 # All goes well.
@@ -66,7 +66,7 @@ says p '^troupe run: secondary 1 (.* at 127.0.0.1:[0-9]*): .*; 0 of 2 present$'
 secondary s2 -v0
 await p.err 'secondary 1 of 2 joined' 2
 [ "$(grep -c 'secondary 1 of 2 joined' p.err)" = 2 ] && [ ! -s s2.err ]
-check "another secondary joins, without a message: $(cat p.err s2.err)" $?
+report $? "another secondary joins, without a message: $(cat p.err s2.err)"
 
 # Ctrl-C: the process that gets the signal exits with 0, and the process that waited for it reports it.
 kill -INT "$(cat p.pid)"
@@ -117,7 +117,7 @@ if need python3; then
 	EOF2
 	says p '^troupe run: turned away 127.0.0.1:[0-9]*: a frame of type 47, which does not exist$'
 	[ "$(grep -c 'turned away' p.err)" -le 8 ] && [ "$(grep -c 'turned away .*: its hello' p.err)" -ge 1 ]
-	check "only some invalid data are reported: $(cat p.err)" $?
+	report $? "only some invalid data are reported: $(cat p.err)"
 fi
 
 # A matching secondary comes and goes, again and again.
@@ -148,7 +148,7 @@ if need python3; then
 	done
 	came=$(grep -c 'joined from' p.err)
 	[ "$came" -ge 5 ] && [ "$came" -le 10 ] && [ "$came" = "$(grep -c '0 of 1 present' p.err)" ]
-	check "only some joins and losses are reported: $(cat p.err)" $?
+	report $? "only some joins and losses are reported: $(cat p.err)"
 fi
 
 # A secondary of another partition gets the reason, and the primary reports it, too.
@@ -249,7 +249,7 @@ if [ $status = 125 ]; then
 	skip 'the line on a terminal' "$(cat terminal)"
 else
 	[ $status = 3 ] && grep -q '0 of 2 secondaries present' terminal
-	check "on a terminal: $(cat terminal)" $?
+	report $? "on a terminal: $(cat terminal)"
 fi
 # A process that --transport tcp has started waits for its primary, however late that one is: here it says nothing for
 # longer than any other process would wait for it, and ends.
@@ -267,5 +267,5 @@ cat >late.py <<-'EOF2'
 EOF2
 timeout 90 python3 late.py "$troupe" >late 2>&1
 [ "$(tail -n 1 late)" = 'waited, then ended with status 3' ]
-check "a process whose primary is late: $(tail -n 2 late)" $?
+report $? "a process whose primary is late: $(tail -n 2 late)"
 totals

@@ -45,7 +45,7 @@ start_peer()
 	"$peer" "$@" >said 2>&1 &
 	last=$!
 	started="$started $last"
-	until_true 60 grep -q '^ready' said || check "the peer does not start: $(cat said)" 1
+	until_true 60 grep -q '^ready' said || report 1 "the peer does not start: $(cat said)"
 }
 
 # end_last SIGNAL: ends what was started last; its status

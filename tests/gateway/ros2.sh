@@ -22,7 +22,7 @@ needs_node()
 		echo '0 passed, 0 failed, 1 skipped'
 		exit 0
 	fi
-	check "a run is a node: $(cat err)" $status
+	report $status "a run is a node: $(cat err)"
 }
 
 # begin OPTIONS...: a run in the background
@@ -34,7 +34,7 @@ begin()
 		grep -q 'ROS 2: domain' err && return
 		sleep 0.05
 	done
-	check "the run does not begin: $(cat err)" 1
+	report 1 "the run does not begin: $(cat err)"
 }
 
 # end: ends the run; its status

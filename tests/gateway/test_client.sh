@@ -14,7 +14,7 @@ client()
 	good=$?
 	[ $good != 0 ] || { [ "$want" = 0 ] && [ ! -s err ]; } || { [ "$want" != 0 ] && [ "$(wc -l <err)" = 1 ]; }
 	good=$((good + $?))
-	check "$what (status $status): troupe $*: $(head -c 300 out) $(head -c 300 err)" $good
+	report $good "$what (status $status): troupe $*: $(head -c 300 out) $(head -c 300 err)"
 }
 
 address='tcp://127.0.0.1:[0-9]+'
@@ -43,7 +43,7 @@ client 'too few' 1 '(hex 0a02  )+' topic echo /odd -n 1000000 -d 3
 # what a busy machine publishes is less than 50 a second, and comes in bunches: the figures must agree with one another
 client 'a rate' 0 '[.0-9]+ Hz, [.0-9]+ to [.0-9]+ s apart, 30 messages of 6 bytes ' topic hz /clock -n 30
 awk '{ exit !($1 > 0 && $3 <= 1 / $1 + 1e-5 && 1 / $1 <= $5 + 1e-5) }' out
-check "a mean rate: $(cat out)" $?
+report $? "a mean rate: $(cat out)"
 client 'a rate as JSON' 0 '{"rate_hz": [.0-9]+, .*"messages": 30, "mean_bytes": 6} ' topic hz /clock -n 30 --json
 client 'a message' 0 '' topic pub /cmd_vel -m Twist -p 'linear: {x: 1}'
 client 'a message as JSON' 0 '' topic pub /cmd_vel -m ignition.msgs.Twist --json -p '{"linear": {"x": 2}}'
@@ -55,7 +55,7 @@ until_true 60 published
 printf 'message /cmd_vel %s\n' 'gz.msgs.Twist 120911000000000000f03f' 'gz.msgs.Twist 1209110000000000000040' 'my.Type 0102' \
 	'gz.msgs.StringMsg 120178' 'gz.msgs.StringMsg 120178' 'gz.msgs.StringMsg 120178' >expected
 grep '^message' said | cmp -s - expected
-check "what was published: $(grep '^message' said)" $?
+report $? "what was published: $(grep '^message' said)"
 
 client 'services' 0 '/no /world/w/control ' service list
 client 'services as JSON' 0 '\["/no", "/world/w/control"\] ' service list --json
@@ -71,7 +71,7 @@ client 'a bad request' 1 '' service call /no --req 'fly: 1'
 client 'no such service' 1 '' service call /none --timeout 300
 client 'no such types' 1 '' service call /no --reqtype Clock --reptype Clock --timeout 300
 [ "$(grep -c '^request /world/w/control gz.msgs.WorldControl two-way 1001' said)" = 4 ]
-check "four calls came: $(grep -c '^request /world' said)" $?
+report $? "four calls came: $(grep -c '^request /world' said)"
 
 # One that is stopped by a signal says whether anything came; a reader that goes away ends it.
 "$troupe" topic echo /clock >out 2>err &
@@ -82,20 +82,20 @@ kill -INT $echoes
 wait $echoes
 status=$?
 [ $status = 0 ] && [ ! -s err ] && [ -s out ]
-check "stopped by Ctrl-C: $status $(cat err)" $?
+report $? "stopped by Ctrl-C: $status $(cat err)"
 timeout -k 1 60 "$troupe" topic echo /clock 2>err | head -n 1 >out
 grep -q system out
-check 'a reader that goes away' $?
+report $? 'a reader that goes away'
 
 # before the publisher
 timeout 60 "$troupe" topic echo /later -n 1 >out 2>err &
 waiting=$!
 sleep 0.3
 timeout 60 "$troupe" topic pub /later -m StringMsg -p 'data: "at last"' --timeout 50
-check 'published to one that waits' $?
+report $? 'published to one that waits'
 wait $waiting
 [ $? = 0 ] && grep -q 'data: "at last"' out
-check "echoed when the publisher comes: $(cat out err)" $?
+report $? "echoed when the publisher comes: $(cat out err)"
 
 if have_tools; then
 	timeout 60 "$topic_tool" -e -t /chat -n 1 >heard 2>&1 &
@@ -103,7 +103,7 @@ if have_tools; then
 	client 'a message for a program of gz-transport' 0 '' topic pub /chat -m StringMsg -p 'data: "hello"' --timeout 50
 	wait $waiting
 	grep -q 'data: "hello"' heard
-	check "a program of gz-transport hears: $(cat heard)" $?
+	report $? "a program of gz-transport hears: $(cat heard)"
 	timeout 60 "$troupe" topic echo /chat -n 1 >out 2>err &
 	waiting=$!
 	# the program publishes once and ends, perhaps before the message is on its way
@@ -115,7 +115,7 @@ if have_tools; then
 	until_true 60 heard
 	wait $waiting
 	grep -q 'data: "hi"' out
-	check "a program of gz-transport is heard: $(cat out err)" $?
+	report $? "a program of gz-transport is heard: $(cat out err)"
 fi
 
 # Each example of a service in the manual page troupe-commands(5), in a world that has what they name. The last one ends
@@ -136,13 +136,13 @@ while read -r _ _ _ service _ request; do
 	request=${request#\'} request=${request%\'}
 	client 'an example' 0 '.*[^ ].*' service call "$service" --timeout 50000 ${request:+--req "$request"}
 	! grep -q 'data: false' out
-	check "refused: $service $request" $?
+	report $? "refused: $service $request"
 	count=$((count + 1))
 done <examples
 [ $count = 17 ]
-check "$count examples of services, not 17" $?
+report $? "$count examples of services, not 17"
 wait $run
-check "the run of the examples: $(cat run.out)" $?
+report $? "the run of the examples: $(cat run.out)"
 rm w.sdf cart.dae before.state
 
 # complete WORDS... EXPECTED: what bash offers for the last of the words
@@ -152,7 +152,7 @@ complete()
 		function=$(complete -p troupe); function=${function##*-F }; "${function% troupe}"
 		[ "${COMPREPLY[*]}" = "$expected" ] || { echo "${COMPREPLY[*]}"; exit 1; }' \
 		complete "$source/src/cli/completion/troupe" "$troupe" "$@" >out 2>&1
-	check "completion of $*: $(cat out)" $?
+	report $? "completion of $*: $(cat out)"
 }
 touch a.sdf b.csv c.txt
 complete '' 'run replay mcap view plot check print worlds topics keygen topic service --help --version'

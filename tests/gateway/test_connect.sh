@@ -33,7 +33,7 @@ export XDG_CONFIG_HOME
 run=$!
 started="$started $run"
 address=$(await "$scratch/run.err" '127\.0\.0\.1:[0-9][0-9]*, without' | sed 's/, without//')
-check "the run prints where viewers join" $?
+report $? "the run prints where viewers join"
 
 # the address of the run is taken: each option that needs an address of its own names itself, and says no more
 for option in "--watch-listen $address" "--lockstep-listen $address" "--foxglove $address" "--rosbridge $address"; do
@@ -41,16 +41,16 @@ for option in "--watch-listen $address" "--lockstep-listen $address" "--foxglove
 	timeout 60 "$troupe" run "$world" --iterations 2 --no-gz -v 0 $option >"$scratch/taken" 2>&1
 	[ $? = 1 ] && [ "$(wc -l <"$scratch/taken")" = 1 ] &&
 		grep -q "^troupe run: ${option%% *}: .*$address.*: Address already in use$" "$scratch/taken"
-	check "$option: $(cat "$scratch/taken")" $?
+	report $? "$option: $(cat "$scratch/taken")"
 done
 timeout 60 "$troupe" run "$world" --network-role primary --network-secondaries 1 --network-listen "$address" --no-gz -v 0 \
 	>"$scratch/taken" 2>&1
 [ $? = 1 ] && grep -q 'Address already in use: .*--network-listen :PORT chooses another port$' "$scratch/taken"
-check "--network-listen: $(cat "$scratch/taken")" $?
+report $? "--network-listen: $(cat "$scratch/taken")"
 # without a key, but only for programs of this machine
 timeout 60 "$troupe" run "$world" --iterations 2 --no-gz --watch-listen 127.0.0.1:0 --watch-insecure >"$scratch/local" 2>&1
 ! grep -q 'other hosts' "$scratch/local"
-check "--watch-insecure for this machine only: $(grep -m 1 viewers "$scratch/local")" $?
+report $? "--watch-insecure for this machine only: $(grep -m 1 viewers "$scratch/local")"
 
 "$troupe" view --connect "$address" --view-address 127.0.0.1:0 >"$scratch/view" 2>&1 &
 view=$!
@@ -62,42 +62,42 @@ if [ -z "$page" ] && grep -q 'no viewer' "$scratch/view"; then
 	totals
 	exit
 fi
-check "the viewer prints its address: $(cat "$scratch/view")" "$([ -n "$page" ]; echo $?)"
+report "$([ -n "$page" ]; echo $?)" "the viewer prints its address: $(cat "$scratch/view")"
 get "$page" | grep -q '^200 <!doctype html'
-check 'the page' $?
+report $? 'the page'
 "$troupe" view --connect "$address" --view-address 127.0.0.1:0 >"$scratch/second" 2>&1 &
 second=$!
 started="$started $second"
 await "$scratch/second" 'http://[0-9.:]*/' >/dev/null
-check 'a second viewer' $?
+report $? 'a second viewer'
 kill -TERM $second
 wait $second
 status=$?
 [ $status = 0 ]
-check "a viewer that is told to end: $status" $?
+report $? "a viewer that is told to end: $status"
 kill -0 $run
-check 'the run goes on without it' $?
+report $? 'the run goes on without it'
 steps=$(awk '/^hash / { step = $2 } END { print step + 0 }' "$scratch/run")
 await "$scratch/run" "hash $((steps + 100))" >/dev/null
-check "the run does not go on: $(tail -n 1 "$scratch/run")" $?
+report $? "the run does not go on: $(tail -n 1 "$scratch/run")"
 kill -TERM $run
 wait $run
-check "the run: $(tail -n 2 "$scratch/run.err")" $?
+report $? "the run: $(tail -n 2 "$scratch/run.err")"
 wait $view
-check "the viewer ends with the run: $(cat "$scratch/view")" $?
+report $? "the viewer ends with the run: $(cat "$scratch/view")"
 started=
 # the figures of time differ, the hashes do not
 grep '^hash ' "$scratch/run" >"$scratch/with"
 timeout 300 "$troupe" run "$world" --iterations "$(awk 'END { print $2 + 0 }' "$scratch/with")" --hash-every 100 --rtf 0 --no-gz \
 	>"$scratch/plain" 2>&1
 [ -s "$scratch/with" ] && grep '^hash ' "$scratch/plain" | cmp -s - "$scratch/with"
-check "viewers change the state: $(tail -n 1 "$scratch/with"), without $(grep '^hash ' "$scratch/plain" | tail -n 1)" $?
+report $? "viewers change the state: $(tail -n 1 "$scratch/with"), without $(grep '^hash ' "$scratch/plain" | tail -n 1)"
 
 timeout 60 "$troupe" view --connect 127.0.0.1:1 >"$scratch/none" 2>&1
 [ $? = 3 ] && [ "$(wc -l <"$scratch/none")" = 1 ]
-check "nobody listens: $(cat "$scratch/none")" $?
+report $? "nobody listens: $(cat "$scratch/none")"
 [ "$(grep -o '127\.0\.0\.1:1' "$scratch/none" | wc -l)" = 1 ]
-check 'the message has the address once' $?
+report $? 'the message has the address once'
 # Ctrl-C while it tries: there is nothing to save, and it was only told to end
 "$troupe" view --connect 127.0.0.1:1 >"$scratch/none" 2>&1 &
 trying=$!
@@ -108,11 +108,11 @@ kill -TERM $trying
 wait $trying
 status=$?
 [ $status = 0 ] && [ ! -s "$scratch/none" ]
-check "a viewer that is told to end while it tries to join: $status $(cat "$scratch/none")" $?
+report $? "a viewer that is told to end while it tries to join: $status $(cat "$scratch/none")"
 timeout 60 "$troupe" view --connect 'nowhere:x' >"$scratch/none" 2>&1
 [ $? = 2 ] && [ "$(wc -l <"$scratch/none")" = 1 ]
-check "no address: $(cat "$scratch/none")" $?
+report $? "no address: $(cat "$scratch/none")"
 timeout 60 "$troupe" view >"$scratch/none" 2>&1
 [ $? = 2 ]
-check "nothing to show: $(cat "$scratch/none")" $?
+report $? "nothing to show: $(cat "$scratch/none")"
 totals

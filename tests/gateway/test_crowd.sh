@@ -27,13 +27,13 @@ start()
 	last=$!
 	started="$started $last"
 	within 60 "$troupe" topic echo /clock -n 1 --partition "$partition"
-	check "the run of $name answers: $(cat err "$name.err")" $?
+	report $? "the run of $name answers: $(cat err "$name.err")"
 }
 # ends PID WHAT: the process ends by itself, with 0
 ends()
 {
 	wait "$1"
-	check "$2 (status $?)" $?
+	report $? "$2 (status $?)"
 }
 
 # Two runs and a client in three partitions.
@@ -43,22 +43,22 @@ start b "two$$"
 two=$last
 within 30 "$troupe" topic list --partition "one$$"
 grep -q '^/world/a/clock$' out && ! grep -q /world/b/ out
-check "a client of the first run: $(cat out)" $?
+report $? "a client of the first run: $(cat out)"
 within 30 "$troupe" topic list --partition "two$$"
 grep -q '^/world/b/clock$' out && ! grep -q /world/a/ out
-check "a client of the second run: $(cat out)" $?
+report $? "a client of the second run: $(cat out)"
 within 30 "$troupe" topic list --partition "three$$"
 [ $? = 1 ] && [ ! -s out ]
-check "a client of neither: $(cat out)" $?
+report $? "a client of neither: $(cat out)"
 within 30 "$troupe" service call /world/b/control --req 'pause: true' --partition "one$$" --timeout 500
 [ $? = 1 ]
-check "the second run cannot be called in the first one's partition: $(cat out)" $?
+report $? "the second run cannot be called in the first one's partition: $(cat out)"
 within 30 "$troupe" service call /world/b/control --req 'pause: true' --partition "two$$"
-check "the second run is paused: $(cat err)" $?
+report $? "the second run is paused: $(cat err)"
 for pair in one:false two:true; do
 	within 30 "$troupe" topic echo /stats -n 1 --json --partition "${pair%:*}$$"
 	[ "${pair#*:}" = "$(grep -q '"paused":true' out && echo true || echo false)" ]
-	check "$pair: $(cat out)" $?
+	report $? "$pair: $(cat out)"
 done
 kill -TERM $one $two
 ends $one 'the first run ends'
@@ -75,23 +75,23 @@ sleep 0.5
 start a "before$$"
 ends $caller "a call that was made before the run: $(cat called)"
 until_true 60 grep -q nsec early
-check 'a subscriber that came before the run' $?
+report $? 'a subscriber that came before the run'
 end_last KILL
 start a "before$$"
 ends $early "a subscriber sees the run after the one that was killed: $(cat early.err)"
 end_last TERM
 within 30 "$troupe" topic list
 [ $? = 1 ]
-check "after the run there is nothing: $(cat out)" $?
+report $? "after the run there is nothing: $(cat out)"
 within 30 "$troupe" topic echo /clock -n 1 --timeout 0.5
 [ $? = 1 ]
-check 'a client that comes after the run' $?
+report $? 'a client that comes after the run'
 
 # A process that may open few files runs without gz-transport, and says so.
 (ulimit -n 24 && timeout 60 "$troupe" run a.sdf --rtf 0 --until 0.1) >few.out 2>few.err
-check "a run that may open few files: $(tail -n 2 few.err)" $?
+report $? "a run that may open few files: $(tail -n 2 few.err)"
 grep -q 'no gz-transport: gz-transport: cannot open [0-9]* files: Too many open files' few.err
-check "it says what is missing: $(head -n 3 few.err)" $?
+report $? "it says what is missing: $(head -n 3 few.err)"
 
 # A hundred subscribers; one of them stops reading, and one is killed.
 timeout 60 "$troupe" run a.sdf --no-gz --rtf 0 --until 4 2>alone.err
@@ -110,11 +110,11 @@ done
 # each is there when it has had the message of the paused world
 all_there() { [ "$(grep -lc '^sim' heard* stopped.out killed.out | wc -l)" = $(($(amount 10 100 100) + 2)) ]; }
 until_true 120 all_there
-check 'not all subscribers come' $?
+report $? 'not all subscribers come'
 kill -STOP $stopped
 # a hundred processes may leave it little time, so it waits longer than by itself; a run that is blocked answers never
 within 100 "$troupe" service call /world/a/control --req 'pause: false' --timeout 90000
-check "the run goes on: $(cat err)" $?
+report $? "the run goes on: $(cat err)"
 sleep 0.3
 kill -KILL $killed
 good=0
@@ -123,10 +123,10 @@ for pid in $crowd; do
 	good=$((good + ($? == 0)))
 done
 [ $good = "$(amount 10 100 100)" ]
-check "of the subscribers $good have all: $(cat heard*.err | head -n 3)" $?
+report $? "of the subscribers $good have all: $(cat heard*.err | head -n 3)"
 ends $last "the run ends: $(cat a.err)"
 grep '^state ' alone.err >alone && grep '^state ' a.err | cmp -s - alone
-check "the same bits: $(cat a.err), expected $(cat alone)" $?
+report $? "the same bits: $(cat a.err), expected $(cat alone)"
 kill -CONT $stopped
 kill -TERM $stopped
 wait $stopped 2>/dev/null
@@ -151,9 +151,9 @@ run_at_once() # WORLD COMMANDS OPTION...
 	GZ_PARTITION=twice$$ timeout 120 "$troupe" run "$world" --commands "$commands" --iterations 3000 -v 0 --hash-every 100 "$@"
 }
 run_at_once twice go --rtf 0 --no-gz >alone 2>err
-check "twice.sdf runs: $(cat err)" $?
+report $? "twice.sdf runs: $(cat err)"
 run_at_once other none --rtf 0 --no-gz >alone_other 2>err
-check "other.sdf runs: $(cat err)" $?
+report $? "other.sdf runs: $(cat err)"
 run_at_once twice go --rtf 1 >first 2>first.err &
 last=$!
 started="$started $last"
@@ -162,13 +162,13 @@ run_at_once other none --rtf 1 >other 2>other.err &
 third=$!
 started="$started $third"
 run_at_once twice go --rtf 1 >second 2>second.err
-check "the second run of a world: $(cat second.err)" $?
+report $? "the second run of a world: $(cat second.err)"
 wait $last
-check "the first run of a world: $(cat first.err)" $?
+report $? "the first run of a world: $(cat first.err)"
 wait $third
-check "the run of the other world: $(cat other.err)" $?
+report $? "the run of the other world: $(cat other.err)"
 cmp -s alone first && cmp -s alone second && cmp -s alone_other other
-check "runs at a time: $(diff alone first | head -n 2; diff alone second | head -n 2; diff alone_other other | head -n 2)" $?
+report $? "runs at a time: $(diff alone first | head -n 2; diff alone second | head -n 2; diff alone_other other | head -n 2)"
 
 # The same as with a crowd, with a genuine program that stops reading.
 if have_tools; then
@@ -180,7 +180,7 @@ if have_tools; then
 	sleep 0.5
 	kill -STOP $stopped
 	within 60 "$topic_tool" -e -t /clock -n 100
-	check "another program hears while one is stopped: $(tail -n 1 out)" $?
+	report $? "another program hears while one is stopped: $(tail -n 1 out)"
 	kill -TERM $last
 	ends $last "the run ends while a program is stopped: $(cat a.err)"
 	kill -KILL $stopped

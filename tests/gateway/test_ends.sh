@@ -11,7 +11,7 @@ export TROUPE_NO_GZ
 
 if ! "$troupe" run "$worlds/warehouse.sdf" --iterations 1 --rosbridge 0 --view-address 0 -v0 >/dev/null 2>err; then
 	grep -q build err
-	check "gateways can be opened: $(cat err)" $?
+	report $? "gateways can be opened: $(cat err)"
 	skip 'ends' "$(head -n 1 err)"
 	totals
 	exit
@@ -33,7 +33,7 @@ serves()
 	await "$1.err" "$2: [a-z]*://"
 	port=$(sed -n "s|.*$2: [a-z]*://127.0.0.1:\([0-9]*\)/.*|\1|p" "$1.err")
 	[ -n "$port" ]
-	check "$1 serves $2: $(cat "$1.err")" $?
+	report $? "$1 serves $2: $(cat "$1.err")"
 }
 
 # listen NAME PORT [PROTOCOL [CLIENT [FILE]]]: a program that is connected, in the background. A barrier client asks for
@@ -46,7 +46,7 @@ listen()
 	timeout 100 python3 "$client" end "$@" >"$listener.heard" 2>&1 &
 	listeners="$listeners $!"
 	await "$listener.heard" connected
-	check "$listener connects: $(cat "$listener.heard")" $?
+	report $? "$listener connects: $(cat "$listener.heard")"
 }
 # all_heard NAME STATUS: until all listeners and the process NAME have ended
 all_heard()
@@ -56,7 +56,7 @@ all_heard()
 	listeners=
 	ended "$1"
 	[ "$status" = "$2" ]
-	check "$1 ends with $2: $status $(cat "$1.err")" $?
+	report $? "$1 ends with $2: $status $(cat "$1.err")"
 }
 # heard NAME LINE...: whether it printed the lines, behind `connected`
 heard()
@@ -64,7 +64,7 @@ heard()
 	heard_by=$1
 	shift
 	printf '%s\n' connected "$@" | cmp -s - "$heard_by.heard"
-	check "$heard_by: $(cat "$heard_by.heard"): expected $*" $?
+	report $? "$heard_by: $(cat "$heard_by.heard"): expected $*"
 }
 
 # begin COMMANDS: a run that waits for the barrier client `c`, with programs at each gateway
@@ -89,7 +89,7 @@ begin axle.commands
 all_heard run 4
 why=$(sed -n "s/^troupe run: \(step 10: model 'spun' diverged at joint 'axle'.*\)/\1/p" run.err)
 cut=$(printf '%.123s' "$why") # the frame that closes a connection has no room for more
-check "the run says why: $(cat run.err)" "$([ -n "$why" ]; echo $?)"
+report "$([ -n "$why" ]; echo $?)" "the run says why: $(cat run.err)"
 heard foxglove "status 2 the run has failed: $why" "closed 1001 $cut"
 heard view "bye $why" "closed 1001 $cut"
 heard other "status error the run has failed: $why" "closed 1001 $cut"
@@ -110,9 +110,9 @@ serves tb3 rosbridge && listen other "$port"
 : >all_there
 all_heard primary 4
 ended tb3
-check "the process of the client ends with an error, too: $status $(cat tb3.err)" "$([ "$status" != 0 ]; echo $?)"
+report "$([ "$status" != 0 ]; echo $?)" "the process of the client ends with an error, too: $status $(cat tb3.err)"
 said=$(sed -n 's/^troupe run: \(.*diverged at joint .*\)/\1/p' tb3.err)
-check "and says why: $(cat tb3.err)" "$([ -n "$said" ]; echo $?)"
+report "$([ -n "$said" ]; echo $?)" "and says why: $(cat tb3.err)"
 heard foxglove "status 2 the run has failed: $said" "closed 1001 $(printf '%.123s' "$said")"
 heard other "status error the run has failed: $said" "closed 1001 $(printf '%.123s' "$said")"
 totals

@@ -26,26 +26,26 @@ for i in $(seq "$(amount 2 2 12 100)"); do
 	TROUPE=$troupe timeout -k 1 200 sh "$follow" /model/cart >"path$i" 2>said &
 	client=$!
 	run "run$i" --wait-for follow --secondaries $((i % 3)) --commands-out commands
-	check "run $i: $(cat "run$i.err")" $?
+	report $? "run $i: $(cat "run$i.err")"
 	wait $client
-	check "run $i: the status of the client: $(cat said)" $?
+	report $? "run $i: the status of the client: $(cat said)"
 	[ -z "$load" ] || { kill "$load"; wait "$load"; } 2>/dev/null
 	load=
 	hash=$(cat "run$i.out")
 	want=${want:-$hash}
 	[ -n "$hash" ] && [ "$hash" = "$want" ]
-	check "run $i: '$hash', expected '$want'" $?
+	report $? "run $i: '$hash', expected '$want'"
 	cmp -s path1 "path$i"
-	check "run $i: another path" $?
+	report $? "run $i: another path"
 done
 [ "$(grep -c '^corner' path1)" -ge 1 ]
-check "the cart reaches no corner: $(cat path1)" $?
+report $? "the cart reaches no corner: $(cat path1)"
 grep -q '^the same hash again' run1.err
-check "the summary names what repeats the run: $(cat run1.err)" $?
+report $? "the summary names what repeats the run: $(cat run1.err)"
 for secondaries in 0 1 2; do
 	run again --no-gz --commands commands --secondaries $secondaries
 	cmp -s again.out run1.out
-	check "the written commands with $secondaries secondaries: '$(cat again.out)', expected '$want'" $?
+	report $? "the written commands with $secondaries secondaries: '$(cat again.out)', expected '$want'"
 done
 
 # the world itself starts the script, which finds command and run in its environment: the same hash
@@ -54,11 +54,11 @@ sed "s|</world>|<plugin filename='troupe' name='troupe::Program'><executable>$fo
 for secondaries in 0 2; do
 	timeout -k 1 200 "$troupe" run started.sdf --resource-path "$worlds" --rtf 0 --iterations $limit --hash-every 3000 \
 		--wait-for follow --programs --secondaries $secondaries >program.out 2>program.err
-	check "the script as a program of the world: $(cat program.err)" $?
+	report $? "the script as a program of the world: $(cat program.err)"
 	cmp -s program.out run1.out
-	check "the script as a program, $secondaries secondaries: '$(cat program.out)', expected '$want'" $?
+	report $? "the script as a program, $secondaries secondaries: '$(cat program.out)', expected '$want'"
 	sed -n 's/^\[follow.sh\] //p' program.err | cmp -s - path1
-	check "another path: $(cat program.err)" $?
+	report $? "another path: $(cat program.err)"
 done
 
 # killed in the middle, with its call: the deadline of 10 s ends the run, because `follow` joins so
@@ -73,11 +73,11 @@ until_true 60 grep -q '^corner' killed.path
 kill -KILL -$client
 wait $killed
 [ $? = 3 ] && grep -q "barrier client 'follow', step [0-9]*: no answer within 10 s" killed.err
-check "killed: $(cat killed.err)" $?
+report $? "killed: $(cat killed.err)"
 limit=3000
 
 run absent --wait-for nobody --wait-for-timeout 0.2
 [ $? = 3 ] && grep -q "'nobody' did not join within 0.2 s" absent.err &&
 	grep -q '^troupe run: lockstep: waiting for nobody$' absent.err
-check "absent: $(cat absent.err)" $?
+report $? "absent: $(cat absent.err)"
 totals

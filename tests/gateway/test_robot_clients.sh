@@ -26,7 +26,7 @@ next_ports()
 
 if ! "$troupe" run "$worlds/warehouse.sdf" --iterations 1 --foxglove 127.0.0.1:0 -v0 >/dev/null 2>err; then
 	grep -q 'built without' err
-	check "a gateway can be opened: $(cat err)" $?
+	report $? "a gateway can be opened: $(cat err)"
 	skip 'robot clients' 'this build has no Foxglove'
 	totals
 	exit
@@ -49,7 +49,7 @@ await()
 		"$@" >/dev/null 2>&1 && return
 		sleep 0.05
 	done
-	check "$what" 1
+	report 1 "$what"
 	return 1
 }
 
@@ -64,7 +64,7 @@ spawner()
 	rm -f "$1.came" "$1.said"
 	( timeout 200 python3 "$source/tests/gateway/random_spawn.py" "$2" "$1" "$3" "$4" 7 $no_scans >"$1.said" 2>&1; echo $? >"$1.came" ) &
 }
-ended() { await "$1 ends" 120 test -s "$1.status"; [ "$(cat "$1.status")" = "$2" ]; check "$1: status $(cat "$1.status"), not $2: $(tail -n 2 "$1.err")" $?; }
+ended() { await "$1 ends" 120 test -s "$1.status"; [ "$(cat "$1.status")" = "$2" ]; report $? "$1: status $(cat "$1.status"), not $2: $(tail -n 2 "$1.err")"; }
 # finish OTHERS...: ends the run, once all that the test waits for has happened, however long that took. The others end,
 # too, and say that the primary was told to stop.
 finish()
@@ -79,9 +79,9 @@ same()
 	steps=$(sed -n 's/^\([0-9]*\) steps, .*/\1/p' primary.err)
 	for n in 0 2; do
 		timeout 120 "$troupe" replay run.rec --secondaries $n >replayed 2>&1
-		check "a replay with $n secondaries: $(tail -n 1 replayed)" $?
+		report $? "a replay with $n secondaries: $(tail -n 1 replayed)"
 		grep -q "^$steps steps, .* all the same" replayed
-		check "a replay has all $steps steps: $(cat replayed)" $?
+		report $? "a replay has all $steps steps: $(cat replayed)"
 	done
 }
 
@@ -120,38 +120,38 @@ print("client", *answer("tb3_1", os.urandom(16)))
 print("client", *answer("tb3_3", bytes(16)))
 END
 [ "$(cut -d ' ' -f 1,2 viewers | tr '\n' ',')" = 'viewer welcome,client refused,client refused,client refused,' ]
-check "a viewer with the name of a client: $(cat viewers)" $?
+report $? "a viewer with the name of a client: $(cat viewers)"
 timeout 20 python3 "$source/tests/gateway/random_spawn.py" --list $((port + 10003)) >listed 2>&1
 grep -q '^topics .*/clock .*/model/crate/odometry' listed
-check "the primary offers the topics of its own models: $(cut -c 1-200 listed)" $?
+report $? "the primary offers the topics of its own models: $(cut -c 1-200 listed)"
 ! grep -q 'tb3_[12]_robot' listed
-check "the primary offers no topic of a client's model: $(cut -c 1-200 listed)" $?
+report $? "the primary offers no topic of a client's model: $(cut -c 1-200 listed)"
 await 'both programs end' 120 test -s tb3_1.came -a -s tb3_2.came
 for name in tb3_1 tb3_2; do
 	[ "$(cat $name.came)" = 0 ]
-	check "the program of $name: $(tail -n 2 $name.said)" $?
+	report $? "the program of $name: $(tail -n 2 $name.said)"
 	grep -q "^services .*/$name/world/large/create " $name.said
-	check "(a) $name offers its service in its namespace" $?
+	report $? "(a) $name offers its service in its namespace"
 	grep -q "^services .*/$name/world/large/wheel_slip " $name.said
-	check "(a) $name offers the slip of its wheels" $?
+	report $? "(a) $name offers the slip of its wheels"
 	grep "^services\|^topics" $name.said | tr ' ' '\n' | grep '^/' | grep -qv "^/$name/"
-	check "(a) $name offers nothing outside its namespace" $((!$?))
+	report $((!$?)) "(a) $name offers nothing outside its namespace"
 	grep "^topics" $name.said | grep -q "/$name/clock "
-	check "(a) $name publishes the clock" $?
+	report $? "(a) $name publishes the clock"
 	grep -q "^refusal .*/$name/model/${name}_robot0/cmd_vel: .*linear.x: .*expected a number between" $name.said
-	check "a message that the run refuses is told to the program: $(grep '^refusal' $name.said)" $?
+	report $? "a message that the run refuses is told to the program: $(grep '^refusal' $name.said)"
 	grep -q '^stamps regular' $name.said
-	check "(d) odometry of $name has the stamps of the lockstep: $(grep ^stamps $name.said)" $?
+	report $? "(d) odometry of $name has the stamps of the lockstep: $(grep ^stamps $name.said)"
 	awk -v no_scans="$no_scans" '(/^odometry / || !no_scans && /^scans /) && $2 < 30 { bad = 1 } END { exit bad }' $name.said
-	check "(c) robots of $name have odometry and scans: $(grep '^odometry\|^scans' $name.said)" $?
+	report $? "(c) robots of $name have odometry and scans: $(grep '^odometry\|^scans' $name.said)"
 done
 grep -q '^created 4' tb3_1.said && grep -q '^created 3' tb3_2.said
-check '(b) all robots were created' $?
+report $? '(b) all robots were created'
 grep '^topics' tb3_1.said | grep -q 'tb3_2_robot\|/crate/'
-check '(b) nobody else offers the topics of a robot' $((!$?))
+report $((!$?)) '(b) nobody else offers the topics of a robot'
 finish secondary tb3_1 tb3_2
 grep -q 'work: secondary 1 .*, secondary 2 .*, secondary 3 ' primary.err
-check 'the clients took part as secondaries' $?
+report $? 'the clients took part as secondaries'
 same
 
 # --- a client is killed, another hangs -------------------------------------------------------------------------------
@@ -173,10 +173,10 @@ for how in 'KILL remove' 'STOP keep'; do
 	finish secondary tb3_1
 	kill -CONT "$(cat tb3_2.pid)" 2>/dev/null
 	[ "$(cat tb3_1.came 2>/dev/null)" = 0 ]
-	check "$how: the program of the other client: $(tail -n 2 tb3_1.said)" $?
+	report $? "$how: the program of the other client: $(tail -n 2 tb3_1.said)"
 	removed=$(sed -n 's/.*models created, \([0-9]*\) models removed.*/\1/p' primary.err)
 	[ "$lost $removed" = 'remove 2' ] || [ "$lost $removed" = 'keep ' ]
-	check "$how: '$removed' models removed" $?
+	report $? "$how: '$removed' models removed"
 	same
 	end_processes
 done
@@ -188,13 +188,13 @@ secondary
 client tb3_1 $((port + 10000)) $port
 await 'the client takes part' 120 grep -q tb3_1 primary.err
 timeout 60 python3 "$source/tests/gateway/random_spawn.py" --ask $((port + 10000)) tb3_1 >asked 2>&1
-check "a robot is asked for: $(tail -n 1 asked)" $?
+report $? "a robot is asked for: $(tail -n 1 asked)"
 kill -KILL "$(cat tb3_1.pid)"
 await 'the loss is noticed' 120 grep -q "client 'tb3_1' is gone" primary.err
 sleep 7
 finish secondary
 grep -q '^1 model created, 1 model removed' primary.err
-check "a robot that is created after its client is gone is removed: $(tail -n 3 primary.err)" $?
+report $? "a robot that is created after its client is gone is removed: $(tail -n 3 primary.err)"
 same
 end_processes
 
@@ -208,7 +208,7 @@ client tb3_1 $((port + 10000)) $port
 spawner tb3_1 $((port + 10000)) 2 1
 await 'the program of a client that joined ends' 120 test -s tb3_1.came
 [ "$(cat tb3_1.came)" = 0 ]
-check "a client joins a run that goes on: $(tail -n 2 tb3_1.said)" $?
+report $? "a client joins a run that goes on: $(tail -n 2 tb3_1.said)"
 kill -TERM "$(cat tb3_1.pid)"
 ended tb3_1 0
 await 'the run goes on without it' 120 grep -q "client 'tb3_1' is gone" primary.err
@@ -221,14 +221,14 @@ await 'the first one hears of the other' 120 grep -q 'as secondary [0-9] of 3' t
 start third --network-role client --name tb3_3 --network-address "127.0.0.1:$port"
 ended third 3
 grep -q 'turned this process away: .*no further client may join' third.err # in other words while others join
-check "one too many is turned away: $(tail -n 1 third.err)" $?
+report $? "one too many is turned away: $(tail -n 1 third.err)"
 start twin --network-role client --name tb3_1 --network-address "127.0.0.1:$port"
 ended twin 3
 grep -q 'turned this process away: a client of this name takes part already' twin.err
-check "a second client of one name is turned away: $(tail -n 1 twin.err)" $?
+report $? "a second client of one name is turned away: $(tail -n 1 twin.err)"
 finish tb3_1 tb3_1b
 [ "$(sed -n 's/.* as secondary \([0-9] of [0-9]\)/\1/p' tb3_1.err | tail -n 1)" = '2 of 3' ]
-check "the clients are numbered behind the secondary: $(grep joined tb3_1.err | tail -n 1)" $?
+report $? "the clients are numbered behind the secondary: $(grep joined tb3_1.err | tail -n 1)"
 same
 
 # --- stopped while a client comes in ---------------------------------------------------------------------------------
@@ -264,11 +264,11 @@ for rubbish in b"\0" * 64, b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 4096:
 END
 sleep 1
 [ ! -s primary.status ]
-check 'rubbish from a stranger harms nobody' $?
+report $? 'rubbish from a stranger harms nobody'
 kill -KILL "$(cat tb3_1.pid)"
 ended primary 3
 grep -q "client 'tb3_1' is gone" primary.err
-check "--client-lost end: the run ends and says why: $(tail -n 1 primary.err)" $?
+report $? "--client-lost end: the run ends and says why: $(tail -n 1 primary.err)"
 end_processes
 
 # --- a client that takes part, and then sends rubbish ---------------------------------------------------------------
@@ -290,12 +290,12 @@ if [ -x "$proxy" ]; then
 	await 'rubbish is noticed' 120 grep -q "client 'tb3_2' is gone" primary.err
 	await 'the program of the other client ends' 120 test -s tb3_1.came
 	[ "$(cat tb3_1.came)" = 0 ]
-	check "rubbish of one client: the program of the other: $(tail -n 2 tb3_1.said)" $?
+	report $? "rubbish of one client: the program of the other: $(tail -n 2 tb3_1.said)"
 	[ ! -s primary.status ]
-	check "rubbish of a client does not end the run: $(tail -n 2 primary.err)" $?
+	report $? "rubbish of a client does not end the run: $(tail -n 2 primary.err)"
 	finish secondary tb3_1
 	grep -q ', 2 models removed' primary.err
-	check "its models are removed: $(tail -n 4 primary.err)" $?
+	report $? "its models are removed: $(tail -n 4 primary.err)"
 	same
 	kill $proxy_pid
 	end_processes
@@ -315,11 +315,11 @@ if [ -x "$proxy" ]; then
 	spawner tb3_1 $((port + 10000)) 1 1
 	await 'the program behind the delay ends' 240 test -s tb3_1.came
 	grep -q '^stamps regular' tb3_1.said
-	check "stamps behind a delay of 50 ms: $(cat tb3_1.said | tail -n 1)" $?
+	report $? "stamps behind a delay of 50 ms: $(cat tb3_1.said | tail -n 1)"
 	finish
 	kill "$proxy_pid"
 	timeout 60 "$troupe" replay run.rec >replayed 2>&1
-	check "a replay of the run with delay: $(cat replayed)" $?
+	report $? "a replay of the run with delay: $(cat replayed)"
 fi
 
 totals

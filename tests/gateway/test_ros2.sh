@@ -15,7 +15,7 @@ for bad in '--ros2 --ros2-domain 233' '--ros2 --ros2-domain -1' '--ros2 --ros2-a
 	timeout 20 "$troupe" run w.sdf $bad --iterations 1 --rtf 0 -v 0 >out 2>err
 	status=$?
 	[ $status -ne 0 ] && [ $status -le 4 ] && [ "$(wc -l <err)" -le 2 ] && grep -q '^troupe run: ' err
-	check "$bad: $status $(cat err)" $?
+	report $? "$bad: $status $(cat err)"
 done
 if command -v python3 >/dev/null; then
 	python3 - "$troupe" $domain >out 2>err <<'END'
@@ -30,16 +30,16 @@ sys.exit(done.returncode)
 END
 	case $? in
 	77) skip 'thousands of open files' 'the limit for open files is below 5000' ;;
-	0) check 'thousands of open files: no error' 1 ;;
-	*) check "thousands of open files: $(cat err)" "$(grep -q 'too many open files' err; echo $?)" ;;
+	0) report 1 'thousands of open files: no error' ;;
+	*) report "$(grep -q 'too many open files' err; echo $?)" "thousands of open files: $(cat err)" ;;
 	esac
 fi
 ROS_DOMAIN_ID=x timeout 20 "$troupe" run w.sdf --ros2 --iterations 1 --rtf 0 -v 0 >out 2>err
 grep -q "^troupe run: ROS_DOMAIN_ID: 'x': expected 0 .. 232$" err
-check "a wrong ROS_DOMAIN_ID: $(cat err)" $?
+report $? "a wrong ROS_DOMAIN_ID: $(cat err)"
 ROS_DOMAIN_ID=$domain timeout 20 "$troupe" run w.sdf --ros2 --iterations 1 --rtf 0 >out 2>err
 grep -q "ROS 2: domain $domain, node /troupe, this machine only" err
-check "ROS_DOMAIN_ID: $(cat err)" $?
+report $? "ROS_DOMAIN_ID: $(cat err)"
 
 # --- a program of Fast DDS -------------------------------------------------------------------------------------------
 compile_peer || {
@@ -57,7 +57,7 @@ peer()
 has()
 {
 	grep "^$1 " said | grep -Eq "$2"
-	check "$1: '$2': $(grep -m 1 "^$1 " said | cut -c 1-200)" $?
+	report $? "$1: '$2': $(grep -m 1 "^$1 " said | cut -c 1-200)"
 }
 
 begin --record run.rec --secondaries 2
@@ -73,7 +73,7 @@ peer for:6 $least nodes sub:/clock:rosgraph_msgs/Clock:best sub:/tf:tf2_msgs/TFM
 	sub:/imu:sensor_msgs/Imu:best sub:/navsat:sensor_msgs/NavSatFix sub:/contact:ros_gz_interfaces/Contacts \
 	sub:/joint_states:sensor_msgs/JointState sub:/robot_joint_states:sensor_msgs/JointState \
 	pub:/cmd_vel:geometry_msgs/Twist:0.5,0 pub:/robot_joint_command:sensor_msgs/JointState:turn,1
-check 'the program of Fast DDS ends well' $?
+report $? 'the program of Fast DDS ends well'
 has ros_discovery_info 'node=/troupe readers=[1-9][0-9]* writers=[1-9]'
 has /tf 'frame=cart/odom child=cart/base translation='
 has /tf_static 'frame=cart/base child=cart/base/lidar translation=0.100000,0.000000,0.200000 rotation=0.000000,0.000000,0.000000,1.0'
@@ -98,18 +98,18 @@ has /robot_joint_states 'names=turn, position='
 # the clock goes on with the run, and few messages are lost
 awk '$1 == "/clock" { sub("time=", "", $2); if (n++ && ($2 - last < 0.0099 || $2 - last > 0.0101)) gaps++; last = $2 }
 	END { exit !(n > 200 && gaps < n / 20) }' said
-check "clocks: $(grep -c '^/clock ' said)" $?
+report $? "clocks: $(grep -c '^/clock ' said)"
 # at 0.5 m/s the cart goes half a metre in each second, by its own stamps
 awk '$1 == "/odom" { split($2, s, "="); split($5, p, "[=,]"); t = s[2]; x = p[2]
 		if (x > 0.1 && !moved) { moved = 1; t0 = t; x0 = x } }
 	END { e = x - x0 - 0.5 * (t - t0); exit !(moved && t - t0 > 1 && e * e < 1e-6) }' said
-check "the cart is driven: $(grep '^/odom ' said | tail -n 1)" $?
+report $? "the cart is driven: $(grep '^/odom ' said | tail -n 1)"
 awk '$1 == "/joint_states" { split($5, p, "[=,]"); at = p[2] } END { exit !(at > 0.9 && at < 1.1) }' said
-check "the joint is moved: $(grep '^/joint_states ' said | tail -n 1)" $?
+report $? "the joint is moved: $(grep '^/joint_states ' said | tail -n 1)"
 end
-check "the run ends well: $(cat err)" $?
+report $? "the run ends well: $(cat err)"
 timeout 120 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
-check "the recording of the run that was commanded has the same bits: $(cat out err)" $?
+report $? "the recording of the run that was commanded has the same bits: $(cat out err)"
 
 # --- wrong messages, floods, slow and late readers -------------------------------------------------------------------
 begin --ros2-distro humble
@@ -120,16 +120,16 @@ for _ in 1 2 3 4 5 6 7 8; do
 		raw:/robot_joint_command:sensor_msgs/JointState:${bad}00 raw:/cart/cmd_vel:geometry_msgs/Twist:ffff0000 \
 		pub:/cart/robot_joint_command:sensor_msgs/JointState:nothing,1 pub:/odom:nav_msgs/Odometry:1 \
 		pub:/scan:std_msgs/Float64:1 sub:/imu:std_msgs/Float64
-	check 'wrong messages are sent' $?
+	report $? 'wrong messages are sent'
 	[ "$(grep -c 'a message is refused' err)" -lt 4 ] || break
 done
 [ "$(grep -c 'ROS 2: /cmd_vel: a message is refused: not a message of geometry_msgs/msg/Twist in CDR' err)" = 1 ]
-check "a wrong message is told of once: $(cat err)" $?
+report $? "a wrong message is told of once: $(cat err)"
 grep -q "ROS 2: /cart/robot_joint_command: a message is refused: joint 'nothing' takes no command of a position" err
-check "a joint that is not there: $(cat err)" $?
+report $? "a joint that is not there: $(cat err)"
 # (the library itself drops the one whose first bytes name no form of CDR)
 [ "$(grep -c 'a message is refused' err)" = 4 ] && ! grep -q '^/imu' said
-check "each topic tells of its own: $(cat err)" $?
+report $? "each topic tells of its own: $(cat err)"
 ./peer domain:$domain for:30 sub:/image:sensor_msgs/Image sub:/clock:rosgraph_msgs/Clock >hung 2>&1 &
 hung=$!
 timeout 60 ./peer domain:$domain for:3 flood:/cmd_vel:geometry_msgs/TwistStamped:0.25,0 >flooded 2>&1 &
@@ -138,18 +138,18 @@ sleep 1.5
 kill -STOP $hung
 peer for:3 least:ros_discovery_info:1 least:/image:2 least:/odom:20 least:/clock:60 nodes:24 sub:/clock:rosgraph_msgs/Clock \
 	sub:/odom:nav_msgs/Odometry sub:/image:sensor_msgs/Image
-check 'a late program ends well' $?
+report $? 'a late program ends well'
 kill -KILL $hung
 wait $hung $flood 2>/dev/null
 has ros_discovery_info 'node=/troupe readers=[1-9][0-9]* writers=[1-9]'
 has /image '64x48 rgb8'
 has /odom 'position=0.[1-9]'
 [ "$(grep -c '^/clock ' said)" -gt 50 ]
-check "a slow program and a flood stop nobody else: $(grep -c '^/clock ' said) clocks" $?
+report $? "a slow program and a flood stop nobody else: $(grep -c '^/clock ' said) clocks"
 kill -0 "$run"
-check 'the run goes on' $?
+report $? 'the run goes on'
 end
-check "the run ends well: $(cat err)" $?
+report $? "the run ends well: $(cat err)"
 
 # --- large messages --------------------------------------------------------------------------------------------------
 # pictures of 0.9 MB at 10 Hz: at least half of them arrive, by their stamps. A busy machine loses packets between any two
@@ -165,9 +165,9 @@ for _ in 1 2 3 4 5; do
 	half=$?
 	[ $half = 0 ] && break
 done
-check "large pictures: $(grep -c '^/image ' said), $(grep '^/image ' said | sed -n '1p;$p' | tr '\n' ' ')" $half
+report $half "large pictures: $(grep -c '^/image ' said), $(grep '^/image ' said | sed -n '1p;$p' | tr '\n' ' ')"
 end
-check "the run ends well: $(cat err)" $?
+report $? "the run ends well: $(cat err)"
 mv small.sdf w.sdf
 
 # --- other hosts -----------------------------------------------------------------------------------------------------
@@ -199,11 +199,11 @@ kill $other
 END
 if unshare -rn sh -c 'ip link add name va0 type veth peer name vb0' 2>/dev/null; then
 	unshare -rn sh hosts.sh "$troupe" >hosts 2>&1
-	check "two networks: $(cat hosts)" $?
+	report $? "two networks: $(cat hosts)"
 	[ "$(wc -l <here)" -gt 50 ] && [ "$(wc -l <there)" = 0 ]
-	check "without an address only this machine: $(wc -l <here) here, $(wc -l <there) there" $?
+	report $? "without an address only this machine: $(wc -l <here) here, $(wc -l <there) there"
 	[ "$(wc -l <here10.1.0.1)" -gt 50 ] && [ "$(wc -l <there10.1.0.1)" -gt 50 ]
-	check "with an address other hosts, too: $(wc -l <here10.1.0.1) here, $(wc -l <there10.1.0.1) there" $?
+	report $? "with an address other hosts, too: $(wc -l <here10.1.0.1) here, $(wc -l <there10.1.0.1) there"
 else
 	skip 'other hosts' 'no networks of its own can be made (unshare -rn, ip link add type veth)'
 fi
@@ -212,21 +212,21 @@ fi
 begin --hash-every 20
 peer for:3 least:/clock:100 least:/image:5 least:/scan:5 sub:/clock:rosgraph_msgs/Clock sub:/tf:tf2_msgs/TFMessage sub:/image:sensor_msgs/Image sub:/scan:sensor_msgs/LaserScan
 end
-check "a run with readers ends well: $(cat err)" $?
+report $? "a run with readers ends well: $(cat err)"
 grep '^hash ' out >with
 timeout 100 "$troupe" run w.sdf --iterations "$(awk 'END { print $2 + 0 }' with)" --hash-every 20 -v 0 --rtf 0 >alone 2>&1
 [ "$(wc -l <with)" -ge 10 ] && grep '^hash ' alone | cmp -s - with
-check "the same states with and without readers: $(tail -n 1 with) $(tail -n 1 alone)" $?
+report $? "the same states with and without readers: $(tail -n 1 with) $(tail -n 1 alone)"
 [ "$(grep -c '^/image ' said)" -gt 3 ]
-check 'the readers had messages' $?
+report $? 'the readers had messages'
 
 # A name that no model has is probably a mistake; without a word, all topics without a namespace would be missing.
 for name in cart nobody; do
 	timeout 60 "$troupe" run w.sdf --ros2 --ros2-domain $domain --ros2-robot $name --iterations 1 --rtf 0 >out 2>err
-	check "a robot of the name $name: $(cat err)" $?
+	report $? "a robot of the name $name: $(cat err)"
 	found=$(grep -c "^troupe run: --ros2-robot: no model '$name' is in the world: " err)
 	[ "$name $found" = 'cart 0' ] || [ "$name $found" = 'nobody 1' ]
-	check "--ros2-robot $name: $(head -n 2 err)" $?
+	report $? "--ros2-robot $name: $(head -n 2 err)"
 done
 
 # --- a robot client --------------------------------------------------------------------------------------------------
@@ -243,12 +243,12 @@ timeout 150 "$troupe" run --network-role client --name tb3_1 --network-address 1
 client=$!
 if python3 -c '' 2>/dev/null; then
 	timeout 100 python3 "$source/tests/gateway/random_spawn.py" $((port + 10000)) tb3_1 1 0 7 >spawned 2>&1
-	check "a robot is created through the client: $(tail -n 2 spawned)" $?
+	report $? "a robot is created through the client: $(tail -n 2 spawned)"
 	peer for:5 least:ros_discovery_info:1 least:/clock:1 least:/tb3_1/clock:1 least:/tb3_1/tb3_1_robot0/odom:100 least:/tf:1 \
 		nodes sub:/clock:rosgraph_msgs/Clock:best sub:/tb3_1/clock:rosgraph_msgs/Clock:best \
 		sub:/tb3_1/tb3_1_robot0/odom:nav_msgs/Odometry sub:/tf:tf2_msgs/TFMessage \
 		pub:/tb3_1/tb3_1_robot0/cmd_vel:geometry_msgs/Twist:0.5,0
-	check 'the program of Fast DDS ends well beside a client' $?
+	report $? 'the program of Fast DDS ends well beside a client'
 	has ros_discovery_info 'node=/tb3_1troupe'
 	has /clock 'time='
 	has /tb3_1/clock 'time='
@@ -256,13 +256,13 @@ if python3 -c '' 2>/dev/null; then
 	has /tf 'child=tb3_1_robot0/chassis'
 	sed -n 's|^/tb3_1/tb3_1_robot0/odom .*position=\([^,]*\),.*|\1|p' said >went
 	awk 'END { exit $1 < 0.5 }' went
-	check "the robot went forward: $(tail -n 1 went) m" $?
+	report $? "the robot went forward: $(tail -n 1 went) m"
 fi
 kill -INT $run
 wait $run
-check "the primary ends well: $(tail -n 1 primary.err)" $?
+report $? "the primary ends well: $(tail -n 1 primary.err)"
 run=
 wait $client
 timeout 60 "$troupe" replay client.rec >replayed 2>&1
-check "the recording repeats what came from ROS 2: $(tail -n 1 replayed)" $?
+report $? "the recording repeats what came from ROS 2: $(tail -n 1 replayed)"
 totals

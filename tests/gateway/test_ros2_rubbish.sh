@@ -23,15 +23,15 @@ before=$(memory_kib)
 packets=$(amount 3000 20000 60000 200000)
 for seed in 1 2; do
 	timeout 150 python3 "$source/tests/gateway/rtps_rubbish.py" $domain $seed $packets >sent 2>&1
-	check "damaged packets: $(tail -n 1 sent)" $?
+	report $? "damaged packets: $(tail -n 1 sent)"
 	[ "$(sed -n 's/^sent \([0-9]*\) .*/\1/p' sent)" -gt $((packets / 3)) ]
-	check "most of them were sent: $(tail -n 1 sent)" $?
+	report $? "most of them were sent: $(tail -n 1 sent)"
 	kill -0 "$run" 2>/dev/null
-	check "the run goes on after damaged packets, seed $seed: $(tail -n 2 err)" $?
+	report $? "the run goes on after damaged packets, seed $seed: $(tail -n 2 err)"
 done
 
 grep -q 'the DDS library warns' err
-check "damaged packets reach the library: $(cat err)" $?
+report $? "damaged packets reach the library: $(cat err)"
 
 # --- programs --------------------------------------------------------------------------------------------------------
 if compile_peer; then
@@ -46,29 +46,29 @@ if compile_peer; then
 			raw:rq/simulate_steps/_action/cancel_goalRequest:action_msgs/srv/CancelGoal_Request:00010000$(echo "$ones" | cut -c 1-80) \
 			raw:rq/simulate_steps/_action/get_resultRequest:simulation_interfaces/action/SimulateSteps_GetResult_Request:00010000$(echo "$ones" | cut -c 1-40) \
 			raw:/robot_joint_command:sensor_msgs/JointState:00000000$(echo "$ones" | cut -c 1-400) >said 2>&1
-		check "a program with user data $(echo $data | cut -c 1-20): $(tail -n 1 said | cut -c 1-200)" $?
+		report $? "a program with user data $(echo $data | cut -c 1-20): $(tail -n 1 said | cut -c 1-200)"
 		kill -0 "$run" 2>/dev/null
-		check "the run goes on: $(tail -n 2 err)" $?
+		report $? "the run goes on: $(tail -n 2 err)"
 	done
 	# a sound one
 	timeout 150 ./peer domain:$domain for:4 least:/clock:200 least:/odom:100 sub:/clock:rosgraph_msgs/Clock sub:/odom:nav_msgs/Odometry \
 		pub:/cmd_vel:geometry_msgs/Twist:0.5,0 >said 2>&1
-	check 'a sound program ends well' $?
+	report $? 'a sound program ends well'
 	[ "$(grep -c '^/clock ' said)" -gt 50 ]
-	check "it hears the clock: $(grep -c '^/clock ' said)" $?
+	report $? "it hears the clock: $(grep -c '^/clock ' said)"
 	awk '$1 == "/odom" { split($5, p, "[=,]"); x = p[2] } END { exit !(x > 0.5) }' said
-	check "it drives the cart: $(grep '^/odom ' said | tail -n 1)" $?
+	report $? "it drives the cart: $(grep '^/odom ' said | tail -n 1)"
 	[ "$(grep -c 'a message is refused' err)" -le 3 ] && [ "$(grep -c 'are refused' err)" -le 1 ]
-	check "each is told of once: $(cut -c 1-200 err)" $?
+	report $? "each is told of once: $(cut -c 1-200 err)"
 fi
 after=$(memory_kib)
 [ "$((after - before))" -lt 300000 ]
-check "memory: $before KiB before, $after KiB after" $?
+report $? "memory: $before KiB before, $after KiB after"
 [ "$(wc -l <err)" -lt 12 ]
-check "few lines are said: $(head -n 12 err | cut -c 1-200)" $?
+report $? "few lines are said: $(head -n 12 err | cut -c 1-200)"
 end
 [ $ended -le 1 ]
-check "the run ends well: $ended $(tail -n 1 err)" $?
+report $? "the run ends well: $ended $(tail -n 1 err)"
 timeout 120 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
-check "the recording has the same bits: $(cat out err)" $?
+report $? "the recording has the same bits: $(cat out err)"
 totals

@@ -25,7 +25,7 @@ client()
 says()
 {
 	sed -n "$1p" said | grep -Eqx "$2"
-	check "line $1, '$2': $(sed -n "$1p" said)" $?
+	report $? "line $1, '$2': $(sed -n "$1p" said)"
 }
 
 echo '<sdf version="1.9"><model name="box"><static>true</static><link name="l"/></model></sdf>' >box.sdf
@@ -35,11 +35,11 @@ unset GZ_SIM_RESOURCE_PATH SDF_PATH IGN_GAZEBO_RESOURCE_PATH AMENT_PREFIX_PATH R
 begin --paused --seed 5 --secondaries 2 --record run.rec
 client features entities entities:^b spawn:new:1.5 spawn:new:1 spawn:far:1:/nowhere.sdf entities set:new:1:2:3 state:new state:none \
 	step:5 step:0 state:new hash delete:new delete:new mode mode:7 graph
-check "a client: $(tail -n 1 said)" $?
+report $? "a client: $(tail -n 1 said)"
 says 1 "features( [0-9]+)+ sdf urdf 'troupe [0-9.]+'"
 for feature in 0 1 10 11 20 31 33; do
 	head -n 1 said | grep -q " $feature "
-	check "feature $feature is there" $?
+	report $? "feature $feature is there"
 done
 says 2 "entities result=1 text='' ball ground wall"
 says 3 "entities result=1 text='' ball"
@@ -47,7 +47,7 @@ says 4 "spawn result=1 text='' new"
 says 5 "spawn result=101 text='name 'new': there is such an entity.*' "
 says 6 "spawn result=107 text='.+' "
 [ "$(sed -n 7p said | tr ' ' '\n' | sort | tr '\n' ' ')" = "ball entities ground new result=1 text='' wall " ]
-check "all entities: $(sed -n 7p said)" $?
+report $? "all entities: $(sed -n 7p said)"
 says 8 "set result=1 text=''"
 says 9 "state result=1 text='' frame=world at=1.000000,2.000000,3.000000 turned=0.600000,0.000000,0.000000,0.800000 moving=1.500000 spinning=-2.000000"
 says 10 "state result=2 text='entity 'none': .*' frame= at=0.000000.*"
@@ -55,7 +55,7 @@ says 11 "step result=1 text=''"
 says 12 "step result=4 text='steps 0: expected 1 to 4294967295'"
 # five steps of 0.01 s at 1.5 m/s, and what a command took to come in steps
 sed -n 13p said | awk '{ split($5, at, "[=,]"); exit !(at[2] > 1.0749 && at[2] < 1.2 && at[4] < 3) }'
-check "it has moved: $(sed -n 13p said)" $?
+report $? "it has moved: $(sed -n 13p said)"
 says 14 "hash result=1 text='' step=[0-9]+ hash=[0-9a-f]{16}"
 says 15 "delete result=1 text=''"
 says 16 "delete result=2 text='entity 'new': .*'"
@@ -64,7 +64,7 @@ says 18 "mode result=103 text='state 7: .*'"
 says 19 "graph node=/troupe request=1 reply=1 ids=1 same=1"
 
 client info:wall:1:red info:none:1:red tagged:red tagged:blue told:wall poses poses:level bounds:room bounds:dock bounds:none
-check "places, and what entities are: $(tail -n 1 said)" $?
+report $? "places, and what entities are: $(tail -n 1 said)"
 says 1 "info result=1 text=''"
 says 2 "info result=2 text='entity 'none': .*'"
 says 3 "tagged result=1 text='' wall"
@@ -77,7 +77,7 @@ says 9 "bounds result=1 text='' type=0"
 says 10 "bounds result=2 text='pose 'none': .*' type=0"
 
 client spawnables spawnables:/etc worlds:/etc worlds
-check "lists of files: $(tail -n 1 said)" $?
+report $? "lists of files: $(tail -n 1 said)"
 says 1 "spawnables result=1 text='' model://box.sdf"
 says 2 "spawnables result=4 text='source '/etc': expected a folder .*'"
 says 3 "worlds result=4 text='source '/etc': .*'"
@@ -91,19 +91,19 @@ first=$!
 timeout 90 ./client domain:$domain many:$count:nothing >second 2>&1 &
 second=$!
 client leave:300 many:$count:wall
-check "a third client: $(tail -n 1 said)" $?
+report $? "a third client: $(tail -n 1 said)"
 wait $first $second
 [ "$(cat first second)" = "many $count
 many $count" ] && grep -qx "many $count" said
-check "each has its own answers: $(tr '\n' ' ' <first) $(tr '\n' ' ' <second) $(tr '\n' ' ' <said)" $?
+report $? "each has its own answers: $(tr '\n' ' ' <first) $(tr '\n' ' ' <second) $(tr '\n' ' ' <said)"
 client late:0.7 mode:2 mode
-check "an answer waits for its reader: $(tail -n 1 said)" $?
+report $? "an answer waits for its reader: $(tail -n 1 said)"
 says 1 "late result=1 text=''"
 says 3 "mode result=1 text='' state=2"
 
 # --- the action ------------------------------------------------------------------------------------------------------
 client goal:5 goal:100000000:3 mode
-check "the action: $(tail -n 1 said)" $?
+report $? "the action: $(tail -n 1 said)"
 says 1 accepted=1
 says 2 again=0
 says 3 "goal status=4 told=4 result=1 text='' heard=5 completed=5 remaining=0"
@@ -114,7 +114,7 @@ says 8 'cancel code=0 goals=1 same=1'
 says 9 "goal status=5 told=5 result=4 text='cancelled after [0-9]+ of 100000000 steps' heard=.*"
 says 10 'cancel code=3 goals=0 same=0'
 client start:100000000
-check "a client starts the action and goes: $(tail -n 1 said)" $?
+report $? "a client starts the action and goes: $(tail -n 1 said)"
 # the world is paused, and other steps are possible, soon after that
 for _ in $(seq 100); do
 	client step:2
@@ -123,7 +123,7 @@ for _ in $(seq 100); do
 done
 says 1 "step result=1 text=''"
 client goal:0 mode:1 goal:5 mode:2 reset:255 entities
-check "goals that cannot be done: $(tail -n 1 said)" $?
+report $? "goals that cannot be done: $(tail -n 1 said)"
 says 3 "goal status=6 told=6 result=4 text='steps 0: .*' heard=0 .*"
 says 9 "goal status=6 told=6 result=3 text='the simulation is playing.*' heard=0 .*"
 says 13 "reset result=1 text=''"
@@ -150,27 +150,27 @@ if compile_peer; then
 		raw:rq/step_simulationRequest:$pkg/StepSimulation_Request:${be}ffffffffffffffff \
 		raw:rq/set_entity_stateRequest:$pkg/SetEntityState_Request:${head}0003000000c3280000 \
 		raw:rq/reset_simulationRequest:std_msgs/Float64:${head}000000000000f03f >said 2>&1
-	check "what is no request: $(tail -n 1 said)" $?
+	report $? "what is no request: $(tail -n 1 said)"
 	for service in get_entities:GetEntities delete_entity:DeleteEntity spawn_entities:SpawnEntities \
 		set_entity_state:SetEntityState; do
 		grep -q "^rr/${service%%:*}Reply client=deadbeef number=7 result=4 text='not a message of $pkg/${service##*:}_Request in CDR'" said
-		check "$service: $(grep -m 1 "^rr/${service%%:*}" said)" $?
+		report $? "$service: $(grep -m 1 "^rr/${service%%:*}" said)"
 	done
 	grep -q "^rr/step_simulationReply client=deadbeef number=8 result=4 text='a number is too large" said
-	check "big-endian, and too large: $(grep -m 1 '^rr/step' said)" $?
+	report $? "big-endian, and too large: $(grep -m 1 '^rr/step' said)"
 	[ "$(grep -c 'get_current_world: 1[0-9] bytes are refused.*expected clients with RMW_IMPLEMENTATION=rmw_cyclonedds_cpp' err)" = 1 ]
-	check "a request that is too short is told of once: $(cat err)" $?
+	report $? "a request that is too short is told of once: $(cat err)"
 	# a client without an id, as of another middleware, could mean another request
 	timeout 60 ./peer domain:$domain for:2 sub:rr/get_entity_infoReply:$pkg/GetEntityInfo_Response \
 		raw:rq/get_entity_infoRequest:$pkg/GetEntityInfo_Request:${head}0005000000$(printf ball | od -An -tx1 | tr -d ' ')00 >said 2>&1
-	check "a client without an id: $(tail -n 1 said)" "$(grep -q Reply said; echo $((! $?)))"
+	report "$(grep -q Reply said; echo $((! $?)))" "a client without an id: $(tail -n 1 said)"
 	timeout 150 ./peer domain:$domain for:2 least:rr/get_entity_infoReply:1 data:$id sub:rr/get_entity_infoReply:$pkg/GetEntityInfo_Response \
 		raw:rq/get_entity_infoRequest:$pkg/GetEntityInfo_Request:${head}0005000000$(printf ball | od -An -tx1 | tr -d ' ')00 >said 2>&1
-	check "the same with one: $(tail -n 1 said)" "$(grep -q 'Reply .* result=1' said; echo $?)"
+	report "$(grep -q 'Reply .* result=1' said; echo $?)" "the same with one: $(tail -n 1 said)"
 	timeout 60 ./peer domain:$domain for:2 data:$id rawflood:rq/get_entitiesRequest:$pkg/GetEntities_Request:${head}00 >flooded 2>&1 &
 	flood=$!
 	wait $flood
-	check "a flood of them: $(cat flooded)" $?
+	report $? "a flood of them: $(cat flooded)"
 	client entities
 	says 1 "entities result=1 text='' ball ground wall"
 fi
@@ -178,10 +178,10 @@ client hash
 says 1 "hash result=1 text='' step=[0-9]+ hash=[0-9a-f]{16}"
 end
 [ $ended -le 1 ]
-check "the run ends well, with or without refused commands: $ended $(cat err)" $?
+report $? "the run ends well, with or without refused commands: $ended $(cat err)"
 for secondaries in 0 1; do
 	timeout 120 "$troupe" replay run.rec --secondaries $secondaries -v 0 >out 2>err
-	check "the recording has the same bits with $secondaries secondaries: $(cat out err)" $?
+	report $? "the recording has the same bits with $secondaries secondaries: $(cat out err)"
 done
 
 # --- the end ---------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ for _ in $(seq 1200); do
 	sleep 0.05
 done
 kill -0 "$run" 2>/dev/null
-check 'quitting ends the run' $((! $?))
+report $((! $?)) 'quitting ends the run'
 kill -KILL "$run" 2>/dev/null
 wait "$run" 2>/dev/null
 run=

@@ -40,7 +40,7 @@ start()
 	"$troupe" run w.sdf -v 1 "$@" >"$name.out" 2>"$name.err" &
 	last=$!
 	started="$started $last"
-	until_true 120 listed || check "no topics of the run: $(cat "$name.err")" 1
+	until_true 120 listed || report 1 "no topics of the run: $(cat "$name.err")"
 }
 # call SERVICE REQUEST-TYPE REPLY-TYPE REQUEST: the reply in `out`
 call()
@@ -52,7 +52,7 @@ echoes()
 {
 	within 60 "$topic_tool" -e -t "$1" -n 1
 	grep -qE -e "$2" out
-	check "echo of $1" $?
+	report $? "echo of $1"
 }
 
 start first --record first.rec --commands-out first.commands --secondaries 2
@@ -60,7 +60,7 @@ within 30 "$topic_tool" -l
 for topic in /clock /stats /world/w/clock /world/w/stats /world/w/pose/info /world/w/dynamic_pose/info \
 	/world/w/scene/info /world/w/scene/deletion /world/w/levels /model/cart/pose /world/w/model/door/joint_state; do
 	grep -qx -e "$topic" out
-	check "$topic is listed" $?
+	report $? "$topic is listed"
 done
 echoes /clock '^sim \{'
 echoes /stats '^iterations: [0-9]+'
@@ -74,47 +74,47 @@ echoes /world/w/model/door/joint_state 'name: "hinge"'
 for service in control create create_multiple remove set_pose set_pose_vector set_physics level/set_performer light_config enable_collision disable_collision wrench wrench/persistent wrench/clear; do
 	within 30 "$service_tool" -i -s "/world/w/$service"
 	grep -q 'tcp://127.0.0.1:' out
-	check "service $service is described" $?
+	report $? "service $service is described"
 done
 
 call /gazebo/worlds Empty StringMsg_V ''
 grep -q '^data: "w"' out
-check 'the worlds are named' $?
+report $? 'the worlds are named'
 call /world/w/scene/info Empty Scene ''
 grep -q 'name: "cart"' out
-check 'the scene is given' $?
+report $? 'the scene is given'
 call /world/w/create EntityFactory Boolean 'sdf: "<sdf version=\"1.9\"><model name=\"ball\"><link name=\"l\"><collision name=\"c\"><geometry><sphere><radius>0.2</radius></sphere></geometry></collision></link></model></sdf>" pose {position {x: 2 y: 2 z: 3}}'
 grep -q '^data: true' out
-check 'a model is created' $?
+report $? 'a model is created'
 echoes /world/w/pose/info 'name: "ball"'
 call /world/w/set_pose Pose Boolean 'name: "ball" position {x: -3 y: 1 z: 0.2}'
 grep -q '^data: true' out
-check 'it is placed' $?
+report $? 'it is placed'
 
 # A wrench as Gazebo takes it: a message on a topic. ign-msgs of that release does not know the type.
 within 30 "$troupe" topic pub /world/w/wrench/persistent -m EntityWrench \
 	-p 'entity {name: "ball" type: MODEL} wrench {force {x: 50}}'
-check 'a wrench is published' $?
+report $? 'a wrench is published'
 pushed()
 {
 	within 30 "$topic_tool" -e -t /world/w/dynamic_pose/info -n 1
 	awk '/name: "ball"/ { here = 1 } here && $1 == "x:" { found = $2 > -2.9; exit } END { exit !found }' out
 }
 until_true 60 pushed
-check "a model is pushed by a message: $(grep -A5 ball out)" $?
+report $? "a model is pushed by a message: $(grep -A5 ball out)"
 
 timeout 60 "$topic_tool" -e -t /world/w/scene/deletion -n 1 >gone 2>&1 &
 watcher=$!
 sleep 3 # the program does not tell when it listens
 call /world/w/remove Entity Boolean 'name: "ball" type: MODEL'
 grep -q '^data: true' out
-check 'it is removed' $?
+report $? 'it is removed'
 wait $watcher
 grep -q '^data: ' gone
-check 'its removal is published' $?
+report $? 'its removal is published'
 call /world/w/remove Entity Boolean 'name: "ball" type: MODEL'
 ! grep -qiE 'true|failed|timed out' out err
-check 'what is not there is not removed' $?
+report $? 'what is not there is not removed'
 
 # Driving: the program publishes a tenth of a second after its begin, and ends; it may not have found the run yet.
 moves()
@@ -126,24 +126,24 @@ moves()
 	case $x in [1-9]* | 0.[1-9]*) ;; *) return 1 ;; esac
 }
 until_true 120 moves
-check "a Twist drives the cart: x $x" $?
+report $? "a Twist drives the cart: x $x"
 
 call /world/w/control WorldControl Boolean 'pause: true'
 grep -q '^data: true' out
-check 'it pauses' $?
+report $? 'it pauses'
 within 30 "$topic_tool" -e -t /stats -n 1
 before=$(sed -n 's/^iterations: //p' out)
 grep -q '^paused: true' out
-check 'a paused world still publishes to a new subscriber' $?
+report $? 'a paused world still publishes to a new subscriber'
 call /world/w/control/blocking WorldControl Boolean 'pause: true multi_step: 50'
 grep -q '^data: true' out
-check 'steps are taken on request' $?
+report $? 'steps are taken on request'
 within 30 "$topic_tool" -e -t /stats -n 1
 [ "$(sed -n 's/^iterations: //p' out)" -ge $((before + 50)) ]
-check 'the reply comes after the last of them' $?
+report $? 'the reply comes after the last of them'
 IGN_PARTITION=other within 30 "$topic_tool" -l
 [ ! -s out ]
-check 'another partition sees nothing' $?
+report $? 'another partition sees nothing'
 
 # A subscriber that stops reading, and one that is killed, harm nobody.
 "$topic_tool" -e -t /clock >/dev/null 2>&1 &
@@ -160,20 +160,20 @@ kill -KILL $killed 2>/dev/null
 echoes /clock '^sim \{'
 kill -KILL $stopped
 end_last TERM
-check 'the run ends well' $?
+report $? 'the run ends well'
 within 5 "$topic_tool" -l
 [ ! -s out ]
-check 'afterwards nothing is listed' $?
+report $? 'afterwards nothing is listed'
 
 command=$(sed -n '/^the same hash again/{ n; s/^ *//; p; }' first.err)
 for secondaries in 0 1 2; do
 	# shellcheck disable=SC2086
 	within 100 $command -v 1 --secondaries $secondaries
 	grep -h '^state ' first.err | grep -qxf - err
-	check "with $secondaries secondaries the written commands do not repeat the run: $command: $(cat err)" $?
+	report $? "with $secondaries secondaries the written commands do not repeat the run: $command: $(cat err)"
 done
 timeout 120 "$troupe" replay first.rec --secondaries 0 -v 0 >out 2>err
-check 'the recording of the live run has the same bits when it is replayed' $?
+report $? 'the recording of the live run has the same bits when it is replayed'
 
 # Two runs in two partitions.
 IGN_PARTITION=one$$
@@ -183,16 +183,16 @@ IGN_PARTITION=two$$
 start two
 call /world/w/control WorldControl Boolean 'pause: true'
 grep -q '^data: true' out
-check 'one of two runs is paused' $?
+report $? 'one of two runs is paused'
 IGN_PARTITION=one$$
 within 30 "$topic_tool" -e -t /stats -n 1
 ! grep -q '^paused: true' out
-check 'the other one is not' $?
+report $? 'the other one is not'
 end_last TERM
 last=$one
 end_last TERM
 grep -q '^the same hash again' one.err && grep -q '^state ' two.err && ! grep -q '^the same hash again' two.err
-check "no command line repeats what programs commanded: $(cat one.err two.err)" $?
+report $? "no command line repeats what programs commanded: $(cat one.err two.err)"
 
 # Looking on changes no bit.
 TROUPE_NO_GZ=1 timeout 60 "$troupe" run w.sdf --iterations 3000 --rtf 0 --hash-every 3000 -v 0 >alone
@@ -201,14 +201,14 @@ watched=$!
 timeout 10 "$topic_tool" -e -t /world/w/pose/info -n 20 >/dev/null 2>&1
 wait $watched
 cmp -s alone watched
-check 'the same bits with somebody who looks on' $?
+report $? 'the same bits with somebody who looks on'
 grep -q '^the same hash again' summary
-check "a command line repeats a run that programs only looked at: $(cat summary)" $?
+report $? "a command line repeats a run that programs only looked at: $(cat summary)"
 
 "$troupe" run w.sdf --no-gz --iterations 2000 --rtf 1 -v 0 >/dev/null 2>&1 &
 quiet=$!
 within 5 "$topic_tool" -l
 [ ! -s out ]
-check '--no-gz offers nothing' $?
+report $? '--no-gz offers nothing'
 wait $quiet
 totals

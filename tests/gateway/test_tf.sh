@@ -24,7 +24,7 @@ if ! await run.err 'rosbridge: ws' && grep -q build run.err; then
 	exit
 fi
 port=$(sed -n 's|.*rosbridge: ws://127.0.0.1:\([0-9]*\)/.*|\1|p' run.err)
-check "the run begins: $(cat run.err)" "$([ -n "$port" ]; echo $?)"
+report "$([ -n "$port" ]; echo $?)" "the run begins: $(cat run.err)"
 
 # finds NAMESPACE SENSOR LINE...: "FRAME X Y Z" for frames in the robot's odom, and at last "sensor X Y Z"
 finds()
@@ -35,7 +35,7 @@ finds()
 	# shellcheck disable=SC2046 # words
 	timeout 100 python3 "$client" tf "$port" "$namespace" "$sensor" $(sed -n '/^sensor /!s/ .*//p' expected) >found 2>&1
 	cmp -s expected found
-	check "$namespace: found $(cat found), expected $(cat expected)" $?
+	report $? "$namespace: found $(cat found), expected $(cat expected)"
 }
 
 lidars=
@@ -53,5 +53,5 @@ finds /r_4 imu 'base_link 0.500 6.000 0.000' 'plate 0.000 6.000 0.000' 'dock 0.5
 finds /ns5 imu 'base_link 0.000 8.000 0.000' 'base_link/imu 0.000 8.000 0.400' 'sensor 0.000 8.000 0.400'
 kill -INT "$(cat run.pid)"
 ended run
-check "the run ends well: $status $(cat run.err)" "$status"
+report "$status" "the run ends well: $status $(cat run.err)"
 totals

@@ -81,7 +81,7 @@ web_port()
 	web_until=$(($(date +%s) + 120))
 	while web_runs && ! grep -q "$1: ws" err && [ "$(date +%s)" -lt $web_until ]; do sleep 0.05; done
 	port=$(sed -n "s|.*$1: wss*://[^/]*:\([0-9]*\)/.*\$|\1|p" err)
-	check "the address is printed: $(cat err)" "$([ -n "$port" ]; echo $?)"
+	report "$([ -n "$port" ]; echo $?)" "the address is printed: $(cat err)"
 }
 
 # web_ends: waits until the process $run has ended by itself; false: it hangs

@@ -60,16 +60,16 @@ for secondaries in 0 2 2; do
 	finish
 	tell a.said
 	tell b.said
-	check "the run with $secondaries secondaries: $status: $(cat err)" "$([ $status = 0 ]; echo $?)"
+	report "$([ $status = 0 ]; echo $?)" "the run with $secondaries secondaries: $status: $(cat err)"
 	cp out $secondaries.hashes
 	[ -e first ] || cp out first
 	cmp -s first out
-	check "the same bits, however slow the clients are, with $secondaries secondaries" $?
+	report $? "the same bits, however slow the clients are, with $secondaries secondaries"
 done
 grep -q '^hash 200 ' first
-check "hashes up to the end: $(tail -n 1 first)" $?
+report $? "hashes up to the end: $(tail -n 1 first)"
 timeout -k 1 $run_limit_s "$troupe" replay 2.rec --secondaries 1 -v 0 >out 2>err
-check "a replay without the clients has the same bits: $(cat out err)" $?
+report $? "a replay without the clients has the same bits: $(cat out err)"
 
 begin --wait-for a --wait-for b --wait-for c
 web_node "$script" "$port" a die drop >a.said 2>&1 &
@@ -77,31 +77,31 @@ dies=$!
 web_node "$script" "$port" c hang heard >c.said 2>&1 &
 hangs=$!
 web_node "$script" "$port" b drive "$steps" heard >b.said 2>&1 # the run must not end before c has heard why it is out
-check 'a client that dies and one that hangs hold up no other' $?
+report $? 'a client that dies and one that hangs hold up no other'
 wait $dies
 wait $hangs
 finish
 tell a.said
 tell b.said
 tell c.said
-check "the run goes on without them: $status" "$([ $status = 0 ]; echo $?)"
+report "$([ $status = 0 ]; echo $?)" "the run goes on without them: $status"
 grep -q "'a', step [0-9]*: it closed its connection; the run goes on without it" err
-check "a lost connection is told: $(cat err)" $?
+report $? "a lost connection is told: $(cat err)"
 grep -q "'c', step [0-9]*: no answer within 0.3 s; the run goes on without it" err
-check "a deadline is told: $(cat err)" $?
+report $? "a deadline is told: $(cat err)"
 
 begin --wait-for a
 web_node "$script" "$port" a die end >a.said 2>&1
 finish
 tell a.said
-check "the run ends as the client asked: $status" "$([ $status != 0 ] && [ $status -lt 124 ]; echo $?)"
+report "$([ $status != 0 ] && [ $status -lt 124 ]; echo $?)" "the run ends as the client asked: $status"
 grep -q "'a', step [0-9]*: it closed its connection$" err
-check "and says why: $(cat err)" $?
+report $? "and says why: $(cat err)"
 
 begin --wait-for a
 web_node "$script" "$port" a rude >a.said 2>&1
 finish
 tell a.said
 grep -q "'a', step 5: it is done with step 12345: expected step 5" err
-check "an answer to another step is told: $status: $(cat err)" $?
+report $? "an answer to another step is told: $status: $(cat err)"
 totals

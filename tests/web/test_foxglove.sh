@@ -32,47 +32,47 @@ web_node "$script" "$port" >said 2>&1
 web_tell said
 kill -INT "$run"
 wait "$run"
-check "the run ends well: $(cat err)" $?
+report $? "the run ends well: $(cat err)"
 run=
 timeout 120 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
-check "the recording of the run that was commanded has the same bits: $(cat out err)" $?
+report $? "the recording of the run that was commanded has the same bits: $(cat out err)"
 
 # other hosts, and what is wrong
 timeout 20 "$troupe" run w.sdf --foxglove 0.0.0.0:0 --iterations 10 --rtf 0 >out 2>err
 grep -q 'Foxglove: ws://.*:[0-9]*/?token=[A-Za-z0-9_-]\{24\}$' err
-check "with an address there is a token: $(cat err)" $?
+report $? "with an address there is a token: $(cat err)"
 timeout 20 "$troupe" run w.sdf --foxglove 0.0.0.0:0 --foxglove-insecure --iterations 10 --rtf 0 >out 2>err
 grep -q 'Foxglove: ws://.*:[0-9]*/$' err
-check "without a token: $(cat err)" $?
+report $? "without a token: $(cat err)"
 web_node -e 'process.exit(require("child_process").spawnSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
   "key.pem", "-out", "cert.pem", "-days", "2", "-subj", "/CN=localhost"]).status ?? 1)'
-check 'a certificate is made' $?
+report $? 'a certificate is made'
 "$troupe" run w.sdf --foxglove 0 --foxglove-cert cert.pem --foxglove-key key.pem >out 2>err &
 run=$!
 web_port Foxglove
 grep -q 'Foxglove: wss://127.0.0.1:' err
-check "the address is one of TLS: $(cat err)" $?
+report $? "the address is one of TLS: $(cat err)"
 web_node -e '
 const { Client, until } = require(process.argv[1]);
 const client = new Client(`wss://127.0.0.1:${process.argv[2]}`, undefined, { ca: require("fs").readFileSync("cert.pem"),
   checkServerIdentity: () => undefined });
 client.subscribe("/clock").then((list) => until(() => list && list.length > 3)).then((good) => process.exit(good ? 0 : 1));
 ' "${script%/*}/foxglove_client.js" "$port" >said 2>&1
-check "a client over TLS: $(cat said err)" $?
+report $? "a client over TLS: $(cat said err)"
 kill -TERM "$run"
 wait "$run"
 run=
 timeout 20 "$troupe" run w.sdf --foxglove 0 --foxglove-cert key.pem --foxglove-key key.pem --iterations 10 --rtf 0 >out 2>err
 status=$?
 [ $status -ne 0 ] && [ "$(wc -l <err)" = 1 ]
-check "a certificate that is none: $status $(cat err)" $?
+report $? "a certificate that is none: $status $(cat err)"
 timeout 20 "$troupe" run w.sdf --foxglove 0 --foxglove-cert none.pem --foxglove-key key.pem --iterations 10 --rtf 0 >out 2>err
 grep -qx 'troupe run: --foxglove: none.pem: cannot open: No such file or directory' err
-check "a certificate that is missing: $(cat err)" $?
+report $? "a certificate that is missing: $(cat err)"
 for bad in x 1:x 99999 nowhere:80; do
 	timeout 20 "$troupe" run w.sdf --foxglove $bad --iterations 10 --rtf 0 >out 2>err
 	status=$?
 	[ $status -eq 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^troupe run: --foxglove: .*expected' err
-	check "--foxglove $bad: $status $(cat err)" $?
+	report $? "--foxglove $bad: $status $(cat err)"
 done
 totals

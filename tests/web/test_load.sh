@@ -21,7 +21,7 @@ echo '<sdf version="1.9"><world name="asset"><model name="m"><link name="l"><col
 mkfifo pipe.sdf
 for seed in 5 9; do
 	"$troupe" run other.sdf --seed $seed --iterations 300 --hash-every 300 --solver ode --secondaries 0 -v 0 >other.$seed.hash 2>err
-	check "a run of its own with seed $seed: $(cat err)" $?
+	report $? "a run of its own with seed $seed: $(cat err)"
 done
 
 # --- loading ---------------------------------------------------------------------------------------------------------
@@ -31,15 +31,15 @@ web_port rosbridge
 web_node "$script" "$port" "$run" "$scratch" >said 2>&1
 web_tell said
 web_ends
-check "quitting ends the run" $?
+report $? "quitting ends the run"
 kill -KILL "$run" 2>/dev/null
 wait "$run"
-check "exit status 0: $(tail -n 3 err)" $?
+report $? "exit status 0: $(tail -n 3 err)"
 run=
 
 # --- what binds a run to its world -----------------------------------------------------------------------------------
 "$troupe" run first.sdf --iterations 1 --save-at 1 first.state -v 0 >out 2>err
-check "a saved state: $(cat err)" $?
+report $? "a saved state: $(cat err)"
 # bound WORDS OPTIONS...
 bound()
 {
@@ -51,7 +51,7 @@ bound()
 	web_node "$script" "$port" refused "$words" >said 2>&1
 	web_tell said
 	web_ends
-	check "$*: quitting ends the run" $?
+	report $? "$*: quitting ends the run"
 	kill -KILL "$run" 2>/dev/null
 	wait "$run"
 	run=

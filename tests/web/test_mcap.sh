@@ -8,9 +8,9 @@ web_needs 'MCAP files read by another project' @mcap/core @mcap/support @foxglov
 data=$SOURCE_DIR/tests/data/mcap
 cd "$scratch" || exit 1
 run said "$data/w.sdf" "$data/w.commands" 2500 --mcap whole.mcap --topic '*'
-check 'a file is written' $?
+report $? 'a file is written'
 run said "$data/w.sdf" - 0 --until 0.0005 --mcap empty.mcap --topic /nothing
-check 'a file without messages is written' $?
+report $? 'a file without messages is written'
 "$troupe" run "$data/w.sdf" --rtf 0 -v 0 --mcap killed.mcap &
 killed=$!
 for _ in $(seq 1200); do
@@ -36,11 +36,11 @@ $(sensor look camera 7 "<gz_frame_id>look</gz_frame_id><camera><image><width>8</
 </model></world></sdf>
 END
 run said frames.sdf - 300 --mcap frames.mcap --topic '*'
-check 'a file with named frames is written' $?
+report $? 'a file with named frames is written'
 cp "$SOURCE_DIR/tests/data/ros/robots.sdf" "$SOURCE_DIR/tests/data/ros/bot.urdf" .
 run said robots.sdf - 100 --mcap bag.mcap --mcap-names ros --topic '*'
-check 'a bag of ROS 2 is written' $?
+report $? 'a bag of ROS 2 is written'
 web_node "$SOURCE_DIR/tests/web/mcap.js" whole.mcap killed.mcap empty.mcap frames.mcap bag.mcap >said
-check "the files are read: $(cat said)" $?
+report $? "the files are read: $(cat said)"
 tail -n 1 said
 totals

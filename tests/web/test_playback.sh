@@ -24,7 +24,7 @@ cat >w.commands <<'END'
 650 /world/w/control pause: false
 END
 "$troupe" run w.sdf --commands w.commands --iterations 1000 --record run.rec --record-every 50 --log run.csv --log-every 1 --rtf 0 -v 0 >out 2>err
-check "a run is recorded: $(cat out err)" $?
+report $? "a run is recorded: $(cat out err)"
 
 # play OPTION...: the port of a recording that is shown
 play()
@@ -38,7 +38,7 @@ stop()
 {
 	kill -INT "$run"
 	wait "$run"
-	check "it ends well: $(cat out err)" $?
+	report $? "it ends well: $(cat out err)"
 	run=
 }
 
@@ -47,11 +47,11 @@ web_node "$script" "$port" run.csv >said 2>&1
 web_tell said
 stop
 [ "$(wc -l <err)" = 1 ] && [ ! -s out ]
-check "nothing else is printed: $(cat out err)" $?
+report $? "nothing else is printed: $(cat out err)"
 
 play 0.0.0.0:0
 grep -q 'Foxglove: ws://.*:[0-9]*/?token=[A-Za-z0-9_-]\{24\}$' err
-check "with an address there is a token: $(cat err)" $?
+report $? "with an address there is a token: $(cat err)"
 stop
 printf x | dd of=run.rec bs=1 seek=$(($(wc -c <run.rec) / 2)) conv=notrunc 2>/dev/null
 play 0
@@ -63,6 +63,6 @@ for bad in 'w.sdf --foxglove 0' 'run.rec --foxglove x' 'run.rec --foxglove 0 --m
 	timeout 20 "$troupe" replay $bad >out 2>err
 	status=$?
 	[ $status -ne 0 ] && [ $status -lt 3 ] && [ "$(wc -l <err)" = 1 ]
-	check "replay $bad: $status $(cat err)" $?
+	report $? "replay $bad: $status $(cat err)"
 done
 totals

@@ -37,10 +37,10 @@ if grep -q 'built without DDS' err; then
 	totals
 	exit
 fi
-check "the run ends well: $status $(cat err)" $status
+report $status "the run ends well: $status $(cat err)"
 grep FAILED said
 read -r here _ there _ <<END
 $(tail -n 1 said)
 END
-case $here in *[!0-9]* | '') check "the node ends well: $(tail -n 3 said)" 1 ;; *) passed=$((passed + here)) failed=$((failed + there)) ;; esac
+case $here in *[!0-9]* | '') report 1 "the node ends well: $(tail -n 3 said)" ;; *) passed=$((passed + here)) failed=$((failed + there)) ;; esac
 totals

@@ -38,10 +38,10 @@ web_node "$script" "$port" >said 2>&1
 web_tell said
 kill -INT "$run"
 wait "$run"
-check "the run ends well: $(cat err)" $?
+report $? "the run ends well: $(cat err)"
 run=
 timeout 120 "$troupe" replay run.rec --secondaries 0 -v 0 >out 2>err
-check "the recording of the run that was commanded has the same bits: $(cat out err)" $?
+report $? "the recording of the run that was commanded has the same bits: $(cat out err)"
 
 # a client that only reads changes no state; it reads for a second of simulated time, however long that takes
 cat >read.js <<'END'
@@ -67,10 +67,10 @@ setTimeout(() => end("nothing more came"), 120000);
 END
 started --hash-every 20
 web_node read.js "$port" >said 2>&1
-check "a client that only reads: $(cat said)" $?
+report $? "a client that only reads: $(cat said)"
 kill -INT "$run"
 wait "$run"
-check "a run with a client ends well: $(cat err)" $?
+report $? "a run with a client ends well: $(cat err)"
 run=
 grep '^hash ' out >with
 read -r _ steps _ <<END
@@ -79,20 +79,20 @@ END
 timeout 60 "$troupe" run w.sdf --iterations "${steps:-1}" --rtf 0 --hash-every 20 -v 0 >out 2>err
 grep '^hash ' out >without
 [ "$(wc -l <with)" -ge 5 ] && cmp -s with without
-check "the same states with a client and without: $(tail -n 1 with) $(tail -n 1 without) $(cat err)" $?
+report $? "the same states with a client and without: $(tail -n 1 with) $(tail -n 1 without) $(cat err)"
 
 # other hosts, and what is wrong
 timeout 20 "$troupe" run w.sdf --rosbridge 0.0.0.0:0 --iterations 10 --rtf 0 >out 2>err
 grep -q 'rosbridge: ws://.*:[0-9]*/?token=[A-Za-z0-9_-]\{24\}$' err
-check "with an address there is a token: $(cat err)" $?
+report $? "with an address there is a token: $(cat err)"
 timeout 20 "$troupe" run w.sdf --rosbridge 0.0.0.0:0 --rosbridge-insecure --iterations 10 --rtf 0 >out 2>err
 grep -q 'rosbridge: ws://.*:[0-9]*/$' err
-check "without a token: $(cat err)" $?
+report $? "without a token: $(cat err)"
 for bad in x 1:x 99999 nowhere:80; do
 	timeout 20 "$troupe" run w.sdf --rosbridge $bad --iterations 10 --rtf 0 >out 2>err
 	status=$?
 	[ $status -ne 0 ] && [ "$(wc -l <err)" = 1 ] && grep -q '^troupe run: --rosbridge: .*expected' err
-	check "--rosbridge $bad: $status $(cat err)" $?
+	report $? "--rosbridge $bad: $status $(cat err)"
 done
 
 # a robot client serves its own models, with its name before theirs
@@ -143,12 +143,12 @@ for _ in $(seq 1200); do
 	sleep 0.05
 done
 web_node client.js "$(sed -n 's|.*rosbridge: ws*://127.0.0.1:\([0-9]*\)/$|\1|p' client.err)" >said 2>&1
-check "roslibjs at a robot client creates a robot and drives it: $(tail -n 20 said) $(tail -n 2 client.err)" $?
+report $? "roslibjs at a robot client creates a robot and drives it: $(tail -n 20 said) $(tail -n 2 client.err)"
 kill -INT "$run"
 wait "$run"
-check "the primary ends well: $(tail -n 3 err)" $?
+report $? "the primary ends well: $(tail -n 3 err)"
 run=
 wait "$client"
 timeout 120 "$troupe" replay client.rec --secondaries 0 -v 0 >out 2>err
-check "the recording of the run with a client has the same bits: $(cat out err)" $?
+report $? "the recording of the run with a client has the same bits: $(cat out err)"
 totals

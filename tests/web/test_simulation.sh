@@ -19,14 +19,14 @@ web_port rosbridge
 web_node "$script" "$port" >said 2>&1
 web_tell said
 web_ends
-check "quitting ends the run" $?
+report $? "quitting ends the run"
 kill -KILL "$run" 2>/dev/null
 wait "$run"
 status=$?
-check "refused commands are told by the exit status, and nothing else: $status" "$([ "$status" -le 1 ]; echo $?)"
+report "$([ "$status" -le 1 ]; echo $?)" "refused commands are told by the exit status, and nothing else: $status"
 run=
 for secondaries in 0 1; do
 	timeout 120 "$troupe" replay run.rec --secondaries $secondaries -v 0 >out 2>err
-	check "the recording has the same bits with $secondaries secondaries: $(cat out err)" $?
+	report $? "the recording has the same bits with $secondaries secondaries: $(cat out err)"
 done
 totals
