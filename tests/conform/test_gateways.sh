@@ -19,7 +19,7 @@ for gateway; do
 	mkdir "$gateway"
 	(cd "$gateway" && python3 -B "$suite" "$gateway" "$troupe") >"$gateway.said" 2>&1
 	grep -q '^[0-9]* passed, [0-9]* failed' "$gateway.said"
-	check "$gateway: the suite ended without totals: $(tail -n 5 "$gateway.said")" $?
+	report $? "$gateway: the suite ended without totals: $(tail -n 5 "$gateway.said")"
 	grep -v '^[0-9]* passed, [0-9]* failed' "$gateway.said"
 	read -r here _ there _ <<-TOTALS
 		$(grep '^[0-9]* passed, [0-9]* failed' "$gateway.said")

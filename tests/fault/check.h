@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static int passed, failed;
 static char check_where[64]; /* printed before the message of a failed check: the seed, for instance */
@@ -24,6 +25,22 @@ static void check(bool good, const char *format, ...)
 	vprintf(format, args);
 	printf("\n");
 	va_end(args);
+}
+
+/* For a call without which nothing can be tested: ends the program if it has failed. */
+static inline void or_die(troupe_status status, const struct troupe_error *error)
+{
+	if (!status)
+		return;
+	printf("FAILED: %s%s\n0 passed, 1 failed\n", check_where, error->text);
+	exit(1);
+}
+
+/* The last line of a program, and its exit status. */
+static inline int check_totals(void)
+{
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed > 0;
 }
 
 #endif

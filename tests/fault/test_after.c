@@ -42,14 +42,6 @@ static void on_reply(void *ctx, const struct troupe_reply *reply)
 	text_add(&said->replies, "%" PRIu64 " %s %d %s\n", reply->step, reply->topic, (int)reply->status, reply->text);
 }
 
-static void or_die(troupe_status status, const struct troupe_error *error)
-{
-	if (!status)
-		return;
-	printf("FAILED: %s%s\n0 passed, 1 failed\n", check_where, error->text);
-	exit(1);
-}
-
 static struct troupe_server *create(struct troupe_server_def def, const char *world, struct said *said)
 {
 	struct troupe_server *server;
@@ -1467,6 +1459,5 @@ int main(void)
 	free(path);
 	free(first_save);
 	free(second_save);
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return check_totals();
 }

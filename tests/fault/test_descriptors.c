@@ -537,6 +537,5 @@ int main(void)
 	out_of_files(0);
 	out_of_files(10);
 	test_nothing_to_be_had();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return check_totals();
 }

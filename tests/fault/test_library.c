@@ -35,14 +35,6 @@ struct shared {
 	uint64_t replies; /* of the server's threads; one thread writes at a time */
 };
 
-static void must(troupe_status status, const struct troupe_error *error)
-{
-	if (!status)
-		return;
-	fprintf(stderr, "%s\n", error->text);
-	exit(1);
-}
-
 /* --- watchers ----------------------------------------------------------------------------------------------------- */
 
 static bool scene_is_whole(const struct troupe_scene *scene)
@@ -219,7 +211,7 @@ static void on_step(void *ctx, struct troupe_server *server, uint64_t step)
 			"%s</model></sdf>\" pose {position {x: %d y: 20 z: 2}}",
 			(int)(round % 5), round % 2 ? ARM : DRIVEN, (int)(round % 30) * 2);
 	}
-	must(troupe_server_command(server, 0, topic, text, &error), &error);
+	or_die(troupe_server_command(server, 0, topic, text, &error), &error);
 	if (step >= shared->until)
 		troupe_server_stop(server);
 }
@@ -253,7 +245,7 @@ static void run_with(int secondaries, uint64_t steps)
 	def.on_step = on_step;
 	def.on_reply = on_reply;
 	def.ctx = &shared;
-	must(troupe_server_create(&def, &shared.server, &error), &error);
+	or_die(troupe_server_create(&def, &shared.server, &error), &error);
 	troupe_scene_release(troupe_server_scene(shared.server, 0)); /* this creates the scene */
 	for (int i = 0; i < WATCHERS; i++)
 		check(!pthread_create(&watching[i], NULL, watch, &shared), "a thread");
@@ -262,15 +254,15 @@ static void run_with(int secondaries, uint64_t steps)
 		check(!pthread_create(&posting[i], NULL, post_all, &posters[i]), "a thread");
 	}
 	/* threads read and give commands also between two runs, and before the first one */
-	must(troupe_server_step(shared.server, 5, &error), &error);
-	must(troupe_server_run(shared.server, &limits, &error), &error);
+	or_die(troupe_server_step(shared.server, 5, &error), &error);
+	or_die(troupe_server_run(shared.server, &limits, &error), &error);
 	atomic_store(&shared.done, 1);
 	for (int i = 0; i < WATCHERS; i++)
 		pthread_join(watching[i], NULL);
 	for (int i = 0; i < POSTERS; i++)
 		pthread_join(posting[i], NULL);
 	const struct troupe_scene *last = troupe_server_scene(shared.server, 0);
-	must(troupe_server_step(shared.server, 100, &error), &error); /* takes the commands that wait */
+	or_die(troupe_server_step(shared.server, 100, &error), &error); /* takes the commands that wait */
 	struct troupe_report *report = troupe_server_report(shared.server);
 	troupe_server_destroy(shared.server);
 	check(scene_is_whole(last), "a scene outlives its server");

@@ -267,6 +267,5 @@ int main(void)
 	test("churn.sdf", "churn.commands", 800, false, false);
 	test("crowd.sdf", "crowd.commands", 400, true, false);
 	test("../tests/data/efforts.sdf", NULL, 4000, true, true);
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return check_totals();
 }

@@ -25,18 +25,10 @@ static void on_reply(void *ctx, const struct troupe_reply *reply)
 		printf("refused: step %" PRIu64 ": %s: %s\n", reply->step, reply->topic, reply->text);
 }
 
-static void must(troupe_status status, const struct troupe_error *error)
-{
-	if (!status)
-		return;
-	fprintf(stderr, "%s\n", error->text);
-	exit(1);
-}
-
 static void command(struct troupe_server *server, uint64_t step, const char *topic, const char *text)
 {
 	struct troupe_error error;
-	must(troupe_server_command(server, step, topic, text, &error), &error);
+	or_die(troupe_server_command(server, step, topic, text, &error), &error);
 }
 
 #define LINK "<link name='l'><collision name='c'><geometry><box><size>1 1 1</size></box></geometry></collision></link>"
@@ -81,7 +73,7 @@ static void spawn(struct troupe_server *server, int from, int to)
 				remove_model(server, (uint64_t)k, k - ALIVE);
 		}
 		limits.iterations = (uint64_t)i + BATCH;
-		must(troupe_server_run(server, &limits, &error), &error);
+		or_die(troupe_server_run(server, &limits, &error), &error);
 	}
 }
 
@@ -102,7 +94,7 @@ int main(void)
 	def.secondaries = 1;
 	def.pace = TROUPE_PACE_FACTOR;
 	def.on_reply = on_reply;
-	must(troupe_server_create(&def, &server, &error), &error);
+	or_die(troupe_server_create(&def, &server, &error), &error);
 	spawn(server, 0, models / 5);
 	size_t before = mallinfo2().uordblks;
 	spawn(server, models / 5, models);
@@ -115,6 +107,5 @@ int main(void)
 	check(after <= before + GROWTH_MAX_BYTES, "memory does not grow");
 	check(shown > ALIVE / 2 && shown < ALIVE, "the models that are left, and can move, are in the scene");
 	troupe_server_destroy(server);
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return check_totals();
 }

@@ -46,14 +46,6 @@ static void on_reply(void *ctx, const struct troupe_reply *reply)
 	(void)snprintf(last_reply, sizeof last_reply, "%s", reply->text);
 }
 
-static void or_die(troupe_status status, const struct troupe_error *error)
-{
-	if (!status)
-		return;
-	printf("FAILED: %s\n0 passed, 1 failed\n", error->text);
-	exit(1);
-}
-
 static void command(struct troupe_server *server, uint64_t step, const char *topic, const char *text)
 {
 	struct troupe_error error;

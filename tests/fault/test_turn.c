@@ -126,14 +126,6 @@ static void on_reply(void *ctx, const struct troupe_reply *reply)
 	}
 }
 
-static void must(troupe_status status, const struct troupe_error *error)
-{
-	if (!status)
-		return;
-	printf("FAILED: %s\n", error->text);
-	exit(1);
-}
-
 static char folder[] = "/tmp/troupe_turn_XXXXXX";
 
 static const char there[] = "<model name='there'><pose>3 4 1 0 0 0.5</pose><link name='l'><collision name='c'>"
@@ -152,7 +144,7 @@ static struct troupe_server *begin(struct outcome *outcome)
 	def.pace = TROUPE_PACE_FACTOR;
 	def.on_reply = on_reply;
 	def.ctx = outcome;
-	must(troupe_server_create(&def, &server, &error), &error);
+	or_die(troupe_server_create(&def, &server, &error), &error);
 	return server;
 }
 
@@ -161,14 +153,14 @@ static void post(struct troupe_server *server, uint64_t step, const char *servic
 	struct troupe_error error = {0};
 	char topic[100];
 	(void)snprintf(topic, sizeof topic, "/world/w/%s", service);
-	must(troupe_server_command(server, step, topic, text, &error), &error);
+	or_die(troupe_server_command(server, step, topic, text, &error), &error);
 }
 
 static void run_to(struct troupe_server *server, uint64_t step)
 {
 	struct troupe_error error = {0};
 	struct troupe_limits limits = {.iterations = step};
-	must(troupe_server_run(server, &limits, &error), &error);
+	or_die(troupe_server_run(server, &limits, &error), &error);
 }
 
 /* --- files -------------------------------------------------------------------------------------------------------- */
@@ -190,7 +182,7 @@ static void copy_file(const char *from, const char *name)
 	size_t n;
 	struct troupe_error error = {0};
 	(void)snprintf(path, sizeof path, "%s/%s", source ? source : ".", from);
-	must(infile_read(path, 1 << 24, &bytes, &n, &error), &error);
+	or_die(infile_read(path, 1 << 24, &bytes, &n, &error), &error);
 	write_file(name, bytes, n);
 	free(bytes);
 }

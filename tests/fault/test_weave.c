@@ -343,6 +343,5 @@ int main(void)
 	test_resize();
 	for (uint32_t i = 0; i < WEAVE_THREADS_MAX; i++)
 		free(weave.threads[i].stack);
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return check_totals();
 }

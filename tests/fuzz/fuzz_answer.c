@@ -11,13 +11,7 @@
 
 #include "rounds.h"
 
-static void must(bool good, const char *what)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_answer: %s\n", what);
-	abort();
-}
+#define must(good, what) must(good, what, NULL, 0)
 
 /* --- what is sound ------------------------------------------------------------------------------------------------ */
 

@@ -45,16 +45,7 @@ struct play {
 
 static uint64_t steps_told, ends_told, refusals; /* of all inputs */
 
-static void must(bool good, const char *what, const struct play *play)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_callers: %s; the bytes were:\n", what);
-	for (size_t i = 0; i < play->count; i++)
-		fprintf(stderr, "%02x", play->bytes[i]);
-	fprintf(stderr, "\n");
-	abort();
-}
+#define must(good, what, of) must(good, what, ((const struct play *)(of))->bytes, ((const struct play *)(of))->count)
 
 /* --- calls and replies -------------------------------------------------------------------------------------------- */
 

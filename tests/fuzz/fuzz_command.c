@@ -21,15 +21,6 @@ static const char *const types[] = {"Twist", "Double", "Boolean", "WorldControl"
 	"Entity", "Pose", "Pose_V", "Physics", "StringMsg", "Actuators", "EntityWrench", "troupe.msgs.SetPerformer",
 	"troupe.msgs.SetVelocity", "troupe.msgs.SetJoint"};
 
-static void must(bool good, const char *what, const char *text, size_t count)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_command: %s; the text was:\n", what);
-	fwrite(text, 1, count, stderr);
-	abort();
-}
-
 /* --- a message, and its print ------------------------------------------------------------------------------------- */
 
 static bool is_sane(const ProtobufCMessage *message)

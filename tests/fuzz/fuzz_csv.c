@@ -20,15 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void must(bool good, const char *what, const char *bytes, size_t count)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_csv: %s; the input was:\n", what);
-	fwrite(bytes, 1, count, stderr);
-	exit(1);
-}
-
 static void check_error(const struct troupe_error *error, const char *bytes, size_t count)
 {
 	uint64_t lines = 1, line = 0;

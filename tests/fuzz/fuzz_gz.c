@@ -13,17 +13,6 @@
 
 static unsigned decoded; /* that were valid */
 
-static void must(bool good, const char *what, const void *bytes, size_t count)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_gz: %s; the bytes were:\n", what);
-	for (size_t i = 0; i < count; i++)
-		fprintf(stderr, "%02x", ((const unsigned char *)bytes)[i]);
-	fprintf(stderr, "\n");
-	abort();
-}
-
 /* Whether it can be printed. */
 static bool is_tame(const char *at, size_t count, size_t max)
 {

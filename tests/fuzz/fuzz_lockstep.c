@@ -9,17 +9,6 @@
 
 #include "rounds.h"
 
-static void must(bool good, const char *what, const void *bytes, size_t count)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_lockstep: %s; the bytes were:\n", what);
-	for (size_t i = 0; i < count; i++)
-		fprintf(stderr, "%02x", ((const unsigned char *)bytes)[i]);
-	fprintf(stderr, "\n");
-	abort();
-}
-
 static void read_again(const Troupe__Msgs__LockstepFromClient *packet, const char *bytes, size_t count)
 {
 	static const struct message_limits limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};

@@ -15,17 +15,6 @@
 
 #define MS UINT64_C(1000000)
 
-static void must(bool good, const char *what, const void *bytes, size_t count)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_net: %s; the bytes were:\n", what);
-	for (size_t i = 0; i < count; i++)
-		fprintf(stderr, "%02x", ((const unsigned char *)bytes)[i]);
-	fprintf(stderr, "\n");
-	abort();
-}
-
 /* --- decoders ----------------------------------------------------------------------------------------------------- */
 
 static bool sane(const char *text, size_t max)

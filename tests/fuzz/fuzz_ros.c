@@ -28,13 +28,7 @@
 
 static const struct message_limits no_limits = {.bytes_max = SIZE_MAX, .items_max = UINT32_MAX};
 
-static void must(bool good, const char *what)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_ros: %s\n", what);
-	abort();
-}
+#define must(good, what) must(good, what, NULL, 0)
 
 static void check_refusal(const struct troupe_error *error, const struct text *out)
 {

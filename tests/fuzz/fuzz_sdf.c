@@ -36,14 +36,7 @@ enum {
 	FILE_BYTES_MAX = 1 << 18,
 };
 
-static void must(bool good, const char *what, const struct text *text)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_sdf: %s; the text was:\n", what);
-	fwrite(text->at, 1, text->count, stderr);
-	exit(1);
-}
+#define must(good, what, text) must(good, what, (text)->at, (text)->count)
 
 static void check_world(const struct sdf_world *world, const struct text *text)
 {

@@ -17,15 +17,6 @@ static const struct message_limits commands = {.bytes_max = 1 << 20, .items_max 
 
 enum form { TEXT, JSON, BYTES, FORMS };
 
-static void must(bool good, const char *what, const uint8_t *bytes, size_t count)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_types: %s; the input was:\n", what);
-	fwrite(bytes, 1, count, stderr);
-	exit(1);
-}
-
 /* The two readers of bytes give the same. */
 static troupe_status read_bytes(message_type type, const char *bytes, size_t count, const struct message_limits *within,
 	ProtobufCMessage **ret_message, struct troupe_error *error)

@@ -27,13 +27,7 @@ static _Atomic bool stop;
 static uint16_t port;
 static int file = -1;
 
-static void must(bool good, const char *what)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_view: %s\n", what);
-	abort();
-}
+#define must(good, what) must(good, what, NULL, 0)
 
 /* A page can end a run (/server_control); a model that it has made may diverge: then another run begins. */
 static void *run(void *arg)

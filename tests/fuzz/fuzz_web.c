@@ -18,13 +18,7 @@ enum { HEAR_MAX = 1000, FRAMES = 200 };
 static struct web *web;
 static _Atomic int connected, heard;
 
-static void must(bool good, const char *what)
-{
-	if (good)
-		return;
-	fprintf(stderr, "fuzz_web: %s\n", what);
-	abort();
-}
+#define must(good, what) must(good, what, NULL, 0)
 
 static void *open_peer(void *ctx, struct web_peer *peer)
 {

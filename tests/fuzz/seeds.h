@@ -3,6 +3,8 @@
 #ifndef TESTS_FUZZ_SEEDS_H
 #define TESTS_FUZZ_SEEDS_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +12,20 @@
 
 /* As tests/fuzz/run does it with clang's -fsanitize=fuzzer. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+/* Ends the program, with the input that it fails for: in hexadecimal digits, unless it is text; NULL: none. */
+static inline void must(bool good, const char *what, const void *input, size_t count)
+{
+	const unsigned char *bytes = input;
+	bool is_text = !memchr(input ? input : "", '\0', count);
+	if (good)
+		return;
+	fprintf(stderr, "%s: %s%s", program_invocation_short_name, what, input ? "; the input was:\n" : "");
+	for (size_t i = 0; i < count; i++)
+		fprintf(stderr, is_text ? "%c" : "%02x", bytes[i]);
+	fprintf(stderr, "\n");
+	abort();
+}
 
 static inline void seeds_write(const char *folder, const char *name, unsigned number, const void *bytes, size_t count)
 {

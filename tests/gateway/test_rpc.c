@@ -549,6 +549,5 @@ int main(void)
 	test_user_data();
 	test_rpc();
 	test_services();
-	printf("%d passed, %d failed\n", passed, failed);
-	return failed > 0;
+	return check_totals();
 }

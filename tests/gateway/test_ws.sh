@@ -18,20 +18,20 @@ END
 for wrong in nope =9002 'ws=' 'ws=99999' 'ws,colour=red' 'ws,insecure=maybe' 'ws,cert=a' 'ws=0,'; do
 	"$troupe" run w.sdf --iterations 1 --serve "$wrong" >out 2>err
 	[ $? = 2 ] && [ "$(wc -l <err)" = 1 ] && grep -q "^troupe run: --serve.*expected" err
-	check "--serve $wrong is refused: $(cat err)" $?
+	report $? "--serve $wrong is refused: $(cat err)"
 done
 "$troupe" run w.sdf --iterations 1 --serve ws=0 --serve ws=0 >out 2>err
 [ $? = 2 ] && grep -q 'asked for twice' err
-check "the same gateway twice: $(cat err)" $?
+report $? "the same gateway twice: $(cat err)"
 for same in '--foxglove 0' '--serve foxglove=0'; do
 	# shellcheck disable=SC2086 # an option and its value
 	"$troupe" run w.sdf --iterations 1 $same >out 2>err
 	[ $? = 0 ] && grep -q '^troupe run: Foxglove: ws://127.0.0.1:[0-9]*/$' err
-	check "$same: $(cat err)" $?
+	report $? "$same: $(cat err)"
 done
 "$troupe" run w.sdf --iterations 1 --serve 'ws=*:0' --serve rosbridge=0,require-token >out 2>err
 [ "$(grep -c '/?token=................' err)" = 2 ]
-check "other hosts need a token: $(cat err)" $?
+report $? "other hosts need a token: $(cat err)"
 
 "$troupe" run w.sdf --serve ws=0 --record drive --hash-every 1000 >run.out 2>run.err &
 last=$!
@@ -39,13 +39,13 @@ started=$last
 until_true 60 grep -qs 'WebSocket: ws' run.err
 port=$(sed -n 's|.*WebSocket: ws://127.0.0.1:\([0-9]*\)/$|\1|p' run.err)
 timeout 90 python3 "$SOURCE_DIR/tests/gateway/ws_client.py" "$port" >client.out 2>client.err
-check "the client: $(tail -n 3 client.err)" $?
+report $? "the client: $(tail -n 3 client.err)"
 while read -r said what; do
 	[ "$said" = ok ]
-	check "$what" $?
+	report $? "$what"
 done <client.out
 wait "$last"
-check "the run ends well: $(cat run.err)" $?
+report $? "the run ends well: $(cat run.err)"
 "$troupe" replay drive --secondaries 0 >out 2>err && grep -q 'all the same' out
-check "its recording repeats what the clients did: $(cat out err)" $?
+report $? "its recording repeats what the clients did: $(cat out err)"
 totals
