@@ -867,6 +867,146 @@ class Gz(Driver):
     tells_garbage = False
 
 
+# --- DDS -------------------------------------------------------------------------------------------------------------
+
+class DdsClient(Client):
+    """A node on Cyclone DDS, gateway_dds.c: a process that is told line by line what to do."""
+
+    def __init__(self, driver):
+        Client.__init__(self)
+        self.process = subprocess.Popen([driver.node, str(driver.domain)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env=dict(os.environ, **driver.environment), preexec_fn=end_with_parent)
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.bytes, self.table, self.listed, self.published = b"", set(), None, 0
+
+    def tell(self, line):
+        self.process.stdin.write(line.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def pump(self, timeout_s):
+        if self.end is not None or not select.select([self.process.stdout], [], [], timeout_s)[0]:
+            return
+        more = self.process.stdout.read(1 << 20)
+        if not more:
+            self.end = (None, "the node has ended")
+            return
+        *lines, self.bytes = (self.bytes + more).split(b"\n")
+        for line in lines:
+            self.hear(line.decode().split())
+
+    def hear(self, words):
+        if words[0] == "message":
+            at = int(words[2]) * 10**9 + int(words[3])
+            self.messages.setdefault(words[1], []).append((at, {"pose": {"position": {"x": float(words[4])}}}))
+        elif words[0] == "topic":
+            self.table.add(words[1])
+        elif words[0] == "topics":
+            self.listed, self.table = self.table, set()
+        elif words[0] == "published":
+            self.published += 1
+        elif words[0] != "ready":
+            self.said.append(" ".join(words))
+
+    def topics(self):
+        """Discovery takes a moment, and has no end: the clock is always there."""
+        def ask():
+            self.listed = None
+            self.tell("topics")
+            self.wait("topics", lambda: self.listed is not None)
+            return "/clock" in self.listed and "/tf_static" in self.listed
+        until("the run is found", ask)
+        return self.listed
+
+    def barrier(self):
+        """What was published has been acknowledged; else DDS has no order."""
+
+    def subscribe(self, topic, rate=0, name=None):
+        kind = {"/clock": "clock", "/tf_static": "tf"}.get(topic, "image" if topic.endswith("/image") else "odom")
+        self.tell("sub %s %s" % (topic, kind))
+
+    def unsubscribe(self, topic, name=None):
+        self.tell("unsub %s" % topic)
+        self.listed = None
+        self.tell("topics")
+        self.wait("the node has unsubscribed", lambda: self.listed is not None)
+
+    def publish(self, topic, message):
+        before = self.published
+        self.tell("pub %s %g" % (topic, message["linear"]["x"]))
+        self.wait("the publication", lambda: self.published > before)
+
+    def read_slowly(self):
+        pass
+
+    def close(self):
+        if self.end is None:
+            self.process.stdin.close()
+            self.process.wait()
+            self.end = (None, "left")
+
+    def vanish(self):
+        self.process.kill()
+        self.process.wait()
+        self.end = (None, "left")
+
+
+class Dds(RosNames, Driver):
+    name = "dds"
+    lacks = {"end": "a node of ROS 2 goes without a word; calls of services have their answer (test_ros2_services.sh)",
+             "failure": "a node of ROS 2 goes without a word; calls of services have their answer (test_ros2_services.sh)",
+             "refusal": "who publishes by DDS gets no answer: the run says it on standard error",
+             "calls": "test_ros2_services.sh", "news": "a node lists the topics again", "rates": "a reader of ROS 2 has no rate",
+             "demand": "no program sees when a run has noticed that a reader has gone", "two of one client": "a node has as many readers"}
+    fails = {"6_same": SAME, "7_alone": AGAIN}
+    sensor_lag_ns = 10**7
+    tells_garbage = False
+
+    def __init__(self, place):
+        Driver.__init__(self, place)
+        self.domain = 10 + os.getpid() % 90  # ports below those that the system gives away
+        self.options = ["--ros2", "--ros2-domain", str(self.domain)]
+        self.node = os.path.join(place, "gateway_dds")
+
+    def missing(self, troupe):
+        why = Driver.missing(self, troupe)
+        if why:
+            return why
+        here = os.path.dirname(os.path.abspath(__file__))
+        for words in (["idlc", "-l", "c", "-t", os.path.join(here, "gateway_dds.idl")],
+                      ["cc", "-O0", "-I.", os.path.join(here, "gateway_dds.c"), "gateway_dds.c", "-o", self.node, "-lddsc"]):
+            try:
+                done = subprocess.run(words, capture_output=True, text=True)
+            except OSError as error:
+                return "no node on Cyclone DDS: %s" % error
+            if done.returncode:
+                return "no node on Cyclone DDS: %s: %s" % (words[0], (done.stderr.splitlines() or [""])[0])
+        return None
+
+    def connect(self, run):
+        run.await_said(r"ROS 2: domain (\d+)")
+        return DdsClient(self)
+
+    def forget(self, run):
+        pass
+
+    def hang(self, client):
+        client.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self, client):
+        client.process.send_signal(signal.SIGCONT)
+
+    def packet(self, data):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+            out.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+            for port in (0, 1, 10, 11):
+                out.sendto(data, ("239.255.0.1" if port < 10 else "127.0.0.1", 7400 + 250 * self.domain + port))
+
+    @property
+    def garbage(self):
+        return [lambda c: self.packet(b""), lambda c: self.packet(os.urandom(1000)), lambda c: self.packet(b"RTPS\2\1" + os.urandom(500)),
+                lambda c: self.packet(b"RTPS\2\1" + b"\xff" * 100)]
+
+
 # --- mcap ------------------------------------------------------------------------------------------------------------
 
 def unpack(data, count):
@@ -934,4 +1074,4 @@ class Bag(RosNames, Mcap):
     options = Mcap.options + ["--mcap-names", "ros"]
 
 
-DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View, Watch, Gz, Mcap, Bag)}
+DRIVERS = {driver.name: driver for driver in (Rosbridge, Foxglove, View, Watch, Dds, Gz, Mcap, Bag)}
