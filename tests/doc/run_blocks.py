@@ -5,9 +5,9 @@
 A block is what stands between two lines of ```. In README, which is read as plain text, it may also be indented by four
 blanks. The word behind the first ``` says what is done with it:
 
-    sh           a shell runs it (sh -e) in a folder of its own, with the program as build/troupe, and as troupe in PATH. What
-                 it leaves in the background must end well, too. A run that ends by nothing that the block says is ended
-                 as Ctrl-C does. Ports are replaced by free ones
+    sh           a shell runs it (sh -e) in a folder of its own, with the program as build/troupe, and as troupe in
+                 PATH. What it leaves in the background must end well, too. A run that ends by nothing that the block
+                 says is ended as Ctrl-C does. Ports are replaced by free ones
     python       is executed, all blocks of a page in one program, in the same folder
     xml          is well-formed, and the elements are put into a file if there is a name
     text         is not run: output, a table, a picture of something. No line of it may be a command

@@ -1,8 +1,8 @@
 #!/bin/sh
 # test limit: 180
-# Every block of the other pages. All pages are run by some test: a new page that none names is a failure, and so are a block
-# that is not run and does not say why, and a command in a block of text. The numbers of formats in the policy are those of
-# the sources.
+# Every block of the other pages. All pages are run by some test: a new page that none names is a failure, and so are a
+# block that is not run and does not say why, and a command in a block of text. The numbers of formats in the policy are
+# those of the sources.
 . "${SOURCE_DIR:-.}/tests/cli/lib.sh"
 SOURCE_DIR=$source TROUPE=$troupe
 export SOURCE_DIR TROUPE
