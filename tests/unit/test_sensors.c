@@ -112,8 +112,9 @@ static char *squeeze(char *table)
 /* What people read is what the table of kinds has: neither a kind nor a topic more, and none less. */
 Test(sensors, documents_have_the_kinds_and_the_topics_of_the_table)
 {
-	char *gazebo = page_of(SOURCE_DIR "/src/doc/reference/gazebo.md"), *manual = page_of(SOURCE_DIR "/src/doc/man/troupe-sdf.5");
-	char *table = part_of(gazebo, "topic                       message\n", "\n\n");
+	char *gazebo = page_of(SOURCE_DIR "/src/doc/reference/gazebo.md");
+	char *manual = page_of(SOURCE_DIR "/src/doc/man/troupe-sdf.5");
+	char *table = part_of(gazebo, "topic                       message\n", "\n```\n");
 	char *silent = part_of(gazebo, "Not simulated are ", "sensors.\n");
 	char *measuring = part_of(manual, ".SH SENSORS\n", "measure.\n");
 	char *rows = squeeze(table);
