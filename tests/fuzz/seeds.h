@@ -17,9 +17,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 static inline void must(bool good, const char *what, const void *input, size_t count)
 {
 	const unsigned char *bytes = input;
-	bool is_text = !memchr(input ? input : "", '\0', count);
+	bool is_text = true;
 	if (good)
 		return;
+	for (size_t i = 0; i < count; i++)
+		is_text &= bytes[i] != '\0';
 	fprintf(stderr, "%s: %s%s", program_invocation_short_name, what, input ? "; the input was:\n" : "");
 	for (size_t i = 0; i < count; i++)
 		fprintf(stderr, is_text ? "%c" : "%02x", bytes[i]);
