@@ -320,9 +320,8 @@ class RosNames:
     """Names of ROS 2: letters, digits and _, and no digit first."""
 
     def topic(self, kind, model="cart"):
-        model = "/".join(("n" if part[0].isdigit() else "") + re.sub("[^A-Za-z0-9]", "_", part)
-                         for part in [self.clean(model)])
-        model = re.sub("[^A-Za-z0-9_/]", "_", model.encode().decode("latin-1"))
+        model = re.sub("[^A-Za-z0-9]", "_", self.clean(model).encode().decode("latin-1"))  # each byte of UTF-8 is one "_"
+        model = "n" + model if model[0].isdigit() else model
         return {"clock": "/clock", "odom": "/%s/odom" % model, "cmd": "/%s/cmd_vel" % model,
                 "imu": "/%s/imu" % model, "image": "/%s/image" % model, "standing": "/tf_static"}[kind]
 
@@ -846,7 +845,7 @@ class Gz(Driver):
 
     def missing(self, troupe):
         self.peer = os.path.join(os.path.dirname(troupe), "tests", "gateway", "gz_peer")
-        return None if os.path.exists(self.peer) else "this build has no gz-transport"
+        return None if os.path.exists(self.peer) else "no gz_peer: it is not built yet, or this build has no gz-transport"
 
     def connect(self, run):
         run.await_said(r"gz-transport: (.*)")
